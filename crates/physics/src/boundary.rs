@@ -1,0 +1,27 @@
+//! Boundary conditions: the state outside of a face from the state inside.
+
+mod far_field;
+mod open;
+mod outlet;
+mod wall;
+
+pub use far_field::FarField;
+pub use open::{Outflow, Prescribed};
+pub use outlet::PressureOutlet;
+pub use wall::{SlipWall, Symmetry};
+
+use crate::law::Law;
+use crate::real::Real;
+
+/// A boundary condition, imposed weakly: the numerical flux sees the outer state `u⁺` that this returns.
+pub trait Boundary<L: Law<D, N>, const D: usize, const N: usize>: Clone + Send + Sync + 'static {
+    /// Name in pipeline files.
+    const NAME: &'static str;
+
+    /// Whether [`outer`](Boundary::outer) looks at the prescribed data.
+    const USES_DATA: bool;
+
+    /// The outer state `u⁺` from the inner state `um`, the outward unit normal `n` and prescribed `data` (a
+    /// conserved state; any numbers where the condition does not use it).
+    fn outer<R: Real>(&self, law: &L, um: &[R; N], n: &[R; D], data: &[R; N]) -> [R; N];
+}

@@ -1,0 +1,36 @@
+//! Outlet with a prescribed static pressure.
+
+use super::Boundary;
+use crate::euler::Euler;
+use crate::law::Law;
+use crate::real::Real;
+
+/// Pressure outlet: density and velocity from inside; the pressure is prescribed where the normal velocity is
+/// below the speed of sound and taken from inside where it is above.
+///
+/// # Source
+/// Hartmann & Houston, J. Comput. Phys. 183 (2002) 508–532 (subsonic outflow condition).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PressureOutlet {
+    /// Static pressure outside.
+    pub p: f64,
+}
+
+impl<const D: usize, const N: usize> Boundary<Euler, D, N> for PressureOutlet
+where
+    Euler: Law<D, N>,
+{
+    const NAME: &'static str = "pressure-outlet";
+    const USES_DATA: bool = false;
+
+    #[inline(always)]
+    fn outer<R: Real>(&self, law: &Euler, um: &[R; N], n: &[R; D], _data: &[R; N]) -> [R; N] {
+        let inner = law.side(um, n);
+        let subsonic = inner.vn.lt(inner.c2.sqrt());
+        // Energy of the pressure difference only, so that a supersonic state is returned as it is.
+        let dp = R::select(subsonic, R::param("outlet_pressure", self.p) - inner.p, R::lit(0.0));
+        let mut up = *um;
+        up[N - 1] = um[N - 1] + dp / law.gamma_minus_one();
+        up
+    }
+}

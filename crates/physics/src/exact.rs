@@ -1,0 +1,118 @@
+//! Exact solutions: initial states, boundary data and the reference of error norms.
+//!
+//! A solution is written once over [`Real`] as a [`Solution`] of primitive unknowns. [`ClosedForm`] joins it with
+//! a law to an [`Exact`], which evaluates batches of points behind a pointer. [`by_name`] makes one from a name
+//! and parameters, as a pipeline file gives them; [`catalogue()`] lists the names.
+
+mod catalogue;
+mod closed_form;
+mod entries;
+mod reader;
+mod riemann_problem;
+mod supersonic_vortex;
+mod vortex;
+mod waves;
+
+pub use catalogue::{Context, Model, by_name, catalogue};
+pub use closed_form::ClosedForm;
+pub use entries::{Entry, Parameter};
+pub use riemann_problem::{GasState, RiemannProblem, StarRegion};
+pub use supersonic_vortex::SupersonicVortex;
+pub use vortex::{BetaVortex, IsentropicVortex, VortexTube};
+pub use waves::{EntropyWave, GaussianPulse, SineWave, Uniform};
+
+use crate::real::Real;
+
+/// A solution known in closed form, evaluated at batches of points.
+pub trait Exact: Send + Sync {
+    /// Number of fields, the `N` of the law.
+    fn n_fields(&self) -> usize;
+
+    /// Conserved states at points `(x, y, z)` and time `t`: `out[k][i]` is field `k` at point `i`. Each vector of
+    /// `out` is set to the number of points.
+    ///
+    /// # Panics
+    /// If `out` does not have one vector per field.
+    fn eval(&self, t: f64, x: &[[f64; 3]], out: &mut [Vec<f64>]);
+
+    /// Whether the solution is known not to depend on time.
+    fn is_steady(&self) -> bool {
+        false
+    }
+}
+
+/// A formula for the primitive unknowns of a law with `N` of them.
+pub trait Solution<const N: usize>: Clone + Send + Sync + 'static {
+    /// Primitive unknowns at time `t` and point `(x, y, z)`; two-dimensional solutions do not look at `z`.
+    fn primitive<R: Real>(&self, t: R, x: &[R; 3]) -> [R; N];
+
+    /// Whether the solution does not depend on time.
+    fn is_steady(&self) -> bool {
+        false
+    }
+}
+
+/// What can be wrong with a request for an exact solution.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ExactError {
+    /// There is no solution of this name.
+    #[error("there is no exact solution `{name}`{}; known: {}", did_you_mean(hint), known.join(", "))]
+    UnknownName {
+        /// The name asked for.
+        name: String,
+        /// The nearest known name, if one is near.
+        hint: Option<String>,
+        /// All names for the model at hand.
+        known: Vec<String>,
+    },
+    /// The solution belongs to another model or dimension.
+    #[error("exact solution `{name}` is for {expected}, not for {found}")]
+    Mismatch {
+        /// The name asked for.
+        name: String,
+        /// What the solution is for.
+        expected: String,
+        /// What was at hand.
+        found: String,
+    },
+    /// The solution has no such parameter.
+    #[error(
+        "exact solution `{solution}` has no parameter `{name}`{}; known: {}",
+        did_you_mean(hint),
+        known.join(", ")
+    )]
+    UnknownParameter {
+        /// The solution.
+        solution: String,
+        /// The parameter given.
+        name: String,
+        /// The nearest known parameter, if one is near.
+        hint: Option<String>,
+        /// All parameters of the solution.
+        known: Vec<String>,
+    },
+    /// A parameter has a value that makes no sense.
+    #[error("exact solution `{solution}`: `{name}` is {value}, expected {expected}")]
+    BadParameter {
+        /// The solution.
+        solution: String,
+        /// The parameter.
+        name: String,
+        /// Its value.
+        value: f64,
+        /// What is allowed.
+        expected: &'static str,
+    },
+    /// The two states move apart so fast that a vacuum forms; the exact solver does not follow that.
+    #[error("the states of the Riemann problem move apart at {speed}, above {limit}: a vacuum forms")]
+    Vacuum {
+        /// Speed at which the states move apart.
+        speed: f64,
+        /// Largest speed without vacuum, `2 (c_l + c_r)/(γ − 1)`.
+        limit: f64,
+    },
+}
+
+fn did_you_mean(hint: &Option<String>) -> String {
+    hint.as_ref().map(|h| format!(" (did you mean `{h}`?)")).unwrap_or_default()
+}

@@ -1,0 +1,264 @@
+//! Exact solutions by name, with their parameters and defaults.
+
+use super::entries::{CATALOGUE, Entry};
+use super::reader::Reader;
+use super::{
+    BetaVortex, ClosedForm, EntropyWave, Exact, ExactError, GasState, GaussianPulse, IsentropicVortex,
+    RiemannProblem, SineWave, Solution, SupersonicVortex, Uniform, VortexTube,
+};
+use crate::advection::Advection;
+use crate::euler::Euler;
+use crate::suggest::nearest;
+use std::collections::BTreeMap;
+use std::f64::consts::PI;
+
+/// The law that an exact solution is asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Model {
+    /// Linear advection with this velocity (the first `dim` components).
+    Advection {
+        /// The law's velocity.
+        velocity: [f64; 3],
+    },
+    /// The Euler equations of a gas with this ratio of specific heats.
+    Euler {
+        /// Ratio of specific heats.
+        gamma: f64,
+    },
+}
+
+/// Where an exact solution is to hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Context {
+    /// Number of space dimensions, 2 or 3.
+    pub dim: usize,
+    /// The law.
+    pub model: Model,
+    /// Periods of the domain in x, y and z; 0 where it is not periodic. Solutions that are carried along come back.
+    pub period: [f64; 3],
+}
+
+const U: [&str; 3] = ["u", "v", "w"];
+const X0: [&str; 3] = ["x0", "y0", "z0"];
+const K: [&str; 3] = ["kx", "ky", "kz"];
+
+/// All solutions that [`by_name`] knows.
+pub fn catalogue() -> &'static [Entry] {
+    &CATALOGUE
+}
+
+/// The exact solution of this name, with the given parameters in place of its defaults.
+///
+/// # Errors
+/// [`ExactError`]: an unknown name or parameter (with the nearest known one), a solution of another model or
+/// dimension, a value that makes no sense.
+///
+/// ```
+/// use dgsuite_physics::exact::{Context, Exact, Model, by_name};
+/// let context = Context { dim: 2, model: Model::Euler { gamma: 1.4 }, period: [10.0, 10.0, 0.0] };
+/// let given = [("mach".to_string(), 0.4)].into();
+/// let vortex = by_name("isentropic-vortex", &given, &context)?;
+/// assert_eq!(vortex.n_fields(), 4);
+/// let error = by_name("isentropic-vorteks", &given, &context).err().unwrap();
+/// assert!(error.to_string().contains("did you mean `isentropic-vortex`?"));
+/// # Ok::<(), dgsuite_physics::exact::ExactError>(())
+/// ```
+pub fn by_name(
+    name: &str,
+    parameters: &BTreeMap<String, f64>,
+    context: &Context,
+) -> Result<Box<dyn Exact>, ExactError> {
+    let model = match context.model {
+        Model::Advection { .. } => "advection",
+        Model::Euler { .. } => "euler",
+    };
+    let Some(entry) = CATALOGUE.iter().find(|e| e.name == name) else {
+        let known = || CATALOGUE.iter().filter(|e| e.model == model).map(|e| e.name);
+        return Err(ExactError::UnknownName {
+            name: name.to_owned(),
+            hint: nearest(name, known()).map(str::to_owned),
+            known: known().map(str::to_owned).collect(),
+        });
+    };
+    if entry.model != model || !entry.dims.contains(&context.dim) {
+        let dims: Vec<String> = entry.dims.iter().map(|d| format!("{d}D")).collect();
+        return Err(ExactError::Mismatch {
+            name: name.to_owned(),
+            expected: format!("{} in {}", entry.model, dims.join(" and ")),
+            found: format!("{model} in {}D", context.dim),
+        });
+    }
+    let reader = Reader::new(entry, parameters, context)?;
+    match context.model {
+        Model::Advection { velocity } => advection(name, &reader, velocity, context.dim),
+        Model::Euler { gamma } => euler(name, &reader, Euler { gamma }, context.dim),
+    }
+}
+
+fn advection(
+    name: &str,
+    r: &Reader<'_>,
+    velocity: [f64; 3],
+    dim: usize,
+) -> Result<Box<dyn Exact>, ExactError> {
+    let velocity = std::array::from_fn(|d| if d < dim { velocity[d] } else { 0.0 });
+    let (mean, amplitude) = (r.number("mean"), r.number("amplitude"));
+    Ok(match name {
+        "sine-wave" => {
+            let (waves, length) = (r.vector(K), r.positive("length")?);
+            scalar(velocity, dim, SineWave { mean, amplitude, velocity, waves, length })
+        }
+        "gaussian-pulse" => {
+            let (width, period) = (r.positive("width")?, r.periods()?);
+            let centre = r.vector(X0);
+            scalar(velocity, dim, GaussianPulse { mean, amplitude, width, velocity, centre, period, dim })
+        }
+        other => unreachable!("`{other}` is in the catalogue of advection"),
+    })
+}
+
+fn euler(name: &str, r: &Reader<'_>, gas: Euler, dim: usize) -> Result<Box<dyn Exact>, ExactError> {
+    let g1 = gas.gamma - 1.0;
+    Ok(match name {
+        "isentropic-vortex" => {
+            let mach = r.positive("mach")?;
+            // T > 0 at the centre: ε² (γ−1) M² e < 8π².
+            let limit = (8.0 * PI * PI / (g1 * 1f64.exp())).sqrt() / mach;
+            let epsilon =
+                r.between("eps", -limit, limit, "a strength that keeps the temperature positive")?;
+            let velocity = r.vector(U);
+            if velocity[0] == 0.0 && velocity[1] == 0.0 {
+                r.between("u", f64::INFINITY, f64::INFINITY, "a free stream that moves in the x-y plane")?;
+            }
+            let solution = IsentropicVortex {
+                gas,
+                mach,
+                epsilon,
+                radius: r.positive("radius")?,
+                density: r.positive("rho")?,
+                velocity,
+                centre: r.vector(X0),
+                period: r.periods()?,
+            };
+            gas_flow(gas, dim, solution, solution)
+        }
+        "isentropic-vortex-beta" => {
+            let beta = strength(r, &gas)?;
+            let (velocity, centre, period) = (r.vector(U), r.vector(X0), r.periods()?);
+            let solution = BetaVortex { gas, beta, velocity, centre, period };
+            gas_flow(gas, dim, solution, solution)
+        }
+        "vortex-tube" => {
+            let axis = r.direction(["axis_x", "axis_y", "axis_z"])?;
+            let mut period = r.periods()?;
+            let along = axis.iter().position(|a| a.abs() == 1.0);
+            match along {
+                // Nothing changes along the axis.
+                Some(d) => period[d] = 0.0,
+                None if period != [0.0; 3] => {
+                    return Err(ExactError::Mismatch {
+                        name: name.to_owned(),
+                        expected: "domains without periods, or an axis along x, y or z".to_owned(),
+                        found: "an oblique axis in a periodic domain".to_owned(),
+                    });
+                }
+                None => {}
+            }
+            let solution = VortexTube {
+                gas,
+                beta: strength(r, &gas)?,
+                jet: r.number("jet"),
+                velocity: r.vector(U),
+                centre: r.vector(X0),
+                axis,
+                period,
+            };
+            Box::new(ClosedForm::<_, _, 3, 5>::new(gas, solution))
+        }
+        "supersonic-vortex" => {
+            let solution = SupersonicVortex {
+                gas,
+                inner_radius: r.positive("radius")?,
+                mach: r.positive("mach")?,
+                density: r.positive("rho")?,
+            };
+            Box::new(ClosedForm::<_, _, 2, 4>::new(gas, solution))
+        }
+        "entropy-wave" => {
+            let solution = EntropyWave {
+                density: r.positive("rho")?,
+                amplitude: r.between("amplitude", -1.0, 1.0, "a number between -1 and 1")?,
+                velocity: r.vector(U),
+                pressure: r.positive("p")?,
+                waves: r.vector(K),
+                length: r.positive("length")?,
+            };
+            gas_flow(gas, dim, solution, solution)
+        }
+        "sod" => {
+            let left = GasState { density: 1.0, velocity: [0.0; 3], pressure: 1.0 };
+            let right = GasState { density: 0.125, velocity: [0.0; 3], pressure: 0.1 };
+            shock_tube(r, gas, dim, left, right)?
+        }
+        "riemann-problem" => {
+            let left = GasState {
+                density: r.positive("rho_left")?,
+                velocity: r.vector(["u_left", "v_left", "w_left"]),
+                pressure: r.positive("p_left")?,
+            };
+            let right = GasState {
+                density: r.positive("rho_right")?,
+                velocity: r.vector(["u_right", "v_right", "w_right"]),
+                pressure: r.positive("p_right")?,
+            };
+            shock_tube(r, gas, dim, left, right)?
+        }
+        "uniform" => {
+            let (rho, v, pressure) = (r.positive("rho")?, r.vector(U), r.positive("p")?);
+            gas_flow(
+                gas,
+                dim,
+                Uniform { primitive: [rho, v[0], v[1], pressure] },
+                Uniform { primitive: [rho, v[0], v[1], v[2], pressure] },
+            )
+        }
+        other => unreachable!("`{other}` is in the catalogue of Euler"),
+    })
+}
+
+/// Strength `β` of a vortex whose temperature stays positive: `(γ−1) β² e² < 16 γ π²`.
+fn strength(r: &Reader<'_>, gas: &Euler) -> Result<f64, ExactError> {
+    let limit = 4.0 * PI * (gas.gamma / (gas.gamma - 1.0)).sqrt() / 1f64.exp();
+    r.between("beta", -limit, limit, "a strength that keeps the temperature positive")
+}
+
+fn shock_tube(
+    r: &Reader<'_>,
+    gas: Euler,
+    dim: usize,
+    left: GasState,
+    right: GasState,
+) -> Result<Box<dyn Exact>, ExactError> {
+    let direction = r.direction(["nx", "ny", "nz"])?;
+    let solution = RiemannProblem::new(gas, left, right, direction, r.number("diaphragm"))?;
+    Ok(gas_flow(gas, dim, solution, solution))
+}
+
+/// A gas flow in two or three dimensions.
+fn gas_flow(gas: Euler, dim: usize, plane: impl Solution<4>, space: impl Solution<5>) -> Box<dyn Exact> {
+    if dim == 2 {
+        Box::new(ClosedForm::<_, _, 2, 4>::new(gas, plane))
+    } else {
+        Box::new(ClosedForm::<_, _, 3, 5>::new(gas, space))
+    }
+}
+
+/// A scalar carried along in two or three dimensions.
+fn scalar(velocity: [f64; 3], dim: usize, solution: impl Solution<1>) -> Box<dyn Exact> {
+    if dim == 2 {
+        let law = Advection { velocity: [velocity[0], velocity[1]] };
+        Box::new(ClosedForm::<_, _, 2, 1>::new(law, solution))
+    } else {
+        Box::new(ClosedForm::<_, _, 3, 1>::new(Advection { velocity }, solution))
+    }
+}

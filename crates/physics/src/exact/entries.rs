@@ -1,0 +1,200 @@
+//! The table of exact solutions: names, parameters, defaults.
+
+use std::f64::consts::FRAC_1_SQRT_2;
+
+/// A parameter of a solution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameter {
+    /// Name in pipeline files.
+    pub name: &'static str,
+    /// Value where none is given; periods default to those of the domain.
+    pub default: f64,
+    /// What it means.
+    pub about: &'static str,
+}
+
+/// A solution that [`by_name`](super::by_name) knows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Entry {
+    /// Name in pipeline files.
+    pub name: &'static str,
+    /// Name of the law, as [`Law::NAME`](crate::Law::NAME).
+    pub model: &'static str,
+    /// Dimensions that it exists in.
+    pub dims: &'static [usize],
+    /// One line of what it is.
+    pub about: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+}
+
+const fn p(name: &'static str, default: f64, about: &'static str) -> Parameter {
+    Parameter { name, default, about }
+}
+
+pub(super) static CATALOGUE: [Entry; 10] = [
+    Entry {
+        name: "isentropic-vortex",
+        model: "euler",
+        dims: &[2, 3],
+        about: "vortex carried along by a free stream (extruded along z in 3D)",
+        parameters: &[
+            p("mach", 0.5, "Mach number of the free stream"),
+            p("eps", 0.3, "strength"),
+            p("radius", 1.0, "core radius"),
+            p("rho", 1.0, "density of the free stream"),
+            p("u", FRAC_1_SQRT_2, "velocity of the free stream"),
+            p("v", FRAC_1_SQRT_2, "velocity of the free stream"),
+            p("w", 0.0, "velocity of the free stream"),
+            p("x0", 0.0, "centre at t = 0"),
+            p("y0", 0.0, "centre at t = 0"),
+            p("period_x", 0.0, "period of the domain, 0 for none"),
+            p("period_y", 0.0, "period of the domain, 0 for none"),
+        ],
+    },
+    Entry {
+        name: "isentropic-vortex-beta",
+        model: "euler",
+        dims: &[2, 3],
+        about: "vortex of strength beta with p = rho^gamma (extruded along z in 3D)",
+        parameters: &[
+            p("beta", 5.0, "strength"),
+            p("u", 1.0, "velocity of the free stream"),
+            p("v", 0.0, "velocity of the free stream"),
+            p("w", 0.0, "velocity of the free stream"),
+            p("x0", 5.0, "centre at t = 0"),
+            p("y0", 0.0, "centre at t = 0"),
+            p("period_x", 0.0, "period of the domain, 0 for none"),
+            p("period_y", 0.0, "period of the domain, 0 for none"),
+        ],
+    },
+    Entry {
+        name: "vortex-tube",
+        model: "euler",
+        dims: &[3],
+        about: "vortex about an oblique axis with a jet along it: smooth in all of space",
+        parameters: &[
+            p("beta", 1.0, "strength of the swirl"),
+            p("jet", 0.5, "strength of the jet"),
+            p("u", 1.0, "velocity of the free stream"),
+            p("v", 0.5, "velocity of the free stream"),
+            p("w", 0.25, "velocity of the free stream"),
+            p("x0", 0.0, "point of the axis at t = 0"),
+            p("y0", 0.0, "point of the axis at t = 0"),
+            p("z0", 0.0, "point of the axis at t = 0"),
+            p("axis_x", 1.0, "direction of the axis"),
+            p("axis_y", 1.0, "direction of the axis"),
+            p("axis_z", 1.0, "direction of the axis"),
+            p("period_x", 0.0, "period of the domain, 0 for none"),
+            p("period_y", 0.0, "period of the domain, 0 for none"),
+            p("period_z", 0.0, "period of the domain, 0 for none"),
+        ],
+    },
+    Entry {
+        name: "supersonic-vortex",
+        model: "euler",
+        dims: &[2],
+        about: "steady flow around the origin between two arcs",
+        parameters: &[
+            p("radius", 1.0, "radius of the inner wall"),
+            p("mach", 2.25, "Mach number at the inner wall"),
+            p("rho", 1.0, "density at the inner wall"),
+        ],
+    },
+    Entry {
+        name: "entropy-wave",
+        model: "euler",
+        dims: &[2, 3],
+        about: "sine wave of density carried along at constant pressure",
+        parameters: &[
+            p("rho", 1.0, "mean density"),
+            p("amplitude", 0.2, "amplitude relative to the mean density"),
+            p("u", 1.0, "velocity"),
+            p("v", 1.0, "velocity"),
+            p("w", 1.0, "velocity"),
+            p("p", 1.0, "pressure"),
+            p("kx", 1.0, "waves per length along x"),
+            p("ky", 1.0, "waves per length along y"),
+            p("kz", 1.0, "waves per length along z"),
+            p("length", 1.0, "the length"),
+        ],
+    },
+    Entry {
+        name: "sod",
+        model: "euler",
+        dims: &[2, 3],
+        about: "Sod's shock tube, solved exactly",
+        parameters: &[
+            p("diaphragm", 0.5, "position along the direction"),
+            p("nx", 1.0, "direction"),
+            p("ny", 0.0, "direction"),
+            p("nz", 0.0, "direction"),
+        ],
+    },
+    Entry {
+        name: "riemann-problem",
+        model: "euler",
+        dims: &[2, 3],
+        about: "two states that meet at a plane, solved exactly",
+        parameters: &[
+            p("rho_left", 1.0, "density on the left"),
+            p("u_left", 0.0, "velocity on the left"),
+            p("v_left", 0.0, "velocity on the left"),
+            p("w_left", 0.0, "velocity on the left"),
+            p("p_left", 1.0, "pressure on the left"),
+            p("rho_right", 0.125, "density on the right"),
+            p("u_right", 0.0, "velocity on the right"),
+            p("v_right", 0.0, "velocity on the right"),
+            p("w_right", 0.0, "velocity on the right"),
+            p("p_right", 0.1, "pressure on the right"),
+            p("diaphragm", 0.0, "position along the direction"),
+            p("nx", 1.0, "direction"),
+            p("ny", 0.0, "direction"),
+            p("nz", 0.0, "direction"),
+        ],
+    },
+    Entry {
+        name: "uniform",
+        model: "euler",
+        dims: &[2, 3],
+        about: "the same state everywhere",
+        parameters: &[
+            p("rho", 1.0, "density"),
+            p("u", 1.0, "velocity"),
+            p("v", 0.0, "velocity"),
+            p("w", 0.0, "velocity"),
+            p("p", 1.0, "pressure"),
+        ],
+    },
+    Entry {
+        name: "sine-wave",
+        model: "advection",
+        dims: &[2, 3],
+        about: "plane sine wave carried along",
+        parameters: &[
+            p("mean", 0.0, "mean value"),
+            p("amplitude", 1.0, "amplitude"),
+            p("kx", 1.0, "waves per length along x"),
+            p("ky", 1.0, "waves per length along y"),
+            p("kz", 1.0, "waves per length along z"),
+            p("length", 1.0, "the length"),
+        ],
+    },
+    Entry {
+        name: "gaussian-pulse",
+        model: "advection",
+        dims: &[2, 3],
+        about: "bell-shaped pulse carried along",
+        parameters: &[
+            p("mean", 0.0, "value far away"),
+            p("amplitude", 1.0, "height"),
+            p("width", 0.1, "standard deviation"),
+            p("x0", 0.5, "centre at t = 0"),
+            p("y0", 0.5, "centre at t = 0"),
+            p("z0", 0.5, "centre at t = 0"),
+            p("period_x", 0.0, "period of the domain, 0 for none"),
+            p("period_y", 0.0, "period of the domain, 0 for none"),
+            p("period_z", 0.0, "period of the domain, 0 for none"),
+        ],
+    },
+];

@@ -1,0 +1,96 @@
+//! Roe's flux with the entropy fix of Harten and Hyman.
+
+use super::NumericalFlux;
+use super::roe_average::roe_average;
+use crate::euler::Euler;
+use crate::law::Law;
+use crate::real::{Real, array, dot};
+
+/// Roe's flux for the Euler equations:
+///
+/// ```text
+/// f* = ½ (F⁻ + F⁺) − ½ Σ_i |λ_i| α_i r_i
+/// ```
+///
+/// with waves `v̂_n ∓ ĉ` (sound, `α = (Δp ∓ ρ̂ ĉ Δv_n)/(2ĉ²)`) and `v̂_n` (entropy, `α = Δρ − Δp/ĉ²`, and
+/// shear, `ρ̂ (Δv − Δv_n n)`), `ρ̂ = √(ρ⁻ρ⁺)`.
+///
+/// Entropy fix: where a sound wave is a rarefaction with speeds `λ_a < 0 < λ_b` at its ends, `|λ|` becomes
+/// the chord of `|·|` between them,
+///
+/// ```text
+/// |λ| ← (λ (λ_a + λ_b) − 2 λ_a λ_b) / (λ_b − λ_a)
+/// ```
+///
+/// It has no parameter and leaves contacts, shear layers and supersonic flow as they are. The state between
+/// the sound waves comes from the linearised jump and the Riemann invariant of the wave.
+///
+/// # Source
+/// Roe 1981; Toro 2009, §11.2 and §11.4 (Harten & Hyman, J. Comput. Phys. 50 (1983) 235–269).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Roe;
+
+/// `|λ|`, or its chord over `[a, b]` where that interval holds zero inside.
+#[inline(always)]
+fn fixed_speed<R: Real>(lambda: R, a: R, b: R) -> R {
+    let zero = R::lit(0.0);
+    let transonic = R::and(a.lt(zero), zero.lt(b));
+    let width = R::select(transonic, b - a, R::lit(1.0));
+    let chord = (lambda * (a + b) - R::lit(2.0) * a * b) / width;
+    let size = lambda.abs();
+    R::select(transonic, chord.max(size), size)
+}
+
+impl<const D: usize, const N: usize> NumericalFlux<Euler, D, N> for Roe
+where
+    Euler: Law<D, N>,
+{
+    const NAME: &'static str = "roe";
+
+    #[inline(always)]
+    fn eval<R: Real>(&self, law: &Euler, um: &[R; N], up: &[R; N], n: &[R; D]) -> [R; N] {
+        let m = law.side(um, n);
+        let p = law.side(up, n);
+        let roe = roe_average(law, &m, &p);
+        let g1 = law.gamma_minus_one::<R>();
+        let half = R::lit(0.5);
+        let drho = p.rho - m.rho;
+        let dp = p.p - m.p;
+        let dvn = p.vn - m.vn;
+        let dv = array!(D, |d| p.v[d] - m.v[d]);
+        let impedance = roe.rho * roe.c;
+
+        // Sound speeds and the normal velocity between the sound waves.
+        let (cm, cp) = (m.c2.sqrt(), p.c2.sqrt());
+        let vn_star = half * (m.vn + p.vn - dp / impedance);
+        let zero = R::lit(0.0);
+        let cm_star = (half * g1).mul_add(m.vn - vn_star, cm).max(zero);
+        let cp_star = (half * g1).mul_add(vn_star - p.vn, cp).max(zero);
+        let slow = fixed_speed(roe.vn - roe.c, m.vn - cm, vn_star - cm_star);
+        let fast = fixed_speed(roe.vn + roe.c, vn_star + cp_star, p.vn + cp);
+        let middle = roe.vn.abs();
+
+        let inverse = roe.c2.recip();
+        let a_slow = slow * (half * inverse * (dp - impedance * dvn));
+        let a_fast = fast * (half * inverse * (dp + impedance * dvn));
+        let a_entropy = middle * (drho - dp * inverse);
+        let a_shear = middle * roe.rho;
+
+        // Sums of |λ|α over the waves that carry 1, v̂ and n, with ½|v̂|² and Ĥ for the energy.
+        let carried = a_slow + a_entropy + a_fast;
+        let sound = roe.c * (a_fast - a_slow);
+        let v2 = dot(&roe.v, &roe.v);
+        let enthalpy = (half * v2) + roe.c2 / g1;
+        let shear = array!(D, |d| a_shear * (dv[d] - dvn * n[d]));
+
+        let fm = Euler::flux_of(um, m.vn, m.p, n);
+        let fp = Euler::flux_of(up, p.vn, p.p, n);
+        let mut upwind = [carried; N];
+        for d in 0..D {
+            upwind[1 + d] = carried.mul_add(roe.v[d], sound.mul_add(n[d], shear[d]));
+        }
+        upwind[N - 1] =
+            enthalpy * (a_slow + a_fast) + half * v2 * a_entropy + sound * roe.vn + dot(&roe.v, &shear);
+        array!(N, |k| half * (fm[k] + fp[k] - upwind[k]))
+    }
+}

@@ -1,0 +1,128 @@
+//! Formulas as users write them: parsed once, evaluated in batches, differentiated, or recorded for a GPU.
+//!
+//! # Language
+//! Numbers, the variables and constants of a [`Names`], `pi`; `+ - * /`, `^` or `**` (right associative, above
+//! a sign: `-2^2` is −4, `2^3^2` is 512); `< <= > >= == !=`, `&& || !`; `if(condition, a, b)`; functions of one
+//! number `sin cos tan asin acos atan sinh cosh tanh exp log (= ln) log10 sqrt abs sign floor erf`, of two
+//! `atan2 pow`, of two or more `min max`. `/` is real division. A condition used as a number is 1 or 0; a
+//! number used as a condition is true unless it is 0.
+//!
+//! ```
+//! use dgsuite_physics::formula::{Formula, Names};
+//!
+//! let names = Names::new(["x", "t"]).constant("M", 0.5)?;
+//! let f = Formula::parse("1 + M*sin(2*pi*(x - t))", &names)?;
+//! assert_eq!(f.eval(&[0.25, 0.0]), 1.5);
+//!
+//! let error = Formula::parse("1 + M*sn(x)", &names).unwrap_err();
+//! assert_eq!(error.snippet(), "1 + M*sn(x)\n      ^^");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+mod fields;
+mod functions;
+mod names;
+mod parser;
+mod tape;
+mod token;
+
+pub use error::{FormulaError, FormulaErrorKind};
+pub use fields::{FieldsError, FormulaExact};
+pub use names::{NameError, Names};
+
+use crate::graph::{Graph, Id, Node};
+use crate::real::Real;
+use tape::Tape;
+
+/// A parsed formula: a number as a function of the variables of its [`Names`].
+#[derive(Clone, Debug)]
+pub struct Formula {
+    text: String,
+    graph: Graph,
+    root: Id,
+    tape: Tape,
+}
+
+impl Formula {
+    /// Parses a formula.
+    ///
+    /// # Errors
+    /// [`FormulaError`] with the text, the place in it, and a hint where there is one.
+    pub fn parse(text: &str, names: &Names) -> Result<Self, FormulaError> {
+        let (graph, root) = parser::parse(text, names)?;
+        let tape = Tape::new(&graph, root);
+        Ok(Self { text: text.to_owned(), graph, root, tape })
+    }
+
+    /// The text that was parsed.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// All variables that it may use, in the order that values are given in.
+    pub fn names(&self) -> &[String] {
+        self.graph.inputs()
+    }
+
+    /// The variables that its value depends on.
+    pub fn variables(&self) -> Vec<&str> {
+        let live = self.graph.live(&[self.root]);
+        let name = |(id, node): (Id, Node)| match node {
+            Node::Input(i) if live[id.index()] => Some(self.graph.inputs()[i as usize].as_str()),
+            _ => None,
+        };
+        self.graph.iter().filter_map(name).collect()
+    }
+
+    /// Whether its value depends on this variable.
+    pub fn depends_on(&self, variable: &str) -> bool {
+        self.variables().contains(&variable)
+    }
+
+    /// Its value, if it is the same for all values of variables and parameters.
+    pub fn constant(&self) -> Option<f64> {
+        self.graph.literal_value(self.root)
+    }
+
+    /// Its value at one point.
+    ///
+    /// # Panics
+    /// If `values` does not have one entry per variable of the names it was parsed with.
+    pub fn eval(&self, values: &[f64]) -> f64 {
+        self.trace(values)
+    }
+
+    /// Its values at many points: `out[i]` from `values[v][i]`, variable `v` at point `i`. A slice of length 1 is a
+    /// variable that is the same at all points. Nothing is allocated after the first calls on a thread.
+    ///
+    /// # Panics
+    /// If `values` does not have one entry per variable, each as long as `out` or of length 1.
+    pub fn eval_batch(&self, values: &[&[f64]], out: &mut [f64]) {
+        self.check_count(values.len());
+        self.tape.eval(values, out);
+    }
+
+    /// Evaluates over any number type: dual numbers give derivatives, symbols record the formula.
+    ///
+    /// ```
+    /// use dgsuite_physics::Dual;
+    /// use dgsuite_physics::formula::{Formula, Names};
+    /// let f = Formula::parse("x^3", &Names::new(["x"]))?;
+    /// assert_eq!(f.trace(&[Dual::variable(2.0)]).derivative, 12.0);
+    /// # Ok::<(), dgsuite_physics::formula::FormulaError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `values` does not have one entry per variable.
+    pub fn trace<R: Real>(&self, values: &[R]) -> R {
+        self.check_count(values.len());
+        self.graph.eval(values, &[self.root])[0]
+    }
+
+    #[track_caller]
+    fn check_count(&self, given: usize) {
+        let expected = self.graph.inputs().len();
+        assert_eq!(given, expected, "values for the variables {:?}", self.graph.inputs());
+    }
+}

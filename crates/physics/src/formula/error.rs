@@ -1,0 +1,83 @@
+//! What can be wrong with a formula, and where.
+
+use std::ops::Range;
+
+/// A formula that cannot be parsed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} at column {} of `{text}`{}", self.column(), self.hint_in_parentheses())]
+pub struct FormulaError {
+    /// The whole formula.
+    pub text: String,
+    /// The bytes of the text that the error is about; empty at the end of the text.
+    pub span: Range<usize>,
+    /// What is wrong.
+    pub kind: FormulaErrorKind,
+    /// How to write it instead, where that is known.
+    pub hint: Option<String>,
+}
+
+/// What is wrong with a formula.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FormulaErrorKind {
+    /// Nothing but blanks.
+    #[error("empty formula")]
+    Empty,
+    /// A character that is not part of the language.
+    #[error("unexpected character `{0}`")]
+    UnexpectedCharacter(char),
+    /// Digits that are not a number.
+    #[error("malformed number `{0}`")]
+    BadNumber(String),
+    /// Something else was expected here.
+    #[error("unexpected {found}, expected {expected}")]
+    Unexpected {
+        /// What is there.
+        found: String,
+        /// What could be there.
+        expected: &'static str,
+    },
+    /// A parenthesis is not closed.
+    #[error("parenthesis is not closed")]
+    Unclosed,
+    /// A name that is neither variable nor constant.
+    #[error("unknown name `{0}`")]
+    UnknownName(String),
+    /// A name before a parenthesis that is no function.
+    #[error("unknown function `{0}`")]
+    UnknownFunction(String),
+    /// A function has too few or too many arguments.
+    #[error("`{function}` takes {expected}, found {found}")]
+    ArgumentCount {
+        /// The function.
+        function: &'static str,
+        /// How many it takes.
+        expected: &'static str,
+        /// How many there are.
+        found: usize,
+    },
+    /// `a < b < c`, which does not mean what it looks like.
+    #[error("comparisons cannot be chained")]
+    ChainedComparison,
+    /// More levels of parentheses and signs than anyone needs.
+    #[error("nested too deeply")]
+    TooDeep,
+}
+
+impl FormulaError {
+    /// Column of the first character of the span, counted in characters from 1.
+    pub fn column(&self) -> usize {
+        self.text[..self.span.start].chars().count() + 1
+    }
+
+    fn hint_in_parentheses(&self) -> String {
+        self.hint.as_ref().map(|h| format!(" ({h})")).unwrap_or_default()
+    }
+
+    /// The text with carets under the span, on two lines.
+    pub fn snippet(&self) -> String {
+        let width = self.text[self.span.clone()].chars().count().max(1);
+        // Tabs and line ends would move the carets.
+        let line: String = self.text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
+        format!("{line}\n{}{}", " ".repeat(self.column() - 1), "^".repeat(width))
+    }
+}

@@ -1,0 +1,148 @@
+//! The names that a formula may use.
+
+use super::functions;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+/// What can be wrong with a new name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// Not a letter or underscore followed by letters, digits and underscores.
+    #[error("`{0}` is not a name: letters, digits and underscores, not a digit first")]
+    Malformed(String),
+    /// The name has a meaning already.
+    #[error("`{name}` is already {what}")]
+    Taken {
+        /// The name.
+        name: String,
+        /// What it is.
+        what: &'static str,
+    },
+}
+
+/// Variables, constants and parameters that a formula may use, beside the functions and `pi`.
+///
+/// A *constant* is replaced by its value when a formula is parsed. A *parameter* keeps its name: recorded formulas
+/// take it as a kernel argument, so that another value needs no other kernel.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Names {
+    variables: Vec<String>,
+    values: BTreeMap<String, Value>,
+}
+
+/// What a name that is not a variable stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Value {
+    Constant(f64),
+    Parameter(&'static str, f64),
+}
+
+impl Names {
+    /// Variables in the order that values are given in.
+    ///
+    /// # Panics
+    /// If a variable is not a name, or is a function or `pi`, or comes twice.
+    pub fn new<'a>(variables: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut names = Self::default();
+        for v in variables {
+            if let Err(error) = names.check(v) {
+                panic!("{error}");
+            }
+            names.variables.push(v.to_owned());
+        }
+        names
+    }
+
+    /// The variables `x, y, z, t`.
+    pub fn space_time() -> Self {
+        Self::new(["x", "y", "z", "t"])
+    }
+
+    /// With a constant.
+    ///
+    /// # Errors
+    /// [`NameError`] if it is not a name or has a meaning already.
+    pub fn constant(mut self, name: &str, value: f64) -> Result<Self, NameError> {
+        self.check(name)?;
+        self.values.insert(name.to_owned(), Value::Constant(value));
+        Ok(self)
+    }
+
+    /// With a parameter.
+    ///
+    /// # Errors
+    /// [`NameError`] if it is not a name or has a meaning already.
+    pub fn parameter(mut self, name: &str, value: f64) -> Result<Self, NameError> {
+        self.check(name)?;
+        self.values.insert(name.to_owned(), Value::Parameter(permanent(name), value));
+        Ok(self)
+    }
+
+    /// The variables in order.
+    pub fn variables(&self) -> &[String] {
+        &self.variables
+    }
+
+    /// All names but functions, in the order of most use.
+    pub(super) fn known(&self) -> impl Iterator<Item = &str> {
+        let variables = self.variables.iter().map(String::as_str);
+        variables.chain(self.values.keys().map(String::as_str)).chain(["pi"])
+    }
+
+    pub(super) fn value(&self, name: &str) -> Option<Value> {
+        let pi = || (name == "pi").then_some(Value::Constant(std::f64::consts::PI));
+        self.values.get(name).copied().or_else(pi)
+    }
+
+    fn check(&self, name: &str) -> Result<(), NameError> {
+        let mut letters = name.chars();
+        let head = letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+        if !head || !letters.all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            return Err(NameError::Malformed(name.to_owned()));
+        }
+        let what = if functions::find(name).is_some() {
+            "a function"
+        } else if name == "pi" {
+            "the number pi"
+        } else if self.variables.iter().any(|v| v == name) {
+            "a variable"
+        } else if self.values.contains_key(name) {
+            "a constant"
+        } else {
+            return Ok(());
+        };
+        Err(NameError::Taken { name: name.to_owned(), what })
+    }
+}
+
+/// The same text for the rest of the program; each text is stored once.
+fn permanent(name: &str) -> &'static str {
+    static STORED: LazyLock<Mutex<BTreeSet<&'static str>>> = LazyLock::new(Mutex::default);
+    let mut stored = STORED.lock().unwrap_or_else(PoisonError::into_inner);
+    match stored.get(name) {
+        Some(known) => known,
+        None => {
+            let text: &'static str = Box::leak(name.to_owned().into_boxed_str());
+            stored.insert(text);
+            text
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_must_be_new_and_well_formed() {
+        let names = Names::space_time();
+        let taken = |n: &str| names.clone().constant(n, 1.0).unwrap_err().to_string();
+        assert_eq!(taken("x"), "`x` is already a variable");
+        assert_eq!(taken("sin"), "`sin` is already a function");
+        assert_eq!(taken("pi"), "`pi` is already the number pi");
+        assert!(taken("2a").contains("not a name"));
+        assert!(taken("").contains("not a name"));
+        let names = names.constant("M", 0.5).unwrap();
+        assert_eq!(names.parameter("M", 0.5).unwrap_err().to_string(), "`M` is already a constant");
+    }
+}

@@ -1,0 +1,224 @@
+//! A formula as a list of operations on blocks of points.
+
+use crate::graph::{Binary, Graph, Id, Node, Unary};
+use crate::real::Real;
+use std::cell::RefCell;
+
+/// Points that an operation takes at once: enough to hide its dispatch, few enough to stay in the first cache.
+const BLOCK: usize = 128;
+
+/// Where an operand lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operand {
+    Variable(usize),
+    /// A block that holds the same number everywhere.
+    Constant(usize),
+    Register(usize),
+}
+
+/// What an operation does; conditions are 1 and 0.
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    Unary(Unary, Operand),
+    Binary(Binary, Operand, Operand),
+    LessEqual(Operand, Operand),
+    Less(Operand, Operand),
+    And(Operand, Operand),
+    Or(Operand, Operand),
+    Not(Operand),
+    Select(Operand, Operand, Operand),
+}
+
+/// The operations of a formula, in order, each with its own result register.
+#[derive(Clone, Debug)]
+pub(super) struct Tape {
+    operations: Vec<(Action, usize)>,
+    constants: Vec<f64>,
+    n_registers: usize,
+    result: Operand,
+}
+
+impl Tape {
+    /// The operations that the value at `root` needs. Registers are used again once their value is dead; an
+    /// operation's result never shares one with its operands.
+    pub(super) fn new(graph: &Graph, root: Id) -> Self {
+        let live = graph.live(&[root]);
+        let mut last_use = vec![0; live.len()];
+        for (id, node) in graph.iter().filter(|(id, _)| live[id.index()]) {
+            node.for_each_operand(|a| last_use[a.index()] = id.index());
+        }
+        let mut tape = Self {
+            operations: Vec::new(),
+            constants: Vec::new(),
+            n_registers: 0,
+            result: Operand::Constant(0),
+        };
+        let mut place = vec![Operand::Constant(0); live.len()];
+        let mut free = Vec::new();
+        for (id, node) in graph.iter().filter(|(id, _)| live[id.index()]) {
+            let at = |a: Id| place[a.index()];
+            let action = match node {
+                Node::Input(i) => {
+                    place[id.index()] = Operand::Variable(i as usize);
+                    continue;
+                }
+                Node::Parameter(i) => {
+                    place[id.index()] = tape.constant(graph.parameters()[i as usize].value);
+                    continue;
+                }
+                Node::Literal(bits) => {
+                    place[id.index()] = tape.constant(f64::from_bits(bits));
+                    continue;
+                }
+                Node::Bool(b) => {
+                    place[id.index()] = tape.constant(f64::from(u8::from(b)));
+                    continue;
+                }
+                Node::Unary(op, a) => Action::Unary(op, at(a)),
+                Node::Binary(op, a, b) => Action::Binary(op, at(a), at(b)),
+                Node::LessEqual(a, b) => Action::LessEqual(at(a), at(b)),
+                Node::Less(a, b) => Action::Less(at(a), at(b)),
+                Node::And(a, b) => Action::And(at(a), at(b)),
+                Node::Or(a, b) => Action::Or(at(a), at(b)),
+                Node::Not(a) => Action::Not(at(a)),
+                Node::Select(c, a, b) => Action::Select(at(c), at(a), at(b)),
+            };
+            let register = free.pop().unwrap_or_else(|| {
+                tape.n_registers += 1;
+                tape.n_registers - 1
+            });
+            tape.operations.push((action, register));
+            place[id.index()] = Operand::Register(register);
+            node.for_each_operand(|a| {
+                if let Operand::Register(r) = place[a.index()]
+                    && last_use[a.index()] == id.index()
+                    && !free.contains(&r)
+                {
+                    free.push(r);
+                }
+            });
+        }
+        tape.result = place[root.index()];
+        tape
+    }
+
+    fn constant(&mut self, x: f64) -> Operand {
+        self.constants.push(x);
+        Operand::Constant(self.constants.len() - 1)
+    }
+
+    /// Values at `out.len()` points; see [`Formula::eval_batch`](super::Formula::eval_batch).
+    pub(super) fn eval(&self, values: &[&[f64]], out: &mut [f64]) {
+        for (v, x) in values.iter().enumerate() {
+            let n = x.len();
+            assert!(n == out.len() || n == 1, "variable {v} has {n} values for {} points", out.len());
+        }
+        // Blocks are kept from call to call on each thread.
+        thread_local!(static KEPT: RefCell<Vec<Vec<f64>>> = const { RefCell::new(Vec::new()) });
+        let mut kept = KEPT.take();
+        let n_blocks = self.n_registers + self.constants.len() + values.len();
+        if kept.len() < n_blocks {
+            kept.resize_with(n_blocks, || vec![0.0; BLOCK]);
+        }
+        let (registers, rest) = kept.split_at_mut(self.n_registers);
+        let (constants, same) = rest.split_at_mut(self.constants.len());
+        let width = BLOCK.min(out.len());
+        for (block, x) in constants.iter_mut().zip(&self.constants) {
+            block[..width].fill(*x);
+        }
+        for (block, x) in same.iter_mut().zip(values) {
+            if x.len() == 1 {
+                block[..width].fill(x[0]);
+            }
+        }
+        for (b, out) in out.chunks_mut(BLOCK).enumerate() {
+            let n = out.len();
+            let start = b * BLOCK;
+            let variable = |v: usize| match values[v] {
+                [_] => &same[v][..n],
+                x => &x[start..start + n],
+            };
+            for (action, target) in &self.operations {
+                // The target is not among the operands, so it may leave the list while they are read.
+                let mut block = std::mem::take(&mut registers[*target]);
+                let read = |o: Operand| match o {
+                    Operand::Variable(v) => variable(v),
+                    Operand::Constant(c) => &constants[c][..n],
+                    Operand::Register(r) => &registers[r][..n],
+                };
+                run(*action, read, &mut block[..n]);
+                registers[*target] = block;
+            }
+            out.copy_from_slice(match self.result {
+                Operand::Variable(v) => variable(v),
+                Operand::Constant(c) => &constants[c][..n],
+                Operand::Register(r) => &registers[r][..n],
+            });
+        }
+        KEPT.set(kept);
+    }
+}
+
+/// One operation on a block.
+#[inline]
+fn run<'a>(action: Action, read: impl Fn(Operand) -> &'a [f64], out: &mut [f64]) {
+    let truth = |b: bool| f64::from(u8::from(b));
+    match action {
+        Action::Unary(op, a) => {
+            // One loop per operation, chosen outside of it.
+            let a = read(a);
+            match op {
+                Unary::Neg => one(a, out, |x| -x),
+                Unary::Recip => one(a, out, Real::recip),
+                Unary::Sqrt => one(a, out, Real::sqrt),
+                Unary::Abs => one(a, out, Real::abs),
+                Unary::Exp => one(a, out, Real::exp),
+                Unary::Ln => one(a, out, Real::ln),
+                Unary::Sin => one(a, out, Real::sin),
+                Unary::Cos => one(a, out, Real::cos),
+                Unary::Tan => one(a, out, Real::tan),
+                Unary::Tanh => one(a, out, Real::tanh),
+                Unary::Floor => one(a, out, Real::floor),
+                Unary::Erf => one(a, out, Real::erf),
+            }
+        }
+        Action::Binary(op, a, b) => {
+            let (a, b) = (read(a), read(b));
+            match op {
+                Binary::Add => two(a, b, out, |x, y| x + y),
+                Binary::Sub => two(a, b, out, |x, y| x - y),
+                Binary::Mul => two(a, b, out, |x, y| x * y),
+                Binary::Div => two(a, b, out, |x, y| x / y),
+                Binary::Pow => two(a, b, out, Real::powf),
+                Binary::Atan2 => two(a, b, out, Real::atan2),
+                Binary::Min => two(a, b, out, Real::min),
+                Binary::Max => two(a, b, out, Real::max),
+            }
+        }
+        Action::LessEqual(a, b) => two(read(a), read(b), out, |x, y| truth(x <= y)),
+        Action::Less(a, b) => two(read(a), read(b), out, |x, y| truth(x < y)),
+        Action::And(a, b) => two(read(a), read(b), out, |x, y| truth((x != 0.0) & (y != 0.0))),
+        Action::Or(a, b) => two(read(a), read(b), out, |x, y| truth((x != 0.0) | (y != 0.0))),
+        Action::Not(a) => one(read(a), out, |x| truth(x == 0.0)),
+        Action::Select(c, a, b) => {
+            let (c, a, b) = (read(c), read(a), read(b));
+            for (o, ((c, x), y)) in out.iter_mut().zip(c.iter().zip(a).zip(b)) {
+                *o = if *c != 0.0 { *x } else { *y };
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn one(a: &[f64], out: &mut [f64], f: impl Fn(f64) -> f64) {
+    for (o, x) in out.iter_mut().zip(a) {
+        *o = f(*x);
+    }
+}
+
+#[inline(always)]
+fn two(a: &[f64], b: &[f64], out: &mut [f64], f: impl Fn(f64, f64) -> f64) {
+    for (o, (x, y)) in out.iter_mut().zip(a.iter().zip(b)) {
+        *o = f(*x, *y);
+    }
+}

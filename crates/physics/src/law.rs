@@ -1,0 +1,62 @@
+//! Systems of conservation laws, `∂u/∂t + ∇·F(u) = 0`, as point formulas.
+
+use crate::real::{Real, array};
+
+/// A conservation law with `N` unknowns in `D` space dimensions, `∂u_k/∂t + Σ_d ∂F_dk/∂x_d = 0`.
+///
+/// Index order: `flux[d][k]`, direction first, unknown last. States are conserved unless a name says
+/// primitive. Admissible states have [`admissibility`](Law::admissibility) above zero; for others the formulas
+/// return numbers without meaning, or NaN.
+pub trait Law<const D: usize, const N: usize>: Clone + Send + Sync + 'static {
+    /// Name in pipeline files.
+    const NAME: &'static str;
+
+    /// Names of the conserved unknowns.
+    fn variables(&self) -> [&'static str; N];
+
+    /// Names of the primitive unknowns.
+    fn primitives(&self) -> [&'static str; N];
+
+    /// The flux `F_d(u)`.
+    fn flux<R: Real>(&self, u: &[R; N]) -> [[R; N]; D];
+
+    /// The flux through a surface element, `Σ_d F_d(u) n_d`. `n` is any vector, of unit length or not: with a
+    /// scaled row of the inverse metric it is a contravariant flux.
+    #[inline(always)]
+    fn normal_flux<R: Real>(&self, u: &[R; N], n: &[R; D]) -> [R; N] {
+        let f = self.flux(u);
+        let mut sum = array!(N, |k| f[0][k] * n[0]);
+        for d in 1..D {
+            for k in 0..N {
+                sum[k] = f[d][k].mul_add(n[d], sum[k]);
+            }
+        }
+        sum
+    }
+
+    /// Largest size of a wave speed along the unit vector `n`.
+    fn normal_speed<R: Real>(&self, u: &[R; N], n: &[R; D]) -> R;
+
+    /// What a flux with a single wave speed needs of the two sides of a face with unit normal `n`: the sum of the
+    /// normal fluxes, `(F(u⁻) + F(u⁺))·n`, and the larger of the normal speeds. A law overrides it where the sides
+    /// share work.
+    #[inline(always)]
+    fn flux_sum_and_speed<R: Real>(&self, um: &[R; N], up: &[R; N], n: &[R; D]) -> ([R; N], R) {
+        let (fm, fp) = (self.normal_flux(um, n), self.normal_flux(up, n));
+        let speed = self.normal_speed(um, n).max(self.normal_speed(up, n));
+        (array!(N, |k| fm[k] + fp[k]), speed)
+    }
+
+    /// Largest size of a wave speed in any direction.
+    fn max_speed<R: Real>(&self, u: &[R; N]) -> R;
+
+    /// Primitive unknowns of a conserved state.
+    fn to_primitive<R: Real>(&self, u: &[R; N]) -> [R; N];
+
+    /// Conserved state of primitive unknowns.
+    fn to_conserved<R: Real>(&self, w: &[R; N]) -> [R; N];
+
+    /// Above zero exactly where the state makes sense (Euler: the lesser of density and pressure;
+    /// advection: 1 for finite values). A state with a NaN gives NaN or a number that is not above zero.
+    fn admissibility<R: Real>(&self, u: &[R; N]) -> R;
+}

@@ -1,0 +1,57 @@
+//! Pointwise physics, written once: conservation laws, Riemann solvers, boundary states, exact solutions and
+//! formulas.
+//!
+//! Every formula is a Rust function over a number type [`Real`]. With `f64`, `f32` or [`Lanes`] it runs on a CPU,
+//! with [`Dual`] it gives exact derivatives, and with [`trace::Sym`] it is recorded and printed as a CUDA C++
+//! function. The crate knows no meshes, arrays or devices, and depends on nothing but the standard library and an
+//! error macro.
+//!
+//! | idea | items |
+//! |---|---|
+//! | number types | [`Real`], [`Lanes`], [`Dual`], [`trace::Sym`] |
+//! | `∂u/∂t + ∇·F(u) = 0` | [`Law`]: [`Advection`], [`Euler`] |
+//! | numerical flux `f*(u⁻, u⁺, n)` | [`NumericalFlux`]: [`Rusanov`], [`Hll`], [`Hllc`], [`Roe`] |
+//! | outer state `u⁺` at a boundary | [`Boundary`]: [`Prescribed`], [`Outflow`], [`SlipWall`], [`Symmetry`], [`FarField`], [`PressureOutlet`] |
+//! | exact solutions | [`Exact`], [`exact::by_name`], [`exact::RiemannProblem`], vortices, waves |
+//! | formulas of users | [`formula::Formula`], [`formula::FormulaExact`] |
+//! | device code | [`trace::device_fn`], [`trace::Parameters`], [`graph::Graph`] |
+//!
+//! ```
+//! use dgsuite_physics::{Dual, Euler, Hllc, Law, NumericalFlux};
+//!
+//! let gas = Euler { gamma: 1.4 };
+//! let left = gas.to_conserved(&[1.0, 0.0, 0.0, 1.0]); // ρ u v p
+//! let right = gas.to_conserved(&[0.125, 0.0, 0.0, 0.1]);
+//! let f = Hllc.eval(&gas, &left, &right, &[1.0, 0.0]);
+//! assert!(f[0] > 0.0); // mass flows to the right
+//!
+//! // The same flux on dual numbers: its change when the density on the left grows.
+//! let mut seeded = left.map(Dual::constant);
+//! seeded[0] = Dual::variable(left[0]);
+//! let df = Hllc.eval(&gas, &seeded, &right.map(Dual::constant), &[1.0, 0.0].map(Dual::constant));
+//! assert_eq!(df[0].value, f[0]);
+//! ```
+//!
+//! Conventions: states are conserved unless a name says primitive; `n` points from the minus to the plus side; arrays
+//! are indexed `[direction][unknown]`. All quantities are in any one consistent system of units.
+#![forbid(unsafe_code)]
+
+pub mod advection;
+pub mod boundary;
+pub mod euler;
+pub mod exact;
+pub mod flux;
+pub mod formula;
+pub mod graph;
+pub mod law;
+pub mod real;
+pub mod suggest;
+pub mod trace;
+
+pub use advection::Advection;
+pub use boundary::{Boundary, FarField, Outflow, Prescribed, PressureOutlet, SlipWall, Symmetry};
+pub use euler::Euler;
+pub use exact::Exact;
+pub use flux::{Hll, Hllc, NumericalFlux, Roe, Rusanov};
+pub use law::Law;
+pub use real::{Dual, Lanes, Real};

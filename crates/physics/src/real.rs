@@ -1,0 +1,184 @@
+//! The number type that every point formula is written over.
+//!
+//! A formula that is generic over [`Real`] is written once and used four ways:
+//! with `f64` or `f32` it is a number, with [`Lanes`] it is a pack of numbers in SIMD registers, with
+//! [`Dual`] it is a derivative, and with [`Sym`](crate::trace::Sym) it is recorded and printed as CUDA C++.
+//!
+//! # Rules for formulas
+//! 1. No `if` on values: [`Real::select`], [`Real::min`], [`Real::max`]. Both arms must be finite for
+//!    admissible states. Select inputs, not outputs: it is cheaper to choose a side and compute one flux than
+//!    to compute two fluxes and choose.
+//! 2. Loops only over dimensions and variables, so that they unroll.
+//! 3. Sums start from the first term, and nothing is multiplied by unit vectors.
+//! 4. Parameters of a law go through [`Real::param`], so that device code takes them as arguments.
+//! 5. Iterations have a fixed number of steps.
+//! 6. What runs at every point is `#[inline(always)]` and uses loops rather than closures, so that it is compiled
+//!    as part of the kernel that calls it, for that kernel's registers.
+
+/// The array `[f(0), …, f(n − 1)]` of copies, without a closure: `array!(n, |i| expression)`.
+///
+/// `std::array::from_fn` and closures are compiled as functions of their own, which need not be inlined into kernels
+/// that are compiled for wider registers; a loop always is.
+macro_rules! array {
+    ($n:expr, |$i:ident| $e:expr) => {{
+        let mut a = [{
+            let $i = 0usize;
+            $e
+        }; $n];
+        for $i in 1..$n {
+            a[$i] = $e;
+        }
+        a
+    }};
+}
+pub(crate) use array;
+
+mod dual;
+mod float;
+mod lanes;
+mod special;
+
+pub use dual::Dual;
+pub use lanes::Lanes;
+
+use std::fmt::Debug;
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// A real number, or something that follows its rules: a pack of lanes, a dual number, a recorded symbol.
+///
+/// Implementors need the required methods only; each provided method may be replaced by a better one of the
+/// same meaning.
+///
+/// ```
+/// use dgsuite_physics::{Dual, Real};
+///
+/// fn kinetic_energy<R: Real>(rho: R, v: [R; 2]) -> R {
+///     R::lit(0.5) * rho * v[0].mul_add(v[0], v[1] * v[1])
+/// }
+/// assert_eq!(kinetic_energy(2.0, [3.0, 4.0]), 25.0);
+/// // The same formula, differentiated by v[0]: ρ v[0] = 6.
+/// let v = [Dual::variable(3.0), Dual::constant(4.0)];
+/// assert_eq!(kinetic_energy(Dual::constant(2.0), v).derivative, 6.0);
+/// ```
+pub trait Real:
+    Copy
+    + Send
+    + Sync
+    + Debug
+    + 'static
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+{
+    /// The outcome of a comparison: `bool` for numbers, one per lane for packs, a symbol for recordings.
+    type Mask: Copy;
+
+    /// A literal.
+    fn lit(x: f64) -> Self;
+
+    /// A parameter of a law: its value on the CPU, a named kernel argument where formulas are recorded.
+    #[inline(always)]
+    fn param(name: &'static str, value: f64) -> Self {
+        let _ = name;
+        Self::lit(value)
+    }
+
+    /// Names an intermediate result in recorded formulas; does nothing to the value.
+    #[inline(always)]
+    fn named(self, name: &'static str) -> Self {
+        let _ = name;
+        self
+    }
+
+    /// Square root.
+    fn sqrt(self) -> Self;
+    /// Absolute value.
+    fn abs(self) -> Self;
+    /// Natural exponential.
+    fn exp(self) -> Self;
+    /// Natural logarithm.
+    fn ln(self) -> Self;
+    /// Sine; the argument is in radians.
+    fn sin(self) -> Self;
+    /// Cosine; the argument is in radians.
+    fn cos(self) -> Self;
+    /// Hyperbolic tangent.
+    fn tanh(self) -> Self;
+    /// Largest integer that is not above the number.
+    fn floor(self) -> Self;
+    /// `self` to a real power.
+    fn powf(self, exponent: Self) -> Self;
+    /// Angle of the point `(x, self)`, in `(−π, π]`.
+    fn atan2(self, x: Self) -> Self;
+
+    /// Tangent; the argument is in radians.
+    #[inline(always)]
+    fn tan(self) -> Self {
+        self.sin() / self.cos()
+    }
+
+    /// Error function, `2/√π ∫₀ˣ exp(−s²) ds`.
+    #[inline]
+    fn erf(self) -> Self {
+        special::erf(self)
+    }
+
+    /// Reciprocal, `1/self`.
+    #[inline(always)]
+    fn recip(self) -> Self {
+        Self::lit(1.0) / self
+    }
+
+    /// `self` to an integer power, by repeated squaring: every implementation rounds alike.
+    #[inline(always)]
+    fn powi(self, n: i32) -> Self {
+        special::powi(self, n)
+    }
+
+    /// `self * a + b`: two roundings for plain numbers, one instruction where the type has it.
+    #[inline(always)]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        self * a + b
+    }
+
+    /// The lesser number; `other` where either is not a number (`self < other ? self : other`).
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        Self::select(self.lt(other), self, other)
+    }
+
+    /// The greater number; `other` where either is not a number (`self > other ? self : other`).
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        Self::select(other.lt(self), self, other)
+    }
+
+    /// `self <= other`.
+    fn le(self, other: Self) -> Self::Mask;
+    /// `self < other`.
+    fn lt(self, other: Self) -> Self::Mask;
+    /// Both conditions.
+    fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// Either condition.
+    fn or(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// The opposite condition.
+    fn not(a: Self::Mask) -> Self::Mask;
+    /// `a` where the condition holds, `b` elsewhere.
+    fn select(condition: Self::Mask, a: Self, b: Self) -> Self;
+}
+
+/// Scalar product `Σ_i a_i b_i`, started from the first term.
+///
+/// # Panics
+/// At compile time for `D = 0`.
+#[inline(always)]
+pub fn dot<R: Real, const D: usize>(a: &[R; D], b: &[R; D]) -> R {
+    const { assert!(D > 0) };
+    let mut sum = a[0] * b[0];
+    for i in 1..D {
+        sum = a[i].mul_add(b[i], sum);
+    }
+    sum
+}

@@ -1,0 +1,19 @@
+//! Recording formulas: a number type that remembers what was done to it, and prints it as CUDA C++.
+//!
+//! ```
+//! use dgsuite_physics::trace::{Parameters, device_fn};
+//! use dgsuite_physics::{Advection, Law};
+//!
+//! let law = Advection { velocity: [1.0, 2.0] };
+//! let mut parameters = Parameters::new();
+//! let text = device_fn("flux", &[("u", 1)], &mut parameters, |args| law.flux(&args.array("u")).concat())?;
+//! assert!(text.contains("out[1] = parameters.velocity_y * u[0];"));
+//! assert_eq!(parameters.values(), [1.0, 2.0]);
+//! # Ok::<(), dgsuite_physics::trace::TraceError>(())
+//! ```
+
+mod print;
+mod symbol;
+
+pub use print::{Arguments, PRELUDE, Parameters, TraceError, device_fn};
+pub use symbol::{Condition, Sym, input, record};

@@ -1,0 +1,192 @@
+//! Properties of the boundary conditions.
+
+use crate::states::*;
+use dgsuite_physics::{
+    Advection, Boundary, Dual, Euler, FarField, Hll, Hllc, Law, NumericalFlux, Outflow, Prescribed,
+    PressureOutlet, Roe, Rusanov, SlipWall, Symmetry,
+};
+use proptest::prelude::*;
+
+/// Through a wall goes momentum along the normal, and nothing else.
+fn passes_only_pressure<F, B, const D: usize, const N: usize>(flux: F, wall: B, g: Gas, n: [f64; 3])
+where
+    Euler: Law<D, N>,
+    F: NumericalFlux<Euler, D, N>,
+    B: Boundary<Euler, D, N> + Copy,
+{
+    let (u, n) = (g.state::<D, N>(), unit::<D>(n));
+    let f = flux.eval(&GAS, &u, &wall.outer(&GAS, &u, &n, &[f64::NAN; N]), &n);
+    let size = flux_scale::<D, N>(&[&u]);
+    let momentum: [f64; D] = std::array::from_fn(|d| f[1 + d]);
+    let push = dot(&momentum, &n);
+    let expected = std::array::from_fn(|k| if k == 0 || k == N - 1 { 0.0 } else { push * n[k - 1] });
+    // The tangential flux vanishes for fluxes that see contacts; the others spread shear, of which a mirrored
+    // state has none.
+    assert_close(F::NAME, &f, &expected, &size, 1e-13);
+    // Gas at rest along the normal feels its own pressure.
+    let vn = dot(&std::array::from_fn::<f64, D, _>(|d| g.v[d]), &n);
+    let still =
+        Gas { v: std::array::from_fn(|d| if d < D { g.v[d] - vn * n[d] } else { 0.0 }), ..g }.state::<D, N>();
+    let f = flux.eval(&GAS, &still, &wall.outer(&GAS, &still, &n, &[f64::NAN; N]), &n);
+    let rest = std::array::from_fn(|k| if k == 0 || k == N - 1 { 0.0 } else { g.p * n[k - 1] });
+    assert_close(F::NAME, &f, &rest, &size, 1e-13);
+}
+
+fn walls<const D: usize, const N: usize>(g: Gas, n: [f64; 3])
+where
+    Euler: Law<D, N>,
+{
+    passes_only_pressure::<_, _, D, N>(Rusanov, SlipWall, g, n);
+    passes_only_pressure::<_, _, D, N>(Hll, SlipWall, g, n);
+    passes_only_pressure::<_, _, D, N>(Hllc, SlipWall, g, n);
+    passes_only_pressure::<_, _, D, N>(Roe, SlipWall, g, n);
+    passes_only_pressure::<_, _, D, N>(Rusanov, Symmetry, g, n);
+    passes_only_pressure::<_, _, D, N>(Hllc, Symmetry, g, n);
+}
+
+fn far_field<const D: usize, const N: usize>(inner: Gas, free: Gas, n: [f64; 3])
+where
+    Euler: Law<D, N>,
+{
+    let n = unit::<D>(n);
+    let (u, data) = (inner.state::<D, N>(), free.state::<D, N>());
+    let scale = |u: &[f64; N]| -> [f64; N] {
+        std::array::from_fn(|k| if k == 0 { u[0] } else { u[N - 1] + u[0] * (1.0 + u[N - 1] / u[0]) })
+    };
+    // The free stream itself is kept, whatever its direction and speed.
+    assert_close("free stream", &FarField.outer(&GAS, &data, &n, &data), &data, &scale(&data), 1e-12);
+
+    let normal = |g: &Gas| dot(&std::array::from_fn::<f64, D, _>(|d| g.v[d]), &n);
+    let outer = FarField.outer(&GAS, &u, &n, &data);
+    let (vn, c) = (normal(&inner), inner.c());
+    if vn >= c {
+        assert_close("supersonic outflow", &outer, &u, &scale(&u), 1e-12);
+    } else if vn <= -c {
+        assert_close("supersonic inflow", &outer, &data, &scale(&data), 1e-12);
+    } else {
+        let w = GAS.to_primitive(&outer);
+        let v: [f64; D] = std::array::from_fn(|d| w[1 + d]);
+        let (out_vn, out_c) = (dot(&v, &n), (GAS.gamma * w[N - 1] / w[0]).sqrt());
+        let two = 2.0 / (GAS.gamma - 1.0);
+        let sum = vn + two * c - (normal(&free) - two * free.c());
+        if sum > 0.1 * c {
+            // Outgoing invariant from inside, incoming one from outside.
+            let size = 1.0 + out_vn.abs() + two * out_c + c + free.c();
+            assert!((out_vn + two * out_c - (vn + two * c)).abs() < 1e-11 * size);
+            assert!((out_vn - two * out_c - (normal(&free) - two * free.c())).abs() < 1e-11 * size);
+        }
+        // Entropy from upstream.
+        let entropy = |rho: f64, p: f64| p / rho.powf(GAS.gamma);
+        let from = if out_vn > 0.0 { entropy(inner.rho, inner.p) } else { entropy(free.rho, free.p) };
+        if out_vn.abs() > 1e-9 {
+            let relative = (entropy(w[0], w[N - 1]) / from - 1.0).abs();
+            let digits = outer[N - 1] / w[N - 1]; // lost in the pressure
+            assert!(relative < 1e-13 * (10.0 + digits), "entropy {relative:e}");
+        }
+    }
+}
+
+fn outlet<const D: usize, const N: usize>(g: Gas, n: [f64; 3], p: f64)
+where
+    Euler: Law<D, N>,
+{
+    let (u, n) = (g.state::<D, N>(), unit::<D>(n));
+    let outer = PressureOutlet { p }.outer(&GAS, &u, &n, &[f64::NAN; N]);
+    let vn = dot(&std::array::from_fn::<f64, D, _>(|d| g.v[d]), &n);
+    assert_eq!(outer[..N - 1], u[..N - 1], "density and momentum come from inside");
+    if vn > g.c() * (1.0 + 1e-12) {
+        assert_eq!(outer, u, "supersonic outflow is left alone");
+    } else if vn < g.c() * (1.0 - 1e-12) {
+        let w = GAS.to_primitive(&outer);
+        assert!((w[N - 1] - p).abs() <= 1e-14 * (outer[N - 1] + u[N - 1]), "{} for {p}", w[N - 1]);
+    }
+}
+
+fn derivative<B, const D: usize, const N: usize>(boundary: B, g: Gas, free: Gas, n: [f64; 3], along: [f64; 5])
+where
+    Euler: Law<D, N>,
+    B: Boundary<Euler, D, N> + Copy,
+{
+    let (u, data, n) = (g.state::<D, N>(), free.state::<D, N>(), unit::<D>(n));
+    let du: [f64; N] = std::array::from_fn(|k| along[k] * (0.2 * u[0] + 0.05 * u[k].abs()));
+    let seeded = std::array::from_fn(|k| Dual::new(u[k], du[k]));
+    let dual = boundary.outer(&GAS, &seeded, &n.map(Dual::constant), &data.map(Dual::constant));
+    let h = 1e-6;
+    let at = |h: f64| boundary.outer(&GAS, &std::array::from_fn(|k| u[k] + h * du[k]), &n, &data);
+    let (ahead, behind) = (at(h), at(-h));
+    let slope = std::array::from_fn(|k| (ahead[k] - behind[k]) / (2.0 * h));
+    let stiff = 1.0 + u[N - 1] / g.p;
+    let size = std::array::from_fn(|k| stiff * stiff * (1.0 + ahead[k].abs() + ahead[N - 1] + u[N - 1]));
+    assert_close(B::NAME, &dual.map(|d| d.derivative), &slope, &size, 1e-7);
+}
+
+proptest! {
+    #![proptest_config(config(1024))]
+
+    #[test]
+    fn walls_pass_no_mass_through_any_flux(g in gas(), n in direction()) {
+        walls::<2, 4>(g, n);
+        walls::<3, 5>(g, n);
+    }
+
+    #[test]
+    fn the_far_field_follows_the_characteristics(a in gas(), b in gas(), n in direction()) {
+        far_field::<2, 4>(a, b, n);
+        far_field::<3, 5>(a, b, n);
+    }
+
+    #[test]
+    fn the_far_field_stays_near_a_free_stream_that_is_near(a in gas(), n in direction(), d in -1e-6..1e-6f64) {
+        let n = unit::<2>(n);
+        let (u, near) = (a.state::<2, 4>(), Gas { p: a.p * (1.0 + d), rho: a.rho * (1.0 - d), ..a }.state::<2, 4>());
+        let outer = FarField.outer(&GAS, &near, &n, &u);
+        for k in 0..4 {
+            let size = u[3] + u[0] * (1.0 + u[3] / u[0]);
+            prop_assert!((outer[k] - u[k]).abs() <= 20.0 * d.abs() * size + 1e-12 * size);
+        }
+    }
+
+    #[test]
+    fn a_pressure_outlet_sets_the_pressure_of_subsonic_flow(g in gas(), n in direction(), p in 0.05..5.0f64) {
+        outlet::<2, 4>(g, n, p);
+        outlet::<3, 5>(g, n, p);
+    }
+
+    #[test]
+    fn derivatives_agree_with_differences(
+        g in gas(), free in gas(), n in direction(), along in prop::array::uniform5(-1.0..1.0f64),
+    ) {
+        derivative::<_, 2, 4>(SlipWall, g, free, n, along);
+        derivative::<_, 3, 5>(SlipWall, g, free, n, along);
+        derivative::<_, 2, 4>(PressureOutlet { p: 1.0 }, g, free, n, along);
+        derivative::<_, 3, 5>(PressureOutlet { p: 1.0 }, g, free, n, along);
+    }
+
+    #[test]
+    fn prescribed_and_outflow_are_outer_and_inner_state(g in gas(), free in gas(), n in direction()) {
+        let (u, data, n) = (g.state::<3, 5>(), free.state::<3, 5>(), unit::<3>(n));
+        prop_assert_eq!(Prescribed.outer(&GAS, &u, &n, &data), data);
+        prop_assert_eq!(Outflow.outer(&GAS, &u, &n, &data), u);
+    }
+
+    #[test]
+    fn the_far_field_of_advection_is_upwind(a in direction(), n in direction(), u in -1.0..1.0f64) {
+        let law = Advection { velocity: a };
+        let n = unit::<3>(n);
+        let expected = if dot(&a, &n) < 0.0 { 7.0 } else { u };
+        prop_assert_eq!(FarField.outer(&law, &[u], &n, &[7.0]), [expected]);
+    }
+}
+
+#[test]
+fn names_and_use_of_data() {
+    fn describe<B: Boundary<Euler, 2, 4>>(_: B) -> (&'static str, bool) {
+        (B::NAME, B::USES_DATA)
+    }
+    assert_eq!(describe(Prescribed), ("dirichlet", true));
+    assert_eq!(describe(FarField), ("far-field", true));
+    assert_eq!(describe(Outflow), ("outflow", false));
+    assert_eq!(describe(SlipWall), ("slip-wall", false));
+    assert_eq!(describe(Symmetry), ("symmetry", false));
+    assert_eq!(describe(PressureOutlet { p: 1.0 }), ("pressure-outlet", false));
+}

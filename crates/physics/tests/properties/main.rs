@@ -1,0 +1,11 @@
+//! Laws that hold for all admissible states: one module per part of the crate.
+#![expect(clippy::unwrap_used, reason = "a test that fails may panic")]
+
+mod boundaries;
+mod catalogue;
+mod fluxes;
+mod formulas;
+mod laws;
+mod numbers;
+mod solutions;
+mod states;
