@@ -1,0 +1,74 @@
+//! What a reference element is asked to be: space, representation, cubature.
+
+use crate::{NodeSet, Polynomials, Shape};
+
+/// How the coefficients of a field represent it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Representation {
+    /// Coefficients of the orthonormal modes of [`crate::OrthonormalBasis`].
+    Modal,
+    /// Values at nodes.
+    Nodal(NodeSet),
+}
+
+/// Where a flux is evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cubature {
+    /// At the nodes (volume), or at the nodes of the same family on the face's own shape (faces).
+    Collocated,
+    /// At the points of a rule exact to this degree.
+    Degree(usize),
+}
+
+/// The choices that fix a [`crate::ReferenceElement`].
+///
+/// ```
+/// use dgsuite_basis::{ElementSpec, NodeSet, Shape};
+/// let dgsem = ElementSpec::collocated(Shape::Hexahedron, 4, NodeSet::GaussLobatto);
+/// let modal = ElementSpec::over_integrated(Shape::Tetrahedron, 4);
+/// assert_ne!(dgsem, modal);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ElementSpec {
+    /// The shape.
+    pub shape: Shape,
+    /// Order of the polynomials.
+    pub order: usize,
+    /// The space, where the shape leaves a choice.
+    pub polynomials: Polynomials,
+    /// Modes or nodes.
+    pub representation: Representation,
+    /// Cubature of the volume terms.
+    pub volume: Cubature,
+    /// Cubature of the face terms.
+    pub face: Cubature,
+}
+
+impl ElementSpec {
+    /// Nodal and collocated, in volume and on faces.
+    #[must_use]
+    pub const fn collocated(shape: Shape, order: usize, set: NodeSet) -> Self {
+        Self {
+            shape,
+            order,
+            polynomials: Polynomials::Tensor,
+            representation: Representation::Nodal(set),
+            volume: Cubature::Collocated,
+            face: Cubature::Collocated,
+        }
+    }
+
+    /// Modal, with rules of degree `2 · order` in volume and `2 · order + 1` on faces, which
+    /// integrate linear fluxes exactly.
+    #[must_use]
+    pub const fn over_integrated(shape: Shape, order: usize) -> Self {
+        Self {
+            shape,
+            order,
+            polynomials: Polynomials::Tensor,
+            representation: Representation::Modal,
+            volume: Cubature::Degree(2 * order),
+            face: Cubature::Degree(2 * order + 1),
+        }
+    }
+}

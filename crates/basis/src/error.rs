@@ -1,0 +1,56 @@
+//! What can be wrong with a request for a reference element.
+
+use crate::{Polynomials, Shape, nodes::NodeSet};
+
+/// Errors of this crate.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BasisError {
+    /// The node family is not defined on the shape.
+    #[error("{set} nodes are not defined on a {shape}")]
+    UnsupportedNodes {
+        /// The shape asked for.
+        shape: Shape,
+        /// The node family asked for.
+        set: NodeSet,
+    },
+    /// Collocation was asked for where there is nothing to collocate at, or no operator for it.
+    #[error("no collocated form on a {shape}: give a cubature degree instead")]
+    NotCollocated {
+        /// The shape asked for.
+        shape: Shape,
+    },
+    /// A nodal basis needs as many nodes as the space has dimensions.
+    #[error(
+        "{nodes} nodes cannot span the {polynomials} polynomials of a {shape} ({n_basis} dimensions): \
+         use the modal form, or the tensor space"
+    )]
+    NodesDoNotSpan {
+        /// The shape asked for.
+        shape: Shape,
+        /// The polynomial space asked for.
+        polynomials: Polynomials,
+        /// Number of nodes of the family.
+        nodes: usize,
+        /// Dimension of the space.
+        n_basis: usize,
+    },
+    /// A face's point set is not mapped to itself when the two sides meet.
+    #[error(
+        "the points of a {shape} face do not meet each other at orientation {orientation} (point {point})"
+    )]
+    NotSymmetric {
+        /// Shape of the face.
+        shape: Shape,
+        /// The orientation, as in [`Shape::meet`].
+        orientation: usize,
+        /// The first point without a partner.
+        point: usize,
+    },
+    /// A matrix has no inverse to working precision.
+    #[error("a {size} × {size} matrix is singular to working precision")]
+    Singular {
+        /// Number of rows.
+        size: usize,
+    },
+}

@@ -1,0 +1,77 @@
+//! Reference elements: orthonormal and nodal bases, cubature and operators on seven shapes.
+//!
+//! A discontinuous Galerkin or flux reconstruction scheme is a small set of reference matrices; this
+//! crate makes them, for any order and for modal or nodal, collocated or over-integrated schemes.
+//! Around them stand the parts they are made of, each useful alone: polynomial bases, rules,
+//! node sets, geometry bases. It knows nothing of meshes and equations.
+//!
+//! | to | use |
+//! |---|---|
+//! | name a shape, its faces and how two faces meet | [`Shape`], [`face_permutation`] |
+//! | evaluate orthonormal modes and their gradients | [`OrthonormalBasis`] |
+//! | integrate | [`Quadrature`]; one-dimensional rules in [`jacobi`] |
+//! | place nodes, and judge them | [`nodes()`], [`NodeSet`], [`conditioning`] |
+//! | interpolate, or map curved geometry | [`LagrangeBasis`] on the [`lattice`](mod@lattice) |
+//! | get all matrices of a scheme | [`ElementSpec`] → [`ReferenceElement`], [`TensorFactors`] |
+//! | change the order of a field | [`degree_change`] |
+//! | work with cell averages and derivatives | [`TaylorBasis`] |
+//!
+//! Integrate, differentiate and lift on a tetrahedron:
+//!
+//! ```
+//! use dgsuite_basis::{ElementSpec, ReferenceElement, Shape};
+//!
+//! let e = ReferenceElement::new(&ElementSpec::over_integrated(Shape::Tetrahedron, 4))?;
+//! // Project f = r² t onto the modes, differentiate, compare with 2 r t at the volume points.
+//! let f: Vec<f64> = e.volume.points.iter().map(|x| x[0] * x[0] * x[2]).collect();
+//! let slope = e.derivative[0].mul_vec(&e.project_volume.mul_vec(&f));
+//! for (s, x) in slope.iter().zip(&e.volume.points) {
+//!     assert!((s - 2.0 * x[0] * x[2]).abs() < 1e-12);
+//! }
+//! # Ok::<(), dgsuite_basis::BasisError>(())
+//! ```
+//!
+//! # Conventions
+//!
+//! Points are `[r, s, t]`, unused coordinates zero. Matrices are row-major, named by what they take
+//! and give: `[point][function]` evaluates, `[function][point]` projects. In products of lines `r` runs
+//! fastest; the rest follows the lattice, shown here for order 2 (a face's frame starts at its first
+//! listed vertex):
+//!
+//! ```text
+//!   s                     s
+//!   ^  5                  ^  6---7---8
+//!   |  | \                |  |       |
+//!   |  3   4              |  3   4   5
+//!   |  |     \            |  |       |
+//!   |  0---1---2          |  0---1---2
+//!   +-----------> r       +-----------> r
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod conditioning;
+mod degree;
+pub mod element;
+mod error;
+pub mod jacobi;
+mod lagrange;
+pub mod lattice;
+mod matrix;
+pub mod nodes;
+mod orientation;
+mod orthonormal;
+mod quadrature;
+pub mod shape;
+mod taylor;
+
+pub use degree::degree_change;
+pub use element::{Cubature, ElementSpec, ReferenceElement, Representation, TensorFactors};
+pub use error::BasisError;
+pub use lagrange::LagrangeBasis;
+pub use matrix::Matrix;
+pub use nodes::{NodeSet, nodes};
+pub use orientation::face_permutation;
+pub use orthonormal::{OrthonormalBasis, Polynomials};
+pub use quadrature::Quadrature;
+pub use shape::Shape;
+pub use taylor::TaylorBasis;
