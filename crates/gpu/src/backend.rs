@@ -1,0 +1,59 @@
+//! Where arrays live and loops run: what solvers ask of a machine.
+
+use crate::{GpuError, Host, HostVector, Scalar, Vector};
+
+/// A machine: it makes vectors and moves numbers to and from them.
+///
+/// A handle, cheap to clone. Operators are types of their own, generic over the backend and implemented beside
+/// each other for each machine; only what every solver needs is here.
+pub trait Backend: Clone + Send + Sync + 'static {
+    /// The machine's vectors.
+    type Vector<T: Scalar>: Vector<Scalar = T>;
+
+    /// One line for people: the machine and how it is used.
+    fn describe(&self) -> String;
+
+    /// A vector of `len` zeros.
+    ///
+    /// # Errors
+    /// [`GpuError::OutOfMemory`] if the machine's memory is too small.
+    fn zeros<T: Scalar>(&self, len: usize) -> Result<Self::Vector<T>, GpuError>;
+
+    /// A vector with the values of a slice.
+    ///
+    /// # Errors
+    /// [`GpuError::OutOfMemory`] if the machine's memory is too small.
+    fn upload<T: Scalar>(&self, values: &[T]) -> Result<Self::Vector<T>, GpuError>;
+
+    /// Copies a vector's values out.
+    ///
+    /// # Errors
+    /// Those of the machine; the host has none.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    fn download<T: Scalar>(&self, vector: &Self::Vector<T>, values: &mut [T]) -> Result<(), GpuError>;
+}
+
+impl Backend for Host {
+    type Vector<T: Scalar> = HostVector<T>;
+
+    fn describe(&self) -> String {
+        let n = self.n_threads();
+        format!("CPU, {n} thread{}, {}", if n == 1 { "" } else { "s" }, self.simd())
+    }
+
+    fn zeros<T: Scalar>(&self, len: usize) -> Result<HostVector<T>, GpuError> {
+        HostVector::zeros(self, len)
+    }
+
+    fn upload<T: Scalar>(&self, values: &[T]) -> Result<HostVector<T>, GpuError> {
+        HostVector::from_slice(self, values)
+    }
+
+    fn download<T: Scalar>(&self, vector: &HostVector<T>, values: &mut [T]) -> Result<(), GpuError> {
+        assert_eq!(vector.len(), values.len(), "a vector is copied out to a slice of its own length");
+        values.copy_from_slice(vector);
+        Ok(())
+    }
+}

@@ -1,0 +1,68 @@
+//! Vector arithmetic that time integrators and linear solvers are written in.
+
+mod host;
+mod reduce;
+
+pub use host::HostVector;
+
+use crate::{GpuError, Scalar};
+
+/// A vector of numbers on some machine: the arithmetic of time integrators and Krylov methods.
+///
+/// Factors are `f64`, rounded once to the vector's type. Reductions return `f64`; they sum in double precision
+/// over a tree that depends on the length alone, so that a machine gives the same bits on every run and for
+/// every number of threads. A factor of zero in front of the old value means that the old value is not read
+/// (so a NaN there does no harm).
+///
+/// Updates do not return errors: a machine that works asynchronously keeps its first failure and reports it at
+/// the next call that moves data off it.
+///
+/// # Panics
+/// Every operation on two vectors panics if their lengths differ.
+pub trait Vector: Sized + Send {
+    /// The type of the numbers.
+    type Scalar: Scalar;
+
+    /// Number of entries.
+    fn len(&self) -> usize;
+
+    /// Whether there are no entries.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A vector of zeros of the same length on the same machine.
+    ///
+    /// # Errors
+    /// [`GpuError::OutOfMemory`] if the machine's memory is too small.
+    fn zeros_like(&self) -> Result<Self, GpuError>;
+
+    /// `self ← x`.
+    fn copy_from(&mut self, x: &Self);
+
+    /// `self_i ← value`.
+    fn fill(&mut self, value: f64);
+
+    /// `self ← a x + b self`.
+    fn axpby(&mut self, a: f64, x: &Self, b: f64);
+
+    /// `self ← b self + Σ_k c_k x_k`, summed from left to right; `terms` are the pairs `(c_k, x_k)`.
+    fn lincomb(&mut self, b: f64, terms: &[(f64, &Self)]);
+
+    /// `self_i ← a x_i y_i + b self_i`.
+    fn add_product(&mut self, a: f64, x: &Self, y: &Self, b: f64);
+
+    /// `Σ_i self_i x_i`.
+    fn dot(&self, x: &Self) -> f64;
+
+    /// `(Σ_i self_i²)^½`.
+    fn norm2(&self) -> f64 {
+        self.dot(self).sqrt()
+    }
+
+    /// `max_i |self_i|`; NaN if any entry is NaN, 0 for an empty vector.
+    fn norm_max(&self) -> f64;
+
+    /// `Σ_i self_i`, as accurate as if it were summed in twice the working precision.
+    fn sum(&self) -> f64;
+}

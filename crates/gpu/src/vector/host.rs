@@ -1,0 +1,290 @@
+//! Vectors on the CPU: updates in parallel pieces, reductions over the fixed tree.
+
+use std::ops::{Deref, DerefMut};
+
+use rayon::prelude::*;
+
+use super::{Vector, reduce};
+use crate::simd::simd_versions;
+use crate::{Buffer, GpuError, Host, Scalar};
+
+/// Entries of one parallel piece of an update.
+const PIECE: usize = 16 * 1024;
+
+/// Entries of the block that a linear combination keeps in registers and first-level cache.
+const BLOCK: usize = 256;
+
+/// A vector on the CPU: an aligned buffer and the host whose threads work on it. It derefs to a slice.
+///
+/// ```
+/// use dgsuite_gpu::{Host, HostVector, Vector};
+/// let host = Host::new(0)?;
+/// let x = HostVector::from_slice(&host, &[3.0, -4.0])?;
+/// let mut y = x.zeros_like()?;
+/// y.axpby(2.0, &x, 0.0);
+/// assert_eq!((y[1], x.norm2(), y.norm_max()), (-8.0, 5.0, 8.0));
+/// # Ok::<(), dgsuite_gpu::GpuError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct HostVector<T: Scalar> {
+    data: Buffer<T>,
+    host: Host,
+}
+
+impl<T: Scalar> HostVector<T> {
+    /// `len` zeros, touched first by the threads of `host`.
+    ///
+    /// # Errors
+    /// [`GpuError::OutOfMemory`] if the memory cannot be had.
+    pub fn zeros(host: &Host, len: usize) -> Result<Self, GpuError> {
+        Ok(Self { data: Buffer::zeros_on(host, len)?, host: host.clone() })
+    }
+
+    /// A copy of `values`.
+    ///
+    /// # Errors
+    /// [`GpuError::OutOfMemory`] if the memory cannot be had.
+    pub fn from_slice(host: &Host, values: &[T]) -> Result<Self, GpuError> {
+        let mut vector = Self::zeros(host, values.len())?;
+        vector.data.copy_from_slice(values);
+        Ok(vector)
+    }
+
+    /// A vector that takes over a buffer.
+    pub fn from_buffer(host: &Host, data: Buffer<T>) -> Self {
+        Self { data, host: host.clone() }
+    }
+
+    /// The buffer, with the host let go.
+    pub fn into_buffer(self) -> Buffer<T> {
+        self.data
+    }
+
+    /// The machine that works on this vector.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// The entries.
+    pub fn as_slice(&self) -> &[T] {
+        &self.data
+    }
+
+    /// The entries, to be changed.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.data
+    }
+
+    /// Calls `work(first, piece)` for disjoint pieces that cover the vector; `first` is the index of the
+    /// piece's first entry. Pieces run in parallel, so the result of each may not depend on another.
+    pub fn for_each_piece(&mut self, work: impl Fn(usize, &mut [T]) + Sync + Send) {
+        let Self { data, host } = self;
+        if host.n_threads() == 1 || data.len() <= PIECE {
+            for (i, piece) in data.chunks_mut(PIECE).enumerate() {
+                work(i * PIECE, piece);
+            }
+        } else {
+            host.install(|| {
+                data.par_chunks_mut(PIECE).enumerate().for_each(|(i, piece)| work(i * PIECE, piece));
+            });
+        }
+    }
+
+    /// Whether a reduction over this vector is worth the threads.
+    fn parallel(&self) -> bool {
+        self.host.n_threads() > 1 && self.data.len() > PIECE
+    }
+
+    /// Runs a reduction on the pool, or here if that is quicker. The result is the same.
+    fn reduce<A: Send>(&self, work: impl FnOnce(bool) -> A + Send) -> A {
+        if self.parallel() { self.host.install(|| work(true)) } else { work(false) }
+    }
+
+    #[track_caller]
+    fn same_length(&self, x: &Self) {
+        assert_eq!(self.data.len(), x.data.len(), "vectors of one operation have one length");
+    }
+}
+
+impl<T: Scalar> Deref for HostVector<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.data
+    }
+}
+
+impl<T: Scalar> DerefMut for HostVector<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.data
+    }
+}
+
+#[inline(always)]
+fn axpby_body<T: Scalar>(y: &mut [T], a: T, x: &[T], b: T) {
+    if b == T::ZERO {
+        for (y, x) in y.iter_mut().zip(x) {
+            *y = a * *x;
+        }
+    } else if b == T::ONE {
+        for (y, x) in y.iter_mut().zip(x) {
+            *y += a * *x;
+        }
+    } else {
+        for (y, x) in y.iter_mut().zip(x) {
+            *y = b * *y + a * *x;
+        }
+    }
+}
+
+#[inline(always)]
+fn product_body<T: Scalar>(z: &mut [T], a: T, x: &[T], y: &[T], b: T) {
+    if b == T::ZERO {
+        for (z, (x, y)) in z.iter_mut().zip(x.iter().zip(y)) {
+            *z = a * *x * *y;
+        }
+    } else {
+        for (z, (x, y)) in z.iter_mut().zip(x.iter().zip(y)) {
+            *z = b * *z + a * *x * *y;
+        }
+    }
+}
+
+#[inline(always)]
+fn lincomb_body<T: Scalar>(y: &mut [T], first: usize, b: T, terms: &[(f64, &HostVector<T>)]) {
+    let mut sum = [T::ZERO; BLOCK];
+    for (i, block) in y.chunks_mut(BLOCK).enumerate() {
+        let (n, start) = (block.len(), first + i * BLOCK);
+        let sum = &mut sum[..n];
+        if b == T::ZERO {
+            sum.fill(T::ZERO);
+        } else {
+            for (s, y) in sum.iter_mut().zip(block.iter()) {
+                *s = b * *y;
+            }
+        }
+        for (c, x) in terms {
+            let c = T::from_f64(*c);
+            for (s, x) in sum.iter_mut().zip(&x.data[start..start + n]) {
+                *s += c * *x;
+            }
+        }
+        block.copy_from_slice(sum);
+    }
+}
+
+simd_versions! {
+    /// `y ← a x + b y`.
+    fn axpby_piece<T>(y: &mut [T], a: T, x: &[T], b: T) = axpby_body;
+}
+simd_versions! {
+    /// `z_i ← a x_i y_i + b z_i`.
+    fn product_piece<T>(z: &mut [T], a: T, x: &[T], y: &[T], b: T) = product_body;
+}
+simd_versions! {
+    /// `y ← b y + Σ c_k x_k` on the entries from `first` on.
+    fn lincomb_piece<T>(y: &mut [T], first: usize, b: T, terms: &[(f64, &HostVector<T>)]) = lincomb_body;
+}
+
+impl<T: Scalar> Vector for HostVector<T> {
+    type Scalar = T;
+
+    fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    fn zeros_like(&self) -> Result<Self, GpuError> {
+        Self::zeros(&self.host, self.data.len())
+    }
+
+    #[track_caller]
+    fn copy_from(&mut self, x: &Self) {
+        self.same_length(x);
+        self.for_each_piece(|first, piece| piece.copy_from_slice(&x.data[first..first + piece.len()]));
+    }
+
+    fn fill(&mut self, value: f64) {
+        self.for_each_piece(|_, piece| piece.fill(T::from_f64(value)));
+    }
+
+    #[track_caller]
+    fn axpby(&mut self, a: f64, x: &Self, b: f64) {
+        self.same_length(x);
+        let (a, b) = (T::from_f64(a), T::from_f64(b));
+        self.for_each_piece(|first, y| axpby_piece(&x.host, y, a, &x.data[first..first + y.len()], b));
+    }
+
+    #[track_caller]
+    fn lincomb(&mut self, b: f64, terms: &[(f64, &Self)]) {
+        for (_, x) in terms {
+            self.same_length(x);
+        }
+        let (b, host) = (T::from_f64(b), self.host.clone());
+        self.for_each_piece(|first, y| lincomb_piece(&host, y, first, b, terms));
+    }
+
+    #[track_caller]
+    fn add_product(&mut self, a: f64, x: &Self, y: &Self, b: f64) {
+        self.same_length(x);
+        self.same_length(y);
+        let (a, b) = (T::from_f64(a), T::from_f64(b));
+        self.for_each_piece(|first, z| {
+            let range = first..first + z.len();
+            product_piece(&x.host, z, a, &x.data[range.clone()], &y.data[range], b);
+        });
+    }
+
+    #[track_caller]
+    fn dot(&self, x: &Self) -> f64 {
+        self.same_length(x);
+        self.reduce(|parallel| reduce::dot(&self.host, parallel, &self.data, &x.data))
+    }
+
+    fn norm_max(&self) -> f64 {
+        self.reduce(|parallel| reduce::norm_max(&self.host, parallel, &self.data))
+    }
+
+    fn sum(&self) -> f64 {
+        self.reduce(|parallel| reduce::sum(&self.host, parallel, &self.data))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zero_factor_does_not_read_the_old_value() {
+        let host = Host::new(1).unwrap();
+        let x = HostVector::from_slice(&host, &[1.0, 2.0]).unwrap();
+        let mut y = HostVector::from_slice(&host, &[f64::NAN, f64::INFINITY]).unwrap();
+        y.axpby(3.0, &x, 0.0);
+        assert_eq!(&y[..], &[3.0, 6.0]);
+        y.fill(f64::NAN);
+        y.lincomb(0.0, &[(1.0, &x), (1.0, &x)]);
+        assert_eq!(&y[..], &[2.0, 4.0]);
+        y.fill(f64::NAN);
+        y.add_product(0.5, &x, &x, 0.0);
+        assert_eq!(&y[..], &[0.5, 2.0]);
+    }
+
+    #[test]
+    fn the_largest_entry_is_nan_if_there_is_one() {
+        let host = Host::new(1).unwrap();
+        let mut x = HostVector::from_slice(&host, &vec![1.0f32; 5000]).unwrap();
+        x[4999] = -7.0;
+        assert_eq!(x.norm_max(), 7.0);
+        x[123] = f32::NAN;
+        assert!(x.norm_max().is_nan());
+        assert_eq!(HostVector::<f64>::zeros(&host, 0).unwrap().norm_max(), 0.0);
+    }
+
+    #[test]
+    #[should_panic(expected = "one length")]
+    fn lengths_must_agree() {
+        let host = Host::new(1).unwrap();
+        let x = HostVector::<f64>::zeros(&host, 3).unwrap();
+        let y = HostVector::<f64>::zeros(&host, 4).unwrap();
+        let _ = x.dot(&y);
+    }
+}
