@@ -1,0 +1,253 @@
+//! A mesh from the sections of a file.
+
+use std::collections::HashMap;
+
+use dgsuite_basis::Shape;
+use rayon::prelude::*;
+
+use crate::{
+    Mesh, MeshError, RegionTag, conform,
+    connect::Draft,
+    gmsh::{
+        ReadOptions, bounds,
+        input::Encoding,
+        kinds::Family,
+        max_order,
+        node_order::gmsh_to_lattice,
+        raw::{Block, Raw},
+        report::{Report, Warning},
+    },
+    mesh::ElementSet,
+    orient,
+    sides::NONE,
+};
+
+/// The mesh, and what was odd about it.
+pub(crate) fn assemble(raw: &Raw, options: &ReadOptions) -> Result<(Mesh, Report), MeshError> {
+    let mut report = Report {
+        version: raw.version,
+        binary: raw.encoding != Encoding::Text,
+        big_endian: raw.encoding == Encoding::Binary(nom::number::Endianness::Big),
+        nodes: raw.node_tags.len(),
+        elements: raw.blocks.iter().map(|b| b.tags.len()).sum(),
+        warnings: Vec::new(),
+    };
+    let warnings = &mut report.warnings;
+    let dim = raw.blocks.iter().filter_map(|b| b.kind.dim()).max().unwrap_or(0);
+    if dim < 2 {
+        return Err(MeshError::NoElements);
+    }
+    let index = NodeIndex::new(&raw.node_tags)?;
+    let mut draft = Draft { dim, ..Draft::default() };
+    draft.sets = element_sets(raw, dim, &index)?;
+    let new_of_file = keep_used_points(raw, &mut draft, warnings)?;
+    flatten(&mut draft, warnings)?;
+    draft.settle()?;
+    draft.region_names = region_names(raw, &draft);
+    let reoriented = orient::orient(&mut draft)?;
+    if let Some(&first) = reoriented.first() {
+        warnings.push(Warning::Reoriented { count: reoriented.len(), first });
+    }
+    let paired = draft.pair()?;
+    let node = |tag: u64| index.find(tag).map(|i| new_of_file[i as usize]).filter(|&n| n != NONE);
+    let hull = bounds::hull(raw, &mut draft, &paired, &node, warnings)?;
+    conform::check_hull(&draft, &hull.loose_ends(&paired))?;
+    let joins = if options.periodic { hull.joins(raw, &mut draft, &paired, &node)? } else { Vec::new() };
+    let mut mesh = draft.connect(&paired, &hull.marks(), &joins)?;
+    conform::check_curved_faces(&mesh)?;
+    if options.periodic {
+        join_named_pairs(&mut mesh)?;
+    }
+    unnamed_faces(&mesh, warnings);
+    Ok((mesh, report))
+}
+
+/// File numbers of nodes to their places in the file.
+pub(crate) enum NodeIndex {
+    /// Place by number, for numbers without large gaps.
+    Dense(Vec<u32>),
+    /// Sorted numbers and places.
+    Sparse(Vec<(u64, u32)>),
+}
+
+impl NodeIndex {
+    fn new(tags: &[u64]) -> Result<Self, MeshError> {
+        let max = NONE as usize - 1;
+        if tags.len() > max {
+            return Err(MeshError::TooLarge { what: "nodes", count: tags.len(), max });
+        }
+        let highest = tags.iter().copied().max().unwrap_or(0);
+        if highest < 4 * tags.len() as u64 + 1024 {
+            let mut place = vec![NONE; highest as usize + 1];
+            for (i, &tag) in tags.iter().enumerate() {
+                if std::mem::replace(&mut place[tag as usize], i as u32) != NONE {
+                    return Err(MeshError::DuplicateNode { node: tag });
+                }
+            }
+            return Ok(Self::Dense(place));
+        }
+        let mut sorted: Vec<(u64, u32)> = tags.iter().zip(0..).map(|(&t, i)| (t, i)).collect();
+        sorted.par_sort_unstable();
+        match sorted.windows(2).find(|w| w[0].0 == w[1].0) {
+            Some(w) => Err(MeshError::DuplicateNode { node: w[0].0 }),
+            None => Ok(Self::Sparse(sorted)),
+        }
+    }
+
+    pub(crate) fn find(&self, tag: u64) -> Option<u32> {
+        match self {
+            Self::Dense(place) => place.get(usize::try_from(tag).ok()?).copied().filter(|&i| i != NONE),
+            Self::Sparse(sorted) => sorted.binary_search_by_key(&tag, |&(t, _)| t).ok().map(|i| sorted[i].1),
+        }
+    }
+}
+
+/// The physical group of a block: its number without sign, 0 for none.
+///
+/// Gmsh gives groups a negative number where it reverses the orientation.
+pub(crate) fn physical(raw: &Raw, block: &Block, dim: usize) -> u32 {
+    let of_entity = || raw.entities.get(&(dim, block.entity)).and_then(|e| e.physical.first().copied());
+    block.physical.or_else(of_entity).unwrap_or(0).unsigned_abs()
+}
+
+/// Elements of the highest dimension by shape and order; nodes are places in the file.
+fn element_sets(raw: &Raw, dim: usize, index: &NodeIndex) -> Result<Vec<ElementSet>, MeshError> {
+    let mut sets: Vec<ElementSet> = Vec::new();
+    let mut permutations: HashMap<(Shape, usize), Vec<usize>> = HashMap::new();
+    for block in raw.blocks.iter().filter(|b| b.kind.dim() == Some(dim)) {
+        let (kind, element) = (block.kind, block.tags.first().copied().unwrap_or(0));
+        let (shape, order) = match kind.family {
+            Family::Complete(shape, order) if order > 0 => (shape, order),
+            _ => {
+                let (number, name, fix) = (kind.number, kind.name, kind.fix());
+                return Err(MeshError::UnsupportedElement { element, kind: number, name, fix });
+            }
+        };
+        let max = max_order(shape);
+        if order > max {
+            return Err(MeshError::GeometryOrder { shape, order, max });
+        }
+        let place = permutations.entry((shape, order)).or_insert_with(|| gmsh_to_lattice(shape, order));
+        let n = place.len();
+        let mut nodes = vec![0_u32; block.nodes.len()];
+        let convert = |(to, (from, &element)): (&mut [u32], (&[u64], &u64))| {
+            for (&l, &node) in place.iter().zip(from) {
+                to[l] = index.find(node).ok_or(MeshError::MissingNode { element, node })?;
+            }
+            Ok(())
+        };
+        // Errors are looked for in order, so that the first one is reported.
+        let results: Vec<Result<(), MeshError>> = nodes
+            .par_chunks_mut(n * 4096)
+            .zip(block.nodes.par_chunks(n * 4096).zip(block.tags.par_chunks(4096)))
+            .map(|(to, (from, tags))| {
+                to.chunks_exact_mut(n).zip(from.chunks_exact(n).zip(tags)).try_for_each(convert)
+            })
+            .collect();
+        results.into_iter().collect::<Result<(), _>>()?;
+        let region = physical(raw, block, dim);
+        let set = match sets.iter_mut().find(|s| s.shape == shape && s.order == order) {
+            Some(set) => set,
+            None => {
+                let (nodes, tags, regions) = (Vec::new(), Vec::new(), Vec::new());
+                sets.push(ElementSet { shape, order, nodes, tags, regions, first: 0 });
+                sets.last_mut().ok_or(MeshError::NoElements)?
+            }
+        };
+        if set.nodes.is_empty() {
+            set.nodes = nodes;
+        } else {
+            set.nodes.extend_from_slice(&nodes);
+        }
+        set.tags.extend_from_slice(&block.tags);
+        set.regions.resize(set.tags.len(), region);
+    }
+    Ok(sets)
+}
+
+/// Keep the points that elements use, in the file's order; returns the new place of each.
+fn keep_used_points(
+    raw: &Raw,
+    draft: &mut Draft,
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<u32>, MeshError> {
+    let mut new_of_file = vec![NONE; raw.node_tags.len()];
+    for set in &draft.sets {
+        set.nodes.iter().for_each(|&n| new_of_file[n as usize] = 0);
+    }
+    for (i, new) in new_of_file.iter_mut().enumerate().filter(|(_, new)| **new == 0) {
+        *new = draft.points.len() as u32;
+        let x = raw.coordinates[i];
+        if !x.iter().all(|x| x.is_finite()) {
+            return Err(MeshError::NotFinite { node: raw.node_tags[i] });
+        }
+        draft.points.push(x);
+    }
+    for set in &mut draft.sets {
+        set.nodes.par_iter_mut().for_each(|n| *n = new_of_file[*n as usize]);
+    }
+    let count = raw.node_tags.len() - draft.points.len();
+    if count > 0 {
+        warnings.push(Warning::UnusedNodes { count });
+    }
+    Ok(new_of_file)
+}
+
+/// Put a plane mesh into z = 0.
+fn flatten(draft: &mut Draft, warnings: &mut Vec<Warning>) -> Result<(), MeshError> {
+    if draft.dim != 2 || draft.points.is_empty() {
+        return Ok(());
+    }
+    let range = |d: usize| {
+        let along = || draft.points.iter().map(|x| x[d]);
+        (along().fold(f64::INFINITY, f64::min), along().fold(f64::NEG_INFINITY, f64::max))
+    };
+    let [x, y, z] = [range(0), range(1), range(2)];
+    let extent = (x.1 - x.0).max(y.1 - y.0);
+    for (axis, r) in [('x', x), ('y', y)] {
+        if r.1 - r.0 <= 1e-12 * extent.max(z.1 - z.0) {
+            return Err(MeshError::NotInPlane { axis });
+        }
+    }
+    if z.1 - z.0 > 1e-12 * extent {
+        warnings.push(Warning::ZDropped { min: z.0, max: z.1 });
+    }
+    draft.points.iter_mut().for_each(|x| x[2] = 0.0);
+    Ok(())
+}
+
+/// Names of the physical groups that elements belong to.
+fn region_names(raw: &Raw, draft: &Draft) -> Vec<RegionTag> {
+    let mut used: Vec<u32> = draft.sets.iter().flat_map(|s| s.regions.iter().copied()).collect();
+    used.sort_unstable();
+    used.dedup();
+    let names = bounds::group_names(raw, draft.dim);
+    let named = |&region: &u32| names.get(&region).map(|&name| RegionTag { region, name: name.to_owned() });
+    used.iter().filter_map(named).collect()
+}
+
+/// Join the pairs `periodic-NAME-l` and `periodic-NAME-r` (also with underscores).
+fn join_named_pairs(mesh: &mut Mesh) -> Result<(), MeshError> {
+    let names: Vec<String> = mesh.boundaries.iter().map(|b| b.name.clone()).collect();
+    for left in &names {
+        let stem = left.strip_suffix("-l").or_else(|| left.strip_suffix("_l"));
+        let Some(stem) = stem.filter(|s| s.starts_with("periodic-") || s.starts_with("periodic_")) else {
+            continue;
+        };
+        let right = format!("{stem}{}r", &left[stem.len()..=stem.len()]);
+        if names.contains(&right) {
+            mesh.make_periodic(left, &right)?;
+        }
+    }
+    Ok(())
+}
+
+fn unnamed_faces(mesh: &Mesh, warnings: &mut Vec<Warning>) {
+    if let Ok(unnamed) = mesh.boundary_index(crate::UNNAMED) {
+        let sides = mesh.boundary_sides(unnamed);
+        if let Some(&first) = sides.first() {
+            let centroid = mesh.side_centroid(first);
+            warnings.push(Warning::UnnamedFaces { count: sides.len(), centroid });
+        }
+    }
+}

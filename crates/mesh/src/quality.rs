@@ -1,0 +1,281 @@
+//! How good the elements are: scaled Jacobian, variation of the Jacobian, size, volume.
+
+use dgsuite_basis::{LagrangeBasis, Matrix, Quadrature, Shape};
+use rayon::prelude::*;
+
+use crate::{
+    Mesh,
+    geometry::{Sampler, cross, determinant, norm, sample_points, set_volumes},
+    mesh::ElementSet,
+    topology::Lattice,
+};
+
+/// Measures of one element.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ElementQuality {
+    /// Least over the vertices of `c · det(t₁, t₂, t₃) / (|t₁| |t₂| |t₃|)` with the tangents `t` of
+    /// the edges that leave the vertex, and `c` such that the regular element has 1. At most about
+    /// 1; zero or less where a corner is flat or inverted. The apex of a pyramid is left out.
+    ///
+    /// Source: Knupp (2000), as in the Verdict library's scaled Jacobian.
+    pub scaled_jacobian: f64,
+    /// `min J / max J` over sample points: 1 for an affine element, less the more it is distorted.
+    pub jacobian_ratio: f64,
+    /// `h = d |E| / (largest face measure)`, the length that step sizes are computed from.
+    pub size: f64,
+    /// Volume, in the plane area.
+    pub volume: f64,
+}
+
+/// Least, mean and greatest of a measure over the mesh.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// Least value.
+    pub min: f64,
+    /// Mean over the elements.
+    pub mean: f64,
+    /// Greatest value.
+    pub max: f64,
+}
+
+/// One of the worst elements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Worst {
+    /// Global index.
+    pub element: usize,
+    /// The number that the file gives it.
+    pub tag: u64,
+    /// Its shape.
+    pub shape: Shape,
+    /// Mean of its vertices.
+    pub centroid: [f64; 3],
+    /// Its measures.
+    pub quality: ElementQuality,
+}
+
+/// Measures of the whole mesh.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statistics {
+    /// Number of elements of each shape and geometry order.
+    pub elements: Vec<(Shape, usize, usize)>,
+    /// Volume, in the plane area.
+    pub volume: f64,
+    /// See [`ElementQuality::scaled_jacobian`].
+    pub scaled_jacobian: Range,
+    /// See [`ElementQuality::jacobian_ratio`].
+    pub jacobian_ratio: Range,
+    /// See [`ElementQuality::size`].
+    pub size: Range,
+    /// The elements of least scaled Jacobian, worst first.
+    pub worst: Vec<Worst>,
+}
+
+/// Statistics with the five worst elements.
+///
+/// ```
+/// use dgsuite_mesh::{Shape, generate::Box, quality};
+/// let mesh = Box::unit(Shape::Hexahedron, 3).build()?;
+/// let s = quality::statistics(&mesh);
+/// assert!((s.volume - 1.0).abs() < 1e-14 && (s.scaled_jacobian.min - 1.0).abs() < 1e-14);
+/// assert!((s.size.max - 1.0).abs() < 1e-14); // 3 |E| / face = 3 · (1/27) / (1/9)
+/// # Ok::<(), dgsuite_mesh::MeshError>(())
+/// ```
+#[must_use]
+pub fn statistics(mesh: &Mesh) -> Statistics {
+    let all = elements(mesh);
+    let range = |pick: fn(&ElementQuality) -> f64| {
+        let values = || all.iter().map(pick);
+        Range {
+            min: values().fold(f64::INFINITY, f64::min),
+            mean: values().sum::<f64>() / all.len().max(1) as f64,
+            max: values().fold(f64::NEG_INFINITY, f64::max),
+        }
+    };
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by(|&a, &b| all[a].scaled_jacobian.total_cmp(&all[b].scaled_jacobian));
+    let worst = order.into_iter().take(5).map(|element| Worst {
+        element,
+        tag: mesh.tag(element),
+        shape: mesh.shape(element),
+        centroid: mesh.centroid(element),
+        quality: all[element],
+    });
+    Statistics {
+        elements: mesh.sets.iter().map(|s| (s.shape, s.order, s.len())).collect(),
+        volume: all.iter().map(|q| q.volume).sum(),
+        scaled_jacobian: range(|q| q.scaled_jacobian),
+        jacobian_ratio: range(|q| q.jacobian_ratio),
+        size: range(|q| q.size),
+        worst: worst.collect(),
+    }
+}
+
+/// Measures of every element, by global index.
+#[must_use]
+pub fn elements(mesh: &Mesh) -> Vec<ElementQuality> {
+    mesh.sets.iter().flat_map(|set| set_quality(mesh, set)).collect()
+}
+
+fn set_quality(mesh: &Mesh, set: &ElementSet) -> Vec<ElementQuality> {
+    let shape = set.shape;
+    let corners = Corner::of(shape);
+    let vertices: Vec<[f64; 3]> = corners.iter().map(|c| shape.vertices()[c.vertex]).collect();
+    let at_corners = Sampler::new(shape, set.order, &vertices);
+    let inside = Sampler::new(shape, set.order, &sample_points(shape, set.order));
+    let faces = Faces::new(set);
+    let ideal = match shape {
+        Shape::Triangle | Shape::Prism => 2.0 / 3.0_f64.sqrt(),
+        Shape::Tetrahedron | Shape::Pyramid => 2.0_f64.sqrt(),
+        _ => 1.0,
+    };
+    let volumes = set_volumes(&mesh.points, set);
+    let measure = |(nodes, &volume): (&[u32], &f64)| {
+        let corner = |(q, c): (usize, &Corner)| c.scaled(&at_corners.columns(q, &mesh.points, nodes));
+        let scaled = corners.iter().enumerate().map(corner).fold(f64::INFINITY, f64::min);
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        for q in 0..inside.n_points() {
+            let j = determinant(&inside.columns(q, &mesh.points, nodes));
+            (low, high) = (low.min(j), high.max(j));
+        }
+        ElementQuality {
+            scaled_jacobian: ideal * scaled,
+            jacobian_ratio: low / high,
+            size: shape.dim() as f64 * volume / faces.largest(&mesh.points, nodes),
+            volume,
+        }
+    };
+    set.nodes.par_chunks(set.nodes_per_element()).zip(volumes.par_iter()).map(measure).collect()
+}
+
+/// A vertex with the directions of the edges that leave it, in a right-handed order.
+struct Corner {
+    vertex: usize,
+    directions: Vec<[f64; 3]>,
+}
+
+impl Corner {
+    fn of(shape: Shape) -> Vec<Self> {
+        let v = shape.vertices();
+        (0..v.len())
+            .filter_map(|vertex| {
+                let mut directions: Vec<[f64; 3]> = shape
+                    .edges()
+                    .iter()
+                    .filter(|e| e.contains(&vertex))
+                    .map(|e| {
+                        let other = if e[0] == vertex { e[1] } else { e[0] };
+                        std::array::from_fn(|d| 0.5 * (v[other][d] - v[vertex][d]))
+                    })
+                    .collect();
+                if shape.dim() == 2 {
+                    directions.push([0.0, 0.0, 1.0]);
+                }
+                let three = <[[f64; 3]; 3]>::try_from(directions.as_slice()).ok()?;
+                if determinant(&three) < 0.0 {
+                    directions.swap(0, 1);
+                }
+                Some(Self { vertex, directions })
+            })
+            .collect()
+    }
+
+    /// `det(t₁, t₂, t₃) / (|t₁| |t₂| |t₃|)` of the images of the directions.
+    fn scaled(&self, columns: &[[f64; 3]; 3]) -> f64 {
+        let image = |r: &[f64; 3]| std::array::from_fn(|j| (0..3).map(|d| columns[d][j] * r[d]).sum());
+        let t: [[f64; 3]; 3] = std::array::from_fn(|i| image(&self.directions[i]));
+        determinant(&t) / (norm(t[0]) * norm(t[1]) * norm(t[2]))
+    }
+}
+
+/// The faces of a set's elements, ready to be measured.
+struct Faces {
+    /// For each face its nodes in the element's lattice, and the rule of its shape.
+    nodes: Vec<(Vec<usize>, usize)>,
+    rules: Vec<(Vec<f64>, [Matrix; 3], usize)>,
+}
+
+impl Faces {
+    fn new(set: &ElementSet) -> Self {
+        let lattice = Lattice::new(set.shape, set.order);
+        let mut shapes: Vec<Shape> = Vec::new();
+        let mut nodes = Vec::new();
+        for (f, on) in lattice.faces.iter().enumerate() {
+            let shape = set.shape.face_shape(f).unwrap_or(Shape::Line);
+            let at = shapes.iter().position(|&s| s == shape).unwrap_or_else(|| {
+                shapes.push(shape);
+                shapes.len() - 1
+            });
+            nodes.push((on.clone(), at));
+        }
+        let rule = |&shape: &Shape| {
+            // Exact for plane faces; curved ones have no polynomial measure.
+            let straight = set.order == 1 && shape != Shape::Quadrilateral;
+            let rule = Quadrature::new(shape, if straight { 0 } else { 2 * set.order });
+            let grad = LagrangeBasis::new(shape, set.order).grad(&rule.points);
+            (rule.weights, grad, shape.dim())
+        };
+        Self { nodes, rules: shapes.iter().map(rule).collect() }
+    }
+
+    /// The largest length or area of an element's faces.
+    fn largest(&self, points: &[[f64; 3]], nodes: &[u32]) -> f64 {
+        let measure = |(on, at): &(Vec<usize>, usize)| {
+            let (weights, grad, dim) = &self.rules[*at];
+            let tangent = |q: usize, d: usize| {
+                let mut t = [0.0; 3];
+                for (&w, &l) in grad[d].row(q).iter().zip(on) {
+                    (0..3).for_each(|j| t[j] += w * points[nodes[l] as usize][j]);
+                }
+                t
+            };
+            let density = |q: usize| match dim {
+                1 => norm(tangent(q, 0)),
+                _ => norm(cross(tangent(q, 0), tangent(q, 1))),
+            };
+            weights.iter().enumerate().map(|(q, w)| w * density(q)).sum::<f64>()
+        };
+        self.nodes.iter().map(measure).fold(0.0, f64::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::Box;
+
+    #[test]
+    fn regular_elements_have_scaled_jacobian_one() {
+        // A tetrahedron, pyramid, prism, … with all edges equal, each alone in a mesh.
+        let h = 0.5 * 3.0_f64.sqrt();
+        let regular: [(Shape, Vec<[f64; 3]>); 3] = [
+            (Shape::Triangle, vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.5, h, 0.0]]),
+            (
+                Shape::Tetrahedron,
+                vec![[0.0; 3], [1.0, 0.0, 0.0], [0.5, h, 0.0], [0.5, h / 3.0, (2.0_f64 / 3.0).sqrt()]],
+            ),
+            (
+                Shape::Pyramid,
+                vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.5, 0.5, 0.5_f64.sqrt()]],
+            ),
+        ];
+        for (shape, points) in regular {
+            let mut mesh = Box::unit(shape, 1).build().unwrap();
+            mesh.sets[0].nodes = (0..points.len() as u32).collect();
+            mesh.sets[0].tags.truncate(1);
+            mesh.sets[0].regions.truncate(1);
+            mesh.points = points;
+            let q = elements(&mesh)[0];
+            assert!((q.scaled_jacobian - 1.0).abs() < 1e-14, "{shape}: {q:?}");
+            assert!((q.jacobian_ratio - 1.0).abs() < 1e-13, "{shape}: {q:?}");
+        }
+    }
+
+    #[test]
+    fn size_of_a_right_triangle_is_its_least_height() {
+        let mesh = Box::unit(Shape::Triangle, 2).build().unwrap();
+        for q in elements(&mesh) {
+            // Legs 1/2, hypotenuse √½: 2 · (1/8) / √½.
+            assert!((q.size - 0.25 / 0.5_f64.sqrt()).abs() < 1e-15);
+        }
+    }
+}
