@@ -1,0 +1,285 @@
+//! How large each step is, and which times it must land on.
+
+mod events;
+mod time;
+
+pub use events::{MAX_TIMES, multiples};
+pub use time::TimePoint;
+
+use crate::TimeError;
+use events::Events;
+
+/// How the step size is chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StepSize {
+    /// This multiple of the stable step that the problem states at each step, `min h / ((2p + 1) λ)`.
+    Cfl(f64),
+    /// Always the same.
+    Fixed(f64),
+}
+
+/// What a run is to cover.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Schedule {
+    /// Time at the start.
+    pub start: f64,
+    /// Time of the end.
+    pub end: Option<f64>,
+    /// Most steps.
+    pub steps: Option<u64>,
+    /// Times to land on, in any order; those outside the run are passed over.
+    pub events: Vec<f64>,
+}
+
+/// One step, as planned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// Its number, from 0.
+    pub index: u64,
+    /// Where it starts.
+    pub t: f64,
+    /// Its size.
+    pub dt: f64,
+    /// Where it ends: bit for bit the event or the end that it lands on, if it does.
+    pub t_next: f64,
+    /// Whether it lands on an event or on the end.
+    pub lands: bool,
+    /// What `t_next` lost by rounding.
+    low: f64,
+}
+
+/// Why a run is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// The end time is reached.
+    End,
+    /// All steps are done.
+    Steps,
+}
+
+/// A step may be stretched by this share to land, so that rounding does not leave a sliver behind.
+pub const STRETCH: f64 = 1e-6;
+
+/// Plans the steps of a run.
+///
+/// With `dt` the step that is wanted and `r` what is left to the next event or to the end, the step is
+/// * `r`, which lands, if `r ≤ (1 + 10⁻⁶) dt`;
+/// * `r / 2` if `r < 2 dt`, so that the last two steps are equal and none is tiny;
+/// * `dt` otherwise.
+///
+/// Time is kept in two numbers, so that a fixed step that divides the run gives exactly the number of steps
+/// that it should, however many they are.
+///
+/// ```
+/// use dgsuite_timeint::{Controller, Schedule, StepSize};
+/// let schedule = Schedule { end: Some(1.0), events: vec![0.35], ..Schedule::default() };
+/// let mut run = Controller::new(&schedule, StepSize::Fixed(0.1))?;
+/// let mut times = Vec::new();
+/// while let Some(step) = run.plan(f64::INFINITY)? {
+///     run.accept(&step);
+///     times.push(step.t_next);
+/// }
+/// assert_eq!(times.len(), 11);                        // 2 × 0.1, 2 × 0.075, 5 × 0.1, 2 × 0.075
+/// assert_eq!((times[3], times[10]), (0.35, 1.0));     // to the last bit
+/// # Ok::<(), dgsuite_timeint::TimeError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Controller {
+    size: StepSize,
+    steps: Option<u64>,
+    end: Option<f64>,
+    events: Events,
+    now: TimePoint,
+}
+
+impl Controller {
+    /// A run at its start.
+    ///
+    /// # Errors
+    /// A step size, CFL number or time that makes no sense, or a run without an end.
+    pub fn new(schedule: &Schedule, size: StepSize) -> Result<Self, TimeError> {
+        let Schedule { start, end, steps, ref events } = *schedule;
+        let (what, value) = match size {
+            StepSize::Cfl(value) => ("the CFL number", value),
+            StepSize::Fixed(value) => ("the time step", value),
+        };
+        if !(value > 0.0 && value.is_finite()) {
+            return Err(TimeError::NotPositive { what, value });
+        }
+        if !start.is_finite() {
+            return Err(TimeError::BadTime { what: "the start", value: start, start });
+        }
+        if let Some(value) = end.filter(|end| !(end.is_finite() && *end >= start)) {
+            return Err(TimeError::BadTime { what: "the end", value, start });
+        }
+        if end.is_none() && steps.is_none() {
+            return Err(TimeError::Endless);
+        }
+        let events = Events::new(start, end, events)?;
+        Ok(Self { size, steps, end, events, now: TimePoint { t: start, low: 0.0, step: 0 } })
+    }
+
+    /// Goes on from a point of an earlier run, as if it had not been interrupted.
+    pub fn resume(&mut self, point: TimePoint) {
+        self.now = point;
+        self.events.skip_to(point.t);
+    }
+
+    /// Where the run is.
+    pub fn now(&self) -> TimePoint {
+        self.now
+    }
+
+    /// Whether `time` has been reached, up to the rounding by which events are told apart.
+    pub fn reached(&self, time: f64) -> bool {
+        self.events.same(time, self.now.t) || time <= self.now.t
+    }
+
+    /// Why the run is over, if it is.
+    pub fn finish(&self) -> Option<Finish> {
+        if self.end.is_some_and(|end| self.now.t >= end) {
+            Some(Finish::End)
+        } else if self.steps.is_some_and(|steps| self.now.step >= steps) {
+            Some(Finish::Steps)
+        } else {
+            None
+        }
+    }
+
+    /// The next step, or `None` if the run is over. `limit` is the stable step at CFL number one (infinite where
+    /// nothing moves); a fixed step does not look at it.
+    ///
+    /// # Errors
+    /// [`TimeError::StepLimit`] if the limit is not positive, [`TimeError::StepTooSmall`] if time would stand
+    /// still.
+    pub fn plan(&self, limit: f64) -> Result<Option<Step>, TimeError> {
+        if self.finish().is_some() {
+            return Ok(None);
+        }
+        let TimePoint { t, step, .. } = self.now;
+        let wanted = match self.size {
+            StepSize::Fixed(dt) => dt,
+            StepSize::Cfl(cfl) => cfl * limit,
+        };
+        if wanted.is_nan() || wanted <= 0.0 {
+            return Err(TimeError::StepLimit { step, t, limit });
+        }
+        let target = self.events.next();
+        let (dt, lands) = match target.map(|target| self.now.until(target)) {
+            Some(left) if left <= wanted * (1.0 + STRETCH) => (left, true),
+            Some(left) if left < 2.0 * wanted * (1.0 - STRETCH) => (0.5 * left, false),
+            _ => (wanted, false),
+        };
+        if dt.is_infinite() {
+            return Err(TimeError::StepLimit { step, t, limit });
+        }
+        let (t_next, low) = match target {
+            Some(target) if lands => (target, 0.0),
+            _ => self.now.after(dt),
+        };
+        if t_next <= t {
+            return Err(TimeError::StepTooSmall { step, t, dt });
+        }
+        Ok(Some(Step { index: step, t, dt, t_next, lands, low }))
+    }
+
+    /// Takes a planned step as done.
+    pub fn accept(&mut self, step: &Step) {
+        self.now = TimePoint { t: step.t_next, low: step.low, step: step.index + 1 };
+        self.events.skip_to(step.t_next);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(schedule: &Schedule, size: StepSize, limit: f64) -> Vec<Step> {
+        let mut controller = Controller::new(schedule, size).unwrap();
+        let mut steps = Vec::new();
+        while let Some(step) = controller.plan(limit).unwrap() {
+            controller.accept(&step);
+            steps.push(step);
+        }
+        steps
+    }
+
+    fn until(end: f64) -> Schedule {
+        Schedule { end: Some(end), ..Schedule::default() }
+    }
+
+    #[test]
+    fn a_fixed_step_that_divides_the_run_gives_its_number_of_steps() {
+        for n in [1, 3, 7, 10, 1000, 333_333] {
+            let steps = run(&until(10.0), StepSize::Fixed(10.0 / n as f64), 0.0);
+            assert_eq!(steps.len(), n);
+            assert_eq!(steps.last().unwrap().t_next, 10.0);
+            assert!(steps[..n - 1].iter().all(|s| s.dt == 10.0 / n as f64));
+        }
+    }
+
+    #[test]
+    fn the_last_two_steps_are_equal_and_none_is_tiny() {
+        let steps = run(&until(1.0), StepSize::Fixed(0.3), 0.0);
+        let sizes: Vec<f64> = steps.iter().map(|s| s.dt).collect();
+        let expected = [0.3, 0.3, 0.2, 0.2];
+        assert!(sizes.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-15), "{sizes:?}");
+    }
+
+    #[test]
+    fn a_still_flow_goes_straight_to_the_next_event() {
+        let schedule = Schedule { events: vec![0.5], ..until(2.0) };
+        let steps = run(&schedule, StepSize::Cfl(0.5), f64::INFINITY);
+        assert_eq!(steps.iter().map(|s| s.t_next).collect::<Vec<_>>(), [0.5, 2.0]);
+        let endless = Schedule { steps: Some(3), ..Schedule::default() };
+        let controller = Controller::new(&endless, StepSize::Cfl(0.5)).unwrap();
+        assert!(matches!(controller.plan(f64::INFINITY), Err(TimeError::StepLimit { .. })));
+    }
+
+    #[test]
+    fn the_number_of_steps_ends_a_run() {
+        let schedule = Schedule { steps: Some(5), ..until(1.0) };
+        assert_eq!(run(&schedule, StepSize::Fixed(0.1), 0.0).len(), 5);
+        assert_eq!(run(&schedule, StepSize::Fixed(0.5), 0.0).len(), 2);
+        let none = Schedule { steps: Some(0), ..until(1.0) };
+        assert!(run(&none, StepSize::Fixed(0.1), 0.0).is_empty());
+        assert!(run(&until(0.0), StepSize::Fixed(0.1), 0.0).is_empty());
+    }
+
+    #[test]
+    fn bad_input_and_bad_states_have_their_own_errors() {
+        let new = |schedule: &Schedule, size| Controller::new(schedule, size).map(|_| ());
+        assert_eq!(new(&Schedule::default(), StepSize::Fixed(1.0)), Err(TimeError::Endless));
+        assert!(matches!(new(&until(1.0), StepSize::Cfl(0.0)), Err(TimeError::NotPositive { .. })));
+        assert!(matches!(new(&until(1.0), StepSize::Fixed(f64::NAN)), Err(TimeError::NotPositive { .. })));
+        assert!(matches!(new(&until(-1.0), StepSize::Fixed(0.1)), Err(TimeError::BadTime { .. })));
+        let event = Schedule { events: vec![f64::NAN], ..until(1.0) };
+        assert!(matches!(new(&event, StepSize::Fixed(0.1)), Err(TimeError::BadTime { .. })));
+        let controller = Controller::new(&until(1.0), StepSize::Cfl(0.5)).unwrap();
+        for limit in [f64::NAN, 0.0, -1.0] {
+            assert!(matches!(controller.plan(limit), Err(TimeError::StepLimit { .. })));
+        }
+        let late = Schedule { start: 1e16, end: Some(2e16), ..Schedule::default() };
+        let controller = Controller::new(&late, StepSize::Fixed(0.1)).unwrap();
+        assert!(matches!(controller.plan(1.0), Err(TimeError::StepTooSmall { .. })));
+    }
+
+    #[test]
+    fn an_interrupted_run_goes_on_with_the_same_steps() {
+        let schedule = Schedule { events: vec![0.77, 2.1], ..until(3.0) };
+        let whole = run(&schedule, StepSize::Fixed(0.013), 0.0);
+        let mut first = Controller::new(&schedule, StepSize::Fixed(0.013)).unwrap();
+        for _ in 0..100 {
+            let step = first.plan(0.0).unwrap().unwrap();
+            first.accept(&step);
+        }
+        let mut second = Controller::new(&schedule, StepSize::Fixed(0.013)).unwrap();
+        second.resume(first.now());
+        for step in &whole[100..] {
+            let planned = second.plan(0.0).unwrap().unwrap();
+            assert_eq!(&planned, step);
+            second.accept(&planned);
+        }
+        assert_eq!(second.finish(), Some(Finish::End));
+    }
+}

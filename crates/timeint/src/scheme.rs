@@ -1,0 +1,157 @@
+//! The catalogue of explicit Runge–Kutta schemes.
+
+mod butcher;
+mod stability;
+mod tables;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use butcher::Tableau;
+pub use stability::{Elements, MAX_ORDER};
+pub use tables::{Base, Row};
+
+use crate::TimeError;
+
+/// An explicit Runge–Kutta scheme.
+///
+/// | scheme | word | stages | order | vectors | source |
+/// |---|---|---|---|---|---|
+/// | [`Midpoint`](Self::Midpoint) | `rk2` | 2 | 2 | 4 | Runge (1895) |
+/// | [`Heun`](Self::Heun) | `heun` | 2 | 2 | 3 | Heun (1900), as 2N |
+/// | [`Rk4`](Self::Rk4) | `rk4` | 4 | 4 | 5 | Kutta (1901) |
+/// | [`SspRk22`](Self::SspRk22) | `ssprk22` | 2 | 2 | 4 | Shu and Osher (1988) |
+/// | [`SspRk33`](Self::SspRk33) | `ssprk33` | 3 | 3 | 4 | Shu and Osher (1988) |
+/// | [`SspRk54`](Self::SspRk54) | `ssprk54` | 5 | 4 | 5 | Spiteri and Ruuth (2002) |
+/// | [`Lserk54`](Self::Lserk54) | `lserk54` | 5 | 4 | 3 | Carpenter and Kennedy (1994) |
+///
+/// "Vectors" counts the state itself. [`Lserk54`](Self::Lserk54) needs the fewest and allows nearly the largest
+/// step for each evaluation: it is the one to take unless something speaks against it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scheme {
+    /// The explicit midpoint rule.
+    Midpoint,
+    /// Heun's method (the explicit trapezoidal rule) in 2N form: [`SspRk22`](Self::SspRk22) up to rounding.
+    Heun,
+    /// The classical scheme of order four.
+    Rk4,
+    /// Strong-stability preserving, two stages, order two.
+    SspRk22,
+    /// Strong-stability preserving, three stages, order three.
+    SspRk33,
+    /// Strong-stability preserving, five stages, order four.
+    SspRk54,
+    /// Low storage (2N), five stages, order four.
+    Lserk54,
+}
+
+impl Scheme {
+    /// Every scheme.
+    pub const ALL: [Self; 7] =
+        [Self::Midpoint, Self::Heun, Self::Rk4, Self::SspRk22, Self::SspRk33, Self::SspRk54, Self::Lserk54];
+
+    /// The word that pipeline files use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Midpoint => "rk2",
+            Self::Heun => "heun",
+            Self::Rk4 => "rk4",
+            Self::SspRk22 => "ssprk22",
+            Self::SspRk33 => "ssprk33",
+            Self::SspRk54 => "ssprk54",
+            Self::Lserk54 => "lserk54",
+        }
+    }
+
+    /// Order of accuracy.
+    pub fn order(self) -> usize {
+        match self {
+            Self::Midpoint | Self::Heun | Self::SspRk22 => 2,
+            Self::SspRk33 => 3,
+            Self::Rk4 | Self::SspRk54 | Self::Lserk54 => 4,
+        }
+    }
+
+    /// Stages: evaluations of the right-hand side in one step.
+    pub fn n_stages(self) -> usize {
+        self.rows().len()
+    }
+
+    /// Vectors that a step needs, the state among them.
+    pub fn n_vectors(self) -> usize {
+        let rows = self.rows();
+        let based = rows.iter().any(|row| row.base != Base::None);
+        let summed = rows.iter().any(|row| row.sum.is_some());
+        3 + usize::from(based) + usize::from(summed)
+    }
+
+    /// The largest multiple of the forward Euler step under which the scheme preserves strong stability (total
+    /// variation, positivity), for the schemes made for it: their SSP coefficient.
+    pub fn ssp_coefficient(self) -> Option<f64> {
+        match self {
+            Self::SspRk22 | Self::SspRk33 | Self::Heun => Some(1.0),
+            Self::SspRk54 => Some(1.508_180_049_189_83),
+            Self::Midpoint | Self::Rk4 | Self::Lserk54 => None,
+        }
+    }
+
+    /// The stages, as rows of factors.
+    pub fn rows(self) -> &'static [Row] {
+        tables::rows(self)
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Scheme {
+    type Err = TimeError;
+
+    fn from_str(word: &str) -> Result<Self, TimeError> {
+        Self::ALL
+            .into_iter()
+            .find(|scheme| scheme.name() == word)
+            .ok_or_else(|| TimeError::UnknownScheme { word: word.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_read_back_and_the_error_lists_them_all() {
+        let message = "rk5".parse::<Scheme>().unwrap_err().to_string();
+        for scheme in Scheme::ALL {
+            assert_eq!(scheme.name().parse::<Scheme>().unwrap(), scheme);
+            assert!(message.contains(scheme.name()), "{message}");
+        }
+    }
+
+    #[test]
+    fn stages_and_vectors_are_those_of_the_table() {
+        let counts = Scheme::ALL.map(|s| (s.n_stages(), s.order(), s.n_vectors()));
+        assert_eq!(counts, [(2, 2, 4), (2, 2, 3), (4, 4, 5), (2, 2, 4), (3, 3, 4), (5, 4, 5), (5, 4, 3)]);
+    }
+
+    /// The coefficient is the least ratio α/β of the convex form: each stage is then a mean of Euler steps.
+    #[test]
+    fn ssp_coefficients_are_the_least_ratio_of_the_convex_form() {
+        let ratio = |scheme: Scheme| {
+            let rows = scheme.rows();
+            rows.iter()
+                .map(|r| if r.base == Base::Sum { 1.0 - r.b } else { (1.0 - r.b).max(0.0) } / r.c)
+                .fold(f64::INFINITY, f64::min)
+        };
+        assert_eq!(ratio(Scheme::SspRk22), 1.0);
+        assert!((ratio(Scheme::SspRk33) - 1.0).abs() < 1e-15);
+        let spiteri_ruuth = Scheme::SspRk54.ssp_coefficient().unwrap();
+        assert!((ratio(Scheme::SspRk54) - spiteri_ruuth).abs() < 1e-12);
+        // The running sum holds an Euler step of its own, with the same least ratio.
+        let fourth = Scheme::SspRk54.rows()[3].sum.unwrap();
+        assert!((fourth.q / fourth.d - spiteri_ruuth).abs() < 1e-12);
+    }
+}

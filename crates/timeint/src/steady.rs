@@ -1,0 +1,186 @@
+//! When a run towards a steady state may stop: converged, stuck, or gone bad.
+
+/// What residuals are compared with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tolerance {
+    /// `r ≤ τ`.
+    Absolute(f64),
+    /// `r ≤ τ r₀`, with `r₀` the first residual.
+    First(f64),
+    /// `r ≤ τ max r`, over the residuals so far.
+    Largest(f64),
+}
+
+/// When lack of progress counts as being stuck.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Patience {
+    /// Steps without progress.
+    pub steps: u64,
+    /// Progress is a new residual below `factor` times the best one.
+    pub factor: f64,
+}
+
+impl Default for Patience {
+    /// 5,000 steps without one percent gained.
+    fn default() -> Self {
+        Self { steps: 5_000, factor: 0.99 }
+    }
+}
+
+/// The state of a steady run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// Not there yet; `ratio` is the largest `r_k / reference_k` (the residual itself if absolute).
+    Continue {
+        /// What is left.
+        ratio: f64,
+    },
+    /// Every residual is below its tolerance.
+    Converged {
+        /// What is left.
+        ratio: f64,
+    },
+    /// No progress for longer than the patience.
+    Stagnated {
+        /// The best ratio that was reached.
+        best: f64,
+        /// The step at which it was reached.
+        since: u64,
+    },
+    /// A residual is not finite.
+    Diverged {
+        /// Its index.
+        variable: usize,
+    },
+}
+
+/// Watches the residuals of a steady run, one for each conserved variable.
+///
+/// ```
+/// use dgsuite_timeint::{Patience, Steady, Tolerance, Verdict};
+/// let mut steady = Steady::new(Tolerance::First(1e-3), Patience::default());
+/// assert!(matches!(steady.observe(1, &[2.0, 8.0]), Verdict::Continue { .. }));
+/// assert!(matches!(steady.observe(2, &[1e-3, 9e-3]), Verdict::Continue { .. }));
+/// assert!(matches!(steady.observe(3, &[1e-3, 8e-3]), Verdict::Converged { .. }));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Steady {
+    tolerance: Tolerance,
+    patience: Patience,
+    reference: Vec<f64>,
+    /// Best ratio, and the step at which it was last improved enough.
+    best: f64,
+    since: u64,
+}
+
+/// A variable whose reference is this much below the largest one is rounding noise (a velocity that is zero by
+/// symmetry): it is measured against the largest instead.
+const NOISE: f64 = 1e-12;
+
+impl Steady {
+    /// A watch that has seen nothing yet.
+    pub fn new(tolerance: Tolerance, patience: Patience) -> Self {
+        Self { tolerance, patience, reference: Vec::new(), best: f64::INFINITY, since: 0 }
+    }
+
+    /// Takes up the residuals after `step` steps.
+    ///
+    /// # Panics
+    /// If the number of residuals changes.
+    #[track_caller]
+    pub fn observe(&mut self, step: u64, residuals: &[f64]) -> Verdict {
+        if let Some(variable) = residuals.iter().position(|r| !r.is_finite()) {
+            return Verdict::Diverged { variable };
+        }
+        let tolerance = match self.tolerance {
+            Tolerance::Absolute(tau) | Tolerance::First(tau) | Tolerance::Largest(tau) => tau,
+        };
+        if self.reference.is_empty() {
+            self.reference = residuals.to_vec();
+            self.since = step;
+        }
+        assert_eq!(self.reference.len(), residuals.len(), "the number of residuals may not change");
+        if matches!(self.tolerance, Tolerance::Largest(_)) {
+            for (reference, &r) in self.reference.iter_mut().zip(residuals) {
+                *reference = reference.max(r);
+            }
+        }
+        let ratio = match self.tolerance {
+            Tolerance::Absolute(_) => residuals.iter().fold(0.0, |m: f64, &r| m.max(r)),
+            _ => self.ratio(residuals),
+        };
+        if ratio <= tolerance {
+            return Verdict::Converged { ratio };
+        }
+        if ratio < self.patience.factor * self.best {
+            self.best = ratio;
+            self.since = step;
+        } else if step.saturating_sub(self.since) >= self.patience.steps {
+            return Verdict::Stagnated { best: self.best, since: self.since };
+        }
+        Verdict::Continue { ratio }
+    }
+
+    fn ratio(&self, residuals: &[f64]) -> f64 {
+        let floor = NOISE * self.reference.iter().fold(0.0, |m: f64, &r| m.max(r));
+        let ratios = residuals.iter().zip(&self.reference).map(|(&r, &reference)| {
+            let reference = reference.max(floor);
+            if r == 0.0 { 0.0 } else { r / reference }
+        });
+        ratios.fold(0.0, f64::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BRIEF: Patience = Patience { steps: 10, factor: 0.99 };
+
+    #[test]
+    fn a_geometric_decay_converges_at_the_first_step_below() {
+        let mut steady = Steady::new(Tolerance::First(1e-6), BRIEF);
+        let stop = (0..).find(|&n| {
+            matches!(steady.observe(n, &[3.0 * 0.5f64.powi(n as i32)]), Verdict::Converged { .. })
+        });
+        assert_eq!(stop, Some(20)); // 2^-20 < 1e-6 < 2^-19
+    }
+
+    #[test]
+    fn a_plateau_is_stagnation_and_says_since_when() {
+        let mut steady = Steady::new(Tolerance::Absolute(1e-6), BRIEF);
+        for n in 0..=5 {
+            let verdict = steady.observe(n, &[f64::powi(0.5, n as i32)]);
+            assert!(matches!(verdict, Verdict::Continue { .. }));
+        }
+        for n in 6..15 {
+            assert!(matches!(steady.observe(n, &[0.0312]), Verdict::Continue { .. }), "step {n}");
+        }
+        assert_eq!(steady.observe(15, &[0.0312]), Verdict::Stagnated { best: 0.03125, since: 5 });
+    }
+
+    #[test]
+    fn bad_numbers_end_the_run_with_their_variable() {
+        let mut steady = Steady::new(Tolerance::Largest(1e-6), BRIEF);
+        assert_eq!(steady.observe(0, &[1.0, f64::NAN]), Verdict::Diverged { variable: 1 });
+        assert_eq!(steady.observe(0, &[f64::INFINITY, 1.0]), Verdict::Diverged { variable: 0 });
+    }
+
+    #[test]
+    fn a_growing_residual_raises_the_largest_reference_only() {
+        let mut first = Steady::new(Tolerance::First(0.1), BRIEF);
+        let mut largest = Steady::new(Tolerance::Largest(0.1), BRIEF);
+        for (n, r) in [1.0, 50.0, 4.0].into_iter().enumerate() {
+            let verdicts = (first.observe(n as u64, &[r]), largest.observe(n as u64, &[r]));
+            assert!(matches!(verdicts.0, Verdict::Continue { .. }));
+            assert_eq!(matches!(verdicts.1, Verdict::Converged { .. }), n == 2);
+        }
+    }
+
+    #[test]
+    fn noise_of_a_vanishing_variable_does_not_hold_up_a_run() {
+        let mut steady = Steady::new(Tolerance::First(1e-3), BRIEF);
+        steady.observe(0, &[1.0, 1e-17]);
+        assert!(matches!(steady.observe(1, &[1e-4, 2e-17]), Verdict::Converged { .. }));
+    }
+}
