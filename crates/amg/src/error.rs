@@ -1,0 +1,212 @@
+//! What can go wrong with matrices and in solves.
+
+use std::path::PathBuf;
+
+/// A matrix that is not what it should be.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum MatrixError {
+    /// An entry outside the matrix.
+    #[error("entry ({row}, {col}) lies outside a matrix of {n_rows} by {n_cols}")]
+    OutsideMatrix {
+        /// Row of the entry, from 0.
+        row: usize,
+        /// Column of the entry, from 0.
+        col: usize,
+        /// Rows of the matrix.
+        n_rows: usize,
+        /// Columns of the matrix.
+        n_cols: usize,
+    },
+    /// An entry that is infinite or not a number.
+    #[error("entry ({row}, {col}) is {value}")]
+    NotFinite {
+        /// Row of the entry, from 0.
+        row: usize,
+        /// Column of the entry, from 0.
+        col: usize,
+        /// Its value.
+        value: f64,
+    },
+    /// More rows or columns than 32-bit indices can number.
+    #[error("a matrix of {n_rows} by {n_cols} is too large: at most {most} rows and columns are possible")]
+    TooLarge {
+        /// Rows wanted.
+        n_rows: usize,
+        /// Columns wanted.
+        n_cols: usize,
+        /// Most rows and columns.
+        most: usize,
+    },
+    /// A matrix with unequal numbers of rows and columns where a square one is needed.
+    #[error("the matrix is {n_rows} by {n_cols}, not square")]
+    NotSquare {
+        /// Rows of the matrix.
+        n_rows: usize,
+        /// Columns of the matrix.
+        n_cols: usize,
+    },
+    /// Two entries that should be equal.
+    #[error("not symmetric: entry ({row}, {col}) is {value}, entry ({col}, {row}) is {mirrored}")]
+    NotSymmetric {
+        /// Row of the entry, from 0.
+        row: usize,
+        /// Column of the entry, from 0.
+        col: usize,
+        /// Its value.
+        value: f64,
+        /// Value of the mirrored entry.
+        mirrored: f64,
+    },
+    /// A diagonal entry that is not positive where it must be.
+    #[error("the diagonal entry of row {row} is {value}, not positive")]
+    DiagonalNotPositive {
+        /// The row, from 0.
+        row: usize,
+        /// The diagonal entry (0 where none is stored).
+        value: f64,
+    },
+    /// Arrays that do not make a compressed matrix.
+    #[error("the arrays are no compressed matrix: {reason}")]
+    Structure {
+        /// What sprs found.
+        reason: sprs::errors::StructureError,
+    },
+}
+
+/// A Matrix Market file that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum MatrixMarketError {
+    /// The file could not be opened or is not text.
+    #[error("cannot read {}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's own error.
+        source: std::io::Error,
+    },
+    /// The first line is not a Matrix Market header.
+    #[error("line 1: expected '%%MatrixMarket matrix coordinate real symmetric', found '{found}'")]
+    Header {
+        /// The line as it is, shortened.
+        found: String,
+    },
+    /// A kind of matrix that is not read.
+    #[error("line 1: '{word}' is not supported, expected {expected}")]
+    Unsupported {
+        /// The word of the header.
+        word: String,
+        /// What is read in its place.
+        expected: &'static str,
+    },
+    /// A line that is not what it should be.
+    #[error("line {line}: expected {expected}, found '{found}'")]
+    Line {
+        /// Number of the line, from 1.
+        line: usize,
+        /// What belongs there.
+        expected: &'static str,
+        /// The line as it is, shortened.
+        found: String,
+    },
+    /// Fewer or more entries than announced.
+    #[error("{expected} entries were announced, {found} are there")]
+    Count {
+        /// Entries announced.
+        expected: usize,
+        /// Entries there.
+        found: usize,
+    },
+    /// An entry above the diagonal of a matrix that stores its lower half.
+    #[error(
+        "line {line}: entry ({row}, {col}) lies above the diagonal, but a symmetric file holds the lower half"
+    )]
+    UpperEntry {
+        /// Number of the line, from 1.
+        line: usize,
+        /// Row of the entry, from 1 as in the file.
+        row: usize,
+        /// Column of the entry, from 1 as in the file.
+        col: usize,
+    },
+    /// The entries do not make a matrix (indices here count from 0).
+    #[error("the entries make no matrix")]
+    Matrix {
+        /// Why not.
+        #[from]
+        source: MatrixError,
+    },
+}
+
+/// A solve that did not succeed. Each kind holds the residual norms so far, from the first on.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SolveError {
+    /// A search direction `p` with `pᵀ A p ≤ 0`.
+    #[error("the matrix is not positive definite: pᵀAp / pᵀp = {curvature:.3e} in iteration {iteration}")]
+    NotPositiveDefinite {
+        /// The iteration, from 1.
+        iteration: usize,
+        /// `pᵀ A p / pᵀ p`.
+        curvature: f64,
+        /// Residual norms.
+        history: Vec<f64>,
+    },
+    /// A residual `r` with `rᵀ M⁻¹ r ≤ 0`.
+    #[error("the preconditioner is not positive definite: rᵀM⁻¹r = {product:.3e} in iteration {iteration}")]
+    PreconditionerNotPositive {
+        /// The iteration, from 0 (before the first).
+        iteration: usize,
+        /// `rᵀ M⁻¹ r`.
+        product: f64,
+        /// Residual norms.
+        history: Vec<f64>,
+    },
+    /// A number that is infinite or not a number.
+    #[error("{what} is not finite in iteration {iteration}")]
+    NotFinite {
+        /// What the number is.
+        what: &'static str,
+        /// The iteration, from 0 (before the first).
+        iteration: usize,
+        /// Residual norms.
+        history: Vec<f64>,
+    },
+    /// All iterations were spent.
+    #[error("no convergence in {iterations} iterations: residual {residual:.3e}, target {target:.3e}")]
+    MaxIterations {
+        /// Iterations done.
+        iterations: usize,
+        /// Norm of the last residual.
+        residual: f64,
+        /// Norm that was to be reached.
+        target: f64,
+        /// Residual norms.
+        history: Vec<f64>,
+    },
+    /// Rounding keeps the true residual `b − A x` above the target.
+    #[error(
+        "stagnation after {iterations} iterations: the true residual stays at {residual:.3e}, target {target:.3e}"
+    )]
+    Stagnated {
+        /// Iterations done.
+        iterations: usize,
+        /// Norm of the true residual.
+        residual: f64,
+        /// Norm that was to be reached.
+        target: f64,
+        /// Residual norms.
+        history: Vec<f64>,
+    },
+}
+
+impl SolveError {
+    /// Norms of the residuals, the first one before any iteration.
+    pub fn history(&self) -> &[f64] {
+        match self {
+            Self::NotPositiveDefinite { history, .. }
+            | Self::PreconditionerNotPositive { history, .. }
+            | Self::NotFinite { history, .. }
+            | Self::MaxIterations { history, .. }
+            | Self::Stagnated { history, .. } => history,
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Preconditioned conjugate gradients for symmetric positive definite systems.
+
+use dgsuite_gpu::{GpuError, Vector};
+
+use crate::{LinearOperator, Preconditioner, SolveError};
+
+/// What the relative tolerance refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reference {
+    /// `‖b − A x₀‖`, with `x₀` the initial guess.
+    InitialResidual,
+    /// `‖b‖`.
+    RightHandSide,
+}
+
+/// When to stop: at `‖b − A x‖₂ ≤ max(relative · reference, absolute)`, or after so many iterations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stop {
+    /// Relative tolerance.
+    pub relative: f64,
+    /// What it refers to.
+    pub reference: Reference,
+    /// Absolute tolerance.
+    pub absolute: f64,
+    /// Most iterations.
+    pub max_iterations: usize,
+}
+
+impl Default for Stop {
+    /// 10⁻⁸ of the initial residual, 500 iterations.
+    fn default() -> Self {
+        Self { relative: 1e-8, reference: Reference::InitialResidual, absolute: 0.0, max_iterations: 500 }
+    }
+}
+
+/// How a solve went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solution {
+    /// Iterations done.
+    pub iterations: usize,
+    /// Residual norms as the iteration carries them along, the first before any iteration.
+    pub residuals: Vec<f64>,
+    /// Norm of `b − A x`, worked out at the end.
+    pub true_residual: f64,
+    /// The norm that was to be reached.
+    pub target: f64,
+}
+
+/// The method of conjugate gradients (Hestenes and Stiefel 1952) with a preconditioner, and its vectors.
+///
+/// The residual that the iteration carries along drifts from `b − A x` by rounding. When it meets the target the
+/// true residual is worked out; if that does not meet it, the iteration starts again from there, and if this no
+/// longer helps the solve has [stagnated](SolveError::Stagnated). So a solution that is returned is one.
+///
+/// ```
+/// use dgsuite_amg::{Identity, Pcg, Stop, gallery};
+/// use dgsuite_gpu::{Backend, Host, Vector};
+/// let host = Host::new(1)?;
+/// let a = gallery::poisson_1d(100)?;
+/// let b = host.upload(&[1.0; 100])?;
+/// let mut x = b.zeros_like()?;
+/// let solution = Pcg::new(&b)?.solve(&a, &mut Identity, &b, &mut x, &Stop::default())?;
+/// assert_eq!(solution.iterations, 50);                    // as many as symmetric eigenvectors
+/// assert!((x[0] - 50.0).abs() < 1e-6);                    // x_i = i (101 − i) / 2 for i = 1 … 100
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Pcg<V: Vector> {
+    r: V,
+    z: V,
+    p: V,
+    q: V,
+}
+
+/// A restart from the true residual must bring it below this share of what it was.
+const RESTART_GAIN: f64 = 0.5;
+
+impl<V: Vector> Pcg<V> {
+    /// A solver for vectors like `prototype`.
+    ///
+    /// # Errors
+    /// [`GpuError::OutOfMemory`] if its four vectors do not fit.
+    pub fn new(prototype: &V) -> Result<Self, GpuError> {
+        let zeros = || prototype.zeros_like();
+        Ok(Self { r: zeros()?, z: zeros()?, p: zeros()?, q: zeros()? })
+    }
+
+    /// Solves `A x = b` from the guess in `x`. Sums are worked out in the same order on every run.
+    ///
+    /// # Errors
+    /// [`SolveError`], with `x` at the last iterate.
+    ///
+    /// # Panics
+    /// If lengths do not fit.
+    #[track_caller]
+    pub fn solve(
+        &mut self,
+        a: &impl LinearOperator<V>,
+        m: &mut impl Preconditioner<V>,
+        b: &V,
+        x: &mut V,
+        stop: &Stop,
+    ) -> Result<Solution, SolveError> {
+        assert_eq!(a.n_rows(), b.len(), "A x = b needs as many entries in b as A has rows");
+        let mut residual = self.true_residual(a, b, x);
+        let mut history = vec![residual];
+        let reference = match stop.reference {
+            Reference::InitialResidual => residual,
+            Reference::RightHandSide => b.norm2(),
+        };
+        if !residual.is_finite() {
+            return Err(SolveError::NotFinite { what: "the first residual", iteration: 0, history });
+        }
+        let target = (stop.relative * reference).max(stop.absolute);
+        if residual <= target {
+            return Ok(Solution { iterations: 0, residuals: history, true_residual: residual, target });
+        }
+
+        let mut iteration = 0;
+        let mut last_true = f64::INFINITY;
+        'restart: loop {
+            m.apply(&self.r, &mut self.z);
+            let mut rho = self.r.dot(&self.z);
+            check_product(rho, iteration, &mut history)?;
+            self.p.copy_from(&self.z);
+            loop {
+                if iteration == stop.max_iterations {
+                    return Err(SolveError::MaxIterations {
+                        iterations: iteration,
+                        residual,
+                        target,
+                        history,
+                    });
+                }
+                iteration += 1;
+                a.apply(&self.p, &mut self.q);
+                let curvature = self.p.dot(&self.q);
+                if !curvature.is_finite() {
+                    return Err(SolveError::NotFinite { what: "pᵀAp", iteration, history });
+                }
+                if curvature <= 0.0 {
+                    let curvature = curvature / self.p.dot(&self.p);
+                    return Err(SolveError::NotPositiveDefinite { iteration, curvature, history });
+                }
+                let alpha = rho / curvature;
+                x.axpby(alpha, &self.p, 1.0);
+                self.r.axpby(-alpha, &self.q, 1.0);
+                residual = self.r.norm2();
+                history.push(residual);
+                if !residual.is_finite() {
+                    return Err(SolveError::NotFinite { what: "the residual", iteration, history });
+                }
+                if residual <= target {
+                    residual = self.true_residual(a, b, x);
+                    if residual <= target {
+                        return Ok(Solution {
+                            iterations: iteration,
+                            residuals: history,
+                            true_residual: residual,
+                            target,
+                        });
+                    }
+                    if residual.is_nan() || residual > RESTART_GAIN * last_true {
+                        return Err(SolveError::Stagnated {
+                            iterations: iteration,
+                            residual,
+                            target,
+                            history,
+                        });
+                    }
+                    last_true = residual;
+                    continue 'restart;
+                }
+                m.apply(&self.r, &mut self.z);
+                let next = self.r.dot(&self.z);
+                check_product(next, iteration, &mut history)?;
+                self.p.axpby(1.0, &self.z, next / rho);
+                rho = next;
+            }
+        }
+    }
+
+    /// `r ← b − A x`, and its norm.
+    fn true_residual(&mut self, a: &impl LinearOperator<V>, b: &V, x: &V) -> f64 {
+        a.apply(x, &mut self.q);
+        self.r.lincomb(0.0, &[(1.0, b), (-1.0, &self.q)]);
+        self.r.norm2()
+    }
+}
+
+/// Whether `rᵀ M⁻¹ r` is a positive number; if not, the error takes the history over.
+fn check_product(product: f64, iteration: usize, history: &mut Vec<f64>) -> Result<(), SolveError> {
+    if !product.is_finite() {
+        let history = std::mem::take(history);
+        return Err(SolveError::NotFinite { what: "rᵀM⁻¹r", iteration, history });
+    }
+    if product <= 0.0 {
+        let history = std::mem::take(history);
+        return Err(SolveError::PreconditionerNotPositive { iteration, product, history });
+    }
+    Ok(())
+}
