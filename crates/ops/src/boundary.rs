@@ -1,0 +1,57 @@
+//! Boundary faces: the outer trace from the inner one, and the flux that leaves through it.
+//!
+//! The faces of one condition are worked on together, before the residual: the outer states go to
+//! the exterior buffer, from which the residual reads them as it reads a foreign neighbour's; the
+//! numerical fluxes, integrated over the boundary, are the *tally* that conservation is checked with.
+
+use dgsuite_physics::{Boundary, Exact, Law, NumericalFlux, Real};
+use std::sync::Arc;
+
+/// A boundary condition of one law and numerical flux, on many points.
+pub trait BoundaryKernel<T>: Send + Sync {
+    /// `u⁺` (`up`) and `f*(u⁻, u⁺, n)` (`flux`) at points; all `[point][field]`, `normal`
+    /// `[point][D]`, `data` the prescribed conserved states.
+    fn outer(&self, um: &[T], normal: &[T], data: &[T], up: &mut [T], flux: &mut [T]);
+}
+
+/// The [`BoundaryKernel`] of law `L`, numerical flux `F` and condition `B`.
+#[derive(Clone, Debug)]
+pub struct BoundaryOf<L, F, B, const D: usize, const N: usize> {
+    /// The conservation law.
+    pub law: L,
+    /// The numerical flux.
+    pub flux: F,
+    /// The condition.
+    pub condition: B,
+}
+
+impl<T, L, F, B, const D: usize, const N: usize> BoundaryKernel<T> for BoundaryOf<L, F, B, D, N>
+where
+    T: Real,
+    L: Law<D, N>,
+    F: NumericalFlux<L, D, N>,
+    B: Boundary<L, D, N>,
+{
+    fn outer(&self, um: &[T], normal: &[T], data: &[T], up: &mut [T], flux: &mut [T]) {
+        let points = um.chunks_exact(N).zip(normal.chunks_exact(D)).zip(data.chunks_exact(N));
+        let outputs = up.chunks_exact_mut(N).zip(flux.chunks_exact_mut(N));
+        for (((um, n), data), (up, flux)) in points.zip(outputs) {
+            let um: [T; N] = std::array::from_fn(|k| um[k]);
+            let n: [T; D] = std::array::from_fn(|d| n[d]);
+            let data: [T; N] = std::array::from_fn(|k| data[k]);
+            let outer = self.condition.outer(&self.law, &um, &n, &data);
+            up.copy_from_slice(&outer);
+            flux.copy_from_slice(&self.flux.eval(&self.law, &um, &outer, &n));
+        }
+    }
+}
+
+/// A condition bound to a boundary of the mesh.
+pub struct BoundaryBinding<T> {
+    /// Name of the boundary in the mesh.
+    pub name: String,
+    /// What it does.
+    pub kernel: Box<dyn BoundaryKernel<T>>,
+    /// Prescribed states, for conditions that have them.
+    pub data: Option<Arc<dyn Exact>>,
+}

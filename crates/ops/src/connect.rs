@@ -1,0 +1,271 @@
+//! Who lies across each face: tables that a block's trace gather follows.
+//!
+//! An *inner* face joins two elements of one group: the neighbour's trace is read where it lies,
+//! at `[slot]` through a table of rows (basis functions or trace rows) that holds the neighbour's
+//! face and the orientation. A *foreign* face (another group, or a boundary) reads its trace from
+//! the exterior buffer `[face][point][field]`, filled beforehand in this element's own face frame.
+
+use crate::error::OpsError;
+use crate::group::Group;
+use crate::simd::PackScalar;
+use dgsuite_basis::{Shape, face_permutation};
+use dgsuite_mesh::{Across, Mesh, Side};
+
+/// Orientations that a face can have, at most.
+const ORIENTATIONS: usize = 4;
+
+/// One lane of a block whose trace lies in the exterior buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fix {
+    pub(crate) face: u8,
+    pub(crate) lane: u8,
+    /// Where the face's values begin in the exterior buffer.
+    pub(crate) exterior: u32,
+}
+
+/// Neighbours of the elements of one group.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Neighbours {
+    /// Slot across each face, `[block][face][lane]`; the slot itself where the face is foreign.
+    pub(crate) slot: Vec<u32>,
+    /// Table of rows to read it through, `[block][face][lane]`.
+    pub(crate) code: Vec<u8>,
+    /// `[code][point of the own face]`: row × fields × lanes; `table_len` entries a code.
+    pub(crate) tables: Vec<u32>,
+    pub(crate) table_len: usize,
+    /// Foreign lanes, sorted by block: those of block `b` are `first_fix[b]..first_fix[b + 1]`.
+    pub(crate) fixes: Vec<Fix>,
+    pub(crate) first_fix: Vec<u32>,
+}
+
+impl Neighbours {
+    /// Foreign lanes of a block.
+    pub(crate) fn fixes_of(&self, block: usize) -> &[Fix] {
+        &self.fixes[self.first_fix[block] as usize..self.first_fix[block + 1] as usize]
+    }
+
+    /// The table of `code` for a face of `count` points.
+    pub(crate) fn table(&self, code: u8, count: usize) -> &[u32] {
+        let first = code as usize * self.table_len;
+        &self.tables[first..first + count]
+    }
+}
+
+/// A face whose trace is copied from another group into the exterior buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Foreign {
+    pub(crate) group: u8,
+    pub(crate) slot: u32,
+    pub(crate) code: u8,
+    pub(crate) points: u16,
+    pub(crate) exterior: u32,
+}
+
+/// A face of the boundary, in the order in which the exterior buffer holds them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BoundaryFace {
+    pub(crate) group: u8,
+    pub(crate) slot: u32,
+    pub(crate) face: u8,
+}
+
+/// Everything about the faces of a mesh.
+pub(crate) struct Connectivity {
+    /// Per group.
+    pub(crate) neighbours: Vec<Neighbours>,
+    /// Per boundary of the mesh: its faces.
+    pub(crate) boundaries: Vec<Vec<BoundaryFace>>,
+    /// Per boundary: where its values begin in the exterior buffer.
+    pub(crate) boundary_exterior: Vec<usize>,
+    pub(crate) foreign: Vec<Foreign>,
+    /// Scalars of the exterior buffer.
+    pub(crate) exterior_len: usize,
+}
+
+/// Where each element of the mesh went: `(group, slot)`.
+pub(crate) fn places<T: PackScalar>(mesh: &Mesh, groups: &[Group<T>]) -> Vec<(u8, u32)> {
+    let mut out = vec![(0, 0); mesh.n_elements()];
+    for (g, group) in groups.iter().enumerate() {
+        for slot in group.real_slots() {
+            out[group.elements[slot] as usize] = (g as u8, slot as u32);
+        }
+    }
+    out
+}
+
+/// Build the tables.
+pub(crate) fn connect<T: PackScalar>(mesh: &Mesh, groups: &[Group<T>]) -> Result<Connectivity, OpsError> {
+    check_face_points(groups)?;
+    let place = places(mesh, groups);
+    let fields = groups[0].state.fields;
+    let mut neighbours: Vec<Neighbours> = groups.iter().map(blank).collect::<Result<_, _>>()?;
+    let mut fixes: Vec<Vec<(u32, Fix)>> = vec![Vec::new(); groups.len()];
+    let mut boundaries = vec![Vec::new(); mesh.boundaries.len()];
+    let mut foreign = Vec::new();
+
+    // Boundary faces first, one boundary after the other, then foreign faces.
+    let points = |side: Side| {
+        let group = &groups[place[side.element as usize].0 as usize];
+        group.face_offsets[side.face as usize + 1] - group.face_offsets[side.face as usize]
+    };
+    let mut counts = vec![0; mesh.boundaries.len()];
+    for face in &mesh.faces {
+        if let Across::Boundary(b) = face.across {
+            counts[b as usize] += points(face.minus) * fields;
+        }
+    }
+    let mut exterior_len = 0;
+    let boundary_exterior: Vec<usize> = counts
+        .iter()
+        .map(|&n| {
+            let first = exterior_len;
+            exterior_len += n;
+            first
+        })
+        .collect();
+    let mut next = boundary_exterior.clone();
+    for face in &mesh.faces {
+        let (group, slot) = place[face.minus.element as usize];
+        match face.across {
+            Across::Boundary(b) => {
+                let exterior = next[b as usize];
+                next[b as usize] += points(face.minus) * fields;
+                fixes[group as usize].push(fix(&groups[group as usize], slot, face.minus.face, exterior));
+                boundaries[b as usize].push(BoundaryFace { group, slot, face: face.minus.face });
+            }
+            Across::Interior { plus, orientation } | Across::Periodic { plus, orientation } => {
+                let (plus_group, plus_slot) = place[plus.element as usize];
+                let code = |side: Side| side.face * ORIENTATIONS as u8 + orientation;
+                if group == plus_group {
+                    let n = &mut neighbours[group as usize];
+                    let layout = &groups[group as usize];
+                    set(n, layout, slot, face.minus.face, plus_slot, code(plus));
+                    set(n, layout, plus_slot, plus.face, slot, code(face.minus));
+                } else {
+                    for (own, own_place, other, other_place) in [
+                        (face.minus, (group, slot), plus, (plus_group, plus_slot)),
+                        (plus, (plus_group, plus_slot), face.minus, (group, slot)),
+                    ] {
+                        let g = &groups[own_place.0 as usize];
+                        fixes[own_place.0 as usize].push(fix(g, own_place.1, own.face, exterior_len));
+                        foreign.push(Foreign {
+                            group: other_place.0,
+                            slot: other_place.1,
+                            code: code(other),
+                            points: points(own) as u16,
+                            exterior: exterior_len as u32,
+                        });
+                        exterior_len += points(own) * fields;
+                    }
+                }
+            }
+        }
+    }
+    for ((n, fixes), group) in neighbours.iter_mut().zip(&mut fixes).zip(groups) {
+        finish(n, fixes, group);
+    }
+    Ok(Connectivity { neighbours, boundaries, boundary_exterior, foreign, exterior_len })
+}
+
+fn fix<T>(group: &Group<T>, slot: u32, face: u8, exterior: usize) -> (u32, Fix) {
+    let lanes = group.state.lanes as u32;
+    (slot / lanes, Fix { face, lane: (slot % lanes) as u8, exterior: exterior as u32 })
+}
+
+fn set<T>(n: &mut Neighbours, group: &Group<T>, slot: u32, face: u8, across: u32, code: u8) {
+    let i = index(group, slot as usize, face as usize);
+    n.slot[i] = across;
+    n.code[i] = code;
+}
+
+fn index<T>(group: &Group<T>, slot: usize, face: usize) -> usize {
+    let lanes = group.state.lanes;
+    ((slot / lanes) * group.shape.n_faces() + face) * lanes + slot % lanes
+}
+
+/// Tables that read every element's own face: what a foreign lane reads before it is overwritten.
+fn blank<T: PackScalar>(group: &Group<T>) -> Result<Neighbours, OpsError> {
+    let (lanes, n_faces) = (group.state.lanes, group.shape.n_faces());
+    let n = group.state.blocks * n_faces * lanes;
+    let mut out = Neighbours { slot: vec![0; n], code: vec![0; n], ..Neighbours::default() };
+    for slot in 0..group.state.blocks * lanes {
+        for face in 0..n_faces {
+            let i = index(group, slot, face);
+            out.slot[i] = slot as u32;
+            out.code[i] = (face * ORIENTATIONS) as u8;
+        }
+    }
+    let scale = group.state.fields * lanes;
+    out.table_len = group.face_offsets.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0);
+    for face in 0..n_faces {
+        let shape = group.shape.face_shape(face).unwrap_or(Shape::Line);
+        let points = &group.parts[0].reference.face_quadrature[face].points;
+        for k in 0..ORIENTATIONS {
+            let permutation = if k < shape.n_vertices() {
+                face_permutation(shape, k, points)?
+            } else {
+                (0..points.len()).collect()
+            };
+            let first = group.face_offsets[face];
+            let rows = permutation.iter().map(|&q| match &group.face_nodes {
+                Some(nodes) => nodes[first + q] as usize * scale,
+                None => (first + q) * scale,
+            });
+            out.tables.extend(rows.map(|r| r as u32));
+            out.tables.resize((face * ORIENTATIONS + k + 1) * out.table_len, 0);
+        }
+    }
+    Ok(out)
+}
+
+/// Sort the foreign lanes by block and give the filler slots what the last element has.
+fn finish<T: PackScalar>(n: &mut Neighbours, fixes: &mut Vec<(u32, Fix)>, group: &Group<T>) {
+    let lanes = group.state.lanes;
+    for part in &group.parts {
+        let last = part.first_block * lanes + part.n_elements - 1;
+        let fillers = last + 1..(part.first_block + part.n_blocks) * lanes;
+        for slot in fillers {
+            for face in 0..group.shape.n_faces() {
+                let (from, to) = (index(group, last, face), index(group, slot, face));
+                n.slot[to] = n.slot[from];
+                n.code[to] = n.code[from];
+            }
+            let (block, lane) = ((last / lanes) as u32, (last % lanes) as u8);
+            let copies: Vec<_> = fixes
+                .iter()
+                .filter(|(b, f)| *b == block && f.lane == lane)
+                .map(|(b, f)| (*b, Fix { lane: (slot % lanes) as u8, ..*f }))
+                .collect();
+            fixes.extend(copies);
+        }
+    }
+    fixes.sort_by_key(|(block, f)| (*block, f.lane, f.face));
+    n.first_fix = (0..=group.state.blocks)
+        .map(|b| fixes.partition_point(|(block, _)| (*block as usize) < b) as u32)
+        .collect();
+    n.fixes = fixes.iter().map(|(_, f)| *f).collect();
+}
+
+/// Neighbours of different shape must have the same points on a face of one shape.
+fn check_face_points<T>(groups: &[Group<T>]) -> Result<(), OpsError> {
+    let close = |a: &[f64; 3], b: &[f64; 3]| (0..3).all(|d| (a[d] - b[d]).abs() < 1e-12);
+    let mut seen: Vec<(Shape, Shape, &[[f64; 3]])> = Vec::new();
+    for group in groups {
+        for part in &group.parts {
+            for (f, rule) in part.reference.face_quadrature.iter().enumerate() {
+                let face = group.shape.face_shape(f).unwrap_or(Shape::Line);
+                match seen.iter().find(|(_, s, _)| *s == face) {
+                    Some((first, _, points)) => {
+                        let same = points.len() == rule.points.len()
+                            && points.iter().zip(&rule.points).all(|(a, b)| close(a, b));
+                        if !same {
+                            return Err(OpsError::FacePoints { first: *first, second: group.shape, face });
+                        }
+                    }
+                    None => seen.push((group.shape, face, &rule.points)),
+                }
+            }
+        }
+    }
+    Ok(())
+}

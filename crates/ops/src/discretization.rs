@@ -1,0 +1,668 @@
+//! The right-hand side as a column of stages: traces, boundaries, foreign faces, residual.
+
+use crate::boundary::BoundaryBinding;
+use crate::connect::{Connectivity, connect};
+use crate::error::OpsError;
+use crate::group::{Group, Layout, build};
+use crate::pointwise::PointKernels;
+use crate::residual::{Inputs, Output, Scratch, StageWeights, run_blocks, trace_blocks};
+use crate::scheme::{MetricRule, Scheme};
+use crate::simd::{PackScalar, checked};
+use dgsuite_basis::{Cubature, Shape};
+use dgsuite_gpu::{Host, SimdLevel};
+use dgsuite_mesh::Mesh;
+use rayon::prelude::*;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Blocks that one thread works on before it asks for more.
+const CHUNK: usize = 16;
+
+/// A discontinuous Galerkin discretisation of one law on one mesh.
+///
+/// The whole state is one array: the groups one after the other, each in its own [`Layout`].
+/// Nothing is allocated in [`eval`](Self::eval) or [`stage`](Self::stage), except by boundary data
+/// that depends on time.
+pub struct Discretization<T> {
+    pub(crate) mesh: Arc<Mesh>,
+    pub(crate) host: Arc<Host>,
+    pub(crate) level: SimdLevel,
+    pub(crate) scheme: Scheme,
+    pub(crate) physics: Box<dyn PointKernels<T>>,
+    pub(crate) groups: Vec<Group<T>>,
+    pub(crate) connectivity: Connectivity,
+    boundaries: Vec<BoundarySet<T>>,
+    /// Per group; empty where traces are read directly.
+    traces: Vec<Vec<T>>,
+    exterior: Vec<T>,
+    scratch: Vec<Mutex<Scratch<T>>>,
+    tally: Vec<f64>,
+    /// Factors of the step by slot, per group; empty vectors for one step everywhere.
+    local: Vec<Vec<T>>,
+}
+
+/// The faces of one boundary and what happens there.
+struct BoundarySet<T> {
+    binding: BoundaryBinding<T>,
+    /// Index among the mesh's boundaries.
+    boundary: usize,
+    /// First point of each face; one more at the end.
+    first: Vec<usize>,
+    positions: Vec<[f64; 3]>,
+    normal: Vec<T>,
+    /// Cubature weight times `sJ`.
+    weight: Vec<f64>,
+    data: Vec<T>,
+    /// Time at which `data` was evaluated.
+    data_time: Option<f64>,
+    data_buffer: Vec<Vec<f64>>,
+    minus: Vec<T>,
+    flux: Vec<T>,
+}
+
+/// A part of the discretisation, in numbers a person wants to see.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartSummary {
+    /// Shape of the elements.
+    pub shape: Shape,
+    /// Number of elements.
+    pub elements: usize,
+    /// Basis functions of an element.
+    pub n_basis: usize,
+    /// Volume points, and the cubature that made them.
+    pub volume_points: usize,
+    /// Volume cubature.
+    pub volume: Cubature,
+    /// Face points of an element.
+    pub face_points: usize,
+    /// Face cubature.
+    pub face: Cubature,
+    /// Metric rule.
+    pub rule: MetricRule,
+    /// Whether neighbours' traces are read where they lie.
+    pub direct_traces: bool,
+    /// Bytes of the operators that all elements share.
+    pub operator_bytes: usize,
+    /// Multiply–adds of the residual's products, per element and field.
+    pub multiply_adds: usize,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Scratch holds no invariant: after a panic elsewhere it is as good as before.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<T: PackScalar> Discretization<T> {
+    /// Discretise `physics` on `mesh`; `boundaries` name the conditions of the mesh's boundaries.
+    ///
+    /// # Errors
+    /// [`OpsError`] if the scheme cannot be had on the mesh, an element is inverted at a point that
+    /// the scheme uses, or a boundary that has faces has no condition.
+    pub fn new(
+        mesh: Arc<Mesh>,
+        scheme: &Scheme,
+        physics: Box<dyn PointKernels<T>>,
+        boundaries: Vec<BoundaryBinding<T>>,
+        host: Arc<Host>,
+    ) -> Result<Self, OpsError> {
+        if physics.dim() != mesh.dim {
+            return Err(OpsError::Dimension { law: physics.dim(), mesh: mesh.dim });
+        }
+        if mesh.n_elements() == 0 {
+            return Err(OpsError::Empty);
+        }
+        let fields = physics.n_fields();
+        // A scalar does not care how its periodic boundaries are turned; a vector would have to turn.
+        if let Some(link) = mesh.links.iter().find(|link| fields > 1 && !link.is_translation()) {
+            let name =
+                |b: u32| mesh.boundaries.get(b as usize).map_or_else(String::new, |tag| tag.name.clone());
+            return Err(OpsError::TurnedPeriodicity { first: name(link.first), second: name(link.second) });
+        }
+        let level = checked(host.simd());
+        let groups = host.install(|| build::<T>(&mesh, scheme, fields, level))?;
+        let connectivity = connect(&mesh, &groups)?;
+        let zero = T::from_f64(0.0);
+        let mesh_groups = groups.len();
+        let traces = groups
+            .iter()
+            .map(|g| vec![zero; if g.face_nodes.is_some() { 0 } else { g.trace.len() }])
+            .collect();
+        let scratch = (0..host.n_threads()).map(|_| Mutex::new(Scratch::new(&groups))).collect();
+        let mut sets = Vec::new();
+        let mut bindings: Vec<Option<BoundaryBinding<T>>> = boundaries.into_iter().map(Some).collect();
+        for (b, tag) in mesh.boundaries.iter().enumerate() {
+            if connectivity.boundaries[b].is_empty() {
+                continue;
+            }
+            let found = bindings.iter_mut().find(|x| x.as_ref().is_some_and(|x| x.name == tag.name));
+            let Some(binding) = found.and_then(Option::take) else {
+                return Err(OpsError::BoundaryWithoutCondition { name: tag.name.clone() });
+            };
+            sets.push(boundary_set(&mesh, &groups, &connectivity, b, binding));
+        }
+        Ok(Self {
+            exterior: vec![zero; connectivity.exterior_len],
+            mesh,
+            host,
+            level,
+            scheme: *scheme,
+            physics,
+            groups,
+            connectivity,
+            boundaries: sets,
+            traces,
+            scratch,
+            tally: vec![0.0; fields],
+            local: vec![Vec::new(); mesh_groups],
+        })
+    }
+
+    /// Scalars of a state, filler lanes included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.groups.iter().map(|g| g.state.len()).sum()
+    }
+
+    /// True if there is nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Degrees of freedom: elements × basis functions × fields.
+    #[must_use]
+    pub fn dofs(&self) -> usize {
+        self.groups.iter().map(|g| g.real_slots().count() * g.state.rows * g.state.fields).sum()
+    }
+
+    /// The mesh.
+    #[must_use]
+    pub fn mesh(&self) -> &Arc<Mesh> {
+        &self.mesh
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn host(&self) -> &Arc<Host> {
+        &self.host
+    }
+
+    /// The equation's point formulas.
+    #[must_use]
+    pub fn physics(&self) -> &dyn PointKernels<T> {
+        self.physics.as_ref()
+    }
+
+    /// Polynomial degree.
+    #[must_use]
+    pub fn order(&self) -> usize {
+        self.scheme.order
+    }
+
+    /// SIMD level in use.
+    #[must_use]
+    pub fn simd(&self) -> SimdLevel {
+        self.level
+    }
+
+    /// Layout of each group's state and where it begins.
+    pub fn layouts(&self) -> impl Iterator<Item = (Shape, Layout, usize)> + '_ {
+        self.groups.iter().map(|g| (g.shape, g.state, g.offset))
+    }
+
+    /// What was set up, part by part.
+    #[must_use]
+    pub fn summary(&self) -> Vec<PartSummary> {
+        let mut out = Vec::new();
+        for g in &self.groups {
+            for p in &g.parts {
+                out.push(PartSummary {
+                    shape: g.shape,
+                    elements: p.n_elements,
+                    n_basis: g.state.rows,
+                    volume_points: p.n_points,
+                    volume: p.spec.element.volume,
+                    face_points: g.trace.rows,
+                    face: p.spec.element.face,
+                    rule: p.spec.rule,
+                    direct_traces: g.face_nodes.is_some(),
+                    operator_bytes: p.operators.bytes(),
+                    multiply_adds: p.operators.multiply_adds(p.collocated, g.face_nodes.is_some()),
+                });
+            }
+        }
+        out
+    }
+
+    /// Bytes held besides states: geometry, connectivity, traces.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let geometry: usize = self.groups.iter().map(Group::geometry_bytes).sum();
+        let connectivity: usize =
+            self.connectivity.neighbours.iter().map(|n| n.slot.len() * 5 + n.fixes.len() * 8).sum();
+        let traces: usize = self.traces.iter().map(Vec::len).sum::<usize>() + self.exterior.len();
+        geometry + connectivity + traces * T::BYTES
+    }
+
+    /// The residual, `du ← R(t, u)`.
+    ///
+    /// # Panics
+    /// If the arrays do not have the state's length.
+    pub fn eval(&mut self, t: f64, u: &[T], du: &mut [T]) {
+        assert!(du.len() == self.len(), "du has {} scalars, the state {}", du.len(), self.len());
+        self.prepare(t, u);
+        let du = du.as_mut_ptr();
+        // SAFETY: `du` covers the state; each group's part begins at its offset.
+        self.residual(u, |g| Output::Residual { du: unsafe { du.add(g.offset) } });
+    }
+
+    /// A fused stage: `register ← a register + dt R(t, u)`, `next ← b start + (1 − b) u + c register`.
+    ///
+    /// `start` may be `None` where `b = 0`; a register of weight 0 is not read.
+    ///
+    /// # Panics
+    /// If an array does not have the state's length, or `start` is wanted and missing.
+    pub fn stage(
+        &mut self,
+        t: f64,
+        weights: StageWeights,
+        u: &[T],
+        start: Option<&[T]>,
+        register: &mut [T],
+        next: &mut [T],
+    ) {
+        let n = self.len();
+        assert!(register.len() == n && next.len() == n, "register and next have the state's length");
+        assert!(
+            weights.b == 0.0 || start.is_some_and(|s| s.len() == n),
+            "a stage with b ≠ 0 needs its start"
+        );
+        self.prepare(t, u);
+        let (register, next) = (register.as_mut_ptr(), next.as_mut_ptr());
+        let start = start.filter(|_| weights.b != 0.0).map_or(std::ptr::null(), <[T]>::as_ptr);
+        let local = |g: &Group<T>| {
+            let i = self.groups.iter().position(|x| x.shape == g.shape).unwrap_or(0);
+            if self.local[i].is_empty() { std::ptr::null() } else { self.local[i].as_ptr() }
+        };
+        // SAFETY: all arrays cover the state; each group's part begins at its offset.
+        self.residual(u, |g| unsafe {
+            Output::Stage {
+                weights,
+                local: local(g),
+                start: if start.is_null() { start } else { start.add(g.offset) },
+                register: register.add(g.offset),
+                next: next.add(g.offset),
+            }
+        });
+    }
+
+    /// Multiply the step of every stage by a factor of each slot, as [`time_step`](Self::time_step)
+    /// gives them; `None` for one step everywhere.
+    pub fn set_local_steps(&mut self, factors: Option<&[f64]>) {
+        let mut first = 0;
+        for (group, local) in self.groups.iter().zip(&mut self.local) {
+            let n = group.state.blocks * group.state.lanes;
+            local.clear();
+            if let Some(factors) = factors {
+                local.extend(factors[first..first + n].iter().map(|&x| T::from_f64(x)));
+            }
+            first += n;
+        }
+    }
+
+    /// Rate of change of the domain's integrals by the fluxes through the boundary, per conserved
+    /// variable, in the last evaluation: `−∮ f* dS`.
+    #[must_use]
+    pub fn tally(&self) -> &[f64] {
+        &self.tally
+    }
+
+    /// Stages before the residual: traces, boundaries, foreign faces.
+    fn prepare(&mut self, t: f64, u: &[T]) {
+        assert!(u.len() == self.len(), "u has {} scalars, the state {}", u.len(), self.len());
+        self.trace(u);
+        self.boundary(t, u);
+        self.exchange(u);
+    }
+
+    /// `I_f u` of the groups whose traces are not nodal values.
+    fn trace(&mut self, u: &[T]) {
+        let (level, scratch) = (self.level, &self.scratch);
+        for (group, traces) in self.groups.iter().zip(&mut self.traces) {
+            if group.face_nodes.is_some() {
+                continue;
+            }
+            let state = &u[group.offset..group.offset + group.state.len()];
+            let block = group.trace.block_len();
+            self.host.install(|| {
+                traces.par_chunks_mut(CHUNK * block).enumerate().for_each(|(i, out)| {
+                    let first = i * CHUNK;
+                    let thread = rayon::current_thread_index().unwrap_or(0) % scratch.len();
+                    let mut scratch = lock(&scratch[thread]);
+                    trace_blocks(group, level, state, &mut scratch, first..first + out.len() / block, out);
+                });
+            });
+        }
+    }
+
+    /// Outer states and fluxes on the boundary.
+    fn boundary(&mut self, t: f64, u: &[T]) {
+        self.tally.fill(0.0);
+        let fields = self.physics.n_fields();
+        let dim = self.physics.dim();
+        for set in &mut self.boundaries {
+            set.update_data(t, fields);
+            let faces = &self.connectivity.boundaries[set.boundary];
+            let (groups, traces) = (&self.groups, &self.traces);
+            let first = &set.first;
+            let n = set.positions.len();
+            let exterior_first = self.connectivity.boundary_exterior[set.boundary];
+            let plus = &mut self.exterior[exterior_first..exterior_first + n * fields];
+            // Inner traces, then the condition, on runs of points.
+            let gather = |f: usize, minus: &mut [T]| {
+                let face = faces[f];
+                let group = &groups[face.group as usize];
+                read_trace(
+                    group,
+                    u,
+                    &traces[face.group as usize],
+                    face.slot as usize,
+                    face.face as usize,
+                    minus,
+                );
+            };
+            let (kernel, normal, data) = (&set.binding.kernel, &set.normal, &set.data);
+            let run = |f0: usize, f1: usize, minus: &mut [T], plus: &mut [T], flux: &mut [T]| {
+                let p0 = first[f0];
+                for f in f0..f1 {
+                    let (a, b) = ((first[f] - p0) * fields, (first[f + 1] - p0) * fields);
+                    gather(f, &mut minus[a..b]);
+                }
+                let p1 = first[f1];
+                kernel.outer(minus, &normal[p0 * dim..p1 * dim], &data[p0 * fields..p1 * fields], plus, flux);
+            };
+            // Split by faces of equal count of points where possible; runs are independent, so the
+            // result does not depend on who computes them.
+            self.host
+                .install(|| split(faces.len(), first, fields, &mut set.minus, plus, &mut set.flux, &run));
+            for (flux, w) in set.flux.chunks_exact(fields).zip(&set.weight) {
+                for k in 0..fields {
+                    self.tally[k] -= w * flux[k].to_f64();
+                }
+            }
+        }
+    }
+
+    /// Traces of other groups' elements into the exterior buffer.
+    fn exchange(&mut self, u: &[T]) {
+        for foreign in &self.connectivity.foreign {
+            let group = &self.groups[foreign.group as usize];
+            let neighbours = &self.connectivity.neighbours[foreign.group as usize];
+            let table = neighbours.table(foreign.code, foreign.points as usize);
+            let (source, layout) = match group.face_nodes {
+                Some(_) => (&u[group.offset..], group.state),
+                None => (&self.traces[foreign.group as usize][..], group.trace),
+            };
+            let base = layout.index(foreign.slot as usize, 0, 0);
+            let mut at = foreign.exterior as usize;
+            for &row in table {
+                for k in 0..layout.fields {
+                    self.exterior[at] = source[base + row as usize + k * layout.lanes];
+                    at += 1;
+                }
+            }
+        }
+    }
+
+    /// Fused residual of every group.
+    fn residual(&self, u: &[T], output: impl Fn(&Group<T>) -> Output<T>) {
+        for (g, group) in self.groups.iter().enumerate() {
+            let inputs = Inputs {
+                group,
+                neighbours: &self.connectivity.neighbours[g],
+                physics: self.physics.as_ref(),
+                level: self.level,
+                u: &u[group.offset..group.offset + group.state.len()],
+                traces: &self.traces[g],
+                exterior: &self.exterior,
+            };
+            let output = output(group);
+            let chunks = group.state.blocks.div_ceil(CHUNK);
+            let work = |i: usize| {
+                let thread = rayon::current_thread_index().unwrap_or(0) % self.scratch.len();
+                let mut scratch = lock(&self.scratch[thread]);
+                let blocks = i * CHUNK..((i + 1) * CHUNK).min(group.state.blocks);
+                // SAFETY: the pointers cover the group's state (see the callers); each block is in
+                // exactly one chunk.
+                unsafe { run_blocks(&inputs, &mut scratch, blocks, &output) };
+            };
+            self.host.install(|| (0..chunks).into_par_iter().for_each(work));
+        }
+    }
+
+    /// The largest stable step for `cfl = 1`, `min h / ((2p + 1) λ)`, and per-slot steps on demand.
+    ///
+    /// # Errors
+    /// [`OpsError::State`] at the first element whose state is not finite or not admissible.
+    pub fn time_step(&self, u: &[T], mut local: Option<&mut Vec<f64>>) -> Result<f64, OpsError> {
+        let scale = 1.0 / (2 * self.scheme.order + 1) as f64;
+        let mut smallest = f64::INFINITY;
+        if let Some(steps) = local.as_deref_mut() {
+            steps.clear();
+        }
+        for group in &self.groups {
+            let state = &u[group.offset..group.offset + group.state.len()];
+            let lanes = group.state.lanes;
+            let blocks = group.state.blocks;
+            let chunk = |i: usize| {
+                let mut dt = f64::INFINITY;
+                let mut bad = None;
+                for block in i * CHUNK..((i + 1) * CHUNK).min(blocks) {
+                    let (speed, admissible) = self.block_speed(group, state, block);
+                    for lane in 0..lanes {
+                        let (s, a) = (speed[lane].to_f64(), admissible[lane].to_f64());
+                        let h = group.size[block * lanes + lane];
+                        if !(s.is_finite() && a > 0.0) {
+                            bad = bad.or(Some(block * lanes + lane));
+                        } else if s > 0.0 {
+                            dt = dt.min(h / s);
+                        }
+                    }
+                }
+                (dt, bad)
+            };
+            let chunks = blocks.div_ceil(CHUNK);
+            // `min` is exact, so the order in which chunks are joined does not matter; the first bad
+            // slot is found by its number.
+            let (dt, bad) = self.host.install(|| {
+                (0..chunks).into_par_iter().map(chunk).reduce(
+                    || (f64::INFINITY, None),
+                    |a, b| {
+                        (
+                            a.0.min(b.0),
+                            match (a.1, b.1) {
+                                (Some(x), Some(y)) => Some(usize::min(x, y)),
+                                (x, y) => x.or(y),
+                            },
+                        )
+                    },
+                )
+            });
+            if let Some(slot) = bad {
+                return Err(self.bad_state(group, state, slot));
+            }
+            smallest = smallest.min(dt);
+            if let Some(steps) = local.as_deref_mut() {
+                for block in 0..blocks {
+                    let (speed, _) = self.block_speed(group, state, block);
+                    steps.extend(
+                        (0..lanes).map(|l| scale * group.size[block * lanes + l] / speed[l].to_f64()),
+                    );
+                }
+            }
+        }
+        Ok(smallest * scale)
+    }
+
+    /// Largest speed and smallest admissibility of each lane of a block.
+    fn block_speed(&self, group: &Group<T>, state: &[T], block: usize) -> ([T; 16], [T; 16]) {
+        let (mut speed, mut admissible) = ([T::from_f64(0.0); 16], [T::from_f64(0.0); 16]);
+        let len = group.state.block_len();
+        let u = &state[block * len..(block + 1) * len];
+        let part = group.part_of(block);
+        if part.collocated {
+            self.physics.wave_speed(self.level, part.n_points, u, &mut speed, &mut admissible);
+        } else {
+            let thread = rayon::current_thread_index().unwrap_or(0) % self.scratch.len();
+            let mut scratch = lock(&self.scratch[thread]);
+            let points = scratch.at_points(part, self.level, group.state.fields, u);
+            self.physics.wave_speed(self.level, part.n_points, points, &mut speed, &mut admissible);
+        }
+        (speed, admissible)
+    }
+
+    fn bad_state(&self, group: &Group<T>, state: &[T], slot: usize) -> OpsError {
+        let part = group.part_of(slot / group.state.lanes);
+        let coefficients = crate::fields::coefficients(group, state, slot);
+        let points = &part.reference.volume.points;
+        let values: Vec<Vec<f64>> =
+            coefficients.iter().map(|c| part.reference.interp_volume.mul_vec(c)).collect();
+        let at_point = |q: usize| -> Vec<f64> { values.iter().map(|v| v[q]).collect() };
+        let finite = |q: usize| values.iter().all(|v| v[q].is_finite());
+        let worst = (0..points.len()).find(|&q| !finite(q));
+        let admissible = |q: usize| {
+            let u: Vec<T> =
+                at_point(q).into_iter().flat_map(|v| vec![T::from_f64(v); group.state.lanes]).collect();
+            let (mut speed, mut a) = ([T::from_f64(0.0); 16], [T::from_f64(0.0); 16]);
+            self.physics.wave_speed(self.level, 1, &u, &mut speed, &mut a);
+            a[0].to_f64()
+        };
+        let q = worst.unwrap_or_else(|| {
+            (0..points.len()).min_by(|&a, &b| admissible(a).total_cmp(&admissible(b))).unwrap_or(0)
+        });
+        let element = group.elements[slot] as usize;
+        let (set, local) = self.mesh.locate(element);
+        OpsError::State {
+            what: if worst.is_some() { "finite" } else { "admissible" },
+            element: self.mesh.sets[set].tags[local],
+            at: crate::fields::positions(&self.mesh, element, &points[q..=q])[0],
+            state: at_point(q),
+        }
+    }
+}
+
+/// The points of one boundary: geometry, weights and room.
+fn boundary_set<T: PackScalar>(
+    mesh: &Mesh,
+    groups: &[Group<T>],
+    connectivity: &Connectivity,
+    boundary: usize,
+    binding: BoundaryBinding<T>,
+) -> BoundarySet<T> {
+    let fields = groups[0].state.fields;
+    let mut first = vec![0];
+    let (mut positions, mut normal, mut weight) = (Vec::new(), Vec::new(), Vec::new());
+    for face in &connectivity.boundaries[boundary] {
+        let group = &groups[face.group as usize];
+        let f = face.face as usize;
+        let range = group.face_offsets[f]..group.face_offsets[f + 1];
+        let reference = &group.part_of(face.slot as usize / group.state.lanes).reference;
+        let element = group.elements[face.slot as usize] as usize;
+        positions.extend(crate::fields::positions(mesh, element, &reference.face_points[range.clone()]));
+        let (n, sj) = crate::fields::face_geometry(group, face.slot as usize, f, mesh.dim);
+        for (i, q) in range.enumerate() {
+            normal.extend(n[i].iter().take(mesh.dim).map(|&c| T::from_f64(c)));
+            weight.push(reference.face_weights[q] * sj[i]);
+        }
+        first.push(positions.len());
+    }
+    let zeros = || vec![T::from_f64(0.0); positions.len() * fields];
+    BoundarySet {
+        binding,
+        boundary,
+        first,
+        data: zeros(),
+        minus: zeros(),
+        flux: zeros(),
+        positions,
+        normal,
+        weight,
+        data_time: None,
+        data_buffer: vec![Vec::new(); fields],
+    }
+}
+
+impl<T: PackScalar> BoundarySet<T> {
+    /// Prescribed states at time `t`.
+    fn update_data(&mut self, t: f64, fields: usize) {
+        let Some(exact) = &self.binding.data else { return };
+        if self.data_time.is_some_and(|last| last == t || exact.is_steady()) {
+            return;
+        }
+        exact.eval(t, &self.positions, &mut self.data_buffer);
+        for (k, values) in self.data_buffer.iter().enumerate() {
+            for (i, &v) in values.iter().enumerate() {
+                self.data[i * fields + k] = T::from_f64(v);
+            }
+        }
+        self.data_time = Some(t);
+    }
+}
+
+/// The trace of one face, `[point][field]`, in its own frame.
+fn read_trace<T: PackScalar>(
+    group: &Group<T>,
+    u: &[T],
+    traces: &[T],
+    slot: usize,
+    face: usize,
+    out: &mut [T],
+) {
+    let range = group.face_offsets[face]..group.face_offsets[face + 1];
+    let fields = group.state.fields;
+    for (i, q) in range.enumerate() {
+        for k in 0..fields {
+            out[i * fields + k] = match &group.face_nodes {
+                Some(nodes) => u[group.offset + group.state.index(slot, nodes[q] as usize, k)],
+                None => traces[group.trace.index(slot, q, k)],
+            };
+        }
+    }
+}
+
+/// Run `run(first face, last face, …)` on halves until the pieces are small.
+fn split<T: Send>(
+    n_faces: usize,
+    first: &[usize],
+    fields: usize,
+    minus: &mut [T],
+    plus: &mut [T],
+    flux: &mut [T],
+    run: &(impl Fn(usize, usize, &mut [T], &mut [T], &mut [T]) + Sync),
+) {
+    fn halve<T: Send>(
+        f0: usize,
+        f1: usize,
+        first: &[usize],
+        fields: usize,
+        minus: &mut [T],
+        plus: &mut [T],
+        flux: &mut [T],
+        run: &(impl Fn(usize, usize, &mut [T], &mut [T], &mut [T]) + Sync),
+    ) {
+        if f1 - f0 <= 64 {
+            if f1 > f0 {
+                run(f0, f1, minus, plus, flux);
+            }
+            return;
+        }
+        let middle = f0.midpoint(f1);
+        let at = (first[middle] - first[f0]) * fields;
+        let ((m0, m1), (p0, p1), (x0, x1)) =
+            (minus.split_at_mut(at), plus.split_at_mut(at), flux.split_at_mut(at));
+        rayon::join(
+            || halve(f0, middle, first, fields, m0, p0, x0, run),
+            || halve(middle, f1, first, fields, m1, p1, x1, run),
+        );
+    }
+    halve(0, n_faces, first, fields, minus, plus, flux, run);
+}

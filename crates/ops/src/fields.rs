@@ -1,0 +1,489 @@
+//! Fields seen from outside: projection, norms, integrals, samples, the canonical order.
+
+use crate::discretization::Discretization;
+use crate::group::{Group, element_points};
+use crate::scheme::MetricRule;
+use crate::simd::PackScalar;
+use dgsuite_basis::{Cubature, LagrangeBasis, Matrix, Quadrature, ReferenceElement, Shape, lattice::lattice};
+use dgsuite_mesh::Mesh;
+use dgsuite_physics::Exact;
+use rayon::prelude::*;
+
+/// Coefficients of one element, `[field][basis function]`.
+pub(crate) fn coefficients<T: PackScalar>(group: &Group<T>, state: &[T], slot: usize) -> Vec<Vec<f64>> {
+    let l = group.state;
+    (0..l.fields).map(|k| (0..l.rows).map(|i| state[l.index(slot, i, k)].to_f64()).collect()).collect()
+}
+
+/// Physical coordinates of reference points of an element.
+pub(crate) fn positions(mesh: &Mesh, element: usize, points: &[[f64; 3]]) -> Vec<[f64; 3]> {
+    let (set, local) = mesh.locate(element);
+    let s = &mesh.sets[set];
+    let weights = LagrangeBasis::new(s.shape, s.order).eval(points);
+    image(&weights, &element_points(mesh, set, local))
+}
+
+fn image(weights: &Matrix, nodes: &[[f64; 3]]) -> Vec<[f64; 3]> {
+    (0..weights.rows())
+        .map(|q| std::array::from_fn(|d| nodes.iter().enumerate().map(|(m, x)| weights[(q, m)] * x[d]).sum()))
+        .collect()
+}
+
+/// Unit normals and surface Jacobians at the points of one face, as the scheme holds them.
+pub(crate) fn face_geometry<T: PackScalar>(
+    group: &Group<T>,
+    slot: usize,
+    face: usize,
+    dim: usize,
+) -> (Vec<[f64; 3]>, Vec<f64>) {
+    let lanes = group.state.lanes;
+    let (block, lane) = (slot / lanes, slot % lanes);
+    let part = group.part_of(block);
+    let b = block - part.first_block;
+    let range = group.face_offsets[face]..group.face_offsets[face + 1];
+    let rows = part.face.len() / part.n_blocks / ((dim + 1) * lanes);
+    let curved = part.spec.rule != MetricRule::Affine;
+    let read = |row: usize, c: usize| part.face[((b * rows + row) * (dim + 1) + c) * lanes + lane].to_f64();
+    // Affine elements hold sJ/J; J follows from the metric's determinant, det(∇r) = 1/J.
+    let jacobian = if curved { 1.0 } else { 1.0 / metric_determinant(&part.metric, b, lanes, lane, dim) };
+    range
+        .map(|q| {
+            let row = if curved { q } else { face };
+            let n = std::array::from_fn(|c| if c < dim { read(row, c) } else { 0.0 });
+            (n, read(row, dim) * jacobian)
+        })
+        .unzip()
+}
+
+fn metric_determinant<T: PackScalar>(metric: &[T], b: usize, lanes: usize, lane: usize, dim: usize) -> f64 {
+    let m = |d: usize, x: usize| metric[((b * dim + d) * dim + x) * lanes + lane].to_f64();
+    if dim == 2 {
+        m(0, 0) * m(1, 1) - m(0, 1) * m(1, 0)
+    } else {
+        let minor = |a: usize, b: usize| m(1, a) * m(2, b) - m(1, b) * m(2, a);
+        m(0, 0) * minor(1, 2) - m(0, 1) * minor(0, 2) + m(0, 2) * minor(0, 1)
+    }
+}
+
+/// A point rule on each set of the mesh: basis values, positions, weights.
+struct SetTables {
+    basis: Matrix,
+    geometry: Matrix,
+    grad: [Matrix; 3],
+    weights: Vec<f64>,
+}
+
+/// Norms of `u − u_exact`, field by field.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Norms {
+    /// `∫ |e|`.
+    pub l1: Vec<f64>,
+    /// `(∫ e²)^½`.
+    pub l2: Vec<f64>,
+    /// Largest `|e|` over the points of the rule.
+    pub linf: Vec<f64>,
+}
+
+/// Values of one shape's elements on a lattice.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// Shape of the elements.
+    pub shape: Shape,
+    /// Order of the lattice.
+    pub order: usize,
+    /// Global element indices.
+    pub elements: Vec<usize>,
+    /// Positions, `[element][lattice point]`.
+    pub points: Vec<[f64; 3]>,
+    /// Conserved states, `[field][element × lattice point]`.
+    pub values: Vec<Vec<f64>>,
+}
+
+impl<T: PackScalar> Discretization<T> {
+    /// Project `exact` at time `t` onto the space: at the nodes where the volume cubature is
+    /// collocated, in L² of the reference element elsewhere.
+    pub fn project(&self, exact: &dyn Exact, t: f64, u: &mut [T]) {
+        let fields = self.physics.n_fields();
+        for group in &self.groups {
+            for part in &group.parts {
+                let reference = &part.reference;
+                // A finer rule than the scheme's, so that the projection itself is not aliased.
+                let (points, project) = match (part.collocated, &reference.nodes) {
+                    (true, Some(nodes)) => (nodes.clone(), Matrix::identity(reference.n_basis)),
+                    _ => fine_projection(reference),
+                };
+                let lanes = group.state.lanes;
+                let len = group.state.block_len();
+                let begin = group.offset + part.first_block * len;
+                let blocks = &mut u[begin..begin + part.n_blocks * len];
+                let tables: Vec<(Shape, usize, Matrix)> = self.geometry_tables(group.shape, &points);
+                self.host.install(|| {
+                    blocks.par_chunks_mut(len).enumerate().for_each(|(b, block)| {
+                        let mut values = vec![Vec::new(); fields];
+                        for lane in 0..lanes {
+                            let slot = (part.first_block + b) * lanes + lane;
+                            let (set, local) = self.mesh.locate(group.elements[slot] as usize);
+                            let x = self.map_points(&tables, set, local);
+                            exact.eval(t, &x, &mut values);
+                            for (k, v) in values.iter().enumerate() {
+                                for (i, c) in project.mul_vec(v).into_iter().enumerate() {
+                                    block[(i * fields + k) * lanes + lane] = T::from_f64(c);
+                                }
+                            }
+                        }
+                    });
+                });
+            }
+        }
+    }
+
+    fn geometry_tables(&self, shape: Shape, points: &[[f64; 3]]) -> Vec<(Shape, usize, Matrix)> {
+        let mut out: Vec<(Shape, usize, Matrix)> = Vec::new();
+        for set in self.mesh.sets.iter().filter(|s| s.shape == shape) {
+            if !out.iter().any(|(_, n, _)| *n == set.order) {
+                out.push((shape, set.order, LagrangeBasis::new(shape, set.order).eval(points)));
+            }
+        }
+        out
+    }
+
+    fn map_points(&self, tables: &[(Shape, usize, Matrix)], set: usize, local: usize) -> Vec<[f64; 3]> {
+        let order = self.mesh.sets[set].order;
+        let i = tables.iter().position(|(_, n, _)| *n == order).unwrap_or(0);
+        image(&tables[i].2, &element_points(&self.mesh, set, local))
+    }
+
+    /// `∫ f(x, u) dx` for several integrands at once, by a rule of degree at least `degree`.
+    ///
+    /// `f` takes a position, the conserved state there and the integrands to fill. The result does
+    /// not depend on the number of threads.
+    pub fn integrate(
+        &self,
+        u: &[T],
+        degree: usize,
+        n: usize,
+        f: impl Fn([f64; 3], &[f64], &mut [f64]) + Sync,
+    ) -> (Vec<f64>, Vec<f64>) {
+        let (mut sum, mut largest) = (vec![0.0; n], vec![0.0_f64; n]);
+        for group in &self.groups {
+            let state = &u[group.offset..group.offset + group.state.len()];
+            let quadrature = Quadrature::new(group.shape, degree);
+            let orders = self.mesh.sets.iter().filter(|s| s.shape == group.shape).map(|s| s.order);
+            let tables: Vec<(usize, SetTables)> = orders
+                .map(|order| {
+                    let basis = LagrangeBasis::new(group.shape, order);
+                    (
+                        order,
+                        SetTables {
+                            basis: group.parts[0].reference.evaluate(&quadrature.points),
+                            geometry: basis.eval(&quadrature.points),
+                            grad: basis.grad(&quadrature.points),
+                            weights: quadrature.weights.clone(),
+                        },
+                    )
+                })
+                .collect();
+            let slots: Vec<usize> = group.real_slots().collect();
+            let per_element = |&slot: &usize| {
+                let (set, local) = self.mesh.locate(group.elements[slot] as usize);
+                let order = self.mesh.sets[set].order;
+                let table = &tables[tables.iter().position(|(o, _)| *o == order).unwrap_or(0)].1;
+                let nodes = element_points(&self.mesh, set, local);
+                let c = coefficients(group, state, slot);
+                element_integrals(table, &nodes, &c, self.mesh.dim, n, &f)
+            };
+            // Elements in parallel, summed in order within runs, runs in order.
+            let runs: Vec<(Vec<f64>, Vec<f64>)> = self.host.install(|| {
+                slots
+                    .par_chunks(256)
+                    .map(|run| {
+                        let (mut s, mut m) = (vec![0.0; n], vec![0.0_f64; n]);
+                        for (es, em) in run.iter().map(per_element) {
+                            for i in 0..n {
+                                s[i] += es[i];
+                                m[i] = m[i].max(em[i]);
+                            }
+                        }
+                        (s, m)
+                    })
+                    .collect()
+            });
+            for (s, m) in runs {
+                for i in 0..n {
+                    sum[i] += s[i];
+                    largest[i] = largest[i].max(m[i]);
+                }
+            }
+        }
+        (sum, largest)
+    }
+
+    /// Norms of the difference to `exact` at time `t`: conserved variables, then primitive ones,
+    /// each name once.
+    #[must_use]
+    pub fn errors(&self, u: &[T], exact: &dyn Exact, t: f64) -> (Vec<String>, Norms) {
+        let fields = self.physics.n_fields();
+        let conserved = self.physics.variables();
+        let primitive = self.physics.primitives();
+        let extra: Vec<usize> =
+            (0..primitive.len()).filter(|&i| !conserved.contains(&primitive[i])).collect();
+        let mut names: Vec<String> = conserved.iter().map(ToString::to_string).collect();
+        names.extend(extra.iter().map(|&i| primitive[i].to_string()));
+        let n = names.len();
+        let degree = 2 * self.scheme.order + 4;
+        let (sums, largest) = self.integrate(u, degree, 2 * n, |x, state, out| {
+            let mut reference = vec![Vec::new(); fields];
+            exact.eval(t, &[x], &mut reference);
+            let reference: Vec<f64> = reference.iter().map(|v| v[0]).collect();
+            let (mut w, mut we) = (vec![0.0; fields], vec![0.0; fields]);
+            self.physics.to_primitive(state, &mut w);
+            self.physics.to_primitive(&reference, &mut we);
+            for i in 0..n {
+                let e = if i < fields {
+                    state[i] - reference[i]
+                } else {
+                    w[extra[i - fields]] - we[extra[i - fields]]
+                };
+                out[i] = e.abs();
+                out[n + i] = e * e;
+            }
+        });
+        let norms = Norms {
+            l1: sums[..n].to_vec(),
+            l2: sums[n..].iter().map(|s| s.sqrt()).collect(),
+            linf: largest[..n].to_vec(),
+        };
+        (names, norms)
+    }
+
+    /// Integrals of the conserved variables, by the scheme's own cubature: what the scheme conserves.
+    #[must_use]
+    pub fn totals(&self, u: &[T]) -> Vec<f64> {
+        self.own_integral(u, |v| v)
+    }
+
+    /// Integrals of the sizes of the conserved variables, by the scheme's own cubature.
+    #[must_use]
+    pub fn absolute_totals(&self, u: &[T]) -> Vec<f64> {
+        self.own_integral(u, f64::abs)
+    }
+
+    fn own_integral(&self, u: &[T], f: impl Fn(f64) -> f64 + Sync) -> Vec<f64> {
+        let fields = self.physics.n_fields();
+        let mut total = vec![0.0; fields];
+        for group in &self.groups {
+            let state = &u[group.offset..group.offset + group.state.len()];
+            for part in &group.parts {
+                let reference = &part.reference;
+                let lanes = group.state.lanes;
+                let first = part.first_block * lanes;
+                let slots: Vec<usize> = (first..first + part.n_elements).collect();
+                let of_element = |slot: usize| -> Vec<f64> {
+                    let (b, lane) = (slot / lanes - part.first_block, slot % lanes);
+                    let curved = part.spec.rule != MetricRule::Affine;
+                    let jacobian = |q: usize| {
+                        if curved {
+                            1.0 / part.inverse_jacobian[(b * part.n_points + q) * lanes + lane].to_f64()
+                        } else {
+                            1.0 / metric_determinant(&part.metric, b, lanes, lane, self.mesh.dim)
+                        }
+                    };
+                    coefficients(group, state, slot)
+                        .iter()
+                        .map(|c| {
+                            let at_points =
+                                if part.collocated { c.clone() } else { reference.interp_volume.mul_vec(c) };
+                            (0..part.n_points)
+                                .map(|q| reference.volume.weights[q] * jacobian(q) * f(at_points[q]))
+                                .sum()
+                        })
+                        .collect()
+                };
+                let runs: Vec<Vec<f64>> = self.host.install(|| {
+                    slots
+                        .par_chunks(256)
+                        .map(|run| {
+                            let mut s = vec![0.0; fields];
+                            for &slot in run {
+                                for (s, v) in s.iter_mut().zip(of_element(slot)) {
+                                    *s += v;
+                                }
+                            }
+                            s
+                        })
+                        .collect()
+                });
+                for run in runs {
+                    for (t, s) in total.iter_mut().zip(run) {
+                        *t += s;
+                    }
+                }
+            }
+        }
+        total
+    }
+
+    /// Conserved states on the lattice of order `order`, shape by shape, for writers.
+    #[must_use]
+    pub fn sample(&self, u: &[T], order: usize) -> Vec<Sample> {
+        let fields = self.physics.n_fields();
+        self.groups
+            .iter()
+            .map(|group| {
+                let state = &u[group.offset..group.offset + group.state.len()];
+                let points = lattice(group.shape, order);
+                let basis = group.parts[0].reference.evaluate(&points);
+                let tables = self.geometry_tables(group.shape, &points);
+                let slots: Vec<usize> = group.real_slots().collect();
+                let per_element: Vec<(Vec<[f64; 3]>, Vec<Vec<f64>>)> = self.host.install(|| {
+                    slots
+                        .par_iter()
+                        .map(|&slot| {
+                            let (set, local) = self.mesh.locate(group.elements[slot] as usize);
+                            let x = self.map_points(&tables, set, local);
+                            let values =
+                                coefficients(group, state, slot).iter().map(|c| basis.mul_vec(c)).collect();
+                            (x, values)
+                        })
+                        .collect()
+                });
+                let mut values = vec![Vec::new(); fields];
+                let mut x = Vec::new();
+                for (points, v) in per_element {
+                    x.extend(points);
+                    for (all, one) in values.iter_mut().zip(v) {
+                        all.extend(one);
+                    }
+                }
+                let elements = slots.iter().map(|&s| group.elements[s] as usize).collect();
+                Sample { shape: group.shape, order, elements, points: x, values }
+            })
+            .collect()
+    }
+
+    /// The conserved state at reference point `r` of an element.
+    #[must_use]
+    pub fn state_at(&self, u: &[T], element: usize, r: [f64; 3]) -> Option<Vec<f64>> {
+        let (g, slot) = self.place(element)?;
+        let group = &self.groups[g];
+        let state = &u[group.offset..group.offset + group.state.len()];
+        let basis = group.parts[0].reference.evaluate(&[r]);
+        Some(coefficients(group, state, slot).iter().map(|c| basis.mul_vec(c)[0]).collect())
+    }
+
+    /// Group and slot of a global element.
+    fn place(&self, element: usize) -> Option<(usize, usize)> {
+        self.groups.iter().enumerate().find_map(|(g, group)| {
+            let slot = group.real_slots().find(|&s| group.elements[s] as usize == element)?;
+            Some((g, slot))
+        })
+    }
+
+    /// The state in canonical order, `[global element][field][basis function]`, double precision.
+    ///
+    /// Independent of lanes, threads and precision of the layout.
+    #[must_use]
+    pub fn to_canonical(&self, u: &[T]) -> Vec<f64> {
+        let first = self.canonical_offsets();
+        let mut out = vec![0.0; first.last().copied().unwrap_or(0)];
+        for group in &self.groups {
+            let state = &u[group.offset..group.offset + group.state.len()];
+            for slot in group.real_slots() {
+                let mut at = first[group.elements[slot] as usize];
+                for field in coefficients(group, state, slot) {
+                    for v in field {
+                        out[at] = v;
+                        at += 1;
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// The inverse of [`to_canonical`](Self::to_canonical); `None` if the length does not fit.
+    #[must_use]
+    pub fn from_canonical(&self, canonical: &[f64], u: &mut [T]) -> Option<()> {
+        let first = self.canonical_offsets();
+        if first.last().copied() != Some(canonical.len()) || u.len() != self.len() {
+            return None;
+        }
+        for group in &self.groups {
+            let l = group.state;
+            for slot in 0..l.blocks * l.lanes {
+                let begin = first[group.elements[slot] as usize];
+                for k in 0..l.fields {
+                    for i in 0..l.rows {
+                        u[group.offset + l.index(slot, i, k)] =
+                            T::from_f64(canonical[begin + k * l.rows + i]);
+                    }
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Where each element begins in canonical order; one more at the end.
+    fn canonical_offsets(&self) -> Vec<usize> {
+        let mut first = vec![0; self.mesh.n_elements() + 1];
+        for group in &self.groups {
+            for slot in group.real_slots() {
+                first[group.elements[slot] as usize + 1] = group.state.rows * group.state.fields;
+            }
+        }
+        for e in 0..self.mesh.n_elements() {
+            first[e + 1] += first[e];
+        }
+        first
+    }
+}
+
+/// Points and matrix of an L² projection by a rule finer than the scheme's.
+fn fine_projection(reference: &ReferenceElement) -> (Vec<[f64; 3]>, Matrix) {
+    let degree = match reference.spec.volume {
+        Cubature::Degree(d) => d.max(2 * reference.spec.order + 2),
+        Cubature::Collocated => 2 * reference.spec.order + 2,
+    };
+    let q = Quadrature::new(reference.spec.shape, degree);
+    let phi = reference.evaluate(&q.points);
+    let weighted = Matrix::from_fn(phi.cols(), phi.rows(), |i, p| phi[(p, i)] * q.weights[p]);
+    // The exact mass matrix: the lumped one of collocated schemes is not meant here.
+    let mass = weighted.mul(&phi);
+    let inverse = mass.inverse().expect("a mass matrix of positive weights is regular");
+    (q.points, inverse.mul(&weighted))
+}
+
+/// Integrals and largest values of the integrands over one element.
+fn element_integrals(
+    table: &SetTables,
+    nodes: &[[f64; 3]],
+    coefficients: &[Vec<f64>],
+    dim: usize,
+    n: usize,
+    f: &impl Fn([f64; 3], &[f64], &mut [f64]),
+) -> (Vec<f64>, Vec<f64>) {
+    let (mut sum, mut largest) = (vec![0.0; n], vec![0.0_f64; n]);
+    let (mut state, mut out) = (vec![0.0; coefficients.len()], vec![0.0; n]);
+    for q in 0..table.weights.len() {
+        let mut x = [0.0; 3];
+        let mut t = [[0.0; 3]; 3];
+        for (m, node) in nodes.iter().enumerate() {
+            for c in 0..3 {
+                x[c] += table.geometry[(q, m)] * node[c];
+                for d in 0..dim {
+                    t[d][c] += table.grad[d][(q, m)] * node[c];
+                }
+            }
+        }
+        let (jacobian, _) = crate::geometry::volume_factors(dim, &t);
+        for (s, c) in state.iter_mut().zip(coefficients) {
+            *s = c.iter().enumerate().map(|(i, c)| table.basis[(q, i)] * c).sum();
+        }
+        f(x, &state, &mut out);
+        for i in 0..n {
+            sum[i] += table.weights[q] * jacobian * out[i];
+            largest[i] = largest[i].max(out[i]);
+        }
+    }
+    (sum, largest)
+}

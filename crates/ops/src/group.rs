@@ -1,0 +1,446 @@
+//! Element groups: the elements of one shape, their layout, matrices and geometry.
+//!
+//! A group's state is `[block][basis function][field][lane]`: a lane is one element, a block as many
+//! elements as a SIMD register has lanes. Affine elements come first, then curved ones, each part
+//! filled up to whole blocks with copies of its last element. Affine and curved elements share one
+//! state array and the same face points, so that a face between them is an ordinary inner face.
+
+use crate::chain::Operators;
+use crate::error::OpsError;
+use crate::geometry::{GeometryTables, is_affine, volume_factors};
+use crate::pointwise::PerPoint;
+use crate::scheme::{Form, MetricRule, Need, PartSpec, Scheme, resolve};
+use crate::simd::PackScalar;
+use dgsuite_basis::{Cubature, Matrix, ReferenceElement, Shape, lattice::lattice};
+use dgsuite_gpu::SimdLevel;
+use dgsuite_mesh::Mesh;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Where a group's values lie: `[block][row][field][lane]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Lanes of a block.
+    pub lanes: usize,
+    /// Blocks.
+    pub blocks: usize,
+    /// Rows of a block: basis functions, or face points of a trace.
+    pub rows: usize,
+    /// Unknowns.
+    pub fields: usize,
+}
+
+impl Layout {
+    /// Scalars of one block.
+    #[must_use]
+    pub const fn block_len(&self) -> usize {
+        self.rows * self.fields * self.lanes
+    }
+
+    /// Scalars in all.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.blocks * self.block_len()
+    }
+
+    /// True if there is nothing.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where the value of `slot`, `row`, `field` lies.
+    #[must_use]
+    pub const fn index(&self, slot: usize, row: usize, field: usize) -> usize {
+        (slot / self.lanes) * self.block_len() + (row * self.fields + field) * self.lanes + slot % self.lanes
+    }
+}
+
+/// The elements of a group that share matrices and a metric rule.
+pub(crate) struct Part<T> {
+    pub(crate) spec: PartSpec,
+    pub(crate) reference: Arc<ReferenceElement>,
+    pub(crate) first_block: usize,
+    pub(crate) n_blocks: usize,
+    /// Slots that hold elements of their own (the rest are copies of the last).
+    pub(crate) n_elements: usize,
+    /// Volume points.
+    pub(crate) n_points: usize,
+    pub(crate) collocated: bool,
+    pub(crate) operators: Operators<T>,
+    pub(crate) kind: PerPoint,
+    /// `[block][d][x][lane]` (`∇r_d`) or `[block][point][d][x][lane]` (`J∇r_d`).
+    pub(crate) metric: Vec<T>,
+    /// `[block][face][D + 1][lane]` (n, sJ/J) or `[block][face point][D + 1][lane]` (n, sJ).
+    pub(crate) face: Vec<T>,
+    /// `1/J`, `[block][point][lane]`; curved only.
+    pub(crate) inverse_jacobian: Vec<T>,
+    /// Weight-adjusted: `∫ φ_i` on the reference element.
+    pub(crate) integral: Vec<T>,
+    /// Weight-adjusted: the coefficients of the constant 1.
+    pub(crate) one: Vec<T>,
+    /// Weight-adjusted: `∫ J φ_i / ∫ J`, `[block][np][lane]`, then `1/∫ J`, `[lane]`.
+    pub(crate) weighted: Vec<T>,
+    /// Stored: `M_e⁻¹ M̂`, `[block][np][np][lane]`.
+    pub(crate) inverse: Vec<T>,
+}
+
+impl<T> Part<T> {
+    fn bytes(&self) -> usize {
+        (self.metric.len()
+            + self.face.len()
+            + self.inverse_jacobian.len()
+            + self.weighted.len()
+            + self.inverse.len())
+            * size_of::<T>()
+    }
+}
+
+/// The elements of one shape.
+pub(crate) struct Group<T> {
+    pub(crate) shape: Shape,
+    pub(crate) state: Layout,
+    pub(crate) trace: Layout,
+    /// Where the group's state begins in the whole state vector.
+    pub(crate) offset: usize,
+    /// Points of each face: `face_offsets[f]..face_offsets[f + 1]`.
+    pub(crate) face_offsets: Vec<usize>,
+    /// Basis function of each face point, where the points are nodes: traces are read directly.
+    pub(crate) face_nodes: Option<Vec<u32>>,
+    pub(crate) parts: Vec<Part<T>>,
+    /// Global element index of each slot.
+    pub(crate) elements: Vec<u32>,
+    /// `h = d |E| / (largest face measure)` of each slot.
+    pub(crate) size: Vec<f64>,
+}
+
+impl<T: PackScalar> Group<T> {
+    /// The part that a block belongs to.
+    pub(crate) fn part_of(&self, block: usize) -> &Part<T> {
+        let i = self.parts.iter().rposition(|p| p.first_block <= block).unwrap_or(0);
+        &self.parts[i]
+    }
+
+    /// Slots that hold elements of their own.
+    pub(crate) fn real_slots(&self) -> impl Iterator<Item = usize> + '_ {
+        self.parts.iter().flat_map(|p| {
+            let first = p.first_block * self.state.lanes;
+            first..first + p.n_elements
+        })
+    }
+
+    /// Bytes of geometry.
+    pub(crate) fn geometry_bytes(&self) -> usize {
+        self.parts.iter().map(Part::bytes).sum()
+    }
+}
+
+/// One element as the groups are built from it.
+struct Entry {
+    global: u32,
+    set: usize,
+    local: usize,
+}
+
+/// Build the groups of `mesh` for `n_fields` unknowns.
+pub(crate) fn build<T: PackScalar>(
+    mesh: &Mesh,
+    scheme: &Scheme,
+    n_fields: usize,
+    level: SimdLevel,
+) -> Result<Vec<Group<T>>, OpsError> {
+    let mut shapes: Vec<Shape> = mesh.sets.iter().map(|s| s.shape).collect();
+    shapes.sort_unstable();
+    shapes.dedup();
+    // Split every shape into affine and curved elements.
+    let split: Vec<(Vec<Entry>, Vec<Entry>, usize)> = shapes.iter().map(|&s| split_kinds(mesh, s)).collect();
+    let needs: Vec<Need> = shapes
+        .iter()
+        .zip(&split)
+        .map(|(&shape, (affine, curved, order))| Need {
+            shape,
+            affine: !affine.is_empty(),
+            curved: (!curved.is_empty()).then_some(*order),
+        })
+        .collect();
+    let specs = resolve(scheme, &needs)?;
+    let mut offset = 0;
+    let mut groups = Vec::new();
+    for ((&shape, (affine, curved, _)), (affine_spec, curved_spec)) in shapes.iter().zip(&split).zip(specs) {
+        let group = build_group(
+            mesh,
+            shape,
+            scheme.form,
+            &[(affine, affine_spec), (curved, curved_spec)],
+            n_fields,
+            level,
+            offset,
+        )?;
+        offset += group.state.len();
+        groups.push(group);
+    }
+    Ok(groups)
+}
+
+/// Affine elements, curved elements and the curved ones' largest geometry order.
+fn split_kinds(mesh: &Mesh, shape: Shape) -> (Vec<Entry>, Vec<Entry>, usize) {
+    let (mut affine, mut curved, mut order) = (Vec::new(), Vec::new(), 1);
+    for (s, set) in mesh.sets.iter().enumerate().filter(|(_, set)| set.shape == shape) {
+        let points = lattice(shape, set.order);
+        let n = set.nodes.len() / points.len();
+        let kinds: Vec<bool> = (0..n)
+            .into_par_iter()
+            .map(|e| {
+                let x: Vec<[f64; 3]> = element_points(mesh, s, e);
+                is_affine(shape, set.order, &points, &x)
+            })
+            .collect();
+        for (local, is_affine) in kinds.into_iter().enumerate() {
+            let entry = Entry { global: (set.first + local) as u32, set: s, local };
+            if is_affine {
+                affine.push(entry);
+            } else {
+                order = order.max(set.order);
+                curved.push(entry);
+            }
+        }
+    }
+    (affine, curved, order)
+}
+
+/// Lattice nodes of an element.
+pub(crate) fn element_points(mesh: &Mesh, set: usize, local: usize) -> Vec<[f64; 3]> {
+    let set = &mesh.sets[set];
+    let n = dgsuite_basis::lattice::lattice_len(set.shape, set.order);
+    set.nodes[local * n..(local + 1) * n].iter().map(|&i| mesh.points[i as usize]).collect()
+}
+
+#[allow(clippy::too_many_lines)] // one table after the other, in the order of the struct
+fn build_group<T: PackScalar>(
+    mesh: &Mesh,
+    shape: Shape,
+    form: Form,
+    kinds: &[(&Vec<Entry>, Option<PartSpec>); 2],
+    n_fields: usize,
+    level: SimdLevel,
+    offset: usize,
+) -> Result<Group<T>, OpsError> {
+    let lanes = T::lanes(level);
+    let rows_per_panel = T::panel_rows(level, n_fields);
+    let dim = mesh.dim;
+    let mut parts = Vec::new();
+    let mut elements = Vec::new();
+    let mut size = Vec::new();
+    let mut first_block = 0;
+    for (entries, spec) in kinds {
+        let Some(spec) = *spec else { continue };
+        let reference = Arc::new(ReferenceElement::new(&spec.element)?);
+        let n_blocks = entries.len().div_ceil(lanes);
+        let curved = spec.rule != MetricRule::Affine;
+        let collocated = spec.element.volume == Cubature::Collocated;
+        let nq = reference.volume.points.len();
+        let nf = reference.face_points.len();
+        let np = reference.n_basis;
+        let slot_entry = |slot: usize| &entries[slot.min(entries.len() - 1)];
+        elements.extend((0..n_blocks * lanes).map(|slot| slot_entry(slot).global));
+
+        let kind = if curved { PerPoint::Yes } else { PerPoint::No };
+        let metric_len = if curved { nq } else { 1 } * dim * dim * lanes;
+        let face_len = if curved { nf } else { shape.n_faces() } * (dim + 1) * lanes;
+        let inverse_len = if curved { nq * lanes } else { 0 };
+        let mut metric = vec![T::from_f64(0.0); n_blocks * metric_len];
+        let mut face = vec![T::from_f64(0.0); n_blocks * face_len];
+        let mut inverse_jacobian = vec![T::from_f64(0.0); n_blocks * inverse_len.max(1)];
+        let weight_adjusted = spec.rule == MetricRule::WeightAdjusted;
+        let weighted_len = if weight_adjusted { (np + 1) * lanes } else { 0 };
+        let mut weighted = vec![T::from_f64(0.0); n_blocks * weighted_len.max(1)];
+        let stored_len = if spec.rule == MetricRule::Stored { np * np * lanes } else { 0 };
+        let mut inverse = vec![T::from_f64(0.0); n_blocks * stored_len.max(1)];
+        let mut part_size = vec![0.0; n_blocks * lanes];
+
+        // Tables by geometry order; affine elements need one point only.
+        let orders: Vec<usize> = mesh.sets.iter().filter(|s| s.shape == shape).map(|s| s.order).collect();
+        let tables: Vec<(usize, GeometryTables)> = orders
+            .iter()
+            .map(|&n| (n, GeometryTables::new(shape, n, &reference, spec.rule == MetricRule::Collocated)))
+            .collect();
+        let mass_weights = reference.volume.weights.clone();
+        metric
+            .par_chunks_mut(metric_len)
+            .zip(face.par_chunks_mut(face_len))
+            .zip(inverse_jacobian.par_chunks_mut(inverse_len.max(1)))
+            .zip(weighted.par_chunks_mut(weighted_len.max(1)))
+            .zip(inverse.par_chunks_mut(stored_len.max(1)))
+            .zip(part_size.par_chunks_mut(lanes))
+            .enumerate()
+            .try_for_each(|(block, (((((metric, face), inv_j), weighted), inverse), size))| {
+                for lane in 0..lanes {
+                    let entry = slot_entry(block * lanes + lane);
+                    let x = element_points(mesh, entry.set, entry.local);
+                    let order = mesh.sets[entry.set].order;
+                    let table = &tables[tables.iter().position(|(n, _)| *n == order).unwrap_or(0)].1;
+                    let fail = |at: [f64; 3], jacobian: f64| OpsError::Jacobian {
+                        element: mesh.sets[entry.set].tags[entry.local],
+                        shape,
+                        at,
+                        jacobian,
+                    };
+                    let put = |out: &mut [T], i: usize, v: f64| out[i * lanes + lane] = T::from_f64(v);
+                    if curved {
+                        let g = table.element(&x, &reference);
+                        for q in 0..nq {
+                            let j = g.jacobian[q];
+                            if !(j > 0.0 && j.is_finite()) {
+                                return Err(fail(table.volume.position(q, &x), j));
+                            }
+                            put(inv_j, q, 1.0 / j);
+                            for d in 0..dim {
+                                for c in 0..dim {
+                                    put(metric, (q * dim + d) * dim + c, g.metric[q][d][c]);
+                                }
+                            }
+                        }
+                        for (q, (n, s)) in g.face.iter().enumerate() {
+                            for c in 0..dim {
+                                put(face, q * (dim + 1) + c, n[c]);
+                            }
+                            put(face, q * (dim + 1) + dim, *s);
+                        }
+                        if weight_adjusted {
+                            let total: f64 = g.jacobian.iter().zip(&mass_weights).map(|(j, w)| j * w).sum();
+                            for i in 0..np {
+                                let jphi: f64 = (0..nq)
+                                    .map(|q| {
+                                        mass_weights[q] * g.jacobian[q] * reference.interp_volume[(q, i)]
+                                    })
+                                    .sum();
+                                put(weighted, i, jphi / total);
+                            }
+                            put(weighted, np, 1.0 / total);
+                        }
+                        if stored_len > 0 {
+                            let s = exact_inverse(&reference, &g.jacobian)?;
+                            for i in 0..np * np {
+                                put(inverse, i, s.as_slice()[i]);
+                            }
+                        }
+                        let measures = face_measures(&reference, |q| g.face[q].1);
+                        let volume: f64 = g.jacobian.iter().zip(&mass_weights).map(|(j, w)| j * w).sum();
+                        size[lane] = dim as f64 * volume / measures;
+                    } else {
+                        let t = table.volume.tangents(0, &x);
+                        let (j, a) = volume_factors(dim, &t);
+                        if !(j > 0.0 && j.is_finite()) {
+                            return Err(fail(table.volume.position(0, &x), j));
+                        }
+                        for d in 0..dim {
+                            for c in 0..dim {
+                                put(metric, d * dim + c, a[d][c] / j);
+                            }
+                        }
+                        let mut largest = 0.0_f64;
+                        for f in 0..shape.n_faces() {
+                            let (n, s) = crate::geometry::face_factors(shape, f, &t);
+                            for c in 0..dim {
+                                put(face, f * (dim + 1) + c, n[c]);
+                            }
+                            put(face, f * (dim + 1) + dim, s / j);
+                            largest = largest.max(s * shape.face_shape(f).map_or(1.0, Shape::measure));
+                        }
+                        size[lane] = dim as f64 * j * shape.measure() / largest;
+                    }
+                }
+                Ok(())
+            })?;
+
+        let matrices = volume_matrices(&reference, form, dim);
+        let weak = form == Form::Weak;
+        let operators = Operators::new(&reference, &matrices, weak, rows_per_panel, n_fields * lanes);
+        let integral = reference.interp_volume.transpose().mul_vec(&reference.volume.weights);
+        let one = reference.project_volume.mul_vec(&vec![1.0; nq]);
+        let lift = |v: Vec<f64>| v.into_iter().map(T::from_f64).collect::<Vec<T>>();
+        parts.push(Part {
+            spec,
+            first_block,
+            n_blocks,
+            n_elements: entries.len(),
+            n_points: nq,
+            collocated,
+            operators,
+            kind,
+            metric,
+            face,
+            inverse_jacobian,
+            integral: lift(integral),
+            one: lift(one),
+            weighted,
+            inverse,
+            reference,
+        });
+        size.extend(part_size);
+        first_block += n_blocks;
+    }
+    let reference = Arc::clone(&parts[0].reference);
+    let state = Layout { lanes, blocks: first_block, rows: reference.n_basis, fields: n_fields };
+    let trace = Layout { rows: reference.face_points.len(), ..state };
+    let face_nodes = parts
+        .iter()
+        .all(|p| p.reference.face_nodes.is_some())
+        .then(|| reference.face_nodes.iter().flatten().flatten().map(|&i| i as u32).collect());
+    Ok(Group {
+        shape,
+        state,
+        trace,
+        offset,
+        face_offsets: reference.face_offsets.clone(),
+        face_nodes,
+        parts,
+        elements,
+        size,
+    })
+}
+
+/// The largest face measure `∫ sJ`.
+fn face_measures(reference: &ReferenceElement, sj: impl Fn(usize) -> f64) -> f64 {
+    reference
+        .face_offsets
+        .windows(2)
+        .map(|w| (w[0]..w[1]).map(|q| reference.face_weights[q] * sj(q)).sum())
+        .fold(0.0, f64::max)
+}
+
+/// `P_d`; in strong form `−D_d + L N̂_d I_f` on the projected flux.
+fn volume_matrices(reference: &ReferenceElement, form: Form, dim: usize) -> Vec<Matrix> {
+    let (np, nq, nf) = (reference.n_basis, reference.volume.points.len(), reference.face_points.len());
+    match form {
+        Form::Weak => reference.project.clone(),
+        Form::Strong => (0..dim)
+            .map(|d| {
+                let shape = reference.spec.shape;
+                let offsets = &reference.face_offsets;
+                let face_of =
+                    |q: usize| offsets.iter().rposition(|&o| o <= q).unwrap_or(0).min(shape.n_faces() - 1);
+                // The flux, projected to the space: coefficients, then its derivative and trace.
+                let collocated = reference.spec.volume == Cubature::Collocated;
+                let pi = &if collocated { Matrix::identity(np) } else { reference.project_volume.clone() };
+                let derivative = pi.mul(&reference.derivative[d]).mul(pi);
+                let trace = Matrix::from_fn(nf, np, |q, i| {
+                    let normal = crate::geometry::reference_normal(shape, face_of(q));
+                    normal[d] * reference.interp_face[(q, i)]
+                });
+                let lifted = reference.lift.mul(&trace).mul(pi);
+                Matrix::from_fn(np, nq, |i, q| lifted[(i, q)] - derivative[(i, q)])
+            })
+            .collect(),
+    }
+}
+
+/// `M_e⁻¹ M̂` with `M_e = Iᵀ W J I`.
+fn exact_inverse(reference: &ReferenceElement, jacobian: &[f64]) -> Result<Matrix, OpsError> {
+    let (np, nq) = (reference.n_basis, jacobian.len());
+    let i = &reference.interp_volume;
+    let w = &reference.volume.weights;
+    let mass =
+        Matrix::from_fn(np, np, |a, b| (0..nq).map(|q| w[q] * jacobian[q] * i[(q, a)] * i[(q, b)]).sum());
+    Ok(mass.inverse()?.mul(&reference.mass))
+}

@@ -1,0 +1,425 @@
+//! The SIMD kernels of the residual, each compiled once for each precision and instruction level.
+
+use crate::panel::{Epilogue, Panels, Store, apply};
+use crate::pointwise::NeighbourStates;
+use crate::residual::Output;
+use crate::simd::{Kernel, Pack, PackScalar};
+use dgsuite_gpu::{Scalar, SimdLevel};
+
+/// Entry points that are compiled in this crate, so that no user of it compiles them again.
+#[allow(clippy::missing_safety_doc)] // sealed: the contracts stand on the kernels
+pub trait MatrixKernels: Scalar {
+    /// [`MultiplyStore`].
+    fn multiply_store(level: SimdLevel, kernel: MultiplyStore<'_, Self>);
+    /// [`MultiplyFinish`].
+    unsafe fn multiply_finish(level: SimdLevel, kernel: MultiplyFinish<'_, Self>);
+    /// [`Gather`].
+    fn gather(level: SimdLevel, kernel: Gather<'_, Self>);
+    /// [`Gain`].
+    fn gain(level: SimdLevel, kernel: Gain<'_, Self>);
+    /// [`Scale`].
+    fn scale(level: SimdLevel, kernel: Scale<'_, Self>);
+    /// [`AddConstant`].
+    unsafe fn add_constant(level: SimdLevel, kernel: AddConstant<'_, Self>);
+    /// [`StoredInverse`].
+    unsafe fn stored_inverse(level: SimdLevel, kernel: StoredInverse<'_, Self>);
+}
+
+macro_rules! entries {
+    ($t:ty) => {
+        impl MatrixKernels for $t {
+            fn multiply_store(level: SimdLevel, kernel: MultiplyStore<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            unsafe fn multiply_finish(level: SimdLevel, kernel: MultiplyFinish<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            fn gather(level: SimdLevel, kernel: Gather<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            fn gain(level: SimdLevel, kernel: Gain<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            fn scale(level: SimdLevel, kernel: Scale<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            unsafe fn add_constant(level: SimdLevel, kernel: AddConstant<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            unsafe fn stored_inverse(level: SimdLevel, kernel: StoredInverse<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+        }
+    };
+}
+entries!(f64);
+entries!(f32);
+
+/// Call a method for the number of fields: 1, 4 or 5.
+macro_rules! by_fields {
+    ($self:ident, $v:ty) => {
+        match $self.fields {
+            1 => $self.run_fields::<$v, 1>(),
+            4 => $self.run_fields::<$v, 4>(),
+            5 => $self.run_fields::<$v, 5>(),
+            n => unreachable!("{n} fields"),
+        }
+    };
+}
+
+/// `out ← A b`.
+pub struct MultiplyStore<'a, T> {
+    pub(crate) fields: usize,
+    pub(crate) a: &'a Panels<T>,
+    pub(crate) b: &'a [T],
+    pub(crate) out: &'a mut [T],
+}
+
+impl<T: PackScalar> Kernel<T> for MultiplyStore<'_, T> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        by_fields!(self, V);
+    }
+}
+
+impl<T: PackScalar> MultiplyStore<'_, T> {
+    #[inline(always)]
+    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
+        let width = N * V::W;
+        assert!(self.b.len() >= self.a.cols() * width && self.out.len() >= self.a.rows() * width);
+        // SAFETY: lengths are asserted above; the panels were made for this width.
+        unsafe { apply::<V, N, _>(self.a, self.b.as_ptr(), &Store(self.out.as_mut_ptr())) };
+    }
+}
+
+/// Where the finished rows of a block go, and how they are scaled.
+///
+/// The user of a kernel that holds one vouches that `output` covers the block.
+#[derive(Clone, Copy)]
+pub(crate) struct Finish<'a, T> {
+    /// The block's state.
+    pub(crate) u: &'a [T],
+    /// `1/J` by row and lane, or empty for 1.
+    pub(crate) scale: &'a [T],
+    /// The block, and its first scalar in the group's state.
+    pub(crate) block: usize,
+    pub(crate) begin: usize,
+    pub(crate) output: Output<T>,
+}
+
+/// [`Finish`] in packs.
+struct FinishRows<V: Pack> {
+    u: *const V::T,
+    scale: *const V::T,
+    target: Target<V>,
+}
+
+#[derive(Clone, Copy)]
+enum Target<V: Pack> {
+    Residual {
+        du: *mut V::T,
+    },
+    Stage {
+        a: V,
+        b: V,
+        rest: V,
+        c: V,
+        dt: V,
+        read: bool,
+        write: bool,
+        restart: bool,
+        start: *const V::T,
+        register: *mut V::T,
+        next: *mut V::T,
+    },
+}
+
+impl<T: PackScalar> Finish<'_, T> {
+    /// # Safety
+    /// `output` covers the block, and `rows` rows are at hand.
+    #[inline(always)]
+    unsafe fn rows<V: Pack<T = T>, const N: usize>(&self, rows: usize) -> FinishRows<V> {
+        assert!(self.u.len() >= rows * N * V::W);
+        assert!(self.scale.is_empty() || self.scale.len() >= rows * V::W);
+        let scale = if self.scale.is_empty() { std::ptr::null() } else { self.scale.as_ptr() };
+        let begin = self.begin;
+        // SAFETY: the block lies inside the group's state, by the caller's contract.
+        let target = unsafe {
+            match self.output {
+                Output::Residual { du } => Target::Residual { du: du.add(begin) },
+                Output::Stage { weights, local, start, register, next } => Target::Stage {
+                    a: V::lit(weights.a),
+                    b: V::lit(weights.b),
+                    rest: V::lit(1.0 - weights.b),
+                    c: V::lit(weights.c),
+                    dt: if local.is_null() {
+                        V::lit(weights.dt)
+                    } else {
+                        V::lit(weights.dt) * V::load(local.add(self.block * V::W))
+                    },
+                    // A register of weight 0 is not read: it may hold anything.
+                    read: weights.a != 0.0,
+                    write: weights.keep,
+                    restart: weights.b != 0.0,
+                    start: if start.is_null() { start } else { start.add(begin) },
+                    register: register.add(begin),
+                    next: next.add(begin),
+                },
+            }
+        };
+        FinishRows { u: self.u.as_ptr(), scale, target }
+    }
+}
+
+impl<V: Pack, const N: usize> Epilogue<V, N> for FinishRows<V> {
+    #[inline(always)]
+    unsafe fn row(&self, i: usize, mut c: [V; N]) {
+        // SAFETY (whole body): row `i` of the block in each array, by the caller's contract.
+        unsafe {
+            if !self.scale.is_null() {
+                let s = V::load(self.scale.add(i * V::W));
+                for k in 0..N {
+                    c[k] = c[k] * s;
+                }
+            }
+            match self.target {
+                Target::Residual { du } => {
+                    for k in 0..N {
+                        c[k].store(du.add((i * N + k) * V::W));
+                    }
+                }
+                Target::Stage { a, b, rest, c: weight, dt, read, write, restart, start, register, next } => {
+                    for k in 0..N {
+                        let at = (i * N + k) * V::W;
+                        let mut r = c[k] * dt;
+                        if read {
+                            r = a.mul_add(V::load(register.add(at)), r);
+                        }
+                        if write {
+                            r.store(register.add(at));
+                        }
+                        let mut v = V::load(self.u.add(at));
+                        if restart {
+                            v = b.mul_add(V::load(start.add(at)), rest * v);
+                        }
+                        weight.mul_add(r, v).store(next.add(at));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `A b`, row by row to the residual or the stage.
+pub struct MultiplyFinish<'a, T> {
+    pub(crate) fields: usize,
+    pub(crate) a: &'a Panels<T>,
+    pub(crate) b: &'a [T],
+    pub(crate) finish: Finish<'a, T>,
+}
+
+impl<T: PackScalar> Kernel<T> for MultiplyFinish<'_, T> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        by_fields!(self, V);
+    }
+}
+
+impl<T: PackScalar> MultiplyFinish<'_, T> {
+    #[inline(always)]
+    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
+        assert!(self.b.len() >= self.a.cols() * N * V::W);
+        // SAFETY: lengths are asserted here and in `rows`; the output is the user's word.
+        unsafe {
+            let rows = self.finish.rows::<V, N>(self.a.rows());
+            apply::<V, N, _>(self.a, self.b.as_ptr(), &rows);
+        }
+    }
+}
+
+/// The states across the faces of one block as rows, in its own face frames: `[point][field][lane]`.
+pub struct Gather<'a, T> {
+    pub(crate) fields: usize,
+    pub(crate) offsets: &'a [usize],
+    pub(crate) across: NeighbourStates<'a, T>,
+    pub(crate) out: &'a mut [T],
+}
+
+impl<T: PackScalar> Kernel<T> for Gather<'_, T> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        by_fields!(self, V);
+    }
+}
+
+impl<T: PackScalar> Gather<'_, T> {
+    #[inline(always)]
+    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
+        let n_faces = self.offsets.len() - 1;
+        assert!(self.out.len() >= self.offsets[n_faces] * N * V::W);
+        let store = Store(self.out.as_mut_ptr());
+        for f in 0..n_faces {
+            let count = self.offsets[f + 1] - self.offsets[f];
+            let (base, table) = self.across.lanes::<V>(f, count, N);
+            for i in 0..count {
+                // SAFETY: `i < count`, `lanes` has asserted the rest; the output's length is asserted.
+                unsafe {
+                    let state = self.across.state::<V, N>(&base, &table, i);
+                    Epilogue::<V, N>::row(&store, self.offsets[f] + i, state);
+                }
+            }
+        }
+    }
+}
+
+/// `out_k ← Σ_i w_i r_ik`: the integral of a block's coefficients, one row.
+pub struct Gain<'a, T> {
+    pub(crate) fields: usize,
+    pub(crate) integral: &'a [T],
+    pub(crate) r: &'a [T],
+    pub(crate) out: &'a mut [T],
+}
+
+impl<T: PackScalar> Kernel<T> for Gain<'_, T> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        by_fields!(self, V);
+    }
+}
+
+impl<T: PackScalar> Gain<'_, T> {
+    #[inline(always)]
+    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
+        let n = self.integral.len();
+        assert!(self.r.len() >= n * N * V::W && self.out.len() >= N * V::W);
+        let mut gain = [V::lit(0.0); N];
+        // SAFETY: lengths are asserted above.
+        unsafe {
+            for i in 0..n {
+                let w = V::broadcast(self.integral.as_ptr().add(i));
+                for k in 0..N {
+                    gain[k] = w.mul_add(V::load(self.r.as_ptr().add((i * N + k) * V::W)), gain[k]);
+                }
+            }
+            Epilogue::<V, N>::row(&Store(self.out.as_mut_ptr()), 0, gain);
+        }
+    }
+}
+
+/// `v_qk ← s_q v_qk`, lane by lane.
+pub struct Scale<'a, T> {
+    pub(crate) fields: usize,
+    pub(crate) by: &'a [T],
+    pub(crate) values: &'a mut [T],
+}
+
+impl<T: PackScalar> Kernel<T> for Scale<'_, T> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        let rows = self.by.len() / V::W;
+        assert!(self.values.len() >= rows * self.fields * V::W);
+        for q in 0..rows {
+            // SAFETY: lengths are asserted above.
+            unsafe {
+                let s = V::load(self.by.as_ptr().add(q * V::W));
+                for k in 0..self.fields {
+                    let p = self.values.as_mut_ptr().add((q * self.fields + k) * V::W);
+                    (V::load(p) * s).store(p);
+                }
+            }
+        }
+    }
+}
+
+/// `v + c 1` with the constant for which the block's integral is the gain, to the residual or stage.
+pub struct AddConstant<'a, T> {
+    pub(crate) fields: usize,
+    /// Coefficients of the constant 1.
+    pub(crate) one: &'a [T],
+    /// `∫ J φ_i / ∫ J`, `[i][lane]`, then `1 / ∫ J`.
+    pub(crate) weighted: &'a [T],
+    pub(crate) gain: &'a [T],
+    pub(crate) v: &'a [T],
+    pub(crate) finish: Finish<'a, T>,
+}
+
+impl<T: PackScalar> Kernel<T> for AddConstant<'_, T> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        by_fields!(self, V);
+    }
+}
+
+impl<T: PackScalar> AddConstant<'_, T> {
+    #[inline(always)]
+    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
+        let n = self.one.len();
+        assert!(
+            self.weighted.len() >= (n + 1) * V::W
+                && self.v.len() >= n * N * V::W
+                && self.gain.len() >= N * V::W
+        );
+        // SAFETY: lengths are asserted above and in `rows`; the output is the user's word.
+        unsafe {
+            let (v, weighted) = (self.v.as_ptr(), self.weighted.as_ptr());
+            let per_volume = V::load(weighted.add(n * V::W));
+            let mut c = [V::lit(0.0); N];
+            for k in 0..N {
+                c[k] = V::load(self.gain.as_ptr().add(k * V::W)) * per_volume;
+            }
+            for i in 0..n {
+                let w = V::load(weighted.add(i * V::W));
+                for k in 0..N {
+                    c[k] = c[k] - w * V::load(v.add((i * N + k) * V::W));
+                }
+            }
+            let rows = self.finish.rows::<V, N>(n);
+            for i in 0..n {
+                let one = V::broadcast(self.one.as_ptr().add(i));
+                let mut row = [V::lit(0.0); N];
+                for k in 0..N {
+                    row[k] = one.mul_add(c[k], V::load(v.add((i * N + k) * V::W)));
+                }
+                Epilogue::<V, N>::row(&rows, i, row);
+            }
+        }
+    }
+}
+
+/// `M_e⁻¹ M̂ r` with one dense matrix a lane, to the residual or stage.
+pub struct StoredInverse<'a, T> {
+    pub(crate) fields: usize,
+    /// `[i][j][lane]`.
+    pub(crate) inverse: &'a [T],
+    pub(crate) r: &'a [T],
+    pub(crate) finish: Finish<'a, T>,
+}
+
+impl<T: PackScalar> Kernel<T> for StoredInverse<'_, T> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        by_fields!(self, V);
+    }
+}
+
+impl<T: PackScalar> StoredInverse<'_, T> {
+    #[inline(always)]
+    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
+        let n = (self.inverse.len() / V::W).isqrt();
+        assert!(self.r.len() >= n * N * V::W);
+        // SAFETY: lengths are asserted here and in `rows`; the output is the user's word.
+        unsafe {
+            let rows = self.finish.rows::<V, N>(n);
+            for i in 0..n {
+                let mut row = [V::lit(0.0); N];
+                for j in 0..n {
+                    let m = V::load(self.inverse.as_ptr().add((i * n + j) * V::W));
+                    for k in 0..N {
+                        row[k] = m.mul_add(V::load(self.r.as_ptr().add((j * N + k) * V::W)), row[k]);
+                    }
+                }
+                Epilogue::<V, N>::row(&rows, i, row);
+            }
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Operator times block, `C_i = Σ_j A_ij B_j`, with everything but `A` in lanes.
+//!
+//! `A` is the same for every element of a group; `B` and `C` are `[row][field][lane]`. A *panel* is
+//! a few rows of `A` whose accumulators, for all fields, stay in registers. Columns that all rows
+//! of a panel have (all of them in a dense operator, a line's own points in a tensor product) are
+//! *shared*: one load of `B` feeds every row. The others are *private* to a row: one load feeds one
+//! multiply–add, as a memory operand. Entries that are zero are neither stored nor multiplied, so
+//! one kernel serves dense operators, sum factorisation and Lobatto lifts.
+
+use crate::simd::Pack;
+use dgsuite_basis::Matrix;
+use dgsuite_gpu::Scalar;
+
+/// Rows of the panels for `n_fields` unknowns with packs `V`.
+pub(crate) const fn panel_rows<V: Pack>(n_fields: usize) -> usize {
+    match n_fields {
+        1 => V::ROWS_1,
+        4 => V::ROWS_4,
+        _ => V::ROWS_5,
+    }
+}
+
+/// Entries below this share of the largest are zero.
+const NEGLIGIBLE: f64 = 1e-14;
+
+/// A matrix by rows: `(column, entry)` pairs, columns ascending.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Rows {
+    pub(crate) cols: usize,
+    pub(crate) rows: Vec<Vec<(usize, f64)>>,
+}
+
+impl Rows {
+    /// The entries of a dense matrix that are not negligible.
+    pub(crate) fn dense(m: &Matrix) -> Self {
+        let largest = m.as_slice().iter().fold(0.0_f64, |a, x| a.max(x.abs()));
+        let rows = (0..m.rows())
+            .map(|i| {
+                let keep = |&(_, v): &(usize, f64)| v.abs() > NEGLIGIBLE * largest;
+                m.row(i).iter().copied().enumerate().filter(keep).collect()
+            })
+            .collect();
+        Self { cols: m.cols(), rows }
+    }
+
+    pub(crate) fn identity(n: usize) -> Self {
+        Self { cols: n, rows: (0..n).map(|i| vec![(i, 1.0)]).collect() }
+    }
+
+    /// `[self | other]`.
+    pub(crate) fn beside(mut self, other: &Self) -> Self {
+        for (row, more) in self.rows.iter_mut().zip(&other.rows) {
+            row.extend(more.iter().map(|&(c, v)| (self.cols + c, v)));
+        }
+        self.cols += other.cols;
+        self
+    }
+
+    /// `diag(self, other)`.
+    pub(crate) fn and(mut self, other: &Self) -> Self {
+        let shift = self.cols;
+        self.rows.extend(other.rows.iter().map(|r| r.iter().map(|&(c, v)| (shift + c, v)).collect()));
+        self.cols += other.cols;
+        self
+    }
+
+    /// `−self`.
+    pub(crate) fn negated(mut self) -> Self {
+        self.rows.iter_mut().flatten().for_each(|(_, v)| *v = -*v);
+        self
+    }
+
+    /// `self ⊗ other`: `other`'s index runs fastest.
+    pub(crate) fn kron(&self, other: &Self) -> Self {
+        let rows = self.rows.iter().flat_map(|a| {
+            other.rows.iter().map(move |b| {
+                a.iter()
+                    .flat_map(|&(ca, va)| b.iter().map(move |&(cb, vb)| (ca * other.cols + cb, va * vb)))
+                    .collect()
+            })
+        });
+        Self { cols: self.cols * other.cols, rows: rows.collect() }
+    }
+}
+
+/// One panel's place in the arrays.
+#[derive(Clone, Copy, Debug)]
+struct Panel {
+    rows: u8,
+    shared: u32,
+    private: u32,
+}
+
+/// A matrix cut into panels of at most eight rows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Panels<T> {
+    rows: usize,
+    cols: usize,
+    panels: Vec<Panel>,
+    /// Per panel: shared columns, then `[private][row]` columns; as offsets into a block.
+    offsets: Vec<u32>,
+    /// Per panel: `[shared][row]` entries, then `[private][row]`.
+    entries: Vec<T>,
+}
+
+impl<T: Scalar> Panels<T> {
+    /// Cut `matrix` into panels of at most `max_rows` rows that do not cross lines of `line` rows;
+    /// a row of a block has `width` scalars (fields × lanes).
+    pub(crate) fn new(matrix: &Rows, line: usize, max_rows: usize, width: usize) -> Self {
+        let n = matrix.rows.len();
+        let mut out =
+            Self { rows: n, cols: matrix.cols, panels: Vec::new(), offsets: Vec::new(), entries: Vec::new() };
+        let mut first = 0;
+        while first < n {
+            let length = line.clamp(1, n - first);
+            let parts = length.div_ceil(max_rows.clamp(1, 8));
+            for p in 0..parts {
+                let range = first + length * p / parts..first + length * (p + 1) / parts;
+                out.push(&matrix.rows[range], width);
+            }
+            first += length;
+        }
+        out
+    }
+
+    fn push(&mut self, rows: &[Vec<(usize, f64)>], width: usize) {
+        let has = |row: &Vec<(usize, f64)>, c: usize| row.binary_search_by_key(&c, |e| e.0).is_ok();
+        let common = |c: usize| rows.iter().all(|row| has(row, c));
+        let shared: Vec<usize> = rows[0].iter().map(|e| e.0).filter(|&c| common(c)).collect();
+        self.offsets.extend(shared.iter().map(|&c| (c * width) as u32));
+        for &c in &shared {
+            for row in rows {
+                let v = row.binary_search_by_key(&c, |e| e.0).map_or(0.0, |i| row[i].1);
+                self.entries.push(T::from_f64(v));
+            }
+        }
+        let own: Vec<Vec<(usize, f64)>> =
+            rows.iter().map(|row| row.iter().copied().filter(|e| !shared.contains(&e.0)).collect()).collect();
+        let private = own.iter().map(Vec::len).max().unwrap_or(0);
+        for j in 0..private {
+            for (row, whole) in own.iter().zip(rows) {
+                // Rows with fewer entries are filled up with zeros at a column of their own.
+                let (c, v) = row.get(j).copied().unwrap_or((whole.first().map_or(0, |e| e.0), 0.0));
+                self.offsets.push((c * width) as u32);
+                self.entries.push(T::from_f64(v));
+            }
+        }
+        self.panels.push(Panel {
+            rows: rows.len() as u8,
+            shared: shared.len() as u32,
+            private: private as u32,
+        });
+    }
+
+    /// Number of rows of the matrix.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns of the matrix.
+    pub(crate) fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.entries.len() * size_of::<T>() + self.offsets.len() * 4
+    }
+
+    /// Multiply–adds per field.
+    pub(crate) fn multiply_adds(&self) -> usize {
+        self.entries.len()
+    }
+}
+
+/// What happens to a finished row of a product.
+pub(crate) trait Epilogue<V: Pack, const N: usize> {
+    /// Take row `i`.
+    ///
+    /// # Safety
+    /// `i` is a row of the product; the implementor's pointers cover it.
+    unsafe fn row(&self, i: usize, c: [V; N]);
+}
+
+/// Write the row: `C_i ← c`.
+pub(crate) struct Store<T>(pub(crate) *mut T);
+
+impl<V: Pack, const N: usize> Epilogue<V, N> for Store<V::T> {
+    #[inline(always)]
+    unsafe fn row(&self, i: usize, c: [V; N]) {
+        for k in 0..N {
+            // SAFETY: row `i` of the output, by the caller's contract.
+            unsafe { c[k].store(self.0.add((i * N + k) * V::W)) };
+        }
+    }
+}
+
+/// `Σ_j A_rj B_j` for the `R` rows of one panel.
+///
+/// # Safety
+/// `offsets` and `entries` begin at the panel's; `b` covers the matrix's columns.
+#[inline(always)]
+unsafe fn product<V: Pack, const R: usize, const N: usize>(
+    panel: Panel,
+    offsets: *const u32,
+    entries: *const V::T,
+    b: *const V::T,
+) -> [[V; N]; R] {
+    let mut c = [[V::lit(0.0); N]; R];
+    // SAFETY (whole body): counts are the panel's own, offsets were made from columns of the matrix.
+    unsafe {
+        for j in 0..panel.shared as usize {
+            let bj = b.add(*offsets.add(j) as usize);
+            // Entries of A in registers, fields of B one at a time: R N + R + 1 registers in all.
+            let mut a = [V::lit(0.0); R];
+            for r in 0..R {
+                a[r] = V::broadcast(entries.add(j * R + r));
+            }
+            for k in 0..N {
+                let bjk = V::load(bj.add(k * V::W));
+                for r in 0..R {
+                    c[r][k] = a[r].mul_add(bjk, c[r][k]);
+                }
+            }
+        }
+        let offsets = offsets.add(panel.shared as usize);
+        let entries = entries.add(panel.shared as usize * R);
+        for j in 0..panel.private as usize {
+            for r in 0..R {
+                let bj = b.add(*offsets.add(j * R + r) as usize);
+                let a = V::broadcast(entries.add(j * R + r));
+                for k in 0..N {
+                    c[r][k] = a.mul_add(V::load(bj.add(k * V::W)), c[r][k]);
+                }
+            }
+        }
+    }
+    c
+}
+
+/// All rows of `A B`, each handed to `epilogue`.
+///
+/// # Safety
+/// `b` covers `cols × N × W` scalars, `a` was made for rows of `N × W` scalars, and `epilogue`
+/// accepts every row of `a`.
+#[inline(always)]
+pub(crate) unsafe fn apply<V: Pack, const N: usize, E: Epilogue<V, N>>(
+    a: &Panels<V::T>,
+    b: *const V::T,
+    epilogue: &E,
+) {
+    let mut first = 0;
+    let (mut offsets, mut entries) = (a.offsets.as_ptr(), a.entries.as_ptr());
+    for &panel in &a.panels {
+        macro_rules! rows {
+            ($r:literal) => {{
+                // SAFETY: the pointers stand at this panel; `b` is covered by the contract.
+                let c = unsafe { product::<V, $r, N>(panel, offsets, entries, b) };
+                for r in 0..$r {
+                    // SAFETY: `first + r < rows`.
+                    unsafe { epilogue.row(first + r, c[r]) };
+                }
+            }};
+        }
+        // Arms beyond the most rows of these packs are never compiled.
+        macro_rules! up_to {
+            ($($r:literal)*) => {
+                match panel.rows {
+                    $($r => if const { panel_rows::<V>(N) >= $r } { rows!($r) },)*
+                    n => unreachable!("a panel of {n} rows"),
+                }
+            };
+        }
+        up_to!(1 2 3 4 5 6 7 8);
+        let (rows, shared, private) = (panel.rows as usize, panel.shared as usize, panel.private as usize);
+        first += rows;
+        // SAFETY: moves past this panel, at most to one past the end.
+        unsafe {
+            offsets = offsets.add(shared + private * rows);
+            entries = entries.add((shared + private) * rows);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The matrix that the panels hold.
+    fn unpack(p: &Panels<f64>, width: usize) -> Matrix {
+        let mut out = Matrix::zeros(p.rows, p.cols);
+        let (mut first, mut o, mut e) = (0, 0, 0);
+        for panel in &p.panels {
+            let rows = panel.rows as usize;
+            for j in 0..panel.shared as usize {
+                for r in 0..rows {
+                    out[(first + r, p.offsets[o + j] as usize / width)] += p.entries[e + j * rows + r];
+                }
+            }
+            o += panel.shared as usize;
+            e += panel.shared as usize * rows;
+            for j in 0..panel.private as usize * rows {
+                out[(first + j % rows, p.offsets[o + j] as usize / width)] += p.entries[e + j];
+            }
+            o += panel.private as usize * rows;
+            e += panel.private as usize * rows;
+            first += rows;
+        }
+        out
+    }
+
+    #[test]
+    fn panels_hold_the_matrix() {
+        for (rows, cols, line, max) in [(10, 32, 10, 3), (16, 32, 4, 2), (7, 5, 7, 8), (1, 1, 1, 6)] {
+            let dense = Matrix::from_fn(rows, cols, |i, j| {
+                if (i * 7 + j * 3) % 5 < 3 { 1.0 + i as f64 - 0.5 * j as f64 } else { 0.0 }
+            });
+            let panels = Panels::<f64>::new(&Rows::dense(&dense), line, max, 16);
+            assert_eq!(unpack(&panels, 16), dense);
+            assert!(panels.panels.iter().all(|p| p.rows as usize <= max));
+        }
+    }
+
+    #[test]
+    fn products_of_rows_are_products_of_matrices() {
+        let a = Matrix::from_fn(2, 3, |i, j| 1.0 + (i * 3 + j) as f64);
+        let b = Matrix::from_fn(3, 2, |i, j| 2.0 - (i + j) as f64);
+        let k = Rows::dense(&a).kron(&Rows::dense(&b));
+        let dense = a.kron(&b);
+        for (i, row) in k.rows.iter().enumerate() {
+            for &(c, v) in row {
+                assert_eq!(v, dense[(i, c)]);
+            }
+        }
+        assert_eq!((k.rows.len(), k.cols), (dense.rows(), dense.cols()));
+    }
+}

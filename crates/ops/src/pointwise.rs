@@ -1,0 +1,391 @@
+//! The pointwise half of the residual: fluxes at points, for a block of lanes at a time.
+//!
+//! [`PointKernels`] is what the operators know of an equation: how to turn states at points into
+//! contravariant fluxes, and two traces and a normal into a numerical flux. [`Pointwise`] makes it
+//! from a law and a numerical flux. One call handles one block of elements, so that the dynamic
+//! call costs nothing and matrices are compiled once for all equations.
+//!
+//! Index orders: states `[point][field][lane]`; metric terms `[d][x][lane]` (one per block) or
+//! `[point][d][x][lane]`; face geometry `[face or point][D + 1][lane]`: the unit normal, then the
+//! scale of the flux.
+
+use crate::simd::{Kernel, Pack, PackScalar, checked};
+use dgsuite_gpu::SimdLevel;
+use dgsuite_physics::{Law, NumericalFlux};
+
+/// Whether geometry is one value per block (affine elements) or one per point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PerPoint {
+    /// The same at every point of an element (of a face).
+    No,
+    /// Its own at every point.
+    Yes,
+}
+
+/// States across the faces of a block.
+#[derive(Clone, Copy, Debug)]
+pub enum Across<'a, T> {
+    /// As rows, `[point][field][lane]`.
+    Rows(&'a [T]),
+    /// Read where the neighbours keep them.
+    Neighbours(NeighbourStates<'a, T>),
+}
+
+/// Where the states across the faces of a block lie in an array of blocks.
+#[derive(Clone, Copy, Debug)]
+pub struct NeighbourStates<'a, T> {
+    /// The array, `[block][row][field][lane]`.
+    pub(crate) source: &'a [T],
+    /// Scalars of one of its blocks.
+    pub(crate) block_len: usize,
+    /// Slot across each face, `[face][lane]`.
+    pub(crate) slots: &'a [u32],
+    /// Table to read it through, `[face][lane]`.
+    pub(crate) codes: &'a [u8],
+    /// `[code][point of the face]`: first scalar of the row in a block; `table_len` entries a code.
+    pub(crate) tables: &'a [u32],
+    /// Entries of a table.
+    pub(crate) table_len: usize,
+}
+
+/// Pointwise fluxes of one law and one numerical flux, in blocks of lanes.
+pub trait PointKernels<T>: Send + Sync {
+    /// Spatial dimension.
+    fn dim(&self) -> usize;
+    /// Number of unknowns.
+    fn n_fields(&self) -> usize;
+    /// Names of the conserved variables.
+    fn variables(&self) -> Vec<&'static str>;
+    /// Names of the primitive variables.
+    fn primitives(&self) -> Vec<&'static str>;
+
+    /// Contravariant fluxes `F̂_d = Σ_x G_dx F_x(u)` at `n` points.
+    ///
+    /// `u`: `[n][field][lane]`; `metric`: `G`; `out`: `[d][n][field][lane]`.
+    fn volume(&self, level: SimdLevel, n: usize, u: &[T], metric: &[T], kind: PerPoint, out: &mut [T]);
+
+    /// Numerical fluxes times their scale at the face points of a block.
+    ///
+    /// The points of face `f` are `offsets[f]..offsets[f + 1]`. `um`: states of the element itself,
+    /// point `q` at row `rows[q]`; `up`: those across the faces; `out`: `[point][field][lane]`.
+    fn faces(
+        &self,
+        level: SimdLevel,
+        offsets: &[usize],
+        um: &[T],
+        rows: &[u32],
+        up: Across<'_, T>,
+        geometry: &[T],
+        kind: PerPoint,
+        out: &mut [T],
+    );
+
+    /// Per lane, the largest wave speed and the smallest admissibility over `n` points.
+    ///
+    /// A state that is not finite gives a speed that is not finite.
+    fn wave_speed(&self, level: SimdLevel, n: usize, u: &[T], speed: &mut [T], admissible: &mut [T]);
+
+    /// Primitive variables of one state.
+    fn to_primitive(&self, u: &[f64], w: &mut [f64]);
+}
+
+/// The [`PointKernels`] of law `L` and numerical flux `F`.
+#[derive(Clone, Debug)]
+pub struct Pointwise<L, F, const D: usize, const N: usize> {
+    /// The conservation law.
+    pub law: L,
+    /// The numerical flux.
+    pub flux: F,
+}
+
+/// Read the `N` fields of one row.
+///
+/// # Safety
+/// `p` covers `(row + 1) × N × W` scalars.
+#[inline(always)]
+unsafe fn load_row<V: Pack, const N: usize>(p: *const V::T, row: usize) -> [V; N] {
+    let mut u = [V::lit(0.0); N];
+    for k in 0..N {
+        // SAFETY: field `k` of row `row`, by the caller's contract.
+        u[k] = unsafe { V::load(p.add((row * N + k) * V::W)) };
+    }
+    u
+}
+
+/// Write the `N` fields of one row.
+///
+/// # Safety
+/// `p` covers `(row + 1) × N × W` writable scalars.
+#[inline(always)]
+unsafe fn store_row<V: Pack, const N: usize>(p: *mut V::T, row: usize, u: [V; N]) {
+    for k in 0..N {
+        // SAFETY: field `k` of row `row`, by the caller's contract.
+        unsafe { u[k].store(p.add((row * N + k) * V::W)) };
+    }
+}
+
+struct Volume<'a, L, T, const D: usize, const N: usize> {
+    law: &'a L,
+    n: usize,
+    u: &'a [T],
+    metric: &'a [T],
+    kind: PerPoint,
+    out: &'a mut [T],
+}
+
+impl<L: Law<D, N>, T: PackScalar, const D: usize, const N: usize> Kernel<T> for Volume<'_, L, T, D, N> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        let n = self.n;
+        let stride = if self.kind == PerPoint::Yes { D * D * V::W } else { 0 };
+        assert!(self.u.len() >= n * N * V::W && self.out.len() >= D * n * N * V::W);
+        assert!(self.metric.len() >= n.saturating_sub(1) * stride + D * D * V::W);
+        let (u, metric, out) = (self.u.as_ptr(), self.metric.as_ptr(), self.out.as_mut_ptr());
+        for q in 0..n {
+            // SAFETY: point `q < n` of `u`, `metric` and `out`, whose lengths are asserted above.
+            unsafe {
+                let uq = load_row::<V, N>(u, q);
+                for d in 0..D {
+                    let mut g = [V::lit(0.0); D];
+                    for x in 0..D {
+                        g[x] = V::load(metric.add(q * stride + (d * D + x) * V::W));
+                    }
+                    let f = self.law.normal_flux(&uq, &g);
+                    store_row::<V, N>(out, d * n + q, f);
+                }
+            }
+        }
+    }
+}
+
+struct Faces<'a, L, F, T, const D: usize, const N: usize> {
+    law: &'a L,
+    flux: &'a F,
+    offsets: &'a [usize],
+    um: &'a [T],
+    rows: &'a [u32],
+    up: Across<'a, T>,
+    geometry: &'a [T],
+    kind: PerPoint,
+    out: &'a mut [T],
+}
+
+impl<L: Law<D, N>, F: NumericalFlux<L, D, N>, T: PackScalar, const D: usize, const N: usize> Kernel<T>
+    for Faces<'_, L, F, T, D, N>
+{
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        let n_faces = self.offsets.len() - 1;
+        let n = self.offsets[n_faces];
+        let g_rows = if self.kind == PerPoint::Yes { n } else { n_faces };
+        assert!(self.rows.len() >= n && self.out.len() >= n * N * V::W);
+        assert!(self.geometry.len() >= g_rows * (D + 1) * V::W);
+        let last = self.rows[..n].iter().max().map_or(0, |&r| r as usize + 1);
+        assert!(self.um.len() >= last * N * V::W);
+        if let Across::Rows(up) = self.up {
+            assert!(up.len() >= n * N * V::W);
+        }
+        let (um, geometry, out) = (self.um.as_ptr(), self.geometry.as_ptr(), self.out.as_mut_ptr());
+        for f in 0..n_faces {
+            let first = self.offsets[f];
+            let count = self.offsets[f + 1] - first;
+            let (base, table) = match &self.up {
+                Across::Rows(_) => (V::NO_OFFSETS, V::NO_OFFSETS),
+                Across::Neighbours(across) => across.lanes::<V>(f, count, N),
+            };
+            for i in 0..count {
+                let q = first + i;
+                let g = if self.kind == PerPoint::Yes { q } else { f };
+                // SAFETY: `q < n`, `g < g_rows` and `rows[q] < last`, lengths are asserted above; `lanes`
+                // has asserted that tables and rows are inside.
+                unsafe {
+                    // One text for both kinds of neighbours, so that the flux is compiled once.
+                    let plus = match &self.up {
+                        Across::Rows(up) => load_row::<V, N>(up.as_ptr(), q),
+                        Across::Neighbours(across) => across.state::<V, N>(&base, &table, i),
+                    };
+                    let geometry = geometry.add(g * (D + 1) * V::W);
+                    let mut normal = [V::lit(0.0); D];
+                    for x in 0..D {
+                        normal[x] = V::load(geometry.add(x * V::W));
+                    }
+                    let scale = V::load(geometry.add(D * V::W));
+                    let minus = load_row::<V, N>(um, *self.rows.get_unchecked(q) as usize);
+                    let mut fq = self.flux.eval(self.law, &minus, &plus, &normal);
+                    for k in 0..N {
+                        fq[k] = fq[k] * scale;
+                    }
+                    store_row::<V, N>(out, q, fq);
+                }
+            }
+        }
+    }
+}
+
+impl<T: PackScalar> NeighbourStates<'_, T> {
+    /// First scalars of the neighbours' blocks across face `f`, lane by lane, and their tables.
+    #[inline(always)]
+    pub(crate) fn lanes<V: Pack<T = T>>(
+        &self,
+        f: usize,
+        count: usize,
+        fields: usize,
+    ) -> (V::Offsets, V::Offsets) {
+        let (slots, codes) = (&self.slots[f * V::W..(f + 1) * V::W], &self.codes[f * V::W..(f + 1) * V::W]);
+        let (mut base, mut table) = (V::NO_OFFSETS, V::NO_OFFSETS);
+        for l in 0..V::W {
+            let slot = slots[l] as usize;
+            base.as_mut()[l] = (slot / V::W) * self.block_len + slot % V::W;
+            table.as_mut()[l] = codes[l] as usize * self.table_len;
+            assert!(table.as_ref()[l] + count <= self.tables.len());
+            assert!(
+                (slot / V::W + 1) * self.block_len <= self.source.len() && fields * V::W <= self.block_len
+            );
+        }
+        (base, table)
+    }
+
+    /// The state across point `i` of a face.
+    ///
+    /// # Safety
+    /// `base` and `table` are of [`lanes`](Self::lanes) for this face and `i` is a point of it; table
+    /// entries are rows of a block.
+    #[inline(always)]
+    pub(crate) unsafe fn state<V: Pack<T = T>, const N: usize>(
+        &self,
+        base: &V::Offsets,
+        table: &V::Offsets,
+        i: usize,
+    ) -> [V; N] {
+        let mut offsets = V::NO_OFFSETS;
+        let mut state = [V::lit(0.0); N];
+        // SAFETY: by the caller's contract; tables are built by `connect`.
+        unsafe {
+            for l in 0..V::W {
+                let row = *self.tables.get_unchecked(table.as_ref()[l] + i);
+                offsets.as_mut()[l] = base.as_ref()[l] + row as usize;
+            }
+            for k in 0..N {
+                state[k] = V::gather(self.source.as_ptr().add(k * V::W), &offsets);
+            }
+        }
+        state
+    }
+}
+
+struct WaveSpeed<'a, L, T, const D: usize, const N: usize> {
+    law: &'a L,
+    n: usize,
+    u: &'a [T],
+    speed: &'a mut [T],
+    admissible: &'a mut [T],
+}
+
+impl<L: Law<D, N>, T: PackScalar, const D: usize, const N: usize> Kernel<T> for WaveSpeed<'_, L, T, D, N> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        assert!(self.u.len() >= self.n * N * V::W);
+        assert!(self.speed.len() >= V::W && self.admissible.len() >= V::W);
+        let mut fastest = V::lit(0.0);
+        let mut worst = V::lit(f64::INFINITY);
+        // A sum keeps what `max` may lose: one NaN makes it NaN.
+        let mut sum = V::lit(0.0);
+        for q in 0..self.n {
+            // SAFETY: point `q < n` of `u`, whose length is asserted above.
+            let uq = unsafe { load_row::<V, N>(self.u.as_ptr(), q) };
+            let s = self.law.max_speed(&uq);
+            fastest = fastest.max(s);
+            sum = sum + s;
+            for k in 0..N {
+                sum = sum + uq[k] * V::lit(0.0);
+            }
+            worst = worst.min(self.law.admissibility(&uq));
+        }
+        // `0 · sum` is 0 where all was finite and NaN elsewhere.
+        let speed = fastest + sum * V::lit(0.0);
+        // SAFETY: both outputs hold `W` scalars, asserted above.
+        unsafe {
+            speed.store(self.speed.as_mut_ptr());
+            worst.store(self.admissible.as_mut_ptr());
+        }
+    }
+}
+
+macro_rules! point_kernels {
+    ($t:ty) => {
+        impl<L, F, const D: usize, const N: usize> PointKernels<$t> for Pointwise<L, F, D, N>
+        where
+            L: Law<D, N>,
+            F: NumericalFlux<L, D, N>,
+        {
+            fn dim(&self) -> usize {
+                D
+            }
+
+            fn n_fields(&self) -> usize {
+                N
+            }
+
+            fn variables(&self) -> Vec<&'static str> {
+                self.law.variables().to_vec()
+            }
+
+            fn primitives(&self) -> Vec<&'static str> {
+                self.law.primitives().to_vec()
+            }
+
+            fn volume(
+                &self,
+                level: SimdLevel,
+                n: usize,
+                u: &[$t],
+                metric: &[$t],
+                kind: PerPoint,
+                out: &mut [$t],
+            ) {
+                <$t>::dispatch(
+                    checked(level),
+                    Volume::<L, $t, D, N> { law: &self.law, n, u, metric, kind, out },
+                );
+            }
+
+            fn faces(
+                &self,
+                level: SimdLevel,
+                offsets: &[usize],
+                um: &[$t],
+                rows: &[u32],
+                up: Across<'_, $t>,
+                geometry: &[$t],
+                kind: PerPoint,
+                out: &mut [$t],
+            ) {
+                let kernel =
+                    Faces { law: &self.law, flux: &self.flux, offsets, um, rows, up, geometry, kind, out };
+                <$t>::dispatch(checked(level), kernel);
+            }
+
+            fn wave_speed(
+                &self,
+                level: SimdLevel,
+                n: usize,
+                u: &[$t],
+                speed: &mut [$t],
+                admissible: &mut [$t],
+            ) {
+                <$t>::dispatch(
+                    checked(level),
+                    WaveSpeed::<L, $t, D, N> { law: &self.law, n, u, speed, admissible },
+                );
+            }
+
+            fn to_primitive(&self, u: &[f64], w: &mut [f64]) {
+                let mut state = [0.0; N];
+                state.copy_from_slice(&u[..N]);
+                w[..N].copy_from_slice(&self.law.to_primitive(&state));
+            }
+        }
+    };
+}
+point_kernels!(f64);
+point_kernels!(f32);

@@ -1,0 +1,237 @@
+//! From a scheme as asked for to reference elements and metric rules, shape by shape.
+//!
+//! The faces of a mesh share their points, so the face cubature is one for the whole mesh; the
+//! volume cubature and the metric rule belong to the elements of one shape and geometry kind.
+//!
+//! Degrees on curved elements of geometry order `N_g` are raised so that the free stream is kept:
+//! the metric terms are polynomials of degree `N_g − 1` (two dimensions) or `2(N_g − 1)` (three;
+//! one more in each direction on tensor shapes), and the cubature integrates their products with
+//! the test functions exactly.
+
+use crate::error::OpsError;
+use dgsuite_basis::{Cubature, ElementSpec, NodeSet, Polynomials, Representation, Shape};
+
+/// Weak or strong form of the volume term.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// `∫ ∇v·F − ∮ v f*`.
+    #[default]
+    Weak,
+    /// `−∫ v ∇·F − ∮ v (f* − F·n)`, with the interpolated flux as the subtracted trace.
+    Strong,
+}
+
+/// How the mass matrix of an element with a variable Jacobian is inverted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MetricRule {
+    /// Constant Jacobian: `M⁻¹ = M̂⁻¹ / J`.
+    Affine,
+    /// Nodal quadrature: `1/J` at the nodes (Kopriva 2009).
+    Collocated,
+    /// `M⁻¹ ≈ M̂⁻¹ M_{1/J} M̂⁻¹` (Chan, Hewett, Warburton 2017), with the element's integral
+    /// restored by a constant.
+    WeightAdjusted,
+    /// The exact inverse, dense, one per element: the oracle.
+    Stored,
+}
+
+impl MetricRule {
+    /// The name in words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Affine => "affine",
+            Self::Collocated => "collocated",
+            Self::WeightAdjusted => "weight-adjusted",
+            Self::Stored => "stored inverse",
+        }
+    }
+}
+
+/// A discontinuous Galerkin scheme, as a user asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scheme {
+    /// Polynomial degree.
+    pub order: usize,
+    /// Space of polynomials; default: total on simplices, tensor elsewhere.
+    pub polynomials: Option<Polynomials>,
+    /// Modal or nodal.
+    pub representation: Representation,
+    /// Volume cubature; default: degree 2p, raised on curved elements.
+    pub volume: Option<Cubature>,
+    /// Face cubature; default: degree 2p + 1, raised on curved elements.
+    pub face: Option<Cubature>,
+    /// Weak or strong form.
+    pub form: Form,
+    /// Metric rule of curved elements; default: collocated where the scheme is, else weight-adjusted.
+    pub metric: Option<MetricRule>,
+}
+
+impl Scheme {
+    /// Modal, over-integrated, weak.
+    #[must_use]
+    pub const fn modal(order: usize) -> Self {
+        Self {
+            order,
+            polynomials: None,
+            representation: Representation::Modal,
+            volume: None,
+            face: None,
+            form: Form::Weak,
+            metric: None,
+        }
+    }
+
+    /// Nodal and collocated: Lobatto nodes on tensor shapes, warp & blend on simplices.
+    #[must_use]
+    pub const fn collocated(order: usize) -> Self {
+        Self {
+            representation: Representation::Nodal(NodeSet::GaussLobatto),
+            volume: Some(Cubature::Collocated),
+            face: Some(Cubature::Collocated),
+            ..Self::modal(order)
+        }
+    }
+}
+
+/// What one shape of the mesh needs: its curved elements' largest geometry order, if it has any.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Need {
+    pub(crate) shape: Shape,
+    pub(crate) affine: bool,
+    pub(crate) curved: Option<usize>,
+}
+
+/// The specification of one part of a group, and its rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PartSpec {
+    pub(crate) element: ElementSpec,
+    pub(crate) rule: MetricRule,
+}
+
+/// Specifications for affine and curved elements of each shape asked for.
+pub(crate) fn resolve(
+    scheme: &Scheme,
+    needs: &[Need],
+) -> Result<Vec<(Option<PartSpec>, Option<PartSpec>)>, OpsError> {
+    let p = scheme.order;
+    let face = match scheme.face {
+        Some(Cubature::Collocated) => {
+            if let Some(need) = needs.iter().find(|n| n.shape == Shape::Pyramid) {
+                return Err(OpsError::Scheme {
+                    shape: need.shape,
+                    reason: "pyramids have no collocated faces; give the face cubature by degree",
+                });
+            }
+            // Nodal faces that would not keep the free stream give way to a cubature that does.
+            if needs.iter().all(|n| n.curved.is_none_or(|g| nodal_faces_are_exact(n.shape, p, g))) {
+                Cubature::Collocated
+            } else {
+                Cubature::Degree((2 * p + 1).max(curved_face_degree(p, needs)))
+            }
+        }
+        Some(Cubature::Degree(degree)) => Cubature::Degree(degree.max(curved_face_degree(p, needs))),
+        None => Cubature::Degree((2 * p + 1).max(curved_face_degree(p, needs))),
+    };
+    needs
+        .iter()
+        .map(|need| {
+            let affine = need.affine.then(|| part(scheme, need.shape, None, face)).transpose()?;
+            let curved = need.curved.map(|n| part(scheme, need.shape, Some(n), face)).transpose()?;
+            Ok((affine, curved))
+        })
+        .collect()
+}
+
+/// Degree that integrates `φ n sJ` exactly on every curved face.
+fn curved_face_degree(p: usize, needs: &[Need]) -> usize {
+    needs
+        .iter()
+        .filter_map(|need| need.curved.map(|n| (need.shape, n)))
+        .map(|(shape, n)| match shape {
+            Shape::Line | Shape::Triangle | Shape::Quadrilateral => p + n - 1,
+            Shape::Tetrahedron => p + 2 * (n - 1),
+            _ => p + 2 * n - 1,
+        })
+        .max()
+        .unwrap_or(0)
+}
+
+/// Whether `φ n sJ` is integrated exactly through the nodes of faces of geometry order `n`: by the
+/// interpolant on simplices, by Lobatto's rule (or nodal metrics) on tensor shapes.
+fn nodal_faces_are_exact(shape: Shape, p: usize, n: usize) -> bool {
+    match shape {
+        Shape::Line | Shape::Triangle => n <= p + 1,
+        Shape::Tetrahedron => 2 * (n - 1) <= p,
+        _ => n <= p,
+    }
+}
+
+/// Degree that integrates `∇φ · (J∇r)` exactly in a curved element.
+fn curved_volume_degree(shape: Shape, p: usize, n: usize) -> usize {
+    match shape {
+        Shape::Line | Shape::Triangle => (p + n).saturating_sub(2),
+        Shape::Quadrilateral => (p + n).saturating_sub(1),
+        Shape::Tetrahedron => (p + 2 * n).saturating_sub(3),
+        _ => (p + 2 * n).saturating_sub(1),
+    }
+}
+
+fn part(scheme: &Scheme, shape: Shape, curved: Option<usize>, face: Cubature) -> Result<PartSpec, OpsError> {
+    let p = scheme.order;
+    let simplex = matches!(shape, Shape::Line | Shape::Triangle | Shape::Tetrahedron);
+    let polynomials =
+        scheme.polynomials.unwrap_or(if simplex { Polynomials::Total } else { Polynomials::Tensor });
+    // One name for the nodes of all shapes: Lobatto means warp & blend on simplices, whose edges
+    // carry the Lobatto points.
+    let representation = match (scheme.representation, shape) {
+        (Representation::Nodal(_), Shape::Pyramid) => Representation::Modal,
+        (Representation::Nodal(NodeSet::GaussLobatto), Shape::Triangle | Shape::Tetrahedron) => {
+            Representation::Nodal(NodeSet::WarpBlend)
+        }
+        (
+            Representation::Nodal(NodeSet::WarpBlend),
+            Shape::Quadrilateral | Shape::Hexahedron | Shape::Prism,
+        ) => Representation::Nodal(NodeSet::GaussLobatto),
+        (r, _) => r,
+    };
+    let modal = representation == Representation::Modal;
+    let collocated = scheme.volume == Some(Cubature::Collocated) && !modal;
+    if scheme.volume == Some(Cubature::Collocated) && modal && shape != Shape::Pyramid {
+        return Err(OpsError::Scheme { shape, reason: "a collocated cubature needs a nodal basis" });
+    }
+    let asked = match scheme.volume {
+        Some(Cubature::Degree(degree)) => degree,
+        _ => 2 * p,
+    };
+    let (volume, rule) = match curved {
+        None if collocated => (Cubature::Collocated, MetricRule::Affine),
+        None => (Cubature::Degree(asked), MetricRule::Affine),
+        Some(n)
+            if collocated
+                && !simplex
+                && scheme.metric.is_none_or(|m| m == MetricRule::Collocated)
+                && keeps_free_stream_at_nodes(shape, representation, p, n) =>
+        {
+            (Cubature::Collocated, MetricRule::Collocated)
+        }
+        Some(n) => {
+            let degree = asked.max(curved_volume_degree(shape, p, n));
+            let rule = match scheme.metric {
+                Some(MetricRule::Stored) => MetricRule::Stored,
+                _ => MetricRule::WeightAdjusted,
+            };
+            (Cubature::Degree(degree), rule)
+        }
+    };
+    let element = ElementSpec { shape, order: p, polynomials, representation, volume, face };
+    Ok(PartSpec { element, rule })
+}
+
+/// Whether nodal metrics of geometry order `n` satisfy the metric identities and agree across
+/// faces: the geometry must be in the space, and in three dimensions either its curl form is fixed
+/// by the nodes on the face (Lobatto; Kopriva 2006) or no product is truncated.
+fn keeps_free_stream_at_nodes(shape: Shape, representation: Representation, p: usize, n: usize) -> bool {
+    let on_faces = representation == Representation::Nodal(NodeSet::GaussLobatto);
+    n <= p && (shape.dim() == 2 || on_faces || 2 * n <= p)
+}

@@ -1,0 +1,183 @@
+//! Packs of lanes: the number type of the hot loops, one SIMD register wide.
+//!
+//! A kernel is written once, generic over [`Pack`], and entered through [`PackScalar::dispatch`], which calls
+//! it inside a function compiled for AVX-512, AVX2 + FMA, or the target's baseline. The packs
+//! themselves cannot be named outside and exist only inside such a call, which is what makes their
+//! use of instructions beyond the baseline sound.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod portable;
+
+use dgsuite_gpu::{Scalar, SimdLevel};
+use dgsuite_physics::Real;
+
+/// One register of `W` lanes.
+pub trait Pack: Real {
+    /// The scalar of a lane.
+    type T: Scalar;
+    /// Number of lanes.
+    const W: usize;
+    /// Rows of a panel that keep the accumulators of one field in registers.
+    const ROWS_1: usize;
+    /// The same for four fields.
+    const ROWS_4: usize;
+    /// The same for five fields.
+    const ROWS_5: usize;
+    /// One offset a lane.
+    type Offsets: Copy + AsRef<[usize]> + AsMut<[usize]>;
+    /// All offsets zero.
+    const NO_OFFSETS: Self::Offsets;
+    /// Load `W` consecutive scalars.
+    ///
+    /// # Safety
+    /// `p` points to `W` readable scalars.
+    unsafe fn load(p: *const Self::T) -> Self;
+    /// Store `W` consecutive scalars.
+    ///
+    /// # Safety
+    /// `p` points to `W` writable scalars.
+    unsafe fn store(self, p: *mut Self::T);
+    /// All lanes equal to `*p`.
+    ///
+    /// # Safety
+    /// `p` points to a readable scalar.
+    unsafe fn broadcast(p: *const Self::T) -> Self;
+    /// Lane `l` from `p.add(offsets[l])`.
+    ///
+    /// # Safety
+    /// Each addressed scalar is readable.
+    unsafe fn gather(p: *const Self::T, offsets: &Self::Offsets) -> Self;
+}
+
+/// Work to be run with the widest packs that the machine has.
+///
+/// `run` and everything that it calls in the hot path must be `#[inline(always)]`, so that it is
+/// compiled with the features of the entry function.
+pub trait Kernel<T: Scalar> {
+    /// Run with packs `V`.
+    fn run<V: Pack<T = T>>(self);
+}
+
+/// Scalars that the packs exist for.
+pub trait PackScalar: Scalar + crate::kernels::MatrixKernels {
+    /// Lanes of a register at `level`.
+    fn lanes(level: SimdLevel) -> usize;
+    /// Rows of a panel of a shared matrix for `n_fields` unknowns at `level`.
+    fn panel_rows(level: SimdLevel, n_fields: usize) -> usize;
+    /// Run `kernel` with the packs of `level`.
+    fn dispatch<K: Kernel<Self>>(level: SimdLevel, kernel: K);
+}
+
+macro_rules! pack_scalar {
+    ($t:ty, $portable:ty, $avx2:ty, $avx512:ty) => {
+        impl PackScalar for $t {
+            fn lanes(level: SimdLevel) -> usize {
+                match level {
+                    #[cfg(target_arch = "x86_64")]
+                    SimdLevel::Avx512 => <$avx512>::W,
+                    #[cfg(target_arch = "x86_64")]
+                    SimdLevel::Avx2 => <$avx2>::W,
+                    _ => <$portable>::W,
+                }
+            }
+
+            fn panel_rows(level: SimdLevel, n_fields: usize) -> usize {
+                use crate::panel::panel_rows;
+                match level {
+                    #[cfg(target_arch = "x86_64")]
+                    SimdLevel::Avx512 => panel_rows::<$avx512>(n_fields),
+                    #[cfg(target_arch = "x86_64")]
+                    SimdLevel::Avx2 => panel_rows::<$avx2>(n_fields),
+                    _ => panel_rows::<$portable>(n_fields),
+                }
+            }
+
+            #[inline]
+            fn dispatch<K: Kernel<Self>>(level: SimdLevel, kernel: K) {
+                #[cfg(target_arch = "x86_64")]
+                {
+                    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma")]
+                    fn on_avx512<K: Kernel<$t>>(kernel: K) {
+                        kernel.run::<$avx512>();
+                    }
+                    #[target_feature(enable = "avx2,fma")]
+                    fn on_avx2<K: Kernel<$t>>(kernel: K) {
+                        kernel.run::<$avx2>();
+                    }
+                    match level {
+                        // SAFETY: `Level::checked` admits AVX-512 only where the machine has it.
+                        SimdLevel::Avx512 => return unsafe { on_avx512(kernel) },
+                        // SAFETY: likewise for AVX2 and FMA.
+                        SimdLevel::Avx2 => return unsafe { on_avx2(kernel) },
+                        SimdLevel::Portable => {}
+                    }
+                }
+                let _ = level;
+                kernel.run::<$portable>();
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+pack_scalar!(f64, dgsuite_physics::Lanes<f64, 4>, avx2::F64x4, avx512::F64x8);
+#[cfg(target_arch = "x86_64")]
+pack_scalar!(f32, dgsuite_physics::Lanes<f32, 8>, avx2::F32x8, avx512::F32x16);
+#[cfg(not(target_arch = "x86_64"))]
+pack_scalar!(f64, dgsuite_physics::Lanes<f64, 4>, dgsuite_physics::Lanes<f64, 4>, dgsuite_physics::Lanes<f64, 4>);
+#[cfg(not(target_arch = "x86_64"))]
+pack_scalar!(f32, dgsuite_physics::Lanes<f32, 8>, dgsuite_physics::Lanes<f32, 8>, dgsuite_physics::Lanes<f32, 8>);
+
+/// The level to use: what is asked for, lowered to what the machine has.
+#[must_use]
+pub(crate) fn checked(level: SimdLevel) -> SimdLevel {
+    level.min(SimdLevel::hardware())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Square roots and reciprocals of the widest packs against the scalar ones.
+    struct Roots;
+
+    impl Kernel<f64> for Roots {
+        #[inline(always)]
+        fn run<V: Pack<T = f64>>(self) {
+            let (mut x, mut out) = ([0.0; 16], [0.0; 16]);
+            for i in 0..4000 {
+                for l in 0..V::W {
+                    x[l] = 10f64.powf((i as f64 / 40.0) - 50.0 + 0.07 * l as f64) * (1.0 + 0.1 * l as f64);
+                }
+                // SAFETY: the arrays hold more lanes than any pack.
+                let v = unsafe { V::load(x.as_ptr()) };
+                // SAFETY: likewise.
+                unsafe { v.sqrt().store(out.as_mut_ptr()) };
+                for l in 0..V::W {
+                    assert!((out[l] / x[l].sqrt() - 1.0).abs() <= 2.0 * f64::EPSILON, "sqrt {}", x[l]);
+                }
+                // SAFETY: likewise.
+                unsafe { v.recip().store(out.as_mut_ptr()) };
+                for l in 0..V::W {
+                    assert!((out[l] * x[l] - 1.0).abs() <= 4.0 * f64::EPSILON, "1 / {}", x[l]);
+                }
+            }
+            // SAFETY: likewise.
+            unsafe { V::lit(0.0).sqrt().store(out.as_mut_ptr()) };
+            assert!(out[..V::W].iter().all(|&v| v == 0.0));
+            // SAFETY: likewise.
+            unsafe { V::lit(-1.0).sqrt().store(out.as_mut_ptr()) };
+            assert!(out[..V::W].iter().all(|v| v.is_nan()));
+        }
+    }
+
+    #[test]
+    fn roots_and_reciprocals_are_those_of_scalars() {
+        for level in SimdLevel::ALL.into_iter().filter(|&l| l <= SimdLevel::hardware()) {
+            f64::dispatch(level, Roots);
+        }
+    }
+}

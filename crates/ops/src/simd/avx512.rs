@@ -1,0 +1,483 @@
+//! Packs of AVX-512: eight doubles, sixteen singles.
+//!
+//! SAFETY of the whole file: these types are reachable only inside `dispatch`, which has checked
+//! that the machine has AVX-512 F, DQ and VL; every intrinsic below needs nothing else.
+
+use super::Pack;
+use core::arch::x86_64::*;
+use core::ops::{Add, Div, Mul, Neg, Sub};
+use dgsuite_physics::Real;
+
+/// 8 lanes of `f64`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct F64x8(__m512d);
+
+impl F64x8 {
+    /// Lane by lane through `f`: for functions that have no instruction.
+    #[inline(always)]
+    fn each(self, f: impl Fn(f64) -> f64) -> Self {
+        let mut a = [0.0; 8];
+        // SAFETY: `a` holds 8 scalars; see the head of the file.
+        unsafe {
+            _mm512_storeu_pd(a.as_mut_ptr(), self.0);
+            for x in &mut a {
+                *x = f(*x);
+            }
+            Self(_mm512_loadu_pd(a.as_ptr()))
+        }
+    }
+
+    /// Lane by lane through `f` of two packs.
+    #[inline(always)]
+    fn each2(self, o: Self, f: impl Fn(f64, f64) -> f64) -> Self {
+        let (mut a, mut b) = ([0.0; 8], [0.0; 8]);
+        // SAFETY: `a` and `b` hold 8 scalars; see the head of the file.
+        unsafe {
+            _mm512_storeu_pd(a.as_mut_ptr(), self.0);
+            _mm512_storeu_pd(b.as_mut_ptr(), o.0);
+            for l in 0..8 {
+                a[l] = f(a[l], b[l]);
+            }
+            Self(_mm512_loadu_pd(a.as_ptr()))
+        }
+    }
+}
+
+impl Add for F64x8 {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, o: Self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_add_pd(self.0, o.0) })
+    }
+}
+
+impl Sub for F64x8 {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, o: Self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_sub_pd(self.0, o.0) })
+    }
+}
+
+impl Mul for F64x8 {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, o: Self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_mul_pd(self.0, o.0) })
+    }
+}
+
+impl Div for F64x8 {
+    type Output = Self;
+    #[inline(always)]
+    fn div(self, o: Self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_div_pd(self.0, o.0) })
+    }
+}
+
+impl Neg for F64x8 {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_xor_pd(self.0, _mm512_set1_pd(-0.0)) })
+    }
+}
+
+impl Real for F64x8 {
+    type Mask = __mmask8;
+    #[inline(always)]
+    fn lit(x: f64) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_set1_pd(x) })
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        // SAFETY: see the head of the file.
+        unsafe {
+            // Goldschmidt's iteration from 14 bits, and one correction: the division unit would take
+            // three times as long.
+            let (x, half) = (self.0, _mm512_set1_pd(0.5));
+            let y = _mm512_rsqrt14_pd(x);
+            let (mut g, mut h) = (_mm512_mul_pd(x, y), _mm512_mul_pd(half, y));
+            let r = _mm512_fnmadd_pd(g, h, half);
+            (g, h) = (_mm512_fmadd_pd(g, r, g), _mm512_fmadd_pd(h, r, h));
+            let r = _mm512_fnmadd_pd(g, h, half);
+            (g, h) = (_mm512_fmadd_pd(g, r, g), _mm512_fmadd_pd(h, r, h));
+            let g = _mm512_fmadd_pd(_mm512_fnmadd_pd(g, g, x), h, g);
+            // The estimate is infinite at 0.
+            let some = _mm512_cmp_pd_mask::<_CMP_NEQ_UQ>(x, _mm512_setzero_pd());
+            Self(_mm512_maskz_mov_pd(some, g))
+        }
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_andnot_pd(_mm512_set1_pd(-0.0), self.0) })
+    }
+    #[inline(always)]
+    fn min(self, o: Self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_min_pd(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn max(self, o: Self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_max_pd(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_fmadd_pd(self.0, a.0, b.0) })
+    }
+    #[inline(always)]
+    fn le(self, o: Self) -> Self::Mask {
+        // SAFETY: see the head of the file.
+        unsafe { _mm512_cmp_pd_mask::<_CMP_LE_OQ>(self.0, o.0) }
+    }
+    #[inline(always)]
+    fn lt(self, o: Self) -> Self::Mask {
+        // SAFETY: see the head of the file.
+        unsafe { _mm512_cmp_pd_mask::<_CMP_LT_OQ>(self.0, o.0) }
+    }
+    #[inline(always)]
+    fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask {
+        a & b
+    }
+    #[inline(always)]
+    fn or(a: Self::Mask, b: Self::Mask) -> Self::Mask {
+        a | b
+    }
+    #[inline(always)]
+    fn not(m: Self::Mask) -> Self::Mask {
+        !m
+    }
+    #[inline(always)]
+    fn select(m: Self::Mask, a: Self, b: Self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_mask_blend_pd(m, b.0, a.0) })
+    }
+    #[inline(always)]
+    fn recip(self) -> Self {
+        // SAFETY: see the head of the file.
+        unsafe {
+            // Two Newton steps from 14 bits.
+            let (x, one) = (self.0, _mm512_set1_pd(1.0));
+            let y = _mm512_rcp14_pd(x);
+            let y = _mm512_fmadd_pd(y, _mm512_fnmadd_pd(x, y, one), y);
+            Self(_mm512_fmadd_pd(y, _mm512_fnmadd_pd(x, y, one), y))
+        }
+    }
+    #[inline(always)]
+    fn powf(self, o: Self) -> Self {
+        self.each2(o, <f64>::powf)
+    }
+    #[inline(always)]
+    fn powi(self, n: i32) -> Self {
+        self.each(|x| x.powi(n))
+    }
+    #[inline(always)]
+    fn atan2(self, o: Self) -> Self {
+        self.each2(o, <f64>::atan2)
+    }
+    #[inline(always)]
+    fn floor(self) -> Self {
+        self.each(<f64>::floor)
+    }
+    #[inline(always)]
+    fn exp(self) -> Self {
+        self.each(<f64>::exp)
+    }
+    #[inline(always)]
+    fn ln(self) -> Self {
+        self.each(<f64>::ln)
+    }
+    #[inline(always)]
+    fn sin(self) -> Self {
+        self.each(<f64>::sin)
+    }
+    #[inline(always)]
+    fn cos(self) -> Self {
+        self.each(<f64>::cos)
+    }
+    #[inline(always)]
+    fn tan(self) -> Self {
+        self.each(<f64>::tan)
+    }
+    #[inline(always)]
+    fn tanh(self) -> Self {
+        self.each(<f64>::tanh)
+    }
+}
+
+impl Pack for F64x8 {
+    type T = f64;
+    const W: usize = 8;
+    type Offsets = [usize; 8];
+    const NO_OFFSETS: Self::Offsets = [0; 8];
+    const ROWS_1: usize = 8;
+    const ROWS_4: usize = 6;
+    const ROWS_5: usize = 5;
+    #[inline(always)]
+    unsafe fn load(p: *const f64) -> Self {
+        // SAFETY: the caller's contract is `W` readable scalars.
+        Self(unsafe { _mm512_loadu_pd(p) })
+    }
+    #[inline(always)]
+    unsafe fn store(self, p: *mut f64) {
+        // SAFETY: the caller's contract is `W` writable scalars.
+        unsafe { _mm512_storeu_pd(p, self.0) }
+    }
+    #[inline(always)]
+    unsafe fn broadcast(p: *const f64) -> Self {
+        // SAFETY: the caller's contract is one readable scalar.
+        Self(unsafe { _mm512_set1_pd(*p) })
+    }
+    #[inline(always)]
+    unsafe fn gather(p: *const f64, offsets: &Self::Offsets) -> Self {
+        // SAFETY: the caller's contract covers every addressed scalar.
+        unsafe {
+            let at = |l: usize| *p.add(offsets[l]);
+            Self(_mm512_set_pd(at(7), at(6), at(5), at(4), at(3), at(2), at(1), at(0)))
+        }
+    }
+}
+
+/// 16 lanes of `f32`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct F32x16(__m512);
+
+impl F32x16 {
+    /// Lane by lane through `f`: for functions that have no instruction.
+    #[inline(always)]
+    fn each(self, f: impl Fn(f32) -> f32) -> Self {
+        let mut a = [0.0; 16];
+        // SAFETY: `a` holds 16 scalars; see the head of the file.
+        unsafe {
+            _mm512_storeu_ps(a.as_mut_ptr(), self.0);
+            for x in &mut a {
+                *x = f(*x);
+            }
+            Self(_mm512_loadu_ps(a.as_ptr()))
+        }
+    }
+
+    /// Lane by lane through `f` of two packs.
+    #[inline(always)]
+    fn each2(self, o: Self, f: impl Fn(f32, f32) -> f32) -> Self {
+        let (mut a, mut b) = ([0.0; 16], [0.0; 16]);
+        // SAFETY: `a` and `b` hold 16 scalars; see the head of the file.
+        unsafe {
+            _mm512_storeu_ps(a.as_mut_ptr(), self.0);
+            _mm512_storeu_ps(b.as_mut_ptr(), o.0);
+            for l in 0..16 {
+                a[l] = f(a[l], b[l]);
+            }
+            Self(_mm512_loadu_ps(a.as_ptr()))
+        }
+    }
+}
+
+impl Add for F32x16 {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, o: Self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_add_ps(self.0, o.0) })
+    }
+}
+
+impl Sub for F32x16 {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, o: Self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_sub_ps(self.0, o.0) })
+    }
+}
+
+impl Mul for F32x16 {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, o: Self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_mul_ps(self.0, o.0) })
+    }
+}
+
+impl Div for F32x16 {
+    type Output = Self;
+    #[inline(always)]
+    fn div(self, o: Self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_div_ps(self.0, o.0) })
+    }
+}
+
+impl Neg for F32x16 {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_xor_ps(self.0, _mm512_set1_ps(-0.0)) })
+    }
+}
+
+impl Real for F32x16 {
+    type Mask = __mmask16;
+    #[inline(always)]
+    fn lit(x: f64) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_set1_ps(x as f32) })
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_sqrt_ps(self.0) })
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_andnot_ps(_mm512_set1_ps(-0.0), self.0) })
+    }
+    #[inline(always)]
+    fn min(self, o: Self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_min_ps(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn max(self, o: Self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_max_ps(self.0, o.0) })
+    }
+    #[inline(always)]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_fmadd_ps(self.0, a.0, b.0) })
+    }
+    #[inline(always)]
+    fn le(self, o: Self) -> Self::Mask {
+        // SAFETY: see the head of the file.
+        unsafe { _mm512_cmp_ps_mask::<_CMP_LE_OQ>(self.0, o.0) }
+    }
+    #[inline(always)]
+    fn lt(self, o: Self) -> Self::Mask {
+        // SAFETY: see the head of the file.
+        unsafe { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, o.0) }
+    }
+    #[inline(always)]
+    fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask {
+        a & b
+    }
+    #[inline(always)]
+    fn or(a: Self::Mask, b: Self::Mask) -> Self::Mask {
+        a | b
+    }
+    #[inline(always)]
+    fn not(m: Self::Mask) -> Self::Mask {
+        !m
+    }
+    #[inline(always)]
+    fn select(m: Self::Mask, a: Self, b: Self) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_mask_blend_ps(m, b.0, a.0) })
+    }
+    #[inline(always)]
+    fn recip(self) -> Self {
+        Self::lit(1.0) / self
+    }
+    #[inline(always)]
+    fn powf(self, o: Self) -> Self {
+        self.each2(o, <f32>::powf)
+    }
+    #[inline(always)]
+    fn powi(self, n: i32) -> Self {
+        self.each(|x| x.powi(n))
+    }
+    #[inline(always)]
+    fn atan2(self, o: Self) -> Self {
+        self.each2(o, <f32>::atan2)
+    }
+    #[inline(always)]
+    fn floor(self) -> Self {
+        self.each(<f32>::floor)
+    }
+    #[inline(always)]
+    fn exp(self) -> Self {
+        self.each(<f32>::exp)
+    }
+    #[inline(always)]
+    fn ln(self) -> Self {
+        self.each(<f32>::ln)
+    }
+    #[inline(always)]
+    fn sin(self) -> Self {
+        self.each(<f32>::sin)
+    }
+    #[inline(always)]
+    fn cos(self) -> Self {
+        self.each(<f32>::cos)
+    }
+    #[inline(always)]
+    fn tan(self) -> Self {
+        self.each(<f32>::tan)
+    }
+    #[inline(always)]
+    fn tanh(self) -> Self {
+        self.each(<f32>::tanh)
+    }
+}
+
+impl Pack for F32x16 {
+    type T = f32;
+    const W: usize = 16;
+    type Offsets = [usize; 16];
+    const NO_OFFSETS: Self::Offsets = [0; 16];
+    const ROWS_1: usize = 8;
+    const ROWS_4: usize = 6;
+    const ROWS_5: usize = 5;
+    #[inline(always)]
+    unsafe fn load(p: *const f32) -> Self {
+        // SAFETY: the caller's contract is `W` readable scalars.
+        Self(unsafe { _mm512_loadu_ps(p) })
+    }
+    #[inline(always)]
+    unsafe fn store(self, p: *mut f32) {
+        // SAFETY: the caller's contract is `W` writable scalars.
+        unsafe { _mm512_storeu_ps(p, self.0) }
+    }
+    #[inline(always)]
+    unsafe fn broadcast(p: *const f32) -> Self {
+        // SAFETY: the caller's contract is one readable scalar.
+        Self(unsafe { _mm512_set1_ps(*p) })
+    }
+    #[inline(always)]
+    unsafe fn gather(p: *const f32, offsets: &Self::Offsets) -> Self {
+        // SAFETY: the caller's contract covers every addressed scalar.
+        unsafe {
+            let at = |l: usize| *p.add(offsets[l]);
+            Self(_mm512_set_ps(
+                at(15),
+                at(14),
+                at(13),
+                at(12),
+                at(11),
+                at(10),
+                at(9),
+                at(8),
+                at(7),
+                at(6),
+                at(5),
+                at(4),
+                at(3),
+                at(2),
+                at(1),
+                at(0),
+            ))
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! The residual in separate, plain stages: traces, volume, surface, mass.
+//!
+//! Element by element, dense, in scalars and in canonical order: the oracle that the fused kernels
+//! are tested against, and the shortest text of the method in this crate. It allocates freely.
+
+use crate::error::OpsError;
+use crate::geometry::{ElementGeometry, GeometryTables, is_affine, reference_normal};
+use crate::group::element_points;
+use crate::scheme::{Form, MetricRule, Need, PartSpec, Scheme, resolve};
+use dgsuite_basis::{Cubature, Matrix, ReferenceElement, Shape, face_permutation, lattice::lattice};
+use dgsuite_mesh::{Across, Mesh, Side};
+use dgsuite_physics::{Law, NumericalFlux};
+use std::sync::Arc;
+
+/// One element's share: its reference element, rule and geometry.
+struct Element {
+    reference: Arc<ReferenceElement>,
+    rule: MetricRule,
+    geometry: ElementGeometry,
+}
+
+/// The split residual of law `L` with numerical flux `F`.
+pub struct Split<L, F, const D: usize, const N: usize> {
+    mesh: Arc<Mesh>,
+    form: Form,
+    law: L,
+    flux: F,
+    elements: Vec<Element>,
+}
+
+impl<L, F, const D: usize, const N: usize> Split<L, F, D, N>
+where
+    L: Law<D, N>,
+    F: NumericalFlux<L, D, N>,
+{
+    /// Set up on `mesh`.
+    ///
+    /// # Errors
+    /// [`OpsError`] if the scheme cannot be had on the mesh.
+    pub fn new(mesh: Arc<Mesh>, scheme: &Scheme, law: L, flux: F) -> Result<Self, OpsError> {
+        let mut kinds = Vec::new();
+        for e in 0..mesh.n_elements() {
+            let (set, local) = mesh.locate(e);
+            let s = &mesh.sets[set];
+            let points = lattice(s.shape, s.order);
+            kinds.push(is_affine(s.shape, s.order, &points, &element_points(&mesh, set, local)));
+        }
+        let mut shapes: Vec<Shape> = mesh.sets.iter().map(|s| s.shape).collect();
+        shapes.sort_unstable();
+        shapes.dedup();
+        let order_of = |e: usize| mesh.sets[mesh.locate(e).0].order;
+        let shape_of = |e: usize| mesh.sets[mesh.locate(e).0].shape;
+        let needs: Vec<Need> = shapes
+            .iter()
+            .map(|&shape| {
+                let of_shape = || (0..mesh.n_elements()).filter(|&e| shape_of(e) == shape);
+                Need {
+                    shape,
+                    affine: of_shape().any(|e| kinds[e]),
+                    curved: of_shape().filter(|&e| !kinds[e]).map(order_of).max(),
+                }
+            })
+            .collect();
+        let specs = resolve(scheme, &needs)?;
+        let mut cache: Vec<(PartSpec, Arc<ReferenceElement>)> = Vec::new();
+        let mut elements = Vec::new();
+        for e in 0..mesh.n_elements() {
+            let (set, local) = mesh.locate(e);
+            let i = shapes.iter().position(|&s| s == shape_of(e)).unwrap_or(0);
+            let Some(spec) = (if kinds[e] { specs[i].0 } else { specs[i].1 }) else { continue };
+            if !cache.iter().any(|(s, _)| *s == spec) {
+                cache.push((spec, Arc::new(ReferenceElement::new(&spec.element)?)));
+            }
+            let reference = Arc::clone(&cache.iter().find(|(s, _)| *s == spec).unwrap_or(&cache[0]).1);
+            let tables = GeometryTables::new(
+                shape_of(e),
+                order_of(e),
+                &reference,
+                spec.rule == MetricRule::Collocated,
+            );
+            let geometry = tables.element(&element_points(&mesh, set, local), &reference);
+            elements.push(Element { reference, rule: spec.rule, geometry });
+        }
+        Ok(Self { mesh, form: scheme.form, law, flux, elements })
+    }
+
+    /// `du = R(u)`, both `[element][field][basis function]`; `outer(boundary, x⁻ trace, n)` gives
+    /// the outer state on a boundary.
+    #[must_use]
+    pub fn eval(
+        &self,
+        u: &[Vec<Vec<f64>>],
+        outer: &dyn Fn(usize, &[f64; N], &[f64; D]) -> [f64; N],
+    ) -> Vec<Vec<Vec<f64>>> {
+        let traces = self.traces(u);
+        let surface = self.surface(&traces, outer);
+        self.elements
+            .iter()
+            .enumerate()
+            .map(|(e, element)| {
+                let volume = self.volume(element, &u[e]);
+                self.mass(element, &volume, &surface[e])
+            })
+            .collect()
+    }
+
+    /// Traces `I_f u`: `[element][face point]`.
+    fn traces(&self, u: &[Vec<Vec<f64>>]) -> Vec<Vec<[f64; N]>> {
+        self.elements.iter().zip(u).map(|(el, u)| states(&el.reference.interp_face, u)).collect()
+    }
+
+    /// Contravariant fluxes at volume points: `[d][field][point]`.
+    fn volume(&self, element: &Element, u: &[Vec<f64>]) -> Vec<Vec<Vec<f64>>> {
+        let reference = &element.reference;
+        let at_points: Vec<[f64; N]> = if reference.spec.volume == Cubature::Collocated {
+            states(&Matrix::identity(reference.n_basis), u)
+        } else {
+            states(&reference.interp_volume, u)
+        };
+        let mut out = vec![vec![vec![0.0; at_points.len()]; N]; D];
+        for (q, state) in at_points.iter().enumerate() {
+            let f = self.law.flux(state);
+            for d in 0..D {
+                for k in 0..N {
+                    out[d][k][q] = (0..D).map(|x| element.geometry.metric[q][d][x] * f[x][k]).sum();
+                }
+            }
+        }
+        out
+    }
+
+    /// Numerical fluxes times `sJ`: `[element][field][face point]`.
+    fn surface(
+        &self,
+        traces: &[Vec<[f64; N]>],
+        outer: &dyn Fn(usize, &[f64; N], &[f64; D]) -> [f64; N],
+    ) -> Vec<Vec<Vec<f64>>> {
+        let mut out: Vec<Vec<Vec<f64>>> = traces.iter().map(|t| vec![vec![0.0; t.len()]; N]).collect();
+        let mut put = |side: Side, across: &dyn Fn(usize, &[f64; N], &[f64; D]) -> [f64; N]| {
+            let e = side.element as usize;
+            let element = &self.elements[e];
+            let offsets = &element.reference.face_offsets;
+            let first = offsets[side.face as usize];
+            for q in first..offsets[side.face as usize + 1] {
+                let (n, sj) = element.geometry.face[q];
+                let n: [f64; D] = std::array::from_fn(|d| n[d]);
+                let um = traces[e][q];
+                let up = across(q - first, &um, &n);
+                let f = self.flux.eval(&self.law, &um, &up, &n);
+                for k in 0..N {
+                    out[e][k][q] = sj * f[k];
+                }
+            }
+        };
+        for face in &self.mesh.faces {
+            match face.across {
+                Across::Boundary(b) => put(face.minus, &|_, um, n| outer(b as usize, um, n)),
+                Across::Interior { plus, orientation } | Across::Periodic { plus, orientation } => {
+                    for (own, other) in [(face.minus, plus), (plus, face.minus)] {
+                        let table = self.meeting_points(other, orientation);
+                        put(own, &|q, _, _| traces[other.element as usize][table[q]]);
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// Face points of `side` in the order in which the other side counts them.
+    fn meeting_points(&self, side: Side, orientation: u8) -> Vec<usize> {
+        let reference = &self.elements[side.element as usize].reference;
+        let f = side.face as usize;
+        let shape = reference.spec.shape.face_shape(f).unwrap_or(Shape::Line);
+        let points = &reference.face_quadrature[f].points;
+        let permutation = face_permutation(shape, orientation as usize, points)
+            .unwrap_or_else(|_| (0..points.len()).collect());
+        permutation.into_iter().map(|q| reference.face_offsets[f] + q).collect()
+    }
+
+    /// Both terms against the test functions, then the inverse mass matrix of the rule.
+    fn mass(&self, element: &Element, volume: &[Vec<Vec<f64>>], surface: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let reference = &element.reference;
+        let collocated = reference.spec.volume == Cubature::Collocated;
+        (0..N)
+            .map(|k| {
+                let mut r = vec![0.0; reference.n_basis];
+                for d in 0..D {
+                    let term = match self.form {
+                        Form::Weak => reference.project[d].mul_vec(&volume[d][k]),
+                        Form::Strong => strong(reference, collocated, d, &volume[d][k]),
+                    };
+                    r.iter_mut().zip(term).for_each(|(r, t)| *r += t);
+                }
+                let lifted = reference.lift.mul_vec(&surface[k]);
+                r.iter_mut().zip(lifted).for_each(|(r, l)| *r -= l);
+                invert(element, r)
+            })
+            .collect()
+    }
+}
+
+/// `−D f + L (N̂·f)` on the projected flux.
+fn strong(reference: &ReferenceElement, collocated: bool, d: usize, flux: &[f64]) -> Vec<f64> {
+    let shape = reference.spec.shape;
+    let projected = if collocated { flux.to_vec() } else { reference.project_volume.mul_vec(flux) };
+    let derivative = reference.derivative[d].mul_vec(&projected);
+    let derivative = if collocated { derivative } else { reference.project_volume.mul_vec(&derivative) };
+    let mut trace = reference.interp_face.mul_vec(&projected);
+    for f in 0..shape.n_faces() {
+        for q in reference.face_offsets[f]..reference.face_offsets[f + 1] {
+            trace[q] *= reference_normal(shape, f)[d];
+        }
+    }
+    let lifted = reference.lift.mul_vec(&trace);
+    lifted.iter().zip(derivative).map(|(l, d)| l - d).collect()
+}
+
+/// The metric rule: from `M̂⁻¹ r` to the element's `M⁻¹ r`.
+fn invert(element: &Element, r: Vec<f64>) -> Vec<f64> {
+    let reference = &element.reference;
+    let jacobian = &element.geometry.jacobian;
+    let (weights, interp) = (&reference.volume.weights, &reference.interp_volume);
+    match element.rule {
+        MetricRule::Affine => r.into_iter().map(|v| v / jacobian[0]).collect(),
+        MetricRule::Collocated => r.into_iter().zip(jacobian).map(|(v, j)| v / j).collect(),
+        MetricRule::WeightAdjusted => {
+            let integral = |v: &[f64], j: &dyn Fn(usize) -> f64| -> f64 {
+                interp.mul_vec(v).iter().enumerate().map(|(q, v)| weights[q] * j(q) * v).sum()
+            };
+            let gain = integral(&r, &|_| 1.0);
+            let scaled: Vec<f64> = interp.mul_vec(&r).iter().zip(jacobian).map(|(v, j)| v / j).collect();
+            let v = reference.project_volume.mul_vec(&scaled);
+            let total: f64 = jacobian.iter().zip(weights).map(|(j, w)| j * w).sum();
+            let missing = (gain - integral(&v, &|q| jacobian[q])) / total;
+            let one = reference.project_volume.mul_vec(&vec![1.0; jacobian.len()]);
+            v.iter().zip(one).map(|(v, one)| v + missing * one).collect()
+        }
+        MetricRule::Stored => {
+            let np = reference.n_basis;
+            let mass = Matrix::from_fn(np, np, |a, b| {
+                (0..jacobian.len()).map(|q| weights[q] * jacobian[q] * interp[(q, a)] * interp[(q, b)]).sum()
+            });
+            let inverse = mass.inverse().expect("a mass matrix of positive weights is regular");
+            inverse.mul_vec(&reference.mass.mul_vec(&r))
+        }
+    }
+}
+
+/// States at the rows of an interpolation matrix.
+fn states<const N: usize>(interp: &Matrix, u: &[Vec<f64>]) -> Vec<[f64; N]> {
+    let columns: Vec<Vec<f64>> = u.iter().map(|c| interp.mul_vec(c)).collect();
+    (0..interp.rows()).map(|q| std::array::from_fn(|k| columns[k][q])).collect()
+}

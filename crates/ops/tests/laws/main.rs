@@ -1,0 +1,9 @@
+//! The laws that the operators obey, for every shape, scheme and geometry.
+
+mod testkit;
+
+mod conservation;
+mod convergence;
+mod free_stream;
+mod oracle;
+mod threads;

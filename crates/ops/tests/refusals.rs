@@ -1,0 +1,40 @@
+//! What a discretisation refuses, and how it says so.
+
+use dgsuite_gpu::Host;
+use dgsuite_mesh::{Mesh, Shape, generate};
+use dgsuite_ops::{Discretization, OpsError, Pointwise, Scheme};
+use dgsuite_physics::{Euler, Rusanov};
+use std::sync::Arc;
+
+fn build(mesh: Mesh, scheme: &Scheme) -> Result<Discretization<f64>, OpsError> {
+    let physics = Box::new(Pointwise::<_, _, 2, 4> { law: Euler { gamma: 1.4 }, flux: Rusanov });
+    Discretization::new(
+        Arc::new(mesh),
+        scheme,
+        physics,
+        Vec::new(),
+        Arc::new(Host::new(1).expect("a machine")),
+    )
+}
+
+#[test]
+fn vectors_do_not_cross_boundaries_that_are_periodic_by_a_rotation() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/meshes/sector-tri.msh");
+    let sector = Mesh::read(file).expect("a mesh");
+    let error = build(sector, &Scheme::modal(1)).err().expect("it is refused");
+    assert!(matches!(error, OpsError::TurnedPeriodicity { .. }), "{error}");
+}
+
+#[test]
+fn every_boundary_needs_a_condition() {
+    let square = generate::Box::unit(Shape::Triangle, 2).build().expect("a square");
+    let error = build(square, &Scheme::modal(1)).err().expect("it is refused");
+    assert!(matches!(error, OpsError::BoundaryWithoutCondition { ref name } if name == "xmin"), "{error}");
+}
+
+#[test]
+fn law_and_mesh_must_have_the_same_dimension() {
+    let cube = generate::Box::unit(Shape::Hexahedron, 2).build().expect("a cube");
+    let error = build(cube, &Scheme::modal(1)).err().expect("it is refused");
+    assert!(matches!(error, OpsError::Dimension { law: 2, mesh: 3 }), "{error}");
+}
