@@ -1,0 +1,192 @@
+//! The command line: what was typed, what is done about it, and the exit code.
+//!
+//! Exit codes: 0 done, 1 the run failed or a check does not hold, 2 the input or the environment is at fault.
+
+mod mesh_info;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::pipeline::overrides::Override;
+use crate::pipeline::problem::InputError;
+use crate::pipeline::{Document, Pipeline};
+use crate::plan::Choices;
+use crate::run::log::Log;
+use crate::run::{Prepared, Report, Status};
+use crate::study::{Study, StudyError};
+
+/// High-order discontinuous Galerkin flow solver: one binary, one pipeline file.
+#[derive(Debug, Parser)]
+#[command(
+    name = "dgsuite",
+    version,
+    after_help = "Exit codes: 0 done, 1 the run failed or a check does not hold, 2 the input is at fault."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a pipeline file, or the study that it describes
+    #[command(after_help = RUN_HELP)]
+    Run(RunArgs),
+    /// Check a pipeline file with its mesh and formulas, and print the plan without running
+    Check(FileArgs),
+    /// Look at meshes
+    Mesh {
+        #[command(subcommand)]
+        command: MeshCommand,
+    },
+}
+
+const RUN_HELP: &str = "\
+Results go to output.directory of the file (default: out/<file name> beside the file):
+  summary.json   what the run was and what came out of it
+  fields.pvd     fields over time for ParaView (set its Nonlinear Subdivision Level to 2 or more)
+  monitors/      tables of the monitors (CSV)
+  checkpoints/   states to go on from, with --restart latest
+  pipeline.yaml  the file as it was run; log.txt what was said
+
+Examples:
+  dgsuite run vortex.yaml
+  dgsuite run vortex.yaml --set space.order=4 --set time.end=1 --output /tmp/p4
+  dgsuite run vortex.yaml --restart latest --set time.end=20";
+
+#[derive(Debug, Args)]
+struct FileArgs {
+    /// The pipeline file (YAML)
+    file: PathBuf,
+    /// Override a key, such as space.order=4 or monitors.error.every=0.5 (may be repeated; the value is YAML)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    sets: Vec<String>,
+    /// Apply the file's `ci` block, which makes shipped examples short
+    #[arg(long)]
+    ci: bool,
+    /// Override the device: auto or cpu
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
+    /// Write results to this directory
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Go on from a checkpoint: a file, or `latest` for the newest of the output directory
+    #[arg(long, value_name = "FILE|latest")]
+    restart: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct RunArgs {
+    #[command(flatten)]
+    file: FileArgs,
+    /// Print only warnings and errors
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum MeshCommand {
+    /// Print what a Gmsh file holds: elements, boundaries, sizes, quality
+    Info {
+        /// The mesh file (Gmsh 2.2 or 4.1, text or binary)
+        file: PathBuf,
+    },
+}
+
+/// Does what the command line says. Errors are printed to standard error.
+pub fn main(cli: Cli) -> ExitCode {
+    let code = match dispatch(cli.command) {
+        Ok(code) => code,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: {error}");
+            exit_code_of(&error)
+        }
+    };
+    ExitCode::from(code)
+}
+
+/// 2 for mistakes of the input, 1 for everything else.
+fn exit_code_of(error: &anyhow::Error) -> u8 {
+    let input = error.is::<InputError>()
+        || error.is::<dgsuite_mesh::MeshError>()
+        || matches!(error.downcast_ref(), Some(StudyError::Input(_)));
+    if input { 2 } else { 1 }
+}
+
+fn dispatch(command: Command) -> anyhow::Result<u8> {
+    match command {
+        Command::Run(args) => run(&args),
+        Command::Check(args) => check(&args),
+        Command::Mesh { command: MeshCommand::Info { file } } => {
+            print(&mesh_info::describe(&file)?)?;
+            Ok(0)
+        }
+    }
+}
+
+fn print(text: &str) -> io::Result<()> {
+    match writeln!(io::stdout(), "{}", text.trim_end()) {
+        // The reader of a pipe has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+impl FileArgs {
+    fn document(&self) -> Result<Document, InputError> {
+        let mut overrides =
+            self.sets.iter().map(|text| Override::parse(text)).collect::<Result<Vec<_>, _>>()?;
+        if let Some(device) = &self.device {
+            overrides.push(Override::option("--device", "device", device)?);
+        }
+        Document::read(&self.file, self.ci, &overrides)
+    }
+
+    fn choices(&self) -> Choices {
+        Choices { output: self.output.clone(), restart: self.restart.clone(), case_of_study: false }
+    }
+}
+
+fn run(args: &RunArgs) -> anyhow::Result<u8> {
+    let document = args.file.document()?;
+    let pipeline = document.pipeline()?;
+    let choices = args.file.choices();
+    let mut log = Log::new(args.quiet);
+    let report = match &pipeline.study {
+        Some(spec) => Study::new(&document, &pipeline, spec, &choices)?.execute(&mut log)?,
+        None => Prepared::new(&document, &choices)?.execute(&mut log)?,
+    };
+    Ok(exit_code(&report))
+}
+
+fn exit_code(report: &Report) -> u8 {
+    u8::from(report.status != Status::Ok)
+}
+
+fn check(args: &FileArgs) -> anyhow::Result<u8> {
+    let document = args.document()?;
+    let pipeline = document.pipeline()?;
+    let text = match &pipeline.study {
+        Some(spec) => check_study(&document, &pipeline, spec, &args.choices())?,
+        None => Prepared::new(&document, &args.choices())?.describe(),
+    };
+    print(&text)?;
+    print(&format!("{} is fit to run", shown(&args.file)))?;
+    Ok(0)
+}
+
+fn check_study(
+    document: &Document,
+    pipeline: &Pipeline,
+    spec: &crate::pipeline::study::StudySpec,
+    choices: &Choices,
+) -> Result<String, InputError> {
+    Ok(Study::new(document, pipeline, spec, choices)?.describe_cases())
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

@@ -1,0 +1,50 @@
+//! High-order discontinuous Galerkin flow solver: one binary, one pipeline file.
+//!
+//! `dgsuite run vortex.yaml` reads a pipeline file and a Gmsh mesh, solves a conservation law on it, and leaves error
+//! norms, tables, checkpoints and files for ParaView behind. The solvers themselves ([`systems`]) know no YAML: they
+//! can be used from Rust with a mesh and parameters alone.
+//!
+//! | concept | type | what it is |
+//! |---|---|---|
+//! | file as written | [`pipeline::Document`], [`pipeline::Pipeline`] | a tree that knows its places; typed sections |
+//! | mistake of the input | [`pipeline::problem::InputError`] | what, where (file, line, column, key), and a hint |
+//! | file as meant | [`plan::Plan`] | mesh read, names resolved, defaults filled in, all checked |
+//! | run | [`run::Prepared`], [`run::Report`] | time loop, outputs, monitors, checks, summary |
+//! | study | [`study::Study`] | a matrix of runs and its table of rates |
+//! | solver | [`systems::hyperbolic::Hyperbolic`] | a conservation law on a mesh |
+//! | checkpoint | [`checkpoint::Checkpoint`] | the state of a run, written atomically, checked when read |
+//! | files for ParaView | [`writer`] | Lagrange cells, series, tables |
+//!
+//! ```
+//! use dgsuite::pipeline::{Document, source::Source};
+//! use dgsuite::plan::Choices;
+//! use dgsuite::run::{Prepared, Status, log::Log};
+//!
+//! let results = tempfile::tempdir()?;
+//! let file = Source::new("wave.yaml", "
+//! mesh: { generate: { shape: quad, cells: [4, 4] }, periodic: [[xmin, xmax], [ymin, ymax]] }
+//! physics: { model: advection, velocity: [1, 0] }
+//! initial: { exact: { u: sin(2*pi*(x - t)) } }
+//! time: { end: 0.1 }
+//! ");
+//! let document = Document::parse(&file, results.path(), "wave", false, &[])?;
+//! let report = Prepared::new(&document, &Choices::default())?.execute(&mut Log::new(true))?;
+//! assert_eq!(report.status, Status::Ok);
+//! assert!(report.summary["error"]["l2"]["u"].as_f64().unwrap() < 1e-2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Invariants
+//! * A mistake of the input is found before anything is written; results that are there stay as they are.
+//! * A result is on the disk completely or not at all, except tables and logs, which grow line by line.
+//! * A run that was stopped and continued equals one that was not, bit for bit.
+#![forbid(unsafe_code)]
+
+pub mod checkpoint;
+pub mod cli;
+pub mod pipeline;
+pub mod plan;
+pub mod run;
+pub mod study;
+pub mod systems;
+pub mod writer;

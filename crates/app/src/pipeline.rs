@@ -1,0 +1,263 @@
+//! The pipeline file as written: parsed, overridden and typed, but not yet checked against a mesh.
+//!
+//! Text → [`Node`] (a tree that knows its places) → overrides → [`Pipeline`] (typed sections). What the file *means*,
+//! with its mesh read and all names resolved, is a [`Plan`](crate::plan::Plan).
+//!
+#![doc = include_str!("../PIPELINE.md")]
+
+pub mod checks;
+pub mod expression;
+pub mod mesh;
+pub mod monitors;
+pub mod nearest;
+pub mod node;
+pub mod output;
+pub mod overrides;
+pub mod physics;
+pub mod problem;
+pub mod section;
+pub mod source;
+pub mod space;
+pub mod state;
+pub mod study;
+pub mod time;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use self::checks::CheckSpec;
+use self::expression::Constants;
+use self::mesh::MeshSpec;
+use self::monitors::MonitorSpec;
+use self::node::{Node, Value};
+use self::output::OutputSpec;
+use self::overrides::Override;
+use self::physics::PhysicsSpec;
+use self::problem::{InputError, Problem};
+use self::section::Section;
+use self::source::{Place, Source};
+use self::space::SpaceSpec;
+use self::state::{BoundarySpec, InitialSpec};
+use self::study::StudySpec;
+use self::time::TimeSpec;
+use crate::systems::hyperbolic::Precision;
+
+/// The keys of the top level.
+const KEYS: [&str; 16] = [
+    "title",
+    "constants",
+    "mesh",
+    "physics",
+    "space",
+    "initial",
+    "boundaries",
+    "time",
+    "solver",
+    "device",
+    "precision",
+    "threads",
+    "output",
+    "monitors",
+    "checks",
+    "study",
+];
+
+/// A pipeline file with its overrides applied.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The tree that the sections are read from.
+    pub root: Node,
+    /// The directory that paths in the file are relative to.
+    pub base: PathBuf,
+    /// The file's name without its extension: the default name of the results.
+    pub stem: String,
+}
+
+/// The file's sections, typed.
+#[derive(Clone, Debug)]
+pub struct Pipeline {
+    /// Free text.
+    pub title: String,
+    /// Names for expressions.
+    pub constants: Constants,
+    /// The mesh.
+    pub mesh: MeshSpec,
+    /// The model.
+    pub physics: PhysicsSpec,
+    /// The discretisation.
+    pub space: SpaceSpec,
+    /// The initial state.
+    pub initial: InitialSpec,
+    /// Boundary conditions.
+    pub boundaries: Vec<BoundarySpec>,
+    /// Time stepping.
+    pub time: TimeSpec,
+    /// Arithmetic of the solution.
+    pub precision: Precision,
+    /// CPU threads, 0 for all.
+    pub threads: usize,
+    /// Results.
+    pub output: OutputSpec,
+    /// Numbers recorded during the run.
+    pub monitors: Vec<MonitorSpec>,
+    /// What the run must show.
+    pub checks: Vec<CheckSpec>,
+    /// A matrix of cases.
+    pub study: Option<StudySpec>,
+    /// Where the file starts.
+    pub place: Place,
+    /// The directory that paths in the file are relative to.
+    pub base: PathBuf,
+    /// The default name of the results.
+    pub stem: String,
+}
+
+impl Document {
+    /// Reads a file and applies its `ci` block (if `ci`), then the overrides of the command line.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is not YAML; overrides that lead nowhere.
+    pub fn read(path: &Path, ci: bool, overrides: &[Override]) -> Result<Self, InputError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|reason| InputError::nowhere(Problem::Unreadable { path: path.to_owned(), reason }))?;
+        let source = Source::new(path.display().to_string(), text);
+        let base = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(""));
+        let stem = path.file_stem().map_or("run".into(), |s| s.to_string_lossy().into_owned());
+        Self::parse(&source, base, &stem, ci, overrides)
+    }
+
+    /// [`Self::read`] of a text that is already there.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn parse(
+        source: &Arc<Source>,
+        base: &Path,
+        stem: &str,
+        ci: bool,
+        overrides: &[Override],
+    ) -> Result<Self, InputError> {
+        let mut root = Node::parse(source)?;
+        let (sets, checks) = ci_block(&root)?;
+        if let Value::Map(entries) = &mut root.value {
+            entries.retain(|e| e.key != "ci");
+        }
+        if ci {
+            overrides::apply(&mut root, &sets)?;
+            overrides::apply(&mut root, &checks)?;
+        }
+        overrides::apply(&mut root, overrides)?;
+        Ok(Self { root, base: base.to_owned(), stem: stem.to_owned() })
+    }
+
+    /// This file with further overrides and without its study: one case of it.
+    ///
+    /// # Errors
+    /// Overrides that lead nowhere.
+    pub fn case(&self, overrides: &[Override]) -> Result<Self, InputError> {
+        let mut case = self.clone();
+        if let Value::Map(entries) = &mut case.root.value {
+            entries.retain(|e| e.key != "study");
+        }
+        overrides::apply(&mut case.root, overrides)?;
+        Ok(case)
+    }
+
+    /// The sections, typed.
+    ///
+    /// # Errors
+    /// The first mistake: an unknown key, a value of the wrong kind or out of its range.
+    pub fn pipeline(&self) -> Result<Pipeline, InputError> {
+        // A mistyped key of the top level is reported before anything that it leaves missing.
+        Section::open(&self.root, "", &KEYS, &Constants::default())?;
+        let constants = Constants::read(self.root.get("constants"))?;
+        let top = Section::open(&self.root, "", &KEYS, &constants)?;
+        device(&top)?;
+        let physics = PhysicsSpec::read(&top)?;
+        let model = physics.model.name();
+        if top.has("solver") {
+            return Err(top.misplaced(
+                "solver",
+                &format!("the model {model}"),
+                "the elliptic and incompressible models",
+            ));
+        }
+        let space = SpaceSpec::read(&top, model)?;
+        let time = TimeSpec::read(&top, model)?;
+        let precision =
+            top.choice("precision", &[("double", Precision::Double), ("single", Precision::Single)])?;
+        let pipeline = Pipeline {
+            title: top.text("title")?.map_or_else(|| self.stem.clone(), |t| t.value),
+            mesh: MeshSpec::read(&top)?,
+            initial: InitialSpec::read(&top)?,
+            boundaries: BoundarySpec::read_all(&top, model)?,
+            precision: precision.map_or(Precision::Double, |p| p.value),
+            threads: top.count("threads", 0)?.map_or(0, |n| n.value),
+            output: OutputSpec::read(&top)?,
+            monitors: MonitorSpec::read_all(&top)?,
+            checks: CheckSpec::read_all(top.node("checks"), "checks", &constants)?,
+            study: StudySpec::read(&top)?,
+            place: self.root.place.clone(),
+            base: self.base.clone(),
+            stem: self.stem.clone(),
+            constants: constants.clone(),
+            physics,
+            space,
+            time,
+        };
+        let with_order = constants.and("order", pipeline.space.order as f64);
+        for check in &pipeline.checks {
+            check.limit(&with_order)?;
+        }
+        Ok(pipeline)
+    }
+}
+
+/// The overrides of the block `ci`: those of `set`, then the replaced `checks`.
+fn ci_block(root: &Node) -> Result<(Vec<Override>, Vec<Override>), InputError> {
+    let Some(node) = root.get("ci") else { return Ok((Vec::new(), Vec::new())) };
+    let none = Constants::default();
+    let section = Section::open(node, "ci", &["set", "checks"], &none)?;
+    let sets = match section.node("set") {
+        Some(set) => Section::open_any(set, "ci.set", &none)?
+            .entries()
+            .iter()
+            .map(Override::from_entry)
+            .collect::<Result<_, _>>()?,
+        None => Vec::new(),
+    };
+    let checks = match section.entry("checks") {
+        Some(entry) => vec![Override::new("checks", &entry.place, &entry.node)?],
+        None => Vec::new(),
+    };
+    Ok((sets, checks))
+}
+
+/// Refuses devices that this version does not have. `auto` is the CPU where no GPU can be used.
+fn device(top: &Section<'_>) -> Result<(), InputError> {
+    let Some(word) = top.text("device")? else { return Ok(()) };
+    match word.value.as_str() {
+        "auto" | "cpu" => Ok(()),
+        cuda if cuda == "cuda" || cuda.strip_prefix("cuda:").is_some_and(|n| n.parse::<u32>().is_ok()) => {
+            let instead = "this version runs on the CPU; use `device: cpu` or `device: auto`".into();
+            Err(InputError::at(
+                &word.place,
+                Problem::Unsupported { key: word.key, value: word.value, instead },
+            ))
+        }
+        _ => {
+            let known = ["auto", "cpu", "cuda", "cuda:N"].map(str::to_owned).to_vec();
+            Err(InputError::at(
+                &word.place,
+                Problem::UnknownValue { key: word.key, found: word.value, known },
+            ))
+        }
+    }
+}
+
+impl Pipeline {
+    /// A path of the file, resolved against the file's directory.
+    pub fn resolve(&self, path: &Path) -> PathBuf {
+        self.base.join(path)
+    }
+}

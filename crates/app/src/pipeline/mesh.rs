@@ -1,0 +1,198 @@
+//! The section `mesh`: a file or a built-in generator, periodic pairs, refinement and scale.
+
+use std::path::PathBuf;
+
+use dgsuite_basis::Shape;
+use dgsuite_mesh::generate::Diagonal;
+
+use super::expression::wrong_type;
+use super::problem::InputError;
+use super::section::{self, Section};
+use super::source::{Located, Place};
+
+/// Where the mesh comes from and what is done to it.
+#[derive(Clone, Debug)]
+pub struct MeshSpec {
+    /// File or generator.
+    pub source: MeshSource,
+    /// Pairs of boundary names that are joined.
+    pub periodic: Vec<PeriodicPair>,
+    /// Uniform refinements.
+    pub refine: usize,
+    /// Factor on all coordinates.
+    pub scale: f64,
+    /// A map that bends the refined and scaled mesh.
+    pub map: Option<MapSpec>,
+    /// Where the section starts.
+    pub place: Place,
+}
+
+/// A map of the mesh's nodes, by formulas in `x, y, z`; a coordinate without one stays.
+#[derive(Clone, Debug)]
+pub struct MapSpec {
+    /// The order of the geometry to which elements are raised first.
+    pub order: usize,
+    /// New coordinates.
+    pub formulas: [Option<Located<String>>; 3],
+    /// Where the map was written.
+    pub place: Place,
+}
+
+/// Two boundaries that are joined.
+pub type PeriodicPair = (Located<String>, Located<String>);
+
+/// The origin of a mesh.
+#[derive(Clone, Debug)]
+pub enum MeshSource {
+    /// A Gmsh file; relative to the pipeline file.
+    File(Located<PathBuf>),
+    /// A box.
+    Generate(Generator),
+}
+
+/// A box of one element shape.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    /// The elements' shape.
+    pub shape: Shape,
+    /// Lower corner, one number for each direction.
+    pub min: Vec<f64>,
+    /// Upper corner.
+    pub max: Vec<f64>,
+    /// Cells in each direction (before they are cut into simplices).
+    pub cells: Vec<usize>,
+    /// How squares are cut into triangles.
+    pub diagonal: Diagonal,
+    /// Where the generator was written.
+    pub place: Place,
+}
+
+/// The words for shapes.
+pub const SHAPES: [(&str, Shape); 6] = [
+    ("tri", Shape::Triangle),
+    ("quad", Shape::Quadrilateral),
+    ("tet", Shape::Tetrahedron),
+    ("hex", Shape::Hexahedron),
+    ("prism", Shape::Prism),
+    ("pyramid", Shape::Pyramid),
+];
+
+const DIAGONALS: [(&str, Diagonal); 3] =
+    [("anti", Diagonal::Anti), ("main", Diagonal::Main), ("alternate", Diagonal::Alternate)];
+
+/// The most uniform refinements: the elements of a mesh multiply by 8 with each in three dimensions.
+const MAX_REFINE: usize = 12;
+
+impl MeshSpec {
+    /// Reads the section.
+    ///
+    /// # Errors
+    /// A missing or doubled origin, or values of the wrong kind.
+    pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
+        let known = ["file", "generate", "periodic", "refine", "scale", "map"];
+        let section =
+            top.section("mesh", &known)?.ok_or_else(|| top.missing("mesh", "mesh: { file: MESH.msh }"))?;
+        section.exclusive("file", "generate")?;
+        let source = match (section.text("file")?, section.node("generate")) {
+            (Some(file), _) => MeshSource::File(file.with(PathBuf::from(&file.value))),
+            (None, Some(_)) => MeshSource::Generate(Generator::read(&section)?),
+            (None, None) => return Err(section.missing("file", "the path of a Gmsh mesh, or `generate`")),
+        };
+        let refine = section.count("refine", 0)?;
+        if let Some(refine) = refine.as_ref().filter(|r| r.value > MAX_REFINE) {
+            return Err(InputError::range(refine, format!("from 0 to {MAX_REFINE}")));
+        }
+        Ok(Self {
+            source,
+            periodic: periodic_pairs(&section)?,
+            refine: refine.map_or(0, |r| r.value),
+            scale: section.positive("scale")?.map_or(1.0, |s| s.value),
+            map: MapSpec::read(&section)?,
+            place: section.place().clone(),
+        })
+    }
+}
+
+/// The order of the geometry of a bent mesh whose file gives none.
+const DEFAULT_MAP_ORDER: usize = 3;
+
+impl MapSpec {
+    fn read(mesh: &Section<'_>) -> Result<Option<Self>, InputError> {
+        let Some(section) = mesh.section("map", &["order", "x", "y", "z"])? else { return Ok(None) };
+        let order = section.count("order", 1)?;
+        let formula = |axis: &str| {
+            section.node(axis).map(|node| section.constants().text(node, &section.key(axis))).transpose()
+        };
+        Ok(Some(Self {
+            order: order.map_or(DEFAULT_MAP_ORDER, |n| n.value),
+            formulas: [formula("x")?, formula("y")?, formula("z")?],
+            place: section.place().clone(),
+        }))
+    }
+}
+
+fn periodic_pairs(section: &Section<'_>) -> Result<Vec<PeriodicPair>, InputError> {
+    let Some(items) = section.list("periodic")? else { return Ok(Vec::new()) };
+    let expected = "a pair of boundary names such as [left, right]";
+    items
+        .iter()
+        .enumerate()
+        .map(|(i, item)| {
+            let key = format!("{}.{i}", section.key("periodic"));
+            let pair = section::list(item, &key).map_err(|_| wrong_type(item, &key, expected))?;
+            match pair {
+                [a, b] => Ok((section::text(a, &key, expected)?, section::text(b, &key, expected)?)),
+                _ => Err(wrong_type(item, &key, expected)),
+            }
+        })
+        .collect()
+}
+
+impl Generator {
+    fn read(mesh: &Section<'_>) -> Result<Self, InputError> {
+        let known = ["shape", "min", "max", "cells", "diagonal"];
+        let section = mesh.section("generate", &known)?.ok_or_else(|| mesh.missing("generate", "a box"))?;
+        let shape = section
+            .choice("shape", &SHAPES)?
+            .ok_or_else(|| section.missing("shape", "tri, quad, tet, hex, prism or pyramid"))?;
+        let dim = shape.value.dim();
+        let corner = |key: &str, default: f64| -> Result<Vec<f64>, InputError> {
+            match section.vector(key)? {
+                None => Ok(vec![default; dim]),
+                Some(v) if v.value.len() == dim => Ok(v.value),
+                Some(v) => {
+                    Err(InputError::range(&v.with(shown(&v.value)), format!("a list of {dim} numbers")))
+                }
+            }
+        };
+        let (min, max) = (corner("min", 0.0)?, corner("max", 1.0)?);
+        if let Some(d) = (0..dim).find(|&d| max[d] <= min[d]) {
+            let place = section.entry("max").map_or(section.place(), |e| &e.place);
+            let what = Located { value: shown(&max), key: section.key("max"), place: place.clone() };
+            return Err(InputError::range(&what, format!("greater than {} in direction {d}", min[d])));
+        }
+        let cells =
+            section.vector("cells")?.ok_or_else(|| section.missing("cells", "cells in each direction"))?;
+        let whole = |x: &f64| x.fract() == 0.0 && (1.0..1e7).contains(x);
+        if cells.value.len() != dim || !cells.value.iter().all(whole) {
+            let expected = format!("a list of {dim} whole numbers of at least 1");
+            return Err(InputError::range(&cells.with(shown(&cells.value)), expected));
+        }
+        let diagonal = section.choice("diagonal", &DIAGONALS)?;
+        if diagonal.is_some() && shape.value != Shape::Triangle {
+            return Err(section.misplaced("diagonal", "this shape", "the shape tri"));
+        }
+        Ok(Self {
+            shape: shape.value,
+            min,
+            max,
+            cells: cells.value.iter().map(|&x| x as usize).collect(),
+            diagonal: diagonal.map_or(Diagonal::Anti, |d| d.value),
+            place: section.place().clone(),
+        })
+    }
+}
+
+fn shown(values: &[f64]) -> String {
+    format!("[{}]", values.iter().map(f64::to_string).collect::<Vec<_>>().join(", "))
+}

@@ -1,0 +1,62 @@
+//! The known name nearest to a mistyped one, by edit distance.
+
+/// The number of insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`
+/// (optimal string alignment), ignoring case.
+pub fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.to_lowercase().chars().collect();
+    let b: Vec<char> = b.to_lowercase().chars().collect();
+    let mut before: Vec<usize> = vec![0; b.len() + 1];
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let change = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            row[j] = change.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(before[j - 2] + 1);
+            }
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}
+
+/// The name in `known` that `typed` was most likely meant to be, if one is near enough to be worth saying:
+/// within a third of its length (at least one change, none in one or two letters), or one the beginning of the other.
+pub fn nearest<'a, S: AsRef<str>>(typed: &str, known: &'a [S]) -> Option<&'a str> {
+    let close = |name: &str| {
+        let d = distance(typed, name);
+        let (short, long) = (typed.to_lowercase(), name.to_lowercase());
+        let prefix = short.len() >= 3 && (long.starts_with(&short) || short.starts_with(&long));
+        let length = typed.chars().count().max(name.chars().count());
+        // Between one or two letters every change is as likely as another.
+        let allowed = if length <= 2 { 0 } else { (length / 3).max(1) };
+        (d <= allowed || prefix).then_some(d)
+    };
+    known
+        .iter()
+        .filter_map(|name| close(name.as_ref()).map(|d| (d, name.as_ref())))
+        .min_by_key(|(d, _)| *d)
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_swap_of_neighbours_is_one_change() {
+        assert_eq!(distance("ordre", "order"), 1);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("Order", "order"), 0);
+    }
+
+    #[test]
+    fn only_near_names_are_offered() {
+        let known = ["order", "scheme", "basis", "riemann"];
+        assert_eq!(nearest("ordr", &known), Some("order"));
+        assert_eq!(nearest("rieman", &known), Some("riemann"));
+        assert_eq!(nearest("viscosity", &known), None);
+        assert_eq!(nearest("w", &["u", "v"]), None);
+    }
+}

@@ -1,0 +1,166 @@
+//! The section `output`: where results go, which fields are written and when, and checkpoints.
+
+use std::path::PathBuf;
+
+use super::node::Value;
+use super::problem::InputError;
+use super::section::{self, Section};
+use super::source::Located;
+
+/// How often something is done. It is always done once more at the end of the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Every {
+    /// Every so much time.
+    Time(f64),
+    /// Every so many steps.
+    Steps(usize),
+    /// Only at the end.
+    End,
+}
+
+impl Every {
+    /// Reads `every` (time) or `every_steps` of a section.
+    ///
+    /// # Errors
+    /// Both at once, or values that are not positive.
+    pub fn read(section: &Section<'_>, default: Self) -> Result<Self, InputError> {
+        section.exclusive("every", "every_steps")?;
+        if let Some(time) = section.positive("every")? {
+            return Ok(Self::Time(time.value));
+        }
+        Ok(section.count("every_steps", 1)?.map_or(default, |n| Self::Steps(n.value)))
+    }
+}
+
+/// Results as written.
+#[derive(Clone, Debug)]
+pub struct OutputSpec {
+    /// The directory, relative to the pipeline file.
+    pub directory: Option<PathBuf>,
+    /// Fields for ParaView.
+    pub fields: Wanted<FieldsSpec>,
+    /// Checkpoints.
+    pub checkpoint: Wanted<CheckpointSpec>,
+}
+
+/// Something that a run writes unless it is switched off by the word `none`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wanted<T> {
+    /// The file says nothing.
+    Default,
+    /// `none`.
+    Off,
+    /// As described.
+    Given(T),
+}
+
+impl<T> Wanted<T> {
+    /// The section at `key` as read by `read`, the word `none`, or nothing.
+    fn read<'a>(
+        parent: &Section<'a>,
+        key: &str,
+        known: &[&str],
+        read: impl FnOnce(&Section<'a>) -> Result<T, InputError>,
+    ) -> Result<Self, InputError> {
+        match parent.node(key).map(|n| &n.value) {
+            None => Ok(Self::Default),
+            Some(Value::Text(word)) if word == "none" => Ok(Self::Off),
+            Some(_) => match parent.section(key, known)? {
+                Some(section) => read(&section).map(Self::Given),
+                None => Ok(Self::Default),
+            },
+        }
+    }
+}
+
+/// Which fields are written, and when.
+#[derive(Clone, Debug)]
+pub struct FieldsSpec {
+    /// When; also at the start.
+    pub every: Every,
+    /// Names such as Density or rho, or a name of the user's own with a formula; `None` for the model's usual ones.
+    pub names: Option<Vec<FieldSpec>>,
+    /// 64-bit numbers in the files (32-bit by default).
+    pub double: bool,
+}
+
+/// A field of the output.
+#[derive(Clone, Debug)]
+pub struct FieldSpec {
+    /// Its name in the file.
+    pub name: Located<String>,
+    /// Its formula in the primitive variables, if it is not a known field.
+    pub formula: Option<Located<String>>,
+}
+
+/// When checkpoints are written and how many are kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CheckpointSpec {
+    /// When; also at the end.
+    pub every: Every,
+    /// The latest so many are kept.
+    pub keep: usize,
+}
+
+/// The number of checkpoints kept where the file does not say.
+pub const DEFAULT_KEEP: usize = 2;
+
+impl OutputSpec {
+    /// Reads the section; all of it has defaults.
+    ///
+    /// # Errors
+    /// Values of the wrong kind.
+    pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
+        let Some(section) = top.section("output", &["directory", "fields", "checkpoint"])? else {
+            return Ok(Self { directory: None, fields: Wanted::Default, checkpoint: Wanted::Default });
+        };
+        let known = ["every", "every_steps", "names", "format", "precision"];
+        Ok(Self {
+            directory: section.text("directory")?.map(|d| PathBuf::from(d.value)),
+            fields: Wanted::read(&section, "fields", &known, FieldsSpec::read)?,
+            checkpoint: Wanted::read(&section, "checkpoint", &["every", "every_steps", "keep"], |c| {
+                let keep = c.count("keep", 1)?.map_or(DEFAULT_KEEP, |n| n.value);
+                Ok(CheckpointSpec { every: Every::read(c, Every::End)?, keep })
+            })?,
+        })
+    }
+}
+
+impl FieldsSpec {
+    fn read(section: &Section<'_>) -> Result<Self, InputError> {
+        section.choice("format", &[("vtu", ())])?;
+        let names = match section.list("names")? {
+            None => None,
+            Some(items) => {
+                let key = section.key("names");
+                Some(
+                    items
+                        .iter()
+                        .map(|item| FieldSpec::read(item, &key, section))
+                        .collect::<Result<_, _>>()?,
+                )
+            }
+        };
+        let double = section.choice("precision", &[("single", false), ("double", true)])?;
+        Ok(Self { every: Every::read(section, Every::End)?, names, double: double.is_some_and(|d| d.value) })
+    }
+}
+
+impl FieldSpec {
+    /// A name, or a section with one key: `Swirl: sqrt(u^2 + v^2)`.
+    fn read(item: &super::node::Node, key: &str, section: &Section<'_>) -> Result<Self, InputError> {
+        let expected = "the name of a field, or NAME: FORMULA";
+        match &item.value {
+            Value::Map(entries) => match entries.as_slice() {
+                [only] => {
+                    let path = format!("{key}.{}", only.key);
+                    let formula = section.constants().text(&only.node, &path)?;
+                    let name = Located { value: only.key.clone(), key: path, place: only.place.clone() };
+                    Ok(Self { name, formula: Some(formula) })
+                }
+                _ => Err(super::expression::wrong_type(item, key, expected)),
+            },
+            _ => Ok(Self { name: section::text(item, key, expected)?, formula: None }),
+        }
+    }
+}

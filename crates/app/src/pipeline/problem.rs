@@ -1,0 +1,339 @@
+//! What can be wrong with the input: one variant for each mistake, with the place and the nearest valid name.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use dgsuite_physics::formula::{FormulaError, FormulaErrorKind};
+
+use super::nearest::nearest;
+use super::source::{Located, Place};
+
+/// One mistake in the input. [`InputError`] adds where it is.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// The pipeline file cannot be read.
+    #[error("cannot read the pipeline file {}: {reason}", path.display())]
+    Unreadable {
+        /// The path as given.
+        path: PathBuf,
+        /// What the system said.
+        reason: std::io::Error,
+    },
+    /// The text is not YAML.
+    #[error("this is not valid YAML: {reason}")]
+    Syntax {
+        /// The parser's words.
+        reason: String,
+    },
+    /// A key that has no meaning here.
+    #[error("unknown key `{key}`{}", inside(section))]
+    UnknownKey {
+        /// The key as written.
+        key: String,
+        /// The section's path; empty at the top.
+        section: String,
+        /// The keys that are known there.
+        known: Vec<String>,
+    },
+    /// A key that must be given.
+    #[error("`{key}` is missing")]
+    MissingKey {
+        /// Its path.
+        key: String,
+        /// What to write there.
+        expected: String,
+    },
+    /// A value of another kind than wanted.
+    #[error("`{key}` must be {expected}, but {found} was found")]
+    WrongType {
+        /// The key's path.
+        key: String,
+        /// What is wanted.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// A word that is not among those known for the key.
+    #[error("`{found}` is not a value of `{key}`")]
+    UnknownValue {
+        /// The key's path.
+        key: String,
+        /// The word as written.
+        found: String,
+        /// The known words.
+        known: Vec<String>,
+    },
+    /// A value outside the range that makes sense.
+    #[error("`{key}` is {value}, but must be {expected}")]
+    OutOfRange {
+        /// The key's path.
+        key: String,
+        /// The value.
+        value: String,
+        /// The range.
+        expected: String,
+    },
+    /// Two keys that exclude each other.
+    #[error("`{first}` and `{second}` exclude each other")]
+    Conflict {
+        /// One key's path.
+        first: String,
+        /// The other's.
+        second: String,
+    },
+    /// A key that belongs to another choice made elsewhere in the file.
+    #[error("`{key}` does not belong to {owner}")]
+    Misplaced {
+        /// The key's path.
+        key: String,
+        /// What was chosen, such as `the model euler`.
+        owner: String,
+        /// Where the key does belong.
+        belongs: String,
+    },
+    /// A formula that does not parse or that uses an unknown name.
+    #[error("`{key}` is not a formula that can be used: {}", error.kind)]
+    Formula {
+        /// The key's path.
+        key: String,
+        /// What is wrong with it.
+        error: FormulaError,
+    },
+    /// A name that cannot be given to a constant.
+    #[error("this constant cannot be used: {error}")]
+    Constant {
+        /// Why not.
+        error: dgsuite_physics::formula::NameError,
+    },
+    /// A named exact solution or one of its parameters is not known or out of range.
+    #[error("`{key}`: {error}")]
+    Exact {
+        /// The key's path.
+        key: String,
+        /// What is wrong with it.
+        error: dgsuite_physics::exact::ExactError,
+    },
+    /// A state with density or pressure that is not positive.
+    #[error("`{key}` gives {variable} = {value} at ({}), which is not a state of a gas", coordinates(point))]
+    Inadmissible {
+        /// The key's path.
+        key: String,
+        /// The variable.
+        variable: String,
+        /// Its value.
+        value: f64,
+        /// Where.
+        point: [f64; 3],
+    },
+    /// Part of the contract that this version does not have yet.
+    #[error("`{key}: {value}` is not supported by this version")]
+    Unsupported {
+        /// The key's path.
+        key: String,
+        /// The value.
+        value: String,
+        /// What can be used instead.
+        instead: String,
+    },
+    /// The mesh file cannot be read or is not fit for use.
+    #[error("the mesh {}: {}", path.display(), error.without_path())]
+    Mesh {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: dgsuite_mesh::MeshError,
+    },
+    /// The built-in mesh cannot be made.
+    #[error("the generated mesh: {error}")]
+    Generate {
+        /// What is wrong with it.
+        error: dgsuite_mesh::MeshError,
+    },
+    /// The mesh cannot be refined or scaled.
+    #[error("the mesh cannot be prepared: {error}")]
+    Prepare {
+        /// Why not.
+        error: dgsuite_mesh::MeshError,
+    },
+    /// A boundary name that the mesh does not have.
+    #[error("the mesh has no boundary `{name}`")]
+    UnknownBoundary {
+        /// The name as written.
+        name: String,
+        /// The names that the mesh has.
+        known: Vec<String>,
+    },
+    /// Boundaries of the mesh that the file does not mention.
+    #[error("no condition is given for {}", boundary_list(names))]
+    MissingBoundary {
+        /// The names without a condition.
+        names: Vec<String>,
+    },
+    /// Two boundaries that cannot be joined.
+    #[error("the boundaries `{first}` and `{second}` cannot be made periodic: {}", error.without_path())]
+    Periodic {
+        /// One name.
+        first: String,
+        /// The other.
+        second: String,
+        /// Why not.
+        error: dgsuite_mesh::MeshError,
+    },
+    /// A checkpoint that cannot be used.
+    #[error("cannot restart: {error}")]
+    Restart {
+        /// What is wrong with it.
+        error: crate::checkpoint::CheckpointError,
+    },
+    /// The solver refuses the set-up.
+    #[error("this set-up cannot be run: {error}")]
+    Setup {
+        /// Why.
+        error: crate::systems::SystemError,
+    },
+    /// An override of the command line that is not of the form `key=value`.
+    #[error("`{text}` is not of the form KEY=VALUE")]
+    Override {
+        /// The option's text.
+        text: String,
+    },
+    /// A key path that does not lead to a place where a value can be set.
+    #[error("`{path}` cannot be set: {reason}")]
+    Path {
+        /// The path.
+        path: String,
+        /// Why not.
+        reason: PathFault,
+    },
+}
+
+/// Why a key path leads nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathFault {
+    /// An empty key between two dots, at the start or at the end.
+    #[error("a key between the dots is empty")]
+    EmptyKey,
+    /// An index past the end of a list of this length.
+    #[error("the list there has {0} entries (counted from 0)")]
+    Index(usize),
+    /// A key below a value that has no keys.
+    #[error("there is a single value above it")]
+    Scalar,
+}
+
+fn inside(section: &str) -> String {
+    if section.is_empty() { String::new() } else { format!(" in `{section}`") }
+}
+
+fn coordinates(point: &[f64; 3]) -> String {
+    format!("{:.6}, {:.6}, {:.6}", point[0], point[1], point[2])
+}
+
+fn boundary_list(names: &[String]) -> String {
+    let list = names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+    if names.len() == 1 { format!("the boundary {list}") } else { format!("the boundaries {list}") }
+}
+
+/// The most names that a message lists.
+const LISTED: usize = 24;
+
+fn listed(names: &[String]) -> String {
+    let mut text = names.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > LISTED {
+        text.push_str(&format!(", … ({} in all)", names.len()));
+    }
+    if text.is_empty() { "(none)".into() } else { text }
+}
+
+impl Problem {
+    /// What was expected, where a list or a range helps.
+    fn expected(&self) -> Option<String> {
+        match self {
+            Self::UnknownKey { known, .. } => Some(format!("known keys: {}", listed(known))),
+            Self::UnknownValue { known, .. } => Some(format!("expected one of: {}", listed(known))),
+            Self::UnknownBoundary { known, .. } => Some(format!("boundaries of the mesh: {}", listed(known))),
+            Self::MissingKey { expected, .. } => Some(format!("expected: {expected}")),
+            _ => None,
+        }
+    }
+
+    /// Advice: the nearest valid name, or what to do.
+    fn hint(&self) -> Option<String> {
+        let near =
+            |typed: &str, known: &[String]| nearest(typed, known).map(|n| format!("did you mean `{n}`?"));
+        match self {
+            Self::UnknownKey { key, known, .. } => near(key, known),
+            Self::UnknownValue { found, known, .. } => near(found, known),
+            Self::UnknownBoundary { name, known } => near(name, known),
+            Self::MissingBoundary { names } => Some(format!(
+                "add it to `boundaries`, for example  {}: {{ type: outflow }} , or join two boundaries in `mesh.periodic`",
+                names.first().map_or("", String::as_str)
+            )),
+            Self::Misplaced { belongs, .. } => Some(format!("it belongs to {belongs}")),
+            Self::Unsupported { instead, .. } => Some(instead.clone()),
+            Self::Formula { error, .. } if error.hint.is_some() => error.hint.clone(),
+            Self::Formula { error, .. } if matches!(error.kind, FormulaErrorKind::Unclosed) => {
+                Some("inside { } or [ ] a formula with commas needs quotes: \"if(x < 0, 1, 2)\"".into())
+            }
+            Self::Override { .. } => Some("for example  --set space.order=4".into()),
+            _ => None,
+        }
+    }
+}
+
+/// A mistake in the input and where it is: file, line, column and key. Ends a command with exit code 2.
+#[derive(Debug)]
+pub struct InputError {
+    /// What is wrong.
+    pub problem: Box<Problem>,
+    /// Where, if it is in a text.
+    pub place: Option<Place>,
+}
+
+impl InputError {
+    /// A mistake at a place.
+    pub fn at(place: &Place, problem: Problem) -> Self {
+        Self { problem: Box::new(problem), place: Some(place.clone()) }
+    }
+
+    /// A mistake that has no place in a text.
+    pub fn nowhere(problem: Problem) -> Self {
+        Self { problem: Box::new(problem), place: None }
+    }
+
+    /// A value out of its range.
+    pub fn range<T: fmt::Display>(what: &Located<T>, expected: impl Into<String>) -> Self {
+        Self::at(
+            &what.place,
+            Problem::OutOfRange {
+                key: what.key.clone(),
+                value: what.value.to_string(),
+                expected: expected.into(),
+            },
+        )
+    }
+
+    /// A formula that cannot be used; the place is narrowed to the part that is wrong.
+    pub fn formula(what: &Located<String>, error: FormulaError) -> Self {
+        let place = what.place.part(&what.value, &error.span);
+        Self::at(&place, Problem::Formula { key: what.key.clone(), error })
+    }
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.problem)?;
+        if let Some(place) = &self.place {
+            write!(f, "\n --> {place}\n{}", place.excerpt())?;
+        }
+        if let Some(expected) = self.problem.expected() {
+            write!(f, "\n  = {expected}")?;
+        }
+        if let Some(hint) = self.problem.hint() {
+            write!(f, "\nhint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for InputError {}

@@ -1,0 +1,241 @@
+//! States of the flow: initial values, boundary data and exact solutions, by formulas or by a known name.
+
+use std::path::PathBuf;
+
+use super::node::{Node, Value};
+use super::problem::{InputError, Problem};
+use super::section::Section;
+use super::source::{Located, Place};
+
+/// A state as a function of place and time, as written. Names of variables and parameters are checked in the plan,
+/// where the mesh's dimension is known.
+#[derive(Clone, Debug)]
+pub enum StateSpec {
+    /// A known solution with its parameters; `bare` where only its name was given.
+    Named {
+        /// The name.
+        name: Located<String>,
+        /// The parameters that were given.
+        parameters: Vec<Located<f64>>,
+        /// No parameters were given.
+        bare: bool,
+    },
+    /// A formula for each primitive variable.
+    Formulas {
+        /// The formulas; the key's last part is the variable.
+        formulas: Vec<Formula>,
+        /// Where the section starts.
+        place: Place,
+        /// Its key path.
+        path: String,
+    },
+}
+
+/// A formula for one variable.
+#[derive(Clone, Debug)]
+pub struct Formula {
+    /// The variable, with the place of its key.
+    pub variable: Located<String>,
+    /// The text, with its place.
+    pub text: Located<String>,
+}
+
+/// What a run starts from.
+#[derive(Clone, Debug)]
+pub enum InitialSpec {
+    /// The default: the gas at rest, or u = 0.
+    Rest,
+    /// A state.
+    State(StateSpec),
+    /// A checkpoint; relative to the pipeline file.
+    Restart(Located<PathBuf>),
+}
+
+impl InitialSpec {
+    /// Reads the section `initial`.
+    ///
+    /// # Errors
+    /// Values of the wrong kind.
+    pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
+        let Some(node) = top.node("initial") else { return Ok(Self::Rest) };
+        let section = Section::open_any(node, "initial", top.constants())?;
+        if let Some(file) = section.text("restart")? {
+            section.only(&["restart"])?;
+            return Ok(Self::Restart(file.with(PathBuf::from(&file.value))));
+        }
+        Ok(Self::State(StateSpec::read(&section, &[])?))
+    }
+}
+
+impl StateSpec {
+    /// Reads a state from a section that may have the further keys `others`.
+    ///
+    /// # Errors
+    /// Values of the wrong kind, or variables beside a formula map.
+    pub fn read(section: &Section<'_>, others: &[&str]) -> Result<Self, InputError> {
+        let Some(exact) = section.node("exact") else {
+            let formulas = formulas(section, others)?;
+            return Ok(Self::Formulas {
+                formulas,
+                place: section.place().clone(),
+                path: section.path().into(),
+            });
+        };
+        let beside = |key: &str| !others.contains(&key) && key != "exact";
+        match &exact.value {
+            Value::Map(_) => {
+                let inner = Section::open_any(exact, &section.key("exact"), section.constants())?;
+                if let Some(extra) = section.entries().iter().find(|e| beside(&e.key)) {
+                    return Err(InputError::at(
+                        &extra.place,
+                        Problem::Conflict { first: section.key("exact"), second: section.key(&extra.key) },
+                    ));
+                }
+                match inner.text("name")? {
+                    Some(name) => Self::named(&inner, name, |key| key != "name"),
+                    None => Ok(Self::Formulas {
+                        formulas: formulas(&inner, &[])?,
+                        place: exact.place.clone(),
+                        path: section.key("exact"),
+                    }),
+                }
+            }
+            _ => {
+                let expected = "the name of a solution, or a section with a formula for each variable";
+                let name = super::section::text(exact, &section.key("exact"), expected)?;
+                Self::named(section, name, beside)
+            }
+        }
+    }
+
+    fn named(
+        section: &Section<'_>,
+        name: Located<String>,
+        is_parameter: impl Fn(&str) -> bool,
+    ) -> Result<Self, InputError> {
+        let given = section.entries().iter().filter(|e| is_parameter(&e.key) && !is_null(&e.node));
+        let parameters = given
+            .map(|e| section.constants().number(&e.node, &section.key(&e.key)))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self::Named { name, bare: parameters.is_empty(), parameters })
+    }
+}
+
+fn is_null(node: &Node) -> bool {
+    matches!(node.value, Value::Null)
+}
+
+fn formulas(section: &Section<'_>, others: &[&str]) -> Result<Vec<Formula>, InputError> {
+    let given = section.entries().iter().filter(|e| !others.contains(&e.key.as_str()) && !is_null(&e.node));
+    given
+        .map(|e| {
+            let key = section.key(&e.key);
+            let text = section.constants().text(&e.node, &key)?;
+            let variable = Located { value: e.key.clone(), key, place: e.place.clone() };
+            Ok(Formula { variable, text })
+        })
+        .collect()
+}
+
+/// A boundary's condition, as written.
+#[derive(Clone, Debug)]
+pub struct BoundarySpec {
+    /// The boundary's name in the mesh.
+    pub name: Located<String>,
+    /// Its condition.
+    pub condition: Condition,
+}
+
+/// The kinds of boundary conditions.
+#[derive(Clone, Debug)]
+pub enum Condition {
+    /// The outer state is prescribed.
+    Dirichlet(StateSpec),
+    /// The outer state is the inner one.
+    Outflow,
+    /// No flow through the wall, mirrored momentum.
+    SlipWall,
+    /// A plane of symmetry.
+    Symmetry,
+    /// Characteristic condition against a state far away.
+    FarField(StateSpec),
+    /// A pressure is imposed where the flow leaves below the speed of sound.
+    PressureOutlet {
+        /// The pressure.
+        p: Located<f64>,
+    },
+}
+
+const KINDS: [&str; 8] = [
+    "dirichlet",
+    "outflow",
+    "slip-wall",
+    "symmetry",
+    "far-field",
+    "pressure-outlet",
+    "curved-slip-wall",
+    "no-slip-wall",
+];
+
+impl BoundarySpec {
+    /// Reads the section `boundaries`.
+    ///
+    /// # Errors
+    /// Unknown types, missing or surplus data.
+    pub fn read_all(top: &Section<'_>, model: &str) -> Result<Vec<Self>, InputError> {
+        let Some(node) = top.node("boundaries") else { return Ok(Vec::new()) };
+        let section = Section::open_any(node, "boundaries", top.constants())?;
+        section
+            .entries()
+            .iter()
+            .map(|entry| {
+                let key = section.key(&entry.key);
+                let inner = Section::open_any(&entry.node, &key, section.constants())?;
+                let name = Located { value: entry.key.clone(), key, place: entry.place.clone() };
+                Ok(Self { name, condition: Condition::read(&inner, model)? })
+            })
+            .collect()
+    }
+}
+
+impl Condition {
+    fn read(section: &Section<'_>, model: &str) -> Result<Self, InputError> {
+        let kind = section
+            .choice("type", &KINDS.map(|k| (k, k)))?
+            .ok_or_else(|| section.missing("type", &KINDS[..6].join(", ")))?;
+        let lacking = |instead: &str| {
+            let problem = Problem::Unsupported {
+                key: kind.key.clone(),
+                value: kind.value.into(),
+                instead: instead.into(),
+            };
+            Err(InputError::at(&kind.place, problem))
+        };
+        if model == "advection" && !["dirichlet", "outflow", "far-field"].contains(&kind.value) {
+            let hint = "the model euler; advection has dirichlet (which lets out what leaves), far-field and outflow";
+            return Err(InputError::at(
+                &kind.place,
+                Problem::Misplaced {
+                    key: format!("{}: {}", kind.key, kind.value),
+                    owner: "the model advection".into(),
+                    belongs: hint.into(),
+                },
+            ));
+        }
+        let bare = |condition: Self| section.only(&["type"]).map(|()| condition);
+        match kind.value {
+            "dirichlet" => Ok(Self::Dirichlet(StateSpec::read(section, &["type"])?)),
+            "far-field" => Ok(Self::FarField(StateSpec::read(section, &["type"])?)),
+            "outflow" => bare(Self::Outflow),
+            "slip-wall" => bare(Self::SlipWall),
+            "symmetry" => bare(Self::Symmetry),
+            "pressure-outlet" => {
+                section.only(&["type", "p"])?;
+                let p = section.positive("p")?.ok_or_else(|| section.missing("p", "the pressure outside"))?;
+                Ok(Self::PressureOutlet { p })
+            }
+            "no-slip-wall" => lacking("a no-slip wall needs viscosity; use slip-wall with the model euler"),
+            _ => lacking("use slip-wall on a mesh with curved elements"),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The section `study`: a matrix of cases, each the file with some keys changed.
+
+use super::node::Node;
+use super::overrides::Override;
+use super::problem::{InputError, Problem};
+use super::section::{self, Section};
+use super::source::{Located, Place};
+
+/// A study as written.
+#[derive(Clone, Debug)]
+pub struct StudySpec {
+    /// The keys that change, the first slowest.
+    pub axes: Vec<Axis>,
+    /// Against what rates are measured.
+    pub rate_in: RateIn,
+}
+
+/// A key and the values that it takes.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// The short name in tables (`order`, `refine`, or the path).
+    pub name: String,
+    /// The full path, such as `space.order`.
+    pub path: String,
+    /// Where the key was written.
+    pub place: Place,
+    /// The values.
+    pub values: Vec<Node>,
+}
+
+/// The quantity whose ratio between two cases the rate of an error is measured in.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RateIn {
+    /// The mesh size.
+    H,
+    /// A key of the study with numbers as values, such as `time.dt`.
+    Key(Located<String>),
+}
+
+/// The short names of axes.
+const SHORT: [(&str, &str); 2] = [("order", "space.order"), ("refine", "mesh.refine")];
+
+/// The most cases of a study.
+const MAX_CASES: usize = 1000;
+
+impl StudySpec {
+    /// Reads the section.
+    ///
+    /// # Errors
+    /// Values that are no lists, an unknown quantity for rates.
+    pub fn read(top: &Section<'_>) -> Result<Option<Self>, InputError> {
+        let Some(node) = top.node("study") else { return Ok(None) };
+        let section = Section::open_any(node, "study", top.constants())?;
+        let mut axes = Vec::new();
+        for entry in section.entries().iter().filter(|e| e.key != "rate_in") {
+            let key = section.key(&entry.key);
+            let values = section::list(&entry.node, &key)?.to_vec();
+            if values.is_empty() {
+                let problem =
+                    Problem::OutOfRange { key, value: "[]".into(), expected: "at least one value".into() };
+                return Err(InputError::at(&entry.node.place, problem));
+            }
+            let path =
+                SHORT.iter().find(|(s, _)| *s == entry.key).map_or(entry.key.as_str(), |(_, path)| path);
+            axes.push(Axis {
+                name: entry.key.clone(),
+                path: path.into(),
+                place: entry.place.clone(),
+                values,
+            });
+        }
+        if axes.is_empty() {
+            return Err(section.missing("order", "a list of orders, or of values for any key path"));
+        }
+        let cases: usize = axes.iter().map(|a| a.values.len()).product();
+        if cases > MAX_CASES {
+            let value = format!("a study of {cases} cases");
+            let problem =
+                Problem::OutOfRange { key: "study".into(), value, expected: format!("at most {MAX_CASES}") };
+            return Err(InputError::at(section.place(), problem));
+        }
+        Ok(Some(Self { rate_in: rate_in(&section, &axes)?, axes }))
+    }
+
+    /// The overrides of every case, in order; the last axis changes fastest.
+    ///
+    /// # Errors
+    /// A path with an empty key.
+    pub fn cases(&self) -> Result<Vec<Vec<Override>>, InputError> {
+        let mut cases = vec![Vec::new()];
+        for axis in &self.axes {
+            let mut next = Vec::with_capacity(cases.len() * axis.values.len());
+            for case in &cases {
+                for value in &axis.values {
+                    let mut case = case.clone();
+                    case.push(Override::new(&axis.path, &axis.place, value)?);
+                    next.push(case);
+                }
+            }
+            cases = next;
+        }
+        Ok(cases)
+    }
+}
+
+fn rate_in(section: &Section<'_>, axes: &[Axis]) -> Result<RateIn, InputError> {
+    let Some(word) = section.text("rate_in")? else { return Ok(RateIn::H) };
+    if word.value == "h" {
+        return Ok(RateIn::H);
+    }
+    match axes.iter().find(|a| a.name == word.value || a.path == word.value) {
+        Some(axis) => {
+            for value in &axis.values {
+                section.constants().number(value, &axis.path)?;
+            }
+            Ok(RateIn::Key(word.with(axis.path.clone())))
+        }
+        None => {
+            let known = std::iter::once("h".to_owned()).chain(axes.iter().map(|a| a.name.clone())).collect();
+            let problem = Problem::UnknownValue { key: word.key.clone(), found: word.value, known };
+            Err(InputError::at(&word.place, problem))
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The section `time`: scheme, step size, and when to stop.
+
+use dgsuite_timeint::Scheme;
+
+use super::problem::{InputError, Problem};
+use super::section::Section;
+use super::source::{Located, Place};
+
+/// Time stepping as written.
+#[derive(Clone, Debug)]
+pub struct TimeSpec {
+    /// The Runge–Kutta scheme.
+    pub scheme: Scheme,
+    /// How steps are chosen.
+    pub step: StepSpec,
+    /// The last time.
+    pub end: Option<Located<f64>>,
+    /// The most steps.
+    pub steps: Option<usize>,
+    /// A steady run.
+    pub steady: Option<SteadySpec>,
+    /// Where the section starts.
+    pub place: Place,
+}
+
+/// The step size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StepSpec {
+    /// From the wave speeds; `None` is the scheme's default.
+    Cfl(Option<f64>),
+    /// Fixed.
+    Fixed(f64),
+}
+
+/// A run towards a steady state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SteadySpec {
+    /// The residual at which to stop, relative to the largest so far in each conserved variable.
+    pub tolerance: f64,
+    /// The most steps.
+    pub max_steps: usize,
+    /// Every element takes its own step size.
+    pub local_steps: bool,
+}
+
+impl TimeSpec {
+    /// Reads the section.
+    ///
+    /// # Errors
+    /// No end, both `cfl` and `dt`, a step that is not positive, a scheme of another model.
+    pub fn read(top: &Section<'_>, model: &str) -> Result<Self, InputError> {
+        let known = ["scheme", "cfl", "dt", "end", "steps", "steady", "subcycles"];
+        let wanted = "time: { end: T }, or `steps`, or `steady`";
+        let section = top.section("time", &known)?.ok_or_else(|| top.missing("time", wanted))?;
+        if section.has("subcycles") {
+            return Err(section.misplaced(
+                "subcycles",
+                &format!("the model {model}"),
+                "the model incompressible",
+            ));
+        }
+        for (a, b) in [("cfl", "dt"), ("end", "steady"), ("steps", "steady")] {
+            section.exclusive(a, b)?;
+        }
+        let scheme = scheme(&section, model)?;
+        let step = match section.positive("dt")? {
+            Some(dt) => StepSpec::Fixed(dt.value),
+            None => StepSpec::Cfl(section.positive("cfl")?.map(|c| c.value)),
+        };
+        let end = section.number("end")?;
+        let steps = section.count("steps", 0)?.map(|n| n.value);
+        let steady = SteadySpec::read(&section)?;
+        if end.is_none() && steps.is_none() && steady.is_none() {
+            return Err(section.missing("end", "the last time, or `steps`, or `steady`"));
+        }
+        Ok(Self { scheme, step, end, steps, steady, place: section.place().clone() })
+    }
+}
+
+/// The scheme where the file gives none: the fewest vectors and nearly the largest step.
+const DEFAULT_SCHEME: Scheme = Scheme::Lserk54;
+
+fn scheme(section: &Section<'_>, model: &str) -> Result<Scheme, InputError> {
+    let mut words: Vec<(&str, Option<Scheme>)> = Scheme::ALL.iter().map(|s| (s.name(), Some(*s))).collect();
+    words.extend(["bdf1", "bdf2", "bdf3"].map(|w| (w, None)));
+    match section.choice("scheme", &words)? {
+        None => Ok(DEFAULT_SCHEME),
+        Some(Located { value: Some(scheme), .. }) => Ok(scheme),
+        Some(Located { value: None, key, place }) => Err(InputError::at(
+            &place,
+            Problem::Misplaced {
+                key: format!("{key}: bdf"),
+                owner: format!("the model {model}"),
+                belongs: "the model incompressible".into(),
+            },
+        )),
+    }
+}
+
+impl SteadySpec {
+    fn read(time: &Section<'_>) -> Result<Option<Self>, InputError> {
+        let Some(section) = time.section("steady", &["tolerance", "max_steps", "local_steps"])? else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            tolerance: section.positive("tolerance")?.map_or(1e-10, |t| t.value),
+            max_steps: section.count("max_steps", 1)?.map_or(100_000, |n| n.value),
+            local_steps: section.flag("local_steps")?.is_some_and(|f| f.value),
+        }))
+    }
+}

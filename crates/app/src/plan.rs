@@ -1,0 +1,439 @@
+//! What a pipeline file means: the mesh read, names resolved, defaults filled in, everything checked.
+//!
+//! Making a [`Plan`] does all that can go wrong because of the input, and touches no result that is already there.
+
+pub mod boundaries;
+pub mod fields;
+pub mod mesh;
+pub mod print;
+pub mod resolved;
+pub mod states;
+pub mod values;
+pub mod variables;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dgsuite_basis::{NodeSet, Representation, Shape};
+use dgsuite_mesh::Mesh;
+use dgsuite_physics::Exact;
+use dgsuite_physics::formula::Formula;
+use dgsuite_timeint::{Elements, StepSize};
+
+use self::fields::OutputField;
+use self::states::States;
+use self::values::KnownValues;
+use self::variables::Variables;
+use crate::checkpoint::{self, Checkpoint};
+use crate::pipeline::checks::CheckSpec;
+use crate::pipeline::expression::{COORDINATES, Constants};
+use crate::pipeline::monitors::{MonitorKind, MonitorSpec, Norm};
+use crate::pipeline::node::Node;
+use crate::pipeline::output::{CheckpointSpec, DEFAULT_KEEP, Every, FieldsSpec, OutputSpec, Wanted};
+use crate::pipeline::physics::Model;
+use crate::pipeline::problem::{InputError, Problem};
+use crate::pipeline::source::{Located, Place};
+use crate::pipeline::space::BasisSpec;
+use crate::pipeline::state::{InitialSpec, StateSpec};
+use crate::pipeline::time::{SteadySpec, StepSpec};
+use crate::pipeline::{Document, Pipeline};
+use crate::systems::hyperbolic::{BoundaryKind, Law, Setup};
+
+/// Choices of the command line that are not keys of the file.
+#[derive(Clone, Debug, Default)]
+pub struct Choices {
+    /// Where results go, relative to the working directory; instead of `output.directory`.
+    pub output: Option<PathBuf>,
+    /// The checkpoint to start from: a file, or `latest` for the newest of the output directory.
+    pub restart: Option<PathBuf>,
+    /// The case belongs to a study: fields and checkpoints are written only where the file asks for them, and its
+    /// checks are those of the study.
+    pub case_of_study: bool,
+}
+
+/// A run, resolved and checked.
+pub struct Plan {
+    /// Free text.
+    pub title: String,
+    /// Where the mesh comes from.
+    pub mesh_origin: String,
+    /// Uniform refinements of it.
+    pub refine: usize,
+    /// The mesh's digest.
+    pub mesh_digest: u64,
+    /// Variables and law.
+    pub variables: Variables,
+    /// What the solver is made from.
+    pub setup: Setup,
+    /// The state at the start.
+    pub initial: Arc<dyn Exact>,
+    /// The checkpoint that the run continues, with its file.
+    pub restart: Option<(PathBuf, Checkpoint)>,
+    /// The solution that `error` in the summary is measured against.
+    pub exact: Option<Arc<dyn Exact>>,
+    /// Time stepping.
+    pub time: TimePlan,
+    /// The directory of the results.
+    pub directory: PathBuf,
+    /// Fields for ParaView.
+    pub fields: FieldsPlan,
+    /// Checkpoints.
+    pub checkpoint: Option<CheckpointSpec>,
+    /// Numbers recorded during the run.
+    pub monitors: Vec<MonitorPlan>,
+    /// What the run must show.
+    pub checks: Vec<CheckSpec>,
+    /// The file's constants, with `order`, for the limits of the checks.
+    pub constants: Constants,
+    /// The values that checks may name.
+    pub known_values: KnownValues,
+    /// The file with every default written out.
+    pub resolved: Node,
+    /// Where the mesh and the discretisation are described, for what the solver refuses.
+    pub places: Places,
+}
+
+/// Sections of the file that the solver's set-up may find at fault.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// The mesh.
+    pub mesh: Place,
+    /// The discretisation.
+    pub space: Place,
+}
+
+/// Time stepping, resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimePlan {
+    /// The scheme's word.
+    pub scheme: String,
+    /// The step size.
+    pub step: StepSize,
+    /// The last time.
+    pub end: Option<f64>,
+    /// The most steps.
+    pub steps: Option<usize>,
+    /// A steady run.
+    pub steady: Option<SteadySpec>,
+}
+
+/// Fields for ParaView, resolved.
+#[derive(Debug)]
+pub struct FieldsPlan {
+    /// When, beside the start and the end; `None` if only the state of a failed run is written.
+    pub every: Option<Every>,
+    /// The fields.
+    pub fields: Vec<OutputField>,
+    /// 64-bit numbers.
+    pub double: bool,
+}
+
+/// A monitor, resolved.
+pub struct MonitorPlan {
+    /// What it records.
+    pub kind: MonitorJob,
+    /// When; also at the end.
+    pub every: Every,
+}
+
+/// What a monitor records, resolved.
+pub enum MonitorJob {
+    /// The residual.
+    Residual,
+    /// Errors.
+    Error {
+        /// Against this solution.
+        exact: Arc<dyn Exact>,
+        /// In these norms.
+        norms: Vec<Norm>,
+    },
+    /// Integrals over the domain.
+    Integral {
+        /// Names: the formulas as written.
+        names: Vec<String>,
+        /// Formulas in the variables of [`integral_variables`].
+        formulas: Vec<Formula>,
+    },
+    /// Values at points.
+    Probe {
+        /// The points.
+        points: Vec<[f64; 3]>,
+        /// Names: the formulas as written.
+        names: Vec<String>,
+        /// Formulas in the primitive variables.
+        formulas: Vec<Formula>,
+    },
+}
+
+/// The arguments of integrated formulas: conserved variables, primitive variables, then `x, y, z, t`.
+///
+/// Where a name is in both lists, it means the conserved one; the place of the primitive one stays, as `primitive_…`,
+/// so that positions do not depend on the law.
+pub fn integral_variables(variables: &Variables) -> Vec<String> {
+    let conserved = variables.conserved.iter().map(|&name| name.to_owned());
+    let primitive = variables.primitive.iter().map(|&name| match variables.conserved.contains(&name) {
+        true => format!("primitive_{name}"),
+        false => name.to_owned(),
+    });
+    conserved.chain(primitive).chain(COORDINATES.map(str::to_owned)).collect()
+}
+
+impl Plan {
+    /// Resolves a file.
+    ///
+    /// # Errors
+    /// The first mistake that is found.
+    pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
+        let pipeline = document.pipeline()?;
+        let mesh = mesh::build(&pipeline)?;
+        let law = law(&pipeline, mesh.dim)?;
+        let variables = Variables::of(&law, mesh.dim);
+        let initial_spec = match &pipeline.initial {
+            InitialSpec::State(spec) => Some(spec),
+            _ => None,
+        };
+        let states = States {
+            variables: &variables,
+            constants: &pipeline.constants,
+            initial: initial_spec,
+            periods: mesh::periods(&mesh),
+        };
+        let boundaries = boundaries::resolve(&pipeline.boundaries, &mesh, &states, &pipeline.place)?;
+        let initial = match initial_spec {
+            Some(spec) => {
+                let state = states.resolve(spec)?;
+                states.admissible(state.as_ref(), spec, 0.0, &mesh.points)?;
+                state
+            }
+            None => states.rest()?,
+        };
+        let monitors = monitors(&pipeline.monitors, &states)?;
+        let exact = exact(&monitors, initial_spec, &initial);
+        let fields = fields_plan(&pipeline.output, &variables, &pipeline.constants, choices)?;
+        let directory = directory(&pipeline, choices);
+        let mesh_digest = mesh.digest();
+        let restart = restart(&pipeline, choices, &directory, &variables, mesh_digest)?;
+        let time = time_plan(&pipeline, &mesh, restart.as_ref().map_or(0.0, |(_, saved)| saved.now.t))?;
+        let known_values = KnownValues::new(
+            &variables,
+            &pipeline.monitors,
+            exact.is_some(),
+            time.steady.is_some(),
+            choices.case_of_study,
+        );
+        let checks = if choices.case_of_study { Vec::new() } else { pipeline.checks.clone() };
+        for check in &checks {
+            known_values.admit(check)?;
+        }
+        let representation = representation(&pipeline, &mesh)?;
+        let setup = setup(&pipeline, mesh, law, representation, boundaries);
+        Ok(Self {
+            title: pipeline.title.clone(),
+            mesh_origin: mesh::origin(&pipeline.mesh),
+            refine: pipeline.mesh.refine,
+            mesh_digest,
+            resolved: resolved::resolve(document, &pipeline, &setup, &time),
+            constants: pipeline.constants.and("order", pipeline.space.order as f64),
+            checkpoint: match &pipeline.output.checkpoint {
+                Wanted::Given(spec) => Some(*spec),
+                Wanted::Default if !choices.case_of_study => {
+                    Some(CheckpointSpec { every: Every::End, keep: DEFAULT_KEEP })
+                }
+                _ => None,
+            },
+            variables,
+            setup,
+            initial,
+            restart,
+            exact,
+            time,
+            directory,
+            fields,
+            monitors,
+            checks,
+            known_values,
+            places: Places { mesh: pipeline.mesh.place.clone(), space: pipeline.space.place.clone() },
+        })
+    }
+}
+
+fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {
+    match &pipeline.physics.model {
+        Model::Euler { gamma } => Ok(Law::Euler { gamma: *gamma }),
+        Model::Advection { velocity } if velocity.value.len() == dim => {
+            Ok(Law::Advection { velocity: velocity.value.clone() })
+        }
+        Model::Advection { velocity } => {
+            let shown = velocity.with(format!("{:?}", velocity.value));
+            Err(InputError::range(
+                &shown,
+                format!("a list of {dim} numbers, as the mesh has {dim} dimensions"),
+            ))
+        }
+    }
+}
+
+/// The basis: as written, or modal where the file does not say. Lobatto stands for warp & blend on simplices.
+fn representation(pipeline: &Pipeline, mesh: &Mesh) -> Result<Representation, InputError> {
+    if pipeline.space.basis.unwrap_or(BasisSpec::Modal) == BasisSpec::Modal {
+        return Ok(Representation::Modal);
+    }
+    let Some(nodes) = &pipeline.space.nodes else { return Ok(Representation::Nodal(NodeSet::GaussLobatto)) };
+    let simplex = mesh.sets.iter().map(|set| set.shape).find(|&shape| is_simplex(shape));
+    match (nodes.value, simplex) {
+        (NodeSet::GaussLegendre, Some(shape)) => {
+            let expected = format!("lobatto or warp-blend, as Gauss points do not exist on {shape} elements");
+            Err(InputError::range(&nodes.with("gauss"), expected))
+        }
+        (nodes, _) => Ok(Representation::Nodal(nodes)),
+    }
+}
+
+fn is_simplex(shape: Shape) -> bool {
+    matches!(shape, Shape::Triangle | Shape::Tetrahedron)
+}
+
+fn setup(
+    pipeline: &Pipeline,
+    mesh: Mesh,
+    law: Law,
+    representation: Representation,
+    boundaries: BTreeMap<String, BoundaryKind>,
+) -> Setup {
+    let space = &pipeline.space;
+    Setup {
+        mesh: Arc::new(mesh),
+        law,
+        riemann: space.riemann.value,
+        order: space.order,
+        polynomials: space.polynomials,
+        representation,
+        volume: space.volume,
+        face: space.face,
+        form: space.form,
+        boundaries,
+        scheme: pipeline.time.scheme,
+        precision: pipeline.precision,
+        threads: pipeline.threads,
+    }
+}
+
+/// The solution for the summary's errors: that of the first error monitor, or a solution that the run starts from.
+fn exact(
+    monitors: &[MonitorPlan],
+    initial_spec: Option<&StateSpec>,
+    initial: &Arc<dyn Exact>,
+) -> Option<Arc<dyn Exact>> {
+    let monitored = monitors.iter().find_map(|m| match &m.kind {
+        MonitorJob::Error { exact, .. } => Some(exact.clone()),
+        _ => None,
+    });
+    monitored.or_else(|| initial_spec.filter(|spec| spec.is_solution()).map(|_| initial.clone()))
+}
+
+fn monitors(specs: &[MonitorSpec], states: &States<'_>) -> Result<Vec<MonitorPlan>, InputError> {
+    let named =
+        |fields: &[Located<String>], variables: &[&str]| -> Result<(Vec<String>, Vec<Formula>), InputError> {
+            let formulas = fields
+                .iter()
+                .map(|f| states.constants.located_formula(f, variables))
+                .collect::<Result<_, _>>()?;
+            Ok((fields.iter().map(|f| f.value.clone()).collect(), formulas))
+        };
+    specs
+        .iter()
+        .map(|spec| {
+            let kind = match &spec.kind {
+                MonitorKind::Residual => MonitorJob::Residual,
+                MonitorKind::Error { exact, norms } => {
+                    MonitorJob::Error { exact: states.resolve(exact)?, norms: norms.clone() }
+                }
+                MonitorKind::Integral { fields } => {
+                    let variables = integral_variables(states.variables);
+                    let variables: Vec<&str> = variables.iter().map(String::as_str).collect();
+                    let (names, formulas) = named(fields, &variables)?;
+                    MonitorJob::Integral { names, formulas }
+                }
+                MonitorKind::Probe { points, fields } => {
+                    let (names, formulas) = named(fields, &states.variables.primitive)?;
+                    MonitorJob::Probe { points: points.clone(), names, formulas }
+                }
+            };
+            Ok(MonitorPlan { kind, every: spec.every })
+        })
+        .collect()
+}
+
+fn fields_plan(
+    output: &OutputSpec,
+    variables: &Variables,
+    constants: &Constants,
+    choices: &Choices,
+) -> Result<FieldsPlan, InputError> {
+    let default = FieldsSpec { every: Every::End, names: None, double: false };
+    let (spec, written) = match &output.fields {
+        Wanted::Given(spec) => (spec, true),
+        Wanted::Default => (&default, !choices.case_of_study),
+        Wanted::Off => (&default, false),
+    };
+    let fields = fields::resolve(spec.names.as_deref(), variables, constants)?;
+    Ok(FieldsPlan { every: written.then_some(spec.every), fields, double: spec.double })
+}
+
+fn directory(pipeline: &Pipeline, choices: &Choices) -> PathBuf {
+    match (&choices.output, &pipeline.output.directory) {
+        (Some(given), _) => given.clone(),
+        (None, Some(written)) => pipeline.resolve(written),
+        (None, None) => pipeline.resolve(&Path::new("out").join(&pipeline.stem)),
+    }
+}
+
+fn restart(
+    pipeline: &Pipeline,
+    choices: &Choices,
+    directory: &Path,
+    variables: &Variables,
+    mesh: u64,
+) -> Result<Option<(PathBuf, Checkpoint)>, InputError> {
+    let (path, place): (PathBuf, Option<&Place>) = match (&choices.restart, &pipeline.initial) {
+        (Some(path), _) if path == Path::new("latest") => {
+            (directory.join("checkpoints").join("latest"), None)
+        }
+        (Some(path), _) => (path.clone(), None),
+        (None, InitialSpec::Restart(file)) => (pipeline.resolve(&file.value), Some(&file.place)),
+        (None, _) => return Ok(None),
+    };
+    let refused = |error| {
+        let problem = Problem::Restart { error };
+        match place {
+            Some(place) => InputError::at(place, problem),
+            None => InputError::nowhere(problem),
+        }
+    };
+    let file = checkpoint::find(&path).map_err(refused)?;
+    let state = checkpoint::read(&file, variables.law().name(), mesh).map_err(refused)?;
+    Ok(Some((file, state)))
+}
+
+fn time_plan(pipeline: &Pipeline, mesh: &Mesh, start: f64) -> Result<TimePlan, InputError> {
+    let spec = &pipeline.time;
+    if let Some(end) = spec.end.as_ref().filter(|end| end.value < start) {
+        return Err(InputError::range(end, format!("at least {start}, where the run starts")));
+    }
+    let simplices = mesh.sets.iter().all(|set| is_simplex(set.shape));
+    let elements = if simplices { Elements::Simplices } else { Elements::Any };
+    Ok(TimePlan {
+        scheme: spec.scheme.name().to_owned(),
+        step: match spec.step {
+            StepSpec::Cfl(cfl) => {
+                let order = pipeline.space.order;
+                StepSize::Cfl(cfl.unwrap_or_else(|| spec.scheme.default_cfl(mesh.dim, order, elements)))
+            }
+            StepSpec::Fixed(dt) => StepSize::Fixed(dt),
+        },
+        end: spec.end.as_ref().map(|end| end.value),
+        steps: spec.steps,
+        steady: spec.steady,
+    })
+}

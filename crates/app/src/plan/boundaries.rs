@@ -1,0 +1,82 @@
+//! Matches the boundary conditions of the file with the boundaries of the mesh.
+
+use std::collections::BTreeMap;
+
+use dgsuite_mesh::{Across, Mesh};
+
+use super::states::States;
+use crate::pipeline::problem::{InputError, Problem};
+use crate::pipeline::source::Place;
+use crate::pipeline::state::{BoundarySpec, Condition, StateSpec};
+use crate::systems::hyperbolic::BoundaryKind;
+
+/// The condition on every boundary of the mesh, by name.
+///
+/// # Errors
+/// Names that the mesh does not have, boundaries without a condition or with a condition although they are periodic,
+/// data that is not a state.
+pub fn resolve(
+    specs: &[BoundarySpec],
+    mesh: &Mesh,
+    states: &States<'_>,
+    file: &Place,
+) -> Result<BTreeMap<String, BoundaryKind>, InputError> {
+    let open: Vec<String> = mesh.boundary_names().into_iter().map(str::to_owned).collect();
+    let all: Vec<String> = mesh.boundaries.iter().map(|b| b.name.clone()).collect();
+    let mut conditions = BTreeMap::new();
+    for spec in specs {
+        let name = &spec.name.value;
+        if !all.contains(name) {
+            let problem = Problem::UnknownBoundary { name: name.clone(), known: all };
+            return Err(InputError::at(&spec.name.place, problem));
+        }
+        if is_periodic(mesh, name) {
+            let problem = Problem::Conflict {
+                first: spec.name.key.clone(),
+                second: format!("the periodicity of `{name}`"),
+            };
+            return Err(InputError::at(&spec.name.place, problem));
+        }
+        let points = if open.contains(name) { points_of(mesh, name) } else { Vec::new() };
+        conditions.insert(name.clone(), condition(&spec.condition, states, &points)?);
+    }
+    let names: Vec<String> = open.into_iter().filter(|name| !conditions.contains_key(name)).collect();
+    if names.is_empty() {
+        Ok(conditions)
+    } else {
+        let place = specs.first().map_or(file, |s| &s.name.place);
+        Err(InputError::at(place, Problem::MissingBoundary { names }))
+    }
+}
+
+fn is_periodic(mesh: &Mesh, name: &str) -> bool {
+    let named = |i: u32| mesh.boundaries.get(i as usize).is_some_and(|b| b.name == name);
+    mesh.links.iter().any(|link| named(link.first) || named(link.second))
+}
+
+fn condition(
+    condition: &Condition,
+    states: &States<'_>,
+    points: &[[f64; 3]],
+) -> Result<BoundaryKind, InputError> {
+    let checked = |spec: &StateSpec| {
+        let state = states.resolve(spec)?;
+        states.admissible(state.as_ref(), spec, 0.0, points)?;
+        Ok::<_, InputError>(state)
+    };
+    Ok(match condition {
+        Condition::Dirichlet(spec) => BoundaryKind::Prescribed(checked(spec)?),
+        Condition::FarField(spec) => BoundaryKind::FarField(checked(spec)?),
+        Condition::Outflow => BoundaryKind::Outflow,
+        Condition::SlipWall => BoundaryKind::SlipWall,
+        Condition::Symmetry => BoundaryKind::Symmetry,
+        Condition::PressureOutlet { p } => BoundaryKind::PressureOutlet { p: p.value },
+    })
+}
+
+/// The geometry nodes on a boundary (some twice).
+fn points_of(mesh: &Mesh, name: &str) -> Vec<[f64; 3]> {
+    let named = |b: u32| mesh.boundaries.get(b as usize).is_some_and(|tag| tag.name == name);
+    let sides = mesh.faces.iter().filter(|face| matches!(face.across, Across::Boundary(b) if named(b)));
+    sides.flat_map(|face| mesh.side_nodes(face.minus)).map(|node| mesh.points[node as usize]).collect()
+}

@@ -1,0 +1,134 @@
+//! Reads or makes the mesh of a plan, joins its periodic boundaries, refines, scales and renumbers it.
+
+use dgsuite_mesh::{Mesh, MeshError, SpaceFillingCurve, generate};
+
+use crate::pipeline::Pipeline;
+use crate::pipeline::expression::Constants;
+use crate::pipeline::mesh::{Generator, MapSpec, MeshSource, MeshSpec, PeriodicPair};
+use crate::pipeline::problem::{InputError, Problem};
+
+/// The most elements of a refined mesh.
+const MAX_ELEMENTS: f64 = 1e9;
+
+/// The mesh that a run works on.
+///
+/// # Errors
+/// A file that cannot be read or is not fit for use, unknown or unmatched periodic boundaries.
+pub fn build(pipeline: &Pipeline) -> Result<Mesh, InputError> {
+    let spec = &pipeline.mesh;
+    let mut mesh = match &spec.source {
+        MeshSource::File(file) => {
+            let path = pipeline.resolve(&file.value);
+            Mesh::read(&path).map_err(|error| InputError::at(&file.place, Problem::Mesh { path, error }))?
+        }
+        MeshSource::Generate(generator) => generated(generator)?,
+    };
+    for pair in &spec.periodic {
+        join(&mut mesh, pair)?;
+    }
+    let unfit = |error| InputError::at(&spec.place, Problem::Prepare { error });
+    // Refused before memory runs out on the way there.
+    let elements = mesh.n_elements() as f64 * f64::powi(2.0, (mesh.dim * spec.refine) as i32);
+    if elements > MAX_ELEMENTS {
+        let problem = Problem::OutOfRange {
+            key: "mesh.refine".into(),
+            value: format!("{}, which gives {elements:.1e} elements", spec.refine),
+            expected: format!("such that there are at most {MAX_ELEMENTS:.0e} elements"),
+        };
+        return Err(InputError::at(&spec.place, problem));
+    }
+    for _ in 0..spec.refine {
+        mesh.refine_uniform().map_err(unfit)?;
+    }
+    if spec.scale != 1.0 {
+        mesh.scale(spec.scale).map_err(unfit)?;
+    }
+    if let Some(map) = &spec.map {
+        bend(&mut mesh, map, &pipeline.constants)?;
+    }
+    // Neighbours stay near each other in memory.
+    mesh.renumber(SpaceFillingCurve::Hilbert);
+    Ok(mesh)
+}
+
+/// Moves all nodes by formulas, after raising the order of the geometry.
+fn bend(mesh: &mut Mesh, map: &MapSpec, constants: &Constants) -> Result<(), InputError> {
+    const AXES: [&str; 3] = ["x", "y", "z"];
+    let unfit = |error| InputError::at(&map.place, Problem::Prepare { error });
+    let mut formulas = Vec::new();
+    for (axis, text) in AXES.iter().zip(&map.formulas) {
+        formulas.push(match text {
+            Some(text) => Some(constants.located_formula(text, &AXES)?),
+            None => None,
+        });
+        if *axis == "z" && mesh.dim == 2 && text.is_some() {
+            let problem = Problem::Misplaced {
+                key: "mesh.map.z".into(),
+                owner: "a mesh of the plane".into(),
+                belongs: "three dimensions".into(),
+            };
+            return Err(InputError::at(&map.place, problem));
+        }
+    }
+    mesh.elevate(map.order).map_err(unfit)?;
+    mesh.map(|x| std::array::from_fn(|d| formulas[d].as_ref().map_or(x[d], |f| f.eval(&x)))).map_err(unfit)
+}
+
+fn generated(generator: &Generator) -> Result<Mesh, InputError> {
+    let mut boxed = generate::Box {
+        shape: generator.shape,
+        min: [0.0; 3],
+        max: [1.0; 3],
+        cells: [1; 3],
+        diagonal: generator.diagonal,
+    };
+    for d in 0..generator.shape.dim() {
+        boxed.min[d] = generator.min[d];
+        boxed.max[d] = generator.max[d];
+        boxed.cells[d] = generator.cells[d];
+    }
+    boxed.build().map_err(|error| InputError::at(&generator.place, Problem::Generate { error }))
+}
+
+fn join(mesh: &mut Mesh, (first, second): &PeriodicPair) -> Result<(), InputError> {
+    mesh.make_periodic(&first.value, &second.value).map_err(|error| match error {
+        MeshError::UnknownBoundary { name, known, .. } => {
+            let place = if name == first.value { &first.place } else { &second.place };
+            InputError::at(place, Problem::UnknownBoundary { name, known })
+        }
+        error => {
+            let (first_name, second_name) = (first.value.clone(), second.value.clone());
+            InputError::at(&first.place, Problem::Periodic { first: first_name, second: second_name, error })
+        }
+    })
+}
+
+/// The directions in which two opposite sides of the mesh are joined by a translation, and by how much.
+pub fn periods(mesh: &Mesh) -> [f64; 3] {
+    let mut periods = [0.0; 3];
+    for link in mesh.links.iter().filter(|link| link.is_translation()) {
+        let length = link.offset.iter().map(|x| x * x).sum::<f64>().sqrt();
+        for d in 0..3 {
+            // Only a translation along one axis is a period of that direction.
+            if (link.offset[d].abs() - length).abs() <= 1e-9 * length {
+                periods[d] = length;
+            }
+        }
+    }
+    periods
+}
+
+/// A short account of where the mesh comes from.
+pub fn origin(spec: &MeshSpec) -> String {
+    let source = match &spec.source {
+        MeshSource::File(file) => file.value.display().to_string(),
+        MeshSource::Generate(g) => {
+            let cells = g.cells.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
+            format!("generated box of {cells} cells")
+        }
+    };
+    match spec.refine {
+        0 => source,
+        n => format!("{source}, refined {n} times"),
+    }
+}

@@ -1,0 +1,198 @@
+//! The plan in words: what `dgsuite check` prints, and what a run says before it starts.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use dgsuite_basis::Shape;
+use dgsuite_mesh::Mesh;
+use dgsuite_timeint::StepSize;
+
+use super::Plan;
+use crate::pipeline::output::Every;
+use crate::systems::hyperbolic::{Description, Law};
+
+/// The word of the pipeline file for a shape.
+pub fn shape_word(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Line => "line",
+        Shape::Triangle => "tri",
+        Shape::Quadrilateral => "quad",
+        Shape::Tetrahedron => "tet",
+        Shape::Hexahedron => "hex",
+        Shape::Prism => "prism",
+        Shape::Pyramid => "pyramid",
+    }
+}
+
+/// The number of elements of each shape.
+pub fn elements_by_shape(mesh: &Mesh) -> BTreeMap<&'static str, usize> {
+    let mut counts = BTreeMap::new();
+    for set in &mesh.sets {
+        *counts.entry(shape_word(set.shape)).or_insert(0) += set.len();
+    }
+    counts
+}
+
+/// A count with separators: 1,234,567.
+pub fn grouped(n: usize) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A number to four digits, without zeros at its end.
+fn short(x: f64) -> String {
+    let rounded: f64 = format!("{x:.3e}").parse().unwrap_or(x);
+    rounded.to_string()
+}
+
+/// Bytes in a readable unit.
+pub fn bytes(n: usize) -> String {
+    let x = n as f64;
+    match n {
+        0..1024 => format!("{n} B"),
+        1024..1_048_576 => format!("{:.1} KiB", x / 1024.0),
+        1_048_576..1_073_741_824 => format!("{:.1} MiB", x / 1_048_576.0),
+        _ => format!("{:.2} GiB", x / 1_073_741_824.0),
+    }
+}
+
+/// The plan, one line for each part. `first_dt` is the step size at the start.
+pub fn plan(plan: &Plan, description: &Description, first_dt: Option<f64>) -> String {
+    let mut out = String::new();
+    let mut line = |key: &str, value: String| {
+        let _ = writeln!(out, "{key:<11} {value}");
+    };
+    line("title", plan.title.clone());
+    line("mesh", mesh_line(plan));
+    line("physics", physics_line(plan));
+    let space = &plan.setup;
+    let flux = format!("{:?}", space.riemann).to_lowercase();
+    line("space", format!("dg, order {}, {flux} flux", space.order));
+    for group in &description.groups {
+        line("", group.to_string());
+    }
+    line("unknowns", format!("{} ({})", grouped(description.dofs), bytes(description.bytes)));
+    let names: Vec<String> =
+        plan.setup.boundaries.iter().map(|(name, kind)| format!("{name}: {}", kind.name())).collect();
+    if !names.is_empty() {
+        line("boundaries", names.join("; "));
+    }
+    line("time", time_line(plan, first_dt));
+    line("device", device_line(description));
+    line("output", output_line(plan));
+    out
+}
+
+fn mesh_line(plan: &Plan) -> String {
+    let mesh = &plan.setup.mesh;
+    let counts: Vec<String> =
+        elements_by_shape(mesh).iter().map(|(shape, n)| format!("{} {shape}", grouped(*n))).collect();
+    let name = |i: u32| mesh.boundaries.get(i as usize).map_or("?", |b| b.name.as_str());
+    let mut text = format!(
+        "{}: {}, geometry order {}, {} faces",
+        plan.mesh_origin,
+        counts.join(" + "),
+        mesh.max_order(),
+        grouped(mesh.faces.len())
+    );
+    if !mesh.links.is_empty() {
+        let links: Vec<String> =
+            mesh.links.iter().map(|l| format!("{}-{}", name(l.first), name(l.second))).collect();
+        let _ = write!(text, ", periodic {}", links.join(", "));
+    }
+    text
+}
+
+fn physics_line(plan: &Plan) -> String {
+    let variables = plan.variables.conserved.join(", ");
+    match plan.variables.law() {
+        Law::Euler { gamma } => {
+            format!("euler in {}D, gamma {gamma}; unknowns {variables}", plan.variables.dim())
+        }
+        Law::Advection { velocity } => {
+            format!("advection in {}D, velocity {velocity:?}", plan.variables.dim())
+        }
+    }
+}
+
+fn time_line(plan: &Plan, first_dt: Option<f64>) -> String {
+    let time = &plan.time;
+    let mut text = time.scheme.clone();
+    match time.step {
+        StepSize::Cfl(cfl) => {
+            let _ = write!(text, ", cfl {}", short(cfl));
+        }
+        StepSize::Fixed(dt) => {
+            let _ = write!(text, ", dt {dt}");
+        }
+    }
+    let dt = match time.step {
+        StepSize::Fixed(dt) => Some(dt),
+        StepSize::Cfl(_) => first_dt,
+    };
+    if let Some(dt) = dt {
+        let _ = write!(text, ", first step {dt:.4e}");
+    }
+    let start = plan.restart.as_ref().map_or(0.0, |(_, saved)| saved.now.t);
+    if let Some(end) = time.end {
+        let _ = write!(text, ", to t = {end}");
+        if let Some(dt) = dt.filter(|dt| *dt > 0.0 && dt.is_finite()) {
+            let steps = ((end - start) / dt).ceil();
+            let _ = write!(text, " in about {} steps", grouped(steps as usize));
+        }
+    }
+    if let Some(steps) = time.steps {
+        let _ = write!(text, ", at most {} steps", grouped(steps));
+    }
+    if let Some(steady) = &time.steady {
+        let kind = if steady.local_steps { "local" } else { "global" };
+        let most = grouped(steady.max_steps);
+        let _ = write!(text, ", steady to {:e} by {kind} steps, at most {most}", steady.tolerance);
+    }
+    text
+}
+
+fn device_line(description: &Description) -> String {
+    format!("cpu, {} threads, {}", description.threads, description.kernel)
+}
+
+fn output_line(plan: &Plan) -> String {
+    let mut text = plan.directory.display().to_string();
+    if let Some(every) = plan.fields.every {
+        let names: Vec<&str> = plan.fields.fields.iter().map(|f| f.name.as_str()).collect();
+        let _ = write!(text, "; fields {} {}", names.join(", "), often(every));
+    }
+    if let Some(checkpoint) = &plan.checkpoint {
+        let _ = write!(text, "; checkpoints {}", often(checkpoint.every));
+    }
+    text
+}
+
+fn often(every: Every) -> String {
+    match every {
+        Every::Time(t) => format!("every {t}"),
+        Every::Steps(n) => format!("every {n} steps"),
+        Every::End => "at the end".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(grouped(12), "12");
+        assert_eq!(bytes(3 * 1024 * 1024 / 2), "1.5 MiB");
+        assert_eq!(short(0.8256880733944953), "0.8257");
+        assert_eq!(short(0.5), "0.5");
+    }
+}

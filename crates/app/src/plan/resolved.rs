@@ -1,0 +1,148 @@
+//! The file as it was run: overrides applied, defaults written out, paths made absolute.
+//!
+//! `dgsuite run` of this file from the results' directory repeats the run.
+
+use std::path::{Path, PathBuf};
+
+use dgsuite_basis::{Cubature, NodeSet, Polynomials, Representation};
+use dgsuite_timeint::StepSize;
+
+use super::TimePlan;
+use crate::pipeline::mesh::MeshSource;
+use crate::pipeline::node::{Entry, Node, Value};
+use crate::pipeline::physics::Model;
+use crate::pipeline::source::Place;
+use crate::pipeline::state::InitialSpec;
+use crate::pipeline::{Document, Pipeline};
+use crate::systems::hyperbolic::{Form, Precision, Riemann, Setup};
+
+/// The tree with every default filled in.
+pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &TimePlan) -> Node {
+    let mut tree = Tree { root: document.root.clone(), place: document.root.place.clone() };
+    tree.default("title", text(&pipeline.title));
+    if let MeshSource::File(file) = &pipeline.mesh.source {
+        tree.set("mesh.file", path_text(&pipeline.resolve(&file.value)));
+    }
+    tree.default("mesh.refine", number(pipeline.mesh.refine as f64));
+    tree.default("mesh.scale", number(pipeline.mesh.scale));
+    if let Model::Euler { gamma } = pipeline.physics.model {
+        tree.default("physics.gamma", number(gamma));
+    }
+    space(&mut tree, setup);
+    if let InitialSpec::Restart(file) = &pipeline.initial {
+        tree.set("initial.restart", path_text(&pipeline.resolve(&file.value)));
+    }
+    tree.default("time.scheme", text(&time.scheme));
+    match time.step {
+        StepSize::Cfl(cfl) => tree.default("time.cfl", number(cfl)),
+        StepSize::Fixed(dt) => tree.default("time.dt", number(dt)),
+    }
+    if let Some(steady) = time.steady {
+        tree.default("time.steady.tolerance", number(steady.tolerance));
+        tree.default("time.steady.max_steps", number(steady.max_steps as f64));
+        tree.default("time.steady.local_steps", Value::Bool(steady.local_steps));
+    }
+    tree.default("device", text("cpu"));
+    tree.default("precision", text(if setup.precision == Precision::Double { "double" } else { "single" }));
+    tree.default("threads", number(setup.threads as f64));
+    tree.set("output.directory", text("."));
+    tree.root
+}
+
+fn space(tree: &mut Tree, setup: &Setup) {
+    tree.default("space.order", number(setup.order as f64));
+    tree.default("space.scheme", text("dg"));
+    match setup.representation {
+        Representation::Modal => tree.default("space.basis", text("modal")),
+        Representation::Nodal(nodes) => {
+            tree.default("space.basis", text("nodal"));
+            if let Some(word) = node_word(nodes) {
+                tree.default("space.nodes", text(word));
+            }
+        }
+    }
+    let flux = match setup.riemann {
+        Riemann::Rusanov => "rusanov",
+        Riemann::Hll => "hll",
+        Riemann::Hllc => "hllc",
+        Riemann::Roe => "roe",
+    };
+    tree.default("space.riemann", text(flux));
+    if let Some(polynomials) = setup.polynomials {
+        tree.default(
+            "space.polynomials",
+            text(if polynomials == Polynomials::Total { "total" } else { "tensor" }),
+        );
+    }
+    tree.default("space.form", text(if setup.form == Form::Weak { "weak" } else { "strong" }));
+    let given = tree.get("space.cubature").map(|node| matches!(node.value, Value::Text(_)));
+    if given != Some(true) {
+        for (key, choice) in [("space.cubature.volume", setup.volume), ("space.cubature.face", setup.face)] {
+            match choice {
+                Some(Cubature::Degree(degree)) => tree.default(key, number(degree as f64)),
+                Some(Cubature::Collocated) => tree.default(key, text("collocated")),
+                None => {}
+            }
+        }
+    }
+}
+
+/// The word of the file for a node set; equispaced nodes have none.
+fn node_word(nodes: NodeSet) -> Option<&'static str> {
+    match nodes {
+        NodeSet::GaussLegendre => Some("gauss"),
+        NodeSet::GaussLobatto => Some("lobatto"),
+        NodeSet::WarpBlend => Some("warp-blend"),
+        NodeSet::Equispaced => None,
+    }
+}
+
+fn text(word: &str) -> Value {
+    Value::Text(word.to_owned())
+}
+
+fn number(x: f64) -> Value {
+    Value::Number(x)
+}
+
+fn path_text(path: &Path) -> Value {
+    let absolute: PathBuf = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    Value::Text(absolute.display().to_string())
+}
+
+struct Tree {
+    root: Node,
+    place: Place,
+}
+
+impl Tree {
+    fn get(&self, path: &str) -> Option<&Node> {
+        path.split('.').try_fold(&self.root, |node, key| node.get(key))
+    }
+
+    /// Puts a value where there is none.
+    fn default(&mut self, path: &str, value: Value) {
+        if self.get(path).is_none_or(|node| matches!(node.value, Value::Null)) {
+            self.set(path, value);
+        }
+    }
+
+    /// Puts a value, making the sections above it.
+    fn set(&mut self, path: &str, value: Value) {
+        let place = self.place.clone();
+        let mut node = &mut self.root;
+        for key in path.split('.') {
+            if !matches!(node.value, Value::Map(_)) {
+                node.value = Value::Map(Vec::new());
+            }
+            let Value::Map(entries) = &mut node.value else { return };
+            let at = entries.iter().position(|e| e.key == key).unwrap_or_else(|| {
+                let empty = Node { value: Value::Null, place: place.clone() };
+                entries.push(Entry { key: key.to_owned(), place: place.clone(), node: empty });
+                entries.len() - 1
+            });
+            node = &mut entries[at].node;
+        }
+        node.value = value;
+    }
+}

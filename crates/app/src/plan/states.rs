@@ -1,0 +1,180 @@
+//! States of the file turned into functions of place and time, with all names resolved and sampled for sense.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dgsuite_physics::Exact;
+use dgsuite_physics::exact::{Context, ExactError, Model, by_name};
+
+use super::variables::Variables;
+use crate::pipeline::expression::{COORDINATES, Constants};
+use crate::pipeline::problem::{InputError, Problem};
+use crate::pipeline::source::{Located, Place};
+use crate::pipeline::state::{Formula as FormulaSpec, StateSpec};
+use crate::systems::hyperbolic::Law;
+
+/// Turns states as written into functions.
+pub struct States<'a> {
+    /// The model's variables.
+    pub variables: &'a Variables,
+    /// The file's constants.
+    pub constants: &'a Constants,
+    /// The named solution of `initial` with its parameters, which a bare name elsewhere means.
+    pub initial: Option<&'a StateSpec>,
+    /// The mesh's period in each direction, 0 where it has none.
+    pub periods: [f64; 3],
+}
+
+impl States<'_> {
+    /// The function that a state means.
+    ///
+    /// # Errors
+    /// Unknown names of solutions, parameters or variables; variables without a formula.
+    pub fn resolve(&self, spec: &StateSpec) -> Result<Arc<dyn Exact>, InputError> {
+        match spec {
+            StateSpec::Formulas { formulas, place, path } => self.formulas(formulas, place, path),
+            StateSpec::Named { name, bare: true, .. } => match self.initial {
+                Some(StateSpec::Named { name: first, parameters, .. }) if first.value == name.value => {
+                    self.named(name, parameters)
+                }
+                _ => self.named(name, &[]),
+            },
+            StateSpec::Named { name, parameters, .. } => self.named(name, parameters),
+        }
+    }
+
+    fn named(
+        &self,
+        name: &Located<String>,
+        parameters: &[Located<f64>],
+    ) -> Result<Arc<dyn Exact>, InputError> {
+        let given: BTreeMap<String, f64> =
+            parameters.iter().map(|p| (last_key(&p.key).to_owned(), p.value)).collect();
+        let model = match self.variables.law() {
+            Law::Euler { gamma } => Model::Euler { gamma: *gamma },
+            Law::Advection { velocity } => Model::Advection {
+                velocity: std::array::from_fn(|d| velocity.get(d).copied().unwrap_or(0.0)),
+            },
+        };
+        let context = Context { dim: self.variables.dim(), model, period: self.periods };
+        by_name(&name.value, &given, &context).map(Arc::from).map_err(|error| {
+            let culprit = match &error {
+                ExactError::UnknownParameter { name, .. } | ExactError::BadParameter { name, .. } => {
+                    Some(name.as_str())
+                }
+                _ => None,
+            };
+            let written = parameters.iter().find(|p| culprit == Some(last_key(&p.key)));
+            let place = written.map_or(&name.place, |p| &p.place);
+            InputError::at(place, Problem::Exact { key: name.key.clone(), error })
+        })
+    }
+
+    fn formulas(
+        &self,
+        given: &[FormulaSpec],
+        place: &Place,
+        path: &str,
+    ) -> Result<Arc<dyn Exact>, InputError> {
+        let primitive = &self.variables.primitive;
+        if let Some(strange) = given.iter().find(|f| !primitive.contains(&f.variable.value.as_str())) {
+            let known = primitive.iter().map(|&v| v.to_owned()).chain(["exact".to_owned()]).collect();
+            return Err(InputError::at(
+                &strange.variable.place,
+                Problem::UnknownKey { key: strange.variable.value.clone(), section: path.to_owned(), known },
+            ));
+        }
+        let formulas = primitive
+            .iter()
+            .map(|variable| match given.iter().find(|f| f.variable.value == *variable) {
+                Some(f) => self.constants.located_formula(&f.text, &COORDINATES),
+                None => Err(InputError::at(
+                    place,
+                    Problem::MissingKey {
+                        key: format!("{path}.{variable}"),
+                        expected: format!("a formula for each of {}", primitive.join(", ")),
+                    },
+                )),
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(self.variables.from_formulas(formulas))
+    }
+
+    /// The default initial state: the gas at rest with unit density and speed of sound, or u = 0.
+    pub fn rest(&self) -> Result<Arc<dyn Exact>, InputError> {
+        let text = |variable: &str| match (self.variables.law(), variable) {
+            (Law::Euler { gamma }, "p") => format!("1/{gamma}"),
+            (Law::Euler { .. }, "rho") => "1".to_owned(),
+            _ => "0".to_owned(),
+        };
+        let formulas = self
+            .variables
+            .primitive
+            .iter()
+            .map(|v| {
+                Constants::default().formula(&text(v), &COORDINATES).map_err(|error| {
+                    InputError::nowhere(Problem::Formula { key: format!("initial.{v}"), error })
+                })
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(self.variables.from_formulas(formulas))
+    }
+
+    /// Refuses a state that is not one of a gas at any of the points, at time `t`.
+    ///
+    /// # Errors
+    /// [`Problem::Inadmissible`] with the first such point.
+    pub fn admissible(
+        &self,
+        state: &dyn Exact,
+        spec: &StateSpec,
+        t: f64,
+        points: &[[f64; 3]],
+    ) -> Result<(), InputError> {
+        let mut values = vec![Vec::new(); state.n_fields()];
+        state.eval(t, points, &mut values);
+        self.variables.to_primitive(&mut values);
+        for (k, &variable) in self.variables.primitive.iter().enumerate() {
+            let must_be_positive = self.variables.positive().contains(&variable);
+            let bad = |x: f64| !x.is_finite() || (must_be_positive && x <= 0.0);
+            if let Some(i) = values[k].iter().position(|&x| bad(x)) {
+                let (key, place) = spec.locate(variable);
+                return Err(InputError::at(
+                    place,
+                    Problem::Inadmissible {
+                        key,
+                        variable: variable.to_owned(),
+                        value: values[k][i],
+                        point: points[i],
+                    },
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl StateSpec {
+    /// The key and place of a variable's formula, or of the whole state.
+    fn locate(&self, variable: &str) -> (String, &Place) {
+        match self {
+            Self::Named { name, .. } => (name.key.clone(), &name.place),
+            Self::Formulas { formulas, place, path } => formulas
+                .iter()
+                .find(|f| f.variable.value == variable)
+                .map_or((path.clone(), place), |f| (f.text.key.clone(), &f.text.place)),
+        }
+    }
+
+    /// Whether this is a solution for all times, and not only the state at the start.
+    pub fn is_solution(&self) -> bool {
+        match self {
+            Self::Named { .. } => true,
+            Self::Formulas { path, .. } => path.ends_with(".exact"),
+        }
+    }
+}
+
+fn last_key(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}

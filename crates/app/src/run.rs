@@ -1,0 +1,240 @@
+//! A run: from the plan to results on the disk, with everything that was measured in one summary.
+
+pub mod checks;
+pub mod directory;
+pub mod error;
+pub mod fields;
+pub mod log;
+pub mod march;
+pub mod monitors;
+pub mod outputs;
+pub mod schedule;
+pub mod summary;
+
+use std::fmt::Write as _;
+use std::time::Instant;
+
+use dgsuite_timeint::{StepSize, TimePoint};
+use serde_json::{Map, Value, json};
+
+use self::checks::CheckResult;
+use self::directory::Directory;
+pub use self::error::RunError;
+use self::log::Log;
+use self::march::March;
+use self::monitors::LastValues;
+use self::outputs::Outputs;
+use self::summary::Facts;
+pub use self::summary::Status;
+use crate::pipeline::Document;
+use crate::pipeline::problem::{InputError, Problem};
+use crate::plan::print::{self, grouped};
+use crate::plan::{Choices, Plan};
+use crate::systems::SystemError;
+use crate::systems::hyperbolic::{Description, Hyperbolic, Norms, OpsError};
+use crate::writer::{WriterError, atomic};
+
+/// A run that nothing of the input can stop any more: the plan is made and the solver stands.
+pub struct Prepared {
+    /// The plan.
+    pub plan: Plan,
+    /// The solver, with the initial state or that of the checkpoint.
+    pub solver: Hyperbolic,
+    /// The solver's own account.
+    pub description: Description,
+    /// Seconds that this took.
+    pub setup_s: f64,
+}
+
+/// What a run was and how it ended.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// How it ended.
+    pub status: Status,
+    /// The summary, as written to `summary.json`.
+    pub summary: Value,
+    /// What stopped it, in words.
+    pub failure: Option<String>,
+    /// The checks.
+    pub checks: Vec<CheckResult>,
+}
+
+impl Prepared {
+    /// Makes the plan and the solver.
+    ///
+    /// # Errors
+    /// The first mistake of the input that is found; nothing has been written then.
+    pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
+        let start = Instant::now();
+        let plan = Plan::new(document, choices)?;
+        let refused = |error| {
+            let place = match &error {
+                SystemError::Ops(OpsError::Jacobian { .. } | OpsError::Empty) => &plan.places.mesh,
+                _ => &plan.places.space,
+            };
+            InputError::at(place, Problem::Setup { error })
+        };
+        let mut solver = Hyperbolic::new(plan.setup.clone(), plan.initial.as_ref(), 0.0).map_err(refused)?;
+        if let Some((_, saved)) = &plan.restart {
+            solver.restore(&saved.state).map_err(refused)?;
+        }
+        let description = solver.describe();
+        Ok(Self { plan, solver, description, setup_s: start.elapsed().as_secs_f64() })
+    }
+
+    /// The plan in words, with the first step size.
+    pub fn describe(&mut self) -> String {
+        let first = match self.plan.time.step {
+            StepSize::Fixed(dt) => Some(dt),
+            StepSize::Cfl(cfl) => self.solver.stable_dt().ok().map(|limit| cfl * limit),
+        };
+        print::plan(&self.plan, &self.description, first)
+    }
+
+    /// Runs, writes results and the summary.
+    ///
+    /// # Errors
+    /// Only where not even the summary can be written; every other failure is in the report.
+    pub fn execute(&mut self, log: &mut Log) -> Result<Report, WriterError> {
+        let directory = Directory::prepare(&self.plan.directory, self.plan.restart.is_some())?;
+        log.open(&directory.log(), self.plan.restart.is_some())?;
+        directory.write_pipeline(&self.plan.resolved)?;
+        log.note(&self.describe());
+        if let Some((file, saved)) = &self.plan.restart {
+            let (t, step) = (saved.now.t, saved.now.step);
+            log.note(&format!("continued from {} at t = {t}, step {step}", file.display()));
+        }
+        let report = self.march(&directory, log);
+        let text = serde_json::to_string_pretty(&report.summary).unwrap_or_default();
+        atomic::write(&directory.summary(), format!("{text}\n").as_bytes())?;
+        Ok(report)
+    }
+
+    fn march(&mut self, directory: &Directory, log: &mut Log) -> Report {
+        let (plan, description) = (&self.plan, &self.description);
+        let start = plan.restart.as_ref().map_or(START, |(_, saved)| saved.now);
+        let mut end = start;
+        let mut tally = march::Tally::default();
+        let mut last = LastValues::default();
+        let mut output_s = 0.0;
+        let outcome = Outputs::open(plan, directory.clone(), start).and_then(|mut outputs| {
+            let mut march = March::new(plan, &mut self.solver, log, description.dofs)?;
+            let result = march.run(&mut outputs);
+            end = march.now();
+            tally = march.tally.clone();
+            last = outputs.last().clone();
+            output_s = outputs.spent().as_secs_f64();
+            if let Err(error) = &result {
+                explain(error, &outputs, &self.solver, end, log);
+            }
+            result
+        });
+        let facts = Facts {
+            plan,
+            description,
+            tally: &tally,
+            end: (end.t, end.step),
+            setup_s: self.setup_s,
+            output_s,
+            last: &last,
+        };
+        let mut summary = summary::facts(&facts, &self.solver);
+        self.conclude(&outcome, end, &mut summary, log)
+    }
+
+    /// Adds errors, checks and status, and says how the run ended.
+    fn conclude(
+        &self,
+        outcome: &Result<(), RunError>,
+        end: TimePoint,
+        summary: &mut Map<String, Value>,
+        log: &mut Log,
+    ) -> Report {
+        let plan = &self.plan;
+        let failure = outcome.as_ref().err().map(ToString::to_string);
+        let mut status = outcome.as_ref().err().map_or(Status::Ok, Status::of);
+        if let Err(error) = outcome {
+            summary.insert("failure".into(), summary::failure(error));
+        }
+        if let Some(exact) = plan.exact.as_ref().filter(|_| status != Status::Diverged) {
+            let errors = self.solver.errors(exact.as_ref(), end.t);
+            summary.insert("error".into(), summary::norms(&errors));
+            log.result(&error_table(&errors));
+        }
+        let so_far = Value::Object(summary.clone());
+        let measured = plan
+            .checks
+            .iter()
+            .filter_map(|check| checks::measure(check, &so_far, &plan.constants, check.value.value.clone()));
+        let checks: Vec<CheckResult> = if status == Status::Ok { measured.collect() } else { Vec::new() };
+        for check in &checks {
+            if check.passed { log.result(&check.to_string()) } else { log.warn(&check.to_string()) }
+        }
+        if checks.iter().any(|check| !check.passed) {
+            status = Status::CheckFailed;
+        }
+        summary.insert("checks".into(), checks.iter().map(CheckResult::to_json).collect());
+        summary.insert("status".into(), json!(status.word()));
+        if status == Status::Ok || status == Status::CheckFailed {
+            log.result(&closing(summary, &plan.directory));
+        }
+        Report { status, summary: Value::Object(summary.clone()), failure, checks }
+    }
+}
+
+const START: TimePoint = TimePoint { t: 0.0, low: 0.0, step: 0 };
+
+/// Says what stopped a run, writes the state for inspection, and names the checkpoint to go back to.
+fn explain(error: &RunError, outputs: &Outputs<'_>, solver: &Hyperbolic, now: TimePoint, log: &mut Log) {
+    log.warn(&format!("error: {error}"));
+    if let RunError::Writer(cause) = error {
+        if cause.is_storage_full() {
+            log.warn("hint: the disk is full; make room and go on with --restart latest");
+        }
+        return;
+    }
+    if let RunError::NotSteady { .. } = error {
+        log.warn("hint: go on with --restart latest and a larger time.steady.max_steps, or allow a larger tolerance");
+        return;
+    }
+    match outputs.write_failed(solver, now) {
+        Ok(path) => log.warn(&format!("the state at the failure is in {}", path.display())),
+        Err(second) => log.warn(&format!("the state at the failure could not be written: {second}")),
+    }
+    match outputs.latest_checkpoint() {
+        Some(path) => log.warn(&format!("the last good checkpoint is {}", path.display())),
+        None => log.warn("hint: `output.checkpoint: { every: T }` keeps a state to go back to"),
+    }
+    log.warn("hint: try a smaller time.cfl, a lower space.order, or a finer mesh");
+}
+
+/// The norms of the error, a line for each variable.
+fn error_table(errors: &Norms) -> String {
+    let mut text = format!("{:<11} {:>12} {:>12} {:>12}", "error", "L1", "L2", "Linf");
+    for (k, name) in errors.names.iter().enumerate() {
+        let _ = write!(
+            text,
+            "\n{name:<11} {:>12.4e} {:>12.4e} {:>12.4e}",
+            errors.l1[k], errors.l2[k], errors.linf[k]
+        );
+    }
+    text
+}
+
+/// The last line of a run: steps, time, speed, and where the results are.
+fn closing(summary: &Map<String, Value>, directory: &std::path::Path) -> String {
+    let number = |section: &str, key: &str| {
+        summary.get(section).and_then(|s| s.get(key)).and_then(Value::as_f64).unwrap_or(0.0)
+    };
+    let reached = match summary.contains_key("steady") {
+        true => "a steady state".to_owned(),
+        false => format!("t = {}", number("time", "end")),
+    };
+    format!(
+        "{} steps to {reached} in {:.2} s, {:.1} MDOF/s; results in {}",
+        grouped(number("time", "steps") as usize),
+        number("timing", "run_s"),
+        number("timing", "gdofs_per_s") * 1e3,
+        directory.display()
+    )
+}

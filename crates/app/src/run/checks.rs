@@ -1,0 +1,53 @@
+//! Checks: limits on values of the summary, evaluated at the end of a run.
+
+use serde_json::{Value, json};
+
+use super::summary::number_at;
+use crate::pipeline::checks::{CheckSpec, Limit};
+use crate::pipeline::expression::Constants;
+
+/// A check with what was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckResult {
+    /// The path of the value.
+    pub value: String,
+    /// The limit.
+    pub limit: Limit,
+    /// The value; `None` if the run does not have it or it is not finite.
+    pub measured: Option<f64>,
+    /// Whether the value keeps the limit.
+    pub passed: bool,
+}
+
+/// Measures a check on a summary. `name` is the check's value, with the case that it is about where that matters.
+pub fn measure(
+    check: &CheckSpec,
+    summary: &Value,
+    constants: &Constants,
+    name: String,
+) -> Option<CheckResult> {
+    let measured = number_at(summary, &check.value.value);
+    // Limits were read once when the plan was made, with the same names.
+    let limit = check.limit(constants).ok()?;
+    Some(CheckResult { value: name, limit, measured, passed: measured.is_some_and(|x| limit.holds(x)) })
+}
+
+impl CheckResult {
+    /// The check as an object of the summary.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "value": self.value,
+            "limit": self.limit.to_string(),
+            "measured": self.measured,
+            "passed": self.passed,
+        })
+    }
+}
+
+impl std::fmt::Display for CheckResult {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let verdict = if self.passed { "passed" } else { "FAILED" };
+        let measured = self.measured.map_or_else(|| "not known".to_owned(), |x| format!("{x:.6e}"));
+        write!(f, "check {verdict}: {} = {measured}, {}", self.value, self.limit)
+    }
+}

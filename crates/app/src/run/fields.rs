@@ -1,0 +1,82 @@
+//! Field files: the solution sampled on the lattices of the cells, turned into the fields of the plan.
+
+use std::path::Path;
+
+use crate::plan::FieldsPlan;
+use crate::plan::fields::OutputField;
+use crate::systems::hyperbolic::{Hyperbolic, SampledSet};
+use crate::writer::{CellBlock, Field, Precision, UnstructuredFields, VtuOptions, WriterError};
+
+/// Samples the solution at its own order (at least 1, and at least that of the geometry).
+///
+/// With `mark_failures`, cells carry `not_finite`, 1 where a value is not a finite number.
+pub fn sample(
+    solver: &Hyperbolic,
+    time: f64,
+    lattice_order: usize,
+    fields: &[OutputField],
+    mark_failures: bool,
+) -> UnstructuredFields {
+    let pieces = solver
+        .sample(lattice_order)
+        .into_iter()
+        .map(|set| block(set, lattice_order, fields, mark_failures))
+        .collect();
+    UnstructuredFields { time, pieces }
+}
+
+fn block(set: SampledSet, order: usize, fields: &[OutputField], mark_failures: bool) -> CellBlock {
+    let arguments: Vec<&[f64]> = set.values.iter().map(Vec::as_slice).collect();
+    let n = set.points.len();
+    let point_data = fields
+        .iter()
+        .map(|field| {
+            let parts = field.components.len();
+            let mut values = vec![0.0; n * parts];
+            let mut column = vec![0.0; n];
+            for (c, formula) in field.components.iter().enumerate() {
+                formula.eval_batch(&arguments, &mut column);
+                for (i, &x) in column.iter().enumerate() {
+                    values[i * parts + c] = x;
+                }
+            }
+            Field::real(&*field.name, parts, values)
+        })
+        .collect();
+    let per_cell = if set.elements.is_empty() { 1 } else { (n / set.elements.len()).max(1) };
+    let ids = set.elements.iter().map(|&e| i64::try_from(e).unwrap_or(i64::MAX)).collect();
+    let mut cell_data = vec![Field::integer("element_id", 1, ids)];
+    if mark_failures {
+        let marks = (0..set.elements.len()).map(|cell| {
+            let range = cell * per_cell..(cell + 1) * per_cell;
+            i64::from(set.values.iter().any(|column| column[range.clone()].iter().any(|x| !x.is_finite())))
+        });
+        cell_data.push(Field::integer("not_finite", 1, marks.collect()));
+    }
+    CellBlock { shape: set.shape, order, points: set.points, point_data, cell_data }
+}
+
+/// Options of the writer for a plan.
+pub fn options(plan: &FieldsPlan) -> VtuOptions {
+    let precision = if plan.double { Precision::Double } else { Precision::Single };
+    VtuOptions { precision, ..VtuOptions::default() }
+}
+
+/// Writes the state at which a run failed, beside its other fields.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_failed(
+    solver: &Hyperbolic,
+    time: f64,
+    lattice_order: usize,
+    fields: &[OutputField],
+    path: &Path,
+    options: &VtuOptions,
+) -> Result<(), WriterError> {
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent)
+            .map_err(|source| WriterError::Io { path: parent.to_owned(), source })?;
+    }
+    sample(solver, time, lattice_order, fields, true).write(path, options).map(|_| ())
+}

@@ -1,0 +1,281 @@
+//! The time loop: step after step to the end, to a number of steps, or to a steady state.
+
+use std::time::{Duration, Instant};
+
+use dgsuite_timeint::{Controller, Patience, Schedule, Steady, StepSize, TimePoint, Tolerance, Verdict};
+
+use super::error::RunError;
+use super::log::{Log, clock};
+use super::outputs::{Moment, Outputs};
+use crate::pipeline::time::SteadySpec;
+use crate::plan::Plan;
+use crate::systems::hyperbolic::Hyperbolic;
+
+/// What the time loop counts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Steps of this run (without those before a restart).
+    pub steps: u64,
+    /// The smallest step.
+    pub dt_min: Option<f64>,
+    /// The largest step.
+    pub dt_max: Option<f64>,
+    /// Time spent in steps.
+    pub spent: Duration,
+    /// Residual of a steady run, relative to the largest.
+    pub ratio: Option<f64>,
+}
+
+/// Steps between two looks at the residual of a steady run: each costs a right-hand side.
+const RESIDUAL_INTERVAL: u64 = 10;
+
+/// The least time between two updates of the progress bar.
+const BAR_INTERVAL: Duration = Duration::from_millis(200);
+
+/// The least time between two residuals for the progress bar.
+const BAR_RESIDUAL_INTERVAL: Duration = Duration::from_secs(2);
+
+/// A run under way.
+pub struct March<'a> {
+    plan: &'a Plan,
+    solver: &'a mut Hyperbolic,
+    log: &'a mut Log,
+    controller: Controller,
+    /// Steps taken with local step sizes, which have no common time.
+    local: u64,
+    /// The stable step of the present state at CFL number one.
+    limit: f64,
+    dofs: usize,
+    started: Instant,
+    drawn: Instant,
+    measured: Option<Instant>,
+    residual: Option<f64>,
+    dt: f64,
+    /// What was counted.
+    pub tally: Tally,
+}
+
+impl<'a> March<'a> {
+    /// A run at its start, or where its checkpoint was written.
+    ///
+    /// # Errors
+    /// Times that make no sense.
+    pub fn new(
+        plan: &'a Plan,
+        solver: &'a mut Hyperbolic,
+        log: &'a mut Log,
+        dofs: usize,
+    ) -> Result<Self, RunError> {
+        // A steady run ends by its residual; the controller only counts its steps and its time.
+        let most = plan.time.steps.or(plan.time.steady.map(|s| s.max_steps));
+        let restart = plan.restart.as_ref().map(|(_, saved)| saved.now);
+        let schedule = Schedule {
+            start: 0.0,
+            end: plan.time.end,
+            steps: most.map(|n| n as u64),
+            events: Outputs::times(plan, restart.map_or(0.0, |now| now.t))?,
+        };
+        let mut controller = Controller::new(&schedule, plan.time.step)?;
+        if let Some(now) = restart {
+            controller.resume(now);
+        }
+        let now = Instant::now();
+        Ok(Self {
+            plan,
+            solver,
+            log,
+            controller,
+            local: 0,
+            limit: 0.0,
+            dofs,
+            started: now,
+            drawn: now,
+            measured: None,
+            residual: None,
+            dt: 0.0,
+            tally: Tally::default(),
+        })
+    }
+
+    /// Where the run is. With local steps the number of steps stands for the time.
+    pub fn now(&self) -> TimePoint {
+        let now = self.controller.now();
+        match self.local {
+            0 => now,
+            n => TimePoint { t: now.t + n as f64, low: 0.0, step: now.step + n },
+        }
+    }
+
+    /// Runs to the end, writing what is due on the way.
+    ///
+    /// # Errors
+    /// A solution that is no longer finite, a result that cannot be written, no steady state.
+    pub fn run(&mut self, outputs: &mut Outputs<'_>) -> Result<(), RunError> {
+        self.limit = self.solver.stable_dt()?;
+        outputs.write(self.solver, self.now(), Moment::Start)?;
+        self.log.start_bar();
+        self.started = Instant::now();
+        let result = match self.plan.time.steady {
+            Some(steady) => self.run_steady(steady, outputs),
+            None => self.run_unsteady(outputs),
+        };
+        self.log.stop_bar();
+        // A run that did not get where it should has a good state all the same.
+        if matches!(result, Ok(()) | Err(RunError::NotSteady { .. })) {
+            outputs.write(self.solver, self.now(), Moment::End)?;
+        }
+        result
+    }
+
+    fn run_unsteady(&mut self, outputs: &mut Outputs<'_>) -> Result<(), RunError> {
+        while self.step()? {
+            outputs.write(self.solver, self.now(), Moment::Step)?;
+            self.draw(None)?;
+        }
+        Ok(())
+    }
+
+    /// One step; `false` if there is none left.
+    fn step(&mut self) -> Result<bool, RunError> {
+        let start = Instant::now();
+        let Some(step) = self.controller.plan(self.limit)? else { return Ok(false) };
+        self.solver.step(step.dt)?;
+        // A step that lands ends at the very time.
+        self.solver.set_time(step.t_next);
+        self.controller.accept(&step);
+        // Before anything of the new state is written: this is where a state that is no longer one is found.
+        self.limit = self.solver.stable_dt()?;
+        self.tally.steps += 1;
+        self.tally.spent += start.elapsed();
+        self.dt = step.dt;
+        self.tally.dt_max = Some(self.tally.dt_max.map_or(step.dt, |dt| dt.max(step.dt)));
+        self.tally.dt_min = Some(self.tally.dt_min.map_or(step.dt, |dt| dt.min(step.dt)));
+        Ok(true)
+    }
+
+    fn run_steady(&mut self, spec: SteadySpec, outputs: &mut Outputs<'_>) -> Result<(), RunError> {
+        let mut steady = Steady::new(Tolerance::Largest(spec.tolerance), Patience::default());
+        let mut ratio = 1.0;
+        let mut largest = Vec::new();
+        loop {
+            let step = self.now().step;
+            if step.is_multiple_of(RESIDUAL_INTERVAL) || step >= spec.max_steps as u64 {
+                let verdict = steady.observe(step, &significant(self.solver.residual()?, &mut largest));
+                ratio = match verdict {
+                    Verdict::Continue { ratio } => ratio,
+                    Verdict::Converged { ratio } => {
+                        self.tally.ratio = Some(ratio);
+                        return Ok(());
+                    }
+                    Verdict::Stagnated { best, .. } => return Err(self.not_steady(spec, best, true)),
+                    // The state is still one; its rate is not, and the next step finds the place.
+                    Verdict::Diverged { .. } => f64::NAN,
+                };
+                self.tally.ratio = Some(ratio);
+            }
+            if step >= spec.max_steps as u64 {
+                return Err(self.not_steady(spec, ratio, false));
+            }
+            if spec.local_steps {
+                self.step_locally()?;
+            } else {
+                self.step()?;
+            }
+            outputs.write(self.solver, self.now(), Moment::Step)?;
+            self.draw(Some((ratio, spec)))?;
+        }
+    }
+
+    fn step_locally(&mut self) -> Result<(), RunError> {
+        let cfl = match self.plan.time.step {
+            StepSize::Cfl(cfl) | StepSize::Fixed(cfl) => cfl,
+        };
+        let start = Instant::now();
+        self.solver.step_local(cfl)?;
+        self.local += 1;
+        self.limit = self.solver.stable_dt()?;
+        self.tally.steps += 1;
+        self.tally.spent += start.elapsed();
+        Ok(())
+    }
+
+    fn not_steady(&self, spec: SteadySpec, ratio: f64, stagnant: bool) -> RunError {
+        RunError::NotSteady { ratio, tolerance: spec.tolerance, steps: self.now().step, stagnant }
+    }
+
+    /// Updates the progress bar now and then, if anybody sees it.
+    fn draw(&mut self, steady: Option<(f64, SteadySpec)>) -> Result<(), RunError> {
+        if !self.log.has_bar() || self.drawn.elapsed() < BAR_INTERVAL {
+            return Ok(());
+        }
+        self.drawn = Instant::now();
+        if steady.is_none() && self.measured.is_none_or(|at| at.elapsed() >= BAR_RESIDUAL_INTERVAL) {
+            self.measured = Some(Instant::now());
+            self.residual = Some(self.solver.residual()?.into_iter().fold(0.0, f64::max));
+        }
+        let now = self.now();
+        let share = match steady {
+            Some((ratio, spec)) => (ratio.log10() / spec.tolerance.log10()).clamp(0.0, 1.0),
+            None => self.share(now),
+        };
+        let residual = steady.map(|(ratio, _)| ratio).or(self.residual);
+        let rate = self.dofs as f64 * self.solver.rhs_evaluations() as f64 / self.tally.spent.as_secs_f64();
+        let elapsed = self.started.elapsed();
+        let left = if share > 1e-6 { elapsed.mul_f64((1.0 / share - 1.0).min(1e7)) } else { Duration::ZERO };
+        let message = format!(
+            "step {}  t {:.4}  dt {:.2e}  residual {:.2e}  {:.1} MDOF/s  {} left",
+            now.step,
+            now.t,
+            self.dt,
+            residual.unwrap_or(f64::NAN),
+            rate / 1e6,
+            clock(left)
+        );
+        self.log.progress(share, message);
+        Ok(())
+    }
+
+    /// The share of the run that is done, by time or by steps, whichever is further.
+    fn share(&self, now: TimePoint) -> f64 {
+        let time = &self.plan.time;
+        let start = self.plan.restart.as_ref().map_or((0.0, 0), |(_, saved)| (saved.now.t, saved.now.step));
+        let by_time = time.end.map_or(0.0, |end| (now.t - start.0) / (end - start.0).max(f64::MIN_POSITIVE));
+        let by_steps = time.steps.map_or(0.0, |n| {
+            (now.step - start.1) as f64 / ((n as u64).saturating_sub(start.1) as f64).max(1.0)
+        });
+        by_time.max(by_steps)
+    }
+}
+
+/// A variable whose residual never rises above this share of the largest one is at rest but for rounding (a velocity
+/// that is zero by symmetry).
+const NOISE: f64 = 1e-8;
+
+/// The residuals with zeros for variables that never moved; `largest` keeps the largest residual of each.
+fn significant(mut residual: Vec<f64>, largest: &mut Vec<f64>) -> Vec<f64> {
+    largest.resize(residual.len(), 0.0);
+    for (top, r) in largest.iter_mut().zip(&residual) {
+        *top = top.max(*r);
+    }
+    let floor = NOISE * largest.iter().fold(0.0, |m: f64, &r| m.max(r));
+    for (r, top) in residual.iter_mut().zip(largest.iter()) {
+        if r.is_finite() && *top <= floor {
+            *r = 0.0;
+        }
+    }
+    residual
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_of_a_variable_at_rest_is_not_a_residual() {
+        let mut largest = Vec::new();
+        assert_eq!(significant(vec![0.5, 1e-15], &mut largest), [0.5, 0.0]);
+        assert_eq!(significant(vec![1e-12, 2e-15], &mut largest), [1e-12, 0.0]);
+        assert_eq!(significant(vec![1e-12, 1e-3], &mut largest), [1e-12, 1e-3]);
+        assert!(significant(vec![1.0, f64::NAN], &mut largest)[1].is_nan());
+    }
+}

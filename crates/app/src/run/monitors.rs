@@ -1,0 +1,149 @@
+//! Monitors: rows of numbers written to tables while a run goes, the last of them kept for the summary.
+
+use dgsuite_timeint::TimePoint;
+use serde_json::{Map, Value, json};
+
+use super::directory::Directory;
+use super::error::RunError;
+use super::schedule::Schedule;
+use crate::pipeline::monitors::Norm;
+use crate::plan::{MonitorJob, Plan};
+use crate::systems::hyperbolic::{Hyperbolic, Norms};
+use crate::writer::csv::Table;
+
+/// A monitor at work.
+pub struct Monitor<'a> {
+    job: &'a MonitorJob,
+    schedule: Schedule,
+    table: Table,
+}
+
+/// The last values of all monitors, for the summary.
+#[derive(Clone, Debug, Default)]
+pub struct LastValues {
+    /// Of each conserved variable.
+    pub residual: Map<String, Value>,
+    /// Of each integrated formula.
+    pub integral: Map<String, Value>,
+}
+
+/// Opens the tables of a plan's monitors; those of a continued run go on where it starts.
+///
+/// # Errors
+/// Those of the file system, or a table with other columns.
+pub fn open<'a>(plan: &'a Plan, directory: &Directory, now: TimePoint) -> Result<Vec<Monitor<'a>>, RunError> {
+    let mut names: Vec<&str> = Vec::new();
+    plan.monitors
+        .iter()
+        .map(|monitor| {
+            let name = monitor.kind.name();
+            names.push(name);
+            let count = names.iter().filter(|n| **n == name).count();
+            let file = if count == 1 { name.to_owned() } else { format!("{name}-{count}") };
+            let path = directory.monitor(&file)?;
+            let columns = monitor.kind.columns(plan);
+            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+            let table = if plan.restart.is_some() {
+                Table::resume(path, &columns, now.step as f64)?
+            } else {
+                Table::create(path, &columns)?
+            };
+            Ok(Monitor { job: &monitor.kind, schedule: Schedule::new(monitor.every, now), table })
+        })
+        .collect()
+}
+
+impl Monitor<'_> {
+    /// Whether a row is due now.
+    pub fn due(&mut self, now: TimePoint) -> bool {
+        self.schedule.due(now)
+    }
+
+    /// Writes a row and keeps its values.
+    ///
+    /// # Errors
+    /// Those of the solver and of the file system.
+    pub fn record(
+        &mut self,
+        solver: &mut Hyperbolic,
+        now: TimePoint,
+        last: &mut LastValues,
+    ) -> Result<(), RunError> {
+        let mut row = vec![now.step as f64, now.t];
+        match self.job {
+            MonitorJob::Residual => {
+                let residual = solver.residual()?;
+                for (name, x) in solver.variables().iter().zip(&residual) {
+                    last.residual.insert((*name).to_owned(), json!(x));
+                }
+                row.extend(residual);
+            }
+            MonitorJob::Error { exact, norms } => {
+                let errors = solver.errors(exact.as_ref(), now.t);
+                row.extend(norms.iter().flat_map(|norm| norm_of(&errors, *norm)));
+            }
+            MonitorJob::Integral { names, formulas } => {
+                let values = solver.integral(formulas);
+                for (name, x) in names.iter().zip(&values) {
+                    last.integral.insert(name.clone(), json!(x));
+                }
+                row.extend(values);
+            }
+            MonitorJob::Probe { points, formulas, .. } => {
+                for values in solver.evaluate_at(points) {
+                    match values {
+                        Some(values) => row.extend(formulas.iter().map(|f| f.eval(&values))),
+                        None => row.extend(formulas.iter().map(|_| f64::NAN)),
+                    }
+                }
+            }
+        }
+        self.table.row(&row)?;
+        Ok(())
+    }
+}
+
+impl MonitorJob {
+    /// The word of the pipeline file.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Residual => "residual",
+            Self::Error { .. } => "error",
+            Self::Integral { .. } => "integral",
+            Self::Probe { .. } => "probe",
+        }
+    }
+
+    /// The columns of the table.
+    fn columns(&self, plan: &Plan) -> Vec<String> {
+        let mut columns = vec!["step".to_owned(), "time".to_owned()];
+        match self {
+            Self::Residual => columns.extend(plan.variables.conserved.iter().map(|&v| v.to_owned())),
+            Self::Error { norms, .. } => {
+                let fields = plan.variables.all();
+                columns.extend(norms.iter().flat_map(|n| fields.iter().map(|f| format!("{}_{f}", n.name()))));
+            }
+            Self::Integral { names, .. } => columns.extend(names.iter().map(|n| quoted(n))),
+            Self::Probe { points, names, .. } => {
+                for i in 0..points.len() {
+                    columns.extend(names.iter().map(|n| quoted(&format!("{n} at {i}"))));
+                }
+            }
+        }
+        columns
+    }
+}
+
+/// A column's name; one with a comma is put in quotes.
+fn quoted(name: &str) -> String {
+    if name.contains([',', '"']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.to_owned() }
+}
+
+/// The values of one norm.
+pub fn norm_of(norms: &Norms, norm: Norm) -> &[f64] {
+    match norm {
+        Norm::L1 => &norms.l1,
+        Norm::L2 => &norms.l2,
+        Norm::Linf => &norms.linf,
+    }
+}

@@ -1,0 +1,165 @@
+//! Everything that a run writes while it goes: fields, tables of monitors, checkpoints.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use dgsuite_timeint::TimePoint;
+
+use super::directory::Directory;
+use super::error::RunError;
+use super::fields;
+use super::monitors::{self, LastValues, Monitor};
+use super::schedule::{self, Schedule};
+use crate::checkpoint::{self, Checkpoint};
+use crate::plan::Plan;
+use crate::systems::hyperbolic::Hyperbolic;
+use crate::writer::VtuOptions;
+use crate::writer::pvd::Series;
+
+/// The open results of a run.
+pub struct Outputs<'a> {
+    plan: &'a Plan,
+    directory: Directory,
+    lattice_order: usize,
+    series: Option<(Series, Schedule)>,
+    monitors: Vec<Monitor<'a>>,
+    checkpoints: Option<Schedule>,
+    written: Vec<PathBuf>,
+    /// The step whose fields, and whose checkpoint, were written last.
+    newest_fields: Option<u64>,
+    newest_checkpoint: Option<u64>,
+    last: LastValues,
+    spent: Duration,
+}
+
+/// What is written beside the regular events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// Before the first step.
+    Start,
+    /// After a step.
+    Step,
+    /// After the last step.
+    End,
+}
+
+impl<'a> Outputs<'a> {
+    /// Opens the results; those of a continued run go on at `now`.
+    ///
+    /// # Errors
+    /// Those of the file system, or results of another program.
+    pub fn open(plan: &'a Plan, directory: Directory, now: TimePoint) -> Result<Self, RunError> {
+        let series = match plan.fields.every {
+            Some(every) => {
+                let path = directory.fields();
+                let series =
+                    if plan.restart.is_some() { Series::resume(path, now.t)? } else { Series::create(path)? };
+                Some((series, Schedule::new(every, now)))
+            }
+            None => None,
+        };
+        let geometry = plan.setup.mesh.max_order();
+        let lattice_order = plan.setup.order.max(geometry).clamp(1, crate::writer::MAX_LAGRANGE_ORDER);
+        Ok(Self {
+            monitors: monitors::open(plan, &directory, now)?,
+            checkpoints: plan.checkpoint.map(|c| Schedule::new(c.every, now)),
+            written: Vec::new(),
+            newest_fields: None,
+            newest_checkpoint: None,
+            last: LastValues::default(),
+            spent: Duration::ZERO,
+            plan,
+            directory,
+            lattice_order,
+            series,
+        })
+    }
+
+    /// The times that the run must land on.
+    ///
+    /// # Errors
+    /// More times than can be listed.
+    pub fn times(plan: &Plan, start: f64) -> Result<Vec<f64>, RunError> {
+        let intervals = plan.fields.every.into_iter().chain(plan.checkpoint.map(|c| c.every));
+        let mut times = Vec::new();
+        for every in intervals.chain(plan.monitors.iter().map(|m| m.every)) {
+            times.extend(schedule::times(every, start, plan.time.end)?);
+        }
+        Ok(times)
+    }
+
+    /// Writes what is due.
+    ///
+    /// # Errors
+    /// Those of the solver and of the file system.
+    pub fn write(&mut self, solver: &mut Hyperbolic, now: TimePoint, moment: Moment) -> Result<(), RunError> {
+        let start = Instant::now();
+        let result = self.write_due(solver, now, moment);
+        self.spent += start.elapsed();
+        result
+    }
+
+    fn write_due(&mut self, solver: &mut Hyperbolic, now: TimePoint, moment: Moment) -> Result<(), RunError> {
+        let outside = moment != Moment::Step;
+        // A continued run has the row and the file of its start already.
+        let always = moment == Moment::End || (moment == Moment::Start && self.plan.restart.is_none());
+        for monitor in &mut self.monitors {
+            if monitor.due(now) || outside {
+                monitor.record(solver, now, &mut self.last)?;
+            }
+        }
+        if let Some((series, schedule)) = &mut self.series
+            && (schedule.due(now) || always)
+            && self.newest_fields != Some(now.step)
+        {
+            let fields = fields::sample(solver, now.t, self.lattice_order, &self.plan.fields.fields, false);
+            let options = fields::options(&self.plan.fields);
+            series.write(&fields, &options)?;
+            self.newest_fields = Some(now.step);
+        }
+        if let Some(schedule) = &mut self.checkpoints
+            && (schedule.due(now) || moment == Moment::End)
+            && self.newest_checkpoint != Some(now.step)
+        {
+            self.write_checkpoint(solver, now)?;
+            self.newest_checkpoint = Some(now.step);
+        }
+        Ok(())
+    }
+
+    fn write_checkpoint(&mut self, solver: &Hyperbolic, now: TimePoint) -> Result<(), RunError> {
+        let saved = Checkpoint { now, state: solver.save() };
+        let path = checkpoint::write(&self.directory.checkpoints(), &saved, self.plan.mesh_digest)?;
+        self.written.push(path);
+        if let Some(spec) = self.plan.checkpoint {
+            checkpoint::prune(&mut self.written, spec.keep)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the state of a failed run and says where.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn write_failed(&self, solver: &Hyperbolic, now: TimePoint) -> Result<PathBuf, RunError> {
+        let path = self.directory.failed();
+        let fields = &self.plan.fields.fields;
+        fields::write_failed(solver, now.t, self.lattice_order, fields, &path, &VtuOptions::default())?;
+        Ok(path)
+    }
+
+    /// The newest checkpoint of this run.
+    pub fn latest_checkpoint(&self) -> Option<&PathBuf> {
+        self.written.last()
+    }
+
+    /// The last values of the monitors.
+    pub fn last(&self) -> &LastValues {
+        &self.last
+    }
+
+    /// Time spent on results.
+    pub fn spent(&self) -> Duration {
+        self.spent
+    }
+}

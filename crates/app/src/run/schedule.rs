@@ -1,0 +1,116 @@
+//! When something is due: every so much time (landed on exactly), every so many steps, or at the end.
+
+use dgsuite_timeint::{TimeError, TimePoint, multiples};
+
+use crate::pipeline::output::Every;
+
+/// Two times closer than this, relative to their size, are the same time: sums of step sizes are only that exact.
+const SAME_TIME: f64 = 1e-12;
+
+/// Whether two times are the same up to rounding.
+pub fn same_time(a: f64, b: f64) -> bool {
+    (a - b).abs() <= SAME_TIME * a.abs().max(b.abs()).max(1.0)
+}
+
+/// The next time or step at which something is due. Times are multiples of the interval, so that a restarted run has
+/// the same ones.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schedule {
+    every: Every,
+    /// The multiple of the interval that comes next.
+    next: u64,
+}
+
+impl Schedule {
+    /// A schedule whose events up to and including `now` are over.
+    pub fn new(every: Every, now: TimePoint) -> Self {
+        let TimePoint { t: time, step, .. } = now;
+        let mut schedule = Self { every, next: 1 };
+        match every {
+            Every::Time(interval) => {
+                schedule.next = (time / interval).floor().max(0.0) as u64;
+                while schedule.next_time().is_some_and(|t| t <= time || same_time(t, time)) {
+                    schedule.next += 1;
+                }
+            }
+            Every::Steps(n) => schedule.next = step / n as u64 + 1,
+            Every::End => {}
+        }
+        schedule
+    }
+
+    /// The next time, if the schedule is one of times.
+    pub fn next_time(&self) -> Option<f64> {
+        match self.every {
+            Every::Time(interval) => Some(self.next as f64 * interval),
+            _ => None,
+        }
+    }
+
+    /// Whether an event is due now; moves on to the next one if so.
+    pub fn due(&mut self, now: TimePoint) -> bool {
+        let TimePoint { t: time, step, .. } = now;
+        let due = match self.every {
+            Every::Time(_) => self.next_time().is_some_and(|t| time >= t || same_time(t, time)),
+            Every::Steps(n) => step >= self.next * n as u64,
+            Every::End => false,
+        };
+        if due {
+            *self = Self::new(self.every, now);
+        }
+        due
+    }
+}
+
+/// The times that a run from `start` to `end` lands on for the sake of `every`. Without an end they are listed for
+/// 100,000 intervals; what comes later is done at the step after its time.
+///
+/// # Errors
+/// More times than can be listed.
+pub fn times(every: Every, start: f64, end: Option<f64>) -> Result<Vec<f64>, TimeError> {
+    match every {
+        Every::Time(interval) => multiples(interval, start, end.unwrap_or(start + HORIZON * interval)),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Intervals for which a run without an end time lands on times of output.
+const HORIZON: f64 = 1e5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(t: f64, step: u64) -> TimePoint {
+        TimePoint { t, low: 0.0, step }
+    }
+
+    #[test]
+    fn times_are_multiples_also_after_a_restart() {
+        let mut fresh = Schedule::new(Every::Time(0.1), at(0.0, 0));
+        assert_eq!(fresh.next_time(), Some(0.1));
+        assert!(!fresh.due(at(0.05, 1)));
+        assert!(fresh.due(at(0.1, 2)));
+        assert_eq!(fresh.next_time(), Some(0.2));
+        for k in 1..200_u32 {
+            let sum: f64 = (0..k).map(|_| 0.1).sum();
+            let restarted = Schedule::new(Every::Time(0.1), at(sum, 0));
+            assert_eq!(restarted.next_time(), Some(f64::from(k + 1) * 0.1), "after {k} sums");
+        }
+    }
+
+    #[test]
+    fn steps_are_counted_from_the_start_of_the_first_run() {
+        let mut schedule = Schedule::new(Every::Steps(10), at(0.0, 25));
+        let due: Vec<u64> = (26..=50).filter(|&step| schedule.due(at(0.0, step))).collect();
+        assert_eq!(due, [30, 40, 50]);
+    }
+
+    #[test]
+    fn an_event_passed_over_is_due_once() {
+        let mut schedule = Schedule::new(Every::Time(1.0), at(0.0, 0));
+        assert!(schedule.due(at(3.5, 1)));
+        assert!(!schedule.due(at(3.9, 2)));
+        assert_eq!(schedule.next_time(), Some(4.0));
+    }
+}

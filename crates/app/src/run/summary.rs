@@ -1,0 +1,186 @@
+//! `summary.json`: one object that says what a run was and what came out of it.
+
+use serde_json::{Map, Value, json};
+
+use super::RunError;
+use super::march::Tally;
+use super::monitors::{LastValues, norm_of};
+use crate::pipeline::monitors::Norm;
+use crate::plan::Plan;
+use crate::plan::print::elements_by_shape;
+use crate::systems::SystemError;
+use crate::systems::hyperbolic::{Description, Hyperbolic, Norms, Precision};
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// As planned.
+    Ok,
+    /// By an error that is not of the solution: a full disk, no convergence.
+    Failed,
+    /// The solution is no longer finite.
+    Diverged,
+    /// As planned, but a check does not hold.
+    CheckFailed,
+}
+
+impl Status {
+    /// The word of the summary.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Diverged => "diverged",
+            Self::CheckFailed => "check-failed",
+        }
+    }
+
+    /// What an error makes of a run.
+    pub fn of(error: &RunError) -> Self {
+        match error {
+            RunError::System(SystemError::NotFinite { .. }) | RunError::Time(_) => Self::Diverged,
+            _ => Self::Failed,
+        }
+    }
+}
+
+/// What is known at the end of a run.
+pub struct Facts<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The solver's own account.
+    pub description: &'a Description,
+    /// Counts of the time loop.
+    pub tally: &'a Tally,
+    /// The last time and the number of steps, with those before a restart.
+    pub end: (f64, u64),
+    /// Seconds of set-up.
+    pub setup_s: f64,
+    /// Seconds spent on results.
+    pub output_s: f64,
+    /// Last values of the monitors.
+    pub last: &'a LastValues,
+}
+
+/// The summary without its status, errors and checks.
+pub fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
+    let plan = facts.plan;
+    let mesh = &plan.setup.mesh;
+    let run_s = facts.tally.spent.as_secs_f64();
+    let evaluations = solver.rhs_evaluations();
+    let work = facts.description.dofs as f64 * evaluations as f64;
+    let mut summary = Map::new();
+    let mut put = |key: &str, value: Value| summary.insert(key.to_owned(), value);
+    put("title", json!(plan.title));
+    put("version", json!(env!("CARGO_PKG_VERSION")));
+    put("device", json!("cpu"));
+    put("threads", json!(facts.description.threads));
+    put("kernel", json!(facts.description.kernel));
+    put("precision", json!(if plan.setup.precision == Precision::Double { "double" } else { "single" }));
+    put("model", json!(plan.variables.law().name()));
+    put(
+        "mesh",
+        json!({
+            "elements": elements_by_shape(mesh),
+            "faces": mesh.faces.len(),
+            "order": mesh.max_order(),
+            "digest": format!("{:016x}", plan.mesh_digest),
+        }),
+    );
+    put("space", json!({ "order": plan.setup.order, "dofs": facts.description.dofs }));
+    put(
+        "time",
+        json!({
+            "steps": facts.end.1,
+            "end": facts.end.0,
+            "dt_min": facts.tally.dt_min,
+            "dt_max": facts.tally.dt_max,
+        }),
+    );
+    put(
+        "timing",
+        json!({
+            "setup_s": facts.setup_s,
+            "run_s": run_s,
+            "output_s": facts.output_s,
+            "rhs_evaluations": evaluations,
+            "gdofs_per_s": if run_s > 0.0 { work / run_s / 1e9 } else { 0.0 },
+        }),
+    );
+    let conservation: Map<String, Value> =
+        solver.conservation().into_iter().map(|(name, x)| (name, json!(x))).collect();
+    put("conservation", Value::Object(conservation));
+    if let Some(ratio) = facts.tally.ratio {
+        put("steady", json!({ "residual": ratio }));
+    }
+    if !facts.last.residual.is_empty() {
+        put("residual", Value::Object(facts.last.residual.clone()));
+    }
+    if !facts.last.integral.is_empty() {
+        put("integral", Value::Object(facts.last.integral.clone()));
+    }
+    summary
+}
+
+/// Norms as `{norm: {field: value}}`.
+pub fn norms(norms: &Norms) -> Value {
+    let one = |norm: Norm| -> Map<String, Value> {
+        norms.names.iter().cloned().zip(norm_of(norms, norm).iter().map(|x| json!(x))).collect()
+    };
+    Value::Object(
+        Norm::ALL.iter().map(|(word, norm)| ((*word).to_owned(), Value::Object(one(*norm)))).collect(),
+    )
+}
+
+/// What stopped a run, for the summary.
+pub fn failure(error: &RunError) -> Value {
+    match error {
+        RunError::System(SystemError::NotFinite { time, step, element, coordinates, what, state }) => json!({
+            "message": error.to_string(),
+            "time": time,
+            "step": step,
+            "element": element,
+            "coordinates": coordinates,
+            "no_longer": what,
+            // JSON has no word for a value that is not a number.
+            "state": state.iter().map(|(name, x)| (name.clone(), json!(x.to_string()))).collect::<Map<_, _>>(),
+        }),
+        _ => json!({ "message": error.to_string() }),
+    }
+}
+
+/// The number at a path of the summary, such as `error.l2.rho`. A key may contain dots itself (`integral.0.5*rho`).
+pub fn number_at(summary: &Value, path: &str) -> Option<f64> {
+    if let Some(x) = child(summary, path).and_then(Value::as_f64) {
+        return Some(x);
+    }
+    path.match_indices('.').find_map(|(dot, _)| number_at(child(summary, &path[..dot])?, &path[dot + 1..]))
+}
+
+fn child<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
+    match value {
+        Value::Object(map) => map.get(key),
+        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_find_numbers_also_below_keys_with_dots() {
+        let summary = json!({
+            "error": { "l2": { "rho": 1.5 } },
+            "integral": { "0.5*rho": 2.0 },
+            "table": [{ "h": 3.0 }],
+            "nothing": null,
+        });
+        assert_eq!(number_at(&summary, "error.l2.rho"), Some(1.5));
+        assert_eq!(number_at(&summary, "integral.0.5*rho"), Some(2.0));
+        assert_eq!(number_at(&summary, "table.0.h"), Some(3.0));
+        assert_eq!(number_at(&summary, "error.l2"), None);
+        assert_eq!(number_at(&summary, "nothing"), None);
+    }
+}

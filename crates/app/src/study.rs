@@ -1,0 +1,251 @@
+//! Studies: a matrix of runs of one file, and the table of errors and rates that comes out of it.
+
+mod table;
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+
+pub use self::table::{Label, Row, Table};
+use crate::pipeline::checks::CheckSpec;
+use crate::pipeline::expression::Constants;
+use crate::pipeline::node::Value as Yaml;
+use crate::pipeline::overrides::Override;
+use crate::pipeline::problem::{InputError, Problem};
+use crate::pipeline::study::StudySpec;
+use crate::pipeline::{Document, Pipeline};
+use crate::plan::print::grouped;
+use crate::plan::{Choices, Plan};
+use crate::run::checks::{self, CheckResult};
+use crate::run::directory::Directory;
+use crate::run::log::Log;
+use crate::run::{Prepared, Report, Status};
+use crate::writer::{WriterError, atomic};
+
+/// A study that is checked and can be run.
+pub struct Study {
+    title: String,
+    spec: StudySpec,
+    checks: Vec<CheckSpec>,
+    constants: Constants,
+    directory: PathBuf,
+    resolved: crate::pipeline::node::Node,
+    cases: Vec<Case>,
+}
+
+struct Case {
+    document: Document,
+    choices: Choices,
+    label: Vec<Label>,
+    order: usize,
+    elements: usize,
+}
+
+impl Study {
+    /// Checks every case of a study: meshes are read and plans are made, so that no case is refused after others ran.
+    ///
+    /// # Errors
+    /// The first mistake that is found.
+    pub fn new(
+        document: &Document,
+        pipeline: &Pipeline,
+        spec: &StudySpec,
+        choices: &Choices,
+    ) -> Result<Self, InputError> {
+        if let Some(file) = &choices.restart {
+            let problem = Problem::Misplaced {
+                key: format!("--restart {}", file.display()),
+                owner: "a study".into(),
+                belongs: "a single run".into(),
+            };
+            return Err(InputError::nowhere(problem));
+        }
+        let mut cases = Vec::new();
+        let mut first: Option<Plan> = None;
+        for overrides in spec.cases()? {
+            let case = document.case(&overrides)?;
+            let label = label(spec, &overrides, &pipeline.constants);
+            let choices = Choices { case_of_study: true, ..choices.clone() };
+            let plan = Plan::new(&case, &choices)?;
+            for check in &pipeline.checks {
+                plan.known_values.admit(check)?;
+                check.limit(&plan.constants)?;
+            }
+            let name: Vec<String> = label.iter().map(|l| file_name(&l.name, &l.text)).collect();
+            let output = Some(plan.directory.join(name.join("_")));
+            let (order, elements) = (plan.setup.order, plan.setup.mesh.n_elements());
+            let choices = Choices { output, ..choices };
+            cases.push(Case { document: case, choices, label, order, elements });
+            first.get_or_insert(plan);
+        }
+        let directory = first.map_or_else(PathBuf::new, |plan| plan.directory);
+        Ok(Self {
+            title: pipeline.title.clone(),
+            spec: spec.clone(),
+            checks: pipeline.checks.clone(),
+            constants: pipeline.constants.clone(),
+            directory,
+            resolved: document.root.clone(),
+            cases,
+        })
+    }
+
+    /// The number of cases.
+    pub fn len(&self) -> usize {
+        self.cases.len()
+    }
+
+    /// Whether there are no cases.
+    pub fn is_empty(&self) -> bool {
+        self.cases.is_empty()
+    }
+
+    /// The cases and where results go, in words.
+    pub fn describe(&self) -> String {
+        let axes: Vec<String> =
+            self.spec.axes.iter().map(|a| format!("{} ({} values)", a.name, a.values.len())).collect();
+        format!(
+            "study of {} cases: {}; results in {}",
+            self.len(),
+            axes.join(" x "),
+            self.directory.display()
+        )
+    }
+
+    /// [`Self::describe`], with a line for each case.
+    pub fn describe_cases(&self) -> String {
+        let mut text = self.describe();
+        for case in &self.cases {
+            let words = case.label.iter().map(Label::to_string).collect::<Vec<_>>().join(", ");
+            let _ = write!(text, "\n{words}: {} elements of order {}", grouped(case.elements), case.order);
+        }
+        text
+    }
+
+    /// Runs all cases and writes the table.
+    ///
+    /// # Errors
+    /// [`StudyError`] where a result cannot be written or the input has changed meanwhile.
+    pub fn execute(&self, log: &mut Log) -> Result<Report, StudyError> {
+        let directory = Directory::prepare(&self.directory, false)?;
+        log.open(&directory.log(), false)?;
+        directory.write_pipeline(&self.resolved)?;
+        log.note(&self.describe());
+        let mut table = Table::new(&self.spec);
+        let mut failure = None;
+        for case in &self.cases {
+            let words = case.label.iter().map(Label::to_string).collect::<Vec<_>>().join(", ");
+            log.note(&words);
+            let mut prepared = Prepared::new(&case.document, &case.choices)?;
+            // A case speaks in its own log only; failures and the table are the study's to show.
+            let mut own = log.for_a_part();
+            let report = prepared.execute(&mut own)?;
+            if let Some(reason) = &report.failure {
+                failure = Some((report.status, format!("{words}: {reason}")));
+                break;
+            }
+            table.push(Row::new(case.label.clone(), case.order, &prepared.plan, &report.summary));
+        }
+        let text = table.to_string();
+        log.result(&text);
+        let report = self.conclude(&table, failure, log);
+        let json = serde_json::to_string_pretty(&report.summary).unwrap_or_default();
+        atomic::write(&directory.summary(), format!("{json}\n").as_bytes())?;
+        Ok(report)
+    }
+
+    fn conclude(&self, table: &Table, failure: Option<(Status, String)>, log: &mut Log) -> Report {
+        let mut status = failure.as_ref().map_or(Status::Ok, |(status, _)| *status);
+        let mut summary = Map::new();
+        summary.insert("title".into(), json!(self.title));
+        summary.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
+        summary.insert("device".into(), json!("cpu"));
+        summary.insert("table".into(), table.to_json());
+        let checks = if status == Status::Ok { self.measure(table, &summary) } else { Vec::new() };
+        for check in &checks {
+            if check.passed { log.result(&check.to_string()) } else { log.warn(&check.to_string()) }
+        }
+        if checks.iter().any(|check| !check.passed) {
+            status = Status::CheckFailed;
+        }
+        summary.insert("checks".into(), checks.iter().map(CheckResult::to_json).collect());
+        summary.insert("status".into(), json!(status.word()));
+        if let Some((_, reason)) = &failure {
+            log.warn(&format!("error: {reason}"));
+            summary.insert("failure".into(), json!({ "message": reason }));
+        }
+        log.result(&format!("results in {}", self.directory.display()));
+        Report { status, summary: Value::Object(summary), failure: failure.map(|(_, reason)| reason), checks }
+    }
+
+    /// Checks of `table.…` are made once. Those of `rate.…` are made for each family, on the slope over its last
+    /// three cases; all others on the last, finest case of each family.
+    fn measure(&self, table: &Table, summary: &Map<String, Value>) -> Vec<CheckResult> {
+        let mut results = Vec::new();
+        let whole = Value::Object(summary.clone());
+        for check in &self.checks {
+            let path = &check.value.value;
+            if path.starts_with("table.") {
+                results.extend(checks::measure(check, &whole, &self.constants, path.clone()));
+                continue;
+            }
+            for family in table.families() {
+                let Some(row) = family.last() else { continue };
+                let constants = self.constants.and("order", row.order as f64);
+                let value =
+                    if path.starts_with("rate.") { table.slopes(&family) } else { row.summary.clone() };
+                let name = match table.family_label(row) {
+                    label if label.is_empty() => path.clone(),
+                    label => format!("{path} ({label})"),
+                };
+                results.extend(checks::measure(check, &value, &constants, name));
+            }
+        }
+        results
+    }
+}
+
+/// Why a study could not be finished.
+#[derive(Debug, thiserror::Error)]
+pub enum StudyError {
+    /// The input was refused, although it was accepted before the first case.
+    #[error("{0}")]
+    Input(#[from] InputError),
+    /// A result cannot be written.
+    #[error("{0}")]
+    Writer(#[from] WriterError),
+}
+
+/// The value of each axis in a case.
+fn label(spec: &StudySpec, overrides: &[Override], constants: &Constants) -> Vec<Label> {
+    let labels = spec.axes.iter().zip(overrides).map(|(axis, item)| Label {
+        name: axis.name.clone(),
+        text: value_text(&item.node.value),
+        number: constants.number(&item.node, &axis.path).ok().map(|x| x.value),
+    });
+    labels.collect()
+}
+
+fn value_text(value: &Yaml) -> String {
+    match value {
+        Yaml::List(items) => {
+            format!("[{}]", items.iter().map(|i| value_text(&i.value)).collect::<Vec<_>>().join(", "))
+        }
+        Yaml::Map(entries) => {
+            let parts: Vec<String> =
+                entries.iter().map(|e| format!("{}: {}", e.key, value_text(&e.node.value))).collect();
+            format!("{{{}}}", parts.join(", "))
+        }
+        scalar => scalar.scalar_text().unwrap_or_else(|| "null".to_owned()),
+    }
+}
+
+/// A part of a directory's name: letters, digits, `.`, `+` and `-` only.
+fn file_name(name: &str, value: &str) -> String {
+    let plain = |text: &str| -> String {
+        let kept = text.chars().map(|c| if c.is_alphanumeric() || ".+-".contains(c) { c } else { '-' });
+        kept.collect::<String>().trim_matches('-').to_owned()
+    };
+    format!("{}-{}", plain(name), plain(value))
+}

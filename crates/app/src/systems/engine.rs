@@ -1,0 +1,211 @@
+//! A conservation law in one precision: the discretisation, a Runge–Kutta scheme and the state.
+
+use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};
+use dgsuite_ops::{Discretization, Norms, OpsError, PackScalar, Sample, StageWeights};
+use dgsuite_physics::Exact;
+use dgsuite_timeint::{Rhs, Scheme, Stage, Stepper};
+use std::sync::Arc;
+
+/// What the facade asks of an engine, whatever its precision.
+pub(crate) trait Engine: Send {
+    fn discretization(&self) -> &dyn Described;
+    fn step(&mut self, t: f64, dt: f64) -> Result<(), OpsError>;
+    fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError>;
+    fn stable_dt(&mut self) -> Result<f64, OpsError>;
+    fn residual(&mut self, t: f64) -> Result<Vec<f64>, OpsError>;
+    fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms);
+    fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64>;
+    fn totals(&self) -> Vec<f64>;
+    fn absolute_totals(&self) -> Vec<f64>;
+    fn boundary_integrals(&self) -> Vec<f64>;
+    fn set_boundary_integrals(&mut self, values: &[f64]);
+    fn sample(&self, order: usize) -> Vec<Sample>;
+    fn state_at(&self, element: usize, r: [f64; 3]) -> Option<Vec<f64>>;
+    fn to_canonical(&self) -> Vec<f64>;
+    fn set_canonical(&mut self, values: &[f64]) -> Option<()>;
+    fn variables(&self) -> Vec<&'static str>;
+    fn primitives(&self) -> Vec<&'static str>;
+    fn rhs_evaluations(&self) -> u64;
+    fn state_bytes(&self) -> usize;
+}
+
+/// The discretisation's facts, free of its precision.
+pub(crate) trait Described: Sync {
+    fn dofs(&self) -> usize;
+    fn bytes(&self) -> usize;
+    fn summary(&self) -> Vec<dgsuite_ops::PartSummary>;
+    fn simd(&self) -> dgsuite_gpu::SimdLevel;
+    fn to_primitive(&self, u: &[f64], w: &mut [f64]);
+}
+
+impl<T: PackScalar> Described for Discretization<T> {
+    fn dofs(&self) -> usize {
+        self.dofs()
+    }
+    fn bytes(&self) -> usize {
+        self.bytes()
+    }
+    fn summary(&self) -> Vec<dgsuite_ops::PartSummary> {
+        self.summary()
+    }
+    fn simd(&self) -> dgsuite_gpu::SimdLevel {
+        self.simd()
+    }
+    fn to_primitive(&self, u: &[f64], w: &mut [f64]) {
+        self.physics().to_primitive(u, w);
+    }
+}
+
+/// The discretisation as the right-hand side that a stepper asks.
+struct Semidiscrete<T> {
+    discretization: Discretization<T>,
+    evaluations: u64,
+}
+
+impl<T: PackScalar> Rhs for Semidiscrete<T> {
+    type Vector = HostVector<T>;
+    type Error = OpsError;
+
+    fn eval(&mut self, t: f64, u: &HostVector<T>, du: &mut HostVector<T>) -> Result<(), OpsError> {
+        self.evaluations += 1;
+        self.discretization.eval(t, u, du);
+        Ok(())
+    }
+
+    fn stage(
+        &mut self,
+        t: f64,
+        s: &Stage,
+        u: &HostVector<T>,
+        u0: Option<&HostVector<T>>,
+        reg: &mut HostVector<T>,
+        next: &mut HostVector<T>,
+    ) -> Result<(), OpsError> {
+        self.evaluations += 1;
+        let weights = StageWeights { a: s.a, b: s.b, c: s.c, dt: s.dt, keep: s.keep };
+        self.discretization.stage(t, weights, u, u0.map(|v| v.as_slice()), reg, next);
+        Ok(())
+    }
+
+    fn tally(&self) -> &[f64] {
+        self.discretization.tally()
+    }
+}
+
+/// State, discretisation and stepper in precision `T`.
+pub(crate) struct HostEngine<T: PackScalar> {
+    rhs: Semidiscrete<T>,
+    stepper: Stepper<HostVector<T>>,
+    u: HostVector<T>,
+    local: Vec<f64>,
+}
+
+impl<T: PackScalar> HostEngine<T> {
+    pub(crate) fn new(
+        discretization: Discretization<T>,
+        host: &Arc<Host>,
+        scheme: Scheme,
+        initial: &dyn Exact,
+        t0: f64,
+    ) -> Result<Self, GpuError> {
+        let mut u = HostVector::zeros(host, discretization.len())?;
+        discretization.project(initial, t0, &mut u);
+        let stepper = Stepper::new(scheme, &u)?;
+        Ok(Self { rhs: Semidiscrete { discretization, evaluations: 0 }, stepper, u, local: Vec::new() })
+    }
+}
+
+impl<T: PackScalar> Engine for HostEngine<T> {
+    fn discretization(&self) -> &dyn Described {
+        &self.rhs.discretization
+    }
+
+    fn step(&mut self, t: f64, dt: f64) -> Result<(), OpsError> {
+        // Entered once a step: every entry of the pool from outside may take memory for its queue.
+        let host = Arc::clone(self.rhs.discretization.host());
+        let (stepper, rhs, u) = (&mut self.stepper, &mut self.rhs, &mut self.u);
+        host.install(|| stepper.step(rhs, t, dt, u))
+    }
+
+    fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError> {
+        self.rhs.discretization.time_step(&self.u, Some(&mut self.local))?;
+        self.rhs.discretization.set_local_steps(Some(&self.local));
+        let outcome = self.stepper.step(&mut self.rhs, t, cfl, &mut self.u);
+        self.rhs.discretization.set_local_steps(None);
+        outcome
+    }
+
+    fn stable_dt(&mut self) -> Result<f64, OpsError> {
+        self.rhs.discretization.time_step(&self.u, None)
+    }
+
+    fn residual(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {
+        let mut du = vec![T::from_f64(0.0); self.u.len()];
+        self.rhs.discretization.eval(t, &self.u, &mut du);
+        let d = &self.rhs.discretization;
+        let n = d.physics().n_fields();
+        let (squares, _) = d.integrate(&du, 2 * d.order(), n, |_, rate, out| {
+            for k in 0..n {
+                out[k] = rate[k] * rate[k];
+            }
+        });
+        Ok(squares.into_iter().map(f64::sqrt).collect())
+    }
+
+    fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms) {
+        self.rhs.discretization.errors(&self.u, exact, t)
+    }
+
+    fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64> {
+        let d = &self.rhs.discretization;
+        d.integrate(&self.u, 2 * d.order() + 2, n, f).0
+    }
+
+    fn totals(&self) -> Vec<f64> {
+        self.rhs.discretization.totals(&self.u)
+    }
+
+    fn absolute_totals(&self) -> Vec<f64> {
+        self.rhs.discretization.absolute_totals(&self.u)
+    }
+
+    fn boundary_integrals(&self) -> Vec<f64> {
+        self.stepper.integrals().to_vec()
+    }
+
+    fn set_boundary_integrals(&mut self, values: &[f64]) {
+        self.stepper.set_integrals(values);
+    }
+
+    fn sample(&self, order: usize) -> Vec<Sample> {
+        self.rhs.discretization.sample(&self.u, order)
+    }
+
+    fn state_at(&self, element: usize, r: [f64; 3]) -> Option<Vec<f64>> {
+        self.rhs.discretization.state_at(&self.u, element, r)
+    }
+
+    fn to_canonical(&self) -> Vec<f64> {
+        self.rhs.discretization.to_canonical(&self.u)
+    }
+
+    fn set_canonical(&mut self, values: &[f64]) -> Option<()> {
+        self.rhs.discretization.from_canonical(values, &mut self.u)
+    }
+
+    fn variables(&self) -> Vec<&'static str> {
+        self.rhs.discretization.physics().variables()
+    }
+
+    fn primitives(&self) -> Vec<&'static str> {
+        self.rhs.discretization.physics().primitives()
+    }
+
+    fn rhs_evaluations(&self) -> u64 {
+        self.rhs.evaluations
+    }
+
+    fn state_bytes(&self) -> usize {
+        self.u.len() * T::BYTES * self.stepper.scheme().n_vectors()
+    }
+}

@@ -1,0 +1,660 @@
+//! Conservation laws: set-up, time stepping, norms, integrals, sampling, saved states.
+//!
+//! ```
+//! use dgsuite::systems::hyperbolic::*;
+//! use dgsuite_mesh::{Shape, generate::Box as Square};
+//! use dgsuite_physics::exact;
+//! use std::sync::Arc;
+//!
+//! let mut mesh = Square::unit(Shape::Triangle, 8).build()?;
+//! mesh.make_periodic("xmin", "xmax")?;
+//! mesh.make_periodic("ymin", "ymax")?;
+//! let setup = Setup::new(Arc::new(mesh), Law::Advection { velocity: vec![1.0, 0.5] }, 3);
+//! let model = exact::Model::Advection { velocity: [1.0, 0.5, 0.0] };
+//! let context = exact::Context { dim: 2, model, period: [1.0, 1.0, 0.0] };
+//! let wave = exact::by_name("sine-wave", &Default::default(), &context)?;
+//! let mut solver = Hyperbolic::new(setup, wave.as_ref(), 0.0)?;
+//! let dt = 0.5 * solver.stable_dt()?;
+//! solver.step(dt)?;
+//! assert!(solver.conservation()[0].1 < 1e-13);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::dispatch;
+use super::engine::Engine;
+use dgsuite_basis::Shape;
+pub use dgsuite_basis::{Cubature, NodeSet, Polynomials, Representation};
+use dgsuite_gpu::{GpuError, Host};
+use dgsuite_mesh::Mesh;
+pub use dgsuite_ops::{Form, MetricRule, OpsError};
+use dgsuite_ops::{PartSummary, Scheme as Space};
+use dgsuite_physics::Exact;
+use dgsuite_physics::formula::Formula;
+use dgsuite_timeint::Scheme;
+
+/// The law.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Law {
+    /// Linear advection of one unknown, `u`.
+    Advection {
+        /// Velocity, one component for each dimension.
+        velocity: Vec<f64>,
+    },
+    /// The compressible Euler equations of a perfect gas.
+    Euler {
+        /// Ratio of specific heats.
+        gamma: f64,
+    },
+}
+
+impl Law {
+    /// The name in pipeline files and checkpoints.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Advection { .. } => "advection",
+            Self::Euler { .. } => "euler",
+        }
+    }
+}
+
+/// The numerical flux. Advection has one only, the upwind flux, which Rusanov's is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Riemann {
+    /// Local Lax–Friedrichs.
+    #[default]
+    Rusanov,
+    /// Harten, Lax, van Leer: two waves.
+    Hll,
+    /// HLL with the contact restored.
+    Hllc,
+    /// Roe with entropy fix.
+    Roe,
+}
+
+/// Arithmetic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// 64 bits.
+    #[default]
+    Double,
+    /// 32 bits.
+    Single,
+}
+
+/// What happens on a boundary.
+#[derive(Clone)]
+pub enum BoundaryKind {
+    /// The outer state is prescribed.
+    Prescribed(Arc<dyn Exact>),
+    /// The outer state is the inner one.
+    Outflow,
+    /// An inviscid wall.
+    SlipWall,
+    /// A plane of symmetry.
+    Symmetry,
+    /// Riemann invariants of a prescribed far field.
+    FarField(Arc<dyn Exact>),
+    /// A prescribed pressure where the flow leaves below the speed of sound.
+    PressureOutlet {
+        /// Pressure.
+        p: f64,
+    },
+}
+
+impl BoundaryKind {
+    /// The word of the pipeline file.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Prescribed(_) => "dirichlet",
+            Self::Outflow => "outflow",
+            Self::SlipWall => "slip-wall",
+            Self::Symmetry => "symmetry",
+            Self::FarField(_) => "far-field",
+            Self::PressureOutlet { .. } => "pressure-outlet",
+        }
+    }
+
+    /// The prescribed states, if there are any.
+    #[must_use]
+    pub fn data(&self) -> Option<Arc<dyn Exact>> {
+        match self {
+            Self::Prescribed(exact) | Self::FarField(exact) => Some(Arc::clone(exact)),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Debug for BoundaryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// All that a solver needs.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Mesh.
+    pub mesh: Arc<Mesh>,
+    /// Law.
+    pub law: Law,
+    /// Numerical flux.
+    pub riemann: Riemann,
+    /// Polynomial degree.
+    pub order: usize,
+    /// Space of polynomials; default: total on simplices, tensor elsewhere.
+    pub polynomials: Option<Polynomials>,
+    /// Modal or nodal basis.
+    pub representation: Representation,
+    /// Volume cubature; default: degree 2p, raised on curved elements.
+    pub volume: Option<Cubature>,
+    /// Face cubature; default: degree 2p + 1, raised on curved elements.
+    pub face: Option<Cubature>,
+    /// Weak or strong form.
+    pub form: Form,
+    /// Conditions by name of the boundary.
+    pub boundaries: BTreeMap<String, BoundaryKind>,
+    /// Time integration scheme.
+    pub scheme: Scheme,
+    /// Arithmetic.
+    pub precision: Precision,
+    /// CPU threads; 0 for all.
+    pub threads: usize,
+}
+
+impl Setup {
+    /// Modal, over-integrated, weak form, Rusanov flux, LSERK(5,4), double precision, all threads,
+    /// no boundaries.
+    #[must_use]
+    pub fn new(mesh: Arc<Mesh>, law: Law, order: usize) -> Self {
+        Self {
+            mesh,
+            law,
+            riemann: Riemann::default(),
+            order,
+            polynomials: None,
+            representation: Representation::Modal,
+            volume: None,
+            face: None,
+            form: Form::Weak,
+            boundaries: BTreeMap::new(),
+            scheme: Scheme::Lserk54,
+            precision: Precision::Double,
+            threads: 0,
+        }
+    }
+
+    /// The same with nodal bases, collocated: Lobatto points, warp & blend on simplices.
+    #[must_use]
+    pub fn collocated(self) -> Self {
+        Self {
+            representation: Representation::Nodal(NodeSet::GaussLobatto),
+            volume: Some(Cubature::Collocated),
+            face: Some(Cubature::Collocated),
+            ..self
+        }
+    }
+
+    fn space(&self) -> Space {
+        Space {
+            order: self.order,
+            polynomials: self.polynomials,
+            representation: self.representation,
+            volume: self.volume,
+            face: self.face,
+            form: self.form,
+            metric: None,
+        }
+    }
+}
+
+/// Why a solver could not be made, or stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum SystemError {
+    /// A state that is not finite or not that of a gas.
+    #[error(
+        "at time {time:.6e}, step {step}: the solution is no longer {what} in element {element} near \
+         ({:.6}, {:.6}, {:.6}): {}", coordinates[0], coordinates[1], coordinates[2], state_text(state)
+    )]
+    NotFinite {
+        /// Time.
+        time: f64,
+        /// Steps done.
+        step: usize,
+        /// The element's number in the mesh file.
+        element: u64,
+        /// Where in the element.
+        coordinates: [f64; 3],
+        /// "finite" or "admissible".
+        what: &'static str,
+        /// The conserved state there, by name.
+        state: Vec<(String, f64)>,
+    },
+    /// A condition that the law does not have.
+    #[error("boundary \"{boundary}\": {law} has no condition \"{condition}\"")]
+    BoundaryNotForLaw {
+        /// Name of the boundary.
+        boundary: String,
+        /// The condition's name.
+        condition: &'static str,
+        /// The law's name.
+        law: &'static str,
+    },
+    /// A saved state of another problem.
+    #[error(
+        "the saved state does not fit this solver: it has {found} numbers, not {wanted}, or another law or order"
+    )]
+    Mismatch {
+        /// Numbers found.
+        found: usize,
+        /// Numbers wanted.
+        wanted: usize,
+    },
+    /// The operators could not be set up.
+    #[error(transparent)]
+    Ops(OpsError),
+    /// The machine refused.
+    #[error(transparent)]
+    Machine(#[from] GpuError),
+}
+
+impl From<OpsError> for SystemError {
+    fn from(error: OpsError) -> Self {
+        Self::Ops(error)
+    }
+}
+
+fn state_text(state: &[(String, f64)]) -> String {
+    state.iter().map(|(name, v)| format!("{name} = {v:.4e}")).collect::<Vec<_>>().join(", ")
+}
+
+/// A saved state: what a run needs to go on as if it had not stopped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// Time.
+    pub time: f64,
+    /// Steps done.
+    pub step: usize,
+    /// Polynomial degree.
+    pub order: usize,
+    /// The law's name.
+    pub law: String,
+    /// Coefficients, `[global element][field][basis function]`.
+    pub fields: Vec<f64>,
+    /// Per conserved variable: the time integral of the boundary's rates, the integral at the
+    /// start, and the integral of the size at the start; one after the other.
+    pub tally: Vec<f64>,
+}
+
+/// Norms of an error by variable: conserved variables, then primitive ones, each once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Norms {
+    /// Names of the variables.
+    pub names: Vec<String>,
+    /// `∫ |e|`.
+    pub l1: Vec<f64>,
+    /// `(∫ e²)^½`.
+    pub l2: Vec<f64>,
+    /// Largest `|e|` over the cubature's points.
+    pub linf: Vec<f64>,
+}
+
+/// The elements of one shape and geometry kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupDescription {
+    /// What was set up.
+    pub part: PartSummary,
+    /// Largest geometry order of the shape.
+    pub geometry_order: usize,
+}
+
+impl fmt::Display for GroupDescription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let p = &self.part;
+        let rule = |c: Cubature| match c {
+            Cubature::Collocated => "collocated".to_owned(),
+            Cubature::Degree(d) => format!("degree {d}"),
+        };
+        write!(
+            f,
+            "{} {} elements, {} basis functions, volume {} points ({}), faces {} points ({}), {} metric",
+            p.elements,
+            p.shape,
+            p.n_basis,
+            p.volume_points,
+            rule(p.volume),
+            p.face_points,
+            rule(p.face),
+            p.rule.name()
+        )
+    }
+}
+
+/// What a solver is made of, for plans and summaries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Description {
+    /// Element groups.
+    pub groups: Vec<GroupDescription>,
+    /// Degrees of freedom: elements × basis functions × fields.
+    pub dofs: usize,
+    /// Bytes of states, geometry and tables.
+    pub bytes: usize,
+    /// Faces of the mesh.
+    pub faces: usize,
+    /// CPU threads.
+    pub threads: usize,
+    /// The instruction level in use.
+    pub kernel: String,
+}
+
+/// Values on the lattice of the elements of a shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SampledSet {
+    /// Shape.
+    pub shape: Shape,
+    /// Points, `[cell][lattice point]`.
+    pub points: Vec<[f64; 3]>,
+    /// Primitive variables, `[variable][cell × lattice point]`.
+    pub values: Vec<Vec<f64>>,
+    /// The elements' numbers in the mesh file.
+    pub elements: Vec<u64>,
+}
+
+/// A solver for a conservation law.
+pub struct Hyperbolic {
+    setup: Setup,
+    host: Arc<Host>,
+    engine: Box<dyn Engine>,
+    variables: Vec<&'static str>,
+    primitives: Vec<&'static str>,
+    time: f64,
+    steps: usize,
+    start: Vec<f64>,
+    start_size: Vec<f64>,
+}
+
+impl Hyperbolic {
+    /// Set up, with `initial` at time `t0` as the state.
+    ///
+    /// # Errors
+    /// [`SystemError`] if the scheme cannot be had on the mesh, a boundary has no condition, or the
+    /// machine cannot hold it.
+    pub fn new(setup: Setup, initial: &dyn Exact, t0: f64) -> Result<Self, SystemError> {
+        let host = Arc::new(Host::new(setup.threads)?);
+        let engine = dispatch::engine(&setup, &host, &setup.space(), initial, t0)?;
+        let (variables, primitives) = (engine.variables(), engine.primitives());
+        let (start, start_size) = (engine.totals(), engine.absolute_totals());
+        Ok(Self { setup, host, engine, variables, primitives, time: t0, steps: 0, start, start_size })
+    }
+
+    /// What was set up.
+    #[must_use]
+    pub fn describe(&self) -> Description {
+        let mesh = &self.setup.mesh;
+        let d = self.engine.discretization();
+        let order = |shape| mesh.sets.iter().filter(|s| s.shape == shape).map(|s| s.order).max().unwrap_or(1);
+        let groups = d
+            .summary()
+            .into_iter()
+            .map(|part| GroupDescription { geometry_order: order(part.shape), part })
+            .collect();
+        Description {
+            groups,
+            dofs: d.dofs(),
+            bytes: d.bytes() + self.engine.state_bytes(),
+            faces: mesh.faces.len(),
+            threads: self.host.n_threads(),
+            kernel: d.simd().to_string(),
+        }
+    }
+
+    /// What it was made from.
+    #[must_use]
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Time of the state.
+    #[must_use]
+    pub fn time(&self) -> f64 {
+        self.time
+    }
+
+    /// Set the time, as when a step lands on an output time to the last bit.
+    pub fn set_time(&mut self, time: f64) {
+        self.time = time;
+    }
+
+    /// Steps done.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// Evaluations of the right-hand side.
+    #[must_use]
+    pub fn rhs_evaluations(&self) -> u64 {
+        self.engine.rhs_evaluations()
+    }
+
+    /// Names of the conserved variables.
+    #[must_use]
+    pub fn variables(&self) -> Vec<&'static str> {
+        self.variables.clone()
+    }
+
+    /// Names of the primitive variables.
+    #[must_use]
+    pub fn primitives(&self) -> Vec<&'static str> {
+        self.primitives.clone()
+    }
+
+    /// Number of unknowns.
+    #[must_use]
+    pub fn n_fields(&self) -> usize {
+        self.variables.len()
+    }
+
+    /// Dimension of the mesh.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.setup.mesh.dim
+    }
+
+    /// The step for `cfl = 1`: the least of `h / ((2p + 1) λ)` over the elements.
+    ///
+    /// # Errors
+    /// [`SystemError::NotFinite`] where the state is not finite or not that of a gas.
+    pub fn stable_dt(&mut self) -> Result<f64, SystemError> {
+        let outcome = self.engine.stable_dt();
+        outcome.map_err(|e| self.located(e))
+    }
+
+    /// One step of size `dt`.
+    ///
+    /// The state after it is not looked at: [`stable_dt`](Self::stable_dt), asked before the next
+    /// step, is what finds values that are not finite or not those of a gas.
+    ///
+    /// # Errors
+    /// [`SystemError`] of the operators.
+    pub fn step(&mut self, dt: f64) -> Result<(), SystemError> {
+        let outcome = self.engine.step(self.time, dt);
+        outcome.map_err(|e| self.located(e))?;
+        self.time += dt;
+        self.steps += 1;
+        Ok(())
+    }
+
+    /// One step with each element's own stable step times `cfl`; time stands still.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn step_local(&mut self, cfl: f64) -> Result<(), SystemError> {
+        let outcome = self.engine.step_local(self.time, cfl);
+        outcome.map_err(|e| self.located(e))?;
+        self.steps += 1;
+        Ok(())
+    }
+
+    /// L² norm of `∂u/∂t`, per conserved variable.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn residual(&mut self) -> Result<Vec<f64>, SystemError> {
+        let outcome = self.engine.residual(self.time);
+        outcome.map_err(|e| self.located(e))
+    }
+
+    /// Norms of the difference to `exact` at time `t`.
+    #[must_use]
+    pub fn errors(&self, exact: &dyn Exact, t: f64) -> Norms {
+        let (names, n) = self.engine.errors(exact, t);
+        Norms { names, l1: n.l1, l2: n.l2, linf: n.linf }
+    }
+
+    /// Integrals over the domain of formulas, whose arguments are the conserved variables, the
+    /// primitive variables and `x y z t`, in this order.
+    #[must_use]
+    pub fn integral(&self, formulas: &[Formula]) -> Vec<f64> {
+        let n = self.n_fields();
+        let d = self.engine.discretization();
+        let t = self.time;
+        self.engine.integrate(formulas.len(), &|x, u, out| {
+            let mut w = vec![0.0; n];
+            d.to_primitive(u, &mut w);
+            let mut values = u.to_vec();
+            values.extend(&w);
+            values.extend([x[0], x[1], x[2], t]);
+            for (out, f) in out.iter_mut().zip(formulas) {
+                *out = f.eval(&values);
+            }
+        })
+    }
+
+    /// Integrals of the conserved variables, as the scheme conserves them.
+    #[must_use]
+    pub fn conserved_totals(&self) -> Vec<f64> {
+        self.engine.totals()
+    }
+
+    /// Per conserved variable `|∫u(t) − ∫u(0) − ∫∫ boundary rates| / ∫|u(0)|`; absolute where that
+    /// is 0.
+    #[must_use]
+    pub fn conservation(&self) -> Vec<(String, f64)> {
+        let now = self.engine.totals();
+        let mut through = self.engine.boundary_integrals();
+        through.resize(now.len(), 0.0);
+        (0..now.len())
+            .map(|k| {
+                let defect = (now[k] - self.start[k] - through[k]).abs();
+                let size = self.start_size[k];
+                (self.variables[k].to_owned(), if size > 0.0 { defect / size } else { defect })
+            })
+            .collect()
+    }
+
+    /// Primitive variables on the lattice of order `order`, for writers.
+    #[must_use]
+    pub fn sample(&self, order: usize) -> Vec<SampledSet> {
+        let n = self.n_fields();
+        let d = self.engine.discretization();
+        self.engine
+            .sample(order)
+            .into_iter()
+            .map(|mut s| {
+                let (mut u, mut w) = (vec![0.0; n], vec![0.0; n]);
+                for i in 0..s.points.len() {
+                    for k in 0..n {
+                        u[k] = s.values[k][i];
+                    }
+                    d.to_primitive(&u, &mut w);
+                    for k in 0..n {
+                        s.values[k][i] = w[k];
+                    }
+                }
+                let elements = s.elements.iter().map(|&e| self.setup.mesh.tag(e)).collect();
+                SampledSet { shape: s.shape, points: s.points, values: s.values, elements }
+            })
+            .collect()
+    }
+
+    /// Primitive variables at points of the domain; `None` outside of it.
+    #[must_use]
+    pub fn evaluate_at(&self, points: &[[f64; 3]]) -> Vec<Option<Vec<f64>>> {
+        let d = self.engine.discretization();
+        points
+            .iter()
+            .map(|&x| {
+                let (element, r) = self.setup.mesh.find_point(x)?;
+                let u = self.engine.state_at(element, r)?;
+                let mut w = vec![0.0; u.len()];
+                d.to_primitive(&u, &mut w);
+                Some(w)
+            })
+            .collect()
+    }
+
+    /// The state, to be restored later in this or another precision and number of threads.
+    #[must_use]
+    pub fn save(&self) -> State {
+        let n = self.n_fields();
+        let mut tally = self.engine.boundary_integrals();
+        tally.resize(n, 0.0);
+        tally.extend(&self.start);
+        tally.extend(&self.start_size);
+        State {
+            time: self.time,
+            step: self.steps,
+            order: self.setup.order,
+            law: self.setup.law.name().to_owned(),
+            fields: self.engine.to_canonical(),
+            tally,
+        }
+    }
+
+    /// Go on from a saved state.
+    ///
+    /// # Errors
+    /// [`SystemError::Mismatch`] if it is of another law, order, basis size or mesh.
+    pub fn restore(&mut self, state: &State) -> Result<(), SystemError> {
+        let n = self.n_fields();
+        let mismatch = || SystemError::Mismatch {
+            found: state.fields.len(),
+            wanted: self.engine.discretization().dofs(),
+        };
+        let fits = state.law == self.setup.law.name()
+            && state.order == self.setup.order
+            && state.tally.len() == 3 * n;
+        if !fits || self.engine.discretization().dofs() != state.fields.len() {
+            return Err(mismatch());
+        }
+        let restored = self.engine.set_canonical(&state.fields);
+        restored.ok_or(SystemError::Mismatch { found: state.fields.len(), wanted: 0 })?;
+        self.engine.set_boundary_integrals(&state.tally[..n]);
+        self.start = state.tally[n..2 * n].to_vec();
+        self.start_size = state.tally[2 * n..].to_vec();
+        self.time = state.time;
+        self.steps = state.step;
+        Ok(())
+    }
+
+    /// An operator's error with the time and step of this run.
+    fn located(&self, error: OpsError) -> SystemError {
+        match error {
+            OpsError::State { what, element, at, state } => SystemError::NotFinite {
+                time: self.time,
+                step: self.steps,
+                element,
+                coordinates: at,
+                what,
+                state: self.variables.iter().map(ToString::to_string).zip(state).collect(),
+            },
+            other => SystemError::Ops(other),
+        }
+    }
+}

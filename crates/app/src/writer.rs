@@ -1,0 +1,249 @@
+//! What a run leaves behind for other programs: ParaView files, time series and tables.
+//!
+//! | to write | use |
+//! |---|---|
+//! | fields of one time, `.vtu` | [`UnstructuredFields::write`] |
+//! | fields over time, `.vtu` files and their `.pvd` | [`pvd::Series`] |
+//! | a monitor's table, `.csv` | [`csv::Table`] |
+//! | any file that must never be seen half written | [`atomic::write`] |
+//!
+//! Nothing here knows the pipeline file or the solvers: points and values come in, on the
+//! equispaced lattice of each cell (`dgsuite_basis::lattice`), and files come out.
+//!
+//! ```
+//! use dgsuite::writer::{CellBlock, Field, UnstructuredFields, VtuOptions};
+//! use dgsuite_basis::{Shape, lattice::lattice};
+//!
+//! let points = lattice(Shape::Triangle, 3); // one cubic triangle
+//! let pressure = points.iter().map(|x| x[0] * x[0] * x[1]).collect();
+//! let fields = UnstructuredFields {
+//!     time: 0.5,
+//!     pieces: vec![CellBlock {
+//!         shape: Shape::Triangle,
+//!         order: 3,
+//!         point_data: vec![Field::real("Pressure", 1, pressure)],
+//!         cell_data: vec![Field::integer("element_id", 1, vec![0])],
+//!         points,
+//!     }],
+//! };
+//! let directory = tempfile::tempdir()?;
+//! fields.write(&directory.path().join("cubic.vtu"), &VtuOptions::default())?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! ParaView draws Lagrange cells with straight sides until *Nonlinear Subdivision Level* (display
+//! properties) is raised; [`Cells::Linear`] cuts them into linear cells beforehand instead.
+
+pub mod atomic;
+mod blocks;
+pub mod csv;
+mod lagrange;
+mod linear;
+mod pattern;
+pub mod pvd;
+mod vtu;
+
+use std::path::{Path, PathBuf};
+
+use dgsuite_basis::{Shape, lattice::lattice_len};
+
+pub use lagrange::lagrange_nodes;
+
+/// The highest order of a Lagrange cell that VTK reads.
+pub const MAX_LAGRANGE_ORDER: usize = 10;
+
+/// Fields of one time on cells of any shapes and orders.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UnstructuredFields {
+    /// Time of the fields, written as `TimeValue`.
+    pub time: f64,
+    /// Cells, one block for each shape and order; each becomes a `Piece` of the file.
+    pub pieces: Vec<CellBlock>,
+}
+
+/// Cells of one shape and order with their own points: neighbours share none, so that jumps show.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellBlock {
+    /// Shape of every cell.
+    pub shape: Shape,
+    /// Order of the lattice of points of each cell, at least 1.
+    pub order: usize,
+    /// Points, `[cell][lattice node]`; the third coordinate is 0 in two dimensions.
+    pub points: Vec<[f64; 3]>,
+    /// Values at the points, `[cell][lattice node][component]`.
+    pub point_data: Vec<Field>,
+    /// Values of the cells, `[cell][component]`.
+    pub cell_data: Vec<Field>,
+}
+
+impl CellBlock {
+    /// Number of cells.
+    #[must_use]
+    pub fn n_cells(&self) -> usize {
+        self.points.len() / lattice_len(self.shape, self.order)
+    }
+}
+
+/// A named array of scalars, vectors or tensors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// Name shown by ParaView.
+    pub name: String,
+    /// Components of each value: 1 for scalars; vectors of 2 components are written with 3, the
+    /// third zero, because VTK knows no plane vectors.
+    pub components: usize,
+    /// Values, component fastest.
+    pub values: Values,
+}
+
+impl Field {
+    /// A field of real numbers.
+    #[must_use]
+    pub fn real(name: impl Into<String>, components: usize, values: Vec<f64>) -> Self {
+        Self { name: name.into(), components, values: Values::Real(values) }
+    }
+
+    /// A field of integers, such as element numbers.
+    #[must_use]
+    pub fn integer(name: impl Into<String>, components: usize, values: Vec<i64>) -> Self {
+        Self { name: name.into(), components, values: Values::Integer(values) }
+    }
+}
+
+/// The numbers of a [`Field`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Real numbers, written in the precision of [`VtuOptions::precision`].
+    Real(Vec<f64>),
+    /// Integers, written as `Int64`.
+    Integer(Vec<i64>),
+}
+
+impl Values {
+    fn len(&self) -> usize {
+        match self {
+            Self::Real(v) => v.len(),
+            Self::Integer(v) => v.len(),
+        }
+    }
+}
+
+/// How a `.vtu` file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VtuOptions {
+    /// Precision of points and real fields.
+    pub precision: Precision,
+    /// Curved cells or straight pieces of them.
+    pub cells: Cells,
+    /// Level of zlib, 0 (none) to 9 (smallest). Fields of noise-like digits gain little above 1.
+    pub compression: u32,
+}
+
+impl Default for VtuOptions {
+    /// Single precision, Lagrange cells, the fastest compression.
+    fn default() -> Self {
+        Self { precision: Precision::Single, cells: Cells::Lagrange, compression: 1 }
+    }
+}
+
+/// Precision of real numbers in a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// `Float32`, enough for pictures and half the size.
+    #[default]
+    Single,
+    /// `Float64`.
+    Double,
+}
+
+/// Which VTK cells stand for a cell of order `n`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cells {
+    /// One Lagrange cell (VTK types 68–73); the linear type at order 1, but for prisms. Pyramids
+    /// are cut as by [`Cells::Linear`], because few programs read VTK's Lagrange pyramid.
+    #[default]
+    Lagrange,
+    /// Linear cells between the points of the lattice: `n^d` of the same shape in dimension `d`;
+    /// of a prism `3n³` tetrahedra; of a pyramid `n(2n² + 1)/3` pyramids and `2n(n² − 1)/3`
+    /// tetrahedra.
+    Linear,
+}
+
+/// Why an output file was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriterError {
+    /// The operating system refused.
+    #[error("cannot write {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file to be continued cannot be read.
+    #[error("cannot read {} to continue it: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The order has no Lagrange cell.
+    #[error("{shape} cells of order {order} cannot be written: orders 1 to {MAX_LAGRANGE_ORDER} can")]
+    Order {
+        /// Shape of the block.
+        shape: Shape,
+        /// Its order.
+        order: usize,
+    },
+    /// An array's length does not fit the cells.
+    #[error("`{name}` has {found} numbers where {expected} are needed")]
+    Length {
+        /// Name of the array.
+        name: String,
+        /// Numbers needed.
+        expected: usize,
+        /// Numbers given.
+        found: usize,
+    },
+    /// VTK needs the same arrays in every piece of a file.
+    #[error("piece {piece} does not have the same fields as piece 0")]
+    FieldsDiffer {
+        /// Index of the piece.
+        piece: usize,
+    },
+    /// A series to be continued was not written by this program.
+    #[error("{}, line {line}: not an entry of a series: {text}", path.display())]
+    Series {
+        /// The `.pvd` file.
+        path: PathBuf,
+        /// Line number from 1.
+        line: usize,
+        /// The line.
+        text: String,
+    },
+    /// A table to be continued has other columns.
+    #[error("{} has columns `{found}`, now `{expected}` are to be written; move it away", path.display())]
+    Columns {
+        /// The `.csv` file.
+        path: PathBuf,
+        /// Columns to be written.
+        expected: String,
+        /// Columns of the file.
+        found: String,
+    },
+}
+
+impl WriterError {
+    fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io { path, source }
+    }
+
+    /// True if the disk or the user's quota is full.
+    #[must_use]
+    pub fn is_storage_full(&self) -> bool {
+        use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+        matches!(self, Self::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded))
+    }
+}

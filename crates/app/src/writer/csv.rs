@@ -1,0 +1,158 @@
+//! Tables of monitors: one header, one row for each time, continued by a restart.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::{WriterError, atomic};
+
+/// A `.csv` file whose first column (time, or step) increases from row to row.
+///
+/// Rows go to the file at once, so that a table can be watched and a crash loses none.
+///
+/// ```
+/// use dgsuite::writer::csv::Table;
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("residual.csv");
+/// let mut table = Table::create(&path, &["time", "rho"])?;
+/// table.row(&[0.0, 1.5])?;
+/// table.row(&[0.1, 2e-9])?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "time,rho\n0,1.5\n0.1,2e-9\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Table {
+    path: PathBuf,
+    file: File,
+    n_columns: usize,
+    /// First column of the last row.
+    last: f64,
+}
+
+impl Table {
+    /// Start a table at `path`, replacing what is there; its directory must exist.
+    ///
+    /// # Errors
+    /// [`WriterError::Io`].
+    pub fn create(path: impl Into<PathBuf>, columns: &[&str]) -> Result<Self, WriterError> {
+        Self::start(path.into(), columns, &[], f64::NEG_INFINITY)
+    }
+
+    /// Continue the table at `path` after a restart at `key`, the value of the first column: rows
+    /// beyond it are dropped, and so is a last row cut short by a crash. Without such a file a new
+    /// table starts.
+    ///
+    /// # Errors
+    /// [`WriterError::Columns`] if the table has other columns; [`WriterError::Read`] and
+    /// [`WriterError::Io`] from the system.
+    pub fn resume(path: impl Into<PathBuf>, columns: &[&str], key: f64) -> Result<Self, WriterError> {
+        let path = path.into();
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+                return Self::create(path, columns);
+            }
+            Err(source) => return Err(WriterError::Read { path, source }),
+        };
+        // Rows cut short by a crash have no line end.
+        let mut lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+        let (found, expected) = (lines.next().unwrap_or_default(), columns.join(","));
+        if found != expected {
+            return Err(WriterError::Columns { path, expected, found: found.to_owned() });
+        }
+        let key_of = |line: &str| line.split(',').next().and_then(|cell| cell.parse::<f64>().ok());
+        let kept: Vec<&str> = lines.filter(|line| key_of(line).is_some_and(|k| k <= key)).collect();
+        let last = kept.last().and_then(|line| key_of(line)).unwrap_or(f64::NEG_INFINITY);
+        Self::start(path, columns, &kept, last)
+    }
+
+    fn start(path: PathBuf, columns: &[&str], rows: &[&str], last: f64) -> Result<Self, WriterError> {
+        let mut text = columns.join(",");
+        text.push('\n');
+        for row in rows {
+            text.push_str(row);
+            text.push('\n');
+        }
+        atomic::write(&path, text.as_bytes())?;
+        let file = OpenOptions::new().append(true).open(&path).map_err(WriterError::io(&path))?;
+        Ok(Self { path, file, n_columns: columns.len(), last })
+    }
+
+    /// Append a row. One whose first value is not beyond the last row's is left out: a time that
+    /// is due for two reasons, or again after a restart, is written once.
+    ///
+    /// # Errors
+    /// [`WriterError::Io`].
+    ///
+    /// # Panics
+    /// If there are not as many values as columns.
+    pub fn row(&mut self, values: &[f64]) -> Result<(), WriterError> {
+        assert_eq!(values.len(), self.n_columns, "values of a row of {}", self.path.display());
+        let Some(&key) = values.first().filter(|&&key| key > self.last) else { return Ok(()) };
+        let mut line = values.iter().map(|&x| number(x)).collect::<Vec<_>>().join(",");
+        line.push('\n');
+        self.file.write_all(line.as_bytes()).map_err(WriterError::io(&self.path))?;
+        self.last = key;
+        Ok(())
+    }
+
+    /// Where the table is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// The shortest text that reads back as the same number, integers without a point.
+fn number(x: f64) -> String {
+    if x.is_nan() {
+        "nan".to_owned()
+    } else if x == x.trunc() && x.abs() < 1e15 {
+        format!("{x}")
+    } else {
+        format!("{x:?}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restart_continues_without_a_time_twice() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("m.csv");
+        let columns = ["time", "step", "mass"];
+        let third = 1.0 / 3.0;
+        let mut table = Table::create(&path, &columns).unwrap();
+        for (step, time) in [0.0, third, 2.0 * third, 1.0].into_iter().enumerate() {
+            table.row(&[time, step as f64, -1.25]).unwrap();
+        }
+        std::fs::write(&path, std::fs::read_to_string(&path).unwrap() + "1.3,4").unwrap();
+        let mut table = Table::resume(&path, &columns, 2.0 * third).unwrap();
+        for time in [2.0 * third, 1.5, 1.5] {
+            table.row(&[time, 9.0, 0.5]).unwrap();
+        }
+        let expected =
+            format!("time,step,mass\n0,0,-1.25\n{third},1,-1.25\n{:?},2,-1.25\n1.5,9,0.5\n", 2.0 * third);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+    }
+
+    #[test]
+    fn other_columns_are_refused_and_a_missing_table_starts() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("m.csv");
+        Table::resume(&path, &["time", "rho"], 1.0).unwrap().row(&[2.0, 3.0]).unwrap();
+        let error = Table::resume(&path, &["time", "p"], 1.0).unwrap_err();
+        assert!(matches!(&error, WriterError::Columns { found, .. } if found == "time,rho"), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "time,rho\n2,3\n");
+    }
+
+    #[test]
+    fn numbers_read_back_exactly() {
+        for x in [0.1, 1e-300, -2.5e22, 1e15, 123_456.0, f64::INFINITY, f64::MIN_POSITIVE] {
+            assert_eq!(number(x).parse::<f64>().unwrap(), x);
+        }
+        assert!(number(f64::NAN).parse::<f64>().unwrap().is_nan());
+    }
+}

@@ -1,0 +1,328 @@
+//! The `.vtu` file: XML that describes the arrays, followed by the arrays, raw and compressed.
+//!
+//! The XML is written here and not by `vtkio`, whose writer has neither appended data nor blocks:
+//! it would hold each array as one base64 text, a third larger, compressed by one thread. `vtkio`
+//! gives the cell types, and reads the XML back in the tests, beside VTK itself.
+//!
+//! Version 2.2 tells VTK which order the nodes of Lagrange hexahedra have.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use dgsuite_basis::lattice::lattice_len;
+
+use super::blocks::Blocks;
+use super::pattern::Pattern;
+use super::{CellBlock, Field, Precision, UnstructuredFields, Values, VtuOptions, WriterError, atomic};
+
+impl UnstructuredFields {
+    /// Write a `.vtu` file, atomically; the directory must exist. Blocks of the arrays are
+    /// compressed by the current rayon pool. Returns the bytes written.
+    ///
+    /// # Errors
+    /// [`WriterError::Order`], [`WriterError::Length`] or [`WriterError::FieldsDiffer`] where the
+    /// fields do not fit their cells, [`WriterError::Io`] from the system.
+    pub fn write(&self, path: &Path, options: &VtuOptions) -> Result<u64, WriterError> {
+        self.check()?;
+        let mut appended = Appended { options: *options, arrays: Vec::new(), offset: 0 };
+        let mut xml = String::from(concat!(
+            "<?xml version=\"1.0\"?>\n",
+            "<VTKFile type=\"UnstructuredGrid\" version=\"2.2\" byte_order=\"LittleEndian\" ",
+            "header_type=\"UInt64\" compressor=\"vtkZLibDataCompressor\">\n",
+            "<UnstructuredGrid>\n",
+        ));
+        let _ = writeln!(
+            xml,
+            "<FieldData><DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" \
+             format=\"ascii\">{:?}</DataArray></FieldData>",
+            self.time
+        );
+        for block in &self.pieces {
+            let pattern = Pattern::new(block.shape, block.order, options.cells)?;
+            appended.piece(&mut xml, block, &pattern).map_err(WriterError::io(path))?;
+        }
+        xml.push_str("</UnstructuredGrid>\n<AppendedData encoding=\"raw\">\n_");
+        let tail = b"\n</AppendedData>\n</VTKFile>\n";
+        atomic::write_with(path, |file| {
+            file.write_all(xml.as_bytes())?;
+            appended.arrays.iter().try_for_each(|array| array.write(file))?;
+            file.write_all(tail)
+        })?;
+        Ok((xml.len() + appended.offset + tail.len()) as u64)
+    }
+
+    fn check(&self) -> Result<(), WriterError> {
+        let signature = |fields: &[Field]| -> Vec<(String, usize, bool)> {
+            let real = |f: &Field| matches!(f.values, Values::Real(_));
+            fields.iter().map(|f| (f.name.clone(), f.components, real(f))).collect()
+        };
+        for (piece, block) in self.pieces.iter().enumerate() {
+            let per_cell = lattice_len(block.shape, block.order);
+            let (n_cells, n_points) = (block.n_cells(), block.points.len());
+            if n_points % per_cell != 0 {
+                let expected = (n_cells + 1) * per_cell;
+                return Err(WriterError::Length { name: "points".into(), expected, found: n_points });
+            }
+            for (fields, n) in [(&block.point_data, n_points), (&block.cell_data, n_cells)] {
+                for field in fields {
+                    let (expected, found) = (n * field.components.max(1), field.values.len());
+                    if expected != found || field.components == 0 {
+                        return Err(WriterError::Length { name: field.name.clone(), expected, found });
+                    }
+                }
+            }
+            let first = &self.pieces[0];
+            if signature(&block.point_data) != signature(&first.point_data)
+                || signature(&block.cell_data) != signature(&first.cell_data)
+            {
+                return Err(WriterError::FieldsDiffer { piece });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The arrays that follow the XML, and where the next one starts.
+struct Appended {
+    options: VtuOptions,
+    arrays: Vec<Blocks>,
+    offset: usize,
+}
+
+impl Appended {
+    /// Describe one piece in `xml` and append its arrays.
+    fn piece(&mut self, xml: &mut String, block: &CellBlock, pattern: &Pattern) -> io::Result<()> {
+        let (n_elements, n_points) = (block.n_cells(), block.points.len());
+        let per_element = lattice_len(block.shape, block.order);
+        let n_parts = pattern.types.len();
+        let n_cells = n_elements * n_parts;
+        let _ = writeln!(xml, "<Piece NumberOfPoints=\"{n_points}\" NumberOfCells=\"{n_cells}\">");
+
+        xml.push_str("<Points>\n");
+        self.real(xml, "Points", 3, 3 * n_points, |i| block.points[i / 3][i % 3])?;
+        xml.push_str("</Points>\n<Cells>\n");
+        let n_nodes = pattern.nodes.len();
+        self.array(xml, "Int64", "connectivity", 1, n_elements * n_nodes, |i| {
+            ((i / n_nodes * per_element + pattern.nodes[i % n_nodes]) as i64).to_le_bytes()
+        })?;
+        self.array(xml, "Int64", "offsets", 1, n_cells, |i| {
+            ((i / n_parts * n_nodes + pattern.ends[i % n_parts]) as i64).to_le_bytes()
+        })?;
+        self.array(xml, "UInt8", "types", 1, n_cells, |i| [pattern.types[i % n_parts] as u8])?;
+        xml.push_str("</Cells>\n<PointData>\n");
+        for field in &block.point_data {
+            self.field(xml, field, n_points, |point| point)?;
+        }
+        xml.push_str("</PointData>\n<CellData>\n");
+        for field in &block.cell_data {
+            self.field(xml, field, n_cells, |cell| cell / n_parts)?;
+        }
+        xml.push_str("</CellData>\n</Piece>\n");
+        Ok(())
+    }
+
+    /// A field with `n` tuples, tuple `i` being the field's `tuple(i)`; plane vectors get a zero.
+    fn field(
+        &mut self,
+        xml: &mut String,
+        field: &Field,
+        n: usize,
+        tuple: impl Fn(usize) -> usize + Sync,
+    ) -> io::Result<()> {
+        let given = field.components;
+        let written = if given == 2 { 3 } else { given };
+        let at = |i: usize| (i % written < given).then(|| tuple(i / written) * given + i % written);
+        match &field.values {
+            Values::Real(values) => {
+                self.real(xml, &field.name, written, n * written, |i| at(i).map_or(0.0, |at| values[at]))
+            }
+            Values::Integer(values) => {
+                let value = |i| at(i).map_or(0, |at| values[at]).to_le_bytes();
+                self.array(xml, "Int64", &field.name, written, n * written, value)
+            }
+        }
+    }
+
+    fn real(
+        &mut self,
+        xml: &mut String,
+        name: &str,
+        components: usize,
+        n: usize,
+        value: impl Fn(usize) -> f64 + Sync,
+    ) -> io::Result<()> {
+        match self.options.precision {
+            Precision::Single => {
+                self.array(xml, "Float32", name, components, n, |i| (value(i) as f32).to_le_bytes())
+            }
+            Precision::Double => self.array(xml, "Float64", name, components, n, |i| value(i).to_le_bytes()),
+        }
+    }
+
+    /// Append `n` numbers of `W` bytes and describe them.
+    fn array<const W: usize>(
+        &mut self,
+        xml: &mut String,
+        kind: &str,
+        name: &str,
+        components: usize,
+        n: usize,
+        value: impl Fn(usize) -> [u8; W] + Sync,
+    ) -> io::Result<()> {
+        let blocks = Blocks::compress(n, self.options.compression, value)?;
+        let _ = writeln!(
+            xml,
+            "<DataArray type=\"{kind}\" Name=\"{}\" NumberOfComponents=\"{components}\" \
+             format=\"appended\" offset=\"{}\"/>",
+            escape(name),
+            self.offset
+        );
+        self.offset += blocks.len();
+        self.arrays.push(blocks);
+        Ok(())
+    }
+}
+
+/// Text as the value of an XML attribute.
+pub(super) fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::writer::Cells;
+    use dgsuite_basis::{Shape, lattice::lattice};
+    use vtkio::model::{Attribute, CellType, DataSet, Piece, UnstructuredGridPiece, Version, Vtk};
+
+    fn block(shape: Shape, order: usize, cells: usize) -> CellBlock {
+        let reference = lattice(shape, order);
+        let points: Vec<[f64; 3]> = (0..cells)
+            .flat_map(|c| reference.iter().map(move |x| [x[0] + 3.0 * c as f64, x[1], x[2]]))
+            .collect();
+        let velocity = points.iter().flat_map(|x| [x[0] - x[1], x[0] * x[1]]).collect();
+        let pressure = points.iter().map(|x| x[0] + 0.5 * x[2]).collect();
+        CellBlock {
+            shape,
+            order,
+            points,
+            point_data: vec![Field::real("Pressure", 1, pressure), Field::real("Velocity", 2, velocity)],
+            cell_data: vec![Field::integer("element_id", 1, (0..cells as i64).map(|c| 10 * c).collect())],
+        }
+    }
+
+    /// The same file with its arrays in base64, the one appended form that `vtkio` reads.
+    fn base64_form(file: &[u8]) -> String {
+        use base64::{Engine, engine::general_purpose::STANDARD};
+        let mark = b"encoding=\"raw\">\n_";
+        let start = file.windows(mark.len()).position(|w| w == mark).unwrap() + mark.len();
+        let head = String::from_utf8(file[..start].to_vec()).unwrap().replace("\"raw\"", "\"base64\"");
+        let (mut xml, mut arrays) = (String::new(), String::new());
+        for (n, part) in head.split("offset=\"").enumerate() {
+            if n == 0 {
+                xml.push_str(part);
+                continue;
+            }
+            let (offset, rest) = part.split_once('"').unwrap();
+            let _ = write!(xml, "offset=\"{}\"{rest}", arrays.len());
+            let array = &file[start + offset.parse::<usize>().unwrap()..];
+            let number =
+                |i: usize| u64::from_le_bytes(array[8 * i..8 * (i + 1)].try_into().unwrap()) as usize;
+            let header = 8 * (3 + number(0));
+            let body: usize = (0..number(0)).map(|b| number(3 + b)).sum();
+            arrays += &STANDARD.encode(&array[..header]);
+            arrays += &STANDARD.encode(&array[header..header + body]);
+        }
+        xml + &arrays + "</AppendedData></VTKFile>"
+    }
+
+    fn read_back(fields: &UnstructuredFields, options: &VtuOptions) -> (Vtk, Vec<UnstructuredGridPiece>) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("f.vtu");
+        let bytes = fields.write(&path, options).unwrap();
+        assert_eq!(bytes, std::fs::metadata(&path).unwrap().len());
+        let vtk = Vtk::parse_xml(base64_form(&std::fs::read(&path).unwrap()).as_bytes()).unwrap();
+        let DataSet::UnstructuredGrid { pieces, .. } = vtk.data.clone() else { panic!("{:?}", vtk.data) };
+        let inline = |piece| match piece {
+            Piece::Inline(piece) => *piece,
+            other => panic!("{other:?}"),
+        };
+        (vtk, pieces.into_iter().map(inline).collect())
+    }
+
+    fn array(attributes: &[Attribute], name: &str) -> (usize, Vec<f64>) {
+        let found = attributes.iter().find_map(|a| match a {
+            Attribute::DataArray(a) if a.name == name => {
+                Some((a.num_comp(), a.data.clone().cast_into::<f64>().unwrap()))
+            }
+            _ => None,
+        });
+        found.unwrap_or_else(|| panic!("no array {name}"))
+    }
+
+    #[test]
+    fn another_reader_finds_what_was_written() {
+        let options = VtuOptions { precision: Precision::Double, ..VtuOptions::default() };
+        let written = [block(Shape::Triangle, 3, 4), block(Shape::Quadrilateral, 2, 3)];
+        let fields = UnstructuredFields { time: 0.25, pieces: written.to_vec() };
+        let (vtk, pieces) = read_back(&fields, &options);
+        assert_eq!(vtk.version, Version::new_xml(2, 2));
+        assert_eq!(pieces.len(), 2);
+        let kinds = [CellType::LagrangeTriangle, CellType::LagrangeQuadrilateral];
+        for (p, (piece, block)) in pieces.iter().zip(&written).enumerate() {
+            let points: Vec<f64> = piece.points.clone().cast_into().unwrap();
+            assert_eq!(points, block.points.concat());
+            assert!(piece.cells.types.iter().all(|&t| t == kinds[p]));
+            assert_eq!(piece.cells.types.len(), block.n_cells());
+            let (components, pressure) = array(&piece.data.point, "Pressure");
+            assert_eq!((components, Values::Real(pressure)), (1, block.point_data[0].values.clone()));
+            let (components, velocity) = array(&piece.data.point, "Velocity");
+            let padded: Vec<f64> =
+                block.points.iter().flat_map(|x| [x[0] - x[1], x[0] * x[1], 0.0]).collect();
+            assert_eq!((components, velocity), (3, padded));
+            let (_, ids) = array(&piece.data.cell, "element_id");
+            assert!(ids.iter().enumerate().all(|(c, &id)| id == 10.0 * c as f64));
+        }
+    }
+
+    #[test]
+    fn parts_of_a_cell_carry_its_cell_data() {
+        let fields = UnstructuredFields { time: 0.0, pieces: vec![block(Shape::Pyramid, 2, 3)] };
+        let (_, pieces) = read_back(&fields, &VtuOptions::default());
+        let (_, ids) = array(&pieces[0].data.cell, "element_id");
+        let expected: Vec<f64> = (0..3).flat_map(|c| [10.0 * f64::from(c); 10]).collect();
+        assert_eq!(ids, expected);
+    }
+
+    #[test]
+    fn misfits_are_refused_by_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("f.vtu");
+        let write = |pieces: Vec<CellBlock>, options: &VtuOptions| {
+            UnstructuredFields { time: 0.0, pieces }.write(&path, options).unwrap_err().to_string()
+        };
+        let options = VtuOptions::default();
+        let mut short = block(Shape::Triangle, 2, 2);
+        short.point_data[1] = Field::real("Velocity", 2, vec![0.0; 23]);
+        assert_eq!(write(vec![short], &options), "`Velocity` has 23 numbers where 24 are needed");
+        let mut cut = block(Shape::Triangle, 2, 2);
+        cut.points.pop();
+        assert_eq!(write(vec![cut], &options), "`points` has 11 numbers where 12 are needed");
+        let mut other = block(Shape::Quadrilateral, 2, 1);
+        other.point_data.remove(0);
+        let error = write(vec![block(Shape::Triangle, 2, 1), other], &options);
+        assert_eq!(error, "piece 1 does not have the same fields as piece 0");
+        let high = block(Shape::Line, 11, 1);
+        let error = write(vec![high.clone()], &options);
+        assert_eq!(error, "line cells of order 11 cannot be written: orders 1 to 10 can");
+        assert!(!path.exists());
+        let linear = VtuOptions { cells: Cells::Linear, ..options };
+        UnstructuredFields { time: 0.0, pieces: vec![high] }.write(&path, &linear).unwrap();
+    }
+
+    #[test]
+    fn names_are_escaped() {
+        assert_eq!(escape("a<b & \"c\">"), "a&lt;b &amp; &quot;c&quot;&gt;");
+    }
+}

@@ -1,0 +1,55 @@
+//! Every shipped example runs, shortened by its `ci` block, and keeps its checks.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+
+#[path = "support/case.rs"]
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+fn examples() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut files = Vec::new();
+    let mut folders = vec![root];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && path.file_name().is_some_and(|n| n != "out") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "yaml") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn every_example_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = examples();
+    assert!(files.len() >= 8, "{files:?}");
+    for file in files {
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        let results = directory.path().join(name);
+        let args = ["run", "--ci", "--quiet", "--output", results.to_str().unwrap(), file.to_str().unwrap()];
+        let outcome = support::dgsuite(directory.path(), &args);
+        assert_eq!(outcome.code, 0, "{name}: {}", outcome.stderr);
+        let text = std::fs::read_to_string(results.join("summary.json")).unwrap();
+        let summary: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(summary["status"], json!("ok"), "{name}");
+        assert!(!summary["checks"].as_array().unwrap().is_empty(), "{name} checks nothing");
+    }
+}
+
+/// The long form of every example passes its checks' validation as well.
+#[test]
+fn every_example_is_fit_to_run_in_full() {
+    for file in examples() {
+        let outcome = support::dgsuite(Path::new("."), &["check", file.to_str().unwrap()]);
+        assert_eq!(outcome.code, 0, "{}: {}", file.display(), outcome.stderr);
+    }
+}

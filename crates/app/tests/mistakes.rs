@@ -1,0 +1,262 @@
+//! Every mistake of the input has its own message with file, line, column and key, ends with exit code 2, and leaves
+//! the results that are there untouched.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+
+#[path = "support/case.rs"]
+mod support;
+
+use support::{Case, STREAM, WAVE};
+
+/// `run` and `check` of the case end with 2, and the message has all the given parts.
+#[track_caller]
+fn refused(case: &Case, args: &[&str], parts: &[&str]) {
+    std::fs::create_dir_all(case.path("out/case")).unwrap();
+    std::fs::write(case.path("out/case/summary.json"), "precious").unwrap();
+    for command in ["check", "run"] {
+        let outcome = case.dgsuite(&[&[command, "case.yaml"], args].concat());
+        assert_eq!(outcome.code, 2, "{}{}", outcome.stdout, outcome.stderr);
+        for part in parts {
+            assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
+        }
+        assert!(!outcome.stderr.contains("panicked"), "{}", outcome.stderr);
+        assert!(outcome.stdout.is_empty(), "{}", outcome.stdout);
+    }
+    assert_eq!(std::fs::read_to_string(case.path("out/case/summary.json")).unwrap(), "precious");
+    assert_eq!(std::fs::read_dir(case.path("out/case")).unwrap().count(), 1);
+}
+
+/// The case with one piece of text replaced by another.
+#[track_caller]
+fn with(yaml: &str, old: &str, new: &str) -> Case {
+    assert!(yaml.contains(old), "`{old}` is not in the case");
+    Case::new(&yaml.replace(old, new))
+}
+
+#[test]
+fn missing_pipeline_file() {
+    let case = Case::new(WAVE);
+    let outcome = case.dgsuite(&["run", "none.yaml"]);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.stderr.contains("cannot read the pipeline file none.yaml"), "{}", outcome.stderr);
+}
+
+#[test]
+fn missing_mesh_file() {
+    let case = with(WAVE, "generate: { shape: quad, cells: [4, 4] }", "file: nowhere.msh");
+    refused(&case, &[], &["nowhere.msh", "there is no such mesh file", "case.yaml:3:9", "file: nowhere.msh"]);
+}
+
+#[test]
+fn truncated_mesh() {
+    let case = with(WAVE, "generate: { shape: quad, cells: [4, 4] }", "file: cut.msh");
+    let mesh = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n\
+                $Nodes\n1 4 1 4\n2 1 0 4\n1\n2\n3\n4\n0 0 0\n1 0 0\n1 1";
+    std::fs::write(case.path("cut.msh"), mesh).unwrap();
+    refused(&case, &[], &["cut.msh", "line 13", "the file ends inside $Nodes", "case.yaml:3:9"]);
+}
+
+#[test]
+fn something_that_is_no_mesh() {
+    let case = with(WAVE, "generate: { shape: quad, cells: [4, 4] }", "file: case.yaml");
+    refused(&case, &[], &["not a Gmsh mesh", "case.yaml:3:9"]);
+}
+
+#[test]
+fn unknown_keys_with_the_nearest_known_one() {
+    let case = with(WAVE, "order: 2", "ordr: 2");
+    refused(
+        &case,
+        &[],
+        &["unknown key `ordr` in `space`", "case.yaml:6:10", "^^^^", "did you mean `order`?"],
+    );
+    let case = with(WAVE, "space:", "spaces:");
+    refused(&case, &[], &["unknown key `spaces`", "case.yaml:6:1", "did you mean `space`?"]);
+    refused(&Case::new(WAVE), &["--set", "time.ende=2"], &["`ende` in `time`", "command line:1:7", "`end`?"]);
+}
+
+#[test]
+fn values_of_the_wrong_type() {
+    let case = with(WAVE, "order: 2", "order: two");
+    let parts = ["`space.order` must be a whole number", "the text `two` was found", "case.yaml:6:17"];
+    refused(&case, &[], &parts);
+    let case = with(WAVE, "order: 2", "order: 2.5");
+    refused(&case, &[], &["`space.order` is 2.5, but must be a whole number", "case.yaml:6:17"]);
+    let case = with(WAVE, "{ end: 0.1 }", "0.1");
+    refused(&case, &[], &["`time` must be a section with keys", "the number 0.1 was found", "case.yaml:8:7"]);
+    let case = with(WAVE, "velocity: [1, 0.5]", "velocity: fast");
+    refused(&case, &[], &["`physics.velocity` must be a list", "case.yaml:5:40"]);
+}
+
+#[test]
+fn text_that_is_not_yaml_and_keys_given_twice() {
+    let case = with(WAVE, "space: { order: 2 }", "space: { order: 2");
+    refused(&case, &[], &["this is not valid YAML", "case.yaml:"]);
+    let case = with(WAVE, "time:", "space: { order: 3 }\ntime:");
+    refused(&case, &[], &["duplicate", "case.yaml:8:1"]);
+}
+
+#[test]
+fn formulas_that_do_not_parse() {
+    let case = with(WAVE, "sin(2*pi*(x - t))*cos", "sin(2*pi*(x - t))*coz");
+    let parts = ["`initial.exact.u` is not a formula", "unknown function `coz`", "case.yaml:7:42", "`cos`"];
+    refused(&case, &[], &parts);
+    let case = with(WAVE, "sin(2*pi*(x - t))", "sin(2*pi*(x - t)");
+    refused(&case, &[], &["`initial.exact.u`", "parenthesis", "case.yaml:7:"]);
+    let case = with(STREAM, "initial: { rho: 1,", "initial: { rho: if(x < 1, 1, 2),");
+    refused(&case, &[], &["`initial.rho`", "parenthesis is not closed", "case.yaml:6:", "needs quotes"]);
+    let case = with(WAVE, "end: 0.1", "end: 0.1*/2");
+    refused(&case, &[], &["`time.end`", "case.yaml:8:", "^"]);
+    let case = with(WAVE, "title: A wave", "constants: { a: 1, b: c + 1 }");
+    refused(&case, &[], &["`constants.b`", "unknown name `c`", "case.yaml:1:23"]);
+}
+
+#[test]
+fn boundaries_that_are_not_named_or_not_in_the_mesh() {
+    let case = with(STREAM, "  xmax: { type: outflow }\n", "");
+    refused(&case, &[], &["no condition is given for the boundary `xmax`", "hint: add it to `boundaries`"]);
+    let case = with(STREAM, "xmax: { type: outflow }", "xmx: { type: outflow }");
+    let list = "boundaries of the mesh: xmin, xmax, ymin, ymax";
+    refused(&case, &[], &["the mesh has no boundary `xmx`", "case.yaml:9:3", list, "did you mean `xmax`?"]);
+    let case = with(STREAM, "type: outflow", "type: outflw");
+    refused(
+        &case,
+        &[],
+        &["`outflw` is not a value of `boundaries.xmax.type`", "case.yaml:9:17", "`outflow`?"],
+    );
+    let case = with(STREAM, "slip-wall }", "slip-wall, p: 1 }");
+    refused(&case, &[], &["unknown key `p` in `boundaries.ymin`", "case.yaml:10:28"]);
+}
+
+#[test]
+fn periodic_pairs_that_do_not_match() {
+    let case = with(WAVE, "[[xmin, xmax], [ymin, ymax]]", "[[xmin, ymax]]");
+    let parts = ["the boundaries `xmin` and `ymax` cannot be made periodic", "case.yaml:4:15"];
+    refused(&case, &[], &parts);
+    let case = with(WAVE, "[ymin, ymax]]", "[ymin, top]]");
+    refused(&case, &[], &["the mesh has no boundary `top`", "case.yaml:4:35", "xmin, xmax, ymin, ymax"]);
+    let case = with(WAVE, "[[xmin, xmax], [ymin, ymax]]", "[xmin, xmax]");
+    refused(&case, &[], &["a pair of boundary names", "case.yaml:4:14"]);
+}
+
+#[test]
+fn an_inverted_element() {
+    // A quadrilateral that crosses itself: no orientation makes it valid.
+    let case = with(WAVE, "generate: { shape: quad, cells: [4, 4] }", "file: bow.msh");
+    let mesh = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 1 1 0\n$EndNodes\n\
+                $Elements\n1\n17 3 2 1 1 1 2 3 4\n$EndElements\n";
+    std::fs::write(case.path("bow.msh"), mesh).unwrap();
+    refused(
+        &case,
+        &[],
+        &["bow.msh", "quadrilateral 17 at (0.500000, 0.500000", "is inverted", "case.yaml:3:9"],
+    );
+}
+
+#[test]
+fn orders_out_of_range() {
+    let case = with(WAVE, "order: 2", "order: 11");
+    refused(&case, &[], &["`space.order` is 11, but must be from 0 to 10", "case.yaml:6:17"]);
+    refused(&Case::new(WAVE), &["--set", "space.order=-1"], &["`space.order` is -1", "command line:1:19"]);
+}
+
+#[test]
+fn numbers_that_make_no_sense() {
+    let case = with(WAVE, "end: 0.1", "end: 0.1, cfl: 0");
+    refused(&case, &[], &["`time.cfl` is 0, but must be greater than 0", "case.yaml:8:24"]);
+    let case = with(WAVE, "end: 0.1", "end: 0.1, cfl: 1, dt: 1");
+    refused(&case, &[], &["`time.cfl` and `time.dt` exclude each other", "case.yaml:8:"]);
+    let case = with(WAVE, "end: 0.1", "cfl: 0.5");
+    refused(&case, &[], &["`time.end` is missing", "case.yaml:8:"]);
+    let case = with(STREAM, "initial: { rho: 1,", "initial: { rho: 1 - x,");
+    refused(&case, &[], &["`initial.rho` gives rho = ", "not a state of a gas", "case.yaml:6:17"]);
+    let case = with(STREAM, "v: 0, p: 1 }\n  xmax", "v: 0, p: -1 }\n  xmax");
+    refused(&case, &[], &["`boundaries.xmin.p` gives p = -1", "case.yaml:8:53"]);
+    refused(&with(WAVE, "[4, 4]", "[16, 16]"), &["--set", "mesh.refine=12"], &["elements"]);
+    refused(
+        &Case::new(WAVE),
+        &["--set", "mesh.refine=13"],
+        &["`mesh.refine` is 13, but must be from 0 to 12"],
+    );
+    let case = with(STREAM, "model: euler", "model: euler, gamma: 1");
+    refused(&case, &[], &["`physics.gamma` is 1, but must be greater than 1"]);
+}
+
+#[test]
+fn variables_and_solutions_by_wrong_names() {
+    let case = with(STREAM, "v: 0, p: 1 }\nboundaries", "v: 0, w: 0, p: 1 }\nboundaries");
+    refused(&case, &[], &["unknown key `w` in `initial`", "rho, u, v, p", "case.yaml:6:34"]);
+    let case = with(STREAM, "u: 0.5, v: 0, p: 1 }\nboundaries", "u: 0.5, p: 1 }\nboundaries");
+    refused(&case, &[], &["`initial.v` is missing", "case.yaml:6:"]);
+    let case =
+        with(STREAM, "initial: { rho: 1, u: 0.5, v: 0, p: 1 }", "initial: { exact: isentropic-vortx }");
+    refused(&case, &[], &["`isentropic-vortx`", "isentropic-vortex", "case.yaml:6:19"]);
+    let case = with(
+        STREAM,
+        "initial: { rho: 1, u: 0.5, v: 0, p: 1 }",
+        "initial: { exact: isentropic-vortex, epz: 1 }",
+    );
+    refused(&case, &[], &["`epz`", "`eps`", "case.yaml:6:43"]);
+}
+
+#[test]
+fn outputs_monitors_and_checks_by_wrong_names() {
+    let more = |text: &str| Case::new(&format!("{STREAM}{text}"));
+    let case = more("output: { fields: { names: [Density, Mack] } }\n");
+    refused(&case, &[], &["`Mack` is not a value of `output.fields.names`", "case.yaml:13:38", "`Mach`?"]);
+    let case = more("monitors: [ { eror: { every: 1 } } ]\n");
+    refused(&case, &[], &["unknown key `eror` in `monitors.0`", "case.yaml:13:15", "`error`?"]);
+    let case = more("monitors: [ { integral: { fields: [rho*q] } } ]\n");
+    refused(&case, &[], &["`monitors.0.integral.fields`", "unknown name `q`", "case.yaml:13:40"]);
+    let case = more("checks: [ { value: conservation.roh, below: 1 } ]\n");
+    refused(&case, &[], &["`conservation.roh`", "case.yaml:13:20", "did you mean `conservation.rho`?"]);
+    let case = more("checks: [ { value: conservation.rho, below: 1, above: 0 } ]\n");
+    refused(&case, &[], &["exclude each other", "case.yaml:13:48"]);
+    let case = more("checks: [ { value: error.l2.rho, below: 1 } ]\n");
+    refused(&case, &[], &["`error.l2.rho` is not a value of `checks.0.value`"]);
+    let case = more("study: { order: 3 }\n");
+    refused(&case, &[], &["`study.order` must be a list", "case.yaml:13:17"]);
+    let case = more("study: { order: [1, 2, 11] }\n");
+    refused(&case, &[], &["`space.order` is 11", "case.yaml:13:24"]);
+}
+
+#[test]
+fn what_this_version_does_not_have() {
+    for model in ["poisson", "navier-stokes", "incompressible"] {
+        let case = with(STREAM, "model: euler", &format!("model: {model}"));
+        let sentence = format!("`physics.model: {model}` is not supported by this version");
+        refused(&case, &[], &[&sentence, "case.yaml:4:19", "hint: the models of this version are"]);
+    }
+    let case = Case::new(STREAM);
+    refused(
+        &case,
+        &["--device", "cuda"],
+        &["`device: cuda` is not supported by this version", "command line:1:10"],
+    );
+    refused(&case, &["--set", "space.scheme=fr"], &["`space.scheme: fr` is not supported"]);
+    refused(
+        &case,
+        &["--set", "physics.velocity=[1,0]"],
+        &["`physics.velocity` does not belong to the model euler"],
+    );
+    refused(&case, &["--set", "solver.cycle=v"], &["`solver` does not belong to the model euler"]);
+}
+
+#[test]
+fn overrides_that_lead_nowhere() {
+    let case = Case::new(STREAM);
+    refused(&case, &["--set", "space.order"], &["`space.order` is not of the form KEY=VALUE"]);
+    refused(&case, &["--set", "title.a.b=1"], &["`title.a.b` cannot be set"]);
+    refused(&case, &["--set", "space.order=[1"], &["not valid YAML", "command line:1:"]);
+}
+
+#[test]
+fn usage_errors_end_with_two_as_well() {
+    let case = Case::new(WAVE);
+    for args in [&["run"][..], &["walk", "case.yaml"], &["run", "case.yaml", "--fast"]] {
+        assert_eq!(case.dgsuite(args).code, 2);
+    }
+    let outcome = case.dgsuite(&["mesh", "info", "none.msh"]);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.stderr.contains("none.msh"), "{}", outcome.stderr);
+}

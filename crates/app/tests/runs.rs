@@ -1,0 +1,250 @@
+//! What a run leaves behind: summary, tables, field files, checkpoints; overrides, checks, restart, failure.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+
+#[path = "support/case.rs"]
+mod support;
+
+use std::fs;
+
+use serde_json::json;
+use support::{Case, STREAM, WAVE, number};
+
+#[test]
+fn a_run_leaves_a_summary_fields_a_log_and_the_file_as_it_was_run() {
+    let case = Case::new(WAVE);
+    let summary = case.run(&[]);
+    assert_eq!(summary["status"], json!("ok"));
+    assert_eq!(summary["mesh"]["elements"], json!({ "quad": 16 }));
+    assert_eq!(summary["mesh"]["faces"], json!(32));
+    assert_eq!(summary["space"], json!({ "order": 2, "dofs": 16 * 9 }));
+    assert_eq!(number(&summary, "/time/end"), 0.1, "the end is landed on to the last bit");
+    assert!(number(&summary, "/error/l2/u") < 0.02, "{summary}");
+    assert!(number(&summary, "/conservation/u") < 1e-14, "{summary}");
+    let evaluations = number(&summary, "/timing/rhs_evaluations");
+    assert_eq!(evaluations, 5.0 * number(&summary, "/time/steps"));
+    for file in ["fields.pvd", "log.txt", "fields/fields_000000.vtu", "fields/fields_000001.vtu"] {
+        assert!(case.path("out/case").join(file).exists(), "{file}");
+    }
+
+    // The file as it was run gives the same run again, from where it lies.
+    let again = support::dgsuite(&case.path("out/case"), &["run", "pipeline.yaml", "--output", "../again"]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    assert_eq!(case.summary("out/again")["error"], summary["error"]);
+}
+
+#[test]
+fn overrides_reach_any_key_and_the_command_line_wins_over_the_ci_block() {
+    let case = Case::new(&format!("{WAVE}ci: {{ set: {{ space.order: 1, time.steps: 1 }} }}\n"));
+    let summary = case.run(&["--ci"]);
+    assert_eq!((&summary["space"]["order"], &summary["time"]["steps"]), (&json!(1), &json!(1)));
+    let args =
+        ["--ci", "--set", "space.order=1+2", "--set", "mesh.generate.cells.0=5", "--output", "elsewhere"];
+    let outcome = case.dgsuite(&[&["run", "case.yaml"][..], &args].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let summary = case.summary("elsewhere");
+    assert_eq!(summary["space"], json!({ "order": 3, "dofs": 20 * 16 }));
+    assert_eq!(summary["time"]["steps"], json!(1));
+    // A fixed step takes the place of the CFL number, and a number of steps that of the end.
+    let summary = case.run(&["--set", "time.dt=0.01", "--set", "time.steps=4"]);
+    assert_eq!((number(&summary, "/time/dt_min"), number(&summary, "/time/end")), (0.01, 0.04));
+}
+
+#[test]
+fn monitors_record_at_their_times_and_at_start_and_end() {
+    let monitors = "monitors:\n\
+        - error: { exact: { u: sin(2*pi*(x - t))*cos(2*pi*(y - t/2)) }, norms: [l2], every: 0.03 }\n\
+        - integral: { fields: [u, u^2, x + t], every_steps: 2 }\n\
+        - residual: { every_steps: 1 }\n\
+        - probe: { points: [[0.3, 0.4], [7, 7]], fields: [u], every: 0.05 }\n";
+    let case = Case::new(&format!("{WAVE}{monitors}"));
+    let summary = case.run(&[]);
+    let times: Vec<f64> = case.table("out/case/monitors/error.csv").iter().map(|row| row[1]).collect();
+    assert_eq!(times, [0.0, 0.03, 0.06, 0.09, 0.1]);
+    let integral = case.table("out/case/monitors/integral.csv");
+    for row in &integral {
+        assert!(row[2].abs() < 1e-13, "the mean of the wave stays zero: {row:?}");
+        assert!((row[3] - 0.25).abs() < 1e-3, "its energy is nearly kept: {row:?}");
+        assert!((row[4] - 0.5 - row[1]).abs() < 1e-13, "x + t over the unit square: {row:?}");
+    }
+    assert_eq!(number(&summary, "/integral/u^2"), integral.last().unwrap()[3]);
+    let residual = case.table("out/case/monitors/residual.csv");
+    assert_eq!(residual.len() as f64, number(&summary, "/time/steps") + 1.0);
+    assert_eq!(number(&summary, "/residual/u"), residual.last().unwrap()[2]);
+    let probe = case.table("out/case/monitors/probe.csv");
+    let exact = |t: f64| {
+        let turn = 2.0 * std::f64::consts::PI;
+        (turn * (0.3 - t)).sin() * (turn * (0.4 - t / 2.0)).cos()
+    };
+    for row in &probe {
+        assert!((row[2] - exact(row[1])).abs() < 0.1, "{row:?}");
+        assert!(row[3].is_nan(), "a point outside has no value");
+    }
+}
+
+#[test]
+fn checks_decide_the_exit_code() {
+    let check = |text: &str| {
+        let case = Case::new(&format!("{WAVE}checks: [ {text} ]\n"));
+        let outcome = case.dgsuite(&["run", "case.yaml", "--quiet"]);
+        let summary = case.summary("out/case");
+        assert_eq!(summary["checks"].as_array().unwrap().len(), 1);
+        assert_eq!(summary["status"] == json!("ok"), outcome.code == 0);
+        assert_eq!(summary["checks"][0]["passed"], json!(outcome.code == 0));
+        assert_eq!(outcome.stderr.contains("check FAILED"), outcome.code == 1);
+        outcome.code
+    };
+    assert_eq!(check("{ value: error.l2.u, below: 1 }"), 0);
+    assert_eq!(check("{ value: error.l2.u, below: 1e-9 }"), 1);
+    assert_eq!(check("{ value: error.l2.u, above: 1e-9 }"), 0);
+    assert_eq!(check("{ value: space.dofs, between: [100, 12*12] }"), 0);
+    assert_eq!(check("{ value: space.dofs, between: [145, 200] }"), 1);
+    assert_eq!(check("{ value: time.end, near: 0.1, within: 0 }"), 0);
+    assert_eq!(check("{ value: space.dofs, near: 150, within: 5% }"), 0);
+    assert_eq!(check("{ value: space.dofs, near: 150, within: 1% }"), 1);
+    assert_eq!(check("{ value: mesh.elements.quad, near: 8*order, within: 0 }"), 0);
+}
+
+#[test]
+fn a_stopped_and_continued_run_equals_an_uninterrupted_one() {
+    let more = "output: { fields: { every: 0.02, precision: double }, checkpoint: { every: 0.02, keep: 2 } }\n\
+        monitors: [ { integral: { fields: [rho, rho_E], every_steps: 1 } } ]\n";
+    let yaml = format!("{STREAM}{more}").replace("initial: { rho: 1,", "initial: { rho: 1 + 0.1*sin(3*x),");
+    let case = Case::new(&yaml);
+    let uninterrupted = case.dgsuite(&["run", "case.yaml", "--output", "out/whole", "--set", "threads=1"]);
+    assert_eq!(uninterrupted.code, 0, "{}", uninterrupted.stderr);
+    let whole = case.summary("out/whole");
+    let first = case.dgsuite(&["run", "case.yaml", "--set", "time.steps=5", "--set", "threads=2"]);
+    assert_eq!(first.code, 0, "{}", first.stderr);
+    let rest = case.run(&["--restart", "latest"]);
+    for key in ["error", "integral", "conservation"] {
+        assert_eq!(rest[key], whole[key], "{key} differs in the last bit");
+    }
+    assert_eq!(
+        (&rest["time"]["steps"], &rest["time"]["end"]),
+        (&whole["time"]["steps"], &whole["time"]["end"])
+    );
+    let table =
+        |run: &str| fs::read_to_string(case.path(&format!("out/{run}/monitors/integral.csv"))).unwrap();
+    assert_eq!(table("case"), table("whole"), "the continued table has each row once");
+    let series = |run: &str| {
+        let text = fs::read_to_string(case.path(&format!("out/{run}/fields.pvd"))).unwrap();
+        text.lines().filter(|line| line.contains("<DataSet")).count()
+    };
+    assert_eq!(series("whole"), 4, "0, 0.02, 0.04, 0.05");
+    assert!(series("case") >= 4);
+    let kept = fs::read_dir(case.path("out/whole/checkpoints")).unwrap().count();
+    assert_eq!(kept, 3, "two checkpoints and `latest`");
+
+    // A checkpoint named in the file, found beside it.
+    let from = "initial: { restart: out/whole/checkpoints/latest }\n";
+    let start = yaml.find("initial:").unwrap();
+    let end = start + yaml[start..].find('\n').unwrap() + 1;
+    fs::write(case.path("again.yaml"), format!("{}{from}{}", &yaml[..start], &yaml[end..])).unwrap();
+    let outcome = case.dgsuite(&["run", "again.yaml", "--set", "time.end=0.06"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert_eq!(number(&case.summary("out/again"), "/time/end"), 0.06);
+}
+
+#[test]
+fn checkpoints_of_another_mesh_order_or_kind_are_refused() {
+    let case = Case::new(STREAM);
+    case.run(&[]);
+    let refused = |args: &[&str], part: &str| {
+        let outcome = case.dgsuite(&[&["run", "case.yaml", "--restart", "latest"], args].concat());
+        assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
+    };
+    refused(&["--set", "mesh.refine=1"], "has a mesh with digest");
+    refused(&["--set", "space.order=2"], "does not fit this solver");
+    refused(&["--output", "nowhere"], "cannot restart");
+    fs::write(case.path("no.dgs"), "not a checkpoint at all").unwrap();
+    let outcome = case.dgsuite(&["run", "case.yaml", "--restart", "no.dgs"]);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.stderr.contains("no.dgs is not a checkpoint of dgsuite"), "{}", outcome.stderr);
+    assert_eq!(case.summary("out/case")["status"], json!("ok"), "the results are untouched");
+}
+
+#[test]
+fn a_run_that_blows_up_says_where_and_keeps_its_last_checkpoint() {
+    let yaml = STREAM.replace("initial: { rho: 1,", "initial: { rho: 1 + 0.3*sin(20*x*y),");
+    let case = Case::new(&format!("{yaml}output: {{ checkpoint: {{ every_steps: 1, keep: 1 }} }}\n"));
+    let outcome = case.dgsuite(&["run", "case.yaml", "--set", "time.dt=0.12", "--set", "time.end=100"]);
+    assert_eq!(outcome.code, 1, "{}{}", outcome.stdout, outcome.stderr);
+    for part in ["error: at time", "step", "element", "near (", "failed.vtu", "hint: try a smaller time.cfl"]
+    {
+        assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
+    }
+    let summary = case.summary("out/case");
+    assert_eq!(summary["status"], json!("diverged"));
+    assert!(number(&summary, "/failure/time") > 0.0 && number(&summary, "/failure/element") >= 1.0);
+    let place = summary["failure"]["coordinates"].as_array().unwrap();
+    let inside = |i: usize, high: f64| (0.0..=high).contains(&place[i].as_f64().unwrap());
+    assert!(inside(0, 2.0) && inside(1, 1.0), "{place:?}");
+    assert!(summary["failure"]["state"].is_object());
+    assert!(case.path("out/case/fields/failed.vtu").exists());
+    assert!(case.path("out/case/checkpoints/latest").exists());
+    // The checkpoint is good: a smaller step goes on from it.
+    let steps = number(&summary, "/failure/step");
+    let more = format!("time.steps={}", steps + 3.0);
+    let sets = ["--set", "time.dt=1e-4", "--set", "time.end=100", "--set", &more];
+    let outcome = case.dgsuite(&[&["run", "case.yaml", "--restart", "latest"][..], &sets].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert_eq!(number(&case.summary("out/case"), "/time/steps"), steps + 3.0);
+}
+
+#[test]
+fn a_steady_run_stops_at_its_tolerance_or_says_that_it_did_not() {
+    let yaml = STREAM.replace("initial: { rho: 1,", "initial: { rho: 1 + 0.01*sin(3*x),");
+    // Supersonic: the wave leaves and does not come back.
+    let yaml = yaml.replace("u: 0.5", "u: 2");
+    let steady =
+        "time: { scheme: ssprk33, steady: { tolerance: 1e-6, max_steps: 4000, local_steps: true } }\n";
+    let case = Case::new(&yaml.replace("time: { end: 0.05 }\n", steady));
+    let summary = case.run(&[]);
+    assert!(number(&summary, "/steady/residual") <= 1e-6);
+    let outcome = case.dgsuite(&["run", "case.yaml", "--set", "time.steady.max_steps=20"]);
+    assert_eq!(outcome.code, 1);
+    assert!(outcome.stderr.contains("no steady state: the residual is"), "{}", outcome.stderr);
+    let summary = case.summary("out/case");
+    assert_eq!(summary["status"], json!("failed"));
+    // It goes on from where it gave up.
+    case.run(&["--restart", "latest"]);
+}
+
+#[test]
+fn check_prints_the_plan_and_writes_nothing() {
+    let case = Case::new(STREAM);
+    let outcome = case.dgsuite(&["check", "case.yaml"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    for part in
+        ["16 tri", "euler in 2D", "order 1", "unknowns    192", "xmax: outflow", "about", "is fit to run"]
+    {
+        assert!(outcome.stdout.contains(part), "`{part}` is not in:\n{}", outcome.stdout);
+    }
+    assert_eq!(fs::read_dir(case.directory.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn quiet_runs_say_nothing_and_no_bar_is_drawn_off_a_terminal() {
+    let case = Case::new(WAVE);
+    let outcome = case.dgsuite(&["run", "case.yaml", "--quiet"]);
+    assert_eq!((outcome.code, outcome.stdout.as_str(), outcome.stderr.as_str()), (0, "", ""));
+    let outcome = case.dgsuite(&["run", "case.yaml"]);
+    assert!(!outcome.stderr.contains('\r') && !outcome.stderr.contains('\u{1b}'), "{}", outcome.stderr);
+    assert!(fs::read_to_string(case.path("out/case/log.txt")).unwrap().contains("MDOF/s"));
+}
+
+#[test]
+fn mesh_info_lists_what_a_file_holds() {
+    let case = Case::new(WAVE);
+    let mesh = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n1\n1 7 \"hot wall\"\n$EndPhysicalNames\n\
+                $Nodes\n4\n1 0 0 0\n2 2 0 0\n3 2 1 0\n4 0 1 0\n$EndNodes\n\
+                $Elements\n3\n1 1 2 7 1 1 2\n2 2 2 1 1 1 2 3\n3 2 2 1 1 1 3 4\n$EndElements\n";
+    fs::write(case.path("two.msh"), mesh).unwrap();
+    let outcome = case.dgsuite(&["mesh", "info", "two.msh"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    for part in ["2 (2 tri)", "hot wall (1 faces)", "area        2.000000", "x from 0 to 2", "worst"] {
+        assert!(outcome.stdout.contains(part), "`{part}` is not in:\n{}", outcome.stdout);
+    }
+}

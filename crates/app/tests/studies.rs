@@ -1,0 +1,78 @@
+//! Studies: the table of errors and rates, its checks, and the results of the cases.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+
+#[path = "support/case.rs"]
+mod support;
+
+use serde_json::json;
+use support::{Case, WAVE, number};
+
+#[test]
+fn a_study_prints_a_table_with_rates_and_keeps_every_case() {
+    let case = Case::new(&format!("{WAVE}study: {{ order: [1, 2], refine: [0, 1, 2] }}\n"));
+    let outcome = case.dgsuite(&["run", "case.yaml"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let rows: Vec<&str> = outcome.stdout.lines().filter(|line| line.contains('e')).collect();
+    assert!(rows[0].contains("L2 u") && rows[0].contains("rate"), "{}", outcome.stdout);
+    assert!(outcome.stdout.lines().count() >= 7);
+    let summary = case.summary("out/case");
+    let table = summary["table"].as_array().unwrap();
+    assert_eq!(table.len(), 6);
+    for (i, row) in table.iter().enumerate() {
+        let (order, refine) = (1 + i / 3, i % 3);
+        assert_eq!((&row["order"], &row["refine"]), (&json!(order), &json!(refine)));
+        assert_eq!(row["elements"], json!(16 << (2 * refine)));
+        assert!((row["h"].as_f64().unwrap() - 0.25 / f64::from(1 << refine)).abs() < 1e-12);
+        let results = format!("out/case/order-{order}_refine-{refine}");
+        assert_eq!(case.summary(&results)["error"], row["error"]);
+        if refine > 0 {
+            let rate = number(row, "/rate/l2/u");
+            assert!((order as f64 + 0.5..order as f64 + 2.0).contains(&rate), "row {i}: {rate}");
+        }
+    }
+}
+
+#[test]
+fn checks_of_a_study_may_name_rates_rows_and_the_finest_case() {
+    let study = "study: { order: [1, 2], refine: [0, 1, 2] }\n\
+        checks:\n\
+        - { value: rate.l2.u, above: order + 0.5 }\n\
+        - { value: error.l2.u, below: 0.02 }\n\
+        - { value: table.0.elements, near: 16, within: 0 }\n";
+    let case = Case::new(&format!("{WAVE}{study}"));
+    let summary = case.run(&[]);
+    let names: Vec<&str> =
+        summary["checks"].as_array().unwrap().iter().map(|c| c["value"].as_str().unwrap()).collect();
+    let expected = ["rate.l2.u (order = 1)", "rate.l2.u (order = 2)", "error.l2.u (order = 1)"];
+    assert_eq!(names[..3], expected);
+    assert_eq!(names.len(), 5);
+    let outcome = case.dgsuite(&["run", "case.yaml", "--set", "checks.0.above=order + 1.9"]);
+    assert_eq!(outcome.code, 1);
+    assert_eq!(case.summary("out/case")["status"], json!("check-failed"));
+}
+
+#[test]
+fn rates_may_be_measured_in_the_time_step() {
+    let study = "study: { time.dt: [1/500, 1/1000, 1/2000], rate_in: time.dt }\n\
+        checks: [ { value: rate.l2.u, between: [1.9, 2.2] } ]\n";
+    // Eleventh order in space leaves the error of the second-order scheme alone.
+    let yaml = WAVE.replace("cells: [4, 4]", "cells: [2, 2]").replace("order: 2", "order: 10");
+    let yaml = yaml.replace("{ end: 0.1 }", "{ scheme: ssprk22, end: 1/5 }");
+    let summary = Case::new(&format!("{yaml}{study}")).run(&[]);
+    let steps: Vec<f64> =
+        summary["table"].as_array().unwrap().iter().map(|r| number(r, "/time.dt")).collect();
+    assert_eq!(steps, [1.0 / 500.0, 1.0 / 1000.0, 1.0 / 2000.0]);
+}
+
+#[test]
+fn a_case_that_fails_ends_the_study() {
+    let study = "study: { time.dt: [1e-3, 0.5, 1e-2] }\n";
+    let case = Case::new(&format!("{WAVE}{study}").replace("end: 0.1", "end: 500"));
+    let outcome = case.dgsuite(&["run", "case.yaml", "--set", "study.\"time.dt\"=[0.5, 1e-2]"]);
+    assert_eq!(outcome.code, 1, "{}", outcome.stdout);
+    assert!(outcome.stderr.contains("time.dt = 0.5"), "{}", outcome.stderr);
+    let summary = case.summary("out/case");
+    assert_eq!(summary["status"], json!("diverged"));
+    assert_eq!(summary["table"], json!([]), "cases after the failed one are not run");
+}

@@ -1,0 +1,106 @@
+//! What the tests of the binary share: a directory with a case, and what came out of running it.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// A small advection case on a generated, periodic mesh: runs in milliseconds.
+pub(crate) const WAVE: &str = "\
+title: A wave
+mesh:
+  generate: { shape: quad, cells: [4, 4] }
+  periodic: [[xmin, xmax], [ymin, ymax]]
+physics: { model: advection, velocity: [1, 0.5] }
+space: { order: 2 }
+initial: { exact: { u: sin(2*pi*(x - t))*cos(2*pi*(y - t/2)) } }
+time: { end: 0.1 }
+";
+
+/// A small Euler case with boundaries: a uniform flow through a box.
+pub(crate) const STREAM: &str = "\
+title: A stream
+mesh:
+  generate: { shape: tri, min: [0, 0], max: [2, 1], cells: [4, 2] }
+physics: { model: euler }
+space: { order: 1 }
+initial: { rho: 1, u: 0.5, v: 0, p: 1 }
+boundaries:
+  xmin: { type: dirichlet, rho: 1, u: 0.5, v: 0, p: 1 }
+  xmax: { type: outflow }
+  ymin: { type: slip-wall }
+  ymax: { type: symmetry }
+time: { end: 0.05 }
+";
+
+/// What a command said and how it ended.
+pub(crate) struct Outcome {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// A temporary directory with a pipeline file in it.
+pub(crate) struct Case {
+    pub(crate) directory: tempfile::TempDir,
+}
+
+impl Case {
+    pub(crate) fn new(yaml: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("case.yaml"), yaml).unwrap();
+        Self { directory }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Runs `dgsuite ARGS` in the directory.
+    pub(crate) fn dgsuite(&self, args: &[&str]) -> Outcome {
+        dgsuite(self.directory.path(), args)
+    }
+
+    /// Runs the case with further arguments and expects success.
+    pub(crate) fn run(&self, args: &[&str]) -> Value {
+        let outcome = self.dgsuite(&[&["run", "case.yaml"], args].concat());
+        assert_eq!(outcome.code, 0, "{}{}", outcome.stdout, outcome.stderr);
+        self.summary("out/case")
+    }
+
+    /// The summary in a directory of results.
+    pub(crate) fn summary(&self, results: &str) -> Value {
+        let text = std::fs::read_to_string(self.path(results).join("summary.json")).unwrap();
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// The rows of a monitor's table, without its header.
+    pub(crate) fn table(&self, file: &str) -> Vec<Vec<f64>> {
+        let text = std::fs::read_to_string(self.path(file)).unwrap();
+        text.lines().skip(1).map(|line| line.split(',').map(|x| x.parse().unwrap()).collect()).collect()
+    }
+}
+
+/// Runs the binary in a directory.
+pub(crate) fn dgsuite(directory: &Path, args: &[&str]) -> Outcome {
+    let output = Command::new(env!("CARGO_BIN_EXE_dgsuite"))
+        .args(args)
+        .current_dir(directory)
+        .env_remove("RUST_BACKTRACE")
+        .output()
+        .unwrap();
+    Outcome {
+        code: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// The number at a pointer such as `/error/l2/u`.
+pub(crate) fn number(summary: &Value, pointer: &str) -> f64 {
+    summary
+        .pointer(pointer)
+        .and_then(Value::as_f64)
+        .unwrap_or_else(|| panic!("no number at {pointer}: {summary}"))
+}

@@ -1,0 +1,357 @@
+//! Files written by `writer` are read by the real VTK, which must find the polynomials put in.
+//!
+//! Each shape is written at every order with polynomial fields of that order on cells bent by a
+//! polynomial map; VTK's own cells are evaluated at random points (`tests/tools/vtk_readback.py`)
+//! and compared with the polynomials. The interpreter is `$DGSUITE_VTK_PYTHON`, or `python3` where
+//! it has the module `vtk` (from PyPI). Without it the test is skipped and says so; with
+//! `DGSUITE_REQUIRE_TOOLS=1` that is a failure.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot write its files has failed")]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use dgsuite::writer::{
+    CellBlock, Cells, Field, MAX_LAGRANGE_ORDER, Precision, UnstructuredFields, VtuOptions,
+};
+use dgsuite_basis::{Shape, lattice::lattice};
+use serde_json::{Value, json};
+
+/// Numbers in [−1, 1) from a linear congruential generator (Knuth's MMIX constants).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+
+    /// A point of the reference shape.
+    fn point(&mut self, shape: Shape) -> [f64; 3] {
+        loop {
+            let r = std::array::from_fn(|d| if d < shape.dim() { self.next() } else { 0.0 });
+            if shape.contains(r, 0.0) {
+                return r;
+            }
+        }
+    }
+}
+
+/// A polynomial in the reference coordinates.
+struct Polynomial(Vec<(f64, [i32; 3])>);
+
+impl Polynomial {
+    /// Random coefficients on every monomial of degree at most `degree` that the Lagrange cell of
+    /// order `order` holds.
+    fn random(shape: Shape, order: i32, degree: i32, size: f64, random: &mut Random) -> Self {
+        let mut terms = Vec::new();
+        for a in 0..=degree {
+            for b in 0..=if shape.dim() > 1 { degree } else { 0 } {
+                for c in 0..=if shape.dim() > 2 { degree } else { 0 } {
+                    let total = match shape {
+                        Shape::Quadrilateral | Shape::Hexahedron => a.max(b).max(c),
+                        Shape::Prism => c.max(a + b),
+                        _ => a + b + c,
+                    };
+                    if total <= order {
+                        terms.push((size * random.next(), [a, b, c]));
+                    }
+                }
+            }
+        }
+        Self(terms)
+    }
+
+    fn at(&self, r: [f64; 3]) -> f64 {
+        self.0.iter().map(|(c, e)| c * r[0].powi(e[0]) * r[1].powi(e[1]) * r[2].powi(e[2])).sum()
+    }
+}
+
+/// One cell: its map and its fields.
+struct Cell {
+    geometry: Vec<Polynomial>,
+    pressure: Polynomial,
+    velocity: Vec<Polynomial>,
+}
+
+impl Cell {
+    /// Cell number `c` of a row, bent by a map of degree `min(order, 3)`, the fields of degree
+    /// `order`.
+    fn curved(shape: Shape, order: usize, c: usize, components: usize, random: &mut Random) -> Self {
+        let n = order as i32;
+        let mut geometry: Vec<_> =
+            (0..shape.dim()).map(|_| Polynomial::random(shape, n, n.min(3), 0.04, random)).collect();
+        for (d, x) in geometry.iter_mut().enumerate() {
+            let mut unit = [0; 3];
+            unit[d] = 1;
+            x.0.push((1.0, unit));
+        }
+        geometry[0].0.push((3.0 * c as f64, [0; 3]));
+        let mut field = || Polynomial::random(shape, n, n, 1.0, random);
+        Self { pressure: field(), velocity: (0..components).map(|_| field()).collect(), geometry }
+    }
+
+    fn position(&self, r: [f64; 3]) -> [f64; 3] {
+        std::array::from_fn(|d| self.geometry.get(d).map_or(0.0, |x| x.at(r)))
+    }
+
+    fn velocity(&self, r: [f64; 3]) -> Vec<f64> {
+        self.velocity.iter().map(|v| v.at(r)).collect()
+    }
+
+    /// What VTK must find at `r`; vectors have three components there.
+    fn expected(&self, r: [f64; 3]) -> Value {
+        let mut velocity = self.velocity(r);
+        velocity.resize(3, 0.0);
+        json!({ "x": self.position(r), "Pressure": [self.pressure.at(r)], "Velocity": velocity })
+    }
+}
+
+fn block(shape: Shape, order: usize, cells: &[Cell]) -> CellBlock {
+    let nodes = lattice(shape, order);
+    let pairs: Vec<_> = cells.iter().flat_map(|cell| nodes.iter().map(move |&r| (cell, r))).collect();
+    let components = cells[0].velocity.len();
+    let pressure = pairs.iter().map(|(cell, r)| cell.pressure.at(*r)).collect();
+    let velocity = pairs.iter().flat_map(|(cell, r)| cell.velocity(*r)).collect();
+    CellBlock {
+        shape,
+        order,
+        points: pairs.iter().map(|(cell, r)| cell.position(*r)).collect(),
+        point_data: vec![Field::real("Pressure", 1, pressure), Field::real("Velocity", components, velocity)],
+        cell_data: vec![Field::integer("element_id", 1, (0..cells.len() as i64).map(|c| c + 7).collect())],
+    }
+}
+
+/// Writes files and notes what is to be found in each.
+struct Files {
+    directory: PathBuf,
+    expected: Vec<Value>,
+    random: Random,
+}
+
+impl Files {
+    fn write(&mut self, name: &str, pieces: Vec<CellBlock>, options: VtuOptions, mut expected: Value) {
+        let file = self.directory.join(name);
+        let time = self.random.next();
+        UnstructuredFields { time, pieces }.write(&file, &options).unwrap();
+        let (points, tolerance) = match options.precision {
+            Precision::Single => ("Float32", 1e-5),
+            Precision::Double => ("Float64", 1e-10),
+        };
+        expected["file"] = json!(name);
+        expected["time"] = json!(time);
+        expected["precision"] = json!(points);
+        expected["tolerance"] = json!(tolerance);
+        self.expected.push(expected);
+    }
+
+    /// Random points of the cells of a block whose first cell is number `first` in the file.
+    fn probes(&mut self, shape: Shape, order: usize, first: usize, cells: &[Cell]) -> Vec<Value> {
+        let mut probes = Vec::new();
+        for (c, cell) in cells.iter().enumerate() {
+            for _ in 0..8 {
+                let r = self.random.point(shape);
+                let vtk: Vec<f64> =
+                    (0..3).map(|d| if d < shape.dim() { 0.5 * (1.0 + r[d]) } else { 0.0 }).collect();
+                probes.push(json!({
+                    "cell": first + c,
+                    "type": vtk_type(shape, order),
+                    "element_id": c + 7,
+                    "at": vtk,
+                    "expected": cell.expected(r),
+                }));
+            }
+        }
+        probes
+    }
+
+    /// Lagrange cells: probes inside them.
+    fn lagrange(&mut self, shape: Shape, order: usize, precision: Precision) {
+        let cells: Vec<_> =
+            (0..3).map(|c| Cell::curved(shape, order, c, shape.dim().max(2), &mut self.random)).collect();
+        let probes = self.probes(shape, order, 0, &cells);
+        let options = VtuOptions { precision, ..VtuOptions::default() };
+        let name = format!("{shape}-{order}-{precision:?}.vtu");
+        self.write(
+            &name,
+            vec![block(shape, order, &cells)],
+            options,
+            json!({ "cells": 3, "probes": probes }),
+        );
+    }
+
+    /// Pyramids, which are cut: the values of curved ones at every point of the file.
+    fn pyramid(&mut self, order: usize, precision: Precision) {
+        let cells: Vec<_> =
+            (0..3).map(|c| Cell::curved(Shape::Pyramid, order, c, 3, &mut self.random)).collect();
+        let points = expected_points(Shape::Pyramid, order, &cells);
+        let options = VtuOptions { precision, ..VtuOptions::default() };
+        let expected = json!({ "cells": 3 * pyramid_parts(order), "points": points });
+        let name = format!("pyramid-{order}-{precision:?}.vtu");
+        self.write(&name, vec![block(Shape::Pyramid, order, &cells)], options, expected);
+    }
+
+    /// Cells cut into linear ones: their sizes, that they leave no gap, and that linear fields on a
+    /// straight cell are the same everywhere in them.
+    fn linear(&mut self, shape: Shape, order: usize) {
+        let dim = shape.dim();
+        let matrix: Vec<Vec<f64>> = (0..dim)
+            .map(|d| (0..dim).map(|e| f64::from(u8::from(d == e)) + 0.2 * self.random.next()).collect())
+            .collect();
+        let law: Vec<f64> = (0..4).map(|_| self.random.next()).collect();
+        let unit = |d: usize| std::array::from_fn(|e| i32::from(d == e));
+        let geometry: Vec<_> =
+            (0..dim).map(|d| Polynomial((0..dim).map(|e| (matrix[d][e], unit(e))).collect())).collect();
+        // p(r) = law₀ + Σ_d law_{d+1} x_d(r)
+        let mut pressure = vec![(law[0], [0; 3])];
+        for d in 0..dim {
+            pressure.extend(geometry[d].0.iter().map(|(c, e)| (law[d + 1] * c, *e)));
+        }
+        let cell = Cell { pressure: Polynomial(pressure), velocity: vec![Polynomial(Vec::new())], geometry };
+        let inside: Vec<_> = (0..20).map(|_| cell.position(self.random.point(shape))).collect();
+        let m = |d: usize, e: usize| if d < dim { matrix[d][e] } else { f64::from(u8::from(d == e)) };
+        let m = |d: usize, e: usize| if e < dim { m(d, e) } else { f64::from(u8::from(d == e)) };
+        let determinant = m(0, 0) * (m(1, 1) * m(2, 2) - m(1, 2) * m(2, 1))
+            - m(0, 1) * (m(1, 0) * m(2, 2) - m(1, 2) * m(2, 0))
+            + m(0, 2) * (m(1, 0) * m(2, 1) - m(1, 1) * m(2, 0));
+        let n_cells = match shape {
+            Shape::Pyramid => pyramid_parts(order),
+            Shape::Prism => 3 * order.pow(3),
+            _ => order.pow(dim as u32),
+        };
+        let options =
+            VtuOptions { precision: Precision::Double, cells: Cells::Linear, ..VtuOptions::default() };
+        let expected = json!({
+            "cells": n_cells,
+            "linear": { "law": law, "inside": inside, "dim": dim, "size": determinant * shape.measure() },
+        });
+        self.write(
+            &format!("{shape}-{order}-cut.vtu"),
+            vec![block(shape, order, &[cell])],
+            options,
+            expected,
+        );
+    }
+
+    /// Every shape in one file, each as a piece of its own order.
+    fn mixed(&mut self) {
+        let (mut pieces, mut probes, mut points) = (Vec::new(), Vec::new(), Vec::new());
+        let mut n_cells = 0;
+        let shapes = [
+            (Shape::Prism, 2),
+            (Shape::Hexahedron, 3),
+            (Shape::Pyramid, 2),
+            (Shape::Tetrahedron, 1),
+            (Shape::Tetrahedron, 4),
+        ];
+        let mut first_point = 0;
+        for (shape, order) in shapes {
+            let cells: Vec<_> = (0..2).map(|c| Cell::curved(shape, order, c, 3, &mut self.random)).collect();
+            if shape == Shape::Pyramid {
+                points = expected_points(shape, order, &cells);
+                points.iter_mut().enumerate().for_each(|(i, p)| p["point"] = json!(first_point + i));
+                n_cells += 2 * pyramid_parts(order);
+            } else {
+                probes.extend(self.probes(shape, order, n_cells, &cells));
+                n_cells += 2;
+            }
+            pieces.push(block(shape, order, &cells));
+            first_point += pieces.last().unwrap().points.len();
+        }
+        let options = VtuOptions { precision: Precision::Double, ..VtuOptions::default() };
+        let expected = json!({ "cells": n_cells, "probes": probes, "points": points });
+        self.write("mixed.vtu", pieces, options, expected);
+    }
+}
+
+fn expected_points(shape: Shape, order: usize, cells: &[Cell]) -> Vec<Value> {
+    let nodes = lattice(shape, order);
+    let pairs = cells.iter().flat_map(|cell| nodes.iter().map(move |&r| cell.expected(r)));
+    pairs.enumerate().map(|(point, expected)| json!({ "point": point, "expected": expected })).collect()
+}
+
+const fn pyramid_parts(n: usize) -> usize {
+    n * (2 * n * n + 1) / 3 + 2 * n * (n * n - 1) / 3
+}
+
+/// VTK's number of the cell type; linear prisms are Lagrange wedges too.
+fn vtk_type(shape: Shape, order: usize) -> u8 {
+    let (linear, lagrange) = match shape {
+        Shape::Line => (3, 68),
+        Shape::Triangle => (5, 69),
+        Shape::Quadrilateral => (9, 70),
+        Shape::Tetrahedron => (10, 71),
+        Shape::Hexahedron => (12, 72),
+        Shape::Prism => (73, 73),
+        Shape::Pyramid => unreachable!("pyramids are cut"),
+    };
+    if order == 1 { linear } else { lagrange }
+}
+
+/// An interpreter that has VTK and the script, or why there is none.
+fn tools() -> Result<(PathBuf, PathBuf), String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/tools/vtk_readback.py");
+    if !script.exists() {
+        return Err(format!("{} is not there (published package)", script.display()));
+    }
+    let python = std::env::var_os("DGSUITE_VTK_PYTHON").map_or_else(|| "python3".into(), PathBuf::from);
+    match Command::new(&python).args(["-c", "import vtk"]).output() {
+        Ok(output) if output.status.success() => Ok((python, script)),
+        Ok(_) => Err(format!("{} has no module vtk (set DGSUITE_VTK_PYTHON)", python.display())),
+        Err(error) => Err(format!("{}: {error} (set DGSUITE_VTK_PYTHON)", python.display())),
+    }
+}
+
+fn read_back(python: &Path, script: &Path, directory: &Path, expected: &Value) -> (bool, String) {
+    let list = directory.join("expected.json");
+    std::fs::write(&list, expected.to_string()).unwrap();
+    let output = Command::new(python).arg(script).arg(&list).output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+}
+
+#[test]
+fn vtk_reads_every_shape_and_order() {
+    let (python, script) = match tools() {
+        Ok(tools) => tools,
+        Err(reason) => {
+            assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{reason}");
+            // Not eprintln!: the harness would hide the line of a test that passes.
+            let _ = writeln!(std::io::stderr(), "SKIPPED vtk_reads_every_shape_and_order: {reason}");
+            return;
+        }
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let mut files =
+        Files { directory: directory.path().to_owned(), expected: Vec::new(), random: Random(20_230_817) };
+    for shape in Shape::ALL.into_iter().filter(|&s| s != Shape::Pyramid) {
+        for order in 1..=MAX_LAGRANGE_ORDER {
+            files.lagrange(shape, order, Precision::Double);
+        }
+        // Beyond order 5 the rounding of single precision is magnified too much to compare.
+        for order in 1..=5 {
+            files.lagrange(shape, order, Precision::Single);
+        }
+    }
+    for order in 1..=5 {
+        files.pyramid(order, Precision::Double);
+        files.pyramid(order, Precision::Single);
+        for shape in Shape::ALL {
+            files.linear(shape, order);
+        }
+    }
+    files.mixed();
+
+    let mut expected = Value::Array(files.expected);
+    let (passed, text) = read_back(&python, &script, directory.path(), &expected);
+    assert!(passed, "{text}");
+    assert!(text.contains(&format!("{} files agree", expected.as_array().unwrap().len())), "{text}");
+
+    // The comparison itself: a value off by 1e-8 must be found.
+    let wrong = &mut expected[0]["probes"][3]["expected"]["Pressure"][0];
+    *wrong = json!(wrong.as_f64().unwrap() + 1e-8);
+    let first = Value::Array(vec![expected[0].take()]);
+    let (passed, text) = read_back(&python, &script, directory.path(), &first);
+    assert!(!passed && text.contains("Pressure"), "a wrong value went unnoticed: {text}");
+}
