@@ -1,0 +1,1 @@
+//! Holds the whole-suite tests in `tests/`; there is no library here.

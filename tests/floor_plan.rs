@@ -1,0 +1,201 @@
+//! Who may depend on whom: the floor plan of ARCHITECTURE.md, and the oldest Rust that the dependencies ask for.
+//!
+//! Both are read from `cargo metadata`, so that they hold for what cargo builds and not for what a page says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Each crate (by folder) and the crates below it that it may use.
+const FLOOR_PLAN: [(&str, &[&str]); 8] = [
+    ("app", &["amg", "basis", "gpu", "mesh", "ops", "physics", "timeint"]),
+    ("ops", &["basis", "gpu", "mesh", "physics"]),
+    ("mesh", &["basis"]),
+    ("timeint", &["gpu"]),
+    ("amg", &["gpu"]),
+    ("physics", &[]),
+    ("basis", &[]),
+    ("gpu", &[]),
+];
+
+/// The package at the root of the workspace, which holds the tests of the whole suite.
+const ROOT_PACKAGE: &str = "dgsuite-workspace";
+
+fn cargo_metadata(arguments: &[&str]) -> Value {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["metadata", "--format-version", "1", "--offline"])
+        .args(arguments)
+        .output()
+        .expect("cargo can be started");
+    assert!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON")
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_else(|| panic!("no text `{key}` in {value}"))
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value[key].as_array().unwrap_or_else(|| panic!("no list `{key}` in {value}"))
+}
+
+/// The folder under `crates/` of a member, by the name of its package.
+fn folder_of(package: &str) -> &str {
+    if package == "dgsuite" { "app" } else { package.strip_prefix("dgsuite-").unwrap_or(package) }
+}
+
+/// Edges among members, `(from, to)`, of dependencies of one kind: `normal`, `dev` or `build`.
+fn edges(metadata: &Value, kind: &str) -> BTreeSet<(String, String)> {
+    let mut edges = BTreeSet::new();
+    for package in list(metadata, "packages") {
+        let from = text(package, "name");
+        for dependency in list(package, "dependencies") {
+            let of_kind = dependency["kind"].as_str().unwrap_or("normal") == kind;
+            // A member is a dependency with a path; what comes from a registry has none.
+            if of_kind && dependency["path"].is_string() {
+                edges.insert((folder_of(from).to_owned(), folder_of(text(dependency, "name")).to_owned()));
+            }
+        }
+    }
+    edges
+}
+
+fn allowed(from: &str, to: &str) -> bool {
+    FLOOR_PLAN.iter().any(|(name, below)| *name == from && below.contains(&to))
+}
+
+/// The crates that `from` may reach, itself included.
+fn below(from: &str) -> BTreeSet<&'static str> {
+    let (name, direct) = FLOOR_PLAN.iter().find(|(name, _)| *name == from).expect("a crate of the plan");
+    direct.iter().flat_map(|next| below(next)).chain([*name]).collect()
+}
+
+#[test]
+fn the_crates_are_those_of_the_floor_plan() {
+    let metadata = cargo_metadata(&["--no-deps"]);
+    let mut found: Vec<&str> = list(&metadata, "packages").iter().map(|p| text(p, "name")).collect();
+    found.sort_unstable();
+    let mut expected: Vec<String> = FLOOR_PLAN
+        .iter()
+        .map(|(name, _)| if *name == "app" { "dgsuite".to_owned() } else { format!("dgsuite-{name}") })
+        .chain([ROOT_PACKAGE.to_owned()])
+        .collect();
+    expected.sort_unstable();
+    assert_eq!(found, expected, "a new crate gets its floor in FLOOR_PLAN and in ARCHITECTURE.md");
+}
+
+#[test]
+fn dependencies_go_down_the_floor_plan() {
+    let metadata = cargo_metadata(&["--no-deps"]);
+    let edges = edges(&metadata, "normal");
+    assert!(edges.len() >= 10, "too few edges were found to believe the answer: {edges:?}");
+    let against: Vec<_> = edges.iter().filter(|(from, to)| !allowed(from, to)).collect();
+    assert!(against.is_empty(), "edges that are not in the floor plan: {against:?}");
+}
+
+#[test]
+fn build_dependencies_are_none() {
+    let metadata = cargo_metadata(&["--no-deps"]);
+    assert_eq!(edges(&metadata, "build"), BTreeSet::new());
+    for package in list(&metadata, "packages") {
+        for target in list(package, "targets") {
+            assert!(
+                !list(target, "kind").contains(&"custom-build".into()),
+                "{} has a build script; the default build needs none",
+                text(package, "name")
+            );
+        }
+    }
+}
+
+/// Tests may look sideways, but not up: a crate must be testable without the crates above it.
+#[test]
+fn dev_dependencies_do_not_go_up() {
+    let metadata = cargo_metadata(&["--no-deps"]);
+    let edges = edges(&metadata, "dev");
+    println!("dev-dependencies among members: {edges:?}");
+    let up: Vec<_> = edges.iter().filter(|(from, to)| below(to).contains(from.as_str())).collect();
+    assert!(up.is_empty(), "dev-dependencies on a crate above: {up:?}");
+}
+
+#[test]
+fn cuda_is_reached_through_gpu_alone() {
+    let metadata = cargo_metadata(&["--no-deps"]);
+    for package in list(&metadata, "packages") {
+        let name = text(package, "name");
+        for dependency in list(package, "dependencies") {
+            let cuda = text(dependency, "name") == "cudarc";
+            assert!(!cuda || name == "dgsuite-gpu", "{name} depends on cudarc; only dgsuite-gpu may");
+        }
+    }
+}
+
+/// What the registry shows of a crate: `cargo publish` refuses one without, and a reader misses it.
+#[test]
+fn each_crate_could_be_published() {
+    let metadata = cargo_metadata(&["--no-deps"]);
+    for package in list(&metadata, "packages") {
+        let name = text(package, "name");
+        assert_eq!(text(package, "license"), "MIT OR Apache-2.0", "{name}");
+        assert_eq!(text(package, "edition"), "2024", "{name}");
+        if name == ROOT_PACKAGE {
+            continue;
+        }
+        for key in ["description", "repository", "readme", "rust_version"] {
+            assert!(!text(package, key).is_empty(), "{name}: {key}");
+        }
+        assert!((1..=5).contains(&list(package, "keywords").len()), "{name}: one to five keywords");
+        assert!(!list(package, "categories").is_empty(), "{name}: categories");
+        assert!(package["publish"].is_null(), "{name} is kept from being published");
+        for dependency in list(package, "dependencies") {
+            // cargo drops dev-dependencies without a version from the packed manifest, and refuses others.
+            let packed = dependency["kind"].as_str() != Some("dev");
+            assert!(
+                !packed || text(dependency, "req") != "*",
+                "{name}: {} has no version",
+                dependency["name"]
+            );
+        }
+    }
+}
+
+/// `1.89` or `1.89.0` as numbers that can be compared.
+fn version(words: &str) -> (u32, u32, u32) {
+    let mut parts = words.split('.').map(|part| part.parse().expect("a number"));
+    (parts.next().expect("a major version"), parts.next().unwrap_or(0), parts.next().unwrap_or(0))
+}
+
+/// The dependencies build with the Rust that the workspace states as its oldest, as far as they say.
+#[test]
+fn no_dependency_asks_for_a_newer_rust() {
+    let rustc = Command::new("rustc").arg("-vV").output().expect("rustc can be started");
+    let rustc = String::from_utf8(rustc.stdout).expect("rustc prints UTF-8");
+    let host = rustc.lines().find_map(|line| line.strip_prefix("host: ")).expect("rustc names its host");
+    let metadata = cargo_metadata(&["--filter-platform", host]);
+
+    let mut asked = BTreeMap::new();
+    let mut stated = BTreeSet::new();
+    for package in list(&metadata, "packages") {
+        let member = package["source"].is_null();
+        match (member, package["rust_version"].as_str()) {
+            (true, words) => {
+                stated.insert(words.map(version));
+            }
+            (false, Some(words)) => {
+                asked.insert(
+                    format!("{} {}", text(package, "name"), text(package, "version")),
+                    version(words),
+                );
+            }
+            (false, None) => {}
+        }
+    }
+    let oldest = stated.pop_first().flatten().expect("every member states rust-version");
+    assert!(stated.is_empty(), "members differ in rust-version");
+    assert!(asked.len() > 20, "too few dependencies were found to believe the answer: {asked:?}");
+    asked.retain(|_, version| *version > oldest);
+    assert!(asked.is_empty(), "dependencies newer than rust-version {oldest:?}: {asked:?}");
+}

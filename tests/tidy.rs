@@ -1,0 +1,380 @@
+//! What holds for the text of the repository: words, first lines, lengths, licences, the code map, the examples.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const CRATES: [&str; 8] = ["amg", "app", "basis", "gpu", "mesh", "ops", "physics", "timeint"];
+/// Crates without a line of `unsafe`. The others (`gpu`, `ops`) need it for SIMD.
+const SAFE_CRATES: [&str; 6] = ["amg", "app", "basis", "mesh", "physics", "timeint"];
+const MAX_LINES: usize = 700;
+/// Folders with these names hold what programs wrote.
+const SKIPPED: [&str; 3] = ["target", "out", ".git"];
+const TEXT: [&str; 9] = ["rs", "md", "toml", "yaml", "yml", "py", "geo", "sh", "cu"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A path as messages and pages write it: from the root, with `/`.
+fn shown(path: &Path) -> String {
+    let path = path.strip_prefix(root()).unwrap_or(path);
+    path.components().map(|c| c.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", shown(path)))
+}
+
+/// All files below a folder, sorted; results, build outputs and version control left out.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", shown(&folder))) {
+            let path = entry.expect("an entry of a folder").path();
+            if !path.is_dir() {
+                files.push(path);
+            } else if !SKIPPED.iter().any(|name| path.ends_with(name)) {
+                open.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    path.extension().is_some_and(|found| extensions.iter().any(|extension| found == *extension))
+}
+
+fn source_of(name: &str) -> PathBuf {
+    root().join("crates").join(name).join("src")
+}
+
+/// The Rust files of one crate's `src`.
+fn sources(name: &str) -> Vec<PathBuf> {
+    let mut files = files_below(&source_of(name));
+    files.retain(|path| has_extension(path, &["rs"]));
+    assert!(!files.is_empty(), "crates/{name}/src holds no Rust file");
+    files
+}
+
+fn rust_files() -> Vec<PathBuf> {
+    let mut files = files_below(root());
+    files.retain(|path| has_extension(path, &["rs"]));
+    assert!(files.len() > 50, "too few Rust files were found to believe the answer: {}", files.len());
+    files
+}
+
+fn text_files() -> Vec<PathBuf> {
+    let mut files = files_below(root());
+    files.retain(|path| has_extension(path, &TEXT) || path.starts_with(root().join(".ci")));
+    files
+}
+
+/// The lines that hold one of some words, as `path:line: text`.
+fn lines_with(path: &Path, found: impl Fn(&str) -> bool) -> Vec<String> {
+    let text = read(path);
+    let numbered = text.lines().enumerate();
+    numbered
+        .filter(|(_, line)| found(line))
+        .map(|(i, line)| format!("{}:{}: {}", shown(path), i + 1, line.trim()))
+        .collect()
+}
+
+/// Does a word stand in a line, neither preceded nor followed by a letter, digit or underscore?
+fn has_word(line: &str, word: &str) -> bool {
+    let part_of_word = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(word).any(|(at, _)| {
+        !line[..at].ends_with(part_of_word) && !line[at + word.len()..].starts_with(part_of_word)
+    })
+}
+
+#[track_caller]
+fn assert_none(found: &[String], rule: &str) {
+    assert!(found.is_empty(), "{rule}\n{}", found.join("\n"));
+}
+
+#[test]
+fn words_are_found_whole() {
+    assert!(has_word("a word, here", "word") && has_word("word", "word") && has_word("sword word", "word"));
+    assert!(!has_word("words", "word") && !has_word("sword", "word") && !has_word("a_word", "word"));
+}
+
+/// Operators serve any conservation law, and the machine any solver: they do not know who uses them.
+#[test]
+fn lower_floors_do_not_name_what_is_above_them() {
+    for (name, words) in [("ops", ["euler", "navier"]), ("gpu", ["mesh", "flux"])] {
+        for path in files_below(&source_of(name)) {
+            let found = lines_with(&path, |line| {
+                let line = line.to_lowercase();
+                // The front page may say what the crate does not know.
+                !line.contains("knows no") && words.iter().any(|word| line.contains(word))
+            });
+            assert_none(&found, &format!("words {words:?} in crates/{name}/src:"));
+        }
+    }
+}
+
+#[test]
+fn cuda_is_called_from_gpu_alone() {
+    for name in CRATES.iter().filter(|name| **name != "gpu") {
+        for path in sources(name) {
+            let found = lines_with(&path, |line| has_word(line, "cudarc"));
+            assert_none(&found, "cudarc is used in crates/gpu only:");
+        }
+    }
+}
+
+/// A library that prints cannot be used in a program with its own output. Tests and documentation may.
+#[test]
+fn only_app_prints() {
+    for name in CRATES.iter().filter(|name| **name != "app") {
+        for path in sources(name) {
+            let text = read(&path);
+            // Unit tests are at the end of a file.
+            let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or("");
+            let prints = |line: &&str| {
+                ["print!", "println!", "eprint!", "eprintln!", "dbg!"].iter().any(|word| has_word(line, word))
+            };
+            let found: Vec<String> = code
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"))
+                .filter(prints)
+                .map(|line| format!("{}: {}", shown(&path), line.trim()))
+                .collect();
+            assert_none(&found, "a library crate prints:");
+        }
+    }
+}
+
+#[test]
+fn every_source_file_says_first_what_it_is() {
+    let mut found = Vec::new();
+    for path in CRATES.iter().flat_map(|name| sources(name)) {
+        let text = read(&path);
+        let said = text.lines().next().and_then(|line| line.strip_prefix("//! "));
+        if said.is_none_or(|words| words.split_whitespace().count() < 3) {
+            found.push(shown(&path));
+        }
+    }
+    assert_none(&found, "files that do not begin with a line `//! what this computes`:");
+}
+
+#[test]
+fn no_file_is_too_long() {
+    let mut found = Vec::new();
+    for path in rust_files() {
+        let lines = read(&path).lines().count();
+        if lines > MAX_LINES {
+            found.push(format!("{}: {lines} lines", shown(&path)));
+        }
+    }
+    assert_none(&found, &format!("Rust files of more than {MAX_LINES} lines (one idea per file):"));
+}
+
+#[test]
+fn there_is_no_mod_rs() {
+    let found: Vec<String> =
+        rust_files().iter().filter(|path| path.ends_with("mod.rs")).map(|path| shown(path)).collect();
+    assert_none(&found, "a module with children is `name.rs` beside `name/`:");
+}
+
+#[test]
+fn nothing_is_left_to_do_in_the_text() {
+    // Written in two pieces, so that this file passes its own test.
+    let words = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
+    for path in text_files() {
+        let found = lines_with(&path, |line| words.iter().any(|word| has_word(line, word)));
+        assert_none(&found, "what is missing belongs into an issue, or into the README's list:");
+    }
+}
+
+#[test]
+fn no_path_of_somebody_s_machine() {
+    let paths = [
+        concat!("/ho", "me/"),
+        concat!("/ro", "ot/"),
+        concat!("/Use", "rs/"),
+        concat!("C:", "\\"),
+        concat!("/wo", "rk/"),
+    ];
+    // After a letter, a dot or a closing brace the path goes on from something relative.
+    let absolute = |line: &str, path: &str| {
+        line.match_indices(path)
+            .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-}*".contains(c)))
+    };
+    for path in text_files() {
+        let found = lines_with(&path, |line| paths.iter().any(|path| absolute(line, path)));
+        assert_none(&found, "absolute paths:");
+    }
+}
+
+#[test]
+fn crates_without_unsafe_forbid_it() {
+    for name in SAFE_CRATES {
+        let mut roots = vec![source_of(name).join("lib.rs")];
+        roots.extend(Some(source_of(name).join("main.rs")).filter(|path| path.exists()));
+        for path in roots {
+            let forbids = read(&path).lines().any(|line| line.trim() == "#![forbid(unsafe_code)]");
+            assert!(forbids, "{} lacks #![forbid(unsafe_code)]", shown(&path));
+        }
+    }
+}
+
+/// Each `unsafe` block or implementation is explained in the lines above it or in the line itself.
+#[test]
+fn every_unsafe_block_says_why_it_is_sound() {
+    const ABOVE: usize = 12;
+    for path in CRATES.iter().flat_map(|name| sources(name)) {
+        let text = read(&path);
+        let lines: Vec<&str> = text.lines().collect();
+        let found: Vec<String> = (0..lines.len())
+            .filter(|&i| {
+                let line = lines[i].trim_start();
+                !line.starts_with("//") && (line.contains("unsafe {") || line.starts_with("unsafe impl"))
+            })
+            .filter(|&i| !lines[i.saturating_sub(ABOVE)..=i].iter().any(|line| line.contains("SAFETY")))
+            .map(|i| format!("{}:{}: {}", shown(&path), i + 1, lines[i].trim()))
+            .collect();
+        assert_none(&found, &format!("unsafe without a line `SAFETY` within {ABOVE} lines above:"));
+    }
+}
+
+#[test]
+fn both_licences_are_here_in_full() {
+    let mit = read(&root().join("LICENSE-MIT"));
+    assert!(
+        mit.contains("Permission is hereby granted") && mit.contains("THE SOFTWARE IS PROVIDED \"AS IS\"")
+    );
+    let apache = read(&root().join("LICENSE-APACHE"));
+    assert!(apache.contains("Version 2.0, January 2004") && apache.contains("END OF TERMS AND CONDITIONS"));
+    assert!(apache.lines().count() > 150, "the Apache licence is not the full text");
+}
+
+/// Every crate can be read and tried by itself.
+#[test]
+fn every_crate_has_a_readme_a_program_and_tests() {
+    for name in CRATES {
+        let folder = root().join("crates").join(name);
+        let readme = read(&folder.join("README.md"));
+        assert!(readme.lines().count() >= 10, "crates/{name}/README.md says too little");
+        for part in ["examples", "tests"] {
+            let found = files_below(&folder.join(part)).iter().any(|path| has_extension(path, &["rs"]));
+            assert!(found, "crates/{name}/{part} holds no Rust file");
+        }
+        assert!(
+            read(&source_of(name).join("lib.rs")).contains("//! ```"),
+            "crates/{name}: no example on its front page"
+        );
+    }
+}
+
+/// The entries of ARCHITECTURE.md's code map for one crate: lines "- `path` caption" under its heading, indented for children.
+fn code_map(name: &str) -> Vec<(String, String)> {
+    let page = read(&root().join("ARCHITECTURE.md"));
+    let heading = format!("### `crates/{name}`");
+    let mut lines = page.lines().skip_while(|line| !line.starts_with(&heading)).skip(1);
+    let section: Vec<&str> = lines.by_ref().take_while(|line| !line.starts_with('#')).collect();
+    let entries = section.iter().filter_map(|line| line.trim_start().strip_prefix("- `")?.split_once('`'));
+    let entries: Vec<_> =
+        entries.map(|(path, caption)| (path.to_owned(), caption.trim().to_owned())).collect();
+    assert!(!entries.is_empty(), "ARCHITECTURE.md has no entries under \"{heading}\"");
+    entries
+}
+
+/// Paths in the code map exist and every module is in it. An entry `name.rs` stands for `name/` as well.
+#[test]
+fn the_code_map_shows_every_module() {
+    let mut wrong = Vec::new();
+    for name in CRATES {
+        let source = source_of(name);
+        let mut named = BTreeSet::new();
+        for (path, caption) in code_map(name) {
+            if !source.join(&path).exists() {
+                wrong.push(format!("ARCHITECTURE.md names crates/{name}/src/{path}, which does not exist"));
+            }
+            if caption.split_whitespace().count() < 3 {
+                wrong.push(format!("ARCHITECTURE.md: crates/{name}/src/{path} has no caption"));
+            }
+            if !named.insert(path.clone()) {
+                wrong.push(format!("ARCHITECTURE.md names crates/{name}/src/{path} twice"));
+            }
+        }
+        for path in sources(name) {
+            let relative = shown(path.strip_prefix(&source).expect("below the crate's source"));
+            let top = relative.split('/').next().unwrap_or(&relative).trim_end_matches(".rs");
+            // The front page has its own place in the crate's documentation.
+            if top != "lib" && !named.contains(&format!("{top}.rs")) && !named.contains(&format!("{top}/")) {
+                let text = read(&path);
+                let first = text.lines().next().unwrap_or("").trim_start_matches("//! ");
+                wrong.push(format!("ARCHITECTURE.md, `crates/{name}`: add the line  - `{top}.rs` {first}"));
+            }
+        }
+    }
+    wrong.dedup();
+    assert_none(&wrong, "the code map is not that of the sources:");
+}
+
+/// Links between the pages, and from them to files, lead somewhere.
+#[test]
+fn links_in_the_pages_lead_to_files() {
+    let mut wrong = Vec::new();
+    for page in files_below(root()).iter().filter(|path| has_extension(path, &["md"])) {
+        let text = read(page);
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let file = target.split('#').next().unwrap_or("");
+            if file.is_empty() || file.contains("://") || file.contains("::") {
+                continue;
+            }
+            if !page.parent().expect("a file's folder").join(file).exists() {
+                wrong.push(format!("{}: {target}", shown(page)));
+            }
+        }
+    }
+    assert_none(&wrong, "links to files that do not exist:");
+}
+
+/// The pages name example pipelines and data; a name that is gone misleads.
+#[test]
+fn pipelines_and_data_named_in_the_pages_exist() {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CONVENTIONS.md"] {
+        let text = read(&root().join(name));
+        for word in text.split(|c: char| c.is_whitespace() || "`()[],;\"'".contains(c)) {
+            let word = word.trim_end_matches(['.', ':']);
+            let ours =
+                ["examples/", "data/", "crates/", "tests/"].iter().any(|start| word.starts_with(start));
+            // `<case>` and `*` stand for several files.
+            if ours && !word.contains(['<', '*', '…']) {
+                count += 1;
+                if !root().join(word).exists() {
+                    wrong.push(format!("{name}: {word}"));
+                }
+            }
+        }
+    }
+    assert!(count > 5, "too few names were found to believe the answer: {count}");
+    assert_none(&wrong, "files that are named and do not exist:");
+}
+
+#[test]
+fn every_pipeline_has_a_title_and_a_short_form_for_tests() {
+    let mut files = files_below(&root().join("examples"));
+    files.retain(|path| has_extension(path, &["yaml", "yml"]));
+    assert!(!files.is_empty(), "examples/ holds no pipeline");
+    for path in files {
+        assert!(has_extension(&path, &["yaml"]), "{}: pipelines end in .yaml", shown(&path));
+        let text = read(&path);
+        for key in ["title:", "ci:"] {
+            assert!(
+                text.lines()
+                    .any(|line| line.starts_with(key) && line.len() > key.len() || line.trim_end() == key),
+                "{} has no key `{key}` at its top level",
+                shown(&path)
+            );
+        }
+    }
+}
