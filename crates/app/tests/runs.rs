@@ -210,6 +210,14 @@ fn a_steady_run_stops_at_its_tolerance_or_says_that_it_did_not() {
     assert_eq!(summary["status"], json!("failed"));
     // It goes on from where it gave up.
     case.run(&["--restart", "latest"]);
+    // What rounding cannot reach is not waited for, and a steady state is one from its first step.
+    let summary = case.run(&["--set", "time.steady.tolerance=1e-30"]);
+    assert!(number(&summary, "/steady/residual") < 1e-11, "{}", summary["steady"]);
+    assert!(number(&summary, "/time/steps") < 2000.0, "{}", summary["time"]);
+    let steps = number(&summary, "/time/steps");
+    let summary = case.run(&["--restart", "latest"]);
+    assert_eq!(number(&summary, "/time/steps"), steps);
+    assert_eq!(number(&summary, "/steady/residual"), 0.0);
 }
 
 #[test]

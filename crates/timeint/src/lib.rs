@@ -12,7 +12,7 @@
 //! | scheme | [`Scheme`] | coefficients, order, stability limits, default CFL number |
 //! | step | [`Stepper`] | the vectors of a scheme, side integrals |
 //! | step size | [`Controller`], [`Schedule`], [`StepSize`] | CFL or fixed, exact landing |
-//! | steady state | [`Steady`] | converged, stagnated or diverged |
+//! | steady state | [`Steady`] | converged, down to rounding, stagnated or diverged |
 //!
 //! ```
 //! use dgsuite_gpu::{Host, HostVector};

@@ -40,6 +40,11 @@ pub enum Verdict {
         /// What is left.
         ratio: f64,
     },
+    /// Nothing but rounding is left of any residual, though not every one is below its tolerance, and they fall no more.
+    Rounding {
+        /// What is left.
+        ratio: f64,
+    },
     /// No progress for longer than the patience.
     Stagnated {
         /// The best ratio that was reached.
@@ -63,30 +68,53 @@ pub enum Verdict {
 /// assert!(matches!(steady.observe(2, &[1e-3, 9e-3]), Verdict::Continue { .. }));
 /// assert!(matches!(steady.observe(3, &[1e-3, 8e-3]), Verdict::Converged { .. }));
 /// ```
+///
+/// A run that starts where nothing moves has no large residual to compare with; [`Steady::rounding`] tells it:
+///
+/// ```
+/// use dgsuite_timeint::{Patience, Steady, Tolerance, Verdict};
+/// let mut steady = Steady::new(Tolerance::Largest(1e-10), Patience::default()).rounding(vec![1e-14]);
+/// assert_eq!(steady.observe(0, &[7e-15]), Verdict::Converged { ratio: 0.0 });
+/// ```
 #[derive(Clone, Debug)]
 pub struct Steady {
     tolerance: Tolerance,
     patience: Patience,
+    /// Residuals up to which there is nothing but rounding; empty if unknown.
+    floor: Vec<f64>,
     reference: Vec<f64>,
     /// Best ratio, and the step at which it was last improved enough.
     best: f64,
     since: u64,
 }
 
-/// A variable whose reference is this much below the largest one is rounding noise (a velocity that is zero by
-/// symmetry): it is measured against the largest instead.
-const NOISE: f64 = 1e-12;
+/// A variable whose reference never exceeds this share of the largest one is at rest but for rounding (a velocity that
+/// is zero by symmetry): it is measured against the largest instead.
+const NOISE: f64 = 1e-8;
+
+/// Among residuals that rounding alone could make, this part of the patience is enough.
+const HASTE: u64 = 10;
 
 impl Steady {
     /// A watch that has seen nothing yet.
     pub fn new(tolerance: Tolerance, patience: Patience) -> Self {
-        Self { tolerance, patience, reference: Vec::new(), best: f64::INFINITY, since: 0 }
+        Self { tolerance, patience, floor: Vec::new(), reference: Vec::new(), best: f64::INFINITY, since: 0 }
+    }
+
+    /// States, for each variable, the residual up to which there is nothing but rounding.
+    ///
+    /// A variable that has never been above it has a ratio of zero. A run with no variable above it ends as soon as the
+    /// residuals have not fallen for a tenth of the patience, whatever the tolerance.
+    #[must_use]
+    pub fn rounding(mut self, floor: Vec<f64>) -> Self {
+        self.floor = floor;
+        self
     }
 
     /// Takes up the residuals after `step` steps.
     ///
     /// # Panics
-    /// If the number of residuals changes.
+    /// If the number of residuals changes, or is not that of [`rounding`](Self::rounding).
     #[track_caller]
     pub fn observe(&mut self, step: u64, residuals: &[f64]) -> Verdict {
         if let Some(variable) = residuals.iter().position(|r| !r.is_finite()) {
@@ -97,9 +125,11 @@ impl Steady {
         };
         if self.reference.is_empty() {
             self.reference = residuals.to_vec();
+            self.floor.resize(if self.floor.is_empty() { residuals.len() } else { self.floor.len() }, 0.0);
             self.since = step;
         }
-        assert_eq!(self.reference.len(), residuals.len(), "the number of residuals may not change");
+        let n = residuals.len();
+        assert!(self.reference.len() == n && self.floor.len() == n, "the number of residuals may not change");
         if matches!(self.tolerance, Tolerance::Largest(_)) {
             for (reference, &r) in self.reference.iter_mut().zip(residuals) {
                 *reference = reference.max(r);
@@ -115,18 +145,27 @@ impl Steady {
         if ratio < self.patience.factor * self.best {
             self.best = ratio;
             self.since = step;
-        } else if step.saturating_sub(self.since) >= self.patience.steps {
+            return Verdict::Continue { ratio };
+        }
+        let (waited, most) = (step.saturating_sub(self.since), self.patience.steps);
+        let rounding = residuals.iter().zip(&self.floor).all(|(r, floor)| r <= floor);
+        if rounding && waited >= most / HASTE {
+            return Verdict::Rounding { ratio };
+        }
+        if waited >= most {
             return Verdict::Stagnated { best: self.best, since: self.since };
         }
         Verdict::Continue { ratio }
     }
 
     fn ratio(&self, residuals: &[f64]) -> f64 {
-        let floor = NOISE * self.reference.iter().fold(0.0, |m: f64, &r| m.max(r));
-        let ratios = residuals.iter().zip(&self.reference).map(|(&r, &reference)| {
-            let reference = reference.max(floor);
-            if r == 0.0 { 0.0 } else { r / reference }
-        });
+        let largest = self.reference.iter().fold(0.0, |m: f64, &r| m.max(r));
+        let ratios =
+            residuals.iter().zip(&self.reference).zip(&self.floor).map(|((&r, &reference), &floor)| {
+                let reference = if reference <= NOISE * largest { largest } else { reference };
+                // A first residual that was rounding is no measure; the residual itself may have grown since.
+                if r.max(reference) <= floor || r == 0.0 { 0.0 } else { r / reference }
+            });
         ratios.fold(0.0, f64::max)
     }
 }
@@ -182,5 +221,28 @@ mod tests {
         let mut steady = Steady::new(Tolerance::First(1e-3), BRIEF);
         steady.observe(0, &[1.0, 1e-17]);
         assert!(matches!(steady.observe(1, &[1e-4, 2e-17]), Verdict::Converged { .. }));
+        // Far below rounding of its own, and a tolerance far below the share that counts as noise.
+        let mut strict = Steady::new(Tolerance::Largest(1e-11), BRIEF);
+        strict.observe(0, &[0.5, 1e-15]);
+        assert_eq!(strict.observe(1, &[1e-12, 2e-15]), Verdict::Converged { ratio: 2e-12 });
+        assert_eq!(strict.observe(2, &[1e-12, 1e-3]), Verdict::Continue { ratio: 1.0 });
+    }
+
+    #[test]
+    fn a_residual_at_rounding_ends_a_run_that_asks_for_less() {
+        let mut steady = Steady::new(Tolerance::Largest(1e-20), BRIEF).rounding(vec![1e-14, 1e-13]);
+        let mut verdicts = (0..60).map(|n| {
+            let r = 0.5f64.powi(n);
+            steady.observe(n as u64, &[r + 9e-15, r + 9e-14])
+        });
+        let end = verdicts.find(|v| !matches!(v, Verdict::Continue { .. }));
+        assert!(matches!(end, Some(Verdict::Rounding { ratio }) if ratio < 2e-13), "{end:?}");
+    }
+
+    #[test]
+    fn a_run_that_starts_steady_is_converged_at_once() {
+        let mut steady = Steady::new(Tolerance::First(1e-10), BRIEF).rounding(vec![1e-14, 1e-14]);
+        assert_eq!(steady.observe(0, &[9e-15, 1e-15]), Verdict::Converged { ratio: 0.0 });
+        assert!(matches!(steady.observe(1, &[9e-15, 1e-12]), Verdict::Continue { .. }));
     }
 }

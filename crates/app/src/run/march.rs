@@ -29,6 +29,10 @@ pub struct Tally {
 /// Steps between two looks at the residual of a steady run: each costs a right-hand side.
 const RESIDUAL_INTERVAL: u64 = 10;
 
+/// Residuals up to this many times the effect of rounding the state once may be nothing but rounding: the sums of a
+/// right-hand side round as well, and so do the metric terms (a free stream on curved elements shows it most).
+const ROUNDINGS: f64 = 30.0;
+
 /// The least time between two updates of the progress bar.
 const BAR_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -154,15 +158,24 @@ impl<'a> March<'a> {
     }
 
     fn run_steady(&mut self, spec: SteadySpec, outputs: &mut Outputs<'_>) -> Result<(), RunError> {
-        let mut steady = Steady::new(Tolerance::Largest(spec.tolerance), Patience::default());
+        let mut floor = self.solver.rounding()?;
+        floor.iter_mut().for_each(|x| *x *= ROUNDINGS);
+        let tolerance = Tolerance::Largest(spec.tolerance);
+        let mut steady = Steady::new(tolerance, Patience::default()).rounding(floor);
         let mut ratio = 1.0;
-        let mut largest = Vec::new();
         loop {
             let step = self.now().step;
             if step.is_multiple_of(RESIDUAL_INTERVAL) || step >= spec.max_steps as u64 {
-                let verdict = steady.observe(step, &significant(self.solver.residual()?, &mut largest));
+                let verdict = steady.observe(step, &self.solver.residual()?);
                 ratio = match verdict {
                     Verdict::Continue { ratio } => ratio,
+                    Verdict::Rounding { ratio } => {
+                        self.tally.ratio = Some(ratio);
+                        self.log.note(&format!(
+                            "nothing but rounding is left of the residual, at {ratio:.3e} of its largest value"
+                        ));
+                        return Ok(());
+                    }
                     Verdict::Converged { ratio } => {
                         self.tally.ratio = Some(ratio);
                         return Ok(());
@@ -244,38 +257,5 @@ impl<'a> March<'a> {
             (now.step - start.1) as f64 / ((n as u64).saturating_sub(start.1) as f64).max(1.0)
         });
         by_time.max(by_steps)
-    }
-}
-
-/// A variable whose residual never rises above this share of the largest one is at rest but for rounding (a velocity
-/// that is zero by symmetry).
-const NOISE: f64 = 1e-8;
-
-/// The residuals with zeros for variables that never moved; `largest` keeps the largest residual of each.
-fn significant(mut residual: Vec<f64>, largest: &mut Vec<f64>) -> Vec<f64> {
-    largest.resize(residual.len(), 0.0);
-    for (top, r) in largest.iter_mut().zip(&residual) {
-        *top = top.max(*r);
-    }
-    let floor = NOISE * largest.iter().fold(0.0, |m: f64, &r| m.max(r));
-    for (r, top) in residual.iter_mut().zip(largest.iter()) {
-        if r.is_finite() && *top <= floor {
-            *r = 0.0;
-        }
-    }
-    residual
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rounding_of_a_variable_at_rest_is_not_a_residual() {
-        let mut largest = Vec::new();
-        assert_eq!(significant(vec![0.5, 1e-15], &mut largest), [0.5, 0.0]);
-        assert_eq!(significant(vec![1e-12, 2e-15], &mut largest), [1e-12, 0.0]);
-        assert_eq!(significant(vec![1e-12, 1e-3], &mut largest), [1e-12, 1e-3]);
-        assert!(significant(vec![1.0, f64::NAN], &mut largest)[1].is_nan());
     }
 }

@@ -13,6 +13,7 @@ pub(crate) trait Engine: Send {
     fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError>;
     fn stable_dt(&mut self) -> Result<f64, OpsError>;
     fn residual(&mut self, t: f64) -> Result<Vec<f64>, OpsError>;
+    fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError>;
     fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms);
     fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64>;
     fn totals(&self) -> Vec<f64>;
@@ -115,6 +116,20 @@ impl<T: PackScalar> HostEngine<T> {
     }
 }
 
+impl<T: PackScalar> HostEngine<T> {
+    /// L² norms over the domain, per unknown, of an array like the state.
+    fn norms(&self, rate: &[T]) -> Vec<f64> {
+        let d = &self.rhs.discretization;
+        let n = d.physics().n_fields();
+        let (squares, _) = d.integrate(rate, 2 * d.order(), n, |_, rate, out| {
+            for k in 0..n {
+                out[k] = rate[k] * rate[k];
+            }
+        });
+        squares.into_iter().map(f64::sqrt).collect()
+    }
+}
+
 impl<T: PackScalar> Engine for HostEngine<T> {
     fn discretization(&self) -> &dyn Described {
         &self.rhs.discretization
@@ -142,14 +157,27 @@ impl<T: PackScalar> Engine for HostEngine<T> {
     fn residual(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {
         let mut du = vec![T::from_f64(0.0); self.u.len()];
         self.rhs.discretization.eval(t, &self.u, &mut du);
-        let d = &self.rhs.discretization;
-        let n = d.physics().n_fields();
-        let (squares, _) = d.integrate(&du, 2 * d.order(), n, |_, rate, out| {
-            for k in 0..n {
-                out[k] = rate[k] * rate[k];
-            }
-        });
-        Ok(squares.into_iter().map(f64::sqrt).collect())
+        Ok(self.norms(&du))
+    }
+
+    fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {
+        let (mut du, mut moved) = (vec![T::ZERO; self.u.len()], vec![T::ZERO; self.u.len()]);
+        let mut values = self.rhs.discretization.to_canonical(&self.u);
+        for (i, x) in values.iter_mut().enumerate() {
+            // The signs of a fixed multiplicative hash: without a pattern that the differences could cancel.
+            let negative = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 1;
+            *x *= 1.0 + if negative { -T::EPSILON.to_f64() } else { T::EPSILON.to_f64() };
+        }
+        let d = &mut self.rhs.discretization;
+        let mut state = self.u.clone();
+        // Of the same length by construction; were it not, the states would be equal and the difference zero.
+        let _ = d.from_canonical(&values, &mut state);
+        d.eval(t, &state, &mut moved);
+        d.eval(t, &self.u, &mut du);
+        for (rate, other) in du.iter_mut().zip(&moved) {
+            *rate -= *other;
+        }
+        Ok(self.norms(&du))
     }
 
     fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms) {

@@ -510,6 +510,16 @@ impl Hyperbolic {
         outcome.map_err(|e| self.located(e))
     }
 
+    /// What rounding of the state makes of the residual: the L² norm of `R(u (1 ± ε)) − R(u)` per conserved variable,
+    /// with a sign for each coefficient. A residual of this size says nothing any more.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn rounding(&mut self) -> Result<Vec<f64>, SystemError> {
+        let outcome = self.engine.rounding(self.time);
+        outcome.map_err(|e| self.located(e))
+    }
+
     /// Norms of the difference to `exact` at time `t`.
     #[must_use]
     pub fn errors(&self, exact: &dyn Exact, t: f64) -> Norms {
