@@ -32,6 +32,12 @@ pub enum CheckpointError {
         /// What the system said.
         reason: io::Error,
     },
+    /// The directory has none.
+    #[error("there is no checkpoint in {}", path.display())]
+    NoneThere {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The file is something else.
     #[error("{} is not a checkpoint of dgsuite", path.display())]
     NotACheckpoint {
@@ -166,21 +172,19 @@ impl Write for Summed<'_> {
 }
 
 /// The checkpoint that `path` means: the file itself, or the one that a file `latest` names, or the latest one of a
-/// directory.
+/// directory of checkpoints or results.
 ///
 /// # Errors
-/// [`CheckpointError::Unreadable`].
+/// [`CheckpointError::Unreadable`], [`CheckpointError::NoneThere`].
 pub fn find(path: &Path) -> Result<PathBuf, CheckpointError> {
     let unreadable = |path: &Path| {
         let path = path.to_owned();
         move |reason| CheckpointError::Unreadable { path, reason }
     };
     if path.is_dir() {
-        let inner = path.join(LATEST);
-        return find(if inner.exists() { &inner } else { path }).map_err(|error| match error {
-            CheckpointError::Unreadable { reason, .. } => CheckpointError::Unreadable { path: inner, reason },
-            other => other,
-        });
+        let inner = [path.join(LATEST), path.join("checkpoints").join(LATEST)];
+        let latest = inner.iter().find(|file| file.is_file());
+        return find(latest.ok_or_else(|| CheckpointError::NoneThere { path: path.to_owned() })?);
     }
     if path.file_name().is_some_and(|name| name == LATEST) {
         let name = fs::read_to_string(path).map_err(unreadable(path))?;

@@ -1,12 +1,13 @@
 //! The command line: what was typed, what is done about it, and the exit code.
 //!
-//! Exit codes: 0 done, 1 the run failed or a check does not hold, 2 the input or the environment is at fault.
+//! Exit codes: 0 done, or stopped by Ctrl-C or a signal after a checkpoint, 1 the run failed or a check does not hold, 2 the input or the environment is at fault.
 
 mod mesh_info;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -23,7 +24,7 @@ use crate::study::{Study, StudyError};
 #[command(
     name = "dgsuite",
     version,
-    after_help = "Exit codes: 0 done, 1 the run failed or a check does not hold, 2 the input is at fault."
+    after_help = "Exit codes: 0 done, 1 the run failed or a check does not hold, 2 the input is at fault.\nCtrl-C ends a run after the step at hand, with a checkpoint; a second one ends it at once."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -146,7 +147,7 @@ impl FileArgs {
     }
 
     fn choices(&self) -> Choices {
-        Choices { output: self.output.clone(), restart: self.restart.clone(), case_of_study: false }
+        Choices { output: self.output.clone(), restart: self.restart.clone(), ..Choices::default() }
     }
 }
 
@@ -154,6 +155,11 @@ fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let document = args.file.document()?;
     let pipeline = document.pipeline()?;
     let choices = args.file.choices();
+    for signal in signal_hook::consts::TERM_SIGNALS {
+        // The second one ends the program at once, with the code of a shell for it.
+        signal_hook::flag::register_conditional_shutdown(*signal, 128 + *signal, Arc::clone(&choices.stop))?;
+        signal_hook::flag::register(*signal, Arc::clone(&choices.stop))?;
+    }
     let mut log = Log::new(args.quiet);
     let report = match &pipeline.study {
         Some(spec) => Study::new(&document, &pipeline, spec, &choices)?.execute(&mut log)?,
@@ -163,7 +169,7 @@ fn run(args: &RunArgs) -> anyhow::Result<u8> {
 }
 
 fn exit_code(report: &Report) -> u8 {
-    u8::from(report.status != Status::Ok)
+    u8::from(!matches!(report.status, Status::Ok | Status::Stopped))
 }
 
 fn check(args: &FileArgs) -> anyhow::Result<u8> {

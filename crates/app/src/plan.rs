@@ -5,6 +5,7 @@
 pub mod boundaries;
 pub mod fields;
 pub mod mesh;
+pub mod monitors;
 pub mod print;
 pub mod resolved;
 pub mod states;
@@ -14,26 +15,26 @@ pub mod variables;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use dgsuite_basis::{NodeSet, Representation, Shape};
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::Exact;
-use dgsuite_physics::formula::Formula;
-use dgsuite_timeint::{Elements, StepSize};
+use dgsuite_timeint::{Elements, StepSize, multiples};
 
 use self::fields::OutputField;
+pub use self::monitors::{MonitorJob, MonitorPlan, integral_variables};
 use self::states::States;
 use self::values::KnownValues;
 use self::variables::Variables;
 use crate::checkpoint::{self, Checkpoint};
 use crate::pipeline::checks::CheckSpec;
-use crate::pipeline::expression::{COORDINATES, Constants};
-use crate::pipeline::monitors::{MonitorKind, MonitorSpec, Norm};
+use crate::pipeline::expression::Constants;
 use crate::pipeline::node::Node;
 use crate::pipeline::output::{CheckpointSpec, DEFAULT_KEEP, Every, FieldsSpec, OutputSpec, Wanted};
 use crate::pipeline::physics::Model;
 use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::source::{Located, Place};
+use crate::pipeline::source::Place;
 use crate::pipeline::space::BasisSpec;
 use crate::pipeline::state::{InitialSpec, StateSpec};
 use crate::pipeline::time::{SteadySpec, StepSpec};
@@ -50,6 +51,8 @@ pub struct Choices {
     /// The case belongs to a study: fields and checkpoints are written only where the file asks for them, and its
     /// checks are those of the study.
     pub case_of_study: bool,
+    /// Ends the run after the step at hand once it is set, as a signal does.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// A run, resolved and checked.
@@ -90,6 +93,8 @@ pub struct Plan {
     pub known_values: KnownValues,
     /// The file with every default written out.
     pub resolved: Node,
+    /// Ends the run after the step at hand once it is set.
+    pub stop: Arc<AtomicBool>,
     /// Where the mesh and the discretisation are described, for what the solver refuses.
     pub places: Places,
 }
@@ -129,56 +134,6 @@ pub struct FieldsPlan {
     pub double: bool,
 }
 
-/// A monitor, resolved.
-pub struct MonitorPlan {
-    /// What it records.
-    pub kind: MonitorJob,
-    /// When; also at the end.
-    pub every: Every,
-}
-
-/// What a monitor records, resolved.
-pub enum MonitorJob {
-    /// The residual.
-    Residual,
-    /// Errors.
-    Error {
-        /// Against this solution.
-        exact: Arc<dyn Exact>,
-        /// In these norms.
-        norms: Vec<Norm>,
-    },
-    /// Integrals over the domain.
-    Integral {
-        /// Names: the formulas as written.
-        names: Vec<String>,
-        /// Formulas in the variables of [`integral_variables`].
-        formulas: Vec<Formula>,
-    },
-    /// Values at points.
-    Probe {
-        /// The points.
-        points: Vec<[f64; 3]>,
-        /// Names: the formulas as written.
-        names: Vec<String>,
-        /// Formulas in the primitive variables.
-        formulas: Vec<Formula>,
-    },
-}
-
-/// The arguments of integrated formulas: conserved variables, primitive variables, then `x, y, z, t`.
-///
-/// Where a name is in both lists, it means the conserved one; the place of the primitive one stays, as `primitive_…`,
-/// so that positions do not depend on the law.
-pub fn integral_variables(variables: &Variables) -> Vec<String> {
-    let conserved = variables.conserved.iter().map(|&name| name.to_owned());
-    let primitive = variables.primitive.iter().map(|&name| match variables.conserved.contains(&name) {
-        true => format!("primitive_{name}"),
-        false => name.to_owned(),
-    });
-    conserved.chain(primitive).chain(COORDINATES.map(str::to_owned)).collect()
-}
-
 impl Plan {
     /// Resolves a file.
     ///
@@ -208,13 +163,23 @@ impl Plan {
             }
             None => states.rest()?,
         };
-        let monitors = monitors(&pipeline.monitors, &states)?;
+        let monitors = monitors::resolve(&pipeline.monitors, &states, &mesh)?;
         let exact = exact(&monitors, initial_spec, &initial);
         let fields = fields_plan(&pipeline.output, &variables, &pipeline.constants, choices)?;
-        let directory = directory(&pipeline, choices);
+        let directory = directory(&pipeline, choices)?;
         let mesh_digest = mesh.digest();
         let restart = restart(&pipeline, choices, &directory, &variables, mesh_digest)?;
-        let time = time_plan(&pipeline, &mesh, restart.as_ref().map_or(0.0, |(_, saved)| saved.now.t))?;
+        let start = restart.as_ref().map_or(0.0, |(_, saved)| saved.now.t);
+        let time = time_plan(&pipeline, &mesh, start)?;
+        let checkpoint = match &pipeline.output.checkpoint {
+            Wanted::Given(spec) => Some(*spec),
+            Wanted::Default if !choices.case_of_study => {
+                Some(CheckpointSpec { every: Every::End, keep: DEFAULT_KEEP })
+            }
+            _ => None,
+        };
+        let intervals = fields.every.into_iter().chain(checkpoint.map(|c| c.every));
+        output_times(intervals, start, &time, pipeline.output.place.as_ref())?;
         let known_values = KnownValues::new(
             &variables,
             &pipeline.monitors,
@@ -235,13 +200,7 @@ impl Plan {
             mesh_digest,
             resolved: resolved::resolve(document, &pipeline, &setup, &time),
             constants: pipeline.constants.and("order", pipeline.space.order as f64),
-            checkpoint: match &pipeline.output.checkpoint {
-                Wanted::Given(spec) => Some(*spec),
-                Wanted::Default if !choices.case_of_study => {
-                    Some(CheckpointSpec { every: Every::End, keep: DEFAULT_KEEP })
-                }
-                _ => None,
-            },
+            checkpoint,
             variables,
             setup,
             initial,
@@ -253,6 +212,7 @@ impl Plan {
             monitors,
             checks,
             known_values,
+            stop: Arc::clone(&choices.stop),
             places: Places { mesh: pipeline.mesh.place.clone(), space: pipeline.space.place.clone() },
         })
     }
@@ -332,39 +292,6 @@ fn exact(
     monitored.or_else(|| initial_spec.filter(|spec| spec.is_solution()).map(|_| initial.clone()))
 }
 
-fn monitors(specs: &[MonitorSpec], states: &States<'_>) -> Result<Vec<MonitorPlan>, InputError> {
-    let named =
-        |fields: &[Located<String>], variables: &[&str]| -> Result<(Vec<String>, Vec<Formula>), InputError> {
-            let formulas = fields
-                .iter()
-                .map(|f| states.constants.located_formula(f, variables))
-                .collect::<Result<_, _>>()?;
-            Ok((fields.iter().map(|f| f.value.clone()).collect(), formulas))
-        };
-    specs
-        .iter()
-        .map(|spec| {
-            let kind = match &spec.kind {
-                MonitorKind::Residual => MonitorJob::Residual,
-                MonitorKind::Error { exact, norms } => {
-                    MonitorJob::Error { exact: states.resolve(exact)?, norms: norms.clone() }
-                }
-                MonitorKind::Integral { fields } => {
-                    let variables = integral_variables(states.variables);
-                    let variables: Vec<&str> = variables.iter().map(String::as_str).collect();
-                    let (names, formulas) = named(fields, &variables)?;
-                    MonitorJob::Integral { names, formulas }
-                }
-                MonitorKind::Probe { points, fields } => {
-                    let (names, formulas) = named(fields, &states.variables.primitive)?;
-                    MonitorJob::Probe { points: points.clone(), names, formulas }
-                }
-            };
-            Ok(MonitorPlan { kind, every: spec.every })
-        })
-        .collect()
-}
-
 fn fields_plan(
     output: &OutputSpec,
     variables: &Variables,
@@ -381,12 +308,38 @@ fn fields_plan(
     Ok(FieldsPlan { every: written.then_some(spec.every), fields, double: spec.double })
 }
 
-fn directory(pipeline: &Pipeline, choices: &Choices) -> PathBuf {
-    match (&choices.output, &pipeline.output.directory) {
+fn directory(pipeline: &Pipeline, choices: &Choices) -> Result<PathBuf, InputError> {
+    let directory = match (&choices.output, &pipeline.output.directory) {
         (Some(given), _) => given.clone(),
         (None, Some(written)) => pipeline.resolve(written),
         (None, None) => pipeline.resolve(&Path::new("out").join(&pipeline.stem)),
+    };
+    // The file that was run is kept beside the results, and results of a former run are removed.
+    let kept = directory.join("pipeline.yaml").canonicalize();
+    match (kept, Path::new(&pipeline.place.source.name).canonicalize()) {
+        (Ok(kept), Ok(file)) if kept == file => {
+            Err(InputError { problem: Box::new(Problem::Overwrites { directory }), place: None })
+        }
+        _ => Ok(directory),
     }
+}
+
+/// Refuses intervals of output with more times than a run can land on.
+fn output_times(
+    intervals: impl Iterator<Item = Every>,
+    start: f64,
+    time: &TimePlan,
+    place: Option<&Place>,
+) -> Result<(), InputError> {
+    for every in intervals {
+        if let (Every::Time(interval), Some(end)) = (every, time.end)
+            && let Err(error) = multiples(interval, start, end)
+        {
+            let problem = Box::new(Problem::Times { error });
+            return Err(InputError { problem, place: place.cloned() });
+        }
+    }
+    Ok(())
 }
 
 fn restart(

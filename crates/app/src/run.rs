@@ -117,6 +117,7 @@ impl Prepared {
         let mut tally = march::Tally::default();
         let mut last = LastValues::default();
         let mut output_s = 0.0;
+        let mut explained = false;
         let outcome = Outputs::open(plan, directory.clone(), start).and_then(|mut outputs| {
             let mut march = March::new(plan, &mut self.solver, log, description.dofs)?;
             let result = march.run(&mut outputs);
@@ -126,9 +127,13 @@ impl Prepared {
             output_s = outputs.spent().as_secs_f64();
             if let Err(error) = &result {
                 explain(error, &outputs, &self.solver, end, log);
+                explained = true;
             }
             result
         });
+        if let (Err(error), false) = (&outcome, explained) {
+            log.warn(&format!("error: {error}"));
+        }
         let facts = Facts {
             plan,
             description,
@@ -139,7 +144,7 @@ impl Prepared {
             last: &last,
         };
         let mut summary = summary::facts(&facts, &self.solver);
-        self.conclude(&outcome, end, &mut summary, log)
+        self.conclude(&outcome, end, tally.stopped, &mut summary, log)
     }
 
     /// Adds errors, checks and status, and says how the run ended.
@@ -147,12 +152,14 @@ impl Prepared {
         &self,
         outcome: &Result<(), RunError>,
         end: TimePoint,
+        stopped: bool,
         summary: &mut Map<String, Value>,
         log: &mut Log,
     ) -> Report {
         let plan = &self.plan;
         let failure = outcome.as_ref().err().map(ToString::to_string);
-        let mut status = outcome.as_ref().err().map_or(Status::Ok, Status::of);
+        let mut status =
+            outcome.as_ref().err().map_or(if stopped { Status::Stopped } else { Status::Ok }, Status::of);
         if let Err(error) = outcome {
             summary.insert("failure".into(), summary::failure(error));
         }
@@ -175,6 +182,13 @@ impl Prepared {
         }
         summary.insert("checks".into(), checks.iter().map(CheckResult::to_json).collect());
         summary.insert("status".into(), json!(status.word()));
+        if status == Status::Stopped {
+            let go_on = match self.plan.checkpoint {
+                Some(_) => "; go on with --restart latest",
+                None => "; no checkpoint is kept, as `output.checkpoint` says `none`",
+            };
+            log.warn(&format!("stopped at t = {}, step {}{go_on}", end.t, end.step));
+        }
         if status == Status::Ok || status == Status::CheckFailed {
             log.result(&closing(summary, &plan.directory));
         }
@@ -193,8 +207,11 @@ fn explain(error: &RunError, outputs: &Outputs<'_>, solver: &Hyperbolic, now: Ti
         }
         return;
     }
-    if let RunError::NotSteady { .. } = error {
-        log.warn("hint: go on with --restart latest and a larger time.steady.max_steps, or allow a larger tolerance");
+    if let RunError::NotSteady { stagnant, .. } = error {
+        log.warn(match stagnant {
+            true => "hint: the flow may have no steady state here; try local steps, a lower space.order, or a larger tolerance",
+            false => "hint: go on with --restart latest and a larger time.steady.max_steps, or allow a larger tolerance",
+        });
         return;
     }
     match outputs.write_failed(solver, now) {

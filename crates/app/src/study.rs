@@ -141,6 +141,10 @@ impl Study {
             // A case speaks in its own log only; failures and the table are the study's to show.
             let mut own = log.for_a_part();
             let report = prepared.execute(&mut own)?;
+            if report.status == Status::Stopped {
+                failure = Some((Status::Stopped, format!("{words}: stopped before its end")));
+                break;
+            }
             if let Some(reason) = &report.failure {
                 failure = Some((report.status, format!("{words}: {reason}")));
                 break;

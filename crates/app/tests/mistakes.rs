@@ -54,6 +54,9 @@ fn truncated_mesh() {
                 $Nodes\n1 4 1 4\n2 1 0 4\n1\n2\n3\n4\n0 0 0\n1 0 0\n1 1";
     std::fs::write(case.path("cut.msh"), mesh).unwrap();
     refused(&case, &[], &["cut.msh", "line 13", "the file ends inside $Nodes", "case.yaml:3:9"]);
+    // Cut in the middle of a number.
+    std::fs::write(case.path("cut.msh"), format!("{mesh} 0\n0 -")).unwrap();
+    refused(&case, &[], &["cut.msh", "line 14", "the file ends inside $Nodes", "is it cut off?"]);
 }
 
 #[test]
@@ -82,6 +85,10 @@ fn values_of_the_wrong_type() {
     refused(&case, &[], &parts);
     let case = with(WAVE, "order: 2", "order: 2.5");
     refused(&case, &[], &["`space.order` is 2.5, but must be a whole number", "case.yaml:6:17"]);
+    let case = with(WAVE, "order: 2", "order: -1");
+    refused(&case, &[], &["`space.order` is -1, but must be a whole number, 0 or more", "case.yaml:6:17"]);
+    let case = with(WAVE, "{ end: 0.1 }", "{ steady: { tolerance: 2 } }");
+    refused(&case, &[], &["`time.steady.tolerance` is 2, but must be below 1", "case.yaml:8:30"]);
     let case = with(WAVE, "{ end: 0.1 }", "0.1");
     refused(&case, &[], &["`time` must be a section with keys", "the number 0.1 was found", "case.yaml:8:7"]);
     let case = with(WAVE, "velocity: [1, 0.5]", "velocity: fast");
@@ -93,7 +100,7 @@ fn text_that_is_not_yaml_and_keys_given_twice() {
     let case = with(WAVE, "space: { order: 2 }", "space: { order: 2");
     refused(&case, &[], &["this is not valid YAML", "case.yaml:"]);
     let case = with(WAVE, "time:", "space: { order: 3 }\ntime:");
-    refused(&case, &[], &["duplicate", "case.yaml:8:1"]);
+    refused(&case, &[], &["the key `space` is given twice", "case.yaml:8:1"]);
 }
 
 #[test]
@@ -214,10 +221,44 @@ fn outputs_monitors_and_checks_by_wrong_names() {
     refused(&case, &[], &["exclude each other", "case.yaml:13:48"]);
     let case = more("checks: [ { value: error.l2.rho, below: 1 } ]\n");
     refused(&case, &[], &["`error.l2.rho` is not a value of `checks.0.value`"]);
+    let case = more("checks: [ { value: residual.rho, below: 1 } ]\n");
+    refused(&case, &[], &["`residual.rho`", "hint: it is recorded by a monitor `residual`"]);
+    let case = more("output: { fields: { names: [] } }\n");
+    refused(&case, &[], &["`output.fields.names`", "at least one name", "case.yaml:13:28"]);
+    let case = more("output: { directory: '' }\n");
+    refused(&case, &[], &["`output.directory`", "the path of a directory", "case.yaml:13:22"]);
+    let case = more("output: { fields: { every: 1e-12 } }\n");
+    refused(&case, &[], &["results cannot be written at these times", "case.yaml:13:9"]);
+    let case = more("monitors: [ { probe: { points: [[1, 0.5], [3, 0]], fields: [u] } } ]\n");
+    let parts = ["the point (3.000000, 0.000000, 0.000000) is outside of the mesh", "case.yaml:13:43"];
+    refused(&case, &[], &parts);
+    let case = more("monitors: [ { probe: { points: [[1]], fields: [u] } } ]\n");
+    refused(&case, &[], &["2 numbers, as the mesh has 2 dimensions", "case.yaml:13:33"]);
     let case = more("study: { order: 3 }\n");
     refused(&case, &[], &["`study.order` must be a list", "case.yaml:13:17"]);
     let case = more("study: { order: [1, 2, 11] }\n");
     refused(&case, &[], &["`space.order` is 11", "case.yaml:13:24"]);
+}
+
+#[test]
+fn results_over_the_file_that_is_run() {
+    let case = Case::new(STREAM);
+    std::fs::rename(case.path("case.yaml"), case.path("pipeline.yaml")).unwrap();
+    for command in ["check", "run"] {
+        let outcome = case.dgsuite(&[command, "pipeline.yaml", "--output", "."]);
+        assert_eq!(outcome.code, 2);
+        assert!(outcome.stderr.contains("would replace the pipeline file"), "{}", outcome.stderr);
+    }
+    assert_eq!(std::fs::read_to_string(case.path("pipeline.yaml")).unwrap(), STREAM);
+}
+
+#[test]
+fn restarts_from_nothing() {
+    let case = Case::new(STREAM);
+    std::fs::create_dir(case.path("empty")).unwrap();
+    refused(&case, &["--restart", "empty"], &["cannot restart: there is no checkpoint in empty"]);
+    refused(&case, &["--restart", "case.yaml"], &["case.yaml is not a checkpoint"]);
+    refused(&case, &["--restart", "latest"], &["cannot restart"]);
 }
 
 #[test]

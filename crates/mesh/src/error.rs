@@ -59,7 +59,7 @@ pub enum MeshError {
     #[error("cannot read or write the file: {0}")]
     Io(#[from] std::io::Error),
     /// The file does not start as Gmsh's MSH files do.
-    #[error("not a Gmsh mesh: `$MeshFormat` was expected, found `{found}`")]
+    #[error("not a Gmsh mesh: `$MeshFormat` was expected, found {}", or_nothing(found))]
     NotGmsh {
         /// The first characters of the file.
         found: String,
@@ -447,4 +447,9 @@ impl MeshError {
     pub(crate) fn in_file(self, path: &std::path::Path) -> Self {
         Self::File { path: path.to_owned(), error: Box::new(self) }
     }
+}
+
+/// What was found, or a word for nothing that can be shown.
+fn or_nothing(found: &str) -> String {
+    if found.is_empty() { "no text".to_owned() } else { format!("`{found}`") }
 }

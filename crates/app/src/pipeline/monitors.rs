@@ -38,7 +38,7 @@ pub enum MonitorKind {
     /// Values at points.
     Probe {
         /// The points.
-        points: Vec<[f64; 3]>,
+        points: Vec<Located<Vec<f64>>>,
         /// Formulas in the primitive variables.
         fields: Vec<Located<String>>,
     },
@@ -153,7 +153,7 @@ fn formulas(section: &Section<'_>, variables: &str) -> Result<Vec<Located<String
     items.iter().map(|item| section.constants().text(item, &key)).collect()
 }
 
-fn points(section: &Section<'_>) -> Result<Vec<[f64; 3]>, InputError> {
+fn points(section: &Section<'_>) -> Result<Vec<Located<Vec<f64>>>, InputError> {
     let items = section.list("points")?.ok_or_else(|| section.missing("points", "a list of points"))?;
     let key = section.key("points");
     items
@@ -163,11 +163,9 @@ fn points(section: &Section<'_>) -> Result<Vec<[f64; 3]>, InputError> {
             if numbers.is_empty() || numbers.len() > 3 {
                 return Err(super::expression::wrong_type(item, &key, "a point of two or three numbers"));
             }
-            let mut point = [0.0; 3];
-            for (x, number) in point.iter_mut().zip(numbers) {
-                *x = section.constants().number(number, &key)?.value;
-            }
-            Ok(point)
+            let numbers = numbers.iter().map(|number| Ok(section.constants().number(number, &key)?.value));
+            let value = numbers.collect::<Result<_, InputError>>()?;
+            Ok(Located { value, key: key.clone(), place: item.place.clone() })
         })
         .collect()
 }

@@ -120,6 +120,10 @@ fn syntax_error(source: &Arc<Source>, error: &serde_saphyr::Error) -> InputError
         .trim_start_matches("error: ")
         .trim_end_matches([':', ',', ' '])
         .to_owned();
+    let reason = match reason.strip_prefix("duplicate mapping key: ") {
+        Some(rest) => format!("the key `{}` is given twice", rest.split(',').next().unwrap_or(rest)),
+        None => reason,
+    };
     let problem = Problem::Syntax { reason };
     match bare.location() {
         Some(location) if location.line() > 0 => InputError::at(&place_of(source, location), problem),

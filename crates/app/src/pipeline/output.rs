@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::node::Value;
 use super::problem::InputError;
 use super::section::{self, Section};
-use super::source::Located;
+use super::source::{Located, Place};
 
 /// How often something is done. It is always done once more at the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,6 +41,8 @@ pub struct OutputSpec {
     pub fields: Wanted<FieldsSpec>,
     /// Checkpoints.
     pub checkpoint: Wanted<CheckpointSpec>,
+    /// Where it was written, if it was.
+    pub place: Option<Place>,
 }
 
 /// Something that a run writes unless it is switched off by the word `none`.
@@ -112,11 +114,21 @@ impl OutputSpec {
     /// Values of the wrong kind.
     pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
         let Some(section) = top.section("output", &["directory", "fields", "checkpoint"])? else {
-            return Ok(Self { directory: None, fields: Wanted::Default, checkpoint: Wanted::Default });
+            return Ok(Self {
+                directory: None,
+                fields: Wanted::Default,
+                checkpoint: Wanted::Default,
+                place: None,
+            });
         };
         let known = ["every", "every_steps", "names", "format", "precision"];
+        let directory = section.text("directory")?;
+        if let Some(nothing) = directory.as_ref().filter(|d| d.value.is_empty()) {
+            return Err(InputError::range(&nothing.with("empty"), "the path of a directory"));
+        }
         Ok(Self {
-            directory: section.text("directory")?.map(|d| PathBuf::from(d.value)),
+            directory: directory.map(|d| PathBuf::from(d.value)),
+            place: Some(section.place().clone()),
             fields: Wanted::read(&section, "fields", &known, FieldsSpec::read)?,
             checkpoint: Wanted::read(&section, "checkpoint", &["every", "every_steps", "keep"], |c| {
                 let keep = c.count("keep", 1)?.map_or(DEFAULT_KEEP, |n| n.value);
@@ -131,6 +143,14 @@ impl FieldsSpec {
         section.choice("format", &[("vtu", ())])?;
         let names = match section.list("names")? {
             None => None,
+            Some([]) => {
+                let place = section.node("names").map_or(section.place(), |node| &node.place);
+                let nothing = Located { value: "[]", key: section.key("names"), place: place.clone() };
+                return Err(InputError::range(
+                    &nothing,
+                    "at least one name; `fields: none` writes no fields",
+                ));
+            }
             Some(items) => {
                 let key = section.key("names");
                 Some(

@@ -179,6 +179,30 @@ pub enum Problem {
         /// Why not.
         error: dgsuite_mesh::MeshError,
     },
+    /// A condition for a boundary that is joined to another one.
+    #[error("the boundary `{name}` is periodic and can have no condition")]
+    PeriodicBoundary {
+        /// Its name.
+        name: String,
+    },
+    /// A point where a value is wanted that is in no element.
+    #[error("the point ({}) is outside of the mesh", coordinates(point))]
+    PointOutside {
+        /// The point.
+        point: [f64; 3],
+    },
+    /// Results that would replace the pipeline file.
+    #[error("results in {} would replace the pipeline file, as the file that was run is kept there as pipeline.yaml", directory.display())]
+    Overwrites {
+        /// The directory of the results.
+        directory: PathBuf,
+    },
+    /// Times of output that a run cannot land on.
+    #[error("results cannot be written at these times: {error}")]
+    Times {
+        /// Why not.
+        error: dgsuite_timeint::TimeError,
+    },
     /// A checkpoint that cannot be used.
     #[error("cannot restart: {error}")]
     Restart {
@@ -263,7 +287,17 @@ impl Problem {
             |typed: &str, known: &[String]| nearest(typed, known).map(|n| format!("did you mean `{n}`?"));
         match self {
             Self::UnknownKey { key, known, .. } => near(key, known),
-            Self::UnknownValue { found, known, .. } => near(found, known),
+            Self::UnknownValue { found, known, .. } => {
+                let monitored = ["residual", "integral"].into_iter().find(|monitor| {
+                    let recorded = |value: &str| value.split('.').next() == Some(monitor);
+                    recorded(found) && !known.iter().any(|value| recorded(value))
+                });
+                match monitored {
+                    Some(monitor) => Some(format!("it is recorded by a monitor `{monitor}`")),
+                    None => near(found, known),
+                }
+            }
+            Self::Overwrites { .. } => Some("choose another `output.directory`".into()),
             Self::UnknownBoundary { name, known } => near(name, known),
             Self::MissingBoundary { names } => Some(format!(
                 "add it to `boundaries`, for example  {}: {{ type: outflow }} , or join two boundaries in `mesh.periodic`",

@@ -273,6 +273,7 @@ pub fn count(
     };
     // Doubles are whole numbers up to 2^53.
     if x.value.fract() != 0.0 || x.value < least as f64 || x.value > 9.0e15 {
+        let expected = if least == 0 { format!("{expected}, 0 or more") } else { expected };
         return Err(InputError::range(&x, expected));
     }
     Ok(x.with(x.value as usize))

@@ -81,15 +81,16 @@ impl TimeSpec {
 const DEFAULT_SCHEME: Scheme = Scheme::Lserk54;
 
 fn scheme(section: &Section<'_>, model: &str) -> Result<Scheme, InputError> {
-    let mut words: Vec<(&str, Option<Scheme>)> = Scheme::ALL.iter().map(|s| (s.name(), Some(*s))).collect();
-    words.extend(["bdf1", "bdf2", "bdf3"].map(|w| (w, None)));
+    let mut words: Vec<(&str, Result<Scheme, &str>)> =
+        Scheme::ALL.iter().map(|s| (s.name(), Ok(*s))).collect();
+    words.extend(["bdf1", "bdf2", "bdf3"].map(|w| (w, Err(w))));
     match section.choice("scheme", &words)? {
         None => Ok(DEFAULT_SCHEME),
-        Some(Located { value: Some(scheme), .. }) => Ok(scheme),
-        Some(Located { value: None, key, place }) => Err(InputError::at(
+        Some(Located { value: Ok(scheme), .. }) => Ok(scheme),
+        Some(Located { value: Err(word), key, place }) => Err(InputError::at(
             &place,
             Problem::Misplaced {
-                key: format!("{key}: bdf"),
+                key: format!("{key}: {word}"),
                 owner: format!("the model {model}"),
                 belongs: "the model incompressible".into(),
             },
@@ -102,8 +103,12 @@ impl SteadySpec {
         let Some(section) = time.section("steady", &["tolerance", "max_steps", "local_steps"])? else {
             return Ok(None);
         };
+        let tolerance = section.positive("tolerance")?;
+        if let Some(wide) = tolerance.as_ref().filter(|t| t.value >= 1.0) {
+            return Err(InputError::range(wide, "below 1, as it is relative to the largest residual"));
+        }
         Ok(Some(Self {
-            tolerance: section.positive("tolerance")?.map_or(1e-10, |t| t.value),
+            tolerance: tolerance.map_or(1e-10, |t| t.value),
             max_steps: section.count("max_steps", 1)?.map_or(100_000, |n| n.value),
             local_steps: section.flag("local_steps")?.is_some_and(|f| f.value),
         }))

@@ -31,10 +31,7 @@ pub fn resolve(
             return Err(InputError::at(&spec.name.place, problem));
         }
         if is_periodic(mesh, name) {
-            let problem = Problem::Conflict {
-                first: spec.name.key.clone(),
-                second: format!("the periodicity of `{name}`"),
-            };
+            let problem = Problem::PeriodicBoundary { name: name.clone() };
             return Err(InputError::at(&spec.name.place, problem));
         }
         let points = if open.contains(name) { points_of(mesh, name) } else { Vec::new() };

@@ -51,7 +51,8 @@ impl KnownValues {
                 norms_of("rate");
             }
         }
-        for section in ["conservation", "residual"] {
+        let recorded = monitors.iter().any(|monitor| matches!(monitor.kind, MonitorKind::Residual));
+        for section in ["conservation", "residual"].into_iter().filter(|&s| recorded || s != "residual") {
             names.extend(variables.conserved.iter().map(|field| format!("{section}.{field}")));
         }
         for monitor in monitors {

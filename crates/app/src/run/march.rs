@@ -1,5 +1,6 @@
 //! The time loop: step after step to the end, to a number of steps, or to a steady state.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use dgsuite_timeint::{Controller, Patience, Schedule, Steady, StepSize, TimePoint, Tolerance, Verdict};
@@ -22,6 +23,8 @@ pub struct Tally {
     pub dt_max: Option<f64>,
     /// Time spent in steps.
     pub spent: Duration,
+    /// Ended from outside, before the end.
+    pub stopped: bool,
     /// Residual of a steady run, relative to the largest.
     pub ratio: Option<f64>,
 }
@@ -135,8 +138,17 @@ impl<'a> March<'a> {
         while self.step()? {
             outputs.write(self.solver, self.now(), Moment::Step)?;
             self.draw(None)?;
+            if self.stops() {
+                break;
+            }
         }
         Ok(())
+    }
+
+    /// Whether somebody wants the run to end here.
+    fn stops(&mut self) -> bool {
+        self.tally.stopped = self.plan.stop.load(Ordering::Relaxed);
+        self.tally.stopped
     }
 
     /// One step; `false` if there is none left.
@@ -196,6 +208,9 @@ impl<'a> March<'a> {
             }
             outputs.write(self.solver, self.now(), Moment::Step)?;
             self.draw(Some((ratio, spec)))?;
+            if self.stops() {
+                return Ok(());
+            }
         }
     }
 

@@ -16,6 +16,8 @@ use crate::systems::hyperbolic::{Description, Hyperbolic, Norms, Precision};
 pub enum Status {
     /// As planned.
     Ok,
+    /// From outside, before its end; nothing is wrong.
+    Stopped,
     /// By an error that is not of the solution: a full disk, no convergence.
     Failed,
     /// The solution is no longer finite.
@@ -29,6 +31,7 @@ impl Status {
     pub fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
+            Self::Stopped => "stopped",
             Self::Failed => "failed",
             Self::Diverged => "diverged",
             Self::CheckFailed => "check-failed",

@@ -86,7 +86,11 @@ impl<'a> Input<'a> {
     pub(crate) fn unexpected(&self, expected: &'static str) -> MeshError {
         let (location, section) = (self.location(), self.section.clone());
         let at_end = match self.encoding {
-            Encoding::Text => self.rest.iter().all(|&b| is_space(b)),
+            // A last word without an end of line may be half of one.
+            Encoding::Text => {
+                let start = self.rest.iter().take_while(|&&b| is_space(b)).count();
+                !self.rest[start..].iter().any(|&b| is_space(b))
+            }
             Encoding::Binary(_) => true,
         };
         if at_end {
@@ -142,12 +146,7 @@ impl<'a> Input<'a> {
         let word = self.word(expected)?;
         word.parse().map_err(|_| {
             self.rest = before;
-            MeshError::Syntax {
-                location: self.location_of(before),
-                section: self.section.clone(),
-                expected,
-                found: self.found(),
-            }
+            self.unexpected(expected)
         })
     }
 
