@@ -236,8 +236,10 @@ fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {
 
 /// The basis: as written, or modal where the file does not say. Lobatto stands for warp & blend on simplices.
 fn representation(pipeline: &Pipeline, mesh: &Mesh) -> Result<Representation, InputError> {
-    if pipeline.space.basis.unwrap_or(BasisSpec::Modal) == BasisSpec::Modal {
-        return Ok(Representation::Modal);
+    match pipeline.space.basis.unwrap_or(BasisSpec::Modal) {
+        BasisSpec::Modal => return Ok(Representation::Modal),
+        BasisSpec::Taylor => return Ok(Representation::Taylor),
+        BasisSpec::Nodal => {}
     }
     let Some(nodes) = &pipeline.space.nodes else { return Ok(Representation::Nodal(NodeSet::GaussLobatto)) };
     let simplex = mesh.sets.iter().map(|set| set.shape).find(|&shape| is_simplex(shape));

@@ -221,6 +221,23 @@ fn a_steady_run_stops_at_its_tolerance_or_says_that_it_did_not() {
     assert_eq!(number(&summary, "/steady/residual"), 0.0);
 }
 
+#[test]
+fn a_taylor_basis_gives_the_solution_of_the_modes_of_its_degree() {
+    for shape in ["tri", "quad"] {
+        let case = Case::new(&WAVE.replace("shape: quad", &format!("shape: {shape}")));
+        let errors = ["modal", "taylor"].map(|basis| {
+            let space = format!("space={{ order: 3, basis: {basis}, polynomials: total }}");
+            number(&case.run(&["--set", &space, "--set", "time.dt=2e-3"]), "/error/l2/u")
+        });
+        // The same polynomials: all that differs is rounding.
+        assert!((errors[0] - errors[1]).abs() < 1e-11, "{shape}: {errors:?}");
+        let tensor = "space={ order: 2, basis: taylor, polynomials: tensor }";
+        let outcome = case.dgsuite(&["check", "case.yaml", "--set", tensor]);
+        assert_eq!(outcome.code, 2);
+        assert!(outcome.stderr.contains("must be total, as a Taylor basis"), "{}", outcome.stderr);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_signal_stops_a_run_after_a_checkpoint() {

@@ -2,6 +2,7 @@
 
 mod faces;
 mod factor;
+mod reference_taylor;
 mod spec;
 mod tensor;
 
@@ -109,7 +110,8 @@ impl ReferenceElement {
     /// # Errors
     /// [`BasisError::UnsupportedNodes`] for a family that the shape does not have;
     /// [`BasisError::NodesDoNotSpan`] for nodes with a total-degree space on quadrilaterals, hexahedra
-    /// and prisms; [`BasisError::NotCollocated`] for collocation of modes, or on pyramids.
+    /// and prisms; [`BasisError::NotCollocated`] for collocation of modes, or on pyramids;
+    /// [`BasisError::NotTotalDegree`] for a Taylor basis of another space.
     pub fn new(spec: &ElementSpec) -> Result<Self, BasisError> {
         let &ElementSpec { shape, order, polynomials, representation, .. } = spec;
         let functions = Functions::new(shape, order, polynomials, representation)?;
@@ -147,7 +149,7 @@ impl ReferenceElement {
         };
         let diagonal = match representation {
             Representation::Nodal(set) => diagonal_rule(Shape::Line, order, set),
-            Representation::Modal => None,
+            Representation::Modal | Representation::Taylor => None,
         };
         let lift = lift(&tested, &rules, &face_offsets);
         let tensor = (factors.len() == shape.dim() && factors[0].rule.shape == Shape::Line)
@@ -192,6 +194,7 @@ impl ReferenceElement {
     #[must_use]
     pub fn modes(&self) -> OrthonormalBasis {
         match &self.functions {
+            Functions::Taylor(taylor) => taylor.modes.clone(),
             Functions::Modal(basis) => basis.clone(),
             Functions::Nodal(basis) => {
                 OrthonormalBasis::new(basis.shape(), basis.order(), Polynomials::Tensor)
@@ -205,6 +208,7 @@ impl ReferenceElement {
         match &self.functions {
             Functions::Modal(basis) => Matrix::identity(basis.len()),
             Functions::Nodal(basis) => basis.to_modes(),
+            Functions::Taylor(taylor) => taylor.to_modes.clone(),
         }
     }
 
@@ -214,6 +218,7 @@ impl ReferenceElement {
         match &self.functions {
             Functions::Modal(basis) => Matrix::identity(basis.len()),
             Functions::Nodal(basis) => basis.vandermonde(),
+            Functions::Taylor(taylor) => taylor.from_modes.clone(),
         }
     }
 }

@@ -35,6 +35,12 @@ pub enum BasisError {
         /// Dimension of the space.
         n_basis: usize,
     },
+    /// A Taylor basis holds the polynomials of a total degree, and nothing else.
+    #[error("a Taylor basis on a {shape} spans the polynomials of a total degree: choose that space")]
+    NotTotalDegree {
+        /// The shape asked for.
+        shape: Shape,
+    },
     /// A face's point set is not mapped to itself when the two sides meet.
     #[error(
         "the points of a {shape} face do not meet each other at orientation {orientation} (point {point})"

@@ -17,6 +17,10 @@ fn specs(shape: Shape, order: usize) -> Vec<ElementSpec> {
                 ..ElementSpec::over_integrated(shape, order)
             };
             out.push(modal);
+            let total = polynomials == Polynomials::Total && shape != Shape::Pyramid;
+            if total && order <= 6 {
+                out.push(ElementSpec { representation: Representation::Taylor, ..modal });
+            }
         }
     }
     for set in NodeSet::ALL.into_iter().filter(|s| s.is_defined_on(shape)) {
@@ -122,7 +126,10 @@ fn mass_matrices_have_their_inverses_and_the_measure() {
             for spec in specs(shape, order) {
                 let e = build(&spec);
                 let identity = Matrix::identity(e.n_basis);
-                assert!(e.mass.mul(&e.mass_inverse).distance(&identity) < 1e-12, "{spec:?}");
+                // Taylor polynomials are far from orthogonal: rounding grows with the condition.
+                let condition = (e.mass.max_abs() * e.mass_inverse.max_abs()).max(1.0);
+                let error = e.mass.mul(&e.mass_inverse).distance(&identity);
+                assert!(error < 1e-12_f64.max(1e-15 * condition), "{spec:?}: {error:e}");
                 // Coefficients of the function 1.
                 let one = e.project_volume.mul_vec(&vec![1.0; e.volume.len()]);
                 let measure: f64 = e.mass.mul_vec(&one).iter().zip(&one).map(|(a, b)| a * b).sum();

@@ -180,12 +180,14 @@ fn curved_volume_degree(shape: Shape, p: usize, n: usize) -> usize {
 fn part(scheme: &Scheme, shape: Shape, curved: Option<usize>, face: Cubature) -> Result<PartSpec, OpsError> {
     let p = scheme.order;
     let simplex = matches!(shape, Shape::Line | Shape::Triangle | Shape::Tetrahedron);
+    let taylor = scheme.representation == Representation::Taylor;
+    let total = simplex || (taylor && shape != Shape::Pyramid);
     let polynomials =
-        scheme.polynomials.unwrap_or(if simplex { Polynomials::Total } else { Polynomials::Tensor });
+        scheme.polynomials.unwrap_or(if total { Polynomials::Total } else { Polynomials::Tensor });
     // One name for the nodes of all shapes: Lobatto means warp & blend on simplices, whose edges
     // carry the Lobatto points.
     let representation = match (scheme.representation, shape) {
-        (Representation::Nodal(_), Shape::Pyramid) => Representation::Modal,
+        (Representation::Nodal(_) | Representation::Taylor, Shape::Pyramid) => Representation::Modal,
         (Representation::Nodal(NodeSet::GaussLobatto), Shape::Triangle | Shape::Tetrahedron) => {
             Representation::Nodal(NodeSet::WarpBlend)
         }
@@ -195,7 +197,7 @@ fn part(scheme: &Scheme, shape: Shape, curved: Option<usize>, face: Cubature) ->
         ) => Representation::Nodal(NodeSet::GaussLobatto),
         (r, _) => r,
     };
-    let modal = representation == Representation::Modal;
+    let modal = !matches!(representation, Representation::Nodal(_));
     let collocated = scheme.volume == Some(Cubature::Collocated) && !modal;
     if scheme.volume == Some(Cubature::Collocated) && modal && shape != Shape::Pyramid {
         return Err(OpsError::Scheme { shape, reason: "a collocated cubature needs a nodal basis" });

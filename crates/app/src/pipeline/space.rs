@@ -18,7 +18,7 @@ const DEFAULT_ORDER: usize = 3;
 pub struct SpaceSpec {
     /// Polynomial degree p.
     pub order: usize,
-    /// Modal or nodal.
+    /// Modal, nodal or Taylor.
     pub basis: Option<BasisSpec>,
     /// The numerical flux.
     pub riemann: Located<Riemann>,
@@ -43,6 +43,8 @@ pub enum BasisSpec {
     Modal,
     /// Lagrange polynomials.
     Nodal,
+    /// Scaled monomials about the centroid.
+    Taylor,
 }
 
 /// A value of the contract that is there, or why it is not.
@@ -118,7 +120,7 @@ impl SpaceSpec {
             &[
                 ("modal", Have(BasisSpec::Modal)),
                 ("nodal", Have(BasisSpec::Nodal)),
-                ("taylor", Lack("the bases of this version are modal and nodal")),
+                ("taylor", Have(BasisSpec::Taylor)),
             ],
         )?;
         let nodes = section.choice(
@@ -129,8 +131,13 @@ impl SpaceSpec {
                 ("warp-blend", NodeSet::WarpBlend),
             ],
         )?;
-        if nodes.is_some() && basis.as_ref().is_some_and(|b| b.value == BasisSpec::Modal) {
-            return Err(section.misplaced("nodes", "a modal basis", "`basis: nodal`"));
+        let without_nodes = basis.as_ref().and_then(|basis| match basis.value {
+            BasisSpec::Modal => Some("a modal basis"),
+            BasisSpec::Taylor => Some("a Taylor basis"),
+            BasisSpec::Nodal => None,
+        });
+        if let (Some(_), Some(owner)) = (&nodes, without_nodes) {
+            return Err(section.misplaced("nodes", owner, "`basis: nodal`"));
         }
         let form = offer(
             &section,
@@ -143,8 +150,8 @@ impl SpaceSpec {
         )?;
         let (volume, face) = cubature(&section)?;
         let collocated = volume == Some(Cubature::Collocated);
-        if collocated && basis.as_ref().is_some_and(|b| b.value == BasisSpec::Modal) {
-            return Err(section.misplaced("cubature", "a modal basis", "`basis: nodal`"));
+        if let (true, Some(owner)) = (collocated, without_nodes) {
+            return Err(section.misplaced("cubature", owner, "`basis: nodal`"));
         }
         // A node set or a collocated cubature is the choice of a nodal basis.
         let implied = (nodes.is_some() || collocated).then_some(BasisSpec::Nodal);
@@ -153,15 +160,25 @@ impl SpaceSpec {
             order: order.map_or(DEFAULT_ORDER, |p| p.value),
             basis,
             riemann: riemann(&section, model)?,
-            polynomials: section
-                .choice("polynomials", &[("total", Polynomials::Total), ("tensor", Polynomials::Tensor)])?
-                .map(|p| p.value),
+            polynomials: polynomials(&section, basis)?,
             nodes,
             form: form.map_or(Form::Weak, |f| f.value),
             volume,
             face,
             place: section.place().clone(),
         })
+    }
+}
+
+/// Total-degree or tensor; a Taylor basis is one of total degree.
+fn polynomials(section: &Section<'_>, basis: Option<BasisSpec>) -> Result<Option<Polynomials>, InputError> {
+    let words = [("total", Polynomials::Total), ("tensor", Polynomials::Tensor)];
+    let found = section.choice("polynomials", &words)?;
+    match (found, basis) {
+        (Some(found), Some(BasisSpec::Taylor)) if found.value == Polynomials::Tensor => {
+            Err(InputError::range(&found.with("tensor"), "total, as a Taylor basis has a total degree"))
+        }
+        (found, _) => Ok(found.map(|p| p.value)),
     }
 }
 

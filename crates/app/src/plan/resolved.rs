@@ -54,6 +54,7 @@ fn space(tree: &mut Tree, setup: &Setup) {
     tree.default("space.scheme", text("dg"));
     match setup.representation {
         Representation::Modal => tree.default("space.basis", text("modal")),
+        Representation::Taylor => tree.default("space.basis", text("taylor")),
         Representation::Nodal(nodes) => {
             tree.default("space.basis", text("nodal"));
             if let Some(word) = node_word(nodes) {

@@ -5,6 +5,7 @@
 //! product of matrices of its factors: derivatives and projections take the special matrix in one
 //! factor and interpolation (or the L2 projection) in the others.
 
+use super::reference_taylor::ReferenceTaylor;
 use super::spec::{Cubature, Representation};
 use crate::{BasisError, LagrangeBasis, Matrix, NodeSet, OrthonormalBasis, Polynomials, Quadrature, Shape};
 
@@ -13,6 +14,7 @@ use crate::{BasisError, LagrangeBasis, Matrix, NodeSet, OrthonormalBasis, Polyno
 pub(super) enum Functions {
     Modal(OrthonormalBasis),
     Nodal(LagrangeBasis),
+    Taylor(Box<ReferenceTaylor>),
 }
 
 impl Functions {
@@ -23,7 +25,14 @@ impl Functions {
         representation: Representation,
     ) -> Result<Self, BasisError> {
         let modes = OrthonormalBasis::new(shape, order, polynomials);
-        let Representation::Nodal(set) = representation else { return Ok(Self::Modal(modes)) };
+        let set = match representation {
+            Representation::Modal => return Ok(Self::Modal(modes)),
+            Representation::Taylor => {
+                let taylor = ReferenceTaylor::new(shape, order, polynomials)?;
+                return Ok(Self::Taylor(Box::new(taylor)));
+            }
+            Representation::Nodal(set) => set,
+        };
         let nodal = LagrangeBasis::with_nodes(shape, order, set)?;
         if nodal.len() == modes.len() {
             return Ok(Self::Nodal(nodal));
@@ -35,6 +44,7 @@ impl Functions {
     /// The factors of a product space, the fastest first.
     pub(super) fn factors(&self) -> Vec<Self> {
         match self {
+            Self::Taylor(_) => vec![self.clone()],
             Self::Nodal(basis) => basis.factors().into_iter().map(Self::Nodal).collect(),
             Self::Modal(basis) => {
                 let of = |shape| Self::Modal(OrthonormalBasis::new(shape, basis.order(), Polynomials::Total));
@@ -50,6 +60,7 @@ impl Functions {
 
     pub(super) fn shape(&self) -> Shape {
         match self {
+            Self::Taylor(taylor) => taylor.modes.shape(),
             Self::Modal(basis) => basis.shape(),
             Self::Nodal(basis) => basis.shape(),
         }
@@ -57,6 +68,7 @@ impl Functions {
 
     pub(super) fn len(&self) -> usize {
         match self {
+            Self::Taylor(taylor) => taylor.basis.len(),
             Self::Modal(basis) => basis.len(),
             Self::Nodal(basis) => basis.len(),
         }
@@ -64,13 +76,14 @@ impl Functions {
 
     pub(super) fn nodes(&self) -> Option<&[[f64; 3]]> {
         match self {
-            Self::Modal(_) => None,
+            Self::Modal(_) | Self::Taylor(_) => None,
             Self::Nodal(basis) => Some(basis.nodes()),
         }
     }
 
     pub(super) fn eval(&self, points: &[[f64; 3]]) -> Matrix {
         match self {
+            Self::Taylor(taylor) => taylor.basis.eval(points),
             Self::Modal(basis) => basis.eval(points),
             Self::Nodal(basis) => basis.eval(points),
         }
@@ -78,6 +91,7 @@ impl Functions {
 
     pub(super) fn grad(&self, points: &[[f64; 3]]) -> [Matrix; 3] {
         match self {
+            Self::Taylor(taylor) => taylor.basis.grad(points),
             Self::Modal(basis) => basis.grad(points),
             Self::Nodal(basis) => basis.grad(points),
         }
@@ -85,23 +99,21 @@ impl Functions {
 
     /// Exact mass matrix, `(V Vᵀ)⁻¹`.
     pub(super) fn mass(&self) -> Matrix {
+        let gram = |to_modes: &Matrix| to_modes.transpose().mul(to_modes);
         match self {
             Self::Modal(basis) => Matrix::identity(basis.len()),
-            Self::Nodal(basis) => {
-                let c = basis.to_modes();
-                c.transpose().mul(&c)
-            }
+            Self::Nodal(basis) => gram(&basis.to_modes()),
+            Self::Taylor(taylor) => gram(&taylor.to_modes),
         }
     }
 
     /// Inverse of the exact mass matrix, `V Vᵀ`.
     pub(super) fn mass_inverse(&self) -> Matrix {
+        let gram = |from_modes: &Matrix| from_modes.mul(&from_modes.transpose());
         match self {
             Self::Modal(basis) => Matrix::identity(basis.len()),
-            Self::Nodal(basis) => {
-                let v = basis.vandermonde();
-                v.mul(&v.transpose())
-            }
+            Self::Nodal(basis) => gram(&basis.vandermonde()),
+            Self::Taylor(taylor) => gram(&taylor.from_modes),
         }
     }
 }

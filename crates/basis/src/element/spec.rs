@@ -9,6 +9,9 @@ pub enum Representation {
     Modal,
     /// Values at nodes.
     Nodal(NodeSet),
+    /// Coefficients of the [`crate::TaylorBasis`] of the reference shape: scaled monomials about its centroid. Only
+    /// with spaces of total degree.
+    Taylor,
 }
 
 /// Where a flux is evaluated.
@@ -36,7 +39,7 @@ pub struct ElementSpec {
     pub order: usize,
     /// The space, where the shape leaves a choice.
     pub polynomials: Polynomials,
-    /// Modes or nodes.
+    /// Modes, nodes or Taylor polynomials.
     pub representation: Representation,
     /// Cubature of the volume terms.
     pub volume: Cubature,

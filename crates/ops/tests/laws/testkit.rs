@@ -176,6 +176,11 @@ pub(crate) fn schemes(cells: Cells, p: usize) -> Vec<(&'static str, Scheme)> {
         ("modal strong", Scheme { form: Form::Strong, ..modal }),
         ("modal stored", Scheme { metric: Some(MetricRule::Stored), ..modal }),
         ("nodal", nodal),
+        ("Taylor", Scheme { representation: Representation::Taylor, ..modal }),
+        (
+            "Taylor stored",
+            Scheme { representation: Representation::Taylor, metric: Some(MetricRule::Stored), ..modal },
+        ),
     ];
     if !cells.has_pyramids() {
         let collocated = Scheme::collocated(p);
