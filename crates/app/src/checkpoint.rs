@@ -1,7 +1,7 @@
 //! Checkpoints: the whole state of a run in one file, written atomically and checked when read.
 //!
 //! # Format
-//! `DGSUITE1`, the length of the header (u64), the header (JSON: law, order, mesh digest, counts, version), then
+//! `DGSUITE1`, the length of the header (u64), the header (JSON: law, basis, order, mesh digest, counts, version), then
 //! 64-bit floating-point numbers (time, what it lost by rounding, time of the state, tally of the boundary fluxes and
 //! first integrals, coefficients), then the CRC-32 of all before it (u32). All numbers are little-endian.
 
@@ -101,6 +101,7 @@ const TIMES: usize = 3;
 struct Header {
     version: String,
     law: String,
+    basis: String,
     order: usize,
     run_step: u64,
     step: usize,
@@ -125,6 +126,7 @@ pub fn write(directory: &Path, checkpoint: &Checkpoint, mesh: u64) -> Result<Pat
     let header = Header {
         version: env!("CARGO_PKG_VERSION").into(),
         law: state.law.clone(),
+        basis: state.basis.clone(),
         order: state.order,
         run_step: now.step,
         step: state.step,
@@ -248,7 +250,8 @@ pub fn read(path: &Path, law: &str, mesh: u64) -> Result<Checkpoint, CheckpointE
     let time = next();
     let tally = numbers.by_ref().take(header.tally).collect();
     let fields = numbers.collect();
-    let state = State { time, step: header.step, order: header.order, law: header.law, tally, fields };
+    let (order, law, basis) = (header.order, header.law, header.basis);
+    let state = State { time, step: header.step, order, law, basis, tally, fields };
     Ok(Checkpoint { now, state })
 }
 
@@ -276,6 +279,7 @@ mod tests {
             step: 17,
             order: 2,
             law: "euler".into(),
+            basis: "modal".into(),
             fields: (0..30).map(|i| (f64::from(i) * 0.37).sin()).collect(),
             tally: vec![1.0 / 3.0, -2.0],
         };

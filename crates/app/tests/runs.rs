@@ -158,6 +158,9 @@ fn checkpoints_of_another_mesh_order_or_kind_are_refused() {
     };
     refused(&["--set", "mesh.refine=1"], "has a mesh with digest");
     refused(&["--set", "space.order=2"], "does not fit this solver");
+    // Nodal values, modes and Taylor coefficients are as many on triangles.
+    refused(&["--set", "space.basis=nodal"], "has a modal basis, this solver a nodal");
+    refused(&["--set", "space.basis=taylor"], "has a modal basis, this solver a taylor one");
     refused(&["--output", "nowhere"], "cannot restart");
     fs::write(case.path("no.dgs"), "not a checkpoint at all").unwrap();
     let outcome = case.dgsuite(&["run", "case.yaml", "--restart", "no.dgs"]);

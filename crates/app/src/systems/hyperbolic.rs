@@ -200,6 +200,15 @@ impl Setup {
         }
     }
 
+    /// The basis in words, with its nodes.
+    fn basis_name(&self) -> String {
+        match self.representation {
+            Representation::Modal => "modal".to_owned(),
+            Representation::Taylor => "taylor".to_owned(),
+            Representation::Nodal(nodes) => format!("nodal ({nodes})"),
+        }
+    }
+
     fn space(&self) -> Space {
         Space {
             order: self.order,
@@ -255,6 +264,14 @@ pub enum SystemError {
         /// Numbers wanted.
         wanted: usize,
     },
+    /// A saved state whose coefficients mean something else.
+    #[error("the saved state has a {found} basis, this solver a {wanted} one")]
+    OtherBasis {
+        /// Basis of the saved state.
+        found: String,
+        /// Basis of the solver.
+        wanted: String,
+    },
     /// The operators could not be set up.
     #[error(transparent)]
     Ops(OpsError),
@@ -284,6 +301,8 @@ pub struct State {
     pub order: usize,
     /// The law's name.
     pub law: String,
+    /// What coefficients mean: the basis, with its nodes.
+    pub basis: String,
     /// Coefficients, `[global element][field][basis function]`.
     pub fields: Vec<f64>,
     /// Per conserved variable: the time integral of the boundary's rates, the integral at the
@@ -622,6 +641,7 @@ impl Hyperbolic {
             step: self.steps,
             order: self.setup.order,
             law: self.setup.law.name().to_owned(),
+            basis: self.setup.basis_name(),
             fields: self.engine.to_canonical(),
             tally,
         }
@@ -630,7 +650,7 @@ impl Hyperbolic {
     /// Go on from a saved state.
     ///
     /// # Errors
-    /// [`SystemError::Mismatch`] if it is of another law, order, basis size or mesh.
+    /// [`SystemError::OtherBasis`]; [`SystemError::Mismatch`] if it is of another law, order, basis size or mesh.
     pub fn restore(&mut self, state: &State) -> Result<(), SystemError> {
         let n = self.n_fields();
         let mismatch = || SystemError::Mismatch {
@@ -640,6 +660,10 @@ impl Hyperbolic {
         let fits = state.law == self.setup.law.name()
             && state.order == self.setup.order
             && state.tally.len() == 3 * n;
+        if state.basis != self.setup.basis_name() {
+            let (found, wanted) = (state.basis.clone(), self.setup.basis_name());
+            return Err(SystemError::OtherBasis { found, wanted });
+        }
         if !fits || self.engine.discretization().dofs() != state.fields.len() {
             return Err(mismatch());
         }
