@@ -1,7 +1,7 @@
 //! Reference elements: orthonormal and nodal bases, cubature and operators on seven shapes.
 //!
 //! A discontinuous Galerkin or flux reconstruction scheme is a small set of reference matrices; this
-//! crate makes them, for any order and for modal or nodal, collocated or over-integrated schemes.
+//! crate makes them, for any order and for modal, nodal or Taylor, collocated or over-integrated schemes.
 //! Around them stand the parts they are made of, each useful alone: polynomial bases, rules,
 //! node sets, geometry bases. It knows nothing of meshes and equations.
 //!

@@ -8,7 +8,7 @@
 //!
 //! | concept | here |
 //! |---|---|
-//! | scheme | [`Scheme`]: order, space, modal or nodal, cubatures, weak or strong [`Form`] |
+//! | scheme | [`Scheme`]: order, space, modal, nodal or Taylor, cubatures, weak or strong [`Form`] |
 //! | inverse mass | [`MetricRule`]: affine, collocated, weight-adjusted, stored |
 //! | layout | [`Layout`]: `[block][basis function][field][lane]` |
 //! | equation | [`PointKernels`], made by [`Pointwise`] |
