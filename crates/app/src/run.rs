@@ -185,7 +185,7 @@ impl Prepared {
         if status == Status::Stopped {
             let go_on = match self.plan.checkpoint {
                 Some(_) => "; go on with --restart latest",
-                None => "; no checkpoint is kept, as `output.checkpoint` says `none`",
+                None => "; no checkpoint was asked for",
             };
             log.warn(&format!("stopped at t = {}, step {}{go_on}", end.t, end.step));
         }

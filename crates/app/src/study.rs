@@ -176,7 +176,8 @@ impl Study {
         summary.insert("checks".into(), checks.iter().map(CheckResult::to_json).collect());
         summary.insert("status".into(), json!(status.word()));
         if let Some((_, reason)) = &failure {
-            log.warn(&format!("error: {reason}"));
+            let kind = if status == Status::Stopped { "" } else { "error: " };
+            log.warn(&format!("{kind}{reason}"));
             summary.insert("failure".into(), json!({ "message": reason }));
         }
         log.result(&format!("results in {}", self.directory.display()));

@@ -110,7 +110,12 @@ impl Directory {
 }
 
 fn make(path: &Path) -> Result<(), WriterError> {
-    fs::create_dir_all(path).map_err(|source| WriterError::Io { path: path.to_owned(), source })
+    fs::create_dir_all(path).map_err(|source| {
+        // The system says of a file in the way that it exists, which helps nobody.
+        let in_the_way = source.kind() == io::ErrorKind::AlreadyExists;
+        let source = if in_the_way { io::ErrorKind::NotADirectory.into() } else { source };
+        WriterError::Io { path: path.to_owned(), source }
+    })
 }
 
 fn remove(path: &Path) -> Result<(), WriterError> {
