@@ -16,7 +16,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a program that prints a table
 
 use dgsuite_basis::Shape;
-use dgsuite_gpu::{Host, probe};
+use dgsuite_gpu::{Buffer, Host, probe};
 use dgsuite_mesh::{SpaceFillingCurve, generate};
 use dgsuite_ops::{Discretization, Pointwise, Scheme, StageWeights};
 use dgsuite_physics::{Euler, Exact, Rusanov};
@@ -146,7 +146,8 @@ fn measure(shape: Shape, per_cell: usize, scheme: &Scheme, host: &Arc<Host>, dof
     };
     let mut d = Discretization::new(mesh, scheme, physics, Vec::new(), Arc::clone(host)).expect("a scheme");
     let n = d.len();
-    let (mut u, mut du, mut next) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
+    let zeros = || Buffer::zeros_on(host, n).expect("memory");
+    let (mut u, mut du, mut next) = (zeros(), zeros(), zeros());
     d.project(&Wave(dim), 0.0, &mut u);
     let residual = median(|| d.eval(0.0, &u, &mut du));
     let weights = StageWeights { a: -0.5, b: 0.0, c: 0.1, dt: 1e-9, keep: true };

@@ -9,6 +9,7 @@ use crate::error::OpsError;
 use crate::group::Group;
 use crate::simd::PackScalar;
 use dgsuite_basis::{Shape, face_permutation};
+use dgsuite_gpu::Element;
 use dgsuite_mesh::{Across, Mesh, Side};
 
 /// Orientations that a face can have, at most.
@@ -167,18 +168,18 @@ pub(crate) fn connect<T: PackScalar>(mesh: &Mesh, groups: &[Group<T>]) -> Result
     Ok(Connectivity { neighbours, boundaries, boundary_exterior, foreign, exterior_len })
 }
 
-fn fix<T>(group: &Group<T>, slot: u32, face: u8, exterior: usize) -> (u32, Fix) {
+fn fix<T: Element>(group: &Group<T>, slot: u32, face: u8, exterior: usize) -> (u32, Fix) {
     let lanes = group.state.lanes as u32;
     (slot / lanes, Fix { face, lane: (slot % lanes) as u8, exterior: exterior as u32 })
 }
 
-fn set<T>(n: &mut Neighbours, group: &Group<T>, slot: u32, face: u8, across: u32, code: u8) {
+fn set<T: Element>(n: &mut Neighbours, group: &Group<T>, slot: u32, face: u8, across: u32, code: u8) {
     let i = index(group, slot as usize, face as usize);
     n.slot[i] = across;
     n.code[i] = code;
 }
 
-fn index<T>(group: &Group<T>, slot: usize, face: usize) -> usize {
+fn index<T: Element>(group: &Group<T>, slot: usize, face: usize) -> usize {
     let lanes = group.state.lanes;
     ((slot / lanes) * group.shape.n_faces() + face) * lanes + slot % lanes
 }
@@ -247,7 +248,7 @@ fn finish<T: PackScalar>(n: &mut Neighbours, fixes: &mut Vec<(u32, Fix)>, group:
 }
 
 /// Neighbours of different shape must have the same points on a face of one shape.
-fn check_face_points<T>(groups: &[Group<T>]) -> Result<(), OpsError> {
+fn check_face_points<T: Element>(groups: &[Group<T>]) -> Result<(), OpsError> {
     let close = |a: &[f64; 3], b: &[f64; 3]| (0..3).all(|d| (a[d] - b[d]).abs() < 1e-12);
     let mut seen: Vec<(Shape, Shape, &[[f64; 3]])> = Vec::new();
     for group in groups {

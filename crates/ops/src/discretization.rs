@@ -9,7 +9,7 @@ use crate::residual::{Inputs, Output, Scratch, StageWeights, run_blocks, trace_b
 use crate::scheme::{MetricRule, Scheme};
 use crate::simd::{PackScalar, checked};
 use dgsuite_basis::{Cubature, Shape};
-use dgsuite_gpu::{Host, SimdLevel};
+use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
 use dgsuite_mesh::Mesh;
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,7 +22,7 @@ const CHUNK: usize = 16;
 /// The whole state is one array: the groups one after the other, each in its own [`Layout`].
 /// Nothing is allocated in [`eval`](Self::eval) or [`stage`](Self::stage), except by boundary data
 /// that depends on time.
-pub struct Discretization<T> {
+pub struct Discretization<T: Element> {
     pub(crate) mesh: Arc<Mesh>,
     pub(crate) host: Arc<Host>,
     pub(crate) level: SimdLevel,
@@ -32,7 +32,7 @@ pub struct Discretization<T> {
     pub(crate) connectivity: Connectivity,
     boundaries: Vec<BoundarySet<T>>,
     /// Per group; empty where traces are read directly.
-    traces: Vec<Vec<T>>,
+    traces: Vec<Buffer<T>>,
     exterior: Vec<T>,
     scratch: Vec<Mutex<Scratch<T>>>,
     tally: Vec<f64>,
@@ -124,9 +124,10 @@ impl<T: PackScalar> Discretization<T> {
         let mesh_groups = groups.len();
         let traces = groups
             .iter()
-            .map(|g| vec![zero; if g.face_nodes.is_some() { 0 } else { g.trace.len() }])
-            .collect();
-        let scratch = (0..host.n_threads()).map(|_| Mutex::new(Scratch::new(&groups))).collect();
+            .map(|g| Buffer::zeros_on(&host, if g.face_nodes.is_some() { 0 } else { g.trace.len() }))
+            .collect::<Result<_, _>>()?;
+        let scratch =
+            (0..host.n_threads()).map(|_| Scratch::new(&groups).map(Mutex::new)).collect::<Result<_, _>>()?;
         let mut sets = Vec::new();
         let mut bindings: Vec<Option<BoundaryBinding<T>>> = boundaries.into_iter().map(Some).collect();
         for (b, tag) in mesh.boundaries.iter().enumerate() {
@@ -239,7 +240,7 @@ impl<T: PackScalar> Discretization<T> {
         let geometry: usize = self.groups.iter().map(Group::geometry_bytes).sum();
         let connectivity: usize =
             self.connectivity.neighbours.iter().map(|n| n.slot.len() * 5 + n.fixes.len() * 8).sum();
-        let traces: usize = self.traces.iter().map(Vec::len).sum::<usize>() + self.exterior.len();
+        let traces: usize = self.traces.iter().map(|t| t.len()).sum::<usize>() + self.exterior.len();
         geometry + connectivity + traces * T::BYTES
     }
 

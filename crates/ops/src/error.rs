@@ -1,6 +1,7 @@
 //! What can go wrong when an operator is set up or evaluated.
 
 use dgsuite_basis::{BasisError, Shape};
+use dgsuite_gpu::GpuError;
 
 /// Errors of this crate.
 #[derive(Debug, thiserror::Error)]
@@ -8,6 +9,9 @@ pub enum OpsError {
     /// A reference element could not be made.
     #[error(transparent)]
     Basis(#[from] BasisError),
+    /// Memory could not be had.
+    #[error(transparent)]
+    Memory(#[from] GpuError),
     /// The law's dimension is not the mesh's.
     #[error("the law has {law} dimensions, the mesh {mesh}")]
     Dimension {

@@ -12,7 +12,7 @@ use crate::pointwise::PerPoint;
 use crate::scheme::{Form, MetricRule, Need, PartSpec, Scheme, resolve};
 use crate::simd::PackScalar;
 use dgsuite_basis::{Cubature, Matrix, ReferenceElement, Shape, lattice::lattice};
-use dgsuite_gpu::SimdLevel;
+use dgsuite_gpu::{Buffer, Element, SimdLevel};
 use dgsuite_mesh::Mesh;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl Layout {
 }
 
 /// The elements of a group that share matrices and a metric rule.
-pub(crate) struct Part<T> {
+pub(crate) struct Part<T: Element> {
     pub(crate) spec: PartSpec,
     pub(crate) reference: Arc<ReferenceElement>,
     pub(crate) first_block: usize,
@@ -70,22 +70,22 @@ pub(crate) struct Part<T> {
     pub(crate) operators: Operators<T>,
     pub(crate) kind: PerPoint,
     /// `[block][d][x][lane]` (`∇r_d`) or `[block][point][d][x][lane]` (`J∇r_d`).
-    pub(crate) metric: Vec<T>,
+    pub(crate) metric: Buffer<T>,
     /// `[block][face][D + 1][lane]` (n, sJ/J) or `[block][face point][D + 1][lane]` (n, sJ).
-    pub(crate) face: Vec<T>,
+    pub(crate) face: Buffer<T>,
     /// `1/J`, `[block][point][lane]`; curved only.
-    pub(crate) inverse_jacobian: Vec<T>,
+    pub(crate) inverse_jacobian: Buffer<T>,
     /// Weight-adjusted: `∫ φ_i` on the reference element.
     pub(crate) integral: Vec<T>,
     /// Weight-adjusted: the coefficients of the constant 1.
     pub(crate) one: Vec<T>,
     /// Weight-adjusted: `∫ J φ_i / ∫ J`, `[block][np][lane]`, then `1/∫ J`, `[lane]`.
-    pub(crate) weighted: Vec<T>,
+    pub(crate) weighted: Buffer<T>,
     /// Stored: `M_e⁻¹ M̂`, `[block][np][np][lane]`.
-    pub(crate) inverse: Vec<T>,
+    pub(crate) inverse: Buffer<T>,
 }
 
-impl<T> Part<T> {
+impl<T: Element> Part<T> {
     fn bytes(&self) -> usize {
         (self.metric.len()
             + self.face.len()
@@ -97,7 +97,7 @@ impl<T> Part<T> {
 }
 
 /// The elements of one shape.
-pub(crate) struct Group<T> {
+pub(crate) struct Group<T: Element> {
     pub(crate) shape: Shape,
     pub(crate) state: Layout,
     pub(crate) trace: Layout,
@@ -248,14 +248,14 @@ fn build_group<T: PackScalar>(
         let metric_len = if curved { nq } else { 1 } * dim * dim * lanes;
         let face_len = if curved { nf } else { shape.n_faces() } * (dim + 1) * lanes;
         let inverse_len = if curved { nq * lanes } else { 0 };
-        let mut metric = vec![T::from_f64(0.0); n_blocks * metric_len];
-        let mut face = vec![T::from_f64(0.0); n_blocks * face_len];
-        let mut inverse_jacobian = vec![T::from_f64(0.0); n_blocks * inverse_len.max(1)];
+        let mut metric = Buffer::<T>::zeros(n_blocks * metric_len)?;
+        let mut face = Buffer::<T>::zeros(n_blocks * face_len)?;
+        let mut inverse_jacobian = Buffer::<T>::zeros(n_blocks * inverse_len.max(1))?;
         let weight_adjusted = spec.rule == MetricRule::WeightAdjusted;
         let weighted_len = if weight_adjusted { (np + 1) * lanes } else { 0 };
-        let mut weighted = vec![T::from_f64(0.0); n_blocks * weighted_len.max(1)];
+        let mut weighted = Buffer::<T>::zeros(n_blocks * weighted_len.max(1))?;
         let stored_len = if spec.rule == MetricRule::Stored { np * np * lanes } else { 0 };
-        let mut inverse = vec![T::from_f64(0.0); n_blocks * stored_len.max(1)];
+        let mut inverse = Buffer::<T>::zeros(n_blocks * stored_len.max(1))?;
         let mut part_size = vec![0.0; n_blocks * lanes];
 
         // Tables by geometry order; affine elements need one point only.

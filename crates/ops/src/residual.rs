@@ -8,6 +8,7 @@
 
 use crate::chain::Chain;
 use crate::connect::Neighbours;
+use crate::error::OpsError;
 use crate::group::{Group, Part};
 use crate::kernels::{
     AddConstant, Finish, Gain, Gather, MultiplyFinish, MultiplyStore, Scale, StoredInverse,
@@ -15,7 +16,7 @@ use crate::kernels::{
 use crate::pointwise::{Across, NeighbourStates, PointKernels};
 use crate::scheme::MetricRule;
 use crate::simd::PackScalar;
-use dgsuite_gpu::SimdLevel;
+use dgsuite_gpu::{Buffer, Element, SimdLevel};
 
 /// Coefficients of a stage: `reg ← a reg + dt R(u)`, `next ← b u₀ + (1 − b) u + c reg`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,28 +49,30 @@ unsafe impl<T: Send> Send for Output<T> {}
 unsafe impl<T: Send> Sync for Output<T> {}
 
 /// Work space of one thread, reused from block to block.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Scratch<T> {
+pub(crate) struct Scratch<T: Element> {
     /// States at volume points.
-    points: Vec<T>,
+    points: Buffer<T>,
     /// `F̂_0, …, f̂*`.
-    fluxes: Vec<T>,
+    fluxes: Buffer<T>,
     /// Neighbours' traces.
-    plus: Vec<T>,
+    plus: Buffer<T>,
     /// Weight-adjusted and stored rules: coefficients, twice.
-    first: Vec<T>,
-    second: Vec<T>,
+    first: Buffer<T>,
+    second: Buffer<T>,
     /// Between the factors of a chain.
-    between: [Vec<T>; 2],
+    between: [Buffer<T>; 2],
     /// One row: the integral that an element gains.
-    gain: Vec<T>,
+    gain: Buffer<T>,
     /// Row numbers `0, 1, …` for traces read from the trace buffer.
     identity: Vec<u32>,
 }
 
 impl<T: PackScalar> Scratch<T> {
     /// Room for any block of `groups`.
-    pub(crate) fn new(groups: &[Group<T>]) -> Self {
+    ///
+    /// # Errors
+    /// [`OpsError::Memory`] if it cannot be had.
+    pub(crate) fn new(groups: &[Group<T>]) -> Result<Self, OpsError> {
         let (mut points, mut fluxes, mut plus, mut rows, mut traces, mut between) = (0, 0, 0, 0, 0, 0);
         let width = groups.iter().map(|g| g.state.fields * g.state.lanes).max().unwrap_or(0);
         for group in groups {
@@ -85,22 +88,22 @@ impl<T: PackScalar> Scratch<T> {
             plus = plus.max(group.trace.rows * width);
             traces = traces.max(group.trace.rows);
         }
-        let zeros = |n| vec![T::from_f64(0.0); n];
-        Self {
-            points: zeros(points),
-            fluxes: zeros(fluxes),
-            plus: zeros(plus),
-            first: zeros(rows.max(points)),
-            second: zeros(rows.max(points)),
-            between: [zeros(between), zeros(between)],
-            gain: zeros(width),
+        let zeros = Buffer::<T>::zeros;
+        Ok(Self {
+            points: zeros(points)?,
+            fluxes: zeros(fluxes)?,
+            plus: zeros(plus)?,
+            first: zeros(rows.max(points))?,
+            second: zeros(rows.max(points))?,
+            between: [zeros(between)?, zeros(between)?],
+            gain: zeros(width)?,
             identity: (0..traces as u32).collect(),
-        }
+        })
     }
 }
 
 /// What the residual of one group reads.
-pub(crate) struct Inputs<'a, T> {
+pub(crate) struct Inputs<'a, T: Element> {
     pub(crate) group: &'a Group<T>,
     pub(crate) neighbours: &'a Neighbours,
     pub(crate) physics: &'a dyn PointKernels<T>,
@@ -204,7 +207,7 @@ fn multiply<T: PackScalar>(
     fields: usize,
     a: &Chain<T>,
     b: &[T],
-    between: &mut [Vec<T>; 2],
+    between: &mut [Buffer<T>; 2],
     out: &mut [T],
 ) {
     let Some((last, before)) = a.stages.split_last() else { return };
@@ -218,7 +221,7 @@ fn before_last<'a, T: PackScalar>(
     fields: usize,
     factors: &[crate::panel::Panels<T>],
     b: &[T],
-    between: &'a mut [Vec<T>; 2],
+    between: &'a mut [Buffer<T>; 2],
 ) -> Option<&'a [T]> {
     let [even, odd] = between;
     let (mut from, mut to) = (odd, even);

@@ -58,7 +58,7 @@ impl<T: PackScalar> Described for Discretization<T> {
 }
 
 /// The discretisation as the right-hand side that a stepper asks.
-struct Semidiscrete<T> {
+struct Semidiscrete<T: PackScalar> {
     discretization: Discretization<T>,
     evaluations: u64,
 }
