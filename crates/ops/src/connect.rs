@@ -7,7 +7,7 @@
 
 use crate::error::OpsError;
 use crate::group::Group;
-use crate::simd::PackScalar;
+use crate::simd::{MAX_LANES, PackScalar};
 use dgsuite_basis::{Shape, face_permutation};
 use dgsuite_gpu::Element;
 use dgsuite_mesh::{Across, Mesh, Side};
@@ -24,6 +24,19 @@ pub(crate) struct Fix {
     pub(crate) exterior: u32,
 }
 
+/// Lanes of one face of a block whose neighbours lie in one block and are read through one table: a
+/// face's states are a few packs of other blocks, their lanes permuted and merged. Neighbours along a
+/// space-filling curve are few blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// The neighbours' block.
+    pub(crate) block: u32,
+    /// First entry of the table.
+    pub(crate) table: u32,
+    /// Lane of that block for each own lane, or −1.
+    pub(crate) lanes: [i8; MAX_LANES],
+}
+
 /// Neighbours of the elements of one group.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Neighbours {
@@ -34,12 +47,24 @@ pub(crate) struct Neighbours {
     /// `[code][point of the own face]`: row × fields × lanes; `table_len` entries a code.
     pub(crate) tables: Vec<u32>,
     pub(crate) table_len: usize,
+    /// `slot` and `code` once more, lanes of one block and table together: those of face `f` of block `b`
+    /// are `first_source[b n_faces + f]..first_source[b n_faces + f + 1]`.
+    pub(crate) sources: Vec<Source>,
+    pub(crate) first_source: Vec<u32>,
     /// Foreign lanes, sorted by block: those of block `b` are `first_fix[b]..first_fix[b + 1]`.
     pub(crate) fixes: Vec<Fix>,
     pub(crate) first_fix: Vec<u32>,
 }
 
 impl Neighbours {
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.slot.len() * 5
+            + size_of_val(&self.sources[..])
+            + size_of_val(&self.first_source[..])
+            + size_of_val(&self.fixes[..])
+    }
+
     /// Foreign lanes of a block.
     pub(crate) fn fixes_of(&self, block: usize) -> &[Fix] {
         &self.fixes[self.first_fix[block] as usize..self.first_fix[block + 1] as usize]
@@ -245,6 +270,20 @@ fn finish<T: PackScalar>(n: &mut Neighbours, fixes: &mut Vec<(u32, Fix)>, group:
         .map(|b| fixes.partition_point(|(block, _)| (*block as usize) < b) as u32)
         .collect();
     n.fixes = fixes.iter().map(|(_, f)| *f).collect();
+    n.first_source.push(0);
+    for (slots, codes) in n.slot.chunks_exact(lanes).zip(n.code.chunks_exact(lanes)) {
+        let first = n.sources.len();
+        for (lane, (&slot, &code)) in slots.iter().zip(codes).enumerate() {
+            let (block, table) = (slot / lanes as u32, u32::from(code) * n.table_len as u32);
+            let known = n.sources[first..].iter().position(|s| s.block == block && s.table == table);
+            let i = known.map_or(n.sources.len(), |i| first + i);
+            if known.is_none() {
+                n.sources.push(Source { block, table, lanes: [-1; MAX_LANES] });
+            }
+            n.sources[i].lanes[lane] = (slot % lanes as u32) as i8;
+        }
+        n.first_source.push(n.sources.len() as u32);
+    }
 }
 
 /// Neighbours of different shape must have the same points on a face of one shape.

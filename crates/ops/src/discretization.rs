@@ -1,7 +1,7 @@
 //! The right-hand side as a column of stages: traces, boundaries, foreign faces, residual.
 
 use crate::boundary::BoundaryBinding;
-use crate::connect::{Connectivity, connect};
+use crate::connect::{Connectivity, Neighbours, connect};
 use crate::error::OpsError;
 use crate::group::{Group, Layout, build};
 use crate::pointwise::PointKernels;
@@ -238,8 +238,7 @@ impl<T: PackScalar> Discretization<T> {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let geometry: usize = self.groups.iter().map(Group::geometry_bytes).sum();
-        let connectivity: usize =
-            self.connectivity.neighbours.iter().map(|n| n.slot.len() * 5 + n.fixes.len() * 8).sum();
+        let connectivity: usize = self.connectivity.neighbours.iter().map(Neighbours::bytes).sum();
         let traces: usize = self.traces.iter().map(|t| t.len()).sum::<usize>() + self.exterior.len();
         geometry + connectivity + traces * T::BYTES
     }

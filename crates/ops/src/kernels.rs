@@ -260,11 +260,11 @@ impl<T: PackScalar> Gather<'_, T> {
         let store = Store(self.out.as_mut_ptr());
         for f in 0..n_faces {
             let count = self.offsets[f + 1] - self.offsets[f];
-            let (base, table) = self.across.lanes::<V>(f, count, N);
+            let sources = self.across.of_face::<V>(f, count);
             for i in 0..count {
-                // SAFETY: `i < count`, `lanes` has asserted the rest; the output's length is asserted.
+                // SAFETY: `i < count`, `of_face` has asserted the rest; the output's length is asserted.
                 unsafe {
-                    let state = self.across.state::<V, N>(&base, &table, i);
+                    let state = self.across.state::<V, N>(sources, i);
                     Epilogue::<V, N>::row(&store, self.offsets[f] + i, state);
                 }
             }

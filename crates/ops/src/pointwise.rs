@@ -9,6 +9,7 @@
 //! `[point][d][x][lane]`; face geometry `[face or point][D + 1][lane]`: the unit normal, then the
 //! scale of the flux.
 
+use crate::connect::Source;
 use crate::simd::{Kernel, Pack, PackScalar, checked};
 use dgsuite_gpu::SimdLevel;
 use dgsuite_physics::{Law, NumericalFlux};
@@ -38,14 +39,12 @@ pub struct NeighbourStates<'a, T> {
     pub(crate) source: &'a [T],
     /// Scalars of one of its blocks.
     pub(crate) block_len: usize,
-    /// Slot across each face, `[face][lane]`.
-    pub(crate) slots: &'a [u32],
-    /// Table to read it through, `[face][lane]`.
-    pub(crate) codes: &'a [u8],
+    /// Blocks and tables of all faces.
+    pub(crate) sources: &'a [Source],
+    /// Those of face `f` are `first[f]..first[f + 1]`.
+    pub(crate) first: &'a [u32],
     /// `[code][point of the face]`: first scalar of the row in a block; `table_len` entries a code.
     pub(crate) tables: &'a [u32],
-    /// Entries of a table.
-    pub(crate) table_len: usize,
 }
 
 /// Pointwise fluxes of one law and one numerical flux, in blocks of lanes.
@@ -189,20 +188,20 @@ impl<L: Law<D, N>, F: NumericalFlux<L, D, N>, T: PackScalar, const D: usize, con
         for f in 0..n_faces {
             let first = self.offsets[f];
             let count = self.offsets[f + 1] - first;
-            let (base, table) = match &self.up {
-                Across::Rows(_) => (V::NO_OFFSETS, V::NO_OFFSETS),
-                Across::Neighbours(across) => across.lanes::<V>(f, count, N),
+            let sources = match &self.up {
+                Across::Rows(_) => &[],
+                Across::Neighbours(across) => across.of_face::<V>(f, count),
             };
             for i in 0..count {
                 let q = first + i;
                 let g = if self.kind == PerPoint::Yes { q } else { f };
-                // SAFETY: `q < n`, `g < g_rows` and `rows[q] < last`, lengths are asserted above; `lanes`
-                // has asserted that tables and rows are inside.
+                // SAFETY: `q < n`, `g < g_rows` and `rows[q] < last`, lengths are asserted above; `of_face`
+                // has asserted that tables and blocks are inside.
                 unsafe {
                     // One text for both kinds of neighbours, so that the flux is compiled once.
                     let plus = match &self.up {
                         Across::Rows(up) => load_row::<V, N>(up.as_ptr(), q),
-                        Across::Neighbours(across) => across.state::<V, N>(&base, &table, i),
+                        Across::Neighbours(across) => across.state::<V, N>(sources, i),
                     };
                     let geometry = geometry.add(g * (D + 1) * V::W);
                     let mut normal = [V::lit(0.0); D];
@@ -223,50 +222,38 @@ impl<L: Law<D, N>, F: NumericalFlux<L, D, N>, T: PackScalar, const D: usize, con
 }
 
 impl<T: PackScalar> NeighbourStates<'_, T> {
-    /// First scalars of the neighbours' blocks across face `f`, lane by lane, and their tables.
+    /// The sources of face `f`, which has `count` points.
     #[inline(always)]
-    pub(crate) fn lanes<V: Pack<T = T>>(
-        &self,
-        f: usize,
-        count: usize,
-        fields: usize,
-    ) -> (V::Offsets, V::Offsets) {
-        let (slots, codes) = (&self.slots[f * V::W..(f + 1) * V::W], &self.codes[f * V::W..(f + 1) * V::W]);
-        let (mut base, mut table) = (V::NO_OFFSETS, V::NO_OFFSETS);
-        for l in 0..V::W {
-            let slot = slots[l] as usize;
-            base.as_mut()[l] = (slot / V::W) * self.block_len + slot % V::W;
-            table.as_mut()[l] = codes[l] as usize * self.table_len;
-            assert!(table.as_ref()[l] + count <= self.tables.len());
-            assert!(
-                (slot / V::W + 1) * self.block_len <= self.source.len() && fields * V::W <= self.block_len
-            );
+    pub(crate) fn of_face<V: Pack<T = T>>(&self, f: usize, count: usize) -> &[Source] {
+        let sources = &self.sources[self.first[f] as usize..self.first[f + 1] as usize];
+        for s in sources {
+            assert!(s.table as usize + count <= self.tables.len());
+            assert!((s.block as usize + 1) * self.block_len <= self.source.len());
         }
-        (base, table)
+        sources
     }
 
     /// The state across point `i` of a face.
     ///
     /// # Safety
-    /// `base` and `table` are of [`lanes`](Self::lanes) for this face and `i` is a point of it; table
-    /// entries are rows of a block.
+    /// `sources` are of [`of_face`](Self::of_face) and `i` is a point of the face; table entries are rows of a
+    /// block of `N` fields.
     #[inline(always)]
     pub(crate) unsafe fn state<V: Pack<T = T>, const N: usize>(
         &self,
-        base: &V::Offsets,
-        table: &V::Offsets,
+        sources: &[Source],
         i: usize,
     ) -> [V; N] {
-        let mut offsets = V::NO_OFFSETS;
         let mut state = [V::lit(0.0); N];
-        // SAFETY: by the caller's contract; tables are built by `connect`.
-        unsafe {
-            for l in 0..V::W {
-                let row = *self.tables.get_unchecked(table.as_ref()[l] + i);
-                offsets.as_mut()[l] = base.as_ref()[l] + row as usize;
-            }
-            for k in 0..N {
-                state[k] = V::gather(self.source.as_ptr().add(k * V::W), &offsets);
+        for s in sources {
+            let pick = V::pick(&s.lanes);
+            // SAFETY: by the caller's contract; tables are built by `connect`.
+            unsafe {
+                let row = *self.tables.get_unchecked(s.table as usize + i) as usize;
+                let p = self.source.as_ptr().add(s.block as usize * self.block_len + row);
+                for k in 0..N {
+                    state[k] = state[k].merge(p.add(k * V::W), pick);
+                }
             }
         }
         state

@@ -136,16 +136,13 @@ impl<T: PackScalar> Inputs<'_, T> {
             Some(_) => (self.u, group.state.block_len()),
             None => (self.traces, group.trace.block_len()),
         };
-        let n = self.neighbours;
-        let width = (group.face_offsets.len() - 1) * group.state.lanes;
-        let range = block * width..(block + 1) * width;
+        let (n, n_faces) = (self.neighbours, group.face_offsets.len() - 1);
         NeighbourStates {
             source,
             block_len,
-            slots: &n.slot[range.clone()],
-            codes: &n.code[range],
+            sources: &n.sources,
+            first: &n.first_source[block * n_faces..=(block + 1) * n_faces],
             tables: &n.tables,
-            table_len: n.table_len,
         }
     }
 
@@ -156,15 +153,21 @@ impl<T: PackScalar> Inputs<'_, T> {
             return;
         }
         let across = self.across(block);
-        let lanes = group.state.lanes;
-        for (i, (&slot, &code)) in across.slots.iter().zip(across.codes).enumerate() {
-            let count = group.face_offsets[i / lanes + 1] - group.face_offsets[i / lanes];
-            let base = (slot as usize / lanes) * across.block_len;
-            for &row in self.neighbours.table(code, count) {
-                // The fields of a row fill two lines or little more.
-                let p = across.source.as_ptr().wrapping_add(base + row as usize);
-                prefetch(p);
-                prefetch(p.wrapping_add(64 / T::BYTES));
+        let line = 64 / T::BYTES;
+        let width = group.state.fields * group.state.lanes;
+        for (f, w) in across.first.windows(2).enumerate() {
+            let count = group.face_offsets[f + 1] - group.face_offsets[f];
+            for s in &across.sources[w[0] as usize..w[1] as usize] {
+                // Blocks around this one are on their way already.
+                if (s.block as usize).abs_diff(block) <= AHEAD {
+                    continue;
+                }
+                let base = across.source.as_ptr().wrapping_add(s.block as usize * across.block_len);
+                for &row in &across.tables[s.table as usize..s.table as usize + count] {
+                    for k in (0..width).step_by(line) {
+                        prefetch(base.wrapping_add(row as usize + k));
+                    }
+                }
             }
         }
     }

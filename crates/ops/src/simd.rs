@@ -14,6 +14,9 @@ mod portable;
 use dgsuite_gpu::{Scalar, SimdLevel};
 use dgsuite_physics::Real;
 
+/// Lanes of the widest pack.
+pub(crate) const MAX_LANES: usize = 16;
+
 /// One register of `W` lanes.
 pub trait Pack: Real {
     /// The scalar of a lane.
@@ -26,10 +29,8 @@ pub trait Pack: Real {
     const ROWS_4: usize;
     /// The same for five fields.
     const ROWS_5: usize;
-    /// One offset a lane.
-    type Offsets: Copy + AsRef<[usize]> + AsMut<[usize]>;
-    /// All offsets zero.
-    const NO_OFFSETS: Self::Offsets;
+    /// Which lane of another pack goes to each lane, if any: see [`pick`](Self::pick).
+    type Pick: Copy;
     /// Load `W` consecutive scalars.
     ///
     /// # Safety
@@ -45,11 +46,14 @@ pub trait Pack: Real {
     /// # Safety
     /// `p` points to a readable scalar.
     unsafe fn broadcast(p: *const Self::T) -> Self;
-    /// Lane `l` from `p.add(offsets[l])`.
+    /// Ready for [`merge`](Self::merge): lane `l` comes from lane `lanes[l] < W`, or stays where that
+    /// is negative.
+    fn pick(lanes: &[i8; MAX_LANES]) -> Self::Pick;
+    /// This pack, with the lanes that `pick` names replaced by lanes of the pack at `p`.
     ///
     /// # Safety
-    /// Each addressed scalar is readable.
-    unsafe fn gather(p: *const Self::T, offsets: &Self::Offsets) -> Self;
+    /// `p` points to `W` readable scalars.
+    unsafe fn merge(self, p: *const Self::T, pick: Self::Pick) -> Self;
 }
 
 /// Work to be run with the widest packs that the machine has.

@@ -3,7 +3,7 @@
 //! SAFETY of the whole file: these types are reachable only inside `dispatch`, which has checked
 //! that the machine has AVX2 and FMA; every intrinsic below needs nothing else.
 
-use super::Pack;
+use super::{MAX_LANES, Pack};
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 use dgsuite_physics::Real;
@@ -199,8 +199,7 @@ impl Real for F64x4 {
 impl Pack for F64x4 {
     type T = f64;
     const W: usize = 4;
-    type Offsets = [usize; 4];
-    const NO_OFFSETS: Self::Offsets = [0; 4];
+    type Pick = (__m256i, __m256d);
     const ROWS_1: usize = 8;
     const ROWS_4: usize = 3;
     const ROWS_5: usize = 2;
@@ -220,11 +219,24 @@ impl Pack for F64x4 {
         Self(unsafe { _mm256_set1_pd(*p) })
     }
     #[inline(always)]
-    unsafe fn gather(p: *const f64, offsets: &Self::Offsets) -> Self {
-        // SAFETY: the caller's contract covers every addressed scalar.
+    fn pick(lanes: &[i8; MAX_LANES]) -> Self::Pick {
+        // SAFETY: the load reads all 16 bytes; see the head of the file.
         unsafe {
-            let at = |l: usize| *p.add(offsets[l]);
-            Self(_mm256_set_pd(at(3), at(2), at(1), at(0)))
+            let lanes = _mm_loadu_si128(lanes.as_ptr().cast());
+            let from = _mm256_cvtepi8_epi64(lanes);
+            // Halves of a lane: 2 l and 2 l + 1. A negative lane has its sign bit set, which `blendv` reads.
+            let low = _mm256_slli_epi64::<1>(from);
+            let high = _mm256_slli_epi64::<32>(_mm256_add_epi64(low, _mm256_set1_epi64x(1)));
+            (_mm256_or_si256(low, high), _mm256_castsi256_pd(from))
+        }
+    }
+    #[inline(always)]
+    unsafe fn merge(self, p: *const f64, pick: Self::Pick) -> Self {
+        // SAFETY: the caller's contract is `W` readable scalars.
+        unsafe {
+            let all = _mm256_castpd_ps(_mm256_loadu_pd(p));
+            let picked = _mm256_castps_pd(_mm256_permutevar8x32_ps(all, pick.0));
+            Self(_mm256_blendv_pd(picked, self.0, pick.1))
         }
     }
 }
@@ -420,8 +432,7 @@ impl Real for F32x8 {
 impl Pack for F32x8 {
     type T = f32;
     const W: usize = 8;
-    type Offsets = [usize; 8];
-    const NO_OFFSETS: Self::Offsets = [0; 8];
+    type Pick = __m256i;
     const ROWS_1: usize = 8;
     const ROWS_4: usize = 3;
     const ROWS_5: usize = 2;
@@ -441,11 +452,20 @@ impl Pack for F32x8 {
         Self(unsafe { _mm256_set1_ps(*p) })
     }
     #[inline(always)]
-    unsafe fn gather(p: *const f32, offsets: &Self::Offsets) -> Self {
-        // SAFETY: the caller's contract covers every addressed scalar.
+    fn pick(lanes: &[i8; MAX_LANES]) -> Self::Pick {
+        // SAFETY: the load reads all 16 bytes; see the head of the file.
         unsafe {
-            let at = |l: usize| *p.add(offsets[l]);
-            Self(_mm256_set_ps(at(7), at(6), at(5), at(4), at(3), at(2), at(1), at(0)))
+            let lanes = _mm_loadu_si128(lanes.as_ptr().cast());
+            _mm256_cvtepi8_epi32(lanes)
+        }
+    }
+    #[inline(always)]
+    unsafe fn merge(self, p: *const f32, pick: Self::Pick) -> Self {
+        // SAFETY: the caller's contract is `W` readable scalars.
+        unsafe {
+            let picked = _mm256_permutevar8x32_ps(_mm256_loadu_ps(p), pick);
+            // A negative lane has its sign bit set, which `blendv` reads.
+            Self(_mm256_blendv_ps(picked, self.0, _mm256_castsi256_ps(pick)))
         }
     }
 }

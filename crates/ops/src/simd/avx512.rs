@@ -3,7 +3,7 @@
 //! SAFETY of the whole file: these types are reachable only inside `dispatch`, which has checked
 //! that the machine has AVX-512 F, DQ and VL; every intrinsic below needs nothing else.
 
-use super::Pack;
+use super::{MAX_LANES, Pack};
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 use dgsuite_physics::Real;
@@ -217,8 +217,7 @@ impl Real for F64x8 {
 impl Pack for F64x8 {
     type T = f64;
     const W: usize = 8;
-    type Offsets = [usize; 8];
-    const NO_OFFSETS: Self::Offsets = [0; 8];
+    type Pick = (__m512i, __mmask8);
     const ROWS_1: usize = 8;
     const ROWS_4: usize = 6;
     const ROWS_5: usize = 5;
@@ -238,12 +237,18 @@ impl Pack for F64x8 {
         Self(unsafe { _mm512_set1_pd(*p) })
     }
     #[inline(always)]
-    unsafe fn gather(p: *const f64, offsets: &Self::Offsets) -> Self {
-        // SAFETY: the caller's contract covers every addressed scalar.
+    fn pick(lanes: &[i8; MAX_LANES]) -> Self::Pick {
+        // SAFETY: the load reads all 16 bytes; see the head of the file.
         unsafe {
-            let at = |l: usize| *p.add(offsets[l]);
-            Self(_mm512_set_pd(at(7), at(6), at(5), at(4), at(3), at(2), at(1), at(0)))
+            let lanes = _mm_loadu_si128(lanes.as_ptr().cast());
+            let from = _mm512_cvtepi8_epi64(lanes);
+            (from, !_mm512_movepi64_mask(from))
         }
+    }
+    #[inline(always)]
+    unsafe fn merge(self, p: *const f64, pick: Self::Pick) -> Self {
+        // SAFETY: the caller's contract is `W` readable scalars.
+        Self(unsafe { _mm512_mask_permutexvar_pd(self.0, pick.1, pick.0, _mm512_loadu_pd(p)) })
     }
 }
 
@@ -435,8 +440,7 @@ impl Real for F32x16 {
 impl Pack for F32x16 {
     type T = f32;
     const W: usize = 16;
-    type Offsets = [usize; 16];
-    const NO_OFFSETS: Self::Offsets = [0; 16];
+    type Pick = (__m512i, __mmask16);
     const ROWS_1: usize = 8;
     const ROWS_4: usize = 6;
     const ROWS_5: usize = 5;
@@ -456,28 +460,17 @@ impl Pack for F32x16 {
         Self(unsafe { _mm512_set1_ps(*p) })
     }
     #[inline(always)]
-    unsafe fn gather(p: *const f32, offsets: &Self::Offsets) -> Self {
-        // SAFETY: the caller's contract covers every addressed scalar.
+    fn pick(lanes: &[i8; MAX_LANES]) -> Self::Pick {
+        // SAFETY: the load reads all 16 bytes; see the head of the file.
         unsafe {
-            let at = |l: usize| *p.add(offsets[l]);
-            Self(_mm512_set_ps(
-                at(15),
-                at(14),
-                at(13),
-                at(12),
-                at(11),
-                at(10),
-                at(9),
-                at(8),
-                at(7),
-                at(6),
-                at(5),
-                at(4),
-                at(3),
-                at(2),
-                at(1),
-                at(0),
-            ))
+            let lanes = _mm_loadu_si128(lanes.as_ptr().cast());
+            let from = _mm512_cvtepi8_epi32(lanes);
+            (from, !_mm512_movepi32_mask(from))
         }
+    }
+    #[inline(always)]
+    unsafe fn merge(self, p: *const f32, pick: Self::Pick) -> Self {
+        // SAFETY: the caller's contract is `W` readable scalars.
+        Self(unsafe { _mm512_mask_permutexvar_ps(self.0, pick.1, pick.0, _mm512_loadu_ps(p)) })
     }
 }

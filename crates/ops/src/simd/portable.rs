@@ -1,6 +1,6 @@
 //! Packs on any target: plain arrays, left to the compiler's vectoriser.
 
-use super::Pack;
+use super::{MAX_LANES, Pack};
 use dgsuite_physics::Lanes;
 
 macro_rules! portable {
@@ -8,8 +8,7 @@ macro_rules! portable {
         impl Pack for Lanes<$t, $w> {
             type T = $t;
             const W: usize = $w;
-            type Offsets = [usize; $w];
-            const NO_OFFSETS: Self::Offsets = [0; $w];
+            type Pick = [i8; $w];
             const ROWS_1: usize = 4;
             const ROWS_4: usize = 2;
             const ROWS_5: usize = 2;
@@ -29,11 +28,19 @@ macro_rules! portable {
                 Self([unsafe { *p }; $w])
             }
             #[inline(always)]
-            unsafe fn gather(p: *const $t, offsets: &Self::Offsets) -> Self {
-                let mut out = [0.0; $w];
+            fn pick(lanes: &[i8; MAX_LANES]) -> Self::Pick {
+                let mut pick = [0; $w];
+                pick.copy_from_slice(&lanes[..$w]);
+                pick
+            }
+            #[inline(always)]
+            unsafe fn merge(self, p: *const $t, pick: Self::Pick) -> Self {
+                // SAFETY: the caller's contract is `W` readable scalars.
+                let (from, mut out) = (unsafe { p.cast::<[$t; $w]>().read() }, self.0);
                 for l in 0..$w {
-                    // SAFETY: the caller's contract covers every addressed scalar.
-                    out[l] = unsafe { *p.add(offsets[l]) };
+                    if pick[l] >= 0 {
+                        out[l] = from[pick[l] as usize % $w];
+                    }
                 }
                 Self(out)
             }
