@@ -10,6 +10,7 @@
 use crate::simd::Pack;
 use dgsuite_basis::Matrix;
 use dgsuite_gpu::Scalar;
+use std::collections::BTreeMap;
 
 /// Rows of the panels for `n_fields` unknowns with packs `V`.
 pub(crate) const fn panel_rows<V: Pack>(n_fields: usize) -> usize {
@@ -97,6 +98,8 @@ pub(crate) struct Panels<T> {
     rows: usize,
     cols: usize,
     panels: Vec<Panel>,
+    /// Per panel: the rows that it computes.
+    order: Vec<u32>,
     /// Per panel: shared columns, then `[private][row]` columns; as offsets into a block.
     offsets: Vec<u32>,
     /// Per panel: `[shared][row]` entries, then `[private][row]`.
@@ -104,23 +107,41 @@ pub(crate) struct Panels<T> {
 }
 
 impl<T: Scalar> Panels<T> {
-    /// Cut `matrix` into panels of at most `max_rows` rows that do not cross lines of `line` rows;
-    /// a row of a block has `width` scalars (fields × lanes).
+    /// Cut `matrix` into panels of at most `max_rows` rows: either rows that follow one another, not across lines
+    /// of `line` rows, or rows that have the same columns, whichever loads less. A row of a block has
+    /// `width` scalars (fields × lanes).
     pub(crate) fn new(matrix: &Rows, line: usize, max_rows: usize, width: usize) -> Self {
         let n = matrix.rows.len();
-        let mut out =
-            Self { rows: n, cols: matrix.cols, panels: Vec::new(), offsets: Vec::new(), entries: Vec::new() };
-        let mut first = 0;
-        while first < n {
-            let length = line.clamp(1, n - first);
-            let parts = length.div_ceil(max_rows.clamp(1, 8));
-            for p in 0..parts {
-                let range = first + length * p / parts..first + length * (p + 1) / parts;
-                out.push(&matrix.rows[range], width);
-            }
-            first += length;
+        let lines = (0..n).step_by(line.max(1)).map(|i| (i..n.min(i + line.max(1))).collect()).collect();
+        // Operators along a direction other than the first: rows far apart share their columns.
+        let mut alike: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
+        for (i, row) in matrix.rows.iter().enumerate() {
+            alike.entry(row.iter().map(|e| e.0).collect()).or_default().push(i);
         }
-        out
+        let mut alike: Vec<Vec<usize>> = alike.into_values().collect();
+        alike.sort_unstable();
+        let cut = |groups: Vec<Vec<usize>>| {
+            let mut out = Self { rows: n, cols: matrix.cols, ..Self::default() };
+            for group in groups {
+                let parts = group.len().div_ceil(max_rows.clamp(1, 8));
+                for p in 0..parts {
+                    let range = group.len() * p / parts..group.len() * (p + 1) / parts;
+                    out.order.extend(group[range.clone()].iter().map(|&i| i as u32));
+                    let rows: Vec<_> = group[range].iter().map(|&i| matrix.rows[i].clone()).collect();
+                    out.push(&rows, width);
+                }
+            }
+            out
+        };
+        let (lines, alike) = (cut(lines), cut(alike));
+        if alike.loads() < lines.loads() { alike } else { lines }
+    }
+
+    /// Registers loaded for a product of four fields.
+    fn loads(&self) -> usize {
+        let of =
+            |p: &Panel| (p.shared * (4 + u32::from(p.rows)) + p.private * 5 * u32::from(p.rows)) as usize;
+        self.panels.iter().map(of).sum()
     }
 
     fn push(&mut self, rows: &[Vec<(usize, f64)>], width: usize) {
@@ -164,7 +185,7 @@ impl<T: Scalar> Panels<T> {
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        self.entries.len() * size_of::<T>() + self.offsets.len() * 4
+        self.entries.len() * size_of::<T>() + (self.offsets.len() + self.order.len()) * 4
     }
 
     /// Multiply–adds per field.
@@ -249,16 +270,15 @@ pub(crate) unsafe fn apply<V: Pack, const N: usize, E: Epilogue<V, N>>(
     b: *const V::T,
     epilogue: &E,
 ) {
-    let mut first = 0;
-    let (mut offsets, mut entries) = (a.offsets.as_ptr(), a.entries.as_ptr());
+    let (mut order, mut offsets, mut entries) = (a.order.as_ptr(), a.offsets.as_ptr(), a.entries.as_ptr());
     for &panel in &a.panels {
         macro_rules! rows {
             ($r:literal) => {{
                 // SAFETY: the pointers stand at this panel; `b` is covered by the contract.
                 let c = unsafe { product::<V, $r, N>(panel, offsets, entries, b) };
                 for r in 0..$r {
-                    // SAFETY: `first + r < rows`.
-                    unsafe { epilogue.row(first + r, c[r]) };
+                    // SAFETY: the panel has `$r` places in `order`, which holds rows.
+                    unsafe { epilogue.row(*order.add(r) as usize, c[r]) };
                 }
             }};
         }
@@ -273,9 +293,9 @@ pub(crate) unsafe fn apply<V: Pack, const N: usize, E: Epilogue<V, N>>(
         }
         up_to!(1 2 3 4 5 6 7 8);
         let (rows, shared, private) = (panel.rows as usize, panel.shared as usize, panel.private as usize);
-        first += rows;
         // SAFETY: moves past this panel, at most to one past the end.
         unsafe {
+            order = order.add(rows);
             offsets = offsets.add(shared + private * rows);
             entries = entries.add((shared + private) * rows);
         }
@@ -290,17 +310,18 @@ mod tests {
     fn unpack(p: &Panels<f64>, width: usize) -> Matrix {
         let mut out = Matrix::zeros(p.rows, p.cols);
         let (mut first, mut o, mut e) = (0, 0, 0);
+        let row = |i: usize| p.order[i] as usize;
         for panel in &p.panels {
             let rows = panel.rows as usize;
             for j in 0..panel.shared as usize {
                 for r in 0..rows {
-                    out[(first + r, p.offsets[o + j] as usize / width)] += p.entries[e + j * rows + r];
+                    out[(row(first + r), p.offsets[o + j] as usize / width)] += p.entries[e + j * rows + r];
                 }
             }
             o += panel.shared as usize;
             e += panel.shared as usize * rows;
             for j in 0..panel.private as usize * rows {
-                out[(first + j % rows, p.offsets[o + j] as usize / width)] += p.entries[e + j];
+                out[(row(first + j % rows), p.offsets[o + j] as usize / width)] += p.entries[e + j];
             }
             o += panel.private as usize * rows;
             e += panel.private as usize * rows;
@@ -318,6 +339,22 @@ mod tests {
             let panels = Panels::<f64>::new(&Rows::dense(&dense), line, max, 16);
             assert_eq!(unpack(&panels, 16), dense);
             assert!(panels.panels.iter().all(|p| p.rows as usize <= max));
+        }
+    }
+
+    #[test]
+    fn rows_with_the_same_columns_share_them() {
+        let line = Rows::dense(&Matrix::from_fn(4, 3, |i, j| 1.0 + (i * 3 + j) as f64));
+        let along_second = line.kron(&Rows::identity(5));
+        let panels = Panels::<f64>::new(&along_second, 5, 6, 16);
+        assert!(
+            panels.panels.iter().all(|p| (p.rows, p.shared, p.private) == (4, 3, 0)),
+            "{:?}",
+            panels.panels
+        );
+        let unpacked = unpack(&panels, 16);
+        for (i, row) in along_second.rows.iter().enumerate() {
+            assert!(row.iter().all(|&(c, v)| unpacked[(i, c)] == v));
         }
     }
 
