@@ -128,6 +128,9 @@ impl<T: PackScalar> Scratch<T> {
 /// lie in no order that the hardware would foresee.
 const AHEAD: usize = 3;
 
+/// Bytes of state that the cache still holds: a share of what processors have for one core.
+const RECENT: usize = 1 << 17;
+
 impl<T: PackScalar> Inputs<'_, T> {
     /// Where the states across the faces of a block lie.
     fn across(&self, block: usize) -> NeighbourStates<'_, T> {
@@ -154,12 +157,13 @@ impl<T: PackScalar> Inputs<'_, T> {
         }
         let across = self.across(block);
         let line = 64 / T::BYTES;
+        let recent = block.saturating_sub(RECENT / (group.state.block_len() * T::BYTES));
         let width = group.state.fields * group.state.lanes;
         for (f, w) in across.first.windows(2).enumerate() {
             let count = group.face_offsets[f + 1] - group.face_offsets[f];
             for s in &across.sources[w[0] as usize..w[1] as usize] {
-                // Blocks around this one are on their way already.
-                if (s.block as usize).abs_diff(block) <= AHEAD {
+                // Blocks worked on lately are in the cache, those that follow are on their way already.
+                if (recent..=block + AHEAD).contains(&(s.block as usize)) {
                     continue;
                 }
                 let base = across.source.as_ptr().wrapping_add(s.block as usize * across.block_len);
