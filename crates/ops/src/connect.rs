@@ -33,6 +33,8 @@ pub(crate) struct Source {
     pub(crate) block: u32,
     /// First entry of the table.
     pub(crate) table: u32,
+    /// Bit `l`: lane `l` has its neighbour there.
+    pub(crate) taken: u32,
     /// Lane of that block for each own lane, or −1.
     pub(crate) lanes: [i8; MAX_LANES],
 }
@@ -278,8 +280,9 @@ fn finish<T: PackScalar>(n: &mut Neighbours, fixes: &mut Vec<(u32, Fix)>, group:
             let known = n.sources[first..].iter().position(|s| s.block == block && s.table == table);
             let i = known.map_or(n.sources.len(), |i| first + i);
             if known.is_none() {
-                n.sources.push(Source { block, table, lanes: [-1; MAX_LANES] });
+                n.sources.push(Source { block, table, taken: 0, lanes: [-1; MAX_LANES] });
             }
+            n.sources[i].taken |= 1 << lane;
             n.sources[i].lanes[lane] = (slot % lanes as u32) as i8;
         }
         n.first_source.push(n.sources.len() as u32);

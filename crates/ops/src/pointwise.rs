@@ -123,6 +123,20 @@ unsafe fn store_row<V: Pack, const N: usize>(p: *mut V::T, row: usize, u: [V; N]
     }
 }
 
+/// A law's parameters on the stack, where no store to an output can change them: they stay in registers. A
+/// type that has something to drop may allocate when cloned and is left where it is.
+macro_rules! local {
+    ($law:ident = $from:expr) => {
+        let copy;
+        let $law = if const { !std::mem::needs_drop::<L>() } {
+            copy = $from.clone();
+            &copy
+        } else {
+            $from
+        };
+    };
+}
+
 struct Volume<'a, L, T, const D: usize, const N: usize> {
     law: &'a L,
     n: usize,
@@ -139,6 +153,7 @@ impl<L: Law<D, N>, T: PackScalar, const D: usize, const N: usize> Kernel<T> for 
         let stride = if self.kind == PerPoint::Yes { D * D * V::W } else { 0 };
         assert!(self.u.len() >= n * N * V::W && self.out.len() >= D * n * N * V::W);
         assert!(self.metric.len() >= n.saturating_sub(1) * stride + D * D * V::W);
+        local!(law = self.law);
         let (u, metric, out) = (self.u.as_ptr(), self.metric.as_ptr(), self.out.as_mut_ptr());
         for q in 0..n {
             // SAFETY: point `q < n` of `u`, `metric` and `out`, whose lengths are asserted above.
@@ -149,7 +164,7 @@ impl<L: Law<D, N>, T: PackScalar, const D: usize, const N: usize> Kernel<T> for 
                     for x in 0..D {
                         g[x] = V::load(metric.add(q * stride + (d * D + x) * V::W));
                     }
-                    let f = self.law.normal_flux(&uq, &g);
+                    let f = law.normal_flux(&uq, &g);
                     store_row::<V, N>(out, d * n + q, f);
                 }
             }
@@ -179,11 +194,13 @@ impl<L: Law<D, N>, F: NumericalFlux<L, D, N>, T: PackScalar, const D: usize, con
         let g_rows = if self.kind == PerPoint::Yes { n } else { n_faces };
         assert!(self.rows.len() >= n && self.out.len() >= n * N * V::W);
         assert!(self.geometry.len() >= g_rows * (D + 1) * V::W);
-        let last = self.rows[..n].iter().max().map_or(0, |&r| r as usize + 1);
+        let last = self.rows[..n].iter().fold(0, |last, &r| last.max(r as usize + 1));
         assert!(self.um.len() >= last * N * V::W);
         if let Across::Rows(up) = self.up {
             assert!(up.len() >= n * N * V::W);
         }
+        local!(law = self.law);
+        let flux = *self.flux;
         let (um, geometry, out) = (self.um.as_ptr(), self.geometry.as_ptr(), self.out.as_mut_ptr());
         for f in 0..n_faces {
             let first = self.offsets[f];
@@ -210,10 +227,7 @@ impl<L: Law<D, N>, F: NumericalFlux<L, D, N>, T: PackScalar, const D: usize, con
                     }
                     let scale = V::load(geometry.add(D * V::W));
                     let minus = load_row::<V, N>(um, *self.rows.get_unchecked(q) as usize);
-                    let mut fq = self.flux.eval(self.law, &minus, &plus, &normal);
-                    for k in 0..N {
-                        fq[k] = fq[k] * scale;
-                    }
+                    let fq = flux.eval_scaled(law, &minus, &plus, &normal, scale);
                     store_row::<V, N>(out, q, fq);
                 }
             }
@@ -246,7 +260,7 @@ impl<T: PackScalar> NeighbourStates<'_, T> {
     ) -> [V; N] {
         let mut state = [V::lit(0.0); N];
         for s in sources {
-            let pick = V::pick(&s.lanes);
+            let pick = V::pick(&s.lanes, s.taken);
             // SAFETY: by the caller's contract; tables are built by `connect`.
             unsafe {
                 let row = *self.tables.get_unchecked(s.table as usize + i) as usize;

@@ -46,9 +46,9 @@ pub trait Pack: Real {
     /// # Safety
     /// `p` points to a readable scalar.
     unsafe fn broadcast(p: *const Self::T) -> Self;
-    /// Ready for [`merge`](Self::merge): lane `l` comes from lane `lanes[l] < W`, or stays where that
-    /// is negative.
-    fn pick(lanes: &[i8; MAX_LANES]) -> Self::Pick;
+    /// Ready for [`merge`](Self::merge): lane `l` comes from lane `lanes[l] < W` where bit `l` of `taken` is
+    /// set, and stays where it is not and `lanes[l]` is −1.
+    fn pick(lanes: &[i8; MAX_LANES], taken: u32) -> Self::Pick;
     /// This pack, with the lanes that `pick` names replaced by lanes of the pack at `p`.
     ///
     /// # Safety

@@ -12,7 +12,7 @@ pub use roe::Roe;
 pub use rusanov::Rusanov;
 
 use crate::law::Law;
-use crate::real::Real;
+use crate::real::{Real, array};
 
 /// A numerical flux `f*(u⁻, u⁺, n)` through a face with unit normal `n`, which points from minus to plus.
 ///
@@ -24,4 +24,12 @@ pub trait NumericalFlux<L: Law<D, N>, const D: usize, const N: usize>: Copy + Se
 
     /// The flux from the minus to the plus side.
     fn eval<R: Real>(&self, law: &L, um: &[R; N], up: &[R; N], n: &[R; D]) -> [R; N];
+
+    /// [`eval`](Self::eval) times `scale`, the same to the last bit: a flux that ends with a factor that is a power of two
+    /// overrides it, so that both factors are one.
+    #[inline(always)]
+    fn eval_scaled<R: Real>(&self, law: &L, um: &[R; N], up: &[R; N], n: &[R; D], scale: R) -> [R; N] {
+        let f = self.eval(law, um, up, n);
+        array!(N, |k| f[k] * scale)
+    }
 }

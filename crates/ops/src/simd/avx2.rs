@@ -219,7 +219,7 @@ impl Pack for F64x4 {
         Self(unsafe { _mm256_set1_pd(*p) })
     }
     #[inline(always)]
-    fn pick(lanes: &[i8; MAX_LANES]) -> Self::Pick {
+    fn pick(lanes: &[i8; MAX_LANES], _taken: u32) -> Self::Pick {
         // SAFETY: the load reads all 16 bytes; see the head of the file.
         unsafe {
             let lanes = _mm_loadu_si128(lanes.as_ptr().cast());
@@ -452,7 +452,7 @@ impl Pack for F32x8 {
         Self(unsafe { _mm256_set1_ps(*p) })
     }
     #[inline(always)]
-    fn pick(lanes: &[i8; MAX_LANES]) -> Self::Pick {
+    fn pick(lanes: &[i8; MAX_LANES], _taken: u32) -> Self::Pick {
         // SAFETY: the load reads all 16 bytes; see the head of the file.
         unsafe {
             let lanes = _mm_loadu_si128(lanes.as_ptr().cast());

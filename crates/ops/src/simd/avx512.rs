@@ -99,15 +99,14 @@ impl Real for F64x8 {
     fn sqrt(self) -> Self {
         // SAFETY: see the head of the file.
         unsafe {
-            // Goldschmidt's iteration from 14 bits, and one correction: the division unit would take
-            // three times as long.
+            // From 14 bits by a step of third order, √x = g / √(1 − 2 r) with r = ½ − g h, and one correction: the
+            // division unit would take three times as long.
             let (x, half) = (self.0, _mm512_set1_pd(0.5));
             let y = _mm512_rsqrt14_pd(x);
-            let (mut g, mut h) = (_mm512_mul_pd(x, y), _mm512_mul_pd(half, y));
+            let (g, h) = (_mm512_mul_pd(x, y), _mm512_mul_pd(half, y));
             let r = _mm512_fnmadd_pd(g, h, half);
-            (g, h) = (_mm512_fmadd_pd(g, r, g), _mm512_fmadd_pd(h, r, h));
-            let r = _mm512_fnmadd_pd(g, h, half);
-            (g, h) = (_mm512_fmadd_pd(g, r, g), _mm512_fmadd_pd(h, r, h));
+            let series = _mm512_fmadd_pd(_mm512_mul_pd(_mm512_set1_pd(1.5), r), r, r);
+            let g = _mm512_fmadd_pd(g, series, g);
             let g = _mm512_fmadd_pd(_mm512_fnmadd_pd(g, g, x), h, g);
             // The estimate is infinite at 0.
             let some = _mm512_cmp_pd_mask::<_CMP_NEQ_UQ>(x, _mm512_setzero_pd());
@@ -237,13 +236,9 @@ impl Pack for F64x8 {
         Self(unsafe { _mm512_set1_pd(*p) })
     }
     #[inline(always)]
-    fn pick(lanes: &[i8; MAX_LANES]) -> Self::Pick {
-        // SAFETY: the load reads all 16 bytes; see the head of the file.
-        unsafe {
-            let lanes = _mm_loadu_si128(lanes.as_ptr().cast());
-            let from = _mm512_cvtepi8_epi64(lanes);
-            (from, !_mm512_movepi64_mask(from))
-        }
+    fn pick(lanes: &[i8; MAX_LANES], taken: u32) -> Self::Pick {
+        // SAFETY: the load reads 8 or 16 of 16 bytes; see the head of the file.
+        unsafe { (_mm512_cvtepi8_epi64(_mm_loadl_epi64(lanes.as_ptr().cast())), taken as __mmask8) }
     }
     #[inline(always)]
     unsafe fn merge(self, p: *const f64, pick: Self::Pick) -> Self {
@@ -460,13 +455,9 @@ impl Pack for F32x16 {
         Self(unsafe { _mm512_set1_ps(*p) })
     }
     #[inline(always)]
-    fn pick(lanes: &[i8; MAX_LANES]) -> Self::Pick {
-        // SAFETY: the load reads all 16 bytes; see the head of the file.
-        unsafe {
-            let lanes = _mm_loadu_si128(lanes.as_ptr().cast());
-            let from = _mm512_cvtepi8_epi32(lanes);
-            (from, !_mm512_movepi32_mask(from))
-        }
+    fn pick(lanes: &[i8; MAX_LANES], taken: u32) -> Self::Pick {
+        // SAFETY: the load reads 8 or 16 of 16 bytes; see the head of the file.
+        unsafe { (_mm512_cvtepi8_epi32(_mm_loadu_si128(lanes.as_ptr().cast())), taken as __mmask16) }
     }
     #[inline(always)]
     unsafe fn merge(self, p: *const f32, pick: Self::Pick) -> Self {

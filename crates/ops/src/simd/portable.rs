@@ -28,7 +28,7 @@ macro_rules! portable {
                 Self([unsafe { *p }; $w])
             }
             #[inline(always)]
-            fn pick(lanes: &[i8; MAX_LANES]) -> Self::Pick {
+            fn pick(lanes: &[i8; MAX_LANES], _taken: u32) -> Self::Pick {
                 let mut pick = [0; $w];
                 pick.copy_from_slice(&lanes[..$w]);
                 pick

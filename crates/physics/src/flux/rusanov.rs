@@ -27,4 +27,11 @@ impl<L: Law<D, N>, const D: usize, const N: usize> NumericalFlux<L, D, N> for Ru
         let half = R::lit(0.5);
         array!(N, |k| half * speed.mul_add(um[k] - up[k], sum[k]))
     }
+
+    #[inline(always)]
+    fn eval_scaled<R: Real>(&self, law: &L, um: &[R; N], up: &[R; N], n: &[R; D], scale: R) -> [R; N] {
+        let (sum, speed) = law.flux_sum_and_speed(um, up, n);
+        let scale = R::lit(0.5) * scale;
+        array!(N, |k| scale * speed.mul_add(um[k] - up[k], sum[k]))
+    }
 }

@@ -24,6 +24,20 @@ where
     assert_close(F::NAME, &flux.eval(&GAS, &u, &u, &n), &GAS.normal_flux(&u, &n), &size, 1e-13);
 }
 
+fn scales_exactly<F: NumericalFlux<Euler, D, N>, const D: usize, const N: usize>(
+    flux: F,
+    a: Gas,
+    b: Gas,
+    n: [f64; 3],
+    scale: f64,
+) where
+    Euler: Law<D, N>,
+{
+    let (a, b, n) = (a.state::<D, N>(), b.state::<D, N>(), unit::<D>(n));
+    let by_hand = flux.eval(&GAS, &a, &b, &n).map(|f| f * scale);
+    assert_eq!(flux.eval_scaled(&GAS, &a, &b, &n, scale), by_hand, "{}", F::NAME);
+}
+
 fn antisymmetric<F: NumericalFlux<Euler, D, N>, const D: usize, const N: usize>(
     flux: F,
     a: Gas,
@@ -231,6 +245,11 @@ proptest! {
     #[test]
     fn all_are_consistent(g in gas(), n in direction()) {
         for_each!(consistent, [Rusanov, Hll, Hllc, Roe], (g, n));
+    }
+
+    #[test]
+    fn all_scale_exactly(a in gas(), b in gas(), n in direction(), scale in 1e-3..1e3f64) {
+        for_each!(scales_exactly, [Rusanov, Hll, Hllc, Roe], (a, b, n, scale));
     }
 
     #[test]
