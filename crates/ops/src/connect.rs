@@ -2,7 +2,8 @@
 //!
 //! An *inner* face joins two elements of one group: the neighbour's trace is read where it lies,
 //! at `[slot]` through a table of rows (basis functions or trace rows) that holds the neighbour's
-//! face and the orientation. A *foreign* face (another group, or a boundary) reads its trace from
+//! face and the orientation. For packs, the lanes of a face are sorted by block and table into [`Source`]s:
+//! few permuted packs instead of many single loads. A *foreign* face (another group, or a boundary) reads its trace from
 //! the exterior buffer `[face][point][field]`, filled beforehand in this element's own face frame.
 
 use crate::error::OpsError;

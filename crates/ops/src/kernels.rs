@@ -260,7 +260,7 @@ impl<T: PackScalar> Gather<'_, T> {
         let store = Store(self.out.as_mut_ptr());
         for f in 0..n_faces {
             let count = self.offsets[f + 1] - self.offsets[f];
-            let sources = self.across.of_face::<V>(f, count);
+            let sources = self.across.of_face(f, count);
             for i in 0..count {
                 // SAFETY: `i < count`, `of_face` has asserted the rest; the output's length is asserted.
                 unsafe {

@@ -207,7 +207,7 @@ impl<L: Law<D, N>, F: NumericalFlux<L, D, N>, T: PackScalar, const D: usize, con
             let count = self.offsets[f + 1] - first;
             let sources = match &self.up {
                 Across::Rows(_) => &[],
-                Across::Neighbours(across) => across.of_face::<V>(f, count),
+                Across::Neighbours(across) => across.of_face(f, count),
             };
             for i in 0..count {
                 let q = first + i;
@@ -238,7 +238,7 @@ impl<L: Law<D, N>, F: NumericalFlux<L, D, N>, T: PackScalar, const D: usize, con
 impl<T: PackScalar> NeighbourStates<'_, T> {
     /// The sources of face `f`, which has `count` points.
     #[inline(always)]
-    pub(crate) fn of_face<V: Pack<T = T>>(&self, f: usize, count: usize) -> &[Source] {
+    pub(crate) fn of_face(&self, f: usize, count: usize) -> &[Source] {
         let sources = &self.sources[self.first[f] as usize..self.first[f + 1] as usize];
         for s in sources {
             assert!(s.table as usize + count <= self.tables.len());
