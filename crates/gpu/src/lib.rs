@@ -32,6 +32,7 @@
 
 mod backend;
 mod buffer;
+pub mod cuda;
 mod error;
 mod host;
 pub mod probe;
@@ -41,7 +42,7 @@ mod vector;
 
 pub use backend::Backend;
 pub use buffer::{ALIGNMENT, Buffer, Element};
-pub use error::GpuError;
+pub use error::{CudaVersion, GpuError};
 pub use host::{Host, MAX_THREADS};
 pub use scalar::Scalar;
 pub use simd::{SIMD_VARIABLE, SimdLevel};

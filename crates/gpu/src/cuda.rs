@@ -1,0 +1,195 @@
+//! NVIDIA devices: memory, streams, kernels compiled at run time, graphs.
+//!
+//! Nothing of CUDA is needed to build or to start a program that uses this: driver and compiler are looked for when
+//! [`Cuda::new`] is called, and their absence is an error with a sentence to read.
+//!
+//! | concept | type | what it is |
+//! |---|---|---|
+//! | device | [`Cuda`], [`DeviceInfo`] | a handle to one device with its main stream; clones share it |
+//! | array | [`DeviceBuffer`], [`PinnedBuffer`] | on the device; on the host, for copies beside other work |
+//! | order | [`Stream`], [`Event`] | a queue of work; a mark in it with its time |
+//! | text | [`Source`], [`Options`] | CUDA C++ with headers, defines and compiler options |
+//! | code | [`Module`], [`Function`], [`nvrtc`] | compiled for the device found, cached in memory and on disk ([`Cache`]) |
+//! | launch | [`LaunchConfig`], [`Args`], [`Graph`] | one kernel; a recorded sequence |
+//!
+//! ```no_run
+//! use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, LaunchConfig, Source};
+//! let cuda = Cuda::new(0)?;
+//! let module = cuda.compile(&Source::new("scale.cu", r#"
+//!     extern "C" __global__ void scale(double* x, double a, unsigned n) {
+//!         const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+//!         if (i < n) x[i] *= a;
+//!     }"#))?;
+//! let scale = module.function("scale")?;
+//! let x = DeviceBuffer::from_slice(&cuda, "an example", &[1.0, 2.0, 3.0])?;
+//! let mut args = Args::new();
+//! args.buffer(&x).value(0.5_f64).value(3_u32);
+//! // SAFETY: the arguments are those of the kernel, and `x` lives until it is read back.
+//! unsafe { cuda.launch(&scale, LaunchConfig::cover(3, 128), &args)? };
+//! assert_eq!(x.to_vec()?, [0.5, 1.0, 1.5]);
+//! # Ok::<(), dgsuite_gpu::GpuError>(())
+//! ```
+
+mod cache;
+mod device;
+mod driver;
+mod graph;
+mod launch;
+mod memory;
+mod module;
+pub mod nvrtc;
+mod source;
+mod stream;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use cache::{CACHE_VARIABLE, Cache};
+pub use device::DeviceInfo;
+pub use graph::Graph;
+pub use launch::{Args, LaunchConfig};
+pub use memory::{DeviceBuffer, PinnedBuffer};
+pub use module::{Function, Module};
+pub use source::{DEVICE_HEADER, Options, Source};
+pub use stream::{Event, Stream};
+
+use crate::GpuError;
+use device::Context;
+
+/// One NVIDIA device: its context, its main stream, its compiled kernels. A handle; clones share all of it.
+#[derive(Clone)]
+pub struct Cuda {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    stream: Stream,
+    cache: Cache,
+    /// Compiled texts by their digest.
+    modules: Mutex<HashMap<u128, Arc<Module>>>,
+    /// The first failure of an operation that could not return it.
+    failure: Mutex<Option<GpuError>>,
+}
+
+impl Cuda {
+    /// Opens device number `ordinal`, with the kernel cache that the environment names.
+    ///
+    /// # Errors
+    /// [`GpuError::NoDriver`], [`GpuError::DriverTooOld`], [`GpuError::NoDevice`], [`GpuError::NoSuchDevice`], or
+    /// another failure of the driver.
+    pub fn new(ordinal: usize) -> Result<Self, GpuError> {
+        Self::with_cache(ordinal, Cache::from_environment())
+    }
+
+    /// As [`new`](Self::new), with a chosen kernel cache.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn with_cache(ordinal: usize, cache: Cache) -> Result<Self, GpuError> {
+        let stream = Stream::main(&Context::on(ordinal)?);
+        let (modules, failure) = (Mutex::default(), Mutex::default());
+        Ok(Self { inner: Arc::new(Inner { stream, cache, modules, failure }) })
+    }
+
+    /// The devices that the driver shows, at least one.
+    ///
+    /// # Errors
+    /// [`GpuError::NoDriver`], [`GpuError::DriverTooOld`], [`GpuError::NoDevice`], or another failure of the driver.
+    pub fn devices() -> Result<Vec<DeviceInfo>, GpuError> {
+        device::devices()
+    }
+
+    /// What the driver says about this device; `memory_free` is as it was when it was opened.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.context().info
+    }
+
+    /// The main stream, which work goes to unless another is named.
+    pub fn stream(&self) -> &Stream {
+        &self.inner.stream
+    }
+
+    /// Free and total memory now, in bytes.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub fn memory(&self) -> Result<(usize, usize), GpuError> {
+        self.context().memory()
+    }
+
+    /// Waits for all work on the device.
+    ///
+    /// # Errors
+    /// A failure of any kernel before, or of the driver.
+    pub fn synchronize(&self) -> Result<(), GpuError> {
+        self.context().synchronize()
+    }
+
+    /// Compiles a text for this device and loads it; at once if it was compiled before, here or in another run.
+    ///
+    /// # Errors
+    /// [`GpuError::NoCompiler`], [`GpuError::Compile`] with the compiler's log, or a failure of the driver.
+    pub fn compile(&self, source: &Source) -> Result<Arc<Module>, GpuError> {
+        let architecture = self.info().architecture();
+        let key = source.digest(&[&architecture]);
+        let modules = || self.inner.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = modules().get(&key) {
+            return Ok(found.clone());
+        }
+        // Not under the lock: texts may be compiled by several threads at once.
+        let compiled = self.inner.cache.compile(&architecture, source)?;
+        let module = Arc::new(Module::load(self.context(), &source.name, &compiled)?);
+        Ok(modules().entry(key).or_insert(module).clone())
+    }
+
+    /// Median time of `runs` calls of `work`, in seconds, each between two events of the main stream, after one call that is
+    /// not counted.
+    ///
+    /// # Errors
+    /// Those of `work`, a failure of a kernel, or of the driver.
+    pub fn median_time(
+        &self,
+        runs: usize,
+        mut work: impl FnMut() -> Result<(), GpuError>,
+    ) -> Result<f64, GpuError> {
+        let (start, end) = (Event::new(self)?, Event::new(self)?);
+        let mut times = Vec::with_capacity(runs);
+        work()?;
+        for _ in 0..runs.max(1) {
+            self.stream().record(&start)?;
+            work()?;
+            self.stream().record(&end)?;
+            times.push(end.seconds_since(&start)?);
+        }
+        times.sort_by(f64::total_cmp);
+        Ok(times[times.len() / 2])
+    }
+
+    /// Keeps a failure that its place cannot return; the first one stays.
+    pub(crate) fn note(&self, result: Result<(), GpuError>) {
+        if let Err(error) = result {
+            let mut failure = self.inner.failure.lock().unwrap_or_else(PoisonError::into_inner);
+            failure.get_or_insert(error);
+        }
+    }
+
+    /// The failure that was kept, if there is one.
+    ///
+    /// # Errors
+    /// That failure, once.
+    pub fn take_failure(&self) -> Result<(), GpuError> {
+        let mut failure = self.inner.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.take().map_or(Ok(()), Err)
+    }
+
+    fn context(&self) -> &Arc<Context> {
+        &self.inner.stream.context
+    }
+}
+
+impl fmt::Debug for Cuda {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cuda").field("info", self.info()).finish()
+    }
+}

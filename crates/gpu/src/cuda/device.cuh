@@ -1,0 +1,213 @@
+// The few ways in which kernels reach what C++ has no words for: lanes, barriers, shuffles, tensor cores, asynchronous
+// copies, approximate reciprocals. Each has a body for the device and, with DGSUITE_SHIM, one for the host, where fibres
+// play the threads of a block (shim.hpp). Kernels that use nothing else run on both from one text.
+//
+// Collectives (warp_sync, shuffles, votes, mma) are called by all 32 lanes of a warp together; block_sync by all threads of a
+// block. A block that uses collectives of warps has a multiple of 32 threads.
+#pragma once
+
+#ifdef DGSUITE_SHIM
+#include "shim.hpp"
+#endif
+
+// The number type of states and operators.
+#ifdef DG_SINGLE
+typedef float real;
+#else
+typedef double real;
+#endif
+
+#define DG_DEVICE __device__ __forceinline__
+
+// `DG_DYNAMIC_SHARED(double, s);` declares `double* s`: the block's dynamic shared memory, aligned to 16 bytes.
+#ifdef DGSUITE_SHIM
+#define DG_DYNAMIC_SHARED(type, name) type* const name = reinterpret_cast<type*>(shim::dynamic_shared())
+#else
+extern __shared__ __align__(16) unsigned char dg_dynamic_shared[];
+#define DG_DYNAMIC_SHARED(type, name) type* const name = reinterpret_cast<type*>(dg_dynamic_shared)
+#endif
+
+// ---- lanes and barriers ------------------------------------------------------------------------
+
+// Number of this thread in its warp, 0 to 31.
+DG_DEVICE unsigned dg_lane() {
+#ifdef DGSUITE_SHIM
+    return shim::lane();
+#else
+    unsigned lane;
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    return lane;
+#endif
+}
+
+// Waits for the lanes of the warp; what they wrote before is seen after.
+DG_DEVICE void dg_warp_sync() {
+#ifdef DGSUITE_SHIM
+    shim::meet_warp("dg_warp_sync");
+#else
+    asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+#endif
+}
+
+// Waits for the threads of the block; what they wrote before is seen after.
+DG_DEVICE void dg_block_sync() {
+#ifdef DGSUITE_SHIM
+    shim::meet_block("dg_block_sync");
+#else
+    asm volatile("bar.sync 0;" ::: "memory");
+#endif
+}
+
+// ---- exchange between lanes --------------------------------------------------------------------
+
+// The value that lane `from` (modulo 32) gives.
+template <class T> DG_DEVICE T dg_shuffle(T value, unsigned from) {
+#ifdef DGSUITE_SHIM
+    return shim::exchange("dg_shuffle", value, from % 32);
+#else
+    return __shfl_sync(0xffffffffu, value, from);
+#endif
+}
+
+// The value that lane `lane ^ mask` gives.
+template <class T> DG_DEVICE T dg_shuffle_xor(T value, unsigned mask) {
+#ifdef DGSUITE_SHIM
+    return shim::exchange("dg_shuffle_xor", value, (dg_lane() ^ mask) % 32);
+#else
+    return __shfl_xor_sync(0xffffffffu, value, mask);
+#endif
+}
+
+// The value that lane `lane + n` gives; this lane's own beyond the last.
+template <class T> DG_DEVICE T dg_shuffle_down(T value, unsigned n) {
+#ifdef DGSUITE_SHIM
+    const unsigned from = dg_lane() + n;
+    return shim::exchange("dg_shuffle_down", value, from < 32 ? from : dg_lane());
+#else
+    return __shfl_down_sync(0xffffffffu, value, n);
+#endif
+}
+
+// Bit l is set if lane l says yes.
+DG_DEVICE unsigned dg_ballot(bool yes) {
+#ifdef DGSUITE_SHIM
+    return shim::ballot("dg_ballot", yes);
+#else
+    return __ballot_sync(0xffffffffu, yes);
+#endif
+}
+
+DG_DEVICE bool dg_any(bool yes) { return dg_ballot(yes) != 0; }
+DG_DEVICE bool dg_all(bool yes) { return dg_ballot(yes) == 0xffffffffu; }
+
+// ---- tensor cores ------------------------------------------------------------------------------
+
+// C += A B with A of 8 x 4, B of 4 x 8, C of 8 x 8 numbers, spread over the warp (PTX ISA, mma.m8n8k4 for .f64):
+// lane l holds A[l/4][l%4], B[l%4][l/4], C[l/4][2 (l%4)] and C[l/4][2 (l%4) + 1].
+DG_DEVICE void dg_mma_f64_8x8x4(double& c0, double& c1, double a, double b) {
+#ifdef DGSUITE_SHIM
+    shim::mma_f64_8x8x4(c0, c1, a, b);
+#else
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+                 : "+d"(c0), "+d"(c1)
+                 : "d"(a), "d"(b));
+#endif
+}
+
+// ---- copies beside arithmetic ------------------------------------------------------------------
+
+// Starts a copy of 16 bytes from global to shared memory; both addresses are multiples of 16.
+DG_DEVICE void dg_cp_async16(void* shared, const void* global) {
+#ifdef DGSUITE_SHIM
+    shim::cp_async(shared, global, 16);
+#else
+    const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+#endif
+}
+
+// As dg_cp_async16, of 8 bytes.
+DG_DEVICE void dg_cp_async8(void* shared, const void* global) {
+#ifdef DGSUITE_SHIM
+    shim::cp_async(shared, global, 8);
+#else
+    const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(to), "l"(global) : "memory");
+#endif
+}
+
+// Closes a group: the copies of this thread since the last one.
+DG_DEVICE void dg_cp_async_commit() {
+#ifdef DGSUITE_SHIM
+    shim::cp_async_commit();
+#else
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+// Waits until at most N groups of this thread are under way. Other threads see the copies after a barrier.
+template <int N> DG_DEVICE void dg_cp_async_wait() {
+#ifdef DGSUITE_SHIM
+    shim::cp_async_wait(N);
+#else
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
+}
+
+// ---- memory ------------------------------------------------------------------------------------
+
+// Reads what no thread writes during the kernel.
+template <class T> DG_DEVICE T dg_load(const T* address) { return __ldg(address); }
+
+// Reads, and writes, what is not used again soon.
+template <class T> DG_DEVICE T dg_load_once(const T* address) { return __ldcs(address); }
+template <class T> DG_DEVICE void dg_store_once(T* address, T value) { __stcs(address, value); }
+
+// ---- reciprocals -------------------------------------------------------------------------------
+
+// 1 / x and 1 / sqrt(x) to about 20 bits, for x of normal size.
+DG_DEVICE double dg_rcp_approx(double x) {
+#ifdef DGSUITE_SHIM
+    return shim::coarse(1.0 / x);
+#else
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    return y;
+#endif
+}
+
+DG_DEVICE double dg_rsqrt_approx(double x) {
+#ifdef DGSUITE_SHIM
+    return shim::coarse(1.0 / sqrt(x));
+#else
+    double y;
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    return y;
+#endif
+}
+
+// 1 / x by Newton's method: relative error below 2 units in the last place, for x of normal size. NaN for NaN.
+DG_DEVICE double dg_reciprocal(double x) {
+    double y = dg_rcp_approx(x);
+    y = fma(y, fma(-x, y, 1.0), y);
+    return fma(y, fma(-x, y, 1.0), y);
+}
+
+// 1 / sqrt(x) by Newton's method: relative error below 2 units in the last place, for x of normal size. NaN for x < 0.
+DG_DEVICE double dg_rsqrt(double x) {
+    double y = dg_rsqrt_approx(x);
+    double h = 0.5 * x;
+    y = fma(y, fma(-h * y, y, 0.5), y);
+    return fma(y, fma(-h * y, y, 0.5), y);
+}
+
+// sqrt(x) for x of normal size.
+DG_DEVICE double dg_sqrt(double x) {
+    const double y = dg_rsqrt(x);
+    const double root = x * y;
+    return fma(fma(-root, root, x), 0.5 * y, root);
+}
+
+DG_DEVICE float dg_reciprocal(float x) { return 1.0f / x; }
+DG_DEVICE float dg_rsqrt(float x) { return rsqrtf(x); }
+DG_DEVICE float dg_sqrt(float x) { return sqrtf(x); }

@@ -1,0 +1,114 @@
+//! Graphs: a sequence of launches, recorded once and started as one.
+
+use cudarc::driver::{result, sys};
+
+use super::driver::{check, wrapped};
+use super::{Cuda, Stream};
+use crate::GpuError;
+
+/// Launches and copies that start together, without the cost of one launch each.
+///
+/// Pointers and scalars are those of the recording; what changes from one launch to the next lives in device
+/// memory. Everything that the recorded work uses must outlive the graph; kernels do, since the graph holds its device.
+pub struct Graph {
+    cuda: Cuda,
+    exec: sys::CUgraphExec,
+    n_nodes: usize,
+}
+
+// SAFETY: the handle is used by one thread at a time (`launch` is the only use, and the driver orders it).
+unsafe impl Send for Graph {}
+
+impl Cuda {
+    /// Records what `work` puts into the device's main stream ([`Cuda::stream`]) as a graph, without running it.
+    ///
+    /// Inside, only launches and asynchronous copies are allowed: nothing that waits, and no allocation.
+    ///
+    /// # Errors
+    /// Those of `work`, or of the driver if something in it cannot be recorded.
+    pub fn capture(&self, work: impl FnOnce(&Stream) -> Result<(), GpuError>) -> Result<Graph, GpuError> {
+        const MODE: sys::CUstreamCaptureMode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        self.context().bind()?;
+        let stream = self.stream();
+        // SAFETY: the stream lives as long as this device.
+        wrapped("starting to record", unsafe { result::stream::begin_capture(stream.raw, MODE) })?;
+        // The recording is ended by `open`, whatever becomes of `work`.
+        let open = Recording(stream);
+        let worked = work(stream);
+        let graph = open.end();
+        let graph = match (worked, graph) {
+            (Ok(()), Ok(graph)) => graph,
+            (Err(error), Ok(graph)) => {
+                // SAFETY: given by `end`, destroyed once.
+                let _ = unsafe { result::graph::destroy(graph) };
+                return Err(error);
+            }
+            (Err(error), Err(_)) | (Ok(()), Err(error)) => return Err(error),
+        };
+        let mut n_nodes = 0;
+        // SAFETY: a null array asks for the number alone.
+        let counted = unsafe { sys::cuGraphGetNodes(graph, std::ptr::null_mut(), &raw mut n_nodes) };
+        let mut exec = std::ptr::null_mut();
+        // SAFETY: `graph` is whole; the driver copies what it needs.
+        let made = unsafe { sys::cuGraphInstantiateWithFlags(&raw mut exec, graph, 0) };
+        // SAFETY: given by `end`, destroyed once.
+        let _ = unsafe { result::graph::destroy(graph) };
+        check("counting what was recorded", counted)?;
+        check("making a graph", made)?;
+        Ok(Graph { cuda: self.clone(), exec, n_nodes })
+    }
+}
+
+/// A stream that is being recorded.
+struct Recording<'a>(&'a Stream);
+
+impl Recording<'_> {
+    fn end(self) -> Result<sys::CUgraph, GpuError> {
+        // SAFETY: the stream is being recorded since `capture`.
+        let graph = unsafe { result::stream::end_capture(self.0.raw) };
+        std::mem::forget(self);
+        wrapped("recording", graph)
+    }
+}
+
+impl Drop for Recording<'_> {
+    /// Only reached when `work` panics.
+    fn drop(&mut self) {
+        // SAFETY: as in `end`; a graph that came of it is left to the driver.
+        let _ = unsafe { result::stream::end_capture(self.0.raw) };
+    }
+}
+
+impl Graph {
+    /// Puts the whole graph into the device's main stream.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub fn launch(&self) -> Result<(), GpuError> {
+        self.launch_on(self.cuda.stream())
+    }
+
+    /// Puts the whole graph into a stream.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub fn launch_on(&self, stream: &Stream) -> Result<(), GpuError> {
+        self.cuda.context().bind()?;
+        // SAFETY: both handles live as long as their owners.
+        wrapped("launching a graph", unsafe { result::graph::launch(self.exec, stream.raw) })
+    }
+
+    /// Number of launches and copies in the graph.
+    pub fn n_nodes(&self) -> usize {
+        self.n_nodes
+    }
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        if self.cuda.context().bind().is_ok() {
+            // SAFETY: made by `capture`, destroyed once.
+            let _ = unsafe { result::graph::exec_destroy(self.exec) };
+        }
+    }
+}

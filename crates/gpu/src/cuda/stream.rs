@@ -1,0 +1,150 @@
+//! Streams, which put work in order, and events, which mark places in them.
+
+use std::sync::Arc;
+
+use cudarc::driver::{result, sys};
+use sys::CUevent_flags as Flags;
+
+use super::Cuda;
+use super::device::Context;
+use super::driver::wrapped;
+use crate::GpuError;
+
+/// A queue of work on a device: what is put into it runs in order, beside that of other streams.
+pub struct Stream {
+    pub(super) context: Arc<Context>,
+    pub(super) raw: sys::CUstream,
+    /// The context's main stream ends with the context.
+    owned: bool,
+}
+
+// SAFETY: the driver's calls on streams are thread-safe.
+unsafe impl Send for Stream {}
+// SAFETY: as above; the handle does not change.
+unsafe impl Sync for Stream {}
+
+impl Stream {
+    /// The context's main stream.
+    pub(super) fn main(context: &Arc<Context>) -> Self {
+        Self { context: context.clone(), raw: context.main, owned: false }
+    }
+
+    /// A new stream.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub fn new(cuda: &Cuda) -> Result<Self, GpuError> {
+        let context = cuda.context().clone();
+        context.bind()?;
+        let raw =
+            wrapped("making a stream", result::stream::create(result::stream::StreamKind::NonBlocking))?;
+        Ok(Self { context, raw, owned: true })
+    }
+
+    /// Waits until all work of the stream is done.
+    ///
+    /// # Errors
+    /// A failure of any kernel before, or of the driver.
+    pub fn synchronize(&self) -> Result<(), GpuError> {
+        self.context.bind()?;
+        // SAFETY: the stream lives as long as `self`.
+        wrapped("waiting for a stream", unsafe { result::stream::synchronize(self.raw) })
+    }
+
+    /// Marks this place of the stream with an event.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub fn record(&self, event: &Event) -> Result<(), GpuError> {
+        self.context.bind()?;
+        // SAFETY: both handles live as long as their owners.
+        wrapped("recording an event", unsafe { result::event::record(event.raw, self.raw) })
+    }
+
+    /// Work put into this stream from now on waits until the event's place in its own stream is reached.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub fn wait(&self, event: &Event) -> Result<(), GpuError> {
+        self.context.bind()?;
+        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        // SAFETY: both handles live as long as their owners.
+        wrapped("waiting for an event", unsafe { result::stream::wait_event(self.raw, event.raw, flags) })
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if self.owned && self.context.bind().is_ok() {
+            // SAFETY: made by `new`, destroyed once; the driver lets work in it end first.
+            let _ = unsafe { result::stream::destroy(self.raw) };
+        }
+    }
+}
+
+/// A mark in a stream, with the time at which the device passed it.
+pub struct Event {
+    context: Arc<Context>,
+    raw: sys::CUevent,
+}
+
+// SAFETY: the driver's calls on events are thread-safe.
+unsafe impl Send for Event {}
+// SAFETY: as above; the handle does not change.
+unsafe impl Sync for Event {}
+
+impl Event {
+    /// A new event, not yet recorded.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub fn new(cuda: &Cuda) -> Result<Self, GpuError> {
+        let context = cuda.context().clone();
+        context.bind()?;
+        let raw = wrapped("making an event", result::event::create(Flags::CU_EVENT_DEFAULT))?;
+        Ok(Self { context, raw })
+    }
+
+    /// Waits until the device has passed the event.
+    ///
+    /// # Errors
+    /// A failure of any kernel before, or of the driver.
+    pub fn synchronize(&self) -> Result<(), GpuError> {
+        self.context.bind()?;
+        // SAFETY: the event lives as long as `self`.
+        wrapped("waiting for an event", unsafe { result::event::synchronize(self.raw) })
+    }
+
+    /// Whether the device has passed the event.
+    ///
+    /// # Errors
+    /// A failure of any kernel before, or of the driver.
+    pub fn is_done(&self) -> Result<bool, GpuError> {
+        self.context.bind()?;
+        // SAFETY: the event lives as long as `self`.
+        match unsafe { result::event::query(self.raw) } {
+            Err(error) if error.0 == sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+            other => wrapped("asking for an event", other).map(|()| true),
+        }
+    }
+
+    /// Time from `start` to this event, in seconds, with a resolution of about half a microsecond. Waits for this event.
+    ///
+    /// # Errors
+    /// An event that was not recorded, or those of [`synchronize`](Self::synchronize).
+    pub fn seconds_since(&self, start: &Self) -> Result<f64, GpuError> {
+        self.synchronize()?;
+        // SAFETY: both events live as long as their owners.
+        let milliseconds = wrapped("timing", unsafe { result::event::elapsed(start.raw, self.raw) })?;
+        Ok(f64::from(milliseconds) * 1e-3)
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        if self.context.bind().is_ok() {
+            // SAFETY: made by `new`, destroyed once.
+            let _ = unsafe { result::event::destroy(self.raw) };
+        }
+    }
+}
