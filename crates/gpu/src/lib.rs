@@ -37,6 +37,7 @@ mod error;
 mod host;
 pub mod probe;
 mod scalar;
+pub mod shim;
 mod simd;
 mod vector;
 

@@ -1,0 +1,238 @@
+//! The host's stand-in for a device: collectives mean what the PTX manual says, and each kind of mistake is found.
+#![allow(clippy::unwrap_used)]
+
+use std::io::Write;
+
+use dgsuite_gpu::GpuError;
+use dgsuite_gpu::cuda::{LaunchConfig, Source, nvrtc};
+use dgsuite_gpu::shim::{Arg, Program, ShimError, bytes, compiler, values};
+
+/// Whether there is a C++ compiler; says so if not.
+fn has_compiler(test: &str) -> bool {
+    let Err(reason) = compiler() else { return true };
+    assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{reason}");
+    // Not eprintln!: the harness would hide the line of a test that passes.
+    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {reason}");
+    false
+}
+
+const RIGHT: &str = r#"#include "device.cuh"
+struct Scale { const double* x; double a; int n; };
+__constant__ double shift[2] = {1.0, 2.0};
+
+// Sums of rows of 64 numbers: shuffles in a warp, shared memory between two.
+extern "C" __global__ void __launch_bounds__(64) row_sums(Scale s, double* out) {
+    __shared__ double half[2];
+    const int i = blockIdx.x * 64 + threadIdx.x;
+    double v = i < s.n ? s.a * dg_load(s.x + i) + shift[threadIdx.x / 32] : 0.0;
+    for (unsigned m = 16; m > 0; m /= 2) v += dg_shuffle_xor(v, m);
+    if (dg_lane() == 0) half[threadIdx.x / 32] = v;
+    dg_block_sync();
+    if (threadIdx.x == 0) out[blockIdx.x] = half[0] + half[1];
+}
+
+// C (8 x 8) = A (8 x 8) B (8 x 8), in two steps of four.
+extern "C" __global__ void product(const double* a, const double* b, double* c) {
+    const unsigned l = dg_lane();
+    double c0 = 0.0, c1 = 0.0;
+    for (unsigned k = 0; k < 8; k += 4)
+        dg_mma_f64_8x8x4(c0, c1, a[l / 4 * 8 + k + l % 4], b[(k + l % 4) * 8 + l / 4]);
+    *reinterpret_cast<double2*>(c + l / 4 * 8 + 2 * (l % 4)) = make_double2(c0, c1);
+}
+
+// Each thread brings two numbers, block-wise reversed by way of dynamic shared memory, two groups under way.
+extern "C" __global__ void reversed(const double* x, double* y, int rounds) {
+    extern __shared__ __align__(16) double ring[];
+    const int t = threadIdx.x, width = 2 * blockDim.x;
+    dg_cp_async16(ring + 2 * t, x + 2 * t);
+    dg_cp_async_commit();
+    for (int r = 0; r < rounds; r++) {
+        if (r + 1 < rounds) dg_cp_async16(ring + (r + 1) % 2 * width + 2 * t, x + (r + 1) * width + 2 * t);
+        dg_cp_async_commit();
+        dg_cp_async_wait<1>();
+        dg_block_sync();
+        for (int i = t; i < width; i += blockDim.x) y[r * width + i] = ring[r % 2 * width + width - 1 - i];
+        dg_block_sync();
+    }
+}
+
+extern "C" __global__ void votes(const unsigned* x, unsigned* out) {
+    const unsigned bits = dg_ballot(x[dg_lane()] > 2), from = dg_shuffle(x[dg_lane()], 35u);
+    const unsigned down = dg_shuffle_down(x[dg_lane()], 30u);
+    out[dg_lane()] = bits + 1000 * from + 100000 * down + (dg_all(true) && !dg_any(false) ? 0 : 1);
+}
+
+extern "C" __global__ void roots(const double* x, double* out) {
+    const unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
+    out[3 * t] = dg_reciprocal(x[t]);
+    out[3 * t + 1] = dg_rsqrt(x[t]);
+    out[3 * t + 2] = dg_sqrt(x[t]);
+}
+"#;
+
+#[test]
+fn collectives_do_what_the_device_does() {
+    if !has_compiler("collectives_do_what_the_device_does") {
+        return;
+    }
+    let kernels = ["row_sums", "product", "reversed", "votes", "roots"];
+    let source = Source::new("right.cu", RIGHT);
+    let mut program = Program::new(&source, &kernels, &["shift"]).unwrap();
+    // Where NVRTC is, it must take the very same text.
+    match nvrtc::compile_for("sm_90", &source) {
+        Ok(compiled) => assert_eq!(compiled.resources().len(), kernels.len()),
+        Err(error) => assert!(matches!(error, GpuError::NoCompiler { .. }), "{error}"),
+    }
+
+    // Row sums: 64 * (1 + 2) / 2 from the constant, integers: no rounding.
+    let x: Vec<f64> = (0..150).map(f64::from).collect();
+    let mut memory = [bytes(&x), bytes(&[f64::NAN; 3])];
+    let scale = [vec![0; 8], bytes(&[2.0]), bytes(&[150_i32]), vec![0; 4]].concat();
+    let args = [Arg::structure(scale, &[(0, 0)]), Arg::buffer(1)];
+    program.run("row_sums", LaunchConfig::new(3, 64), &mut memory, &args).unwrap();
+    let sum = |a: f64, b: f64| (a + b) * (b - a + 1.0);
+    assert_eq!(
+        values::<f64>(&memory[1]),
+        [sum(0.0, 63.0) + 96.0, sum(64.0, 127.0) + 96.0, sum(128.0, 149.0) + 22.0]
+    );
+    program.set_constant("shift", &[0.0, -1.0]).unwrap();
+    program.run("row_sums", LaunchConfig::new(3, 64), &mut memory, &args).unwrap();
+    assert_eq!(values::<f64>(&memory[1])[0], sum(0.0, 63.0) - 32.0);
+
+    let a: Vec<f64> = (0..64).map(|i| f64::from(i * 7 % 13 - 5)).collect();
+    let b: Vec<f64> = (0..64).map(|i| f64::from(i * 5 % 11 - 4)).collect();
+    let mut memory = [bytes(&a), bytes(&b), bytes(&[0.0; 64])];
+    let args = [Arg::buffer(0), Arg::buffer(1), Arg::buffer(2)];
+    program.run("product", LaunchConfig::new(1, 32), &mut memory, &args).unwrap();
+    let c: Vec<f64> = (0..64).map(|i| (0..8).map(|k| a[i / 8 * 8 + k] * b[k * 8 + i % 8]).sum()).collect();
+    assert_eq!(values::<f64>(&memory[2]), c);
+
+    let x: Vec<f64> = (0..192).map(f64::from).collect();
+    let mut memory = [bytes(&x), bytes(&[0.0; 192])];
+    let args = [Arg::buffer(0), Arg::buffer(1), Arg::value(3_i32)];
+    program.run("reversed", LaunchConfig::new(1, 32).shared(2 * 64 * 8), &mut memory, &args).unwrap();
+    let y: Vec<f64> = x.chunks(64).flat_map(|row| row.iter().rev().copied()).collect();
+    assert_eq!(values::<f64>(&memory[1]), y);
+
+    let x: Vec<u32> = (0..32).map(|l| l % 5).collect();
+    let mut memory = [bytes(&x), bytes(&[0_u32; 32])];
+    program.run("votes", LaunchConfig::new(1, 32), &mut memory, &[Arg::buffer(0), Arg::buffer(1)]).unwrap();
+    let bits: u32 = (0..32).filter(|&l| x[l] > 2).map(|l| 1_u32 << l).sum();
+    let down = |l: usize| if l < 2 { x[l + 30] } else { x[l] };
+    let expected: Vec<u32> = (0..32).map(|l| bits.wrapping_add(1000 * x[3] + 100_000 * down(l))).collect();
+    assert_eq!(values::<u32>(&memory[1]), expected);
+
+    // From 20 bits to all: two units in the last place.
+    let x: Vec<f64> = (0..256).map(|i| f64::powi(10.0, i % 41 - 20) * (1.0 + f64::from(i) / 251.0)).collect();
+    let mut memory = [bytes(&x), bytes(&[0.0; 768])];
+    program.run("roots", LaunchConfig::new(4, 64), &mut memory, &[Arg::buffer(0), Arg::buffer(1)]).unwrap();
+    for (x, got) in x.iter().zip(values::<f64>(&memory[1]).as_chunks::<3>().0) {
+        for (got, exact) in got.iter().zip([1.0 / x, 1.0 / x.sqrt(), x.sqrt()]) {
+            assert!((got - exact).abs() <= 2.0 * f64::EPSILON * exact, "{x}: {got} for {exact}");
+        }
+    }
+}
+
+const WRONG: &str = r#"#include "device.cuh"
+extern "C" __global__ void beyond_the_buffer(double* x, int n) { x[threadIdx.x] = n; }
+
+extern "C" __global__ void beyond_the_shared_array(double* x, int n) {
+    __shared__ double s[31];
+    s[threadIdx.x * n] = 1.0;
+    dg_block_sync();
+    x[threadIdx.x] = s[0];
+}
+
+extern "C" __global__ void beyond_the_dynamic_memory(double* x, int n) {
+    DG_DYNAMIC_SHARED(double, s);
+    s[threadIdx.x * n] = 1.0;
+    dg_block_sync();
+    x[threadIdx.x] = s[0];
+}
+
+extern "C" __global__ void no_barrier(double* x, int n) {
+    __shared__ double s[32];
+    s[threadIdx.x] = threadIdx.x;
+    x[threadIdx.x] = s[(threadIdx.x + n) % 32];
+}
+
+extern "C" __global__ void half_a_barrier(double* x, int n) {
+    if (threadIdx.x < 16 * n) dg_block_sync();
+    x[threadIdx.x] = 0.0;
+}
+
+extern "C" __global__ void two_barriers(double* x, int n) {
+    double v = 0.0;
+    if (threadIdx.x < 16 * n) dg_warp_sync(); else v = dg_shuffle(v, 0u);
+    x[threadIdx.x] = v;
+}
+
+extern "C" __global__ void not_waited_for(double* x, int n) {
+    __shared__ double s[64];
+    dg_cp_async16(s + 2 * threadIdx.x, x + 2 * threadIdx.x);
+    dg_cp_async_commit();
+    if (n == 0) dg_cp_async_wait<0>();
+    dg_block_sync();
+    x[threadIdx.x] = s[2 * threadIdx.x];
+}
+
+extern "C" __global__ void not_aligned(double* x, int n) {
+    reinterpret_cast<double2*>(x + n)->x = 1.0;
+}
+
+extern "C" __global__ void too_large(double* x, int n) {
+    x[0] = n + 2147483647;
+}
+"#;
+
+#[test]
+fn mistakes_are_found() {
+    if !has_compiler("mistakes_are_found") {
+        return;
+    }
+    let found = [
+        ("beyond_the_buffer", 33, "heap-buffer-overflow"),
+        ("beyond_the_shared_array", 32, "index 31 out of bounds"),
+        ("beyond_the_dynamic_memory", 32, "use-after-poison"),
+        ("half_a_barrier", 32, "thread 31 has ended"),
+        ("two_barriers", 32, "different operations"),
+        ("not_aligned", 32, "misaligned address"),
+        ("too_large", 32, "signed integer overflow"),
+    ];
+    let others = ["no_barrier", "not_waited_for"];
+    let kernels: Vec<&str> = found.iter().map(|f| f.0).chain(others).collect();
+    let program = Program::new(&Source::new("wrong.cu", WRONG), &kernels, &[]).unwrap();
+    let launch = |kernel: &str, threads: u32, n: i32| {
+        let mut memory =
+            [bytes(&(0..64).take(if threads > 32 { 32 } else { 64 }).map(f64::from).collect::<Vec<_>>())];
+        let config = LaunchConfig::new(1, threads).shared(31 * 8);
+        let args = [Arg::buffer(0), Arg::value(n)];
+        program.run(kernel, config, &mut memory, &args).map(|()| values::<f64>(&memory[0]))
+    };
+    for (kernel, threads, words) in found {
+        match launch(kernel, threads, 1) {
+            Err(ShimError::Run { log, .. }) => assert!(log.contains(words), "{kernel}: {log}"),
+            other => panic!("{kernel}: {other:?}"),
+        }
+    }
+    let race = launch("no_barrier", 32, 1);
+    assert!(matches!(&race, Err(ShimError::Order { buffer: 0, .. })), "{race:?}");
+    // The same kernels without their mistakes.
+    assert_eq!(launch("no_barrier", 32, 0).unwrap()[..3], [0.0, 1.0, 2.0]);
+    assert_eq!(launch("half_a_barrier", 32, 2).unwrap()[31], 0.0);
+    assert_eq!(launch("two_barriers", 32, 2).unwrap()[31], 0.0);
+    assert!(launch("not_waited_for", 32, 1).unwrap()[5].is_nan());
+    assert_eq!(launch("not_waited_for", 32, 0).unwrap()[5], 10.0);
+}
+
+#[test]
+fn a_text_that_does_not_compile_is_shown_with_its_line() {
+    if !has_compiler("a_text_that_does_not_compile_is_shown_with_its_line") {
+        return;
+    }
+    let text = "\nextern \"C\" __global__ void k(double* x) { x[0] = y; }\n";
+    match Program::new(&Source::new("text.cu", text), &["k"], &[]) {
+        Err(ShimError::Compile { log, .. }) => assert!(log.contains("text.cu:2:50"), "{log}"),
+        other => panic!("{other:?}"),
+    }
+}
