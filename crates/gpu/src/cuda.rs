@@ -54,7 +54,8 @@ pub use module::{Function, Module};
 pub use source::{DEVICE_HEADER, Options, Source};
 pub use stream::{Event, Stream};
 
-use crate::GpuError;
+use crate::vector::cuda::Kernels;
+use crate::{GpuError, Scalar};
 use device::Context;
 
 /// One NVIDIA device: its context, its main stream, its compiled kernels. A handle; clones share all of it.
@@ -68,6 +69,8 @@ struct Inner {
     cache: Cache,
     /// Compiled texts by their digest.
     modules: Mutex<HashMap<u128, Arc<Module>>>,
+    /// The arithmetic of vectors, by the name of their number type.
+    vectors: Mutex<HashMap<&'static str, Arc<Kernels>>>,
     /// The first failure of an operation that could not return it.
     failure: Mutex<Option<GpuError>>,
 }
@@ -88,8 +91,8 @@ impl Cuda {
     /// As for [`new`](Self::new).
     pub fn with_cache(ordinal: usize, cache: Cache) -> Result<Self, GpuError> {
         let stream = Stream::main(&Context::on(ordinal)?);
-        let (modules, failure) = (Mutex::default(), Mutex::default());
-        Ok(Self { inner: Arc::new(Inner { stream, cache, modules, failure }) })
+        let (modules, vectors, failure) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Ok(Self { inner: Arc::new(Inner { stream, cache, modules, vectors, failure }) })
     }
 
     /// The devices that the driver shows, at least one.
@@ -164,6 +167,17 @@ impl Cuda {
         }
         times.sort_by(f64::total_cmp);
         Ok(times[times.len() / 2])
+    }
+
+    /// The kernels of vector arithmetic, compiled when they are first asked for.
+    pub(crate) fn vector_kernels<T: Scalar>(&self) -> Result<Arc<Kernels>, GpuError> {
+        let mut vectors = self.inner.vectors.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = vectors.get(T::NAME) {
+            return Ok(found.clone());
+        }
+        let kernels = Arc::new(Kernels::new::<T>(self)?);
+        vectors.insert(T::NAME, kernels.clone());
+        Ok(kernels)
     }
 
     /// Keeps a failure that its place cannot return; the first one stays.

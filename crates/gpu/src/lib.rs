@@ -47,4 +47,4 @@ pub use error::{CudaVersion, GpuError};
 pub use host::{Host, MAX_THREADS};
 pub use scalar::Scalar;
 pub use simd::{SIMD_VARIABLE, SimdLevel};
-pub use vector::{HostVector, Vector};
+pub use vector::{CudaVector, HostVector, Vector};

@@ -1,8 +1,10 @@
 //! Vector arithmetic that time integrators and linear solvers are written in.
 
+pub(crate) mod cuda;
 mod host;
 mod reduce;
 
+pub use cuda::CudaVector;
 pub use host::HostVector;
 
 use crate::{GpuError, Scalar};

@@ -120,7 +120,7 @@ impl Args {
     }
 
     /// The bytes of each argument.
-    pub(crate) fn bytes(&self) -> impl Iterator<Item = &[u8]> {
+    pub fn bytes(&self) -> impl Iterator<Item = &[u8]> {
         self.places.iter().map(|&(first, bytes)| {
             let words = &self.words[first..first + bytes.div_ceil(8)];
             // SAFETY: the words hold at least `bytes` bytes, all initialised (zeros before a value is written).

@@ -1,0 +1,480 @@
+//! Vectors on a device: the host's operations in the host's order, so that the bits agree.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::Vector;
+use crate::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, PinnedBuffer, Source};
+use crate::{Backend, GpuError, Scalar};
+
+/// Threads of a block, and entries that it updates (`THREADS`, `THREADS * UNROLL` of update.cu).
+const UPDATE: (u32, usize) = (256, 1024);
+/// Threads of a block, and entries that it reduces (`THREADS`, `LEAVES * LEAF` of reduce.cu).
+const REDUCE: (u32, usize) = (256, 16 * super::reduce::LEAF);
+/// Threads that join the results of blocks, and at most squared as many results (`JOINED` of reduce.cu).
+const JOINED: u32 = 1024;
+/// Most terms of one launch of `lincomb`.
+const TERMS: usize = 8;
+
+/// The kernels of one number type.
+fn sources<T: Scalar>() -> [Source; 2] {
+    // As on the host, a product is rounded before it is added.
+    [("update.cu", include_str!("update.cu")), ("reduce.cu", include_str!("reduce.cu"))].map(
+        |(name, text)| {
+            let source = Source::new(name, text).exact();
+            if T::BYTES == 4 { source.define("DG_SINGLE", 1) } else { source }
+        },
+    )
+}
+
+/// The terms of one launch, as update.cu has them.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Terms {
+    x: [u64; TERMS],
+    c: [f64; TERMS],
+    n: u32,
+}
+
+/// Compiled kernels of one number type and the memory of reductions.
+pub(crate) struct Kernels {
+    fill: Function,
+    axpby: Function,
+    add_product: Function,
+    lincomb: Function,
+    dot: [Function; 2],
+    sum: [Function; 2],
+    max: [Function; 2],
+    /// Held from the first launch of an operation to its last, so that those of two threads do not mix.
+    work: Mutex<Work>,
+}
+
+/// What an operation needs beside its vectors.
+struct Work {
+    args: Args,
+    /// One result for each block; a compensated sum has two numbers.
+    partial: DeviceBuffer<[f64; 2]>,
+    result: DeviceBuffer<f64>,
+    shown: PinnedBuffer<f64>,
+}
+
+impl Kernels {
+    pub(crate) fn new<T: Scalar>(cuda: &Cuda) -> Result<Self, GpuError> {
+        let [update, reduce] = sources::<T>();
+        let (update, reduce) = (cuda.compile(&update)?, cuda.compile(&reduce)?);
+        let pair = |a, b| Ok::<_, GpuError>([reduce.function(a)?, reduce.function(b)?]);
+        Ok(Self {
+            fill: update.function("fill")?,
+            axpby: update.function("axpby")?,
+            add_product: update.function("add_product")?,
+            lincomb: update.function("lincomb")?,
+            dot: pair("dot_blocks", "dot_join")?,
+            sum: pair("sum_blocks", "sum_join")?,
+            max: pair("max_blocks", "max_join")?,
+            work: Mutex::new(Work {
+                args: Args::new(),
+                partial: DeviceBuffer::zeros(cuda, "partial sums", 64)?,
+                result: DeviceBuffer::zeros(cuda, "a sum", 1)?,
+                shown: PinnedBuffer::zeros(cuda, 1)?,
+            }),
+        })
+    }
+
+    fn work(&self) -> MutexGuard<'_, Work> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes room for the partial results of vectors of `len` entries, so that no reduction has to.
+    fn reserve(&self, cuda: &Cuda, len: usize) -> Result<(), GpuError> {
+        let blocks = len.div_ceil(REDUCE.1);
+        let mut work = self.work();
+        if blocks > work.partial.len() {
+            // Work under way may still use the old ones; they are freed when it has ended.
+            work.partial = DeviceBuffer::zeros(cuda, "partial sums", blocks.next_power_of_two())?;
+        }
+        Ok(())
+    }
+}
+
+/// A vector in the memory of a device.
+///
+/// Updates return at once and run in the order of the device's main stream. A failure is kept and returned by the next [`Backend::download`];
+/// until then reductions give NaN. Updates (not reductions that return a number) can be recorded in a graph.
+pub struct CudaVector<T: Scalar> {
+    data: DeviceBuffer<T>,
+    cuda: Cuda,
+    kernels: Arc<Kernels>,
+}
+
+impl<T: Scalar> CudaVector<T> {
+    /// `len` zeros.
+    ///
+    /// # Errors
+    /// [`GpuError::OutOfDeviceMemory`], the first time those of [`Cuda::compile`], or a failure of the driver.
+    pub fn zeros(cuda: &Cuda, len: usize) -> Result<Self, GpuError> {
+        Self::from_buffer(cuda, DeviceBuffer::zeros(cuda, "a vector", len)?)
+    }
+
+    /// A vector that takes over a buffer.
+    ///
+    /// # Errors
+    /// As for [`zeros`](Self::zeros).
+    pub fn from_buffer(cuda: &Cuda, data: DeviceBuffer<T>) -> Result<Self, GpuError> {
+        let kernels = cuda.vector_kernels::<T>()?;
+        kernels.reserve(cuda, data.len())?;
+        Ok(Self { data, cuda: cuda.clone(), kernels })
+    }
+
+    /// The entries.
+    pub fn buffer(&self) -> &DeviceBuffer<T> {
+        &self.data
+    }
+
+    /// The entries, to be changed.
+    pub fn buffer_mut(&mut self) -> &mut DeviceBuffer<T> {
+        &mut self.data
+    }
+
+    /// The device that works on this vector.
+    pub fn cuda(&self) -> &Cuda {
+        &self.cuda
+    }
+
+    /// Leaves `Σ_i self_i x_i` in entry `at` of `result`, without waiting.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    ///
+    /// # Panics
+    /// If the lengths differ, or `result` has no entry `at`.
+    #[track_caller]
+    pub fn dot_into(&self, x: &Self, result: &mut DeviceBuffer<f64>, at: usize) -> Result<(), GpuError> {
+        self.same_length(x);
+        assert!(at < result.len(), "a place for the result");
+        self.reduce(&mut self.kernels.work(), &self.kernels.dot, &[&self.data, &x.data], result.ptr_at(at))
+    }
+
+    /// Leaves `Σ_i self_i` in entry `at` of `result`, without waiting.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    ///
+    /// # Panics
+    /// If `result` has no entry `at`.
+    #[track_caller]
+    pub fn sum_into(&self, result: &mut DeviceBuffer<f64>, at: usize) -> Result<(), GpuError> {
+        assert!(at < result.len(), "a place for the result");
+        self.reduce(&mut self.kernels.work(), &self.kernels.sum, &[&self.data], result.ptr_at(at))
+    }
+
+    /// Leaves `max_i |self_i|` in entry `at` of `result`, without waiting; NaN if any entry is NaN.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    ///
+    /// # Panics
+    /// If `result` has no entry `at`.
+    #[track_caller]
+    pub fn norm_max_into(&self, result: &mut DeviceBuffer<f64>, at: usize) -> Result<(), GpuError> {
+        assert!(at < result.len(), "a place for the result");
+        self.reduce(&mut self.kernels.work(), &self.kernels.max, &[&self.data], result.ptr_at(at))
+    }
+
+    /// The two launches of a reduction: blocks, then their results.
+    fn reduce(
+        &self,
+        work: &mut Work,
+        kernels: &[Function; 2],
+        vectors: &[&DeviceBuffer<T>],
+        result: u64,
+    ) -> Result<(), GpuError> {
+        // An empty vector has one empty block.
+        let blocks = self.data.len().div_ceil(REDUCE.1).max(1) as u32;
+        let Work { args, partial, .. } = work;
+        args.clear();
+        for vector in vectors {
+            args.buffer(vector);
+        }
+        args.buffer(partial).value(self.data.len() as u64);
+        // SAFETY: the arguments are those of the kernel; `reserve` made room for all blocks of this length.
+        unsafe { self.cuda.launch(&kernels[0], LaunchConfig::new(blocks, REDUCE.0), args)? };
+        args.clear();
+        args.buffer(partial).value(blocks).pointer(result);
+        // SAFETY: as above; the caller names a place for one number.
+        unsafe { self.cuda.launch(&kernels[1], LaunchConfig::new(1, JOINED), args) }
+    }
+
+    /// A reduction whose result is waited for.
+    fn reduced(&self, kernels: &[Function; 2], vectors: &[&DeviceBuffer<T>]) -> f64 {
+        let mut work = self.kernels.work();
+        let result = work.result.ptr();
+        let mut run = || {
+            self.reduce(&mut work, kernels, vectors, result)?;
+            let Work { result, shown, .. } = &mut *work;
+            // SAFETY: the next line waits for the copy.
+            unsafe { result.download_async(0, shown, self.cuda.stream())? };
+            self.cuda.stream().synchronize()?;
+            Ok(shown[0])
+        };
+        let value = run();
+        value.unwrap_or_else(|error| {
+            self.cuda.note(Err(error));
+            f64::NAN
+        })
+    }
+
+    /// One launch over all entries; `arguments` come before their number.
+    fn update(&self, kernel: &Function, arguments: impl FnOnce(&mut Args)) {
+        let mut work = self.kernels.work();
+        work.args.clear();
+        arguments(&mut work.args);
+        work.args.value(self.data.len() as u64);
+        let config = LaunchConfig::new(self.data.len().div_ceil(UPDATE.1) as u32, UPDATE.0);
+        // SAFETY: the arguments are those of the kernels of update.cu, all vectors have this length, and the driver frees
+        // none of them before the launch has ended.
+        self.cuda.note(unsafe { self.cuda.launch(kernel, config, &work.args) });
+    }
+
+    #[track_caller]
+    fn same_length(&self, x: &Self) {
+        assert_eq!(self.data.len(), x.data.len(), "vectors of one operation have one length");
+    }
+}
+
+impl<T: Scalar> Vector for CudaVector<T> {
+    type Scalar = T;
+
+    fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    fn zeros_like(&self) -> Result<Self, GpuError> {
+        Self::zeros(&self.cuda, self.data.len())
+    }
+
+    #[track_caller]
+    fn copy_from(&mut self, x: &Self) {
+        self.same_length(x);
+        let copied = self.data.copy_from(&x.data, self.cuda.stream());
+        self.cuda.note(copied);
+    }
+
+    fn fill(&mut self, value: f64) {
+        self.update(&self.kernels.fill, |args| {
+            args.buffer(&self.data).value(value);
+        });
+    }
+
+    #[track_caller]
+    fn axpby(&mut self, a: f64, x: &Self, b: f64) {
+        self.same_length(x);
+        self.update(&self.kernels.axpby, |args| {
+            args.buffer(&self.data).value(a).buffer(&x.data).value(b);
+        });
+    }
+
+    #[track_caller]
+    fn lincomb(&mut self, b: f64, terms: &[(f64, &Self)]) {
+        for (_, x) in terms {
+            self.same_length(x);
+        }
+        // At least one launch, so that the old value is multiplied even if there are no terms.
+        let mut b = b;
+        for first in (0..terms.len().max(1)).step_by(TERMS) {
+            let some = &terms[first..terms.len().min(first + TERMS)];
+            let mut list = Terms { x: [0; TERMS], c: [0.0; TERMS], n: some.len() as u32 };
+            for (k, (c, x)) in some.iter().enumerate() {
+                (list.x[k], list.c[k]) = (x.data.ptr(), *c);
+            }
+            self.update(&self.kernels.lincomb, |args| {
+                args.buffer(&self.data).value(b).value(list);
+            });
+            // What is there now is the sum so far.
+            b = 1.0;
+        }
+    }
+
+    #[track_caller]
+    fn add_product(&mut self, a: f64, x: &Self, y: &Self, b: f64) {
+        self.same_length(x);
+        self.same_length(y);
+        self.update(&self.kernels.add_product, |args| {
+            args.buffer(&self.data).value(a).buffer(&x.data).buffer(&y.data).value(b);
+        });
+    }
+
+    #[track_caller]
+    fn dot(&self, x: &Self) -> f64 {
+        self.same_length(x);
+        self.reduced(&self.kernels.dot, &[&self.data, &x.data])
+    }
+
+    fn norm_max(&self) -> f64 {
+        self.reduced(&self.kernels.max, &[&self.data])
+    }
+
+    fn sum(&self) -> f64 {
+        self.reduced(&self.kernels.sum, &[&self.data])
+    }
+}
+
+impl Backend for Cuda {
+    type Vector<T: Scalar> = CudaVector<T>;
+
+    fn describe(&self) -> String {
+        self.info().to_string()
+    }
+
+    fn zeros<T: Scalar>(&self, len: usize) -> Result<CudaVector<T>, GpuError> {
+        CudaVector::zeros(self, len)
+    }
+
+    fn upload<T: Scalar>(&self, values: &[T]) -> Result<CudaVector<T>, GpuError> {
+        CudaVector::from_buffer(self, DeviceBuffer::from_slice(self, "a vector", values)?)
+    }
+
+    fn download<T: Scalar>(&self, vector: &CudaVector<T>, values: &mut [T]) -> Result<(), GpuError> {
+        assert_eq!(vector.len(), values.len(), "a vector is copied out to a slice of its own length");
+        self.take_failure()?;
+        vector.data.download(values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::shim::{self, Arg, Program, bytes, values};
+    use crate::{Host, HostVector};
+
+    /// Numbers of many magnitudes and both signs.
+    fn numbers<T: Scalar>(seed: u64, n: usize) -> Vec<T> {
+        let mut state = seed | 1;
+        (0..n)
+            .map(|_| {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                let mantissa = (state >> 11) as f64 / (1u64 << 53) as f64 - 0.5;
+                T::from_f64(mantissa * f64::powi(10.0, (state % 13) as i32 - 6))
+            })
+            .collect()
+    }
+
+    struct Twin<T: Scalar> {
+        host: Host,
+        x: Vec<T>,
+        y: Vec<T>,
+        update: Program,
+        reduce: Program,
+    }
+
+    impl<T: Scalar> Twin<T> {
+        fn host(&self, values: &[T]) -> HostVector<T> {
+            HostVector::from_slice(&self.host, values).unwrap()
+        }
+
+        /// Runs an update of `y` (or of a third vector) and compares every byte.
+        fn update(&self, kernel: &str, args: &[Arg], host: impl FnOnce(&mut HostVector<T>, &HostVector<T>)) {
+            let n = self.x.len();
+            let mut memory = [bytes(&self.y), bytes(&self.x)];
+            let config = LaunchConfig::new(n.div_ceil(UPDATE.1) as u32, UPDATE.0);
+            let args = [args, &[Arg::value(n as u64)]].concat();
+            self.update.run(kernel, config, &mut memory, &args).unwrap();
+            let mut y = self.host(&self.y);
+            host(&mut y, &self.host(&self.x));
+            assert_eq!(memory[0], bytes(&y[..]), "{kernel}, n = {n}");
+        }
+
+        /// Runs both kernels of a reduction and compares the bits.
+        fn reduce(&self, kind: &str, vectors: &[&[T]], host: f64) {
+            let n = vectors[0].len();
+            let blocks = n.div_ceil(REDUCE.1).max(1);
+            let mut memory: Vec<Vec<u8>> = vectors.iter().map(|v| bytes(v)).collect();
+            let partial = memory.len();
+            memory.push(vec![0xff; 16 * blocks]);
+            memory.push(vec![0xff; 8]);
+            let mut args: Vec<Arg> = (0..=partial).map(Arg::buffer).collect();
+            args.push(Arg::value(n as u64));
+            let config = LaunchConfig::new(blocks as u32, REDUCE.0);
+            self.reduce.run(&format!("{kind}_blocks"), config, &mut memory, &args).unwrap();
+            let args = [Arg::buffer(partial), Arg::value(blocks as u32), Arg::buffer(partial + 1)];
+            self.reduce
+                .run(&format!("{kind}_join"), LaunchConfig::new(1, JOINED), &mut memory, &args)
+                .unwrap();
+            assert_eq!(values::<u64>(&memory[partial + 1]), [host.to_bits()], "{kind}, n = {n}");
+        }
+    }
+
+    fn every_kernel<T: Scalar>() {
+        let [update, reduce] = sources::<T>();
+        let names = ["dot_blocks", "dot_join", "sum_blocks", "sum_join", "max_blocks", "max_join"];
+        let mut twin = Twin::<T> {
+            host: Host::new(1).unwrap(),
+            x: Vec::new(),
+            y: Vec::new(),
+            update: Program::new(&update, &["fill", "axpby", "add_product", "lincomb"], &[]).unwrap(),
+            reduce: Program::new(&reduce, &names, &[]).unwrap(),
+        };
+        for n in [1, 1031] {
+            (twin.x, twin.y) = (numbers(n as u64, n), numbers(!(n as u64), n));
+            let (y, x) = (|| Arg::buffer(0), || Arg::buffer(1));
+            twin.update("fill", &[y(), Arg::value(0.1)], |y, _| y.fill(0.1));
+            for b in [0.0, 1.0, -1.7] {
+                let args = [y(), Arg::value(0.3), x(), Arg::value(b)];
+                twin.update("axpby", &args, |y, x| y.axpby(0.3, x, b));
+                let args = [y(), Arg::value(0.3), x(), x(), Arg::value(b)];
+                twin.update("add_product", &args, |y, x| y.add_product(0.3, x, x, b));
+                let mut terms = [0_u8; 136];
+                terms[64..80].copy_from_slice(&bytes(&[1.1, -0.2]));
+                terms[128..132].copy_from_slice(&bytes(&[2_u32]));
+                let args = [y(), Arg::value(b), Arg::structure(terms.to_vec(), &[(0, 1), (8, 1)])];
+                twin.update("lincomb", &args, |y, x| y.lincomb(b, &[(1.1, x), (-0.2, x)]));
+            }
+        }
+        // One leaf, not full; full leaves with an odd one; more than a block.
+        for n in [0, 1, 17, 3 * 4096 + 5, REDUCE.1 + 4096 + 33] {
+            let (x, y) = (numbers::<T>(n as u64 + 7, n), numbers::<T>(!(n as u64), n));
+            let (hx, hy) = (twin.host(&x), twin.host(&y));
+            twin.reduce("dot", &[&x, &y], hx.dot(&hy));
+            twin.reduce("sum", &[&x], hx.sum());
+            twin.reduce("max", &[&x], hx.norm_max());
+        }
+        let mut x = numbers::<T>(5, 5000);
+        x[4321] = T::from_f64(f64::NAN);
+        twin.reduce("max", &[&x], f64::NAN);
+        x[4321] = T::from_f64(f64::INFINITY);
+        twin.reduce("sum", &[&x], f64::INFINITY);
+    }
+
+    #[test]
+    fn every_kernel_gives_the_bits_of_the_host() {
+        if let Err(reason) = shim::compiler() {
+            assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{reason}");
+            let _ = writeln!(std::io::stderr(), "SKIPPED every_kernel_gives_the_bits_of_the_host: {reason}");
+            return;
+        }
+        every_kernel::<f64>();
+        every_kernel::<f32>();
+    }
+
+    /// The second kernel takes more partial results than it has threads.
+    #[test]
+    fn many_blocks_are_joined_as_the_host_joins_leaves() {
+        if shim::compiler().is_err() {
+            return;
+        }
+        let [_, reduce] = sources::<f64>();
+        let program = Program::new(&reduce, &["sum_join"], &[]).unwrap();
+        // Integers: exact in any order; then a cancellation that only compensation survives.
+        let count = 2 * JOINED as usize + 5;
+        let mut partial: Vec<[f64; 2]> = (0..count).map(|i| [i as f64, 0.25]).collect();
+        partial[3][0] += 1e17;
+        partial[count - 2][0] -= 1e17;
+        let mut memory = [bytes(&partial), vec![0; 8]];
+        let args = [Arg::buffer(0), Arg::value(count as u32), Arg::buffer(1)];
+        program.run("sum_join", LaunchConfig::new(1, JOINED), &mut memory, &args).unwrap();
+        let exact = (count * (count - 1) / 2) as f64 + 0.25 * count as f64;
+        assert!((values::<f64>(&memory[1])[0] - exact).abs() <= 32.0, "{}", values::<f64>(&memory[1])[0]);
+    }
+}

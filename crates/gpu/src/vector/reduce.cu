@@ -1,0 +1,132 @@
+// Reductions over the tree of vector/reduce.rs: leaves of LEAF entries with LANES running sums, joined in pairs. A tree that splits at the
+// largest power of two is the tree that joins neighbours level by level, an odd last one passing up; so 16 leaves are
+// joined in a block, and what the blocks leave in a second kernel. Every bit is that of the host.
+#include "device.cuh"
+
+#define LEAF 4096ull
+#define LANES 16u
+// Leaves of a block, one for each half of a warp.
+#define LEAVES 16u
+#define THREADS (LANES * LEAVES)
+// Threads, and partial results at a time, of the second kernel.
+#define JOINED 1024u
+
+// A sum and what rounding took from it (Knuth's two-sum).
+struct Compensated {
+    double sum, error;
+};
+
+struct Dot {
+    typedef double Value;
+    static DG_DEVICE double join(double a, double b) { return a + b; }
+    static DG_DEVICE double down(double a, unsigned n) { return dg_shuffle_down(a, n); }
+    static DG_DEVICE double result(double a) { return a; }
+};
+
+struct Sum {
+    typedef Compensated Value;
+    static DG_DEVICE Compensated add(Compensated a, double x) {
+        const double sum = a.sum + x;
+        const double seen = sum - a.sum;
+        const double error = (a.sum - (sum - seen)) + (x - seen);
+        return {sum, a.error + error};
+    }
+    static DG_DEVICE Compensated join(Compensated a, Compensated b) {
+        const Compensated joined = add(a, b.sum);
+        return {joined.sum, joined.error + b.error};
+    }
+    static DG_DEVICE Compensated down(Compensated a, unsigned n) {
+        return {dg_shuffle_down(a.sum, n), dg_shuffle_down(a.error, n)};
+    }
+    // An infinite sum has a meaningless error.
+    static DG_DEVICE double result(Compensated a) { return fabs(a.sum) <= 1.7976931348623157e308 ? a.sum + a.error : a.sum; }
+};
+
+// The larger magnitude; NaN wins.
+struct Largest {
+    typedef double Value;
+    static DG_DEVICE double join(double a, double b) { return a != a || a > b ? a : b; }
+    static DG_DEVICE double down(double a, unsigned n) { return dg_shuffle_down(a, n); }
+    // One NaN for all, as the host gives.
+    static DG_DEVICE double result(double a) { return a != a ? __longlong_as_double(0x7ff8000000000000ll) : a; }
+};
+
+// Joins values[0 .. count) to values[0]. All threads of the block call it; there are at least count / 2 of them.
+template <class R> DG_DEVICE void tree(typename R::Value* values, unsigned count) {
+    const unsigned t = threadIdx.x;
+    dg_block_sync();
+    while (count > 1) {
+        const unsigned next = (count + 1) / 2;
+        typename R::Value joined;
+        if (t < next) joined = 2 * t + 1 < count ? R::join(values[2 * t], values[2 * t + 1]) : values[2 * t];
+        dg_block_sync();
+        if (t < next) values[t] = joined;
+        dg_block_sync();
+        count = next;
+    }
+}
+
+// Joins the lanes of each leaf, then the leaves of the block, and leaves one partial result.
+template <class R> DG_DEVICE void block(typename R::Value lane, typename R::Value* partial, unsigned long long n) {
+    __shared__ typename R::Value leaves[LEAVES];
+    for (unsigned width = LANES / 2; width > 0; width /= 2) lane = R::join(lane, R::down(lane, width));
+    if (threadIdx.x % LANES == 0) leaves[threadIdx.x / LANES] = lane;
+    const unsigned long long rest = (n + LEAF - 1) / LEAF - blockIdx.x * (unsigned long long)LEAVES;
+    tree<R>(leaves, rest < LEAVES ? unsigned(rest) : LEAVES);
+    if (threadIdx.x == 0) partial[blockIdx.x] = leaves[0];
+}
+
+// Joins the partial results of `count` blocks, at most JOINED^2.
+template <class R> DG_DEVICE void join(const typename R::Value* partial, unsigned count, double* result) {
+    __shared__ typename R::Value some[JOINED];
+    __shared__ typename R::Value all[JOINED];
+    const unsigned t = threadIdx.x, chunks = (count + JOINED - 1) / JOINED;
+    for (unsigned c = 0; c < chunks; c++) {
+        const unsigned here = count - c * JOINED < JOINED ? count - c * JOINED : JOINED;
+        if (t < here) some[t] = partial[c * JOINED + t];
+        tree<R>(some, here);
+        if (t == 0) all[c] = some[0];
+        dg_block_sync();
+    }
+    tree<R>(all, chunks);
+    if (t == 0) *result = R::result(all[0]);
+}
+
+#define LEAF_BEGIN (blockIdx.x * (unsigned long long)LEAVES + threadIdx.x / LANES) * LEAF
+#define FOR_EACH_OF_LANE(i, n)                                                                                   \
+    const unsigned long long begin = LEAF_BEGIN, end = begin + LEAF < n ? begin + LEAF : n;                       \
+    _Pragma("unroll 16") for (unsigned long long i = begin + threadIdx.x % LANES; i < end; i += LANES)
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    dot_blocks(const real* x, const real* y, double* partial, unsigned long long n) {
+    double lane = 0.0;
+    FOR_EACH_OF_LANE(i, n) { lane = lane + double(x[i]) * double(y[i]); }
+    block<Dot>(lane, partial, n);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    sum_blocks(const real* x, Compensated* partial, unsigned long long n) {
+    Compensated lane = {0.0, 0.0};
+    FOR_EACH_OF_LANE(i, n) { lane = Sum::add(lane, double(x[i])); }
+    block<Sum>(lane, partial, n);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    max_blocks(const real* x, double* partial, unsigned long long n) {
+    double lane = 0.0;
+    FOR_EACH_OF_LANE(i, n) { lane = Largest::join(lane, fabs(double(x[i]))); }
+    block<Largest>(lane, partial, n);
+}
+
+extern "C" __global__ void __launch_bounds__(JOINED) dot_join(const double* partial, unsigned count, double* result) {
+    join<Dot>(partial, count, result);
+}
+
+extern "C" __global__ void __launch_bounds__(JOINED)
+    sum_join(const Compensated* partial, unsigned count, double* result) {
+    join<Sum>(partial, count, result);
+}
+
+extern "C" __global__ void __launch_bounds__(JOINED) max_join(const double* partial, unsigned count, double* result) {
+    join<Largest>(partial, count, result);
+}
