@@ -344,6 +344,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+    use crate::cuda::nvrtc;
     use crate::shim::{self, Arg, Program, bytes, values};
     use crate::{Host, HostVector};
 
@@ -456,6 +457,26 @@ mod tests {
         }
         every_kernel::<f64>();
         every_kernel::<f32>();
+    }
+
+    /// Where the compiler is: all fit into registers, on the oldest architecture that we name and the newest that we measured.
+    #[test]
+    fn kernels_compile_without_spills() {
+        for source in [sources::<f64>(), sources::<f32>()].concat() {
+            for architecture in ["sm_80", "sm_90"] {
+                match nvrtc::compile_for(architecture, &source) {
+                    Ok(compiled) => {
+                        let resources = compiled.resources();
+                        assert!(
+                            resources.len() >= 4 && resources.iter().all(|r| r.spill_stores == 0),
+                            "{resources:?}"
+                        );
+                    }
+                    Err(GpuError::NoCompiler { .. }) => return,
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        }
     }
 
     /// The second kernel takes more partial results than it has threads.
