@@ -45,7 +45,7 @@ DG_DEVICE void dg_warp_sync() {
 #ifdef DGSUITE_SHIM
     shim::meet_warp("dg_warp_sync");
 #else
-    asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+    __syncwarp();
 #endif
 }
 
@@ -54,7 +54,7 @@ DG_DEVICE void dg_block_sync() {
 #ifdef DGSUITE_SHIM
     shim::meet_block("dg_block_sync");
 #else
-    asm volatile("bar.sync 0;" ::: "memory");
+    __syncthreads();
 #endif
 }
 
@@ -162,6 +162,15 @@ template <class T> DG_DEVICE T dg_load(const T* address) { return __ldg(address)
 // Reads, and writes, what is not used again soon.
 template <class T> DG_DEVICE T dg_load_once(const T* address) { return __ldcs(address); }
 template <class T> DG_DEVICE void dg_store_once(T* address, T value) { __stcs(address, value); }
+
+// Brings the line of an address near, for a read some hundred instructions later. The address need not be valid.
+DG_DEVICE void dg_prefetch(const void* address) {
+#ifdef DGSUITE_SHIM
+    (void)address;
+#else
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+#endif
+}
 
 // ---- reciprocals -------------------------------------------------------------------------------
 

@@ -68,6 +68,7 @@ impl Source {
 
     /// With a macro.
     #[must_use]
+    #[expect(clippy::needless_pass_by_value, reason = "values are literals and small numbers")]
     pub fn define(mut self, name: impl Into<String>, value: impl ToString) -> Self {
         self.defines.push((name.into(), value.to_string()));
         self

@@ -6,7 +6,7 @@ struct alignas(16) Pair {
 };
 
 // Each thread copies 4 pairs that lie a block apart.
-extern "C" __global__ void __launch_bounds__(256) copy(Pair* to, const Pair* from, unsigned long long n) {
+extern "C" __global__ void __launch_bounds__(256) copy_pairs(Pair* to, const Pair* from, unsigned long long n) {
     const unsigned long long first = blockIdx.x * 1024ull + threadIdx.x;
     Pair some[4];
 #pragma unroll
@@ -18,7 +18,7 @@ extern "C" __global__ void __launch_bounds__(256) copy(Pair* to, const Pair* fro
 }
 
 // Reads all pairs; writes only if their sum is a number that it never is.
-extern "C" __global__ void __launch_bounds__(256) read(const Pair* from, double* never, unsigned long long n) {
+extern "C" __global__ void __launch_bounds__(256) read_pairs(const Pair* from, double* never, unsigned long long n) {
     double sum = 0.0;
     const unsigned long long stride = gridDim.x * 256ull;
 #pragma unroll 8

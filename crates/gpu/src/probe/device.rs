@@ -101,12 +101,12 @@ impl<'a> Probe<'a> {
         let mut args = Args::new();
         args.buffer(&to).buffer(&from).value(n as u64);
         let config = LaunchConfig::cover(n.div_ceil(4), THREADS);
-        let copy = self.time(&self.module.function("copy")?, config, &args)?;
+        let copy = self.time(&self.module.function("copy_pairs")?, config, &args)?;
         let driver = self.cuda.median_time(self.effort.runs, || to.copy_from(&from, self.cuda.stream()))?;
         args.clear();
         args.buffer(&from).buffer(&to).value(n as u64);
         let config = LaunchConfig::new(BLOCKS * self.cuda.info().n_multiprocessors, THREADS);
-        let read = self.time(&self.module.function("read")?, config, &args)?;
+        let read = self.time(&self.module.function("read_pairs")?, config, &args)?;
         Ok((2.0 * bytes / copy, 2.0 * bytes / driver, bytes / read))
     }
 
@@ -149,14 +149,15 @@ mod tests {
         if shim::compiler().is_err() {
             return;
         }
-        let program = Program::new(&source(), &["copy", "read", "fma_single", "mma_double"], &[]).unwrap();
+        let program =
+            Program::new(&source(), &["copy_pairs", "read_pairs", "fma_single", "mma_double"], &[]).unwrap();
         let from: Vec<f64> = (0..2 * 1029).map(f64::from).collect();
         let mut memory = [vec![0; 16 * 1029], bytes(&from)];
         let args = [Arg::buffer(0), Arg::buffer(1), Arg::value(1029_u64)];
-        program.run("copy", LaunchConfig::new(2, THREADS), &mut memory, &args).unwrap();
+        program.run("copy_pairs", LaunchConfig::new(2, THREADS), &mut memory, &args).unwrap();
         assert_eq!(memory[0], memory[1]);
         let args = [Arg::buffer(0), Arg::buffer(1), Arg::value(1029_u64)];
-        program.run("read", LaunchConfig::new(2, THREADS), &mut memory, &args).unwrap();
+        program.run("read_pairs", LaunchConfig::new(2, THREADS), &mut memory, &args).unwrap();
         assert_eq!(values::<f64>(&memory[1]), from);
 
         let mut memory = [vec![0; 4 * 256]];

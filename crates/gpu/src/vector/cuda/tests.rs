@@ -1,0 +1,157 @@
+//! The kernels of vectors, run on the host, against the host's own vectors: bit by bit.
+
+use std::io::Write;
+
+use super::*;
+use crate::cuda::nvrtc;
+use crate::shim::{self, Arg, Program, bytes, values};
+use crate::{Host, HostVector};
+
+/// Numbers of many magnitudes and both signs.
+fn numbers<T: Scalar>(seed: u64, n: usize) -> Vec<T> {
+    let mut state = seed | 1;
+    (0..n)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let mantissa = (state >> 11) as f64 / (1u64 << 53) as f64 - 0.5;
+            T::from_f64(mantissa * f64::powi(10.0, (state % 13) as i32 - 6))
+        })
+        .collect()
+}
+
+struct Twin<T: Scalar> {
+    host: Host,
+    x: Vec<T>,
+    y: Vec<T>,
+    update: Program,
+    reduce: Program,
+}
+
+impl<T: Scalar> Twin<T> {
+    fn host(&self, values: &[T]) -> HostVector<T> {
+        HostVector::from_slice(&self.host, values).unwrap()
+    }
+
+    /// Runs an update of `y` (or of a third vector) and compares every byte.
+    fn update(&self, kernel: &str, args: &[Arg], host: impl FnOnce(&mut HostVector<T>, &HostVector<T>)) {
+        let n = self.x.len();
+        let mut memory = [bytes(&self.y), bytes(&self.x)];
+        let config = LaunchConfig::new(n.div_ceil(UPDATE.1) as u32, UPDATE.0);
+        let args = [args, &[Arg::value(n as u64)]].concat();
+        self.update.run(kernel, config, &mut memory, &args).unwrap();
+        let mut y = self.host(&self.y);
+        host(&mut y, &self.host(&self.x));
+        assert_eq!(memory[0], bytes(&y[..]), "{kernel}, n = {n}");
+    }
+
+    /// Runs both kernels of a reduction and compares the bits.
+    fn reduce(&self, kind: &str, vectors: &[&[T]], host: f64) {
+        let n = vectors[0].len();
+        let blocks = n.div_ceil(REDUCE.1).max(1);
+        let mut memory: Vec<Vec<u8>> = vectors.iter().map(|v| bytes(v)).collect();
+        let partial = memory.len();
+        memory.push(vec![0xff; 16 * blocks]);
+        memory.push(vec![0xff; 8]);
+        let mut args: Vec<Arg> = (0..=partial).map(Arg::buffer).collect();
+        args.push(Arg::value(n as u64));
+        let config = LaunchConfig::new(blocks as u32, REDUCE.0);
+        self.reduce.run(&format!("{kind}_blocks"), config, &mut memory, &args).unwrap();
+        let args = [Arg::buffer(partial), Arg::value(blocks as u32), Arg::buffer(partial + 1)];
+        self.reduce.run(&format!("{kind}_join"), LaunchConfig::new(1, JOINED), &mut memory, &args).unwrap();
+        assert_eq!(values::<u64>(&memory[partial + 1]), [host.to_bits()], "{kind}, n = {n}");
+    }
+}
+
+fn every_kernel<T: Scalar>() {
+    let [update, reduce] = sources::<T>();
+    let names = ["dot_blocks", "dot_join", "sum_blocks", "sum_join", "max_blocks", "max_join"];
+    let mut twin = Twin::<T> {
+        host: Host::new(1).unwrap(),
+        x: Vec::new(),
+        y: Vec::new(),
+        update: Program::new(&update, &["fill", "axpby", "add_product", "lincomb"], &[]).unwrap(),
+        reduce: Program::new(&reduce, &names, &[]).unwrap(),
+    };
+    for n in [1, 1031] {
+        (twin.x, twin.y) = (numbers(n as u64, n), numbers(!(n as u64), n));
+        let (y, x) = (|| Arg::buffer(0), || Arg::buffer(1));
+        twin.update("fill", &[y(), Arg::value(0.1)], |y, _| y.fill(0.1));
+        for b in [0.0, 1.0, -1.7] {
+            let args = [y(), Arg::value(0.3), x(), Arg::value(b)];
+            twin.update("axpby", &args, |y, x| y.axpby(0.3, x, b));
+            let args = [y(), Arg::value(0.3), x(), x(), Arg::value(b)];
+            twin.update("add_product", &args, |y, x| y.add_product(0.3, x, x, b));
+            let mut terms = [0_u8; 136];
+            terms[64..80].copy_from_slice(&bytes(&[1.1, -0.2]));
+            terms[128..132].copy_from_slice(&bytes(&[2_u32]));
+            let args = [y(), Arg::value(b), Arg::structure(terms.to_vec(), &[(0, 1), (8, 1)])];
+            twin.update("lincomb", &args, |y, x| y.lincomb(b, &[(1.1, x), (-0.2, x)]));
+        }
+    }
+    // One leaf, not full; full leaves with an odd one; more than a block.
+    for n in [0, 1, 17, 3 * 4096 + 5, REDUCE.1 + 4096 + 33] {
+        let (x, y) = (numbers::<T>(n as u64 + 7, n), numbers::<T>(!(n as u64), n));
+        let (hx, hy) = (twin.host(&x), twin.host(&y));
+        twin.reduce("dot", &[&x, &y], hx.dot(&hy));
+        twin.reduce("sum", &[&x], hx.sum());
+        twin.reduce("max", &[&x], hx.norm_max());
+    }
+    let mut x = numbers::<T>(5, 5000);
+    x[4321] = T::from_f64(f64::NAN);
+    twin.reduce("max", &[&x], f64::NAN);
+    x[4321] = T::from_f64(f64::INFINITY);
+    twin.reduce("sum", &[&x], f64::INFINITY);
+}
+
+#[test]
+fn every_kernel_gives_the_bits_of_the_host() {
+    if let Err(reason) = shim::compiler() {
+        assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{reason}");
+        let _ = writeln!(std::io::stderr(), "SKIPPED every_kernel_gives_the_bits_of_the_host: {reason}");
+        return;
+    }
+    every_kernel::<f64>();
+    every_kernel::<f32>();
+}
+
+/// Where the compiler is: all fit into registers, on the oldest architecture that we name and the newest that we measured.
+#[test]
+fn kernels_compile_without_spills() {
+    for source in [sources::<f64>(), sources::<f32>()].concat() {
+        for architecture in ["sm_80", "sm_90"] {
+            match nvrtc::compile_for(architecture, &source) {
+                Ok(compiled) => {
+                    let resources = compiled.resources();
+                    assert!(
+                        resources.len() >= 4 && resources.iter().all(|r| r.spill_stores == 0),
+                        "{resources:?}"
+                    );
+                }
+                Err(GpuError::NoCompiler { .. }) => return,
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
+
+/// The second kernel takes more partial results than it has threads.
+#[test]
+fn many_blocks_are_joined_as_the_host_joins_leaves() {
+    if shim::compiler().is_err() {
+        return;
+    }
+    let [_, reduce] = sources::<f64>();
+    let program = Program::new(&reduce, &["sum_join"], &[]).unwrap();
+    // Integers: exact in any order; then a cancellation that only compensation survives.
+    let count = 2 * JOINED as usize + 5;
+    let mut partial: Vec<[f64; 2]> = (0..count).map(|i| [i as f64, 0.25]).collect();
+    partial[3][0] += 1e17;
+    partial[count - 2][0] -= 1e17;
+    let mut memory = [bytes(&partial), vec![0; 8]];
+    let args = [Arg::buffer(0), Arg::value(count as u32), Arg::buffer(1)];
+    program.run("sum_join", LaunchConfig::new(1, JOINED), &mut memory, &args).unwrap();
+    let exact = (count * (count - 1) / 2) as f64 + 0.25 * count as f64;
+    assert!((values::<f64>(&memory[1])[0] - exact).abs() <= 32.0, "{}", values::<f64>(&memory[1])[0]);
+}
