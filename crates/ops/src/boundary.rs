@@ -4,6 +4,7 @@
 //! the exterior buffer, from which the residual reads them as it reads a foreign neighbour's; the
 //! numerical fluxes, integrated over the boundary, are the *tally* that conservation is checked with.
 
+use dgsuite_physics::trace::{Parameters, TraceError, device_fn};
 use dgsuite_physics::{Boundary, Exact, Law, NumericalFlux, Real};
 use std::sync::Arc;
 
@@ -12,6 +13,12 @@ pub trait BoundaryKernel<T>: Send + Sync {
     /// `u⁺` (`up`) and `f*(u⁻, u⁺, n)` (`flux`) at points; all `[point][field]`, `normal`
     /// `[point][D]`, `data` the prescribed conserved states.
     fn outer(&self, um: &[T], normal: &[T], data: &[T], up: &mut [T], flux: &mut [T]);
+
+    /// The condition as the CUDA function `outer(um, n, data, out)`; its parameters are added to `parameters`.
+    ///
+    /// # Errors
+    /// [`TraceError`] if a parameter has two values.
+    fn device_source(&self, parameters: &mut Parameters) -> Result<String, TraceError>;
 }
 
 /// The [`BoundaryKernel`] of law `L`, numerical flux `F` and condition `B`.
@@ -43,6 +50,12 @@ where
             up.copy_from_slice(&outer);
             flux.copy_from_slice(&self.flux.eval(&self.law, &um, &outer, &n));
         }
+    }
+
+    fn device_source(&self, parameters: &mut Parameters) -> Result<String, TraceError> {
+        device_fn("outer", &[("um", N), ("n", D), ("data", N)], parameters, |a| {
+            self.condition.outer(&self.law, &a.array("um"), &a.array("n"), &a.array("data"))
+        })
     }
 }
 

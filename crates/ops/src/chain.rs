@@ -54,28 +54,34 @@ pub(crate) struct Operators<T> {
     pub(crate) interp_face: Chain<T>,
 }
 
-impl<T: PackScalar> Operators<T> {
-    /// The chains for a reference element, given its volume matrices `P_d` of the form in use.
-    pub(crate) fn new(
-        reference: &ReferenceElement,
-        volume: &[Matrix],
-        weak: bool,
-        max_rows: usize,
-        width: usize,
-    ) -> Self {
+/// The operators of one part as sparse factors, each with the number of rows that follow one another along
+/// the first direction; the first factor of a chain is applied first.
+pub(crate) struct Factors {
+    /// `I`.
+    pub(crate) interp: Vec<(Rows, usize)>,
+    /// `[P_0 | … | −L]`.
+    pub(crate) residual: Vec<(Rows, usize)>,
+    /// `Π`.
+    pub(crate) project: Vec<(Rows, usize)>,
+    /// `I_f`.
+    pub(crate) interp_face: Vec<(Rows, usize)>,
+}
+
+impl Factors {
+    /// The factors of a reference element, given its volume matrices `P_d` of the form in use.
+    pub(crate) fn new(reference: &ReferenceElement, volume: &[Matrix], weak: bool) -> Self {
         let np = reference.n_basis;
         let n = reference.tensor.as_ref().map_or(np, |t| t.n_basis_1d);
         let collocated = reference.spec.volume == Cubature::Collocated;
-        let single = |m: Rows, line: usize| Chain::new(&[(m, line)], max_rows, width);
         let factored = reference.tensor.as_ref().filter(|_| !collocated && weak);
         match factored {
             Some(t) => {
                 let faces = FaceFactors::new(reference, t);
                 Self {
-                    interp: Chain::new(&interpolation(t, volume.len()), max_rows, width),
-                    project: Chain::new(&projection(t, volume.len()), max_rows, width),
-                    residual: Chain::new(&residual(t, &faces, volume.len()), max_rows, width),
-                    interp_face: Chain::new(&faces.trace(), max_rows, width),
+                    interp: interpolation(t, volume.len()),
+                    project: projection(t, volume.len()),
+                    residual: residual(t, &faces, volume.len()),
+                    interp_face: faces.trace(),
                 }
             }
             None => {
@@ -86,12 +92,25 @@ impl<T: PackScalar> Operators<T> {
                 let all = all.beside(&Rows::dense(&reference.lift).negated());
                 let points = reference.volume.points.len();
                 Self {
-                    interp: single(Rows::dense(&reference.interp_volume), points),
-                    project: single(Rows::dense(&reference.project_volume), np),
-                    residual: single(all, n),
-                    interp_face: single(Rows::dense(&reference.interp_face), reference.face_points.len()),
+                    interp: vec![(Rows::dense(&reference.interp_volume), points)],
+                    project: vec![(Rows::dense(&reference.project_volume), np)],
+                    residual: vec![(all, n)],
+                    interp_face: vec![(Rows::dense(&reference.interp_face), reference.face_points.len())],
                 }
             }
+        }
+    }
+}
+
+impl<T: PackScalar> Operators<T> {
+    /// The chains of `factors`, in panels of at most `max_rows` rows for blocks of rows of `width` scalars.
+    pub(crate) fn new(factors: &Factors, max_rows: usize, width: usize) -> Self {
+        let chain = |factors: &[(Rows, usize)]| Chain::new(factors, max_rows, width);
+        Self {
+            interp: chain(&factors.interp),
+            project: chain(&factors.project),
+            residual: chain(&factors.residual),
+            interp_face: chain(&factors.interp_face),
         }
     }
 }

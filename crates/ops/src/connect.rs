@@ -9,12 +9,12 @@
 use crate::error::OpsError;
 use crate::group::Group;
 use crate::simd::{MAX_LANES, PackScalar};
-use dgsuite_basis::{Shape, face_permutation};
+use dgsuite_basis::{ReferenceElement, Shape, face_permutation};
 use dgsuite_gpu::Element;
 use dgsuite_mesh::{Across, Mesh, Side};
 
 /// Orientations that a face can have, at most.
-const ORIENTATIONS: usize = 4;
+pub(crate) const ORIENTATIONS: usize = 4;
 
 /// One lane of a block whose trace lies in the exterior buffer.
 #[derive(Clone, Copy, Debug)]
@@ -226,25 +226,37 @@ fn blank<T: PackScalar>(group: &Group<T>) -> Result<Neighbours, OpsError> {
     }
     let scale = group.state.fields * lanes;
     out.table_len = group.face_offsets.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0);
-    for face in 0..n_faces {
-        let shape = group.shape.face_shape(face).unwrap_or(Shape::Line);
-        let points = &group.parts[0].reference.face_quadrature[face].points;
+    let (first, nodes) = (&group.face_offsets, group.face_nodes.as_deref());
+    out.tables = orientation_tables(group.shape, &group.parts[0].reference, out.table_len, |face, q| {
+        let row = nodes.map_or(first[face] + q, |nodes| nodes[first[face] + q] as usize);
+        (row * scale) as u32
+    })?;
+    Ok(out)
+}
+
+/// `[code][point of the own face]`: `row` of the point of the face that meets it, for each face and orientation; `len`
+/// entries a code.
+pub(crate) fn orientation_tables(
+    shape: Shape,
+    reference: &ReferenceElement,
+    len: usize,
+    row: impl Fn(usize, usize) -> u32,
+) -> Result<Vec<u32>, OpsError> {
+    let mut tables = Vec::new();
+    for face in 0..shape.n_faces() {
+        let face_shape = shape.face_shape(face).unwrap_or(Shape::Line);
+        let points = &reference.face_quadrature[face].points;
         for k in 0..ORIENTATIONS {
-            let permutation = if k < shape.n_vertices() {
-                face_permutation(shape, k, points)?
+            let permutation = if k < face_shape.n_vertices() {
+                face_permutation(face_shape, k, points)?
             } else {
                 (0..points.len()).collect()
             };
-            let first = group.face_offsets[face];
-            let rows = permutation.iter().map(|&q| match &group.face_nodes {
-                Some(nodes) => nodes[first + q] as usize * scale,
-                None => (first + q) * scale,
-            });
-            out.tables.extend(rows.map(|r| r as u32));
-            out.tables.resize((face * ORIENTATIONS + k + 1) * out.table_len, 0);
+            tables.extend(permutation.iter().map(|&q| row(face, q)));
+            tables.resize((face * ORIENTATIONS + k + 1) * len, 0);
         }
     }
-    Ok(out)
+    Ok(tables)
 }
 
 /// Sort the foreign lanes by block and give the filler slots what the last element has.

@@ -1,9 +1,10 @@
 //! The right-hand side as a column of stages: traces, boundaries, foreign faces, residual.
 
 use crate::boundary::BoundaryBinding;
+use crate::boundary_set::{BoundarySet, boundary_set};
 use crate::connect::{Connectivity, Neighbours, connect};
 use crate::error::OpsError;
-use crate::group::{Group, Layout, build};
+use crate::group::{Group, Lanes, Layout, build};
 use crate::pointwise::PointKernels;
 use crate::residual::{Inputs, Output, Scratch, StageWeights, run_blocks, trace_blocks};
 use crate::scheme::{MetricRule, Scheme};
@@ -30,7 +31,7 @@ pub struct Discretization<T: Element> {
     pub(crate) physics: Box<dyn PointKernels<T>>,
     pub(crate) groups: Vec<Group<T>>,
     pub(crate) connectivity: Connectivity,
-    boundaries: Vec<BoundarySet<T>>,
+    pub(crate) boundaries: Vec<BoundarySet<T>>,
     /// Per group; empty where traces are read directly.
     traces: Vec<Buffer<T>>,
     exterior: Vec<T>,
@@ -38,25 +39,6 @@ pub struct Discretization<T: Element> {
     tally: Vec<f64>,
     /// Factors of the step by slot, per group; empty vectors for one step everywhere.
     local: Vec<Vec<T>>,
-}
-
-/// The faces of one boundary and what happens there.
-struct BoundarySet<T> {
-    binding: BoundaryBinding<T>,
-    /// Index among the mesh's boundaries.
-    boundary: usize,
-    /// First point of each face; one more at the end.
-    first: Vec<usize>,
-    positions: Vec<[f64; 3]>,
-    normal: Vec<T>,
-    /// Cubature weight times `sJ`.
-    weight: Vec<f64>,
-    data: Vec<T>,
-    /// Time at which `data` was evaluated.
-    data_time: Option<f64>,
-    data_buffer: Vec<Vec<f64>>,
-    minus: Vec<T>,
-    flux: Vec<T>,
 }
 
 /// A part of the discretisation, in numbers a person wants to see.
@@ -104,6 +86,20 @@ impl<T: PackScalar> Discretization<T> {
         boundaries: Vec<BoundaryBinding<T>>,
         host: Arc<Host>,
     ) -> Result<Self, OpsError> {
+        let level = checked(host.simd());
+        Self::laid_out(mesh, scheme, physics, boundaries, host, Lanes::Simd(level))
+    }
+
+    /// The same in a layout of choice. In a device's layout it is a description: fields can be projected,
+    /// integrated and sampled, but nothing is evaluated.
+    pub(crate) fn laid_out(
+        mesh: Arc<Mesh>,
+        scheme: &Scheme,
+        physics: Box<dyn PointKernels<T>>,
+        boundaries: Vec<BoundaryBinding<T>>,
+        host: Arc<Host>,
+        lanes: Lanes,
+    ) -> Result<Self, OpsError> {
         if physics.dim() != mesh.dim {
             return Err(OpsError::Dimension { law: physics.dim(), mesh: mesh.dim });
         }
@@ -118,16 +114,21 @@ impl<T: PackScalar> Discretization<T> {
             return Err(OpsError::TurnedPeriodicity { first: name(link.first), second: name(link.second) });
         }
         let level = checked(host.simd());
-        let groups = host.install(|| build::<T>(&mesh, scheme, fields, level))?;
+        let evaluates = matches!(lanes, Lanes::Simd(_));
+        let groups = host.install(|| build::<T>(&mesh, scheme, fields, lanes))?;
         let connectivity = connect(&mesh, &groups)?;
         let zero = T::from_f64(0.0);
         let mesh_groups = groups.len();
         let traces = groups
             .iter()
-            .map(|g| Buffer::zeros_on(&host, if g.face_nodes.is_some() { 0 } else { g.trace.len() }))
+            .map(|g| {
+                let written = evaluates && g.face_nodes.is_none();
+                Buffer::zeros_on(&host, if written { g.trace.len() } else { 0 })
+            })
             .collect::<Result<_, _>>()?;
-        let scratch =
-            (0..host.n_threads()).map(|_| Scratch::new(&groups).map(Mutex::new)).collect::<Result<_, _>>()?;
+        let scratch = (0..if evaluates { host.n_threads() } else { 0 })
+            .map(|_| Scratch::new(&groups).map(Mutex::new))
+            .collect::<Result<_, _>>()?;
         let mut sets = Vec::new();
         let mut bindings: Vec<Option<BoundaryBinding<T>>> = boundaries.into_iter().map(Some).collect();
         for (b, tag) in mesh.boundaries.iter().enumerate() {
@@ -141,7 +142,7 @@ impl<T: PackScalar> Discretization<T> {
             sets.push(boundary_set(&mesh, &groups, &connectivity, b, binding));
         }
         Ok(Self {
-            exterior: vec![zero; connectivity.exterior_len],
+            exterior: vec![zero; if evaluates { connectivity.exterior_len } else { 0 }],
             mesh,
             host,
             level,
@@ -520,7 +521,7 @@ impl<T: PackScalar> Discretization<T> {
         (speed, admissible)
     }
 
-    fn bad_state(&self, group: &Group<T>, state: &[T], slot: usize) -> OpsError {
+    pub(crate) fn bad_state(&self, group: &Group<T>, state: &[T], slot: usize) -> OpsError {
         let part = group.part_of(slot / group.state.lanes);
         let coefficients = crate::fields::coefficients(group, state, slot);
         let points = &part.reference.volume.points;
@@ -547,64 +548,6 @@ impl<T: PackScalar> Discretization<T> {
             at: crate::fields::positions(&self.mesh, element, &points[q..=q])[0],
             state: at_point(q),
         }
-    }
-}
-
-/// The points of one boundary: geometry, weights and room.
-fn boundary_set<T: PackScalar>(
-    mesh: &Mesh,
-    groups: &[Group<T>],
-    connectivity: &Connectivity,
-    boundary: usize,
-    binding: BoundaryBinding<T>,
-) -> BoundarySet<T> {
-    let fields = groups[0].state.fields;
-    let mut first = vec![0];
-    let (mut positions, mut normal, mut weight) = (Vec::new(), Vec::new(), Vec::new());
-    for face in &connectivity.boundaries[boundary] {
-        let group = &groups[face.group as usize];
-        let f = face.face as usize;
-        let range = group.face_offsets[f]..group.face_offsets[f + 1];
-        let reference = &group.part_of(face.slot as usize / group.state.lanes).reference;
-        let element = group.elements[face.slot as usize] as usize;
-        positions.extend(crate::fields::positions(mesh, element, &reference.face_points[range.clone()]));
-        let (n, sj) = crate::fields::face_geometry(group, face.slot as usize, f, mesh.dim);
-        for (i, q) in range.enumerate() {
-            normal.extend(n[i].iter().take(mesh.dim).map(|&c| T::from_f64(c)));
-            weight.push(reference.face_weights[q] * sj[i]);
-        }
-        first.push(positions.len());
-    }
-    let zeros = || vec![T::from_f64(0.0); positions.len() * fields];
-    BoundarySet {
-        binding,
-        boundary,
-        first,
-        data: zeros(),
-        minus: zeros(),
-        flux: zeros(),
-        positions,
-        normal,
-        weight,
-        data_time: None,
-        data_buffer: vec![Vec::new(); fields],
-    }
-}
-
-impl<T: PackScalar> BoundarySet<T> {
-    /// Prescribed states at time `t`.
-    fn update_data(&mut self, t: f64, fields: usize) {
-        let Some(exact) = &self.binding.data else { return };
-        if self.data_time.is_some_and(|last| last == t || exact.is_steady()) {
-            return;
-        }
-        exact.eval(t, &self.positions, &mut self.data_buffer);
-        for (k, values) in self.data_buffer.iter().enumerate() {
-            for (i, &v) in values.iter().enumerate() {
-                self.data[i * fields + k] = T::from_f64(v);
-            }
-        }
-        self.data_time = Some(t);
     }
 }
 

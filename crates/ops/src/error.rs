@@ -1,7 +1,6 @@
 //! What can go wrong when an operator is set up or evaluated.
 
 use dgsuite_basis::{BasisError, Shape};
-use dgsuite_gpu::GpuError;
 
 /// Errors of this crate.
 #[derive(Debug, thiserror::Error)]
@@ -9,9 +8,12 @@ pub enum OpsError {
     /// A reference element could not be made.
     #[error(transparent)]
     Basis(#[from] BasisError),
-    /// Memory could not be had.
+    /// The machine refused.
     #[error(transparent)]
-    Memory(#[from] GpuError),
+    Machine(#[from] dgsuite_gpu::GpuError),
+    /// The formulas could not be printed for a device.
+    #[error(transparent)]
+    Trace(#[from] dgsuite_physics::trace::TraceError),
     /// The law's dimension is not the mesh's.
     #[error("the law has {law} dimensions, the mesh {mesh}")]
     Dimension {

@@ -2,9 +2,12 @@
 
 use crate::discretization::Discretization;
 use crate::group::{Group, element_points};
-use crate::scheme::MetricRule;
+use crate::scheme::{MetricRule, representation_on};
 use crate::simd::PackScalar;
-use dgsuite_basis::{Cubature, LagrangeBasis, Matrix, Quadrature, ReferenceElement, Shape, lattice::lattice};
+use dgsuite_basis::{
+    Cubature, ElementSpec, LagrangeBasis, Matrix, Quadrature, ReferenceElement, Representation, Shape,
+    lattice::lattice,
+};
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::Exact;
 use rayon::prelude::*;
@@ -399,6 +402,43 @@ impl<T: PackScalar> Discretization<T> {
             }
         }
         out
+    }
+
+    /// Canonical coefficients of this basis from those of another basis of the same space; `None` if the length does not
+    /// fit or a shape cannot have the other basis.
+    #[must_use]
+    pub fn convert_canonical(&self, canonical: &[f64], from: Representation) -> Option<Vec<f64>> {
+        let first = self.canonical_offsets();
+        if first.last().copied() != Some(canonical.len()) {
+            return None;
+        }
+        if from == self.scheme.representation {
+            return Some(canonical.to_vec());
+        }
+        let mut out = vec![0.0; canonical.len()];
+        for group in &self.groups {
+            let reference = &group.parts[0].reference;
+            let representation = representation_on(from, group.shape);
+            let spec = ElementSpec { representation, volume: Cubature::Degree(0), ..reference.spec };
+            let (points, project) = fine_projection(reference);
+            let other = ReferenceElement::new(&spec).ok()?;
+            let change = project.mul(&other.evaluate(&points));
+            let np = group.state.rows;
+            for slot in group.real_slots() {
+                let begin = first[group.elements[slot] as usize];
+                for k in 0..group.state.fields {
+                    let range = begin + k * np..begin + (k + 1) * np;
+                    out[range.clone()].copy_from_slice(&change.mul_vec(&canonical[range]));
+                }
+            }
+        }
+        Some(out)
+    }
+
+    /// What the coefficients are.
+    #[must_use]
+    pub fn representation(&self) -> Representation {
+        self.scheme.representation
     }
 
     /// The inverse of [`to_canonical`](Self::to_canonical); `None` if the length does not fit.

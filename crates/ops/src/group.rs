@@ -5,7 +5,7 @@
 //! filled up to whole blocks with copies of its last element. Affine and curved elements share one
 //! state array and the same face points, so that a face between them is an ordinary inner face.
 
-use crate::chain::Operators;
+use crate::chain::{Factors, Operators};
 use crate::error::OpsError;
 use crate::geometry::{GeometryTables, is_affine, volume_factors};
 use crate::pointwise::PerPoint;
@@ -135,6 +135,15 @@ impl<T: PackScalar> Group<T> {
     }
 }
 
+/// Whom a layout is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Lanes {
+    /// The packs of a SIMD level.
+    Simd(SimdLevel),
+    /// A device's kernels.
+    Device,
+}
+
 /// One element as the groups are built from it.
 struct Entry {
     global: u32,
@@ -147,7 +156,7 @@ pub(crate) fn build<T: PackScalar>(
     mesh: &Mesh,
     scheme: &Scheme,
     n_fields: usize,
-    level: SimdLevel,
+    lanes: Lanes,
 ) -> Result<Vec<Group<T>>, OpsError> {
     let mut shapes: Vec<Shape> = mesh.sets.iter().map(|s| s.shape).collect();
     shapes.sort_unstable();
@@ -173,7 +182,7 @@ pub(crate) fn build<T: PackScalar>(
             scheme.form,
             &[(affine, affine_spec), (curved, curved_spec)],
             n_fields,
-            level,
+            lanes,
             offset,
         )?;
         offset += group.state.len();
@@ -222,11 +231,13 @@ fn build_group<T: PackScalar>(
     form: Form,
     kinds: &[(&Vec<Entry>, Option<PartSpec>); 2],
     n_fields: usize,
-    level: SimdLevel,
+    lanes: Lanes,
     offset: usize,
 ) -> Result<Group<T>, OpsError> {
-    let lanes = T::lanes(level);
-    let rows_per_panel = T::panel_rows(level, n_fields);
+    let (lanes, rows_per_panel) = match lanes {
+        Lanes::Simd(level) => (T::lanes(level), T::panel_rows(level, n_fields)),
+        Lanes::Device => (1, 1),
+    };
     let dim = mesh.dim;
     let mut parts = Vec::new();
     let mut elements = Vec::new();
@@ -355,7 +366,8 @@ fn build_group<T: PackScalar>(
 
         let matrices = volume_matrices(&reference, form, dim);
         let weak = form == Form::Weak;
-        let operators = Operators::new(&reference, &matrices, weak, rows_per_panel, n_fields * lanes);
+        let factors = Factors::new(&reference, &matrices, weak);
+        let operators = Operators::new(&factors, rows_per_panel, n_fields * lanes);
         let integral = reference.interp_volume.transpose().mul_vec(&reference.volume.weights);
         let one = reference.project_volume.mul_vec(&vec![1.0; nq]);
         let lift = |v: Vec<f64>| v.into_iter().map(T::from_f64).collect::<Vec<T>>();
@@ -410,7 +422,7 @@ fn face_measures(reference: &ReferenceElement, sj: impl Fn(usize) -> f64) -> f64
 }
 
 /// `P_d`; in strong form `−D_d + L N̂_d I_f` on the projected flux.
-fn volume_matrices(reference: &ReferenceElement, form: Form, dim: usize) -> Vec<Matrix> {
+pub(crate) fn volume_matrices(reference: &ReferenceElement, form: Form, dim: usize) -> Vec<Matrix> {
     let (np, nq, nf) = (reference.n_basis, reference.volume.points.len(), reference.face_points.len());
     match form {
         Form::Weak => reference.project.clone(),

@@ -43,8 +43,10 @@
 //! * `unsafe` is confined to the SIMD kernels and the hand-over of output pointers to threads.
 
 mod boundary;
+mod boundary_set;
 mod chain;
 mod connect;
+pub mod cuda;
 mod discretization;
 mod error;
 mod fields;
@@ -65,5 +67,5 @@ pub use fields::{Norms, Sample};
 pub use group::Layout;
 pub use pointwise::{Across, NeighbourStates, PerPoint, PointKernels, Pointwise};
 pub use residual::StageWeights;
-pub use scheme::{Form, MetricRule, Scheme};
+pub use scheme::{Form, MetricRule, Scheme, basis_size};
 pub use simd::{Kernel, Pack, PackScalar};

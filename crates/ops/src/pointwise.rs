@@ -12,6 +12,7 @@
 use crate::connect::Source;
 use crate::simd::{Kernel, Pack, PackScalar, checked};
 use dgsuite_gpu::SimdLevel;
+use dgsuite_physics::trace::{Parameters, TraceError, device_fn};
 use dgsuite_physics::{Law, NumericalFlux};
 
 /// Whether geometry is one value per block (affine elements) or one per point.
@@ -86,6 +87,15 @@ pub trait PointKernels<T>: Send + Sync {
 
     /// Primitive variables of one state.
     fn to_primitive(&self, u: &[f64], w: &mut [f64]);
+
+    /// The formulas as CUDA functions; the parameters that they use are added to `parameters`.
+    ///
+    /// `volume_flux(u, g, out)`: `F̂_d` as in [`volume`](Self::volume), `[d][field]`;
+    /// `numerical_flux(um, up, n, out)`; `wave(u, out)`: largest speed and admissibility.
+    ///
+    /// # Errors
+    /// [`TraceError`] if a parameter has two values.
+    fn device_source(&self, parameters: &mut Parameters) -> Result<String, TraceError>;
 }
 
 /// The [`PointKernels`] of law `L` and numerical flux `F`.
@@ -312,6 +322,27 @@ impl<L: Law<D, N>, T: PackScalar, const D: usize, const N: usize> Kernel<T> for 
     }
 }
 
+fn device_source<L: Law<D, N>, F: NumericalFlux<L, D, N>, const D: usize, const N: usize>(
+    law: &L,
+    flux: &F,
+    parameters: &mut Parameters,
+) -> Result<String, TraceError> {
+    let volume = device_fn("volume_flux", &[("u", N), ("g", D * D)], parameters, |a| {
+        let (u, g) = (a.array::<N>("u"), a.list("g"));
+        g.chunks_exact(D)
+            .flat_map(|row| law.normal_flux(&u, &std::array::from_fn(|x| row[x])))
+            .collect::<Vec<_>>()
+    })?;
+    let numerical = device_fn("numerical_flux", &[("um", N), ("up", N), ("n", D)], parameters, |a| {
+        flux.eval(law, &a.array("um"), &a.array("up"), &a.array("n"))
+    })?;
+    let wave = device_fn("wave", &[("u", N)], parameters, |a| {
+        let u = a.array("u");
+        [law.max_speed(&u), law.admissibility(&u)]
+    })?;
+    Ok(volume + &numerical + &wave)
+}
+
 macro_rules! point_kernels {
     ($t:ty) => {
         impl<L, F, const D: usize, const N: usize> PointKernels<$t> for Pointwise<L, F, D, N>
@@ -378,6 +409,10 @@ macro_rules! point_kernels {
                     checked(level),
                     WaveSpeed::<L, $t, D, N> { law: &self.law, n, u, speed, admissible },
                 );
+            }
+
+            fn device_source(&self, parameters: &mut Parameters) -> Result<String, TraceError> {
+                device_source::<L, F, D, N>(&self.law, &self.flux, parameters)
             }
 
             fn to_primitive(&self, u: &[f64], w: &mut [f64]) {

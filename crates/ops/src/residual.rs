@@ -71,7 +71,7 @@ impl<T: PackScalar> Scratch<T> {
     /// Room for any block of `groups`.
     ///
     /// # Errors
-    /// [`OpsError::Memory`] if it cannot be had.
+    /// [`OpsError::Machine`] if it cannot be had.
     pub(crate) fn new(groups: &[Group<T>]) -> Result<Self, OpsError> {
         let (mut points, mut fluxes, mut plus, mut rows, mut traces, mut between) = (0, 0, 0, 0, 0, 0);
         let width = groups.iter().map(|g| g.state.fields * g.state.lanes).max().unwrap_or(0);

@@ -94,6 +94,20 @@ impl Scheme {
     }
 }
 
+/// Number of basis functions of the elements of a shape under `scheme`.
+#[must_use]
+pub fn basis_size(scheme: &Scheme, shape: Shape) -> usize {
+    let polynomials = scheme.polynomials.unwrap_or(default_polynomials(scheme.representation, shape));
+    dgsuite_basis::OrthonormalBasis::new(shape, scheme.order, polynomials).len()
+}
+
+/// Total degree on simplices and for Taylor bases, tensor products elsewhere.
+fn default_polynomials(representation: Representation, shape: Shape) -> Polynomials {
+    let simplex = matches!(shape, Shape::Line | Shape::Triangle | Shape::Tetrahedron);
+    let taylor = representation == Representation::Taylor && shape != Shape::Pyramid;
+    if simplex || taylor { Polynomials::Total } else { Polynomials::Tensor }
+}
+
 /// What one shape of the mesh needs: its curved elements' largest geometry order, if it has any.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Need {
@@ -177,16 +191,10 @@ fn curved_volume_degree(shape: Shape, p: usize, n: usize) -> usize {
     }
 }
 
-fn part(scheme: &Scheme, shape: Shape, curved: Option<usize>, face: Cubature) -> Result<PartSpec, OpsError> {
-    let p = scheme.order;
-    let simplex = matches!(shape, Shape::Line | Shape::Triangle | Shape::Tetrahedron);
-    let taylor = scheme.representation == Representation::Taylor;
-    let total = simplex || (taylor && shape != Shape::Pyramid);
-    let polynomials =
-        scheme.polynomials.unwrap_or(if total { Polynomials::Total } else { Polynomials::Tensor });
-    // One name for the nodes of all shapes: Lobatto means warp & blend on simplices, whose edges
-    // carry the Lobatto points.
-    let representation = match (scheme.representation, shape) {
+/// What a representation means on a shape. One name for the nodes of all shapes: Lobatto means warp & blend on
+/// simplices, whose edges carry the Lobatto points; pyramids are modal.
+pub(crate) fn representation_on(representation: Representation, shape: Shape) -> Representation {
+    match (representation, shape) {
         (Representation::Nodal(_) | Representation::Taylor, Shape::Pyramid) => Representation::Modal,
         (Representation::Nodal(NodeSet::GaussLobatto), Shape::Triangle | Shape::Tetrahedron) => {
             Representation::Nodal(NodeSet::WarpBlend)
@@ -196,7 +204,14 @@ fn part(scheme: &Scheme, shape: Shape, curved: Option<usize>, face: Cubature) ->
             Shape::Quadrilateral | Shape::Hexahedron | Shape::Prism,
         ) => Representation::Nodal(NodeSet::GaussLobatto),
         (r, _) => r,
-    };
+    }
+}
+
+fn part(scheme: &Scheme, shape: Shape, curved: Option<usize>, face: Cubature) -> Result<PartSpec, OpsError> {
+    let p = scheme.order;
+    let simplex = matches!(shape, Shape::Line | Shape::Triangle | Shape::Tetrahedron);
+    let polynomials = scheme.polynomials.unwrap_or(default_polynomials(scheme.representation, shape));
+    let representation = representation_on(scheme.representation, shape);
     let modal = !matches!(representation, Representation::Nodal(_));
     let collocated = scheme.volume == Some(Cubature::Collocated) && !modal;
     if scheme.volume == Some(Cubature::Collocated) && modal && shape != Shape::Pyramid {

@@ -15,5 +15,5 @@
 mod print;
 mod symbol;
 
-pub use print::{Arguments, PRELUDE, Parameters, TraceError, device_fn};
+pub use print::{Arguments, PRELUDE, Parameters, ROOTS, TraceError, device_fn};
 pub use symbol::{Condition, Sym, input, record};

@@ -108,6 +108,20 @@ impl Args {
         self
     }
 
+    /// Appends numbers that the kernel takes as one structure of that many fields.
+    pub fn slice<T: Element>(&mut self, values: &[T]) -> &mut Self {
+        let first = self.words.len();
+        let bytes = size_of_val(values);
+        self.words.resize(first + bytes.div_ceil(8), 0);
+        self.places.push((first, bytes));
+        // SAFETY: the words just made have room for the values; elements are plain numbers.
+        unsafe {
+            let to = self.words[first..].as_mut_ptr().cast::<u8>();
+            std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), to, bytes);
+        }
+        self
+    }
+
     /// Changes argument `i` to a value of the same size.
     ///
     /// # Panics

@@ -4,12 +4,16 @@ use super::symbol::{Sym, input, record};
 use crate::graph::{Binary, Graph, Id, Node, Parameter, Unary};
 use std::fmt::Write;
 
-/// What the printed functions call beside the C++ library: put it before them, after a definition of `real`.
-///
-/// Reciprocals and square roots have names of their own, so that a kernel may replace these two by faster ones.
+/// What the printed functions call beside the C++ library: put it before them, after a definition of `real` and after
+/// [`ROOTS`] or other functions of those names.
 pub const PRELUDE: &str = "\
 template <class T> __device__ __forceinline__ T lesser(T a, T b) { return a < b ? a : b; }
 template <class T> __device__ __forceinline__ T greater(T a, T b) { return a > b ? a : b; }
+";
+
+/// Reciprocal and square root as the compiler makes them. They have names of their own, so that a kernel may have faster
+/// ones instead.
+pub const ROOTS: &str = "\
 template <class T> __device__ __forceinline__ T reciprocal(T a) { return T(1) / a; }
 template <class T> __device__ __forceinline__ T square_root(T a) { return sqrt(a); }
 ";
@@ -96,6 +100,16 @@ impl Arguments<'_> {
     pub fn array<const N: usize>(&self, name: &str) -> [Sym; N] {
         assert!(self.list.contains(&(name, N)), "no argument `{name}` of length {N}");
         std::array::from_fn(|i| input(&format!("{name}[{i}]")))
+    }
+
+    /// The array argument of this name as symbols, however long it is.
+    ///
+    /// # Panics
+    /// If there is no argument of this name.
+    pub fn list(&self, name: &str) -> Vec<Sym> {
+        let found = self.list.iter().find(|(n, _)| *n == name);
+        let Some((_, len)) = found else { panic!("no argument `{name}`") };
+        (0..*len).map(|i| input(&format!("{name}[{i}]"))).collect()
     }
 
     /// The scalar argument of this name (declared with length 0) as a symbol.

@@ -1,0 +1,85 @@
+//! The faces of one boundary: where they are, what is prescribed there, room for traces and fluxes.
+
+use crate::boundary::BoundaryBinding;
+use crate::connect::Connectivity;
+use crate::group::Group;
+use crate::simd::PackScalar;
+use dgsuite_mesh::Mesh;
+
+/// The faces of one boundary and what happens there.
+pub(crate) struct BoundarySet<T> {
+    pub(crate) binding: BoundaryBinding<T>,
+    /// Index among the mesh's boundaries.
+    pub(crate) boundary: usize,
+    /// First point of each face; one more at the end.
+    pub(crate) first: Vec<usize>,
+    pub(crate) positions: Vec<[f64; 3]>,
+    pub(crate) normal: Vec<T>,
+    /// Cubature weight times `sJ`.
+    pub(crate) weight: Vec<f64>,
+    pub(crate) data: Vec<T>,
+    /// Time at which `data` was evaluated.
+    pub(crate) data_time: Option<f64>,
+    pub(crate) data_buffer: Vec<Vec<f64>>,
+    pub(crate) minus: Vec<T>,
+    pub(crate) flux: Vec<T>,
+}
+
+/// The points of one boundary: geometry, weights and room.
+pub(crate) fn boundary_set<T: PackScalar>(
+    mesh: &Mesh,
+    groups: &[Group<T>],
+    connectivity: &Connectivity,
+    boundary: usize,
+    binding: BoundaryBinding<T>,
+) -> BoundarySet<T> {
+    let fields = groups[0].state.fields;
+    let mut first = vec![0];
+    let (mut positions, mut normal, mut weight) = (Vec::new(), Vec::new(), Vec::new());
+    for face in &connectivity.boundaries[boundary] {
+        let group = &groups[face.group as usize];
+        let f = face.face as usize;
+        let range = group.face_offsets[f]..group.face_offsets[f + 1];
+        let reference = &group.part_of(face.slot as usize / group.state.lanes).reference;
+        let element = group.elements[face.slot as usize] as usize;
+        positions.extend(crate::fields::positions(mesh, element, &reference.face_points[range.clone()]));
+        let (n, sj) = crate::fields::face_geometry(group, face.slot as usize, f, mesh.dim);
+        for (i, q) in range.enumerate() {
+            normal.extend(n[i].iter().take(mesh.dim).map(|&c| T::from_f64(c)));
+            weight.push(reference.face_weights[q] * sj[i]);
+        }
+        first.push(positions.len());
+    }
+    let zeros = || vec![T::from_f64(0.0); positions.len() * fields];
+    BoundarySet {
+        binding,
+        boundary,
+        first,
+        data: zeros(),
+        minus: zeros(),
+        flux: zeros(),
+        positions,
+        normal,
+        weight,
+        data_time: None,
+        data_buffer: vec![Vec::new(); fields],
+    }
+}
+
+impl<T: PackScalar> BoundarySet<T> {
+    /// Prescribed states at time `t`; whether they have changed.
+    pub(crate) fn update_data(&mut self, t: f64, fields: usize) -> bool {
+        let Some(exact) = &self.binding.data else { return false };
+        if self.data_time.is_some_and(|last| last == t || exact.is_steady()) {
+            return false;
+        }
+        exact.eval(t, &self.positions, &mut self.data_buffer);
+        for (k, values) in self.data_buffer.iter().enumerate() {
+            for (i, &v) in values.iter().enumerate() {
+                self.data[i * fields + k] = T::from_f64(v);
+            }
+        }
+        self.data_time = Some(t);
+        true
+    }
+}

@@ -1,0 +1,187 @@
+// What every kernel of the operators shares: arguments, neighbours' traces, the stage.
+//
+// Defined by the host beforehand: `real`, the traced functions of the law, and as macros
+//   DIM FIELDS LANES     dimension, unknowns, elements of a block of the layout
+//   NP NQ NF FACES       basis functions, volume points, face points, faces of an element
+//   FACE_FIRST           { first point of each face, …, NF }
+//   CURVED               geometry per point (1) or per element and face (0)
+//   COLLOCATED           volume points are the nodes
+//   DIRECT               face points are nodes: traces are read from the state
+//   STAGE                residual alone (0) or fused with a stage (1)
+// Index orders are those of the host: state [block][row][field][lane], metric [d][x] or [point][d][x],
+// face geometry [face or point][DIM + 1] (unit normal, scale), each interleaved by lanes.
+
+typedef unsigned int u32;
+typedef unsigned char u8;
+typedef unsigned long long u64;
+
+// Scalars of one block of the state, and of the traces.
+constexpr u32 STATE_BLOCK = NP * FIELDS * LANES;
+constexpr u32 TRACE_BLOCK = NF * FIELDS * LANES;
+// The code of a face whose trace lies in the exterior buffer.
+constexpr u32 EXTERIOR = 255;
+
+// The group, the part that this launch works on, and where the result goes. Mirrored by `Arguments` in launch.rs.
+struct Arguments {
+    const real* u;                 // state of the group
+    const real* traces;            // traces of the group where they are not read from the state
+    const real* exterior;          // traces of boundaries and other groups, [face][point][field]
+    const u32* across;             // [slot][face]: slot across, or where the trace begins in `exterior`
+    const u8* code;                // [slot][face]: table to read it through, or EXTERIOR
+    const u32* rows;               // [code][point]: first scalar of the row in a block
+    const u32* own;                // [face point]: first scalar of the own trace's row in a block
+    const real* metric;            // of the part
+    const real* face;              // of the part
+    const real* inverse_jacobian;  // of the part, [point]; curved only
+    const real* weighted;          // of the part: see the weight-adjusted rule
+    const real* inverse;           // of the part: see the stored rule
+    const real* tables;            // operators, in the order of the kernel
+    const u32* indices;            // their indices, where they are sparse
+    const real* local;             // factor of the step by slot, or null
+    const real* start;             // state at the beginning of the step; read where b ≠ 0
+    real* reg;                     // register of the stage
+    real* out;                     // residual, or next state
+    real* work;                    // work space where shared memory is too small
+    const double* step;            // step size
+    double a, b, c;                // stage: reg ← a reg + dt R, out ← b start + (1 − b) u + c reg
+    u32 keep;                      // whether the register is stored
+    u32 first;                     // first slot of the part
+    u32 count;                     // elements of the part
+    u32 table_len;                 // entries of a table of rows
+};
+
+// First scalar of a slot in an array of blocks of `block` scalars.
+static __device__ __forceinline__ u64 slot_begin(u32 slot, u32 block) {
+    return LANES == 1 ? (u64)slot * block : (u64)(slot / LANES) * block + slot % LANES;
+}
+
+// First scalar of row `row` of a part's table, [element][rows][width] interleaved by lanes.
+static __device__ __forceinline__ u64 part_row(u32 element, u32 rows, u32 row, u32 width) {
+    return LANES == 1 ? ((u64)element * rows + row) * width
+                      : ((u64)(element / LANES) * rows + row) * width * LANES + element % LANES;
+}
+
+// Where the trace across a face lies.
+struct Across {
+    const real* source;
+    const u32* rows;
+};
+
+static __device__ __forceinline__ Across across(const Arguments& a, u32 slot, u32 face) {
+    const u32 to = __ldg(a.across + (u64)slot * FACES + face);
+    const u32 code = __ldg(a.code + (u64)slot * FACES + face);
+    Across r;
+    if (code == EXTERIOR) {
+        r.source = a.exterior + to;
+        r.rows = nullptr;
+    } else {
+        r.source = DIRECT ? a.u + slot_begin(to, STATE_BLOCK) : a.traces + slot_begin(to, TRACE_BLOCK);
+        r.rows = a.rows + code * a.table_len;
+    }
+    return r;
+}
+
+// The state across point `point` of the face.
+static __device__ __forceinline__ void state_across(const Across& r, u32 point, real (&up)[FIELDS]) {
+    const bool outside = r.rows == nullptr;
+    const real* p = r.source + (outside ? point * FIELDS : __ldg(r.rows + point));
+    const u32 stride = outside ? 1 : LANES;
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) up[k] = __ldg(p + k * stride);
+}
+
+// Where the inner trace at a face point comes from: `n` rows of an element, by a table of their places, with weights.
+// Face points that are nodes, or whose traces are there already, have one row of weight 1.
+struct InnerTrace {
+    const real* values;   // state or traces
+    const u64* begin;     // [point]: first scalar of the element's block
+    const u32* list;      // [point]: first of its places in `places`
+    const u32* weight;    // [point]: first of its weights in `weights`
+    const u32* places;
+    const real* weights;
+    u32 n;
+    u32 unused;
+};
+
+static __device__ __forceinline__ void inner_trace(const InnerTrace& t, u32 q, real (&u)[FIELDS]) {
+    const real* p = t.values + t.begin[q];
+    const u32 *place = t.places + t.list[q];
+    const real* w = t.weights + t.weight[q];
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) u[k] = 0;
+    for (u32 m = 0; m < t.n; ++m)
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) u[k] += w[m] * p[place[m] + k * LANES];
+}
+
+// Metric terms of an element at a volume point: ∇r_d, or J∇r_d where curved.
+static __device__ __forceinline__ void metric_at(const Arguments& a, u32 element, u32 q, real (&g)[DIM * DIM]) {
+    const real* p = a.metric + part_row(element, CURVED ? NQ : 1, CURVED ? q : 0, DIM * DIM);
+#pragma unroll
+    for (int i = 0; i < DIM * DIM; ++i) g[i] = __ldg(p + i * LANES);
+}
+
+// Unit normal and scale of the flux at a face point: sJ/J, or sJ where curved.
+static __device__ __forceinline__ real normal_at(const Arguments& a, u32 element, u32 face, u32 q, real (&n)[DIM]) {
+    const real* p = a.face + part_row(element, CURVED ? NF : FACES, CURVED ? q : face, DIM + 1);
+#pragma unroll
+    for (int x = 0; x < DIM; ++x) n[x] = __ldg(p + x * LANES);
+    return __ldg(p + DIM * LANES);
+}
+
+// Numerical flux times its scale at a face point, from both traces.
+static __device__ __forceinline__ void face_flux(const Arguments& a, const Parameters& parameters, u32 element, u32 face,
+                                          u32 q, const real (&um)[FIELDS], const real (&up)[FIELDS],
+                                          real (&f)[FIELDS]) {
+    real n[DIM];
+    const real scale = normal_at(a, element, face, q, n);
+    numerical_flux(parameters, um, up, n, f);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) f[k] *= scale;
+}
+
+// The factors of a stage, in the kernel's precision.
+struct StageFactors {
+    real a, b, rest, c, dt;
+};
+
+static __device__ __forceinline__ StageFactors stage_factors(const Arguments& a, u32 slot) {
+    StageFactors s;
+    s.a = (real)a.a;
+    s.b = (real)a.b;
+    s.rest = (real)(1.0 - a.b);
+    s.c = (real)a.c;
+    s.dt = (real)(STAGE ? *a.step : 0.0);
+    if (STAGE && a.local) s.dt *= __ldg(a.local + slot);
+    return s;
+}
+
+// One finished entry of the residual, `r`, at position `at` of the state, whose value is `u`.
+static __device__ __forceinline__ void finish(const Arguments& a, const StageFactors& s, u64 at, real u, real r) {
+    if (STAGE) {
+        real g = r * s.dt;
+        if (a.a != 0.0) g += s.a * a.reg[at];
+        if (a.keep) a.reg[at] = g;
+        if (a.b != 0.0) u = s.b * __ldg(a.start + at) + s.rest * u;
+        a.out[at] = u + s.c * g;
+    } else {
+        a.out[at] = r;
+    }
+}
+
+// The face that a face point belongs to.
+static __device__ __forceinline__ u32 face_of(u32 q) {
+    constexpr u32 first[FACES + 1] = FACE_FIRST;
+    u32 f = 0;
+#pragma unroll
+    for (int i = 1; i < FACES; ++i) f += q >= first[i];
+    return f;
+}
+
+static __device__ __forceinline__ u32 face_first(u32 f) {
+    constexpr u32 first[FACES + 1] = FACE_FIRST;
+    u32 q = 0;
+#pragma unroll
+    for (int i = 0; i < FACES; ++i) q = f == i ? first[i] : q;
+    return q;
+}

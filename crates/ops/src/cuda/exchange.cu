@@ -1,0 +1,11 @@
+// Traces of other groups' elements into the exterior buffer: one thread a point. The host's twin is
+// `Discretization::exchange`.
+
+extern "C" __global__ void exchange(const InnerTrace inner, const u32* to, u32 n, real* exterior) {
+    const u32 q = blockIdx.x * blockDim.x + threadIdx.x;
+    if (q >= n) return;
+    real u[FIELDS];
+    inner_trace(inner, q, u);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) exterior[to[q] + k] = u[k];
+}

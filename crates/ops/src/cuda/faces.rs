@@ -1,0 +1,82 @@
+//! How kernels reach the traces of a group's elements, and where the traces that they need come from.
+//!
+//! Traces are read from the state where face points are nodes; where they are not, either a kernel has written them
+//! before, or the kernel that wants them interpolates them from the nodes on the face.
+
+use crate::connect::{Neighbours, orientation_tables};
+use crate::cuda::fragments::SimplexTables;
+use crate::error::OpsError;
+use crate::group::Group;
+use crate::simd::PackScalar;
+use dgsuite_basis::{Cubature, ElementSpec, ReferenceElement};
+
+/// Where traces are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TraceSource {
+    /// Rows of the state.
+    State,
+    /// Rows of the traces that a kernel has written.
+    Traces,
+    /// Combinations of the rows of the nodes on the face.
+    FaceNodes,
+}
+
+/// Tables of the rows behind the faces of a group.
+pub(super) struct FaceTables<T> {
+    pub(super) source: TraceSource,
+    /// `[face][entry]`: first scalar of the own row in a block.
+    pub(super) own: Vec<u32>,
+    /// `[code][entry]`: first scalar of the row across, in the own face's order; `len` apart.
+    pub(super) rows: Vec<u32>,
+    pub(super) len: usize,
+    /// Face points from entries, `[point of a face][entry]`; one 1 where points are entries.
+    pub(super) weights: Vec<T>,
+    /// Entries that a point is made of.
+    pub(super) n_inner: usize,
+}
+
+impl<T: PackScalar> FaceTables<T> {
+    /// The rows of the scheme's face points: nodes, or traces.
+    pub(super) fn of_points(group: &Group<T>, neighbours: &Neighbours) -> Self {
+        let scale = group.state.fields * group.state.lanes;
+        let own = match &group.face_nodes {
+            Some(nodes) => nodes.iter().map(|&n| n * scale as u32).collect(),
+            None => (0..group.trace.rows).map(|q| (q * scale) as u32).collect(),
+        };
+        Self {
+            source: if group.face_nodes.is_some() { TraceSource::State } else { TraceSource::Traces },
+            own,
+            rows: neighbours.tables.clone(),
+            len: neighbours.table_len,
+            weights: vec![T::from_f64(1.0)],
+            n_inner: 1,
+        }
+    }
+
+    /// The rows of the nodes on the faces of a nodal simplex, from which its face points are interpolated.
+    pub(super) fn of_nodes(group: &Group<T>, tables: &SimplexTables) -> Result<Self, OpsError> {
+        let scale = group.state.fields * group.state.lanes;
+        let reference = &group.parts[0].reference;
+        let spec = ElementSpec { face: Cubature::Collocated, ..reference.spec };
+        let nodal = ReferenceElement::new(&spec)?;
+        let row = |face: usize, entry: usize| (tables.face_nodes[face][entry] * scale) as u32;
+        let len = tables.face_nodes[0].len();
+        let rows = orientation_tables(group.shape, &nodal, len, row)?;
+        let own = (0..group.shape.n_faces()).flat_map(|f| (0..len).map(move |m| row(f, m))).collect();
+        let n_points = reference.face_offsets[1];
+        let weights = (0..n_points)
+            .flat_map(|q| tables.face_nodes[0].iter().map(move |&i| reference.interp_face[(q, i)]))
+            .map(T::from_f64)
+            .collect();
+        Ok(Self { source: TraceSource::FaceNodes, own, rows, len, weights, n_inner: len })
+    }
+
+    /// The list of entries of point `q` (of a face) read through `table` entries that begin at `first`, and the first of
+    /// its weights.
+    pub(super) fn point(&self, first: usize, q: usize) -> (u32, u32) {
+        match self.source {
+            TraceSource::FaceNodes => (first as u32, (q * self.n_inner) as u32),
+            _ => ((first + q) as u32, 0),
+        }
+    }
+}

@@ -1,0 +1,438 @@
+//! The compiled kernels of a group and the arrays that they read.
+
+use crate::chain::Factors;
+use crate::connect::Neighbours;
+use crate::cuda::arguments::Arguments;
+use crate::cuda::faces::{FaceTables, TraceSource};
+use crate::cuda::fast::Fast;
+use crate::cuda::operators::Packed;
+use crate::cuda::source::{self, KernelText, LaunchShape, LawText, parameter_values};
+use crate::error::OpsError;
+use crate::group::{Group, Part, volume_matrices};
+use crate::scheme::Form;
+use crate::simd::PackScalar;
+use dgsuite_gpu::GpuError;
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
+
+/// The code of a face whose trace lies in the exterior buffer; `EXTERIOR` in common.cuh.
+const EXTERIOR: u8 = 255;
+
+/// A compiled kernel and how it is launched.
+pub(super) struct Kernel {
+    function: Function,
+    shape: LaunchShape,
+    /// Blocks of a launch.
+    blocks: u32,
+}
+
+impl Kernel {
+    fn new(cuda: &Cuda, text: &KernelText, entry: &str, elements: usize) -> Result<Self, GpuError> {
+        let function = cuda.compile(&text.source)?.function(entry)?;
+        let shape = text.shape;
+        function.set_max_dynamic_shared(shape.shared)?;
+        let mut blocks = elements.div_ceil(shape.elements);
+        if shape.persistent {
+            // Enough blocks to fill the device; each takes several groups of elements in turn.
+            let resident = function.blocks_per_multiprocessor(shape.threads as u32, shape.shared)?.max(1);
+            blocks = blocks.min(cuda.info().n_multiprocessors as usize * resident as usize);
+        }
+        Ok(Self { function, shape, blocks: blocks as u32 })
+    }
+
+    /// Scalars of global work space.
+    fn work(&self) -> usize {
+        self.blocks as usize * self.shape.work
+    }
+
+    fn config(&self) -> LaunchConfig {
+        LaunchConfig::new(self.blocks, self.shape.threads as u32).shared(self.shape.shared as u32)
+    }
+
+    pub(super) fn registers(&self) -> u32 {
+        self.function.registers()
+    }
+
+    pub(super) fn local_bytes(&self) -> u32 {
+        self.function.local_bytes()
+    }
+}
+
+/// The texts of a part's kernels.
+struct PartTexts {
+    residual: KernelText,
+    stage: KernelText,
+    speed: KernelText,
+    traces: Option<KernelText>,
+}
+
+fn part_texts<T: PackScalar>(
+    law: &LawText,
+    group: &Group<T>,
+    part: &Part<T>,
+    form: Form,
+    fast: Option<&Fast>,
+    written: bool,
+) -> (PartTexts, Packed<T>) {
+    let matrices = volume_matrices(&part.reference, form, group.shape.dim());
+    let factors = Factors::new(&part.reference, &matrices, form == Form::Weak);
+    let packed = Packed::new(&factors, &part.integral, &part.one);
+    let residual = |stage| {
+        fast.and_then(|fast| fast.text(law, group, part, stage))
+            .unwrap_or_else(|| source::residual(law, group, part, &factors, &packed, stage))
+    };
+    let texts = PartTexts {
+        residual: residual(false),
+        stage: residual(true),
+        speed: source::speed(law, group, part, &factors, &packed),
+        traces: written.then(|| source::traces(law, group, part, &factors, &packed)),
+    };
+    (texts, packed)
+}
+
+/// The texts of a group's kernels.
+///
+/// # Errors
+/// Those of reference elements.
+pub(super) fn kernel_sources<T: PackScalar>(
+    law: &LawText,
+    group: &Group<T>,
+    form: Form,
+) -> Result<Vec<Source>, OpsError> {
+    let mut sources = Vec::new();
+    for part in &group.parts {
+        let fast = Fast::new(law, group, part, form)?;
+        let written = group.face_nodes.is_none() && !matches!(fast, Some(Fast::Simplex(_)));
+        let (t, _) = part_texts(law, group, part, form, fast.as_ref(), written);
+        let texts = [Some(t.residual), Some(t.stage), Some(t.speed), t.traces];
+        sources.extend(texts.into_iter().flatten().map(|text| text.source));
+    }
+    Ok(sources)
+}
+
+/// A part of a group on the device.
+pub(super) struct DevicePart<T: PackScalar> {
+    pub(super) residual: Kernel,
+    pub(super) stage: Kernel,
+    traces: Option<Kernel>,
+    speed: Kernel,
+    metric: DeviceBuffer<T>,
+    face: DeviceBuffer<T>,
+    inverse_jacobian: DeviceBuffer<T>,
+    weighted: DeviceBuffer<T>,
+    inverse: DeviceBuffer<T>,
+    /// Operators of the fast kernel, where residual and stage are such.
+    fast: Option<DeviceBuffer<T>>,
+    entries: DeviceBuffer<T>,
+    indices: DeviceBuffer<u32>,
+    first: usize,
+    count: usize,
+}
+
+/// Where the inner traces of some points lie; `InnerTrace` in common.cuh is the mirror.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InnerTrace {
+    values: u64,
+    begin: u64,
+    list: u64,
+    weight: u64,
+    places: u64,
+    weights: u64,
+    n: u32,
+    unused: u32,
+}
+
+/// The points of faces whose traces are read, on the device.
+pub(super) struct TracePoints {
+    begin: DeviceBuffer<u64>,
+    list: DeviceBuffer<u32>,
+    weight: DeviceBuffer<u32>,
+}
+
+/// The same while they are collected.
+#[derive(Default)]
+pub(super) struct TraceList {
+    begin: Vec<u64>,
+    list: Vec<u32>,
+    weight: Vec<u32>,
+}
+
+impl TraceList {
+    /// The points of a face of `slot`, read through the entries of a table from `first` on.
+    pub(super) fn push<T: PackScalar>(
+        &mut self,
+        group: &Group<T>,
+        faces: &FaceTables<T>,
+        slot: usize,
+        first: usize,
+        n: usize,
+    ) {
+        let layout = if faces.source == TraceSource::Traces { group.trace } else { group.state };
+        for q in 0..n {
+            let (list, weight) = faces.point(first, q);
+            self.begin.push(layout.index(slot, 0, 0) as u64);
+            self.list.push(list);
+            self.weight.push(weight);
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.begin.len()
+    }
+
+    pub(super) fn upload(&self, cuda: &Cuda, what: &str) -> Result<TracePoints, GpuError> {
+        Ok(TracePoints {
+            begin: DeviceBuffer::from_slice(cuda, what, &self.begin)?,
+            list: DeviceBuffer::from_slice(cuda, what, &self.list)?,
+            weight: DeviceBuffer::from_slice(cuda, what, &self.weight)?,
+        })
+    }
+}
+
+/// A group on the device.
+pub(super) struct DeviceGroup<T: PackScalar> {
+    pub(super) parts: Vec<DevicePart<T>>,
+    across: DeviceBuffer<u32>,
+    code: DeviceBuffer<u8>,
+    rows: DeviceBuffer<u32>,
+    own: DeviceBuffer<u32>,
+    weights: DeviceBuffer<T>,
+    /// `h / (2p + 1)` by slot.
+    size: DeviceBuffer<f64>,
+    pub(super) traces: DeviceBuffer<T>,
+    pub(super) faces: FaceTables<T>,
+    offset: usize,
+    parameters: Vec<T>,
+    /// Arguments of launches, kept so that a launch allocates nothing.
+    args: Args,
+}
+
+/// Where a stage's vectors lie; addresses of the whole state, 0 where there is none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct StageVectors {
+    pub(super) start: u64,
+    pub(super) register: u64,
+    pub(super) out: u64,
+    pub(super) local: u64,
+    pub(super) step: u64,
+    pub(super) a: f64,
+    pub(super) b: f64,
+    pub(super) c: f64,
+    pub(super) keep: bool,
+}
+
+impl<T: PackScalar> DeviceGroup<T> {
+    pub(super) fn new(
+        cuda: &Cuda,
+        law: &LawText,
+        group: &Group<T>,
+        neighbours: &Neighbours,
+        form: Form,
+        order: usize,
+    ) -> Result<Self, OpsError> {
+        let mut across = neighbours.slot.clone();
+        let mut code = neighbours.code.clone();
+        let (lanes, faces) = (group.state.lanes, group.shape.n_faces());
+        for block in 0..group.state.blocks {
+            for fix in neighbours.fixes_of(block) {
+                let i = (block * faces + fix.face as usize) * lanes + fix.lane as usize;
+                across[i] = fix.exterior;
+                code[i] = EXTERIOR;
+            }
+        }
+        let fast: Vec<Option<Fast>> =
+            group.parts.iter().map(|part| Fast::new(law, group, part, form)).collect::<Result<_, _>>()?;
+        let faces = match fast.first() {
+            Some(Some(Fast::Simplex(tables))) if tables.face_interp => FaceTables::of_nodes(group, tables)?,
+            _ => FaceTables::of_points(group, neighbours),
+        };
+        let written = faces.source == TraceSource::Traces;
+        let per_order = 1.0 / (2 * order + 1) as f64;
+        let size: Vec<f64> = group.size.iter().map(|h| h * per_order).collect();
+        let parts = group
+            .parts
+            .iter()
+            .zip(&fast)
+            .map(|(part, fast)| {
+                let (texts, packed) = part_texts(law, group, part, form, fast.as_ref(), written);
+                let kernel = |text: &KernelText, entry| Kernel::new(cuda, text, entry, part.n_elements);
+                let residual = kernel(&texts.residual, "residual")?;
+                let stage = kernel(&texts.stage, "residual")?;
+                let speed = kernel(&texts.speed, "wave_speed")?;
+                let traces = texts.traces.map(|text| kernel(&text, "traces")).transpose()?;
+                let upload = |what, values: &[T]| DeviceBuffer::from_slice(cuda, what, values);
+                let own: Option<Vec<T>> = fast.as_ref().map(Fast::entries);
+                Ok(DevicePart {
+                    fast: own.map(|entries| upload("operators", &entries)).transpose()?,
+                    residual,
+                    stage,
+                    traces,
+                    speed,
+                    metric: upload("metric terms", &part.metric)?,
+                    face: upload("normals", &part.face)?,
+                    inverse_jacobian: upload("Jacobians", &part.inverse_jacobian)?,
+                    weighted: upload("mass corrections", &part.weighted)?,
+                    inverse: upload("inverse mass matrices", &part.inverse)?,
+                    entries: upload("operators", &packed.entries)?,
+                    indices: DeviceBuffer::from_slice(cuda, "operators", &packed.indices)?,
+                    first: part.first_block * lanes,
+                    count: part.n_elements,
+                })
+            })
+            .collect::<Result<Vec<_>, OpsError>>()?;
+        Ok(Self {
+            parts,
+            across: DeviceBuffer::from_slice(cuda, "neighbours", &across)?,
+            code: DeviceBuffer::from_slice(cuda, "neighbours", &code)?,
+            rows: DeviceBuffer::from_slice(cuda, "neighbours", &faces.rows)?,
+            own: DeviceBuffer::from_slice(cuda, "face nodes", &faces.own)?,
+            weights: DeviceBuffer::from_slice(cuda, "face nodes", &faces.weights)?,
+            size: DeviceBuffer::from_slice(cuda, "element sizes", &size)?,
+            traces: DeviceBuffer::zeros(cuda, "traces", if written { group.trace.len() } else { 0 })?,
+            faces,
+            offset: group.offset,
+            parameters: parameter_values(&law.parameters),
+            args: Args::new(),
+        })
+    }
+
+    /// What the traces of points are made of; `values` is the whole state.
+    pub(super) fn inner_trace(&self, u: u64, points: &TracePoints, rows: bool) -> InnerTrace {
+        let state = u + (self.offset * T::BYTES) as u64;
+        InnerTrace {
+            values: if self.faces.source == TraceSource::Traces { self.traces.ptr() } else { state },
+            begin: points.begin.ptr(),
+            list: points.list.ptr(),
+            weight: points.weight.ptr(),
+            places: if rows { self.rows.ptr() } else { self.own.ptr() },
+            weights: self.weights.ptr(),
+            n: self.faces.n_inner as u32,
+            unused: 0,
+        }
+    }
+
+    /// Scalars of global work space that the group's kernels want.
+    pub(super) fn work(&self) -> usize {
+        let kernels = self.parts.iter().flat_map(|p| {
+            [Some(&p.residual), Some(&p.stage), Some(&p.speed), p.traces.as_ref()].into_iter().flatten()
+        });
+        kernels.map(Kernel::work).max().unwrap_or(0)
+    }
+
+    /// Bytes held on the device.
+    pub(super) fn bytes(&self) -> usize {
+        let parts = self.parts.iter().map(|p| {
+            [&p.metric, &p.face, &p.inverse_jacobian, &p.weighted, &p.inverse, &p.entries]
+                .map(DeviceBuffer::bytes)
+                .iter()
+                .sum::<usize>()
+                + p.indices.bytes()
+        });
+        parts.sum::<usize>()
+            + self.across.bytes()
+            + self.code.bytes()
+            + self.rows.bytes()
+            + self.own.bytes()
+            + self.size.bytes()
+            + self.traces.bytes()
+    }
+
+    fn arguments(&self, part: &DevicePart<T>, u: u64, exterior: u64, work: u64) -> Arguments {
+        Arguments {
+            u: u + (self.offset * T::BYTES) as u64,
+            traces: self.traces.ptr(),
+            exterior,
+            across: self.across.ptr(),
+            code: self.code.ptr(),
+            rows: self.rows.ptr(),
+            own: self.own.ptr(),
+            metric: part.metric.ptr(),
+            face: part.face.ptr(),
+            inverse_jacobian: part.inverse_jacobian.ptr(),
+            weighted: part.weighted.ptr(),
+            inverse: part.inverse.ptr(),
+            tables: part.entries.ptr(),
+            indices: part.indices.ptr(),
+            work,
+            first: part.first as u32,
+            count: part.count as u32,
+            table_len: self.faces.len as u32,
+            ..Arguments::default()
+        }
+    }
+
+    /// Traces of the group's elements, where they are not nodal values.
+    pub(super) fn launch_traces(&mut self, cuda: &Cuda, u: u64, work: u64) -> Result<(), GpuError> {
+        for i in 0..self.parts.len() {
+            let part = &self.parts[i];
+            let Some(kernel) = &part.traces else { continue };
+            let arguments = Arguments { out: self.traces.ptr(), ..self.arguments(part, u, 0, work) };
+            self.args.clear();
+            self.args.value(arguments);
+            // SAFETY: `Arguments` is laid out as the kernel's; the buffers are the group's own and cover it.
+            unsafe { cuda.launch(&kernel.function, kernel.config(), &self.args)? };
+        }
+        Ok(())
+    }
+
+    /// The residual (`vectors.step` 0) or a stage of every part.
+    pub(super) fn launch_residual(
+        &mut self,
+        cuda: &Cuda,
+        u: u64,
+        exterior: u64,
+        work: u64,
+        vectors: &StageVectors,
+    ) -> Result<(), GpuError> {
+        let at = |address: u64| if address == 0 { 0 } else { address + (self.offset * T::BYTES) as u64 };
+        for i in 0..self.parts.len() {
+            let part = &self.parts[i];
+            let kernel = if vectors.step == 0 { &part.residual } else { &part.stage };
+            let arguments = Arguments {
+                start: at(vectors.start),
+                register: at(vectors.register),
+                out: at(vectors.out),
+                local: vectors.local,
+                step: vectors.step,
+                a: vectors.a,
+                b: vectors.b,
+                c: vectors.c,
+                keep: u32::from(vectors.keep),
+                tables: part.fast.as_ref().unwrap_or(&part.entries).ptr(),
+                ..self.arguments(part, u, exterior, work)
+            };
+            self.args.clear();
+            self.args.value(arguments).slice(&self.parameters);
+            // SAFETY: as above; the vectors cover the whole state, by the callers' assertions.
+            unsafe { cuda.launch(&kernel.function, kernel.config(), &self.args)? };
+        }
+        Ok(())
+    }
+
+    /// Blocks of the step bound's launches: one bound each.
+    pub(super) fn bounds(&self) -> usize {
+        self.parts.iter().map(|p| p.speed.blocks as usize).sum()
+    }
+
+    /// Step bounds of every part to `partial`; the steps of the slots to `steps` unless it is 0.
+    pub(super) fn launch_speed(
+        &mut self,
+        cuda: &Cuda,
+        u: u64,
+        work: u64,
+        steps: u64,
+        mut partial: u64,
+    ) -> Result<(), GpuError> {
+        for i in 0..self.parts.len() {
+            let part = &self.parts[i];
+            let arguments = self.arguments(part, u, 0, work);
+            self.args.clear();
+            self.args.value(arguments).slice(&self.parameters);
+            self.args.buffer(&self.size).pointer(steps).pointer(partial);
+            // SAFETY: as above; `partial` has room for the blocks of all parts.
+            unsafe { cuda.launch(&part.speed.function, part.speed.config(), &self.args)? };
+            partial += u64::from(part.speed.blocks) * 16;
+        }
+        Ok(())
+    }
+}

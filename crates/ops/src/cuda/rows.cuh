@@ -1,0 +1,80 @@
+// Rows of a state whose unknowns are contiguous (LANES = 1), read and written in pairs where they come in pairs, and the
+// stage on such rows.
+
+// The unknowns of one row of the state, contiguous (LANES = 1), in pairs where they come in pairs.
+static __device__ __forceinline__ void load_row(const real* p, real (&x)[FIELDS]) {
+    if (FIELDS % 2 == 0) {
+#pragma unroll
+        for (int k = 0; k < FIELDS / 2; ++k) {
+            const double2 y = reinterpret_cast<const double2*>(p)[k];
+            x[2 * k] = y.x;
+            x[2 * k + 1] = y.y;
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) x[k] = p[k];
+    }
+}
+
+// Likewise from memory that the kernel does not write. A row of an odd number of unknowns begins or ends with a single
+// one: the others are read in pairs all the same.
+static __device__ __forceinline__ void load_row_constant(const real* p, real (&x)[FIELDS]) {
+    const bool late = FIELDS % 2 != 0 && (reinterpret_cast<u64>(p) & 8) != 0;
+    real y[FIELDS];
+#pragma unroll
+    for (int k = 0; k < FIELDS / 2; ++k) {
+        const double2 pair = __ldg(reinterpret_cast<const double2*>(p + late) + k);
+        y[2 * k] = pair.x;
+        y[2 * k + 1] = pair.y;
+    }
+    if (FIELDS % 2 != 0) y[FIELDS - 1] = __ldg(late ? p : p + FIELDS - 1);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) x[k] = late ? y[(k + FIELDS - 1) % FIELDS] : y[k];
+}
+
+static __device__ __forceinline__ void store_row(real* p, const real (&x)[FIELDS]) {
+    if (FIELDS % 2 == 0) {
+#pragma unroll
+        for (int k = 0; k < FIELDS / 2; ++k) {
+            double2 y;
+            y.x = x[2 * k];
+            y.y = x[2 * k + 1];
+            reinterpret_cast<double2*>(p)[k] = y;
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) p[k] = x[k];
+    }
+}
+
+// The stage for one row: see `finish`. `reg` is the row's register, null where the stage does not read it; `u` its state,
+// `r` its residual; `at` where it lies.
+static __device__ __forceinline__ void finish_row(const Arguments& a, const StageFactors& s, const real* reg, u64 at,
+                                                  const real (&u)[FIELDS], const real (&r)[FIELDS]) {
+    real next[FIELDS];
+    if (STAGE) {
+        real y[FIELDS], before[FIELDS], x[FIELDS];
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) {
+            x[k] = u[k];
+            y[k] = s.dt * r[k];
+        }
+        if (reg) {
+            load_row(reg, before);
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k) y[k] += s.a * before[k];
+        }
+        if (a.keep) store_row(a.reg + at, y);
+        if (a.b != 0.0) {
+            load_row_constant(a.start + at, before);
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k) x[k] = s.b * before[k] + s.rest * x[k];
+        }
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) next[k] = x[k] + s.c * y[k];
+    } else {
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) next[k] = r[k];
+    }
+    store_row(a.out + at, next);
+}

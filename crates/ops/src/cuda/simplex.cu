@@ -1,0 +1,323 @@
+// The fused residual and Runge–Kutta stage on affine triangles and tetrahedra, nodal, in double precision, with the
+// FP64 tensor cores. The host's twin is residual.rs; operators come from fragments.rs.
+//
+// A warp owns eight elements and goes from group to group; blocks stay as long as there is work. States of a group
+// arrive in shared memory while the group before is computed. Everything between interpolation and lift stays in
+// registers: see fragments.cuh. State is [element][node][field] (LANES = 1), metric terms one set an element.
+//
+// Beside the macros of common.cuh, with DIRECT = 1 (rows and own are rows of face nodes, in the face's frame):
+//   FACE_NODES FACE_POINTS  of one face; equal if FACE_INTERP is 0: face points are the nodes
+//   FACE_INTERP             face points are interpolated from face nodes
+//   CODES                   tables of rows
+//   WARPS BLOCKS            warps of a block, blocks of a multiprocessor
+//   KEEP                    states stay in registers (1) or are read from shared memory again (0)
+//   BUFFERS                 room for the states of this many groups; without KEEP, 2 to fetch one ahead
+//   AHEAD                   registers of the stage are fetched ahead too
+//   FACE_UNROLL             faces whose arithmetic is interleaved
+//   NORMALS                 read (0), or computed from the metric (1)
+//   REFERENCE_NORMALS       { N̂ of each face }
+//   SHARED_TABLES           entries of `tables` that are copied to shared memory; projections, the last, may stay out
+// `u`, `reg`, `start` and `out` begin at multiples of 16 bytes, and so does slot `first` in them.
+
+constexpr int STATE_STEPS = fragment_steps(NP), STATE_TILES = fragment_tiles(NP);
+constexpr int POINT_STEPS = fragment_steps(NQ), POINT_TILES = fragment_tiles(NQ);
+constexpr int NODE_STEPS = fragment_steps(FACE_NODES);
+constexpr int TRACE_STEPS = fragment_steps(FACE_POINTS), TRACE_TILES = fragment_tiles(FACE_POINTS);
+// Where operators begin in `tables`, in the order of fragments.rs.
+constexpr int INTERP_AT = 0;                                                    // [tile][step]
+constexpr int FACE_AT = INTERP_AT + (COLLOCATED ? 0 : POINT_TILES * STATE_STEPS * 32);  // [tile][step]
+constexpr int LIFT_AT = FACE_AT + (FACE_INTERP ? TRACE_TILES * NODE_STEPS * 32 : 0);    // [face][step][tile]
+constexpr int PROJECT_AT = LIFT_AT + FACES * TRACE_STEPS * STATE_TILES * 32;    // [step][tile][direction]
+
+constexpr int GROUP = 8;                      // elements of a warp
+constexpr int GROUP_STATE = GROUP * STATE_BLOCK;
+// Results go through shared memory where a row is not a whole number of pairs.
+constexpr bool STAGED = FIELDS % 2 != 0;
+constexpr bool STATE_AHEAD = KEEP || BUFFERS > 1;
+constexpr int BEYOND = BUFFERS * GROUP_STATE;  // where the room beyond the states begins
+constexpr int WARP_SPACE = BEYOND + (AHEAD || (STAGED && KEEP) ? GROUP_STATE : 0);
+
+// Starts to copy the state or register of `n` elements; an odd scalar at the end is copied at once.
+static __device__ __forceinline__ void fetch(real* to, const real* from, u32 n, u32 lane) {
+    const u32 pairs = n * STATE_BLOCK / 2;
+#pragma unroll
+    for (int i = 0; i < (GROUP_STATE / 2 + 31) / 32; ++i) {
+        const u32 p = i * 32 + lane;
+        if (p < pairs) dg_cp_async16(to + 2 * p, from + 2 * p);
+    }
+    if (STATE_BLOCK % 2 && n % 2 && lane == 0) to[2 * pairs] = from[2 * pairs];
+}
+
+// Unit normal of a face and the scale of its flux, sJ/J.
+static __device__ __forceinline__ real face_normal(const Arguments& a, u32 element, u32 face, const real (&g)[DIM * DIM],
+                                                   real (&n)[DIM]) {
+    if (!NORMALS) return normal_at(a, element, face, 0, n);
+    // n sJ/J = Σ_d N̂_d ∇r_d.
+    constexpr int reference[FACES][DIM] = REFERENCE_NORMALS;
+    real square = 0;
+#pragma unroll
+    for (int x = 0; x < DIM; ++x) {
+        n[x] = 0;
+#pragma unroll
+        for (int f = 0; f < FACES; ++f) {
+            real s = 0;
+#pragma unroll
+            for (int d = 0; d < DIM; ++d) s += reference[f][d] * g[d * DIM + x];
+            n[x] = face == f ? s : n[x];
+        }
+        square += n[x] * n[x];
+    }
+    const real scale = square_root(square), inverse = reciprocal(scale);
+#pragma unroll
+    for (int x = 0; x < DIM; ++x) n[x] *= inverse;
+    return scale;
+}
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
+    residual(const Arguments a, const Parameters parameters) {
+    DG_DYNAMIC_SHARED(real, shared);
+    u32* shared_rows = reinterpret_cast<u32*>(shared + SHARED_TABLES + WARPS * WARP_SPACE);
+    u32* shared_own = shared_rows + CODES * FACE_NODES;
+    for (u32 i = threadIdx.x; i < SHARED_TABLES; i += 32 * WARPS) shared[i] = __ldg(a.tables + i);
+    for (u32 i = threadIdx.x; i < CODES * FACE_NODES; i += 32 * WARPS)
+        shared_rows[i] = __ldg(a.rows + i / FACE_NODES * a.table_len + i % FACE_NODES);
+    for (u32 i = threadIdx.x; i < FACES * FACE_NODES; i += 32 * WARPS) shared_own[i] = __ldg(a.own + i);
+    dg_block_sync();
+
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, r = lane >> 2, j = lane & 3;
+    const real* operators = shared + lane;
+    const real* project = (SHARED_TABLES > PROJECT_AT ? shared : a.tables) + PROJECT_AT + lane;
+    real* state = shared + SHARED_TABLES + warp * WARP_SPACE;
+    real* beyond = state + BEYOND;
+    const u32 groups = (a.count + GROUP - 1) / GROUP, stride = gridDim.x * WARPS;
+    const bool reads_register = STAGE && a.a != 0.0;
+    const u64 part_begin = (u64)a.first * STATE_BLOCK;
+    const auto elements_of = [&](u32 group) { return a.count - group * GROUP < GROUP ? a.count - group * GROUP : GROUP; };
+    const auto fetch_state = [&](u32 group, real* to) {
+        if (group < groups) fetch(to, a.u + part_begin + (u64)group * GROUP_STATE, elements_of(group), lane);
+        dg_cp_async_commit();
+    };
+    const auto fetch_register = [&](u32 group) {
+        if (AHEAD && reads_register && group < groups)
+            fetch(beyond, a.reg + part_begin + (u64)group * GROUP_STATE, elements_of(group), lane);
+        dg_cp_async_commit();
+    };
+
+    u32 group = blockIdx.x * WARPS + warp, buffer = 0;
+    if (STATE_AHEAD) fetch_state(group, state);
+    fetch_register(group);
+    for (; group < groups; group += stride, buffer = BUFFERS - 1 - buffer) {
+        // Lanes of elements that do not exist take the part's last element; what they compute is not stored.
+        const u32 wanted = group * GROUP + r;
+        const bool exists = wanted < a.count;
+        const u32 element = exists ? wanted : a.count - 1, slot = a.first + element;
+        if (!STATE_AHEAD) fetch_state(group, state);
+        u32 to[FACES], code[FACES];
+#pragma unroll
+        for (int f = 0; f < FACES; ++f) {
+            to[f] = __ldg(a.across + (u64)slot * FACES + f);
+            code[f] = __ldg(a.code + (u64)slot * FACES + f);
+        }
+        real g[DIM * DIM];
+        metric_at(a, element, 0, g);
+        dg_cp_async_wait<STATE_AHEAD ? 1 : 0>();
+        dg_warp_sync();
+        real* group_state = state + buffer * GROUP_STATE;
+        const real* u = group_state + r * STATE_BLOCK;
+        if (!KEEP && STATE_AHEAD) fetch_state(group + stride, state + (1 - buffer) * GROUP_STATE);
+
+        real kept[KEEP ? STATE_STEPS : 1][FIELDS];
+        if (KEEP) {
+#pragma unroll
+            for (int s = 0; s < STATE_STEPS; ++s) load_row(u + fragment_row(NP, s, j) * FIELDS, kept[KEEP ? s : 0]);
+        }
+        real rate[STATE_TILES][FIELDS][2];
+#pragma unroll
+        for (int t = 0; t < STATE_TILES; ++t) fragment_zero(rate[t]);
+
+        // 1. Faces: both traces, numerical fluxes, lift.
+#pragma unroll(FACE_UNROLL)
+        for (int face = 0; face < FACES; ++face) {
+            u32 here = to[0], table = code[0];
+#pragma unroll
+            for (int f = 1; f < FACES; ++f) {
+                here = face == f ? to[f] : here;
+                table = face == f ? code[f] : table;
+            }
+            const bool outside = table == EXTERIOR;
+            const u32* own_rows = shared_own + face * FACE_NODES;
+            const u32* rows = outside ? own_rows : shared_rows + table * FACE_NODES;
+            const real* neighbour = a.u + (u64)(outside ? slot : here) * STATE_BLOCK;
+            real n[DIM];
+            const real scale = face_normal(a, element, face, g, n);
+#pragma unroll 1
+            for (int t = 0; t < TRACE_TILES; ++t) {
+                real minus[FIELDS][2], plus[FIELDS][2];
+                if (FACE_INTERP) {
+                    fragment_zero(minus);
+                    fragment_zero(plus);
+#pragma unroll
+                    for (int s = 0; s < NODE_STEPS; ++s) {
+                        const u32 node = fragment_row(FACE_NODES, s, j);
+                        const real b = operators[FACE_AT + (t * NODE_STEPS + s) * 32];
+                        real um[FIELDS], up[FIELDS];
+                        load_row(u + own_rows[node], um);
+                        load_row_constant(neighbour + rows[node], up);
+                        fragment_multiply(minus, um, b);
+                        fragment_multiply(plus, up, b);
+                    }
+                }
+#pragma unroll
+                for (int i = 0; i < 2; ++i) {
+                    if (2 * t + i >= TRACE_STEPS) continue;
+                    const u32 point = fragment_row(FACE_POINTS, 2 * t + i, j);
+                    real um[FIELDS], up[FIELDS], f[FIELDS];
+                    if (FACE_INTERP) {
+#pragma unroll
+                        for (int k = 0; k < FIELDS; ++k) {
+                            um[k] = minus[k][i];
+                            up[k] = plus[k][i];
+                        }
+                    } else {
+                        load_row(u + own_rows[point], um);
+                        load_row_constant(neighbour + rows[point], up);
+                    }
+                    if (outside) {
+#pragma unroll
+                        for (int k = 0; k < FIELDS; ++k) up[k] = __ldg(a.exterior + here + point * FIELDS + k);
+                    }
+                    numerical_flux(parameters, um, up, n, f);
+#pragma unroll
+                    for (int k = 0; k < FIELDS; ++k) f[k] *= scale;
+                    const real* lift = operators + LIFT_AT + (face * TRACE_STEPS + 2 * t + i) * STATE_TILES * 32;
+#pragma unroll
+                    for (int tile = 0; tile < STATE_TILES; ++tile) fragment_multiply(rate[tile], f, lift[tile * 32]);
+                }
+            }
+        }
+        if (KEEP) {
+            dg_warp_sync();
+            fetch_state(group + stride, state);
+        }
+
+        // 2. Volume: states at points, contravariant fluxes, projection.
+#pragma unroll(COLLOCATED ? POINT_TILES : 1)
+        for (int t = 0; t < POINT_TILES; ++t) {
+            real points[FIELDS][2];
+            if (!COLLOCATED) {
+                fragment_zero(points);
+#pragma unroll
+                for (int s = 0; s < STATE_STEPS; ++s) {
+                    const real b = operators[INTERP_AT + (t * STATE_STEPS + s) * 32];
+                    if (KEEP) {
+                        fragment_multiply(points, kept[KEEP ? s : 0], b);
+                    } else {
+                        real x[FIELDS];
+                        load_row(u + fragment_row(NP, s, j) * FIELDS, x);
+                        fragment_multiply(points, x, b);
+                    }
+                }
+            }
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+                if (2 * t + i >= POINT_STEPS) continue;
+                real x[FIELDS], f[DIM * FIELDS];
+                if (COLLOCATED && !KEEP) load_row(u + fragment_row(NP, 2 * t + i, j) * FIELDS, x);
+                if (COLLOCATED && KEEP || !COLLOCATED) {
+#pragma unroll
+                    for (int k = 0; k < FIELDS; ++k) x[k] = COLLOCATED ? kept[COLLOCATED && KEEP ? 2 * t + i : 0][k] : points[k][i];
+                }
+                volume_flux(parameters, x, g, f);
+                const real* p = project + (2 * t + i) * STATE_TILES * DIM * 32;
+#pragma unroll
+                for (int tile = 0; tile < STATE_TILES; ++tile)
+#pragma unroll
+                    for (int d = 0; d < DIM; ++d) {
+                        real fd[FIELDS];
+#pragma unroll
+                        for (int k = 0; k < FIELDS; ++k) fd[k] = f[d * FIELDS + k];
+                        fragment_multiply(rate[tile], fd, p[(tile * DIM + d) * 32]);
+                    }
+            }
+        }
+
+        // 3. The stage, row by row; see `finish`.
+        const StageFactors factors = stage_factors(a, slot);
+        if (AHEAD) {
+            dg_cp_async_wait<1>();
+            dg_warp_sync();
+        }
+        if (!STAGED) {
+#pragma unroll
+            for (int s = 0; s < STATE_STEPS; ++s) {
+                const int row = fragment_row_or_none(NP, s, j);
+                if (row < 0 || !exists) continue;
+                const u64 at = (u64)slot * STATE_BLOCK + row * FIELDS;
+                real x[FIELDS], y[FIELDS];
+#pragma unroll
+                for (int k = 0; k < FIELDS; ++k) {
+                    x[k] = kept[KEEP ? s : 0][k];
+                    y[k] = rate[s / 2][k][s % 2];
+                }
+                if (STAGE && !KEEP) load_row(u + row * FIELDS, x);
+                finish_row(a, factors, reads_register ? AHEAD ? beyond + r * STATE_BLOCK + row * FIELDS : a.reg + at : nullptr, at, x, y);
+            }
+        } else {
+            // First where the lanes have it, then along memory.
+            real* staged = AHEAD || KEEP ? beyond : group_state;
+            if (!AHEAD) dg_warp_sync();
+#pragma unroll
+            for (int s = 0; s < STATE_STEPS; ++s) {
+                const int row = fragment_row_or_none(NP, s, j);
+                if (row < 0) continue;
+                real* y = staged + r * STATE_BLOCK + row * FIELDS;
+#pragma unroll
+                for (int k = 0; k < FIELDS; ++k) {
+                    real v = rate[s / 2][k][s % 2];
+                    if (STAGE) v *= factors.dt;
+                    if (AHEAD && reads_register) v += factors.a * y[k];
+                    y[k] = v;
+                }
+            }
+            dg_warp_sync();
+            const u32 n = elements_of(group) * STATE_BLOCK;
+            const u64 begin = part_begin + (u64)group * GROUP_STATE;
+            const bool in_place = !KEEP && AHEAD;  // the state is still there
+            const auto finish_at = [&](u32 i, real y, real x, real before, real start, real& next) {
+                if (!STAGE) {
+                    next = y;
+                    return y;
+                }
+                if (!AHEAD && reads_register) y += factors.a * before;
+                if (a.b != 0.0) x = factors.b * start + factors.rest * x;
+                next = x + factors.c * y;
+                return y;
+            };
+#pragma unroll 4
+            for (u32 i = 2 * lane; i + 1 < n; i += 64) {
+                const double2 y = *reinterpret_cast<const double2*>(staged + i);
+                double2 x = y, before = y, start = y, kept_y, next;
+                if (STAGE) {
+                    x = in_place ? *reinterpret_cast<const double2*>(group_state + i)
+                                 : __ldg(reinterpret_cast<const double2*>(a.u + begin + i));
+                    if (!AHEAD && reads_register) before = *reinterpret_cast<const double2*>(a.reg + begin + i);
+                    if (a.b != 0.0) start = __ldg(reinterpret_cast<const double2*>(a.start + begin + i));
+                }
+                kept_y.x = finish_at(i, y.x, x.x, before.x, start.x, next.x);
+                kept_y.y = finish_at(i, y.y, x.y, before.y, start.y, next.y);
+                if (STAGE && a.keep) *reinterpret_cast<double2*>(a.reg + begin + i) = kept_y;
+                *reinterpret_cast<double2*>(a.out + begin + i) = next;
+            }
+            if (n % 2 && lane == 0) {
+                const u32 i = n - 1;
+                real next;
+                const real y = finish_at(i, staged[i], a.u[begin + i], !AHEAD && reads_register ? a.reg[begin + i] : 0,
+                                         STAGE && a.b != 0.0 ? a.start[begin + i] : 0, next);
+                if (STAGE && a.keep) a.reg[begin + i] = y;
+                a.out[begin + i] = next;
+            }
+        }
+        if (AHEAD || (STAGED && !STATE_AHEAD)) dg_warp_sync();
+        fetch_register(group + stride);
+    }
+}

@@ -1,0 +1,314 @@
+//! The text of a kernel: traced formulas and sizes in front of a `.cu` file.
+
+use crate::chain::Factors;
+use crate::cuda::operators::{Packed, widest_between};
+use crate::group::{Group, Part};
+use crate::pointwise::PointKernels;
+use crate::scheme::MetricRule;
+use crate::simd::PackScalar;
+use dgsuite_basis::Cubature;
+use dgsuite_gpu::cuda::Source;
+use dgsuite_physics::trace::{PRELUDE, Parameters, TraceError};
+
+/// Dynamic shared memory that a block of a universal kernel may take, in bytes; more goes to work space in global
+/// memory. Half of what a multiprocessor has on devices of compute capability 9, so that two blocks fit.
+const SHARED_LIMIT: usize = 100 * 1024;
+
+/// The sizes of a part that kernels are specialised to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Sizes {
+    pub(super) dim: usize,
+    pub(super) fields: usize,
+    pub(super) np: usize,
+    pub(super) nq: usize,
+    pub(super) nf: usize,
+    pub(super) faces: usize,
+    pub(super) curved: bool,
+    pub(super) collocated: bool,
+    pub(super) direct: bool,
+    pub(super) rule: MetricRule,
+}
+
+impl Sizes {
+    pub(super) fn new<T: PackScalar>(group: &Group<T>, part: &Part<T>) -> Self {
+        Self {
+            dim: group.shape.dim(),
+            fields: group.state.fields,
+            np: group.state.rows,
+            nq: part.n_points,
+            nf: group.trace.rows,
+            faces: group.shape.n_faces(),
+            curved: part.spec.rule != MetricRule::Affine,
+            collocated: part.spec.element.volume == Cubature::Collocated,
+            direct: group.face_nodes.is_some(),
+            rule: part.spec.rule,
+        }
+    }
+
+    /// The macros of common.cuh.
+    pub(super) fn define(&self, source: Source, face_offsets: &[usize]) -> Source {
+        let list: Vec<String> = face_offsets.iter().map(ToString::to_string).collect();
+        source
+            .define("DIM", self.dim)
+            .define("FIELDS", self.fields)
+            .define("LANES", 1)
+            .define("NP", self.np)
+            .define("NQ", self.nq)
+            .define("NF", self.nf)
+            .define("FACES", self.faces)
+            .define("FACE_FIRST", format!("{{{}}}", list.join(",")))
+            .define("CURVED", u8::from(self.curved))
+            .define("COLLOCATED", u8::from(self.collocated))
+            .define("DIRECT", u8::from(self.direct))
+            .define("RULE", rule_number(self.rule))
+    }
+}
+
+const fn rule_number(rule: MetricRule) -> u8 {
+    match rule {
+        MetricRule::Affine => 0,
+        MetricRule::Collocated => 1,
+        MetricRule::WeightAdjusted => 2,
+        MetricRule::Stored => 3,
+    }
+}
+
+/// What a universal kernel needs of work space, and how many elements a block works on.
+#[derive(Clone, Debug, PartialEq)]
+struct Plan {
+    elements: usize,
+    threads: usize,
+    /// Scalars.
+    work: usize,
+    shared: bool,
+    /// Names of the regions and where they begin.
+    regions: Vec<(&'static str, usize)>,
+}
+
+impl Plan {
+    fn new(sizes: &Sizes, bytes: usize, regions: &[(&'static str, usize)]) -> Self {
+        // Enough elements to give every thread of a block something to do, as far as they fit.
+        let per_element: usize = regions.iter().map(|r| r.1).sum::<usize>() * sizes.fields;
+        let rows = sizes.np.max(sizes.nq).max(sizes.nf);
+        let threads: usize = if rows > 128 { 256 } else { 128 };
+        let fit = (SHARED_LIMIT / 2 / (per_element * bytes).max(1)).max(1);
+        let elements = (threads * 3 / 2).div_ceil(rows).min(fit).max(1);
+        let mut at = 0;
+        let regions = regions
+            .iter()
+            .map(|&(name, rows)| {
+                let begin = at;
+                at += rows * sizes.fields * elements;
+                (name, begin)
+            })
+            .collect();
+        Self { elements, threads, work: at, shared: at * bytes <= SHARED_LIMIT, regions }
+    }
+
+    fn shape(&self, bytes: usize) -> LaunchShape {
+        let (shared, work) = if self.shared { (self.work * bytes, 0) } else { (0, self.work) };
+        LaunchShape { threads: self.threads, elements: self.elements, shared, work, persistent: true }
+    }
+
+    fn define(&self, mut source: Source) -> Source {
+        for (name, at) in &self.regions {
+            source = source.define(*name, at);
+        }
+        source
+            .define("ELEMENTS", self.elements)
+            .define("BLOCK", self.threads)
+            .define("WORK", self.work)
+            .define("SHARED_WORK", u8::from(self.shared))
+    }
+}
+
+/// The traced text of a law: its parameters' structure and functions.
+pub(super) struct LawText {
+    pub(super) parameters: Parameters,
+    functions: String,
+}
+
+impl LawText {
+    pub(super) fn new<T>(physics: &dyn PointKernels<T>) -> Result<Self, TraceError> {
+        let mut parameters = Parameters::new();
+        let functions = physics.device_source(&mut parameters)?;
+        Ok(Self { parameters, functions })
+    }
+
+    /// With more functions, such as a boundary condition's.
+    pub(super) fn with(
+        &self,
+        more: impl FnOnce(&mut Parameters) -> Result<String, TraceError>,
+    ) -> Result<Self, TraceError> {
+        let mut parameters = self.parameters.clone();
+        let functions = self.functions.clone() + &more(&mut parameters)?;
+        Ok(Self { parameters, functions })
+    }
+
+    /// Everything before the kernels' own text.
+    pub(super) fn preamble(&self) -> String {
+        format!(
+            "#include \"device.cuh\"\n#include \"fast_math.cuh\"\n{PRELUDE}{}{}#include \"common.cuh\"\n",
+            self.parameters.definition(),
+            self.functions
+        )
+    }
+}
+
+/// The fields of `struct Parameters` as a kernel's argument.
+pub(super) fn parameter_values<T: PackScalar>(parameters: &Parameters) -> Vec<T> {
+    let mut values: Vec<T> = parameters.values().into_iter().map(T::from_f64).collect();
+    if values.is_empty() {
+        values.push(T::from_f64(0.0));
+    }
+    values
+}
+
+pub(super) fn source<T: PackScalar>(name: &str, text: String) -> Source {
+    let source = Source::new(name, text)
+        .header("fast_math.cuh", include_str!("fast_math.cuh"))
+        .header("common.cuh", include_str!("common.cuh"))
+        .header("rows.cuh", include_str!("rows.cuh"))
+        .header("fragments.cuh", include_str!("fragments.cuh"))
+        .header("sparse.cuh", include_str!("sparse.cuh"));
+    if T::BYTES == 4 { source.define("DG_SINGLE", 1) } else { source }
+}
+
+/// A text of a kernel and how it is to be launched.
+pub(super) struct KernelText {
+    pub(super) source: Source,
+    pub(super) shape: LaunchShape,
+}
+
+/// How a kernel is launched.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct LaunchShape {
+    /// Threads of a block.
+    pub(super) threads: usize,
+    /// Elements that a block works on at a time.
+    pub(super) elements: usize,
+    /// Bytes of dynamic shared memory.
+    pub(super) shared: usize,
+    /// Scalars of work space in global memory that each block needs.
+    pub(super) work: usize,
+    /// Whether a block goes on with other elements; if not, there is a block for each group of elements.
+    pub(super) persistent: bool,
+}
+
+fn universal<T: PackScalar>(
+    name: &str,
+    body: &str,
+    law: &LawText,
+    group: &Group<T>,
+    part: &Part<T>,
+    packed: &Packed<T>,
+    plan: &Plan,
+) -> KernelText {
+    let sizes = Sizes::new(group, part);
+    let text =
+        format!("{}#include \"sparse.cuh\"\n{}#line 1 \"{name}\"\n{body}", law.preamble(), packed.text);
+    let source = sizes.define(source::<T>(name, text), &group.face_offsets);
+    let source = source.define("INTEGRAL", packed.integral).define("ONE", packed.one);
+    KernelText { source: plan.define(source), shape: plan.shape(T::BYTES) }
+}
+
+/// The fused residual of a part, alone or with the stage.
+pub(super) fn residual<T: PackScalar>(
+    law: &LawText,
+    group: &Group<T>,
+    part: &Part<T>,
+    factors: &Factors,
+    packed: &Packed<T>,
+    stage: bool,
+) -> KernelText {
+    let s = Sizes::new(group, part);
+    let fluxes = s.dim * s.nq + s.nf;
+    let weight_adjusted = s.rule == MetricRule::WeightAdjusted;
+    let between = [&factors.interp, &factors.residual, &factors.project].map(|c| widest_between(c));
+    let between = between.into_iter().max().unwrap_or(0);
+    let odd = if factors.residual.len() > 2 || factors.interp.len() > 2 { between } else { 0 };
+    let regions = [
+        ("STATE_AT", s.np),
+        ("FLUXES_AT", fluxes),
+        ("RATE_AT", s.np),
+        ("POINTS_AT", if s.collocated { 0 } else { s.nq }),
+        ("EVEN_AT", between),
+        ("ODD_AT", odd),
+        ("GAIN_AT", usize::from(weight_adjusted)),
+    ];
+    let plan = Plan::new(&s, T::BYTES, &regions);
+    let mut text = universal("residual.cu", include_str!("residual.cu"), law, group, part, packed, &plan);
+    text.source = text.source.define("STAGE", u8::from(stage));
+    text
+}
+
+/// The traces of a part.
+pub(super) fn traces<T: PackScalar>(
+    law: &LawText,
+    group: &Group<T>,
+    part: &Part<T>,
+    factors: &Factors,
+    packed: &Packed<T>,
+) -> KernelText {
+    let s = Sizes::new(group, part);
+    let between = widest_between(&factors.interp_face);
+    let regions = [("STATE_AT", s.np), ("EVEN_AT", between), ("ODD_AT", 0), ("OUT_AT", s.nf)];
+    let plan = Plan::new(&s, T::BYTES, &regions);
+    let mut text = universal("traces.cu", include_str!("traces.cu"), law, group, part, packed, &plan);
+    text.source = text.source.define("STAGE", 0);
+    text
+}
+
+/// The step bound of a part.
+pub(super) fn speed<T: PackScalar>(
+    law: &LawText,
+    group: &Group<T>,
+    part: &Part<T>,
+    factors: &Factors,
+    packed: &Packed<T>,
+) -> KernelText {
+    let s = Sizes::new(group, part);
+    let (points, between) = if s.collocated { (0, 0) } else { (s.nq, widest_between(&factors.interp)) };
+    let odd = if factors.interp.len() > 2 { between } else { 0 };
+    // One number a point lies in a region of `nq` rows, which is ample.
+    let regions = [
+        ("STATE_AT", s.np),
+        ("POINTS_AT", points),
+        ("EVEN_AT", between),
+        ("ODD_AT", odd),
+        ("FOUND_AT", s.nq),
+    ];
+    let plan = Plan::new(&s, T::BYTES, &regions);
+    let mut text = universal("speed.cu", include_str!("speed.cu"), law, group, part, packed, &plan);
+    text.source = text.source.define("STAGE", 0);
+    text
+}
+
+/// Threads of the kernels that work point by point.
+pub(super) const POINT_THREADS: usize = 128;
+/// Threads of the one block that sums or compares.
+pub(super) const REDUCE_THREADS: usize = 256;
+
+/// A kernel that needs no sizes of a group but those that it shares with all.
+pub(super) fn pointwise<T: PackScalar>(
+    name: &str,
+    body: &str,
+    law: &LawText,
+    dim: usize,
+    fields: usize,
+) -> Source {
+    let text = format!("{}#line 1 \"{name}\"\n{body}", law.preamble());
+    let one = Sizes {
+        dim,
+        fields,
+        np: 1,
+        nq: 1,
+        nf: 1,
+        faces: 1,
+        curved: false,
+        collocated: true,
+        direct: true,
+        rule: MetricRule::Affine,
+    };
+    one.define(source::<T>(name, text), &[0, 1]).define("STAGE", 0)
+}

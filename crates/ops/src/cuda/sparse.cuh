@@ -1,0 +1,48 @@
+// Chains of sparse factors applied to a few elements in work space, [element][row][field].
+//
+// A factor is held by rows: `indices` has `rows + 1` offsets and then the columns, `tables` the entries. The host
+// writes one `Factor` for each as a constant; see `chain_source` in source.rs.
+
+struct Factor {
+    u32 rows;    // rows of the factor
+    u32 cols;    // columns
+    u32 first;   // where its offsets begin in `indices`
+    u32 column;  // where its columns begin in `indices`
+    u32 entry;   // where its entries begin in `tables`
+};
+
+// out ← A in, for `n` elements. The block must meet before and after.
+static __device__ __forceinline__ void multiply(const Arguments& a, const Factor& A, u32 n, const real* in, real* out) {
+    for (u32 item = threadIdx.x; item < n * A.rows; item += BLOCK) {
+        const u32 e = item / A.rows, i = item % A.rows;
+        const real* x = in + e * A.cols * FIELDS;
+        const u32 begin = __ldg(a.indices + A.first + i), end = __ldg(a.indices + A.first + i + 1);
+        real sum[FIELDS];
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) sum[k] = 0;
+        for (u32 j = begin; j < end; ++j) {
+            const real m = __ldg(a.tables + A.entry + j);
+            const real* xj = x + __ldg(a.indices + A.column + j) * FIELDS;
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k) sum[k] += m * xj[k];
+        }
+        real* y = out + item * FIELDS;
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) y[k] = sum[k];
+    }
+}
+
+// A chain of N factors, the first applied first: from `in` through `even` and `odd` to `out`. A chain of one needs
+// `out` to lie apart from `in`.
+template <int N>
+static __device__ __forceinline__ void multiply_chain(const Arguments& a, const Factor (&A)[N], u32 n, const real* in,
+                                                      real* even, real* odd, real* out) {
+    const real* from = in;
+#pragma unroll
+    for (int s = 0; s < N; ++s) {
+        real* to = s == N - 1 ? out : s % 2 ? odd : even;
+        multiply(a, A[s], n, from, to);
+        dg_block_sync();
+        from = to;
+    }
+}

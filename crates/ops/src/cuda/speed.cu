@@ -1,0 +1,89 @@
+// The stable step of each element for cfl = 1, h / ((2p + 1) λ), and its least over a part; a state that is not finite
+// or not admissible gives its slot. The host's twin is `Discretization::time_step`.
+//
+// Beside the macros of common.cuh: BLOCK threads, ELEMENTS elements, the chain INTERP, the plan of the work space
+// POINTS_AT, EVEN_AT, ODD_AT, FOUND_AT and its size WORK, in shared memory where SHARED_WORK.
+
+// The result of a block, and of all blocks: least step and first bad slot (NONE for none).
+struct StepBound {
+    double step;
+    u32 bad;
+    u32 unused;
+};
+
+constexpr u32 NONE = 0xffffffffu;
+
+static __device__ __forceinline__ StepBound lesser_bound(StepBound a, StepBound b) {
+    a.step = b.step < a.step ? b.step : a.step;
+    a.bad = b.bad < a.bad ? b.bad : a.bad;
+    return a;
+}
+
+// Least over the block by a tree of fixed shape; the result is thread 0's. BLOCK is a power of two.
+static __device__ __forceinline__ StepBound least_of_block(StepBound bound) {
+    __shared__ StepBound tree[BLOCK];
+    tree[threadIdx.x] = bound;
+    dg_block_sync();
+    for (u32 half = BLOCK / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half) tree[threadIdx.x] = lesser_bound(tree[threadIdx.x], tree[threadIdx.x + half]);
+        dg_block_sync();
+    }
+    return tree[0];
+}
+
+// `h`: size of each slot, `(2p + 1)` divided out; `steps`: the step of each slot, or null; `partial`: one bound a block.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    wave_speed(const Arguments a, const Parameters parameters, const double* h, real* steps, StepBound* partial) {
+    DG_DYNAMIC_SHARED(real, shared);
+    real* work = SHARED_WORK ? shared : a.work + (u64)blockIdx.x * WORK;
+    real* u = work;
+    real* points = COLLOCATED ? work : work + POINTS_AT;
+    StepBound bound;
+    bound.step = 1.0 / 0.0;
+    bound.bad = NONE;
+    bound.unused = 0;
+    const u32 groups = (a.count + ELEMENTS - 1) / ELEMENTS;
+    for (u32 group = blockIdx.x; group < groups; group += gridDim.x) {
+        const u32 element = group * ELEMENTS;
+        const u32 left = a.count - element, n = left < ELEMENTS ? left : ELEMENTS;
+        const u64 begin = (u64)(a.first + element) * STATE_BLOCK;
+        for (u32 i = threadIdx.x; i < n * STATE_BLOCK; i += BLOCK) u[i] = __ldg(a.u + begin + i);
+        dg_block_sync();
+        if (!COLLOCATED) multiply_chain(a, INTERP, n, u, work + EVEN_AT, work + ODD_AT, points);
+        // The speed at each point, or -1 where the state is bad.
+        real* found = work + FOUND_AT;
+        for (u32 item = threadIdx.x; item < n * NQ; item += BLOCK) {
+            real state[FIELDS], w[2];
+            bool finite = true;
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k) {
+                state[k] = points[item * FIELDS + k];
+                finite = finite && state[k] - state[k] == 0;
+            }
+            wave(parameters, state, w);
+            finite = finite && w[0] - w[0] == 0;
+            found[item] = finite && w[1] > 0 ? w[0] : (real)(-1);
+        }
+        dg_block_sync();
+        for (u32 e = threadIdx.x; e < n; e += BLOCK) {
+            real fastest = 0;
+            bool bad = false;
+            for (u32 q = 0; q < NQ; ++q) {
+                const real s = found[e * NQ + q];
+                bad = bad || s < 0;
+                fastest = s > fastest ? s : fastest;
+            }
+            const u32 slot = a.first + element + e;
+            const double step = fastest > 0 ? h[slot] / (double)fastest : 1.0 / 0.0;
+            if (steps) steps[slot] = (real)step;
+            StepBound mine;
+            mine.step = step;
+            mine.bad = bad ? slot : NONE;
+            mine.unused = 0;
+            bound = lesser_bound(bound, mine);
+        }
+        dg_block_sync();
+    }
+    bound = least_of_block(bound);
+    if (threadIdx.x == 0) partial[blockIdx.x] = bound;
+}

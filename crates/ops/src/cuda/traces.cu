@@ -1,0 +1,23 @@
+// Traces I_f u of a group whose traces are not nodal values: ELEMENTS elements a block, [slot][face point][field]. The
+// host's twin is `trace_blocks` in residual.rs.
+//
+// Beside the macros of common.cuh: BLOCK threads, ELEMENTS elements, the chain TRACE, the plan of the work space
+// EVEN_AT, ODD_AT, OUT_AT and its size WORK, in shared memory where SHARED_WORK.
+
+extern "C" __global__ void __launch_bounds__(BLOCK) traces(const Arguments a) {
+    DG_DYNAMIC_SHARED(real, shared);
+    real* work = SHARED_WORK ? shared : a.work + (u64)blockIdx.x * WORK;
+    const u32 groups = (a.count + ELEMENTS - 1) / ELEMENTS;
+    for (u32 group = blockIdx.x; group < groups; group += gridDim.x) {
+        const u32 slot = a.first + group * ELEMENTS;
+        const u32 left = a.count - group * ELEMENTS, n = left < ELEMENTS ? left : ELEMENTS;
+        const real* u = a.u + (u64)slot * STATE_BLOCK;
+        for (u32 i = threadIdx.x; i < n * STATE_BLOCK; i += BLOCK) work[i] = __ldg(u + i);
+        dg_block_sync();
+        real* out = work + OUT_AT;
+        multiply_chain(a, TRACE, n, work, work + EVEN_AT, work + ODD_AT, out);
+        real* to = a.out + (u64)slot * TRACE_BLOCK;
+        for (u32 i = threadIdx.x; i < n * TRACE_BLOCK; i += BLOCK) to[i] = out[i];
+        dg_block_sync();
+    }
+}

@@ -1,0 +1,73 @@
+//! Every kernel's text is accepted by the device compiler, and takes no more registers than it should.
+
+use crate::testkit::{Cells, GAS, PLANE, SPACE, mesh, schemes};
+use dgsuite_gpu::cuda::nvrtc;
+use dgsuite_gpu::{GpuError, Host};
+use dgsuite_ops::cuda::CudaDiscretization;
+use dgsuite_ops::{BoundaryBinding, BoundaryOf, PackScalar, PointKernels, Pointwise, Scheme};
+use dgsuite_physics::{Hllc, Real, SlipWall};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+fn texts<T>(cells: Cells, scheme: &Scheme, order: usize) -> Vec<dgsuite_gpu::cuda::Source>
+where
+    T: PackScalar + Real,
+    Pointwise<dgsuite_physics::Euler, Hllc, 2, 4>: PointKernels<T>,
+    Pointwise<dgsuite_physics::Euler, Hllc, 3, 5>: PointKernels<T>,
+{
+    let mesh = mesh(cells, 1, order, false);
+    let host = Arc::new(Host::new(1).expect("a machine"));
+    let (law, flux, condition) = (GAS, Hllc, SlipWall);
+    let plane = cells.dim() == 2;
+    let bindings = mesh
+        .boundary_names()
+        .into_iter()
+        .map(|name| BoundaryBinding {
+            name: name.to_owned(),
+            kernel: if plane {
+                Box::new(BoundaryOf::<_, _, _, 2, 4> { law, flux, condition })
+            } else {
+                Box::new(BoundaryOf::<_, _, _, 3, 5> { law, flux, condition })
+            },
+            data: None,
+        })
+        .collect();
+    let physics: Box<dyn PointKernels<T>> = if plane {
+        Box::new(Pointwise::<_, _, 2, 4> { law, flux })
+    } else {
+        Box::new(Pointwise::<_, _, 3, 5> { law, flux })
+    };
+    CudaDiscretization::sources(mesh, scheme, physics, bindings, host).expect("texts")
+}
+
+#[test]
+fn every_kernel_compiles() {
+    let mut seen = HashSet::new();
+    let mut n = 0;
+    // Orders are spread over the schemes, so that every order and every scheme is seen with every shape.
+    for (i, cells) in PLANE.into_iter().chain(SPACE).enumerate() {
+        for (j, order) in [1, 2].into_iter().enumerate() {
+            let p = [1, 3, 2, 0, 4][(i + j) % 5];
+            let list = schemes(cells, p.max(j));
+            let (_, scheme) = list[(i + 2 * j) % list.len()];
+            let double = texts::<f64>(cells, &scheme, order);
+            let single = texts::<f32>(cells, &scheme, order);
+            for source in double.iter().chain(if (i + j) % 3 == 0 { &single[..] } else { &[] }) {
+                if !seen.insert(source.digest(&[])) {
+                    continue;
+                }
+                match nvrtc::compile_for("sm_90", source) {
+                    Ok(_) => n += 1,
+                    Err(GpuError::NoCompiler { .. })
+                        if std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none() =>
+                    {
+                        println!("SKIPPED: no NVRTC to compile kernels with");
+                        return;
+                    }
+                    Err(e) => panic!("{cells:?} order {p}: {e}"),
+                }
+            }
+        }
+    }
+    println!("{n} kernels compiled");
+}

@@ -1,0 +1,187 @@
+//! One residual and a stage on the device equal the host's.
+
+use crate::testkit::{Cells, PLANE, SPACE, euler, mesh, schemes, wavy};
+use dgsuite_basis::Representation;
+use dgsuite_gpu::Host;
+use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
+use dgsuite_ops::cuda::CudaDiscretization;
+use dgsuite_ops::{
+    BoundaryBinding, BoundaryOf, Discretization, PackScalar, PointKernels, Pointwise, Scheme, StageWeights,
+};
+use dgsuite_physics::{Euler, Exact, Prescribed, Real, Rusanov};
+use std::sync::Arc;
+
+use crate::testkit::GAS;
+
+fn device() -> Option<Cuda> {
+    match Cuda::new(0) {
+        Ok(cuda) => Some(cuda),
+        Err(e) => {
+            println!("SKIPPED: {e}");
+            None
+        }
+    }
+}
+
+/// The device's twin of `testkit::euler`.
+fn euler_on<T>(
+    cuda: &Cuda,
+    mesh: &Arc<dgsuite_mesh::Mesh>,
+    scheme: &Scheme,
+    data: Option<&Arc<dyn Exact>>,
+) -> CudaDiscretization<T>
+where
+    T: PackScalar + Real,
+    Pointwise<Euler, Rusanov, 2, 4>: PointKernels<T>,
+    Pointwise<Euler, Rusanov, 3, 5>: PointKernels<T>,
+{
+    let (law, flux, condition) = (GAS, Rusanov, Prescribed);
+    let plane = mesh.dim == 2;
+    let bindings = mesh
+        .boundary_names()
+        .into_iter()
+        .map(|name| BoundaryBinding {
+            name: name.to_owned(),
+            kernel: if plane {
+                Box::new(BoundaryOf::<_, _, _, 2, 4> { law, flux, condition })
+            } else {
+                Box::new(BoundaryOf::<_, _, _, 3, 5> { law, flux, condition })
+            },
+            data: data.cloned(),
+        })
+        .collect();
+    let physics: Box<dyn PointKernels<T>> = if plane {
+        Box::new(Pointwise::<_, _, 2, 4> { law, flux })
+    } else {
+        Box::new(Pointwise::<_, _, 3, 5> { law, flux })
+    };
+    let host = Arc::new(Host::new(2).expect("a machine"));
+    CudaDiscretization::new(Arc::clone(mesh), scheme, physics, bindings, host, cuda)
+        .expect("a discretisation")
+}
+
+fn largest(v: &[f64]) -> f64 {
+    v.iter().fold(0.0, |m, x| m.max(x.abs()))
+}
+
+fn compare<T>(cuda: &Cuda, cells: Cells, name: &str, scheme: &Scheme, order: usize, periodic: bool, n: usize)
+where
+    T: PackScalar + Real,
+    Pointwise<Euler, Rusanov, 2, 4>: PointKernels<T>,
+    Pointwise<Euler, Rusanov, 3, 5>: PointKernels<T>,
+{
+    let mesh = mesh(cells, n, order, periodic);
+    let exact: Arc<dyn Exact> = Arc::new(wavy(cells.dim()));
+    let data = (!periodic).then_some(&exact);
+    let mut host = euler::<T>(&mesh, scheme, data, 2);
+    let mut device = euler_on::<T>(cuda, &mesh, scheme, data);
+    let zero = |n| vec![T::from_f64(0.0); n];
+    let (mut u, mut du) = (zero(host.len()), zero(host.len()));
+    host.project(exact.as_ref(), 0.0, &mut u);
+    // The device may have another basis of the same space.
+    let canonical = device
+        .description()
+        .convert_canonical(&host.to_canonical(&u), host.representation())
+        .expect("the same space");
+    let mut v = zero(device.len());
+    device.description().from_canonical(&canonical, &mut v).expect("the same size");
+    let on_device = DeviceBuffer::from_slice(cuda, "a test", &v).expect("memory");
+    let mut rate = DeviceBuffer::from_slice(cuda, "a test", &zero(v.len())).expect("memory");
+
+    host.eval(0.0, &u, &mut du);
+    device.eval(0.0, &on_device, &mut rate).expect("a residual");
+    let found = |device: &CudaDiscretization<T>, host: &Discretization<T>, values: &DeviceBuffer<T>| {
+        let values = device.description().to_canonical(&values.to_vec().expect("a copy"));
+        host.convert_canonical(&values, device.description().representation()).expect("the same space")
+    };
+    let (a, b) = (host.to_canonical(&du), found(&device, &host, &rate));
+    let scale = largest(&a);
+    let tolerance = if T::BYTES == 8 { 2e-12 } else { 2e-3 } * scale;
+    let what = format!("{cells:?} {name} p = {}, geometry {order}, {} bytes", scheme.order, T::BYTES);
+    for (i, (x, y)) in a.iter().zip(&b).enumerate() {
+        assert!((x - y).abs() <= tolerance, "{what}: entry {i}: host {x:e}, device {y:e}, scale {scale:e}");
+    }
+
+    // A stage, with every term.
+    let dt = 0.01 / scale;
+    let weights = StageWeights { a: -0.5, b: 0.25, c: 0.75, dt, keep: true };
+    let mut next = zero(host.len());
+    let start: Vec<T> = u.iter().map(|x| T::from_f64(0.9 * x.to_f64())).collect();
+    host.stage(0.0, weights, &u, Some(&start), &mut du, &mut next);
+    let mut w = v.clone();
+    w.iter_mut().for_each(|x| *x = T::from_f64(0.9 * x.to_f64()));
+    let first = DeviceBuffer::from_slice(cuda, "a test", &w).expect("memory");
+    let mut after = DeviceBuffer::from_slice(cuda, "a test", &zero(v.len())).expect("memory");
+    device.set_step(dt).expect("a step");
+    device.stage(0.0, weights, &on_device, Some(&first), &mut rate, &mut after).expect("a stage");
+    let (a, b) = (host.to_canonical(&next), found(&device, &host, &after));
+    let tolerance = if T::BYTES == 8 { 1e-12 } else { 1e-4 } * largest(&a);
+    for (x, y) in a.iter().zip(&b) {
+        assert!((x - y).abs() <= tolerance, "{what}: stage: host {x:e}, device {y:e}");
+    }
+
+    // The step bound, and the boundary's rates.
+    let (x, y) =
+        (host.time_step(&u, None).expect("a step"), device.time_step(&on_device, false).expect("a step"));
+    assert!((x / y - 1.0).abs() < if T::BYTES == 8 { 1e-12 } else { 1e-4 }, "{what}: steps {x:e} and {y:e}");
+    device.accumulate(1.0).expect("a sum");
+    let found = device.integrals().expect("sums");
+    for (x, y) in host.tally().iter().zip(&found) {
+        let tolerance = if T::BYTES == 8 { 1e-11 } else { 1e-4 };
+        assert!((dt * x - y).abs() <= tolerance * dt * (1.0 + x.abs()), "{what}: rates {} and {y:e}", dt * x);
+    }
+}
+
+/// Every scheme of every shape, affine and curved, with boundaries and without; orders are spread over the schemes, or,
+/// with DGSUITE_FULL, each is tried with all.
+#[test]
+fn residuals_are_the_hosts() {
+    let Some(cuda) = device() else { return };
+    let full = std::env::var_os("DGSUITE_FULL").is_some();
+    let run = |i: usize, cells: Cells| {
+        let highest = if full { 8 } else { 4 - usize::from(cells.dim() == 3) };
+        for order in [1, 2] {
+            for p in order - 1..=highest {
+                for (j, (name, scheme)) in schemes(cells, p).into_iter().enumerate() {
+                    if p == 0 && name.starts_with("collocated") || !full && !(i + j + p).is_multiple_of(3) {
+                        continue;
+                    }
+                    compare::<f64>(&cuda, cells, name, &scheme, order, (j + p) % 2 == 0, 3);
+                    // Taylor bases are too ill-conditioned for a bound of their own in single precision.
+                    if (j + p).is_multiple_of(4) && scheme.representation != Representation::Taylor {
+                        compare::<f32>(&cuda, cells, name, &scheme, order, false, 3);
+                    }
+                }
+            }
+        }
+    };
+    // Kernels are compiled on all cores.
+    std::thread::scope(|scope| {
+        for (i, cells) in PLANE.into_iter().chain(SPACE).enumerate() {
+            let run = &run;
+            scope.spawn(move || run(i, cells));
+        }
+    });
+}
+
+#[test]
+fn bad_states_are_found_where_they_are() {
+    let Some(cuda) = device() else { return };
+    let mesh = mesh(Cells::Mixed2, 3, 1, true);
+    let scheme = Scheme::modal(2);
+    let host = euler::<f64>(&mesh, &scheme, None, 1);
+    let mut device = euler_on::<f64>(&cuda, &mesh, &scheme, None);
+    let mut u = vec![0.0; host.len()];
+    host.project(&wavy(2), 0.0, &mut u);
+    let own = host.to_canonical(&u);
+    let mut canonical =
+        device.description().convert_canonical(&own, host.representation()).expect("the same space");
+    let middle = canonical.len() / 2;
+    canonical[middle] = f64::NAN;
+    let mut v = vec![0.0; device.len()];
+    device.description().from_canonical(&canonical, &mut v).expect("the same size");
+    host.from_canonical(&canonical, &mut u).expect("the same size");
+    let on_device = DeviceBuffer::from_slice(&cuda, "a test", &v).expect("memory");
+    let (a, b) = (host.time_step(&u, None), device.time_step(&on_device, false));
+    assert_eq!(a.expect_err("a bad state").to_string(), b.expect_err("a bad state").to_string());
+}
