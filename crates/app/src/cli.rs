@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 done, or stopped by Ctrl-C or a signal after a checkpoint, 1 the run failed or a check does not hold, 2 the input or the environment is at fault.
 
+mod devices;
 mod mesh_info;
 
 use std::io::{self, Write};
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::bench;
 use crate::pipeline::overrides::Override;
 use crate::pipeline::problem::InputError;
 use crate::pipeline::{Document, Pipeline};
@@ -18,6 +20,7 @@ use crate::plan::Choices;
 use crate::run::log::Log;
 use crate::run::{Prepared, Report, Status};
 use crate::study::{Study, StudyError};
+use crate::systems::hyperbolic::{Device, DeviceError};
 
 /// High-order discontinuous Galerkin flow solver: one binary, one pipeline file.
 #[derive(Debug, Parser)]
@@ -38,11 +41,56 @@ enum Command {
     Run(RunArgs),
     /// Check a pipeline file with its mesh and formulas, and print the plan without running
     Check(FileArgs),
+    /// Measure the operators against the speed limits of this machine
+    #[command(after_help = BENCH_HELP)]
+    Bench(BenchArgs),
+    /// List the devices that pipelines can run on
+    Devices,
     /// Look at meshes
     Mesh {
         #[command(subcommand)]
         command: MeshCommand,
     },
+}
+
+const BENCH_HELP: &str = "\
+Each row is the residual of the Euler equations on a periodic box, alone and fused with a Runge-Kutta stage:
+degrees of freedom a second, bytes a second by what the layout must move, and the share of the time that these
+bytes, or the matrix products, need at the measured limits (floor).
+
+Examples:
+  dgsuite bench --device cpu --threads 1 --shapes tri,quad
+  dgsuite bench --device cuda --orders 3 --precision double,single --json bench.json";
+
+#[derive(Debug, Args)]
+struct BenchArgs {
+    /// Where: auto, cpu, cuda or cuda:N
+    #[arg(long, default_value = "auto")]
+    device: String,
+    /// CPU threads (0: all)
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+    /// Shapes: tri, quad, tet, hex, prism
+    #[arg(long, value_delimiter = ',', default_value = "tri,quad,tet,hex,prism")]
+    shapes: Vec<String>,
+    /// Polynomial degrees
+    #[arg(long, value_delimiter = ',', default_value = "1,2,3,4")]
+    orders: Vec<usize>,
+    /// Forms: collocated, nodal, modal (over-integrated, the last two)
+    #[arg(long, value_delimiter = ',', default_value = "collocated,nodal")]
+    forms: Vec<String>,
+    /// Geometries: affine, curved
+    #[arg(long, value_delimiter = ',', default_value = "affine")]
+    geometry: Vec<String>,
+    /// Precisions: double, single
+    #[arg(long, value_delimiter = ',', default_value = "double")]
+    precision: Vec<String>,
+    /// Millions of degrees of freedom of each case (default: 2 on the CPU, 30 on a GPU)
+    #[arg(long)]
+    size: Option<f64>,
+    /// Write the results to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 const RUN_HELP: &str = "\
@@ -68,7 +116,7 @@ struct FileArgs {
     /// Apply the file's `ci` block, which makes shipped examples short
     #[arg(long)]
     ci: bool,
-    /// Override the device: auto or cpu
+    /// Override the device: auto, cpu, cuda or cuda:N (see `dgsuite devices`)
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
     /// Write results to this directory
@@ -113,6 +161,8 @@ pub fn main(cli: Cli) -> ExitCode {
 fn exit_code_of(error: &anyhow::Error) -> u8 {
     let input = error.is::<InputError>()
         || error.is::<dgsuite_mesh::MeshError>()
+        || error.is::<DeviceError>()
+        || error.is::<bench::BenchError>()
         || matches!(error.downcast_ref(), Some(StudyError::Input(_)));
     if input { 2 } else { 1 }
 }
@@ -121,6 +171,11 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
     match command {
         Command::Run(args) => run(&args),
         Command::Check(args) => check(&args),
+        Command::Bench(args) => benchmark(&args),
+        Command::Devices => {
+            print(&devices::describe())?;
+            Ok(0)
+        }
         Command::Mesh { command: MeshCommand::Info { file } } => {
             print(&mesh_info::describe(&file)?)?;
             Ok(0)
@@ -166,6 +221,39 @@ fn run(args: &RunArgs) -> anyhow::Result<u8> {
         None => Prepared::new(&document, &choices)?.execute(&mut log)?,
     };
     Ok(exit_code(&report))
+}
+
+fn benchmark(args: &BenchArgs) -> anyhow::Result<u8> {
+    let device: Device = args.device.parse()?;
+    let default_size = if device == Device::Cpu { 2.0 } else { 30.0 };
+    let options = bench::Options {
+        device,
+        threads: args.threads,
+        shapes: args.shapes.clone(),
+        orders: args.orders.clone(),
+        forms: args.forms.clone(),
+        geometries: args.geometry.clone(),
+        precisions: args.precision.clone(),
+        size: args.size.unwrap_or(default_size),
+    };
+    let mut printed = Ok(());
+    let mut say = |text: String| {
+        if printed.is_ok() {
+            printed = print(&text);
+        }
+    };
+    let say = std::cell::RefCell::new(&mut say);
+    let result = bench::run(
+        &options,
+        &mut |name, limits| say.borrow_mut()(bench::head(name, limits)),
+        &mut |row, limits| say.borrow_mut()(bench::line(row, limits)),
+    )?;
+    printed?;
+    if let Some(path) = &args.json {
+        let text = serde_json::to_string_pretty(&result)?;
+        crate::writer::atomic::write(path, format!("{text}\n").as_bytes())?;
+    }
+    Ok(0)
 }
 
 fn exit_code(report: &Report) -> u8 {

@@ -38,8 +38,9 @@
 //! * A mistake of the input is found before anything is written; results that are there stay as they are.
 //! * A result is on the disk completely or not at all, except tables and logs, which grow line by line.
 //! * A run that was stopped and continued equals one that was not, bit for bit.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+pub mod bench;
 pub mod checkpoint;
 pub mod cli;
 pub mod pipeline;

@@ -96,6 +96,8 @@ pub struct Pipeline {
     pub precision: Precision,
     /// CPU threads, 0 for all.
     pub threads: usize,
+    /// Where to run.
+    pub device: DeviceSpec,
     /// Results.
     pub output: OutputSpec,
     /// Numbers recorded during the run.
@@ -172,7 +174,7 @@ impl Document {
         Section::open(&self.root, "", &KEYS, &Constants::default())?;
         let constants = Constants::read(self.root.get("constants"))?;
         let top = Section::open(&self.root, "", &KEYS, &constants)?;
-        device(&top)?;
+        let device = device(&top)?;
         let physics = PhysicsSpec::read(&top)?;
         let model = physics.model.name();
         if top.has("solver") {
@@ -193,6 +195,7 @@ impl Document {
             boundaries: BoundarySpec::read_all(&top, model)?,
             precision: precision.map_or(Precision::Double, |p| p.value),
             threads: top.count("threads", 0)?.map_or(0, |n| n.value),
+            device,
             output: OutputSpec::read(&top)?,
             monitors: MonitorSpec::read_all(&top)?,
             checks: CheckSpec::read_all(top.node("checks"), "checks", &constants)?,
@@ -233,26 +236,31 @@ fn ci_block(root: &Node) -> Result<(Vec<Override>, Vec<Override>), InputError> {
     Ok((sets, checks))
 }
 
-/// Refuses devices that this version does not have. `auto` is the CPU where no GPU can be used.
-fn device(top: &Section<'_>) -> Result<(), InputError> {
-    let Some(word) = top.text("device")? else { return Ok(()) };
+/// Where to run, as the file says it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DeviceSpec {
+    /// A GPU if one can be used, else the CPU.
+    Auto,
+    /// The CPU.
+    Cpu,
+    /// The GPU of this number, and where it was asked for.
+    Cuda(usize, Place),
+}
+
+/// Reads `device`.
+fn device(top: &Section<'_>) -> Result<DeviceSpec, InputError> {
+    let Some(word) = top.text("device")? else { return Ok(DeviceSpec::Auto) };
     match word.value.as_str() {
-        "auto" | "cpu" => Ok(()),
-        cuda if cuda == "cuda" || cuda.strip_prefix("cuda:").is_some_and(|n| n.parse::<u32>().is_ok()) => {
-            let instead = "this version runs on the CPU; use `device: cpu` or `device: auto`".into();
-            Err(InputError::at(
-                &word.place,
-                Problem::Unsupported { key: word.key, value: word.value, instead },
-            ))
-        }
-        _ => {
-            let known = ["auto", "cpu", "cuda", "cuda:N"].map(str::to_owned).to_vec();
-            Err(InputError::at(
-                &word.place,
-                Problem::UnknownValue { key: word.key, found: word.value, known },
-            ))
-        }
+        "auto" => return Ok(DeviceSpec::Auto),
+        "cpu" => return Ok(DeviceSpec::Cpu),
+        "cuda" => return Ok(DeviceSpec::Cuda(0, word.place)),
+        _ => {}
     }
+    if let Some(Ok(n)) = word.value.strip_prefix("cuda:").map(str::parse) {
+        return Ok(DeviceSpec::Cuda(n, word.place));
+    }
+    let known = ["auto", "cpu", "cuda", "cuda:N"].map(str::to_owned).to_vec();
+    Err(InputError::at(&word.place, Problem::UnknownValue { key: word.key, found: word.value, known }))
 }
 
 impl Pipeline {

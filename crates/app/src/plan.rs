@@ -38,8 +38,8 @@ use crate::pipeline::source::Place;
 use crate::pipeline::space::BasisSpec;
 use crate::pipeline::state::{InitialSpec, StateSpec};
 use crate::pipeline::time::{SteadySpec, StepSpec};
-use crate::pipeline::{Document, Pipeline};
-use crate::systems::hyperbolic::{BoundaryKind, Law, Setup};
+use crate::pipeline::{DeviceSpec, Document, Pipeline};
+use crate::systems::hyperbolic::{BoundaryKind, Device, Law, Setup};
 
 /// Choices of the command line that are not keys of the file.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +69,8 @@ pub struct Plan {
     pub variables: Variables,
     /// What the solver is made from.
     pub setup: Setup,
+    /// Why `device: auto` means the CPU here, where it does.
+    pub device_note: Option<String>,
     /// The state at the start.
     pub initial: Arc<dyn Exact>,
     /// The checkpoint that the run continues, with its file.
@@ -192,7 +194,8 @@ impl Plan {
             known_values.admit(check)?;
         }
         let representation = representation(&pipeline, &mesh)?;
-        let setup = setup(&pipeline, mesh, law, representation, boundaries);
+        let (device, device_note) = device(&pipeline.device)?;
+        let setup = setup(&pipeline, mesh, law, representation, boundaries, device);
         Ok(Self {
             title: pipeline.title.clone(),
             mesh_origin: mesh::origin(&pipeline.mesh),
@@ -203,6 +206,7 @@ impl Plan {
             checkpoint,
             variables,
             setup,
+            device_note,
             initial,
             restart,
             exact,
@@ -234,6 +238,21 @@ fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {
     }
 }
 
+/// The device, and why it is the CPU where a GPU would have been taken.
+fn device(spec: &DeviceSpec) -> Result<(Device, Option<String>), InputError> {
+    match spec {
+        DeviceSpec::Auto => Ok(Device::auto()),
+        DeviceSpec::Cpu => Ok((Device::Cpu, None)),
+        DeviceSpec::Cuda(ordinal, place) => match Device::usable(*ordinal) {
+            Ok(_) => Ok((Device::Cuda(*ordinal), None)),
+            Err(reason) => {
+                let device = Device::Cuda(*ordinal).to_string();
+                Err(InputError::at(place, Problem::Device { device, reason }))
+            }
+        },
+    }
+}
+
 /// The basis: as written, or modal where the file does not say. Lobatto stands for warp & blend on simplices.
 fn representation(pipeline: &Pipeline, mesh: &Mesh) -> Result<Representation, InputError> {
     match pipeline.space.basis.unwrap_or(BasisSpec::Modal) {
@@ -262,6 +281,7 @@ fn setup(
     law: Law,
     representation: Representation,
     boundaries: BTreeMap<String, BoundaryKind>,
+    device: Device,
 ) -> Setup {
     let space = &pipeline.space;
     Setup {
@@ -278,6 +298,7 @@ fn setup(
         scheme: pipeline.time.scheme,
         precision: pipeline.precision,
         threads: pipeline.threads,
+        device,
     }
 }
 

@@ -99,6 +99,9 @@ impl Prepared {
         let directory = Directory::prepare(&self.plan.directory, self.plan.restart.is_some())?;
         log.open(&directory.log(), self.plan.restart.is_some())?;
         directory.write_pipeline(&self.plan.resolved)?;
+        if let Some(reason) = &self.plan.device_note {
+            log.note(&format!("running on the CPU: {reason}"));
+        }
         log.note(&self.describe());
         if let Some((file, saved)) = &self.plan.restart {
             let (t, step) = (saved.now.t, saved.now.step);

@@ -32,6 +32,7 @@ pub struct Study {
     directory: PathBuf,
     resolved: crate::pipeline::node::Node,
     cases: Vec<Case>,
+    device: String,
 }
 
 struct Case {
@@ -79,6 +80,7 @@ impl Study {
             cases.push(Case { document: case, choices, label, order, elements });
             first.get_or_insert(plan);
         }
+        let device = first.as_ref().map_or_else(String::new, |plan| plan.setup.device.to_string());
         let directory = first.map_or_else(PathBuf::new, |plan| plan.directory);
         Ok(Self {
             title: pipeline.title.clone(),
@@ -88,6 +90,7 @@ impl Study {
             directory,
             resolved: document.root.clone(),
             cases,
+            device,
         })
     }
 
@@ -164,7 +167,7 @@ impl Study {
         let mut summary = Map::new();
         summary.insert("title".into(), json!(self.title));
         summary.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
-        summary.insert("device".into(), json!("cpu"));
+        summary.insert("device".into(), json!(self.device));
         summary.insert("table".into(), table.to_json());
         let checks = if status == Status::Ok { self.measure(table, &summary) } else { Vec::new() };
         for check in &checks {

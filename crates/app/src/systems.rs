@@ -1,7 +1,11 @@
 //! Solvers without YAML: a mesh and parameters in, a stepper out.
 
+#[allow(unsafe_code)] // stages are replayed by the addresses of their arrays
+mod cuda_engine;
+mod device;
 mod dispatch;
 mod engine;
 pub mod hyperbolic;
+mod state;
 
 pub use hyperbolic::SystemError;

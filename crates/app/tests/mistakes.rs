@@ -269,10 +269,11 @@ fn what_this_version_does_not_have() {
         refused(&case, &[], &[&sentence, "case.yaml:4:19", "hint: the models of this version are"]);
     }
     let case = Case::new(STREAM);
+    // Nobody has a hundred.
     refused(
         &case,
-        &["--device", "cuda"],
-        &["`device: cuda` is not supported by this version", "command line:1:10"],
+        &["--device", "cuda:99"],
+        &["the device `cuda:99` cannot be used: ", "command line:1:10", "hint: `device: auto` takes the CPU"],
     );
     refused(&case, &["--set", "space.scheme=fr"], &["`space.scheme: fr` is not supported"]);
     refused(

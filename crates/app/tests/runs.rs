@@ -147,6 +147,27 @@ fn a_stopped_and_continued_run_equals_an_uninterrupted_one() {
     assert_eq!(number(&case.summary("out/again"), "/time/end"), 0.06);
 }
 
+/// Nodal values, modes and Taylor coefficients of one state are converted into each other.
+#[test]
+fn a_run_goes_on_in_another_basis() {
+    let case = Case::new(&WAVE.replace("shape: quad", "shape: tri"));
+    let end = |basis: &str| {
+        let output = format!("out/{basis}");
+        let run = |more: &[&str]| {
+            let outcome = case.dgsuite(&[&["run", "case.yaml", "--output", &output], more].concat());
+            assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        };
+        run(&["--set", "time.end=0.05"]);
+        run(&["--restart", "latest", "--set", &format!("space.basis={basis}")]);
+        number(&case.summary(&output), "/error/l2/u")
+    };
+    let modal = end("modal");
+    for basis in ["nodal", "taylor"] {
+        let other = end(basis);
+        assert!((other / modal - 1.0).abs() < 1e-8, "{basis}: {other:e} and {modal:e}");
+    }
+}
+
 #[test]
 fn checkpoints_of_another_mesh_order_or_kind_are_refused() {
     let case = Case::new(STREAM);
@@ -158,9 +179,6 @@ fn checkpoints_of_another_mesh_order_or_kind_are_refused() {
     };
     refused(&["--set", "mesh.refine=1"], "has a mesh with digest");
     refused(&["--set", "space.order=2"], "does not fit this solver");
-    // Nodal values, modes and Taylor coefficients are as many on triangles.
-    refused(&["--set", "space.basis=nodal"], "has a modal basis, this solver a nodal");
-    refused(&["--set", "space.basis=taylor"], "has a modal basis, this solver a taylor one");
     refused(&["--output", "nowhere"], "cannot restart");
     fs::write(case.path("no.dgs"), "not a checkpoint at all").unwrap();
     let outcome = case.dgsuite(&["run", "case.yaml", "--restart", "no.dgs"]);

@@ -135,6 +135,14 @@ pub enum Problem {
         /// What can be used instead.
         instead: String,
     },
+    /// The device that was asked for cannot be used.
+    #[error("the device `{device}` cannot be used: {reason}")]
+    Device {
+        /// The device's word.
+        device: String,
+        /// What is missing.
+        reason: String,
+    },
     /// The mesh file cannot be read or is not fit for use.
     #[error("the mesh {}: {}", path.display(), error.without_path())]
     Mesh {
@@ -305,6 +313,7 @@ impl Problem {
             )),
             Self::Misplaced { belongs, .. } => Some(format!("it belongs to {belongs}")),
             Self::Unsupported { instead, .. } => Some(instead.clone()),
+            Self::Device { .. } => Some("`device: auto` takes the CPU where there is no GPU".into()),
             Self::Formula { error, .. } if error.hint.is_some() => error.hint.clone(),
             Self::Formula { error, .. } if matches!(error.kind, FormulaErrorKind::Unclosed) => {
                 Some("inside { } or [ ] a formula with commas needs quotes: \"if(x < 0, 1, 2)\"".into())

@@ -160,7 +160,11 @@ fn time_line(plan: &Plan, first_dt: Option<f64>) -> String {
 }
 
 fn device_line(description: &Description) -> String {
-    format!("cpu, {} threads, {}", description.threads, description.kernel)
+    if description.device_name.is_empty() {
+        format!("cpu, {} threads, {}", description.threads, description.kernel)
+    } else {
+        format!("{}, {}, {}", description.device, description.device_name, description.kernel)
+    }
 }
 
 fn output_line(plan: &Plan) -> String {

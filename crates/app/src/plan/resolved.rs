@@ -42,7 +42,7 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
         tree.default("time.steady.max_steps", number(steady.max_steps as f64));
         tree.default("time.steady.local_steps", Value::Bool(steady.local_steps));
     }
-    tree.default("device", text("cpu"));
+    tree.default("device", text(&setup.device.to_string()));
     tree.default("precision", text(if setup.precision == Precision::Double { "double" } else { "single" }));
     tree.default("threads", number(setup.threads as f64));
     tree.set("output.directory", text("."));

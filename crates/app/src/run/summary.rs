@@ -76,7 +76,8 @@ pub fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
     let mut put = |key: &str, value: Value| summary.insert(key.to_owned(), value);
     put("title", json!(plan.title));
     put("version", json!(env!("CARGO_PKG_VERSION")));
-    put("device", json!("cpu"));
+    put("device", json!(facts.description.device));
+    put("device_name", json!(facts.description.device_name));
     put("threads", json!(facts.description.threads));
     put("kernel", json!(facts.description.kernel));
     put("precision", json!(if plan.setup.precision == Precision::Double { "double" } else { "single" }));

@@ -1,8 +1,12 @@
 //! The one place where law, dimension, numerical flux and precision become types.
 
+use super::cuda_engine::CudaEngine;
+use super::device::Device;
 use super::engine::{Engine, HostEngine};
 use super::hyperbolic::{BoundaryKind, Law, Precision, Riemann, Setup, SystemError};
 use dgsuite_gpu::Host;
+use dgsuite_gpu::cuda::Cuda;
+use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{
     BoundaryBinding, BoundaryKernel, BoundaryOf, Discretization, PackScalar, PointKernels, Pointwise, Scheme,
 };
@@ -98,6 +102,12 @@ where
         .collect::<Result<Vec<_>, SystemError>>()?;
     let physics = Box::new(Pointwise::<L, F, D, N> { law, flux });
     let mesh = Arc::clone(&rest.setup.mesh);
+    if let Device::Cuda(ordinal) = rest.setup.device {
+        let cuda = Cuda::new(ordinal)?;
+        let host = Arc::clone(rest.host);
+        let discretization = CudaDiscretization::new(mesh, rest.scheme, physics, bindings, host, &cuda)?;
+        return Ok(Box::new(CudaEngine::new(discretization, rest.setup.scheme, rest.initial, rest.t0)?));
+    }
     let discretization = Discretization::new(mesh, rest.scheme, physics, bindings, Arc::clone(rest.host))?;
     let engine = HostEngine::new(discretization, rest.host, rest.setup.scheme, rest.initial, rest.t0)?;
     Ok(Box::new(engine))

@@ -1,5 +1,6 @@
 //! A conservation law in one precision: the discretisation, a Runge–Kutta scheme and the state.
 
+use dgsuite_basis::Representation;
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};
 use dgsuite_ops::{Discretization, Norms, OpsError, PackScalar, Sample, StageWeights};
 use dgsuite_physics::Exact;
@@ -24,6 +25,7 @@ pub(crate) trait Engine: Send {
     fn state_at(&self, element: usize, r: [f64; 3]) -> Option<Vec<f64>>;
     fn to_canonical(&self) -> Vec<f64>;
     fn set_canonical(&mut self, values: &[f64]) -> Option<()>;
+    fn set_canonical_of(&mut self, from: Representation, values: &[f64]) -> Option<()>;
     fn variables(&self) -> Vec<&'static str>;
     fn primitives(&self) -> Vec<&'static str>;
     fn rhs_evaluations(&self) -> u64;
@@ -35,8 +37,10 @@ pub(crate) trait Described: Sync {
     fn dofs(&self) -> usize;
     fn bytes(&self) -> usize;
     fn summary(&self) -> Vec<dgsuite_ops::PartSummary>;
-    fn simd(&self) -> dgsuite_gpu::SimdLevel;
+    fn kernel(&self) -> String;
+    fn device_name(&self) -> String;
     fn to_primitive(&self, u: &[f64], w: &mut [f64]);
+    fn representation(&self) -> Representation;
 }
 
 impl<T: PackScalar> Described for Discretization<T> {
@@ -49,8 +53,14 @@ impl<T: PackScalar> Described for Discretization<T> {
     fn summary(&self) -> Vec<dgsuite_ops::PartSummary> {
         self.summary()
     }
-    fn simd(&self) -> dgsuite_gpu::SimdLevel {
-        self.simd()
+    fn kernel(&self) -> String {
+        self.simd().to_string()
+    }
+    fn device_name(&self) -> String {
+        String::new()
+    }
+    fn representation(&self) -> Representation {
+        self.representation()
     }
     fn to_primitive(&self, u: &[f64], w: &mut [f64]) {
         self.physics().to_primitive(u, w);
@@ -116,18 +126,29 @@ impl<T: PackScalar> HostEngine<T> {
     }
 }
 
-impl<T: PackScalar> HostEngine<T> {
-    /// L² norms over the domain, per unknown, of an array like the state.
-    fn norms(&self, rate: &[T]) -> Vec<f64> {
-        let d = &self.rhs.discretization;
-        let n = d.physics().n_fields();
-        let (squares, _) = d.integrate(rate, 2 * d.order(), n, |_, rate, out| {
-            for k in 0..n {
-                out[k] = rate[k] * rate[k];
-            }
-        });
-        squares.into_iter().map(f64::sqrt).collect()
+/// L² norms over the domain, per unknown, of an array like the state.
+pub(crate) fn norms<T: PackScalar>(d: &Discretization<T>, rate: &[T]) -> Vec<f64> {
+    let n = d.physics().n_fields();
+    let (squares, _) = d.integrate(rate, 2 * d.order(), n, |_, rate, out| {
+        for k in 0..n {
+            out[k] = rate[k] * rate[k];
+        }
+    });
+    squares.into_iter().map(f64::sqrt).collect()
+}
+
+/// The state `u` with every coefficient moved by one rounding, up or down without a pattern.
+pub(crate) fn perturbed<T: PackScalar>(d: &Discretization<T>, u: &[T]) -> Vec<T> {
+    let mut values = d.to_canonical(u);
+    for (i, x) in values.iter_mut().enumerate() {
+        // The signs of a fixed multiplicative hash: without a pattern that the differences could cancel.
+        let negative = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 1;
+        *x *= 1.0 + if negative { -T::EPSILON.to_f64() } else { T::EPSILON.to_f64() };
     }
+    let mut state = u.to_vec();
+    // Of the same length by construction; were it not, the states would be equal.
+    let _ = d.from_canonical(&values, &mut state);
+    state
 }
 
 impl<T: PackScalar> Engine for HostEngine<T> {
@@ -157,27 +178,19 @@ impl<T: PackScalar> Engine for HostEngine<T> {
     fn residual(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {
         let mut du = vec![T::from_f64(0.0); self.u.len()];
         self.rhs.discretization.eval(t, &self.u, &mut du);
-        Ok(self.norms(&du))
+        Ok(norms(&self.rhs.discretization, &du))
     }
 
     fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {
         let (mut du, mut moved) = (vec![T::ZERO; self.u.len()], vec![T::ZERO; self.u.len()]);
-        let mut values = self.rhs.discretization.to_canonical(&self.u);
-        for (i, x) in values.iter_mut().enumerate() {
-            // The signs of a fixed multiplicative hash: without a pattern that the differences could cancel.
-            let negative = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 1;
-            *x *= 1.0 + if negative { -T::EPSILON.to_f64() } else { T::EPSILON.to_f64() };
-        }
         let d = &mut self.rhs.discretization;
-        let mut state = self.u.clone();
-        // Of the same length by construction; were it not, the states would be equal and the difference zero.
-        let _ = d.from_canonical(&values, &mut state);
+        let state = perturbed(d, &self.u);
         d.eval(t, &state, &mut moved);
         d.eval(t, &self.u, &mut du);
         for (rate, other) in du.iter_mut().zip(&moved) {
             *rate -= *other;
         }
-        Ok(self.norms(&du))
+        Ok(norms(d, &du))
     }
 
     fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms) {
@@ -215,6 +228,11 @@ impl<T: PackScalar> Engine for HostEngine<T> {
 
     fn to_canonical(&self) -> Vec<f64> {
         self.rhs.discretization.to_canonical(&self.u)
+    }
+
+    fn set_canonical_of(&mut self, from: Representation, values: &[f64]) -> Option<()> {
+        let own = self.rhs.discretization.convert_canonical(values, from)?;
+        self.set_canonical(&own)
     }
 
     fn set_canonical(&mut self, values: &[f64]) -> Option<()> {

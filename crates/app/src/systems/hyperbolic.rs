@@ -24,8 +24,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+pub use super::device::{Device, DeviceError};
 use super::dispatch;
 use super::engine::Engine;
+pub use super::state::State;
+use super::state::{basis_name, basis_of};
 use dgsuite_basis::Shape;
 pub use dgsuite_basis::{Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_gpu::{GpuError, Host};
@@ -165,6 +168,8 @@ pub struct Setup {
     pub precision: Precision,
     /// CPU threads; 0 for all.
     pub threads: usize,
+    /// Where the state lives and steps are made.
+    pub device: Device,
 }
 
 impl Setup {
@@ -186,6 +191,7 @@ impl Setup {
             scheme: Scheme::Lserk54,
             precision: Precision::Double,
             threads: 0,
+            device: Device::Cpu,
         }
     }
 
@@ -197,15 +203,6 @@ impl Setup {
             volume: Some(Cubature::Collocated),
             face: Some(Cubature::Collocated),
             ..self
-        }
-    }
-
-    /// The basis in words, with its nodes.
-    fn basis_name(&self) -> String {
-        match self.representation {
-            Representation::Modal => "modal".to_owned(),
-            Representation::Taylor => "taylor".to_owned(),
-            Representation::Nodal(nodes) => format!("nodal ({nodes})"),
         }
     }
 
@@ -290,26 +287,6 @@ fn state_text(state: &[(String, f64)]) -> String {
     state.iter().map(|(name, v)| format!("{name} = {v:.4e}")).collect::<Vec<_>>().join(", ")
 }
 
-/// A saved state: what a run needs to go on as if it had not stopped.
-#[derive(Clone, Debug, PartialEq)]
-pub struct State {
-    /// Time.
-    pub time: f64,
-    /// Steps done.
-    pub step: usize,
-    /// Polynomial degree.
-    pub order: usize,
-    /// The law's name.
-    pub law: String,
-    /// What coefficients mean: the basis, with its nodes.
-    pub basis: String,
-    /// Coefficients, `[global element][field][basis function]`.
-    pub fields: Vec<f64>,
-    /// Per conserved variable: the time integral of the boundary's rates, the integral at the
-    /// start, and the integral of the size at the start; one after the other.
-    pub tally: Vec<f64>,
-}
-
 /// Norms of an error by variable: conserved variables, then primitive ones, each once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Norms {
@@ -367,8 +344,12 @@ pub struct Description {
     pub faces: usize,
     /// CPU threads.
     pub threads: usize,
-    /// The instruction level in use.
+    /// The instruction level in use, or the device's architecture.
     pub kernel: String,
+    /// The device's word: `cpu`, `cuda:0`.
+    pub device: String,
+    /// The device for people: the name of a GPU; empty for the CPU.
+    pub device_name: String,
 }
 
 /// Values on the lattice of the elements of a shape.
@@ -428,7 +409,9 @@ impl Hyperbolic {
             bytes: d.bytes() + self.engine.state_bytes(),
             faces: mesh.faces.len(),
             threads: self.host.n_threads(),
-            kernel: d.simd().to_string(),
+            kernel: d.kernel(),
+            device: self.setup.device.to_string(),
+            device_name: d.device_name(),
         }
     }
 
@@ -641,7 +624,7 @@ impl Hyperbolic {
             step: self.steps,
             order: self.setup.order,
             law: self.setup.law.name().to_owned(),
-            basis: self.setup.basis_name(),
+            basis: basis_name(self.engine.discretization().representation()),
             fields: self.engine.to_canonical(),
             tally,
         }
@@ -650,7 +633,8 @@ impl Hyperbolic {
     /// Go on from a saved state.
     ///
     /// # Errors
-    /// [`SystemError::OtherBasis`]; [`SystemError::Mismatch`] if it is of another law, order, basis size or mesh.
+    /// [`SystemError::OtherBasis`] if its basis is not known, [`SystemError::Mismatch`] if it is of another law, order, space or
+    /// mesh. A state of another basis of the same space is converted.
     pub fn restore(&mut self, state: &State) -> Result<(), SystemError> {
         let n = self.n_fields();
         let mismatch = || SystemError::Mismatch {
@@ -660,14 +644,18 @@ impl Hyperbolic {
         let fits = state.law == self.setup.law.name()
             && state.order == self.setup.order
             && state.tally.len() == 3 * n;
-        if state.basis != self.setup.basis_name() {
-            let (found, wanted) = (state.basis.clone(), self.setup.basis_name());
-            return Err(SystemError::OtherBasis { found, wanted });
-        }
         if !fits || self.engine.discretization().dofs() != state.fields.len() {
             return Err(mismatch());
         }
-        let restored = self.engine.set_canonical(&state.fields);
+        let own = self.engine.discretization().representation();
+        let restored = if basis_name(own) == state.basis {
+            self.engine.set_canonical(&state.fields)
+        } else {
+            // Another basis of the same space, as a GPU may have.
+            let unknown = || SystemError::OtherBasis { found: state.basis.clone(), wanted: basis_name(own) };
+            let from = basis_of(&state.basis).ok_or_else(unknown)?;
+            self.engine.set_canonical_of(from, &state.fields)
+        };
         restored.ok_or(SystemError::Mismatch { found: state.fields.len(), wanted: 0 })?;
         self.engine.set_boundary_integrals(&state.tally[..n]);
         self.start = state.tally[n..2 * n].to_vec();

@@ -1,0 +1,241 @@
+//! One case of the benchmark: a shape, a form, a degree, on a box.
+
+use super::Row;
+use dgsuite_basis::{NodeSet, Representation, Shape};
+use dgsuite_gpu::Host;
+use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
+use dgsuite_mesh::{Mesh, SpaceFillingCurve, generate};
+use dgsuite_ops::cuda::CudaDiscretization;
+use dgsuite_ops::{
+    Discretization, MetricRule, OpsError, PackScalar, PartSummary, PointKernels, Pointwise, Scheme,
+    StageWeights,
+};
+use dgsuite_physics::{Euler, Exact, Rusanov};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A discretisation's form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Nodal, volume and face points at the nodes.
+    Collocated,
+    /// Nodal, over-integrated.
+    Nodal,
+    /// Modal, over-integrated.
+    Modal,
+}
+
+/// Where to measure.
+pub(super) enum Machine {
+    Host,
+    Cuda(Cuda),
+}
+
+/// What to measure.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Case {
+    pub(super) shape: Shape,
+    pub(super) curved: bool,
+    pub(super) form: Form,
+    pub(super) order: usize,
+    pub(super) single: bool,
+    /// Millions of degrees of freedom.
+    pub(super) size: f64,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let curved = if self.curved { "curved " } else { "" };
+        write!(f, "{curved}{} elements, p = {}, {:?}", self.shape, self.order, self.form)
+    }
+}
+
+/// A smooth flow of period 2.
+struct Wave(usize);
+
+impl Exact for Wave {
+    fn n_fields(&self) -> usize {
+        self.0 + 2
+    }
+
+    fn eval(&self, _t: f64, x: &[[f64; 3]], out: &mut [Vec<f64>]) {
+        for (k, column) in out.iter_mut().enumerate() {
+            column.clear();
+            column.extend(x.iter().map(|x| match k {
+                0 => 1.0 + 0.1 * (std::f64::consts::PI * (x[0] + x[1])).sin(),
+                k if k <= self.0 => 0.3 * k as f64,
+                _ => 2.5 + 0.1 * (std::f64::consts::PI * x[0]).cos(),
+            }));
+        }
+    }
+}
+
+impl Case {
+    /// Whether there is such a scheme.
+    pub(super) fn exists(&self) -> bool {
+        // Curved elements need their geometry in the space.
+        let collocated = self.form == Form::Collocated;
+        (self.order > 0 || !collocated) && (!self.curved || self.order >= 2)
+    }
+
+    fn scheme(&self) -> Scheme {
+        let modal = Scheme::modal(self.order);
+        match self.form {
+            Form::Collocated => Scheme::collocated(self.order),
+            Form::Nodal => Scheme { representation: Representation::Nodal(NodeSet::GaussLobatto), ..modal },
+            Form::Modal => modal,
+        }
+    }
+
+    fn mesh(&self, basis: usize) -> Result<Arc<Mesh>, OpsError> {
+        let dim = self.shape.dim();
+        let per_cell = match self.shape {
+            Shape::Triangle | Shape::Prism => 2,
+            Shape::Tetrahedron => 6,
+            _ => 1,
+        };
+        let elements = self.size * 1e6 / (basis * (dim + 2)) as f64;
+        let cells = (elements / f64::from(per_cell)).powf(1.0 / dim as f64).round().max(2.0) as usize;
+        let build = || {
+            let mut mesh = generate::Box {
+                shape: self.shape,
+                min: [-1.0; 3],
+                max: [1.0; 3],
+                cells: [cells; 3],
+                diagonal: generate::Diagonal::Anti,
+            }
+            .build()?;
+            for pair in [["xmin", "xmax"], ["ymin", "ymax"], ["zmin", "zmax"]].iter().take(dim) {
+                mesh.make_periodic(pair[0], pair[1])?;
+            }
+            if self.curved {
+                mesh.elevate(2)?;
+                let pi = std::f64::consts::PI;
+                // Less than a cell, so that no element is inverted however fine the mesh.
+                let size = 0.1 / cells as f64;
+                mesh.map(|[x, y, z]| {
+                    let bump = size * (pi * cells as f64 * x).sin() * (pi * cells as f64 * y).sin();
+                    [x + bump, y - bump, z]
+                })?;
+            }
+            mesh.renumber(SpaceFillingCurve::Hilbert);
+            Ok(mesh)
+        };
+        build().map(Arc::new).map_err(|_: dgsuite_mesh::MeshError| OpsError::Empty)
+    }
+
+    /// Measures on `machine`.
+    pub(super) fn measure(&self, machine: &Machine, host: &Arc<Host>) -> Result<Row, OpsError> {
+        if self.single {
+            self.measure_in::<f32>(machine, host)
+        } else {
+            self.measure_in::<f64>(machine, host)
+        }
+    }
+
+    fn measure_in<T>(&self, machine: &Machine, host: &Arc<Host>) -> Result<Row, OpsError>
+    where
+        T: PackScalar,
+        Pointwise<Euler, Rusanov, 2, 4>: PointKernels<T>,
+        Pointwise<Euler, Rusanov, 3, 5>: PointKernels<T>,
+    {
+        let (law, flux, dim) = (Euler { gamma: 1.4 }, Rusanov, self.shape.dim());
+        let scheme = self.scheme();
+        let basis = dgsuite_ops::basis_size(&scheme, self.shape);
+        let mesh = self.mesh(basis)?;
+        let physics: Box<dyn PointKernels<T>> = if dim == 2 {
+            Box::new(Pointwise::<_, _, 2, 4> { law, flux })
+        } else {
+            Box::new(Pointwise::<_, _, 3, 5> { law, flux })
+        };
+        let weights = StageWeights { a: -0.5, b: 0.0, c: 0.1, dt: 1e-9, keep: true };
+        let zeros = |n: usize| vec![T::from_f64(0.0); n];
+        let (time, part, dofs, resources) = match machine {
+            Machine::Host => {
+                let mut d = Discretization::new(mesh, &scheme, physics, Vec::new(), Arc::clone(host))?;
+                let (mut u, mut du, mut next) = (zeros(d.len()), zeros(d.len()), zeros(d.len()));
+                d.project(&Wave(dim), 0.0, &mut u);
+                let residual = median(|| d.eval(0.0, &u, &mut du));
+                let stage = median(|| d.stage(0.0, weights, &u, None, &mut du, &mut next));
+                ([residual, stage], d.summary().remove(0), d.dofs(), None)
+            }
+            Machine::Cuda(cuda) => {
+                let mut d =
+                    CudaDiscretization::new(mesh, &scheme, physics, Vec::new(), Arc::clone(host), cuda)?;
+                let mut values = zeros(d.len());
+                d.description().project(&Wave(dim), 0.0, &mut values);
+                let u = DeviceBuffer::from_slice(cuda, "the state", &values)?;
+                let mut du = DeviceBuffer::zeros(cuda, "the register", d.len())?;
+                let mut next = DeviceBuffer::zeros(cuda, "the next state", d.len())?;
+                d.set_step(weights.dt)?;
+                let residual = cuda.median_time(RUNS, || d.eval(0.0, &u, &mut du))?;
+                du.clear(cuda.stream())?;
+                let stage = cuda.median_time(RUNS, || d.stage(0.0, weights, &u, None, &mut du, &mut next))?;
+                let resources = d.resources().next().map(|r| (r.1, r.2));
+                let mut part = d.description().summary().remove(0);
+                part.direct_traces = d.writes_traces().all(|written| !written);
+                ([residual, stage], part, d.description().dofs(), resources)
+            }
+        };
+        Ok(self.row::<T>(time, &part, dofs as f64, resources))
+    }
+
+    fn row<T: PackScalar>(
+        &self,
+        time: [f64; 2],
+        part: &PartSummary,
+        dofs: f64,
+        resources: Option<(u32, u32)>,
+    ) -> Row {
+        let (dim, s) = (self.shape.dim(), T::BYTES as f64);
+        let fields = dim + 2;
+        let per_element = part.n_basis * fields;
+        let curved = part.rule != MetricRule::Affine;
+        let points = if curved { part.volume_points } else { 1 };
+        let face_points = if curved { part.face_points } else { self.shape.n_faces() };
+        let inverse = match part.rule {
+            MetricRule::Affine => 0,
+            MetricRule::Collocated => points,
+            MetricRule::WeightAdjusted => points + part.n_basis + 1,
+            MetricRule::Stored => part.n_basis * part.n_basis,
+        };
+        let geometry = (points * dim * dim + face_points * (dim + 1) + inverse) as f64 * s;
+        let neighbours = self.shape.n_faces() as f64 * 5.0;
+        let traces = if part.direct_traces { 0.0 } else { 3.0 * (part.face_points * fields) as f64 * s };
+        let shared = (geometry + neighbours + traces) / per_element as f64;
+        Row {
+            shape: self.shape.name(),
+            geometry: if self.curved { "curved" } else { "affine" },
+            form: match self.form {
+                Form::Collocated => "collocated",
+                Form::Nodal => "nodal",
+                Form::Modal => "modal",
+            },
+            precision: if self.single { "single" } else { "double" },
+            order: self.order,
+            dofs,
+            time,
+            bytes: [2.0 * s + shared, 4.0 * s + shared],
+            flops: 2.0 * part.multiply_adds as f64 / part.n_basis as f64,
+            resources,
+        }
+    }
+}
+
+/// Runs of which the median counts.
+const RUNS: usize = 21;
+
+/// Median time of one call, of at least nine calls and 0.3 s.
+fn median(mut call: impl FnMut()) -> f64 {
+    call();
+    let begin = Instant::now();
+    let mut times = Vec::new();
+    while times.len() < 9 || begin.elapsed().as_secs_f64() < 0.3 {
+        let t = Instant::now();
+        call();
+        times.push(t.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}

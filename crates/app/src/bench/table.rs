@@ -1,0 +1,56 @@
+//! The benchmark's table for people.
+
+use super::{Limits, Row};
+
+/// The machine's limits and the columns' names.
+#[must_use]
+pub fn head(name: &str, limits: &Limits) -> String {
+    let launch =
+        if limits.launch > 0.0 { format!(", launch {:.1} us", limits.launch * 1e6) } else { String::new() };
+    format!(
+        "{name}: copy {:.0} GB/s, read {:.0} GB/s, multiply-adds {:.0} GFLOP/s double, {:.0} single{launch}\n\
+         {:<49} | {:^24} | {:^32} |\n\
+         {:<36} {:>3} {:>8} | {:>9} {:>7} {:>6} | {:>9} {:>7} {:>7} {:>6} | {:>9}",
+        limits.copy / 1e9,
+        limits.read / 1e9,
+        limits.double / 1e9,
+        limits.single / 1e9,
+        "",
+        "residual",
+        "fused stage",
+        "elements",
+        "p",
+        "MDOF",
+        "GDOF/s",
+        "GB/s",
+        "floor",
+        "GDOF/s",
+        "GB/s",
+        "GFLOP/s",
+        "floor",
+        "registers"
+    )
+}
+
+/// One row.
+#[must_use]
+pub fn line(row: &Row, limits: &Limits) -> String {
+    let rate = |which: usize, x: f64| row.dofs * x / row.time[which] / 1e9;
+    let share = |which: usize| 100.0 * row.floor(which, limits) / row.time[which];
+    let name = format!("{} {} {} {}", row.geometry, row.shape, row.form, row.precision);
+    let resources = row.resources.map_or_else(String::new, |(registers, local)| {
+        if local == 0 { registers.to_string() } else { format!("{registers}+{local}B") }
+    });
+    format!(
+        "{name:<36} {:>3} {:>8.2} | {:>9.3} {:>7.0} {:>5.0}% | {:>9.3} {:>7.0} {:>7.0} {:>5.0}% | {resources:>9}",
+        row.order,
+        row.dofs / 1e6,
+        rate(0, 1.0),
+        rate(0, row.bytes[0]),
+        share(0),
+        rate(1, 1.0),
+        rate(1, row.bytes[1]),
+        rate(1, row.flops),
+        share(1),
+    )
+}
