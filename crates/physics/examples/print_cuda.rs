@@ -3,7 +3,7 @@
 //! `cargo run --release -p dgsuite-physics --example print_cuda -- [rusanov|hll|hllc|roe] [2|3]`
 #![expect(clippy::print_stdout, reason = "the text is what the program is for")]
 
-use dgsuite_physics::trace::{PRELUDE, Parameters, TraceError, device_fn};
+use dgsuite_physics::trace::{PRELUDE, Parameters, ROOTS, TraceError, device_fn};
 use dgsuite_physics::{Euler, Hll, Hllc, Law, NumericalFlux, Roe, Rusanov};
 
 fn print<F: NumericalFlux<Euler, D, N>, const D: usize, const N: usize>(flux: F) -> Result<(), TraceError>
@@ -16,7 +16,7 @@ where
     let text = device_fn(F::NAME, &arguments, &mut parameters, |a| {
         flux.eval(&gas, &a.array("um"), &a.array("up"), &a.array("n"))
     })?;
-    println!("typedef double real;\n{PRELUDE}{}{text}", parameters.definition());
+    println!("typedef double real;\n{ROOTS}{PRELUDE}{}{text}", parameters.definition());
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! The printed text, compiled by the machine's C++ compiler, gives the bits that Rust gives.
 
 use crate::sources::{Flux, Formula, Outer, Random, for_each_formula, print};
-use dgsuite_physics::trace::{PRELUDE, Parameters};
+use dgsuite_physics::trace::{PRELUDE, Parameters, ROOTS};
 use dgsuite_physics::{Euler, FarField, Hll, Hllc, Law, PressureOutlet, Real, Roe, Rusanov, SlipWall};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -89,7 +89,7 @@ impl Exchange {
         let values: Vec<String> = parameters.values().iter().map(|v| format!("real({v:?})")).collect();
         format!(
             "#include <cmath>\n#include <cstdio>\n#define __device__\n#define __forceinline__ inline\n\
-             typedef {} real;\nusing std::sqrt; using std::fabs; using std::pow;\n{PRELUDE}{}{}\
+             typedef {} real;\nusing std::sqrt; using std::fabs; using std::pow;\n{ROOTS}{PRELUDE}{}{}\
              static FILE *in, *out;\n\
              template <int M> void get(real (&x)[M]) {{ if (fread(x, sizeof(real), M, in) != M) std::perror(\"read\"); }}\n\
              template <int M> void put(real (&x)[M]) {{ fwrite(x, sizeof(real), M, out); }}\n\
