@@ -19,6 +19,8 @@
 //! # Ok::<(), dgsuite_gpu::shim::ShimError>(())
 //! ```
 
+mod emulator;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,6 +30,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::Element;
 use crate::cuda::{DEVICE_HEADER, LaunchConfig, Source};
 
+pub use emulator::Emulator;
+
 /// Compilers that are tried, in order, unless `CXX` names one.
 const COMPILERS: [&str; 3] = ["g++", "c++", "clang++"];
 
@@ -35,7 +39,7 @@ const COMPILERS: [&str; 3] = ["g++", "c++", "clang++"];
 const ARGUMENTS: [&str; 9] = [
     "-std=c++17",
     "-O1",
-    "-g",
+    "-g1",
     "-fsanitize=address,undefined",
     "-fno-sanitize-recover=all",
     "-fno-omit-frame-pointer",

@@ -169,6 +169,7 @@ fn candidates() -> Vec<PathBuf> {
 fn open() -> Result<Api, String> {
     let mut tried = Vec::new();
     for path in candidates() {
+        open_builtins(&path);
         // SAFETY: opening the library runs its initialisers; it is NVIDIA's or the one that the user names.
         match unsafe { Library::new(&path) } {
             // SAFETY: the library calls itself NVRTC.
@@ -180,6 +181,22 @@ fn open() -> Result<Api, String> {
         }
     }
     Err(tried.join(", "))
+}
+
+/// Opens the library of built-in functions that lies beside the compiler: NVRTC asks for it by its bare name only, which the system
+/// does not find in a package's folder unless it is open already.
+fn open_builtins(compiler: &Path) {
+    let Some(folder) = compiler.parent().filter(|folder| folder.is_absolute()) else { return };
+    // NVRTC finds what the links in its place lead to.
+    let Ok(folder) = folder.canonicalize() else { return };
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with("libnvrtc-builtins.so") {
+            // SAFETY: a library of tables beside the compiler that is opened next.
+            if let Ok(library) = unsafe { Library::new(entry.path()) } {
+                std::mem::forget(library);
+            }
+        }
+    }
 }
 
 impl Api {

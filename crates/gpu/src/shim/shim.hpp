@@ -198,7 +198,7 @@ alignas(128) inline unsigned char shared_memory[SHARED];
         else if (thread.state == State::ended) std::fprintf(stderr, "  thread %u has ended\n", t);
         else std::fprintf(stderr, "  thread %u waits at %s\n", t, thread.operation);
     }
-    std::exit(3);
+    std::_Exit(3);
 }
 
 inline void give_way() {
@@ -382,7 +382,12 @@ inline void launch(dim3 grid, dim3 block, std::size_t shared, bool descending, s
         SHIM_FORBID(shared_memory + shared, SHARED - shared);
         run_block();
     }
-    for (Thread& thread : machine.threads) munmap(thread.stack, STACK);
+    SHIM_ALLOW(shared_memory, SHARED);
+    for (Thread& thread : machine.threads) {
+        // What stands there next is not of this stack.
+        SHIM_ALLOW(thread.stack, STACK);
+        munmap(thread.stack, STACK);
+    }
 }
 
 // One argument: bytes of a value, or (if `buffer`) the address of memory that was read from the file.

@@ -1,0 +1,361 @@
+// An NVIDIA driver and its run-time compiler, as far as this crate calls them, that run kernels on the host: the library that takes
+// their place in a process started by `Emulator` (emulator.rs).
+//
+// The compiler turns a text into a library of the host under sanitizers (module.hpp); its machine code is the path of that library. The
+// driver's memory is the heap, each array of its exact size and full of NaN at first. All work is done at once,
+// whatever its stream; recorded work when its graph is launched. Every launch is run twice, with threads and blocks in
+// ascending and in descending order, and all of the device's memory must come out the same: if not, that is a race.
+// Mistakes of a kernel end the process, with a sentence.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <atomic>
+#include <chrono>
+#include <dlfcn.h>
+#include <fstream>
+#include <functional>
+#include <link.h>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <string>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using Address = unsigned long long;
+using Work = std::function<void()>;
+using Bytes = std::vector<unsigned char>;
+
+enum Code { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_IMAGE = 200, NOT_FOUND = 500 };
+
+// What the device has: little, so that blocks go on with other elements.
+constexpr int MULTIPROCESSORS = 2, BLOCKS = 1;
+constexpr int SHARED = 227 << 10, SHARED_UNASKED = 48 << 10, THREADS = 1024;
+constexpr std::size_t MEMORY = std::size_t(1) << 30;
+
+std::mutex lock;
+std::map<Address, std::size_t> arrays;
+std::size_t in_use = 0;
+
+[[noreturn]] void fail(const std::string& why) {
+    std::fprintf(stderr, "%s\n", why.c_str());
+    std::_Exit(3);
+}
+
+struct Graph { std::vector<Work> work; };
+struct Stream { Graph* recording = nullptr; };
+struct Event { std::chrono::steady_clock::time_point time; };
+
+struct Module {
+    void* library = nullptr;
+    std::string name;
+    int (*find)(const char*) = nullptr;
+    std::size_t (*size)(int, std::size_t) = nullptr;
+    void (*launch)(int, const unsigned*, const unsigned*, std::size_t, int, void**) = nullptr;
+};
+struct Function { Module* module; int number; std::string name; int shared = SHARED_UNASKED; };
+
+int put(Stream* stream, Work work) {
+    const std::lock_guard<std::mutex> guard(lock);
+    if (stream && stream->recording) stream->recording->work.push_back(std::move(work));
+    else work();
+    return SUCCESS;
+}
+
+std::vector<Bytes> snapshot() {
+    std::vector<Bytes> all;
+    for (const auto& [start, bytes] : arrays) {
+        const auto* first = reinterpret_cast<const unsigned char*>(start);
+        all.emplace_back(first, first + bytes);
+    }
+    return all;
+}
+
+// All of the device's memory, once with threads in one order and once in the other.
+void run(const Function& f, const unsigned* grid, const unsigned* block, unsigned shared, void** arguments) {
+    const std::vector<Bytes> before = snapshot();
+    f.module->launch(f.number, grid, block, shared, 0, arguments);
+    const std::vector<Bytes> up = snapshot();
+    std::size_t i = 0;
+    for (const auto& [start, bytes] : arrays) std::memcpy(reinterpret_cast<void*>(start), before[i++].data(), bytes);
+    f.module->launch(f.number, grid, block, shared, 1, arguments);
+    i = 0;
+    for (const auto& [start, bytes] : arrays) {
+        const auto* down = reinterpret_cast<const unsigned char*>(start);
+        for (std::size_t b = 0; b < bytes; b++)
+            if (down[b] != up[i][b])
+                fail(f.module->name + ": " + f.name + " gives another byte " + std::to_string(b) + " of an array of " +
+                     std::to_string(bytes) + " bytes when threads run in another order: a race");
+        i++;
+    }
+}
+
+} // namespace
+
+extern "C" {
+
+// ---- driver ------------------------------------------------------------------------------------
+
+int cuDriverGetVersion(int* version) { *version = 13000; return SUCCESS; }
+int cuInit(unsigned) { return SUCCESS; }
+int cuGetErrorString(int, const char** words) { *words = "refused by the emulated driver"; return SUCCESS; }
+int cuDeviceGetCount(int* n) { *n = 1; return SUCCESS; }
+int cuDeviceGet(int* device, int i) { *device = i; return SUCCESS; }
+int cuDeviceGetName(char* name, int n, int) {
+    std::snprintf(name, static_cast<std::size_t>(n), "%s", "emulated by the host");
+    return SUCCESS;
+}
+int cuDeviceTotalMem_v2(std::size_t* bytes, int) { *bytes = MEMORY; return SUCCESS; }
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+    switch (attribute) {
+    case 16: *value = MULTIPROCESSORS; break;
+    case 38: *value = 1 << 20; break;       // cache
+    case 75: *value = 9; break;             // compute capability
+    case 76: *value = 0; break;
+    case 81: *value = SHARED + 1024; break; // of a multiprocessor
+    case 97: *value = SHARED; break;
+    default: return INVALID_VALUE;
+    }
+    return SUCCESS;
+}
+int cuDevicePrimaryCtxRetain(void** context, int) { *context = &lock; return SUCCESS; }
+int cuDevicePrimaryCtxRelease_v2(int) { return SUCCESS; }
+int cuCtxSetCurrent(void*) { return SUCCESS; }
+int cuCtxSynchronize() { return SUCCESS; }
+
+int cuStreamCreate(Stream** stream, unsigned) { *stream = new Stream; return SUCCESS; }
+int cuStreamDestroy_v2(Stream* stream) { delete stream; return SUCCESS; }
+int cuStreamSynchronize(Stream* stream) { return stream->recording ? INVALID_VALUE : SUCCESS; }
+int cuStreamWaitEvent(Stream*, Event*, unsigned) { return SUCCESS; }
+int cuStreamBeginCapture_v2(Stream* stream, int) { stream->recording = new Graph; return SUCCESS; }
+int cuStreamEndCapture(Stream* stream, Graph** graph) {
+    *graph = std::exchange(stream->recording, nullptr);
+    return *graph ? SUCCESS : INVALID_VALUE;
+}
+int cuGraphGetNodes(Graph* graph, void**, std::size_t* n) { *n = graph->work.size(); return SUCCESS; }
+int cuGraphInstantiateWithFlags(Graph** exec, Graph* graph, unsigned long long) {
+    *exec = new Graph(*graph);
+    return SUCCESS;
+}
+int cuGraphDestroy(Graph* graph) { delete graph; return SUCCESS; }
+int cuGraphExecDestroy(Graph* graph) { delete graph; return SUCCESS; }
+int cuGraphLaunch(Graph* graph, Stream* stream) {
+    return put(stream, [graph] { for (const Work& work : graph->work) work(); });
+}
+
+int cuEventCreate(Event** event, unsigned) { *event = new Event; return SUCCESS; }
+int cuEventDestroy_v2(Event* event) { delete event; return SUCCESS; }
+int cuEventRecord(Event* event, Stream* stream) {
+    return put(stream, [event] { event->time = std::chrono::steady_clock::now(); });
+}
+int cuEventSynchronize(Event*) { return SUCCESS; }
+int cuEventQuery(Event*) { return SUCCESS; }
+int cuEventElapsedTime(float* milliseconds, Event* start, Event* end) {
+    *milliseconds = std::chrono::duration<float, std::milli>(end->time - start->time).count();
+    return SUCCESS;
+}
+
+int cuMemAlloc_v2(Address* start, std::size_t bytes) {
+    const std::lock_guard<std::mutex> guard(lock);
+    void* memory = nullptr;
+    if (bytes > MEMORY - in_use || posix_memalign(&memory, 256, bytes) != 0) return OUT_OF_MEMORY;
+    std::memset(memory, 0xff, bytes);
+    *start = reinterpret_cast<Address>(memory);
+    arrays[*start] = bytes;
+    in_use += bytes;
+    return SUCCESS;
+}
+int cuMemFree_v2(Address start) {
+    const std::lock_guard<std::mutex> guard(lock);
+    const auto found = arrays.find(start);
+    if (found == arrays.end()) return INVALID_VALUE;
+    in_use -= found->second;
+    arrays.erase(found);
+    std::free(reinterpret_cast<void*>(start));
+    return SUCCESS;
+}
+int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+    *free = MEMORY - in_use;
+    *total = MEMORY;
+    return SUCCESS;
+}
+int cuMemHostAlloc(void** start, std::size_t bytes, unsigned) {
+    return posix_memalign(start, 4096, bytes) == 0 ? SUCCESS : OUT_OF_MEMORY;
+}
+int cuMemFreeHost(void* start) { std::free(start); return SUCCESS; }
+int cuMemsetD8Async(Address to, unsigned char value, std::size_t n, Stream* stream) {
+    return put(stream, [=] { std::memset(reinterpret_cast<void*>(to), value, n); });
+}
+int cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t n, Stream* stream) {
+    return put(stream, [=] { std::memcpy(reinterpret_cast<void*>(to), from, n); });
+}
+int cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t n, Stream* stream) {
+    return put(stream, [=] { std::memcpy(to, reinterpret_cast<const void*>(from), n); });
+}
+int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t n, Stream* stream) {
+    return put(stream, [=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), n); });
+}
+
+int cuModuleLoadData(Module** module, const char* image) {
+    auto* made = new Module;
+    made->library = dlopen(image, RTLD_NOW | RTLD_LOCAL);
+    if (!made->library) {
+        std::fprintf(stderr, "%s\n", dlerror());
+        delete made;
+        return INVALID_IMAGE;
+    }
+    made->name = reinterpret_cast<const char*>(dlsym(made->library, "shim_text"));
+    made->find = reinterpret_cast<decltype(made->find)>(dlsym(made->library, "shim_find"));
+    made->size = reinterpret_cast<decltype(made->size)>(dlsym(made->library, "shim_size"));
+    made->launch = reinterpret_cast<decltype(made->launch)>(dlsym(made->library, "shim_launch"));
+    *module = made;
+    return SUCCESS;
+}
+// Functions of a module are few: they stay, and so does its library, whose lines a report may still name.
+int cuModuleUnload(Module*) { return SUCCESS; }
+int cuModuleGetFunction(Function** function, Module* module, const char* name) {
+    const int number = module->find(name);
+    if (number < 0) return NOT_FOUND;
+    *function = new Function{module, number, name};
+    return SUCCESS;
+}
+int cuModuleGetGlobal_v2(Address* start, std::size_t* bytes, Module* module, const char* name) {
+    void* found = dlsym(module->library, name);
+    Dl_info info;
+    ElfW(Sym)* symbol = nullptr;
+    if (!found || !dladdr1(found, &info, reinterpret_cast<void**>(&symbol), RTLD_DL_SYMENT) || !symbol) return NOT_FOUND;
+    *start = reinterpret_cast<Address>(found);
+    *bytes = symbol->st_size;
+    return SUCCESS;
+}
+int cuFuncGetAttribute(int* value, int attribute, Function*) {
+    *value = attribute == 0 ? THREADS : attribute == 4 ? 32 : 0;
+    return SUCCESS;
+}
+int cuFuncSetAttribute(Function* function, int attribute, int value) {
+    if (attribute != 8 || value > SHARED) return INVALID_VALUE;
+    if (value > function->shared) function->shared = value;
+    return SUCCESS;
+}
+int cuFuncGetParamInfo(Function* function, std::size_t i, std::size_t* offset, std::size_t* size) {
+    *offset = 0;
+    *size = function->module->size(function->number, i);
+    return *size > 0 ? SUCCESS : INVALID_VALUE;
+}
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function*, int, std::size_t) {
+    *blocks = BLOCKS;
+    return SUCCESS;
+}
+
+int cuLaunchKernel(Function* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, Stream* stream, void** arguments, void**) {
+    const std::uint64_t threads = std::uint64_t(bx) * by * bz;
+    if (threads == 0 || threads > THREADS || gy > 65535 || gz > 65535 || shared > unsigned(function->shared))
+        return INVALID_VALUE;
+    // Arguments are copied now, as the driver does; the work may be done later.
+    std::vector<Bytes> values;
+    for (std::size_t i = 0, n; (n = function->module->size(function->number, i)) > 0; i++) {
+        const auto* first = static_cast<const unsigned char*>(arguments[i]);
+        values.emplace_back(first, first + n);
+    }
+    return put(stream, [=]() mutable {
+        const unsigned grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
+        std::vector<void*> pointers;
+        for (Bytes& value : values) pointers.push_back(value.data());
+        run(*function, grid, block, shared, pointers.data());
+    });
+}
+
+// ---- run-time compiler -------------------------------------------------------------------------
+
+struct nvrtcText { std::string name, text, log, code; std::vector<std::pair<std::string, std::string>> headers; };
+
+int nvrtcVersion(int* major, int* minor) { *major = 13; *minor = 0; return SUCCESS; }
+int nvrtcCreateProgram(nvrtcText** made, const char* text, const char* name, int n, const char* const* bodies,
+                       const char* const* names) {
+    *made = new nvrtcText{name, text, "", "", {}};
+    for (int i = 0; i < n; i++) (*made)->headers.emplace_back(names[i], bodies[i]);
+    return SUCCESS;
+}
+int nvrtcDestroyProgram(nvrtcText** text) { delete *text; return SUCCESS; }
+int nvrtcGetProgramLogSize(nvrtcText* text, std::size_t* n) { *n = text->log.size() + 1; return SUCCESS; }
+int nvrtcGetProgramLog(nvrtcText* text, char* to) { std::strcpy(to, text->log.c_str()); return SUCCESS; }
+int nvrtcGetCUBINSize(nvrtcText* text, std::size_t* n) { *n = text->code.size() + 1; return SUCCESS; }
+int nvrtcGetCUBIN(nvrtcText* text, char* to) { std::strcpy(to, text->code.c_str()); return SUCCESS; }
+
+} // extern "C"
+
+namespace {
+
+// Names behind `__global__ void`, past launch bounds.
+std::vector<std::string> kernel_names(const std::string& text) {
+    std::vector<std::string> names;
+    const std::string word = "__global__ void", bounds = "__launch_bounds__";
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at)) {
+        const auto skip = [&] { at = text.find_first_not_of(" \n", at); };
+        at += word.size();
+        skip();
+        if (text.compare(at, bounds.size(), bounds) == 0) {
+            int depth = 0;
+            at = text.find('(', at);
+            do depth += text[at] == '(' ? 1 : text[at] == ')' ? -1 : 0; while (++at < text.size() && depth > 0);
+            skip();
+        }
+        const std::size_t end = text.find('(', at);
+        if (end != std::string::npos) names.push_back(text.substr(at, end - at));
+    }
+    return names;
+}
+
+void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+std::string variable(const char* name) {
+    const char* value = std::getenv(name);
+    if (!value) fail(std::string(name) + " is not set");
+    return value;
+}
+
+} // namespace
+
+extern "C" int nvrtcCompileProgram(nvrtcText* program, int n, const char* const* options) {
+    static std::atomic<int> count{0};
+    const std::string shim = variable("DGSUITE_EMULATOR");
+    const std::string folder = shim + "/text-" + std::to_string(getpid()) + "-" + std::to_string(count++);
+    mkdir(folder.c_str(), 0755);
+    for (const auto& [name, text] : program->headers) write(folder + "/" + name, text);
+    write(folder + "/" + program->name, program->text);
+    std::ostringstream main;
+    main << "#include \"module.hpp\"\n";
+    for (int i = 0; i < n; i++) {
+        const std::string option = options[i], define = "--define-macro=";
+        if (option.compare(0, define.size(), define) != 0) continue;
+        const std::size_t equals = option.find('=', define.size());
+        main << "#define " << option.substr(define.size(), equals - define.size()) << " " << option.substr(equals + 1) << "\n";
+    }
+    main << "#include \"" << program->name << "\"\n";
+    main << "extern \"C\" const char shim_text[] = \"" << program->name << "\";\n";
+    main << "const std::vector<shim::Kernel>& shim::kernels() {\n    static const std::vector<Kernel> all = {\n";
+    for (const std::string& name : kernel_names(program->text)) {
+        main << "        kernel(\"" << name << "\", ::" << name << "),\n";
+        program->log += "ptxas info    : Compiling entry function '" + name + "' for 'sm_90'\n" +
+                        "ptxas info    : Used 32 registers\n";
+    }
+    main << "    };\n    return all;\n}\n";
+    write(folder + "/main.cpp", main.str());
+    program->code = folder + "/module.so";
+    const std::string command = "cd '" + folder + "' && LD_PRELOAD= " + variable("DGSUITE_EMULATOR_COMPILER") + " -I'" +
+                                shim + "' -shared -o module.so main.cpp 2> log";
+    const int status = std::system(command.c_str());
+    if (status == 0) return SUCCESS;
+    std::ostringstream log;
+    log << std::ifstream(folder + "/log").rdbuf();
+    program->log = log.str();
+    return 6;
+}

@@ -1,0 +1,85 @@
+//! A process that finds an emulated driver and compiler in the place of NVIDIA's, so that all that runs on a device runs on the host.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::{ARGUMENTS, Folder, ShimError, compiler};
+use crate::cuda::CACHE_VARIABLE;
+use crate::cuda::nvrtc::NVRTC_VARIABLE;
+
+/// An emulated NVIDIA driver with its run-time compiler (`driver.cpp`), for processes started by [`command`](Self::command).
+///
+/// To them the machine has one device, `emulated by the host`. Whatever uses [`Cuda`](crate::cuda::Cuda) runs unchanged: memory, streams, graphs and
+/// kernels, each launch under sanitizers and in two orders of threads. A kernel's mistake ends the process with a report and exit status
+/// other than 0. Its compiled kernels are kept as long as the emulator lives and are shared by its processes.
+///
+/// ```no_run
+/// use dgsuite_gpu::shim::Emulator;
+/// let status = Emulator::new()?.command("target/release/examples/devices").status()?;
+/// assert!(status.success());
+/// # Ok::<(), dgsuite_gpu::shim::ShimError>(())
+/// ```
+#[derive(Debug)]
+pub struct Emulator {
+    folder: Folder,
+    compiler: String,
+    /// The address sanitizer's library, which must be the first of a process.
+    sanitizer: PathBuf,
+}
+
+impl Emulator {
+    /// Compiles the driver.
+    ///
+    /// # Errors
+    /// [`ShimError::NoCompiler`] if there is no C++ compiler or none with GCC's address sanitizer, [`ShimError::Compile`], [`ShimError::Io`].
+    pub fn new() -> Result<Self, ShimError> {
+        const LIBRARY: &str = "libasan.so";
+        let compiler = compiler()?;
+        let found = Command::new(&compiler).arg(format!("-print-file-name={LIBRARY}")).output()?;
+        let sanitizer = PathBuf::from(String::from_utf8_lossy(&found.stdout).trim());
+        // The bare name means that it was not found.
+        if !sanitizer.is_absolute() {
+            return Err(ShimError::NoCompiler { tried: format!("{compiler}, which has no {LIBRARY}") });
+        }
+        let folder = Folder::new()?;
+        folder.write("shim.hpp", include_str!("shim.hpp"))?;
+        folder.write("module.hpp", include_str!("module.hpp"))?;
+        folder.write("driver.cpp", include_str!("driver.cpp"))?;
+        let emulator = Self { folder, compiler, sanitizer };
+        // The header is compiled once for all texts: they take a third of the time.
+        let mut header = Command::new(&emulator.compiler);
+        header.args(ARGUMENTS).args(["-fPIC", "-x", "c++-header", "-o", "module.hpp.gch", "module.hpp"]);
+        let mut driver = Command::new(&emulator.compiler);
+        driver.args(["-std=c++17", "-O1", "-shared", "-fPIC", "-o", "libcuda.so", "driver.cpp", "-ldl"]);
+        for (name, mut command) in [("module.hpp", header), ("driver.cpp", driver)] {
+            let output = command.current_dir(&emulator.folder.0).output()?;
+            if !output.status.success() {
+                let log = String::from_utf8_lossy(&output.stderr).into_owned();
+                return Err(ShimError::Compile { name: name.to_owned(), log });
+            }
+        }
+        Ok(emulator)
+    }
+
+    /// A command that will run `program` with the emulated driver.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let folder = &self.folder.0;
+        let mut path = OsString::from(folder);
+        if let Some(others) = std::env::var_os("LD_LIBRARY_PATH") {
+            path.push(":");
+            path.push(others);
+        }
+        let mut command = Command::new(program);
+        command
+            .env("LD_LIBRARY_PATH", path)
+            .env("LD_PRELOAD", &self.sanitizer)
+            .env(NVRTC_VARIABLE, folder.join("libcuda.so"))
+            .env(CACHE_VARIABLE, folder.join("cache"))
+            .env("DGSUITE_EMULATOR", folder)
+            .env("DGSUITE_EMULATOR_COMPILER", format!("{} {} -fPIC", self.compiler, ARGUMENTS.join(" ")))
+            .env("ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0")
+            .env("UBSAN_OPTIONS", "print_stacktrace=1");
+        command
+    }
+}
