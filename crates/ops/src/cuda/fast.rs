@@ -36,7 +36,9 @@ impl Fast {
         }
         let found = match group.shape {
             Shape::Triangle | Shape::Tetrahedron => Self::simplex(group, part, form)?,
-            Shape::Quadrilateral | Shape::Hexahedron => Self::tensor(part, form),
+            Shape::Quadrilateral | Shape::Hexahedron if group.face_nodes.is_some() => {
+                Self::tensor(part, form)
+            }
             _ => None,
         };
         Ok(found.filter(|fast| fast.text(law, group, part, true).is_some()))
@@ -89,11 +91,34 @@ impl Fast {
     }
 }
 
-/// Registers that the tensor kernel is held to.
-const TENSOR_REGISTERS: usize = 80;
 /// Registers of a multiprocessor, and most threads of a block of the tensor kernel.
 const REGISTERS: usize = 65_536;
 const MOST_THREADS: usize = 1024;
+/// Threads of a block that the tensor kernel aims at.
+const NEAR_THREADS: usize = 128;
+
+/// How the tensor kernel is built; see the head of tensor.cu.
+#[derive(Clone, Copy)]
+struct TensorBuild {
+    /// Registers that it is held to.
+    registers: usize,
+    /// Directions in which neighbours are asked for early.
+    ask: usize,
+    /// Whether face points are dealt out to all threads.
+    deal: bool,
+}
+
+/// The build that was fastest on an H200 of those tried.
+const fn tensor_build(dim: usize, order: usize) -> TensorBuild {
+    let (registers, ask, deal) = match (dim, order) {
+        (2, 3 | 7) => (64, 1, false),
+        (2, _) => (64, 0, false),
+        (_, 0..=3) => (80, 3, false),
+        (_, 5 | 6) => (72, 0, true),
+        _ => (64, 1, false),
+    };
+    TensorBuild { registers, ask, deal }
+}
 
 /// Elements of a block of `np` threads each, near `threads` in all with few idle lanes.
 fn elements_near(np: usize, threads: usize) -> usize {
@@ -111,26 +136,25 @@ fn tensor_text<T: PackScalar>(
 ) -> Option<KernelText> {
     let sizes = Sizes::new(group, part);
     let (n, np, fields) = (tables.n_nodes, sizes.np, sizes.fields);
-    // Quadrilaterals are short of latency hiding, hexahedra of registers: measured on an H200.
-    let registers = if sizes.dim == 2 { 64 } else { TENSOR_REGISTERS };
-    let near = if sizes.dim == 3 && (2..=4).contains(&(n - 1)) { 256 } else { 128 };
-    let elements = elements_near(np, near);
+    let build = tensor_build(sizes.dim, part.spec.element.order);
+    let elements = elements_near(np, NEAR_THREADS);
     let threads = elements * np;
     if threads > MOST_THREADS {
         return None;
     }
-    let blocks = (REGISTERS / (registers * threads.next_multiple_of(32))).clamp(1, 32);
+    let blocks = (REGISTERS / (build.registers * threads.next_multiple_of(32))).clamp(1, 32);
     let staged = !fields.is_multiple_of(2);
-    let ahead = staged && np < 512;
     // The plan of shared memory of tensor.cu.
     let even = |x: usize| x.next_multiple_of(2);
     let state = elements * np * fields;
-    let mut shared = even(n * (n | 1) + 2) + sizes.dim * state;
-    shared = even(shared + elements * sizes.nf * fields);
+    let mut shared = even(even(n * (n | 1)) + sizes.dim * state);
     if staged {
-        shared += even(state) * if ahead { 2 } else { 1 };
+        shared += 2 * even(state);
     }
-    let shared = 8 * shared + 16;
+    if build.deal {
+        shared += elements * sizes.nf * fields;
+    }
+    let shared = 8 * shared;
     if shared > 227 * 1024 {
         return None;
     }
@@ -138,6 +162,7 @@ fn tensor_text<T: PackScalar>(
         let v: Vec<String> = v.iter().map(ToString::to_string).collect();
         format!("{{{}}}", v.join(","))
     };
+    let lists = |v: Vec<String>| format!("{{{}}}", v.join(","));
     let body = format!(
         "{}#include \"rows.cuh\"\n#line 1 \"tensor.cu\"\n{}",
         law.preamble(),
@@ -149,9 +174,11 @@ fn tensor_text<T: PackScalar>(
         .define("NODES", n)
         .define("ELEMENTS", elements)
         .define("BLOCKS", blocks)
-        .define("AHEAD", u8::from(ahead))
-        .define("FACE_DIRECTION", list(&tables.face_direction))
-        .define("FACE_END", list(&tables.face_end));
+        .define("AHEAD", u8::from(staged))
+        .define("ASK", build.ask.min(sizes.dim))
+        .define("DEAL", u8::from(build.deal))
+        .define("FACE_AT", lists(tables.face_at.iter().map(|ends| list(ends)).collect()))
+        .define("FACE_POINT", lists(tables.face_point.iter().map(|points| list(points)).collect()));
     let shape = LaunchShape { threads, elements, shared, work: 0, persistent: false };
     Some(KernelText { source, shape })
 }

@@ -1,6 +1,6 @@
 // Reciprocal and square root without division: the hardware's approximation to about 20 bits, then one correction of
-// third order. They take the place of the two functions of that name in physics' prelude: put this before the traced
-// functions, and leave the prelude's own two out.
+// third order. They take the place of the two functions of that name in physics' prelude, whose templates give way to
+// them where both are there.
 //
 // Both are within one unit in the last place of the exact value where argument and result are normal numbers. A
 // reciprocal of zero, of infinity or of a subnormal number is not a number; the root of a number below the smallest

@@ -19,7 +19,7 @@ pub(crate) const fn tiles(n: usize) -> usize {
 
 /// Steps of four rows that hold `n` rows: two a tile, one where the last tile has four rows or fewer.
 pub(crate) const fn steps(n: usize) -> usize {
-    2 * tiles(n) - matches!(n % 8, 1..=4) as usize
+    2 * tiles(n) - (!n.is_multiple_of(8) && n % 8 <= 4) as usize
 }
 
 /// The row that lane `j` of four has in a step; `None` for padding.

@@ -16,20 +16,19 @@ static __device__ __forceinline__ void load_row(const real* p, real (&x)[FIELDS]
     }
 }
 
-// Likewise from memory that the kernel does not write. A row of an odd number of unknowns begins or ends with a single
-// one: the others are read in pairs all the same.
+// Likewise from memory that the kernel does not write.
 static __device__ __forceinline__ void load_row_constant(const real* p, real (&x)[FIELDS]) {
-    const bool late = FIELDS % 2 != 0 && (reinterpret_cast<u64>(p) & 8) != 0;
-    real y[FIELDS];
+    if (FIELDS % 2 == 0) {
 #pragma unroll
-    for (int k = 0; k < FIELDS / 2; ++k) {
-        const double2 pair = __ldg(reinterpret_cast<const double2*>(p + late) + k);
-        y[2 * k] = pair.x;
-        y[2 * k + 1] = pair.y;
+        for (int k = 0; k < FIELDS / 2; ++k) {
+            const double2 y = __ldg(reinterpret_cast<const double2*>(p) + k);
+            x[2 * k] = y.x;
+            x[2 * k + 1] = y.y;
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k);
     }
-    if (FIELDS % 2 != 0) y[FIELDS - 1] = __ldg(late ? p : p + FIELDS - 1);
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) x[k] = late ? y[(k + FIELDS - 1) % FIELDS] : y[k];
 }
 
 static __device__ __forceinline__ void store_row(real* p, const real (&x)[FIELDS]) {

@@ -49,8 +49,8 @@ static __device__ __forceinline__ void fetch(real* to, const real* from, u32 n, 
 }
 
 // Unit normal of a face and the scale of its flux, sJ/J.
-static __device__ __forceinline__ real face_normal(const Arguments& a, u32 element, u32 face, const real (&g)[DIM * DIM],
-                                                   real (&n)[DIM]) {
+static __device__ __forceinline__ real face_normal(const Arguments& a, u32 element, u32 face,
+                                                   const real (&g)[DIM * DIM], real (&n)[DIM]) {
     if (!NORMALS) return normal_at(a, element, face, 0, n);
     // n sJ/J = Σ_d N̂_d ∇r_d.
     constexpr int reference[FACES][DIM] = REFERENCE_NORMALS;
@@ -92,7 +92,10 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     const u32 groups = (a.count + GROUP - 1) / GROUP, stride = gridDim.x * WARPS;
     const bool reads_register = STAGE && a.a != 0.0;
     const u64 part_begin = (u64)a.first * STATE_BLOCK;
-    const auto elements_of = [&](u32 group) { return a.count - group * GROUP < GROUP ? a.count - group * GROUP : GROUP; };
+    const auto elements_of = [&](u32 group) {
+        const u32 rest = a.count - group * GROUP;
+        return rest < GROUP ? rest : GROUP;
+    };
     const auto fetch_state = [&](u32 group, real* to) {
         if (group < groups) fetch(to, a.u + part_begin + (u64)group * GROUP_STATE, elements_of(group), lane);
         dg_cp_async_commit();
@@ -222,11 +225,11 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             for (int i = 0; i < 2; ++i) {
                 if (2 * t + i >= POINT_STEPS) continue;
                 real x[FIELDS], f[DIM * FIELDS];
-                if (COLLOCATED && !KEEP) load_row(u + fragment_row(NP, 2 * t + i, j) * FIELDS, x);
-                if (COLLOCATED && KEEP || !COLLOCATED) {
+                constexpr bool again = COLLOCATED && !KEEP;
+                if (again) load_row(u + fragment_row(NP, 2 * t + i, j) * FIELDS, x);
 #pragma unroll
-                    for (int k = 0; k < FIELDS; ++k) x[k] = COLLOCATED ? kept[COLLOCATED && KEEP ? 2 * t + i : 0][k] : points[k][i];
-                }
+                for (int k = 0; k < FIELDS; ++k)
+                    if (!again) x[k] = COLLOCATED ? kept[COLLOCATED && KEEP ? 2 * t + i : 0][k] : points[k][i];
                 volume_flux(parameters, x, g, f);
                 const real* p = project + (2 * t + i) * STATE_TILES * DIM * 32;
 #pragma unroll
@@ -260,7 +263,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                     y[k] = rate[s / 2][k][s % 2];
                 }
                 if (STAGE && !KEEP) load_row(u + row * FIELDS, x);
-                finish_row(a, factors, reads_register ? AHEAD ? beyond + r * STATE_BLOCK + row * FIELDS : a.reg + at : nullptr, at, x, y);
+                const real* before = AHEAD ? beyond + r * STATE_BLOCK + row * FIELDS : a.reg + at;
+                finish_row(a, factors, reads_register ? before : nullptr, at, x, y);
             }
         } else {
             // First where the lanes have it, then along memory.

@@ -24,38 +24,39 @@ struct Build {
     unroll: bool,
 }
 
+/// States stay in registers.
 const fn resident(warps: usize, blocks: usize) -> Build {
-    Build {
-        warps,
-        blocks,
-        keep: true,
-        buffers: 1,
-        ahead: true,
-        normals: false,
-        tables_out: false,
-        unroll: false,
-    }
+    let (keep, buffers, ahead) = (true, 1, true);
+    Build { warps, blocks, keep, buffers, ahead, normals: false, tables_out: false, unroll: true }
 }
 
+/// States are read from shared memory again; one block fills a multiprocessor.
 const fn streaming(warps: usize, buffers: usize, ahead: bool) -> Build {
-    Build { warps, blocks: 1, keep: false, buffers, ahead, normals: false, tables_out: false, unroll: false }
+    let (blocks, keep) = (1, false);
+    Build { warps, blocks, keep, buffers, ahead, normals: false, tables_out: false, unroll: false }
+}
+
+/// Normals are computed from the metric.
+const fn with_normals(build: Build) -> Build {
+    Build { normals: true, ..build }
 }
 
 /// The build that was fastest on an H200 of those tried for the shape and order.
 const fn build(shape: Shape, order: usize, collocated: bool) -> Build {
     match (shape, order, collocated) {
-        (Shape::Triangle, 0 | 1, _) => resident(4, 3),
-        (Shape::Triangle, 2, false) | (Shape::Triangle, 3, false) => {
-            Build { normals: true, ..resident(4, 4) }
-        }
-        (Shape::Triangle, 2, true) => resident(4, 4),
-        (Shape::Triangle, 3 | 4, _) => resident(4, 3),
-        (Shape::Triangle, 5, _) => streaming(12, 2, true),
-        (Shape::Triangle, _, _) => resident(4, 2),
+        (Shape::Triangle, 0..=2, false) => resident(4, 4),
+        (Shape::Triangle, 0..=3, _) | (Shape::Triangle, 4, true) => with_normals(resident(4, 4)),
+        (Shape::Triangle, 4 | 5, _) => with_normals(resident(4, 3)),
+        (Shape::Triangle, 6, false) => resident(4, 2),
+        (Shape::Triangle, 6, true) => with_normals(resident(4, 2)),
+        (Shape::Triangle, 7, _) => with_normals(resident(8, 1)),
+        (Shape::Triangle, _, _) => Build { unroll: true, tables_out: true, ..streaming(8, 1, true) },
         (_, 0 | 1, _) => resident(4, 4),
-        (_, 2, _) => streaming(12, 2, true),
+        (_, 2, false) => with_normals(Build { unroll: true, ..streaming(12, 2, true) }),
+        (_, 2, true) => streaming(12, 2, true),
         (_, 3, _) => streaming(8, 2, true),
-        (_, 4, _) => streaming(8, 1, false),
+        (_, 4, _) => Build { tables_out: true, ..streaming(8, 1, true) },
+        (_, _, true) => Build { tables_out: true, ..streaming(8, 1, false) },
         _ => Build { tables_out: true, ..streaming(7, 1, false) },
     }
 }

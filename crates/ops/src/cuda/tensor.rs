@@ -10,10 +10,11 @@ pub(crate) struct TensorTables {
     pub(crate) entries: Vec<f64>,
     /// Nodes along a line.
     pub(crate) n_nodes: usize,
-    /// Direction that each face is normal to.
-    pub(crate) face_direction: Vec<usize>,
-    /// The end of the lines where the face is: 0 at −1, 1 at +1.
-    pub(crate) face_end: Vec<usize>,
+    /// For each direction, the faces at −1 and at +1.
+    pub(crate) face_at: Vec<[usize; 2]>,
+    /// For each direction and end, the point of the face, counted within it, at each of its nodes; these in the order of
+    /// their numbers.
+    pub(crate) face_point: Vec<Vec<usize>>,
 }
 
 impl TensorTables {
@@ -27,12 +28,10 @@ impl TensorTables {
         let lumped = tensor.interp == identity
             && tensor.mass_project == identity
             && tensor.face_mass_project == identity;
-        if !lumped
-            || !matches!(shape, Shape::Quadrilateral | Shape::Hexahedron)
-            || reference.face_nodes.is_none()
-        {
+        if !lumped || !matches!(shape, Shape::Quadrilateral | Shape::Hexahedron) {
             return None;
         }
+        let face_nodes = reference.face_nodes.as_ref()?;
         let ends = [0, n - 1];
         let only_end = |e: usize| (0..n).all(|i| i == ends[e] || tensor.lift[e][i] == 0.0);
         if !only_end(0) || !only_end(1) {
@@ -49,18 +48,20 @@ impl TensorTables {
         };
         let mut entries = line.as_slice().to_vec();
         entries.extend(lift);
-        let (mut face_direction, mut face_end) = (Vec::new(), Vec::new());
-        for face in 0..shape.n_faces() {
+        let mut face_at = vec![[0; 2]; shape.dim()];
+        let mut face_point = vec![Vec::new(); shape.n_faces()];
+        for (face, nodes) in face_nodes.iter().enumerate() {
             // The coordinate that the face's vertices share.
             let vertices = shape.face_vertices(face);
-            let shared = |d: &usize| {
-                vertices.iter().all(|&v| shape.vertices()[v][*d] == shape.vertices()[vertices[0]][*d])
-            };
-            let d = (0..shape.dim()).find(shared)?;
-            face_direction.push(d);
-            face_end.push(usize::from(shape.vertices()[vertices[0]][d] > 0.0));
+            let of = |v: usize, d: usize| shape.vertices()[v][d];
+            let d = (0..shape.dim()).find(|&d| vertices.iter().all(|&v| of(v, d) == of(vertices[0], d)))?;
+            let end = usize::from(of(vertices[0], d) > 0.0);
+            face_at[d][end] = face;
+            let mut points: Vec<usize> = (0..nodes.len()).collect();
+            points.sort_unstable_by_key(|&q| nodes[q]);
+            face_point[2 * d + end] = points;
         }
-        Some(Self { entries, n_nodes: n, face_direction, face_end })
+        Some(Self { entries, n_nodes: n, face_at, face_point })
     }
 }
 
@@ -89,12 +90,16 @@ mod tests {
                     });
                     assert!(line.distance(dense) < 1e-11, "{shape:?} {order} {form:?} {d}");
                 }
-                for (f, nodes) in r.face_nodes.as_ref().unwrap().iter().enumerate() {
-                    let end = if t.face_end[f] == 0 { 0 } else { n - 1 };
-                    for (q, &node) in nodes.iter().enumerate() {
-                        assert_eq!(node / n.pow(t.face_direction[f] as u32) % n, end);
+                let face_nodes = r.face_nodes.as_ref().unwrap();
+                for (d, end) in (0..shape.dim()).flat_map(|d| [(d, 0), (d, 1)]) {
+                    let (f, stride) = (t.face_at[d][end], n.pow(d as u32));
+                    // Across the lines in the kernel's order: faster directions first.
+                    let number = |node: usize| node / (stride * n) * stride + node % stride;
+                    for (b, &q) in t.face_point[2 * d + end].iter().enumerate() {
+                        let node = face_nodes[f][q];
+                        assert_eq!((node / stride % n, number(node)), (end * (n - 1), b));
                         for i in 0..np {
-                            let lift = if i == node { t.entries[n * n + t.face_end[f]] } else { 0.0 };
+                            let lift = if i == node { t.entries[n * n + end] } else { 0.0 };
                             assert!((r.lift[(i, r.face_offsets[f] + q)] - lift).abs() < 1e-12 * (1.0 + lift));
                         }
                     }

@@ -9,7 +9,7 @@ use dgsuite_physics::{Hllc, Real, SlipWall};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-fn texts<T>(cells: Cells, scheme: &Scheme, order: usize) -> Vec<dgsuite_gpu::cuda::Source>
+pub(crate) fn texts<T>(cells: Cells, scheme: &Scheme, order: usize) -> Vec<dgsuite_gpu::cuda::Source>
 where
     T: PackScalar + Real,
     Pointwise<dgsuite_physics::Euler, Hllc, 2, 4>: PointKernels<T>,

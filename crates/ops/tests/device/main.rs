@@ -7,4 +7,6 @@
 mod testkit;
 
 mod compile;
+mod emulated;
 mod residual;
+mod resources;

@@ -13,10 +13,11 @@ use std::sync::Arc;
 
 use crate::testkit::GAS;
 
-fn device() -> Option<Cuda> {
+pub(crate) fn device() -> Option<Cuda> {
     match Cuda::new(0) {
         Ok(cuda) => Some(cuda),
         Err(e) => {
+            assert!(std::env::var_os("DGSUITE_REQUIRE_GPU").is_none_or(|v| v != "1"), "{e}");
             println!("SKIPPED: {e}");
             None
         }
@@ -70,11 +71,21 @@ where
     Pointwise<Euler, Rusanov, 2, 4>: PointKernels<T>,
     Pointwise<Euler, Rusanov, 3, 5>: PointKernels<T>,
 {
-    let mesh = mesh(cells, n, order, periodic);
-    let exact: Arc<dyn Exact> = Arc::new(wavy(cells.dim()));
-    let data = (!periodic).then_some(&exact);
-    let mut host = euler::<T>(&mesh, scheme, data, 2);
-    let mut device = euler_on::<T>(cuda, &mesh, scheme, data);
+    let what = format!("{cells:?} {name} p = {}, geometry {order}, {} bytes", scheme.order, T::BYTES);
+    compare_on::<T>(cuda, &mesh(cells, n, order, periodic), &what, scheme);
+}
+
+/// A residual, a stage, the step bound and the boundary's rates on the device and on the host.
+pub(crate) fn compare_on<T>(cuda: &Cuda, mesh: &Arc<dgsuite_mesh::Mesh>, what: &str, scheme: &Scheme)
+where
+    T: PackScalar + Real,
+    Pointwise<Euler, Rusanov, 2, 4>: PointKernels<T>,
+    Pointwise<Euler, Rusanov, 3, 5>: PointKernels<T>,
+{
+    let exact: Arc<dyn Exact> = Arc::new(wavy(mesh.dim));
+    let data = (!mesh.boundary_names().is_empty()).then_some(&exact);
+    let mut host = euler::<T>(mesh, scheme, data, 2);
+    let mut device = euler_on::<T>(cuda, mesh, scheme, data);
     let zero = |n| vec![T::from_f64(0.0); n];
     let (mut u, mut du) = (zero(host.len()), zero(host.len()));
     host.project(exact.as_ref(), 0.0, &mut u);
@@ -97,7 +108,6 @@ where
     let (a, b) = (host.to_canonical(&du), found(&device, &host, &rate));
     let scale = largest(&a);
     let tolerance = if T::BYTES == 8 { 2e-12 } else { 2e-3 } * scale;
-    let what = format!("{cells:?} {name} p = {}, geometry {order}, {} bytes", scheme.order, T::BYTES);
     for (i, (x, y)) in a.iter().zip(&b).enumerate() {
         assert!((x - y).abs() <= tolerance, "{what}: entry {i}: host {x:e}, device {y:e}, scale {scale:e}");
     }

@@ -1,0 +1,142 @@
+//! The kernels on the host, under sanitizers: a child of this test finds an emulated device (`gpu`'s `shim::Emulator`).
+//!
+//! Meshes are small, and their numbers of elements are those at which groups of elements of a warp or a block are full, one short and one over.
+
+use crate::residual::{compare_on, device};
+use crate::testkit::{Cells, mesh, schemes};
+use dgsuite_basis::Shape;
+use dgsuite_gpu::shim::{Emulator, ShimError};
+use dgsuite_mesh::Mesh;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Triangles or tetrahedra in a row: element i has the points i, i + 1, …
+///
+/// In space that is the helix of Boerdijk and Coxeter, of regular tetrahedra with edges of length 1.
+fn row(dim: usize, n: usize) -> Arc<Mesh> {
+    let (radius, angle, rise) = (0.3 * 3.0_f64.sqrt(), (-2.0_f64 / 3.0).acos(), 0.1_f64.sqrt());
+    let mut text = format!("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n{}\n", n + dim);
+    for i in 0..n + dim {
+        let (s, c) = (i as f64 * angle).sin_cos();
+        let [x, y, z] = match dim {
+            2 => [0.3 * i as f64, if i % 2 == 0 { 0.0 } else { 0.4 }, 0.0],
+            _ => [radius * c, radius * s, rise * i as f64],
+        };
+        let _ = writeln!(text, "{} {x:?} {y:?} {z:?}", i + 1);
+    }
+    let _ = write!(text, "$EndNodes\n$Elements\n{n}\n");
+    for i in 1..=n {
+        let points: Vec<String> = (i..=i + dim).map(|p| p.to_string()).collect();
+        let _ = writeln!(text, "{i} {} 2 1 1 {}", if dim == 2 { 2 } else { 4 }, points.join(" "));
+    }
+    text.push_str("$EndElements\n");
+    Arc::new(dgsuite_mesh::gmsh::read_bytes(text.as_bytes(), &Default::default()).expect("a mesh").0)
+}
+
+/// Quadrilaterals in a row.
+fn quadrilaterals(n: usize) -> Arc<Mesh> {
+    let (min, max) = ([-1.0; 3], [1.0; 3]);
+    let (shape, diagonal) = (Shape::Quadrilateral, dgsuite_mesh::generate::Diagonal::Alternate);
+    let row = dgsuite_mesh::generate::Box { shape, min, max, cells: [n, 1, 1], diagonal };
+    Arc::new(row.build().expect("a mesh"))
+}
+
+/// A mesh, with the name and order of the scheme to try on it.
+type Case = (&'static str, Arc<Mesh>, Cells, &'static str, usize);
+
+fn cases() -> Vec<Case> {
+    let shape = |shape| Cells::Of(shape);
+    let (triangle, tetrahedron) = (shape(Shape::Triangle), shape(Shape::Tetrahedron));
+    let (quadrilateral, hexahedron) = (shape(Shape::Quadrilateral), shape(Shape::Hexahedron));
+    let mut cases = Vec::new();
+    // Those with the most kernels first.
+    let mut on_box = |what, cells, order, periodic, scheme, p, n| {
+        cases.push((what, mesh(cells, n, order, periodic), cells, scheme, p));
+    };
+    on_box("curved", Cells::Mixed2, 2, false, "nodal", 1, 2);
+    on_box("box", Cells::Mixed3, 1, false, "nodal", 2, 1);
+    on_box("box", Cells::Mixed2, 1, false, "collocated", 2, 3);
+    on_box("box", Cells::Mixed3, 1, false, "modal", 1, 1);
+    on_box("curved", quadrilateral, 2, false, "collocated", 2, 3);
+    on_box("curved", quadrilateral, 2, false, "collocated Gauss", 2, 3);
+    on_box("curved", quadrilateral, 2, true, "modal strong", 1, 3);
+    on_box("periodic", hexahedron, 1, true, "collocated", 1, 2);
+    on_box("curved", hexahedron, 2, false, "collocated", 2, 2);
+    on_box("box", hexahedron, 1, false, "modal", 1, 1);
+    on_box("curved", triangle, 2, false, "nodal", 2, 2);
+    on_box("curved", triangle, 2, true, "Taylor stored", 2, 3);
+    on_box("curved", tetrahedron, 2, false, "modal stored", 1, 2);
+    on_box("box", shape(Shape::Prism), 1, false, "nodal", 1, 1);
+    on_box("curved", shape(Shape::Prism), 2, false, "collocated", 2, 1);
+    on_box("box", shape(Shape::Pyramid), 1, false, "modal", 1, 1);
+    // Groups of 8 elements for each warp, blocks of 4 to 12 warps, 2 blocks.
+    for n in [1, 7, 8, 9, 31, 33, 65] {
+        cases.push(("row", row(2, n), triangle, "nodal", 2));
+        cases.push(("row", row(3, n), tetrahedron, "nodal", 1));
+        cases.push(("row", quadrilaterals(n), quadrilateral, "collocated", 2));
+    }
+    for (cells, scheme, p) in [
+        (triangle, "collocated", 1),
+        (triangle, "nodal", 5),
+        (triangle, "Taylor", 2),
+        (tetrahedron, "nodal", 2),
+        (tetrahedron, "nodal", 4),
+    ] {
+        cases.push(("row", row(cells.dim(), 9), cells, scheme, p));
+    }
+    // Warps that go on with a second group, and fetch it while they work on the first.
+    cases.push(("row", row(2, 201), triangle, "nodal", 5));
+    cases.push(("row", row(3, 201), tetrahedron, "nodal", 2));
+    cases
+}
+
+/// All cases, or those in whose description `DGSUITE_CASE` occurs.
+#[test]
+#[ignore = "run by kernels_are_sound"]
+fn child() {
+    let Some(cuda) = device() else { return };
+    let only = std::env::var("DGSUITE_CASE").unwrap_or_default();
+    let mut cases = cases();
+    cases.retain(|c| format!("{} {:?} {} {}", c.0, c.2, c.3, c.4).contains(&only));
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let work = || {
+        while let Some((what, mesh, cells, name, p)) =
+            cases.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+        {
+            let list = schemes(*cells, *p);
+            let scheme = list.iter().find(|s| s.0 == *name).expect("a scheme of the shape").1;
+            let what = format!("{what} of {} {cells:?}, {name} p = {p}", mesh.n_elements());
+            let start = std::time::Instant::now();
+            compare_on::<f64>(&cuda, mesh, &what, &scheme);
+            if *cells == Cells::Mixed2 && *name == "nodal" {
+                compare_on::<f32>(&cuda, mesh, &what, &scheme);
+            }
+            println!("{what}: {:.1} s", start.elapsed().as_secs_f64());
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(work);
+        }
+    });
+}
+
+#[test]
+fn kernels_are_sound() {
+    let emulator = match Emulator::new() {
+        Ok(emulator) => emulator,
+        Err(e @ ShimError::NoCompiler { .. }) => {
+            assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{e}");
+            println!("SKIPPED: {e}");
+            return;
+        }
+        Err(e) => panic!("{e}"),
+    };
+    let status = emulator
+        .command(std::env::current_exe().expect("this program"))
+        .args(["--exact", "emulated::child", "--ignored", "--nocapture"])
+        .env("DGSUITE_REQUIRE_GPU", "1")
+        .status()
+        .expect("a child");
+    assert!(status.success(), "a kernel is wrong: its report is above");
+}

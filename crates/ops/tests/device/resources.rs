@@ -1,0 +1,77 @@
+//! The fast kernels hold what they work on in registers, at every order that they are built for.
+
+use crate::compile::texts;
+use crate::testkit::{Cells, schemes};
+use dgsuite_basis::Shape;
+use dgsuite_gpu::GpuError;
+use dgsuite_gpu::cuda::nvrtc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes of a thread's stack: registers that it had no room for, and arrays. Builds were chosen by speed, and more threads with
+/// a few numbers on the stack can be faster than fewer without; how many depends on the flux and on the compiler's version. An array that is
+/// indexed by what only the run knows would take the stack with it.
+const STACK: u32 = 256;
+
+/// Shape, scheme, order, order of the geometry. Collocated simplices are the same text with fewer products.
+fn cases() -> Vec<(Shape, &'static str, usize, usize)> {
+    let mut cases = Vec::new();
+    cases.extend((1..=6).map(|p| (Shape::Triangle, "nodal", p, 1)));
+    cases.extend((1..=5).map(|p| (Shape::Tetrahedron, "nodal", p, 1)));
+    for shape in [Shape::Quadrilateral, Shape::Hexahedron] {
+        for p in 1..=7 {
+            cases.extend([1, 2].map(|geometry| (shape, "collocated", p, geometry)));
+        }
+    }
+    cases
+}
+
+#[test]
+fn fast_kernels_fit_registers() {
+    let cases = cases();
+    let (next, rows, missing) = (AtomicUsize::new(0), Mutex::new(Vec::new()), Mutex::new(None));
+    let work = || {
+        while let Some(&(shape, name, p, geometry)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let cells = Cells::Of(shape);
+            let scheme =
+                schemes(cells, p).into_iter().find(|s| s.0 == name).expect("a scheme of the shape").1;
+            let stage = ("STAGE".to_owned(), "1".to_owned());
+            for source in texts::<f64>(cells, &scheme, geometry) {
+                if source.name == "residual.cu" || !source.defines.contains(&stage) {
+                    continue;
+                }
+                match nvrtc::compile_for("sm_90", &source) {
+                    Ok(compiled) => {
+                        let r = compiled.resources().into_iter().next().expect("a kernel");
+                        let mut rows = rows.lock().expect("no panic");
+                        rows.push((format!("{shape:?} p = {p}, geometry {geometry}: {}", source.name), r));
+                    }
+                    Err(e @ GpuError::NoCompiler { .. }) => {
+                        return *missing.lock().expect("no panic") = Some(e);
+                    }
+                    Err(e) => panic!("{shape:?} p = {p}: {e}"),
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..2).for_each(|_| drop(scope.spawn(work)));
+    });
+    if let Some(e) = missing.into_inner().expect("no panic") {
+        assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{e}");
+        println!("SKIPPED: {e}");
+        return;
+    }
+    let mut rows = rows.into_inner().expect("no panic");
+    rows.sort_by(|a, b| a.0.cmp(&b.0));
+    for (what, r) in &rows {
+        println!(
+            "{what}: {} registers, {} bytes of stack, {} spilt",
+            r.registers, r.stack_bytes, r.spill_stores
+        );
+    }
+    // Every case has its fast kernel: the universal one would do, slower.
+    assert_eq!(rows.len(), cases.len());
+    let large: Vec<_> = rows.iter().filter(|(_, r)| r.stack_bytes > STACK).collect();
+    assert!(large.is_empty(), "{large:?}");
+}
