@@ -112,10 +112,8 @@ impl Case {
             if self.curved {
                 mesh.elevate(2)?;
                 let pi = std::f64::consts::PI;
-                // Less than a cell, so that no element is inverted however fine the mesh.
-                let size = 0.1 / cells as f64;
                 mesh.map(|[x, y, z]| {
-                    let bump = size * (pi * cells as f64 * x).sin() * (pi * cells as f64 * y).sin();
+                    let bump = 0.05 * (pi * x).sin() * (pi * y).sin();
                     [x + bump, y - bump, z]
                 })?;
             }
