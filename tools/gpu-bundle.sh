@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# One folder that tests and measures on a machine with an NVIDIA GPU and nothing else: no toolchain, no network.
+#
+#     tools/gpu-bundle.sh [FOLDER]          (default: target/gpu-bundle)
+#     cd FOLDER && ./run.sh                 there
+#
+# It holds the program, the device tests of gpu and ops, examples with their meshes, and run.sh. What it needs there is
+# the driver and NVIDIA's run-time compiler (libnvrtc.so of a CUDA toolkit, or of PyPI's nvidia-cuda-nvrtc).
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+limit_mib=40
+cases=(isentropic-vortex entropy-wave-hex entropy-wave-tet vortex-mixed supersonic-vortex)
+export CARGO_TERM_COLOR=never
+
+# The executable that cargo names for the test `device` of a package.
+device_test() {
+    cargo test --release --package "$1" --test device --no-run --message-format json |
+        sed -n 's/.*"name":"device".*"executable":"\([^"]*\)".*/\1/p' | tail -1
+}
+
+cargo build --release --package dgsuite --bin dgsuite
+target=$(cargo metadata --format-version 1 --no-deps | sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')
+folder=${1:-$target/gpu-bundle}
+rm -rf "$folder"
+mkdir -p "$folder"/{bin,examples/euler,data/meshes}
+cp "$target/release/dgsuite" "$folder/bin/"
+for crate in gpu ops; do
+    test=$(device_test "dgsuite-$crate")
+    [[ -x $test ]] || { echo "cargo names no test 'device' of dgsuite-$crate" >&2; exit 1; }
+    cp "$test" "$folder/bin/$crate-device"
+done
+strip "$folder"/bin/*
+for case in "${cases[@]}"; do
+    file=examples/euler/$case.yaml
+    cp "$file" "$folder/examples/euler/"
+    # Its mesh, by the path that the file names.
+    sed -n 's/^ *file: *\([^ ]*\.msh\).*/\1/p' "$file" | while read -r mesh; do
+        cp "examples/euler/$mesh" "$folder/data/meshes/"
+    done
+done
+printf '%s\n' "${cases[@]}" >"$folder/cases.txt"
+git describe --always --dirty >"$folder/version.txt" 2>/dev/null || echo unknown >"$folder/version.txt"
+cp tools/gpu-run.sh "$folder/run.sh"
+chmod +x "$folder/run.sh"
+
+mib=$(du -sm "$folder" | cut -f1)
+echo "$folder: $mib MiB"
+((mib <= limit_mib)) || { echo "more than $limit_mib MiB" >&2; exit 1; }
