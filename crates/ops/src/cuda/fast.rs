@@ -19,7 +19,7 @@ pub(super) enum Fast {
 }
 
 impl Fast {
-    /// The fast kernel that can run `part`; double precision only.
+    /// The fast kernel that can run `part`; simplices in double precision only, which the tensor cores have.
     ///
     /// # Errors
     /// Those of reference elements.
@@ -31,11 +31,11 @@ impl Fast {
     ) -> Result<Option<Self>, OpsError> {
         // The kernels read pairs of numbers, which must begin at even places.
         let begin = part.first_block * group.state.lanes * group.state.rows * group.state.fields;
-        if T::BYTES != 8 || !(group.offset + begin).is_multiple_of(2) {
+        if !(group.offset + begin).is_multiple_of(2) {
             return Ok(None);
         }
         let found = match group.shape {
-            Shape::Triangle | Shape::Tetrahedron => Self::simplex(group, part, form)?,
+            Shape::Triangle | Shape::Tetrahedron if T::BYTES == 8 => Self::simplex(group, part, form)?,
             Shape::Quadrilateral | Shape::Hexahedron if group.face_nodes.is_some() => {
                 Self::tensor(part, form)
             }
@@ -154,7 +154,7 @@ fn tensor_text<T: PackScalar>(
     if build.deal {
         shared += elements * sizes.nf * fields;
     }
-    let shared = 8 * shared;
+    let shared = T::BYTES * shared;
     if shared > 227 * 1024 {
         return None;
     }

@@ -1,12 +1,30 @@
 // Rows of a state whose unknowns are contiguous (LANES = 1), read and written in pairs where they come in pairs, and the
 // stage on such rows.
 
+// Two numbers that are moved together.
+#ifdef DG_SINGLE
+typedef float2 pair;
+#else
+typedef double2 pair;
+#endif
+
+// Starts to copy two numbers, or one, from global to shared memory.
+static __device__ __forceinline__ void copy_pair_async(real* to, const real* from) {
+    if (sizeof(real) == 8) dg_cp_async16(to, from);
+    else dg_cp_async8(to, from);
+}
+
+static __device__ __forceinline__ void copy_one_async(real* to, const real* from) {
+    if (sizeof(real) == 8) dg_cp_async8(to, from);
+    else *to = *from;  // less than the hardware copies; seen after the barrier that follows the wait
+}
+
 // The unknowns of one row of the state, contiguous (LANES = 1), in pairs where they come in pairs.
 static __device__ __forceinline__ void load_row(const real* p, real (&x)[FIELDS]) {
     if (FIELDS % 2 == 0) {
 #pragma unroll
         for (int k = 0; k < FIELDS / 2; ++k) {
-            const double2 y = reinterpret_cast<const double2*>(p)[k];
+            const pair y = reinterpret_cast<const pair*>(p)[k];
             x[2 * k] = y.x;
             x[2 * k + 1] = y.y;
         }
@@ -21,7 +39,7 @@ static __device__ __forceinline__ void load_row_constant(const real* p, real (&x
     if (FIELDS % 2 == 0) {
 #pragma unroll
         for (int k = 0; k < FIELDS / 2; ++k) {
-            const double2 y = __ldg(reinterpret_cast<const double2*>(p) + k);
+            const pair y = __ldg(reinterpret_cast<const pair*>(p) + k);
             x[2 * k] = y.x;
             x[2 * k + 1] = y.y;
         }
@@ -35,10 +53,10 @@ static __device__ __forceinline__ void store_row(real* p, const real (&x)[FIELDS
     if (FIELDS % 2 == 0) {
 #pragma unroll
         for (int k = 0; k < FIELDS / 2; ++k) {
-            double2 y;
+            pair y;
             y.x = x[2 * k];
             y.y = x[2 * k + 1];
-            reinterpret_cast<double2*>(p)[k] = y;
+            reinterpret_cast<pair*>(p)[k] = y;
         }
     } else {
 #pragma unroll

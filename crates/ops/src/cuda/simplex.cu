@@ -78,11 +78,12 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     DG_DYNAMIC_SHARED(real, shared);
     u32* shared_rows = reinterpret_cast<u32*>(shared + SHARED_TABLES + WARPS * WARP_SPACE);
     u32* shared_own = shared_rows + CODES * FACE_NODES;
-    for (u32 i = threadIdx.x; i < SHARED_TABLES; i += 32 * WARPS) shared[i] = __ldg(a.tables + i);
+    // All on their way at once: small meshes wait for little else.
+    for (u32 i = 2 * threadIdx.x; i < SHARED_TABLES; i += 64 * WARPS) dg_cp_async16(shared + i, a.tables + i);
+    dg_cp_async_commit();
     for (u32 i = threadIdx.x; i < CODES * FACE_NODES; i += 32 * WARPS)
         shared_rows[i] = __ldg(a.rows + i / FACE_NODES * a.table_len + i % FACE_NODES);
     for (u32 i = threadIdx.x; i < FACES * FACE_NODES; i += 32 * WARPS) shared_own[i] = __ldg(a.own + i);
-    dg_block_sync();
 
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, r = lane >> 2, j = lane & 3;
     const real* operators = shared + lane;
@@ -109,6 +110,9 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     u32 group = blockIdx.x * WARPS + warp, buffer = 0;
     if (STATE_AHEAD) fetch_state(group, state);
     fetch_register(group);
+    // The tables; the states and registers of the first group may still be on their way.
+    dg_cp_async_wait<STATE_AHEAD ? 2 : 1>();
+    dg_block_sync();
     for (; group < groups; group += stride, buffer = BUFFERS - 1 - buffer) {
         // Lanes of elements that do not exist take the part's last element; what they compute is not stored.
         const u32 wanted = group * GROUP + r;
@@ -299,18 +303,18 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             };
 #pragma unroll 4
             for (u32 i = 2 * lane; i + 1 < n; i += 64) {
-                const double2 y = *reinterpret_cast<const double2*>(staged + i);
-                double2 x = y, before = y, start = y, kept_y, next;
+                const pair y = *reinterpret_cast<const pair*>(staged + i);
+                pair x = y, before = y, start = y, kept_y, next;
                 if (STAGE) {
-                    x = in_place ? *reinterpret_cast<const double2*>(group_state + i)
-                                 : __ldg(reinterpret_cast<const double2*>(a.u + begin + i));
-                    if (!AHEAD && reads_register) before = *reinterpret_cast<const double2*>(a.reg + begin + i);
-                    if (a.b != 0.0) start = __ldg(reinterpret_cast<const double2*>(a.start + begin + i));
+                    x = in_place ? *reinterpret_cast<const pair*>(group_state + i)
+                                 : __ldg(reinterpret_cast<const pair*>(a.u + begin + i));
+                    if (!AHEAD && reads_register) before = *reinterpret_cast<const pair*>(a.reg + begin + i);
+                    if (a.b != 0.0) start = __ldg(reinterpret_cast<const pair*>(a.start + begin + i));
                 }
                 kept_y.x = finish_at(i, y.x, x.x, before.x, start.x, next.x);
                 kept_y.y = finish_at(i, y.y, x.y, before.y, start.y, next.y);
-                if (STAGE && a.keep) *reinterpret_cast<double2*>(a.reg + begin + i) = kept_y;
-                *reinterpret_cast<double2*>(a.out + begin + i) = next;
+                if (STAGE && a.keep) *reinterpret_cast<pair*>(a.reg + begin + i) = kept_y;
+                *reinterpret_cast<pair*>(a.out + begin + i) = next;
             }
             if (n % 2 && lane == 0) {
                 const u32 i = n - 1;

@@ -43,10 +43,10 @@ static __device__ __forceinline__ u32 across_line(u32 node, int d) {
 // Starts to copy the states or registers of the block.
 static __device__ __forceinline__ void fetch(real* to, const real* from, u32 n) {
     if (PAIRS) {
-        for (u32 i = 2 * threadIdx.x; i + 1 < n; i += 2 * THREADS) dg_cp_async16(to + i, from + i);
+        for (u32 i = 2 * threadIdx.x; i + 1 < n; i += 2 * THREADS) copy_pair_async(to + i, from + i);
         if (n % 2 && threadIdx.x == 0) to[n - 1] = from[n - 1];
     } else {
-        for (u32 i = threadIdx.x; i < n; i += THREADS) dg_cp_async8(to + i, from + i);
+        for (u32 i = threadIdx.x; i < n; i += THREADS) copy_one_async(to + i, from + i);
     }
 }
 
@@ -231,9 +231,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         dg_block_sync();
         if (PAIRS) {
             for (u32 i = 2 * threadIdx.x; i + 1 < n * STATE_BLOCK; i += 2 * THREADS) {
-                *reinterpret_cast<double2*>(a.out + begin + i) = *reinterpret_cast<const double2*>(state + i);
+                *reinterpret_cast<pair*>(a.out + begin + i) = *reinterpret_cast<const pair*>(state + i);
                 if (STAGE && a.keep)
-                    *reinterpret_cast<double2*>(a.reg + begin + i) = *reinterpret_cast<const double2*>(ahead + i);
+                    *reinterpret_cast<pair*>(a.reg + begin + i) = *reinterpret_cast<const pair*>(ahead + i);
             }
         }
         // What is left over, or everything.
