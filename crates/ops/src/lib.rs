@@ -14,6 +14,7 @@
 //! | equation | [`PointKernels`], made by [`Pointwise`] |
 //! | boundary | [`BoundaryBinding`] of a [`BoundaryKernel`], made by [`BoundaryOf`] |
 //! | right-hand side | [`Discretization::eval`], [`Discretization::stage`] |
+//! | on an NVIDIA device | [`cuda::CudaDiscretization`]: the same, from the same formulas |
 //! | oracle | [`split::Split`]: the same method in separate, plain stages |
 //!
 //! ```
@@ -40,7 +41,7 @@
 //! * Every block writes only its own part of the output, and sums have a fixed order: results are
 //!   the same to the last bit for any number of threads.
 //! * `eval` and `stage` do not allocate, but for boundary data that changes with time.
-//! * `unsafe` is confined to the SIMD kernels and the hand-over of output pointers to threads.
+//! * `unsafe` is confined to the SIMD kernels, the hand-over of output pointers to threads, and launches on devices.
 
 mod boundary;
 mod boundary_set;
