@@ -65,6 +65,12 @@ pub enum MatrixError {
         /// The diagonal entry (0 where none is stored).
         value: f64,
     },
+    /// A row without an entry, or with zeros only.
+    #[error("row {row} is empty")]
+    EmptyRow {
+        /// The row, from 0.
+        row: usize,
+    },
     /// Arrays that do not make a compressed matrix.
     #[error("the arrays are no compressed matrix: {reason}")]
     Structure {
@@ -182,6 +188,18 @@ pub enum SolveError {
         /// Residual norms.
         history: Vec<f64>,
     },
+    /// The residual has grown beyond all that rounding explains.
+    #[error("divergence: the residual has grown to {residual:.3e} from {first:.3e} in iteration {iteration}")]
+    Diverged {
+        /// The iteration, from 1.
+        iteration: usize,
+        /// Norm of the last residual.
+        residual: f64,
+        /// Norm of the first residual.
+        first: f64,
+        /// Residual norms.
+        history: Vec<f64>,
+    },
     /// Rounding keeps the true residual `b − A x` above the target.
     #[error(
         "stagnation after {iterations} iterations: the true residual stays at {residual:.3e}, target {target:.3e}"
@@ -206,7 +224,78 @@ impl SolveError {
             | Self::PreconditionerNotPositive { history, .. }
             | Self::NotFinite { history, .. }
             | Self::MaxIterations { history, .. }
+            | Self::Diverged { history, .. }
             | Self::Stagnated { history, .. } => history,
         }
     }
+}
+
+/// Why there is no multigrid hierarchy.
+#[derive(Debug, thiserror::Error)]
+pub enum AmgError {
+    /// A word that names no choice.
+    #[error("unknown {option} '{word}', expected {expected}")]
+    UnknownOption {
+        /// What was to be chosen.
+        option: &'static str,
+        /// The word, shortened.
+        word: String,
+        /// The words there are.
+        expected: &'static str,
+    },
+    /// A number outside the range in which it has a meaning.
+    #[error("{option} is {value}, possible are {least} to {most}")]
+    OptionOutOfRange {
+        /// What was to be chosen.
+        option: &'static str,
+        /// The number.
+        value: f64,
+        /// Least number possible.
+        least: f64,
+        /// Largest number possible.
+        most: f64,
+    },
+    /// The matrix is not that of a symmetric positive definite operator.
+    #[error("the matrix is not symmetric positive definite")]
+    Matrix {
+        /// The entry.
+        #[from]
+        source: MatrixError,
+    },
+    /// Constants on some connected rows are in the null space, and this was not announced.
+    #[error(
+        "the matrix is singular: the rows connected with row {row} (about {rows}) all sum to zero; \
+         if this is meant, choose NullSpace::Constant"
+    )]
+    Singular {
+        /// A row of the singular part, from 0.
+        row: usize,
+        /// How many rows the part has, about.
+        rows: usize,
+    },
+    /// Cholesky's factorisation of the coarsest level breaks down.
+    #[error("the matrix is not positive definite: its restriction to {rows} aggregates is not")]
+    NotPositiveDefinite {
+        /// Rows of the coarsest level.
+        rows: usize,
+    },
+    /// A diagonal entry of a coarser level that is not positive.
+    #[error(
+        "the matrix is not positive definite: on the level with {rows} rows a diagonal entry is {value:.3e}"
+    )]
+    LevelNotPositive {
+        /// Rows of the level.
+        rows: usize,
+        /// The row, from 0.
+        row: usize,
+        /// The diagonal entry.
+        value: f64,
+    },
+    /// The machine refused a vector.
+    #[error("no room for the levels")]
+    Machine {
+        /// The machine's error.
+        #[from]
+        source: dgsuite_gpu::GpuError,
+    },
 }

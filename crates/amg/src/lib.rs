@@ -1,49 +1,71 @@
-//! Sparse operators and conjugate gradients for symmetric positive definite systems.
+//! Algebraic multigrid and conjugate gradients for symmetric positive definite systems, in Rust alone.
 //!
-//! This crate holds what an iterative solver is made of: matrices in compressed rows (over `sprs`), operators
-//! that need not be matrices, preconditioners, and the method of conjugate gradients with a residual history and
-//! typed failures. Everything runs on the vectors of `dgsuite-gpu` and gives the same bits for any number of
-//! threads. Preconditioners here are the identity and Jacobi's; any other implements one method.
+//! ```
+//! use dgsuite_amg::{Amg, AmgOptions, Pcg, Stop, gallery};
+//! use dgsuite_gpu::{Backend, Host, Vector};
+//! let host = Host::new(0)?;                                        // all cores
+//! let a = gallery::poisson_2d(300, 200, 1.0)?;                     // or read_matrix_market("matrix.mtx")?
+//! let b = host.upload(&vec![1.0; a.n_rows()])?;
+//! let mut x = b.zeros_like()?;
+//! let mut amg = Amg::new(&host, &a, &AmgOptions::default())?;
+//! let solution = Pcg::new(&b)?.flexible().solve(&a, &mut amg, &b, &mut x, &Stop::default())?;
+//! println!("{}\n{} iterations", amg.summary(), solution.iterations);
+//! assert!(solution.iterations < 20);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A matrix is all that is asked for: levels are made from its entries, by aggregation with quality control
+//! or around maximal independent sets. Levels are kept in single precision inside a solve in double
+//! precision. Set-up and cycles run on all threads of a [`Host`](dgsuite_gpu::Host), and give the same bits
+//! for any number of them.
 //!
 //! | concept | type | what it is |
 //! |---|---|---|
 //! | matrix | [`Csr`] | compressed rows, checked |
 //! | operator | [`LinearOperator`] | `y = A x`, stored or not |
-//! | preconditioner | [`Preconditioner`], [`Identity`], [`Jacobi`] | `z = M⁻¹ r` |
-//! | solver | [`Pcg`], [`Stop`], [`Solution`] | preconditioned conjugate gradients |
+//! | preconditioner | [`Preconditioner`], [`Amg`], [`Jacobi`], [`Identity`] | `z = M⁻¹ r` |
+//! | choices | [`AmgOptions`]: [`Coarsening`], [`Smoother`], [`Cycle`], [`NullSpace`] | each also by its word |
+//! | levels | [`HierarchySummary`] | a table: rows, entries, bytes, complexities |
+//! | solver | [`Pcg`], [`Stop`], [`Solution`] | conjugate gradients, plain and flexible |
+//! | initial guess | [`Projection`] | from former solutions of the same matrix |
 //! | file | [`read_matrix_market`] | Matrix Market, real, general or symmetric |
-//! | test matrices | [`gallery`] | known spectra |
-//! | failure | [`MatrixError`], [`MatrixMarketError`], [`SolveError`] | with the entry, line or history |
+//! | test matrices | [`gallery`] | known spectra, jumps, stretched grids, random graphs |
+//! | failure | [`MatrixError`], [`MatrixMarketError`], [`AmgError`], [`SolveError`] | with the entry, line, level or history |
 //!
-//! ```
-//! use dgsuite_amg::{Csr, Jacobi, Pcg, Stop};
-//! use dgsuite_gpu::{Backend, Host, Vector};
-//! let host = Host::new(1)?;
-//! let a = Csr::from_triplets(2, 2, [(0, 0, 4.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 3.0)])?;
-//! let b = host.upload(&[1.0f64, 2.0])?;
-//! let mut x = b.zeros_like()?;
-//! let mut jacobi = Jacobi::new(&host, &a)?;
-//! let solution = Pcg::new(&b)?.solve(&a, &mut jacobi, &b, &mut x, &Stop::default())?;
-//! assert!(solution.iterations <= 2 && (x[0] - 1.0 / 11.0).abs() < 1e-12);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! # Which choice when
+//! * The default (double pairwise aggregation, Chebyshev of degree 2, K-cycle) serves scalar elliptic
+//!   problems on any mesh, with jumps and stretched cells.
+//! * V-cycles are linear maps, need no flexible solver and do least work, but their iterations grow with the
+//!   mesh: aggregation without smoothing of the prolongation wants K-cycles.
+//! * A pure Neumann problem wants [`NullSpace::Constant`] and [`Pcg::without_mean`].
 //!
 //! # Invariants
 //! * A [`Csr`] has ascending columns in each row and finite entries.
 //! * A [`Solution`] is returned only if the true residual `b − A x` meets the target.
+//! * Neither levels nor iterates depend on the number of threads, not in the last bit.
 #![forbid(unsafe_code)]
 
+mod amg;
 mod csr;
+mod dense;
 mod error;
 pub mod gallery;
+mod hierarchy;
 mod matrix_market;
 mod operator;
+mod options;
 mod pcg;
 mod preconditioner;
+mod projection;
+mod smoother;
+mod sparse;
 
+pub use amg::{Amg, HierarchySummary, LevelSummary};
 pub use csr::{Csr, MAX_ROWS};
-pub use error::{MatrixError, MatrixMarketError, SolveError};
+pub use error::{AmgError, MatrixError, MatrixMarketError, SolveError};
 pub use matrix_market::{parse_matrix_market, read_matrix_market};
 pub use operator::{LinearOperator, Preconditioner};
+pub use options::{AmgOptions, Coarsening, Cycle, NullSpace, Smoother, Strength};
 pub use pcg::{Pcg, Reference, Solution, Stop};
 pub use preconditioner::{Identity, Jacobi, JacobiError};
+pub use projection::Projection;

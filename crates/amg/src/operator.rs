@@ -22,3 +22,9 @@ pub trait Preconditioner<V: Vector> {
     /// If a length does not fit.
     fn apply(&mut self, r: &V, z: &mut V);
 }
+
+impl<V: Vector, M: Preconditioner<V> + ?Sized> Preconditioner<V> for Box<M> {
+    fn apply(&mut self, r: &V, z: &mut V) {
+        (**self).apply(r, z);
+    }
+}

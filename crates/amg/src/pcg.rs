@@ -1,4 +1,5 @@
-//! Preconditioned conjugate gradients for symmetric positive definite systems.
+//! Preconditioned conjugate gradients for symmetric positive definite systems, also with a preconditioner
+//! that varies.
 
 use dgsuite_gpu::{GpuError, Vector};
 
@@ -48,9 +49,10 @@ pub struct Solution {
 
 /// The method of conjugate gradients (Hestenes and Stiefel 1952) with a preconditioner, and its vectors.
 ///
-/// The residual that the iteration carries along drifts from `b − A x` by rounding. When it meets the target the
-/// true residual is worked out; if that does not meet it, the iteration starts again from there, and if this no
-/// longer helps the solve has [stagnated](SolveError::Stagnated). So a solution that is returned is one.
+/// The residual that the iteration carries along drifts from `b − A x` by rounding. When it meets the target
+/// the true residual is worked out; if that does not meet it, the iteration starts again from there, and if
+/// this no longer helps the solve has [stagnated](SolveError::Stagnated). So a solution that is returned is
+/// one.
 ///
 /// ```
 /// use dgsuite_amg::{Identity, Pcg, Stop, gallery};
@@ -69,7 +71,14 @@ pub struct Pcg<V: Vector> {
     z: V,
     p: V,
     q: V,
+    flexible: bool,
+    /// Ones, if constants are in the null space.
+    ones: Option<V>,
 }
+
+/// Growth of the residual that is called divergence. Its 2-norm may grow for a while, but by no more than the
+/// root of the condition number.
+const DIVERGENCE: f64 = 1e12;
 
 /// A restart from the true residual must bring it below this share of what it was.
 const RESTART_GAIN: f64 = 0.5;
@@ -81,7 +90,29 @@ impl<V: Vector> Pcg<V> {
     /// [`GpuError::OutOfMemory`] if its four vectors do not fit.
     pub fn new(prototype: &V) -> Result<Self, GpuError> {
         let zeros = || prototype.zeros_like();
-        Ok(Self { r: zeros()?, z: zeros()?, p: zeros()?, q: zeros()? })
+        Ok(Self { r: zeros()?, z: zeros()?, p: zeros()?, q: zeros()?, flexible: false, ones: None })
+    }
+
+    /// The flexible method (Notay 2000), for preconditioners that are not quite linear, such as a K-cycle:
+    /// each direction is made conjugate to the one before by a product of its own, at the cost of one more
+    /// reduction.
+    #[must_use]
+    pub fn flexible(mut self) -> Self {
+        self.flexible = true;
+        self
+    }
+
+    /// For singular matrices with `A 1 = 0` (pure Neumann problems): the right-hand side is taken without its
+    /// mean, which nothing could meet, and so are the residuals. The mean of the solution stays that of the
+    /// guess if the preconditioner keeps to this, as [`Amg`](crate::Amg) does.
+    ///
+    /// # Errors
+    /// [`GpuError::OutOfMemory`] if one more vector does not fit.
+    pub fn without_mean(mut self) -> Result<Self, GpuError> {
+        let mut ones = self.r.zeros_like()?;
+        ones.fill(1.0);
+        self.ones = Some(ones);
+        Ok(self)
     }
 
     /// Solves `A x = b` from the guess in `x`. Sums are worked out in the same order on every run.
@@ -105,8 +136,13 @@ impl<V: Vector> Pcg<V> {
         let mut history = vec![residual];
         let reference = match stop.reference {
             Reference::InitialResidual => residual,
-            Reference::RightHandSide => b.norm2(),
+            Reference::RightHandSide => {
+                self.z.copy_from(b);
+                remove_mean(self.ones.as_ref(), &mut self.z);
+                self.z.norm2()
+            }
         };
+        let first = residual;
         if !residual.is_finite() {
             return Err(SolveError::NotFinite { what: "the first residual", iteration: 0, history });
         }
@@ -141,13 +177,18 @@ impl<V: Vector> Pcg<V> {
                     let curvature = curvature / self.p.dot(&self.p);
                     return Err(SolveError::NotPositiveDefinite { iteration, curvature, history });
                 }
+                // ρ = rᵀz is rᵀp, in the flexible method too: r is orthogonal to the last p.
                 let alpha = rho / curvature;
                 x.axpby(alpha, &self.p, 1.0);
                 self.r.axpby(-alpha, &self.q, 1.0);
+                remove_mean(self.ones.as_ref(), &mut self.r);
                 residual = self.r.norm2();
                 history.push(residual);
                 if !residual.is_finite() {
                     return Err(SolveError::NotFinite { what: "the residual", iteration, history });
+                }
+                if residual > DIVERGENCE * first {
+                    return Err(SolveError::Diverged { iteration, residual, first, history });
                 }
                 if residual <= target {
                     residual = self.true_residual(a, b, x);
@@ -173,7 +214,10 @@ impl<V: Vector> Pcg<V> {
                 m.apply(&self.r, &mut self.z);
                 let next = self.r.dot(&self.z);
                 check_product(next, iteration, &mut history)?;
-                self.p.axpby(1.0, &self.z, next / rho);
+                // −zᵀq / pᵀq makes the next direction conjugate to this one; with a fixed preconditioner it
+                // is next / rho.
+                let beta = if self.flexible { -self.z.dot(&self.q) / curvature } else { next / rho };
+                self.p.axpby(1.0, &self.z, beta);
                 rho = next;
             }
         }
@@ -183,7 +227,15 @@ impl<V: Vector> Pcg<V> {
     fn true_residual(&mut self, a: &impl LinearOperator<V>, b: &V, x: &V) -> f64 {
         a.apply(x, &mut self.q);
         self.r.lincomb(0.0, &[(1.0, b), (-1.0, &self.q)]);
+        remove_mean(self.ones.as_ref(), &mut self.r);
         self.r.norm2()
+    }
+}
+
+/// `x ← x − mean(x)`, if there are ones.
+fn remove_mean<V: Vector>(ones: Option<&V>, x: &mut V) {
+    if let Some(ones) = ones.filter(|ones| !ones.is_empty()) {
+        x.axpby(-x.sum() / x.len() as f64, ones, 1.0);
     }
 }
 

@@ -159,6 +159,71 @@ fn bad_preconditioners_and_numbers_are_found_out() {
     assert!(matches!(result, Err(SolveError::MaxIterations { iterations: 0, .. })));
 }
 
+/// With a fixed preconditioner the flexible method is the plain one; with one that changes it keeps its rate,
+/// the plain one does not.
+#[test]
+fn the_flexible_method_bears_a_preconditioner_that_changes() {
+    let host = Host::new(1).unwrap();
+    let a = gallery::poisson_2d(40, 40, 1.0).unwrap();
+    let b = host.upload(&(0..1600).map(|i| (i as f64).sin()).collect::<Vec<_>>()).unwrap();
+    let count = |flexible: bool, wobble: f64| {
+        let pcg = Pcg::new(&b).unwrap();
+        let mut pcg = if flexible { pcg.flexible() } else { pcg };
+        let mut m = Wobbling { size: wobble, calls: 0 };
+        pcg.solve(&a, &mut m, &b, &mut b.zeros_like().unwrap(), &Stop::default()).map(|s| s.iterations)
+    };
+    let plain = count(false, 0.0).unwrap();
+    assert!(count(true, 0.0).unwrap().abs_diff(plain) <= 1);
+    let flexible = count(true, 0.3).unwrap();
+    assert!(flexible < 400 && count(false, 0.3).is_err(), "{plain} {flexible}");
+}
+
+/// A diagonal that differs from call to call.
+struct Wobbling {
+    size: f64,
+    calls: usize,
+}
+
+impl Preconditioner<V> for Wobbling {
+    fn apply(&mut self, r: &V, z: &mut V) {
+        self.calls += 1;
+        let (size, calls) = (self.size, self.calls);
+        for (i, (z, r)) in z.iter_mut().zip(r.iter()).enumerate() {
+            *z = r * (1.0 + size * ((i * calls) as f64).sin());
+        }
+    }
+}
+
+#[test]
+fn a_mean_that_nothing_meets_is_left_out() {
+    let host = Host::new(1).unwrap();
+    let a = gallery::random_graph(60, 2, 0.0, 5).unwrap();
+    let b = host.upload(&(0..60).map(f64::from).collect::<Vec<_>>()).unwrap();
+    let mut x = b.zeros_like().unwrap();
+    let stop = Stop { reference: Reference::RightHandSide, ..tight() };
+    let mut pcg = Pcg::new(&b).unwrap().without_mean().unwrap();
+    let solution = pcg.solve(&a, &mut Identity, &b, &mut x, &stop).unwrap();
+    assert!(solution.true_residual <= solution.target);
+    let ax = product(&a, &x);
+    assert!(ax.iter().zip(b.iter()).all(|(ax, b)| (ax - (b - 29.5)).abs() < 1e-8));
+    assert!(x.sum().abs() < 1e-10);
+    let with = Pcg::new(&b).unwrap().solve(&a, &mut Identity, &b, &mut b.zeros_like().unwrap(), &stop);
+    assert!(with.is_err());
+}
+
+/// A rotation with growth: `pᵀAp > 0`, and conjugate gradients go astray.
+#[test]
+fn divergence_is_called_so() {
+    let host = Host::new(1).unwrap();
+    let t = 1e13;
+    let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, -t), (1, 0, t), (1, 1, 1.0)]).unwrap();
+    let (result, _) = solve(&host, &a, &[1.0, 0.0], &Stop::default());
+    match result {
+        Err(SolveError::Diverged { iteration: 1, history, .. }) => assert_eq!(history.len(), 2),
+        other => panic!("{other:?}"),
+    }
+}
+
 /// Below the rounding of `b − A x` no solver gets; the failure says where the true residual stays.
 #[test]
 fn what_rounding_forbids_is_stagnation() {

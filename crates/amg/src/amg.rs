@@ -1,0 +1,258 @@
+//! Algebraic multigrid by unsmoothed aggregation, as a preconditioner for symmetric positive definite
+//! matrices.
+
+mod cycle;
+mod summary;
+
+use dgsuite_gpu::{Backend, Host, HostVector, Scalar, Vector};
+
+pub use summary::{HierarchySummary, LevelSummary};
+
+use crate::dense::DenseInverse;
+use crate::hierarchy::{self, Aggregates, RowSums, Step};
+use crate::smoother;
+use crate::sparse::{Sparse, View};
+use crate::{AmgError, AmgOptions, Csr, Cycle, NullSpace, Preconditioner, Smoother};
+
+/// A multigrid hierarchy and its cycle: `z = M⁻¹ r` for any symmetric positive definite matrix.
+///
+/// Rows are gathered into aggregates by the entries of the matrix alone; the prolongation P is constant on
+/// each, and the coarser matrix is `Pᵀ A P` (Notay 2010). Levels are set up in double precision and stored in
+/// that of `T`: single precision halves the traffic of a cycle, and a solver in double precision around it
+/// loses nothing. Vectors are scaled on the way in and out, so that single precision neither overflows nor
+/// underflows.
+///
+/// With the K-cycle (the default) the map is not quite linear: use [`Pcg::flexible`](crate::Pcg::flexible).
+///
+/// ```
+/// use dgsuite_amg::{Amg, AmgOptions, Pcg, Stop, gallery};
+/// use dgsuite_gpu::{Backend, Host, Vector};
+/// let host = Host::new(0)?;
+/// let a = gallery::poisson_2d(200, 200, 1.0)?;
+/// let mut amg = Amg::new(&host, &a, &AmgOptions::default())?;
+/// let b = host.upload(&vec![1.0; a.n_rows()])?;
+/// let mut x = b.zeros_like()?;
+/// let solution = Pcg::new(&b)?.flexible().solve(&a, &mut amg, &b, &mut x, &Stop::default())?;
+/// assert!(solution.iterations < 25);
+/// println!("{}", amg.summary());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Amg<T: Scalar = f32> {
+    host: Host,
+    levels: Vec<Level<T>>,
+    direct: Option<DenseInverse<T>>,
+    cycle: Cycle,
+    null_space: NullSpace,
+    /// The finest level holds `scale · A`.
+    scale: f64,
+    summary: HierarchySummary,
+}
+
+/// A level: its matrix, its smoother, the way to the next coarser one, and room for a cycle.
+struct Level<T: Scalar> {
+    matrix: Sparse<T>,
+    inverse_diagonal: HostVector<T>,
+    steps: Vec<(f64, f64)>,
+    /// Of the next coarser level; `None` on the coarsest.
+    aggregates: Option<Aggregates>,
+    /// Right-hand side, which iterations of the K-cycle overwrite by their residual.
+    b: HostVector<T>,
+    x: HostVector<T>,
+    y: HostVector<T>,
+    /// First direction of a K- or W-cycle and its product with A; empty where there is no such cycle.
+    c: HostVector<T>,
+    v: HostVector<T>,
+}
+
+impl Amg<f32> {
+    /// Levels in single precision: the choice for solves in double precision.
+    ///
+    /// # Errors
+    /// [`AmgError`]: options without a meaning, a matrix that is not symmetric positive definite as far as
+    /// can be seen, or memory.
+    pub fn new(host: &Host, a: &Csr<f64>, options: &AmgOptions) -> Result<Self, AmgError> {
+        Self::build(host, a, options)
+    }
+}
+
+impl Amg<f64> {
+    /// Levels in double precision.
+    ///
+    /// # Errors
+    /// As for [`Amg::new`].
+    pub fn in_double(host: &Host, a: &Csr<f64>, options: &AmgOptions) -> Result<Self, AmgError> {
+        Self::build(host, a, options)
+    }
+}
+
+impl<T: Scalar> Amg<T> {
+    fn build(host: &Host, a: &Csr<f64>, options: &AmgOptions) -> Result<Self, AmgError> {
+        options.check()?;
+        hierarchy::check(host, a)?;
+        let steps = hierarchy::coarsen(host, a.view(), options);
+        let largest = a.diagonal().into_iter().fold(0.0, f64::max);
+        // A power of two: scaling then rounds nothing.
+        let scale = if largest > 0.0 { (-largest.log2().round()).exp2() } else { 1.0 };
+
+        let coarsest = steps.last().map_or(a.view(), |step| step.matrix.view());
+        let direct = if coarsest.n_rows() <= options.direct_rows {
+            let scaled = Sparse::<f64>::scaled(host, coarsest, scale);
+            Some(
+                DenseInverse::new(scaled.view(), options.null_space)
+                    .map_err(|error| on_finest(error, &steps))?,
+            )
+        } else {
+            None
+        };
+
+        let n_levels = steps.len() + 1;
+        let mut levels = Vec::with_capacity(n_levels);
+        let mut aggregates = Vec::with_capacity(n_levels);
+        let mut matrices = Vec::with_capacity(n_levels);
+        for step in steps {
+            aggregates.push(Some(step.aggregates));
+            matrices.push(step.matrix);
+        }
+        aggregates.push(None);
+        for (k, aggregates) in aggregates.into_iter().enumerate() {
+            let matrix = if k == 0 { a.view() } else { matrices[k - 1].view() };
+            let solved_directly = k + 1 == n_levels && direct.is_some();
+            let twice = match options.cycle {
+                Cycle::V => false,
+                Cycle::W => true,
+                Cycle::K { levels } => k <= levels,
+            };
+            let twice = twice && k > 0 && !solved_directly;
+            levels.push(Level::new(
+                host,
+                matrix,
+                scale,
+                aggregates,
+                options.smoother,
+                solved_directly,
+                twice,
+            )?);
+            if k > 0 {
+                // Freed at once: the level has its own copy.
+                matrices[k - 1] = Sparse::default();
+            }
+        }
+        let summary = HierarchySummary::of(&levels, direct.as_ref());
+        let (cycle, null_space) = (options.cycle, options.null_space);
+        Ok(Self { host: host.clone(), levels, direct, cycle, null_space, scale, summary })
+    }
+
+    /// The levels: rows, entries, bytes.
+    pub fn summary(&self) -> &HierarchySummary {
+        &self.summary
+    }
+}
+
+/// Gives the row of an error on the coarsest level its number on the finest.
+fn on_finest(error: AmgError, steps: &[Step]) -> AmgError {
+    let AmgError::Singular { row, rows } = error else { return error };
+    let (mut row, mut rows) = (row, rows);
+    for step in steps.iter().rev() {
+        row = step.aggregates.rows(row)[0] as usize;
+        rows = rows.max(1) * step.aggregates.of_row.len() / step.aggregates.len().max(1);
+    }
+    AmgError::Singular { row, rows }
+}
+
+impl<T: Scalar> Level<T> {
+    fn new(
+        host: &Host,
+        a: View<'_, f64>,
+        scale: f64,
+        aggregates: Option<Aggregates>,
+        choice: Smoother,
+        solved_directly: bool,
+        twice: bool,
+    ) -> Result<Self, AmgError> {
+        let n = a.n_rows();
+        let zeros = |n: usize| host.zeros::<T>(n);
+        let (b, mut x, mut y) = (zeros(n)?, zeros(n)?, zeros(n)?);
+        let extra = if twice { n } else { 0 };
+        let (c, v) = (zeros(extra)?, zeros(extra)?);
+        if solved_directly {
+            let inverse_diagonal = zeros(0)?;
+            return Ok(Self {
+                matrix: Sparse { starts: vec![0; n + 1], columns: Vec::new(), values: Vec::new() },
+                inverse_diagonal,
+                steps: Vec::new(),
+                aggregates,
+                b,
+                x,
+                y,
+                c,
+                v,
+            });
+        }
+        let matrix = Sparse::<T>::scaled(host, a, scale);
+        let rows = RowSums::table(host, a);
+        if let Some(row) = rows.iter().position(|row| row.diagonal <= 0.0 || row.diagonal.is_nan()) {
+            return Err(AmgError::LevelNotPositive { rows: n, row, value: rows[row].diagonal });
+        }
+        let l1 = matches!(choice, Smoother::L1Jacobi { .. });
+        let weight = |i: usize| scale * if l1 { rows[i].l1() } else { rows[i].diagonal };
+        let (mut diagonal, mut inverse_diagonal) = (zeros(n)?, zeros(n)?);
+        diagonal.for_each_piece(|first, piece| {
+            for (i, d) in (first..).zip(piece) {
+                *d = T::from_f64(weight(i));
+            }
+        });
+        inverse_diagonal.for_each_piece(|first, piece| {
+            for (i, d) in (first..).zip(piece) {
+                *d = T::from_f64(1.0 / weight(i));
+            }
+        });
+        let bound = rows.iter().map(|row| row.l1() / row.diagonal).fold(0.0, f64::max);
+        let largest = if l1 {
+            1.0
+        } else {
+            smoother::largest_eigenvalue(&matrix, &diagonal, &inverse_diagonal, bound, &mut x, &mut y)?
+        };
+        let steps = smoother::steps(choice, largest);
+        Ok(Self { matrix, inverse_diagonal, steps, aggregates, b, x, y, c, v })
+    }
+}
+
+/// The cycle on `r`, which may be of either precision.
+impl<T: Scalar, S: Scalar> Preconditioner<HostVector<S>> for Amg<T> {
+    #[track_caller]
+    fn apply(&mut self, r: &HostVector<S>, z: &mut HostVector<S>) {
+        assert_eq!(
+            r.len(),
+            self.levels[0].x.len(),
+            "the residual has as many entries as the matrix has rows"
+        );
+        let host = self.host.clone();
+        host.install(|| {
+            let size = r.norm_max();
+            if size == 0.0 {
+                z.fill(0.0);
+                return;
+            }
+            self.levels[0].b.for_each_piece(|first, piece| {
+                for (b, r) in piece.iter_mut().zip(&r[first..]) {
+                    *b = T::from_f64(r.to_f64() / size);
+                }
+            });
+            cycle::run(&mut self.levels, self.direct.as_ref(), self.cycle);
+            let (x, factor) = (&self.levels[0].x, size * self.scale);
+            z.for_each_piece(|first, piece| {
+                for (z, x) in piece.iter_mut().zip(&x[first..]) {
+                    *z = S::from_f64(factor * x.to_f64());
+                }
+            });
+            if self.null_space == NullSpace::Constant && self.summary.floating {
+                let mean = z.sum() / z.len() as f64;
+                z.for_each_piece(|_, piece| {
+                    for z in piece {
+                        *z -= S::from_f64(mean);
+                    }
+                });
+            }
+        });
+    }
+}

@@ -1,0 +1,189 @@
+//! The direct solve of the coarsest level: the inverse of its matrix, dense.
+
+use dgsuite_gpu::{HostVector, Scalar};
+use faer::linalg::solvers::DenseSolveCore;
+use faer::{Mat, Side};
+
+use crate::sparse::View;
+use crate::{AmgError, NullSpace};
+
+/// The inverse of a small symmetric matrix, or its pseudo-inverse where parts of it are singular; row-major.
+pub(crate) struct DenseInverse<T> {
+    n: usize,
+    entries: Vec<T>,
+    singular: bool,
+}
+
+/// A connected part whose rows all sum to less than this share of the diagonal has constants in its null
+/// space.
+const SINGULAR: f64 = 1e-12;
+
+impl<T: Scalar> DenseInverse<T> {
+    /// Inverts by Cholesky's factorisation. On each connected part with vanishing row sums the projector on
+    /// constants is added before and taken off after, which gives the pseudo-inverse there.
+    ///
+    /// # Errors
+    /// [`AmgError::Singular`] (rows are numbered on this level) or [`AmgError::NotPositiveDefinite`].
+    pub(crate) fn new(a: View<'_, f64>, null_space: NullSpace) -> Result<Self, AmgError> {
+        let n = a.n_rows();
+        let mut dense = Mat::<f64>::zeros(n, n);
+        let mut scale = 0.0f64;
+        for i in 0..n {
+            for (j, value) in a.entries(i) {
+                dense[(i, j)] = value;
+            }
+            scale = scale.max(dense[(i, i)]);
+        }
+        let parts = singular_parts(a);
+        if let (NullSpace::None, Some(part)) = (null_space, parts.first()) {
+            return Err(AmgError::Singular { row: part[0], rows: part.len() });
+        }
+        let add = |dense: &mut Mat<f64>, factor: f64| {
+            for part in &parts {
+                for &i in part {
+                    for &j in part {
+                        dense[(i, j)] += factor / part.len() as f64;
+                    }
+                }
+            }
+        };
+        add(&mut dense, scale);
+        let factor = dense.llt(Side::Lower).map_err(|_| AmgError::NotPositiveDefinite { rows: n })?;
+        let mut inverse = factor.inverse();
+        add(&mut inverse, -1.0 / scale);
+        let entry = |i: usize, j: usize| 0.5 * (inverse[(i, j)] + inverse[(j, i)]);
+        let entries: Vec<T> = (0..n * n).map(|k| T::from_f64(entry(k / n, k % n))).collect();
+        // What rounding leaves of a singular matrix has pivots of any size.
+        let largest = (0..n).map(|i| entry(i, i)).fold(0.0, f64::max);
+        if largest * scale * f64::EPSILON * 16.0 >= 1.0 || entries.iter().any(|a| !a.is_finite()) {
+            return Err(AmgError::NotPositiveDefinite { rows: n });
+        }
+        Ok(Self { n, entries, singular: !parts.is_empty() })
+    }
+
+    /// `x ← A⁻¹ b`.
+    pub(crate) fn apply(&self, b: &HostVector<T>, x: &mut HostVector<T>) {
+        let b = b.as_slice();
+        for (x, row) in x.iter_mut().zip(self.entries.chunks_exact(self.n)) {
+            // Running sums that the compiler may keep in one register.
+            let mut lanes = [T::ZERO; 16];
+            let (blocks, rest) = row.as_chunks::<16>();
+            let (b_blocks, b_rest) = b.as_chunks::<16>();
+            for (a, b) in blocks.iter().zip(b_blocks) {
+                for l in 0..16 {
+                    lanes[l] += a[l] * b[l];
+                }
+            }
+            let mut sum = T::ZERO;
+            for (a, b) in rest.iter().zip(b_rest) {
+                sum += *a * *b;
+            }
+            for lane in lanes {
+                sum += lane;
+            }
+            *x = sum;
+        }
+    }
+
+    /// Whether some part of the matrix is singular.
+    pub(crate) fn is_singular(&self) -> bool {
+        self.singular
+    }
+
+    pub(crate) fn n_nonzeros(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        T::BYTES * self.entries.len()
+    }
+}
+
+/// Connected parts of a matrix whose rows sum to zero, each ascending.
+fn singular_parts(a: View<'_, f64>) -> Vec<Vec<usize>> {
+    let n = a.n_rows();
+    let mut seen = vec![false; n];
+    let mut parts = Vec::new();
+    for start in 0..n {
+        if seen[start] {
+            continue;
+        }
+        seen[start] = true;
+        let mut part = vec![start];
+        let mut regular = false;
+        let mut next = 0;
+        while let Some(&i) = part.get(next) {
+            next += 1;
+            let (mut sum, mut magnitude) = (0.0, 0.0);
+            for (j, value) in a.entries(i) {
+                sum += value;
+                magnitude += value.abs();
+                if value != 0.0 && !seen[j] {
+                    seen[j] = true;
+                    part.push(j);
+                }
+            }
+            regular |= sum.abs() > SINGULAR * magnitude;
+        }
+        if !regular {
+            part.sort_unstable();
+            parts.push(part);
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use dgsuite_gpu::{Backend, Host};
+
+    use super::*;
+    use crate::{Csr, gallery};
+
+    #[test]
+    fn a_regular_matrix_is_inverted() {
+        let host = Host::new(1).unwrap();
+        let a = gallery::poisson_2d(7, 6, 1.0).unwrap();
+        let inverse = DenseInverse::<f64>::new(a.view(), NullSpace::None).unwrap();
+        let exact: Vec<f64> = (0..42).map(|i| f64::from(i).sin()).collect();
+        let b: Vec<f64> = (0..42).map(|i| a.row(i).map(|(j, v)| v * exact[j]).sum()).collect();
+        let (b, mut x) = (host.upload(&b).unwrap(), host.zeros(42).unwrap());
+        inverse.apply(&b, &mut x);
+        assert!(x.iter().zip(&exact).all(|(x, e)| (x - e).abs() < 1e-13));
+    }
+
+    /// Two chains without ends and one with: the pseudo-inverse solves what can be solved, with mean zero on
+    /// each chain.
+    #[test]
+    fn each_floating_part_gets_its_pseudo_inverse() {
+        let host = Host::new(1).unwrap();
+        let mut entries = vec![(9, 9, 1.0)];
+        for (first, end) in [(0, 4), (4, 7), (7, 10)] {
+            for i in first + 1..end {
+                entries.extend([(i, i, 1.0), (i - 1, i - 1, 1.0), (i, i - 1, -1.0), (i - 1, i, -1.0)]);
+            }
+        }
+        let a = Csr::from_triplets(10, 10, entries).unwrap();
+        let refused = DenseInverse::<f64>::new(a.view(), NullSpace::None).map(|_| ());
+        assert!(matches!(refused, Err(AmgError::Singular { row: 0, rows: 4 })));
+        let inverse = DenseInverse::<f64>::new(a.view(), NullSpace::Constant).unwrap();
+        let exact = [-3.0, -1.0, 1.0, 3.0, 2.0, -1.0, -1.0, 5.0, 6.0, 7.0];
+        // Constants added to the right-hand side of floating parts change nothing.
+        let b: Vec<f64> = (0..10)
+            .map(|i| a.row(i).map(|(j, v)| v * exact[j]).sum::<f64>() + if i < 4 { 10.0 } else { 0.0 })
+            .collect();
+        let (b, mut x) = (host.upload(&b).unwrap(), host.zeros(10).unwrap());
+        inverse.apply(&b, &mut x);
+        assert!(x.iter().zip(&exact).all(|(x, e)| (x - e).abs() < 1e-13), "{:?}", x.as_slice());
+    }
+
+    #[test]
+    fn indefinite_matrices_are_refused() {
+        let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 1, 1.0), (0, 1, 2.0), (1, 0, 2.0)]).unwrap();
+        let refused = DenseInverse::<f64>::new(a.view(), NullSpace::Constant).map(|_| ());
+        assert!(matches!(refused, Err(AmgError::NotPositiveDefinite { rows: 2 })));
+        // Singular with (1, 1) → 0 reached through another vector than constants.
+        let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 1, 1.0), (0, 1, 1.0), (1, 0, 1.0)]).unwrap();
+        assert!(DenseInverse::<f64>::new(a.view(), NullSpace::Constant).is_err());
+    }
+}

@@ -1,0 +1,146 @@
+//! From a matrix to ever coarser ones: aggregation and Galerkin products until a size is reached.
+
+mod aggregates;
+mod galerkin;
+mod independent;
+mod pairwise;
+mod quality;
+mod rows;
+
+use dgsuite_gpu::Host;
+
+pub(crate) use aggregates::{Aggregates, NONE};
+pub(crate) use rows::RowSums;
+
+use crate::sparse::{Sparse, View, pieces};
+use crate::{AmgOptions, Coarsening, Csr, MatrixError, Strength};
+
+/// One step of coarsening: how a level's rows are gathered, and the matrix of the aggregates.
+pub(crate) struct Step {
+    pub(crate) aggregates: Aggregates,
+    pub(crate) matrix: Sparse<f64>,
+}
+
+/// A level must have fewer than this share of the rows of the next finer one.
+const STAGNATION: f64 = 0.8;
+
+/// How often a coarsening that stagnates is loosened.
+const LOOSENINGS: usize = 6;
+
+/// All coarser levels of a matrix, finest first. An empty list means that the matrix is small enough, or that
+/// no coarsening helps.
+pub(crate) fn coarsen(host: &Host, a: View<'_, f64>, options: &AmgOptions) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    while steps.len() + 1 < options.max_levels {
+        let finest = steps.last().map_or(a, |step| step.matrix.view());
+        if finest.n_rows() <= options.direct_rows {
+            break;
+        }
+        let Some(aggregates) = aggregate(host, finest, options.coarsening) else { break };
+        let matrix = galerkin::product(host, finest, &aggregates);
+        steps.push(Step { aggregates, matrix });
+    }
+    steps
+}
+
+/// Aggregates of a level. Where they are too many the demands on them are lowered: the quality threshold is
+/// squared, the threshold of strength is quartered. `None` if that is in vain, or nothing is left.
+fn aggregate(host: &Host, a: View<'_, f64>, coarsening: Coarsening) -> Option<Aggregates> {
+    let mut coarsening = coarsening;
+    for _ in 0..=LOOSENINGS {
+        let aggregates = match coarsening {
+            Coarsening::Pairwise { passes, quality } => pairwise::aggregate(host, a, passes, quality),
+            Coarsening::IndependentSets { strength } => independent::aggregate(host, a, strength),
+        };
+        if aggregates.len() == 0 {
+            return None;
+        }
+        if (aggregates.len() as f64) < STAGNATION * a.n_rows() as f64 {
+            return Some(aggregates);
+        }
+        coarsening = match coarsening {
+            Coarsening::Pairwise { passes, quality } => {
+                Coarsening::Pairwise { passes, quality: (quality * quality).min(1e300) }
+            }
+            Coarsening::IndependentSets { strength: Strength::Symmetric(theta) } => {
+                Coarsening::IndependentSets { strength: Strength::Symmetric(0.25 * theta) }
+            }
+            Coarsening::IndependentSets { strength: Strength::NegativeMaximum(theta) } => {
+                Coarsening::IndependentSets { strength: Strength::NegativeMaximum(0.25 * theta) }
+            }
+        };
+    }
+    None
+}
+
+/// Entries that mirror each other may differ by this share of `(a_ii a_jj)^½`.
+const ASYMMETRY: f64 = 1e-9;
+
+/// Whether a matrix can be that of a symmetric positive (semi-)definite operator, as far as its entries show.
+///
+/// # Errors
+/// [`MatrixError::NotSquare`], [`MatrixError::EmptyRow`], [`MatrixError::DiagonalNotPositive`] or
+/// [`MatrixError::NotSymmetric`], each with its first row.
+pub(crate) fn check(host: &Host, a: &Csr<f64>) -> Result<(), MatrixError> {
+    let (n_rows, n_cols) = (a.n_rows(), a.n_cols());
+    if n_rows != n_cols {
+        return Err(MatrixError::NotSquare { n_rows, n_cols });
+    }
+    let view = a.view();
+    let diagonal = |i: usize| {
+        let (columns, values) = view.row(i);
+        columns.binary_search(&(i as u32)).map_or(0.0, |k| values[k])
+    };
+    let good = pieces(host, n_rows, |rows| {
+        for row in rows {
+            let (columns, values) = view.row(row);
+            if values.iter().all(|&value| value == 0.0) {
+                return Err(MatrixError::EmptyRow { row });
+            }
+            let here = diagonal(row);
+            if here <= 0.0 {
+                return Err(MatrixError::DiagonalNotPositive { row, value: here });
+            }
+            for (&col, &value) in columns.iter().zip(values) {
+                let col = col as usize;
+                // The upper half suffices, except for entries whose mirror is missing.
+                let (others, mirrors) = view.row(col);
+                let mirrored = others.binary_search(&(row as u32)).map_or(0.0, |k| mirrors[k]);
+                if value != mirrored {
+                    let scale = (here * diagonal(col).max(0.0)).sqrt();
+                    if (value - mirrored).abs() > ASYMMETRY * scale {
+                        return Err(MatrixError::NotSymmetric { row, col, value, mirrored });
+                    }
+                }
+            }
+        }
+        Ok(())
+    });
+    good.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gallery;
+
+    #[test]
+    fn a_27_point_stencil_needs_looser_strength_and_gets_it() {
+        let host = Host::new(2).unwrap();
+        let a = gallery::poisson_27(20).unwrap();
+        let coarsening = Coarsening::IndependentSets { strength: Strength::Symmetric(0.08) };
+        let steps = coarsen(&host, a.view(), &AmgOptions { coarsening, ..AmgOptions::default() });
+        let rows = steps.last().unwrap().matrix.view().n_rows();
+        assert!(rows <= 300, "{rows}");
+    }
+
+    #[test]
+    fn a_diagonal_matrix_has_one_level() {
+        let host = Host::new(1).unwrap();
+        let a = Csr::from_triplets(900, 900, (0..900).map(|i| (i, i, 1.0 + i as f64))).unwrap();
+        for coarsening in ["pairwise", "independent-sets", "independent-sets-negative"] {
+            let coarsening = coarsening.parse().unwrap();
+            assert!(coarsen(&host, a.view(), &AmgOptions { coarsening, ..AmgOptions::default() }).is_empty());
+        }
+    }
+}

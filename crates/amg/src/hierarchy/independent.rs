@@ -1,0 +1,196 @@
+//! Aggregation around maximal independent sets of the graph of strong connections.
+
+use dgsuite_gpu::Host;
+
+use super::aggregates::{Aggregates, NONE};
+use super::rows::RowSums;
+use crate::Strength;
+use crate::sparse::{View, pieces, tabulate};
+
+/// States of a row while the set grows, in the two highest bits of its rank.
+const UNDECIDED: u64 = 1 << 62;
+const IN_SET: u64 = 2 << 62;
+
+/// A row that is alone with so dominant a diagonal (κ of Napov and Notay's rule) needs no coarser level.
+const KAPPA: f64 = 8.0;
+
+/// Strong connections of each row: columns and magnitudes, without the diagonal.
+struct Graph {
+    starts: Vec<usize>,
+    columns: Vec<u32>,
+    weights: Vec<f64>,
+}
+
+impl Graph {
+    /// Each row judges for itself, so that a row of small entries does not draw in a neighbour with large
+    /// ones.
+    fn new(host: &Host, a: View<'_, f64>, table: &[RowSums], strength: Strength) -> Self {
+        let strong = |i: usize, j: usize, value: f64| match strength {
+            Strength::Symmetric(theta) => {
+                value * value > theta * theta * table[i].diagonal * table[j].diagonal
+            }
+            Strength::NegativeMaximum(theta) => -value > theta * table[i].most_negative,
+        };
+        let parts = pieces(host, a.n_rows(), |rows| {
+            let (mut ends, mut columns, mut weights) =
+                (Vec::with_capacity(rows.len()), Vec::new(), Vec::new());
+            for i in rows {
+                for (j, value) in a.entries(i) {
+                    if j != i && strong(i, j, value) {
+                        columns.push(j as u32);
+                        weights.push(value.abs());
+                    }
+                }
+                ends.push(columns.len());
+            }
+            (ends, columns, weights)
+        });
+        let mut graph = Self { starts: vec![0], columns: Vec::new(), weights: Vec::new() };
+        for (ends, columns, weights) in parts {
+            let first = graph.columns.len();
+            graph.starts.extend(ends.iter().map(|end| first + end));
+            graph.columns.extend(columns);
+            graph.weights.extend(weights);
+        }
+        graph
+    }
+
+    fn n_rows(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    fn neighbours(&self, i: usize) -> &[u32] {
+        &self.columns[self.starts[i]..self.starts[i + 1]]
+    }
+
+    fn weighted(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let weights = &self.weights[self.starts[i]..self.starts[i + 1]];
+        self.neighbours(i).iter().zip(weights).map(|(&j, &w)| (j as usize, w))
+    }
+
+    /// The largest rank of a row and its neighbours.
+    fn largest(&self, i: usize, rank: &[u64]) -> u64 {
+        self.neighbours(i).iter().fold(rank[i], |most, &j| most.max(rank[j as usize]))
+    }
+}
+
+/// A fixed shuffle of the row numbers (the finaliser of SplitMix64, Steele, Lea and Flood 2014), 30 bits.
+fn shuffled(i: usize) -> u64 {
+    let mut z = (i as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z ^ (z >> 31)) >> 34
+}
+
+/// Roots: rows of which no two lie within distance two, and no other could be added (Bell, Dalton and Olson
+/// 2012, algorithm 5). Rows decide in rounds, all at once, so that threads change nothing.
+fn roots(host: &Host, graph: &Graph) -> Vec<bool> {
+    let n = graph.n_rows();
+    let mut rank: Vec<u64> = tabulate(host, n, |i| UNDECIDED | shuffled(i) << 32 | i as u64);
+    loop {
+        let near = tabulate(host, n, |i| graph.largest(i, &rank));
+        let next = tabulate(host, n, |i| {
+            if rank[i] & UNDECIDED == 0 {
+                return rank[i];
+            }
+            let most = graph.largest(i, &near);
+            if most == rank[i] {
+                rank[i] ^ (UNDECIDED | IN_SET)
+            } else if most & IN_SET != 0 {
+                0
+            } else {
+                rank[i]
+            }
+        });
+        let open = pieces(host, n, |rows| next[rows].iter().any(|rank| rank & UNDECIDED != 0));
+        rank = next;
+        if !open.contains(&true) {
+            return rank.iter().map(|rank| rank & IN_SET != 0).collect();
+        }
+    }
+}
+
+/// Aggregates around the roots: a root takes its neighbours, and each row that is left joins its strongest
+/// neighbour.
+pub(crate) fn aggregate(host: &Host, a: View<'_, f64>, strength: Strength) -> Aggregates {
+    let table = RowSums::table(host, a);
+    let graph = Graph::new(host, a, &table, strength);
+    let root = roots(host, &graph);
+    let near = tabulate(host, a.n_rows(), |i| {
+        if root[i] {
+            let alone = graph.neighbours(i).is_empty();
+            return if alone && table[i].dominated_by_diagonal(KAPPA) { NONE } else { i as u32 };
+        }
+        graph.neighbours(i).iter().copied().find(|&j| root[j as usize]).unwrap_or(NONE)
+    });
+    let label = tabulate(host, a.n_rows(), |i| {
+        if near[i] != NONE || root[i] {
+            return near[i];
+        }
+        let mut best = (0.0, NONE);
+        for (j, weight) in graph.weighted(i) {
+            if near[j] != NONE && weight > best.0 {
+                best = (weight, near[j]);
+            }
+        }
+        best.1
+    });
+    Aggregates::from_labels(&label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gallery;
+
+    fn graph_of(a: &crate::Csr<f64>, strength: Strength) -> (Graph, Vec<bool>) {
+        let host = Host::new(2).unwrap();
+        let graph = Graph::new(&host, a.view(), &RowSums::table(&host, a.view()), strength);
+        let root = roots(&host, &graph);
+        (graph, root)
+    }
+
+    #[test]
+    fn roots_are_apart_and_every_row_is_near_one() {
+        let a = gallery::poisson_2d(60, 41, 1.0).unwrap();
+        let (graph, root) = graph_of(&a, Strength::Symmetric(0.08));
+        let near = |i: usize| graph.neighbours(i).iter().map(|&j| j as usize);
+        for i in 0..a.n_rows() {
+            let within_two = near(i).flat_map(|j| near(j).chain([j])).filter(|&j| j != i);
+            let others = within_two.filter(|&j| root[j]).count();
+            assert!(if root[i] { others == 0 } else { others > 0 }, "row {i}");
+        }
+    }
+
+    #[test]
+    fn aggregates_follow_strong_connections() {
+        let host = Host::new(1).unwrap();
+        let a = gallery::poisson_2d(30, 30, 1e-2).unwrap();
+        for strength in [Strength::Symmetric(0.08), Strength::NegativeMaximum(0.5)] {
+            let aggregates = aggregate(&host, a.view(), strength);
+            for k in 0..aggregates.len() {
+                let rows = aggregates.rows(k);
+                assert!(rows.iter().all(|row| row / 30 == rows[0] / 30), "{strength:?}");
+            }
+            assert!((200..=300).contains(&aggregates.len()), "{strength:?}: {}", aggregates.len());
+            assert!(!aggregates.of_row.contains(&NONE));
+        }
+    }
+
+    #[test]
+    fn each_row_judges_its_connections_for_itself() {
+        // Row 1 sees −1 beside −10; for row 0 it is all there is.
+        let entries = [
+            (0, 0, 1.0),
+            (0, 1, -1.0),
+            (1, 0, -1.0),
+            (1, 1, 11.0),
+            (1, 2, -10.0),
+            (2, 1, -10.0),
+            (2, 2, 10.0),
+        ];
+        let a = crate::Csr::from_triplets(3, 3, entries).unwrap();
+        let (graph, _) = graph_of(&a, Strength::NegativeMaximum(0.5));
+        assert_eq!((graph.neighbours(0), graph.neighbours(1)), (&[1][..], &[2][..]));
+    }
+}

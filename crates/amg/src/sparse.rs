@@ -1,0 +1,183 @@
+//! Matrices of the levels: compressed rows without checks, and the one fused loop that smoothing consists of.
+
+use std::ops::Range;
+
+use dgsuite_gpu::{Host, HostVector, Scalar};
+use rayon::prelude::*;
+
+use crate::Csr;
+
+/// Rows that one piece of parallel set-up works on. Results never depend on it.
+const PIECE: usize = 8 * 1024;
+
+/// The arrays of a matrix in compressed rows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Sparse<T> {
+    pub(crate) starts: Vec<usize>,
+    pub(crate) columns: Vec<u32>,
+    pub(crate) values: Vec<T>,
+}
+
+/// A look at the arrays of a matrix in compressed rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a, T> {
+    pub(crate) starts: &'a [usize],
+    pub(crate) columns: &'a [u32],
+    pub(crate) values: &'a [T],
+}
+
+impl<'a, T: Scalar> View<'a, T> {
+    pub(crate) fn n_rows(self) -> usize {
+        self.starts.len() - 1
+    }
+
+    pub(crate) fn n_nonzeros(self) -> usize {
+        self.columns.len()
+    }
+
+    /// Columns and values of row `i`.
+    #[inline(always)]
+    pub(crate) fn row(self, i: usize) -> (&'a [u32], &'a [T]) {
+        let range = self.starts[i]..self.starts[i + 1];
+        (&self.columns[range.clone()], &self.values[range])
+    }
+
+    /// Column and value of each entry of row `i`.
+    #[inline(always)]
+    pub(crate) fn entries(self, i: usize) -> impl Iterator<Item = (usize, T)> + 'a {
+        let (columns, values) = self.row(i);
+        columns.iter().zip(values).map(|(&j, &a)| (j as usize, a))
+    }
+
+    /// `Σ_j a_ij x_j`.
+    #[inline(always)]
+    pub(crate) fn product(self, i: usize, x: &[T]) -> T {
+        let (columns, values) = self.row(i);
+        let mut sum = T::ZERO;
+        for (&j, &a) in columns.iter().zip(values) {
+            sum += a * x[j as usize];
+        }
+        sum
+    }
+}
+
+impl<T: Scalar> Csr<T> {
+    pub(crate) fn view(&self) -> View<'_, T> {
+        let matrix = self.as_sprs();
+        // The index array of a whole matrix starts at zero and is never sliced.
+        View { starts: matrix.indptr().into_raw_storage(), columns: matrix.indices(), values: matrix.data() }
+    }
+}
+
+impl<T: Scalar> Sparse<T> {
+    pub(crate) fn view(&self) -> View<'_, T> {
+        View { starts: &self.starts, columns: &self.columns, values: &self.values }
+    }
+
+    /// `factor` times a matrix, rounded once to this precision.
+    pub(crate) fn scaled(host: &Host, a: View<'_, f64>, factor: f64) -> Self {
+        let mut values = vec![T::ZERO; a.n_nonzeros()];
+        host.install(|| {
+            values.par_chunks_mut(PIECE).zip(a.values.par_chunks(PIECE)).for_each(|(to, from)| {
+                for (to, from) in to.iter_mut().zip(from) {
+                    *to = T::from_f64(factor * from);
+                }
+            });
+        });
+        Self { starts: a.starts.to_vec(), columns: a.columns.to_vec(), values }
+    }
+
+    /// Bytes of the three arrays.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<usize>() * self.starts.len() + (size_of::<u32>() + T::BYTES) * self.columns.len()
+    }
+
+    /// `y ← A x`.
+    pub(crate) fn multiply(&self, x: &HostVector<T>, y: &mut HostVector<T>) {
+        let a = self.view();
+        y.for_each_piece(|first, piece| {
+            for (k, y) in piece.iter_mut().enumerate() {
+                *y = a.product(first + k, x);
+            }
+        });
+    }
+
+    /// `b ← b − A x`.
+    pub(crate) fn subtract_product(&self, x: &HostVector<T>, b: &mut HostVector<T>) {
+        let a = self.view();
+        b.for_each_piece(|first, piece| {
+            for (k, b) in piece.iter_mut().enumerate() {
+                *b -= a.product(first + k, x);
+            }
+        });
+    }
+
+    /// `y ← D⁻¹ A x − β y`; with β = 0 the old `y` is not read.
+    pub(crate) fn lanczos(&self, inverse_diagonal: &[T], x: &HostVector<T>, beta: T, y: &mut HostVector<T>) {
+        let a = self.view();
+        y.for_each_piece(|first, piece| {
+            for (i, y) in (first..).zip(piece) {
+                let new = inverse_diagonal[i] * a.product(i, x);
+                *y = if beta == T::ZERO { new } else { new - beta * *y };
+            }
+        });
+    }
+
+    /// `y ← (1 + α) x − α y + β D⁻¹ (b − A x)`: one step of any polynomial smoother, in one pass over the
+    /// matrix. With α = 0 the old `y` is not read.
+    pub(crate) fn relax(
+        &self,
+        (alpha, beta): (f64, f64),
+        inverse_diagonal: &[T],
+        b: &[T],
+        x: &HostVector<T>,
+        y: &mut HostVector<T>,
+    ) {
+        let a = self.view();
+        let (grow, back, beta) = (T::from_f64(1.0 + alpha), T::from_f64(-alpha), T::from_f64(beta));
+        let x = x.as_slice();
+        y.for_each_piece(|first, piece| {
+            let rows = first..first + piece.len();
+            let known = x[rows.clone()].iter().zip(&b[rows.clone()]).zip(&inverse_diagonal[rows.clone()]);
+            for ((i, y), ((&x_i, &b), &d)) in rows.zip(piece).zip(known) {
+                let step = beta * d * (b - a.product(i, x));
+                *y = if back == T::ZERO { x_i + step } else { grow * x_i + back * *y + step };
+            }
+        });
+    }
+}
+
+/// What `work` makes of each piece of `0..n`, in order; pieces run in parallel.
+pub(crate) fn pieces<R: Send>(
+    host: &Host,
+    n: usize,
+    work: impl Fn(Range<usize>) -> R + Sync + Send,
+) -> Vec<R> {
+    let count = n.div_ceil(PIECE);
+    let piece = |k: usize| k * PIECE..n.min((k + 1) * PIECE);
+    if count <= 1 || host.n_threads() == 1 {
+        (0..count).map(|k| work(piece(k))).collect()
+    } else {
+        host.install(|| (0..count).into_par_iter().map(|k| work(piece(k))).collect())
+    }
+}
+
+/// `make(i)` for `0..n`, in parallel.
+pub(crate) fn tabulate<R: Send + Copy + Default>(
+    host: &Host,
+    n: usize,
+    make: impl Fn(usize) -> R + Sync + Send,
+) -> Vec<R> {
+    let mut table = vec![R::default(); n];
+    let fill = |(k, piece): (usize, &mut [R])| {
+        for (i, entry) in (k * PIECE..).zip(piece) {
+            *entry = make(i);
+        }
+    };
+    if n <= PIECE || host.n_threads() == 1 {
+        table.chunks_mut(PIECE).enumerate().for_each(fill);
+    } else {
+        host.install(|| table.par_chunks_mut(PIECE).enumerate().for_each(fill));
+    }
+    table
+}
