@@ -3,7 +3,7 @@
 
     cargo build --release -p dgsuite-amg --example solve_matrix_market
     python3 -m venv venv && venv/bin/pip install pyamg
-    venv/bin/python crates/amg/tools/compare_pyamg.py target/release/examples/solve_matrix_market
+    venv/bin/python crates/amg/tools/compare_pyamg.py target/release/examples/solve_matrix_market [PROBLEM ...]
 
 Same matrices, same right-hand side (half smooth, half rough), conjugate gradients to 1e-8 of |b|. Prints a table of
 set-up, solve and total in seconds, the best of a few runs, and ends with status 1 if anything else is faster in total.
@@ -94,7 +94,8 @@ def main():
     except ImportError:
         print("pyamgcl is not installed")
     slower = False
-    for problem, make in PROBLEMS.items():
+    for problem in sys.argv[2:] or PROBLEMS:
+        make = PROBLEMS[problem]
         best = min((ours(program, problem) for _ in range(RUNS)), key=lambda r: r[1] + r[2])
         rows = {"dgsuite-amg": best}
         a = make()
