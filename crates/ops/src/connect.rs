@@ -286,6 +286,9 @@ fn finish<T: PackScalar>(n: &mut Neighbours, fixes: &mut Vec<(u32, Fix)>, group:
         .collect();
     n.fixes = fixes.iter().map(|(_, f)| *f).collect();
     n.first_source.push(0);
+    if lanes > MAX_LANES {
+        return; // a device's layout; devices read lane by lane
+    }
     for (slots, codes) in n.slot.chunks_exact(lanes).zip(n.code.chunks_exact(lanes)) {
         let first = n.sources.len();
         for (lane, (&slot, &code)) in slots.iter().zip(codes).enumerate() {

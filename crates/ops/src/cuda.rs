@@ -10,8 +10,9 @@
 mod arguments;
 mod boundary;
 mod discretization;
+mod element;
 mod faces;
-mod fast;
+pub(crate) mod fast;
 mod fragments;
 mod kernels;
 mod operators;

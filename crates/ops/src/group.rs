@@ -6,6 +6,7 @@
 //! state array and the same face points, so that a face between them is an ordinary inner face.
 
 use crate::chain::{Factors, Operators};
+use crate::cuda::fast::lanes as lanes_on_device;
 use crate::error::OpsError;
 use crate::geometry::{GeometryTables, is_affine, volume_factors};
 use crate::pointwise::PerPoint;
@@ -236,7 +237,10 @@ fn build_group<T: PackScalar>(
 ) -> Result<Group<T>, OpsError> {
     let (lanes, rows_per_panel) = match lanes {
         Lanes::Simd(level) => (T::lanes(level), T::panel_rows(level, n_fields)),
-        Lanes::Device => (1, 1),
+        Lanes::Device => {
+            let [(_, affine), (_, curved)] = kinds;
+            (lanes_on_device::<T>(shape, affine.as_ref(), curved.is_some(), form)?, 1)
+        }
     };
     let dim = mesh.dim;
     let mut parts = Vec::new();

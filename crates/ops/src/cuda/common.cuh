@@ -26,8 +26,8 @@ struct Arguments {
     const real* u;                 // state of the group
     const real* traces;            // traces of the group where they are not read from the state
     const real* exterior;          // traces of boundaries and other groups, [face][point][field]
-    const u32* across;             // [slot][face]: slot across, or where the trace begins in `exterior`
-    const u8* code;                // [slot][face]: table to read it through, or EXTERIOR
+    const u32* across;             // [block][face][lane]: slot across, or where the trace begins in `exterior`
+    const u8* code;                // [block][face][lane]: table to read it through, or EXTERIOR
     const u32* rows;               // [code][point]: first scalar of the row in a block
     const u32* own;                // [face point]: first scalar of the own trace's row in a block
     const real* metric;            // of the part
@@ -68,8 +68,9 @@ struct Across {
 };
 
 static __device__ __forceinline__ Across across(const Arguments& a, u32 slot, u32 face) {
-    const u32 to = __ldg(a.across + (u64)slot * FACES + face);
-    const u32 code = __ldg(a.code + (u64)slot * FACES + face);
+    const u64 at = LANES == 1 ? (u64)slot * FACES + face : ((u64)(slot / LANES) * FACES + face) * LANES + slot % LANES;
+    const u32 to = __ldg(a.across + at);
+    const u32 code = __ldg(a.code + at);
     Across r;
     if (code == EXTERIOR) {
         r.source = a.exterior + to;
@@ -100,7 +101,7 @@ struct InnerTrace {
     const u32* places;
     const real* weights;
     u32 n;
-    u32 unused;
+    u32 stride;           // between the unknowns of a row
 };
 
 static __device__ __forceinline__ void inner_trace(const InnerTrace& t, u32 q, real (&u)[FIELDS]) {
@@ -111,7 +112,7 @@ static __device__ __forceinline__ void inner_trace(const InnerTrace& t, u32 q, r
     for (int k = 0; k < FIELDS; ++k) u[k] = 0;
     for (u32 m = 0; m < t.n; ++m)
 #pragma unroll
-        for (int k = 0; k < FIELDS; ++k) u[k] += w[m] * p[place[m] + k * LANES];
+        for (int k = 0; k < FIELDS; ++k) u[k] += w[m] * p[place[m] + k * t.stride];
 }
 
 // Metric terms of an element at a volume point: ∇r_d, or J∇r_d where curved.

@@ -3,6 +3,7 @@
 use crate::boundary::BoundaryBinding;
 use crate::cuda::boundary::{DeviceBoundary, boundary_source};
 use crate::cuda::faces::TraceSource;
+use crate::cuda::fast::wants_nodes;
 use crate::cuda::kernels::{DeviceGroup, StageVectors, TraceList, TracePoints, kernel_sources};
 use crate::cuda::source::{LawText, POINT_THREADS, REDUCE_THREADS, pointwise};
 use crate::discretization::Discretization;
@@ -12,7 +13,7 @@ use crate::pointwise::PointKernels;
 use crate::residual::StageWeights;
 use crate::scheme::Scheme;
 use crate::simd::PackScalar;
-use dgsuite_basis::{NodeSet, Representation, Shape};
+use dgsuite_basis::{NodeSet, Representation};
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
 use dgsuite_gpu::{GpuError, Host};
 use dgsuite_mesh::Mesh;
@@ -484,12 +485,11 @@ impl<T: PackScalar> CudaDiscretization<T> {
     }
 }
 
-/// The scheme with the basis that devices keep: nodal values in place of modes on simplices in double precision, where
+/// The scheme with the basis that devices keep: nodal values in place of modes on simplices with fast kernels, where
 /// a neighbour's trace then takes only the nodes on the face. The space, and so the method, is the same.
 fn on_device<T: PackScalar>(scheme: &Scheme, mesh: &Mesh) -> Scheme {
-    let simplices = mesh.sets.iter().all(|s| matches!(s.shape, Shape::Triangle | Shape::Tetrahedron));
-    let modal = scheme.representation == Representation::Modal;
-    if simplices && modal && T::BYTES == 8 && scheme.order > 0 {
+    let nodes = mesh.sets.iter().all(|s| wants_nodes::<T>(s.shape, scheme.order));
+    if nodes && scheme.representation == Representation::Modal {
         Scheme { representation: Representation::Nodal(NodeSet::GaussLobatto), ..*scheme }
     } else {
         *scheme

@@ -3,8 +3,7 @@
 //! Traces are read from the state where face points are nodes; where they are not, either a kernel has written them
 //! before, or the kernel that wants them interpolates them from the nodes on the face.
 
-use crate::connect::{Neighbours, orientation_tables};
-use crate::cuda::fragments::SimplexTables;
+use crate::connect::{Neighbours, ORIENTATIONS, orientation_tables};
 use crate::error::OpsError;
 use crate::group::Group;
 use crate::simd::PackScalar;
@@ -53,19 +52,24 @@ impl<T: PackScalar> FaceTables<T> {
         }
     }
 
-    /// The rows of the nodes on the faces of a nodal simplex, from which its face points are interpolated.
-    pub(super) fn of_nodes(group: &Group<T>, tables: &SimplexTables) -> Result<Self, OpsError> {
+    /// The rows of `face_nodes`, from which the face points of a simplex are interpolated.
+    pub(super) fn of_nodes(group: &Group<T>, face_nodes: &[Vec<usize>]) -> Result<Self, OpsError> {
         let scale = group.state.fields * group.state.lanes;
         let reference = &group.parts[0].reference;
-        let spec = ElementSpec { face: Cubature::Collocated, ..reference.spec };
-        let nodal = ReferenceElement::new(&spec)?;
-        let row = |face: usize, entry: usize| (tables.face_nodes[face][entry] * scale) as u32;
-        let len = tables.face_nodes[0].len();
-        let rows = orientation_tables(group.shape, &nodal, len, row)?;
-        let own = (0..group.shape.n_faces()).flat_map(|f| (0..len).map(move |m| row(f, m))).collect();
+        let row = |face: usize, entry: usize| (face_nodes[face][entry] * scale) as u32;
+        let len = face_nodes[0].len();
+        let n_faces = group.shape.n_faces();
+        let rows = if reference.n_basis == 1 {
+            vec![0; n_faces * ORIENTATIONS]
+        } else {
+            let spec = ElementSpec { face: Cubature::Collocated, ..reference.spec };
+            let nodal = ReferenceElement::new(&spec)?;
+            orientation_tables(group.shape, &nodal, len, row)?
+        };
+        let own = (0..n_faces).flat_map(|f| (0..len).map(move |m| row(f, m))).collect();
         let n_points = reference.face_offsets[1];
         let weights = (0..n_points)
-            .flat_map(|q| tables.face_nodes[0].iter().map(move |&i| reference.interp_face[(q, i)]))
+            .flat_map(|q| face_nodes[0].iter().map(move |&i| reference.interp_face[(q, i)]))
             .map(T::from_f64)
             .collect();
         Ok(Self { source: TraceSource::FaceNodes, own, rows, len, weights, n_inner: len })

@@ -1,17 +1,46 @@
 //! Which fast kernel runs a part, if one does, and its text.
 
+use crate::cuda::element::{self, ElementTables};
 use crate::cuda::fragments::SimplexTables;
 use crate::cuda::simplex;
 use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, source};
 use crate::cuda::tensor::TensorTables;
 use crate::error::OpsError;
 use crate::group::{Group, Part, volume_matrices};
-use crate::scheme::{Form, MetricRule};
+use crate::scheme::{Form, MetricRule, PartSpec};
 use crate::simd::PackScalar;
-use dgsuite_basis::{Representation, Shape};
+use dgsuite_basis::{BasisError, ReferenceElement, Representation, Shape};
+
+/// Lanes of the device's layout of a group whose affine elements are `affine`: a warp's, where a thread works on an
+/// element; 1 otherwise.
+///
+/// # Errors
+/// Those of reference elements.
+pub(crate) fn lanes<T: PackScalar>(
+    shape: Shape,
+    affine: Option<&PartSpec>,
+    curved: bool,
+    form: Form,
+) -> Result<usize, BasisError> {
+    let Some(spec) = affine.filter(|_| !curved) else { return Ok(1) };
+    if !element::is_small(shape, spec.element.order, T::BYTES) {
+        return Ok(1);
+    }
+    let reference = ReferenceElement::new(&spec.element)?;
+    let project = volume_matrices(&reference, form, shape.dim());
+    Ok(if ElementTables::new(&reference, &project)?.is_some() { element::LANES } else { 1 })
+}
+
+/// Whether the fast kernels of affine simplices of `order` want nodal values.
+pub(super) const fn wants_nodes<T: PackScalar>(shape: Shape, order: usize) -> bool {
+    let simplex = matches!(shape, Shape::Triangle | Shape::Tetrahedron);
+    simplex && order > 0 && (T::BYTES == 8 || element::is_small(shape, order, T::BYTES))
+}
 
 /// The operators of the fast kernel of a part.
 pub(super) enum Fast {
+    /// `element.cu`
+    Element(ElementTables),
     /// `simplex.cu`
     Simplex(SimplexTables),
     /// `tensor.cu`
@@ -29,6 +58,10 @@ impl Fast {
         part: &Part<T>,
         form: Form,
     ) -> Result<Option<Self>, OpsError> {
+        if group.state.lanes == element::LANES {
+            let project = volume_matrices(&part.reference, form, group.shape.dim());
+            return Ok(ElementTables::new(&part.reference, &project)?.map(Self::Element));
+        }
         // The kernels read pairs of numbers, which must begin at even places.
         let begin = part.first_block * group.state.lanes * group.state.rows * group.state.fields;
         if !(group.offset + begin).is_multiple_of(2) {
@@ -67,9 +100,24 @@ impl Fast {
         TensorTables::new(&part.reference, form).map(Self::Tensor)
     }
 
+    /// The nodes of each face, where the kernel interpolates face points from them.
+    pub(super) fn interpolated_nodes(&self) -> Option<&[Vec<usize>]> {
+        match self {
+            Self::Element(tables) if tables.face_interp => Some(&tables.face_nodes),
+            Self::Simplex(tables) if tables.face_interp => Some(&tables.face_nodes),
+            _ => None,
+        }
+    }
+
+    /// Whether the kernel needs no traces beside the state.
+    pub(super) const fn makes_traces(&self) -> bool {
+        matches!(self, Self::Element(_) | Self::Simplex(_))
+    }
+
     /// The operators' entries.
     pub(super) fn entries<T: PackScalar>(&self) -> Vec<T> {
         let entries = match self {
+            Self::Element(_) => &Vec::new(),
             Self::Simplex(tables) => &tables.entries,
             Self::Tensor(tables) => &tables.entries,
         };
@@ -85,6 +133,7 @@ impl Fast {
         stage: bool,
     ) -> Option<KernelText> {
         match self {
+            Self::Element(tables) => Some(element::text(law, group, part, tables, stage)),
             Self::Simplex(tables) => simplex::text(law, group, part, tables, stage),
             Self::Tensor(tables) => tensor_text(law, group, part, tables, stage),
         }

@@ -101,7 +101,7 @@ pub(super) fn kernel_sources<T: PackScalar>(
     let mut sources = Vec::new();
     for part in &group.parts {
         let fast = Fast::new(law, group, part, form)?;
-        let written = group.face_nodes.is_none() && !matches!(fast, Some(Fast::Simplex(_)));
+        let written = group.face_nodes.is_none() && !fast.as_ref().is_some_and(Fast::makes_traces);
         let (t, _) = part_texts(law, group, part, form, fast.as_ref(), written);
         let texts = [Some(t.residual), Some(t.stage), Some(t.speed), t.traces];
         sources.extend(texts.into_iter().flatten().map(|text| text.source));
@@ -139,7 +139,7 @@ pub(super) struct InnerTrace {
     places: u64,
     weights: u64,
     n: u32,
-    unused: u32,
+    stride: u32,
 }
 
 /// The points of faces whose traces are read, on the device.
@@ -202,6 +202,7 @@ pub(super) struct DeviceGroup<T: PackScalar> {
     pub(super) traces: DeviceBuffer<T>,
     pub(super) faces: FaceTables<T>,
     offset: usize,
+    lanes: usize,
     parameters: Vec<T>,
     /// Arguments of launches, kept so that a launch allocates nothing.
     args: Args,
@@ -232,19 +233,20 @@ impl<T: PackScalar> DeviceGroup<T> {
     ) -> Result<Self, OpsError> {
         let mut across = neighbours.slot.clone();
         let mut code = neighbours.code.clone();
-        let (lanes, faces) = (group.state.lanes, group.shape.n_faces());
+        let (lanes, n_faces) = (group.state.lanes, group.shape.n_faces());
         for block in 0..group.state.blocks {
             for fix in neighbours.fixes_of(block) {
-                let i = (block * faces + fix.face as usize) * lanes + fix.lane as usize;
+                let i = (block * n_faces + fix.face as usize) * lanes + fix.lane as usize;
                 across[i] = fix.exterior;
                 code[i] = EXTERIOR;
             }
         }
         let fast: Vec<Option<Fast>> =
             group.parts.iter().map(|part| Fast::new(law, group, part, form)).collect::<Result<_, _>>()?;
-        let faces = match fast.first() {
-            Some(Some(Fast::Simplex(tables))) if tables.face_interp => FaceTables::of_nodes(group, tables)?,
-            _ => FaceTables::of_points(group, neighbours),
+        let first = fast.first().and_then(Option::as_ref);
+        let faces = match first.and_then(Fast::interpolated_nodes) {
+            Some(nodes) => FaceTables::of_nodes(group, nodes)?,
+            None => FaceTables::of_points(group, neighbours),
         };
         let written = faces.source == TraceSource::Traces;
         let per_order = 1.0 / (2 * order + 1) as f64;
@@ -291,6 +293,7 @@ impl<T: PackScalar> DeviceGroup<T> {
             traces: DeviceBuffer::zeros(cuda, "traces", if written { group.trace.len() } else { 0 })?,
             faces,
             offset: group.offset,
+            lanes,
             parameters: parameter_values(&law.parameters),
             args: Args::new(),
         })
@@ -307,7 +310,7 @@ impl<T: PackScalar> DeviceGroup<T> {
             places: if rows { self.rows.ptr() } else { self.own.ptr() },
             weights: self.weights.ptr(),
             n: self.faces.n_inner as u32,
-            unused: 0,
+            stride: self.lanes as u32,
         }
     }
 

@@ -48,31 +48,6 @@ static __device__ __forceinline__ void fetch(real* to, const real* from, u32 n, 
     if (STATE_BLOCK % 2 && n % 2 && lane == 0) to[2 * pairs] = from[2 * pairs];
 }
 
-// Unit normal of a face and the scale of its flux, sJ/J.
-static __device__ __forceinline__ real face_normal(const Arguments& a, u32 element, u32 face,
-                                                   const real (&g)[DIM * DIM], real (&n)[DIM]) {
-    if (!NORMALS) return normal_at(a, element, face, 0, n);
-    // n sJ/J = Σ_d N̂_d ∇r_d.
-    constexpr int reference[FACES][DIM] = REFERENCE_NORMALS;
-    real square = 0;
-#pragma unroll
-    for (int x = 0; x < DIM; ++x) {
-        n[x] = 0;
-#pragma unroll
-        for (int f = 0; f < FACES; ++f) {
-            real s = 0;
-#pragma unroll
-            for (int d = 0; d < DIM; ++d) s += reference[f][d] * g[d * DIM + x];
-            n[x] = face == f ? s : n[x];
-        }
-        square += n[x] * n[x];
-    }
-    const real scale = square_root(square), inverse = reciprocal(scale);
-#pragma unroll
-    for (int x = 0; x < DIM; ++x) n[x] *= inverse;
-    return scale;
-}
-
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     residual(const Arguments a, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);

@@ -2,7 +2,7 @@
 
 use crate::connect::ORIENTATIONS;
 use crate::cuda::fragments::SimplexTables;
-use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, source};
+use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, reference_normals, source};
 use crate::group::{Group, Part};
 use crate::simd::PackScalar;
 use dgsuite_basis::Shape;
@@ -84,16 +84,8 @@ pub(super) fn text<T: PackScalar>(
     if shared > 227 * 1024 {
         return None;
     }
-    let normals: Vec<String> = (0..sizes.faces)
-        .map(|f| {
-            let n = crate::geometry::reference_normal(group.shape, f);
-            let list: Vec<String> =
-                n.iter().take(sizes.dim).map(|x| format!("{}", x.round() as i64)).collect();
-            format!("{{{}}}", list.join(","))
-        })
-        .collect();
     let body = format!(
-        "{}#include \"rows.cuh\"\n#include \"fragments.cuh\"\n#line 1 \"simplex.cu\"\n{}",
+        "{}#include \"rows.cuh\"\n#include \"normals.cuh\"\n#include \"fragments.cuh\"\n#line 1 \"simplex.cu\"\n{}",
         law.preamble(),
         include_str!("simplex.cu")
     );
@@ -109,10 +101,9 @@ pub(super) fn text<T: PackScalar>(
         .define("KEEP", u8::from(b.keep))
         .define("BUFFERS", b.buffers)
         .define("AHEAD", u8::from(b.ahead))
-        .define("FACE_UNROLL", 1)
         .define("NORMALS", u8::from(b.normals))
         .define("FACE_UNROLL", if b.unroll { sizes.faces } else { 1 })
-        .define("REFERENCE_NORMALS", format!("{{{}}}", normals.join(",")))
+        .define("REFERENCE_NORMALS", reference_normals(group.shape))
         .define("SHARED_TABLES", in_shared);
     let shape =
         LaunchShape { threads: 32 * b.warps, elements: GROUP * b.warps, shared, work: 0, persistent: true };

@@ -6,7 +6,7 @@ use crate::group::{Group, Part};
 use crate::pointwise::PointKernels;
 use crate::scheme::MetricRule;
 use crate::simd::PackScalar;
-use dgsuite_basis::Cubature;
+use dgsuite_basis::{Cubature, Shape};
 use dgsuite_gpu::cuda::Source;
 use dgsuite_physics::trace::{PRELUDE, Parameters, TraceError};
 
@@ -19,6 +19,7 @@ const SHARED_LIMIT: usize = 100 * 1024;
 pub(super) struct Sizes {
     pub(super) dim: usize,
     pub(super) fields: usize,
+    pub(super) lanes: usize,
     pub(super) np: usize,
     pub(super) nq: usize,
     pub(super) nf: usize,
@@ -34,6 +35,7 @@ impl Sizes {
         Self {
             dim: group.shape.dim(),
             fields: group.state.fields,
+            lanes: group.state.lanes,
             np: group.state.rows,
             nq: part.n_points,
             nf: group.trace.rows,
@@ -51,7 +53,7 @@ impl Sizes {
         source
             .define("DIM", self.dim)
             .define("FIELDS", self.fields)
-            .define("LANES", 1)
+            .define("LANES", self.lanes)
             .define("NP", self.np)
             .define("NQ", self.nq)
             .define("NF", self.nf)
@@ -169,9 +171,21 @@ pub(super) fn source<T: PackScalar>(name: &str, text: String) -> Source {
         .header("fast_math.cuh", include_str!("fast_math.cuh"))
         .header("common.cuh", include_str!("common.cuh"))
         .header("rows.cuh", include_str!("rows.cuh"))
+        .header("normals.cuh", include_str!("normals.cuh"))
         .header("fragments.cuh", include_str!("fragments.cuh"))
         .header("sparse.cuh", include_str!("sparse.cuh"));
     if T::BYTES == 4 { source.define("DG_SINGLE", 1) } else { source }
+}
+
+/// The normals of the reference faces as a macro of normals.cuh.
+pub(super) fn reference_normals(shape: Shape) -> String {
+    let face = |f| {
+        let n = crate::geometry::reference_normal(shape, f);
+        let list: Vec<String> = n.iter().take(shape.dim()).map(|x| format!("{}", x.round() as i64)).collect();
+        format!("{{{}}}", list.join(","))
+    };
+    let faces: Vec<String> = (0..shape.n_faces()).map(face).collect();
+    format!("{{{}}}", faces.join(","))
 }
 
 /// A text of a kernel and how it is to be launched.
@@ -301,6 +315,7 @@ pub(super) fn pointwise<T: PackScalar>(
     let one = Sizes {
         dim,
         fields,
+        lanes: 1,
         np: 1,
         nq: 1,
         nf: 1,

@@ -46,8 +46,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     for (u32 group = blockIdx.x; group < groups; group += gridDim.x) {
         const u32 element = group * ELEMENTS;
         const u32 left = a.count - element, n = left < ELEMENTS ? left : ELEMENTS;
-        const u64 begin = (u64)(a.first + element) * STATE_BLOCK;
-        for (u32 i = threadIdx.x; i < n * STATE_BLOCK; i += BLOCK) u[i] = __ldg(a.u + begin + i);
+        load_states(a, a.first + element, n, u);
         dg_block_sync();
         if (!COLLOCATED) multiply_chain(a, INTERP, n, u, work + EVEN_AT, work + ODD_AT, points);
         // The speed at each point, or -1 where the state is bad.

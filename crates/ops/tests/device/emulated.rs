@@ -56,6 +56,7 @@ fn cases() -> Vec<Case> {
     on_box("curved", Cells::Mixed2, 2, false, "nodal", 1, 2);
     on_box("box", Cells::Mixed3, 1, false, "nodal", 2, 1);
     on_box("box", Cells::Mixed2, 1, false, "collocated", 2, 3);
+    on_box("box", Cells::Mixed2, 1, false, "nodal", 1, 3);
     on_box("box", Cells::Mixed3, 1, false, "modal", 1, 1);
     on_box("curved", quadrilateral, 2, false, "collocated", 2, 3);
     on_box("curved", quadrilateral, 2, false, "collocated Gauss", 2, 3);
@@ -72,11 +73,15 @@ fn cases() -> Vec<Case> {
     // Groups of 8 elements for each warp, blocks of 4 to 12 warps, 2 blocks.
     for n in [1, 7, 8, 9, 31, 33, 65] {
         cases.push(("row", row(2, n), triangle, "nodal", 2));
+        cases.push(("row", row(2, n), triangle, "nodal", 1));
         cases.push(("row", row(3, n), tetrahedron, "nodal", 1));
         cases.push(("row", quadrilaterals(n), quadrilateral, "collocated", 2));
     }
     for (cells, scheme, p) in [
         (triangle, "collocated", 1),
+        (triangle, "modal", 0),
+        (triangle, "modal", 3),
+        (tetrahedron, "modal", 0),
         (triangle, "nodal", 5),
         (triangle, "Taylor", 2),
         (tetrahedron, "nodal", 2),
@@ -108,7 +113,7 @@ fn child() {
             let what = format!("{what} of {} {cells:?}, {name} p = {p}", mesh.n_elements());
             let start = std::time::Instant::now();
             compare_on::<f64>(&cuda, mesh, &what, &scheme);
-            if *cells == Cells::Mixed2 && *name == "nodal" {
+            if *cells == Cells::Mixed2 && *name == "nodal" || what.starts_with("row") && *name == "modal" {
                 compare_on::<f32>(&cuda, mesh, &what, &scheme);
             }
             println!("{what}: {:.1} s", start.elapsed().as_secs_f64());

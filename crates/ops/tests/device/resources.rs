@@ -13,14 +13,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// indexed by what only the run knows would take the stack with it.
 const STACK: u32 = 256;
 
-/// Shape, scheme, order, order of the geometry. Collocated simplices are the same text with fewer products.
-fn cases() -> Vec<(Shape, &'static str, usize, usize)> {
+/// Shape, scheme, order, order of the geometry, bytes of a number. Collocated simplices are the same text with fewer
+/// products.
+fn cases() -> Vec<(Shape, &'static str, usize, usize, usize)> {
     let mut cases = Vec::new();
-    cases.extend((1..=6).map(|p| (Shape::Triangle, "nodal", p, 1)));
-    cases.extend((1..=5).map(|p| (Shape::Tetrahedron, "nodal", p, 1)));
+    cases.extend((0..=6).map(|p| (Shape::Triangle, "nodal", p, 1, 8)));
+    cases.extend((0..=5).map(|p| (Shape::Tetrahedron, "nodal", p, 1, 8)));
+    cases.extend((1..=4).map(|p| (Shape::Triangle, "nodal", p, 1, 4)));
+    cases.extend((1..=2).map(|p| (Shape::Tetrahedron, "nodal", p, 1, 4)));
     for shape in [Shape::Quadrilateral, Shape::Hexahedron] {
         for p in 1..=7 {
-            cases.extend([1, 2].map(|geometry| (shape, "collocated", p, geometry)));
+            cases.extend([1, 2].map(|geometry| (shape, "collocated", p, geometry, 8)));
         }
     }
     cases
@@ -31,12 +34,13 @@ fn fast_kernels_fit_registers() {
     let cases = cases();
     let (next, rows, missing) = (AtomicUsize::new(0), Mutex::new(Vec::new()), Mutex::new(None));
     let work = || {
-        while let Some(&(shape, name, p, geometry)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some(&(shape, name, p, geometry, bytes)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
             let cells = Cells::Of(shape);
             let scheme =
                 schemes(cells, p).into_iter().find(|s| s.0 == name).expect("a scheme of the shape").1;
             let stage = ("STAGE".to_owned(), "1".to_owned());
-            for source in texts::<f64>(cells, &scheme, geometry) {
+            let texts = if bytes == 8 { texts::<f64> } else { texts::<f32> };
+            for source in texts(cells, &scheme, geometry) {
                 if source.name == "residual.cu" || !source.defines.contains(&stage) {
                     continue;
                 }
@@ -44,7 +48,9 @@ fn fast_kernels_fit_registers() {
                     Ok(compiled) => {
                         let r = compiled.resources().into_iter().next().expect("a kernel");
                         let mut rows = rows.lock().expect("no panic");
-                        rows.push((format!("{shape:?} p = {p}, geometry {geometry}: {}", source.name), r));
+                        let what =
+                            format!("{shape:?} p = {p}, geometry {geometry}, {bytes} bytes: {}", source.name);
+                        rows.push((what, r));
                     }
                     Err(e @ GpuError::NoCompiler { .. }) => {
                         return *missing.lock().expect("no panic") = Some(e);
