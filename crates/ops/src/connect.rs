@@ -224,7 +224,8 @@ fn blank<T: PackScalar>(group: &Group<T>) -> Result<Neighbours, OpsError> {
             out.code[i] = (face * ORIENTATIONS) as u8;
         }
     }
-    let scale = group.state.fields * lanes;
+    let direct = group.face_nodes.is_some();
+    let scale = if direct { group.state.row_stride() } else { group.trace.row_stride() };
     out.table_len = group.face_offsets.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0);
     let (first, nodes) = (&group.face_offsets, group.face_nodes.as_deref());
     out.tables = orientation_tables(group.shape, &group.parts[0].reference, out.table_len, |face, q| {

@@ -16,6 +16,7 @@ pub(crate) mod fast;
 mod fragments;
 mod kernels;
 mod operators;
+mod prism;
 mod simplex;
 mod source;
 mod tensor;

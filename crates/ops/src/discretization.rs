@@ -531,8 +531,8 @@ impl<T: PackScalar> Discretization<T> {
         let finite = |q: usize| values.iter().all(|v| v[q].is_finite());
         let worst = (0..points.len()).find(|&q| !finite(q));
         let admissible = |q: usize| {
-            let u: Vec<T> =
-                at_point(q).into_iter().flat_map(|v| vec![T::from_f64(v); group.state.lanes]).collect();
+            let lanes = T::lanes(self.level);
+            let u: Vec<T> = at_point(q).into_iter().flat_map(|v| vec![T::from_f64(v); lanes]).collect();
             let (mut speed, mut a) = ([T::from_f64(0.0); 16], [T::from_f64(0.0); 16]);
             self.physics.wave_speed(self.level, 1, &u, &mut speed, &mut a);
             a[0].to_f64()

@@ -116,7 +116,8 @@ impl<T: PackScalar> Discretization<T> {
                     _ => fine_projection(reference),
                 };
                 let lanes = group.state.lanes;
-                let len = group.state.block_len();
+                let layout = group.state;
+                let len = layout.block_len();
                 let begin = group.offset + part.first_block * len;
                 let blocks = &mut u[begin..begin + part.n_blocks * len];
                 let tables: Vec<(Shape, usize, Matrix)> = self.geometry_tables(group.shape, &points);
@@ -130,7 +131,7 @@ impl<T: PackScalar> Discretization<T> {
                             exact.eval(t, &x, &mut values);
                             for (k, v) in values.iter().enumerate() {
                                 for (i, c) in project.mul_vec(v).into_iter().enumerate() {
-                                    block[(i * fields + k) * lanes + lane] = T::from_f64(c);
+                                    block[layout.index(lane, i, k)] = T::from_f64(c);
                                 }
                             }
                         }

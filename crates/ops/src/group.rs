@@ -6,7 +6,7 @@
 //! state array and the same face points, so that a face between them is an ordinary inner face.
 
 use crate::chain::{Factors, Operators};
-use crate::cuda::fast::lanes as lanes_on_device;
+use crate::cuda::fast::layout as layout_on_device;
 use crate::error::OpsError;
 use crate::geometry::{GeometryTables, is_affine, volume_factors};
 use crate::pointwise::PerPoint;
@@ -18,7 +18,7 @@ use dgsuite_mesh::Mesh;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Where a group's values lie: `[block][row][field][lane]`.
+/// Where a group's values lie: `[block][row][field][lane]`, or `[block][field][row]` (`planar`, one lane).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Lanes of a block.
@@ -29,6 +29,8 @@ pub struct Layout {
     pub rows: usize,
     /// Unknowns.
     pub fields: usize,
+    /// Whether the rows of one unknown lie together; a block is then one element.
+    pub planar: bool,
 }
 
 impl Layout {
@@ -53,7 +55,22 @@ impl Layout {
     /// Where the value of `slot`, `row`, `field` lies.
     #[must_use]
     pub const fn index(&self, slot: usize, row: usize, field: usize) -> usize {
-        (slot / self.lanes) * self.block_len() + (row * self.fields + field) * self.lanes + slot % self.lanes
+        (slot / self.lanes) * self.block_len()
+            + row * self.row_stride()
+            + field * self.field_stride()
+            + slot % self.lanes
+    }
+
+    /// Scalars from a row of a block to the next.
+    #[must_use]
+    pub const fn row_stride(&self) -> usize {
+        if self.planar { 1 } else { self.fields * self.lanes }
+    }
+
+    /// Scalars from an unknown of a row to the next.
+    #[must_use]
+    pub const fn field_stride(&self) -> usize {
+        if self.planar { self.rows } else { self.lanes }
     }
 }
 
@@ -235,11 +252,11 @@ fn build_group<T: PackScalar>(
     lanes: Lanes,
     offset: usize,
 ) -> Result<Group<T>, OpsError> {
-    let (lanes, rows_per_panel) = match lanes {
-        Lanes::Simd(level) => (T::lanes(level), T::panel_rows(level, n_fields)),
+    let (lanes, planar, rows_per_panel) = match lanes {
+        Lanes::Simd(level) => (T::lanes(level), false, T::panel_rows(level, n_fields)),
         Lanes::Device => {
-            let [(_, affine), (_, curved)] = kinds;
-            (lanes_on_device::<T>(shape, affine.as_ref(), curved.is_some(), form)?, 1)
+            let (lanes, planar) = layout_on_device::<T>(shape, kinds.map(|(_, spec)| spec), form, n_fields)?;
+            (lanes, planar, 1)
         }
     };
     let dim = mesh.dim;
@@ -397,8 +414,8 @@ fn build_group<T: PackScalar>(
         first_block += n_blocks;
     }
     let reference = Arc::clone(&parts[0].reference);
-    let state = Layout { lanes, blocks: first_block, rows: reference.n_basis, fields: n_fields };
-    let trace = Layout { rows: reference.face_points.len(), ..state };
+    let state = Layout { lanes, blocks: first_block, rows: reference.n_basis, fields: n_fields, planar };
+    let trace = Layout { rows: reference.face_points.len(), planar: false, ..state };
     let face_nodes = parts
         .iter()
         .all(|p| p.reference.face_nodes.is_some())

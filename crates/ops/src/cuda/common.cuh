@@ -2,15 +2,22 @@
 //
 // Defined by the host beforehand: `real`, the traced functions of the law, and as macros
 //   DIM FIELDS LANES     dimension, unknowns, elements of a block of the layout
+//   PLANAR               rows of one unknown lie together in the state (1); LANES = 1
 //   NP NQ NF FACES       basis functions, volume points, face points, faces of an element
 //   FACE_FIRST           { first point of each face, …, NF }
 //   CURVED               geometry per point (1) or per element and face (0)
 //   COLLOCATED           volume points are the nodes
 //   DIRECT               face points are nodes: traces are read from the state
 //   STAGE                residual alone (0) or fused with a stage (1)
-// Index orders are those of the host: state [block][row][field][lane], metric [d][x] or [point][d][x],
+// Index orders are those of the host: state [block][row][field][lane] or [block][field][row] (PLANAR), metric [d][x] or [point][d][x],
 // face geometry [face or point][DIM + 1] (unit normal, scale), each interleaved by lanes.
 
+// The number type of arrays in memory but operators: that of the arithmetic, or, with DG_STORED_SINGLE, a smaller one.
+#ifdef DG_STORED_SINGLE
+typedef float stored;
+#else
+typedef real stored;
+#endif
 typedef unsigned int u32;
 typedef unsigned char u8;
 typedef unsigned long long u64;
@@ -18,29 +25,32 @@ typedef unsigned long long u64;
 // Scalars of one block of the state, and of the traces.
 constexpr u32 STATE_BLOCK = NP * FIELDS * LANES;
 constexpr u32 TRACE_BLOCK = NF * FIELDS * LANES;
+// From a row of the state to the next, and from an unknown to the next.
+constexpr u32 ROW_STRIDE = PLANAR ? 1 : FIELDS * LANES;
+constexpr u32 FIELD_STRIDE = PLANAR ? NP : LANES;
 // The code of a face whose trace lies in the exterior buffer.
 constexpr u32 EXTERIOR = 255;
 
 // The group, the part that this launch works on, and where the result goes. Mirrored by `Arguments` in launch.rs.
 struct Arguments {
-    const real* u;                 // state of the group
-    const real* traces;            // traces of the group where they are not read from the state
-    const real* exterior;          // traces of boundaries and other groups, [face][point][field]
+    const stored* u;               // state of the group
+    const stored* traces;          // traces of the group where they are not read from the state
+    const stored* exterior;        // traces of boundaries and other groups, [face][point][field]
     const u32* across;             // [block][face][lane]: slot across, or where the trace begins in `exterior`
     const u8* code;                // [block][face][lane]: table to read it through, or EXTERIOR
     const u32* rows;               // [code][point]: first scalar of the row in a block
     const u32* own;                // [face point]: first scalar of the own trace's row in a block
-    const real* metric;            // of the part
-    const real* face;              // of the part
-    const real* inverse_jacobian;  // of the part, [point]; curved only
-    const real* weighted;          // of the part: see the weight-adjusted rule
-    const real* inverse;           // of the part: see the stored rule
+    const stored* metric;          // of the part
+    const stored* face;            // of the part
+    const stored* inverse_jacobian;  // of the part, [point]; curved only
+    const stored* weighted;        // of the part: see the weight-adjusted rule
+    const stored* inverse;         // of the part: see the stored rule
     const real* tables;            // operators, in the order of the kernel
     const u32* indices;            // their indices, where they are sparse
-    const real* local;             // factor of the step by slot, or null
-    const real* start;             // state at the beginning of the step; read where b ≠ 0
-    real* reg;                     // register of the stage
-    real* out;                     // residual, or next state
+    const stored* local;           // factor of the step by slot, or null
+    const stored* start;           // state at the beginning of the step; read where b ≠ 0
+    stored* reg;                   // register of the stage
+    stored* out;                   // residual, or next state
     real* work;                    // work space where shared memory is too small
     const double* step;            // step size
     double a, b, c;                // stage: reg ← a reg + dt R, out ← b start + (1 − b) u + c reg
@@ -63,7 +73,7 @@ static __device__ __forceinline__ u64 part_row(u32 element, u32 rows, u32 row, u
 
 // Where the trace across a face lies.
 struct Across {
-    const real* source;
+    const stored* source;
     const u32* rows;
 };
 
@@ -85,8 +95,8 @@ static __device__ __forceinline__ Across across(const Arguments& a, u32 slot, u3
 // The state across point `point` of the face.
 static __device__ __forceinline__ void state_across(const Across& r, u32 point, real (&up)[FIELDS]) {
     const bool outside = r.rows == nullptr;
-    const real* p = r.source + (outside ? point * FIELDS : __ldg(r.rows + point));
-    const u32 stride = outside ? 1 : LANES;
+    const stored* p = r.source + (outside ? point * FIELDS : __ldg(r.rows + point));
+    const u32 stride = outside ? 1 : DIRECT ? FIELD_STRIDE : LANES;
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) up[k] = __ldg(p + k * stride);
 }
@@ -117,14 +127,14 @@ static __device__ __forceinline__ void inner_trace(const InnerTrace& t, u32 q, r
 
 // Metric terms of an element at a volume point: ∇r_d, or J∇r_d where curved.
 static __device__ __forceinline__ void metric_at(const Arguments& a, u32 element, u32 q, real (&g)[DIM * DIM]) {
-    const real* p = a.metric + part_row(element, CURVED ? NQ : 1, CURVED ? q : 0, DIM * DIM);
+    const stored* p = a.metric + part_row(element, CURVED ? NQ : 1, CURVED ? q : 0, DIM * DIM);
 #pragma unroll
     for (int i = 0; i < DIM * DIM; ++i) g[i] = __ldg(p + i * LANES);
 }
 
 // Unit normal and scale of the flux at a face point: sJ/J, or sJ where curved.
 static __device__ __forceinline__ real normal_at(const Arguments& a, u32 element, u32 face, u32 q, real (&n)[DIM]) {
-    const real* p = a.face + part_row(element, CURVED ? NF : FACES, CURVED ? q : face, DIM + 1);
+    const stored* p = a.face + part_row(element, CURVED ? NF : FACES, CURVED ? q : face, DIM + 1);
 #pragma unroll
     for (int x = 0; x < DIM; ++x) n[x] = __ldg(p + x * LANES);
     return __ldg(p + DIM * LANES);
@@ -162,6 +172,20 @@ static __device__ __forceinline__ void finish(const Arguments& a, const StageFac
     if (STAGE) {
         real g = r * s.dt;
         if (a.a != 0.0) g += s.a * a.reg[at];
+        if (a.keep) a.reg[at] = g;
+        if (a.b != 0.0) u = s.b * __ldg(a.start + at) + s.rest * u;
+        a.out[at] = u + s.c * g;
+    } else {
+        a.out[at] = r;
+    }
+}
+
+// Likewise with the register's entry in hand, `before`, of meaning where the stage reads it.
+static __device__ __forceinline__ void finish_with(const Arguments& a, const StageFactors& s, u64 at, bool reads_register,
+                                                   real before, real u, real r) {
+    if (STAGE) {
+        real g = r * s.dt;
+        if (reads_register) g += s.a * before;
         if (a.keep) a.reg[at] = g;
         if (a.b != 0.0) u = s.b * __ldg(a.start + at) + s.rest * u;
         a.out[at] = u + s.c * g;

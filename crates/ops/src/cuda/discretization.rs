@@ -98,7 +98,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         host: Arc<Host>,
         cuda: &Cuda,
     ) -> Result<Self, OpsError> {
-        let scheme = &on_device::<T>(scheme, &mesh);
+        let scheme = &on_device(scheme, &mesh);
         let description = Discretization::laid_out(mesh, scheme, physics, boundaries, host, Lanes::Device)?;
         let law = LawText::new(description.physics.as_ref())?;
         let connectivity = &description.connectivity;
@@ -465,7 +465,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         boundaries: Vec<BoundaryBinding<T>>,
         host: Arc<Host>,
     ) -> Result<Vec<Source>, OpsError> {
-        let scheme = &on_device::<T>(scheme, &mesh);
+        let scheme = &on_device(scheme, &mesh);
         let d = Discretization::laid_out(mesh, scheme, physics, boundaries, host, Lanes::Device)?;
         let law = LawText::new(d.physics.as_ref())?;
         let (dim, fields) = (d.physics.dim(), d.physics.n_fields());
@@ -487,8 +487,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
 
 /// The scheme with the basis that devices keep: nodal values in place of modes on simplices with fast kernels, where
 /// a neighbour's trace then takes only the nodes on the face. The space, and so the method, is the same.
-fn on_device<T: PackScalar>(scheme: &Scheme, mesh: &Mesh) -> Scheme {
-    let nodes = mesh.sets.iter().all(|s| wants_nodes::<T>(s.shape, scheme.order));
+fn on_device(scheme: &Scheme, mesh: &Mesh) -> Scheme {
+    let nodes = mesh.sets.iter().all(|s| wants_nodes(s.shape, scheme.order));
     if nodes && scheme.representation == Representation::Modal {
         Scheme { representation: Representation::Nodal(NodeSet::GaussLobatto), ..*scheme }
     } else {

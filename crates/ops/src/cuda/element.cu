@@ -157,14 +157,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) residual(const Argum
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) {
             const u64 at = begin + (i * FIELDS + k) * LANES;
-            if (STAGE && AHEAD) {
-                real y = rate[i][k].value * s.dt, x = u[i][k];
-                if (reads_register) y += s.a * before[AHEAD ? i : 0][k];
-                if (a.keep) a.reg[at] = y;
-                if (a.b != 0.0) x = s.b * __ldg(a.start + at) + s.rest * x;
-                a.out[at] = x + s.c * y;
-            } else {
-                finish(a, s, at, u[i][k], rate[i][k].value);
-            }
+            if (AHEAD) finish_with(a, s, at, reads_register, before[AHEAD ? i : 0][k], u[i][k], rate[i][k].value);
+            else finish(a, s, at, u[i][k], rate[i][k].value);
         }
 }

@@ -97,13 +97,13 @@ pub(super) fn text<T: PackScalar>(
     let sizes = Sizes { direct: true, ..Sizes::new(group, part) };
     let scalars = sizes.np * sizes.fields;
     // Blocks of a multiprocessor: fewer where states need more registers.
-    let words = 2 * scalars * T::BYTES / 4;
-    let (blocks, ahead) = if words <= 60 {
-        (4, true)
-    } else if words <= 130 {
-        (3, false)
+    let words = scalars * T::BYTES / 4;
+    let blocks = if words <= 8 || T::BYTES == 4 && words <= 24 {
+        4
+    } else if words <= 40 {
+        3
     } else {
-        (2, false)
+        2
     };
     let body = format!(
         "{}#include \"normals.cuh\"\n#line 1 \"element.cu\"\n{}",
@@ -117,14 +117,14 @@ pub(super) fn text<T: PackScalar>(
         .define("FACE_POINTS", group.face_offsets[1])
         .define("BLOCK", THREADS)
         .define("BLOCKS", blocks)
-        .define("AHEAD", u8::from(ahead))
+        .define("AHEAD", 1)
         .define("NORMALS", 1)
         .define("REFERENCE_NORMALS", reference_normals(group.shape));
     for (name, value) in &tables.macros {
         source = source.define(*name, value);
     }
     let shape = LaunchShape { threads: THREADS, elements: THREADS, shared: 0, work: 0, persistent: false };
-    KernelText { source, shape }
+    KernelText { source, shape, wide: false }
 }
 
 #[cfg(test)]

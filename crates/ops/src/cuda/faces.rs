@@ -37,10 +37,9 @@ pub(super) struct FaceTables<T> {
 impl<T: PackScalar> FaceTables<T> {
     /// The rows of the scheme's face points: nodes, or traces.
     pub(super) fn of_points(group: &Group<T>, neighbours: &Neighbours) -> Self {
-        let scale = group.state.fields * group.state.lanes;
         let own = match &group.face_nodes {
-            Some(nodes) => nodes.iter().map(|&n| n * scale as u32).collect(),
-            None => (0..group.trace.rows).map(|q| (q * scale) as u32).collect(),
+            Some(nodes) => nodes.iter().map(|&n| n * group.state.row_stride() as u32).collect(),
+            None => (0..group.trace.rows).map(|q| (q * group.trace.row_stride()) as u32).collect(),
         };
         Self {
             source: if group.face_nodes.is_some() { TraceSource::State } else { TraceSource::Traces },
@@ -54,7 +53,7 @@ impl<T: PackScalar> FaceTables<T> {
 
     /// The rows of `face_nodes`, from which the face points of a simplex are interpolated.
     pub(super) fn of_nodes(group: &Group<T>, face_nodes: &[Vec<usize>]) -> Result<Self, OpsError> {
-        let scale = group.state.fields * group.state.lanes;
+        let scale = group.state.row_stride();
         let reference = &group.parts[0].reference;
         let row = |face: usize, entry: usize| (face_nodes[face][entry] * scale) as u32;
         let len = face_nodes[0].len();

@@ -57,7 +57,8 @@ fn fragment(a: &Matrix, step: usize, tile: usize, padding: Padding, out: &mut Ve
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SimplexTables {
     /// Interpolation to volume points `[tile][step]` unless collocated, face nodes to face points `[tile][step]` unless
-    /// they are the same, −lift `[face][step][tile]`, projections `[step][tile][direction]`.
+    /// they are the same, −lift `[face][step][tile]`, for the weight-adjusted rule `Π` `[step][tile]`, `∫ φ` and the
+    /// constant 1 `[basis function]`, projections `[step][tile][direction]`.
     pub(crate) entries: Vec<f64>,
     /// Where the projections begin; they may stay out of shared memory.
     pub(crate) project_at: usize,
@@ -69,7 +70,8 @@ pub(crate) struct SimplexTables {
 
 impl SimplexTables {
     /// The tables of a nodal triangle or tetrahedron of the node family `set`; `project` are the matrices that the
-    /// fluxes of each direction are multiplied by, `[basis function × volume point]`.
+    /// fluxes of each direction are multiplied by, `[basis function × volume point]`; `weighted` adds what the
+    /// weight-adjusted rule needs.
     ///
     /// `None` if the kernel can't run the element: faces whose traces need more than the nodes on them.
     ///
@@ -79,6 +81,7 @@ impl SimplexTables {
         reference: &ReferenceElement,
         set: NodeSet,
         project: &[Matrix],
+        weighted: bool,
     ) -> Result<Option<Self>, BasisError> {
         let Some(face_nodes) = face_nodes(reference, set)? else { return Ok(None) };
         let Some(interp) = face_interpolation(reference, &face_nodes) else { return Ok(None) };
@@ -102,6 +105,13 @@ impl SimplexTables {
             for (step, tile) in pairs(steps(lift.cols), tiles(np)) {
                 fragment(&lift, step, tile, Padding::Zero, &mut entries);
             }
+        }
+        if weighted {
+            for (step, tile) in pairs(steps(volume.rows), tiles(np)) {
+                fragment(&reference.project_volume, step, tile, Padding::Zero, &mut entries);
+            }
+            entries.extend(volume.transpose().mul_vec(&reference.volume.weights));
+            entries.extend(reference.project_volume.mul_vec(&vec![1.0; volume.rows]));
         }
         let project_at = entries.len();
         for (step, tile) in pairs(steps(volume.rows), tiles(np)) {
@@ -216,7 +226,7 @@ mod tests {
         let cases = [(Shape::Triangle, 1..=6, 1), (Shape::Tetrahedron, 1..=4, 0)];
         for (shape, order, more) in cases.into_iter().flat_map(|(s, o, m)| o.map(move |o| (s, o, m))) {
             let r = element(shape, order, Cubature::Degree(2 * order), Cubature::Degree(2 * order + more));
-            let t = SimplexTables::new(&r, NodeSet::WarpBlend, &r.project).unwrap().unwrap();
+            let t = SimplexTables::new(&r, NodeSet::WarpBlend, &r.project, false).unwrap().unwrap();
             let (np, nq, dim) = (r.n_basis, r.volume.len(), shape.dim());
             let nodes = hold(np, value);
 
@@ -262,7 +272,7 @@ mod tests {
     #[test]
     fn padding_of_states_is_the_first_row() {
         let r = element(Shape::Triangle, 2, Cubature::Degree(4), Cubature::Degree(5));
-        let t = SimplexTables::new(&r, NodeSet::WarpBlend, &r.project).unwrap().unwrap();
+        let t = SimplexTables::new(&r, NodeSet::WarpBlend, &r.project, false).unwrap().unwrap();
         let mut points = vec![[0.0; LANES]; 2];
         product(&t.entries, &hold(6, |_, _| 1.0), &mut points, 1, |_, step| step);
         // Six points fill three lanes of four; the fourth has the first point's state, not zero.
@@ -272,6 +282,6 @@ mod tests {
     #[test]
     fn elements_without_nodes_on_faces_are_left_to_others() {
         let r = ReferenceElement::new(&ElementSpec::over_integrated(Shape::Triangle, 2)).unwrap();
-        assert_eq!(SimplexTables::new(&r, NodeSet::WarpBlend, &r.project).unwrap(), None);
+        assert_eq!(SimplexTables::new(&r, NodeSet::WarpBlend, &r.project, false).unwrap(), None);
     }
 }

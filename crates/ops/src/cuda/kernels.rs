@@ -21,6 +21,8 @@ const EXTERIOR: u8 = 255;
 pub(super) struct Kernel {
     function: Function,
     shape: LaunchShape,
+    /// As [`KernelText::wide`].
+    wide: bool,
     /// Blocks of a launch.
     blocks: u32,
 }
@@ -36,7 +38,7 @@ impl Kernel {
             let resident = function.blocks_per_multiprocessor(shape.threads as u32, shape.shared)?.max(1);
             blocks = blocks.min(cuda.info().n_multiprocessors as usize * resident as usize);
         }
-        Ok(Self { function, shape, blocks: blocks as u32 })
+        Ok(Self { function, shape, wide: text.wide, blocks: blocks as u32 })
     }
 
     /// Scalars of global work space.
@@ -99,14 +101,39 @@ pub(super) fn kernel_sources<T: PackScalar>(
     form: Form,
 ) -> Result<Vec<Source>, OpsError> {
     let mut sources = Vec::new();
-    for part in &group.parts {
-        let fast = Fast::new(law, group, part, form)?;
+    for (part, fast) in group.parts.iter().zip(Fast::of_parts(law, group, form)?) {
         let written = group.face_nodes.is_none() && !fast.as_ref().is_some_and(Fast::makes_traces);
         let (t, _) = part_texts(law, group, part, form, fast.as_ref(), written);
         let texts = [Some(t.residual), Some(t.stage), Some(t.speed), t.traces];
         sources.extend(texts.into_iter().flatten().map(|text| text.source));
     }
     Ok(sources)
+}
+
+/// Operators of a fast kernel.
+enum FastOperators<T: PackScalar> {
+    /// In the state's precision.
+    Own(DeviceBuffer<T>),
+    /// In double precision.
+    Wide(DeviceBuffer<f64>),
+}
+
+impl<T: PackScalar> FastOperators<T> {
+    fn new(cuda: &Cuda, entries: &[f64], wide: bool) -> Result<Self, GpuError> {
+        let what = "operators";
+        if wide {
+            return Ok(Self::Wide(DeviceBuffer::from_slice(cuda, what, entries)?));
+        }
+        let entries: Vec<T> = entries.iter().map(|&x| T::from_f64(x)).collect();
+        Ok(Self::Own(DeviceBuffer::from_slice(cuda, what, &entries)?))
+    }
+
+    fn ptr(&self) -> u64 {
+        match self {
+            Self::Own(entries) => entries.ptr(),
+            Self::Wide(entries) => entries.ptr(),
+        }
+    }
 }
 
 /// A part of a group on the device.
@@ -121,7 +148,7 @@ pub(super) struct DevicePart<T: PackScalar> {
     weighted: DeviceBuffer<T>,
     inverse: DeviceBuffer<T>,
     /// Operators of the fast kernel, where residual and stage are such.
-    fast: Option<DeviceBuffer<T>>,
+    fast: Option<FastOperators<T>>,
     entries: DeviceBuffer<T>,
     indices: DeviceBuffer<u32>,
     first: usize,
@@ -202,8 +229,11 @@ pub(super) struct DeviceGroup<T: PackScalar> {
     pub(super) traces: DeviceBuffer<T>,
     pub(super) faces: FaceTables<T>,
     offset: usize,
-    lanes: usize,
+    /// Scalars between the unknowns of a row that traces are read from.
+    field_stride: usize,
     parameters: Vec<T>,
+    /// The same for kernels that calculate in double precision.
+    wide_parameters: Vec<f64>,
     /// Arguments of launches, kept so that a launch allocates nothing.
     args: Args,
 }
@@ -241,8 +271,7 @@ impl<T: PackScalar> DeviceGroup<T> {
                 code[i] = EXTERIOR;
             }
         }
-        let fast: Vec<Option<Fast>> =
-            group.parts.iter().map(|part| Fast::new(law, group, part, form)).collect::<Result<_, _>>()?;
+        let fast = Fast::of_parts(law, group, form)?;
         let first = fast.first().and_then(Option::as_ref);
         let faces = match first.and_then(Fast::interpolated_nodes) {
             Some(nodes) => FaceTables::of_nodes(group, nodes)?,
@@ -263,9 +292,10 @@ impl<T: PackScalar> DeviceGroup<T> {
                 let speed = kernel(&texts.speed, "wave_speed")?;
                 let traces = texts.traces.map(|text| kernel(&text, "traces")).transpose()?;
                 let upload = |what, values: &[T]| DeviceBuffer::from_slice(cuda, what, values);
-                let own: Option<Vec<T>> = fast.as_ref().map(Fast::entries);
+                let wide = stage.wide;
+                let own = fast.as_ref().map(|fast| FastOperators::new(cuda, fast.entries(), wide));
                 Ok(DevicePart {
-                    fast: own.map(|entries| upload("operators", &entries)).transpose()?,
+                    fast: own.transpose()?,
                     residual,
                     stage,
                     traces,
@@ -293,8 +323,9 @@ impl<T: PackScalar> DeviceGroup<T> {
             traces: DeviceBuffer::zeros(cuda, "traces", if written { group.trace.len() } else { 0 })?,
             faces,
             offset: group.offset,
-            lanes,
+            field_stride: if written { group.trace } else { group.state }.field_stride(),
             parameters: parameter_values(&law.parameters),
+            wide_parameters: parameter_values(&law.parameters),
             args: Args::new(),
         })
     }
@@ -310,7 +341,7 @@ impl<T: PackScalar> DeviceGroup<T> {
             places: if rows { self.rows.ptr() } else { self.own.ptr() },
             weights: self.weights.ptr(),
             n: self.faces.n_inner as u32,
-            stride: self.lanes as u32,
+            stride: self.field_stride as u32,
         }
     }
 
@@ -401,11 +432,16 @@ impl<T: PackScalar> DeviceGroup<T> {
                 b: vectors.b,
                 c: vectors.c,
                 keep: u32::from(vectors.keep),
-                tables: part.fast.as_ref().unwrap_or(&part.entries).ptr(),
+                tables: part.fast.as_ref().map_or(part.entries.ptr(), FastOperators::ptr),
                 ..self.arguments(part, u, exterior, work)
             };
             self.args.clear();
-            self.args.value(arguments).slice(&self.parameters);
+            self.args.value(arguments);
+            if kernel.wide {
+                self.args.slice(&self.wide_parameters);
+            } else {
+                self.args.slice(&self.parameters);
+            }
             // SAFETY: as above; the vectors cover the whole state, by the callers' assertions.
             unsafe { cuda.launch(&kernel.function, kernel.config(), &self.args)? };
         }

@@ -17,8 +17,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) residual(const Arguments a, 
     for (u32 group = blockIdx.x; group < groups; group += gridDim.x) {
         const u32 element = group * ELEMENTS;  // of the part
         const u32 n = a.count - element < ELEMENTS ? a.count - element : ELEMENTS;
-        const u64 begin = (u64)(a.first + element) * STATE_BLOCK;
-        for (u32 i = threadIdx.x; i < n * STATE_BLOCK; i += BLOCK) u[i] = __ldg(a.u + begin + i);
+        load_states(a, a.first + element, n, u);
         dg_block_sync();
 
         // 1. Volume: states at points, contravariant fluxes.
@@ -42,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) residual(const Arguments a, 
         for (u32 item = threadIdx.x; item < n * NF; item += BLOCK) {
             const u32 e = item / NF, q = item % NF, face = face_of(q), slot = a.first + element + e;
             real um[FIELDS], up[FIELDS], f[FIELDS];
-            const real* own = DIRECT ? u + e * STATE_BLOCK + __ldg(a.own + q)
+            const real* own = DIRECT ? u + e * STATE_BLOCK + __ldg(a.own + q) / ROW_STRIDE * FIELDS
                                      : a.traces + (u64)slot * TRACE_BLOCK + q * FIELDS;
 #pragma unroll
             for (int k = 0; k < FIELDS; ++k) um[k] = own[k];
@@ -85,6 +84,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) residual(const Arguments a, 
         for (u32 item = threadIdx.x; item < n * NP; item += BLOCK) {
             const u32 e = item / NP, i = item % NP;
             const StageFactors s = stage_factors(a, a.first + element + e);
+            const u64 begin = (u64)(a.first + element + e) * STATE_BLOCK;
             real r[FIELDS];
 #if RULE == 3
             const real* m = a.inverse + ((u64)(element + e) * NP + i) * NP;
@@ -107,7 +107,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) residual(const Arguments a, 
             for (int k = 0; k < FIELDS; ++k) r[k] += one * gain[e * FIELDS + k];
 #endif
 #pragma unroll
-            for (int k = 0; k < FIELDS; ++k) finish(a, s, begin + item * FIELDS + k, u[item * FIELDS + k], r[k]);
+            for (int k = 0; k < FIELDS; ++k)
+                finish(a, s, begin + i * ROW_STRIDE + k * FIELD_STRIDE, u[item * FIELDS + k], r[k]);
         }
         dg_block_sync();
     }

@@ -2,25 +2,14 @@
 // stage on such rows.
 
 // Two numbers that are moved together.
-#ifdef DG_SINGLE
+#if defined(DG_SINGLE) || defined(DG_STORED_SINGLE)
 typedef float2 pair;
 #else
 typedef double2 pair;
 #endif
 
-// Starts to copy two numbers, or one, from global to shared memory.
-static __device__ __forceinline__ void copy_pair_async(real* to, const real* from) {
-    if (sizeof(real) == 8) dg_cp_async16(to, from);
-    else dg_cp_async8(to, from);
-}
-
-static __device__ __forceinline__ void copy_one_async(real* to, const real* from) {
-    if (sizeof(real) == 8) dg_cp_async8(to, from);
-    else *to = *from;  // less than the hardware copies; seen after the barrier that follows the wait
-}
-
 // The unknowns of one row of the state, contiguous (LANES = 1), in pairs where they come in pairs.
-static __device__ __forceinline__ void load_row(const real* p, real (&x)[FIELDS]) {
+static __device__ __forceinline__ void load_row(const stored* p, real (&x)[FIELDS]) {
     if (FIELDS % 2 == 0) {
 #pragma unroll
         for (int k = 0; k < FIELDS / 2; ++k) {
@@ -35,7 +24,7 @@ static __device__ __forceinline__ void load_row(const real* p, real (&x)[FIELDS]
 }
 
 // Likewise from memory that the kernel does not write.
-static __device__ __forceinline__ void load_row_constant(const real* p, real (&x)[FIELDS]) {
+static __device__ __forceinline__ void load_row_constant(const stored* p, real (&x)[FIELDS]) {
     if (FIELDS % 2 == 0) {
 #pragma unroll
         for (int k = 0; k < FIELDS / 2; ++k) {
@@ -49,7 +38,7 @@ static __device__ __forceinline__ void load_row_constant(const real* p, real (&x
     }
 }
 
-static __device__ __forceinline__ void store_row(real* p, const real (&x)[FIELDS]) {
+static __device__ __forceinline__ void store_row(stored* p, const real (&x)[FIELDS]) {
     if (FIELDS % 2 == 0) {
 #pragma unroll
         for (int k = 0; k < FIELDS / 2; ++k) {
@@ -64,28 +53,29 @@ static __device__ __forceinline__ void store_row(real* p, const real (&x)[FIELDS
     }
 }
 
-// The stage for one row: see `finish`. `reg` is the row's register, null where the stage does not read it; `u` its state,
-// `r` its residual; `at` where it lies.
-static __device__ __forceinline__ void finish_row(const Arguments& a, const StageFactors& s, const real* reg, u64 at,
-                                                  const real (&u)[FIELDS], const real (&r)[FIELDS]) {
+// The stage for one row: see `finish`. `before` is the row of the register, read where `reads_register`; `u` its state, `r`
+// its residual; `at` where it lies.
+static __device__ __forceinline__ void finish_row_with(const Arguments& a, const StageFactors& s, bool reads_register,
+                                                       const real (&before)[FIELDS], u64 at, const real (&u)[FIELDS],
+                                                       const real (&r)[FIELDS]) {
     real next[FIELDS];
     if (STAGE) {
-        real y[FIELDS], before[FIELDS], x[FIELDS];
+        real y[FIELDS], x[FIELDS];
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) {
             x[k] = u[k];
             y[k] = s.dt * r[k];
         }
-        if (reg) {
-            load_row(reg, before);
+        if (reads_register) {
 #pragma unroll
             for (int k = 0; k < FIELDS; ++k) y[k] += s.a * before[k];
         }
         if (a.keep) store_row(a.reg + at, y);
         if (a.b != 0.0) {
-            load_row_constant(a.start + at, before);
+            real start[FIELDS];
+            load_row_constant(a.start + at, start);
 #pragma unroll
-            for (int k = 0; k < FIELDS; ++k) x[k] = s.b * before[k] + s.rest * x[k];
+            for (int k = 0; k < FIELDS; ++k) x[k] = s.b * start[k] + s.rest * x[k];
         }
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) next[k] = x[k] + s.c * y[k];
@@ -94,4 +84,12 @@ static __device__ __forceinline__ void finish_row(const Arguments& a, const Stag
         for (int k = 0; k < FIELDS; ++k) next[k] = r[k];
     }
     store_row(a.out + at, next);
+}
+
+// Likewise from where the register lies; `reg` is null where the stage does not read it.
+static __device__ __forceinline__ void finish_row(const Arguments& a, const StageFactors& s, const stored* reg, u64 at,
+                                                  const real (&u)[FIELDS], const real (&r)[FIELDS]) {
+    real before[FIELDS];
+    if (reg) load_row(reg, before);
+    finish_row_with(a, s, reg != nullptr, before, at, u, r);
 }

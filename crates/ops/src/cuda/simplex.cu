@@ -1,11 +1,14 @@
-// The fused residual and Runge–Kutta stage on affine triangles and tetrahedra, nodal, in double precision, with the
-// FP64 tensor cores. The host's twin is residual.rs; operators come from fragments.rs.
+// The fused residual and Runge–Kutta stage on triangles and tetrahedra, nodal, affine or curved, with the FP64 tensor
+// cores. Numbers are double between memory and memory, and `stored` there. The host's twin is residual.rs; operators come
+// from fragments.rs.
 //
 // A warp owns eight elements and goes from group to group; blocks stay as long as there is work. States of a group
 // arrive in shared memory while the group before is computed. Everything between interpolation and lift stays in
-// registers: see fragments.cuh. State is [element][node][field] (LANES = 1), metric terms one set an element.
+// registers: see fragments.cuh. State is [element][node][field] (LANES = 1), metric terms one set an element or, curved,
+// one a point. The weight-adjusted rule takes the residual to the points once more and back, by way of shared memory.
 //
 // Beside the macros of common.cuh, with DIRECT = 1 (rows and own are rows of face nodes, in the face's frame):
+//   RULE                    0 affine, 1 collocated, 2 weight-adjusted
 //   FACE_NODES FACE_POINTS  of one face; equal if FACE_INTERP is 0: face points are the nodes
 //   FACE_INTERP             face points are interpolated from face nodes
 //   CODES                   tables of rows
@@ -14,7 +17,7 @@
 //   BUFFERS                 room for the states of this many groups; without KEEP, 2 to fetch one ahead
 //   AHEAD                   registers of the stage are fetched ahead too
 //   FACE_UNROLL             faces whose arithmetic is interleaved
-//   NORMALS                 read (0), or computed from the metric (1)
+//   NORMALS                 read (0), or computed from the metric (1); affine only
 //   REFERENCE_NORMALS       { N̂ of each face }
 //   SHARED_TABLES           entries of `tables` that are copied to shared memory; projections, the last, may stay out
 // `u`, `reg`, `start` and `out` begin at multiples of 16 bytes, and so does slot `first` in them.
@@ -27,7 +30,11 @@ constexpr int TRACE_STEPS = fragment_steps(FACE_POINTS), TRACE_TILES = fragment_
 constexpr int INTERP_AT = 0;                                                    // [tile][step]
 constexpr int FACE_AT = INTERP_AT + (COLLOCATED ? 0 : POINT_TILES * STATE_STEPS * 32);  // [tile][step]
 constexpr int LIFT_AT = FACE_AT + (FACE_INTERP ? TRACE_TILES * NODE_STEPS * 32 : 0);    // [face][step][tile]
-constexpr int PROJECT_AT = LIFT_AT + FACES * TRACE_STEPS * STATE_TILES * 32;    // [step][tile][direction]
+constexpr bool WEIGHTED = RULE == 2;
+constexpr int ADJUST_AT = LIFT_AT + FACES * TRACE_STEPS * STATE_TILES * 32;     // Π, [step][tile]; weight-adjusted
+constexpr int INTEGRAL_AT = ADJUST_AT + (WEIGHTED ? POINT_STEPS * STATE_TILES * 32 : 0);  // ∫ φ, [row]
+constexpr int ONE_AT = INTEGRAL_AT + (WEIGHTED ? NP : 0);                       // coefficients of the constant 1, [row]
+constexpr int PROJECT_AT = ONE_AT + (WEIGHTED ? NP : 0);                        // [step][tile][direction]
 
 constexpr int GROUP = 8;                      // elements of a warp
 constexpr int GROUP_STATE = GROUP * STATE_BLOCK;
@@ -35,23 +42,126 @@ constexpr int GROUP_STATE = GROUP * STATE_BLOCK;
 constexpr bool STAGED = FIELDS % 2 != 0;
 constexpr bool STATE_AHEAD = KEEP || BUFFERS > 1;
 constexpr int BEYOND = BUFFERS * GROUP_STATE;  // where the room beyond the states begins
-constexpr int WARP_SPACE = BEYOND + (AHEAD || (STAGED && KEEP) ? GROUP_STATE : 0);
+constexpr int RATE = BEYOND + (AHEAD || (STAGED && KEEP) ? GROUP_STATE : 0);  // where residuals wait for the rule
+constexpr int WARP_SPACE = RATE + (WEIGHTED ? GROUP_STATE : 0);
 
 // Starts to copy the state or register of `n` elements; an odd scalar at the end is copied at once.
-static __device__ __forceinline__ void fetch(real* to, const real* from, u32 n, u32 lane) {
+static __device__ __forceinline__ void fetch(stored* to, const stored* from, u32 n, u32 lane) {
     const u32 pairs = n * STATE_BLOCK / 2;
 #pragma unroll
     for (int i = 0; i < (GROUP_STATE / 2 + 31) / 32; ++i) {
         const u32 p = i * 32 + lane;
-        if (p < pairs) dg_cp_async16(to + 2 * p, from + 2 * p);
+        if (p >= pairs) continue;
+        if (sizeof(stored) == 8) dg_cp_async16(to + 2 * p, from + 2 * p);
+        else dg_cp_async8(to + 2 * p, from + 2 * p);
     }
     if (STATE_BLOCK % 2 && n % 2 && lane == 0) to[2 * pairs] = from[2 * pairs];
+}
+
+// Metric terms at a point, in pairs where they come in pairs.
+static __device__ __forceinline__ void point_metric(const Arguments& a, u32 element, u32 q, real (&g)[DIM * DIM]) {
+    if (DIM != 2) return metric_at(a, element, q, g);
+    const pair* p = reinterpret_cast<const pair*>(a.metric + ((u64)element * NQ + q) * DIM * DIM);
+#pragma unroll
+    for (int i = 0; i < DIM * DIM / 2; ++i) {
+        const pair x = __ldg(p + i);
+        g[2 * i] = x.x;
+        g[2 * i + 1] = x.y;
+    }
+}
+
+// The sum over the four lanes of an element.
+static __device__ __forceinline__ void sum_lanes(real (&x)[FIELDS]) {
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) {
+        x[k] += dg_shuffle_xor(x[k], 1);
+        x[k] += dg_shuffle_xor(x[k], 2);
+    }
+}
+
+// R ← Π (1/J) I R with the constant that keeps ∫ R: see the weight-adjusted rule of residual.cu. `rate` has lane (r, j)'s
+// rows of the warp's eight elements, `space` is room for the residuals of all.
+static __device__ __forceinline__ void adjust(const Arguments& a, const real* tables, u32 element, stored* space,
+                                              real (&rate)[STATE_TILES][FIELDS][2]) {
+    const u32 lane = threadIdx.x & 31, r = lane >> 2, j = lane & 3;
+    const real* operators = tables + lane;
+    const stored* weight = a.weighted + (u64)element * (NP + 1);
+    stored* own = space + r * STATE_BLOCK;
+    real gain[FIELDS];
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) gain[k] = 0;
+    dg_warp_sync();
+#pragma unroll
+    for (int s = 0; s < STATE_STEPS; ++s) {
+        const int row = fragment_row_or_none(NP, s, j);
+        if (row < 0) continue;
+        const real w = tables[INTEGRAL_AT + row];
+        real x[FIELDS];
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) {
+            x[k] = rate[s / 2][k][s % 2];
+            gain[k] += w * x[k];
+        }
+        store_row(own + row * FIELDS, x);
+    }
+    sum_lanes(gain);
+    dg_warp_sync();
+#pragma unroll
+    for (int t = 0; t < STATE_TILES; ++t) fragment_zero(rate[t]);
+#pragma unroll 1
+    for (int t = 0; t < POINT_TILES; ++t) {
+        real points[FIELDS][2], scale[2];
+#pragma unroll
+        for (int i = 0; i < 2; ++i)
+            scale[i] = __ldg(a.inverse_jacobian + (u64)element * NQ + fragment_row(NQ, 2 * t + i, j));
+        fragment_zero(points);
+#pragma unroll
+        for (int s = 0; s < STATE_STEPS; ++s) {
+            real x[FIELDS];
+            load_row(own + fragment_row(NP, s, j) * FIELDS, x);
+            fragment_multiply(points, x, operators[INTERP_AT + (t * STATE_STEPS + s) * 32]);
+        }
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            if (2 * t + i >= POINT_STEPS) continue;
+            real x[FIELDS];
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k) x[k] = points[k][i] * scale[i];
+            const real* p = operators + ADJUST_AT + (2 * t + i) * STATE_TILES * 32;
+#pragma unroll
+            for (int tile = 0; tile < STATE_TILES; ++tile) fragment_multiply(rate[tile], x, p[tile * 32]);
+        }
+    }
+    real c[FIELDS];
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) c[k] = 0;
+#pragma unroll
+    for (int s = 0; s < STATE_STEPS; ++s) {
+        const int row = fragment_row_or_none(NP, s, j);
+        if (row < 0) continue;
+        const real w = __ldg(weight + row);
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) c[k] -= w * rate[s / 2][k][s % 2];
+    }
+    sum_lanes(c);
+    const real whole = __ldg(weight + NP);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) c[k] += gain[k] * whole;
+#pragma unroll
+    for (int s = 0; s < STATE_STEPS; ++s) {
+        const int row = fragment_row_or_none(NP, s, j);
+        if (row < 0) continue;
+        const real one = tables[ONE_AT + row];
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) rate[s / 2][k][s % 2] += one * c[k];
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     residual(const Arguments a, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
-    u32* shared_rows = reinterpret_cast<u32*>(shared + SHARED_TABLES + WARPS * WARP_SPACE);
+    stored* states = reinterpret_cast<stored*>(shared + SHARED_TABLES);
+    u32* shared_rows = reinterpret_cast<u32*>(states + WARPS * WARP_SPACE);
     u32* shared_own = shared_rows + CODES * FACE_NODES;
     // All on their way at once: small meshes wait for little else.
     for (u32 i = 2 * threadIdx.x; i < SHARED_TABLES; i += 64 * WARPS) dg_cp_async16(shared + i, a.tables + i);
@@ -63,8 +173,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, r = lane >> 2, j = lane & 3;
     const real* operators = shared + lane;
     const real* project = (SHARED_TABLES > PROJECT_AT ? shared : a.tables) + PROJECT_AT + lane;
-    real* state = shared + SHARED_TABLES + warp * WARP_SPACE;
-    real* beyond = state + BEYOND;
+    stored* state = states + warp * WARP_SPACE;
+    stored* beyond = state + BEYOND;
     const u32 groups = (a.count + GROUP - 1) / GROUP, stride = gridDim.x * WARPS;
     const bool reads_register = STAGE && a.a != 0.0;
     const u64 part_begin = (u64)a.first * STATE_BLOCK;
@@ -72,7 +182,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         const u32 rest = a.count - group * GROUP;
         return rest < GROUP ? rest : GROUP;
     };
-    const auto fetch_state = [&](u32 group, real* to) {
+    const auto fetch_state = [&](u32 group, stored* to) {
         if (group < groups) fetch(to, a.u + part_begin + (u64)group * GROUP_STATE, elements_of(group), lane);
         dg_cp_async_commit();
     };
@@ -101,11 +211,11 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             code[f] = __ldg(a.code + (u64)slot * FACES + f);
         }
         real g[DIM * DIM];
-        metric_at(a, element, 0, g);
+        if (!CURVED) metric_at(a, element, 0, g);
         dg_cp_async_wait<STATE_AHEAD ? 1 : 0>();
         dg_warp_sync();
-        real* group_state = state + buffer * GROUP_STATE;
-        const real* u = group_state + r * STATE_BLOCK;
+        stored* group_state = state + buffer * GROUP_STATE;
+        const stored* u = group_state + r * STATE_BLOCK;
         if (!KEEP && STATE_AHEAD) fetch_state(group + stride, state + (1 - buffer) * GROUP_STATE);
 
         real kept[KEEP ? STATE_STEPS : 1][FIELDS];
@@ -129,9 +239,9 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             const bool outside = table == EXTERIOR;
             const u32* own_rows = shared_own + face * FACE_NODES;
             const u32* rows = outside ? own_rows : shared_rows + table * FACE_NODES;
-            const real* neighbour = a.u + (u64)(outside ? slot : here) * STATE_BLOCK;
-            real n[DIM];
-            const real scale = face_normal(a, element, face, g, n);
+            const stored* neighbour = a.u + (u64)(outside ? slot : here) * STATE_BLOCK;
+            real n[DIM], scale = 0;
+            if (!CURVED) scale = face_normal(a, element, face, g, n);
 #pragma unroll 1
             for (int t = 0; t < TRACE_TILES; ++t) {
                 real minus[FIELDS][2], plus[FIELDS][2];
@@ -153,6 +263,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                 for (int i = 0; i < 2; ++i) {
                     if (2 * t + i >= TRACE_STEPS) continue;
                     const u32 point = fragment_row(FACE_POINTS, 2 * t + i, j);
+                    if (CURVED) scale = normal_at(a, element, face, face * FACE_POINTS + point, n);
                     real um[FIELDS], up[FIELDS], f[FIELDS];
                     if (FACE_INTERP) {
 #pragma unroll
@@ -185,7 +296,12 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         // 2. Volume: states at points, contravariant fluxes, projection.
 #pragma unroll(COLLOCATED ? POINT_TILES : 1)
         for (int t = 0; t < POINT_TILES; ++t) {
-            real points[FIELDS][2];
+            real points[FIELDS][2], at_points[CURVED ? 2 : 1][DIM * DIM];
+            if (CURVED) {
+#pragma unroll
+                for (int i = 0; i < 2; ++i)
+                    point_metric(a, element, fragment_row(NQ, 2 * t + i, j), at_points[CURVED ? i : 0]);
+            }
             if (!COLLOCATED) {
                 fragment_zero(points);
 #pragma unroll
@@ -209,7 +325,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 #pragma unroll
                 for (int k = 0; k < FIELDS; ++k)
                     if (!again) x[k] = COLLOCATED ? kept[COLLOCATED && KEEP ? 2 * t + i : 0][k] : points[k][i];
-                volume_flux(parameters, x, g, f);
+                volume_flux(parameters, x, CURVED ? at_points[CURVED ? i : 0] : g, f);
                 const real* p = project + (2 * t + i) * STATE_TILES * DIM * 32;
 #pragma unroll
                 for (int tile = 0; tile < STATE_TILES; ++tile)
@@ -223,7 +339,18 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             }
         }
 
-        // 3. The stage, row by row; see `finish`.
+        // 3. The metric rule.
+        if (WEIGHTED) adjust(a, shared, element, state + RATE, rate);
+        if (RULE == 1) {
+#pragma unroll
+            for (int s = 0; s < STATE_STEPS; ++s) {
+                const real scale = __ldg(a.inverse_jacobian + (u64)element * NP + fragment_row(NP, s, j));
+#pragma unroll
+                for (int k = 0; k < FIELDS; ++k) rate[s / 2][k][s % 2] *= scale;
+            }
+        }
+
+        // 4. The stage, row by row; see `finish`.
         const StageFactors factors = stage_factors(a, slot);
         if (AHEAD) {
             dg_cp_async_wait<1>();
@@ -242,18 +369,18 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                     y[k] = rate[s / 2][k][s % 2];
                 }
                 if (STAGE && !KEEP) load_row(u + row * FIELDS, x);
-                const real* before = AHEAD ? beyond + r * STATE_BLOCK + row * FIELDS : a.reg + at;
+                const stored* before = AHEAD ? beyond + r * STATE_BLOCK + row * FIELDS : a.reg + at;
                 finish_row(a, factors, reads_register ? before : nullptr, at, x, y);
             }
         } else {
             // First where the lanes have it, then along memory.
-            real* staged = AHEAD || KEEP ? beyond : group_state;
+            stored* staged = AHEAD || KEEP ? beyond : group_state;
             if (!AHEAD) dg_warp_sync();
 #pragma unroll
             for (int s = 0; s < STATE_STEPS; ++s) {
                 const int row = fragment_row_or_none(NP, s, j);
                 if (row < 0) continue;
-                real* y = staged + r * STATE_BLOCK + row * FIELDS;
+                stored* y = staged + r * STATE_BLOCK + row * FIELDS;
 #pragma unroll
                 for (int k = 0; k < FIELDS; ++k) {
                     real v = rate[s / 2][k][s % 2];
@@ -266,36 +393,34 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             const u32 n = elements_of(group) * STATE_BLOCK;
             const u64 begin = part_begin + (u64)group * GROUP_STATE;
             const bool in_place = !KEEP && AHEAD;  // the state is still there
-            const auto finish_at = [&](u32 i, real y, real x, real before, real start, real& next) {
-                if (!STAGE) {
-                    next = y;
-                    return y;
-                }
+            const auto finish_at = [&](real& y, real x, real before, real start) {
+                if (!STAGE) return y;
                 if (!AHEAD && reads_register) y += factors.a * before;
                 if (a.b != 0.0) x = factors.b * start + factors.rest * x;
-                next = x + factors.c * y;
-                return y;
+                return x + factors.c * y;
             };
 #pragma unroll 4
             for (u32 i = 2 * lane; i + 1 < n; i += 64) {
-                const pair y = *reinterpret_cast<const pair*>(staged + i);
-                pair x = y, before = y, start = y, kept_y, next;
+                pair y = *reinterpret_cast<const pair*>(staged + i), x = y, before = y, start = y, next;
                 if (STAGE) {
                     x = in_place ? *reinterpret_cast<const pair*>(group_state + i)
                                  : __ldg(reinterpret_cast<const pair*>(a.u + begin + i));
                     if (!AHEAD && reads_register) before = *reinterpret_cast<const pair*>(a.reg + begin + i);
                     if (a.b != 0.0) start = __ldg(reinterpret_cast<const pair*>(a.start + begin + i));
                 }
-                kept_y.x = finish_at(i, y.x, x.x, before.x, start.x, next.x);
-                kept_y.y = finish_at(i, y.y, x.y, before.y, start.y, next.y);
-                if (STAGE && a.keep) *reinterpret_cast<pair*>(a.reg + begin + i) = kept_y;
+                real first = y.x, second = y.y;
+                next.x = finish_at(first, x.x, before.x, start.x);
+                next.y = finish_at(second, x.y, before.y, start.y);
+                y.x = first;
+                y.y = second;
+                if (STAGE && a.keep) *reinterpret_cast<pair*>(a.reg + begin + i) = y;
                 *reinterpret_cast<pair*>(a.out + begin + i) = next;
             }
             if (n % 2 && lane == 0) {
                 const u32 i = n - 1;
-                real next;
-                const real y = finish_at(i, staged[i], a.u[begin + i], !AHEAD && reads_register ? a.reg[begin + i] : 0,
-                                         STAGE && a.b != 0.0 ? a.start[begin + i] : 0, next);
+                real y = staged[i];
+                const real next = finish_at(y, a.u[begin + i], !AHEAD && reads_register ? a.reg[begin + i] : 0,
+                                            STAGE && a.b != 0.0 ? a.start[begin + i] : 0);
                 if (STAGE && a.keep) a.reg[begin + i] = y;
                 a.out[begin + i] = next;
             }

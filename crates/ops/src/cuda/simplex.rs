@@ -1,9 +1,11 @@
-//! The text and launch of `simplex.cu`: affine simplices, nodal, in double precision.
+//! The text and launch of `simplex.cu`: simplices, nodal. In single precision states are stored so, and calculated with in
+//! double precision, which the tensor cores have.
 
 use crate::connect::ORIENTATIONS;
 use crate::cuda::fragments::SimplexTables;
-use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, reference_normals, source};
+use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, reference_normals, wide_source};
 use crate::group::{Group, Part};
+use crate::scheme::MetricRule;
 use crate::simd::PackScalar;
 use dgsuite_basis::Shape;
 
@@ -61,8 +63,27 @@ const fn build(shape: Shape, order: usize, collocated: bool) -> Build {
     }
 }
 
-/// The kernel of an affine part whose operators are `tables`, and the number of entries of a face; `None` if it does
-/// not fit the device.
+/// The same for curved elements, which need room for a point's metric terms, and for a residual that waits.
+const fn build_curved(shape: Shape, order: usize) -> Build {
+    match (shape, order) {
+        (Shape::Triangle, 0..=2) => resident(4, 4),
+        (Shape::Triangle, 3) => resident(4, 3),
+        (Shape::Triangle, 4) => resident(4, 2),
+        (Shape::Triangle, 5..=7) => resident(8, 1),
+        (Shape::Triangle, _) => Build { tables_out: true, ..streaming(8, 1, false) },
+        (_, 0 | 1) => resident(4, 3),
+        (_, 2) => streaming(8, 2, true),
+        (_, 3) => streaming(8, 1, true),
+        _ => Build { tables_out: true, ..streaming(8, 1, false) },
+    }
+}
+
+/// Fewest warps of a multiprocessor with which the kernel is worth its while.
+const FEWEST_WARPS: usize = 4;
+/// Bytes of shared memory that a block may have.
+const SHARED: usize = 227 * 1024;
+
+/// The kernel of a part whose operators are `tables`; `None` if it does not fit the device.
 pub(super) fn text<T: PackScalar>(
     law: &LawText,
     group: &Group<T>,
@@ -71,17 +92,23 @@ pub(super) fn text<T: PackScalar>(
     stage: bool,
 ) -> Option<KernelText> {
     let sizes = Sizes { direct: true, ..Sizes::new(group, part) };
-    let b = build(group.shape, part.spec.element.order, sizes.collocated);
+    let (shape, order) = (group.shape, part.spec.element.order);
+    let mut b = if sizes.curved { build_curved(shape, order) } else { build(shape, order, sizes.collocated) };
     let nodes = tables.face_nodes[0].len();
     let points = group.face_offsets[1];
     let in_shared = if b.tables_out { tables.project_at } else { tables.entries.len() };
     // As WARP_SPACE of simplex.cu.
     let staged = !sizes.fields.is_multiple_of(2);
     let beyond = usize::from(b.ahead || (staged && b.keep));
-    let space = (b.buffers + beyond) * GROUP * sizes.np * sizes.fields;
+    let waiting = usize::from(sizes.rule == MetricRule::WeightAdjusted);
+    let space = (b.buffers + beyond + waiting) * GROUP * sizes.np * sizes.fields;
     let rows = (sizes.faces * ORIENTATIONS + sizes.faces) * nodes;
-    let shared = 8 * (in_shared + b.warps * space) + 4 * rows;
-    if shared > 227 * 1024 {
+    let shared = |warps: usize| 8 * in_shared + T::BYTES * warps * space + 4 * rows;
+    if sizes.curved {
+        b.warps = (FEWEST_WARPS..=b.warps).rev().find(|&warps| shared(warps) <= SHARED)?;
+    }
+    let shared = shared(b.warps);
+    if shared > SHARED {
         return None;
     }
     let body = format!(
@@ -90,7 +117,7 @@ pub(super) fn text<T: PackScalar>(
         include_str!("simplex.cu")
     );
     let source = sizes
-        .define(source::<T>("simplex.cu", body), &group.face_offsets)
+        .define(wide_source::<T>("simplex.cu", body), &group.face_offsets)
         .define("STAGE", u8::from(stage))
         .define("FACE_NODES", nodes)
         .define("FACE_POINTS", points)
@@ -107,5 +134,5 @@ pub(super) fn text<T: PackScalar>(
         .define("SHARED_TABLES", in_shared);
     let shape =
         LaunchShape { threads: 32 * b.warps, elements: GROUP * b.warps, shared, work: 0, persistent: true };
-    Some(KernelText { source, shape })
+    Some(KernelText { source, shape, wide: true })
 }

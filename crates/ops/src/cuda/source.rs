@@ -20,6 +20,7 @@ pub(super) struct Sizes {
     pub(super) dim: usize,
     pub(super) fields: usize,
     pub(super) lanes: usize,
+    pub(super) planar: bool,
     pub(super) np: usize,
     pub(super) nq: usize,
     pub(super) nf: usize,
@@ -36,6 +37,7 @@ impl Sizes {
             dim: group.shape.dim(),
             fields: group.state.fields,
             lanes: group.state.lanes,
+            planar: group.state.planar,
             np: group.state.rows,
             nq: part.n_points,
             nf: group.trace.rows,
@@ -54,6 +56,7 @@ impl Sizes {
             .define("DIM", self.dim)
             .define("FIELDS", self.fields)
             .define("LANES", self.lanes)
+            .define("PLANAR", u8::from(self.planar))
             .define("NP", self.np)
             .define("NQ", self.nq)
             .define("NF", self.nf)
@@ -177,6 +180,12 @@ pub(super) fn source<T: PackScalar>(name: &str, text: String) -> Source {
     if T::BYTES == 4 { source.define("DG_SINGLE", 1) } else { source }
 }
 
+/// As [`source`], of a kernel that calculates in double precision whatever it stores.
+pub(super) fn wide_source<T: PackScalar>(name: &str, text: String) -> Source {
+    let source = source::<f64>(name, text);
+    if T::BYTES == 4 { source.define("DG_STORED_SINGLE", 1) } else { source }
+}
+
 /// The normals of the reference faces as a macro of normals.cuh.
 pub(super) fn reference_normals(shape: Shape) -> String {
     let face = |f| {
@@ -192,6 +201,8 @@ pub(super) fn reference_normals(shape: Shape) -> String {
 pub(super) struct KernelText {
     pub(super) source: Source,
     pub(super) shape: LaunchShape,
+    /// Whether parameters and operators are double whatever the precision of the state.
+    pub(super) wide: bool,
 }
 
 /// How a kernel is launched.
@@ -223,7 +234,7 @@ fn universal<T: PackScalar>(
         format!("{}#include \"sparse.cuh\"\n{}#line 1 \"{name}\"\n{body}", law.preamble(), packed.text);
     let source = sizes.define(source::<T>(name, text), &group.face_offsets);
     let source = source.define("INTEGRAL", packed.integral).define("ONE", packed.one);
-    KernelText { source: plan.define(source), shape: plan.shape(T::BYTES) }
+    KernelText { source: plan.define(source), shape: plan.shape(T::BYTES), wide: false }
 }
 
 /// The fused residual of a part, alone or with the stage.
@@ -316,6 +327,7 @@ pub(super) fn pointwise<T: PackScalar>(
         dim,
         fields,
         lanes: 1,
+        planar: false,
         np: 1,
         nq: 1,
         nf: 1,

@@ -51,11 +51,13 @@ static __device__ __forceinline__ void multiply_chain(const Arguments& a, const 
 static __device__ __forceinline__ void load_states(const Arguments& a, u32 slot, u32 n, real* to) {
     constexpr u32 len = NP * FIELDS;
     for (u32 i = threadIdx.x; i < n * len; i += BLOCK) {
-        if (LANES == 1) {
-            to[i] = __ldg(a.u + (u64)slot * len + i);
-        } else {
+        if (LANES > 1) {
             const u32 e = i % n, entry = i / n;
             to[e * len + entry] = __ldg(a.u + slot_begin(slot + e, STATE_BLOCK) + entry * LANES);
+        } else {
+            const real x = __ldg(a.u + (u64)slot * len + i);
+            const u32 entry = i % len;
+            to[PLANAR ? i - entry + entry % NP * FIELDS + entry / NP : i] = x;
         }
     }
 }

@@ -1,9 +1,13 @@
-//! Operators of `tensor.cu`: one matrix for the lines, the lifts at their ends, and which face is at which end.
+//! `tensor.cu` and `planar.cu`: collocated quadrilaterals and hexahedra. Their operators are one matrix for the lines and
+//! the lifts at their ends.
 
+use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, source};
+use crate::group::{Group, Part};
 use crate::scheme::Form;
+use crate::simd::PackScalar;
 use dgsuite_basis::{Matrix, ReferenceElement, Shape};
 
-/// The operators of `tensor.cu` and the place of each face.
+/// The operators of `tensor.cu` and `planar.cu`, and the place of each face.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TensorTables {
     /// The 1-D matrix that fluxes along a line are multiplied by, `[node × node]`, then the lifts at −1 and at +1.
@@ -65,6 +69,128 @@ impl TensorTables {
     }
 }
 
+/// Registers of a multiprocessor, and most threads of a block of the kernels.
+const REGISTERS: usize = 65_536;
+const MOST_THREADS: usize = 1024;
+/// Threads of a block that the kernels aim at.
+const NEAR_THREADS: usize = 128;
+
+/// How a kernel is built; see the heads of tensor.cu and planar.cu.
+#[derive(Clone, Copy)]
+struct Build {
+    /// Registers that it is held to.
+    registers: usize,
+    /// Directions in which neighbours are asked for early.
+    ask: usize,
+    /// Whether face points are dealt out to all threads.
+    deal: bool,
+    /// Whether the tensor cores sum along the lines.
+    slabs: bool,
+    /// Whether normals are computed from the metric.
+    normals: bool,
+    /// Whether the register is asked for early; planar.cu always does.
+    ahead: bool,
+}
+
+/// Face points at the ends of lines; normals from the metric.
+const fn ends(registers: usize, ask: usize) -> Build {
+    Build { registers, ask, deal: false, slabs: false, normals: true, ahead: false }
+}
+
+/// Face points dealt out.
+const fn dealt(registers: usize) -> Build {
+    Build { deal: true, ..ends(registers, 0) }
+}
+
+/// Face points dealt out, sums by the tensor cores.
+const fn slabs(registers: usize) -> Build {
+    Build { slabs: true, ..dealt(registers) }
+}
+
+/// The build that was fastest on an H200 of those tried; tensor cores have double precision only.
+const fn build(dim: usize, order: usize, curved: bool, single: bool) -> Build {
+    let build = match (dim, order) {
+        (2, 1 | 5) if !curved => Build { ahead: true, ..ends(72, 0) },
+        (2, 3 | 7) => ends(64, 1),
+        (2, _) => ends(64, 0),
+        (_, 1) if curved => ends(80, 0),
+        (_, 0 | 1) => ends(96, 3),
+        (_, 2) if !curved => ends(96, 0),
+        (_, 3) if !curved => ends(72, 1),
+        (_, 2..=4) => dealt(80),
+        (_, 5) => slabs(80),
+        (_, 6) => Build { normals: false, ..slabs(80) },
+        _ => Build { normals: false, ..slabs(64) },
+    };
+    // Tiles of the tensor cores have eight nodes of a line.
+    Build { slabs: build.slabs && !single && order < 8, normals: build.normals && !curved, ..build }
+}
+
+/// Elements of a block of `np` threads each, near `threads` in all with few idle lanes.
+pub(super) fn elements_near(np: usize, threads: usize) -> usize {
+    let warps = |e: usize| (e * np).next_multiple_of(32);
+    let quality = |e: usize| (e * np) as f64 / warps(e) as f64 + 0.02 * (e * np) as f64 / threads as f64;
+    (1..=(threads / np).max(1)).max_by(|&a, &b| quality(a).total_cmp(&quality(b))).unwrap_or(1)
+}
+
+/// Nodes of a plane of a hexahedron in shared memory; as PLANE of planar.cu.
+fn plane(n: usize, slabs: bool) -> usize {
+    if slabs { (n * n..).find(|p| [4, 12].contains(&(p % 16))).unwrap_or(n * n) } else { n * n }
+}
+
+/// The kernel of a part whose operators are `tables`; `None` if it does not fit the device.
+pub(super) fn text<T: PackScalar>(
+    law: &LawText,
+    group: &Group<T>,
+    part: &Part<T>,
+    tables: &TensorTables,
+    stage: bool,
+) -> Option<KernelText> {
+    let sizes = Sizes::new(group, part);
+    let (n, np, fields, dim) = (tables.n_nodes, sizes.np, sizes.fields, sizes.dim);
+    let build = build(dim, part.spec.element.order, sizes.curved, T::BYTES == 4);
+    let elements = elements_near(np, NEAR_THREADS);
+    let busy = elements * np;
+    let threads = if build.slabs { busy.next_multiple_of(32) } else { busy };
+    if threads > MOST_THREADS {
+        return None;
+    }
+    let blocks = (REGISTERS / (build.registers * threads.next_multiple_of(32))).clamp(1, 32);
+    // The plans of shared memory of the two kernels.
+    let nodes = if dim == 3 { n * plane(n, build.slabs) } else { np };
+    let faces = if build.deal { elements * sizes.nf * fields } else { 0 };
+    let shared = T::BYTES * ((n * (n | 1)).next_multiple_of(2) + dim * elements * nodes * fields + faces);
+    if shared > 227 * 1024 {
+        return None;
+    }
+    let list = |v: &[usize]| {
+        let v: Vec<String> = v.iter().map(ToString::to_string).collect();
+        format!("{{{}}}", v.join(","))
+    };
+    let lists = |v: Vec<String>| format!("{{{}}}", v.join(","));
+    let (name, kernel) = if sizes.planar {
+        ("planar.cu", include_str!("planar.cu"))
+    } else {
+        ("tensor.cu", include_str!("tensor.cu"))
+    };
+    let body = format!("{}#include \"rows.cuh\"\n#line 1 \"{name}\"\n{kernel}", law.preamble());
+    let source = sizes
+        .define(source::<T>(name, body), &group.face_offsets)
+        .define("STAGE", u8::from(stage))
+        .define("NODES", n)
+        .define("ELEMENTS", elements)
+        .define("BLOCKS", blocks)
+        .define("AHEAD", u8::from(build.ahead))
+        .define("ASK", build.ask.min(dim))
+        .define("DEAL", u8::from(build.deal))
+        .define("SLABS", u8::from(build.slabs))
+        .define("NORMALS", u8::from(build.normals))
+        .define("FACE_AT", lists(tables.face_at.iter().map(|ends| list(ends)).collect()))
+        .define("FACE_POINT", lists(tables.face_point.iter().map(|points| list(points)).collect()));
+    let shape = LaunchShape { threads, elements, shared, work: 0, persistent: false };
+    Some(KernelText { source, shape, wide: false })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +219,10 @@ mod tests {
                 let face_nodes = r.face_nodes.as_ref().unwrap();
                 for (d, end) in (0..shape.dim()).flat_map(|d| [(d, 0), (d, 1)]) {
                     let (f, stride) = (t.face_at[d][end], n.pow(d as u32));
+                    // Kernels take normals from ∇r_d.
+                    let out = if end == 0 { -1.0 } else { 1.0 };
+                    let normal = crate::geometry::reference_normal(shape, f);
+                    assert_eq!(normal, [0, 1, 2].map(|x| if x == d { out } else { 0.0 }));
                     // Across the lines in the kernel's order: faster directions first.
                     let number = |node: usize| node / (stride * n) * stride + node % stride;
                     for (b, &q) in t.face_point[2 * d + end].iter().enumerate() {

@@ -11,8 +11,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) traces(const Arguments a) {
     for (u32 group = blockIdx.x; group < groups; group += gridDim.x) {
         const u32 slot = a.first + group * ELEMENTS;
         const u32 left = a.count - group * ELEMENTS, n = left < ELEMENTS ? left : ELEMENTS;
-        const real* u = a.u + (u64)slot * STATE_BLOCK;
-        for (u32 i = threadIdx.x; i < n * STATE_BLOCK; i += BLOCK) work[i] = __ldg(u + i);
+        load_states(a, slot, n, work);
         dg_block_sync();
         real* out = work + OUT_AT;
         multiply_chain(a, TRACE, n, work, work + EVEN_AT, work + ODD_AT, out);

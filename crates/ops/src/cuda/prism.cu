@@ -1,0 +1,143 @@
+// The fused residual and Runge–Kutta stage on prisms with collocated nodes, affine or curved: triangles times lines. The
+// host's twin is residual.rs; operators come from prism.rs.
+//
+// State is [element][field][node] (PLANAR), the nodes of a layer together: node (z, t) is z TRIANGLE + t. One thread a
+// node, a few elements a block. Face points are dealt out to all threads; fluxes go to shared memory; after one barrier each
+// node sums over its layer, over its line, and over the face points of both. The register is asked for before the
+// arithmetic.
+//
+// Beside the macros of common.cuh, with DIRECT = 1, COLLOCATED = 1 and PLANAR = 1:
+//   NODES        nodes along a line
+//   TRIANGLE     nodes of a layer
+//   ELEMENTS     of a block
+//   BLOCKS       blocks of a multiprocessor
+//   FACE_PLACE   [face point]: where its flux goes: nodes of the lower and of the upper layer, then [side][layer][number]
+// `tables` has the layer's matrices [direction][column][row], the lifts of the sides [side][number][row], the line's matrix
+// [row][column], and the lifts of the lower and upper face.
+
+static __device__ const unsigned short face_place[NF] = FACE_PLACE;
+constexpr int THREADS = ELEMENTS * NP;
+constexpr int LAYER = TRIANGLE * TRIANGLE;
+constexpr int SIDES_AT = 2 * LAYER;
+constexpr int LINE_AT = SIDES_AT + 3 * NODES * TRIANGLE;
+constexpr int ENDS_AT = LINE_AT + NODES * NODES;
+constexpr int ENTRIES = ENDS_AT + 2;
+// The plan of shared memory.
+constexpr int FLUX_AT = (ENTRIES + 1) / 2 * 2;                             // [element][direction][field][node]
+constexpr int FACE_FLUX_AT = FLUX_AT + ELEMENTS * DIM * FIELDS * NP;       // [element][field][place]
+
+// A face point of the block, and the state on the other side.
+struct Point {
+    u32 element;  // of the block
+    u32 q;        // number among the face points of an element
+    real up[FIELDS];
+};
+
+static __device__ __forceinline__ void load_state(const real* p, u32 stride, real (&x)[FIELDS]) {
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * stride);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arguments a, const Parameters parameters) {
+    DG_DYNAMIC_SHARED(real, shared);
+    real *flux = shared + FLUX_AT, *face_flux_at = shared + FACE_FLUX_AT;
+    const u32 first = blockIdx.x * ELEMENTS;  // of the part
+    const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
+    const bool reads_register = STAGE && a.a != 0.0;
+    // A thread beyond the last element computes that one again, and stores nothing.
+    const u32 local = threadIdx.x / NP, node = threadIdx.x % NP;
+    const bool exists = local < n;
+    const u32 element = first + (exists ? local : n - 1), slot = a.first + element;
+    const u64 at = (u64)slot * STATE_BLOCK + node;
+    const auto ask = [&](u32 item, Point& p) {
+        p.element = item / NF;
+        p.q = item % NF;
+        const u32 face = face_of(p.q), point = p.q - face_first(face);
+        const Across r = across(a, a.first + first + p.element, face);
+        const bool outside = r.rows == nullptr;
+        load_state(r.source + (outside ? point * FIELDS : __ldg(r.rows + point)), outside ? 1 : NP, p.up);
+    };
+    const auto solve = [&](const Point& p) {
+        real um[FIELDS], f[FIELDS];
+        load_state(a.u + (u64)(a.first + first + p.element) * STATE_BLOCK + __ldg(a.own + p.q), NP, um);
+        face_flux(a, parameters, first + p.element, face_of(p.q), p.q, um, p.up, f);
+        real* y = face_flux_at + p.element * NF * FIELDS + face_place[p.q];
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) y[k * NF] = f[k];
+    };
+
+    real u[FIELDS], before[FIELDS], rate[FIELDS];
+    load_state(a.u + at, NP, u);
+    Point asked;
+    if (threadIdx.x < n * NF) ask(threadIdx.x, asked);
+    if (reads_register) {
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) before[k] = a.reg[at + k * NP];
+    }
+    for (u32 i = threadIdx.x; i < ENTRIES; i += THREADS) shared[i] = __ldg(a.tables + i);
+
+    // 1. Contravariant fluxes.
+    {
+        real g[DIM * DIM], f[DIM * FIELDS];
+        metric_at(a, element, node, g);
+        volume_flux(parameters, u, g, f);
+#pragma unroll
+        for (int i = 0; i < DIM * FIELDS; ++i) flux[(local * DIM * FIELDS + i) * NP + node] = f[i];
+    }
+
+    // 2. Numerical fluxes.
+    if (threadIdx.x < n * NF) solve(asked);
+    for (u32 item = threadIdx.x + THREADS; item < n * NF; item += THREADS) {
+        ask(item, asked);
+        solve(asked);
+    }
+    dg_block_sync();
+    if (!exists) return;
+
+    // 3. Sums over the layer, the line, and their faces.
+    const u32 z = node / TRIANGLE, t = node % TRIANGLE;
+    const real* layer = flux + local * DIM * FIELDS * NP + z * TRIANGLE;
+    const real* line = flux + (local * DIM + 2) * FIELDS * NP + t;
+    const real* faces = face_flux_at + local * NF * FIELDS;
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) rate[k] = 0;
+#pragma unroll
+    for (int m = 0; m < TRIANGLE; ++m)
+#pragma unroll
+        for (int d = 0; d < 2; ++d) {
+            const real p = shared[d * LAYER + m * TRIANGLE + t];
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k) rate[k] += p * layer[(d * FIELDS + k) * NP + m];
+        }
+#pragma unroll
+    for (int m = 0; m < NODES; ++m) {
+        const real p = shared[LINE_AT + z * NODES + m];
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) rate[k] += p * line[k * NP + m * TRIANGLE];
+    }
+#pragma unroll
+    for (int side = 0; side < 3; ++side)
+#pragma unroll
+        for (int m = 0; m < NODES; ++m) {
+            const real p = shared[SIDES_AT + (side * NODES + m) * TRIANGLE + t];
+            const real* f = faces + 2 * TRIANGLE + (side * NODES + z) * NODES + m;
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k) rate[k] -= p * f[k * NF];
+        }
+    if (z == 0 || z == NODES - 1) {
+        const u32 end = z == 0 ? 0 : 1;
+        const real p = shared[ENDS_AT + end];
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) rate[k] -= p * faces[k * NF + end * TRIANGLE + t];
+    }
+    if (CURVED) {
+        const real scale = __ldg(a.inverse_jacobian + (u64)element * NP + node);
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) rate[k] *= scale;
+    }
+
+    // 4. The stage; see `finish`.
+    const StageFactors s = stage_factors(a, slot);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) finish_with(a, s, at + k * NP, reads_register, before[k], u[k], rate[k]);
+}
