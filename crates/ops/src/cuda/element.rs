@@ -18,10 +18,9 @@ const THREADS: usize = 128;
 /// an H200 of those tried; `bytes` of a number.
 pub(crate) const fn is_small(shape: Shape, order: usize, bytes: usize) -> bool {
     match (shape, bytes) {
-        (Shape::Triangle, 8) => order <= 1,
+        (Shape::Triangle, 8) => order <= 2,
         (Shape::Triangle, _) => order <= 4,
-        (Shape::Tetrahedron, 8) => order == 0,
-        (Shape::Tetrahedron, _) => order <= 2,
+        (Shape::Tetrahedron, _) => order <= 1,
         _ => false,
     }
 }
@@ -98,12 +97,10 @@ pub(super) fn text<T: PackScalar>(
     let scalars = sizes.np * sizes.fields;
     // Blocks of a multiprocessor: fewer where states need more registers.
     let words = scalars * T::BYTES / 4;
-    let blocks = if words <= 8 || T::BYTES == 4 && words <= 24 {
-        4
-    } else if words <= 40 {
-        3
-    } else {
-        2
+    let blocks = match (T::BYTES, words) {
+        (_, 0..=8) | (4, 0..=24) => 4,
+        (8, 0..=39) | (4, 0..=40) => 3,
+        _ => 2,
     };
     let body = format!(
         "{}#include \"normals.cuh\"\n#line 1 \"element.cu\"\n{}",

@@ -13,7 +13,7 @@
 //   DEAL              face points are dealt out (1), or done where lines end (0)
 //   ASK               directions in which neighbours' states are asked for before the first flux; DEAL = 0
 //   SLABS             sums by tensor cores (1) or by threads (0); three dimensions, at most 8 nodes along a line
-//   NORMALS           read (0), or computed from the metric (1); affine only
+//   NORMALS           read (0), or computed from the metric (1)
 //   FACE_AT           [direction][end]: number of the face there
 //   FACE_POINT        [direction, end][number across the lines]: point of the face, counted within it, at a node
 // `tables` has the 1-D matrix P, [node][node], and the lifts at both ends.
@@ -63,12 +63,12 @@ static __device__ __forceinline__ void load_across(const Arguments& a, u32 slot,
     load_state(r.source + (outside ? point * FIELDS : __ldg(r.rows + point)), outside ? 1 : NP, x);
 }
 
-// Unit normal and scale of the flux at point `q` of the element's faces, on the face at `end` of direction d.
-static __device__ __forceinline__ real normal_of(const Arguments& a, u32 element, u32 face, u32 q, u32 d, u32 end,
-                                                 real (&n)[DIM]) {
+// Unit normal and scale of the flux at point `q` of the element's faces, which is a node, at `end` of direction d.
+static __device__ __forceinline__ real normal_of(const Arguments& a, u32 element, u32 face, u32 q, u32 node, u32 d,
+                                                 u32 end, real (&n)[DIM]) {
     if (!NORMALS) return normal_at(a, element, face, q, n);
-    // n sJ/J = ± ∇r_d.
-    const real* g = a.metric + (u64)element * DIM * DIM + d * DIM;
+    // n sJ/J = ± ∇r_d, or n sJ = ± J∇r_d.
+    const real* g = a.metric + (CURVED ? (u64)element * NP + node : element) * DIM * DIM + d * DIM;
     real square = 0;
 #pragma unroll
     for (int x = 0; x < DIM; ++x) {
@@ -185,7 +185,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
                     end = e;
                     number = across_line(p.node, d);
                 }
-        const real scale = normal_of(a, first + p.element, face, p.q, direction, end, normal);
+        const real scale = normal_of(a, first + p.element, face, p.q, p.node, direction, end, normal);
         numerical_flux(parameters, um, p.up, normal, f);
         real* y = shared + FACE_FLUX_AT + p.element * NF * FIELDS + (2 * direction + end) * FACE_POINTS + number;
 #pragma unroll
@@ -236,7 +236,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
             if (!end.is) continue;
             real f[FIELDS], normal[DIM];
             const u32 e = node / power(d) % NODES == 0 ? 0 : 1, q = end.face * FACE_POINTS + end.point;
-            const real scale = normal_of(a, element, end.face, q, d, e, normal);
+            const real scale = normal_of(a, element, end.face, q, node, d, e, normal);
             numerical_flux(parameters, u, end.up, normal, f);
             const real lift = scale * __ldg(a.tables + NODES * NODES + e);
 #pragma unroll

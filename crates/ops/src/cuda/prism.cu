@@ -11,6 +11,7 @@
 //   TRIANGLE     nodes of a layer
 //   ELEMENTS     of a block
 //   BLOCKS       blocks of a multiprocessor
+//   NORMALS REFERENCE_NORMALS  see normals.cuh; where face points are nodes, normals follow from the metric there
 //   FACE_PLACE   [face point]: where its flux goes: nodes of the lower and of the upper layer, then [side][layer][number]
 // `tables` has the layer's matrices [direction][column][row], the lifts of the sides [side][number][row], the line's matrix
 // [row][column], and the lifts of the lower and upper face.
@@ -58,9 +59,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         load_state(r.source + (outside ? point * FIELDS : __ldg(r.rows + point)), outside ? 1 : NP, p.up);
     };
     const auto solve = [&](const Point& p) {
+        const u32 own = __ldg(a.own + p.q);  // the node
         real um[FIELDS], f[FIELDS];
-        load_state(a.u + (u64)(a.first + first + p.element) * STATE_BLOCK + __ldg(a.own + p.q), NP, um);
-        face_flux(a, parameters, first + p.element, face_of(p.q), p.q, um, p.up, f);
+        load_state(a.u + (u64)(a.first + first + p.element) * STATE_BLOCK + own, NP, um);
+        const u32 face = face_of(p.q);
+        if (NORMALS) {
+            real g[DIM * DIM], normal[DIM];
+            metric_at(a, first + p.element, own, g);
+            const real scale = face_normal(a, first + p.element, face, g, normal);
+            numerical_flux(parameters, um, p.up, normal, f);
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k) f[k] *= scale;
+        } else {
+            face_flux(a, parameters, first + p.element, face, p.q, um, p.up, f);
+        }
         real* y = face_flux_at + p.element * NF * FIELDS + face_place[p.q];
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) y[k * NF] = f[k];

@@ -1,6 +1,6 @@
 //! `prism.cu`: collocated prisms. Their operators are those of a triangle and of a line.
 
-use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, source};
+use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, reference_normals, source};
 use crate::cuda::tensor::elements_near;
 use crate::group::{Group, Part, volume_matrices};
 use crate::scheme::Form;
@@ -10,8 +10,9 @@ use dgsuite_basis::{Cubature, Matrix, ReferenceElement, Shape};
 /// Registers of a multiprocessor, and those that the kernel is held to.
 const REGISTERS: usize = 65_536;
 const REGISTERS_OF_THREAD: usize = 80;
+const REGISTERS_OF_THREAD_SINGLE: usize = 64;
 /// Threads of a block that the kernel aims at, and the most it may have.
-const NEAR_THREADS: usize = 128;
+const NEAR_THREADS: usize = 160;
 const MOST_THREADS: usize = 1024;
 /// Part of the largest entry of a matrix by which a product may miss an entry.
 const ROUNDING: f64 = 1e-11;
@@ -129,7 +130,8 @@ pub(super) fn text<T: PackScalar>(
     let (np, fields) = (sizes.np, sizes.fields);
     let elements = elements_near(np, NEAR_THREADS);
     let threads = elements * np;
-    let blocks = (REGISTERS / (REGISTERS_OF_THREAD * threads.next_multiple_of(32))).clamp(1, 32);
+    let registers = if T::BYTES == 4 { REGISTERS_OF_THREAD_SINGLE } else { REGISTERS_OF_THREAD };
+    let blocks = (REGISTERS / (registers * threads.next_multiple_of(32))).clamp(1, 32);
     // The plan of shared memory of prism.cu.
     let shared = tables.entries.len().next_multiple_of(2) + elements * (3 * np + sizes.nf) * fields;
     let shared = T::BYTES * shared;
@@ -137,7 +139,12 @@ pub(super) fn text<T: PackScalar>(
         return None;
     }
     let place: Vec<String> = tables.place.iter().map(ToString::to_string).collect();
-    let body = format!("{}#line 1 \"prism.cu\"\n{}", law.preamble(), include_str!("prism.cu"));
+    let body = format!(
+        "{}#include \"normals.cuh\"\n#line 1 \"prism.cu\"\n{}",
+        law.preamble(),
+        include_str!("prism.cu")
+    );
+    let normals = sizes.curved || part.spec.element.order == 1;
     let source = sizes
         .define(source::<T>("prism.cu", body), &group.face_offsets)
         .define("STAGE", u8::from(stage))
@@ -145,6 +152,8 @@ pub(super) fn text<T: PackScalar>(
         .define("TRIANGLE", tables.n_triangle)
         .define("ELEMENTS", elements)
         .define("BLOCKS", blocks)
+        .define("NORMALS", u8::from(normals))
+        .define("REFERENCE_NORMALS", reference_normals(group.shape))
         .define("FACE_PLACE", format!("{{{}}}", place.join(",")));
     let shape = LaunchShape { threads, elements, shared, work: 0, persistent: false };
     Some(KernelText { source, shape, wide: false })

@@ -53,7 +53,8 @@ const fn build(shape: Shape, order: usize, collocated: bool) -> Build {
         (Shape::Triangle, 6, true) => with_normals(resident(4, 2)),
         (Shape::Triangle, 7, _) => with_normals(resident(8, 1)),
         (Shape::Triangle, _, _) => Build { unroll: true, tables_out: true, ..streaming(8, 1, true) },
-        (_, 0 | 1, _) => resident(4, 4),
+        (_, 0 | 1, false) => resident(4, 3),
+        (_, 0 | 1, true) => resident(4, 4),
         (_, 2, false) => with_normals(Build { unroll: true, ..streaming(12, 2, true) }),
         (_, 2, true) => streaming(12, 2, true),
         (_, 3, _) => streaming(8, 2, true),
@@ -67,9 +68,10 @@ const fn build(shape: Shape, order: usize, collocated: bool) -> Build {
 const fn build_curved(shape: Shape, order: usize) -> Build {
     match (shape, order) {
         (Shape::Triangle, 0..=2) => resident(4, 4),
-        (Shape::Triangle, 3) => resident(4, 3),
-        (Shape::Triangle, 4) => resident(4, 2),
-        (Shape::Triangle, 5..=7) => resident(8, 1),
+        (Shape::Triangle, 3 | 4) => resident(4, 3),
+        (Shape::Triangle, 5) => streaming(12, 1, false),
+        (Shape::Triangle, 6) => Build { tables_out: true, ..streaming(12, 1, false) },
+        (Shape::Triangle, 7) => resident(8, 1),
         (Shape::Triangle, _) => Build { tables_out: true, ..streaming(8, 1, false) },
         (_, 0 | 1) => resident(4, 3),
         (_, 2) => streaming(8, 2, true),

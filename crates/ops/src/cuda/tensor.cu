@@ -12,7 +12,7 @@
 //   BLOCKS            blocks of a multiprocessor
 //   AHEAD             the register is asked for before the arithmetic (1) or after (0)
 //   ASK               directions in which neighbours' states are asked for before the first flux
-//   NORMALS           read (0), or computed from the metric (1); affine only
+//   NORMALS           read (0), or computed from the metric (1)
 //   FACE_AT           [direction][end]: number of the face there
 //   FACE_POINT        [direction, end][number across the lines]: point of the face, counted within it, at a node
 // `tables` has the 1-D matrix P, [node][node], and the lifts at both ends.
@@ -88,7 +88,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         real f[FIELDS], normal[DIM], scale;
         const u32 e = node / power(d) % NODES == 0 ? 0 : 1;
         if (NORMALS) {
-            // n sJ/J = ± ∇r_d.
+            // n sJ/J = ± ∇r_d, or n sJ = ± J∇r_d: face points are nodes.
             scale = square_root(g[d * DIM] * g[d * DIM] + g[d * DIM + 1] * g[d * DIM + 1]);
             const real inverse = e == 0 ? -reciprocal(scale) : reciprocal(scale);
 #pragma unroll

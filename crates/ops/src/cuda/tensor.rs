@@ -72,12 +72,12 @@ impl TensorTables {
 /// Registers of a multiprocessor, and most threads of a block of the kernels.
 const REGISTERS: usize = 65_536;
 const MOST_THREADS: usize = 1024;
-/// Threads of a block that the kernels aim at.
-const NEAR_THREADS: usize = 128;
 
 /// How a kernel is built; see the heads of tensor.cu and planar.cu.
 #[derive(Clone, Copy)]
 struct Build {
+    /// Threads of a block that it aims at.
+    threads: usize,
     /// Registers that it is held to.
     registers: usize,
     /// Directions in which neighbours are asked for early.
@@ -94,7 +94,7 @@ struct Build {
 
 /// Face points at the ends of lines; normals from the metric.
 const fn ends(registers: usize, ask: usize) -> Build {
-    Build { registers, ask, deal: false, slabs: false, normals: true, ahead: false }
+    Build { threads: 128, registers, ask, deal: false, slabs: false, normals: true, ahead: false }
 }
 
 /// Face points dealt out.
@@ -109,21 +109,24 @@ const fn slabs(registers: usize) -> Build {
 
 /// The build that was fastest on an H200 of those tried; tensor cores have double precision only.
 const fn build(dim: usize, order: usize, curved: bool, single: bool) -> Build {
-    let build = match (dim, order) {
-        (2, 1 | 5) if !curved => Build { ahead: true, ..ends(72, 0) },
-        (2, 3 | 7) => ends(64, 1),
-        (2, _) => ends(64, 0),
-        (_, 1) if curved => ends(80, 0),
-        (_, 0 | 1) => ends(96, 3),
-        (_, 2) if !curved => ends(96, 0),
-        (_, 3) if !curved => ends(72, 1),
-        (_, 2..=4) => dealt(80),
-        (_, 5) => slabs(80),
-        (_, 6) => Build { normals: false, ..slabs(80) },
+    let build = match (dim, order, curved) {
+        (2, 1 | 5, false) => Build { ahead: true, ..ends(72, 0) },
+        (2, 3 | 7, _) => ends(64, 1),
+        (2, _, _) => ends(64, 0),
+        (_, 0 | 1, false) => ends(96, 3),
+        (_, 0..=2, _) => ends(96, 0),
+        (_, 3, false) => ends(72, 1),
+        (_, 3 | 4, _) => dealt(80),
+        (_, 5, _) => slabs(80),
+        (_, 6, _) => Build { normals: curved, ..slabs(80) },
         _ => Build { normals: false, ..slabs(64) },
     };
-    // Tiles of the tensor cores have eight nodes of a line.
-    Build { slabs: build.slabs && !single && order < 8, normals: build.normals && !curved, ..build }
+    let small = if dim == 2 { order == 3 || order == 7 } else { order <= 3 };
+    let threads = if small { 64 } else { 128 };
+    // Numbers of single precision take one register, not two; tiles of the tensor cores have eight nodes of a line.
+    let most = if dim == 2 { 48 } else { 64 };
+    let registers = if single && build.registers > most { most } else { build.registers };
+    Build { threads, registers, slabs: build.slabs && !single && order < 8, ..build }
 }
 
 /// Elements of a block of `np` threads each, near `threads` in all with few idle lanes.
@@ -149,7 +152,7 @@ pub(super) fn text<T: PackScalar>(
     let sizes = Sizes::new(group, part);
     let (n, np, fields, dim) = (tables.n_nodes, sizes.np, sizes.fields, sizes.dim);
     let build = build(dim, part.spec.element.order, sizes.curved, T::BYTES == 4);
-    let elements = elements_near(np, NEAR_THREADS);
+    let elements = elements_near(np, build.threads);
     let busy = elements * np;
     let threads = if build.slabs { busy.next_multiple_of(32) } else { busy };
     if threads > MOST_THREADS {

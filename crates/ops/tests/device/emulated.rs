@@ -78,20 +78,23 @@ fn cases() -> Vec<Case> {
     on_box("box", shape(Shape::Pyramid), 1, false, "modal", 1, 1);
     // Groups of 8 elements for each warp, blocks of 4 to 12 warps, 2 blocks.
     for n in [1, 7, 8, 9, 31, 33, 65] {
-        cases.push(("row", row(2, n), triangle, "nodal", 2));
-        cases.push(("row", row(2, n), triangle, "nodal", 1));
-        cases.push(("row", row(3, n), tetrahedron, "nodal", 1));
+        cases.push(("row", row(2, n), triangle, "nodal", 3));
+        cases.push(("row", row(3, n), tetrahedron, "nodal", 2));
         cases.push(("row", quadrilaterals(n), quadrilateral, "collocated", 2));
     }
+    // Blocks of 32 elements, 128 threads.
+    for n in [1, 31, 32, 33, 129] {
+        cases.push(("row", row(2, n), triangle, "nodal", 1));
+    }
     for (cells, scheme, p) in [
-        (triangle, "collocated", 1),
+        (triangle, "collocated", 2),
+        (tetrahedron, "nodal", 1),
         (triangle, "modal", 0),
         (triangle, "modal", 3),
         (tetrahedron, "modal", 0),
         (tetrahedron, "modal", 3),
         (triangle, "nodal", 5),
         (triangle, "Taylor", 2),
-        (tetrahedron, "nodal", 2),
         (tetrahedron, "nodal", 4),
     ] {
         cases.push(("row", row(cells.dim(), 9), cells, scheme, p));
