@@ -69,7 +69,7 @@ const fn build_curved(shape: Shape, order: usize) -> Build {
     match (shape, order) {
         (Shape::Triangle, 0..=2) => resident(4, 4),
         (Shape::Triangle, 3 | 4) => resident(4, 3),
-        (Shape::Triangle, 5) => streaming(12, 1, false),
+        (Shape::Triangle, 5) => Build { tables_out: true, ..streaming(12, 1, true) },
         (Shape::Triangle, 6) => Build { tables_out: true, ..streaming(12, 1, false) },
         (Shape::Triangle, 7) => resident(8, 1),
         (Shape::Triangle, _) => Build { tables_out: true, ..streaming(8, 1, false) },
