@@ -63,6 +63,8 @@ fn cases() -> Vec<Case> {
     on_box("curved", quadrilateral, 2, true, "modal strong", 1, 3);
     on_box("periodic", hexahedron, 1, true, "collocated", 1, 2);
     on_box("curved", hexahedron, 2, false, "collocated", 2, 2);
+    // Too curved for its nodes: the universal kernel on a planar layout.
+    on_box("curved", hexahedron, 2, false, "collocated", 1, 2);
     on_box("box", hexahedron, 1, false, "modal", 1, 1);
     on_box("periodic", hexahedron, 1, true, "collocated", 4, 2);
     on_box("box", hexahedron, 1, false, "collocated", 6, 1);
