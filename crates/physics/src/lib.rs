@@ -38,6 +38,7 @@
 
 pub mod advection;
 pub mod boundary;
+pub mod diffusion;
 pub mod euler;
 pub mod exact;
 pub mod flux;
@@ -50,6 +51,7 @@ pub mod trace;
 
 pub use advection::Advection;
 pub use boundary::{Boundary, FarField, Outflow, Prescribed, PressureOutlet, SlipWall, Symmetry};
+pub use diffusion::{Diffusion, DiffusiveBoundary};
 pub use euler::Euler;
 pub use exact::Exact;
 pub use flux::{Hll, Hllc, NumericalFlux, Roe, Rusanov};

@@ -1,0 +1,48 @@
+//! Diffusive fluxes, `∂u/∂t + ∇·(F(u) − F_v(u, ∇u)) = 0`, as point formulas.
+
+use crate::real::{Real, array};
+
+/// The diffusive flux `F_v(u, ∇u)` of a law with `N` unknowns in `D` space dimensions, and what step bounds need of it.
+///
+/// Index order: `grad[d][k] = ∂u_k/∂x_d` of the conserved unknowns, `flux[d][k]`. The flux is linear in the gradient.
+pub trait Diffusion<const D: usize, const N: usize>: Clone + Send + Sync + 'static {
+    /// The diffusive flux `F_v,d(u, ∇u)`.
+    fn diffusive_flux<R: Real>(&self, u: &[R; N], grad: &[[R; N]; D]) -> [[R; N]; D];
+
+    /// The diffusive flux through a surface element, `Σ_d F_v,d n_d`. `n` is any vector, of unit length or not: with a
+    /// scaled row of the inverse metric it is a contravariant flux.
+    #[inline(always)]
+    fn normal_diffusive_flux<R: Real>(&self, u: &[R; N], grad: &[[R; N]; D], n: &[R; D]) -> [R; N] {
+        let f = self.diffusive_flux(u, grad);
+        let mut sum = array!(N, |k| f[0][k] * n[0]);
+        for d in 1..D {
+            for k in 0..N {
+                sum[k] = f[d][k].mul_add(n[d], sum[k]);
+            }
+        }
+        sum
+    }
+
+    /// The largest kinematic diffusivity `ν_max` (length² per time) of a state, which bounds the step.
+    fn diffusivity<R: Real>(&self, u: &[R; N]) -> R;
+}
+
+/// What a boundary condition means for the diffusive flux: the value that the gradient is lifted towards, and the flux.
+pub trait DiffusiveBoundary<V: Diffusion<D, N>, const D: usize, const N: usize>:
+    Clone + Send + Sync + 'static
+{
+    /// The state `u_b` on the face; the lifted jump is `u_b − u⁻`. `um` is the inner state, `n` the outward unit
+    /// normal, `data` the prescribed conserved state (any numbers where the condition does not use it).
+    fn face_state<R: Real>(&self, diffusion: &V, um: &[R; N], n: &[R; D], data: &[R; N]) -> [R; N];
+
+    /// The diffusive flux that leaves through the face, from the inner state, `u_b` and the lifted inner gradient.
+    fn normal_flux<R: Real>(
+        &self,
+        diffusion: &V,
+        um: &[R; N],
+        ub: &[R; N],
+        grad: &[[R; N]; D],
+        n: &[R; D],
+        data: &[R; N],
+    ) -> [R; N];
+}
