@@ -1,5 +1,9 @@
 //! Diffusive fluxes, `∂u/∂t + ∇·(F(u) − F_v(u, ∇u)) = 0`, as point formulas.
 
+mod scalar;
+
+pub use scalar::ScalarDiffusion;
+
 use crate::real::{Real, array};
 
 /// The diffusive flux `F_v(u, ∇u)` of a law with `N` unknowns in `D` space dimensions, and what step bounds need of it.

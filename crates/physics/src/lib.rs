@@ -10,6 +10,7 @@
 //! |---|---|
 //! | number types | [`Real`], [`Lanes`], [`Dual`], [`trace::Sym`] |
 //! | `∂u/∂t + ∇·F(u) = 0` | [`Law`]: [`Advection`], [`Euler`] |
+//! | diffusive flux `F_v(u, ∇u)` | [`Diffusion`]: [`ScalarDiffusion`], [`NavierStokes`] |
 //! | numerical flux `f*(u⁻, u⁺, n)` | [`NumericalFlux`]: [`Rusanov`], [`Hll`], [`Hllc`], [`Roe`] |
 //! | outer state `u⁺` at a boundary | [`Boundary`]: [`Prescribed`], [`Outflow`], [`SlipWall`], [`Symmetry`], [`FarField`], [`PressureOutlet`] |
 //! | exact solutions | [`Exact`], [`exact::by_name`], [`exact::RiemannProblem`], vortices, waves |
@@ -45,15 +46,17 @@ pub mod flux;
 pub mod formula;
 pub mod graph;
 pub mod law;
+pub mod navier_stokes;
 pub mod real;
 pub mod suggest;
 pub mod trace;
 
 pub use advection::Advection;
 pub use boundary::{Boundary, FarField, Outflow, Prescribed, PressureOutlet, SlipWall, Symmetry};
-pub use diffusion::{Diffusion, DiffusiveBoundary};
+pub use diffusion::{Diffusion, DiffusiveBoundary, ScalarDiffusion};
 pub use euler::Euler;
 pub use exact::Exact;
 pub use flux::{Hll, Hllc, NumericalFlux, Roe, Rusanov};
 pub use law::Law;
+pub use navier_stokes::NavierStokes;
 pub use real::{Dual, Lanes, Real};

@@ -3,6 +3,7 @@
 
 mod boundaries;
 mod catalogue;
+mod diffusion;
 mod fluxes;
 mod formulas;
 mod laws;

@@ -1,0 +1,209 @@
+//! The diffusive fluxes of the compressible Navier–Stokes equations: viscous stress and heat flux.
+
+mod viscosity;
+
+pub use viscosity::Viscosity;
+
+use crate::diffusion::Diffusion;
+use crate::euler::Euler;
+use crate::real::{Real, array, dot};
+
+/// Viscous stress and heat flux of a perfect gas, used beside [`Euler`], `u = (ρ, ρv, ρE)`:
+///
+/// ```text
+/// F_v,d = (0, τ_d, τ_d·v − q_d)
+/// τ = μ (∇v + ∇vᵀ − ⅔ ∇·v I),   q = −κ ∇T,   κ = μ c_p/Pr
+/// ```
+///
+/// With the internal energy `e = c_v T` the heat flux is `q = −γ μ/Pr ∇e`, so that a constant viscosity needs no gas
+/// constant. One set of formulas serves `Diffusion<2, 4>` and `Diffusion<3, 5>`; in two dimensions nothing changes
+/// along z, and the factor stays ⅔.
+///
+/// # Source
+/// Toro 2009, §1.3; Stokes' hypothesis for the second viscosity.
+///
+/// ```
+/// use dgsuite_physics::{Diffusion, Euler, NavierStokes, navier_stokes::Viscosity};
+/// let viscosity = Viscosity::Constant { mu: 0.1 };
+/// let ns = NavierStokes { gas: Euler { gamma: 1.4 }, prandtl: 0.72, viscosity, gas_constant: 1.0 };
+/// // Gas of density 1 at rest, sheared: ∂(ρu)/∂y = 3.
+/// let f = ns.diffusive_flux(&[1.0, 0.0, 0.0, 2.5], &[[0.0; 4], [0.0, 3.0, 0.0, 0.0]]);
+/// assert!((f[1][1] - 0.3_f64).abs() < 1e-15 && (f[0][2] - 0.3).abs() < 1e-15); // τ_xy = μ ∂u/∂y
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NavierStokes {
+    /// The gas.
+    pub gas: Euler,
+    /// Prandtl number `Pr = μ c_p/κ`, about 0.72 for air.
+    pub prandtl: f64,
+    /// Dynamic viscosity `μ`.
+    pub viscosity: Viscosity,
+    /// Specific gas constant `R` in `p = ρ R T`; a constant viscosity does not look at it.
+    pub gas_constant: f64,
+}
+
+/// A state and its gradient in the variables that the fluxes are written in.
+struct Local<R, const D: usize> {
+    v: [R; D],
+    /// `μ/ρ`.
+    nu: R,
+    /// `γ/Pr`.
+    heat: R,
+    /// `shear[d][i] = ρ ∂v_i/∂x_d`.
+    shear: [[R; D]; D],
+    /// `ρ ∂e/∂x_d`.
+    warmth: [R; D],
+    /// `−⅔ ρ ∇·v`.
+    bulk: R,
+}
+
+impl NavierStokes {
+    /// Temperature from the internal energy per mass, `T = (γ − 1) e/R`.
+    #[inline(always)]
+    pub fn temperature<R: Real>(&self, e: R) -> R {
+        self.gas.gamma_minus_one::<R>() * e / R::param("gas_constant", self.gas_constant)
+    }
+
+    /// Internal energy per mass from the temperature, `e = R T/(γ − 1)`.
+    #[inline(always)]
+    pub fn internal_energy<R: Real>(&self, temperature: R) -> R {
+        R::param("gas_constant", self.gas_constant) * temperature / self.gas.gamma_minus_one()
+    }
+
+    /// Dynamic viscosity from the internal energy per mass.
+    #[inline(always)]
+    pub fn viscosity_at<R: Real>(&self, e: R) -> R {
+        self.viscosity.at(self.temperature(e))
+    }
+
+    /// `γ/Pr`: the heat flux is `−μ` times that times `∇e`.
+    #[inline(always)]
+    fn heat<R: Real>(&self) -> R {
+        self.gas.gamma::<R>() / R::param("prandtl", self.prandtl)
+    }
+
+    /// Internal energy per mass from the total one, `e = E − ½ |v|²`.
+    #[inline(always)]
+    fn internal<R: Real, const D: usize>(total: R, v: &[R; D]) -> R {
+        R::lit(-0.5).mul_add(dot(v, v), total)
+    }
+
+    #[inline(always)]
+    fn local<R: Real, const D: usize, const N: usize>(&self, u: &[R; N], grad: &[[R; N]; D]) -> Local<R, D> {
+        let inv_rho = u[0].recip();
+        let m = Euler::momentum::<R, D, N>(u);
+        let v = array!(D, |d| m[d] * inv_rho);
+        let total = u[N - 1] * inv_rho;
+        let e = Self::internal(total, &v);
+        let mut shear = [[inv_rho; D]; D];
+        let mut warmth = [inv_rho; D];
+        for d in 0..D {
+            // ρ ∂e = ∂(ρE) − E ∂ρ − v·(ρ ∂v)
+            let mut rest = total * grad[d][0];
+            for i in 0..D {
+                shear[d][i] = grad[d][1 + i] - v[i] * grad[d][0];
+                rest = v[i].mul_add(shear[d][i], rest);
+            }
+            warmth[d] = grad[d][N - 1] - rest;
+        }
+        let mut div = shear[0][0];
+        for d in 1..D {
+            div = div + shear[d][d];
+        }
+        Local {
+            v,
+            nu: self.viscosity_at(e) * inv_rho,
+            heat: self.heat(),
+            shear,
+            warmth,
+            bulk: R::lit(-2.0 / 3.0) * div,
+        }
+    }
+
+    #[inline(always)]
+    fn flux_all<R: Real, const D: usize, const N: usize>(
+        &self,
+        u: &[R; N],
+        grad: &[[R; N]; D],
+    ) -> [[R; N]; D] {
+        let l = self.local(u, grad);
+        let mut f = [[R::lit(0.0); N]; D];
+        for d in 0..D {
+            f[d][1 + d] = l.nu * (l.shear[d][d] + l.shear[d][d] + l.bulk);
+            // The stress is symmetric.
+            for i in 0..d {
+                f[d][1 + i] = l.nu * (l.shear[d][i] + l.shear[i][d]);
+                f[i][1 + d] = f[d][1 + i];
+            }
+        }
+        let conduction = l.heat * l.nu;
+        for d in 0..D {
+            let mut energy = conduction * l.warmth[d];
+            for i in 0..D {
+                energy = f[d][1 + i].mul_add(l.v[i], energy);
+            }
+            f[d][N - 1] = energy;
+        }
+        f
+    }
+
+    #[inline(always)]
+    fn normal_flux_any<R: Real, const D: usize, const N: usize>(
+        &self,
+        u: &[R; N],
+        grad: &[[R; N]; D],
+        n: &[R; D],
+    ) -> [R; N] {
+        let l = self.local(u, grad);
+        let mut f = [R::lit(0.0); N];
+        let mut energy = l.heat * dot(&l.warmth, n);
+        for i in 0..D {
+            let mut stress = l.bulk * n[i];
+            for d in 0..D {
+                stress = (l.shear[d][i] + l.shear[i][d]).mul_add(n[d], stress);
+            }
+            energy = stress.mul_add(l.v[i], energy);
+            f[1 + i] = l.nu * stress;
+        }
+        f[N - 1] = l.nu * energy;
+        f
+    }
+
+    #[inline(always)]
+    fn diffusivity_any<R: Real, const D: usize, const N: usize>(&self, u: &[R; N]) -> R {
+        let inv_rho = u[0].recip();
+        let m = Euler::momentum::<R, D, N>(u);
+        let e = Self::internal(u[N - 1] * inv_rho, &array!(D, |d| m[d] * inv_rho));
+        self.viscosity_at(e) * inv_rho * self.heat::<R>().max(R::lit(4.0 / 3.0))
+    }
+}
+
+macro_rules! navier_stokes {
+    ($d:literal, $n:literal) => {
+        impl Diffusion<$d, $n> for NavierStokes {
+            #[inline(always)]
+            fn diffusive_flux<R: Real>(&self, u: &[R; $n], grad: &[[R; $n]; $d]) -> [[R; $n]; $d] {
+                self.flux_all(u, grad)
+            }
+
+            #[inline(always)]
+            fn normal_diffusive_flux<R: Real>(
+                &self,
+                u: &[R; $n],
+                grad: &[[R; $n]; $d],
+                n: &[R; $d],
+            ) -> [R; $n] {
+                self.normal_flux_any(u, grad, n)
+            }
+
+            /// `μ/ρ max(4/3, γ/Pr)`.
+            #[inline(always)]
+            fn diffusivity<R: Real>(&self, u: &[R; $n]) -> R {
+                self.diffusivity_any::<R, $d, $n>(u)
+            }
+        }
+    };
+}
+
+navier_stokes!(2, 4);
+navier_stokes!(3, 5);

@@ -1,0 +1,235 @@
+//! Properties of the diffusive fluxes.
+
+use crate::states::*;
+use dgsuite_physics::navier_stokes::Viscosity;
+use dgsuite_physics::{Diffusion, Dual, Euler, Law, NavierStokes, ScalarDiffusion};
+use proptest::prelude::*;
+
+const MU: f64 = 0.3;
+const CONSTANT: NavierStokes = NavierStokes {
+    gas: GAS,
+    prandtl: 0.72,
+    viscosity: Viscosity::Constant { mu: MU },
+    gas_constant: f64::NAN,
+};
+const SUTHERLAND: NavierStokes = NavierStokes {
+    gas: GAS,
+    prandtl: 0.72,
+    viscosity: Viscosity::Sutherland { mu_ref: 0.2, t_ref: 1.5, s: 0.6 },
+    gas_constant: 0.8,
+};
+const POWER: NavierStokes = NavierStokes {
+    gas: GAS,
+    prandtl: 0.9,
+    viscosity: Viscosity::PowerLaw { mu_ref: 0.2, t_ref: 1.5, exponent: 0.7 },
+    gas_constant: 0.8,
+};
+
+/// A state with the gradients of its density, velocities and pressure: `w[d] = (∂ρ, ∂v₀, ∂v₁, ∂v₂, ∂p)/∂x_d`.
+#[derive(Clone, Copy, Debug)]
+struct Field {
+    gas: Gas,
+    slopes: [[f64; 5]; 3],
+}
+
+fn field() -> impl Strategy<Value = Field> {
+    let slopes = prop::array::uniform3(prop::array::uniform5(-1.0..1.0f64));
+    (gas(), slopes).prop_map(|(gas, slopes)| Field { gas, slopes })
+}
+
+impl Field {
+    /// Conserved state and its gradient, differentiated by dual numbers.
+    fn conserved<const D: usize, const N: usize>(&self) -> ([f64; N], [[f64; N]; D])
+    where
+        Euler: Law<D, N>,
+    {
+        let grad = std::array::from_fn(|d| {
+            let s = &self.slopes[d];
+            let w: [Dual<f64>; N] = std::array::from_fn(|k| match k {
+                0 => Dual::new(self.gas.rho, s[0] * self.gas.rho),
+                k if k == N - 1 => Dual::new(self.gas.p, s[4] * self.gas.p),
+                k => Dual::new(self.gas.v[k - 1], s[k]),
+            });
+            GAS.to_conserved(&w).map(|x| x.derivative)
+        });
+        (self.gas.state::<D, N>(), grad)
+    }
+
+    /// Moving with another velocity.
+    fn boosted(mut self, w: [f64; 3]) -> Self {
+        self.gas.v = std::array::from_fn(|d| self.gas.v[d] + w[d]);
+        self
+    }
+
+    /// What rounding of the diffusive flux is measured against.
+    fn scale<const D: usize, const N: usize>(&self, ns: &NavierStokes) -> [f64; N]
+    where
+        NavierStokes: Diffusion<D, N>,
+        Euler: Law<D, N>,
+    {
+        let (u, _) = self.conserved::<D, N>();
+        let mu = u[0] * ns.diffusivity(&u);
+        let speed = 1.0 + self.gas.v.iter().map(|v| v.abs()).sum::<f64>() + self.gas.c();
+        std::array::from_fn(|k| mu * if k == N - 1 { 16.0 * speed * speed } else { 16.0 * speed })
+    }
+}
+
+/// Stress and heat flux from the primitive variables, as the textbook writes them.
+fn the_textbook_s_stress_and_heat_flux<const D: usize, const N: usize>(ns: NavierStokes, field: Field)
+where
+    NavierStokes: Diffusion<D, N>,
+    Euler: Law<D, N>,
+{
+    let (u, grad) = field.conserved::<D, N>();
+    let Gas { rho, v, p } = field.gas;
+    let r = if ns.viscosity.is_constant() { 1.0 } else { ns.gas_constant };
+    let temperature = p / (rho * r);
+    let mu = match ns.viscosity {
+        Viscosity::Constant { mu } => mu,
+        Viscosity::PowerLaw { mu_ref, t_ref, exponent } => mu_ref * (temperature / t_ref).powf(exponent),
+        Viscosity::Sutherland { mu_ref, t_ref, s } => {
+            mu_ref * (temperature / t_ref).powf(1.5) * (t_ref + s) / (temperature + s)
+        }
+    };
+    let kappa = mu * r * GAS.gamma / (GAS.gamma - 1.0) / ns.prandtl;
+    let dv = |d: usize, i: usize| field.slopes[d][1 + i];
+    let div: f64 = (0..D).map(|d| dv(d, d)).sum();
+    let expected: [[f64; N]; D] = std::array::from_fn(|d| {
+        let tau: [f64; D] =
+            std::array::from_fn(|i| mu * (dv(d, i) + dv(i, d) - if i == d { 2.0 / 3.0 * div } else { 0.0 }));
+        // ∂T = T (∂p/p − ∂ρ/ρ); the slopes of density and pressure are relative.
+        let conduction = kappa * temperature * (field.slopes[d][4] - field.slopes[d][0]);
+        std::array::from_fn(|k| match k {
+            0 => 0.0,
+            k if k == N - 1 => conduction + (0..D).map(|i| tau[i] * v[i]).sum::<f64>(),
+            k => tau[k - 1],
+        })
+    });
+    let flux = ns.diffusive_flux(&u, &grad);
+    let size = field.scale::<D, N>(&ns);
+    for d in 0..D {
+        assert_close("flux", &flux[d], &expected[d], &size, 1e-14);
+        for i in 0..d {
+            assert_eq!(flux[d][1 + i], flux[i][1 + d], "the stress is symmetric");
+        }
+    }
+    if D == 3 {
+        let trace: f64 = (0..D).map(|d| flux[d][1 + d]).sum();
+        assert!(trace.abs() <= 1e-14 * size[1], "trace {trace:e}");
+    }
+    let most = (4.0f64 / 3.0).max(GAS.gamma / ns.prandtl) * mu / rho;
+    assert!((ns.diffusivity(&u) - most).abs() <= 1e-11 * most, "{} {most}", ns.diffusivity(&u));
+}
+
+fn the_normal_flux_is_the_flux_along_the_normal<const D: usize, const N: usize>(field: Field, n: [f64; 3])
+where
+    NavierStokes: Diffusion<D, N>,
+    Euler: Law<D, N>,
+{
+    let (u, grad) = field.conserved::<D, N>();
+    let n: [f64; D] = std::array::from_fn(|d| 1.7 * n[d]);
+    let f = SUTHERLAND.diffusive_flux(&u, &grad);
+    let sum = std::array::from_fn(|k| (0..D).map(|d| f[d][k] * n[d]).sum::<f64>());
+    let size = field.scale::<D, N>(&SUTHERLAND);
+    assert_close("F·n", &SUTHERLAND.normal_diffusive_flux(&u, &grad, &n), &sum, &size, 1e-14);
+}
+
+fn the_flux_turns_with_the_flow<const D: usize, const N: usize>(
+    field: Field,
+    n: [f64; 3],
+    mirrors: [[f64; 3]; 2],
+) where
+    NavierStokes: Diffusion<D, N>,
+    Euler: Law<D, N>,
+{
+    let (u, grad) = field.conserved::<D, N>();
+    let n = unit::<D>(n);
+    // The gradient turns in its direction and in its momentum.
+    let mut turned = [[0.0; N]; D];
+    for k in 0..N {
+        let along: [f64; D] = rotate(&std::array::from_fn(|d| grad[d][k]), mirrors);
+        for d in 0..D {
+            turned[d][k] = along[d];
+        }
+    }
+    let turned = turned.map(|g| rotate_state::<D, N>(&g, mirrors));
+    let at = rotate_state::<D, N>(&u, mirrors);
+    let flux = SUTHERLAND.normal_diffusive_flux(&at, &turned, &rotate(&n, mirrors));
+    let expected = rotate_state::<D, N>(&SUTHERLAND.normal_diffusive_flux(&u, &grad, &n), mirrors);
+    assert_close("rotation", &flux, &expected, &field.scale::<D, N>(&SUTHERLAND), 1e-13);
+}
+
+fn a_moving_observer_sees_the_same_stress<const D: usize, const N: usize>(
+    field: Field,
+    n: [f64; 3],
+    w: [f64; 3],
+) where
+    NavierStokes: Diffusion<D, N>,
+    Euler: Law<D, N>,
+{
+    let n = unit::<D>(n);
+    let (u, grad) = field.conserved::<D, N>();
+    let moved = field.boosted(w);
+    let (at, slopes) = moved.conserved::<D, N>();
+    let mut expected = SUTHERLAND.normal_diffusive_flux(&u, &grad, &n);
+    for d in 0..D {
+        expected[N - 1] += expected[1 + d] * w[d];
+    }
+    let size: [f64; N] =
+        std::array::from_fn(|k| field.scale::<D, N>(&SUTHERLAND)[k] + moved.scale::<D, N>(&SUTHERLAND)[k]);
+    let flux = SUTHERLAND.normal_diffusive_flux(&at, &slopes, &n);
+    assert_close("boost", &flux, &expected, &size, 1e-13);
+}
+
+proptest! {
+    #![proptest_config(config(512))]
+
+    #[test]
+    fn navier_stokes(f in field(), n in direction(), a in direction(), b in direction()) {
+        for ns in [CONSTANT, SUTHERLAND, POWER] {
+            the_textbook_s_stress_and_heat_flux::<2, 4>(ns, f);
+            the_textbook_s_stress_and_heat_flux::<3, 5>(ns, f);
+        }
+        the_normal_flux_is_the_flux_along_the_normal::<2, 4>(f, n);
+        the_normal_flux_is_the_flux_along_the_normal::<3, 5>(f, n);
+        the_flux_turns_with_the_flow::<2, 4>(f, n, [a, b]);
+        the_flux_turns_with_the_flow::<3, 5>(f, n, [a, b]);
+        a_moving_observer_sees_the_same_stress::<2, 4>(f, n, a);
+        a_moving_observer_sees_the_same_stress::<3, 5>(f, n, a);
+    }
+
+    #[test]
+    fn heat_flows_to_where_it_is_colder(g in gas(), slope in 0.01..1.0f64) {
+        // Warmer along x at constant pressure, at rest: the diffusive flux adds energy against x.
+        let still = Field { gas: Gas { v: [0.0; 3], ..g }, slopes: [[-slope, 0.0, 0.0, 0.0, 0.0], [0.0; 5], [0.0; 5]] };
+        let (u, grad) = still.conserved::<2, 4>();
+        let flux = CONSTANT.diffusive_flux(&u, &grad);
+        // −F_v is what the conserved energy is carried by: from warm to cold.
+        prop_assert!(-flux[0][3] < 0.0 && flux[1][3] == 0.0);
+        let kappa_over_r = MU * GAS.gamma / (GAS.gamma - 1.0) / 0.72;
+        let expected = kappa_over_r * g.p / g.rho * slope;
+        prop_assert!((flux[0][3] - expected).abs() <= 1e-13 * expected);
+    }
+
+    #[test]
+    fn scalar_diffusion(nu in 0.01..2.0f64, slope in prop::array::uniform3(-1.0..1.0f64), n in direction()) {
+        let law = ScalarDiffusion { nu };
+        let flux = law.normal_diffusive_flux(&[3.0], &slope.map(|s| [s]), &n);
+        prop_assert!((flux[0] - nu * dot(&slope, &n)).abs() <= 1e-15 * nu * 9.0);
+        prop_assert_eq!(Diffusion::<3, 1>::diffusivity(&law, &[3.0]), nu);
+    }
+}
+
+#[test]
+fn the_viscosity_of_air_is_the_tabulated_one() {
+    // U.S. Standard Atmosphere 1976, eq. 51: μ = 1.458e-6 T^{3/2}/(T + 110.4) kg/(m s), 1.7894e-5 at 288.15 K.
+    let air = Viscosity::Sutherland { mu_ref: 1.716e-5, t_ref: 273.15, s: 110.4 };
+    assert!((air.at(288.15) - 1.7894e-5_f64).abs() < 2e-9);
+    for t in [200.0f64, 273.15, 288.15, 400.0, 1000.0] {
+        let tabulated = 1.458e-6 * t.powf(1.5) / (t + 110.4);
+        assert!((air.at(t) / tabulated - 1.0).abs() < 2e-4, "{t} K: {:e} {tabulated:e}", air.at(t));
+    }
+    // The exponent is that of the power law, and one at the reference temperature.
+    let power = Viscosity::PowerLaw { mu_ref: 2.0, t_ref: 300.0, exponent: 0.5 };
+    assert_eq!((power.at(300.0), power.at(1200.0)), (2.0, 4.0));
+}
