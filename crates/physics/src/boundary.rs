@@ -1,11 +1,15 @@
 //! Boundary conditions: the state outside of a face from the state inside.
 
 mod far_field;
+mod inflow;
+mod no_slip;
 mod open;
 mod outlet;
 mod wall;
 
 pub use far_field::FarField;
+pub use inflow::SubsonicInflow;
+pub use no_slip::{NoSlipWall, WallHeat};
 pub use open::{Outflow, Prescribed};
 pub use outlet::PressureOutlet;
 pub use wall::{SlipWall, Symmetry};

@@ -50,3 +50,23 @@ pub trait DiffusiveBoundary<V: Diffusion<D, N>, const D: usize, const N: usize>:
         data: &[R; N],
     ) -> [R; N];
 }
+
+/// The gradient without its part along the unit normal, `∇u − n (n·∇u)`: what is left where a solution does not change
+/// across a boundary.
+#[inline(always)]
+pub(crate) fn along_the_face<R: Real, const D: usize, const N: usize>(
+    grad: &[[R; N]; D],
+    n: &[R; D],
+) -> [[R; N]; D] {
+    let mut along = *grad;
+    for k in 0..N {
+        let mut slope = grad[0][k] * n[0];
+        for d in 1..D {
+            slope = grad[d][k].mul_add(n[d], slope);
+        }
+        for d in 0..D {
+            along[d][k] = grad[d][k] - slope * n[d];
+        }
+    }
+    along
+}

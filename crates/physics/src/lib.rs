@@ -12,7 +12,7 @@
 //! | `∂u/∂t + ∇·F(u) = 0` | [`Law`]: [`Advection`], [`Euler`] |
 //! | diffusive flux `F_v(u, ∇u)` | [`Diffusion`]: [`ScalarDiffusion`], [`NavierStokes`] |
 //! | numerical flux `f*(u⁻, u⁺, n)` | [`NumericalFlux`]: [`Rusanov`], [`Hll`], [`Hllc`], [`Roe`] |
-//! | outer state `u⁺` at a boundary | [`Boundary`]: [`Prescribed`], [`Outflow`], [`SlipWall`], [`Symmetry`], [`FarField`], [`PressureOutlet`] |
+//! | outer state `u⁺` at a boundary | [`Boundary`]: [`Prescribed`], [`Outflow`], [`SlipWall`], [`Symmetry`], [`NoSlipWall`], [`FarField`], [`PressureOutlet`], [`SubsonicInflow`]; its diffusive part is [`DiffusiveBoundary`] |
 //! | exact solutions | [`Exact`], [`exact::by_name`], [`exact::RiemannProblem`], vortices, waves |
 //! | formulas of users | [`formula::Formula`], [`formula::FormulaExact`] |
 //! | device code | [`trace::device_fn`], [`trace::Parameters`], [`graph::Graph`] |
@@ -52,7 +52,10 @@ pub mod suggest;
 pub mod trace;
 
 pub use advection::Advection;
-pub use boundary::{Boundary, FarField, Outflow, Prescribed, PressureOutlet, SlipWall, Symmetry};
+pub use boundary::{
+    Boundary, FarField, NoSlipWall, Outflow, Prescribed, PressureOutlet, SlipWall, SubsonicInflow, Symmetry,
+    WallHeat,
+};
 pub use diffusion::{Diffusion, DiffusiveBoundary, ScalarDiffusion};
 pub use euler::Euler;
 pub use exact::Exact;

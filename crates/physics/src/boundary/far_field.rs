@@ -2,8 +2,10 @@
 
 use super::Boundary;
 use crate::advection::Advection;
+use crate::diffusion::{Diffusion, DiffusiveBoundary};
 use crate::euler::Euler;
 use crate::law::Law;
+use crate::navier_stokes::NavierStokes;
 use crate::real::{Real, array, dot};
 
 /// Characteristic far field; `data` is the free stream.
@@ -18,6 +20,8 @@ use crate::real::{Real, array, dot};
 ///
 /// entropy and tangential velocity from the side that the flow comes from. Advection: the free stream where
 /// it flows in, the inner value elsewhere.
+///
+/// The diffusive flux is that of the same outer state and the inner gradient, which is lifted towards that state.
 ///
 /// # Source
 /// Hirsch, *Numerical Computation of Internal and External Flows*, vol. 2, 1990, chapter 19.
@@ -56,6 +60,36 @@ where
         let dv = vn - R::select(leaves, inner.vn, free.vn);
         let v = array!(D, |d| dv.mul_add(n[d], R::select(leaves, inner.v[d], free.v[d])));
         law.conserved(rho, &v, rho * c2 / law.gamma())
+    }
+}
+
+impl<const D: usize, const N: usize> DiffusiveBoundary<NavierStokes, D, N> for FarField
+where
+    Euler: Law<D, N>,
+    NavierStokes: Diffusion<D, N>,
+{
+    #[inline(always)]
+    fn face_state<R: Real>(
+        &self,
+        diffusion: &NavierStokes,
+        um: &[R; N],
+        n: &[R; D],
+        data: &[R; N],
+    ) -> [R; N] {
+        self.outer(&diffusion.gas, um, n, data)
+    }
+
+    #[inline(always)]
+    fn normal_flux<R: Real>(
+        &self,
+        diffusion: &NavierStokes,
+        _um: &[R; N],
+        ub: &[R; N],
+        grad: &[[R; N]; D],
+        n: &[R; D],
+        _data: &[R; N],
+    ) -> [R; N] {
+        diffusion.normal_diffusive_flux(ub, grad, n)
     }
 }
 

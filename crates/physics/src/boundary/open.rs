@@ -1,6 +1,7 @@
 //! Conditions for any law: a prescribed state, and a copy of the inner one.
 
 use super::Boundary;
+use crate::diffusion::{Diffusion, DiffusiveBoundary, along_the_face};
 use crate::law::Law;
 use crate::real::Real;
 
@@ -18,7 +19,33 @@ impl<L: Law<D, N>, const D: usize, const N: usize> Boundary<L, D, N> for Prescri
     }
 }
 
-/// The outer state is the inner state, `u⁺ = u⁻` (supersonic outlet).
+/// The diffusive flux is that of the prescribed state and the inner gradient, which is lifted towards that state.
+impl<V: Diffusion<D, N>, const D: usize, const N: usize> DiffusiveBoundary<V, D, N> for Prescribed {
+    #[inline(always)]
+    fn face_state<R: Real>(&self, _diffusion: &V, _um: &[R; N], _n: &[R; D], data: &[R; N]) -> [R; N] {
+        *data
+    }
+
+    #[inline(always)]
+    fn normal_flux<R: Real>(
+        &self,
+        diffusion: &V,
+        _um: &[R; N],
+        ub: &[R; N],
+        grad: &[[R; N]; D],
+        n: &[R; D],
+        _data: &[R; N],
+    ) -> [R; N] {
+        diffusion.normal_diffusive_flux(ub, grad, n)
+    }
+}
+
+/// The outer state is the inner state, `u⁺ = u⁻` (supersonic outlet). The solution does not change across the face:
+/// nothing is lifted, and the diffusive flux is that of the gradient along the face.
+///
+/// The one-sided flux of the inner gradient would impose nothing; where diffusion outweighs the flow on the scale of an
+/// element, no condition at all lets disturbances grow. A gradient of zero is always well posed, and exact where the
+/// flow leaves without changing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outflow;
 
@@ -29,5 +56,25 @@ impl<L: Law<D, N>, const D: usize, const N: usize> Boundary<L, D, N> for Outflow
     #[inline(always)]
     fn outer<R: Real>(&self, _law: &L, um: &[R; N], _n: &[R; D], _data: &[R; N]) -> [R; N] {
         *um
+    }
+}
+
+impl<V: Diffusion<D, N>, const D: usize, const N: usize> DiffusiveBoundary<V, D, N> for Outflow {
+    #[inline(always)]
+    fn face_state<R: Real>(&self, _diffusion: &V, um: &[R; N], _n: &[R; D], _data: &[R; N]) -> [R; N] {
+        *um
+    }
+
+    #[inline(always)]
+    fn normal_flux<R: Real>(
+        &self,
+        diffusion: &V,
+        _um: &[R; N],
+        ub: &[R; N],
+        grad: &[[R; N]; D],
+        n: &[R; D],
+        _data: &[R; N],
+    ) -> [R; N] {
+        diffusion.normal_diffusive_flux(ub, &along_the_face(grad, n), n)
     }
 }

@@ -1,12 +1,17 @@
 //! Outlet with a prescribed static pressure.
 
 use super::Boundary;
+use crate::diffusion::{Diffusion, DiffusiveBoundary, along_the_face};
 use crate::euler::Euler;
 use crate::law::Law;
+use crate::navier_stokes::NavierStokes;
 use crate::real::Real;
 
 /// Pressure outlet: density and velocity from inside; the pressure is prescribed where the normal velocity is
 /// below the speed of sound and taken from inside where it is above.
+///
+/// The gradient is lifted towards the state with that pressure, and the diffusive flux is that of its part along the
+/// face, as in [`Outflow`](super::Outflow): a gradient of zero across the face is well posed for any viscosity.
 ///
 /// # Source
 /// Hartmann & Houston, J. Comput. Phys. 183 (2002) 508–532 (subsonic outflow condition).
@@ -32,5 +37,35 @@ where
         let mut up = *um;
         up[N - 1] = um[N - 1] + dp / law.gamma_minus_one();
         up
+    }
+}
+
+impl<const D: usize, const N: usize> DiffusiveBoundary<NavierStokes, D, N> for PressureOutlet
+where
+    Euler: Law<D, N>,
+    NavierStokes: Diffusion<D, N>,
+{
+    #[inline(always)]
+    fn face_state<R: Real>(
+        &self,
+        diffusion: &NavierStokes,
+        um: &[R; N],
+        n: &[R; D],
+        data: &[R; N],
+    ) -> [R; N] {
+        self.outer(&diffusion.gas, um, n, data)
+    }
+
+    #[inline(always)]
+    fn normal_flux<R: Real>(
+        &self,
+        diffusion: &NavierStokes,
+        _um: &[R; N],
+        ub: &[R; N],
+        grad: &[[R; N]; D],
+        n: &[R; D],
+        _data: &[R; N],
+    ) -> [R; N] {
+        diffusion.normal_diffusive_flux(ub, &along_the_face(grad, n), n)
     }
 }

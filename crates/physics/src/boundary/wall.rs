@@ -1,13 +1,15 @@
-//! Walls without friction and planes of symmetry: the mirrored state.
+//! Walls without friction and planes of symmetry: the mirrored state, and no shear.
 
 use super::Boundary;
+use crate::diffusion::{Diffusion, DiffusiveBoundary};
 use crate::euler::Euler;
 use crate::law::Law;
+use crate::navier_stokes::NavierStokes;
 use crate::real::{Real, dot};
 
 /// The inner state with its normal momentum turned round, `ρv⁺ = ρv⁻ − 2 (ρv⁻·n) n`.
 #[inline(always)]
-fn mirror<R: Real, const D: usize, const N: usize>(um: &[R; N], n: &[R; D]) -> [R; N] {
+pub(super) fn mirror<R: Real, const D: usize, const N: usize>(um: &[R; N], n: &[R; D]) -> [R; N] {
     let m = Euler::momentum::<R, D, N>(um);
     let twice = R::lit(-2.0) * dot(&m, n);
     let mut up = *um;
@@ -17,15 +19,50 @@ fn mirror<R: Real, const D: usize, const N: usize>(um: &[R; N], n: &[R; D]) -> [
     up
 }
 
+/// The inner state without its normal momentum; density and internal energy stay.
+#[inline(always)]
+fn slide<R: Real, const D: usize, const N: usize>(um: &[R; N], n: &[R; D]) -> [R; N] {
+    let m = Euler::momentum::<R, D, N>(um);
+    let mn = dot(&m, n);
+    let mut ub = *um;
+    for d in 0..D {
+        ub[1 + d] = um[1 + d] - mn * n[d];
+    }
+    ub[N - 1] = (R::lit(-0.5) * mn).mul_add(mn / um[0], um[N - 1]);
+    ub
+}
+
+/// The diffusive flux through a face that neither drags nor conducts heat: the normal stress `(n·τ n) n` alone, which
+/// does no work, since nothing moves across the face.
+#[inline(always)]
+fn without_shear<R: Real, const D: usize, const N: usize>(
+    diffusion: &NavierStokes,
+    ub: &[R; N],
+    grad: &[[R; N]; D],
+    n: &[R; D],
+) -> [R; N]
+where
+    NavierStokes: Diffusion<D, N>,
+{
+    let f = diffusion.normal_diffusive_flux(ub, grad, n);
+    let stress = dot(&Euler::momentum::<R, D, N>(&f), n);
+    let mut out = [R::lit(0.0); N];
+    for d in 0..D {
+        out[1 + d] = stress * n[d];
+    }
+    out
+}
+
 /// Wall that gas slides along: `ρ⁺ = ρ⁻`, `ρE⁺ = ρE⁻`, normal momentum turned round. Every numerical flux of this
-/// crate then passes no mass.
+/// crate then passes no mass. With viscosity, it neither drags nor conducts heat: the gradient is lifted towards the
+/// state without normal momentum, and the normal stress is all that is left of the diffusive flux.
 ///
 /// # Source
 /// Toro 2009, §6.3.3 (reflective boundary).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlipWall;
 
-/// Plane of symmetry; for a gas without friction the same state as [`SlipWall`].
+/// Plane of symmetry: the states and the fluxes of [`SlipWall`], which are those of a mirrored flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Symmetry;
 
@@ -52,5 +89,65 @@ where
     #[inline(always)]
     fn outer<R: Real>(&self, _law: &Euler, um: &[R; N], n: &[R; D], _data: &[R; N]) -> [R; N] {
         mirror(um, n)
+    }
+}
+
+impl<const D: usize, const N: usize> DiffusiveBoundary<NavierStokes, D, N> for SlipWall
+where
+    Euler: Law<D, N>,
+    NavierStokes: Diffusion<D, N>,
+{
+    #[inline(always)]
+    fn face_state<R: Real>(
+        &self,
+        _diffusion: &NavierStokes,
+        um: &[R; N],
+        n: &[R; D],
+        _data: &[R; N],
+    ) -> [R; N] {
+        slide(um, n)
+    }
+
+    #[inline(always)]
+    fn normal_flux<R: Real>(
+        &self,
+        diffusion: &NavierStokes,
+        _um: &[R; N],
+        ub: &[R; N],
+        grad: &[[R; N]; D],
+        n: &[R; D],
+        _data: &[R; N],
+    ) -> [R; N] {
+        without_shear(diffusion, ub, grad, n)
+    }
+}
+
+impl<const D: usize, const N: usize> DiffusiveBoundary<NavierStokes, D, N> for Symmetry
+where
+    Euler: Law<D, N>,
+    NavierStokes: Diffusion<D, N>,
+{
+    #[inline(always)]
+    fn face_state<R: Real>(
+        &self,
+        _diffusion: &NavierStokes,
+        um: &[R; N],
+        n: &[R; D],
+        _data: &[R; N],
+    ) -> [R; N] {
+        slide(um, n)
+    }
+
+    #[inline(always)]
+    fn normal_flux<R: Real>(
+        &self,
+        diffusion: &NavierStokes,
+        _um: &[R; N],
+        ub: &[R; N],
+        grad: &[[R; N]; D],
+        n: &[R; D],
+        _data: &[R; N],
+    ) -> [R; N] {
+        without_shear(diffusion, ub, grad, n)
     }
 }

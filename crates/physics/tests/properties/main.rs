@@ -4,6 +4,8 @@
 mod boundaries;
 mod catalogue;
 mod diffusion;
+mod diffusive_boundaries;
+mod fields;
 mod fluxes;
 mod formulas;
 mod laws;

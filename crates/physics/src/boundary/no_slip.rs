@@ -1,0 +1,116 @@
+//! Walls that gas sticks to.
+
+use super::Boundary;
+use super::wall::mirror;
+use crate::diffusion::{Diffusion, DiffusiveBoundary};
+use crate::euler::Euler;
+use crate::law::Law;
+use crate::navier_stokes::NavierStokes;
+use crate::real::{Real, array, dot};
+
+/// What a wall does with heat.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum WallHeat {
+    /// No heat flux.
+    Adiabatic,
+    /// The wall has this temperature, `e_w = R T_w/(γ − 1)`; the gas constant is that of [`NavierStokes`], also where
+    /// the viscosity is constant.
+    Isothermal {
+        /// The temperature of the wall.
+        temperature: f64,
+    },
+}
+
+/// Wall without slip, at rest or moving along itself with velocity `v_w`.
+///
+/// ```text
+/// u⁺ = (ρ⁻, ρv⁻ − 2 (ρv⁻·n) n, ρE⁻)                          no mass passes, any numerical flux
+/// u_b = (ρ⁻, ρ⁻ v_w, ρ⁻ (e_b + ½ |v_w|²))                     e_b = e⁻ (adiabatic) or e_w (isothermal)
+/// F_v·n = (0, τn, τn·v_w − q_n)                               τ, q_n from u_b and ∇u; q_n = 0 (adiabatic)
+/// ```
+///
+/// Friction is the business of the diffusive part alone, so the convective flux is that of a [`SlipWall`](super::SlipWall).
+///
+/// # Source
+/// Hartmann & Houston, Int. J. Numer. Anal. Model. 3 (2006) 1–20, §3 (the boundary function `u_Γ` and the adiabatic
+/// flux).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NoSlipWall {
+    /// Adiabatic or isothermal.
+    pub heat: WallHeat,
+    /// Velocity of a moving wall. Only its part along the wall counts, since the wall stays in its place. `None` is at
+    /// rest.
+    pub velocity: Option<[f64; 3]>,
+}
+
+impl NoSlipWall {
+    /// Velocity of the wall, along itself.
+    #[inline(always)]
+    fn velocity<R: Real, const D: usize>(&self, n: &[R; D]) -> [R; D] {
+        const NAMES: [&str; 3] = ["wall_u", "wall_v", "wall_w"];
+        let Some(velocity) = self.velocity else { return [R::lit(0.0); D] };
+        let v = array!(D, |d| R::param(NAMES[d], velocity[d]));
+        let vn = dot(&v, n);
+        array!(D, |d| v[d] - vn * n[d])
+    }
+}
+
+impl<const D: usize, const N: usize> Boundary<Euler, D, N> for NoSlipWall
+where
+    Euler: Law<D, N>,
+{
+    const NAME: &'static str = "no-slip-wall";
+    const USES_DATA: bool = false;
+
+    #[inline(always)]
+    fn outer<R: Real>(&self, _law: &Euler, um: &[R; N], n: &[R; D], _data: &[R; N]) -> [R; N] {
+        mirror(um, n)
+    }
+}
+
+impl<const D: usize, const N: usize> DiffusiveBoundary<NavierStokes, D, N> for NoSlipWall
+where
+    Euler: Law<D, N>,
+    NavierStokes: Diffusion<D, N>,
+{
+    #[inline(always)]
+    fn face_state<R: Real>(
+        &self,
+        diffusion: &NavierStokes,
+        um: &[R; N],
+        n: &[R; D],
+        _data: &[R; N],
+    ) -> [R; N] {
+        let v = self.velocity(n);
+        let m = Euler::momentum::<R, D, N>(um);
+        let thermal = match self.heat {
+            WallHeat::Adiabatic => (R::lit(-0.5) * um[0].recip()).mul_add(dot(&m, &m), um[N - 1]),
+            WallHeat::Isothermal { temperature } => {
+                um[0] * diffusion.internal_energy(R::param("wall_temperature", temperature))
+            }
+        };
+        let mut ub = *um;
+        for d in 0..D {
+            ub[1 + d] = um[0] * v[d];
+        }
+        ub[N - 1] = (R::lit(0.5) * um[0]).mul_add(dot(&v, &v), thermal);
+        ub
+    }
+
+    #[inline(always)]
+    fn normal_flux<R: Real>(
+        &self,
+        diffusion: &NavierStokes,
+        _um: &[R; N],
+        ub: &[R; N],
+        grad: &[[R; N]; D],
+        n: &[R; D],
+        _data: &[R; N],
+    ) -> [R; N] {
+        let mut f = diffusion.normal_diffusive_flux(ub, grad, n);
+        if self.heat == WallHeat::Adiabatic {
+            f[N - 1] = dot(&Euler::momentum::<R, D, N>(&f), &self.velocity(n));
+        }
+        f
+    }
+}
