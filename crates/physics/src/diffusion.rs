@@ -31,6 +31,22 @@ pub trait Diffusion<const D: usize, const N: usize>: Clone + Send + Sync + 'stat
     fn diffusivity<R: Real>(&self, u: &[R; N]) -> R;
 }
 
+/// No diffusion, `F_v = 0`: for what takes a law with its diffusion, where the law has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NoDiffusion;
+
+impl<const D: usize, const N: usize> Diffusion<D, N> for NoDiffusion {
+    #[inline(always)]
+    fn diffusive_flux<R: Real>(&self, _u: &[R; N], _grad: &[[R; N]; D]) -> [[R; N]; D] {
+        [[R::lit(0.0); N]; D]
+    }
+
+    #[inline(always)]
+    fn diffusivity<R: Real>(&self, _u: &[R; N]) -> R {
+        R::lit(0.0)
+    }
+}
+
 /// What a boundary condition means for the diffusive flux: the value that the gradient is lifted towards, and the flux.
 pub trait DiffusiveBoundary<V: Diffusion<D, N>, const D: usize, const N: usize>:
     Clone + Send + Sync + 'static

@@ -6,22 +6,29 @@
 
 mod catalogue;
 mod closed_form;
+mod couette;
 mod entries;
+mod manufactured;
 mod reader;
 mod riemann_problem;
 mod supersonic_vortex;
+mod taylor_green;
 mod vortex;
 mod waves;
 
 pub use catalogue::{Context, Model, by_name, catalogue};
 pub use closed_form::ClosedForm;
+pub use couette::Couette;
 pub use entries::{Entry, Parameter};
+pub use manufactured::ManufacturedGas;
 pub use riemann_problem::{GasState, RiemannProblem, StarRegion};
 pub use supersonic_vortex::SupersonicVortex;
+pub use taylor_green::TaylorGreen;
 pub use vortex::{BetaVortex, IsentropicVortex, VortexTube};
 pub use waves::{EntropyWave, GaussianPulse, SineWave, Uniform};
 
 use crate::real::Real;
+use crate::trace::Recording;
 
 /// A solution known in closed form, evaluated at batches of points.
 pub trait Exact: Send + Sync {
@@ -38,6 +45,12 @@ pub trait Exact: Send + Sync {
     /// Whether the solution is known not to depend on time.
     fn is_steady(&self) -> bool {
         false
+    }
+
+    /// The conserved state as a recorded function of place and time, to be differentiated or printed for a device;
+    /// `None` if the solution cannot be recorded.
+    fn recorded(&self) -> Option<Recording> {
+        None
     }
 }
 

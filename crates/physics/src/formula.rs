@@ -24,16 +24,15 @@ mod fields;
 mod functions;
 mod names;
 mod parser;
-mod tape;
 mod token;
 
 pub use error::{FormulaError, FormulaErrorKind};
+pub(crate) use fields::parse_fields;
 pub use fields::{FieldsError, FormulaExact};
 pub use names::{NameError, Names};
 
-use crate::graph::{Graph, Id, Node};
+use crate::graph::{Graph, Id, Node, Tape};
 use crate::real::Real;
-use tape::Tape;
 
 /// A parsed formula: a number as a function of the variables of its [`Names`].
 #[derive(Clone, Debug)]
@@ -51,7 +50,7 @@ impl Formula {
     /// [`FormulaError`] with the text, the place in it, and a hint where there is one.
     pub fn parse(text: &str, names: &Names) -> Result<Self, FormulaError> {
         let (graph, root) = parser::parse(text, names)?;
-        let tape = Tape::new(&graph, root);
+        let tape = Tape::new(&graph, &[root]);
         Ok(Self { text: text.to_owned(), graph, root, tape })
     }
 
@@ -100,7 +99,7 @@ impl Formula {
     /// If `values` does not have one entry per variable, each as long as `out` or of length 1.
     pub fn eval_batch(&self, values: &[&[f64]], out: &mut [f64]) {
         self.check_count(values.len());
-        self.tape.eval(values, out);
+        self.tape.eval(out.len(), values, |_, range, block| out[range].copy_from_slice(block));
     }
 
     /// Evaluates over any number type: dual numbers give derivatives, symbols record the formula.

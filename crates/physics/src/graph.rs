@@ -2,6 +2,9 @@
 
 mod eval;
 mod fold;
+mod tape;
+
+pub(crate) use tape::Tape;
 
 use std::collections::HashMap;
 

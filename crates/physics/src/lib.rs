@@ -12,8 +12,11 @@
 //! | `∂u/∂t + ∇·F(u) = 0` | [`Law`]: [`Advection`], [`Euler`] |
 //! | diffusive flux `F_v(u, ∇u)` | [`Diffusion`]: [`ScalarDiffusion`], [`NavierStokes`] |
 //! | numerical flux `f*(u⁻, u⁺, n)` | [`NumericalFlux`]: [`Rusanov`], [`Hll`], [`Hllc`], [`Roe`] |
+//! | two-point flux `f#(u_l, u_r, n)` | [`TwoPointFlux`]: [`two_point::KennedyGruber`], [`two_point::Ranocha`] |
 //! | outer state `u⁺` at a boundary | [`Boundary`]: [`Prescribed`], [`Outflow`], [`SlipWall`], [`Symmetry`], [`NoSlipWall`], [`FarField`], [`PressureOutlet`], [`SubsonicInflow`]; its diffusive part is [`DiffusiveBoundary`] |
+//! | fields for output, set-ups | [`derived`], [`reference::ReferenceState`] |
 //! | exact solutions | [`Exact`], [`exact::by_name`], [`exact::RiemannProblem`], vortices, waves |
+//! | source terms | [`Source`]: [`source::Manufactured`], [`source::FormulaSource`] |
 //! | formulas of users | [`formula::Formula`], [`formula::FormulaExact`] |
 //! | device code | [`trace::device_fn`], [`trace::Parameters`], [`graph::Graph`] |
 //!
@@ -39,6 +42,7 @@
 
 pub mod advection;
 pub mod boundary;
+pub mod derived;
 pub mod diffusion;
 pub mod euler;
 pub mod exact;
@@ -48,18 +52,23 @@ pub mod graph;
 pub mod law;
 pub mod navier_stokes;
 pub mod real;
+pub mod reference;
+pub mod source;
 pub mod suggest;
 pub mod trace;
+pub mod two_point;
 
 pub use advection::Advection;
 pub use boundary::{
     Boundary, FarField, NoSlipWall, Outflow, Prescribed, PressureOutlet, SlipWall, SubsonicInflow, Symmetry,
     WallHeat,
 };
-pub use diffusion::{Diffusion, DiffusiveBoundary, ScalarDiffusion};
+pub use diffusion::{Diffusion, DiffusiveBoundary, NoDiffusion, ScalarDiffusion};
 pub use euler::Euler;
 pub use exact::Exact;
 pub use flux::{Hll, Hllc, NumericalFlux, Roe, Rusanov};
 pub use law::Law;
 pub use navier_stokes::NavierStokes;
 pub use real::{Dual, Lanes, Real};
+pub use source::Source;
+pub use two_point::TwoPointFlux;

@@ -13,7 +13,9 @@
 //! ```
 
 mod print;
+mod recording;
 mod symbol;
 
 pub use print::{Arguments, PRELUDE, Parameters, ROOTS, TraceError, device_fn};
+pub use recording::Recording;
 pub use symbol::{Condition, Sym, input, record};

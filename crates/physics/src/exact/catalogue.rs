@@ -3,11 +3,13 @@
 use super::entries::{CATALOGUE, Entry};
 use super::reader::Reader;
 use super::{
-    BetaVortex, ClosedForm, EntropyWave, Exact, ExactError, GasState, GaussianPulse, IsentropicVortex,
-    RiemannProblem, SineWave, Solution, SupersonicVortex, Uniform, VortexTube,
+    BetaVortex, ClosedForm, Couette, EntropyWave, Exact, ExactError, GasState, GaussianPulse,
+    IsentropicVortex, ManufacturedGas, RiemannProblem, SineWave, Solution, SupersonicVortex, TaylorGreen,
+    Uniform, VortexTube,
 };
 use crate::advection::Advection;
 use crate::euler::Euler;
+use crate::navier_stokes::{NavierStokes, Viscosity};
 use crate::suggest::nearest;
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
@@ -25,6 +27,25 @@ pub enum Model {
         /// Ratio of specific heats.
         gamma: f64,
     },
+    /// The Navier–Stokes equations of this gas.
+    NavierStokes(NavierStokes),
+}
+
+impl Model {
+    /// Name in pipeline files.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Advection { .. } => "advection",
+            Self::Euler { .. } => "euler",
+            Self::NavierStokes(_) => "navier-stokes",
+        }
+    }
+
+    /// Whether the states of an entry are states of this model: those of a gas without viscosity serve one with it, as
+    /// initial states, or as solutions with a manufactured source.
+    fn takes(&self, entry: &Entry) -> bool {
+        entry.model == self.name() || (entry.model == "euler" && matches!(self, Self::NavierStokes(_)))
+    }
 }
 
 /// Where an exact solution is to hold.
@@ -68,30 +89,32 @@ pub fn by_name(
     parameters: &BTreeMap<String, f64>,
     context: &Context,
 ) -> Result<Box<dyn Exact>, ExactError> {
-    let model = match context.model {
-        Model::Advection { .. } => "advection",
-        Model::Euler { .. } => "euler",
-    };
+    let model = context.model;
     let Some(entry) = CATALOGUE.iter().find(|e| e.name == name) else {
-        let known = || CATALOGUE.iter().filter(|e| e.model == model).map(|e| e.name);
+        let known = || CATALOGUE.iter().filter(|e| model.takes(e)).map(|e| e.name);
         return Err(ExactError::UnknownName {
             name: name.to_owned(),
             hint: nearest(name, known()).map(str::to_owned),
             known: known().map(str::to_owned).collect(),
         });
     };
-    if entry.model != model || !entry.dims.contains(&context.dim) {
+    if !model.takes(entry) || !entry.dims.contains(&context.dim) {
         let dims: Vec<String> = entry.dims.iter().map(|d| format!("{d}D")).collect();
         return Err(ExactError::Mismatch {
             name: name.to_owned(),
             expected: format!("{} in {}", entry.model, dims.join(" and ")),
-            found: format!("{model} in {}D", context.dim),
+            found: format!("{} in {}D", model.name(), context.dim),
         });
     }
     let reader = Reader::new(entry, parameters, context)?;
     match context.model {
         Model::Advection { velocity } => advection(name, &reader, velocity, context.dim),
-        Model::Euler { gamma } => euler(name, &reader, Euler { gamma }, context.dim),
+        Model::Euler { gamma } => euler(name, &reader, Euler { gamma }, context.dim, 0.0),
+        Model::NavierStokes(ns) if entry.model == "navier-stokes" => viscous(name, &reader, ns, context.dim),
+        Model::NavierStokes(ns) => {
+            let mu = if let Viscosity::Constant { mu } = ns.viscosity { mu } else { 0.0 };
+            euler(name, &reader, ns.gas, context.dim, mu)
+        }
     }
 }
 
@@ -117,7 +140,34 @@ fn advection(
     })
 }
 
-fn euler(name: &str, r: &Reader<'_>, gas: Euler, dim: usize) -> Result<Box<dyn Exact>, ExactError> {
+/// Flows of a gas with viscosity only.
+fn viscous(name: &str, r: &Reader<'_>, ns: NavierStokes, dim: usize) -> Result<Box<dyn Exact>, ExactError> {
+    match name {
+        "couette" => {
+            if !ns.viscosity.is_constant() {
+                return Err(ExactError::Mismatch {
+                    name: name.to_owned(),
+                    expected: "navier-stokes with a constant viscosity".to_owned(),
+                    found: "a viscosity that changes with temperature".to_owned(),
+                });
+            }
+            let solution = Couette {
+                gas: ns,
+                speed: r.number("u"),
+                height: r.positive("height")?,
+                bottom: r.number("y0"),
+                t_bottom: r.positive("t_bottom")?,
+                t_top: r.positive("t_top")?,
+                density: r.positive("rho_top")?,
+            };
+            Ok(gas_flow(ns.gas, dim, solution, solution))
+        }
+        other => unreachable!("`{other}` is in the catalogue of Navier–Stokes"),
+    }
+}
+
+/// Flows of a gas; `mu` is its viscosity where that is constant.
+fn euler(name: &str, r: &Reader<'_>, gas: Euler, dim: usize, mu: f64) -> Result<Box<dyn Exact>, ExactError> {
     let g1 = gas.gamma - 1.0;
     Ok(match name {
         "isentropic-vortex" => {
@@ -221,6 +271,29 @@ fn euler(name: &str, r: &Reader<'_>, gas: Euler, dim: usize) -> Result<Box<dyn E
                 Uniform { primitive: [rho, v[0], v[1], pressure] },
                 Uniform { primitive: [rho, v[0], v[1], v[2], pressure] },
             )
+        }
+        "taylor-green" => {
+            let density = r.positive("rho")?;
+            let solution = TaylorGreen {
+                gas,
+                mach: r.positive("mach")?,
+                density,
+                speed: r.positive("speed")?,
+                length: r.positive("length")?,
+                viscosity: mu / density,
+            };
+            gas_flow(gas, dim, solution, solution)
+        }
+        "manufactured" => {
+            let solution = ManufacturedGas {
+                density: r.positive("rho")?,
+                velocity: r.vector(U),
+                pressure: r.positive("p")?,
+                amplitude: r.between("amplitude", -1.0, 1.0, "a number between -1 and 1")?,
+                length: r.positive("length")?,
+                frequency: r.number("frequency"),
+            };
+            gas_flow(gas, dim, solution, solution)
         }
         other => unreachable!("`{other}` is in the catalogue of Euler"),
     })

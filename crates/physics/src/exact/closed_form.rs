@@ -3,6 +3,7 @@
 use super::{Exact, Solution};
 use crate::law::Law;
 use crate::real::Real;
+use crate::trace::Recording;
 
 /// A [`Solution`] in the conserved unknowns of its law.
 ///
@@ -54,5 +55,9 @@ impl<L: Law<D, N>, S: Solution<N>, const D: usize, const N: usize> Exact for Clo
 
     fn is_steady(&self) -> bool {
         self.solution.is_steady()
+    }
+
+    fn recorded(&self) -> Option<Recording> {
+        Some(Recording::new(|t, x| self.state(t, &x)))
     }
 }

@@ -18,7 +18,8 @@ pub struct Parameter {
 pub struct Entry {
     /// Name in pipeline files.
     pub name: &'static str,
-    /// Name of the law, as [`Law::NAME`](crate::Law::NAME).
+    /// Name of the model: that of the law, as [`Law::NAME`](crate::Law::NAME), or `navier-stokes`. What is listed for
+    /// `euler` can be asked for in `navier-stokes` as well.
     pub model: &'static str,
     /// Dimensions that it exists in.
     pub dims: &'static [usize],
@@ -32,7 +33,7 @@ const fn p(name: &'static str, default: f64, about: &'static str) -> Parameter {
     Parameter { name, default, about }
 }
 
-pub(super) static CATALOGUE: [Entry; 10] = [
+pub(super) static CATALOGUE: [Entry; 13] = [
     Entry {
         name: "isentropic-vortex",
         model: "euler",
@@ -164,6 +165,48 @@ pub(super) static CATALOGUE: [Entry; 10] = [
             p("v", 0.0, "velocity"),
             p("w", 0.0, "velocity"),
             p("p", 1.0, "pressure"),
+        ],
+    },
+    Entry {
+        name: "taylor-green",
+        model: "euler",
+        dims: &[2, 3],
+        about: "Taylor-Green vortices at a constant temperature; initial state only in 3D",
+        parameters: &[
+            p("mach", 0.1, "Mach number of the largest velocity"),
+            p("rho", 1.0, "mean density"),
+            p("speed", 1.0, "largest velocity"),
+            p("length", 1.0, "period over 2 pi"),
+        ],
+    },
+    Entry {
+        name: "manufactured",
+        model: "euler",
+        dims: &[2, 3],
+        about: "waves of density, velocity and pressure, each with its own direction; needs a source",
+        parameters: &[
+            p("rho", 1.0, "mean density"),
+            p("u", 0.5, "mean velocity"),
+            p("v", 0.3, "mean velocity"),
+            p("w", 0.4, "mean velocity"),
+            p("p", 1.0, "mean pressure"),
+            p("amplitude", 0.1, "amplitude relative to the mean density, pressure and sqrt(p/rho)"),
+            p("length", 1.0, "period along x, y and z"),
+            p("frequency", 1.0, "oscillations per unit time, 0 for a steady solution"),
+        ],
+    },
+    Entry {
+        name: "couette",
+        model: "navier-stokes",
+        dims: &[2, 3],
+        about: "flow between a wall at rest and one moving along x, at given temperatures; constant viscosity",
+        parameters: &[
+            p("u", 1.0, "velocity of the upper wall"),
+            p("height", 2.0, "distance of the walls"),
+            p("y0", 0.0, "where the lower wall is"),
+            p("t_bottom", 0.8, "temperature of the lower wall"),
+            p("t_top", 0.85, "temperature of the upper wall"),
+            p("rho_top", 1.0, "density at the upper wall"),
         ],
     },
     Entry {

@@ -5,6 +5,7 @@ use crate::exact::Exact;
 use crate::law::Law;
 use crate::real::Real;
 use crate::suggest::nearest;
+use crate::trace::Recording;
 use std::collections::BTreeMap;
 
 /// What can be wrong with a set of formulas for the unknowns of a law.
@@ -60,6 +61,34 @@ pub struct FormulaExact<L, const D: usize, const N: usize> {
     steady: bool,
 }
 
+/// Parses the formulas given for some of `fields`; `None` where there is none.
+pub(crate) fn parse_fields<const N: usize>(
+    fields: [&'static str; N],
+    texts: &BTreeMap<String, String>,
+    names: &Names,
+) -> Result<[Option<Formula>; N], FieldsError> {
+    for name in texts.keys() {
+        if !fields.contains(&name.as_str()) {
+            return Err(FieldsError::UnknownField {
+                name: name.clone(),
+                hint: nearest(name, fields).map(str::to_owned),
+                expected: fields.map(str::to_owned).to_vec(),
+            });
+        }
+    }
+    let mut formulas = [const { None }; N];
+    for (formula, field) in formulas.iter_mut().zip(fields) {
+        if let Some(text) = texts.get(field) {
+            let parsed = Formula::parse(text, names).map_err(|source| FieldsError::Formula {
+                field: field.to_owned(),
+                source: Box::new(source),
+            })?;
+            *formula = Some(parsed);
+        }
+    }
+    Ok(formulas)
+}
+
 /// Points that are gathered and evaluated at once.
 const CHUNK: usize = 256;
 
@@ -84,27 +113,16 @@ impl<L: Law<D, N>, const D: usize, const N: usize> FormulaExact<L, D, N> {
     /// # Panics
     /// If the variables of `names` are not `x, y, z, t` in this order, as in [`Names::space_time`].
     pub fn parse(law: L, texts: &BTreeMap<String, String>, names: &Names) -> Result<Self, FieldsError> {
-        let fields = law.primitives();
-        for name in texts.keys() {
-            if !fields.contains(&name.as_str()) {
-                return Err(FieldsError::UnknownField {
-                    name: name.clone(),
-                    hint: nearest(name, fields).map(str::to_owned),
-                    expected: fields.map(str::to_owned).to_vec(),
-                });
-            }
-        }
-        let mut formulas = Vec::with_capacity(N);
-        let mut missing = Vec::new();
-        for field in fields {
-            match texts.get(field) {
-                Some(text) => formulas.push(Formula::parse(text, names).map_err(|source| {
-                    FieldsError::Formula { field: field.to_owned(), source: Box::new(source) }
-                })?),
-                None => missing.push(field.to_owned()),
-            }
-        }
-        match <[Formula; N]>::try_from(formulas) {
+        let formulas = parse_fields(law.primitives(), texts, names)?;
+        let missing: Vec<String> = law
+            .primitives()
+            .iter()
+            .zip(&formulas)
+            .filter(|(_, formula)| formula.is_none())
+            .map(|(name, _)| (*name).to_owned())
+            .collect();
+        let given: Vec<Formula> = formulas.into_iter().flatten().collect();
+        match <[Formula; N]>::try_from(given) {
             Ok(formulas) => Ok(Self::new(law, formulas)),
             Err(_) => Err(FieldsError::Missing { names: missing }),
         }
@@ -157,5 +175,9 @@ impl<L: Law<D, N>, const D: usize, const N: usize> Exact for FormulaExact<L, D, 
 
     fn is_steady(&self) -> bool {
         self.steady
+    }
+
+    fn recorded(&self) -> Option<Recording> {
+        Some(Recording::new(|t, x| self.state(t, &x)))
     }
 }

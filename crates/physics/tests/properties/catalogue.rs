@@ -3,6 +3,8 @@
 use dgsuite_physics::exact::{Context, Entry, Exact, Model, by_name, catalogue};
 use std::collections::BTreeMap;
 
+use crate::fields::{SUTHERLAND, VISCOUS as CONSTANT};
+
 fn context(dim: usize, model: Model) -> Context {
     Context { dim, model, period: [0.0; 3] }
 }
@@ -10,6 +12,7 @@ fn context(dim: usize, model: Model) -> Context {
 fn model(entry: &Entry) -> Model {
     match entry.model {
         "euler" => Model::Euler { gamma: 1.4 },
+        "navier-stokes" => Model::NavierStokes(CONSTANT),
         _ => Model::Advection { velocity: [1.0, -0.5, 0.25] },
     }
 }
@@ -96,6 +99,14 @@ fn wrong_requests_say_what_is_wrong() {
     let periodic = Context { period: [1.0; 3], ..context(3, Model::Euler { gamma: 1.4 }) };
     assert!(message("vortex-tube", &[], &periodic).contains("oblique"));
     assert_eq!(message("vortex-tube", &[("axis_x", 0.0), ("axis_y", 0.0)], &periodic), "");
+    // What is known without viscosity may start a flow with it, and not the other way round.
+    let viscous = |dim, gas| context(dim, Model::NavierStokes(gas));
+    assert_eq!(message("entropy-wave", &[], &viscous(2, SUTHERLAND)), "");
+    assert!(message("sine-wave", &[], &viscous(3, CONSTANT)).contains("not for navier-stokes in 3D"));
+    assert!(message("couette", &[], &euler).contains("is for navier-stokes"));
+    assert!(message("couette", &[], &viscous(2, SUTHERLAND)).contains("constant viscosity"));
+    assert_eq!(message("couette", &[], &viscous(3, CONSTANT)), "");
+    assert!(message("couet", &[], &viscous(2, CONSTANT)).contains("did you mean `couette`?"));
 }
 
 #[test]

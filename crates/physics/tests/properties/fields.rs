@@ -12,6 +12,13 @@ pub(crate) const CONSTANT: NavierStokes = NavierStokes {
     viscosity: Viscosity::Constant { mu: MU },
     gas_constant: f64::NAN,
 };
+/// A gas with constant viscosity and a gas constant: that of Gao et al.'s Couette flow, Mach 0.1 at a wall of T = 0.85.
+pub(crate) const VISCOUS: NavierStokes = NavierStokes {
+    gas: GAS,
+    prandtl: 0.72,
+    viscosity: Viscosity::Constant { mu: 0.02 },
+    gas_constant: 100.0 / (1.4 * 0.85),
+};
 pub(crate) const SUTHERLAND: NavierStokes = NavierStokes {
     gas: GAS,
     prandtl: 0.72,

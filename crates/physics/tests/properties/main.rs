@@ -3,6 +3,7 @@
 
 mod boundaries;
 mod catalogue;
+mod derived;
 mod diffusion;
 mod diffusive_boundaries;
 mod fields;
@@ -11,4 +12,6 @@ mod formulas;
 mod laws;
 mod numbers;
 mod solutions;
+mod sources;
 mod states;
+mod two_point;

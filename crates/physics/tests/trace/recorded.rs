@@ -1,8 +1,12 @@
 //! The recorded graph, evaluated with numbers, gives the bits that the formula itself gives.
 
-use crate::sources::{Flux, Formula, GAS, Outer, Random, body, for_each_formula};
+use crate::sources::{
+    AIR, Face, Flux, Formula, GAS, INFLOW, Outer, Random, SYRUP, Split, Viscous, WALL, WARM, body,
+    for_each_formula,
+};
 use dgsuite_physics::formula::{Formula as Text, Names};
 use dgsuite_physics::trace::{Parameters, Sym, TraceError, device_fn, input, record};
+use dgsuite_physics::two_point::{KennedyGruber, Ranocha};
 use dgsuite_physics::{
     Boundary, Euler, FarField, Hll, Hllc, Law, PressureOutlet, Real, Roe, Rusanov, SlipWall,
 };
@@ -51,6 +55,7 @@ fn graphs_give_the_bits_of_the_formulas() {
         };
     }
     for_each_formula!(visit);
+    agrees::<_, 3, 5>("ranocha", Split(Ranocha));
 }
 
 #[test]

@@ -2,8 +2,9 @@
 //!
 //! `DGSUITE_UPDATE_SNAPSHOTS=1 cargo test` writes the files anew.
 
-use crate::sources::{Flux, GAS, Outer, print};
+use crate::sources::{AIR, Face, Flux, GAS, Outer, SYRUP, Split, Viscous, WALL, print};
 use dgsuite_physics::trace::{Parameters, device_fn};
+use dgsuite_physics::two_point::Ranocha;
 use dgsuite_physics::{FarField, Hll, Hllc, Law, Roe, Rusanov};
 use std::path::Path;
 
@@ -45,4 +46,13 @@ fn printed_laws_are_the_reviewed_ones() {
     check("flux_2d", &flux);
     let flux = device_fn("flux_3d", &[("u", 5)], &mut p, |a| GAS.flux(&a.array::<5>("u")).concat()).unwrap();
     check("flux_3d", &flux);
+}
+
+#[test]
+fn printed_diffusive_fluxes_are_the_reviewed_ones() {
+    let mut p = Parameters::new();
+    check("viscous_2d", &print::<_, 2, 4>("viscous_2d", Viscous(AIR), &mut p));
+    check("viscous_constant_3d", &print::<_, 3, 5>("viscous_constant_3d", Viscous(SYRUP), &mut p));
+    check("wall_2d", &print::<_, 2, 4>("wall_2d", Face(WALL), &mut p));
+    check("ranocha_2d", &print::<_, 2, 4>("ranocha_2d", Split(Ranocha), &mut p));
 }

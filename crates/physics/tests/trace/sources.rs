@@ -1,9 +1,28 @@
 //! The formulas that these tests record, each as a device function and as a Rust function of the same inputs.
 
+use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::trace::{Arguments, Parameters, Sym, device_fn};
-use dgsuite_physics::{Boundary, Euler, Law, NumericalFlux, Real};
+use dgsuite_physics::{
+    Boundary, Diffusion, DiffusiveBoundary, Euler, Law, NavierStokes, NoSlipWall, NumericalFlux, Real,
+    SubsonicInflow, TwoPointFlux, WallHeat,
+};
 
 pub(crate) const GAS: Euler = Euler { gamma: 1.4 };
+
+pub(crate) const AIR: NavierStokes = NavierStokes {
+    gas: GAS,
+    prandtl: 0.72,
+    viscosity: Viscosity::Sutherland { mu_ref: 0.3, t_ref: 1.5, s: 0.6 },
+    gas_constant: 0.8,
+};
+pub(crate) const SYRUP: NavierStokes = NavierStokes { viscosity: Viscosity::Constant { mu: 0.25 }, ..AIR };
+
+pub(crate) const INFLOW: SubsonicInflow =
+    SubsonicInflow { total_pressure: 3.0, total_temperature: 2.0, gas_constant: 0.8, direction: None };
+pub(crate) const WALL: NoSlipWall =
+    NoSlipWall { heat: WallHeat::Adiabatic, velocity: Some([0.5, -0.25, 0.75]) };
+pub(crate) const WARM: NoSlipWall =
+    NoSlipWall { heat: WallHeat::Isothermal { temperature: 1.2 }, velocity: None };
 
 /// A formula of two states and a normal.
 pub(crate) trait Formula<const D: usize, const N: usize>: Copy {
@@ -17,6 +36,53 @@ pub(crate) struct Flux<F>(pub(crate) F);
 /// The outer state of a boundary condition; the second state is its data.
 #[derive(Clone, Copy)]
 pub(crate) struct Outer<B>(pub(crate) B);
+
+/// A diffusive flux; the second state changes along the normal only.
+#[derive(Clone, Copy)]
+pub(crate) struct Viscous(pub(crate) NavierStokes);
+
+/// The state of a face plus the diffusive flux through it, of a boundary condition.
+#[derive(Clone, Copy)]
+pub(crate) struct Face<B>(pub(crate) B);
+
+/// A two-point flux.
+#[derive(Clone, Copy)]
+pub(crate) struct Split<F>(pub(crate) F);
+
+/// The gradient `n ⊗ u`.
+fn gradient<R: Real, const D: usize, const N: usize>(u: &[R; N], n: &[R; D]) -> [[R; N]; D] {
+    n.map(|n| u.map(|u| u * n))
+}
+
+impl<const D: usize, const N: usize> Formula<D, N> for Viscous
+where
+    NavierStokes: Diffusion<D, N>,
+{
+    fn eval<R: Real>(&self, um: &[R; N], up: &[R; N], n: &[R; D]) -> [R; N] {
+        self.0.normal_diffusive_flux(um, &gradient(up, n), n)
+    }
+}
+
+impl<B: DiffusiveBoundary<NavierStokes, D, N> + Copy, const D: usize, const N: usize> Formula<D, N>
+    for Face<B>
+where
+    NavierStokes: Diffusion<D, N>,
+{
+    fn eval<R: Real>(&self, um: &[R; N], up: &[R; N], n: &[R; D]) -> [R; N] {
+        let ub = self.0.face_state(&AIR, um, n, up);
+        let f = self.0.normal_flux(&AIR, um, &ub, &gradient(up, n), n, up);
+        std::array::from_fn(|k| ub[k] + f[k])
+    }
+}
+
+impl<F: TwoPointFlux<Euler, D, N> + Copy, const D: usize, const N: usize> Formula<D, N> for Split<F>
+where
+    Euler: Law<D, N>,
+{
+    fn eval<R: Real>(&self, um: &[R; N], up: &[R; N], n: &[R; D]) -> [R; N] {
+        self.0.eval(&GAS, um, up, n)
+    }
+}
 
 impl<F: NumericalFlux<Euler, D, N>, const D: usize, const N: usize> Formula<D, N> for Flux<F>
 where
@@ -62,6 +128,14 @@ macro_rules! for_each_formula {
         for_each_formula!(@dims $visit, slip_wall, Outer(SlipWall));
         for_each_formula!(@dims $visit, pressure_outlet, Outer(PressureOutlet { p: 0.7 }));
         for_each_formula!(@dims $visit, far_field, Outer(FarField));
+        for_each_formula!(@dims $visit, inflow, Outer(INFLOW));
+        for_each_formula!(@dims $visit, viscous, Viscous(AIR));
+        for_each_formula!(@dims $visit, viscous_constant, Viscous(SYRUP));
+        for_each_formula!(@dims $visit, wall, Face(WALL));
+        for_each_formula!(@dims $visit, isothermal_wall, Face(WARM));
+        for_each_formula!(@dims $visit, slip_face, Face(SlipWall));
+        for_each_formula!(@dims $visit, outlet_face, Face(PressureOutlet { p: 0.7 }));
+        for_each_formula!(@dims $visit, kennedy_gruber, Split(KennedyGruber));
     };
     (@dims $visit:ident, $name:ident, $formula:expr) => {
         $visit!(concat!(stringify!($name), "_2d"), $formula, 2, 4);

@@ -1,6 +1,6 @@
-//! A formula as a list of operations on blocks of points.
+//! A graph as a list of operations on blocks of points.
 
-use crate::graph::{Binary, Graph, Id, Node, Unary};
+use super::{Binary, Graph, Id, Node, Unary};
 use crate::real::Real;
 use std::cell::RefCell;
 
@@ -29,30 +29,29 @@ enum Action {
     Select(Operand, Operand, Operand),
 }
 
-/// The operations of a formula, in order, each with its own result register.
+/// The operations that some outputs need, in order, each with its own result register.
 #[derive(Clone, Debug)]
-pub(super) struct Tape {
+pub(crate) struct Tape {
     operations: Vec<(Action, usize)>,
     constants: Vec<f64>,
     n_registers: usize,
-    result: Operand,
+    results: Vec<Operand>,
 }
 
 impl Tape {
-    /// The operations that the value at `root` needs. Registers are used again once their value is dead; an
+    /// The operations that the values at `roots` need. Registers are used again once their value is dead; an
     /// operation's result never shares one with its operands.
-    pub(super) fn new(graph: &Graph, root: Id) -> Self {
-        let live = graph.live(&[root]);
+    pub(crate) fn new(graph: &Graph, roots: &[Id]) -> Self {
+        let live = graph.live(roots);
         let mut last_use = vec![0; live.len()];
         for (id, node) in graph.iter().filter(|(id, _)| live[id.index()]) {
             node.for_each_operand(|a| last_use[a.index()] = id.index());
         }
-        let mut tape = Self {
-            operations: Vec::new(),
-            constants: Vec::new(),
-            n_registers: 0,
-            result: Operand::Constant(0),
-        };
+        for root in roots {
+            last_use[root.index()] = usize::MAX;
+        }
+        let mut tape =
+            Self { operations: Vec::new(), constants: Vec::new(), n_registers: 0, results: Vec::new() };
         let mut place = vec![Operand::Constant(0); live.len()];
         let mut free = Vec::new();
         for (id, node) in graph.iter().filter(|(id, _)| live[id.index()]) {
@@ -98,7 +97,7 @@ impl Tape {
                 }
             });
         }
-        tape.result = place[root.index()];
+        tape.results = roots.iter().map(|r| place[r.index()]).collect();
         tape
     }
 
@@ -107,11 +106,20 @@ impl Tape {
         Operand::Constant(self.constants.len() - 1)
     }
 
-    /// Values at `out.len()` points; see [`Formula::eval_batch`](super::Formula::eval_batch).
-    pub(super) fn eval(&self, values: &[&[f64]], out: &mut [f64]) {
+    /// Values at `n_points` points, from `values[v]`, one for each point or one for all. Those of the `k`-th root are
+    /// handed to `write`, a range of points at a time.
+    ///
+    /// # Panics
+    /// If `values` have other lengths than these.
+    pub(crate) fn eval(
+        &self,
+        n_points: usize,
+        values: &[&[f64]],
+        mut write: impl FnMut(usize, std::ops::Range<usize>, &[f64]),
+    ) {
         for (v, x) in values.iter().enumerate() {
             let n = x.len();
-            assert!(n == out.len() || n == 1, "variable {v} has {n} values for {} points", out.len());
+            assert!(n == n_points || n == 1, "variable {v} has {n} values for {n_points} points");
         }
         // Blocks are kept from call to call on each thread.
         thread_local!(static KEPT: RefCell<Vec<Vec<f64>>> = const { RefCell::new(Vec::new()) });
@@ -122,7 +130,7 @@ impl Tape {
         }
         let (registers, rest) = kept.split_at_mut(self.n_registers);
         let (constants, same) = rest.split_at_mut(self.constants.len());
-        let width = BLOCK.min(out.len());
+        let width = BLOCK.min(n_points);
         for (block, x) in constants.iter_mut().zip(&self.constants) {
             block[..width].fill(*x);
         }
@@ -131,9 +139,8 @@ impl Tape {
                 block[..width].fill(x[0]);
             }
         }
-        for (b, out) in out.chunks_mut(BLOCK).enumerate() {
-            let n = out.len();
-            let start = b * BLOCK;
+        for start in (0..n_points).step_by(BLOCK) {
+            let n = BLOCK.min(n_points - start);
             let variable = |v: usize| match values[v] {
                 [_] => &same[v][..n],
                 x => &x[start..start + n],
@@ -149,11 +156,14 @@ impl Tape {
                 run(*action, read, &mut block[..n]);
                 registers[*target] = block;
             }
-            out.copy_from_slice(match self.result {
-                Operand::Variable(v) => variable(v),
-                Operand::Constant(c) => &constants[c][..n],
-                Operand::Register(r) => &registers[r][..n],
-            });
+            for (k, result) in self.results.iter().enumerate() {
+                let block = match *result {
+                    Operand::Variable(v) => variable(v),
+                    Operand::Constant(c) => &constants[c][..n],
+                    Operand::Register(r) => &registers[r][..n],
+                };
+                write(k, start..start + n, block);
+            }
         }
         KEPT.set(kept);
     }

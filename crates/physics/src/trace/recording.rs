@@ -1,0 +1,91 @@
+//! Functions of place and time, recorded once: evaluated in batches, differentiated, or printed for a device.
+
+use super::{Parameters, Sym, TraceError, device_fn, input, record};
+use crate::graph::{Graph, Id, Node, Tape};
+use crate::real::Real;
+
+/// Some numbers as functions of time and place, recorded.
+///
+/// ```
+/// use dgsuite_physics::trace::Recording;
+/// use dgsuite_physics::{Dual, Real};
+/// let wave = Recording::new(|t, x| [(x[0] - t).sin()]);
+/// let slope = wave.eval(Dual::constant(0.0), &[1.0, 0.0, 0.0].map(Dual::variable))[0].derivative;
+/// assert_eq!(slope, 1f64.cos());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Recording {
+    graph: Graph,
+    outputs: Vec<Id>,
+    tape: Tape,
+}
+
+/// Inputs, in the order of [`Graph::eval`].
+const INPUTS: [&str; 4] = ["x", "y", "z", "t"];
+
+/// Points that are gathered and evaluated at once.
+const CHUNK: usize = 256;
+
+impl Recording {
+    /// Records what `f` computes from time and place.
+    pub fn new<O: IntoIterator<Item = Sym>>(f: impl FnOnce(Sym, [Sym; 3]) -> O) -> Self {
+        let (graph, outputs) = record(|| {
+            let [x, y, z, t] = INPUTS.map(input);
+            let outputs: Vec<Id> = f(t, [x, y, z]).into_iter().map(Sym::id).collect();
+            outputs
+        });
+        let tape = Tape::new(&graph, &outputs);
+        Self { graph, outputs, tape }
+    }
+
+    /// How many numbers it computes.
+    pub fn n_outputs(&self) -> usize {
+        self.outputs.len()
+    }
+
+    /// Whether any of the numbers depends on time.
+    pub fn depends_on_time(&self) -> bool {
+        let live = self.graph.live(&self.outputs);
+        self.graph.iter().any(|(id, node)| live[id.index()] && node == Node::Input(3))
+    }
+
+    /// The numbers over any number type; for many points with plain numbers, [`eval_batch`](Self::eval_batch) is faster.
+    pub fn eval<R: Real>(&self, t: R, x: &[R; 3]) -> Vec<R> {
+        self.graph.eval(&[x[0], x[1], x[2], t], &self.outputs)
+    }
+
+    /// The numbers at many points: `out[k][i]` is the `k`-th at point `i`. Each vector of `out` is set to the number of
+    /// points; nothing is allocated where it has room.
+    ///
+    /// # Panics
+    /// If `out` does not have one vector per number.
+    pub fn eval_batch(&self, t: f64, x: &[[f64; 3]], out: &mut [Vec<f64>]) {
+        assert_eq!(out.len(), self.outputs.len(), "one vector per number");
+        for o in out.iter_mut() {
+            o.resize(x.len(), 0.0);
+        }
+        let mut coordinates = [[0.0; CHUNK]; 3];
+        for (c, points) in x.chunks(CHUNK).enumerate() {
+            let n = points.len();
+            for (i, point) in points.iter().enumerate() {
+                for d in 0..3 {
+                    coordinates[d][i] = point[d];
+                }
+            }
+            let [x, y, z] = &coordinates;
+            let first = c * CHUNK;
+            self.tape.eval(n, &[&x[..n], &y[..n], &z[..n], &[t]], |k, range, block| {
+                out[k][first + range.start..first + range.end].copy_from_slice(block);
+            });
+        }
+    }
+
+    /// Prints `__device__ __forceinline__ void name(const Parameters& parameters, const real (&x)[3], const real t,
+    /// real (&out)[n_outputs])`.
+    ///
+    /// # Errors
+    /// [`TraceError::ParameterConflict`] if a parameter has another value here than in an earlier function.
+    pub fn device_fn(&self, name: &str, parameters: &mut Parameters) -> Result<String, TraceError> {
+        device_fn(name, &[("x", 3), ("t", 0)], parameters, |a| self.eval(a.scalar("t"), &a.array("x")))
+    }
+}
