@@ -18,7 +18,7 @@
 //! | exact solutions | [`Exact`], [`exact::by_name`], [`exact::RiemannProblem`], vortices, waves |
 //! | source terms | [`Source`]: [`source::Manufactured`], [`source::FormulaSource`] |
 //! | formulas of users | [`formula::Formula`], [`formula::FormulaExact`] |
-//! | device code | [`trace::device_fn`], [`trace::Parameters`], [`graph::Graph`] |
+//! | device code | [`trace::device_fn`], [`trace::Parameters`], [`trace::Recording`], [`graph::Graph`] |
 //!
 //! ```
 //! use dgsuite_physics::{Dual, Euler, Hllc, Law, NumericalFlux};

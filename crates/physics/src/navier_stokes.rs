@@ -61,7 +61,7 @@ impl NavierStokes {
     /// Temperature from the internal energy per mass, `T = (γ − 1) e/R`.
     #[inline(always)]
     pub fn temperature<R: Real>(&self, e: R) -> R {
-        self.gas.gamma_minus_one::<R>() * e / R::param("gas_constant", self.gas_constant)
+        R::param("temperature_per_energy", (self.gas.gamma - 1.0) / self.gas_constant) * e
     }
 
     /// Internal energy per mass from the temperature, `e = R T/(γ − 1)`.
@@ -79,7 +79,8 @@ impl NavierStokes {
     /// `γ/Pr`: the heat flux is `−μ` times that times `∇e`.
     #[inline(always)]
     fn heat<R: Real>(&self) -> R {
-        self.gas.gamma::<R>() / R::param("prandtl", self.prandtl)
+        // One parameter: a quotient of parameters would be a division at every point of a device.
+        R::param("gamma_over_prandtl", self.gas.gamma / self.prandtl)
     }
 
     /// Internal energy per mass from the total one, `e = E − ½ |v|²`.

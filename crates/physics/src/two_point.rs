@@ -17,7 +17,7 @@ use crate::real::Real;
 ///
 /// # Source
 /// Gassner, Winters & Kopriva, J. Comput. Phys. 327 (2016) 39–66.
-pub trait TwoPointFlux<L: Law<D, N>, const D: usize, const N: usize>: Clone + Send + Sync + 'static {
+pub trait TwoPointFlux<L: Law<D, N>, const D: usize, const N: usize>: Copy + Send + Sync + 'static {
     /// Name in pipeline files.
     const NAME: &'static str;
 

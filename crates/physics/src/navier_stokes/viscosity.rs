@@ -47,13 +47,15 @@ impl Viscosity {
         match *self {
             Self::Constant { mu } => R::param("mu", mu),
             Self::PowerLaw { mu_ref, t_ref, exponent } => {
-                let ratio = temperature / R::param("t_ref", t_ref);
+                let ratio = R::param("inverse_t_ref", 1.0 / t_ref) * temperature;
                 R::param("mu_ref", mu_ref) * ratio.powf(R::param("viscosity_exponent", exponent))
             }
             Self::Sutherland { mu_ref, t_ref, s } => {
-                let (t_ref, s) = (R::param("t_ref", t_ref), R::param("sutherland", s));
-                let ratio = temperature / t_ref;
-                R::param("mu_ref", mu_ref) * (ratio * ratio.sqrt()) * ((t_ref + s) / (temperature + s))
+                // μ_ref (1 + S/T_ref) θ^{3/2}/(θ + S/T_ref) with θ = T/T_ref: one root and one division.
+                let ratio = R::param("inverse_t_ref", 1.0 / t_ref) * temperature;
+                let s = s / t_ref;
+                let size = R::param("mu_sutherland", mu_ref * (1.0 + s)) * ratio;
+                size * ratio.sqrt() / (ratio + R::param("sutherland", s))
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use crate::states::*;
 use dgsuite_physics::{
-    Advection, Boundary, Dual, Euler, FarField, Hll, Hllc, Law, NumericalFlux, Outflow, Prescribed,
-    PressureOutlet, Roe, Rusanov, SlipWall, Symmetry,
+    Advection, Boundary, Dual, Euler, FarField, Hll, Hllc, Law, NoSlipWall, NumericalFlux, Outflow,
+    Prescribed, PressureOutlet, Roe, Rusanov, SlipWall, SubsonicInflow, Symmetry, WallHeat,
 };
 use proptest::prelude::*;
 
@@ -40,6 +40,10 @@ where
     passes_only_pressure::<_, _, D, N>(Hll, SlipWall, g, n);
     passes_only_pressure::<_, _, D, N>(Hllc, SlipWall, g, n);
     passes_only_pressure::<_, _, D, N>(Roe, SlipWall, g, n);
+    // The convective flux of a wall without slip leaves the friction to the diffusive one.
+    let sticky = NoSlipWall { heat: WallHeat::Adiabatic, velocity: Some([3.0, -2.0, 1.0]) };
+    passes_only_pressure::<_, _, D, N>(Rusanov, sticky, g, n);
+    passes_only_pressure::<_, _, D, N>(Hllc, sticky, g, n);
     passes_only_pressure::<_, _, D, N>(Rusanov, Symmetry, g, n);
     passes_only_pressure::<_, _, D, N>(Hllc, Symmetry, g, n);
 }
@@ -189,4 +193,8 @@ fn names_and_use_of_data() {
     assert_eq!(describe(SlipWall), ("slip-wall", false));
     assert_eq!(describe(Symmetry), ("symmetry", false));
     assert_eq!(describe(PressureOutlet { p: 1.0 }), ("pressure-outlet", false));
+    assert_eq!(describe(NoSlipWall { heat: WallHeat::Adiabatic, velocity: None }), ("no-slip-wall", false));
+    let (total_pressure, total_temperature, gas_constant) = (1.0, 1.0, 1.0);
+    let inflow = SubsonicInflow { total_pressure, total_temperature, gas_constant, direction: None };
+    assert_eq!(describe(inflow), ("subsonic-inflow", false));
 }

@@ -18,7 +18,7 @@ fn face<B, const D: usize, const N: usize>(
 ) -> ([f64; N], [f64; N])
 where
     NavierStokes: Diffusion<D, N>,
-    B: DiffusiveBoundary<NavierStokes, D, N>,
+    B: DiffusiveBoundary<NavierStokes, D, N> + Copy,
 {
     let ub = condition.face_state(&SUTHERLAND, u, n, data);
     (ub, condition.normal_flux(&SUTHERLAND, u, &ub, grad, n, data))

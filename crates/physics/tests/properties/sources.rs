@@ -187,7 +187,7 @@ fn batches_points_and_devices_run_the_same_operations() {
                 const real t, real (&out)[4]) {";
     assert!(text.starts_with(head), "{text}");
     assert!(
-        ["gamma", "prandtl", "sutherland", "manufactured_wave"]
+        ["gamma", "gamma_over_prandtl", "sutherland", "manufactured_wave"]
             .iter()
             .all(|p| parameters.names().contains(p))
     );

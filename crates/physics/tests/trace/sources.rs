@@ -75,7 +75,7 @@ where
     }
 }
 
-impl<F: TwoPointFlux<Euler, D, N> + Copy, const D: usize, const N: usize> Formula<D, N> for Split<F>
+impl<F: TwoPointFlux<Euler, D, N>, const D: usize, const N: usize> Formula<D, N> for Split<F>
 where
     Euler: Law<D, N>,
 {
