@@ -89,3 +89,29 @@ impl Recording {
         device_fn(name, &[("x", 3), ("t", 0)], parameters, |a| self.eval(a.scalar("t"), &a.array("x")))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_others_are_made_of_are_kept() {
+        let chain = Recording::new(|t, x| {
+            let s = (x[0] + t).sin();
+            let c = s.cos();
+            let e = c.exp() + x[1];
+            [s, e, c, x[1], Sym::lit(2.0)]
+        });
+        // More points than a block or a chunk holds.
+        let x: Vec<[f64; 3]> =
+            (0..300).map(|i| [0.01 * f64::from(i), 1.0 - 0.02 * f64::from(i), 0.0]).collect();
+        let mut out = vec![vec![f64::NAN; 2]; 5];
+        chain.eval_batch(0.25, &x, &mut out);
+        for (i, at) in x.iter().enumerate() {
+            let one = chain.eval(0.25, at);
+            assert!((0..5).all(|k| out[k][i].to_bits() == one[k].to_bits()), "point {i}");
+        }
+        assert!(chain.depends_on_time());
+        assert!(!Recording::new(|_, x| [x[0]]).depends_on_time());
+    }
+}
