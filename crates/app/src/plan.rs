@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use dgsuite_basis::{NodeSet, Representation, Shape};
+use dgsuite_basis::correction::{Parameter, c_minus};
+use dgsuite_basis::{Correction, NodeSet, Representation, Shape};
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::Exact;
 use dgsuite_timeint::{Elements, StepSize, multiples};
@@ -34,7 +35,7 @@ use crate::pipeline::node::Node;
 use crate::pipeline::output::{CheckpointSpec, DEFAULT_KEEP, Every, FieldsSpec, OutputSpec, Wanted};
 use crate::pipeline::physics::Model;
 use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::source::Place;
+use crate::pipeline::source::{Located, Place};
 use crate::pipeline::space::BasisSpec;
 use crate::pipeline::state::{InitialSpec, StateSpec};
 use crate::pipeline::time::{SteadySpec, StepSpec};
@@ -193,9 +194,9 @@ impl Plan {
         for check in &checks {
             known_values.admit(check)?;
         }
-        let representation = representation(&pipeline, &mesh)?;
+        let correction = correction(&pipeline, &mesh)?;
         let (device, device_note) = device(&pipeline.device)?;
-        let setup = setup(&pipeline, mesh, law, representation, boundaries, device);
+        let setup = setup(&pipeline, mesh, law, correction, boundaries, device);
         Ok(Self {
             title: pipeline.title.clone(),
             mesh_origin: mesh::origin(&pipeline.mesh),
@@ -253,21 +254,52 @@ fn device(spec: &DeviceSpec) -> Result<(Device, Option<String>), InputError> {
     }
 }
 
-/// The basis: as written, or modal where the file does not say. Lobatto stands for warp & blend on simplices.
-fn representation(pipeline: &Pipeline, mesh: &Mesh) -> Result<Representation, InputError> {
-    match pipeline.space.basis.unwrap_or(BasisSpec::Modal) {
-        BasisSpec::Modal => return Ok(Representation::Modal),
-        BasisSpec::Taylor => return Ok(Representation::Taylor),
-        BasisSpec::Nodal => {}
-    }
-    let Some(nodes) = &pipeline.space.nodes else { return Ok(Representation::Nodal(NodeSet::GaussLobatto)) };
-    let simplex = mesh.sets.iter().map(|set| set.shape).find(|&shape| is_simplex(shape));
-    match (nodes.value, simplex) {
-        (NodeSet::GaussLegendre, Some(shape)) => {
-            let expected = format!("lobatto or warp-blend, as Gauss points do not exist on {shape} elements");
-            Err(InputError::range(&nodes.with("gauss"), expected))
+/// The correction of flux reconstruction, which every shape of the mesh must have.
+fn correction(pipeline: &Pipeline, mesh: &Mesh) -> Result<Correction, InputError> {
+    let Some(parameter) = &pipeline.space.correction else { return Ok(Correction::Dg) };
+    for set in &mesh.sets {
+        let factors: &[Shape] = match set.shape {
+            Shape::Triangle => &[Shape::Triangle],
+            Shape::Tetrahedron => &[Shape::Tetrahedron],
+            Shape::Prism => &[Shape::Triangle, Shape::Line],
+            Shape::Pyramid => {
+                let key = parameter.key.rsplit_once('.').map_or("space", |(section, _)| section);
+                let scheme =
+                    Located { value: "fr", key: format!("{key}.scheme"), place: parameter.place.clone() };
+                return Err(InputError::range(
+                    &scheme,
+                    "dg, as no corrections are known on pyramid elements",
+                ));
+            }
+            _ => &[Shape::Line],
+        };
+        for &factor in factors {
+            let least = c_minus(factor, pipeline.space.order).unwrap_or(f64::NEG_INFINITY);
+            if let Parameter::C(c) = parameter.value
+                && c <= least
+            {
+                let of = if factor == set.shape { String::new() } else { format!(" (its {factor} factor)") };
+                let expected = format!(
+                    "dg, sd, hu, or a number above {least:.4e}, the bound of stability on {} elements of order {}{of}",
+                    set.shape, pipeline.space.order
+                );
+                return Err(InputError::range(&parameter.with(c), expected));
+            }
         }
-        (nodes, _) => Ok(Representation::Nodal(nodes)),
+    }
+    Ok(Correction::Vcjh(parameter.value))
+}
+
+/// The basis: as written, or modal where the file does not say. Lobatto stands for warp & blend on simplices.
+fn representation(pipeline: &Pipeline) -> Representation {
+    let default = match pipeline.space.correction {
+        Some(_) => NodeSet::GaussLegendre,
+        None => NodeSet::GaussLobatto,
+    };
+    match pipeline.space.basis.unwrap_or(BasisSpec::Modal) {
+        BasisSpec::Modal => Representation::Modal,
+        BasisSpec::Taylor => Representation::Taylor,
+        BasisSpec::Nodal => Representation::Nodal(pipeline.space.nodes.as_ref().map_or(default, |n| n.value)),
     }
 }
 
@@ -279,7 +311,7 @@ fn setup(
     pipeline: &Pipeline,
     mesh: Mesh,
     law: Law,
-    representation: Representation,
+    correction: Correction,
     boundaries: BTreeMap<String, BoundaryKind>,
     device: Device,
 ) -> Setup {
@@ -290,10 +322,11 @@ fn setup(
         riemann: space.riemann.value,
         order: space.order,
         polynomials: space.polynomials,
-        representation,
+        representation: representation(pipeline),
         volume: space.volume,
         face: space.face,
         form: space.form,
+        correction,
         boundaries,
         scheme: pipeline.time.scheme,
         precision: pipeline.precision,

@@ -275,13 +275,28 @@ fn what_this_version_does_not_have() {
         &["--device", "cuda:99"],
         &["the device `cuda:99` cannot be used: ", "command line:1:10", "hint: `device: auto` takes the CPU"],
     );
-    refused(&case, &["--set", "space.scheme=fr"], &["`space.scheme: fr` is not supported"]);
     refused(
         &case,
         &["--set", "physics.velocity=[1,0]"],
         &["`physics.velocity` does not belong to the model euler"],
     );
     refused(&case, &["--set", "solver.cycle=v"], &["`solver` does not belong to the model euler"]);
+}
+
+#[test]
+fn flux_reconstruction_that_is_none() {
+    let case = Case::new(STREAM);
+    let fr = |more: &[&str], parts: &[&str]| {
+        let mut args = vec!["--set", "space.scheme=fr"];
+        more.iter().for_each(|m| args.extend(["--set", m]));
+        refused(&case, &args, parts);
+    };
+    fr(&["space.basis=modal"], &["`space.basis` is modal", "nodal, as `scheme: fr` interpolates fluxes"]);
+    fr(&["space.form=weak"], &["`space.form` is weak", "strong, as `scheme: fr` corrects fluxes"]);
+    fr(&["space.cubature={volume: 4}"], &["`space.cubature` does not belong to `scheme: fr`"]);
+    fr(&["space.vcjh=ds"], &["`ds` is not a value of `space.vcjh`", "dg, sd, hu"]);
+    fr(&["space.vcjh=-1"], &["`space.vcjh` is -1", "a number above -", "the bound of stability"]);
+    refused(&case, &["--set", "space.vcjh=sd"], &["`space.vcjh` does not belong to discontinuous Galerkin"]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The reference element: every dense matrix that a discontinuous Galerkin scheme needs.
 
+mod corrected;
 mod faces;
 mod factor;
 mod reference_taylor;
@@ -12,7 +13,9 @@ pub use spec::{Cubature, ElementSpec, Representation};
 pub use tensor::TensorFactors;
 
 use crate::lagrange::rowwise;
-use crate::{BasisError, Matrix, OrthonormalBasis, Polynomials, Quadrature, Shape, nodes::product};
+use crate::{
+    BasisError, Correction, Matrix, OrthonormalBasis, Polynomials, Quadrature, Shape, nodes::product,
+};
 
 /// Distance below which a face point is a node.
 const SAME_POINT: f64 = 1e-10;
@@ -42,6 +45,11 @@ const SAME_POINT: f64 = 1e-10;
 /// `M D_d + D_dᵀ M = Σ_f ∮ n_d φφᵀ`, holds to rounding where the volume and face rules integrate
 /// products of two functions: from degree `2 · order` on (in each coordinate for tensor spaces),
 /// on pyramids too, whose rational functions the collapsed rule integrates exactly.
+///
+/// **Flux reconstruction** ([`Correction::Vcjh`]) has `L = (M + K)⁻¹ I_fᵀ W_f` with the exact `M`, at Lobatto nodes
+/// too, and is meant for the strong form: its residual is `−Σ_d D_d F_d − L (f* − Σ_d N̂_d I_f F_d)`. On products
+/// the correction acts across the face only; along the face the flux is interpolated (collocated) or projected. See
+/// [`correction`](mod@crate::correction).
 ///
 /// Faces must have equal point sets on both sides. Collocated families that meet point to point:
 /// triangles (warp & blend) with Lobatto quadrilaterals; tetrahedra (warp & blend), prisms (warp &
@@ -111,7 +119,8 @@ impl ReferenceElement {
     /// [`BasisError::UnsupportedNodes`] for a family that the shape does not have;
     /// [`BasisError::NodesDoNotSpan`] for nodes with a total-degree space on quadrilaterals, hexahedra
     /// and prisms; [`BasisError::NotCollocated`] for collocation of modes, or on pyramids;
-    /// [`BasisError::NotTotalDegree`] for a Taylor basis of another space.
+    /// [`BasisError::NotTotalDegree`] for a Taylor basis of another space; [`BasisError::NoCorrection`] and
+    /// [`BasisError::UnstableCorrection`] for flux reconstruction where there is none.
     pub fn new(spec: &ElementSpec) -> Result<Self, BasisError> {
         let &ElementSpec { shape, order, polynomials, representation, .. } = spec;
         let functions = Functions::new(shape, order, polynomials, representation)?;
@@ -119,7 +128,7 @@ impl ReferenceElement {
         for part in functions.factors() {
             factors.push(match factors.last() {
                 Some(last) if last.rule.shape == part.shape() => last.clone(),
-                _ => Factor::new(part, representation, spec.volume)?,
+                _ => Factor::new(part, representation, spec.volume, spec.correction)?,
             });
         }
         let rules: Vec<FaceRule> =
@@ -148,12 +157,15 @@ impl ReferenceElement {
             None => traces(&factors, &face_points),
         };
         let diagonal = match representation {
-            Representation::Nodal(set) => diagonal_rule(Shape::Line, order, set),
+            Representation::Nodal(set) => diagonal_rule(Shape::Line, order, set, spec.correction),
             Representation::Modal | Representation::Taylor => None,
         };
-        let lift = lift(&tested, &rules, &face_offsets);
-        let tensor = (factors.len() == shape.dim() && factors[0].rule.shape == Shape::Line)
+        let mut lift = lift(&tested, &rules, &face_offsets);
+        let mut tensor = (factors.len() == shape.dim() && factors[0].rule.shape == Shape::Line)
             .then(|| TensorFactors::new(&factors[0], spec.face, diagonal));
+        if let Correction::Vcjh(parameter) = spec.correction {
+            corrected::correct(shape, order, parameter, &factors, &face_offsets, &mut lift, tensor.as_mut())?;
+        }
 
         Ok(Self {
             spec: *spec,
@@ -205,21 +217,13 @@ impl ReferenceElement {
     /// `[mode][function]`: coefficients to those of the orthonormal modes (`V⁻¹`; identity if modal).
     #[must_use]
     pub fn to_modes(&self) -> Matrix {
-        match &self.functions {
-            Functions::Modal(basis) => Matrix::identity(basis.len()),
-            Functions::Nodal(basis) => basis.to_modes(),
-            Functions::Taylor(taylor) => taylor.to_modes.clone(),
-        }
+        self.functions.to_modes()
     }
 
     /// `[function][mode]`: the inverse of [`Self::to_modes`] (`V`).
     #[must_use]
     pub fn from_modes(&self) -> Matrix {
-        match &self.functions {
-            Functions::Modal(basis) => Matrix::identity(basis.len()),
-            Functions::Nodal(basis) => basis.vandermonde(),
-            Functions::Taylor(taylor) => taylor.from_modes.clone(),
-        }
+        self.functions.from_modes()
     }
 }
 

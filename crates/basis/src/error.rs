@@ -53,6 +53,29 @@ pub enum BasisError {
         /// The first point without a partner.
         point: usize,
     },
+    /// No corrections of flux reconstruction are known on the shape, or for its space.
+    #[error(
+        "no corrections of flux reconstruction are known on a {shape}: they need simplices, or products of simplices \
+         and lines with the tensor space"
+    )]
+    NoCorrection {
+        /// The shape asked for.
+        shape: Shape,
+    },
+    /// A parameter for which flux reconstruction is not stable.
+    #[error(
+        "flux reconstruction of order {order} on a {shape} needs a parameter c above {least:.4e}; {c:.4e} is not"
+    )]
+    UnstableCorrection {
+        /// The shape, or the factor of a product.
+        shape: Shape,
+        /// Order of the polynomials.
+        order: usize,
+        /// The parameter asked for.
+        c: f64,
+        /// The bound that it must exceed.
+        least: f64,
+    },
     /// A matrix has no inverse to working precision.
     #[error("a {size} × {size} matrix is singular to working precision")]
     Singular {

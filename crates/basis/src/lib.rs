@@ -13,6 +13,7 @@
 //! | place nodes, and judge them | [`nodes()`], [`NodeSet`], [`conditioning`] |
 //! | interpolate, or map curved geometry | [`LagrangeBasis`] on the [`lattice`](mod@lattice) |
 //! | get all matrices of a scheme | [`ElementSpec`] → [`ReferenceElement`], [`TensorFactors`] |
+//! | reconstruct fluxes | [`Correction`], [`correction`] |
 //! | change the order of a field | [`degree_change`] |
 //! | work with cell averages and derivatives | [`TaylorBasis`] |
 //!
@@ -50,6 +51,7 @@
 #![forbid(unsafe_code)]
 
 pub mod conditioning;
+pub mod correction;
 mod degree;
 pub mod element;
 mod error;
@@ -64,6 +66,7 @@ mod quadrature;
 pub mod shape;
 mod taylor;
 
+pub use correction::Correction;
 pub use degree::degree_change;
 pub use element::{Cubature, ElementSpec, ReferenceElement, Representation, TensorFactors};
 pub use error::BasisError;

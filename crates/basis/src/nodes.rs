@@ -2,14 +2,14 @@
 
 mod warp_blend;
 
-use crate::{BasisError, Shape, jacobi, lattice};
+use crate::{BasisError, OrthonormalBasis, Polynomials, Quadrature, Shape, jacobi, lattice};
 
 /// A family of interpolation nodes.
 ///
 /// | shape | `WarpBlend` | `GaussLegendre` | `GaussLobatto` | `Equispaced` |
 /// |---|---|---|---|---|
 /// | line | Lobatto points | Gauss | Lobatto | equispaced |
-/// | triangle, tetrahedron | warp & blend | – | – | equispaced |
+/// | triangle, tetrahedron | warp & blend | cubature points | – | equispaced |
 /// | quadrilateral, hexahedron | – | Gauss | Lobatto | equispaced |
 /// | prism | warp & blend × Lobatto | warp & blend × Gauss | warp & blend × Lobatto | equispaced |
 /// | pyramid | – | – | – | equispaced |
@@ -18,6 +18,10 @@ use crate::{BasisError, Shape, jacobi, lattice};
 /// `GaussLobatto` have the same nodes and differ in the collocated mass matrix: exact along the
 /// line for the first, lumped for the second.
 ///
+/// The cubature points of simplices are those of the symmetric rule with exactly as many points as the space has
+/// dimensions: triangles of orders 1, 2 and 4, tetrahedra of orders 1 and 4 (degrees of exactness at least 2p − 1). Where
+/// the tables have no such rule, or its points are no good nodes, warp & blend takes its place.
+///
 /// The triangle of a prism has the nodes of a tetrahedron's face, so that the two meet node to node.
 /// They differ (from order 4 on) from those of the triangle as a cell, whose blending parameter is
 /// its own.
@@ -25,13 +29,16 @@ use crate::{BasisError, Shape, jacobi, lattice};
 pub enum NodeSet {
     /// Warburton's explicit nodes on simplices (2006).
     WarpBlend,
-    /// Gauss–Legendre points, inside the element.
+    /// Gauss–Legendre points, inside the element; on simplices points of a symmetric cubature.
     GaussLegendre,
     /// Gauss–Lobatto points, with nodes on every face.
     GaussLobatto,
     /// The lattice of [`crate::lattice`]; for geometry and output, ill-conditioned at high order.
     Equispaced,
 }
+
+/// Cubature points whose Vandermonde matrix has a larger condition number are no nodes.
+const WORST_CONDITION: f64 = 100.0;
 
 impl NodeSet {
     /// Every family.
@@ -53,7 +60,7 @@ impl NodeSet {
     pub const fn is_defined_on(self, shape: Shape) -> bool {
         match shape {
             Shape::Line | Shape::Prism => true,
-            Shape::Triangle | Shape::Tetrahedron => matches!(self, Self::WarpBlend | Self::Equispaced),
+            Shape::Triangle | Shape::Tetrahedron => !matches!(self, Self::GaussLobatto),
             Shape::Quadrilateral | Shape::Hexahedron => !matches!(self, Self::WarpBlend),
             Shape::Pyramid => matches!(self, Self::Equispaced),
         }
@@ -78,12 +85,12 @@ pub fn line_nodes(order: usize, set: NodeSet) -> Vec<f64> {
 }
 
 /// The nodes of a family in reference coordinates: `r` fastest, then `s`, then `t` (prism: the
-/// triangle's nodes fastest). Simplices are in lattice order. Order 0 has one node, the centroid.
+/// triangle's nodes fastest). Simplices are in lattice order, cubature points by orbits. Order 0 has one node, the centroid.
 ///
 /// ```
 /// use dgsuite_basis::{NodeSet, Shape, nodes::nodes};
 /// assert_eq!(nodes(Shape::Tetrahedron, 3, NodeSet::WarpBlend)?.len(), 20);
-/// assert!(nodes(Shape::Triangle, 3, NodeSet::GaussLegendre).is_err());
+/// assert!(nodes(Shape::Triangle, 3, NodeSet::GaussLobatto).is_err());
 /// # Ok::<(), dgsuite_basis::BasisError>(())
 /// ```
 ///
@@ -97,6 +104,11 @@ pub fn nodes(shape: Shape, order: usize, set: NodeSet) -> Result<Vec<[f64; 3]>, 
         return Ok(lattice::lattice(shape, order));
     }
     let line = line_nodes(order, set);
+    if let (Shape::Triangle | Shape::Tetrahedron, NodeSet::GaussLegendre) = (shape, set)
+        && let Some(points) = cubature_points(shape, order)
+    {
+        return Ok(points);
+    }
     Ok(match shape {
         Shape::Triangle => warp_blend::triangle(order),
         Shape::Tetrahedron => warp_blend::tetrahedron(order),
@@ -109,6 +121,17 @@ pub fn nodes(shape: Shape, order: usize, set: NodeSet) -> Result<Vec<[f64; 3]>, 
             points
         }
     })
+}
+
+/// The points of the symmetric rule on a simplex that has as many of them as the space has dimensions.
+fn cubature_points(shape: Shape, order: usize) -> Option<Vec<[f64; 3]>> {
+    let modes = OrthonormalBasis::new(shape, order, Polynomials::Total);
+    let degrees = (2 * order).saturating_sub(1)..=2 * order;
+    let rule = degrees.map(|d| Quadrature::symmetric(shape, d)).find(|rule| rule.len() == modes.len())?;
+    let values = modes.eval(&rule.points).singular_values()?;
+    let (least, largest) =
+        values.iter().fold((f64::INFINITY, 0.0), |(l, g): (f64, f64), &v| (l.min(v), g.max(v)));
+    (largest < WORST_CONDITION * least).then_some(rule.points)
 }
 
 /// The nodes of a triangular face of a tetrahedron or prism, in the face's frame.
@@ -153,6 +176,20 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn simplices_have_their_cubature_points() {
+        let has = |shape, order| {
+            let gauss = nodes(shape, order, NodeSet::GaussLegendre).unwrap();
+            let inside = |x: &[f64; 3]| shape.contains(*x, -1e-6);
+            let good = gauss.iter().all(inside);
+            assert!(good || gauss == nodes(shape, order, NodeSet::WarpBlend).unwrap());
+            good
+        };
+        let orders = |shape| (1..=10).filter(|&p| has(shape, p)).collect::<Vec<_>>();
+        assert_eq!(orders(Shape::Triangle), [1, 2, 4]);
+        assert_eq!(orders(Shape::Tetrahedron), [1, 4]);
     }
 
     #[test]

@@ -8,9 +8,11 @@
 //!
 //! Nodal (collocated) metrics in three dimensions use the conservative curl form
 //! `Ja^i_n = −e_i · ∇_r × (x_l ∇_r x_m)`, `(n, m, l)` cyclic (Kopriva 2006), which satisfies the
-//! metric identities discretely.
+//! metric identities discretely. Where the nodes do not lie on the faces, the curl is taken on nodes that do and
+//! interpolated, so that both sides of a face find the same normals.
 
-use dgsuite_basis::{LagrangeBasis, Matrix, ReferenceElement, Shape};
+use dgsuite_basis::lattice::lattice;
+use dgsuite_basis::{Correction, LagrangeBasis, Matrix, NodeSet, ReferenceElement, Representation, Shape};
 
 /// Values and gradients of the geometry basis of one order at a fixed set of points.
 pub(crate) struct GeometryBasis {
@@ -114,6 +116,73 @@ pub(crate) struct GeometryTables {
     /// Face of each face point.
     face_of: Vec<usize>,
     curl_form: bool,
+    /// Nodes on the faces that the curl form is taken at, if the volume points are others.
+    curl_nodes: Option<CurlNodes>,
+    /// The geometry at the order of the solution, where its own is higher and metrics are nodal.
+    reduced: Option<Box<Reduced>>,
+}
+
+/// A geometry of lower order through the nodes that fix it on the faces, so that neighbours still meet.
+struct Reduced {
+    /// The nodes.
+    nodes: GeometryBasis,
+    /// From the nodes to the lattice of the lower order.
+    to_lattice: Matrix,
+    /// Tables of the lower order.
+    tables: GeometryTables,
+}
+
+impl Reduced {
+    /// `None` where the order need not be reduced: metrics of flux reconstruction only are nodal whatever the geometry.
+    fn new(shape: Shape, order: usize, reference: &ReferenceElement) -> Option<Self> {
+        let p = reference.spec.order;
+        if order <= p || reference.spec.correction == Correction::Dg {
+            return None;
+        }
+        let basis = LagrangeBasis::with_nodes(shape, p, face_nodes(shape)).ok()?;
+        Some(Self {
+            nodes: GeometryBasis::new(shape, order, basis.nodes()),
+            to_lattice: basis.eval(&lattice(shape, p)),
+            tables: GeometryTables::new(shape, p, reference, true),
+        })
+    }
+
+    /// Lattice nodes of the reduced element.
+    fn nodes(&self, x: &[[f64; 3]]) -> Vec<[f64; 3]> {
+        let at: Vec<[f64; 3]> = (0..self.nodes.len()).map(|q| self.nodes.position(q, x)).collect();
+        (0..self.to_lattice.rows()).map(|i| combine(&self.to_lattice, i, &at)).collect()
+    }
+}
+
+/// The family whose nodes on a face fix polynomials there.
+const fn face_nodes(shape: Shape) -> NodeSet {
+    match shape {
+        Shape::Triangle | Shape::Tetrahedron => NodeSet::WarpBlend,
+        _ => NodeSet::GaussLobatto,
+    }
+}
+
+/// Nodes that fix a polynomial on each face by its nodes there.
+struct CurlNodes {
+    /// The geometry at the nodes.
+    geometry: GeometryBasis,
+    /// Derivatives at the nodes, of the Lagrange basis on them.
+    derivative: [Matrix; 3],
+    /// From the nodes to the volume points.
+    interp: Matrix,
+}
+
+impl CurlNodes {
+    /// For volume points inside the element (Gauss points); `None` for those that are such nodes themselves.
+    fn new(shape: Shape, order: usize, reference: &ReferenceElement) -> Option<Self> {
+        if reference.spec.representation != Representation::Nodal(NodeSet::GaussLegendre) {
+            return None;
+        }
+        let basis = LagrangeBasis::with_nodes(shape, reference.spec.order, face_nodes(shape)).ok()?;
+        let geometry = GeometryBasis::new(shape, order, basis.nodes());
+        let derivative = basis.grad(basis.nodes());
+        Some(Self { geometry, derivative, interp: basis.eval(&reference.volume.points) })
+    }
 }
 
 impl GeometryTables {
@@ -122,11 +191,17 @@ impl GeometryTables {
         let face = GeometryBasis::new(shape, order, &reference.face_points);
         let offsets = &reference.face_offsets;
         let face_of = (0..shape.n_faces()).flat_map(|f| vec![f; offsets[f + 1] - offsets[f]]).collect();
-        Self { shape, volume, face, face_of, curl_form: curl_form && shape.dim() == 3 }
+        let reduced = if curl_form { Reduced::new(shape, order, reference).map(Box::new) } else { None };
+        let curl_form = curl_form && shape.dim() == 3;
+        let curl_nodes = if curl_form { CurlNodes::new(shape, order, reference) } else { None };
+        Self { shape, volume, face, face_of, curl_form, curl_nodes, reduced }
     }
 
     /// All factors of the element with lattice nodes `x`.
     pub(crate) fn element(&self, x: &[[f64; 3]], reference: &ReferenceElement) -> ElementGeometry {
+        if let Some(reduced) = &self.reduced {
+            return reduced.tables.element(&reduced.nodes(x), reference);
+        }
         let dim = self.shape.dim();
         let mut out = ElementGeometry::default();
         for q in 0..self.volume.len() {
@@ -147,11 +222,15 @@ impl GeometryTables {
 
     /// `Ja^i_n = −e_i · ∇_r × (x_l ∇_r x_m)` with nodal derivatives.
     fn curl_metric(&self, x: &[[f64; 3]], reference: &ReferenceElement) -> Vec<[[f64; 3]; 3]> {
-        let np = self.volume.len();
-        let position: Vec<[f64; 3]> = (0..np).map(|q| self.volume.position(q, x)).collect();
-        let derive = |values: &[f64], d: usize| reference.derivative[d].mul_vec(values);
+        let (geometry, derivative) = match &self.curl_nodes {
+            Some(nodes) => (&nodes.geometry, &nodes.derivative[..]),
+            None => (&self.volume, &reference.derivative[..]),
+        };
+        let np = geometry.len();
+        let position: Vec<[f64; 3]> = (0..np).map(|q| geometry.position(q, x)).collect();
+        let derive = |values: &[f64], d: usize| derivative[d].mul_vec(values);
         let coordinate: [Vec<f64>; 3] = std::array::from_fn(|c| position.iter().map(|p| p[c]).collect());
-        let mut out = vec![[[0.0; 3]; 3]; np];
+        let mut out = vec![[[0.0; 3]; 3]; self.volume.len()];
         for n in 0..3 {
             let (m, l) = ((n + 1) % 3, (n + 2) % 3);
             // A_d = x_l ∂x_m/∂r_d at the nodes.
@@ -162,8 +241,12 @@ impl GeometryTables {
             for i in 0..3 {
                 let (j, k) = ((i + 1) % 3, (i + 2) % 3);
                 let (first, second) = (derive(&a[k], j), derive(&a[j], k));
-                for q in 0..np {
-                    out[q][i][n] = second[q] - first[q];
+                let mut curl: Vec<f64> = second.iter().zip(&first).map(|(s, f)| s - f).collect();
+                if let Some(nodes) = &self.curl_nodes {
+                    curl = nodes.interp.mul_vec(&curl);
+                }
+                for (out, curl) in out.iter_mut().zip(curl) {
+                    out[i][n] = curl;
                 }
             }
         }

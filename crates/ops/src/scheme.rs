@@ -9,7 +9,10 @@
 //! the test functions exactly.
 
 use crate::error::OpsError;
-use dgsuite_basis::{Cubature, ElementSpec, NodeSet, Polynomials, Representation, Shape};
+use dgsuite_basis::{
+    BasisError, Correction, Cubature, ElementSpec, NodeSet, Polynomials, Representation, Shape,
+    correction::Parameter,
+};
 
 /// Weak or strong form of the volume term.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,8 +51,8 @@ impl MetricRule {
     }
 }
 
-/// A discontinuous Galerkin scheme, as a user asks for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A discontinuous Galerkin or flux reconstruction scheme, as a user asks for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scheme {
     /// Polynomial degree.
     pub order: usize,
@@ -65,6 +68,8 @@ pub struct Scheme {
     pub form: Form,
     /// Metric rule of curved elements; default: collocated where the scheme is, else weight-adjusted.
     pub metric: Option<MetricRule>,
+    /// Discontinuous Galerkin, or flux reconstruction: nodal, collocated, in strong form.
+    pub correction: Correction,
 }
 
 impl Scheme {
@@ -79,6 +84,7 @@ impl Scheme {
             face: None,
             form: Form::Weak,
             metric: None,
+            correction: Correction::Dg,
         }
     }
 
@@ -91,6 +97,33 @@ impl Scheme {
             face: Some(Cubature::Collocated),
             ..Self::modal(order)
         }
+    }
+
+    /// Flux reconstruction with the correction of parameter c (Vincent, Castonguay & Jameson 2011; see
+    /// [`dgsuite_basis::correction`]): the flux is interpolated at the solution points, the nodes of `set`, and
+    /// corrected at flux points on the faces,
+    ///
+    /// ```text
+    /// du = (1/J) [ −Σ_d D_d F̂_d − (M + K)⁻¹ I_fᵀ W_f (f̂* − Σ_d N̂_d I_f F̂_d) ] .
+    /// ```
+    ///
+    /// Curved elements have `J∇r` at the solution points, of their geometry at order p where the mesh has a higher one.
+    /// The step bound is that of c = 0. Schemes with c > 0 are stable with larger steps (upwind advection at p = 2, 3: spectra
+    /// of c_sd are 0.65 times as large on quadrilaterals and 0.71 to 0.77 times on triangles, those of c_hu 0.5 and 0.53 to
+    /// 0.66 times), schemes with c < 0 with smaller ones only (half way to c_−, 1.6 to 1.8 times as large).
+    #[must_use]
+    pub const fn flux_reconstruction(order: usize, set: NodeSet, c: Parameter) -> Self {
+        Self {
+            representation: Representation::Nodal(set),
+            form: Form::Strong,
+            correction: Correction::Vcjh(c),
+            ..Self::collocated(order)
+        }
+    }
+
+    /// Whether there is anything to correct; flux reconstruction of order 0 is discontinuous Galerkin.
+    fn corrected(&self) -> bool {
+        self.correction != Correction::Dg && self.order > 0
     }
 }
 
@@ -117,7 +150,7 @@ pub(crate) struct Need {
 }
 
 /// The specification of one part of a group, and its rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PartSpec {
     pub(crate) element: ElementSpec,
     pub(crate) rule: MetricRule,
@@ -129,6 +162,8 @@ pub(crate) fn resolve(
     needs: &[Need],
 ) -> Result<Vec<(Option<PartSpec>, Option<PartSpec>)>, OpsError> {
     let p = scheme.order;
+    check_reconstruction(scheme, needs)?;
+    let reconstructs = scheme.corrected();
     let face = match scheme.face {
         Some(Cubature::Collocated) => {
             if let Some(need) = needs.iter().find(|n| n.shape == Shape::Pyramid) {
@@ -138,7 +173,10 @@ pub(crate) fn resolve(
                 });
             }
             // Nodal faces that would not keep the free stream give way to a cubature that does.
-            if needs.iter().all(|n| n.curved.is_none_or(|g| nodal_faces_are_exact(n.shape, p, g))) {
+            if needs
+                .iter()
+                .all(|n| n.curved.is_none_or(|g| reconstructs || nodal_faces_are_exact(n.shape, p, g)))
+            {
                 Cubature::Collocated
             } else {
                 Cubature::Degree((2 * p + 1).max(curved_face_degree(p, needs)))
@@ -155,6 +193,28 @@ pub(crate) fn resolve(
             Ok((affine, curved))
         })
         .collect()
+}
+
+/// Flux reconstruction is nodal, collocated and strong, on shapes that have corrections.
+fn check_reconstruction(scheme: &Scheme, needs: &[Need]) -> Result<(), OpsError> {
+    if scheme.correction == Correction::Dg {
+        return Ok(());
+    }
+    if let Some(need) = needs.iter().find(|n| n.shape == Shape::Pyramid) {
+        return Err(BasisError::NoCorrection { shape: need.shape }.into());
+    }
+    let Some(&Need { shape, .. }) = needs.first() else { return Ok(()) };
+    let refuse = |reason| Err(OpsError::Scheme { shape, reason });
+    if !matches!(scheme.representation, Representation::Nodal(_)) {
+        return refuse("flux reconstruction needs a nodal basis");
+    }
+    if scheme.volume != Some(Cubature::Collocated) {
+        return refuse("flux reconstruction takes the flux at its solution points, not by a cubature");
+    }
+    if scheme.form != Form::Strong {
+        return refuse("flux reconstruction is a strong form");
+    }
+    Ok(())
 }
 
 /// Degree that integrates `φ n sJ` exactly on every curved face.
@@ -217,6 +277,7 @@ fn part(scheme: &Scheme, shape: Shape, curved: Option<usize>, face: Cubature) ->
     if scheme.volume == Some(Cubature::Collocated) && modal && shape != Shape::Pyramid {
         return Err(OpsError::Scheme { shape, reason: "a collocated cubature needs a nodal basis" });
     }
+    let corrected = scheme.corrected();
     let asked = match scheme.volume {
         Some(Cubature::Degree(degree)) => degree,
         _ => 2 * p,
@@ -226,9 +287,8 @@ fn part(scheme: &Scheme, shape: Shape, curved: Option<usize>, face: Cubature) ->
         None => (Cubature::Degree(asked), MetricRule::Affine),
         Some(n)
             if collocated
-                && !simplex
                 && scheme.metric.is_none_or(|m| m == MetricRule::Collocated)
-                && keeps_free_stream_at_nodes(shape, representation, p, n) =>
+                && (corrected || (!simplex && keeps_free_stream_at_nodes(shape, representation, p, n))) =>
         {
             (Cubature::Collocated, MetricRule::Collocated)
         }
@@ -241,7 +301,8 @@ fn part(scheme: &Scheme, shape: Shape, curved: Option<usize>, face: Cubature) ->
             (Cubature::Degree(degree), rule)
         }
     };
-    let element = ElementSpec { shape, order: p, polynomials, representation, volume, face };
+    let correction = if corrected { scheme.correction } else { Correction::Dg };
+    let element = ElementSpec { shape, order: p, polynomials, representation, volume, face, correction };
     Ok(PartSpec { element, rule })
 }
 

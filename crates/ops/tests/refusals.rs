@@ -38,3 +38,20 @@ fn law_and_mesh_must_have_the_same_dimension() {
     let error = build(cube, &Scheme::modal(1)).err().expect("it is refused");
     assert!(matches!(error, OpsError::Dimension { law: 2, mesh: 3 }), "{error}");
 }
+
+#[test]
+fn flux_reconstruction_is_nodal_collocated_and_strong() {
+    use dgsuite_basis::correction::Parameter;
+    use dgsuite_basis::{Cubature, NodeSet, Representation};
+    use dgsuite_ops::Form;
+    let fr = Scheme::flux_reconstruction(2, NodeSet::GaussLegendre, Parameter::C(0.0));
+    let words = |scheme: &Scheme| {
+        let square = generate::Box::unit(Shape::Quadrilateral, 2).build().expect("a square");
+        build(square, scheme).err().expect("it is refused").to_string()
+    };
+    assert!(words(&Scheme { form: Form::Weak, ..fr }).contains("a strong form"));
+    assert!(words(&Scheme { representation: Representation::Modal, ..fr }).contains("a nodal basis"));
+    assert!(words(&Scheme { volume: Some(Cubature::Degree(4)), ..fr }).contains("at its solution points"));
+    let low = Scheme::flux_reconstruction(2, NodeSet::GaussLegendre, Parameter::C(-1.0));
+    assert!(words(&low).contains("needs a parameter c above"));
+}

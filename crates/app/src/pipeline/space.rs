@@ -1,5 +1,6 @@
 //! The section `space`: polynomial order, basis, numerical flux, form and cubature.
 
+use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Cubature, NodeSet, Polynomials};
 
 use super::problem::{InputError, Problem};
@@ -18,6 +19,8 @@ const DEFAULT_ORDER: usize = 3;
 pub struct SpaceSpec {
     /// Polynomial degree p.
     pub order: usize,
+    /// The parameter of flux reconstruction; `None` for discontinuous Galerkin.
+    pub correction: Option<Located<Parameter>>,
     /// Modal, nodal or Taylor.
     pub basis: Option<BasisSpec>,
     /// The numerical flux.
@@ -85,6 +88,7 @@ impl SpaceSpec {
         let known = [
             "order",
             "scheme",
+            "vcjh",
             "basis",
             "riemann",
             "viscous",
@@ -103,8 +107,7 @@ impl SpaceSpec {
         if let Some(order) = order.as_ref().filter(|p| p.value > MAX_ORDER) {
             return Err(InputError::range(order, format!("from 0 to {MAX_ORDER}")));
         }
-        let dg_only = Lack("the scheme of this version is dg");
-        offer(&section, "scheme", &[("dg", Have(())), ("fr", dg_only)])?;
+        let correction = correction(&section)?;
         let plain = Lack("limiters are not part of this version; use none");
         offer(&section, "limiter", &[("none", Have(())), ("barth-jespersen", plain), ("positivity", plain)])?;
         if section.has("viscous") {
@@ -148,26 +151,73 @@ impl SpaceSpec {
                 ("split", Lack("the forms of this version are weak and strong")),
             ],
         )?;
-        let (volume, face) = cubature(&section)?;
+        let (mut volume, mut face) = cubature(&section)?;
         let collocated = volume == Some(Cubature::Collocated);
         if let (true, Some(owner)) = (collocated, without_nodes) {
             return Err(section.misplaced("cubature", owner, "`basis: nodal`"));
         }
+        if correction.is_some() {
+            if let Some(basis) = basis.as_ref().filter(|b| b.value != BasisSpec::Nodal) {
+                let word = format!("{:?}", basis.value).to_lowercase();
+                return Err(InputError::range(
+                    &basis.with(word),
+                    "nodal, as `scheme: fr` interpolates fluxes",
+                ));
+            }
+            if let Some(form) = form.as_ref().filter(|f| f.value == Form::Weak) {
+                return Err(InputError::range(&form.with("weak"), "strong, as `scheme: fr` corrects fluxes"));
+            }
+            if let Some(Cubature::Degree(_)) = volume {
+                let owner = "`scheme: fr`, whose fluxes are taken at the nodes";
+                return Err(section.misplaced(
+                    "cubature",
+                    owner,
+                    "`scheme: dg` (or give a degree for `face` only)",
+                ));
+            }
+            volume = Some(Cubature::Collocated);
+            face = face.or(volume);
+        }
         // A node set or a collocated cubature is the choice of a nodal basis.
-        let implied = (nodes.is_some() || collocated).then_some(BasisSpec::Nodal);
+        let implied = (nodes.is_some() || collocated || correction.is_some()).then_some(BasisSpec::Nodal);
+        let default_form = if correction.is_some() { Form::Strong } else { Form::Weak };
         let basis = basis.map(|b| b.value).or(implied);
         Ok(Self {
             order: order.map_or(DEFAULT_ORDER, |p| p.value),
+            correction,
             basis,
             riemann: riemann(&section, model)?,
             polynomials: polynomials(&section, basis)?,
             nodes,
-            form: form.map_or(Form::Weak, |f| f.value),
+            form: form.map_or(default_form, |f| f.value),
             volume,
             face,
             place: section.place().clone(),
         })
     }
+}
+
+/// `scheme: fr` with its parameter: a name, or a number.
+fn correction(section: &Section<'_>) -> Result<Option<Located<Parameter>>, InputError> {
+    let scheme = section.choice("scheme", &[("dg", false), ("fr", true)])?;
+    let Some(scheme) = scheme.filter(|scheme| scheme.value) else {
+        return match section.has("vcjh") {
+            true => Err(section.misplaced("vcjh", "discontinuous Galerkin", "`scheme: fr`")),
+            false => Ok(None),
+        };
+    };
+    let words = [("dg", Parameter::C(0.0)), ("sd", Parameter::SpectralDifference), ("hu", Parameter::Huynh)];
+    let found = match section.node("vcjh").map(|node| &node.value) {
+        None => scheme.with(Parameter::C(0.0)),
+        Some(super::node::Value::Text(word)) if word.chars().all(char::is_alphabetic) => {
+            section.choice("vcjh", &words)?.unwrap_or_else(|| scheme.with(Parameter::C(0.0)))
+        }
+        Some(_) => match section.number("vcjh")? {
+            Some(c) => c.with(Parameter::C(c.value)),
+            None => scheme.with(Parameter::C(0.0)),
+        },
+    };
+    Ok(Some(found))
 }
 
 /// Total-degree or tensor; a Taylor basis is one of total degree.

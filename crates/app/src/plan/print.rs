@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use dgsuite_basis::Shape;
+use dgsuite_basis::correction::Parameter;
+use dgsuite_basis::{Correction, Shape};
 use dgsuite_mesh::Mesh;
 use dgsuite_timeint::StepSize;
 
@@ -74,7 +75,13 @@ pub fn plan(plan: &Plan, description: &Description, first_dt: Option<f64>) -> St
     line("physics", physics_line(plan));
     let space = &plan.setup;
     let flux = format!("{:?}", space.riemann).to_lowercase();
-    line("space", format!("dg, order {}, {flux} flux", space.order));
+    let scheme = match space.correction {
+        Correction::Dg => "dg".to_owned(),
+        Correction::Vcjh(Parameter::SpectralDifference) => "fr (c_sd)".to_owned(),
+        Correction::Vcjh(Parameter::Huynh) => "fr (c_hu)".to_owned(),
+        Correction::Vcjh(Parameter::C(c)) => format!("fr (c = {c:e})"),
+    };
+    line("space", format!("{scheme}, order {}, {flux} flux", space.order));
     for group in &description.groups {
         line("", group.to_string());
     }

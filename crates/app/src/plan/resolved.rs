@@ -4,7 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use dgsuite_basis::{Cubature, NodeSet, Polynomials, Representation};
+use dgsuite_basis::correction::Parameter;
+use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_timeint::StepSize;
 
 use super::TimePlan;
@@ -51,7 +52,19 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
 
 fn space(tree: &mut Tree, setup: &Setup) {
     tree.default("space.order", number(setup.order as f64));
-    tree.default("space.scheme", text("dg"));
+    match setup.correction {
+        Correction::Dg => tree.default("space.scheme", text("dg")),
+        Correction::Vcjh(parameter) => {
+            tree.default("space.scheme", text("fr"));
+            let value = match parameter {
+                Parameter::SpectralDifference => text("sd"),
+                Parameter::Huynh => text("hu"),
+                Parameter::C(0.0) => text("dg"),
+                Parameter::C(c) => number(c),
+            };
+            tree.default("space.vcjh", value);
+        }
+    }
     match setup.representation {
         Representation::Modal => tree.default("space.basis", text("modal")),
         Representation::Taylor => tree.default("space.basis", text("taylor")),

@@ -30,7 +30,8 @@ use super::engine::Engine;
 pub use super::state::State;
 use super::state::{basis_name, basis_of};
 use dgsuite_basis::Shape;
-pub use dgsuite_basis::{Cubature, NodeSet, Polynomials, Representation};
+pub use dgsuite_basis::correction::Parameter;
+pub use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_gpu::{GpuError, Host};
 use dgsuite_mesh::Mesh;
 pub use dgsuite_ops::{Form, MetricRule, OpsError};
@@ -160,6 +161,8 @@ pub struct Setup {
     pub face: Option<Cubature>,
     /// Weak or strong form.
     pub form: Form,
+    /// Discontinuous Galerkin, or flux reconstruction: nodal, collocated, in strong form.
+    pub correction: Correction,
     /// Conditions by name of the boundary.
     pub boundaries: BTreeMap<String, BoundaryKind>,
     /// Time integration scheme.
@@ -187,6 +190,7 @@ impl Setup {
             volume: None,
             face: None,
             form: Form::Weak,
+            correction: Correction::Dg,
             boundaries: BTreeMap::new(),
             scheme: Scheme::Lserk54,
             precision: Precision::Double,
@@ -206,6 +210,14 @@ impl Setup {
         }
     }
 
+    /// The same by flux reconstruction with the correction of parameter c, at Gauss or Lobatto points.
+    #[must_use]
+    pub fn flux_reconstruction(self, nodes: NodeSet, c: Parameter) -> Self {
+        let form = Form::Strong;
+        let (representation, correction) = (Representation::Nodal(nodes), Correction::Vcjh(c));
+        Self { representation, form, correction, ..self.collocated() }
+    }
+
     fn space(&self) -> Space {
         Space {
             order: self.order,
@@ -215,6 +227,7 @@ impl Setup {
             face: self.face,
             form: self.form,
             metric: None,
+            correction: self.correction,
         }
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn face_rule(spec: &ElementSpec, face: usize) -> Result<FaceRule, Bas
         }
     };
     let order = spec.order;
-    if let Some(rule) = diagonal_rule(shape, order, set) {
+    if let Some(rule) = diagonal_rule(shape, order, set, spec.correction) {
         if spec.shape != Shape::Prism || set == NodeSet::GaussLegendre {
             return Ok(weighted(rule));
         }

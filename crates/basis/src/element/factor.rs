@@ -7,7 +7,9 @@
 
 use super::reference_taylor::ReferenceTaylor;
 use super::spec::{Cubature, Representation};
-use crate::{BasisError, LagrangeBasis, Matrix, NodeSet, OrthonormalBasis, Polynomials, Quadrature, Shape};
+use crate::{
+    BasisError, Correction, LagrangeBasis, Matrix, NodeSet, OrthonormalBasis, Polynomials, Quadrature, Shape,
+};
 
 /// The functions of a factor.
 #[derive(Clone, Debug)]
@@ -97,6 +99,24 @@ impl Functions {
         }
     }
 
+    /// `[mode][function]`: coefficients to those of the orthonormal modes.
+    pub(super) fn to_modes(&self) -> Matrix {
+        match self {
+            Self::Modal(basis) => Matrix::identity(basis.len()),
+            Self::Nodal(basis) => basis.to_modes(),
+            Self::Taylor(taylor) => taylor.to_modes.clone(),
+        }
+    }
+
+    /// `[function][mode]`: the inverse of [`Self::to_modes`].
+    pub(super) fn from_modes(&self) -> Matrix {
+        match self {
+            Self::Modal(basis) => Matrix::identity(basis.len()),
+            Self::Nodal(basis) => basis.vandermonde(),
+            Self::Taylor(taylor) => taylor.from_modes.clone(),
+        }
+    }
+
     /// Exact mass matrix, `(V Vᵀ)⁻¹`.
     pub(super) fn mass(&self) -> Matrix {
         let gram = |to_modes: &Matrix| to_modes.transpose().mul(to_modes);
@@ -136,6 +156,7 @@ impl Factor {
         functions: Functions,
         representation: Representation,
         cubature: Cubature,
+        correction: Correction,
     ) -> Result<Self, BasisError> {
         let shape = functions.shape();
         match (cubature, representation, functions) {
@@ -145,7 +166,7 @@ impl Factor {
             (Cubature::Collocated, Representation::Nodal(set), Functions::Nodal(basis))
                 if shape != Shape::Pyramid =>
             {
-                Ok(Self::collocated(basis, set))
+                Ok(Self::collocated(basis, set, correction))
             }
             (Cubature::Collocated, ..) => Err(BasisError::NotCollocated { shape }),
         }
@@ -163,10 +184,10 @@ impl Factor {
     }
 
     /// Fluxes at the nodes: `P_d = M⁻¹ D_dᵀ M`, and weights `M 1`.
-    fn collocated(basis: LagrangeBasis, set: NodeSet) -> Self {
+    fn collocated(basis: LagrangeBasis, set: NodeSet, correction: Correction) -> Self {
         let (n, shape, order) = (basis.len(), basis.shape(), basis.order());
         let functions = Functions::Nodal(basis);
-        let (rule, mass, mass_inverse) = match diagonal_rule(shape, order, set) {
+        let (rule, mass, mass_inverse) = match diagonal_rule(shape, order, set, correction) {
             Some(rule) => {
                 let reciprocals: Vec<f64> = rule.weights.iter().map(|w| 1.0 / w).collect();
                 let mass = Matrix::diagonal(&rule.weights);
@@ -191,13 +212,20 @@ fn gradient(functions: &Functions, rule: &Quadrature) -> Vec<Matrix> {
 }
 
 /// The rule on the nodes whose weights are a diagonal mass matrix of the line or of a product of
-/// lines: Gauss (exact) and Lobatto (lumped).
-pub(super) fn diagonal_rule(shape: Shape, order: usize, set: NodeSet) -> Option<Quadrature> {
+/// lines: Gauss (exact) and Lobatto (lumped, which flux reconstruction is not).
+pub(super) fn diagonal_rule(
+    shape: Shape,
+    order: usize,
+    set: NodeSet,
+    correction: Correction,
+) -> Option<Quadrature> {
     match (shape, set) {
         (Shape::Line | Shape::Quadrilateral, NodeSet::GaussLegendre) => {
             Some(Quadrature::gauss(shape, order + 1))
         }
-        (Shape::Line | Shape::Quadrilateral, NodeSet::GaussLobatto) if order > 0 => {
+        (Shape::Line | Shape::Quadrilateral, NodeSet::GaussLobatto)
+            if order > 0 && correction == Correction::Dg =>
+        {
             Some(Quadrature::lobatto(shape, order + 1))
         }
         _ => None,

@@ -1,6 +1,6 @@
 //! What a reference element is asked to be: space, representation, cubature.
 
-use crate::{NodeSet, Polynomials, Shape};
+use crate::{Correction, NodeSet, Polynomials, Shape};
 
 /// How the coefficients of a field represent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,7 +31,7 @@ pub enum Cubature {
 /// let modal = ElementSpec::over_integrated(Shape::Tetrahedron, 4);
 /// assert_ne!(dgsem, modal);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ElementSpec {
     /// The shape.
     pub shape: Shape,
@@ -45,6 +45,8 @@ pub struct ElementSpec {
     pub volume: Cubature,
     /// Cubature of the face terms.
     pub face: Cubature,
+    /// How jumps at the faces enter: the scheme is discontinuous Galerkin, or flux reconstruction.
+    pub correction: Correction,
 }
 
 impl ElementSpec {
@@ -58,6 +60,7 @@ impl ElementSpec {
             representation: Representation::Nodal(set),
             volume: Cubature::Collocated,
             face: Cubature::Collocated,
+            correction: Correction::Dg,
         }
     }
 
@@ -72,6 +75,7 @@ impl ElementSpec {
             representation: Representation::Modal,
             volume: Cubature::Degree(2 * order),
             face: Cubature::Degree(2 * order + 1),
+            correction: Correction::Dg,
         }
     }
 }

@@ -161,7 +161,7 @@ pub(crate) fn face_interpolation(reference: &ReferenceElement, face_nodes: &[Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dgsuite_basis::{Cubature, Polynomials, Representation, Shape};
+    use dgsuite_basis::{Correction, Cubature, Polynomials, Representation, Shape};
 
     /// What a lane of a warp holds of the rows of eight elements: `[step][lane]`.
     type Held = Vec<[f64; LANES]>;
@@ -204,8 +204,9 @@ mod tests {
     fn element(shape: Shape, order: usize, volume: Cubature, face: Cubature) -> ReferenceElement {
         let representation = Representation::Nodal(NodeSet::WarpBlend);
         let polynomials = Polynomials::Tensor;
-        ReferenceElement::new(&ElementSpec { shape, order, polynomials, representation, volume, face })
-            .unwrap()
+        let correction = Correction::Dg;
+        let spec = ElementSpec { shape, order, polynomials, representation, volume, face, correction };
+        ReferenceElement::new(&spec).unwrap()
     }
 
     #[test]

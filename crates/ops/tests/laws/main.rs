@@ -6,4 +6,5 @@ mod conservation;
 mod convergence;
 mod free_stream;
 mod oracle;
+mod reconstruction;
 mod threads;

@@ -183,7 +183,10 @@ pub(crate) fn schemes(cells: Cells, p: usize) -> Vec<(&'static str, Scheme)> {
         ),
     ];
     if !cells.has_pyramids() {
+        use dgsuite_basis::correction::Parameter::{Huynh, SpectralDifference};
         let collocated = Scheme::collocated(p);
+        out.push(("FR Gauss", Scheme::flux_reconstruction(p, NodeSet::GaussLegendre, SpectralDifference)));
+        out.push(("FR Lobatto", Scheme::flux_reconstruction(p, NodeSet::GaussLobatto, Huynh)));
         out.push(("collocated", collocated));
         out.push(("collocated strong", Scheme { form: Form::Strong, ..collocated }));
         if matches!(cells, Cells::Of(Shape::Quadrilateral | Shape::Hexahedron)) {
