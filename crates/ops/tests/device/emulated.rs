@@ -78,6 +78,12 @@ fn cases() -> Vec<Case> {
     on_box("curved", triangle, 2, true, "collocated", 3, 3);
     on_box("curved", triangle, 2, false, "modal", 4, 3);
     on_box("box", shape(Shape::Pyramid), 1, false, "modal", 1, 1);
+    // Flux reconstruction: nodal metrics on curved simplices, lifts that reach into the element.
+    on_box("curved", Cells::Mixed2, 2, false, "FR Gauss", 2, 2);
+    on_box("curved", triangle, 2, false, "FR Lobatto", 2, 2);
+    on_box("curved", tetrahedron, 2, false, "FR Gauss", 1, 1);
+    on_box("curved", shape(Shape::Prism), 2, false, "FR Lobatto", 2, 1);
+    on_box("curved", hexahedron, 2, false, "FR Gauss", 2, 1);
     // Groups of 8 elements for each warp, blocks of 4 to 12 warps, 2 blocks.
     for n in [1, 7, 8, 9, 31, 33, 65] {
         cases.push(("row", row(2, n), triangle, "nodal", 3));
@@ -89,6 +95,7 @@ fn cases() -> Vec<Case> {
         cases.push(("row", row(2, n), triangle, "nodal", 1));
     }
     for (cells, scheme, p) in [
+        (triangle, "FR Lobatto", 2),
         (triangle, "collocated", 2),
         (tetrahedron, "nodal", 1),
         (triangle, "modal", 0),
