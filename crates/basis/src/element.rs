@@ -223,7 +223,7 @@ impl ReferenceElement {
     /// `[function][mode]`: the inverse of [`Self::to_modes`] (`V`).
     #[must_use]
     pub fn from_modes(&self) -> Matrix {
-        self.functions.from_modes()
+        self.functions.of_modes()
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn correct(
 fn of_factor(factor: &Factor, order: usize, parameter: Parameter) -> Result<Option<Matrix>, BasisError> {
     let functions = &factor.functions;
     let filter = filter(functions.shape(), order, parameter)?;
-    Ok(filter.map(|q| functions.from_modes().mul(&q).mul(&functions.to_modes())))
+    Ok(filter.map(|q| functions.of_modes().mul(&q).mul(&functions.to_modes())))
 }
 
 /// The factor across which a face lies: the line along which its vertices agree, or else the one that is no line.

@@ -109,7 +109,7 @@ impl Functions {
     }
 
     /// `[function][mode]`: the inverse of [`Self::to_modes`].
-    pub(super) fn from_modes(&self) -> Matrix {
+    pub(super) fn of_modes(&self) -> Matrix {
         match self {
             Self::Modal(basis) => Matrix::identity(basis.len()),
             Self::Nodal(basis) => basis.vandermonde(),
