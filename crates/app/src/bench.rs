@@ -1,13 +1,14 @@
 //! `dgsuite bench`: the operators against the speed limits of this machine.
 //!
-//! Each row is one operator: the residual of the Euler equations (Rusanov flux) on a periodic box, alone or fused with
-//! a Runge–Kutta stage. Its *floor* is the time that its bytes need at the measured copy bandwidth, or its matrix
+//! Each row is one operator: the residual of the Euler equations (Rusanov flux), or with `navier-stokes` of the compressible
+//! Navier–Stokes equations (BR2, constant viscosity), on a periodic box, alone or fused with a Runge–Kutta stage. Its *floor* is the time that its bytes need at the measured copy bandwidth, or its matrix
 //! products at the measured multiply–add rate, whichever is longer; the share is floor over time.
 //!
 //! Bytes per degree of freedom are those that the kernel's own layout must move once, with numbers of `s` bytes: the state
 //! read (`s`), the rate written (`s`) or the register read and written and the next state written (`3 s`), geometry and
 //! neighbours once per element, and, where traces are written by a kernel of their own, these written once and
-//! read twice, for the element and its neighbour.
+//! read twice, for the element and its neighbour. Diffusion adds one-sided fluxes at the face points (written once, read
+//! twice), the rows that are kept between its two passes (written and read), and the geometry once more.
 
 mod case;
 mod table;
@@ -37,6 +38,8 @@ pub struct Options {
     pub orders: Vec<usize>,
     /// Words of forms: collocated nodal modal.
     pub forms: Vec<String>,
+    /// Words of models: euler navier-stokes.
+    pub models: Vec<String>,
     /// Words of geometries: affine curved.
     pub geometries: Vec<String>,
     /// Words of precisions: double single.
@@ -57,6 +60,12 @@ pub enum BenchError {
         word: String,
         /// Words that are known.
         known: Vec<String>,
+    },
+    /// A model that does not run on a device.
+    #[error("{model} runs on the CPU only: --device cpu")]
+    HostOnly {
+        /// Which.
+        model: &'static str,
     },
     /// The machine refused.
     #[error(transparent)]
@@ -89,6 +98,8 @@ pub struct Limits {
 /// One measurement.
 #[derive(Clone, Debug)]
 pub struct Row {
+    /// `euler` or `navier-stokes`.
+    pub model: &'static str,
     /// Shape, geometry, form, precision, degree.
     pub shape: &'static str,
     /// `affine` or `curved`.
@@ -131,7 +142,7 @@ impl Row {
             })
         };
         json!({
-            "shape": self.shape, "geometry": self.geometry, "form": self.form, "precision": self.precision,
+            "model": self.model, "shape": self.shape, "geometry": self.geometry, "form": self.form, "precision": self.precision,
             "order": self.order, "dofs": self.dofs,
             "registers": self.resources.map(|r| r.0), "local_bytes": self.resources.map(|r| r.1),
             "residual": operator(0), "stage": operator(1),
@@ -177,6 +188,7 @@ pub fn run(
         &options.forms,
         &[("collocated", Form::Collocated), ("nodal", Form::Nodal), ("modal", Form::Modal)],
     )?;
+    let models = words("model", &options.models, &[("euler", false), ("navier-stokes", true)])?;
     let curved = words("geometry", &options.geometries, &[("affine", false), ("curved", true)])?;
     let single = words("precision", &options.precisions, &[("double", false), ("single", true)])?;
     let host = Arc::new(Host::new(options.threads)?);
@@ -207,26 +219,31 @@ pub fn run(
             (Machine::Cuda(cuda), name, limits)
         }
     };
+    if matches!(machine, Machine::Cuda(_)) && models.contains(&true) {
+        return Err(BenchError::HostOnly { model: "navier-stokes" });
+    }
     limits_known(&name, &limits);
     let mut rows = Vec::new();
-    for &single in &single {
-        for &shape in &shapes {
-            for &curved in &curved {
-                for &form in &forms {
-                    for &order in &options.orders {
-                        let case = Case { shape, curved, form, order, single, size: options.size };
-                        if !case.exists() {
-                            continue;
-                        }
-                        let row = case
-                            .measure(&machine, &host)
-                            .map_err(|error| BenchError::Operator { case: case.to_string(), error })?;
-                        each(&row, &limits);
-                        rows.push(row.to_json(&limits));
+    let mut cases = Vec::new();
+    for &viscous in &models {
+        for &single in &single {
+            for &shape in &shapes {
+                for &curved in &curved {
+                    for &form in &forms {
+                        let of =
+                            |&order| Case { viscous, shape, curved, form, order, single, size: options.size };
+                        cases.extend(options.orders.iter().map(of));
                     }
                 }
             }
         }
+    }
+    for case in cases.into_iter().filter(Case::exists) {
+        let row = case
+            .measure(&machine, &host)
+            .map_err(|error| BenchError::Operator { case: case.to_string(), error })?;
+        each(&row, &limits);
+        rows.push(row.to_json(&limits));
     }
     let mut out = Map::new();
     out.insert("device".into(), json!(options.device.to_string()));

@@ -54,7 +54,7 @@ enum Command {
 }
 
 const BENCH_HELP: &str = "\
-Each row is the residual of the Euler equations on a periodic box, alone and fused with a Runge-Kutta stage:
+Each row is the residual of the Euler or Navier-Stokes equations on a periodic box, alone and fused with a Runge-Kutta stage:
 degrees of freedom a second, bytes a second by what the layout must move, and the share of the time that these
 bytes, or the matrix products, need at the measured limits (floor).
 
@@ -79,6 +79,9 @@ struct BenchArgs {
     /// Forms: collocated, nodal, modal (over-integrated, the last two)
     #[arg(long, value_delimiter = ',', default_value = "collocated,nodal")]
     forms: Vec<String>,
+    /// Models: euler, navier-stokes (the latter on the CPU)
+    #[arg(long, value_delimiter = ',', default_value = "euler")]
+    model: Vec<String>,
     /// Geometries: affine, curved
     #[arg(long, value_delimiter = ',', default_value = "affine")]
     geometry: Vec<String>,
@@ -232,6 +235,7 @@ fn benchmark(args: &BenchArgs) -> anyhow::Result<u8> {
         shapes: args.shapes.clone(),
         orders: args.orders.clone(),
         forms: args.forms.clone(),
+        models: args.model.clone(),
         geometries: args.geometry.clone(),
         precisions: args.precision.clone(),
         size: args.size.unwrap_or(default_size),

@@ -4,6 +4,7 @@
 //! the exterior buffer, from which the residual reads them as it reads a foreign neighbour's; the
 //! numerical fluxes, integrated over the boundary, are the *tally* that conservation is checked with.
 
+use crate::diffusive_boundary::DiffusiveBoundaryKernel;
 use dgsuite_physics::trace::{Parameters, TraceError, device_fn};
 use dgsuite_physics::{Boundary, Exact, Law, NumericalFlux, Real};
 use std::sync::Arc;
@@ -13,6 +14,11 @@ pub trait BoundaryKernel<T>: Send + Sync {
     /// `u⁺` (`up`) and `f*(u⁻, u⁺, n)` (`flux`) at points; all `[point][field]`, `normal`
     /// `[point][D]`, `data` the prescribed conserved states.
     fn outer(&self, um: &[T], normal: &[T], data: &[T], up: &mut [T], flux: &mut [T]);
+
+    /// What the condition means for diffusion, if it says so.
+    fn diffusive(&self) -> Option<&dyn DiffusiveBoundaryKernel<T>> {
+        None
+    }
 
     /// The condition as the CUDA function `outer(um, n, data, out)`; its parameters are added to `parameters`.
     ///

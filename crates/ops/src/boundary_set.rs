@@ -23,6 +23,8 @@ pub(crate) struct BoundarySet<T> {
     pub(crate) data_buffer: Vec<Vec<f64>>,
     pub(crate) minus: Vec<T>,
     pub(crate) flux: Vec<T>,
+    /// `u_b`, where there is diffusion.
+    pub(crate) face: Vec<T>,
 }
 
 /// The points of one boundary: geometry, weights and room.
@@ -58,6 +60,7 @@ pub(crate) fn boundary_set<T: PackScalar>(
         data: zeros(),
         minus: zeros(),
         flux: zeros(),
+        face: zeros(),
         positions,
         normal,
         weight,

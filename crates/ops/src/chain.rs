@@ -17,13 +17,18 @@ pub(crate) struct Chain<T> {
 
 impl<T: Scalar> Chain<T> {
     /// From factors; `line` is the number of rows that follow one another along the first direction.
-    fn new(factors: &[(Rows, usize)], max_rows: usize, width: usize) -> Self {
+    pub(crate) fn new(factors: &[(Rows, usize)], max_rows: usize, width: usize) -> Self {
         Self { stages: factors.iter().map(|(m, line)| Panels::new(m, *line, max_rows, width)).collect() }
     }
 
     /// Columns of the product.
     pub(crate) fn cols(&self) -> usize {
         self.stages.first().map_or(0, Panels::cols)
+    }
+
+    /// Rows of the product.
+    pub(crate) fn rows(&self) -> usize {
+        self.stages.last().map_or(0, Panels::rows)
     }
 
     /// The most rows between two factors.
@@ -193,11 +198,11 @@ fn residual(t: &TensorFactors, faces: &FaceFactors, dim: usize) -> Vec<(Rows, us
 }
 
 /// Face operators split into a tangential and a normal factor.
-struct FaceFactors {
+pub(crate) struct FaceFactors {
     /// `E`, `[np × face functions]`: `M⁻¹ φ(±1)` in the normal direction.
-    lift: Rows,
+    pub(crate) lift: Rows,
     /// Tangential projection, `[face functions × face points]`, one block a face.
-    project: Rows,
+    pub(crate) project: Rows,
     /// `φ(±1)`, `[face functions × np]`.
     ends: Rows,
     /// Tangential interpolation, `[face points × face functions]`.
@@ -205,7 +210,7 @@ struct FaceFactors {
 }
 
 impl FaceFactors {
-    fn new(reference: &ReferenceElement, t: &TensorFactors) -> Self {
+    pub(crate) fn new(reference: &ReferenceElement, t: &TensorFactors) -> Self {
         let shape = reference.spec.shape;
         let (n, np, dim) = (t.n_basis_1d, reference.n_basis, shape.dim());
         let per_face = np / n;

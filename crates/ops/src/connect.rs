@@ -49,6 +49,8 @@ pub(crate) struct Neighbours {
     pub(crate) code: Vec<u8>,
     /// `[code][point of the own face]`: row × fields × lanes; `table_len` entries a code.
     pub(crate) tables: Vec<u32>,
+    /// The same into arrays of face points, `[slot][face point][field]`.
+    pub(crate) point_tables: Vec<u32>,
     pub(crate) table_len: usize,
     /// `slot` and `code` once more, lanes of one block and table together: those of face `f` of block `b`
     /// are `first_source[b n_faces + f]..first_source[b n_faces + f + 1]`.
@@ -71,6 +73,12 @@ impl Neighbours {
     /// Foreign lanes of a block.
     pub(crate) fn fixes_of(&self, block: usize) -> &[Fix] {
         &self.fixes[self.first_fix[block] as usize..self.first_fix[block + 1] as usize]
+    }
+
+    /// The table of `code` into arrays of face points, for a face of `count` points.
+    pub(crate) fn point_table(&self, code: u8, count: usize) -> &[u32] {
+        let first = code as usize * self.table_len;
+        &self.point_tables[first..first + count]
     }
 
     /// The table of `code` for a face of `count` points.
@@ -109,6 +117,8 @@ pub(crate) struct Connectivity {
     pub(crate) foreign: Vec<Foreign>,
     /// Scalars of the exterior buffer.
     pub(crate) exterior_len: usize,
+    /// Those of its scalars that belong to boundaries; they come first.
+    pub(crate) boundary_len: usize,
 }
 
 /// Where each element of the mesh went: `(group, slot)`.
@@ -152,6 +162,7 @@ pub(crate) fn connect<T: PackScalar>(mesh: &Mesh, groups: &[Group<T>]) -> Result
             first
         })
         .collect();
+    let boundary_len = exterior_len;
     let mut next = boundary_exterior.clone();
     for face in &mesh.faces {
         let (group, slot) = place[face.minus.element as usize];
@@ -193,7 +204,7 @@ pub(crate) fn connect<T: PackScalar>(mesh: &Mesh, groups: &[Group<T>]) -> Result
     for ((n, fixes), group) in neighbours.iter_mut().zip(&mut fixes).zip(groups) {
         finish(n, fixes, group);
     }
-    Ok(Connectivity { neighbours, boundaries, boundary_exterior, foreign, exterior_len })
+    Ok(Connectivity { neighbours, boundaries, boundary_exterior, foreign, exterior_len, boundary_len })
 }
 
 fn fix<T: Element>(group: &Group<T>, slot: u32, face: u8, exterior: usize) -> (u32, Fix) {
@@ -207,7 +218,8 @@ fn set<T: Element>(n: &mut Neighbours, group: &Group<T>, slot: u32, face: u8, ac
     n.code[i] = code;
 }
 
-fn index<T: Element>(group: &Group<T>, slot: usize, face: usize) -> usize {
+/// Where the neighbour across a face of a slot stands in [`Neighbours::slot`].
+pub(crate) fn index<T: Element>(group: &Group<T>, slot: usize, face: usize) -> usize {
     let lanes = group.state.lanes;
     ((slot / lanes) * group.shape.n_faces() + face) * lanes + slot % lanes
 }
@@ -232,6 +244,10 @@ fn blank<T: PackScalar>(group: &Group<T>) -> Result<Neighbours, OpsError> {
         let row = nodes.map_or(first[face] + q, |nodes| nodes[first[face] + q] as usize);
         (row * scale) as u32
     })?;
+    out.point_tables =
+        orientation_tables(group.shape, &group.parts[0].reference, out.table_len, |face, q| {
+            ((first[face] + q) * scale) as u32
+        })?;
     Ok(out)
 }
 

@@ -3,12 +3,18 @@
 use crate::boundary::BoundaryBinding;
 use crate::boundary_set::{BoundarySet, boundary_set};
 use crate::connect::{Connectivity, Neighbours, connect};
+use crate::diffusion::DiffusionKernels;
+use crate::equation::Equation;
 use crate::error::OpsError;
 use crate::group::{Group, Lanes, Layout, build};
+use crate::lifting::{Lifting, add_lifting};
 use crate::pointwise::PointKernels;
-use crate::residual::{Inputs, Output, Scratch, StageWeights, run_blocks, trace_blocks};
+use crate::published::Published;
+use crate::residual::{Output, Scratch, StageWeights, run_blocks, trace_blocks};
 use crate::scheme::{MetricRule, Scheme};
 use crate::simd::{PackScalar, checked};
+use crate::source::SourceTerm;
+use crate::viscous::mean_flux_blocks;
 use dgsuite_basis::{Cubature, Shape};
 use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
 use dgsuite_mesh::Mesh;
@@ -16,7 +22,7 @@ use rayon::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Blocks that one thread works on before it asks for more.
-const CHUNK: usize = 16;
+pub(crate) const CHUNK: usize = 16;
 
 /// A discontinuous Galerkin discretisation of one law on one mesh.
 ///
@@ -33,10 +39,15 @@ pub struct Discretization<T: Element> {
     pub(crate) connectivity: Connectivity,
     pub(crate) boundaries: Vec<BoundarySet<T>>,
     /// Per group; empty where traces are read directly.
-    traces: Vec<Buffer<T>>,
-    exterior: Vec<T>,
-    scratch: Vec<Mutex<Scratch<T>>>,
-    tally: Vec<f64>,
+    pub(crate) traces: Vec<Buffer<T>>,
+    pub(crate) exterior: Vec<T>,
+    pub(crate) scratch: Vec<Mutex<Scratch<T>>>,
+    pub(crate) tally: Vec<f64>,
+    pub(crate) diffusion: Option<Box<dyn DiffusionKernels<T>>>,
+    pub(crate) published: Option<Published<T>>,
+    pub(crate) source: Option<SourceTerm<T>>,
+    /// Weight of the liftings on their faces, where it is not the number of faces.
+    pub(crate) eta: Option<f64>,
     /// Factors of the step by slot, per group; empty vectors for one step everywhere.
     local: Vec<Vec<T>>,
 }
@@ -68,26 +79,28 @@ pub struct PartSummary {
     pub multiply_adds: usize,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Scratch holds no invariant: after a panic elsewhere it is as good as before.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<T: PackScalar> Discretization<T> {
-    /// Discretise `physics` on `mesh`; `boundaries` name the conditions of the mesh's boundaries.
+    /// Discretise `equation` on `mesh`; `boundaries` name the conditions of the mesh's boundaries. Kernels of a law are an
+    /// equation, see [`Equation`].
     ///
     /// # Errors
     /// [`OpsError`] if the scheme cannot be had on the mesh, an element is inverted at a point that
-    /// the scheme uses, or a boundary that has faces has no condition.
+    /// the scheme uses, a boundary that has faces has no condition or one that does not know the diffusion, or the parts of
+    /// the equation differ in dimension or unknowns.
     pub fn new(
         mesh: Arc<Mesh>,
         scheme: &Scheme,
-        physics: Box<dyn PointKernels<T>>,
+        equation: impl Into<Equation<T>>,
         boundaries: Vec<BoundaryBinding<T>>,
         host: Arc<Host>,
     ) -> Result<Self, OpsError> {
         let level = checked(host.simd());
-        Self::laid_out(mesh, scheme, physics, boundaries, host, Lanes::Simd(level))
+        Self::laid_out(mesh, scheme, equation.into(), boundaries, host, Lanes::Simd(level))
     }
 
     /// The same in a layout of choice. In a device's layout it is a description: fields can be projected,
@@ -95,11 +108,13 @@ impl<T: PackScalar> Discretization<T> {
     pub(crate) fn laid_out(
         mesh: Arc<Mesh>,
         scheme: &Scheme,
-        physics: Box<dyn PointKernels<T>>,
+        equation: Equation<T>,
         boundaries: Vec<BoundaryBinding<T>>,
         host: Arc<Host>,
         lanes: Lanes,
     ) -> Result<Self, OpsError> {
+        equation.check()?;
+        let Equation { kernels: physics, diffusion, eta, source } = equation;
         if physics.dim() != mesh.dim {
             return Err(OpsError::Dimension { law: physics.dim(), mesh: mesh.dim });
         }
@@ -115,7 +130,12 @@ impl<T: PackScalar> Discretization<T> {
         }
         let level = checked(host.simd());
         let evaluates = matches!(lanes, Lanes::Simd(_));
-        let groups = host.install(|| build::<T>(&mesh, scheme, fields, lanes))?;
+        let mut groups = host.install(|| build::<T>(&mesh, scheme, fields, lanes))?;
+        if diffusion.is_some() {
+            for group in &mut groups {
+                add_lifting(group, &mesh, eta, lanes)?;
+            }
+        }
         let connectivity = connect(&mesh, &groups)?;
         let zero = T::from_f64(0.0);
         let mesh_groups = groups.len();
@@ -139,9 +159,21 @@ impl<T: PackScalar> Discretization<T> {
             let Some(binding) = found.and_then(Option::take) else {
                 return Err(OpsError::BoundaryWithoutCondition { name: tag.name.clone() });
             };
+            if diffusion.is_some() && binding.kernel.diffusive().is_none() {
+                return Err(OpsError::BoundaryWithoutDiffusion { name: tag.name.clone() });
+            }
             sets.push(boundary_set(&mesh, &groups, &connectivity, b, binding));
         }
+        let published = match &diffusion {
+            Some(_) if evaluates => Some(Published::new(&groups, &connectivity, mesh.dim, &host)?),
+            _ => None,
+        };
+        let source = source.map(|s| SourceTerm::new(&mesh, &groups, &host, s)).transpose()?;
         Ok(Self {
+            diffusion,
+            published,
+            source,
+            eta,
             exterior: vec![zero; if evaluates { connectivity.exterior_len } else { 0 }],
             mesh,
             host,
@@ -194,6 +226,12 @@ impl<T: PackScalar> Discretization<T> {
         self.physics.as_ref()
     }
 
+    /// The equation's diffusion, if it has one.
+    #[must_use]
+    pub fn diffusion(&self) -> Option<&dyn DiffusionKernels<T>> {
+        self.diffusion.as_deref()
+    }
+
     /// Polynomial degree.
     #[must_use]
     pub fn order(&self) -> usize {
@@ -228,7 +266,9 @@ impl<T: PackScalar> Discretization<T> {
                     rule: p.spec.rule,
                     direct_traces: g.face_nodes.is_some(),
                     operator_bytes: p.operators.bytes(),
-                    multiply_adds: p.operators.multiply_adds(p.collocated, g.face_nodes.is_some()),
+                    multiply_adds: p.lifting.as_ref().map_or(0, Lifting::multiply_adds)
+                        + p.operators
+                            .multiply_adds(p.collocated || p.lifting.is_some(), g.face_nodes.is_some()),
                 });
             }
         }
@@ -240,7 +280,9 @@ impl<T: PackScalar> Discretization<T> {
     pub fn bytes(&self) -> usize {
         let geometry: usize = self.groups.iter().map(Group::geometry_bytes).sum();
         let connectivity: usize = self.connectivity.neighbours.iter().map(Neighbours::bytes).sum();
-        let traces: usize = self.traces.iter().map(|t| t.len()).sum::<usize>() + self.exterior.len();
+        let traces: usize = self.traces.iter().map(|t| t.len()).sum::<usize>()
+            + self.exterior.len()
+            + self.published.as_ref().map_or(0, Published::len);
         geometry + connectivity + traces * T::BYTES
     }
 
@@ -317,12 +359,14 @@ impl<T: PackScalar> Discretization<T> {
         &self.tally
     }
 
-    /// Stages before the residual: traces, boundaries, foreign faces.
+    /// Stages before the residual: traces, boundaries, foreign faces, the first pass of diffusion.
     fn prepare(&mut self, t: f64, u: &[T]) {
         assert!(u.len() == self.len(), "u has {} scalars, the state {}", u.len(), self.len());
+        self.update_source(t);
         self.trace(u);
         self.boundary(t, u);
         self.exchange(u);
+        self.publish(u);
     }
 
     /// `I_f u` of the groups whose traces are not nodal values.
@@ -390,6 +434,9 @@ impl<T: PackScalar> Discretization<T> {
                     self.tally[k] -= w * flux[k].to_f64();
                 }
             }
+            if let Some(published) = &mut self.published {
+                set.face_states(&mut published.jumps[exterior_first..exterior_first + n * fields]);
+            }
         }
     }
 
@@ -414,18 +461,12 @@ impl<T: PackScalar> Discretization<T> {
         }
     }
 
-    /// Fused residual of every group.
+    /// Fused residual of every group, or the second pass of diffusion.
     fn residual(&self, u: &[T], output: impl Fn(&Group<T>) -> Output<T>) {
         for (g, group) in self.groups.iter().enumerate() {
-            let inputs = Inputs {
-                group,
-                neighbours: &self.connectivity.neighbours[g],
-                physics: self.physics.as_ref(),
-                level: self.level,
-                u: &u[group.offset..group.offset + group.state.len()],
-                traces: &self.traces[g],
-                exterior: &self.exterior,
-            };
+            let published = self.published.as_ref();
+            let source = self.source.as_ref().map_or(&[][..], |s| &s.rows[g]);
+            let inputs = self.inputs(g, u, published.map_or(source, |p| &p.rows[g]));
             let output = output(group);
             let chunks = group.state.blocks.div_ceil(CHUNK);
             let work = |i: usize| {
@@ -434,13 +475,29 @@ impl<T: PackScalar> Discretization<T> {
                 let blocks = i * CHUNK..((i + 1) * CHUNK).min(group.state.blocks);
                 // SAFETY: the pointers cover the group's state (see the callers); each block is in
                 // exactly one chunk.
-                unsafe { run_blocks(&inputs, &mut scratch, blocks, &output) };
+                unsafe {
+                    match published {
+                        Some(p) => {
+                            mean_flux_blocks(
+                                &inputs,
+                                &p.fluxes[g],
+                                &p.exterior,
+                                &mut scratch,
+                                blocks,
+                                &output,
+                            );
+                        }
+                        None => run_blocks(&inputs, &mut scratch, blocks, &output),
+                    }
+                }
             };
             self.host.install(|| (0..chunks).into_par_iter().for_each(work));
         }
     }
 
-    /// The largest stable step for `cfl = 1`, `min h / ((2p + 1) λ)`, and per-slot steps on demand.
+    /// The largest step for `cfl = 1`, `1/Δt = (2p + 1) λ / h + C ν / h²` with the largest speed `λ` and diffusivity `ν` of
+    /// each element, and per-slot steps on demand. `C` makes the step times the largest eigenvalue of the diffusion operator
+    /// 4, for the shape, order, basis and `η` at hand (from the reference element; it grows as `p⁴`).
     ///
     /// # Errors
     /// [`OpsError::State`] at the first element whose state is not finite or not admissible.
@@ -504,19 +561,30 @@ impl<T: PackScalar> Discretization<T> {
         Ok(smallest * scale)
     }
 
-    /// Largest speed and smallest admissibility of each lane of a block.
+    /// Largest speed and smallest admissibility of each lane of a block. Diffusion adds `C ν / ((2p + 1) h)` to the speed.
     fn block_speed(&self, group: &Group<T>, state: &[T], block: usize) -> ([T; 16], [T; 16]) {
         let (mut speed, mut admissible) = ([T::from_f64(0.0); 16], [T::from_f64(0.0); 16]);
         let len = group.state.block_len();
         let u = &state[block * len..(block + 1) * len];
         let part = group.part_of(block);
+        let mut of_states = |points: &[T]| {
+            self.physics.wave_speed(self.level, part.n_points, points, &mut speed, &mut admissible);
+            if let (Some(diffusion), Some(lifting)) = (&self.diffusion, &part.lifting) {
+                let mut largest = [T::from_f64(0.0); 16];
+                diffusion.diffusivity(self.level, part.n_points, points, &mut largest);
+                let weight = lifting.step_factor / (2 * self.scheme.order + 1) as f64;
+                for lane in 0..group.state.lanes {
+                    let h = group.size[block * group.state.lanes + lane];
+                    speed[lane] += T::from_f64(weight * largest[lane].to_f64() / h);
+                }
+            }
+        };
         if part.collocated {
-            self.physics.wave_speed(self.level, part.n_points, u, &mut speed, &mut admissible);
+            of_states(u);
         } else {
             let thread = rayon::current_thread_index().unwrap_or(0) % self.scratch.len();
             let mut scratch = lock(&self.scratch[thread]);
-            let points = scratch.at_points(part, self.level, group.state.fields, u);
-            self.physics.wave_speed(self.level, part.n_points, points, &mut speed, &mut admissible);
+            of_states(scratch.at_points(part, self.level, group.state.fields, u));
         }
         (speed, admissible)
     }

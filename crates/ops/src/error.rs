@@ -70,6 +70,22 @@ pub enum OpsError {
         /// Name of the boundary.
         name: String,
     },
+    /// The condition of a boundary does not say what happens to diffusive fluxes there.
+    #[error("the condition of boundary \"{name}\" says nothing about diffusive fluxes")]
+    BoundaryWithoutDiffusion {
+        /// Name of the boundary.
+        name: String,
+    },
+    /// The parts of an equation do not belong together.
+    #[error("the {part} is made for {found}, the law for {expected}")]
+    Equation {
+        /// "diffusive flux" or "source".
+        part: &'static str,
+        /// What it is made for.
+        found: String,
+        /// What the law is made for.
+        expected: String,
+    },
     /// The scheme cannot be had on this shape.
     #[error("{shape}: {reason}")]
     Scheme {

@@ -100,6 +100,8 @@ pub struct Sample {
     pub points: Vec<[f64; 3]>,
     /// Conserved states, `[field][element × lattice point]`.
     pub values: Vec<Vec<f64>>,
+    /// Lifted gradients, physical, `[x][field][element × lattice point]`; empty where they were not asked for.
+    pub gradients: Vec<Vec<Vec<f64>>>,
 }
 
 impl<T: PackScalar> Discretization<T> {
@@ -360,7 +362,7 @@ impl<T: PackScalar> Discretization<T> {
                     }
                 }
                 let elements = slots.iter().map(|&s| group.elements[s] as usize).collect();
-                Sample { shape: group.shape, order, elements, points: x, values }
+                Sample { shape: group.shape, order, elements, points: x, values, gradients: Vec::new() }
             })
             .collect()
     }

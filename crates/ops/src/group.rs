@@ -9,6 +9,7 @@ use crate::chain::{Factors, Operators};
 use crate::cuda::fast::layout as layout_on_device;
 use crate::error::OpsError;
 use crate::geometry::{GeometryTables, is_affine, volume_factors};
+use crate::lifting::Lifting;
 use crate::pointwise::PerPoint;
 use crate::scheme::{Form, MetricRule, Need, PartSpec, Scheme, resolve};
 use crate::simd::PackScalar;
@@ -101,15 +102,30 @@ pub(crate) struct Part<T: Element> {
     pub(crate) weighted: Buffer<T>,
     /// Stored: `M_e⁻¹ M̂`, `[block][np][np][lane]`.
     pub(crate) inverse: Buffer<T>,
+    /// Operators of the lifted gradient, where there is diffusion.
+    pub(crate) lifting: Option<Lifting<T>>,
 }
 
 impl<T: Element> Part<T> {
+    /// The metric of the part's block `b`.
+    pub(crate) fn metric_of(&self, b: usize) -> &[T] {
+        let len = self.metric.len() / self.n_blocks;
+        &self.metric[b * len..(b + 1) * len]
+    }
+
+    /// Normals and scales of the part's block `b`.
+    pub(crate) fn face_of(&self, b: usize) -> &[T] {
+        let len = self.face.len() / self.n_blocks;
+        &self.face[b * len..(b + 1) * len]
+    }
+
     fn bytes(&self) -> usize {
         (self.metric.len()
             + self.face.len()
             + self.inverse_jacobian.len()
             + self.weighted.len()
-            + self.inverse.len())
+            + self.inverse.len()
+            + self.lifting.as_ref().map_or(0, |l| l.face_metric.len()))
             * size_of::<T>()
     }
 }
@@ -408,6 +424,7 @@ fn build_group<T: PackScalar>(
             one: lift(one),
             weighted,
             inverse,
+            lifting: None,
             reference,
         });
         size.extend(part_size);

@@ -11,10 +11,18 @@ use dgsuite_gpu::{Scalar, SimdLevel};
 pub trait MatrixKernels: Scalar {
     /// [`MultiplyStore`].
     fn multiply_store(level: SimdLevel, kernel: MultiplyStore<'_, Self>);
+    /// [`MultiplyAdd`].
+    fn multiply_add(level: SimdLevel, kernel: MultiplyAdd<'_, Self>);
+    /// [`FaceSlopes`].
+    fn face_slopes(level: SimdLevel, kernel: FaceSlopes<'_, Self>);
     /// [`MultiplyFinish`].
     unsafe fn multiply_finish(level: SimdLevel, kernel: MultiplyFinish<'_, Self>);
     /// [`Gather`].
     fn gather(level: SimdLevel, kernel: Gather<'_, Self>);
+    /// [`HalfJump`].
+    fn half_jump(level: SimdLevel, kernel: HalfJump<'_, Self>);
+    /// [`FluxDifference`].
+    fn flux_difference(level: SimdLevel, kernel: FluxDifference<'_, Self>);
     /// [`Gain`].
     fn gain(level: SimdLevel, kernel: Gain<'_, Self>);
     /// [`Scale`].
@@ -31,10 +39,22 @@ macro_rules! entries {
             fn multiply_store(level: SimdLevel, kernel: MultiplyStore<'_, Self>) {
                 Self::dispatch(level, kernel);
             }
+            fn multiply_add(level: SimdLevel, kernel: MultiplyAdd<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            fn face_slopes(level: SimdLevel, kernel: FaceSlopes<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
             unsafe fn multiply_finish(level: SimdLevel, kernel: MultiplyFinish<'_, Self>) {
                 Self::dispatch(level, kernel);
             }
             fn gather(level: SimdLevel, kernel: Gather<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            fn half_jump(level: SimdLevel, kernel: HalfJump<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            fn flux_difference(level: SimdLevel, kernel: FluxDifference<'_, Self>) {
                 Self::dispatch(level, kernel);
             }
             fn gain(level: SimdLevel, kernel: Gain<'_, Self>) {
@@ -92,6 +112,99 @@ impl<T: PackScalar> MultiplyStore<'_, T> {
     }
 }
 
+/// `out ← out + A b`; rows of `A` without entries are not touched.
+pub struct MultiplyAdd<'a, T> {
+    pub(crate) fields: usize,
+    pub(crate) a: &'a Panels<T>,
+    pub(crate) b: &'a [T],
+    pub(crate) out: &'a mut [T],
+}
+
+impl<T: PackScalar> Kernel<T> for MultiplyAdd<'_, T> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        by_fields!(self, V);
+    }
+}
+
+impl<T: PackScalar> MultiplyAdd<'_, T> {
+    #[inline(always)]
+    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
+        let width = N * V::W;
+        assert!(self.b.len() >= self.a.cols() * width && self.out.len() >= self.a.rows() * width);
+        // SAFETY: lengths are asserted above; the panels were made for this width.
+        unsafe { apply::<V, N, _>(self.a, self.b.as_ptr(), &Add(self.out.as_mut_ptr())) };
+    }
+}
+
+/// Add to the row: `C_i ← C_i + c`.
+struct Add<T>(*mut T);
+
+impl<V: Pack, const N: usize> Epilogue<V, N> for Add<V::T> {
+    #[inline(always)]
+    unsafe fn row(&self, i: usize, c: [V; N]) {
+        for k in 0..N {
+            // SAFETY: row `i` of the output, by the caller's contract.
+            unsafe {
+                let p = self.0.add((i * N + k) * V::W);
+                (V::load(p) + c[k]).store(p);
+            }
+        }
+    }
+}
+
+/// Gradients on faces that carry nodes: `out_dq ← slopes_d,node(q) + N̂_d own_q`.
+pub struct FaceSlopes<'a, T> {
+    pub(crate) fields: usize,
+    pub(crate) offsets: &'a [usize],
+    /// Node of each face point.
+    pub(crate) nodes: &'a [u32],
+    /// `N̂`, `[face][d]`.
+    pub(crate) normals: &'a [T],
+    /// `[d][node][field][lane]`.
+    pub(crate) slopes: &'a [T],
+    /// The liftings on their own faces, `[face point][field][lane]`.
+    pub(crate) own: &'a [T],
+    pub(crate) out: &'a mut [T],
+}
+
+impl<T: PackScalar> Kernel<T> for FaceSlopes<'_, T> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        by_fields!(self, V);
+    }
+}
+
+impl<T: PackScalar> FaceSlopes<'_, T> {
+    #[inline(always)]
+    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
+        let n_faces = self.offsets.len() - 1;
+        let (n, dim) = (self.nodes.len(), self.normals.len() / n_faces);
+        let n_nodes = self.slopes.len() / (dim * N * V::W);
+        assert!(self.offsets[n_faces] == n && self.nodes.iter().all(|&i| (i as usize) < n_nodes));
+        assert!(self.own.len() >= n * N * V::W && self.out.len() >= dim * n * N * V::W);
+        for d in 0..dim {
+            for f in 0..n_faces {
+                let normal = self.normals[f * dim + d];
+                for q in self.offsets[f]..self.offsets[f + 1] {
+                    // SAFETY: `q < n` and its node is one of `n_nodes`; lengths are asserted above.
+                    unsafe {
+                        let normal = V::broadcast(&normal);
+                        let node = *self.nodes.get_unchecked(q) as usize;
+                        let slope = self.slopes.as_ptr().add((d * n_nodes + node) * N * V::W);
+                        let own = self.own.as_ptr().add(q * N * V::W);
+                        let out = self.out.as_mut_ptr().add((d * n + q) * N * V::W);
+                        for k in 0..N {
+                            let s = V::load(slope.add(k * V::W));
+                            normal.mul_add(V::load(own.add(k * V::W)), s).store(out.add(k * V::W));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Where the finished rows of a block go, and how they are scaled.
 ///
 /// The user of a kernel that holds one vouches that `output` covers the block.
@@ -99,6 +212,8 @@ impl<T: PackScalar> MultiplyStore<'_, T> {
 pub(crate) struct Finish<'a, T> {
     /// The block's state.
     pub(crate) u: &'a [T],
+    /// What is added to the rows before they are scaled, or empty.
+    pub(crate) add: &'a [T],
     /// `1/J` by row and lane, or empty for 1.
     pub(crate) scale: &'a [T],
     /// The block, and its first scalar in the group's state.
@@ -110,6 +225,7 @@ pub(crate) struct Finish<'a, T> {
 /// [`Finish`] in packs.
 struct FinishRows<V: Pack> {
     u: *const V::T,
+    add: *const V::T,
     scale: *const V::T,
     target: Target<V>,
 }
@@ -142,6 +258,8 @@ impl<T: PackScalar> Finish<'_, T> {
         assert!(self.u.len() >= rows * N * V::W);
         assert!(self.scale.is_empty() || self.scale.len() >= rows * V::W);
         let scale = if self.scale.is_empty() { std::ptr::null() } else { self.scale.as_ptr() };
+        assert!(self.add.is_empty() || self.add.len() >= rows * N * V::W);
+        let add = if self.add.is_empty() { std::ptr::null() } else { self.add.as_ptr() };
         let begin = self.begin;
         // SAFETY: the block lies inside the group's state, by the caller's contract.
         let target = unsafe {
@@ -167,7 +285,7 @@ impl<T: PackScalar> Finish<'_, T> {
                 },
             }
         };
-        FinishRows { u: self.u.as_ptr(), scale, target }
+        FinishRows { u: self.u.as_ptr(), add, scale, target }
     }
 }
 
@@ -176,6 +294,11 @@ impl<V: Pack, const N: usize> Epilogue<V, N> for FinishRows<V> {
     unsafe fn row(&self, i: usize, mut c: [V; N]) {
         // SAFETY (whole body): row `i` of the block in each array, by the caller's contract.
         unsafe {
+            if !self.add.is_null() {
+                for k in 0..N {
+                    c[k] = c[k] + V::load(self.add.add((i * N + k) * V::W));
+                }
+            }
             if !self.scale.is_null() {
                 let s = V::load(self.scale.add(i * V::W));
                 for k in 0..N {
@@ -266,6 +389,98 @@ impl<T: PackScalar> Gather<'_, T> {
                 unsafe {
                     let state = self.across.state::<V, N>(sources, i);
                     Epilogue::<V, N>::row(&store, self.offsets[f] + i, state);
+                }
+            }
+        }
+    }
+}
+
+/// `out ← ½ (u⁺ − u⁻)` at the face points of one block.
+pub struct HalfJump<'a, T> {
+    pub(crate) fields: usize,
+    /// States of the element; point `q` at row `rows[q]`.
+    pub(crate) minus: &'a [T],
+    pub(crate) rows: &'a [u32],
+    /// States across, `[point][field][lane]`.
+    pub(crate) plus: &'a [T],
+    pub(crate) out: &'a mut [T],
+}
+
+impl<T: PackScalar> Kernel<T> for HalfJump<'_, T> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        by_fields!(self, V);
+    }
+}
+
+impl<T: PackScalar> HalfJump<'_, T> {
+    #[inline(always)]
+    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
+        let n = self.rows.len();
+        let last = self.rows.iter().fold(0, |last, &r| last.max(r as usize + 1));
+        assert!(self.minus.len() >= last * N * V::W);
+        assert!(self.plus.len() >= n * N * V::W && self.out.len() >= n * N * V::W);
+        let half = V::lit(0.5);
+        for (q, &row) in self.rows.iter().enumerate() {
+            // SAFETY: `q < n` and `row < last`; lengths are asserted above.
+            unsafe {
+                let minus = self.minus.as_ptr().add(row as usize * N * V::W);
+                let plus = self.plus.as_ptr().add(q * N * V::W);
+                let out = self.out.as_mut_ptr().add(q * N * V::W);
+                for k in 0..N {
+                    let jump = V::load(plus.add(k * V::W)) - V::load(minus.add(k * V::W));
+                    (half * jump).store(out.add(k * V::W));
+                }
+            }
+        }
+    }
+}
+
+/// `out ← ½ s (p⁻ − p⁺)` at the face points of one block: the mean of the one-sided normal fluxes, each with its own
+/// outward normal, times the scale of the face.
+pub struct FluxDifference<'a, T> {
+    pub(crate) fields: usize,
+    pub(crate) dim: usize,
+    pub(crate) offsets: &'a [usize],
+    pub(crate) own: &'a [T],
+    pub(crate) across: NeighbourStates<'a, T>,
+    /// Normal and scale, `[D + 1][lane]`, of each face or face point.
+    pub(crate) geometry: &'a [T],
+    pub(crate) per_point: bool,
+    pub(crate) out: &'a mut [T],
+}
+
+impl<T: PackScalar> Kernel<T> for FluxDifference<'_, T> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        by_fields!(self, V);
+    }
+}
+
+impl<T: PackScalar> FluxDifference<'_, T> {
+    #[inline(always)]
+    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
+        let n_faces = self.offsets.len() - 1;
+        let n = self.offsets[n_faces];
+        let g_rows = if self.per_point { n } else { n_faces };
+        assert!(self.own.len() >= n * N * V::W && self.out.len() >= n * N * V::W);
+        assert!(self.geometry.len() >= g_rows * (self.dim + 1) * V::W);
+        let half = V::lit(0.5);
+        for f in 0..n_faces {
+            let count = self.offsets[f + 1] - self.offsets[f];
+            let sources = self.across.of_face(f, count);
+            for i in 0..count {
+                let q = self.offsets[f] + i;
+                let g = if self.per_point { q } else { f };
+                // SAFETY: `i < count` and `q < n`; `of_face` has asserted tables and blocks, lengths are asserted above.
+                unsafe {
+                    let plus = self.across.state::<V, N>(sources, i);
+                    let at = (g * (self.dim + 1) + self.dim) * V::W;
+                    let scale = half * V::load(self.geometry.as_ptr().add(at));
+                    for k in 0..N {
+                        let own = V::load(self.own.as_ptr().add((q * N + k) * V::W));
+                        (scale * (own - plus[k])).store(self.out.as_mut_ptr().add((q * N + k) * V::W));
+                    }
                 }
             }
         }

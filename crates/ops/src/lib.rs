@@ -11,8 +11,9 @@
 //! | scheme | [`Scheme`]: order, space, modal, nodal or Taylor, cubatures, weak or strong [`Form`] |
 //! | inverse mass | [`MetricRule`]: affine, collocated, weight-adjusted, stored |
 //! | layout | [`Layout`]: `[block][basis function][field][lane]` |
-//! | equation | [`PointKernels`], made by [`Pointwise`] |
-//! | boundary | [`BoundaryBinding`] of a [`BoundaryKernel`], made by [`BoundaryOf`] |
+//! | equation | [`Equation`]: [`PointKernels`], made by [`Pointwise`]; [`DiffusionKernels`], made by [`Diffusive`]; a source |
+//! | boundary | [`BoundaryBinding`] of a [`BoundaryKernel`], made by [`BoundaryOf`]; with diffusion [`WithDiffusion`] |
+//! | output | [`Discretization::sample`], [`Discretization::sample_with_gradients`], [`Discretization::boundary_samples`] |
 //! | right-hand side | [`Discretization::eval`], [`Discretization::stage`] |
 //! | on an NVIDIA device | [`cuda::CudaDiscretization`]: the same, from the same formulas |
 //! | oracle | [`split::Split`]: the same method in separate, plain stages |
@@ -40,7 +41,7 @@
 //! * Names no equation, reads no file, knows no time stepper.
 //! * Every block writes only its own part of the output, and sums have a fixed order: results are
 //!   the same to the last bit for any number of threads.
-//! * `eval` and `stage` do not allocate, but for boundary data that changes with time.
+//! * `eval` and `stage` do not allocate, but for boundary data and sources that change with time.
 //! * `unsafe` is confined to the SIMD kernels, the hand-over of output pointers to threads, and launches on devices.
 
 mod boundary;
@@ -48,23 +49,35 @@ mod boundary_set;
 mod chain;
 mod connect;
 pub mod cuda;
+mod diffusion;
+mod diffusive_boundary;
 mod discretization;
+mod equation;
 mod error;
 mod fields;
 mod geometry;
+mod gradients;
 mod group;
 mod kernels;
+mod lifting;
 mod panel;
 mod pointwise;
+mod published;
 mod residual;
 mod scheme;
 mod simd;
+mod source;
 pub mod split;
+mod viscous;
 
 pub use boundary::{BoundaryBinding, BoundaryKernel, BoundaryOf};
+pub use diffusion::{DiffusionKernels, Diffusive, FaceMetric, VolumeMetric};
+pub use diffusive_boundary::{DiffusiveBoundaryKernel, DiffusiveBoundaryOf, WithDiffusion};
 pub use discretization::{Discretization, PartSummary};
+pub use equation::Equation;
 pub use error::OpsError;
 pub use fields::{Norms, Sample};
+pub use gradients::BoundarySamples;
 pub use group::Layout;
 pub use pointwise::{Across, NeighbourStates, PerPoint, PointKernels, Pointwise};
 pub use residual::StageWeights;

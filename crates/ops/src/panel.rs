@@ -137,6 +137,24 @@ impl<T: Scalar> Panels<T> {
         if alike.loads() < lines.loads() { alike } else { lines }
     }
 
+    /// The same without rows that have no entries, for products that are added.
+    pub(crate) fn filled(matrix: &Rows, max_rows: usize, width: usize) -> Self {
+        let mut out = Self { rows: matrix.rows.len(), cols: matrix.cols, ..Self::default() };
+        let filled: Vec<usize> = (0..matrix.rows.len()).filter(|&i| !matrix.rows[i].is_empty()).collect();
+        // Neighbouring rows with the same columns share panels.
+        let mut first = 0;
+        while first < filled.len() {
+            let columns = |i: usize| matrix.rows[filled[i]].iter().map(|e| e.0);
+            let alike = (first..filled.len()).take_while(|&i| columns(i).eq(columns(first))).count();
+            let count = alike.min(max_rows.clamp(1, 8));
+            out.order.extend(filled[first..first + count].iter().map(|&i| i as u32));
+            let rows: Vec<_> = filled[first..first + count].iter().map(|&i| matrix.rows[i].clone()).collect();
+            out.push(&rows, width);
+            first += count;
+        }
+        out
+    }
+
     /// Registers loaded for a product of four fields.
     fn loads(&self) -> usize {
         let of =

@@ -112,7 +112,7 @@ pub struct Pointwise<L, F, const D: usize, const N: usize> {
 /// # Safety
 /// `p` covers `(row + 1) × N × W` scalars.
 #[inline(always)]
-unsafe fn load_row<V: Pack, const N: usize>(p: *const V::T, row: usize) -> [V; N] {
+pub(crate) unsafe fn load_row<V: Pack, const N: usize>(p: *const V::T, row: usize) -> [V; N] {
     let mut u = [V::lit(0.0); N];
     for k in 0..N {
         // SAFETY: field `k` of row `row`, by the caller's contract.
@@ -126,7 +126,7 @@ unsafe fn load_row<V: Pack, const N: usize>(p: *const V::T, row: usize) -> [V; N
 /// # Safety
 /// `p` covers `(row + 1) × N × W` writable scalars.
 #[inline(always)]
-unsafe fn store_row<V: Pack, const N: usize>(p: *mut V::T, row: usize, u: [V; N]) {
+pub(crate) unsafe fn store_row<V: Pack, const N: usize>(p: *mut V::T, row: usize, u: [V; N]) {
     for k in 0..N {
         // SAFETY: field `k` of row `row`, by the caller's contract.
         unsafe { u[k].store(p.add((row * N + k) * V::W)) };
@@ -146,6 +146,7 @@ macro_rules! local {
         };
     };
 }
+pub(crate) use local;
 
 struct Volume<'a, L, T, const D: usize, const N: usize> {
     law: &'a L,

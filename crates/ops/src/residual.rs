@@ -51,20 +51,25 @@ unsafe impl<T: Send> Sync for Output<T> {}
 /// Work space of one thread, reused from block to block.
 pub(crate) struct Scratch<T: Element> {
     /// States at volume points.
-    points: Buffer<T>,
+    pub(crate) points: Buffer<T>,
     /// `F̂_0, …, f̂*`.
-    fluxes: Buffer<T>,
+    pub(crate) fluxes: Buffer<T>,
     /// Neighbours' traces.
-    plus: Buffer<T>,
+    pub(crate) plus: Buffer<T>,
     /// Weight-adjusted and stored rules: coefficients, twice.
-    first: Buffer<T>,
-    second: Buffer<T>,
+    pub(crate) first: Buffer<T>,
+    pub(crate) second: Buffer<T>,
     /// Between the factors of a chain.
-    between: [Buffer<T>; 2],
+    pub(crate) between: [Buffer<T>; 2],
     /// One row: the integral that an element gains.
-    gain: Buffer<T>,
+    pub(crate) gain: Buffer<T>,
+    /// Diffusion: coefficients and half jumps.
+    pub(crate) joined: Buffer<T>,
+    /// Diffusion: states and gradients at volume points, gradients at face points.
+    pub(crate) gradients: Buffer<T>,
+    pub(crate) face_gradients: Buffer<T>,
     /// Row numbers `0, 1, …` for traces read from the trace buffer.
-    identity: Vec<u32>,
+    pub(crate) identity: Vec<u32>,
 }
 
 impl<T: PackScalar> Scratch<T> {
@@ -74,6 +79,7 @@ impl<T: PackScalar> Scratch<T> {
     /// [`OpsError::Machine`] if it cannot be had.
     pub(crate) fn new(groups: &[Group<T>]) -> Result<Self, OpsError> {
         let (mut points, mut fluxes, mut plus, mut rows, mut traces, mut between) = (0, 0, 0, 0, 0, 0);
+        let (mut joined, mut gradients, mut face_gradients) = (0, 0, 0);
         let width = groups.iter().map(|g| g.state.fields * g.state.lanes).max().unwrap_or(0);
         for group in groups {
             let width = group.state.fields * group.state.lanes;
@@ -84,6 +90,13 @@ impl<T: PackScalar> Scratch<T> {
                 let widest = [&o.interp, &o.residual, &o.project, &o.interp_face].map(Chain::widest);
                 between = between.max(widest.into_iter().max().unwrap_or(0) * width);
                 rows = rows.max(group.state.rows * width);
+                if let Some(l) = &part.lifting {
+                    let [j, g, f, w] = l.gradients.rows(group.trace.rows);
+                    joined = joined.max(j * width);
+                    gradients = gradients.max(g * width);
+                    face_gradients = face_gradients.max(f * width);
+                    between = between.max(w.max(l.lift.widest()) * width);
+                }
             }
             plus = plus.max(group.trace.rows * width);
             traces = traces.max(group.trace.rows);
@@ -97,6 +110,9 @@ impl<T: PackScalar> Scratch<T> {
             second: zeros(rows.max(points))?,
             between: [zeros(between)?, zeros(between)?],
             gain: zeros(width)?,
+            joined: zeros(joined)?,
+            gradients: zeros(gradients)?,
+            face_gradients: zeros(face_gradients)?,
             identity: (0..traces as u32).collect(),
         })
     }
@@ -114,6 +130,8 @@ pub(crate) struct Inputs<'a, T: Element> {
     pub(crate) traces: &'a [T],
     /// Traces of boundaries and other groups.
     pub(crate) exterior: &'a [T],
+    /// Rows that are added before the metric rule, as a state: projected sources, or the first pass of diffusion; or none.
+    pub(crate) add: &'a [T],
 }
 
 impl<T: PackScalar> Scratch<T> {
@@ -126,14 +144,14 @@ impl<T: PackScalar> Scratch<T> {
 
 /// Blocks ahead of the one at work whose neighbours' states are fetched into the cache: neighbours
 /// lie in no order that the hardware would foresee.
-const AHEAD: usize = 3;
+pub(crate) const AHEAD: usize = 3;
 
 /// Bytes of state that the cache still holds: a share of what processors have for one core.
 const RECENT: usize = 1 << 17;
 
-impl<T: PackScalar> Inputs<'_, T> {
+impl<'a, T: PackScalar> Inputs<'a, T> {
     /// Where the states across the faces of a block lie.
-    fn across(&self, block: usize) -> NeighbourStates<'_, T> {
+    pub(crate) fn across(&self, block: usize) -> NeighbourStates<'a, T> {
         let group = self.group;
         let (source, block_len) = match group.face_nodes {
             Some(_) => (self.u, group.state.block_len()),
@@ -149,28 +167,65 @@ impl<T: PackScalar> Inputs<'_, T> {
         }
     }
 
-    /// Fetch the states across the faces of a block into the cache.
-    fn prefetch(&self, block: usize) {
-        let group = self.group;
-        if block >= group.state.blocks {
-            return;
+    /// The state of one block.
+    pub(crate) fn block_state(&self, block: usize) -> &'a [T] {
+        let len = self.group.state.block_len();
+        &self.u[block * len..(block + 1) * len]
+    }
+
+    /// The block's own trace: an array and the row of each face point.
+    pub(crate) fn own_trace<'b>(
+        &'b self,
+        block: usize,
+        u: &'b [T],
+        identity: &'b [u32],
+    ) -> (&'b [T], &'b [u32]) {
+        let len = self.group.trace.block_len();
+        match &self.group.face_nodes {
+            Some(nodes) => (u, nodes.as_slice()),
+            None => (&self.traces[block * len..(block + 1) * len], &identity[..self.group.trace.rows]),
         }
-        let across = self.across(block);
-        let line = 64 / T::BYTES;
-        let recent = block.saturating_sub(RECENT / (group.state.block_len() * T::BYTES));
-        let width = group.state.fields * group.state.lanes;
-        for (f, w) in across.first.windows(2).enumerate() {
-            let count = group.face_offsets[f + 1] - group.face_offsets[f];
-            for s in &across.sources[w[0] as usize..w[1] as usize] {
-                // Blocks worked on lately are in the cache, those that follow are on their way already.
-                if (recent..=block + AHEAD).contains(&(s.block as usize)) {
-                    continue;
-                }
-                let base = across.source.as_ptr().wrapping_add(s.block as usize * across.block_len);
-                for &row in &across.tables[s.table as usize..s.table as usize + count] {
-                    for k in (0..width).step_by(line) {
-                        prefetch(base.wrapping_add(row as usize + k));
-                    }
+    }
+
+    /// Lanes whose neighbour is elsewhere take their values at the face points from an exterior buffer.
+    pub(crate) fn fix(&self, block: usize, exterior: &[T], plus: &mut [T]) {
+        let (fields, lanes) = (self.group.state.fields, self.group.state.lanes);
+        for fix in self.neighbours.fixes_of(block) {
+            let face = fix.face as usize;
+            let points = self.group.face_offsets[face]..self.group.face_offsets[face + 1];
+            let from = &exterior[fix.exterior as usize..][..points.len() * fields];
+            for (i, v) in from.iter().enumerate() {
+                plus[(points.start * fields + i) * lanes + fix.lane as usize] = *v;
+            }
+        }
+    }
+}
+
+/// Fetch what lies across the faces of a block into the cache.
+pub(crate) fn prefetch_across<'a, T: PackScalar>(
+    inputs: &Inputs<'a, T>,
+    block: usize,
+    across: impl Fn(usize) -> NeighbourStates<'a, T>,
+) {
+    let group = inputs.group;
+    if block >= group.state.blocks {
+        return;
+    }
+    let across = across(block);
+    let line = 64 / T::BYTES;
+    let recent = block.saturating_sub(RECENT / (group.state.block_len() * T::BYTES));
+    let width = group.state.fields * group.state.lanes;
+    for (f, w) in across.first.windows(2).enumerate() {
+        let count = group.face_offsets[f + 1] - group.face_offsets[f];
+        for s in &across.sources[w[0] as usize..w[1] as usize] {
+            // Blocks worked on lately are in the cache, those that follow are on their way already.
+            if (recent..=block + AHEAD).contains(&(s.block as usize)) {
+                continue;
+            }
+            let base = across.source.as_ptr().wrapping_add(s.block as usize * across.block_len);
+            for &row in &across.tables[s.table as usize..s.table as usize + count] {
+                for k in (0..width).step_by(line) {
+                    prefetch(base.wrapping_add(row as usize + k));
                 }
             }
         }
@@ -209,7 +264,7 @@ pub(crate) fn trace_blocks<T: PackScalar>(
 }
 
 /// `out ← A b` through the factors of a chain.
-fn multiply<T: PackScalar>(
+pub(crate) fn multiply<T: PackScalar>(
     level: SimdLevel,
     fields: usize,
     a: &Chain<T>,
@@ -223,7 +278,7 @@ fn multiply<T: PackScalar>(
 }
 
 /// All factors but the last; the result lies in one half of the scratch, or is `b` itself.
-fn before_last<'a, T: PackScalar>(
+pub(crate) fn before_last<'a, T: PackScalar>(
     level: SimdLevel,
     fields: usize,
     factors: &[crate::panel::Panels<T>],
@@ -269,110 +324,109 @@ unsafe fn run_block<T: PackScalar>(
     output: &Output<T>,
 ) {
     let (group, level, physics) = (inputs.group, inputs.level, inputs.physics);
-    let (state, trace) = (group.state, group.trace);
-    let (fields, lanes) = (state.fields, state.lanes);
-    let width = fields * lanes;
-    let begin = block * state.block_len();
-    let u = &inputs.u[begin..begin + state.block_len()];
+    let fields = group.state.fields;
+    let width = fields * group.state.lanes;
+    let u = inputs.block_state(block);
     let b = block - part.first_block;
-    let dim = physics.dim();
-    let o = &part.operators;
 
     // 1. Volume: states at points, contravariant fluxes.
-    let metric_len = part.metric.len() / part.n_blocks;
-    let metric = &part.metric[b * metric_len..(b + 1) * metric_len];
-    let (volume, surface) = scratch.fluxes.split_at_mut(dim * part.n_points * width);
+    let metric = part.metric_of(b);
+    let (volume, surface) = scratch.fluxes.split_at_mut(physics.dim() * part.n_points * width);
     if part.collocated {
         physics.volume(level, part.n_points, u, metric, part.kind, volume);
     } else {
-        multiply(level, fields, &o.interp, u, &mut scratch.between, &mut scratch.points);
+        multiply(level, fields, &part.operators.interp, u, &mut scratch.between, &mut scratch.points);
         physics.volume(level, part.n_points, &scratch.points, metric, part.kind, volume);
     }
 
     // 2. Faces: neighbours' traces, numerical fluxes.
     let across = inputs.across(block);
-    inputs.prefetch(block + AHEAD);
-    let fixes = inputs.neighbours.fixes_of(block);
-    let up = if fixes.is_empty() {
+    prefetch_across(inputs, block + AHEAD, |b| inputs.across(b));
+    let up = if inputs.neighbours.fixes_of(block).is_empty() {
         Across::Neighbours(across)
     } else {
-        let out = &mut scratch.plus;
-        T::gather(level, Gather { fields, offsets: &group.face_offsets, across, out });
-        for fix in fixes {
-            // A lane whose neighbour is elsewhere: its states lie in the exterior buffer.
-            let points = group.face_offsets[fix.face as usize]..group.face_offsets[fix.face as usize + 1];
-            let from = &inputs.exterior[fix.exterior as usize..][..points.len() * fields];
-            for (i, v) in from.iter().enumerate() {
-                scratch.plus[(points.start * fields + i) * lanes + fix.lane as usize] = *v;
-            }
-        }
+        T::gather(level, Gather { fields, offsets: &group.face_offsets, across, out: &mut scratch.plus });
+        inputs.fix(block, inputs.exterior, &mut scratch.plus);
         Across::Rows(&scratch.plus)
     };
-    let (minus, rows) = match &group.face_nodes {
-        Some(nodes) => (u, nodes.as_slice()),
-        None => (
-            &inputs.traces[block * trace.block_len()..(block + 1) * trace.block_len()],
-            &scratch.identity[..],
-        ),
-    };
-    let face_len = part.face.len() / part.n_blocks;
-    let geometry = &part.face[b * face_len..(b + 1) * face_len];
-    physics.faces(level, &group.face_offsets, minus, rows, up, geometry, part.kind, surface);
+    let (minus, rows) = inputs.own_trace(block, u, &scratch.identity);
+    physics.faces(level, &group.face_offsets, minus, rows, up, part.face_of(b), part.kind, surface);
 
     // 3. One product, the metric rule, the stage.
+    let work = Work {
+        first: &mut scratch.first,
+        second: &mut scratch.second,
+        between: &mut scratch.between,
+        gain: &mut scratch.gain,
+    };
+    // SAFETY: `output` covers the block, by the caller's contract.
+    unsafe { finish_block(inputs, part, block, &part.operators.residual, &scratch.fluxes, work, output) };
+}
+
+/// Room for the metric rule.
+pub(crate) struct Work<'a, T: Element> {
+    pub(crate) first: &'a mut Buffer<T>,
+    pub(crate) second: &'a mut Buffer<T>,
+    pub(crate) between: &'a mut [Buffer<T>; 2],
+    pub(crate) gain: &'a mut Buffer<T>,
+}
+
+/// `A b` and what is added to it, the metric rule, the residual or stage.
+///
+/// # Safety
+/// As [`run_blocks`].
+pub(crate) unsafe fn finish_block<T: PackScalar>(
+    inputs: &Inputs<'_, T>,
+    part: &Part<T>,
+    block: usize,
+    a: &Chain<T>,
+    b: &[T],
+    work: Work<'_, T>,
+    output: &Output<T>,
+) {
+    let (level, state) = (inputs.level, inputs.group.state);
+    let (fields, lanes) = (state.fields, state.lanes);
+    let (own, o) = (block - part.first_block, &part.operators);
+    let begin = block * state.block_len();
+    let u = inputs.block_state(block);
+    let add = if inputs.add.is_empty() { &[][..] } else { &inputs.add[begin..begin + state.block_len()] };
     let jacobian_len = part.n_points * lanes;
     let inverse_jacobian = if part.spec.rule == MetricRule::Affine {
         &[][..]
     } else {
-        &part.inverse_jacobian[b * jacobian_len..(b + 1) * jacobian_len]
+        &part.inverse_jacobian[own * jacobian_len..(own + 1) * jacobian_len]
     };
-    let finish = |scale| Finish { u, scale, block, begin, output: *output };
-    let fluxes = &scratch.fluxes;
-    let Some((last, before)) = o.residual.stages.split_last() else { return };
-    match part.spec.rule {
-        MetricRule::Affine | MetricRule::Collocated => {
-            let from = before_last(level, fields, before, fluxes, &mut scratch.between).unwrap_or(fluxes);
-            // SAFETY: `output` covers the block, by the caller's contract.
-            unsafe {
-                T::multiply_finish(
-                    level,
-                    MultiplyFinish { fields, a: last, b: from, finish: finish(inverse_jacobian) },
-                );
-            }
-        }
-        MetricRule::WeightAdjusted => {
-            let (first, second, between) = (&mut scratch.first, &mut scratch.second, &mut scratch.between);
-            multiply(level, fields, &o.residual, fluxes, between, first);
-            let rows = state.rows;
-            let weighted = &part.weighted[b * (rows + 1) * lanes..(b + 1) * (rows + 1) * lanes];
-            // ∫ r, the integral that the element must gain; then Π (1/J) I r, and the constant that
-            // restores the integral, (∫ r − ∫ J v) / ∫ J.
-            T::gain(level, Gain { fields, integral: &part.integral, r: first, out: &mut scratch.gain });
-            multiply(level, fields, &o.interp, first, between, second);
-            T::scale(level, Scale { fields, by: inverse_jacobian, values: second });
-            multiply(level, fields, &o.project, second, between, first);
-            let kernel = AddConstant {
-                fields,
-                one: &part.one,
-                weighted,
-                gain: &scratch.gain,
-                v: first,
-                finish: finish(&[]),
-            };
-            // SAFETY: as above.
-            unsafe { T::add_constant(level, kernel) };
-        }
-        MetricRule::Stored => {
-            let n = state.rows * state.rows * lanes;
-            multiply(level, fields, &o.residual, fluxes, &mut scratch.between, &mut scratch.first);
-            let inverse = &part.inverse[b * n..(b + 1) * n];
-            // SAFETY: as above.
-            unsafe {
-                T::stored_inverse(
-                    level,
-                    StoredInverse { fields, inverse, r: &scratch.first, finish: finish(&[]) },
-                );
-            }
-        }
+    let Work { first, second, between, gain } = work;
+    let Some((last, before)) = a.stages.split_last() else { return };
+    let from = before_last(level, fields, before, b, between).unwrap_or(b);
+    if matches!(part.spec.rule, MetricRule::Affine | MetricRule::Collocated) {
+        let finish = Finish { u, add, scale: inverse_jacobian, block, begin, output: *output };
+        // SAFETY: `output` covers the block, by the caller's contract.
+        unsafe { T::multiply_finish(level, MultiplyFinish { fields, a: last, b: from, finish }) };
+        return;
+    }
+    let raw = Output::Residual { du: first.as_mut_ptr() };
+    let finish = Finish { u, add, scale: &[], block: 0, begin: 0, output: raw };
+    // SAFETY: `first` has the rows of a block.
+    unsafe { T::multiply_finish(level, MultiplyFinish { fields, a: last, b: from, finish }) };
+    let finish = Finish { u, add: &[], scale: &[], block, begin, output: *output };
+    if part.spec.rule == MetricRule::Stored {
+        let n = state.rows * state.rows * lanes;
+        let inverse = &part.inverse[own * n..(own + 1) * n];
+        // SAFETY: as above.
+        unsafe { T::stored_inverse(level, StoredInverse { fields, inverse, r: first, finish }) };
+        return;
+    }
+    let rows = state.rows;
+    let weighted = &part.weighted[own * (rows + 1) * lanes..(own + 1) * (rows + 1) * lanes];
+    // ∫ r, the integral that the element must gain; then Π (1/J) I r, and the constant that
+    // restores the integral, (∫ r − ∫ J v) / ∫ J.
+    T::gain(level, Gain { fields, integral: &part.integral, r: first, out: gain });
+    multiply(level, fields, &o.interp, first, between, second);
+    T::scale(level, Scale { fields, by: inverse_jacobian, values: second });
+    multiply(level, fields, &o.project, second, between, first);
+    // SAFETY: as above.
+    unsafe {
+        T::add_constant(level, AddConstant { fields, one: &part.one, weighted, gain, v: first, finish });
     }
 }

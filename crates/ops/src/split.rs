@@ -3,6 +3,10 @@
 //! Element by element, dense, in scalars and in canonical order: the oracle that the fused kernels
 //! are tested against, and the shortest text of the method in this crate. It allocates freely.
 
+mod diffusion;
+
+pub use diffusion::Walls;
+
 use crate::error::OpsError;
 use crate::geometry::{ElementGeometry, GeometryTables, is_affine, reference_normal};
 use crate::group::element_points;

@@ -7,10 +7,11 @@ use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
 use dgsuite_mesh::{Mesh, SpaceFillingCurve, generate};
 use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{
-    Discretization, MetricRule, OpsError, PackScalar, PartSummary, PointKernels, Pointwise, Scheme,
-    StageWeights,
+    DiffusionKernels, Diffusive, Discretization, Equation, MetricRule, OpsError, PackScalar, PartSummary,
+    PointKernels, Pointwise, Scheme, StageWeights,
 };
-use dgsuite_physics::{Euler, Exact, Rusanov};
+use dgsuite_physics::navier_stokes::Viscosity;
+use dgsuite_physics::{Euler, Exact, NavierStokes, Rusanov};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
@@ -35,6 +36,8 @@ pub(super) enum Machine {
 /// What to measure.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Case {
+    /// With viscosity and heat conduction.
+    pub(super) viscous: bool,
     pub(super) shape: Shape,
     pub(super) curved: bool,
     pub(super) form: Form,
@@ -47,7 +50,8 @@ pub(super) struct Case {
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let curved = if self.curved { "curved " } else { "" };
-        write!(f, "{curved}{} elements, p = {}, {:?}", self.shape, self.order, self.form)
+        let viscous = if self.viscous { "viscous " } else { "" };
+        write!(f, "{viscous}{curved}{} elements, p = {}, {:?}", self.shape, self.order, self.form)
     }
 }
 
@@ -137,6 +141,8 @@ impl Case {
         T: PackScalar,
         Pointwise<Euler, Rusanov, 2, 4>: PointKernels<T>,
         Pointwise<Euler, Rusanov, 3, 5>: PointKernels<T>,
+        Diffusive<NavierStokes, 2, 4>: DiffusionKernels<T>,
+        Diffusive<NavierStokes, 3, 5>: DiffusionKernels<T>,
     {
         let (law, flux, dim) = (Euler { gamma: 1.4 }, Rusanov, self.shape.dim());
         let scheme = self.scheme();
@@ -151,7 +157,11 @@ impl Case {
         let zeros = |n: usize| vec![T::from_f64(0.0); n];
         let (time, part, dofs, resources) = match machine {
             Machine::Host => {
-                let mut d = Discretization::new(mesh, &scheme, physics, Vec::new(), Arc::clone(host))?;
+                let mut equation = Equation::from(physics);
+                if self.viscous {
+                    equation = equation.with_diffusion(diffusion(law, dim));
+                }
+                let mut d = Discretization::new(mesh, &scheme, equation, Vec::new(), Arc::clone(host))?;
                 let (mut u, mut du, mut next) = (zeros(d.len()), zeros(d.len()), zeros(d.len()));
                 d.project(&Wave(dim), 0.0, &mut u);
                 let residual = median(|| d.eval(0.0, &u, &mut du));
@@ -201,8 +211,13 @@ impl Case {
         let geometry = (points * dim * dim + face_points * (dim + 1) + inverse) as f64 * s;
         let neighbours = self.shape.n_faces() as f64 * 5.0;
         let traces = if part.direct_traces { 0.0 } else { 3.0 * (part.face_points * fields) as f64 * s };
-        let shared = (geometry + neighbours + traces) / per_element as f64;
+        // Published fluxes, rows kept, geometry read again.
+        let published = 3.0 * (part.face_points * fields) as f64 * s;
+        let kept = (2 * per_element) as f64 * s;
+        let viscous = if self.viscous { geometry + neighbours + published + kept } else { 0.0 };
+        let shared = (geometry + neighbours + traces + viscous) / per_element as f64;
         Row {
+            model: if self.viscous { "navier-stokes" } else { "euler" },
             shape: self.shape.name(),
             geometry: if self.curved { "curved" } else { "affine" },
             form: match self.form {
@@ -218,6 +233,21 @@ impl Case {
             flops: 2.0 * part.multiply_adds as f64 / part.n_basis as f64,
             resources,
         }
+    }
+}
+
+/// Viscosity and heat conduction of a gas.
+fn diffusion<T>(gas: Euler, dim: usize) -> Box<dyn DiffusionKernels<T>>
+where
+    Diffusive<NavierStokes, 2, 4>: DiffusionKernels<T>,
+    Diffusive<NavierStokes, 3, 5>: DiffusionKernels<T>,
+{
+    let viscosity = Viscosity::Constant { mu: 1e-3 };
+    let diffusion = NavierStokes { gas, prandtl: 0.72, viscosity, gas_constant: 1.0 };
+    if dim == 2 {
+        Box::new(Diffusive::<_, 2, 4> { diffusion })
+    } else {
+        Box::new(Diffusive::<_, 3, 5> { diffusion })
     }
 }
 

@@ -9,8 +9,8 @@ pub fn head(name: &str, limits: &Limits) -> String {
         if limits.launch > 0.0 { format!(", launch {:.1} us", limits.launch * 1e6) } else { String::new() };
     format!(
         "{name}: copy {:.0} GB/s, read {:.0} GB/s, multiply-adds {:.0} GFLOP/s double, {:.0} single{launch}\n\
-         {:<49} | {:^24} | {:^32} |\n\
-         {:<36} {:>3} {:>8} | {:>9} {:>7} {:>6} | {:>9} {:>7} {:>7} {:>6} | {:>9}",
+         {:<57} | {:^24} | {:^32} |\n\
+         {:<44} {:>3} {:>8} | {:>9} {:>7} {:>6} | {:>9} {:>7} {:>7} {:>6} | {:>9}",
         limits.copy / 1e9,
         limits.read / 1e9,
         limits.double / 1e9,
@@ -37,12 +37,13 @@ pub fn head(name: &str, limits: &Limits) -> String {
 pub fn line(row: &Row, limits: &Limits) -> String {
     let rate = |which: usize, x: f64| row.dofs * x / row.time[which] / 1e9;
     let share = |which: usize| 100.0 * row.floor(which, limits) / row.time[which];
-    let name = format!("{} {} {} {}", row.geometry, row.shape, row.form, row.precision);
+    let model = if row.model == "euler" { "" } else { "viscous " };
+    let name = format!("{model}{} {} {} {}", row.geometry, row.shape, row.form, row.precision);
     let resources = row.resources.map_or_else(String::new, |(registers, local)| {
         if local == 0 { registers.to_string() } else { format!("{registers}+{local}B") }
     });
     format!(
-        "{name:<36} {:>3} {:>8.2} | {:>9.3} {:>7.0} {:>5.0}% | {:>9.3} {:>7.0} {:>7.0} {:>5.0}% | {resources:>9}",
+        "{name:<44} {:>3} {:>8.2} | {:>9.3} {:>7.0} {:>5.0}% | {:>9.3} {:>7.0} {:>7.0} {:>5.0}% | {resources:>9}",
         row.order,
         row.dofs / 1e6,
         rate(0, 1.0),

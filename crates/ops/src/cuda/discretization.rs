@@ -99,7 +99,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
         cuda: &Cuda,
     ) -> Result<Self, OpsError> {
         let scheme = &on_device(scheme, &mesh);
-        let description = Discretization::laid_out(mesh, scheme, physics, boundaries, host, Lanes::Device)?;
+        let description =
+            Discretization::laid_out(mesh, scheme, physics.into(), boundaries, host, Lanes::Device)?;
         let law = LawText::new(description.physics.as_ref())?;
         let connectivity = &description.connectivity;
         let (dim, fields) = (description.physics.dim(), description.physics.n_fields());
@@ -466,7 +467,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         host: Arc<Host>,
     ) -> Result<Vec<Source>, OpsError> {
         let scheme = &on_device(scheme, &mesh);
-        let d = Discretization::laid_out(mesh, scheme, physics, boundaries, host, Lanes::Device)?;
+        let d = Discretization::laid_out(mesh, scheme, physics.into(), boundaries, host, Lanes::Device)?;
         let law = LawText::new(d.physics.as_ref())?;
         let (dim, fields) = (d.physics.dim(), d.physics.n_fields());
         let mut out = Vec::new();

@@ -5,20 +5,24 @@ use dgsuite_ops::StageWeights;
 use std::sync::Arc;
 
 /// Low-storage coefficients of Carpenter & Kennedy (1994), RK5(4).
-const A: [f64; 5] = [
+pub(crate) const A: [f64; 5] = [
     0.0,
     -567301805773.0 / 1357537059087.0,
     -2404267990393.0 / 2016746695238.0,
     -3550918686646.0 / 2091501179385.0,
     -1275806237668.0 / 842570457699.0,
 ];
-const B: [f64; 5] = [
+pub(crate) const B: [f64; 5] = [
     1432997174477.0 / 9575080441755.0,
     5161836677717.0 / 13612068292357.0,
     1720146321549.0 / 2090206949498.0,
     3134564353537.0 / 4481467310338.0,
     2277821191437.0 / 14882151754819.0,
 ];
+
+/// Times of the stages.
+pub(crate) const C: [f64; 5] =
+    [0.0, 0.1496590219992291, 0.3704009573642048, 0.6222557631344432, 0.9582821306746903];
 
 /// L² errors of a density wave carried with the flow over `t = 0.5`.
 fn error(cells: Cells, n: usize, geometry: usize, scheme: &dgsuite_ops::Scheme, periodic: bool) -> f64 {
@@ -43,12 +47,10 @@ fn error(cells: Cells, n: usize, geometry: usize, scheme: &dgsuite_ops::Scheme, 
     let cfl = if dim == 3 { 0.15 } else { 0.4 };
     let steps = (end / (cfl * d.time_step(&u, None).expect("a gas"))).ceil();
     let dt = end / steps;
-    let times: [f64; 5] =
-        [0.0, 0.1496590219992291, 0.3704009573642048, 0.6222557631344432, 0.9582821306746903];
     for step in 0..steps as usize {
         for s in 0..5 {
             let weights = StageWeights { a: A[s], b: 0.0, c: B[s], dt, keep: true };
-            d.stage((step as f64 + times[s]) * dt, weights, &u, None, &mut register, &mut next);
+            d.stage((step as f64 + C[s]) * dt, weights, &u, None, &mut register, &mut next);
             std::mem::swap(&mut u, &mut next);
         }
     }

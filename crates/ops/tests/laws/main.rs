@@ -4,6 +4,8 @@ mod testkit;
 
 mod conservation;
 mod convergence;
+mod diffusion;
+mod diffusion_orders;
 mod free_stream;
 mod oracle;
 mod reconstruction;

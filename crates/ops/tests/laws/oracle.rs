@@ -9,7 +9,7 @@ use dgsuite_physics::{Exact, Rusanov};
 use std::sync::Arc;
 
 /// `[element][field][basis function]`.
-fn nested<T: PackScalar>(d: &Discretization<T>, u: &[T], mesh: &Mesh) -> Vec<Vec<Vec<f64>>> {
+pub(crate) fn nested<T: PackScalar>(d: &Discretization<T>, u: &[T], mesh: &Mesh) -> Vec<Vec<Vec<f64>>> {
     let flat = d.to_canonical(u);
     let rows: std::collections::HashMap<_, _> =
         d.layouts().map(|(shape, l, _)| (shape, (l.rows, l.fields))).collect();
@@ -37,7 +37,7 @@ fn oracle(mesh: &Arc<Mesh>, scheme: &Scheme, u: &[Vec<Vec<f64>>]) -> Vec<Vec<Vec
     }
 }
 
-fn difference(a: &[Vec<Vec<f64>>], b: &[Vec<Vec<f64>>]) -> f64 {
+pub(crate) fn difference(a: &[Vec<Vec<f64>>], b: &[Vec<Vec<f64>>]) -> f64 {
     let flat = |x: &[Vec<Vec<f64>>]| x.iter().flatten().flatten().copied().collect::<Vec<f64>>();
     let size = flat(b).iter().fold(1.0_f64, |m, v| m.max(v.abs()));
     flat(a).iter().zip(flat(b)).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs())) / size

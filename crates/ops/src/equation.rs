@@ -1,0 +1,81 @@
+//! What is discretised: fluxes, and on demand diffusion and a source, `∂u/∂t + ∇·(F(u) − F_v(u, ∇u)) = S(t, x)`.
+
+use crate::diffusion::DiffusionKernels;
+use crate::error::OpsError;
+use crate::pointwise::PointKernels;
+use dgsuite_physics::Source;
+use std::sync::Arc;
+
+/// The point formulas of an equation. Kernels of the fluxes alone are an equation without diffusion and source.
+///
+/// ```
+/// use dgsuite_ops::{Diffusive, Equation, Pointwise};
+/// use dgsuite_physics::{Advection, Rusanov, ScalarDiffusion};
+///
+/// let law = Advection { velocity: [1.0, 0.5] };
+/// let advection = Box::new(Pointwise::<_, _, 2, 1> { law, flux: Rusanov });
+/// let diffusion = Diffusive::<_, 2, 1> { diffusion: ScalarDiffusion { nu: 0.1 } };
+/// let equation = Equation::<f64>::from(advection).with_diffusion(Box::new(diffusion));
+/// # assert!(equation.diffusion.is_some());
+/// ```
+pub struct Equation<T> {
+    /// Fluxes `F` and the numerical flux.
+    pub kernels: Box<dyn PointKernels<T>>,
+    /// Diffusive fluxes `F_v`.
+    pub diffusion: Option<Box<dyn DiffusionKernels<T>>>,
+    /// Weight `η` of the liftings on their own faces (BR2); the number of faces of the shape where `None`.
+    pub eta: Option<f64>,
+    /// Source `S` of the conserved variables.
+    pub source: Option<Arc<dyn Source>>,
+}
+
+impl<T> Equation<T> {
+    /// Whether the parts belong together.
+    pub(crate) fn check(&self) -> Result<(), OpsError> {
+        let words = |dim: usize, fields: usize| format!("{fields} unknowns in {dim} dimensions");
+        let (dim, fields) = (self.kernels.dim(), self.kernels.n_fields());
+        let expected = words(dim, fields);
+        if let Some(d) = self.diffusion.as_ref().filter(|d| (d.dim(), d.n_fields()) != (dim, fields)) {
+            let found = words(d.dim(), d.n_fields());
+            return Err(OpsError::Equation { part: "diffusive flux", found, expected });
+        }
+        if let Some(s) = self.source.as_ref().filter(|s| s.n_fields() != fields) {
+            return Err(OpsError::Equation { part: "source", found: words(dim, s.n_fields()), expected });
+        }
+        Ok(())
+    }
+
+    /// With diffusion.
+    #[must_use]
+    pub fn with_diffusion(mut self, diffusion: Box<dyn DiffusionKernels<T>>) -> Self {
+        self.diffusion = Some(diffusion);
+        self
+    }
+
+    /// With another weight of the liftings on their own faces than the number of faces.
+    #[must_use]
+    pub fn with_eta(mut self, eta: f64) -> Self {
+        self.eta = Some(eta);
+        self
+    }
+
+    /// With a source.
+    #[must_use]
+    pub fn with_source(mut self, source: Arc<dyn Source>) -> Self {
+        self.source = Some(source);
+        self
+    }
+}
+
+impl<T> From<Box<dyn PointKernels<T>>> for Equation<T> {
+    fn from(kernels: Box<dyn PointKernels<T>>) -> Self {
+        Self { kernels, diffusion: None, eta: None, source: None }
+    }
+}
+
+impl<T, P: PointKernels<T> + 'static> From<Box<P>> for Equation<T> {
+    fn from(kernels: Box<P>) -> Self {
+        let kernels: Box<dyn PointKernels<T>> = kernels;
+        kernels.into()
+    }
+}

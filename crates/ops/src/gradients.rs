@@ -1,0 +1,327 @@
+//! Lifted gradients for output: at sample points, and on boundaries with everything that forces need.
+//!
+//! Element by element in plain double precision, from coefficients alone, so that it works for any layout, a device's too. The
+//! gradient is the scheme's own: `∇u + Σ_f r_f` inside, `∇u + η r_f` on a face. Without diffusion the jumps on a boundary lead
+//! to the mean with the outer state.
+
+use crate::boundary_set::BoundarySet;
+use crate::connect::index;
+use crate::discretization::Discretization;
+use crate::fields::{Sample, coefficients, face_geometry};
+use crate::geometry::GeometryBasis;
+use crate::group::{Group, element_points};
+use crate::lifting::{face_derivatives, face_metrics, metric_of, penalty, point_normals};
+use crate::simd::PackScalar;
+use dgsuite_basis::lattice::lattice;
+use dgsuite_basis::{Matrix, ReferenceElement};
+use rayon::prelude::*;
+
+/// The solution on one boundary, at the face points of the scheme.
+#[derive(Clone, Debug, Default)]
+pub struct BoundarySamples {
+    /// First point of each face; one more at the end.
+    pub first: Vec<usize>,
+    /// Global element of each face.
+    pub elements: Vec<usize>,
+    /// Positions.
+    pub points: Vec<[f64; 3]>,
+    /// Unit normals, out of the domain.
+    pub normals: Vec<[f64; 3]>,
+    /// Surface cubature weights: `∫ f dS ≈ Σ w f`.
+    pub weights: Vec<f64>,
+    /// Inner states `u⁻`, `[point][field]`.
+    pub inner: Vec<Vec<f64>>,
+    /// States on the boundary, `[point][field]`: `u_b` under diffusion, else the mean of `u⁻` and `u⁺`.
+    pub states: Vec<Vec<f64>>,
+    /// Lifted gradients, physical, `[point][x][field]`.
+    pub gradients: Vec<Vec<Vec<f64>>>,
+    /// The scheme's inviscid normal fluxes `f*(u⁻, u⁺, n)`, `[point][field]`.
+    pub inviscid: Vec<Vec<f64>>,
+    /// The scheme's diffusive normal fluxes, `[point][field]`; zero without diffusion.
+    pub diffusive: Vec<Vec<f64>>,
+}
+
+/// Half jumps at the face points of every slot of each group, `[group][slot × point × field]`.
+type Jumps = Vec<Vec<f64>>;
+
+/// One boundary's states, all `[point][field]`.
+struct Outside<T> {
+    minus: Vec<T>,
+    inviscid: Vec<T>,
+    /// `u_b`, or the mean with the outer state.
+    face: Vec<T>,
+    data: Vec<T>,
+}
+
+impl<T: PackScalar> Discretization<T> {
+    /// [`sample`](Self::sample) with the lifted gradients of the conserved variables at the same points.
+    #[must_use]
+    pub fn sample_with_gradients(&self, u: &[T], t: f64, order: usize) -> Vec<Sample> {
+        let jumps = self.half_jumps(u, t);
+        let mut samples = self.sample(u, order);
+        for ((group, jumps), sample) in self.groups.iter().zip(&jumps).zip(&mut samples) {
+            sample.gradients = self.group_gradients(group, u, jumps, order);
+        }
+        samples
+    }
+
+    /// The solution on the boundary `name` at time `t`: states, lifted gradients, fluxes, normals and weights. `None` where no face
+    /// has that name.
+    #[must_use]
+    pub fn boundary_samples(&self, u: &[T], t: f64, name: &str) -> Option<BoundarySamples> {
+        let set = self.boundaries.iter().find(|set| set.binding.name == name)?;
+        let fields = self.physics.n_fields();
+        let dim = self.mesh.dim;
+        let outside = self.outside(set, u, t);
+        let rows = |v: &[T]| -> Vec<Vec<f64>> {
+            v.chunks_exact(fields).map(|row| row.iter().map(|x| x.to_f64()).collect()).collect()
+        };
+        let mut out = BoundarySamples {
+            first: set.first.clone(),
+            points: set.positions.clone(),
+            weights: set.weight.clone(),
+            inner: rows(&outside.minus),
+            states: rows(&outside.face),
+            inviscid: rows(&outside.inviscid),
+            ..BoundarySamples::default()
+        };
+        let faces = &self.connectivity.boundaries[set.boundary];
+        for (f, face) in faces.iter().enumerate() {
+            let group = &self.groups[face.group as usize];
+            out.elements.push(group.elements[face.slot as usize] as usize);
+            out.normals.extend(face_geometry(group, face.slot as usize, face.face as usize, dim).0);
+            let points = set.first[f]..set.first[f + 1];
+            let jump: Vec<Vec<f64>> =
+                points.map(|p| (0..fields).map(|k| out.states[p][k] - out.inner[p][k]).collect()).collect();
+            let state = &u[group.offset..group.offset + group.state.len()];
+            out.gradients.extend(self.face_gradient(
+                group,
+                state,
+                face.slot as usize,
+                face.face as usize,
+                &jump,
+            ));
+        }
+        let mut flux = vec![T::ZERO; outside.minus.len()];
+        if let (Some(kernel), Some(_)) = (set.binding.kernel.diffusive(), &self.diffusion) {
+            let gradients: Vec<T> =
+                out.gradients.iter().flatten().flatten().map(|&v| T::from_f64(v)).collect();
+            let Outside { minus, face, data, .. } = &outside;
+            kernel.normal_flux(minus, face, &gradients, &set.normal, data, &mut flux);
+        }
+        out.diffusive = rows(&flux);
+        Some(out)
+    }
+
+    /// States on the two sides of a boundary.
+    fn outside(&self, set: &BoundarySet<T>, u: &[T], t: f64) -> Outside<T> {
+        let fields = self.physics.n_fields();
+        let mut minus = Vec::with_capacity(set.positions.len() * fields);
+        for face in &self.connectivity.boundaries[set.boundary] {
+            let group = &self.groups[face.group as usize];
+            let reference = &group.part_of(face.slot as usize / group.state.lanes).reference;
+            let state = &u[group.offset..group.offset + group.state.len()];
+            let c = coefficients(group, state, face.slot as usize);
+            for q in group.face_offsets[face.face as usize]..group.face_offsets[face.face as usize + 1] {
+                minus.extend(c.iter().map(|c| T::from_f64(row_times(&reference.interp_face, q, c))));
+            }
+        }
+        let mut data = vec![T::ZERO; minus.len()];
+        if let Some(exact) = &set.binding.data {
+            let mut columns = vec![Vec::new(); fields];
+            exact.eval(t, &set.positions, &mut columns);
+            for (k, column) in columns.iter().enumerate() {
+                column.iter().enumerate().for_each(|(i, &v)| data[i * fields + k] = T::from_f64(v));
+            }
+        }
+        let (mut plus, mut inviscid) = (minus.clone(), minus.clone());
+        set.binding.kernel.outer(&minus, &set.normal, &data, &mut plus, &mut inviscid);
+        let face = match (set.binding.kernel.diffusive(), &self.diffusion) {
+            (Some(kernel), Some(_)) => {
+                let mut face = minus.clone();
+                kernel.face_state(&minus, &set.normal, &data, &mut face);
+                face
+            }
+            _ => {
+                let half = T::from_f64(0.5);
+                minus.iter().zip(&plus).map(|(&a, &b)| half * (a + b)).collect()
+            }
+        };
+        Outside { minus, inviscid, face, data }
+    }
+
+    /// Half jumps everywhere.
+    fn half_jumps(&self, u: &[T], t: f64) -> Jumps {
+        let fields = self.physics.n_fields();
+        let traces: Vec<Vec<f64>> = self
+            .groups
+            .iter()
+            .map(|group| {
+                let state = &u[group.offset..group.offset + group.state.len()];
+                let interp = &group.parts[0].reference.interp_face;
+                let per_slot = |slot: usize| -> Vec<f64> {
+                    let c = coefficients(group, state, slot);
+                    let columns: Vec<Vec<f64>> = c.iter().map(|c| interp.mul_vec(c)).collect();
+                    (0..interp.rows()).flat_map(|q| columns.iter().map(move |v| v[q])).collect()
+                };
+                let slots = group.state.blocks * group.state.lanes;
+                self.host.install(|| (0..slots).into_par_iter().flat_map_iter(per_slot).collect())
+            })
+            .collect();
+        // Boundaries have jumps in the exterior, other groups states.
+        let mut exterior = vec![0.0; self.connectivity.exterior_len];
+        for set in &self.boundaries {
+            let outside = self.outside(set, u, t);
+            let begin = self.connectivity.boundary_exterior[set.boundary];
+            for (i, (face, minus)) in outside.face.iter().zip(&outside.minus).enumerate() {
+                exterior[begin + i] = face.to_f64() - minus.to_f64();
+            }
+        }
+        for foreign in &self.connectivity.foreign {
+            let g = foreign.group as usize;
+            let (group, source) = (&self.groups[g], &traces[g]);
+            let rows = group.trace.rows;
+            let table = self.connectivity.neighbours[g].point_table(foreign.code, foreign.points as usize);
+            for (i, &row) in table.iter().enumerate() {
+                let q = row as usize / (fields * group.state.lanes);
+                let from = (foreign.slot as usize * rows + q) * fields;
+                let to = foreign.exterior as usize + i * fields;
+                exterior[to..to + fields].copy_from_slice(&source[from..from + fields]);
+            }
+        }
+        (0..self.groups.len()).map(|g| self.group_jumps(g, &traces[g], &exterior)).collect()
+    }
+
+    fn group_jumps(&self, g: usize, traces: &[f64], exterior: &[f64]) -> Vec<f64> {
+        let (group, neighbours) = (&self.groups[g], &self.connectivity.neighbours[g]);
+        let (fields, lanes, rows) = (group.state.fields, group.state.lanes, group.trace.rows);
+        let mut out = vec![0.0; traces.len()];
+        for slot in group.real_slots() {
+            for face in 0..group.shape.n_faces() {
+                let (first, end) = (group.face_offsets[face], group.face_offsets[face + 1]);
+                let i = index(group, slot, face);
+                let across = neighbours.slot[i] as usize;
+                for (q, &row) in (first..end).zip(neighbours.point_table(neighbours.code[i], end - first)) {
+                    let (own, other) =
+                        ((slot * rows + q) * fields, across * rows + row as usize / (fields * lanes));
+                    for k in 0..fields {
+                        out[own + k] = 0.5 * (traces[other * fields + k] - traces[own + k]);
+                    }
+                }
+            }
+        }
+        for block in 0..group.state.blocks {
+            for fix in neighbours.fixes_of(block) {
+                let (slot, face) = (block * lanes + fix.lane as usize, fix.face as usize);
+                let begin = (slot * rows + group.face_offsets[face]) * fields;
+                let len = (group.face_offsets[face + 1] - group.face_offsets[face]) * fields;
+                let boundary = (fix.exterior as usize) < self.connectivity.boundary_len;
+                for i in 0..len {
+                    let v = exterior[fix.exterior as usize + i];
+                    out[begin + i] = if boundary { v } else { 0.5 * (v - traces[begin + i]) };
+                }
+            }
+        }
+        out
+    }
+
+    /// `∇u + Σ_f r_f` at lattice points: `[x][field][element × point]`.
+    fn group_gradients(&self, group: &Group<T>, u: &[T], jumps: &[f64], order: usize) -> Vec<Vec<Vec<f64>>> {
+        let (dim, fields, nf) = (self.mesh.dim, group.state.fields, group.trace.rows);
+        let state = &u[group.offset..group.offset + group.state.len()];
+        let points = inside(group.shape, lattice(group.shape, order));
+        let values = group.parts[0].reference.evaluate(&points);
+        let slopes = group.parts[0].reference.gradient(&points);
+        let lifts: Vec<(usize, Vec<Matrix>)> =
+            group.parts.iter().map(|p| (p.first_block, directed_lifts(&p.reference))).collect();
+        let orders = self.mesh.sets.iter().filter(|s| s.shape == group.shape).map(|s| s.order);
+        let geometry: Vec<(usize, GeometryBasis)> =
+            orders.map(|n| (n, GeometryBasis::new(group.shape, n, &points))).collect();
+        let per_slot = |slot: usize| -> Vec<f64> {
+            let c = coefficients(group, state, slot);
+            let part = lifts.iter().rposition(|l| l.0 <= slot / group.state.lanes).unwrap_or(0);
+            let (set, local) = self.mesh.locate(group.elements[slot] as usize);
+            let i = geometry.iter().position(|g| g.0 == self.mesh.sets[set].order).unwrap_or(0);
+            let metric = metric_of(dim, &geometry[i].1, &element_points(&self.mesh, set, local));
+            let mut out = vec![0.0; dim * fields * points.len()];
+            for (k, c) in c.iter().enumerate() {
+                let jump: Vec<f64> = (0..nf).map(|q| jumps[(slot * nf + q) * fields + k]).collect();
+                for d in 0..dim {
+                    let lifted = values.mul_vec(&lifts[part].1[d].mul_vec(&jump));
+                    for (q, (a, b)) in slopes[d].mul_vec(c).iter().zip(&lifted).enumerate() {
+                        for x in 0..dim {
+                            out[(x * fields + k) * points.len() + q] += metric[q][d][x] * (a + b);
+                        }
+                    }
+                }
+            }
+            out
+        };
+        let slots: Vec<usize> = group.real_slots().collect();
+        let all: Vec<Vec<f64>> = self.host.install(|| slots.par_iter().map(|&s| per_slot(s)).collect());
+        let column = |x: usize, k: usize| {
+            let begin = (x * fields + k) * points.len();
+            all.iter().flat_map(|v| v[begin..begin + points.len()].iter().copied()).collect()
+        };
+        (0..dim).map(|x| (0..fields).map(|k| column(x, k)).collect()).collect()
+    }
+
+    /// `∇u + η r_f` at the points of one face, `[point][x][field]`.
+    fn face_gradient(
+        &self,
+        group: &Group<T>,
+        state: &[T],
+        slot: usize,
+        face: usize,
+        jump: &[Vec<f64>],
+    ) -> Vec<Vec<Vec<f64>>> {
+        let dim = self.mesh.dim;
+        let part = group.part_of(slot / group.state.lanes);
+        let reference = &part.reference;
+        let (slopes, normals) = (face_derivatives(reference), point_normals(reference));
+        let eta = penalty(group.shape, self.eta);
+        let metric = face_metrics(part, slot, group, &self.mesh);
+        let points = group.face_offsets[face]..group.face_offsets[face + 1];
+        let mut out = vec![vec![vec![0.0; group.state.fields]; dim]; points.len()];
+        for (k, c) in coefficients(group, state, slot).iter().enumerate() {
+            let mut full = vec![0.0; group.trace.rows];
+            points.clone().zip(jump).for_each(|(q, jump)| full[q] = jump[k]);
+            let lifted = reference.lift.mul_vec(&full);
+            for (i, q) in points.clone().enumerate() {
+                let own = eta * row_times(&reference.interp_face, q, &lifted);
+                for d in 0..dim {
+                    let g = row_times(&slopes[d], q, c) + normals[q][d] * own;
+                    for x in 0..dim {
+                        out[i][x][k] += metric[q][d][x] * g;
+                    }
+                }
+            }
+        }
+        out
+    }
+}
+
+/// `L N̂_d` for each direction.
+fn directed_lifts(reference: &ReferenceElement) -> Vec<Matrix> {
+    let normals = point_normals(reference);
+    let (np, nf) = (reference.n_basis, reference.face_points.len());
+    (0..reference.spec.shape.dim())
+        .map(|d| Matrix::from_fn(np, nf, |i, q| reference.lift[(i, q)] * normals[q][d]))
+        .collect()
+}
+
+/// A row of a matrix times a vector.
+fn row_times(a: &Matrix, row: usize, v: &[f64]) -> f64 {
+    a.row(row).iter().zip(v).map(|(a, v)| a * v).sum()
+}
+
+/// Points a little away from the apex of a pyramid, where derivatives of its rational functions have no value.
+fn inside(shape: dgsuite_basis::Shape, mut points: Vec<[f64; 3]>) -> Vec<[f64; 3]> {
+    const AWAY: f64 = 1e-6;
+    if shape == dgsuite_basis::Shape::Pyramid {
+        for x in points.iter_mut().filter(|x| x[2] > 1.0 - AWAY) {
+            *x = [0.0, 0.0, 1.0 - AWAY];
+        }
+    }
+    points
+}

@@ -1,0 +1,119 @@
+//! Sources `S(t, x)`: evaluated at volume points, projected, added before the metric rule.
+
+use crate::discretization::Discretization;
+use crate::fields::positions;
+use crate::group::{Group, Part};
+use crate::scheme::MetricRule;
+use crate::simd::PackScalar;
+use dgsuite_basis::Matrix;
+use dgsuite_gpu::{Buffer, Element, GpuError, Host};
+use dgsuite_mesh::Mesh;
+use dgsuite_physics::Source;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// A source and its rows `Π J S` (`Π S` on affine elements, whose operators hold `1/J`), as the state of each group.
+pub(crate) struct SourceTerm<T: Element> {
+    source: Arc<dyn Source>,
+    /// Per group.
+    pub(crate) rows: Vec<Buffer<T>>,
+    /// Per group and part: positions of the volume points, `[slot][point]`.
+    points: Vec<Vec<Vec<[f64; 3]>>>,
+    /// Time at which `rows` were evaluated.
+    time: Option<f64>,
+}
+
+impl<T: PackScalar> SourceTerm<T> {
+    /// Room for `source` on `groups`.
+    ///
+    /// # Errors
+    /// [`GpuError`] if it cannot be had.
+    pub(crate) fn new(
+        mesh: &Mesh,
+        groups: &[Group<T>],
+        host: &Host,
+        source: Arc<dyn Source>,
+    ) -> Result<Self, GpuError> {
+        let rows = groups.iter().map(|g| Buffer::zeros_on(host, g.state.len())).collect::<Result<_, _>>()?;
+        let points = groups
+            .iter()
+            .map(|group| {
+                let of_part = |part: &Part<T>| {
+                    let lanes = group.state.lanes;
+                    let elements = &group.elements[part.first_block * lanes..][..part.n_blocks * lanes];
+                    let at = &part.reference.volume.points;
+                    host.install(|| {
+                        elements.par_iter().flat_map_iter(|&e| positions(mesh, e as usize, at)).collect()
+                    })
+                };
+                group.parts.iter().map(of_part).collect()
+            })
+            .collect();
+        Ok(Self { source, rows, points, time: None })
+    }
+
+    /// Evaluate at time `t`, unless that is known.
+    pub(crate) fn update(&mut self, t: f64, groups: &[Group<T>], host: &Host) {
+        if self.time.is_some_and(|last| last == t || self.source.is_steady()) {
+            return;
+        }
+        let source = self.source.as_ref();
+        for ((group, rows), points) in groups.iter().zip(&mut self.rows).zip(&self.points) {
+            let (len, lanes) = (group.state.block_len(), group.state.lanes);
+            for (part, points) in group.parts.iter().zip(points) {
+                let rows = &mut rows[part.first_block * len..(part.first_block + part.n_blocks) * len];
+                let per_block = part.n_points * lanes;
+                let np = group.state.rows;
+                let project = if part.collocated {
+                    Matrix::identity(np)
+                } else {
+                    part.reference.project_volume.clone()
+                };
+                host.install(|| {
+                    rows.par_chunks_mut(len).zip(points.par_chunks(per_block)).enumerate().for_each(
+                        |(b, (rows, points))| block_rows(group, part, &project, source, t, b, points, rows),
+                    );
+                });
+            }
+        }
+        self.time = Some(t);
+    }
+}
+
+/// `Π J S` of the part's block `b`.
+fn block_rows<T: PackScalar>(
+    group: &Group<T>,
+    part: &Part<T>,
+    project: &Matrix,
+    source: &dyn Source,
+    t: f64,
+    b: usize,
+    points: &[[f64; 3]],
+    rows: &mut [T],
+) {
+    let (fields, lanes, n) = (group.state.fields, group.state.lanes, part.n_points);
+    let mut values = vec![Vec::new(); fields];
+    source.eval(t, points, &mut values);
+    for (k, values) in values.iter_mut().enumerate() {
+        for lane in 0..lanes {
+            let values = &mut values[lane * n..(lane + 1) * n];
+            if part.spec.rule != MetricRule::Affine {
+                for (q, v) in values.iter_mut().enumerate() {
+                    *v /= part.inverse_jacobian[(b * n + q) * lanes + lane].to_f64();
+                }
+            }
+            for (i, v) in project.mul_vec(values).into_iter().enumerate() {
+                rows[(i * fields + k) * lanes + lane] = T::from_f64(v);
+            }
+        }
+    }
+}
+
+impl<T: PackScalar> Discretization<T> {
+    /// The source's rows at time `t`, where there is a source.
+    pub(crate) fn update_source(&mut self, t: f64) {
+        if let Some(source) = &mut self.source {
+            source.update(t, &self.groups, &self.host);
+        }
+    }
+}

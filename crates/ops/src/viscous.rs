@@ -1,0 +1,268 @@
+//! Diffusion in two passes over the blocks (BR2 with published fluxes).
+//!
+//! The first pass lifts the gradient in each element, forms volume and inviscid face terms, and *publishes* the one-sided
+//! normal flux `F_v(u⁻, ∇u⁻)·n⁻` at the element's own face points, laid out as traces. The second reads the neighbours'
+//! published fluxes as it would read traces, lifts the mean `½ (F_v(u⁻, ∇u⁻) + F_v(u⁺, ∇u⁺))·n⁻` and adds what the first pass kept.
+//! So the gradient is formed once, nothing but face fluxes is exchanged, and what leaves one element enters the other.
+
+use crate::connect::Fix;
+use crate::diffusion::{DiffusionKernels, FaceMetric, VolumeMetric};
+use crate::group::{Group, Part};
+use crate::kernels::{FaceSlopes, Finish, FluxDifference, Gather, HalfJump, MultiplyAdd, MultiplyFinish};
+use crate::lifting::{Gradients, Lifting};
+use crate::pointwise::{Across, NeighbourStates, PerPoint};
+use crate::residual::{AHEAD, Inputs, Output, Scratch, Work, finish_block, multiply, prefetch_across};
+use crate::scheme::MetricRule;
+use crate::simd::PackScalar;
+use dgsuite_gpu::{Buffer, Element, SimdLevel};
+
+/// What diffusion reads besides the inputs of the residual.
+pub(crate) struct Diffusing<'a, T: Element> {
+    pub(crate) diffusion: &'a dyn DiffusionKernels<T>,
+    /// `u_b − u⁻` at the points of all boundaries, where the exterior buffer has the outer states.
+    pub(crate) jumps: &'a [T],
+}
+
+/// Where the first pass writes. The pointers cover a group's state, its traces, and all boundary points.
+#[derive(Clone, Copy)]
+pub(crate) struct Kept<T> {
+    /// Volume and inviscid face terms, before the metric rule.
+    pub(crate) rows: *mut T,
+    /// One-sided normal fluxes, `[slot][face point][field]`.
+    pub(crate) published: *mut T,
+    /// Physical gradients at boundary faces, `[boundary point][x][field]`.
+    pub(crate) gradients: *mut T,
+}
+
+// SAFETY: blocks write disjoint parts, as boundary faces belong to one element each.
+unsafe impl<T: Send> Send for Kept<T> {}
+// SAFETY: likewise.
+unsafe impl<T: Send> Sync for Kept<T> {}
+
+/// The first pass over `blocks`.
+///
+/// # Safety
+/// `kept` covers the group and the boundaries, and no other thread works on these blocks.
+pub(crate) unsafe fn gradient_blocks<T: PackScalar>(
+    inputs: &Inputs<'_, T>,
+    diffusing: &Diffusing<'_, T>,
+    scratch: &mut Scratch<T>,
+    blocks: std::ops::Range<usize>,
+    kept: &Kept<T>,
+) {
+    assert!(blocks.end <= inputs.group.state.blocks && inputs.u.len() >= inputs.group.state.len());
+    for block in blocks {
+        let part = inputs.group.part_of(block);
+        let Some(lifting) = &part.lifting else { continue };
+        // SAFETY: `block` lies in the group; the rest is the caller's contract.
+        unsafe { gradient_block(inputs, diffusing, part, lifting, scratch, block, kept) };
+    }
+}
+
+/// # Safety
+/// As [`gradient_blocks`].
+unsafe fn gradient_block<T: PackScalar>(
+    inputs: &Inputs<'_, T>,
+    diffusing: &Diffusing<'_, T>,
+    part: &Part<T>,
+    lifting: &Lifting<T>,
+    scratch: &mut Scratch<T>,
+    block: usize,
+    kept: &Kept<T>,
+) {
+    let (group, level, physics) = (inputs.group, inputs.level, inputs.physics);
+    let (fields, lanes) = (group.state.fields, group.state.lanes);
+    let (width, dim, n) = (fields * lanes, physics.dim(), part.n_points);
+    let u = inputs.block_state(block);
+    let b = block - part.first_block;
+    let (minus, rows) = inputs.own_trace(block, u, &scratch.identity);
+
+    // 1. States across the faces, coefficients beside half jumps.
+    let across = inputs.across(block);
+    prefetch_across(inputs, block + AHEAD, |b| inputs.across(b));
+    T::gather(level, Gather { fields, offsets: &group.face_offsets, across, out: &mut scratch.plus });
+    inputs.fix(block, inputs.exterior, &mut scratch.plus);
+    let (own, jumps) = scratch.joined.split_at_mut(u.len());
+    if matches!(lifting.gradients, Gradients::Joined { .. }) {
+        own.copy_from_slice(u);
+    }
+    T::half_jump(level, HalfJump { fields, minus, rows, plus: &scratch.plus, out: jumps });
+    let on_boundary = |fix: &&Fix| (fix.exterior as usize) < diffusing.jumps.len();
+    for fix in inputs.neighbours.fixes_of(block).iter().filter(on_boundary) {
+        let face = fix.face as usize;
+        let points = group.face_offsets[face]..group.face_offsets[face + 1];
+        let from = &diffusing.jumps[fix.exterior as usize..][..points.len() * fields];
+        for (i, v) in from.iter().enumerate() {
+            jumps[(points.start * fields + i) * lanes + fix.lane as usize] = *v;
+        }
+    }
+
+    // 2. Lifted gradients, fluxes in the volume and at the faces.
+    let nf = group.trace.rows;
+    form_gradients(
+        level,
+        group,
+        &lifting.gradients,
+        u,
+        &scratch.joined,
+        &mut scratch.between,
+        &mut scratch.gradients,
+        &mut scratch.face_gradients,
+    );
+    let (states, gradient) =
+        if part.collocated { (u, &scratch.gradients[..]) } else { scratch.gradients.split_at(n * width) };
+    let (metric, geometry) = (part.metric_of(b), part.face_of(b));
+    let (volume, surface) = scratch.fluxes.split_at_mut(dim * n * width);
+    physics.volume(level, n, states, metric, part.kind, volume);
+    let per_point = part.kind == PerPoint::Yes;
+    let inverse_jacobian = match per_point {
+        true => &part.inverse_jacobian[b * n * lanes..(b + 1) * n * lanes],
+        false => &[],
+    };
+    let volume_metric = VolumeMetric { metric, inverse_jacobian, kind: part.kind };
+    diffusing.diffusion.volume(level, n, states, gradient, volume_metric, volume);
+    let up = Across::Rows(&scratch.plus);
+    physics.faces(level, &group.face_offsets, minus, rows, up, geometry, part.kind, surface);
+
+    // 3. One-sided fluxes at the faces.
+    let len = nf * dim * dim * lanes;
+    let metric = if per_point { &lifting.face_metric[b * len..(b + 1) * len] } else { metric };
+    let face_metric = FaceMetric { normal: geometry, metric, kind: part.kind };
+    let trace = group.trace.block_len();
+    // SAFETY: the block's part of the published fluxes, which no other thread touches.
+    let published = unsafe { std::slice::from_raw_parts_mut(kept.published.add(block * trace), trace) };
+    let gradient = &scratch.face_gradients;
+    diffusing.diffusion.faces(level, &group.face_offsets, minus, rows, gradient, face_metric, published);
+    for fix in inputs.neighbours.fixes_of(block).iter().filter(on_boundary) {
+        let (face, lane) = (fix.face as usize, fix.lane as usize);
+        let points = group.face_offsets[face]..group.face_offsets[face + 1];
+        for (i, q) in points.enumerate() {
+            let row = if per_point { q * dim * dim } else { 0 };
+            for x in 0..dim {
+                for k in 0..fields {
+                    let term = |d: usize| {
+                        metric[(row + d * dim + x) * lanes + lane]
+                            * gradient[((d * nf + q) * fields + k) * lanes + lane]
+                    };
+                    let sum = (1..dim).fold(term(0), |sum, d| sum + term(d));
+                    let at = (fix.exterior as usize + i * fields) * dim + x * fields + k;
+                    // SAFETY: a point of a boundary face of this element, which no other thread writes.
+                    unsafe { *kept.gradients.add(at) = sum };
+                }
+            }
+        }
+    }
+
+    // 4. One product, kept for the second pass.
+    let begin = block * group.state.block_len();
+    let add = match inputs.add.is_empty() {
+        true => &[][..],
+        false => &inputs.add[begin..begin + group.state.block_len()],
+    };
+    let Some((last, before)) = part.operators.residual.stages.split_last() else { return };
+    let from = crate::residual::before_last(level, fields, before, &scratch.fluxes, &mut scratch.between)
+        .unwrap_or(&scratch.fluxes);
+    let output = Output::Residual { du: kept.rows };
+    let finish = Finish { u, add, scale: &[], block, begin, output };
+    // SAFETY: the block's part of the rows, which no other thread touches.
+    unsafe { T::multiply_finish(level, MultiplyFinish { fields, a: last, b: from, finish }) };
+}
+
+/// Gradients in the volume and at the faces from coefficients and half jumps, which stand behind one another in `joined`.
+fn form_gradients<T: PackScalar>(
+    level: SimdLevel,
+    group: &Group<T>,
+    gradients: &Gradients<T>,
+    u: &[T],
+    joined: &[T],
+    between: &mut [Buffer<T>; 2],
+    volume: &mut [T],
+    face_gradients: &mut [T],
+) {
+    let (fields, width) = (group.state.fields, group.state.fields * group.state.lanes);
+    match (gradients, &group.face_nodes) {
+        (Gradients::Joined { gradient, face_gradient }, _) => {
+            multiply(level, fields, gradient, joined, between, volume);
+            multiply(level, fields, face_gradient, joined, between, face_gradients);
+        }
+        (Gradients::Nodal { slopes, jumps, own, normals }, Some(nodes)) => {
+            let half_jumps = &joined[slopes.cols() * width..];
+            let volume = &mut volume[..slopes.rows() * width];
+            multiply(level, fields, slopes, u, between, volume);
+            let dim = slopes.rows() / slopes.cols();
+            let (out, on_faces) = face_gradients.split_at_mut(dim * nodes.len() * width);
+            multiply(level, fields, own, half_jumps, between, on_faces);
+            let (offsets, own) = (&group.face_offsets, &on_faces[..]);
+            T::face_slopes(level, FaceSlopes { fields, offsets, nodes, normals, slopes: volume, own, out });
+            T::multiply_add(level, MultiplyAdd { fields, a: jumps, b: half_jumps, out: volume });
+        }
+        (Gradients::Nodal { .. }, None) => unreachable!("nodal gradients are made for faces with nodes"),
+    }
+}
+
+/// The second pass over `blocks`: `inputs.add` holds what the first kept.
+///
+/// # Safety
+/// `output`'s pointers cover the group's state and no other thread works on these blocks.
+pub(crate) unsafe fn mean_flux_blocks<T: PackScalar>(
+    inputs: &Inputs<'_, T>,
+    published: &[T],
+    exterior: &[T],
+    scratch: &mut Scratch<T>,
+    blocks: std::ops::Range<usize>,
+    output: &Output<T>,
+) {
+    let (group, level) = (inputs.group, inputs.level);
+    let (fields, lanes) = (group.state.fields, group.state.lanes);
+    let trace = group.trace.block_len();
+    assert!(blocks.end <= group.state.blocks && inputs.u.len() >= group.state.len());
+    assert!(published.len() >= group.trace.len());
+    let (n, n_faces) = (inputs.neighbours, group.face_offsets.len() - 1);
+    let across = |block: usize| NeighbourStates {
+        source: published,
+        block_len: trace,
+        sources: &n.sources,
+        first: &n.first_source[block * n_faces..=(block + 1) * n_faces],
+        tables: &n.point_tables,
+    };
+    for block in blocks {
+        let part = group.part_of(block);
+        let Some(lifting) = &part.lifting else { continue };
+        let b = block - part.first_block;
+        prefetch_across(inputs, block + AHEAD, across);
+        let own = &published[block * trace..(block + 1) * trace];
+        let geometry = part.face_of(b);
+        let per_point = part.spec.rule != MetricRule::Affine;
+        let dim = inputs.physics.dim();
+        let kernel = FluxDifference {
+            fields,
+            dim,
+            offsets: &group.face_offsets,
+            own,
+            across: across(block),
+            geometry,
+            per_point,
+            out: &mut scratch.plus,
+        };
+        T::flux_difference(level, kernel);
+        for fix in n.fixes_of(block) {
+            let (face, lane) = (fix.face as usize, fix.lane as usize);
+            for (i, q) in (group.face_offsets[face]..group.face_offsets[face + 1]).enumerate() {
+                let row = if per_point { q } else { face };
+                let scale = T::from_f64(0.5) * geometry[(row * (dim + 1) + dim) * lanes + lane];
+                for k in 0..fields {
+                    let at = (q * fields + k) * lanes + lane;
+                    scratch.plus[at] = scale * (own[at] - exterior[fix.exterior as usize + i * fields + k]);
+                }
+            }
+        }
+        let work = Work {
+            first: &mut scratch.first,
+            second: &mut scratch.second,
+            between: &mut scratch.between,
+            gain: &mut scratch.gain,
+        };
+        // SAFETY: by the caller's contract.
+        unsafe { finish_block(inputs, part, block, &lifting.lift, &scratch.plus, work, output) };
+    }
+}
