@@ -4,18 +4,29 @@
     python3 make.py            # all meshes
     python3 make.py cube-tet   # only those whose name starts so
 
+A finer mesh of a body, with the sizes that its .geo names, and another order of the geometry:
+
+    python3 make.py cylinder --set n=96 --set layers=12 --set wake=0.4 --order 4 --output fine.msh
+
 The meshes named after a .geo come from that file. The files in orders/ are one element of each
 shape, glued together and bent by polynomials that keep the volume; the tests read them to
 compare Gmsh's numbering of nodes with ours.
 """
 
+import argparse
+import math
 import os
-import sys
 
 import gmsh
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ONLY = sys.argv[1:]
+PARSER = argparse.ArgumentParser(description="Makes the meshes of this folder.")
+PARSER.add_argument("names", nargs="*", help="only meshes whose name starts so")
+PARSER.add_argument("--set", action="append", default=[], metavar="NAME=NUMBER", help="a size of the .geo")
+PARSER.add_argument("--order", type=int, help="order of the geometry")
+PARSER.add_argument("--output", help="the file of the one mesh that is made")
+ARGUMENTS = PARSER.parse_args()
+ONLY = ARGUMENTS.names
 
 # name, geometry, dimension, geometry order, MSH version, binary
 MESHES = [
@@ -29,6 +40,10 @@ MESHES = [
     ("cube-hex", "cube-hex", 3, 1, 4.1, 1),
     ("blocks-pyramid", "blocks-pyramid", 3, 1, 4.1, 1),
     ("blocks-pyramid-o2", "blocks-pyramid", 3, 2, 4.1, 1),
+    ("cylinder", "cylinder", 2, 3, 4.1, 1),
+    ("naca0012", "naca0012", 2, 3, 4.1, 1),
+    ("sd7003", "sd7003", 2, 3, 4.1, 1),
+    ("sphere", "sphere", 3, 2, 4.1, 1),
 ] + [
     (f"annulus-{shape}-o{order}", f"annulus-{shape}", 2, order, 4.1, 1)
     for shape in ("tri", "quad")
@@ -60,17 +75,74 @@ def start():
 
 
 def generate(geo, dim, order, incomplete=0):
+    for size in ARGUMENTS.set:
+        name, value = size.split("=")
+        gmsh.onelab.setNumber(name, [float(value)])
+    order = ARGUMENTS.order or order
     gmsh.open(os.path.join(HERE, geo + ".geo"))
     gmsh.option.setNumber("Mesh.SecondOrderIncomplete", incomplete)
     gmsh.model.mesh.generate(dim)
     if order > 1:
         gmsh.model.mesh.setOrder(order)
+    if geo == "sphere":
+        prisms(order, [0.5, 0.545, 0.605, 0.69, 0.8])
+
+
+def prisms(order, radii):
+    """Layers of prisms between concentric spheres: the triangles of the inner surface of the shell, moved along the radius.
+
+    All nodes are on their spheres, so that the layers fit the shell and the wall exactly.
+    """
+    surfaces = [tag for _, tag in gmsh.model.getEntities(2)]
+    [inner] = [tag for tag in surfaces if max(gmsh.model.getBoundingBox(2, tag)[3:]) < radii[-1] + 0.1]
+    shell = [tag for _, tag in gmsh.model.getEntities(3)]
+    [kind], _, [nodes] = gmsh.model.mesh.getElements(2, inner)
+    _, _, _, count, lattice, _ = gmsh.model.mesh.getElementProperties(kind)
+    triangles = [[int(t) for t in nodes[i : i + count]] for i in range(0, len(nodes), count)]
+    where = {t: gmsh.model.mesh.getNode(t)[0] for t in sorted(set(sum(triangles, [])))}
+    at = {(round(order * lattice[2 * i]), round(order * lattice[2 * i + 1])): i for i in range(count)}
+    # Triangles of the shell that are seen from outside go around the other way than the first face of a prism.
+    turned = [at[s, r] for r, s in sorted(at, key=at.get)]
+    a, b, c = (where[t] for t in triangles[0][:3])
+    normal = [(b[i] - a[i]) * (c[j] - a[j]) - (b[j] - a[j]) * (c[i] - a[i]) for i, j in ((1, 2), (2, 0), (0, 1))]
+    if sum(x * n for x, n in zip(a, normal)) < 0:
+        triangles = [[t[k] for k in turned] for t in triangles]
+
+    wall, layers = gmsh.model.addDiscreteEntity(2), gmsh.model.addDiscreteEntity(3)
+    gaps = list(zip(radii, radii[1:]))
+    levels = [low + (high - low) * j / order for low, high in gaps for j in range(order)]
+    number, next_node = {}, int(gmsh.model.mesh.getMaxNodeTag()) + 1
+    for level, radius in enumerate(levels):
+        for t, x in where.items():
+            number[level, t] = next_node
+            entity = (2, wall) if level == 0 else (3, layers)
+            scale = radius / math.sqrt(sum(x * x))
+            gmsh.model.mesh.addNodes(*entity, [next_node], [scale * c for c in x])
+            next_node += 1
+    number.update({(len(levels), t): t for t in where})
+
+    prism = gmsh.model.mesh.getElementType("Prism", order)
+    points = gmsh.model.mesh.getElementProperties(prism)[4]
+    points = [points[i : i + 3] for i in range(0, len(points), 3)]
+    place = [(at[round(order * r), round(order * s)], round(order * (t + 1) / 2)) for r, s, t in points]
+    element = int(gmsh.model.mesh.getMaxElementTag()) + 1
+    for layer in range(len(gaps)):
+        for t in triangles:
+            corners = [number[layer * order + height, t[k]] for k, height in place]
+            gmsh.model.mesh.addElementsByType(layers, prism, [element], corners)
+            element += 1
+    for t in triangles:
+        gmsh.model.mesh.addElementsByType(wall, kind, [element], [number[0, x] for x in t])
+        element += 1
+    gmsh.model.addPhysicalGroup(2, [wall], name="sphere")
+    gmsh.model.addPhysicalGroup(2, [tag for tag in surfaces if tag != inner], name="far")
+    gmsh.model.addPhysicalGroup(3, shell + [layers], name="fluid")
 
 
 def write(name, version, binary):
     gmsh.option.setNumber("Mesh.MshFileVersion", version)
     gmsh.option.setNumber("Mesh.Binary", binary)
-    path = os.path.join(HERE, name + ".msh")
+    path = ARGUMENTS.output or os.path.join(HERE, name + ".msh")
     gmsh.write(path)
     kinds = {}
     dim = gmsh.model.getDimension()

@@ -3,7 +3,7 @@
 //! # Format
 //! `DGSUITE1`, the length of the header (u64), the header (JSON: law, basis, order, mesh digest, counts, version), then
 //! 64-bit floating-point numbers (time, what it lost by rounding, time of the state, tally of the boundary fluxes and
-//! first integrals, coefficients), then the CRC-32 of all before it (u32). All numbers are little-endian.
+//! first integrals, coefficients, means over time), then the CRC-32 of all before it (u32). All numbers are little-endian.
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -92,6 +92,8 @@ pub struct Checkpoint {
     pub now: TimePoint,
     /// The solver's state.
     pub state: State,
+    /// Means over time so far: the time that they are over, then integrals; empty where there are none.
+    pub averages: Vec<f64>,
 }
 
 /// Numbers in front of the tally.
@@ -108,6 +110,8 @@ struct Header {
     mesh: String,
     tally: usize,
     coefficients: usize,
+    #[serde(default)]
+    averages: usize,
 }
 
 /// Writes the state as `step-N.dgs` into `directory` and points `latest` to it.
@@ -119,7 +123,7 @@ pub fn write(directory: &Path, checkpoint: &Checkpoint, mesh: u64) -> Result<Pat
         let path = path.to_owned();
         move |source| WriterError::Io { path, source }
     };
-    let Checkpoint { now, state } = checkpoint;
+    let Checkpoint { now, state, averages } = checkpoint;
     fs::create_dir_all(directory).map_err(io_error(directory))?;
     let name = format!("step-{:08}.dgs", now.step);
     let path = directory.join(&name);
@@ -133,6 +137,7 @@ pub fn write(directory: &Path, checkpoint: &Checkpoint, mesh: u64) -> Result<Pat
         mesh: digest_text(mesh),
         tally: state.tally.len(),
         coefficients: state.fields.len(),
+        averages: averages.len(),
     };
     let header = serde_json::to_vec(&header).map_err(|e| io_error(&path)(e.into()))?;
     atomic::write_with(&path, |out| {
@@ -140,7 +145,8 @@ pub fn write(directory: &Path, checkpoint: &Checkpoint, mesh: u64) -> Result<Pat
         out.write_all(MAGIC)?;
         out.write_all(&(header.len() as u64).to_le_bytes())?;
         out.write_all(&header)?;
-        for x in [now.t, now.low, state.time].iter().chain(&state.tally).chain(&state.fields) {
+        for x in [now.t, now.low, state.time].iter().chain(&state.tally).chain(&state.fields).chain(averages)
+        {
             out.write_all(&x.to_le_bytes())?;
         }
         let sum = out.crc.sum();
@@ -214,6 +220,7 @@ pub fn read(path: &Path, law: &str, mesh: u64) -> Result<Checkpoint, CheckpointE
     let announced = header
         .coefficients
         .checked_add(header.tally)
+        .and_then(|n| n.checked_add(header.averages))
         .and_then(|n| n.checked_add(TIMES))
         .and_then(|n| n.checked_mul(8))
         .and_then(|n| n.checked_add(4))
@@ -249,10 +256,11 @@ pub fn read(path: &Path, law: &str, mesh: u64) -> Result<Checkpoint, CheckpointE
     let now = TimePoint { t: next(), low: next(), step: header.run_step };
     let time = next();
     let tally = numbers.by_ref().take(header.tally).collect();
-    let fields = numbers.collect();
+    let fields = numbers.by_ref().take(header.coefficients).collect();
+    let averages = numbers.collect();
     let (order, law, basis) = (header.order, header.law, header.basis);
     let state = State { time, step: header.step, order, law, basis, tally, fields };
-    Ok(Checkpoint { now, state })
+    Ok(Checkpoint { now, state, averages })
 }
 
 /// Keeps the newest `keep` of the files written by this run and removes the others.
@@ -283,7 +291,11 @@ mod tests {
             fields: (0..30).map(|i| (f64::from(i) * 0.37).sin()).collect(),
             tally: vec![1.0 / 3.0, -2.0],
         };
-        Checkpoint { now: TimePoint { t: 0.3, low: 1e-17, step: 17 }, state }
+        Checkpoint {
+            now: TimePoint { t: 0.3, low: 1e-17, step: 17 },
+            state,
+            averages: vec![2.5, -0.125, 1e9],
+        }
     }
 
     #[test]

@@ -45,6 +45,7 @@ pub mod checkpoint;
 pub mod cli;
 pub mod pipeline;
 pub mod plan;
+pub mod post;
 pub mod run;
 pub mod study;
 pub mod systems;

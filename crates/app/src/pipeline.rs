@@ -15,6 +15,7 @@ pub mod output;
 pub mod overrides;
 pub mod physics;
 pub mod problem;
+pub mod reference;
 pub mod section;
 pub mod source;
 pub mod space;
@@ -177,6 +178,12 @@ impl Document {
         let device = device(&top)?;
         let physics = PhysicsSpec::read(&top)?;
         let model = physics.model.name();
+        // The names of a reference state can be used everywhere but in the section that makes them.
+        let constants = match &physics.reference {
+            Some(state) => state.extend(&constants, &physics.place)?,
+            None => constants,
+        };
+        let top = Section::open(&self.root, "", &KEYS, &constants)?;
         if top.has("solver") {
             return Err(top.misplaced(
                 "solver",
@@ -197,7 +204,7 @@ impl Document {
             threads: top.count("threads", 0)?.map_or(0, |n| n.value),
             device,
             output: OutputSpec::read(&top)?,
-            monitors: MonitorSpec::read_all(&top)?,
+            monitors: MonitorSpec::read_all(&top, model)?,
             checks: CheckSpec::read_all(top.node("checks"), "checks", &constants)?,
             study: StudySpec::read(&top)?,
             place: self.root.place.clone(),

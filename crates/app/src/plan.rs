@@ -20,11 +20,11 @@ use std::sync::atomic::AtomicBool;
 use dgsuite_basis::correction::{Parameter, c_minus};
 use dgsuite_basis::{Correction, NodeSet, Representation, Shape};
 use dgsuite_mesh::Mesh;
-use dgsuite_physics::Exact;
+use dgsuite_physics::{Euler, Exact, NavierStokes};
 use dgsuite_timeint::{Elements, StepSize, multiples};
 
 use self::fields::OutputField;
-pub use self::monitors::{MonitorJob, MonitorPlan, integral_variables};
+pub use self::monitors::{ForcesJob, MonitorJob, MonitorPlan, integral_variables};
 use self::states::States;
 use self::values::KnownValues;
 use self::variables::Variables;
@@ -33,14 +33,15 @@ use crate::pipeline::checks::CheckSpec;
 use crate::pipeline::expression::Constants;
 use crate::pipeline::node::Node;
 use crate::pipeline::output::{CheckpointSpec, DEFAULT_KEEP, Every, FieldsSpec, OutputSpec, Wanted};
-use crate::pipeline::physics::Model;
+use crate::pipeline::physics::{Model, SourceSpec};
 use crate::pipeline::problem::{InputError, Problem};
+use crate::pipeline::reference::Reference;
 use crate::pipeline::source::{Located, Place};
 use crate::pipeline::space::BasisSpec;
 use crate::pipeline::state::{InitialSpec, StateSpec};
 use crate::pipeline::time::{SteadySpec, StepSpec};
 use crate::pipeline::{DeviceSpec, Document, Pipeline};
-use crate::systems::hyperbolic::{BoundaryKind, Device, Law, Setup};
+use crate::systems::hyperbolic::{BoundaryKind, Device, Law, Setup, SourceTerm};
 
 /// Choices of the command line that are not keys of the file.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +69,8 @@ pub struct Plan {
     pub mesh_digest: u64,
     /// Variables and law.
     pub variables: Variables,
+    /// The reference state, where the file gives one.
+    pub reference: Option<Reference>,
     /// What the solver is made from.
     pub setup: Setup,
     /// Why `device: auto` means the CPU here, where it does.
@@ -84,6 +87,10 @@ pub struct Plan {
     pub directory: PathBuf,
     /// Fields for ParaView.
     pub fields: FieldsPlan,
+    /// Fields on boundaries alone.
+    pub surfaces: Option<SurfacesPlan>,
+    /// Means over time.
+    pub averages: Option<AveragesPlan>,
     /// Checkpoints.
     pub checkpoint: Option<CheckpointSpec>,
     /// Numbers recorded during the run.
@@ -118,6 +125,8 @@ pub struct TimePlan {
     pub scheme: String,
     /// The step size.
     pub step: StepSize,
+    /// The CFL number that is stable for the scheme, the order and the shapes.
+    pub stable_cfl: f64,
     /// The last time.
     pub end: Option<f64>,
     /// The most steps.
@@ -135,6 +144,28 @@ pub struct FieldsPlan {
     pub fields: Vec<OutputField>,
     /// 64-bit numbers.
     pub double: bool,
+}
+
+/// Fields on boundaries alone, resolved.
+#[derive(Debug)]
+pub struct SurfacesPlan {
+    /// The boundaries.
+    pub boundaries: Vec<String>,
+    /// When, beside the start and the end.
+    pub every: Every,
+    /// The fields.
+    pub fields: Vec<OutputField>,
+}
+
+/// Means over time, resolved.
+#[derive(Debug)]
+pub struct AveragesPlan {
+    /// From this time on.
+    pub from: f64,
+    /// How often samples are taken.
+    pub every: Every,
+    /// The fields.
+    pub fields: Vec<OutputField>,
 }
 
 impl Plan {
@@ -166,9 +197,26 @@ impl Plan {
             }
             None => states.rest()?,
         };
-        let monitors = monitors::resolve(&pipeline.monitors, &states, &mesh)?;
+        let monitors =
+            monitors::resolve(&pipeline.monitors, &states, &mesh, pipeline.physics.reference.as_ref())?;
         let exact = exact(&monitors, initial_spec, &initial);
         let fields = fields_plan(&pipeline.output, &variables, &pipeline.constants, choices)?;
+        let surfaces = match &pipeline.output.surfaces {
+            Some(spec) => Some(SurfacesPlan {
+                boundaries: monitors::named_boundaries(&spec.boundaries, &mesh)?,
+                every: spec.every,
+                fields: fields::resolve(spec.names.as_deref(), &variables, &pipeline.constants)?,
+            }),
+            None => None,
+        };
+        let averages = match &pipeline.output.averages {
+            Some(spec) => Some(AveragesPlan {
+                from: spec.from,
+                every: spec.every,
+                fields: fields::resolve(spec.names.as_deref(), &variables, &pipeline.constants)?,
+            }),
+            None => None,
+        };
         let directory = directory(&pipeline, choices)?;
         let mesh_digest = mesh.digest();
         let restart = restart(&pipeline, choices, &directory, &variables, mesh_digest)?;
@@ -182,6 +230,7 @@ impl Plan {
             _ => None,
         };
         let intervals = fields.every.into_iter().chain(checkpoint.map(|c| c.every));
+        let intervals = intervals.chain(surfaces.as_ref().map(|s| s.every));
         output_times(intervals, start, &time, pipeline.output.place.as_ref())?;
         let known_values = KnownValues::new(
             &variables,
@@ -195,8 +244,10 @@ impl Plan {
             known_values.admit(check)?;
         }
         let correction = correction(&pipeline, &mesh)?;
-        let (device, device_note) = device(&pipeline.device)?;
-        let setup = setup(&pipeline, mesh, law, correction, boundaries, device);
+        let lacks = lacks_on_devices(&pipeline);
+        let (device, device_note) = device(&pipeline.device, lacks)?;
+        let source = source(&pipeline, &states, exact.as_ref())?;
+        let setup = setup(&pipeline, mesh, law, correction, boundaries, source, device);
         Ok(Self {
             title: pipeline.title.clone(),
             mesh_origin: mesh::origin(&pipeline.mesh),
@@ -205,6 +256,9 @@ impl Plan {
             resolved: resolved::resolve(document, &pipeline, &setup, &time),
             constants: pipeline.constants.and("order", pipeline.space.order as f64),
             checkpoint,
+            surfaces,
+            averages,
+            reference: pipeline.physics.reference.clone(),
             variables,
             setup,
             device_note,
@@ -226,6 +280,14 @@ impl Plan {
 fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {
     match &pipeline.physics.model {
         Model::Euler { gamma } => Ok(Law::Euler { gamma: *gamma }),
+        Model::NavierStokes { gamma, prandtl, viscosity, gas_constant } => {
+            Ok(Law::NavierStokes(NavierStokes {
+                gas: Euler { gamma: *gamma },
+                prandtl: *prandtl,
+                viscosity: *viscosity,
+                gas_constant: *gas_constant,
+            }))
+        }
         Model::Advection { velocity } if velocity.value.len() == dim => {
             Ok(Law::Advection { velocity: velocity.value.clone() })
         }
@@ -240,7 +302,18 @@ fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {
 }
 
 /// The device, and why it is the CPU where a GPU would have been taken.
-fn device(spec: &DeviceSpec) -> Result<(Device, Option<String>), InputError> {
+fn device(spec: &DeviceSpec, lacks: Option<&str>) -> Result<(Device, Option<String>), InputError> {
+    match (spec, lacks) {
+        (DeviceSpec::Auto, Some(what)) => {
+            return Ok((Device::Cpu, Some(format!("GPUs do not have {what} in this version"))));
+        }
+        (DeviceSpec::Cuda(ordinal, place), Some(what)) => {
+            let device = Device::Cuda(*ordinal).to_string();
+            let reason = format!("GPUs do not have {what} in this version");
+            return Err(InputError::at(place, Problem::Device { device, reason }));
+        }
+        _ => {}
+    }
     match spec {
         DeviceSpec::Auto => Ok(Device::auto()),
         DeviceSpec::Cpu => Ok((Device::Cpu, None)),
@@ -251,6 +324,15 @@ fn device(spec: &DeviceSpec) -> Result<(Device, Option<String>), InputError> {
                 Err(InputError::at(place, Problem::Device { device, reason }))
             }
         },
+    }
+}
+
+/// What this file needs and devices do not have.
+fn lacks_on_devices(pipeline: &Pipeline) -> Option<&'static str> {
+    match (&pipeline.physics.model, &pipeline.physics.source) {
+        (Model::NavierStokes { .. }, _) => Some("viscous terms"),
+        (_, Some(_)) => Some("source terms"),
+        _ => None,
     }
 }
 
@@ -313,6 +395,7 @@ fn setup(
     law: Law,
     correction: Correction,
     boundaries: BTreeMap<String, BoundaryKind>,
+    source: Option<SourceTerm>,
     device: Device,
 ) -> Setup {
     let space = &pipeline.space;
@@ -320,6 +403,8 @@ fn setup(
         mesh: Arc::new(mesh),
         law,
         riemann: space.riemann.value,
+        eta: space.eta,
+        source,
         order: space.order,
         polynomials: space.polynomials,
         representation: representation(pipeline),
@@ -332,6 +417,30 @@ fn setup(
         precision: pipeline.precision,
         threads: pipeline.threads,
         device,
+    }
+}
+
+/// The source term: by formulas, or made from the exact solution.
+fn source(
+    pipeline: &Pipeline,
+    states: &States<'_>,
+    exact: Option<&Arc<dyn Exact>>,
+) -> Result<Option<SourceTerm>, InputError> {
+    match &pipeline.physics.source {
+        None => Ok(None),
+        Some(SourceSpec::Formulas(formulas)) => Ok(Some(SourceTerm::Given(states.source(formulas)?))),
+        Some(SourceSpec::Manufactured(place)) => match exact {
+            Some(exact) => Ok(Some(SourceTerm::Manufactured(Arc::clone(exact)))),
+            None => Err(InputError::at(
+                place,
+                Problem::MissingKey {
+                    key: "initial.exact".into(),
+                    expected:
+                        "the solution that the source is made for, in `initial` or in a monitor `error`"
+                            .into(),
+                },
+            )),
+        },
     }
 }
 
@@ -432,13 +541,12 @@ fn time_plan(pipeline: &Pipeline, mesh: &Mesh, start: f64) -> Result<TimePlan, I
     }
     let simplices = mesh.sets.iter().all(|set| is_simplex(set.shape));
     let elements = if simplices { Elements::Simplices } else { Elements::Any };
+    let stable_cfl = spec.scheme.default_cfl(mesh.dim, pipeline.space.order, elements);
     Ok(TimePlan {
         scheme: spec.scheme.name().to_owned(),
+        stable_cfl,
         step: match spec.step {
-            StepSpec::Cfl(cfl) => {
-                let order = pipeline.space.order;
-                StepSize::Cfl(cfl.unwrap_or_else(|| spec.scheme.default_cfl(mesh.dim, order, elements)))
-            }
+            StepSpec::Cfl(cfl) => StepSize::Cfl(cfl.unwrap_or(stable_cfl)),
             StepSpec::Fixed(dt) => StepSize::Fixed(dt),
         },
         end: spec.end.as_ref().map(|end| end.value),

@@ -1,15 +1,18 @@
 //! A run: from the plan to results on the disk, with everything that was measured in one summary.
 
+pub mod averages;
 pub mod checks;
 pub mod directory;
 pub mod error;
 pub mod fields;
+pub mod flow;
 pub mod log;
 pub mod march;
 pub mod monitors;
 pub mod outputs;
 pub mod schedule;
 pub mod summary;
+pub mod surfaces;
 
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -88,7 +91,19 @@ impl Prepared {
             StepSize::Fixed(dt) => Some(dt),
             StepSize::Cfl(cfl) => self.solver.stable_dt().ok().map(|limit| cfl * limit),
         };
-        print::plan(&self.plan, &self.description, first)
+        let mut text = print::plan(&self.plan, &self.description, first);
+        // A smaller step is a matter of accuracy; a larger one ends badly.
+        if let (StepSize::Fixed(dt), Ok(limit)) = (self.plan.time.step, self.solver.stable_dt()) {
+            let stable = self.plan.time.stable_cfl * limit;
+            if dt > stable {
+                let times = dt / stable;
+                let _ = writeln!(
+                    text,
+                    "warning     time.dt {dt} is {times:.1} times the step that is stable on this mesh, {stable:.4e}"
+                );
+            }
+        }
+        text
     }
 
     /// Runs, writes results and the summary.

@@ -73,6 +73,9 @@ impl Study {
                 plan.known_values.admit(check)?;
                 check.limit(&plan.constants)?;
             }
+            for (value, _) in &spec.values {
+                plan.known_values.admit_path(value)?;
+            }
             let name: Vec<String> = label.iter().map(|l| file_name(&l.name, &l.text)).collect();
             let output = Some(plan.directory.join(name.join("_")));
             let (order, elements) = (plan.setup.order, plan.setup.mesh.n_elements());

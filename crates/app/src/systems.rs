@@ -1,11 +1,13 @@
 //! Solvers without YAML: a mesh and parameters in, a stepper out.
 
+mod boundary_points;
 #[allow(unsafe_code)] // stages are replayed by the addresses of their arrays
 mod cuda_engine;
 mod device;
 mod dispatch;
 mod engine;
 pub mod hyperbolic;
+pub mod setup;
 mod state;
 
 pub use hyperbolic::SystemError;

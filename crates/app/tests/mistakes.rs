@@ -263,7 +263,7 @@ fn restarts_from_nothing() {
 
 #[test]
 fn what_this_version_does_not_have() {
-    for model in ["poisson", "navier-stokes", "incompressible"] {
+    for model in ["poisson", "incompressible"] {
         let case = with(STREAM, "model: euler", &format!("model: {model}"));
         let sentence = format!("`physics.model: {model}` is not supported by this version");
         refused(&case, &[], &[&sentence, "case.yaml:4:19", "hint: the models of this version are"]);
@@ -281,6 +281,180 @@ fn what_this_version_does_not_have() {
         &["`physics.velocity` does not belong to the model euler"],
     );
     refused(&case, &["--set", "solver.cycle=v"], &["`solver` does not belong to the model euler"]);
+}
+
+/// A viscous flow over a heated plate.
+const PLATE: &str = "title: A plate
+mesh:
+  generate: { shape: quad, cells: [4, 2], max: [2, 1] }
+physics: { model: navier-stokes, reference: { mach: 0.2, reynolds: 100, length: 1 } }
+space: { order: 2, riemann: roe }
+initial: { rho: rho_ref, u: u_ref, v: 0, p: p_ref }
+boundaries:
+  xmin: { type: far-field, rho: rho_ref, u: u_ref, v: 0, p: p_ref }
+  xmax: { type: pressure-outlet, p: p_ref }
+  ymin: { type: no-slip-wall, temperature: 1.1*T_ref }
+  ymax: { type: symmetry }
+time: { steps: 1 }
+";
+
+#[test]
+fn viscous_flows_that_are_not_complete() {
+    let reference = "reference: { mach: 0.2, reynolds: 100, length: 1 }";
+    let table: [(&str, &str, &[&str]); 16] = [
+        (
+            ", reference: { mach: 0.2, reynolds: 100, length: 1 }",
+            "",
+            &["`physics.viscosity` is missing", "case.yaml:4:"],
+        ),
+        (
+            ", length: 1 }",
+            " }",
+            &["`physics.reference.length` is missing", "the Reynolds number is made with", "case.yaml:4:"],
+        ),
+        (
+            "reynolds: 100, ",
+            "",
+            &["`physics.reference.reynolds` is missing", "or a `viscosity`", "case.yaml:4:"],
+        ),
+        ("mach: 0.2, ", "", &["`physics.reference.mach` is missing", "case.yaml:4:"]),
+        (
+            "mach: 0.2",
+            "mach: 0",
+            &["`physics.reference.mach` is 0, but must be greater than 0", "case.yaml:4:53"],
+        ),
+        ("reynolds: 100", "reynolds: -1", &["`physics.reference.reynolds` is -1", "case.yaml:4:68"]),
+        (
+            reference,
+            "viscosity: 0.01",
+            &["`physics.viscosity` must be a section", "{ constant: 0.01 }", "case.yaml:4:45"],
+        ),
+        (
+            reference,
+            "viscosity: { constant: -1 }",
+            &["`physics.viscosity.constant` is -1, but must be 0 or more"],
+        ),
+        (
+            reference,
+            "viscosity: { sutherland: { mu_ref: 1, t_ref: 1, s: 0.4 } }",
+            &["`physics.gas_constant` is missing", "depends on the temperature", "case.yaml:4:"],
+        ),
+        (
+            reference,
+            "viscosity: { sutherland: { mu_ref: 1, t_ref: 1 } }",
+            &["`physics.viscosity.sutherland.s` is missing", "110.4 in kelvin"],
+        ),
+        (
+            reference,
+            "viscosity: { constant: 1, power: { exponent: 0.7 } }",
+            &["`physics.viscosity.constant` and `physics.viscosity.power` exclude each other"],
+        ),
+        (
+            "reference: {",
+            "viscosity: { constant: 1 }, reference: {",
+            &[
+                "`physics.viscosity.constant` and `physics.reference.reynolds` exclude each other",
+                "case.yaml:4:",
+            ],
+        ),
+        (
+            "temperature: 1.1*T_ref",
+            "adiabatic: false",
+            &["`boundaries.ymin.temperature` is missing", "as it is not adiabatic", "case.yaml:10:9"],
+        ),
+        (
+            "temperature: 1.1*T_ref",
+            "adiabatic: true, temperature: 1",
+            &[
+                "`boundaries.ymin.adiabatic` and `boundaries.ymin.temperature` exclude each other",
+                "case.yaml:10:",
+            ],
+        ),
+        ("temperature: 1.1*T_ref", "velocity: [1, 0, 0]", &["a list of 2 numbers", "case.yaml:10:"]),
+        (
+            "temperature: 1.1*T_ref",
+            "temperature: 0",
+            &["`boundaries.ymin.temperature` is 0", "greater than 0"],
+        ),
+    ];
+    for (old, new, parts) in table {
+        refused(&with(PLATE, old, new), &[], parts);
+    }
+}
+
+#[test]
+fn monitors_of_flows_that_are_not_there() {
+    let more = |text: &str| Case::new(&format!("{PLATE}{text}"));
+    let case = more("monitors: [ { forces: { boundary: ymn } } ]\n");
+    refused(&case, &[], &["the mesh has no boundary `ymn`", "case.yaml:13:35", "did you mean `ymin`?"]);
+    let case = more("monitors: [ { forces: { every: 1 } } ]\n");
+    refused(&case, &[], &["`monitors.0.forces.boundary` is missing", "case.yaml:13:"]);
+    let case = more(
+        "monitors: [ { forces: { boundary: ymin } } ]\nchecks: [ { value: forces.ymin.dc, below: 1 } ]\n",
+    );
+    refused(&case, &[], &["`forces.ymin.dc`", "case.yaml:14:20"]);
+    let case = more("monitors: [ { recirculation: { from: [0, 0] } } ]\n");
+    refused(&case, &[], &["`monitors.0.recirculation.to` is missing"]);
+    let case = more("constants: { p_ref: 1 }\n");
+    refused(&case, &[], &["`constants.p_ref` and `physics.reference` exclude each other"]);
+    // Without a reference state, coefficients have no scales.
+    let scales = "reference: { mach: 0.2, reynolds: 100, length: 1 }";
+    let yaml = PLATE.replace(scales, "viscosity: { constant: 0.01 }").replace("_ref", "");
+    let yaml = yaml
+        .replace("rho: rho", "rho: 1")
+        .replace("u: u", "u: 1")
+        .replace("p: p", "p: 18")
+        .replace("1.1*T", "19");
+    let case = Case::new(&format!("{yaml}monitors: [ {{ forces: {{ boundary: ymin }} }} ]\n"));
+    refused(
+        &case,
+        &[],
+        &["`monitors.0.forces.reference.length` is missing", "or a `physics.reference`", "case.yaml:13:"],
+    );
+}
+
+#[test]
+fn viscous_choices_of_other_models() {
+    let case = with(STREAM, "slip-wall }", "no-slip-wall }");
+    refused(&case, &[], &["does not belong to the model euler", "it needs viscosity", "case.yaml:10:"]);
+    let case = Case::new(STREAM);
+    refused(&case, &["--set", "space.viscous=br2"], &["`space.viscous` does not belong to the model euler"]);
+    refused(
+        &case,
+        &["--set", "physics.prandtl=1"],
+        &["`physics.prandtl` does not belong to the model euler"],
+    );
+    let reference = "physics.reference={ mach: 1, reynolds: 1, length: 1 }";
+    refused(
+        &case,
+        &["--set", reference],
+        &["`physics.reference.reynolds` does not belong to the model euler"],
+    );
+    refused(
+        &case,
+        &["--set", "physics.source=manufactured"],
+        &["`initial.exact` is missing", "command line:1:"],
+    );
+    let case = Case::new(PLATE);
+    refused(&case, &["--set", "space.viscous=sipdg"], &["`space.viscous: sipdg` is not supported", "br2"]);
+    refused(&case, &["--set", "space.viscous={ br2: { eta: 0 } }"], &["`space.viscous.br2.eta` is 0"]);
+    refused(&case, &["--device", "cuda"], &["the device `cuda:0` cannot be used", "viscous terms"]);
+}
+
+#[test]
+fn flux_reconstruction_that_is_none() {
+    let case = Case::new(STREAM);
+    let fr = |more: &[&str], parts: &[&str]| {
+        let mut args = vec!["--set", "space.scheme=fr"];
+        more.iter().for_each(|m| args.extend(["--set", m]));
+        refused(&case, &args, parts);
+    };
+    fr(&["space.basis=modal"], &["`space.basis` is modal", "nodal, as `scheme: fr` interpolates fluxes"]);
+    fr(&["space.form=weak"], &["`space.form` is weak", "strong, as `scheme: fr` corrects fluxes"]);
+    fr(&["space.cubature={volume: 4}"], &["`space.cubature` does not belong to `scheme: fr`"]);
+    fr(&["space.vcjh=ds"], &["`ds` is not a value of `space.vcjh`", "dg, sd, hu"]);
+    fr(&["space.vcjh=-1"], &["`space.vcjh` is -1", "a number above -", "the bound of stability"]);
+    refused(&case, &["--set", "space.vcjh=sd"], &["`space.vcjh` does not belong to discontinuous Galerkin"]);
 }
 
 #[test]

@@ -52,7 +52,7 @@ impl Constants {
     }
 
     /// The names that a formula in `variables` may use; a variable hides a constant of its name.
-    fn names(&self, variables: &[&str]) -> Names {
+    pub(crate) fn names(&self, variables: &[&str]) -> Names {
         let mut names = Names::new(variables.iter().copied());
         for (name, value) in self.values.iter().filter(|(name, _)| !variables.contains(&name.as_str())) {
             // Names of constants were checked when they were read.

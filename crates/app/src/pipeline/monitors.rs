@@ -42,7 +42,42 @@ pub enum MonitorKind {
         /// Formulas in the primitive variables.
         fields: Vec<Located<String>>,
     },
+    /// Forces on a boundary, with coefficients.
+    Forces(ForcesSpec),
+    /// Pressure, friction and heat along a boundary.
+    Wall(ForcesSpec),
+    /// The length of the recirculation along a line.
+    Recirculation {
+        /// The start, on the body.
+        from: Located<Vec<f64>>,
+        /// The end, in the wake.
+        to: Located<Vec<f64>>,
+    },
 }
+
+/// Boundaries and the scales of coefficients, as written; `None` where the reference state of `physics` serves.
+#[derive(Clone, Debug)]
+pub struct ForcesSpec {
+    /// The boundaries.
+    pub boundaries: Vec<Located<String>>,
+    /// Density, speed, pressure, area and length.
+    pub scales: [Option<f64>; 5],
+    /// Direction of drag.
+    pub drag: Option<Located<Vec<f64>>>,
+    /// Direction of lift.
+    pub lift: Option<Located<Vec<f64>>>,
+    /// The point that moments are about.
+    pub origin: Option<Located<Vec<f64>>>,
+    /// The time from which means and frequencies are taken.
+    pub from: Option<f64>,
+    /// Where the section starts.
+    pub place: Place,
+    /// Its key path.
+    pub path: String,
+}
+
+/// The keys of the scales, in the order of [`ForcesSpec::scales`].
+pub const SCALES: [&str; 5] = ["density", "velocity", "pressure", "area", "length"];
 
 /// A norm over the domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,17 +107,20 @@ impl Norm {
 /// The interval of a residual monitor that gives none.
 const RESIDUAL_STEPS: usize = 100;
 
+/// The interval of monitors of forces and wakes that give none.
+const FORCE_STEPS: usize = 10;
+
 impl MonitorSpec {
     /// Reads the list.
     ///
     /// # Errors
     /// Unknown monitors, values of the wrong kind.
-    pub fn read_all(top: &Section<'_>) -> Result<Vec<Self>, InputError> {
+    pub fn read_all(top: &Section<'_>, model: &str) -> Result<Vec<Self>, InputError> {
         let Some(items) = top.list("monitors")? else { return Ok(Vec::new()) };
-        items.iter().enumerate().map(|(i, item)| Self::read(item, i, top)).collect()
+        items.iter().enumerate().map(|(i, item)| Self::read(item, i, top, model)).collect()
     }
 
-    fn read(item: &Node, i: usize, top: &Section<'_>) -> Result<Self, InputError> {
+    fn read(item: &Node, i: usize, top: &Section<'_>, model: &str) -> Result<Self, InputError> {
         let expected = "a monitor such as `residual: { every_steps: 100 }`";
         let list_key = format!("monitors.{i}");
         let (name, place, node) = match &item.value {
@@ -111,16 +149,28 @@ impl MonitorSpec {
                 let fields = formulas(&section, "primitive variables")?;
                 (MonitorKind::Probe { points: points(&section)?, fields }, every(Every::Steps(1))?)
             }
-            "forces" => {
-                let problem = Problem::Unsupported {
-                    key: list_key,
-                    value: name.to_owned(),
-                    instead: "the monitors of this version are residual, error, integral and probe".into(),
+            "forces" | "wall" if model == "advection" => {
+                let problem = Problem::Misplaced {
+                    key: format!("{list_key}.{name}"),
+                    owner: "the model advection".into(),
+                    belongs: "the models of a gas".into(),
                 };
                 return Err(InputError::at(place, problem));
             }
+            "forces" => (MonitorKind::Forces(forces(&section, true)?), every(Every::Steps(FORCE_STEPS))?),
+            "wall" => (MonitorKind::Wall(forces(&section, false)?), every(Every::End)?),
+            "recirculation" => {
+                section.only(&["from", "to", "every", "every_steps"])?;
+                let end = |key: &str, expected: &str| {
+                    section.vector(key)?.ok_or_else(|| section.missing(key, expected))
+                };
+                let from = end("from", "the point of the body where the wake begins")?;
+                let to = end("to", "a point in the wake, beyond the recirculation")?;
+                (MonitorKind::Recirculation { from, to }, every(Every::Steps(FORCE_STEPS))?)
+            }
             _ => {
-                let known = ["residual", "error", "integral", "forces", "probe"].map(str::to_owned).to_vec();
+                let known = ["residual", "error", "integral", "forces", "wall", "recirculation", "probe"];
+                let known = known.map(str::to_owned).to_vec();
                 let problem = Problem::UnknownKey { key: name.to_owned(), section: list_key, known };
                 return Err(InputError::at(place, problem));
             }
@@ -144,6 +194,51 @@ fn error(section: &Section<'_>) -> Result<MonitorKind, InputError> {
             .collect::<Result<_, InputError>>()?,
     };
     Ok(MonitorKind::Error { exact, norms })
+}
+
+/// Reads boundaries and scales; a time to start means from is only known to forces.
+fn forces(section: &Section<'_>, history: bool) -> Result<ForcesSpec, InputError> {
+    let mut known = vec!["boundary", "reference", "every", "every_steps"];
+    if history {
+        known.push("from");
+    }
+    section.only(&known)?;
+    let key = section.key("boundary");
+    let node =
+        section.node("boundary").ok_or_else(|| section.missing("boundary", "the name of a boundary"))?;
+    let expected = "the name of a boundary, or a list of them";
+    let boundaries = match &node.value {
+        Value::List(items) => {
+            items.iter().map(|item| section::text(item, &key, expected)).collect::<Result<Vec<_>, _>>()?
+        }
+        _ => vec![section::text(node, &key, expected)?],
+    };
+    if boundaries.is_empty() {
+        return Err(super::expression::wrong_type(node, &key, expected));
+    }
+    let mut keys = SCALES.to_vec();
+    keys.extend(["direction", "lift", "origin"]);
+    let mut spec = ForcesSpec {
+        boundaries,
+        scales: [None; 5],
+        drag: None,
+        lift: None,
+        origin: None,
+        from: section.number("from")?.map(|t| t.value),
+        place: section.place().clone(),
+        path: section.path().to_owned(),
+    };
+    if let Some(inner) = section.section("reference", &keys)? {
+        for (key, scale) in SCALES.iter().zip(&mut spec.scales) {
+            let found = if *key == "pressure" { inner.number(key)? } else { inner.positive(key)? };
+            *scale = found.map(|x| x.value);
+        }
+        spec.drag = inner.vector("direction")?;
+        spec.lift = inner.vector("lift")?;
+        spec.origin = inner.vector("origin")?;
+        spec.place = inner.place().clone();
+    }
+    Ok(spec)
 }
 
 fn formulas(section: &Section<'_>, variables: &str) -> Result<Vec<Located<String>>, InputError> {

@@ -39,6 +39,10 @@ pub struct OutputSpec {
     pub directory: Option<PathBuf>,
     /// Fields for ParaView.
     pub fields: Wanted<FieldsSpec>,
+    /// Fields on boundaries alone.
+    pub surfaces: Option<SurfacesSpec>,
+    /// Means over time.
+    pub averages: Option<AveragesSpec>,
     /// Checkpoints.
     pub checkpoint: Wanted<CheckpointSpec>,
     /// Where it was written, if it was.
@@ -95,6 +99,31 @@ pub struct FieldSpec {
     pub formula: Option<Located<String>>,
 }
 
+/// Fields that are written on boundaries alone.
+#[derive(Clone, Debug)]
+pub struct SurfacesSpec {
+    /// The boundaries.
+    pub boundaries: Vec<Located<String>>,
+    /// When; also at the start.
+    pub every: Every,
+    /// The fields; `None` for the model's usual ones.
+    pub names: Option<Vec<FieldSpec>>,
+}
+
+/// Fields whose means over time are written at the end.
+#[derive(Clone, Debug)]
+pub struct AveragesSpec {
+    /// From this time on.
+    pub from: f64,
+    /// How often samples are taken.
+    pub every: Every,
+    /// The fields; `None` for the model's usual ones.
+    pub names: Option<Vec<FieldSpec>>,
+}
+
+/// The interval of samples where none is given.
+const AVERAGE_STEPS: usize = 10;
+
 /// When checkpoints are written and how many are kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CheckpointSpec {
@@ -113,10 +142,14 @@ impl OutputSpec {
     /// # Errors
     /// Values of the wrong kind.
     pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
-        let Some(section) = top.section("output", &["directory", "fields", "checkpoint"])? else {
+        let Some(section) =
+            top.section("output", &["directory", "fields", "surfaces", "averages", "checkpoint"])?
+        else {
             return Ok(Self {
                 directory: None,
                 fields: Wanted::Default,
+                surfaces: None,
+                averages: None,
                 checkpoint: Wanted::Default,
                 place: None,
             });
@@ -130,6 +163,31 @@ impl OutputSpec {
             directory: directory.map(|d| PathBuf::from(d.value)),
             place: Some(section.place().clone()),
             fields: Wanted::read(&section, "fields", &known, FieldsSpec::read)?,
+            surfaces: match section.section("surfaces", &["boundaries", "every", "every_steps", "names"])? {
+                Some(inner) => {
+                    let key = inner.key("boundaries");
+                    let expected = "a list of names of boundaries";
+                    let items =
+                        inner.list("boundaries")?.ok_or_else(|| inner.missing("boundaries", expected))?;
+                    Some(SurfacesSpec {
+                        boundaries: items
+                            .iter()
+                            .map(|item| section::text(item, &key, expected))
+                            .collect::<Result<_, _>>()?,
+                        every: Every::read(&inner, Every::End)?,
+                        names: FieldSpec::read_all(&inner)?,
+                    })
+                }
+                None => None,
+            },
+            averages: match section.section("averages", &["from", "every", "every_steps", "names"])? {
+                Some(inner) => Some(AveragesSpec {
+                    from: inner.number("from")?.map_or(0.0, |t| t.value),
+                    every: Every::read(&inner, Every::Steps(AVERAGE_STEPS))?,
+                    names: FieldSpec::read_all(&inner)?,
+                }),
+                None => None,
+            },
             checkpoint: Wanted::read(&section, "checkpoint", &["every", "every_steps", "keep"], |c| {
                 let keep = c.count("keep", 1)?.map_or(DEFAULT_KEEP, |n| n.value);
                 Ok(CheckpointSpec { every: Every::read(c, Every::End)?, keep })
@@ -141,7 +199,16 @@ impl OutputSpec {
 impl FieldsSpec {
     fn read(section: &Section<'_>) -> Result<Self, InputError> {
         section.choice("format", &[("vtu", ())])?;
-        let names = match section.list("names")? {
+        let names = FieldSpec::read_all(section)?;
+        let double = section.choice("precision", &[("single", false), ("double", true)])?;
+        Ok(Self { every: Every::read(section, Every::End)?, names, double: double.is_some_and(|d| d.value) })
+    }
+}
+
+impl FieldSpec {
+    /// The list `names` of a section.
+    fn read_all(section: &Section<'_>) -> Result<Option<Vec<Self>>, InputError> {
+        Ok(match section.list("names")? {
             None => None,
             Some([]) => {
                 let place = section.node("names").map_or(section.place(), |node| &node.place);
@@ -160,13 +227,9 @@ impl FieldsSpec {
                         .collect::<Result<_, _>>()?,
                 )
             }
-        };
-        let double = section.choice("precision", &[("single", false), ("double", true)])?;
-        Ok(Self { every: Every::read(section, Every::End)?, names, double: double.is_some_and(|d| d.value) })
+        })
     }
-}
 
-impl FieldSpec {
     /// A name, or a section with one key: `Swirl: sqrt(u^2 + v^2)`.
     fn read(item: &super::node::Node, key: &str, section: &Section<'_>) -> Result<Self, InputError> {
         let expected = "the name of a field, or NAME: FORMULA";

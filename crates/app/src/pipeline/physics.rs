@@ -1,14 +1,23 @@
 //! The section `physics`: the model and its parameters.
 
+use dgsuite_physics::navier_stokes::Viscosity;
+
+use super::node::Value;
 use super::problem::{InputError, Problem};
-use super::section::Section;
+use super::reference::{Reference, ViscosityKind, ViscositySpec};
+use super::section::{self, Section};
 use super::source::{Located, Place};
+use super::state::{self, Formula};
 
 /// The model as written.
 #[derive(Clone, Debug)]
 pub struct PhysicsSpec {
     /// Model and parameters.
     pub model: Model,
+    /// The reference state, where the file gives one.
+    pub reference: Option<Reference>,
+    /// A source term.
+    pub source: Option<SourceSpec>,
     /// Where the model was chosen.
     pub place: Place,
 }
@@ -26,6 +35,26 @@ pub enum Model {
         /// Ratio of specific heats.
         gamma: f64,
     },
+    /// The compressible Navier–Stokes equations of an ideal gas.
+    NavierStokes {
+        /// Ratio of specific heats.
+        gamma: f64,
+        /// Prandtl number.
+        prandtl: f64,
+        /// Dynamic viscosity.
+        viscosity: Viscosity,
+        /// Specific gas constant.
+        gas_constant: f64,
+    },
+}
+
+/// A source term as written.
+#[derive(Clone, Debug)]
+pub enum SourceSpec {
+    /// What makes the exact solution one of the equations.
+    Manufactured(Place),
+    /// A formula for each conserved variable; 0 for those that are not given.
+    Formulas(Vec<Formula>),
 }
 
 impl Model {
@@ -34,21 +63,30 @@ impl Model {
         match self {
             Self::Advection { .. } => "advection",
             Self::Euler { .. } => "euler",
+            Self::NavierStokes { .. } => "navier-stokes",
         }
     }
 }
 
+/// The Prandtl number of air.
+const PRANDTL: f64 = 0.72;
+
 /// Each parameter and the models that have it.
-const PARAMETERS: [(&str, &[&str]); 8] = [
+const PARAMETERS: [(&str, &[&str]); 10] = [
     ("gamma", &["euler", "navier-stokes"]),
     ("prandtl", &["navier-stokes"]),
     ("gas_constant", &["navier-stokes"]),
     ("viscosity", &["navier-stokes", "incompressible"]),
+    ("reference", &["euler", "navier-stokes"]),
+    ("source", &["euler", "navier-stokes", "advection"]),
     ("velocity", &["advection"]),
     ("forcing", &["poisson"]),
     ("lambda", &["poisson"]),
     ("kappa", &["poisson"]),
 ];
+
+/// The models that are there.
+const MODELS: [&str; 3] = ["advection", "euler", "navier-stokes"];
 
 impl PhysicsSpec {
     /// Reads the section.
@@ -64,14 +102,14 @@ impl PhysicsSpec {
         let words = ["advection", "poisson", "euler", "navier-stokes", "incompressible"];
         let model = section
             .choice("model", &words.map(|w| (w, w)))?
-            .ok_or_else(|| section.missing("model", "advection or euler"))?;
-        if !["advection", "euler"].contains(&model.value) {
+            .ok_or_else(|| section.missing("model", "advection, euler or navier-stokes"))?;
+        if !MODELS.contains(&model.value) {
             return Err(InputError::at(
                 &model.place,
                 Problem::Unsupported {
                     key: model.key,
                     value: model.value.into(),
-                    instead: "the models of this version are advection and euler".into(),
+                    instead: "the models of this version are advection, euler and navier-stokes".into(),
                 },
             ));
         }
@@ -82,18 +120,96 @@ impl PhysicsSpec {
             }
         }
         let place = model.place.clone();
-        let model = if model.value == "advection" {
+        let source = source(&section)?;
+        if model.value == "advection" {
             let velocity = section.vector("velocity")?.ok_or_else(|| {
                 section.missing("velocity", "one number for each direction, such as [1, 0]")
             })?;
-            Model::Advection { velocity }
-        } else {
-            let gamma = section.number("gamma")?;
-            if let Some(gamma) = gamma.as_ref().filter(|g| g.value <= 1.0) {
-                return Err(InputError::range(gamma, "greater than 1"));
-            }
-            Model::Euler { gamma: gamma.map_or(1.4, |g| g.value) }
+            return Ok(Self { model: Model::Advection { velocity }, reference: None, source, place });
+        }
+        let gamma = section.number("gamma")?;
+        if let Some(gamma) = gamma.as_ref().filter(|g| g.value <= 1.0) {
+            return Err(InputError::range(gamma, "greater than 1"));
+        }
+        let gamma = gamma.map_or(1.4, |g| g.value);
+        if model.value == "euler" {
+            let reference = Reference::read(&section, gamma, None, None, false)?.map(|(state, _)| state);
+            return Ok(Self { model: Model::Euler { gamma }, reference, source, place });
+        }
+        let prandtl = section.positive("prandtl")?.map_or(PRANDTL, |pr| pr.value);
+        let given = section.positive("gas_constant")?.map(|r| r.value);
+        let written = viscosity(&section)?;
+        let (reference, viscosity) = match Reference::read(&section, gamma, given, written.as_ref(), true)? {
+            Some((state, Some(law))) => (Some(state), law),
+            _ => match &written {
+                Some(spec) => (None, spec.alone(given, &section)?),
+                None => {
+                    return Err(section.missing(
+                        "viscosity",
+                        "a viscosity such as { constant: 0.01 }, or a `reference` with Mach number, Reynolds number \
+                         and length",
+                    ));
+                }
+            },
         };
-        Ok(Self { model, place })
+        let gas_constant = reference.as_ref().map_or(given.unwrap_or(1.0), |state| state.gas_constant);
+        Ok(Self {
+            model: Model::NavierStokes { gamma, prandtl, viscosity, gas_constant },
+            reference,
+            source,
+            place,
+        })
     }
+}
+
+/// Reads `viscosity: { constant: mu } | { power: … } | { sutherland: … }`.
+fn viscosity(physics: &Section<'_>) -> Result<Option<ViscositySpec>, InputError> {
+    let words = ["constant", "power", "sutherland"];
+    let Some(node) = physics.node("viscosity") else { return Ok(None) };
+    if !matches!(node.value, Value::Map(_)) {
+        let expected =
+            "a section such as { constant: 0.01 } or { sutherland: { mu_ref: …, t_ref: …, s: … } }";
+        return Err(super::expression::wrong_type(node, &physics.key("viscosity"), expected));
+    }
+    let section = Section::open(node, &physics.key("viscosity"), &words, physics.constants())?;
+    for (i, first) in words.iter().enumerate() {
+        for second in &words[i + 1..] {
+            section.exclusive(first, second)?;
+        }
+    }
+    let place = section.place().clone();
+    if let Some(mu) = section.number("constant")? {
+        let mu = not_negative(mu)?;
+        return Ok(Some(ViscositySpec { kind: ViscosityKind::Constant, mu: Some(mu), t_ref: None, place }));
+    }
+    let (inner, kind) = if let Some(inner) = section.section("power", &["mu_ref", "t_ref", "exponent"])? {
+        let exponent = inner.number("exponent")?.ok_or_else(|| inner.missing("exponent", "such as 0.76"))?;
+        (inner, ViscosityKind::Power(exponent.value))
+    } else if let Some(inner) = section.section("sutherland", &["mu_ref", "t_ref", "s"])? {
+        let expected =
+            "Sutherland's temperature S: 110.4 in kelvin for air, or that over the reference temperature";
+        let s = inner.positive("s")?.ok_or_else(|| inner.missing("s", expected))?;
+        (inner, ViscosityKind::Sutherland(s.value))
+    } else {
+        return Err(section.missing("constant", "one of constant, power, sutherland"));
+    };
+    let mu = inner.number("mu_ref")?.map(not_negative).transpose()?;
+    let t_ref = inner.positive("t_ref")?.map(|t| t.value);
+    Ok(Some(ViscositySpec { kind, mu, t_ref, place: inner.place().clone() }))
+}
+
+fn not_negative(mu: Located<f64>) -> Result<Located<f64>, InputError> {
+    if mu.value < 0.0 { Err(InputError::range(&mu, "0 or more")) } else { Ok(mu) }
+}
+
+/// Reads `source: manufactured`, or formulas for conserved variables.
+fn source(physics: &Section<'_>) -> Result<Option<SourceSpec>, InputError> {
+    let Some(node) = physics.node("source") else { return Ok(None) };
+    let key = physics.key("source");
+    if matches!(node.value, Value::Map(_)) {
+        let section = Section::open_any(node, &key, physics.constants())?;
+        return Ok(Some(SourceSpec::Formulas(state::formulas(&section, &[])?)));
+    }
+    let word = section::choice(node, &key, &[("manufactured", ())])?;
+    Ok(Some(SourceSpec::Manufactured(word.place)))
 }

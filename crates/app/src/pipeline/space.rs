@@ -31,6 +31,8 @@ pub struct SpaceSpec {
     pub nodes: Option<Located<NodeSet>>,
     /// Weak or strong form.
     pub form: Form,
+    /// The factor η of the lifted jumps in the viscous terms.
+    pub eta: Option<f64>,
     /// Volume quadrature.
     pub volume: Option<Cubature>,
     /// Face quadrature.
@@ -110,13 +112,7 @@ impl SpaceSpec {
         let correction = correction(&section)?;
         let plain = Lack("limiters are not part of this version; use none");
         offer(&section, "limiter", &[("none", Have(())), ("barth-jespersen", plain), ("positivity", plain)])?;
-        if section.has("viscous") {
-            return Err(section.misplaced(
-                "viscous",
-                &format!("the model {model}"),
-                "the viscous and elliptic models",
-            ));
-        }
+        let eta = viscous(&section, model)?;
         let basis = offer(
             &section,
             "basis",
@@ -187,6 +183,7 @@ impl SpaceSpec {
             correction,
             basis,
             riemann: riemann(&section, model)?,
+            eta,
             polynomials: polynomials(&section, basis)?,
             nodes,
             form: form.map_or(default_form, |f| f.value),
@@ -229,6 +226,28 @@ fn polynomials(section: &Section<'_>, basis: Option<BasisSpec>) -> Result<Option
             Err(InputError::range(&found.with("tensor"), "total, as a Taylor basis has a total degree"))
         }
         (found, _) => Ok(found.map(|p| p.value)),
+    }
+}
+
+/// Reads `viscous: br2`, or `viscous: { br2: { eta: 4 } }`.
+fn viscous(section: &Section<'_>, model: &str) -> Result<Option<f64>, InputError> {
+    let Some(node) = section.node("viscous") else { return Ok(None) };
+    if model != "navier-stokes" {
+        return Err(section.misplaced("viscous", &format!("the model {model}"), "the model navier-stokes"));
+    }
+    if !matches!(node.value, super::node::Value::Map(_)) {
+        let instead = Offer::Lack("the viscous terms of this version are those of br2");
+        offer(section, "viscous", &[("br2", Offer::Have(())), ("sipdg", instead)])?;
+        return Ok(None);
+    }
+    let Some(kind) = section.section("viscous", &["br2"])? else { return Ok(None) };
+    let Some(br2) = kind.section("br2", &["eta"])? else { return Ok(None) };
+    let eta = br2.number("eta")?;
+    match eta {
+        Some(eta) if eta.value < 1.0 => {
+            Err(InputError::range(&eta, "at least 1, better the number of faces"))
+        }
+        eta => Ok(eta.map(|eta| eta.value)),
     }
 }
 

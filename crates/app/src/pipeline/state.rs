@@ -125,7 +125,11 @@ fn is_null(node: &Node) -> bool {
     matches!(node.value, Value::Null)
 }
 
-fn formulas(section: &Section<'_>, others: &[&str]) -> Result<Vec<Formula>, InputError> {
+/// The formula of each key of a section, without those of `others`.
+///
+/// # Errors
+/// Values that are no formulas.
+pub(super) fn formulas(section: &Section<'_>, others: &[&str]) -> Result<Vec<Formula>, InputError> {
     let given = section.entries().iter().filter(|e| !others.contains(&e.key.as_str()) && !is_null(&e.node));
     given
         .map(|e| {
@@ -164,17 +168,34 @@ pub enum Condition {
         /// The pressure.
         p: Located<f64>,
     },
+    /// Total pressure, total temperature and direction are imposed where the flow enters below the speed of sound.
+    SubsonicInflow {
+        /// The total pressure.
+        total_pressure: Located<f64>,
+        /// The total temperature.
+        total_temperature: Located<f64>,
+        /// The direction; inwards along the normal where none is given.
+        direction: Option<Located<Vec<f64>>>,
+    },
+    /// A wall that the gas sticks to.
+    NoSlipWall {
+        /// The wall's temperature; none for an adiabatic wall.
+        temperature: Option<Located<f64>>,
+        /// The wall's velocity; at rest where none is given.
+        velocity: Option<Located<Vec<f64>>>,
+    },
 }
 
-const KINDS: [&str; 8] = [
+const KINDS: [&str; 9] = [
     "dirichlet",
     "outflow",
     "slip-wall",
+    "no-slip-wall",
     "symmetry",
     "far-field",
+    "subsonic-inflow",
     "pressure-outlet",
     "curved-slip-wall",
-    "no-slip-wall",
 ];
 
 impl BoundarySpec {
@@ -202,7 +223,7 @@ impl Condition {
     fn read(section: &Section<'_>, model: &str) -> Result<Self, InputError> {
         let kind = section
             .choice("type", &KINDS.map(|k| (k, k)))?
-            .ok_or_else(|| section.missing("type", &KINDS[..6].join(", ")))?;
+            .ok_or_else(|| section.missing("type", &KINDS[..8].join(", ")))?;
         let lacking = |instead: &str| {
             let problem = Problem::Unsupported {
                 key: kind.key.clone(),
@@ -212,7 +233,7 @@ impl Condition {
             Err(InputError::at(&kind.place, problem))
         };
         if model == "advection" && !["dirichlet", "outflow", "far-field"].contains(&kind.value) {
-            let hint = "the model euler; advection has dirichlet (which lets out what leaves), far-field and outflow";
+            let hint = "the models of a gas; advection has dirichlet (which lets out what leaves), far-field and outflow";
             return Err(InputError::at(
                 &kind.place,
                 Problem::Misplaced {
@@ -234,8 +255,47 @@ impl Condition {
                 let p = section.positive("p")?.ok_or_else(|| section.missing("p", "the pressure outside"))?;
                 Ok(Self::PressureOutlet { p })
             }
-            "no-slip-wall" => lacking("a no-slip wall needs viscosity; use slip-wall with the model euler"),
+            "subsonic-inflow" => inflow(section),
+            "no-slip-wall" if model != "navier-stokes" => {
+                let hint =
+                    "the model navier-stokes: it needs viscosity; the wall of a gas without is slip-wall";
+                let problem = Problem::Misplaced {
+                    key: format!("{}: no-slip-wall", kind.key),
+                    owner: format!("the model {model}"),
+                    belongs: hint.into(),
+                };
+                Err(InputError::at(&kind.place, problem))
+            }
+            "no-slip-wall" => wall(section),
             _ => lacking("use slip-wall on a mesh with curved elements"),
         }
     }
+}
+
+fn inflow(section: &Section<'_>) -> Result<Condition, InputError> {
+    section.only(&["type", "total_pressure", "total_temperature", "direction"])?;
+    let given = |key: &str| {
+        section
+            .positive(key)?
+            .ok_or_else(|| section.missing(key, "the value that the gas has when it is brought to rest"))
+    };
+    Ok(Condition::SubsonicInflow {
+        total_pressure: given("total_pressure")?,
+        total_temperature: given("total_temperature")?,
+        direction: section.vector("direction")?,
+    })
+}
+
+/// A no-slip wall: adiabatic, or with a temperature; at rest or moving.
+fn wall(section: &Section<'_>) -> Result<Condition, InputError> {
+    section.only(&["type", "adiabatic", "temperature", "velocity"])?;
+    let temperature = section.positive("temperature")?;
+    match (section.flag("adiabatic")?, &temperature) {
+        (Some(flag), Some(_)) if flag.value => section.exclusive("adiabatic", "temperature")?,
+        (Some(flag), None) if !flag.value => {
+            return Err(section.missing("temperature", "the wall's temperature, as it is not adiabatic"));
+        }
+        _ => {}
+    }
+    Ok(Condition::NoSlipWall { temperature, velocity: section.vector("velocity")? })
 }

@@ -1,6 +1,6 @@
 //! The section `study`: a matrix of cases, each the file with some keys changed.
 
-use super::node::Node;
+use super::node::{Node, Value};
 use super::overrides::Override;
 use super::problem::{InputError, Problem};
 use super::section::{self, Section};
@@ -13,6 +13,8 @@ pub struct StudySpec {
     pub axes: Vec<Axis>,
     /// Against what rates are measured.
     pub rate_in: RateIn,
+    /// Further values of the summary in the table, with a value to compare with.
+    pub values: Vec<(Located<String>, Option<f64>)>,
 }
 
 /// A key and the values that it takes.
@@ -52,7 +54,7 @@ impl StudySpec {
         let Some(node) = top.node("study") else { return Ok(None) };
         let section = Section::open_any(node, "study", top.constants())?;
         let mut axes = Vec::new();
-        for entry in section.entries().iter().filter(|e| e.key != "rate_in") {
+        for entry in section.entries().iter().filter(|e| !["rate_in", "values"].contains(&e.key.as_str())) {
             let key = section.key(&entry.key);
             let values = section::list(&entry.node, &key)?.to_vec();
             if values.is_empty() {
@@ -79,7 +81,7 @@ impl StudySpec {
                 Problem::OutOfRange { key: "study".into(), value, expected: format!("at most {MAX_CASES}") };
             return Err(InputError::at(section.place(), problem));
         }
-        Ok(Some(Self { rate_in: rate_in(&section, &axes)?, axes }))
+        Ok(Some(Self { rate_in: rate_in(&section, &axes)?, values: values(&section)?, axes }))
     }
 
     /// The overrides of every case, in order; the last axis changes fastest.
@@ -101,6 +103,27 @@ impl StudySpec {
         }
         Ok(cases)
     }
+}
+
+/// Reads `values`: paths of the summary in a list, or each with the value of somebody else.
+fn values(section: &Section<'_>) -> Result<Vec<(Located<String>, Option<f64>)>, InputError> {
+    let (Some(node), key) = (section.node("values"), section.key("values")) else { return Ok(Vec::new()) };
+    if let Value::Map(entries) = &node.value {
+        return entries
+            .iter()
+            .map(|e| {
+                let path = Located { value: e.key.clone(), key: key.clone(), place: e.place.clone() };
+                let number = match e.node.value {
+                    Value::Null => None,
+                    _ => Some(section.constants().number(&e.node, &format!("{key}.{}", e.key))?.value),
+                };
+                Ok((path, number))
+            })
+            .collect();
+    }
+    let expected = "a value of the summary, such as forces.body.cd";
+    let items = section::list(node, &key)?;
+    items.iter().map(|item| Ok((section::text(item, &key, expected)?, None))).collect()
 }
 
 fn rate_in(section: &Section<'_>, axes: &[Axis]) -> Result<RateIn, InputError> {

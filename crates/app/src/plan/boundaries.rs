@@ -6,7 +6,8 @@ use dgsuite_mesh::{Across, Mesh};
 
 use super::states::States;
 use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::source::Place;
+use crate::pipeline::reference::unit;
+use crate::pipeline::source::{Located, Place};
 use crate::pipeline::state::{BoundarySpec, Condition, StateSpec};
 use crate::systems::hyperbolic::BoundaryKind;
 
@@ -56,6 +57,7 @@ fn condition(
     states: &States<'_>,
     points: &[[f64; 3]],
 ) -> Result<BoundaryKind, InputError> {
+    let dim = states.variables.dim();
     let checked = |spec: &StateSpec| {
         let state = states.resolve(spec)?;
         states.admissible(state.as_ref(), spec, 0.0, points)?;
@@ -68,7 +70,34 @@ fn condition(
         Condition::SlipWall => BoundaryKind::SlipWall,
         Condition::Symmetry => BoundaryKind::Symmetry,
         Condition::PressureOutlet { p } => BoundaryKind::PressureOutlet { p: p.value },
+        Condition::SubsonicInflow { total_pressure, total_temperature, direction } => {
+            let direction = direction.as_ref().map(|v| fitting(v, dim).and_then(|()| unit(v))).transpose()?;
+            BoundaryKind::SubsonicInflow {
+                total_pressure: total_pressure.value,
+                total_temperature: total_temperature.value,
+                direction,
+            }
+        }
+        Condition::NoSlipWall { temperature, velocity } => {
+            if let Some(v) = velocity {
+                fitting(v, dim)?;
+            }
+            let at = |d: usize| velocity.as_ref().and_then(|v| v.value.get(d)).copied().unwrap_or(0.0);
+            BoundaryKind::NoSlipWall {
+                velocity: std::array::from_fn(at),
+                temperature: temperature.as_ref().map(|t| t.value),
+            }
+        }
     })
+}
+
+/// Refuses a vector with more or fewer components than the mesh has dimensions.
+fn fitting(vector: &Located<Vec<f64>>, dim: usize) -> Result<(), InputError> {
+    if vector.value.len() == dim {
+        return Ok(());
+    }
+    let shown = vector.with(format!("{:?}", vector.value));
+    Err(InputError::range(&shown, format!("a list of {dim} numbers, as the mesh has {dim} dimensions")))
 }
 
 /// The geometry nodes on a boundary (some twice).

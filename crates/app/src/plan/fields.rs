@@ -6,25 +6,32 @@ use super::variables::Variables;
 use crate::pipeline::expression::Constants;
 use crate::pipeline::output::FieldSpec;
 use crate::pipeline::problem::{InputError, Problem};
-use crate::systems::hyperbolic::Law;
 
 /// A field of the output files.
 #[derive(Debug)]
 pub struct OutputField {
     /// Its name in the file.
     pub name: String,
-    /// A formula in the primitive variables for each component: one, or three for a vector.
+    /// A formula in the primitive variables and their derivatives for each component: one, or three for a vector.
     pub components: Vec<Formula>,
+    /// Whether one of them looks at a derivative.
+    pub gradients: bool,
 }
 
-/// The fields that are known by name for the Euler equations, in two and three dimensions.
-fn euler_fields(dim: usize) -> Vec<(&'static str, Vec<&'static str>)> {
+/// The fields that are known by name for a gas, in two and three dimensions.
+fn gas_fields(dim: usize) -> Vec<(&'static str, Vec<&'static str>)> {
     let three = dim == 3;
     let (energy, mach) = if three {
         ("p/(gamma - 1) + rho*(u^2 + v^2 + w^2)/2", "sqrt((u^2 + v^2 + w^2)*rho/(gamma*p))")
     } else {
         ("p/(gamma - 1) + rho*(u^2 + v^2)/2", "sqrt((u^2 + v^2)*rho/(gamma*p))")
     };
+    // Q = (|Ω|² − |S|²)/2 = −½ ∂v_i/∂x_j ∂v_j/∂x_i.
+    let q = match three {
+        true => "-(u_x^2 + v_y^2 + w_z^2)/2 - u_y*v_x - u_z*w_x - v_z*w_y",
+        false => "-(u_x^2 + v_y^2)/2 - u_y*v_x",
+    };
+    let divergence = if three { "u_x + v_y + w_z" } else { "u_x + v_y" };
     vec![
         ("Density", vec!["rho"]),
         ("Velocity", if three { vec!["u", "v", "w"] } else { vec!["u", "v", "0"] }),
@@ -32,13 +39,19 @@ fn euler_fields(dim: usize) -> Vec<(&'static str, Vec<&'static str>)> {
         ("Mach", vec![mach]),
         ("Momentum", if three { vec!["rho*u", "rho*v", "rho*w"] } else { vec!["rho*u", "rho*v", "0"] }),
         ("Energy", vec![energy]),
-        ("Temperature", vec!["p/rho"]),
+        ("Temperature", vec!["p/(rho*gas_constant)"]),
         ("SoundSpeed", vec!["sqrt(gamma*p/rho)"]),
         ("Entropy", vec!["log(p/rho^gamma)"]),
+        (
+            "Vorticity",
+            if three { vec!["w_y - v_z", "u_z - w_x", "v_x - u_y"] } else { vec!["0", "0", "v_x - u_y"] },
+        ),
+        ("QCriterion", vec![q]),
+        ("Divergence", vec![divergence]),
     ]
 }
 
-/// The number of fields of [`euler_fields`] that are written where the file names none.
+/// The number of fields of [`gas_fields`] that are written where the file names none.
 const USUAL: usize = 3;
 
 /// Compiles the fields that the file names, or the usual ones of the model.
@@ -50,29 +63,35 @@ pub fn resolve(
     variables: &Variables,
     constants: &Constants,
 ) -> Result<Vec<OutputField>, InputError> {
-    let known: Vec<(&str, Vec<&str>)> = match variables.law() {
-        Law::Euler { .. } => euler_fields(variables.dim()),
-        Law::Advection { .. } => Vec::new(),
+    let gas = variables.law().gas();
+    let known = if gas.is_some() { gas_fields(variables.dim()) } else { Vec::new() };
+    let own = match gas {
+        Some(gas) => {
+            let r = variables.law().gas_constant();
+            Constants::default().and("gamma", gas.gamma).and("gas_constant", r)
+        }
+        None => Constants::default(),
     };
-    let own = match variables.law() {
-        Law::Euler { gamma } => Constants::default().and("gamma", *gamma),
-        Law::Advection { .. } => Constants::default(),
+    let arguments = variables.with_gradients();
+    let field = |name: &str, components: Vec<Formula>| {
+        let gradients = components.iter().any(|f| variables.gradients.iter().any(|name| f.depends_on(name)));
+        OutputField { name: name.to_owned(), components, gradients }
     };
     let compile = |name: &str, texts: &[&str]| {
         let components = texts
             .iter()
             .map(|text| {
-                own.formula(text, &variables.primitive)
+                own.formula(text, &arguments)
                     .map_err(|error| InputError::nowhere(Problem::Formula { key: name.to_owned(), error }))
             })
             .collect::<Result<_, _>>()?;
-        Ok(OutputField { name: name.to_owned(), components })
+        Ok(field(name, components))
     };
     let Some(specs) = specs else {
         let usual = known.iter().take(USUAL);
-        return match variables.law() {
-            Law::Euler { .. } => usual.map(|(name, texts)| compile(name, texts)).collect(),
-            Law::Advection { .. } => Ok(vec![compile("u", &["u"])?]),
+        return match gas {
+            Some(_) => usual.map(|(name, texts)| compile(name, texts)).collect(),
+            None => Ok(vec![compile("u", &["u"])?]),
         };
     };
     specs
@@ -80,13 +99,12 @@ pub fn resolve(
         .map(|spec| {
             let name = spec.name.value.as_str();
             if let Some(text) = &spec.formula {
-                let formula = constants.located_formula(text, &variables.primitive)?;
-                return Ok(OutputField { name: name.to_owned(), components: vec![formula] });
+                return Ok(field(name, vec![constants.located_formula(text, &arguments)?]));
             }
             if let Some((name, texts)) = known.iter().find(|(known, _)| *known == name) {
                 return compile(name, texts);
             }
-            if variables.primitive.contains(&name) {
+            if arguments.contains(&name) {
                 return compile(name, &[name]);
             }
             let names = known.iter().map(|(n, _)| *n).chain(variables.primitive.iter().copied());

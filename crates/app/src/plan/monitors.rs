@@ -9,10 +9,13 @@ use dgsuite_physics::formula::Formula;
 use super::states::States;
 use super::variables::Variables;
 use crate::pipeline::expression::COORDINATES;
-use crate::pipeline::monitors::{MonitorKind, MonitorSpec, Norm};
+use crate::pipeline::monitors::{ForcesSpec, MonitorKind, MonitorSpec, Norm};
 use crate::pipeline::output::Every;
 use crate::pipeline::problem::{InputError, Problem};
+use crate::pipeline::reference::{Reference, unit};
 use crate::pipeline::source::Located;
+use crate::post::forces::Scales;
+use crate::post::line;
 
 /// A monitor, resolved.
 pub struct MonitorPlan {
@@ -49,7 +52,36 @@ pub enum MonitorJob {
         /// Formulas in the primitive variables.
         formulas: Vec<Formula>,
     },
+    /// Forces on boundaries.
+    Forces(ForcesJob),
+    /// Curves along boundaries.
+    Wall(ForcesJob),
+    /// The length of a recirculation.
+    Recirculation {
+        /// Distances from the start.
+        s: Vec<f64>,
+        /// Points along the line.
+        points: Vec<[f64; 3]>,
+        /// The unit vector along it.
+        along: [f64; 3],
+    },
 }
+
+/// Boundaries and scales, resolved.
+#[derive(Clone, Debug)]
+pub struct ForcesJob {
+    /// The name in tables and the summary: that of the boundaries, joined by `+`.
+    pub name: String,
+    /// The boundaries.
+    pub boundaries: Vec<String>,
+    /// What coefficients are made with.
+    pub scales: Scales,
+    /// The time from which means and frequencies are taken, if they are.
+    pub from: Option<f64>,
+}
+
+/// Points along a line that is searched for the end of a recirculation.
+const LINE_POINTS: usize = 2000;
 
 /// The arguments of integrated formulas: conserved variables, primitive variables, then `x, y, z, t`.
 ///
@@ -72,6 +104,7 @@ pub fn resolve(
     specs: &[MonitorSpec],
     states: &States<'_>,
     mesh: &Mesh,
+    reference: Option<&Reference>,
 ) -> Result<Vec<MonitorPlan>, InputError> {
     let named =
         |fields: &[Located<String>], variables: &[&str]| -> Result<(Vec<String>, Vec<Formula>), InputError> {
@@ -101,19 +134,87 @@ pub fn resolve(
                         points.iter().map(|point| probe_point(point, mesh)).collect::<Result<_, _>>()?;
                     MonitorJob::Probe { points, names, formulas }
                 }
+                MonitorKind::Forces(spec) => MonitorJob::Forces(forces(spec, mesh, reference)?),
+                MonitorKind::Wall(spec) => MonitorJob::Wall(forces(spec, mesh, reference)?),
+                MonitorKind::Recirculation { from, to } => {
+                    let (a, b) = (coordinates(from, mesh)?, coordinates(to, mesh)?);
+                    let along = unit(&to.with((0..mesh.dim).map(|d| b[d] - a[d]).collect()))?;
+                    let (s, points) = line::points(a, b, LINE_POINTS);
+                    MonitorJob::Recirculation { s, points, along }
+                }
             };
             Ok(MonitorPlan { kind, every: spec.every })
         })
         .collect()
 }
 
-fn probe_point(point: &Located<Vec<f64>>, mesh: &Mesh) -> Result<[f64; 3], InputError> {
+fn forces(spec: &ForcesSpec, mesh: &Mesh, reference: Option<&Reference>) -> Result<ForcesJob, InputError> {
+    let boundaries = named_boundaries(&spec.boundaries, mesh)?;
+    let [density, speed, pressure, area, length] = spec.scales;
+    let needed = |given: Option<f64>, own: Option<f64>, key: &str, what: &str| {
+        given.or(own).ok_or_else(|| {
+            let key = format!("{}.reference.{key}", spec.path);
+            let expected = format!("{what}, or a `physics.reference`");
+            InputError::at(&spec.place, Problem::MissingKey { key, expected })
+        })
+    };
+    let vector = |given: &Option<Located<Vec<f64>>>| match given {
+        Some(v) => coordinates(v, mesh).and_then(|_| unit(v)).map(Some),
+        None => Ok(None),
+    };
+    let length = needed(length, reference.and_then(|r| r.length), "length", "the length of coefficients")?;
+    let drag = vector(&spec.drag)?.or(reference.map(|r| r.direction)).unwrap_or([1.0, 0.0, 0.0]);
+    // In space a length alone does not say which area is meant.
+    let own_area = if mesh.dim == 2 { Some(length) } else { None };
+    let area = match area.or(own_area) {
+        Some(area) => area,
+        None => {
+            let key = format!("{}.reference.area", spec.path);
+            let expected = "the area of coefficients, such as pi/4 for a sphere of diameter 1".to_owned();
+            return Err(InputError::at(&spec.place, Problem::MissingKey { key, expected }));
+        }
+    };
+    let scales = Scales {
+        density: needed(density, reference.map(|r| r.density), "density", "the density of coefficients")?,
+        speed: needed(speed, reference.map(|r| r.speed), "velocity", "the speed of coefficients")?,
+        // A closed surface does not feel a constant pressure.
+        pressure: pressure.or(reference.map(|r| r.pressure)).unwrap_or(0.0),
+        area,
+        length,
+        drag,
+        lift: vector(&spec.lift)?.unwrap_or_else(|| Scales::lift_of(drag)),
+        origin: spec.origin.as_ref().map_or(Ok([0.0; 3]), |x| coordinates(x, mesh))?,
+    };
+    Ok(ForcesJob { name: boundaries.join("+"), boundaries, scales, from: spec.from })
+}
+
+/// The names of boundaries that the mesh has.
+///
+/// # Errors
+/// [`Problem::UnknownBoundary`].
+pub fn named_boundaries(given: &[Located<String>], mesh: &Mesh) -> Result<Vec<String>, InputError> {
+    let known: Vec<String> = mesh.boundary_names().into_iter().map(str::to_owned).collect();
+    let one = |boundary: &Located<String>| match known.contains(&boundary.value) {
+        true => Ok(boundary.value.clone()),
+        false => {
+            let problem = Problem::UnknownBoundary { name: boundary.value.clone(), known: known.clone() };
+            Err(InputError::at(&boundary.place, problem))
+        }
+    };
+    given.iter().map(one).collect()
+}
+
+/// A point or vector of the mesh's dimension.
+fn coordinates(point: &Located<Vec<f64>>, mesh: &Mesh) -> Result<[f64; 3], InputError> {
     if point.value.len() != mesh.dim {
         let expected = format!("{0} numbers, as the mesh has {0} dimensions", mesh.dim);
         return Err(InputError::range(&point.with(format!("{:?}", point.value)), expected));
     }
-    let mut x = [0.0; 3];
-    x[..mesh.dim].copy_from_slice(&point.value);
+    Ok(std::array::from_fn(|d| point.value.get(d).copied().unwrap_or(0.0)))
+}
+
+fn probe_point(point: &Located<Vec<f64>>, mesh: &Mesh) -> Result<[f64; 3], InputError> {
+    let x = coordinates(point, mesh)?;
     match mesh.find_point(x) {
         Some(_) => Ok(x),
         None => Err(InputError::at(&point.place, Problem::PointOutside { point: x })),

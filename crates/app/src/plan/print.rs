@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Correction, Shape};
 use dgsuite_mesh::Mesh;
+use dgsuite_physics::NavierStokes;
+use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_timeint::StepSize;
 
 use super::Plan;
@@ -73,15 +75,26 @@ pub fn plan(plan: &Plan, description: &Description, first_dt: Option<f64>) -> St
     line("title", plan.title.clone());
     line("mesh", mesh_line(plan));
     line("physics", physics_line(plan));
+    if let Some(reference) = &plan.reference {
+        line("reference", reference.describe());
+    }
+    if let Some(source) = &plan.setup.source {
+        line("source", format!("{source:?}"));
+    }
     let space = &plan.setup;
     let flux = format!("{:?}", space.riemann).to_lowercase();
+    let viscous = match (&space.law, space.eta) {
+        (Law::NavierStokes(_), Some(eta)) => format!(", br2 with eta {eta}"),
+        (Law::NavierStokes(_), None) => ", br2 with eta the number of faces".to_owned(),
+        _ => String::new(),
+    };
     let scheme = match space.correction {
         Correction::Dg => "dg".to_owned(),
         Correction::Vcjh(Parameter::SpectralDifference) => "fr (c_sd)".to_owned(),
         Correction::Vcjh(Parameter::Huynh) => "fr (c_hu)".to_owned(),
         Correction::Vcjh(Parameter::C(c)) => format!("fr (c = {c:e})"),
     };
-    line("space", format!("{scheme}, order {}, {flux} flux", space.order));
+    line("space", format!("{scheme}, order {}, {flux} flux{viscous}", space.order));
     for group in &description.groups {
         line("", group.to_string());
     }
@@ -123,8 +136,32 @@ fn physics_line(plan: &Plan) -> String {
         Law::Euler { gamma } => {
             format!("euler in {}D, gamma {gamma}; unknowns {variables}", plan.variables.dim())
         }
+        Law::NavierStokes(viscous) => format!(
+            "navier-stokes in {}D, gamma {}, Prandtl {}, {}; unknowns {variables}",
+            plan.variables.dim(),
+            viscous.gas.gamma,
+            viscous.prandtl,
+            viscosity_text(viscous)
+        ),
         Law::Advection { velocity } => {
             format!("advection in {}D, velocity {velocity:?}", plan.variables.dim())
+        }
+    }
+}
+
+fn viscosity_text(viscous: &NavierStokes) -> String {
+    let r = viscous.gas_constant;
+    match viscous.viscosity {
+        Viscosity::Constant { mu } => format!("viscosity {}", short(mu)),
+        Viscosity::PowerLaw { mu_ref, t_ref, exponent } => {
+            format!("viscosity {} (T/{t_ref})^{exponent}, gas constant {}", short(mu_ref), short(r))
+        }
+        Viscosity::Sutherland { mu_ref, t_ref, s } => {
+            format!(
+                "viscosity {} at T = {t_ref}, Sutherland's S {s}, gas constant {}",
+                short(mu_ref),
+                short(r)
+            )
         }
     }
 }

@@ -26,8 +26,16 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
     }
     tree.default("mesh.refine", number(pipeline.mesh.refine as f64));
     tree.default("mesh.scale", number(pipeline.mesh.scale));
-    if let Model::Euler { gamma } = pipeline.physics.model {
-        tree.default("physics.gamma", number(gamma));
+    match pipeline.physics.model {
+        Model::Advection { .. } => {}
+        Model::Euler { gamma } => tree.default("physics.gamma", number(gamma)),
+        Model::NavierStokes { gamma, prandtl, .. } => {
+            tree.default("physics.gamma", number(gamma));
+            tree.default("physics.prandtl", number(prandtl));
+            if setup.eta.is_none() {
+                tree.default("space.viscous", text("br2"));
+            }
+        }
     }
     space(&mut tree, setup);
     if let InitialSpec::Restart(file) = &pipeline.initial {

@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dgsuite_physics::Exact;
-use dgsuite_physics::exact::{Context, ExactError, Model, by_name};
+use dgsuite_physics::exact::{Context, ExactError, by_name};
+use dgsuite_physics::{Exact, Source};
 
 use super::variables::Variables;
 use crate::pipeline::expression::{COORDINATES, Constants};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::{Located, Place};
 use crate::pipeline::state::{Formula as FormulaSpec, StateSpec};
-use crate::systems::hyperbolic::Law;
 
 /// Turns states as written into functions.
 pub struct States<'a> {
@@ -50,12 +49,7 @@ impl States<'_> {
     ) -> Result<Arc<dyn Exact>, InputError> {
         let given: BTreeMap<String, f64> =
             parameters.iter().map(|p| (last_key(&p.key).to_owned(), p.value)).collect();
-        let model = match self.variables.law() {
-            Law::Euler { gamma } => Model::Euler { gamma: *gamma },
-            Law::Advection { velocity } => Model::Advection {
-                velocity: std::array::from_fn(|d| velocity.get(d).copied().unwrap_or(0.0)),
-            },
-        };
+        let model = self.variables.law().model();
         let context = Context { dim: self.variables.dim(), model, period: self.periods };
         by_name(&name.value, &given, &context).map(Arc::from).map_err(|error| {
             let culprit = match &error {
@@ -100,11 +94,40 @@ impl States<'_> {
         Ok(self.variables.from_formulas(formulas))
     }
 
+    /// A source term from formulas for conserved variables; 0 for those without.
+    ///
+    /// # Errors
+    /// Names that are no conserved variable, formulas that do not parse.
+    pub fn source(&self, given: &[FormulaSpec]) -> Result<Arc<dyn Source>, InputError> {
+        let conserved = &self.variables.conserved;
+        if let Some(strange) = given.iter().find(|f| !conserved.contains(&f.variable.value.as_str())) {
+            return Err(InputError::at(
+                &strange.variable.place,
+                Problem::UnknownKey {
+                    key: strange.variable.value.clone(),
+                    section: "physics.source".to_owned(),
+                    known: conserved.iter().map(|&v| v.to_owned()).collect(),
+                },
+            ));
+        }
+        for formula in given {
+            self.constants.located_formula(&formula.text, &COORDINATES)?;
+        }
+        let texts = given.iter().map(|f| (f.variable.value.clone(), f.text.value.clone())).collect();
+        let names = self.constants.names(&COORDINATES);
+        // Names and formulas have been looked at one by one, so that nothing is left to be wrong.
+        self.variables.source(&texts, &names).map_err(|error| {
+            let key = given.first().map_or_else(String::new, |f| f.text.key.clone());
+            let (expected, found) = ("a formula".to_owned(), error.to_string());
+            InputError::nowhere(Problem::WrongType { key, expected, found })
+        })
+    }
+
     /// The default initial state: the gas at rest with unit density and speed of sound, or u = 0.
     pub fn rest(&self) -> Result<Arc<dyn Exact>, InputError> {
-        let text = |variable: &str| match (self.variables.law(), variable) {
-            (Law::Euler { gamma }, "p") => format!("1/{gamma}"),
-            (Law::Euler { .. }, "rho") => "1".to_owned(),
+        let text = |variable: &str| match (self.variables.law().gas(), variable) {
+            (Some(gas), "p") => format!("1/{}", gas.gamma),
+            (Some(_), "rho") => "1".to_owned(),
             _ => "0".to_owned(),
         };
         let formulas = self

@@ -2,8 +2,10 @@
 
 use super::variables::Variables;
 use crate::pipeline::checks::CheckSpec;
-use crate::pipeline::monitors::{MonitorKind, MonitorSpec, Norm};
+use crate::pipeline::monitors::{ForcesSpec, MonitorKind, MonitorSpec, Norm};
 use crate::pipeline::problem::{InputError, Problem};
+use crate::pipeline::source::Located;
+use crate::post::forces::Coefficients;
 
 /// Paths of the summary that every run has.
 const ALWAYS: [&str; 12] = [
@@ -26,6 +28,48 @@ const ALWAYS: [&str; 12] = [
 pub struct KnownValues {
     names: Vec<String>,
     study: bool,
+}
+
+/// The paths that monitors of the flow add.
+fn flow_values(monitors: &[MonitorSpec]) -> Vec<String> {
+    let mut names = Vec::new();
+    let joined =
+        |spec: &ForcesSpec| spec.boundaries.iter().map(|b| b.value.as_str()).collect::<Vec<_>>().join("+");
+    let mut lengths = 0;
+    for monitor in monitors {
+        match &monitor.kind {
+            MonitorKind::Forces(spec) => {
+                let start = format!("forces.{}", joined(spec));
+                names.extend(Coefficients::default().named().map(|(c, _)| format!("{start}.{c}")));
+                for (vector, axis) in ["force", "pressure_force", "viscous_force", "moment"]
+                    .iter()
+                    .flat_map(|vector| (0..3).map(move |d| (vector, d)))
+                {
+                    names.push(format!("{start}.{vector}.{axis}"));
+                }
+                names.extend(["heat", "area"].map(|x| format!("{start}.{x}")));
+                if spec.from.is_some() {
+                    let means = ["mean", "amplitude"]
+                        .iter()
+                        .flat_map(|m| ["cd", "cl"].map(|c| format!("{start}.{m}.{c}")));
+                    names.extend(means);
+                    names.extend(["strouhal", "strouhal_resolution"].map(|x| format!("{start}.{x}")));
+                }
+            }
+            MonitorKind::Wall(spec) => {
+                let start = format!("wall.{}", joined(spec));
+                names.extend(["cp_min", "cp_max", "cf_max"].map(|x| format!("{start}.{x}")));
+                names.extend(["separation", "attachment"].map(|x| format!("{start}.{x}.count")));
+            }
+            MonitorKind::Recirculation { .. } => {
+                lengths += 1;
+                let count = if lengths == 1 { String::new() } else { format!("-{lengths}") };
+                names.push(format!("recirculation.length{count}"));
+            }
+            _ => {}
+        }
+    }
+    names
 }
 
 impl KnownValues {
@@ -60,6 +104,7 @@ impl KnownValues {
                 names.extend(fields.iter().map(|f| format!("integral.{}", f.value)));
             }
         }
+        names.extend(flow_values(monitors));
         if steady {
             names.push("steady.residual".to_owned());
         }
@@ -67,23 +112,40 @@ impl KnownValues {
         Self { names, study }
     }
 
+    /// Whether a path leads to a turn of a wall, whose number nobody knows beforehand.
+    fn is_turn(&self, path: &str) -> bool {
+        let rest = |turns: &str| {
+            let start =
+                self.names.iter().find_map(|n| n.strip_suffix(".count")?.strip_suffix(turns).map(str::len));
+            start.and_then(|n| path.get(n..)?.strip_prefix(turns)?.strip_prefix('.'))
+        };
+        ["separation", "attachment"].iter().filter_map(|turns| rest(turns)).any(|rest| {
+            rest.split_once('.')
+                .is_some_and(|(n, axis)| n.parse::<usize>().is_ok() && ["x", "y"].contains(&axis))
+        })
+    }
+
     /// Refuses a check of a value that the run will not have.
     ///
     /// # Errors
     /// [`Problem::UnknownValue`] with the nearest path.
     pub fn admit(&self, check: &CheckSpec) -> Result<(), InputError> {
-        let path = &check.value.value;
+        self.admit_path(&check.value)
+    }
+
+    /// Refuses the path of a value that the run will not have.
+    ///
+    /// # Errors
+    /// As [`Self::admit`].
+    pub fn admit_path(&self, value: &Located<String>) -> Result<(), InputError> {
+        let path = &value.value;
         let in_table = self.study && path.starts_with("table.");
-        if in_table || path.starts_with("mesh.elements.") || self.names.contains(path) {
+        if in_table || self.is_turn(path) || path.starts_with("mesh.elements.") || self.names.contains(path) {
             return Ok(());
         }
         Err(InputError::at(
-            &check.value.place,
-            Problem::UnknownValue {
-                key: check.value.key.clone(),
-                found: path.clone(),
-                known: self.names.clone(),
-            },
+            &value.place,
+            Problem::UnknownValue { key: value.key.clone(), found: path.clone(), known: self.names.clone() },
         ))
     }
 }

@@ -1,9 +1,11 @@
 //! The names of a law's variables, states from formulas for them, and primitive values from conserved ones.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dgsuite_physics::formula::{Formula, FormulaExact};
-use dgsuite_physics::{Advection, Euler, Exact, Law as Formulas};
+use dgsuite_physics::formula::{FieldsError, Formula, FormulaExact, Names};
+use dgsuite_physics::source::FormulaSource;
+use dgsuite_physics::{Advection, Euler, Exact, Law as Formulas, Source};
 
 use crate::systems::hyperbolic::Law;
 
@@ -16,6 +18,8 @@ pub struct Variables {
     pub conserved: Vec<&'static str>,
     /// Primitive variables, in the order of the solver.
     pub primitive: Vec<&'static str>,
+    /// Derivatives of the primitive variables, `[axis][variable]`: `rho_x`, …, `p_y`.
+    pub gradients: Vec<String>,
 }
 
 impl Variables {
@@ -24,10 +28,14 @@ impl Variables {
         let (conserved, primitive) = match (law, dim) {
             (Law::Advection { .. }, 2) => names(&Advection::<2> { velocity: [0.0; 2] }),
             (Law::Advection { .. }, _) => names(&Advection::<3> { velocity: [0.0; 3] }),
-            (Law::Euler { gamma }, 2) => names::<_, 2, 4>(&Euler { gamma: *gamma }),
-            (Law::Euler { gamma }, _) => names::<_, 3, 5>(&Euler { gamma: *gamma }),
+            (_, 2) => names::<_, 2, 4>(&gas(law)),
+            (..) => names::<_, 3, 5>(&gas(law)),
         };
-        Self { law: law.clone(), dim, conserved, primitive }
+        let axes = &["x", "y", "z"][..dim];
+        let gradient =
+            |axis: &&str| primitive.iter().map(|name| format!("{name}_{axis}")).collect::<Vec<_>>();
+        let gradients = axes.iter().flat_map(gradient).collect();
+        Self { law: law.clone(), dim, conserved, primitive, gradients }
     }
 
     /// Dimension of the mesh.
@@ -47,11 +55,16 @@ impl Variables {
         names
     }
 
+    /// The arguments of formulas for fields: primitive variables, then their derivatives.
+    pub fn with_gradients(&self) -> Vec<&str> {
+        self.primitive.iter().copied().chain(self.gradients.iter().map(String::as_str)).collect()
+    }
+
     /// The primitive variables that must be positive.
     pub fn positive(&self) -> &'static [&'static str] {
         match self.law {
             Law::Advection { .. } => &[],
-            Law::Euler { .. } => &["rho", "p"],
+            _ => &["rho", "p"],
         }
     }
 
@@ -65,19 +78,45 @@ impl Variables {
             // The velocity has no part in a state.
             (Law::Advection { .. }, 2) => state(Advection::<2> { velocity: [0.0; 2] }, formulas),
             (Law::Advection { .. }, _) => state(Advection::<3> { velocity: [0.0; 3] }, formulas),
-            (Law::Euler { gamma }, 2) => state::<_, 2, 4>(Euler { gamma: *gamma }, formulas),
-            (Law::Euler { gamma }, _) => state::<_, 3, 5>(Euler { gamma: *gamma }, formulas),
+            (law, 2) => state::<_, 2, 4>(gas(law), formulas),
+            (law, _) => state::<_, 3, 5>(gas(law), formulas),
         }
+    }
+
+    /// A source from formulas in `x, y, z, t` for conserved variables.
+    ///
+    /// # Errors
+    /// Names that are no conserved variable, formulas that do not parse.
+    pub fn source(
+        &self,
+        texts: &BTreeMap<String, String>,
+        names: &Names,
+    ) -> Result<Arc<dyn Source>, FieldsError> {
+        Ok(Arc::new(match (&self.law, self.dim) {
+            (Law::Advection { .. }, 2) => {
+                FormulaSource::parse(&Advection::<2> { velocity: [0.0; 2] }, texts, names)
+            }
+            (Law::Advection { .. }, _) => {
+                FormulaSource::parse(&Advection::<3> { velocity: [0.0; 3] }, texts, names)
+            }
+            (law, 2) => FormulaSource::parse::<_, 2, 4>(&gas(law), texts, names),
+            (law, _) => FormulaSource::parse::<_, 3, 5>(&gas(law), texts, names),
+        }?))
     }
 
     /// Replaces conserved values `u[variable][point]` by primitive ones.
     pub fn to_primitive(&self, u: &mut [Vec<f64>]) {
         match (&self.law, self.dim) {
             (Law::Advection { .. }, _) => {}
-            (Law::Euler { gamma }, 2) => to_primitive::<_, 2, 4>(&Euler { gamma: *gamma }, u),
-            (Law::Euler { gamma }, _) => to_primitive::<_, 3, 5>(&Euler { gamma: *gamma }, u),
+            (law, 2) => to_primitive::<_, 2, 4>(&gas(law), u),
+            (law, _) => to_primitive::<_, 3, 5>(&gas(law), u),
         }
     }
+}
+
+/// The gas of a law; laws without one have been dealt with where this is asked.
+fn gas(law: &Law) -> Euler {
+    law.gas().unwrap_or(Euler { gamma: 1.4 })
 }
 
 fn names<L: Formulas<D, N>, const D: usize, const N: usize>(

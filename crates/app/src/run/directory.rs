@@ -48,6 +48,16 @@ impl Directory {
         self.root.join("fields.pvd")
     }
 
+    /// The list of files of boundaries.
+    pub fn surfaces(&self) -> PathBuf {
+        self.root.join("surfaces.pvd")
+    }
+
+    /// Means over time.
+    pub fn averages(&self) -> PathBuf {
+        self.root.join("averages.vtu")
+    }
+
     /// The state at which a run failed.
     pub fn failed(&self) -> PathBuf {
         self.root.join("fields").join("failed.vtu")
@@ -82,10 +92,12 @@ impl Directory {
     }
 
     fn clear(&self) -> Result<(), WriterError> {
-        for file in ["summary.json", "pipeline.yaml", "fields.pvd", "log.txt"] {
+        for file in ["summary.json", "pipeline.yaml", "fields.pvd", "surfaces.pvd", "averages.vtu", "log.txt"]
+        {
             remove(&self.root.join(file))?;
         }
         clear_files(&self.root.join("fields"), "vtu")?;
+        clear_files(&self.root.join("surfaces"), "vtu")?;
         clear_files(&self.root.join("monitors"), "csv")?;
         self.keep_checkpoints()
     }

@@ -17,16 +17,27 @@ pub fn sample(
     fields: &[OutputField],
     mark_failures: bool,
 ) -> UnstructuredFields {
-    let pieces = solver
-        .sample(lattice_order)
-        .into_iter()
-        .map(|set| block(set, lattice_order, fields, mark_failures))
-        .collect();
+    let sets = match fields.iter().any(|field| field.gradients) {
+        true => solver.sample_with_gradients(lattice_order),
+        false => solver.sample(lattice_order),
+    };
+    let dim = solver.dim();
+    let pieces = sets.into_iter().map(|set| block(set, dim, lattice_order, fields, mark_failures)).collect();
     UnstructuredFields { time, pieces }
 }
 
-fn block(set: SampledSet, order: usize, fields: &[OutputField], mark_failures: bool) -> CellBlock {
-    let arguments: Vec<&[f64]> = set.values.iter().map(Vec::as_slice).collect();
+fn block(
+    set: SampledSet,
+    dim: usize,
+    order: usize,
+    fields: &[OutputField],
+    mark_failures: bool,
+) -> CellBlock {
+    // A formula that looks at no derivative takes any number for it.
+    let unused = set.values.len() * dim * usize::from(set.gradients.is_empty());
+    let arguments: Vec<&[f64]> = (set.values.iter().chain(&set.gradients).map(Vec::as_slice))
+        .chain(std::iter::repeat_n(&[0.0][..], unused))
+        .collect();
     let n = set.points.len();
     let point_data = fields
         .iter()

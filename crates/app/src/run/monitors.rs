@@ -5,15 +5,19 @@ use serde_json::{Map, Value, json};
 
 use super::directory::Directory;
 use super::error::RunError;
+use super::flow;
 use super::schedule::Schedule;
 use crate::pipeline::monitors::Norm;
-use crate::plan::{MonitorJob, Plan};
+use crate::plan::{ForcesJob, MonitorJob, Plan};
 use crate::systems::hyperbolic::{Hyperbolic, Norms};
+use crate::writer::atomic;
 use crate::writer::csv::Table;
 
 /// A monitor at work.
 pub struct Monitor<'a> {
     job: &'a MonitorJob,
+    /// The name of its files.
+    name: String,
     schedule: Schedule,
     table: Table,
 }
@@ -25,6 +29,12 @@ pub struct LastValues {
     pub residual: Map<String, Value>,
     /// Of each integrated formula.
     pub integral: Map<String, Value>,
+    /// Of forces, by boundary.
+    pub forces: Map<String, Value>,
+    /// Of walls, by boundary.
+    pub wall: Map<String, Value>,
+    /// Lengths of recirculations, by name.
+    pub recirculation: Map<String, Value>,
 }
 
 /// Opens the tables of a plan's monitors; those of a continued run go on where it starts.
@@ -48,7 +58,7 @@ pub fn open<'a>(plan: &'a Plan, directory: &Directory, now: TimePoint) -> Result
             } else {
                 Table::create(path, &columns)?
             };
-            Ok(Monitor { job: &monitor.kind, schedule: Schedule::new(monitor.every, now), table })
+            Ok(Monitor { job: &monitor.kind, name: file, schedule: Schedule::new(monitor.every, now), table })
         })
         .collect()
 }
@@ -97,8 +107,41 @@ impl Monitor<'_> {
                     }
                 }
             }
+            MonitorJob::Forces(job) => {
+                let (values, summary) = flow::forces(solver, job)?;
+                row.extend(values);
+                last.forces.insert(job.name.clone(), summary);
+            }
+            MonitorJob::Wall(job) => {
+                let (curves, summary) = flow::wall(solver, job)?;
+                let path = self.table.path().with_file_name(format!("{}-curve.csv", self.name));
+                atomic::write(&path, flow::table(&curves).as_bytes())?;
+                row.extend(flow::extremes(&curves));
+                last.wall.insert(job.name.clone(), summary);
+            }
+            MonitorJob::Recirculation { s, points, along } => {
+                let length = flow::recirculation(solver, s, points, *along);
+                row.push(length.unwrap_or(f64::NAN));
+                let name = self.name.replacen("recirculation", "length", 1);
+                last.recirculation.insert(name, json!(length));
+            }
         }
         self.table.row(&row)?;
+        Ok(())
+    }
+
+    /// What the whole table tells at the end of a run: means, amplitudes and frequencies.
+    ///
+    /// # Errors
+    /// A table that cannot be read.
+    pub fn finish(&self, last: &mut LastValues) -> Result<(), RunError> {
+        let MonitorJob::Forces(ForcesJob { name, scales, from: Some(from), .. }) = self.job else {
+            return Ok(());
+        };
+        let history = flow::history(self.table.path(), *from, scales)?;
+        if let Some(Value::Object(summary)) = last.forces.get_mut(name) {
+            summary.extend(history);
+        }
         Ok(())
     }
 }
@@ -111,6 +154,9 @@ impl MonitorJob {
             Self::Error { .. } => "error",
             Self::Integral { .. } => "integral",
             Self::Probe { .. } => "probe",
+            Self::Forces(_) => "forces",
+            Self::Wall(_) => "wall",
+            Self::Recirculation { .. } => "recirculation",
         }
     }
 
@@ -129,6 +175,9 @@ impl MonitorJob {
                     columns.extend(names.iter().map(|n| quoted(&format!("{n} at {i}"))));
                 }
             }
+            Self::Forces(_) => columns.extend(flow::FORCE_COLUMNS.map(str::to_owned)),
+            Self::Wall(_) => columns.extend(flow::WALL_COLUMNS.map(str::to_owned)),
+            Self::Recirculation { .. } => columns.push("length".to_owned()),
         }
         columns
     }

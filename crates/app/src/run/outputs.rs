@@ -5,13 +5,15 @@ use std::time::{Duration, Instant};
 
 use dgsuite_timeint::TimePoint;
 
+use super::averages::Averages;
 use super::directory::Directory;
 use super::error::RunError;
 use super::fields;
 use super::monitors::{self, LastValues, Monitor};
 use super::schedule::{self, Schedule};
+use super::surfaces;
 use crate::checkpoint::{self, Checkpoint};
-use crate::plan::Plan;
+use crate::plan::{Plan, SurfacesPlan};
 use crate::systems::hyperbolic::Hyperbolic;
 use crate::writer::VtuOptions;
 use crate::writer::pvd::Series;
@@ -23,6 +25,9 @@ pub struct Outputs<'a> {
     lattice_order: usize,
     series: Option<(Series, Schedule)>,
     monitors: Vec<Monitor<'a>>,
+    surfaces: Option<(&'a SurfacesPlan, Series, Schedule)>,
+    newest_surfaces: Option<u64>,
+    averages: Option<Averages<'a>>,
     checkpoints: Option<Schedule>,
     written: Vec<PathBuf>,
     /// The step whose fields, and whose checkpoint, were written last.
@@ -62,6 +67,23 @@ impl<'a> Outputs<'a> {
         let lattice_order = plan.setup.order.max(geometry).clamp(1, crate::writer::MAX_LAGRANGE_ORDER);
         Ok(Self {
             monitors: monitors::open(plan, &directory, now)?,
+            surfaces: match &plan.surfaces {
+                Some(surfaces) => {
+                    let path = directory.surfaces();
+                    let series = if plan.restart.is_some() {
+                        Series::resume(path, now.t)?
+                    } else {
+                        Series::create(path)?
+                    };
+                    Some((surfaces, series, Schedule::new(surfaces.every, now)))
+                }
+                None => None,
+            },
+            newest_surfaces: None,
+            averages: plan.averages.as_ref().map(|averages| {
+                let saved = plan.restart.as_ref().map_or(&[][..], |(_, saved)| &saved.averages);
+                Averages::new(averages, lattice_order, now, saved)
+            }),
             checkpoints: plan.checkpoint.map(|c| Schedule::new(c.every, now)),
             written: Vec::new(),
             newest_fields: None,
@@ -82,7 +104,11 @@ impl<'a> Outputs<'a> {
     pub fn times(plan: &Plan, start: f64) -> Result<Vec<f64>, RunError> {
         let intervals = plan.fields.every.into_iter().chain(plan.checkpoint.map(|c| c.every));
         let mut times = Vec::new();
-        for every in intervals.chain(plan.monitors.iter().map(|m| m.every)) {
+        for every in intervals
+            .chain(plan.monitors.iter().map(|m| m.every))
+            .chain(plan.averages.as_ref().map(|a| a.every))
+            .chain(plan.surfaces.as_ref().map(|s| s.every))
+        {
             times.extend(schedule::times(every, start, plan.time.end)?);
         }
         Ok(times)
@@ -107,6 +133,9 @@ impl<'a> Outputs<'a> {
             if monitor.due(now) || outside {
                 monitor.record(solver, now, &mut self.last)?;
             }
+            if moment == Moment::End {
+                monitor.finish(&mut self.last)?;
+            }
         }
         if let Some((series, schedule)) = &mut self.series
             && (schedule.due(now) || always)
@@ -116,6 +145,22 @@ impl<'a> Outputs<'a> {
             let options = fields::options(&self.plan.fields);
             series.write(&fields, &options)?;
             self.newest_fields = Some(now.step);
+        }
+        if let Some((surfaces, series, schedule)) = &mut self.surfaces
+            && (schedule.due(now) || always)
+            && self.newest_surfaces != Some(now.step)
+        {
+            let volume = fields::sample(solver, now.t, self.lattice_order, &surfaces.fields, false);
+            let cut = surfaces::restrict(&volume, &self.plan.setup.mesh, &surfaces.boundaries);
+            series.write(&cut, &fields::options(&self.plan.fields))?;
+            self.newest_surfaces = Some(now.step);
+        }
+        if let Some(averages) = &mut self.averages {
+            averages.record(solver, now);
+            if moment == Moment::End {
+                let options = fields::options(&self.plan.fields);
+                averages.write(solver, now.t, &self.directory.averages(), &options)?;
+            }
         }
         if let Some(schedule) = &mut self.checkpoints
             && (schedule.due(now) || moment == Moment::End)
@@ -128,7 +173,8 @@ impl<'a> Outputs<'a> {
     }
 
     fn write_checkpoint(&mut self, solver: &Hyperbolic, now: TimePoint) -> Result<(), RunError> {
-        let saved = Checkpoint { now, state: solver.save() };
+        let averages = self.averages.as_ref().map_or_else(Vec::new, Averages::save);
+        let saved = Checkpoint { now, state: solver.save(), averages };
         let path = checkpoint::write(&self.directory.checkpoints(), &saved, self.plan.mesh_digest)?;
         self.written.push(path);
         if let Some(spec) = self.plan.checkpoint {

@@ -123,6 +123,19 @@ pub fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
     if !facts.last.integral.is_empty() {
         put("integral", Value::Object(facts.last.integral.clone()));
     }
+    let flow = [("forces", &facts.last.forces), ("wall", &facts.last.wall)];
+    for (key, values) in flow.into_iter().chain([("recirculation", &facts.last.recirculation)]) {
+        if !values.is_empty() {
+            put(key, Value::Object(values.clone()));
+        }
+    }
+    if let Some(reference) = &plan.reference {
+        let names = reference.names().into_iter().map(|(name, x)| (name.to_owned(), json!(x)));
+        let mut values: Map<String, Value> = names.collect();
+        values.insert("mach".into(), json!(reference.mach));
+        values.insert("reynolds".into(), json!(reference.reynolds));
+        put("reference", Value::Object(values));
+    }
     summary
 }
 

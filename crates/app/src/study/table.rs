@@ -8,6 +8,7 @@ use crate::pipeline::monitors::Norm;
 use crate::pipeline::study::{RateIn, StudySpec};
 use crate::plan::Plan;
 use crate::plan::print::grouped;
+use crate::run::summary::number_at;
 
 /// The value of an axis in a case.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +55,8 @@ pub struct Table {
     /// Axes along which errors fall; rows that agree in all others are a family.
     refining: Vec<bool>,
     rate_key: Option<usize>,
+    /// Further values, with what to compare them with.
+    values: Vec<(String, Option<f64>)>,
     rows: Vec<Row>,
 }
 
@@ -111,6 +114,7 @@ impl Table {
             axes: spec.axes.iter().map(|a| a.name.clone()).collect(),
             refining: refining.collect(),
             rate_key,
+            values: spec.values.iter().map(|(path, reference)| (path.value.clone(), *reference)).collect(),
             rows: Vec::new(),
         }
     }
@@ -196,6 +200,12 @@ impl Table {
                 "conservation".into(),
                 row.summary.get("conservation").cloned().unwrap_or(Value::Null),
             );
+            if !self.values.is_empty() {
+                let values = self.values.iter();
+                let values: Map<String, Value> =
+                    values.map(|(path, _)| (path.clone(), json!(number_at(&row.summary, path)))).collect();
+                object.insert("values".into(), Value::Object(values));
+            }
             Value::Object(object)
         });
         Value::Array(rows.collect())
@@ -227,6 +237,7 @@ impl fmt::Display for Table {
         for field in &fields {
             head.extend([format!("L2 {field}"), "rate".to_owned()]);
         }
+        head.extend(self.values.iter().map(|(path, _)| path.clone()));
         lines.push(head);
         for row in &self.rows {
             let mut line: Vec<String> = row.label.iter().map(|label| label.text.clone()).collect();
@@ -236,6 +247,15 @@ impl fmt::Display for Table {
                 line.push(row.error("l2", field).map_or("-".into(), |e| format!("{e:.3e}")));
                 line.push(rate.map_or("-".into(), |r| format!("{r:.2}")));
             }
+            let shown = |x: Option<f64>| x.map_or("-".into(), |x| format!("{x:.5}"));
+            line.extend(self.values.iter().map(|(path, _)| shown(number_at(&row.summary, path))));
+            lines.push(line);
+        }
+        if self.values.iter().any(|(_, reference)| reference.is_some()) {
+            let mut line = vec![String::new(); lines[0].len() - self.values.len()];
+            line[0] = "reference".to_owned();
+            let shown = |x: Option<f64>| x.map_or(String::new(), |x| format!("{x}"));
+            line.extend(self.values.iter().map(|(_, reference)| shown(*reference)));
             lines.push(line);
         }
         let widths: Vec<usize> = (0..lines[0].len())
@@ -315,6 +335,23 @@ mod tests {
             table.push(row(&[("time.dt", text)], 1.0, f64::powi(dt, 4)));
         }
         assert!((table.to_json()[1]["rate"]["l1"]["rho"].as_f64().unwrap() - 4.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn further_values_stand_beside_what_they_are_compared_with() {
+        let mut table =
+            Table::new(&spec("{ order: [1, 2], values: { forces.body.cd: 1.553, time.steps: } }"));
+        for (p, cd) in [("1", 1.5), ("2", 1.55)] {
+            let mut row = row(&[("order", p)], 1.0, 0.1);
+            row.summary = json!({ "forces": { "body": { "cd": cd } }, "time": { "steps": 7 } });
+            table.push(row);
+        }
+        let text = table.to_string();
+        let last: Vec<&str> = text.lines().last().unwrap().split_whitespace().collect();
+        assert_eq!(last, ["reference", "1.553"]);
+        let second: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
+        assert_eq!(second[second.len() - 2..], ["1.55000", "7.00000"], "{text}");
+        assert_eq!(table.to_json()[1]["values"]["forces.body.cd"], json!(1.55));
     }
 
     #[test]

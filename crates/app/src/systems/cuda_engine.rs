@@ -5,7 +5,7 @@ use dgsuite_basis::Representation;
 use dgsuite_gpu::cuda::{DeviceBuffer, Graph};
 use dgsuite_gpu::{CudaVector, GpuError, Vector as _};
 use dgsuite_ops::cuda::{CudaDiscretization, StageAddresses};
-use dgsuite_ops::{Discretization, Norms, OpsError, PackScalar, Sample, StageWeights};
+use dgsuite_ops::{BoundarySamples, Discretization, Norms, OpsError, PackScalar, Sample, StageWeights};
 use dgsuite_physics::Exact;
 use dgsuite_timeint::{Rhs, RunningSum, Scheme, Stage, Stepper};
 use std::convert::Infallible;
@@ -280,6 +280,14 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
 
     fn sample(&self, order: usize) -> Vec<Sample> {
         self.description().sample(&self.state(), order)
+    }
+
+    fn sample_with_gradients(&self, t: f64, order: usize) -> Vec<Sample> {
+        self.description().sample_with_gradients(&self.state(), t, order)
+    }
+
+    fn boundary_samples(&self, t: f64, boundary: &str) -> Option<BoundarySamples> {
+        self.description().boundary_samples(&self.state(), t, boundary)
     }
 
     fn state_at(&self, element: usize, r: [f64; 3]) -> Option<Vec<f64>> {

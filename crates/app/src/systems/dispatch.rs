@@ -3,16 +3,20 @@
 use super::cuda_engine::CudaEngine;
 use super::device::Device;
 use super::engine::{Engine, HostEngine};
-use super::hyperbolic::{BoundaryKind, Law, Precision, Riemann, Setup, SystemError};
+use super::hyperbolic::{BoundaryKind, Law, Precision, Riemann, Setup, SourceTerm, SystemError};
 use dgsuite_gpu::Host;
 use dgsuite_gpu::cuda::Cuda;
 use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{
-    BoundaryBinding, BoundaryKernel, BoundaryOf, Discretization, PackScalar, PointKernels, Pointwise, Scheme,
+    BoundaryBinding, BoundaryKernel, BoundaryOf, DiffusionKernels, Diffusive, DiffusiveBoundaryOf,
+    Discretization, Equation, PackScalar, PointKernels, Pointwise, Scheme, WithDiffusion,
 };
+use dgsuite_physics::exact::Context;
+use dgsuite_physics::source::Manufactured;
 use dgsuite_physics::{
-    Advection, Boundary, Euler, Exact, FarField, Hll, Hllc, Law as Formulas, NumericalFlux, Outflow,
-    Prescribed, PressureOutlet, Real, Roe, Rusanov, SlipWall, Symmetry,
+    Advection, Boundary, Diffusion, DiffusiveBoundary, Euler, Exact, FarField, Hll, Hllc, Law as Formulas,
+    NavierStokes, NoSlipWall, NumericalFlux, Outflow, Prescribed, PressureOutlet, Real, Roe, Rusanov,
+    SlipWall, Source, SubsonicInflow, Symmetry, WallHeat,
 };
 use std::sync::Arc;
 
@@ -24,6 +28,18 @@ struct Rest<'a> {
     scheme: &'a Scheme,
     initial: &'a dyn Exact,
     t0: f64,
+}
+
+/// One engine for each numerical flux.
+macro_rules! by_flux {
+    ($setup:ident, $flux:ident) => {
+        match $setup.riemann {
+            Riemann::Rusanov => $flux!(Rusanov),
+            Riemann::Hll => $flux!(Hll),
+            Riemann::Hllc => $flux!(Hllc),
+            Riemann::Roe => $flux!(Roe),
+        }
+    };
 }
 
 type Built = Result<Box<dyn Engine>, SystemError>;
@@ -44,7 +60,7 @@ pub(crate) fn engine(
                     let law = Advection {
                         velocity: std::array::from_fn(|i| velocity.get(i).copied().unwrap_or(0.0)),
                     };
-                    finish::<$t, _, _, $d, 1>(rest, law, Rusanov, |kind| {
+                    finish::<$t, _, _, $d, 1>(rest, law, Rusanov, None, &|kind| {
                         open_boundary::<$t, _, _, $d, 1>(law, Rusanov, kind)
                     })
                 }
@@ -52,17 +68,24 @@ pub(crate) fn engine(
                     let law = Euler { gamma: *gamma };
                     macro_rules! flux {
                         ($f:expr) => {
-                            finish::<$t, _, _, $d, $n>(rest, law, $f, |kind| {
+                            finish::<$t, _, _, $d, $n>(rest, law, $f, None, &|kind| {
                                 gas_boundary::<$t, _, $d, $n>(law, $f, kind)
                             })
                         };
                     }
-                    match setup.riemann {
-                        Riemann::Rusanov => flux!(Rusanov),
-                        Riemann::Hll => flux!(Hll),
-                        Riemann::Hllc => flux!(Hllc),
-                        Riemann::Roe => flux!(Roe),
+                    by_flux!(setup, flux)
+                }
+                Law::NavierStokes(viscous) => {
+                    let diffusion: Box<dyn DiffusionKernels<$t>> =
+                        Box::new(Diffusive::<_, $d, $n> { diffusion: *viscous });
+                    macro_rules! flux {
+                        ($f:expr) => {
+                            finish::<$t, _, _, $d, $n>(rest, viscous.gas, $f, Some(diffusion), &|kind| {
+                                viscous_boundary::<$t, _, $d, $n>(*viscous, $f, kind)
+                            })
+                        };
                     }
+                    by_flux!(setup, flux)
                 }
             }
         };
@@ -79,7 +102,8 @@ fn finish<T, L, F, const D: usize, const N: usize>(
     rest: Rest<'_>,
     law: L,
     flux: F,
-    boundary: impl Fn(&BoundaryKind) -> Option<Box<dyn BoundaryKernel<T>>>,
+    diffusion: Option<Box<dyn DiffusionKernels<T>>>,
+    boundary: &dyn Fn(&BoundaryKind) -> Option<Box<dyn BoundaryKernel<T>>>,
 ) -> Built
 where
     T: PackScalar + Real,
@@ -87,29 +111,38 @@ where
     F: NumericalFlux<L, D, N>,
     Pointwise<L, F, D, N>: PointKernels<T>,
 {
-    let bindings = rest
-        .setup
-        .boundaries
+    let Setup { law: model, boundaries, mesh, device, scheme, .. } = rest.setup;
+    let bindings = boundaries
         .iter()
         .map(|(name, kind)| {
             let kernel = boundary(kind).ok_or_else(|| SystemError::BoundaryNotForLaw {
                 boundary: name.clone(),
                 condition: kind.name(),
-                law: L::NAME,
+                law: model.name(),
             })?;
             Ok(BoundaryBinding { name: name.clone(), kernel, data: kind.data() })
         })
         .collect::<Result<Vec<_>, SystemError>>()?;
     let physics = Box::new(Pointwise::<L, F, D, N> { law, flux });
-    let mesh = Arc::clone(&rest.setup.mesh);
-    if let Device::Cuda(ordinal) = rest.setup.device {
+    let mesh = Arc::clone(mesh);
+    if let Device::Cuda(ordinal) = *device {
+        if diffusion.is_some() || rest.setup.source.is_some() {
+            let what = if diffusion.is_some() { "viscous terms" } else { "source terms" };
+            return Err(SystemError::NotOnDevice { device: device.to_string(), what });
+        }
         let cuda = Cuda::new(ordinal)?;
         let host = Arc::clone(rest.host);
         let discretization = CudaDiscretization::new(mesh, rest.scheme, physics, bindings, host, &cuda)?;
-        return Ok(Box::new(CudaEngine::new(discretization, rest.setup.scheme, rest.initial, rest.t0)?));
+        return Ok(Box::new(CudaEngine::new(discretization, *scheme, rest.initial, rest.t0)?));
     }
-    let discretization = Discretization::new(mesh, rest.scheme, physics, bindings, Arc::clone(rest.host))?;
-    let engine = HostEngine::new(discretization, rest.host, rest.setup.scheme, rest.initial, rest.t0)?;
+    let source = match &rest.setup.source {
+        None => None,
+        Some(SourceTerm::Given(rates)) => Some(Arc::clone(rates)),
+        Some(SourceTerm::Manufactured(exact)) => Some(manufactured(rest.setup, exact.as_ref())?),
+    };
+    let equation = Equation { diffusion, eta: rest.setup.eta, source, ..Equation::from(physics) };
+    let discretization = Discretization::new(mesh, rest.scheme, equation, bindings, Arc::clone(rest.host))?;
+    let engine = HostEngine::new(discretization, rest.host, *scheme, rest.initial, rest.t0)?;
     Ok(Box::new(engine))
 }
 
@@ -157,6 +190,7 @@ where
     SlipWall: Boundary<Euler, D, N>,
     Symmetry: Boundary<Euler, D, N>,
     PressureOutlet: Boundary<Euler, D, N>,
+    SubsonicInflow: Boundary<Euler, D, N>,
 {
     match kind {
         BoundaryKind::SlipWall => Some(of::<T, _, _, _, D, N>(law, flux, SlipWall)),
@@ -164,6 +198,68 @@ where
         BoundaryKind::PressureOutlet { p } => {
             Some(of::<T, _, _, _, D, N>(law, flux, PressureOutlet { p: *p }))
         }
+        BoundaryKind::SubsonicInflow { .. } => {
+            inflow(kind, 1.0).map(|condition| of::<T, _, _, _, D, N>(law, flux, condition))
+        }
         other => open_boundary::<T, _, _, D, N>(law, flux, other),
     }
+}
+
+/// The condition of a subsonic inflow.
+fn inflow(kind: &BoundaryKind, gas_constant: f64) -> Option<SubsonicInflow> {
+    match *kind {
+        BoundaryKind::SubsonicInflow { total_pressure, total_temperature, direction } => {
+            Some(SubsonicInflow { total_pressure, total_temperature, gas_constant, direction })
+        }
+        _ => None,
+    }
+}
+
+/// Conditions of a gas with viscosity: what the numerical flux sees, and what diffusion sees.
+fn viscous_boundary<T, F, const D: usize, const N: usize>(
+    viscous: NavierStokes,
+    flux: F,
+    kind: &BoundaryKind,
+) -> Option<Box<dyn BoundaryKernel<T>>>
+where
+    T: Real,
+    Euler: Formulas<D, N>,
+    NavierStokes: Diffusion<D, N>,
+    F: NumericalFlux<Euler, D, N>,
+    FarField: Boundary<Euler, D, N> + DiffusiveBoundary<NavierStokes, D, N>,
+    SlipWall: Boundary<Euler, D, N> + DiffusiveBoundary<NavierStokes, D, N>,
+    Symmetry: Boundary<Euler, D, N> + DiffusiveBoundary<NavierStokes, D, N>,
+    PressureOutlet: Boundary<Euler, D, N> + DiffusiveBoundary<NavierStokes, D, N>,
+    SubsonicInflow: Boundary<Euler, D, N> + DiffusiveBoundary<NavierStokes, D, N>,
+    NoSlipWall: Boundary<Euler, D, N> + DiffusiveBoundary<NavierStokes, D, N>,
+{
+    macro_rules! both {
+        ($condition:expr) => {{
+            let condition = $condition;
+            let diffusive = DiffusiveBoundaryOf::<_, _, D, N> { diffusion: viscous, condition };
+            Some(Box::new(WithDiffusion::<T> {
+                inviscid: of::<T, _, _, _, D, N>(viscous.gas, flux, condition),
+                diffusive: Box::new(diffusive),
+            }) as Box<dyn BoundaryKernel<T>>)
+        }};
+    }
+    match *kind {
+        BoundaryKind::Prescribed(_) => both!(Prescribed),
+        BoundaryKind::Outflow => both!(Outflow),
+        BoundaryKind::FarField(_) => both!(FarField),
+        BoundaryKind::SlipWall => both!(SlipWall),
+        BoundaryKind::Symmetry => both!(Symmetry),
+        BoundaryKind::PressureOutlet { p } => both!(PressureOutlet { p }),
+        BoundaryKind::SubsonicInflow { .. } => both!(inflow(kind, viscous.gas_constant)?),
+        BoundaryKind::NoSlipWall { velocity, temperature } => both!(NoSlipWall {
+            heat: temperature.map_or(WallHeat::Adiabatic, |temperature| WallHeat::Isothermal { temperature }),
+            velocity: (velocity != [0.0; 3]).then_some(velocity),
+        }),
+    }
+}
+
+/// The source that makes `exact` a solution.
+fn manufactured(setup: &Setup, exact: &dyn Exact) -> Result<Arc<dyn Source>, SystemError> {
+    let context = Context { dim: setup.mesh.dim, model: setup.law.model(), period: [0.0; 3] };
+    Ok(Arc::new(Manufactured::for_model(&context, exact)?))
 }

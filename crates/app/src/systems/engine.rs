@@ -2,7 +2,7 @@
 
 use dgsuite_basis::Representation;
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};
-use dgsuite_ops::{Discretization, Norms, OpsError, PackScalar, Sample, StageWeights};
+use dgsuite_ops::{BoundarySamples, Discretization, Norms, OpsError, PackScalar, Sample, StageWeights};
 use dgsuite_physics::Exact;
 use dgsuite_timeint::{Rhs, Scheme, Stage, Stepper};
 use std::sync::Arc;
@@ -22,6 +22,8 @@ pub(crate) trait Engine: Send {
     fn boundary_integrals(&self) -> Vec<f64>;
     fn set_boundary_integrals(&mut self, values: &[f64]);
     fn sample(&self, order: usize) -> Vec<Sample>;
+    fn sample_with_gradients(&self, t: f64, order: usize) -> Vec<Sample>;
+    fn boundary_samples(&self, t: f64, boundary: &str) -> Option<BoundarySamples>;
     fn state_at(&self, element: usize, r: [f64; 3]) -> Option<Vec<f64>>;
     fn to_canonical(&self) -> Vec<f64>;
     fn set_canonical(&mut self, values: &[f64]) -> Option<()>;
@@ -220,6 +222,14 @@ impl<T: PackScalar> Engine for HostEngine<T> {
 
     fn sample(&self, order: usize) -> Vec<Sample> {
         self.rhs.discretization.sample(&self.u, order)
+    }
+
+    fn sample_with_gradients(&self, t: f64, order: usize) -> Vec<Sample> {
+        self.rhs.discretization.sample_with_gradients(&self.u, t, order)
+    }
+
+    fn boundary_samples(&self, t: f64, boundary: &str) -> Option<BoundarySamples> {
+        self.rhs.discretization.boundary_samples(&self.u, t, boundary)
     }
 
     fn state_at(&self, element: usize, r: [f64; 3]) -> Option<Vec<f64>> {

@@ -20,217 +20,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use super::boundary_points::{primitive_gradient, surface};
 pub use super::device::{Device, DeviceError};
 use super::dispatch;
 use super::engine::Engine;
+pub use super::setup::{BoundaryKind, Law, Precision, Riemann, Setup, SourceTerm};
 pub use super::state::State;
 use super::state::{basis_name, basis_of};
+use crate::post::Surface;
 use dgsuite_basis::Shape;
 pub use dgsuite_basis::correction::Parameter;
 pub use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_gpu::{GpuError, Host};
-use dgsuite_mesh::Mesh;
+use dgsuite_ops::PartSummary;
 pub use dgsuite_ops::{Form, MetricRule, OpsError};
-use dgsuite_ops::{PartSummary, Scheme as Space};
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
-use dgsuite_timeint::Scheme;
-
-/// The law.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Law {
-    /// Linear advection of one unknown, `u`.
-    Advection {
-        /// Velocity, one component for each dimension.
-        velocity: Vec<f64>,
-    },
-    /// The compressible Euler equations of a perfect gas.
-    Euler {
-        /// Ratio of specific heats.
-        gamma: f64,
-    },
-}
-
-impl Law {
-    /// The name in pipeline files and checkpoints.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Advection { .. } => "advection",
-            Self::Euler { .. } => "euler",
-        }
-    }
-}
-
-/// The numerical flux. Advection has one only, the upwind flux, which Rusanov's is there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Riemann {
-    /// Local Lax–Friedrichs.
-    #[default]
-    Rusanov,
-    /// Harten, Lax, van Leer: two waves.
-    Hll,
-    /// HLL with the contact restored.
-    Hllc,
-    /// Roe with entropy fix.
-    Roe,
-}
-
-/// Arithmetic.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Precision {
-    /// 64 bits.
-    #[default]
-    Double,
-    /// 32 bits.
-    Single,
-}
-
-/// What happens on a boundary.
-#[derive(Clone)]
-pub enum BoundaryKind {
-    /// The outer state is prescribed.
-    Prescribed(Arc<dyn Exact>),
-    /// The outer state is the inner one.
-    Outflow,
-    /// An inviscid wall.
-    SlipWall,
-    /// A plane of symmetry.
-    Symmetry,
-    /// Riemann invariants of a prescribed far field.
-    FarField(Arc<dyn Exact>),
-    /// A prescribed pressure where the flow leaves below the speed of sound.
-    PressureOutlet {
-        /// Pressure.
-        p: f64,
-    },
-}
-
-impl BoundaryKind {
-    /// The word of the pipeline file.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Prescribed(_) => "dirichlet",
-            Self::Outflow => "outflow",
-            Self::SlipWall => "slip-wall",
-            Self::Symmetry => "symmetry",
-            Self::FarField(_) => "far-field",
-            Self::PressureOutlet { .. } => "pressure-outlet",
-        }
-    }
-
-    /// The prescribed states, if there are any.
-    #[must_use]
-    pub fn data(&self) -> Option<Arc<dyn Exact>> {
-        match self {
-            Self::Prescribed(exact) | Self::FarField(exact) => Some(Arc::clone(exact)),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Debug for BoundaryKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// All that a solver needs.
-#[derive(Clone, Debug)]
-pub struct Setup {
-    /// Mesh.
-    pub mesh: Arc<Mesh>,
-    /// Law.
-    pub law: Law,
-    /// Numerical flux.
-    pub riemann: Riemann,
-    /// Polynomial degree.
-    pub order: usize,
-    /// Space of polynomials; default: total on simplices, tensor elsewhere.
-    pub polynomials: Option<Polynomials>,
-    /// Modal or nodal basis.
-    pub representation: Representation,
-    /// Volume cubature; default: degree 2p, raised on curved elements.
-    pub volume: Option<Cubature>,
-    /// Face cubature; default: degree 2p + 1, raised on curved elements.
-    pub face: Option<Cubature>,
-    /// Weak or strong form.
-    pub form: Form,
-    /// Discontinuous Galerkin, or flux reconstruction: nodal, collocated, in strong form.
-    pub correction: Correction,
-    /// Conditions by name of the boundary.
-    pub boundaries: BTreeMap<String, BoundaryKind>,
-    /// Time integration scheme.
-    pub scheme: Scheme,
-    /// Arithmetic.
-    pub precision: Precision,
-    /// CPU threads; 0 for all.
-    pub threads: usize,
-    /// Where the state lives and steps are made.
-    pub device: Device,
-}
-
-impl Setup {
-    /// Modal, over-integrated, weak form, Rusanov flux, LSERK(5,4), double precision, all threads,
-    /// no boundaries.
-    #[must_use]
-    pub fn new(mesh: Arc<Mesh>, law: Law, order: usize) -> Self {
-        Self {
-            mesh,
-            law,
-            riemann: Riemann::default(),
-            order,
-            polynomials: None,
-            representation: Representation::Modal,
-            volume: None,
-            face: None,
-            form: Form::Weak,
-            correction: Correction::Dg,
-            boundaries: BTreeMap::new(),
-            scheme: Scheme::Lserk54,
-            precision: Precision::Double,
-            threads: 0,
-            device: Device::Cpu,
-        }
-    }
-
-    /// The same with nodal bases, collocated: Lobatto points, warp & blend on simplices.
-    #[must_use]
-    pub fn collocated(self) -> Self {
-        Self {
-            representation: Representation::Nodal(NodeSet::GaussLobatto),
-            volume: Some(Cubature::Collocated),
-            face: Some(Cubature::Collocated),
-            ..self
-        }
-    }
-
-    /// The same by flux reconstruction with the correction of parameter c, at Gauss or Lobatto points.
-    #[must_use]
-    pub fn flux_reconstruction(self, nodes: NodeSet, c: Parameter) -> Self {
-        let form = Form::Strong;
-        let (representation, correction) = (Representation::Nodal(nodes), Correction::Vcjh(c));
-        Self { representation, form, correction, ..self.collocated() }
-    }
-
-    fn space(&self) -> Space {
-        Space {
-            order: self.order,
-            polynomials: self.polynomials,
-            representation: self.representation,
-            volume: self.volume,
-            face: self.face,
-            form: self.form,
-            metric: None,
-            correction: self.correction,
-        }
-    }
-}
+use dgsuite_physics::source::SourceError;
 
 /// Why a solver could not be made, or stopped.
 #[derive(Debug, thiserror::Error)]
@@ -251,7 +60,7 @@ pub enum SystemError {
         coordinates: [f64; 3],
         /// "finite" or "admissible".
         what: &'static str,
-        /// The conserved state there, by name.
+        /// The conserved state there, by name; of a gas also pressure and temperature.
         state: Vec<(String, f64)>,
     },
     /// A condition that the law does not have.
@@ -282,6 +91,23 @@ pub enum SystemError {
         /// Basis of the solver.
         wanted: String,
     },
+    /// A boundary that the mesh does not have.
+    #[error("the mesh has no boundary \"{name}\"")]
+    NoBoundary {
+        /// The name.
+        name: String,
+    },
+    /// What a device cannot do.
+    #[error("{device} does not have {what}; `device: cpu` has")]
+    NotOnDevice {
+        /// The device.
+        device: String,
+        /// What it lacks.
+        what: &'static str,
+    },
+    /// A source cannot be made from the solution.
+    #[error("no source can be made: {0}")]
+    Source(#[from] SourceError),
     /// The operators could not be set up.
     #[error(transparent)]
     Ops(OpsError),
@@ -374,6 +200,8 @@ pub struct SampledSet {
     pub points: Vec<[f64; 3]>,
     /// Primitive variables, `[variable][cell × lattice point]`.
     pub values: Vec<Vec<f64>>,
+    /// Their derivatives, `[axis × variable][cell × lattice point]`; empty where they were not asked for.
+    pub gradients: Vec<Vec<f64>>,
     /// The elements' numbers in the mesh file.
     pub elements: Vec<u64>,
 }
@@ -583,16 +411,40 @@ impl Hyperbolic {
             .collect()
     }
 
+    /// The flow at the points of a boundary, with the viscous stress there.
+    ///
+    /// # Errors
+    /// [`SystemError::NoBoundary`] if the mesh has no such boundary.
+    pub fn surface(&self, boundary: &str) -> Result<Surface, SystemError> {
+        let missing = || SystemError::NoBoundary { name: boundary.to_owned() };
+        let samples = self.engine.boundary_samples(self.time, boundary).ok_or_else(missing)?;
+        let (d, kind) = (self.engine.discretization(), self.setup.boundaries.get(boundary));
+        Ok(surface(samples, &self.setup.law, kind, self.dim(), |u, w| d.to_primitive(u, w)))
+    }
+
     /// Primitive variables on the lattice of order `order`, for writers.
     #[must_use]
     pub fn sample(&self, order: usize) -> Vec<SampledSet> {
-        let n = self.n_fields();
+        self.sampled(order, false)
+    }
+
+    /// [`Self::sample`] with the gradients of the primitive variables.
+    #[must_use]
+    pub fn sample_with_gradients(&self, order: usize) -> Vec<SampledSet> {
+        self.sampled(order, true)
+    }
+
+    fn sampled(&self, order: usize, gradients: bool) -> Vec<SampledSet> {
+        let (n, dim) = (self.n_fields(), self.dim());
+        let sets = match gradients {
+            true => self.engine.sample_with_gradients(self.time, order),
+            false => self.engine.sample(order),
+        };
         let d = self.engine.discretization();
-        self.engine
-            .sample(order)
-            .into_iter()
+        sets.into_iter()
             .map(|mut s| {
                 let (mut u, mut w) = (vec![0.0; n], vec![0.0; n]);
+                let (mut g, mut h) = (vec![0.0; n * dim], vec![0.0; n * dim]);
                 for i in 0..s.points.len() {
                     for k in 0..n {
                         u[k] = s.values[k][i];
@@ -601,9 +453,24 @@ impl Hyperbolic {
                     for k in 0..n {
                         s.values[k][i] = w[k];
                     }
+                    if gradients {
+                        for (g, column) in g.iter_mut().zip(s.gradients.iter().flatten()) {
+                            *g = column[i];
+                        }
+                        primitive_gradient(&self.setup.law, dim, &u, &g, &mut h);
+                        for (h, column) in h.iter().zip(s.gradients.iter_mut().flatten()) {
+                            column[i] = *h;
+                        }
+                    }
                 }
                 let elements = s.elements.iter().map(|&e| self.setup.mesh.tag(e)).collect();
-                SampledSet { shape: s.shape, points: s.points, values: s.values, elements }
+                SampledSet {
+                    shape: s.shape,
+                    points: s.points,
+                    values: s.values,
+                    gradients: s.gradients.into_iter().flatten().collect(),
+                    elements,
+                }
             })
             .collect()
     }
@@ -681,14 +548,26 @@ impl Hyperbolic {
     /// An operator's error with the time and step of this run.
     fn located(&self, error: OpsError) -> SystemError {
         match error {
-            OpsError::State { what, element, at, state } => SystemError::NotFinite {
-                time: self.time,
-                step: self.steps,
-                element,
-                coordinates: at,
-                what,
-                state: self.variables.iter().map(ToString::to_string).zip(state).collect(),
-            },
+            OpsError::State { what, element, at, state } => {
+                let mut named: Vec<(String, f64)> =
+                    self.variables.iter().map(ToString::to_string).zip(state.iter().copied()).collect();
+                if self.setup.law.gas().is_some() {
+                    // What tells a user more: which of them is below zero.
+                    let mut w = vec![0.0; state.len()];
+                    self.engine.discretization().to_primitive(&state, &mut w);
+                    let (rho, p) = (w[0], w[w.len() - 1]);
+                    named.push(("p".to_owned(), p));
+                    named.push(("T".to_owned(), p / (rho * self.setup.law.gas_constant())));
+                }
+                SystemError::NotFinite {
+                    time: self.time,
+                    step: self.steps,
+                    element,
+                    coordinates: at,
+                    what,
+                    state: named,
+                }
+            }
             other => SystemError::Ops(other),
         }
     }

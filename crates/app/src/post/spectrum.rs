@@ -1,0 +1,140 @@
+//! The dominant frequency of a time series: windowed spectrum with a stated resolution.
+
+use std::f64::consts::{PI, TAU};
+
+/// The largest peak of a spectrum.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Peak {
+    /// Its frequency, by a parabola through the logarithms of three lines.
+    pub frequency: f64,
+    /// The distance of spectral lines, 1 / length of the series: what two frequencies must differ by to be seen apart.
+    pub resolution: f64,
+    /// The amplitude of the oscillation there.
+    pub amplitude: f64,
+}
+
+/// The mean and half the range of a series, weighted by time (trapezoids).
+#[must_use]
+pub fn mean_and_amplitude(t: &[f64], x: &[f64]) -> Option<(f64, f64)> {
+    let n = t.len().min(x.len());
+    let length = t.get(n.checked_sub(1)?)? - t.first()?;
+    if length <= 0.0 {
+        return None;
+    }
+    let sum: f64 = (1..n).map(|i| 0.5 * (x[i] + x[i - 1]) * (t[i] - t[i - 1])).sum();
+    let (low, high) =
+        x[..n].iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &x| (a.min(x), b.max(x)));
+    Some((sum / length, 0.5 * (high - low)))
+}
+
+/// The fewest samples of a spectrum.
+const LEAST: usize = 16;
+
+/// The most samples of a spectrum.
+const MOST: usize = 1 << 15;
+
+/// Zeros appended to the series, in lengths of it.
+const PADDING: usize = 4;
+
+/// The dominant frequency of `x(t)`, `t` increasing and not necessarily uniform.
+///
+/// The series is brought to equal distances by linear interpolation, freed of its mean, multiplied by Hann's window and
+/// transformed. `None` for less than 16 samples, or a series that does not change.
+#[must_use]
+pub fn dominant(t: &[f64], x: &[f64]) -> Option<Peak> {
+    let given = t.len().min(x.len());
+    if given < LEAST {
+        return None;
+    }
+    let (t, x) = (&t[..given], &x[..given]);
+    let length = t[given - 1] - t[0];
+    let (mean, range) = mean_and_amplitude(t, x)?;
+    if range <= 1e-12 * mean.abs() || range == 0.0 || !range.is_finite() {
+        return None;
+    }
+    let n = given.next_power_of_two().min(MOST);
+    let mut re = vec![0.0; PADDING * n];
+    let mut im = vec![0.0; PADDING * n];
+    let mut at = 0;
+    for (i, out) in re.iter_mut().take(n).enumerate() {
+        let time = t[0] + length * i as f64 / n as f64;
+        while at + 2 < given && t[at + 1] <= time {
+            at += 1;
+        }
+        let share = (time - t[at]) / (t[at + 1] - t[at]);
+        let window = 0.5 - 0.5 * (TAU * i as f64 / n as f64).cos();
+        *out = window * (x[at] + share * (x[at + 1] - x[at]) - mean);
+    }
+    transform(&mut re, &mut im);
+    let size = |i: usize| re[i].hypot(im[i]);
+    // Below two lines of the series itself, the window's own width hides what is there.
+    let least = 2 * PADDING;
+    let peak = (least..re.len() / 2 - 1).max_by(|&a, &b| size(a).total_cmp(&size(b)))?;
+    let [a, b, c] = [peak - 1, peak, peak + 1].map(|i| size(i).max(f64::MIN_POSITIVE).ln());
+    let bend = a - 2.0 * b + c;
+    let shift = if bend < 0.0 { 0.5 * (a - c) / bend } else { 0.0 };
+    Some(Peak {
+        frequency: (peak as f64 + shift) / (PADDING as f64 * length),
+        resolution: 1.0 / length,
+        // The window's mean is ½, and half of a cosine's amplitude is at the negative frequency.
+        amplitude: 4.0 * size(peak) / n as f64,
+    })
+}
+
+/// The discrete Fourier transform in place; the length is a power of two (Cooley and Tukey 1965).
+fn transform(re: &mut [f64], im: &mut [f64]) {
+    let n = re.len();
+    let bits = n.trailing_zeros();
+    for i in 0..n {
+        let j = i.reverse_bits() >> (usize::BITS - bits);
+        if i < j {
+            re.swap(i, j);
+            im.swap(i, j);
+        }
+    }
+    let mut half = 1;
+    while half < n {
+        for k in 0..half {
+            let (s, c) = (-PI * k as f64 / half as f64).sin_cos();
+            for i in (k..n).step_by(2 * half) {
+                let j = i + half;
+                let (x, y) = (c * re[j] - s * im[j], c * im[j] + s * re[j]);
+                (re[j], im[j]) = (re[i] - x, im[i] - y);
+                (re[i], im[i]) = (re[i] + x, im[i] + y);
+            }
+        }
+        half *= 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frequency_is_found_between_the_lines() {
+        // Steps of different sizes; 12.3 periods; a mean and a weaker harmonic.
+        let f = 0.1647;
+        let mut t = vec![3.0];
+        while t[t.len() - 1] < 3.0 + 12.3 / f {
+            let i = t.len() as f64;
+            t.push(t[t.len() - 1] + 0.05 * (1.0 + 0.5 * (0.7 * i).sin()));
+        }
+        let x: Vec<f64> =
+            t.iter().map(|t| 1.3 + 0.3 * (TAU * f * t).sin() + 0.05 * (2.0 * TAU * f * t).cos()).collect();
+        let peak = dominant(&t, &x).unwrap();
+        assert!((peak.frequency - f).abs() < 0.02 * peak.resolution, "{peak:?}");
+        assert!((peak.amplitude - 0.3).abs() < 0.01, "{peak:?}");
+        assert!((peak.resolution * (t[t.len() - 1] - 3.0) - 1.0).abs() < 1e-12);
+        let (mean, amplitude) = mean_and_amplitude(&t, &x).unwrap();
+        assert!((mean - 1.3).abs() < 0.01 && (amplitude - 0.32).abs() < 0.04, "{mean} {amplitude}");
+    }
+
+    #[test]
+    fn what_does_not_change_has_no_frequency() {
+        let t: Vec<f64> = (0..100).map(f64::from).collect();
+        assert_eq!(dominant(&t, &vec![2.0; 100]), None);
+        assert_eq!(dominant(&t[..9], &t[..9]), None);
+        assert_eq!(dominant(&[], &[]), None);
+    }
+}

@@ -1,0 +1,196 @@
+//! Pressure, friction and heat along a wall, in order; points of separation and attachment.
+
+use super::forces::Scales;
+use super::{Surface, dot};
+
+/// The quantities along a wall, in the order of its points.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curves {
+    /// Points; along a wall in the plane in order, the domain to the left.
+    pub points: Vec<[f64; 3]>,
+    /// Length along a wall in the plane from the first point; 0 in space.
+    pub arc: Vec<f64>,
+    /// `C_p = (p − p∞)/(½ρ|v|²)`.
+    pub cp: Vec<f64>,
+    /// Skin friction `C_f = |τ_w|/(½ρ|v|²)`; in the plane with a sign, positive along the curve.
+    pub cf: Vec<f64>,
+    /// Pressure.
+    pub p: Vec<f64>,
+    /// The stress of the fluid on the wall.
+    pub stress: Vec<[f64; 3]>,
+    /// Heat into the wall.
+    pub heat: Vec<f64>,
+}
+
+/// A place where the friction on a wall in the plane changes its sign.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Turn {
+    /// The place.
+    pub point: [f64; 3],
+    /// The flow leaves the wall there; otherwise it arrives.
+    pub separation: bool,
+}
+
+/// The curves of a wall.
+#[must_use]
+pub fn curves(surface: &Surface, scales: &Scales, dim: usize) -> Curves {
+    let order = if dim == 2 { along(surface) } else { (0..surface.points.len()).collect() };
+    let q = scales.dynamic_pressure();
+    let pressure = surface.pressure();
+    let mut out = Curves::default();
+    let mut arc = 0.0;
+    for (k, &i) in order.iter().enumerate() {
+        let (x, n) = (surface.points[i], surface.normals[i]);
+        if k > 0 && dim == 2 {
+            let before = surface.points[order[k - 1]];
+            arc += (0..2).map(|d| (x[d] - before[d]).powi(2)).sum::<f64>().sqrt();
+        }
+        let full = surface.traction.get(i).copied().unwrap_or_default().map(|t| -t);
+        let normal = dot(full, n);
+        let stress: [f64; 3] = std::array::from_fn(|d| full[d] - normal * n[d]);
+        let size = dot(stress, stress).sqrt();
+        let along = if dim == 2 { dot(stress, tangent(n)) } else { size };
+        out.points.push(x);
+        out.arc.push(arc);
+        out.cp.push((pressure[i] - scales.pressure) / q);
+        out.cf.push(along / q);
+        out.p.push(pressure[i]);
+        out.stress.push(stress);
+        out.heat.push(surface.heat.get(i).copied().unwrap_or(0.0));
+    }
+    out
+}
+
+/// The direction along a wall in the plane: the outward normal turned by a quarter to the left.
+fn tangent(n: [f64; 3]) -> [f64; 3] {
+    [-n[1], n[0], 0.0]
+}
+
+/// The points of a boundary in the plane in the order along it: faces end to start, each along its tangent.
+fn along(surface: &Surface) -> Vec<usize> {
+    let faces: Vec<Vec<usize>> = surface
+        .first
+        .windows(2)
+        .filter(|w| w[1] > w[0])
+        .map(|w| {
+            let mut points: Vec<usize> = (w[0]..w[1]).collect();
+            let (a, b) = (points[0], points[points.len() - 1]);
+            let chord: [f64; 3] = std::array::from_fn(|d| surface.points[b][d] - surface.points[a][d]);
+            if dot(chord, tangent(surface.normals[a])) < 0.0 {
+                points.reverse();
+            }
+            points
+        })
+        .collect();
+    let start = |f: usize| surface.points[faces[f][0]];
+    let end = |f: usize| surface.points[faces[f][faces[f].len() - 1]];
+    let distance = |a: [f64; 3], b: [f64; 3]| (0..2).map(|d| (a[d] - b[d]).powi(2)).sum::<f64>();
+    // An open curve begins where nothing ends; a closed one at its largest x: the trailing edge.
+    let gap = |f: usize| {
+        let others = (0..faces.len()).filter(|&g| g != f);
+        let nearest = others.map(|g| distance(end(g), start(f))).fold(f64::INFINITY, f64::min);
+        nearest / distance(start(f), end(f)).max(f64::MIN_POSITIVE)
+    };
+    let Some(open) = (0..faces.len()).max_by(|&a, &b| gap(a).total_cmp(&gap(b))) else { return Vec::new() };
+    let first = if gap(open) > 1.0 {
+        open
+    } else {
+        (0..faces.len()).max_by(|&a, &b| start(a)[0].total_cmp(&start(b)[0])).unwrap_or(0)
+    };
+    let mut left: Vec<usize> = (0..faces.len()).filter(|&f| f != first).collect();
+    let mut order = faces[first].clone();
+    let mut now = first;
+    while let Some(at) = (0..left.len())
+        .min_by(|&a, &b| distance(end(now), start(left[a])).total_cmp(&distance(end(now), start(left[b]))))
+    {
+        now = left.swap_remove(at);
+        order.extend(&faces[now]);
+    }
+    order
+}
+
+/// Where the friction along a wall in the plane changes its sign, in the order of the curve.
+#[must_use]
+pub fn turns(curves: &Curves) -> Vec<Turn> {
+    let mut found = Vec::new();
+    for i in 1..curves.cf.len() {
+        let (a, b) = (curves.cf[i - 1], curves.cf[i]);
+        if a * b < 0.0 || (b == 0.0 && a != 0.0) {
+            let share = a / (a - b);
+            let (x, y) = (curves.points[i - 1], curves.points[i]);
+            let point = std::array::from_fn(|d| x[d] + share * (y[d] - x[d]));
+            found.push(Turn { point, separation: a > 0.0 });
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Faces of three points around a circle, in a scrambled order and orientation.
+    fn cylinder(stress: impl Fn(f64) -> f64) -> Surface {
+        let n = 24;
+        let mut s = Surface { first: vec![0], values: vec![Vec::new()], ..Surface::default() };
+        for k in 0..n {
+            let face = (k * 7) % n;
+            for j in 0..3 {
+                let j = if face % 2 == 0 { j } else { 2 - j };
+                let a = (face as f64 + [0.1, 0.5, 0.9][j]) * std::f64::consts::TAU / n as f64;
+                s.points.push([a.cos(), a.sin(), 0.0]);
+                s.normals.push([-a.cos(), -a.sin(), 0.0]);
+                s.weights.push(1.0);
+                s.values[0].push(a.cos());
+                // The fluid pulls the wall along the angle; it is pulled the other way itself.
+                s.traction.push([stress(a) * a.sin(), -stress(a) * a.cos(), 0.0]);
+            }
+            s.first.push(s.points.len());
+        }
+        s
+    }
+
+    fn scales() -> Scales {
+        let (drag, lift) = ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]);
+        let origin = [0.0; 3];
+        Scales { density: 2.0, speed: 1.0, pressure: 0.0, area: 1.0, length: 1.0, drag, lift, origin }
+    }
+
+    #[test]
+    fn a_cylinder_has_two_points_of_separation_and_two_of_attachment() {
+        // Flow from the left: towards θ = 0 on both sides, backwards within 50 degrees of it.
+        let behind = 50_f64.to_radians();
+        let sign = |a: f64| if a < std::f64::consts::PI { -1.0 } else { 1.0 };
+        let angle = |a: f64| if a < std::f64::consts::PI { a } else { std::f64::consts::TAU - a };
+        let curves = curves(&cylinder(|a| sign(a) * angle(a).sin() * (angle(a) - behind)), &scales(), 2);
+        // Once around, all points near their neighbours.
+        assert_eq!(curves.points.len(), 72);
+        assert!((curves.arc[71] - std::f64::consts::TAU).abs() < 0.3, "{}", curves.arc[71]);
+        assert!(curves.arc.windows(2).all(|w| w[1] - w[0] < 0.12));
+        let turns = turns(&curves);
+        let separated: Vec<f64> =
+            turns.iter().filter(|t| t.separation).map(|t| t.point[1].atan2(t.point[0]).abs()).collect();
+        assert_eq!(separated.len(), 2, "{turns:?}");
+        assert!(separated.iter().all(|a| (a - behind).abs() < 1e-2), "{separated:?}");
+        assert!(turns.iter().any(|t| !t.separation && t.point[0] < -0.99), "{turns:?}");
+        assert!((curves.cp[0] - curves.points[0][0]).abs() < 1e-15);
+    }
+
+    #[test]
+    fn an_open_wall_begins_at_its_end() {
+        let n = 5;
+        let mut s = Surface { first: vec![0], values: vec![vec![0.0; 2 * n]], ..Surface::default() };
+        for k in [3, 0, 4, 1, 2] {
+            for x in [0.2, 0.8] {
+                s.points.push([k as f64 + x, 0.0, 0.0]);
+                s.normals.push([0.0, -1.0, 0.0]);
+                s.traction.push([-1.0, 0.3, 0.0]);
+            }
+            s.first.push(s.points.len());
+        }
+        let curves = curves(&s, &scales(), 2);
+        assert!(curves.points.windows(2).all(|w| w[1][0] > w[0][0]), "{:?}", curves.points);
+        assert!(curves.cf.iter().all(|c| (c - 1.0).abs() < 1e-15));
+        assert!(turns(&curves).is_empty());
+    }
+}

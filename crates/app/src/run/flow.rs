@@ -1,0 +1,154 @@
+//! Monitors of the flow around bodies: from the solver's boundary points to rows of tables and entries of the summary.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::error::RunError;
+use crate::plan::ForcesJob;
+use crate::post::forces::{Forces, Scales};
+use crate::post::wall::{self, Curves};
+use crate::post::{Surface, line, spectrum};
+use crate::systems::hyperbolic::Hyperbolic;
+use crate::writer::WriterError;
+
+/// The columns of a table of forces, after step and time.
+pub const FORCE_COLUMNS: [&str; 16] = [
+    "cd",
+    "cl",
+    "cs",
+    "cm",
+    "cd_pressure",
+    "cd_viscous",
+    "pressure_x",
+    "pressure_y",
+    "pressure_z",
+    "viscous_x",
+    "viscous_y",
+    "viscous_z",
+    "moment_x",
+    "moment_y",
+    "moment_z",
+    "heat",
+];
+
+/// The columns of a table of extremes along a wall, after step and time.
+pub const WALL_COLUMNS: [&str; 4] = ["cp_min", "cp_max", "cf_min", "cf_max"];
+
+/// The points of all boundaries of a job, as one surface.
+fn surface(solver: &Hyperbolic, job: &ForcesJob) -> Result<Surface, RunError> {
+    let mut all = Surface { first: vec![0], ..Surface::default() };
+    for name in &job.boundaries {
+        all.append(solver.surface(name)?);
+    }
+    Ok(all)
+}
+
+/// The row of a table of forces, and the entry of the summary.
+///
+/// # Errors
+/// Those of the solver.
+pub fn forces(solver: &Hyperbolic, job: &ForcesJob) -> Result<(Vec<f64>, Value), RunError> {
+    let forces = Forces::of(&surface(solver, job)?, &job.scales);
+    let named = forces.coefficients(&job.scales).named();
+    let mut row: Vec<f64> = named.iter().map(|(_, x)| *x).collect();
+    row.extend(forces.pressure.into_iter().chain(forces.viscous).chain(forces.moment()));
+    row.push(forces.heat);
+    let mut summary: Map<String, Value> =
+        named.iter().map(|(name, x)| ((*name).to_owned(), json!(x))).collect();
+    summary.insert("force".into(), json!(forces.total()));
+    summary.insert("pressure_force".into(), json!(forces.pressure));
+    summary.insert("viscous_force".into(), json!(forces.viscous));
+    summary.insert("moment".into(), json!(forces.moment()));
+    summary.insert("heat".into(), json!(forces.heat));
+    summary.insert("area".into(), json!(forces.area));
+    Ok((row, Value::Object(summary)))
+}
+
+/// The curves along a wall, and the entry of the summary.
+///
+/// # Errors
+/// Those of the solver.
+pub fn wall(solver: &Hyperbolic, job: &ForcesJob) -> Result<(Curves, Value), RunError> {
+    let dim = solver.dim();
+    let curves = wall::curves(&surface(solver, job)?, &job.scales, dim);
+    let [cp_min, cp_max, _, cf_max] = extremes(&curves);
+    let mut summary = json!({ "cp_min": cp_min, "cp_max": cp_max, "cf_max": cf_max });
+    if let (2, Value::Object(map)) = (dim, &mut summary) {
+        let turns = wall::turns(&curves);
+        for (name, separation) in [("separation", true), ("attachment", false)] {
+            let points = turns.iter().filter(|turn| turn.separation == separation).map(|turn| turn.point);
+            let mut places: Map<String, Value> =
+                points.enumerate().map(|(i, x)| (i.to_string(), json!({ "x": x[0], "y": x[1] }))).collect();
+            places.insert("count".into(), json!(places.len()));
+            map.insert(name.into(), Value::Object(places));
+        }
+    }
+    Ok((curves, summary))
+}
+
+/// Least and largest pressure and friction coefficients.
+#[must_use]
+pub fn extremes(curves: &Curves) -> [f64; 4] {
+    let least = |x: &[f64]| x.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = |x: &[f64]| x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    [least(&curves.cp), most(&curves.cp), least(&curves.cf), most(&curves.cf)]
+}
+
+/// The curves as a table, a row for each point.
+#[must_use]
+pub fn table(curves: &Curves) -> String {
+    let mut text = "s,x,y,z,cp,cf,p,stress_x,stress_y,stress_z,heat\n".to_owned();
+    for i in 0..curves.points.len() {
+        let ([x, y, z], [a, b, c]) = (curves.points[i], curves.stress[i]);
+        let row = [curves.arc[i], x, y, z, curves.cp[i], curves.cf[i], curves.p[i], a, b, c, curves.heat[i]];
+        let row: Vec<String> = row.iter().map(|x| format!("{x:?}")).collect();
+        let _ = writeln!(text, "{}", row.join(","));
+    }
+    text
+}
+
+/// The length of a recirculation along a line; `None` if the flow does not turn.
+pub fn recirculation(solver: &Hyperbolic, s: &[f64], points: &[[f64; 3]], along: [f64; 3]) -> Option<f64> {
+    let dim = solver.dim();
+    let speed = |values: Option<Vec<f64>>| {
+        values.map(|w| (0..dim).map(|d| w.get(1 + d).copied().unwrap_or(0.0) * along[d]).sum::<f64>())
+    };
+    let (s, u): (Vec<f64>, Vec<f64>) =
+        s.iter().zip(solver.evaluate_at(points)).filter_map(|(&s, w)| Some((s, speed(w)?))).unzip();
+    line::first_return(&s, &u)
+}
+
+/// Means, amplitudes and the frequency of lift in a table of forces from a time on.
+///
+/// # Errors
+/// [`WriterError::Read`].
+pub fn history(path: &Path, from: f64, scales: &Scales) -> Result<Map<String, Value>, RunError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| WriterError::Read { path: path.to_owned(), source })?;
+    let (mut t, mut cd, mut cl) = (Vec::new(), Vec::new(), Vec::new());
+    for line in text.lines().skip(1) {
+        let row: Vec<f64> = line.split(',').map(|x| x.parse().unwrap_or(f64::NAN)).collect();
+        if let [_, time, drag, lift, ..] = row[..]
+            && time >= from
+        {
+            t.push(time);
+            cd.push(drag);
+            cl.push(lift);
+        }
+    }
+    let mut summary = Map::new();
+    if let (Some(drag), Some(lift)) =
+        (spectrum::mean_and_amplitude(&t, &cd), spectrum::mean_and_amplitude(&t, &cl))
+    {
+        summary.insert("mean".into(), json!({ "cd": drag.0, "cl": lift.0 }));
+        summary.insert("amplitude".into(), json!({ "cd": drag.1, "cl": lift.1 }));
+    }
+    if let Some(peak) = spectrum::dominant(&t, &cl) {
+        let strouhal = scales.length / scales.speed;
+        summary.insert("strouhal".into(), json!(peak.frequency * strouhal));
+        summary.insert("strouhal_resolution".into(), json!(peak.resolution * strouhal));
+    }
+    Ok(summary)
+}

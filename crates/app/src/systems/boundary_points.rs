@@ -1,0 +1,138 @@
+//! The flow on a boundary: primitive variables, viscous stress and heat flux at the points of its faces.
+
+use super::setup::{BoundaryKind, Law};
+use crate::post::{Surface, dot};
+use dgsuite_ops::BoundarySamples;
+
+/// The flow at the points of a boundary; `primitive` turns a conserved state into a primitive one.
+///
+/// Stress and heat are those of the scheme's own diffusive flux `(0, τ·n, v·τ·n − q·n)`. On a wall the pressure is the scheme's
+/// own too, the normal part of its momentum flux: what the flow as a whole loses there. Elsewhere it is that of the inner state.
+pub(crate) fn surface(
+    samples: BoundarySamples,
+    law: &Law,
+    kind: Option<&BoundaryKind>,
+    dim: usize,
+    primitive: impl Fn(&[f64], &mut [f64]),
+) -> Surface {
+    let n = samples.points.len();
+    let fields = samples.inner.first().map_or(0, Vec::len);
+    let mut values = vec![vec![0.0; n]; fields];
+    let mut w = vec![0.0; fields];
+    for (i, u) in samples.inner.iter().enumerate() {
+        primitive(u, &mut w);
+        for k in 0..fields {
+            values[k][i] = w[k];
+        }
+    }
+    let momentum =
+        |flux: &[f64]| -> [f64; 3] { std::array::from_fn(|d| if d < dim { flux[1 + d] } else { 0.0 }) };
+    let wall = matches!(
+        kind,
+        Some(BoundaryKind::SlipWall | BoundaryKind::Symmetry | BoundaryKind::NoSlipWall { .. })
+    );
+    if let (true, Some(pressure)) = (wall && law.gas().is_some(), values.last_mut()) {
+        for (i, p) in pressure.iter_mut().enumerate() {
+            *p = dot(momentum(&samples.inviscid[i]), samples.normals[i]);
+        }
+    }
+    let (mut traction, mut heat) = (Vec::new(), Vec::new());
+    if let Law::NavierStokes(_) = law {
+        for (flux, u) in samples.diffusive.iter().zip(&samples.states) {
+            let stress = momentum(flux);
+            let work = dot(stress, momentum(u)) / u[0];
+            heat.push(work - flux[fields - 1]);
+            traction.push(stress);
+        }
+    }
+    Surface {
+        first: samples.first,
+        points: samples.points,
+        normals: samples.normals,
+        weights: samples.weights,
+        values,
+        traction,
+        heat,
+    }
+}
+
+/// The gradient of primitive variables, `[axis][variable]`, from that of the conserved ones.
+///
+/// `∂v = (∂(ρv) − v ∂ρ)/ρ`, `∂p = (γ − 1) (∂(ρE) − v·∂(ρv) + ½|v|² ∂ρ)`.
+pub(crate) fn primitive_gradient(law: &Law, dim: usize, u: &[f64], grad: &[f64], out: &mut [f64]) {
+    let Some(gas) = law.gas() else {
+        out.copy_from_slice(grad);
+        return;
+    };
+    let fields = u.len();
+    let v: [f64; 3] = std::array::from_fn(|i| if i < dim { u[1 + i] / u[0] } else { 0.0 });
+    for d in 0..dim {
+        let (g, out) = (&grad[d * fields..(d + 1) * fields], &mut out[d * fields..(d + 1) * fields]);
+        out[0] = g[0];
+        let mut kinetic = 0.0;
+        for i in 0..dim {
+            out[1 + i] = (g[1 + i] - v[i] * g[0]) / u[0];
+            kinetic += v[i] * (g[1 + i] - 0.5 * v[i] * g[0]);
+        }
+        out[fields - 1] = (gas.gamma - 1.0) * (g[fields - 1] - kinetic);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dgsuite_physics::navier_stokes::Viscosity;
+    use dgsuite_physics::{Diffusion as _, Euler, Law as _, NavierStokes};
+
+    #[test]
+    fn primitive_gradients_are_those_of_the_primitive_variables() {
+        // Along a line w(s): the chain rule, by central differences.
+        let gas = Euler { gamma: 1.4 };
+        let w = |s: f64| [1.2 + 0.3 * s, 0.4 - s, 0.7 * s, 0.9, 2.0 + s * s];
+        let conserved = |s: f64| -> [f64; 5] { gas.to_conserved(&w(s)) };
+        let (s, h) = (0.3, 1e-5);
+        let rate = |f: &dyn Fn(f64) -> [f64; 5]| -> [f64; 5] {
+            std::array::from_fn(|k| (f(s + h)[k] - f(s - h)[k]) / (2.0 * h))
+        };
+        let (du, dw) = (rate(&conserved), rate(&w));
+        let mut grad = vec![0.0; 15];
+        grad[5..10].copy_from_slice(&du);
+        let mut out = vec![1.0; 15];
+        primitive_gradient(&Law::Euler { gamma: gas.gamma }, 3, &conserved(s), &grad, &mut out);
+        for k in 0..5 {
+            assert!((out[5 + k] - dw[k]).abs() < 1e-8, "{k}: {} {}", out[5 + k], dw[k]);
+            assert_eq!(out[k], 0.0);
+        }
+    }
+
+    #[test]
+    fn a_sheared_and_heated_gas_pulls_and_warms_its_wall() {
+        // At the wall y = 0 with the normal −y: ∂u/∂y = 3, ρ = p = 1, ∂ρ/∂y = −2 at constant pressure: ∂T/∂y = 2.
+        let (gas, viscosity) = (Euler { gamma: 1.4 }, Viscosity::Constant { mu: 0.1 });
+        let viscous = NavierStokes { gas, prandtl: 0.7, viscosity, gas_constant: 1.0 };
+        let (state, n) = ([1.0, 0.0, 0.0, 2.5], [0.0, -1.0]);
+        let flux = viscous.normal_diffusive_flux(&state, &[[0.0; 4], [-2.0, 3.0, 0.0, 0.0]], &n);
+        let samples = BoundarySamples {
+            first: vec![0, 1],
+            points: vec![[0.5, 0.0, 0.0]],
+            normals: vec![[0.0, -1.0, 0.0]],
+            weights: vec![1.0],
+            inner: vec![state.to_vec()],
+            states: vec![state.to_vec()],
+            inviscid: vec![vec![0.0, 0.0, -1.25, 0.0]],
+            diffusive: vec![flux.to_vec()],
+            ..BoundarySamples::default()
+        };
+        let wall = BoundaryKind::NoSlipWall { velocity: [0.0; 3], temperature: Some(1.0) };
+        let primitive =
+            |u: &[f64], w: &mut [f64]| w.copy_from_slice(&gas.to_primitive(&[u[0], u[1], u[2], u[3]]));
+        let law = Law::NavierStokes(viscous);
+        let surface = |kind: &BoundaryKind| surface(samples.clone(), &law, Some(kind), 2, primitive);
+        let at_wall = surface(&wall);
+        assert_eq!(at_wall.pressure(), [1.25], "the scheme's own on a wall");
+        assert!((surface(&BoundaryKind::Outflow).pressure()[0] - 1.0).abs() < 1e-15);
+        assert!((at_wall.traction[0][0] + 0.3).abs() < 1e-15 && at_wall.traction[0][1].abs() < 1e-15);
+        // q·n = −κ ∂T/∂n, κ = μ c_p/Pr = 0.1 · 3.5/0.7, ∂T/∂n = −2: heat goes into the wall.
+        assert!((at_wall.heat[0] - 1.0).abs() < 1e-14, "{:?}", at_wall.heat);
+    }
+}

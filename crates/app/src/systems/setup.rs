@@ -1,0 +1,282 @@
+//! What a solver is made from: the law, the scheme, the boundaries, the machine.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::device::Device;
+use dgsuite_basis::correction::Parameter;
+use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
+use dgsuite_mesh::Mesh;
+use dgsuite_ops::{Form, Scheme as Space};
+use dgsuite_physics::exact::Model;
+use dgsuite_physics::{Euler, Exact, NavierStokes, Source};
+use dgsuite_timeint::Scheme;
+
+/// The law.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Law {
+    /// Linear advection of one unknown, `u`.
+    Advection {
+        /// Velocity, one component for each dimension.
+        velocity: Vec<f64>,
+    },
+    /// The compressible Euler equations of a perfect gas.
+    Euler {
+        /// Ratio of specific heats.
+        gamma: f64,
+    },
+    /// The compressible Navier–Stokes equations of a perfect gas.
+    NavierStokes(NavierStokes),
+}
+
+impl Law {
+    /// The name in pipeline files and checkpoints.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Advection { .. } => "advection",
+            Self::Euler { .. } => "euler",
+            Self::NavierStokes(_) => "navier-stokes",
+        }
+    }
+
+    /// The model that exact solutions and manufactured sources are for.
+    #[must_use]
+    pub fn model(&self) -> Model {
+        match self {
+            Self::Advection { velocity } => Model::Advection {
+                velocity: std::array::from_fn(|d| velocity.get(d).copied().unwrap_or(0.0)),
+            },
+            Self::Euler { gamma } => Model::Euler { gamma: *gamma },
+            Self::NavierStokes(viscous) => Model::NavierStokes(*viscous),
+        }
+    }
+
+    /// The gas, of a law that has one.
+    #[must_use]
+    pub const fn gas(&self) -> Option<Euler> {
+        match self {
+            Self::Advection { .. } => None,
+            Self::Euler { gamma } => Some(Euler { gamma: *gamma }),
+            Self::NavierStokes(viscous) => Some(viscous.gas),
+        }
+    }
+
+    /// The specific gas constant in `p = ρ R T`; 1 where the law does not need one.
+    #[must_use]
+    pub const fn gas_constant(&self) -> f64 {
+        match self {
+            Self::NavierStokes(viscous) => viscous.gas_constant,
+            _ => 1.0,
+        }
+    }
+}
+
+/// The numerical flux. Advection has one only, the upwind flux, which Rusanov's is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Riemann {
+    /// Local Lax–Friedrichs.
+    #[default]
+    Rusanov,
+    /// Harten, Lax, van Leer: two waves.
+    Hll,
+    /// HLL with the contact restored.
+    Hllc,
+    /// Roe with entropy fix.
+    Roe,
+}
+
+/// Arithmetic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// 64 bits.
+    #[default]
+    Double,
+    /// 32 bits.
+    Single,
+}
+
+/// What happens on a boundary.
+#[derive(Clone)]
+pub enum BoundaryKind {
+    /// The outer state is prescribed.
+    Prescribed(Arc<dyn Exact>),
+    /// The outer state is the inner one.
+    Outflow,
+    /// An inviscid wall.
+    SlipWall,
+    /// A plane of symmetry.
+    Symmetry,
+    /// Riemann invariants of a prescribed far field.
+    FarField(Arc<dyn Exact>),
+    /// A prescribed pressure where the flow leaves below the speed of sound.
+    PressureOutlet {
+        /// Pressure.
+        p: f64,
+    },
+    /// Prescribed total conditions where the flow enters below the speed of sound.
+    SubsonicInflow {
+        /// Total pressure.
+        total_pressure: f64,
+        /// Total temperature.
+        total_temperature: f64,
+        /// Unit vector of the velocity; against the normal where there is none.
+        direction: Option<[f64; 3]>,
+    },
+    /// A wall that the gas sticks to.
+    NoSlipWall {
+        /// Velocity of the wall.
+        velocity: [f64; 3],
+        /// Temperature of the wall; adiabatic where there is none.
+        temperature: Option<f64>,
+    },
+}
+
+impl BoundaryKind {
+    /// The word of the pipeline file.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Prescribed(_) => "dirichlet",
+            Self::Outflow => "outflow",
+            Self::SlipWall => "slip-wall",
+            Self::Symmetry => "symmetry",
+            Self::FarField(_) => "far-field",
+            Self::PressureOutlet { .. } => "pressure-outlet",
+            Self::SubsonicInflow { .. } => "subsonic-inflow",
+            Self::NoSlipWall { .. } => "no-slip-wall",
+        }
+    }
+
+    /// The prescribed states, if there are any.
+    #[must_use]
+    pub fn data(&self) -> Option<Arc<dyn Exact>> {
+        match self {
+            Self::Prescribed(exact) | Self::FarField(exact) => Some(Arc::clone(exact)),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Debug for BoundaryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A source term `S` in `∂u/∂t + ∇·F = S`.
+#[derive(Clone)]
+pub enum SourceTerm {
+    /// What makes this state a solution of the equations.
+    Manufactured(Arc<dyn Exact>),
+    /// Of each conserved variable, as a function of place and time.
+    Given(Arc<dyn Source>),
+}
+
+impl fmt::Debug for SourceTerm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Manufactured(_) => "manufactured",
+            Self::Given(_) => "given",
+        })
+    }
+}
+
+/// All that a solver needs.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Mesh.
+    pub mesh: Arc<Mesh>,
+    /// Law.
+    pub law: Law,
+    /// Numerical flux.
+    pub riemann: Riemann,
+    /// The factor η of the lifted jumps in the viscous terms; default: the number of faces of the element.
+    pub eta: Option<f64>,
+    /// A source term.
+    pub source: Option<SourceTerm>,
+    /// Polynomial degree.
+    pub order: usize,
+    /// Space of polynomials; default: total on simplices, tensor elsewhere.
+    pub polynomials: Option<Polynomials>,
+    /// Modal or nodal basis.
+    pub representation: Representation,
+    /// Volume cubature; default: degree 2p, raised on curved elements.
+    pub volume: Option<Cubature>,
+    /// Face cubature; default: degree 2p + 1, raised on curved elements.
+    pub face: Option<Cubature>,
+    /// Weak or strong form.
+    pub form: Form,
+    /// Discontinuous Galerkin, or flux reconstruction: nodal, collocated, in strong form.
+    pub correction: Correction,
+    /// Conditions by name of the boundary.
+    pub boundaries: BTreeMap<String, BoundaryKind>,
+    /// Time integration scheme.
+    pub scheme: Scheme,
+    /// Arithmetic.
+    pub precision: Precision,
+    /// CPU threads; 0 for all.
+    pub threads: usize,
+    /// Where the state lives and steps are made.
+    pub device: Device,
+}
+
+impl Setup {
+    /// Modal, over-integrated, weak form, Rusanov flux, LSERK(5,4), double precision, all threads,
+    /// no boundaries.
+    #[must_use]
+    pub fn new(mesh: Arc<Mesh>, law: Law, order: usize) -> Self {
+        Self {
+            mesh,
+            law,
+            riemann: Riemann::default(),
+            eta: None,
+            source: None,
+            order,
+            polynomials: None,
+            representation: Representation::Modal,
+            volume: None,
+            face: None,
+            form: Form::Weak,
+            correction: Correction::Dg,
+            boundaries: BTreeMap::new(),
+            scheme: Scheme::Lserk54,
+            precision: Precision::Double,
+            threads: 0,
+            device: Device::Cpu,
+        }
+    }
+
+    /// The same with nodal bases, collocated: Lobatto points, warp & blend on simplices.
+    #[must_use]
+    pub fn collocated(self) -> Self {
+        Self {
+            representation: Representation::Nodal(NodeSet::GaussLobatto),
+            volume: Some(Cubature::Collocated),
+            face: Some(Cubature::Collocated),
+            ..self
+        }
+    }
+
+    /// The same by flux reconstruction with the correction of parameter c, at Gauss or Lobatto points.
+    #[must_use]
+    pub fn flux_reconstruction(self, nodes: NodeSet, c: Parameter) -> Self {
+        let form = Form::Strong;
+        let (representation, correction) = (Representation::Nodal(nodes), Correction::Vcjh(c));
+        Self { representation, form, correction, ..self.collocated() }
+    }
+
+    pub(super) fn space(&self) -> Space {
+        Space {
+            order: self.order,
+            polynomials: self.polynomials,
+            representation: self.representation,
+            volume: self.volume,
+            face: self.face,
+            form: self.form,
+            metric: None,
+            correction: self.correction,
+        }
+    }
+}

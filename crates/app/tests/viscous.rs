@@ -1,0 +1,183 @@
+//! Viscous runs from the command line: exact forces and heat, monitors of bodies, means over time, restarts.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+
+#[path = "support/case.rs"]
+mod support;
+
+use support::Case;
+
+/// Couette flow from its exact solution: the wall above moves and is warmer.
+const COUETTE: &str = "title: Couette
+mesh: { generate: { shape: quad, max: [2, 2], cells: [2, 4] } }
+physics: { model: navier-stokes, prandtl: 0.72, reference: { mach: 0.1, reynolds: 10, length: 2, temperature: 0.85 } }
+space: { order: 3, riemann: roe }
+initial: { exact: couette }
+boundaries:
+  ymin: { type: no-slip-wall, temperature: 0.8 }
+  ymax: { type: no-slip-wall, temperature: 0.85, velocity: [1, 0] }
+  xmin: { type: dirichlet, exact: couette }
+  xmax: { type: dirichlet, exact: couette }
+time: { steps: 200 }
+output: { fields: { names: [Vorticity, QCriterion, { Shear: u_y }], precision: double } }
+monitors:
+  - forces: { boundary: ymax, reference: { origin: [1, 0] } }
+  - forces: { boundary: [ymin] }
+  - wall: { boundary: ymin }
+";
+
+fn number(summary: &serde_json::Value, path: &str) -> f64 {
+    let value = path.split('.').fold(summary, |value, key| match key.parse::<usize>() {
+        Ok(i) if value.is_array() => &value[i],
+        _ => &value[key],
+    });
+    value.as_f64().unwrap_or_else(|| panic!("{path} is not in {summary}"))
+}
+
+#[track_caller]
+fn near(x: f64, expected: f64, within: f64) {
+    assert!((x - expected).abs() <= within, "{x}, expected {expected} within {within}");
+}
+
+#[test]
+fn walls_feel_the_exact_friction_and_heat_of_couette_flow() {
+    let case = Case::new(COUETTE);
+    let summary = case.run(&[]);
+    // τ = μ U/H = 0.2 · 1/2 per area; the walls have length 2. The gas holds back the moving wall.
+    let tau = 0.1;
+    near(number(&summary, "forces.ymax.viscous_force.0"), -2.0 * tau, 1e-5);
+    near(number(&summary, "forces.ymin.viscous_force.0"), 2.0 * tau, 1e-5);
+    // Pressure pushes outwards, and is that of the reference state.
+    let p = number(&summary, "reference.p_ref");
+    near(number(&summary, "forces.ymax.pressure_force.1"), 0.0, 1e-5 * p);
+    // C_D = F/(½ ρ U² L), drag being along x.
+    near(number(&summary, "forces.ymin.cd"), 2.0 * tau / (0.5 * 2.0), 1e-5);
+    // About (1, 0) the force on the upper wall, 2 above, turns anticlockwise.
+    near(number(&summary, "forces.ymax.moment.2"), 2.0 * 2.0 * tau, 1e-5 * p);
+    // q at the walls: −κ dT/dy = −κ (ΔT/H ± Pr U²/(2 c_p)/H), and both together are the work of the moving wall.
+    let heat = number(&summary, "forces.ymax.heat") + number(&summary, "forces.ymin.heat");
+    near(heat, 2.0 * tau, 1e-3);
+    let cp = 3.5 * number(&summary, "reference.R_ref");
+    let kappa = 0.2 * cp / 0.72;
+    let slope = 0.05 / 2.0 + 0.72 / (2.0 * cp) / 2.0;
+    near(number(&summary, "forces.ymin.heat"), 2.0 * kappa * slope, 1e-3);
+    // Friction along the wall below has one sign.
+    near(number(&summary, "wall.ymin.separation.count"), 0.0, 0.0);
+    let curve = std::fs::read_to_string(case.path("out/case/monitors/wall-curve.csv")).unwrap();
+    let rows: Vec<Vec<f64>> =
+        curve.lines().skip(1).map(|l| l.split(',').map(|x| x.parse().unwrap()).collect()).collect();
+    assert!(rows.len() >= 8 && rows.windows(2).all(|w| w[1][1] > w[0][1]), "in order along x");
+    for row in &rows {
+        near(row[5], tau / 0.5, 1e-4);
+    }
+}
+
+#[test]
+fn means_over_time_and_forces_go_on_after_a_restart() {
+    let more =
+        "output: { fields: none, averages: { from: 0.004, every_steps: 3, names: [Velocity, { uu: u*u }] } }";
+    let start = COUETTE.find("output:").unwrap();
+    let end = COUETTE.find("monitors:").unwrap();
+    let mut yaml = COUETTE.replace(&COUETTE[start..end], &format!("{more}\n"));
+    // Not steady at first.
+    yaml = yaml.replace(
+        "initial: { exact: couette }",
+        "initial: { rho: 1, u: y/2 + sin(pi*x)*y*(2 - y)/4, v: 0, p: p_ref }",
+    );
+    yaml = yaml
+        .replace("exact: couette", "rho: 1, u: y/2, v: 0, p: p_ref")
+        .replace("boundary: ymax,", "boundary: ymax, from: 0, every_steps: 1,");
+    let case = Case::new(&yaml);
+    let outcome = case.dgsuite(&["run", "case.yaml", "--output", "out/whole", "--set", "time.steps=40"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let whole = case.summary("out/whole");
+    case.run(&["--set", "time.steps=22"]);
+    let rest = case.run(&["--restart", "latest", "--set", "time.steps=40"]);
+    let bytes = |folder: &str| std::fs::read(case.path(folder).join("averages.vtu")).unwrap();
+    assert_eq!(bytes("out/whole"), bytes("out/case"), "the means differ");
+    for value in ["cd", "mean.cd", "amplitude.cd"] {
+        let path = format!("forces.ymax.{value}");
+        near(number(&rest, &path), number(&whole, &path), 1e-12);
+    }
+}
+
+/// Slow waves in honey: the step is that of diffusion alone, and energy must fall with it on every shape.
+#[test]
+fn the_default_step_is_stable_for_diffusion_alone() {
+    let plane = "cells: [4, 4] }, periodic: [[xmin, xmax], [ymin, ymax]] }";
+    let space = "cells: [2, 2, 2] }, periodic: [[xmin, xmax], [ymin, ymax], [zmin, zmax]] }";
+    for (shape, order) in
+        [("tri", 1), ("tri", 4), ("quad", 1), ("quad", 4), ("tet", 2), ("hex", 1), ("hex", 3), ("prism", 2)]
+    {
+        let flat = ["tri", "quad"].contains(&shape);
+        let (mesh, w) = if flat { (plane, "") } else { (space, "w: 0.01*sin(9*z), ") };
+        let case = Case::new(&format!(
+            "mesh: {{ generate: {{ shape: {shape}, {mesh}
+physics: {{ model: navier-stokes, viscosity: {{ constant: 10 }} }}
+space: {{ order: {order} }}
+initial: {{ rho: 1, u: 0.01*sin(11*x)*cos(17*y), v: 0.01*cos(40*x + 3*y), {w}p: 1 }}
+time: {{ steps: 150 }}
+output: {{ fields: none, checkpoint: none }}
+monitors: [ {{ integral: {{ fields: [rho*(u^2 + v^2)], every_steps: 150 }} }} ]
+"
+        ));
+        case.run(&[]);
+        let table = std::fs::read_to_string(case.path("out/case/monitors/integral.csv")).unwrap();
+        let energy: Vec<f64> =
+            table.lines().skip(1).map(|line| line.split(',').nth(2).unwrap().parse().unwrap()).collect();
+        assert!(energy[energy.len() - 1] < energy[0], "{shape}, order {order}: {energy:?}");
+    }
+}
+
+#[test]
+fn a_gas_too_cold_to_exist_is_named_with_place_and_hint() {
+    // Steps far beyond the viscous limit.
+    let case = Case::new(&COUETTE.replace("time: { steps: 200 }", "time: { steps: 200, dt: 0.1 }"));
+    let plan = case.dgsuite(&["check", "case.yaml"]);
+    assert!(plan.stdout.contains("times the step that is stable on this mesh"), "{}", plan.stdout);
+    let outcome = case.dgsuite(&["run", "case.yaml"]);
+    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    for part in ["the solution is no longer", "in element", "rho_E =", "T =", "hint: try a smaller"] {
+        assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_reference_state_is_derived_with_units_and_without() {
+    let case = |physics: &str| {
+        let yaml = format!(
+            "mesh: {{ generate: {{ shape: quad, cells: [2, 2] }}, periodic: [[xmin, xmax], [ymin, ymax]] }}
+physics: {{ model: navier-stokes, {physics} }}
+space: {{ order: 1 }}
+initial: {{ rho: rho_ref, u: u_ref, v: v_ref, p: p_ref }}
+time: {{ steps: 1 }}
+output: {{ fields: none, checkpoint: none }}
+monitors: [ {{ integral: {{ fields: [mu_ref, speed_ref*L_ref] }} }} ]
+"
+        );
+        Case::new(&yaml).run(&[])
+    };
+    // Air at sea level: c = 340.29 m/s, μ = 1.7894e-5 kg/(m s) (U.S. Standard Atmosphere 1976).
+    let air =
+        "gas_constant: 287.053, viscosity: { sutherland: { mu_ref: 1.716e-5, t_ref: 273.15, s: 110.4 } }";
+    let summary =
+        case(&format!("{air}, reference: {{ mach: 0.5, pressure: 101325, temperature: 288.15, length: 2 }}"));
+    near(number(&summary, "reference.c_ref"), 340.29, 0.01);
+    near(number(&summary, "reference.rho_ref"), 1.225, 1e-4);
+    near(number(&summary, "reference.mu_ref"), 1.789e-5, 1e-8);
+    let re = 1.225 * 170.146 * 2.0 / 1.789e-5;
+    near(number(&summary, "reference.reynolds") / re, 1.0, 1e-3);
+    near(number(&summary, "integral.mu_ref"), 1.789e-5, 1e-8);
+    // The Reynolds number decides about the density.
+    let summary =
+        case(&format!("{air}, reference: {{ mach: 0.2, reynolds: 1e5, temperature: 288.15, length: 1 }}"));
+    near(number(&summary, "reference.rho_ref"), 1e5 * 1.7893e-5 / (0.2 * 340.29), 1e-5);
+    // Without units density, speed and temperature are 1, and μ = 1/Re at the reference temperature.
+    let summary = case(
+        "viscosity: { power: { exponent: 0.7 } }, reference: { mach: 0.1, reynolds: 200, length: 4, angle: pi/6 }",
+    );
+    near(number(&summary, "reference.p_ref"), 1.0 / (1.4 * 0.01), 1e-12);
+    near(number(&summary, "reference.mu_ref"), 4.0 / 200.0, 1e-15);
+    near(number(&summary, "reference.u_ref"), 0.75_f64.sqrt(), 1e-15);
+    near(number(&summary, "reference.v_ref"), 0.5, 1e-15);
+}
