@@ -5,7 +5,7 @@ mod boundary_points;
 mod cuda_engine;
 mod device;
 mod dispatch;
-mod engine;
+pub(crate) mod engine;
 pub mod hyperbolic;
 pub mod setup;
 mod state;

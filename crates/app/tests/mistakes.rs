@@ -458,22 +458,6 @@ fn flux_reconstruction_that_is_none() {
 }
 
 #[test]
-fn flux_reconstruction_that_is_none() {
-    let case = Case::new(STREAM);
-    let fr = |more: &[&str], parts: &[&str]| {
-        let mut args = vec!["--set", "space.scheme=fr"];
-        more.iter().for_each(|m| args.extend(["--set", m]));
-        refused(&case, &args, parts);
-    };
-    fr(&["space.basis=modal"], &["`space.basis` is modal", "nodal, as `scheme: fr` interpolates fluxes"]);
-    fr(&["space.form=weak"], &["`space.form` is weak", "strong, as `scheme: fr` corrects fluxes"]);
-    fr(&["space.cubature={volume: 4}"], &["`space.cubature` does not belong to `scheme: fr`"]);
-    fr(&["space.vcjh=ds"], &["`ds` is not a value of `space.vcjh`", "dg, sd, hu"]);
-    fr(&["space.vcjh=-1"], &["`space.vcjh` is -1", "a number above -", "the bound of stability"]);
-    refused(&case, &["--set", "space.vcjh=sd"], &["`space.vcjh` does not belong to discontinuous Galerkin"]);
-}
-
-#[test]
 fn overrides_that_lead_nowhere() {
     let case = Case::new(STREAM);
     refused(&case, &["--set", "space.order"], &["`space.order` is not of the form KEY=VALUE"]);

@@ -9,16 +9,21 @@
 
 mod arguments;
 mod boundary;
+mod clock;
 mod discretization;
 mod element;
 mod faces;
 pub(crate) mod fast;
 mod fragments;
 mod kernels;
+mod measure;
 mod operators;
 mod prism;
 mod simplex;
 mod source;
 mod tensor;
 
+pub use boundary::StageTime;
+pub use clock::{BoundsCopy, RING, StepBound, StepChoice};
 pub use discretization::{CudaDiscretization, StageAddresses};
+pub use measure::{Integrand, Measures, PointRule};

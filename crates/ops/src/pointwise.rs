@@ -96,6 +96,12 @@ pub trait PointKernels<T>: Send + Sync {
     /// # Errors
     /// [`TraceError`] if a parameter has two values.
     fn device_source(&self, parameters: &mut Parameters) -> Result<String, TraceError>;
+
+    /// `primitive(u, out)`: primitive variables of a state, as a CUDA function.
+    ///
+    /// # Errors
+    /// [`TraceError`] if a parameter has two values.
+    fn primitive_source(&self, parameters: &mut Parameters) -> Result<String, TraceError>;
 }
 
 /// The [`PointKernels`] of law `L` and numerical flux `F`.
@@ -414,6 +420,10 @@ macro_rules! point_kernels {
 
             fn device_source(&self, parameters: &mut Parameters) -> Result<String, TraceError> {
                 device_source::<L, F, D, N>(&self.law, &self.flux, parameters)
+            }
+
+            fn primitive_source(&self, parameters: &mut Parameters) -> Result<String, TraceError> {
+                device_fn("primitive", &[("u", N)], parameters, |a| self.law.to_primitive(&a.array("u")))
             }
 
             fn to_primitive(&self, u: &[f64], w: &mut [f64]) {

@@ -108,6 +108,41 @@ where
             .collect()
     }
 
+    /// What rounding does to the residual, in units of the rounding of one number: `√n S`, where `S` is the
+    /// sum of the absolute values of
+    /// the `n` terms of an entry, `Σ|P_ij||F̂_j| + Σ|L_ij||f̂*_j|`, behind the absolute values of the
+    /// inverse mass matrix. Arguments and order are those of
+    /// [`eval`](Self::eval).
+    #[must_use]
+    pub fn rounding(
+        &self,
+        u: &[Vec<Vec<f64>>],
+        outer: &dyn Fn(usize, &[f64; N], &[f64; D]) -> [f64; N],
+    ) -> Vec<Vec<Vec<f64>>> {
+        let traces = self.traces(u);
+        let surface = self.surface(&traces, outer);
+        let sizes = |(e, element): (usize, &Element)| {
+            let reference = &element.reference;
+            let collocated = reference.spec.volume == Cubature::Collocated;
+            let volume = self.volume(element, &u[e]);
+            let n_terms = D * volume[0][0].len() + surface[e][0].len();
+            let field = |k: usize| {
+                let mut size = absolute(&reference.lift, &surface[e][k]);
+                for flux in volume.iter().map(|v| &v[k]).enumerate() {
+                    let term = match self.form {
+                        Form::Weak => absolute(&reference.project[flux.0], flux.1),
+                        Form::Strong => strong_size(reference, collocated, flux.0, flux.1),
+                    };
+                    size.iter_mut().zip(term).for_each(|(s, t)| *s += t);
+                }
+                let root = (n_terms as f64).sqrt();
+                invert_size(element, size).into_iter().map(|s| root * s).collect()
+            };
+            (0..N).map(field).collect()
+        };
+        self.elements.iter().enumerate().map(sizes).collect()
+    }
+
     /// Traces `I_f u`: `[element][face point]`.
     fn traces(&self, u: &[Vec<Vec<f64>>]) -> Vec<Vec<[f64; N]>> {
         self.elements.iter().zip(u).map(|(el, u)| states(&el.reference.interp_face, u)).collect()
@@ -246,6 +281,51 @@ fn invert(element: &Element, r: Vec<f64>) -> Vec<f64> {
             });
             let inverse = mass.inverse().expect("a mass matrix of positive weights is regular");
             inverse.mul_vec(&reference.mass.mul_vec(&r))
+        }
+    }
+}
+
+/// `Σ_j |m_ij| |v_j|`.
+fn absolute(m: &Matrix, v: &[f64]) -> Vec<f64> {
+    (0..m.rows()).map(|i| v.iter().enumerate().map(|(j, v)| (m[(i, j)] * v).abs()).sum()).collect()
+}
+
+/// [`strong`] with absolute values.
+fn strong_size(reference: &ReferenceElement, collocated: bool, d: usize, flux: &[f64]) -> Vec<f64> {
+    let project = |v: Vec<f64>| if collocated { v } else { absolute(&reference.project_volume, &v) };
+    let projected = project(flux.iter().map(|f| f.abs()).collect());
+    let derivative = project(absolute(&reference.derivative[d], &projected));
+    // Components of reference normals are at most 1, but for that of a simplex's slanted face, of some √3 at
+    // most.
+    let trace = absolute(&reference.interp_face, &projected);
+    let lifted = absolute(&reference.lift, &trace);
+    lifted.iter().zip(derivative).map(|(l, d)| l + d).collect()
+}
+
+/// [`invert`] with absolute values.
+fn invert_size(element: &Element, r: Vec<f64>) -> Vec<f64> {
+    let reference = &element.reference;
+    let jacobian = &element.geometry.jacobian;
+    let (weights, interp) = (&reference.volume.weights, &reference.interp_volume);
+    match element.rule {
+        MetricRule::Affine | MetricRule::Collocated => invert(element, r),
+        MetricRule::WeightAdjusted => {
+            let at_points = absolute(interp, &r);
+            let scaled: Vec<f64> = at_points.iter().zip(jacobian).map(|(v, j)| v / j).collect();
+            let v = absolute(&reference.project_volume, &scaled);
+            let dot = |a: &[f64], b: &dyn Fn(usize) -> f64| -> f64 {
+                a.iter().enumerate().map(|(q, a)| a * weights[q] * b(q)).sum()
+            };
+            let total = dot(jacobian, &|_| 1.0);
+            let missing = (dot(&at_points, &|_| 1.0) + dot(&absolute(interp, &v), &|q| jacobian[q])) / total;
+            let one = reference.project_volume.mul_vec(&vec![1.0; jacobian.len()]);
+            v.iter().zip(one).map(|(v, one)| v + missing * one.abs()).collect()
+        }
+        MetricRule::Stored => {
+            let columns = 0..reference.n_basis;
+            let unit = |j: usize| columns.clone().map(|i| f64::from(u8::from(i == j))).collect();
+            let product: Vec<Vec<f64>> = columns.clone().map(|j| invert(element, unit(j))).collect();
+            columns.clone().map(|i| columns.clone().map(|j| (product[j][i] * r[j]).abs()).sum()).collect()
         }
     }
 }

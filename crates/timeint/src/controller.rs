@@ -130,6 +130,11 @@ impl Controller {
         self.now
     }
 
+    /// Time left to the next event or to the end, if there is one.
+    pub fn left(&self) -> Option<f64> {
+        self.events.next().map(|target| self.now.until(target))
+    }
+
     /// Whether `time` has been reached, up to the rounding by which events are told apart.
     pub fn reached(&self, time: f64) -> bool {
         self.events.same(time, self.now.t) || time <= self.now.t

@@ -179,7 +179,8 @@ impl Case {
                 d.set_step(weights.dt)?;
                 let residual = cuda.median_time(RUNS, || d.eval(0.0, &u, &mut du))?;
                 du.clear(cuda.stream())?;
-                let stage = cuda.median_time(RUNS, || d.stage(0.0, weights, &u, None, &mut du, &mut next))?;
+                let stage =
+                    cuda.median_time(RUNS, || d.stage(0.0, 1.0, weights, &u, None, &mut du, &mut next))?;
                 let resources = d.resources().next().map(|r| (r.1, r.2));
                 let mut part = d.description().summary().remove(0);
                 part.direct_traces = d.writes_traces().all(|written| !written);

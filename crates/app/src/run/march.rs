@@ -1,5 +1,7 @@
 //! The time loop: step after step to the end, to a number of steps, or to a steady state.
 
+mod ahead;
+
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -58,6 +60,8 @@ pub struct March<'a> {
     measured: Option<Instant>,
     residual: Option<f64>,
     dt: f64,
+    /// Steps that must be looked at one by one.
+    careful: u64,
     /// What was counted.
     pub tally: Tally,
 }
@@ -100,6 +104,7 @@ impl<'a> March<'a> {
             measured: None,
             residual: None,
             dt: 0.0,
+            careful: 0,
             tally: Tally::default(),
         })
     }
@@ -135,7 +140,7 @@ impl<'a> March<'a> {
     }
 
     fn run_unsteady(&mut self, outputs: &mut Outputs<'_>) -> Result<(), RunError> {
-        while self.step()? {
+        while self.run_ahead(outputs.steps_left(self.now()))? || self.step()? {
             outputs.write(self.solver, self.now(), Moment::Step)?;
             self.draw(None)?;
             if self.stops() {
@@ -161,12 +166,18 @@ impl<'a> March<'a> {
         self.controller.accept(&step);
         // Before anything of the new state is written: this is where a state that is no longer one is found.
         self.limit = self.solver.stable_dt()?;
-        self.tally.steps += 1;
         self.tally.spent += start.elapsed();
-        self.dt = step.dt;
-        self.tally.dt_max = Some(self.tally.dt_max.map_or(step.dt, |dt| dt.max(step.dt)));
-        self.tally.dt_min = Some(self.tally.dt_min.map_or(step.dt, |dt| dt.min(step.dt)));
+        self.count(step.dt);
+        self.careful = self.careful.saturating_sub(1);
         Ok(true)
+    }
+
+    /// Counts a step of size `dt`.
+    fn count(&mut self, dt: f64) {
+        self.dt = dt;
+        self.tally.steps += 1;
+        self.tally.dt_max = Some(self.tally.dt_max.map_or(dt, |most| most.max(dt)));
+        self.tally.dt_min = Some(self.tally.dt_min.map_or(dt, |least| least.min(dt)));
     }
 
     fn run_steady(&mut self, spec: SteadySpec, outputs: &mut Outputs<'_>) -> Result<(), RunError> {

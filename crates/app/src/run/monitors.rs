@@ -69,6 +69,11 @@ impl Monitor<'_> {
         self.schedule.due(now)
     }
 
+    /// Steps that can be done after `step` before a row may be due by its number of steps.
+    pub fn steps_left(&self, step: u64) -> u64 {
+        self.schedule.steps_left(step)
+    }
+
     /// Writes a row and keeps its values.
     ///
     /// # Errors

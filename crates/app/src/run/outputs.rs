@@ -114,6 +114,15 @@ impl<'a> Outputs<'a> {
         Ok(times)
     }
 
+    /// Steps that can be done after `now` before something may be due by its number of steps. What is due at
+    /// times is landed on.
+    pub fn steps_left(&self, now: TimePoint) -> u64 {
+        let fields = self.series.iter().map(|(_, schedule)| schedule.steps_left(now.step));
+        let monitors = self.monitors.iter().map(|monitor| monitor.steps_left(now.step));
+        let checkpoints = self.checkpoints.iter().map(|schedule| schedule.steps_left(now.step));
+        fields.chain(monitors).chain(checkpoints).min().unwrap_or(u64::MAX)
+    }
+
     /// Writes what is due.
     ///
     /// # Errors

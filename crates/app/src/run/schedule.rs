@@ -47,6 +47,14 @@ impl Schedule {
         }
     }
 
+    /// Steps that can be done after `step` before an event may be due by its number of steps.
+    pub fn steps_left(&self, step: u64) -> u64 {
+        match self.every {
+            Every::Steps(n) => (self.next * n as u64).saturating_sub(step),
+            Every::Time(_) | Every::End => u64::MAX,
+        }
+    }
+
     /// Whether an event is due now; moves on to the next one if so.
     pub fn due(&mut self, now: TimePoint) -> bool {
         let TimePoint { t: time, step, .. } = now;

@@ -1,13 +1,21 @@
 //! A conservation law on an NVIDIA device: the state, the stages and the step bound stay there.
 
-use super::engine::{Described, Engine, norms, perturbed};
+mod batch;
+
+use super::engine::{Ahead, Described, Engine, norms, perturbed};
+use batch::Batches;
 use dgsuite_basis::Representation;
 use dgsuite_gpu::cuda::{DeviceBuffer, Graph};
 use dgsuite_gpu::{CudaVector, GpuError, Vector as _};
-use dgsuite_ops::cuda::{CudaDiscretization, StageAddresses};
+use dgsuite_ops::cuda::{
+    CudaDiscretization, Integrand, Measures, PointRule, StageAddresses, StageTime, StepChoice,
+};
 use dgsuite_ops::{BoundarySamples, Discretization, Norms, OpsError, PackScalar, Sample, StageWeights};
 use dgsuite_physics::Exact;
+use dgsuite_physics::formula::Formula;
+use dgsuite_physics::trace::{Sym, device_fn};
 use dgsuite_timeint::{Rhs, RunningSum, Scheme, Stage, Stepper};
+use std::cell::RefCell;
 use std::convert::Infallible;
 
 impl<T: PackScalar> Described for CudaDiscretization<T> {
@@ -37,21 +45,24 @@ impl<T: PackScalar> Described for CudaDiscretization<T> {
 /// One stage as work for the device: what to do with which arrays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct StageCall {
-    /// Shares of the stage's time in the step, and of its boundary fluxes in the step's.
-    time: f64,
+    /// Share of the step after which the stage is, and of its boundary fluxes in the step's.
+    part: f64,
     share: f64,
     /// The step in these weights is 0: the device knows its size.
     weights: StageWeights,
     at: StageAddresses,
     /// Factors and address of the running sum.
     sum: Option<([f64; 3], u64)>,
+    /// Where the state is after the step, if this is its last stage.
+    end: Option<u64>,
 }
 
 /// A right-hand side that does nothing but write down what a stepper asks of it.
 struct Recorder<T: PackScalar> {
     calls: Vec<StageCall>,
-    t: f64,
-    dt: f64,
+    /// Number of the next stage in its step.
+    stage: usize,
+    parts: Vec<f64>,
     shares: Vec<f64>,
     scalar: std::marker::PhantomData<fn(T)>,
 }
@@ -59,7 +70,6 @@ struct Recorder<T: PackScalar> {
 impl<T: PackScalar> Recorder<T> {
     fn record(
         &mut self,
-        t: f64,
         s: &Stage,
         u: &CudaVector<T>,
         u0: Option<&CudaVector<T>>,
@@ -73,10 +83,10 @@ impl<T: PackScalar> Recorder<T> {
             register: reg.buffer().ptr(),
             next: next.buffer().ptr(),
         };
-        let time = if self.dt == 0.0 { 0.0 } else { (t - self.t) / self.dt };
-        let share = self.shares[self.calls.len()];
+        let (part, share) = (self.parts[self.stage], self.shares[self.stage]);
         let weights = StageWeights { a: s.a, b: s.b, c: s.c, dt: 0.0, keep: s.keep };
-        self.calls.push(StageCall { time, share, weights, at, sum });
+        self.calls.push(StageCall { part, share, weights, at, sum, end: None });
+        self.stage += 1;
     }
 }
 
@@ -91,20 +101,20 @@ impl<T: PackScalar> Rhs for Recorder<T> {
 
     fn stage(
         &mut self,
-        t: f64,
+        _: f64,
         s: &Stage,
         u: &CudaVector<T>,
         u0: Option<&CudaVector<T>>,
         reg: &mut CudaVector<T>,
         next: &mut CudaVector<T>,
     ) -> Result<(), Infallible> {
-        self.record(t, s, u, u0, reg, next, None);
+        self.record(s, u, u0, reg, next, None);
         Ok(())
     }
 
     fn stage_with_sum(
         &mut self,
-        t: f64,
+        _: f64,
         s: &Stage,
         r: &RunningSum,
         u: &CudaVector<T>,
@@ -113,7 +123,7 @@ impl<T: PackScalar> Rhs for Recorder<T> {
         next: &mut CudaVector<T>,
         sum: &mut CudaVector<T>,
     ) -> Result<(), Infallible> {
-        self.record(t, s, u, u0, reg, next, Some(([r.p, r.q, r.d], sum.buffer().ptr())));
+        self.record(s, u, u0, reg, next, Some(([r.p, r.q, r.d], sum.buffer().ptr())));
         Ok(())
     }
 }
@@ -130,15 +140,33 @@ pub(crate) struct CudaEngine<T: PackScalar> {
     /// Size of the step that the device knows.
     dt: Option<f64>,
     /// Steps as graphs, by their stages: arrays change places from step to step, with a short period.
-    graphs: Vec<(Vec<StageCall>, Graph)>,
+    graphs: Vec<(Vec<StageCall>, EndOfStep, Graph)>,
+    batches: Batches<T>,
+    measures: RefCell<Measures>,
     steps: u64,
+    /// Times that steps were launched one by one.
+    launched: u64,
     evaluations: u64,
 }
 
-/// Steps before the first graph is recorded: by then all that is made once has been made.
+/// What the device does at the end of a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum EndOfStep {
+    /// Nothing: the host does what is to be done.
+    Nothing,
+    /// Time goes on, where something depends on it.
+    Tick,
+    /// The state is looked at; the next step is this multiple of its bound.
+    Cfl(f64),
+}
+
+/// Times that steps are put into the stream before the first graph is recorded: by then all that is made
+/// once has been made, such as
+/// data of boundaries, whose copies wait.
 const WARM_UP: u64 = 2;
-/// Most graphs; arrays of all schemes change places with a period below this.
-const MOST_GRAPHS: usize = 12;
+/// Most graphs; arrays of all schemes change places with a period of at most 3 steps, and there are single
+/// steps and batches of them.
+const MOST_GRAPHS: usize = 24;
 
 impl<T: PackScalar> CudaEngine<T> {
     pub(crate) fn new(
@@ -152,36 +180,63 @@ impl<T: PackScalar> CudaEngine<T> {
         let buffer = DeviceBuffer::from_slice(discretization.cuda(), "the state", &values)?;
         let u = CudaVector::from_buffer(discretization.cuda(), buffer)?;
         let stepper = Stepper::new(scheme, &u)?;
-        let shares = scheme.tableau().b;
-        let recorder =
-            Recorder { calls: Vec::new(), t: 0.0, dt: 0.0, shares, scalar: std::marker::PhantomData };
-        let graphs = Vec::new();
-        Ok(Self { discretization, stepper, recorder, u, dt: None, graphs, steps: 0, evaluations: 0 })
+        let (parts, shares) = (scheme.tableau().c, scheme.tableau().b);
+        let scalar = std::marker::PhantomData;
+        let recorder = Recorder { calls: Vec::new(), stage: 0, parts, shares, scalar };
+        let (graphs, batches) = (Vec::new(), Batches::new());
+        Ok(Self {
+            discretization,
+            stepper,
+            recorder,
+            u,
+            dt: None,
+            graphs,
+            batches,
+            measures: RefCell::default(),
+            steps: 0,
+            launched: 0,
+            evaluations: 0,
+        })
     }
 
+    /// One step of a size that the host knows.
     fn make_step(&mut self, t: f64, dt: f64, local: bool) -> Result<(), OpsError> {
-        if self.dt != Some(dt) {
-            self.discretization.set_step(dt)?;
+        if self.dt != Some(dt) || self.discretization.is_moving() {
+            self.discretization.set_clock(t, 0.0, StepChoice::Fixed(dt))?;
             self.dt = Some(dt);
         }
+        self.put_steps(1, EndOfStep::Nothing, local, t, dt)
+    }
+
+    /// Puts steps of the size that the device knows into its stream. `t` and `dt` are those of the step
+    /// where boundary data changes with
+    /// time on the host.
+    fn put_steps(&mut self, n: usize, end: EndOfStep, local: bool, t: f64, dt: f64) -> Result<(), OpsError> {
         self.recorder.calls.clear();
-        (self.recorder.t, self.recorder.dt) = (t, dt);
-        let Ok(()) = self.stepper.step(&mut self.recorder, t, dt, &mut self.u);
+        for _ in 0..n {
+            self.recorder.stage = 0;
+            let Ok(()) = self.stepper.step(&mut self.recorder, t, dt, &mut self.u);
+            if let Some(last) = self.recorder.calls.last_mut() {
+                last.end = Some(self.u.buffer().ptr());
+            }
+        }
         let calls = &self.recorder.calls;
         self.evaluations += calls.len() as u64;
-        self.steps += 1;
-        if let Some((_, graph)) = self.graphs.iter().find(|(c, _)| !local && c == calls) {
+        self.steps += n as u64;
+        let graph = self.graphs.iter().find(|(c, e, _)| !local && *e == end && c == calls);
+        if let Some((.., graph)) = graph {
             return Ok(graph.launch()?);
         }
-        let graphable = !local && self.steps > WARM_UP && self.discretization.is_autonomous();
+        self.launched += 1;
+        let graphable = !local && self.launched > WARM_UP && self.discretization.is_autonomous();
         if graphable && self.graphs.len() < MOST_GRAPHS {
             let cuda = self.discretization.cuda().clone();
-            let graph = cuda.capture(|_| launch(&mut self.discretization, calls, t, dt))?;
+            let graph = cuda.capture(|_| launch(&mut self.discretization, calls, end, t, dt))?;
             graph.launch()?;
-            self.graphs.push((calls.clone(), graph));
+            self.graphs.push((calls.clone(), end, graph));
             return Ok(());
         }
-        Ok(launch(&mut self.discretization, calls, t, dt)?)
+        Ok(launch(&mut self.discretization, calls, end, t, dt)?)
     }
 
     /// A copy of the state in host memory. After a failure of the device, which the next step reports, it holds no numbers.
@@ -194,22 +249,41 @@ impl<T: PackScalar> CudaEngine<T> {
     }
 }
 
-/// Puts the stages of a step into the device's stream.
+impl<T: PackScalar> Drop for CudaEngine<T> {
+    /// Waits for the device, which may still be copying to memory of ours; a failure has nobody left to hear
+    /// of it.
+    fn drop(&mut self) {
+        let _ = self.discretization.cuda().synchronize();
+    }
+}
+
+/// Puts the stages of steps into the device's stream.
 fn launch<T: PackScalar>(
     discretization: &mut CudaDiscretization<T>,
     calls: &[StageCall],
+    end: EndOfStep,
     t: f64,
     dt: f64,
 ) -> Result<(), GpuError> {
-    for call in calls {
+    let autonomous = discretization.is_autonomous();
+    for &StageCall { part, share, weights, at, sum, end: last } in calls {
+        let when = if autonomous {
+            StageTime::Clock { part, share }
+        } else {
+            StageTime::Stage { time: t + part * dt, share }
+        };
         // SAFETY: the addresses were taken from the stepper's vectors and the state, which live as long as the engine.
         unsafe {
-            discretization.stage_at(t + call.time * dt, call.weights, call.at)?;
-            if let Some((factors, sum)) = call.sum {
-                discretization.running_sum_at(factors, sum, call.at.u, call.at.register)?;
+            discretization.stage_at(when, weights, at)?;
+            if let Some((factors, sum)) = sum {
+                discretization.running_sum_at(factors, sum, at.u, at.register)?;
+            }
+            match (last, end) {
+                (Some(u), EndOfStep::Tick) => discretization.end_step(u, None)?,
+                (Some(u), EndOfStep::Cfl(cfl)) => discretization.end_step(u, Some(cfl))?,
+                _ => {}
             }
         }
-        discretization.accumulate(call.share)?;
     }
     Ok(())
 }
@@ -238,6 +312,9 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
     fn residual(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {
         let mut du = self.u.zeros_like()?;
         self.discretization.eval(t, self.u.buffer(), du.buffer_mut())?;
+        if let Some(norms) = self.discretization.norms(&mut self.measures.borrow_mut(), du.buffer()) {
+            return Ok(norms);
+        }
         Ok(norms(self.description(), &du.buffer().to_vec()?))
     }
 
@@ -253,7 +330,8 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
     }
 
     fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms) {
-        self.description().errors(&self.state(), exact, t)
+        let found = self.discretization.errors(&mut self.measures.borrow_mut(), self.u.buffer(), exact, t);
+        found.unwrap_or_else(|| self.description().errors(&self.state(), exact, t))
     }
 
     fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64> {
@@ -261,12 +339,32 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
         d.integrate(&self.state(), 2 * d.order() + 2, n, f).0
     }
 
+    fn integrate_formulas(&self, formulas: &[Formula], t: f64) -> Option<Vec<f64>> {
+        let fields = self.description().physics().n_fields();
+        let inputs = [("u", fields), ("w", fields), ("x", 3), ("t", 0)];
+        let integrand = Integrand::of_formulas(&self.discretization, formulas.len(), |parameters| {
+            device_fn("formulas", &inputs, parameters, |a| {
+                let mut values: Vec<Sym> = a.list("u");
+                values.extend(a.list("w"));
+                values.extend(a.list("x"));
+                values.push(a.scalar("t"));
+                formulas.iter().map(|f| f.trace(&values)).collect::<Vec<_>>()
+            })
+        });
+        let rule = PointRule::Degree(2 * self.description().order() + 2);
+        let mut measures = self.measures.borrow_mut();
+        let found = self.discretization.measure(&mut measures, self.u.buffer(), rule, &integrand.ok()?, t)?;
+        Some(found.0)
+    }
+
     fn totals(&self) -> Vec<f64> {
-        self.description().totals(&self.state())
+        let found = self.discretization.totals(&mut self.measures.borrow_mut(), self.u.buffer(), false);
+        found.unwrap_or_else(|| self.description().totals(&self.state()))
     }
 
     fn absolute_totals(&self) -> Vec<f64> {
-        self.description().absolute_totals(&self.state())
+        let found = self.discretization.totals(&mut self.measures.borrow_mut(), self.u.buffer(), true);
+        found.unwrap_or_else(|| self.description().absolute_totals(&self.state()))
     }
 
     fn boundary_integrals(&self) -> Vec<f64> {
@@ -322,6 +420,23 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
     }
 
     fn state_bytes(&self) -> usize {
-        self.u.len() * T::BYTES * self.stepper.scheme().n_vectors()
+        let vectors = self.stepper.scheme().n_vectors() + Batches::<T>::vectors(self.u.len());
+        self.u.len() * T::BYTES * vectors
+    }
+
+    fn runs_ahead(&mut self) -> bool {
+        self.can_run_ahead()
+    }
+
+    fn run_ahead(&mut self, steps: Ahead<'_>) -> Result<(), OpsError> {
+        self.put_batch(steps)
+    }
+
+    fn finish_ahead(&mut self) -> Result<Option<Vec<f64>>, OpsError> {
+        self.finish_batch()
+    }
+
+    fn undo_ahead(&mut self) -> Result<(), OpsError> {
+        self.undo_batches()
     }
 }

@@ -4,7 +4,8 @@ use dgsuite_basis::Representation;
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};
 use dgsuite_ops::{BoundarySamples, Discretization, Norms, OpsError, PackScalar, Sample, StageWeights};
 use dgsuite_physics::Exact;
-use dgsuite_timeint::{Rhs, Scheme, Stage, Stepper};
+use dgsuite_physics::formula::Formula;
+use dgsuite_timeint::{Rhs, Scheme, Stage, Stepper, TimePoint};
 use std::sync::Arc;
 
 /// What the facade asks of an engine, whatever its precision.
@@ -17,6 +18,12 @@ pub(crate) trait Engine: Send {
     fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError>;
     fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms);
     fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64>;
+    /// Integrals of formulas of conserved variables, primitive variables and `x y z t`, where the engine can
+    /// do that by
+    /// itself.
+    fn integrate_formulas(&self, _: &[Formula], _: f64) -> Option<Vec<f64>> {
+        None
+    }
     fn totals(&self) -> Vec<f64>;
     fn absolute_totals(&self) -> Vec<f64>;
     fn boundary_integrals(&self) -> Vec<f64>;
@@ -32,6 +39,36 @@ pub(crate) trait Engine: Send {
     fn primitives(&self) -> Vec<&'static str>;
     fn rhs_evaluations(&self) -> u64;
     fn state_bytes(&self) -> usize;
+
+    /// Whether steps can be put on their way without waiting for those before.
+    fn runs_ahead(&mut self) -> bool {
+        false
+    }
+    /// Puts steps on their way.
+    fn run_ahead(&mut self, _: Ahead<'_>) -> Result<(), OpsError> {
+        Ok(())
+    }
+    /// Waits for the oldest steps under way: the step bounds after each step (after the last, if sizes were
+    /// given), or
+    /// `None` where a state was bad.
+    fn finish_ahead(&mut self) -> Result<Option<Vec<f64>>, OpsError> {
+        Ok(None)
+    }
+    /// Goes back to the state before the steps that were finished last, and forgets all that are under way.
+    fn undo_ahead(&mut self) -> Result<(), OpsError> {
+        Ok(())
+    }
+}
+
+/// Steps that are put on their way together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ahead<'a> {
+    /// Where each begins, and its size.
+    Sizes(&'a [(TimePoint, f64)]),
+    /// So many, each the multiple `cfl` of the step bound of its own state; `from` is where the first
+    /// begins, unless it
+    /// goes on after the steps under way.
+    Cfl { cfl: f64, n: usize, from: Option<TimePoint> },
 }
 
 /// The discretisation's facts, free of its precision.

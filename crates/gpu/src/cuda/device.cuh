@@ -58,6 +58,25 @@ DG_DEVICE void dg_block_sync() {
 #endif
 }
 
+// ---- kernels one after the other ---------------------------------------------------------------
+
+// A kernel that is launched early (`LaunchConfig::early`) may start before those ahead of it in the stream
+// are done: it waits for
+// them here. Until then it reads only what none of them writes, and writes nothing. Returns at once in other
+// launches.
+DG_DEVICE void dg_wait_for_kernels_before() {
+#if !defined(DGSUITE_SHIM) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Lets a kernel that is launched early after this one start, once all blocks have said so or are done.
+DG_DEVICE void dg_let_next_kernel_start() {
+#if !defined(DGSUITE_SHIM) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 // ---- exchange between lanes --------------------------------------------------------------------
 
 // The value that lane `from` (modulo 32) gives.

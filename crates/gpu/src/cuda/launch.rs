@@ -7,7 +7,7 @@ use cudarc::driver::sys;
 
 use super::driver::{self, check};
 use super::{Cuda, DeviceBuffer, Function, Stream};
-use crate::{Element, GpuError};
+use crate::{CudaVersion, Element, GpuError};
 
 /// Most arguments of a kernel.
 const MAX_ARGUMENTS: usize = 64;
@@ -21,12 +21,16 @@ pub struct LaunchConfig {
     pub block: [u32; 3],
     /// Dynamic shared memory of a block, in bytes.
     pub shared: u32,
+    /// Whether the kernel may start before those ahead of it in the stream are done, and waits for them
+    /// itself
+    /// (`dg_wait_for_kernels_before` of device.cuh).
+    pub early: bool,
 }
 
 impl LaunchConfig {
     /// A row of blocks of rows of threads.
     pub fn new(blocks: u32, threads: u32) -> Self {
-        Self { grid: [blocks, 1, 1], block: [threads, 1, 1], shared: 0 }
+        Self { grid: [blocks, 1, 1], block: [threads, 1, 1], shared: 0, early: false }
     }
 
     /// At least one thread for each of `n` items; none if there are none. The kernel must ask for the end itself.
@@ -41,11 +45,20 @@ impl LaunchConfig {
         self.shared = bytes;
         self
     }
+
+    /// May start before the kernels ahead of it in the stream are done, where device and driver can do so.
+    /// The kernel waits for them itself, or
+    /// what it reads is not yet written.
+    #[must_use]
+    pub fn early(mut self, yes: bool) -> Self {
+        self.early = yes;
+        self
+    }
 }
 
 impl fmt::Display for LaunchConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { grid: [gx, gy, gz], block: [bx, by, bz], shared } = self;
+        let Self { grid: [gx, gy, gz], block: [bx, by, bz], shared, .. } = self;
         write!(f, "grid {gx} x {gy} x {gz}, block {bx} x {by} x {bz}, {shared} bytes of shared memory")
     }
 }
@@ -169,6 +182,13 @@ impl Cuda {
         unsafe { self.launch_on(self.stream(), function, config, args) }
     }
 
+    /// Whether device and driver can start a kernel before those ahead of it are done, also in graphs.
+    fn overlaps(&self) -> bool {
+        const DRIVER: CudaVersion = CudaVersion { major: 12, minor: 4 };
+        let info = self.info();
+        info.capability.0 >= 9 && info.driver >= DRIVER
+    }
+
     /// Puts a kernel into a stream. A grid without blocks does nothing.
     ///
     /// # Errors
@@ -183,7 +203,7 @@ impl Cuda {
         config: LaunchConfig,
         args: &Args,
     ) -> Result<(), GpuError> {
-        let LaunchConfig { grid, block, shared } = config;
+        let LaunchConfig { grid, block, shared, early } = config;
         if grid.contains(&0) {
             return Ok(());
         }
@@ -207,6 +227,33 @@ impl Cuda {
             *pointer = args.words.as_ptr().wrapping_add(place.0).cast_mut().cast();
         }
         self.context().bind()?;
+        if early && self.overlaps() {
+            let mut attribute = sys::CUlaunchAttribute {
+                id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                // SAFETY: numbers, addresses and their arrays: zero bits are values of each.
+                ..unsafe { std::mem::zeroed() }
+            };
+            attribute.value.programmaticStreamSerializationAllowed = 1;
+            let whole = sys::CUlaunchConfig {
+                gridDimX: grid[0],
+                gridDimY: grid[1],
+                gridDimZ: grid[2],
+                blockDimX: block[0],
+                blockDimY: block[1],
+                blockDimZ: block[2],
+                sharedMemBytes: shared,
+                hStream: stream.raw,
+                attrs: &raw mut attribute,
+                numAttrs: 1,
+            };
+            let (arguments, more) = (pointers.as_mut_ptr(), std::ptr::null_mut());
+            // SAFETY: as below; the driver reads configuration and attribute in the call.
+            let code = unsafe { sys::cuLaunchKernelEx(&raw const whole, function.raw, arguments, more) };
+            return match check("launching a kernel", code) {
+                Err(GpuError::Driver { .. }) => Err(refused(driver::reason(code))),
+                other => other,
+            };
+        }
         // SAFETY: the function and the stream live; each pointer leads to a value that the driver copies in the call; the
         // caller answers for types and addresses.
         let code = unsafe {

@@ -273,6 +273,18 @@ int cuLaunchKernel(Function* function, unsigned gx, unsigned gy, unsigned gz, un
     });
 }
 
+struct LaunchConfig {
+    unsigned grid[3], block[3], shared;
+    Stream* stream;
+    void* attributes;
+    unsigned n_attributes;
+};
+// Early launches are launches: all work is done in order.
+int cuLaunchKernelEx(const LaunchConfig* c, Function* function, void** arguments, void** more) {
+    return cuLaunchKernel(function, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared,
+                          c->stream, arguments, more);
+}
+
 // ---- run-time compiler -------------------------------------------------------------------------
 
 struct nvrtcText { std::string name, text, log, code; std::vector<std::pair<std::string, std::string>> headers; };

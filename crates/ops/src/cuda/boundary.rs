@@ -1,138 +1,348 @@
-//! Boundaries on the device: outer states, fluxes, and their time integral.
+//! Boundaries on the device: outer states, fluxes, and their time integral, for all conditions in one launch.
 
 use crate::boundary_set::BoundarySet;
 use crate::connect::Connectivity;
 use crate::cuda::faces::TraceSource;
 use crate::cuda::kernels::{DeviceGroup, TraceList, TracePoints};
-use crate::cuda::source::{LawText, POINT_THREADS, parameter_values, pointwise};
+use crate::cuda::source::{LawText, POINT_THREADS, REDUCE_THREADS, parameter_values, pointwise};
 use crate::error::OpsError;
 use crate::group::Group;
 use crate::simd::PackScalar;
 use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
+use std::fmt::Write;
 
-/// Points of one boundary whose inner traces lie in one array.
-struct Run<T: PackScalar> {
-    /// Group whose elements they belong to.
-    group: usize,
-    points: TracePoints,
-    normal: DeviceBuffer<T>,
-    weight: DeviceBuffer<T>,
-    /// First point among the boundary's.
-    first: usize,
-    count: usize,
+/// The formulas of all conditions, as one text, with what each boundary needs of it.
+pub(super) struct ConditionText {
+    functions: String,
+    sets: Vec<Condition>,
 }
 
-/// The text of a boundary's kernel, and the law with the condition's formulas.
+/// A boundary's condition in the text.
+struct Condition {
+    /// Number of its formulas.
+    kind: usize,
+    parameters: Vec<f64>,
+    /// Whether its states change with time, and the device evaluates them.
+    moving: bool,
+}
+
+impl ConditionText {
+    /// Equal formulas are written once. States that change with time are evaluated on the device where they
+    /// can be
+    /// traced, in double precision: the host's is what times and coordinates need.
+    fn new<T: PackScalar>(law: &LawText, sets: &[BoundarySet<T>]) -> Result<Self, OpsError> {
+        let (mut texts, mut found) = (Vec::<(String, bool)>::new(), Vec::new());
+        for set in sets {
+            let mut parameters = law.parameters.clone();
+            let mut text = set.binding.kernel.device_source(&mut parameters)?;
+            let changing = set.binding.data.as_ref().filter(|data| !data.is_steady() && T::BYTES == 8);
+            let mut all = parameters.clone();
+            // A name with two values leaves the data to the host.
+            let prescribed =
+                changing.and_then(|data| data.recorded()?.device_fn("prescribed", &mut all).ok());
+            let moving = prescribed.is_some();
+            if let Some(prescribed) = prescribed {
+                text += &prescribed;
+                parameters = all;
+            }
+            let text = format!("{}{text}", parameters.definition());
+            let known = texts.iter().position(|(t, _)| *t == text);
+            let kind = known.unwrap_or_else(|| {
+                texts.push((text, moving));
+                texts.len() - 1
+            });
+            found.push(Condition { kind, parameters: parameters.values(), moving });
+        }
+        let mut functions = String::new();
+        for (kind, (text, _)) in texts.iter().enumerate() {
+            let _ = writeln!(functions, "namespace condition_{kind} {{\n{text}}}");
+        }
+        let cases = |moving: bool, call: &str| {
+            let kinds = texts.iter().enumerate().filter(|(_, (_, m))| *m || !moving);
+            kinds.fold(String::new(), |mut text, (kind, _)| {
+                let name = format!("condition_{kind}::");
+                let _ = writeln!(
+                    text,
+                    "  case {kind}: {name}{}(*reinterpret_cast<const {name}Parameters*>(p), {call}); break;",
+                    if moving { "prescribed" } else { "outer" },
+                );
+                text
+            })
+        };
+        let head = "static __device__ __forceinline__ void";
+        let _ = writeln!(
+            functions,
+            "{head} outer_state(unsigned kind, const real* p, const real (&um)[FIELDS], const real (&n)[DIM], \
+             const real (&data)[FIELDS], real (&up)[FIELDS]) {{\n  switch (kind) {{\n{}  default: break;\n  }}\n}}",
+            cases(false, "um, n, data, up")
+        );
+        let _ = writeln!(
+            functions,
+            "{head} prescribed_state(unsigned kind, const real* p, const real (&x)[3], real t, \
+             real (&data)[FIELDS]) {{\n  switch (kind) {{\n{}  default: break;\n  }}\n}}",
+            cases(true, "x, t, data")
+        );
+        Ok(Self { functions, sets: found })
+    }
+}
+
+/// The text of the kernel of all boundaries.
+///
+/// # Errors
+/// A parameter of a condition that has two values.
 pub(super) fn boundary_source<T: PackScalar>(
     law: &LawText,
-    set: &BoundarySet<T>,
+    sets: &[BoundarySet<T>],
     dim: usize,
     fields: usize,
-) -> Result<(LawText, Source), OpsError> {
-    let law = law.with(|parameters| set.binding.kernel.device_source(parameters))?;
+) -> Result<(ConditionText, Source), OpsError> {
+    let conditions = ConditionText::new(law, sets)?;
+    let law = law.with_text(&conditions.functions);
     let source = pointwise::<T>("boundary.cu", include_str!("boundary.cu"), &law, dim, fields);
-    Ok((law, source.define("BLOCK", POINT_THREADS)))
+    Ok((conditions, source.define("BLOCK", POINT_THREADS)))
 }
 
-/// The faces of one boundary on the device.
-pub(super) struct DeviceBoundary<T: PackScalar> {
+/// When a stage is, and what its fluxes count for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StageTime {
+    /// A residual alone, at a time.
+    At(f64),
+    /// A stage at a time, with its share of the step's fluxes.
+    Stage {
+        /// The time.
+        time: f64,
+        /// Weight of its fluxes in the integral over the step.
+        share: f64,
+    },
+    /// A stage of the step that the device's clock is at.
+    Clock {
+        /// Share of the step after which it is.
+        part: f64,
+        /// Weight of its fluxes in the integral over the step.
+        share: f64,
+    },
+}
+
+/// What a run of points of one condition in one group keeps on the device.
+struct Run<T: PackScalar> {
+    _points: TracePoints,
+    _normal: DeviceBuffer<T>,
+    _weight: DeviceBuffer<T>,
+    _position: DeviceBuffer<f64>,
+}
+
+/// Words of a run's structure.
+const WORDS: usize = 17;
+
+/// The boundaries of a mesh on the device.
+pub(super) struct DeviceBoundaries<T: PackScalar> {
     function: Function,
-    parameters: Vec<T>,
-    runs: Vec<Run<T>>,
-    data: DeviceBuffer<T>,
-    /// First scalar in the exterior buffer.
-    exterior: usize,
-    /// First point among those of all boundaries.
-    first: usize,
+    tally: Function,
+    law: Vec<T>,
+    /// Prescribed states of each boundary that the host evaluates.
+    data: Vec<DeviceBuffer<T>>,
+    /// Whether the device evaluates them.
+    moving: Vec<bool>,
+    runs: DeviceBuffer<u64>,
+    n_runs: usize,
+    blocks: usize,
+    /// Time integrals of the fluxes at all points, `[point][field]`, then what they lost by rounding.
+    sums: DeviceBuffer<f64>,
+    points: usize,
+    fields: usize,
+    _parameters: DeviceBuffer<T>,
+    _held: Vec<Run<T>>,
     args: Args,
 }
 
-impl<T: PackScalar> DeviceBoundary<T> {
-    /// The boundary `set`, whose points follow `first` points of others.
+impl<T: PackScalar> DeviceBoundaries<T> {
     pub(super) fn new(
         cuda: &Cuda,
         law: &LawText,
         groups: &[Group<T>],
         device: &[DeviceGroup<T>],
         connectivity: &Connectivity,
-        set: &BoundarySet<T>,
+        sets: &[BoundarySet<T>],
         dim: usize,
-        first: usize,
+        exterior: &DeviceBuffer<T>,
     ) -> Result<Self, OpsError> {
+        const WHAT: &str = "boundary faces";
         let fields = groups[0].state.fields;
-        let (law, source) = boundary_source::<T>(law, set, dim, fields)?;
+        let (conditions, source) = boundary_source::<T>(law, sets, dim, fields)?;
         let function = cuda.compile(&source)?.function("boundary")?;
-        let faces = &connectivity.boundaries[set.boundary];
-        let mut runs = Vec::new();
-        let mut f = 0;
-        while f < faces.len() {
-            let group = faces[f].group;
-            let last = faces[f..].iter().position(|face| face.group != group).map_or(faces.len(), |n| f + n);
-            let mut list = TraceList::default();
-            let (g, tables) = (&groups[group as usize], &device[group as usize].faces);
-            for face in &faces[f..last] {
-                let local = face.face as usize;
-                let points = g.face_offsets[local]..g.face_offsets[local + 1];
-                let first =
-                    if tables.source == TraceSource::FaceNodes { local * tables.len } else { points.start };
-                list.push(g, tables, face.slot as usize, first, points.len());
+        let tally = pointwise::<T>("tally.cu", include_str!("tally.cu"), law, dim, fields);
+        let tally = cuda.compile(&tally.define("BLOCK", REDUCE_THREADS))?.function("tally")?;
+
+        let mut parameters = Vec::new();
+        let mut parameters_at = Vec::new();
+        for condition in &conditions.sets {
+            parameters_at.push(parameters.len());
+            parameters.extend(condition.parameters.iter().map(|&x| T::from_f64(x)));
+            // A structure without parameters has one field, and all begin at even places.
+            parameters.resize((parameters.len() + 1).next_multiple_of(2), T::from_f64(0.0));
+        }
+        let parameters = DeviceBuffer::from_slice(cuda, WHAT, &parameters)?;
+
+        let points: usize = sets.iter().map(|set| set.positions.len()).sum();
+        let sums = DeviceBuffer::zeros(cuda, "boundary fluxes", 2 * points * fields)?;
+        let (mut words, mut held, mut data) = (Vec::<u64>::new(), Vec::new(), Vec::new());
+        let (mut blocks, mut before) = (0, 0);
+        for (i, set) in sets.iter().enumerate() {
+            let condition = &conditions.sets[i];
+            data.push(DeviceBuffer::from_slice(cuda, "boundary data", &set.data)?);
+            let faces = &connectivity.boundaries[set.boundary];
+            let mut f = 0;
+            while f < faces.len() {
+                let group = faces[f].group;
+                let more = faces[f..].iter().position(|face| face.group != group);
+                let last = more.map_or(faces.len(), |n| f + n);
+                let mut list = TraceList::default();
+                let (g, d) = (&groups[group as usize], &device[group as usize]);
+                for face in &faces[f..last] {
+                    let local = face.face as usize;
+                    let points = g.face_offsets[local]..g.face_offsets[local + 1];
+                    let nodes = d.faces.source == TraceSource::FaceNodes;
+                    let first = if nodes { local * d.faces.len } else { points.start };
+                    list.push(g, &d.faces, face.slot as usize, first, points.len());
+                }
+                let range = set.first[f]..set.first[last];
+                let weight: Vec<T> = set.weight[range.clone()].iter().map(|&w| T::from_f64(w)).collect();
+                let position =
+                    if condition.moving { set.positions[range.clone()].concat() } else { Vec::new() };
+                let run = Run {
+                    _points: list.upload(cuda, WHAT)?,
+                    _normal: DeviceBuffer::from_slice(
+                        cuda,
+                        WHAT,
+                        &set.normal[range.start * dim..range.end * dim],
+                    )?,
+                    _weight: DeviceBuffer::from_slice(cuda, WHAT, &weight)?,
+                    _position: DeviceBuffer::from_slice(cuda, WHAT, &position)?,
+                };
+                let written = d.faces.source == TraceSource::Traces;
+                let inner = d.inner_trace(0, &run._points, false);
+                let at = (before + range.start) * fields;
+                let exterior_at = connectivity.boundary_exterior[set.boundary] + range.start * fields;
+                words.extend([
+                    inner.begin,
+                    inner.list,
+                    inner.weight,
+                    inner.places,
+                    inner.weights,
+                    if written { inner.values } else { 0 },
+                    g.offset as u64,
+                    run._normal.ptr(),
+                    run._weight.ptr(),
+                    data[i].ptr_at(range.start * fields),
+                    run._position.ptr(),
+                    parameters.ptr_at(parameters_at[i]),
+                    exterior.ptr_at(exterior_at),
+                    sums.ptr_at(at),
+                    sums.ptr_at(points * fields + at),
+                    u64::from(inner.n) | (condition.kind as u64) << 32,
+                    blocks as u64 | (range.len() as u64) << 32,
+                ]);
+                blocks += range.len().div_ceil(POINT_THREADS);
+                held.push(run);
+                f = last;
             }
-            let points = set.first[f]..set.first[last];
-            let weight: Vec<T> = set.weight[points.clone()].iter().map(|&w| T::from_f64(w)).collect();
-            runs.push(Run {
-                group: group as usize,
-                points: list.upload(cuda, "boundary faces")?,
-                normal: DeviceBuffer::from_slice(
-                    cuda,
-                    "boundary faces",
-                    &set.normal[points.start * dim..points.end * dim],
-                )?,
-                weight: DeviceBuffer::from_slice(cuda, "boundary faces", &weight)?,
-                first: points.start,
-                count: points.len(),
-            });
-            f = last;
+            before += set.positions.len();
         }
         Ok(Self {
             function,
-            parameters: parameter_values(&law.parameters),
-            runs,
-            data: DeviceBuffer::from_slice(cuda, "boundary data", &set.data)?,
-            exterior: connectivity.boundary_exterior[set.boundary],
-            first,
+            tally,
+            law: parameter_values(&law.parameters),
+            data,
+            moving: conditions.sets.iter().map(|c| c.moving).collect(),
+            n_runs: words.len() / WORDS,
+            runs: DeviceBuffer::from_slice(cuda, WHAT, &words)?,
+            blocks,
+            sums,
+            points,
+            fields,
+            _parameters: parameters,
+            _held: held,
             args: Args::new(),
         })
     }
 
-    /// New prescribed states.
-    pub(super) fn update(&mut self, data: &[T]) -> Result<(), GpuError> {
-        self.data.upload(data)
+    /// Whether there are any.
+    pub(super) fn any(&self) -> bool {
+        self.n_runs > 0
     }
 
-    /// Outer states to `exterior` and weighted fluxes to `flux`, from the state at `u`.
+    /// Whether some states change with time, and the device evaluates them.
+    pub(super) fn is_moving(&self) -> bool {
+        self.moving.contains(&true)
+    }
+
+    /// Whether the host has nothing to do between stages.
+    pub(super) fn is_autonomous(&self, sets: &[BoundarySet<T>]) -> bool {
+        let steady = |set: &BoundarySet<T>| set.binding.data.as_ref().is_none_or(|d| d.is_steady());
+        sets.iter().zip(&self.moving).all(|(set, &moving)| moving || steady(set))
+    }
+
+    /// Time integrals of the points, and their corrections.
+    pub(super) fn sums(&self) -> &DeviceBuffer<f64> {
+        &self.sums
+    }
+
+    pub(super) fn sums_mut(&mut self) -> &mut DeviceBuffer<f64> {
+        &mut self.sums
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.sums.bytes()
+    }
+
+    /// New prescribed states of boundary `i`, if the host evaluates them.
+    fn update(&mut self, i: usize, set: &mut BoundarySet<T>, time: f64) -> Result<(), GpuError> {
+        if !self.moving[i] && set.update_data(time, self.fields) {
+            self.data[i].upload(&set.data)?;
+        }
+        Ok(())
+    }
+
+    /// Outer states to the exterior buffer, fluxes to the time integrals, from the state at `u`.
     pub(super) fn launch(
         &mut self,
         cuda: &Cuda,
-        fields: usize,
+        sets: &mut [BoundarySet<T>],
         u: u64,
-        groups: &[DeviceGroup<T>],
-        exterior: &DeviceBuffer<T>,
-        flux: &DeviceBuffer<f64>,
+        clock: u64,
+        when: StageTime,
     ) -> Result<(), GpuError> {
-        for run in &self.runs {
-            self.args.clear();
-            self.args.value(groups[run.group].inner_trace(u, &run.points, false));
-            self.args.buffer(&run.normal).buffer(&run.weight);
-            self.args.pointer(self.data.ptr_at(run.first * fields)).value(run.count as u32);
-            self.args.pointer(exterior.ptr_at(self.exterior + run.first * fields));
-            self.args.pointer(flux.ptr_at((self.first + run.first) * fields)).slice(&self.parameters);
-            // SAFETY: the arguments are the kernel's; every array has room for the run's points.
-            unsafe {
-                let config = LaunchConfig::cover(run.count, POINT_THREADS as u32);
-                cuda.launch(&self.function, config, &self.args)?;
-            };
+        if self.n_runs == 0 {
+            return Ok(());
         }
-        Ok(())
+        // A negative part means the time that is given.
+        let (clock, time, part, share) = match when {
+            StageTime::At(time) => (0, time, -1.0, 0.0),
+            StageTime::Stage { time, share } => (clock, time, -1.0, share),
+            StageTime::Clock { part, share } => (clock, 0.0, part, share),
+        };
+        for (i, set) in sets.iter_mut().enumerate() {
+            self.update(i, set, time)?;
+        }
+        self.args.clear();
+        self.args.pointer(u).buffer(&self.runs).value(self.n_runs as u32).pointer(clock);
+        self.args.value(time).value(part).value(share).slice(&self.law);
+        let config = LaunchConfig::new(self.blocks as u32, POINT_THREADS as u32).early(true);
+        // SAFETY: the arguments are the kernel's; every array of a run has room for its points.
+        unsafe { cuda.launch(&self.function, config, &self.args) }
+    }
+
+    /// Moves the time integrals of the points to `integrals`: sums by conserved variable, then their
+    /// corrections.
+    pub(super) fn collect(&self, cuda: &Cuda, integrals: &DeviceBuffer<f64>) -> Result<(), GpuError> {
+        if self.points == 0 {
+            return Ok(());
+        }
+        let mut args = Args::new();
+        args.buffer(&self.sums).pointer(self.sums.ptr_at(self.points * self.fields));
+        args.value(self.points as u64).buffer(integrals);
+        // SAFETY: the arguments are the kernel's.
+        unsafe { cuda.launch(&self.tally, LaunchConfig::new(1, REDUCE_THREADS as u32), &args) }
     }
 }

@@ -31,6 +31,19 @@ constexpr u32 FIELD_STRIDE = PLANAR ? NP : LANES;
 // The code of a face whose trace lies in the exterior buffer.
 constexpr u32 EXTERIOR = 255;
 
+// Step size, and time in two numbers, `t + low`: the host's `TimePoint`. Stages read `dt`.
+struct Clock {
+    double dt, t, low;
+    u64 steps;  // done since the device was set up
+};
+
+// The result of a step bound: least step for cfl = 1, and the first bad slot (0xffffffff for none).
+struct StepBound {
+    double step;
+    u32 bad;
+    u32 unused;
+};
+
 // The group, the part that this launch works on, and where the result goes. Mirrored by `Arguments` in launch.rs.
 struct Arguments {
     const stored* u;               // state of the group

@@ -1,10 +1,12 @@
 //! The right-hand side on a device.
 
 use crate::boundary::BoundaryBinding;
-use crate::cuda::boundary::{DeviceBoundary, boundary_source};
+use crate::cuda::boundary::{DeviceBoundaries, StageTime, boundary_source};
+use crate::cuda::clock::{DeviceClock, clock_source};
 use crate::cuda::faces::TraceSource;
 use crate::cuda::fast::wants_nodes;
 use crate::cuda::kernels::{DeviceGroup, StageVectors, TraceList, TracePoints, kernel_sources};
+use crate::cuda::measure::sample_source;
 use crate::cuda::source::{LawText, POINT_THREADS, REDUCE_THREADS, pointwise};
 use crate::discretization::Discretization;
 use crate::error::OpsError;
@@ -18,12 +20,6 @@ use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source
 use dgsuite_gpu::{GpuError, Host};
 use dgsuite_mesh::Mesh;
 use std::sync::Arc;
-
-/// A step bound as kernels write it: `StepBound` in speed.cu, as two words.
-const BOUND_WORDS: usize = 2;
-
-/// No slot.
-const NONE: u32 = u32::MAX;
 
 /// Where a stage's arrays lie on the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,32 +50,22 @@ struct Exchange {
 /// main stream and return; only [`time_step`](Self::time_step) and [`integrals`](Self::integrals) wait for it. In double and
 /// single precision results are the same on every run; no sum depends on the order in which threads happen to run.
 pub struct CudaDiscretization<T: PackScalar> {
-    cuda: Cuda,
-    description: Discretization<T>,
-    groups: Vec<DeviceGroup<T>>,
-    boundaries: Vec<DeviceBoundary<T>>,
+    pub(super) cuda: Cuda,
+    pub(super) description: Discretization<T>,
+    pub(super) groups: Vec<DeviceGroup<T>>,
+    boundaries: DeviceBoundaries<T>,
     exchanges: Vec<Exchange>,
     exchange: Function,
     exterior: DeviceBuffer<T>,
-    /// Weighted fluxes at all boundary points, `[point][field]`.
-    flux: DeviceBuffer<f64>,
-    boundary_points: usize,
-    /// Time integrals of the boundary's rates, then their corrections.
+    /// Time integrals of the boundary's rates, then their corrections; those since the last look are with
+    /// the boundaries.
     integrals: DeviceBuffer<f64>,
-    tally: Function,
-    least: Function,
-    assign: Function,
     running_sum: Function,
-    /// Size of the step.
-    step: DeviceBuffer<f64>,
-    bounds: DeviceBuffer<u64>,
-    n_bounds: usize,
-    /// The least bound.
-    bound: DeviceBuffer<u64>,
+    pub(super) clock: DeviceClock,
     /// Steps by slot of all groups, one group after the other.
-    local: DeviceBuffer<T>,
-    use_local: bool,
-    work: DeviceBuffer<T>,
+    pub(super) local: DeviceBuffer<T>,
+    pub(super) use_local: bool,
+    pub(super) work: DeviceBuffer<T>,
     args: Args,
 }
 
@@ -110,21 +96,17 @@ impl<T: PackScalar> CudaDiscretization<T> {
             .zip(&connectivity.neighbours)
             .map(|(g, n)| DeviceGroup::new(cuda, &law, g, n, scheme.form, scheme.order))
             .collect::<Result<Vec<_>, _>>()?;
-        let mut boundary_points = 0;
-        let mut device_boundaries = Vec::new();
-        for set in &description.boundaries {
-            device_boundaries.push(DeviceBoundary::new(
-                cuda,
-                &law,
-                &description.groups,
-                &groups,
-                connectivity,
-                set,
-                dim,
-                boundary_points,
-            )?);
-            boundary_points += set.positions.len();
-        }
+        let exterior = DeviceBuffer::zeros(cuda, "traces from outside", connectivity.exterior_len)?;
+        let boundaries = DeviceBoundaries::new(
+            cuda,
+            &law,
+            &description.groups,
+            &groups,
+            connectivity,
+            &description.boundaries,
+            dim,
+            &exterior,
+        )?;
         let exchanges = exchanges(cuda, &description, &groups)?;
         let kernel = |name, body, entry: &str, threads| -> Result<Function, GpuError> {
             let source = pointwise::<T>(name, body, &law, dim, fields).define("BLOCK", threads);
@@ -132,30 +114,19 @@ impl<T: PackScalar> CudaDiscretization<T> {
         };
         let (points, reduce) = (POINT_THREADS, REDUCE_THREADS);
         let exchange = kernel("exchange.cu", include_str!("exchange.cu"), "exchange", points)?;
-        let tally = kernel("tally.cu", include_str!("tally.cu"), "tally", reduce)?;
-        let least = kernel("tally.cu", include_str!("tally.cu"), "least", reduce)?;
-        let assign = kernel("tally.cu", include_str!("tally.cu"), "assign", reduce)?;
         let running_sum = kernel("tally.cu", include_str!("tally.cu"), "running_sum", reduce)?;
-        let n_bounds = groups.iter().map(DeviceGroup::bounds).sum();
+        let n_bounds: usize = groups.iter().map(DeviceGroup::bounds).sum();
         let work = groups.iter().map(DeviceGroup::work).max().unwrap_or(0);
         Ok(Self {
             cuda: cuda.clone(),
             groups,
-            boundaries: device_boundaries,
+            boundaries,
             exchanges,
             exchange,
-            exterior: DeviceBuffer::zeros(cuda, "traces from outside", connectivity.exterior_len)?,
-            flux: DeviceBuffer::zeros(cuda, "boundary fluxes", boundary_points * fields)?,
-            boundary_points,
+            exterior,
             integrals: DeviceBuffer::zeros(cuda, "boundary integrals", 2 * fields)?,
-            tally,
-            least,
-            assign,
             running_sum,
-            step: DeviceBuffer::zeros(cuda, "the step", 1)?,
-            bounds: DeviceBuffer::zeros(cuda, "step bounds", n_bounds * BOUND_WORDS)?,
-            n_bounds,
-            bound: DeviceBuffer::zeros(cuda, "step bounds", BOUND_WORDS)?,
+            clock: DeviceClock::new(cuda, &clock_source::<T>(&law, dim, fields), n_bounds)?,
             local: DeviceBuffer::zeros(cuda, "local steps", 0)?,
             use_local: false,
             work: DeviceBuffer::zeros(cuda, "work space", work)?,
@@ -193,7 +164,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
     pub fn bytes(&self) -> usize {
         self.groups.iter().map(DeviceGroup::bytes).sum::<usize>()
             + self.exterior.bytes()
-            + self.flux.bytes()
+            + self.boundaries.bytes()
             + self.work.bytes()
             + self.local.bytes()
     }
@@ -220,11 +191,11 @@ impl<T: PackScalar> CudaDiscretization<T> {
     pub fn eval(&mut self, t: f64, u: &DeviceBuffer<T>, du: &mut DeviceBuffer<T>) -> Result<(), GpuError> {
         let n = self.len();
         assert!(u.len() == n && du.len() == n, "u and du have the state's length");
-        self.run(t, u.ptr(), StageVectors { out: du.ptr(), ..StageVectors::default() })
+        self.run(StageTime::At(t), u.ptr(), StageVectors { out: du.ptr(), ..StageVectors::default() })
     }
 
     /// A fused stage, as [`Discretization::stage`], with the step of [`set_step`](Self::set_step); `weights.dt` is not
-    /// read.
+    /// read. `share` is the weight of its boundary fluxes in [`integrals`](Self::integrals) over the step.
     ///
     /// # Errors
     /// Those of the device.
@@ -234,6 +205,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
     pub fn stage(
         &mut self,
         t: f64,
+        share: f64,
         weights: StageWeights,
         u: &DeviceBuffer<T>,
         start: Option<&DeviceBuffer<T>>,
@@ -254,10 +226,10 @@ impl<T: PackScalar> CudaDiscretization<T> {
         };
         // SAFETY: the arrays have the state's length and are borrowed until the work is put into the stream, in whose
         // order their memory is freed.
-        unsafe { self.stage_at(t, weights, addresses) }
+        unsafe { self.stage_at(StageTime::Stage { time: t, share }, weights, addresses) }
     }
 
-    /// As [`stage`](Self::stage), with arrays by address.
+    /// As [`stage`](Self::stage), with arrays by address and its time as the host or the device knows it.
     ///
     /// # Errors
     /// Those of the device.
@@ -267,7 +239,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// the stream has passed the stage; `start` is one where `weights.b ≠ 0`.
     pub unsafe fn stage_at(
         &mut self,
-        t: f64,
+        when: StageTime,
         weights: StageWeights,
         addresses: StageAddresses,
     ) -> Result<(), GpuError> {
@@ -276,13 +248,13 @@ impl<T: PackScalar> CudaDiscretization<T> {
             register: addresses.register,
             out: addresses.next,
             local: if self.use_local { self.local.ptr() } else { 0 },
-            step: self.step.ptr(),
+            step: self.clock.ptr(),
             a: weights.a,
             b: weights.b,
             c: weights.c,
             keep: weights.keep,
         };
-        self.run(t, addresses.u, vectors)
+        self.run(when, addresses.u, vectors)
     }
 
     /// `sum ← p sum + q u + d register` by address: the running sum that some schemes carry.
@@ -309,36 +281,27 @@ impl<T: PackScalar> CudaDiscretization<T> {
         }
     }
 
-    /// Whether evaluations at different times are the same work: no boundary data changes with time.
+    /// Whether steps are the same work for the host at all times: no boundary data changes with time but
+    /// what the device evaluates.
     #[must_use]
     pub fn is_autonomous(&self) -> bool {
-        self.description.boundaries.iter().all(|set| set.binding.data.as_ref().is_none_or(|d| d.is_steady()))
+        self.boundaries.is_autonomous(&self.description.boundaries)
     }
 
-    /// Sets the size of the step on the device.
-    ///
-    /// # Errors
-    /// Those of the device.
-    pub fn set_step(&mut self, dt: f64) -> Result<(), GpuError> {
-        self.args.clear();
-        self.args.buffer(&self.step).value(dt);
-        // SAFETY: the arguments are the kernel's.
-        unsafe { self.cuda.launch(&self.assign, LaunchConfig::new(1, 1), &self.args) }
+    /// Whether the device evaluates boundary data that changes with time.
+    #[must_use]
+    pub fn is_moving(&self) -> bool {
+        self.boundaries.is_moving()
     }
 
     /// Everything before the residual, then the residual or stage of every group.
-    fn run(&mut self, t: f64, u: u64, vectors: StageVectors) -> Result<(), GpuError> {
+    fn run(&mut self, when: StageTime, u: u64, vectors: StageVectors) -> Result<(), GpuError> {
         let (cuda, work) = (&self.cuda, self.work.ptr());
         for group in &mut self.groups {
             group.launch_traces(cuda, u, work)?;
         }
-        let fields = self.description.physics.n_fields();
-        for (set, boundary) in self.description.boundaries.iter_mut().zip(&mut self.boundaries) {
-            if set.update_data(t, fields) {
-                boundary.update(&set.data)?;
-            }
-            boundary.launch(cuda, fields, u, &self.groups, &self.exterior, &self.flux)?;
-        }
+        let clock = self.clock.ptr();
+        self.boundaries.launch(cuda, &mut self.description.boundaries, u, clock, when)?;
         for exchange in &self.exchanges {
             let inner = self.groups[exchange.group].inner_trace(u, &exchange.from, true);
             self.args.clear();
@@ -350,28 +313,16 @@ impl<T: PackScalar> CudaDiscretization<T> {
                 cuda.launch(&self.exchange, config, &self.args)?;
             }
         }
+        let mut early = self.boundaries.any() && self.exchanges.is_empty();
         let mut slots = 0;
         for (group, host) in self.groups.iter_mut().zip(&self.description.groups) {
             let local = if vectors.local == 0 { 0 } else { vectors.local + (slots * T::BYTES) as u64 };
-            group.launch_residual(cuda, u, self.exterior.ptr(), work, &StageVectors { local, ..vectors })?;
+            let vectors = StageVectors { local, ..vectors };
+            group.launch_residual(cuda, u, self.exterior.ptr(), work, &vectors, early)?;
+            early = false;
             slots += host.state.blocks * host.state.lanes;
         }
         Ok(())
-    }
-
-    /// Adds `weight · dt` times the rates of the last evaluation, `−∮ f* dS`, to the boundary's time integrals.
-    ///
-    /// # Errors
-    /// Those of the device.
-    pub fn accumulate(&mut self, weight: f64) -> Result<(), GpuError> {
-        if self.boundary_points == 0 {
-            return Ok(());
-        }
-        self.args.clear();
-        self.args.buffer(&self.flux).value(self.boundary_points as u64).value(weight);
-        self.args.buffer(&self.step).buffer(&self.integrals);
-        // SAFETY: the arguments are the kernel's.
-        unsafe { self.cuda.launch(&self.tally, LaunchConfig::new(1, REDUCE_THREADS as u32), &self.args) }
     }
 
     /// Time integrals of the boundary's rates by conserved variable. Waits for the device.
@@ -379,6 +330,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// # Errors
     /// Those of the device.
     pub fn integrals(&self) -> Result<Vec<f64>, GpuError> {
+        self.boundaries.collect(&self.cuda, &self.integrals)?;
         let values = self.integrals.to_vec()?;
         let n = values.len() / 2;
         Ok((0..n).map(|k| values[k] + values[n + k]).collect())
@@ -394,63 +346,23 @@ impl<T: PackScalar> CudaDiscretization<T> {
     pub fn set_integrals(&mut self, values: &[f64]) -> Result<(), GpuError> {
         let mut all = values.to_vec();
         all.resize(2 * values.len(), 0.0);
+        self.boundaries.sums_mut().clear(self.cuda.stream())?;
         self.integrals.upload(&all)
     }
 
-    /// The largest stable step for `cfl = 1`, as [`Discretization::time_step`]; with `local`, every slot's own step is
-    /// kept for [`use_local_steps`](Self::use_local_steps). Waits for the device.
+    /// Time integrals at the boundary's points since they were last asked for: what a step changes beside
+    /// the state.
+    #[must_use]
+    pub fn sums(&self) -> &DeviceBuffer<f64> {
+        self.boundaries.sums()
+    }
+
+    /// Puts back what [`sums`](Self::sums) was.
     ///
     /// # Errors
-    /// [`OpsError::State`] at the first element whose state is not finite or not admissible; those of the device.
-    pub fn time_step(&mut self, u: &DeviceBuffer<T>, local: bool) -> Result<f64, OpsError> {
-        let slots: usize = self.description.groups.iter().map(|g| g.state.blocks * g.state.lanes).sum();
-        if local && self.local.len() != slots {
-            self.local = DeviceBuffer::zeros(&self.cuda, "local steps", slots)?;
-        }
-        let (mut first, mut bound) = (0, 0);
-        let mut ends = Vec::with_capacity(self.groups.len());
-        for (group, host) in self.groups.iter_mut().zip(&self.description.groups) {
-            let steps = if local { self.local.ptr_at(first) } else { 0 };
-            let partial = self.bounds.ptr_at(bound * BOUND_WORDS);
-            group.launch_speed(&self.cuda, u.ptr(), self.work.ptr(), steps, partial)?;
-            first += host.state.blocks * host.state.lanes;
-            bound += group.bounds();
-            ends.push(bound);
-        }
-        let found = self.least(0, self.n_bounds)?;
-        if found.1 == NONE {
-            return Ok(found.0);
-        }
-        // Slots are numbers within a group: find the first group that has a bad one.
-        let mut begin = 0;
-        for (g, &end) in ends.iter().enumerate() {
-            let (_, slot) = self.least(begin, end)?;
-            if slot != NONE {
-                let state = u.to_vec()?;
-                let group = &self.description.groups[g];
-                let own = &state[group.offset..group.offset + group.state.len()];
-                return Err(self.description.bad_state(group, own, slot as usize));
-            }
-            begin = end;
-        }
-        Ok(found.0)
-    }
-
-    /// The least of the bounds `begin..end`.
-    fn least(&mut self, begin: usize, end: usize) -> Result<(f64, u32), GpuError> {
-        self.args.clear();
-        self.args.pointer(self.bounds.ptr_at(begin * BOUND_WORDS)).value((end - begin) as u32);
-        self.args.buffer(&self.bound);
-        // SAFETY: the arguments are the kernel's.
-        unsafe { self.cuda.launch(&self.least, LaunchConfig::new(1, REDUCE_THREADS as u32), &self.args)? };
-        let mut words = [0; BOUND_WORDS];
-        self.bound.download(&mut words)?;
-        Ok((f64::from_bits(words[0]), words[1] as u32))
-    }
-
-    /// Multiply the step of every stage by the slots' own steps of the last [`time_step`](Self::time_step), or not.
-    pub fn use_local_steps(&mut self, yes: bool) {
-        self.use_local = yes && !self.local.is_empty();
+    /// Those of the device.
+    pub fn restore_sums(&mut self, from: &DeviceBuffer<f64>) -> Result<(), GpuError> {
+        self.boundaries.sums_mut().copy_from(from, self.cuda.stream())
     }
 }
 
@@ -474,14 +386,14 @@ impl<T: PackScalar> CudaDiscretization<T> {
         for group in &d.groups {
             out.extend(kernel_sources(&law, group, scheme.form)?);
         }
-        for set in &d.boundaries {
-            out.push(boundary_source::<T>(&law, set, dim, fields)?.1);
+        if !d.boundaries.is_empty() {
+            out.push(boundary_source::<T>(&law, &d.boundaries, dim, fields)?.1);
         }
-        let reduce = REDUCE_THREADS;
         out.push(pointwise::<T>("exchange.cu", include_str!("exchange.cu"), &law, dim, fields));
-        out.push(
-            pointwise::<T>("tally.cu", include_str!("tally.cu"), &law, dim, fields).define("BLOCK", reduce),
-        );
+        let tally = pointwise::<T>("tally.cu", include_str!("tally.cu"), &law, dim, fields);
+        out.push(tally.define("BLOCK", REDUCE_THREADS));
+        out.push(clock_source::<T>(&law, dim, fields));
+        out.push(sample_source::<T>(dim, fields));
         Ok(out)
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Kernel {
     wide: bool,
     /// Blocks of a launch.
     blocks: u32,
+    /// Whether it waits itself for the kernels before.
+    waits: bool,
 }
 
 impl Kernel {
@@ -38,7 +40,8 @@ impl Kernel {
             let resident = function.blocks_per_multiprocessor(shape.threads as u32, shape.shared)?.max(1);
             blocks = blocks.min(cuda.info().n_multiprocessors as usize * resident as usize);
         }
-        Ok(Self { function, shape, wide: text.wide, blocks: blocks as u32 })
+        let waits = text.source.text.contains("dg_wait_for_kernels_before");
+        Ok(Self { function, shape, wide: text.wide, blocks: blocks as u32, waits })
     }
 
     /// Scalars of global work space.
@@ -159,14 +162,14 @@ pub(super) struct DevicePart<T: PackScalar> {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InnerTrace {
-    values: u64,
-    begin: u64,
-    list: u64,
-    weight: u64,
-    places: u64,
-    weights: u64,
-    n: u32,
-    stride: u32,
+    pub(super) values: u64,
+    pub(super) begin: u64,
+    pub(super) list: u64,
+    pub(super) weight: u64,
+    pub(super) places: u64,
+    pub(super) weights: u64,
+    pub(super) n: u32,
+    pub(super) stride: u32,
 }
 
 /// The points of faces whose traces are read, on the device.
@@ -409,7 +412,9 @@ impl<T: PackScalar> DeviceGroup<T> {
         Ok(())
     }
 
-    /// The residual (`vectors.step` 0) or a stage of every part.
+    /// The residual (`vectors.step` 0) or a stage of every part; with `early`, right behind the boundaries'
+    /// kernel, which writes nothing but
+    /// the exterior buffer and sums of its own.
     pub(super) fn launch_residual(
         &mut self,
         cuda: &Cuda,
@@ -417,6 +422,7 @@ impl<T: PackScalar> DeviceGroup<T> {
         exterior: u64,
         work: u64,
         vectors: &StageVectors,
+        early: bool,
     ) -> Result<(), GpuError> {
         let at = |address: u64| if address == 0 { 0 } else { address + (self.offset * T::BYTES) as u64 };
         for i in 0..self.parts.len() {
@@ -442,8 +448,11 @@ impl<T: PackScalar> DeviceGroup<T> {
             } else {
                 self.args.slice(&self.parameters);
             }
-            // SAFETY: as above; the vectors cover the whole state, by the callers' assertions.
-            unsafe { cuda.launch(&kernel.function, kernel.config(), &self.args)? };
+            let config = kernel.config().early(early && i == 0 && kernel.waits);
+            // SAFETY: as above; the vectors cover the whole state, by the callers' assertions. A kernel that
+            // waits itself reads before
+            // that what the kernel before it does not write.
+            unsafe { cuda.launch(&kernel.function, config, &self.args)? };
         }
         Ok(())
     }

@@ -163,6 +163,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     stored* states = reinterpret_cast<stored*>(shared + SHARED_TABLES);
     u32* shared_rows = reinterpret_cast<u32*>(states + WARPS * WARP_SPACE);
     u32* shared_own = shared_rows + CODES * FACE_NODES;
+    dg_let_next_kernel_start();
     // All on their way at once: small meshes wait for little else.
     for (u32 i = 2 * threadIdx.x; i < SHARED_TABLES; i += 64 * WARPS) dg_cp_async16(shared + i, a.tables + i);
     dg_cp_async_commit();
@@ -227,7 +228,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 #pragma unroll
         for (int t = 0; t < STATE_TILES; ++t) fragment_zero(rate[t]);
 
-        // 1. Faces: both traces, numerical fluxes, lift.
+        // 1. Faces: both traces, numerical fluxes, lift. The exterior buffer may still be being written.
+        dg_wait_for_kernels_before();
 #pragma unroll(FACE_UNROLL)
         for (int face = 0; face < FACES; ++face) {
             u32 here = to[0], table = code[0];
@@ -277,7 +279,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                     }
                     if (outside) {
 #pragma unroll
-                        for (int k = 0; k < FIELDS; ++k) up[k] = __ldg(a.exterior + here + point * FIELDS + k);
+                        for (int k = 0; k < FIELDS; ++k) up[k] = a.exterior[here + point * FIELDS + k];
                     }
                     numerical_flux(parameters, um, up, n, f);
 #pragma unroll

@@ -140,14 +140,9 @@ impl LawText {
         Ok(Self { parameters, functions })
     }
 
-    /// With more functions, such as a boundary condition's.
-    pub(super) fn with(
-        &self,
-        more: impl FnOnce(&mut Parameters) -> Result<String, TraceError>,
-    ) -> Result<Self, TraceError> {
-        let mut parameters = self.parameters.clone();
-        let functions = self.functions.clone() + &more(&mut parameters)?;
-        Ok(Self { parameters, functions })
+    /// With more functions, such as those of boundary conditions.
+    pub(super) fn with_text(&self, more: &str) -> Self {
+        Self { parameters: self.parameters.clone(), functions: self.functions.clone() + more }
     }
 
     /// Everything before the kernels' own text.
@@ -227,13 +222,15 @@ fn universal<T: PackScalar>(
     group: &Group<T>,
     part: &Part<T>,
     packed: &Packed<T>,
-    plan: &Plan,
+    stage: u8,
+    regions: &[(&'static str, usize)],
 ) -> KernelText {
     let sizes = Sizes::new(group, part);
+    let plan = Plan::new(&sizes, T::BYTES, regions);
     let text =
         format!("{}#include \"sparse.cuh\"\n{}#line 1 \"{name}\"\n{body}", law.preamble(), packed.text);
     let source = sizes.define(source::<T>(name, text), &group.face_offsets);
-    let source = source.define("INTEGRAL", packed.integral).define("ONE", packed.one);
+    let source = source.define("INTEGRAL", packed.integral).define("ONE", packed.one).define("STAGE", stage);
     KernelText { source: plan.define(source), shape: plan.shape(T::BYTES), wide: false }
 }
 
@@ -261,10 +258,8 @@ pub(super) fn residual<T: PackScalar>(
         ("ODD_AT", odd),
         ("GAIN_AT", usize::from(weight_adjusted)),
     ];
-    let plan = Plan::new(&s, T::BYTES, &regions);
-    let mut text = universal("residual.cu", include_str!("residual.cu"), law, group, part, packed, &plan);
-    text.source = text.source.define("STAGE", u8::from(stage));
-    text
+    let stage = u8::from(stage);
+    universal("residual.cu", include_str!("residual.cu"), law, group, part, packed, stage, &regions)
 }
 
 /// The traces of a part.
@@ -278,10 +273,7 @@ pub(super) fn traces<T: PackScalar>(
     let s = Sizes::new(group, part);
     let between = widest_between(&factors.interp_face);
     let regions = [("STATE_AT", s.np), ("EVEN_AT", between), ("ODD_AT", 0), ("OUT_AT", s.nf)];
-    let plan = Plan::new(&s, T::BYTES, &regions);
-    let mut text = universal("traces.cu", include_str!("traces.cu"), law, group, part, packed, &plan);
-    text.source = text.source.define("STAGE", 0);
-    text
+    universal("traces.cu", include_str!("traces.cu"), law, group, part, packed, 0, &regions)
 }
 
 /// The step bound of a part.
@@ -303,10 +295,7 @@ pub(super) fn speed<T: PackScalar>(
         ("ODD_AT", odd),
         ("FOUND_AT", s.nq),
     ];
-    let plan = Plan::new(&s, T::BYTES, &regions);
-    let mut text = universal("speed.cu", include_str!("speed.cu"), law, group, part, packed, &plan);
-    text.source = text.source.define("STAGE", 0);
-    text
+    universal("speed.cu", include_str!("speed.cu"), law, group, part, packed, 0, &regions)
 }
 
 /// Threads of the kernels that work point by point.

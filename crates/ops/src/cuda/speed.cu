@@ -4,13 +4,6 @@
 // Beside the macros of common.cuh: BLOCK threads, ELEMENTS elements, the chain INTERP, the plan of the work space
 // POINTS_AT, EVEN_AT, ODD_AT, FOUND_AT and its size WORK, in shared memory where SHARED_WORK.
 
-// The result of a block, and of all blocks: least step and first bad slot (NONE for none).
-struct StepBound {
-    double step;
-    u32 bad;
-    u32 unused;
-};
-
 constexpr u32 NONE = 0xffffffffu;
 
 static __device__ __forceinline__ StepBound lesser_bound(StepBound a, StepBound b) {

@@ -1,20 +1,20 @@
-// Small work between stages: the time integral of the fluxes through the boundary and the least of the step bounds,
-// sums and minima of fixed shape by one block; the step's size; running sums.
+// Small work: the total of the boundary's time integrals, a sum of fixed shape by one block; running sums of
+// schemes.
 
-struct StepBound {
-    double step;
-    u32 bad;
-    u32 unused;
-};
-
-// integrals_k ← integrals_k − weight step Σ_q flux_qk, compensated (Neumaier 1974): `integrals` holds FIELDS sums, then
-// FIELDS corrections. BLOCK threads, a power of two.
+// integrals_k ← integrals_k + Σ_q (sums_qk + corrections_qk), compensated (Neumaier 1974), and the points
+// begin anew:
+// `integrals` holds FIELDS sums, then FIELDS corrections. BLOCK threads, a power of two.
 extern "C" __global__ void __launch_bounds__(BLOCK)
-    tally(const double* flux, u64 n, double weight, const double* step, double* integrals) {
+    tally(double* sums, double* corrections, u64 n, double* integrals) {
     __shared__ double tree[BLOCK];
     for (u32 k = 0; k < FIELDS; ++k) {
         double sum = 0;
-        for (u64 q = threadIdx.x; q < n; q += BLOCK) sum += flux[q * FIELDS + k];
+        for (u64 q = threadIdx.x; q < n; q += BLOCK) {
+            const u64 at = q * FIELDS + k;
+            sum += sums[at] + corrections[at];
+            sums[at] = 0;
+            corrections[at] = 0;
+        }
         tree[threadIdx.x] = sum;
         dg_block_sync();
         for (u32 half = BLOCK / 2; half > 0; half /= 2) {
@@ -22,44 +22,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
             dg_block_sync();
         }
         if (threadIdx.x == 0) {
-            const double add = -weight * *step * tree[0], old = integrals[k], total = old + add;
+            const double add = tree[0], old = integrals[k], total = old + add;
             integrals[FIELDS + k] += fabs(old) >= fabs(add) ? (old - total) + add : (add - total) + old;
             integrals[k] = total;
         }
         dg_block_sync();
     }
-}
-
-// The least of `n` bounds to `result`.
-extern "C" __global__ void __launch_bounds__(BLOCK) least(const StepBound* partial, u32 n, StepBound* result) {
-    __shared__ StepBound tree[BLOCK];
-    StepBound bound;
-    bound.step = 1.0 / 0.0;
-    bound.bad = 0xffffffffu;
-    bound.unused = 0;
-    for (u32 i = threadIdx.x; i < n; i += BLOCK) {
-        const StepBound b = partial[i];
-        bound.step = b.step < bound.step ? b.step : bound.step;
-        bound.bad = b.bad < bound.bad ? b.bad : bound.bad;
-    }
-    tree[threadIdx.x] = bound;
-    dg_block_sync();
-    for (u32 half = BLOCK / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half) {
-            const StepBound b = tree[threadIdx.x + half];
-            StepBound m = tree[threadIdx.x];
-            m.step = b.step < m.step ? b.step : m.step;
-            m.bad = b.bad < m.bad ? b.bad : m.bad;
-            tree[threadIdx.x] = m;
-        }
-        dg_block_sync();
-    }
-    if (threadIdx.x == 0) *result = tree[0];
-}
-
-// *to ← value.
-extern "C" __global__ void assign(double* to, double value) {
-    if (threadIdx.x == 0) *to = value;
 }
 
 // sum ← p sum + q u + d reg, entry by entry; what has a factor of zero is not read.

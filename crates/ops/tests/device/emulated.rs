@@ -2,6 +2,7 @@
 //!
 //! Meshes are small, and their numbers of elements are those at which groups of elements of a warp or a block are full, one short and one over.
 
+use crate::march::same_after_a_hundred_steps;
 use crate::residual::{compare_on, device};
 use crate::testkit::{Cells, mesh, schemes};
 use dgsuite_basis::Shape;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 /// Triangles or tetrahedra in a row: element i has the points i, i + 1, …
 ///
 /// In space that is the helix of Boerdijk and Coxeter, of regular tetrahedra with edges of length 1.
-fn row(dim: usize, n: usize) -> Arc<Mesh> {
+pub(crate) fn row(dim: usize, n: usize) -> Arc<Mesh> {
     let (radius, angle, rise) = (0.3 * 3.0_f64.sqrt(), (-2.0_f64 / 3.0).acos(), 0.1_f64.sqrt());
     let mut text = format!("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n{}\n", n + dim);
     for i in 0..n + dim {
@@ -34,7 +35,7 @@ fn row(dim: usize, n: usize) -> Arc<Mesh> {
 }
 
 /// Quadrilaterals in a row.
-fn quadrilaterals(n: usize) -> Arc<Mesh> {
+pub(crate) fn quadrilaterals(n: usize) -> Arc<Mesh> {
     let (min, max) = ([-1.0; 3], [1.0; 3]);
     let (shape, diagonal) = (Shape::Quadrilateral, dgsuite_mesh::generate::Diagonal::Alternate);
     let row = dgsuite_mesh::generate::Box { shape, min, max, cells: [n, 1, 1], diagonal };
@@ -114,6 +115,10 @@ fn cases() -> Vec<Case> {
     cases
 }
 
+/// Cases that also march: how their descriptions begin, the flux and the conditions on their boundaries.
+const MARCHES: [(&str, usize, usize); 2] =
+    [("row of 9 Of(Triangle), nodal p = 2", 2, 1), ("row of 9 Of(Quadrilateral), collocated p = 2", 3, 4)];
+
 /// All cases, or those in whose description `DGSUITE_CASE` occurs.
 #[test]
 #[ignore = "run by kernels_are_sound"]
@@ -135,6 +140,9 @@ fn child() {
             let simplices = what.starts_with("row") && matches!(*name, "modal" | "Taylor") || *p == 5;
             if *cells == Cells::Mixed2 && *name == "nodal" || simplices {
                 compare_on::<f32>(&cuda, mesh, &what, &scheme);
+            }
+            if let Some((flux, shift)) = MARCHES.iter().find(|m| what.starts_with(m.0)).map(|m| (m.1, m.2)) {
+                same_after_a_hundred_steps(&cuda, *cells, mesh, name, &scheme, flux, shift, false);
             }
             println!("{what}: {:.1} s", start.elapsed().as_secs_f64());
         }

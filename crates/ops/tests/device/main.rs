@@ -8,5 +8,7 @@ mod testkit;
 
 mod compile;
 mod emulated;
+mod march;
 mod residual;
 mod resources;
+mod sanitized;

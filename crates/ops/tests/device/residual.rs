@@ -1,10 +1,11 @@
 //! One residual and a stage on the device equal the host's.
 
-use crate::testkit::{Cells, PLANE, SPACE, euler, mesh, schemes, wavy};
+use crate::testkit::{Cells, PLANE, SPACE, euler, mesh, nested, schemes, wavy};
 use dgsuite_basis::Representation;
 use dgsuite_gpu::Host;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
 use dgsuite_ops::cuda::CudaDiscretization;
+use dgsuite_ops::split::Split;
 use dgsuite_ops::{
     BoundaryBinding, BoundaryOf, Discretization, PackScalar, PointKernels, Pointwise, Scheme, StageWeights,
 };
@@ -75,6 +76,52 @@ where
     compare_on::<T>(cuda, &mesh(cells, n, order, periodic), &what, scheme);
 }
 
+/// The largest difference of a residual on the device and on the host, entry by entry in the device's basis,
+/// as a share of what rounding
+/// may do: `8 √n ε S` with `S` the sum of the absolute values of its `n` terms.
+fn rounding<T>(
+    mesh: &Arc<dgsuite_mesh::Mesh>,
+    scheme: &Scheme,
+    device: &mut CudaDiscretization<T>,
+    v: &DeviceBuffer<T>,
+    data: Option<&Arc<dyn Exact>>,
+) -> f64
+where
+    T: PackScalar + Real,
+    Pointwise<Euler, Rusanov, 2, 4>: PointKernels<T>,
+    Pointwise<Euler, Rusanov, 3, 5>: PointKernels<T>,
+{
+    let scheme = Scheme { representation: device.description().representation(), ..*scheme };
+    let mut host = euler::<T>(mesh, &scheme, data, 2);
+    let mut rate =
+        DeviceBuffer::from_slice(device.cuda(), "a test", &v.to_vec().expect("a copy")).expect("memory");
+    device.eval(0.0, v, &mut rate).expect("a residual");
+    let found = nested(device.description(), &rate.to_vec().expect("a copy"), mesh);
+    let canonical = device.description().to_canonical(&v.to_vec().expect("a copy"));
+    let (mut u, mut du) = (vec![T::from_f64(0.0); host.len()], vec![T::from_f64(0.0); host.len()]);
+    host.from_canonical(&canonical, &mut u).expect("the same size");
+    host.eval(0.0, &u, &mut du);
+    let (u, expected) = (nested(&host, &u, mesh), nested(&host, &du, mesh));
+    // Fluxes on boundaries are sized by the states within.
+    let sizes = if mesh.dim == 2 {
+        let split = Split::<_, _, 2, 4>::new(Arc::clone(mesh), &scheme, GAS, Rusanov).expect("set up");
+        split.rounding(&u, &|_, um, _| *um)
+    } else {
+        let split = Split::<_, _, 3, 5>::new(Arc::clone(mesh), &scheme, GAS, Rusanov).expect("set up");
+        split.rounding(&u, &|_, um, _| *um)
+    };
+    let entries = |x: Vec<Vec<Vec<f64>>>| x.into_iter().flatten().flatten();
+    let found: Vec<f64> = entries(found).collect();
+    assert!(found.iter().all(|x| x.is_finite()), "a residual that is not finite");
+    let allowed = 8.0 * T::EPSILON.to_f64();
+    found
+        .into_iter()
+        .zip(entries(expected))
+        .zip(entries(sizes))
+        .map(|((a, b), s)| (a - b).abs() / (allowed * s).max(f64::MIN_POSITIVE))
+        .fold(0.0, f64::max)
+}
+
 /// A residual, a stage, the step bound and the boundary's rates on the device and on the host.
 pub(crate) fn compare_on<T>(cuda: &Cuda, mesh: &Arc<dgsuite_mesh::Mesh>, what: &str, scheme: &Scheme)
 where
@@ -112,6 +159,10 @@ where
         assert!((x - y).abs() <= tolerance, "{what}: entry {i}: host {x:e}, device {y:e}, scale {scale:e}");
     }
 
+    let size = rounding(mesh, scheme, &mut device, &on_device, data);
+    println!("{what}: at most {size:.2} of the rounding allowed");
+    assert!(size <= 1.0, "{what}: {size} times the rounding of a residual");
+
     // A stage, with every term.
     let dt = 0.01 / scale;
     let weights = StageWeights { a: -0.5, b: 0.25, c: 0.75, dt, keep: true };
@@ -123,7 +174,7 @@ where
     let first = DeviceBuffer::from_slice(cuda, "a test", &w).expect("memory");
     let mut after = DeviceBuffer::from_slice(cuda, "a test", &zero(v.len())).expect("memory");
     device.set_step(dt).expect("a step");
-    device.stage(0.0, weights, &on_device, Some(&first), &mut rate, &mut after).expect("a stage");
+    device.stage(0.0, 1.0, weights, &on_device, Some(&first), &mut rate, &mut after).expect("a stage");
     let (a, b) = (host.to_canonical(&next), found(&device, &host, &after));
     let tolerance = if T::BYTES == 8 { 1e-12 } else { 1e-4 } * largest(&a);
     for (x, y) in a.iter().zip(&b) {
@@ -134,7 +185,6 @@ where
     let (x, y) =
         (host.time_step(&u, None).expect("a step"), device.time_step(&on_device, false).expect("a step"));
     assert!((x / y - 1.0).abs() < if T::BYTES == 8 { 1e-12 } else { 1e-4 }, "{what}: steps {x:e} and {y:e}");
-    device.accumulate(1.0).expect("a sum");
     let found = device.integrals().expect("sums");
     for (x, y) in host.tally().iter().zip(&found) {
         let tolerance = if T::BYTES == 8 { 1e-11 } else { 1e-4 };

@@ -1,8 +1,8 @@
 //! Diffusion: fused is split, linear fields have their gradients, uniform ones none, operators are symmetric and
 //! dissipate, integrals change by boundary fluxes alone.
 
-use crate::oracle::{difference, nested};
-use crate::testkit::{Cells, GAS, PLANE, SPACE, State, mesh, schemes, wavy};
+use crate::oracle::difference;
+use crate::testkit::{Cells, GAS, PLANE, SPACE, State, mesh, nested, schemes, wavy};
 use dgsuite_basis::Shape;
 use dgsuite_gpu::{Host, SimdLevel};
 use dgsuite_mesh::Mesh;

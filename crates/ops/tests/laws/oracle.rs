@@ -1,31 +1,12 @@
 //! The fused kernels give what the separate stages give, at every SIMD level and in both precisions.
 
-use crate::testkit::{Cells, GAS, PLANE, SPACE, at_level, euler, mesh, schemes, wavy};
+use crate::testkit::{Cells, GAS, PLANE, SPACE, at_level, euler, mesh, nested, schemes, wavy};
 use dgsuite_gpu::SimdLevel;
 use dgsuite_mesh::Mesh;
 use dgsuite_ops::split::Split;
-use dgsuite_ops::{Discretization, PackScalar, Scheme, StageWeights};
+use dgsuite_ops::{PackScalar, Scheme, StageWeights};
 use dgsuite_physics::{Exact, Rusanov};
 use std::sync::Arc;
-
-/// `[element][field][basis function]`.
-pub(crate) fn nested<T: PackScalar>(d: &Discretization<T>, u: &[T], mesh: &Mesh) -> Vec<Vec<Vec<f64>>> {
-    let flat = d.to_canonical(u);
-    let rows: std::collections::HashMap<_, _> =
-        d.layouts().map(|(shape, l, _)| (shape, (l.rows, l.fields))).collect();
-    let mut at = 0;
-    (0..mesh.n_elements())
-        .map(|e| {
-            let (np, fields) = rows[&mesh.shape(e)];
-            (0..fields)
-                .map(|_| {
-                    at += np;
-                    flat[at - np..at].to_vec()
-                })
-                .collect()
-        })
-        .collect()
-}
 
 fn oracle(mesh: &Arc<Mesh>, scheme: &Scheme, u: &[Vec<Vec<f64>>]) -> Vec<Vec<Vec<f64>>> {
     if mesh.dim == 2 {

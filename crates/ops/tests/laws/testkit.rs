@@ -165,6 +165,29 @@ where
         .expect("the discretisation is made")
 }
 
+/// `[element][field][basis function]`.
+pub(crate) fn nested<T: dgsuite_ops::PackScalar>(
+    d: &Discretization<T>,
+    u: &[T],
+    mesh: &Mesh,
+) -> Vec<Vec<Vec<f64>>> {
+    let flat = d.to_canonical(u);
+    let rows: std::collections::HashMap<_, _> =
+        d.layouts().map(|(shape, l, _)| (shape, (l.rows, l.fields))).collect();
+    let mut at = 0;
+    (0..mesh.n_elements())
+        .map(|e| {
+            let (np, fields) = rows[&mesh.shape(e)];
+            (0..fields)
+                .map(|_| {
+                    at += np;
+                    flat[at - np..at].to_vec()
+                })
+                .collect()
+        })
+        .collect()
+}
+
 /// Every scheme that `cells` can have at order `p`.
 pub(crate) fn schemes(cells: Cells, p: usize) -> Vec<(&'static str, Scheme)> {
     use dgsuite_basis::{Cubature, NodeSet, Representation};

@@ -1,0 +1,152 @@
+//! Steps that a device does by itself, while nobody needs to look: they are put on their way in batches, and
+//! what the device found of
+//! each state is read when the batch is over and the next one has begun.
+//!
+//! The controller plans every step all the same, from the same step bounds, so that steps are those of a run
+//! that looks at each. A batch
+//! with a bad state, or one that should have landed within, is undone, and its steps are done one by one.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use dgsuite_timeint::{StepSize, TimePoint};
+
+use super::March;
+use crate::run::error::RunError;
+use crate::systems::engine::Ahead;
+
+/// Most steps of a batch.
+const BATCH: u64 = 24;
+/// Fewest steps that are worth a batch.
+const FEWEST: u64 = 4;
+/// Batches under way.
+const DEPTH: usize = 2;
+/// After this time somebody may want to see something.
+const SLICE: Duration = Duration::from_millis(100);
+/// How much steps may grow while batches are under way without coming too near to an event, and steps kept
+/// from it.
+const GROWTH: f64 = 1.05;
+const DISTANCE: u64 = 3;
+
+/// A batch under way.
+struct Batch {
+    /// Where it begins, and where it ends if that is known beforehand.
+    start: TimePoint,
+    end: TimePoint,
+    /// Sizes of its steps if they are known beforehand.
+    sizes: Vec<(TimePoint, f64)>,
+    n: u64,
+}
+
+impl March<'_> {
+    /// Steps that nobody needs to look at, at most `most`; `false` if there was none.
+    pub(super) fn run_ahead(&mut self, most: u64) -> Result<bool, RunError> {
+        if self.careful > 0 || most < FEWEST || !self.solver.runs_ahead() {
+            return Ok(false);
+        }
+        let (begin, before) = (Instant::now(), self.tally.steps);
+        let outcome = match self.plan.time.step {
+            StepSize::Fixed(_) => self.run_sizes(most, begin),
+            StepSize::Cfl(cfl) => self.run_cfl(cfl, most, begin),
+        };
+        self.tally.spent += begin.elapsed();
+        outcome?;
+        Ok(self.tally.steps > before)
+    }
+
+    /// Steps whose sizes are known: the controller runs ahead.
+    fn run_sizes(&mut self, most: u64, begin: Instant) -> Result<(), RunError> {
+        let mut under_way = VecDeque::new();
+        let (mut put, mut open) = (0, true);
+        loop {
+            while open && under_way.len() < DEPTH && put < most && begin.elapsed() < SLICE {
+                let start = self.controller.now();
+                let mut sizes = Vec::new();
+                while open && (sizes.len() as u64) < BATCH.min(most - put) {
+                    let at = self.controller.now();
+                    // What cannot be planned is said when it is tried again, step by step.
+                    let Ok(Some(step)) = self.controller.plan(self.limit) else {
+                        open = false;
+                        break;
+                    };
+                    self.controller.accept(&step);
+                    sizes.push((at, step.dt));
+                    open = !step.lands;
+                }
+                if sizes.is_empty() {
+                    break;
+                }
+                self.solver.run_ahead(Ahead::Sizes(&sizes))?;
+                let n = sizes.len() as u64;
+                put += n;
+                under_way.push_back(Batch { start, end: self.controller.now(), sizes, n });
+            }
+            let Some(batch) = under_way.pop_front() else { return Ok(()) };
+            let Some(bounds) = self.solver.finish_ahead()? else { return self.undo(&batch) };
+            self.limit = bounds.last().copied().unwrap_or(self.limit);
+            batch.sizes.iter().for_each(|&(_, dt)| self.count(dt));
+            self.solver.accept_ahead(batch.sizes.len(), batch.end.t);
+        }
+    }
+
+    /// Steps whose sizes the device finds: the controller comes behind, and says whether they are right.
+    fn run_cfl(&mut self, cfl: f64, most: u64, begin: Instant) -> Result<(), RunError> {
+        let mut under_way: VecDeque<Batch> = VecDeque::new();
+        let mut put = 0;
+        loop {
+            while under_way.len() < DEPTH && put < most && begin.elapsed() < SLICE {
+                let flying: u64 = under_way.iter().map(|batch| batch.n).sum();
+                // Casts saturate: far from any event there is no limit.
+                let near = |left: f64| (left / (cfl * self.limit * GROWTH)).floor() as u64;
+                let far = self.controller.left().map_or(u64::MAX, near).saturating_sub(flying + DISTANCE);
+                let n = BATCH.min(most - put).min(far).min(self.planned_left().saturating_sub(flying));
+                if n < FEWEST {
+                    break;
+                }
+                let start = self.controller.now();
+                let from = (put == 0).then_some(start);
+                self.solver.run_ahead(Ahead::Cfl { cfl, n: n as usize, from })?;
+                put += n;
+                under_way.push_back(Batch { start, end: start, sizes: Vec::new(), n });
+            }
+            let Some(mut batch) = under_way.pop_front() else { return Ok(()) };
+            batch.start = self.controller.now();
+            let found = self.solver.finish_ahead()?;
+            let Some(sizes) = found.and_then(|bounds| self.confirm(cfl, &bounds)) else {
+                return self.undo(&batch);
+            };
+            sizes.iter().for_each(|&dt| self.count(dt));
+            self.solver.accept_ahead(sizes.len(), self.controller.now().t);
+        }
+    }
+
+    /// Steps that the plan has left.
+    fn planned_left(&self) -> u64 {
+        self.plan.time.steps.map_or(u64::MAX, |n| (n as u64).saturating_sub(self.controller.now().step))
+    }
+
+    /// The sizes of the steps that a device has done, if they are those that the controller plans with these
+    /// bounds.
+    fn confirm(&mut self, cfl: f64, bounds: &[f64]) -> Option<Vec<f64>> {
+        let mut sizes = Vec::with_capacity(bounds.len());
+        for &bound in bounds {
+            let step = self.controller.plan(self.limit).ok()??;
+            if step.lands || step.dt.to_bits() != (cfl * self.limit).to_bits() {
+                return None;
+            }
+            self.controller.accept(&step);
+            self.limit = bound;
+            sizes.push(step.dt);
+        }
+        Some(sizes)
+    }
+
+    /// Back to the begin of a batch, whose steps and those after it are to be looked at one by one.
+    fn undo(&mut self, batch: &Batch) -> Result<(), RunError> {
+        self.solver.undo_ahead()?;
+        self.controller.resume(batch.start);
+        self.limit = self.solver.stable_dt()?;
+        self.careful = BATCH * DEPTH as u64;
+        Ok(())
+    }
+}

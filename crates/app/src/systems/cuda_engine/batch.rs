@@ -1,0 +1,187 @@
+//! Batches of steps: put into the device's stream without waiting, with a copy of the state before each, to
+//! go back to.
+
+use super::super::engine::Ahead;
+use super::{CudaEngine, EndOfStep};
+use dgsuite_gpu::cuda::{DeviceBuffer, Event};
+use dgsuite_gpu::{GpuError, Vector as _};
+use dgsuite_ops::cuda::{BoundsCopy, StepChoice};
+use dgsuite_ops::{OpsError, PackScalar};
+use std::collections::VecDeque;
+
+/// Batches that can be under way.
+const DEPTH: usize = 2;
+/// States larger than this, in bytes, are stepped one by one: waiting for the host costs little beside such
+/// a step, and
+/// memory may be short.
+const LARGEST: usize = 256 << 20;
+/// Steps of one graph: a multiple of the periods with which arrays change places, so that one graph serves.
+const STEPS: usize = 12;
+
+/// What a batch keeps.
+struct Batch<T: PackScalar> {
+    /// The state before it, and the boundary's time integrals.
+    state: DeviceBuffer<T>,
+    sums: DeviceBuffer<f64>,
+    /// What the device found, once `done` is passed.
+    bounds: BoundsCopy,
+    done: Event,
+    /// Number of its first step among those that the device has ended, where each is looked at.
+    first: Option<u64>,
+    n: usize,
+    /// Counts before it.
+    steps: u64,
+    evaluations: u64,
+}
+
+/// The batches under way.
+pub(super) struct Batches<T: PackScalar> {
+    room: Vec<Batch<T>>,
+    under_way: VecDeque<usize>,
+    /// The one that was finished last, if no other has taken its room.
+    finished: Option<usize>,
+    /// Steps whose end the device has counted.
+    ended: u64,
+    /// There was no memory.
+    refused: bool,
+}
+
+impl<T: PackScalar> Batches<T> {
+    pub(super) fn new() -> Self {
+        Self { room: Vec::new(), under_way: VecDeque::new(), finished: None, ended: 0, refused: false }
+    }
+
+    /// Copies of the state that batches of such states keep.
+    pub(super) fn vectors(len: usize) -> usize {
+        if len * T::BYTES <= LARGEST { DEPTH } else { 0 }
+    }
+}
+
+impl<T: PackScalar> CudaEngine<T> {
+    /// Whether batches are possible here; makes room for them.
+    pub(super) fn can_run_ahead(&mut self) -> bool {
+        let possible = Batches::<T>::vectors(self.u.len()) > 0 && self.discretization.is_autonomous();
+        if !possible || self.batches.refused {
+            return false;
+        }
+        while self.batches.room.len() < DEPTH {
+            match self.make_room() {
+                Ok(batch) => self.batches.room.push(batch),
+                Err(_) => {
+                    self.batches.refused = true;
+                    self.batches.room.clear();
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn make_room(&self) -> Result<Batch<T>, GpuError> {
+        let cuda = self.discretization.cuda();
+        Ok(Batch {
+            state: DeviceBuffer::zeros(cuda, "a copy of the state", self.u.len())?,
+            sums: DeviceBuffer::zeros(cuda, "boundary fluxes", self.discretization.sums().len())?,
+            bounds: BoundsCopy::new(cuda)?,
+            done: Event::new(cuda)?,
+            first: None,
+            n: 0,
+            steps: 0,
+            evaluations: 0,
+        })
+    }
+
+    /// Puts a batch into the device's stream.
+    pub(super) fn put_batch(&mut self, steps: Ahead<'_>) -> Result<(), OpsError> {
+        let free = (0..self.batches.room.len()).find(|i| !self.batches.under_way.contains(i));
+        // The caller asks `can_run_ahead` and finishes what is under way.
+        let Some(free) = free else { return Ok(()) };
+        self.batches.finished = None;
+        let cuda = self.discretization.cuda().clone();
+        let first = self.batches.ended;
+        let (counted, evaluated) = (self.steps, self.evaluations);
+        let batch = &mut self.batches.room[free];
+        batch.state.copy_from(self.u.buffer(), cuda.stream())?;
+        batch.sums.copy_from(self.discretization.sums(), cuda.stream())?;
+        (batch.steps, batch.evaluations) = (counted, evaluated);
+        match steps {
+            Ahead::Sizes(sizes) => {
+                self.put_sizes(sizes)?;
+                // SAFETY: the state lives as long as the engine.
+                unsafe { self.discretization.look(self.u.buffer().ptr())? };
+                let batch = &mut self.batches.room[free];
+                (batch.first, batch.n) = (None, sizes.len());
+            }
+            Ahead::Cfl { cfl, n, from } => {
+                if let Some(from) = from {
+                    self.discretization.set_clock(from.t, from.low, StepChoice::Cfl(cfl))?;
+                }
+                self.dt = None;
+                let mut left = n;
+                while left > 0 {
+                    let some = if left >= STEPS { STEPS } else { 1 };
+                    self.put_steps(some, EndOfStep::Cfl(cfl), false, 0.0, 0.0)?;
+                    left -= some;
+                }
+                self.batches.ended += n as u64;
+                let batch = &mut self.batches.room[free];
+                (batch.first, batch.n) = (Some(first), n);
+            }
+        }
+        let batch = &mut self.batches.room[free];
+        // SAFETY: the copy lives as long as the engine, which waits for `done` before it reads it; the
+        // engine's end waits
+        // for the device's.
+        unsafe { self.discretization.copy_bounds(&mut batch.bounds)? };
+        cuda.stream().record(&batch.done)?;
+        self.batches.under_way.push_back(free);
+        Ok(())
+    }
+
+    fn put_sizes(&mut self, sizes: &[(dgsuite_timeint::TimePoint, f64)]) -> Result<(), OpsError> {
+        let moving = self.discretization.is_moving();
+        let mut left = sizes;
+        while let Some(&(at, dt)) = left.first() {
+            if self.dt != Some(dt) || moving {
+                self.discretization.set_clock(at.t, at.low, StepChoice::Fixed(dt))?;
+                self.dt = Some(dt);
+            }
+            let equal = left.iter().take(STEPS).all(|(_, other)| other.to_bits() == dt.to_bits());
+            let some = if equal && left.len() >= STEPS { STEPS } else { 1 };
+            let end = if moving { EndOfStep::Tick } else { EndOfStep::Nothing };
+            self.put_steps(some, end, false, at.t, dt)?;
+            self.batches.ended += if moving { some as u64 } else { 0 };
+            left = &left[some..];
+        }
+        Ok(())
+    }
+
+    /// Waits for the oldest batch under way; see [`finish_ahead`](super::Engine::finish_ahead).
+    pub(super) fn finish_batch(&mut self) -> Result<Option<Vec<f64>>, OpsError> {
+        let Some(i) = self.batches.under_way.pop_front() else { return Ok(None) };
+        self.batches.finished = Some(i);
+        let batch = &self.batches.room[i];
+        batch.done.synchronize()?;
+        let bounds = match batch.first {
+            Some(first) => (0..batch.n as u64).map(|k| batch.bounds.at(first + k)).collect(),
+            None => vec![batch.bounds.last()],
+        };
+        let good = bounds.iter().all(|bound| bound.good);
+        Ok(good.then(|| bounds.iter().map(|bound| bound.limit).collect()))
+    }
+
+    /// Goes back to the state before the batch that was finished last, or before the oldest under way.
+    pub(super) fn undo_batches(&mut self) -> Result<(), OpsError> {
+        let cuda = self.discretization.cuda().clone();
+        let oldest = self.batches.finished.take().or(self.batches.under_way.front().copied());
+        self.batches.under_way.clear();
+        let Some(oldest) = oldest else { return Ok(()) };
+        let batch = &self.batches.room[oldest];
+        self.u.buffer_mut().copy_from(&batch.state, cuda.stream())?;
+        self.discretization.restore_sums(&batch.sums)?;
+        (self.steps, self.evaluations) = (batch.steps, batch.evaluations);
+        self.dt = None;
+        cuda.stream().synchronize()?;
+        Ok(())
+    }
+}

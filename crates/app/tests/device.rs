@@ -1,0 +1,129 @@
+//! Whole runs on the emulated device are those of the CPU: steps that the device does by itself, data of
+//! boundaries that changes with
+//! time, monitors, and a run that fails.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+
+#[path = "support/case.rs"]
+mod support;
+
+use std::process::Command;
+
+use dgsuite_gpu::shim::{Emulator, ShimError};
+use serde_json::Value;
+use support::Case;
+
+/// A wave of density that enters and leaves through boundaries, whose exact solution is known.
+const WAVE: &str = "\
+title: A wave that enters and leaves
+mesh: { generate: { shape: tri, min: [0, 0], max: [1, 1], cells: [2, 2] } }
+physics: { model: euler }
+space: { order: 1 }
+initial: { exact: { rho: 1 + 0.2*sin(2*pi*(x - t)), u: '1', v: '0.5', p: '1' } }
+boundaries:
+  xmin: { type: dirichlet, exact: { rho: 1 + 0.2*sin(2*pi*(x - t)), u: '1', v: '0.5', p: '1' } }
+  ymin: { type: far-field, rho: 1, u: 1, v: 0.5, p: 1 }
+  xmax: { type: outflow }
+  ymax: { type: pressure-outlet, p: 1 }
+";
+
+/// The rest of each case.
+const CASES: [(&str, &str); 3] = [
+    (
+        "adaptive",
+        "time: { cfl: 0.3, end: 0.5 }\n\
+         output: { fields: { every: 0.2 }, checkpoint: none }\n\
+         monitors:\n  - residual: { every_steps: 19 }\n  - integral: { fields: [rho, p*x*t], every_steps: 19 }\n",
+    ),
+    (
+        "fixed",
+        "time: { scheme: ssprk33, dt: 0.01, end: 0.405 }\n\
+         output: { fields: { every: 0.3 }, checkpoint: none }\n\
+         monitors:\n  - error: { exact: { rho: 1 + 0.2*sin(2*pi*(x - t)), u: '1', v: '0.5', p: '1' }, norms: [l1, l2, linf], every_steps: 13 }\n  \
+         - probe: { points: [[0.3, 0.4]], fields: [rho, u], every_steps: 13 }\n",
+    ),
+    ("failing", "time: { dt: 0.25, steps: 60 }\noutput: { fields: none, checkpoint: none }\n"),
+];
+
+struct Found {
+    summary: Value,
+    failure: String,
+    tables: Vec<Vec<f64>>,
+}
+
+fn run(case: &Case, device: &str, mut command: Command) -> Found {
+    let results = case.path(&format!("out-{}", device.replace(':', "-")));
+    let output = command
+        .current_dir(case.directory.path())
+        .args(["run", "--quiet", "case.yaml", "--device", device, "--output"])
+        .arg(&results)
+        .output()
+        .unwrap();
+    let failure = String::from_utf8(output.stderr).unwrap();
+    let text = std::fs::read_to_string(results.join("summary.json"));
+    let summary = text.unwrap_or_else(|e| panic!("{device}: {e}: {failure}"));
+    let mut tables = Vec::new();
+    let files = std::fs::read_dir(results.join("monitors")).into_iter().flatten();
+    let mut files: Vec<_> = files.map(|f| f.unwrap().path()).collect();
+    files.sort();
+    for file in files {
+        let text = std::fs::read_to_string(file).unwrap();
+        tables.extend(text.lines().skip(1).map(|l| l.split(',').map(|x| x.parse().unwrap()).collect()));
+    }
+    Found { summary: serde_json::from_str(&summary).unwrap(), failure, tables }
+}
+
+/// Every number of `a` is that of `b`, but for rounding.
+fn same(what: &str, a: &Value, b: &Value) {
+    match (a, b) {
+        (Value::Number(x), Value::Number(y)) => {
+            let (x, y) = (x.as_f64().unwrap(), y.as_f64().unwrap());
+            // Conservation itself is rounding.
+            assert!((x - y).abs() <= 1e-10 * x.abs() + 1e-13, "{what}: {x:e} and {y:e}");
+        }
+        (Value::Object(x), Value::Object(y)) => {
+            assert_eq!(x.len(), y.len(), "{what}");
+            x.iter().for_each(|(key, x)| same(&format!("{what}.{key}"), x, &y[key]));
+        }
+        _ => assert_eq!(a, b, "{what}"),
+    }
+}
+
+#[test]
+fn runs_on_an_emulated_device_are_those_of_the_cpu() {
+    let emulator = match Emulator::new() {
+        Ok(emulator) => emulator,
+        Err(e @ ShimError::NoCompiler { .. }) => {
+            assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{e}");
+            return;
+        }
+        Err(e) => panic!("{e}"),
+    };
+    let program = env!("CARGO_BIN_EXE_dgsuite");
+    for (name, rest) in CASES {
+        let case = Case::new(&format!("{WAVE}{rest}"));
+        let cpu = run(&case, "cpu", Command::new(program));
+        let gpu = run(&case, "cuda", emulator.command(program));
+        for key in ["status", "time", "error", "conservation", "integral", "residual"] {
+            same(&format!("{name}: {key}"), &cpu.summary[key], &gpu.summary[key]);
+        }
+        assert_eq!(cpu.tables.len(), gpu.tables.len(), "{name}");
+        for (a, b) in cpu.tables.iter().zip(&gpu.tables) {
+            for (x, y) in a.iter().zip(b) {
+                assert!((x - y).abs() <= 1e-10 * x.abs() + 1e-13, "{name}: {a:?} and {b:?}");
+            }
+        }
+        if name == "failing" {
+            // Time, step, element and place; the numbers of a state that fails are nobody's.
+            let said = |text: &str| {
+                let line =
+                    text.lines().find(|line| line.contains("no longer")).unwrap_or_default().to_owned();
+                line.split("): ").next().unwrap_or_default().to_owned()
+            };
+            assert!(said(&cpu.failure).contains("in element"), "{}", cpu.failure);
+            assert_eq!(said(&cpu.failure), said(&gpu.failure));
+        } else {
+            assert_eq!(cpu.summary["status"], "ok", "{name}: {}", cpu.failure);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! A hundred steps on the device end where the host's do, with every numerical flux and every condition on
+//! boundaries.
+
+use crate::residual::device;
+use crate::testkit::{Cells, GAS, PLANE, SPACE, mesh, schemes, wavy};
+use dgsuite_basis::Representation;
+use dgsuite_gpu::Host;
+use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
+use dgsuite_mesh::Mesh;
+use dgsuite_ops::cuda::CudaDiscretization;
+use dgsuite_ops::{
+    BoundaryBinding, BoundaryKernel, BoundaryOf, Discretization, PackScalar, PointKernels, Pointwise, Scheme,
+    StageWeights,
+};
+use dgsuite_physics::{
+    Boundary, Euler, Exact, FarField, Hll, Hllc, Law, NumericalFlux, Outflow, Prescribed, PressureOutlet,
+    Real, Roe, Rusanov, SlipWall, Symmetry,
+};
+use std::sync::Arc;
+
+/// Steps of SSP-RK(3,3) (Shu and Osher 1988): shares of the start, of the stage, and where the stages are.
+const STAGES: [(f64, f64); 3] = [(0.0, 1.0), (0.75, 0.25), (1.0 / 3.0, 2.0 / 3.0)];
+const STEPS: usize = 100;
+
+/// Conditions on the boundaries of `mesh`, turning with `shift`.
+fn bindings<T, F, const D: usize, const N: usize>(
+    mesh: &Mesh,
+    flux: F,
+    shift: usize,
+    data: &Arc<dyn Exact>,
+) -> Vec<BoundaryBinding<T>>
+where
+    T: PackScalar + Real,
+    Euler: Law<D, N>,
+    F: NumericalFlux<Euler, D, N>,
+    FarField: Boundary<Euler, D, N>,
+    SlipWall: Boundary<Euler, D, N>,
+    Symmetry: Boundary<Euler, D, N>,
+    PressureOutlet: Boundary<Euler, D, N>,
+{
+    fn of<T, F, B, const D: usize, const N: usize>(flux: F, condition: B) -> Box<dyn BoundaryKernel<T>>
+    where
+        T: Real,
+        Euler: Law<D, N>,
+        F: NumericalFlux<Euler, D, N>,
+        B: Boundary<Euler, D, N>,
+    {
+        Box::new(BoundaryOf::<_, _, _, D, N> { law: GAS, flux, condition })
+    }
+    let names = mesh.boundary_names().into_iter().enumerate();
+    names
+        .map(|(i, name)| {
+            let kernel = match (i + shift) % 6 {
+                0 => of::<T, F, _, D, N>(flux, Prescribed),
+                1 => of::<T, F, _, D, N>(flux, FarField),
+                2 => of::<T, F, _, D, N>(flux, SlipWall),
+                3 => of::<T, F, _, D, N>(flux, Outflow),
+                4 => of::<T, F, _, D, N>(flux, Symmetry),
+                _ => of::<T, F, _, D, N>(flux, PressureOutlet { p: 1.0 }),
+            };
+            let data = ((i + shift) % 6 < 2).then(|| Arc::clone(data));
+            BoundaryBinding { name: name.to_owned(), kernel, data }
+        })
+        .collect()
+}
+
+/// The share of the largest value by which `STEPS` steps on the device and on the host differ.
+fn difference<T, F, const D: usize, const N: usize>(
+    cuda: &Cuda,
+    mesh: &Arc<Mesh>,
+    scheme: &Scheme,
+    flux: F,
+    shift: usize,
+) -> f64
+where
+    T: PackScalar + Real,
+    Euler: Law<D, N>,
+    F: NumericalFlux<Euler, D, N>,
+    FarField: Boundary<Euler, D, N>,
+    SlipWall: Boundary<Euler, D, N>,
+    Symmetry: Boundary<Euler, D, N>,
+    PressureOutlet: Boundary<Euler, D, N>,
+    Pointwise<Euler, F, D, N>: PointKernels<T>,
+{
+    let exact: Arc<dyn Exact> = Arc::new(wavy(mesh.dim));
+    let physics = || Box::new(Pointwise::<_, _, D, N> { law: GAS, flux });
+    let bound = || bindings::<T, F, D, N>(mesh, flux, shift, &exact);
+    let machine = Arc::new(Host::new(2).expect("a machine"));
+    let mut device = CudaDiscretization::<T>::new(
+        Arc::clone(mesh),
+        scheme,
+        physics(),
+        bound(),
+        Arc::clone(&machine),
+        cuda,
+    )
+    .expect("a discretisation");
+    let scheme = Scheme { representation: device.description().representation(), ..*scheme };
+    let mut host = Discretization::<T>::new(Arc::clone(mesh), &scheme, physics(), bound(), machine)
+        .expect("a discretisation");
+    let zeros = vec![T::from_f64(0.0); host.len()];
+    let (mut u, mut start, mut next, mut register) = (zeros.clone(), zeros.clone(), zeros.clone(), zeros);
+    host.project(exact.as_ref(), 0.0, &mut u);
+    let canonical = host.to_canonical(&u);
+    let mut v = vec![T::from_f64(0.0); device.len()];
+    device.description().from_canonical(&canonical, &mut v).expect("the same size");
+    let buffer = |values: &[T]| DeviceBuffer::from_slice(cuda, "a test", values).expect("memory");
+    let (mut u_on, mut start_on, mut next_on, mut register_on) =
+        (buffer(&v), buffer(&v), buffer(&v), buffer(&v));
+    let dt = 0.1 * host.time_step(&u, None).expect("a step");
+    device.set_step(dt).expect("a step");
+    for step in 0..STEPS {
+        let t = step as f64 * dt;
+        start.copy_from_slice(&u);
+        start_on.copy_from(&u_on, cuda.stream()).expect("a copy");
+        for (b, c) in STAGES {
+            let weights = StageWeights { a: 0.0, b, c, dt, keep: false };
+            host.stage(t, weights, &u, Some(&start), &mut register, &mut next);
+            std::mem::swap(&mut u, &mut next);
+            device
+                .stage(t, 1.0, weights, &u_on, Some(&start_on), &mut register_on, &mut next_on)
+                .expect("a stage");
+            std::mem::swap(&mut u_on, &mut next_on);
+        }
+    }
+    let (a, b) = (host.to_canonical(&u), device.description().to_canonical(&u_on.to_vec().expect("a copy")));
+    assert!(a.iter().all(|x| x.is_finite()), "the host's own run fails: the case says nothing");
+    assert!(b.iter().all(|x| x.is_finite()), "the device's run fails where the host's does not");
+    let largest = a.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+    a.iter().zip(&b).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max) / largest
+}
+
+/// One flux of the four, in the plane or in space.
+fn with_flux<T>(cuda: &Cuda, mesh: &Arc<Mesh>, scheme: &Scheme, flux: usize, shift: usize) -> f64
+where
+    T: PackScalar + Real,
+    Pointwise<Euler, Rusanov, 2, 4>: PointKernels<T>,
+    Pointwise<Euler, Rusanov, 3, 5>: PointKernels<T>,
+    Pointwise<Euler, Hll, 2, 4>: PointKernels<T>,
+    Pointwise<Euler, Hll, 3, 5>: PointKernels<T>,
+    Pointwise<Euler, Hllc, 2, 4>: PointKernels<T>,
+    Pointwise<Euler, Hllc, 3, 5>: PointKernels<T>,
+    Pointwise<Euler, Roe, 2, 4>: PointKernels<T>,
+    Pointwise<Euler, Roe, 3, 5>: PointKernels<T>,
+{
+    match (mesh.dim, flux % 4) {
+        (2, 0) => difference::<T, _, 2, 4>(cuda, mesh, scheme, Rusanov, shift),
+        (2, 1) => difference::<T, _, 2, 4>(cuda, mesh, scheme, Hll, shift),
+        (2, 2) => difference::<T, _, 2, 4>(cuda, mesh, scheme, Hllc, shift),
+        (2, _) => difference::<T, _, 2, 4>(cuda, mesh, scheme, Roe, shift),
+        (_, 0) => difference::<T, _, 3, 5>(cuda, mesh, scheme, Rusanov, shift),
+        (_, 1) => difference::<T, _, 3, 5>(cuda, mesh, scheme, Hll, shift),
+        (_, 2) => difference::<T, _, 3, 5>(cuda, mesh, scheme, Hllc, shift),
+        (_, _) => difference::<T, _, 3, 5>(cuda, mesh, scheme, Roe, shift),
+    }
+}
+
+/// Checks one case in double precision, or in single.
+pub(crate) fn same_after_a_hundred_steps(
+    cuda: &Cuda,
+    cells: Cells,
+    mesh: &Arc<Mesh>,
+    name: &str,
+    scheme: &Scheme,
+    flux: usize,
+    shift: usize,
+    single: bool,
+) {
+    let (found, allowed) = if single {
+        (with_flux::<f32>(cuda, mesh, scheme, flux, shift), 1e-4)
+    } else {
+        (with_flux::<f64>(cuda, mesh, scheme, flux, shift), 1e-10)
+    };
+    let p = scheme.order;
+    let what = format!("{cells:?} {name} p = {p}, flux {flux}, conditions {shift}, single {single}");
+    println!("{what}: {found:.1e}");
+    assert!(found <= allowed, "{what}: {found:e}");
+}
+
+/// Every shape with every basis, affine and curved; fluxes, orders and conditions are spread over them.
+#[test]
+fn a_hundred_steps_are_the_hosts() {
+    let Some(cuda) = device() else { return };
+    let run = |i: usize, cells: Cells| {
+        let full = std::env::var_os("DGSUITE_FULL").is_some();
+        for geometry in [1, 2] {
+            for (j, p) in (1..=if full { 6 } else { 4 - usize::from(cells.dim() == 3) }).enumerate() {
+                for (k, (name, scheme)) in schemes(cells, p).into_iter().enumerate() {
+                    if !full && !(i + j + k + geometry).is_multiple_of(4) {
+                        continue;
+                    }
+                    let mesh = mesh(cells, 3, geometry, false);
+                    let single = (i + k).is_multiple_of(3) && scheme.representation != Representation::Taylor;
+                    same_after_a_hundred_steps(&cuda, cells, &mesh, name, &scheme, j + k, i + j + k, single);
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for (i, cells) in PLANE.into_iter().chain(SPACE).enumerate() {
+            let run = &run;
+            scope.spawn(move || run(i, cells));
+        }
+    });
+}

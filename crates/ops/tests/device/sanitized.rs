@@ -1,0 +1,40 @@
+//! Every fast kernel once, at the numbers of elements where groups are full, one short and one over: what
+//! `tools/gpu-sanitize.sh` runs under
+//! NVIDIA's compute-sanitizer.
+
+use crate::emulated::{quadrilaterals, row};
+use crate::residual::{compare_on, device};
+use crate::testkit::{Cells, mesh, schemes};
+use dgsuite_basis::Shape;
+use dgsuite_mesh::Mesh;
+use std::sync::Arc;
+
+/// Numbers of elements.
+const COUNTS: [usize; 5] = [1, 31, 32, 33, 37];
+
+#[test]
+#[ignore = "run by tools/gpu-sanitize.sh"]
+fn child() {
+    let Some(cuda) = device() else { return };
+    let try_on = |mesh: &Arc<Mesh>, cells: Cells, name: &str, p: usize| {
+        let scheme = schemes(cells, p).into_iter().find(|s| s.0 == name).expect("a scheme of the shape").1;
+        println!("case {} {cells:?}, {name} p = {p}", mesh.n_elements());
+        compare_on::<f64>(&cuda, mesh, name, &scheme);
+    };
+    let of = Cells::Of;
+    for p in 1..=6 {
+        // Every order sees two of the counts, and every count several orders.
+        for n in [COUNTS[p % 5], COUNTS[(p + 2) % 5]] {
+            for name in ["nodal", "collocated"] {
+                try_on(&row(2, n), of(Shape::Triangle), name, p);
+                if p <= 5 {
+                    try_on(&row(3, n), of(Shape::Tetrahedron), name, p);
+                }
+            }
+            try_on(&quadrilaterals(n), of(Shape::Quadrilateral), "collocated", p);
+        }
+        try_on(&mesh(of(Shape::Hexahedron), 2, 1 + p % 2, false), of(Shape::Hexahedron), "collocated", p);
+    }
+    try_on(&mesh(Cells::Mixed2, 3, 2, false), Cells::Mixed2, "modal", 2);
+    try_on(&mesh(Cells::Mixed3, 1, 1, false), Cells::Mixed3, "nodal", 1);
+}
