@@ -6,7 +6,9 @@
 
 #![expect(clippy::print_stdout, reason = "the table is the result")]
 
-use dgsuite::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Riemann, Setup};
+use dgsuite::systems::hyperbolic::{
+    BoundaryKind, Hyperbolic, Law, NodeSet, Parameter, Riemann, Setup, SplitFlux,
+};
 use dgsuite_mesh::generate::{Box as Block, Diagonal, MixedBox};
 use dgsuite_mesh::{Mesh, Shape};
 use dgsuite_physics::Exact;
@@ -55,9 +57,40 @@ fn curve(mesh: &mut Mesh, half: f64, p: usize) {
     .expect("a curved mesh");
 }
 
+/// What the elements compute.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Space {
+    /// Discontinuous Galerkin, modal.
+    Modal,
+    /// Discontinuous Galerkin in split form with Ranocha's flux.
+    Split,
+    /// Flux reconstruction at Gauss points.
+    Reconstruction(Parameter),
+}
+
+impl Space {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Modal => "modal",
+            Self::Split => "split",
+            Self::Reconstruction(Parameter::SpectralDifference) => "FR (c_sd)",
+            Self::Reconstruction(Parameter::Huynh) => "FR (c_hu)",
+            Self::Reconstruction(Parameter::C(_)) => "FR (c = 0)",
+        }
+    }
+
+    fn of(self, setup: Setup) -> Setup {
+        match self {
+            Self::Modal => setup,
+            Self::Split => setup.split(SplitFlux::Ranocha),
+            Self::Reconstruction(c) => setup.flux_reconstruction(NodeSet::GaussLegendre, c),
+        }
+    }
+}
+
 /// L² errors of the conserved variables: the vortex in a periodic box in the plane, a vortex tube
 /// with its exact state on the boundary in space.
-fn errors(cells: Cells, curved: bool, p: usize, half: f64, n: usize) -> Vec<f64> {
+fn errors(cells: Cells, space: Space, curved: bool, p: usize, half: f64, n: usize) -> Vec<f64> {
     let dim = cells.dim();
     let mut mesh = cells.mesh(half, n);
     if dim == 2 {
@@ -80,7 +113,7 @@ fn errors(cells: Cells, curved: bool, p: usize, half: f64, n: usize) -> Vec<f64>
     // its dissipation helps, and Roe's at even ones.
     let riemann = if p % 2 == 1 { Riemann::Rusanov } else { Riemann::Roe };
     let setup = Setup { boundaries, riemann, ..Setup::new(Arc::new(mesh), Law::Euler { gamma: 1.4 }, p) };
-    let mut solver = Hyperbolic::new(setup, exact.as_ref(), 0.0).expect("a solver");
+    let mut solver = Hyperbolic::new(space.of(setup), exact.as_ref(), 0.0).expect("a solver");
     // Small enough that the error in time does not show.
     let (end, cfl) = if dim == 2 { (1.0, 0.3) } else { (0.1, 0.12) };
     let steps = (end / (cfl * solver.stable_dt().expect("a gas"))).ceil();
@@ -102,18 +135,23 @@ fn slope(errors: &[f64]) -> f64 {
 }
 
 fn check(cells: Cells, curved: bool, p: usize, half: f64, coarsest: usize) {
+    check_space(cells, Space::Modal, curved, p, half, coarsest);
+}
+
+fn check_space(cells: Cells, space: Space, curved: bool, p: usize, half: f64, coarsest: usize) {
     let table: Vec<Vec<f64>> =
-        [1, 2, 4].iter().map(|k| errors(cells, curved, p, half, coarsest * k)).collect();
+        [1, 2, 4].iter().map(|k| errors(cells, space, curved, p, half, coarsest * k)).collect();
     let slopes: Vec<f64> =
         (0..table[0].len()).map(|k| slope(&table.iter().map(|row| row[k]).collect::<Vec<_>>())).collect();
     let kind = if curved { "curved" } else { "affine" };
-    println!("{cells:?} {kind} p = {p}, {coarsest} … {} cells a side", 4 * coarsest);
+    let space = space.name();
+    println!("{cells:?} {space} {kind} p = {p}, {coarsest} … {} cells a side", 4 * coarsest);
     for row in &table {
         println!("    {}", row.iter().map(|e| format!("{e:10.3e}")).collect::<String>());
     }
     println!("    {}", slopes.iter().map(|s| format!("{s:10.2}")).collect::<String>());
     let least = slopes.iter().copied().fold(f64::INFINITY, f64::min);
-    assert!(least >= p as f64 + 0.8, "{cells:?} {kind} p = {p}: slopes {slopes:.2?}");
+    assert!(least >= p as f64 + 0.8, "{cells:?} {space} {kind} p = {p}: slopes {slopes:.2?}");
 }
 
 fn full() -> bool {
@@ -137,6 +175,9 @@ fn triangles() {
 #[test]
 fn quadrilaterals() {
     plane().into_iter().for_each(|(p, half, n)| check(Cells::Of(Shape::Quadrilateral), false, p, half, n));
+    if full() {
+        check_space(Cells::Of(Shape::Quadrilateral), Space::Split, false, 3, 10.0, 20);
+    }
 }
 
 #[test]
@@ -171,5 +212,28 @@ fn cells_in_space() {
         check(Cells::Mixed(3), false, 1, 1.0, 4);
         check(Cells::Mixed(3), false, 2, 0.5, 5);
         check(Cells::Mixed(3), true, 2, 0.5, 6);
+    }
+}
+
+#[test]
+fn flux_reconstruction() {
+    let corrections = [Parameter::C(0.0), Parameter::SpectralDifference, Parameter::Huynh];
+    for space in corrections.map(Space::Reconstruction) {
+        for shape in [Shape::Triangle, Shape::Quadrilateral] {
+            let cells = Cells::Of(shape);
+            check_space(cells, space, false, 2, 5.0, 16);
+            if full() {
+                check_space(cells, space, false, 1, 5.0, 32);
+                check_space(cells, space, false, 3, 10.0, 20);
+                check_space(cells, space, false, 4, 10.0, 26);
+                check_space(cells, space, true, 2, 5.0, 16);
+            }
+        }
+        if full() {
+            for (shape, n) in [(Shape::Hexahedron, 4), (Shape::Tetrahedron, 4), (Shape::Prism, 6)] {
+                check_space(Cells::Of(shape), space, false, 1, 1.0, n);
+                check_space(Cells::Of(shape), space, false, 2, 0.5, n);
+            }
+        }
     }
 }

@@ -41,7 +41,7 @@ use crate::pipeline::space::BasisSpec;
 use crate::pipeline::state::{InitialSpec, StateSpec};
 use crate::pipeline::time::{SteadySpec, StepSpec};
 use crate::pipeline::{DeviceSpec, Document, Pipeline};
-use crate::systems::hyperbolic::{BoundaryKind, Device, Law, Setup, SourceTerm};
+use crate::systems::hyperbolic::{BoundaryKind, Device, Form, Law, Setup, SourceTerm};
 
 /// Choices of the command line that are not keys of the file.
 #[derive(Clone, Debug, Default)]
@@ -332,7 +332,7 @@ fn lacks_on_devices(pipeline: &Pipeline) -> Option<&'static str> {
     match (&pipeline.physics.model, &pipeline.physics.source) {
         (Model::NavierStokes { .. }, _) => Some("viscous terms"),
         (_, Some(_)) => Some("source terms"),
-        _ => None,
+        _ => (pipeline.space.form == Form::Split).then_some("split forms"),
     }
 }
 
@@ -411,6 +411,7 @@ fn setup(
         volume: space.volume,
         face: space.face,
         form: space.form,
+        split_flux: space.split_flux,
         correction,
         boundaries,
         scheme: pipeline.time.scheme,

@@ -458,6 +458,38 @@ fn flux_reconstruction_that_is_none() {
 }
 
 #[test]
+fn split_forms_that_are_none() {
+    let case = Case::new(STREAM);
+    let split = |more: &[&str], parts: &[&str]| {
+        let mut args = vec!["--set", "space.form=split"];
+        more.iter().for_each(|m| args.extend(["--set", m]));
+        refused(&case, &args, parts);
+    };
+    split(&["space.basis=modal"], &["`space.basis` is modal", "nodal, as `form: split` takes fluxes"]);
+    split(
+        &["space.nodes=gauss", "space.basis=nodal"],
+        &["`space.nodes` is gauss", "lobatto, as `form: split`"],
+    );
+    split(&["space.cubature={volume: 4}"], &["`space.cubature` does not belong to `form: split`"]);
+    split(&["space.scheme=fr"], &["`space.form` is split", "strong, as `scheme: fr` corrects fluxes"]);
+    split(
+        &["space.split_flux=roe"],
+        &["`roe` is not a value of `space.split_flux`", "kennedy-gruber, ranocha"],
+    );
+    split(
+        &["device=cuda"],
+        &["the device `cuda:0` cannot be used: GPUs do not have split forms in this version"],
+    );
+    // The mesh is made of triangles.
+    split(&[], &["split forms are for quadrilaterals and hexahedra"]);
+    refused(
+        &case,
+        &["--set", "space.split_flux=ranocha"],
+        &["`space.split_flux` does not belong to weak and strong forms"],
+    );
+}
+
+#[test]
 fn overrides_that_lead_nowhere() {
     let case = Case::new(STREAM);
     refused(&case, &["--set", "space.order"], &["`space.order` is not of the form KEY=VALUE"]);

@@ -11,9 +11,10 @@ use crate::lifting::{Lifting, add_lifting};
 use crate::pointwise::PointKernels;
 use crate::published::Published;
 use crate::residual::{Output, Scratch, StageWeights, run_blocks, trace_blocks};
-use crate::scheme::{MetricRule, Scheme};
+use crate::scheme::{Form, MetricRule, Scheme};
 use crate::simd::{PackScalar, checked};
 use crate::source::SourceTerm;
+use crate::two_point::TwoPointKernels;
 use crate::viscous::mean_flux_blocks;
 use dgsuite_basis::{Cubature, Shape};
 use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
@@ -43,6 +44,7 @@ pub struct Discretization<T: Element> {
     pub(crate) exterior: Vec<T>,
     pub(crate) scratch: Vec<Mutex<Scratch<T>>>,
     pub(crate) tally: Vec<f64>,
+    pub(crate) two_point: Option<Box<dyn TwoPointKernels<T>>>,
     pub(crate) diffusion: Option<Box<dyn DiffusionKernels<T>>>,
     pub(crate) published: Option<Published<T>>,
     pub(crate) source: Option<SourceTerm<T>>,
@@ -114,7 +116,7 @@ impl<T: PackScalar> Discretization<T> {
         lanes: Lanes,
     ) -> Result<Self, OpsError> {
         equation.check()?;
-        let Equation { kernels: physics, diffusion, eta, source } = equation;
+        let Equation { kernels: physics, two_point, diffusion, eta, source } = equation;
         if physics.dim() != mesh.dim {
             return Err(OpsError::Dimension { law: physics.dim(), mesh: mesh.dim });
         }
@@ -130,7 +132,13 @@ impl<T: PackScalar> Discretization<T> {
         }
         let level = checked(host.simd());
         let evaluates = matches!(lanes, Lanes::Simd(_));
+        if scheme.form == Form::Split && !evaluates {
+            return Err(OpsError::NotOnDevices { what: "split forms" });
+        }
         let mut groups = host.install(|| build::<T>(&mesh, scheme, fields, lanes))?;
+        if two_point.is_some() != (scheme.form == Form::Split) {
+            return Err(OpsError::TwoPointFlux);
+        }
         if diffusion.is_some() {
             for group in &mut groups {
                 add_lifting(group, &mesh, eta, lanes)?;
@@ -170,6 +178,7 @@ impl<T: PackScalar> Discretization<T> {
         };
         let source = source.map(|s| SourceTerm::new(&mesh, &groups, &host, s)).transpose()?;
         Ok(Self {
+            two_point,
             diffusion,
             published,
             source,

@@ -3,6 +3,7 @@
 use crate::diffusion::DiffusionKernels;
 use crate::error::OpsError;
 use crate::pointwise::PointKernels;
+use crate::two_point::TwoPointKernels;
 use dgsuite_physics::Source;
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ use std::sync::Arc;
 pub struct Equation<T> {
     /// Fluxes `F` and the numerical flux.
     pub kernels: Box<dyn PointKernels<T>>,
+    /// Two-point fluxes of the volume term, for split forms.
+    pub two_point: Option<Box<dyn TwoPointKernels<T>>>,
     /// Diffusive fluxes `F_v`.
     pub diffusion: Option<Box<dyn DiffusionKernels<T>>>,
     /// Weight `η` of the liftings on their own faces (BR2); the number of faces of the shape where `None`.
@@ -35,6 +38,10 @@ impl<T> Equation<T> {
         let words = |dim: usize, fields: usize| format!("{fields} unknowns in {dim} dimensions");
         let (dim, fields) = (self.kernels.dim(), self.kernels.n_fields());
         let expected = words(dim, fields);
+        if let Some(f) = self.two_point.as_ref().filter(|f| (f.dim(), f.n_fields()) != (dim, fields)) {
+            let found = words(f.dim(), f.n_fields());
+            return Err(OpsError::Equation { part: "two-point flux", found, expected });
+        }
         if let Some(d) = self.diffusion.as_ref().filter(|d| (d.dim(), d.n_fields()) != (dim, fields)) {
             let found = words(d.dim(), d.n_fields());
             return Err(OpsError::Equation { part: "diffusive flux", found, expected });
@@ -43,6 +50,13 @@ impl<T> Equation<T> {
             return Err(OpsError::Equation { part: "source", found: words(dim, s.n_fields()), expected });
         }
         Ok(())
+    }
+
+    /// With a two-point flux, for split forms.
+    #[must_use]
+    pub fn with_two_point(mut self, flux: Box<dyn TwoPointKernels<T>>) -> Self {
+        self.two_point = Some(flux);
+        self
     }
 
     /// With diffusion.
@@ -69,7 +83,7 @@ impl<T> Equation<T> {
 
 impl<T> From<Box<dyn PointKernels<T>>> for Equation<T> {
     fn from(kernels: Box<dyn PointKernels<T>>) -> Self {
-        Self { kernels, diffusion: None, eta: None, source: None }
+        Self { kernels, two_point: None, diffusion: None, eta: None, source: None }
     }
 }
 

@@ -79,12 +79,21 @@ pub enum OpsError {
     /// The parts of an equation do not belong together.
     #[error("the {part} is made for {found}, the law for {expected}")]
     Equation {
-        /// "diffusive flux" or "source".
+        /// "two-point flux", "diffusive flux" or "source".
         part: &'static str,
         /// What it is made for.
         found: String,
         /// What the law is made for.
         expected: String,
+    },
+    /// A split form without a two-point flux, or a two-point flux without a split form.
+    #[error("a two-point flux belongs to the split form: give both or neither")]
+    TwoPointFlux,
+    /// Something that only the CPU has.
+    #[error("{what} run on the CPU only")]
+    NotOnDevices {
+        /// What it is, in the plural.
+        what: &'static str,
     },
     /// The scheme cannot be had on this shape.
     #[error("{shape}: {reason}")]

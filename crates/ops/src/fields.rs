@@ -5,8 +5,8 @@ use crate::group::{Group, element_points};
 use crate::scheme::{MetricRule, representation_on};
 use crate::simd::PackScalar;
 use dgsuite_basis::{
-    Cubature, ElementSpec, LagrangeBasis, Matrix, Quadrature, ReferenceElement, Representation, Shape,
-    lattice::lattice,
+    Correction, Cubature, ElementSpec, LagrangeBasis, Matrix, Quadrature, ReferenceElement, Representation,
+    Shape, lattice::lattice,
 };
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::Exact;
@@ -422,7 +422,10 @@ impl<T: PackScalar> Discretization<T> {
         for group in &self.groups {
             let reference = &group.parts[0].reference;
             let representation = representation_on(from, group.shape);
-            let spec = ElementSpec { representation, volume: Cubature::Degree(0), ..reference.spec };
+            // Cubatures and corrections that only the own basis can have do not matter to what functions are.
+            let (volume, face) = (Cubature::Degree(0), Cubature::Degree(0));
+            let spec =
+                ElementSpec { representation, volume, face, correction: Correction::Dg, ..reference.spec };
             let (points, project) = fine_projection(reference);
             let other = ReferenceElement::new(&spec).ok()?;
             let change = project.mul(&other.evaluate(&points));

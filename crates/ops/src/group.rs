@@ -13,6 +13,7 @@ use crate::lifting::Lifting;
 use crate::pointwise::PerPoint;
 use crate::scheme::{Form, MetricRule, Need, PartSpec, Scheme, resolve};
 use crate::simd::PackScalar;
+use crate::two_point::Lines;
 use dgsuite_basis::{Cubature, Matrix, ReferenceElement, Shape, lattice::lattice};
 use dgsuite_gpu::{Buffer, Element, SimdLevel};
 use dgsuite_mesh::Mesh;
@@ -102,6 +103,8 @@ pub(crate) struct Part<T: Element> {
     pub(crate) weighted: Buffer<T>,
     /// Stored: `M_e⁻¹ M̂`, `[block][np][np][lane]`.
     pub(crate) inverse: Buffer<T>,
+    /// Split form: lines of nodes.
+    pub(crate) lines: Option<Lines<T>>,
     /// Operators of the lifted gradient, where there is diffusion.
     pub(crate) lifting: Option<Lifting<T>>,
 }
@@ -405,6 +408,7 @@ fn build_group<T: PackScalar>(
         let weak = form == Form::Weak;
         let factors = Factors::new(&reference, &matrices, weak);
         let operators = Operators::new(&factors, rows_per_panel, n_fields * lanes);
+        let lines = (form == Form::Split).then(|| Lines::new(&reference, rows_per_panel, n_fields * lanes));
         let integral = reference.interp_volume.transpose().mul_vec(&reference.volume.weights);
         let one = reference.project_volume.mul_vec(&vec![1.0; nq]);
         let lift = |v: Vec<f64>| v.into_iter().map(T::from_f64).collect::<Vec<T>>();
@@ -424,6 +428,7 @@ fn build_group<T: PackScalar>(
             one: lift(one),
             weighted,
             inverse,
+            lines,
             lifting: None,
             reference,
         });
@@ -459,12 +464,12 @@ fn face_measures(reference: &ReferenceElement, sj: impl Fn(usize) -> f64) -> f64
         .fold(0.0, f64::max)
 }
 
-/// `P_d`; in strong form `−D_d + L N̂_d I_f` on the projected flux.
+/// `P_d`; in strong form `−D_d + L N̂_d I_f` on the projected flux. In split form these are for diffusive fluxes.
 pub(crate) fn volume_matrices(reference: &ReferenceElement, form: Form, dim: usize) -> Vec<Matrix> {
     let (np, nq, nf) = (reference.n_basis, reference.volume.points.len(), reference.face_points.len());
     match form {
         Form::Weak => reference.project.clone(),
-        Form::Strong => (0..dim)
+        Form::Strong | Form::Split => (0..dim)
             .map(|d| {
                 let shape = reference.spec.shape;
                 let offsets = &reference.face_offsets;

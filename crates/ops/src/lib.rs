@@ -8,10 +8,10 @@
 //!
 //! | concept | here |
 //! |---|---|
-//! | scheme | [`Scheme`]: order, space, modal, nodal or Taylor, cubatures, weak or strong [`Form`] |
+//! | scheme | [`Scheme`]: order, space, modal, nodal or Taylor, cubatures, weak, strong or split [`Form`] |
 //! | inverse mass | [`MetricRule`]: affine, collocated, weight-adjusted, stored |
 //! | layout | [`Layout`]: `[block][basis function][field][lane]` |
-//! | equation | [`Equation`]: [`PointKernels`], made by [`Pointwise`]; [`DiffusionKernels`], made by [`Diffusive`]; a source |
+//! | equation | [`Equation`]: [`PointKernels`], made by [`Pointwise`]; [`TwoPointKernels`] of split forms, made by [`TwoPoint`]; [`DiffusionKernels`], made by [`Diffusive`]; a source |
 //! | boundary | [`BoundaryBinding`] of a [`BoundaryKernel`], made by [`BoundaryOf`]; with diffusion [`WithDiffusion`] |
 //! | output | [`Discretization::sample`], [`Discretization::sample_with_gradients`], [`Discretization::boundary_samples`] |
 //! | right-hand side | [`Discretization::eval`], [`Discretization::stage`] |
@@ -68,6 +68,7 @@ mod scheme;
 mod simd;
 mod source;
 pub mod split;
+mod two_point;
 mod viscous;
 
 pub use boundary::{BoundaryBinding, BoundaryKernel, BoundaryOf};
@@ -83,3 +84,4 @@ pub use pointwise::{Across, NeighbourStates, PerPoint, PointKernels, Pointwise};
 pub use residual::StageWeights;
 pub use scheme::{Form, MetricRule, Scheme, basis_size};
 pub use simd::{Kernel, Pack, PackScalar};
+pub use two_point::{NodeLines, TwoPoint, TwoPointKernels};

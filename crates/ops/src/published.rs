@@ -106,6 +106,7 @@ impl<T: PackScalar> Discretization<T> {
             group,
             neighbours: &self.connectivity.neighbours[g],
             physics: self.physics.as_ref(),
+            two_point: self.two_point.as_deref(),
             level: self.level,
             u: &u[group.offset..group.offset + group.state.len()],
             traces: &self.traces[g],

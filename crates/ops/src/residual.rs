@@ -16,6 +16,7 @@ use crate::kernels::{
 use crate::pointwise::{Across, NeighbourStates, PointKernels};
 use crate::scheme::MetricRule;
 use crate::simd::PackScalar;
+use crate::two_point::{Lines, NodeLines, TwoPointKernels};
 use dgsuite_gpu::{Buffer, Element, SimdLevel};
 
 /// Coefficients of a stage: `reg ← a reg + dt R(u)`, `next ← b u₀ + (1 − b) u + c reg`.
@@ -50,7 +51,7 @@ unsafe impl<T: Send> Sync for Output<T> {}
 
 /// Work space of one thread, reused from block to block.
 pub(crate) struct Scratch<T: Element> {
-    /// States at volume points.
+    /// States at volume points; in split form rows of the volume term.
     pub(crate) points: Buffer<T>,
     /// `F̂_0, …, f̂*`.
     pub(crate) fluxes: Buffer<T>,
@@ -123,6 +124,8 @@ pub(crate) struct Inputs<'a, T: Element> {
     pub(crate) group: &'a Group<T>,
     pub(crate) neighbours: &'a Neighbours,
     pub(crate) physics: &'a dyn PointKernels<T>,
+    /// The two-point flux, of split forms only.
+    pub(crate) two_point: Option<&'a dyn TwoPointKernels<T>>,
     pub(crate) level: SimdLevel,
     /// The group's state.
     pub(crate) u: &'a [T],
@@ -171,6 +174,34 @@ impl<'a, T: PackScalar> Inputs<'a, T> {
     pub(crate) fn block_state(&self, block: usize) -> &'a [T] {
         let len = self.group.state.block_len();
         &self.u[block * len..(block + 1) * len]
+    }
+
+    /// What is added to the rows of a block before the metric rule, or nothing.
+    pub(crate) fn added(&self, block: usize) -> &'a [T] {
+        let len = self.group.state.block_len();
+        if self.add.is_empty() { &[] } else { &self.add[block * len..(block + 1) * len] }
+    }
+
+    /// Split form: what a part has for it.
+    pub(crate) fn split<'p>(&self, part: &'p Part<T>) -> Option<(&'a dyn TwoPointKernels<T>, &'p Lines<T>)> {
+        self.two_point.zip(part.lines.as_ref())
+    }
+
+    /// Split form: what is added to the rows of a block and the volume term.
+    pub(crate) fn split_rows(
+        &self,
+        part: &Part<T>,
+        block: usize,
+        (flux, lines): (&dyn TwoPointKernels<T>, &Lines<T>),
+        rows: &mut [T],
+    ) {
+        match self.added(block) {
+            [] => rows.fill(T::ZERO),
+            add => rows.copy_from_slice(add),
+        }
+        let (metric, kind) = (part.metric_of(block - part.first_block), part.kind);
+        let lines = NodeLines { n: lines.n, derivative: &lines.derivative, metric, kind };
+        flux.volume(self.level, lines, self.block_state(block), rows);
     }
 
     /// The block's own trace: an array and the row of each face point.
@@ -332,7 +363,10 @@ unsafe fn run_block<T: PackScalar>(
     // 1. Volume: states at points, contravariant fluxes.
     let metric = part.metric_of(b);
     let (volume, surface) = scratch.fluxes.split_at_mut(physics.dim() * part.n_points * width);
-    if part.collocated {
+    let split = inputs.split(part);
+    if let Some(split) = split {
+        inputs.split_rows(part, block, split, &mut scratch.points[..u.len()]);
+    } else if part.collocated {
         physics.volume(level, part.n_points, u, metric, part.kind, volume);
     } else {
         multiply(level, fields, &part.operators.interp, u, &mut scratch.between, &mut scratch.points);
@@ -359,8 +393,12 @@ unsafe fn run_block<T: PackScalar>(
         between: &mut scratch.between,
         gain: &mut scratch.gain,
     };
+    let (chain, fluxes, add) = match split {
+        Some((_, lines)) => (&lines.lift, &*surface, &scratch.points[..u.len()]),
+        None => (&part.operators.residual, &scratch.fluxes[..], inputs.added(block)),
+    };
     // SAFETY: `output` covers the block, by the caller's contract.
-    unsafe { finish_block(inputs, part, block, &part.operators.residual, &scratch.fluxes, work, output) };
+    unsafe { finish_block(inputs, part, block, chain, fluxes, add, work, output) };
 }
 
 /// Room for the metric rule.
@@ -371,7 +409,7 @@ pub(crate) struct Work<'a, T: Element> {
     pub(crate) gain: &'a mut Buffer<T>,
 }
 
-/// `A b` and what is added to it, the metric rule, the residual or stage.
+/// `A b + add` (which may be empty), the metric rule, the residual or stage.
 ///
 /// # Safety
 /// As [`run_blocks`].
@@ -381,6 +419,7 @@ pub(crate) unsafe fn finish_block<T: PackScalar>(
     block: usize,
     a: &Chain<T>,
     b: &[T],
+    add: &[T],
     work: Work<'_, T>,
     output: &Output<T>,
 ) {
@@ -389,7 +428,6 @@ pub(crate) unsafe fn finish_block<T: PackScalar>(
     let (own, o) = (block - part.first_block, &part.operators);
     let begin = block * state.block_len();
     let u = inputs.block_state(block);
-    let add = if inputs.add.is_empty() { &[][..] } else { &inputs.add[begin..begin + state.block_len()] };
     let jacobian_len = part.n_points * lanes;
     let inverse_jacobian = if part.spec.rule == MetricRule::Affine {
         &[][..]

@@ -14,7 +14,7 @@ use dgsuite_basis::{
     correction::Parameter,
 };
 
-/// Weak or strong form of the volume term.
+/// Weak, strong or split form of the volume term.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// `∫ ∇v·F − ∮ v f*`.
@@ -22,6 +22,10 @@ pub enum Form {
     Weak,
     /// `−∫ v ∇·F − ∮ v (f* − F·n)`, with the interpolated flux as the subtracted trace.
     Strong,
+    /// The strong form with two-point fluxes in the volume, `∂F̂_d/∂r_d ≈ 2 Σ_j D_ij f#(u_i, u_j, {{J∇r_d}})`, on
+    /// quadrilaterals and hexahedra at Gauss–Lobatto nodes: it keeps what the two-point flux keeps (Gassner, Winters &
+    /// Kopriva 2016). The equation must have a two-point flux.
+    Split,
 }
 
 /// How the mass matrix of an element with a variable Jacobian is inverted.
@@ -64,7 +68,7 @@ pub struct Scheme {
     pub volume: Option<Cubature>,
     /// Face cubature; default: degree 2p + 1, raised on curved elements.
     pub face: Option<Cubature>,
-    /// Weak or strong form.
+    /// Weak, strong or split form.
     pub form: Form,
     /// Metric rule of curved elements; default: collocated where the scheme is, else weight-adjusted.
     pub metric: Option<MetricRule>,
@@ -97,6 +101,12 @@ impl Scheme {
             face: Some(Cubature::Collocated),
             ..Self::modal(order)
         }
+    }
+
+    /// The split form, at Lobatto nodes.
+    #[must_use]
+    pub const fn split(order: usize) -> Self {
+        Self { form: Form::Split, ..Self::collocated(order) }
     }
 
     /// Flux reconstruction with the correction of parameter c (Vincent, Castonguay & Jameson 2011; see
@@ -163,6 +173,7 @@ pub(crate) fn resolve(
 ) -> Result<Vec<(Option<PartSpec>, Option<PartSpec>)>, OpsError> {
     let p = scheme.order;
     check_reconstruction(scheme, needs)?;
+    check_split(scheme, needs)?;
     let reconstructs = scheme.corrected();
     let face = match scheme.face {
         Some(Cubature::Collocated) => {
@@ -213,6 +224,33 @@ fn check_reconstruction(scheme: &Scheme, needs: &[Need]) -> Result<(), OpsError>
     }
     if scheme.form != Form::Strong {
         return refuse("flux reconstruction is a strong form");
+    }
+    Ok(())
+}
+
+/// Split forms need summation by parts along lines of nodes, ends included.
+fn check_split(scheme: &Scheme, needs: &[Need]) -> Result<(), OpsError> {
+    if scheme.form != Form::Split {
+        return Ok(());
+    }
+    for &Need { shape, curved, .. } in needs {
+        let refuse = |reason| Err(OpsError::Scheme { shape, reason });
+        if !matches!(shape, Shape::Quadrilateral | Shape::Hexahedron) {
+            return refuse("split forms are for quadrilaterals and hexahedra, whose nodes stand in lines");
+        }
+        let lobatto =
+            representation_on(scheme.representation, shape) == Representation::Nodal(NodeSet::GaussLobatto);
+        let nodal = [scheme.volume, scheme.face].iter().all(|c| *c == Some(Cubature::Collocated));
+        let metric = scheme.metric.is_none_or(|m| m == MetricRule::Collocated);
+        if !lobatto || !nodal || !metric || scheme.polynomials == Some(Polynomials::Total) {
+            return refuse("split forms need Gauss–Lobatto nodes, collocated in the volume and at the faces");
+        }
+        if scheme.order == 0 {
+            return refuse("split forms need an order of 1 or more");
+        }
+        if curved.is_some_and(|n| n > scheme.order) {
+            return refuse("split forms need elements whose geometry has no higher order than the scheme");
+        }
     }
     Ok(())
 }

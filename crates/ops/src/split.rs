@@ -13,7 +13,7 @@ use crate::group::element_points;
 use crate::scheme::{Form, MetricRule, Need, PartSpec, Scheme, resolve};
 use dgsuite_basis::{Cubature, Matrix, ReferenceElement, Shape, face_permutation, lattice::lattice};
 use dgsuite_mesh::{Across, Mesh, Side};
-use dgsuite_physics::{Law, NumericalFlux};
+use dgsuite_physics::{Law, NumericalFlux, TwoPointFlux};
 use std::sync::Arc;
 
 /// One element's share: its reference element, rule and geometry.
@@ -23,12 +23,17 @@ struct Element {
     geometry: ElementGeometry,
 }
 
+/// `f#(u_l, u_r, n)`.
+type PairFlux<const D: usize, const N: usize> =
+    Box<dyn Fn(&[f64; N], &[f64; N], &[f64; D]) -> [f64; N] + Send + Sync>;
+
 /// The split residual of law `L` with numerical flux `F`.
 pub struct Split<L, F, const D: usize, const N: usize> {
     mesh: Arc<Mesh>,
     form: Form,
     law: L,
     flux: F,
+    two_point: Option<PairFlux<D, N>>,
     elements: Vec<Element>,
 }
 
@@ -85,7 +90,15 @@ where
             let geometry = tables.element(&element_points(&mesh, set, local), &reference);
             elements.push(Element { reference, rule: spec.rule, geometry });
         }
-        Ok(Self { mesh, form: scheme.form, law, flux, elements })
+        Ok(Self { mesh, form: scheme.form, law, flux, two_point: None, elements })
+    }
+
+    /// With the two-point flux of a split form.
+    #[must_use]
+    pub fn with_two_point<S: TwoPointFlux<L, D, N>>(mut self, flux: S) -> Self {
+        let law = self.law.clone();
+        self.two_point = Some(Box::new(move |ul, ur, n| flux.eval(&law, ul, ur, n)));
+        self
     }
 
     /// `du = R(u)`, both `[element][field][basis function]`; `outer(boundary, x⁻ trace, n)` gives
@@ -103,7 +116,7 @@ where
             .enumerate()
             .map(|(e, element)| {
                 let volume = self.volume(element, &u[e]);
-                self.mass(element, &volume, &surface[e])
+                self.mass(element, self.differences(element, &u[e]), &volume, &surface[e])
             })
             .collect()
     }
@@ -131,7 +144,8 @@ where
                 for flux in volume.iter().map(|v| &v[k]).enumerate() {
                     let term = match self.form {
                         Form::Weak => absolute(&reference.project[flux.0], flux.1),
-                        Form::Strong => strong_size(reference, collocated, flux.0, flux.1),
+                        // Two-point fluxes are of the size of the fluxes.
+                        Form::Strong | Form::Split => strong_size(reference, collocated, flux.0, flux.1),
                     };
                     size.iter_mut().zip(term).for_each(|(s, t)| *s += t);
                 }
@@ -162,6 +176,25 @@ where
             for d in 0..D {
                 for k in 0..N {
                     out[d][k][q] = (0..D).map(|x| element.geometry.metric[q][d][x] * f[x][k]).sum();
+                }
+            }
+        }
+        out
+    }
+
+    /// Split form: `−Σ_d Σ_j 2 D_ij f#(u_i, u_j, {{J∇r_d}})`, `[field][node]`; nothing in other forms.
+    fn differences(&self, element: &Element, u: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let (reference, metric) = (&element.reference, &element.geometry.metric);
+        let np = reference.n_basis;
+        let mut out = vec![vec![0.0; np]; N];
+        let Some(flux) = self.two_point.as_ref().filter(|_| self.form == Form::Split) else { return out };
+        let at: Vec<[f64; N]> = states(&Matrix::identity(np), u);
+        for d in 0..D {
+            for i in 0..np {
+                for j in (0..np).filter(|&j| reference.derivative[d][(i, j)] != 0.0) {
+                    let mean = std::array::from_fn(|x| 0.5 * (metric[i][d][x] + metric[j][d][x]));
+                    let f = flux(&at[i], &at[j], &mean);
+                    (0..N).for_each(|k| out[k][i] -= 2.0 * reference.derivative[d][(i, j)] * f[k]);
                 }
             }
         }
@@ -216,17 +249,24 @@ where
         permutation.into_iter().map(|q| reference.face_offsets[f] + q).collect()
     }
 
-    /// Both terms against the test functions, then the inverse mass matrix of the rule.
-    fn mass(&self, element: &Element, volume: &[Vec<Vec<f64>>], surface: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    /// Both terms against the test functions, beside what `rows` has, then the inverse mass matrix of the rule.
+    fn mass(
+        &self,
+        element: &Element,
+        rows: Vec<Vec<f64>>,
+        volume: &[Vec<Vec<f64>>],
+        surface: &[Vec<f64>],
+    ) -> Vec<Vec<f64>> {
         let reference = &element.reference;
         let collocated = reference.spec.volume == Cubature::Collocated;
-        (0..N)
-            .map(|k| {
-                let mut r = vec![0.0; reference.n_basis];
+        rows.into_iter()
+            .enumerate()
+            .map(|(k, mut r)| {
                 for d in 0..D {
                     let term = match self.form {
                         Form::Weak => reference.project[d].mul_vec(&volume[d][k]),
                         Form::Strong => strong(reference, collocated, d, &volume[d][k]),
+                        Form::Split => lifted_trace(reference, d, &volume[d][k]),
                     };
                     r.iter_mut().zip(term).for_each(|(r, t)| *r += t);
                 }
@@ -240,18 +280,22 @@ where
 
 /// `−D f + L (N̂·f)` on the projected flux.
 fn strong(reference: &ReferenceElement, collocated: bool, d: usize, flux: &[f64]) -> Vec<f64> {
-    let shape = reference.spec.shape;
     let projected = if collocated { flux.to_vec() } else { reference.project_volume.mul_vec(flux) };
     let derivative = reference.derivative[d].mul_vec(&projected);
     let derivative = if collocated { derivative } else { reference.project_volume.mul_vec(&derivative) };
-    let mut trace = reference.interp_face.mul_vec(&projected);
+    lifted_trace(reference, d, &projected).iter().zip(derivative).map(|(l, d)| l - d).collect()
+}
+
+/// `L (N̂·f)`.
+fn lifted_trace(reference: &ReferenceElement, d: usize, flux: &[f64]) -> Vec<f64> {
+    let shape = reference.spec.shape;
+    let mut trace = reference.interp_face.mul_vec(flux);
     for f in 0..shape.n_faces() {
         for q in reference.face_offsets[f]..reference.face_offsets[f + 1] {
             trace[q] *= reference_normal(shape, f)[d];
         }
     }
-    let lifted = reference.lift.mul_vec(&trace);
-    lifted.iter().zip(derivative).map(|(l, d)| l - d).collect()
+    reference.lift.mul_vec(&trace)
 }
 
 /// The metric rule: from `M̂⁻¹ r` to the element's `M⁻¹ r`.

@@ -113,7 +113,14 @@ unsafe fn gradient_block<T: PackScalar>(
         if part.collocated { (u, &scratch.gradients[..]) } else { scratch.gradients.split_at(n * width) };
     let (metric, geometry) = (part.metric_of(b), part.face_of(b));
     let (volume, surface) = scratch.fluxes.split_at_mut(dim * n * width);
-    physics.volume(level, n, states, metric, part.kind, volume);
+    let split = inputs.split(part);
+    match split {
+        Some(split) => {
+            inputs.split_rows(part, block, split, &mut scratch.points[..u.len()]);
+            volume.fill(T::ZERO);
+        }
+        None => physics.volume(level, n, states, metric, part.kind, volume),
+    }
     let per_point = part.kind == PerPoint::Yes;
     let inverse_jacobian = match per_point {
         true => &part.inverse_jacobian[b * n * lanes..(b + 1) * n * lanes],
@@ -155,10 +162,7 @@ unsafe fn gradient_block<T: PackScalar>(
 
     // 4. One product, kept for the second pass.
     let begin = block * group.state.block_len();
-    let add = match inputs.add.is_empty() {
-        true => &[][..],
-        false => &inputs.add[begin..begin + group.state.block_len()],
-    };
+    let add = if split.is_some() { &scratch.points[..u.len()] } else { inputs.added(block) };
     let Some((last, before)) = part.operators.residual.stages.split_last() else { return };
     let from = crate::residual::before_last(level, fields, before, &scratch.fluxes, &mut scratch.between)
         .unwrap_or(&scratch.fluxes);
@@ -263,6 +267,17 @@ pub(crate) unsafe fn mean_flux_blocks<T: PackScalar>(
             gain: &mut scratch.gain,
         };
         // SAFETY: by the caller's contract.
-        unsafe { finish_block(inputs, part, block, &lifting.lift, &scratch.plus, work, output) };
+        unsafe {
+            finish_block(
+                inputs,
+                part,
+                block,
+                &lifting.lift,
+                &scratch.plus,
+                inputs.added(block),
+                work,
+                output,
+            );
+        };
     }
 }

@@ -55,3 +55,29 @@ fn flux_reconstruction_is_nodal_collocated_and_strong() {
     let low = Scheme::flux_reconstruction(2, NodeSet::GaussLegendre, Parameter::C(-1.0));
     assert!(words(&low).contains("needs a parameter c above"));
 }
+
+#[test]
+fn split_forms_are_nodal_on_lines_and_have_a_two_point_flux() {
+    use dgsuite_basis::{Cubature, NodeSet, Representation};
+    use dgsuite_ops::Form;
+    let words = |shape: Shape, scheme: &Scheme| {
+        let mut square = generate::Box::unit(shape, 2).build().expect("a square");
+        for pair in [["xmin", "xmax"], ["ymin", "ymax"]] {
+            square.make_periodic(pair[0], pair[1]).expect("a periodic square");
+        }
+        build(square, scheme).err().expect("it is refused").to_string()
+    };
+    let split = Scheme::split(2);
+    let quadrilaterals = |scheme: &Scheme| words(Shape::Quadrilateral, scheme);
+    assert!(words(Shape::Triangle, &split).contains("quadrilaterals and hexahedra"));
+    assert!(quadrilaterals(&Scheme::split(0)).contains("an order of 1 or more"));
+    let gauss = Representation::Nodal(NodeSet::GaussLegendre);
+    for other in [
+        Scheme { representation: gauss, ..split },
+        Scheme { face: Some(Cubature::Degree(5)), ..split },
+        Scheme { form: Form::Split, ..Scheme::modal(2) },
+    ] {
+        assert!(quadrilaterals(&other).contains("need Gauss–Lobatto nodes"));
+    }
+    assert!(quadrilaterals(&split).contains("a two-point flux belongs to the split form"));
+}

@@ -12,7 +12,7 @@
 //! | `∂u/∂t + ∇·F(u) = 0` | [`Law`]: [`Advection`], [`Euler`] |
 //! | diffusive flux `F_v(u, ∇u)` | [`Diffusion`]: [`ScalarDiffusion`], [`NavierStokes`] |
 //! | numerical flux `f*(u⁻, u⁺, n)` | [`NumericalFlux`]: [`Rusanov`], [`Hll`], [`Hllc`], [`Roe`] |
-//! | two-point flux `f#(u_l, u_r, n)` | [`TwoPointFlux`]: [`two_point::KennedyGruber`], [`two_point::Ranocha`] |
+//! | two-point flux `f#(u_l, u_r, n)` | [`TwoPointFlux`]: [`two_point::KennedyGruber`], [`two_point::Ranocha`], [`two_point::Central`] |
 //! | outer state `u⁺` at a boundary | [`Boundary`]: [`Prescribed`], [`Outflow`], [`SlipWall`], [`Symmetry`], [`NoSlipWall`], [`FarField`], [`PressureOutlet`], [`SubsonicInflow`]; its diffusive part is [`DiffusiveBoundary`] |
 //! | fields for output, set-ups | [`derived`], [`reference::ReferenceState`] |
 //! | exact solutions | [`Exact`], [`exact::by_name`], [`exact::RiemannProblem`], vortices, waves |

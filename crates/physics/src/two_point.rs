@@ -1,8 +1,10 @@
 //! Two-point fluxes: symmetric means of the flux, for split forms of the volume terms.
 
+mod central;
 mod kennedy_gruber;
 mod ranocha;
 
+pub use central::Central;
 pub use kennedy_gruber::KennedyGruber;
 pub use ranocha::Ranocha;
 

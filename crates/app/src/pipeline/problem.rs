@@ -313,7 +313,9 @@ impl Problem {
             )),
             Self::Misplaced { belongs, .. } => Some(format!("it belongs to {belongs}")),
             Self::Unsupported { instead, .. } => Some(instead.clone()),
-            Self::Device { .. } => Some("`device: auto` takes the CPU where there is no GPU".into()),
+            Self::Device { .. } => {
+                Some("`device: auto` takes the CPU where there is no GPU that can be used".into())
+            }
             Self::Formula { error, .. } if error.hint.is_some() => error.hint.clone(),
             Self::Formula { error, .. } if matches!(error.kind, FormulaErrorKind::Unclosed) => {
                 Some("inside { } or [ ] a formula with commas needs quotes: \"if(x < 0, 1, 2)\"".into())

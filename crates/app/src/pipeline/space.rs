@@ -6,7 +6,7 @@ use dgsuite_basis::{Cubature, NodeSet, Polynomials};
 use super::problem::{InputError, Problem};
 use super::section::Section;
 use super::source::{Located, Place};
-use crate::systems::hyperbolic::{Form, Riemann};
+use crate::systems::hyperbolic::{Form, Riemann, SplitFlux};
 
 /// The highest polynomial order: reference matrices are well conditioned and tested up to it.
 pub const MAX_ORDER: usize = 10;
@@ -29,10 +29,12 @@ pub struct SpaceSpec {
     pub polynomials: Option<Polynomials>,
     /// The node set of a nodal basis.
     pub nodes: Option<Located<NodeSet>>,
-    /// Weak or strong form.
+    /// Weak, strong or split form.
     pub form: Form,
     /// The factor η of the lifted jumps in the viscous terms.
     pub eta: Option<f64>,
+    /// Two-point flux of the split form.
+    pub split_flux: SplitFlux,
     /// Volume quadrature.
     pub volume: Option<Cubature>,
     /// Face quadrature.
@@ -98,6 +100,7 @@ impl SpaceSpec {
             "polynomials",
             "nodes",
             "form",
+            "split_flux",
             "cubature",
         ];
         let empty = super::node::Node { value: super::node::Value::Null, place: top.place().clone() };
@@ -141,11 +144,7 @@ impl SpaceSpec {
         let form = offer(
             &section,
             "form",
-            &[
-                ("weak", Have(Form::Weak)),
-                ("strong", Have(Form::Strong)),
-                ("split", Lack("the forms of this version are weak and strong")),
-            ],
+            &[("weak", Have(Form::Weak)), ("strong", Have(Form::Strong)), ("split", Have(Form::Split))],
         )?;
         let (mut volume, mut face) = cubature(&section)?;
         let collocated = volume == Some(Cubature::Collocated);
@@ -160,8 +159,9 @@ impl SpaceSpec {
                     "nodal, as `scheme: fr` interpolates fluxes",
                 ));
             }
-            if let Some(form) = form.as_ref().filter(|f| f.value == Form::Weak) {
-                return Err(InputError::range(&form.with("weak"), "strong, as `scheme: fr` corrects fluxes"));
+            if let Some(form) = form.as_ref().filter(|f| f.value != Form::Strong) {
+                let word = if form.value == Form::Weak { "weak" } else { "split" };
+                return Err(InputError::range(&form.with(word), "strong, as `scheme: fr` corrects fluxes"));
             }
             if let Some(Cubature::Degree(_)) = volume {
                 let owner = "`scheme: fr`, whose fluxes are taken at the nodes";
@@ -174,8 +174,30 @@ impl SpaceSpec {
             volume = Some(Cubature::Collocated);
             face = face.or(volume);
         }
+        let split = form.as_ref().is_some_and(|f| f.value == Form::Split);
+        if split {
+            if let Some(basis) = basis.as_ref().filter(|b| b.value != BasisSpec::Nodal) {
+                let word = format!("{:?}", basis.value).to_lowercase();
+                return Err(InputError::range(
+                    &basis.with(word),
+                    "nodal, as `form: split` takes fluxes between nodes",
+                ));
+            }
+            if let Some(nodes) = nodes.as_ref().filter(|n| n.value != NodeSet::GaussLobatto) {
+                let word = if nodes.value == NodeSet::GaussLegendre { "gauss" } else { "warp-blend" };
+                return Err(InputError::range(
+                    &nodes.with(word),
+                    "lobatto, as `form: split` sums by parts up to the ends of lines",
+                ));
+            }
+            if [volume, face].iter().any(|c| matches!(c, Some(Cubature::Degree(_)))) {
+                let owner = "`form: split`, whose fluxes are taken at the nodes";
+                return Err(section.misplaced("cubature", owner, "`form: weak` and `form: strong`"));
+            }
+            (volume, face) = (Some(Cubature::Collocated), Some(Cubature::Collocated));
+        }
         // A node set or a collocated cubature is the choice of a nodal basis.
-        let implied = (nodes.is_some() || collocated || correction.is_some()).then_some(BasisSpec::Nodal);
+        let implied = (nodes.is_some() || volume == Some(Cubature::Collocated)).then_some(BasisSpec::Nodal);
         let default_form = if correction.is_some() { Form::Strong } else { Form::Weak };
         let basis = basis.map(|b| b.value).or(implied);
         Ok(Self {
@@ -187,6 +209,7 @@ impl SpaceSpec {
             polynomials: polynomials(&section, basis)?,
             nodes,
             form: form.map_or(default_form, |f| f.value),
+            split_flux: split_flux(&section, model, split)?,
             volume,
             face,
             place: section.place().clone(),
@@ -215,6 +238,20 @@ fn correction(section: &Section<'_>) -> Result<Option<Located<Parameter>>, Input
         },
     };
     Ok(Some(found))
+}
+
+/// The two-point flux of `form: split`.
+fn split_flux(section: &Section<'_>, model: &str, split: bool) -> Result<SplitFlux, InputError> {
+    let words = [("kennedy-gruber", SplitFlux::KennedyGruber), ("ranocha", SplitFlux::Ranocha)];
+    let Some(found) = section.choice("split_flux", &words)? else { return Ok(SplitFlux::default()) };
+    if !split {
+        return Err(section.misplaced("split_flux", "weak and strong forms", "`form: split`"));
+    }
+    if model == "advection" {
+        let hint = "the model euler; the two-point flux of advection is the mean";
+        return Err(section.misplaced("split_flux", "the model advection", hint));
+    }
+    Ok(found.value)
 }
 
 /// Total-degree or tensor; a Taylor basis is one of total degree.

@@ -12,7 +12,7 @@ use dgsuite_timeint::StepSize;
 
 use super::Plan;
 use crate::pipeline::output::Every;
-use crate::systems::hyperbolic::{Description, Law};
+use crate::systems::hyperbolic::{Description, Form, Law, SplitFlux};
 
 /// The word of the pipeline file for a shape.
 pub fn shape_word(shape: Shape) -> &'static str {
@@ -94,7 +94,13 @@ pub fn plan(plan: &Plan, description: &Description, first_dt: Option<f64>) -> St
         Correction::Vcjh(Parameter::Huynh) => "fr (c_hu)".to_owned(),
         Correction::Vcjh(Parameter::C(c)) => format!("fr (c = {c:e})"),
     };
-    line("space", format!("{scheme}, order {}, {flux} flux{viscous}", space.order));
+    let form = match (space.form, &space.law) {
+        (Form::Split, Law::Advection { .. }) => ", split form (mean flux)",
+        (Form::Split, _) if space.split_flux == SplitFlux::Ranocha => ", split form (ranocha)",
+        (Form::Split, _) => ", split form (kennedy-gruber)",
+        _ => "",
+    };
+    line("space", format!("{scheme}, order {}, {flux} flux{form}{viscous}", space.order));
     for group in &description.groups {
         line("", group.to_string());
     }

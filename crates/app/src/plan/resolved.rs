@@ -15,7 +15,7 @@ use crate::pipeline::physics::Model;
 use crate::pipeline::source::Place;
 use crate::pipeline::state::InitialSpec;
 use crate::pipeline::{Document, Pipeline};
-use crate::systems::hyperbolic::{Form, Precision, Riemann, Setup};
+use crate::systems::hyperbolic::{Form, Law, Precision, Riemann, Setup, SplitFlux};
 
 /// The tree with every default filled in.
 pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &TimePlan) -> Node {
@@ -96,7 +96,19 @@ fn space(tree: &mut Tree, setup: &Setup) {
             text(if polynomials == Polynomials::Total { "total" } else { "tensor" }),
         );
     }
-    tree.default("space.form", text(if setup.form == Form::Weak { "weak" } else { "strong" }));
+    let form = match setup.form {
+        Form::Weak => "weak",
+        Form::Strong => "strong",
+        Form::Split => "split",
+    };
+    tree.default("space.form", text(form));
+    if let (Form::Split, false) = (setup.form, matches!(setup.law, Law::Advection { .. })) {
+        let flux = match setup.split_flux {
+            SplitFlux::KennedyGruber => "kennedy-gruber",
+            SplitFlux::Ranocha => "ranocha",
+        };
+        tree.default("space.split_flux", text(flux));
+    }
     let given = tree.get("space.cubature").map(|node| matches!(node.value, Value::Text(_)));
     if given != Some(true) {
         for (key, choice) in [("space.cubature.volume", setup.volume), ("space.cubature.face", setup.face)] {

@@ -3,7 +3,8 @@
 use super::cuda_engine::CudaEngine;
 use super::device::Device;
 use super::engine::{Engine, HostEngine};
-use super::hyperbolic::{BoundaryKind, Law, Precision, Riemann, Setup, SourceTerm, SystemError};
+use super::hyperbolic::{BoundaryKind, Form, Law, Precision, Riemann, Setup, SourceTerm, SystemError};
+use super::two_point::SplitForms;
 use dgsuite_gpu::Host;
 use dgsuite_gpu::cuda::Cuda;
 use dgsuite_ops::cuda::CudaDiscretization;
@@ -107,7 +108,7 @@ fn finish<T, L, F, const D: usize, const N: usize>(
 ) -> Built
 where
     T: PackScalar + Real,
-    L: Formulas<D, N>,
+    L: Formulas<D, N> + SplitForms<T, D, N>,
     F: NumericalFlux<L, D, N>,
     Pointwise<L, F, D, N>: PointKernels<T>,
 {
@@ -123,6 +124,7 @@ where
             Ok(BoundaryBinding { name: name.clone(), kernel, data: kind.data() })
         })
         .collect::<Result<Vec<_>, SystemError>>()?;
+    let two_point = (rest.scheme.form == Form::Split).then(|| law.two_point(rest.setup.split_flux));
     let physics = Box::new(Pointwise::<L, F, D, N> { law, flux });
     let mesh = Arc::clone(mesh);
     if let Device::Cuda(ordinal) = *device {
@@ -140,7 +142,8 @@ where
         Some(SourceTerm::Given(rates)) => Some(Arc::clone(rates)),
         Some(SourceTerm::Manufactured(exact)) => Some(manufactured(rest.setup, exact.as_ref())?),
     };
-    let equation = Equation { diffusion, eta: rest.setup.eta, source, ..Equation::from(physics) };
+    let equation =
+        Equation { diffusion, eta: rest.setup.eta, source, two_point, ..Equation::<T>::from(physics) };
     let discretization = Discretization::new(mesh, rest.scheme, equation, bindings, Arc::clone(rest.host))?;
     let engine = HostEngine::new(discretization, rest.host, *scheme, rest.initial, rest.t0)?;
     Ok(Box::new(engine))

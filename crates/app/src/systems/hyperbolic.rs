@@ -32,6 +32,7 @@ use super::engine::Engine;
 pub use super::setup::{BoundaryKind, Law, Precision, Riemann, Setup, SourceTerm};
 pub use super::state::State;
 use super::state::{basis_name, basis_of};
+pub use super::two_point::SplitFlux;
 use crate::post::Surface;
 use dgsuite_basis::Shape;
 pub use dgsuite_basis::correction::Parameter;

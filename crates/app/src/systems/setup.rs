@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::device::Device;
+use super::two_point::SplitFlux;
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_mesh::Mesh;
@@ -206,8 +207,10 @@ pub struct Setup {
     pub volume: Option<Cubature>,
     /// Face cubature; default: degree 2p + 1, raised on curved elements.
     pub face: Option<Cubature>,
-    /// Weak or strong form.
+    /// Weak, strong or split form.
     pub form: Form,
+    /// Two-point flux of the split form.
+    pub split_flux: SplitFlux,
     /// Discontinuous Galerkin, or flux reconstruction: nodal, collocated, in strong form.
     pub correction: Correction,
     /// Conditions by name of the boundary.
@@ -239,6 +242,7 @@ impl Setup {
             volume: None,
             face: None,
             form: Form::Weak,
+            split_flux: SplitFlux::default(),
             correction: Correction::Dg,
             boundaries: BTreeMap::new(),
             scheme: Scheme::Lserk54,

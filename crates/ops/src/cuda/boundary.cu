@@ -28,6 +28,7 @@ struct BoundaryRun {
     double* corrections;     // … and what they lost by rounding
     u32 n, kind;             // rows of a trace; condition
     u32 first, count;        // first block; points
+    u64 stride;              // between the unknowns of a row
 };
 
 // The step's own time and size are those of `clock`; without one (null) the time is `time` and nothing is
@@ -55,6 +56,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     inner.places = run.places;
     inner.weights = run.weights;
     inner.n = run.n;
+    inner.stride = (u32)run.stride;
     real um[FIELDS], outside[FIELDS], up[FIELDS], f[FIELDS], direction[DIM];
     inner_trace(inner, q, um);
     if (run.position) {

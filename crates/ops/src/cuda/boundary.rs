@@ -133,7 +133,7 @@ struct Run<T: PackScalar> {
 }
 
 /// Words of a run's structure.
-const WORDS: usize = 17;
+const WORDS: usize = 18;
 
 /// The boundaries of a mesh on the device.
 pub(super) struct DeviceBoundaries<T: PackScalar> {
@@ -242,6 +242,7 @@ impl<T: PackScalar> DeviceBoundaries<T> {
                     sums.ptr_at(points * fields + at),
                     u64::from(inner.n) | (condition.kind as u64) << 32,
                     blocks as u64 | (range.len() as u64) << 32,
+                    u64::from(inner.stride),
                 ]);
                 blocks += range.len().div_ceil(POINT_THREADS);
                 held.push(run);

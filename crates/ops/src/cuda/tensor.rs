@@ -45,7 +45,7 @@ impl TensorTables {
         let line = match form {
             Form::Weak => tensor.project.clone(),
             // −D + L N̂ I_f along the line.
-            Form::Strong => Matrix::from_fn(n, n, |i, m| {
+            Form::Strong | Form::Split => Matrix::from_fn(n, n, |i, m| {
                 let at = |e: usize| if i == ends[e] && m == ends[e] { lift[e] } else { 0.0 };
                 at(1) - at(0) - tensor.derivative[(i, m)]
             }),

@@ -181,7 +181,7 @@ where
                     let flux: Vec<f64> = fluxes.iter().map(|f| f[d][k]).collect();
                     let term = match self.form {
                         Form::Weak => reference.project[d].mul_vec(&flux),
-                        Form::Strong => strong(reference, collocated, d, &flux),
+                        Form::Strong | Form::Split => strong(reference, collocated, d, &flux),
                     };
                     r.iter_mut().zip(term).for_each(|(r, t)| *r -= t);
                 }

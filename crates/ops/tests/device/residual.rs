@@ -1,6 +1,7 @@
 //! One residual and a stage on the device equal the host's.
 
-use crate::testkit::{Cells, PLANE, SPACE, euler, mesh, nested, schemes, wavy};
+use crate::compile::schemes;
+use crate::testkit::{Cells, PLANE, SPACE, euler, mesh, nested, shake, wavy};
 use dgsuite_basis::Representation;
 use dgsuite_gpu::Host;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
@@ -136,6 +137,7 @@ where
     let zero = |n| vec![T::from_f64(0.0); n];
     let (mut u, mut du) = (zero(host.len()), zero(host.len()));
     host.project(exact.as_ref(), 0.0, &mut u);
+    shake(&host, &mut u);
     // The device may have another basis of the same space.
     let canonical = device
         .description()

@@ -1,6 +1,7 @@
 //! The residual of a smooth flow converges: `R(u) → −∇·F(u)`, and smooth waves at order p + 1.
 
 use crate::testkit::{Cells, PLANE, SPACE, State, euler, mesh, schemes};
+use dgsuite_basis::Shape;
 use dgsuite_ops::StageWeights;
 use std::sync::Arc;
 
@@ -63,7 +64,9 @@ fn check(cells: Cells, coarse: usize, geometry: usize, p: usize) {
         let e = [1, 2].map(|k| error(cells, coarse * k, geometry, &scheme, periodic));
         let rate = (e[0] / e[1]).log2();
         // Two coarse meshes only; the asymptotic orders are measured by the suite's own test.
-        let margin = if cells.dim() == 3 || name.starts_with("FR") { 0.3 } else { 0.5 };
+        // Rusanov's flux shows even orders late on quadrilaterals at flux points away from the nodes.
+        let late = name.starts_with("FR") && cells != Cells::Of(Shape::Triangle) && p.is_multiple_of(2);
+        let margin = if cells.dim() == 3 || late { 0.3 } else { 0.5 };
         assert!(
             rate > p as f64 + margin,
             "{cells:?} p = {p} geometry {geometry} {name}: {e:?}, rate {rate:.2}"

@@ -9,4 +9,5 @@ mod diffusion_orders;
 mod free_stream;
 mod oracle;
 mod reconstruction;
+mod split_form;
 mod threads;

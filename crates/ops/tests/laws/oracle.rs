@@ -1,20 +1,21 @@
 //! The fused kernels give what the separate stages give, at every SIMD level and in both precisions.
 
-use crate::testkit::{Cells, GAS, PLANE, SPACE, at_level, euler, mesh, nested, schemes, wavy};
+use crate::testkit::{Cells, GAS, PLANE, SPACE, at_level, euler, mesh, nested, schemes, shake, wavy};
 use dgsuite_gpu::SimdLevel;
 use dgsuite_mesh::Mesh;
 use dgsuite_ops::split::Split;
 use dgsuite_ops::{PackScalar, Scheme, StageWeights};
+use dgsuite_physics::two_point::Ranocha;
 use dgsuite_physics::{Exact, Rusanov};
 use std::sync::Arc;
 
 fn oracle(mesh: &Arc<Mesh>, scheme: &Scheme, u: &[Vec<Vec<f64>>]) -> Vec<Vec<Vec<f64>>> {
     if mesh.dim == 2 {
         let split = Split::<_, _, 2, 4>::new(mesh.clone(), scheme, GAS, Rusanov).expect("set up");
-        split.eval(u, &|_, um, _| *um)
+        split.with_two_point(Ranocha).eval(u, &|_, um, _| *um)
     } else {
         let split = Split::<_, _, 3, 5>::new(mesh.clone(), scheme, GAS, Rusanov).expect("set up");
-        split.eval(u, &|_, um, _| *um)
+        split.with_two_point(Ranocha).eval(u, &|_, um, _| *um)
     }
 }
 
@@ -36,6 +37,7 @@ where
         let mut d = at_level::<T>(&mesh, &scheme, None, 1, level);
         let mut u = vec![T::ZERO; d.len()];
         d.project(&state, 0.0, &mut u);
+        shake(&d, &mut u);
         let mut du = vec![T::ZERO; d.len()];
         d.eval(0.0, &u, &mut du);
         let expected = oracle(&mesh, &scheme, &nested(&d, &u, &mesh));

@@ -1,6 +1,6 @@
 //! Flux reconstruction: the schemes that it is another name of, and the steps that it allows.
 
-use crate::testkit::{Cells, euler, mesh, wavy};
+use crate::testkit::{Cells, euler, mesh, shake, wavy};
 use dgsuite_basis::correction::{Parameter, c_minus};
 use dgsuite_basis::{NodeSet, Representation, Shape};
 use dgsuite_gpu::Host;
@@ -15,10 +15,7 @@ fn difference(cells: Cells, geometry: usize, a: &Scheme, b: &Scheme) -> f64 {
         let mut d = euler::<f64>(&mesh, scheme, None, 1);
         let (mut u, mut du) = (vec![0.0; d.len()], vec![0.0; d.len()]);
         d.project(&wavy(cells.dim()), 0.0, &mut u);
-        // Nodal values of a smooth state have no jumps where nodes lie on faces: shake them.
-        let shaken: Vec<f64> =
-            d.to_canonical(&u).iter().enumerate().map(|(i, x)| x * (1.0 + 0.02 * (i as f64).sin())).collect();
-        d.from_canonical(&shaken, &mut u).expect("it fits");
+        shake(&d, &mut u);
         d.eval(0.0, &u, &mut du);
         d.to_canonical(&du)
     };

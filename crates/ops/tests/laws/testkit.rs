@@ -3,7 +3,8 @@
 use dgsuite_basis::Shape;
 use dgsuite_gpu::{Host, SimdLevel};
 use dgsuite_mesh::{Mesh, generate};
-use dgsuite_ops::{BoundaryBinding, BoundaryOf, Discretization, Pointwise, Scheme};
+use dgsuite_ops::{BoundaryBinding, BoundaryOf, Discretization, Equation, Form, Pointwise, Scheme, TwoPoint};
+use dgsuite_physics::two_point::Ranocha;
 use dgsuite_physics::{Euler, Exact, Prescribed, Rusanov};
 use std::sync::Arc;
 
@@ -161,7 +162,15 @@ where
     } else {
         Box::new(Pointwise::<_, _, 3, 5> { law: GAS, flux })
     };
-    Discretization::new(Arc::clone(mesh), scheme, physics, bindings, host)
+    let mut equation = Equation::<T>::from(physics);
+    if scheme.form == Form::Split {
+        equation.two_point = Some(if mesh.dim == 2 {
+            Box::new(TwoPoint::<_, _, 2, 4> { law: GAS, flux: Ranocha })
+        } else {
+            Box::new(TwoPoint::<_, _, 3, 5> { law: GAS, flux: Ranocha })
+        });
+    }
+    Discretization::new(Arc::clone(mesh), scheme, equation, bindings, host)
         .expect("the discretisation is made")
 }
 
@@ -188,10 +197,18 @@ pub(crate) fn nested<T: dgsuite_ops::PackScalar>(
         .collect()
 }
 
+/// A smooth state with jumps of some percent between elements: nodal values of a smooth state have none where nodes lie
+/// on faces, and no jumps hide what is wrong with lifts.
+pub(crate) fn shake<T: dgsuite_ops::PackScalar>(d: &Discretization<T>, u: &mut [T]) {
+    let shaken: Vec<f64> =
+        d.to_canonical(u).iter().enumerate().map(|(i, x)| x * (1.0 + 0.02 * (i as f64).sin())).collect();
+    d.from_canonical(&shaken, u).expect("it fits");
+}
+
 /// Every scheme that `cells` can have at order `p`.
 pub(crate) fn schemes(cells: Cells, p: usize) -> Vec<(&'static str, Scheme)> {
     use dgsuite_basis::{Cubature, NodeSet, Representation};
-    use dgsuite_ops::{Form, MetricRule};
+    use dgsuite_ops::MetricRule;
     let modal = Scheme::modal(p);
     let nodal = Scheme { representation: Representation::Nodal(NodeSet::GaussLobatto), ..modal };
     let mut out = vec![
@@ -215,6 +232,7 @@ pub(crate) fn schemes(cells: Cells, p: usize) -> Vec<(&'static str, Scheme)> {
         if matches!(cells, Cells::Of(Shape::Quadrilateral | Shape::Hexahedron)) {
             let gauss = Representation::Nodal(NodeSet::GaussLegendre);
             let face = Some(Cubature::Collocated);
+            out.push(("collocated split", Scheme::split(p)));
             out.push(("collocated Gauss", Scheme { representation: gauss, volume: face, face, ..modal }));
         }
     }
