@@ -146,7 +146,7 @@ mod tests {
     }
 
     /// The error polynomial of the fourth kind is `W_m(1 − 2 λ/λ_max) / (2 m + 1)` with `W_m` Chebyshev's
-    /// polynomial of the fourth kind (Lottes 2023, equation 12), `W_m(cos t) = sin((m + ½) t) / sin(t / 2)`.
+    /// polynomial of the fourth kind (Lottes 2023), `W_m(cos t) = sin((m + ½) t) / sin(t / 2)`.
     #[test]
     fn the_fourth_kind_is_of_the_fourth_kind() {
         for degree in [1, 2, 4, 7] {
