@@ -40,7 +40,7 @@ use crate::{AmgError, AmgOptions, Csr, Cycle, NullSpace, Preconditioner, Smoothe
 pub struct Amg<T: Scalar = f32> {
     host: Host,
     levels: Vec<Level<T>>,
-    direct: Option<DenseInverse<T>>,
+    direct: Option<DenseInverse>,
     cycle: Cycle,
     null_space: NullSpace,
     /// The finest level holds `scale · A`.

@@ -8,9 +8,12 @@ use crate::sparse::View;
 use crate::{AmgError, NullSpace};
 
 /// The inverse of a small symmetric matrix, or its pseudo-inverse where parts of it are singular; row-major.
-pub(crate) struct DenseInverse<T> {
+///
+/// It is kept and multiplied in double precision, whatever the vectors are: rounded to single precision, the
+/// inverse of a matrix with a condition beyond 10⁷ may be singular, and no preconditioner.
+pub(crate) struct DenseInverse {
     n: usize,
-    entries: Vec<T>,
+    entries: Vec<f64>,
     singular: bool,
 }
 
@@ -18,7 +21,7 @@ pub(crate) struct DenseInverse<T> {
 /// space.
 const SINGULAR: f64 = 1e-12;
 
-impl<T: Scalar> DenseInverse<T> {
+impl DenseInverse {
     /// Inverts by Cholesky's factorisation. On each connected part with vanishing row sums the projector on
     /// constants is added before and taken off after, which gives the pseudo-inverse there.
     ///
@@ -52,7 +55,7 @@ impl<T: Scalar> DenseInverse<T> {
         let mut inverse = factor.inverse();
         add(&mut inverse, -1.0 / scale);
         let entry = |i: usize, j: usize| 0.5 * (inverse[(i, j)] + inverse[(j, i)]);
-        let entries: Vec<T> = (0..n * n).map(|k| T::from_f64(entry(k / n, k % n))).collect();
+        let entries: Vec<f64> = (0..n * n).map(|k| entry(k / n, k % n)).collect();
         // What rounding leaves of a singular matrix has pivots of any size.
         let largest = (0..n).map(|i| entry(i, i)).fold(0.0, f64::max);
         if largest * scale * f64::EPSILON * 16.0 >= 1.0 || entries.iter().any(|a| !a.is_finite()) {
@@ -62,26 +65,26 @@ impl<T: Scalar> DenseInverse<T> {
     }
 
     /// `x ← A⁻¹ b`.
-    pub(crate) fn apply(&self, b: &HostVector<T>, x: &mut HostVector<T>) {
+    pub(crate) fn apply<T: Scalar>(&self, b: &HostVector<T>, x: &mut HostVector<T>) {
         let b = b.as_slice();
         for (x, row) in x.iter_mut().zip(self.entries.chunks_exact(self.n)) {
             // Running sums that the compiler may keep in one register.
-            let mut lanes = [T::ZERO; 16];
+            let mut lanes = [0.0; 16];
             let (blocks, rest) = row.as_chunks::<16>();
             let (b_blocks, b_rest) = b.as_chunks::<16>();
             for (a, b) in blocks.iter().zip(b_blocks) {
                 for l in 0..16 {
-                    lanes[l] += a[l] * b[l];
+                    lanes[l] += a[l] * b[l].to_f64();
                 }
             }
-            let mut sum = T::ZERO;
+            let mut sum = 0.0;
             for (a, b) in rest.iter().zip(b_rest) {
-                sum += *a * *b;
+                sum += *a * b.to_f64();
             }
             for lane in lanes {
                 sum += lane;
             }
-            *x = sum;
+            *x = T::from_f64(sum);
         }
     }
 
@@ -95,7 +98,7 @@ impl<T: Scalar> DenseInverse<T> {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        T::BYTES * self.entries.len()
+        size_of::<f64>() * self.entries.len()
     }
 }
 
@@ -144,7 +147,7 @@ mod tests {
     fn a_regular_matrix_is_inverted() {
         let host = Host::new(1).unwrap();
         let a = gallery::poisson_2d(7, 6, 1.0).unwrap();
-        let inverse = DenseInverse::<f64>::new(a.view(), NullSpace::None).unwrap();
+        let inverse = DenseInverse::new(a.view(), NullSpace::None).unwrap();
         let exact: Vec<f64> = (0..42).map(|i| f64::from(i).sin()).collect();
         let b: Vec<f64> = (0..42).map(|i| a.row(i).map(|(j, v)| v * exact[j]).sum()).collect();
         let (b, mut x) = (host.upload(&b).unwrap(), host.zeros(42).unwrap());
@@ -164,9 +167,9 @@ mod tests {
             }
         }
         let a = Csr::from_triplets(10, 10, entries).unwrap();
-        let refused = DenseInverse::<f64>::new(a.view(), NullSpace::None).map(|_| ());
+        let refused = DenseInverse::new(a.view(), NullSpace::None).map(|_| ());
         assert!(matches!(refused, Err(AmgError::Singular { row: 0, rows: 4 })));
-        let inverse = DenseInverse::<f64>::new(a.view(), NullSpace::Constant).unwrap();
+        let inverse = DenseInverse::new(a.view(), NullSpace::Constant).unwrap();
         let exact = [-3.0, -1.0, 1.0, 3.0, 2.0, -1.0, -1.0, 5.0, 6.0, 7.0];
         // Constants added to the right-hand side of floating parts change nothing.
         let b: Vec<f64> = (0..10)
@@ -177,13 +180,26 @@ mod tests {
         assert!(x.iter().zip(&exact).all(|(x, e)| (x - e).abs() < 1e-13), "{:?}", x.as_slice());
     }
 
+    /// (1, −1) is solved for beside a constant that is 10⁸ times as large in the inverse, in single precision.
+    #[test]
+    fn single_precision_vectors_keep_a_matrix_near_singular_definite() {
+        let host = Host::new(1).unwrap();
+        let (weight, shift) = (1e4, 1e-4);
+        let (on, off) = (weight + shift, -weight);
+        let a = Csr::from_triplets(2, 2, [(0, 0, on), (1, 1, on), (0, 1, off), (1, 0, off)]).unwrap();
+        let inverse = DenseInverse::new(a.view(), NullSpace::None).unwrap();
+        let (b, mut x) = (host.upload(&[1.0f32, -1.0]).unwrap(), host.zeros::<f32>(2).unwrap());
+        inverse.apply(&b, &mut x);
+        assert!((x[0] * 2e4 - 1.0).abs() < 0.1 && (x[1] * 2e4 + 1.0).abs() < 0.1, "{:?}", x.as_slice());
+    }
+
     #[test]
     fn indefinite_matrices_are_refused() {
         let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 1, 1.0), (0, 1, 2.0), (1, 0, 2.0)]).unwrap();
-        let refused = DenseInverse::<f64>::new(a.view(), NullSpace::Constant).map(|_| ());
+        let refused = DenseInverse::new(a.view(), NullSpace::Constant).map(|_| ());
         assert!(matches!(refused, Err(AmgError::NotPositiveDefinite { rows: 2 })));
         // Singular with (1, 1) → 0 reached through another vector than constants.
         let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 1, 1.0), (0, 1, 1.0), (1, 0, 1.0)]).unwrap();
-        assert!(DenseInverse::<f64>::new(a.view(), NullSpace::Constant).is_err());
+        assert!(DenseInverse::new(a.view(), NullSpace::Constant).is_err());
     }
 }

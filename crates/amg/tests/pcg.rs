@@ -1,5 +1,5 @@
 //! Conjugate gradients: known solutions and rates, determinism, and every way to fail.
-#![allow(clippy::unwrap_used)]
+#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
 use dgsuite_amg::{
     Csr, Identity, Jacobi, LinearOperator, Pcg, Preconditioner, Reference, Solution, SolveError, Stop,

@@ -12,12 +12,12 @@ use crate::hierarchy::NONE;
 const ENOUGH: f64 = 0.25;
 
 /// `x ← M⁻¹ b` on the first of the levels.
-pub(super) fn run<T: Scalar>(levels: &mut [Level<T>], direct: Option<&DenseInverse<T>>, cycle: Cycle) {
+pub(super) fn run<T: Scalar>(levels: &mut [Level<T>], direct: Option<&DenseInverse>, cycle: Cycle) {
     visit(levels, direct, cycle, 1);
 }
 
 /// One visit of a level; `next` is the number of the level below it, counted from the finest.
-fn visit<T: Scalar>(levels: &mut [Level<T>], direct: Option<&DenseInverse<T>>, cycle: Cycle, next: usize) {
+fn visit<T: Scalar>(levels: &mut [Level<T>], direct: Option<&DenseInverse>, cycle: Cycle, next: usize) {
     let Some((level, coarser)) = levels.split_first_mut() else { return };
     if coarser.is_empty() {
         match direct {
@@ -42,12 +42,7 @@ fn visit<T: Scalar>(levels: &mut [Level<T>], direct: Option<&DenseInverse<T>>, c
 }
 
 /// Two visits, the second for the residual of the first.
-fn visit_twice<T: Scalar>(
-    levels: &mut [Level<T>],
-    direct: Option<&DenseInverse<T>>,
-    cycle: Cycle,
-    next: usize,
-) {
+fn visit_twice<T: Scalar>(levels: &mut [Level<T>], direct: Option<&DenseInverse>, cycle: Cycle, next: usize) {
     visit(levels, direct, cycle, next);
     let level = &mut levels[0];
     std::mem::swap(&mut level.x, &mut level.c);
@@ -59,7 +54,7 @@ fn visit_twice<T: Scalar>(
 
 /// One or two iterations of flexible conjugate gradients, each preconditioned by a visit (Notay 2008,
 /// algorithm 3.2; the second direction is made conjugate to the first in the coefficients).
-fn iterate<T: Scalar>(levels: &mut [Level<T>], direct: Option<&DenseInverse<T>>, cycle: Cycle, next: usize) {
+fn iterate<T: Scalar>(levels: &mut [Level<T>], direct: Option<&DenseInverse>, cycle: Cycle, next: usize) {
     visit(levels, direct, cycle, next);
     let level = &mut levels[0];
     std::mem::swap(&mut level.x, &mut level.c);

@@ -30,7 +30,7 @@ pub struct HierarchySummary {
 }
 
 impl HierarchySummary {
-    pub(super) fn of<T: Scalar>(levels: &[Level<T>], direct: Option<&DenseInverse<T>>) -> Self {
+    pub(super) fn of<T: Scalar>(levels: &[Level<T>], direct: Option<&DenseInverse>) -> Self {
         let summary = |(k, level): (usize, &Level<T>)| {
             let vectors = [&level.b, &level.x, &level.y, &level.c, &level.v, &level.inverse_diagonal];
             let vectors: usize = vectors.iter().map(|vector| vector.len() * T::BYTES).sum();
