@@ -55,25 +55,30 @@ pub trait DiffusiveBoundary<V: Diffusion<D, N>, const D: usize, const N: usize>:
     /// normal, `data` the prescribed conserved state (any numbers where the condition does not use it).
     fn face_state<R: Real>(&self, diffusion: &V, um: &[R; N], n: &[R; D], data: &[R; N]) -> [R; N];
 
-    /// The diffusive flux that leaves through the face, from the inner state, `u_b` and the lifted inner gradient.
+    /// Whether the solution does not change across the face, so that its gradient there has no part along the normal.
+    const LEVEL: bool = false;
+
+    /// The diffusive flux that leaves through the face, from the inner state, `u_b` and the lifted inner gradient:
+    /// unless a condition says more, that of `u_b` and this gradient.
+    #[inline(always)]
     fn normal_flux<R: Real>(
         &self,
         diffusion: &V,
-        um: &[R; N],
+        _um: &[R; N],
         ub: &[R; N],
         grad: &[[R; N]; D],
         n: &[R; D],
-        data: &[R; N],
-    ) -> [R; N];
+        _data: &[R; N],
+    ) -> [R; N] {
+        let grad = if Self::LEVEL { along_the_face(grad, n) } else { *grad };
+        diffusion.normal_diffusive_flux(ub, &grad, n)
+    }
 }
 
 /// The gradient without its part along the unit normal, `∇u − n (n·∇u)`: what is left where a solution does not change
 /// across a boundary.
 #[inline(always)]
-pub(crate) fn along_the_face<R: Real, const D: usize, const N: usize>(
-    grad: &[[R; N]; D],
-    n: &[R; D],
-) -> [[R; N]; D] {
+fn along_the_face<R: Real, const D: usize, const N: usize>(grad: &[[R; N]; D], n: &[R; D]) -> [[R; N]; D] {
     let mut along = *grad;
     for k in 0..N {
         let mut slope = grad[0][k] * n[0];

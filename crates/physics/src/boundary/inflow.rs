@@ -86,17 +86,4 @@ where
     ) -> [R; N] {
         self.outer(&diffusion.gas, um, n, data)
     }
-
-    #[inline(always)]
-    fn normal_flux<R: Real>(
-        &self,
-        diffusion: &NavierStokes,
-        _um: &[R; N],
-        ub: &[R; N],
-        grad: &[[R; N]; D],
-        n: &[R; D],
-        _data: &[R; N],
-    ) -> [R; N] {
-        diffusion.normal_diffusive_flux(ub, grad, n)
-    }
 }

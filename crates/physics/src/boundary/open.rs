@@ -1,7 +1,7 @@
 //! Conditions for any law: a prescribed state, and a copy of the inner one.
 
 use super::Boundary;
-use crate::diffusion::{Diffusion, DiffusiveBoundary, along_the_face};
+use crate::diffusion::{Diffusion, DiffusiveBoundary};
 use crate::law::Law;
 use crate::real::Real;
 
@@ -25,19 +25,6 @@ impl<V: Diffusion<D, N>, const D: usize, const N: usize> DiffusiveBoundary<V, D,
     fn face_state<R: Real>(&self, _diffusion: &V, _um: &[R; N], _n: &[R; D], data: &[R; N]) -> [R; N] {
         *data
     }
-
-    #[inline(always)]
-    fn normal_flux<R: Real>(
-        &self,
-        diffusion: &V,
-        _um: &[R; N],
-        ub: &[R; N],
-        grad: &[[R; N]; D],
-        n: &[R; D],
-        _data: &[R; N],
-    ) -> [R; N] {
-        diffusion.normal_diffusive_flux(ub, grad, n)
-    }
 }
 
 /// The outer state is the inner state, `u⁺ = u⁻` (supersonic outlet). The solution does not change across the face:
@@ -60,21 +47,10 @@ impl<L: Law<D, N>, const D: usize, const N: usize> Boundary<L, D, N> for Outflow
 }
 
 impl<V: Diffusion<D, N>, const D: usize, const N: usize> DiffusiveBoundary<V, D, N> for Outflow {
+    const LEVEL: bool = true;
+
     #[inline(always)]
     fn face_state<R: Real>(&self, _diffusion: &V, um: &[R; N], _n: &[R; D], _data: &[R; N]) -> [R; N] {
         *um
-    }
-
-    #[inline(always)]
-    fn normal_flux<R: Real>(
-        &self,
-        diffusion: &V,
-        _um: &[R; N],
-        ub: &[R; N],
-        grad: &[[R; N]; D],
-        n: &[R; D],
-        _data: &[R; N],
-    ) -> [R; N] {
-        diffusion.normal_diffusive_flux(ub, &along_the_face(grad, n), n)
     }
 }

@@ -1,7 +1,7 @@
 //! Outlet with a prescribed static pressure.
 
 use super::Boundary;
-use crate::diffusion::{Diffusion, DiffusiveBoundary, along_the_face};
+use crate::diffusion::{Diffusion, DiffusiveBoundary};
 use crate::euler::Euler;
 use crate::law::Law;
 use crate::navier_stokes::NavierStokes;
@@ -45,6 +45,8 @@ where
     Euler: Law<D, N>,
     NavierStokes: Diffusion<D, N>,
 {
+    const LEVEL: bool = true;
+
     #[inline(always)]
     fn face_state<R: Real>(
         &self,
@@ -54,18 +56,5 @@ where
         data: &[R; N],
     ) -> [R; N] {
         self.outer(&diffusion.gas, um, n, data)
-    }
-
-    #[inline(always)]
-    fn normal_flux<R: Real>(
-        &self,
-        diffusion: &NavierStokes,
-        _um: &[R; N],
-        ub: &[R; N],
-        grad: &[[R; N]; D],
-        n: &[R; D],
-        _data: &[R; N],
-    ) -> [R; N] {
-        diffusion.normal_diffusive_flux(ub, &along_the_face(grad, n), n)
     }
 }

@@ -66,88 +66,53 @@ pub struct SlipWall;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Symmetry;
 
-impl<const D: usize, const N: usize> Boundary<Euler, D, N> for SlipWall
-where
-    Euler: Law<D, N>,
-{
-    const NAME: &'static str = "slip-wall";
-    const USES_DATA: bool = false;
+/// The two names of one condition.
+macro_rules! slides {
+    ($wall:ident, $name:literal) => {
+        impl<const D: usize, const N: usize> Boundary<Euler, D, N> for $wall
+        where
+            Euler: Law<D, N>,
+        {
+            const NAME: &'static str = $name;
+            const USES_DATA: bool = false;
 
-    #[inline(always)]
-    fn outer<R: Real>(&self, _law: &Euler, um: &[R; N], n: &[R; D], _data: &[R; N]) -> [R; N] {
-        mirror(um, n)
-    }
+            #[inline(always)]
+            fn outer<R: Real>(&self, _law: &Euler, um: &[R; N], n: &[R; D], _data: &[R; N]) -> [R; N] {
+                mirror(um, n)
+            }
+        }
+
+        impl<const D: usize, const N: usize> DiffusiveBoundary<NavierStokes, D, N> for $wall
+        where
+            Euler: Law<D, N>,
+            NavierStokes: Diffusion<D, N>,
+        {
+            #[inline(always)]
+            fn face_state<R: Real>(
+                &self,
+                _diffusion: &NavierStokes,
+                um: &[R; N],
+                n: &[R; D],
+                _data: &[R; N],
+            ) -> [R; N] {
+                slide(um, n)
+            }
+
+            #[inline(always)]
+            fn normal_flux<R: Real>(
+                &self,
+                diffusion: &NavierStokes,
+                _um: &[R; N],
+                ub: &[R; N],
+                grad: &[[R; N]; D],
+                n: &[R; D],
+                _data: &[R; N],
+            ) -> [R; N] {
+                without_shear(diffusion, ub, grad, n)
+            }
+        }
+    };
 }
 
-impl<const D: usize, const N: usize> Boundary<Euler, D, N> for Symmetry
-where
-    Euler: Law<D, N>,
-{
-    const NAME: &'static str = "symmetry";
-    const USES_DATA: bool = false;
-
-    #[inline(always)]
-    fn outer<R: Real>(&self, _law: &Euler, um: &[R; N], n: &[R; D], _data: &[R; N]) -> [R; N] {
-        mirror(um, n)
-    }
-}
-
-impl<const D: usize, const N: usize> DiffusiveBoundary<NavierStokes, D, N> for SlipWall
-where
-    Euler: Law<D, N>,
-    NavierStokes: Diffusion<D, N>,
-{
-    #[inline(always)]
-    fn face_state<R: Real>(
-        &self,
-        _diffusion: &NavierStokes,
-        um: &[R; N],
-        n: &[R; D],
-        _data: &[R; N],
-    ) -> [R; N] {
-        slide(um, n)
-    }
-
-    #[inline(always)]
-    fn normal_flux<R: Real>(
-        &self,
-        diffusion: &NavierStokes,
-        _um: &[R; N],
-        ub: &[R; N],
-        grad: &[[R; N]; D],
-        n: &[R; D],
-        _data: &[R; N],
-    ) -> [R; N] {
-        without_shear(diffusion, ub, grad, n)
-    }
-}
-
-impl<const D: usize, const N: usize> DiffusiveBoundary<NavierStokes, D, N> for Symmetry
-where
-    Euler: Law<D, N>,
-    NavierStokes: Diffusion<D, N>,
-{
-    #[inline(always)]
-    fn face_state<R: Real>(
-        &self,
-        _diffusion: &NavierStokes,
-        um: &[R; N],
-        n: &[R; D],
-        _data: &[R; N],
-    ) -> [R; N] {
-        slide(um, n)
-    }
-
-    #[inline(always)]
-    fn normal_flux<R: Real>(
-        &self,
-        diffusion: &NavierStokes,
-        _um: &[R; N],
-        ub: &[R; N],
-        grad: &[[R; N]; D],
-        n: &[R; D],
-        _data: &[R; N],
-    ) -> [R; N] {
-        without_shear(diffusion, ub, grad, n)
-    }
-}
+slides!(SlipWall, "slip-wall");
+slides!(Symmetry, "symmetry");
