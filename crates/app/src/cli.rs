@@ -4,6 +4,7 @@
 
 mod devices;
 mod mesh_info;
+mod plot;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -46,12 +47,23 @@ enum Command {
     Bench(BenchArgs),
     /// List the devices that pipelines can run on
     Devices,
+    /// Draw columns of a table as curves (SVG)
+    #[command(after_help = PLOT_HELP)]
+    Plot(plot::PlotArgs),
     /// Look at meshes
     Mesh {
         #[command(subcommand)]
         command: MeshCommand,
     },
 }
+
+const PLOT_HELP: &str = "\
+A run draws its monitors at its end; this draws what else is wanted, also while a run goes.
+
+Examples:
+  dgsuite plot out/vortex/monitors/residual.csv --log y
+  dgsuite plot out/cylinder/monitors/forces.csv --y cd,cl -o drag.svg
+  dgsuite plot out/naca/monitors/wall-curve.csv --x x --y cp";
 
 const BENCH_HELP: &str = "\
 Each row is the residual of the Euler or Navier-Stokes equations on a periodic box, alone and fused with a Runge-Kutta stage:
@@ -100,7 +112,7 @@ const RUN_HELP: &str = "\
 Results go to output.directory of the file (default: out/<file name> beside the file):
   summary.json   what the run was and what came out of it
   fields.pvd     fields over time for ParaView (set its Nonlinear Subdivision Level to 2 or more)
-  monitors/      tables of the monitors (CSV)
+  monitors/      tables of the monitors (CSV) and their curves (SVG)
   checkpoints/   states to go on from, with --restart latest
   pipeline.yaml  the file as it was run; log.txt what was said
 
@@ -166,6 +178,7 @@ fn exit_code_of(error: &anyhow::Error) -> u8 {
         || error.is::<dgsuite_mesh::MeshError>()
         || error.is::<DeviceError>()
         || error.is::<bench::BenchError>()
+        || error.is::<plot::PlotError>()
         || matches!(error.downcast_ref(), Some(StudyError::Input(_)));
     if input { 2 } else { 1 }
 }
@@ -177,6 +190,10 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::Bench(args) => benchmark(&args),
         Command::Devices => {
             print(&devices::describe())?;
+            Ok(0)
+        }
+        Command::Plot(args) => {
+            print(&shown(&plot::draw(&args)?))?;
             Ok(0)
         }
         Command::Mesh { command: MeshCommand::Info { file } } => {

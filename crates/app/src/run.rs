@@ -10,6 +10,7 @@ pub mod log;
 pub mod march;
 pub mod monitors;
 pub mod outputs;
+pub mod pictures;
 pub mod schedule;
 pub mod summary;
 pub mod surfaces;

@@ -160,6 +160,7 @@ impl Study {
         let text = table.to_string();
         log.result(&text);
         let report = self.conclude(&table, failure, log);
+        table.chart().write(&directory.convergence())?;
         let json = serde_json::to_string_pretty(&report.summary).unwrap_or_default();
         atomic::write(&directory.summary(), format!("{json}\n").as_bytes())?;
         Ok(report)

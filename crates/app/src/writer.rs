@@ -4,7 +4,9 @@
 //! |---|---|
 //! | fields of one time, `.vtu` | [`UnstructuredFields::write`] |
 //! | fields over time, `.vtu` files and their `.pvd` | [`pvd::Series`] |
+//! | the same while a run goes on | [`background::BackgroundSeries`] |
 //! | a monitor's table, `.csv` | [`csv::Table`] |
+//! | curves as a picture, `.svg` | [`plot::Chart`] |
 //! | any file that must never be seen half written | [`atomic::write`] |
 //!
 //! Nothing here knows the pipeline file or the solvers: points and values come in, on the
@@ -35,11 +37,13 @@
 //! properties) is raised; [`Cells::Linear`] cuts them into linear cells beforehand instead.
 
 pub mod atomic;
+pub mod background;
 mod blocks;
 pub mod csv;
 mod lagrange;
 mod linear;
 mod pattern;
+pub mod plot;
 pub mod pvd;
 mod vtu;
 
@@ -180,8 +184,14 @@ pub enum WriterError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// A file to be continued cannot be read.
-    #[error("cannot read {} to continue it: {source}", path.display())]
+    /// The operating system has no thread left for writing.
+    #[error("cannot start a thread that writes: {source}")]
+    Thread {
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file of a run cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,

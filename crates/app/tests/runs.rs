@@ -81,6 +81,25 @@ fn monitors_record_at_their_times_and_at_start_and_end() {
         assert!((row[2] - exact(row[1])).abs() < 0.1, "{row:?}");
         assert!(row[3].is_finite(), "a corner belongs to the mesh");
     }
+    let picture = fs::read_to_string(case.path("out/case/monitors/residual.svg")).unwrap();
+    assert!(picture.contains("step") && picture.matches("<circle").count() == residual.len());
+}
+
+#[test]
+fn columns_of_a_table_are_drawn() {
+    let case = Case::new(WAVE);
+    fs::write(case.path("m.csv"), "step,time,cd,cl\n0,0,1.5,-0.1\n1,0.5,1.25,0\n2,1,1,0.1\n").unwrap();
+    let drawn = case.dgsuite(&["plot", "m.csv"]);
+    assert_eq!((drawn.code, drawn.stdout.trim()), (0, "m.svg"), "{}", drawn.stderr);
+    let circles = |file: &str| fs::read_to_string(case.path(file)).unwrap().matches("<circle").count();
+    assert_eq!(circles("m.svg"), 6);
+    let drawn = case.dgsuite(&["plot", "m.csv", "--x", "cd", "--y", "cl", "--log", "xy", "-o", "log.svg"]);
+    assert_eq!((drawn.code, circles("log.svg")), (0, 1), "only one point is positive: {}", drawn.stderr);
+    let refused = case.dgsuite(&["plot", "m.csv", "--y", "cdd"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("did you mean `cd`?"), "{}", refused.stderr);
+    let refused = case.dgsuite(&["plot", "none.csv"]);
+    assert!(refused.code == 2 && refused.stderr.contains("none.csv"), "{}", refused.stderr);
 }
 
 #[test]

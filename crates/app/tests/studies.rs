@@ -16,6 +16,8 @@ fn a_study_prints_a_table_with_rates_and_keeps_every_case() {
     let rows: Vec<&str> = outcome.stdout.lines().filter(|line| line.contains('e')).collect();
     assert!(rows[0].contains("L2 u") && rows[0].contains("rate"), "{}", outcome.stdout);
     assert!(outcome.stdout.lines().count() >= 7);
+    let picture = std::fs::read_to_string(case.path("out/case/convergence.svg")).unwrap();
+    assert!(picture.matches("<circle").count() == 6 && picture.contains("order = 2"), "{picture}");
     let summary = case.summary("out/case");
     let table = summary["table"].as_array().unwrap();
     assert_eq!(table.len(), 6);

@@ -63,6 +63,11 @@ impl Directory {
         self.root.join("fields").join("failed.vtu")
     }
 
+    /// The picture of a study's errors.
+    pub fn convergence(&self) -> PathBuf {
+        self.root.join("convergence.svg")
+    }
+
     /// Checkpoints.
     pub fn checkpoints(&self) -> PathBuf {
         self.root.join("checkpoints")
@@ -92,13 +97,21 @@ impl Directory {
     }
 
     fn clear(&self) -> Result<(), WriterError> {
-        for file in ["summary.json", "pipeline.yaml", "fields.pvd", "surfaces.pvd", "averages.vtu", "log.txt"]
-        {
+        for file in [
+            "summary.json",
+            "pipeline.yaml",
+            "fields.pvd",
+            "surfaces.pvd",
+            "averages.vtu",
+            "log.txt",
+            "convergence.svg",
+        ] {
             remove(&self.root.join(file))?;
         }
         clear_files(&self.root.join("fields"), "vtu")?;
         clear_files(&self.root.join("surfaces"), "vtu")?;
         clear_files(&self.root.join("monitors"), "csv")?;
+        clear_files(&self.root.join("monitors"), "svg")?;
         self.keep_checkpoints()
     }
 

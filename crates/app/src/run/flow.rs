@@ -11,7 +11,7 @@ use crate::post::forces::{Forces, Scales};
 use crate::post::wall::{self, Curves};
 use crate::post::{Surface, line, spectrum};
 use crate::systems::hyperbolic::Hyperbolic;
-use crate::writer::WriterError;
+use crate::writer::csv::Columns;
 
 /// The columns of a table of forces, after step and time.
 pub const FORCE_COLUMNS: [&str; 16] = [
@@ -125,14 +125,11 @@ pub fn recirculation(solver: &Hyperbolic, s: &[f64], points: &[[f64; 3]], along:
 /// # Errors
 /// [`WriterError::Read`].
 pub fn history(path: &Path, from: f64, scales: &Scales) -> Result<Map<String, Value>, RunError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| WriterError::Read { path: path.to_owned(), source })?;
+    let table = Columns::read(path)?;
+    let column = |name: &str| table.column(name).unwrap_or_default();
     let (mut t, mut cd, mut cl) = (Vec::new(), Vec::new(), Vec::new());
-    for line in text.lines().skip(1) {
-        let row: Vec<f64> = line.split(',').map(|x| x.parse().unwrap_or(f64::NAN)).collect();
-        if let [_, time, drag, lift, ..] = row[..]
-            && time >= from
-        {
+    for ((&time, &drag), &lift) in column("time").iter().zip(column("cd")).zip(column("cl")) {
+        if time >= from {
             t.push(time);
             cd.push(drag);
             cl.push(lift);

@@ -6,12 +6,13 @@ use serde_json::{Map, Value, json};
 use super::directory::Directory;
 use super::error::RunError;
 use super::flow;
+use super::pictures;
 use super::schedule::Schedule;
 use crate::pipeline::monitors::Norm;
 use crate::plan::{ForcesJob, MonitorJob, Plan};
 use crate::systems::hyperbolic::{Hyperbolic, Norms};
 use crate::writer::atomic;
-use crate::writer::csv::Table;
+use crate::writer::csv::{Columns, Table};
 
 /// A monitor at work.
 pub struct Monitor<'a> {
@@ -135,11 +136,18 @@ impl Monitor<'_> {
         Ok(())
     }
 
-    /// What the whole table tells at the end of a run: means, amplitudes and frequencies.
+    /// What the whole table tells at the end of a run: its curves as a picture, means, amplitudes and frequencies.
     ///
     /// # Errors
-    /// A table that cannot be read.
+    /// A table that cannot be read, a picture that cannot be written.
     pub fn finish(&self, last: &mut LastValues) -> Result<(), RunError> {
+        let path = self.table.path();
+        let chart = pictures::of_monitor(self.job.name(), &Columns::read(path)?);
+        chart.write(&path.with_extension("svg"))?;
+        if let MonitorJob::Wall(_) = self.job {
+            let curve = path.with_file_name(format!("{}-curve.csv", self.name));
+            pictures::along_a_wall(&Columns::read(&curve)?).write(&curve.with_extension("svg"))?;
+        }
         let MonitorJob::Forces(ForcesJob { name, scales, from: Some(from), .. }) = self.job else {
             return Ok(());
         };

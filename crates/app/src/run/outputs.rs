@@ -16,6 +16,7 @@ use crate::checkpoint::{self, Checkpoint};
 use crate::plan::{Plan, SurfacesPlan};
 use crate::systems::hyperbolic::Hyperbolic;
 use crate::writer::VtuOptions;
+use crate::writer::background::BackgroundSeries;
 use crate::writer::pvd::Series;
 
 /// The open results of a run.
@@ -23,9 +24,9 @@ pub struct Outputs<'a> {
     plan: &'a Plan,
     directory: Directory,
     lattice_order: usize,
-    series: Option<(Series, Schedule)>,
+    series: Option<(BackgroundSeries, Schedule)>,
     monitors: Vec<Monitor<'a>>,
-    surfaces: Option<(&'a SurfacesPlan, Series, Schedule)>,
+    surfaces: Option<(&'a SurfacesPlan, BackgroundSeries, Schedule)>,
     newest_surfaces: Option<u64>,
     averages: Option<Averages<'a>>,
     checkpoints: Option<Schedule>,
@@ -54,13 +55,13 @@ impl<'a> Outputs<'a> {
     /// # Errors
     /// Those of the file system, or results of another program.
     pub fn open(plan: &'a Plan, directory: Directory, now: TimePoint) -> Result<Self, RunError> {
+        let open = |path: PathBuf| -> Result<BackgroundSeries, RunError> {
+            let series =
+                if plan.restart.is_some() { Series::resume(path, now.t)? } else { Series::create(path)? };
+            Ok(BackgroundSeries::new(series, fields::options(&plan.fields))?)
+        };
         let series = match plan.fields.every {
-            Some(every) => {
-                let path = directory.fields();
-                let series =
-                    if plan.restart.is_some() { Series::resume(path, now.t)? } else { Series::create(path)? };
-                Some((series, Schedule::new(every, now)))
-            }
+            Some(every) => Some((open(directory.fields())?, Schedule::new(every, now))),
             None => None,
         };
         let geometry = plan.setup.mesh.max_order();
@@ -69,13 +70,7 @@ impl<'a> Outputs<'a> {
             monitors: monitors::open(plan, &directory, now)?,
             surfaces: match &plan.surfaces {
                 Some(surfaces) => {
-                    let path = directory.surfaces();
-                    let series = if plan.restart.is_some() {
-                        Series::resume(path, now.t)?
-                    } else {
-                        Series::create(path)?
-                    };
-                    Some((surfaces, series, Schedule::new(surfaces.every, now)))
+                    Some((surfaces, open(directory.surfaces())?, Schedule::new(surfaces.every, now)))
                 }
                 None => None,
             },
@@ -150,9 +145,13 @@ impl<'a> Outputs<'a> {
             && (schedule.due(now) || always)
             && self.newest_fields != Some(now.step)
         {
-            let fields = fields::sample(solver, now.t, self.lattice_order, &self.plan.fields.fields, false);
-            let options = fields::options(&self.plan.fields);
-            series.write(&fields, &options)?;
+            series.write(fields::sample(
+                solver,
+                now.t,
+                self.lattice_order,
+                &self.plan.fields.fields,
+                false,
+            ))?;
             self.newest_fields = Some(now.step);
         }
         if let Some((surfaces, series, schedule)) = &mut self.surfaces
@@ -160,8 +159,7 @@ impl<'a> Outputs<'a> {
             && self.newest_surfaces != Some(now.step)
         {
             let volume = fields::sample(solver, now.t, self.lattice_order, &surfaces.fields, false);
-            let cut = surfaces::restrict(&volume, &self.plan.setup.mesh, &surfaces.boundaries);
-            series.write(&cut, &fields::options(&self.plan.fields))?;
+            series.write(surfaces::restrict(&volume, &self.plan.setup.mesh, &surfaces.boundaries))?;
             self.newest_surfaces = Some(now.step);
         }
         if let Some(averages) = &mut self.averages {
@@ -177,6 +175,11 @@ impl<'a> Outputs<'a> {
         {
             self.write_checkpoint(solver, now)?;
             self.newest_checkpoint = Some(now.step);
+        }
+        if moment == Moment::End {
+            let series = self.series.iter_mut().map(|(series, _)| series);
+            let surfaces = self.surfaces.iter_mut().map(|(_, series, _)| series);
+            series.chain(surfaces).try_for_each(BackgroundSeries::finish)?;
         }
         Ok(())
     }
@@ -213,7 +216,7 @@ impl<'a> Outputs<'a> {
         &self.last
     }
 
-    /// Time spent on results.
+    /// Time that the run waited for results; field files are written while it goes on.
     pub fn spent(&self) -> Duration {
         self.spent
     }

@@ -9,6 +9,7 @@ use crate::pipeline::study::{RateIn, StudySpec};
 use crate::plan::Plan;
 use crate::plan::print::grouped;
 use crate::run::summary::number_at;
+use crate::writer::plot::{Chart, Curve};
 
 /// The value of an axis in a case.
 #[derive(Clone, Debug, PartialEq)]
@@ -172,6 +173,27 @@ impl Table {
             norms.insert(norm.to_owned(), Value::Object(fields));
         }
         Value::Object(norms)
+    }
+
+    /// The L2 error of the first conserved variable over the size that rates are taken in, a curve for each family.
+    pub fn chart(&self) -> Chart {
+        let field = self.rows.first().and_then(|row| row.conserved().into_iter().next()).unwrap_or_default();
+        let refined = self.families().into_iter().filter(|family| family.len() > 1);
+        let curves = refined.map(|family| Curve {
+            name: family.first().map_or_else(String::new, |row| self.family_label(row)),
+            points: (family.iter())
+                .filter_map(|row| Some((self.size(row)?, row.error("l2", &field)?)))
+                .collect(),
+            marks: true,
+        });
+        Chart {
+            title: "convergence".to_owned(),
+            x: self.rate_key.map_or_else(|| "h".to_owned(), |key| self.axes[key].clone()),
+            y: format!("L2 error of {field}"),
+            log_x: true,
+            log_y: true,
+            curves: curves.collect(),
+        }
     }
 
     fn size(&self, row: &Row) -> Option<f64> {

@@ -103,6 +103,58 @@ impl Table {
     }
 }
 
+/// A table that was written, by columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Columns {
+    /// Names, in the order of the file.
+    pub names: Vec<String>,
+    /// The numbers of each column; what is no number is NaN.
+    pub values: Vec<Vec<f64>>,
+}
+
+impl Columns {
+    /// Reads a table. A last row cut short by a crash, or not yet written to its end, is left out.
+    ///
+    /// # Errors
+    /// [`WriterError::Read`].
+    pub fn read(path: &Path) -> Result<Self, WriterError> {
+        let text = fs::read_to_string(path)
+            .map_err(|source| WriterError::Read { path: path.to_path_buf(), source })?;
+        let mut lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+        let names = cells(lines.next().unwrap_or_default().trim_end_matches('\r'));
+        let mut values = vec![Vec::new(); names.len()];
+        for line in lines {
+            let mut cells = line.split(',');
+            for column in &mut values {
+                column.push(cells.next().and_then(|cell| cell.trim().parse().ok()).unwrap_or(f64::NAN));
+            }
+        }
+        Ok(Self { names, values })
+    }
+
+    /// The numbers of the column `name`.
+    pub fn column(&self, name: &str) -> Option<&[f64]> {
+        let k = self.names.iter().position(|n| n == name)?;
+        Some(&self.values[k])
+    }
+}
+
+/// The cells of a header, of which some may be in quotes.
+fn cells(line: &str) -> Vec<String> {
+    let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
+    let mut letters = line.chars().peekable();
+    while let Some(c) = letters.next() {
+        match c {
+            '"' if quoted && letters.peek() == Some(&'"') => cell.extend(letters.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => cells.push(std::mem::take(&mut cell)),
+            c => cell.push(c),
+        }
+    }
+    cells.push(cell);
+    cells
+}
+
 /// The shortest text that reads back as the same number, integers without a point.
 fn number(x: f64) -> String {
     if x.is_nan() {
@@ -146,6 +198,19 @@ mod tests {
         let error = Table::resume(&path, &["time", "p"], 1.0).unwrap_err();
         assert!(matches!(&error, WriterError::Columns { found, .. } if found == "time,rho"), "{error}");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "time,rho\n2,3\n");
+    }
+
+    #[test]
+    fn a_table_is_read_by_columns() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("m.csv");
+        std::fs::write(&path, "step,\"max(a, \"\"b\"\")\",c\n0,1.5,nan\n1,-2e-9,7\n2,3").unwrap();
+        let table = Columns::read(&path).unwrap();
+        assert_eq!(table.names, ["step", "max(a, \"b\")", "c"]);
+        assert_eq!(table.column("max(a, \"b\")"), Some(&[1.5, -2e-9][..]));
+        assert!(table.column("c").is_some_and(|c| c[0].is_nan() && c[1] == 7.0));
+        assert_eq!(table.column("d"), None);
+        assert!(matches!(Columns::read(&directory.path().join("none.csv")), Err(WriterError::Read { .. })));
     }
 
     #[test]

@@ -181,8 +181,8 @@ fn the_inflow_comes_from_its_reservoir<const D: usize, const N: usize>(
     Euler: Law<D, N>,
 {
     let n = unit::<D>(n);
-    // Into the domain, at up to about 60 degrees.
-    let a = unit::<D>(std::array::from_fn(|d| if d < D { 0.7 * tilt[d] - n[d] } else { 0.0 }));
+    // Into the domain, at up to 60 degrees: √3/2 sideways at the most.
+    let a = unit::<D>(std::array::from_fn(|d| if d < D { 0.5 * tilt[d] - n[d] } else { 0.0 }));
     let direction = Some(std::array::from_fn(|d| if d < D { a[d] } else { 0.0 }));
     let (r, rise) = (0.8, 1.0 + 0.5 * (GAS.gamma - 1.0) * mach * mach);
     let flow = Gas { v: std::array::from_fn(|d| if d < D { mach * g.c() * a[d] } else { 0.0 }), ..g };

@@ -1,0 +1,65 @@
+//! Which curves of a table a picture shows, and on which axes.
+
+use crate::writer::csv::Columns;
+use crate::writer::plot::{Chart, Curve};
+
+/// Fewest points of a curve that is not marked point by point.
+const MANY: usize = 40;
+
+/// The columns `ys` of a table over its column `x`. Columns that it does not have are left out.
+#[must_use]
+pub fn columns(table: &Columns, title: &str, x: &str, ys: &[&str]) -> Chart {
+    let along = table.column(x).unwrap_or_default();
+    let curve = |name: &&str| {
+        let points: Vec<(f64, f64)> =
+            along.iter().copied().zip(table.column(name)?.iter().copied()).collect();
+        Some(Curve { name: (*name).to_owned(), marks: points.len() < MANY, points })
+    };
+    let curves = ys.iter().filter_map(curve).collect();
+    Chart { title: title.to_owned(), x: x.to_owned(), curves, ..Chart::default() }
+}
+
+/// The curves of a monitor's table.
+#[must_use]
+pub fn of_monitor(kind: &str, table: &Columns) -> Chart {
+    let all: Vec<&str> = (table.names.iter().map(String::as_str)).filter(|n| !is_place(n)).collect();
+    match kind {
+        "residual" => Chart { log_y: true, ..columns(table, kind, "step", &all) },
+        "error" => Chart { log_y: true, ..columns(table, kind, "time", &all) },
+        "forces" => columns(table, "force coefficients", "time", &["cd", "cl", "cs", "cm"]),
+        _ => columns(table, kind, "time", &all),
+    }
+}
+
+/// Pressure and friction coefficients along a wall.
+#[must_use]
+pub fn along_a_wall(table: &Columns) -> Chart {
+    columns(table, "wall coefficients", "s", &["cp", "cf"])
+}
+
+/// Whether a column says where a row is, not what was found there.
+#[must_use]
+pub fn is_place(column: &str) -> bool {
+    ["step", "time", "iteration"].contains(&column)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(names: &[&str]) -> Columns {
+        let values = (0..names.len()).map(|k| vec![k as f64, k as f64 + 1.0]).collect();
+        Columns { names: names.iter().map(|&n| n.to_owned()).collect(), values }
+    }
+
+    #[test]
+    fn each_monitor_shows_what_its_reader_looks_for() {
+        let chart = of_monitor("residual", &table(&["step", "time", "rho", "rho*u"]));
+        assert_eq!((chart.x.as_str(), chart.log_y, chart.curves.len()), ("step", true, 2));
+        let chart = of_monitor("forces", &table(&["step", "time", "cd", "cl", "cd_pressure"]));
+        let names: Vec<&str> = chart.curves.iter().map(|c| c.name.as_str()).collect();
+        assert_eq!((chart.x.as_str(), names), ("time", vec!["cd", "cl"]));
+        let chart = along_a_wall(&table(&["s", "x", "cp", "cf"]));
+        assert_eq!(chart.curves[1].points, [(0.0, 3.0), (1.0, 4.0)]);
+    }
+}
