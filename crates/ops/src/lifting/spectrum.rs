@@ -11,17 +11,20 @@ const ITERATIONS: usize = 60;
 const MARGIN: f64 = 1.05;
 
 /// The largest eigenvalue of `−Δ` on the reference element with the value 0 outside: what an element sees whose neighbours
-/// mirror it with the other sign, the worst that they can do. The power method, from a state without symmetry.
+/// mirror it with the other sign, the worst that they can do. The power method, from a state without symmetry; states are
+/// measured by their values at the volume's points, so that steps are those of the space whatever its basis.
 pub(super) fn largest_eigenvalue(reference: &ReferenceElement, eta: f64) -> f64 {
     let factors = LiftFactors::new(reference, eta);
     let normals = point_normals(reference);
     let dim = reference.spec.shape.dim();
-    let (np, nq, nf) = (reference.n_basis, reference.volume.points.len(), reference.face_points.len());
+    let (nq, nf) = (reference.volume.points.len(), reference.face_points.len());
     let skip = if reference.spec.volume == Cubature::Collocated { 0 } else { nq };
-    let mut u: Vec<f64> = (0..np).map(|i| 1.0 + ((i * 7919 + 13) % 101) as f64 / 50.0).collect();
+    let values: Vec<f64> = (0..nq).map(|q| 1.0 + ((q * 7919 + 13) % 101) as f64 / 50.0).collect();
+    let mut u = reference.project_volume.mul_vec(&values);
+    let size = |u: &[f64]| reference.interp_volume.mul_vec(u).iter().map(|v| v * v).sum::<f64>().sqrt();
     let mut eigenvalue = 0.0;
     for _ in 0..ITERATIONS {
-        let norm = u.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let norm = size(&u);
         u.iter_mut().for_each(|v| *v /= norm);
         let mut joined = u.clone();
         joined.extend(reference.interp_face.mul_vec(&u).into_iter().map(|v| -v));
@@ -36,7 +39,7 @@ pub(super) fn largest_eigenvalue(reference: &ReferenceElement, eta: f64) -> f64 
                 *next -= v;
             }
         }
-        eigenvalue = next.iter().map(|v| v * v).sum::<f64>().sqrt();
+        eigenvalue = size(&next);
         u = next;
     }
     eigenvalue * MARGIN
