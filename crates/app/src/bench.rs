@@ -61,12 +61,6 @@ pub enum BenchError {
         /// Words that are known.
         known: Vec<String>,
     },
-    /// A model that does not run on a device.
-    #[error("{model} runs on the CPU only: --device cpu")]
-    HostOnly {
-        /// Which.
-        model: &'static str,
-    },
     /// The machine refused.
     #[error(transparent)]
     Machine(#[from] GpuError),
@@ -219,9 +213,6 @@ pub fn run(
             (Machine::Cuda(cuda), name, limits)
         }
     };
-    if matches!(machine, Machine::Cuda(_)) && models.contains(&true) {
-        return Err(BenchError::HostOnly { model: "navier-stokes" });
-    }
     limits_known(&name, &limits);
     let mut rows = Vec::new();
     let mut cases = Vec::new();

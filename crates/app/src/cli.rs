@@ -91,7 +91,7 @@ struct BenchArgs {
     /// Forms: collocated, nodal, modal (over-integrated, the last two)
     #[arg(long, value_delimiter = ',', default_value = "collocated,nodal")]
     forms: Vec<String>,
-    /// Models: euler, navier-stokes (the latter on the CPU)
+    /// Models: euler, navier-stokes
     #[arg(long, value_delimiter = ',', default_value = "euler")]
     model: Vec<String>,
     /// Geometries: affine, curved

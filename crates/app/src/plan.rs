@@ -330,9 +330,9 @@ fn device(spec: &DeviceSpec, lacks: Option<&str>) -> Result<(Device, Option<Stri
 /// What this file needs and devices do not have.
 fn lacks_on_devices(pipeline: &Pipeline) -> Option<&'static str> {
     match (&pipeline.physics.model, &pipeline.physics.source) {
-        (Model::NavierStokes { .. }, _) => Some("viscous terms"),
-        (_, Some(_)) => Some("source terms"),
-        _ => (pipeline.space.form == Form::Split).then_some("split forms"),
+        _ if pipeline.space.form == Form::Split => Some("split forms"),
+        (Model::NavierStokes { .. }, _) | (_, None) => None,
+        (_, Some(_)) => Some("sources without viscous terms"),
     }
 }
 

@@ -1,6 +1,5 @@
-//! Whole runs on the emulated device are those of the CPU: steps that the device does by itself, data of
-//! boundaries that changes with
-//! time, monitors, and a run that fails.
+//! Whole runs on the emulated device are those of the CPU, and twice the same: steps that the device does by itself, data of
+//! boundaries that changes with time, viscous flow between walls, monitors, and a run that fails.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
@@ -27,22 +26,50 @@ boundaries:
   ymax: { type: pressure-outlet, p: 1 }
 ";
 
-/// The rest of each case.
-const CASES: [(&str, &str); 3] = [
+/// Viscous flow along a warm wall and a moving one, with a source.
+const CHANNEL: &str = "\
+title: A channel with a moving wall
+mesh: { generate: { shape: tri, min: [0, 0], max: [1, 1], cells: [2, 2] } }
+physics:
+  model: navier-stokes
+  gas_constant: 1
+  viscosity: { sutherland: { mu_ref: 0.05, t_ref: 1, s: 0.4 } }
+  source: { rho_E: 0.3*y }
+space: { order: 1 }
+initial: { rho: 1 + 0.1*sin(2*pi*x), u: y, v: 0, p: 1 }
+boundaries:
+  ymin: { type: no-slip-wall, temperature: 1.1 }
+  ymax: { type: no-slip-wall, adiabatic: true, velocity: [1, 0] }
+  xmin: { type: dirichlet, exact: { rho: 1 + 0.1*sin(2*pi*(x - t)), u: y, v: '0', p: '1' } }
+  xmax: { type: pressure-outlet, p: 1 }
+";
+
+/// The name, beginning and rest of each case.
+const CASES: [(&str, &str, &str); 4] = [
     (
         "adaptive",
+        WAVE,
         "time: { cfl: 0.3, end: 0.5 }\n\
          output: { fields: { every: 0.2 }, checkpoint: none }\n\
          monitors:\n  - residual: { every_steps: 19 }\n  - integral: { fields: [rho, p*x*t], every_steps: 19 }\n",
     ),
     (
         "fixed",
+        WAVE,
         "time: { scheme: ssprk33, dt: 0.01, end: 0.405 }\n\
          output: { fields: { every: 0.3 }, checkpoint: none }\n\
          monitors:\n  - error: { exact: { rho: 1 + 0.2*sin(2*pi*(x - t)), u: '1', v: '0.5', p: '1' }, norms: [l1, l2, linf], every_steps: 13 }\n  \
          - probe: { points: [[0.3, 0.4]], fields: [rho, u], every_steps: 13 }\n",
     ),
-    ("failing", "time: { dt: 0.25, steps: 60 }\noutput: { fields: none, checkpoint: none }\n"),
+    (
+        "viscous",
+        CHANNEL,
+        "time: { cfl: 0.3, end: 0.08 }\n\
+         output: { fields: none, checkpoint: none }\n\
+         monitors:\n  - residual: { every_steps: 5 }\n  - forces:\n      boundary: [ymin, ymax]\n      \
+         every_steps: 5\n      reference: { density: 1, velocity: 1, pressure: 1, length: 1 }\n",
+    ),
+    ("failing", WAVE, "time: { dt: 0.25, steps: 60 }\noutput: { fields: none, checkpoint: none }\n"),
 ];
 
 struct Found {
@@ -85,6 +112,10 @@ fn same(what: &str, a: &Value, b: &Value) {
             assert_eq!(x.len(), y.len(), "{what}");
             x.iter().for_each(|(key, x)| same(&format!("{what}.{key}"), x, &y[key]));
         }
+        (Value::Array(x), Value::Array(y)) => {
+            assert_eq!(x.len(), y.len(), "{what}");
+            x.iter().zip(y).for_each(|(x, y)| same(what, x, y));
+        }
         _ => assert_eq!(a, b, "{what}"),
     }
 }
@@ -100,12 +131,17 @@ fn runs_on_an_emulated_device_are_those_of_the_cpu() {
         Err(e) => panic!("{e}"),
     };
     let program = env!("CARGO_BIN_EXE_dgsuite");
-    for (name, rest) in CASES {
-        let case = Case::new(&format!("{WAVE}{rest}"));
+    for (name, beginning, rest) in CASES {
+        let case = Case::new(&format!("{beginning}{rest}"));
         let cpu = run(&case, "cpu", Command::new(program));
         let gpu = run(&case, "cuda", emulator.command(program));
-        for key in ["status", "time", "error", "conservation", "integral", "residual"] {
+        for key in ["status", "time", "error", "conservation", "integral", "residual", "forces"] {
             same(&format!("{name}: {key}"), &cpu.summary[key], &gpu.summary[key]);
+        }
+        if name == "viscous" {
+            let again = run(&case, "cuda", emulator.command(program));
+            assert!(!gpu.summary["forces"].is_null() && gpu.summary["forces"] == again.summary["forces"]);
+            assert_eq!(gpu.tables, again.tables, "the same run has the same bits");
         }
         assert_eq!(cpu.tables.len(), gpu.tables.len(), "{name}");
         for (a, b) in cpu.tables.iter().zip(&gpu.tables) {

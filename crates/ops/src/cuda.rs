@@ -10,18 +10,23 @@
 mod arguments;
 mod boundary;
 mod clock;
+mod diffusive_boundary;
 mod discretization;
 mod element;
 mod faces;
 pub(crate) mod fast;
+mod fast_diffusion;
 mod fragments;
 mod kernels;
 mod measure;
 mod operators;
 mod prism;
+mod published;
 mod simplex;
+mod simplex_diffusion;
 mod source;
 mod tensor;
+mod tensor_diffusion;
 
 pub use boundary::StageTime;
 pub use clock::{BoundsCopy, RING, StepBound, StepChoice};

@@ -179,6 +179,8 @@ pub(crate) enum Lanes {
     Simd(SimdLevel),
     /// A device's kernels.
     Device,
+    /// A device's kernels of diffusion: element by element, the unknowns of a row together.
+    Plain,
 }
 
 /// One element as the groups are built from it.
@@ -277,6 +279,7 @@ fn build_group<T: PackScalar>(
             let (lanes, planar) = layout_on_device::<T>(shape, kinds.map(|(_, spec)| spec), form, n_fields)?;
             (lanes, planar, 1)
         }
+        Lanes::Plain => (1, false, 1),
     };
     let dim = mesh.dim;
     let mut parts = Vec::new();

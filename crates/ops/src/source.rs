@@ -52,6 +52,11 @@ impl<T: PackScalar> SourceTerm<T> {
         Ok(Self { source, rows, points, time: None })
     }
 
+    /// Whether the rows at another time are the same.
+    pub(crate) fn is_steady(&self) -> bool {
+        self.source.is_steady()
+    }
+
     /// Evaluate at time `t`, unless that is known.
     pub(crate) fn update(&mut self, t: f64, groups: &[Group<T>], host: &Host) {
         if self.time.is_some_and(|last| last == t || self.source.is_steady()) {

@@ -148,19 +148,19 @@ impl Case {
         let scheme = self.scheme();
         let basis = dgsuite_ops::basis_size(&scheme, self.shape);
         let mesh = self.mesh(basis)?;
-        let physics: Box<dyn PointKernels<T>> = if dim == 2 {
+        let kernels: Box<dyn PointKernels<T>> = if dim == 2 {
             Box::new(Pointwise::<_, _, 2, 4> { law, flux })
         } else {
             Box::new(Pointwise::<_, _, 3, 5> { law, flux })
         };
+        let mut equation = Equation::from(kernels);
+        if self.viscous {
+            equation = equation.with_diffusion(diffusion(law, dim));
+        }
         let weights = StageWeights { a: -0.5, b: 0.0, c: 0.1, dt: 1e-9, keep: true };
         let zeros = |n: usize| vec![T::from_f64(0.0); n];
         let (time, part, dofs, resources) = match machine {
             Machine::Host => {
-                let mut equation = Equation::from(physics);
-                if self.viscous {
-                    equation = equation.with_diffusion(diffusion(law, dim));
-                }
                 let mut d = Discretization::new(mesh, &scheme, equation, Vec::new(), Arc::clone(host))?;
                 let (mut u, mut du, mut next) = (zeros(d.len()), zeros(d.len()), zeros(d.len()));
                 d.project(&Wave(dim), 0.0, &mut u);
@@ -170,7 +170,7 @@ impl Case {
             }
             Machine::Cuda(cuda) => {
                 let mut d =
-                    CudaDiscretization::new(mesh, &scheme, physics, Vec::new(), Arc::clone(host), cuda)?;
+                    CudaDiscretization::new(mesh, &scheme, equation, Vec::new(), Arc::clone(host), cuda)?;
                 let mut values = zeros(d.len());
                 d.description().project(&Wave(dim), 0.0, &mut values);
                 let u = DeviceBuffer::from_slice(cuda, "the state", &values)?;

@@ -127,16 +127,6 @@ where
     let two_point = (rest.scheme.form == Form::Split).then(|| law.two_point(rest.setup.split_flux));
     let physics = Box::new(Pointwise::<L, F, D, N> { law, flux });
     let mesh = Arc::clone(mesh);
-    if let Device::Cuda(ordinal) = *device {
-        if diffusion.is_some() || rest.setup.source.is_some() {
-            let what = if diffusion.is_some() { "viscous terms" } else { "source terms" };
-            return Err(SystemError::NotOnDevice { device: device.to_string(), what });
-        }
-        let cuda = Cuda::new(ordinal)?;
-        let host = Arc::clone(rest.host);
-        let discretization = CudaDiscretization::new(mesh, rest.scheme, physics, bindings, host, &cuda)?;
-        return Ok(Box::new(CudaEngine::new(discretization, *scheme, rest.initial, rest.t0)?));
-    }
     let source = match &rest.setup.source {
         None => None,
         Some(SourceTerm::Given(rates)) => Some(Arc::clone(rates)),
@@ -144,6 +134,12 @@ where
     };
     let equation =
         Equation { diffusion, eta: rest.setup.eta, source, two_point, ..Equation::<T>::from(physics) };
+    if let Device::Cuda(ordinal) = *device {
+        let cuda = Cuda::new(ordinal)?;
+        let host = Arc::clone(rest.host);
+        let discretization = CudaDiscretization::new(mesh, rest.scheme, equation, bindings, host, &cuda)?;
+        return Ok(Box::new(CudaEngine::new(discretization, *scheme, rest.initial, rest.t0)?));
+    }
     let discretization = Discretization::new(mesh, rest.scheme, equation, bindings, Arc::clone(rest.host))?;
     let engine = HostEngine::new(discretization, rest.host, *scheme, rest.initial, rest.t0)?;
     Ok(Box::new(engine))

@@ -100,14 +100,6 @@ pub enum SystemError {
         /// The name.
         name: String,
     },
-    /// What a device cannot do.
-    #[error("{device} does not have {what}; `device: cpu` has")]
-    NotOnDevice {
-        /// The device.
-        device: String,
-        /// What it lacks.
-        what: &'static str,
-    },
     /// A source cannot be made from the solution.
     #[error("no source can be made: {0}")]
     Source(#[from] SourceError),

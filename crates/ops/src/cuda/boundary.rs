@@ -36,7 +36,9 @@ impl ConditionText {
         for set in sets {
             let mut parameters = law.parameters.clone();
             let mut text = set.binding.kernel.device_source(&mut parameters)?;
-            let changing = set.binding.data.as_ref().filter(|data| !data.is_steady() && T::BYTES == 8);
+            // Diffusion reads the data too, from where the host puts them.
+            let on_device = T::BYTES == 8 && law.lifts.is_none();
+            let changing = set.binding.data.as_ref().filter(|data| on_device && !data.is_steady());
             let mut all = parameters.clone();
             // A name with two values leaves the data to the host.
             let prescribed =
@@ -124,12 +126,44 @@ pub enum StageTime {
     },
 }
 
+/// How the fluxes of a stage add up to the integral over the step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Accrual {
+    /// Address of the clock; 0 if nothing is added.
+    pub(super) clock: u64,
+    /// Time, where the host gives it.
+    pub(super) time: f64,
+    /// Share of the step after which the stage is; negative where the host gives the time.
+    part: f64,
+    /// Weight of the fluxes.
+    pub(super) share: f64,
+}
+
+impl StageTime {
+    pub(super) const fn accrual(self, clock: u64) -> Accrual {
+        match self {
+            Self::At(time) => Accrual { clock: 0, time, part: -1.0, share: 0.0 },
+            Self::Stage { time, share } => Accrual { clock, time, part: -1.0, share },
+            Self::Clock { part, share } => Accrual { clock, time: 0.0, part, share },
+        }
+    }
+}
+
 /// What a run of points of one condition in one group keeps on the device.
-struct Run<T: PackScalar> {
-    _points: TracePoints,
-    _normal: DeviceBuffer<T>,
-    _weight: DeviceBuffer<T>,
+pub(super) struct Run<T: PackScalar> {
+    pub(super) points: TracePoints,
+    pub(super) normal: DeviceBuffer<T>,
+    pub(super) weight: DeviceBuffer<T>,
     _position: DeviceBuffer<f64>,
+    /// Number of the boundary, and of the group whose elements the points belong to.
+    boundary: usize,
+    pub(super) group: usize,
+    /// First scalar among the boundary's data.
+    pub(super) first: usize,
+    pub(super) count: usize,
+    /// First scalar in the exterior buffer, and among the sums.
+    pub(super) exterior: usize,
+    at: usize,
 }
 
 /// Words of a run's structure.
@@ -141,7 +175,7 @@ pub(super) struct DeviceBoundaries<T: PackScalar> {
     tally: Function,
     law: Vec<T>,
     /// Prescribed states of each boundary that the host evaluates.
-    data: Vec<DeviceBuffer<T>>,
+    pub(super) data: Vec<DeviceBuffer<T>>,
     /// Whether the device evaluates them.
     moving: Vec<bool>,
     runs: DeviceBuffer<u64>,
@@ -152,7 +186,7 @@ pub(super) struct DeviceBoundaries<T: PackScalar> {
     points: usize,
     fields: usize,
     _parameters: DeviceBuffer<T>,
-    _held: Vec<Run<T>>,
+    held: Vec<Run<T>>,
     args: Args,
 }
 
@@ -210,20 +244,25 @@ impl<T: PackScalar> DeviceBoundaries<T> {
                 let weight: Vec<T> = set.weight[range.clone()].iter().map(|&w| T::from_f64(w)).collect();
                 let position =
                     if condition.moving { set.positions[range.clone()].concat() } else { Vec::new() };
+                let at = (before + range.start) * fields;
                 let run = Run {
-                    _points: list.upload(cuda, WHAT)?,
-                    _normal: DeviceBuffer::from_slice(
+                    points: list.upload(cuda, WHAT)?,
+                    normal: DeviceBuffer::from_slice(
                         cuda,
                         WHAT,
                         &set.normal[range.start * dim..range.end * dim],
                     )?,
-                    _weight: DeviceBuffer::from_slice(cuda, WHAT, &weight)?,
+                    weight: DeviceBuffer::from_slice(cuda, WHAT, &weight)?,
                     _position: DeviceBuffer::from_slice(cuda, WHAT, &position)?,
+                    boundary: i,
+                    group: group as usize,
+                    first: range.start * fields,
+                    count: range.len(),
+                    exterior: connectivity.boundary_exterior[set.boundary] + range.start * fields,
+                    at,
                 };
                 let written = d.faces.source == TraceSource::Traces;
-                let inner = d.inner_trace(0, &run._points, false);
-                let at = (before + range.start) * fields;
-                let exterior_at = connectivity.boundary_exterior[set.boundary] + range.start * fields;
+                let inner = d.inner_trace(0, &run.points, false);
                 words.extend([
                     inner.begin,
                     inner.list,
@@ -232,12 +271,12 @@ impl<T: PackScalar> DeviceBoundaries<T> {
                     inner.weights,
                     if written { inner.values } else { 0 },
                     g.offset as u64,
-                    run._normal.ptr(),
-                    run._weight.ptr(),
-                    data[i].ptr_at(range.start * fields),
+                    run.normal.ptr(),
+                    run.weight.ptr(),
+                    data[i].ptr_at(run.first),
                     run._position.ptr(),
                     parameters.ptr_at(parameters_at[i]),
-                    exterior.ptr_at(exterior_at),
+                    exterior.ptr_at(run.exterior),
                     sums.ptr_at(at),
                     sums.ptr_at(points * fields + at),
                     u64::from(inner.n) | (condition.kind as u64) << 32,
@@ -263,7 +302,7 @@ impl<T: PackScalar> DeviceBoundaries<T> {
             points,
             fields,
             _parameters: parameters,
-            _held: held,
+            held,
             args: Args::new(),
         })
     }
@@ -282,6 +321,16 @@ impl<T: PackScalar> DeviceBoundaries<T> {
     pub(super) fn is_autonomous(&self, sets: &[BoundarySet<T>]) -> bool {
         let steady = |set: &BoundarySet<T>| set.binding.data.as_ref().is_none_or(|d| d.is_steady());
         sets.iter().zip(&self.moving).all(|(set, &moving)| moving || steady(set))
+    }
+
+    /// The runs of boundary `i`, in the order of its faces.
+    pub(super) fn runs_of(&self, i: usize) -> impl Iterator<Item = &Run<T>> {
+        self.held.iter().filter(move |run| run.boundary == i)
+    }
+
+    /// Addresses of a run's time integrals and of their corrections.
+    pub(super) fn sums_of(&self, run: &Run<T>) -> [u64; 2] {
+        [run.at, self.points * self.fields + run.at].map(|at| self.sums.ptr_at(at))
     }
 
     /// Time integrals of the points, and their corrections.
@@ -317,12 +366,7 @@ impl<T: PackScalar> DeviceBoundaries<T> {
         if self.n_runs == 0 {
             return Ok(());
         }
-        // A negative part means the time that is given.
-        let (clock, time, part, share) = match when {
-            StageTime::At(time) => (0, time, -1.0, 0.0),
-            StageTime::Stage { time, share } => (clock, time, -1.0, share),
-            StageTime::Clock { part, share } => (clock, 0.0, part, share),
-        };
+        let Accrual { clock, time, part, share } = when.accrual(clock);
         for (i, set) in sets.iter_mut().enumerate() {
             self.update(i, set, time)?;
         }

@@ -3,15 +3,17 @@
 use crate::boundary::BoundaryBinding;
 use crate::cuda::boundary::{DeviceBoundaries, StageTime, boundary_source};
 use crate::cuda::clock::{DeviceClock, clock_source};
+use crate::cuda::diffusive_boundary::{DiffusiveBoundary, diffusive_source};
 use crate::cuda::faces::TraceSource;
 use crate::cuda::fast::wants_nodes;
 use crate::cuda::kernels::{DeviceGroup, StageVectors, TraceList, TracePoints, kernel_sources};
 use crate::cuda::measure::sample_source;
+use crate::cuda::published::Shared;
 use crate::cuda::source::{LawText, POINT_THREADS, REDUCE_THREADS, pointwise};
 use crate::discretization::Discretization;
+use crate::equation::Equation;
 use crate::error::OpsError;
 use crate::group::Lanes;
-use crate::pointwise::PointKernels;
 use crate::residual::StageWeights;
 use crate::scheme::Scheme;
 use crate::simd::PackScalar;
@@ -38,6 +40,8 @@ pub struct StageAddresses {
 struct Exchange {
     group: usize,
     from: TracePoints,
+    /// The same in the published fluxes of diffusion; empty where there is none.
+    fluxes: DeviceBuffer<u64>,
     to: DeviceBuffer<u32>,
     count: usize,
 }
@@ -56,6 +60,12 @@ pub struct CudaDiscretization<T: PackScalar> {
     boundaries: DeviceBoundaries<T>,
     exchanges: Vec<Exchange>,
     exchange: Function,
+    exchange_fluxes: Function,
+    /// Where there is diffusion: what its passes share, and what boundaries do to it.
+    diffusion: Option<Shared<T>>,
+    diffusive: Vec<Option<DiffusiveBoundary<T>>>,
+    /// Time of the source's rows on the device.
+    source_time: Option<f64>,
     exterior: DeviceBuffer<T>,
     /// Time integrals of the boundary's rates, then their corrections; those since the last look are with
     /// the boundaries.
@@ -70,8 +80,8 @@ pub struct CudaDiscretization<T: PackScalar> {
 }
 
 impl<T: PackScalar> CudaDiscretization<T> {
-    /// Discretise `physics` on `mesh` for `cuda`; `boundaries` name the conditions of the mesh's boundaries. `host` works
-    /// during set-up and for output.
+    /// Discretise `equation` on `mesh` for `cuda`; `boundaries` name the conditions of the mesh's boundaries. `host` works
+    /// during set-up and for output, and evaluates a source that changes with time.
     ///
     /// # Errors
     /// Those of [`Discretization::new`]; [`OpsError::Machine`] if the device has too little memory or a kernel cannot be
@@ -79,22 +89,26 @@ impl<T: PackScalar> CudaDiscretization<T> {
     pub fn new(
         mesh: Arc<Mesh>,
         scheme: &Scheme,
-        physics: Box<dyn PointKernels<T>>,
+        equation: impl Into<Equation<T>>,
         boundaries: Vec<BoundaryBinding<T>>,
         host: Arc<Host>,
         cuda: &Cuda,
     ) -> Result<Self, OpsError> {
         let scheme = &on_device(scheme, &mesh);
         let description =
-            Discretization::laid_out(mesh, scheme, physics.into(), boundaries, host, Lanes::Device)?;
-        let law = LawText::new(description.physics.as_ref())?;
+            Discretization::laid_out(mesh, scheme, equation.into(), boundaries, host, Lanes::Device)?;
+        let law = law_text(&description)?;
+        let source = description.source.is_some();
+        if source && law.lifts.is_none() {
+            return Err(OpsError::NotOnDevices { what: "sources without diffusion" });
+        }
         let connectivity = &description.connectivity;
         let (dim, fields) = (description.physics.dim(), description.physics.n_fields());
         let groups = description
             .groups
             .iter()
             .zip(&connectivity.neighbours)
-            .map(|(g, n)| DeviceGroup::new(cuda, &law, g, n, scheme.form, scheme.order))
+            .map(|(g, n)| DeviceGroup::new(cuda, &law, g, n, scheme.form, scheme.order, source))
             .collect::<Result<Vec<_>, _>>()?;
         let exterior = DeviceBuffer::zeros(cuda, "traces from outside", connectivity.exterior_len)?;
         let boundaries = DeviceBoundaries::new(
@@ -107,6 +121,15 @@ impl<T: PackScalar> CudaDiscretization<T> {
             dim,
             &exterior,
         )?;
+        let diffusive = description
+            .boundaries
+            .iter()
+            .map(|set| DiffusiveBoundary::new(cuda, &law, &description.groups, connectivity, set, dim))
+            .collect::<Result<_, _>>()?;
+        let diffusion = match law.lifts {
+            Some(_) => Some(Shared::new(cuda, connectivity, dim)?),
+            None => None,
+        };
         let exchanges = exchanges(cuda, &description, &groups)?;
         let kernel = |name, body, entry: &str, threads| -> Result<Function, GpuError> {
             let source = pointwise::<T>(name, body, &law, dim, fields).define("BLOCK", threads);
@@ -114,15 +137,20 @@ impl<T: PackScalar> CudaDiscretization<T> {
         };
         let (points, reduce) = (POINT_THREADS, REDUCE_THREADS);
         let exchange = kernel("exchange.cu", include_str!("exchange.cu"), "exchange", points)?;
+        let exchange_fluxes = kernel("exchange.cu", include_str!("exchange.cu"), "exchange_fluxes", points)?;
         let running_sum = kernel("tally.cu", include_str!("tally.cu"), "running_sum", reduce)?;
         let n_bounds: usize = groups.iter().map(DeviceGroup::bounds).sum();
         let work = groups.iter().map(DeviceGroup::work).max().unwrap_or(0);
-        Ok(Self {
+        let mut found = Self {
             cuda: cuda.clone(),
             groups,
             boundaries,
             exchanges,
             exchange,
+            exchange_fluxes,
+            diffusion,
+            diffusive,
+            source_time: None,
             exterior,
             integrals: DeviceBuffer::zeros(cuda, "boundary integrals", 2 * fields)?,
             running_sum,
@@ -132,7 +160,12 @@ impl<T: PackScalar> CudaDiscretization<T> {
             work: DeviceBuffer::zeros(cuda, "work space", work)?,
             args: Args::new(),
             description,
-        })
+        };
+        // Here already, as a graph of launches can't be captured around an upload.
+        if found.description.source.as_ref().is_some_and(|source| source.is_steady()) {
+            found.update_source(0.0)?;
+        }
+        Ok(found)
     }
 
     /// The same discretisation's facts and its fields in host memory. It cannot be evaluated.
@@ -167,6 +200,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             + self.boundaries.bytes()
             + self.work.bytes()
             + self.local.bytes()
+            + self.diffusion.as_ref().map_or(0, Shared::bytes)
     }
 
     /// Whether each group's traces are written by a kernel of their own, as they are read by the next.
@@ -281,11 +315,12 @@ impl<T: PackScalar> CudaDiscretization<T> {
         }
     }
 
-    /// Whether steps are the same work for the host at all times: no boundary data changes with time but
-    /// what the device evaluates.
+    /// Whether steps are the same work for the host at all times: no source and no boundary data changes with time but what
+    /// the device evaluates.
     #[must_use]
     pub fn is_autonomous(&self) -> bool {
-        self.boundaries.is_autonomous(&self.description.boundaries)
+        let steady_source = self.description.source.as_ref().is_none_or(|s| s.is_steady());
+        steady_source && self.boundaries.is_autonomous(&self.description.boundaries)
     }
 
     /// Whether the device evaluates boundary data that changes with time.
@@ -313,14 +348,69 @@ impl<T: PackScalar> CudaDiscretization<T> {
                 cuda.launch(&self.exchange, config, &self.args)?;
             }
         }
-        let mut early = self.boundaries.any() && self.exchanges.is_empty();
+        self.publish(when, u)?;
+        let (cuda, work) = (&self.cuda, self.work.ptr());
+        // The passes of diffusion have kernels between the boundaries' and the residual.
+        let mut early = self.boundaries.any() && self.exchanges.is_empty() && self.diffusion.is_none();
         let mut slots = 0;
         for (group, host) in self.groups.iter_mut().zip(&self.description.groups) {
             let local = if vectors.local == 0 { 0 } else { vectors.local + (slots * T::BYTES) as u64 };
             let vectors = StageVectors { local, ..vectors };
-            group.launch_residual(cuda, u, self.exterior.ptr(), work, &vectors, early)?;
+            let shared = self.diffusion.as_ref();
+            group.launch_residual(cuda, u, self.exterior.ptr(), work, &vectors, shared, early)?;
             early = false;
             slots += host.state.blocks * host.state.lanes;
+        }
+        Ok(())
+    }
+
+    /// New rows of the source, if it changes with time.
+    fn update_source(&mut self, t: f64) -> Result<(), GpuError> {
+        let d = &mut self.description;
+        let Some(source) = &mut d.source else { return Ok(()) };
+        if self.source_time.is_some_and(|last| last == t || source.is_steady()) {
+            return Ok(());
+        }
+        source.update(t, &d.groups, &d.host);
+        for (group, rows) in self.groups.iter_mut().zip(&source.rows) {
+            if let Some(published) = &mut group.published {
+                published.source.upload(rows)?;
+            }
+        }
+        self.source_time = Some(t);
+        Ok(())
+    }
+
+    /// The first pass of diffusion, and what the second reads of boundaries and other groups.
+    fn publish(&mut self, when: StageTime, u: u64) -> Result<(), GpuError> {
+        let accrual = when.accrual(self.clock.ptr());
+        self.update_source(accrual.time)?;
+        let Some(shared) = &self.diffusion else { return Ok(()) };
+        let (cuda, work, boundaries) = (&self.cuda, self.work.ptr(), &self.boundaries);
+        for (i, diffusive) in self.diffusive.iter_mut().enumerate() {
+            if let Some(diffusive) = diffusive {
+                diffusive.launch_jumps(cuda, u, &self.groups, boundaries, i, shared)?;
+            }
+        }
+        for group in &mut self.groups {
+            group.launch_gradient(cuda, u, self.exterior.ptr(), work, shared)?;
+        }
+        let dim = self.description.physics.dim();
+        for (i, diffusive) in self.diffusive.iter_mut().enumerate() {
+            if let Some(diffusive) = diffusive {
+                diffusive.launch_fluxes(cuda, dim, u, &self.groups, boundaries, i, shared, accrual)?;
+            }
+        }
+        for exchange in &self.exchanges {
+            let Some(published) = &self.groups[exchange.group].published else { continue };
+            self.args.clear();
+            self.args.buffer(&published.fluxes).buffer(&exchange.fluxes).buffer(&exchange.to);
+            self.args.value(exchange.count as u32).buffer(&shared.exterior);
+            // SAFETY: the arguments are the kernel's; offsets lie in the group's fluxes and the exterior buffer.
+            unsafe {
+                let config = LaunchConfig::cover(exchange.count, POINT_THREADS as u32);
+                cuda.launch(&self.exchange_fluxes, config, &self.args)?;
+            }
         }
         Ok(())
     }
@@ -374,13 +464,13 @@ impl<T: PackScalar> CudaDiscretization<T> {
     pub fn sources(
         mesh: Arc<Mesh>,
         scheme: &Scheme,
-        physics: Box<dyn PointKernels<T>>,
+        equation: impl Into<Equation<T>>,
         boundaries: Vec<BoundaryBinding<T>>,
         host: Arc<Host>,
     ) -> Result<Vec<Source>, OpsError> {
         let scheme = &on_device(scheme, &mesh);
-        let d = Discretization::laid_out(mesh, scheme, physics.into(), boundaries, host, Lanes::Device)?;
-        let law = LawText::new(d.physics.as_ref())?;
+        let d = Discretization::laid_out(mesh, scheme, equation.into(), boundaries, host, Lanes::Device)?;
+        let law = law_text(&d)?;
         let (dim, fields) = (d.physics.dim(), d.physics.n_fields());
         let mut out = Vec::new();
         for group in &d.groups {
@@ -389,6 +479,9 @@ impl<T: PackScalar> CudaDiscretization<T> {
         if !d.boundaries.is_empty() {
             out.push(boundary_source::<T>(&law, &d.boundaries, dim, fields)?.1);
         }
+        for set in &d.boundaries {
+            out.extend(diffusive_source::<T>(&law, set, dim, fields)?.map(|(_, source)| source));
+        }
         out.push(pointwise::<T>("exchange.cu", include_str!("exchange.cu"), &law, dim, fields));
         let tally = pointwise::<T>("tally.cu", include_str!("tally.cu"), &law, dim, fields);
         out.push(tally.define("BLOCK", REDUCE_THREADS));
@@ -396,6 +489,11 @@ impl<T: PackScalar> CudaDiscretization<T> {
         out.push(sample_source::<T>(dim, fields));
         Ok(out)
     }
+}
+
+/// The formulas of the law, with those of its diffusion.
+fn law_text<T: PackScalar>(d: &Discretization<T>) -> Result<LawText, OpsError> {
+    Ok(LawText::new(d.physics.as_ref())?.with_diffusion(d.diffusion(), d.eta)?)
 }
 
 /// The scheme with the basis that devices keep: nodal values in place of modes on simplices with fast kernels, where
@@ -417,17 +515,24 @@ fn exchanges<T: PackScalar>(
 ) -> Result<Vec<Exchange>, GpuError> {
     let mut out = Vec::new();
     for (g, group) in d.groups.iter().enumerate() {
-        let (mut from, mut to) = (TraceList::default(), Vec::new());
+        let (mut from, mut to, mut fluxes) = (TraceList::default(), Vec::new(), Vec::new());
+        let neighbours = &d.connectivity.neighbours[g];
         let tables = &device[g].faces;
         for foreign in d.connectivity.foreign.iter().filter(|f| f.group as usize == g) {
             let points = foreign.points as usize;
             from.push(group, tables, foreign.slot as usize, foreign.code as usize * tables.len, points);
+            if device[g].published.is_some() {
+                let begin = group.trace.index(foreign.slot as usize, 0, 0) as u64;
+                let rows = neighbours.point_table(foreign.code, points);
+                fluxes.extend(rows.iter().map(|&row| begin + u64::from(row)));
+            }
             to.extend((0..points).map(|i| foreign.exterior + (i * group.state.fields) as u32));
         }
         if from.len() > 0 {
             out.push(Exchange {
                 group: g,
                 count: from.len(),
+                fluxes: DeviceBuffer::from_slice(cuda, "faces between shapes", &fluxes)?,
                 from: from.upload(cuda, "faces between shapes")?,
                 to: DeviceBuffer::from_slice(cuda, "faces between shapes", &to)?,
             });

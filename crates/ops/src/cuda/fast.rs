@@ -75,7 +75,8 @@ pub(super) enum Fast {
 }
 
 impl Fast {
-    /// The fast kernels that can run the parts of a group.
+    /// The fast kernels that can run the parts of a group; none where there is diffusion, whose kernels are those of
+    /// `fast_diffusion.rs`.
     ///
     /// # Errors
     /// Those of reference elements.
@@ -84,6 +85,9 @@ impl Fast {
         group: &Group<T>,
         form: Form,
     ) -> Result<Vec<Option<Self>>, OpsError> {
+        if law.lifts.is_some() {
+            return Ok(group.parts.iter().map(|_| None).collect());
+        }
         let mut found = group
             .parts
             .iter()

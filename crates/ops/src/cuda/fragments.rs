@@ -37,7 +37,7 @@ const fn column(n: usize, tile: usize, c: usize) -> Option<usize> {
 
 /// What the columns of an operator hold that belong to no row of its output.
 #[derive(Clone, Copy, PartialEq)]
-enum Padding {
+pub(super) enum Padding {
     /// Nothing.
     Zero,
     /// The first row again, so that the state there is a state.
@@ -45,7 +45,7 @@ enum Padding {
 }
 
 /// The fragment of the operator `a` (`[output × input]`) that takes step `step` of its input to tile `tile` of its output.
-fn fragment(a: &Matrix, step: usize, tile: usize, padding: Padding, out: &mut Vec<f64>) {
+pub(super) fn fragment(a: &Matrix, step: usize, tile: usize, padding: Padding, out: &mut Vec<f64>) {
     for lane in 0..LANES {
         let i = column(a.rows, tile, lane / 4).or((padding == Padding::First).then_some(0));
         let k = row(a.cols, step, lane % 4);
@@ -123,7 +123,7 @@ impl SimplexTables {
     }
 }
 
-fn pairs(n: usize, m: usize) -> impl Iterator<Item = (usize, usize)> {
+pub(super) fn pairs(n: usize, m: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..n).flat_map(move |i| (0..m).map(move |j| (i, j)))
 }
 

@@ -5,7 +5,9 @@ use crate::connect::Neighbours;
 use crate::cuda::arguments::Arguments;
 use crate::cuda::faces::{FaceTables, TraceSource};
 use crate::cuda::fast::Fast;
+use crate::cuda::fast_diffusion::FastDiffusion;
 use crate::cuda::operators::Packed;
+use crate::cuda::published::{self, GroupPublished, Shared};
 use crate::cuda::source::{self, KernelText, LaunchShape, LawText, parameter_values};
 use crate::error::OpsError;
 use crate::group::{Group, Part, volume_matrices};
@@ -68,6 +70,7 @@ struct PartTexts {
     stage: KernelText,
     speed: KernelText,
     traces: Option<KernelText>,
+    gradient: Option<KernelText>,
 }
 
 fn part_texts<T: PackScalar>(
@@ -76,12 +79,23 @@ fn part_texts<T: PackScalar>(
     part: &Part<T>,
     form: Form,
     fast: Option<&Fast>,
+    passes: Option<&FastDiffusion>,
     written: bool,
 ) -> (PartTexts, Packed<T>) {
     let matrices = volume_matrices(&part.reference, form, group.shape.dim());
     let factors = Factors::new(&part.reference, &matrices, form == Form::Weak);
-    let packed = Packed::new(&factors, &part.integral, &part.one);
+    let mut packed = Packed::new(&factors, &part.integral, &part.one);
+    let lifts = law.lifts.map(|lifts| lifts.factors(group, part));
+    if let Some(lifts) = &lifts {
+        packed.add_lifts(lifts);
+    }
     let residual = |stage| {
+        if let Some(fast) = passes {
+            return if stage { fast.stage.clone() } else { fast.residual.clone() };
+        }
+        if let Some(lifts) = &lifts {
+            return published::mean_flux(law, group, part, &factors, lifts, &packed, stage);
+        }
         fast.and_then(|fast| fast.text(law, group, part, stage))
             .unwrap_or_else(|| source::residual(law, group, part, &factors, &packed, stage))
     };
@@ -90,6 +104,10 @@ fn part_texts<T: PackScalar>(
         stage: residual(true),
         speed: source::speed(law, group, part, &factors, &packed),
         traces: written.then(|| source::traces(law, group, part, &factors, &packed)),
+        gradient: lifts.as_ref().map(|l| match passes {
+            Some(fast) => fast.gradient.clone(),
+            None => published::gradient(law, group, part, &factors, l, &packed),
+        }),
     };
     (texts, packed)
 }
@@ -105,9 +123,12 @@ pub(super) fn kernel_sources<T: PackScalar>(
 ) -> Result<Vec<Source>, OpsError> {
     let mut sources = Vec::new();
     for (part, fast) in group.parts.iter().zip(Fast::of_parts(law, group, form)?) {
-        let written = group.face_nodes.is_none() && !fast.as_ref().is_some_and(Fast::makes_traces);
-        let (t, _) = part_texts(law, group, part, form, fast.as_ref(), written);
-        let texts = [Some(t.residual), Some(t.stage), Some(t.speed), t.traces];
+        let passes = FastDiffusion::new(law, group, part, form)?;
+        let makes_traces = passes.as_ref().is_some_and(|passes| passes.nodes.is_some())
+            || fast.as_ref().is_some_and(Fast::makes_traces);
+        let written = group.face_nodes.is_none() && !makes_traces;
+        let (t, _) = part_texts(law, group, part, form, fast.as_ref(), passes.as_ref(), written);
+        let texts = [Some(t.residual), Some(t.stage), Some(t.speed), t.traces, t.gradient];
         sources.extend(texts.into_iter().flatten().map(|text| text.source));
     }
     Ok(sources)
@@ -144,6 +165,8 @@ pub(super) struct DevicePart<T: PackScalar> {
     pub(super) residual: Kernel,
     pub(super) stage: Kernel,
     traces: Option<Kernel>,
+    /// The first pass of diffusion.
+    gradient: Option<Kernel>,
     speed: Kernel,
     metric: DeviceBuffer<T>,
     face: DeviceBuffer<T>,
@@ -231,6 +254,8 @@ pub(super) struct DeviceGroup<T: PackScalar> {
     size: DeviceBuffer<f64>,
     pub(super) traces: DeviceBuffer<T>,
     pub(super) faces: FaceTables<T>,
+    /// Where there is diffusion.
+    pub(super) published: Option<GroupPublished<T>>,
     offset: usize,
     /// Scalars between the unknowns of a row that traces are read from.
     field_stride: usize,
@@ -263,6 +288,7 @@ impl<T: PackScalar> DeviceGroup<T> {
         neighbours: &Neighbours,
         form: Form,
         order: usize,
+        source: bool,
     ) -> Result<Self, OpsError> {
         let mut across = neighbours.slot.clone();
         let mut code = neighbours.code.clone();
@@ -275,8 +301,15 @@ impl<T: PackScalar> DeviceGroup<T> {
             }
         }
         let fast = Fast::of_parts(law, group, form)?;
+        let passes: Vec<Option<FastDiffusion>> = group
+            .parts
+            .iter()
+            .map(|part| FastDiffusion::new(law, group, part, form))
+            .collect::<Result<_, _>>()?;
         let first = fast.first().and_then(Option::as_ref);
-        let faces = match first.and_then(Fast::interpolated_nodes) {
+        let of_passes = passes.first().and_then(|p| p.as_ref()?.nodes.as_ref());
+        let nodes = of_passes.map(|tables| &tables.face_nodes[..]);
+        let faces = match nodes.or_else(|| first.and_then(Fast::interpolated_nodes)) {
             Some(nodes) => FaceTables::of_nodes(group, nodes)?,
             None => FaceTables::of_points(group, neighbours),
         };
@@ -286,22 +319,27 @@ impl<T: PackScalar> DeviceGroup<T> {
         let parts = group
             .parts
             .iter()
-            .zip(&fast)
-            .map(|(part, fast)| {
-                let (texts, packed) = part_texts(law, group, part, form, fast.as_ref(), written);
+            .zip(fast.iter().zip(&passes))
+            .map(|(part, (fast, passes))| {
+                let (texts, packed) =
+                    part_texts(law, group, part, form, fast.as_ref(), passes.as_ref(), written);
                 let kernel = |text: &KernelText, entry| Kernel::new(cuda, text, entry, part.n_elements);
                 let residual = kernel(&texts.residual, "residual")?;
                 let stage = kernel(&texts.stage, "residual")?;
                 let speed = kernel(&texts.speed, "wave_speed")?;
                 let traces = texts.traces.map(|text| kernel(&text, "traces")).transpose()?;
+                let gradient = texts.gradient.map(|text| kernel(&text, "gradient")).transpose()?;
                 let upload = |what, values: &[T]| DeviceBuffer::from_slice(cuda, what, values);
                 let wide = stage.wide;
-                let own = fast.as_ref().map(|fast| FastOperators::new(cuda, fast.entries(), wide));
+                let entries = passes.as_ref().map(FastDiffusion::entries);
+                let entries = entries.or_else(|| fast.as_ref().map(Fast::entries));
+                let own = entries.map(|entries| FastOperators::new(cuda, entries, wide));
                 Ok(DevicePart {
                     fast: own.transpose()?,
                     residual,
                     stage,
                     traces,
+                    gradient,
                     speed,
                     metric: upload("metric terms", &part.metric)?,
                     face: upload("normals", &part.face)?,
@@ -325,6 +363,10 @@ impl<T: PackScalar> DeviceGroup<T> {
             size: DeviceBuffer::from_slice(cuda, "element sizes", &size)?,
             traces: DeviceBuffer::zeros(cuda, "traces", if written { group.trace.len() } else { 0 })?,
             faces,
+            published: match law.lifts {
+                Some(_) => Some(GroupPublished::new(cuda, group, neighbours, source)?),
+                None => None,
+            },
             offset: group.offset,
             field_stride: if written { group.trace } else { group.state }.field_stride(),
             parameters: parameter_values(&law.parameters),
@@ -351,7 +393,9 @@ impl<T: PackScalar> DeviceGroup<T> {
     /// Scalars of global work space that the group's kernels want.
     pub(super) fn work(&self) -> usize {
         let kernels = self.parts.iter().flat_map(|p| {
-            [Some(&p.residual), Some(&p.stage), Some(&p.speed), p.traces.as_ref()].into_iter().flatten()
+            [Some(&p.residual), Some(&p.stage), Some(&p.speed), p.traces.as_ref(), p.gradient.as_ref()]
+                .into_iter()
+                .flatten()
         });
         kernels.map(Kernel::work).max().unwrap_or(0)
     }
@@ -372,6 +416,7 @@ impl<T: PackScalar> DeviceGroup<T> {
             + self.own.bytes()
             + self.size.bytes()
             + self.traces.bytes()
+            + self.published.as_ref().map_or(0, GroupPublished::bytes)
     }
 
     fn arguments(&self, part: &DevicePart<T>, u: u64, exterior: u64, work: u64) -> Arguments {
@@ -412,9 +457,31 @@ impl<T: PackScalar> DeviceGroup<T> {
         Ok(())
     }
 
-    /// The residual (`vectors.step` 0) or a stage of every part; with `early`, right behind the boundaries'
-    /// kernel, which writes nothing but
-    /// the exterior buffer and sums of its own.
+    /// The first pass of diffusion of every part.
+    pub(super) fn launch_gradient(
+        &mut self,
+        cuda: &Cuda,
+        u: u64,
+        exterior: u64,
+        work: u64,
+        shared: &Shared<T>,
+    ) -> Result<(), GpuError> {
+        for (i, part) in self.parts.iter().enumerate() {
+            let (Some(kernel), Some(published)) = (&part.gradient, &self.published) else { continue };
+            let arguments = Arguments {
+                tables: part.fast.as_ref().map_or(part.entries.ptr(), FastOperators::ptr),
+                ..self.arguments(part, u, exterior, work)
+            };
+            self.args.clear();
+            self.args.value(arguments).value(published.arguments(shared, i)).slice(&self.parameters);
+            // SAFETY: as above.
+            unsafe { cuda.launch(&kernel.function, kernel.config(), &self.args)? };
+        }
+        Ok(())
+    }
+
+    /// The residual (`vectors.step` 0) or a stage of every part, with diffusion its second pass; with `early`, right behind
+    /// the boundaries' kernel, which writes nothing but the exterior buffer and sums of its own.
     pub(super) fn launch_residual(
         &mut self,
         cuda: &Cuda,
@@ -422,6 +489,7 @@ impl<T: PackScalar> DeviceGroup<T> {
         exterior: u64,
         work: u64,
         vectors: &StageVectors,
+        shared: Option<&Shared<T>>,
         early: bool,
     ) -> Result<(), GpuError> {
         let at = |address: u64| if address == 0 { 0 } else { address + (self.offset * T::BYTES) as u64 };
@@ -443,6 +511,9 @@ impl<T: PackScalar> DeviceGroup<T> {
             };
             self.args.clear();
             self.args.value(arguments);
+            if let (Some(published), Some(shared)) = (&self.published, shared) {
+                self.args.value(published.arguments(shared, i));
+            }
             if kernel.wide {
                 self.args.slice(&self.wide_parameters);
             } else {

@@ -1,6 +1,7 @@
 //! The operators of a part as the universal kernels hold them: chains of sparse factors by rows.
 
 use crate::chain::Factors;
+use crate::cuda::published::PassFactors;
 use crate::panel::Rows;
 use dgsuite_gpu::Scalar;
 use std::fmt::Write;
@@ -33,6 +34,13 @@ impl<T: Scalar> Packed<T> {
         out.one = out.entries.len();
         out.entries.extend_from_slice(one);
         out
+    }
+
+    /// Adds the chains `GRADIENT`, `FACE_GRADIENT` and `LIFT`.
+    pub(super) fn add_lifts(&mut self, lifts: &PassFactors) {
+        self.chain("GRADIENT", &lifts.gradient);
+        self.chain("FACE_GRADIENT", &lifts.face_gradient);
+        self.chain("LIFT", &lifts.lift);
     }
 
     fn chain(&mut self, name: &str, factors: &[(Rows, usize)]) {

@@ -2,6 +2,8 @@
 
 use crate::chain::Factors;
 use crate::cuda::operators::{Packed, widest_between};
+use crate::cuda::published::Lifts;
+use crate::diffusion::DiffusionKernels;
 use crate::group::{Group, Part};
 use crate::pointwise::PointKernels;
 use crate::scheme::MetricRule;
@@ -131,18 +133,42 @@ impl Plan {
 pub(super) struct LawText {
     pub(super) parameters: Parameters,
     functions: String,
+    /// Set where there is diffusion.
+    pub(super) lifts: Option<Lifts>,
 }
 
 impl LawText {
     pub(super) fn new<T>(physics: &dyn PointKernels<T>) -> Result<Self, TraceError> {
         let mut parameters = Parameters::new();
         let functions = physics.device_source(&mut parameters)?;
-        Ok(Self { parameters, functions })
+        Ok(Self { parameters, functions, lifts: None })
+    }
+
+    /// With the formulas of the diffusive flux, if there is one, and the weight of liftings.
+    pub(super) fn with_diffusion<T>(
+        self,
+        diffusion: Option<&dyn DiffusionKernels<T>>,
+        eta: Option<f64>,
+    ) -> Result<Self, TraceError> {
+        let Some(diffusion) = diffusion else { return Ok(self) };
+        let law = self.with(|parameters| diffusion.device_source(parameters))?;
+        Ok(Self { lifts: Some(Lifts { eta }), ..law })
     }
 
     /// With more functions, such as those of boundary conditions.
     pub(super) fn with_text(&self, more: &str) -> Self {
-        Self { parameters: self.parameters.clone(), functions: self.functions.clone() + more }
+        let (parameters, functions) = (self.parameters.clone(), self.functions.clone() + more);
+        Self { parameters, functions, lifts: self.lifts }
+    }
+
+    /// With more functions, such as a boundary condition's.
+    pub(super) fn with(
+        &self,
+        more: impl FnOnce(&mut Parameters) -> Result<String, TraceError>,
+    ) -> Result<Self, TraceError> {
+        let mut parameters = self.parameters.clone();
+        let functions = self.functions.clone() + &more(&mut parameters)?;
+        Ok(Self { parameters, functions, lifts: self.lifts })
     }
 
     /// Everything before the kernels' own text.
@@ -171,7 +197,10 @@ pub(super) fn source<T: PackScalar>(name: &str, text: String) -> Source {
         .header("rows.cuh", include_str!("rows.cuh"))
         .header("normals.cuh", include_str!("normals.cuh"))
         .header("fragments.cuh", include_str!("fragments.cuh"))
-        .header("sparse.cuh", include_str!("sparse.cuh"));
+        .header("sparse.cuh", include_str!("sparse.cuh"))
+        .header("metric_rule.cuh", include_str!("metric_rule.cuh"))
+        .header("lines.cuh", include_str!("lines.cuh"))
+        .header("published.cuh", include_str!("published.cuh"));
     if T::BYTES == 4 { source.define("DG_SINGLE", 1) } else { source }
 }
 
@@ -193,6 +222,7 @@ pub(super) fn reference_normals(shape: Shape) -> String {
 }
 
 /// A text of a kernel and how it is to be launched.
+#[derive(Clone)]
 pub(super) struct KernelText {
     pub(super) source: Source,
     pub(super) shape: LaunchShape,
@@ -215,7 +245,8 @@ pub(super) struct LaunchShape {
     pub(super) persistent: bool,
 }
 
-fn universal<T: PackScalar>(
+/// The text of a universal kernel: one that holds its operators as chains of sparse factors.
+pub(super) fn universal<T: PackScalar>(
     name: &str,
     body: &str,
     law: &LawText,
@@ -294,8 +325,16 @@ pub(super) fn speed<T: PackScalar>(
         ("EVEN_AT", between),
         ("ODD_AT", odd),
         ("FOUND_AT", s.nq),
+        ("DIFFUSIVITY_AT", if law.lifts.is_some() { s.nq } else { 0 }),
     ];
-    universal("speed.cu", include_str!("speed.cu"), law, group, part, packed, 0, &regions)
+    let mut text = universal("speed.cu", include_str!("speed.cu"), law, group, part, packed, 0, &regions);
+    let width = (2 * part.spec.element.order + 1) as f64;
+    let factor = part.lifting.as_ref().map_or(0.0, |lifting| lifting.step_factor / (width * width));
+    text.source = text
+        .source
+        .define("DIFFUSION", u8::from(law.lifts.is_some()))
+        .define("STEP_FACTOR", format!("{factor:?}"));
+    text
 }
 
 /// Threads of the kernels that work point by point.

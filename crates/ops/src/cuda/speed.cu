@@ -1,8 +1,10 @@
-// The stable step of each element for cfl = 1, h / ((2p + 1) λ), and its least over a part; a state that is not finite
-// or not admissible gives its slot. The host's twin is `Discretization::time_step`.
+// The stable step of each element for cfl = 1, h / ((2p + 1) λ), with diffusion 1 / ((2p + 1) λ / h + C ν / h²), and
+// its least over a part; a state that is not finite or not admissible gives its slot. The host's twin is
+// `Discretization::time_step`.
 //
 // Beside the macros of common.cuh: BLOCK threads, ELEMENTS elements, the chain INTERP, the plan of the work space
-// POINTS_AT, EVEN_AT, ODD_AT, FOUND_AT and its size WORK, in shared memory where SHARED_WORK.
+// POINTS_AT, EVEN_AT, ODD_AT, FOUND_AT and its size WORK, in shared memory where SHARED_WORK; DIFFUSION where the law has
+// a diffusivity, and then DIFFUSIVITY_AT and STEP_FACTOR, C / (2p + 1)².
 
 constexpr u32 NONE = 0xffffffffu;
 
@@ -55,6 +57,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
             wave(parameters, state, w);
             finite = finite && w[0] - w[0] == 0;
             found[item] = finite && w[1] > 0 ? w[0] : (real)(-1);
+#if DIFFUSION
+            real nu[1];
+            diffusivity(parameters, state, nu);
+            work[DIFFUSIVITY_AT + item] = nu[0];
+#endif
         }
         dg_block_sync();
         for (u32 e = threadIdx.x; e < n; e += BLOCK) {
@@ -66,6 +73,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
                 fastest = s > fastest ? s : fastest;
             }
             const u32 slot = a.first + element + e;
+#if DIFFUSION
+            // As if waves were faster by C ν / ((2p + 1) size).
+            real largest = 0;
+            for (u32 q = 0; q < NQ; ++q) {
+                const real nu = work[DIFFUSIVITY_AT + e * NQ + q];
+                bad = bad || !(nu - nu == 0);
+                largest = nu > largest ? nu : largest;
+            }
+            fastest += (real)(STEP_FACTOR * (double)largest / h[slot]);
+#endif
             const double step = fastest > 0 ? h[slot] / (double)fastest : 1.0 / 0.0;
             if (steps) steps[slot] = (real)step;
             StepBound mine;

@@ -67,6 +67,19 @@ impl TensorTables {
         }
         Some(Self { entries, n_nodes: n, face_at, face_point })
     }
+
+    /// `face_at` and `face_point` as the macros `FACE_AT` and `FACE_POINT`.
+    pub(crate) fn listed_faces(&self) -> (String, String) {
+        let list = |v: &[usize]| {
+            let v: Vec<String> = v.iter().map(ToString::to_string).collect();
+            format!("{{{}}}", v.join(","))
+        };
+        let lists = |v: Vec<String>| format!("{{{}}}", v.join(","));
+        (
+            lists(self.face_at.iter().map(|ends| list(ends)).collect()),
+            lists(self.face_point.iter().map(|points| list(points)).collect()),
+        )
+    }
 }
 
 /// Registers of a multiprocessor, and most threads of a block of the kernels.

@@ -5,6 +5,7 @@
 use crate::march::same_after_a_hundred_steps;
 use crate::residual::{compare_on, device};
 use crate::testkit::{Cells, mesh, schemes};
+use crate::viscous::compare_viscous;
 use dgsuite_basis::Shape;
 use dgsuite_gpu::shim::{Emulator, ShimError};
 use dgsuite_mesh::Mesh;
@@ -118,6 +119,16 @@ fn cases() -> Vec<Case> {
 /// Cases that also march: how their descriptions begin, the flux and the conditions on their boundaries.
 const MARCHES: [(&str, usize, usize); 2] =
     [("row of 9 Of(Triangle), nodal p = 2", 2, 1), ("row of 9 Of(Quadrilateral), collocated p = 2", 3, 4)];
+/// Cases that are tried with diffusion too, by how their descriptions begin: passes for every part, fast and universal, where
+/// each metric rule and the faces between groups are met once.
+const VISCOUS: [&str; 6] = [
+    "curved of 6 Mixed2, nodal p = 1",
+    "curved of 9 Of(Quadrilateral), collocated p = 2",
+    "periodic of 8 Of(Hexahedron), collocated p = 1",
+    "curved of 48 Of(Tetrahedron), modal stored p = 1",
+    "row of 9 Of(Triangle), nodal p = 3",
+    "row of 9 Of(Tetrahedron), nodal p = 2",
+];
 
 /// All cases, or those in whose description `DGSUITE_CASE` occurs.
 #[test]
@@ -128,6 +139,7 @@ fn child() {
     let mut cases = cases();
     cases.retain(|c| format!("{} {:?} {} {}", c.0, c.2, c.3, c.4).contains(&only));
     let next = std::sync::atomic::AtomicUsize::new(0);
+    let tried = std::sync::atomic::AtomicUsize::new(0);
     let work = || {
         while let Some((what, mesh, cells, name, p)) =
             cases.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
@@ -137,6 +149,10 @@ fn child() {
             let what = format!("{what} of {} {cells:?}, {name} p = {p}", mesh.n_elements());
             let start = std::time::Instant::now();
             compare_on::<f64>(&cuda, mesh, &what, &scheme);
+            if VISCOUS.contains(&what.as_str()) {
+                compare_viscous::<f64>(&cuda, mesh, &what, &scheme);
+                tried.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            }
             let simplices = what.starts_with("row") && matches!(*name, "modal" | "Taylor") || *p == 5;
             if *cells == Cells::Mixed2 && *name == "nodal" || simplices {
                 compare_on::<f32>(&cuda, mesh, &what, &scheme);
@@ -152,6 +168,7 @@ fn child() {
             scope.spawn(work);
         }
     });
+    assert!(!only.is_empty() || tried.into_inner() == VISCOUS.len(), "a case with diffusion was not found");
 }
 
 #[test]

@@ -12,3 +12,4 @@ mod march;
 mod residual;
 mod resources;
 mod sanitized;
+mod viscous;

@@ -1,0 +1,78 @@
+//! Which fast kernels run the two passes of diffusion of a part, if any do.
+
+use crate::cuda::fragments::SimplexTables;
+use crate::cuda::simplex_diffusion::SimplexDiffusion;
+use crate::cuda::source::{KernelText, LawText};
+use crate::cuda::tensor_diffusion::TensorDiffusion;
+use crate::error::OpsError;
+use crate::group::{Group, Part};
+use crate::scheme::Form;
+use crate::simd::PackScalar;
+use dgsuite_basis::Shape;
+
+/// The texts of both passes of a part, and their operators.
+pub(super) struct FastDiffusion {
+    pub(super) gradient: KernelText,
+    pub(super) residual: KernelText,
+    pub(super) stage: KernelText,
+    entries: Vec<f64>,
+    /// The nodes of faces, where traces are interpolated from them.
+    pub(super) nodes: Option<SimplexTables>,
+}
+
+impl FastDiffusion {
+    /// The fast kernels that can run `part`.
+    ///
+    /// # Errors
+    /// Those of reference elements.
+    pub(super) fn new<T: PackScalar>(
+        law: &LawText,
+        group: &Group<T>,
+        part: &Part<T>,
+        form: Form,
+    ) -> Result<Option<Self>, OpsError> {
+        let Some(lifts) = law.lifts else { return Ok(None) };
+        // The kernels read pairs of numbers, which must begin at even places.
+        let begin = part.first_block * group.state.lanes * group.state.rows * group.state.fields;
+        if !(group.offset + begin).is_multiple_of(2) || group.state.lanes != 1 {
+            return Ok(None);
+        }
+        Ok(match group.shape {
+            Shape::Quadrilateral | Shape::Hexahedron => Self::tensor(law, group, part, form),
+            Shape::Triangle | Shape::Tetrahedron => SimplexDiffusion::new(group, part, form, lifts.eta)?
+                .and_then(|simplex| Self::simplex(law, group, part, simplex)),
+            _ => None,
+        })
+    }
+
+    fn tensor<T: PackScalar>(law: &LawText, group: &Group<T>, part: &Part<T>, form: Form) -> Option<Self> {
+        let tensor = TensorDiffusion::new(group, part, form)?;
+        Some(Self {
+            gradient: tensor.gradient(law, group, part)?,
+            residual: tensor.mean_flux(law, group, part, false),
+            stage: tensor.mean_flux(law, group, part, true),
+            entries: tensor.entries,
+            nodes: None,
+        })
+    }
+
+    fn simplex<T: PackScalar>(
+        law: &LawText,
+        group: &Group<T>,
+        part: &Part<T>,
+        simplex: SimplexDiffusion,
+    ) -> Option<Self> {
+        Some(Self {
+            gradient: simplex.gradient(law, group, part)?,
+            residual: simplex.mean_flux(law, group, part, false)?,
+            stage: simplex.mean_flux(law, group, part, true)?,
+            entries: simplex.entries,
+            nodes: simplex.tables.face_interp.then_some(simplex.tables),
+        })
+    }
+
+    /// The operators' entries.
+    pub(super) fn entries(&self) -> &[f64] {
+        &self.entries
+    }
+}

@@ -1,0 +1,38 @@
+// The second pass of diffusion for every shape, order, basis and metric rule: the mean of the published fluxes, lifted and
+// added to what the first pass kept, the metric rule, the stage. ELEMENTS elements a block. The host's twin is
+// `mean_flux_blocks` in viscous.rs.
+//
+// Beside the macros of common.cuh: BLOCK threads, ELEMENTS elements, the chain LIFT, what metric_rule.cuh takes, and the plan of
+// the work space: FLUXES_AT, RATE_AT, POINTS_AT, EVEN_AT, ODD_AT, GAIN_AT and its size WORK, in shared memory where
+// SHARED_WORK.
+
+#include "metric_rule.cuh"
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    residual(const Arguments a, const Published p, const Parameters parameters) {
+    DG_DYNAMIC_SHARED(real, shared);
+    real* work = SHARED_WORK ? shared : a.work + (u64)blockIdx.x * WORK;
+    real* fluxes = work + FLUXES_AT;  // [element][face point][field]
+    real* rate = work + RATE_AT;      // residual
+    real *even = work + EVEN_AT, *odd = work + ODD_AT;  // between the factors of a chain
+    const u32 groups = (a.count + ELEMENTS - 1) / ELEMENTS;
+    for (u32 group = blockIdx.x; group < groups; group += gridDim.x) {
+        const u32 element = group * ELEMENTS;  // of the part
+        const u32 n = a.count - element < ELEMENTS ? a.count - element : ELEMENTS;
+        const u64 begin = (u64)(a.first + element) * STATE_BLOCK;
+        for (u32 item = threadIdx.x; item < n * NF; item += BLOCK) {
+            const u32 e = item / NF, q = item % NF, face = face_of(q), slot = a.first + element + e;
+            real direction[DIM], f[FIELDS];
+            const real scale = normal_at(a, element + e, face, q, direction);
+            mean_flux(p, fluxes_across(a, p, slot, face), slot, q, q - face_first(face), scale, f);
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k) fluxes[item * FIELDS + k] = f[k];
+        }
+        dg_block_sync();
+        multiply_chain(a, LIFT, n, fluxes, even, odd, rate);
+        for (u32 i = threadIdx.x; i < n * STATE_BLOCK; i += BLOCK) rate[i] += p.kept[begin + i];
+        dg_block_sync();
+        finish_elements(a, element, n, a.u + begin, rate, work + POINTS_AT, even, odd, work + GAIN_AT);
+        dg_block_sync();
+    }
+}

@@ -1,0 +1,214 @@
+//! Diffusion in two passes on the device: what passes between them, and the texts of both.
+
+use crate::chain::Factors;
+use crate::connect::{Connectivity, Neighbours};
+use crate::cuda::operators::{Packed, widest_between};
+use crate::cuda::source::{self, KernelText, LawText, Sizes};
+use crate::error::OpsError;
+use crate::group::{Group, Part};
+use crate::lifting::{LiftFactors, lift_factors, penalty};
+use crate::panel::Rows;
+use crate::scheme::MetricRule;
+use crate::simd::PackScalar;
+use dgsuite_gpu::GpuError;
+use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
+
+/// That a law has diffusion, by BR2.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lifts {
+    /// Weight of the liftings on their faces, where it is not the number of faces.
+    pub(super) eta: Option<f64>,
+}
+
+impl Lifts {
+    /// The lifting operators of a part.
+    pub(super) fn factors<T: PackScalar>(self, group: &Group<T>, part: &Part<T>) -> PassFactors {
+        let LiftFactors { gradient, face_gradient } =
+            LiftFactors::new(&part.reference, penalty(group.shape, self.eta));
+        PassFactors { gradient, face_gradient, lift: lift_factors(&part.reference) }
+    }
+}
+
+/// What the passes of diffusion multiply with, as chains of sparse factors; see [`LiftFactors`].
+pub(super) struct PassFactors {
+    pub(super) gradient: Vec<(Rows, usize)>,
+    pub(super) face_gradient: Vec<(Rows, usize)>,
+    /// `L`.
+    pub(super) lift: Vec<(Rows, usize)>,
+}
+
+/// Addresses that both passes take; `Published` in published.cuh is the mirror.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PublishedArguments {
+    jumps: u64,
+    gradients: u64,
+    fluxes: u64,
+    exterior: u64,
+    rows: u64,
+    metric: u64,
+    kept: u64,
+    source: u64,
+    boundary: u32,
+    table_len: u32,
+}
+
+/// What all groups share.
+pub(super) struct Shared<T: PackScalar> {
+    /// `u_b − u⁻` on the boundaries, as the exterior buffer.
+    pub(super) jumps: DeviceBuffer<T>,
+    /// Physical gradients there, `[point][x][field]`.
+    pub(super) gradients: DeviceBuffer<T>,
+    /// One-sided fluxes of other groups, and what stands for them on boundaries.
+    pub(super) exterior: DeviceBuffer<T>,
+    boundary: u32,
+}
+
+impl<T: PackScalar> Shared<T> {
+    pub(super) fn new(cuda: &Cuda, connectivity: &Connectivity, dim: usize) -> Result<Self, GpuError> {
+        let (boundary, all) = (connectivity.boundary_len, connectivity.exterior_len);
+        let zeros = |len| DeviceBuffer::zeros(cuda, "diffusive fluxes on boundaries", len);
+        Ok(Self {
+            jumps: zeros(boundary)?,
+            gradients: zeros(boundary * dim)?,
+            exterior: zeros(all)?,
+            boundary: boundary as u32,
+        })
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.jumps.bytes() + self.gradients.bytes() + self.exterior.bytes()
+    }
+}
+
+/// What a group keeps between the passes.
+pub(super) struct GroupPublished<T: PackScalar> {
+    /// One-sided normal fluxes, as traces.
+    pub(super) fluxes: DeviceBuffer<T>,
+    kept: DeviceBuffer<T>,
+    /// Rows of the source, as the state; empty where there is none.
+    pub(super) source: DeviceBuffer<T>,
+    rows: DeviceBuffer<u32>,
+    /// Of each part.
+    metric: Vec<DeviceBuffer<T>>,
+    table_len: usize,
+}
+
+impl<T: PackScalar> GroupPublished<T> {
+    pub(super) fn new(
+        cuda: &Cuda,
+        group: &Group<T>,
+        neighbours: &Neighbours,
+        source: bool,
+    ) -> Result<Self, OpsError> {
+        let empty: &[T] = &[];
+        let metric = group
+            .parts
+            .iter()
+            .map(|part| {
+                let values = part.lifting.as_ref().map_or(empty, |l| &l.face_metric[..]);
+                DeviceBuffer::from_slice(cuda, "metric terms of faces", values)
+            })
+            .collect::<Result<_, _>>()?;
+        let of_state =
+            |what, wanted| DeviceBuffer::zeros(cuda, what, if wanted { group.state.len() } else { 0 });
+        Ok(Self {
+            fluxes: DeviceBuffer::zeros(cuda, "diffusive fluxes", group.trace.len())?,
+            kept: of_state("rows between the passes of diffusion", true)?,
+            source: of_state("the source", source)?,
+            rows: DeviceBuffer::from_slice(cuda, "neighbours", &neighbours.point_tables)?,
+            metric,
+            table_len: neighbours.table_len,
+        })
+    }
+
+    /// The arguments of part `part`.
+    pub(super) fn arguments(&self, shared: &Shared<T>, part: usize) -> PublishedArguments {
+        PublishedArguments {
+            jumps: shared.jumps.ptr(),
+            gradients: shared.gradients.ptr(),
+            fluxes: self.fluxes.ptr(),
+            exterior: shared.exterior.ptr(),
+            rows: self.rows.ptr(),
+            metric: self.metric[part].ptr(),
+            kept: self.kept.ptr(),
+            source: if self.source.is_empty() { 0 } else { self.source.ptr() },
+            boundary: shared.boundary,
+            table_len: self.table_len as u32,
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let metric: usize = self.metric.iter().map(DeviceBuffer::bytes).sum();
+        self.fluxes.bytes() + self.kept.bytes() + self.source.bytes() + self.rows.bytes() + metric
+    }
+}
+
+/// The text of a universal kernel of diffusion.
+fn universal<T: PackScalar>(
+    name: &str,
+    body: &str,
+    law: &LawText,
+    group: &Group<T>,
+    part: &Part<T>,
+    packed: &Packed<T>,
+    stage: u8,
+    regions: &[(&'static str, usize)],
+) -> KernelText {
+    let body = format!("#include \"published.cuh\"\n#line 1 \"{name}\"\n{body}");
+    source::universal(name, &body, law, group, part, packed, stage, regions)
+}
+
+/// The first pass of a part.
+pub(super) fn gradient<T: PackScalar>(
+    law: &LawText,
+    group: &Group<T>,
+    part: &Part<T>,
+    factors: &Factors,
+    lifts: &PassFactors,
+    packed: &Packed<T>,
+) -> KernelText {
+    let s = Sizes::new(group, part);
+    let (even, odd) = between(&[&lifts.gradient, &lifts.face_gradient, &factors.residual]);
+    let volume = s.dim * s.nq + if s.collocated { 0 } else { s.nq };
+    let regions = [
+        ("JOINED_AT", s.np + s.nf),
+        ("GRADIENTS_AT", volume.max(s.dim * s.nf)),
+        ("FLUXES_AT", s.dim * s.nq + s.nf),
+        ("EVEN_AT", even),
+        ("ODD_AT", odd),
+    ];
+    universal("gradient.cu", include_str!("gradient.cu"), law, group, part, packed, 0, &regions)
+}
+
+/// The second pass of a part, alone or with the stage.
+pub(super) fn mean_flux<T: PackScalar>(
+    law: &LawText,
+    group: &Group<T>,
+    part: &Part<T>,
+    factors: &Factors,
+    lifts: &PassFactors,
+    packed: &Packed<T>,
+    stage: bool,
+) -> KernelText {
+    let s = Sizes::new(group, part);
+    let weight_adjusted = s.rule == MetricRule::WeightAdjusted;
+    let chains = [&lifts.lift, &factors.interp, &factors.project];
+    let (even, odd) = between(&chains[..if weight_adjusted { 3 } else { 1 }]);
+    let regions = [
+        ("FLUXES_AT", s.nf),
+        ("RATE_AT", s.np),
+        ("POINTS_AT", if weight_adjusted { s.nq } else { 0 }),
+        ("EVEN_AT", even),
+        ("ODD_AT", odd),
+        ("GAIN_AT", usize::from(weight_adjusted)),
+    ];
+    let stage = u8::from(stage);
+    universal("mean_flux.cu", include_str!("mean_flux.cu"), law, group, part, packed, stage, &regions)
+}
+
+/// Rows between the factors of chains: after factors of even and of odd number.
+fn between(chains: &[&Vec<(Rows, usize)>]) -> (usize, usize) {
+    let rows = chains.iter().map(|c| widest_between(c)).max().unwrap_or(0);
+    (rows, if chains.iter().any(|c| c.len() > 2) { rows } else { 0 })
+}

@@ -1,0 +1,89 @@
+// The second pass of diffusion on affine triangles and tetrahedra in double precision, with the FP64 tensor cores: the mean
+// of the published fluxes, lifted and added to what the first pass kept, and the stage. The host's twin is
+// `mean_flux_blocks` in viscous.rs; macros and operators are those of simplex_gradient.cu, and STAGE.
+//
+// A warp owns eight elements; only the lifts are in shared memory.
+
+constexpr int STATE_STEPS = fragment_steps(NP), STATE_TILES = fragment_tiles(NP);
+constexpr int TRACE_STEPS = fragment_steps(FACE_POINTS);
+constexpr int GROUP = 8;  // elements of a warp
+constexpr int GROUP_STATE = GROUP * STATE_BLOCK;
+// Results go through shared memory where a row is not a whole number of pairs.
+constexpr bool STAGED = FIELDS % 2 != 0;
+constexpr int LIFTS = FACES * TRACE_STEPS * STATE_TILES * 32;  // [face][step][tile]
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
+    residual(const Arguments a, const Published p, const Parameters parameters) {
+    DG_DYNAMIC_SHARED(real, shared);
+    for (u32 i = 2 * threadIdx.x; i < LIFTS; i += 64 * WARPS) dg_cp_async16(shared + i, a.tables + LIFT_AT + i);
+    dg_cp_async_commit();
+    dg_cp_async_wait<0>();
+    dg_block_sync();
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, r = lane >> 2, j = lane & 3;
+    const real* lifts = shared + lane;
+    real* staged = shared + LIFTS + (STAGED ? warp * GROUP_STATE : 0);
+    const u32 groups = (a.count + GROUP - 1) / GROUP, stride = gridDim.x * WARPS;
+    const bool reads_register = STAGE && a.a != 0.0;
+    for (u32 group = blockIdx.x * WARPS + warp; group < groups; group += stride) {
+        // Lanes of elements that do not exist take the part's last element; what they compute is not stored.
+        const u32 wanted = group * GROUP + r;
+        const bool exists = wanted < a.count;
+        const u32 element = exists ? wanted : a.count - 1, slot = a.first + element;
+        real rate[STATE_TILES][FIELDS][2];
+#pragma unroll
+        for (int t = 0; t < STATE_TILES; ++t) fragment_zero(rate[t]);
+#pragma unroll
+        for (int face = 0; face < FACES; ++face) {
+            const Across there = fluxes_across(a, p, slot, face);
+            real n[DIM];
+            // The lifts in the table are −L.
+            const real scale = -normal_at(a, element, face, 0, n);
+#pragma unroll
+            for (int s = 0; s < TRACE_STEPS; ++s) {
+                const u32 point = fragment_row(FACE_POINTS, s, j);
+                real f[FIELDS];
+                mean_flux(p, there, slot, face * FACE_POINTS + point, point, scale, f);
+#pragma unroll
+                for (int t = 0; t < STATE_TILES; ++t)
+                    fragment_multiply(rate[t], f, lifts[((face * TRACE_STEPS + s) * STATE_TILES + t) * 32]);
+            }
+        }
+        const StageFactors factors = stage_factors(a, slot);
+        if (!STAGED) {
+#pragma unroll
+            for (int s = 0; s < STATE_STEPS; ++s) {
+                const int row = fragment_row_or_none(NP, s, j);
+                if (row < 0 || !exists) continue;
+                const u64 at = (u64)slot * STATE_BLOCK + row * FIELDS;
+                real x[FIELDS], y[FIELDS];
+                load_row_constant(p.kept + at, y);
+                if (STAGE) load_row_constant(a.u + at, x);
+#pragma unroll
+                for (int k = 0; k < FIELDS; ++k) {
+                    if (!STAGE) x[k] = 0;
+                    y[k] += rate[s / 2][k][s % 2];
+                }
+                finish_row(a, factors, reads_register ? a.reg + at : nullptr, at, x, y);
+            }
+        } else {
+            // First where the lanes have it, times the step, then along memory.
+#pragma unroll
+            for (int s = 0; s < STATE_STEPS; ++s) {
+                const int row = fragment_row_or_none(NP, s, j);
+                if (row < 0) continue;
+#pragma unroll
+                for (int k = 0; k < FIELDS; ++k) staged[r * STATE_BLOCK + row * FIELDS + k] = rate[s / 2][k][s % 2];
+            }
+            dg_warp_sync();
+            const u32 left = a.count - group * GROUP, n = (left < GROUP ? left : GROUP) * STATE_BLOCK;
+            const u64 begin = (u64)(a.first + group * GROUP) * STATE_BLOCK;
+#pragma unroll 5
+            for (u32 i = lane; i < n; i += 32) {
+                StageFactors of = factors;
+                if (STAGE && a.local) of.dt = (real)*a.step * __ldg(a.local + a.first + group * GROUP + i / STATE_BLOCK);
+                finish(a, of, begin + i, STAGE ? __ldg(a.u + begin + i) : 0, staged[i] + __ldg(p.kept + begin + i));
+            }
+            dg_warp_sync();
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The texts and launches of `tensor_gradient.cu` and `tensor_mean_flux.cu`: both passes of diffusion on quadrilaterals and
+//! hexahedra at Gauss–Lobatto nodes.
+
+use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, source};
+use crate::cuda::tensor::{TensorTables, elements_near};
+use crate::group::{Group, Part};
+use crate::lifting::penalty;
+use crate::scheme::{Form, MetricRule};
+use crate::simd::PackScalar;
+
+/// Registers of a multiprocessor, and most threads of a block.
+const REGISTERS: usize = 65_536;
+const MOST_THREADS: usize = 1024;
+/// Threads of a block that both passes aim at.
+const NEAR_THREADS: usize = 128;
+/// Registers that the second pass is held to.
+const MEAN_REGISTERS: usize = 64;
+
+/// Registers that the first pass is held to.
+const fn gradient_registers(dim: usize) -> usize {
+    if dim == 2 { 96 } else { 128 }
+}
+
+/// The operators of both passes of a part, or nothing if these kernels can't run it.
+pub(super) struct TensorDiffusion {
+    tables: TensorTables,
+    /// Those of `tensor.cu`, then the 1-D derivative.
+    pub(super) entries: Vec<f64>,
+}
+
+impl TensorDiffusion {
+    pub(super) fn new<T: PackScalar>(group: &Group<T>, part: &Part<T>, form: Form) -> Option<Self> {
+        let metric = matches!(part.spec.rule, MetricRule::Affine | MetricRule::Collocated);
+        if !metric || !part.collocated || group.face_nodes.is_none() || group.state.rows > MOST_THREADS {
+            return None;
+        }
+        let tables = TensorTables::new(&part.reference, form)?;
+        let mut entries = tables.entries.clone();
+        entries.extend(part.reference.tensor.as_ref()?.derivative.as_slice());
+        Some(Self { tables, entries })
+    }
+
+    /// The first pass; `None` if it does not fit the device.
+    pub(super) fn gradient<T: PackScalar>(
+        &self,
+        law: &LawText,
+        group: &Group<T>,
+        part: &Part<T>,
+    ) -> Option<KernelText> {
+        let (sizes, n) = (Sizes::new(group, part), self.tables.n_nodes);
+        let elements = elements_near(sizes.np, NEAR_THREADS);
+        let even = |x: usize| x.next_multiple_of(2);
+        let state = elements * sizes.np * sizes.fields;
+        // The plan of shared memory of tensor_gradient.cu.
+        let shared = T::BYTES * (even(2 * n * (n | 1)) + even(state) + sizes.dim * state);
+        if shared > 227 * 1024 {
+            return None;
+        }
+        let text = include_str!("tensor_gradient.cu");
+        let registers = gradient_registers(sizes.dim);
+        let mut found = self.text("tensor_gradient.cu", text, law, group, part, elements, registers, shared);
+        let eta = law.lifts.and_then(|lifts| lifts.eta);
+        found.source =
+            found.source.define("STAGE", 0).define("ETA", format!("{:?}", penalty(group.shape, eta)));
+        Some(found)
+    }
+
+    /// The second pass, alone or with the stage.
+    pub(super) fn mean_flux<T: PackScalar>(
+        &self,
+        law: &LawText,
+        group: &Group<T>,
+        part: &Part<T>,
+        stage: bool,
+    ) -> KernelText {
+        let sizes = Sizes::new(group, part);
+        let elements = elements_near(sizes.np, NEAR_THREADS);
+        let shared = T::BYTES * elements * sizes.np * sizes.fields;
+        let text = include_str!("tensor_mean_flux.cu");
+        let mut found =
+            self.text("tensor_mean_flux.cu", text, law, group, part, elements, MEAN_REGISTERS, shared);
+        found.source = found.source.define("STAGE", u8::from(stage));
+        found
+    }
+
+    fn text<T: PackScalar>(
+        &self,
+        name: &str,
+        text: &str,
+        law: &LawText,
+        group: &Group<T>,
+        part: &Part<T>,
+        elements: usize,
+        registers: usize,
+        shared: usize,
+    ) -> KernelText {
+        let sizes = Sizes::new(group, part);
+        let threads = elements * sizes.np;
+        let blocks = (REGISTERS / (registers * threads.next_multiple_of(32))).clamp(1, 32);
+        let headers = "#include \"rows.cuh\"\n#include \"published.cuh\"\n";
+        let body = format!("{}{headers}#line 1 \"{name}\"\n{text}", law.preamble());
+        let (face_at, face_point) = self.tables.listed_faces();
+        let source = sizes
+            .define(source::<T>(name, body), &group.face_offsets)
+            .define("NODES", self.tables.n_nodes)
+            .define("ELEMENTS", elements)
+            .define("BLOCKS", blocks)
+            .define("FACE_AT", face_at)
+            .define("FACE_POINT", face_point);
+        let shape = LaunchShape { threads, elements, shared, work: 0, persistent: false };
+        KernelText { source, shape, wide: false }
+    }
+}
