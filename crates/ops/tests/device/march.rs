@@ -18,7 +18,6 @@ use dgsuite_physics::{
     Real, Roe, Rusanov, SlipWall, Symmetry,
 };
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Steps of SSP-RK(3,3) (Shu and Osher 1988): shares of the start, of the stage, and where the stages are.
 const STAGES: [(f64, f64); 3] = [(0.0, 1.0), (0.75, 0.25), (1.0 / 3.0, 2.0 / 3.0)];
@@ -68,15 +67,18 @@ where
         .collect()
 }
 
-/// The share of the largest value by which `STEPS` steps on the device and on the host differ; `None` where the
-/// host's own run fails, which says nothing of the device.
+/// Shares of the stable step that are tried, until the host's run lives: walls that a flow leaves at once, and others that it
+/// runs into, are hard on some schemes.
+const SHARES: [f64; 2] = [0.1, 0.02];
+
+/// The share of the largest value by which `STEPS` steps on the device and on the host differ.
 fn difference<T, F, const D: usize, const N: usize>(
     cuda: &Cuda,
     mesh: &Arc<Mesh>,
     scheme: &Scheme,
     flux: F,
     shift: usize,
-) -> Option<f64>
+) -> f64
 where
     T: PackScalar + Real,
     Euler: Law<D, N>,
@@ -106,39 +108,48 @@ where
     let zeros = vec![T::from_f64(0.0); host.len()];
     let (mut u, mut start, mut next, mut register) = (zeros.clone(), zeros.clone(), zeros.clone(), zeros);
     host.project(exact.as_ref(), 0.0, &mut u);
+    let first = u.clone();
     let canonical = host.to_canonical(&u);
     let mut v = vec![T::from_f64(0.0); device.len()];
     device.description().from_canonical(&canonical, &mut v).expect("the same size");
+    let bound = host.time_step(&u, None).expect("a step");
+    let mut lives = |share: &f64| {
+        let dt = share * bound;
+        u.copy_from_slice(&first);
+        for step in 0..STEPS {
+            start.copy_from_slice(&u);
+            for (b, c) in STAGES {
+                let weights = StageWeights { a: 0.0, b, c, dt, keep: false };
+                host.stage(step as f64 * dt, weights, &u, Some(&start), &mut register, &mut next);
+                std::mem::swap(&mut u, &mut next);
+            }
+        }
+        let end = host.to_canonical(&u);
+        end.iter().all(|x| x.is_finite()).then_some((dt, end))
+    };
+    let (dt, a) = SHARES.iter().find_map(&mut lives).expect("a run of the host that does not fail");
+
     let buffer = |values: &[T]| DeviceBuffer::from_slice(cuda, "a test", values).expect("memory");
-    let (mut u_on, mut start_on, mut next_on, mut register_on) =
-        (buffer(&v), buffer(&v), buffer(&v), buffer(&v));
-    let dt = 0.1 * host.time_step(&u, None).expect("a step");
+    let (mut u, mut start, mut next, mut register) = (buffer(&v), buffer(&v), buffer(&v), buffer(&v));
     device.set_step(dt).expect("a step");
     for step in 0..STEPS {
-        let t = step as f64 * dt;
-        start.copy_from_slice(&u);
-        start_on.copy_from(&u_on, cuda.stream()).expect("a copy");
+        start.copy_from(&u, cuda.stream()).expect("a copy");
         for (b, c) in STAGES {
             let weights = StageWeights { a: 0.0, b, c, dt, keep: false };
-            host.stage(t, weights, &u, Some(&start), &mut register, &mut next);
-            std::mem::swap(&mut u, &mut next);
             device
-                .stage(t, 1.0, weights, &u_on, Some(&start_on), &mut register_on, &mut next_on)
+                .stage(step as f64 * dt, 1.0, weights, &u, Some(&start), &mut register, &mut next)
                 .expect("a stage");
-            std::mem::swap(&mut u_on, &mut next_on);
+            std::mem::swap(&mut u, &mut next);
         }
     }
-    let (a, b) = (host.to_canonical(&u), device.description().to_canonical(&u_on.to_vec().expect("a copy")));
-    if !a.iter().all(|x| x.is_finite()) {
-        return None;
-    }
+    let b = device.description().to_canonical(&u.to_vec().expect("a copy"));
     assert!(b.iter().all(|x| x.is_finite()), "the device's run fails where the host's does not");
     let largest = a.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
-    Some(a.iter().zip(&b).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max) / largest)
+    a.iter().zip(&b).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max) / largest
 }
 
 /// One flux of the four, in the plane or in space.
-fn with_flux<T>(cuda: &Cuda, mesh: &Arc<Mesh>, scheme: &Scheme, flux: usize, shift: usize) -> Option<f64>
+fn with_flux<T>(cuda: &Cuda, mesh: &Arc<Mesh>, scheme: &Scheme, flux: usize, shift: usize) -> f64
 where
     T: PackScalar + Real,
     Pointwise<Euler, Rusanov, 2, 4>: PointKernels<T>,
@@ -162,7 +173,7 @@ where
     }
 }
 
-/// Checks one case in double precision, or in single. False where the host's own run fails.
+/// Checks one case in double precision, or in single.
 pub(crate) fn same_after_a_hundred_steps(
     cuda: &Cuda,
     cells: Cells,
@@ -172,7 +183,7 @@ pub(crate) fn same_after_a_hundred_steps(
     flux: usize,
     shift: usize,
     single: bool,
-) -> bool {
+) {
     let (found, allowed) = if single {
         (with_flux::<f32>(cuda, mesh, scheme, flux, shift), 1e-4)
     } else {
@@ -180,20 +191,14 @@ pub(crate) fn same_after_a_hundred_steps(
     };
     let p = scheme.order;
     let what = format!("{cells:?} {name} p = {p}, flux {flux}, conditions {shift}, single {single}");
-    let Some(found) = found else {
-        println!("{what}: the host fails");
-        return false;
-    };
     println!("{what}: {found:.1e}");
     assert!(found <= allowed, "{what}: {found:e}");
-    true
 }
 
 /// Every shape with every basis, affine and curved; fluxes, orders and conditions are spread over them.
 #[test]
 fn a_hundred_steps_are_the_hosts() {
     let Some(cuda) = device() else { return };
-    let (tried, compared) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let run = |i: usize, cells: Cells| {
         let full = std::env::var_os("DGSUITE_FULL").is_some();
         for geometry in [1, 2] {
@@ -205,10 +210,7 @@ fn a_hundred_steps_are_the_hosts() {
                     let mesh = mesh(cells, 3, geometry, false);
                     let single = (i + k).is_multiple_of(3) && scheme.representation != Representation::Taylor;
                     let (flux, shift) = (j + k, i + j + k);
-                    let known =
-                        same_after_a_hundred_steps(&cuda, cells, &mesh, name, &scheme, flux, shift, single);
-                    tried.fetch_add(1, Ordering::Relaxed);
-                    compared.fetch_add(usize::from(known), Ordering::Relaxed);
+                    same_after_a_hundred_steps(&cuda, cells, &mesh, name, &scheme, flux, shift, single);
                 }
             }
         }
@@ -219,7 +221,4 @@ fn a_hundred_steps_are_the_hosts() {
             scope.spawn(move || run(i, cells));
         }
     });
-    // Walls that a flow leaves at once are hard on some schemes, but on few.
-    let (tried, compared) = (tried.into_inner(), compared.into_inner());
-    assert!(10 * compared >= 9 * tried, "{compared} of {tried}");
 }
