@@ -10,9 +10,13 @@ pub use summary::{HierarchySummary, LevelSummary};
 
 use crate::dense::DenseInverse;
 use crate::hierarchy::{self, Aggregates, RowSums, Step};
-use crate::smoother;
+use crate::preconditioner::Diagonal;
 use crate::sparse::{Sparse, View};
 use crate::{AmgError, AmgOptions, Csr, Cycle, NullSpace, Preconditioner, Smoother};
+use crate::{lanczos, smoother};
+
+/// Steps of Lanczos's method on each level.
+const LANCZOS_STEPS: usize = 8;
 
 /// A multigrid hierarchy and its cycle: `z = M⁻¹ r` for any symmetric positive definite matrix.
 ///
@@ -171,7 +175,7 @@ impl<T: Scalar> Level<T> {
     ) -> Result<Self, AmgError> {
         let n = a.n_rows();
         let zeros = |n: usize| host.zeros::<T>(n);
-        let (b, mut x, mut y) = (zeros(n)?, zeros(n)?, zeros(n)?);
+        let (b, x, y) = (zeros(n)?, zeros(n)?, zeros(n)?);
         let extra = if twice { n } else { 0 };
         let (c, v) = (zeros(extra)?, zeros(extra)?);
         if solved_directly {
@@ -195,22 +199,25 @@ impl<T: Scalar> Level<T> {
         }
         let l1 = matches!(choice, Smoother::L1Jacobi { .. });
         let weight = |i: usize| scale * if l1 { rows[i].l1() } else { rows[i].diagonal };
-        let (mut diagonal, mut inverse_diagonal) = (zeros(n)?, zeros(n)?);
-        diagonal.for_each_piece(|first, piece| {
-            for (i, d) in (first..).zip(piece) {
-                *d = T::from_f64(weight(i));
-            }
-        });
+        let mut inverse_diagonal = zeros(n)?;
         inverse_diagonal.for_each_piece(|first, piece| {
             for (i, d) in (first..).zip(piece) {
                 *d = T::from_f64(1.0 / weight(i));
             }
         });
-        let bound = rows.iter().map(|row| row.l1() / row.diagonal).fold(0.0, f64::max);
         let largest = if l1 {
             1.0
         } else {
-            smoother::largest_eigenvalue(&matrix, &diagonal, &inverse_diagonal, bound, &mut x, &mut y)?
+            // Gershgorin's bound is one.
+            let bound = rows.iter().map(|row| row.l1() / row.diagonal).fold(0.0, f64::max);
+            let start = host.upload(&lanczos::rough::<T>(n))?;
+            let found = lanczos::largest_eigenvalue(
+                &matrix,
+                &mut Diagonal(&inverse_diagonal),
+                &start,
+                LANCZOS_STEPS,
+            )?;
+            found.map_or(bound, |found| found.min(bound))
         };
         let steps = smoother::steps(choice, largest);
         Ok(Self { matrix, inverse_diagonal, steps, aggregates, b, x, y, c, v })

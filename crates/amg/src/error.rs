@@ -291,6 +291,17 @@ pub enum AmgError {
         /// The diagonal entry.
         value: f64,
     },
+    /// A level's operator or smoother of which the largest eigenvalue cannot be estimated.
+    #[error(
+        "level '{level}' with {rows} rows: the operator or its smoother's preconditioner is not positive definite, \
+         or not finite"
+    )]
+    SmootherNotPositive {
+        /// Name of the level.
+        level: String,
+        /// Rows of the level.
+        rows: usize,
+    },
     /// The machine refused a vector.
     #[error("no room for the levels")]
     Machine {

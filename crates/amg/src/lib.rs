@@ -24,6 +24,8 @@
 //! | matrix | [`Csr`] | compressed rows, checked |
 //! | operator | [`LinearOperator`] | `y = A x`, stored or not |
 //! | preconditioner | [`Preconditioner`], [`Amg`], [`Jacobi`], [`Identity`] | `z = M⁻¹ r` |
+//! | given levels | [`Multigrid`], [`LevelSpec`], [`Transfer`] | a V-cycle over your own operators, such as polynomial orders |
+//! | single precision | [`InSingle`] | any preconditioner, inside a solve in double precision |
 //! | choices | [`AmgOptions`]: [`Coarsening`], [`Smoother`], [`Cycle`], [`NullSpace`] | each also by its word |
 //! | levels | [`HierarchySummary`] | a table: rows, entries, bytes, complexities |
 //! | solver | [`Pcg`], [`Stop`], [`Solution`] | conjugate gradients, plain and flexible |
@@ -51,7 +53,9 @@ mod dense;
 mod error;
 pub mod gallery;
 mod hierarchy;
+mod lanczos;
 mod matrix_market;
+mod multigrid;
 mod operator;
 mod options;
 mod pcg;
@@ -64,8 +68,12 @@ pub use amg::{Amg, HierarchySummary, LevelSummary};
 pub use csr::{Csr, MAX_ROWS};
 pub use error::{AmgError, MatrixError, MatrixMarketError, SolveError};
 pub use matrix_market::{parse_matrix_market, read_matrix_market};
+pub use multigrid::{
+    CoarseSpec, Interpolation, LevelSmoother, LevelSpec, Multigrid, MultigridLevel, MultigridSummary,
+    Transfer,
+};
 pub use operator::{LinearOperator, Preconditioner};
 pub use options::{AmgOptions, Coarsening, Cycle, NullSpace, Smoother, Strength};
 pub use pcg::{Pcg, Reference, Solution, Stop};
-pub use preconditioner::{Identity, Jacobi, JacobiError};
+pub use preconditioner::{Identity, InSingle, Jacobi, JacobiError};
 pub use projection::Projection;

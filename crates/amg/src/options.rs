@@ -129,6 +129,33 @@ impl Smoother {
     pub const CHEBYSHEV: Self = Self::Chebyshev { degree: 2, ratio: 4.0 };
 }
 
+impl Smoother {
+    /// Whether each number lies where it has a meaning.
+    ///
+    /// # Errors
+    /// [`AmgError::OptionOutOfRange`].
+    pub fn check(&self) -> Result<(), AmgError> {
+        match *self {
+            Self::Jacobi { sweeps: n } | Self::L1Jacobi { sweeps: n } => {
+                within("sweeps", n as f64, 1.0, MAX_SWEEPS as f64)
+            }
+            Self::ChebyshevFourth { degree } => within("degree", degree as f64, 1.0, MAX_SWEEPS as f64),
+            Self::Chebyshev { degree, ratio } => {
+                within("degree", degree as f64, 1.0, MAX_SWEEPS as f64)?;
+                within("ratio", ratio, 1.001, 1e6)
+            }
+        }
+    }
+}
+
+fn within(option: &'static str, value: f64, least: f64, most: f64) -> Result<(), AmgError> {
+    if (least..=most).contains(&value) {
+        Ok(())
+    } else {
+        Err(AmgError::OptionOutOfRange { option, value, least, most })
+    }
+}
+
 /// Most rows that may be solved by a dense inverse.
 const MAX_DIRECT_ROWS: usize = 4000;
 /// Most sweeps, or the largest degree, of a smoother.
@@ -140,13 +167,6 @@ impl AmgOptions {
     /// # Errors
     /// [`AmgError::OptionOutOfRange`].
     pub fn check(&self) -> Result<(), AmgError> {
-        let within = |option, value: f64, least: f64, most: f64| {
-            if (least..=most).contains(&value) {
-                Ok(())
-            } else {
-                Err(AmgError::OptionOutOfRange { option, value, least, most })
-            }
-        };
         match self.coarsening {
             Coarsening::Pairwise { passes, quality } => {
                 within("passes", passes as f64, 1.0, 3.0)?;
@@ -159,16 +179,7 @@ impl AmgOptions {
                 within("strength relative to the largest negative entry", theta, 0.0, 1.0)?;
             }
         }
-        match self.smoother {
-            Smoother::Jacobi { sweeps: n } | Smoother::L1Jacobi { sweeps: n } => {
-                within("sweeps", n as f64, 1.0, MAX_SWEEPS as f64)?;
-            }
-            Smoother::ChebyshevFourth { degree } => within("degree", degree as f64, 1.0, MAX_SWEEPS as f64)?,
-            Smoother::Chebyshev { degree, ratio } => {
-                within("degree", degree as f64, 1.0, MAX_SWEEPS as f64)?;
-                within("ratio", ratio, 1.001, 1e6)?;
-            }
-        }
+        self.smoother.check()?;
         within("direct_rows", self.direct_rows as f64, 1.0, MAX_DIRECT_ROWS as f64)?;
         within("max_levels", self.max_levels as f64, 1.0, 1000.0)
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use dgsuite_gpu::{Host, HostVector, Scalar};
 use rayon::prelude::*;
 
-use crate::Csr;
+use crate::{Csr, LinearOperator};
 
 /// Rows that one piece of parallel set-up works on. Results never depend on it.
 const PIECE: usize = 8 * 1024;
@@ -112,17 +112,6 @@ impl<T: Scalar> Sparse<T> {
         });
     }
 
-    /// `y ← D⁻¹ A x − β y`; with β = 0 the old `y` is not read.
-    pub(crate) fn lanczos(&self, inverse_diagonal: &[T], x: &HostVector<T>, beta: T, y: &mut HostVector<T>) {
-        let a = self.view();
-        y.for_each_piece(|first, piece| {
-            for (i, y) in (first..).zip(piece) {
-                let new = inverse_diagonal[i] * a.product(i, x);
-                *y = if beta == T::ZERO { new } else { new - beta * *y };
-            }
-        });
-    }
-
     /// `y ← (1 + α) x − α y + β D⁻¹ (b − A x)`: one step of any polynomial smoother, in one pass over the
     /// matrix. With α = 0 the old `y` is not read.
     pub(crate) fn relax(
@@ -144,6 +133,16 @@ impl<T: Scalar> Sparse<T> {
                 *y = if back == T::ZERO { x_i + step } else { grow * x_i + back * *y + step };
             }
         });
+    }
+}
+
+impl<T: Scalar> LinearOperator<HostVector<T>> for Sparse<T> {
+    fn n_rows(&self) -> usize {
+        self.view().n_rows()
+    }
+
+    fn apply(&self, x: &HostVector<T>, y: &mut HostVector<T>) {
+        self.multiply(x, y);
     }
 }
 

@@ -1,0 +1,147 @@
+//! The largest eigenvalue of `M⁻¹ A`, by Lanczos's method, for operators and preconditioners of any kind.
+
+use dgsuite_gpu::{GpuError, Scalar, Vector};
+
+use crate::{LinearOperator, Preconditioner};
+
+/// What Lanczos's estimate, which comes from below, is raised by.
+const SAFETY: f64 = 1.08;
+
+/// A vector to start from: entries of size 1 to 2 with signs that neighbours do not share, rich in the upper end
+/// of the spectrum.
+pub(crate) fn rough<T: Scalar>(n: usize) -> Vec<T> {
+    let entry = |i: usize| {
+        let bits = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        let size = 1.0 + bits as f64 / (1u64 << 24) as f64;
+        T::from_f64(if bits & 1 == 0 { size } else { -size })
+    };
+    (0..n).map(entry).collect()
+}
+
+/// The largest eigenvalue of `M⁻¹ A` for symmetric `A` and symmetric positive definite `M`: the estimate of so
+/// many steps with a margin. `None` if one of them turns out not to be definite, or not finite.
+///
+/// `A M⁻¹` is symmetric in the inner product `(u, v) = uᵀ M⁻¹ v`, so that products with `A` and `M⁻¹` are all
+/// that is asked for. The first vector is `x + A x`, both of size one: where entries of A differ by decades one
+/// of the two sees the rows with small entries, the other those with large ones.
+pub(crate) fn largest_eigenvalue<V: Vector>(
+    a: &(impl LinearOperator<V> + ?Sized),
+    m: &mut (impl Preconditioner<V> + ?Sized),
+    x: &V,
+    steps: usize,
+) -> Result<Option<f64>, GpuError> {
+    let (mut v, mut w, mut z, mut before) =
+        (x.zeros_like()?, x.zeros_like()?, x.zeros_like()?, x.zeros_like()?);
+    let size = |m: &mut _, v: &V, z: &mut V| {
+        Preconditioner::apply(m, v, z);
+        v.dot(z).sqrt()
+    };
+    a.apply(x, &mut w);
+    let sizes = [size(&mut *m, x, &mut z), size(&mut *m, &w, &mut z)];
+    v.lincomb(0.0, &[(1.0 / sizes[0], x)]);
+    if sizes[1] > 0.0 {
+        v.axpby(1.0 / sizes[1], &w, 1.0);
+    }
+    let mut here = size(&mut *m, &v, &mut z);
+    let (mut alphas, mut betas) = (Vec::new(), Vec::<f64>::new());
+    for _ in 0..steps {
+        if here.is_nan() || here <= 0.0 {
+            break;
+        }
+        v.lincomb(1.0 / here, &[]);
+        z.lincomb(1.0 / here, &[]);
+        a.apply(&z, &mut w);
+        let alpha = w.dot(&z);
+        alphas.push(alpha);
+        match betas.last() {
+            Some(&beta) => w.lincomb(1.0, &[(-alpha, &v), (-beta, &before)]),
+            None => w.axpby(-alpha, &v, 1.0),
+        }
+        std::mem::swap(&mut before, &mut v);
+        std::mem::swap(&mut v, &mut w);
+        here = size(&mut *m, &v, &mut z);
+        betas.push(here);
+    }
+    betas.pop();
+    let finite = here.is_finite() && alphas.iter().all(|alpha| alpha.is_finite());
+    let largest = SAFETY * largest_of_tridiagonal(&alphas, &betas);
+    Ok((finite && largest > 0.0).then_some(largest))
+}
+
+/// The largest eigenvalue of a symmetric tridiagonal matrix, by bisection with Sturm's sequence.
+fn largest_of_tridiagonal(diagonal: &[f64], beside: &[f64]) -> f64 {
+    let reach = |i: usize| {
+        let left = if i > 0 { beside[i - 1] } else { 0.0 };
+        diagonal[i] + left + beside.get(i).copied().unwrap_or(0.0)
+    };
+    let above = (0..diagonal.len()).map(reach).fold(0.0, f64::max);
+    let (mut low, mut high) = (0.0, above);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        let mut pivot = 1.0;
+        let some_above = diagonal.iter().enumerate().any(|(i, d)| {
+            let coupling = if i > 0 { beside[i - 1] * beside[i - 1] / pivot } else { 0.0 };
+            pivot = middle - d - coupling;
+            pivot <= 0.0
+        });
+        if some_above { low = middle } else { high = middle }
+    }
+    high
+}
+
+#[cfg(test)]
+mod tests {
+    use dgsuite_gpu::{Backend, Host};
+
+    use super::*;
+    use crate::{Csr, Jacobi, gallery};
+
+    fn estimate(a: &Csr<f64>) -> Option<f64> {
+        let host = Host::new(2).unwrap();
+        let mut jacobi = Jacobi::new(&host, a).unwrap();
+        let x = host.upload(&rough::<f64>(a.n_rows())).unwrap();
+        largest_eigenvalue(a, &mut jacobi, &x, 8).unwrap()
+    }
+
+    #[test]
+    fn the_largest_eigenvalue_is_met_from_above() {
+        // The 27-point stencil is 27 − (1 + 2 cos)(1 + 2 cos)(1 + 2 cos) on products of sines.
+        let factor = |k: u32| 1.0 + 2.0 * (f64::from(k) * std::f64::consts::PI / 11.0).cos();
+        // Two grids of equal spectrum, one with entries 10⁻⁷ as large.
+        let grid = gallery::poisson_2d(20, 20, 1.0).unwrap();
+        let two = (0..400).flat_map(|i| {
+            grid.row(i).flat_map(move |(j, v)| [(i, j, v), (400 + i, 400 + j, 1e-7 * v)]).collect::<Vec<_>>()
+        });
+        for (a, exact) in [
+            (gallery::poisson_2d(40, 30, 1.0).unwrap(), 2.0),
+            (gallery::poisson_2d(40, 30, 1e-3).unwrap(), 2.0),
+            (gallery::poisson_27(10).unwrap(), (27.0 - factor(1) * factor(1) * factor(10)) / 26.0),
+            (Csr::from_triplets(800, 800, two).unwrap(), 2.0),
+        ] {
+            let found = estimate(&a).unwrap();
+            assert!(found > 0.97 * exact && found < 1.12 * exact, "{found} {exact}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_largest_eigenvalue_gives_none() {
+        let negative = Csr::from_triplets(2, 2, [(0, 0, -1.0), (1, 1, -2.0)]).unwrap();
+        let host = Host::new(1).unwrap();
+        let x = host.upload(&[1.0, 1.0]).unwrap();
+        assert_eq!(largest_eigenvalue(&negative, &mut crate::Identity, &x, 8).unwrap(), None);
+        let x = host.upload(&[1.0, f64::NAN]).unwrap();
+        assert_eq!(largest_eigenvalue(&negative, &mut crate::Identity, &x, 8).unwrap(), None);
+        // One eigenvalue alone: Lanczos's method ends after one step.
+        let five = Csr::from_triplets(2, 2, [(0, 0, 5.0), (1, 1, 5.0)]).unwrap();
+        let x = host.upload(&[1.0, -1.0]).unwrap();
+        let found = largest_eigenvalue(&five, &mut crate::Identity, &x, 8).unwrap().unwrap();
+        assert!((found - 5.0 * SAFETY).abs() < 1e-12);
+    }
+
+    #[test]
+    fn bisection_finds_the_largest_eigenvalue() {
+        let n = 12;
+        let found = largest_of_tridiagonal(&vec![2.0; n], &vec![1.0; n - 1]);
+        assert!((found - gallery::poisson_1d_eigenvalue(n, n)).abs() < 1e-14);
+    }
+}

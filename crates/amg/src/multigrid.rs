@@ -1,0 +1,234 @@
+//! Multigrid over levels that are given: operators, stored or not, and the transfers between them.
+
+mod summary;
+mod transfer;
+
+use dgsuite_gpu::{Backend, Scalar, Vector};
+
+pub use summary::{MultigridLevel, MultigridSummary};
+pub use transfer::{Interpolation, Transfer};
+
+use crate::{AmgError, LinearOperator, Preconditioner, Smoother, lanczos, smoother};
+
+/// How a level is smoothed: a polynomial in `M⁻¹ A`, applied by the recurrence that all smoothers share.
+pub struct LevelSmoother<V> {
+    /// The polynomial. Its interval comes from the largest eigenvalue of `M⁻¹ A` (Lanczos's method, in the inner
+    /// product of `M⁻¹`), except for [`Smoother::L1Jacobi`], where that is taken to be at most 1.
+    pub polynomial: Smoother,
+    /// `z = M⁻¹ r`, symmetric positive definite: point Jacobi, block Jacobi, or better.
+    pub inverse: Box<dyn Preconditioner<V> + Send>,
+}
+
+/// A level with all but its vectors.
+pub struct LevelSpec<V> {
+    /// What the level is called in the table and in errors.
+    pub name: String,
+    /// `y = A x`, symmetric positive (semi-)definite.
+    pub operator: Box<dyn LinearOperator<V> + Send + Sync>,
+    /// How the level is smoothed, before and after the correction alike.
+    pub smoother: LevelSmoother<V>,
+    /// The way to the next coarser level.
+    pub transfer: Box<dyn Transfer<V> + Send + Sync>,
+    /// Bytes of operator, smoother and transfer, if they are known; for the table.
+    pub bytes: Option<usize>,
+}
+
+/// The coarsest level: something that solves on it, exactly or nearly.
+pub struct CoarseSpec<V> {
+    /// What the level is called in the table.
+    pub name: String,
+    /// Number of rows.
+    pub n_rows: usize,
+    /// `x ≈ A⁻¹ b`, such as [`Amg`](crate::Amg).
+    pub solver: Box<dyn Preconditioner<V> + Send>,
+    /// Bytes, if they are known; for the table.
+    pub bytes: Option<usize>,
+}
+
+/// A V-cycle over given levels, the finest first: `z = M⁻¹ r`.
+///
+/// On each level the smoother runs on a zero guess, the residual is restricted, the next level's answer is
+/// prolongated and added, and the smoother runs again. With `R = Pᵀ` and a symmetric coarse solver the map is
+/// linear, symmetric and, while no smoother overshoots, positive definite. With a K-cycle as coarse solver it
+/// is not quite linear: use [`Pcg::flexible`](crate::Pcg::flexible).
+///
+/// ```
+/// use dgsuite_amg::{
+///     Amg, AmgOptions, CoarseSpec, Csr, Interpolation, Jacobi, LevelSmoother, LevelSpec, Multigrid, Pcg, Smoother, Stop, gallery,
+/// };
+/// use dgsuite_gpu::{Backend, Host, Vector};
+/// let host = Host::new(1)?;
+/// let (fine, n) = (255, 127);
+/// let a = gallery::poisson_1d(fine)?;
+/// // Linear interpolation: 1 at every second point, ½ beside it.
+/// let p = Csr::from_triplets(fine, n, (0..n).flat_map(|k| [(2 * k, k, 0.5), (2 * k + 1, k, 1.0), (2 * k + 2, k, 0.5)]))?;
+/// // PᵀAP is half of the second difference.
+/// let coarse = gallery::poisson_1d(n)?;
+/// let coarse = Csr::from_triplets(n, n, (0..n).flat_map(|i| coarse.row(i).map(move |(j, v)| (i, j, 0.5 * v))))?;
+/// let level = LevelSpec {
+///     name: "h".into(),
+///     smoother: LevelSmoother { polynomial: Smoother::CHEBYSHEV, inverse: Box::new(Jacobi::new(&host, &a)?) },
+///     operator: Box::new(a.clone()),
+///     transfer: Box::new(Interpolation::new(p)),
+///     bytes: None,
+/// };
+/// let solver = Box::new(Amg::in_double(&host, &coarse, &AmgOptions::default())?);
+/// let coarse = CoarseSpec { name: "2h".into(), n_rows: n, solver, bytes: None };
+/// let mut multigrid = Multigrid::new(&host, vec![level], coarse)?;
+/// println!("{}", multigrid.summary());
+/// let b = host.upload(&[1.0; 255])?;
+/// let mut x = b.zeros_like()?;
+/// let solution = Pcg::new(&b)?.solve(&a, &mut multigrid, &b, &mut x, &Stop::default())?;
+/// assert!(solution.iterations <= 8);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Multigrid<V: Vector> {
+    levels: Vec<Level<V>>,
+    coarse: Box<dyn Preconditioner<V> + Send>,
+    n_rows: usize,
+    summary: MultigridSummary,
+}
+
+/// A level: what was given of it, the steps of its smoother, and room for a cycle.
+struct Level<V> {
+    operator: Box<dyn LinearOperator<V> + Send + Sync>,
+    inverse: Box<dyn Preconditioner<V> + Send>,
+    steps: Vec<(f64, f64)>,
+    transfer: Box<dyn Transfer<V> + Send + Sync>,
+    /// The iterate before or after, the residual, and the residual times `M⁻¹`.
+    y: V,
+    r: V,
+    z: V,
+    /// Right-hand side and answer of the next coarser level.
+    coarse_b: V,
+    coarse_x: V,
+}
+
+/// Steps of Lanczos's method on each level: more than for stored matrices of low order, since the spectra of
+/// high orders thin out towards their upper end.
+const LANCZOS_STEPS: usize = 12;
+
+impl<V: Vector> Multigrid<V> {
+    /// Sets the levels up, the finest first: vectors on `machine` and the intervals of the smoothers. Without
+    /// levels the coarse solver is all there is.
+    ///
+    /// # Errors
+    /// [`AmgError::OptionOutOfRange`], [`AmgError::SmootherNotPositive`], or memory.
+    ///
+    /// # Panics
+    /// If an operator, a preconditioner or a transfer expects vectors of another length than its level has.
+    pub fn new<T: Scalar, B: Backend<Vector<T> = V>>(
+        machine: &B,
+        levels: Vec<LevelSpec<V>>,
+        coarse: CoarseSpec<V>,
+    ) -> Result<Self, AmgError> {
+        let rows: Vec<usize> =
+            levels.iter().map(|level| level.operator.n_rows()).chain([coarse.n_rows]).collect();
+        let mut set_up = Vec::with_capacity(levels.len());
+        let mut table = Vec::with_capacity(rows.len());
+        for (k, mut level) in levels.into_iter().enumerate() {
+            let (here, next, polynomial) = (rows[k], rows[k + 1], level.smoother.polynomial);
+            polynomial.check()?;
+            let largest = if let Smoother::L1Jacobi { .. } = polynomial {
+                1.0
+            } else {
+                let start = machine.upload(&lanczos::rough::<T>(here))?;
+                let inverse = level.smoother.inverse.as_mut();
+                match lanczos::largest_eigenvalue(level.operator.as_ref(), inverse, &start, LANCZOS_STEPS)? {
+                    Some(largest) => largest,
+                    None => return Err(AmgError::SmootherNotPositive { level: level.name, rows: here }),
+                }
+            };
+            let steps = smoother::steps(polynomial, largest);
+            table.push(MultigridLevel {
+                name: level.name,
+                rows: here,
+                bytes: level.bytes,
+                vectors: (3 * here + 2 * next) * T::BYTES,
+                largest: Some(largest),
+                // The first step on a zero guess needs none; the residual needs one.
+                applications: 2 * steps.len(),
+            });
+            set_up.push(Level {
+                operator: level.operator,
+                inverse: level.smoother.inverse,
+                steps,
+                transfer: level.transfer,
+                y: machine.zeros::<T>(here)?,
+                r: machine.zeros::<T>(here)?,
+                z: machine.zeros::<T>(here)?,
+                coarse_b: machine.zeros::<T>(next)?,
+                coarse_x: machine.zeros::<T>(next)?,
+            });
+        }
+        table.push(MultigridLevel {
+            name: coarse.name,
+            rows: coarse.n_rows,
+            bytes: coarse.bytes,
+            vectors: 0,
+            largest: None,
+            applications: 0,
+        });
+        let summary = MultigridSummary { levels: table };
+        Ok(Self { levels: set_up, coarse: coarse.solver, n_rows: rows[0], summary })
+    }
+
+    /// The levels: rows, bytes, operator applications of a cycle.
+    pub fn summary(&self) -> &MultigridSummary {
+        &self.summary
+    }
+}
+
+impl<V: Vector> Preconditioner<V> for Multigrid<V> {
+    #[track_caller]
+    fn apply(&mut self, r: &V, z: &mut V) {
+        assert_eq!(r.len(), self.n_rows, "the residual has as many entries as the finest level has rows");
+        visit(&mut self.levels, self.coarse.as_mut(), r, z);
+    }
+}
+
+/// `x ← M⁻¹ b` on the first of the levels.
+fn visit<V: Vector>(levels: &mut [Level<V>], coarse: &mut dyn Preconditioner<V>, b: &V, x: &mut V) {
+    let Some((level, coarser)) = levels.split_first_mut() else { return coarse.apply(b, x) };
+    level.smooth_from_zero(b, x);
+    level.residual(b, x);
+    level.transfer.restrict(&level.r, &mut level.coarse_b);
+    visit(coarser, coarse, &level.coarse_b, &mut level.coarse_x);
+    level.transfer.prolong_add(&level.coarse_x, x);
+    for k in 0..level.steps.len() {
+        level.step(level.steps[k], b, x);
+    }
+}
+
+impl<V: Vector> Level<V> {
+    /// The smoother's steps on `x = 0`.
+    fn smooth_from_zero(&mut self, b: &V, x: &mut V) {
+        for k in 0..self.steps.len() {
+            let (alpha, beta) = self.steps[k];
+            if k == 0 {
+                self.inverse.apply(b, &mut self.z);
+                x.axpby(beta, &self.z, 0.0);
+                continue;
+            }
+            if k == 1 && alpha != 0.0 {
+                // The iterate before the first is zero.
+                self.y.fill(0.0);
+            }
+            self.step((alpha, beta), b, x);
+        }
+    }
+
+    /// `r ← b − A x`.
+    fn residual(&mut self, b: &V, x: &V) {
+        self.operator.apply(x, &mut self.r);
+        self.r.axpby(1.0, b, -1.0);
+    }
+
+    /// `x ← x + α (x − x_before) + β M⁻¹ (b − A x)`, with the former `x` left in `y`.
+    fn step(&mut self, (alpha, beta): (f64, f64), b: &V, x: &mut V) {
+        self.residual(b, x);
+        self.inverse.apply(&self.r, &mut self.z);
+        self.y.lincomb(-alpha, &[(1.0 + alpha, x), (beta, &self.z)]);
+        std::mem::swap(x, &mut self.y);
+    }
+}
