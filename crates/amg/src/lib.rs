@@ -29,6 +29,7 @@
 //! | choices | [`AmgOptions`]: [`Coarsening`], [`Smoother`], [`Cycle`], [`NullSpace`] | each also by its word |
 //! | levels | [`HierarchySummary`] | a table: rows, entries, bytes, complexities |
 //! | solver | [`Pcg`], [`Stop`], [`Solution`] | conjugate gradients, plain and flexible |
+//! | without symmetry | [`Gmres`] | generalised minimal residuals, restarted, flexible |
 //! | initial guess | [`Projection`] | from former solutions of the same matrix |
 //! | file | [`read_matrix_market`] | Matrix Market, real, general or symmetric |
 //! | test matrices | [`gallery`] | known spectra, jumps, stretched grids, random graphs |
@@ -52,6 +53,7 @@ mod csr;
 mod dense;
 mod error;
 pub mod gallery;
+mod gmres;
 mod hierarchy;
 mod lanczos;
 mod matrix_market;
@@ -67,6 +69,7 @@ mod sparse;
 pub use amg::{Amg, HierarchySummary, LevelSummary};
 pub use csr::{Csr, MAX_ROWS};
 pub use error::{AmgError, MatrixError, MatrixMarketError, SolveError};
+pub use gmres::Gmres;
 pub use matrix_market::{parse_matrix_market, read_matrix_market};
 pub use multigrid::{
     CoarseSpec, Interpolation, LevelSmoother, LevelSpec, Multigrid, MultigridLevel, MultigridSummary,

@@ -1,0 +1,218 @@
+//! Generalised minimal residuals for systems that need not be symmetric, restarted, with a preconditioner that may
+//! vary.
+
+use dgsuite_gpu::{GpuError, Vector};
+
+use crate::{LinearOperator, Preconditioner, Reference, Solution, SolveError, Stop};
+
+/// The method of generalised minimal residuals (Saad and Schultz 1986), restarted after so many directions and
+/// flexible: preconditioned from the right by a map that may differ from one application to the next (Saad
+/// 1993). It asks nothing of the matrix but that it is regular.
+///
+/// The residual that the recurrence states is checked against `b − A x` at every restart and at the end, so that
+/// a solution that is returned is one. A cycle that brings nothing is [stagnation](SolveError::Stagnated): more
+/// directions before a restart, or a better preconditioner, are wanted, or the matrix is singular.
+///
+/// ```
+/// use dgsuite_amg::{Csr, Gmres, Identity, Stop};
+/// use dgsuite_gpu::{Backend, Host, Vector};
+/// let host = Host::new(1)?;
+/// // Upwind differences: not symmetric.
+/// let a = Csr::from_triplets(20, 20, (0..20).flat_map(|i| [(i, i, 1.5), (i, usize::max(i, 1) - 1, -1.0)]))?;
+/// let b = host.upload(&[1.0; 20])?;
+/// let mut x = b.zeros_like()?;
+/// let solution = Gmres::new(&b, 30)?.solve(&a, &mut Identity, &b, &mut x, &Stop::default())?;
+/// assert!(solution.iterations <= 20);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Gmres<V: Vector> {
+    /// Orthonormal directions, one more than there are in `z`.
+    v: Vec<V>,
+    /// The same after the preconditioner.
+    z: Vec<V>,
+}
+
+/// A cycle must bring the true residual below this share of what it was before.
+const CYCLE_GAIN: f64 = 0.999;
+/// Orthogonalisation is repeated where it left less than this share of a vector (Daniel, Gragg, Kaufman and Stewart
+/// 1976).
+const CANCELLED: f64 = 0.7;
+/// A direction that lies in the space of the former ones up to this share of its length adds nothing.
+const ROUNDING: f64 = 1e-14;
+
+impl<V: Vector> Gmres<V> {
+    /// A solver for vectors like `prototype`, restarted after `restart` directions (at least 1).
+    ///
+    /// # Errors
+    /// [`GpuError::OutOfMemory`] if `2 restart + 1` vectors do not fit.
+    pub fn new(prototype: &V, restart: usize) -> Result<Self, GpuError> {
+        let restart = restart.max(1);
+        let vectors = |n: usize| (0..n).map(|_| prototype.zeros_like()).collect::<Result<Vec<_>, _>>();
+        Ok(Self { v: vectors(restart + 1)?, z: vectors(restart)? })
+    }
+
+    /// Solves `A x = b` from the guess in `x`. Sums are worked out in the same order on every run.
+    ///
+    /// # Errors
+    /// [`SolveError`], with `x` at the last iterate.
+    ///
+    /// # Panics
+    /// If lengths do not fit.
+    #[track_caller]
+    pub fn solve(
+        &mut self,
+        a: &impl LinearOperator<V>,
+        m: &mut impl Preconditioner<V>,
+        b: &V,
+        x: &mut V,
+        stop: &Stop,
+    ) -> Result<Solution, SolveError> {
+        assert_eq!(a.n_rows(), b.len(), "A x = b needs as many entries in b as A has rows");
+        let mut residual = self.true_residual(a, b, x);
+        let mut history = vec![residual];
+        let reference = match stop.reference {
+            Reference::InitialResidual => residual,
+            Reference::RightHandSide => b.norm2(),
+        };
+        if !residual.is_finite() {
+            return Err(SolveError::NotFinite { what: "the first residual", iteration: 0, history });
+        }
+        let target = (stop.relative * reference).max(stop.absolute);
+        while residual > target {
+            let before = residual;
+            let iterations = history.len() - 1;
+            if iterations == stop.max_iterations {
+                return Err(SolveError::MaxIterations { iterations, residual, target, history });
+            }
+            self.cycle(a, m, x, residual, target, stop.max_iterations, &mut history)?;
+            residual = self.true_residual(a, b, x);
+            let iterations = history.len() - 1;
+            if !residual.is_finite() {
+                return Err(SolveError::NotFinite { what: "the residual", iteration: iterations, history });
+            }
+            // A cycle that was cut off by the number of iterations has not had its chance.
+            if residual > target && residual > CYCLE_GAIN * before && iterations < stop.max_iterations {
+                return Err(SolveError::Stagnated { iterations, residual, target, history });
+            }
+        }
+        Ok(Solution { iterations: history.len() - 1, residuals: history, true_residual: residual, target })
+    }
+
+    /// One cycle: the `x` of least residual in the space of the directions; `v[0]` holds the residual.
+    fn cycle(
+        &mut self,
+        a: &impl LinearOperator<V>,
+        m: &mut impl Preconditioner<V>,
+        x: &mut V,
+        residual: f64,
+        target: f64,
+        most: usize,
+        history: &mut Vec<f64>,
+    ) -> Result<(), SolveError> {
+        let mut least = LeastSquares::new(residual);
+        self.v[0].lincomb(1.0 / residual, &[]);
+        for j in 0..self.z.len() {
+            if history.len() > most {
+                break;
+            }
+            m.apply(&self.v[j], &mut self.z[j]);
+            let (basis, rest) = self.v.split_at_mut(j + 1);
+            let w = &mut rest[0];
+            a.apply(&self.z[j], w);
+            let size = w.norm2();
+            if !size.is_finite() {
+                let (iteration, history) = (history.len(), std::mem::take(history));
+                return Err(SolveError::NotFinite { what: "A M⁻¹ v", iteration, history });
+            }
+            let mut column = vec![0.0; j + 2];
+            let mut left = size;
+            for _ in 0..2 {
+                let start = left;
+                for (h, v) in column.iter_mut().zip(basis.iter()) {
+                    let share = w.dot(v);
+                    *h += share;
+                    w.axpby(-share, v, 1.0);
+                }
+                left = w.norm2();
+                if left > CANCELLED * start {
+                    break;
+                }
+            }
+            let invariant = left <= ROUNDING * size;
+            column[j + 1] = if invariant { 0.0 } else { left };
+            let regular = least.add(column, size);
+            history.push(least.residual());
+            if invariant || !regular || least.residual() <= target {
+                break;
+            }
+            w.lincomb(1.0 / left, &[]);
+        }
+        for (weight, z) in least.solution().into_iter().zip(&self.z) {
+            x.axpby(weight, z, 1.0);
+        }
+        Ok(())
+    }
+
+    /// `v[0] ← b − A x`, and its norm.
+    fn true_residual(&mut self, a: &impl LinearOperator<V>, b: &V, x: &V) -> f64 {
+        a.apply(x, &mut self.v[0]);
+        self.v[0].axpby(1.0, b, -1.0);
+        self.v[0].norm2()
+    }
+}
+
+/// `min ‖β e₁ − H y‖` for a Hessenberg matrix that grows by columns, made triangular by Givens's rotations.
+struct LeastSquares {
+    /// Columns of the triangular factor.
+    columns: Vec<Vec<f64>>,
+    /// Cosines and sines.
+    rotations: Vec<(f64, f64)>,
+    /// The right-hand side, rotated; its last entry is the residual.
+    right: Vec<f64>,
+}
+
+impl LeastSquares {
+    fn new(beta: f64) -> Self {
+        Self { columns: Vec::new(), rotations: Vec::new(), right: vec![beta] }
+    }
+
+    /// Takes column j with its j + 2 entries. `false`, with the column left out, if it depends on the former ones
+    /// up to rounding, `size` being its length.
+    fn add(&mut self, mut column: Vec<f64>, size: f64) -> bool {
+        for (k, &(c, s)) in self.rotations.iter().enumerate() {
+            let (upper, lower) = (column[k], column[k + 1]);
+            column[k] = c * upper + s * lower;
+            column[k + 1] = c * lower - s * upper;
+        }
+        let j = self.rotations.len();
+        let pivot = column[j].hypot(column[j + 1]);
+        if pivot <= ROUNDING * size {
+            return false;
+        }
+        let (c, s) = (column[j] / pivot, column[j + 1] / pivot);
+        column[j] = pivot;
+        column.truncate(j + 1);
+        let rest = self.right[j];
+        self.right[j] = c * rest;
+        self.right.push(-s * rest);
+        self.columns.push(column);
+        self.rotations.push((c, s));
+        true
+    }
+
+    fn residual(&self) -> f64 {
+        self.right[self.right.len() - 1].abs()
+    }
+
+    fn solution(&self) -> Vec<f64> {
+        let n = self.columns.len();
+        let mut y = self.right[..n].to_vec();
+        for j in (0..n).rev() {
+            y[j] /= self.columns[j][j];
+            for i in 0..j {
+                y[i] -= self.columns[j][i] * y[j];
+            }
+        }
+        y
+    }
+}
