@@ -1,19 +1,18 @@
 //! Solves `A x = b` for a Matrix Market file or a problem of the gallery, with any preconditioner of this
 //! crate:
 //! `cargo run --release --example solve_matrix_market -- [FILE | poisson-5:N | poisson-7:N | poisson-27:N |
-//! jump:N] [OPTION=VALUE …]`.
+//! anisotropic:N | jump:N | neumann:N | sipdg:N | sipdg-half:N] [OPTION=VALUE …]`.
 //!
 //! Options: `preconditioner` (amg, amg-double, jacobi, none), `cycle` (v, w, k, k2 …), `smoother` (chebyshev,
-//! chebyshev-4, jacobi, l1-jacobi), `coarsening` (pairwise, independent-sets, independent-sets-negative),
-//! `degree` and `ratio` (of
-//! `chebyshev`), `tolerance`, `threads`,
-//! `singular` (yes for pure Neumann problems).
+//! chebyshev-4, jacobi, l1-jacobi), `coarsening` (pairwise, pairwise-strict, independent-sets, independent-sets-negative),
+//! `quality` (κ of `pairwise`), `degree` and `ratio` (of `chebyshev`), `tolerance`, `threads`, `singular` (yes for
+//! pure Neumann problems).
 
 use std::time::Instant;
 
 use dgsuite_amg::{
-    Amg, AmgOptions, Csr, Identity, Jacobi, NullSpace, Pcg, Preconditioner, Reference, Smoother, SolveError,
-    Stop, gallery, read_matrix_market,
+    Amg, AmgOptions, Coarsening, Csr, Identity, Jacobi, NullSpace, Pcg, Preconditioner, Reference, Smoother,
+    SolveError, Stop, gallery, read_matrix_market,
 };
 use dgsuite_gpu::{Backend, Host, HostVector, Vector};
 
@@ -31,6 +30,8 @@ fn matrix(word: &str) -> Result<Csr<f64>, Failure> {
         "poisson-5" => gallery::poisson_2d(n, n, 1.0)?,
         "anisotropic" => gallery::poisson_2d(n, n, 1e-2)?,
         "poisson-7" => gallery::poisson_7(n)?,
+        "sipdg" => gallery::sipdg_triangles(n, 1.0)?,
+        "sipdg-half" => gallery::sipdg_triangles(n, 0.5)?,
         "poisson-27" => gallery::poisson_27(n)?,
         "jump" => gallery::diffusion_2d(n, n, true, jumps)?,
         "neumann" => gallery::diffusion_2d(n, n, false, |_, _| 1.0)?,
@@ -50,6 +51,9 @@ fn main() -> Result<(), Failure> {
             Some(("cycle", word)) => options.cycle = word.parse()?,
             Some(("smoother", word)) => options.smoother = word.parse()?,
             Some(("coarsening", word)) => options.coarsening = word.parse()?,
+            Some(("quality", word)) => {
+                options.coarsening = Coarsening::Pairwise { passes: 2, quality: word.parse()? };
+            }
             Some(("threads", word)) => threads = word.parse()?,
             Some(("degree", word)) => chebyshev.0 = word.parse()?,
             Some(("ratio", word)) => chebyshev.1 = word.parse()?,

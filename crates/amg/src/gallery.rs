@@ -1,6 +1,10 @@
 //! Matrices with known spectra, to test solvers with.
 
+mod sipdg;
+
 use std::f64::consts::PI;
+
+pub use sipdg::sipdg_triangles;
 
 use crate::{Csr, MatrixError};
 

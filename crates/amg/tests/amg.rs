@@ -52,6 +52,31 @@ fn k_cycle_iterations_do_not_grow_with_the_mesh() {
     assert!(counts[1] <= 14, "{counts:?}");
 }
 
+/// Interior penalty matrices couple the values at one place strongest, in rings of six on this mesh, with entries of
+/// both signs elsewhere. 10³ to 3·10⁴ triangles; from 33 thousand rows on several chunks are paired by themselves.
+#[test]
+fn interior_penalty_matrices_are_solved_on_any_mesh() {
+    let host = Host::new(2).unwrap();
+    let negative = "independent-sets-negative".parse().unwrap();
+    for (coarsening, most, growth) in
+        [(Coarsening::PAIRWISE, 13, 1), (Coarsening::PAIRWISE_STRICT, 11, 2), (negative, 15, 5)]
+    {
+        let options = AmgOptions { coarsening, ..AmgOptions::default() };
+        let counts =
+            [22, 71, 130].map(|n| iterations(&host, &gallery::sipdg_triangles(n, 1.0).unwrap(), &options));
+        assert!(counts[2] <= most && counts[2] <= counts[0] + growth, "{coarsening:?}: {counts:?}");
+    }
+    // 3200 triangles with this penalty and half of it: libParanumal needs 10 iterations with K-cycles on two levels.
+    for penalty in [1.0, 0.5] {
+        let a = gallery::sipdg_triangles(40, penalty).unwrap();
+        for cycle in [Cycle::K { levels: 2 }, Cycle::K { levels: usize::MAX }] {
+            let coarsening = Coarsening::PAIRWISE_STRICT;
+            let count = iterations(&host, &a, &AmgOptions { coarsening, cycle, ..AmgOptions::default() });
+            assert!(count <= 11, "{penalty} {cycle}: {count}");
+        }
+    }
+}
+
 /// Each coarsening, smoother and cycle on each problem of the gallery.
 #[test]
 fn the_gallery_is_solved() {
