@@ -77,20 +77,44 @@ fn interior_penalty_matrices_are_solved_on_any_mesh() {
     }
 }
 
-/// Each coarsening, smoother and cycle on each problem of the gallery.
-#[test]
-fn the_gallery_is_solved() {
-    let host = Host::new(2).unwrap();
+/// The problems of the gallery.
+fn problems() -> [(&'static str, Csr<f64>); 6] {
     let jumps = |i: usize, j: usize| if (i / 20 + j / 20).is_multiple_of(2) { 1.0 } else { 1e5 };
-    let problems = [
+    [
         ("five points", gallery::poisson_2d(100, 90, 1.0).unwrap()),
         ("stretched", gallery::poisson_2d(100, 90, 1e-3).unwrap()),
         ("seven points", gallery::poisson_7(20).unwrap()),
         ("27 points", gallery::poisson_27(20).unwrap()),
         ("jumps", gallery::diffusion_2d(100, 100, true, jumps).unwrap()),
         ("graph", gallery::random_graph(4000, 3, 0.01, 7).unwrap()),
-    ];
-    for (name, a) in &problems {
+    ]
+}
+
+/// Too few iterations, or more digits than there are: the error says which, and holds the residuals.
+#[test]
+fn what_does_not_converge_says_why() {
+    let host = Host::new(2).unwrap();
+    for (name, a) in &problems() {
+        match solve(&host, a, &AmgOptions::default(), &stop(1e-8, 2)).0 {
+            Err(SolveError::MaxIterations { iterations: 2, residual, target, history }) => {
+                assert!(residual > target && history.len() == 3 && history[2] == residual, "{name}");
+            }
+            other => panic!("{name}: {other:?}"),
+        }
+        match solve(&host, a, &AmgOptions::default(), &stop(1e-19, 400)).0 {
+            Err(SolveError::Stagnated { residual, target, history, .. }) => {
+                assert!(residual > target && residual < 1e-8 * history[0], "{name}: {residual:e}");
+            }
+            other => panic!("{name}: {:?}", other.map(|s| s.iterations).map_err(|e| e.to_string())),
+        }
+    }
+}
+
+/// Each coarsening, smoother and cycle on each problem of the gallery.
+#[test]
+fn the_gallery_is_solved() {
+    let host = Host::new(2).unwrap();
+    for (name, a) in &problems() {
         for coarsening in COARSENINGS {
             let options = AmgOptions { coarsening: coarsening.parse().unwrap(), ..AmgOptions::default() };
             let count = iterations(&host, a, &options);

@@ -138,7 +138,7 @@ mod tests {
     /// Vertices of an element of the mesh with squares of side 1.
     fn vertices(n: usize, element: usize) -> [[f64; 2]; 3] {
         let (i, j) = ((element / 2 % n) as f64, (element / 2 / n) as f64);
-        if element % 2 == 0 {
+        if element.is_multiple_of(2) {
             [[i, j], [i + 1.0, j], [i, j + 1.0]]
         } else {
             [[i + 1.0, j + 1.0], [i, j + 1.0], [i + 1.0, j]]
