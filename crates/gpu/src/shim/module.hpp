@@ -3,14 +3,14 @@
 
 #include "shim.hpp"
 
-#include <tuple>
-
 namespace shim {
 
+// A kernel of any parameters; `call` knows them. Little is left to templates: they take the compiler most of its time.
 struct Kernel {
     const char* name;
     std::vector<std::size_t> sizes;
-    std::function<std::function<void()>(void**)> bind;
+    void (*kernel)();
+    void (*call)(void (*kernel)(), void** arguments);
 };
 
 template <class T> T read(const void* from) {
@@ -20,14 +20,14 @@ template <class T> T read(const void* from) {
 }
 
 template <class... P, std::size_t... I>
-std::function<void()> bound(void (*kernel)(P...), void** arguments, std::index_sequence<I...>) {
+void call(void (*kernel)(), void** arguments, std::index_sequence<I...>) {
     (void)arguments;
-    return [kernel, values = std::make_tuple(read<P>(arguments[I])...)] { std::apply(kernel, values); };
+    reinterpret_cast<void (*)(P...)>(kernel)(read<P>(arguments[I])...);
 }
 
 template <class... P> Kernel kernel(const char* name, void (*kernel)(P...)) {
-    return {name, {sizeof(P)...}, [kernel](void** arguments) {
-                return bound(kernel, arguments, std::index_sequence_for<P...>{});
+    return {name, {sizeof(P)...}, reinterpret_cast<void (*)()>(kernel), [](void (*kernel)(), void** arguments) {
+                call<P...>(kernel, arguments, std::index_sequence_for<P...>{});
             }};
 }
 
@@ -53,5 +53,5 @@ extern "C" inline __attribute__((used)) void shim_launch(int kernel, const unsig
                                                          std::size_t shared, int descending, void** arguments) {
     const shim::Kernel& wanted = shim::kernels()[static_cast<std::size_t>(kernel)];
     shim::launch({grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, descending != 0,
-                 wanted.bind(arguments));
+                 [&wanted, arguments] { wanted.call(wanted.kernel, arguments); });
 }

@@ -354,6 +354,9 @@ inline double coarse(double x) {
 
 // ---- launches ----------------------------------------------------------------------------------
 
+// Stacks of the threads so far: they are kept, with their pages.
+inline std::vector<unsigned char*> stacks;
+
 inline void launch(dim3 grid, dim3 block, std::size_t shared, bool descending, std::function<void()> kernel) {
     const unsigned n = block.x * block.y * block.z;
     gridDim = grid;
@@ -366,9 +369,12 @@ inline void launch(dim3 grid, dim3 block, std::size_t shared, bool descending, s
     for (unsigned t = 0; t < n; t++) {
         Thread& thread = machine.threads[t];
         thread.index = {t % block.x, t / block.x % block.y, t / block.x / block.y};
-        void* stack = mmap(nullptr, STACK, protection, flags, -1, 0);
-        if (stack == MAP_FAILED) fail("no memory for the threads' stacks");
-        thread.stack = static_cast<unsigned char*>(stack);
+        if (t == stacks.size()) {
+            void* stack = mmap(nullptr, STACK, protection, flags, -1, 0);
+            if (stack == MAP_FAILED) fail("no memory for the threads' stacks");
+            stacks.push_back(static_cast<unsigned char*>(stack));
+        }
+        thread.stack = stacks[t];
     }
     if (shared > SHARED) fail("more dynamic shared memory than a block can have");
     const std::uint64_t n_blocks = std::uint64_t(grid.x) * grid.y * grid.z;
@@ -386,7 +392,6 @@ inline void launch(dim3 grid, dim3 block, std::size_t shared, bool descending, s
     for (Thread& thread : machine.threads) {
         // What stands there next is not of this stack.
         SHIM_ALLOW(thread.stack, STACK);
-        munmap(thread.stack, STACK);
     }
 }
 
