@@ -3,18 +3,20 @@
 //! `cargo run --release --example solve_matrix_market -- [FILE | poisson-5:N | poisson-7:N | poisson-27:N |
 //! anisotropic:N | jump:N | neumann:N | sipdg:N | sipdg-half:N] [OPTION=VALUE …]`.
 //!
-//! Options: `preconditioner` (amg, amg-double, jacobi, none), `cycle` (v, w, k, k2 …), `smoother` (chebyshev,
+//! Options: `device` (cpu, cuda), `preconditioner` (amg, amg-double, jacobi, none), `cycle` (v, w, k, k2 …), `smoother` (chebyshev,
 //! chebyshev-4, jacobi, l1-jacobi), `coarsening` (pairwise, pairwise-strict, independent-sets, independent-sets-negative),
 //! `quality` (κ of `pairwise`), `degree` and `ratio` (of `chebyshev`), `tolerance`, `threads`, `singular` (yes for
 //! pure Neumann problems).
 
 use std::time::Instant;
 
+use dgsuite_amg::cuda::{CudaAmg, CudaCsr};
 use dgsuite_amg::{
-    Amg, AmgOptions, Coarsening, Csr, Identity, Jacobi, NullSpace, Pcg, Preconditioner, Reference, Smoother,
-    SolveError, Stop, gallery, read_matrix_market,
+    Amg, AmgOptions, Coarsening, Csr, Identity, Jacobi, LinearOperator, NullSpace, Pcg, Preconditioner,
+    Reference, Smoother, Solution, SolveError, Stop, gallery, read_matrix_market,
 };
-use dgsuite_gpu::{Backend, Host, HostVector, Vector};
+use dgsuite_gpu::cuda::Cuda;
+use dgsuite_gpu::{Backend, GpuError, Host, Vector};
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/poisson_10x10.mtx");
 
@@ -39,16 +41,65 @@ fn matrix(word: &str) -> Result<Csr<f64>, Failure> {
     })
 }
 
+/// A preconditioner of one machine's vectors.
+type Boxed<B> = Box<dyn Preconditioner<<B as Backend>::Vector<f64>> + Send>;
+
+/// The preconditioner that a word names, where `amg` and `in_double` make those of the machine.
+fn preconditioner<B: Backend>(
+    word: &str,
+    machine: &B,
+    a: &Csr<f64>,
+    amg: impl FnOnce() -> Result<Boxed<B>, Failure>,
+    in_double: impl FnOnce() -> Result<Boxed<B>, Failure>,
+) -> Result<Boxed<B>, Failure>
+where
+    B::Vector<f64>: 'static,
+{
+    match word {
+        "none" => Ok(Box::new(Identity)),
+        "jacobi" => Ok(Box::new(Jacobi::new(machine, a)?)),
+        "amg" => amg(),
+        "amg-double" => in_double(),
+        _ => Err(format!("no preconditioner is called '{word}'").into()),
+    }
+}
+
+/// How the solve went, and its seconds.
+fn solve<V: Vector>(
+    a: &impl LinearOperator<V>,
+    m: &mut (dyn Preconditioner<V> + Send),
+    b: &V,
+    without_mean: bool,
+    stop: &Stop,
+) -> Result<(Result<Solution, SolveError>, f64), GpuError> {
+    struct Borrowed<'a, V: Vector>(&'a mut (dyn Preconditioner<V> + Send));
+    impl<V: Vector> Preconditioner<V> for Borrowed<'_, V> {
+        fn apply(&mut self, r: &V, z: &mut V) {
+            self.0.apply(r, z);
+        }
+    }
+    let start = Instant::now();
+    let mut pcg = Pcg::new(b)?.flexible();
+    if without_mean {
+        pcg = pcg.without_mean()?;
+    }
+    let mut x = b.zeros_like()?;
+    let result = pcg.solve(a, &mut Borrowed(m), b, &mut x, stop);
+    Ok((result, start.elapsed().as_secs_f64()))
+}
+
 #[allow(clippy::print_stdout)]
 fn main() -> Result<(), Failure> {
     let mut path = SAMPLE.to_owned();
-    let mut preconditioner = "amg".to_owned();
+    let mut cycle = None;
+    let (mut word, mut device) = ("amg".to_owned(), "cpu".to_owned());
     let mut chebyshev = (2, 4.0);
     let (mut options, mut threads, mut tolerance) = (AmgOptions::default(), 0, 1e-8);
     for argument in std::env::args().skip(1) {
         match argument.split_once('=') {
-            Some(("preconditioner", word)) => word.clone_into(&mut preconditioner),
-            Some(("cycle", word)) => options.cycle = word.parse()?,
+            Some(("preconditioner", value)) => value.clone_into(&mut word),
+            Some(("device" | "--device", value)) => value.clone_into(&mut device),
+            Some(("cycle", word)) => cycle = Some(word.parse()?),
             Some(("smoother", word)) => options.smoother = word.parse()?,
             Some(("coarsening", word)) => options.coarsening = word.parse()?,
             Some(("quality", word)) => {
@@ -66,48 +117,63 @@ fn main() -> Result<(), Failure> {
     if let Smoother::Chebyshev { .. } = options.smoother {
         options.smoother = Smoother::Chebyshev { degree: chebyshev.0, ratio: chebyshev.1 };
     }
+    if device == "cuda" {
+        options.cycle = AmgOptions::on_device().cycle;
+    }
+    options.cycle = cycle.unwrap_or(options.cycle);
     let host = Host::new(threads)?;
     let a = matrix(&path)?;
     println!("{path}: {} rows, {} entries; {}", a.n_rows(), a.n_nonzeros(), host.describe());
 
     // Half smooth, half rough.
     let b: Vec<f64> = (0..a.n_rows()).map(|i| 1.0 + (i as f64).sin()).collect();
-    let b = host.upload(&b)?;
-
-    let start = Instant::now();
-    let mut m: Box<dyn Preconditioner<HostVector<f64>> + Send> = match preconditioner.as_str() {
-        "none" => Box::new(Identity),
-        "jacobi" => Box::new(Jacobi::new(&host, &a)?),
-        "amg" => {
-            let amg = Amg::new(&host, &a, &options)?;
-            println!("{}", amg.summary());
-            Box::new(amg)
-        }
-        "amg-double" => Box::new(Amg::in_double(&host, &a, &options)?),
-        _ => return Err(format!("no preconditioner is called '{preconditioner}'").into()),
-    };
-    let setup = start.elapsed().as_secs_f64();
+    let norm = b.iter().map(|b| b * b).sum::<f64>().sqrt();
     let stop = Stop {
         relative: tolerance,
         reference: Reference::RightHandSide,
         max_iterations: 10_000,
         ..Stop::default()
     };
+    let singular = options.null_space == NullSpace::Constant;
     let start = Instant::now();
-    let mut pcg = Pcg::new(&b)?.flexible();
-    if options.null_space == NullSpace::Constant {
-        pcg = pcg.without_mean()?;
-    }
-    let mut x = b.zeros_like()?;
-    let result = host.install(|| pcg.solve(&a, &mut m, &b, &mut x, &stop));
-    let time = start.elapsed().as_secs_f64();
+    let ((result, time), setup) = match device.as_str() {
+        "cpu" => {
+            let single = || {
+                let amg = Amg::new(&host, &a, &options)?;
+                println!("{}", amg.summary());
+                Ok(Box::new(amg) as _)
+            };
+            let double = || Ok(Box::new(Amg::in_double(&host, &a, &options)?) as _);
+            let mut m = preconditioner(&word, &host, &a, single, double)?;
+            let b = host.upload(&b)?;
+            let setup = start.elapsed().as_secs_f64();
+            (host.install(|| solve(&a, &mut *m, &b, singular, &stop))?, setup)
+        }
+        "cuda" => {
+            let cuda = Cuda::new(0)?;
+            println!("{}", cuda.describe());
+            let single = || {
+                let amg = CudaAmg::new(&host, &cuda, &a, &options)?;
+                println!("{}\n{} launches in a cycle", amg.summary(), amg.n_launches());
+                Ok(Box::new(amg) as _)
+            };
+            let double = || Ok(Box::new(CudaAmg::in_double(&host, &cuda, &a, &options)?) as _);
+            let mut m = preconditioner(&word, &cuda, &a, single, double)?;
+            let (a, b) = (CudaCsr::new(&cuda, &a)?, cuda.upload(&b)?);
+            let setup = start.elapsed().as_secs_f64();
+            let solved = solve(&a, &mut *m, &b, singular, &stop)?;
+            cuda.take_failure()?;
+            (solved, setup)
+        }
+        _ => return Err(format!("no device is called '{device}', expected cpu or cuda").into()),
+    };
     match result {
         Ok(solution) => {
-            let (n, r) = (solution.iterations, solution.true_residual / b.norm2());
-            println!("{preconditioner}: {n} iterations, residual {r:.2e} of |b|");
+            let (n, r) = (solution.iterations, solution.true_residual / norm);
+            println!("{word}: {n} iterations, residual {r:.2e} of |b|");
             println!("set-up {setup:.3} s, solve {time:.3} s, together {:.3} s", setup + time);
         }
-        Err(error @ SolveError::MaxIterations { .. }) => println!("{preconditioner}: {error}"),
+        Err(error @ SolveError::MaxIterations { .. }) => println!("{word}: {error}"),
         Err(error) => return Err(error.into()),
     }
     Ok(())

@@ -1,22 +1,19 @@
 //! Algebraic multigrid by unsmoothed aggregation, as a preconditioner for symmetric positive definite
 //! matrices.
 
-mod cycle;
+pub(crate) mod cycle;
+pub(crate) mod host;
 mod summary;
 
-use dgsuite_gpu::{Backend, Host, HostVector, Scalar, Vector};
+use dgsuite_gpu::{Host, HostVector, Scalar, Vector};
 
 pub use summary::{HierarchySummary, LevelSummary};
 
 use crate::dense::DenseInverse;
-use crate::hierarchy::{self, Aggregates, RowSums, Step};
-use crate::preconditioner::Diagonal;
-use crate::sparse::{Sparse, View};
-use crate::{AmgError, AmgOptions, Csr, Cycle, NullSpace, Preconditioner, Smoother};
-use crate::{lanczos, smoother};
-
-/// Steps of Lanczos's method on each level.
-const LANCZOS_STEPS: usize = 8;
+use crate::hierarchy::{self, Step};
+use crate::sparse::Sparse;
+use crate::{AmgError, AmgOptions, Csr, Cycle, NullSpace, Preconditioner};
+use host::{HostLevels, Level};
 
 /// A multigrid hierarchy and its cycle: `z = M⁻¹ r` for any symmetric positive definite matrix.
 ///
@@ -43,29 +40,12 @@ const LANCZOS_STEPS: usize = 8;
 /// ```
 pub struct Amg<T: Scalar = f32> {
     host: Host,
-    levels: Vec<Level<T>>,
-    direct: Option<DenseInverse>,
-    cycle: Cycle,
-    null_space: NullSpace,
+    pub(crate) levels: HostLevels<T>,
+    pub(crate) cycle: Cycle,
+    pub(crate) null_space: NullSpace,
     /// The finest level holds `scale · A`.
-    scale: f64,
+    pub(crate) scale: f64,
     summary: HierarchySummary,
-}
-
-/// A level: its matrix, its smoother, the way to the next coarser one, and room for a cycle.
-struct Level<T: Scalar> {
-    matrix: Sparse<T>,
-    inverse_diagonal: HostVector<T>,
-    steps: Vec<(f64, f64)>,
-    /// Of the next coarser level; `None` on the coarsest.
-    aggregates: Option<Aggregates>,
-    /// Right-hand side, which iterations of the K-cycle overwrite by their residual.
-    b: HostVector<T>,
-    x: HostVector<T>,
-    y: HostVector<T>,
-    /// First direction of a K- or W-cycle and its product with A; empty where there is no such cycle.
-    c: HostVector<T>,
-    v: HostVector<T>,
 }
 
 impl Amg<f32> {
@@ -90,7 +70,7 @@ impl Amg<f64> {
 }
 
 impl<T: Scalar> Amg<T> {
-    fn build(host: &Host, a: &Csr<f64>, options: &AmgOptions) -> Result<Self, AmgError> {
+    pub(crate) fn build(host: &Host, a: &Csr<f64>, options: &AmgOptions) -> Result<Self, AmgError> {
         options.check()?;
         hierarchy::check(host, a)?;
         let steps = hierarchy::coarsen(host, a.view(), options);
@@ -121,12 +101,7 @@ impl<T: Scalar> Amg<T> {
         for (k, aggregates) in aggregates.into_iter().enumerate() {
             let matrix = if k == 0 { a.view() } else { matrices[k - 1].view() };
             let solved_directly = k + 1 == n_levels && direct.is_some();
-            let twice = match options.cycle {
-                Cycle::V => false,
-                Cycle::W => true,
-                Cycle::K { levels } => k <= levels,
-            };
-            let twice = twice && k > 0 && !solved_directly;
+            let twice = cycle::visits_twice(options.cycle, k, n_levels, direct.is_some());
             levels.push(Level::new(
                 host,
                 matrix,
@@ -143,7 +118,14 @@ impl<T: Scalar> Amg<T> {
         }
         let summary = HierarchySummary::of(&levels, direct.as_ref());
         let (cycle, null_space) = (options.cycle, options.null_space);
-        Ok(Self { host: host.clone(), levels, direct, cycle, null_space, scale, summary })
+        Ok(Self {
+            host: host.clone(),
+            levels: HostLevels { levels, direct },
+            cycle,
+            null_space,
+            scale,
+            summary,
+        })
     }
 
     /// The levels: rows, entries, bytes.
@@ -163,74 +145,13 @@ fn on_finest(error: AmgError, steps: &[Step]) -> AmgError {
     AmgError::Singular { row, rows }
 }
 
-impl<T: Scalar> Level<T> {
-    fn new(
-        host: &Host,
-        a: View<'_, f64>,
-        scale: f64,
-        aggregates: Option<Aggregates>,
-        choice: Smoother,
-        solved_directly: bool,
-        twice: bool,
-    ) -> Result<Self, AmgError> {
-        let n = a.n_rows();
-        let zeros = |n: usize| host.zeros::<T>(n);
-        let (b, x, y) = (zeros(n)?, zeros(n)?, zeros(n)?);
-        let extra = if twice { n } else { 0 };
-        let (c, v) = (zeros(extra)?, zeros(extra)?);
-        if solved_directly {
-            let inverse_diagonal = zeros(0)?;
-            return Ok(Self {
-                matrix: Sparse { starts: vec![0; n + 1], columns: Vec::new(), values: Vec::new() },
-                inverse_diagonal,
-                steps: Vec::new(),
-                aggregates,
-                b,
-                x,
-                y,
-                c,
-                v,
-            });
-        }
-        let matrix = Sparse::<T>::scaled(host, a, scale);
-        let rows = RowSums::table(host, a);
-        if let Some(row) = rows.iter().position(|row| row.diagonal <= 0.0 || row.diagonal.is_nan()) {
-            return Err(AmgError::LevelNotPositive { rows: n, row, value: rows[row].diagonal });
-        }
-        let l1 = matches!(choice, Smoother::L1Jacobi { .. });
-        let weight = |i: usize| scale * if l1 { rows[i].l1() } else { rows[i].diagonal };
-        let mut inverse_diagonal = zeros(n)?;
-        inverse_diagonal.for_each_piece(|first, piece| {
-            for (i, d) in (first..).zip(piece) {
-                *d = T::from_f64(1.0 / weight(i));
-            }
-        });
-        let largest = if l1 {
-            1.0
-        } else {
-            // Gershgorin's bound is one.
-            let bound = rows.iter().map(|row| row.l1() / row.diagonal).fold(0.0, f64::max);
-            let start = host.upload(&lanczos::rough::<T>(n))?;
-            let found = lanczos::largest_eigenvalue(
-                &matrix,
-                &mut Diagonal(&inverse_diagonal),
-                &start,
-                LANCZOS_STEPS,
-            )?;
-            found.map_or(bound, |found| found.min(bound))
-        };
-        let steps = smoother::steps(choice, largest);
-        Ok(Self { matrix, inverse_diagonal, steps, aggregates, b, x, y, c, v })
-    }
-}
-
 /// The cycle on `r`, which may be of either precision.
 impl<T: Scalar, S: Scalar> Preconditioner<HostVector<S>> for Amg<T> {
     #[track_caller]
     fn apply(&mut self, r: &HostVector<S>, z: &mut HostVector<S>) {
         assert_eq!(
             r.len(),
-            self.levels[0].x.len(),
+            self.levels.levels[0].x.len(),
             "the residual has as many entries as the matrix has rows"
         );
         let host = self.host.clone();
@@ -240,13 +161,13 @@ impl<T: Scalar, S: Scalar> Preconditioner<HostVector<S>> for Amg<T> {
                 z.fill(0.0);
                 return;
             }
-            self.levels[0].b.for_each_piece(|first, piece| {
+            self.levels.levels[0].b.for_each_piece(|first, piece| {
                 for (b, r) in piece.iter_mut().zip(&r[first..]) {
                     *b = T::from_f64(r.to_f64() / size);
                 }
             });
-            cycle::run(&mut self.levels, self.direct.as_ref(), self.cycle);
-            let (x, factor) = (&self.levels[0].x, size * self.scale);
+            cycle::run(&mut self.levels, self.cycle);
+            let (x, factor) = (&self.levels.levels[0].x, size * self.scale);
             z.for_each_piece(|first, piece| {
                 for (z, x) in piece.iter_mut().zip(&x[first..]) {
                     *z = S::from_f64(factor * x.to_f64());

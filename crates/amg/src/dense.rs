@@ -93,6 +93,11 @@ impl DenseInverse {
         self.singular
     }
 
+    /// The entries, row by row.
+    pub(crate) fn entries(&self) -> &[f64] {
+        &self.entries
+    }
+
     pub(crate) fn n_nonzeros(&self) -> usize {
         self.entries.len()
     }

@@ -302,8 +302,19 @@ pub enum AmgError {
         /// Rows of the level.
         rows: usize,
     },
-    /// The machine refused a vector.
-    #[error("no room for the levels")]
+    /// A cycle that cannot be recorded for a device.
+    #[error(
+        "a W- or K-cycle over {doublings} levels visits the coarsest more than {most} times: \
+         choose K-cycles on fewer levels"
+    )]
+    TooManyVisits {
+        /// Levels that are visited twice for each visit of the one above.
+        doublings: usize,
+        /// Most visits.
+        most: usize,
+    },
+    /// The machine refused a vector or a kernel.
+    #[error("no room for the levels, or no kernels for them")]
     Machine {
         /// The machine's error.
         #[from]

@@ -17,7 +17,7 @@
 //! A matrix is all that is asked for: levels are made from its entries, by aggregation with quality control
 //! or around maximal independent sets. Levels are kept in single precision inside a solve in double
 //! precision. Set-up and cycles run on all threads of a [`Host`](dgsuite_gpu::Host), and give the same bits
-//! for any number of them.
+//! for any number of them. Cycles and products also run wholly on NVIDIA devices ([`cuda`]).
 //!
 //! | concept | type | what it is |
 //! |---|---|---|
@@ -26,6 +26,7 @@
 //! | preconditioner | [`Preconditioner`], [`Amg`], [`Jacobi`], [`Identity`] | `z = M⁻¹ r` |
 //! | given levels | [`Multigrid`], [`LevelSpec`], [`Transfer`] | a V-cycle over your own operators, such as polynomial orders |
 //! | single precision | [`InSingle`] | any preconditioner, inside a solve in double precision |
+//! | on NVIDIA devices | [`cuda::CudaCsr`], [`cuda::CudaAmg`] | the matrix; the hierarchy, its cycle a recorded graph |
 //! | choices | [`AmgOptions`]: [`Coarsening`], [`Smoother`], [`Cycle`], [`NullSpace`] | each also by its word |
 //! | levels | [`HierarchySummary`] | a table: rows, entries, bytes, complexities |
 //! | solver | [`Pcg`], [`Stop`], [`Solution`] | conjugate gradients, plain and flexible |
@@ -48,10 +49,12 @@
 //! * A [`Csr`] has ascending columns in each row and finite entries.
 //! * A [`Solution`] is returned only if the true residual `b − A x` meets the target.
 //! * Neither levels nor iterates depend on the number of threads, not in the last bit.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod amg;
 mod csr;
+#[allow(unsafe_code, reason = "launches of kernels, whose arguments the compiler does not see")]
+pub mod cuda;
 mod dense;
 mod error;
 pub mod gallery;

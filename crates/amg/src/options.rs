@@ -118,6 +118,14 @@ impl Default for AmgOptions {
     }
 }
 
+impl AmgOptions {
+    /// The default for devices ([`cuda`](crate::cuda)): K-cycles on the two finest levels alone. A cycle on all levels is hundreds of launches
+    /// for levels of a few rows, and takes longer than the iterations that it saves.
+    pub fn on_device() -> Self {
+        Self { cycle: Cycle::K { levels: 2 }, ..Self::default() }
+    }
+}
+
 impl Coarsening {
     /// Double pairwise aggregation with κ = 8 (Napov and Notay 2012). Less keeps iterations down where penalties
     /// couple rows, more coarsens stretched grids faster.

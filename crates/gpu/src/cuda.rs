@@ -180,8 +180,9 @@ impl Cuda {
         Ok(kernels)
     }
 
-    /// Keeps a failure that its place cannot return; the first one stays.
-    pub(crate) fn note(&self, result: Result<(), GpuError>) {
+    /// Keeps a failure that its place cannot return, for [`take_failure`](Self::take_failure) and the next
+    /// [`Backend::download`](crate::Backend::download); the first one stays.
+    pub fn note(&self, result: Result<(), GpuError>) {
         if let Err(error) = result {
             let mut failure = self.inner.failure.lock().unwrap_or_else(PoisonError::into_inner);
             failure.get_or_insert(error);

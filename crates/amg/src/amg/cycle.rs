@@ -1,146 +1,89 @@
-//! V-, W- and K-cycles over the levels, from a zero guess.
+//! V-, W- and K-cycles over levels of any machine, from a zero guess.
 
-use dgsuite_gpu::{HostVector, Scalar, Vector};
-
-use super::Level;
 use crate::Cycle;
-use crate::dense::DenseInverse;
-use crate::hierarchy::NONE;
+
+/// The levels of a hierarchy on some machine, the finest is level 0. Each has a right-hand side `b`, an iterate `x` and, where
+/// a cycle may visit it twice, room for a first direction `c`.
+pub(crate) trait Levels {
+    /// Number of levels.
+    fn count(&self) -> usize;
+    /// Whether the coarsest level is solved directly; if not, it is smoothed.
+    fn has_direct_solve(&self) -> bool;
+    /// `x ← A⁻¹ b` on the coarsest level.
+    fn solve_directly(&mut self);
+    /// The smoother's steps on `x = 0`.
+    fn smooth_from_zero(&mut self, k: usize);
+    /// The smoother's steps on `x` as it is.
+    fn smooth(&mut self, k: usize);
+    /// `b_{k+1} ← Pᵀ (b_k − A x_k)`.
+    fn restrict_residual(&mut self, k: usize);
+    /// `x_k ← x_k + P x_{k+1}`.
+    fn prolongate(&mut self, k: usize);
+    /// `c ← x`, `b ← b − A c`.
+    fn set_aside(&mut self, k: usize);
+    /// `x ← x + c`.
+    fn add_set_aside(&mut self, k: usize);
+    /// The first iteration of a K-cycle, with the direction in `x`: sets it aside, and makes `b` the residual. False if that is
+    /// enough, with the solution in `x`. A machine that does not wait for its numbers says true, and
+    /// heeds them in [`second_direction`](Self::second_direction).
+    fn first_direction(&mut self, k: usize) -> bool;
+    /// The second iteration, with its direction in `x`: leaves the best combination of both there.
+    fn second_direction(&mut self, k: usize);
+}
 
 /// The K-cycle's second iteration is left out where the first reduced the residual to this share (Notay
 /// 2008).
-const ENOUGH: f64 = 0.25;
+pub(crate) const ENOUGH: f64 = 0.25;
 
-/// `x ← M⁻¹ b` on the first of the levels.
-pub(super) fn run<T: Scalar>(levels: &mut [Level<T>], direct: Option<&DenseInverse>, cycle: Cycle) {
-    visit(levels, direct, cycle, 1);
+/// `x ← M⁻¹ b` on the finest level.
+pub(crate) fn run(levels: &mut impl Levels, cycle: Cycle) {
+    visit(levels, cycle, 0);
 }
 
-/// One visit of a level; `next` is the number of the level below it, counted from the finest.
-fn visit<T: Scalar>(levels: &mut [Level<T>], direct: Option<&DenseInverse>, cycle: Cycle, next: usize) {
-    let Some((level, coarser)) = levels.split_first_mut() else { return };
-    if coarser.is_empty() {
-        match direct {
-            Some(inverse) => inverse.apply(&level.b, &mut level.x),
-            None => {
-                level.smooth_from_zero();
-                level.smooth();
-            }
+/// Whether a cycle visits level `k` twice for each visit of the level above it.
+pub(crate) fn visits_twice(cycle: Cycle, k: usize, count: usize, direct: bool) -> bool {
+    let wanted = match cycle {
+        Cycle::V => false,
+        Cycle::W => true,
+        Cycle::K { levels } => k <= levels,
+    };
+    wanted && k > 0 && !(direct && k + 1 == count)
+}
+
+/// One visit of level `k`.
+fn visit(levels: &mut impl Levels, cycle: Cycle, k: usize) {
+    let (count, direct) = (levels.count(), levels.has_direct_solve());
+    if k + 1 == count {
+        if direct {
+            levels.solve_directly();
+        } else {
+            levels.smooth_from_zero(k);
+            levels.smooth(k);
         }
         return;
     }
-    level.smooth_from_zero();
-    level.restrict_residual(&mut coarser[0].b);
-    let twice = coarser.len() > 1 || direct.is_none();
+    levels.smooth_from_zero(k);
+    levels.restrict_residual(k);
     match cycle {
-        Cycle::W if twice => visit_twice(coarser, direct, cycle, next + 1),
-        Cycle::K { levels } if twice && next <= levels => iterate(coarser, direct, cycle, next + 1),
-        _ => visit(coarser, direct, cycle, next + 1),
+        _ if !visits_twice(cycle, k + 1, count, direct) => visit(levels, cycle, k + 1),
+        Cycle::K { .. } => iterate(levels, cycle, k + 1),
+        Cycle::V | Cycle::W => {
+            visit(levels, cycle, k + 1);
+            levels.set_aside(k + 1);
+            visit(levels, cycle, k + 1);
+            levels.add_set_aside(k + 1);
+        }
     }
-    level.prolongate(&coarser[0].x);
-    level.smooth();
-}
-
-/// Two visits, the second for the residual of the first.
-fn visit_twice<T: Scalar>(levels: &mut [Level<T>], direct: Option<&DenseInverse>, cycle: Cycle, next: usize) {
-    visit(levels, direct, cycle, next);
-    let level = &mut levels[0];
-    std::mem::swap(&mut level.x, &mut level.c);
-    level.matrix.subtract_product(&level.c, &mut level.b);
-    visit(levels, direct, cycle, next);
-    let level = &mut levels[0];
-    level.x.axpby(1.0, &level.c, 1.0);
+    levels.prolongate(k);
+    levels.smooth(k);
 }
 
 /// One or two iterations of flexible conjugate gradients, each preconditioned by a visit (Notay 2008,
 /// algorithm 3.2; the second direction is made conjugate to the first in the coefficients).
-fn iterate<T: Scalar>(levels: &mut [Level<T>], direct: Option<&DenseInverse>, cycle: Cycle, next: usize) {
-    visit(levels, direct, cycle, next);
-    let level = &mut levels[0];
-    std::mem::swap(&mut level.x, &mut level.c);
-    level.matrix.multiply(&level.c, &mut level.v);
-    let (rho, alpha, size) = (level.c.dot(&level.v), level.c.dot(&level.b), level.b.dot(&level.b));
-    if !(rho > 0.0 && rho.is_finite()) {
-        // Nothing, or something that is no direction: pass it on, the solver outside judges.
-        std::mem::swap(&mut level.x, &mut level.c);
-        return;
-    }
-    let length = alpha / rho;
-    level.b.axpby(-length, &level.v, 1.0);
-    if level.b.dot(&level.b) <= ENOUGH * ENOUGH * size {
-        level.x.axpby(length, &level.c, 0.0);
-        return;
-    }
-    visit(levels, direct, cycle, next);
-    let level = &mut levels[0];
-    level.matrix.multiply(&level.x, &mut level.y);
-    let (gamma, beta) = (level.x.dot(&level.v), level.x.dot(&level.y));
-    let rest = level.x.dot(&level.b);
-    let rho_two = beta - gamma * gamma / rho;
-    if rho_two > 0.0 && rho_two.is_finite() {
-        let second = rest / rho_two;
-        level.x.axpby(length - gamma * second / rho, &level.c, second);
-    } else {
-        level.x.axpby(length, &level.c, 0.0);
-    }
-}
-
-impl<T: Scalar> Level<T> {
-    /// The smoother's steps on `x = 0`.
-    fn smooth_from_zero(&mut self) {
-        for k in 0..self.steps.len() {
-            let (alpha, beta) = self.steps[k];
-            if k == 0 {
-                self.x.add_product(beta, &self.inverse_diagonal, &self.b, 0.0);
-                continue;
-            }
-            if k == 1 && alpha != 0.0 {
-                // The iterate before the first is zero.
-                self.y.fill(0.0);
-            }
-            self.step(alpha, beta);
-        }
-    }
-
-    /// The smoother's steps on `x` as it is.
-    fn smooth(&mut self) {
-        for k in 0..self.steps.len() {
-            let (alpha, beta) = self.steps[k];
-            self.step(alpha, beta);
-        }
-    }
-
-    fn step(&mut self, alpha: f64, beta: f64) {
-        self.matrix.relax((alpha, beta), &self.inverse_diagonal, &self.b, &self.x, &mut self.y);
-        std::mem::swap(&mut self.x, &mut self.y);
-    }
-
-    /// `coarse ← Pᵀ (b − A x)`.
-    fn restrict_residual(&self, coarse: &mut HostVector<T>) {
-        let Some(aggregates) = &self.aggregates else { return };
-        let (a, b, x) = (self.matrix.view(), self.b.as_slice(), self.x.as_slice());
-        coarse.for_each_piece(|first, piece| {
-            for (k, coarse) in (first..).zip(piece) {
-                let mut sum = T::ZERO;
-                for &i in aggregates.rows(k) {
-                    let i = i as usize;
-                    sum += b[i] - a.product(i, x);
-                }
-                *coarse = sum;
-            }
-        });
-    }
-
-    /// `x ← x + P coarse`.
-    fn prolongate(&mut self, coarse: &[T]) {
-        let Some(aggregates) = &self.aggregates else { return };
-        let of_row = aggregates.of_row.as_slice();
-        self.x.for_each_piece(|first, piece| {
-            for (x, &k) in piece.iter_mut().zip(&of_row[first..]) {
-                if k != NONE {
-                    *x += coarse[k as usize];
-                }
-            }
-        });
+fn iterate(levels: &mut impl Levels, cycle: Cycle, k: usize) {
+    visit(levels, cycle, k);
+    if levels.first_direction(k) {
+        visit(levels, cycle, k);
+        levels.second_direction(k);
     }
 }

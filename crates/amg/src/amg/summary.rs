@@ -4,7 +4,7 @@ use std::fmt;
 
 use dgsuite_gpu::{Scalar, Vector};
 
-use super::Level;
+use super::host::Level;
 use crate::dense::DenseInverse;
 
 /// One level of a hierarchy.

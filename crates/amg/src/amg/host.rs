@@ -1,0 +1,228 @@
+//! Levels on the CPU, and what a cycle does on each of them.
+
+use dgsuite_gpu::{Backend, Host, HostVector, Scalar, Vector};
+
+use super::cycle::{ENOUGH, Levels};
+use crate::dense::DenseInverse;
+use crate::hierarchy::{Aggregates, NONE, RowSums};
+use crate::preconditioner::Diagonal;
+use crate::sparse::{Sparse, View};
+use crate::{AmgError, Smoother, lanczos, smoother};
+
+/// Steps of Lanczos's method on each level.
+const LANCZOS_STEPS: usize = 8;
+
+/// All levels and the inverse of the coarsest.
+pub(crate) struct HostLevels<T: Scalar> {
+    pub(crate) levels: Vec<Level<T>>,
+    pub(crate) direct: Option<DenseInverse>,
+}
+
+/// A level: its matrix, its smoother, the way to the next coarser one, and room for a cycle.
+pub(crate) struct Level<T: Scalar> {
+    pub(crate) matrix: Sparse<T>,
+    pub(crate) inverse_diagonal: HostVector<T>,
+    pub(crate) steps: Vec<(f64, f64)>,
+    /// Of the next coarser level; `None` on the coarsest.
+    pub(crate) aggregates: Option<Aggregates>,
+    /// Right-hand side, which iterations of the K-cycle overwrite by their residual.
+    pub(crate) b: HostVector<T>,
+    pub(crate) x: HostVector<T>,
+    pub(crate) y: HostVector<T>,
+    /// First direction of a K- or W-cycle and its product with A; empty where there is no such cycle.
+    pub(crate) c: HostVector<T>,
+    pub(crate) v: HostVector<T>,
+    /// `cᵀ A c` and `cᵀ b` of the first direction.
+    first: [f64; 2],
+}
+
+impl<T: Scalar> Level<T> {
+    pub(super) fn new(
+        host: &Host,
+        a: View<'_, f64>,
+        scale: f64,
+        aggregates: Option<Aggregates>,
+        choice: Smoother,
+        solved_directly: bool,
+        twice: bool,
+    ) -> Result<Self, AmgError> {
+        let n = a.n_rows();
+        let zeros = |n: usize| host.zeros::<T>(n);
+        let (b, x, y) = (zeros(n)?, zeros(n)?, zeros(n)?);
+        let extra = if twice { n } else { 0 };
+        let (c, v) = (zeros(extra)?, zeros(extra)?);
+        if solved_directly {
+            let inverse_diagonal = zeros(0)?;
+            return Ok(Self {
+                matrix: Sparse { starts: vec![0; n + 1], columns: Vec::new(), values: Vec::new() },
+                inverse_diagonal,
+                steps: Vec::new(),
+                aggregates,
+                b,
+                x,
+                y,
+                c,
+                v,
+                first: [0.0; 2],
+            });
+        }
+        let matrix = Sparse::<T>::scaled(host, a, scale);
+        let rows = RowSums::table(host, a);
+        if let Some(row) = rows.iter().position(|row| row.diagonal <= 0.0 || row.diagonal.is_nan()) {
+            return Err(AmgError::LevelNotPositive { rows: n, row, value: rows[row].diagonal });
+        }
+        let l1 = matches!(choice, Smoother::L1Jacobi { .. });
+        let weight = |i: usize| scale * if l1 { rows[i].l1() } else { rows[i].diagonal };
+        let mut inverse_diagonal = zeros(n)?;
+        inverse_diagonal.for_each_piece(|first, piece| {
+            for (i, d) in (first..).zip(piece) {
+                *d = T::from_f64(1.0 / weight(i));
+            }
+        });
+        let largest = if l1 {
+            1.0
+        } else {
+            // Gershgorin's bound is one.
+            let bound = rows.iter().map(|row| row.l1() / row.diagonal).fold(0.0, f64::max);
+            let start = host.upload(&lanczos::rough::<T>(n))?;
+            let found = lanczos::largest_eigenvalue(
+                &matrix,
+                &mut Diagonal(&inverse_diagonal),
+                &start,
+                LANCZOS_STEPS,
+            )?;
+            found.map_or(bound, |found| found.min(bound))
+        };
+        let steps = smoother::steps(choice, largest);
+        Ok(Self { matrix, inverse_diagonal, steps, aggregates, b, x, y, c, v, first: [0.0; 2] })
+    }
+}
+
+impl<T: Scalar> Level<T> {
+    fn step(&mut self, alpha: f64, beta: f64) {
+        self.matrix.relax((alpha, beta), &self.inverse_diagonal, &self.b, &self.x, &mut self.y);
+        std::mem::swap(&mut self.x, &mut self.y);
+    }
+}
+
+impl<T: Scalar> Levels for HostLevels<T> {
+    fn count(&self) -> usize {
+        self.levels.len()
+    }
+
+    fn has_direct_solve(&self) -> bool {
+        self.direct.is_some()
+    }
+
+    fn solve_directly(&mut self) {
+        if let (Some(inverse), Some(level)) = (&self.direct, self.levels.last_mut()) {
+            inverse.apply(&level.b, &mut level.x);
+        }
+    }
+
+    fn smooth_from_zero(&mut self, k: usize) {
+        let level = &mut self.levels[k];
+        for i in 0..level.steps.len() {
+            let (alpha, beta) = level.steps[i];
+            if i == 0 {
+                level.x.add_product(beta, &level.inverse_diagonal, &level.b, 0.0);
+                continue;
+            }
+            if i == 1 && alpha != 0.0 {
+                // The iterate before the first is zero.
+                level.y.fill(0.0);
+            }
+            level.step(alpha, beta);
+        }
+    }
+
+    fn smooth(&mut self, k: usize) {
+        let level = &mut self.levels[k];
+        for i in 0..level.steps.len() {
+            let (alpha, beta) = level.steps[i];
+            level.step(alpha, beta);
+        }
+    }
+
+    fn restrict_residual(&mut self, k: usize) {
+        let (level, coarse) = pair(&mut self.levels, k);
+        let Some(aggregates) = &level.aggregates else { return };
+        let (a, b, x) = (level.matrix.view(), level.b.as_slice(), level.x.as_slice());
+        coarse.b.for_each_piece(|first, piece| {
+            for (k, coarse) in (first..).zip(piece) {
+                let mut sum = T::ZERO;
+                for &i in aggregates.rows(k) {
+                    let i = i as usize;
+                    sum += b[i] - a.product(i, x);
+                }
+                *coarse = sum;
+            }
+        });
+    }
+
+    fn prolongate(&mut self, k: usize) {
+        let (level, coarse) = pair(&mut self.levels, k);
+        let Some(aggregates) = &level.aggregates else { return };
+        let (of_row, coarse) = (aggregates.of_row.as_slice(), coarse.x.as_slice());
+        level.x.for_each_piece(|first, piece| {
+            for (x, &k) in piece.iter_mut().zip(&of_row[first..]) {
+                if k != NONE {
+                    *x += coarse[k as usize];
+                }
+            }
+        });
+    }
+
+    fn set_aside(&mut self, k: usize) {
+        let level = &mut self.levels[k];
+        std::mem::swap(&mut level.x, &mut level.c);
+        level.matrix.subtract_product(&level.c, &mut level.b);
+    }
+
+    fn add_set_aside(&mut self, k: usize) {
+        let level = &mut self.levels[k];
+        level.x.axpby(1.0, &level.c, 1.0);
+    }
+
+    fn first_direction(&mut self, k: usize) -> bool {
+        let level = &mut self.levels[k];
+        std::mem::swap(&mut level.x, &mut level.c);
+        level.matrix.multiply(&level.c, &mut level.v);
+        let (rho, alpha, size) = (level.c.dot(&level.v), level.c.dot(&level.b), level.b.dot(&level.b));
+        level.first = [rho, alpha];
+        if !(rho > 0.0 && rho.is_finite()) {
+            // Nothing, or something that is no direction: pass it on, the solver outside judges.
+            std::mem::swap(&mut level.x, &mut level.c);
+            return false;
+        }
+        let length = alpha / rho;
+        level.b.axpby(-length, &level.v, 1.0);
+        if level.b.dot(&level.b) <= ENOUGH * ENOUGH * size {
+            level.x.axpby(length, &level.c, 0.0);
+            return false;
+        }
+        true
+    }
+
+    fn second_direction(&mut self, k: usize) {
+        let level = &mut self.levels[k];
+        let [rho, alpha] = level.first;
+        let length = alpha / rho;
+        level.matrix.multiply(&level.x, &mut level.y);
+        let (gamma, beta) = (level.x.dot(&level.v), level.x.dot(&level.y));
+        let rest = level.x.dot(&level.b);
+        let rho_two = beta - gamma * gamma / rho;
+        if rho_two > 0.0 && rho_two.is_finite() {
+            let second = rest / rho_two;
+            level.x.axpby(length - gamma * second / rho, &level.c, second);
+        } else {
+            level.x.axpby(length, &level.c, 0.0);
+        }
+    }
+}
+
+/// A level and the next coarser one.
+fn pair<T: Scalar>(levels: &mut [Level<T>], k: usize) -> (&mut Level<T>, &mut Level<T>) {
+    let (finer, coarser) = levels.split_at_mut(k + 1);
+    (&mut finer[k], &mut coarser[0])
+}

@@ -1,0 +1,349 @@
+//! Levels on a device, and what a cycle does on each of them: launches that wait for nothing.
+
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
+use dgsuite_gpu::{GpuError, Scalar, Vector};
+
+use super::csr::{CudaCsr, Relaxation, THREADS, source};
+use crate::amg::cycle::{ENOUGH, Levels};
+use crate::amg::host::{HostLevels, Level};
+
+/// Most blocks of the kernels that sum, or need sums: four for each multiprocessor of a large device. A fixed number, so that sums
+/// are those of any device.
+const BLOCKS: u32 = 512;
+/// Warps of a block.
+const WARPS: u32 = THREADS / 32;
+
+/// The text of all but smoothing.
+pub(super) fn own_source<T: Scalar>() -> Source {
+    source::<T>("cycle.cu", include_str!("cycle.cu")).define("ENOUGH", ENOUGH)
+}
+
+/// The kernels of cycle.cu that a cycle consists of.
+struct Kernels {
+    restrict_residual: Function,
+    prolongate: Function,
+    subtract_product: Function,
+    first_sums: Function,
+    first_step: Function,
+    second_sums: Function,
+    solve_directly: Function,
+}
+
+/// All levels, the inverse of the coarsest, and the first launch that failed.
+pub(super) struct CudaLevels<T: Scalar> {
+    cuda: Cuda,
+    kernels: Kernels,
+    levels: Vec<CudaLevel<T>>,
+    inverse: Option<DeviceBuffer<f64>>,
+    failure: Option<GpuError>,
+}
+
+/// A level; who writes `b` writes the smoother's first step from zero to `x` as well.
+struct CudaLevel<T: Scalar> {
+    n: usize,
+    /// With the inverse of its diagonal; `None` where the level is solved directly.
+    smoothed: Option<(CudaCsr<T>, DeviceBuffer<T>)>,
+    steps: Vec<(f64, f64)>,
+    aggregates: Option<CudaAggregates>,
+    b: DeviceBuffer<T>,
+    x: DeviceBuffer<T>,
+    y: DeviceBuffer<T>,
+    c: DeviceBuffer<T>,
+    v: DeviceBuffer<T>,
+    /// Sums of [`BLOCKS`] blocks: three of the first direction, that of its residual, three of the second direction.
+    sums: [DeviceBuffer<f64>; 3],
+    /// What the next finer level takes as this level's solution.
+    solution: Solution,
+}
+
+/// `Aggregates` on a device.
+struct CudaAggregates {
+    of_row: DeviceBuffer<u32>,
+    starts: DeviceBuffer<u32>,
+    rows: DeviceBuffer<u32>,
+}
+
+/// The solution of a level, as `prolongate` of cycle.cu numbers its kinds.
+#[derive(Clone, Copy, PartialEq)]
+enum Solution {
+    Iterate = 0,
+    Sum = 1,
+    Combination = 2,
+}
+
+/// The smoother's first step, as `Start` of cycle.cu.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Start {
+    inverse_diagonal: u64,
+    x: u64,
+    beta: f64,
+}
+
+impl<T: Scalar> CudaLevels<T> {
+    /// Copies of the host's levels.
+    pub(super) fn new(cuda: &Cuda, host: &HostLevels<T>) -> Result<Self, GpuError> {
+        let module = cuda.compile(&own_source::<T>())?;
+        let kernels = Kernels {
+            restrict_residual: module.function("restrict_residual")?,
+            prolongate: module.function("prolongate")?,
+            subtract_product: module.function("subtract_product")?,
+            first_sums: module.function("first_sums")?,
+            first_step: module.function("first_step")?,
+            second_sums: module.function("second_sums")?,
+            solve_directly: module.function("solve_directly")?,
+        };
+        let inverse = match &host.direct {
+            Some(direct) => Some(DeviceBuffer::from_slice(cuda, "the coarsest level", direct.entries())?),
+            None => None,
+        };
+        let mut levels = Vec::with_capacity(host.levels.len());
+        for (k, level) in host.levels.iter().enumerate() {
+            let direct = inverse.is_some() && k + 1 == host.levels.len();
+            levels.push(CudaLevel::new(cuda, level, direct)?);
+        }
+        Ok(Self { cuda: cuda.clone(), kernels, levels, inverse, failure: None })
+    }
+
+    /// Rows of the finest level.
+    pub(super) fn n_rows(&self) -> usize {
+        self.levels[0].n
+    }
+
+    /// Where the finest level has its right-hand side.
+    pub(super) fn right_hand_side(&self) -> u64 {
+        self.levels[0].b.ptr()
+    }
+
+    /// Where the finest level has its iterate now.
+    pub(super) fn iterate(&self) -> u64 {
+        self.levels[0].x.ptr()
+    }
+
+    /// The start of level `k`.
+    pub(super) fn start(&self, k: usize) -> Start {
+        self.levels[k].start()
+    }
+
+    /// Bytes of each level.
+    pub(super) fn bytes(&self) -> Vec<usize> {
+        let inverse = self.inverse.as_ref().map_or(0, DeviceBuffer::bytes);
+        let mut bytes: Vec<usize> = self.levels.iter().map(CudaLevel::bytes).collect();
+        if let Some(coarsest) = bytes.last_mut() {
+            *coarsest += inverse;
+        }
+        bytes
+    }
+
+    /// The first failure since the last call.
+    pub(super) fn take_failure(&mut self) -> Result<(), GpuError> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn note(&mut self, result: Result<(), GpuError>) {
+        if let Err(error) = result {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    fn relax(&mut self, k: usize, grow: f64, back: f64, beta: f64) {
+        let CudaLevel { smoothed, b, x, y, .. } = &mut self.levels[k];
+        let Some((matrix, inverse_diagonal)) = smoothed else { return };
+        let done = matrix.step(grow, back, beta, &Relaxation { inverse_diagonal, b, x, y });
+        std::mem::swap(x, y);
+        self.note(done);
+    }
+}
+
+impl<T: Scalar> CudaLevel<T> {
+    fn new(cuda: &Cuda, host: &Level<T>, direct: bool) -> Result<Self, GpuError> {
+        let n = host.x.len();
+        let zeros = |n: usize| DeviceBuffer::zeros(cuda, "a level's vectors", n);
+        let smoothed = if direct {
+            None
+        } else {
+            let inverse = DeviceBuffer::from_slice(cuda, "a smoother", &host.inverse_diagonal)?;
+            Some((CudaCsr::of_level(cuda, host.matrix.view())?, inverse))
+        };
+        let aggregates = match &host.aggregates {
+            Some(host) => Some(CudaAggregates {
+                of_row: DeviceBuffer::from_slice(cuda, "aggregates", &host.of_row)?,
+                starts: DeviceBuffer::from_slice(cuda, "aggregates", &host.starts)?,
+                rows: DeviceBuffer::from_slice(cuda, "aggregates", &host.rows)?,
+            }),
+            None => None,
+        };
+        let twice = host.c.len();
+        let sums = |count: usize| {
+            DeviceBuffer::zeros(cuda, "sums of a cycle", if twice > 0 { count * BLOCKS as usize } else { 0 })
+        };
+        Ok(Self {
+            n,
+            smoothed,
+            steps: host.steps.clone(),
+            aggregates,
+            b: zeros(n)?,
+            x: zeros(n)?,
+            y: zeros(if direct { 0 } else { n })?,
+            c: zeros(twice)?,
+            v: zeros(twice)?,
+            sums: [sums(3)?, sums(1)?, sums(3)?],
+            solution: Solution::Iterate,
+        })
+    }
+
+    fn start(&self) -> Start {
+        match (&self.smoothed, self.steps.first()) {
+            (Some((_, inverse_diagonal)), Some(&(_, beta))) => {
+                Start { inverse_diagonal: inverse_diagonal.ptr(), x: self.x.ptr(), beta }
+            }
+            _ => Start { inverse_diagonal: 0, x: 0, beta: 0.0 },
+        }
+    }
+
+    /// Blocks of the kernels that sum over rows, and of those that go over entries.
+    fn blocks(&self) -> (u32, u32) {
+        let rows = self.smoothed.as_ref().map_or(0, |(matrix, _)| matrix.per_row(self.n).grid[0]);
+        (rows.min(BLOCKS), entries(self.n).grid[0])
+    }
+
+    fn bytes(&self) -> usize {
+        let vectors = [&self.b, &self.x, &self.y, &self.c, &self.v];
+        let matrix = self.smoothed.as_ref().map_or(0, |(matrix, inverse)| matrix.bytes() + inverse.bytes());
+        let aggregates =
+            self.aggregates.as_ref().map_or(0, |a| a.of_row.bytes() + a.starts.bytes() + a.rows.bytes());
+        let vectors: usize = vectors.iter().map(|vector| vector.bytes()).sum();
+        let sums: usize = self.sums.iter().map(DeviceBuffer::bytes).sum();
+        matrix + aggregates + vectors + sums
+    }
+}
+
+/// A launch over `n` entries in several turns.
+fn entries(n: usize) -> LaunchConfig {
+    let mut config = LaunchConfig::cover(n, THREADS).early(true);
+    config.grid[0] = config.grid[0].min(BLOCKS);
+    config
+}
+
+impl<T: Scalar> Levels for CudaLevels<T> {
+    fn count(&self) -> usize {
+        self.levels.len()
+    }
+
+    fn has_direct_solve(&self) -> bool {
+        self.inverse.is_some()
+    }
+
+    fn solve_directly(&mut self) {
+        let (Some(inverse), Some(level)) = (&self.inverse, self.levels.last()) else { return };
+        let mut args = Args::new();
+        args.buffer(inverse).buffer(&level.b).buffer(&level.x).value(level.n as u32);
+        let config = LaunchConfig::new((level.n as u32).div_ceil(WARPS), THREADS).early(true);
+        // SAFETY: the arguments are those of the kernel; the inverse has the square of the level's rows.
+        let done = unsafe { self.cuda.launch(&self.kernels.solve_directly, config, &args) };
+        self.note(done);
+    }
+
+    fn smooth_from_zero(&mut self, k: usize) {
+        // The first step was done with `b`.
+        for i in 1..self.levels[k].steps.len() {
+            let (alpha, beta) = self.levels[k].steps[i];
+            // The iterate before the first is zero.
+            self.relax(k, 1.0 + alpha, if i == 1 { 0.0 } else { -alpha }, beta);
+        }
+    }
+
+    fn smooth(&mut self, k: usize) {
+        for i in 0..self.levels[k].steps.len() {
+            let (alpha, beta) = self.levels[k].steps[i];
+            self.relax(k, 1.0 + alpha, -alpha, beta);
+        }
+    }
+
+    fn restrict_residual(&mut self, k: usize) {
+        let (level, coarse) = (&self.levels[k], &self.levels[k + 1]);
+        let (Some((matrix, _)), Some(aggregates)) = (&level.smoothed, &level.aggregates) else { return };
+        let mut args = Args::new();
+        args.value(matrix.argument()).buffer(&level.b).buffer(&level.x);
+        args.buffer(&aggregates.starts).buffer(&aggregates.rows).value(coarse.n as u32);
+        args.buffer(&coarse.b).value(coarse.start());
+        let config = matrix.per_row(coarse.n);
+        // SAFETY: the arguments are those of the kernel; the coarse level has a row for each aggregate, whose rows are
+        // those of this level.
+        let done = unsafe { self.cuda.launch(&self.kernels.restrict_residual, config, &args) };
+        self.note(done);
+    }
+
+    fn prolongate(&mut self, k: usize) {
+        let (level, coarse) = (&self.levels[k], &self.levels[k + 1]);
+        let Some(aggregates) = &level.aggregates else { return };
+        let (row_blocks, entry_blocks) = coarse.blocks();
+        let mut args = Args::new();
+        args.buffer(&level.x).buffer(&aggregates.of_row).value(level.n as u32);
+        args.buffer(&coarse.x).buffer(&coarse.c).value(coarse.solution as u32);
+        args.buffer(&coarse.sums[0]).value(row_blocks);
+        args.buffer(&coarse.sums[1]).value(entry_blocks);
+        args.buffer(&coarse.sums[2]).value(row_blocks);
+        // SAFETY: the arguments are those of the kernel; aggregates are below the coarse level's rows, and a solution other than
+        // the iterate is there on levels with a first direction and sums alone.
+        let done = unsafe { self.cuda.launch(&self.kernels.prolongate, entries(level.n), &args) };
+        self.levels[k + 1].solution = Solution::Iterate;
+        self.note(done);
+    }
+
+    fn set_aside(&mut self, k: usize) {
+        let level = &mut self.levels[k];
+        std::mem::swap(&mut level.x, &mut level.c);
+        let Some((matrix, _)) = &level.smoothed else { return };
+        let mut args = Args::new();
+        args.value(matrix.argument()).buffer(&level.c).buffer(&level.b).value(level.start());
+        let config = matrix.per_row(level.n);
+        // SAFETY: the arguments are those of the kernel; all vectors have the level's length.
+        let done = unsafe { self.cuda.launch(&self.kernels.subtract_product, config, &args) };
+        self.note(done);
+    }
+
+    fn add_set_aside(&mut self, k: usize) {
+        self.levels[k].solution = Solution::Sum;
+    }
+
+    fn first_direction(&mut self, k: usize) -> bool {
+        let level = &mut self.levels[k];
+        std::mem::swap(&mut level.x, &mut level.c);
+        let Some((matrix, _)) = &level.smoothed else { return false };
+        let (row_blocks, _) = level.blocks();
+        let mut args = Args::new();
+        args.value(matrix.argument())
+            .buffer(&level.c)
+            .buffer(&level.b)
+            .buffer(&level.v)
+            .buffer(&level.sums[0]);
+        let config = LaunchConfig::new(row_blocks, THREADS).early(true);
+        // SAFETY: the arguments are those of the kernel; vectors have the level's length, and there is room for the sums of all blocks.
+        let summed = unsafe { self.cuda.launch(&self.kernels.first_sums, config, &args) };
+        args.clear();
+        args.buffer(&level.sums[0]).value(row_blocks).buffer(&level.b).buffer(&level.v).value(level.n as u32);
+        args.value(level.start()).buffer(&level.sums[1]);
+        // SAFETY: as above.
+        let advanced = unsafe { self.cuda.launch(&self.kernels.first_step, entries(level.n), &args) };
+        self.note(summed.and(advanced));
+        true
+    }
+
+    fn second_direction(&mut self, k: usize) {
+        let level = &mut self.levels[k];
+        level.solution = Solution::Combination;
+        let Some((matrix, _)) = &level.smoothed else { return };
+        let (row_blocks, _) = level.blocks();
+        let mut args = Args::new();
+        args.value(matrix.argument())
+            .buffer(&level.x)
+            .buffer(&level.b)
+            .buffer(&level.v)
+            .buffer(&level.sums[2]);
+        let config = LaunchConfig::new(row_blocks, THREADS).early(true);
+        // SAFETY: the arguments are those of the kernel; vectors have the level's length, and there is room for the sums of all blocks.
+        let done = unsafe { self.cuda.launch(&self.kernels.second_sums, config, &args) };
+        self.note(done);
+    }
+}

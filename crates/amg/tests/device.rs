@@ -1,0 +1,296 @@
+//! Products, cycles and solves on a device equal those on the host. Without a device every test says so and passes, unless
+//! `DGSUITE_REQUIRE_GPU` is 1; where there is a C++ compiler all of them run on an emulated device, on smaller problems.
+#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+
+use std::io::Write;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use dgsuite_amg::cuda::{CudaAmg, CudaCsr, RowLayout};
+use dgsuite_amg::{
+    Amg, AmgError, AmgOptions, Coarsening, Csr, Cycle, LinearOperator, NullSpace, Pcg, Preconditioner,
+    Reference, Smoother, Solution, Stop, gallery,
+};
+use dgsuite_gpu::cuda::Cuda;
+use dgsuite_gpu::shim::{Emulator, ShimError};
+use dgsuite_gpu::{Backend, CudaVector, Host, Scalar, Vector};
+
+/// A device for one test at a time: recording a graph minds what others do with the device.
+fn device(test: &str) -> Option<(Cuda, MutexGuard<'static, ()>)> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    match Cuda::new(0) {
+        Ok(cuda) => Some((cuda, guard)),
+        Err(reason) => {
+            assert!(std::env::var_os("DGSUITE_REQUIRE_GPU").is_none_or(|v| v != "1"), "{reason}");
+            // Not eprintln!: the harness would hide the line of a test that passes.
+            let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {reason}");
+            None
+        }
+    }
+}
+
+/// Whether the device is the emulated one, which is slow.
+fn emulated(cuda: &Cuda) -> bool {
+    cuda.info().name.contains("emulated")
+}
+
+fn download<T: Scalar>(cuda: &Cuda, x: &CudaVector<T>) -> Vec<T> {
+    let mut values = vec![T::ZERO; x.len()];
+    cuda.download(x, &mut values).unwrap();
+    values
+}
+
+/// Numbers between −1 and 1, by Knuth's linear congruential generator.
+fn numbers(seed: u64, n: usize) -> Vec<f64> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as f64 / f64::from(1_u32 << 30) - 1.0
+    };
+    (0..n).map(|_| next()).collect()
+}
+
+/// A square matrix with a diagonal of 2 whose row i has `length(i)` entries, at most.
+fn random<T: Scalar>(n: usize, length: impl Fn(usize) -> usize) -> Csr<T> {
+    let mut entries = Vec::new();
+    for i in 0..n {
+        entries.push((i, i, 2.0));
+        for (k, value) in numbers(i as u64 + 1, length(i).saturating_sub(1)).into_iter().enumerate() {
+            entries.push((i, (i + 1 + 7 * k + k * k) % n, value));
+        }
+    }
+    Csr::from_triplets(n, n, entries.into_iter().map(|(i, j, a)| (i, j, T::from_f64(a)))).unwrap()
+}
+
+/// `A x` and `|A| |x|` in double precision.
+fn product<T: Scalar>(a: &Csr<T>, x: &[T]) -> Vec<(f64, f64)> {
+    let term = |(j, a): (usize, T)| a.to_f64() * x[j].to_f64();
+    (0..a.n_rows()).map(|i| a.row(i).map(term).fold((0.0, 0.0), |(s, m), t| (s + t, m + t.abs()))).collect()
+}
+
+fn rows_agree<T: Scalar>(cuda: &Cuda, name: &str, a: &Csr<T>, layout: RowLayout) {
+    let n = a.n_rows();
+    let vector = |seed: u64| numbers(seed, n).into_iter().map(T::from_f64).collect::<Vec<T>>();
+    let [x, b, d, old] = [1, 2, 3, 4].map(vector);
+    let upload = |values: &[T]| cuda.upload(values).unwrap();
+    let [dx, db, dd] = [&x, &b, &d].map(|values| upload(values));
+    let matrix = CudaCsr::with_layout(cuda, a, layout).unwrap();
+    let nothing = vec![T::from_f64(f64::NAN); n];
+    let exact = product(a, &x);
+    let check = |what: &str,
+                 found: &CudaVector<T>,
+                 value: &dyn Fn(usize) -> f64,
+                 size: &dyn Fn(usize) -> f64| {
+        for (i, found) in download(cuda, found).into_iter().enumerate() {
+            let error = (found.to_f64() - value(i)).abs();
+            // Sums of up to 200 terms in any order, and the updates' roundings.
+            assert!(error <= 40.0 * T::EPSILON.to_f64() * size(i), "{name} {layout:?} {what} {i}: {error}");
+        }
+    };
+    let f = |values: &[T], i: usize| values[i].to_f64();
+    let mut y = upload(&nothing);
+    matrix.apply(&dx, &mut y);
+    check("product", &y, &|i| exact[i].0, &|i| exact[i].1);
+    matrix.residual(&db, &dx, &mut y);
+    check("residual", &y, &|i| f(&b, i) - exact[i].0, &|i| exact[i].1 + 1.0);
+    let step = |i: usize| 0.7 * f(&d, i) * (f(&b, i) - exact[i].0);
+    y = upload(&nothing);
+    matrix.relax((0.0, 0.7), &dd, &db, &dx, &mut y);
+    check("first step", &y, &|i| f(&x, i) + step(i), &|i| exact[i].1 + 2.0);
+    y = upload(&old);
+    matrix.relax((0.3, 0.7), &dd, &db, &dx, &mut y);
+    check("step", &y, &|i| 1.3 * f(&x, i) - 0.3 * f(&old, i) + step(i), &|i| exact[i].1 + 3.0);
+}
+
+fn every_layout_agrees<T: Scalar>(cuda: &Cuda) {
+    let rows: [(&str, usize, &dyn Fn(usize) -> usize); 6] = [
+        ("diagonal", 33, &|_| 1),
+        ("three", 257, &|_| 3),
+        ("33", 35, &|_| 33),
+        ("200", 210, &|_| 200),
+        ("uneven", 65, &|i| 1 + i * i % 61),
+        ("one row", 1, &|_| 1),
+    ];
+    for (name, n, length) in rows {
+        let a = random::<T>(n, length);
+        // The emulator takes its time.
+        let shifts: &[u32] = if emulated(cuda) { &[1, 5] } else { &[0, 1, 2, 3, 4, 5] };
+        let groups = shifts.iter().map(|&shift| RowLayout::Groups { shift });
+        for layout in groups.chain([RowLayout::Slices]) {
+            rows_agree(cuda, name, &a, layout);
+        }
+    }
+}
+
+#[test]
+fn products_and_steps_equal_the_host_s() {
+    let Some((cuda, _guard)) = device("products_and_steps_equal_the_host_s") else { return };
+    every_layout_agrees::<f64>(&cuda);
+    every_layout_agrees::<f32>(&cuda);
+    // Not square; in slices each row is summed as the host does.
+    let entries = [(0, 4, 2.0), (2, 0, 1.0), (2, 3, 0.1), (2, 4, 0.3), (3, 1, -1.0)];
+    let a = Csr::from_triplets(4, 5, entries).unwrap();
+    let x = [0.1, 0.2, 0.3, 0.7, 0.9];
+    for layout in [RowLayout::Slices, RowLayout::Groups { shift: 1 }] {
+        let mut y = cuda.upload(&[f64::NAN; 4]).unwrap();
+        CudaCsr::with_layout(&cuda, &a, layout).unwrap().apply(&cuda.upload(&x).unwrap(), &mut y);
+        let y = download(&cuda, &y);
+        assert!((y[2] - 0.44).abs() < 1e-15 && y[1] == 0.0 && y[0] == 1.8 && y[3] == -0.2, "{y:?}");
+    }
+}
+
+/// The largest difference of `M⁻¹ r` on host and device, relative to its largest entry.
+fn difference<T: Scalar, S: Scalar>(host: &Host, cuda: &Cuda, amg: &mut Amg<T>, seed: u64) -> f64 {
+    let n = amg.summary().levels[0].rows;
+    let r: Vec<S> = numbers(seed, n).into_iter().map(|r| S::from_f64(1e-3 * r)).collect();
+    let (r, on_device) = (host.upload(&r).unwrap(), cuda.upload(&r).unwrap());
+    let (mut z, mut found) = (r.zeros_like().unwrap(), on_device.zeros_like().unwrap());
+    amg.apply(&r, &mut z);
+    let mut copy = CudaAmg::upload(cuda, amg).unwrap();
+    copy.apply(&on_device, &mut found);
+    let once = download(cuda, &found);
+    if T::BYTES == 4 {
+        // Another, and the same again: a cycle leaves nothing behind.
+        let mut other = on_device.zeros_like().unwrap();
+        copy.apply(&found, &mut other);
+        copy.apply(&on_device, &mut found);
+        assert!(download(cuda, &found) == once, "a cycle repeats its bits");
+    }
+    let worst = z.iter().zip(&once).map(|(z, found)| (z.to_f64() - found.to_f64()).abs()).fold(0.0, f64::max);
+    worst / z.norm_max()
+}
+
+#[test]
+fn cycles_equal_the_host_s() {
+    let Some((cuda, _guard)) = device("cycles_equal_the_host_s") else { return };
+    let host = Host::new(0).unwrap();
+    // On a device large enough for the layouts of many rows.
+    let n = if emulated(&cuda) { 13 } else { 300 };
+    let a = gallery::poisson_2d(n, n + 1, 0.7).unwrap();
+    let default = AmgOptions { direct_rows: if emulated(&cuda) { 8 } else { 100 }, ..AmgOptions::default() };
+    let third = Smoother::ChebyshevFourth { degree: 3 };
+    let sets: Coarsening = "independent-sets".parse().unwrap();
+    let kinds = [
+        (Cycle::V, default.smoother, default.coarsening),
+        (Cycle::V, Smoother::Jacobi { sweeps: 1 }, sets),
+        (Cycle::W, third, sets),
+        (Cycle::K { levels: 2 }, default.smoother, default.coarsening),
+        (Cycle::K { levels: usize::MAX }, Smoother::L1Jacobi { sweeps: 2 }, default.coarsening),
+    ];
+    for (k, (cycle, smoother, coarsening)) in kinds.into_iter().enumerate() {
+        let options = AmgOptions { cycle, smoother, coarsening, ..default };
+        let mut double = Amg::in_double(&host, &a, &options).unwrap();
+        let found = difference::<f64, f64>(&host, &cuda, &mut double, 5);
+        assert!(double.summary().levels.len() > 2 && found < 1e-12, "{cycle} {smoother:?}: {found}");
+        if emulated(&cuda) && k % 2 == 0 {
+            // The emulator takes its time.
+            continue;
+        }
+        let mut single = Amg::new(&host, &a, &options).unwrap();
+        let found = if k % 2 == 0 {
+            difference::<f32, f64>(&host, &cuda, &mut single, 6)
+        } else {
+            difference::<f32, f32>(&host, &cuda, &mut single, 6)
+        };
+        assert!(found < 1e-5, "{cycle} {smoother:?}: {found}");
+    }
+}
+
+/// One level solved directly; one that is smoothed only; K-cycles whose coarsest level is smoothed; floating parts; zero and
+/// NaN.
+#[test]
+fn special_hierarchies_equal_the_host_s() {
+    let Some((cuda, _guard)) = device("special_hierarchies_equal_the_host_s") else { return };
+    let host = Host::new(1).unwrap();
+    let options = AmgOptions::default();
+    let small = gallery::poisson_2d(9, 8, 1.0).unwrap();
+    let diagonal = Csr::from_triplets(400, 400, (0..400).map(|i| (i, i, 1.0 + i as f64))).unwrap();
+    let closed = gallery::diffusion_2d(20, 20, false, |i, _| 1.0 + i as f64).unwrap();
+    let constant = AmgOptions { null_space: NullSpace::Constant, direct_rows: 20, ..options };
+    let smoothed = AmgOptions { max_levels: 3, direct_rows: 1, ..options };
+    for (a, options) in [(&small, options), (&diagonal, options), (&closed, constant), (&small, smoothed)] {
+        let mut amg = Amg::in_double(&host, a, &options).unwrap();
+        let found = difference::<f64, f64>(&host, &cuda, &mut amg, 7);
+        assert!(found < 1e-12, "{}: {found}", amg.summary());
+    }
+    let mut amg = CudaAmg::new(&host, &cuda, &closed, &constant).unwrap();
+    let mut z = cuda.upload(&[1.0; 400]).unwrap();
+    amg.apply(&cuda.zeros::<f64>(400).unwrap(), &mut z);
+    assert_eq!(z.norm_max(), 0.0);
+    let mut r = vec![1.0; 400];
+    r[17] = f64::NAN;
+    amg.apply(&cuda.upload(&r).unwrap(), &mut z);
+    assert!(z.norm_max().is_nan());
+    let summary = amg.summary();
+    assert!(summary.floating && amg.n_launches() > 5 && summary.bytes() > 8 * closed.n_nonzeros());
+
+    // Pairs of pairs of a chain: sixteen levels, each visited twice as often as the one above.
+    let (coarsening, cycle) = (Coarsening::Pairwise { passes: 1, quality: 8.0 }, Cycle::W);
+    let slow = AmgOptions { coarsening, cycle, direct_rows: 1, ..options };
+    let refused = CudaAmg::new(&host, &cuda, &gallery::poisson_1d(1 << 16).unwrap(), &slow).map(|_| ());
+    assert!(matches!(refused, Err(AmgError::TooManyVisits { .. })), "{refused:?}");
+}
+
+fn stop() -> Stop {
+    Stop { relative: 1e-9, max_iterations: 100, reference: Reference::RightHandSide, ..Stop::default() }
+}
+
+fn on_device(cuda: &Cuda, a: &Csr<f64>, m: &mut CudaAmg, b: &[f64]) -> (Solution, Vec<f64>) {
+    let a = CudaCsr::new(cuda, a).unwrap();
+    let b = cuda.upload(b).unwrap();
+    let mut x = b.zeros_like().unwrap();
+    let solution = Pcg::new(&b).unwrap().flexible().solve(&a, m, &b, &mut x, &stop()).unwrap();
+    let x = download(cuda, &x);
+    (solution, x)
+}
+
+#[test]
+fn a_solve_is_that_of_the_host_and_repeats_its_bits() {
+    let Some((cuda, _guard)) = device("a_solve_is_that_of_the_host_and_repeats_its_bits") else { return };
+    let host = Host::new(0).unwrap();
+    let n = if emulated(&cuda) { 12 } else { 400 };
+    let jumps = |i: usize, j: usize| if (i / 8 + j / 8).is_multiple_of(2) { 1.0 } else { 1e3 };
+    let a = gallery::diffusion_2d(n, n, true, jumps).unwrap();
+    let right: Vec<f64> = (0..n * n).map(|i| 0.5 + (i as f64).sin()).collect();
+    let direct_rows = if emulated(&cuda) { 20 } else { 300 };
+    let cycles = [Cycle::K { levels: 2 }, Cycle::V];
+    // The emulator takes its time.
+    for cycle in cycles.into_iter().take(if emulated(&cuda) { 1 } else { 2 }) {
+        let options = AmgOptions { cycle, direct_rows, ..AmgOptions::default() };
+        let mut amg = Amg::new(&host, &a, &options).unwrap();
+        let b = host.upload(&right).unwrap();
+        let mut x = b.zeros_like().unwrap();
+        let expected = Pcg::new(&b).unwrap().flexible().solve(&a, &mut amg, &b, &mut x, &stop()).unwrap();
+        let mut copy = CudaAmg::upload(&cuda, &amg).unwrap();
+        let (found, y) = on_device(&cuda, &a, &mut copy, &right);
+        assert!(found.iterations.abs_diff(expected.iterations) <= 1, "{cycle}: {found:?} {expected:?}");
+        // Both meet the residual's tolerance; errors are larger by no more than the condition number.
+        let worst = x.iter().zip(&y).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
+        assert!(worst < 1e-5 * x.norm_max(), "{cycle}: {worst}");
+        let mut another = CudaAmg::new(&host, &cuda, &a, &options).unwrap();
+        assert!(on_device(&cuda, &a, &mut another, &right) == (found, y), "{cycle}");
+    }
+}
+
+/// The tests above on the emulated device, under sanitizers.
+#[test]
+fn all_this_on_an_emulated_device() {
+    const NAME: &str = "all_this_on_an_emulated_device";
+    if std::env::var_os("DGSUITE_EMULATOR").is_some() {
+        return;
+    }
+    let emulator = match Emulator::new() {
+        Ok(emulator) => emulator,
+        Err(reason @ ShimError::NoCompiler { .. }) => {
+            assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{reason}");
+            let _ = writeln!(std::io::stderr(), "SKIPPED {NAME}: {reason}");
+            return;
+        }
+        Err(reason) => panic!("{reason}"),
+    };
+    let mut command = emulator.command(std::env::current_exe().unwrap());
+    let output = command.args(["--skip", NAME]).env("DGSUITE_REQUIRE_GPU", "1").output().unwrap();
+    let log =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    assert!(output.status.success() && log.contains("test result: ok. 4 passed"), "{log}");
+}
