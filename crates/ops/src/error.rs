@@ -95,6 +95,24 @@ pub enum OpsError {
         /// What it is, in the plural.
         what: &'static str,
     },
+    /// An elliptic problem that cannot be set up.
+    #[error("elliptic problem: {reason}")]
+    Elliptic {
+        /// What is wrong, and what would be right.
+        reason: String,
+    },
+    /// A coefficient of an elliptic problem is not admissible: `κ > 0` and `λ ≥ 0`, both finite.
+    #[error("{name} = {value:.6e} in element {element}; {name} has to be finite and {bound}")]
+    Coefficient {
+        /// "kappa" or "lambda".
+        name: &'static str,
+        /// The element's number in the mesh file.
+        element: u64,
+        /// The value.
+        value: f64,
+        /// "positive" or "not negative".
+        bound: &'static str,
+    },
     /// The scheme cannot be had on this shape.
     #[error("{shape}: {reason}")]
     Scheme {

@@ -26,7 +26,8 @@ pub(crate) fn positions(mesh: &Mesh, element: usize, points: &[[f64; 3]]) -> Vec
     image(&weights, &element_points(mesh, set, local))
 }
 
-fn image(weights: &Matrix, nodes: &[[f64; 3]]) -> Vec<[f64; 3]> {
+/// Physical coordinates from values of the geometry basis.
+pub(crate) fn image(weights: &Matrix, nodes: &[[f64; 3]]) -> Vec<[f64; 3]> {
     (0..weights.rows())
         .map(|q| std::array::from_fn(|d| nodes.iter().enumerate().map(|(m, x)| weights[(q, m)] * x[d]).sum()))
         .collect()

@@ -197,6 +197,17 @@ pub(crate) fn build<T: PackScalar>(
     n_fields: usize,
     lanes: Lanes,
 ) -> Result<Vec<Group<T>>, OpsError> {
+    build_with(mesh, scheme.form, n_fields, lanes, |needs| resolve(scheme, needs))
+}
+
+/// The same with specifications of one's own for the affine and curved elements of each shape.
+pub(crate) fn build_with<T: PackScalar>(
+    mesh: &Mesh,
+    form: Form,
+    n_fields: usize,
+    lanes: Lanes,
+    specify: impl FnOnce(&[Need]) -> Result<Vec<(Option<PartSpec>, Option<PartSpec>)>, OpsError>,
+) -> Result<Vec<Group<T>>, OpsError> {
     let mut shapes: Vec<Shape> = mesh.sets.iter().map(|s| s.shape).collect();
     shapes.sort_unstable();
     shapes.dedup();
@@ -211,14 +222,14 @@ pub(crate) fn build<T: PackScalar>(
             curved: (!curved.is_empty()).then_some(*order),
         })
         .collect();
-    let specs = resolve(scheme, &needs)?;
+    let specs = specify(&needs)?;
     let mut offset = 0;
     let mut groups = Vec::new();
     for ((&shape, (affine, curved, _)), (affine_spec, curved_spec)) in shapes.iter().zip(&split).zip(specs) {
         let group = build_group(
             mesh,
             shape,
-            scheme.form,
+            form,
             &[(affine, affine_spec), (curved, curved_spec)],
             n_fields,
             lanes,

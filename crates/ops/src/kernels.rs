@@ -1,5 +1,6 @@
 //! The SIMD kernels of the residual, each compiled once for each precision and instruction level.
 
+use crate::elliptic::kernels::{Blocks, Conduct, Conormal, FaceTerms};
 use crate::panel::{Epilogue, Panels, Store, apply};
 use crate::pointwise::NeighbourStates;
 use crate::residual::Output;
@@ -31,6 +32,14 @@ pub trait MatrixKernels: Scalar {
     unsafe fn add_constant(level: SimdLevel, kernel: AddConstant<'_, Self>);
     /// [`StoredInverse`].
     unsafe fn stored_inverse(level: SimdLevel, kernel: StoredInverse<'_, Self>);
+    /// [`Conduct`].
+    fn conduct(level: SimdLevel, kernel: Conduct<'_, Self>);
+    /// [`Conormal`].
+    fn conormal(level: SimdLevel, kernel: Conormal<'_, Self>);
+    /// [`FaceTerms`].
+    fn face_terms(level: SimdLevel, kernel: FaceTerms<'_, Self>);
+    /// [`Blocks`].
+    fn blocks(level: SimdLevel, kernel: Blocks<'_, Self>);
 }
 
 macro_rules! entries {
@@ -67,6 +76,18 @@ macro_rules! entries {
                 Self::dispatch(level, kernel);
             }
             unsafe fn stored_inverse(level: SimdLevel, kernel: StoredInverse<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            fn conduct(level: SimdLevel, kernel: Conduct<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            fn conormal(level: SimdLevel, kernel: Conormal<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            fn face_terms(level: SimdLevel, kernel: FaceTerms<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            fn blocks(level: SimdLevel, kernel: Blocks<'_, Self>) {
                 Self::dispatch(level, kernel);
             }
         }

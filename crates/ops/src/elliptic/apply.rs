@@ -1,0 +1,235 @@
+//! `A u`, matrix-free, in two passes over the blocks.
+//!
+//! The first publishes what neighbours read: values and conormal derivatives `p = κ_f n·∇u` at the face points. The
+//! second forms the gradient, `F_d = κ J Σ_e (∇r_d·∇r_e) ∂u/∂r_e`, gathers what the neighbours have published, and
+//! tests all of it in one product, `A u = [B_0ᵀ | … | I_fᵀ | Nᵀ] (F_0, …, y, z)ᵀ`.
+
+use super::Sipdg;
+use super::kernels::{Conduct, Conormal, FaceCoefficients, FaceTerms};
+use super::part::{From, PartOperator};
+use crate::discretization::lock;
+use crate::error::OpsError;
+use crate::group::Group;
+use crate::kernels::{Gather, MultiplyAdd};
+use crate::pointwise::NeighbourStates;
+use crate::residual::multiply;
+use crate::simd::PackScalar;
+use dgsuite_gpu::{Buffer, Element};
+use rayon::prelude::*;
+
+/// Blocks that one thread works on before it asks for more.
+const CHUNK: usize = 16;
+
+/// Work space of one thread.
+pub(super) struct Scratch<T: Element> {
+    /// `F_0 …`, values, `y`, `z`.
+    columns: Buffer<T>,
+    /// `u⁺`, then `p⁺`.
+    plus: Buffer<T>,
+    tangential: Buffer<T>,
+    between: [Buffer<T>; 2],
+}
+
+impl<T: PackScalar> Scratch<T> {
+    pub(super) fn new(groups: &[Group<T>], operators: &[Vec<PartOperator<T>>]) -> Result<Self, OpsError> {
+        let (mut columns, mut plus, mut tangential) = (0, 0, 0);
+        for (group, parts) in groups.iter().zip(operators) {
+            let lanes = group.state.lanes;
+            plus = plus.max(2 * group.trace.rows * lanes);
+            for o in parts {
+                columns = columns.max(o.columns() * lanes);
+                tangential = tangential.max(o.tangential.rows() * lanes);
+            }
+        }
+        let zeros = Buffer::<T>::zeros;
+        Ok(Self {
+            columns: zeros(columns)?,
+            plus: zeros(plus)?,
+            tangential: zeros(tangential)?,
+            between: [zeros(0)?, zeros(0)?],
+        })
+    }
+}
+
+impl<T: PackScalar> Sipdg<T> {
+    /// `au ← A u`, with `A` the matrix of [`assemble`](Self::assemble). Padding is copied.
+    ///
+    /// The result is the same to the last bit for any number of threads.
+    ///
+    /// # Panics
+    /// If a vector does not have [`len`](Self::len) entries.
+    pub fn apply(&self, u: &[T], au: &mut [T]) {
+        assert!(u.len() == self.len() && au.len() == self.len(), "vectors of {} entries", self.len());
+        let mut guard = lock(&self.published);
+        let published = &mut *guard;
+        self.space.problem.host.install(|| {
+            for (g, out) in published.iter_mut().enumerate() {
+                self.publish(g, u, out);
+            }
+            let published = &published[..];
+            let mut rest = au;
+            for (g, group) in self.space.groups.iter().enumerate() {
+                let (own, others) = rest.split_at_mut(group.state.len());
+                rest = others;
+                let len = group.state.block_len();
+                own.par_chunks_mut(len * CHUNK).enumerate().for_each(|(chunk, au)| {
+                    let mut scratch = self.scratch();
+                    for (i, au) in au.chunks_exact_mut(len).enumerate() {
+                        self.test_block(g, chunk * CHUNK + i, u, published, &mut scratch, au);
+                    }
+                });
+            }
+        });
+    }
+
+    fn scratch(&self) -> std::sync::MutexGuard<'_, Scratch<T>> {
+        lock(&self.scratch[rayon::current_thread_index().unwrap_or(0) % self.scratch.len()])
+    }
+
+    fn operator(&self, g: usize, block: usize) -> &PartOperator<T> {
+        let parts = &self.operators[g];
+        &parts[parts.iter().rposition(|o| o.first_block <= block).unwrap_or(0)]
+    }
+
+    fn faces<'a>(&'a self, g: usize, o: &'a PartOperator<T>, block: usize) -> FaceCoefficients<'a, T> {
+        FaceCoefficients {
+            dim: self.space.problem.mesh.dim,
+            offsets: &self.space.groups[g].face_offsets,
+            per_point: o.per_point,
+            rows: o.face_of(block - o.first_block),
+        }
+    }
+
+    /// Values and conormal derivatives of all blocks of a group.
+    fn publish(&self, g: usize, u: &[T], out: &mut Buffer<T>) {
+        let group = &self.space.groups[g];
+        let (len, published) = (group.state.block_len(), 2 * group.trace.block_len());
+        let n = group.state.blocks * published;
+        let u = &u[group.offset..group.offset + group.state.len()];
+        out[..n].par_chunks_mut(published * CHUNK).enumerate().for_each(|(chunk, out)| {
+            let mut scratch = self.scratch();
+            let Scratch { tangential, between, .. } = &mut *scratch;
+            for (i, out) in out.chunks_exact_mut(published).enumerate() {
+                let block = chunk * CHUNK + i;
+                let o = self.operator(g, block);
+                multiply(self.level, 1, &o.publish, &u[block * len..(block + 1) * len], between, out);
+                let (trace, p) = out.split_at_mut(group.trace.block_len());
+                let tangential: &[T] = if o.tangential.stages.is_empty() {
+                    &[]
+                } else {
+                    multiply(self.level, 1, &o.tangential, trace, between, tangential);
+                    tangential
+                };
+                T::conormal(self.level, Conormal { faces: self.faces(g, o, block), tangential, p });
+            }
+        });
+    }
+
+    /// `A u` of one block.
+    fn test_block(
+        &self,
+        g: usize,
+        block: usize,
+        u: &[T],
+        published: &[Buffer<T>],
+        scratch: &mut Scratch<T>,
+        au: &mut [T],
+    ) {
+        let (group, o) = (&self.space.groups[g], self.operator(g, block));
+        let (lanes, len) = (group.state.lanes, group.state.block_len());
+        let dim = self.space.problem.mesh.dim;
+        let begin = group.offset + block * len;
+        let u = &u[begin..begin + len];
+        let Scratch { columns, plus, tangential, between } = scratch;
+        multiply(self.level, 1, &o.gradient, u, between, columns);
+        let metric = o.metric_of(block - o.first_block);
+        let (n, n_values, per_point) = (o.n_points, o.n_values, o.per_point);
+        T::conduct(self.level, Conduct { dim, n, n_values, per_point, metric, x: columns });
+
+        let trace = group.trace.block_len();
+        self.gather(g, block, published, plus);
+        let minus = &published[g][2 * trace * block..2 * trace * (block + 1)];
+        self.mend(g, block, minus, published, plus);
+        let volume = (dim * n + n_values) * lanes;
+        let surface = &mut columns[volume..];
+        let faces = self.faces(g, o, block);
+        let skew = !o.tangential.stages.is_empty();
+        let along: &mut [T] = if skew { tangential } else { &mut [] };
+        let terms = FaceTerms { faces, minus, plus, out: surface, tangential: along };
+        T::face_terms(self.level, terms);
+        let mends = &self.mends[g];
+        for robin in &mends.robin[mends.first_robin[block] as usize..mends.first_robin[block + 1] as usize] {
+            let first = group.face_offsets[robin.face as usize];
+            for (i, r) in robin.rows.iter().enumerate() {
+                let at = (first + i) * lanes + robin.lane as usize;
+                surface[at] += *r * minus[at];
+            }
+        }
+        if skew {
+            let product = MultiplyAdd { fields: 1, a: &o.tangential_test, b: tangential, out: surface };
+            T::multiply_add(self.level, product);
+        }
+        multiply(self.level, 1, &o.test, columns, between, au);
+        self.pad(g, block, u, au);
+    }
+
+    /// What lies across the faces of a block, where it is in the same group.
+    fn gather(&self, g: usize, block: usize, published: &[Buffer<T>], plus: &mut [T]) {
+        let group = &self.space.groups[g];
+        let trace = group.trace.block_len();
+        let n = &self.space.connectivity.neighbours[g];
+        let n_faces = group.face_offsets.len() - 1;
+        for (i, out) in plus.chunks_exact_mut(trace).take(2).enumerate() {
+            let across = NeighbourStates {
+                source: &published[g][i * trace..],
+                block_len: 2 * trace,
+                sources: &n.sources,
+                first: &n.first_source[block * n_faces..=(block + 1) * n_faces],
+                tables: &n.point_tables,
+            };
+            T::gather(self.level, Gather { fields: 1, offsets: &group.face_offsets, across, out });
+        }
+    }
+
+    /// The same for lanes at a boundary or another group.
+    fn mend(&self, g: usize, block: usize, minus: &[T], published: &[Buffer<T>], plus: &mut [T]) {
+        let group = &self.space.groups[g];
+        let (trace, lanes) = (group.trace.block_len(), group.state.lanes);
+        let mends = &self.mends[g];
+        for mend in &mends.mends[mends.first[block] as usize..mends.first[block + 1] as usize] {
+            let points = group.face_offsets[mend.face as usize]..group.face_offsets[mend.face as usize + 1];
+            match mend.from {
+                From::Ghost { sign } => {
+                    for q in points {
+                        let at = q * lanes + mend.lane as usize;
+                        plus[at] = sign * minus[at];
+                        plus[trace + at] = sign * minus[trace + at];
+                    }
+                }
+                From::Group { group: other, first, code } => {
+                    let other = other as usize;
+                    let table = self.space.connectivity.neighbours[other].point_table(code, points.len());
+                    let theirs = self.space.groups[other].trace.block_len();
+                    for (q, row) in points.zip(table) {
+                        let at = q * lanes + mend.lane as usize;
+                        plus[at] = published[other][first + *row as usize];
+                        plus[trace + at] = published[other][first + theirs + *row as usize];
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lanes that only fill a block up have rows of the identity.
+    pub(super) fn pad(&self, g: usize, block: usize, from: &[T], to: &mut [T]) {
+        let group = &self.space.groups[g];
+        let lanes = group.state.lanes;
+        let part = group.part_of(block);
+        let real = part.n_elements - (block - part.first_block) * lanes;
+        for lane in real.min(lanes)..lanes {
+            for i in 0..group.state.rows {
+                to[i * lanes + lane] = from[i * lanes + lane];
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Coefficients of an elliptic problem as polynomials, one an element.
+//!
+//! A coefficient is given as a function of element and position and is replaced by its L² projection, on the
+//! reference element, to polynomials of the order of the finest level. All levels then discretise the same
+//! problem. What is constant in each element stays what it is, with jumps wherever elements meet: cubature points
+//! of the projection lie inside the elements.
+
+use super::Field;
+use crate::error::OpsError;
+use crate::fields::image;
+use crate::group::element_points;
+use dgsuite_basis::{LagrangeBasis, Matrix, OrthonormalBasis, Polynomials, Quadrature, Shape};
+use dgsuite_gpu::Host;
+use dgsuite_mesh::Mesh;
+use rayon::prelude::*;
+
+/// Samples that differ by less than this share of the largest are one constant.
+const SAME: f64 = 1e-14;
+
+/// A coefficient, by element.
+pub(super) struct Coefficient {
+    name: &'static str,
+    order: usize,
+    /// The constant of each element; where it is not one, its mean over the samples.
+    value: Vec<f64>,
+    /// Coefficients of the orthonormal modes, empty for constants; no entries at all if all are.
+    modes: Vec<Vec<f64>>,
+}
+
+impl Coefficient {
+    pub(super) fn new(
+        name: &'static str,
+        mesh: &Mesh,
+        order: usize,
+        field: &Field<'_>,
+        host: &Host,
+    ) -> Result<Self, OpsError> {
+        let (mut value, mut modes) = (Vec::new(), Vec::new());
+        for (s, set) in mesh.sets.iter().enumerate() {
+            let rule = Quadrature::new(set.shape, 2 * order + 2);
+            let position = LagrangeBasis::new(set.shape, set.order).eval(&rule.points);
+            let project = basis(set.shape, order).eval(&rule.points).scale_rows(&rule.weights).transpose();
+            let of_element = |local: usize| -> (f64, Vec<f64>) {
+                let x = image(&position, &element_points(mesh, s, local));
+                let samples: Vec<f64> = x.into_iter().map(|x| field(set.first + local, x)).collect();
+                let largest = samples.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+                if samples.iter().all(|v| (v - samples[0]).abs() <= SAME * largest) {
+                    return (samples[0], Vec::new());
+                }
+                let mean = samples.iter().sum::<f64>() / samples.len() as f64;
+                (mean, project.mul_vec(&samples))
+            };
+            let all: Vec<(f64, Vec<f64>)> =
+                host.install(|| (0..set.len()).into_par_iter().map(of_element).collect());
+            for (v, m) in all {
+                value.push(v);
+                modes.push(m);
+            }
+        }
+        if modes.iter().all(Vec::is_empty) {
+            modes.clear();
+        }
+        let out = Self { name, order, value, modes };
+        for element in 0..out.value.len() {
+            out.check(mesh, element, &[out.value[element]])?;
+        }
+        Ok(out)
+    }
+
+    /// Whether every element has a constant.
+    pub(super) fn is_piecewise_constant(&self) -> bool {
+        self.modes.is_empty()
+    }
+
+    /// Whether it vanishes.
+    pub(super) fn is_zero(&self) -> bool {
+        self.modes.is_empty() && self.value.iter().all(|v| *v == 0.0)
+    }
+
+    /// Values of the modes at reference points of a shape.
+    pub(super) fn table(&self, shape: Shape, points: &[[f64; 3]]) -> Matrix {
+        basis(shape, self.order).eval(points)
+    }
+
+    /// Values in an element at the points of a table.
+    pub(super) fn at(&self, element: usize, table: &Matrix) -> Vec<f64> {
+        match self.modes.get(element) {
+            Some(modes) if !modes.is_empty() => table.mul_vec(modes),
+            _ => vec![self.value[element]; table.rows()],
+        }
+    }
+
+    /// The value at row `q` of a table.
+    pub(super) fn at_point(&self, element: usize, table: &Matrix, q: usize) -> f64 {
+        match self.modes.get(element) {
+            Some(modes) if !modes.is_empty() => table.row(q).iter().zip(modes).map(|(a, b)| a * b).sum(),
+            _ => self.value[element],
+        }
+    }
+
+    /// Refuse values that make the operator indefinite.
+    pub(super) fn check(&self, mesh: &Mesh, element: usize, values: &[f64]) -> Result<(), OpsError> {
+        let positive = self.name == "kappa";
+        let bad = |v: f64| !v.is_finite() || v < 0.0 || (positive && v == 0.0);
+        values.iter().find(|v| bad(**v)).map_or(Ok(()), |&value| {
+            let bound = if positive { "positive" } else { "not negative" };
+            Err(OpsError::Coefficient { name: self.name, element: mesh.tag(element), value, bound })
+        })
+    }
+}
+
+fn basis(shape: Shape, order: usize) -> OrthonormalBasis {
+    OrthonormalBasis::new(shape, order, Polynomials::Tensor)
+}

@@ -1,0 +1,251 @@
+//! Functions and vectors: right-hand side, projection, errors, integrals, samples.
+
+use super::space::ElementTerms;
+use super::{Beyond, EllipticBoundary, Field, GradientField, Sipdg, Space};
+use crate::fields::{Sample, image, positions};
+use crate::geometry::volume_factors;
+use crate::simd::PackScalar;
+use dgsuite_basis::{LagrangeBasis, Matrix, Quadrature, ReferenceElement, Shape, lattice::lattice};
+use rayon::prelude::*;
+
+/// Distances between a discrete and an exact solution.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EllipticErrors {
+    /// `∫ |e|`.
+    pub l1: f64,
+    /// `(∫ e²)^½`.
+    pub l2: f64,
+    /// Largest `|e|` over the points of the rule.
+    pub linf: f64,
+    /// `(Σ_E ∫ κ |∇e|² + λ e²)^½`, where the exact gradient is known.
+    pub energy: Option<f64>,
+}
+
+/// A rule finer than the operator's on the elements of one shape and geometry order.
+struct Fine {
+    shape: Shape,
+    order: usize,
+    rule: Quadrature,
+    position: Matrix,
+    tangent: [Matrix; 3],
+    value: Matrix,
+    gradient: [Matrix; 3],
+    kappa: Matrix,
+    lambda: Matrix,
+}
+
+impl Fine {
+    /// Positions, `w J` and `∇r_d` at the points.
+    fn geometry(&self, dim: usize, nodes: &[[f64; 3]]) -> (Vec<[f64; 3]>, Vec<f64>, Vec<[[f64; 3]; 3]>) {
+        let x = image(&self.position, nodes);
+        let tangents = [0, 1, 2].map(|d| image(&self.tangent[d], nodes));
+        let (mut jw, mut metric) = (Vec::new(), Vec::new());
+        for q in 0..x.len() {
+            let (j, a) = volume_factors(dim, &[tangents[0][q], tangents[1][q], tangents[2][q]]);
+            jw.push(j * self.rule.weights[q]);
+            metric.push(a.map(|row| row.map(|v| v / j)));
+        }
+        (x, jw, metric)
+    }
+}
+
+impl<T: PackScalar> Space<T> {
+    fn reference(&self, shape: Shape) -> Option<&ReferenceElement> {
+        self.groups.iter().find(|g| g.shape == shape).map(|g| &*g.parts[0].reference)
+    }
+
+    fn fine_rules(&self, degree: usize) -> Vec<Fine> {
+        let sets = &self.problem.mesh.sets;
+        let of_set = |set: &dgsuite_mesh::ElementSet| {
+            let rule = Quadrature::new(set.shape, degree);
+            let geometry = LagrangeBasis::new(set.shape, set.order);
+            let reference = self.reference(set.shape)?;
+            Some(Fine {
+                shape: set.shape,
+                order: set.order,
+                position: geometry.eval(&rule.points),
+                tangent: geometry.grad(&rule.points),
+                value: reference.evaluate(&rule.points),
+                gradient: reference.gradient(&rule.points),
+                kappa: self.problem.kappa.table(set.shape, &rule.points),
+                lambda: self.problem.lambda.table(set.shape, &rule.points),
+                rule,
+            })
+        };
+        sets.iter().filter_map(of_set).collect()
+    }
+
+    /// The rule of an element.
+    fn fine_of<'a>(&self, rules: &'a [Fine], element: usize) -> &'a Fine {
+        let mesh = &self.problem.mesh;
+        let (set, _) = mesh.locate(element);
+        let (shape, order) = (mesh.sets[set].shape, mesh.sets[set].order);
+        &rules[rules.iter().position(|r| (r.shape, r.order) == (shape, order)).unwrap_or(0)]
+    }
+
+    /// `work` on all elements in parallel, in the order of the mesh.
+    fn each<R: Send>(&self, work: impl Fn(usize) -> R + Sync + Send) -> Vec<R> {
+        let n = self.problem.mesh.n_elements();
+        self.problem.host.install(|| (0..n).into_par_iter().map(work).collect())
+    }
+
+    /// A vector from numbers of each element; zero in the padding.
+    fn scatter(&self, numbers: Vec<Vec<f64>>) -> Vec<T> {
+        let mut out = vec![T::ZERO; self.len()];
+        for (element, numbers) in numbers.into_iter().enumerate() {
+            let (first, stride) = self.rows(element);
+            for (i, v) in numbers.into_iter().enumerate() {
+                out[first + i * stride] = T::from_f64(v);
+            }
+        }
+        out
+    }
+
+    /// Nodal values of one element.
+    fn coefficients(&self, u: &[T], element: usize) -> Vec<f64> {
+        let (first, stride) = self.rows(element);
+        let np = self.groups[self.place[element].0 as usize].state.rows;
+        (0..np).map(|i| u[first + i * stride].to_f64()).collect()
+    }
+
+    /// What the data of an element's boundary faces give to its right-hand side.
+    fn add_boundaries(&self, element: usize, data: &[&Field<'_>], out: &mut [f64]) {
+        let mut terms: Option<ElementTerms> = None;
+        for face in 0..self.problem.mesh.shape(element).n_faces() {
+            let Beyond::Boundary(b) = self.across(element, face) else { continue };
+            let Some(g) = self.problem.condition[b as usize].and_then(|i| data.get(i)) else { continue };
+            let terms = terms.get_or_insert_with(|| self.terms(element));
+            let reference = &self.tables_of(element).reference;
+            let range = reference.face_offsets[face]..reference.face_offsets[face + 1];
+            let x = positions(&self.problem.mesh, element, &reference.face_points[range.clone()]);
+            let slopes = self.normal_derivatives(element, face, terms);
+            let (tau, kappa) = self.face_coefficients(element, face);
+            let dirichlet = self.problem.boundary(b) == EllipticBoundary::Dirichlet;
+            for (q, point) in range.enumerate() {
+                let value = g(element, x[q]) * terms.face[point].weight;
+                for (i, out) in out.iter_mut().enumerate() {
+                    let phi = reference.interp_face[(point, i)];
+                    *out += if dirichlet {
+                        kappa[q] * value * (2.0 * tau * phi - slopes[(q, i)])
+                    } else {
+                        value * phi
+                    };
+                }
+            }
+        }
+    }
+}
+
+impl<T: PackScalar> Sipdg<T> {
+    /// The right-hand side `∫ f v` plus what the data `g` of the boundaries give, `data` in the order of the boundaries of
+    /// [`new`](Self::new); a boundary without data has `g = 0`.
+    #[must_use]
+    pub fn right_hand_side(&self, f: &Field<'_>, data: &[&Field<'_>]) -> Vec<T> {
+        let space = &self.space;
+        let rules = space.fine_rules(2 * space.order + 4);
+        let numbers = space.each(|element| {
+            let fine = space.fine_of(&rules, element);
+            let (x, jw, _) = fine.geometry(space.problem.mesh.dim, &space.nodes(element));
+            let weighted: Vec<f64> = x.iter().zip(&jw).map(|(x, w)| w * f(element, *x)).collect();
+            let mut out = vec![0.0; fine.value.cols()];
+            for (q, w) in weighted.iter().enumerate() {
+                for (out, phi) in out.iter_mut().zip(fine.value.row(q)) {
+                    *out += w * phi;
+                }
+            }
+            space.add_boundaries(element, data, &mut out);
+            out
+        });
+        space.scatter(numbers)
+    }
+
+    /// The L² projection of a function.
+    #[must_use]
+    pub fn project(&self, f: &Field<'_>) -> Vec<T> {
+        let b: Vec<T> = self.right_hand_side(f, &[]);
+        let mut u = vec![T::ZERO; self.len()];
+        self.inverse_mass(&b, &mut u);
+        u
+    }
+
+    /// Norms of `u − exact`; the energy norm where the exact gradient is given.
+    #[must_use]
+    pub fn errors(&self, u: &[T], exact: &Field<'_>, gradient: Option<&GradientField<'_>>) -> EllipticErrors {
+        let space = &self.space;
+        let dim = space.problem.mesh.dim;
+        let rules = space.fine_rules(2 * space.order + 4);
+        let of_element = |element: usize| -> [f64; 4] {
+            let fine = space.fine_of(&rules, element);
+            let (x, jw, metric) = fine.geometry(dim, &space.nodes(element));
+            let c = space.coefficients(u, element);
+            let value = fine.value.mul_vec(&c);
+            let slopes = [0, 1, 2].map(|d| fine.gradient[d].mul_vec(&c));
+            let kappa = space.problem.kappa.at(element, &fine.kappa);
+            let lambda = space.problem.lambda.at(element, &fine.lambda);
+            let mut out = [0.0; 4];
+            for q in 0..x.len() {
+                let e = value[q] - exact(element, x[q]);
+                out[0] += jw[q] * e.abs();
+                out[1] += jw[q] * e * e;
+                out[2] = out[2].max(e.abs());
+                if let Some(gradient) = gradient {
+                    let g = gradient(element, x[q]);
+                    let mut square = 0.0;
+                    for c in 0..dim {
+                        let slope: f64 = (0..dim).map(|d| metric[q][d][c] * slopes[d][q]).sum();
+                        square += (slope - g[c]).powi(2);
+                    }
+                    out[3] += jw[q] * (kappa[q] * square + lambda[q] * e * e);
+                }
+            }
+            out
+        };
+        let mut sum = [0.0; 4];
+        for e in space.each(of_element) {
+            sum = [sum[0] + e[0], sum[1] + e[1], sum[2].max(e[2]), sum[3] + e[3]];
+        }
+        let energy = gradient.map(|_| sum[3].sqrt());
+        EllipticErrors { l1: sum[0], l2: sum[1].sqrt(), linf: sum[2], energy }
+    }
+
+    /// `∫ u`.
+    #[must_use]
+    pub fn integral(&self, u: &[T]) -> f64 {
+        let space = &self.space;
+        let of_element = |element: usize| -> f64 {
+            let interp = &space.tables_of(element).reference.interp_volume;
+            let value = interp.mul_vec(&space.coefficients(u, element));
+            value.iter().zip(space.terms(element).jw).map(|(v, w)| v * w).sum()
+        };
+        space.each(of_element).iter().sum()
+    }
+
+    /// Values on the lattice of an order, shape by shape, as [`Discretization::sample`](crate::Discretization::sample) has
+    /// them; one field.
+    #[must_use]
+    pub fn sample(&self, u: &[T], order: usize) -> Vec<Sample> {
+        let space = &self.space;
+        space
+            .groups
+            .iter()
+            .map(|group| {
+                let points = lattice(group.shape, order);
+                let basis = group.parts[0].reference.evaluate(&points);
+                let elements: Vec<usize> = group.real_slots().map(|s| group.elements[s] as usize).collect();
+                let of_element = |&e: &usize| {
+                    let x = positions(&space.problem.mesh, e, &points);
+                    (x, basis.mul_vec(&space.coefficients(u, e)))
+                };
+                let all: Vec<(Vec<[f64; 3]>, Vec<f64>)> =
+                    space.problem.host.install(|| elements.par_iter().map(of_element).collect());
+                let (mut x, mut values) = (Vec::new(), Vec::new());
+                for (points, v) in all {
+                    x.extend(points);
+                    values.extend(v);
+                }
+                let values = vec![values];
+                Sample { shape: group.shape, order, elements, points: x, values, gradients: Vec::new() }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,196 @@
+//! Pointwise SIMD kernels of the elliptic operator.
+
+use crate::simd::{Kernel, Pack, PackScalar};
+
+/// `F_d = Σ_e G_de g_e` at the points of one block, and `λ u` behind it; in place.
+pub struct Conduct<'a, T> {
+    pub(super) dim: usize,
+    /// Points, the rows of one `g_d`.
+    pub(super) n: usize,
+    /// Rows of values behind the gradient.
+    pub(super) n_values: usize,
+    /// Whether there is a row of coefficients for each point.
+    pub(super) per_point: bool,
+    /// `[point or 1][G_00 G_01 (G_02) G_11 …, λ if there are values][lane]`.
+    pub(super) metric: &'a [T],
+    /// `[d][point][lane]`, then `[value][lane]`.
+    pub(super) x: &'a mut [T],
+}
+
+impl<T: PackScalar> Kernel<T> for Conduct<'_, T> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        let values = usize::from(self.n_values > 0);
+        let entries = self.dim * (self.dim + 1) / 2;
+        let stride = (entries + values) * V::W;
+        let rows = if self.per_point { self.n.max(self.n_values) } else { 1 };
+        assert!(self.metric.len() >= rows * stride);
+        assert!(self.x.len() >= (self.dim * self.n + self.n_values) * V::W);
+        let step = if self.per_point { stride } else { 0 };
+        let (m, x) = (self.metric.as_ptr(), self.x.as_mut_ptr());
+        // SAFETY (whole body): rows of both arrays, whose lengths are asserted above.
+        unsafe {
+            if self.dim == 2 {
+                for q in 0..self.n {
+                    let g = |i: usize| V::load(m.add(q * step + i * V::W));
+                    let (p0, p1) = (x.add(q * V::W), x.add((self.n + q) * V::W));
+                    let (a, b) = (V::load(p0), V::load(p1));
+                    g(0).mul_add(a, g(1) * b).store(p0);
+                    g(1).mul_add(a, g(2) * b).store(p1);
+                }
+            } else {
+                for q in 0..self.n {
+                    let g = |i: usize| V::load(m.add(q * step + i * V::W));
+                    let p: [*mut T; 3] = std::array::from_fn(|d| x.add((d * self.n + q) * V::W));
+                    let [a, b, c] = p.map(|p| V::load(p));
+                    g(0).mul_add(a, g(1).mul_add(b, g(2) * c)).store(p[0]);
+                    g(1).mul_add(a, g(3).mul_add(b, g(4) * c)).store(p[1]);
+                    g(2).mul_add(a, g(4).mul_add(b, g(5) * c)).store(p[2]);
+                }
+            }
+            for q in 0..self.n_values {
+                let p = x.add((self.dim * self.n + q) * V::W);
+                (V::load(m.add(q * step + entries * V::W)) * V::load(p)).store(p);
+            }
+        }
+    }
+}
+
+/// Coefficients of the faces of one block.
+#[derive(Clone, Copy)]
+pub(super) struct FaceCoefficients<'a, T> {
+    pub(super) dim: usize,
+    /// Points of each face.
+    pub(super) offsets: &'a [usize],
+    /// Whether there is a row for each point, not one for each face.
+    pub(super) per_point: bool,
+    /// `[face or point][κ sJ c_0 …, κ sJ τ][lane]`: factors of the derivatives along the face's frame, and the penalty.
+    pub(super) rows: &'a [T],
+}
+
+impl<T> FaceCoefficients<'_, T> {
+    fn check(&self, width: usize) -> usize {
+        let n_faces = self.offsets.len() - 1;
+        let n = self.offsets[n_faces];
+        assert!(self.rows.len() >= if self.per_point { n } else { n_faces } * (self.dim + 1) * width);
+        n
+    }
+}
+
+/// Conormal derivatives `p ← c_0 p + Σ_m c_m t_m` at the face points.
+pub struct Conormal<'a, T> {
+    pub(super) faces: FaceCoefficients<'a, T>,
+    /// Derivatives along the tangents, `[m][point][lane]`; empty where their factors vanish.
+    pub(super) tangential: &'a [T],
+    pub(super) p: &'a mut [T],
+}
+
+impl<T: PackScalar> Kernel<T> for Conormal<'_, T> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        let n = self.faces.check(V::W);
+        let width = (self.faces.dim + 1) * V::W;
+        let n_tangents = if self.tangential.is_empty() { 0 } else { self.faces.dim - 1 };
+        assert!(self.p.len() >= n * V::W && self.tangential.len() >= n_tangents * n * V::W);
+        for f in 0..self.faces.offsets.len() - 1 {
+            for q in self.faces.offsets[f]..self.faces.offsets[f + 1] {
+                let row = if self.faces.per_point { q } else { f };
+                // SAFETY: `q < n` and the row are covered by the lengths asserted above.
+                unsafe {
+                    let c = self.faces.rows.as_ptr().add(row * width);
+                    let p = self.p.as_mut_ptr().add(q * V::W);
+                    let mut sum = V::load(c) * V::load(p);
+                    for m in 0..n_tangents {
+                        let t = V::load(self.tangential.as_ptr().add((m * n + q) * V::W));
+                        sum = V::load(c.add((m + 1) * V::W)).mul_add(t, sum);
+                    }
+                    sum.store(p);
+                }
+            }
+        }
+    }
+}
+
+/// What the faces of one block give: with the jump `j = u⁻ − u⁺` and the conormal derivatives `p` of both sides,
+/// `y = κ sJ τ j − ½ (p⁻ − p⁺)` tests the functions and `z_m = −½ c_m j` their derivatives along the frame.
+pub struct FaceTerms<'a, T> {
+    pub(super) faces: FaceCoefficients<'a, T>,
+    /// `u⁻`, then `p⁻`, `[point][lane]`.
+    pub(super) minus: &'a [T],
+    /// `u⁺`, then `p⁺`.
+    pub(super) plus: &'a [T],
+    /// `y`, then `z_0`.
+    pub(super) out: &'a mut [T],
+    /// `z_1 …`; empty where they vanish.
+    pub(super) tangential: &'a mut [T],
+}
+
+impl<T: PackScalar> Kernel<T> for FaceTerms<'_, T> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        let n = self.faces.check(V::W);
+        let dim = self.faces.dim;
+        let width = (dim + 1) * V::W;
+        let n_tangents = if self.tangential.is_empty() { 0 } else { dim - 1 };
+        let least = 2 * n * V::W;
+        assert!(self.minus.len() >= least && self.plus.len() >= least && self.out.len() >= least);
+        assert!(self.tangential.len() >= n_tangents * n * V::W);
+        let half = V::lit(0.5);
+        for f in 0..self.faces.offsets.len() - 1 {
+            for q in self.faces.offsets[f]..self.faces.offsets[f + 1] {
+                let row = if self.faces.per_point { q } else { f };
+                // SAFETY: `q < n` and the row are covered by the lengths asserted above.
+                unsafe {
+                    let c = self.faces.rows.as_ptr().add(row * width);
+                    let at = |x: &[T], i: usize| V::load(x.as_ptr().add((i * n + q) * V::W));
+                    let jump = at(self.minus, 0) - at(self.plus, 0);
+                    let mean = half * (at(self.minus, 1) - at(self.plus, 1));
+                    let out = self.out.as_mut_ptr();
+                    (V::load(c.add(dim * V::W)) * jump - mean).store(out.add(q * V::W));
+                    let minus_half = V::lit(0.0) - half * jump;
+                    (V::load(c) * minus_half).store(out.add((n + q) * V::W));
+                    for m in 0..n_tangents {
+                        let z = V::load(c.add((m + 1) * V::W)) * minus_half;
+                        z.store(self.tangential.as_mut_ptr().add((m * n + q) * V::W));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `z = B r` with a dense matrix for each lane, `[i][j][lane]`.
+pub struct Blocks<'a, T> {
+    pub(super) n: usize,
+    pub(super) matrix: &'a [T],
+    pub(super) r: &'a [T],
+    pub(super) z: &'a mut [T],
+}
+
+impl<T: PackScalar> Kernel<T> for Blocks<'_, T> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        let n = self.n;
+        assert!(self.matrix.len() >= n * n * V::W && self.r.len() >= n * V::W && self.z.len() >= n * V::W);
+        for i in 0..n {
+            // SAFETY: lengths are asserted above.
+            unsafe {
+                let row = self.matrix.as_ptr().add(i * n * V::W);
+                // Two sums, so that one multiply–add need not wait for the last.
+                let (mut even, mut odd) = (V::lit(0.0), V::lit(0.0));
+                let mut j = 0;
+                while j + 1 < n {
+                    let at = |p: *const T, j: usize| V::load(p.add(j * V::W));
+                    even = at(row, j).mul_add(at(self.r.as_ptr(), j), even);
+                    odd = at(row, j + 1).mul_add(at(self.r.as_ptr(), j + 1), odd);
+                    j += 2;
+                }
+                if j < n {
+                    let at = |p: *const T| V::load(p.add(j * V::W));
+                    even = at(row).mul_add(at(self.r.as_ptr()), even);
+                }
+                (even + odd).store(self.z.as_mut_ptr().add(i * V::W));
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The mass matrix and its inverse: `J` times the reference matrix on affine elements, numbers at Gauss nodes, a dense
+//! matrix for each other curved element. They are made when they are first asked for.
+
+use super::kernels::Blocks;
+use super::{Sipdg, Space};
+use crate::chain::Chain;
+use crate::panel::Rows;
+use crate::residual::multiply;
+use crate::scheme::MetricRule;
+use crate::simd::PackScalar;
+use dgsuite_basis::Matrix;
+use dgsuite_gpu::{Buffer, SimdLevel};
+use rayon::prelude::*;
+
+/// One of the two, for one part.
+enum Factor<T> {
+    /// A reference matrix and a number for each slot.
+    Affine { matrix: Chain<T>, scale: Vec<T> },
+    /// `[block][node][lane]`.
+    Diagonal(Vec<T>),
+    /// `[block][i][j][lane]`.
+    Dense(Vec<T>),
+}
+
+/// Mass matrix and inverse, `[group][part]`.
+pub(super) struct Mass<T> {
+    parts: Vec<Vec<[Factor<T>; 2]>>,
+}
+
+impl<T: PackScalar> Space<T> {
+    /// `∫ φ_i φ_j` on one element.
+    pub(super) fn mass_block(&self, element: usize) -> Matrix {
+        let i = &self.tables_of(element).reference.interp_volume;
+        i.transpose().mul(&i.scale_rows(&self.terms(element).jw))
+    }
+}
+
+impl<T: PackScalar> Mass<T> {
+    fn new(space: &Space<T>, level: SimdLevel) -> Self {
+        let of_part = |g: usize, p: usize| -> [Factor<T>; 2] {
+            let (group, part) = (&space.groups[g], &space.groups[g].parts[p]);
+            let (np, lanes) = (group.state.rows, group.state.lanes);
+            let first = part.first_block * lanes;
+            let slots = 0..part.n_blocks * lanes;
+            let element = |slot: usize| group.elements[first + slot] as usize;
+            let each = |f: &(dyn Fn(usize) -> Vec<f64> + Sync)| -> Vec<Vec<f64>> {
+                space.problem.host.install(|| slots.clone().into_par_iter().map(f).collect())
+            };
+            // From numbers of each slot to `[block][number][lane]`.
+            let spread = |of_slot: &[Vec<f64>]| -> Vec<T> {
+                let n = of_slot[0].len();
+                let mut out = vec![T::ZERO; of_slot.len() * n];
+                for (slot, numbers) in of_slot.iter().enumerate() {
+                    for (i, v) in numbers.iter().enumerate() {
+                        out[((slot / lanes) * n + i) * lanes + slot % lanes] = T::from_f64(*v);
+                    }
+                }
+                out
+            };
+            let reference = &part.reference;
+            if reference.tensor.is_some() {
+                let values = each(&|slot| space.terms(element(slot)).jw);
+                let inverse: Vec<Vec<f64>> =
+                    values.iter().map(|v| v.iter().map(|v| 1.0 / v).collect()).collect();
+                return [Factor::Diagonal(spread(&values)), Factor::Diagonal(spread(&inverse))];
+            }
+            if part.spec.rule == MetricRule::Affine {
+                let jacobian =
+                    each(&|slot| vec![space.terms(element(slot)).jw[0] / reference.volume.weights[0]]);
+                let rows = T::panel_rows(level, 1);
+                let chain = |m: &Matrix| Chain::new(&[(Rows::dense(m), np)], rows, lanes);
+                let scale = |f: fn(f64) -> f64| jacobian.iter().map(|j| T::from_f64(f(j[0]))).collect();
+                return [
+                    Factor::Affine { matrix: chain(&reference.mass), scale: scale(|j| j) },
+                    Factor::Affine { matrix: chain(&reference.mass_inverse), scale: scale(|j| 1.0 / j) },
+                ];
+            }
+            let values = each(&|slot| space.mass_block(element(slot)).data);
+            let inverse = each(&|slot| {
+                // Positive weights and Jacobians, which set-up has checked, make it regular.
+                let regular = space.mass_block(element(slot)).inverse();
+                regular.map_or_else(|_| vec![f64::NAN; np * np], |m| m.data)
+            });
+            [Factor::Dense(spread(&values)), Factor::Dense(spread(&inverse))]
+        };
+        let of_group = |g: usize| (0..space.groups[g].parts.len()).map(|p| of_part(g, p)).collect();
+        Self { parts: (0..space.groups.len()).map(of_group).collect() }
+    }
+}
+
+impl<T: PackScalar> Sipdg<T> {
+    /// `mu ← M u`; padding is copied.
+    ///
+    /// # Panics
+    /// If a vector does not have [`len`](Self::len) entries.
+    pub fn mass(&self, u: &[T], mu: &mut [T]) {
+        self.multiply_mass(0, u, mu);
+    }
+
+    /// `z ← M⁻¹ r`; padding is copied.
+    ///
+    /// # Panics
+    /// If a vector does not have [`len`](Self::len) entries.
+    pub fn inverse_mass(&self, r: &[T], z: &mut [T]) {
+        self.multiply_mass(1, r, z);
+    }
+
+    fn multiply_mass(&self, which: usize, u: &[T], out: &mut [T]) {
+        assert!(u.len() == self.len() && out.len() == self.len(), "vectors of {} entries", self.len());
+        let space = &self.space;
+        let mass = self.mass.get_or_init(|| Mass::new(space, self.level));
+        space.problem.host.install(|| {
+            let mut rest = out;
+            for (g, group) in space.groups.iter().enumerate() {
+                let (own, others) = rest.split_at_mut(group.state.len());
+                rest = others;
+                let (len, lanes, np) = (group.state.block_len(), group.state.lanes, group.state.rows);
+                own.par_chunks_mut(len).enumerate().for_each(|(block, out)| {
+                    let p = group.parts.iter().rposition(|p| p.first_block <= block).unwrap_or(0);
+                    let b = block - group.parts[p].first_block;
+                    let u = &u[group.offset + block * len..group.offset + (block + 1) * len];
+                    match &mass.parts[g][p][which] {
+                        Factor::Affine { matrix, scale } => {
+                            let none = || Buffer::zeros(0);
+                            let Ok(mut between) = none().and_then(|a| Ok([a, none()?])) else { return };
+                            multiply(self.level, 1, matrix, u, &mut between, out);
+                            for row in out.chunks_exact_mut(lanes) {
+                                for (v, s) in row.iter_mut().zip(&scale[b * lanes..]) {
+                                    *v *= *s;
+                                }
+                            }
+                        }
+                        Factor::Diagonal(d) => {
+                            for ((v, u), d) in out.iter_mut().zip(u).zip(&d[b * len..]) {
+                                *v = *u * *d;
+                            }
+                        }
+                        Factor::Dense(m) => {
+                            let matrix = &m[b * np * len..(b + 1) * np * len];
+                            T::blocks(self.level, Blocks { n: np, matrix, r: u, z: out });
+                        }
+                    }
+                    self.pad(g, block, u, out);
+                });
+            }
+        });
+    }
+}

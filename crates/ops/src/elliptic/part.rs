@@ -1,0 +1,344 @@
+//! Operators of one part of a group in the precision and layout of its blocks.
+
+use super::EllipticBoundary;
+use super::space::{Beyond, Space};
+use super::tables::{Tables, clean};
+use crate::chain::Chain;
+use crate::error::OpsError;
+use crate::panel::{Panels, Rows};
+use crate::scheme::MetricRule;
+use crate::simd::PackScalar;
+use dgsuite_basis::{Matrix, OrthonormalBasis, Polynomials, Shape};
+use dgsuite_gpu::{Buffer, Element, SimdLevel};
+use rayon::prelude::*;
+
+/// Factors of tangential derivatives below this share of the normal one are rounding.
+const ORTHOGONAL: f64 = 1e-13;
+
+/// What a part needs for `A u`.
+pub(super) struct PartOperator<T: Element> {
+    pub(super) first_block: usize,
+    pub(super) n_blocks: usize,
+    /// Points of the gradient, and rows of values behind it (none where λ = 0).
+    pub(super) n_points: usize,
+    pub(super) n_values: usize,
+    pub(super) per_point: bool,
+    /// Values and derivatives across the faces from a state: `[I_f; N]`.
+    pub(super) publish: Chain<T>,
+    /// Tangential derivatives from traces; without stages where faces are orthogonal to the lines of nodes.
+    pub(super) tangential: Chain<T>,
+    /// Its transpose with respect to the cubature weights.
+    pub(super) tangential_test: Panels<T>,
+    /// Gradient, and values.
+    pub(super) gradient: Chain<T>,
+    /// `[gradientᵀ | I_fᵀ | Nᵀ]`, with cubature weights where `per_point` is false.
+    pub(super) test: Chain<T>,
+    /// Per block, see [`super::kernels::Conduct`].
+    pub(super) metric: Buffer<T>,
+    /// Per block, see [`super::kernels::FaceCoefficients`].
+    pub(super) face: Buffer<T>,
+}
+
+/// Reference matrices of the volume terms: points × functions, and functions × points.
+struct Volume {
+    gradient: Vec<Matrix>,
+    values: Matrix,
+    gradient_test: Vec<Matrix>,
+    values_test: Matrix,
+}
+
+impl Volume {
+    fn new(tables: &Tables, constant: bool) -> Self {
+        let reference = &tables.reference;
+        let (shape, dim, np) = (reference.spec.shape, reference.spec.shape.dim(), reference.n_basis);
+        let w = &reference.volume.weights;
+        if constant && matches!(shape, Shape::Triangle | Shape::Tetrahedron) {
+            // Derivatives are polynomials of order p − 1: their orthonormal modes are the fewest numbers, and
+            // products of modes need no weights.
+            let modes = OrthonormalBasis::new(shape, reference.spec.order - 1, Polynomials::Total);
+            let project = modes.eval(&reference.volume.points).scale_rows(w).transpose();
+            let gradient: Vec<Matrix> =
+                (0..dim).map(|d| clean(&project.mul(&reference.derivative[d]))).collect();
+            let gradient_test = gradient.iter().map(Matrix::transpose).collect();
+            let values = Matrix::identity(np);
+            return Self { gradient, values, gradient_test, values_test: reference.mass.clone() };
+        }
+        let gradient: Vec<Matrix> = (0..dim).map(|d| clean(&reference.derivative[d])).collect();
+        let values = clean(&reference.interp_volume);
+        let test = |m: &Matrix| if constant { m.transpose().scale_cols(w) } else { m.transpose() };
+        let gradient_test = gradient.iter().map(test).collect();
+        let values_test = test(&values);
+        Self { gradient, values, gradient_test, values_test }
+    }
+}
+
+impl<T: PackScalar> PartOperator<T> {
+    pub(super) fn new(space: &Space<T>, g: usize, p: usize, level: SimdLevel) -> Result<Self, OpsError> {
+        let (group, tables) = (&space.groups[g], &space.tables[g][p]);
+        let part = &group.parts[p];
+        let reference = &tables.reference;
+        let lanes = group.state.lanes;
+        let (np, nf) = (reference.n_basis, reference.face_points.len());
+        let (kappa, lambda) = (&space.problem.kappa, &space.problem.lambda);
+        let constant = part.spec.rule == MetricRule::Affine
+            && kappa.is_piecewise_constant()
+            && lambda.is_piecewise_constant();
+        let volume = Volume::new(tables, constant);
+        let n_points = volume.gradient[0].rows();
+        let n_values = if lambda.is_zero() { 0 } else { volume.values.rows() };
+
+        let (metric, face, orthogonal) = coefficients(space, g, p, !constant, n_values > 0)?;
+        let rows = T::panel_rows(level, 1);
+        let line = reference.tensor.as_ref().map_or(np, |t| t.n_basis_1d);
+        let chain = |m: Rows, line: usize| Chain::new(&[(m, line)], rows, lanes);
+        let dense = |m: &Matrix| Rows::dense(m);
+        let mut gradient = dense(&volume.gradient[0]);
+        for m in &volume.gradient[1..] {
+            gradient = below(gradient, &dense(m));
+        }
+        if n_values > 0 {
+            gradient = below(gradient, &dense(&volume.values));
+        }
+        let mut test = dense(&volume.gradient_test[0]);
+        for m in &volume.gradient_test[1..] {
+            test = test.beside(&dense(m));
+        }
+        if n_values > 0 {
+            test = test.beside(&dense(&volume.values_test));
+        }
+        let weights = &reference.face_weights;
+        let trace = clean(&reference.interp_face);
+        let across = &tables.frame_derivative[0];
+        for m in [&trace, across] {
+            let m = m.transpose();
+            test = test.beside(&dense(&if constant { m.scale_cols(weights) } else { m }));
+        }
+        let publish = below(dense(&trace), &dense(across));
+        let (mut tangential, mut tangential_test) = (Chain::default(), Panels::default());
+        if !orthogonal {
+            let mut values = dense(&tables.tangential[0]);
+            for m in &tables.tangential[1..] {
+                values = below(values, &dense(m));
+            }
+            let weighted = |m: &Matrix| {
+                let t = m.transpose();
+                if !constant {
+                    return t;
+                }
+                let inverse: Vec<f64> = weights.iter().map(|w| 1.0 / w).collect();
+                t.scale_rows(&inverse).scale_cols(weights)
+            };
+            let mut test = dense(&weighted(&tables.tangential[0]));
+            for m in &tables.tangential[1..] {
+                test = test.beside(&dense(&weighted(m)));
+            }
+            tangential = chain(values, reference.face_offsets[1]);
+            tangential_test = Panels::new(&test, reference.face_offsets[1], rows, lanes);
+        }
+        Ok(Self {
+            first_block: part.first_block,
+            n_blocks: part.n_blocks,
+            n_points,
+            n_values,
+            per_point: !constant,
+            publish: chain(publish, nf),
+            tangential,
+            tangential_test,
+            gradient: chain(gradient, if reference.tensor.is_some() { line } else { n_points }),
+            test: chain(test, line),
+            metric,
+            face,
+        })
+    }
+
+    /// Rows of coefficients of block `b` of the part.
+    pub(super) fn metric_of(&self, b: usize) -> &[T] {
+        let len = self.metric.len() / self.n_blocks;
+        &self.metric[b * len..(b + 1) * len]
+    }
+
+    pub(super) fn face_of(&self, b: usize) -> &[T] {
+        let len = self.face.len() / self.n_blocks;
+        &self.face[b * len..(b + 1) * len]
+    }
+
+    /// Bytes of geometry and matrices.
+    pub(super) fn bytes(&self) -> usize {
+        (self.metric.len() + self.face.len()) * size_of::<T>()
+            + self.publish.bytes()
+            + self.tangential.bytes()
+            + self.tangential_test.bytes()
+            + self.gradient.bytes()
+            + self.test.bytes()
+    }
+
+    /// The most rows of one of its products.
+    pub(super) fn columns(&self) -> usize {
+        self.test.cols().max(self.gradient.rows())
+    }
+}
+
+/// `first` on top of `second`.
+fn below(mut first: Rows, second: &Rows) -> Rows {
+    first.rows.extend(second.rows.iter().cloned());
+    first
+}
+
+/// Rows of coefficients of a part's volume and faces, and whether all tangential factors vanish.
+fn coefficients<T: PackScalar>(
+    space: &Space<T>,
+    g: usize,
+    p: usize,
+    per_point: bool,
+    values: bool,
+) -> Result<(Buffer<T>, Buffer<T>, bool), OpsError> {
+    let (group, tables) = (&space.groups[g], &space.tables[g][p]);
+    let part = &group.parts[p];
+    let (dim, lanes) = (space.problem.mesh.dim, group.state.lanes);
+    let reference = &tables.reference;
+    let offsets = &reference.face_offsets;
+    let n_faces = group.shape.n_faces();
+    let entries = dim * (dim + 1) / 2 + usize::from(values);
+    let points = if per_point { reference.volume.points.len() } else { 1 };
+    let face_rows = if per_point { reference.face_points.len() } else { n_faces };
+    let mut metric = Buffer::<T>::zeros(part.n_blocks * points * entries * lanes)?;
+    let mut face = Buffer::<T>::zeros(part.n_blocks * face_rows * (dim + 1) * lanes)?;
+    let orthogonal = space.problem.host.install(|| {
+        metric
+            .par_chunks_mut(points * entries * lanes)
+            .zip(face.par_chunks_mut(face_rows * (dim + 1) * lanes))
+            .enumerate()
+            .map(|(b, (metric, face))| {
+                let mut orthogonal = true;
+                for lane in 0..lanes {
+                    let element = group.elements[(part.first_block + b) * lanes + lane] as usize;
+                    let terms = space.terms(element);
+                    for q in 0..points {
+                        // Constants are weighted by the matrices.
+                        let jw = terms.jw[q] / if per_point { 1.0 } else { reference.volume.weights[q] };
+                        let a = &terms.metric[q];
+                        let mut row = Vec::with_capacity(entries);
+                        for d in 0..dim {
+                            for e in d..dim {
+                                let dot: f64 = (0..3).map(|x| a[d][x] * a[e][x]).sum();
+                                row.push(jw * terms.kappa[q] * dot);
+                            }
+                        }
+                        if values {
+                            row.push(jw * terms.lambda[q]);
+                        }
+                        for (i, v) in row.into_iter().enumerate() {
+                            metric[(q * entries + i) * lanes + lane] = T::from_f64(v);
+                        }
+                    }
+                    for f in 0..n_faces {
+                        let (tau, kappa) = space.face_coefficients(element, f);
+                        let count = if per_point { offsets[f + 1] - offsets[f] } else { 1 };
+                        for i in 0..count {
+                            let q = offsets[f] + i;
+                            let point = &terms.face[q];
+                            let b = point.conormal();
+                            let w = kappa[i] * point.weight
+                                / if per_point { 1.0 } else { reference.face_weights[q] };
+                            let row = if per_point { q } else { f };
+                            let mut put = |m: usize, v: f64| {
+                                face[(row * (dim + 1) + m) * lanes + lane] = T::from_f64(v);
+                            };
+                            let c: Vec<f64> = (0..dim)
+                                .map(|m| w * (0..dim).map(|d| tables.frame[f][m][d] * b[d]).sum::<f64>())
+                                .collect();
+                            for (m, v) in c.iter().enumerate() {
+                                orthogonal &= m == 0 || v.abs() <= ORTHOGONAL * c[0].abs();
+                                put(m, *v);
+                            }
+                            put(dim, w * tau);
+                        }
+                    }
+                }
+                orthogonal
+            })
+            .reduce(|| true, |a, b| a && b)
+    });
+    Ok((metric, face, orthogonal))
+}
+
+/// A lane whose neighbour is not in its group: what stands in for the values gathered.
+pub(super) struct Mend<T> {
+    pub(super) face: u8,
+    pub(super) lane: u8,
+    pub(super) from: From<T>,
+}
+
+/// Where the values across such a face come from.
+pub(super) enum From<T> {
+    /// The own values times ±1.
+    Ghost { sign: T },
+    /// Another group: the lane's first published value, and the code of its table.
+    Group { group: u8, first: usize, code: u8 },
+}
+
+/// `α κ`-weighted values of a Robin boundary, added behind the face terms.
+pub(super) struct Robin<T> {
+    pub(super) face: u8,
+    pub(super) lane: u8,
+    /// A value for each point.
+    pub(super) rows: Vec<T>,
+}
+
+/// Lanes of each block to be mended.
+pub(super) struct Mends<T> {
+    pub(super) first: Vec<u32>,
+    pub(super) mends: Vec<Mend<T>>,
+    pub(super) first_robin: Vec<u32>,
+    pub(super) robin: Vec<Robin<T>>,
+}
+
+impl<T: PackScalar> Mends<T> {
+    pub(super) fn new(space: &Space<T>, g: usize, operators: &[PartOperator<T>]) -> Self {
+        let group = &space.groups[g];
+        let lanes = group.state.lanes;
+        let mut out = Self { first: vec![0], mends: Vec::new(), first_robin: vec![0], robin: Vec::new() };
+        for block in 0..group.state.blocks {
+            let part =
+                operators.iter().find(|o| (o.first_block..o.first_block + o.n_blocks).contains(&block));
+            let per_point = part.is_some_and(|o| o.per_point);
+            for fix in space.connectivity.neighbours[g].fixes_of(block) {
+                let element = group.elements[block * lanes + fix.lane as usize] as usize;
+                let face = fix.face as usize;
+                let from = match space.across(element, face) {
+                    Beyond::Element { side, orientation } => {
+                        let (other, slot) = space.place[side.element as usize];
+                        let theirs = &space.groups[other as usize];
+                        let len = 2 * theirs.trace.block_len();
+                        let (block, lane) =
+                            (slot as usize / theirs.state.lanes, slot as usize % theirs.state.lanes);
+                        let code = side.face * crate::connect::ORIENTATIONS as u8 + orientation;
+                        From::Group { group: other, first: block * len + lane, code }
+                    }
+                    Beyond::Boundary(b) => {
+                        let condition = space.problem.boundary(b);
+                        if let EllipticBoundary::Robin { alpha } = condition {
+                            let terms = space.terms(element);
+                            let reference = &space.tables_of(element).reference;
+                            let range = reference.face_offsets[face]..reference.face_offsets[face + 1];
+                            let rows = range
+                                .map(|q| {
+                                    let w = if per_point { 1.0 } else { reference.face_weights[q] };
+                                    T::from_f64(alpha * terms.face[q].weight / w)
+                                })
+                                .collect();
+                            out.robin.push(Robin { face: fix.face, lane: fix.lane, rows });
+                        }
+                        // A Dirichlet ghost mirrors the values, the others repeat them.
+                        let dirichlet = matches!(condition, EllipticBoundary::Dirichlet);
+                        From::Ghost { sign: if dirichlet { T::ZERO - T::ONE } else { T::ONE } }
+                    }
+                };
+                out.mends.push(Mend { face: fix.face, lane: fix.lane, from });
+            }
+            out.first.push(out.mends.len() as u32);
+            out.first_robin.push(out.robin.len() as u32);
+        }
+        out
+    }
+}

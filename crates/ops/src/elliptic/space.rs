@@ -1,0 +1,294 @@
+//! The discrete problem without its fast kernels: elements, sides, coefficients and penalties in double precision.
+//!
+//! Everything that is set up (operators of blocks, assembled matrix, right-hand side) reads geometry here.
+
+use super::coefficient::Coefficient;
+use super::tables::{Tables, specify};
+use super::{EllipticBoundary, SipdgOptions};
+use crate::connect::{Connectivity, connect, places};
+use crate::error::OpsError;
+use crate::geometry::volume_factors;
+use crate::group::{Group, Lanes, build_with, element_points};
+use crate::simd::PackScalar;
+use dgsuite_basis::{Matrix, face_permutation};
+use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
+use dgsuite_mesh::{Across, Mesh, Side};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// What does not depend on the order of a level.
+pub(super) struct Problem {
+    pub(super) mesh: Arc<Mesh>,
+    pub(super) host: Arc<Host>,
+    pub(super) options: SipdgOptions,
+    pub(super) kappa: Coefficient,
+    pub(super) lambda: Coefficient,
+    /// Names and conditions, as given.
+    pub(super) boundaries: Vec<(String, EllipticBoundary)>,
+    /// By boundary of the mesh: which of `boundaries` it has.
+    pub(super) condition: Vec<Option<usize>>,
+}
+
+impl Problem {
+    /// The condition of a boundary of the mesh that has faces.
+    pub(super) fn boundary(&self, boundary: u32) -> EllipticBoundary {
+        let i = self.condition[boundary as usize].unwrap_or(0);
+        self.boundaries[i].1
+    }
+}
+
+/// What lies across a side.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Beyond {
+    Element { side: Side, orientation: u8 },
+    Boundary(u32),
+}
+
+/// Geometry and coefficients of one element.
+pub(super) struct ElementTerms {
+    /// Weight times `J` at volume points.
+    pub(super) jw: Vec<f64>,
+    /// `∇r_d` at volume points.
+    pub(super) metric: Vec<[[f64; 3]; 3]>,
+    pub(super) kappa: Vec<f64>,
+    pub(super) lambda: Vec<f64>,
+    /// At face points: `∇r_d`, the outward normal, `sJ` times the cubature weight, and `sJ / J`.
+    pub(super) face: Vec<FacePoint>,
+}
+
+pub(super) struct FacePoint {
+    pub(super) metric: [[f64; 3]; 3],
+    pub(super) normal: [f64; 3],
+    pub(super) weight: f64,
+    pub(super) scale: f64,
+}
+
+impl FacePoint {
+    /// `b_d = n·∇r_d`, so that `n·∇u = Σ_d b_d ∂u/∂r_d`.
+    pub(super) fn conormal(&self) -> [f64; 3] {
+        self.metric.map(|r| (0..3).map(|x| r[x] * self.normal[x]).sum())
+    }
+}
+
+/// The space of one order on the mesh.
+pub(super) struct Space<T: Element> {
+    pub(super) problem: Arc<Problem>,
+    pub(super) order: usize,
+    pub(super) groups: Vec<Group<T>>,
+    pub(super) connectivity: Connectivity,
+    /// `[group][part]`.
+    pub(super) tables: Vec<Vec<Tables>>,
+    /// Group and slot of each element.
+    pub(super) place: Vec<(u8, u32)>,
+    /// First side of each element.
+    first_side: Vec<usize>,
+    sides: Vec<Beyond>,
+    /// By side: `penalty C |f|/|E|`.
+    trace: Vec<f64>,
+}
+
+impl<T: PackScalar> Space<T> {
+    pub(super) fn new(problem: Arc<Problem>, order: usize, level: SimdLevel) -> Result<Self, OpsError> {
+        let mesh = Arc::clone(&problem.mesh);
+        let lanes = Lanes::Simd(level);
+        let mut groups = problem.host.install(|| {
+            build_with::<T>(&mesh, crate::Form::Weak, 1, lanes, |needs| Ok(specify(order, needs)))
+        })?;
+        let connectivity = connect(&mesh, &groups)?;
+        let tables = groups
+            .iter()
+            .map(|g| {
+                let of_part = |p: &crate::group::Part<T>| {
+                    Tables::new(&mesh, &p.reference, &problem.kappa, &problem.lambda)
+                };
+                g.parts.iter().map(of_part).collect::<Result<Vec<_>, _>>()
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        for part in groups.iter_mut().flat_map(|g| &mut g.parts) {
+            // The operator keeps metrics of its own.
+            part.metric = Buffer::zeros(0)?;
+            part.face = Buffer::zeros(0)?;
+            part.inverse_jacobian = Buffer::zeros(0)?;
+            part.weighted = Buffer::zeros(0)?;
+        }
+        let mut first_side = vec![0];
+        for e in 0..mesh.n_elements() {
+            first_side.push(first_side[e] + mesh.shape(e).n_faces());
+        }
+        let mut sides = vec![Beyond::Boundary(0); first_side[mesh.n_elements()]];
+        let at = |side: Side| first_side[side.element as usize] + side.face as usize;
+        for face in &mesh.faces {
+            match face.across {
+                Across::Boundary(b) => sides[at(face.minus)] = Beyond::Boundary(b),
+                Across::Interior { plus, orientation } | Across::Periodic { plus, orientation } => {
+                    sides[at(face.minus)] = Beyond::Element { side: plus, orientation };
+                    sides[at(plus)] = Beyond::Element { side: face.minus, orientation };
+                }
+            }
+        }
+        let place = places(&mesh, &groups);
+        let mut out = Self {
+            problem,
+            order,
+            groups,
+            connectivity,
+            tables,
+            place,
+            trace: Vec::new(),
+            first_side,
+            sides,
+        };
+        out.trace = out.traces()?;
+        Ok(out)
+    }
+
+    /// Tables of an element.
+    pub(super) fn tables_of(&self, element: usize) -> &Tables {
+        let (g, slot) = self.place[element];
+        let group = &self.groups[g as usize];
+        let block = slot as usize / group.state.lanes;
+        let part = group.parts.iter().rposition(|p| p.first_block <= block).unwrap_or(0);
+        &self.tables[g as usize][part]
+    }
+
+    /// Index of the operator's vectors at which an element's first function stands, and the stride of the others.
+    pub(super) fn rows(&self, element: usize) -> (usize, usize) {
+        let (g, slot) = self.place[element];
+        let group = &self.groups[g as usize];
+        (group.offset + group.state.index(slot as usize, 0, 0), group.state.row_stride())
+    }
+
+    /// Scalars of a vector.
+    pub(super) fn len(&self) -> usize {
+        self.groups.iter().map(|g| g.state.len()).sum()
+    }
+
+    /// What lies across a face of an element.
+    pub(super) fn across(&self, element: usize, face: usize) -> Beyond {
+        self.sides[self.first_side[element] + face]
+    }
+
+    /// Geometry nodes of an element.
+    pub(super) fn nodes(&self, element: usize) -> Vec<[f64; 3]> {
+        let (set, local) = self.problem.mesh.locate(element);
+        element_points(&self.problem.mesh, set, local)
+    }
+
+    /// Geometry and coefficients of an element.
+    pub(super) fn terms(&self, element: usize) -> ElementTerms {
+        let tables = self.tables_of(element);
+        let mesh = &self.problem.mesh;
+        let (set, local) = mesh.locate(element);
+        let x = element_points(mesh, set, local);
+        let geometry = tables.of_order(mesh.sets[set].order);
+        let reference = &tables.reference;
+        let g = geometry.element(&x, reference);
+        let weights = &reference.volume.weights;
+        let inverse = |a: &[[f64; 3]; 3], j: f64| a.map(|row| row.map(|v| v / j));
+        ElementTerms {
+            jw: g.jacobian.iter().zip(weights).map(|(j, w)| j * w).collect(),
+            metric: g.metric.iter().zip(&g.jacobian).map(|(a, j)| inverse(a, *j)).collect(),
+            kappa: self.problem.kappa.at(element, &tables.kappa[0]),
+            lambda: self.problem.lambda.at(element, &tables.lambda),
+            face: g
+                .face
+                .iter()
+                .enumerate()
+                .map(|(q, (normal, s))| {
+                    let (j, a) = volume_factors(mesh.dim, &geometry.face.tangents(q, &x));
+                    FacePoint {
+                        metric: inverse(&a, j),
+                        normal: *normal,
+                        weight: s * reference.face_weights[q],
+                        scale: s / j,
+                    }
+                })
+                .collect(),
+        }
+    }
+
+    /// The trace constants of all sides times the penalty factor; refuses bad coefficients and Jacobians on the way.
+    fn traces(&self) -> Result<Vec<f64>, OpsError> {
+        let problem = &self.problem;
+        let of_element = |e: usize| -> Result<Vec<f64>, OpsError> {
+            let tables = self.tables_of(e);
+            let terms = self.terms(e);
+            problem.kappa.check(&problem.mesh, e, &terms.kappa)?;
+            problem.kappa.check(&problem.mesh, e, &problem.kappa.at(e, &tables.kappa[1]))?;
+            problem.lambda.check(&problem.mesh, e, &terms.lambda)?;
+            let reference = &tables.reference;
+            if let Some(q) = terms.face.iter().position(|p| !(p.scale > 0.0 && p.scale.is_finite())) {
+                let at = crate::fields::positions(&problem.mesh, e, &reference.face_points[q..=q])[0];
+                let (element, shape) = (problem.mesh.tag(e), problem.mesh.shape(e));
+                return Err(OpsError::Jacobian { element, shape, at, jacobian: terms.face[q].scale });
+            }
+            Ok(reference
+                .face_offsets
+                .windows(2)
+                .zip(&tables.trace)
+                .map(|(w, c)| {
+                    let scale = terms.face[w[0]..w[1]].iter().fold(0.0_f64, |m, p| m.max(p.scale));
+                    problem.options.penalty * c * scale
+                })
+                .collect())
+        };
+        let all: Vec<Vec<f64>> = problem.host.install(|| {
+            (0..problem.mesh.n_elements()).into_par_iter().map(of_element).collect::<Result<_, _>>()
+        })?;
+        Ok(all.into_iter().flatten().collect())
+    }
+
+    /// Penalty and coefficient of a face as one of its sides sees it: `τ` and `κ_f` at the side's points.
+    pub(super) fn face_coefficients(&self, element: usize, face: usize) -> (f64, Vec<f64>) {
+        let tables = self.tables_of(element);
+        let range = tables.reference.face_offsets[face]..tables.reference.face_offsets[face + 1];
+        let kappa = &self.problem.kappa;
+        let own = |q: usize| kappa.at_point(element, &tables.kappa[1], q);
+        let tau = self.trace[self.first_side[element] + face];
+        match self.across(element, face) {
+            Beyond::Boundary(_) => (tau, range.map(own).collect()),
+            Beyond::Element { side, .. } => {
+                let (other, theirs) = (side.element as usize, self.tables_of(side.element as usize));
+                let first = theirs.reference.face_offsets[side.face as usize];
+                let meets = self.meeting_points(element, face);
+                let tau = tau.max(self.trace[self.first_side[other] + side.face as usize]);
+                let mean = range
+                    .zip(meets)
+                    .map(|(q, m)| {
+                        let (a, b) = (own(q), kappa.at_point(other, &theirs.kappa[1], first + m));
+                        // Written so that equal sides give their value to the last bit, and both sides the same.
+                        if a == b { a } else { 2.0 * (a * b) / (a + b) }
+                    })
+                    .collect();
+                (tau, mean)
+            }
+        }
+    }
+
+    /// For each point of a face the point of the other side that it meets.
+    pub(super) fn meeting_points(&self, element: usize, face: usize) -> Vec<usize> {
+        let tables = self.tables_of(element);
+        let points = &tables.reference.face_quadrature[face].points;
+        let shape = tables.reference.spec.shape.face_shape(face);
+        let same = || (0..points.len()).collect();
+        match (self.across(element, face), shape) {
+            (Beyond::Element { orientation, .. }, Some(shape)) => {
+                // The points are symmetric: `connect` has checked them.
+                face_permutation(shape, orientation as usize, points).unwrap_or_else(|_| same())
+            }
+            _ => same(),
+        }
+    }
+
+    /// `[point][function]` physical normal derivatives at the points of one face.
+    pub(super) fn normal_derivatives(&self, element: usize, face: usize, terms: &ElementTerms) -> Matrix {
+        let tables = self.tables_of(element);
+        let offsets = &tables.reference.face_offsets;
+        let dim = self.problem.mesh.dim;
+        Matrix::from_fn(offsets[face + 1] - offsets[face], tables.reference.n_basis, |q, i| {
+            let q = offsets[face] + q;
+            let b = terms.face[q].conormal();
+            (0..dim).map(|d| b[d] * tables.face_derivative[d][(q, i)]).sum()
+        })
+    }
+}

@@ -1,0 +1,167 @@
+//! What all elements of a part share, in double precision: the reference element and what an elliptic operator
+//! needs of it beyond a residual.
+
+use super::coefficient::Coefficient;
+use crate::error::OpsError;
+use crate::geometry::{GeometryTables, reference_normal};
+use crate::scheme::{MetricRule, Need, PartSpec};
+use dgsuite_basis::{
+    Correction, Cubature, ElementSpec, Matrix, NodeSet, OrthonormalBasis, Polynomials, ReferenceElement,
+    Representation, Shape,
+};
+use dgsuite_mesh::Mesh;
+use std::sync::Arc;
+
+/// Entries of products below this share of the largest are rounding.
+const ROUNDING: f64 = 1e-13;
+
+/// Nodes of each shape: Gauss points along lines, whose mass matrix is diagonal; warp & blend on simplices.
+fn node_set(shape: Shape) -> NodeSet {
+    match shape {
+        Shape::Triangle | Shape::Tetrahedron => NodeSet::WarpBlend,
+        Shape::Pyramid => NodeSet::Equispaced,
+        _ => NodeSet::GaussLegendre,
+    }
+}
+
+/// Nodal elements of order `p`; all products of two functions of an affine element are integrated exactly.
+pub(super) fn specify(p: usize, needs: &[Need]) -> Vec<(Option<PartSpec>, Option<PartSpec>)> {
+    let spec = |shape: Shape, rule: MetricRule| PartSpec {
+        element: ElementSpec {
+            shape,
+            order: p,
+            polynomials: match shape {
+                Shape::Triangle | Shape::Tetrahedron => Polynomials::Total,
+                _ => Polynomials::Tensor,
+            },
+            representation: Representation::Nodal(node_set(shape)),
+            volume: Cubature::Degree(2 * p),
+            face: Cubature::Degree(2 * p),
+            correction: Correction::Dg,
+        },
+        rule,
+    };
+    needs
+        .iter()
+        .map(|need| {
+            let affine = need.affine.then(|| spec(need.shape, MetricRule::Affine));
+            (affine, need.curved.map(|_| spec(need.shape, MetricRule::WeightAdjusted)))
+        })
+        .collect()
+}
+
+/// Tables of one part of a group.
+pub(super) struct Tables {
+    pub(super) reference: Arc<ReferenceElement>,
+    /// By geometry order.
+    pub(super) geometry: Vec<(usize, GeometryTables)>,
+    /// `∂φ_i/∂r_d` at the face points, `[d][k × i]`.
+    pub(super) face_derivative: [Matrix; 3],
+    /// Derivatives of the functions at the face points along the frame of each face, `[m][k × i]`: across it, along its
+    /// reference normal, then along its tangents.
+    pub(super) frame_derivative: Vec<Matrix>,
+    /// Derivatives of a trace along the tangents from its values, `[k × k]`, block diagonal.
+    pub(super) tangential: Vec<Matrix>,
+    /// From `b` in `b·∇̂u` to the factors of the derivatives along the frame, `[face][m][d]`.
+    pub(super) frame: Vec<[[f64; 3]; 3]>,
+    /// `C |f̂| / |Ê|` of each face with the least C in `∫_f v² ≤ C |f|/|E| ∫_E v²`.
+    pub(super) trace: Vec<f64>,
+    /// Modes of the coefficients at volume and face points.
+    pub(super) kappa: [Matrix; 2],
+    pub(super) lambda: Matrix,
+}
+
+impl Tables {
+    pub(super) fn new(
+        mesh: &Mesh,
+        reference: &Arc<ReferenceElement>,
+        kappa: &Coefficient,
+        lambda: &Coefficient,
+    ) -> Result<Self, OpsError> {
+        let shape = reference.spec.shape;
+        let dim = shape.dim();
+        let mut orders: Vec<usize> = mesh.sets.iter().filter(|s| s.shape == shape).map(|s| s.order).collect();
+        orders.dedup();
+        let geometry = orders.iter().map(|&n| (n, GeometryTables::new(shape, n, reference, false))).collect();
+        let face_derivative = reference.gradient(&reference.face_points).map(|m| clean(&m));
+        let offsets = &reference.face_offsets;
+        let nf = reference.face_points.len();
+        let frames: Vec<[[f64; 3]; 3]> = (0..shape.n_faces()).map(|f| directions(shape, f)).collect();
+        let face_of: Vec<usize> =
+            (0..shape.n_faces()).flat_map(|f| vec![f; offsets[f + 1] - offsets[f]]).collect();
+        let frame_derivative = (0..dim)
+            .map(|m| {
+                clean(&Matrix::from_fn(nf, reference.n_basis, |k, i| {
+                    (0..dim).map(|d| frames[face_of[k]][m][d] * face_derivative[d][(k, i)]).sum()
+                }))
+            })
+            .collect();
+        let mut tangential = vec![Matrix::zeros(nf, nf); dim - 1];
+        let (mut frame, mut trace) = (Vec::new(), Vec::new());
+        for f in 0..shape.n_faces() {
+            let face = shape.face_shape(f).unwrap_or(Shape::Line);
+            let rule = &reference.face_quadrature[f];
+            // The trace from its values: exact for the functions, as the rule integrates their products.
+            let modes = OrthonormalBasis::new(face, reference.spec.order, Polynomials::Tensor);
+            let project = modes.eval(&rule.points).scale_rows(&rule.weights).transpose();
+            for (k, t) in tangential.iter_mut().enumerate() {
+                let d = modes.grad(&rule.points)[k].mul(&project);
+                for (i, row) in (offsets[f]..offsets[f + 1]).enumerate() {
+                    for j in 0..d.cols() {
+                        t[(row, offsets[f] + j)] = d[(i, j)];
+                    }
+                }
+            }
+            frame.push(inverse_transpose(&frames[f], dim)?);
+            let modes = reference.modes();
+            let roots: Vec<f64> = rule.weights.iter().map(|w| w.sqrt()).collect();
+            let at = modes.eval(&reference.face_points[offsets[f]..offsets[f + 1]]).scale_rows(&roots);
+            let gram = at.mul(&at.transpose());
+            let largest = gram.singular_values().and_then(|s| s.first().copied());
+            trace.push(largest.unwrap_or_else(|| gram.norm_1()));
+        }
+        let tangential = tangential.iter().map(clean).collect();
+        Ok(Self {
+            geometry,
+            face_derivative,
+            frame_derivative,
+            tangential,
+            frame,
+            trace,
+            kappa: [kappa.table(shape, &reference.volume.points), kappa.table(shape, &reference.face_points)],
+            lambda: lambda.table(shape, &reference.volume.points),
+            reference: Arc::clone(reference),
+        })
+    }
+
+    /// The tables of a geometry order.
+    pub(super) fn of_order(&self, order: usize) -> &GeometryTables {
+        &self.geometry[self.geometry.iter().position(|(n, _)| *n == order).unwrap_or(0)].1
+    }
+}
+
+/// The directions of a face's frame: its reference normal, then its tangents.
+fn directions(shape: Shape, face: usize) -> [[f64; 3]; 3] {
+    let t = shape.face_tangents(face);
+    [reference_normal(shape, face), t[0], t[1]]
+}
+
+/// `F` with `b = Σ_m (Σ_d F_md b_d) direction_m`.
+fn inverse_transpose(directions: &[[f64; 3]; 3], dim: usize) -> Result<[[f64; 3]; 3], OpsError> {
+    let columns = Matrix::from_fn(dim, dim, |d, m| directions[m][d]);
+    let inverse = columns.inverse()?;
+    let mut out = [[0.0; 3]; 3];
+    for m in 0..dim {
+        for d in 0..dim {
+            out[m][d] = inverse[(m, d)];
+        }
+    }
+    Ok(out)
+}
+
+/// A matrix without what is rounding only.
+pub(super) fn clean(m: &Matrix) -> Matrix {
+    let largest = m.as_slice().iter().fold(0.0_f64, |a, x| a.max(x.abs()));
+    let data = m.data.iter().map(|&v| if v.abs() > ROUNDING * largest { v } else { 0.0 }).collect();
+    Matrix::from_row_major(m.rows(), m.cols(), data)
+}

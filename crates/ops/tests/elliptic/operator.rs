@@ -1,0 +1,241 @@
+//! The matrix-free operator against the assembled matrix; symmetry, definiteness, threads, refusals.
+
+use crate::{SHAPES, bend, everywhere, full, host, noise, poisson, shear, unit};
+use dgsuite_mesh::{Mesh, Shape};
+use dgsuite_ops::{EllipticBoundary, OpsError, Sipdg, SipdgOptions};
+use std::sync::Arc;
+
+/// Jumps by a factor of 1000 between elements.
+fn jumps(element: usize, _: [f64; 3]) -> f64 {
+    if element.is_multiple_of(3) { 1000.0 } else { 1.0 + (element % 5) as f64 }
+}
+
+fn smooth(_: usize, x: [f64; 3]) -> f64 {
+    1.0 + 0.5 * x[0] + 0.25 * (x[1] + x[2]).sin()
+}
+
+/// Dirichlet, Neumann and Robin boundaries, and a periodic pair.
+fn mixed_boundaries(mesh: &mut Mesh) -> Vec<(String, EllipticBoundary)> {
+    mesh.make_periodic("ymin", "ymax").expect("opposite sides match");
+    let mut out = everywhere(mesh, EllipticBoundary::Neumann);
+    for (name, condition) in &mut out {
+        match name.as_str() {
+            "xmin" => *condition = EllipticBoundary::Dirichlet,
+            "xmax" => *condition = EllipticBoundary::Robin { alpha: 2.5 },
+            _ => {}
+        }
+    }
+    out
+}
+
+fn largest(v: &[f64]) -> f64 {
+    v.iter().fold(0.0, |m, x| m.max(x.abs()))
+}
+
+/// `A u` by both; the asymmetry; whether Cholesky succeeds.
+fn check(a: &Sipdg<f64>, definite: bool, what: &str) {
+    let matrix = a.assemble();
+    let u = noise(a.len(), 7);
+    let mut by_pass = vec![0.0; a.len()];
+    a.apply(&u, &mut by_pass);
+    let mut by_matrix = vec![0.0; a.len()];
+    for (i, row) in matrix.outer_iterator().enumerate() {
+        by_matrix[i] = row.iter().map(|(j, v)| v * u[j]).sum();
+    }
+    let scale = largest(&by_matrix);
+    let gap = by_pass.iter().zip(&by_matrix).fold(0.0_f64, |m, (x, y)| m.max((x - y).abs()));
+    assert!(gap <= 1e-12 * scale, "{what}: apply and matrix differ by {:e}", gap / scale);
+
+    let entries = largest(matrix.data());
+    let transposed = matrix.transpose_view().to_csr();
+    let mut gap = 0.0_f64;
+    for (i, row) in matrix.outer_iterator().enumerate() {
+        for (j, v) in row.iter() {
+            gap = gap.max((v - transposed.get(i, j).copied().unwrap_or(0.0)).abs());
+        }
+    }
+    assert!(gap <= 1e-13 * entries, "{what}: asymmetry {:e}", gap / entries);
+
+    let diagonal = a.diagonal();
+    for (i, d) in diagonal.iter().enumerate() {
+        let entry = matrix.get(i, i).copied().unwrap_or(0.0);
+        assert!((d - entry).abs() <= 1e-13 * entries, "{what}: diagonal {i}");
+    }
+    if definite && a.len() <= 1500 {
+        assert!(cholesky(&matrix), "{what}: not positive definite");
+    }
+}
+
+/// Whether a dense Cholesky factorisation exists.
+fn cholesky(matrix: &sprs::CsMat<f64>) -> bool {
+    let n = matrix.rows();
+    let mut l = vec![vec![0.0; n]; n];
+    for (i, row) in matrix.outer_iterator().enumerate() {
+        row.iter().for_each(|(j, v)| l[i][j] = *v);
+    }
+    for i in 0..n {
+        let (above, rest) = l.split_at_mut(i);
+        let own = &mut rest[0];
+        for (j, other) in above.iter().enumerate() {
+            let sum: f64 = own[..j].iter().zip(&other[..j]).map(|(a, b)| a * b).sum();
+            own[j] = (own[j] - sum) / other[j];
+        }
+        let d = own[i] - own[..i].iter().map(|v| v * v).sum::<f64>();
+        if d <= 0.0 || !d.is_finite() {
+            return false;
+        }
+        own[i] = d.sqrt();
+    }
+    true
+}
+
+#[test]
+fn apply_is_the_matrix_and_the_matrix_is_positive_definite() {
+    for (shape, dim, n) in SHAPES {
+        let top = if full() {
+            6
+        } else if dim == 2 {
+            4
+        } else {
+            2
+        };
+        for order in 1..=top {
+            for (kind, curved, kappa) in
+                [("affine", false, true), ("sheared", false, true), ("curved", true, false)]
+            {
+                let mut mesh = unit(shape, dim, n);
+                if kind == "sheared" {
+                    shear(&mut mesh);
+                }
+                if curved {
+                    bend(&mut mesh, 2);
+                }
+                let boundaries = mixed_boundaries(&mut mesh);
+                let options = SipdgOptions { penalty: 0.7, ..SipdgOptions::new(order) };
+                let kappa: &dgsuite_ops::elliptic::Field<'_> = if kappa { &jumps } else { &smooth };
+                let lambda = |_: usize, x: [f64; 3]| if kind == "affine" { 0.0 } else { 1.0 + x[0] };
+                let a = Sipdg::new(Arc::new(mesh), &options, kappa, &lambda, &boundaries, host(1))
+                    .expect("set up");
+                check(&a, true, &format!("{shape:?} {dim}D order {order} {kind}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn one_element_meets_itself_across_periodic_boundaries() {
+    let mut mesh = unit(Some(Shape::Quadrilateral), 2, 2);
+    mesh.make_periodic("xmin", "xmax").expect("periodic");
+    mesh.make_periodic("ymin", "ymax").expect("periodic");
+    let mesh = Arc::new(mesh);
+    let a = poisson(&mesh, 3, EllipticBoundary::Neumann);
+    assert!(a.is_singular());
+    check(&a, false, "periodic");
+    // Constants are in the null space.
+    let (one, mut zero) = (a.project(&|_, _| 1.0), vec![0.0; a.len()]);
+    a.apply(&one, &mut zero);
+    assert!(largest(&zero) < 1e-11);
+}
+
+#[test]
+fn threads_and_lanes_do_not_change_the_last_bit() {
+    let mut mesh = unit(None, 3, 2);
+    bend(&mut mesh, 2);
+    let boundaries = mixed_boundaries(&mut mesh);
+    let mesh = Arc::new(mesh);
+    let of = |threads: usize| {
+        let options = SipdgOptions::new(2);
+        let a = Sipdg::new(Arc::clone(&mesh), &options, &smooth, &smooth, &boundaries, host(threads))
+            .expect("set up");
+        let mut out = vec![0.0; a.len()];
+        a.apply(&noise(a.len(), 3), &mut out);
+        out
+    };
+    let one = of(1);
+    assert!([2, 3, 8].iter().all(|&n| of(n).iter().zip(&one).all(|(a, b)| a.to_bits() == b.to_bits())));
+}
+
+#[test]
+fn single_precision_is_the_same_operator() {
+    let mesh = Arc::new(unit(None, 2, 3));
+    let a = poisson(&mesh, 3, EllipticBoundary::Dirichlet);
+    let b = a.single().expect("single precision");
+    let f = |_: usize, x: [f64; 3]| (3.0 * x[0]).sin() * (2.0 * x[1] + 0.3).cos();
+    let (u, v) = (a.project(&f), b.project(&f));
+    let (mut au, mut bv) = (vec![0.0; a.len()], vec![0.0; b.len()]);
+    a.apply(&u, &mut au);
+    b.apply(&v, &mut bv);
+    // In different layouts: compare what they do to a function.
+    let energy = crate::dot(&u, &au);
+    let single: f64 = v.iter().zip(&bv).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum();
+    assert!((energy / single - 1.0).abs() < 1e-4, "{energy} {single}");
+}
+
+#[test]
+fn mass_and_its_inverse_undo_each_other() {
+    for (shape, dim, n) in SHAPES {
+        let mut mesh = unit(shape, dim, n);
+        bend(&mut mesh, 2);
+        let a = poisson(&Arc::new(mesh), 2, EllipticBoundary::Dirichlet);
+        let u = noise(a.len(), 11);
+        let (mut mu, mut back) = (vec![0.0; a.len()], vec![0.0; a.len()]);
+        a.mass(&u, &mut mu);
+        a.inverse_mass(&mu, &mut back);
+        assert!(u.iter().zip(&back).all(|(x, y)| (x - y).abs() < 1e-11), "{shape:?}");
+        let one = a.project(&|_, _| 1.0);
+        a.mass(&one, &mut mu);
+        assert!((crate::dot(&one, &mu) - 1.0).abs() < 1e-3 && (a.integral(&one) - 1.0).abs() < 1e-3);
+    }
+}
+
+#[test]
+fn block_jacobi_inverts_the_diagonal_blocks() {
+    let mut mesh = unit(Some(Shape::Triangle), 2, 3);
+    bend(&mut mesh, 2);
+    let a = poisson(&Arc::new(mesh), 3, EllipticBoundary::Dirichlet);
+    let (blocks, matrix) = (a.block_inverses().expect("regular"), a.assemble());
+    // One element alone: its block times the inverse's column is a unit vector on the element.
+    let mut r = vec![0.0; a.len()];
+    r[0] = 1.0;
+    let mut z = vec![0.0; a.len()];
+    blocks.apply(&r, &mut z);
+    let mut back = vec![0.0; a.len()];
+    for (i, row) in matrix.outer_iterator().enumerate() {
+        if z[i] != 0.0 {
+            back[i] = row.iter().map(|(j, v)| v * z[j]).sum();
+        }
+    }
+    assert!(back.iter().zip(&r).all(|(x, y)| (x - y).abs() < 1e-11));
+}
+
+#[test]
+fn bad_problems_are_refused() {
+    let mesh = Arc::new(unit(Some(Shape::Triangle), 2, 2));
+    let dirichlet = everywhere(&mesh, EllipticBoundary::Dirichlet);
+    let set_up =
+        |options: SipdgOptions, kappa: f64, lambda: f64, boundaries: &[(String, EllipticBoundary)]| {
+            Sipdg::<f64>::new(Arc::clone(&mesh), &options, &|_, _| kappa, &|_, _| lambda, boundaries, host(1))
+                .err()
+        };
+    let ok = SipdgOptions::new(2);
+    assert!(set_up(ok, 1.0, 0.0, &dirichlet).is_none());
+    for order in [0, 11] {
+        assert!(matches!(
+            set_up(SipdgOptions::new(order), 1.0, 0.0, &dirichlet),
+            Some(OpsError::Elliptic { .. })
+        ));
+    }
+    for penalty in [0.4, -1.0, f64::NAN, f64::INFINITY] {
+        let options = SipdgOptions { penalty, ..ok };
+        assert!(matches!(set_up(options, 1.0, 0.0, &dirichlet), Some(OpsError::Elliptic { .. })));
+    }
+    for (kappa, lambda) in [(0.0, 0.0), (-1.0, 0.0), (f64::NAN, 0.0), (1.0, -1.0), (1.0, f64::INFINITY)] {
+        assert!(matches!(set_up(ok, kappa, lambda, &dirichlet), Some(OpsError::Coefficient { .. })));
+    }
+    let missing = set_up(ok, 1.0, 0.0, &dirichlet[1..]);
+    assert!(matches!(missing, Some(OpsError::BoundaryWithoutCondition { name }) if name == dirichlet[0].0));
+    let robin = everywhere(&mesh, EllipticBoundary::Robin { alpha: -1.0 });
+    assert!(matches!(set_up(ok, 1.0, 0.0, &robin), Some(OpsError::Elliptic { .. })));
+    let a = poisson(&mesh, 2, EllipticBoundary::Dirichlet);
+    assert!(Sipdg::transfer(&a, &a.at_order(3).expect("order 3")).is_err());
+}
