@@ -40,6 +40,8 @@ MESHES = [
     ("cube-hex", "cube-hex", 3, 1, 4.1, 1),
     ("blocks-pyramid", "blocks-pyramid", 3, 1, 4.1, 1),
     ("blocks-pyramid-o2", "blocks-pyramid", 3, 2, 4.1, 1),
+    ("l-shape", "l-shape", 2, 1, 4.1, 0),
+    ("two-layers", "two-layers", 2, 1, 4.1, 0),
     ("cylinder", "cylinder", 2, 3, 4.1, 1),
     ("naca0012", "naca0012", 2, 3, 4.1, 1),
     ("sd7003", "sd7003", 2, 3, 4.1, 1),

@@ -72,8 +72,8 @@ pub struct Pcg<V: Vector> {
     p: V,
     q: V,
     flexible: bool,
-    /// Ones, if constants are in the null space.
-    ones: Option<V>,
+    /// The null space's vector of length one, if there is one.
+    null: Option<V>,
 }
 
 /// Growth of the residual that is called divergence. Its 2-norm may grow for a while, but by no more than the
@@ -90,7 +90,7 @@ impl<V: Vector> Pcg<V> {
     /// [`GpuError::OutOfMemory`] if its four vectors do not fit.
     pub fn new(prototype: &V) -> Result<Self, GpuError> {
         let zeros = || prototype.zeros_like();
-        Ok(Self { r: zeros()?, z: zeros()?, p: zeros()?, q: zeros()?, flexible: false, ones: None })
+        Ok(Self { r: zeros()?, z: zeros()?, p: zeros()?, q: zeros()?, flexible: false, null: None })
     }
 
     /// The flexible method (Notay 2000), for preconditioners that are not quite linear, such as a K-cycle:
@@ -108,10 +108,24 @@ impl<V: Vector> Pcg<V> {
     ///
     /// # Errors
     /// [`GpuError::OutOfMemory`] if one more vector does not fit.
-    pub fn without_mean(mut self) -> Result<Self, GpuError> {
+    pub fn without_mean(self) -> Result<Self, GpuError> {
         let mut ones = self.r.zeros_like()?;
         ones.fill(1.0);
-        self.ones = Some(ones);
+        self.without(&ones)
+    }
+
+    /// For singular matrices with `A n = 0`, where `n` is not all ones: the right-hand side and the residuals are taken
+    /// without their part along `n`. That part of the solution is whatever guess and preconditioner make it.
+    ///
+    /// # Errors
+    /// [`GpuError::OutOfMemory`] if one more vector does not fit.
+    pub fn without(mut self, n: &V) -> Result<Self, GpuError> {
+        let size = n.norm2();
+        if size > 0.0 {
+            let mut unit = n.zeros_like()?;
+            unit.axpby(1.0 / size, n, 0.0);
+            self.null = Some(unit);
+        }
         Ok(self)
     }
 
@@ -138,7 +152,7 @@ impl<V: Vector> Pcg<V> {
             Reference::InitialResidual => residual,
             Reference::RightHandSide => {
                 self.z.copy_from(b);
-                remove_mean(self.ones.as_ref(), &mut self.z);
+                remove(self.null.as_ref(), &mut self.z);
                 self.z.norm2()
             }
         };
@@ -181,7 +195,7 @@ impl<V: Vector> Pcg<V> {
                 let alpha = rho / curvature;
                 x.axpby(alpha, &self.p, 1.0);
                 self.r.axpby(-alpha, &self.q, 1.0);
-                remove_mean(self.ones.as_ref(), &mut self.r);
+                remove(self.null.as_ref(), &mut self.r);
                 residual = self.r.norm2();
                 history.push(residual);
                 if !residual.is_finite() {
@@ -227,15 +241,15 @@ impl<V: Vector> Pcg<V> {
     fn true_residual(&mut self, a: &impl LinearOperator<V>, b: &V, x: &V) -> f64 {
         a.apply(x, &mut self.q);
         self.r.lincomb(0.0, &[(1.0, b), (-1.0, &self.q)]);
-        remove_mean(self.ones.as_ref(), &mut self.r);
+        remove(self.null.as_ref(), &mut self.r);
         self.r.norm2()
     }
 }
 
-/// `x ← x − mean(x)`, if there are ones.
-fn remove_mean<V: Vector>(ones: Option<&V>, x: &mut V) {
-    if let Some(ones) = ones.filter(|ones| !ones.is_empty()) {
-        x.axpby(-x.sum() / x.len() as f64, ones, 1.0);
+/// `x ← x − (nᵀ x) n`, if there is an `n`.
+fn remove<V: Vector>(null: Option<&V>, x: &mut V) {
+    if let Some(n) = null {
+        x.axpby(-x.dot(n), n, 1.0);
     }
 }
 

@@ -14,12 +14,13 @@ use std::sync::Arc;
 use clap::{Args, Parser, Subcommand};
 
 use crate::bench;
+use crate::job::Job;
+use crate::pipeline::Document;
 use crate::pipeline::overrides::Override;
 use crate::pipeline::problem::InputError;
-use crate::pipeline::{Document, Pipeline};
 use crate::plan::Choices;
 use crate::run::log::Log;
-use crate::run::{Prepared, Report, Status};
+use crate::run::{Report, Status};
 use crate::study::{Study, StudyError};
 use crate::systems::hyperbolic::{Device, DeviceError};
 
@@ -112,7 +113,7 @@ const RUN_HELP: &str = "\
 Results go to output.directory of the file (default: out/<file name> beside the file):
   summary.json   what the run was and what came out of it
   fields.pvd     fields over time for ParaView (set its Nonlinear Subdivision Level to 2 or more)
-  monitors/      tables of the monitors (CSV) and their curves (SVG)
+  monitors/      tables of the monitors, or residuals of a linear solve (CSV), and their curves (SVG)
   checkpoints/   states to go on from, with --restart latest
   pipeline.yaml  the file as it was run; log.txt what was said
 
@@ -228,7 +229,7 @@ impl FileArgs {
 
 fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let document = args.file.document()?;
-    let pipeline = document.pipeline()?;
+    let sections = document.sections()?;
     let choices = args.file.choices();
     for signal in signal_hook::consts::TERM_SIGNALS {
         // The second one ends the program at once, with the code of a shell for it.
@@ -236,9 +237,9 @@ fn run(args: &RunArgs) -> anyhow::Result<u8> {
         signal_hook::flag::register(*signal, Arc::clone(&choices.stop))?;
     }
     let mut log = Log::new(args.quiet);
-    let report = match &pipeline.study {
-        Some(spec) => Study::new(&document, &pipeline, spec, &choices)?.execute(&mut log)?,
-        None => Prepared::new(&document, &choices)?.execute(&mut log)?,
+    let report = match sections.study() {
+        Some(spec) => Study::new(&document, &sections, spec, &choices)?.execute(&mut log)?,
+        None => Job::new(&document, &choices)?.execute(&mut log)?,
     };
     Ok(exit_code(&report))
 }
@@ -283,23 +284,14 @@ fn exit_code(report: &Report) -> u8 {
 
 fn check(args: &FileArgs) -> anyhow::Result<u8> {
     let document = args.document()?;
-    let pipeline = document.pipeline()?;
-    let text = match &pipeline.study {
-        Some(spec) => check_study(&document, &pipeline, spec, &args.choices())?,
-        None => Prepared::new(&document, &args.choices())?.describe(),
+    let sections = document.sections()?;
+    let text = match sections.study() {
+        Some(spec) => Study::new(&document, &sections, spec, &args.choices())?.describe_cases(),
+        None => Job::new(&document, &args.choices())?.describe(),
     };
     print(&text)?;
     print(&format!("{} is fit to run", shown(&args.file)))?;
     Ok(0)
-}
-
-fn check_study(
-    document: &Document,
-    pipeline: &Pipeline,
-    spec: &crate::pipeline::study::StudySpec,
-    choices: &Choices,
-) -> Result<String, InputError> {
-    Ok(Study::new(document, pipeline, spec, choices)?.describe_cases())
 }
 
 fn shown(path: &Path) -> String {

@@ -10,8 +10,11 @@
 //! | mistake of the input | [`pipeline::problem::InputError`] | what, where (file, line, column, key), and a hint |
 //! | file as meant | [`plan::Plan`] | mesh read, names resolved, defaults filled in, all checked |
 //! | run | [`run::Prepared`], [`run::Report`] | time loop, outputs, monitors, checks, summary |
+//! | elliptic problem | [`plan::elliptic::EllipticPlan`], [`run::elliptic::PreparedElliptic`] | a linear system instead of a time loop |
+//! | run of either kind | [`job::Job`] | what the program starts |
 //! | study | [`study::Study`] | a matrix of runs and its table of rates |
 //! | solver | [`systems::hyperbolic::Hyperbolic`] | a conservation law on a mesh |
+//! | linear solver | [`systems::elliptic::Elliptic`] | the screened Poisson equation on a mesh |
 //! | checkpoint | [`checkpoint::Checkpoint`] | the state of a run, written atomically, checked when read |
 //! | files for ParaView | [`writer`] | Lagrange cells, series, tables |
 //!
@@ -43,6 +46,7 @@
 pub mod bench;
 pub mod checkpoint;
 pub mod cli;
+pub mod job;
 pub mod pipeline;
 pub mod plan;
 pub mod post;

@@ -6,6 +6,7 @@
 #![doc = include_str!("../PIPELINE.md")]
 
 pub mod checks;
+pub mod elliptic;
 pub mod expression;
 pub mod mesh;
 pub mod monitors;
@@ -44,7 +45,7 @@ use self::time::TimeSpec;
 use crate::systems::hyperbolic::Precision;
 
 /// The keys of the top level.
-const KEYS: [&str; 16] = [
+pub(crate) const KEYS: [&str; 16] = [
     "title",
     "constants",
     "mesh",
@@ -166,7 +167,18 @@ impl Document {
         Ok(case)
     }
 
-    /// The sections, typed.
+    /// The sections, typed, of a model in time or of an elliptic problem.
+    ///
+    /// # Errors
+    /// As [`Self::pipeline`].
+    pub fn sections(&self) -> Result<Sections, InputError> {
+        Ok(match self.is_elliptic() {
+            true => Sections::Elliptic(Box::new(self.elliptic()?)),
+            false => Sections::Flow(Box::new(self.pipeline()?)),
+        })
+    }
+
+    /// The sections of a model in time, typed; those of an elliptic problem are read by [`Self::elliptic`].
     ///
     /// # Errors
     /// The first mistake: an unknown key, a value of the wrong kind or out of its range.
@@ -188,7 +200,7 @@ impl Document {
             return Err(top.misplaced(
                 "solver",
                 &format!("the model {model}"),
-                "the elliptic and incompressible models",
+                "the model poisson (and later ones with linear systems)",
             ));
         }
         let space = SpaceSpec::read(&top, model)?;
@@ -220,6 +232,49 @@ impl Document {
             check.limit(&with_order)?;
         }
         Ok(pipeline)
+    }
+}
+
+/// A file's sections by the kind of its model.
+#[derive(Clone, Debug)]
+pub enum Sections {
+    /// A model in time.
+    Flow(Box<Pipeline>),
+    /// An elliptic problem.
+    Elliptic(Box<elliptic::EllipticPipeline>),
+}
+
+impl Sections {
+    /// Free text.
+    pub fn title(&self) -> &str {
+        match self {
+            Self::Flow(file) => &file.title,
+            Self::Elliptic(file) => &file.title,
+        }
+    }
+
+    /// Names for expressions.
+    pub fn constants(&self) -> &Constants {
+        match self {
+            Self::Flow(file) => &file.constants,
+            Self::Elliptic(file) => &file.constants,
+        }
+    }
+
+    /// What the run must show.
+    pub fn checks(&self) -> &[CheckSpec] {
+        match self {
+            Self::Flow(file) => &file.checks,
+            Self::Elliptic(file) => &file.checks,
+        }
+    }
+
+    /// A matrix of cases.
+    pub fn study(&self) -> Option<&StudySpec> {
+        match self {
+            Self::Flow(file) => file.study.as_ref(),
+            Self::Elliptic(file) => file.study.as_ref(),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Making a [`Plan`] does all that can go wrong because of the input, and touches no result that is already there.
 
 pub mod boundaries;
+pub mod elliptic;
 pub mod fields;
 pub mod mesh;
 pub mod monitors;
@@ -175,7 +176,7 @@ impl Plan {
     /// The first mistake that is found.
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         let pipeline = document.pipeline()?;
-        let mesh = mesh::build(&pipeline)?;
+        let mesh = mesh::build(&pipeline.mesh, &pipeline.constants, &pipeline.base)?;
         let law = law(&pipeline, mesh.dim)?;
         let variables = Variables::of(&law, mesh.dim);
         let initial_spec = match &pipeline.initial {
@@ -217,7 +218,8 @@ impl Plan {
             }),
             None => None,
         };
-        let directory = directory(&pipeline, choices)?;
+        let parts = (&*pipeline.base, &*pipeline.stem);
+        let directory = directory(&pipeline.output, parts, &pipeline.place, choices)?;
         let mesh_digest = mesh.digest();
         let restart = restart(&pipeline, choices, &directory, &variables, mesh_digest)?;
         let start = restart.as_ref().map_or(0.0, |(_, saved)| saved.now.t);
@@ -302,7 +304,7 @@ fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {
 }
 
 /// The device, and why it is the CPU where a GPU would have been taken.
-fn device(spec: &DeviceSpec, lacks: Option<&str>) -> Result<(Device, Option<String>), InputError> {
+pub(crate) fn device(spec: &DeviceSpec, lacks: Option<&str>) -> Result<(Device, Option<String>), InputError> {
     match (spec, lacks) {
         (DeviceSpec::Auto, Some(what)) => {
             return Ok((Device::Cpu, Some(format!("GPUs do not have {what} in this version"))));
@@ -474,15 +476,21 @@ fn fields_plan(
     Ok(FieldsPlan { every: written.then_some(spec.every), fields, double: spec.double })
 }
 
-fn directory(pipeline: &Pipeline, choices: &Choices) -> Result<PathBuf, InputError> {
-    let directory = match (&choices.output, &pipeline.output.directory) {
+/// Where results go. `base` and `stem` are the folder and name of the file, `file` where it starts.
+fn directory(
+    output: &OutputSpec,
+    (base, stem): (&Path, &str),
+    file: &Place,
+    choices: &Choices,
+) -> Result<PathBuf, InputError> {
+    let directory = match (&choices.output, &output.directory) {
         (Some(given), _) => given.clone(),
-        (None, Some(written)) => pipeline.resolve(written),
-        (None, None) => pipeline.resolve(&Path::new("out").join(&pipeline.stem)),
+        (None, Some(written)) => base.join(written),
+        (None, None) => base.join("out").join(stem),
     };
     // The file that was run is kept beside the results, and results of a former run are removed.
     let kept = directory.join("pipeline.yaml").canonicalize();
-    match (kept, Path::new(&pipeline.place.source.name).canonicalize()) {
+    match (kept, Path::new(&file.source.name).canonicalize()) {
         (Ok(kept), Ok(file)) if kept == file => {
             Err(InputError { problem: Box::new(Problem::Overwrites { directory }), place: None })
         }

@@ -3,6 +3,7 @@
 pub mod averages;
 pub mod checks;
 pub mod directory;
+pub mod elliptic;
 pub mod error;
 pub mod fields;
 pub mod flow;

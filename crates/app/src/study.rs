@@ -8,19 +8,20 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 
 pub use self::table::{Label, Row, Table};
+use crate::job::{Job, Outline};
 use crate::pipeline::checks::CheckSpec;
 use crate::pipeline::expression::Constants;
 use crate::pipeline::node::Value as Yaml;
 use crate::pipeline::overrides::Override;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::study::StudySpec;
-use crate::pipeline::{Document, Pipeline};
+use crate::pipeline::{Document, Sections};
+use crate::plan::Choices;
 use crate::plan::print::grouped;
-use crate::plan::{Choices, Plan};
 use crate::run::checks::{self, CheckResult};
 use crate::run::directory::Directory;
 use crate::run::log::Log;
-use crate::run::{Prepared, Report, Status};
+use crate::run::{Report, Status};
 use crate::writer::{WriterError, atomic};
 
 /// A study that is checked and can be run.
@@ -50,7 +51,7 @@ impl Study {
     /// The first mistake that is found.
     pub fn new(
         document: &Document,
-        pipeline: &Pipeline,
+        sections: &Sections,
         spec: &StudySpec,
         choices: &Choices,
     ) -> Result<Self, InputError> {
@@ -63,13 +64,13 @@ impl Study {
             return Err(InputError::nowhere(problem));
         }
         let mut cases = Vec::new();
-        let mut first: Option<Plan> = None;
+        let mut first: Option<Outline> = None;
         for overrides in spec.cases()? {
             let case = document.case(&overrides)?;
-            let label = label(spec, &overrides, &pipeline.constants);
+            let label = label(spec, &overrides, sections.constants());
             let choices = Choices { case_of_study: true, ..choices.clone() };
-            let plan = Plan::new(&case, &choices)?;
-            for check in &pipeline.checks {
+            let plan = Outline::new(&case, &choices)?;
+            for check in sections.checks() {
                 plan.known_values.admit(check)?;
                 check.limit(&plan.constants)?;
             }
@@ -78,18 +79,18 @@ impl Study {
             }
             let name: Vec<String> = label.iter().map(|l| file_name(&l.name, &l.text)).collect();
             let output = Some(plan.directory.join(name.join("_")));
-            let (order, elements) = (plan.setup.order, plan.setup.mesh.n_elements());
+            let (order, elements) = (plan.order, plan.elements);
             let choices = Choices { output, ..choices };
             cases.push(Case { document: case, choices, label, order, elements });
             first.get_or_insert(plan);
         }
-        let device = first.as_ref().map_or_else(String::new, |plan| plan.setup.device.to_string());
+        let device = first.as_ref().map_or_else(String::new, |plan| plan.device.clone());
         let directory = first.map_or_else(PathBuf::new, |plan| plan.directory);
         Ok(Self {
-            title: pipeline.title.clone(),
+            title: sections.title().to_owned(),
             spec: spec.clone(),
-            checks: pipeline.checks.clone(),
-            constants: pipeline.constants.clone(),
+            checks: sections.checks().to_vec(),
+            constants: sections.constants().clone(),
             directory,
             resolved: document.root.clone(),
             cases,
@@ -143,10 +144,10 @@ impl Study {
         for case in &self.cases {
             let words = case.label.iter().map(Label::to_string).collect::<Vec<_>>().join(", ");
             log.note(&words);
-            let mut prepared = Prepared::new(&case.document, &case.choices)?;
+            let mut job = Job::new(&case.document, &case.choices)?;
             // A case speaks in its own log only; failures and the table are the study's to show.
             let mut own = log.for_a_part();
-            let report = prepared.execute(&mut own)?;
+            let report = job.execute(&mut own)?;
             if report.status == Status::Stopped {
                 failure = Some((Status::Stopped, format!("{words}: stopped before its end")));
                 break;
@@ -155,7 +156,7 @@ impl Study {
                 failure = Some((report.status, format!("{words}: {reason}")));
                 break;
             }
-            table.push(Row::new(case.label.clone(), case.order, &prepared.plan, &report.summary));
+            table.push(Row::new(case.label.clone(), case.order, (job.mesh(), job.refine()), &report.summary));
         }
         let text = table.to_string();
         log.result(&text);

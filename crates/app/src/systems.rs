@@ -5,6 +5,7 @@ mod boundary_points;
 mod cuda_engine;
 mod device;
 mod dispatch;
+pub mod elliptic;
 pub(crate) mod engine;
 pub mod hyperbolic;
 pub mod setup;

@@ -11,12 +11,12 @@ const MANUAL: &str = include_str!("../PIPELINE.md");
 fn every_file_of_the_manual_is_read() {
     let files: Vec<&str> =
         MANUAL.split("```yaml\n").skip(1).map(|part| part.split("```").next().unwrap_or("")).collect();
-    assert_eq!(files.len(), 2);
+    assert_eq!(files.len(), 4);
     for text in files {
         let source = Source::new("PIPELINE.md", text);
         for ci in [false, true] {
             let document = Document::parse(&source, Path::new(""), "case", ci, &[]);
-            let read = document.and_then(|document| document.pipeline());
+            let read = document.and_then(|document| document.sections());
             assert!(read.is_ok(), "{}", read.err().map_or(String::new(), |e| e.to_string()));
         }
     }

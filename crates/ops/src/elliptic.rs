@@ -88,6 +88,9 @@ pub const MIN_PENALTY: f64 = 0.5;
 /// A function of the element (numbered as in the mesh) and the position.
 pub type Field<'a> = dyn Fn(usize, [f64; 3]) -> f64 + Sync + 'a;
 
+/// A function of the element, the position on its boundary and the outward unit normal there: data of a boundary.
+pub type BoundaryField<'a> = dyn Fn(usize, [f64; 3], [f64; 3]) -> f64 + Sync + 'a;
+
 /// A gradient as a function of the element and the position.
 pub type GradientField<'a> = dyn Fn(usize, [f64; 3]) -> [f64; 3] + Sync + 'a;
 
@@ -199,7 +202,7 @@ impl<T: PackScalar> Sipdg<T> {
                 parts.map(|p| PartOperator::new(&space, g, p, level)).collect::<Result<Vec<_>, _>>()
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let mends = operators.iter().enumerate().map(|(g, o)| Mends::new(&space, g, o)).collect();
+        let mends = (0..operators.len()).map(|g| Mends::new(&space, g)).collect();
         let published = space
             .groups
             .iter()

@@ -72,7 +72,7 @@ impl Model {
 const PRANDTL: f64 = 0.72;
 
 /// Each parameter and the models that have it.
-const PARAMETERS: [(&str, &[&str]); 10] = [
+pub(crate) const PARAMETERS: [(&str, &[&str]); 11] = [
     ("gamma", &["euler", "navier-stokes"]),
     ("prandtl", &["navier-stokes"]),
     ("gas_constant", &["navier-stokes"]),
@@ -83,6 +83,7 @@ const PARAMETERS: [(&str, &[&str]); 10] = [
     ("forcing", &["poisson"]),
     ("lambda", &["poisson"]),
     ("kappa", &["poisson"]),
+    ("exact", &["poisson"]),
 ];
 
 /// The models that are there.
@@ -102,14 +103,15 @@ impl PhysicsSpec {
         let words = ["advection", "poisson", "euler", "navier-stokes", "incompressible"];
         let model = section
             .choice("model", &words.map(|w| (w, w)))?
-            .ok_or_else(|| section.missing("model", "advection, euler or navier-stokes"))?;
+            .ok_or_else(|| section.missing("model", "advection, euler, navier-stokes or poisson"))?;
         if !MODELS.contains(&model.value) {
             return Err(InputError::at(
                 &model.place,
                 Problem::Unsupported {
                     key: model.key,
                     value: model.value.into(),
-                    instead: "the models of this version are advection, euler and navier-stokes".into(),
+                    instead: "the models of this version are advection, euler, navier-stokes and poisson"
+                        .into(),
                 },
             ));
         }

@@ -171,11 +171,27 @@ pub enum Problem {
         /// The names that the mesh has.
         known: Vec<String>,
     },
+    /// A region name that the mesh does not have.
+    #[error("the mesh has no region `{name}`")]
+    UnknownRegion {
+        /// The name as written.
+        name: String,
+        /// The names that the mesh has.
+        known: Vec<String>,
+    },
+    /// A region of the mesh that has elements but no coefficient.
+    #[error("no coefficient is given for the region {name}")]
+    MissingRegion {
+        /// The region.
+        name: String,
+    },
     /// Boundaries of the mesh that the file does not mention.
     #[error("no condition is given for {}", boundary_list(names))]
     MissingBoundary {
         /// The names without a condition.
         names: Vec<String>,
+        /// A condition that the model has, as an example.
+        example: &'static str,
     },
     /// Two boundaries that cannot be joined.
     #[error("the boundaries `{first}` and `{second}` cannot be made periodic: {}", error.without_path())]
@@ -216,6 +232,12 @@ pub enum Problem {
     Restart {
         /// What is wrong with it.
         error: crate::checkpoint::CheckpointError,
+    },
+    /// The solver of an elliptic problem refuses the set-up.
+    #[error("this problem cannot be set up: {error}")]
+    Elliptic {
+        /// Why.
+        error: crate::systems::elliptic::EllipticError,
     },
     /// The solver refuses the set-up.
     #[error("this set-up cannot be run: {error}")]
@@ -284,6 +306,7 @@ impl Problem {
             Self::UnknownKey { known, .. } => Some(format!("known keys: {}", listed(known))),
             Self::UnknownValue { known, .. } => Some(format!("expected one of: {}", listed(known))),
             Self::UnknownBoundary { known, .. } => Some(format!("boundaries of the mesh: {}", listed(known))),
+            Self::UnknownRegion { known, .. } => Some(format!("regions of the mesh: {}", listed(known))),
             Self::MissingKey { expected, .. } => Some(format!("expected: {expected}")),
             _ => None,
         }
@@ -306,9 +329,9 @@ impl Problem {
                 }
             }
             Self::Overwrites { .. } => Some("choose another `output.directory`".into()),
-            Self::UnknownBoundary { name, known } => near(name, known),
-            Self::MissingBoundary { names } => Some(format!(
-                "add it to `boundaries`, for example  {}: {{ type: outflow }} , or join two boundaries in `mesh.periodic`",
+            Self::UnknownBoundary { name, known } | Self::UnknownRegion { name, known } => near(name, known),
+            Self::MissingBoundary { names, example } => Some(format!(
+                "add it to `boundaries`, for example  {}: {example} , or join two boundaries in `mesh.periodic`",
                 names.first().map_or("", String::as_str)
             )),
             Self::Misplaced { belongs, .. } => Some(format!("it belongs to {belongs}")),

@@ -43,11 +43,11 @@ pub fn resolve(
         Ok(conditions)
     } else {
         let place = specs.first().map_or(file, |s| &s.name.place);
-        Err(InputError::at(place, Problem::MissingBoundary { names }))
+        Err(InputError::at(place, Problem::MissingBoundary { names, example: "{ type: outflow }" }))
     }
 }
 
-fn is_periodic(mesh: &Mesh, name: &str) -> bool {
+pub(super) fn is_periodic(mesh: &Mesh, name: &str) -> bool {
     let named = |i: u32| mesh.boundaries.get(i as usize).is_some_and(|b| b.name == name);
     mesh.links.iter().any(|link| named(link.first) || named(link.second))
 }

@@ -1,8 +1,9 @@
 //! Reads or makes the mesh of a plan, joins its periodic boundaries, refines, scales and renumbers it.
 
+use std::path::Path;
+
 use dgsuite_mesh::{Mesh, MeshError, SpaceFillingCurve, generate};
 
-use crate::pipeline::Pipeline;
 use crate::pipeline::expression::Constants;
 use crate::pipeline::mesh::{Generator, MapSpec, MeshSource, MeshSpec, PeriodicPair};
 use crate::pipeline::problem::{InputError, Problem};
@@ -14,11 +15,10 @@ const MAX_ELEMENTS: f64 = 1e9;
 ///
 /// # Errors
 /// A file that cannot be read or is not fit for use, unknown or unmatched periodic boundaries.
-pub fn build(pipeline: &Pipeline) -> Result<Mesh, InputError> {
-    let spec = &pipeline.mesh;
+pub fn build(spec: &MeshSpec, constants: &Constants, base: &Path) -> Result<Mesh, InputError> {
     let mut mesh = match &spec.source {
         MeshSource::File(file) => {
-            let path = pipeline.resolve(&file.value);
+            let path = base.join(&file.value);
             Mesh::read(&path).map_err(|error| InputError::at(&file.place, Problem::Mesh { path, error }))?
         }
         MeshSource::Generate(generator) => generated(generator)?,
@@ -44,7 +44,7 @@ pub fn build(pipeline: &Pipeline) -> Result<Mesh, InputError> {
         mesh.scale(spec.scale).map_err(unfit)?;
     }
     if let Some(map) = &spec.map {
-        bend(&mut mesh, map, &pipeline.constants)?;
+        bend(&mut mesh, map, constants)?;
     }
     // Neighbours stay near each other in memory.
     mesh.renumber(SpaceFillingCurve::Hilbert);

@@ -19,7 +19,7 @@ use crate::systems::hyperbolic::{Form, Law, Precision, Riemann, Setup, SplitFlux
 
 /// The tree with every default filled in.
 pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &TimePlan) -> Node {
-    let mut tree = Tree { root: document.root.clone(), place: document.root.place.clone() };
+    let mut tree = Tree::new(document);
     tree.default("title", text(&pipeline.title));
     if let MeshSource::File(file) = &pipeline.mesh.source {
         tree.set("mesh.file", path_text(&pipeline.resolve(&file.value)));
@@ -55,7 +55,7 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
     tree.default("precision", text(if setup.precision == Precision::Double { "double" } else { "single" }));
     tree.default("threads", number(setup.threads as f64));
     tree.set("output.directory", text("."));
-    tree.root
+    tree.into_root()
 }
 
 fn space(tree: &mut Tree, setup: &Setup) {
@@ -131,38 +131,49 @@ fn node_word(nodes: NodeSet) -> Option<&'static str> {
     }
 }
 
-fn text(word: &str) -> Value {
+pub(super) fn text(word: &str) -> Value {
     Value::Text(word.to_owned())
 }
 
-fn number(x: f64) -> Value {
+pub(super) fn number(x: f64) -> Value {
     Value::Number(x)
 }
 
-fn path_text(path: &Path) -> Value {
+pub(super) fn path_text(path: &Path) -> Value {
     let absolute: PathBuf = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     Value::Text(absolute.display().to_string())
 }
 
-struct Tree {
+/// The file's tree while defaults are put into it.
+pub(super) struct Tree {
     root: Node,
     place: Place,
 }
 
 impl Tree {
+    /// The tree of a file as read.
+    pub(super) fn new(document: &Document) -> Self {
+        Self { root: document.root.clone(), place: document.root.place.clone() }
+    }
+
+    /// The tree with all that was put in.
+    pub(super) fn into_root(self) -> Node {
+        self.root
+    }
+
     fn get(&self, path: &str) -> Option<&Node> {
         path.split('.').try_fold(&self.root, |node, key| node.get(key))
     }
 
     /// Puts a value where there is none.
-    fn default(&mut self, path: &str, value: Value) {
+    pub(super) fn default(&mut self, path: &str, value: Value) {
         if self.get(path).is_none_or(|node| matches!(node.value, Value::Null)) {
             self.set(path, value);
         }
     }
 
     /// Puts a value, making the sections above it.
-    fn set(&mut self, path: &str, value: Value) {
+    pub(super) fn set(&mut self, path: &str, value: Value) {
         let place = self.place.clone();
         let mut node = &mut self.root;
         for key in path.split('.') {

@@ -112,6 +112,11 @@ impl KnownValues {
         Self { names, study }
     }
 
+    /// These values.
+    pub fn of(names: Vec<String>, study: bool) -> Self {
+        Self { names, study }
+    }
+
     /// Whether a path leads to a turn of a wall, whose number nobody knows beforehand.
     fn is_turn(&self, path: &str) -> bool {
         let rest = |turns: &str| {

@@ -31,6 +31,12 @@ pub fn of_monitor(kind: &str, table: &Columns) -> Chart {
     }
 }
 
+/// The residuals of a linear solve.
+#[must_use]
+pub fn of_linear_solve(table: &Columns) -> Chart {
+    Chart { log_y: true, ..columns(table, "residual", "iteration", &["residual"]) }
+}
+
 /// Pressure and friction coefficients along a wall.
 #[must_use]
 pub fn along_a_wall(table: &Columns) -> Chart {

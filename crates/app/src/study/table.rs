@@ -2,11 +2,10 @@
 
 use std::fmt;
 
+use dgsuite_mesh::Mesh;
 use serde_json::{Map, Value, json};
 
-use crate::pipeline::monitors::Norm;
 use crate::pipeline::study::{RateIn, StudySpec};
-use crate::plan::Plan;
 use crate::plan::print::grouped;
 use crate::run::summary::number_at;
 use crate::writer::plot::{Chart, Curve};
@@ -66,8 +65,7 @@ const SLOPE_CASES: usize = 3;
 
 impl Row {
     /// The row of a case that was run.
-    pub fn new(label: Vec<Label>, order: usize, plan: &Plan, summary: &Value) -> Self {
-        let mesh = &plan.setup.mesh;
+    pub fn new(label: Vec<Label>, order: usize, (mesh, refine): (&Mesh, usize), summary: &Value) -> Self {
         let elements = mesh.n_elements();
         let dofs = summary.pointer("/space/dofs").and_then(Value::as_u64).unwrap_or(0);
         let volume = dgsuite_mesh::quality::statistics(mesh).volume;
@@ -75,7 +73,7 @@ impl Row {
         Self {
             label,
             order,
-            refine: plan.refine,
+            refine,
             elements,
             dofs: dofs as usize,
             h,
@@ -92,6 +90,12 @@ impl Row {
     fn conserved(&self) -> Vec<String> {
         let conserved = self.summary.get("conservation").and_then(Value::as_object);
         self.fields().into_iter().filter(|f| conserved.is_none_or(|c| c.contains_key(f))).collect()
+    }
+
+    /// The norms with errors: L1, L2 and Linf, and the energy norm of elliptic problems.
+    fn norms(&self) -> Vec<String> {
+        let error = self.summary.get("error").and_then(Value::as_object);
+        error.map_or_else(Vec::new, |norms| norms.keys().cloned().collect())
     }
 
     fn fields(&self) -> Vec<String> {
@@ -162,15 +166,15 @@ impl Table {
         let sizes: Option<Vec<f64>> = rows.iter().map(|row| self.size(row)).collect();
         let (Some(sizes), Some(first)) = (sizes, rows.first()) else { return json!({}) };
         let mut norms = Map::new();
-        for (norm, _) in Norm::ALL {
+        for norm in first.norms() {
             let mut fields = Map::new();
             for field in first.fields() {
-                let errors: Option<Vec<f64>> = rows.iter().map(|row| row.error(norm, &field)).collect();
+                let errors: Option<Vec<f64>> = rows.iter().map(|row| row.error(&norm, &field)).collect();
                 if let Some(slope) = errors.and_then(|errors| slope(&sizes, &errors)) {
                     fields.insert(field, json!(slope));
                 }
             }
-            norms.insert(norm.to_owned(), Value::Object(fields));
+            norms.insert(norm, Value::Object(fields));
         }
         Value::Object(norms)
     }
@@ -256,17 +260,22 @@ impl fmt::Display for Table {
         let mut lines: Vec<Vec<String>> = Vec::new();
         let mut head: Vec<String> = self.axes.clone();
         head.extend(["elements", "dofs", "h"].map(str::to_owned));
+        let norms: &[&str] =
+            if first.norms().iter().any(|n| n == "energy") { &["l2", "energy"] } else { &["l2"] };
         for field in &fields {
-            head.extend([format!("L2 {field}"), "rate".to_owned()]);
+            for norm in norms {
+                let word = if *norm == "l2" { "L2" } else { norm };
+                head.extend([format!("{word} {field}"), "rate".to_owned()]);
+            }
         }
         head.extend(self.values.iter().map(|(path, _)| path.clone()));
         lines.push(head);
         for row in &self.rows {
             let mut line: Vec<String> = row.label.iter().map(|label| label.text.clone()).collect();
             line.extend([grouped(row.elements), grouped(row.dofs), format!("{:.4e}", row.h)]);
-            for field in &fields {
-                let rate = row.rate.get("l2").and_then(|r| r.get(field)).and_then(Value::as_f64);
-                line.push(row.error("l2", field).map_or("-".into(), |e| format!("{e:.3e}")));
+            for (field, norm) in fields.iter().flat_map(|field| norms.iter().map(move |norm| (field, norm))) {
+                let rate = row.rate.get(*norm).and_then(|r| r.get(field)).and_then(Value::as_f64);
+                line.push(row.error(norm, field).map_or("-".into(), |e| format!("{e:.3e}")));
                 line.push(rate.map_or("-".into(), |r| format!("{r:.2}")));
             }
             let shown = |x: Option<f64>| x.map_or("-".into(), |x| format!("{x:.5}"));

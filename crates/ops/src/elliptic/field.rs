@@ -1,7 +1,7 @@
 //! Functions and vectors: right-hand side, projection, errors, integrals, samples.
 
 use super::space::ElementTerms;
-use super::{Beyond, EllipticBoundary, Field, GradientField, Sipdg, Space};
+use super::{Beyond, BoundaryField, EllipticBoundary, Field, GradientField, Sipdg, Space};
 use crate::fields::{Sample, image, positions};
 use crate::geometry::volume_factors;
 use crate::simd::PackScalar;
@@ -109,7 +109,7 @@ impl<T: PackScalar> Space<T> {
     }
 
     /// What the data of an element's boundary faces give to its right-hand side.
-    fn add_boundaries(&self, element: usize, data: &[&Field<'_>], out: &mut [f64]) {
+    fn add_boundaries(&self, element: usize, data: &[&BoundaryField<'_>], out: &mut [f64]) {
         let mut terms: Option<ElementTerms> = None;
         for face in 0..self.problem.mesh.shape(element).n_faces() {
             let Beyond::Boundary(b) = self.across(element, face) else { continue };
@@ -122,7 +122,7 @@ impl<T: PackScalar> Space<T> {
             let (tau, kappa) = self.face_coefficients(element, face);
             let dirichlet = self.problem.boundary(b) == EllipticBoundary::Dirichlet;
             for (q, point) in range.enumerate() {
-                let value = g(element, x[q]) * terms.face[point].weight;
+                let value = g(element, x[q], terms.face[point].normal) * terms.face[point].weight;
                 for (i, out) in out.iter_mut().enumerate() {
                     let phi = reference.interp_face[(point, i)];
                     *out += if dirichlet {
@@ -141,6 +141,14 @@ impl<T: PackScalar> Sipdg<T> {
     /// [`new`](Self::new); a boundary without data has `g = 0`.
     #[must_use]
     pub fn right_hand_side(&self, f: &Field<'_>, data: &[&Field<'_>]) -> Vec<T> {
+        let data: Vec<_> = data.iter().map(|g| move |element, x, _: [f64; 3]| g(element, x)).collect();
+        let data: Vec<&BoundaryField<'_>> = data.iter().map(|g| g as &BoundaryField<'_>).collect();
+        self.right_hand_side_with_normals(f, &data)
+    }
+
+    /// [`right_hand_side`](Self::right_hand_side) with data that depend on the normal, such as the flux of a solution.
+    #[must_use]
+    pub fn right_hand_side_with_normals(&self, f: &Field<'_>, data: &[&BoundaryField<'_>]) -> Vec<T> {
         let space = &self.space;
         let rules = space.fine_rules(2 * space.order + 4);
         let numbers = space.each(|element| {
@@ -157,6 +165,19 @@ impl<T: PackScalar> Sipdg<T> {
             out
         });
         space.scatter(numbers)
+    }
+
+    /// The entry of each unknown in vectors, by element of the mesh, then by node. Other entries are padding. Operators of
+    /// other precision have other entries, in the same order of unknowns.
+    #[must_use]
+    pub fn unknowns(&self) -> Vec<u32> {
+        let space = &self.space;
+        let of_element = |element: usize| {
+            let (first, stride) = space.rows(element);
+            let np = space.groups[space.place[element].0 as usize].state.rows;
+            (0..np).map(|i| (first + i * stride) as u32).collect::<Vec<_>>()
+        };
+        space.each(of_element).concat()
     }
 
     /// The L² projection of a function.

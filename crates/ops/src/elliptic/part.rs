@@ -31,7 +31,8 @@ pub(super) struct PartOperator<T: Element> {
     pub(super) tangential_test: Panels<T>,
     /// Gradient, and values.
     pub(super) gradient: Chain<T>,
-    /// `[gradientᵀ | I_fᵀ | Nᵀ]`, with cubature weights where `per_point` is false.
+    /// `[gradientᵀ | I_fᵀ | Nᵀ]`, with cubature weights of the volume where `per_point` is false, and of the faces: what is
+    /// published has none, as the parts on the two sides of a face may differ in this.
     pub(super) test: Chain<T>,
     /// Per block, see [`super::kernels::Conduct`].
     pub(super) metric: Buffer<T>,
@@ -110,8 +111,7 @@ impl<T: PackScalar> PartOperator<T> {
         let trace = clean(&reference.interp_face);
         let across = &tables.frame_derivative[0];
         for m in [&trace, across] {
-            let m = m.transpose();
-            test = test.beside(&dense(&if constant { m.scale_cols(weights) } else { m }));
+            test = test.beside(&dense(&m.transpose().scale_cols(weights)));
         }
         let publish = below(dense(&trace), &dense(across));
         let (mut tangential, mut tangential_test) = (Chain::default(), Panels::default());
@@ -122,9 +122,6 @@ impl<T: PackScalar> PartOperator<T> {
             }
             let weighted = |m: &Matrix| {
                 let t = m.transpose();
-                if !constant {
-                    return t;
-                }
                 let inverse: Vec<f64> = weights.iter().map(|w| 1.0 / w).collect();
                 t.scale_rows(&inverse).scale_cols(weights)
             };
@@ -238,8 +235,7 @@ fn coefficients<T: PackScalar>(
                             let q = offsets[f] + i;
                             let point = &terms.face[q];
                             let b = point.conormal();
-                            let w = kappa[i] * point.weight
-                                / if per_point { 1.0 } else { reference.face_weights[q] };
+                            let w = kappa[i] * point.weight / reference.face_weights[q];
                             let row = if per_point { q } else { f };
                             let mut put = |m: usize, v: f64| {
                                 face[(row * (dim + 1) + m) * lanes + lane] = T::from_f64(v);
@@ -294,14 +290,11 @@ pub(super) struct Mends<T> {
 }
 
 impl<T: PackScalar> Mends<T> {
-    pub(super) fn new(space: &Space<T>, g: usize, operators: &[PartOperator<T>]) -> Self {
+    pub(super) fn new(space: &Space<T>, g: usize) -> Self {
         let group = &space.groups[g];
         let lanes = group.state.lanes;
         let mut out = Self { first: vec![0], mends: Vec::new(), first_robin: vec![0], robin: Vec::new() };
         for block in 0..group.state.blocks {
-            let part =
-                operators.iter().find(|o| (o.first_block..o.first_block + o.n_blocks).contains(&block));
-            let per_point = part.is_some_and(|o| o.per_point);
             for fix in space.connectivity.neighbours[g].fixes_of(block) {
                 let element = group.elements[block * lanes + fix.lane as usize] as usize;
                 let face = fix.face as usize;
@@ -323,8 +316,7 @@ impl<T: PackScalar> Mends<T> {
                             let range = reference.face_offsets[face]..reference.face_offsets[face + 1];
                             let rows = range
                                 .map(|q| {
-                                    let w = if per_point { 1.0 } else { reference.face_weights[q] };
-                                    T::from_f64(alpha * terms.face[q].weight / w)
+                                    T::from_f64(alpha * terms.face[q].weight / reference.face_weights[q])
                                 })
                                 .collect();
                             out.robin.push(Robin { face: fix.face, lane: fix.lane, rows });

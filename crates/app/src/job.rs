@@ -1,0 +1,118 @@
+//! A run of either kind, in time or of an elliptic problem, as the program and its studies see it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use dgsuite_mesh::Mesh;
+
+use crate::pipeline::Document;
+use crate::pipeline::expression::Constants;
+use crate::pipeline::problem::InputError;
+use crate::plan::elliptic::EllipticPlan;
+use crate::plan::values::KnownValues;
+use crate::plan::{Choices, Plan};
+use crate::run::elliptic::PreparedElliptic;
+use crate::run::log::Log;
+use crate::run::{Prepared, Report};
+use crate::writer::WriterError;
+
+/// A run that is ready to start.
+pub enum Job {
+    /// A model in time.
+    Flow(Box<Prepared>),
+    /// An elliptic problem.
+    Elliptic(Box<PreparedElliptic>),
+}
+
+/// What a study wants to know of a case before it runs.
+pub struct Outline {
+    /// The values that checks may name.
+    pub known_values: KnownValues,
+    /// The file's constants, with `order`.
+    pub constants: Constants,
+    /// The directory of the results.
+    pub directory: PathBuf,
+    /// Polynomial order.
+    pub order: usize,
+    /// Elements of the mesh.
+    pub elements: usize,
+    /// The device's word.
+    pub device: String,
+}
+
+impl Outline {
+    /// Makes the plan of a file.
+    ///
+    /// # Errors
+    /// The first mistake of the input that is found.
+    pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
+        if document.is_elliptic() {
+            let plan = EllipticPlan::new(document, choices)?;
+            return Ok(Self {
+                known_values: plan.known_values,
+                constants: plan.constants,
+                directory: plan.directory,
+                order: plan.setup.order,
+                elements: plan.setup.mesh.n_elements(),
+                device: "cpu".to_owned(),
+            });
+        }
+        let plan = Plan::new(document, choices)?;
+        Ok(Self {
+            known_values: plan.known_values,
+            constants: plan.constants,
+            directory: plan.directory,
+            order: plan.setup.order,
+            elements: plan.setup.mesh.n_elements(),
+            device: plan.setup.device.to_string(),
+        })
+    }
+}
+
+impl Job {
+    /// Makes the plan and the solver.
+    ///
+    /// # Errors
+    /// The first mistake of the input that is found; nothing has been written then.
+    pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
+        Ok(match document.is_elliptic() {
+            true => Self::Elliptic(Box::new(PreparedElliptic::new(document, choices)?)),
+            false => Self::Flow(Box::new(Prepared::new(document, choices)?)),
+        })
+    }
+
+    /// The plan in words.
+    pub fn describe(&mut self) -> String {
+        match self {
+            Self::Flow(run) => run.describe(),
+            Self::Elliptic(run) => run.describe(),
+        }
+    }
+
+    /// Runs, writes results and the summary.
+    ///
+    /// # Errors
+    /// Only where not even the summary can be written; every other failure is in the report.
+    pub fn execute(&mut self, log: &mut Log) -> Result<Report, WriterError> {
+        match self {
+            Self::Flow(run) => run.execute(log),
+            Self::Elliptic(run) => run.execute(log),
+        }
+    }
+
+    /// The mesh.
+    pub fn mesh(&self) -> &Arc<Mesh> {
+        match self {
+            Self::Flow(run) => &run.plan.setup.mesh,
+            Self::Elliptic(run) => &run.plan.setup.mesh,
+        }
+    }
+
+    /// Uniform refinements of it.
+    pub fn refine(&self) -> usize {
+        match self {
+            Self::Flow(run) => run.plan.refine,
+            Self::Elliptic(run) => run.plan.refine,
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The sections of a file with `physics.model: poisson`: a problem without time, and a linear solver.
+
+pub mod boundaries;
+pub mod physics;
+pub mod solver;
+pub mod space;
+
+use std::path::{Path, PathBuf};
+
+use self::boundaries::BoundarySpec;
+use self::physics::PoissonSpec;
+use self::solver::SolverSpec;
+use self::space::SipdgSpec;
+use super::checks::CheckSpec;
+use super::expression::Constants;
+use super::mesh::MeshSpec;
+use super::output::OutputSpec;
+use super::problem::{InputError, Problem};
+use super::section::Section;
+use super::source::Place;
+use super::study::StudySpec;
+use super::{DeviceSpec, Document, KEYS};
+
+/// The word of the model.
+pub const MODEL: &str = "poisson";
+
+/// The owner that errors name.
+const OWNER: &str = "the model poisson";
+
+/// A file for an elliptic problem, typed.
+#[derive(Clone, Debug)]
+pub struct EllipticPipeline {
+    /// Free text.
+    pub title: String,
+    /// Names for expressions.
+    pub constants: Constants,
+    /// The mesh.
+    pub mesh: MeshSpec,
+    /// Coefficients, right-hand side, exact solution.
+    pub physics: PoissonSpec,
+    /// The discretisation.
+    pub space: SipdgSpec,
+    /// Boundary conditions.
+    pub boundaries: Vec<BoundarySpec>,
+    /// The linear solver.
+    pub solver: SolverSpec,
+    /// CPU threads, 0 for all.
+    pub threads: usize,
+    /// Where to run.
+    pub device: DeviceSpec,
+    /// Results.
+    pub output: OutputSpec,
+    /// What the run must show.
+    pub checks: Vec<CheckSpec>,
+    /// A matrix of cases.
+    pub study: Option<StudySpec>,
+    /// Where the file starts.
+    pub place: Place,
+    /// The directory that paths in the file are relative to.
+    pub base: PathBuf,
+    /// The default name of the results.
+    pub stem: String,
+}
+
+impl Document {
+    /// Whether the file describes an elliptic problem.
+    pub fn is_elliptic(&self) -> bool {
+        let model = self.root.get("physics").and_then(|physics| physics.get("model"));
+        model.and_then(|node| node.value.scalar_text()).is_some_and(|word| word == MODEL)
+    }
+
+    /// The sections of an elliptic problem, typed.
+    ///
+    /// # Errors
+    /// The first mistake: an unknown key, one that belongs to models in time, a value of the wrong kind or out of
+    /// its range.
+    pub fn elliptic(&self) -> Result<EllipticPipeline, InputError> {
+        Section::open(&self.root, "", &KEYS, &Constants::default())?;
+        let constants = Constants::read(self.root.get("constants"))?;
+        let top = Section::open(&self.root, "", &KEYS, &constants)?;
+        without_time(&top)?;
+        let physics = PoissonSpec::read(&top)?;
+        let space = SipdgSpec::read(&top)?;
+        let pipeline = EllipticPipeline {
+            title: top.text("title")?.map_or_else(|| self.stem.clone(), |t| t.value),
+            mesh: MeshSpec::read(&top)?,
+            boundaries: BoundarySpec::read_all(&top, physics.exact.is_some())?,
+            solver: SolverSpec::read(&top)?,
+            threads: top.count("threads", 0)?.map_or(0, |n| n.value),
+            device: super::device(&top)?,
+            output: output(&top)?,
+            checks: CheckSpec::read_all(top.node("checks"), "checks", &constants)?,
+            study: StudySpec::read(&top)?,
+            place: self.root.place.clone(),
+            base: self.base.clone(),
+            stem: self.stem.clone(),
+            constants: constants.clone(),
+            physics,
+            space,
+        };
+        let with_order = constants.and("order", pipeline.space.order as f64);
+        for check in &pipeline.checks {
+            check.limit(&with_order)?;
+        }
+        Ok(pipeline)
+    }
+}
+
+/// Refuses what has a meaning in time only.
+fn without_time(top: &Section<'_>) -> Result<(), InputError> {
+    let marching = "the models that march in time; this one has one solution, which the solver starts from 0";
+    let recorded = "the models that march in time; residuals of this one are in monitors/residual.csv, and errors \
+                    against `physics.exact` in the summary";
+    for (key, belongs) in [("initial", marching), ("time", marching), ("monitors", recorded)] {
+        if top.has(key) {
+            return Err(top.misplaced(key, OWNER, belongs));
+        }
+    }
+    let precision = top.choice("precision", &[("double", true), ("single", false)])?;
+    match precision.filter(|double| !double.value) {
+        Some(single) => {
+            let instead = "the solution is in double precision; `solver.inner_precision: single` (the default) makes \
+                           the preconditioner single";
+            let problem =
+                Problem::Unsupported { key: single.key, value: "single".into(), instead: instead.into() };
+            Err(InputError::at(&single.place, problem))
+        }
+        None => Ok(()),
+    }
+}
+
+fn output(top: &Section<'_>) -> Result<OutputSpec, InputError> {
+    let spec = OutputSpec::read(top)?;
+    let belongs = "the models that march in time; this one writes its solution once";
+    if let Some(node) = top.node("output") {
+        let section = Section::open_any(node, "output", top.constants())?;
+        for key in ["surfaces", "averages", "checkpoint"] {
+            if section.has(key) {
+                return Err(section.misplaced(key, OWNER, belongs));
+            }
+        }
+        if let Some(fields) = section.node("fields").filter(|node| node.value.scalar_text().is_none()) {
+            let fields = Section::open_any(fields, "output.fields", top.constants())?;
+            for key in ["every", "every_steps"] {
+                if fields.has(key) {
+                    return Err(fields.misplaced(key, OWNER, belongs));
+                }
+            }
+        }
+    }
+    Ok(spec)
+}
+
+impl EllipticPipeline {
+    /// A path of the file, resolved against the file's directory.
+    pub fn resolve(&self, path: &Path) -> PathBuf {
+        self.base.join(path)
+    }
+}

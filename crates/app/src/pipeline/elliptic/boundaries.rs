@@ -1,0 +1,124 @@
+//! `boundaries` of an elliptic problem: Dirichlet, Neumann and Robin conditions.
+
+use crate::pipeline::problem::InputError;
+use crate::pipeline::section::Section;
+use crate::pipeline::source::{Located, Place};
+
+/// A boundary's condition, as written.
+#[derive(Clone, Debug)]
+pub struct BoundarySpec {
+    /// The boundary's name in the mesh.
+    pub name: Located<String>,
+    /// What is prescribed.
+    pub kind: KindSpec,
+    /// The data.
+    pub data: DataSpec,
+}
+
+/// What is prescribed on a boundary.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum KindSpec {
+    /// `u = g`.
+    Dirichlet,
+    /// `κ ∂u/∂n = g`.
+    Neumann,
+    /// `κ ∂u/∂n + α u = g`.
+    Robin {
+        /// The coefficient α.
+        alpha: f64,
+    },
+}
+
+/// The data of a condition.
+#[derive(Clone, Debug)]
+pub enum DataSpec {
+    /// Those of the exact solution.
+    Exact,
+    /// A formula in x, y, z.
+    Formula(Located<String>),
+}
+
+const KINDS: [&str; 3] = ["dirichlet", "neumann", "robin"];
+
+impl BoundarySpec {
+    /// Reads the section `boundaries`; `exact` says whether there is an exact solution, whose data are then the default.
+    ///
+    /// # Errors
+    /// Unknown types, missing or surplus data.
+    pub fn read_all(top: &Section<'_>, exact: bool) -> Result<Vec<Self>, InputError> {
+        let Some(node) = top.node("boundaries") else { return Ok(Vec::new()) };
+        let section = Section::open_any(node, "boundaries", top.constants())?;
+        section
+            .entries()
+            .iter()
+            .map(|entry| {
+                let key = section.key(&entry.key);
+                let inner = Section::open_any(&entry.node, &key, section.constants())?;
+                let name = Located { value: entry.key.clone(), key, place: entry.place.clone() };
+                Self::read(name, &inner, exact, &entry.place)
+            })
+            .collect()
+    }
+
+    fn read(
+        name: Located<String>,
+        section: &Section<'_>,
+        exact: bool,
+        place: &Place,
+    ) -> Result<Self, InputError> {
+        let word = section
+            .choice("type", &KINDS.map(|k| (k, k)))?
+            .ok_or_else(|| section.missing("type", &KINDS.join(", ")))?;
+        let (key, kind) = match word.value {
+            "dirichlet" => ("u", KindSpec::Dirichlet),
+            "neumann" => ("flux", KindSpec::Neumann),
+            _ => {
+                let expected = "the factor of u in κ ∂u/∂n + alpha u = g";
+                let alpha = section.number("alpha")?.ok_or_else(|| section.missing("alpha", expected))?;
+                if alpha.value < 0.0 {
+                    return Err(InputError::range(
+                        &alpha,
+                        "0 or more, or the problem is not positive definite",
+                    ));
+                }
+                ("g", KindSpec::Robin { alpha: alpha.value })
+            }
+        };
+        match kind {
+            KindSpec::Robin { .. } => section.only(&["type", key, "alpha"])?,
+            _ => section.only(&["type", key])?,
+        }
+        let without_exact = |at: &Place| {
+            let problem = crate::pipeline::problem::Problem::MissingKey {
+                key: "physics.exact".into(),
+                expected: "the solution whose data are meant, a formula in x, y, z".into(),
+            };
+            InputError::at(at, problem)
+        };
+        let text =
+            section.node(key).map(|node| section.constants().text(node, &section.key(key))).transpose()?;
+        let data = match text {
+            Some(text) if text.value == "exact" && exact => DataSpec::Exact,
+            Some(text) if text.value == "exact" => return Err(without_exact(&text.place)),
+            Some(text) => DataSpec::Formula(text),
+            None if exact => DataSpec::Exact,
+            None => {
+                let mut error = section.missing(key, "a formula in x, y, z, such as 0");
+                error.place = Some(place.clone());
+                return Err(error);
+            }
+        };
+        Ok(Self { name, kind, data })
+    }
+}
+
+impl KindSpec {
+    /// The word of the pipeline file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dirichlet => KINDS[0],
+            Self::Neumann => KINDS[1],
+            Self::Robin { .. } => KINDS[2],
+        }
+    }
+}

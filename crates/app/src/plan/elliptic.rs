@@ -1,0 +1,313 @@
+//! What the file of an elliptic problem means: mesh read, formulas compiled, names of boundaries and regions resolved.
+
+mod boundaries;
+pub mod functions;
+pub mod print;
+mod regions;
+mod resolved;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use dgsuite_mesh::Mesh;
+use dgsuite_physics::formula::Formula;
+
+use self::functions::{COORDINATES, Coefficient, ExactSolution, Scalar, forcing_for};
+use super::values::KnownValues;
+use super::{Choices, Places, mesh};
+use crate::pipeline::Document;
+use crate::pipeline::checks::CheckSpec;
+use crate::pipeline::elliptic::EllipticPipeline;
+use crate::pipeline::elliptic::physics::ForcingSpec;
+use crate::pipeline::expression::Constants;
+use crate::pipeline::node::Node;
+use crate::pipeline::output::Wanted;
+use crate::pipeline::problem::{InputError, Problem};
+use crate::pipeline::source::{Located, Place};
+use crate::systems::elliptic::{EllipticSetup, Function};
+
+/// An elliptic problem, resolved and checked.
+pub struct EllipticPlan {
+    /// Free text.
+    pub title: String,
+    /// Where the mesh comes from.
+    pub mesh_origin: String,
+    /// Uniform refinements of it.
+    pub refine: usize,
+    /// The mesh's digest.
+    pub mesh_digest: u64,
+    /// What the solver is made from.
+    pub setup: EllipticSetup,
+    /// The equation in words.
+    pub equation: String,
+    /// Why `device: auto` means the CPU here.
+    pub device_note: Option<String>,
+    /// The exact solution.
+    pub exact: Option<ExactSolution>,
+    /// The directory of the results.
+    pub directory: PathBuf,
+    /// Fields for ParaView; none if they are switched off.
+    pub fields: Option<EllipticFields>,
+    /// What the run must show.
+    pub checks: Vec<CheckSpec>,
+    /// The file's constants, with `order`, for the limits of the checks.
+    pub constants: Constants,
+    /// The values that checks may name.
+    pub known_values: KnownValues,
+    /// The file with every default written out.
+    pub resolved: Node,
+    /// Ends the run after the iteration at hand once it is set.
+    pub stop: Arc<AtomicBool>,
+    /// Where the mesh and the discretisation are described.
+    pub places: Places,
+    /// Where the model was chosen.
+    pub physics: Place,
+}
+
+/// Fields for ParaView.
+#[derive(Debug)]
+pub struct EllipticFields {
+    /// The fields.
+    pub fields: Vec<EllipticField>,
+    /// 64-bit numbers.
+    pub double: bool,
+}
+
+/// A field of the output.
+#[derive(Debug)]
+pub struct EllipticField {
+    /// Its name in the file.
+    pub name: String,
+    /// What it holds.
+    pub content: FieldContent,
+}
+
+/// What a field holds.
+#[derive(Debug)]
+pub enum FieldContent {
+    /// The solution.
+    Solution,
+    /// The exact solution.
+    Exact,
+    /// Solution minus exact solution.
+    Error,
+    /// A formula in [`FIELD_VARIABLES`].
+    Formula(Box<Formula>),
+}
+
+/// The variables of formulas for fields.
+pub const FIELD_VARIABLES: [&str; 4] = ["u", "x", "y", "z"];
+
+impl EllipticPlan {
+    /// Resolves a file.
+    ///
+    /// # Errors
+    /// The first mistake that is found.
+    pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
+        let file = document.elliptic()?;
+        if let Some(path) = &choices.restart {
+            let problem = Problem::Misplaced {
+                key: format!("--restart {}", path.display()),
+                owner: "the model poisson".into(),
+                belongs: "the models that march in time".into(),
+            };
+            return Err(InputError::nowhere(problem));
+        }
+        let mesh = Arc::new(mesh::build(&file.mesh, &file.constants, &file.base)?);
+        let exact = match &file.physics.exact {
+            Some(text) => Some(ExactSolution::new(formula(&file.constants, text)?, mesh.dim)),
+            None => None,
+        };
+        let kappa = Arc::new(regions::kappa(&file.physics.kappa, &file.constants, &mesh)?);
+        let lambda = match &file.physics.lambda {
+            Some(text) => formula(&file.constants, text)?,
+            None => constant(0.0)?,
+        };
+        regions::positive(&kappa, &mesh)?;
+        if let Some(text) = &file.physics.lambda {
+            regions::not_negative(&lambda, text, &mesh)?;
+        }
+        let forcing: Function = match (&file.physics.forcing, &exact) {
+            (ForcingSpec::Exact, Some(exact)) => forcing_for(exact, &kappa, &lambda, mesh.dim),
+            (ForcingSpec::Formula(text), _) => {
+                let scalar = formula(&file.constants, text)?;
+                Arc::new(move |_, x| scalar.at(x))
+            }
+            (ForcingSpec::Exact, None) => {
+                let expected = "the solution that the right-hand side is made for".to_owned();
+                let problem = Problem::MissingKey { key: "physics.exact".into(), expected };
+                return Err(InputError::at(&file.physics.place, problem));
+            }
+        };
+        let conditions = boundaries::resolve(
+            &file.boundaries,
+            &mesh,
+            &kappa,
+            exact.as_ref(),
+            &file.constants,
+            &file.place,
+        )?;
+        let parts = (&*file.base, &*file.stem);
+        let directory = super::directory(&file.output, parts, &file.place, choices)?;
+        let (_, device_note) = super::device(&file.device, Some("elliptic problems"))?;
+        let fields = fields(&file, exact.is_some(), choices)?;
+        let known_values = known_values(exact.is_some(), choices.case_of_study);
+        let checks = if choices.case_of_study { Vec::new() } else { file.checks.clone() };
+        for check in &checks {
+            known_values.admit(check)?;
+        }
+        let equation = equation(&file, &kappa);
+        let (of_kappa, of_lambda) = (Arc::clone(&kappa), lambda);
+        let setup = EllipticSetup {
+            order: file.space.order,
+            penalty: file.space.penalty,
+            kappa: Arc::new(move |element, x| of_kappa.at(element, x)),
+            lambda: Arc::new(move |_, x| of_lambda.at(x)),
+            forcing,
+            boundaries: conditions,
+            mean_of: exact.as_ref().map(mean_of),
+            solver: file.solver,
+            threads: file.threads,
+            mesh,
+        };
+        Ok(Self {
+            title: file.title.clone(),
+            mesh_origin: mesh::origin(&file.mesh),
+            refine: file.mesh.refine,
+            mesh_digest: setup.mesh.digest(),
+            resolved: resolved::resolve(document, &file),
+            constants: file.constants.and("order", file.space.order as f64),
+            places: Places { mesh: file.mesh.place.clone(), space: file.space.place.clone() },
+            stop: Arc::clone(&choices.stop),
+            physics: file.physics.place.clone(),
+            setup,
+            equation,
+            device_note,
+            exact,
+            directory,
+            fields,
+            checks,
+            known_values,
+        })
+    }
+}
+
+/// The exact solution as the function whose mean is taken where nothing fixes a constant.
+fn mean_of(exact: &ExactSolution) -> Function {
+    let value = exact.value.clone();
+    Arc::new(move |_, x| value.at(x))
+}
+
+/// A formula in x, y, z.
+fn formula(constants: &Constants, text: &Located<String>) -> Result<Scalar, InputError> {
+    constants.located_formula(text, &COORDINATES).map(Scalar::new)
+}
+
+fn constant(value: f64) -> Result<Scalar, InputError> {
+    let parsed = Constants::default().formula(&value.to_string(), &COORDINATES);
+    parsed
+        .map(Scalar::new)
+        .map_err(|error| InputError::nowhere(Problem::Formula { key: "physics".into(), error }))
+}
+
+/// The equation in words, with its coefficients as written.
+fn equation(file: &EllipticPipeline, kappa: &Coefficient) -> String {
+    let lambda = file.physics.lambda.as_ref().map_or("0", |text| &*text.value);
+    let forcing = match &file.physics.forcing {
+        ForcingSpec::Exact => "made for the exact solution",
+        ForcingSpec::Formula(text) => &text.value,
+    };
+    format!("-div(kappa grad u) + lambda u = f, kappa {}, lambda {lambda}, f {forcing}", kappa.text())
+}
+
+fn fields(
+    file: &EllipticPipeline,
+    exact: bool,
+    choices: &Choices,
+) -> Result<Option<EllipticFields>, InputError> {
+    let named = |name: &str, content| EllipticField { name: name.to_owned(), content };
+    let usual = || {
+        let mut fields = vec![named("u", FieldContent::Solution)];
+        if exact {
+            fields.push(named("error", FieldContent::Error));
+        }
+        fields
+    };
+    let spec = match &file.output.fields {
+        Wanted::Given(spec) => spec,
+        Wanted::Default if !choices.case_of_study => {
+            return Ok(Some(EllipticFields { fields: usual(), double: false }));
+        }
+        _ => return Ok(None),
+    };
+    let Some(names) = &spec.names else {
+        return Ok(Some(EllipticFields { fields: usual(), double: spec.double }));
+    };
+    let mut known = vec!["u".to_owned()];
+    known.extend(exact.then_some(["exact", "error"]).into_iter().flatten().map(str::to_owned));
+    let fields = names.iter().map(|spec| {
+        let name = &spec.name.value;
+        let content = match (&spec.formula, &**name) {
+            (Some(text), _) => FieldContent::Formula(Box::new(file.constants.located_formula(text, &FIELD_VARIABLES)?)),
+            (None, "u") => FieldContent::Solution,
+            (None, "exact") if exact => FieldContent::Exact,
+            (None, "error") if exact => FieldContent::Error,
+            _ => {
+                let (key, found) = ("output.fields.names".to_owned(), name.clone());
+                let problem = Problem::UnknownValue { key, found, known: known.clone() };
+                return Err(InputError::at(&spec.name.place, problem));
+            }
+        };
+        Ok(named(name, content))
+    });
+    Ok(Some(EllipticFields { fields: fields.collect::<Result<_, _>>()?, double: spec.double }))
+}
+
+/// Paths of the summary that every run has.
+const ALWAYS: [&str; 19] = [
+    "mesh.faces",
+    "mesh.order",
+    "space.order",
+    "space.dofs",
+    "timing.setup_s",
+    "timing.run_s",
+    "integral.u",
+    "linear.iterations",
+    "linear.setup_s",
+    "linear.solve_s",
+    "linear.mdofs_per_s",
+    "linear.residual",
+    "linear.reduction",
+    "linear.rate",
+    "linear.imbalance",
+    "linear.bytes_per_element",
+    "linear.operator_bytes_per_element",
+    "linear.applications_per_iteration",
+    "linear.operator_complexity",
+];
+
+/// The norms of the error.
+pub const NORMS: [&str; 4] = ["l1", "l2", "linf", "energy"];
+
+fn known_values(exact: bool, study: bool) -> KnownValues {
+    let mut names = Vec::new();
+    for section in exact.then_some("error").into_iter().chain((exact && study).then_some("rate")) {
+        names.extend(NORMS.map(|norm| format!("{section}.{norm}.u")));
+    }
+    names.extend(ALWAYS.map(str::to_owned));
+    KnownValues::of(names, study)
+}
+
+/// The mesh nodes of each element, the points at which signs of coefficients are looked at.
+fn nodes_of(mesh: &Mesh) -> impl Iterator<Item = (usize, [f64; 3])> + '_ {
+    mesh.sets.iter().enumerate().flat_map(move |(s, set)| {
+        (0..set.len()).flat_map(move |i| mesh.element_points(s, i).map(move |x| (set.first + i, x)))
+    })
+}
+
+/// A coefficient whose sign makes the problem something else.
+fn wrong_sign(place: &Place, key: &str, value: f64, x: [f64; 3], expected: &str) -> InputError {
+    let value = format!("{value} at ({:.6}, {:.6}, {:.6})", x[0], x[1], x[2]);
+    InputError::at(place, Problem::OutOfRange { key: key.to_owned(), value, expected: expected.to_owned() })
+}

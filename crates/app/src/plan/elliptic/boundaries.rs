@@ -1,0 +1,76 @@
+//! Matches the conditions of the file with the boundaries of the mesh.
+
+use std::sync::Arc;
+
+use dgsuite_mesh::Mesh;
+
+use super::formula;
+use super::functions::{Coefficient, ExactSolution};
+use crate::pipeline::elliptic::boundaries::{BoundarySpec, DataSpec, KindSpec};
+use crate::pipeline::expression::Constants;
+use crate::pipeline::problem::{InputError, Problem};
+use crate::pipeline::source::Place;
+use crate::plan::boundaries::is_periodic;
+use crate::systems::elliptic::{BoundaryFunction, EllipticCondition, EllipticKind};
+
+/// The condition on every boundary of the mesh.
+///
+/// # Errors
+/// Names that the mesh does not have, boundaries without a condition or with one although they are periodic, formulas
+/// that do not parse.
+pub(super) fn resolve(
+    specs: &[BoundarySpec],
+    mesh: &Mesh,
+    kappa: &Arc<Coefficient>,
+    exact: Option<&ExactSolution>,
+    constants: &Constants,
+    file: &Place,
+) -> Result<Vec<EllipticCondition>, InputError> {
+    let open: Vec<&str> = mesh.boundary_names();
+    let mut conditions = Vec::new();
+    for spec in specs {
+        let name = &spec.name.value;
+        if !mesh.boundaries.iter().any(|b| b.name == *name) {
+            let known = mesh.boundaries.iter().map(|b| b.name.clone()).collect();
+            return Err(InputError::at(
+                &spec.name.place,
+                Problem::UnknownBoundary { name: name.clone(), known },
+            ));
+        }
+        if is_periodic(mesh, name) {
+            return Err(InputError::at(&spec.name.place, Problem::PeriodicBoundary { name: name.clone() }));
+        }
+        let kind = match spec.kind {
+            KindSpec::Dirichlet => EllipticKind::Dirichlet,
+            KindSpec::Neumann => EllipticKind::Neumann,
+            KindSpec::Robin { alpha } => EllipticKind::Robin { alpha },
+        };
+        let data: BoundaryFunction = match (&spec.data, exact, spec.kind) {
+            (DataSpec::Formula(text), ..) => {
+                let scalar = formula(constants, text)?;
+                Arc::new(move |_, x, _| scalar.at(x))
+            }
+            (DataSpec::Exact, Some(exact), KindSpec::Dirichlet) => {
+                let value = exact.value.clone();
+                Arc::new(move |_, x, _| value.at(x))
+            }
+            (DataSpec::Exact, Some(exact), KindSpec::Neumann) => exact.flux(kappa, 0.0),
+            (DataSpec::Exact, Some(exact), KindSpec::Robin { alpha }) => exact.flux(kappa, alpha),
+            (DataSpec::Exact, None, _) => {
+                let expected = "the solution whose data are meant, a formula in x, y, z".to_owned();
+                let problem = Problem::MissingKey { key: "physics.exact".into(), expected };
+                return Err(InputError::at(&spec.name.place, problem));
+            }
+        };
+        if open.contains(&name.as_str()) {
+            conditions.push(EllipticCondition { name: name.clone(), kind, data });
+        }
+    }
+    let given = |name: &str| conditions.iter().any(|condition| condition.name == name);
+    let names: Vec<String> = open.iter().filter(|name| !given(name)).map(|&name| name.to_owned()).collect();
+    if names.is_empty() {
+        return Ok(conditions);
+    }
+    let place = specs.first().map_or(file, |s| &s.name.place);
+    Err(InputError::at(place, Problem::MissingBoundary { names, example: "{ type: dirichlet, u: 0 }" }))
+}

@@ -1,0 +1,89 @@
+//! The plan of an elliptic problem in words.
+
+use std::fmt::Write as _;
+
+use super::EllipticPlan;
+use crate::plan::print::{bytes, elements_by_shape, grouped};
+use crate::systems::elliptic::{EllipticDescription, Preconditioning};
+
+/// The plan, one line for each part, and the table of levels.
+pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
+    let mut out = String::new();
+    let mut line = |key: &str, value: String| {
+        let _ = writeln!(out, "{key:<11} {value}");
+    };
+    let (setup, mesh) = (&plan.setup, &plan.setup.mesh);
+    line("title", plan.title.clone());
+    let counts: Vec<String> =
+        elements_by_shape(mesh).iter().map(|(shape, n)| format!("{} {shape}", grouped(*n))).collect();
+    line(
+        "mesh",
+        format!(
+            "{}: {}, geometry order {}, {} faces",
+            plan.mesh_origin,
+            counts.join(" + "),
+            mesh.max_order(),
+            grouped(mesh.faces.len())
+        ),
+    );
+    line("physics", format!("poisson in {}D: {}", mesh.dim, plan.equation));
+    if let Some(exact) = &plan.exact {
+        line("exact", format!("u = {}", exact.value.text()));
+    }
+    line("space", format!("sipdg, order {}, {} times the usual penalty", setup.order, setup.penalty));
+    let dofs = grouped(described.dofs);
+    line("unknowns", format!("{dofs} ({} for the operator)", bytes(described.operator_bytes)));
+    let conditions: Vec<String> =
+        setup.boundaries.iter().map(|c| format!("{}: {}", c.name, c.kind_name())).collect();
+    if !conditions.is_empty() {
+        line("boundaries", conditions.join("; "));
+    }
+    if described.singular {
+        line("", "u is fixed up to a constant: the one with the mean of `exact`, or 0, is taken".into());
+    }
+    let solver = &setup.solver;
+    line(
+        "solver",
+        format!(
+            "conjugate gradients to {:e} of the first residual, at most {} iterations",
+            solver.tolerance,
+            grouped(solver.max_iterations)
+        ),
+    );
+    let mut words: Vec<String> =
+        solver.words().into_iter().skip(1).map(|(key, word)| format!("{key} {word}")).collect();
+    if solver.preconditioner.is_multigrid() {
+        words.push(format!("degree {}", solver.degree));
+    }
+    let mut preconditioner = solver.preconditioner.word().to_owned();
+    if solver.preconditioner != Preconditioning::None {
+        let per_element = described.preconditioner_bytes as f64 / mesh.n_elements().max(1) as f64;
+        let _ = write!(
+            preconditioner,
+            " ({}, {per_element:.0} bytes an element)",
+            bytes(described.preconditioner_bytes)
+        );
+    }
+    if !words.is_empty() {
+        let _ = write!(preconditioner, ": {}", words.join(", "));
+    }
+    line("", preconditioner);
+    if !described.levels.is_empty() {
+        line("", format!("{:<9} {:>12} {:>14} {:>10}", "level", "rows", "entries", "memory"));
+    }
+    for level in &described.levels {
+        let entries = if level.nonzeros == 0 { "matrix-free".to_owned() } else { grouped(level.nonzeros) };
+        line(
+            "",
+            format!("{:<9} {:>12} {entries:>14} {:>10}", level.kind, grouped(level.rows), bytes(level.bytes)),
+        );
+    }
+    line("device", format!("cpu, {} threads", described.threads));
+    let mut output = plan.directory.display().to_string();
+    if let Some(fields) = &plan.fields {
+        let names: Vec<&str> = fields.fields.iter().map(|f| f.name.as_str()).collect();
+        let _ = write!(output, "; fields {}", names.join(", "));
+    }
+    line("output", output);
+    out
+}

@@ -1,0 +1,86 @@
+//! Why a linear solve did not end well, and what to do about it.
+
+use dgsuite_amg::SolveError;
+
+use crate::plan::elliptic::EllipticPlan;
+use crate::run::Status;
+use crate::systems::elliptic::{Preconditioning, SmootherKind, Solved};
+
+/// A solve that did not succeed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// The status of the run.
+    pub status: Status,
+    /// What happened.
+    pub message: String,
+    /// What to do.
+    pub hint: String,
+}
+
+impl Failure {
+    /// What the solver's error means for a user.
+    pub fn of(error: &SolveError, plan: &EllipticPlan) -> Self {
+        let solver = &plan.setup.solver;
+        let multigrid = solver.preconditioner.is_multigrid();
+        let (status, hint) = match error {
+            SolveError::MaxIterations { .. } if solver.preconditioner != Preconditioning::PmgAmg => {
+                let hint = "`solver.preconditioner: pmg-amg` needs far fewer iterations; or raise \
+                            `solver.max_iterations`";
+                (Status::Failed, hint.to_owned())
+            }
+            SolveError::MaxIterations { .. } => {
+                let mut hint = "raise `solver.max_iterations`, or `solver.degree`".to_owned();
+                if solver.smoother != SmootherKind::BlockJacobi {
+                    hint.push_str("; on long thin elements `solver.smoother: block-jacobi` helps");
+                }
+                (Status::Failed, hint)
+            }
+            SolveError::Stagnated { residual, target, .. } => {
+                let least = solver.tolerance * residual / target;
+                let hint = format!(
+                    "rounding allows no smaller residual here: set `solver.tolerance` to {:.0e} or above",
+                    2.0 * least
+                );
+                (Status::Failed, hint)
+            }
+            SolveError::NotPositiveDefinite { .. } => {
+                let penalty = plan.setup.penalty;
+                let hint = format!(
+                    "the penalty is too small on this mesh: `space.viscous: {{ sipdg: {{ penalty: {} }} }}` \
+                     (it is {penalty} times the usual one)",
+                    2.0 * penalty.max(1.0)
+                );
+                (Status::Failed, hint)
+            }
+            SolveError::PreconditionerNotPositive { .. } if multigrid => {
+                let hint = "try `solver.inner_precision: double`, `solver.cycle: v`, or a larger penalty in \
+                            `space.viscous`";
+                (Status::Failed, hint.to_owned())
+            }
+            SolveError::PreconditionerNotPositive { .. } => {
+                (Status::Failed, "try `solver.preconditioner: pmg-amg`".to_owned())
+            }
+            SolveError::NotFinite { .. } => {
+                let hint = "a formula may give values that are not finite, such as 1/x at 0: look at \
+                            `physics.forcing` and the data of `boundaries`";
+                (Status::Diverged, hint.to_owned())
+            }
+            SolveError::Diverged { .. } => {
+                let hint = "the mesh may have very bad elements: `dgsuite mesh info` shows them; or try \
+                            `solver.inner_precision: double`";
+                (Status::Diverged, hint.to_owned())
+            }
+        };
+        Self { status, message: error.to_string(), hint }
+    }
+
+    /// A solve that was ended from outside.
+    pub fn stopped(solved: &Solved) -> Self {
+        let message = format!(
+            "stopped after {} iterations at {:.2e} of the first residual",
+            solved.iterations(),
+            solved.reduction()
+        );
+        Self { status: Status::Stopped, message, hint: String::new() }
+    }
+}

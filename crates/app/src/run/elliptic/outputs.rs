@@ -1,0 +1,84 @@
+//! What a solve leaves behind: fields for ParaView, the history of residuals as a table.
+
+use super::Failure;
+use crate::plan::elliptic::{EllipticField, EllipticPlan, FieldContent};
+use crate::run::Status;
+use crate::run::directory::Directory;
+use crate::run::pictures;
+use crate::systems::elliptic::{Elliptic, Solved};
+use crate::systems::hyperbolic::SampledSet;
+use crate::writer::pvd::Series;
+use crate::writer::{
+    CellBlock, Field, MAX_LAGRANGE_ORDER, Precision, UnstructuredFields, VtuOptions, WriterError, csv,
+};
+
+/// Writes all results but the summary.
+///
+/// # Errors
+/// Those of the file system.
+pub(super) fn write(
+    plan: &EllipticPlan,
+    solver: &Elliptic,
+    solved: &Solved,
+    failure: Option<&Failure>,
+    directory: &Directory,
+) -> Result<(), WriterError> {
+    residuals(solved, directory)?;
+    let order = plan.setup.order.max(plan.setup.mesh.max_order()).clamp(1, MAX_LAGRANGE_ORDER);
+    let sample = |fields: &[EllipticField]| {
+        let sets = solver.sample(&solved.u, order);
+        let pieces = sets.into_iter().map(|set| block(set, order, plan, fields)).collect();
+        UnstructuredFields { time: 0.0, pieces }
+    };
+    if failure.is_some_and(|failure| failure.status != Status::Stopped) {
+        let path = directory.failed();
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)
+                .map_err(|source| WriterError::Io { path: parent.to_owned(), source })?;
+        }
+        let last = [EllipticField { name: "u".into(), content: FieldContent::Solution }];
+        sample(&last).write(&path, &VtuOptions::default())?;
+    } else if let Some(fields) = &plan.fields {
+        let precision = if fields.double { Precision::Double } else { Precision::Single };
+        let mut series = Series::create(directory.fields())?;
+        series.write(&sample(&fields.fields), &VtuOptions { precision, ..VtuOptions::default() })?;
+    }
+    Ok(())
+}
+
+/// The residuals of all iterations: `monitors/residual.csv`, and its curve.
+fn residuals(solved: &Solved, directory: &Directory) -> Result<(), WriterError> {
+    let history = solved.history();
+    let first = history.first().copied().filter(|first| *first > 0.0).unwrap_or(1.0);
+    let mut table =
+        csv::Table::create(directory.monitor("residual")?, &["iteration", "residual", "relative"])?;
+    for (i, residual) in history.iter().enumerate() {
+        table.row(&[i as f64, *residual, residual / first])?;
+    }
+    let picture = pictures::of_linear_solve(&csv::Columns::read(table.path())?);
+    picture.write(&table.path().with_extension("svg"))?;
+    Ok(())
+}
+
+fn block(set: SampledSet, order: usize, plan: &EllipticPlan, fields: &[EllipticField]) -> CellBlock {
+    let u = set.values.first().map_or(&[][..], Vec::as_slice);
+    let exact = |x: [f64; 3]| plan.exact.as_ref().map_or(0.0, |exact| exact.value.at(x));
+    let point_data = fields
+        .iter()
+        .map(|field| {
+            let at = u.iter().zip(&set.points);
+            let values = match &field.content {
+                FieldContent::Solution => u.to_vec(),
+                FieldContent::Exact => set.points.iter().map(|&x| exact(x)).collect(),
+                FieldContent::Error => at.map(|(u, &x)| u - exact(x)).collect(),
+                FieldContent::Formula(formula) => {
+                    at.map(|(&u, x)| formula.eval(&[u, x[0], x[1], x[2]])).collect()
+                }
+            };
+            Field::real(&*field.name, 1, values)
+        })
+        .collect();
+    let ids = set.elements.iter().map(|&e| i64::try_from(e).unwrap_or(i64::MAX)).collect();
+    let cell_data = vec![Field::integer("element_id", 1, ids)];
+    CellBlock { shape: set.shape, order, points: set.points, point_data, cell_data }
+}

@@ -1,0 +1,436 @@
+//! The screened Poisson equation `−∇·κ∇u + λu = f` by the symmetric interior penalty method, solved by conjugate
+//! gradients with p-multigrid and algebraic multigrid.
+//!
+//! Operators (`ops`) and solvers (`amg`) do not know each other; they are introduced here.
+//!
+//! ```
+//! use dgsuite::systems::elliptic::*;
+//! use dgsuite_mesh::{Shape, generate::Box as Square};
+//! use std::sync::{Arc, atomic::AtomicBool};
+//!
+//! let mesh = Arc::new(Square::unit(Shape::Triangle, 8).build()?);
+//! let mut setup = EllipticSetup::new(mesh, 4);                    // κ = 1, λ = 0, f = 0
+//! setup.forcing = Arc::new(|_, x| x[0] * x[1]);
+//! setup.boundaries = ["xmin", "xmax", "ymin", "ymax"].map(EllipticCondition::zero).to_vec();
+//! let mut solver = Elliptic::new(setup)?;
+//! let solved = solver.solve(&AtomicBool::new(false), &mut |_, _| {});
+//! assert!(solved.outcome?.iterations < 20);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod bridge;
+mod entries;
+mod options;
+mod preconditioner;
+mod watched;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use dgsuite_amg::{AmgError, MatrixError, Pcg, Reference, Solution, SolveError, Stop};
+use dgsuite_gpu::{GpuError, Host, HostVector, Vector};
+use dgsuite_mesh::Mesh;
+use dgsuite_ops::OpsError;
+pub use dgsuite_ops::elliptic::{EllipticBoundary as EllipticKind, EllipticErrors as Errors};
+use dgsuite_ops::elliptic::{GradientField, Sipdg, SipdgOptions};
+
+use self::bridge::Operator;
+pub use self::options::{Orders, Preconditioning, SmootherKind, SolverOptions};
+use self::preconditioner::Built;
+use self::watched::Watched;
+use super::hyperbolic::SampledSet;
+
+/// A function of element (in the mesh's numbers) and place.
+pub type Function = Arc<dyn Fn(usize, [f64; 3]) -> f64 + Send + Sync>;
+
+/// A function of element, place and outward normal.
+pub type BoundaryFunction = Arc<dyn Fn(usize, [f64; 3], [f64; 3]) -> f64 + Send + Sync>;
+
+/// What holds on a boundary.
+#[derive(Clone)]
+pub struct EllipticCondition {
+    /// The boundary's name in the mesh.
+    pub name: String,
+    /// What is prescribed.
+    pub kind: EllipticKind,
+    /// The data g.
+    pub data: BoundaryFunction,
+}
+
+impl EllipticCondition {
+    /// `u = 0` on a boundary.
+    #[must_use]
+    pub fn zero(name: &str) -> Self {
+        Self { name: name.to_owned(), kind: EllipticKind::Dirichlet, data: Arc::new(|_, _, _| 0.0) }
+    }
+
+    /// The word of the condition.
+    #[must_use]
+    pub const fn kind_name(&self) -> &'static str {
+        match self.kind {
+            EllipticKind::Dirichlet => "dirichlet",
+            EllipticKind::Neumann => "neumann",
+            EllipticKind::Robin { .. } => "robin",
+        }
+    }
+}
+
+/// All that a solver needs.
+#[derive(Clone)]
+pub struct EllipticSetup {
+    /// Mesh.
+    pub mesh: Arc<Mesh>,
+    /// Polynomial degree, 1 to 10.
+    pub order: usize,
+    /// Factor on the penalty for which the method is known to be stable.
+    pub penalty: f64,
+    /// The coefficient κ > 0.
+    pub kappa: Function,
+    /// The coefficient λ ≥ 0.
+    pub lambda: Function,
+    /// The right-hand side f.
+    pub forcing: Function,
+    /// Conditions on all boundaries.
+    pub boundaries: Vec<EllipticCondition>,
+    /// Where nothing fixes a constant: a function with the mean that the solution shall have, or mean 0.
+    pub mean_of: Option<Function>,
+    /// The linear solver.
+    pub solver: SolverOptions,
+    /// CPU threads; 0 for all.
+    pub threads: usize,
+}
+
+impl EllipticSetup {
+    /// `−∇²u = 0` without conditions, by the default solver on all threads.
+    #[must_use]
+    pub fn new(mesh: Arc<Mesh>, order: usize) -> Self {
+        Self {
+            mesh,
+            order,
+            penalty: 1.0,
+            kappa: Arc::new(|_, _| 1.0),
+            lambda: Arc::new(|_, _| 0.0),
+            forcing: Arc::new(|_, _| 0.0),
+            boundaries: Vec::new(),
+            mean_of: None,
+            solver: SolverOptions::default(),
+            threads: 0,
+        }
+    }
+}
+
+/// Why a solver could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum EllipticError {
+    /// The operator could not be set up.
+    #[error(transparent)]
+    Operator(#[from] OpsError),
+    /// The assembled matrix is no matrix that multigrid takes.
+    #[error("the assembled matrix: {0}")]
+    Matrix(#[from] MatrixError),
+    /// There is no multigrid hierarchy.
+    #[error("multigrid: {}", with_cause(.0))]
+    Multigrid(#[from] AmgError),
+    /// The machine refused.
+    #[error(transparent)]
+    Machine(#[from] GpuError),
+}
+
+/// An error of multigrid with what is behind it.
+fn with_cause(error: &AmgError) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+/// A level of the preconditioner.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LevelDescription {
+    /// `order 4`, or `amg`.
+    pub kind: String,
+    /// Unknowns.
+    pub rows: usize,
+    /// Stored entries; 0 for a level without a matrix.
+    pub nonzeros: usize,
+    /// Bytes beyond those of the solver's own operator.
+    pub bytes: usize,
+}
+
+/// What a solver is made of, for plans and summaries.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EllipticDescription {
+    /// Unknowns.
+    pub dofs: usize,
+    /// CPU threads.
+    pub threads: usize,
+    /// Bytes of the operator.
+    pub operator_bytes: usize,
+    /// Bytes of the preconditioner, above those of the operator.
+    pub preconditioner_bytes: usize,
+    /// Its levels, the finest first; none without multigrid.
+    pub levels: Vec<LevelDescription>,
+    /// Products with the operator of the finest level in each iteration, that of conjugate gradients included; those of
+    /// coarser levels count by their unknowns.
+    pub applications: f64,
+    /// Whether constants are in the null space.
+    pub singular: bool,
+    /// Seconds to set up the operator.
+    pub operator_s: f64,
+    /// Seconds to set up the preconditioner.
+    pub preconditioner_s: f64,
+}
+
+impl EllipticDescription {
+    /// Entries of all assembled levels over those of the finest of them; 0 without any.
+    #[must_use]
+    pub fn operator_complexity(&self) -> f64 {
+        let entries: Vec<f64> =
+            self.levels.iter().map(|level| level.nonzeros as f64).filter(|n| *n > 0.0).collect();
+        entries.first().map_or(0.0, |first| entries.iter().sum::<f64>() / first)
+    }
+}
+
+/// The part of the data that no solution can meet, of a problem that fixes u up to a constant only.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Imbalance {
+    /// `∫ f + ∮ g`, which would have to be 0.
+    pub total: f64,
+    /// Sum of the sizes of what is added up there.
+    pub size: f64,
+}
+
+/// Imbalance that cubature explains.
+const BALANCE: f64 = 1e-3;
+
+impl Imbalance {
+    /// Whether it is no more than errors of cubature.
+    #[must_use]
+    pub fn is_compatible(&self) -> bool {
+        self.total.abs() <= BALANCE * self.size
+    }
+}
+
+/// A solve, whether it went well or not.
+#[derive(Debug)]
+pub struct Solved {
+    /// The solution, or the last iterate, in the operator's order.
+    pub u: Vec<f64>,
+    /// How it went.
+    pub outcome: Result<Solution, SolveError>,
+    /// Whether it was ended from outside.
+    pub stopped: bool,
+    /// Seconds, the right-hand side included.
+    pub solve_s: f64,
+    /// `∫ u`.
+    pub integral: f64,
+    /// Where nothing fixes a constant: what does not balance.
+    pub imbalance: Option<Imbalance>,
+}
+
+impl Solved {
+    /// Norms of the residuals, the first before any iteration.
+    #[must_use]
+    pub fn history(&self) -> &[f64] {
+        match &self.outcome {
+            Ok(solution) => &solution.residuals,
+            Err(error) => error.history(),
+        }
+    }
+
+    /// Iterations done.
+    #[must_use]
+    pub fn iterations(&self) -> usize {
+        self.outcome.as_ref().map_or_else(|e| e.history().len().saturating_sub(1), |s| s.iterations)
+    }
+
+    /// The norm of the last residual: of a solution that of `b − A u`.
+    #[must_use]
+    pub fn residual(&self) -> f64 {
+        let last = self.history().last().copied().unwrap_or(0.0);
+        self.outcome.as_ref().map_or(last, |solution| solution.true_residual)
+    }
+
+    /// The last residual over the first.
+    #[must_use]
+    pub fn reduction(&self) -> f64 {
+        match self.history().first() {
+            Some(&first) if first > 0.0 => self.residual() / first,
+            _ => 0.0,
+        }
+    }
+
+    /// The mean factor of an iteration on the residual.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        match self.iterations() {
+            0 => 0.0,
+            n => self.reduction().powf(1.0 / n as f64),
+        }
+    }
+
+    /// Millions of unknowns a second.
+    #[must_use]
+    pub fn mdofs_per_s(&self, dofs: usize) -> f64 {
+        if self.solve_s > 0.0 { dofs as f64 / self.solve_s / 1e6 } else { 0.0 }
+    }
+}
+
+/// Operator, preconditioner and the vectors of a solve.
+pub struct Elliptic {
+    setup: EllipticSetup,
+    host: Arc<Host>,
+    operator: Operator<f64>,
+    preconditioner: Built,
+    pcg: Pcg<HostVector<f64>>,
+    b: HostVector<f64>,
+    x: HostVector<f64>,
+    /// The constant 1: 0 in entries that are no unknowns.
+    one: HostVector<f64>,
+    description: EllipticDescription,
+}
+
+impl Elliptic {
+    /// Sets up operator and preconditioner.
+    ///
+    /// # Errors
+    /// [`EllipticError`]: elements that are inverted, a boundary without a condition, coefficients that are not
+    /// positive, a penalty so small that the problem is not positive definite, memory.
+    pub fn new(setup: EllipticSetup) -> Result<Self, EllipticError> {
+        let start = Instant::now();
+        let host = Arc::new(Host::new(setup.threads)?);
+        let conditions: Vec<_> = setup.boundaries.iter().map(|c| (c.name.clone(), c.kind)).collect();
+        let options = SipdgOptions { penalty: setup.penalty, ..SipdgOptions::new(setup.order) };
+        let (kappa, lambda) = (&setup.kappa, &setup.lambda);
+        let sipdg = Sipdg::<f64>::new(
+            Arc::clone(&setup.mesh),
+            &options,
+            &|element, x| kappa(element, x),
+            &|element, x| lambda(element, x),
+            &conditions,
+            Arc::clone(&host),
+        )?;
+        let operator = Operator(Arc::new(sipdg));
+        let operator_s = start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        let one = HostVector::from_slice(&host, &operator.0.project(&|_, _| 1.0))?;
+        let built = preconditioner::build(&operator, &setup.solver, &host)?;
+        let description = EllipticDescription {
+            dofs: operator.0.dofs(),
+            threads: host.n_threads(),
+            operator_bytes: operator.0.bytes(),
+            preconditioner_bytes: built.levels.iter().map(|level| level.bytes).sum::<usize>() + built.bytes,
+            levels: built.levels.clone(),
+            applications: built.applications + 1.0,
+            singular: operator.0.is_singular(),
+            operator_s,
+            preconditioner_s: start.elapsed().as_secs_f64(),
+        };
+        let (b, x) = (one.zeros_like()?, one.zeros_like()?);
+        let mut pcg = Pcg::new(&b)?;
+        if built.flexible {
+            pcg = pcg.flexible();
+        }
+        if description.singular {
+            pcg = pcg.without(&one)?;
+        }
+        Ok(Self { setup, host, operator, preconditioner: built, pcg, b, x, one, description })
+    }
+
+    /// What was set up.
+    #[must_use]
+    pub fn describe(&self) -> &EllipticDescription {
+        &self.description
+    }
+
+    /// What it was made from.
+    #[must_use]
+    pub fn setup(&self) -> &EllipticSetup {
+        &self.setup
+    }
+
+    /// Solves from `u = 0`. `progress` is told the iteration and its residual; `stop` ends the solve.
+    pub fn solve(&mut self, stop: &AtomicBool, progress: &mut (dyn FnMut(usize, f64) + Send)) -> Solved {
+        let start = Instant::now();
+        let imbalance = self.right_hand_side();
+        self.x.fill(0.0);
+        let options = &self.setup.solver;
+        let limits = Stop {
+            relative: options.tolerance,
+            reference: Reference::InitialResidual,
+            absolute: 0.0,
+            max_iterations: options.max_iterations,
+        };
+        let host = Arc::clone(&self.host);
+        let (pcg, operator, b, x) = (&mut self.pcg, &self.operator, &self.b, &mut self.x);
+        let mut watched = Watched::new(&mut *self.preconditioner.apply, stop, progress);
+        let outcome = host.install(|| pcg.solve(operator, &mut watched, b, x, &limits));
+        let stopped = watched.stopped && outcome.is_err();
+        if self.description.singular {
+            self.set_mean();
+        }
+        let u = self.x.to_vec();
+        let integral = self.operator.0.integral(&u);
+        Solved { u, outcome, stopped, solve_s: start.elapsed().as_secs_f64(), integral, imbalance }
+    }
+
+    /// `b`; of a singular problem without the part that no solution can meet, which is told.
+    fn right_hand_side(&mut self) -> Option<Imbalance> {
+        let forcing = &self.setup.forcing;
+        let b = bridge::right_hand_side(&self.operator.0, &|e, x| forcing(e, x), &self.setup.boundaries);
+        self.b.copy_from_slice(&b);
+        if !self.description.singular {
+            return None;
+        }
+        let total = self.one.dot(&self.b);
+        let size = b.iter().map(|b| b.abs()).sum::<f64>();
+        // The load of a constant, so that what is left out of f is the same everywhere.
+        let mut load = vec![0.0; b.len()];
+        self.operator.0.mass(&self.one, &mut load);
+        let volume: f64 = self.one.iter().zip(&load).map(|(one, load)| one * load).sum();
+        let excess = total / volume;
+        for (b, load) in self.b.iter_mut().zip(&load) {
+            *b -= excess * load;
+        }
+        Some(Imbalance { total, size })
+    }
+
+    /// Adds the constant that gives the solution its mean.
+    fn set_mean(&mut self) {
+        let operator = &self.operator.0;
+        let wanted =
+            self.setup.mean_of.as_ref().map_or(0.0, |function| {
+                operator.integral(&operator.project(&|element, x| function(element, x)))
+            });
+        let (found, volume) = (operator.integral(&self.x), operator.integral(&self.one));
+        let shift = (wanted - found) / volume;
+        self.x.axpby(shift, &self.one, 1.0);
+    }
+
+    /// Norms of `u − exact`; the energy norm where the gradient is given.
+    #[must_use]
+    pub fn errors(
+        &self,
+        u: &[f64],
+        exact: &(dyn Fn(usize, [f64; 3]) -> f64 + Sync),
+        gradient: Option<&GradientField<'_>>,
+    ) -> Errors {
+        self.operator.0.errors(u, exact, gradient)
+    }
+
+    /// The solution on the lattices of the cells.
+    #[must_use]
+    pub fn sample(&self, u: &[f64], order: usize) -> Vec<SampledSet> {
+        let sets = self.operator.0.sample(u, order);
+        sets.into_iter()
+            .map(|set| SampledSet {
+                shape: set.shape,
+                points: set.points,
+                values: set.values,
+                gradients: Vec::new(),
+                elements: set.elements.iter().map(|&e| self.setup.mesh.tag(e)).collect(),
+            })
+            .collect()
+    }
+}

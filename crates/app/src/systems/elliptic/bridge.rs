@@ -1,0 +1,71 @@
+//! Operators of `ops` in the form that solvers of `amg` ask for.
+
+use std::sync::Arc;
+
+use dgsuite_amg::{LinearOperator, Preconditioner, Transfer};
+use dgsuite_gpu::HostVector;
+use dgsuite_ops::PackScalar;
+use dgsuite_ops::elliptic::{BlockInverse, BoundaryField, Field, PTransfer, Sipdg};
+
+use super::EllipticCondition;
+
+/// The discrete operator as a linear map of vectors.
+pub(super) struct Operator<T: PackScalar>(pub(super) Arc<Sipdg<T>>);
+
+impl<T: PackScalar> LinearOperator<HostVector<T>> for Operator<T> {
+    fn n_rows(&self) -> usize {
+        self.0.len()
+    }
+
+    fn apply(&self, x: &HostVector<T>, y: &mut HostVector<T>) {
+        self.0.apply(x, y);
+    }
+}
+
+/// The inverse mass matrix as a preconditioner.
+pub(super) struct InverseMass(pub(super) Arc<Sipdg<f64>>);
+
+impl Preconditioner<HostVector<f64>> for InverseMass {
+    fn apply(&mut self, r: &HostVector<f64>, z: &mut HostVector<f64>) {
+        self.0.inverse_mass(r, z);
+    }
+}
+
+/// Inverses of the elements' blocks as a preconditioner.
+pub(super) struct Blocks<T: PackScalar>(pub(super) BlockInverse<T>);
+
+impl<T: PackScalar> Preconditioner<HostVector<T>> for Blocks<T> {
+    fn apply(&mut self, r: &HostVector<T>, z: &mut HostVector<T>) {
+        self.0.apply(r, z);
+    }
+}
+
+/// Change of order between two levels.
+pub(super) struct BetweenOrders<T: PackScalar>(pub(super) PTransfer<T>);
+
+impl<T: PackScalar> Transfer<HostVector<T>> for BetweenOrders<T> {
+    fn restrict(&self, fine: &HostVector<T>, coarse: &mut HostVector<T>) {
+        self.0.restrict(fine, coarse);
+    }
+
+    fn prolong_add(&self, coarse: &HostVector<T>, fine: &mut HostVector<T>) {
+        self.0.prolong(coarse, fine);
+    }
+}
+
+/// The load of forcing and boundary data.
+pub(super) fn right_hand_side(
+    operator: &Sipdg<f64>,
+    forcing: &Field<'_>,
+    conditions: &[EllipticCondition],
+) -> Vec<f64> {
+    let data: Vec<_> = conditions
+        .iter()
+        .map(|condition| {
+            let data = &condition.data;
+            move |element: usize, x: [f64; 3], normal: [f64; 3]| data(element, x, normal)
+        })
+        .collect();
+    let data: Vec<&BoundaryField<'_>> = data.iter().map(|data| data as &BoundaryField<'_>).collect();
+    operator.right_hand_side_with_normals(forcing, &data)
+}

@@ -1,0 +1,156 @@
+//! Vectors of one operator and those of another: unknowns alone, without padding, and in single precision, where the same
+//! unknowns have other entries.
+
+use dgsuite_amg::{Csr, Preconditioner};
+use dgsuite_gpu::{Host, HostVector, Scalar, Vector as _};
+use dgsuite_ops::PackScalar;
+use dgsuite_ops::elliptic::Sipdg;
+
+use super::EllipticError;
+
+type Vector<T> = HostVector<T>;
+
+/// The place of an entry that is no unknown.
+const NOWHERE: u32 = u32::MAX;
+
+/// Where unknowns are in vectors that have further entries.
+pub(super) struct Unknowns {
+    /// The entry of each unknown.
+    entries: Vec<u32>,
+    /// The unknown of each entry, or [`NOWHERE`].
+    place: Vec<u32>,
+}
+
+impl Unknowns {
+    fn of<T: PackScalar>(operator: &Sipdg<T>) -> Self {
+        let entries = operator.unknowns();
+        let mut place = vec![NOWHERE; operator.len()];
+        for (k, &i) in entries.iter().enumerate() {
+            place[i as usize] = k as u32;
+        }
+        Self { entries, place }
+    }
+}
+
+/// The assembled matrix of the unknowns alone, in the order of their entries, and where these are; `None` if there are no
+/// others.
+pub(super) fn compact<T: PackScalar>(
+    operator: &Sipdg<T>,
+) -> Result<(Csr<f64>, Option<Unknowns>), EllipticError> {
+    let matrix = operator.assemble();
+    let mut entries = operator.unknowns();
+    if entries.len() == operator.len() {
+        return Ok((Csr::from_sprs(matrix)?, None));
+    }
+    // Neighbours in the vector stay neighbours, and columns ascend.
+    entries.sort_unstable();
+    let mut place = vec![NOWHERE; operator.len()];
+    for (k, &i) in entries.iter().enumerate() {
+        place[i as usize] = k as u32;
+    }
+    let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for &i in &entries {
+        if let Some(row) = matrix.outer_view(i as usize) {
+            for (j, &value) in row.iter().filter(|(j, _)| place[*j] != NOWHERE) {
+                columns.push(place[j]);
+                values.push(value);
+            }
+        }
+        starts.push(columns.len());
+    }
+    let n = entries.len();
+    Ok((Csr::from_arrays(n, n, starts, columns, values)?, Some(Unknowns { entries, place })))
+}
+
+/// A preconditioner of the unknowns alone, for vectors that have further entries, which stay 0.
+pub(super) struct Compact<T: Scalar> {
+    inner: Box<dyn Preconditioner<Vector<T>> + Send>,
+    unknowns: Option<Unknowns>,
+    r: Vector<T>,
+    z: Vector<T>,
+}
+
+impl<T: Scalar> Compact<T> {
+    pub(super) fn new(
+        inner: Box<dyn Preconditioner<Vector<T>> + Send>,
+        unknowns: Option<Unknowns>,
+        host: &Host,
+    ) -> Result<Self, EllipticError> {
+        let n = unknowns.as_ref().map_or(0, |unknowns| unknowns.entries.len());
+        Ok(Self { inner, unknowns, r: Vector::zeros(host, n)?, z: Vector::zeros(host, n)? })
+    }
+}
+
+impl<T: Scalar> Preconditioner<Vector<T>> for Compact<T> {
+    fn apply(&mut self, r: &Vector<T>, z: &mut Vector<T>) {
+        let Some(unknowns) = &self.unknowns else { return self.inner.apply(r, z) };
+        gather(&mut self.r, &unknowns.entries, |i| r[i]);
+        self.inner.apply(&self.r, &mut self.z);
+        gather(z, &unknowns.place, |k| self.z[k]);
+    }
+}
+
+/// `to[i] = of(places[i])`, 0 where there is no place.
+fn gather<T: Scalar>(to: &mut Vector<T>, places: &[u32], of: impl Fn(usize) -> T + Sync + Send) {
+    to.for_each_piece(|first, piece| {
+        for (to, &place) in piece.iter_mut().zip(&places[first..]) {
+            *to = if place == NOWHERE { T::ZERO } else { of(place as usize) };
+        }
+    });
+}
+
+/// A preconditioner in single precision inside a solve in double precision. Its operator keeps twice as many elements in a
+/// pack, so that vectors are reordered on the way in and out. Residuals are scaled to a largest entry of 1, so that they
+/// neither overflow nor underflow.
+pub(super) struct Reordered<M> {
+    inner: M,
+    r: Vector<f32>,
+    z: Vector<f32>,
+    /// The entry in double precision of each entry in single precision.
+    inwards: Vec<u32>,
+    /// The entry in single precision of each entry in double precision.
+    outwards: Vec<u32>,
+}
+
+impl<M: Preconditioner<Vector<f32>>> Reordered<M> {
+    pub(super) fn new(
+        double: &Sipdg<f64>,
+        single: &Sipdg<f32>,
+        inner: M,
+        host: &Host,
+    ) -> Result<Self, EllipticError> {
+        let (d, s) = (Unknowns::of(double), Unknowns::of(single));
+        let through = |from: &Unknowns, to: &Unknowns| -> Vec<u32> {
+            let entry = |&k: &u32| if k == NOWHERE { NOWHERE } else { to.entries[k as usize] };
+            from.place.iter().map(entry).collect()
+        };
+        let n = single.len();
+        Ok(Self {
+            inner,
+            r: Vector::zeros(host, n)?,
+            z: Vector::zeros(host, n)?,
+            inwards: through(&s, &d),
+            outwards: through(&d, &s),
+        })
+    }
+
+    /// Bytes of vectors and maps.
+    pub(super) fn bytes(&self) -> usize {
+        8 * self.r.len() + 4 * (self.inwards.len() + self.outwards.len())
+    }
+}
+
+impl<M: Preconditioner<Vector<f32>>> Preconditioner<Vector<f64>> for Reordered<M> {
+    fn apply(&mut self, r: &Vector<f64>, z: &mut Vector<f64>) {
+        let size = r.norm_max();
+        if size == 0.0 {
+            z.fill(0.0);
+            return;
+        }
+        let scale = 1.0 / size;
+        gather(&mut self.r, &self.inwards, |i| (scale * r[i]) as f32);
+        self.inner.apply(&self.r, &mut self.z);
+        let inner = &self.z;
+        gather(z, &self.outwards, |k| size * f64::from(inner[k]));
+    }
+}

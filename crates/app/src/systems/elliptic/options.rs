@@ -1,0 +1,227 @@
+//! What can be chosen of the linear solver.
+
+use dgsuite_amg::{AmgOptions, Coarsening, Cycle, Smoother, Strength};
+
+use crate::systems::setup::Precision;
+
+/// The preconditioner of conjugate gradients.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preconditioning {
+    /// p-multigrid down to order 1, then algebraic multigrid on its matrix.
+    #[default]
+    PmgAmg,
+    /// Algebraic multigrid on the matrix of the full order.
+    Amg,
+    /// The inverse mass matrix.
+    Mass,
+    /// The inverse diagonal.
+    Jacobi,
+    /// None.
+    None,
+}
+
+impl Preconditioning {
+    /// The words of the pipeline file.
+    pub const WORDS: [(&'static str, Self); 5] = [
+        ("pmg-amg", Self::PmgAmg),
+        ("amg", Self::Amg),
+        ("mass", Self::Mass),
+        ("jacobi", Self::Jacobi),
+        ("none", Self::None),
+    ];
+
+    /// The word of the pipeline file.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        word_of(&Self::WORDS, self)
+    }
+
+    /// Whether it has levels.
+    #[must_use]
+    pub const fn is_multigrid(self) -> bool {
+        matches!(self, Self::PmgAmg | Self::Amg)
+    }
+}
+
+/// What is done on each level before and after the correction from the coarser one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SmootherKind {
+    /// Chebyshev polynomial in `D⁻¹ A` on the upper part of its spectrum.
+    Chebyshev,
+    /// Chebyshev polynomial of the fourth kind, for all of the spectrum (Lottes 2023).
+    #[default]
+    Chebyshev4,
+    /// Damped Jacobi sweeps.
+    Jacobi,
+    /// Chebyshev polynomial with inverses of the elements' blocks in place of the diagonal.
+    BlockJacobi,
+}
+
+impl SmootherKind {
+    /// The words of the pipeline file.
+    pub const WORDS: [(&'static str, Self); 4] = [
+        ("chebyshev", Self::Chebyshev),
+        ("chebyshev4", Self::Chebyshev4),
+        ("jacobi", Self::Jacobi),
+        ("block-jacobi", Self::BlockJacobi),
+    ];
+
+    /// The word of the pipeline file.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        word_of(&Self::WORDS, self)
+    }
+}
+
+/// How the orders of p-multigrid fall.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Orders {
+    /// Halved from level to level: 8 4 2 1.
+    #[default]
+    Half,
+    /// One less from level to level: 4 3 2 1.
+    MinusOne,
+}
+
+impl Orders {
+    /// The words of the pipeline file.
+    pub const WORDS: [(&'static str, Self); 2] = [("half", Self::Half), ("minus-one", Self::MinusOne)];
+
+    /// The word of the pipeline file.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        word_of(&Self::WORDS, self)
+    }
+
+    /// The orders of the levels, from `order` to 1.
+    ///
+    /// ```
+    /// use dgsuite::systems::elliptic::Orders;
+    /// assert_eq!(Orders::Half.levels(7), [7, 3, 1]);
+    /// assert_eq!(Orders::MinusOne.levels(3), [3, 2, 1]);
+    /// ```
+    #[must_use]
+    pub fn levels(self, order: usize) -> Vec<usize> {
+        let next = |&p: &usize| match (p, self) {
+            (0 | 1, _) => None,
+            (p, Self::Half) => Some(p / 2),
+            (p, Self::MinusOne) => Some(p - 1),
+        };
+        std::iter::successors(Some(order), next).collect()
+    }
+}
+
+fn word_of<T: Copy + PartialEq>(words: &[(&'static str, T)], value: T) -> &'static str {
+    words.iter().find(|(_, v)| *v == value).map_or("", |(word, _)| word)
+}
+
+/// The word of the pipeline file for an aggregation.
+const fn aggregation_word(aggregation: Coarsening) -> &'static str {
+    match aggregation {
+        Coarsening::Pairwise { .. } => "pairwise",
+        Coarsening::IndependentSets { strength: Strength::Symmetric(_) } => "independent-sets",
+        Coarsening::IndependentSets { strength: Strength::NegativeMaximum(_) } => "independent-sets-negative",
+    }
+}
+
+/// The linear solver: conjugate gradients with a preconditioner.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SolverOptions {
+    /// The preconditioner.
+    pub preconditioner: Preconditioning,
+    /// Ratio of the last residual's norm to that of the first.
+    pub tolerance: f64,
+    /// Most iterations.
+    pub max_iterations: usize,
+    /// Order in which the assembled levels are visited; those of p-multigrid form a V. `None`: what suits the
+    /// aggregation.
+    pub cycle: Option<Cycle>,
+    /// Smoother of all levels.
+    pub smoother: SmootherKind,
+    /// Its degree, or number of sweeps: products with the operator before and after each correction.
+    pub degree: usize,
+    /// Orders of p-multigrid.
+    pub orders: Orders,
+    /// How rows of the assembled levels are gathered. `None`: what suits the shapes of the mesh.
+    pub aggregation: Option<Coarsening>,
+    /// Arithmetic of multigrid.
+    pub inner_precision: Precision,
+}
+
+impl Default for SolverOptions {
+    /// pMG-AMG with Chebyshev smoothing (fourth kind) of degree 3 in single precision; residual reduced by 10⁻⁸.
+    fn default() -> Self {
+        Self {
+            preconditioner: Preconditioning::default(),
+            tolerance: 1e-8,
+            max_iterations: 500,
+            cycle: None,
+            smoother: SmootherKind::default(),
+            degree: 3,
+            orders: Orders::default(),
+            aggregation: None,
+            inner_precision: Precision::Single,
+        }
+    }
+}
+
+impl SolverOptions {
+    /// How rows are gathered on a mesh: as chosen, or as suits its shapes. On simplices the couplings of neighbours are
+    /// negative and sets of strongest neighbours are best; elements of other shapes have couplings of both signs, which
+    /// want pairs of a controlled quality.
+    #[must_use]
+    pub fn aggregation_on(&self, simplices: bool) -> Coarsening {
+        self.aggregation.unwrap_or(match simplices {
+            true => Coarsening::IndependentSets { strength: Strength::NegativeMaximum(0.5) },
+            false => Coarsening::PAIRWISE,
+        })
+    }
+
+    /// Choices by word, as the pipeline file has them; those of multigrid only where there is one.
+    #[must_use]
+    pub fn words(&self) -> Vec<(&'static str, String)> {
+        let mut words = vec![("preconditioner", self.preconditioner.word().to_owned())];
+        if self.preconditioner.is_multigrid() {
+            words.push(("smoother", self.smoother.word().to_owned()));
+            let cycle = self.cycle.unwrap_or(AmgOptions::default().cycle);
+            words.push(("cycle", cycle.to_string()));
+            words.extend(
+                self.aggregation.map(|aggregation| ("aggregation", aggregation_word(aggregation).to_owned())),
+            );
+            if self.preconditioner == Preconditioning::PmgAmg {
+                words.push(("coarsening", self.orders.word().to_owned()));
+            }
+            let precision = if self.inner_precision == Precision::Single { "single" } else { "double" };
+            words.push(("inner_precision", precision.to_owned()));
+        }
+        words
+    }
+
+    /// Choices by number.
+    #[must_use]
+    pub fn numbers(&self) -> Vec<(&'static str, f64)> {
+        let mut numbers = vec![("tolerance", self.tolerance), ("max_iterations", self.max_iterations as f64)];
+        if self.preconditioner.is_multigrid() {
+            numbers.push(("degree", self.degree as f64));
+        }
+        numbers
+    }
+
+    /// The options of algebraic multigrid; element blocks are not known to a matrix, so that its levels are smoothed
+    /// by the diagonal then.
+    pub(super) fn amg(&self, singular: bool, simplices: bool) -> AmgOptions {
+        let default = AmgOptions::default();
+        let degree = self.degree;
+        let smoother = match (self.smoother, default.smoother) {
+            (SmootherKind::Chebyshev | SmootherKind::BlockJacobi, Smoother::Chebyshev { ratio, .. }) => {
+                Smoother::Chebyshev { degree, ratio }
+            }
+            (SmootherKind::Chebyshev | SmootherKind::BlockJacobi, other) => other,
+            (SmootherKind::Chebyshev4, _) => Smoother::ChebyshevFourth { degree },
+            (SmootherKind::Jacobi, _) => Smoother::Jacobi { sweeps: degree },
+        };
+        let null_space = if singular { dgsuite_amg::NullSpace::Constant } else { default.null_space };
+        let cycle = self.cycle.unwrap_or(default.cycle);
+        AmgOptions { coarsening: self.aggregation_on(simplices), smoother, cycle, null_space, ..default }
+    }
+}

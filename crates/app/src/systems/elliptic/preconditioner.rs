@@ -1,0 +1,226 @@
+//! Makes the preconditioner that was chosen: p-multigrid over operators of falling order, algebraic multigrid below.
+
+use std::sync::Arc;
+
+use dgsuite_amg::{
+    Amg, CoarseSpec, Csr, HierarchySummary, Identity, Jacobi, LevelSmoother, LevelSpec, Multigrid,
+    Preconditioner, Smoother,
+};
+use dgsuite_basis::Shape;
+use dgsuite_gpu::{Host, HostVector};
+use dgsuite_mesh::Mesh;
+use dgsuite_ops::PackScalar;
+use dgsuite_ops::elliptic::Sipdg;
+
+use super::bridge::{BetweenOrders, Blocks, InverseMass, Operator};
+use super::entries::{Compact, Reordered, compact};
+use super::options::{Preconditioning, SmootherKind, SolverOptions};
+use super::watched::Apply;
+use super::{EllipticError, LevelDescription};
+use crate::systems::setup::Precision;
+
+/// A preconditioner and what it consists of.
+pub(super) struct Built {
+    pub(super) apply: Box<Apply>,
+    /// Whether it is not quite linear.
+    pub(super) flexible: bool,
+    pub(super) levels: Vec<LevelDescription>,
+    /// Bytes beside those of levels.
+    pub(super) bytes: usize,
+    /// Products with the operator in each application, in those of the finest level.
+    pub(super) applications: f64,
+}
+
+type Vector<T> = HostVector<T>;
+
+/// The preconditioner.
+pub(super) fn build(
+    operator: &Operator<f64>,
+    options: &SolverOptions,
+    host: &Host,
+) -> Result<Built, EllipticError> {
+    let plain = |apply: Box<Apply>, bytes: usize| Built {
+        apply,
+        flexible: false,
+        levels: Vec::new(),
+        bytes,
+        applications: 0.0,
+    };
+    Ok(match (options.preconditioner, options.inner_precision) {
+        (Preconditioning::None, _) => plain(Box::new(Identity), 0),
+        (Preconditioning::Mass, _) => plain(Box::new(InverseMass(Arc::clone(&operator.0))), 0),
+        (Preconditioning::Jacobi, _) => plain(Box::new(jacobi(&operator.0, host)?), 8 * operator.0.len()),
+        (Preconditioning::Amg, precision) => assembled(operator, options, host, precision)?,
+        (Preconditioning::PmgAmg, Precision::Double) => {
+            let (multigrid, built) = p_multigrid(&operator.0, options, host, Amg::in_double)?;
+            Built { apply: Box::new(multigrid), ..built }
+        }
+        (Preconditioning::PmgAmg, Precision::Single) => {
+            let single = Arc::new(operator.0.single()?);
+            let own = single.bytes();
+            let (multigrid, mut built) = p_multigrid(&single, options, host, Amg::new)?;
+            if let Some(finest) = built.levels.first_mut() {
+                finest.bytes += own;
+            }
+            let apply = Reordered::new(&operator.0, &single, multigrid, host)?;
+            let bytes = built.bytes + apply.bytes();
+            Built { apply: Box::new(apply), bytes, ..built }
+        }
+    })
+}
+
+fn is_simplicial(mesh: &Mesh) -> bool {
+    mesh.sets.iter().all(|set| matches!(set.shape, Shape::Triangle | Shape::Tetrahedron))
+}
+
+fn jacobi<T: PackScalar>(operator: &Sipdg<T>, host: &Host) -> Result<Jacobi<Vector<T>>, EllipticError> {
+    let mut diagonal = operator.diagonal();
+    for (row, entry) in diagonal.iter_mut().enumerate() {
+        let value = entry.to_f64();
+        if !(value > 0.0 && value.is_finite()) {
+            return Err(dgsuite_amg::MatrixError::DiagonalNotPositive { row, value }.into());
+        }
+        *entry = T::from_f64(1.0 / value);
+    }
+    Ok(Jacobi::from_inverse_diagonal(Vector::from_slice(host, &diagonal)?))
+}
+
+/// Algebraic multigrid on the matrix of the full order.
+fn assembled(
+    operator: &Operator<f64>,
+    options: &SolverOptions,
+    host: &Host,
+    precision: Precision,
+) -> Result<Built, EllipticError> {
+    let sipdg = &operator.0;
+    let options = options.amg(sipdg.is_singular(), is_simplicial(sipdg.mesh()));
+    let (matrix, unknowns) = compact(sipdg)?;
+    let (inner, summary): (Box<dyn Preconditioner<Vector<f64>> + Send>, HierarchySummary) = match precision {
+        Precision::Single => {
+            let amg = Amg::new(host, &matrix, &options)?;
+            let summary = amg.summary().clone();
+            (Box::new(amg), summary)
+        }
+        Precision::Double => {
+            let amg = Amg::in_double(host, &matrix, &options)?;
+            let summary = amg.summary().clone();
+            (Box::new(amg), summary)
+        }
+    };
+    let degree = degree(options.smoother);
+    let first = summary.levels.first().map_or(0, |level| level.nonzeros);
+    // A product with the matrix counts as one with the operator, whatever its entries cost.
+    let applications = amg_work(&summary, degree, options.cycle) / if first > 0 { first as f64 } else { 1.0 };
+    let apply = Compact::new(inner, unknowns, host)?;
+    let levels = summary.levels.iter().map(describe_amg).collect();
+    Ok(Built { apply: Box::new(apply), flexible: true, levels, bytes: 0, applications })
+}
+
+/// Entries that a cycle reads: each level's times its products, visited as often as the cycle says.
+fn amg_work(summary: &HierarchySummary, degree: usize, cycle: dgsuite_amg::Cycle) -> f64 {
+    let mut visits = 1.0;
+    let mut work = 0.0;
+    for (k, level) in summary.levels.iter().enumerate() {
+        let twice = match cycle {
+            dgsuite_amg::Cycle::V => false,
+            dgsuite_amg::Cycle::W => k > 0,
+            dgsuite_amg::Cycle::K { levels } => k > 0 && k <= levels,
+        };
+        let direct = summary.direct && k + 1 == summary.levels.len();
+        // Iterations of a K-cycle have a product of their own.
+        let inner = if twice { 2.0 } else { 1.0 };
+        visits *= inner;
+        let products = if direct { 1.0 } else { 2.0 * degree as f64 + (inner - 1.0) };
+        work += visits * products * level.nonzeros as f64;
+    }
+    work
+}
+
+fn degree(smoother: Smoother) -> usize {
+    match smoother {
+        Smoother::Jacobi { sweeps: n } | Smoother::L1Jacobi { sweeps: n } => n,
+        Smoother::Chebyshev { degree: n, .. } | Smoother::ChebyshevFourth { degree: n } => n,
+    }
+}
+
+fn describe_amg(level: &dgsuite_amg::LevelSummary) -> LevelDescription {
+    LevelDescription {
+        kind: "amg".to_owned(),
+        rows: level.rows,
+        nonzeros: level.nonzeros,
+        bytes: level.bytes,
+    }
+}
+
+/// p-multigrid from the order of `finest` to 1, where algebraic multigrid made by `amg` takes over. `apply` of the
+/// second part is to be replaced.
+fn p_multigrid<T: PackScalar>(
+    finest: &Arc<Sipdg<T>>,
+    options: &SolverOptions,
+    host: &Host,
+    amg: impl Fn(&Host, &Csr<f64>, &dgsuite_amg::AmgOptions) -> Result<Amg<T>, dgsuite_amg::AmgError>,
+) -> Result<(Multigrid<Vector<T>>, Built), EllipticError>
+where
+    Amg<T>: Preconditioner<Vector<T>>,
+{
+    let orders = options.orders.levels(finest.order());
+    let mut operators = vec![Arc::clone(finest)];
+    for &order in &orders[1..] {
+        operators.push(Arc::new(finest.at_order(order)?));
+    }
+    let amg_options = options.amg(finest.is_singular(), is_simplicial(finest.mesh()));
+    let polynomial = amg_options.smoother;
+    let mut levels = Vec::new();
+    let mut described = Vec::new();
+    for pair in operators.windows(2) {
+        let (fine, coarse) = (&pair[0], &pair[1]);
+        let (inverse, smoother_bytes): (Box<dyn Preconditioner<Vector<T>> + Send>, usize) =
+            match options.smoother {
+                SmootherKind::BlockJacobi => {
+                    let inverse = fine.block_inverses()?;
+                    let bytes = inverse.bytes();
+                    (Box::new(Blocks(inverse)), bytes)
+                }
+                _ => (Box::new(jacobi(fine, host)?), fine.len() * T::BYTES),
+            };
+        // The finest operator is the solver's own, or counted by its copy.
+        let own = if Arc::ptr_eq(fine, finest) { 0 } else { fine.bytes() };
+        let name = format!("order {}", fine.order());
+        let transfer = Sipdg::transfer(fine, coarse)?;
+        let bytes = own + smoother_bytes;
+        described.push(LevelDescription { kind: name.clone(), rows: fine.dofs(), nonzeros: 0, bytes });
+        levels.push(LevelSpec {
+            name,
+            operator: Box::new(Operator(Arc::clone(fine))),
+            smoother: LevelSmoother { polynomial, inverse },
+            transfer: Box::new(BetweenOrders(transfer)),
+            bytes: Some(bytes),
+        });
+    }
+    let bottom = operators.last().unwrap_or(finest);
+    let (matrix, unknowns) = compact(bottom)?;
+    let solver = amg(host, &matrix, &amg_options)?;
+    let summary = solver.summary().clone();
+    let rows = matrix.n_rows();
+    let coarse = CoarseSpec {
+        name: "amg".to_owned(),
+        n_rows: bottom.len(),
+        bytes: Some(summary.bytes()),
+        solver: Box::new(Compact::new(Box::new(solver), unknowns, host)?),
+    };
+    drop(matrix);
+    let p_levels = levels.len();
+    let multigrid = Multigrid::new(host, levels, coarse)?;
+    for (level, counted) in described.iter_mut().zip(&multigrid.summary().levels) {
+        level.bytes += counted.vectors;
+    }
+    described.extend(summary.levels.iter().map(describe_amg));
+    // The matrix of order 1 counts as an operator of as many rows.
+    let first = summary.levels.first().map_or(1, |level| level.nonzeros).max(1) as f64;
+    let coarse_work = amg_work(&summary, degree(amg_options.smoother), amg_options.cycle) / first;
+    let share = if p_levels == 0 { 1.0 } else { rows as f64 / finest.dofs() as f64 };
+    let applications = multigrid.summary().work() + coarse_work * share;
+    let built =
+        Built { apply: Box::new(Identity), flexible: true, levels: described, bytes: 0, applications };
+    Ok((multigrid, built))
+}

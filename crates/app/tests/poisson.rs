@@ -1,0 +1,168 @@
+//! Elliptic problems from the pipeline file to `summary.json`: solves, conditions, null space, failures, mistakes.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+
+#[path = "support/case.rs"]
+mod support;
+
+use support::{Case, number};
+
+/// A polynomial of degree 3, which order 3 represents: solved to rounding with all kinds of conditions.
+const CUBIC: &str = "\
+title: A cubic
+mesh: { generate: { shape: tri, cells: [3, 3] } }
+physics:
+  model: poisson
+  exact: x^3 - 2*x*y^2 + y
+  kappa: 1 + x
+  lambda: 2
+space: { order: 3 }
+boundaries:
+  xmin: { type: dirichlet, u: exact }
+  xmax: { type: neumann, flux: exact }
+  ymin: { type: robin, alpha: 2, g: exact }
+  ymax: { type: dirichlet }
+solver: { tolerance: 1e-13 }
+";
+
+/// `check` and `run` of the case end with 2, and the message has all the given parts.
+#[track_caller]
+fn refused(case: &Case, parts: &[&str]) {
+    for command in ["check", "run"] {
+        let outcome = case.dgsuite(&[command, "case.yaml"]);
+        assert_eq!(outcome.code, 2, "{}{}", outcome.stdout, outcome.stderr);
+        for part in parts {
+            assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
+        }
+    }
+    assert!(!case.path("out").exists());
+}
+
+#[track_caller]
+fn with(old: &str, new: &str) -> Case {
+    assert!(CUBIC.contains(old), "`{old}` is not in the case");
+    Case::new(&CUBIC.replace(old, new))
+}
+
+#[test]
+fn a_polynomial_of_the_order_is_the_solution_to_rounding_with_every_preconditioner() {
+    for solver in
+        ["pmg-amg", "pmg-amg, smoother: block-jacobi, coarsening: minus-one, inner_precision: double"]
+    {
+        let case = with("tolerance: 1e-13", &format!("tolerance: 1e-13, preconditioner: {solver}"));
+        let summary = case.run(&["--quiet"]);
+        assert!(number(&summary, "/error/linf/u") < 1e-11, "{solver}: {summary}");
+        assert!(number(&summary, "/error/energy/u") < 1e-10, "{solver}: {summary}");
+        assert!(number(&summary, "/linear/iterations") < 40.0, "{solver}: {summary}");
+        assert!(number(&summary, "/linear/bytes_per_element") > 0.0, "{solver}: {summary}");
+    }
+    for solver in ["amg", "mass", "jacobi", "none"] {
+        let case = with("tolerance: 1e-13", &format!("tolerance: 1e-13, preconditioner: {solver}"));
+        let summary = case.run(&["--quiet"]);
+        assert!(number(&summary, "/error/linf/u") < 1e-10, "{solver}: {summary}");
+    }
+}
+
+#[test]
+fn a_run_leaves_fields_and_residuals_and_the_file_that_repeats_it() {
+    let case = Case::new(CUBIC);
+    let summary = case.run(&[]);
+    let iterations = number(&summary, "/linear/iterations") as usize;
+    let table = case.table("out/case/monitors/residual.csv");
+    assert_eq!(table.len(), iterations + 1);
+    assert_eq!(table[0][2], 1.0);
+    assert!(table[iterations][2] <= 1e-13);
+    assert!(case.path("out/case/fields/fields_000000.vtu").exists());
+    assert_eq!(summary["linear"]["levels"][0]["kind"], "order 3");
+    let outcome = case.dgsuite(&["check", "case.yaml"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    for part in ["poisson in 2D", "180 (", "order 3", "matrix-free", "xmax: neumann", "fit to run"] {
+        assert!(outcome.stdout.contains(part), "`{part}` is not in:\n{}", outcome.stdout);
+    }
+    // The file that is kept repeats the run.
+    std::fs::copy(case.path("out/case/pipeline.yaml"), case.path("again.yaml")).unwrap();
+    let again = case.dgsuite(&["run", "--quiet", "again.yaml", "--output", "again"]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    assert_eq!(case.summary("again")["error"], summary["error"]);
+}
+
+/// Without a value of u given anywhere, the solution with the mean of `exact` is taken; data that no solution
+/// has are said.
+#[test]
+fn the_constant_of_a_pure_neumann_problem_is_that_of_the_exact_solution() {
+    let neumann = "
+mesh: { generate: { shape: quad, cells: [4, 4] } }
+physics: { model: poisson, exact: x^2*y - y^2 + 5 }
+space: { order: 3 }
+boundaries: { xmin: { type: neumann }, xmax: { type: neumann }, ymin: { type: neumann }, ymax: { type: neumann } }
+solver: { tolerance: 1e-12 }
+";
+    let summary = Case::new(neumann).run(&[]);
+    assert!(number(&summary, "/error/linf/u") < 1e-9, "{summary}");
+    let periodic = "
+mesh: { generate: { shape: tri, cells: [6, 6] }, periodic: [[xmin, xmax], [ymin, ymax]] }
+physics: { model: poisson, forcing: 1 + sin(2*pi*x) }
+space: { order: 4 }
+";
+    let case = Case::new(periodic);
+    let outcome = case.dgsuite(&["run", "case.yaml"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("must be 0, but it is 1.000"), "{}", outcome.stderr);
+    let summary = case.summary("out/case");
+    assert!((number(&summary, "/linear/imbalance") - 1.0).abs() < 1e-10, "{summary}");
+    assert!(number(&summary, "/integral/u").abs() < 1e-12, "{summary}");
+}
+
+#[test]
+fn too_few_iterations_end_with_the_history_and_a_hint() {
+    let case = with("tolerance: 1e-13", "tolerance: 1e-13, preconditioner: jacobi, max_iterations: 3");
+    let outcome = case.dgsuite(&["run", "case.yaml"]);
+    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    for part in ["no convergence in 3 iterations", "hint: `solver.preconditioner: pmg-amg`"] {
+        assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
+    }
+    assert_eq!(case.table("out/case/monitors/residual.csv").len(), 4);
+    assert!(case.path("out/case/fields/failed.vtu").exists());
+    assert_eq!(case.summary("out/case")["status"], "failed");
+}
+
+#[test]
+fn values_that_are_not_finite_end_a_solve() {
+    let case = with("  exact: x^3 - 2*x*y^2 + y", "  forcing: log(x - 2)");
+    let case = Case::new(
+        &std::fs::read_to_string(case.path("case.yaml"))
+            .unwrap()
+            .replace("exact }", "0 }")
+            .replace("ymax: { type: dirichlet }", "ymax: { type: dirichlet, u: 0 }"),
+    );
+    let outcome = case.dgsuite(&["run", "case.yaml"]);
+    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("not finite") && outcome.stderr.contains("physics.forcing"));
+    assert_eq!(case.summary("out/case")["status"], "diverged");
+}
+
+#[test]
+fn mistakes_are_named_with_their_place() {
+    refused(&with("model: poisson", "model: poisson\n  gamma: 1.4"), &["`physics.gamma` does not belong"]);
+    refused(&with("space:", "time: { end: 1 }\nspace:"), &["`time` does not belong", "starts from 0"]);
+    refused(&with("order: 3", "order: 3, riemann: roe"), &["`space.riemann` does not belong"]);
+    refused(&with("order: 3", "order: 11"), &["from 1 to 10"]);
+    refused(&with("tolerance: 1e-13", "tolerance: 2"), &["`solver.tolerance` is 2", "case.yaml:14"]);
+    refused(&with("tolerance: 1e-13", "preconditioner: pmgamg"), &["did you mean `pmg-amg`?"]);
+    refused(
+        &with("tolerance: 1e-13", "preconditioner: jacobi, cycle: v"),
+        &["`solver.cycle` does not belong to the preconditioner jacobi"],
+    );
+    refused(&with("xmin:", "xmni:"), &["the mesh has no boundary `xmni`", "did you mean `xmin`?"]);
+    refused(&with("alpha: 2", "alpha: -2"), &["`boundaries.ymin.alpha` is -2"]);
+    refused(&with("  ymax: { type: dirichlet }\n", ""), &["`ymax`", "{ type: dirichlet, u: 0 }"]);
+    refused(&with("kappa: 1 + x", "kappa: 0.5 - x"), &["`physics.kappa` is", "greater than 0"]);
+    refused(&with("kappa: 1 + x", "kappa: { steel: 1 }"), &["the mesh has no region `steel`"]);
+    refused(&with("exact: x^3", "exact: t*x^3"), &["`physics.exact` is not a formula"]);
+    refused(&with("space:", "device: cuda\nspace:"), &["GPUs do not have elliptic problems"]);
+    refused(&with("space:", "precision: single\nspace:"), &["solver.inner_precision"]);
+    refused(
+        &with("space:", "checks: [{ value: linear.iteration, below: 3 }]\nspace:"),
+        &["did you mean `linear.iterations`?"],
+    );
+}

@@ -1,0 +1,19 @@
+// The L-shaped domain [-1, 1]² without its lower right quarter; the re-entrant corner is the origin.
+h = 0.5;
+Point(1) = { 0,  0, 0, h};
+Point(2) = { 1,  0, 0, h};
+Point(3) = { 1,  1, 0, h};
+Point(4) = {-1,  1, 0, h};
+Point(5) = {-1, -1, 0, h};
+Point(6) = { 0, -1, 0, h};
+Line(1) = {1, 2};
+Line(2) = {2, 3};
+Line(3) = {3, 4};
+Line(4) = {4, 5};
+Line(5) = {5, 6};
+Line(6) = {6, 1};
+Curve Loop(1) = {1, 2, 3, 4, 5, 6};
+Plane Surface(1) = {1};
+Physical Curve("corner") = {1, 6};
+Physical Curve("outer") = {2, 3, 4, 5};
+Physical Surface("plate") = {1};

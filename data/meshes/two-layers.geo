@@ -1,0 +1,28 @@
+// Two materials side by side: quadrilaterals of steel in [-1, 0]×[0, 1], triangles of air in [0, 1]×[0, 1].
+n = 4;
+Point(1) = {-1, 0, 0, 1/n};
+Point(2) = { 0, 0, 0, 1/n};
+Point(3) = { 1, 0, 0, 1/n};
+Point(4) = { 1, 1, 0, 1/n};
+Point(5) = { 0, 1, 0, 1/n};
+Point(6) = {-1, 1, 0, 1/n};
+Line(1) = {1, 2};
+Line(2) = {2, 3};
+Line(3) = {3, 4};
+Line(4) = {4, 5};
+Line(5) = {5, 6};
+Line(6) = {6, 1};
+Line(7) = {2, 5};
+Curve Loop(1) = {1, 7, 5, 6};
+Curve Loop(2) = {2, 3, 4, -7};
+Plane Surface(1) = {1};
+Plane Surface(2) = {2};
+Transfinite Curve {1, 5, 6, 7} = n + 1;
+Transfinite Surface {1};
+Recombine Surface {1};
+Physical Curve("west") = {6};
+Physical Curve("south") = {1, 2};
+Physical Curve("east") = {3};
+Physical Curve("north") = {4, 5};
+Physical Surface("steel") = {1};
+Physical Surface("air") = {2};
