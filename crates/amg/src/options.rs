@@ -133,7 +133,7 @@ impl Coarsening {
 
     /// Double pairwise aggregation with κ = 4: aggregates of strongly coupled rows only. For interior penalty
     /// methods of degree 1, whose values at one place belong together: 9 to 12 iterations on any mesh, whatever the
-    /// penalty, for 5 to 15 % more memory than with [`PAIRWISE`](Self::PAIRWISE). Stretched grids coarsen by two
+    /// penalty, for 5 to 10 % more entries than with [`PAIRWISE`](Self::PAIRWISE). Stretched grids coarsen by two
     /// only.
     pub const PAIRWISE_STRICT: Self = Self::Pairwise { passes: 2, quality: 4.0 };
 }
