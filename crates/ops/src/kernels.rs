@@ -1,6 +1,7 @@
 //! The SIMD kernels of the residual, each compiled once for each precision and instruction level.
 
-use crate::elliptic::kernels::{Blocks, Conduct, Conormal, FaceTerms};
+use crate::elliptic::kernels::{Blocks, Conduct, Conormal, FaceTerms, GatherPair};
+use crate::elliptic::lines::{LineGradient, LineTest, LineTraces};
 use crate::panel::{Epilogue, Panels, Store, apply};
 use crate::pointwise::NeighbourStates;
 use crate::residual::Output;
@@ -40,6 +41,14 @@ pub trait MatrixKernels: Scalar {
     fn face_terms(level: SimdLevel, kernel: FaceTerms<'_, Self>);
     /// [`Blocks`].
     fn blocks(level: SimdLevel, kernel: Blocks<'_, Self>);
+    /// [`GatherPair`].
+    fn gather_pair(level: SimdLevel, kernel: GatherPair<'_, Self>);
+    /// [`LineTraces`].
+    fn line_traces(level: SimdLevel, kernel: LineTraces<'_, Self>);
+    /// [`LineGradient`].
+    fn line_gradient(level: SimdLevel, kernel: LineGradient<'_, Self>);
+    /// [`LineTest`].
+    fn line_test(level: SimdLevel, kernel: LineTest<'_, Self>);
 }
 
 macro_rules! entries {
@@ -88,6 +97,18 @@ macro_rules! entries {
                 Self::dispatch(level, kernel);
             }
             fn blocks(level: SimdLevel, kernel: Blocks<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            fn gather_pair(level: SimdLevel, kernel: GatherPair<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            fn line_traces(level: SimdLevel, kernel: LineTraces<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            fn line_gradient(level: SimdLevel, kernel: LineGradient<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            fn line_test(level: SimdLevel, kernel: LineTest<'_, Self>) {
                 Self::dispatch(level, kernel);
             }
         }

@@ -265,7 +265,7 @@ pub(crate) fn prefetch_across<'a, T: PackScalar>(
 
 /// Ask for the cache line of `p`; any address will do.
 #[inline(always)]
-fn prefetch<T>(p: *const T) {
+pub(crate) fn prefetch<T>(p: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

@@ -1,18 +1,20 @@
-//! `A u`, matrix-free, in two passes over the blocks.
+//! `A u`, matrix-free, in two passes over the blocks of a window.
 //!
 //! The first publishes what neighbours read: values and conormal derivatives `p = κ_f n·∇u` at the face points. The
 //! second forms the gradient, `F_d = κ J Σ_e (∇r_d·∇r_e) ∂u/∂r_e`, gathers what the neighbours have published, and
 //! tests all of it in one product, `A u = [B_0ᵀ | … | I_fᵀ | Nᵀ] (F_0, …, y, z)ᵀ`.
 
 use super::Sipdg;
-use super::kernels::{Conduct, Conormal, FaceCoefficients, FaceTerms};
+use super::kernels::{Conduct, Conormal, FaceCoefficients, FaceTerms, GatherPair};
+use super::lines::{LineGradient, LineTest, LineTraces};
 use super::part::{From, PartOperator};
+use super::window::Windows;
 use crate::discretization::lock;
 use crate::error::OpsError;
 use crate::group::Group;
-use crate::kernels::{Gather, MultiplyAdd};
+use crate::kernels::MultiplyAdd;
 use crate::pointwise::NeighbourStates;
-use crate::residual::multiply;
+use crate::residual::{multiply, prefetch};
 use crate::simd::PackScalar;
 use dgsuite_gpu::{Buffer, Element};
 use rayon::prelude::*;
@@ -22,6 +24,13 @@ const CHUNK: usize = 16;
 
 /// Work space of one thread.
 pub(super) struct Scratch<T: Element> {
+    /// What a window publishes, `[block][u, p][face point][lane]`, and one trace's length behind it.
+    window: Buffer<T>,
+    work: Work<T>,
+}
+
+/// Work space of one block.
+struct Work<T: Element> {
     /// `F_0 …`, values, `y`, `z`.
     columns: Buffer<T>,
     /// `u⁺`, then `p⁺`.
@@ -31,7 +40,11 @@ pub(super) struct Scratch<T: Element> {
 }
 
 impl<T: PackScalar> Scratch<T> {
-    pub(super) fn new(groups: &[Group<T>], operators: &[Vec<PartOperator<T>>]) -> Result<Self, OpsError> {
+    pub(super) fn new(
+        groups: &[Group<T>],
+        operators: &[Vec<PartOperator<T>>],
+        windows: &[Windows],
+    ) -> Result<Self, OpsError> {
         let (mut columns, mut plus, mut tangential) = (0, 0, 0);
         for (group, parts) in groups.iter().zip(operators) {
             let lanes = group.state.lanes;
@@ -41,14 +54,23 @@ impl<T: PackScalar> Scratch<T> {
                 tangential = tangential.max(o.tangential.rows() * lanes);
             }
         }
+        let room = |(g, w): (&Group<T>, &Windows)| (2 * w.largest() + 1) * g.trace.block_len();
         let zeros = Buffer::<T>::zeros;
         Ok(Self {
-            columns: zeros(columns)?,
-            plus: zeros(plus)?,
-            tangential: zeros(tangential)?,
-            between: [zeros(0)?, zeros(0)?],
+            window: zeros(groups.iter().zip(windows).map(room).max().unwrap_or(0))?,
+            work: Work {
+                columns: zeros(columns)?,
+                plus: zeros(plus)?,
+                tangential: zeros(tangential)?,
+                between: [zeros(0)?, zeros(0)?],
+            },
         })
     }
+}
+
+/// Fetch what a later block reads into the cache.
+fn fetch<T: PackScalar>(values: &[T]) {
+    values.iter().step_by(64 / T::BYTES).for_each(|v| prefetch(v));
 }
 
 impl<T: PackScalar> Sipdg<T> {
@@ -64,22 +86,36 @@ impl<T: PackScalar> Sipdg<T> {
         let published = &mut *guard;
         self.space.problem.host.install(|| {
             for (g, out) in published.iter_mut().enumerate() {
-                self.publish(g, u, out);
+                self.publish_for_others(g, u, out);
             }
             let published = &published[..];
             let mut rest = au;
             for (g, group) in self.space.groups.iter().enumerate() {
                 let (own, others) = rest.split_at_mut(group.state.len());
                 rest = others;
-                let len = group.state.block_len();
-                own.par_chunks_mut(len * CHUNK).enumerate().for_each(|(chunk, au)| {
-                    let mut scratch = self.scratch();
-                    for (i, au) in au.chunks_exact_mut(len).enumerate() {
-                        self.test_block(g, chunk * CHUNK + i, u, published, &mut scratch, au);
-                    }
+                let run = self.windows[g].run;
+                own.par_chunks_mut(group.state.block_len() * run).enumerate().for_each(|(window, au)| {
+                    self.apply_window(g, window, u, published, au);
                 });
             }
         });
+    }
+
+    /// `A u` of the run of one window.
+    fn apply_window(&self, g: usize, window: usize, u: &[T], published: &[Buffer<T>], au: &mut [T]) {
+        let group = &self.space.groups[g];
+        let (len, size) = (group.state.block_len(), 2 * group.trace.block_len());
+        let (windows, first) = (&self.windows[g], window * self.windows[g].run);
+        let mut scratch = self.scratch();
+        let Scratch { window: local, work } = &mut *scratch;
+        let run = first..first + au.len() / len;
+        let blocks = run.chain(windows.halo[window].iter().map(|&b| b as usize));
+        for (block, out) in blocks.zip(local.chunks_exact_mut(size)) {
+            self.publish_block(g, block, u, work, out);
+        }
+        for (i, au) in au.chunks_exact_mut(len).enumerate() {
+            self.test_block(g, first + i, u, (local, i), published, work, au);
+        }
     }
 
     fn scratch(&self) -> std::sync::MutexGuard<'_, Scratch<T>> {
@@ -100,29 +136,40 @@ impl<T: PackScalar> Sipdg<T> {
         }
     }
 
-    /// Values and conormal derivatives of all blocks of a group.
-    fn publish(&self, g: usize, u: &[T], out: &mut Buffer<T>) {
-        let group = &self.space.groups[g];
-        let (len, published) = (group.state.block_len(), 2 * group.trace.block_len());
-        let n = group.state.blocks * published;
-        let u = &u[group.offset..group.offset + group.state.len()];
-        out[..n].par_chunks_mut(published * CHUNK).enumerate().for_each(|(chunk, out)| {
+    /// What other groups read of a group.
+    fn publish_for_others(&self, g: usize, u: &[T], out: &mut Buffer<T>) {
+        let size = 2 * self.space.groups[g].trace.block_len();
+        out.par_chunks_mut(size * CHUNK).enumerate().for_each(|(chunk, out)| {
             let mut scratch = self.scratch();
-            let Scratch { tangential, between, .. } = &mut *scratch;
-            for (i, out) in out.chunks_exact_mut(published).enumerate() {
-                let block = chunk * CHUNK + i;
-                let o = self.operator(g, block);
-                multiply(self.level, 1, &o.publish, &u[block * len..(block + 1) * len], between, out);
-                let (trace, p) = out.split_at_mut(group.trace.block_len());
-                let tangential: &[T] = if o.tangential.stages.is_empty() {
-                    &[]
-                } else {
-                    multiply(self.level, 1, &o.tangential, trace, between, tangential);
-                    tangential
-                };
-                T::conormal(self.level, Conormal { faces: self.faces(g, o, block), tangential, p });
+            for (i, out) in out.chunks_exact_mut(size).enumerate() {
+                if self.read_by_others[g][chunk * CHUNK + i] {
+                    self.publish_block(g, chunk * CHUNK + i, u, &mut scratch.work, out);
+                }
             }
         });
+    }
+
+    /// Values and conormal derivatives of one block.
+    fn publish_block(&self, g: usize, block: usize, u: &[T], scratch: &mut Work<T>, out: &mut [T]) {
+        let (group, o) = (&self.space.groups[g], self.operator(g, block));
+        let len = group.state.block_len();
+        let u = &u[group.offset + block * len..group.offset + (block + 1) * len];
+        let Work { tangential, between, .. } = scratch;
+        if let Some(next) = o.face_ahead(block - o.first_block) {
+            fetch(next);
+        }
+        match &o.lines {
+            Some(lines) => T::line_traces(self.level, LineTraces { lines, u, out }),
+            None => multiply(self.level, 1, &o.publish, u, between, out),
+        }
+        let (trace, p) = out.split_at_mut(group.trace.block_len());
+        let tangential: &[T] = if o.tangential.stages.is_empty() {
+            &[]
+        } else {
+            multiply(self.level, 1, &o.tangential, trace, between, tangential);
+            tangential
+        };
+        T::conormal(self.level, Conormal { faces: self.faces(g, o, block), tangential, p });
     }
 
     /// `A u` of one block.
@@ -131,8 +178,9 @@ impl<T: PackScalar> Sipdg<T> {
         g: usize,
         block: usize,
         u: &[T],
+        (window, place): (&[T], usize),
         published: &[Buffer<T>],
-        scratch: &mut Scratch<T>,
+        scratch: &mut Work<T>,
         au: &mut [T],
     ) {
         let (group, o) = (&self.space.groups[g], self.operator(g, block));
@@ -140,15 +188,22 @@ impl<T: PackScalar> Sipdg<T> {
         let dim = self.space.problem.mesh.dim;
         let begin = group.offset + block * len;
         let u = &u[begin..begin + len];
-        let Scratch { columns, plus, tangential, between } = scratch;
-        multiply(self.level, 1, &o.gradient, u, between, columns);
+        let Work { columns, plus, tangential, between } = scratch;
+        let values = o.n_values > 0;
+        match &o.lines {
+            Some(lines) => T::line_gradient(self.level, LineGradient { lines, values, u, out: columns }),
+            None => multiply(self.level, 1, &o.gradient, u, between, columns),
+        }
         let metric = o.metric_of(block - o.first_block);
+        if let Some(next) = o.metric_ahead(block - o.first_block) {
+            fetch(next);
+        }
         let (n, n_values, per_point) = (o.n_points, o.n_values, o.per_point);
         T::conduct(self.level, Conduct { dim, n, n_values, per_point, metric, x: columns });
 
         let trace = group.trace.block_len();
-        self.gather(g, block, published, plus);
-        let minus = &published[g][2 * trace * block..2 * trace * (block + 1)];
+        self.gather(g, block, window, plus);
+        let minus = &window[2 * trace * place..2 * trace * (place + 1)];
         self.mend(g, block, minus, published, plus);
         let volume = (dim * n + n_values) * lanes;
         let surface = &mut columns[volume..];
@@ -169,26 +224,27 @@ impl<T: PackScalar> Sipdg<T> {
             let product = MultiplyAdd { fields: 1, a: &o.tangential_test, b: tangential, out: surface };
             T::multiply_add(self.level, product);
         }
-        multiply(self.level, 1, &o.test, columns, between, au);
+        match &o.lines {
+            Some(lines) => T::line_test(self.level, LineTest { lines, values, columns, out: au }),
+            None => multiply(self.level, 1, &o.test, columns, between, au),
+        }
         self.pad(g, block, u, au);
     }
 
     /// What lies across the faces of a block, where it is in the same group.
-    fn gather(&self, g: usize, block: usize, published: &[Buffer<T>], plus: &mut [T]) {
+    fn gather(&self, g: usize, block: usize, window: &[T], plus: &mut [T]) {
         let group = &self.space.groups[g];
         let trace = group.trace.block_len();
         let n = &self.space.connectivity.neighbours[g];
         let n_faces = group.face_offsets.len() - 1;
-        for (i, out) in plus.chunks_exact_mut(trace).take(2).enumerate() {
-            let across = NeighbourStates {
-                source: &published[g][i * trace..],
-                block_len: 2 * trace,
-                sources: &n.sources,
-                first: &n.first_source[block * n_faces..=(block + 1) * n_faces],
-                tables: &n.point_tables,
-            };
-            T::gather(self.level, Gather { fields: 1, offsets: &group.face_offsets, across, out });
-        }
+        let across = NeighbourStates {
+            source: window,
+            block_len: 2 * trace,
+            sources: &n.sources,
+            first: &n.first_source[block * n_faces..=(block + 1) * n_faces],
+            tables: &n.point_tables,
+        };
+        T::gather_pair(self.level, GatherPair { offsets: &group.face_offsets, trace, across, out: plus });
     }
 
     /// The same for lanes at a boundary or another group.

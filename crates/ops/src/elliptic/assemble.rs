@@ -39,7 +39,15 @@ impl<T: PackScalar> Space<T> {
         for face in 0..self.problem.mesh.shape(element).n_faces() {
             let (v, d, w, tau) = self.side(element, face, &terms);
             let (stiffness, mass) = match self.across(element, face) {
-                Beyond::Element { .. } => (0.5, 1.0),
+                Beyond::Element { side, .. } => {
+                    // An element that meets itself across a periodic boundary.
+                    if side.element as usize == element
+                        && let Some((_, block)) = self.coupling(element, face, &terms)
+                    {
+                        out = out.add_scaled(1.0, &block);
+                    }
+                    (0.5, 1.0)
+                }
                 Beyond::Boundary(b) => match self.problem.boundary(b) {
                     EllipticBoundary::Dirichlet => (1.0, 2.0),
                     EllipticBoundary::Neumann => continue,
@@ -70,30 +78,40 @@ impl<T: PackScalar> Space<T> {
         (reference.interp_face.row_range(range), d, w, tau)
     }
 
-    /// The blocks of an element's rows: itself, then its neighbours.
+    /// The neighbour across a face and the block that joins an element to it; `None` at a boundary.
+    fn coupling(&self, element: usize, face: usize, terms: &ElementTerms) -> Option<(usize, Matrix)> {
+        let Beyond::Element { side, .. } = self.across(element, face) else { return None };
+        let other = side.element as usize;
+        let (v, d, w, tau) = self.side(element, face, terms);
+        let (vp, dp, ..) = self.side(other, side.face as usize, &self.terms(other));
+        let meets = self.meeting_points(element, face);
+        let turned = |m: &Matrix| Matrix::from_fn(m.rows(), m.cols(), |q, j| m[(meets[q], j)]);
+        let (vp, dp) = (turned(&vp), turned(&dp));
+        // − τ φ_i φ_j⁺ + ½ φ_i ∂φ_j⁺/∂n⁺ + ½ φ_j⁺ ∂φ_i/∂n, n⁺ the other side's normal.
+        let half: Vec<f64> = w.iter().map(|w| 0.5 * w).collect();
+        let penalty: Vec<f64> = w.iter().map(|w| -tau * w).collect();
+        let block = v
+            .transpose()
+            .mul(&vp.scale_rows(&penalty))
+            .add_scaled(1.0, &v.transpose().mul(&dp.scale_rows(&half)))
+            .add_scaled(1.0, &d.transpose().mul(&vp.scale_rows(&half)));
+        Some((other, block))
+    }
+
+    /// The blocks of an element's rows: itself, then its neighbours, each once.
     fn blocks(&self, element: usize) -> Vec<(usize, Matrix)> {
         let mut out = vec![(element, self.diagonal_block(element))];
         let terms = self.terms(element);
         for face in 0..self.problem.mesh.shape(element).n_faces() {
-            let Beyond::Element { side, .. } = self.across(element, face) else { continue };
-            let (other, their_face) = (side.element as usize, side.face as usize);
-            let (v, d, w, tau) = self.side(element, face, &terms);
-            let (vp, dp, ..) = self.side(other, their_face, &self.terms(other));
-            let meets = self.meeting_points(element, face);
-            let turned = |m: &Matrix| Matrix::from_fn(m.rows(), m.cols(), |q, j| m[(meets[q], j)]);
-            let (vp, dp) = (turned(&vp), turned(&dp));
-            // − τ φ_i φ_j⁺ + ½ φ_i ∂φ_j⁺/∂n⁺ + ½ φ_j⁺ ∂φ_i/∂n, n⁺ the other side's normal.
-            let half: Vec<f64> = w.iter().map(|w| 0.5 * w).collect();
-            let penalty: Vec<f64> = w.iter().map(|w| -tau * w).collect();
-            let block = v
-                .transpose()
-                .mul(&vp.scale_rows(&penalty))
-                .add_scaled(1.0, &v.transpose().mul(&dp.scale_rows(&half)))
-                .add_scaled(1.0, &d.transpose().mul(&vp.scale_rows(&half)));
-            // Across periodic boundaries an element can meet another twice, or itself.
-            match out.iter_mut().find(|(e, _)| *e == other) {
-                Some((_, sum)) => *sum = sum.add_scaled(1.0, &block),
-                None => out.push((other, block)),
+            match self.coupling(element, face, &terms) {
+                Some((other, block)) if other != element => {
+                    // Across periodic boundaries an element can meet another twice.
+                    match out.iter_mut().find(|(e, _)| *e == other) {
+                        Some((_, sum)) => *sum = sum.add_scaled(1.0, &block),
+                        None => out.push((other, block)),
+                    }
+                }
+                _ => {}
             }
         }
         out

@@ -1,5 +1,6 @@
 //! Pointwise SIMD kernels of the elliptic operator.
 
+use crate::pointwise::NeighbourStates;
 use crate::simd::{Kernel, Pack, PackScalar};
 
 /// `F_d = Σ_e G_de g_e` at the points of one block, and `λ u` behind it; in place.
@@ -152,6 +153,47 @@ impl<T: PackScalar> Kernel<T> for FaceTerms<'_, T> {
                     for m in 0..n_tangents {
                         let z = V::load(c.add((m + 1) * V::W)) * minus_half;
                         z.store(self.tangential.as_mut_ptr().add((m * n + q) * V::W));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The two published arrays of the neighbours, `u⁺` then `p⁺`, at the face points of one block.
+pub struct GatherPair<'a, T> {
+    pub(super) offsets: &'a [usize],
+    /// Scalars of one of the arrays in a block.
+    pub(super) trace: usize,
+    pub(super) across: NeighbourStates<'a, T>,
+    pub(super) out: &'a mut [T],
+}
+
+impl<T: PackScalar> Kernel<T> for GatherPair<'_, T> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        let n_faces = self.offsets.len() - 1;
+        assert!(self.offsets[n_faces] * V::W <= self.trace && self.out.len() >= 2 * self.trace);
+        assert!(self.across.block_len >= 2 * self.trace);
+        let out = self.out.as_mut_ptr();
+        for f in 0..n_faces {
+            let count = self.offsets[f + 1] - self.offsets[f];
+            for (k, s) in self.across.of_face(f, count).iter().enumerate() {
+                // One permutation for all points of the source; later sources are merged into what is there.
+                let pick = V::pick(&s.lanes, s.taken);
+                // SAFETY: `of_face` has asserted that blocks and table entries exist; entries are rows of a trace, and
+                // the outputs are face points of a trace.
+                unsafe {
+                    let base = self.across.source.as_ptr().add(s.block as usize * self.across.block_len);
+                    let table = self.across.tables.as_ptr().add(s.table as usize);
+                    for i in 0..count {
+                        let p = base.add(*table.add(i) as usize);
+                        let u = out.add((self.offsets[f] + i) * V::W);
+                        let q = u.add(self.trace);
+                        let none = V::lit(0.0);
+                        let (a, b) = if k == 0 { (none, none) } else { (V::load(u), V::load(q)) };
+                        a.merge(p, pick).store(u);
+                        b.merge(p.add(self.trace), pick).store(q);
                     }
                 }
             }

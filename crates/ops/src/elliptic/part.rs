@@ -1,6 +1,7 @@
 //! Operators of one part of a group in the precision and layout of its blocks.
 
 use super::EllipticBoundary;
+use super::lines::Lines;
 use super::space::{Beyond, Space};
 use super::tables::{Tables, clean};
 use crate::chain::Chain;
@@ -14,6 +15,9 @@ use rayon::prelude::*;
 
 /// Factors of tangential derivatives below this share of the normal one are rounding.
 const ORTHOGONAL: f64 = 1e-13;
+
+/// Blocks ahead of the one at work whose coefficients are fetched.
+const AHEAD: usize = 3;
 
 /// What a part needs for `A u`.
 pub(super) struct PartOperator<T: Element> {
@@ -34,6 +38,8 @@ pub(super) struct PartOperator<T: Element> {
     /// `[gradientᵀ | I_fᵀ | Nᵀ]`, with cubature weights of the volume where `per_point` is false, and of the faces: what is
     /// published has none, as the parts on the two sides of a face may differ in this.
     pub(super) test: Chain<T>,
+    /// Instead of the chains, where nodes stand in lines.
+    pub(super) lines: Option<Lines<T>>,
     /// Per block, see [`super::kernels::Conduct`].
     pub(super) metric: Buffer<T>,
     /// Per block, see [`super::kernels::FaceCoefficients`].
@@ -92,7 +98,12 @@ impl<T: PackScalar> PartOperator<T> {
         let rows = T::panel_rows(level, 1);
         let line = reference.tensor.as_ref().map_or(np, |t| t.n_basis_1d);
         let chain = |m: Rows, line: usize| Chain::new(&[(m, line)], rows, lanes);
-        let dense = |m: &Matrix| Rows::dense(m);
+        // Rows of one group share their columns, so that they share loads: all rows of a simplex, whose matrices are
+        // full but for a few zeros, or those of one of its faces.
+        let simplex = matches!(group.shape, Shape::Triangle | Shape::Tetrahedron);
+        let dense = |m: &Matrix| if simplex { alike(m, &[0, m.rows()]) } else { Rows::dense(m) };
+        let offsets = &reference.face_offsets;
+        let by_face = |m: &Matrix| if simplex { alike(m, offsets) } else { Rows::dense(m) };
         let mut gradient = dense(&volume.gradient[0]);
         for m in &volume.gradient[1..] {
             gradient = below(gradient, &dense(m));
@@ -113,21 +124,21 @@ impl<T: PackScalar> PartOperator<T> {
         for m in [&trace, across] {
             test = test.beside(&dense(&m.transpose().scale_cols(weights)));
         }
-        let publish = below(dense(&trace), &dense(across));
+        let publish = below(by_face(&trace), &dense(across));
         let (mut tangential, mut tangential_test) = (Chain::default(), Panels::default());
         if !orthogonal {
-            let mut values = dense(&tables.tangential[0]);
+            let mut values = by_face(&tables.tangential[0]);
             for m in &tables.tangential[1..] {
-                values = below(values, &dense(m));
+                values = below(values, &by_face(m));
             }
             let weighted = |m: &Matrix| {
                 let t = m.transpose();
                 let inverse: Vec<f64> = weights.iter().map(|w| 1.0 / w).collect();
                 t.scale_rows(&inverse).scale_cols(weights)
             };
-            let mut test = dense(&weighted(&tables.tangential[0]));
+            let mut test = by_face(&weighted(&tables.tangential[0]));
             for m in &tables.tangential[1..] {
-                test = test.beside(&dense(&weighted(m)));
+                test = test.beside(&by_face(&weighted(m)));
             }
             tangential = chain(values, reference.face_offsets[1]);
             tangential_test = Panels::new(&test, reference.face_offsets[1], rows, lanes);
@@ -143,6 +154,7 @@ impl<T: PackScalar> PartOperator<T> {
             tangential_test,
             gradient: chain(gradient, if reference.tensor.is_some() { line } else { n_points }),
             test: chain(test, line),
+            lines: Lines::new(tables, !constant),
             metric,
             face,
         })
@@ -159,6 +171,16 @@ impl<T: PackScalar> PartOperator<T> {
         &self.face[b * len..(b + 1) * len]
     }
 
+    /// The metric of a block that will be worked on soon; `None` where it is large enough to be foreseen by the hardware.
+    pub(super) fn metric_ahead(&self, b: usize) -> Option<&[T]> {
+        (!self.per_point && b + AHEAD < self.n_blocks).then(|| self.metric_of(b + AHEAD))
+    }
+
+    /// The same of the faces.
+    pub(super) fn face_ahead(&self, b: usize) -> Option<&[T]> {
+        (!self.per_point && b + AHEAD < self.n_blocks).then(|| self.face_of(b + AHEAD))
+    }
+
     /// Bytes of geometry and matrices.
     pub(super) fn bytes(&self) -> usize {
         (self.metric.len() + self.face.len()) * size_of::<T>()
@@ -173,6 +195,16 @@ impl<T: PackScalar> PartOperator<T> {
     pub(super) fn columns(&self) -> usize {
         self.test.cols().max(self.gradient.rows())
     }
+}
+
+/// Rows with zeros where another row of their group, between two of `offsets`, has an entry.
+fn alike(m: &Matrix, offsets: &[usize]) -> Rows {
+    let mut rows = Vec::new();
+    for w in offsets.windows(2) {
+        let filled: Vec<usize> = (0..m.cols()).filter(|&j| (w[0]..w[1]).any(|i| m[(i, j)] != 0.0)).collect();
+        rows.extend((w[0]..w[1]).map(|i| filled.iter().map(|&j| (j, m[(i, j)])).collect()));
+    }
+    Rows { cols: m.cols(), rows }
 }
 
 /// `first` on top of `second`.
@@ -332,5 +364,19 @@ impl<T: PackScalar> Mends<T> {
             out.first_robin.push(out.robin.len() as u32);
         }
         out
+    }
+
+    /// Groups and blocks that the group reads through its mends.
+    pub(super) fn read_blocks<'a>(
+        &'a self,
+        space: &'a Space<T>,
+    ) -> impl Iterator<Item = (usize, usize)> + 'a {
+        self.mends.iter().filter_map(|m| match m.from {
+            From::Group { group, first, .. } => {
+                let size = 2 * space.groups[group as usize].trace.block_len();
+                Some((group as usize, first / size))
+            }
+            From::Ghost { .. } => None,
+        })
     }
 }

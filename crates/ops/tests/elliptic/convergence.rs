@@ -58,10 +58,10 @@ fn solutions_converge_with_the_right_orders() {
         (Some(Shape::Triangle), 2, [4, 8], 4),
         (Some(Shape::Quadrilateral), 2, [4, 8], 4),
         (None, 2, [4, 8], 4),
-        (Some(Shape::Tetrahedron), 3, [2, 4], 2),
-        (Some(Shape::Hexahedron), 3, [2, 4], 3),
-        (Some(Shape::Prism), 3, [2, 4], 2),
-        (Some(Shape::Pyramid), 3, [2, 4], 2),
+        (Some(Shape::Tetrahedron), 3, [3, 6], 2),
+        (Some(Shape::Hexahedron), 3, [3, 6], 3),
+        (Some(Shape::Prism), 3, [3, 6], 2),
+        (Some(Shape::Pyramid), 3, [3, 6], 2),
     ];
     for &(shape, dim, cells, top) in cases {
         let top = if full() { 6 } else { top };
@@ -70,6 +70,8 @@ fn solutions_converge_with_the_right_orders() {
                 if dim == 3 && order + 1 > top && curved && !full() {
                     continue;
                 }
+                // Low orders see the bend in space from finer meshes on.
+                let cells = if dim == 3 && order <= 2 { [4, 8] } else { cells };
                 let [coarse, fine] = cells.map(|n| {
                     let mut mesh = unit(shape, dim, n);
                     if curved {

@@ -35,11 +35,16 @@ pub fn unit(shape: Option<Shape>, dim: usize, n: usize) -> Mesh {
 
 /// A smooth map of the unit box to itself that bends everything inside.
 pub fn bend(mesh: &mut Mesh, order: usize) {
+    bend_from(mesh, order, 0.0);
+}
+
+/// The same of what lies beyond `x = from`: elements before it stay affine.
+pub fn bend_from(mesh: &mut Mesh, order: usize, from: f64) {
     mesh.elevate(order).expect("elevation");
     let s = |x: f64| (std::f64::consts::PI * x).sin();
     let dim = mesh.dim;
     mesh.map(|[x, y, z]| {
-        let b = 0.06 * s(x) * s(y) * if dim == 3 { s(z) } else { 1.0 };
+        let b = 0.06 * s(((x - from) / (1.0 - from)).max(0.0)) * s(y) * if dim == 3 { s(z) } else { 1.0 };
         [x + b, y - b, if dim == 3 { z + b } else { z }]
     })
     .expect("a map that does not fold");

@@ -1,0 +1,70 @@
+//! Windows of blocks whose published values stay in the cache.
+//!
+//! A window is a run of blocks together with the blocks across its faces, its *halo*. One thread publishes both into
+//! room of its own and then tests the run. Blocks of a halo are published once more by their own windows, which costs
+//! less than to write everything to memory and read it back.
+
+use crate::connect::Neighbours;
+
+/// Bytes of the published values of a window's run, in two and three dimensions.
+pub(super) const ROOM: [usize; 2] = [768 << 10, 1536 << 10];
+
+/// Fewest runs of a thread, so that none waits long for another.
+const RUNS: usize = 4;
+
+/// Fewest blocks of a window.
+const LEAST: usize = 16;
+
+/// Windows of one group.
+pub(super) struct Windows {
+    /// Blocks of each run but the last.
+    pub(super) run: usize,
+    /// Blocks across the faces of each run.
+    pub(super) halo: Vec<Vec<u32>>,
+}
+
+impl Windows {
+    /// Cut `blocks` blocks, each of which publishes `bytes`, for `threads` threads, and number the blocks in
+    /// `neighbours.sources` as the window of their reader has them: the run, then the halo.
+    pub(super) fn new(
+        neighbours: &mut Neighbours,
+        blocks: usize,
+        n_faces: usize,
+        bytes: usize,
+        threads: usize,
+        room: usize,
+    ) -> Self {
+        let share = blocks.div_ceil(RUNS * threads);
+        let run = (room / bytes.max(1)).min(share).max(LEAST);
+        let mut halos = Vec::new();
+        let mut local = vec![u32::MAX; blocks];
+        for first in (0..blocks).step_by(run) {
+            let last = (first + run).min(blocks);
+            let mut halo: Vec<u32> = Vec::new();
+            let begin = neighbours.first_source[first * n_faces] as usize;
+            let end = neighbours.first_source[last * n_faces] as usize;
+            for source in &mut neighbours.sources[begin..end] {
+                let block = source.block as usize;
+                source.block = if (first..last).contains(&block) {
+                    (block - first) as u32
+                } else {
+                    if local[block] == u32::MAX {
+                        local[block] = (last - first + halo.len()) as u32;
+                        halo.push(block as u32);
+                    }
+                    local[block]
+                };
+            }
+            for &block in &halo {
+                local[block as usize] = u32::MAX;
+            }
+            halos.push(halo);
+        }
+        Self { run, halo: halos }
+    }
+
+    /// The most blocks that one window publishes.
+    pub(super) fn largest(&self) -> usize {
+        self.run + self.halo.iter().map(Vec::len).max().unwrap_or(0)
+    }
+}
