@@ -249,7 +249,9 @@ fn fields(
     let fields = names.iter().map(|spec| {
         let name = &spec.name.value;
         let content = match (&spec.formula, &**name) {
-            (Some(text), _) => FieldContent::Formula(Box::new(file.constants.located_formula(text, &FIELD_VARIABLES)?)),
+            (Some(text), _) => {
+                FieldContent::Formula(Box::new(file.constants.located_formula(text, &FIELD_VARIABLES)?))
+            }
             (None, "u") => FieldContent::Solution,
             (None, "exact") if exact => FieldContent::Exact,
             (None, "error") if exact => FieldContent::Error,

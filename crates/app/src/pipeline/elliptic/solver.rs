@@ -1,6 +1,6 @@
 //! The section `solver`: preconditioner, tolerance, and the parts of multigrid.
 
-use dgsuite_amg::{AmgOptions, Coarsening, Cycle};
+use dgsuite_amg::{Coarsening, Cycle};
 
 use crate::pipeline::node::{Node, Value};
 use crate::pipeline::problem::{InputError, Problem};
@@ -44,9 +44,8 @@ impl SolverOptions {
         let preconditioner = section.choice("preconditioner", &Preconditioning::WORDS)?;
         let preconditioner = preconditioner.map_or(default.preconditioner, |p| p.value);
         let word = preconditioner.word();
-        if !preconditioner.is_multigrid()
-            && let Some((key, _)) = KEYS.iter().find(|(key, multigrid)| *multigrid && section.has(key))
-        {
+        let surplus = KEYS.iter().find(|(key, multigrid)| *multigrid && section.has(key));
+        if let Some((key, _)) = surplus.filter(|_| !preconditioner.is_multigrid()) {
             let owner = format!("the preconditioner {word}");
             return Err(section.misplaced(key, &owner, "the preconditioners pmg-amg and amg"));
         }
@@ -105,14 +104,6 @@ fn unknown(word: Located<String>, known: &[&str]) -> InputError {
 
 /// `aggregation`: how rows of the assembled levels are gathered.
 fn aggregation(section: &Section<'_>) -> Result<Option<Coarsening>, InputError> {
-    let words = ["pairwise", "independent-sets", "independent-sets-negative"];
-    let found = parsed::<Coarsening>(section, "aggregation", &words)?;
-    let options = AmgOptions::default();
-    Ok(found.map(|coarsening| match coarsening {
-        // The crate's own choice of quality for the default.
-        Coarsening::Pairwise { .. } if matches!(options.coarsening, Coarsening::Pairwise { .. }) => {
-            options.coarsening
-        }
-        other => other,
-    }))
+    let words = ["pairwise", "pairwise-strict", "independent-sets", "independent-sets-negative"];
+    parsed(section, "aggregation", &words)
 }

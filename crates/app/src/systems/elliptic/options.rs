@@ -118,6 +118,7 @@ fn word_of<T: Copy + PartialEq>(words: &[(&'static str, T)], value: T) -> &'stat
 /// The word of the pipeline file for an aggregation.
 const fn aggregation_word(aggregation: Coarsening) -> &'static str {
     match aggregation {
+        Coarsening::PAIRWISE_STRICT => "pairwise-strict",
         Coarsening::Pairwise { .. } => "pairwise",
         Coarsening::IndependentSets { strength: Strength::Symmetric(_) } => "independent-sets",
         Coarsening::IndependentSets { strength: Strength::NegativeMaximum(_) } => "independent-sets-negative",
