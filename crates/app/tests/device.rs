@@ -92,6 +92,7 @@ fn run(case: &Case, device: &str, mut command: Command) -> Found {
     let mut tables = Vec::new();
     let files = std::fs::read_dir(results.join("monitors")).into_iter().flatten();
     let mut files: Vec<_> = files.map(|f| f.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|e| e == "csv"));
     files.sort();
     for file in files {
         let text = std::fs::read_to_string(file).unwrap();
