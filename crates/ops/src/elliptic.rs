@@ -47,7 +47,8 @@
 //! let u = a.project(&|_, x| x[0]);
 //! let mut au = vec![0.0; a.len()];
 //! a.apply(&u, &mut au);
-//! let b = a.right_hand_side(&|_, _| 0.0, &[&|_, x: [f64; 3]| x[0] as f64; 4]);
+//! let g = |_: usize, x: [f64; 3]| x[0];
+//! let b = a.right_hand_side(&|_, _| 0.0, &[&g, &g, &g, &g]);
 //! assert!(au.iter().zip(&b).all(|(x, y)| (x - y).abs() < 1e-12)); // a linear function is solved exactly
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
