@@ -21,7 +21,7 @@ const STIFFNESS: [[f64; 3]; 3] = [[1.0, -0.5, -0.5], [-0.5, 0.5, 0.0], [-0.5, 0.
 /// a(u, v) = Σ_E ∫ ∇u·∇v − Σ_f ∫ ({n·∇u} [v] + {n·∇v} [u] − τ [u] [v]),    τ = penalty · 3 |f|/|E|
 /// ```
 ///
-/// with means {·} and jumps [·]; on the sides of the square {n·∇u} = n·∇u, [u] = u and the penalty is twice as
+/// with means {·} and jumps [·]; on the sides of the square {n·∇u} = n·∇u, \[u\] = u and the penalty is twice as
 /// large, as if the neighbour were a mirror image. The factor `3 |f|/|E|` is `(p+1)(p+2)/2` over a height of the
 /// triangle (Shahbazi 2005); `penalty = 1` is usual, ½ is still positive definite.
 ///

@@ -123,7 +123,7 @@ pub fn recirculation(solver: &Hyperbolic, s: &[f64], points: &[[f64; 3]], along:
 /// Means, amplitudes and the frequency of lift in a table of forces from a time on.
 ///
 /// # Errors
-/// [`WriterError::Read`].
+/// [`RunError::Writer`].
 pub fn history(path: &Path, from: f64, scales: &Scales) -> Result<Map<String, Value>, RunError> {
     let table = Columns::read(path)?;
     let column = |name: &str| table.column(name).unwrap_or_default();
