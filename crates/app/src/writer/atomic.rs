@@ -1,9 +1,10 @@
 //! Files that appear whole or not at all: written beside their place, then renamed into it.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
+
+use tempfile::NamedTempFile;
 
 use super::WriterError;
 
@@ -26,38 +27,37 @@ pub fn write_with(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), WriterError> {
-    let temporary = beside(path);
-    let written = fill_and_rename(&temporary, path, fill);
-    if written.is_err() {
-        // The first error is the one to report; a file that was never made cannot be removed.
-        let _ = fs::remove_file(&temporary);
-    }
-    written.map_err(WriterError::io(path))
+    fill_and_rename(path, fill).map_err(WriterError::io(path))
 }
 
-fn fill_and_rename(
-    temporary: &Path,
-    path: &Path,
-    fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create(temporary)?);
+fn fill_and_rename(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
+    // In the same directory: renaming works only within a file system. Removed where anything fails.
+    let temporary = beside(path)?;
+    let mut file = BufWriter::new(temporary.as_file().try_clone()?);
     fill(&mut file)?;
     // The data must be on the disk before the name is: otherwise a crash may leave an empty file.
     file.into_inner()?.sync_all()?;
-    fs::rename(temporary, path)
+    temporary.persist(path)?;
+    Ok(())
 }
 
-/// A name in the same directory (renaming works only within a file system) that no other write of
-/// this or another process uses.
-fn beside(path: &Path) -> PathBuf {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+/// A new file in the directory of `path`, readable as any file that a program makes.
+fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}-{count}.tmp", std::process::id()))
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder
+        .prefix(&format!(".{name}."))
+        .suffix(".tmp")
+        .tempfile_in(directory.unwrap_or_else(|| Path::new(".")))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn names(directory: &Path) -> Vec<String> {
@@ -75,6 +75,19 @@ mod tests {
         write(&path, b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(names(directory.path()), ["a.txt"]);
+    }
+
+    /// Others may read what a run leaves, as far as the user's mask lets them.
+    #[cfg(unix)]
+    #[test]
+    fn a_file_has_the_permissions_of_any_new_file() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let (ours, plain) = (directory.path().join("ours"), directory.path().join("plain"));
+        write(&ours, b"x").unwrap();
+        fs::write(&plain, b"x").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&ours), mode(&plain));
     }
 
     #[test]

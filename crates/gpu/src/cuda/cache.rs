@@ -4,8 +4,10 @@
 //! what is broken is compiled again. A folder that cannot be written costs time, nothing else.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+
+use tempfile::NamedTempFile;
 
 use super::nvrtc::{self, Compiled};
 use super::source::{Digest, Source};
@@ -94,17 +96,12 @@ fn decode(entry: &[u8]) -> Option<Compiled> {
 
 /// Writes beside the place and renames into it: readers and writers in other processes see whole entries only.
 fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let n = COUNT.fetch_add(1, Ordering::Relaxed);
-    let beside = path.with_extension(format!("{}-{n}.part", std::process::id()));
-    let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    written
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder)?;
+    let mut file = NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path)?;
+    Ok(())
 }
 
 #[cfg(test)]
