@@ -35,10 +35,10 @@ pub use emulator::Emulator;
 /// Compilers that are tried, in order, unless `CXX` names one.
 const COMPILERS: [&str; 3] = ["g++", "c++", "clang++"];
 
-/// Arguments of the compiler. Optimised a little: a kernel under sanitizers is slow enough.
+/// Arguments of the compiler. Not optimised: a kernel runs over a few elements once or twice, and compiling it is what takes the time.
 const ARGUMENTS: [&str; 9] = [
     "-std=c++17",
-    "-O1",
+    "-O0",
     "-g1",
     "-fsanitize=address,undefined",
     "-fno-sanitize-recover=all",
