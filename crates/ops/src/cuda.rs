@@ -13,6 +13,7 @@ mod clock;
 mod diffusive_boundary;
 mod discretization;
 mod element;
+mod elliptic;
 mod faces;
 pub(crate) mod fast;
 mod fast_diffusion;
@@ -30,5 +31,6 @@ mod tensor_diffusion;
 
 pub use boundary::StageTime;
 pub use clock::{BoundsCopy, RING, StepBound, StepChoice};
+pub use elliptic::{CudaBlockInverse, CudaPTransfer, CudaSipdg};
 pub use discretization::{CudaDiscretization, StageAddresses};
 pub use measure::{Integrand, Measures, PointRule};

@@ -57,6 +57,7 @@ mod apply;
 mod assemble;
 mod block;
 mod coefficient;
+pub(crate) mod device;
 mod field;
 pub(crate) mod kernels;
 pub(crate) mod lines;

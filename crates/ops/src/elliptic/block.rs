@@ -19,6 +19,21 @@ pub struct BlockInverse<T: Element> {
     groups: Vec<(Layout, usize, Buffer<T>)>,
 }
 
+/// The matrix of one element.
+pub(crate) struct ElementMatrix<'a, T> {
+    pub(crate) n: usize,
+    lanes: usize,
+    /// Its first row in a device's vectors.
+    pub(crate) row: usize,
+    entries: &'a [T],
+}
+
+impl<T: Copy> ElementMatrix<'_, T> {
+    pub(crate) fn entry(&self, i: usize, j: usize) -> T {
+        self.entries[(i * self.n + j) * self.lanes]
+    }
+}
+
 impl<T: PackScalar> BlockInverse<T> {
     /// From a function of the element.
     pub(super) fn new(
@@ -72,6 +87,22 @@ impl<T: PackScalar> BlockInverse<T> {
                 });
             }
         });
+    }
+
+    /// The matrices of all elements, for a device: `rows` are the rows of its vectors, those of elements below `real`.
+    pub(crate) fn of_elements(&self, rows: &[u32], real: usize) -> Vec<ElementMatrix<'_, T>> {
+        let mut out = Vec::new();
+        for (layout, offset, matrices) in &self.groups {
+            let (n, lanes) = (layout.rows, layout.lanes);
+            for slot in 0..layout.blocks * lanes {
+                let row = rows.get(offset + layout.index(slot, 0, 0)).map_or(real, |r| *r as usize);
+                if row < real {
+                    let entries = &matrices[slot / lanes * n * n * lanes + slot % lanes..];
+                    out.push(ElementMatrix { n, lanes, row, entries });
+                }
+            }
+        }
+        out
     }
 
     /// Bytes held.

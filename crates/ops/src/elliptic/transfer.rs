@@ -29,6 +29,9 @@ struct GroupTransfer<T> {
     offsets: [usize; 2],
     prolong: Chain<T>,
     restrict: Chain<T>,
+    shape: Shape,
+    /// The factors of both, for a device.
+    factors: [Vec<Rows>; 2],
 }
 
 impl<T: PackScalar> Sipdg<T> {
@@ -68,6 +71,8 @@ impl<T: PackScalar> Sipdg<T> {
                 offsets: [f.offset, c.offset],
                 prolong: chain(&prolong),
                 restrict: chain(&restrict),
+                shape: f.shape,
+                factors: [prolong, restrict].map(|stages| stages.into_iter().map(|(m, _)| m).collect()),
             });
         }
         Ok(PTransfer { host: Arc::clone(fine.host()), level: fine.level, groups })
@@ -146,6 +151,12 @@ impl<T: PackScalar> PTransfer<T> {
                 );
             }
         });
+    }
+
+    /// The factors of interpolation and of its transpose for elements of a shape, the first applied first.
+    pub(crate) fn factors_of(&self, shape: Shape) -> Option<[&[Rows]; 2]> {
+        let group = self.groups.iter().find(|g| g.shape == shape)?;
+        Some([&group.factors[0], &group.factors[1]])
     }
 
     fn check(&self, fine: usize, coarse: usize) {

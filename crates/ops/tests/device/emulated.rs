@@ -2,6 +2,7 @@
 //!
 //! Meshes are small, and their numbers of elements are those at which groups of elements of a warp or a block are full, one short and one over.
 
+use crate::elliptic::{compare_elliptic, few};
 use crate::march::same_after_a_hundred_steps;
 use crate::residual::{compare_on, device};
 use crate::testkit::{Cells, mesh, schemes};
@@ -137,6 +138,9 @@ fn child() {
     let only = std::env::var("DGSUITE_CASE").unwrap_or_default();
     let mut cases = cases();
     cases.retain(|c| format!("{} {:?} {} {}", c.0, c.2, c.3, c.4).contains(&only));
+    let mut elliptic = few();
+    elliptic.retain(|c| format!("elliptic {} {}", c.0, c.2).contains(&only));
+    let next_elliptic = std::sync::atomic::AtomicUsize::new(0);
     let next = std::sync::atomic::AtomicUsize::new(0);
     let tried = std::sync::atomic::AtomicUsize::new(0);
     let work = || {
@@ -160,6 +164,16 @@ fn child() {
                 same_after_a_hundred_steps(&cuda, *cells, mesh, name, &scheme, flux, shift, false);
             }
             println!("{what}: {:.1} s", start.elapsed().as_secs_f64());
+        }
+        while let Some((what, mesh, p, coefficients)) =
+            elliptic.get(next_elliptic.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+        {
+            let start = std::time::Instant::now();
+            compare_elliptic::<f64>(&cuda, mesh, what, *p, *coefficients);
+            if p % 2 == 1 {
+                compare_elliptic::<f32>(&cuda, mesh, what, *p, *coefficients);
+            }
+            println!("elliptic {what} p = {p}: {:.1} s", start.elapsed().as_secs_f64());
         }
     };
     std::thread::scope(|scope| {

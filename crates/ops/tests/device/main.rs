@@ -7,6 +7,7 @@
 mod testkit;
 
 mod compile;
+mod elliptic;
 mod emulated;
 mod march;
 mod residual;

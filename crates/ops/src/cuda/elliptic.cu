@@ -1,0 +1,184 @@
+// A u of the interior penalty method, in two kernels, from the tables of the host (elliptic/device.rs): any shape, order and
+// geometry.
+//
+// `elliptic_publish` writes what neighbours read: values and conormal derivatives p = κ sJ n·∇u at the face points, in pairs.
+// `elliptic_test` forms the gradient, F_d = κ J Σ_e (∇r_d·∇r_e) ∂u/∂r_e, and what the faces give, with the jump
+// j = u⁻ − u⁺: y = κ sJ τ j − ½ (p⁻ − p⁺) tests the functions and z_m = −½ c_m j their derivatives along the face's frame.
+//
+// A block works on ELEMENTS elements, whose numbers lie in shared memory as [row][element]; a thread forms a row for CHUNK of
+// them, so that an entry of a matrix is read once for CHUNK products.
+//
+// Defined by the host: NP, NF (face points), DIM, FACES, POINTS, VALUES (rows of λ u, or 0), ENTRIES of the metric, PER_POINT,
+// SKEW (whether derivatives along tangents count), ELEMENTS, CHUNK, THREADS.
+#include "device.cuh"
+
+typedef unsigned u32;
+typedef unsigned long long u64;
+
+constexpr int COLUMNS = DIM * POINTS + VALUES + 2 * NF;
+constexpr int FACE_ROWS = PER_POINT ? NF : FACES;
+constexpr int METRIC_ROWS = PER_POINT ? POINTS : 1;
+constexpr u32 GHOST = 1u << 31, NATURAL = 1u << 30;
+
+// Rows of equal length, [entry][row]; shorter ones are filled up with zeros.
+struct Matrix {
+    const real* values;
+    const u32* columns;
+    u32 rows, width;
+};
+
+struct Part {
+    const real* metric;
+    const real* face;
+    const u32* sides;
+    const u32* meets;
+    const u32* face_of;
+    Matrix publish, tangential, tangential_test, gradient, test;
+    u64 first_row, first_point;
+    u32 n_elements;
+    u32 padding;
+    // Rows that are copied: they belong to no element.
+    u64 copied, n_copied;
+};
+
+// out ← A in (+ out), rows [row][element].
+template <bool ADD> DG_DEVICE void multiply(const Matrix& a, const real* in, real* out) {
+    constexpr u32 chunks = ELEMENTS / CHUNK;
+    for (u32 item = threadIdx.x; item < a.rows * chunks; item += THREADS) {
+        const u32 row = item % a.rows, first = item / a.rows * CHUNK;
+        real sum[CHUNK];
+#pragma unroll
+        for (int k = 0; k < CHUNK; ++k) sum[k] = ADD ? out[row * ELEMENTS + first + k] : real(0);
+        for (u32 j = 0; j < a.width; ++j) {
+            const real m = dg_load(a.values + j * a.rows + row);
+            const real* x = in + dg_load(a.columns + j * a.rows + row) * ELEMENTS + first;
+#pragma unroll
+            for (int k = 0; k < CHUNK; ++k) sum[k] += m * x[k];
+        }
+#pragma unroll
+        for (int k = 0; k < CHUNK; ++k) out[row * ELEMENTS + first + k] = sum[k];
+    }
+}
+
+// The values of the block's elements, zeros beyond the last.
+DG_DEVICE void load(const Part& a, const real* u, u32 first, u32 n, real* to) {
+    for (u32 item = threadIdx.x; item < ELEMENTS * NP; item += THREADS) {
+        const u32 e = item / NP, i = item % NP;
+        to[i * ELEMENTS + e] = e < n ? u[a.first_row + (u64)first * NP + item] : real(0);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    elliptic_publish(const Part a, const real* __restrict__ u, real* __restrict__ published) {
+    DG_DYNAMIC_SHARED(real, shared);
+    real* const values = shared;
+    real* const traces = values + NP * ELEMENTS;
+    real* const along = traces + 2 * NF * ELEMENTS;
+    const u32 first = blockIdx.x * ELEMENTS, n = min(a.n_elements - first, (u32)ELEMENTS);
+    dg_wait_for_kernels_before();
+    load(a, u, first, n, values);
+    dg_block_sync();
+    multiply<false>(a.publish, values, traces);
+    dg_block_sync();
+    if (SKEW) {
+        multiply<false>(a.tangential, traces, along);
+        dg_block_sync();
+    }
+    for (u32 item = threadIdx.x; item < n * NF; item += THREADS) {
+        const u32 e = item / NF, q = item % NF;
+        const u32 row = PER_POINT ? q : dg_load(a.face_of + q);
+        const real* c = a.face + ((u64)(first + e) * FACE_ROWS + row) * (DIM + 1);
+        real p = dg_load(c) * traces[(NF + q) * ELEMENTS + e];
+        if (SKEW) {
+#pragma unroll
+            for (int m = 1; m < DIM; ++m) p += dg_load(c + m) * along[((m - 1) * NF + q) * ELEMENTS + e];
+        }
+        real* out = published + 2 * (a.first_point + (u64)first * NF + item);
+        out[0] = traces[q * ELEMENTS + e];
+        out[1] = p;
+    }
+    dg_let_next_kernel_start();
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    elliptic_test(const Part a, const real* __restrict__ u, const real* __restrict__ published, real* __restrict__ au) {
+    DG_DYNAMIC_SHARED(real, shared);
+    real* const values = shared;
+    real* const columns = values + NP * ELEMENTS;
+    real* const along = columns + COLUMNS * ELEMENTS;
+    const u32 first = blockIdx.x * ELEMENTS, n = min(a.n_elements - first, (u32)ELEMENTS);
+    dg_wait_for_kernels_before();
+    load(a, u, first, n, values);
+    for (u64 i = blockIdx.x * THREADS + threadIdx.x; i < a.n_copied; i += gridDim.x * THREADS)
+        au[a.copied + i] = u[a.copied + i];
+    dg_block_sync();
+    multiply<false>(a.gradient, values, columns);
+    real* const y = columns + (DIM * POINTS + VALUES) * ELEMENTS;
+    real* const z = y + NF * ELEMENTS;
+    for (u32 item = threadIdx.x; item < ELEMENTS * NF; item += THREADS) {
+        const u32 e = item / NF, q = item % NF;
+        real c[DIM + 1], jump = 0, mean = 0;
+#pragma unroll
+        for (int m = 0; m <= DIM; ++m) c[m] = 0;
+        if (e < n) {
+            const u32 f = dg_load(a.face_of + q);
+            const real* coefficients = a.face + ((u64)(first + e) * FACE_ROWS + (PER_POINT ? q : f)) * (DIM + 1);
+#pragma unroll
+            for (int m = 0; m <= DIM; ++m) c[m] = dg_load(coefficients + m);
+            const u32* side = a.sides + 2 * ((first + e) * FACES + f);
+            const u32 from = dg_load(side), code = dg_load(side + 1);
+            const real* own = published + 2 * (a.first_point + (u64)first * NF + item);
+            const real minus = own[0], p = own[1];
+            if (code == GHOST) {
+                jump = 2 * minus;
+                mean = p;
+            } else if (code == NATURAL) {
+                jump = minus;
+            } else {
+                // The first point of the face has a place in `meets` of its own.
+                u32 i = q;
+                while (i > 0 && dg_load(a.face_of + i - 1) == f) --i;
+                const real* other = published + 2 * (u64)(from + dg_load(a.meets + code + q - i));
+                jump = minus - other[0];
+                mean = real(0.5) * (p - other[1]);
+            }
+        }
+        y[q * ELEMENTS + e] = c[DIM] * jump - mean;
+        z[q * ELEMENTS + e] = real(-0.5) * c[0] * jump;
+        if (SKEW) {
+#pragma unroll
+            for (int m = 1; m < DIM; ++m) along[((m - 1) * NF + q) * ELEMENTS + e] = real(-0.5) * c[m] * jump;
+        }
+    }
+    dg_block_sync();
+    for (u32 item = threadIdx.x; item < ELEMENTS * POINTS; item += THREADS) {
+        const u32 e = item / POINTS, q = item % POINTS;
+        const real* g = a.metric + ((u64)(first + min(e, n - 1)) * METRIC_ROWS + (PER_POINT ? q : 0)) * ENTRIES;
+        real x[DIM];
+#pragma unroll
+        for (int d = 0; d < DIM; ++d) x[d] = columns[(d * POINTS + q) * ELEMENTS + e];
+#pragma unroll
+        for (int d = 0; d < DIM; ++d) {
+            real sum = 0;
+#pragma unroll
+            for (int k = 0; k < DIM; ++k) {
+                const int low = d < k ? d : k, high = d < k ? k : d;
+                sum += dg_load(g + low * DIM - low * (low - 1) / 2 + high - low) * x[k];
+            }
+            columns[(d * POINTS + q) * ELEMENTS + e] = sum;
+        }
+    }
+    for (u32 item = threadIdx.x; item < ELEMENTS * VALUES; item += THREADS) {
+        const u32 e = item % ELEMENTS, q = item / ELEMENTS;
+        const real* g = a.metric + ((u64)(first + min(e, n - 1)) * METRIC_ROWS + (PER_POINT ? q : 0)) * ENTRIES;
+        columns[DIM * POINTS * ELEMENTS + item] *= dg_load(g + ENTRIES - 1);
+    }
+    if (SKEW) multiply<true>(a.tangential_test, along, y);
+    dg_block_sync();
+    // The values are not needed any more.
+    multiply<false>(a.test, columns, values);
+    dg_block_sync();
+    for (u32 item = threadIdx.x; item < n * NP; item += THREADS)
+        au[a.first_row + (u64)first * NP + item] = values[item % NP * ELEMENTS + item / NP];
+    dg_let_next_kernel_start();
+}

@@ -1,0 +1,271 @@
+//! Affine simplices: one kernel, with the FP64 tensor cores (`elliptic_simplex.cu`), or at low orders a thread for each
+//! element (`elliptic_element.cu`).
+
+use crate::cuda::elliptic::{source, upload};
+use crate::cuda::fragments::{Padding, fragment, pairs, row, steps, tiles};
+use crate::elliptic::device::DeviceLayout;
+use crate::elliptic::device::simplices::{CODE_BITS, Simplices};
+use crate::error::OpsError;
+use dgsuite_basis::Matrix;
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
+use dgsuite_gpu::{Element, GpuError, Scalar};
+
+/// Elements of a warp.
+const GROUP: usize = 8;
+/// Threads of a block, where one works on an element.
+const THREADS: u32 = 128;
+/// Rows that a byte can number.
+const MOST_ROWS: usize = 256;
+/// Bytes of shared memory that a block may have.
+const SHARED: usize = 227 * 1024;
+
+/// As `Arguments` of both kernels; the first only has matrices.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Arguments {
+    rows: u64,
+    edges: u64,
+    weights: u64,
+    penalty: u64,
+    ratio: u64,
+    reaction: u64,
+    sides: u64,
+    n_elements: u32,
+    padding: u32,
+    copied: u64,
+    n_copied: u64,
+}
+
+/// With the address of the matrices before the others.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct WithMatrices {
+    matrices: u64,
+    others: Arguments,
+}
+
+/// The kernel of a mesh of affine simplices.
+pub(super) struct Simplex<T: Scalar> {
+    numbers: Vec<DeviceBuffer<T>>,
+    tables: Vec<DeviceBuffer<u32>>,
+    rows: DeviceBuffer<u64>,
+    matrices: DeviceBuffer<f64>,
+    arguments: Arguments,
+    function: Function,
+    config: LaunchConfig,
+}
+
+/// Whether a thread works on an element.
+fn by_element(t: &Simplices) -> bool {
+    t.np <= if t.dim == 2 { 6 } else { 4 }
+}
+
+/// Warps of a block and blocks of a multiprocessor.
+const fn build(dim: usize, np: usize) -> (usize, usize) {
+    match (dim, np) {
+        (2, 0..=15) => (4, 4),
+        (2, 16..=28) => (4, 3),
+        (2, 29..=36) => (8, 1),
+        (2, _) => (8, 1),
+        (_, 0..=10) => (4, 3),
+        _ => (8, 1),
+    }
+}
+
+/// A list in the language of the kernels.
+fn list(items: impl Iterator<Item = String>) -> String {
+    format!("{{{}}}", items.collect::<Vec<_>>().join(","))
+}
+
+fn rows_of(m: &Matrix) -> String {
+    list((0..m.rows()).map(|i| list(m.row(i).iter().map(|v| format!("real({v:e})")))))
+}
+
+fn numbers_of(rows: &[Vec<usize>]) -> String {
+    list(rows.iter().map(|r| list(r.iter().map(ToString::to_string))))
+}
+
+/// The matrices as the tensor cores take them, in the order of `elliptic_simplex.cu`.
+fn fragments(t: &Simplices) -> Vec<f64> {
+    let (np, modes, face) = (t.np, t.gradient[0].rows(), t.n_face);
+    let mut out = Vec::new();
+    let mut put = |m: &Matrix, step: usize, tile: usize| fragment(m, step, tile, Padding::Zero, &mut out);
+    for g in &t.gradient {
+        pairs(tiles(modes), steps(np)).for_each(|(tile, step)| put(g, step, tile));
+    }
+    let columns = |first: usize, n: usize| Matrix::from_fn(face, n, |i, j| t.across[(i, first + j)]);
+    for part in [columns(0, face), columns(face, np - face)] {
+        if part.cols() > 0 {
+            pairs(steps(part.cols()), tiles(face)).for_each(|(step, tile)| put(&part, step, tile));
+        }
+    }
+    for m in &t.tangent {
+        pairs(steps(face), tiles(face)).for_each(|(step, tile)| put(m, step, tile));
+    }
+    for m in &t.mass {
+        pairs(steps(face), tiles(np)).for_each(|(step, tile)| put(m, step, tile));
+    }
+    for m in &t.lift {
+        pairs(steps(face), tiles(modes)).for_each(|(step, tile)| put(m, step, tile));
+    }
+    for g in &t.gradient {
+        let m = g.transpose();
+        pairs(steps(modes), tiles(np)).for_each(|(step, tile)| put(&m, step, tile));
+    }
+    if t.reaction.is_some() {
+        pairs(steps(np), tiles(np)).for_each(|(step, tile)| put(&t.volume_mass, step, tile));
+    }
+    out
+}
+
+/// The rows of a side's own order for the lanes of four, four steps to a word: `[code][lane][word]`.
+fn words(t: &Simplices) -> Vec<u32> {
+    let (face, inner) = (t.n_face, t.np - t.n_face);
+    let all = steps(face) + if inner > 0 { steps(inner) } else { 0 };
+    let mut out = Vec::new();
+    for (order, j) in t.nodes.iter().flat_map(|o| (0..4).map(move |j| (o, j))) {
+        let node = |s: usize| {
+            let k = if s < steps(face) {
+                row(face, s, j).unwrap_or(0)
+            } else {
+                face + row(inner, s - steps(face), j).unwrap_or(0)
+            };
+            order[k] as u32
+        };
+        for first in (0..all).step_by(4) {
+            out.push((first..all.min(first + 4)).fold(0, |w, s| w | node(s) << (8 * (s - first))));
+        }
+    }
+    out
+}
+
+/// What both texts have.
+fn common(source: Source, t: &Simplices) -> Source {
+    let own = t.edges.len() - t.dim - 1;
+    source
+        .define("DIM", t.dim)
+        .define("NP", t.np)
+        .define("FACE_NODES", t.n_face)
+        .define("MODES", t.gradient[0].rows())
+        .define("RATIO", u8::from(t.ratio.is_some()))
+        .define("REACTION", u8::from(t.reaction.is_some()))
+        .define("CODES", t.nodes.len())
+        .define("CODE_BITS", CODE_BITS)
+        .define("OWN_EDGES", numbers_of(&t.edges[own..]))
+}
+
+/// The text of the tensor cores and the shared memory of a block.
+fn tensor_text<T: Scalar>(t: &Simplices, entries: usize, n_words: usize) -> (Source, usize, usize) {
+    let (warps, blocks) = build(t.dim, t.np);
+    let text = include_str!("../elliptic_simplex.cu");
+    let source = Source::new("elliptic_simplex.cu", text)
+        .header("fragments.cuh", include_str!("../fragments.cuh"))
+        .define("WARPS", warps)
+        .define("BLOCKS", blocks)
+        .define("ENTRIES", entries);
+    let source = if T::BYTES == 4 { source.define("DG_STORED_SINGLE", 1) } else { source };
+    (common(source, t), 8 * entries + 4 * (n_words + t.nodes.len()), warps)
+}
+
+/// The text of a thread for each element.
+fn element_text<T: Scalar>(t: &Simplices) -> Source {
+    let own = t.nodes.len() - t.dim - 1;
+    let face_mass = Matrix::from_fn(t.n_face, t.n_face, |i, j| t.mass[0][(t.nodes[own][i], j)]);
+    let matrices = |m: &[Matrix]| list(m.iter().map(rows_of));
+    let text = include_str!("../elliptic_element.cu");
+    common(source::<T>("elliptic_element.cu", text), t)
+        .define("THREADS", THREADS)
+        .define("BLOCKS", 4)
+        .define("GRADIENT", matrices(&t.gradient))
+        .define("ACROSS", rows_of(&t.across))
+        .define("TANGENT", matrices(&t.tangent))
+        .define("FACE_MASS", rows_of(&face_mass))
+        .define("LIFT", matrices(&t.lift))
+        .define("VOLUME_MASS", rows_of(&t.volume_mass))
+        .define("OWN_ROWS", numbers_of(&t.nodes[own..]))
+}
+
+impl<T: Scalar> Simplex<T> {
+    /// The kernel; `None` if the order is too high for it.
+    pub(super) fn new(cuda: &Cuda, layout: &DeviceLayout, t: &Simplices) -> Result<Option<Self>, OpsError> {
+        let by_element = by_element(t);
+        let entries = if by_element { Vec::new() } else { fragments(t) };
+        let words = words(t);
+        let n = t.n_elements;
+        let (function, config) = if by_element {
+            let function = cuda.compile(&element_text::<T>(t))?.function("elliptic_element")?;
+            (function, LaunchConfig::cover(n, THREADS))
+        } else {
+            let (source, shared, warps) = tensor_text::<T>(t, entries.len(), words.len());
+            if t.np > MOST_ROWS || shared > SHARED {
+                return Ok(None);
+            }
+            let function = cuda.compile(&source)?.function("elliptic_simplex")?;
+            function.set_max_dynamic_shared(shared)?;
+            let threads = 32 * warps as u32;
+            let resident = function.blocks_per_multiprocessor(threads, shared)?.max(1);
+            let most = n.div_ceil(GROUP * warps) as u32;
+            let grid = most.min(resident * cuda.info().n_multiprocessors);
+            (function, LaunchConfig::new(grid, threads).shared(shared as u32))
+        };
+        let what = "the geometry of an operator";
+        let none = Vec::new();
+        let mut numbers = Vec::new();
+        for list in
+            [&t.weights, &t.penalty, t.ratio.as_ref().unwrap_or(&none), t.reaction.as_ref().unwrap_or(&none)]
+        {
+            numbers.push(upload::<T>(cuda, what, list)?);
+        }
+        let bits = |items: &[usize], width: usize| {
+            items.iter().enumerate().fold(0_u64, |w, (i, v)| w | (*v as u64) << (width * i))
+        };
+        let rows: Vec<u64> =
+            if by_element { t.nodes.iter().map(|o| bits(o, 4)).collect() } else { Vec::new() };
+        let edges: Vec<u32> =
+            t.edges.iter().zip(&t.side_of_code).map(|(e, c)| bits(e, 8) as u32 | (*c as u32) << 24).collect();
+        let table = |values: &[u32]| DeviceBuffer::from_slice(cuda, what, values);
+        let tables = vec![table(&t.sides)?, table(&edges)?, table(&words)?];
+        let rows = DeviceBuffer::from_slice(cuda, what, &rows)?;
+        let arguments = Arguments {
+            rows: if by_element { rows.ptr() } else { tables[2].ptr() },
+            edges: tables[1].ptr(),
+            weights: numbers[0].ptr(),
+            penalty: numbers[1].ptr(),
+            ratio: numbers[2].ptr(),
+            reaction: numbers[3].ptr(),
+            sides: tables[0].ptr(),
+            n_elements: n as u32,
+            padding: 0,
+            copied: layout.real as u64,
+            n_copied: (layout.rows.len() - layout.real) as u64,
+        };
+        let matrices = DeviceBuffer::from_slice(cuda, "an operator's matrices", &entries)?;
+        let config = config.early(true);
+        Ok(Some(Self { numbers, tables, rows, matrices, arguments, function, config }))
+    }
+
+    pub(super) fn apply(
+        &self,
+        cuda: &Cuda,
+        u: &DeviceBuffer<T>,
+        au: &mut DeviceBuffer<T>,
+    ) -> Result<(), GpuError> {
+        let mut args = Args::new();
+        if self.matrices.is_empty() {
+            args.value(self.arguments);
+        } else {
+            args.value(WithMatrices { matrices: self.matrices.ptr(), others: self.arguments });
+        }
+        args.buffer(u).buffer(au);
+        // SAFETY: the arguments are those of the kernel, whose tables lead to rows of vectors of the operator's length, which
+        // was checked.
+        unsafe { cuda.launch(&self.function, self.config, &args) }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        fn sum<E: Element>(buffers: &[DeviceBuffer<E>]) -> usize {
+            buffers.iter().map(DeviceBuffer::bytes).sum()
+        }
+        sum(&self.numbers) + sum(&self.tables) + self.rows.bytes() + self.matrices.bytes()
+    }
+}

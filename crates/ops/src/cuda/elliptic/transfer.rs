@@ -1,0 +1,138 @@
+//! Between two orders on a device.
+
+use super::universal::{Blocks, DeviceRows, MatrixArgument};
+use super::{CudaSipdg, source};
+use crate::elliptic::PTransfer;
+use crate::error::OpsError;
+use crate::panel::Rows;
+use dgsuite_gpu::cuda::{Args, Cuda, Function, LaunchConfig};
+use dgsuite_gpu::{CudaVector, GpuError, Scalar};
+
+/// Most factors of a chain: one for each direction.
+const MOST: usize = 3;
+
+/// Interpolation from a coarse order to a fine one, and its transpose, on a device: as [`PTransfer`]. Rows that fill up the
+/// host's blocks are left alone.
+pub struct CudaPTransfer<T: Scalar> {
+    cuda: Cuda,
+    /// Lengths of the vectors, fine and coarse.
+    lengths: [usize; 2],
+    prolong: Vec<Step<T>>,
+    restrict: Vec<Step<T>>,
+}
+
+/// One launch.
+struct Step<T: Scalar> {
+    function: Function,
+    config: LaunchConfig,
+    factors: Vec<DeviceRows<T>>,
+    first: [usize; 2],
+    n_elements: usize,
+}
+
+impl<T: Scalar> Step<T> {
+    fn new(
+        cuda: &Cuda,
+        factors: &[Rows],
+        first: [usize; 2],
+        n_elements: usize,
+        add: bool,
+    ) -> Result<Self, OpsError> {
+        let refuse = || OpsError::Elliptic { reason: "the orders of a transfer are too high".to_owned() };
+        let cols = factors.first().map_or(0, |m| m.cols);
+        let rows = factors.last().map_or(0, |m| m.rows.len());
+        let widest = factors.iter().map(|m| m.rows.len()).fold(cols, usize::max);
+        let blocks = Blocks::new(widest, 2 * widest * T::BYTES).ok_or_else(refuse)?;
+        let source = source::<T>("elliptic_transfer.cu", include_str!("../elliptic_transfer.cu"))
+            .define("STAGES", factors.len())
+            .define("WIDEST", widest)
+            .define("ROWS_IN", cols)
+            .define("ROWS_OUT", rows)
+            .define("ELEMENTS", blocks.elements)
+            .define("CHUNK", blocks.chunk)
+            .define("THREADS", blocks.threads)
+            .define("ADD", u8::from(add));
+        let function = cuda.compile(&source)?.function("transfer")?;
+        let shared = 2 * widest * blocks.elements * T::BYTES;
+        function.set_max_dynamic_shared(shared)?;
+        let grid = n_elements.div_ceil(blocks.elements) as u32;
+        let config = LaunchConfig::new(grid, blocks.threads as u32).shared(shared as u32).early(true);
+        let factors = factors.iter().map(|m| DeviceRows::new(cuda, m)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { function, config, factors, first, n_elements })
+    }
+
+    fn launch(&self, cuda: &Cuda, from: &CudaVector<T>, to: &mut CudaVector<T>) -> Result<(), GpuError> {
+        let matrices: Vec<MatrixArgument> = self.factors.iter().map(DeviceRows::argument).collect();
+        let mut args = Args::new();
+        match matrices[..] {
+            [a] => args.value([a]),
+            [a, b] => args.value([a, b]),
+            [a, b, c] => args.value([a, b, c]),
+            _ => return Ok(()),
+        };
+        args.buffer(from.buffer()).buffer(to.buffer());
+        args.value(self.first[0] as u64).value(self.first[1] as u64);
+        args.value(self.n_elements as u32).value(0_u32);
+        // SAFETY: the arguments are those of the kernel; the vectors have their operators' lengths.
+        unsafe { cuda.launch(&self.function, self.config, &args) }
+    }
+}
+
+impl<T: Scalar> CudaPTransfer<T> {
+    /// The twin of `host`, which is between the operators that `fine` and `coarse` are the twins of.
+    ///
+    /// # Errors
+    /// [`OpsError::Elliptic`] if they do not belong together, and what the device refuses.
+    pub fn new(
+        cuda: &Cuda,
+        fine: &CudaSipdg<T>,
+        coarse: &CudaSipdg<T>,
+        host: &PTransfer<f64>,
+    ) -> Result<Self, OpsError> {
+        let (mut prolong, mut restrict) = (Vec::new(), Vec::new());
+        let refuse = || OpsError::Elliptic { reason: "the transfer is not of these operators".to_owned() };
+        if fine.spans.len() != coarse.spans.len() {
+            return Err(refuse());
+        }
+        for (f, c) in fine.spans.iter().zip(&coarse.spans) {
+            let [up, down] = host.factors_of(f.shape).ok_or_else(refuse)?;
+            let fits = up.first().is_some_and(|m| m.cols == c.np)
+                && up.last().is_some_and(|m| m.rows.len() == f.np)
+                && (up.len().max(down.len()) <= MOST && f.n_elements == c.n_elements);
+            if !fits {
+                return Err(refuse());
+            }
+            let n = f.n_elements;
+            prolong.push(Step::new(cuda, up, [c.first_row, f.first_row], n, true)?);
+            restrict.push(Step::new(cuda, down, [f.first_row, c.first_row], n, false)?);
+        }
+        Ok(Self { cuda: cuda.clone(), lengths: [fine.len(), coarse.len()], prolong, restrict })
+    }
+
+    /// `fine ← fine + P coarse`: launches alone, which a graph can record.
+    ///
+    /// # Errors
+    /// [`GpuError::Length`] for other lengths than the operators', or those of a launch.
+    pub fn prolong_add(&self, coarse: &CudaVector<T>, fine: &mut CudaVector<T>) -> Result<(), GpuError> {
+        self.check([fine.buffer().len(), coarse.buffer().len()])?;
+        self.prolong.iter().try_for_each(|step| step.launch(&self.cuda, coarse, fine))
+    }
+
+    /// `coarse ← Pᵀ fine`: launches alone, which a graph can record.
+    ///
+    /// # Errors
+    /// [`GpuError::Length`] for other lengths than the operators', or those of a launch.
+    pub fn restrict(&self, fine: &CudaVector<T>, coarse: &mut CudaVector<T>) -> Result<(), GpuError> {
+        self.check([fine.buffer().len(), coarse.buffer().len()])?;
+        self.restrict.iter().try_for_each(|step| step.launch(&self.cuda, fine, coarse))
+    }
+
+    fn check(&self, found: [usize; 2]) -> Result<(), GpuError> {
+        for (&wanted, found) in self.lengths.iter().zip(found) {
+            if wanted != found {
+                return Err(GpuError::Length { doing: "a transfer between orders", wanted, found });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,238 @@
+//! Any operator: two kernels for each part, from the host's tables (`elliptic.cu`).
+
+use crate::cuda::elliptic::{source, upload};
+use crate::elliptic::device::{DeviceLayout, DevicePart};
+use crate::error::OpsError;
+use crate::panel::Rows;
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
+use dgsuite_gpu::{GpuError, Scalar};
+
+/// Shared memory of a block that leaves room for others, and the most that there is.
+const ROOM: [usize; 2] = [48 * 1024, 224 * 1024];
+
+/// Rows of equal length on a device, `[entry][row]`.
+pub(super) struct DeviceRows<T: Scalar> {
+    values: DeviceBuffer<T>,
+    columns: DeviceBuffer<u32>,
+    rows: usize,
+    width: usize,
+}
+
+/// As `Matrix` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct MatrixArgument {
+    values: u64,
+    columns: u64,
+    rows: u32,
+    width: u32,
+}
+
+impl<T: Scalar> DeviceRows<T> {
+    pub(super) fn new(cuda: &Cuda, m: &Rows) -> Result<Self, GpuError> {
+        let (rows, width) = (m.rows.len(), m.rows.iter().map(Vec::len).max().unwrap_or(0));
+        let mut values = vec![T::ZERO; rows * width];
+        let mut columns = vec![0_u32; rows * width];
+        for (i, row) in m.rows.iter().enumerate() {
+            for (j, (column, v)) in row.iter().enumerate() {
+                values[j * rows + i] = T::from_f64(*v);
+                columns[j * rows + i] = *column as u32;
+            }
+        }
+        let values = DeviceBuffer::from_slice(cuda, "an operator's matrix", &values)?;
+        let columns = DeviceBuffer::from_slice(cuda, "an operator's matrix", &columns)?;
+        Ok(Self { values, columns, rows, width })
+    }
+
+    pub(super) fn argument(&self) -> MatrixArgument {
+        let (rows, width) = (self.rows as u32, self.width as u32);
+        MatrixArgument { values: self.values.ptr(), columns: self.columns.ptr(), rows, width }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.values.bytes() + self.columns.bytes()
+    }
+}
+
+/// How many elements a block works on.
+#[derive(Clone, Copy)]
+pub(super) struct Blocks {
+    pub(super) elements: usize,
+    pub(super) chunk: usize,
+    pub(super) threads: usize,
+}
+
+impl Blocks {
+    /// For elements that take `per_element` bytes of shared memory and whose products have about `rows` rows; `None` if one
+    /// does not fit.
+    pub(super) fn new(rows: usize, per_element: usize) -> Option<Self> {
+        let threads: usize = if rows > 256 { 256 } else { 128 };
+        // Enough to occupy the threads, four to a row.
+        let wanted = (threads * 4).div_ceil(rows).next_multiple_of(4);
+        let fits = |room: usize| room / per_element;
+        let few = |most: usize, chunk: usize| most / chunk * chunk;
+        let most = fits(ROOM[0]);
+        let (elements, chunk) = match (most, fits(ROOM[1])) {
+            (4.., _) => (wanted.min(few(most, 4)), 4),
+            (_, 4..) => (4, 4),
+            (_, 2..) => (2, 2),
+            (_, 1) => (1, 1),
+            _ => return None,
+        };
+        Some(Self { elements, chunk, threads })
+    }
+}
+
+/// As `Part` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct PartArgument {
+    metric: u64,
+    face: u64,
+    sides: u64,
+    meets: u64,
+    face_of: u64,
+    matrices: [MatrixArgument; 5],
+    first_row: u64,
+    first_point: u64,
+    n_elements: u32,
+    padding: u32,
+    copied: u64,
+    n_copied: u64,
+}
+
+struct Part<T: Scalar> {
+    numbers: [DeviceBuffer<T>; 2],
+    tables: [DeviceBuffer<u32>; 3],
+    matrices: [DeviceRows<T>; 5],
+    argument: PartArgument,
+    publish: (Function, LaunchConfig),
+    test: (Function, LaunchConfig),
+}
+
+/// The kernels of all parts, and what they publish.
+pub(super) struct Universal<T: Scalar> {
+    parts: Vec<Part<T>>,
+    published: DeviceBuffer<T>,
+}
+
+/// The text of a part and the shared memory of its two kernels.
+fn text<T: Scalar>(part: &DevicePart) -> Result<(Source, Blocks, [usize; 2]), OpsError> {
+    let dim = part.shape.dim();
+    let skew = !part.tangential.rows.is_empty();
+    let along = if skew { (dim - 1) * part.nf } else { 0 };
+    let columns = dim * part.n_points + part.n_values + 2 * part.nf;
+    let numbers = [part.np + 2 * part.nf + along, part.np + columns + along];
+    let rows = part.np.max(dim * part.n_points);
+    let blocks = Blocks::new(rows, numbers[0].max(numbers[1]) * T::BYTES).ok_or_else(|| {
+        let reason = format!("an element of order {} does not fit a device's shared memory", part.order);
+        OpsError::Elliptic { reason }
+    })?;
+    let source = source::<T>("elliptic.cu", include_str!("../elliptic.cu"))
+        .define("NP", part.np)
+        .define("NF", part.nf)
+        .define("DIM", dim)
+        .define("FACES", part.n_faces)
+        .define("POINTS", part.n_points)
+        .define("VALUES", part.n_values)
+        .define("ENTRIES", part.entries)
+        .define("PER_POINT", u8::from(part.per_point))
+        .define("SKEW", u8::from(skew))
+        .define("ELEMENTS", blocks.elements)
+        .define("CHUNK", blocks.chunk)
+        .define("THREADS", blocks.threads);
+    Ok((source, blocks, numbers.map(|n| n * blocks.elements * T::BYTES)))
+}
+
+impl<T: Scalar> Universal<T> {
+    pub(super) fn new(cuda: &Cuda, layout: &DeviceLayout, of_host: &[DevicePart]) -> Result<Self, OpsError> {
+        let mut parts = Vec::new();
+        for part in of_host {
+            let (source, blocks, shared) = text::<T>(part)?;
+            let module = cuda.compile(&source)?;
+            let kernel = |name: &str, shared: usize| -> Result<(Function, LaunchConfig), GpuError> {
+                let function = module.function(name)?;
+                function.set_max_dynamic_shared(shared)?;
+                let n = part.elements.len().div_ceil(blocks.elements);
+                let config = LaunchConfig::new(n as u32, blocks.threads as u32).shared(shared as u32);
+                Ok((function, config.early(true)))
+            };
+            let numbers = [
+                upload(cuda, "the metric of an operator", &part.metric)?,
+                upload(cuda, "the faces of an operator", &part.face)?,
+            ];
+            let table = |values: &[u32]| DeviceBuffer::from_slice(cuda, "an operator's neighbours", values);
+            let tables_of = [table(part.sides.as_flattened())?, table(&part.meets)?, table(&part.face_of)?];
+            let matrix = |m: &Rows| DeviceRows::new(cuda, m);
+            let matrices = [
+                matrix(&part.publish)?,
+                matrix(&part.tangential)?,
+                matrix(&part.tangential_test)?,
+                matrix(&part.gradient)?,
+                matrix(&part.test)?,
+            ];
+            let last = part.first_row + part.elements.len() * part.np == layout.real;
+            let argument = PartArgument {
+                metric: numbers[0].ptr(),
+                face: numbers[1].ptr(),
+                sides: tables_of[0].ptr(),
+                meets: tables_of[1].ptr(),
+                face_of: tables_of[2].ptr(),
+                matrices: std::array::from_fn(|i| matrices[i].argument()),
+                first_row: part.first_row as u64,
+                first_point: part.first_point as u64,
+                n_elements: part.elements.len() as u32,
+                padding: 0,
+                copied: layout.real as u64,
+                n_copied: if last { layout.rows.len() - layout.real } else { 0 } as u64,
+            };
+            let (publish, test) =
+                (kernel("elliptic_publish", shared[0])?, kernel("elliptic_test", shared[1])?);
+            parts.push(Part { numbers, tables: tables_of, matrices, argument, publish, test });
+        }
+        let published = DeviceBuffer::zeros(cuda, "the traces of an operator", 2 * layout.points)?;
+        Ok(Self { parts, published })
+    }
+
+    pub(super) fn apply(
+        &self,
+        cuda: &Cuda,
+        u: &DeviceBuffer<T>,
+        au: &mut DeviceBuffer<T>,
+    ) -> Result<(), GpuError> {
+        let mut args = Args::new();
+        for part in &self.parts {
+            args.clear();
+            args.value(part.argument).buffer(u).buffer(&self.published);
+            // SAFETY: the arguments are those of the kernel, whose tables lead to rows of vectors of the operator's length,
+            // which was checked.
+            unsafe { cuda.launch(&part.publish.0, part.publish.1, &args)? };
+        }
+        for part in &self.parts {
+            args.clear();
+            args.value(part.argument).buffer(u).buffer(&self.published).buffer(au);
+            // SAFETY: as above.
+            unsafe { cuda.launch(&part.test.0, part.test.1, &args)? };
+        }
+        Ok(())
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let of_part = |p: &Part<T>| {
+            p.numbers.iter().map(DeviceBuffer::bytes).sum::<usize>()
+                + p.tables.iter().map(DeviceBuffer::bytes).sum::<usize>()
+                + p.matrices.iter().map(DeviceRows::bytes).sum::<usize>()
+        };
+        self.parts.iter().map(of_part).sum::<usize>() + self.published.bytes()
+    }
+
+    /// What an application moves beside its vectors: `u` is read again.
+    pub(super) fn bytes_moved(&self) -> usize {
+        let of_part = |p: &Part<T>| {
+            let vector = p.argument.n_elements as usize * p.matrices[4].rows * T::BYTES;
+            let faces = 2 * p.numbers[1].bytes();
+            vector + faces + p.numbers[0].bytes() + p.tables[0].bytes()
+        };
+        self.parts.iter().map(of_part).sum::<usize>() + 2 * self.published.bytes()
+    }
+}

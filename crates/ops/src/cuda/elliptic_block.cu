@@ -1,0 +1,27 @@
+// Block Jacobi: a dense matrix for each element. Defined by the host: NP, THREADS.
+#include "device.cuh"
+
+typedef unsigned u32;
+typedef unsigned long long u64;
+
+// z ← B r, matrices as [element][column][row].
+extern "C" __global__ void __launch_bounds__(THREADS) block_multiply(const real* __restrict__ matrices, const real* __restrict__ r,
+                                                                      real* __restrict__ z, u64 first_row, u64 rows, u64 copied,
+                                                                      u64 n_copied) {
+    const u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
+    dg_wait_for_kernels_before();
+    if (i < n_copied) z[copied + i] = r[copied + i];
+    if (i >= rows) return;
+    const u64 e = i / NP;
+    const real* m = matrices + e * NP * NP + i % NP;
+    const real* x = r + first_row + e * NP;
+    real even = 0, odd = 0;
+    int j = 0;
+#pragma unroll 4
+    for (; j + 1 < NP; j += 2) {
+        even += dg_load(m + (u64)j * NP) * x[j];
+        odd += dg_load(m + (u64)(j + 1) * NP) * x[j + 1];
+    }
+    if (j < NP) even += dg_load(m + (u64)j * NP) * x[j];
+    z[first_row + i] = even + odd;
+}

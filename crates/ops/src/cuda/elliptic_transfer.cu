@@ -1,0 +1,62 @@
+// Between two orders: a chain of sparse factors.
+//
+// Defined by the host: STAGES, WIDEST (rows of the widest vector of the chain), ROWS_IN, ROWS_OUT, ELEMENTS of a block, CHUNK of
+// them that a thread forms a row for, THREADS, ADD.
+#include "device.cuh"
+
+typedef unsigned u32;
+typedef unsigned long long u64;
+
+// Rows of equal length, [entry][row].
+struct Matrix {
+    const real* values;
+    const u32* columns;
+    u32 rows, width;
+};
+
+struct Chain {
+    Matrix stages[STAGES];
+};
+
+// out ← A in, or out + A in: the factors one after the other for ELEMENTS elements, whose numbers lie as [row][element].
+extern "C" __global__ void __launch_bounds__(THREADS)
+    transfer(const Chain a, const real* __restrict__ in, real* __restrict__ out, u64 first_in, u64 first_out, u32 n_elements,
+             u32 padding) {
+    DG_DYNAMIC_SHARED(real, shared);
+    real* from = shared;
+    real* to = shared + WIDEST * ELEMENTS;
+    const u32 first = blockIdx.x * ELEMENTS, n = min(n_elements - first, (u32)ELEMENTS);
+    dg_wait_for_kernels_before();
+    for (u32 item = threadIdx.x; item < ELEMENTS * ROWS_IN; item += THREADS) {
+        const u32 e = item / ROWS_IN, i = item % ROWS_IN;
+        from[i * ELEMENTS + e] = e < n ? in[first_in + (u64)first * ROWS_IN + item] : real(0);
+    }
+    dg_block_sync();
+#pragma unroll
+    for (int s = 0; s < STAGES; ++s) {
+        const Matrix& m = a.stages[s];
+        for (u32 item = threadIdx.x; item < m.rows * (ELEMENTS / CHUNK); item += THREADS) {
+            const u32 row = item % m.rows, begin = item / m.rows * CHUNK;
+            real sum[CHUNK];
+#pragma unroll
+            for (int k = 0; k < CHUNK; ++k) sum[k] = 0;
+            for (u32 j = 0; j < m.width; ++j) {
+                const real v = dg_load(m.values + j * m.rows + row);
+                const real* x = from + dg_load(m.columns + j * m.rows + row) * ELEMENTS + begin;
+#pragma unroll
+                for (int k = 0; k < CHUNK; ++k) sum[k] += v * x[k];
+            }
+#pragma unroll
+            for (int k = 0; k < CHUNK; ++k) to[row * ELEMENTS + begin + k] = sum[k];
+        }
+        dg_block_sync();
+        real* const other = from;
+        from = to;
+        to = other;
+    }
+    for (u32 item = threadIdx.x; item < n * ROWS_OUT; item += THREADS) {
+        real* const place = out + first_out + (u64)first * ROWS_OUT + item;
+        const real v = from[item % ROWS_OUT * ELEMENTS + item / ROWS_OUT];
+        *place = ADD ? *place + v : v;
+    }
+}

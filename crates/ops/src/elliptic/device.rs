@@ -1,0 +1,339 @@
+//! What a device needs of the operator: the tables of its parts, in double precision and element by element.
+
+pub(crate) mod simplices;
+
+use super::space::{Beyond, Space};
+use super::tables::{Tables, clean};
+use super::{EllipticBoundary, Sipdg};
+use crate::error::OpsError;
+use crate::panel::Rows;
+use crate::scheme::MetricRule;
+use dgsuite_basis::{Matrix, OrthonormalBasis, Polynomials, Shape};
+use rayon::prelude::*;
+use std::collections::HashMap;
+
+/// Factors of tangential derivatives below this share of the normal one are rounding.
+const ORTHOGONAL: f64 = 1e-13;
+/// Across the side lies a ghost of the element itself with the opposite values.
+pub(crate) const GHOST: u32 = 1 << 31;
+/// The side is a boundary where the flux is given: nothing is published, and the penalty is that of `u` itself.
+pub(crate) const NATURAL: u32 = 1 << 30;
+
+/// The elements of one part, in the device's order.
+pub(crate) struct DevicePart {
+    pub(crate) shape: Shape,
+    pub(crate) order: usize,
+    /// Elements, in the order of the group's slots.
+    pub(crate) elements: Vec<u32>,
+    /// Where its rows begin in the device's vectors, and its points in what is published.
+    pub(crate) first_row: usize,
+    pub(crate) first_point: usize,
+    /// Functions, and face points.
+    pub(crate) np: usize,
+    pub(crate) nf: usize,
+    /// The face of each face point.
+    pub(crate) face_of: Vec<u32>,
+    pub(crate) n_faces: usize,
+    /// Points of the gradient; whether `λ u` stands behind it; numbers of the metric at a point.
+    pub(crate) n_points: usize,
+    pub(crate) n_values: usize,
+    pub(crate) entries: usize,
+    /// Whether there is a row of coefficients for each point, not one for the element.
+    pub(crate) per_point: bool,
+    /// As of [`super::part::PartOperator`]; without rows where faces are orthogonal to the lines of nodes.
+    pub(crate) publish: Rows,
+    pub(crate) tangential: Rows,
+    pub(crate) tangential_test: Rows,
+    pub(crate) gradient: Rows,
+    pub(crate) test: Rows,
+    /// `[element][point or 1][G_00 G_01 …, λ]`.
+    pub(crate) metric: Vec<f64>,
+    /// `[element][face point or face][κ sJ c_0 …, κ sJ τ]`.
+    pub(crate) face: Vec<f64>,
+    /// `[element][face]`: the first point of what the neighbour publishes, and where the points that meet begin in `meets`,
+    /// or [`GHOST`] or [`NATURAL`].
+    pub(crate) sides: Vec<[u32; 2]>,
+    pub(crate) meets: Vec<u32>,
+}
+
+/// The elements of one part in a device's vectors.
+pub(crate) struct DeviceSpan {
+    /// Group and part of the host.
+    place: (usize, usize),
+    pub(crate) shape: Shape,
+    pub(crate) elements: Vec<u32>,
+    pub(crate) first_row: usize,
+    pub(crate) np: usize,
+    first_point: usize,
+    nf: usize,
+}
+
+/// Where the rows of the host's vectors stand in a device's: `[element][function]`, part after part.
+pub(crate) struct DeviceLayout {
+    pub(crate) spans: Vec<DeviceSpan>,
+    pub(crate) rows: Vec<u32>,
+    /// Rows that are no padding: they come first.
+    pub(crate) real: usize,
+    /// Face points of all elements.
+    pub(crate) points: usize,
+    /// By element: its span, and its number there.
+    places: Vec<(u32, u32)>,
+}
+
+impl Sipdg<f64> {
+    /// The order of a device's vectors.
+    pub(crate) fn device_layout(&self) -> Result<DeviceLayout, OpsError> {
+        DeviceLayout::new(&self.space)
+    }
+
+    /// The tables of all parts.
+    pub(crate) fn device_parts(&self, layout: &DeviceLayout) -> Vec<DevicePart> {
+        self.space.problem.host.install(|| {
+            let of_span = |span| {
+                let mut part = DevicePart::new(&self.space, span);
+                part.connect(&self.space, layout);
+                part
+            };
+            layout.spans.iter().map(of_span).collect()
+        })
+    }
+}
+
+impl DeviceLayout {
+    fn new(space: &Space<f64>) -> Result<Self, OpsError> {
+        let mut places = vec![(0, 0); space.place.len()];
+        let (mut spans, mut rows): (Vec<DeviceSpan>, _) = (Vec::new(), vec![u32::MAX; space.len()]);
+        let (mut row, mut points) = (0, 0);
+        for (g, group) in space.groups.iter().enumerate() {
+            for (p, part) in group.parts.iter().enumerate() {
+                let (np, nf) = (group.state.rows, group.trace.rows);
+                let first = part.first_block * group.state.lanes;
+                let slots = first..first + part.n_elements;
+                for (i, slot) in slots.clone().enumerate() {
+                    places[group.elements[slot] as usize] = (spans.len() as u32, i as u32);
+                    for k in 0..np {
+                        rows[group.offset + group.state.index(slot, k, 0)] = (row + i * np + k) as u32;
+                    }
+                }
+                let elements = group.elements[slots].to_vec();
+                let (place, shape) = ((g, p), group.shape);
+                let n = elements.len();
+                spans.push(DeviceSpan {
+                    place,
+                    shape,
+                    elements,
+                    first_row: row,
+                    np,
+                    first_point: points,
+                    nf,
+                });
+                row += n * np;
+                points += n * nf;
+            }
+        }
+        let real = row;
+        if space.len() >= NATURAL as usize || points >= NATURAL as usize {
+            let reason = format!("a device's operator has at most {NATURAL} entries and face points");
+            return Err(OpsError::Elliptic { reason });
+        }
+        for target in rows.iter_mut().filter(|r| **r == u32::MAX) {
+            *target = row as u32;
+            row += 1;
+        }
+        Ok(Self { spans, rows, real, points, places })
+    }
+}
+
+/// The matrices of the volume: those of [`super::part::PartOperator`].
+fn volume(tables: &Tables, constant: bool) -> (Vec<Matrix>, Matrix, Vec<Matrix>, Matrix) {
+    let reference = &tables.reference;
+    let (shape, np) = (reference.spec.shape, reference.n_basis);
+    let (dim, w) = (shape.dim(), &reference.volume.weights);
+    if constant && matches!(shape, Shape::Triangle | Shape::Tetrahedron) {
+        let modes = OrthonormalBasis::new(shape, reference.spec.order - 1, Polynomials::Total);
+        let project = modes.eval(&reference.volume.points).scale_rows(w).transpose();
+        let gradient: Vec<Matrix> = (0..dim).map(|d| clean(&project.mul(&reference.derivative[d]))).collect();
+        let test = gradient.iter().map(Matrix::transpose).collect();
+        return (gradient, Matrix::identity(np), test, reference.mass.clone());
+    }
+    let test = |m: &Matrix| if constant { m.transpose().scale_cols(w) } else { m.transpose() };
+    let gradient: Vec<Matrix> = (0..dim).map(|d| clean(&reference.derivative[d])).collect();
+    let values = clean(&reference.interp_volume);
+    let (gradient_test, values_test) = (gradient.iter().map(test).collect(), test(&values));
+    (gradient, values, gradient_test, values_test)
+}
+
+/// Matrices on top of each other.
+fn stack(parts: impl IntoIterator<Item = Rows>) -> Rows {
+    let mut parts = parts.into_iter();
+    let mut out = parts.next().unwrap_or_default();
+    parts.for_each(|m| out.rows.extend(m.rows));
+    out
+}
+
+/// Matrices side by side.
+fn beside(parts: impl IntoIterator<Item = Rows>) -> Rows {
+    let mut parts = parts.into_iter();
+    let first = parts.next().unwrap_or_default();
+    parts.fold(first, |out, m| out.beside(&m))
+}
+
+impl DevicePart {
+    fn new(space: &Space<f64>, span: &DeviceSpan) -> Self {
+        let (g, p) = span.place;
+        let (group, tables) = (&space.groups[g], &space.tables[g][p]);
+        let reference = &tables.reference;
+        let (kappa, lambda) = (&space.problem.kappa, &space.problem.lambda);
+        let constant = group.parts[p].spec.rule == MetricRule::Affine
+            && kappa.is_piecewise_constant()
+            && lambda.is_piecewise_constant();
+        let (dim, n_faces) = (group.shape.dim(), group.shape.n_faces());
+        let (gradient, values, gradient_test, values_test) = volume(tables, constant);
+        let n_points = gradient[0].rows();
+        let n_values = if lambda.is_zero() { 0 } else { values.rows() };
+        let weights = &reference.face_weights;
+        let trace = clean(&reference.interp_face);
+        let across = &tables.frame_derivative[0];
+        let tested = |m: &Matrix| Rows::dense(&m.transpose().scale_cols(weights));
+        let dense = |m: &[Matrix]| m.iter().map(Rows::dense).collect::<Vec<_>>();
+        let with_values = usize::from(n_values > 0);
+        let mut out = Self {
+            shape: group.shape,
+            order: space.order,
+            elements: span.elements.clone(),
+            first_row: span.first_row,
+            first_point: span.first_point,
+            np: reference.n_basis,
+            nf: reference.face_points.len(),
+            face_of: (0..n_faces)
+                .flat_map(|f| vec![f as u32; reference.face_offsets[f + 1] - reference.face_offsets[f]])
+                .collect(),
+            n_faces,
+            n_points,
+            n_values,
+            entries: dim * (dim + 1) / 2 + with_values,
+            per_point: !constant,
+            publish: stack([Rows::dense(&trace), Rows::dense(across)]),
+            tangential: Rows::default(),
+            tangential_test: Rows::default(),
+            gradient: stack(
+                dense(&gradient).into_iter().chain([Rows::dense(&values)]).take(dim + with_values),
+            ),
+            test: beside(
+                dense(&gradient_test)
+                    .into_iter()
+                    .chain([Rows::dense(&values_test)])
+                    .take(dim + with_values)
+                    .chain([tested(&trace), tested(across)]),
+            ),
+            metric: Vec::new(),
+            face: Vec::new(),
+            sides: Vec::new(),
+            meets: Vec::new(),
+        };
+        if !out.coefficients(space, tables) {
+            // The transpose with respect to the weights of the points.
+            let weighted = |m: &Matrix| {
+                let inverse: Vec<f64> = weights.iter().map(|w| 1.0 / w).collect();
+                Rows::dense(&m.transpose().scale_rows(&inverse).scale_cols(weights))
+            };
+            out.tangential = stack(dense(&tables.tangential));
+            out.tangential_test = beside(tables.tangential.iter().map(weighted));
+        }
+        out
+    }
+
+    /// Rows of coefficients of volume and faces; whether all tangential factors vanish.
+    fn coefficients(&mut self, space: &Space<f64>, tables: &Tables) -> bool {
+        let reference = &tables.reference;
+        let (offsets, dim) = (&reference.face_offsets, self.shape.dim());
+        let (n_faces, per_point, entries) = (self.n_faces, self.per_point, self.entries);
+        let points = if per_point { reference.volume.points.len() } else { 1 };
+        let face_rows = if per_point { self.nf } else { n_faces };
+        let values = self.n_values > 0;
+        self.metric = vec![0.0; self.elements.len() * points * entries];
+        self.face = vec![0.0; self.elements.len() * face_rows * (dim + 1)];
+        let of_element = |(&element, metric, face): (&u32, &mut [f64], &mut [f64])| -> bool {
+            let element = element as usize;
+            let terms = space.terms(element);
+            for (q, row) in metric.chunks_exact_mut(entries).enumerate() {
+                let jw = terms.jw[q] / if per_point { 1.0 } else { reference.volume.weights[q] };
+                let a = &terms.metric[q];
+                let pairs = (0..dim).flat_map(|d| (d..dim).map(move |e| (d, e)));
+                for (v, (d, e)) in row.iter_mut().zip(pairs) {
+                    *v = jw * terms.kappa[q] * (0..3).map(|x| a[d][x] * a[e][x]).sum::<f64>();
+                }
+                if values {
+                    row[entries - 1] = jw * terms.lambda[q];
+                }
+            }
+            let mut orthogonal = true;
+            for f in 0..n_faces {
+                let (tau, kappa) = space.face_coefficients(element, f);
+                let natural = match space.across(element, f) {
+                    Beyond::Element { .. } => None,
+                    Beyond::Boundary(b) => match space.problem.boundary(b) {
+                        EllipticBoundary::Dirichlet => None,
+                        EllipticBoundary::Neumann => Some(0.0),
+                        EllipticBoundary::Robin { alpha } => Some(alpha),
+                    },
+                };
+                let count = if per_point { offsets[f + 1] - offsets[f] } else { 1 };
+                for (i, kappa) in kappa.iter().enumerate().take(count) {
+                    let q = offsets[f] + i;
+                    let point = &terms.face[q];
+                    let scale = point.weight / reference.face_weights[q];
+                    let row = if per_point { q } else { f } * (dim + 1);
+                    if let Some(alpha) = natural {
+                        face[row + dim] = alpha * scale;
+                        continue;
+                    }
+                    let b = point.conormal();
+                    for m in 0..dim {
+                        let dot: f64 = (0..dim).map(|d| tables.frame[f][m][d] * b[d]).sum();
+                        face[row + m] = kappa * scale * dot;
+                        orthogonal &= m == 0 || face[row + m].abs() <= ORTHOGONAL * face[row].abs();
+                    }
+                    face[row + dim] = kappa * scale * tau;
+                }
+            }
+            orthogonal
+        };
+        let metric = self.metric.par_chunks_mut(points * entries);
+        let face = self.face.par_chunks_mut(face_rows * (dim + 1));
+        let all = self.elements.par_iter().zip(metric).zip(face).map(|((e, m), f)| of_element((e, m, f)));
+        all.reduce(|| true, |a, b| a && b)
+    }
+
+    /// What lies across each side.
+    fn connect(&mut self, space: &Space<f64>, layout: &DeviceLayout) {
+        let mut known: HashMap<(usize, u32, u8, u8), u32> = HashMap::new();
+        let mut sides = Vec::with_capacity(self.elements.len() * self.n_faces);
+        for &element in &self.elements {
+            let element = element as usize;
+            for face in 0..self.n_faces {
+                sides.push(match space.across(element, face) {
+                    Beyond::Boundary(b) => {
+                        let dirichlet = space.problem.boundary(b) == EllipticBoundary::Dirichlet;
+                        [0, if dirichlet { GHOST } else { NATURAL }]
+                    }
+                    Beyond::Element { side, orientation } => {
+                        let (part, i) = layout.places[side.element as usize];
+                        let (first, nf) =
+                            (layout.spans[part as usize].first_point, layout.spans[part as usize].nf);
+                        let at = known.entry((face, part, side.face, orientation)).or_insert_with(|| {
+                            let at = self.meets.len() as u32;
+                            let theirs = &space.tables_of(side.element as usize).reference.face_offsets;
+                            let begin = theirs[side.face as usize];
+                            let meets = space.meeting_points(element, face);
+                            self.meets.extend(meets.iter().map(|m| (begin + m) as u32));
+                            at
+                        });
+                        [(first + i as usize * nf) as u32, *at]
+                    }
+                });
+            }
+        }
+        self.sides = sides;
+    }
+}

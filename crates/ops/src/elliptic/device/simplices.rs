@@ -1,0 +1,287 @@
+//! Affine triangles and tetrahedra with piecewise constant coefficients: numbers of the edges, and matrices that do not
+//! depend on the element.
+//!
+//! With the barycentric coordinates λ_i and `∂_i − ∂_j` the derivative along the edge from vertex j to vertex i,
+//!
+//! ```text
+//! ∫ κ ∇u·∇v = Σ_{i<j} W_ij ∫̂ (∂_i − ∂_j)u (∂_i − ∂_j)v,    W_ij = −κ J ∇λ_i·∇λ_j,
+//! ```
+//!
+//! and across the face opposite to vertex c, `κ sJ ∂u/∂n = γ Σ_i W_ci (∂_i − ∂_c)u` with γ = d |Ê| / |F̂|. So the weights of
+//! the edges are all that the derivatives need of an element, and a neighbour's are found whichever way it is turned. What the
+//! jumps give is added to the edges' derivatives: with `h_i = ∂_i u + ½ γ ℓ_i`, `ℓ_i` the jump on the face opposite to
+//! vertex i tested by the modes, `Σ W_ij (h_i − h_j) (∂_i − ∂_j)v` has both terms.
+//!
+//! Sides are numbered by the vertex opposite to them. In a side's *own order* the nodes on the face come first, as they lie
+//! in the frame of the face, and both elements of a face list them alike.
+
+use super::DeviceLayout;
+use crate::elliptic::space::{Beyond, Space};
+use crate::elliptic::tables::clean;
+use crate::elliptic::{EllipticBoundary, Sipdg};
+use crate::scheme::MetricRule;
+use dgsuite_basis::{Matrix, OrthonormalBasis, Polynomials, Shape, lattice::lattice};
+use rayon::prelude::*;
+
+/// Bits of a side's code, below the neighbour's number: how it is turned, then the flags.
+pub(crate) const CODE_BITS: u32 = 6;
+/// The neighbour has the opposite values: a Dirichlet boundary, the element itself lying across.
+pub(crate) const OPPOSITE: u32 = 16;
+/// The penalty is that of the element's own values: a boundary with given flux.
+pub(crate) const OWN: u32 = 32;
+/// Nodes and points closer than this are the same.
+const SAME: f64 = 1e-8;
+
+/// The elements, and the matrices of all.
+pub(crate) struct Simplices {
+    pub(crate) dim: usize,
+    pub(crate) np: usize,
+    pub(crate) n_elements: usize,
+    /// `[element][edge]`: W of the vertices (0, 1), (0, 2), (1, 2) or (0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3).
+    pub(crate) weights: Vec<f64>,
+    /// `[element][side]`: κ_f sJ τ.
+    pub(crate) penalty: Vec<f64>,
+    /// `[element][side]`: κ_f / κ; `None` if all are 1.
+    pub(crate) ratio: Option<Vec<f64>>,
+    /// `[element]`: λ J; `None` if λ = 0.
+    pub(crate) reaction: Option<Vec<f64>>,
+    /// `[element][side]`: the neighbour's number and the code.
+    pub(crate) sides: Vec<u32>,
+    /// By code, the side's own order: as seen from the other side `[face of the neighbour][orientation]`, then of the element's
+    /// own sides.
+    pub(crate) nodes: Vec<Vec<usize>>,
+    /// By code: the edges from the face's vertices, in its own order, to the opposite one; and the side.
+    pub(crate) edges: Vec<Vec<usize>>,
+    pub(crate) side_of_code: Vec<usize>,
+    /// Nodes of a face.
+    pub(crate) n_face: usize,
+    /// `∂_m − ∂_0` to orthonormal modes of order p − 1, m = 1 … dim: `[mode × node]`.
+    pub(crate) gradient: Vec<Matrix>,
+    /// `−½ γ (∂_last − ∂_c)` at the nodes of a face from the nodes in its own order.
+    pub(crate) across: Matrix,
+    /// `−½ γ (∂_i − ∂_last)` there from the nodes of the face.
+    pub(crate) tangent: Vec<Matrix>,
+    /// The mass matrix of each side, `[node × node of the face]`.
+    pub(crate) mass: Vec<Matrix>,
+    /// `½ γ ∫ ψ_k φ_a` of each side, `[mode × node of the face]`.
+    pub(crate) lift: Vec<Matrix>,
+    /// The mass matrix of the reference element.
+    pub(crate) volume_mass: Matrix,
+}
+
+/// The edge between two vertices.
+pub(crate) fn edge(dim: usize, a: usize, b: usize) -> usize {
+    let (i, j) = (a.min(b), a.max(b));
+    i * dim - i * i.saturating_sub(1) / 2 + j - i - 1
+}
+
+impl Sipdg<f64> {
+    /// The tables of simplices; `None` where there are other elements, or coefficients that vary in them.
+    pub(crate) fn simplices(&self, layout: &DeviceLayout) -> Option<Simplices> {
+        self.space.problem.host.install(|| Simplices::new(&self.space, layout))
+    }
+}
+
+impl Simplices {
+    fn new(space: &Space<f64>, layout: &DeviceLayout) -> Option<Self> {
+        let [span] = &layout.spans[..] else { return None };
+        let group = &space.groups[0];
+        let (shape, order) = (group.shape, space.order);
+        let problem = &space.problem;
+        if !matches!(shape, Shape::Triangle | Shape::Tetrahedron)
+            || group.parts[0].spec.rule != MetricRule::Affine
+            || !problem.kappa.is_piecewise_constant()
+            || !problem.lambda.is_piecewise_constant()
+            || span.elements.len() >= 1 << (32 - CODE_BITS)
+        {
+            return None;
+        }
+        let (dim, tables) = (shape.dim(), &space.tables[0][0]);
+        let reference = &tables.reference;
+        let vertices = shape.vertices();
+        let order_of =
+            |sigma: &[usize], nodes: &[[f64; 3]]| -> Option<Vec<usize>> { own_order(dim, sigma, nodes) };
+        let nodes = reference.nodes.as_ref()?;
+        // The vertices of each face, then the opposite one.
+        let with_opposite = |mut face: Vec<usize>| -> Option<Vec<usize>> {
+            let c = (0..=dim).find(|v| !face.contains(v))?;
+            face.push(c);
+            Some(face)
+        };
+        let mut face_of = vec![0; dim + 1];
+        let mut own = vec![Vec::new(); dim + 1];
+        let mut seen = Vec::new();
+        for f in 0..=dim {
+            let face = shape.face_vertices(f);
+            let sigma = with_opposite(face.to_vec())?;
+            face_of[sigma[dim]] = f;
+            own[sigma[dim]].clone_from(&sigma);
+            for k in 0..dim {
+                seen.push(with_opposite((0..dim).map(|i| face[(k + dim - i) % dim]).collect())?);
+            }
+        }
+        seen.extend(own.iter().cloned());
+        let orders = seen.iter().map(|s| order_of(s, nodes)).collect::<Option<Vec<_>>>()?;
+        let edges = seen.iter().map(|s| (0..dim).map(|i| edge(dim, s[dim], s[i])).collect()).collect();
+        let side_of_code = seen.iter().map(|s| s[dim]).collect();
+
+        // Matrices.
+        let offsets = &reference.face_offsets;
+        let gamma = dim as f64 * shape.measure() / shape.face_shape(0)?.measure();
+        let along = |to: usize, from: usize, m: &[Matrix]| {
+            (0..dim).fold(Matrix::zeros(m[0].rows(), m[0].cols()), |sum, d| {
+                sum.add_scaled(vertices[to][d] - vertices[from][d], &m[d])
+            })
+        };
+        let modes = OrthonormalBasis::new(shape, order - 1, Polynomials::Total);
+        let project = modes.eval(&reference.volume.points).scale_rows(&reference.volume.weights).transpose();
+        let gradient = (1..=dim).map(|m| clean(&project.mul(&along(m, 0, &reference.derivative)))).collect();
+        // The element in the order of a side: vertices 0 … dim − 1 on the face.
+        let identity: Vec<usize> = (0..=dim).collect();
+        let canonical = order_of(&identity, nodes)?;
+        let n_face = canonical.iter().filter(|&&n| barycentric(dim, nodes[n])[dim].abs() < SAME).count();
+        let at: Vec<[f64; 3]> = canonical[..n_face].iter().map(|&n| nodes[n]).collect();
+        let slopes = reference.gradient(&at);
+        let ordered = |m: &Matrix, n: usize| Matrix::from_fn(m.rows(), n, |i, j| m[(i, canonical[j])]);
+        let across = clean(&ordered(&along(dim - 1, dim, &slopes), reference.n_basis).scaled(-0.5 * gamma));
+        let tangent = (0..dim - 1)
+            .map(|i| clean(&ordered(&along(i, dim - 1, &slopes), n_face).scaled(-0.5 * gamma)))
+            .collect();
+        let (mut mass, mut lift) = (Vec::new(), Vec::new());
+        for c in 0..=dim {
+            let range = offsets[face_of[c]]..offsets[face_of[c] + 1];
+            let own = &orders[dim * (dim + 1) + c];
+            let values = &reference.interp_face;
+            let trace = Matrix::from_fn(range.len(), n_face, |q, a| values[(range.start + q, own[a])]);
+            let weighted = trace.scale_rows(&reference.face_weights[range.clone()]);
+            let all = values.row_range(range.clone()).transpose().mul(&weighted);
+            mass.push(clean(&all));
+            let psi = modes.eval(&reference.face_points[range]).transpose();
+            lift.push(clean(&psi.mul(&weighted).scaled(0.5 * gamma)));
+        }
+
+        // Elements.
+        let corners: Vec<(usize, Vec<usize>)> = problem
+            .mesh
+            .sets
+            .iter()
+            .map(|set| {
+                let points = lattice(shape, set.order);
+                let close = |v: &[f64; 3], x: &[f64; 3]| (0..3).all(|d| (v[d] - x[d]).abs() < SAME);
+                let corner = |v: &[f64; 3]| points.iter().position(|x| close(v, x)).unwrap_or(0);
+                (set.order, vertices.iter().map(corner).collect())
+            })
+            .collect();
+        let n_edges = dim * (dim + 1) / 2;
+        let n = span.elements.len();
+        let (mut weights, mut penalty) = (vec![0.0; n * n_edges], vec![0.0; n * (dim + 1)]);
+        let (mut ratio, mut reaction) = (vec![1.0; n * (dim + 1)], vec![0.0; n]);
+        let mut sides = vec![0; n * (dim + 1)];
+        let rows = weights
+            .par_chunks_mut(n_edges)
+            .zip(penalty.par_chunks_mut(dim + 1))
+            .zip(ratio.par_chunks_mut(dim + 1))
+            .zip(sides.par_chunks_mut(dim + 1))
+            .zip(reaction.par_iter_mut())
+            .zip(span.elements.par_iter());
+        rows.enumerate().for_each(|(i, (((((weights, penalty), ratio), sides), reaction), &element))| {
+            let element = element as usize;
+            let x = space.nodes(element);
+            let (set, _) = problem.mesh.locate(element);
+            let corner: Vec<[f64; 3]> = corners[set].1.iter().map(|&k| x[k]).collect();
+            let (slopes, volume) = barycentric_slopes(dim, &corner);
+            let j = volume / shape.measure();
+            let kappa = problem.kappa.at_point(element, &tables.kappa[1], 0);
+            let dot = |a: usize, b: usize| (0..3).map(|d| slopes[a][d] * slopes[b][d]).sum::<f64>();
+            for a in 0..=dim {
+                for b in a + 1..=dim {
+                    weights[edge(dim, a, b)] = -kappa * j * dot(a, b);
+                }
+            }
+            *reaction = j * problem.lambda.at_point(element, &tables.lambda, 0);
+            for c in 0..=dim {
+                let f = face_of[c];
+                let surface = gamma * j * dot(c, c).sqrt();
+                let (tau, of_face) = space.face_coefficients(element, f);
+                let own = dim * (dim + 1) + c;
+                let code;
+                (penalty[c], ratio[c]) = (of_face[0] * surface * tau, of_face[0] / kappa);
+                (sides[c], code) = match space.across(element, f) {
+                    Beyond::Element { side, orientation } => {
+                        let code = side.face as usize * dim + orientation as usize;
+                        (layout.places[side.element as usize].1, code as u32)
+                    }
+                    Beyond::Boundary(b) => match problem.boundary(b) {
+                        EllipticBoundary::Dirichlet => (i as u32, own as u32 | OPPOSITE),
+                        EllipticBoundary::Neumann => {
+                            penalty[c] = 0.0;
+                            (i as u32, own as u32 | OWN)
+                        }
+                        EllipticBoundary::Robin { alpha } => {
+                            penalty[c] = alpha * surface;
+                            (i as u32, own as u32 | OWN)
+                        }
+                    },
+                };
+                sides[c] = sides[c] << CODE_BITS | code;
+            }
+        });
+        Some(Self {
+            dim,
+            np: reference.n_basis,
+            n_elements: n,
+            weights,
+            penalty,
+            ratio: ratio.iter().any(|r| *r != 1.0).then_some(ratio),
+            reaction: (!problem.lambda.is_zero()).then_some(reaction),
+            sides,
+            nodes: orders,
+            edges,
+            side_of_code,
+            n_face,
+            gradient,
+            across,
+            tangent,
+            mass,
+            lift,
+            volume_mass: reference.mass.clone(),
+        })
+    }
+}
+
+/// Barycentric coordinates of a reference point.
+fn barycentric(dim: usize, x: [f64; 3]) -> Vec<f64> {
+    let mut out: Vec<f64> = (0..dim).map(|d| 0.5 * (1.0 + x[d])).collect();
+    out.insert(0, 1.0 - out.iter().sum::<f64>());
+    out
+}
+
+/// The nodes of an element whose vertices are taken in the order `sigma`, as the nodes come if those of the face opposite to the
+/// last vertex are listed first; `None` if they are not symmetric.
+fn own_order(dim: usize, sigma: &[usize], nodes: &[[f64; 3]]) -> Option<Vec<usize>> {
+    let all: Vec<Vec<f64>> = nodes.iter().map(|&x| barycentric(dim, x)).collect();
+    let on_face = |n: &usize| all[*n][dim].abs() < SAME;
+    let (first, rest): (Vec<usize>, Vec<usize>) = (0..nodes.len()).partition(on_face);
+    let find =
+        |k: usize| (0..nodes.len()).find(|&n| (0..=dim).all(|i| (all[n][sigma[i]] - all[k][i]).abs() < SAME));
+    first.into_iter().chain(rest).map(find).collect()
+}
+
+/// The gradients of the barycentric coordinates of a simplex, and its measure.
+fn barycentric_slopes(dim: usize, x: &[[f64; 3]]) -> (Vec<[f64; 3]>, f64) {
+    let e: Vec<[f64; 3]> = (1..=dim).map(|i| std::array::from_fn(|d| x[i][d] - x[0][d])).collect();
+    let cross = |a: &[f64; 3], b: &[f64; 3]| {
+        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    };
+    let (rows, determinant) = if dim == 2 {
+        let det = e[0][0] * e[1][1] - e[0][1] * e[1][0];
+        (vec![[e[1][1], -e[1][0], 0.0], [-e[0][1], e[0][0], 0.0]], det)
+    } else {
+        let rows = vec![cross(&e[1], &e[2]), cross(&e[2], &e[0]), cross(&e[0], &e[1])];
+        let det = (0..3).map(|d| rows[0][d] * e[0][d]).sum();
+        (rows, det)
+    };
+    let mut slopes: Vec<[f64; 3]> = rows.iter().map(|r| r.map(|v| v / determinant)).collect();
+    slopes.insert(0, std::array::from_fn(|d| -slopes.iter().map(|s| s[d]).sum::<f64>()));
+    (slopes, determinant / if dim == 2 { 2.0 } else { 6.0 })
+}

@@ -1,0 +1,174 @@
+//! The interior penalty operator, block Jacobi and transfers between orders on the device equal the host's.
+
+use crate::emulated::row;
+use crate::residual::device;
+use crate::testkit::{Cells, PLANE, SPACE, mesh};
+use dgsuite_basis::Shape;
+use dgsuite_gpu::cuda::Cuda;
+use dgsuite_gpu::{Host, Scalar};
+use dgsuite_mesh::Mesh;
+use dgsuite_ops::cuda::{CudaPTransfer, CudaSipdg};
+use dgsuite_ops::{EllipticBoundary, Sipdg, SipdgOptions};
+use std::sync::Arc;
+
+/// What the coefficients are: constants κ = 1 and λ = 0, constants that jump, or functions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Coefficients {
+    One,
+    Jumps,
+    Smooth,
+}
+
+/// Numbers between −1 and 1 that look random.
+fn noise(n: usize, seed: u64) -> Vec<f64> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    };
+    (0..n).map(|_| next()).collect()
+}
+
+/// An operator with Dirichlet, Robin and Neumann conditions by turns.
+pub(crate) fn operator(mesh: &Arc<Mesh>, order: usize, coefficients: Coefficients) -> Sipdg<f64> {
+    let conditions =
+        [EllipticBoundary::Dirichlet, EllipticBoundary::Robin { alpha: 2.5 }, EllipticBoundary::Neumann];
+    let names = mesh.boundary_names();
+    let boundaries: Vec<_> =
+        names.iter().enumerate().map(|(i, name)| ((*name).to_owned(), conditions[i % 3])).collect();
+    let kappa = |e: usize, x: [f64; 3]| match coefficients {
+        Coefficients::One => 1.0,
+        Coefficients::Jumps => [1.0, 40.0, 3.0][e % 3],
+        Coefficients::Smooth => 1.5 + 0.3 * x[0] + 0.2 * x[1].sin(),
+    };
+    let lambda = |e: usize, x: [f64; 3]| match coefficients {
+        Coefficients::One => 0.0,
+        Coefficients::Jumps => [2.0, 0.5][e % 2],
+        Coefficients::Smooth => 1.0 + 0.1 * x[0].cos(),
+    };
+    let host = Arc::new(Host::new(2).expect("a machine"));
+    Sipdg::new(Arc::clone(mesh), &SipdgOptions::new(order), &kappa, &lambda, &boundaries, host)
+        .expect("an operator")
+}
+
+/// Largest `|a_i − b_i| / s_i`.
+fn gap(a: &[f64], b: &[f64], scale: f64) -> f64 {
+    a.iter().zip(b).fold(0.0_f64, |m, (x, y)| m.max((x - y).abs())) / scale
+}
+
+/// `Σ_j |A_ij| |u_j|`, the largest, and the entries of the longest row.
+fn magnitude(a: &sprs::CsMat<f64>, u: &[f64]) -> (f64, usize) {
+    let rows = || a.outer_iterator();
+    let sum = rows().map(|r| r.iter().map(|(j, v)| (v * u[j]).abs()).sum::<f64>()).fold(0.0, f64::max);
+    (sum, rows().map(|r| r.nnz()).max().unwrap_or(0))
+}
+
+/// Applies all of it on both.
+pub(crate) fn compare_elliptic<T: Scalar>(
+    cuda: &Cuda,
+    mesh: &Arc<Mesh>,
+    what: &str,
+    order: usize,
+    coefficients: Coefficients,
+) {
+    let host = operator(mesh, order, coefficients);
+    let on_device = CudaSipdg::<T>::new(cuda, &host).expect("an operator on the device");
+    assert_eq!(on_device.len(), host.len());
+    let u = noise(host.len(), 3);
+    let eps = if T::BYTES == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    let what = format!("{what} p = {order} {coefficients:?} {} bytes", T::BYTES);
+    let (mut wanted, mut au) =
+        (vec![0.0; host.len()], on_device.upload(&noise(host.len(), 4)).expect("room"));
+    host.apply(&u, &mut wanted);
+    let on = on_device.upload(&u).expect("room");
+    on_device.apply(&on, &mut au).expect("a launch");
+    let found = on_device.download(&au).expect("a result");
+    let (scale, n) = magnitude(&host.assemble(), &u);
+    let difference = gap(&found, &wanted, scale * eps * (n as f64).sqrt());
+    assert!(difference <= 8.0, "{what}: A u differs by {difference:.1} roundings");
+
+    let inverses = host.block_inverses().expect("inverses");
+    let twin = on_device.block_inverses(&inverses).expect("inverses on the device");
+    let mut z = vec![0.0; host.len()];
+    inverses.apply(&u, &mut z);
+    twin.apply(&on, &mut au).expect("a launch");
+    let largest = z.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    let difference = gap(&on_device.download(&au).expect("a result"), &z, largest * eps * (n as f64).sqrt());
+    assert!(difference <= 8.0, "{what}: block Jacobi differs by {difference:.1} roundings");
+
+    if order == 1 {
+        return;
+    }
+    let coarse = host.at_order(order / 2).expect("a lower order");
+    let transfer = Sipdg::transfer(&host, &coarse).expect("a transfer");
+    let coarse_twin = CudaSipdg::<T>::new(cuda, &coarse).expect("an operator");
+    let twin = CudaPTransfer::new(cuda, &on_device, &coarse_twin, &transfer).expect("a transfer");
+    let c = noise(coarse.len(), 5);
+    let (mut up, mut down) = (u.clone(), vec![0.0; coarse.len()]);
+    transfer.prolong(&c, &mut up);
+    transfer.restrict(&u, &mut down);
+    let mut fine = on_device.upload(&u).expect("room");
+    let mut low = coarse_twin.upload(&down.iter().map(|_| 9.0).collect::<Vec<_>>()).expect("room");
+    twin.restrict(&on, &mut low).expect("a launch");
+    twin.prolong_add(&coarse_twin.upload(&c).expect("room"), &mut fine).expect("a launch");
+    // What fills the host's blocks up has no meaning.
+    let real = |a: &Sipdg<f64>, v: Vec<f64>| {
+        let one = a.project(&|_, _| 1.0);
+        v.into_iter().zip(one).map(|(v, o)| if o == 0.0 { 0.0 } else { v }).collect::<Vec<_>>()
+    };
+    for (name, a, found, wanted) in [
+        ("prolongation", &host, on_device.download(&fine).expect("a result"), up),
+        ("restriction", &coarse, coarse_twin.download(&low).expect("a result"), down),
+    ] {
+        let largest = wanted.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+        let difference = gap(&real(a, found), &real(a, wanted), largest * eps * (n as f64).sqrt());
+        assert!(difference <= 8.0, "{what}: {name} differs by {difference:.1} roundings");
+    }
+}
+
+/// A mesh with the order and coefficients to try on it.
+pub(crate) type Case = (String, Arc<Mesh>, usize, Coefficients);
+
+/// Every shape, affine and curved, and numbers of elements at which groups are full, one short and one over.
+pub(crate) fn few() -> Vec<Case> {
+    use Coefficients::{Jumps, One, Smooth};
+    let mut cases = Vec::new();
+    let mut add = |cells: Cells, n: usize, geometry: usize, periodic: bool, p: usize, c: Coefficients| {
+        cases.push((format!("{cells:?}"), mesh(cells, n, geometry, periodic), p, c));
+    };
+    add(Cells::Mixed2, 3, 2, false, 3, Smooth);
+    add(Cells::Mixed3, 1, 1, false, 2, Jumps);
+    add(Cells::Of(Shape::Hexahedron), 2, 1, true, 3, One);
+    add(Cells::Of(Shape::Quadrilateral), 3, 2, false, 2, One);
+    add(Cells::Of(Shape::Prism), 1, 2, false, 1, Smooth);
+    for n in [1, 7, 8, 9, 33] {
+        cases.push(("row".to_owned(), row(2, n), [1, 2, 3, 4, 6][n % 5], if n == 8 { One } else { Jumps }));
+        cases.push(("row".to_owned(), row(3, n), [3, 2, 1, 3, 2][n % 5], if n == 9 { One } else { Jumps }));
+    }
+    cases
+}
+
+#[test]
+fn elliptic_operators_on_the_device_are_the_hosts() {
+    let Some(cuda) = device() else { return };
+    for (what, mesh, p, coefficients) in few() {
+        compare_elliptic::<f64>(&cuda, &mesh, &what, p, coefficients);
+        compare_elliptic::<f32>(&cuda, &mesh, &what, p, coefficients);
+    }
+    use Coefficients::{Jumps, One, Smooth};
+    for cells in PLANE.into_iter().chain(SPACE) {
+        let space = cells.dim() == 3;
+        for p in if space { vec![1, 2, 3, 4, 6] } else { vec![1, 2, 3, 4, 5, 6, 7, 8, 10] } {
+            let n = if space { 2 } else { 5 };
+            for (c, geometry) in [(One, 1), (Jumps, 1), (Smooth, 2)] {
+                let mesh = mesh(cells, n, geometry, c != Jumps && p % 2 == 1);
+                compare_elliptic::<f64>(&cuda, &mesh, &format!("{cells:?}, geometry {geometry}"), p, c);
+                if p % 3 == 1 {
+                    compare_elliptic::<f32>(&cuda, &mesh, &format!("{cells:?}, geometry {geometry}"), p, c);
+                }
+            }
+        }
+    }
+}
