@@ -5,6 +5,7 @@
 //! host's blocks stand at its end, so that both have one length. [`CudaSipdg::rows`] is the permutation.
 
 mod block;
+mod lines;
 mod simplex;
 mod transfer;
 mod universal;
@@ -18,6 +19,7 @@ use crate::error::OpsError;
 use dgsuite_basis::Shape;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer, Source};
 use dgsuite_gpu::{CudaVector, GpuError, Scalar};
+use lines::Lines;
 use simplex::Simplex;
 use universal::Universal;
 
@@ -31,6 +33,11 @@ fn source<T: Scalar>(name: &str, text: &str) -> Source {
 fn upload<T: Scalar>(cuda: &Cuda, what: &str, numbers: &[f64]) -> Result<DeviceBuffer<T>, GpuError> {
     let numbers: Vec<T> = numbers.iter().map(|v| T::from_f64(*v)).collect();
     DeviceBuffer::from_slice(cuda, what, &numbers)
+}
+
+/// A list in the language of the kernels.
+fn list(items: impl Iterator<Item = String>) -> String {
+    format!("{{{}}}", items.collect::<Vec<_>>().join(","))
 }
 
 /// Where the elements of one shape stand in a device's vectors.
@@ -48,6 +55,8 @@ enum Kernels<T: Scalar> {
     Universal(Universal<T>),
     /// One kernel for affine simplices.
     Simplex(Simplex<T>),
+    /// One kernel for quadrilaterals or hexahedra.
+    Lines(Lines<T>),
 }
 
 impl<T: Scalar> Kernels<T> {
@@ -55,6 +64,7 @@ impl<T: Scalar> Kernels<T> {
         match self {
             Self::Universal(k) => k.bytes(),
             Self::Simplex(k) => k.bytes(),
+            Self::Lines(k) => k.bytes(),
         }
     }
 
@@ -63,6 +73,7 @@ impl<T: Scalar> Kernels<T> {
         match self {
             Self::Universal(k) => k.bytes_moved(),
             Self::Simplex(k) => k.bytes(),
+            Self::Lines(k) => k.bytes(),
         }
     }
 }
@@ -96,16 +107,32 @@ impl<T: Scalar> CudaSipdg<T> {
             np: s.np,
         };
         let spans = layout.spans.iter().map(span).collect();
-        let kernels = match host.simplices(&layout) {
-            Some(tables) => Simplex::new(cuda, &layout, &tables)?.map(Kernels::Simplex),
-            None => None,
-        };
+        let mut kernels = None;
+        if let Some(tables) = host.simplices(&layout) {
+            kernels = Simplex::new(cuda, &layout, &tables)?.map(Kernels::Simplex);
+        } else if let Some(tables) = host.grids(&layout) {
+            kernels = Lines::new(cuda, &layout, &tables)?.map(Kernels::Lines);
+        }
         let kernels = match kernels {
             Some(kernels) => kernels,
             None => Kernels::Universal(Universal::new(cuda, &layout, &host.device_parts(&layout))?),
         };
         let (order, real) = (host.order(), layout.real);
         Ok(Self { cuda: cuda.clone(), order, rows: layout.rows, real, spans, kernels })
+    }
+
+    /// The texts of its kernels, as they are compiled.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new), but for the device's.
+    pub fn sources(host: &Sipdg<f64>) -> Result<Vec<Source>, OpsError> {
+        let layout = host.device_layout()?;
+        let simplex = host.simplices(&layout).and_then(|tables| Simplex::<T>::source(&tables));
+        let lines = || host.grids(&layout).and_then(|tables| Lines::<T>::source(&tables));
+        match simplex.or_else(lines) {
+            Some(source) => Ok(vec![source]),
+            None => host.device_parts(&layout).iter().map(Universal::<T>::source).collect(),
+        }
     }
 
     /// Entries of a vector: as many as the host's.
@@ -180,6 +207,7 @@ impl<T: Scalar> CudaSipdg<T> {
         match &self.kernels {
             Kernels::Universal(k) => k.apply(&self.cuda, u.buffer(), au.buffer_mut()),
             Kernels::Simplex(k) => k.apply(&self.cuda, u.buffer(), au.buffer_mut()),
+            Kernels::Lines(k) => k.apply(&self.cuda, u.buffer(), au.buffer_mut()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! What a device needs of the operator: the tables of its parts, in double precision and element by element.
 
+pub(crate) mod grids;
 pub(crate) mod simplices;
 
 use super::space::{Beyond, Space};

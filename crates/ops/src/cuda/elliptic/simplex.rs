@@ -1,7 +1,7 @@
 //! Affine simplices: one kernel, with the FP64 tensor cores (`elliptic_simplex.cu`), or at low orders a thread for each
 //! element (`elliptic_element.cu`).
 
-use crate::cuda::elliptic::{source, upload};
+use crate::cuda::elliptic::{list, source, upload};
 use crate::cuda::fragments::{Padding, fragment, pairs, row, steps, tiles};
 use crate::elliptic::device::DeviceLayout;
 use crate::elliptic::device::simplices::{CODE_BITS, Simplices};
@@ -61,7 +61,7 @@ fn by_element(t: &Simplices) -> bool {
 }
 
 /// Warps of a block and blocks of a multiprocessor.
-const fn build(dim: usize, np: usize) -> (usize, usize) {
+fn build(dim: usize, np: usize) -> (usize, usize) {
     match (dim, np) {
         (2, 0..=15) => (4, 4),
         (2, 16..=28) => (4, 3),
@@ -72,11 +72,12 @@ const fn build(dim: usize, np: usize) -> (usize, usize) {
     }
 }
 
-/// A list in the language of the kernels.
-fn list(items: impl Iterator<Item = String>) -> String {
-    format!("{{{}}}", items.collect::<Vec<_>>().join(","))
+/// Whether the element's own flux at its sides is that of its derivatives' modes, not of its nodes.
+fn own_modes(t: &Simplices) -> bool {
+    t.np > 0
 }
 
+/// A matrix in the language of the kernels.
 fn rows_of(m: &Matrix) -> String {
     list((0..m.rows()).map(|i| list(m.row(i).iter().map(|v| format!("real({v:e})")))))
 }
@@ -111,6 +112,11 @@ fn fragments(t: &Simplices) -> Vec<f64> {
     for g in &t.gradient {
         let m = g.transpose();
         pairs(steps(modes), tiles(np)).for_each(|(step, tile)| put(&m, step, tile));
+    }
+    if own_modes(t) {
+        for m in &t.own_flux {
+            pairs(steps(modes), tiles(face)).for_each(|(step, tile)| put(m, step, tile));
+        }
     }
     if t.reaction.is_some() {
         pairs(steps(np), tiles(np)).for_each(|(step, tile)| put(&t.volume_mass, step, tile));
@@ -154,17 +160,34 @@ fn common(source: Source, t: &Simplices) -> Source {
         .define("OWN_EDGES", numbers_of(&t.edges[own..]))
 }
 
-/// The text of the tensor cores and the shared memory of a block.
-fn tensor_text<T: Scalar>(t: &Simplices, entries: usize, n_words: usize) -> (Source, usize, usize) {
+/// A text, and the threads, elements and shared memory of a block.
+struct Text {
+    source: Source,
+    threads: u32,
+    elements: usize,
+    shared: usize,
+}
+
+/// The text for simplices of an order; `None` if it is too high.
+fn text<T: Scalar>(t: &Simplices, entries: usize, n_words: usize) -> Option<Text> {
+    if by_element(t) {
+        let (source, threads, elements) = (element_text::<T>(t), THREADS, THREADS as usize);
+        return Some(Text { source, threads, elements, shared: 0 });
+    }
     let (warps, blocks) = build(t.dim, t.np);
+    let shared = 8 * entries + 4 * (n_words + t.nodes.len());
+    if t.np > MOST_ROWS || shared > SHARED {
+        return None;
+    }
     let text = include_str!("../elliptic_simplex.cu");
     let source = Source::new("elliptic_simplex.cu", text)
         .header("fragments.cuh", include_str!("../fragments.cuh"))
+        .define("OWN_MODES", u8::from(own_modes(t)))
         .define("WARPS", warps)
         .define("BLOCKS", blocks)
         .define("ENTRIES", entries);
     let source = if T::BYTES == 4 { source.define("DG_STORED_SINGLE", 1) } else { source };
-    (common(source, t), 8 * entries + 4 * (n_words + t.nodes.len()), warps)
+    Some(Text { source: common(source, t), threads: 32 * warps as u32, elements: GROUP * warps, shared })
 }
 
 /// The text of a thread for each element.
@@ -189,25 +212,21 @@ impl<T: Scalar> Simplex<T> {
     /// The kernel; `None` if the order is too high for it.
     pub(super) fn new(cuda: &Cuda, layout: &DeviceLayout, t: &Simplices) -> Result<Option<Self>, OpsError> {
         let by_element = by_element(t);
-        let entries = if by_element { Vec::new() } else { fragments(t) };
-        let words = words(t);
-        let n = t.n_elements;
-        let (function, config) = if by_element {
-            let function = cuda.compile(&element_text::<T>(t))?.function("elliptic_element")?;
-            (function, LaunchConfig::cover(n, THREADS))
-        } else {
-            let (source, shared, warps) = tensor_text::<T>(t, entries.len(), words.len());
-            if t.np > MOST_ROWS || shared > SHARED {
-                return Ok(None);
-            }
-            let function = cuda.compile(&source)?.function("elliptic_simplex")?;
-            function.set_max_dynamic_shared(shared)?;
-            let threads = 32 * warps as u32;
-            let resident = function.blocks_per_multiprocessor(threads, shared)?.max(1);
-            let most = n.div_ceil(GROUP * warps) as u32;
-            let grid = most.min(resident * cuda.info().n_multiprocessors);
-            (function, LaunchConfig::new(grid, threads).shared(shared as u32))
+        let (entries, words) = (if by_element { Vec::new() } else { fragments(t) }, words(t));
+        let Some(Text { source, threads, elements, shared }) = text::<T>(t, entries.len(), words.len())
+        else {
+            return Ok(None);
         };
+        let n = t.n_elements;
+        let name = if by_element { "elliptic_element" } else { "elliptic_simplex" };
+        let function = cuda.compile(&source)?.function(name)?;
+        let mut grid = n.div_ceil(elements) as u32;
+        if !by_element {
+            function.set_max_dynamic_shared(shared)?;
+            let resident = function.blocks_per_multiprocessor(threads, shared)?.max(1);
+            grid = grid.min(resident * cuda.info().n_multiprocessors);
+        }
+        let config = LaunchConfig::new(grid, threads).shared(shared as u32);
         let what = "the geometry of an operator";
         let none = Vec::new();
         let mut numbers = Vec::new();
@@ -242,6 +261,12 @@ impl<T: Scalar> Simplex<T> {
         let matrices = DeviceBuffer::from_slice(cuda, "an operator's matrices", &entries)?;
         let config = config.early(true);
         Ok(Some(Self { numbers, tables, rows, matrices, arguments, function, config }))
+    }
+
+    /// The text of its kernel; `None` if the order is too high for it.
+    pub(super) fn source(t: &Simplices) -> Option<Source> {
+        let entries = if by_element(t) { 0 } else { fragments(t).len() };
+        text::<T>(t, entries, words(t).len()).map(|text| text.source)
     }
 
     pub(super) fn apply(

@@ -194,6 +194,11 @@ impl<T: Scalar> Universal<T> {
         Ok(Self { parts, published })
     }
 
+    /// The text of a part.
+    pub(super) fn source(part: &DevicePart) -> Result<Source, OpsError> {
+        Ok(text::<T>(part)?.0)
+    }
+
     pub(super) fn apply(
         &self,
         cuda: &Cuda,
