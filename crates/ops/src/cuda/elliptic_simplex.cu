@@ -6,7 +6,8 @@
 // nodes off the face.
 //
 // Defined by the host: DIM, NP, FACE_NODES, MODES (of order p − 1), RATIO and REACTION (whether there are such numbers), CODES,
-// WARPS, BLOCKS, OWN_MODES (whether the element's own flux is that of its derivatives' modes, or of its nodes), OWN_EDGES ({ the edges of each side }), ENTRIES (numbers of all matrices), CODE_BITS.
+// WARPS, BLOCKS, OWN_MODES (whether the element's own flux is that of its derivatives' modes, or of its nodes), OWN_EDGES ({ the edges of each side }), MASS_TILES
+// ({ of each side the tiles that its mass matrix has entries in }), ENTRIES (numbers of all matrices), CODE_BITS.
 #include "device.cuh"
 
 #ifdef DG_STORED_SINGLE
@@ -25,7 +26,9 @@ constexpr int MODE_STEPS = fragment_steps(MODES), MODE_TILES = fragment_tiles(MO
 constexpr int FACE_STEPS = fragment_steps(FACE_NODES), FACE_TILES = fragment_tiles(FACE_NODES);
 constexpr int INNER_STEPS = INNER > 0 ? fragment_steps(INNER) : 0, ROW_STEPS = FACE_STEPS + INNER_STEPS;
 // Words of four rows each.
-constexpr int ROW_WORDS = (ROW_STEPS + 3) / 4;
+constexpr int ROW_WORDS = (ROW_STEPS + 3) / 4, NODE_WORDS = (NODE_STEPS + 3) / 4;
+// Of the words: those of the codes, then those of the nodes.
+constexpr int NODES_AT = CODES * 4 * ROW_WORDS, WORDS = NODES_AT + 4 * NODE_WORDS;
 // Where the matrices begin, in fragments.
 constexpr int GRADIENT = 0;
 constexpr int ACROSS = GRADIENT + DIM * MODE_TILES * NODE_STEPS;
@@ -38,7 +41,8 @@ constexpr int VOLUME_MASS = OWN_FLUX + (OWN_MODES ? SIDES * MODE_STEPS * FACE_TI
 
 struct Arguments {
     const double* matrices;
-    // [code][lane of four][word]: rows in the side's own order, four to a word.
+    // [code][lane of four][word]: rows in the side's own order, four to a word; then [lane of four][word] of the nodes as the
+    // matrices number them.
     const u32* rows;
     // [code]: the edges of the side, a byte each, then the side.
     const u32* edges;
@@ -61,10 +65,10 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     elliptic_simplex(const Arguments a, const stored* __restrict__ u, stored* __restrict__ au) {
     DG_DYNAMIC_SHARED(double, shared);
     u32* const rows = reinterpret_cast<u32*>(shared + ENTRIES);
-    u32* const code_edges = rows + CODES * 4 * ROW_WORDS;
+    u32* const code_edges = rows + WORDS;
     [[maybe_unused]] constexpr int own_edges[SIDES][DIM] = OWN_EDGES;
     for (int i = threadIdx.x; i < ENTRIES; i += 32 * WARPS) shared[i] = dg_load(a.matrices + i);
-    for (int i = threadIdx.x; i < CODES * 4 * ROW_WORDS; i += 32 * WARPS) rows[i] = dg_load(a.rows + i);
+    for (int i = threadIdx.x; i < WORDS; i += 32 * WARPS) rows[i] = dg_load(a.rows + i);
     for (int i = threadIdx.x; i < CODES; i += 32 * WARPS) code_edges[i] = dg_load(a.edges + i);
     dg_block_sync();
     dg_wait_for_kernels_before();
@@ -73,6 +77,10 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 
     const u32 lane = dg_lane(), j = lane % 4;
     const double* const table = shared + lane;
+    constexpr u32 mass_tiles[SIDES] = MASS_TILES;
+    u32 nodes[NODE_WORDS];
+#pragma unroll
+    for (int w = 0; w < NODE_WORDS; ++w) nodes[w] = rows[NODES_AT + j * NODE_WORDS + w];
     const u32 groups = (a.n_elements + 7) / 8;
     for (u32 group = blockIdx.x * WARPS + threadIdx.x / 32; group < groups; group += gridDim.x * WARPS) {
         const u32 element = group * 8 + lane / 4, e = min(element, a.n_elements - 1);
@@ -97,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         const double reaction = REACTION ? (double)dg_load(a.reaction + e) : 0.0;
 #pragma unroll
         for (int s = 0; s < NODE_STEPS; ++s) {
-            const double x = row[fragment_row(NP, s, j)];
+            const double x = row[nodes[s / 4] >> 8 * (s % 4) & 255u];
 #pragma unroll
             for (int d = 0; d < DIM; ++d)
 #pragma unroll
@@ -198,7 +206,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                 const double w = jumps[s] + flux[c][s / 2][s % 2];
 #pragma unroll
                 for (int t = 0; t < NODE_TILES; ++t)
-                    dg_mma_f64_8x8x4(y[t][0], y[t][1], w, table[32 * (MASS + (c * FACE_STEPS + s) * NODE_TILES + t)]);
+                    if (mass_tiles[c] >> t & 1u)
+                        dg_mma_f64_8x8x4(y[t][0], y[t][1], w, table[32 * (MASS + (c * FACE_STEPS + s) * NODE_TILES + t)]);
             }
         }
 
@@ -222,8 +231,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         if (element < a.n_elements) {
 #pragma unroll
             for (int s = 0; s < NODE_STEPS; ++s) {
-                const int i = fragment_row_or_none(NP, s, j);
-                if (i >= 0) au[(u64)e * NP + i] = y[s / 2][s % 2];
+                if (fragment_row_or_none(NP, s, j) >= 0)
+                    au[(u64)e * NP + (nodes[s / 4] >> 8 * (s % 4) & 255u)] = y[s / 2][s % 2];
             }
         }
     }

@@ -86,12 +86,45 @@ fn numbers_of(rows: &[Vec<usize>]) -> String {
     list(rows.iter().map(|r| list(r.iter().map(ToString::to_string))))
 }
 
+/// The nodes as the matrices of the tensor cores number them: vertices, then those of one side after the other, so that a side's
+/// stand in few tiles.
+fn numbering(t: &Simplices) -> Vec<usize> {
+    let own = t.nodes.len() - t.dim - 1;
+    let sides = || t.nodes[own..].iter().map(|o| &o[..t.n_face]);
+    let count = |n: usize| sides().filter(|s| s.contains(&n)).count();
+    let mut out: Vec<usize> = (0..t.np).filter(|&n| count(n) == t.dim).collect();
+    for n in sides().flatten().copied().chain(0..t.np) {
+        if !out.contains(&n) {
+            out.push(n);
+        }
+    }
+    out
+}
+
+/// The mass matrices of the sides with the rows so numbered, and of each a bit for the tiles with entries.
+fn numbered_mass(t: &Simplices) -> (Vec<Matrix>, Vec<u32>) {
+    let order = numbering(t);
+    let of_side = |m: &Matrix| Matrix::from_fn(m.rows(), m.cols(), |i, j| m[(order[i], j)]);
+    let mass: Vec<Matrix> = t.mass.iter().map(of_side).collect();
+    let filled = |m: &Matrix, tile: usize| {
+        (2 * tile..2 * tile + 2)
+            .flat_map(|step| (0..4).filter_map(move |j| row(t.np, step, j)))
+            .any(|i| m.row(i).iter().any(|v| *v != 0.0))
+    };
+    let bits = |m: &Matrix| (0..tiles(t.np)).fold(0, |b, tile| b | u32::from(filled(m, tile)) << tile);
+    let tiles = mass.iter().map(bits).collect();
+    (mass, tiles)
+}
+
 /// The matrices as the tensor cores take them, in the order of `elliptic_simplex.cu`.
 fn fragments(t: &Simplices) -> Vec<f64> {
     let (np, modes, face) = (t.np, t.gradient[0].rows(), t.n_face);
     let mut out = Vec::new();
     let mut put = |m: &Matrix, step: usize, tile: usize| fragment(m, step, tile, Padding::Zero, &mut out);
-    for g in &t.gradient {
+    let order = numbering(t);
+    let gradient: Vec<Matrix> =
+        (t.gradient.iter()).map(|g| Matrix::from_fn(modes, np, |k, i| g[(k, order[i])])).collect();
+    for g in &gradient {
         pairs(tiles(modes), steps(np)).for_each(|(tile, step)| put(g, step, tile));
     }
     let columns = |first: usize, n: usize| Matrix::from_fn(face, n, |i, j| t.across[(i, first + j)]);
@@ -103,13 +136,13 @@ fn fragments(t: &Simplices) -> Vec<f64> {
     for m in &t.tangent {
         pairs(steps(face), tiles(face)).for_each(|(step, tile)| put(m, step, tile));
     }
-    for m in &t.mass {
+    for m in &numbered_mass(t).0 {
         pairs(steps(face), tiles(np)).for_each(|(step, tile)| put(m, step, tile));
     }
     for m in &t.lift {
         pairs(steps(face), tiles(modes)).for_each(|(step, tile)| put(m, step, tile));
     }
-    for g in &t.gradient {
+    for g in &gradient {
         let m = g.transpose();
         pairs(steps(modes), tiles(np)).for_each(|(step, tile)| put(&m, step, tile));
     }
@@ -119,12 +152,14 @@ fn fragments(t: &Simplices) -> Vec<f64> {
         }
     }
     if t.reaction.is_some() {
-        pairs(steps(np), tiles(np)).for_each(|(step, tile)| put(&t.volume_mass, step, tile));
+        let m = Matrix::from_fn(np, np, |i, j| t.volume_mass[(order[i], order[j])]);
+        pairs(steps(np), tiles(np)).for_each(|(step, tile)| put(&m, step, tile));
     }
     out
 }
 
-/// The rows of a side's own order for the lanes of four, four steps to a word: `[code][lane][word]`.
+/// The rows of a side's own order for the lanes of four, four steps to a word: `[code][lane][word]`, and behind them the nodes
+/// as they are numbered.
 fn words(t: &Simplices) -> Vec<u32> {
     let (face, inner) = (t.n_face, t.np - t.n_face);
     let all = steps(face) + if inner > 0 { steps(inner) } else { 0 };
@@ -140,6 +175,13 @@ fn words(t: &Simplices) -> Vec<u32> {
         };
         for first in (0..all).step_by(4) {
             out.push((first..all.min(first + 4)).fold(0, |w, s| w | node(s) << (8 * (s - first))));
+        }
+    }
+    let order = numbering(t);
+    for j in 0..4 {
+        for first in (0..steps(t.np)).step_by(4) {
+            let node = |s: usize| order[row(t.np, s, j).unwrap_or(0)] as u32;
+            out.push((first..steps(t.np).min(first + 4)).fold(0, |w, s| w | node(s) << (8 * (s - first))));
         }
     }
     out
@@ -183,6 +225,7 @@ fn text<T: Scalar>(t: &Simplices, entries: usize, n_words: usize) -> Option<Text
     let source = Source::new("elliptic_simplex.cu", text)
         .header("fragments.cuh", include_str!("../fragments.cuh"))
         .define("OWN_MODES", u8::from(own_modes(t)))
+        .define("MASS_TILES", list(numbered_mass(t).1.iter().map(ToString::to_string)))
         .define("WARPS", warps)
         .define("BLOCKS", blocks)
         .define("ENTRIES", entries);
