@@ -6,7 +6,7 @@
 // nodes off the face.
 //
 // Defined by the host: DIM, NP, FACE_NODES, MODES (of order p − 1), RATIO and REACTION (whether there are such numbers), CODES,
-// WARPS, BLOCKS, OWN_MODES (whether the element's own flux is that of its derivatives' modes, or of its nodes), OWN_EDGES ({ the edges of each side }), MASS_TILES
+// WARPS, BLOCKS, OWN_EDGES ({ the edges of each side }), MASS_TILES
 // ({ of each side the tiles that its mass matrix has entries in }), ENTRIES (numbers of all matrices), CODE_BITS.
 #include "device.cuh"
 
@@ -36,8 +36,7 @@ constexpr int TANGENT = ACROSS + ROW_STEPS * FACE_TILES;
 constexpr int MASS = TANGENT + (DIM - 1) * FACE_STEPS * FACE_TILES;
 constexpr int LIFT = MASS + SIDES * FACE_STEPS * NODE_TILES;
 constexpr int TEST = LIFT + SIDES * FACE_STEPS * MODE_TILES;
-constexpr int OWN_FLUX = TEST + DIM * MODE_STEPS * NODE_TILES;
-constexpr int VOLUME_MASS = OWN_FLUX + (OWN_MODES ? SIDES * MODE_STEPS * FACE_TILES : 0);
+constexpr int VOLUME_MASS = TEST + DIM * MODE_STEPS * NODE_TILES;
 
 struct Arguments {
     const double* matrices;
@@ -66,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     DG_DYNAMIC_SHARED(double, shared);
     u32* const rows = reinterpret_cast<u32*>(shared + ENTRIES);
     u32* const code_edges = rows + WORDS;
-    [[maybe_unused]] constexpr int own_edges[SIDES][DIM] = OWN_EDGES;
+    constexpr int own_edges[SIDES][DIM] = OWN_EDGES;
     for (int i = threadIdx.x; i < ENTRIES; i += 32 * WARPS) shared[i] = dg_load(a.matrices + i);
     for (int i = threadIdx.x; i < WORDS; i += 32 * WARPS) rows[i] = dg_load(a.rows + i);
     for (int i = threadIdx.x; i < CODES; i += 32 * WARPS) code_edges[i] = dg_load(a.edges + i);
@@ -118,31 +117,6 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             }
         }
 
-        // The element's own flux at the nodes of its sides.
-        double flux[SIDES][FACE_TILES][2];
-#pragma unroll
-        for (int c = 0; c < SIDES; ++c) {
-#pragma unroll
-            for (int t = 0; t < FACE_TILES; ++t) flux[c][t][0] = flux[c][t][1] = 0;
-            if (!OWN_MODES) continue;
-            const double ratio = RATIO ? (double)dg_load(a.ratio + e * SIDES + c) : 1.0;
-#pragma unroll
-            for (int s = 0; s < MODE_STEPS; ++s) {
-                double f = 0;
-#pragma unroll
-                for (int i = 0; i < SIDES; ++i) {
-                    if (i == c) continue;
-                    const double here = c == 0 ? 0.0 : g[c == 0 ? 0 : c - 1][s / 2][s % 2];
-                    const double there = i == 0 ? 0.0 : g[i == 0 ? 0 : i - 1][s / 2][s % 2];
-                    f += weights[edge(c, i)] * (there - here);
-                }
-#pragma unroll
-                for (int t = 0; t < FACE_TILES; ++t)
-                    dg_mma_f64_8x8x4(flux[c][t][0], flux[c][t][1], ratio * f,
-                                     table[32 * (OWN_FLUX + (c * MODE_STEPS + s) * FACE_TILES + t)]);
-            }
-        }
-
 #pragma unroll
         for (int c = 0; c < SIDES; ++c) {
             const u32 code = packed[c] & 15u, neighbour = packed[c] >> CODE_BITS;
@@ -166,7 +140,9 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                 own[0] += own[i];
                 out[0] += out[i];
             }
-            double jumps[FACE_STEPS];
+            double flux[FACE_TILES][2], jumps[FACE_STEPS];
+#pragma unroll
+            for (int t = 0; t < FACE_TILES; ++t) flux[t][0] = flux[t][1] = 0;
             const u32* const own_rows = rows + ((CODES - SIDES + c) * 4 + j) * ROW_WORDS;
             const u32* const other_rows = rows + (code * 4 + j) * ROW_WORDS;
             u32 own_word = 0, other_word = 0;
@@ -176,21 +152,20 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                     own_word = own_rows[s / 4];
                     other_word = other_rows[s / 4];
                 }
-                const bool here = s < FACE_STEPS || !OWN_MODES;
-                const double minus = here ? (double)row[own_word >> 8 * (s % 4) & 255u] : 0.0;
+                const double minus = row[own_word >> 8 * (s % 4) & 255u];
                 const double plus = dg_load(other + (other_word >> 8 * (s % 4) & 255u));
-                const double x = (OWN_MODES ? 0.0 : own[0] * minus) - out[0] * plus;
+                const double x = own[0] * minus - out[0] * plus;
 #pragma unroll
                 for (int t = 0; t < FACE_TILES; ++t)
-                    dg_mma_f64_8x8x4(flux[c][t][0], flux[c][t][1], x, table[32 * (ACROSS + s * FACE_TILES + t)]);
+                    dg_mma_f64_8x8x4(flux[t][0], flux[t][1], x, table[32 * (ACROSS + s * FACE_TILES + t)]);
                 if (s < FACE_STEPS) {
                     jumps[s] = penalty * (minus - sign_of_penalty * plus);
 #pragma unroll
                     for (int m = 1; m < DIM; ++m) {
-                        const double along = (OWN_MODES ? 0.0 : own[m] * minus) - out[m] * plus;
+                        const double along = own[m] * minus - out[m] * plus;
 #pragma unroll
                         for (int t = 0; t < FACE_TILES; ++t)
-                            dg_mma_f64_8x8x4(flux[c][t][0], flux[c][t][1], along,
+                            dg_mma_f64_8x8x4(flux[t][0], flux[t][1], along,
                                              table[32 * (TANGENT + ((m - 1) * FACE_STEPS + s) * FACE_TILES + t)]);
                     }
                     const double jump = ratio * (minus - sign * plus);
@@ -203,7 +178,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             }
 #pragma unroll
             for (int s = 0; s < FACE_STEPS; ++s) {
-                const double w = jumps[s] + flux[c][s / 2][s % 2];
+                const double w = jumps[s] + flux[s / 2][s % 2];
 #pragma unroll
                 for (int t = 0; t < NODE_TILES; ++t)
                     if (mass_tiles[c] >> t & 1u)

@@ -1,12 +1,12 @@
 //! The interior penalty operator, block Jacobi and transfers between orders on the device equal the host's.
 
-use crate::emulated::row;
+use crate::emulated::{quadrilaterals, row};
 use crate::residual::device;
 use crate::testkit::{Cells, PLANE, SPACE, mesh};
 use dgsuite_basis::Shape;
 use dgsuite_gpu::cuda::{Cuda, nvrtc};
 use dgsuite_gpu::{GpuError, Host, Scalar};
-use dgsuite_mesh::Mesh;
+use dgsuite_mesh::{Mesh, generate};
 use dgsuite_ops::cuda::{CudaPTransfer, CudaSipdg};
 use dgsuite_ops::{EllipticBoundary, Sipdg, SipdgOptions};
 use std::sync::Arc;
@@ -157,9 +157,13 @@ pub(crate) fn few() -> Vec<Case> {
     };
     add(Cells::Mixed2, 2, 2, false, 2, Smooth);
     add(Cells::Mixed3, 1, 1, false, 1, Jumps);
-    add(Cells::Of(Shape::Hexahedron), 2, 1, true, 2, One);
     add(Cells::Of(Shape::Hexahedron), 2, 2, false, 1, Smooth);
     add(Cells::Of(Shape::Quadrilateral), 3, 2, false, 2, One);
+    // Faces that are not orthogonal to lines, affine; and orthogonal ones.
+    let mut sheared = generate::Box::unit(Shape::Hexahedron, 2).build().expect("a box");
+    sheared.map(|[x, y, z]| [x + 0.3 * y, y + 0.1 * z, z + 0.2 * x]).expect("an affine map");
+    cases.push(("sheared".to_owned(), Arc::new(sheared), 2, Jumps));
+    cases.push(("row".to_owned(), quadrilaterals(33), 2, One));
     for n in [1, 7, 8, 9, 33] {
         cases.push(("row".to_owned(), row(2, n), [1, 2, 3, 4, 6][n % 5], if n == 8 { One } else { Jumps }));
         cases.push(("row".to_owned(), row(3, n), [3, 2, 1, 3, 2][n % 5], if n == 9 { One } else { Jumps }));

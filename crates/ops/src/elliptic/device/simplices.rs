@@ -65,8 +65,6 @@ pub(crate) struct Simplices {
     pub(crate) mass: Vec<Matrix>,
     /// `½ γ ∫ ψ_k φ_a` of each side, `[mode × node of the face]`.
     pub(crate) lift: Vec<Matrix>,
-    /// `−½ γ ψ_k` at the nodes of each side, in its own order, `[node of the face × mode]`.
-    pub(crate) own_flux: Vec<Matrix>,
     /// The mass matrix of the reference element.
     pub(crate) volume_mass: Matrix,
 }
@@ -149,7 +147,7 @@ impl Simplices {
         let tangent = (0..dim - 1)
             .map(|i| clean(&ordered(&along(i, dim - 1, &slopes), n_face).scaled(-0.5 * gamma)))
             .collect();
-        let (mut mass, mut lift, mut own_flux) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut mass, mut lift) = (Vec::new(), Vec::new());
         for c in 0..=dim {
             let range = offsets[face_of[c]]..offsets[face_of[c] + 1];
             let own = &orders[dim * (dim + 1) + c];
@@ -158,8 +156,6 @@ impl Simplices {
             let weighted = trace.scale_rows(&reference.face_weights[range.clone()]);
             let all = values.row_range(range.clone()).transpose().mul(&weighted);
             mass.push(clean(&all));
-            let at: Vec<[f64; 3]> = own[..n_face].iter().map(|&n| nodes[n]).collect();
-            own_flux.push(clean(&modes.eval(&at).scaled(-0.5 * gamma)));
             let psi = modes.eval(&reference.face_points[range]).transpose();
             lift.push(clean(&psi.mul(&weighted).scaled(0.5 * gamma)));
         }
@@ -248,7 +244,6 @@ impl Simplices {
             tangent,
             mass,
             lift,
-            own_flux,
             volume_mass: reference.mass.clone(),
         })
     }
