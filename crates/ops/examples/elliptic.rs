@@ -5,8 +5,10 @@
 //! cargo run --release -p dgsuite-ops --example elliptic -- 2 2,3,4,5,6 tri,hex 2
 //! ```
 //!
-//! Prints for each case the unknowns per second and the share of the copy bandwidth that reading `u` and writing `A u`
-//! take: what the operator would reach if nothing but its vectors cost time.
+//! Prints for each case the unknowns per second; the bytes that have to move for one of them (reading `u`, writing `A u`, and
+//! for each element its metric, 8 (d (d + 1)/2) bytes, the coefficients of its faces, 8 (d + 1) each, and its neighbours,
+//! 8 each), and the share of the copy bandwidth that this is; the multiply-adds for one unknown, and the share of the machine's
+//! rate that these are.
 
 #![allow(clippy::print_stdout)] // a program that prints
 
@@ -25,7 +27,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let limits = probe::measure(&host, probe::Effort::default())?;
     let (copy, flops) = (limits.copy / 1e9, limits.flops_double / 1e9);
     println!("{} threads: copy {copy:.1} GB/s, multiply-adds {flops:.0} GFLOP/s", host.n_threads());
-    println!("{:<24} {:>2} {:>8} {:>10} {:>10} {:>8}", "shape", "p", "MDOF", "GDOF/s", "GB/s", "share");
+    println!(
+        "{:<24} {:>2} {:>8} {:>8} {:>7} {:>8} {:>8} {:>9} {:>8}",
+        "shape", "p", "MDOF", "GDOF/s", "bytes", "of copy", "mul-add", "of rate", "set up"
+    );
     for name in word(2, "tri,hex").split(',') {
         let (name, sheared) = name.strip_prefix("sheared-").map_or((name, false), |n| (n, true));
         let (shape, per_cell) = match name {
@@ -74,12 +79,16 @@ fn main() -> Result<(), Box<dyn Error>> {
                 best = best.min(start.elapsed().as_secs_f64());
             }
             let (dofs, rate) = (a.dofs() as f64, a.dofs() as f64 / best / 1e9);
+            let (d, faces) = (shape.dim(), shape.n_faces());
+            let element = 8 * (d * (d + 1) / 2 + faces * (d + 1) + faces);
+            let bytes = 16.0 + (element * a.mesh().n_elements()) as f64 / dofs;
+            let products = a.multiply_adds() as f64 / dofs;
             println!(
-                "{:<24} {order:>2} {:>8.2} {rate:>10.3} {:>10.2} {:>7.0}%   set up in {setup:.2} s",
+                "{:<24} {order:>2} {:>8.2} {rate:>8.3} {bytes:>7.1} {:>7.1}% {products:>8.0} {:>8.0}% {setup:>6.2} s",
                 format!("{}{shape}", if sheared { "sheared " } else { "" }),
                 dofs / 1e6,
-                16.0 * rate,
-                1600.0 * rate / copy
+                100.0 * bytes * rate / copy,
+                200.0 * products * rate / flops
             );
         }
     }

@@ -63,6 +63,8 @@ pub(crate) mod kernels;
 pub(crate) mod lines;
 mod mass;
 mod part;
+pub(crate) mod reflections;
+pub(crate) mod simplex;
 mod space;
 mod tables;
 mod transfer;
@@ -296,6 +298,15 @@ impl<T: PackScalar> Sipdg<T> {
         };
         let neighbours: usize = self.space.connectivity.neighbours.iter().map(|n| n.bytes()).sum();
         operators + published + neighbours
+    }
+
+    /// Multiply–adds of [`apply`](Self::apply) in products with reference matrices, which are nearly all.
+    #[must_use]
+    pub fn multiply_adds(&self) -> usize {
+        let of_group = |(group, parts): (&crate::group::Group<T>, &Vec<PartOperator<T>>)| -> usize {
+            parts.iter().zip(&group.parts).map(|(o, p)| o.multiply_adds() * p.n_elements).sum()
+        };
+        self.space.groups.iter().zip(&self.operators).map(of_group).sum()
     }
 
     /// The mesh.

@@ -1,7 +1,9 @@
 //! The SIMD kernels of the residual, each compiled once for each precision and instruction level.
 
 use crate::elliptic::kernels::{Blocks, Conduct, Conormal, FaceTerms, GatherPair};
-use crate::elliptic::lines::{LineGradient, LineTest, LineTraces};
+use crate::elliptic::lines::{LineGradient, LineStiffness, LineTest, LineTraces};
+use crate::elliptic::reflections::{Expand, Symmetrise};
+use crate::elliptic::simplex::{Divergence, FaceFluxes, Jumps};
 use crate::panel::{Epilogue, Panels, Store, apply};
 use crate::pointwise::NeighbourStates;
 use crate::residual::Output;
@@ -43,6 +45,18 @@ pub trait MatrixKernels: Scalar {
     fn blocks(level: SimdLevel, kernel: Blocks<'_, Self>);
     /// [`GatherPair`].
     fn gather_pair(level: SimdLevel, kernel: GatherPair<'_, Self>);
+    /// [`Symmetrise`].
+    fn symmetrise(level: SimdLevel, kernel: Symmetrise<'_, Self>);
+    /// [`Expand`].
+    fn expand(level: SimdLevel, kernel: Expand<'_, Self>);
+    /// [`FaceFluxes`].
+    fn face_fluxes(level: SimdLevel, kernel: FaceFluxes<'_, Self>);
+    /// [`Divergence`].
+    fn divergence(level: SimdLevel, kernel: Divergence<'_, Self>);
+    /// [`Jumps`].
+    fn jumps(level: SimdLevel, kernel: Jumps<'_, Self>);
+    /// [`LineStiffness`].
+    fn line_stiffness(level: SimdLevel, kernel: LineStiffness<'_, Self>);
     /// [`LineTraces`].
     fn line_traces(level: SimdLevel, kernel: LineTraces<'_, Self>);
     /// [`LineGradient`].
@@ -100,6 +114,24 @@ macro_rules! entries {
                 Self::dispatch(level, kernel);
             }
             fn gather_pair(level: SimdLevel, kernel: GatherPair<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            fn symmetrise(level: SimdLevel, kernel: Symmetrise<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            fn expand(level: SimdLevel, kernel: Expand<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            fn face_fluxes(level: SimdLevel, kernel: FaceFluxes<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            fn divergence(level: SimdLevel, kernel: Divergence<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            fn jumps(level: SimdLevel, kernel: Jumps<'_, Self>) {
+                Self::dispatch(level, kernel);
+            }
+            fn line_stiffness(level: SimdLevel, kernel: LineStiffness<'_, Self>) {
                 Self::dispatch(level, kernel);
             }
             fn line_traces(level: SimdLevel, kernel: LineTraces<'_, Self>) {

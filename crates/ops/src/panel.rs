@@ -155,6 +155,27 @@ impl<T: Scalar> Panels<T> {
         out
     }
 
+    /// Panels for products that are added, with columns between two of `offsets` at a time: rows that have entries there
+    /// share them.
+    pub(crate) fn by_columns(matrix: &Rows, offsets: &[usize], max_rows: usize, width: usize) -> Self {
+        let mut out = Self { rows: matrix.rows.len(), cols: matrix.cols, ..Self::default() };
+        for w in offsets.windows(2) {
+            let within = |e: &&(usize, f64)| (w[0]..w[1]).contains(&e.0);
+            let rows: Vec<(usize, Vec<(usize, f64)>)> = (matrix.rows.iter().enumerate())
+                .map(|(i, row)| (i, row.iter().filter(within).copied().collect()))
+                .filter(|(_, row): &(usize, Vec<_>)| !row.is_empty())
+                .collect();
+            let parts = rows.len().div_ceil(max_rows.clamp(1, 8));
+            for p in 0..parts {
+                let part = &rows[rows.len() * p / parts..rows.len() * (p + 1) / parts];
+                out.order.extend(part.iter().map(|(i, _)| *i as u32));
+                let entries: Vec<_> = part.iter().map(|(_, row)| row.clone()).collect();
+                out.push(&entries, width);
+            }
+        }
+        out
+    }
+
     /// Registers loaded for a product of four fields.
     fn loads(&self) -> usize {
         let of =

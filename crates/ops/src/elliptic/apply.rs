@@ -6,8 +6,10 @@
 
 use super::Sipdg;
 use super::kernels::{Conduct, Conormal, FaceCoefficients, FaceTerms, GatherPair};
-use super::lines::{LineGradient, LineTest, LineTraces};
+use super::lines::{LineGradient, LineStiffness, LineTest, LineTraces};
 use super::part::{From, PartOperator};
+use super::reflections::{Expand, Symmetrise};
+use super::simplex::{Divergence, FaceFluxes, Jumps, Simplex};
 use super::window::Windows;
 use crate::discretization::lock;
 use crate::error::OpsError;
@@ -26,6 +28,8 @@ const CHUNK: usize = 16;
 pub(super) struct Scratch<T: Element> {
     /// What a window publishes, `[block][u, p][face point][lane]`, and one trace's length behind it.
     window: Buffer<T>,
+    /// Gradients of a window's run, of simplices.
+    gradients: Buffer<T>,
     work: Work<T>,
 }
 
@@ -37,6 +41,9 @@ struct Work<T: Element> {
     plus: Buffer<T>,
     tangential: Buffer<T>,
     between: [Buffer<T>; 2],
+    /// Sums and differences of nodal values, and what is between faces and modes, of simplices.
+    nodes: Buffer<T>,
+    faces: Buffer<T>,
 }
 
 impl<T: PackScalar> Scratch<T> {
@@ -46,23 +53,32 @@ impl<T: PackScalar> Scratch<T> {
         windows: &[Windows],
     ) -> Result<Self, OpsError> {
         let (mut columns, mut plus, mut tangential) = (0, 0, 0);
-        for (group, parts) in groups.iter().zip(operators) {
+        let (mut gradients, mut nodes, mut faces) = (0, 0, 0);
+        for ((group, parts), windows) in groups.iter().zip(operators).zip(windows) {
             let lanes = group.state.lanes;
             plus = plus.max(2 * group.trace.rows * lanes);
             for o in parts {
                 columns = columns.max(o.columns() * lanes);
                 tangential = tangential.max(o.tangential.rows() * lanes);
+                if let Some(s) = &o.simplex {
+                    gradients = gradients.max(windows.run * s.gradient_rows() * lanes);
+                    nodes = nodes.max(group.state.rows * lanes);
+                    faces = faces.max(s.face_rows() * lanes);
+                }
             }
         }
         let room = |(g, w): (&Group<T>, &Windows)| (2 * w.largest() + 1) * g.trace.block_len();
         let zeros = Buffer::<T>::zeros;
         Ok(Self {
             window: zeros(groups.iter().zip(windows).map(room).max().unwrap_or(0))?,
+            gradients: zeros(gradients)?,
             work: Work {
                 columns: zeros(columns)?,
                 plus: zeros(plus)?,
                 tangential: zeros(tangential)?,
                 between: [zeros(0)?, zeros(0)?],
+                nodes: zeros(nodes)?,
+                faces: zeros(faces)?,
             },
         })
     }
@@ -107,14 +123,23 @@ impl<T: PackScalar> Sipdg<T> {
         let (len, size) = (group.state.block_len(), 2 * group.trace.block_len());
         let (windows, first) = (&self.windows[g], window * self.windows[g].run);
         let mut scratch = self.scratch();
-        let Scratch { window: local, work } = &mut *scratch;
-        let run = first..first + au.len() / len;
-        let blocks = run.chain(windows.halo[window].iter().map(|&b| b as usize));
-        for (block, out) in blocks.zip(local.chunks_exact_mut(size)) {
-            self.publish_block(g, block, u, work, out);
+        let Scratch { window: local, gradients, work } = &mut *scratch;
+        let n = au.len() / len;
+        let run = first..first + n;
+        let halo = windows.halo[window].iter().map(|&(block, faces)| (block as usize, faces));
+        let blocks = run.map(|block| (block, u8::MAX)).chain(halo);
+        // Gradients are kept where they are needed again.
+        let kept = |block: usize, i: usize| {
+            let rows = self.operator(g, block).simplex.as_ref().map_or(0, Simplex::gradient_rows);
+            let size = rows * group.state.lanes;
+            if i < n { i * size..(i + 1) * size } else { 0..0 }
+        };
+        for (i, ((block, wanted), out)) in blocks.zip(local.chunks_exact_mut(size)).enumerate() {
+            self.publish_block(g, (block, wanted), u, work, &mut gradients[kept(block, i)], out);
         }
         for (i, au) in au.chunks_exact_mut(len).enumerate() {
-            self.test_block(g, first + i, u, (local, i), published, work, au);
+            let gradient = &gradients[kept(first + i, i)];
+            self.test_block(g, first + i, u, (local, i, gradient), published, work, au);
         }
     }
 
@@ -143,23 +168,44 @@ impl<T: PackScalar> Sipdg<T> {
             let mut scratch = self.scratch();
             for (i, out) in out.chunks_exact_mut(size).enumerate() {
                 if self.read_by_others[g][chunk * CHUNK + i] {
-                    self.publish_block(g, chunk * CHUNK + i, u, &mut scratch.work, out);
+                    self.publish_block(g, (chunk * CHUNK + i, u8::MAX), u, &mut scratch.work, &mut [], out);
                 }
             }
         });
     }
 
-    /// Values and conormal derivatives of one block.
-    fn publish_block(&self, g: usize, block: usize, u: &[T], scratch: &mut Work<T>, out: &mut [T]) {
+    /// Values and conormal derivatives of one block at least at the faces whose bit is set in `wanted`; the gradient of
+    /// simplices is kept where there is room.
+    fn publish_block(
+        &self,
+        g: usize,
+        (block, wanted): (usize, u8),
+        u: &[T],
+        scratch: &mut Work<T>,
+        gradient: &mut [T],
+        out: &mut [T],
+    ) {
         let (group, o) = (&self.space.groups[g], self.operator(g, block));
         let len = group.state.block_len();
         let u = &u[group.offset + block * len..group.offset + (block + 1) * len];
-        let Work { tangential, between, .. } = scratch;
+        let Work { columns, tangential, between, nodes, faces, .. } = scratch;
         if let Some(next) = o.face_ahead(block - o.first_block) {
             fetch(next);
         }
+        if let Some(s) = &o.simplex {
+            T::symmetrise(self.level, Symmetrise { by: &s.reflections, u, out: nodes });
+            let gradient = if gradient.is_empty() { &mut columns[..] } else { gradient };
+            multiply(self.level, 1, &s.gradient, nodes, between, gradient);
+            let coefficients = o.face_of(block - o.first_block);
+            let fluxes = FaceFluxes { frames: &s.frames, faces: coefficients, gradient, out: faces };
+            T::face_fluxes(self.level, fluxes);
+            let (trace, p) = out.split_at_mut(group.trace.block_len());
+            multiply(self.level, 1, &s.trace, u, between, trace);
+            multiply(self.level, 1, &s.normal, faces, between, p);
+            return;
+        }
         match &o.lines {
-            Some(lines) => T::line_traces(self.level, LineTraces { lines, u, out }),
+            Some(lines) => T::line_traces(self.level, LineTraces { lines, u, wanted, out }),
             None => multiply(self.level, 1, &o.publish, u, between, out),
         }
         let (trace, p) = out.split_at_mut(group.trace.block_len());
@@ -169,7 +215,7 @@ impl<T: PackScalar> Sipdg<T> {
             multiply(self.level, 1, &o.tangential, trace, between, tangential);
             tangential
         };
-        T::conormal(self.level, Conormal { faces: self.faces(g, o, block), tangential, p });
+        T::conormal(self.level, Conormal { faces: self.faces(g, o, block), tangential, wanted, p });
     }
 
     /// `A u` of one block.
@@ -178,33 +224,60 @@ impl<T: PackScalar> Sipdg<T> {
         g: usize,
         block: usize,
         u: &[T],
-        (window, place): (&[T], usize),
+        (window, place, gradient): (&[T], usize, &[T]),
         published: &[Buffer<T>],
         scratch: &mut Work<T>,
         au: &mut [T],
     ) {
         let (group, o) = (&self.space.groups[g], self.operator(g, block));
-        let (lanes, len) = (group.state.lanes, group.state.block_len());
-        let dim = self.space.problem.mesh.dim;
+        let len = group.state.block_len();
         let begin = group.offset + block * len;
         let u = &u[begin..begin + len];
-        let Work { columns, plus, tangential, between } = scratch;
-        let values = o.n_values > 0;
-        match &o.lines {
-            Some(lines) => T::line_gradient(self.level, LineGradient { lines, values, u, out: columns }),
-            None => multiply(self.level, 1, &o.gradient, u, between, columns),
+        let trace = group.trace.block_len();
+        let plus = &mut scratch.plus;
+        self.gather(g, block, window, plus);
+        let minus = &window[2 * trace * place..2 * trace * (place + 1)];
+        self.mend(g, block, minus, published, plus);
+        match &o.simplex {
+            Some(simplex) => self.test_simplex(g, block, simplex, (u, minus, gradient), scratch, au),
+            None => self.test_chains(g, block, (u, minus), scratch, au),
         }
+        self.pad(g, block, u, au);
+    }
+
+    /// The same from what lies across the faces, with the chains or along lines.
+    fn test_chains(
+        &self,
+        g: usize,
+        block: usize,
+        (u, minus): (&[T], &[T]),
+        scratch: &mut Work<T>,
+        au: &mut [T],
+    ) {
+        let (group, o) = (&self.space.groups[g], self.operator(g, block));
+        let lanes = group.state.lanes;
+        let dim = self.space.problem.mesh.dim;
+        let Work { columns, plus, tangential, between, .. } = scratch;
+        let values = o.n_values > 0;
         let metric = o.metric_of(block - o.first_block);
         if let Some(next) = o.metric_ahead(block - o.first_block) {
             fetch(next);
         }
+        if let Some(lines) = o.lines.as_ref().filter(|_| o.rectangular) {
+            let sides = &mut columns[..];
+            let faces = self.faces(g, o, block);
+            T::face_terms(self.level, FaceTerms { faces, minus, plus, out: sides, tangential: &mut [] });
+            self.add_robin(g, block, minus, sides);
+            T::line_stiffness(self.level, LineStiffness { lines, values, u, metric, sides, out: au });
+            return;
+        }
+        match &o.lines {
+            Some(lines) => T::line_gradient(self.level, LineGradient { lines, values, u, out: columns }),
+            None => multiply(self.level, 1, &o.gradient, u, between, columns),
+        }
         let (n, n_values, per_point) = (o.n_points, o.n_values, o.per_point);
         T::conduct(self.level, Conduct { dim, n, n_values, per_point, metric, x: columns });
 
-        let trace = group.trace.block_len();
-        self.gather(g, block, window, plus);
-        let minus = &window[2 * trace * place..2 * trace * (place + 1)];
-        self.mend(g, block, minus, published, plus);
         let volume = (dim * n + n_values) * lanes;
         let surface = &mut columns[volume..];
         let faces = self.faces(g, o, block);
@@ -212,14 +285,7 @@ impl<T: PackScalar> Sipdg<T> {
         let along: &mut [T] = if skew { tangential } else { &mut [] };
         let terms = FaceTerms { faces, minus, plus, out: surface, tangential: along };
         T::face_terms(self.level, terms);
-        let mends = &self.mends[g];
-        for robin in &mends.robin[mends.first_robin[block] as usize..mends.first_robin[block + 1] as usize] {
-            let first = group.face_offsets[robin.face as usize];
-            for (i, r) in robin.rows.iter().enumerate() {
-                let at = (first + i) * lanes + robin.lane as usize;
-                surface[at] += *r * minus[at];
-            }
-        }
+        self.add_robin(g, block, minus, surface);
         if skew {
             let product = MultiplyAdd { fields: 1, a: &o.tangential_test, b: tangential, out: surface };
             T::multiply_add(self.level, product);
@@ -228,7 +294,58 @@ impl<T: PackScalar> Sipdg<T> {
             Some(lines) => T::line_test(self.level, LineTest { lines, values, columns, out: au }),
             None => multiply(self.level, 1, &o.test, columns, between, au),
         }
-        self.pad(g, block, u, au);
+    }
+
+    /// The same of affine simplices.
+    fn test_simplex(
+        &self,
+        g: usize,
+        block: usize,
+        simplex: &Simplex<T>,
+        (u, minus, gradient): (&[T], &[T], &[T]),
+        scratch: &mut Work<T>,
+        au: &mut [T],
+    ) {
+        let (group, o, level) = (&self.space.groups[g], self.operator(g, block), self.level);
+        let Work { columns, plus, between, nodes, faces, .. } = scratch;
+        let (surface, jumps) = (group.trace.block_len(), simplex.test.cols() * group.state.lanes);
+        let (columns, sides) = columns.split_at_mut(jumps);
+        let coefficients = self.faces(g, o, block);
+        T::jumps(level, Jumps { faces: coefficients, minus, plus, out: sides });
+        self.add_robin(g, block, minus, sides);
+        multiply(level, 1, &simplex.lift, &sides[surface..], between, faces);
+        let values: &[T] = if o.n_values > 0 {
+            T::symmetrise(level, Symmetrise { by: &simplex.reflections, u, out: nodes });
+            &nodes[..group.state.block_len()]
+        } else {
+            &[]
+        };
+        let metric = o.metric_of(block - o.first_block);
+        if let Some(next) = o.metric_ahead(block - o.first_block) {
+            fetch(next);
+        }
+        let (frames, rows) = (&simplex.frames, coefficients.rows);
+        let out = &mut *columns;
+        T::divergence(
+            level,
+            Divergence { frames, faces: rows, metric, gradient, lifted: faces, values, out },
+        );
+        multiply(level, 1, &simplex.test, columns, between, nodes);
+        T::expand(level, Expand { by: &simplex.reflections, from: nodes, u: au });
+        T::multiply_add(level, MultiplyAdd { fields: 1, a: &simplex.surface, b: sides, out: au });
+    }
+
+    /// What Robin boundaries add to the terms that test values.
+    fn add_robin(&self, g: usize, block: usize, minus: &[T], surface: &mut [T]) {
+        let (group, mends) = (&self.space.groups[g], &self.mends[g]);
+        let lanes = group.state.lanes;
+        for robin in &mends.robin[mends.first_robin[block] as usize..mends.first_robin[block + 1] as usize] {
+            let first = group.face_offsets[robin.face as usize];
+            for (i, r) in robin.rows.iter().enumerate() {
+                let at = (first + i) * lanes + robin.lane as usize;
+                surface[at] += *r * minus[at];
+            }
+        }
     }
 
     /// What lies across the faces of a block, where it is in the same group.

@@ -1,5 +1,6 @@
 //! Pointwise SIMD kernels of the elliptic operator.
 
+use crate::connect::Source;
 use crate::pointwise::NeighbourStates;
 use crate::simd::{Kernel, Pack, PackScalar};
 
@@ -42,8 +43,8 @@ impl<T: PackScalar> Kernel<T> for Conduct<'_, T> {
             } else {
                 for q in 0..self.n {
                     let g = |i: usize| V::load(m.add(q * step + i * V::W));
-                    let p: [*mut T; 3] = std::array::from_fn(|d| x.add((d * self.n + q) * V::W));
-                    let [a, b, c] = p.map(|p| V::load(p));
+                    let p = [x.add(q * V::W), x.add((self.n + q) * V::W), x.add((2 * self.n + q) * V::W)];
+                    let (a, b, c) = (V::load(p[0]), V::load(p[1]), V::load(p[2]));
                     g(0).mul_add(a, g(1).mul_add(b, g(2) * c)).store(p[0]);
                     g(1).mul_add(a, g(3).mul_add(b, g(4) * c)).store(p[1]);
                     g(2).mul_add(a, g(4).mul_add(b, g(5) * c)).store(p[2]);
@@ -70,7 +71,7 @@ pub(super) struct FaceCoefficients<'a, T> {
 }
 
 impl<T> FaceCoefficients<'_, T> {
-    fn check(&self, width: usize) -> usize {
+    pub(super) fn check(&self, width: usize) -> usize {
         let n_faces = self.offsets.len() - 1;
         let n = self.offsets[n_faces];
         assert!(self.rows.len() >= if self.per_point { n } else { n_faces } * (self.dim + 1) * width);
@@ -83,6 +84,8 @@ pub struct Conormal<'a, T> {
     pub(super) faces: FaceCoefficients<'a, T>,
     /// Derivatives along the tangents, `[m][point][lane]`; empty where their factors vanish.
     pub(super) tangential: &'a [T],
+    /// Bit f: face f is wanted.
+    pub(super) wanted: u8,
     pub(super) p: &'a mut [T],
 }
 
@@ -93,7 +96,7 @@ impl<T: PackScalar> Kernel<T> for Conormal<'_, T> {
         let width = (self.faces.dim + 1) * V::W;
         let n_tangents = if self.tangential.is_empty() { 0 } else { self.faces.dim - 1 };
         assert!(self.p.len() >= n * V::W && self.tangential.len() >= n_tangents * n * V::W);
-        for f in 0..self.faces.offsets.len() - 1 {
+        for f in (0..self.faces.offsets.len() - 1).filter(|f| self.wanted >> f & 1 == 1) {
             for q in self.faces.offsets[f]..self.faces.offsets[f + 1] {
                 let row = if self.faces.per_point { q } else { f };
                 // SAFETY: `q < n` and the row are covered by the lengths asserted above.
@@ -171,31 +174,67 @@ pub struct GatherPair<'a, T> {
 
 impl<T: PackScalar> Kernel<T> for GatherPair<'_, T> {
     #[inline(always)]
-    fn run<V: Pack<T = T>>(self) {
+    fn run<V: Pack<T = T>>(mut self) {
         let n_faces = self.offsets.len() - 1;
         assert!(self.offsets[n_faces] * V::W <= self.trace && self.out.len() >= 2 * self.trace);
         assert!(self.across.block_len >= 2 * self.trace);
-        let out = self.out.as_mut_ptr();
+        let across = self.across;
         for f in 0..n_faces {
             let count = self.offsets[f + 1] - self.offsets[f];
-            for (k, s) in self.across.of_face(f, count).iter().enumerate() {
-                // One permutation for all points of the source; later sources are merged into what is there.
-                let pick = V::pick(&s.lanes, s.taken);
-                // SAFETY: `of_face` has asserted that blocks and table entries exist; entries are rows of a trace, and
-                // the outputs are face points of a trace.
+            let sources = across.of_face(f, count);
+            let mut first = 0;
+            while first < count {
+                // SAFETY: these are points of the face, and its sources.
                 unsafe {
-                    let base = self.across.source.as_ptr().add(s.block as usize * self.across.block_len);
-                    let table = self.across.tables.as_ptr().add(s.table as usize);
-                    for i in 0..count {
-                        let p = base.add(*table.add(i) as usize);
-                        let u = out.add((self.offsets[f] + i) * V::W);
-                        let q = u.add(self.trace);
-                        let none = V::lit(0.0);
-                        let (a, b) = if k == 0 { (none, none) } else { (V::load(u), V::load(q)) };
-                        a.merge(p, pick).store(u);
-                        b.merge(p.add(self.trace), pick).store(q);
+                    if first + 4 <= count {
+                        self.points::<V, 4>(sources, self.offsets[f], first);
+                        first += 4;
+                    } else if first + 2 <= count {
+                        self.points::<V, 2>(sources, self.offsets[f], first);
+                        first += 2;
+                    } else {
+                        self.points::<V, 1>(sources, self.offsets[f], first);
+                        first += 1;
                     }
                 }
+            }
+        }
+    }
+}
+
+impl<T: PackScalar> GatherPair<'_, T> {
+    /// `N` points of a face from `first` on, merged in registers.
+    ///
+    /// # Safety
+    /// They are points of the face that begins at `offset`, of which `sources` are those of
+    /// [`of_face`](NeighbourStates::of_face).
+    #[inline(always)]
+    unsafe fn points<V: Pack<T = T>, const N: usize>(
+        &mut self,
+        sources: &[Source],
+        offset: usize,
+        first: usize,
+    ) {
+        let (mut u, mut p) = ([V::lit(0.0); N], [V::lit(0.0); N]);
+        // SAFETY: `of_face` has asserted that blocks and table entries exist; entries are rows of a trace, and the outputs
+        // are face points of a trace.
+        unsafe {
+            for s in sources {
+                // One permutation for all points of the source.
+                let pick = V::pick(&s.lanes, s.taken);
+                let base = self.across.source.as_ptr().add(s.block as usize * self.across.block_len);
+                let table = self.across.tables.as_ptr().add(s.table as usize + first);
+                for i in 0..N {
+                    let from = base.add(*table.add(i) as usize);
+                    u[i] = u[i].merge(from, pick);
+                    p[i] = p[i].merge(from.add(self.trace), pick);
+                }
+            }
+            let out = self.out.as_mut_ptr();
+            for i in 0..N {
+                let to = out.add((offset + first + i) * V::W);
+                u[i].store(to);
+                p[i].store(to.add(self.trace));
             }
         }
     }

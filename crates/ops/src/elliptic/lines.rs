@@ -17,10 +17,14 @@ pub(crate) struct Lines<T> {
     derivative: Vec<T>,
     /// The same times the weight of q, `[i][q]`, or without where coefficients are weighted.
     test: Vec<T>,
+    /// `Σ_q ∂φ_i/∂r w_q ∂φ_j/∂r`, `[i][j]`.
+    stiffness: Vec<T>,
     /// `[d][end][value, derivative along the face's normal][i]`.
     ends: Vec<T>,
     /// Face point where a line ends, `[d][line][end]`.
     rows: Vec<u32>,
+    /// Face at the ends of lines, `[d][end]`.
+    faces: Vec<u8>,
     /// First node of each line, `[d][line]`.
     first: Vec<u32>,
     /// Weight of the other directions, `[d][line]`; one where coefficients are weighted.
@@ -45,7 +49,7 @@ impl<T: PackScalar> Lines<T> {
         let d = |q: usize, i: usize| factors.derivative[(q, i)];
         let weight = |q: usize| if weighted { 1.0 } else { factors.weights[q] };
         let n_lines = nodes.len() / n;
-        let (mut ends, mut rows, mut first) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut ends, mut rows, mut first, mut faces) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (mut across, mut surface) = (Vec::new(), Vec::new());
         for direction in 0..dim {
             let stride = n.pow(direction as u32);
@@ -61,6 +65,7 @@ impl<T: PackScalar> Lines<T> {
                     })?;
                 }
                 let row = at[0][end];
+                faces.push(reference.face_offsets.iter().rposition(|&o| o <= row)? as u8);
                 for m in [&reference.interp_face, &tables.frame_derivative[0]] {
                     ends.extend((0..n).map(|i| number(m[(row, begin[0] + i * stride)])));
                 }
@@ -81,8 +86,12 @@ impl<T: PackScalar> Lines<T> {
             dim,
             derivative: (0..n * n).map(|k| number(d(k / n, k % n))).collect(),
             test: (0..n * n).map(|k| number(d(k % n, k / n) * weight(k % n))).collect(),
+            stiffness: (0..n * n)
+                .map(|k| number((0..n).map(|q| d(q, k / n) * factors.weights[q] * d(q, k % n)).sum()))
+                .collect(),
             ends,
             rows,
+            faces,
             first,
             across,
             surface,
@@ -92,6 +101,12 @@ impl<T: PackScalar> Lines<T> {
 
     fn nodes(&self) -> usize {
         self.weight.len()
+    }
+
+    /// Multiply–adds of an element: the gradient and its test, or both in one, values and derivatives at both ends and
+    /// theirs.
+    pub(super) fn multiply_adds(&self, rectangular: bool) -> usize {
+        self.nodes() * self.dim * (if rectangular { 1 } else { 2 } * self.n + 8)
     }
 
     fn face_points(&self) -> usize {
@@ -115,6 +130,21 @@ macro_rules! by_nodes {
     };
 }
 
+/// The values at the nodes of a line.
+///
+/// # Safety
+/// `u` points to the nodes of a block, of which `first + i stride` for i < N are some.
+#[inline(always)]
+unsafe fn line<V: Pack, const N: usize>(u: *const V::T, first: usize, stride: usize) -> [V; N] {
+    // Not by a closure, which need not be inlined and is then compiled without the instructions of the packs.
+    let mut out = [V::lit(0.0); N];
+    for i in 0..N {
+        // SAFETY: the caller's contract.
+        out[i] = unsafe { V::load(u.add((first + i * stride) * V::W)) };
+    }
+    out
+}
+
 /// `Σ_i a_i b_i`, the entries of `a` broadcast.
 ///
 /// # Safety
@@ -135,6 +165,8 @@ unsafe fn product<V: Pack, const N: usize>(a: *const V::T, b: &[V; N]) -> V {
 pub struct LineTraces<'a, T> {
     pub(super) lines: &'a Lines<T>,
     pub(super) u: &'a [T],
+    /// Bit f: face f is wanted.
+    pub(super) wanted: u8,
     pub(super) out: &'a mut [T],
 }
 
@@ -153,14 +185,20 @@ impl<T: PackScalar> LineTraces<'_, T> {
         assert!(l.n == N && self.u.len() >= np * V::W && self.out.len() >= 2 * nf * V::W);
         let n_lines = np / N;
         for d in 0..l.dim {
+            let wanted = [0, 1].map(|end| self.wanted >> l.faces[2 * d + end] & 1 == 1);
+            if wanted == [false; 2] {
+                continue;
+            }
             let stride = N.pow(d as u32);
             for line in 0..n_lines {
                 // SAFETY: nodes of a line are nodes, its ends face points; lengths are asserted above.
                 unsafe {
                     let first = *l.first.get_unchecked(d * n_lines + line) as usize;
-                    let u: [V; N] =
-                        std::array::from_fn(|i| V::load(self.u.as_ptr().add((first + i * stride) * V::W)));
+                    let u = self::line::<V, N>(self.u.as_ptr(), first, stride);
                     for end in 0..2 {
+                        if !wanted[end] {
+                            continue;
+                        }
                         let row = *l.rows.get_unchecked((d * n_lines + line) * 2 + end) as usize;
                         let a = l.ends.as_ptr().add((d * 2 + end) * 2 * N);
                         let out = self.out.as_mut_ptr();
@@ -204,8 +242,7 @@ impl<T: PackScalar> LineGradient<'_, T> {
                 // SAFETY: nodes of a line are nodes; lengths are asserted above.
                 unsafe {
                     let first = *l.first.get_unchecked(d * n_lines + line) as usize;
-                    let u: [V; N] =
-                        std::array::from_fn(|i| V::load(self.u.as_ptr().add((first + i * stride) * V::W)));
+                    let u = self::line::<V, N>(self.u.as_ptr(), first, stride);
                     let out = self.out.as_mut_ptr().add(d * len);
                     for q in 0..N {
                         let slope = product::<V, N>(l.derivative.as_ptr().add(q * N), &u);
@@ -253,19 +290,21 @@ impl<T: PackScalar> LineTest<'_, T> {
                 unsafe {
                     let first = *l.first.get_unchecked(d * n_lines + line) as usize;
                     let at = |i: usize| (first + i * stride) * V::W;
-                    let flux: [V; N] = std::array::from_fn(|q| V::load(columns.add(d * len + at(q))));
+                    let flux = self::line::<V, N>(columns.add(d * len), first, stride);
                     let weight = V::broadcast(l.surface.as_ptr().add(d * n_lines + line));
-                    let surface: [[V; 2]; 2] = std::array::from_fn(|end| {
+                    let mut surface = [V::lit(0.0); 4];
+                    for end in 0..2 {
                         let row = *l.rows.get_unchecked((d * n_lines + line) * 2 + end) as usize;
                         let p = columns.add(volume + row * V::W);
-                        [weight * V::load(p), weight * V::load(p.add(nf * V::W))]
-                    });
+                        surface[2 * end] = weight * V::load(p);
+                        surface[2 * end + 1] = weight * V::load(p.add(nf * V::W));
+                    }
                     let across = V::broadcast(l.across.as_ptr().add(d * n_lines + line));
                     let ends = l.ends.as_ptr().add(d * 4 * N);
                     for i in 0..N {
                         let mut sum = product::<V, N>(l.test.as_ptr().add(i * N), &flux);
-                        for (k, s) in surface.iter().flatten().enumerate() {
-                            sum = V::broadcast(ends.add(k * N + i)).mul_add(*s, sum);
+                        for k in 0..4 {
+                            sum = V::broadcast(ends.add(k * N + i)).mul_add(surface[k], sum);
                         }
                         let p = out.add(at(i));
                         if d > 0 {
@@ -274,6 +313,82 @@ impl<T: PackScalar> LineTest<'_, T> {
                             let value = V::load(columns.add(l.dim * len + at(i)));
                             let weight = V::broadcast(l.weight.as_ptr().add(first + i * stride));
                             across.mul_add(sum, weight * value).store(p);
+                        } else {
+                            (across * sum).store(p);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `A u` of rectangles and boxes with constant coefficients, whose `G` is diagonal, `Σ_d G_dd D_dᵀ W D_d u + I_fᵀ W_f y +
+/// Nᵀ W_f z`, and weighted values where there are any.
+pub struct LineStiffness<'a, T> {
+    pub(super) lines: &'a Lines<T>,
+    pub(super) values: bool,
+    pub(super) u: &'a [T],
+    /// `G`, and λ if there are values.
+    pub(super) metric: &'a [T],
+    /// `y`, `z`.
+    pub(super) sides: &'a [T],
+    pub(super) out: &'a mut [T],
+}
+
+impl<T: PackScalar> Kernel<T> for LineStiffness<'_, T> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        by_nodes!(self, V);
+    }
+}
+
+impl<T: PackScalar> LineStiffness<'_, T> {
+    #[inline(always)]
+    fn run_n<V: Pack<T = T>, const N: usize>(self) {
+        let l = self.lines;
+        let (np, nf) = (l.nodes(), l.face_points());
+        let len = np * V::W;
+        let entries = l.dim * (l.dim + 1) / 2;
+        assert!(
+            l.n == N && self.out.len() >= len && self.u.len() >= len && self.sides.len() >= 2 * nf * V::W
+        );
+        assert!(self.metric.len() >= (entries + usize::from(self.values)) * V::W);
+        let n_lines = np / N;
+        let (u, out) = (self.u.as_ptr(), self.out.as_mut_ptr());
+        let mut diagonal = 0;
+        for d in 0..l.dim {
+            let stride = N.pow(d as u32);
+            // SAFETY (whole body): entries, nodes of a line and its ends; lengths are asserted above.
+            unsafe {
+                let g = V::load(self.metric.as_ptr().add(diagonal * V::W));
+                let lambda =
+                    if self.values { V::load(self.metric.as_ptr().add(entries * V::W)) } else { V::lit(0.0) };
+                diagonal += l.dim - d;
+                for line in 0..n_lines {
+                    let first = *l.first.get_unchecked(d * n_lines + line) as usize;
+                    let own = self::line::<V, N>(u, first, stride);
+                    let weight = V::broadcast(l.surface.as_ptr().add(d * n_lines + line));
+                    let mut sides = [V::lit(0.0); 4];
+                    for end in 0..2 {
+                        let row = *l.rows.get_unchecked((d * n_lines + line) * 2 + end) as usize;
+                        let p = self.sides.as_ptr().add(row * V::W);
+                        sides[2 * end] = weight * V::load(p);
+                        sides[2 * end + 1] = weight * V::load(p.add(nf * V::W));
+                    }
+                    let across = V::broadcast(l.across.as_ptr().add(d * n_lines + line));
+                    let ends = l.ends.as_ptr().add(d * 4 * N);
+                    for i in 0..N {
+                        let mut sum = g * product::<V, N>(l.stiffness.as_ptr().add(i * N), &own);
+                        for k in 0..4 {
+                            sum = V::broadcast(ends.add(k * N + i)).mul_add(sides[k], sum);
+                        }
+                        let p = out.add((first + i * stride) * V::W);
+                        if d > 0 {
+                            across.mul_add(sum, V::load(p)).store(p);
+                        } else if self.values {
+                            let weight = V::broadcast(l.weight.as_ptr().add(first + i * stride));
+                            across.mul_add(sum, weight * lambda * own[i]).store(p);
                         } else {
                             (across * sum).store(p);
                         }

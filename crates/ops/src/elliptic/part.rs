@@ -2,6 +2,7 @@
 
 use super::EllipticBoundary;
 use super::lines::Lines;
+use super::simplex::Simplex;
 use super::space::{Beyond, Space};
 use super::tables::{Tables, clean};
 use crate::chain::Chain;
@@ -40,6 +41,10 @@ pub(super) struct PartOperator<T: Element> {
     pub(super) test: Chain<T>,
     /// Instead of the chains, where nodes stand in lines.
     pub(super) lines: Option<Lines<T>>,
+    /// Whether elements are rectangles or boxes with constant coefficients.
+    pub(super) rectangular: bool,
+    /// Instead of the chains, on affine simplices with constant coefficients.
+    pub(super) simplex: Option<Simplex<T>>,
     /// Per block, see [`super::kernels::Conduct`].
     pub(super) metric: Buffer<T>,
     /// Per block, see [`super::kernels::FaceCoefficients`].
@@ -96,6 +101,27 @@ impl<T: PackScalar> PartOperator<T> {
 
         let (metric, face, orthogonal) = coefficients(space, g, p, !constant, n_values > 0)?;
         let rows = T::panel_rows(level, 1);
+        let (first_block, n_blocks) = (part.first_block, part.n_blocks);
+        let simplex = constant.then(|| Simplex::new(tables, n_values > 0, rows, lanes)).flatten();
+        if simplex.is_some() {
+            return Ok(Self {
+                first_block,
+                n_blocks,
+                n_points,
+                n_values,
+                per_point: false,
+                publish: Chain::default(),
+                tangential: Chain::default(),
+                tangential_test: Panels::default(),
+                gradient: Chain::default(),
+                test: Chain::default(),
+                lines: None,
+                rectangular: false,
+                simplex,
+                metric,
+                face,
+            });
+        }
         let line = reference.tensor.as_ref().map_or(np, |t| t.n_basis_1d);
         let chain = |m: Rows, line: usize| Chain::new(&[(m, line)], rows, lanes);
         // Rows of one group share their columns, so that they share loads: all rows of a simplex, whose matrices are
@@ -144,8 +170,8 @@ impl<T: PackScalar> PartOperator<T> {
             tangential_test = Panels::new(&test, reference.face_offsets[1], rows, lanes);
         }
         Ok(Self {
-            first_block: part.first_block,
-            n_blocks: part.n_blocks,
+            first_block,
+            n_blocks,
             n_points,
             n_values,
             per_point: !constant,
@@ -155,6 +181,8 @@ impl<T: PackScalar> PartOperator<T> {
             gradient: chain(gradient, if reference.tensor.is_some() { line } else { n_points }),
             test: chain(test, line),
             lines: Lines::new(tables, !constant),
+            rectangular: constant && orthogonal,
+            simplex: None,
             metric,
             face,
         })
@@ -189,16 +217,31 @@ impl<T: PackScalar> PartOperator<T> {
             + self.tangential_test.bytes()
             + self.gradient.bytes()
             + self.test.bytes()
+            + self.simplex.as_ref().map_or(0, Simplex::bytes)
+    }
+
+    /// Multiply–adds of an element in the products.
+    pub(super) fn multiply_adds(&self) -> usize {
+        if let Some(simplex) = &self.simplex {
+            return simplex.multiply_adds();
+        }
+        let tangential = self.tangential.multiply_adds() + self.tangential_test.multiply_adds();
+        tangential
+            + self.lines.as_ref().map_or_else(
+                || self.publish.multiply_adds() + self.gradient.multiply_adds() + self.test.multiply_adds(),
+                |lines| lines.multiply_adds(self.rectangular),
+            )
     }
 
     /// The most rows of one of its products.
     pub(super) fn columns(&self) -> usize {
-        self.test.cols().max(self.gradient.rows())
+        let of_simplex = self.simplex.as_ref().map_or(0, |s| s.test.cols() + 2 * s.trace.rows());
+        self.test.cols().max(self.gradient.rows()).max(of_simplex)
     }
 }
 
 /// Rows with zeros where another row of their group, between two of `offsets`, has an entry.
-fn alike(m: &Matrix, offsets: &[usize]) -> Rows {
+pub(super) fn alike(m: &Matrix, offsets: &[usize]) -> Rows {
     let mut rows = Vec::new();
     for w in offsets.windows(2) {
         let filled: Vec<usize> = (0..m.cols()).filter(|&j| (w[0]..w[1]).any(|i| m[(i, j)] != 0.0)).collect();
@@ -255,6 +298,14 @@ fn coefficients<T: PackScalar>(
                         }
                         if values {
                             row.push(jw * terms.lambda[q]);
+                        }
+                        for d in 0..dim {
+                            for e in d + 1..dim {
+                                // G_de stands e − d places behind G_dd.
+                                let diagonal = |d: usize| row[d * dim - d * d.saturating_sub(1) / 2];
+                                let entry = row[d * dim - d * d.saturating_sub(1) / 2 + e - d];
+                                orthogonal &= entry * entry <= ORTHOGONAL.powi(2) * diagonal(d) * diagonal(e);
+                            }
                         }
                         for (i, v) in row.into_iter().enumerate() {
                             metric[(q * entries + i) * lanes + lane] = T::from_f64(v);

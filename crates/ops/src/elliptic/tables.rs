@@ -86,7 +86,7 @@ impl Tables {
         let face_derivative = reference.gradient(&reference.face_points).map(|m| clean(&m));
         let offsets = &reference.face_offsets;
         let nf = reference.face_points.len();
-        let frames: Vec<[[f64; 3]; 3]> = (0..shape.n_faces()).map(|f| directions(shape, f)).collect();
+        let frames: Vec<[[f64; 3]; 3]> = (0..shape.n_faces()).map(|f| frame(shape, f)).collect();
         let face_of: Vec<usize> =
             (0..shape.n_faces()).flat_map(|f| vec![f; offsets[f + 1] - offsets[f]]).collect();
         let frame_derivative = (0..dim)
@@ -141,7 +141,7 @@ impl Tables {
 }
 
 /// The directions of a face's frame: its reference normal, then its tangents.
-fn directions(shape: Shape, face: usize) -> [[f64; 3]; 3] {
+pub(super) fn frame(shape: Shape, face: usize) -> [[f64; 3]; 3] {
     let t = shape.face_tangents(face);
     [reference_normal(shape, face), t[0], t[1]]
 }

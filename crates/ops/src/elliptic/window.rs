@@ -4,7 +4,7 @@
 //! room of its own and then tests the run. Blocks of a halo are published once more by their own windows, which costs
 //! less than to write everything to memory and read it back.
 
-use crate::connect::Neighbours;
+use crate::connect::{Neighbours, ORIENTATIONS};
 
 /// Bytes of the published values of a window's run, in two and three dimensions.
 pub(super) const ROOM: [usize; 2] = [768 << 10, 1536 << 10];
@@ -19,8 +19,8 @@ const LEAST: usize = 16;
 pub(super) struct Windows {
     /// Blocks of each run but the last.
     pub(super) run: usize,
-    /// Blocks across the faces of each run.
-    pub(super) halo: Vec<Vec<u32>>,
+    /// Blocks across the faces of each run, and which of their faces these are, a bit each.
+    pub(super) halo: Vec<Vec<(u32, u8)>>,
 }
 
 impl Windows {
@@ -40,22 +40,24 @@ impl Windows {
         let mut local = vec![u32::MAX; blocks];
         for first in (0..blocks).step_by(run) {
             let last = (first + run).min(blocks);
-            let mut halo: Vec<u32> = Vec::new();
+            let mut halo: Vec<(u32, u8)> = Vec::new();
             let begin = neighbours.first_source[first * n_faces] as usize;
             let end = neighbours.first_source[last * n_faces] as usize;
             for source in &mut neighbours.sources[begin..end] {
                 let block = source.block as usize;
+                let face = source.table as usize / neighbours.table_len / ORIENTATIONS;
                 source.block = if (first..last).contains(&block) {
                     (block - first) as u32
                 } else {
                     if local[block] == u32::MAX {
                         local[block] = (last - first + halo.len()) as u32;
-                        halo.push(block as u32);
+                        halo.push((block as u32, 0));
                     }
+                    halo[local[block] as usize - (last - first)].1 |= 1 << face;
                     local[block]
                 };
             }
-            for &block in &halo {
+            for &(block, _) in &halo {
                 local[block as usize] = u32::MAX;
             }
             halos.push(halo);
