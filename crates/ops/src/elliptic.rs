@@ -22,7 +22,7 @@
 //! tetrahedra (Warburton & Hesthaven 2003; Shahbazi 2005), (p + 1)² on quadrilaterals and hexahedra, computed for
 //! prisms and pyramids. On curved elements `|f|/|E|` is the largest `sJ/J` at the points of the face, times the ratio of
 //! the reference measures. With a factor of ½ small meshes of each shape, sheared and bent, have positive definite matrices, but
-//! a mixture with pyramids that are stretched by 5 does not, which has one with 0.7. Factors below ½ are refused.
+//! sheared pyramids of order 3 and mixtures with pyramids that are stretched by 5 do not, which have them with 0.7. Factors below ½ are refused.
 //!
 //! **Boundaries** are ghosts: `u⁺ = 2g − u⁻` with the same normal derivative where `u = g` is prescribed, so that the
 //! penalty of a Dirichlet face counts twice; `u⁺ = u⁻` where the flux is.

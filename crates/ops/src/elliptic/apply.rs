@@ -24,6 +24,9 @@ use rayon::prelude::*;
 /// Blocks that one thread works on before it asks for more.
 const CHUNK: usize = 16;
 
+/// Blocks ahead of the one at work whose values are fetched.
+const NEXT: usize = 2;
+
 /// Work space of one thread.
 pub(super) struct Scratch<T: Element> {
     /// What a window publishes, `[block][u, p][face point][lane]`, and one trace's length behind it.
@@ -125,21 +128,29 @@ impl<T: PackScalar> Sipdg<T> {
         let mut scratch = self.scratch();
         let Scratch { window: local, gradients, work } = &mut *scratch;
         let n = au.len() / len;
-        let run = first..first + n;
-        let halo = windows.halo[window].iter().map(|&(block, faces)| (block as usize, faces));
-        let blocks = run.map(|block| (block, u8::MAX)).chain(halo);
+        let halo = &windows.halo[window];
+        let block_at =
+            |i: usize| if i < n { (first + i, u8::MAX) } else { (halo[i - n].0 as usize, halo[i - n].1) };
         // Gradients are kept where they are needed again.
         let kept = |block: usize, i: usize| {
             let rows = self.operator(g, block).simplex.as_ref().map_or(0, Simplex::gradient_rows);
             let size = rows * group.state.lanes;
             if i < n { i * size..(i + 1) * size } else { 0..0 }
         };
-        for (i, ((block, wanted), out)) in blocks.zip(local.chunks_exact_mut(size)).enumerate() {
+        let count = n + halo.len();
+        for (i, out) in local.chunks_exact_mut(size).take(count).enumerate() {
+            if i + NEXT < count {
+                let begin = group.offset + block_at(i + NEXT).0 * len;
+                fetch(&u[begin..begin + len]);
+            }
+            let (block, wanted) = block_at(i);
             self.publish_block(g, (block, wanted), u, work, &mut gradients[kept(block, i)], out);
         }
-        for (i, au) in au.chunks_exact_mut(len).enumerate() {
+        for i in 0..n {
+            let (own, later) = au[i * len..].split_at_mut(len);
+            fetch(&later[..len.min(later.len())]);
             let gradient = &gradients[kept(first + i, i)];
-            self.test_block(g, first + i, u, (local, i, gradient), published, work, au);
+            self.test_block(g, first + i, u, (local, i, gradient), published, work, own);
         }
     }
 

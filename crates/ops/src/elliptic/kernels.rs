@@ -189,7 +189,10 @@ impl<T: PackScalar> Kernel<T> for GatherPair<'_, T> {
                     if first + 4 <= count {
                         self.points::<V, 4>(sources, self.offsets[f], first);
                         first += 4;
-                    } else if first + 2 <= count {
+                    } else if first + 3 == count {
+                        self.points::<V, 3>(sources, self.offsets[f], first);
+                        first += 3;
+                    } else if first + 2 == count {
                         self.points::<V, 2>(sources, self.offsets[f], first);
                         first += 2;
                     } else {
