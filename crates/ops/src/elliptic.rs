@@ -70,6 +70,7 @@ mod tables;
 mod transfer;
 mod window;
 
+pub use assemble::CompressedRows;
 pub use block::BlockInverse;
 pub use field::EllipticErrors;
 pub use transfer::PTransfer;

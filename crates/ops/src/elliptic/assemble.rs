@@ -7,101 +7,208 @@ use dgsuite_basis::Matrix;
 use rayon::prelude::*;
 use sprs::CsMat;
 
+/// What the bilinear form reads at the points of a side.
+struct SideTerms {
+    /// First row of the reference element's tables.
+    first: usize,
+    /// `[point][function]` physical normal derivatives.
+    slopes: Vec<f64>,
+    /// `w κ_f sJ`; without κ_f where only the slopes are wanted.
+    weight: Vec<f64>,
+    tau: f64,
+}
+
+/// The rows of the unknowns alone, compressed; columns of each row ascend, zeros are left out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompressedRows {
+    /// The entry in the operator's vectors of each row, ascending; other entries are padding.
+    pub entries: Vec<u32>,
+    /// Where each row starts, and the end.
+    pub starts: Vec<usize>,
+    /// Column of each stored entry, numbered as the rows are.
+    pub columns: Vec<u32>,
+    /// Its value.
+    pub values: Vec<f64>,
+}
+
+/// Blocks whose rows are put together by one thread.
+const BLOCKS: usize = 32;
+
+/// The place of an entry that is no unknown.
+const NOWHERE: u32 = u32::MAX;
+
 impl<T: PackScalar> Space<T> {
-    /// `∫ κ ∇φ_i·∇φ_j + λ φ_i φ_j` on one element.
-    fn volume_block(&self, element: usize, terms: &ElementTerms) -> Matrix {
+    /// `∫ κ ∇φ_i·∇φ_j + λ φ_i φ_j` on one element: `add(factor, f)` with `factor f_i f_j` to be added for all `i, j`.
+    fn volume_terms(&self, element: usize, terms: &ElementTerms, mut add: impl FnMut(f64, &[f64])) {
         let reference = &self.tables_of(element).reference;
         let (np, dim) = (reference.n_basis, self.problem.mesh.dim);
-        let mut out = Matrix::zeros(np, np);
-        let points = terms.jw.len();
-        for x in 0..dim {
-            // √(w J κ) ∂φ_i/∂x at the points.
-            let d = Matrix::from_fn(points, np, |q, i| {
-                let slope: f64 =
-                    (0..dim).map(|d| terms.metric[q][d][x] * reference.derivative[d][(q, i)]).sum();
-                (terms.jw[q] * terms.kappa[q]).sqrt() * slope
-            });
-            out = out.add_scaled(1.0, &d.transpose().mul(&d));
+        let mut slope = vec![0.0; np];
+        for (q, (jw, metric)) in terms.jw.iter().zip(&terms.metric).enumerate() {
+            for x in 0..dim {
+                slope.fill(0.0);
+                for (d, row) in metric.iter().enumerate().take(dim) {
+                    for (slope, derivative) in slope.iter_mut().zip(reference.derivative[d].row(q)) {
+                        *slope += row[x] * derivative;
+                    }
+                }
+                add(jw * terms.kappa[q], &slope);
+            }
+            if terms.lambda[q] != 0.0 {
+                add(jw * terms.lambda[q], reference.interp_volume.row(q));
+            }
         }
-        if terms.lambda.iter().any(|l| *l != 0.0) {
-            let v = Matrix::from_fn(points, np, |q, i| {
-                (terms.jw[q] * terms.lambda[q]).sqrt() * reference.interp_volume[(q, i)]
-            });
-            out = out.add_scaled(1.0, &v.transpose().mul(&v));
-        }
-        out
     }
 
-    /// The block of an element with itself.
-    pub(super) fn diagonal_block(&self, element: usize) -> Matrix {
-        let terms = self.terms(element);
-        let mut out = self.volume_block(element, &terms);
+    /// What the faces add to the block of an element with itself: `add(point, stiffness, penalty, slopes)` with
+    /// `penalty φ_i φ_j − stiffness (φ_i s_j + s_i φ_j)` at each face point, row `point` of the reference element's tables.
+    fn face_terms(&self, element: usize, terms: &ElementTerms, mut add: impl FnMut(usize, f64, f64, &[f64])) {
+        let np = self.tables_of(element).reference.n_basis;
         for face in 0..self.problem.mesh.shape(element).n_faces() {
-            let (v, d, w, tau) = self.side(element, face, &terms);
             let (stiffness, mass) = match self.across(element, face) {
-                Beyond::Element { side, .. } => {
-                    // An element that meets itself across a periodic boundary.
-                    if side.element as usize == element
-                        && let Some((_, block)) = self.coupling(element, face, &terms)
-                    {
-                        out = out.add_scaled(1.0, &block);
-                    }
-                    (0.5, 1.0)
-                }
+                Beyond::Element { .. } => (0.5, 1.0),
                 Beyond::Boundary(b) => match self.problem.boundary(b) {
                     EllipticBoundary::Dirichlet => (1.0, 2.0),
                     EllipticBoundary::Neumann => continue,
                     EllipticBoundary::Robin { alpha } => {
-                        let offset = self.tables_of(element).reference.face_offsets[face];
-                        let weight: Vec<f64> =
-                            (0..w.len()).map(|q| alpha * terms.face[offset + q].weight).collect();
-                        out = out.add_scaled(1.0, &v.transpose().mul(&v.scale_rows(&weight)));
+                        let offsets = &self.tables_of(element).reference.face_offsets;
+                        for point in offsets[face]..offsets[face + 1] {
+                            add(point, 0.0, alpha * terms.face[point].weight, &[]);
+                        }
                         continue;
                     }
                 },
             };
-            let tested = v.transpose().mul(&d.scale_rows(&w)).scaled(stiffness);
-            let penalty: Vec<f64> = w.iter().map(|w| mass * tau * w).collect();
-            out = out.add_scaled(1.0, &v.transpose().mul(&v.scale_rows(&penalty)));
-            out = out.add_scaled(-1.0, &tested).add_scaled(-1.0, &tested.transpose());
+            let side = self.side(element, face, terms);
+            for (q, (w, slopes)) in side.weight.iter().zip(side.slopes.chunks_exact(np)).enumerate() {
+                add(side.first + q, stiffness * w, mass * side.tau * w, slopes);
+            }
+        }
+    }
+
+    /// The block of an element with itself.
+    pub(super) fn diagonal_block(&self, element: usize) -> Matrix {
+        self.own_block(element, &self.terms(element))
+    }
+
+    fn own_block(&self, element: usize, terms: &ElementTerms) -> Matrix {
+        let reference = &self.tables_of(element).reference;
+        let np = reference.n_basis;
+        let mut out = Matrix::zeros(np, np);
+        let upper = &mut out.data;
+        self.volume_terms(element, terms, |factor, f| {
+            for (i, row) in upper.chunks_exact_mut(np).enumerate() {
+                let left = factor * f[i];
+                for (out, f) in row[i..].iter_mut().zip(&f[i..]) {
+                    *out += left * f;
+                }
+            }
+        });
+        self.face_terms(element, terms, |point, stiffness, penalty, slopes| {
+            let phi = reference.interp_face.row(point);
+            for (i, row) in upper.chunks_exact_mut(np).enumerate() {
+                if stiffness == 0.0 {
+                    for j in i..np {
+                        row[j] += penalty * phi[i] * phi[j];
+                    }
+                    continue;
+                }
+                let (left, slope) = (penalty * phi[i] - stiffness * slopes[i], stiffness * phi[i]);
+                if left == 0.0 && slope == 0.0 {
+                    continue;
+                }
+                for j in i..np {
+                    row[j] += left * phi[j] - slope * slopes[j];
+                }
+            }
+        });
+        for i in 0..np {
+            for j in 0..i {
+                out[(i, j)] = out[(j, i)];
+            }
+        }
+        // An element that meets itself across a periodic boundary.
+        for face in 0..self.problem.mesh.shape(element).n_faces() {
+            if let Beyond::Element { side, .. } = self.across(element, face)
+                && side.element as usize == element
+                && let Some((_, block)) = self.coupling(element, face, terms)
+            {
+                out = out.add_scaled(1.0, &block);
+            }
         }
         out
     }
 
-    /// Values and normal derivatives at the points of a side, `w κ_f sJ`, and τ.
-    fn side(&self, element: usize, face: usize, terms: &ElementTerms) -> (Matrix, Matrix, Vec<f64>, f64) {
+    /// The diagonal of an element's block with itself.
+    fn own_diagonal(&self, element: usize) -> Vec<f64> {
+        let terms = self.terms(element);
         let reference = &self.tables_of(element).reference;
-        let range = reference.face_offsets[face]..reference.face_offsets[face + 1];
+        let mut out = vec![0.0; reference.n_basis];
+        self.volume_terms(element, &terms, |factor, f| {
+            for (out, f) in out.iter_mut().zip(f) {
+                *out += factor * f * f;
+            }
+        });
+        self.face_terms(element, &terms, |point, stiffness, penalty, slopes| {
+            for (i, (out, phi)) in out.iter_mut().zip(reference.interp_face.row(point)).enumerate() {
+                let slope = slopes.get(i).map_or(0.0, |slope| 2.0 * stiffness * slope);
+                *out += phi * (penalty * phi - slope);
+            }
+        });
+        for face in 0..self.problem.mesh.shape(element).n_faces() {
+            if let Beyond::Element { side, .. } = self.across(element, face)
+                && side.element as usize == element
+                && let Some((_, block)) = self.coupling(element, face, &terms)
+            {
+                for (i, out) in out.iter_mut().enumerate() {
+                    *out += block[(i, i)];
+                }
+            }
+        }
+        out
+    }
+
+    /// Normal derivatives at the points of a side, `w κ_f sJ`, and τ.
+    fn side(&self, element: usize, face: usize, terms: &ElementTerms) -> SideTerms {
+        let tables = self.tables_of(element);
+        let offsets = &tables.reference.face_offsets;
+        let (first, end) = (offsets[face], offsets[face + 1]);
         let (tau, kappa) = self.face_coefficients(element, face);
-        let w = range.clone().zip(kappa).map(|(q, k)| k * terms.face[q].weight).collect();
-        let d = self.normal_derivatives(element, face, terms);
-        (reference.interp_face.row_range(range), d, w, tau)
+        let weight = terms.face[first..end].iter().zip(kappa).map(|(p, k)| k * p.weight).collect();
+        let conormals = terms.face[first..end].iter().map(|point| point.conormal());
+        SideTerms { first, slopes: tables.slopes(first, conormals), weight, tau }
     }
 
     /// The neighbour across a face and the block that joins an element to it; `None` at a boundary.
     fn coupling(&self, element: usize, face: usize, terms: &ElementTerms) -> Option<(usize, Matrix)> {
-        let Beyond::Element { side, .. } = self.across(element, face) else { return None };
-        let other = side.element as usize;
-        let (v, d, w, tau) = self.side(element, face, terms);
-        let (vp, dp, ..) = self.side(other, side.face as usize, &self.terms(other));
+        let Beyond::Element { side: plus, .. } = self.across(element, face) else { return None };
+        let (other, their_face) = (plus.element as usize, plus.face as usize);
+        let (ours, theirs) = (self.tables_of(element), self.tables_of(other));
+        let (np, nq) = (ours.reference.n_basis, theirs.reference.n_basis);
+        let side = self.side(element, face, terms);
+        let slopes =
+            theirs.slopes(theirs.reference.face_offsets[their_face], self.conormals(other, their_face));
         let meets = self.meeting_points(element, face);
-        let turned = |m: &Matrix| Matrix::from_fn(m.rows(), m.cols(), |q, j| m[(meets[q], j)]);
-        let (vp, dp) = (turned(&vp), turned(&dp));
+        let mut out = Matrix::zeros(np, nq);
         // − τ φ_i φ_j⁺ + ½ φ_i ∂φ_j⁺/∂n⁺ + ½ φ_j⁺ ∂φ_i/∂n, n⁺ the other side's normal.
-        let half: Vec<f64> = w.iter().map(|w| 0.5 * w).collect();
-        let penalty: Vec<f64> = w.iter().map(|w| -tau * w).collect();
-        let block = v
-            .transpose()
-            .mul(&vp.scale_rows(&penalty))
-            .add_scaled(1.0, &v.transpose().mul(&dp.scale_rows(&half)))
-            .add_scaled(1.0, &d.transpose().mul(&vp.scale_rows(&half)));
-        Some((other, block))
+        for (q, (&m, w)) in meets.iter().zip(&side.weight).enumerate() {
+            let phi = ours.reference.interp_face.row(side.first + q);
+            let phi_plus = theirs.reference.interp_face.row(theirs.reference.face_offsets[their_face] + m);
+            let slope_plus = &slopes[m * nq..(m + 1) * nq];
+            let slope = &side.slopes[q * np..(q + 1) * np];
+            for (i, row) in out.data.chunks_exact_mut(nq).enumerate() {
+                let (value, derivative) = (w * (0.5 * slope[i] - side.tau * phi[i]), 0.5 * w * phi[i]);
+                for (out, (phi, slope)) in row.iter_mut().zip(phi_plus.iter().zip(slope_plus)) {
+                    *out += value * phi + derivative * slope;
+                }
+            }
+        }
+        Some((other, out))
     }
 
     /// The blocks of an element's rows: itself, then its neighbours, each once.
     fn blocks(&self, element: usize) -> Vec<(usize, Matrix)> {
-        let mut out = vec![(element, self.diagonal_block(element))];
         let terms = self.terms(element);
+        let mut out = vec![(element, self.own_block(element, &terms))];
         for face in 0..self.problem.mesh.shape(element).n_faces() {
             match self.coupling(element, face, &terms) {
                 Some((other, block)) if other != element => {
@@ -116,54 +223,144 @@ impl<T: PackScalar> Space<T> {
         }
         out
     }
+
+    /// The number among the unknowns of each entry of a vector, and the entries of the unknowns.
+    fn numbering(&self) -> (Vec<u32>, Vec<u32>) {
+        let mut place = vec![NOWHERE; self.len()];
+        for group in &self.groups {
+            for slot in group.real_slots() {
+                for i in 0..group.state.rows {
+                    place[group.offset + group.state.index(slot, 0, 0) + i * group.state.row_stride()] = 0;
+                }
+            }
+        }
+        let mut entries = Vec::with_capacity(place.len());
+        for (i, place) in place.iter_mut().enumerate().filter(|(_, place)| **place == 0) {
+            *place = entries.len() as u32;
+            entries.push(i as u32);
+        }
+        (place, entries)
+    }
+
+    /// Lengths, columns and values of the rows of some blocks of a group.
+    fn rows_of_blocks(&self, g: usize, blocks: std::ops::Range<usize>, place: &[u32]) -> Piece {
+        let group = &self.groups[g];
+        let (np, lanes) = (group.state.rows, group.state.lanes);
+        let rows = blocks.len() * lanes * np;
+        let entries = rows * np * (1 + group.shape.n_faces());
+        let mut out = Piece {
+            lengths: Vec::with_capacity(rows),
+            columns: Vec::with_capacity(entries),
+            values: Vec::with_capacity(entries),
+        };
+        for block in blocks {
+            let part = group.part_of(block);
+            let end = part.first_block * lanes + part.n_elements;
+            let slots = block * lanes..((block + 1) * lanes).min(end);
+            // Columns of the rows of each lane, ascending, and where their entries are.
+            let of_lane: Vec<(Vec<Place>, Vec<(usize, Matrix)>)> = slots
+                .map(|slot| {
+                    let blocks = self.blocks(group.elements[slot] as usize);
+                    let mut columns = Vec::new();
+                    for (b, (other, block)) in blocks.iter().enumerate() {
+                        let (begin, step) = self.rows(*other);
+                        columns.extend((0..block.cols()).map(|j| (place[begin + j * step], b, j)));
+                    }
+                    columns.sort_unstable();
+                    (columns, blocks)
+                })
+                .collect();
+            for i in 0..np {
+                for (columns, blocks) in &of_lane {
+                    let before = out.columns.len();
+                    for &(column, b, j) in columns {
+                        let value = blocks[b].1[(i, j)];
+                        if value != 0.0 {
+                            out.columns.push(column);
+                            out.values.push(value);
+                        }
+                    }
+                    out.lengths.push(out.columns.len() - before);
+                }
+            }
+        }
+        out
+    }
+}
+
+/// A column, the block that has it, and its column there.
+type Place = (u32, usize, usize);
+
+/// Rows one after another.
+struct Piece {
+    lengths: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
 }
 
 impl<T: PackScalar> Sipdg<T> {
+    /// The matrix of the unknowns in compressed rows, in the order of their entries in the operator's vectors. Integrated from
+    /// the bilinear form, apart from what [`apply`](Self::apply) uses.
+    #[must_use]
+    pub fn compressed_rows(&self) -> CompressedRows {
+        let space = &self.space;
+        space.problem.host.install(|| {
+            let (place, entries) = space.numbering();
+            let pieces: Vec<(usize, std::ops::Range<usize>)> = space
+                .groups
+                .iter()
+                .enumerate()
+                .flat_map(|(g, group)| {
+                    let blocks = group.state.blocks;
+                    (0..blocks).step_by(BLOCKS).map(move |b| (g, b..(b + BLOCKS).min(blocks)))
+                })
+                .collect();
+            let pieces: Vec<Piece> =
+                pieces.into_par_iter().map(|(g, blocks)| space.rows_of_blocks(g, blocks, &place)).collect();
+            let n_nonzeros = pieces.iter().map(|piece| piece.columns.len()).sum();
+            let (mut columns, mut values) = (vec![0; n_nonzeros], vec![0.0; n_nonzeros]);
+            let mut starts = Vec::with_capacity(entries.len() + 1);
+            starts.push(0);
+            let (mut columns_left, mut values_left) = (&mut columns[..], &mut values[..]);
+            let mut places = Vec::with_capacity(pieces.len());
+            for piece in &pieces {
+                let mut end = starts[starts.len() - 1];
+                starts.extend(piece.lengths.iter().map(|length| {
+                    end += length;
+                    end
+                }));
+                let (here, rest) = columns_left.split_at_mut(piece.columns.len());
+                let (values_here, values_rest) = values_left.split_at_mut(piece.columns.len());
+                places.push((here, values_here));
+                (columns_left, values_left) = (rest, values_rest);
+            }
+            pieces.into_par_iter().zip(places).for_each(|(piece, (columns, values))| {
+                columns.copy_from_slice(&piece.columns);
+                values.copy_from_slice(&piece.values);
+            });
+            CompressedRows { entries, starts, columns, values }
+        })
+    }
+
     /// The matrix in compressed rows, in the order of the operator's vectors; entries that are zero are left out, and
-    /// padding has rows of the identity. Integrated from the bilinear form, apart from what [`apply`](Self::apply) uses.
+    /// padding has rows of the identity: [`compressed_rows`](Self::compressed_rows) with further rows.
     #[must_use]
     pub fn assemble(&self) -> CsMat<f64> {
-        let space = &self.space;
-        let n = space.len();
-        let mut rows: Vec<Vec<(usize, f64)>> = vec![Vec::new(); n];
-        let elements = 0..space.problem.mesh.n_elements();
-        let all: Vec<Vec<(usize, Vec<(usize, f64)>)>> = space.problem.host.install(|| {
-            elements
-                .into_par_iter()
-                .map(|e| {
-                    let blocks = space.blocks(e);
-                    let (first, stride) = space.rows(e);
-                    (0..blocks[0].1.rows())
-                        .map(|i| {
-                            let mut row = Vec::new();
-                            for (other, block) in &blocks {
-                                let (begin, step) = space.rows(*other);
-                                let entries = block.row(i).iter().enumerate().filter(|(_, v)| **v != 0.0);
-                                row.extend(entries.map(|(j, v)| (begin + j * step, *v)));
-                            }
-                            row.sort_unstable_by_key(|e| e.0);
-                            (first + i * stride, row)
-                        })
-                        .collect()
-                })
-                .collect()
-        });
-        for (row, entries) in all.into_iter().flatten() {
-            rows[row] = entries;
-        }
-        let (mut first, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-        for (i, row) in rows.into_iter().enumerate() {
-            if row.is_empty() {
-                columns.push(i);
-                values.push(1.0);
+        let CompressedRows { entries, starts, columns, values } = self.compressed_rows();
+        let n = self.len();
+        let mut rows = entries.iter().zip(starts.windows(2)).peekable();
+        let (mut first, mut all, mut numbers) = (vec![0], Vec::new(), Vec::new());
+        for i in 0..n {
+            if let Some((_, ends)) = rows.next_if(|(entry, _)| **entry as usize == i) {
+                all.extend(columns[ends[0]..ends[1]].iter().map(|&j| entries[j as usize] as usize));
+                numbers.extend_from_slice(&values[ends[0]..ends[1]]);
+            } else {
+                all.push(i);
+                numbers.push(1.0);
             }
-            for (c, v) in row {
-                columns.push(c);
-                values.push(v);
-            }
-            first.push(columns.len());
+            first.push(all.len());
         }
-        CsMat::new((n, n), first, columns, values)
+        CsMat::new((n, n), first, all, numbers)
     }
 
     /// The diagonal of the matrix; ones in the padding.
@@ -171,20 +368,23 @@ impl<T: PackScalar> Sipdg<T> {
     pub fn diagonal(&self) -> Vec<T> {
         let space = &self.space;
         let mut out = vec![T::ONE; space.len()];
-        let all: Vec<Vec<f64>> = space.problem.host.install(|| {
-            (0..space.problem.mesh.n_elements())
-                .into_par_iter()
-                .map(|e| {
-                    let block = space.diagonal_block(e);
-                    (0..block.rows()).map(|i| block[(i, i)]).collect()
-                })
-                .collect()
-        });
-        for (e, diagonal) in all.into_iter().enumerate() {
-            let (first, stride) = space.rows(e);
-            for (i, v) in diagonal.into_iter().enumerate() {
-                out[first + i * stride] = T::from_f64(v);
-            }
+        let mut rest = &mut out[..];
+        for group in &space.groups {
+            let (own, others) = rest.split_at_mut(group.state.len());
+            rest = others;
+            let lanes = group.state.lanes;
+            space.problem.host.install(|| {
+                own.par_chunks_mut(group.state.block_len()).enumerate().for_each(|(block, out)| {
+                    let part = group.part_of(block);
+                    let end = part.first_block * lanes + part.n_elements;
+                    for slot in block * lanes..((block + 1) * lanes).min(end) {
+                        let diagonal = space.own_diagonal(group.elements[slot] as usize);
+                        for (out, v) in out[slot % lanes..].iter_mut().step_by(lanes).zip(diagonal) {
+                            *out = T::from_f64(v);
+                        }
+                    }
+                });
+            });
         }
         out
     }

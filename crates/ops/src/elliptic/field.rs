@@ -171,13 +171,18 @@ impl<T: PackScalar> Sipdg<T> {
     /// other precision have other entries, in the same order of unknowns.
     #[must_use]
     pub fn unknowns(&self) -> Vec<u32> {
+        self.blocks_of_unknowns().concat()
+    }
+
+    /// The entries of each element's unknowns, by node.
+    #[must_use]
+    pub fn blocks_of_unknowns(&self) -> Vec<Vec<u32>> {
         let space = &self.space;
-        let of_element = |element: usize| {
+        space.each(|element| {
             let (first, stride) = space.rows(element);
             let np = space.groups[space.place[element].0 as usize].state.rows;
-            (0..np).map(|i| (first + i * stride) as u32).collect::<Vec<_>>()
-        };
-        space.each(of_element).concat()
+            (0..np).map(|i| (first + i * stride) as u32).collect()
+        })
     }
 
     /// The L² projection of a function.
@@ -253,8 +258,17 @@ impl<T: PackScalar> Sipdg<T> {
                 let points = lattice(group.shape, order);
                 let basis = group.parts[0].reference.evaluate(&points);
                 let elements: Vec<usize> = group.real_slots().map(|s| group.elements[s] as usize).collect();
+                let mesh = &space.problem.mesh;
+                let places: Vec<Matrix> = mesh
+                    .sets
+                    .iter()
+                    .map(|set| match set.shape == group.shape {
+                        true => LagrangeBasis::new(set.shape, set.order).eval(&points),
+                        false => Matrix::zeros(0, 0),
+                    })
+                    .collect();
                 let of_element = |&e: &usize| {
-                    let x = positions(&space.problem.mesh, e, &points);
+                    let x = image(&places[mesh.locate(e).0], &space.nodes(e));
                     (x, basis.mul_vec(&space.coefficients(u, e)))
                 };
                 let all: Vec<(Vec<[f64; 3]>, Vec<f64>)> =

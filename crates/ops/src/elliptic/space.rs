@@ -7,10 +7,10 @@ use super::tables::{Tables, specify};
 use super::{EllipticBoundary, SipdgOptions};
 use crate::connect::{Connectivity, connect, places};
 use crate::error::OpsError;
-use crate::geometry::volume_factors;
+use crate::geometry::{face_factors, volume_factors};
 use crate::group::{Group, Lanes, build_with, element_points};
 use crate::simd::PackScalar;
-use dgsuite_basis::{Matrix, face_permutation};
+use dgsuite_basis::Matrix;
 use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
 use dgsuite_mesh::{Across, Mesh, Side};
 use rayon::prelude::*;
@@ -254,7 +254,7 @@ impl<T: PackScalar> Space<T> {
                 let tau = tau.max(self.trace[self.first_side[other] + side.face as usize]);
                 let mean = range
                     .zip(meets)
-                    .map(|(q, m)| {
+                    .map(|(q, &m)| {
                         let (a, b) = (own(q), kappa.at_point(other, &theirs.kappa[1], first + m));
                         // Written so that equal sides give their value to the last bit, and both sides the same.
                         if a == b { a } else { 2.0 * (a * b) / (a + b) }
@@ -265,19 +265,29 @@ impl<T: PackScalar> Space<T> {
         }
     }
 
-    /// For each point of a face the point of the other side that it meets.
-    pub(super) fn meeting_points(&self, element: usize, face: usize) -> Vec<usize> {
-        let tables = self.tables_of(element);
-        let points = &tables.reference.face_quadrature[face].points;
-        let shape = tables.reference.spec.shape.face_shape(face);
-        let same = || (0..points.len()).collect();
-        match (self.across(element, face), shape) {
-            (Beyond::Element { orientation, .. }, Some(shape)) => {
-                // The points are symmetric: `connect` has checked them.
-                face_permutation(shape, orientation as usize, points).unwrap_or_else(|_| same())
-            }
-            _ => same(),
+    /// For each point of a face the point of the other side that it meets; none at a boundary.
+    pub(super) fn meeting_points(&self, element: usize, face: usize) -> &[usize] {
+        match self.across(element, face) {
+            Beyond::Element { orientation, .. } => self.tables_of(element).meeting_points(face, orientation),
+            Beyond::Boundary(_) => &[],
         }
+    }
+
+    /// `b_d = n·∇r_d` at the points of one face, as [`FacePoint::conormal`] has them.
+    pub(super) fn conormals(&self, element: usize, face: usize) -> impl Iterator<Item = [f64; 3]> {
+        let tables = self.tables_of(element);
+        let mesh = &self.problem.mesh;
+        let (set, local) = mesh.locate(element);
+        let x = element_points(mesh, set, local);
+        let geometry = tables.of_order(mesh.sets[set].order);
+        let (dim, shape) = (mesh.dim, mesh.sets[set].shape);
+        let offsets = &tables.reference.face_offsets;
+        (offsets[face]..offsets[face + 1]).map(move |q| {
+            let tangents = geometry.face.tangents(q, &x);
+            let (j, a) = volume_factors(dim, &tangents);
+            let (normal, _) = face_factors(shape, face, &tangents);
+            a.map(|row| (0..3).map(|x| row[x] / j * normal[x]).sum())
+        })
     }
 
     /// `[point][function]` physical normal derivatives at the points of one face.

@@ -7,7 +7,7 @@ use crate::geometry::{GeometryTables, reference_normal};
 use crate::scheme::{MetricRule, Need, PartSpec};
 use dgsuite_basis::{
     Correction, Cubature, ElementSpec, Matrix, NodeSet, OrthonormalBasis, Polynomials, ReferenceElement,
-    Representation, Shape,
+    Representation, Shape, face_permutation,
 };
 use dgsuite_mesh::Mesh;
 use std::sync::Arc;
@@ -69,6 +69,8 @@ pub(super) struct Tables {
     /// Modes of the coefficients at volume and face points.
     pub(super) kappa: [Matrix; 2],
     pub(super) lambda: Matrix,
+    /// By face and orientation: for each point of the face the point of the other side that it meets.
+    meets: Vec<Vec<Vec<usize>>>,
 }
 
 impl Tables {
@@ -121,7 +123,10 @@ impl Tables {
             trace.push(largest.unwrap_or_else(|| gram.norm_1()));
         }
         let tangential = tangential.iter().map(clean).collect();
+        let meets =
+            (0..shape.n_faces()).map(|f| turns(shape, f, &reference.face_quadrature[f].points)).collect();
         Ok(Self {
+            meets,
             geometry,
             face_derivative,
             frame_derivative,
@@ -134,10 +139,40 @@ impl Tables {
         })
     }
 
+    /// For each point of a face the point of the other side that it meets.
+    pub(super) fn meeting_points(&self, face: usize, orientation: u8) -> &[usize] {
+        &self.meets[face][orientation as usize]
+    }
+
+    /// `[point][function]` physical normal derivatives `Σ_d b_d ∂φ/∂r_d` at the face points from `first` on.
+    pub(super) fn slopes(&self, first: usize, conormals: impl IntoIterator<Item = [f64; 3]>) -> Vec<f64> {
+        let dim = self.reference.spec.shape.dim();
+        let mut out = Vec::new();
+        for (q, b) in conormals.into_iter().enumerate() {
+            let start = out.len();
+            out.resize(start + self.reference.n_basis, 0.0);
+            for (d, b) in b.iter().enumerate().take(dim) {
+                for (out, derivative) in out[start..].iter_mut().zip(self.face_derivative[d].row(first + q)) {
+                    *out += b * derivative;
+                }
+            }
+        }
+        out
+    }
+
     /// The tables of a geometry order.
     pub(super) fn of_order(&self, order: usize) -> &GeometryTables {
         &self.geometry[self.geometry.iter().position(|(n, _)| *n == order).unwrap_or(0)].1
     }
+}
+
+/// For each way in which a face can meet another: the point met by each of its points.
+fn turns(shape: Shape, face: usize, points: &[[f64; 3]]) -> Vec<Vec<usize>> {
+    let shape = shape.face_shape(face).unwrap_or(Shape::Line);
+    // The points are symmetric: `connect` has checked them.
+    let same = || (0..points.len()).collect();
+    let turn = |k| face_permutation(shape, k, points).unwrap_or_else(|_| same());
+    (0..shape.n_vertices()).map(turn).collect()
 }
 
 /// The directions of a face's frame: its reference normal, then its tangents.

@@ -4,7 +4,7 @@
 use dgsuite_amg::{Csr, Preconditioner};
 use dgsuite_gpu::{Host, HostVector, Scalar, Vector as _};
 use dgsuite_ops::PackScalar;
-use dgsuite_ops::elliptic::Sipdg;
+use dgsuite_ops::elliptic::{CompressedRows, Sipdg};
 
 use super::EllipticError;
 
@@ -37,29 +37,17 @@ impl Unknowns {
 pub(super) fn compact<T: PackScalar>(
     operator: &Sipdg<T>,
 ) -> Result<(Csr<f64>, Option<Unknowns>), EllipticError> {
-    let matrix = operator.assemble();
-    let mut entries = operator.unknowns();
-    if entries.len() == operator.len() {
-        return Ok((Csr::from_sprs(matrix)?, None));
+    let CompressedRows { entries, starts, columns, values } = operator.compressed_rows();
+    let n = entries.len();
+    let matrix = Csr::from_arrays(n, n, starts, columns, values)?;
+    if n == operator.len() {
+        return Ok((matrix, None));
     }
-    // Neighbours in the vector stay neighbours, and columns ascend.
-    entries.sort_unstable();
     let mut place = vec![NOWHERE; operator.len()];
     for (k, &i) in entries.iter().enumerate() {
         place[i as usize] = k as u32;
     }
-    let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    for &i in &entries {
-        if let Some(row) = matrix.outer_view(i as usize) {
-            for (j, &value) in row.iter().filter(|(j, _)| place[*j] != NOWHERE) {
-                columns.push(place[j]);
-                values.push(value);
-            }
-        }
-        starts.push(columns.len());
-    }
-    let n = entries.len();
-    Ok((Csr::from_arrays(n, n, starts, columns, values)?, Some(Unknowns { entries, place })))
+    Ok((matrix, Some(Unknowns { entries, place })))
 }
 
 /// A preconditioner of the unknowns alone, for vectors that have further entries, which stay 0.
