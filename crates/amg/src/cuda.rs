@@ -21,6 +21,9 @@
 //! | matrix | [`CudaCsr`] | `y = A x`, residual, step of a smoother, each one kernel |
 //! | layout | [`RowLayout`] | slices of rows, or several lanes for each row |
 //! | preconditioner | [`CudaAmg`] | the hierarchy of [`Amg`](crate::Amg), its cycle recorded as a graph |
+//! | given levels | [`CudaMultigrid`] | the cycle of [`Multigrid`](crate::Multigrid) over operators on the device, recorded |
+//! | smoother | [`CudaJacobi`] | the diagonal; a step of a polynomial is one kernel beside the product |
+//! | order of entries | [`CudaReordered`] | a preconditioner whose unknowns lie in another order, or without padding |
 //!
 //! # Which choice when
 //! A K-cycle on all levels visits the level k 2^k times, and on a device each visit costs the time of some launches, however
@@ -42,12 +45,18 @@
 
 mod amg;
 mod csr;
+mod jacobi;
 mod layout;
 mod levels;
+mod multigrid;
+mod reordered;
 
 pub use amg::CudaAmg;
 pub use csr::CudaCsr;
+pub use jacobi::CudaJacobi;
 pub use layout::RowLayout;
+pub use multigrid::CudaMultigrid;
+pub use reordered::{CudaReordered, NOWHERE};
 
 #[cfg(test)]
 mod tests {
@@ -56,7 +65,7 @@ mod tests {
     use dgsuite_gpu::GpuError;
     use dgsuite_gpu::cuda::nvrtc;
 
-    use super::{csr, levels};
+    use super::{csr, jacobi, levels, reordered};
 
     /// For the device of today and the generation before, in both precisions, without spilling.
     #[test]
@@ -65,7 +74,8 @@ mod tests {
             [csr::own_source::<f64>(), csr::own_source::<f32>()],
             [levels::own_source::<f64>(), levels::own_source::<f32>()],
         );
-        for source in csr.into_iter().chain(levels) {
+        let jacobi = [jacobi::own_source::<f64>(), jacobi::own_source::<f32>()];
+        for source in csr.into_iter().chain(levels).chain(jacobi).chain([reordered::own_source()]) {
             let compiled = match nvrtc::compile_for("sm_90", &source) {
                 Ok(compiled) => compiled,
                 Err(reason @ GpuError::NoCompiler { .. }) => {

@@ -27,6 +27,7 @@
 //! | given levels | [`Multigrid`], [`LevelSpec`], [`Transfer`] | a V-cycle over your own operators, such as polynomial orders |
 //! | single precision | [`InSingle`] | any preconditioner, inside a solve in double precision |
 //! | on NVIDIA devices | [`cuda::CudaCsr`], [`cuda::CudaAmg`] | the matrix; the hierarchy, its cycle a recorded graph |
+//! | given levels there | [`cuda::CudaMultigrid`], [`cuda::CudaJacobi`] | the cycle over your own operators, recorded; its smoother |
 //! | choices | [`AmgOptions`]: [`Coarsening`], [`Smoother`], [`Cycle`], [`NullSpace`] | each also by its word |
 //! | levels | [`HierarchySummary`] | a table: rows, entries, bytes, complexities |
 //! | solver | [`Pcg`], [`Stop`], [`Solution`] | conjugate gradients, plain and flexible |
@@ -80,7 +81,7 @@ pub use multigrid::{
     CoarseSpec, Interpolation, LevelSmoother, LevelSpec, Multigrid, MultigridLevel, MultigridSummary,
     Transfer,
 };
-pub use operator::{LinearOperator, Preconditioner};
+pub use operator::{LinearOperator, Preconditioner, Step};
 pub use options::{AmgOptions, Coarsening, Cycle, NullSpace, Smoother, Strength};
 pub use pcg::{Pcg, Reference, Solution, Stop};
 pub use preconditioner::{Identity, InSingle, Jacobi, JacobiError};

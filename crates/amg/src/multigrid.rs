@@ -8,7 +8,7 @@ use dgsuite_gpu::{Backend, Scalar, Vector};
 pub use summary::{MultigridLevel, MultigridSummary};
 pub use transfer::{Interpolation, Transfer};
 
-use crate::{AmgError, LinearOperator, Preconditioner, Smoother, lanczos, smoother};
+use crate::{AmgError, LinearOperator, Preconditioner, Smoother, Step, lanczos, smoother};
 
 /// How a level is smoothed: a polynomial in `M⁻¹ A`, applied by the recurrence that all smoothers share.
 pub struct LevelSmoother<V> {
@@ -183,20 +183,54 @@ impl<V: Vector> Preconditioner<V> for Multigrid<V> {
     #[track_caller]
     fn apply(&mut self, r: &V, z: &mut V) {
         assert_eq!(r.len(), self.n_rows, "the residual has as many entries as the finest level has rows");
-        visit(&mut self.levels, self.coarse.as_mut(), r, z);
+        self.descend(r, z);
+        self.solve_coarse(r, z);
+        self.ascend(r, z);
     }
 }
 
-/// `x ← M⁻¹ b` on the first of the levels.
-fn visit<V: Vector>(levels: &mut [Level<V>], coarse: &mut dyn Preconditioner<V>, b: &V, x: &mut V) {
-    let Some((level, coarser)) = levels.split_first_mut() else { return coarse.apply(b, x) };
+/// A cycle `x ← M⁻¹ b` in its three parts.
+impl<V: Vector> Multigrid<V> {
+    /// Smooths and restricts, level by level.
+    pub(crate) fn descend(&mut self, b: &V, x: &mut V) {
+        descend(&mut self.levels, b, x);
+    }
+
+    /// Solves on the coarsest level.
+    pub(crate) fn solve_coarse(&mut self, b: &V, x: &mut V) {
+        match self.levels.last_mut() {
+            Some(level) => self.coarse.apply(&level.coarse_b, &mut level.coarse_x),
+            None => self.coarse.apply(b, x),
+        }
+    }
+
+    /// Prolongates and smooths, level by level.
+    pub(crate) fn ascend(&mut self, b: &V, x: &mut V) {
+        ascend(&mut self.levels, b, x);
+    }
+
+    /// Rows of the finest level.
+    pub(crate) fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+}
+
+fn descend<V: Vector>(levels: &mut [Level<V>], b: &V, x: &mut V) {
+    let Some((level, coarser)) = levels.split_first_mut() else { return };
     level.smooth_from_zero(b, x);
-    level.residual(b, x);
+    level.operator.apply(x, &mut level.r);
+    level.r.axpby(1.0, b, -1.0);
     level.transfer.restrict(&level.r, &mut level.coarse_b);
-    visit(coarser, coarse, &level.coarse_b, &mut level.coarse_x);
+    descend(coarser, &level.coarse_b, &mut level.coarse_x);
+}
+
+fn ascend<V: Vector>(levels: &mut [Level<V>], b: &V, x: &mut V) {
+    let Some((level, coarser)) = levels.split_first_mut() else { return };
+    ascend(coarser, &level.coarse_b, &mut level.coarse_x);
     level.transfer.prolong_add(&level.coarse_x, x);
     for k in 0..level.steps.len() {
-        level.step(level.steps[k], b, x);
+        let (alpha, beta) = level.steps[k];
+        level.step(Step { grow: 1.0 + alpha, back: -alpha, beta }, b, x);
     }
 }
 
@@ -205,30 +239,19 @@ impl<V: Vector> Level<V> {
     fn smooth_from_zero(&mut self, b: &V, x: &mut V) {
         for k in 0..self.steps.len() {
             let (alpha, beta) = self.steps[k];
-            if k == 0 {
-                self.inverse.apply(b, &mut self.z);
-                x.axpby(beta, &self.z, 0.0);
-                continue;
-            }
-            if k == 1 && alpha != 0.0 {
+            match k {
+                0 => self.inverse.relax_from_zero(beta, b, x, &mut self.z),
                 // The iterate before the first is zero.
-                self.y.fill(0.0);
+                1 => self.step(Step { grow: 1.0 + alpha, back: 0.0, beta }, b, x),
+                _ => self.step(Step { grow: 1.0 + alpha, back: -alpha, beta }, b, x),
             }
-            self.step((alpha, beta), b, x);
         }
     }
 
-    /// `r ← b − A x`.
-    fn residual(&mut self, b: &V, x: &V) {
+    /// A step on `x`, with the former `x` left in `y`.
+    fn step(&mut self, step: Step, b: &V, x: &mut V) {
         self.operator.apply(x, &mut self.r);
-        self.r.axpby(1.0, b, -1.0);
-    }
-
-    /// `x ← x + α (x − x_before) + β M⁻¹ (b − A x)`, with the former `x` left in `y`.
-    fn step(&mut self, (alpha, beta): (f64, f64), b: &V, x: &mut V) {
-        self.residual(b, x);
-        self.inverse.apply(&self.r, &mut self.z);
-        self.y.lincomb(-alpha, &[(1.0 + alpha, x), (beta, &self.z)]);
+        self.inverse.relax(step, b, &mut self.r, &mut self.z, x, &mut self.y);
         std::mem::swap(x, &mut self.y);
     }
 }

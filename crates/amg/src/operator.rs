@@ -56,10 +56,49 @@ pub trait Preconditioner<V: Vector> {
     /// # Panics
     /// If a length does not fit.
     fn apply(&mut self, r: &V, z: &mut V);
+
+    /// The first step of a smoother, from a zero guess: `x ← β M⁻¹ b`. `z` is room.
+    ///
+    /// # Panics
+    /// If a length does not fit.
+    fn relax_from_zero(&mut self, beta: f64, b: &V, x: &mut V, z: &mut V) {
+        self.apply(b, z);
+        x.axpby(beta, z, 0.0);
+    }
+
+    /// A further step: `y ← grow x + back y + β M⁻¹ (b − A x)` with `A x` in `r`; `r` and `z` are room afterwards. With
+    /// `back = 0` the old `y` is not read. Worth an own implementation where it takes fewer passes over the vectors.
+    ///
+    /// # Panics
+    /// If a length does not fit.
+    fn relax(&mut self, step: Step, b: &V, r: &mut V, z: &mut V, x: &V, y: &mut V) {
+        r.axpby(1.0, b, -1.0);
+        self.apply(r, z);
+        y.lincomb(step.back, &[(step.grow, x), (step.beta, z)]);
+    }
+}
+
+/// The factors of a smoother's step, see [`Preconditioner::relax`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// Of the iterate.
+    pub grow: f64,
+    /// Of the iterate before it.
+    pub back: f64,
+    /// Of the preconditioned residual.
+    pub beta: f64,
 }
 
 impl<V: Vector, M: Preconditioner<V> + ?Sized> Preconditioner<V> for Box<M> {
     fn apply(&mut self, r: &V, z: &mut V) {
         (**self).apply(r, z);
+    }
+
+    fn relax_from_zero(&mut self, beta: f64, b: &V, x: &mut V, z: &mut V) {
+        (**self).relax_from_zero(beta, b, x, z);
+    }
+
+    fn relax(&mut self, step: Step, b: &V, r: &mut V, z: &mut V, x: &V, y: &mut V) {
+        (**self).relax(step, b, r, z, x, y);
     }
 }

@@ -121,16 +121,73 @@ fn same(what: &str, a: &Value, b: &Value) {
     }
 }
 
-#[test]
-fn runs_on_an_emulated_device_are_those_of_the_cpu() {
-    let emulator = match Emulator::new() {
-        Ok(emulator) => emulator,
+/// All kinds of conditions on two shapes.
+const POISSON: &str = "\
+title: Poisson's equation
+mesh: { generate: { shape: tri, cells: [4, 4] } }
+physics: { model: poisson, exact: sin(x + 2*y), kappa: 1 + x*y, lambda: x }
+space: { order: 3 }
+boundaries:
+  xmin: { type: dirichlet, u: exact }
+  xmax: { type: neumann, flux: exact }
+  ymin: { type: robin, alpha: 2, g: exact }
+  ymax: { type: dirichlet, u: exact }
+output: { fields: none }
+";
+
+/// Where nothing fixes a constant.
+const SINGULAR: &str = "\
+title: A pure Neumann problem
+mesh: { generate: { shape: quad, cells: [3, 3] } }
+physics: { model: poisson, exact: cos(pi*x)*y + x }
+space: { order: 2 }
+boundaries:
+  xmin: { type: neumann, flux: exact }
+  xmax: { type: neumann, flux: exact }
+  ymin: { type: neumann, flux: exact }
+  ymax: { type: neumann, flux: exact }
+output: { fields: none }
+";
+
+fn emulator() -> Option<Emulator> {
+    match Emulator::new() {
+        Ok(emulator) => Some(emulator),
         Err(e @ ShimError::NoCompiler { .. }) => {
             assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{e}");
-            return;
+            None
         }
         Err(e) => panic!("{e}"),
-    };
+    }
+}
+
+#[test]
+fn poisson_on_an_emulated_device_is_that_of_the_cpu() {
+    let Some(emulator) = emulator() else { return };
+    let program = env!("CARGO_BIN_EXE_dgsuite");
+    let solvers = [
+        (POISSON, "pmg-amg, coarsening: minus-one, cycle: k2"),
+        (SINGULAR, "pmg-amg, smoother: block-jacobi, inner_precision: double, cycle: k2"),
+    ];
+    for (problem, solver) in solvers {
+        let case = Case::new(&format!("{problem}solver: {{ tolerance: 1e-9, preconditioner: {solver} }}\n"));
+        let cpu = run(&case, "cpu", Command::new(program));
+        let gpu = run(&case, "cuda", emulator.command(program));
+        assert!(cpu.summary["status"] == "ok" && gpu.summary["status"] == "ok", "{}", gpu.failure);
+        let of = |found: &Found, path: &str| found.summary.pointer(path).and_then(Value::as_f64).unwrap();
+        let iterations = [&cpu, &gpu].map(|found| of(found, "/linear/iterations"));
+        assert!((iterations[0] - iterations[1]).abs() <= 1.0, "{solver}: {iterations:?}");
+        // Both are solved to 1e-9 of the first residual, and errors are larger by no more than the condition number.
+        for path in ["/error/l2/u", "/error/energy/u", "/integral/u"] {
+            let (x, y) = (of(&cpu, path), of(&gpu, path));
+            assert!((x - y).abs() <= 1e-6 * x.abs() + 1e-7, "{solver} {path}: {x:e} and {y:e}");
+        }
+        assert!(of(&gpu, "/linear/device_bytes") > 0.0 && gpu.summary["device"] == "cuda:0");
+    }
+}
+
+#[test]
+fn runs_on_an_emulated_device_are_those_of_the_cpu() {
+    let Some(emulator) = emulator() else { return };
     let program = env!("CARGO_BIN_EXE_dgsuite");
     for (name, beginning, rest) in CASES {
         let case = Case::new(&format!("{beginning}{rest}"));

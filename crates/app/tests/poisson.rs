@@ -159,7 +159,7 @@ fn mistakes_are_named_with_their_place() {
     refused(&with("kappa: 1 + x", "kappa: 0.5 - x"), &["`physics.kappa` is", "greater than 0"]);
     refused(&with("kappa: 1 + x", "kappa: { steel: 1 }"), &["the mesh has no region `steel`"]);
     refused(&with("exact: x^3", "exact: t*x^3"), &["`physics.exact` is not a formula"]);
-    refused(&with("space:", "device: cuda\nspace:"), &["GPUs do not have elliptic problems"]);
+    refused(&with("space:", "device: cuda:99\nspace:"), &["the device `cuda:99` cannot be used: "]);
     refused(&with("space:", "precision: single\nspace:"), &["solver.inner_precision"]);
     refused(
         &with("space:", "checks: [{ value: linear.iteration, below: 3 }]\nspace:"),

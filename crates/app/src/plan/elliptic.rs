@@ -150,7 +150,7 @@ impl EllipticPlan {
         )?;
         let parts = (&*file.base, &*file.stem);
         let directory = super::directory(&file.output, parts, &file.place, choices)?;
-        let (_, device_note) = super::device(&file.device, Some("elliptic problems"))?;
+        let (device, device_note) = super::device(&file.device, None)?;
         let fields = fields(&file, exact.is_some(), choices)?;
         let known_values = known_values(exact.is_some(), choices.case_of_study);
         let checks = if choices.case_of_study { Vec::new() } else { file.checks.clone() };
@@ -167,8 +167,9 @@ impl EllipticPlan {
             forcing,
             boundaries: conditions,
             mean_of: exact.as_ref().map(mean_of),
-            solver: file.solver,
+            solver: file.solver.on(device),
             threads: file.threads,
+            device,
             mesh,
         };
         Ok(Self {
@@ -176,7 +177,7 @@ impl EllipticPlan {
             mesh_origin: mesh::origin(&file.mesh),
             refine: file.mesh.refine,
             mesh_digest: setup.mesh.digest(),
-            resolved: resolved::resolve(document, &file),
+            resolved: resolved::resolve(document, &file, &setup),
             constants: file.constants.and("order", file.space.order as f64),
             places: Places { mesh: file.mesh.place.clone(), space: file.space.place.clone() },
             stop: Arc::clone(&choices.stop),
@@ -267,7 +268,7 @@ fn fields(
 }
 
 /// Paths of the summary that every run has.
-const ALWAYS: [&str; 19] = [
+const ALWAYS: [&str; 24] = [
     "mesh.faces",
     "mesh.order",
     "space.order",
@@ -277,7 +278,12 @@ const ALWAYS: [&str; 19] = [
     "integral.u",
     "linear.iterations",
     "linear.setup_s",
+    "linear.operator_s",
+    "linear.device_s",
+    "linear.preconditioner_s",
+    "linear.right_hand_side_s",
     "linear.solve_s",
+    "linear.device_bytes",
     "linear.mdofs_per_s",
     "linear.residual",
     "linear.reduction",

@@ -74,11 +74,14 @@ impl PreparedElliptic {
         let described = self.solver.describe();
         log.note(&format!(
             "set-up in {:.2} s: operator {:.2} s, preconditioner {:.2} s",
-            self.setup_s, described.operator_s, described.preconditioner_s
+            self.setup_s,
+            described.operator_s + described.device_s,
+            described.preconditioner_s
         ));
         let solved = self.solve(log);
         let failure = solved.outcome.as_ref().err().map(|error| Failure::of(error, &self.plan));
         let failure = failure.map(|failure| if solved.stopped { Failure::stopped(&solved) } else { failure });
+        let failure = solved.refused.as_ref().map(Failure::of_device).or(failure);
         let start = Instant::now();
         let written = outputs::write(&self.plan, &self.solver, &solved, failure.as_ref(), &directory);
         let output_s = start.elapsed().as_secs_f64();

@@ -20,15 +20,17 @@
 
 mod bridge;
 mod entries;
+mod on_device;
 mod options;
 mod preconditioner;
+mod solved;
 mod watched;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use dgsuite_amg::{AmgError, MatrixError, Pcg, Reference, Solution, SolveError, Stop};
+use dgsuite_amg::{AmgError, MatrixError, Pcg, Reference, Stop};
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector};
 use dgsuite_mesh::Mesh;
 use dgsuite_ops::OpsError;
@@ -36,9 +38,12 @@ pub use dgsuite_ops::elliptic::{EllipticBoundary as EllipticKind, EllipticErrors
 use dgsuite_ops::elliptic::{GradientField, Sipdg, SipdgOptions};
 
 use self::bridge::Operator;
+use self::on_device::DeviceSolver;
 pub use self::options::{Orders, Preconditioning, SmootherKind, SolverOptions};
 use self::preconditioner::Built;
+pub use self::solved::{Imbalance, Solved};
 use self::watched::Watched;
+use super::device::Device;
 use super::hyperbolic::SampledSet;
 
 /// A function of element (in the mesh's numbers) and place.
@@ -99,6 +104,8 @@ pub struct EllipticSetup {
     pub solver: SolverOptions,
     /// CPU threads; 0 for all.
     pub threads: usize,
+    /// Where the solve runs; set-up is the CPU's.
+    pub device: Device,
 }
 
 impl EllipticSetup {
@@ -116,6 +123,7 @@ impl EllipticSetup {
             mean_of: None,
             solver: SolverOptions::default(),
             threads: 0,
+            device: Device::Cpu,
         }
     }
 }
@@ -165,6 +173,10 @@ pub struct EllipticDescription {
     pub dofs: usize,
     /// CPU threads.
     pub threads: usize,
+    /// The device's name, where it is no CPU.
+    pub device_name: Option<String>,
+    /// Bytes of operator, preconditioner and vectors on the device.
+    pub device_bytes: usize,
     /// Bytes of the operator.
     pub operator_bytes: usize,
     /// Bytes of the preconditioner, above those of the operator.
@@ -178,6 +190,8 @@ pub struct EllipticDescription {
     pub singular: bool,
     /// Seconds to set up the operator.
     pub operator_s: f64,
+    /// Seconds to copy the operator to the device.
+    pub device_s: f64,
     /// Seconds to set up the preconditioner.
     pub preconditioner_s: f64,
 }
@@ -192,98 +206,12 @@ impl EllipticDescription {
     }
 }
 
-/// The part of the data that no solution can meet, of a problem that fixes u up to a constant only.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Imbalance {
-    /// `∫ f + ∮ g`, which would have to be 0.
-    pub total: f64,
-    /// Sum of the sizes of what is added up there.
-    pub size: f64,
-}
-
-/// Imbalance that cubature explains.
-const BALANCE: f64 = 1e-3;
-
-impl Imbalance {
-    /// Whether it is no more than errors of cubature.
-    #[must_use]
-    pub fn is_compatible(&self) -> bool {
-        self.total.abs() <= BALANCE * self.size
-    }
-}
-
-/// A solve, whether it went well or not.
-#[derive(Debug)]
-pub struct Solved {
-    /// The solution, or the last iterate, in the operator's order.
-    pub u: Vec<f64>,
-    /// How it went.
-    pub outcome: Result<Solution, SolveError>,
-    /// Whether it was ended from outside.
-    pub stopped: bool,
-    /// Seconds, the right-hand side included.
-    pub solve_s: f64,
-    /// `∫ u`.
-    pub integral: f64,
-    /// Where nothing fixes a constant: what does not balance.
-    pub imbalance: Option<Imbalance>,
-}
-
-impl Solved {
-    /// Norms of the residuals, the first before any iteration.
-    #[must_use]
-    pub fn history(&self) -> &[f64] {
-        match &self.outcome {
-            Ok(solution) => &solution.residuals,
-            Err(error) => error.history(),
-        }
-    }
-
-    /// Iterations done.
-    #[must_use]
-    pub fn iterations(&self) -> usize {
-        self.outcome.as_ref().map_or_else(|e| e.history().len().saturating_sub(1), |s| s.iterations)
-    }
-
-    /// The norm of the last residual: of a solution that of `b − A u`.
-    #[must_use]
-    pub fn residual(&self) -> f64 {
-        let last = self.history().last().copied().unwrap_or(0.0);
-        self.outcome.as_ref().map_or(last, |solution| solution.true_residual)
-    }
-
-    /// The last residual over the first.
-    #[must_use]
-    pub fn reduction(&self) -> f64 {
-        match self.history().first() {
-            Some(&first) if first > 0.0 => self.residual() / first,
-            _ => 0.0,
-        }
-    }
-
-    /// The mean factor of an iteration on the residual.
-    #[must_use]
-    pub fn rate(&self) -> f64 {
-        match self.iterations() {
-            0 => 0.0,
-            n => self.reduction().powf(1.0 / n as f64),
-        }
-    }
-
-    /// Millions of unknowns a second.
-    #[must_use]
-    pub fn mdofs_per_s(&self, dofs: usize) -> f64 {
-        if self.solve_s > 0.0 { dofs as f64 / self.solve_s / 1e6 } else { 0.0 }
-    }
-}
-
 /// Operator, preconditioner and the vectors of a solve.
 pub struct Elliptic {
     setup: EllipticSetup,
     host: Arc<Host>,
     operator: Operator<f64>,
-    preconditioner: Built,
-    pcg: Pcg<HostVector<f64>>,
+    solver: Solver,
     b: HostVector<f64>,
     x: HostVector<f64>,
     /// The constant 1: 0 in entries that are no unknowns.
@@ -291,14 +219,21 @@ pub struct Elliptic {
     description: EllipticDescription,
 }
 
+/// Where the solve runs.
+enum Solver {
+    Host { preconditioner: Box<Built>, pcg: Pcg<HostVector<f64>> },
+    Device(Box<DeviceSolver>),
+}
+
 impl Elliptic {
     /// Sets up operator and preconditioner.
     ///
     /// # Errors
     /// [`EllipticError`]: elements that are inverted, a boundary without a condition, coefficients that are not
-    /// positive, a penalty so small that the problem is not positive definite, memory.
-    pub fn new(setup: EllipticSetup) -> Result<Self, EllipticError> {
+    /// positive, a penalty so small that the problem is not positive definite, memory, a device that cannot be used.
+    pub fn new(mut setup: EllipticSetup) -> Result<Self, EllipticError> {
         let start = Instant::now();
+        setup.solver = setup.solver.on(setup.device);
         let host = Arc::new(Host::new(setup.threads)?);
         let conditions: Vec<_> = setup.boundaries.iter().map(|c| (c.name.clone(), c.kind)).collect();
         let options = SipdgOptions { penalty: setup.penalty, ..SipdgOptions::new(setup.order) };
@@ -312,30 +247,49 @@ impl Elliptic {
             Arc::clone(&host),
         )?;
         let operator = Operator(Arc::new(sipdg));
-        let operator_s = start.elapsed().as_secs_f64();
-        let start = Instant::now();
-        let one = HostVector::from_slice(&host, &operator.0.project(&|_, _| 1.0))?;
-        let built = preconditioner::build(&operator, &setup.solver, &host)?;
-        let description = EllipticDescription {
+        let mut description = EllipticDescription {
             dofs: operator.0.dofs(),
             threads: host.n_threads(),
             operator_bytes: operator.0.bytes(),
-            preconditioner_bytes: built.levels.iter().map(|level| level.bytes).sum::<usize>() + built.bytes,
-            levels: built.levels.clone(),
-            applications: built.applications + 1.0,
             singular: operator.0.is_singular(),
-            operator_s,
-            preconditioner_s: start.elapsed().as_secs_f64(),
+            operator_s: start.elapsed().as_secs_f64(),
+            ..EllipticDescription::default()
         };
+        let start = Instant::now();
+        let one = HostVector::from_slice(&host, &operator.0.project(&|_, _| 1.0))?;
         let (b, x) = (one.zeros_like()?, one.zeros_like()?);
-        let mut pcg = Pcg::new(&b)?;
-        if built.flexible {
-            pcg = pcg.flexible();
-        }
-        if description.singular {
-            pcg = pcg.without(&one)?;
-        }
-        Ok(Self { setup, host, operator, preconditioner: built, pcg, b, x, one, description })
+        let solver = match setup.device {
+            Device::Cpu => {
+                let built = preconditioner::build(&operator, &setup.solver, &host)?;
+                description.preconditioner_bytes =
+                    built.levels.iter().map(|level| level.bytes).sum::<usize>() + built.bytes;
+                description.levels.clone_from(&built.levels);
+                description.applications = built.applications + 1.0;
+                let mut pcg = Pcg::new(&b)?;
+                if built.flexible {
+                    pcg = pcg.flexible();
+                }
+                if description.singular {
+                    pcg = pcg.without(&one)?;
+                }
+                Solver::Host { preconditioner: Box::new(built), pcg }
+            }
+            Device::Cuda(ordinal) => {
+                let solver = DeviceSolver::new(ordinal, &operator.0, &setup.solver, &host, &one)?;
+                let parts = solver.describe();
+                description.device_name = Some(parts.name);
+                description.operator_bytes = parts.operator_bytes;
+                description.preconditioner_bytes = parts.preconditioner_bytes;
+                description.device_bytes =
+                    parts.operator_bytes + parts.preconditioner_bytes + parts.vector_bytes;
+                description.levels = parts.levels;
+                description.applications = parts.applications + 1.0;
+                description.device_s = parts.operator_s;
+                Solver::Device(Box::new(solver))
+            }
+        };
+        description.preconditioner_s = start.elapsed().as_secs_f64() - description.device_s;
+        Ok(Self { setup, host, operator, solver, b, x, one, description })
     }
 
     /// What was set up.
@@ -350,11 +304,10 @@ impl Elliptic {
         &self.setup
     }
 
-    /// Solves from `u = 0`. `progress` is told the iteration and its residual; `stop` ends the solve.
+    /// Solves from `u = 0`. `progress` is told the iteration and its residual now and then; `stop` ends the solve.
     pub fn solve(&mut self, stop: &AtomicBool, progress: &mut (dyn FnMut(usize, f64) + Send)) -> Solved {
         let start = Instant::now();
         let imbalance = self.right_hand_side();
-        self.x.fill(0.0);
         let options = &self.setup.solver;
         let limits = Stop {
             relative: options.tolerance,
@@ -362,17 +315,36 @@ impl Elliptic {
             absolute: 0.0,
             max_iterations: options.max_iterations,
         };
-        let host = Arc::clone(&self.host);
-        let (pcg, operator, b, x) = (&mut self.pcg, &self.operator, &self.b, &mut self.x);
-        let mut watched = Watched::new(&mut *self.preconditioner.apply, stop, progress);
-        let outcome = host.install(|| pcg.solve(operator, &mut watched, b, x, &limits));
-        let stopped = watched.stopped && outcome.is_err();
+        let mut refused = None;
+        if let Solver::Device(solver) = &mut self.solver {
+            refused = solver.upload(&self.b).err();
+        }
+        let right_hand_side_s = start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        self.x.fill(0.0);
+        let (outcome, stopped) = match &mut self.solver {
+            Solver::Host { preconditioner, pcg } => {
+                let (operator, b, x) = (&self.operator, &self.b, &mut self.x);
+                let mut watched = Watched::new(&mut *preconditioner.apply, stop, progress);
+                let outcome = self.host.install(|| pcg.solve(operator, &mut watched, b, x, &limits));
+                let stopped = watched.stopped && outcome.is_err();
+                (outcome, stopped)
+            }
+            Solver::Device(solver) => solver.solve(&limits, stop, progress),
+        };
+        let solve_s = start.elapsed().as_secs_f64();
+        if let Solver::Device(solver) = &self.solver {
+            match solver.download() {
+                Ok(u) => self.x.copy_from_slice(&u),
+                Err(error) => refused = refused.or(Some(error)),
+            }
+        }
         if self.description.singular {
             self.set_mean();
         }
         let u = self.x.to_vec();
         let integral = self.operator.0.integral(&u);
-        Solved { u, outcome, stopped, solve_s: start.elapsed().as_secs_f64(), integral, imbalance }
+        Solved { u, outcome, refused, stopped, right_hand_side_s, solve_s, integral, imbalance }
     }
 
     /// `b`; of a singular problem without the part that no solution can meet, which is told.

@@ -78,7 +78,18 @@ pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
             format!("{:<9} {:>12} {entries:>14} {:>10}", level.kind, grouped(level.rows), bytes(level.bytes)),
         );
     }
-    line("device", format!("cpu, {} threads", described.threads));
+    line(
+        "device",
+        match &described.device_name {
+            Some(name) => format!(
+                "{}, {name}, {} in its memory; set-up by {} CPU threads",
+                setup.device,
+                bytes(described.device_bytes),
+                described.threads
+            ),
+            None => format!("cpu, {} threads", described.threads),
+        },
+    );
     let mut output = plan.directory.display().to_string();
     if let Some(fields) = &plan.fields {
         let names: Vec<&str> = fields.fields.iter().map(|f| f.name.as_str()).collect();

@@ -5,9 +5,10 @@ use crate::pipeline::elliptic::EllipticPipeline;
 use crate::pipeline::mesh::MeshSource;
 use crate::pipeline::node::Node;
 use crate::plan::resolved::{Tree, number, path_text, text};
+use crate::systems::elliptic::EllipticSetup;
 
 /// The tree with every default filled in.
-pub(super) fn resolve(document: &Document, file: &EllipticPipeline) -> Node {
+pub(super) fn resolve(document: &Document, file: &EllipticPipeline, setup: &EllipticSetup) -> Node {
     let mut tree = Tree::new(document);
     tree.default("title", text(&file.title));
     if let MeshSource::File(mesh) = &file.mesh.source {
@@ -20,14 +21,14 @@ pub(super) fn resolve(document: &Document, file: &EllipticPipeline) -> Node {
     tree.default("physics.forcing", text("exact"));
     tree.default("space.order", number(file.space.order as f64));
     tree.default("space.viscous", text("sipdg"));
-    let solver = &file.solver;
+    let solver = &setup.solver;
     for (key, word) in solver.words() {
         tree.default(&format!("solver.{key}"), text(&word));
     }
     for (key, value) in solver.numbers() {
         tree.default(&format!("solver.{key}"), number(value));
     }
-    tree.default("device", text("cpu"));
+    tree.set("device", text(&setup.device.to_string()));
     tree.default("precision", text("double"));
     tree.default("threads", number(file.threads as f64));
     tree.set("output.directory", text("."));

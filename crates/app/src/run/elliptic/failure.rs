@@ -1,6 +1,7 @@
 //! Why a linear solve did not end well, and what to do about it.
 
 use dgsuite_amg::SolveError;
+use dgsuite_gpu::GpuError;
 
 use crate::plan::elliptic::EllipticPlan;
 use crate::run::Status;
@@ -72,6 +73,12 @@ impl Failure {
             }
         };
         Self { status, message: error.to_string(), hint }
+    }
+
+    /// A device that failed on the way.
+    pub fn of_device(error: &GpuError) -> Self {
+        let hint = "`device: cpu` solves the same problem without it".to_owned();
+        Self { status: Status::Failed, message: error.to_string(), hint }
     }
 
     /// A solve that was ended from outside.

@@ -2,6 +2,7 @@
 
 use dgsuite_amg::{AmgOptions, Coarsening, Cycle, Smoother, Strength};
 
+use crate::systems::device::Device;
 use crate::systems::setup::Precision;
 
 /// The preconditioner of conjugate gradients.
@@ -167,6 +168,18 @@ impl Default for SolverOptions {
 }
 
 impl SolverOptions {
+    /// With the defaults of a device: each visit of a level costs launches there, however small the level, so that K-cycles
+    /// end after three levels where nothing else was chosen. With two, as [`AmgOptions::on_device`] has it, iterations
+    /// grow with the mesh: on an H200 a problem of order 1 with four million unknowns took 33 of them and 141 ms, with three levels 12
+    /// and 58 ms.
+    #[must_use]
+    pub fn on(self, device: Device) -> Self {
+        match device {
+            Device::Cpu => self,
+            Device::Cuda(_) => Self { cycle: self.cycle.or(Some(Cycle::K { levels: 3 })), ..self },
+        }
+    }
+
     /// How rows are gathered on a mesh: as chosen, or as suits its shapes. On simplices the couplings of neighbours are
     /// negative and sets of strongest neighbours are best; elements of other shapes have couplings of both signs, which
     /// want pairs of a controlled quality.

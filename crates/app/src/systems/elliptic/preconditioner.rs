@@ -21,7 +21,7 @@ use crate::systems::setup::Precision;
 
 /// A preconditioner and what it consists of.
 pub(super) struct Built {
-    pub(super) apply: Box<Apply>,
+    pub(super) apply: Box<Apply<Vector<f64>>>,
     /// Whether it is not quite linear.
     pub(super) flexible: bool,
     pub(super) levels: Vec<LevelDescription>,
@@ -39,7 +39,7 @@ pub(super) fn build(
     options: &SolverOptions,
     host: &Host,
 ) -> Result<Built, EllipticError> {
-    let plain = |apply: Box<Apply>, bytes: usize| Built {
+    let plain = |apply: Box<Apply<Vector<f64>>>, bytes: usize| Built {
         apply,
         flexible: false,
         levels: Vec::new(),
@@ -69,11 +69,13 @@ pub(super) fn build(
     })
 }
 
-fn is_simplicial(mesh: &Mesh) -> bool {
+/// Whether all elements are simplices.
+pub(super) fn is_simplicial(mesh: &Mesh) -> bool {
     mesh.sets.iter().all(|set| matches!(set.shape, Shape::Triangle | Shape::Tetrahedron))
 }
 
-fn jacobi<T: PackScalar>(operator: &Sipdg<T>, host: &Host) -> Result<Jacobi<Vector<T>>, EllipticError> {
+/// `1 / a_ii`.
+pub(super) fn inverse_diagonal<T: PackScalar>(operator: &Sipdg<T>) -> Result<Vec<T>, EllipticError> {
     let mut diagonal = operator.diagonal();
     for (row, entry) in diagonal.iter_mut().enumerate() {
         let value = entry.to_f64();
@@ -82,7 +84,11 @@ fn jacobi<T: PackScalar>(operator: &Sipdg<T>, host: &Host) -> Result<Jacobi<Vect
         }
         *entry = T::from_f64(1.0 / value);
     }
-    Ok(Jacobi::from_inverse_diagonal(Vector::from_slice(host, &diagonal)?))
+    Ok(diagonal)
+}
+
+fn jacobi<T: PackScalar>(operator: &Sipdg<T>, host: &Host) -> Result<Jacobi<Vector<T>>, EllipticError> {
+    Ok(Jacobi::from_inverse_diagonal(Vector::from_slice(host, &inverse_diagonal(operator)?)?))
 }
 
 /// Algebraic multigrid on the matrix of the full order.
@@ -107,13 +113,24 @@ fn assembled(
             (Box::new(amg), summary)
         }
     };
-    let degree = degree(options.smoother);
-    let first = summary.levels.first().map_or(0, |level| level.nonzeros);
-    // A product with the matrix counts as one with the operator, whatever its entries cost.
-    let applications = amg_work(&summary, degree, options.cycle) / if first > 0 { first as f64 } else { 1.0 };
+    let applications = Work::of(&summary, &options).products;
     let apply = Compact::new(inner, unknowns, host)?;
     let levels = summary.levels.iter().map(describe_amg).collect();
     Ok(Built { apply: Box::new(apply), flexible: true, levels, bytes: 0, applications })
+}
+
+/// What a cycle of algebraic multigrid costs.
+pub(super) struct Work {
+    /// Products with the finest matrix that read as many entries; a product with the matrix counts as one with the operator,
+    /// whatever its entries cost.
+    pub(super) products: f64,
+}
+
+impl Work {
+    pub(super) fn of(summary: &HierarchySummary, options: &dgsuite_amg::AmgOptions) -> Self {
+        let first = summary.levels.first().map_or(1, |level| level.nonzeros).max(1) as f64;
+        Self { products: amg_work(summary, degree(options.smoother), options.cycle) / first }
+    }
 }
 
 /// Entries that a cycle reads: each level's times its products, visited as often as the cycle says.
@@ -143,7 +160,8 @@ fn degree(smoother: Smoother) -> usize {
     }
 }
 
-fn describe_amg(level: &dgsuite_amg::LevelSummary) -> LevelDescription {
+/// A level for the table.
+pub(super) fn describe_amg(level: &dgsuite_amg::LevelSummary) -> LevelDescription {
     LevelDescription {
         kind: "amg".to_owned(),
         rows: level.rows,
@@ -216,8 +234,7 @@ where
     }
     described.extend(summary.levels.iter().map(describe_amg));
     // The matrix of order 1 counts as an operator of as many rows.
-    let first = summary.levels.first().map_or(1, |level| level.nonzeros).max(1) as f64;
-    let coarse_work = amg_work(&summary, degree(amg_options.smoother), amg_options.cycle) / first;
+    let coarse_work = Work::of(&summary, &amg_options).products;
     let share = if p_levels == 0 { 1.0 } else { rows as f64 / finest.dofs() as f64 };
     let applications = multigrid.summary().work() + coarse_work * share;
     let built =

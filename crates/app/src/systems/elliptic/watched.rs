@@ -1,42 +1,50 @@
 //! A preconditioner that tells how far a solve has come, and that can end it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use dgsuite_amg::Preconditioner;
-use dgsuite_gpu::{HostVector, Vector};
+use dgsuite_gpu::Vector;
 
-/// A preconditioner of double-precision vectors that may go to another thread.
-pub(super) type Apply = dyn Preconditioner<HostVector<f64>> + Send;
+/// A preconditioner that may go to another thread.
+pub(super) type Apply<V> = dyn Preconditioner<V> + Send;
+
+/// Time between two norms of the residual: on a device each of them is waited for.
+const INTERVAL: Duration = Duration::from_millis(200);
 
 /// It is asked once in each iteration, with the residual. Once the flag is set it answers zero, which ends conjugate
 /// gradients with the iterate at hand.
-pub(super) struct Watched<'a> {
-    inner: &'a mut Apply,
+pub(super) struct Watched<'a, V> {
+    inner: &'a mut Apply<V>,
     stop: &'a AtomicBool,
     progress: &'a mut (dyn FnMut(usize, f64) + Send),
     iteration: usize,
+    said: Instant,
     /// Whether the flag was seen.
     pub(super) stopped: bool,
 }
 
-impl<'a> Watched<'a> {
+impl<'a, V: Vector> Watched<'a, V> {
     pub(super) fn new(
-        inner: &'a mut Apply,
+        inner: &'a mut Apply<V>,
         stop: &'a AtomicBool,
         progress: &'a mut (dyn FnMut(usize, f64) + Send),
     ) -> Self {
-        Self { inner, stop, progress, iteration: 0, stopped: false }
+        Self { inner, stop, progress, iteration: 0, said: Instant::now(), stopped: false }
     }
 }
 
-impl Preconditioner<HostVector<f64>> for Watched<'_> {
-    fn apply(&mut self, r: &HostVector<f64>, z: &mut HostVector<f64>) {
+impl<V: Vector> Preconditioner<V> for Watched<'_, V> {
+    fn apply(&mut self, r: &V, z: &mut V) {
         if self.stop.load(Ordering::Relaxed) {
             self.stopped = true;
             z.fill(0.0);
             return;
         }
-        (self.progress)(self.iteration, r.norm2());
+        if self.iteration == 0 || self.said.elapsed() >= INTERVAL {
+            (self.progress)(self.iteration, r.norm2());
+            self.said = Instant::now();
+        }
         self.iteration += 1;
         self.inner.apply(r, z);
     }

@@ -1,0 +1,96 @@
+//! A cycle over given levels on a device, recorded once and replayed, inside a solve in double precision.
+
+use dgsuite_gpu::cuda::{Cuda, DeviceBuffer, Graph};
+use dgsuite_gpu::{Backend, CudaVector, GpuError, Scalar, Vector};
+
+use super::reordered::{Factor, Gather};
+use crate::{Multigrid, MultigridSummary, Preconditioner};
+
+/// [`Multigrid`] on a device: `z = M⁻¹ r` for residuals in double precision, with levels of any precision.
+///
+/// The way down to the coarsest level and the way up are recorded as one graph each; between them the coarse solver
+/// runs, which may be a graph of its own ([`CudaAmg`](super::CudaAmg)). Nothing waits for the host. So operators,
+/// transfers and smoothers may do nothing but launch kernels when they are applied. Residuals are scaled to a
+/// largest entry of 1, so that they neither overflow nor underflow in single precision.
+pub struct CudaMultigrid<T: Scalar = f32> {
+    cuda: Cuda,
+    down: Graph,
+    up: Graph,
+    /// Held for the memory that the graphs work on.
+    multigrid: Multigrid<CudaVector<T>>,
+    r: CudaVector<T>,
+    z: CudaVector<T>,
+    /// Largest entry of the residual.
+    size: DeviceBuffer<f64>,
+    enter: Gather<f64, T>,
+    leave: Gather<T, f64>,
+}
+
+impl<T: Scalar> CudaMultigrid<T> {
+    /// Records the cycle of `multigrid`.
+    ///
+    /// # Errors
+    /// Memory, the compiler or the driver; a level that does more than to launch.
+    pub fn new(cuda: &Cuda, mut multigrid: Multigrid<CudaVector<T>>) -> Result<Self, GpuError> {
+        let n = multigrid.n_rows();
+        let (r, mut z) = (cuda.zeros(n)?, cuda.zeros(n)?);
+        // What failed before is not the recording's.
+        cuda.take_failure()?;
+        let down = cuda.capture(|_| {
+            multigrid.descend(&r, &mut z);
+            cuda.take_failure()
+        })?;
+        let up = cuda.capture(|_| {
+            multigrid.ascend(&r, &mut z);
+            cuda.take_failure()
+        })?;
+        Ok(Self {
+            down,
+            up,
+            multigrid,
+            r,
+            z,
+            size: DeviceBuffer::zeros(cuda, "the size of a residual", 1)?,
+            enter: Gather::new(cuda, None)?,
+            leave: Gather::new(cuda, None)?,
+            cuda: cuda.clone(),
+        })
+    }
+
+    /// The levels.
+    pub fn summary(&self) -> &MultigridSummary {
+        self.multigrid.summary()
+    }
+
+    /// Launches on the way down and up, without those of the coarse solver.
+    pub fn n_launches(&self) -> usize {
+        self.down.n_nodes() + self.up.n_nodes()
+    }
+
+    /// Bytes of the vectors on the way in and out.
+    pub fn bytes(&self) -> usize {
+        2 * self.r.buffer().bytes()
+    }
+
+    fn cycle(&mut self, r: &CudaVector<f64>, z: &mut CudaVector<f64>) -> Result<(), GpuError> {
+        r.norm_max_into(&mut self.size, 0)?;
+        self.enter.launch(r, Factor::InverseSize(&self.size), &mut self.r)?;
+        self.down.launch()?;
+        self.multigrid.solve_coarse(&self.r, &mut self.z);
+        self.up.launch()?;
+        self.leave.launch(&self.z, Factor::Size(&self.size), z)
+    }
+}
+
+/// A launch that fails is reported by the next download.
+impl<T: Scalar> Preconditioner<CudaVector<f64>> for CudaMultigrid<T> {
+    #[track_caller]
+    fn apply(&mut self, r: &CudaVector<f64>, z: &mut CudaVector<f64>) {
+        assert!(
+            [r.len(), z.len()] == [self.multigrid.n_rows(); 2],
+            "the residual has as many entries as the finest level has rows"
+        );
+        let done = self.cycle(r, z);
+        self.cuda.note(done);
+    }
+}

@@ -1,0 +1,126 @@
+//! Preconditioners on a device for vectors of another order of entries, of another precision, or with padding.
+
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
+use dgsuite_gpu::{Backend, CudaVector, GpuError, Scalar, Vector};
+
+use crate::Preconditioner;
+
+/// Threads of a block.
+const THREADS: u32 = 256;
+
+/// The place of an entry that has no counterpart; it becomes 0.
+pub const NOWHERE: u32 = u32::MAX;
+
+pub(super) fn own_source() -> Source {
+    Source::new("reordered.cu", include_str!("reordered.cu"))
+}
+
+/// Copies from vectors of one order and precision to those of another, `to_i = factor from_{places_i}`.
+pub(super) struct Gather<S: Scalar, T: Scalar> {
+    cuda: Cuda,
+    kernel: Function,
+    places: Option<DeviceBuffer<u32>>,
+    numbers: std::marker::PhantomData<fn(S) -> T>,
+}
+
+/// What the entries are multiplied by.
+#[derive(Clone, Copy)]
+pub(super) enum Factor<'a> {
+    One,
+    Size(&'a DeviceBuffer<f64>),
+    InverseSize(&'a DeviceBuffer<f64>),
+}
+
+impl<S: Scalar, T: Scalar> Gather<S, T> {
+    /// `places[i]` is the entry that goes to `i`, or [`NOWHERE`]; nothing where the order is the same.
+    pub(super) fn new(cuda: &Cuda, places: Option<&[u32]>) -> Result<Self, GpuError> {
+        let word = |bytes: usize| if bytes == 4 { "single" } else { "double" };
+        let module = cuda.compile(&own_source())?;
+        let kernel = module.function(&format!("{}_of_{}", word(T::BYTES), word(S::BYTES)))?;
+        let copy = |places: &[u32]| DeviceBuffer::from_slice(cuda, "an order of entries", places);
+        let places = places.map(copy).transpose()?;
+        Ok(Self { cuda: cuda.clone(), kernel, places, numbers: std::marker::PhantomData })
+    }
+
+    /// Bytes of the order.
+    pub(super) fn bytes(&self) -> usize {
+        self.places.as_ref().map_or(0, DeviceBuffer::bytes)
+    }
+
+    /// Launches alone. Places must be below the length of `from`.
+    pub(super) fn launch(
+        &self,
+        from: &CudaVector<S>,
+        factor: Factor<'_>,
+        to: &mut CudaVector<T>,
+    ) -> Result<(), GpuError> {
+        let entries = self.places.as_ref().map_or(from.len(), DeviceBuffer::len);
+        assert_eq!(to.len(), entries, "a vector of the entries that are asked for");
+        let (size, inverse) = match factor {
+            Factor::One => (0, 0u32),
+            Factor::Size(size) => (size.ptr(), 0),
+            Factor::InverseSize(size) => (size.ptr(), 1),
+        };
+        let mut args = Args::new();
+        args.buffer(to.buffer()).buffer(from.buffer());
+        args.pointer(self.places.as_ref().map_or(0, DeviceBuffer::ptr)).pointer(size).value(inverse);
+        args.value(to.len() as u64);
+        // SAFETY: the arguments are those of the kernel; the constructors of the types below have checked the places.
+        unsafe { self.cuda.launch(&self.kernel, LaunchConfig::cover(to.len(), THREADS).early(true), &args) }
+    }
+}
+
+/// A preconditioner whose vectors have the unknowns in another order, or no padding; launches alone around it.
+pub struct CudaReordered<T: Scalar, M> {
+    cuda: Cuda,
+    inner: M,
+    r: CudaVector<T>,
+    z: CudaVector<T>,
+    inwards: Gather<T, T>,
+    outwards: Gather<T, T>,
+}
+
+impl<T: Scalar, M: Preconditioner<CudaVector<T>>> CudaReordered<T, M> {
+    /// `inwards[i]` is the entry outside of entry `i` inside, `outwards` the other way round; [`NOWHERE`] where there is
+    /// none, which then is 0.
+    ///
+    /// # Errors
+    /// Memory, the compiler or the driver.
+    ///
+    /// # Panics
+    /// If an entry is beyond the vector that it is to be in.
+    #[track_caller]
+    pub fn new(cuda: &Cuda, inner: M, inwards: &[u32], outwards: &[u32]) -> Result<Self, GpuError> {
+        let below = |places: &[u32], n: usize| places.iter().all(|&p| p == NOWHERE || (p as usize) < n);
+        assert!(
+            below(inwards, outwards.len()) && below(outwards, inwards.len()),
+            "entries are those of the vectors"
+        );
+        let n = inwards.len();
+        Ok(Self {
+            cuda: cuda.clone(),
+            inner,
+            r: cuda.zeros(n)?,
+            z: cuda.zeros(n)?,
+            inwards: Gather::new(cuda, Some(inwards))?,
+            outwards: Gather::new(cuda, Some(outwards))?,
+        })
+    }
+
+    /// Bytes of vectors and orders.
+    pub fn bytes(&self) -> usize {
+        2 * self.r.buffer().bytes() + self.inwards.bytes() + self.outwards.bytes()
+    }
+}
+
+impl<T: Scalar, M: Preconditioner<CudaVector<T>>> Preconditioner<CudaVector<T>> for CudaReordered<T, M> {
+    #[track_caller]
+    fn apply(&mut self, r: &CudaVector<T>, z: &mut CudaVector<T>) {
+        assert_eq!(r.len(), z.len(), "vectors of one operation have one length");
+        let there = self.inwards.launch(r, Factor::One, &mut self.r);
+        self.cuda.note(there);
+        self.inner.apply(&self.r, &mut self.z);
+        let back = self.outwards.launch(&self.z, Factor::One, z);
+        self.cuda.note(back);
+    }
+}

@@ -1,0 +1,114 @@
+//! The solve on an NVIDIA device: operators and matrices are set up on the host, everything in an iteration stays there.
+
+mod bridge;
+mod preconditioner;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use dgsuite_amg::{Pcg, Solution, SolveError, Stop};
+use dgsuite_gpu::cuda::Cuda;
+use dgsuite_gpu::{CudaVector, GpuError, Host, HostVector, Vector};
+use dgsuite_ops::cuda::CudaSipdg;
+use dgsuite_ops::elliptic::Sipdg;
+
+use self::bridge::OnDevice;
+use super::options::SolverOptions;
+use super::watched::Watched;
+use super::{EllipticError, LevelDescription};
+use preconditioner::Built;
+
+/// Operator, preconditioner and vectors on a device.
+pub(super) struct DeviceSolver {
+    cuda: Cuda,
+    operator: OnDevice<f64>,
+    built: Built,
+    pcg: Pcg<CudaVector<f64>>,
+    b: CudaVector<f64>,
+    x: CudaVector<f64>,
+    /// Seconds for the copy of the operator.
+    operator_s: f64,
+}
+
+/// What a solver on a device consists of.
+pub(super) struct DeviceParts {
+    pub(super) name: String,
+    pub(super) operator_bytes: usize,
+    pub(super) preconditioner_bytes: usize,
+    /// Vectors of conjugate gradients.
+    pub(super) vector_bytes: usize,
+    pub(super) levels: Vec<LevelDescription>,
+    pub(super) applications: f64,
+    pub(super) operator_s: f64,
+}
+
+impl DeviceSolver {
+    /// Copies the operator and sets the preconditioner up.
+    pub(super) fn new(
+        ordinal: usize,
+        operator: &Arc<Sipdg<f64>>,
+        options: &SolverOptions,
+        host: &Host,
+        one: &HostVector<f64>,
+    ) -> Result<Self, EllipticError> {
+        let start = Instant::now();
+        let cuda = Cuda::new(ordinal)?;
+        let device = OnDevice(Arc::new(CudaSipdg::<f64>::new(&cuda, operator)?));
+        let operator_s = start.elapsed().as_secs_f64();
+        let built = preconditioner::build(&cuda, operator, &device, options, host)?;
+        let b = device.0.upload(one)?;
+        let x = b.zeros_like()?;
+        let mut pcg = Pcg::new(&x)?;
+        if built.flexible {
+            pcg = pcg.flexible();
+        }
+        if operator.is_singular() {
+            pcg = pcg.without(&b)?;
+        }
+        cuda.stream().synchronize()?;
+        Ok(Self { cuda, operator: device, built, pcg, b, x, operator_s })
+    }
+
+    pub(super) fn describe(&self) -> DeviceParts {
+        let vectors = 6 + usize::from(self.built.flexible);
+        DeviceParts {
+            name: self.cuda.info().name.clone(),
+            operator_bytes: self.operator.0.bytes(),
+            preconditioner_bytes: self.built.levels.iter().map(|level| level.bytes).sum::<usize>()
+                + self.built.bytes,
+            vector_bytes: vectors * self.b.buffer().bytes(),
+            levels: self.built.levels.clone(),
+            applications: self.built.applications,
+            operator_s: self.operator_s,
+        }
+    }
+
+    /// Takes over a right-hand side of the host.
+    pub(super) fn upload(&mut self, b: &[f64]) -> Result<(), GpuError> {
+        self.b = self.operator.0.upload(b)?;
+        Ok(())
+    }
+
+    /// Solves from `u = 0`.
+    pub(super) fn solve(
+        &mut self,
+        limits: &Stop,
+        stop: &AtomicBool,
+        progress: &mut (dyn FnMut(usize, f64) + Send),
+    ) -> (Result<Solution, SolveError>, bool) {
+        self.x.fill(0.0);
+        let mut watched = Watched::new(&mut *self.built.apply, stop, progress);
+        let outcome = self.pcg.solve(&self.operator, &mut watched, &self.b, &mut self.x, limits);
+        let stopped = watched.stopped && outcome.is_err();
+        (outcome, stopped)
+    }
+
+    /// The iterate in the host's order.
+    ///
+    /// # Errors
+    /// The first failure of anything that was put into the device's stream.
+    pub(super) fn download(&self) -> Result<Vec<f64>, GpuError> {
+        self.operator.0.download(&self.x)
+    }
+}

@@ -1,0 +1,46 @@
+//! Operators of `ops` on a device in the form that solvers of `amg` ask for. A launch that fails is kept by the device.
+
+use std::sync::Arc;
+
+use dgsuite_amg::{LinearOperator, Preconditioner, Transfer};
+use dgsuite_gpu::{CudaVector, Scalar};
+use dgsuite_ops::cuda::{CudaBlockInverse, CudaPTransfer, CudaSipdg};
+
+/// The discrete operator as a linear map of vectors.
+pub(super) struct OnDevice<T: Scalar>(pub(super) Arc<CudaSipdg<T>>);
+
+impl<T: Scalar> LinearOperator<CudaVector<T>> for OnDevice<T> {
+    fn n_rows(&self) -> usize {
+        self.0.len()
+    }
+
+    fn apply(&self, x: &CudaVector<T>, y: &mut CudaVector<T>) {
+        let done = self.0.apply(x, y);
+        self.0.cuda().note(done);
+    }
+}
+
+/// Inverses of the elements' blocks as a preconditioner.
+pub(super) struct Blocks<T: Scalar>(pub(super) CudaBlockInverse<T>);
+
+impl<T: Scalar> Preconditioner<CudaVector<T>> for Blocks<T> {
+    fn apply(&mut self, r: &CudaVector<T>, z: &mut CudaVector<T>) {
+        let done = self.0.apply(r, z);
+        r.cuda().note(done);
+    }
+}
+
+/// Change of order between two levels.
+pub(super) struct BetweenOrders<T: Scalar>(pub(super) CudaPTransfer<T>);
+
+impl<T: Scalar> Transfer<CudaVector<T>> for BetweenOrders<T> {
+    fn restrict(&self, fine: &CudaVector<T>, coarse: &mut CudaVector<T>) {
+        let done = self.0.restrict(fine, coarse);
+        fine.cuda().note(done);
+    }
+
+    fn prolong_add(&self, coarse: &CudaVector<T>, fine: &mut CudaVector<T>) {
+        let done = self.0.prolong_add(coarse, fine);
+        fine.cuda().note(done);
+    }
+}
