@@ -25,7 +25,7 @@ extern "C" __global__ void product(const double* a, const double* b, double* c) 
 
 // Each thread brings two numbers, block-wise reversed by way of dynamic shared memory, two groups under way.
 extern "C" __global__ void reversed(const double* x, double* y, int rounds) {
-    extern __shared__ __align__(16) double ring[];
+    DG_DYNAMIC_SHARED(double, ring);
     const int t = threadIdx.x, width = 2 * blockDim.x;
     dg_cp_async16(ring + 2 * t, x + 2 * t);
     dg_cp_async_commit();

@@ -355,7 +355,11 @@ fn a_kernel_that_fails() {
 
 #[test]
 fn a_kernel_that_fails_is_reported() {
-    let Some((_cuda, _guard)) = device("a_kernel_that_fails_is_reported") else { return };
+    let Some((cuda, _guard)) = device("a_kernel_that_fails_is_reported") else { return };
+    if cuda.info().name.starts_with("emulated") {
+        // There a wrong address ends the process, with its place in the kernel's text: see emulator.rs.
+        return;
+    }
     let child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "a_kernel_that_fails", "--ignored", "--nocapture"])
         .output()
