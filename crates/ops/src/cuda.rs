@@ -25,6 +25,7 @@ mod prism;
 mod published;
 mod simplex;
 mod simplex_diffusion;
+mod small;
 mod source;
 mod tensor;
 mod tensor_diffusion;

@@ -137,7 +137,8 @@ where
     if let Device::Cuda(ordinal) = *device {
         let cuda = Cuda::new(ordinal)?;
         let host = Arc::clone(rest.host);
-        let discretization = CudaDiscretization::new(mesh, rest.scheme, equation, bindings, host, &cuda)?;
+        let mut discretization = CudaDiscretization::new(mesh, rest.scheme, equation, bindings, host, &cuda)?;
+        discretization.gather_stages()?;
         return Ok(Box::new(CudaEngine::new(discretization, *scheme, rest.initial, rest.t0)?));
     }
     let discretization = Discretization::new(mesh, rest.scheme, equation, bindings, Arc::clone(rest.host))?;

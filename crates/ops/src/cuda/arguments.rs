@@ -32,3 +32,15 @@ pub(super) struct Arguments {
     pub(super) count: u32,
     pub(super) table_len: u32,
 }
+
+/// The runs of boundaries' points and when a stage is, for kernels that work on boundaries themselves; `OwnBoundaries` in
+/// simplex.cu is its mirror.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OwnBoundaries {
+    pub(super) runs: u64,
+    pub(super) clock: u64,
+    pub(super) time: f64,
+    pub(super) part: f64,
+    pub(super) share: f64,
+}

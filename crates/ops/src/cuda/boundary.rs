@@ -2,6 +2,7 @@
 
 use crate::boundary_set::BoundarySet;
 use crate::connect::Connectivity;
+use crate::cuda::arguments::OwnBoundaries;
 use crate::cuda::faces::TraceSource;
 use crate::cuda::kernels::{DeviceGroup, TraceList, TracePoints};
 use crate::cuda::source::{LawText, POINT_THREADS, REDUCE_THREADS, parameter_values, pointwise};
@@ -14,7 +15,7 @@ use std::fmt::Write;
 
 /// The formulas of all conditions, as one text, with what each boundary needs of it.
 pub(super) struct ConditionText {
-    functions: String,
+    pub(super) functions: String,
     sets: Vec<Condition>,
 }
 
@@ -31,7 +32,7 @@ impl ConditionText {
     /// Equal formulas are written once. States that change with time are evaluated on the device where they
     /// can be
     /// traced, in double precision: the host's is what times and coordinates need.
-    fn new<T: PackScalar>(law: &LawText, sets: &[BoundarySet<T>]) -> Result<Self, OpsError> {
+    pub(super) fn new<T: PackScalar>(law: &LawText, sets: &[BoundarySet<T>]) -> Result<Self, OpsError> {
         let (mut texts, mut found) = (Vec::<(String, bool)>::new(), Vec::new());
         for set in sets {
             let mut parameters = law.parameters.clone();
@@ -352,6 +353,25 @@ impl<T: PackScalar> DeviceBoundaries<T> {
             self.data[i].upload(&set.data)?;
         }
         Ok(())
+    }
+
+    /// Runs of points that share a condition.
+    pub(super) fn n_runs(&self) -> usize {
+        self.n_runs
+    }
+
+    /// What a kernel needs that does the work of [`launch`](Self::launch) itself.
+    pub(super) fn own(
+        &mut self,
+        sets: &mut [BoundarySet<T>],
+        clock: u64,
+        when: StageTime,
+    ) -> Result<OwnBoundaries, GpuError> {
+        let Accrual { clock, time, part, share } = when.accrual(clock);
+        for (i, set) in sets.iter_mut().enumerate() {
+            self.update(i, set, time)?;
+        }
+        Ok(OwnBoundaries { runs: self.runs.ptr(), clock, time, part, share })
     }
 
     /// Outer states to the exterior buffer, fluxes to the time integrals, from the state at `u`.

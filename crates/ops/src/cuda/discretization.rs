@@ -9,6 +9,7 @@ use crate::cuda::fast::wants_nodes;
 use crate::cuda::kernels::{DeviceGroup, StageVectors, TraceList, TracePoints, kernel_sources};
 use crate::cuda::measure::sample_source;
 use crate::cuda::published::Shared;
+use crate::cuda::small::gathered;
 use crate::cuda::source::{LawText, POINT_THREADS, REDUCE_THREADS, pointwise};
 use crate::discretization::Discretization;
 use crate::equation::Equation;
@@ -37,7 +38,7 @@ pub struct StageAddresses {
 }
 
 /// Points whose traces go from one group to others' elements.
-struct Exchange {
+pub(super) struct Exchange {
     group: usize,
     from: TracePoints,
     /// The same in the published fluxes of diffusion; empty where there is none.
@@ -57,8 +58,10 @@ pub struct CudaDiscretization<T: PackScalar> {
     pub(super) cuda: Cuda,
     pub(super) description: Discretization<T>,
     pub(super) groups: Vec<DeviceGroup<T>>,
-    boundaries: DeviceBoundaries<T>,
-    exchanges: Vec<Exchange>,
+    pub(super) boundaries: DeviceBoundaries<T>,
+    pub(super) exchanges: Vec<Exchange>,
+    /// Stages are one kernel each, boundaries included.
+    pub(super) gathered: bool,
     exchange: Function,
     exchange_fluxes: Function,
     /// Where there is diffusion: what its passes share, and what boundaries do to it.
@@ -146,6 +149,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             groups,
             boundaries,
             exchanges,
+            gathered: false,
             exchange,
             exchange_fluxes,
             diffusion,
@@ -336,7 +340,13 @@ impl<T: PackScalar> CudaDiscretization<T> {
             group.launch_traces(cuda, u, work)?;
         }
         let clock = self.clock.ptr();
-        self.boundaries.launch(cuda, &mut self.description.boundaries, u, clock, when)?;
+        let sets = &mut self.description.boundaries;
+        let own = if self.gathered && vectors.step != 0 {
+            Some(self.boundaries.own(sets, clock, when)?)
+        } else {
+            self.boundaries.launch(cuda, sets, u, clock, when)?;
+            None
+        };
         for exchange in &self.exchanges {
             let inner = self.groups[exchange.group].inner_trace(u, &exchange.from, true);
             self.args.clear();
@@ -357,7 +367,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             let local = if vectors.local == 0 { 0 } else { vectors.local + (slots * T::BYTES) as u64 };
             let vectors = StageVectors { local, ..vectors };
             let shared = self.diffusion.as_ref();
-            group.launch_residual(cuda, u, self.exterior.ptr(), work, &vectors, shared, early)?;
+            group.launch_residual(cuda, u, self.exterior.ptr(), work, &vectors, shared, early, own)?;
             early = false;
             slots += host.state.blocks * host.state.lanes;
         }
@@ -476,6 +486,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         for group in &d.groups {
             out.extend(kernel_sources(&law, group, scheme.form)?);
         }
+        out.extend(gathered(&d, &law, d.boundaries.len(), 1)?.into_iter().flatten().map(|text| text.source));
         if !d.boundaries.is_empty() {
             out.push(boundary_source::<T>(&law, &d.boundaries, dim, fields)?.1);
         }
@@ -492,7 +503,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
 }
 
 /// The formulas of the law, with those of its diffusion.
-fn law_text<T: PackScalar>(d: &Discretization<T>) -> Result<LawText, OpsError> {
+pub(super) fn law_text<T: PackScalar>(d: &Discretization<T>) -> Result<LawText, OpsError> {
     Ok(LawText::new(d.physics.as_ref())?.with_diffusion(d.diffusion(), d.eta)?)
 }
 

@@ -174,6 +174,24 @@ impl Fast {
         }
     }
 
+    /// The text of the stage of a small mesh with so many runs of boundary points; `None` if there is none, or so many
+    /// multiprocessors cannot work on all elements at once.
+    pub(super) fn small_text<T: PackScalar>(
+        &self,
+        law: &LawText,
+        group: &Group<T>,
+        part: &Part<T>,
+        runs: usize,
+        multiprocessors: usize,
+    ) -> Option<KernelText> {
+        match self {
+            Self::Simplex(tables) if T::BYTES == 8 => {
+                simplex::small(law, group, part, tables, runs, multiprocessors)
+            }
+            _ => None,
+        }
+    }
+
     /// The text; `None` if the kernel does not fit the device.
     pub(super) fn text<T: PackScalar>(
         &self,

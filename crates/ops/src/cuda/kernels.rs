@@ -2,7 +2,7 @@
 
 use crate::chain::Factors;
 use crate::connect::Neighbours;
-use crate::cuda::arguments::Arguments;
+use crate::cuda::arguments::{Arguments, OwnBoundaries};
 use crate::cuda::faces::{FaceTables, TraceSource};
 use crate::cuda::fast::Fast;
 use crate::cuda::fast_diffusion::FastDiffusion;
@@ -164,6 +164,8 @@ impl<T: PackScalar> FastOperators<T> {
 pub(super) struct DevicePart<T: PackScalar> {
     pub(super) residual: Kernel,
     pub(super) stage: Kernel,
+    /// The stage with the boundaries' points, on small meshes.
+    small: Option<Kernel>,
     traces: Option<Kernel>,
     /// The first pass of diffusion.
     gradient: Option<Kernel>,
@@ -338,6 +340,7 @@ impl<T: PackScalar> DeviceGroup<T> {
                     fast: own.transpose()?,
                     residual,
                     stage,
+                    small: None,
                     traces,
                     gradient,
                     speed,
@@ -398,6 +401,14 @@ impl<T: PackScalar> DeviceGroup<T> {
                 .flatten()
         });
         kernels.map(Kernel::work).max().unwrap_or(0)
+    }
+
+    /// Compiles the stages of a small mesh, one for each part.
+    pub(super) fn gather(&mut self, cuda: &Cuda, texts: &[KernelText]) -> Result<(), GpuError> {
+        for (part, text) in self.parts.iter_mut().zip(texts) {
+            part.small = Some(Kernel::new(cuda, text, "residual", part.count)?);
+        }
+        Ok(())
     }
 
     /// Bytes held on the device.
@@ -491,11 +502,17 @@ impl<T: PackScalar> DeviceGroup<T> {
         vectors: &StageVectors,
         shared: Option<&Shared<T>>,
         early: bool,
+        own: Option<OwnBoundaries>,
     ) -> Result<(), GpuError> {
         let at = |address: u64| if address == 0 { 0 } else { address + (self.offset * T::BYTES) as u64 };
         for i in 0..self.parts.len() {
             let part = &self.parts[i];
-            let kernel = if vectors.step == 0 { &part.residual } else { &part.stage };
+            let small = own.and_then(|own| Some((part.small.as_ref()?, own)));
+            let kernel = match small {
+                Some((kernel, _)) => kernel,
+                None if vectors.step == 0 => &part.residual,
+                None => &part.stage,
+            };
             let arguments = Arguments {
                 start: at(vectors.start),
                 register: at(vectors.register),
@@ -514,15 +531,17 @@ impl<T: PackScalar> DeviceGroup<T> {
             if let (Some(published), Some(shared)) = (&self.published, shared) {
                 self.args.value(published.arguments(shared, i));
             }
+            if let Some((_, own)) = small {
+                self.args.value(own);
+            }
             if kernel.wide {
                 self.args.slice(&self.wide_parameters);
             } else {
                 self.args.slice(&self.parameters);
             }
-            let config = kernel.config().early(early && i == 0 && kernel.waits);
-            // SAFETY: as above; the vectors cover the whole state, by the callers' assertions. A kernel that
-            // waits itself reads before
-            // that what the kernel before it does not write.
+            let config = kernel.config().early(small.is_some() || (early && i == 0 && kernel.waits));
+            // SAFETY: as above; the vectors cover the whole state, by the callers' assertions. A kernel that waits itself reads
+            // before that what the kernel before it does not write; that of a small mesh, what no kernel writes.
             unsafe { cuda.launch(&kernel.function, config, &self.args)? };
         }
         Ok(())

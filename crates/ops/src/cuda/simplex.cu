@@ -19,6 +19,9 @@
 //   FACE_UNROLL             faces whose arithmetic is interleaved
 //   NORMALS                 read (0), or computed from the metric (1); affine only
 //   REFERENCE_NORMALS       { N̂ of each face }
+//   SMALL                   the stage of a small mesh: a warp has one group, boundaries' points are done here, and the kernel
+//                           is launched while the one before works
+//   RUNS                    runs of boundaries' points; SMALL
 //   SHARED_TABLES           entries of `tables` that are copied to shared memory; projections, the last, may stay out
 // `u`, `reg`, `start` and `out` begin at multiples of 16 bytes, and so does slot `first` in them.
 
@@ -157,13 +160,80 @@ static __device__ __forceinline__ void adjust(const Arguments& a, const real* ta
     }
 }
 
+#if SMALL
+// When the stage is, and the runs of all boundaries. Mirrored by `OwnBoundaries` in arguments.rs.
+struct OwnBoundaries {
+    const BoundaryRun* runs;
+    const Clock* clock;
+    double time, part, share;
+};
+
+// The points on boundaries of `n` elements from `slot` on, whose states are at `state`: what the kernel of boundary.cu does
+// for all. A lane looks at one face, then all lanes share the points of those found.
+static __device__ __forceinline__ void boundary_points(const Arguments& a, const OwnBoundaries& own,
+                                                       const BoundaryRun* runs, const Parameters& parameters,
+                                                       const u32* own_rows, const stored* state, u32 slot, u32 n) {
+    static_assert(GROUP * FACES <= 32, "a lane has at most one face");
+    const u32 lane = threadIdx.x & 31;
+    const u64 at = (u64)slot * FACES + lane;
+    const bool outside = lane < n * FACES && __ldg(a.code + at) == EXTERIOR;
+    const u32 first = outside ? __ldg(a.across + at) : 0;
+    const u32 found = dg_ballot(outside), points = __popc(found) * FACE_POINTS;
+    if (found == 0) return;
+#pragma unroll 1
+    for (u32 base = 0; base < points; base += 32) {
+        const u32 i = base + lane, point = i % FACE_POINTS;
+        u32 rest = found;
+        for (u32 k = 0; k < i / FACE_POINTS; ++k) rest &= rest - 1;
+        const u32 from = rest ? __ffs((int)rest) - 1 : 0, begin = dg_shuffle(first, from);
+        if (i >= points) continue;
+        const u32* rows = own_rows + from % FACES * FACE_NODES;
+        const stored* u = state + from / FACES * STATE_BLOCK;
+        u32 r = 0;
+        u64 q = 0;
+#pragma unroll 1
+        for (; r < RUNS; ++r) {
+            q = (u64)(a.exterior + begin - runs[r].exterior) / FIELDS + point;
+            if (q < runs[r].count) break;
+        }
+        if (r == RUNS) continue;
+        real um[FIELDS], up[FIELDS];
+        if (FACE_INTERP) {
+            const real* w = runs[r].weights + point * FACE_NODES;
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k) um[k] = 0;
+#pragma unroll
+            for (int m = 0; m < FACE_NODES; ++m) {
+                real row[FIELDS];
+                load_row(u + rows[m], row);
+#pragma unroll
+                for (int k = 0; k < FIELDS; ++k) um[k] += w[m] * row[k];
+            }
+        } else {
+            load_row(u + rows[point], um);
+        }
+        boundary_point(runs[r], (u32)q, um, own.clock, own.time, own.part, own.share, parameters, up);
+    }
+    dg_warp_sync();
+}
+#define OWN_BOUNDARIES const OwnBoundaries own,
+#else
+#define OWN_BOUNDARIES
+#endif
+
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
-    residual(const Arguments a, const Parameters parameters) {
+    residual(const Arguments a, OWN_BOUNDARIES const Parameters parameters) {
+#if SMALL && RUNS > 0
+    __shared__ BoundaryRun runs[RUNS];
+    constexpr u32 WORDS = RUNS * sizeof(BoundaryRun) / sizeof(u64);
+    for (u32 i = threadIdx.x; i < WORDS; i += 32 * WARPS)
+        reinterpret_cast<u64*>(runs)[i] = __ldg(reinterpret_cast<const u64*>(own.runs) + i);
+#endif
     DG_DYNAMIC_SHARED(real, shared);
     stored* states = reinterpret_cast<stored*>(shared + SHARED_TABLES);
     u32* shared_rows = reinterpret_cast<u32*>(states + WARPS * WARP_SPACE);
     u32* shared_own = shared_rows + CODES * FACE_NODES;
-    dg_let_next_kernel_start();
+    if (!SMALL) dg_let_next_kernel_start();
     // All on their way at once: small meshes wait for little else.
     for (u32 i = 2 * threadIdx.x; i < SHARED_TABLES; i += 64 * WARPS) dg_cp_async16(shared + i, a.tables + i);
     dg_cp_async_commit();
@@ -176,7 +246,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     const real* project = (SHARED_TABLES > PROJECT_AT ? shared : a.tables) + PROJECT_AT + lane;
     stored* state = states + warp * WARP_SPACE;
     stored* beyond = state + BEYOND;
-    const u32 groups = (a.count + GROUP - 1) / GROUP, stride = gridDim.x * WARPS;
+    const u32 groups = (a.count + GROUP - 1) / GROUP, stride = SMALL ? groups : gridDim.x * WARPS;
     const bool reads_register = STAGE && a.a != 0.0;
     const u64 part_begin = (u64)a.first * STATE_BLOCK;
     const auto elements_of = [&](u32 group) {
@@ -193,7 +263,26 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         dg_cp_async_commit();
     };
 
+    // What lies behind an element's faces, and its metric terms: nothing that changes.
+    u32 to[FACES], code[FACES];
+    real g[DIM * DIM];
+    const auto find_element = [&](u32 group) {
+        const u32 wanted = group * GROUP + r, element = wanted < a.count ? wanted : a.count - 1;
+#pragma unroll
+        for (int f = 0; f < FACES; ++f) {
+            to[f] = __ldg(a.across + (u64)(a.first + element) * FACES + f);
+            code[f] = __ldg(a.code + (u64)(a.first + element) * FACES + f);
+        }
+        if (!CURVED) metric_at(a, element, 0, g);
+    };
+
     u32 group = blockIdx.x * WARPS + warp, buffer = 0;
+    if (SMALL) {
+        find_element(group);
+        dg_wait_for_kernels_before();
+        // Not before: no more than one kernel should wait.
+        dg_let_next_kernel_start();
+    }
     if (STATE_AHEAD) fetch_state(group, state);
     fetch_register(group);
     // The tables; the states and registers of the first group may still be on their way.
@@ -205,14 +294,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         const bool exists = wanted < a.count;
         const u32 element = exists ? wanted : a.count - 1, slot = a.first + element;
         if (!STATE_AHEAD) fetch_state(group, state);
-        u32 to[FACES], code[FACES];
-#pragma unroll
-        for (int f = 0; f < FACES; ++f) {
-            to[f] = __ldg(a.across + (u64)slot * FACES + f);
-            code[f] = __ldg(a.code + (u64)slot * FACES + f);
-        }
-        real g[DIM * DIM];
-        if (!CURVED) metric_at(a, element, 0, g);
+        if (!SMALL) find_element(group);
         dg_cp_async_wait<STATE_AHEAD ? 1 : 0>();
         dg_warp_sync();
         stored* group_state = state + buffer * GROUP_STATE;
@@ -228,8 +310,12 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 #pragma unroll
         for (int t = 0; t < STATE_TILES; ++t) fragment_zero(rate[t]);
 
+#if SMALL && RUNS > 0
+        boundary_points(a, own, runs, parameters, shared_own, group_state, a.first + group * GROUP, elements_of(group));
+#endif
+
         // 1. Faces: both traces, numerical fluxes, lift. The exterior buffer may still be being written.
-        dg_wait_for_kernels_before();
+        if (!SMALL) dg_wait_for_kernels_before();
 #pragma unroll(FACE_UNROLL)
         for (int face = 0; face < FACES; ++face) {
             u32 here = to[0], table = code[0];

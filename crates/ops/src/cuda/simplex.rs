@@ -93,9 +93,51 @@ pub(super) fn text<T: PackScalar>(
     tables: &SimplexTables,
     stage: bool,
 ) -> Option<KernelText> {
+    let b = build_of(&Sizes::new(group, part), group.shape, part.spec.element.order);
+    built(law, group, part, tables, stage, b, None)
+}
+
+/// Warps of a block on a small mesh, as few as will do.
+const SMALL_WARPS: [usize; 3] = [1, 2, 4];
+/// Bytes of shared memory of a multiprocessor, and those of it that each block takes for itself.
+const MULTIPROCESSOR: usize = 228 * 1024;
+const OF_A_BLOCK: usize = 1024;
+/// Warps that a multiprocessor has registers for, if threads take as many as they may.
+const RESIDENT_WARPS: usize = 8;
+
+/// The kernel of a stage on a small mesh, with so many runs of boundary points, whose conditions are among the functions of
+/// `law`; `None` if so many multiprocessors cannot work on all elements at once.
+pub(super) fn small<T: PackScalar>(
+    law: &LawText,
+    group: &Group<T>,
+    part: &Part<T>,
+    tables: &SimplexTables,
+    runs: usize,
+    multiprocessors: usize,
+) -> Option<KernelText> {
+    let b = build_of(&Sizes::new(group, part), group.shape, part.spec.element.order);
+    SMALL_WARPS.into_iter().find_map(|warps| {
+        let text = built(law, group, part, tables, true, Build { warps, blocks: 1, ..b }, Some(runs))?;
+        let resident = (MULTIPROCESSOR / (text.shape.shared + OF_A_BLOCK)).min(RESIDENT_WARPS / warps);
+        let fits = part.n_elements.div_ceil(text.shape.elements) <= multiprocessors * resident;
+        fits.then_some(text)
+    })
+}
+
+fn build_of(sizes: &Sizes, shape: Shape, order: usize) -> Build {
+    if sizes.curved { build_curved(shape, order) } else { build(shape, order, sizes.collocated) }
+}
+
+fn built<T: PackScalar>(
+    law: &LawText,
+    group: &Group<T>,
+    part: &Part<T>,
+    tables: &SimplexTables,
+    stage: bool,
+    mut b: Build,
+    small: Option<usize>,
+) -> Option<KernelText> {
     let sizes = Sizes { direct: true, ..Sizes::new(group, part) };
-    let (shape, order) = (group.shape, part.spec.element.order);
-    let mut b = if sizes.curved { build_curved(shape, order) } else { build(shape, order, sizes.collocated) };
     let nodes = tables.face_nodes[0].len();
     let points = group.face_offsets[1];
     let in_shared = if b.tables_out { tables.project_at } else { tables.entries.len() };
@@ -106,15 +148,16 @@ pub(super) fn text<T: PackScalar>(
     let space = (b.buffers + beyond + waiting) * GROUP * sizes.np * sizes.fields;
     let rows = (sizes.faces * ORIENTATIONS + sizes.faces) * nodes;
     let shared = |warps: usize| 8 * in_shared + T::BYTES * warps * space + 4 * rows;
-    if sizes.curved {
+    if sizes.curved && small.is_none() {
         b.warps = (FEWEST_WARPS..=b.warps).rev().find(|&warps| shared(warps) <= SHARED)?;
     }
     let shared = shared(b.warps);
     if shared > SHARED {
         return None;
     }
+    let more = if small.is_some() { "#include \"boundary_point.cuh\"\n" } else { "" };
     let body = format!(
-        "{}#include \"rows.cuh\"\n#include \"normals.cuh\"\n#include \"fragments.cuh\"\n#line 1 \"simplex.cu\"\n{}",
+        "{}{more}#include \"rows.cuh\"\n#include \"normals.cuh\"\n#include \"fragments.cuh\"\n#line 1 \"simplex.cu\"\n{}",
         law.preamble(),
         include_str!("simplex.cu")
     );
@@ -133,8 +176,10 @@ pub(super) fn text<T: PackScalar>(
         .define("NORMALS", u8::from(b.normals))
         .define("FACE_UNROLL", if b.unroll { sizes.faces } else { 1 })
         .define("REFERENCE_NORMALS", reference_normals(group.shape))
+        .define("SMALL", u8::from(small.is_some()))
+        .define("RUNS", small.unwrap_or(0))
         .define("SHARED_TABLES", in_shared);
-    let shape =
-        LaunchShape { threads: 32 * b.warps, elements: GROUP * b.warps, shared, work: 0, persistent: true };
+    let (threads, elements, persistent) = (32 * b.warps, GROUP * b.warps, small.is_none());
+    let shape = LaunchShape { threads, elements, shared, work: 0, persistent };
     Some(KernelText { source, shape, wide: true })
 }

@@ -200,7 +200,8 @@ pub(super) fn source<T: PackScalar>(name: &str, text: String) -> Source {
         .header("sparse.cuh", include_str!("sparse.cuh"))
         .header("metric_rule.cuh", include_str!("metric_rule.cuh"))
         .header("lines.cuh", include_str!("lines.cuh"))
-        .header("published.cuh", include_str!("published.cuh"));
+        .header("published.cuh", include_str!("published.cuh"))
+        .header("boundary_point.cuh", include_str!("boundary_point.cuh"));
     if T::BYTES == 4 { source.define("DG_SINGLE", 1) } else { source }
 }
 

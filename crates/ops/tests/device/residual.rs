@@ -207,7 +207,39 @@ pub(crate) fn compare_twins<T: PackScalar>(
         let tolerance = if T::BYTES == 8 { 1e-11 } else { 1e-4 };
         assert!((dt * x - y).abs() <= tolerance * dt * (1.0 + x.abs()), "{what}: rates {} and {y:e}", dt * x);
     }
+
+    // The same stage as one kernel, where there is one. Emulated, that is tried on few meshes: it is compiled for each.
+    let wanted = GATHERED.contains(&what);
+    if cuda.info().name.starts_with("emulated") && !wanted {
+        return;
+    }
+    let gathered = device.gather_stages().expect("a kernel");
+    assert!(gathered || !wanted, "{what} has no stage of one kernel");
+    if !gathered {
+        return;
+    }
+    let mut again = DeviceBuffer::from_slice(cuda, "a test", &zero(v.len())).expect("memory");
+    let mut register = DeviceBuffer::from_slice(cuda, "a test", &zero(v.len())).expect("memory");
+    device.eval(0.0, &on_device, &mut register).expect("a residual");
+    device.stage(0.0, 1.0, weights, &on_device, Some(&first), &mut register, &mut again).expect("a stage");
+    for (x, y) in after.to_vec().expect("a copy").iter().zip(&again.to_vec().expect("a copy")) {
+        let (x, y) = (x.to_f64(), y.to_f64());
+        assert!((x - y).abs() <= tolerance, "{what}: stage {x:e}, as one kernel {y:e}");
+    }
+    for (x, y) in found.iter().zip(&device.integrals().expect("sums")) {
+        let tolerance = 1e-11 * (dt + x.abs());
+        assert!((2.0 * x - y).abs() <= tolerance, "{what}: twice the rate {x:e} as one kernel: {y:e}");
+    }
 }
+
+/// Emulated cases whose stage is tried as one kernel: interpolated and collocated face points, in the plane and in space, curved
+/// elements, several groups of a warp.
+const GATHERED: [&str; 4] = [
+    "curved of 18 Of(Triangle), collocated p = 3",
+    "row of 33 Of(Triangle), nodal p = 3",
+    "row of 9 Of(Tetrahedron), nodal p = 2",
+    "curved of 8 Of(Triangle), nodal p = 2",
+];
 
 /// Every scheme of every shape, affine and curved, with boundaries and without; orders are spread over the schemes, or,
 /// with DGSUITE_FULL, each is tried with all.

@@ -42,13 +42,30 @@ pub(crate) fn is_stage(source: &Source) -> bool {
     source.defines.iter().any(|(name, value)| name == "STAGE" && value == "1")
 }
 
+/// Whether a text is the stage of a small mesh.
+fn is_small(source: &Source) -> bool {
+    source.defines.iter().any(|(name, value)| name == "SMALL" && value == "1")
+}
+
 #[test]
 fn fast_kernels_fit_registers() {
     let texts = |cells: Cells, scheme: &Scheme, geometry: usize, bytes: usize| {
         let all = if bytes == 8 { texts::<f64> } else { texts::<f32> }(cells, scheme, geometry);
-        all.into_iter().filter(|source| source.name != "residual.cu" && is_stage(source)).collect()
+        all.into_iter().filter(|source| source.name != "residual.cu" && is_stage(source)).collect::<Vec<_>>()
     };
-    fit_registers(&cases(), &texts, 1, STACK);
+    let large = |cells: Cells, scheme: &Scheme, geometry: usize, bytes: usize| {
+        texts(cells, scheme, geometry, bytes).into_iter().filter(|source| !is_small(source)).collect()
+    };
+    fit_registers(&cases(), &large, 1, STACK);
+    let small = |cells: Cells, scheme: &Scheme, geometry: usize, bytes: usize| {
+        texts(cells, scheme, geometry, bytes).into_iter().filter(is_small).collect()
+    };
+    fit_registers(
+        &[(Shape::Triangle, "nodal", 4, 1, 8), (Shape::Tetrahedron, "nodal", 3, 1, 8)],
+        &small,
+        1,
+        STACK,
+    );
 }
 
 #[test]
