@@ -142,7 +142,7 @@ pub struct FieldsPlan {
     /// When, beside the start and the end; `None` if only the state of a failed run is written.
     pub every: Option<Every>,
     /// The fields.
-    pub fields: Vec<OutputField>,
+    pub fields: Arc<[OutputField]>,
     /// 64-bit numbers.
     pub double: bool,
 }
@@ -155,7 +155,7 @@ pub struct SurfacesPlan {
     /// When, beside the start and the end.
     pub every: Every,
     /// The fields.
-    pub fields: Vec<OutputField>,
+    pub fields: Arc<[OutputField]>,
 }
 
 /// Means over time, resolved.
@@ -206,7 +206,7 @@ impl Plan {
             Some(spec) => Some(SurfacesPlan {
                 boundaries: monitors::named_boundaries(&spec.boundaries, &mesh)?,
                 every: spec.every,
-                fields: fields::resolve(spec.names.as_deref(), &variables, &pipeline.constants)?,
+                fields: fields::resolve(spec.names.as_deref(), &variables, &pipeline.constants)?.into(),
             }),
             None => None,
         };
@@ -472,7 +472,7 @@ fn fields_plan(
         Wanted::Default => (&default, !choices.case_of_study),
         Wanted::Off => (&default, false),
     };
-    let fields = fields::resolve(spec.names.as_deref(), variables, constants)?;
+    let fields = fields::resolve(spec.names.as_deref(), variables, constants)?.into();
     Ok(FieldsPlan { every: written.then_some(spec.every), fields, double: spec.double })
 }
 

@@ -190,6 +190,12 @@ pub enum WriterError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The state did not arrive from the device.
+    #[error("cannot write a state that did not arrive from the device: {reason}")]
+    Device {
+        /// What the driver said.
+        reason: String,
+    },
     /// A file of a run cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {

@@ -1,10 +1,12 @@
 //! Field files: the solution sampled on the lattices of the cells, turned into the fields of the plan.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::plan::FieldsPlan;
 use crate::plan::fields::OutputField;
 use crate::systems::hyperbolic::{Hyperbolic, SampledSet};
+use crate::writer::background::Making;
 use crate::writer::{CellBlock, Field, Precision, UnstructuredFields, VtuOptions, WriterError};
 
 /// Samples the solution at its own order (at least 1, and at least that of the geometry).
@@ -24,6 +26,25 @@ pub fn sample(
     let dim = solver.dim();
     let pieces = sets.into_iter().map(|set| block(set, dim, lattice_order, fields, mark_failures)).collect();
     UnstructuredFields { time, pieces }
+}
+
+/// [`sample`] of fields without derivatives, made by whoever writes them, while the run goes on; `None` where the solver cannot.
+pub fn sample_later(
+    solver: &mut Hyperbolic,
+    time: f64,
+    order: usize,
+    fields: &Arc<[OutputField]>,
+) -> Option<Making> {
+    if fields.iter().any(|field| field.gradients) {
+        return None;
+    }
+    let later = solver.sample_later(order)?;
+    let (dim, fields) = (solver.dim(), Arc::clone(fields));
+    Some(Box::new(move || {
+        let sets = later.wait().map_err(|e| WriterError::Device { reason: e.to_string() })?;
+        let pieces = sets.into_iter().map(|set| block(set, dim, order, &fields, false)).collect();
+        Ok(UnstructuredFields { time, pieces })
+    }))
 }
 
 fn block(

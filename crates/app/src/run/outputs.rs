@@ -1,6 +1,7 @@
 //! Everything that a run writes while it goes: fields, tables of monitors, checkpoints.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dgsuite_timeint::TimePoint;
@@ -145,21 +146,29 @@ impl<'a> Outputs<'a> {
             && (schedule.due(now) || always)
             && self.newest_fields != Some(now.step)
         {
-            series.write(fields::sample(
-                solver,
-                now.t,
-                self.lattice_order,
-                &self.plan.fields.fields,
-                false,
-            ))?;
+            let (order, wanted) = (self.lattice_order, &self.plan.fields.fields);
+            match fields::sample_later(solver, now.t, order, wanted) {
+                Some(make) => series.write_made(make)?,
+                None => series.write(fields::sample(solver, now.t, order, wanted, false))?,
+            }
             self.newest_fields = Some(now.step);
         }
         if let Some((surfaces, series, schedule)) = &mut self.surfaces
             && (schedule.due(now) || always)
             && self.newest_surfaces != Some(now.step)
         {
-            let volume = fields::sample(solver, now.t, self.lattice_order, &surfaces.fields, false);
-            series.write(surfaces::restrict(&volume, &self.plan.setup.mesh, &surfaces.boundaries))?;
+            let mesh = Arc::clone(&self.plan.setup.mesh);
+            match fields::sample_later(solver, now.t, self.lattice_order, &surfaces.fields) {
+                Some(make) => {
+                    let boundaries = surfaces.boundaries.clone();
+                    let faces = move || Ok(surfaces::restrict(&make()?, &mesh, &boundaries));
+                    series.write_made(Box::new(faces))?;
+                }
+                None => {
+                    let volume = fields::sample(solver, now.t, self.lattice_order, &surfaces.fields, false);
+                    series.write(surfaces::restrict(&volume, &mesh, &surfaces.boundaries))?;
+                }
+            }
             self.newest_surfaces = Some(now.step);
         }
         if let Some(averages) = &mut self.averages {

@@ -8,7 +8,8 @@ use dgsuite_basis::Representation;
 use dgsuite_gpu::cuda::{DeviceBuffer, Graph};
 use dgsuite_gpu::{CudaVector, GpuError, Vector as _};
 use dgsuite_ops::cuda::{
-    CudaDiscretization, Integrand, Measures, PointRule, StageAddresses, StageTime, StepChoice,
+    CudaDiscretization, Integrand, Measures, PointRule, Sampler, SamplesUnderWay, StageAddresses, StageTime,
+    StepChoice,
 };
 use dgsuite_ops::{BoundarySamples, Discretization, Norms, OpsError, PackScalar, Sample, StageWeights};
 use dgsuite_physics::Exact;
@@ -143,6 +144,7 @@ pub(crate) struct CudaEngine<T: PackScalar> {
     graphs: Vec<(Vec<StageCall>, EndOfStep, Graph)>,
     batches: Batches<T>,
     measures: RefCell<Measures>,
+    sampler: Option<Sampler>,
     steps: u64,
     /// Times that steps were launched one by one.
     launched: u64,
@@ -193,6 +195,7 @@ impl<T: PackScalar> CudaEngine<T> {
             graphs,
             batches,
             measures: RefCell::default(),
+            sampler: None,
             steps: 0,
             launched: 0,
             evaluations: 0,
@@ -382,6 +385,11 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
 
     fn sample_with_gradients(&self, t: f64, order: usize) -> Vec<Sample> {
         self.description().sample_with_gradients(&self.state(), t, order)
+    }
+
+    fn sample_later(&mut self, order: usize) -> Option<SamplesUnderWay> {
+        // A failure of the device is reported by the next step.
+        self.discretization.sample_later(&mut self.sampler, self.u.buffer(), order).ok().flatten()
     }
 
     fn boundary_samples(&self, t: f64, boundary: &str) -> Option<BoundarySamples> {

@@ -2,6 +2,7 @@
 
 use dgsuite_basis::Representation;
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};
+use dgsuite_ops::cuda::SamplesUnderWay;
 use dgsuite_ops::{BoundarySamples, Discretization, Norms, OpsError, PackScalar, Sample, StageWeights};
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
@@ -30,6 +31,10 @@ pub(crate) trait Engine: Send {
     fn set_boundary_integrals(&mut self, values: &[f64]);
     fn sample(&self, order: usize) -> Vec<Sample>;
     fn sample_with_gradients(&self, t: f64, order: usize) -> Vec<Sample>;
+    /// Samples of the present state's primitive variables that arrive while the run goes on, where the engine can do that.
+    fn sample_later(&mut self, _order: usize) -> Option<SamplesUnderWay> {
+        None
+    }
     fn boundary_samples(&self, t: f64, boundary: &str) -> Option<BoundarySamples>;
     fn state_at(&self, element: usize, r: [f64; 3]) -> Option<Vec<f64>>;
     fn to_canonical(&self) -> Vec<f64>;

@@ -38,8 +38,10 @@ use dgsuite_basis::Shape;
 pub use dgsuite_basis::correction::Parameter;
 pub use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_gpu::{GpuError, Host};
-use dgsuite_ops::PartSummary;
+use dgsuite_mesh::Mesh;
+use dgsuite_ops::cuda::SamplesUnderWay;
 pub use dgsuite_ops::{Form, MetricRule, OpsError};
+use dgsuite_ops::{PartSummary, Sample};
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
 use dgsuite_physics::source::SourceError;
@@ -199,6 +201,29 @@ pub struct SampledSet {
     pub gradients: Vec<Vec<f64>>,
     /// The elements' numbers in the mesh file.
     pub elements: Vec<u64>,
+}
+
+/// Values on lattices that are on their way from a device.
+pub struct LaterSets {
+    samples: SamplesUnderWay,
+    mesh: Arc<Mesh>,
+}
+
+impl LaterSets {
+    /// Waits until they are there.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    pub fn wait(self) -> Result<Vec<SampledSet>, GpuError> {
+        let set = |s: Sample| SampledSet {
+            shape: s.shape,
+            points: s.points,
+            values: s.values,
+            gradients: Vec::new(),
+            elements: s.elements.iter().map(|&e| self.mesh.tag(e)).collect(),
+        };
+        Ok(self.samples.wait()?.into_iter().map(set).collect())
+    }
 }
 
 /// A solver for a conservation law.
@@ -424,6 +449,12 @@ impl Hyperbolic {
     #[must_use]
     pub fn sample(&self, order: usize) -> Vec<SampledSet> {
         self.sampled(order, false)
+    }
+
+    /// [`Self::sample`] of the present state that arrives while the run goes on; `None` where nothing would be gained.
+    pub fn sample_later(&mut self, order: usize) -> Option<LaterSets> {
+        let samples = self.engine.sample_later(order)?;
+        Some(LaterSets { samples, mesh: Arc::clone(&self.setup.mesh) })
     }
 
     /// [`Self::sample`] with the gradients of the primitive variables.

@@ -6,6 +6,9 @@ use std::thread::JoinHandle;
 use super::pvd::Series;
 use super::{UnstructuredFields, VtuOptions, WriterError};
 
+/// Fields that are made where they are written.
+pub type Making = Box<dyn FnOnce() -> Result<UnstructuredFields, WriterError> + Send>;
+
 /// A [`Series`] that is compressed and written behind the caller's back, in the order given.
 ///
 /// Only one set of fields waits while another is written: a run that makes fields faster than the disk takes them is
@@ -24,7 +27,7 @@ use super::{UnstructuredFields, VtuOptions, WriterError};
 #[derive(Debug)]
 pub struct BackgroundSeries {
     /// None after the end, or after an error was handed out.
-    sender: Option<SyncSender<UnstructuredFields>>,
+    sender: Option<SyncSender<Making>>,
     worker: Option<JoinHandle<Result<(), WriterError>>>,
 }
 
@@ -34,9 +37,8 @@ impl BackgroundSeries {
     /// # Errors
     /// [`WriterError::Thread`] if the system has none left.
     pub fn new(mut series: Series, options: VtuOptions) -> Result<Self, WriterError> {
-        let (sender, receiver) = sync_channel::<UnstructuredFields>(1);
-        let write =
-            move || receiver.iter().try_for_each(|fields| series.write(&fields, &options).map(|_| ()));
+        let (sender, receiver) = sync_channel::<Making>(1);
+        let write = move || receiver.iter().try_for_each(|make| series.write(&make()?, &options).map(|_| ()));
         let worker = std::thread::Builder::new()
             .name("dgsuite-writer".to_owned())
             .spawn(write)
@@ -49,8 +51,16 @@ impl BackgroundSeries {
     /// # Errors
     /// That of fields before these, which ends the series: whatever is handed over later is dropped.
     pub fn write(&mut self, fields: UnstructuredFields) -> Result<(), WriterError> {
+        self.write_made(Box::new(move || Ok(fields)))
+    }
+
+    /// As [`write`](Self::write), of fields that the thread makes first, where what they are made of may still be on its way.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write); what `make` returns comes with the next fields.
+    pub fn write_made(&mut self, make: Making) -> Result<(), WriterError> {
         match &self.sender {
-            Some(sender) if sender.send(fields).is_err() => self.finish(),
+            Some(sender) if sender.send(make).is_err() => self.finish(),
             _ => Ok(()),
         }
     }

@@ -208,6 +208,26 @@ pub(crate) fn compare_twins<T: PackScalar>(
         assert!((dt * x - y).abs() <= tolerance * dt * (1.0 + x.abs()), "{what}: rates {} and {y:e}", dt * x);
     }
 
+    // Samples for writers, made there.
+    let order = device.description().order().max(1);
+    let mut sampler = None;
+    let later = device.sample_later(&mut sampler, &on_device, order).expect("samples").expect("a kernel");
+    let mut w = vec![0.0; host.physics().n_fields()];
+    for (a, b) in device.description().sample(&v, order).iter().zip(&later.wait().expect("samples")) {
+        assert_eq!((a.shape, &a.elements, &a.points), (b.shape, &b.elements, &b.points), "{what}");
+        for i in 0..a.points.len() {
+            let u: Vec<f64> = a.values.iter().map(|values| values[i]).collect();
+            host.physics().to_primitive(&u, &mut w);
+            for (k, x) in w.iter().enumerate() {
+                let y = b.values[k][i];
+                assert!(
+                    (x - y).abs() <= 1e-12 * (1.0 + x.abs()),
+                    "{what}: sample {x:e}, on the device {y:e}"
+                );
+            }
+        }
+    }
+
     // The same stage as one kernel, where there is one. Emulated, that is tried on few meshes: it is compiled for each.
     let wanted = GATHERED.contains(&what);
     if cuda.info().name.starts_with("emulated") && !wanted {
