@@ -4,8 +4,8 @@
 #     tools/gpu-bundle.sh [FOLDER]          (default: target/gpu-bundle)
 #     cd FOLDER && ./run.sh                 there
 #
-# It holds the program, the device tests of gpu and ops, examples with their meshes, and run.sh. What it needs there is
-# the driver and NVIDIA's run-time compiler (libnvrtc.so of a CUDA toolkit, or of PyPI's nvidia-cuda-nvrtc).
+# It holds the program, the device tests of gpu, ops and amg, examples with their meshes, run.sh and sanitize.sh. What it needs
+# there is the driver and NVIDIA's run-time compiler (libnvrtc.so of a CUDA toolkit, or of PyPI's nvidia-cuda-nvrtc).
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -26,7 +26,7 @@ folder=${1:-$target/gpu-bundle}
 rm -rf "$folder"
 mkdir -p "$folder"/{bin,examples/euler,data/meshes}
 cp "$target/release/dgsuite" "$folder/bin/"
-for crate in gpu ops; do
+for crate in gpu ops amg; do
     test=$(device_test "dgsuite-$crate")
     [[ -x $test ]] || { echo "cargo names no test 'device' of dgsuite-$crate" >&2; exit 1; }
     cp "$test" "$folder/bin/$crate-device"
@@ -43,7 +43,8 @@ done
 printf '%s\n' "${cases[@]}" >"$folder/cases.txt"
 git describe --always --dirty >"$folder/version.txt" 2>/dev/null || echo unknown >"$folder/version.txt"
 cp tools/gpu-run.sh "$folder/run.sh"
-chmod +x "$folder/run.sh"
+cp tools/gpu-sanitize.sh "$folder/sanitize.sh"
+chmod +x "$folder"/*.sh
 
 mib=$(du -sm "$folder" | cut -f1)
 echo "$folder: $mib MiB"

@@ -65,8 +65,10 @@ rate_of() {
 
 step devices 30 bin/dgsuite devices
 cat log/devices.txt
-step gpu-tests 90 bin/gpu-device
-step ops-tests 200 bin/ops-device --skip compile --skip emulated --skip resources
+step gpu-tests 60 bin/gpu-device
+step amg-tests 60 bin/amg-device --skip emulated
+# A hundred steps of every shape and scheme take most of it: their kernels are many.
+step ops-tests 240 bin/ops-device --skip compile --skip emulated --skip resources
 
 comparison=
 cases=

@@ -5,6 +5,7 @@
 use crate::emulated::{quadrilaterals, row};
 use crate::residual::{compare_on, device};
 use crate::testkit::{Cells, mesh, schemes};
+use crate::viscous::compare_viscous;
 use dgsuite_basis::Shape;
 use dgsuite_mesh::Mesh;
 use std::sync::Arc;
@@ -34,6 +35,25 @@ fn child() {
             try_on(&quadrilaterals(n), of(Shape::Quadrilateral), "collocated", p);
         }
         try_on(&mesh(of(Shape::Hexahedron), 2, 1 + p % 2, false), of(Shape::Hexahedron), "collocated", p);
+    }
+    let try_viscous = |mesh: &Arc<Mesh>, cells: Cells, name: &str, p: usize| {
+        let scheme = schemes(cells, p).into_iter().find(|s| s.0 == name).expect("a scheme of the shape").1;
+        println!("case {} {cells:?}, {name} p = {p}, viscous", mesh.n_elements());
+        compare_viscous::<f64>(&cuda, mesh, name, &scheme);
+    };
+    for p in 1..=4 {
+        let n = COUNTS[(2 * p) % 5];
+        try_viscous(&row(2, n), of(Shape::Triangle), "nodal", p);
+        try_viscous(&quadrilaterals(n), of(Shape::Quadrilateral), "collocated", p);
+        if p <= 3 {
+            try_viscous(&row(3, n), of(Shape::Tetrahedron), "nodal", p);
+            try_viscous(
+                &mesh(of(Shape::Hexahedron), 2, 1 + p % 2, false),
+                of(Shape::Hexahedron),
+                "collocated",
+                p,
+            );
+        }
     }
     try_on(&mesh(Cells::Mixed2, 3, 2, false), Cells::Mixed2, "modal", 2);
     try_on(&mesh(Cells::Mixed3, 1, 1, false), Cells::Mixed3, "nodal", 1);
