@@ -38,7 +38,7 @@ impl ConditionText {
             let mut parameters = law.parameters.clone();
             let mut text = set.binding.kernel.device_source(&mut parameters)?;
             // Diffusion reads the data too, from where the host puts them.
-            let on_device = T::BYTES == 8 && law.lifts.is_none();
+            let on_device = law.lifts.is_none();
             let changing = set.binding.data.as_ref().filter(|data| on_device && !data.is_steady());
             let mut all = parameters.clone();
             // A name with two values leaves the data to the host.
@@ -102,7 +102,8 @@ pub(super) fn boundary_source<T: PackScalar>(
 ) -> Result<(ConditionText, Source), OpsError> {
     let conditions = ConditionText::new(law, sets)?;
     let law = law.with_text(&conditions.functions);
-    let source = pointwise::<T>("boundary.cu", include_str!("boundary.cu"), &law, dim, fields);
+    let source = pointwise::<f64>("boundary.cu", include_str!("boundary.cu"), &law, dim, fields);
+    let source = if T::BYTES == 4 { source.define("DG_STORED_SINGLE", 1) } else { source };
     Ok((conditions, source.define("BLOCK", POINT_THREADS)))
 }
 
@@ -174,7 +175,7 @@ const WORDS: usize = 18;
 pub(super) struct DeviceBoundaries<T: PackScalar> {
     function: Function,
     tally: Function,
-    law: Vec<T>,
+    law: Vec<f64>,
     /// Prescribed states of each boundary that the host evaluates.
     pub(super) data: Vec<DeviceBuffer<T>>,
     /// Whether the device evaluates them.
@@ -186,7 +187,7 @@ pub(super) struct DeviceBoundaries<T: PackScalar> {
     sums: DeviceBuffer<f64>,
     points: usize,
     fields: usize,
-    _parameters: DeviceBuffer<T>,
+    _parameters: DeviceBuffer<f64>,
     held: Vec<Run<T>>,
     args: Args,
 }
@@ -213,9 +214,9 @@ impl<T: PackScalar> DeviceBoundaries<T> {
         let mut parameters_at = Vec::new();
         for condition in &conditions.sets {
             parameters_at.push(parameters.len());
-            parameters.extend(condition.parameters.iter().map(|&x| T::from_f64(x)));
+            parameters.extend(&condition.parameters);
             // A structure without parameters has one field, and all begin at even places.
-            parameters.resize((parameters.len() + 1).next_multiple_of(2), T::from_f64(0.0));
+            parameters.resize((parameters.len() + 1).next_multiple_of(2), 0.0);
         }
         let parameters = DeviceBuffer::from_slice(cuda, WHAT, &parameters)?;
 

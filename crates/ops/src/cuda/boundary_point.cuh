@@ -10,15 +10,15 @@ struct BoundaryRun {
     const u32* list;
     const u32* weight_at;
     const u32* places;
-    const real* weights;
-    const real* traces;      // of the group; null where traces are read from the state
+    const stored* weights;
+    const stored* traces;    // of the group; null where traces are read from the state
     u64 offset;              // of the group in the state
-    const real* normal;      // [point][DIM]
-    const real* weight;      // cubature weight times sJ
-    const real* data;        // prescribed states, [point][FIELDS]
+    const stored* normal;    // [point][DIM]
+    const stored* weight;    // cubature weight times sJ
+    const stored* data;      // prescribed states, [point][FIELDS]
     const double* position;  // [point][3], or null where the data do not change with time
     const real* parameters;  // of the condition and of its data
-    real* exterior;          // outer states, [point][FIELDS]
+    stored* exterior;        // outer states, [point][FIELDS]
     double* sums;            // time integrals of the flux, [point][FIELDS], …
     double* corrections;     // … and what they lost by rounding
     u32 n, kind;             // rows of a trace; condition
@@ -35,6 +35,14 @@ static __device__ __forceinline__ void boundary_point(const BoundaryRun& run, u3
                                                       const Parameters& parameters, real (&up)[FIELDS]) {
     const u64 at = (u64)q * FIELDS;
     real outside[FIELDS], f[FIELDS], direction[DIM];
+    // Asked for before anything is calculated: on small meshes a stage waits for little else.
+    const double factor = clock ? -share * clock->dt : 0;
+    double old[FIELDS], lost[FIELDS];
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) {
+        old[k] = clock ? run.sums[at + k] : 0;
+        lost[k] = clock ? run.corrections[at + k] : 0;
+    }
     if (run.position) {
         if (clock && part >= 0) time = clock->t + part * clock->dt;
         real x[3];
@@ -48,20 +56,17 @@ static __device__ __forceinline__ void boundary_point(const BoundaryRun& run, u3
 #pragma unroll
     for (int x = 0; x < DIM; ++x) direction[x] = run.normal[(u64)q * DIM + x];
     const real weight = run.weight[q];
-    double old[FIELDS];
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) old[k] = clock ? run.sums[at + k] : 0;
     outer_state(run.kind, run.parameters, um, direction, outside, up);
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) run.exterior[at + k] = up[k];
+    for (int k = 0; k < FIELDS; ++k) run.exterior[at + k] = (stored)up[k];
     if (!clock) return;
     numerical_flux(parameters, um, up, direction, f);
     // ∫ −∮ f* dS dt, point by point, compensated (Neumaier 1974).
-    const double factor = -share * clock->dt;
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) {
         const double add = factor * (double)(weight * f[k]), total = old[k] + add;
-        run.corrections[at + k] += fabs(old[k]) >= fabs(add) ? (old[k] - total) + add : (add - total) + old[k];
+        const double loss = fabs(old[k]) >= fabs(add) ? (old[k] - total) + add : (add - total) + old[k];
+        run.corrections[at + k] = lost[k] + loss;
         run.sums[at + k] = total;
     }
 }

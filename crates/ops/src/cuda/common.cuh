@@ -117,25 +117,25 @@ static __device__ __forceinline__ void state_across(const Across& r, u32 point, 
 // Where the inner trace at a face point comes from: `n` rows of an element, by a table of their places, with weights.
 // Face points that are nodes, or whose traces are there already, have one row of weight 1.
 struct InnerTrace {
-    const real* values;   // state or traces
+    const stored* values;  // state or traces
     const u64* begin;     // [point]: first scalar of the element's block
     const u32* list;      // [point]: first of its places in `places`
     const u32* weight;    // [point]: first of its weights in `weights`
     const u32* places;
-    const real* weights;
+    const stored* weights;
     u32 n;
     u32 stride;           // between the unknowns of a row
 };
 
 static __device__ __forceinline__ void inner_trace(const InnerTrace& t, u32 q, real (&u)[FIELDS]) {
-    const real* p = t.values + t.begin[q];
+    const stored* p = t.values + t.begin[q];
     const u32 *place = t.places + t.list[q];
-    const real* w = t.weights + t.weight[q];
+    const stored* w = t.weights + t.weight[q];
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) u[k] = 0;
     for (u32 m = 0; m < t.n; ++m)
 #pragma unroll
-        for (int k = 0; k < FIELDS; ++k) u[k] += w[m] * p[place[m] + k * t.stride];
+        for (int k = 0; k < FIELDS; ++k) u[k] += (real)w[m] * p[place[m] + k * t.stride];
 }
 
 // Metric terms of an element at a volume point: ∇r_d, or J∇r_d where curved.

@@ -199,7 +199,7 @@ static __device__ __forceinline__ void boundary_points(const Arguments& a, const
         if (r == RUNS) continue;
         real um[FIELDS], up[FIELDS];
         if (FACE_INTERP) {
-            const real* w = runs[r].weights + point * FACE_NODES;
+            const stored* w = runs[r].weights + point * FACE_NODES;
 #pragma unroll
             for (int k = 0; k < FIELDS; ++k) um[k] = 0;
 #pragma unroll
