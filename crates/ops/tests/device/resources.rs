@@ -43,7 +43,7 @@ pub(crate) fn is_stage(source: &Source) -> bool {
 }
 
 /// Whether a text is the stage of a small mesh.
-fn is_small(source: &Source) -> bool {
+pub(crate) fn is_small(source: &Source) -> bool {
     source.defines.iter().any(|(name, value)| name == "SMALL" && value == "1")
 }
 
