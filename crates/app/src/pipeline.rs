@@ -16,6 +16,7 @@ pub mod output;
 pub mod overrides;
 pub mod physics;
 pub mod problem;
+pub mod quantity;
 pub mod reference;
 pub mod section;
 pub mod source;

@@ -7,6 +7,7 @@ pub mod elliptic;
 pub mod fields;
 pub mod mesh;
 pub mod monitors;
+pub mod prescribed;
 pub mod print;
 pub mod resolved;
 pub mod states;
@@ -74,6 +75,8 @@ pub struct Plan {
     pub reference: Option<Reference>,
     /// What the solver is made from.
     pub setup: Setup,
+    /// What is allowed but hardly meant.
+    pub warnings: Vec<String>,
     /// Why `device: auto` means the CPU here, where it does.
     pub device_note: Option<String>,
     /// The state at the start.
@@ -189,7 +192,8 @@ impl Plan {
             initial: initial_spec,
             periods: mesh::periods(&mesh),
         };
-        let boundaries = boundaries::resolve(&pipeline.boundaries, &mesh, &states, &pipeline.place)?;
+        let (boundaries, warnings) =
+            boundaries::resolve(&pipeline.boundaries, &mesh, &states, &pipeline.place)?;
         let initial = match initial_spec {
             Some(spec) => {
                 let state = states.resolve(spec)?;
@@ -263,6 +267,7 @@ impl Plan {
             reference: pipeline.physics.reference.clone(),
             variables,
             setup,
+            warnings,
             device_note,
             initial,
             restart,

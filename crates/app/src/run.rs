@@ -94,6 +94,9 @@ impl Prepared {
             StepSize::Cfl(cfl) => self.solver.stable_dt().ok().map(|limit| cfl * limit),
         };
         let mut text = print::plan(&self.plan, &self.description, first);
+        for warning in &self.plan.warnings {
+            let _ = writeln!(text, "warning     {warning}");
+        }
         // A smaller step is a matter of accuracy; a larger one ends badly.
         if let (StepSize::Fixed(dt), Ok(limit)) = (self.plan.time.step, self.solver.stable_dt()) {
             let stable = self.plan.time.stable_cfl * limit;

@@ -299,7 +299,7 @@ time: { steps: 1 }
 #[test]
 fn viscous_flows_that_are_not_complete() {
     let reference = "reference: { mach: 0.2, reynolds: 100, length: 1 }";
-    let table: [(&str, &str, &[&str]); 16] = [
+    let table: [(&str, &str, &[&str]); 22] = [
         (
             ", reference: { mach: 0.2, reynolds: 100, length: 1 }",
             "",
@@ -373,6 +373,32 @@ fn viscous_flows_that_are_not_complete() {
             "temperature: 1.1*T_ref",
             "temperature: 0",
             &["`boundaries.ymin.temperature` is 0", "greater than 0"],
+        ),
+        (
+            "temperature: 1.1*T_ref",
+            "temperature: x - 10",
+            &["`boundaries.ymin.temperature` gives temperature = -", "case.yaml:10:"],
+        ),
+        (
+            "temperature: 1.1*T_ref",
+            "velocity: { u: 1 + xx }",
+            &["`boundaries.ymin.velocity.u`", "xx", "case.yaml:10:"],
+        ),
+        ("temperature: 1.1*T_ref", "velocity: { u: 1, w: 1 }", &["a list of 2 numbers", "case.yaml:10:"]),
+        (
+            "temperature: 1.1*T_ref",
+            "rotation: { centre: [0, 0] }",
+            &["`boundaries.ymin.rotation.omega` is missing", "the angular velocity"],
+        ),
+        (
+            "temperature: 1.1*T_ref",
+            "rotation: { omega: 1, axis: [0, 1] }",
+            &["`boundaries.ymin.rotation.axis`", "three dimensions"],
+        ),
+        (
+            "temperature: 1.1*T_ref",
+            "velocity: [1, 0], rotation: { omega: 1 }",
+            &["`boundaries.ymin.velocity` and `boundaries.ymin.rotation` exclude each other"],
         ),
     ];
     for (old, new, parts) in table {

@@ -72,6 +72,39 @@ fn walls_feel_the_exact_friction_and_heat_of_couette_flow() {
     }
 }
 
+/// The walls of Couette flow by formulas are those by numbers, to the last bit: as formulas that change with place or time, and
+/// as a wall that turns about a point far away.
+#[test]
+fn walls_by_formulas_are_walls_by_numbers() {
+    let short = COUETTE.replace("steps: 200", "steps: 20");
+    let forces = |temperature: &str, motion: &str| {
+        let yaml = short
+            .replace("temperature: 0.85, velocity: [1, 0]", &format!("temperature: {temperature}, {motion}"));
+        Case::new(&yaml).run(&[])["forces"].clone()
+    };
+    let numbers = forces("0.85", "velocity: [1, 0]");
+    assert_eq!(numbers, forces("0.85 + floor(x/9)", "velocity: [1 + floor(x/9), 0*x]"));
+    assert_eq!(numbers, forces("0.85 + floor(t)", "velocity: { u: 1 + floor(t) }"));
+    let turning = forces("0.85", "rotation: { omega: -1/1024, centre: [1, -1022] }");
+    near(number(&turning, "ymax.viscous_force.0"), number(&numbers, "ymax.viscous_force.0"), 1e-6);
+    // What changes with time does change.
+    let slower = forces("0.85", "velocity: { u: 1 - t }");
+    assert!(number(&slower, "ymax.viscous_force.0") > number(&numbers, "ymax.viscous_force.0"));
+}
+
+/// A wall cannot leave its place: allowed, as only the part along the wall counts, but said.
+#[test]
+fn a_wall_that_moves_across_itself_is_warned_about() {
+    let said = |motion: &str| {
+        let case = Case::new(&COUETTE.replace("velocity: [1, 0]", motion));
+        case.dgsuite(&["check", "case.yaml"])
+            .stdout
+            .contains("boundaries.ymax: the wall's velocity has a part")
+    };
+    assert!(said("velocity: [1, 0.1*t]") && said("rotation: { omega: 1 }"));
+    assert!(!said("velocity: [16*x^2*(2 - x)^2, 0]"));
+}
+
 #[test]
 fn means_over_time_and_forces_go_on_after_a_restart() {
     let more =

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// A boundary condition of one law and numerical flux, on many points.
 pub trait BoundaryKernel<T>: Send + Sync {
     /// `u⁺` (`up`) and `f*(u⁻, u⁺, n)` (`flux`) at points; all `[point][field]`, `normal`
-    /// `[point][D]`, `data` the prescribed conserved states.
+    /// `[point][D]`, `data` the prescribed conserved states or other numbers of the condition.
     fn outer(&self, um: &[T], normal: &[T], data: &[T], up: &mut [T], flux: &mut [T]);
 
     /// What the condition means for diffusion, if it says so.
@@ -71,6 +71,6 @@ pub struct BoundaryBinding<T> {
     pub name: String,
     /// What it does.
     pub kernel: Box<dyn BoundaryKernel<T>>,
-    /// Prescribed states, for conditions that have them.
+    /// Prescribed states, or the numbers that the condition asks for, where it has any.
     pub data: Option<Arc<dyn Exact>>,
 }

@@ -1,6 +1,7 @@
 //! Boundary conditions: the state outside of a face from the state inside.
 
 mod far_field;
+mod given;
 mod inflow;
 mod no_slip;
 mod open;
@@ -8,6 +9,7 @@ mod outlet;
 mod wall;
 
 pub use far_field::FarField;
+pub use given::Given;
 pub use inflow::SubsonicInflow;
 pub use no_slip::{NoSlipWall, WallHeat};
 pub use open::{Outflow, Prescribed};
@@ -25,7 +27,8 @@ pub trait Boundary<L: Law<D, N>, const D: usize, const N: usize>: Clone + Send +
     /// Whether [`outer`](Boundary::outer) looks at the prescribed data.
     const USES_DATA: bool;
 
-    /// The outer state `u⁺` from the inner state `um`, the outward unit normal `n` and prescribed `data` (a
-    /// conserved state; any numbers where the condition does not use it).
+    /// The outer state `u⁺` from the inner state `um`, the outward unit normal `n` and prescribed `data`: a
+    /// conserved state, or the numbers that the condition says are [`Given::Prescribed`]; any numbers where it
+    /// does not use them.
     fn outer<R: Real>(&self, law: &L, um: &[R; N], n: &[R; D], data: &[R; N]) -> [R; N];
 }

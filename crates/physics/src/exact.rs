@@ -31,6 +31,9 @@ use crate::real::Real;
 use crate::trace::Recording;
 
 /// A solution known in closed form, evaluated at batches of points.
+///
+/// The data of boundary conditions are given in this form too; what is said of states here holds there for the numbers that
+/// the condition asks for.
 pub trait Exact: Send + Sync {
     /// Number of fields, the `N` of the law.
     fn n_fields(&self) -> usize;

@@ -60,8 +60,8 @@ pub mod two_point;
 
 pub use advection::Advection;
 pub use boundary::{
-    Boundary, FarField, NoSlipWall, Outflow, Prescribed, PressureOutlet, SlipWall, SubsonicInflow, Symmetry,
-    WallHeat,
+    Boundary, FarField, Given, NoSlipWall, Outflow, Prescribed, PressureOutlet, SlipWall, SubsonicInflow,
+    Symmetry, WallHeat,
 };
 pub use diffusion::{Diffusion, DiffusiveBoundary, NoDiffusion, ScalarDiffusion};
 pub use euler::Euler;

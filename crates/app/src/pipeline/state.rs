@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::node::{Node, Value};
 use super::problem::{InputError, Problem};
+use super::quantity::{Quantity, VectorQuantity};
 use super::section::Section;
 use super::source::{Located, Place};
 
@@ -166,23 +167,39 @@ pub enum Condition {
     /// A pressure is imposed where the flow leaves below the speed of sound.
     PressureOutlet {
         /// The pressure.
-        p: Located<f64>,
+        p: Quantity,
     },
     /// Total pressure, total temperature and direction are imposed where the flow enters below the speed of sound.
     SubsonicInflow {
         /// The total pressure.
-        total_pressure: Located<f64>,
+        total_pressure: Quantity,
         /// The total temperature.
-        total_temperature: Located<f64>,
+        total_temperature: Quantity,
         /// The direction; inwards along the normal where none is given.
-        direction: Option<Located<Vec<f64>>>,
+        direction: Option<VectorQuantity>,
     },
     /// A wall that the gas sticks to.
     NoSlipWall {
         /// The wall's temperature; none for an adiabatic wall.
-        temperature: Option<Located<f64>>,
-        /// The wall's velocity; at rest where none is given.
-        velocity: Option<Located<Vec<f64>>>,
+        temperature: Option<Quantity>,
+        /// How the wall moves; at rest where nothing is given.
+        motion: Option<WallMotion>,
+    },
+}
+
+/// The velocity of a wall, along itself.
+#[derive(Clone, Debug)]
+pub enum WallMotion {
+    /// By its components.
+    Velocity(VectorQuantity),
+    /// As a rigid body turns: `v = omega × (x − centre)`.
+    Rotation {
+        /// The angular velocity, counter-clockwise seen against the axis.
+        omega: Quantity,
+        /// A point of the axis; the origin where none is given.
+        centre: Option<Located<Vec<f64>>>,
+        /// The direction of the axis in space; z where none is given.
+        axis: Option<Located<Vec<f64>>>,
     },
 }
 
@@ -252,7 +269,9 @@ impl Condition {
             "symmetry" => bare(Self::Symmetry),
             "pressure-outlet" => {
                 section.only(&["type", "p"])?;
-                let p = section.positive("p")?.ok_or_else(|| section.missing("p", "the pressure outside"))?;
+                let p = section
+                    .positive_quantity("p")?
+                    .ok_or_else(|| section.missing("p", "the pressure outside"))?;
                 Ok(Self::PressureOutlet { p })
             }
             "subsonic-inflow" => inflow(section),
@@ -276,20 +295,20 @@ fn inflow(section: &Section<'_>) -> Result<Condition, InputError> {
     section.only(&["type", "total_pressure", "total_temperature", "direction"])?;
     let given = |key: &str| {
         section
-            .positive(key)?
+            .positive_quantity(key)?
             .ok_or_else(|| section.missing(key, "the value that the gas has when it is brought to rest"))
     };
     Ok(Condition::SubsonicInflow {
         total_pressure: given("total_pressure")?,
         total_temperature: given("total_temperature")?,
-        direction: section.vector("direction")?,
+        direction: section.quantities("direction", ["x", "y", "z"])?,
     })
 }
 
 /// A no-slip wall: adiabatic, or with a temperature; at rest or moving.
 fn wall(section: &Section<'_>) -> Result<Condition, InputError> {
-    section.only(&["type", "adiabatic", "temperature", "velocity"])?;
-    let temperature = section.positive("temperature")?;
+    section.only(&["type", "adiabatic", "temperature", "velocity", "rotation"])?;
+    let temperature = section.positive_quantity("temperature")?;
     match (section.flag("adiabatic")?, &temperature) {
         (Some(flag), Some(_)) if flag.value => section.exclusive("adiabatic", "temperature")?,
         (Some(flag), None) if !flag.value => {
@@ -297,5 +316,16 @@ fn wall(section: &Section<'_>) -> Result<Condition, InputError> {
         }
         _ => {}
     }
-    Ok(Condition::NoSlipWall { temperature, velocity: section.vector("velocity")? })
+    section.exclusive("velocity", "rotation")?;
+    let motion = match section.section("rotation", &["omega", "centre", "axis"])? {
+        Some(rotation) => Some(WallMotion::Rotation {
+            omega: rotation
+                .quantity("omega")?
+                .ok_or_else(|| rotation.missing("omega", "the angular velocity in radians per time"))?,
+            centre: rotation.vector("centre")?,
+            axis: rotation.vector("axis")?,
+        }),
+        None => section.quantities("velocity", ["u", "v", "w"])?.map(WallMotion::Velocity),
+    };
+    Ok(Condition::NoSlipWall { temperature, motion })
 }

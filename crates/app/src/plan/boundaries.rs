@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use dgsuite_mesh::{Across, Mesh};
 
+use super::prescribed::{Numbers, resolve as numbers};
 use super::states::States;
 use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::reference::unit;
-use crate::pipeline::source::{Located, Place};
+use crate::pipeline::source::Place;
 use crate::pipeline::state::{BoundarySpec, Condition, StateSpec};
 use crate::systems::hyperbolic::BoundaryKind;
 
-/// The condition on every boundary of the mesh, by name.
+/// The condition on every boundary of the mesh, by name, and what is allowed but hardly meant.
 ///
 /// # Errors
 /// Names that the mesh does not have, boundaries without a condition or with a condition although they are periodic,
@@ -21,10 +21,10 @@ pub fn resolve(
     mesh: &Mesh,
     states: &States<'_>,
     file: &Place,
-) -> Result<BTreeMap<String, BoundaryKind>, InputError> {
+) -> Result<(BTreeMap<String, BoundaryKind>, Vec<String>), InputError> {
     let open: Vec<String> = mesh.boundary_names().into_iter().map(str::to_owned).collect();
     let all: Vec<String> = mesh.boundaries.iter().map(|b| b.name.clone()).collect();
-    let mut conditions = BTreeMap::new();
+    let (mut conditions, mut warnings) = (BTreeMap::new(), Vec::new());
     for spec in specs {
         let name = &spec.name.value;
         if !all.contains(name) {
@@ -36,11 +36,15 @@ pub fn resolve(
             return Err(InputError::at(&spec.name.place, problem));
         }
         let points = if open.contains(name) { points_of(mesh, name) } else { Vec::new() };
-        conditions.insert(name.clone(), condition(&spec.condition, states, &points)?);
+        let (kind, given) = condition(&spec.condition, states, &points)?;
+        if let (Condition::NoSlipWall { .. }, Some(given)) = (&spec.condition, given) {
+            warnings.extend(given.leaves_its_place(mesh, name));
+        }
+        conditions.insert(name.clone(), kind);
     }
     let names: Vec<String> = open.into_iter().filter(|name| !conditions.contains_key(name)).collect();
     if names.is_empty() {
-        Ok(conditions)
+        Ok((conditions, warnings))
     } else {
         let place = specs.first().map_or(file, |s| &s.name.place);
         Err(InputError::at(place, Problem::MissingBoundary { names, example: "{ type: outflow }" }))
@@ -56,48 +60,26 @@ fn condition(
     condition: &Condition,
     states: &States<'_>,
     points: &[[f64; 3]],
-) -> Result<BoundaryKind, InputError> {
-    let dim = states.variables.dim();
+) -> Result<(BoundaryKind, Option<Numbers>), InputError> {
     let checked = |spec: &StateSpec| {
         let state = states.resolve(spec)?;
         states.admissible(state.as_ref(), spec, 0.0, points)?;
         Ok::<_, InputError>(state)
     };
-    Ok(match condition {
+    let kind = match condition {
         Condition::Dirichlet(spec) => BoundaryKind::Prescribed(checked(spec)?),
         Condition::FarField(spec) => BoundaryKind::FarField(checked(spec)?),
         Condition::Outflow => BoundaryKind::Outflow,
         Condition::SlipWall => BoundaryKind::SlipWall,
         Condition::Symmetry => BoundaryKind::Symmetry,
-        Condition::PressureOutlet { p } => BoundaryKind::PressureOutlet { p: p.value },
-        Condition::SubsonicInflow { total_pressure, total_temperature, direction } => {
-            let direction = direction.as_ref().map(|v| fitting(v, dim).and_then(|()| unit(v))).transpose()?;
-            BoundaryKind::SubsonicInflow {
-                total_pressure: total_pressure.value,
-                total_temperature: total_temperature.value,
-                direction,
-            }
+        Condition::PressureOutlet { .. }
+        | Condition::SubsonicInflow { .. }
+        | Condition::NoSlipWall { .. } => {
+            let given = numbers(condition, states, points)?;
+            return Ok((given.kind(condition), Some(given)));
         }
-        Condition::NoSlipWall { temperature, velocity } => {
-            if let Some(v) = velocity {
-                fitting(v, dim)?;
-            }
-            let at = |d: usize| velocity.as_ref().and_then(|v| v.value.get(d)).copied().unwrap_or(0.0);
-            BoundaryKind::NoSlipWall {
-                velocity: std::array::from_fn(at),
-                temperature: temperature.as_ref().map(|t| t.value),
-            }
-        }
-    })
-}
-
-/// Refuses a vector with more or fewer components than the mesh has dimensions.
-fn fitting(vector: &Located<Vec<f64>>, dim: usize) -> Result<(), InputError> {
-    if vector.value.len() == dim {
-        return Ok(());
-    }
-    let shown = vector.with(format!("{:?}", vector.value));
-    Err(InputError::range(&shown, format!("a list of {dim} numbers, as the mesh has {dim} dimensions")))
+    };
+    Ok((kind, None))
 }
 
 /// The geometry nodes on a boundary (some twice).

@@ -123,7 +123,7 @@ mod tests {
             diffusive: vec![flux.to_vec()],
             ..BoundarySamples::default()
         };
-        let wall = BoundaryKind::NoSlipWall { velocity: [0.0; 3], temperature: Some(1.0) };
+        let wall = BoundaryKind::NoSlipWall { velocity: None, temperature: Some(1.0.into()), data: None };
         let primitive =
             |u: &[f64], w: &mut [f64]| w.copy_from_slice(&gas.to_primitive(&[u[0], u[1], u[2], u[3]]));
         let law = Law::NavierStokes(viscous);

@@ -195,7 +195,7 @@ where
     match kind {
         BoundaryKind::SlipWall => Some(of::<T, _, _, _, D, N>(law, flux, SlipWall)),
         BoundaryKind::Symmetry => Some(of::<T, _, _, _, D, N>(law, flux, Symmetry)),
-        BoundaryKind::PressureOutlet { p } => {
+        BoundaryKind::PressureOutlet { p, .. } => {
             Some(of::<T, _, _, _, D, N>(law, flux, PressureOutlet { p: *p }))
         }
         BoundaryKind::SubsonicInflow { .. } => {
@@ -208,7 +208,7 @@ where
 /// The condition of a subsonic inflow.
 fn inflow(kind: &BoundaryKind, gas_constant: f64) -> Option<SubsonicInflow> {
     match *kind {
-        BoundaryKind::SubsonicInflow { total_pressure, total_temperature, direction } => {
+        BoundaryKind::SubsonicInflow { total_pressure, total_temperature, direction, .. } => {
             Some(SubsonicInflow { total_pressure, total_temperature, gas_constant, direction })
         }
         _ => None,
@@ -249,11 +249,11 @@ where
         BoundaryKind::FarField(_) => both!(FarField),
         BoundaryKind::SlipWall => both!(SlipWall),
         BoundaryKind::Symmetry => both!(Symmetry),
-        BoundaryKind::PressureOutlet { p } => both!(PressureOutlet { p }),
+        BoundaryKind::PressureOutlet { p, .. } => both!(PressureOutlet { p }),
         BoundaryKind::SubsonicInflow { .. } => both!(inflow(kind, viscous.gas_constant)?),
-        BoundaryKind::NoSlipWall { velocity, temperature } => both!(NoSlipWall {
+        BoundaryKind::NoSlipWall { velocity, temperature, .. } => both!(NoSlipWall {
             heat: temperature.map_or(WallHeat::Adiabatic, |temperature| WallHeat::Isothermal { temperature }),
-            velocity: (velocity != [0.0; 3]).then_some(velocity),
+            velocity,
         }),
     }
 }

@@ -11,7 +11,7 @@ use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_mesh::Mesh;
 use dgsuite_ops::{Form, Scheme as Space};
 use dgsuite_physics::exact::Model;
-use dgsuite_physics::{Euler, Exact, NavierStokes, Source};
+use dgsuite_physics::{Euler, Exact, Given, NavierStokes, Source};
 use dgsuite_timeint::Scheme;
 
 /// The law.
@@ -114,23 +114,29 @@ pub enum BoundaryKind {
     /// A prescribed pressure where the flow leaves below the speed of sound.
     PressureOutlet {
         /// Pressure.
-        p: f64,
+        p: Given,
+        /// Where it is prescribed, it is field N − 1 of these.
+        data: Option<Arc<dyn Exact>>,
     },
     /// Prescribed total conditions where the flow enters below the speed of sound.
     SubsonicInflow {
         /// Total pressure.
-        total_pressure: f64,
+        total_pressure: Given,
         /// Total temperature.
-        total_temperature: f64,
+        total_temperature: Given,
         /// Unit vector of the velocity; against the normal where there is none.
-        direction: Option<[f64; 3]>,
+        direction: Option<[Given; 3]>,
+        /// Where something is prescribed: total pressure, direction, total temperature.
+        data: Option<Arc<dyn Exact>>,
     },
     /// A wall that the gas sticks to.
     NoSlipWall {
-        /// Velocity of the wall.
-        velocity: [f64; 3],
+        /// Velocity of the wall; at rest where there is none.
+        velocity: Option<[Given; 3]>,
         /// Temperature of the wall; adiabatic where there is none.
-        temperature: Option<f64>,
+        temperature: Option<Given>,
+        /// Where something is prescribed: anything, velocity, temperature.
+        data: Option<Arc<dyn Exact>>,
     },
 }
 
@@ -150,12 +156,15 @@ impl BoundaryKind {
         }
     }
 
-    /// The prescribed states, if there are any.
+    /// The prescribed states or other numbers, if there are any.
     #[must_use]
     pub fn data(&self) -> Option<Arc<dyn Exact>> {
         match self {
             Self::Prescribed(exact) | Self::FarField(exact) => Some(Arc::clone(exact)),
-            _ => None,
+            Self::PressureOutlet { data, .. }
+            | Self::SubsonicInflow { data, .. }
+            | Self::NoSlipWall { data, .. } => data.clone(),
+            Self::Outflow | Self::SlipWall | Self::Symmetry => None,
         }
     }
 }

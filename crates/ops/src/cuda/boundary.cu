@@ -1,7 +1,7 @@
 // Boundary faces of all conditions: the outer state from the inner one, the flux that leaves, and its time integral at
 // each point. The host's twin is `Discretization::boundary`. One thread a point; the points of a face lie together; a
 // block works on points of one run, which share condition and group. Always in double precision, which times and coordinates
-// need; states are stored in their own. Beside the macros of common.cuh: BLOCK threads.
+// need; states are stored in their own. Beside the macros of common.cuh: BLOCK threads; KEEP_DATA of boundary_point.cuh.
 #include "boundary_point.cuh"
 
 // Time and share are those of `boundary_point`.

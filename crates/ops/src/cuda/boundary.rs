@@ -37,9 +37,7 @@ impl ConditionText {
         for set in sets {
             let mut parameters = law.parameters.clone();
             let mut text = set.binding.kernel.device_source(&mut parameters)?;
-            // Diffusion reads the data too, from where the host puts them.
-            let on_device = law.lifts.is_none();
-            let changing = set.binding.data.as_ref().filter(|data| on_device && !data.is_steady());
+            let changing = set.binding.data.as_ref().filter(|data| !data.is_steady());
             let mut all = parameters.clone();
             // A name with two values leaves the data to the host.
             let prescribed =
@@ -104,7 +102,9 @@ pub(super) fn boundary_source<T: PackScalar>(
     let law = law.with_text(&conditions.functions);
     let source = pointwise::<f64>("boundary.cu", include_str!("boundary.cu"), &law, dim, fields);
     let source = if T::BYTES == 4 { source.define("DG_STORED_SINGLE", 1) } else { source };
-    Ok((conditions, source.define("BLOCK", POINT_THREADS)))
+    // Diffusion reads the data too, from where the host puts them otherwise.
+    let keep = usize::from(law.lifts.is_some());
+    Ok((conditions, source.define("BLOCK", POINT_THREADS).define("KEEP_DATA", keep)))
 }
 
 /// When a stage is, and what its fluxes count for.

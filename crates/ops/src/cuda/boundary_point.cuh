@@ -4,6 +4,11 @@
 // leads to the condition's own function, and `prescribed_state(kind, …)`, which evaluates states that change with time.
 #pragma once
 
+// Whether others, as diffusion does, read prescribed data that change with time.
+#ifndef KEEP_DATA
+#define KEEP_DATA 0
+#endif
+
 // Points of one condition in one group. Mirrored by the words of a run in boundary.rs.
 struct BoundaryRun {
     const u64* begin;        // InnerTrace
@@ -15,7 +20,7 @@ struct BoundaryRun {
     u64 offset;              // of the group in the state
     const stored* normal;    // [point][DIM]
     const stored* weight;    // cubature weight times sJ
-    const stored* data;      // prescribed states, [point][FIELDS]
+    stored* data;            // prescribed states, [point][FIELDS]
     const double* position;  // [point][3], or null where the data do not change with time
     const real* parameters;  // of the condition and of its data
     stored* exterior;        // outer states, [point][FIELDS]
@@ -49,6 +54,10 @@ static __device__ __forceinline__ void boundary_point(const BoundaryRun& run, u3
 #pragma unroll
         for (int d = 0; d < 3; ++d) x[d] = (real)run.position[3 * (u64)q + d];
         prescribed_state(run.kind, run.parameters, x, (real)time, outside);
+#if KEEP_DATA
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) run.data[at + k] = (stored)outside[k];
+#endif
     } else {
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) outside[k] = run.data[at + k];

@@ -180,18 +180,18 @@ pub(crate) fn compare_twins<T: PackScalar>(
 
     more(&mut device, &on_device);
 
-    // A stage, with every term.
+    // A stage, with every term, at another time.
     let dt = 0.01 / scale;
     let weights = StageWeights { a: -0.5, b: 0.25, c: 0.75, dt, keep: true };
     let mut next = zero(host.len());
     let start: Vec<T> = u.iter().map(|x| T::from_f64(0.9 * x.to_f64())).collect();
-    host.stage(0.0, weights, &u, Some(&start), &mut du, &mut next);
+    host.stage(0.3, weights, &u, Some(&start), &mut du, &mut next);
     let mut w = v.clone();
     w.iter_mut().for_each(|x| *x = T::from_f64(0.9 * x.to_f64()));
     let first = DeviceBuffer::from_slice(cuda, "a test", &w).expect("memory");
     let mut after = DeviceBuffer::from_slice(cuda, "a test", &zero(v.len())).expect("memory");
     device.set_step(dt).expect("a step");
-    device.stage(0.0, 1.0, weights, &on_device, Some(&first), &mut rate, &mut after).expect("a stage");
+    device.stage(0.3, 1.0, weights, &on_device, Some(&first), &mut rate, &mut after).expect("a stage");
     let (a, b) = (host.to_canonical(&next), found(&device, &host, &after));
     let tolerance = if T::BYTES == 8 { 1e-12 } else { 1e-4 } * largest(&a);
     for (x, y) in a.iter().zip(&b) {

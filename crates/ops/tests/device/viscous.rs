@@ -14,8 +14,8 @@ use dgsuite_ops::{
     WithDiffusion,
 };
 use dgsuite_physics::navier_stokes::Viscosity;
-use dgsuite_physics::trace::{Parameters, TraceError};
-use dgsuite_physics::{Euler, Exact, NavierStokes, NoSlipWall, Prescribed, Real, Rusanov, WallHeat};
+use dgsuite_physics::trace::{Parameters, Recording, Sym, TraceError};
+use dgsuite_physics::{Euler, Exact, Given, NavierStokes, NoSlipWall, Prescribed, Real, Rusanov, WallHeat};
 use std::sync::Arc;
 
 /// Viscosity that depends on the state, so that nothing of it can be wrong unseen.
@@ -25,7 +25,13 @@ const LAW: NavierStokes = NavierStokes {
     viscosity: Viscosity::Sutherland { mu_ref: 0.05, t_ref: 0.9, s: 0.4 },
     gas_constant: 1.0,
 };
-const WALL: NoSlipWall = NoSlipWall { heat: WallHeat::Adiabatic, velocity: Some([0.1, -0.2, 0.3]) };
+const WALL: NoSlipWall =
+    NoSlipWall { heat: WallHeat::Adiabatic, velocity: Some(Given::vector([0.1, -0.2, 0.3])) };
+/// With velocity and temperature from [`swaying`].
+const SWAYING: NoSlipWall = NoSlipWall {
+    heat: WallHeat::Isothermal { temperature: Given::Prescribed },
+    velocity: Some([Given::Prescribed; 3]),
+};
 
 /// What the tests need of a precision.
 pub(crate) trait Precision: PackScalar + Real {
@@ -86,7 +92,17 @@ fn equation<T: Precision>(dim: usize) -> Equation<T> {
         .with_source(Arc::new(Gain(dim)))
 }
 
-/// A moving wall at the first boundary, prescribed states at the others.
+/// Velocity and temperature of a wall, which change with place and time; the device evaluates them itself.
+fn swaying(dim: usize) -> Arc<dyn Exact> {
+    Arc::new(Recording::new(|t, x| {
+        let mut numbers = vec![Sym::lit(0.0)];
+        numbers.extend((0..dim).map(|d| (x[d] + t * Sym::lit(1.0 + d as f64)).sin()));
+        numbers.push(Sym::lit(1.0) + Sym::lit(0.1) * (x[0] - x[1] - t).cos());
+        numbers
+    }))
+}
+
+/// Moving walls at the first two boundaries, prescribed states at the others.
 fn bindings<T: Precision>(mesh: &Mesh, data: &Arc<dyn Exact>) -> Vec<BoundaryBinding<T>> {
     let (law, flux) = (GAS, Rusanov);
     let of = |i: usize| -> Box<dyn BoundaryKernel<T>> {
@@ -96,6 +112,10 @@ fn bindings<T: Precision>(mesh: &Mesh, data: &Arc<dyn Exact>) -> Vec<BoundaryBin
                     Box::new(BoundaryOf::<Euler, Rusanov, _, 2, 4> { law, flux, condition: WALL }),
                     Box::new(DiffusiveBoundaryOf::<_, _, 2, 4> { diffusion: LAW, condition: WALL }),
                 ),
+                (2, 1) => (
+                    Box::new(BoundaryOf::<Euler, Rusanov, _, 2, 4> { law, flux, condition: SWAYING }),
+                    Box::new(DiffusiveBoundaryOf::<_, _, 2, 4> { diffusion: LAW, condition: SWAYING }),
+                ),
                 (2, _) => (
                     Box::new(BoundaryOf::<Euler, Rusanov, _, 2, 4> { law, flux, condition: Prescribed }),
                     Box::new(DiffusiveBoundaryOf::<_, _, 2, 4> { diffusion: LAW, condition: Prescribed }),
@@ -103,6 +123,10 @@ fn bindings<T: Precision>(mesh: &Mesh, data: &Arc<dyn Exact>) -> Vec<BoundaryBin
                 (_, 0) => (
                     Box::new(BoundaryOf::<Euler, Rusanov, _, 3, 5> { law, flux, condition: WALL }),
                     Box::new(DiffusiveBoundaryOf::<_, _, 3, 5> { diffusion: LAW, condition: WALL }),
+                ),
+                (_, 1) => (
+                    Box::new(BoundaryOf::<Euler, Rusanov, _, 3, 5> { law, flux, condition: SWAYING }),
+                    Box::new(DiffusiveBoundaryOf::<_, _, 3, 5> { diffusion: LAW, condition: SWAYING }),
                 ),
                 _ => (
                     Box::new(BoundaryOf::<Euler, Rusanov, _, 3, 5> { law, flux, condition: Prescribed }),
@@ -114,7 +138,7 @@ fn bindings<T: Precision>(mesh: &Mesh, data: &Arc<dyn Exact>) -> Vec<BoundaryBin
     let named = |(i, name): (usize, &str)| BoundaryBinding {
         name: name.to_owned(),
         kernel: of(i),
-        data: Some(Arc::clone(data)),
+        data: Some(if i == 1 { swaying(mesh.dim) } else { Arc::clone(data) }),
     };
     mesh.boundary_names().into_iter().enumerate().map(named).collect()
 }

@@ -1,6 +1,6 @@
 //! Inflow from a reservoir: total pressure, total temperature and direction are given.
 
-use super::Boundary;
+use super::{Boundary, Given};
 use crate::diffusion::{Diffusion, DiffusiveBoundary};
 use crate::euler::Euler;
 use crate::law::Law;
@@ -22,14 +22,15 @@ use crate::real::{Real, array, dot};
 /// Carlson, *Inflow/Outflow Boundary Conditions with Application to FUN3D*, NASA/TM–2011-217181, 2011.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SubsonicInflow {
-    /// Total pressure `p₀`.
-    pub total_pressure: f64,
-    /// Total temperature `T₀`.
-    pub total_temperature: f64,
+    /// Total pressure `p₀`; where it is prescribed, the first entry of the data.
+    pub total_pressure: Given,
+    /// Total temperature `T₀`; where it is prescribed, the last entry of the data.
+    pub total_temperature: Given,
     /// Specific gas constant `R` in `p = ρ R T`.
     pub gas_constant: f64,
-    /// Unit vector that the gas flows along, into the domain; `None` is against the normal.
-    pub direction: Option<[f64; 3]>,
+    /// Unit vector that the gas flows along, into the domain; where it is prescribed, component `d` is entry `1 + d` of the
+    /// data. `None` is against the normal.
+    pub direction: Option<[Given; 3]>,
 }
 
 impl<const D: usize, const N: usize> Boundary<Euler, D, N> for SubsonicInflow
@@ -37,23 +38,23 @@ where
     Euler: Law<D, N>,
 {
     const NAME: &'static str = "subsonic-inflow";
-    const USES_DATA: bool = false;
+    const USES_DATA: bool = true;
 
     #[inline(always)]
-    fn outer<R: Real>(&self, law: &Euler, um: &[R; N], n: &[R; D], _data: &[R; N]) -> [R; N] {
+    fn outer<R: Real>(&self, law: &Euler, um: &[R; N], n: &[R; D], data: &[R; N]) -> [R; N] {
         const NAMES: [&str; 3] = ["inflow_x", "inflow_y", "inflow_z"];
         let (zero, half, two) = (R::lit(0.0), R::lit(0.5), R::lit(2.0));
         let gamma = law.gamma::<R>();
         let g1 = law.gamma_minus_one::<R>();
         let direction = match self.direction {
-            Some(a) => array!(D, |d| R::param(NAMES[d], a[d])),
+            Some(a) => array!(D, |d| a[d].value(NAMES[d], data[1 + d])),
             None => array!(D, |d| -n[d]),
         };
         // The cosine between direction and inner normal; a face along the flow counts as one at a flat angle.
         let inward = (-dot(&direction, n)).max(R::lit(1e-3));
-        let p0 = R::param("total_pressure", self.total_pressure);
+        let p0 = self.total_pressure.value("total_pressure", data[0]);
         let rt0 = R::param("gas_constant", self.gas_constant)
-            * R::param("total_temperature", self.total_temperature);
+            * self.total_temperature.value("total_temperature", data[N - 1]);
         let c02 = gamma * rt0;
 
         // (a² + 2/(γ−1)) c² − 2J c + ½ (γ−1) J² − a² c₀² = 0 for a = −a·n

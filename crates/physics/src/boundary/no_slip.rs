@@ -1,7 +1,7 @@
 //! Walls that gas sticks to.
 
-use super::Boundary;
 use super::wall::mirror;
+use super::{Boundary, Given};
 use crate::diffusion::{Diffusion, DiffusiveBoundary};
 use crate::euler::Euler;
 use crate::law::Law;
@@ -16,8 +16,8 @@ pub enum WallHeat {
     /// The wall has this temperature, `e_w = R T_w/(γ − 1)`; the gas constant is that of [`NavierStokes`], also where
     /// the viscosity is constant.
     Isothermal {
-        /// The temperature of the wall.
-        temperature: f64,
+        /// The temperature of the wall; where it is prescribed, the last entry of the data.
+        temperature: Given,
     },
 }
 
@@ -38,18 +38,18 @@ pub enum WallHeat {
 pub struct NoSlipWall {
     /// Adiabatic or isothermal.
     pub heat: WallHeat,
-    /// Velocity of a moving wall. Only its part along the wall counts, since the wall stays in its place. `None` is at
-    /// rest.
-    pub velocity: Option<[f64; 3]>,
+    /// Velocity of a moving wall; where it is prescribed, component `d` is entry `1 + d` of the data. Only its part along the
+    /// wall counts, since the wall stays in its place. `None` is at rest.
+    pub velocity: Option<[Given; 3]>,
 }
 
 impl NoSlipWall {
     /// Velocity of the wall, along itself.
     #[inline(always)]
-    fn velocity<R: Real, const D: usize>(&self, n: &[R; D]) -> [R; D] {
+    fn velocity<R: Real, const D: usize, const N: usize>(&self, n: &[R; D], data: &[R; N]) -> [R; D] {
         const NAMES: [&str; 3] = ["wall_u", "wall_v", "wall_w"];
         let Some(velocity) = self.velocity else { return [R::lit(0.0); D] };
-        let v = array!(D, |d| R::param(NAMES[d], velocity[d]));
+        let v = array!(D, |d| velocity[d].value(NAMES[d], data[1 + d]));
         let vn = dot(&v, n);
         array!(D, |d| v[d] - vn * n[d])
     }
@@ -79,14 +79,14 @@ where
         diffusion: &NavierStokes,
         um: &[R; N],
         n: &[R; D],
-        _data: &[R; N],
+        data: &[R; N],
     ) -> [R; N] {
-        let v = self.velocity(n);
+        let v = self.velocity(n, data);
         let m = Euler::momentum::<R, D, N>(um);
         let thermal = match self.heat {
             WallHeat::Adiabatic => (R::lit(-0.5) * um[0].recip()).mul_add(dot(&m, &m), um[N - 1]),
             WallHeat::Isothermal { temperature } => {
-                um[0] * diffusion.internal_energy(R::param("wall_temperature", temperature))
+                um[0] * diffusion.internal_energy(temperature.value("wall_temperature", data[N - 1]))
             }
         };
         let mut ub = *um;
@@ -105,11 +105,11 @@ where
         ub: &[R; N],
         grad: &[[R; N]; D],
         n: &[R; D],
-        _data: &[R; N],
+        data: &[R; N],
     ) -> [R; N] {
         let mut f = diffusion.normal_diffusive_flux(ub, grad, n);
         if self.heat == WallHeat::Adiabatic {
-            f[N - 1] = dot(&Euler::momentum::<R, D, N>(&f), &self.velocity(n));
+            f[N - 1] = dot(&Euler::momentum::<R, D, N>(&f), &self.velocity(n, data));
         }
         f
     }

@@ -1,6 +1,6 @@
 //! Outlet with a prescribed static pressure.
 
-use super::Boundary;
+use super::{Boundary, Given};
 use crate::diffusion::{Diffusion, DiffusiveBoundary};
 use crate::euler::Euler;
 use crate::law::Law;
@@ -17,8 +17,8 @@ use crate::real::Real;
 /// Hartmann & Houston, J. Comput. Phys. 183 (2002) 508–532 (subsonic outflow condition).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PressureOutlet {
-    /// Static pressure outside.
-    pub p: f64,
+    /// Static pressure outside; where it is prescribed, the last entry of the data.
+    pub p: Given,
 }
 
 impl<const D: usize, const N: usize> Boundary<Euler, D, N> for PressureOutlet
@@ -26,14 +26,14 @@ where
     Euler: Law<D, N>,
 {
     const NAME: &'static str = "pressure-outlet";
-    const USES_DATA: bool = false;
+    const USES_DATA: bool = true;
 
     #[inline(always)]
-    fn outer<R: Real>(&self, law: &Euler, um: &[R; N], n: &[R; D], _data: &[R; N]) -> [R; N] {
+    fn outer<R: Real>(&self, law: &Euler, um: &[R; N], n: &[R; D], data: &[R; N]) -> [R; N] {
         let inner = law.side(um, n);
         let subsonic = inner.vn.lt(inner.c2.sqrt());
         // Energy of the pressure difference only, so that a supersonic state is returned as it is.
-        let dp = R::select(subsonic, R::param("outlet_pressure", self.p) - inner.p, R::lit(0.0));
+        let dp = R::select(subsonic, self.p.value("outlet_pressure", data[N - 1]) - inner.p, R::lit(0.0));
         let mut up = *um;
         up[N - 1] = um[N - 1] + dp / law.gamma_minus_one();
         up

@@ -1,6 +1,7 @@
 //! Functions of place and time, recorded once: evaluated in batches, differentiated, or printed for a device.
 
 use super::{Parameters, Sym, TraceError, device_fn, input, record};
+use crate::exact::Exact;
 use crate::graph::{Graph, Id, Node, Tape};
 use crate::real::Real;
 
@@ -18,6 +19,7 @@ pub struct Recording {
     graph: Graph,
     outputs: Vec<Id>,
     tape: Tape,
+    moving: bool,
 }
 
 /// Inputs, in the order of [`Graph::eval`].
@@ -35,7 +37,9 @@ impl Recording {
             outputs
         });
         let tape = Tape::new(&graph, &outputs);
-        Self { graph, outputs, tape }
+        let live = graph.live(&outputs);
+        let moving = graph.iter().any(|(id, node)| live[id.index()] && node == Node::Input(3));
+        Self { graph, outputs, tape, moving }
     }
 
     /// How many numbers it computes.
@@ -45,8 +49,7 @@ impl Recording {
 
     /// Whether any of the numbers depends on time.
     pub fn depends_on_time(&self) -> bool {
-        let live = self.graph.live(&self.outputs);
-        self.graph.iter().any(|(id, node)| live[id.index()] && node == Node::Input(3))
+        self.moving
     }
 
     /// The numbers over any number type; for many points with plain numbers, [`eval_batch`](Self::eval_batch) is faster.
@@ -87,6 +90,25 @@ impl Recording {
     /// [`TraceError::ParameterConflict`] if a parameter has another value here than in an earlier function.
     pub fn device_fn(&self, name: &str, parameters: &mut Parameters) -> Result<String, TraceError> {
         device_fn(name, &[("x", 3), ("t", 0)], parameters, |a| self.eval(a.scalar("t"), &a.array("x")))
+    }
+}
+
+/// The numbers as data of a boundary condition.
+impl Exact for Recording {
+    fn n_fields(&self) -> usize {
+        self.n_outputs()
+    }
+
+    fn eval(&self, t: f64, x: &[[f64; 3]], out: &mut [Vec<f64>]) {
+        self.eval_batch(t, x, out);
+    }
+
+    fn is_steady(&self) -> bool {
+        !self.moving
+    }
+
+    fn recorded(&self) -> Option<Recording> {
+        Some(self.clone())
     }
 }
 

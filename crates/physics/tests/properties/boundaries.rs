@@ -2,7 +2,7 @@
 
 use crate::states::*;
 use dgsuite_physics::{
-    Advection, Boundary, Dual, Euler, FarField, Hll, Hllc, Law, NoSlipWall, NumericalFlux, Outflow,
+    Advection, Boundary, Dual, Euler, FarField, Given, Hll, Hllc, Law, NoSlipWall, NumericalFlux, Outflow,
     Prescribed, PressureOutlet, Roe, Rusanov, SlipWall, SubsonicInflow, Symmetry, WallHeat,
 };
 use proptest::prelude::*;
@@ -41,7 +41,7 @@ where
     passes_only_pressure::<_, _, D, N>(Hllc, SlipWall, g, n);
     passes_only_pressure::<_, _, D, N>(Roe, SlipWall, g, n);
     // The convective flux of a wall without slip leaves the friction to the diffusive one.
-    let sticky = NoSlipWall { heat: WallHeat::Adiabatic, velocity: Some([3.0, -2.0, 1.0]) };
+    let sticky = NoSlipWall { heat: WallHeat::Adiabatic, velocity: Some(Given::vector([3.0, -2.0, 1.0])) };
     passes_only_pressure::<_, _, D, N>(Rusanov, sticky, g, n);
     passes_only_pressure::<_, _, D, N>(Hllc, sticky, g, n);
     passes_only_pressure::<_, _, D, N>(Rusanov, Symmetry, g, n);
@@ -95,7 +95,9 @@ where
     Euler: Law<D, N>,
 {
     let (u, n) = (g.state::<D, N>(), unit::<D>(n));
-    let outer = PressureOutlet { p }.outer(&GAS, &u, &n, &[f64::NAN; N]);
+    let outer = PressureOutlet { p: p.into() }.outer(&GAS, &u, &n, &[f64::NAN; N]);
+    let prescribed = PressureOutlet { p: Given::Prescribed };
+    assert_eq!(outer, prescribed.outer(&GAS, &u, &n, &[p; N]), "the same number as data of the point");
     let vn = dot(&std::array::from_fn::<f64, D, _>(|d| g.v[d]), &n);
     assert_eq!(outer[..N - 1], u[..N - 1], "density and momentum come from inside");
     if vn > g.c() * (1.0 + 1e-12) {
@@ -162,8 +164,8 @@ proptest! {
     ) {
         derivative::<_, 2, 4>(SlipWall, g, free, n, along);
         derivative::<_, 3, 5>(SlipWall, g, free, n, along);
-        derivative::<_, 2, 4>(PressureOutlet { p: 1.0 }, g, free, n, along);
-        derivative::<_, 3, 5>(PressureOutlet { p: 1.0 }, g, free, n, along);
+        derivative::<_, 2, 4>(PressureOutlet { p: 1.0.into() }, g, free, n, along);
+        derivative::<_, 3, 5>(PressureOutlet { p: 1.0.into() }, g, free, n, along);
     }
 
     #[test]
@@ -192,9 +194,9 @@ fn names_and_use_of_data() {
     assert_eq!(describe(Outflow), ("outflow", false));
     assert_eq!(describe(SlipWall), ("slip-wall", false));
     assert_eq!(describe(Symmetry), ("symmetry", false));
-    assert_eq!(describe(PressureOutlet { p: 1.0 }), ("pressure-outlet", false));
+    assert_eq!(describe(PressureOutlet { p: 1.0.into() }), ("pressure-outlet", true));
     assert_eq!(describe(NoSlipWall { heat: WallHeat::Adiabatic, velocity: None }), ("no-slip-wall", false));
-    let (total_pressure, total_temperature, gas_constant) = (1.0, 1.0, 1.0);
+    let (total_pressure, total_temperature, gas_constant) = (Given::Prescribed, Given::Prescribed, 1.0);
     let inflow = SubsonicInflow { total_pressure, total_temperature, gas_constant, direction: None };
-    assert_eq!(describe(inflow), ("subsonic-inflow", false));
+    assert_eq!(describe(inflow), ("subsonic-inflow", true));
 }

@@ -3,7 +3,7 @@
 use crate::fields::*;
 use crate::states::*;
 use dgsuite_physics::{
-    Boundary, Diffusion, DiffusiveBoundary, Euler, FarField, Law, NavierStokes, NoSlipWall, Outflow,
+    Boundary, Diffusion, DiffusiveBoundary, Euler, FarField, Given, Law, NavierStokes, NoSlipWall, Outflow,
     Prescribed, PressureOutlet, ScalarDiffusion, SlipWall, SubsonicInflow, Symmetry, WallHeat,
 };
 use proptest::prelude::*;
@@ -115,8 +115,8 @@ where
     let none = [f64::NAN; N];
 
     let moving = shaped().sliding();
-    let velocity = Some(moving.field.gas.v);
-    let temperature = f.gas.p / (f.gas.rho * SUTHERLAND.gas_constant);
+    let velocity = Some(Given::vector(moving.field.gas.v));
+    let temperature = Given::from(f.gas.p / (f.gas.rho * SUTHERLAND.gas_constant));
     let isothermal = NoSlipWall { heat: WallHeat::Isothermal { temperature }, velocity };
     keeps::<_, D, N>(isothermal, moving.field, &moving.n, &none);
     let moving = moving.adiabatic();
@@ -128,7 +128,7 @@ where
 
     let leaving = (0..5).fold(shaped(), Shaped::level);
     keeps::<_, D, N>(Outflow, leaving.field, &leaving.n, &none);
-    keeps::<_, D, N>(PressureOutlet { p: f.gas.p }, leaving.field, &leaving.n, &none);
+    keeps::<_, D, N>(PressureOutlet { p: f.gas.p.into() }, leaving.field, &leaving.n, &none);
 
     let free = shaped();
     let data = free.field.gas.state::<D, N>();
@@ -149,15 +149,23 @@ where
     let (ub, still) = face(wall(None), &u, &grad, &n, &[f64::NAN; N]);
     assert_eq!((ub[0], still[0], still[N - 1]), (u[0], 0.0, 0.0));
     assert!((1..=D).all(|k| ub[k] == 0.0));
-    let (ub, flux) = face(wall(Some(w)), &u, &grad, &n, &[f64::NAN; N]);
+    let (ub, flux) = face(wall(Some(Given::vector(w))), &u, &grad, &n, &[f64::NAN; N]);
     let wn = (0..D).map(|d| w[d] * n[d]).sum::<f64>();
     let work: f64 = (0..D).map(|d| flux[1 + d] * (w[d] - wn * n[d])).sum();
     assert!((flux[N - 1] - work).abs() <= 1e-13 * size[N - 1]);
     let across: f64 = (0..D).map(|d| ub[1 + d] * n[d]).sum();
     assert!(across.abs() <= 1e-14 * u[0], "the wall stays in its place");
     // The temperature of an isothermal wall, whatever the gas does.
-    let isothermal = NoSlipWall { heat: WallHeat::Isothermal { temperature: 1.25 }, velocity: Some(w) };
-    let (ub, _) = face(isothermal, &u, &grad, &n, &[f64::NAN; N]);
+    let isothermal = |temperature, velocity| NoSlipWall {
+        heat: WallHeat::Isothermal { temperature },
+        velocity: Some(velocity),
+    };
+    let constant = isothermal(1.25.into(), Given::vector(w));
+    let (ub, flux) = face(constant, &u, &grad, &n, &[f64::NAN; N]);
+    // The same numbers as data of the point.
+    let data: [f64; N] = std::array::from_fn(|k| if k == N - 1 { 1.25 } else { w[k.max(1) - 1] });
+    let prescribed = isothermal(Given::Prescribed, [Given::Prescribed; 3]);
+    assert_eq!((ub, flux), face(prescribed, &u, &grad, &n, &data));
     let p = GAS.to_primitive(&ub)[N - 1];
     assert!((p / (ub[0] * SUTHERLAND.gas_constant) - 1.25).abs() < 1e-13);
     // A wall without friction neither drags nor warms.
@@ -183,12 +191,14 @@ fn the_inflow_comes_from_its_reservoir<const D: usize, const N: usize>(
     let n = unit::<D>(n);
     // Into the domain, at up to 60 degrees: √3/2 sideways at the most.
     let a = unit::<D>(std::array::from_fn(|d| if d < D { 0.5 * tilt[d] - n[d] } else { 0.0 }));
-    let direction = Some(std::array::from_fn(|d| if d < D { a[d] } else { 0.0 }));
+    let direction = Some(Given::vector(std::array::from_fn(|d| if d < D { a[d] } else { 0.0 })));
     let (r, rise) = (0.8, 1.0 + 0.5 * (GAS.gamma - 1.0) * mach * mach);
     let flow = Gas { v: std::array::from_fn(|d| if d < D { mach * g.c() * a[d] } else { 0.0 }), ..g };
+    let total_pressure = g.p * rise.powf(GAS.gamma / (GAS.gamma - 1.0));
+    let total_temperature = g.p / (g.rho * r) * rise;
     let reservoir = SubsonicInflow {
-        total_pressure: g.p * rise.powf(GAS.gamma / (GAS.gamma - 1.0)),
-        total_temperature: g.p / (g.rho * r) * rise,
+        total_pressure: total_pressure.into(),
+        total_temperature: total_temperature.into(),
         gas_constant: r,
         direction,
     };
@@ -198,7 +208,21 @@ fn the_inflow_comes_from_its_reservoir<const D: usize, const N: usize>(
     assert_close("inflow", &outer, &u, &[u[0] + u[N - 1]; N], 1e-11);
     // Any other inner state: total temperature and pressure, direction, subsonic, and the wave that leaves.
     let other = Gas { v: std::array::from_fn(|d| 0.3 * flow.v[d]), p: 0.97 * g.p, rho: g.rho };
-    let w = GAS.to_primitive(&reservoir.outer(&GAS, &other.state::<D, N>(), &n, &[f64::NAN; N]));
+    let outer = reservoir.outer(&GAS, &other.state::<D, N>(), &n, &[f64::NAN; N]);
+    let w = GAS.to_primitive(&outer);
+    // The same numbers as data of the point.
+    let data: [f64; N] = std::array::from_fn(|k| match k {
+        0 => total_pressure,
+        _ if k == N - 1 => total_temperature,
+        _ => a[k - 1],
+    });
+    let prescribed = SubsonicInflow {
+        total_pressure: Given::Prescribed,
+        total_temperature: Given::Prescribed,
+        direction: Some([Given::Prescribed; 3]),
+        ..reservoir
+    };
+    assert_eq!(outer, prescribed.outer(&GAS, &other.state::<D, N>(), &n, &data));
     let v: [f64; D] = std::array::from_fn(|d| w[1 + d]);
     let (speed, c2) = (dot(&v, &a), GAS.gamma * w[N - 1] / w[0]);
     assert!(
@@ -208,8 +232,8 @@ fn the_inflow_comes_from_its_reservoir<const D: usize, const N: usize>(
     );
     let up = 1.0 + 0.5 * (GAS.gamma - 1.0) * speed * speed / c2;
     let total = w[N - 1] * up.powf(GAS.gamma / (GAS.gamma - 1.0));
-    assert!((total / reservoir.total_pressure - 1.0).abs() < 1e-12);
-    assert!((w[N - 1] / (w[0] * r) * up / reservoir.total_temperature - 1.0).abs() < 1e-12);
+    assert!((total / total_pressure - 1.0).abs() < 1e-12);
+    assert!((w[N - 1] / (w[0] * r) * up / total_temperature - 1.0).abs() < 1e-12);
     if speed > 1e-6 && speed * speed < 0.999 * c2 {
         let leaving = |vn: f64, c: f64| vn + 2.0 * c / (GAS.gamma - 1.0);
         let inside = leaving(dot(&std::array::from_fn::<f64, D, _>(|d| other.v[d]), &n), other.c());

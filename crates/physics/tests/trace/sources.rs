@@ -3,7 +3,7 @@
 use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::trace::{Arguments, Parameters, Sym, device_fn};
 use dgsuite_physics::{
-    Boundary, Diffusion, DiffusiveBoundary, Euler, Law, NavierStokes, NoSlipWall, NumericalFlux, Real,
+    Boundary, Diffusion, DiffusiveBoundary, Euler, Given, Law, NavierStokes, NoSlipWall, NumericalFlux, Real,
     SubsonicInflow, TwoPointFlux, WallHeat,
 };
 
@@ -17,12 +17,16 @@ pub(crate) const AIR: NavierStokes = NavierStokes {
 };
 pub(crate) const SYRUP: NavierStokes = NavierStokes { viscosity: Viscosity::Constant { mu: 0.25 }, ..AIR };
 
-pub(crate) const INFLOW: SubsonicInflow =
-    SubsonicInflow { total_pressure: 3.0, total_temperature: 2.0, gas_constant: 0.8, direction: None };
+pub(crate) const INFLOW: SubsonicInflow = SubsonicInflow {
+    total_pressure: Given::Constant(3.0),
+    total_temperature: Given::Constant(2.0),
+    gas_constant: 0.8,
+    direction: None,
+};
 pub(crate) const WALL: NoSlipWall =
-    NoSlipWall { heat: WallHeat::Adiabatic, velocity: Some([0.5, -0.25, 0.75]) };
+    NoSlipWall { heat: WallHeat::Adiabatic, velocity: Some(Given::vector([0.5, -0.25, 0.75])) };
 pub(crate) const WARM: NoSlipWall =
-    NoSlipWall { heat: WallHeat::Isothermal { temperature: 1.2 }, velocity: None };
+    NoSlipWall { heat: WallHeat::Isothermal { temperature: Given::Constant(1.2) }, velocity: None };
 
 /// A formula of two states and a normal.
 pub(crate) trait Formula<const D: usize, const N: usize>: Copy {
@@ -126,7 +130,7 @@ macro_rules! for_each_formula {
         for_each_formula!(@dims $visit, hllc, Flux(Hllc));
         for_each_formula!(@dims $visit, roe, Flux(Roe));
         for_each_formula!(@dims $visit, slip_wall, Outer(SlipWall));
-        for_each_formula!(@dims $visit, pressure_outlet, Outer(PressureOutlet { p: 0.7 }));
+        for_each_formula!(@dims $visit, pressure_outlet, Outer(PressureOutlet { p: 0.7.into() }));
         for_each_formula!(@dims $visit, far_field, Outer(FarField));
         for_each_formula!(@dims $visit, inflow, Outer(INFLOW));
         for_each_formula!(@dims $visit, viscous, Viscous(AIR));
@@ -134,7 +138,7 @@ macro_rules! for_each_formula {
         for_each_formula!(@dims $visit, wall, Face(WALL));
         for_each_formula!(@dims $visit, isothermal_wall, Face(WARM));
         for_each_formula!(@dims $visit, slip_face, Face(SlipWall));
-        for_each_formula!(@dims $visit, outlet_face, Face(PressureOutlet { p: 0.7 }));
+        for_each_formula!(@dims $visit, outlet_face, Face(PressureOutlet { p: 0.7.into() }));
         for_each_formula!(@dims $visit, kennedy_gruber, Split(KennedyGruber));
     };
     (@dims $visit:ident, $name:ident, $formula:expr) => {

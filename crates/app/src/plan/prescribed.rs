@@ -1,0 +1,299 @@
+//! Numbers of boundary conditions that may be formulas: velocities and temperatures of walls, reservoirs, pressures outside.
+
+use std::sync::Arc;
+
+use dgsuite_mesh::{Across, Mesh};
+use dgsuite_physics::formula::Formula;
+use dgsuite_physics::trace::Recording;
+use dgsuite_physics::{Exact, Given, Real};
+
+use super::states::States;
+use crate::pipeline::expression::COORDINATES;
+use crate::pipeline::problem::{InputError, Problem};
+use crate::pipeline::quantity::{Quantity, VectorQuantity};
+use crate::pipeline::reference::unit;
+use crate::pipeline::source::{Located, Place};
+use crate::pipeline::state::{Condition, WallMotion};
+use crate::systems::hyperbolic::BoundaryKind;
+
+/// The part of its largest speed that a wall may have across itself, as faces are not quite where the body's surface is.
+const ACROSS: f64 = 0.05;
+
+/// A number, or a formula in `x, y, z, t`.
+enum Term {
+    Constant(f64),
+    Formula(Box<Formula>),
+}
+
+/// A velocity or a direction.
+enum Vector {
+    Components([Term; 3]),
+    /// The unit vector along them.
+    Along([Term; 3]),
+    /// `ω × (x − c)`, with ω along the unit vector `axis`.
+    Rotation {
+        omega: Term,
+        centre: [f64; 3],
+        axis: [f64; 3],
+    },
+}
+
+/// The numbers of a condition, resolved: one before the vector, the vector, and one behind it.
+pub struct Numbers {
+    dim: usize,
+    first: Option<Term>,
+    vector: Option<Vector>,
+    last: Option<Term>,
+}
+
+impl Term {
+    fn new(quantity: &Quantity, states: &States<'_>) -> Result<Self, InputError> {
+        Ok(match quantity {
+            Quantity::Constant(x) => Self::Constant(x.value),
+            Quantity::Formula(text) => {
+                Self::Formula(Box::new(states.constants.located_formula(text, &COORDINATES)?))
+            }
+        })
+    }
+
+    const fn given(&self) -> Given {
+        match self {
+            Self::Constant(x) => Given::Constant(*x),
+            Self::Formula(_) => Given::Prescribed,
+        }
+    }
+
+    fn value<R: Real>(&self, t: R, x: &[R; 3]) -> R {
+        match self {
+            Self::Constant(x) => R::lit(*x),
+            Self::Formula(formula) => formula.trace(&[x[0], x[1], x[2], t]),
+        }
+    }
+}
+
+impl Vector {
+    /// The components; none for a constant vector of length 0.
+    fn given(&self) -> Option<[Given; 3]> {
+        match self {
+            Self::Components([Term::Constant(u), Term::Constant(v), Term::Constant(w)]) => {
+                ([*u, *v, *w] != [0.0; 3]).then(|| Given::vector([*u, *v, *w]))
+            }
+            _ => Some([Given::Prescribed; 3]),
+        }
+    }
+
+    fn value<R: Real>(&self, t: R, x: &[R; 3]) -> [R; 3] {
+        match self {
+            Self::Components(terms) => std::array::from_fn(|d| terms[d].value(t, x)),
+            Self::Along(terms) => {
+                let a: [R; 3] = std::array::from_fn(|d| terms[d].value(t, x));
+                let length = (a[0] * a[0] + a[1] * a[1] + a[2] * a[2]).sqrt();
+                a.map(|c| c / length)
+            }
+            Self::Rotation { omega, centre, axis } => {
+                let omega = omega.value(t, x);
+                let arm: [R; 3] = std::array::from_fn(|d| x[d] - R::lit(centre[d]));
+                std::array::from_fn(|d| {
+                    let (i, j) = ((d + 1) % 3, (d + 2) % 3);
+                    omega * (R::lit(axis[i]) * arm[j] - R::lit(axis[j]) * arm[i])
+                })
+            }
+        }
+    }
+}
+
+/// The numbers of a condition; none for one that has none.
+///
+/// # Errors
+/// Formulas that do not parse, vectors that do not fit the mesh, numbers that no gas has at one of the `points`.
+pub fn resolve(
+    condition: &Condition,
+    states: &States<'_>,
+    points: &[[f64; 3]],
+) -> Result<Numbers, InputError> {
+    let dim = states.variables.dim();
+    let term = |quantity: &Quantity| Term::new(quantity, states);
+    let mut numbers = Numbers { dim, first: None, vector: None, last: None };
+    // Where each number was written, for what is wrong with its values.
+    let mut written: Vec<(usize, &'static str, &str, &Place)> = Vec::new();
+    match condition {
+        Condition::PressureOutlet { p } => {
+            numbers.last = Some(term(p)?);
+            written.push((dim + 1, "p", p.place().0, p.place().1));
+        }
+        Condition::SubsonicInflow { total_pressure, total_temperature, direction } => {
+            let (p, t) = (total_pressure, total_temperature);
+            (numbers.first, numbers.last) = (Some(term(p)?), Some(term(t)?));
+            written.push((0, "total_pressure", p.place().0, p.place().1));
+            written.push((dim + 1, "total_temperature", t.place().0, t.place().1));
+            if let Some(given) = direction {
+                written.extend((1..=dim).map(|k| (k, "direction", &*given.key.key, &given.key.place)));
+                numbers.vector = Some(match components(given, states)? {
+                    [Term::Constant(x), Term::Constant(y), Term::Constant(z)] => {
+                        Vector::Components(unit(&given.key.with(vec![x, y, z]))?.map(Term::Constant))
+                    }
+                    terms => Vector::Along(terms),
+                });
+            }
+        }
+        Condition::NoSlipWall { temperature, motion } => {
+            if let Some(t) = temperature {
+                numbers.last = Some(term(t)?);
+                written.push((dim + 1, "temperature", t.place().0, t.place().1));
+            }
+            match motion {
+                None => {}
+                Some(WallMotion::Velocity(given)) => {
+                    written.extend((1..=dim).map(|k| (k, "velocity", &*given.key.key, &given.key.place)));
+                    numbers.vector = Some(Vector::Components(components(given, states)?));
+                }
+                Some(WallMotion::Rotation { omega, centre, axis }) => {
+                    let (key, place) = omega.place();
+                    written.extend((1..=dim).map(|k| (k, "velocity", key, place)));
+                    numbers.vector = Some(rotation(term(omega)?, centre.as_ref(), axis.as_ref(), dim)?);
+                }
+            }
+        }
+        _ => {}
+    }
+    let mut values = vec![Vec::new(); dim + 2];
+    numbers.recorded().eval_batch(0.0, points, &mut values);
+    for (k, variable, key, place) in written {
+        let positive = k == 0 || k == dim + 1;
+        let bad = |x: &f64| !x.is_finite() || (positive && *x <= 0.0);
+        if let Some(i) = values[k].iter().position(bad) {
+            let (key, variable) = (key.to_owned(), variable.to_owned());
+            let (value, point) = (values[k][i], points[i]);
+            return Err(InputError::at(place, Problem::Inadmissible { key, variable, value, point }));
+        }
+    }
+    Ok(numbers)
+}
+
+/// The components of a vector that has one for each direction of the mesh.
+fn components(given: &VectorQuantity, states: &States<'_>) -> Result<[Term; 3], InputError> {
+    let dim = states.variables.dim();
+    if given.len > dim || (given.is_list && given.len != dim) {
+        return Err(unfit(&given.key.with(format!("a list of {}", given.len)), dim));
+    }
+    let mut terms = [Term::Constant(0.0), Term::Constant(0.0), Term::Constant(0.0)];
+    for (term, quantity) in terms.iter_mut().zip(&given.components) {
+        if let Some(quantity) = quantity {
+            *term = Term::new(quantity, states)?;
+        }
+    }
+    Ok(terms)
+}
+
+fn rotation(
+    omega: Term,
+    centre: Option<&Located<Vec<f64>>>,
+    axis: Option<&Located<Vec<f64>>>,
+    dim: usize,
+) -> Result<Vector, InputError> {
+    for vector in [centre, axis].into_iter().flatten() {
+        if vector.value.len() != dim {
+            return Err(unfit(&vector.with(format!("{:?}", vector.value)), dim));
+        }
+    }
+    let axis = match axis {
+        None => [0.0, 0.0, 1.0],
+        Some(given) if dim == 2 => {
+            let (owner, belongs) = ("a mesh of the plane".to_owned(), "three dimensions".to_owned());
+            let problem = Problem::Misplaced { key: given.key.clone(), owner, belongs };
+            return Err(InputError::at(&given.place, problem));
+        }
+        Some(given) => unit(given)?,
+    };
+    let at = |d: usize| centre.and_then(|c| c.value.get(d)).copied().unwrap_or(0.0);
+    Ok(Vector::Rotation { omega, centre: std::array::from_fn(at), axis })
+}
+
+/// A vector with more or fewer components than the mesh has dimensions.
+fn unfit(shown: &Located<String>, dim: usize) -> InputError {
+    InputError::range(shown, format!("a list of {dim} numbers, as the mesh has {dim} dimensions"))
+}
+
+impl Numbers {
+    /// All numbers as functions of time and place, in the order of the condition's data; 0 for what is not given.
+    fn recorded(&self) -> Recording {
+        Recording::new(|t, x| {
+            let vector = self.vector.as_ref().map(|v| v.value(t, &x));
+            let scalar =
+                |term: &Option<Term>| term.as_ref().map_or_else(|| Real::lit(0.0), |s| s.value(t, &x));
+            let mut out = vec![scalar(&self.first)];
+            out.extend((0..self.dim).map(|d| vector.map_or_else(|| Real::lit(0.0), |v| v[d])));
+            out.push(scalar(&self.last));
+            out
+        })
+    }
+
+    /// The boundary condition with these numbers.
+    pub fn kind(&self, condition: &Condition) -> BoundaryKind {
+        let given = |term: &Option<Term>| term.as_ref().map(Term::given);
+        let (first, last) = (given(&self.first), given(&self.last));
+        let vector = self.vector.as_ref().and_then(Vector::given);
+        let all = [first, last].into_iter().chain(vector.into_iter().flatten().map(Some));
+        let data = all.flatten().any(|number| number == Given::Prescribed);
+        let data = data.then(|| Arc::new(self.recorded()) as Arc<dyn Exact>);
+        match (condition, first, last) {
+            (Condition::PressureOutlet { .. }, _, Some(p)) => BoundaryKind::PressureOutlet { p, data },
+            (Condition::SubsonicInflow { .. }, Some(total_pressure), Some(total_temperature)) => {
+                BoundaryKind::SubsonicInflow { total_pressure, total_temperature, direction: vector, data }
+            }
+            _ => BoundaryKind::NoSlipWall { velocity: vector, temperature: last, data },
+        }
+    }
+
+    /// Says where a wall moves across itself, as a fixed mesh cannot follow: looked for in the middle of each face of the
+    /// boundary `name`, at the times 0 and 1.
+    pub fn leaves_its_place(&self, mesh: &Mesh, name: &str) -> Option<String> {
+        self.vector.as_ref()?;
+        let named = |b: u32| mesh.boundaries.get(b as usize).is_some_and(|tag| tag.name == name);
+        let faces = mesh.faces.iter().filter(|face| matches!(face.across, Across::Boundary(b) if named(b)));
+        let sides: Vec<_> = faces.map(|face| face.minus).collect();
+        let points: Vec<[f64; 3]> = sides.iter().map(|&side| mesh.side_centroid(side)).collect();
+        let mut values = vec![Vec::new(); self.dim + 2];
+        let (mut fastest, mut across, mut place) = (0.0_f64, 0.0_f64, [0.0; 3]);
+        let recorded = self.recorded();
+        for t in [0.0, 1.0] {
+            recorded.eval_batch(t, &points, &mut values);
+            for (i, &side) in sides.iter().enumerate() {
+                let v: [f64; 3] = std::array::from_fn(|d| if d < self.dim { values[1 + d][i] } else { 0.0 });
+                let n = normal(&mesh.side_vertices(side), mesh);
+                let through = (v[0] * n[0] + v[1] * n[1] + v[2] * n[2]).abs();
+                fastest = fastest.max(v.iter().map(|c| c * c).sum::<f64>().sqrt());
+                if through > across {
+                    (across, place) = (through, points[i]);
+                }
+            }
+        }
+        let shown = place[..self.dim].iter().map(|c| format!("{c:.6}")).collect::<Vec<_>>().join(", ");
+        (across > ACROSS * fastest).then(|| {
+            format!(
+                "boundaries.{name}: the wall's velocity has a part of {across:.3e} across the wall at ({shown}); it is left \
+                 out, as the mesh stays where it is"
+            )
+        })
+    }
+}
+
+/// The unit normal of the plane through a side's vertices, or of the line through two.
+fn normal(vertices: &[u32], mesh: &Mesh) -> [f64; 3] {
+    let at = |i: usize| mesh.points[vertices[i % vertices.len()] as usize];
+    let mut n = [0.0; 3];
+    if vertices.len() == 2 {
+        let (a, b) = (at(0), at(1));
+        n = [b[1] - a[1], a[0] - b[0], 0.0];
+    } else {
+        for i in 0..vertices.len() {
+            let (a, b) = (at(i), at(i + 1));
+            for d in 0..3 {
+                let (j, k) = ((d + 1) % 3, (d + 2) % 3);
+                n[d] += a[j] * b[k] - a[k] * b[j];
+            }
+        }
+    }
+    let length = n.iter().map(|c| c * c).sum::<f64>().sqrt().max(f64::MIN_POSITIVE);
+    n.map(|c| c / length)
+}
