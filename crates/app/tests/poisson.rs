@@ -44,6 +44,35 @@ fn with(old: &str, new: &str) -> Case {
     Case::new(&CUBIC.replace(old, new))
 }
 
+/// Ctrl-C is no failure: the last iterate and its residuals are written, nothing is checked.
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_a_solve_with_its_last_iterate() {
+    let slow = CUBIC
+        .replace("cells: [3, 3]", "cells: [64, 64]")
+        .replace("tolerance: 1e-13", "tolerance: 1e-15, preconditioner: none, max_iterations: 1000000");
+    let case = Case::new(&format!("{slow}checks: [ {{ value: error.linf.u, below: 1e-99 }} ]\n"));
+    let mut run = std::process::Command::new(env!("CARGO_BIN_EXE_dgsuite"))
+        .args(["run", "case.yaml", "--quiet"])
+        .current_dir(case.directory.path())
+        .spawn()
+        .unwrap();
+    let said = || std::fs::read_to_string(case.path("out/case/log.txt")).unwrap_or_default();
+    while !said().contains("set-up in") {
+        assert_eq!(run.try_wait().unwrap(), None);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let id = run.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-s", "INT", &id]).status().unwrap().success());
+    assert_eq!(run.wait().unwrap().code(), Some(0));
+    let summary = case.summary("out/case");
+    assert_eq!(summary["status"], "stopped");
+    assert!(summary["failure"].is_null() && summary["checks"].as_array().unwrap().is_empty(), "{summary}");
+    assert!(case.path("out/case/fields/fields_000000.vtu").exists());
+    assert!(case.path("out/case/monitors/residual.csv").exists());
+    assert!(said().contains("stopped after"), "{}", said());
+}
+
 #[test]
 fn a_polynomial_of_the_order_is_the_solution_to_rounding_with_every_preconditioner() {
     for solver in
