@@ -55,6 +55,8 @@ pub struct Choices {
     /// The case belongs to a study: fields and checkpoints are written only where the file asks for them, and its
     /// checks are those of the study.
     pub case_of_study: bool,
+    /// A later run starts from the last state of this one, which is kept where the file does not say otherwise.
+    pub continued: bool,
     /// Ends the run after the step at hand once it is set, as a signal does.
     pub stop: Arc<AtomicBool>,
 }
@@ -202,8 +204,13 @@ impl Plan {
             }
             None => states.rest()?,
         };
-        let monitors =
-            monitors::resolve(&pipeline.monitors, &states, &mesh, pipeline.physics.reference.as_ref())?;
+        let monitors = monitors::resolve(
+            &pipeline.monitors,
+            &states,
+            &mesh,
+            pipeline.physics.reference.as_ref(),
+            &pipeline.base,
+        )?;
         let exact = exact(&monitors, initial_spec, &initial);
         let fields = fields_plan(&pipeline.output, &variables, &pipeline.constants, choices)?;
         let surfaces = match &pipeline.output.surfaces {
@@ -230,7 +237,7 @@ impl Plan {
         let time = time_plan(&pipeline, &mesh, start)?;
         let checkpoint = match &pipeline.output.checkpoint {
             Wanted::Given(spec) => Some(*spec),
-            Wanted::Default if !choices.case_of_study => {
+            Wanted::Default if !choices.case_of_study || choices.continued => {
                 Some(CheckpointSpec { every: Every::End, keep: DEFAULT_KEEP })
             }
             _ => None,

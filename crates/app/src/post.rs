@@ -1,6 +1,7 @@
-//! Numbers that engineers ask of a flow, as plain functions: forces, curves along a wall, lengths of wakes, frequencies.
+//! Numbers that engineers ask of a flow, as plain functions: forces, curves along a wall, lengths of wakes, frequencies, rates of decay.
 
 pub mod forces;
+pub mod history;
 pub mod line;
 pub mod spectrum;
 pub mod wall;

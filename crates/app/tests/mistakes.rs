@@ -215,6 +215,10 @@ fn outputs_monitors_and_checks_by_wrong_names() {
     refused(&case, &[], &["unknown key `eror` in `monitors.0`", "case.yaml:13:15", "`error`?"]);
     let case = more("monitors: [ { integral: { fields: [rho*q] } } ]\n");
     refused(&case, &[], &["`monitors.0.integral.fields`", "unknown name `q`", "case.yaml:13:40"]);
+    let case = more(
+        "monitors: [ { integral: { fields: [rho], reference: { file: no.txt, columns: { rho: 2 } } } } ]\n",
+    );
+    refused(&case, &[], &["`monitors.0.integral.reference.file` is no.txt", "a table that can be read"]);
     let case = more("checks: [ { value: conservation.roh, below: 1 } ]\n");
     refused(&case, &[], &["`conservation.roh`", "case.yaml:13:20", "did you mean `conservation.rho`?"]);
     let case = more("checks: [ { value: conservation.rho, below: 1, above: 0 } ]\n");

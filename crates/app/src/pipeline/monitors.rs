@@ -1,5 +1,7 @@
 //! The list `monitors`: numbers that a run records while it goes.
 
+use std::path::PathBuf;
+
 use super::node::{Node, Value};
 use super::output::Every;
 use super::problem::{InputError, Problem};
@@ -33,14 +35,16 @@ pub enum MonitorKind {
     /// Integrals over the domain.
     Integral {
         /// Formulas in the conserved and primitive variables, x, y, z and t.
-        fields: Vec<Located<String>>,
+        fields: Vec<NamedFormula>,
+        /// What to compare their history with.
+        reference: Option<HistorySpec>,
     },
     /// Values at points.
     Probe {
         /// The points.
         points: Vec<Located<Vec<f64>>>,
         /// Formulas in the primitive variables.
-        fields: Vec<Located<String>>,
+        fields: Vec<NamedFormula>,
     },
     /// Forces on a boundary, with coefficients.
     Forces(ForcesSpec),
@@ -53,6 +57,24 @@ pub enum MonitorKind {
         /// The end, in the wake.
         to: Located<Vec<f64>>,
     },
+}
+
+/// A formula and the name of its values, which is its own text where none is given.
+#[derive(Clone, Debug)]
+pub struct NamedFormula {
+    /// The name in tables and the summary.
+    pub name: String,
+    /// The formula.
+    pub formula: Located<String>,
+}
+
+/// A table of numbers over time to compare with, as written.
+#[derive(Clone, Debug)]
+pub struct HistorySpec {
+    /// The file, relative to the pipeline file; its first column is time.
+    pub file: Located<PathBuf>,
+    /// The column of an integral by its name, counted from 1.
+    pub columns: Vec<(String, Located<usize>)>,
 }
 
 /// Boundaries and the scales of coefficients, as written; `None` where the reference state of `physics` serves.
@@ -140,9 +162,10 @@ impl MonitorSpec {
             }
             "error" => (error(&section)?, every(Every::End)?),
             "integral" => {
-                section.only(&["fields", "every", "every_steps"])?;
+                section.only(&["fields", "every", "every_steps", "reference"])?;
                 let fields = formulas(&section, "conserved or primitive variables")?;
-                (MonitorKind::Integral { fields }, every(Every::End)?)
+                let reference = history(&section, &fields)?;
+                (MonitorKind::Integral { fields, reference }, every(Every::End)?)
             }
             "probe" => {
                 section.only(&["points", "fields", "every", "every_steps"])?;
@@ -241,11 +264,39 @@ fn forces(section: &Section<'_>, history: bool) -> Result<ForcesSpec, InputError
     Ok(spec)
 }
 
-fn formulas(section: &Section<'_>, variables: &str) -> Result<Vec<Located<String>>, InputError> {
+/// Reads formulas, each alone or as `Name: formula`.
+fn formulas(section: &Section<'_>, variables: &str) -> Result<Vec<NamedFormula>, InputError> {
     let expected = format!("a list of formulas in the {variables}");
     let items = section.list("fields")?.ok_or_else(|| section.missing("fields", &expected))?;
     let key = section.key("fields");
-    items.iter().map(|item| section.constants().text(item, &key)).collect()
+    let one = |item: &Node| {
+        let (name, node) = match &item.value {
+            Value::Map(entries) => match entries.as_slice() {
+                [only] => (Some(only.key.clone()), &only.node),
+                _ => {
+                    let expected = "a formula, or a name with a formula";
+                    return Err(super::expression::wrong_type(item, &key, expected));
+                }
+            },
+            _ => (None, item),
+        };
+        let formula = section.constants().text(node, &key)?;
+        Ok(NamedFormula { name: name.unwrap_or_else(|| formula.value.clone()), formula })
+    };
+    items.iter().map(one).collect()
+}
+
+/// Reads the table that integrals are compared with.
+fn history(section: &Section<'_>, fields: &[NamedFormula]) -> Result<Option<HistorySpec>, InputError> {
+    let Some(inner) = section.section("reference", &["file", "columns"])? else { return Ok(None) };
+    let file = inner.text("file")?.ok_or_else(|| inner.missing("file", "a table of numbers over time"))?;
+    let expected = "the column of each integral by its name, such as { energy: 2 }";
+    let node = inner.node("columns").ok_or_else(|| inner.missing("columns", expected))?;
+    let known: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+    let columns = Section::open(node, &inner.key("columns"), &known, inner.constants())?;
+    let column = |name: &&str| Some(columns.count(name, 2).transpose()?.map(|n| ((*name).to_owned(), n)));
+    let columns = known.iter().filter_map(column).collect::<Result<_, _>>()?;
+    Ok(Some(HistorySpec { file: file.with(PathBuf::from(&file.value)), columns }))
 }
 
 fn points(section: &Section<'_>) -> Result<Vec<Located<Vec<f64>>>, InputError> {

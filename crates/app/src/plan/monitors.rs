@@ -1,5 +1,6 @@
 //! Monitors with everything that they name resolved: solutions, formulas, and points in the mesh.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use dgsuite_mesh::Mesh;
@@ -9,12 +10,13 @@ use dgsuite_physics::formula::Formula;
 use super::states::States;
 use super::variables::Variables;
 use crate::pipeline::expression::COORDINATES;
-use crate::pipeline::monitors::{ForcesSpec, MonitorKind, MonitorSpec, Norm};
+use crate::pipeline::monitors::{ForcesSpec, HistorySpec, MonitorKind, MonitorSpec, NamedFormula, Norm};
 use crate::pipeline::output::Every;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::reference::{Reference, unit};
 use crate::pipeline::source::Located;
 use crate::post::forces::Scales;
+use crate::post::history::Series;
 use crate::post::line;
 
 /// A monitor, resolved.
@@ -38,16 +40,18 @@ pub enum MonitorJob {
     },
     /// Integrals over the domain.
     Integral {
-        /// Names: the formulas as written.
+        /// Names: those given, or the formulas as written.
         names: Vec<String>,
         /// Formulas in the variables of [`integral_variables`].
         formulas: Vec<Formula>,
+        /// What their history is compared with.
+        references: Vec<Option<Series>>,
     },
     /// Values at points.
     Probe {
         /// The points.
         points: Vec<[f64; 3]>,
-        /// Names: the formulas as written.
+        /// Names: those given, or the formulas as written.
         names: Vec<String>,
         /// Formulas in the primitive variables.
         formulas: Vec<Formula>,
@@ -96,23 +100,24 @@ pub fn integral_variables(variables: &Variables) -> Vec<String> {
     conserved.chain(primitive).chain(COORDINATES.map(str::to_owned)).collect()
 }
 
-/// Monitors with their solutions and formulas resolved.
+/// Monitors with their solutions and formulas resolved, and tables of reference read, whose paths start at `base`.
 ///
 /// # Errors
-/// Names that are not known, formulas that do not parse, points that are in no element.
+/// Names that are not known, formulas that do not parse, points that are in no element, tables that are not there.
 pub fn resolve(
     specs: &[MonitorSpec],
     states: &States<'_>,
     mesh: &Mesh,
     reference: Option<&Reference>,
+    base: &Path,
 ) -> Result<Vec<MonitorPlan>, InputError> {
     let named =
-        |fields: &[Located<String>], variables: &[&str]| -> Result<(Vec<String>, Vec<Formula>), InputError> {
+        |fields: &[NamedFormula], variables: &[&str]| -> Result<(Vec<String>, Vec<Formula>), InputError> {
             let formulas = fields
                 .iter()
-                .map(|f| states.constants.located_formula(f, variables))
+                .map(|f| states.constants.located_formula(&f.formula, variables))
                 .collect::<Result<_, _>>()?;
-            Ok((fields.iter().map(|f| f.value.clone()).collect(), formulas))
+            Ok((fields.iter().map(|f| f.name.clone()).collect(), formulas))
         };
     specs
         .iter()
@@ -122,11 +127,15 @@ pub fn resolve(
                 MonitorKind::Error { exact, norms } => {
                     MonitorJob::Error { exact: states.resolve(exact)?, norms: norms.clone() }
                 }
-                MonitorKind::Integral { fields } => {
+                MonitorKind::Integral { fields, reference } => {
                     let variables = integral_variables(states.variables);
                     let variables: Vec<&str> = variables.iter().map(String::as_str).collect();
                     let (names, formulas) = named(fields, &variables)?;
-                    MonitorJob::Integral { names, formulas }
+                    let references = match reference {
+                        Some(spec) => histories(spec, &names, base)?,
+                        None => vec![None; names.len()],
+                    };
+                    MonitorJob::Integral { names, formulas, references }
                 }
                 MonitorKind::Probe { points, fields } => {
                     let (names, formulas) = named(fields, &states.variables.primitive)?;
@@ -146,6 +155,26 @@ pub fn resolve(
             Ok(MonitorPlan { kind, every: spec.every })
         })
         .collect()
+}
+
+/// The table of each integral.
+fn histories(spec: &HistorySpec, names: &[String], base: &Path) -> Result<Vec<Option<Series>>, InputError> {
+    let path = base.join(&spec.file.value);
+    let shown = spec.file.value.display().to_string();
+    let text = std::fs::read_to_string(&path).map_err(|error| {
+        InputError::range(&spec.file.with(&shown), format!("a table that can be read: {error}"))
+    })?;
+    let one = |name: &String| {
+        let Some((_, column)) = spec.columns.iter().find(|(n, _)| n == name) else { return Ok(None) };
+        let series = Series::parse(&text, column.value).map_err(|error| {
+            InputError::range(
+                &spec.file.with(&shown),
+                format!("numbers in columns, the first of them time: {error}"),
+            )
+        })?;
+        Ok(Some(series))
+    };
+    names.iter().map(one).collect()
 }
 
 fn forces(spec: &ForcesSpec, mesh: &Mesh, reference: Option<&Reference>) -> Result<ForcesJob, InputError> {

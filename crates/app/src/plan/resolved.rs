@@ -10,6 +10,7 @@ use dgsuite_timeint::StepSize;
 
 use super::TimePlan;
 use crate::pipeline::mesh::MeshSource;
+use crate::pipeline::monitors::MonitorKind;
 use crate::pipeline::node::{Entry, Node, Value};
 use crate::pipeline::physics::Model;
 use crate::pipeline::source::Place;
@@ -40,6 +41,12 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
     space(&mut tree, setup);
     if let InitialSpec::Restart(file) = &pipeline.initial {
         tree.set("initial.restart", path_text(&pipeline.resolve(&file.value)));
+    }
+    for (i, monitor) in pipeline.monitors.iter().enumerate() {
+        if let MonitorKind::Integral { reference: Some(table), .. } = &monitor.kind {
+            let file = path_text(&pipeline.resolve(&table.file.value));
+            tree.set(&format!("monitors.{i}.integral.reference.file"), file);
+        }
     }
     tree.default("time.scheme", text(&time.scheme));
     match time.step {
@@ -172,11 +179,20 @@ impl Tree {
         }
     }
 
-    /// Puts a value, making the sections above it.
+    /// Puts a value, making the sections above it; a number leads into a list.
     pub(super) fn set(&mut self, path: &str, value: Value) {
         let place = self.place.clone();
         let mut node = &mut self.root;
         for key in path.split('.') {
+            let index = match &node.value {
+                Value::List(items) => key.parse::<usize>().ok().filter(|&i| i < items.len()),
+                _ => None,
+            };
+            if let Some(i) = index {
+                let Value::List(items) = &mut node.value else { return };
+                node = &mut items[i];
+                continue;
+            }
             if !matches!(node.value, Value::Map(_)) {
                 node.value = Value::Map(Vec::new());
             }

@@ -100,8 +100,14 @@ impl KnownValues {
             names.extend(variables.conserved.iter().map(|field| format!("{section}.{field}")));
         }
         for monitor in monitors {
-            if let MonitorKind::Integral { fields } = &monitor.kind {
-                names.extend(fields.iter().map(|f| format!("integral.{}", f.value)));
+            if let MonitorKind::Integral { fields, reference } = &monitor.kind {
+                for name in fields.iter().map(|f| &f.name) {
+                    names.extend([format!("integral.{name}"), format!("history.{name}.decay")]);
+                    names.push(format!("history.{name}.decay_time"));
+                    if reference.iter().flat_map(|r| &r.columns).any(|(n, _)| n == name) {
+                        names.push(format!("history.{name}.deviation"));
+                    }
+                }
             }
         }
         names.extend(flow_values(monitors));

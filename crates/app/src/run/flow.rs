@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::error::RunError;
 use crate::plan::ForcesJob;
 use crate::post::forces::{Forces, Scales};
+use crate::post::history::{Series, largest_decay};
 use crate::post::wall::{self, Curves};
 use crate::post::{Surface, line, spectrum};
 use crate::systems::hyperbolic::Hyperbolic;
@@ -148,4 +149,31 @@ pub fn history(path: &Path, from: f64, scales: &Scales) -> Result<Map<String, Va
         summary.insert("strouhal_resolution".into(), json!(peak.resolution * strouhal));
     }
     Ok(summary)
+}
+
+/// The largest rate of decay of each integral in a table, and its largest distance from the reference.
+///
+/// # Errors
+/// [`RunError::Writer`].
+pub fn decays(
+    path: &Path,
+    names: &[String],
+    references: &[Option<Series>],
+) -> Result<Map<String, Value>, RunError> {
+    let table = Columns::read(path)?;
+    let t = table.column("time").unwrap_or_default();
+    let mut all = Map::new();
+    // The columns of integrals follow step and time.
+    for ((name, reference), x) in names.iter().zip(references).zip(table.values.iter().skip(2)) {
+        let mut summary = Map::new();
+        if let Some(decay) = largest_decay(t, x) {
+            summary.insert("decay".into(), json!(decay.rate));
+            summary.insert("decay_time".into(), json!(decay.time));
+        }
+        if let Some(far) = reference.as_ref().and_then(|reference| reference.deviation(t, x)) {
+            summary.insert("deviation".into(), json!(far));
+        }
+        all.insert(name.clone(), Value::Object(summary));
+    }
+    Ok(all)
 }

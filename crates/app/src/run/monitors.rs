@@ -30,6 +30,8 @@ pub struct LastValues {
     pub residual: Map<String, Value>,
     /// Of each integrated formula.
     pub integral: Map<String, Value>,
+    /// What the history of each tells.
+    pub history: Map<String, Value>,
     /// Of forces, by boundary.
     pub forces: Map<String, Value>,
     /// Of walls, by boundary.
@@ -98,7 +100,7 @@ impl Monitor<'_> {
                 let errors = solver.errors(exact.as_ref(), now.t);
                 row.extend(norms.iter().flat_map(|norm| norm_of(&errors, *norm)));
             }
-            MonitorJob::Integral { names, formulas } => {
+            MonitorJob::Integral { names, formulas, .. } => {
                 let values = solver.integral(formulas);
                 for (name, x) in names.iter().zip(&values) {
                     last.integral.insert(name.clone(), json!(x));
@@ -148,12 +150,17 @@ impl Monitor<'_> {
             let curve = path.with_file_name(format!("{}-curve.csv", self.name));
             pictures::along_a_wall(&Columns::read(&curve)?).write(&curve.with_extension("svg"))?;
         }
-        let MonitorJob::Forces(ForcesJob { name, scales, from: Some(from), .. }) = self.job else {
-            return Ok(());
-        };
-        let history = flow::history(self.table.path(), *from, scales)?;
-        if let Some(Value::Object(summary)) = last.forces.get_mut(name) {
-            summary.extend(history);
+        match self.job {
+            MonitorJob::Integral { names, references, .. } => {
+                last.history.extend(flow::decays(path, names, references)?);
+            }
+            MonitorJob::Forces(ForcesJob { name, scales, from: Some(from), .. }) => {
+                let history = flow::history(path, *from, scales)?;
+                if let Some(Value::Object(summary)) = last.forces.get_mut(name) {
+                    summary.extend(history);
+                }
+            }
+            _ => {}
         }
         Ok(())
     }

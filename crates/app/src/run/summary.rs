@@ -123,8 +123,9 @@ pub fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
     if !facts.last.integral.is_empty() {
         put("integral", Value::Object(facts.last.integral.clone()));
     }
-    let flow = [("forces", &facts.last.forces), ("wall", &facts.last.wall)];
-    for (key, values) in flow.into_iter().chain([("recirculation", &facts.last.recirculation)]) {
+    let last = facts.last;
+    let more = [("forces", &last.forces), ("wall", &last.wall), ("recirculation", &last.recirculation)];
+    for (key, values) in more.into_iter().chain([("history", &last.history)]) {
         if !values.is_empty() {
             put(key, Value::Object(values.clone()));
         }
