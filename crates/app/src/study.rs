@@ -68,7 +68,7 @@ impl Study {
         for overrides in spec.cases()? {
             let case = document.case(&overrides)?;
             let label = label(spec, &overrides, sections.constants());
-            let choices = Choices { case_of_study: true, ..choices.clone() };
+            let choices = Choices { case_of_study: true, continued: spec.continued, ..choices.clone() };
             let plan = Outline::new(&case, &choices)?;
             for check in sections.checks() {
                 plan.known_values.admit(check)?;
@@ -141,10 +141,16 @@ impl Study {
         log.note(&self.describe());
         let mut table = Table::new(&self.spec);
         let mut failure = None;
+        let mut before: Option<&Case> = None;
         for case in &self.cases {
             let words = case.label.iter().map(Label::to_string).collect::<Vec<_>>().join(", ");
             log.note(&words);
-            let mut job = Job::new(&case.document, &case.choices)?;
+            let mut choices = case.choices.clone();
+            if let Some(before) = before.filter(|_| self.spec.continued) {
+                choices.restart.clone_from(&before.choices.output);
+            }
+            before = Some(case);
+            let mut job = Job::new(&case.document, &choices)?;
             // A case speaks in its own log only; failures and the table are the study's to show.
             let mut own = log.for_a_part();
             let report = job.execute(&mut own)?;

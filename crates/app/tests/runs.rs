@@ -55,10 +55,12 @@ fn overrides_reach_any_key_and_the_command_line_wins_over_the_ci_block() {
 fn monitors_record_at_their_times_and_at_start_and_end() {
     let monitors = "monitors:\n\
         - error: { exact: { u: sin(2*pi*(x - t))*cos(2*pi*(y - t/2)) }, norms: [l2], every: 0.03 }\n\
-        - integral: { fields: [u, u^2, x + t], every_steps: 2 }\n\
+        - integral: { fields: [u, { square: u^2 }, x + t], every_steps: 2, reference: { file: t.txt, columns: { x + t: 2 } } }\n\
         - residual: { every_steps: 1 }\n\
         - probe: { points: [[0.3, 0.4], [1, 1]], fields: [u], every: 0.05 }\n";
     let case = Case::new(&format!("{WAVE}{monitors}"));
+    // Half of it at the start, a tenth too much at the end.
+    fs::write(case.path("t.txt"), "# time, value\n0 1\n0.05 0.55\n0.1 0.66\n").unwrap();
     let summary = case.run(&[]);
     let times: Vec<f64> = case.table("out/case/monitors/error.csv").iter().map(|row| row[1]).collect();
     assert_eq!(times, [0.0, 0.03, 0.06, 0.09, 0.1]);
@@ -68,7 +70,13 @@ fn monitors_record_at_their_times_and_at_start_and_end() {
         assert!((row[3] - 0.25).abs() < 1e-3, "its energy is nearly kept: {row:?}");
         assert!((row[4] - 0.5 - row[1]).abs() < 1e-13, "x + t over the unit square: {row:?}");
     }
-    assert_eq!(number(&summary, "/integral/u^2"), integral.last().unwrap()[3]);
+    assert_eq!(number(&summary, "/integral/square"), integral.last().unwrap()[3]);
+    let as_run = fs::read_to_string(case.path("out/case/pipeline.yaml")).unwrap();
+    assert!(as_run.contains(&case.path("t.txt").display().to_string()), "{as_run}");
+    let history = &summary["history"];
+    assert!((number(history, "/x + t/decay") + 1.0).abs() < 1e-9, "it grows: {history}");
+    assert!((number(history, "/x + t/deviation") - 0.5).abs() < 1e-9, "{history}");
+    assert!(number(history, "/square/decay") < 1e-2 && history["square"].get("deviation").is_none());
     let residual = case.table("out/case/monitors/residual.csv");
     assert_eq!(residual.len() as f64, number(&summary, "/time/steps") + 1.0);
     assert_eq!(number(&summary, "/residual/u"), residual.last().unwrap()[2]);
@@ -166,9 +174,9 @@ fn a_stopped_and_continued_run_equals_an_uninterrupted_one() {
     assert_eq!(number(&case.summary("out/again"), "/time/end"), 0.06);
 }
 
-/// Nodal values, modes and Taylor coefficients of one state are converted into each other.
+/// Nodal values, modes and Taylor coefficients of one state are converted into each other, and a higher order holds what a lower one does.
 #[test]
-fn a_run_goes_on_in_another_basis() {
+fn a_run_goes_on_in_another_basis_and_order() {
     let case = Case::new(&WAVE.replace("shape: quad", "shape: tri"));
     let end = |basis: &str| {
         let output = format!("out/{basis}");
@@ -185,10 +193,21 @@ fn a_run_goes_on_in_another_basis() {
         let other = end(basis);
         assert!((other / modal - 1.0).abs() < 1e-8, "{basis}: {other:e} and {modal:e}");
     }
+    let run = |more: &[&str]| {
+        let outcome = case.dgsuite(&[&["run", "case.yaml", "--output", "out/higher"], more].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        number(&case.summary("out/higher"), "/error/l2/u")
+    };
+    let lower = run(&["--set", "time.end=0.05"]);
+    let raised = run(&["--restart", "latest", "--set", "space.order=5", "--set", "time.end=0.05"]);
+    assert!(
+        (raised / lower - 1.0).abs() < 1e-3,
+        "the same function, by finer cubature: {raised:e} and {lower:e}"
+    );
 }
 
 #[test]
-fn checkpoints_of_another_mesh_order_or_kind_are_refused() {
+fn checkpoints_of_another_mesh_or_kind_are_refused() {
     let case = Case::new(STREAM);
     case.run(&[]);
     let refused = |args: &[&str], part: &str| {
@@ -197,7 +216,6 @@ fn checkpoints_of_another_mesh_order_or_kind_are_refused() {
         assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
     };
     refused(&["--set", "mesh.refine=1"], "has a mesh with digest");
-    refused(&["--set", "space.order=2"], "does not fit this solver");
     refused(&["--output", "nowhere"], "cannot restart");
     fs::write(case.path("no.dgs"), "not a checkpoint at all").unwrap();
     let outcome = case.dgsuite(&["run", "case.yaml", "--restart", "no.dgs"]);

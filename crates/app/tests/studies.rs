@@ -55,6 +55,23 @@ fn checks_of_a_study_may_name_rates_rows_and_the_finest_case() {
 }
 
 #[test]
+fn a_case_of_a_study_may_start_where_the_one_before_ended() {
+    let case = Case::new(&format!("{WAVE}study: {{ order: [1, 2], continued: true }}\n"));
+    let summary = case.run(&[]);
+    assert_eq!(summary["table"].as_array().unwrap().len(), 2);
+    let log = |order: usize| {
+        std::fs::read_to_string(case.path(&format!("out/case/order-{order}/log.txt"))).unwrap()
+    };
+    assert!(!log(1).contains("continued from") && log(2).contains("continued from"), "{}", log(2));
+    let refused = case.dgsuite(&["run", "case.yaml", "--set", "study.refine=[0, 1]"]);
+    assert!(
+        refused.code == 2 && refused.stderr.contains("a state belongs to its mesh"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
 fn rates_may_be_measured_in_the_time_step() {
     let study = "study: { time.dt: [1/500, 1/1000, 1/2000], rate_in: time.dt }\n\
         checks: [ { value: rate.l2.u, between: [1.9, 2.2] } ]\n";

@@ -412,30 +412,46 @@ impl<T: PackScalar> Discretization<T> {
     /// fit or a shape cannot have the other basis.
     #[must_use]
     pub fn convert_canonical(&self, canonical: &[f64], from: Representation) -> Option<Vec<f64>> {
+        self.convert_canonical_of_order(canonical, from, self.scheme.order)
+    }
+
+    /// [`convert_canonical`](Self::convert_canonical) from another order, by L² projection on the reference element: exact from
+    /// lower orders.
+    #[must_use]
+    pub fn convert_canonical_of_order(
+        &self,
+        canonical: &[f64],
+        from: Representation,
+        order: usize,
+    ) -> Option<Vec<f64>> {
         let first = self.canonical_offsets();
-        if first.last().copied() != Some(canonical.len()) {
+        if from == self.scheme.representation && order == self.scheme.order {
+            return (first.last().copied() == Some(canonical.len())).then(|| canonical.to_vec());
+        }
+        let changes: Vec<Matrix> =
+            self.groups.iter().map(|group| change_of_basis(group, from, order)).collect::<Option<_>>()?;
+        // Where the coefficients of each element begin in the other space.
+        let mut others = vec![0; self.mesh.n_elements() + 1];
+        for (group, change) in self.groups.iter().zip(&changes) {
+            for slot in group.real_slots() {
+                others[group.elements[slot] as usize + 1] = change.cols() * group.state.fields;
+            }
+        }
+        for e in 0..self.mesh.n_elements() {
+            others[e + 1] += others[e];
+        }
+        if others.last().copied() != Some(canonical.len()) {
             return None;
         }
-        if from == self.scheme.representation {
-            return Some(canonical.to_vec());
-        }
-        let mut out = vec![0.0; canonical.len()];
-        for group in &self.groups {
-            let reference = &group.parts[0].reference;
-            let representation = representation_on(from, group.shape);
-            // Cubatures and corrections that only the own basis can have do not matter to what functions are.
-            let (volume, face) = (Cubature::Degree(0), Cubature::Degree(0));
-            let spec =
-                ElementSpec { representation, volume, face, correction: Correction::Dg, ..reference.spec };
-            let (points, project) = fine_projection(reference);
-            let other = ReferenceElement::new(&spec).ok()?;
-            let change = project.mul(&other.evaluate(&points));
-            let np = group.state.rows;
+        let mut out = vec![0.0; first.last().copied().unwrap_or(0)];
+        for (group, change) in self.groups.iter().zip(&changes) {
+            let (np, of) = (group.state.rows, change.cols());
             for slot in group.real_slots() {
-                let begin = first[group.elements[slot] as usize];
+                let element = group.elements[slot] as usize;
+                let (begin, other) = (first[element], others[element]);
                 for k in 0..group.state.fields {
-                    let range = begin + k * np..begin + (k + 1) * np;
-                    out[range.clone()].copy_from_slice(&change.mul_vec(&canonical[range]));
+                    let values = change.mul_vec(&canonical[other + k * of..other + (k + 1) * of]);
+                    out[begin + k * np..begin + (k + 1) * np].copy_from_slice(&values);
                 }
             }
         }
@@ -483,6 +499,19 @@ impl<T: PackScalar> Discretization<T> {
         }
         first
     }
+}
+
+/// The matrix from coefficients of another basis and order to those of a group.
+fn change_of_basis<T: PackScalar>(group: &Group<T>, from: Representation, order: usize) -> Option<Matrix> {
+    let reference = &group.parts[0].reference;
+    let representation = representation_on(from, group.shape);
+    // Cubatures and corrections that only the own basis can have do not matter to what functions are.
+    let (volume, face) = (Cubature::Degree(0), Cubature::Degree(0));
+    let spec =
+        ElementSpec { representation, order, volume, face, correction: Correction::Dg, ..reference.spec };
+    let (points, project) = fine_projection(reference);
+    let other = ReferenceElement::new(&spec).ok()?;
+    Some(project.mul(&other.evaluate(&points)))
 }
 
 /// Points and matrix of an L² projection by a rule finer than the scheme's.

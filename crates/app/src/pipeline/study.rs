@@ -15,6 +15,8 @@ pub struct StudySpec {
     pub rate_in: RateIn,
     /// Further values of the summary in the table, with a value to compare with.
     pub values: Vec<(Located<String>, Option<f64>)>,
+    /// Whether a case starts from the last state of the case before.
+    pub continued: bool,
 }
 
 /// A key and the values that it takes.
@@ -42,6 +44,9 @@ pub enum RateIn {
 /// The short names of axes.
 const SHORT: [(&str, &str); 2] = [("order", "space.order"), ("refine", "mesh.refine")];
 
+/// The keys that are no axes.
+const OWN: [&str; 3] = ["rate_in", "values", "continued"];
+
 /// The most cases of a study.
 const MAX_CASES: usize = 1000;
 
@@ -54,7 +59,7 @@ impl StudySpec {
         let Some(node) = top.node("study") else { return Ok(None) };
         let section = Section::open_any(node, "study", top.constants())?;
         let mut axes = Vec::new();
-        for entry in section.entries().iter().filter(|e| !["rate_in", "values"].contains(&e.key.as_str())) {
+        for entry in section.entries().iter().filter(|e| !OWN.contains(&e.key.as_str())) {
             let key = section.key(&entry.key);
             let values = section::list(&entry.node, &key)?.to_vec();
             if values.is_empty() {
@@ -81,7 +86,14 @@ impl StudySpec {
                 Problem::OutOfRange { key: "study".into(), value, expected: format!("at most {MAX_CASES}") };
             return Err(InputError::at(section.place(), problem));
         }
-        Ok(Some(Self { rate_in: rate_in(&section, &axes)?, values: values(&section)?, axes }))
+        let continued = section.flag("continued")?.filter(|flag| flag.value);
+        if let (Some(flag), Some(axis)) = (&continued, axes.iter().find(|a| a.path.starts_with("mesh"))) {
+            let expected =
+                format!("false, as `{}` changes the mesh and a state belongs to its mesh", axis.name);
+            return Err(InputError::range(&flag.with("true"), expected));
+        }
+        let continued = continued.is_some();
+        Ok(Some(Self { rate_in: rate_in(&section, &axes)?, values: values(&section)?, axes, continued }))
     }
 
     /// The overrides of every case, in order; the last axis changes fastest.

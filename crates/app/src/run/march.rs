@@ -184,7 +184,10 @@ impl<'a> March<'a> {
         let mut floor = self.solver.rounding()?;
         floor.iter_mut().for_each(|x| *x *= ROUNDINGS);
         let tolerance = Tolerance::Largest(spec.tolerance);
-        let mut steady = Steady::new(tolerance, Patience::default()).rounding(floor);
+        // Sound that runs to and fro between body and far field holds residuals up for long: who allows many steps also waits.
+        let steps = Patience::default().steps.max((spec.max_steps / 4) as u64);
+        let patience = Patience { steps, ..Patience::default() };
+        let mut steady = Steady::new(tolerance, patience).rounding(floor);
         let mut ratio = 1.0;
         loop {
             let step = self.now().step;

@@ -60,6 +60,9 @@ pub struct Table {
     rows: Vec<Row>,
 }
 
+/// Keys that change the size of the elements, and neither their shape nor their geometry.
+const REFINING: [&str; 4] = ["mesh.refine", "mesh.file", "mesh.generate.cells", "mesh.generate"];
+
 /// Cases of a family over which the slope of a rate check is taken.
 const SLOPE_CASES: usize = 3;
 
@@ -113,7 +116,7 @@ impl Table {
         };
         let refining = spec.axes.iter().enumerate().map(|(i, axis)| match rate_key {
             Some(key) => key == i,
-            None => axis.path.starts_with("mesh."),
+            None => REFINING.contains(&axis.path.as_str()),
         });
         Self {
             axes: spec.axes.iter().map(|a| a.name.clone()).collect(),
@@ -357,6 +360,18 @@ mod tests {
         let slope = table.slopes(&families[1])["rate"]["l2"]["rho"].as_f64().unwrap();
         assert!((slope - 3.0).abs() < 1e-12);
         assert_eq!(table.to_string().lines().count(), 7);
+    }
+
+    #[test]
+    fn shapes_are_families_of_their_own() {
+        let mut table = Table::new(&spec("{ mesh.generate.shape: [tri, quad], refine: [0, 1] }"));
+        for shape in ["tri", "quad"] {
+            for (r, h) in [("0", 1.0), ("1", 0.5)] {
+                table.push(row(&[("mesh.generate.shape", shape), ("refine", r)], h, h * h));
+            }
+        }
+        assert_eq!(table.families().len(), 2);
+        assert_eq!(table.to_json()[2]["rate"], json!({}), "a quadrilateral is no finer triangle");
     }
 
     #[test]

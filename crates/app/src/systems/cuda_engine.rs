@@ -404,8 +404,8 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
         self.description().to_canonical(&self.state())
     }
 
-    fn set_canonical_of(&mut self, from: Representation, values: &[f64]) -> Option<()> {
-        let own = self.description().convert_canonical(values, from)?;
+    fn set_canonical_of(&mut self, from: Representation, order: usize, values: &[f64]) -> Option<()> {
+        let own = self.description().convert_canonical_of_order(values, from, order)?;
         self.set_canonical(&own)
     }
 

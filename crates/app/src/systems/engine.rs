@@ -39,7 +39,7 @@ pub(crate) trait Engine: Send {
     fn state_at(&self, element: usize, r: [f64; 3]) -> Option<Vec<f64>>;
     fn to_canonical(&self) -> Vec<f64>;
     fn set_canonical(&mut self, values: &[f64]) -> Option<()>;
-    fn set_canonical_of(&mut self, from: Representation, values: &[f64]) -> Option<()>;
+    fn set_canonical_of(&mut self, from: Representation, order: usize, values: &[f64]) -> Option<()>;
     fn variables(&self) -> Vec<&'static str>;
     fn primitives(&self) -> Vec<&'static str>;
     fn rhs_evaluations(&self) -> u64;
@@ -282,8 +282,8 @@ impl<T: PackScalar> Engine for HostEngine<T> {
         self.rhs.discretization.to_canonical(&self.u)
     }
 
-    fn set_canonical_of(&mut self, from: Representation, values: &[f64]) -> Option<()> {
-        let own = self.rhs.discretization.convert_canonical(values, from)?;
+    fn set_canonical_of(&mut self, from: Representation, order: usize, values: &[f64]) -> Option<()> {
+        let own = self.rhs.discretization.convert_canonical_of_order(values, from, order)?;
         self.set_canonical(&own)
     }
 

@@ -79,9 +79,7 @@ pub enum SystemError {
         law: &'static str,
     },
     /// A saved state of another problem.
-    #[error(
-        "the saved state does not fit this solver: it has {found} numbers, not {wanted}, or another law or order"
-    )]
+    #[error("the saved state does not fit this solver: it has {found} numbers, not {wanted}, or another law")]
     Mismatch {
         /// Numbers found.
         found: usize,
@@ -542,30 +540,25 @@ impl Hyperbolic {
     /// Go on from a saved state.
     ///
     /// # Errors
-    /// [`SystemError::OtherBasis`] if its basis is not known, [`SystemError::Mismatch`] if it is of another law, order, space or
-    /// mesh. A state of another basis of the same space is converted.
+    /// [`SystemError::OtherBasis`] if its basis is not known, [`SystemError::Mismatch`] if it is of another law, space or
+    /// mesh. A state of another basis or order is projected.
     pub fn restore(&mut self, state: &State) -> Result<(), SystemError> {
         let n = self.n_fields();
-        let mismatch = || SystemError::Mismatch {
-            found: state.fields.len(),
-            wanted: self.engine.discretization().dofs(),
-        };
-        let fits = state.law == self.setup.law.name()
-            && state.order == self.setup.order
-            && state.tally.len() == 3 * n;
-        if !fits || self.engine.discretization().dofs() != state.fields.len() {
+        let (found, wanted) = (state.fields.len(), self.engine.discretization().dofs());
+        let mismatch = || SystemError::Mismatch { found, wanted };
+        if state.law != self.setup.law.name() || state.tally.len() != 3 * n {
             return Err(mismatch());
         }
         let own = self.engine.discretization().representation();
-        let restored = if basis_name(own) == state.basis {
+        let restored = if basis_name(own) == state.basis && state.order == self.setup.order {
             self.engine.set_canonical(&state.fields)
         } else {
-            // Another basis of the same space, as a GPU may have.
+            // Another basis of the same space, as a GPU may have, or another order.
             let unknown = || SystemError::OtherBasis { found: state.basis.clone(), wanted: basis_name(own) };
             let from = basis_of(&state.basis).ok_or_else(unknown)?;
-            self.engine.set_canonical_of(from, &state.fields)
+            self.engine.set_canonical_of(from, state.order, &state.fields)
         };
-        restored.ok_or(SystemError::Mismatch { found: state.fields.len(), wanted: 0 })?;
+        restored.ok_or_else(mismatch)?;
         self.engine.set_boundary_integrals(&state.tally[..n]);
         self.start = state.tally[n..2 * n].to_vec();
         self.start_size = state.tally[2 * n..].to_vec();

@@ -188,5 +188,12 @@ fn a_modal_state_becomes_a_nodal_one() {
         }
         let back = modal.convert_canonical(&own, nodal.representation()).expect("the same space");
         assert!(back.iter().zip(&canonical).all(|(a, b)| (a - b).abs() < 1e-13), "{scheme:?}");
+        // A higher order holds all that a lower one has.
+        let order = scheme.order;
+        let higher = euler::<f64>(&mesh, &Scheme::modal(5), None, 1);
+        let raised = higher.convert_canonical_of_order(&own, nodal.representation(), order).expect("raised");
+        let lowered = nodal.convert_canonical_of_order(&raised, higher.representation(), 5).expect("lowered");
+        assert!(lowered.iter().zip(&own).all(|(a, b)| (a - b).abs() < 1e-12), "{scheme:?}");
+        assert!(nodal.convert_canonical_of_order(&raised, higher.representation(), 4).is_none());
     }
 }
