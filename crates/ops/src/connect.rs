@@ -246,7 +246,7 @@ fn blank<T: PackScalar>(group: &Group<T>) -> Result<Neighbours, OpsError> {
     })?;
     out.point_tables =
         orientation_tables(group.shape, &group.parts[0].reference, out.table_len, |face, q| {
-            ((first[face] + q) * scale) as u32
+            ((first[face] + q) * group.trace.row_stride()) as u32
         })?;
     Ok(out)
 }

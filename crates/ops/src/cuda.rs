@@ -29,7 +29,7 @@ mod simplex_diffusion;
 mod small;
 mod source;
 mod tensor;
-mod tensor_diffusion;
+pub(crate) mod tensor_diffusion;
 
 pub use boundary::StageTime;
 pub use clock::{BoundsCopy, RING, StepBound, StepChoice};

@@ -7,6 +7,7 @@
 
 use crate::chain::{Factors, Operators};
 use crate::cuda::fast::layout as layout_on_device;
+use crate::cuda::tensor_diffusion::is_planar as diffusion_is_planar;
 use crate::error::OpsError;
 use crate::geometry::{GeometryTables, is_affine, volume_factors};
 use crate::lifting::Lifting;
@@ -179,7 +180,7 @@ pub(crate) enum Lanes {
     Simd(SimdLevel),
     /// A device's kernels.
     Device,
-    /// A device's kernels of diffusion: element by element, the unknowns of a row together.
+    /// A device's kernels of diffusion: element by element.
     Plain,
 }
 
@@ -290,7 +291,7 @@ fn build_group<T: PackScalar>(
             let (lanes, planar) = layout_on_device::<T>(shape, kinds.map(|(_, spec)| spec), form, n_fields)?;
             (lanes, planar, 1)
         }
-        Lanes::Plain => (1, false, 1),
+        Lanes::Plain => (1, diffusion_is_planar(shape, kinds.map(|(_, spec)| spec), form)?, 1),
     };
     let dim = mesh.dim;
     let mut parts = Vec::new();

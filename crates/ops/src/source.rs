@@ -108,7 +108,7 @@ fn block_rows<T: PackScalar>(
                 }
             }
             for (i, v) in project.mul_vec(values).into_iter().enumerate() {
-                rows[(i * fields + k) * lanes + lane] = T::from_f64(v);
+                rows[group.state.index(lane, i, k)] = T::from_f64(v);
             }
         }
     }

@@ -21,11 +21,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     for (int k = 0; k < FIELDS; ++k) jumps[(u64)q * FIELDS + k] = ub[k] - um[k];
 }
 
-// `own`: where the element's own flux lies in `published`; `exterior` gets the flux whose mean with it is the boundary's, so
-// that the second pass does not tell boundaries from neighbours. The time integrals of what leaves are those of boundary.cu.
+// `exterior` gets the diffusive flux, which the second pass takes from the numerical one that the first has published: it does
+// not tell boundaries from neighbours. The time integrals of what leaves are those of boundary.cu.
 extern "C" __global__ void __launch_bounds__(BLOCK)
-    face_fluxes(const InnerTrace inner, const real* normal, const real* weight, const real* data, const u64* own,
-                const real* published, const real* gradients, u32 n, real* exterior, const Clock* clock, double share,
+    face_fluxes(const InnerTrace inner, const real* normal, const real* weight, const real* data,
+                const real* gradients, u32 n, real* exterior, const Clock* clock, double share,
                 double* sums, double* corrections, const Parameters parameters) {
     const u32 q = blockIdx.x * BLOCK + threadIdx.x;
     if (q >= n) return;
@@ -40,7 +40,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     face_state(parameters, um, direction, prescribed, ub);
     boundary_flux(parameters, um, ub, gradient, direction, prescribed, f);
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) exterior[(u64)q * FIELDS + k] = published[own[q] + k] - (f[k] + f[k]);
+    for (int k = 0; k < FIELDS; ++k) exterior[(u64)q * FIELDS + k] = f[k];
     if (!clock) return;
     const double factor = share * clock->dt;
 #pragma unroll

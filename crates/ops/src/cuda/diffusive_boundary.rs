@@ -1,16 +1,14 @@
 //! Boundaries under diffusion on the device: jumps before the first pass, fluxes after it.
 
 use crate::boundary_set::BoundarySet;
-use crate::connect::Connectivity;
 use crate::cuda::boundary::{Accrual, DeviceBoundaries, Run};
 use crate::cuda::kernels::DeviceGroup;
 use crate::cuda::published::Shared;
 use crate::cuda::source::{LawText, POINT_THREADS, parameter_values, pointwise};
 use crate::error::OpsError;
-use crate::group::Group;
 use crate::simd::PackScalar;
 use dgsuite_gpu::GpuError;
-use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
+use dgsuite_gpu::cuda::{Args, Cuda, Function, LaunchConfig, Source};
 
 /// The text of a boundary's kernels, and the law with the condition's formulas; nothing if the condition does not know
 /// diffusion.
@@ -34,8 +32,6 @@ pub(super) struct DiffusiveBoundary<T> {
     jumps: Function,
     fluxes: Function,
     parameters: Vec<T>,
-    /// Of each run, where the elements' own fluxes lie.
-    own: Vec<DeviceBuffer<u64>>,
     args: Args,
 }
 
@@ -44,34 +40,16 @@ impl<T: PackScalar> DiffusiveBoundary<T> {
     pub(super) fn new(
         cuda: &Cuda,
         law: &LawText,
-        groups: &[Group<T>],
-        connectivity: &Connectivity,
         set: &BoundarySet<T>,
         dim: usize,
+        fields: usize,
     ) -> Result<Option<Self>, OpsError> {
-        let fields = groups[0].state.fields;
         let Some((law, source)) = diffusive_source::<T>(law, set, dim, fields)? else { return Ok(None) };
         let module = cuda.compile(&source)?;
-        // Runs are of faces of one group, as those of the boundary itself.
-        let faces = &connectivity.boundaries[set.boundary];
-        let mut own = Vec::new();
-        for run in faces.chunk_by(|a, b| a.group == b.group) {
-            let group = &groups[run[0].group as usize];
-            let places: Vec<u64> = run
-                .iter()
-                .flat_map(|face| {
-                    let points =
-                        group.face_offsets[face.face as usize]..group.face_offsets[face.face as usize + 1];
-                    points.map(|q| group.trace.index(face.slot as usize, q, 0) as u64)
-                })
-                .collect();
-            own.push(DeviceBuffer::from_slice(cuda, "boundary faces", &places)?);
-        }
         Ok(Some(Self {
             jumps: module.function("face_jumps")?,
             fluxes: module.function("face_fluxes")?,
             parameters: parameter_values(&law.parameters),
-            own,
             args: Args::new(),
         }))
     }
@@ -109,18 +87,17 @@ impl<T: PackScalar> DiffusiveBoundary<T> {
         shared: &Shared<T>,
         accrual: Accrual,
     ) -> Result<(), GpuError> {
-        for (run, own) in boundaries.runs_of(boundary).zip(&self.own) {
-            let Some(published) = &groups[run.group].published else { continue };
+        for run in boundaries.runs_of(boundary) {
             let [sums, corrections] = boundaries.sums_of(run);
             self.args.clear();
             self.args.value(groups[run.group].inner_trace(u, &run.points, false));
             self.args.buffer(&run.normal).buffer(&run.weight);
-            self.args.pointer(boundaries.data[boundary].ptr_at(run.first)).buffer(own);
-            self.args.buffer(&published.fluxes).pointer(shared.gradients.ptr_at(run.exterior * dim));
+            self.args.pointer(boundaries.data[boundary].ptr_at(run.first));
+            self.args.pointer(shared.gradients.ptr_at(run.exterior * dim));
             self.args.value(run.count as u32).pointer(shared.exterior.ptr_at(run.exterior));
             self.args.pointer(accrual.clock).value(accrual.share).pointer(sums).pointer(corrections);
             self.args.slice(&self.parameters);
-            // SAFETY: as above; `own` holds places in the group's fluxes.
+            // SAFETY: as above.
             unsafe { cuda.launch(&self.fluxes, config(run), &self.args)? };
         }
         Ok(())

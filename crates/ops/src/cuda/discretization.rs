@@ -127,7 +127,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         let diffusive = description
             .boundaries
             .iter()
-            .map(|set| DiffusiveBoundary::new(cuda, &law, &description.groups, connectivity, set, dim))
+            .map(|set| DiffusiveBoundary::new(cuda, &law, set, dim, fields))
             .collect::<Result<_, _>>()?;
         let diffusion = match law.lifts {
             Some(_) => Some(Shared::new(cuda, connectivity, dim)?),
@@ -415,6 +415,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             let Some(published) = &self.groups[exchange.group].published else { continue };
             self.args.clear();
             self.args.buffer(&published.fluxes).buffer(&exchange.fluxes).buffer(&exchange.to);
+            self.args.value(published.field_stride as u32);
             self.args.value(exchange.count as u32).buffer(&shared.exterior);
             // SAFETY: the arguments are the kernel's; offsets lie in the group's fluxes and the exterior buffer.
             unsafe {
@@ -532,10 +533,10 @@ fn exchanges<T: PackScalar>(
         for foreign in d.connectivity.foreign.iter().filter(|f| f.group as usize == g) {
             let points = foreign.points as usize;
             from.push(group, tables, foreign.slot as usize, foreign.code as usize * tables.len, points);
-            if device[g].published.is_some() {
+            if let Some(published) = &device[g].published {
                 let begin = group.trace.index(foreign.slot as usize, 0, 0) as u64;
                 let rows = neighbours.point_table(foreign.code, points);
-                fluxes.extend(rows.iter().map(|&row| begin + u64::from(row)));
+                fluxes.extend(rows.iter().map(|&row| begin + u64::from(published.place(row))));
             }
             to.extend((0..points).map(|i| foreign.exterior + (i * group.state.fields) as u32));
         }

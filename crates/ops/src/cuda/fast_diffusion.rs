@@ -12,7 +12,8 @@ use dgsuite_basis::Shape;
 
 /// The texts of both passes of a part, and their operators.
 pub(super) struct FastDiffusion {
-    pub(super) gradient: KernelText,
+    /// The first pass, in one or two.
+    pub(super) gradient: Vec<KernelText>,
     pub(super) residual: KernelText,
     pub(super) stage: KernelText,
     entries: Vec<f64>,
@@ -34,7 +35,8 @@ impl FastDiffusion {
         let Some(lifts) = law.lifts else { return Ok(None) };
         // The kernels read pairs of numbers, which must begin at even places.
         let begin = part.first_block * group.state.lanes * group.state.rows * group.state.fields;
-        if !(group.offset + begin).is_multiple_of(2) || group.state.lanes != 1 {
+        let even = group.state.planar || (group.offset + begin).is_multiple_of(2);
+        if !even || group.state.lanes != 1 {
             return Ok(None);
         }
         Ok(match group.shape {
@@ -48,7 +50,7 @@ impl FastDiffusion {
     fn tensor<T: PackScalar>(law: &LawText, group: &Group<T>, part: &Part<T>, form: Form) -> Option<Self> {
         let tensor = TensorDiffusion::new(group, part, form)?;
         Some(Self {
-            gradient: tensor.gradient(law, group, part)?,
+            gradient: vec![tensor.gradient(law, group, part)?],
             residual: tensor.mean_flux(law, group, part, false),
             stage: tensor.mean_flux(law, group, part, true),
             entries: tensor.entries,

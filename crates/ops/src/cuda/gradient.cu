@@ -1,5 +1,5 @@
-// The first pass of diffusion for every shape, order, basis and metric rule: lifted gradients, volume and inviscid face
-// terms kept as rows before the metric rule, one-sided normal fluxes published. ELEMENTS elements a block. The host's
+// The first pass of diffusion for every shape, order, basis and metric rule: lifted gradients, volume terms kept as rows
+// before the metric rule, what the element adds to normal fluxes published. ELEMENTS elements a block. The host's
 // twin is `gradient_block` in viscous.rs.
 //
 // Beside the macros of common.cuh: BLOCK threads, ELEMENTS elements, the chains GRADIENT, FACE_GRADIENT and RESIDUAL, and the
@@ -8,6 +8,8 @@
 
 // Rows of an element: states and half jumps; states at volume points and gradients; fluxes.
 constexpr u32 JOINED = NP + NF, GRADIENTS = (COLLOCATED ? 0 : NQ) + DIM * NQ, FLUXES = DIM * NQ + NF;
+
+static_assert(!PLANAR, "groups that these kernels work on are laid out row by row");
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
     gradient(const Arguments a, const Published p, const Parameters parameters) {
@@ -41,7 +43,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
             const Across r = across(a, slot, face);
             state_across(r, point, up);
             half_jump(p, boundary_begin(a, p, r), point, um, up, jump);
-            face_flux(a, parameters, element + e, face, q, um, up, f);
+            real direction[DIM];
+            normal_at(a, element + e, face, q, direction);
+            numerical_flux(parameters, um, up, direction, f);
             real* x = joined + (e * JOINED + NP + q) * FIELDS;
             real* y = fluxes + (e * FLUXES + DIM * NQ + q) * FIELDS;
 #pragma unroll
@@ -102,8 +106,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
             face_metric_at(a, p, element + e, q, g);
             physical_gradient(g, reference, grad);
             normal_at(a, element + e, face, q, direction);
+            real* y = fluxes + (e * FLUXES + DIM * NQ + q) * FIELDS;
+            real f[FIELDS];
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k) {
+                f[k] = y[k];
+                y[k] = 0;
+            }
             publish(parameters, p, slot, q, boundary_begin(a, p, across(a, slot, face)), q - face_first(face), um, grad,
-                    direction);
+                    direction, f);
         }
         dg_block_sync();
 

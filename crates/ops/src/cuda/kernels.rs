@@ -70,7 +70,8 @@ struct PartTexts {
     stage: KernelText,
     speed: KernelText,
     traces: Option<KernelText>,
-    gradient: Option<KernelText>,
+    /// The first pass of diffusion, in one or two.
+    gradient: Vec<KernelText>,
 }
 
 fn part_texts<T: PackScalar>(
@@ -104,10 +105,11 @@ fn part_texts<T: PackScalar>(
         stage: residual(true),
         speed: source::speed(law, group, part, &factors, &packed),
         traces: written.then(|| source::traces(law, group, part, &factors, &packed)),
-        gradient: lifts.as_ref().map(|l| match passes {
-            Some(fast) => fast.gradient.clone(),
-            None => published::gradient(law, group, part, &factors, l, &packed),
-        }),
+        gradient: match (passes, &lifts) {
+            (Some(fast), _) => fast.gradient.clone(),
+            (None, Some(lifts)) => vec![published::gradient(law, group, part, &factors, lifts, &packed)],
+            (None, None) => Vec::new(),
+        },
     };
     (texts, packed)
 }
@@ -128,8 +130,8 @@ pub(super) fn kernel_sources<T: PackScalar>(
             || fast.as_ref().is_some_and(Fast::makes_traces);
         let written = group.face_nodes.is_none() && !makes_traces;
         let (t, _) = part_texts(law, group, part, form, fast.as_ref(), passes.as_ref(), written);
-        let texts = [Some(t.residual), Some(t.stage), Some(t.speed), t.traces, t.gradient];
-        sources.extend(texts.into_iter().flatten().map(|text| text.source));
+        let texts = [Some(t.residual), Some(t.stage), Some(t.speed), t.traces].into_iter().flatten();
+        sources.extend(texts.chain(t.gradient).map(|text| text.source));
     }
     Ok(sources)
 }
@@ -168,7 +170,7 @@ pub(super) struct DevicePart<T: PackScalar> {
     small: Option<Kernel>,
     traces: Option<Kernel>,
     /// The first pass of diffusion.
-    gradient: Option<Kernel>,
+    gradient: Vec<Kernel>,
     speed: Kernel,
     metric: DeviceBuffer<T>,
     face: DeviceBuffer<T>,
@@ -315,6 +317,7 @@ impl<T: PackScalar> DeviceGroup<T> {
             Some(nodes) => FaceTables::of_nodes(group, nodes)?,
             None => FaceTables::of_points(group, neighbours),
         };
+        let split = passes.iter().flatten().any(|passes| passes.gradient.len() > 1);
         let written = faces.source == TraceSource::Traces;
         let per_order = 1.0 / (2 * order + 1) as f64;
         let size: Vec<f64> = group.size.iter().map(|h| h * per_order).collect();
@@ -330,7 +333,8 @@ impl<T: PackScalar> DeviceGroup<T> {
                 let stage = kernel(&texts.stage, "residual")?;
                 let speed = kernel(&texts.speed, "wave_speed")?;
                 let traces = texts.traces.map(|text| kernel(&text, "traces")).transpose()?;
-                let gradient = texts.gradient.map(|text| kernel(&text, "gradient")).transpose()?;
+                let gradient =
+                    texts.gradient.iter().map(|text| kernel(text, "gradient")).collect::<Result<_, _>>()?;
                 let upload = |what, values: &[T]| DeviceBuffer::from_slice(cuda, what, values);
                 let wide = stage.wide;
                 let entries = passes.as_ref().map(FastDiffusion::entries);
@@ -367,7 +371,7 @@ impl<T: PackScalar> DeviceGroup<T> {
             traces: DeviceBuffer::zeros(cuda, "traces", if written { group.trace.len() } else { 0 })?,
             faces,
             published: match law.lifts {
-                Some(_) => Some(GroupPublished::new(cuda, group, neighbours, source)?),
+                Some(_) => Some(GroupPublished::new(cuda, group, neighbours, source, split)?),
                 None => None,
             },
             offset: group.offset,
@@ -396,9 +400,8 @@ impl<T: PackScalar> DeviceGroup<T> {
     /// Scalars of global work space that the group's kernels want.
     pub(super) fn work(&self) -> usize {
         let kernels = self.parts.iter().flat_map(|p| {
-            [Some(&p.residual), Some(&p.stage), Some(&p.speed), p.traces.as_ref(), p.gradient.as_ref()]
-                .into_iter()
-                .flatten()
+            let others = [Some(&p.residual), Some(&p.stage), Some(&p.speed), p.traces.as_ref()];
+            others.into_iter().flatten().chain(&p.gradient)
         });
         kernels.map(Kernel::work).max().unwrap_or(0)
     }
@@ -478,15 +481,22 @@ impl<T: PackScalar> DeviceGroup<T> {
         shared: &Shared<T>,
     ) -> Result<(), GpuError> {
         for (i, part) in self.parts.iter().enumerate() {
-            let (Some(kernel), Some(published)) = (&part.gradient, &self.published) else { continue };
+            let Some(published) = &self.published else { continue };
             let arguments = Arguments {
                 tables: part.fast.as_ref().map_or(part.entries.ptr(), FastOperators::ptr),
                 ..self.arguments(part, u, exterior, work)
             };
-            self.args.clear();
-            self.args.value(arguments).value(published.arguments(shared, i)).slice(&self.parameters);
-            // SAFETY: as above.
-            unsafe { cuda.launch(&kernel.function, kernel.config(), &self.args)? };
+            for kernel in &part.gradient {
+                self.args.clear();
+                self.args.value(arguments).value(published.arguments(shared, i));
+                if kernel.wide {
+                    self.args.slice(&self.wide_parameters);
+                } else {
+                    self.args.slice(&self.parameters);
+                }
+                // SAFETY: as above.
+                unsafe { cuda.launch(&kernel.function, kernel.config(), &self.args)? };
+            }
         }
         Ok(())
     }

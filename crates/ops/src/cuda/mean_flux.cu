@@ -1,4 +1,4 @@
-// The second pass of diffusion for every shape, order, basis and metric rule: the mean of the published fluxes, lifted and
+// The second pass of diffusion for every shape, order, basis and metric rule: the fluxes through face points, lifted and
 // added to what the first pass kept, the metric rule, the stage. ELEMENTS elements a block. The host's twin is
 // `mean_flux_blocks` in viscous.rs.
 //
@@ -7,6 +7,8 @@
 // SHARED_WORK.
 
 #include "metric_rule.cuh"
+
+static_assert(!PLANAR, "groups that these kernels work on are laid out row by row");
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
     residual(const Arguments a, const Published p, const Parameters parameters) {
@@ -23,8 +25,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
         for (u32 item = threadIdx.x; item < n * NF; item += BLOCK) {
             const u32 e = item / NF, q = item % NF, face = face_of(q), slot = a.first + element + e;
             real direction[DIM], f[FIELDS];
-            const real scale = normal_at(a, element + e, face, q, direction);
-            mean_flux(p, fluxes_across(a, p, slot, face), slot, q, q - face_first(face), scale, f);
+            const real scale = -normal_at(a, element + e, face, q, direction);
+            common_flux(p, fluxes_across(a, p, slot, face), slot, q, q - face_first(face), scale, f);
 #pragma unroll
             for (int k = 0; k < FIELDS; ++k) fluxes[item * FIELDS + k] = f[k];
         }

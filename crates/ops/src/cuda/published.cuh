@@ -3,19 +3,23 @@
 
 // Mirrored by `PublishedArguments` in published.rs.
 struct Published {
-    const real* jumps;     // u_b − u⁻ at the points of boundaries, as the exterior buffer
-    real* gradients;       // physical gradients there, [boundary point][x][field]
-    real* fluxes;          // of the group: one-sided normal fluxes, [slot][face point][field]
-    const real* exterior;  // those of other groups and what stands for them on boundaries, [face][point][field]
+    const stored* jumps;     // u_b − u⁻ at the points of boundaries, as the exterior buffer
+    stored* gradients;       // physical gradients there, [boundary point][x][field]
+    stored* fluxes;          // of the group: what an element adds to normal fluxes, [slot][face point][field] or, PLANAR,
+                           // [slot][field][face point]
+    const stored* exterior;  // that of other groups and what stands for it on boundaries, [face][point][field]
     const u32* rows;       // [code][point]: first scalar of the row in a block of `fluxes`
-    const real* metric;    // of the part: ∇r_d at face points, [element][point][d][x]; curved only
-    real* kept;            // of the group: rows before the metric rule, as the state
-    const real* source;    // of the group: rows of the source, as the state, or null
+    const stored* metric;    // of the part: ∇r_d at face points, [element][point][d][x]; curved only
+    stored* kept;            // of the group: rows before the metric rule, as the state
+    const stored* source;    // of the group: rows of the source, as the state, or null
+    stored* lifted;        // of the group: half jumps, as `fluxes`; where a kernel of faces leaves them to one of the volume
     u32 boundary;          // scalars of the exterior buffer that belong to boundaries; they come first
     u32 table_len;         // entries of a table of rows
 };
 
 static_assert(LANES == 1, "published fluxes are laid out element by element");
+// From a face point to the next, and from an unknown to the next, in `fluxes`.
+constexpr u32 FLUX_ROW = PLANAR ? 1 : FIELDS, FLUX_FIELD = PLANAR ? NF : 1;
 
 // Where a face's state lies in the arrays of boundary points; −1 if it is not on a boundary.
 static __device__ __forceinline__ long long boundary_begin(const Arguments& a, const Published& p, const Across& r) {
@@ -30,7 +34,7 @@ static __device__ __forceinline__ void half_jump(const Published& p, long long b
                                                  real (&jump)[FIELDS]) {
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k)
-        jump[k] = boundary < 0 ? (real)0.5 * (up[k] - um[k]) : __ldg(p.jumps + boundary + point * FIELDS + k);
+        jump[k] = boundary < 0 ? (real)0.5 * (up[k] - um[k]) : (real)__ldg(p.jumps + boundary + point * FIELDS + k);
 }
 
 // Σ_d ∇r_d g_d, `[x][field]`.
@@ -50,22 +54,25 @@ static __device__ __forceinline__ void physical_gradient(const real (&metric)[DI
 // ∇r_d at a face point.
 static __device__ __forceinline__ void face_metric_at(const Arguments& a, const Published& p, u32 element, u32 q,
                                                       real (&metric)[DIM * DIM]) {
-    const real* from = CURVED ? p.metric + ((u64)element * NF + q) * (DIM * DIM) : a.metric + (u64)element * (DIM * DIM);
+    const stored* from = CURVED ? p.metric + ((u64)element * NF + q) * (DIM * DIM) : a.metric + (u64)element * (DIM * DIM);
 #pragma unroll
     for (int i = 0; i < DIM * DIM; ++i) metric[i] = __ldg(from + i);
 }
 
-// Publishes the one-sided normal flux at a face point; `gradient` is physical. On a boundary the gradient is kept too.
+// Publishes what the element adds to the normal flux at a face point: ½ (f* − F·n), of the numerical flux `f` and its own
+// diffusive flux; `gradient` is physical. Both are outward, so that the flux through the point is this less the same of the
+// other side: f* − ½ (F·n − F'·n'). On a boundary it is f*, and the gradient is kept: the rest is the condition's.
 static __device__ __forceinline__ void publish(const Parameters& parameters, const Published& p, u32 slot, u32 q,
                                                long long boundary, u32 point, const real (&um)[FIELDS],
-                                               const real (&gradient)[DIM * FIELDS], const real (&n)[DIM]) {
-    real f[FIELDS];
-    normal_diffusive_flux(parameters, um, gradient, n, f);
-    real* to = p.fluxes + (u64)slot * TRACE_BLOCK + q * FIELDS;
+                                               const real (&gradient)[DIM * FIELDS], const real (&n)[DIM],
+                                               const real (&f)[FIELDS]) {
+    real diffusive[FIELDS];
+    normal_diffusive_flux(parameters, um, gradient, n, diffusive);
+    stored* to = p.fluxes + (u64)slot * TRACE_BLOCK + q * FLUX_ROW;
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) to[k] = f[k];
+    for (int k = 0; k < FIELDS; ++k) to[k * FLUX_FIELD] = boundary < 0 ? (real)0.5 * (f[k] - diffusive[k]) : f[k];
     if (boundary < 0) return;
-    real* kept = p.gradients + (u64)(boundary + point * FIELDS) * DIM;
+    stored* kept = p.gradients + (u64)(boundary + point * FIELDS) * DIM;
 #pragma unroll
     for (int i = 0; i < DIM * FIELDS; ++i) kept[i] = gradient[i];
 }
@@ -80,11 +87,12 @@ static __device__ __forceinline__ Across fluxes_across(const Arguments& a, const
     return r;
 }
 
-// The mean diffusive flux through a face point, outward, times `scale`: ½ (F⁻ − F⁺), as each side's flux points out of it.
-static __device__ __forceinline__ void mean_flux(const Published& p, const Across& r, u32 slot, u32 q, u32 point, real scale,
-                                                 real (&f)[FIELDS]) {
-    const real* own = p.fluxes + (u64)slot * TRACE_BLOCK + q * FIELDS;
-    const real* other = r.source + (r.rows ? __ldg(r.rows + point) : point * FIELDS);
+// The flux through a face point, outward, times `scale`.
+static __device__ __forceinline__ void common_flux(const Published& p, const Across& r, u32 slot, u32 q, u32 point,
+                                                   real scale, real (&f)[FIELDS]) {
+    const stored* own = p.fluxes + (u64)slot * TRACE_BLOCK + q * FLUX_ROW;
+    const stored* other = r.source + (r.rows ? __ldg(r.rows + point) : point * FIELDS);
+    const u32 stride = r.rows ? FLUX_FIELD : 1;
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) f[k] = (real)0.5 * scale * (__ldg(own + k) - __ldg(other + k));
+    for (int k = 0; k < FIELDS; ++k) f[k] = scale * ((real)__ldg(own + k * FLUX_FIELD) - (real)__ldg(other + k * stride));
 }

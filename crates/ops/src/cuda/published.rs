@@ -49,6 +49,7 @@ pub(super) struct PublishedArguments {
     metric: u64,
     kept: u64,
     source: u64,
+    lifted: u64,
     boundary: u32,
     table_len: u32,
 }
@@ -83,15 +84,21 @@ impl<T: PackScalar> Shared<T> {
 
 /// What a group keeps between the passes.
 pub(super) struct GroupPublished<T: PackScalar> {
-    /// One-sided normal fluxes, as traces.
+    /// What elements add to normal fluxes, as traces, or unknown by unknown where the state is planar.
     pub(super) fluxes: DeviceBuffer<T>,
     kept: DeviceBuffer<T>,
     /// Rows of the source, as the state; empty where there is none.
     pub(super) source: DeviceBuffer<T>,
+    /// Half jumps, where faces and volume have kernels of their own; else empty.
+    lifted: DeviceBuffer<T>,
     rows: DeviceBuffer<u32>,
     /// Of each part.
     metric: Vec<DeviceBuffer<T>>,
     table_len: usize,
+    /// Scalars from an unknown to the next in `fluxes`.
+    pub(super) field_stride: usize,
+    /// Unknowns of a row that lie together in `fluxes`.
+    together: u32,
 }
 
 impl<T: PackScalar> GroupPublished<T> {
@@ -100,6 +107,7 @@ impl<T: PackScalar> GroupPublished<T> {
         group: &Group<T>,
         neighbours: &Neighbours,
         source: bool,
+        split: bool,
     ) -> Result<Self, OpsError> {
         let empty: &[T] = &[];
         let metric = group
@@ -112,14 +120,25 @@ impl<T: PackScalar> GroupPublished<T> {
             .collect::<Result<_, _>>()?;
         let of_state =
             |what, wanted| DeviceBuffer::zeros(cuda, what, if wanted { group.state.len() } else { 0 });
+        let planar = group.state.planar;
+        let together = if planar { group.state.fields as u32 } else { 1 };
+        let rows: Vec<u32> = neighbours.point_tables.iter().map(|row| row / together).collect();
         Ok(Self {
+            field_stride: if planar { group.trace.rows } else { 1 },
+            together,
             fluxes: DeviceBuffer::zeros(cuda, "diffusive fluxes", group.trace.len())?,
+            lifted: DeviceBuffer::zeros(cuda, "jumps", if split { group.trace.len() } else { 0 })?,
             kept: of_state("rows between the passes of diffusion", true)?,
             source: of_state("the source", source)?,
-            rows: DeviceBuffer::from_slice(cuda, "neighbours", &neighbours.point_tables)?,
+            rows: DeviceBuffer::from_slice(cuda, "neighbours", &rows)?,
             metric,
             table_len: neighbours.table_len,
         })
+    }
+
+    /// Where a row of a table of points lies in a block of `fluxes`.
+    pub(super) const fn place(&self, row: u32) -> u32 {
+        row / self.together
     }
 
     /// The arguments of part `part`.
@@ -133,6 +152,7 @@ impl<T: PackScalar> GroupPublished<T> {
             metric: self.metric[part].ptr(),
             kept: self.kept.ptr(),
             source: if self.source.is_empty() { 0 } else { self.source.ptr() },
+            lifted: self.lifted.ptr(),
             boundary: shared.boundary,
             table_len: self.table_len as u32,
         }
@@ -140,7 +160,12 @@ impl<T: PackScalar> GroupPublished<T> {
 
     pub(super) fn bytes(&self) -> usize {
         let metric: usize = self.metric.iter().map(DeviceBuffer::bytes).sum();
-        self.fluxes.bytes() + self.kept.bytes() + self.source.bytes() + self.rows.bytes() + metric
+        self.fluxes.bytes()
+            + self.lifted.bytes()
+            + self.kept.bytes()
+            + self.source.bytes()
+            + self.rows.bytes()
+            + metric
     }
 }
 

@@ -1,9 +1,10 @@
 //! The operators, texts and launches of `simplex_gradient.cu` and `simplex_mean_flux.cu`: both passes of diffusion on affine
-//! simplices, nodal, in double precision.
+//! simplices, nodal. In single precision states are stored so, and calculated with in double precision, which the tensor
+//! cores have.
 
 use crate::connect::ORIENTATIONS;
 use crate::cuda::fragments::{Padding, SimplexTables, fragment, pairs, steps, tiles};
-use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, source};
+use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, wide_source};
 use crate::error::OpsError;
 use crate::geometry::reference_normal;
 use crate::group::{Group, Part, volume_matrices};
@@ -27,19 +28,34 @@ struct Build {
     jumps: bool,
 }
 
-/// The build for the shape and order.
-fn build(shape: Shape, order: usize) -> Build {
+/// What a kernel of the first pass does; WORK of simplex_gradient.cu.
+#[derive(Clone, Copy)]
+enum Work {
+    All,
+    Faces,
+    Volume,
+}
+
+/// The kernels of the first pass.
+enum Builds {
+    One(Build),
+    /// Faces, then the volume.
+    Two(Build, Build),
+}
+
+/// The builds for the shape and order.
+fn builds(shape: Shape, order: usize) -> Builds {
     let kept = |warps, blocks, buffers| Build { warps, blocks, buffers, jumps: false };
     let waiting = |warps, blocks, buffers| Build { warps, blocks, buffers, jumps: true };
-    match (shape, order) {
+    Builds::One(match (shape, order) {
         (Shape::Triangle, 0..=2) => kept(4, 4, 2),
         (Shape::Triangle, 3 | 4) => kept(4, 3, 2),
         (Shape::Triangle, 5) => kept(4, 2, 2),
         (Shape::Triangle, _) => kept(8, 1, 1),
         (_, 0 | 1) => waiting(4, 3, 2),
-        (_, 2) => kept(8, 1, 2),
-        _ => kept(8, 1, 1),
-    }
+        (_, 2) => waiting(12, 1, 1),
+        _ => return Builds::Two(kept(8, 1, 1), kept(8, 1, 1)),
+    })
 }
 
 /// The operators of both passes.
@@ -48,7 +64,7 @@ pub(super) struct SimplexDiffusion {
     /// In the order of simplex_gradient.cu.
     pub(super) entries: Vec<f64>,
     /// Where operators begin that may stay out of shared memory, and the end.
-    cuts: [usize; 4],
+    cuts: [usize; 5],
     /// Where the lifts begin.
     lift_at: usize,
 }
@@ -66,7 +82,7 @@ impl SimplexDiffusion {
     ) -> Result<Option<Self>, OpsError> {
         let Representation::Nodal(nodes) = part.spec.element.representation else { return Ok(None) };
         let alone = group.parts.len() == 1;
-        if T::BYTES != 8 || part.spec.rule != MetricRule::Affine || group.state.rows < 3 || !alone {
+        if part.spec.rule != MetricRule::Affine || group.state.rows < 3 || !alone {
             return Ok(None);
         }
         let reference = &part.reference;
@@ -74,9 +90,10 @@ impl SimplexDiffusion {
         let Some(tables) = SimplexTables::new(reference, nodes, &project, false)? else { return Ok(None) };
         let (np, nq, dim) = (reference.n_basis, reference.volume.points.len(), group.shape.dim());
         let ng = reference.face_offsets[1];
-        // Interpolations and lifts, as they stand.
-        let mut entries = tables.entries[..tables.project_at].to_vec();
-        let lift_at = tables.project_at - group.shape.n_faces() * steps(ng) * tiles(np) * 32;
+        // What faces take, what volume points take, and the lifts, which the second pass alone takes.
+        let lifts_at = tables.project_at - group.shape.n_faces() * steps(ng) * tiles(np) * 32;
+        let face_at = if part.collocated { 0 } else { tiles(nq) * steps(np) * 32 };
+        let mut entries = tables.entries[face_at..lifts_at].to_vec();
         let faces = || 0..group.shape.n_faces();
         let own = reference.interp_face.mul(&reference.lift);
         for f in faces() {
@@ -85,6 +102,15 @@ impl SimplexDiffusion {
             let a = Matrix::from_fn(ng, ng, |q, k| eta * own[(first + q, first + k)]);
             operator(&a, &mut entries);
         }
+        let face_slope_at = entries.len();
+        let slopes = face_derivatives(reference);
+        for f in faces() {
+            let first = reference.face_offsets[f];
+            let of = |d: &Matrix| Matrix::from_fn(ng, np, |q, i| d[(first + q, i)]);
+            directions(&slopes.iter().map(of).collect::<Vec<_>>(), &mut entries);
+        }
+        let volume_at = entries.len();
+        entries.extend_from_slice(&tables.entries[..face_at]);
         let lifted = reference.interp_volume.mul(&reference.lift);
         for f in faces() {
             let first = reference.face_offsets[f];
@@ -93,48 +119,74 @@ impl SimplexDiffusion {
         }
         let slope_at = entries.len();
         directions(&reference.derivative, &mut entries);
-        let face_slope_at = entries.len();
-        let slopes = face_derivatives(reference);
-        for f in faces() {
-            let first = reference.face_offsets[f];
-            let of = |d: &Matrix| Matrix::from_fn(ng, np, |q, i| d[(first + q, i)]);
-            directions(&slopes.iter().map(of).collect::<Vec<_>>(), &mut entries);
-        }
         let project_at = entries.len();
         entries.extend_from_slice(&tables.entries[tables.project_at..]);
+        let lift_at = entries.len();
+        entries.extend_from_slice(&tables.entries[lifts_at..tables.project_at]);
         debug_assert!(signs_are_plain(reference, dim));
-        let cuts = [slope_at, face_slope_at, project_at, entries.len()];
+        let cuts = [face_slope_at, volume_at, slope_at, project_at, lift_at];
         Ok(Some(Self { tables, entries, cuts, lift_at }))
     }
 
-    /// The first pass; `None` if it does not fit the device.
+    /// The first pass, in one kernel, or in one of faces and one of the volume; `None` if it does not fit the device.
     pub(super) fn gradient<T: PackScalar>(
         &self,
         law: &LawText,
         group: &Group<T>,
         part: &Part<T>,
+    ) -> Option<Vec<KernelText>> {
+        match builds(group.shape, part.spec.element.order) {
+            Builds::One(build) => Some(vec![self.work(law, group, part, Work::All, build)?]),
+            Builds::Two(faces, volume) => Some(vec![
+                self.work(law, group, part, Work::Faces, faces)?,
+                self.work(law, group, part, Work::Volume, volume)?,
+            ]),
+        }
+    }
+
+    /// A kernel of the first pass.
+    fn work<T: PackScalar>(
+        &self,
+        law: &LawText,
+        group: &Group<T>,
+        part: &Part<T>,
+        work: Work,
+        b: Build,
     ) -> Option<KernelText> {
         let sizes = Sizes::new(group, part);
-        let b = build(group.shape, part.spec.element.order);
         let jumps = if b.jumps { sizes.faces * steps(group.face_offsets[1]) * sizes.fields * 32 } else { 0 };
-        let space = b.warps * (b.buffers * GROUP * sizes.np * sizes.fields + jumps);
+        let states = b.warps * b.buffers * GROUP * sizes.np * sizes.fields;
         let nodes = self.tables.face_nodes[0].len();
         let rows = (sizes.faces * ORIENTATIONS + sizes.faces) * nodes;
-        let bytes = |in_shared: usize| 8 * (in_shared + space) + 4 * rows;
-        let in_shared = self.cuts.into_iter().rev().find(|&cut| b.blocks * (bytes(cut) + 1024) <= SHARED)?;
+        let bytes = |in_shared: usize| 8 * (in_shared + b.warps * jumps) + T::BYTES * states + 4 * rows;
+        let [_, volume_at, .., end] = self.cuts;
+        let (from, most) = match work {
+            Work::All => (0, end),
+            Work::Faces => (0, volume_at),
+            Work::Volume => (volume_at, end),
+        };
+        // The last operators may stay out; all of them, where faces have none to themselves.
+        let to = self
+            .cuts
+            .into_iter()
+            .rev()
+            .filter(|&cut| cut >= from && cut <= most)
+            .find(|&cut| b.blocks * (bytes(cut - from) + 1024) <= SHARED)?;
         let mut text =
             self.text("simplex_gradient.cu", include_str!("simplex_gradient.cu"), law, group, part);
         text.source = text
             .source
             .define("STAGE", 0)
+            .define("WORK", work as u8)
             .define("WARPS", b.warps)
             .define("BLOCKS", b.blocks)
             .define("BUFFERS", b.buffers)
             .define("JUMPS", u8::from(b.jumps))
-            .define("SHARED_TABLES", in_shared);
+            .define("TABLES_FROM", from)
+            .define("TABLES_TO", to);
         text.shape.threads = 32 * b.warps;
         text.shape.elements = GROUP * b.warps;
-        text.shape.shared = bytes(in_shared);
+        text.shape.shared = bytes(to - from);
         Some(text)
     }
 
@@ -148,8 +200,9 @@ impl SimplexDiffusion {
     ) -> Option<KernelText> {
         let sizes = Sizes::new(group, part);
         let (warps, rate) = (4, tiles(sizes.np) * sizes.fields * 4);
-        // Registers for the rates and some 40 more.
-        let blocks = (65_536 / (128 * (rate + 48))).clamp(2, 8);
+        // Registers for the rates and some 40 more, or 60 where the fluxes of a face take two steps.
+        let more = if sizes.fields == 4 && steps(group.face_offsets[1]) > 1 { 64 } else { 48 };
+        let blocks = (65_536 / (128 * (rate + more))).clamp(2, 8);
         let staged = if sizes.fields.is_multiple_of(2) { 0 } else { warps * GROUP * sizes.np * sizes.fields };
         let lifts = sizes.faces * steps(group.face_offsets[1]) * tiles(sizes.np) * 32;
         let shared = 8 * (lifts + staged);
@@ -190,14 +243,14 @@ impl SimplexDiffusion {
         let headers = "#include \"rows.cuh\"\n#include \"fragments.cuh\"\n#include \"published.cuh\"\n";
         let body = format!("{}{headers}#line 1 \"{name}\"\n{text}", law.preamble());
         let source = sizes
-            .define(source::<T>(name, body), &group.face_offsets)
+            .define(wide_source::<T>(name, body), &group.face_offsets)
             .define("FACE_NODES", self.tables.face_nodes[0].len())
             .define("FACE_POINTS", group.face_offsets[1])
             .define("FACE_INTERP", u8::from(self.tables.face_interp))
             .define("CODES", sizes.faces * ORIENTATIONS)
             .define("REFERENCE_NORMALS", format!("{{{}}}", normals.join(",")));
         let shape = LaunchShape { threads: 0, elements: 0, shared: 0, work: 0, persistent: true };
-        KernelText { source, shape, wide: false }
+        KernelText { source, shape, wide: true }
     }
 }
 

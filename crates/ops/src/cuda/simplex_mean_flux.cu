@@ -1,5 +1,5 @@
-// The second pass of diffusion on affine triangles and tetrahedra in double precision, with the FP64 tensor cores: the mean
-// of the published fluxes, lifted and added to what the first pass kept, and the stage. The host's twin is
+// The second pass of diffusion on affine triangles and tetrahedra, with the FP64 tensor cores: the fluxes through face points,
+// lifted and added to what the first pass kept, and the stage. The host's twin is
 // `mean_flux_blocks` in viscous.rs; macros and operators are those of simplex_gradient.cu, and STAGE.
 //
 // A warp owns eight elements; only the lifts are in shared memory.
@@ -37,12 +37,12 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             const Across there = fluxes_across(a, p, slot, face);
             real n[DIM];
             // The lifts in the table are −L.
-            const real scale = -normal_at(a, element, face, 0, n);
+            const real scale = normal_at(a, element, face, 0, n);
 #pragma unroll
             for (int s = 0; s < TRACE_STEPS; ++s) {
                 const u32 point = fragment_row(FACE_POINTS, s, j);
                 real f[FIELDS];
-                mean_flux(p, there, slot, face * FACE_POINTS + point, point, scale, f);
+                common_flux(p, there, slot, face * FACE_POINTS + point, point, scale, f);
 #pragma unroll
                 for (int t = 0; t < STATE_TILES; ++t)
                     fragment_multiply(rate[t], f, lifts[((face * TRACE_STEPS + s) * STATE_TILES + t) * 32]);
@@ -81,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             for (u32 i = lane; i < n; i += 32) {
                 StageFactors of = factors;
                 if (STAGE && a.local) of.dt = (real)*a.step * __ldg(a.local + a.first + group * GROUP + i / STATE_BLOCK);
-                finish(a, of, begin + i, STAGE ? __ldg(a.u + begin + i) : 0, staged[i] + __ldg(p.kept + begin + i));
+                finish(a, of, begin + i, STAGE ? (real)__ldg(a.u + begin + i) : 0, staged[i] + (real)__ldg(p.kept + begin + i));
             }
             dg_warp_sync();
         }

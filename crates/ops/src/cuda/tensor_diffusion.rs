@@ -5,20 +5,25 @@ use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, source};
 use crate::cuda::tensor::{TensorTables, elements_near};
 use crate::group::{Group, Part};
 use crate::lifting::penalty;
-use crate::scheme::{Form, MetricRule};
+use crate::scheme::{Form, MetricRule, PartSpec};
 use crate::simd::PackScalar;
+use dgsuite_basis::{BasisError, ReferenceElement, Shape};
 
+/// Bytes of shared memory of a multiprocessor that its blocks may have.
+const SHARED: usize = 227 * 1024;
 /// Registers of a multiprocessor, and most threads of a block.
 const REGISTERS: usize = 65_536;
 const MOST_THREADS: usize = 1024;
 /// Threads of a block that both passes aim at.
 const NEAR_THREADS: usize = 128;
+/// Highest order whose gradients and jumps fit the shared memory of a block.
+const MOST_PLANAR_ORDER: usize = 9;
 /// Registers that the second pass is held to.
 const MEAN_REGISTERS: usize = 64;
 
 /// Registers that the first pass is held to.
 const fn gradient_registers(dim: usize) -> usize {
-    if dim == 2 { 96 } else { 128 }
+    if dim == 2 { 80 } else { 128 }
 }
 
 /// The operators of both passes of a part, or nothing if these kernels can't run it.
@@ -28,10 +33,31 @@ pub(super) struct TensorDiffusion {
     pub(super) entries: Vec<f64>,
 }
 
+/// Whether these kernels run the elements of `specs` and want the unknowns one after the other: those of hexahedra do.
+///
+/// # Errors
+/// Those of reference elements.
+pub(crate) fn is_planar(shape: Shape, specs: [Option<PartSpec>; 2], form: Form) -> Result<bool, BasisError> {
+    for spec in specs.into_iter().flatten() {
+        let metric = matches!(spec.rule, MetricRule::Affine | MetricRule::Collocated);
+        let known = shape == Shape::Hexahedron && spec.element.order <= MOST_PLANAR_ORDER && metric;
+        if !known || TensorTables::new(&ReferenceElement::new(&spec.element)?, form).is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(shape == Shape::Hexahedron)
+}
+
 impl TensorDiffusion {
     pub(super) fn new<T: PackScalar>(group: &Group<T>, part: &Part<T>, form: Form) -> Option<Self> {
         let metric = matches!(part.spec.rule, MetricRule::Affine | MetricRule::Collocated);
-        if !metric || !part.collocated || group.face_nodes.is_none() || group.state.rows > MOST_THREADS {
+        let laid_out = group.state.planar == (group.shape == Shape::Hexahedron);
+        if !metric
+            || !laid_out
+            || !part.collocated
+            || group.face_nodes.is_none()
+            || group.state.rows > MOST_THREADS
+        {
             return None;
         }
         let tables = TensorTables::new(&part.reference, form)?;
@@ -49,16 +75,21 @@ impl TensorDiffusion {
     ) -> Option<KernelText> {
         let (sizes, n) = (Sizes::new(group, part), self.tables.n_nodes);
         let elements = elements_near(sizes.np, NEAR_THREADS);
-        let even = |x: usize| x.next_multiple_of(2);
-        let state = elements * sizes.np * sizes.fields;
+        let registers = gradient_registers(sizes.dim);
+        let threads = (elements * sizes.np).next_multiple_of(32);
+        let blocks = (REGISTERS / (registers * threads)).max(1);
+        let (state, faces) = (elements * sizes.np * sizes.fields, elements * sizes.nf * sizes.fields);
         // The plan of shared memory of tensor_gradient.cu.
-        let shared = T::BYTES * (even(2 * n * (n | 1)) + even(state) + sizes.dim * state);
-        if shared > 227 * 1024 {
+        let plan =
+            |rooms: usize| T::BYTES * (2 * n * (n | 1) + state + 2 * faces + rooms * sizes.dim * state);
+        let separate = blocks * (plan(2) + 1024) <= SHARED;
+        let shared = plan(1 + usize::from(separate));
+        if shared > SHARED {
             return None;
         }
         let text = include_str!("tensor_gradient.cu");
-        let registers = gradient_registers(sizes.dim);
         let mut found = self.text("tensor_gradient.cu", text, law, group, part, elements, registers, shared);
+        found.source = found.source.define("SEPARATE", u8::from(separate));
         let eta = law.lifts.and_then(|lifts| lifts.eta);
         found.source =
             found.source.define("STAGE", 0).define("ETA", format!("{:?}", penalty(group.shape, eta)));
@@ -75,10 +106,8 @@ impl TensorDiffusion {
     ) -> KernelText {
         let sizes = Sizes::new(group, part);
         let elements = elements_near(sizes.np, NEAR_THREADS);
-        let shared = T::BYTES * elements * sizes.np * sizes.fields;
         let text = include_str!("tensor_mean_flux.cu");
-        let mut found =
-            self.text("tensor_mean_flux.cu", text, law, group, part, elements, MEAN_REGISTERS, shared);
+        let mut found = self.text("tensor_mean_flux.cu", text, law, group, part, elements, MEAN_REGISTERS, 0);
         found.source = found.source.define("STAGE", u8::from(stage));
         found
     }

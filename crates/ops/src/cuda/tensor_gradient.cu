@@ -1,158 +1,184 @@
 // The first pass of diffusion on quadrilaterals and hexahedra with collocated Gauss–Lobatto nodes, affine or curved. The
 // host's twin is `gradient_block` in viscous.rs; operators come from tensor.rs.
 //
-// One thread a node, a few elements a block, as in tensor.cu. A face point is a node, so the gradient there is the node's
-// own derivative with the lifting of the one face: the thread that has it publishes the flux. Two barriers: states are in
-// shared memory before derivatives, contravariant fluxes before their sums.
+// One thread a node, a few elements a block. Face points, which are nodes, are dealt out to all threads, for the numerical
+// fluxes and again for what is published. Three barriers: states and jumps are in shared memory before derivatives,
+// gradients before what is published, contravariant fluxes before their sums; one more where fluxes take the place of
+// gradients. States of hexahedra are [element][field][node] (PLANAR), so that the threads of a warp read and write along
+// memory; those of quadrilaterals, whose unknowns come in pairs, are [element][node][field].
 //
 // Beside the macros of common.cuh, with DIRECT = 1 and COLLOCATED = 1, and those of lines.cuh:
 //   ELEMENTS BLOCKS   elements of a block, blocks of a multiprocessor
 //   ETA               weight of the liftings on their own faces
+//   SEPARATE          contravariant fluxes have room of their own (1), or take that of the gradients (0)
 // `tables` has the 1-D matrix P, [node][node], the lifts at both ends, the 1-D derivative.
 
 #include "lines.cuh"
 
 constexpr int THREADS = ELEMENTS * NP;
-constexpr bool STAGED = FIELDS % 2 != 0;   // rows are read and written along memory
-constexpr bool PARKED = DIM == 3;          // what is lifted waits in shared memory: registers are short
-constexpr int LINE = NODES | 1;            // row of a matrix in shared memory, against bank conflicts
-constexpr int BLOCK_STATE = ELEMENTS * NP * FIELDS;
-constexpr bool PAIRS = BLOCK_STATE % 2 == 0;  // every block begins at a multiple of 16 bytes
+constexpr int LINE = NODES | 1;                                    // row of a matrix in shared memory, against bank conflicts
+constexpr int ROWS = DIM * FIELDS * NP;                            // scalars of an element's gradients, or fluxes
 // The plan of shared memory.
 constexpr int DERIVE_AT = NODES * LINE;
-constexpr int STATE_AT = (2 * NODES * LINE + 1) / 2 * 2;           // [element][node][field], or [element][field][node]
-constexpr int FLUX_AT = STATE_AT + (BLOCK_STATE + 1) / 2 * 2;      // [element][direction][field][node]
+constexpr int STATE_AT = 2 * NODES * LINE;                         // [element][field][node]
+constexpr int FACES_AT = STATE_AT + ELEMENTS * FIELDS * NP;        // half jumps and numerical fluxes, [element][2 fields][point]
+constexpr int GRADIENT_AT = FACES_AT + ELEMENTS * 2 * FIELDS * NF; // [element][x][field][node]
+constexpr int FLUX_AT = GRADIENT_AT + (SEPARATE ? ELEMENTS * ROWS : 0);  // [element][direction][field][node]
 
-// Starts to copy two numbers, or one, from global to shared memory.
-static __device__ __forceinline__ void copy_pair_async(real* to, const real* from) {
-    if (sizeof(real) == 8) dg_cp_async16(to, from);
-    else dg_cp_async8(to, from);
-}
+// A face point of the block, and the state on the other side.
+struct Point {
+    u32 element;         // of the block
+    u32 q;               // number among the face points of an element
+    u32 own;             // where the own trace lies in its block of the state
+    long long boundary;  // see `boundary_begin`
+    real up[FIELDS];
+};
 
-static __device__ __forceinline__ void copy_one_async(real* to, const real* from) {
-    if (sizeof(real) == 8) dg_cp_async8(to, from);
-    else *to = *from;  // less than the hardware copies; seen after the barrier that follows the wait
+// The unknowns at `p`, the first of them: in a state, or a row of the exterior buffer.
+static __device__ __forceinline__ void load_node(const real* p, bool in_state, real (&x)[FIELDS]) {
+    if (!PLANAR) return load_row_constant(p, x);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * (in_state ? NP : 1));
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     gradient(const Arguments a, const Published p, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
-    real *project = shared, *derive = shared + DERIVE_AT, *state = shared + STATE_AT, *flux = shared + FLUX_AT;
+    real *project = shared, *derive = shared + DERIVE_AT, *faces = shared + FACES_AT;
     const u32 first = blockIdx.x * ELEMENTS;  // of the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
-    const u64 begin = (u64)(a.first + first) * STATE_BLOCK;
-    if (STAGED) {
-        for (u32 i = 2 * threadIdx.x; PAIRS && i + 1 < n * STATE_BLOCK; i += 2 * THREADS)
-            copy_pair_async(state + i, a.u + begin + i);
-        if (PAIRS && n * STATE_BLOCK % 2 && threadIdx.x == 0) state[n * STATE_BLOCK - 1] = a.u[begin + n * STATE_BLOCK - 1];
-        for (u32 i = threadIdx.x; !PAIRS && i < n * STATE_BLOCK; i += THREADS) copy_one_async(state + i, a.u + begin + i);
-        dg_cp_async_commit();
-    }
+    // A thread beyond the last element computes that one again, and stores nothing.
+    const u32 local = threadIdx.x / NP, node = threadIdx.x % NP;
+    const bool exists = local < n;
+    const u32 element = first + (exists ? local : n - 1), slot = a.first + element;
+    const u64 at = (u64)slot * STATE_BLOCK + node * ROW_STRIDE;
+    const auto ask = [&](u32 item, Point& point) {
+        point.element = item / NF;
+        point.q = item % NF;
+        point.own = __ldg(a.own + point.q);
+        const u32 number = point.q % FACE_POINTS;
+        const Across r = across(a, a.first + first + point.element, point.q / FACE_POINTS);
+        load_node(r.source + (r.rows ? __ldg(r.rows + number) : number * FIELDS), r.rows != nullptr, point.up);
+        point.boundary = boundary_begin(a, p, r);
+    };
+
+    // 1. States here and, at face points, across; what is lifted there, and numerical fluxes.
+    const auto solve = [&](const Point& point) {
+        real um[FIELDS], jump[FIELDS], f[FIELDS], normal[DIM];
+        load_node(a.u + (u64)(a.first + first + point.element) * STATE_BLOCK + point.own, true, um);
+        normal_at(a, first + point.element, point.q / FACE_POINTS, point.q, normal);
+        half_jump(p, point.boundary, point.q % FACE_POINTS, um, point.up, jump);
+        numerical_flux(parameters, um, point.up, normal, f);
+        real* y = faces + point.element * 2 * FIELDS * NF + point.q;
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) {
+            y[k * NF] = jump[k];
+            y[(FIELDS + k) * NF] = f[k];
+        }
+    };
+    Point asked;
+    if (threadIdx.x < n * NF) ask(threadIdx.x, asked);
+    real u[FIELDS];
+    load_node(a.u + at, true, u);
     for (u32 i = threadIdx.x; i < NODES * NODES; i += THREADS) {
         project[i / NODES * LINE + i % NODES] = __ldg(a.tables + i);
         derive[i / NODES * LINE + i % NODES] = __ldg(a.tables + NODES * NODES + 2 + i);
     }
-
-    // A thread beyond the last element computes that one again, and stores nothing.
-    const u32 local = threadIdx.x / NP, node = threadIdx.x % NP;
-    const bool exists = local < n;
-    const u32 source = exists ? local : n - 1, element = first + source, slot = a.first + element;
-
-    // 1. States here and across the ends of lines; numerical fluxes; what is lifted, times its lift. That waits in
-    //    registers, or where the thread's contravariant fluxes will be.
-    real u[FIELDS], rate[FIELDS], up[DIM][FIELDS];
-    real kept[PARKED ? 1 : DIM][FIELDS];
-    real* parked = flux + local * DIM * FIELDS * NP + node;  // [direction][field], NP apart
-    const auto lifted = [&](int d, int k) -> real& {
-        return PARKED ? parked[(d * FIELDS + k) * NP] : kept[PARKED ? 0 : d][k];
-    };
+    real* state = shared + STATE_AT + local * FIELDS * NP + node;
 #pragma unroll
-    for (int d = 0; d < DIM; ++d) {
-        const LineEnd end = line_end(node, d);
-        if (!end.is) continue;
-        const Across r = across(a, slot, end.face);
-        load_row_constant(r.source + (r.rows ? __ldg(r.rows + end.point) : end.point * FIELDS), up[d]);
+    for (int k = 0; k < FIELDS; ++k) state[k * NP] = u[k];
+    if (threadIdx.x < n * NF) solve(asked);
+    for (u32 item = threadIdx.x + THREADS; item < n * NF; item += THREADS) {
+        ask(item, asked);
+        solve(asked);
     }
-    if (STAGED) {
-        dg_cp_async_wait<0>();
-        dg_block_sync();
-        load_row(state + source * STATE_BLOCK + node * FIELDS, u);
-    } else {
-        load_row_constant(a.u + (u64)slot * STATE_BLOCK + node * FIELDS, u);
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) state[(local * FIELDS + k) * NP + node] = u[k];
-    }
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) rate[k] = 0;
-#pragma unroll
-    for (int d = 0; d < DIM; ++d) {
-        const LineEnd end = line_end(node, d);
-        if (!end.is) continue;
-        real f[FIELDS], jump[FIELDS];
-        face_flux(a, parameters, element, end.face, end.face * FACE_POINTS + end.point, u, up[d], f);
-        half_jump(p, boundary_begin(a, p, across(a, slot, end.face)), end.point, u, up[d], jump);
-        const real lift = __ldg(a.tables + NODES * NODES + end.end);
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) {
-            rate[k] -= lift * f[k];
-            lifted(d, k) = (end.end == 0 ? -lift : lift) * jump[k];
-        }
-    }
-    if (!STAGED) dg_block_sync();
+    dg_block_sync();
 
     // 2. The gradient, without liftings.
     real g[DIM * DIM], grad[DIM * FIELDS];
     metric_at(a, element, node, g);
     const real scale = CURVED ? __ldg(a.inverse_jacobian + (u64)element * NP + node) : (real)1;
 #pragma unroll
-    for (int i = 0; i < DIM * FIELDS; ++i) grad[i] = 0;
-#pragma unroll
     for (int d = 0; d < DIM; ++d) {
         const u32 i = node / power(d) % NODES;
-        const real* row = derive + i * LINE;
+        const real *row = derive + i * LINE, *line = state - i * power(d);
         real slope[FIELDS];
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) slope[k] = 0;
 #pragma unroll
         for (int m = 0; m < NODES; ++m) {
             const real c = row[m];
-            const u32 at = node + m * power(d) - i * power(d);
 #pragma unroll
-            for (int k = 0; k < FIELDS; ++k)
-                slope[k] += c * (STAGED ? state[source * STATE_BLOCK + at * FIELDS + k]
-                                        : state[(local * FIELDS + k) * NP + at]);
+            for (int k = 0; k < FIELDS; ++k) slope[k] += c * line[k * NP + m * power(d)];
         }
 #pragma unroll
-        for (int x = 0; x < DIM; ++x)
+        for (int x = 0; x < DIM; ++x) {
+            const real c = scale * g[d * DIM + x];
 #pragma unroll
-            for (int k = 0; k < FIELDS; ++k) grad[x * FIELDS + k] += scale * g[d * DIM + x] * slope[k];
+            for (int k = 0; k < FIELDS; ++k) grad[x * FIELDS + k] = (d == 0 ? (real)0 : grad[x * FIELDS + k]) + c * slope[k];
+        }
     }
+    real* kept = shared + GRADIENT_AT + local * ROWS + node;
+#pragma unroll
+    for (int i = 0; i < DIM * FIELDS; ++i) kept[i * NP] = grad[i];
+    dg_block_sync();
 
-    // 3. Faces: the gradient with their own lifting, one-sided fluxes. A thread without an element stores what the last
-    //    element's thread stores.
+    // 3. Faces: the gradient with their own lifting, what the second pass lifts.
+    const auto publish_all = [&] {
+        constexpr u32 face_at[DIM][2] = FACE_AT;
+        for (u32 item = threadIdx.x; item < n * NF; item += THREADS) {
+            const u32 e = item / NF, q = item % NF, face = q / FACE_POINTS, own = __ldg(a.own + q) / ROW_STRIDE;
+            u32 direction = 0, end = 0;
 #pragma unroll
-    for (int d = 0; d < DIM; ++d) {
-        const LineEnd end = line_end(node, d);
-        if (!end.is || !exists) continue;
-        real own[DIM * FIELDS], direction[DIM];
-        const u32 q = end.face * FACE_POINTS + end.point;
+            for (int d = 0; d < DIM; ++d)
 #pragma unroll
-        for (int x = 0; x < DIM; ++x)
+                for (int i = 0; i < 2; ++i)
+                    if (face == face_at[d][i]) {
+                        direction = d;
+                        end = i;
+                    }
+            const u64 row = CURVED ? (u64)(first + e) * NP + own : first + e;
+            real lift = (real)(ETA) * __ldg(a.tables + NODES * NODES + end);
+            if (end == 0) lift = -lift;
+            if (CURVED) lift *= __ldg(a.inverse_jacobian + row);
+            const real* y = faces + e * 2 * FIELDS * NF + q;
+            const real* from = shared + GRADIENT_AT + e * ROWS + own;
+            real um[FIELDS], lifted[DIM * FIELDS], normal[DIM], f[FIELDS];
 #pragma unroll
-            for (int k = 0; k < FIELDS; ++k)
-                own[x * FIELDS + k] = grad[x * FIELDS + k] + (real)(ETA) * scale * g[d * DIM + x] * lifted(d, k);
-        normal_at(a, element, end.face, q, direction);
-        publish(parameters, p, slot, q, boundary_begin(a, p, across(a, slot, end.face)), end.point, u, own, direction);
+            for (int x = 0; x < DIM; ++x) {
+                const real c = lift * __ldg(a.metric + row * (DIM * DIM) + direction * DIM + x);
+#pragma unroll
+                for (int k = 0; k < FIELDS; ++k)
+                    lifted[x * FIELDS + k] = from[(x * FIELDS + k) * NP] + c * y[k * NF];
+            }
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k) {
+                um[k] = shared[STATE_AT + (e * FIELDS + k) * NP + own];
+                f[k] = y[(FIELDS + k) * NF];
+            }
+            normal_at(a, first + e, face, q, normal);
+            const u32 there = a.first + first + e;
+            publish(parameters, p, there, q, boundary_begin(a, p, across(a, there, face)), q % FACE_POINTS, um, lifted,
+                    normal, f);
+        }
+    };
+    if (!SEPARATE) {
+        publish_all();
+        dg_block_sync();
     }
 
     // 4. Volume: contravariant fluxes, their sums along lines.
+    real* flux = shared + FLUX_AT + local * ROWS + node;
     {
 #pragma unroll
         for (int d = 0; d < DIM; ++d) {
-            if (!line_end(node, d).is) continue;
+            const LineEnd end = line_end(node, d);
+            if (!end.is) continue;
+            const real lift = __ldg(a.tables + NODES * NODES + end.end) * (end.end == 0 ? -scale : scale);
+            const real* jump = faces + (exists ? local : n - 1) * 2 * FIELDS * NF + end.face * FACE_POINTS + end.point;
 #pragma unroll
             for (int k = 0; k < FIELDS; ++k) {
-                const real more = scale * lifted(d, k);
+                const real more = lift * jump[k * NF];
 #pragma unroll
                 for (int x = 0; x < DIM; ++x) grad[x * FIELDS + k] += g[d * DIM + x] * more;
             }
@@ -167,41 +193,35 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                 real sum = f[d * FIELDS + k];
 #pragma unroll
                 for (int x = 0; x < DIM; ++x) sum -= g[d * DIM + x] * diffusive[x * FIELDS + k];
-                flux[(local * DIM * FIELDS + d * FIELDS + k) * NP + node] = sum;
+                flux[(d * FIELDS + k) * NP] = sum;
             }
     }
+    if (SEPARATE) publish_all();
     dg_block_sync();
+    real rate[FIELDS];
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) rate[k] = 0;
 #pragma unroll
     for (int d = 0; d < DIM; ++d) {
         const u32 i = node / power(d) % NODES;
-        const real* row = project + i * LINE;
-        const real* f = flux + (local * DIM + d) * FIELDS * NP + node - i * power(d);
+        const real *row = project + i * LINE, *line = flux + d * FIELDS * NP - i * power(d);
 #pragma unroll
         for (int m = 0; m < NODES; ++m) {
             const real c = row[m];
 #pragma unroll
-            for (int k = 0; k < FIELDS; ++k) rate[k] += c * f[k * NP + m * power(d)];
+            for (int k = 0; k < FIELDS; ++k) rate[k] += c * line[k * NP + m * power(d)];
         }
     }
 
     // 5. The rows, kept for the second pass.
-    if (STAGED) {
+    if (!exists) return;
+    if (p.source) {
+        real more[FIELDS];
+        load_node(p.source + at, true, more);
 #pragma unroll
-        for (int k = 0; k < FIELDS; ++k) state[threadIdx.x * FIELDS + k] = rate[k];
-        dg_block_sync();
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) {
-            const u32 i = threadIdx.x + k * THREADS;
-            if (i < n * STATE_BLOCK) p.kept[begin + i] = p.source ? state[i] + __ldg(p.source + begin + i) : state[i];
-        }
-    } else if (exists) {
-        const u64 at = (u64)slot * STATE_BLOCK + node * FIELDS;
-        if (p.source) {
-            real more[FIELDS];
-            load_row_constant(p.source + at, more);
-#pragma unroll
-            for (int k = 0; k < FIELDS; ++k) rate[k] += more[k];
-        }
-        store_row(p.kept + at, rate);
+        for (int k = 0; k < FIELDS; ++k) rate[k] += more[k];
     }
+    if (!PLANAR) return store_row(p.kept + at, rate);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) p.kept[at + k * NP] = rate[k];
 }

@@ -1,72 +1,54 @@
 // The second pass of diffusion on quadrilaterals and hexahedra with collocated Gauss–Lobatto nodes, affine or curved: the
-// mean of the published fluxes, lifted and added to what the first pass kept, and the stage. The host's twin is
+// fluxes through face points, lifted and added to what the first pass kept, and the stage. The host's twin is
 // `mean_flux_blocks` in viscous.rs.
 //
-// One thread a node gathers what its faces bring; entries are then finished along memory. What that needs is asked for
-// before, so that one wait covers all. Macros as in tensor_gradient.cu, and STAGE.
+// One thread a node, which shares nothing with others. What the stage needs is asked for before the fluxes, so that one wait
+// covers all. Macros and layouts as in tensor_gradient.cu, and STAGE.
 
 #include "lines.cuh"
 
 constexpr int THREADS = ELEMENTS * NP;
 
+static __device__ __forceinline__ void load_node(const real* p, real (&x)[FIELDS]) {
+    if (!PLANAR) return load_row_constant(p, x);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * NP);
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     residual(const Arguments a, const Published p, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(real, brought);  // [element][node][field]
-    const u32 first = blockIdx.x * ELEMENTS;  // of the part
-    const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
-    const u32 total = n * STATE_BLOCK;
-    const u64 begin = (u64)(a.first + first) * STATE_BLOCK;
+    const u32 element = blockIdx.x * ELEMENTS + threadIdx.x / NP, node = threadIdx.x % NP;  // of the part
+    if (element >= a.count) return;
+    const u32 slot = a.first + element;
+    const u64 at = (u64)slot * STATE_BLOCK + node * ROW_STRIDE;
     const bool reads_register = STAGE && a.a != 0.0;
-    real rate[FIELDS], x[FIELDS], before[FIELDS];
+    real rate[FIELDS], u[FIELDS], before[FIELDS];
+    load_node(p.kept + at, rate);
+    if (STAGE) load_node(a.u + at, u);
+    if (reads_register && PLANAR) {
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) {
-        const u32 i = threadIdx.x + k * THREADS;
-        rate[k] = x[k] = before[k] = 0;
-        if (i >= total) continue;
-        rate[k] = __ldg(p.kept + begin + i);
-        if (STAGE) x[k] = __ldg(a.u + begin + i);
-        if (reads_register) before[k] = a.reg[begin + i];
+        for (int k = 0; k < FIELDS; ++k) before[k] = a.reg[at + k * NP];
+    } else if (reads_register) {
+        load_row(a.reg + at, before);
     }
-    const u32 local = threadIdx.x / NP, node = threadIdx.x % NP;
-    if (local < n) {
-        const u32 element = first + local, slot = a.first + element;
-        real sum[FIELDS];
 #pragma unroll
-        for (int k = 0; k < FIELDS; ++k) sum[k] = 0;
+    for (int d = 0; d < DIM; ++d) {
+        const LineEnd end = line_end(node, d);
+        if (!end.is) continue;
+        const u32 q = end.face * FACE_POINTS + end.point;
+        real normal[DIM], f[FIELDS];
+        const real scale = normal_at(a, element, end.face, q, normal) * __ldg(a.tables + NODES * NODES + end.end);
+        common_flux(p, fluxes_across(a, p, slot, end.face), slot, q, end.point, scale, f);
 #pragma unroll
-        for (int d = 0; d < DIM; ++d) {
-            const LineEnd end = line_end(node, d);
-            if (!end.is) continue;
-            const u32 q = end.face * FACE_POINTS + end.point;
-            real direction[DIM], f[FIELDS];
-            real scale = normal_at(a, element, end.face, q, direction) * __ldg(a.tables + NODES * NODES + end.end);
-            if (CURVED) scale *= __ldg(a.inverse_jacobian + (u64)element * NP + node);
-            mean_flux(p, fluxes_across(a, p, slot, end.face), slot, q, end.point, scale, f);
-#pragma unroll
-            for (int k = 0; k < FIELDS; ++k) sum[k] += f[k];
-        }
-#pragma unroll
-        for (int k = 0; k < FIELDS; ++k) brought[threadIdx.x * FIELDS + k] = sum[k];
+        for (int k = 0; k < FIELDS; ++k) rate[k] -= f[k];
     }
-    dg_block_sync();
+    if (CURVED) {
+        const real inverse = __ldg(a.inverse_jacobian + (u64)element * NP + node);
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) {
-        const u32 i = threadIdx.x + k * THREADS;
-        if (i >= total) continue;
-        const u64 at = begin + i;
-        real r = rate[k];
-        if (CURVED) r *= __ldg(a.inverse_jacobian + (u64)first * NP + i / FIELDS);
-        r += brought[i];
-        if (!STAGE) {
-            a.out[at] = r;
-            continue;
-        }
-        const StageFactors s = stage_factors(a, a.first + first + i / STATE_BLOCK);
-        real y = s.dt * r;
-        if (reads_register) y += s.a * before[k];
-        if (a.keep) a.reg[at] = y;
-        real next = x[k];
-        if (a.b != 0.0) next = s.b * __ldg(a.start + at) + s.rest * next;
-        a.out[at] = next + s.c * y;
+        for (int k = 0; k < FIELDS; ++k) rate[k] *= inverse;
     }
+    const StageFactors s = stage_factors(a, slot);
+    if (!PLANAR) return finish_row_with(a, s, reads_register, before, at, u, rate);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) finish_with(a, s, at + k * NP, reads_register, before[k], u[k], rate[k]);
 }
