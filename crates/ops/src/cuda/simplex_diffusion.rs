@@ -43,17 +43,20 @@ enum Builds {
     Two(Build, Build),
 }
 
-/// The builds for the shape and order.
-fn builds(shape: Shape, order: usize) -> Builds {
+/// The builds that were fastest on an H200 of those tried for the shape and order.
+fn builds(shape: Shape, order: usize, collocated: bool) -> Builds {
     let kept = |warps, blocks, buffers| Build { warps, blocks, buffers, jumps: false };
     let waiting = |warps, blocks, buffers| Build { warps, blocks, buffers, jumps: true };
     Builds::One(match (shape, order) {
         (Shape::Triangle, 0..=2) => kept(4, 4, 2),
-        (Shape::Triangle, 3 | 4) => kept(4, 3, 2),
+        (Shape::Triangle, 3) => kept(4, 4, 2),
+        (Shape::Triangle, 4) => kept(4, 3, 2),
         (Shape::Triangle, 5) => kept(4, 2, 2),
         (Shape::Triangle, _) => kept(8, 1, 1),
         (_, 0 | 1) => waiting(4, 3, 2),
         (_, 2) => waiting(12, 1, 1),
+        (_, 3) => waiting(8, 1, 1),
+        (_, 4) if collocated => waiting(7, 1, 1),
         _ => return Builds::Two(kept(8, 1, 1), kept(8, 1, 1)),
     })
 }
@@ -135,7 +138,7 @@ impl SimplexDiffusion {
         group: &Group<T>,
         part: &Part<T>,
     ) -> Option<Vec<KernelText>> {
-        match builds(group.shape, part.spec.element.order) {
+        match builds(group.shape, part.spec.element.order, part.collocated) {
             Builds::One(build) => Some(vec![self.work(law, group, part, Work::All, build)?]),
             Builds::Two(faces, volume) => Some(vec![
                 self.work(law, group, part, Work::Faces, faces)?,

@@ -124,6 +124,7 @@ const fn slabs(registers: usize) -> Build {
 const fn build(dim: usize, order: usize, curved: bool, single: bool) -> Build {
     let build = match (dim, order, curved) {
         (2, 1 | 5, false) => Build { ahead: true, ..ends(72, 0) },
+        (2, 3, false) => ends(64, 2),
         (2, 3 | 7, _) => ends(64, 1),
         (2, _, _) => ends(64, 0),
         (_, 0 | 1, false) => ends(96, 3),
