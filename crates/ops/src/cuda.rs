@@ -33,7 +33,7 @@ pub(crate) mod tensor_diffusion;
 
 pub use boundary::StageTime;
 pub use clock::{BoundsCopy, RING, StepBound, StepChoice};
-pub use elliptic::{CudaBlockInverse, CudaPTransfer, CudaSipdg};
 pub use discretization::{CudaDiscretization, StageAddresses};
+pub use elliptic::{CudaBlockInverse, CudaPTransfer, CudaSipdg};
 pub use measure::{Integrand, Measures, PointRule};
 pub use sample::{Sampler, SamplesUnderWay};
