@@ -10,144 +10,68 @@ use crate::residual::Output;
 use crate::simd::{Kernel, Pack, PackScalar};
 use dgsuite_gpu::{Scalar, SimdLevel};
 
-/// Entry points that are compiled in this crate, so that no user of it compiles them again.
-#[allow(clippy::missing_safety_doc)] // sealed: the contracts stand on the kernels
-pub trait MatrixKernels: Scalar {
-    /// [`MultiplyStore`].
-    fn multiply_store(level: SimdLevel, kernel: MultiplyStore<'_, Self>);
-    /// [`MultiplyAdd`].
-    fn multiply_add(level: SimdLevel, kernel: MultiplyAdd<'_, Self>);
-    /// [`FaceSlopes`].
-    fn face_slopes(level: SimdLevel, kernel: FaceSlopes<'_, Self>);
-    /// [`MultiplyFinish`].
-    unsafe fn multiply_finish(level: SimdLevel, kernel: MultiplyFinish<'_, Self>);
-    /// [`Gather`].
-    fn gather(level: SimdLevel, kernel: Gather<'_, Self>);
-    /// [`HalfJump`].
-    fn half_jump(level: SimdLevel, kernel: HalfJump<'_, Self>);
-    /// [`FluxDifference`].
-    fn flux_difference(level: SimdLevel, kernel: FluxDifference<'_, Self>);
-    /// [`Gain`].
-    fn gain(level: SimdLevel, kernel: Gain<'_, Self>);
-    /// [`Scale`].
-    fn scale(level: SimdLevel, kernel: Scale<'_, Self>);
-    /// [`AddConstant`].
-    unsafe fn add_constant(level: SimdLevel, kernel: AddConstant<'_, Self>);
-    /// [`StoredInverse`].
-    unsafe fn stored_inverse(level: SimdLevel, kernel: StoredInverse<'_, Self>);
-    /// [`Conduct`].
-    fn conduct(level: SimdLevel, kernel: Conduct<'_, Self>);
-    /// [`Conormal`].
-    fn conormal(level: SimdLevel, kernel: Conormal<'_, Self>);
-    /// [`FaceTerms`].
-    fn face_terms(level: SimdLevel, kernel: FaceTerms<'_, Self>);
-    /// [`Blocks`].
-    fn blocks(level: SimdLevel, kernel: Blocks<'_, Self>);
-    /// [`GatherPair`].
-    fn gather_pair(level: SimdLevel, kernel: GatherPair<'_, Self>);
-    /// [`Symmetrise`].
-    fn symmetrise(level: SimdLevel, kernel: Symmetrise<'_, Self>);
-    /// [`Expand`].
-    fn expand(level: SimdLevel, kernel: Expand<'_, Self>);
-    /// [`FaceFluxes`].
-    fn face_fluxes(level: SimdLevel, kernel: FaceFluxes<'_, Self>);
-    /// [`Divergence`].
-    fn divergence(level: SimdLevel, kernel: Divergence<'_, Self>);
-    /// [`Jumps`].
-    fn jumps(level: SimdLevel, kernel: Jumps<'_, Self>);
-    /// [`LineStiffness`].
-    fn line_stiffness(level: SimdLevel, kernel: LineStiffness<'_, Self>);
-    /// [`LineTraces`].
-    fn line_traces(level: SimdLevel, kernel: LineTraces<'_, Self>);
-    /// [`LineGradient`].
-    fn line_gradient(level: SimdLevel, kernel: LineGradient<'_, Self>);
-    /// [`LineTest`].
-    fn line_test(level: SimdLevel, kernel: LineTest<'_, Self>);
-}
-
+/// The trait of the entry points, and what they are for both precisions: `name: Kernel` dispatches a kernel to its instruction level.
 macro_rules! entries {
-    ($t:ty) => {
+    ($($name:ident: $kernel:ident,)*; unsafe { $($contract:ident: $bound:ident,)* }) => {
+        /// Entry points that are compiled in this crate, so that no user of it compiles them again.
+        #[allow(clippy::missing_safety_doc)] // sealed: the contracts stand on the kernels
+        pub trait MatrixKernels: Scalar {
+            $(
+                #[doc = concat!("[`", stringify!($kernel), "`].")]
+                fn $name(level: SimdLevel, kernel: $kernel<'_, Self>);
+            )*
+            $(
+                #[doc = concat!("[`", stringify!($bound), "`].")]
+                unsafe fn $contract(level: SimdLevel, kernel: $bound<'_, Self>);
+            )*
+        }
+        entries!(for f64: $($name: $kernel,)*; unsafe { $($contract: $bound,)* });
+        entries!(for f32: $($name: $kernel,)*; unsafe { $($contract: $bound,)* });
+    };
+    (for $t:ty: $($name:ident: $kernel:ident,)*; unsafe { $($contract:ident: $bound:ident,)* }) => {
         impl MatrixKernels for $t {
-            fn multiply_store(level: SimdLevel, kernel: MultiplyStore<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn multiply_add(level: SimdLevel, kernel: MultiplyAdd<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn face_slopes(level: SimdLevel, kernel: FaceSlopes<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            unsafe fn multiply_finish(level: SimdLevel, kernel: MultiplyFinish<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn gather(level: SimdLevel, kernel: Gather<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn half_jump(level: SimdLevel, kernel: HalfJump<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn flux_difference(level: SimdLevel, kernel: FluxDifference<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn gain(level: SimdLevel, kernel: Gain<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn scale(level: SimdLevel, kernel: Scale<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            unsafe fn add_constant(level: SimdLevel, kernel: AddConstant<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            unsafe fn stored_inverse(level: SimdLevel, kernel: StoredInverse<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn conduct(level: SimdLevel, kernel: Conduct<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn conormal(level: SimdLevel, kernel: Conormal<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn face_terms(level: SimdLevel, kernel: FaceTerms<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn blocks(level: SimdLevel, kernel: Blocks<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn gather_pair(level: SimdLevel, kernel: GatherPair<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn symmetrise(level: SimdLevel, kernel: Symmetrise<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn expand(level: SimdLevel, kernel: Expand<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn face_fluxes(level: SimdLevel, kernel: FaceFluxes<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn divergence(level: SimdLevel, kernel: Divergence<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn jumps(level: SimdLevel, kernel: Jumps<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn line_stiffness(level: SimdLevel, kernel: LineStiffness<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn line_traces(level: SimdLevel, kernel: LineTraces<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn line_gradient(level: SimdLevel, kernel: LineGradient<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
-            fn line_test(level: SimdLevel, kernel: LineTest<'_, Self>) {
-                Self::dispatch(level, kernel);
-            }
+            $(
+                fn $name(level: SimdLevel, kernel: $kernel<'_, Self>) {
+                    Self::dispatch(level, kernel);
+                }
+            )*
+            $(
+                unsafe fn $contract(level: SimdLevel, kernel: $bound<'_, Self>) {
+                    Self::dispatch(level, kernel);
+                }
+            )*
         }
     };
 }
-entries!(f64);
-entries!(f32);
+entries! {
+    multiply_store: MultiplyStore,
+    multiply_add: MultiplyAdd,
+    face_slopes: FaceSlopes,
+    gather: Gather,
+    half_jump: HalfJump,
+    flux_difference: FluxDifference,
+    gain: Gain,
+    scale: Scale,
+    conduct: Conduct,
+    conormal: Conormal,
+    face_terms: FaceTerms,
+    blocks: Blocks,
+    gather_pair: GatherPair,
+    symmetrise: Symmetrise,
+    expand: Expand,
+    face_fluxes: FaceFluxes,
+    divergence: Divergence,
+    jumps: Jumps,
+    line_stiffness: LineStiffness,
+    line_traces: LineTraces,
+    line_gradient: LineGradient,
+    line_test: LineTest,
+    ; unsafe {
+        multiply_finish: MultiplyFinish,
+        add_constant: AddConstant,
+        stored_inverse: StoredInverse,
+    }
+}
 
 /// Call a method for the number of fields: 1, 4 or 5.
 macro_rules! by_fields {
