@@ -12,7 +12,7 @@ use dgsuite_gpu::{Scalar, SimdLevel};
 
 /// The trait of the entry points, and what they are for both precisions: `name: Kernel` dispatches a kernel to its instruction level.
 macro_rules! entries {
-    ($($name:ident: $kernel:ident,)*; unsafe { $($contract:ident: $bound:ident,)* }) => {
+    ($($name:ident: $kernel:ident,)*; unsafe [$($contract:ident: $bound:ident,)*]) => {
         /// Entry points that are compiled in this crate, so that no user of it compiles them again.
         #[allow(clippy::missing_safety_doc)] // sealed: the contracts stand on the kernels
         pub trait MatrixKernels: Scalar {
@@ -25,10 +25,10 @@ macro_rules! entries {
                 unsafe fn $contract(level: SimdLevel, kernel: $bound<'_, Self>);
             )*
         }
-        entries!(for f64: $($name: $kernel,)*; unsafe { $($contract: $bound,)* });
-        entries!(for f32: $($name: $kernel,)*; unsafe { $($contract: $bound,)* });
+        entries!(for f64: $($name: $kernel,)*; unsafe [$($contract: $bound,)*]);
+        entries!(for f32: $($name: $kernel,)*; unsafe [$($contract: $bound,)*]);
     };
-    (for $t:ty: $($name:ident: $kernel:ident,)*; unsafe { $($contract:ident: $bound:ident,)* }) => {
+    (for $t:ty: $($name:ident: $kernel:ident,)*; unsafe [$($contract:ident: $bound:ident,)*]) => {
         impl MatrixKernels for $t {
             $(
                 fn $name(level: SimdLevel, kernel: $kernel<'_, Self>) {
@@ -66,11 +66,11 @@ entries! {
     line_traces: LineTraces,
     line_gradient: LineGradient,
     line_test: LineTest,
-    ; unsafe {
+    ; unsafe [
         multiply_finish: MultiplyFinish,
         add_constant: AddConstant,
         stored_inverse: StoredInverse,
-    }
+    ]
 }
 
 /// Call a method for the number of fields: 1, 4 or 5.
