@@ -133,6 +133,19 @@ DG_DEVICE void dg_mma_f64_8x8x4(double& c0, double& c1, double a, double b) {
 #endif
 }
 
+// Two such products of one B: C += A B and D += E B. Devices of compute capability 9 do both in one instruction
+// (mma.m16n8k4), at twice the rate.
+DG_DEVICE void dg_mma_f64_16x8x4(double& c0, double& c1, double& d0, double& d1, double a, double e, double b) {
+#if !defined(DGSUITE_SHIM) && __CUDA_ARCH__ >= 900
+    asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+                 : "+d"(c0), "+d"(c1), "+d"(d0), "+d"(d1)
+                 : "d"(a), "d"(e), "d"(b));
+#else
+    dg_mma_f64_8x8x4(c0, c1, a, b);
+    dg_mma_f64_8x8x4(d0, d1, e, b);
+#endif
+}
+
 // ---- copies beside arithmetic ------------------------------------------------------------------
 
 // Starts a copy of 16 bytes from global to shared memory; both addresses are multiples of 16.

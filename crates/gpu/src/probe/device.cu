@@ -56,7 +56,8 @@ extern "C" __global__ void __launch_bounds__(256) mma_double(double* out, double
     double c[4][2] = {};
     for (unsigned r = 0; r < rounds; r++)
 #pragma unroll
-        for (unsigned k = 0; k < 4; k++) dg_mma_f64_8x8x4(c[k][0], c[k][1], a, b);
+        for (unsigned k = 0; k < 4; k += 2)
+            dg_mma_f64_16x8x4(c[k][0], c[k][1], c[k + 1][0], c[k + 1][1], a, a, b);
     double sum = 0.0;
 #pragma unroll
     for (unsigned k = 0; k < 4; k++) sum += c[k][0] + c[k][1];

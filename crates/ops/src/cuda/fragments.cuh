@@ -27,7 +27,9 @@ static __device__ __forceinline__ constexpr int fragment_row(int n, int step, in
 // c[k] += a[k] B for all unknowns.
 static __device__ __forceinline__ void fragment_multiply(real (&c)[FIELDS][2], const real (&a)[FIELDS], real b) {
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) dg_mma_f64_8x8x4(c[k][0], c[k][1], a[k], b);
+    for (int k = 0; k + 1 < FIELDS; k += 2)
+        dg_mma_f64_16x8x4(c[k][0], c[k][1], c[k + 1][0], c[k + 1][1], a[k], a[k + 1], b);
+    if (FIELDS % 2) dg_mma_f64_8x8x4(c[FIELDS - 1][0], c[FIELDS - 1][1], a[FIELDS - 1], b);
 }
 
 static __device__ __forceinline__ void fragment_zero(real (&c)[FIELDS][2]) {
