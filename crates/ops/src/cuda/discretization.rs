@@ -358,14 +358,13 @@ impl<T: PackScalar> CudaDiscretization<T> {
                 cuda.launch(&self.exchange, config, &self.args)?;
             }
         }
-        self.publish(when, u)?;
+        self.publish(when, u, &vectors)?;
         let (cuda, work) = (&self.cuda, self.work.ptr());
         // The passes of diffusion have kernels between the boundaries' and the residual.
         let mut early = self.boundaries.any() && self.exchanges.is_empty() && self.diffusion.is_none();
         let mut slots = 0;
         for (group, host) in self.groups.iter_mut().zip(&self.description.groups) {
-            let local = if vectors.local == 0 { 0 } else { vectors.local + (slots * T::BYTES) as u64 };
-            let vectors = StageVectors { local, ..vectors };
+            let vectors = vectors.at_slot::<T>(slots);
             let shared = self.diffusion.as_ref();
             group.launch_residual(cuda, u, self.exterior.ptr(), work, &vectors, shared, early, own)?;
             early = false;
@@ -392,7 +391,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
     }
 
     /// The first pass of diffusion, and what the second reads of boundaries and other groups.
-    fn publish(&mut self, when: StageTime, u: u64) -> Result<(), GpuError> {
+    fn publish(&mut self, when: StageTime, u: u64, vectors: &StageVectors) -> Result<(), GpuError> {
         let accrual = when.accrual(self.clock.ptr());
         self.update_source(accrual.time)?;
         let Some(shared) = &self.diffusion else { return Ok(()) };
@@ -402,8 +401,11 @@ impl<T: PackScalar> CudaDiscretization<T> {
                 diffusive.launch_jumps(cuda, u, &self.groups, boundaries, i, shared)?;
             }
         }
-        for group in &mut self.groups {
-            group.launch_gradient(cuda, u, self.exterior.ptr(), work, shared)?;
+        let mut slots = 0;
+        for (group, host) in self.groups.iter_mut().zip(&self.description.groups) {
+            let vectors = vectors.at_slot::<T>(slots);
+            group.launch_gradient(cuda, u, self.exterior.ptr(), work, &vectors, shared)?;
+            slots += host.state.blocks * host.state.lanes;
         }
         let dim = self.description.physics.dim();
         for (i, diffusive) in self.diffusive.iter_mut().enumerate() {

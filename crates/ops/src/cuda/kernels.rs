@@ -284,6 +284,14 @@ pub(super) struct StageVectors {
     pub(super) keep: bool,
 }
 
+impl StageVectors {
+    /// Those of a group whose first slot is number `slot` of all.
+    pub(super) fn at_slot<T: PackScalar>(self, slot: usize) -> Self {
+        let local = if self.local == 0 { 0 } else { self.local + (slot * T::BYTES) as u64 };
+        Self { local, ..self }
+    }
+}
+
 impl<T: PackScalar> DeviceGroup<T> {
     pub(super) fn new(
         cuda: &Cuda,
@@ -478,11 +486,20 @@ impl<T: PackScalar> DeviceGroup<T> {
         u: u64,
         exterior: u64,
         work: u64,
+        vectors: &StageVectors,
         shared: &Shared<T>,
     ) -> Result<(), GpuError> {
         for (i, part) in self.parts.iter().enumerate() {
             let Some(published) = &self.published else { continue };
             let arguments = Arguments {
+                register: if vectors.register == 0 {
+                    0
+                } else {
+                    vectors.register + (self.offset * T::BYTES) as u64
+                },
+                local: vectors.local,
+                step: vectors.step,
+                a: vectors.a,
                 tables: part.fast.as_ref().map_or(part.entries.ptr(), FastOperators::ptr),
                 ..self.arguments(part, u, exterior, work)
             };

@@ -1,6 +1,8 @@
 // What passes between the two passes of diffusion: jumps on boundaries, one-sided normal fluxes, finished rows. The
 // host's twins are published.rs and viscous.rs.
 
+#include "rows.cuh"
+
 // Mirrored by `PublishedArguments` in published.rs.
 struct Published {
     const stored* jumps;     // u_b − u⁻ at the points of boundaries, as the exterior buffer
@@ -10,7 +12,7 @@ struct Published {
     const stored* exterior;  // that of other groups and what stands for it on boundaries, [face][point][field]
     const u32* rows;       // [code][point]: first scalar of the row in a block of `fluxes`
     const stored* metric;    // of the part: ∇r_d at face points, [element][point][d][x]; curved only
-    stored* kept;            // of the group: rows before the metric rule, as the state
+    stored* kept;            // of the group: what the first pass leaves to the second, as the state; see `Keep`
     const stored* source;    // of the group: rows of the source, as the state, or null
     stored* lifted;        // of the group: half jumps, as `fluxes`; where a kernel of faces leaves them to one of the volume
     u32 boundary;          // scalars of the exterior buffer that belong to boundaries; they come first
@@ -69,8 +71,13 @@ static __device__ __forceinline__ void publish(const Parameters& parameters, con
     real diffusive[FIELDS];
     normal_diffusive_flux(parameters, um, gradient, n, diffusive);
     stored* to = p.fluxes + (u64)slot * TRACE_BLOCK + q * FLUX_ROW;
+    real own[FIELDS];
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) to[k * FLUX_FIELD] = boundary < 0 ? (real)0.5 * (f[k] - diffusive[k]) : f[k];
+    for (int k = 0; k < FIELDS; ++k) own[k] = boundary < 0 ? (real)0.5 * (f[k] - diffusive[k]) : f[k];
+    if (!PLANAR) store_row(to, own);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k)
+        if (PLANAR) to[k * FLUX_FIELD] = own[k];
     if (boundary < 0) return;
     stored* kept = p.gradients + (u64)(boundary + point * FIELDS) * DIM;
 #pragma unroll
@@ -87,12 +94,46 @@ static __device__ __forceinline__ Across fluxes_across(const Arguments& a, const
     return r;
 }
 
+// What the first pass keeps of its rows `R`: with the fast kernels `R`, or, where a stage follows, `a reg + dt R`, so that the
+// second pass, which memory bounds, need not read the register.
+struct Keep {
+    real a, dt;
+    bool reads_register;
+};
+
+static __device__ __forceinline__ Keep keep_factors(const Arguments& a, u32 slot) {
+    Keep k;
+    k.reads_register = a.step != nullptr && a.a != 0.0;
+    k.a = (real)a.a;
+    k.dt = (real)(a.step != nullptr ? *a.step : 1.0);
+    if (a.step != nullptr && a.local) k.dt *= __ldg(a.local + slot);
+    return k;
+}
+
+// The factors of the second pass's stage, where the first kept what stands for the register.
+static __device__ __forceinline__ StageFactors kept_factors(const Arguments& a, u32 slot) {
+    StageFactors s = stage_factors(a, slot);
+    s.a = 1;
+    return s;
+}
+
 // The flux through a face point, outward, times `scale`.
 static __device__ __forceinline__ void common_flux(const Published& p, const Across& r, u32 slot, u32 q, u32 point,
                                                    real scale, real (&f)[FIELDS]) {
     const stored* own = p.fluxes + (u64)slot * TRACE_BLOCK + q * FLUX_ROW;
     const stored* other = r.source + (r.rows ? __ldg(r.rows + point) : point * FIELDS);
     const u32 stride = r.rows ? FLUX_FIELD : 1;
+    real mine[FIELDS], theirs[FIELDS];
+    if (!PLANAR) {
+        load_row_constant(own, mine);
+        load_row_constant(other, theirs);
+    }
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) f[k] = scale * ((real)__ldg(own + k * FLUX_FIELD) - (real)__ldg(other + k * stride));
+    for (int k = 0; k < FIELDS; ++k) {
+        if (PLANAR) {
+            mine[k] = __ldg(own + k * FLUX_FIELD);
+            theirs[k] = __ldg(other + k * stride);
+        }
+        f[k] = scale * (mine[k] - theirs[k]);
+    }
 }

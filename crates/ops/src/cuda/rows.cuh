@@ -1,5 +1,6 @@
 // Rows of a state whose unknowns are contiguous (LANES = 1), read and written in pairs where they come in pairs, and the
 // stage on such rows.
+#pragma once
 
 // Two numbers that are moved together.
 #if defined(DG_SINGLE) || defined(DG_STORED_SINGLE)
@@ -51,6 +52,26 @@ static __device__ __forceinline__ void store_row(stored* p, const real (&x)[FIEL
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) p[k] = x[k];
     }
+}
+
+// Two numbers that lie together.
+static __device__ __forceinline__ void load_two(const stored* p, real (&x)[2]) {
+    const pair y = __ldg(reinterpret_cast<const pair*>(p));
+    x[0] = y.x;
+    x[1] = y.y;
+}
+
+static __device__ __forceinline__ void store_two(stored* p, const real (&x)[2]) {
+    pair y;
+    y.x = x[0];
+    y.y = x[1];
+    *reinterpret_cast<pair*>(p) = y;
+}
+
+// Brings the lines of `n` numbers near, each lane some.
+static __device__ __forceinline__ void prefetch_lines(const stored* from, u32 n, u32 lane) {
+    constexpr u32 LINE = 128 / sizeof(stored);
+    for (u32 i = lane * LINE; i < n; i += 32 * LINE) dg_prefetch(from + i);
 }
 
 // The stage for one row: see `finish`. `before` is the row of the register, read where `reads_register`; `u` its state, `r`

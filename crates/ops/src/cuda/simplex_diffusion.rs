@@ -15,6 +15,8 @@ use dgsuite_basis::{Matrix, ReferenceElement, Representation, Shape};
 
 /// Elements of a warp.
 const GROUP: usize = 8;
+/// Derivatives along a face of size below this, beside those across, are zero.
+const SAME_SLOPE: f64 = 1e-10;
 /// Shared memory that a block may have, in bytes.
 const SHARED: usize = 227 * 1024;
 
@@ -57,7 +59,7 @@ fn builds(shape: Shape, order: usize, collocated: bool) -> Builds {
         (_, 2) => waiting(12, 1, 1),
         (_, 3) => waiting(8, 1, 1),
         (_, 4) if collocated => waiting(7, 1, 1),
-        _ => return Builds::Two(kept(8, 1, 1), kept(8, 1, 1)),
+        _ => return Builds::Two(waiting(8, 1, 1), kept(8, 1, 1)),
     })
 }
 
@@ -98,30 +100,44 @@ impl SimplexDiffusion {
         let face_at = if part.collocated { 0 } else { tiles(nq) * steps(np) * 32 };
         let mut entries = tables.entries[face_at..lifts_at].to_vec();
         let faces = || 0..group.shape.n_faces();
-        let own = reference.interp_face.mul(&reference.lift);
-        for f in faces() {
-            let first = reference.face_offsets[f];
-            let eta = penalty(group.shape, eta);
-            let a = Matrix::from_fn(ng, ng, |q, k| eta * own[(first + q, first + k)]);
-            operator(&a, &mut entries);
-        }
         let face_slope_at = entries.len();
-        let slopes = face_derivatives(reference);
         for f in faces() {
-            let first = reference.face_offsets[f];
-            let of = |d: &Matrix| Matrix::from_fn(ng, np, |q, i| d[(first + q, i)]);
-            directions(&slopes.iter().map(of).collect::<Vec<_>>(), &mut entries);
+            let Some(face) =
+                FaceOperators::new(reference, f, &tables.face_nodes[f], penalty(group.shape, eta))
+            else {
+                return Ok(None);
+            };
+            face.write(&mut entries);
         }
         let volume_at = entries.len();
         entries.extend_from_slice(&tables.entries[..face_at]);
         let lifted = reference.interp_volume.mul(&reference.lift);
+        let shares = |tile: usize| dim == 2 && has_half(nq) && tile + 1 == tiles(nq);
         for f in faces() {
             let first = reference.face_offsets[f];
-            let sign = reference_normal(group.shape, f).iter().sum::<f64>().signum();
-            operator(&Matrix::from_fn(nq, ng, |q, k| sign * lifted[(q, first + k)]), &mut entries);
+            let normal = reference_normal(group.shape, f);
+            let a =
+                Matrix::from_fn(nq, ng, |q, k| normal.iter().sum::<f64>().signum() * lifted[(q, first + k)]);
+            for (tile, step) in pairs(tiles(nq), steps(ng)) {
+                if shares(tile) {
+                    let of = [0, 1].map(|d| a.scaled(normal[d].abs()));
+                    both(&of, tile, step, &mut entries);
+                } else {
+                    fragment(&a, step, tile, Padding::Zero, &mut entries);
+                }
+            }
         }
         let slope_at = entries.len();
-        directions(&reference.derivative, &mut entries);
+        for (tile, step) in pairs(tiles(nq), steps(np)) {
+            if let ([a, b], true) = (&reference.derivative[..], shares(tile)) {
+                both(&[a.clone(), b.clone()], tile, step, &mut entries);
+            } else {
+                reference
+                    .derivative
+                    .iter()
+                    .for_each(|a| fragment(a, step, tile, Padding::Zero, &mut entries));
+            }
+        }
         let project_at = entries.len();
         entries.extend_from_slice(&tables.entries[tables.project_at..]);
         let lift_at = entries.len();
@@ -139,12 +155,25 @@ impl SimplexDiffusion {
         part: &Part<T>,
     ) -> Option<Vec<KernelText>> {
         match builds(group.shape, part.spec.element.order, part.collocated) {
-            Builds::One(build) => Some(vec![self.work(law, group, part, Work::All, build)?]),
+            Builds::One(build) => Some(vec![self.widest(law, group, part, Work::All, build)?]),
             Builds::Two(faces, volume) => Some(vec![
-                self.work(law, group, part, Work::Faces, faces)?,
-                self.work(law, group, part, Work::Volume, volume)?,
+                self.widest(law, group, part, Work::Faces, faces)?,
+                self.widest(law, group, part, Work::Volume, volume)?,
             ]),
         }
+    }
+
+    /// A kernel of the first pass, of as many warps as fit the device, at most those of `b` and at least half of them.
+    fn widest<T: PackScalar>(
+        &self,
+        law: &LawText,
+        group: &Group<T>,
+        part: &Part<T>,
+        work: Work,
+        b: Build,
+    ) -> Option<KernelText> {
+        let least = b.warps.div_ceil(2);
+        (least..=b.warps).rev().find_map(|warps| self.work(law, group, part, work, Build { warps, ..b }))
     }
 
     /// A kernel of the first pass.
@@ -157,11 +186,20 @@ impl SimplexDiffusion {
         b: Build,
     ) -> Option<KernelText> {
         let sizes = Sizes::new(group, part);
-        let jumps = if b.jumps { sizes.faces * steps(group.face_offsets[1]) * sizes.fields * 32 } else { 0 };
+        let faces_waiting = match work {
+            Work::Faces => 1,
+            Work::All if b.jumps => sizes.faces,
+            Work::All | Work::Volume => 0,
+        };
+        let jumps = faces_waiting * steps(group.face_offsets[1]) * sizes.fields * 32;
         let states = b.warps * b.buffers * GROUP * sizes.np * sizes.fields;
         let nodes = self.tables.face_nodes[0].len();
         let rows = (sizes.faces * ORIENTATIONS + sizes.faces) * nodes;
-        let bytes = |in_shared: usize| 8 * (in_shared + b.warps * jumps) + T::BYTES * states + 4 * rows;
+        // Rows of an even number of unknowns are copied in pairs.
+        let ahead = sizes.fields.is_multiple_of(2) && !matches!(work, Work::Volume);
+        let across = if ahead { b.warps * sizes.faces * steps(nodes) * sizes.fields * 32 } else { 0 };
+        let bytes =
+            |in_shared: usize| 8 * (in_shared + b.warps * jumps) + T::BYTES * (states + across) + 4 * rows;
         let [_, volume_at, .., end] = self.cuts;
         let (from, most) = match work {
             Work::All => (0, end),
@@ -185,6 +223,7 @@ impl SimplexDiffusion {
             .define("BLOCKS", b.blocks)
             .define("BUFFERS", b.buffers)
             .define("JUMPS", u8::from(b.jumps))
+            .define("AHEAD", u8::from(ahead))
             .define("TABLES_FROM", from)
             .define("TABLES_TO", to);
         text.shape.threads = 32 * b.warps;
@@ -257,20 +296,87 @@ impl SimplexDiffusion {
     }
 }
 
-/// An operator in the order `[tile][step]`.
-fn operator(a: &Matrix, entries: &mut Vec<f64>) {
-    for (tile, step) in pairs(tiles(a.rows), steps(a.cols)) {
-        fragment(a, step, tile, Padding::Zero, entries);
+/// What gives the gradient at the points of a face, in directions of the face: across it, the first reference direction in which
+/// its normal has a part; along it the others, less the first where the normal has a part in all.
+struct FaceOperators {
+    /// Of half jumps: the direction across.
+    lift: Matrix,
+    /// Of the state.
+    across: Matrix,
+    /// Of face nodes.
+    along: Vec<Matrix>,
+    /// Of the state.
+    along_of_state: Vec<Matrix>,
+}
+
+impl FaceOperators {
+    /// Those of face `f`; `None` if derivatives along it need more than the nodes on it.
+    fn new(reference: &ReferenceElement, f: usize, nodes: &[usize], eta: f64) -> Option<Self> {
+        let (first, np) = (reference.face_offsets[f], reference.n_basis);
+        let ng = reference.face_offsets[f + 1] - first;
+        let dim = reference.spec.shape.dim();
+        let normal = &reference_normal(reference.spec.shape, f)[..dim];
+        let own = reference.interp_face.mul(&reference.lift);
+        let sign = eta * normal.iter().sum::<f64>().signum();
+        let slopes = face_derivatives(reference);
+        let across = normal.iter().position(|x| x.abs() > 0.5)?;
+        let slanted = f64::from(u8::from(normal.iter().all(|x| x.abs() > 0.5)));
+        let entry = |d: usize, q: usize, i: usize| {
+            slopes[d][(first + q, i)] - slanted * slopes[across][(first + q, i)]
+        };
+        let others: Vec<usize> = (0..dim).filter(|&d| d != across).collect();
+        let size = slopes[across].max_abs();
+        let apart = |d: usize| {
+            let on_face = |i: usize| nodes.contains(&i);
+            pairs(ng, np).all(|(q, i)| on_face(i) || entry(d, q, i).abs() < SAME_SLOPE * size)
+        };
+        if !others.iter().all(|&d| apart(d)) {
+            return None;
+        }
+        Some(Self {
+            lift: Matrix::from_fn(ng, ng, |q, k| sign * own[(first + q, first + k)]),
+            across: Matrix::from_fn(ng, np, |q, i| slopes[across][(first + q, i)]),
+            along: others
+                .iter()
+                .map(|&d| Matrix::from_fn(ng, nodes.len(), |q, n| entry(d, q, nodes[n])))
+                .collect(),
+            along_of_state: others.iter().map(|&d| Matrix::from_fn(ng, np, |q, i| entry(d, q, i))).collect(),
+        })
+    }
+
+    /// In the order of simplex_gradient.cu.
+    fn write(&self, entries: &mut Vec<f64>) {
+        let ng = self.lift.rows;
+        for tile in 0..tiles(ng) {
+            for step in 0..steps(ng) {
+                fragment(&self.lift, step, tile, Padding::Zero, entries);
+            }
+            if let ([along], true) = (&self.along_of_state[..], has_half(ng) && tile + 1 == tiles(ng)) {
+                let of = [self.across.clone(), along.clone()];
+                (0..steps(of[0].cols)).for_each(|step| both(&of, tile, step, entries));
+                continue;
+            }
+            for step in 0..steps(self.across.cols) {
+                fragment(&self.across, step, tile, Padding::Zero, entries);
+            }
+            for step in 0..steps(self.along[0].cols) {
+                self.along.iter().for_each(|a| fragment(a, step, tile, Padding::Zero, entries));
+            }
+        }
     }
 }
 
-/// Operators of the directions in the order `[tile][step][direction]`.
-fn directions(list: &[Matrix], entries: &mut Vec<f64>) {
-    for (tile, step) in pairs(tiles(list[0].rows), steps(list[0].cols)) {
-        for a in list {
-            fragment(a, step, tile, Padding::Zero, entries);
-        }
-    }
+/// Whether the last tile of `n` rows takes one step.
+const fn has_half(n: usize) -> bool {
+    steps(n) % 2 == 1
+}
+
+/// The fragment of two operators whose outputs' last tiles, of four rows or fewer, share one: the first in its even columns.
+fn both(of: &[Matrix; 2], tile: usize, step: usize, entries: &mut Vec<f64>) {
+    let row = |r: usize| 8 * tile + r / 2;
+    let a =
+        Matrix::from_fn(8, of[0].cols, |r, c| if row(r) < of[0].rows { of[r % 2][(row(r), c)] } else { 0.0 });
+    fragment(&a, step, 0, Padding::Zero, entries);
 }
 
 /// Whether every `N̂` has entries of one sign and of size 1, as the tables of liftings suppose.

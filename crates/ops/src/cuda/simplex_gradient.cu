@@ -7,6 +7,10 @@
 // registers: see fragments.cuh. Where that is too much for registers and shared memory, faces and volume are two kernels
 // one after the other, and the half jumps pass through memory.
 //
+// At a face the gradient is taken in directions of its own: along the face, where derivatives are those of the trace and
+// take its nodes alone, and across, in the direction of the lifting. Where few points are left for a last tile, in the plane,
+// two directions share it: one in the even columns, one in the odd.
+//
 // Beside the macros of common.cuh, with DIRECT = 1 (rows and own are rows of face nodes, in the face's frame):
 //   FACE_NODES FACE_POINTS  of one face; equal if FACE_INTERP is 0: face points are the nodes
 //   FACE_INTERP             face points are interpolated from face nodes
@@ -14,49 +18,21 @@
 //   WORK                    0 faces and volume, 1 faces, 2 volume
 //   WARPS BLOCKS            warps of a block, blocks of a multiprocessor
 //   BUFFERS                 room for the states of this many groups; 2 to fetch one ahead
-//   JUMPS                   half jumps wait in registers (0), or in shared memory (1) and faces go one by one
+//   JUMPS                   half jumps wait in registers (0), or in shared memory (1): then faces and tiles go one by one, and traces
+//                           are taken once for jumps and once for fluxes, so that few numbers are held at a time
+//   AHEAD                   rows of neighbours are copied to shared memory while the group before is computed
 //   REFERENCE_NORMALS       { N̂ of each face }, of entries −1, 0 and 1
 //   TABLES_FROM TABLES_TO   entries of `tables` that are copied to shared memory: whole operators
 // `u` and `kept` begin at multiples of 16 bytes, and so does slot `first` in them.
 
-constexpr int STATE_STEPS = fragment_steps(NP), STATE_TILES = fragment_tiles(NP);
-constexpr int POINT_STEPS = fragment_steps(NQ), POINT_TILES = fragment_tiles(NQ);
-constexpr int NODE_STEPS = fragment_steps(FACE_NODES);
-constexpr int TRACE_STEPS = fragment_steps(FACE_POINTS), TRACE_TILES = fragment_tiles(FACE_POINTS);
-// Where operators begin in `tables`, in the order of simplex_diffusion.rs.
-constexpr int FACE_AT = 0;                                                                   // [tile][step]
-constexpr int OWN_LIFT_AT = FACE_AT + (FACE_INTERP ? TRACE_TILES * NODE_STEPS * 32 : 0);     // [face][tile][step]
-constexpr int FACE_SLOPE_AT = OWN_LIFT_AT + FACES * TRACE_TILES * TRACE_STEPS * 32;          // [face][tile][step][direction]
-constexpr int INTERP_AT = FACE_SLOPE_AT + FACES * DIM * TRACE_TILES * STATE_STEPS * 32;      // [tile][step]
-constexpr int POINT_LIFT_AT = INTERP_AT + (COLLOCATED ? 0 : POINT_TILES * STATE_STEPS * 32); // [face][tile][step]
-constexpr int SLOPE_AT = POINT_LIFT_AT + FACES * POINT_TILES * TRACE_STEPS * 32;             // [tile][step][direction]
-constexpr int PROJECT_AT = SLOPE_AT + DIM * POINT_TILES * STATE_STEPS * 32;                  // [step][tile][direction]
-constexpr int SHARED_TABLES = TABLES_TO - TABLES_FROM;
-
-constexpr int GROUP = 8;  // elements of a warp
-constexpr int GROUP_STATE = GROUP * STATE_BLOCK;
-// Results go through shared memory where a row is not a whole number of pairs.
-constexpr bool STAGED = FIELDS % 2 != 0;
-constexpr int JUMP_SPACE = JUMPS ? FACES * TRACE_STEPS * FIELDS * 32 : 0;  // of a warp: [face][step][field][lane]
-
-// Starts to copy the state of `n` elements; an odd scalar at the end is copied at once.
-static __device__ __forceinline__ void fetch(stored* to, const stored* from, u32 n, u32 lane) {
-    const u32 pairs = n * STATE_BLOCK / 2;
-#pragma unroll 4
-    for (int i = 0; i < (GROUP_STATE / 2 + 31) / 32; ++i) {
-        const u32 p = i * 32 + lane;
-        if (p >= pairs) continue;
-        if (sizeof(stored) == 8) dg_cp_async16(to + 2 * p, from + 2 * p);
-        else dg_cp_async8(to + 2 * p, from + 2 * p);
-    }
-    if (STATE_BLOCK % 2 && n % 2 && lane == 0) to[2 * pairs] = from[2 * pairs];
-}
+#include "simplex_gradient.cuh"
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     gradient(const Arguments a, const Published p, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
     stored* states = reinterpret_cast<stored*>(shared + SHARED_TABLES + WARPS * JUMP_SPACE);
-    u32* shared_rows = reinterpret_cast<u32*>(states + WARPS * BUFFERS * GROUP_STATE);
+    stored* acrosses = states + WARPS * BUFFERS * GROUP_STATE;
+    u32* shared_rows = reinterpret_cast<u32*>(acrosses + WARPS * ACROSS_SPACE);
     u32* shared_own = shared_rows + CODES * FACE_NODES;
     for (u32 i = 2 * threadIdx.x; i < SHARED_TABLES; i += 64 * WARPS) dg_cp_async16(shared + i, a.tables + TABLES_FROM + i);
     dg_cp_async_commit();
@@ -68,7 +44,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     const auto operator_at = [&](int at) {
         return (at >= TABLES_FROM && at < TABLES_TO ? shared - TABLES_FROM : a.tables) + at + lane;
     };
-    const real *interp = operator_at(INTERP_AT), *face_interp = operator_at(FACE_AT), *own_lift = operator_at(OWN_LIFT_AT);
+    const real *interp = operator_at(INTERP_AT), *face_interp = operator_at(FACE_AT);
     const real *point_lift = operator_at(POINT_LIFT_AT), *face_slopes = operator_at(FACE_SLOPE_AT);
     const real *slopes = operator_at(SLOPE_AT), *project = operator_at(PROJECT_AT);
     real* jumps = shared + SHARED_TABLES + warp * JUMP_SPACE + lane;
@@ -83,19 +59,62 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         if (group < groups) fetch(to, a.u + part_begin + (u64)group * GROUP_STATE, elements_of(group), lane);
         dg_cp_async_commit();
     };
-    constexpr int reference_normal[FACES][DIM] = REFERENCE_NORMALS;
+
+    // What lies behind an element's faces; asked for one group ahead, as are the rows of face nodes there. Behind a face without a
+    // neighbour are its own, or, where points are nodes, the states of the exterior.
+    stored* there = acrosses + warp * ACROSS_SPACE + 2 * lane;
+    u32 to_ahead[FACES], code_ahead[FACES], slot_ahead = 0, outside_faces = 0;
+    const auto find_ahead = [&](u32 group) {
+        const u32 wanted = group * GROUP + r;
+        slot_ahead = a.first + (wanted < a.count ? wanted : a.count - 1);
+#pragma unroll
+        for (int f = 0; f < FACES; ++f) {
+            to_ahead[f] = __ldg(a.across + (u64)slot_ahead * FACES + f);
+            code_ahead[f] = __ldg(a.code + (u64)slot_ahead * FACES + f);
+        }
+    };
+    const auto fetch_across = [&] {
+        outside_faces = 0;
+#pragma unroll
+        for (int f = 0; f < FACES; ++f) {
+            const bool outside = code_ahead[f] == EXTERIOR;
+            outside_faces |= (u32)outside << f;
+            const u32* rows = outside ? shared_own + f * FACE_NODES : shared_rows + code_ahead[f] * FACE_NODES;
+            const stored* from = a.u + (u64)(outside ? slot_ahead : to_ahead[f]) * STATE_BLOCK;
+            const bool exterior = outside && !FACE_INTERP;
+            if (exterior) from = a.exterior + to_ahead[f];
+#pragma unroll
+            for (int s = 0; s < NODE_STEPS; ++s) {
+                const u32 node = fragment_row(FACE_NODES, s, j);
+                const stored* row = from + (exterior ? node * FIELDS : rows[node]);
+#pragma unroll
+                for (int k = 0; k < FIELDS / 2; ++k)
+                    fetch_pair(there + ((f * NODE_STEPS + s) * (FIELDS / 2) + k) * 64, row + 2 * k);
+            }
+        }
+        dg_cp_async_commit();
+    };
+    // Rows of face nodes across a face, as the copies left them.
+    const auto load_across = [&](int face, int s, real (&up)[FIELDS]) {
+#pragma unroll
+        for (int k = 0; k < FIELDS / 2; ++k) {
+            const pair y = *reinterpret_cast<const pair*>(there + ((face * NODE_STEPS + s) * (FIELDS / 2) + k) * 64);
+            up[2 * k] = y.x;
+            up[2 * k + 1] = y.y;
+        }
+    };
 
     u32 group = blockIdx.x * WARPS + warp, buffer = 0;
+    if (AHEAD) find_ahead(group);
     fetch_state(group, state);
     dg_cp_async_wait<1>();
     dg_block_sync();
+    if (AHEAD) fetch_across();
     for (; group < groups; group += stride, buffer = BUFFERS - 1 - buffer) {
         // Lanes of elements that do not exist take the part's last element; what they compute is not stored.
         const u32 wanted = group * GROUP + r;
         const bool exists = wanted < a.count;
         const u32 element = exists ? wanted : a.count - 1, slot = a.first + element;
-        real g[DIM * DIM];
-        metric_at(a, element, 0, g);
         dg_cp_async_wait<0>();
         dg_warp_sync();
         stored* group_state = state + buffer * GROUP_STATE;
@@ -104,121 +123,176 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         const stored* u = group_state + (r < last ? r : last) * STATE_BLOCK;
         if (BUFFERS > 1) fetch_state(group + stride, state + (1 - buffer) * GROUP_STATE);
 
+        const u32 outsides = outside_faces;
+        if (AHEAD) find_ahead(group + stride < groups ? group + stride : group);
+
+        // What the stage will need at the end.
+        if (WORK != 1 && a.step != nullptr && a.a != 0.0) {
+            prefetch_lines(a.reg + part_begin + (u64)group * GROUP_STATE, elements_of(group) * STATE_BLOCK, lane);
+        }
+
         constexpr bool in_registers = !JUMPS && WORK == 0;
         real kept[in_registers ? FACES : 1][TRACE_STEPS][FIELDS];
 
         // 1. Faces: both traces, half jumps, numerical fluxes; the gradient there, what the second pass lifts.
 #pragma unroll(in_registers ? FACES : 1)
         for (int face = 0; face < (WORK == 2 ? 0 : FACES); ++face) {
-            const u32 to = __ldg(a.across + (u64)slot * FACES + face), code = __ldg(a.code + (u64)slot * FACES + face);
-            const bool outside = code == EXTERIOR;
+            u32 to = 0, code = 0;
+            if (!AHEAD || outsides >> face & 1) to = __ldg(a.across + (u64)slot * FACES + face);
+            if (!AHEAD) code = __ldg(a.code + (u64)slot * FACES + face);
+            const bool outside = AHEAD ? outsides >> face & 1 : code == EXTERIOR;
             const long long boundary = outside && to < p.boundary ? (long long)to : -1;
-            real normal[DIM];
-#pragma unroll
-            for (int d = 0; d < DIM; ++d) {
-                normal[d] = 0;
-#pragma unroll
-                for (int f = 0; f < FACES; ++f) normal[d] = face == f ? (real)reference_normal[f][d] : normal[d];
-            }
-            real(&jump)[TRACE_STEPS][FIELDS] = kept[in_registers ? face : 0];
             const u32* own_rows = shared_own + face * FACE_NODES;
             const u32* rows = outside ? own_rows : shared_rows + code * FACE_NODES;
             const stored* neighbour = a.u + (u64)(outside ? slot : to) * STATE_BLOCK;
-            real n[DIM];
-            normal_at(a, element, face, 0, n);
-            real minus[TRACE_TILES][FIELDS][2], flux[TRACE_STEPS][FIELDS];
+            // The normal, and duals of the directions across and along the face: n sJ/J = Σ_d N̂_d ∇r_d.
+            real n[DIM], along[DIM * DIM];
+            {
+                const u32 across = across_direction(face);
+                const real size = normal_at(a, element, face, 0, n), scale = is_slanted(face) ? size : -size;
+                const stored* metric = a.metric + (u64)element * (DIM * DIM);
 #pragma unroll
-            for (int t = 0; t < TRACE_TILES; ++t) {
-                real plus[FIELDS][2];
-                fragment_zero(minus[t]);
-                if (FACE_INTERP) {
-                    fragment_zero(plus);
+                for (int x = 0; x < DIM; ++x) along[x] = scale * n[x];
 #pragma unroll
-                    for (int s = 0; s < NODE_STEPS; ++s) {
-                        const u32 node = fragment_row(FACE_NODES, s, j);
-                        const real b = face_interp[(t * NODE_STEPS + s) * 32];
-                        real um[FIELDS], up[FIELDS];
-                        load_row(u + own_rows[node], um);
-                        load_row_constant(neighbour + rows[node], up);
-                        fragment_multiply(minus[t], um, b);
-                        fragment_multiply(plus, up, b);
-                    }
+                for (u32 d = 1; d < DIM; ++d)
+#pragma unroll
+                    for (int x = 0; x < DIM; ++x) along[d * DIM + x] = __ldg(metric + (d <= across ? d - 1 : d) * DIM + x);
+            }
+            // Traces of a tile on both sides, where face points are interpolated.
+            const auto interpolate = [&](int t, real (&minus)[FIELDS][2], real (&plus)[FIELDS][2]) {
+                fragment_zero(minus);
+                fragment_zero(plus);
+#pragma unroll
+                for (int s = 0; s < NODE_STEPS; ++s) {
+                    const u32 node = fragment_row(FACE_NODES, s, j);
+                    const real b = face_interp[(t * NODE_STEPS + s) * 32];
+                    real um[FIELDS], up[FIELDS];
+                    load_row(u + own_rows[node], um);
+                    if (AHEAD) load_across(face, s, up);
+                    else load_row_constant(neighbour + rows[node], up);
+                    fragment_multiply(minus, um, b);
+                    fragment_multiply(plus, up, b);
                 }
+            };
+            // The states on both sides of the lane's point of a step.
+            const auto states_at = [&](int t, int i, u32 point, const real (&minus)[FIELDS][2], const real (&plus)[FIELDS][2],
+                                       real (&um)[FIELDS], real (&up)[FIELDS]) {
+                if (FACE_INTERP) {
+#pragma unroll
+                    for (int k = 0; k < FIELDS; ++k) {
+                        um[k] = minus[k][i];
+                        up[k] = plus[k][i];
+                    }
+                } else {
+                    load_row(u + own_rows[point], um);
+                    if (AHEAD) load_across(face, 2 * t + i, up);
+                    else load_row_constant(outside ? a.exterior + to + point * FIELDS : neighbour + rows[point], up);
+                }
+                if (FACE_INTERP && outside) {
+#pragma unroll
+                    for (int k = 0; k < FIELDS; ++k) up[k] = (real)__ldg(a.exterior + to + point * FIELDS + k);
+                }
+            };
+            real trace[in_registers ? TRACE_STEPS : 1][FIELDS], flux[in_registers ? TRACE_STEPS : 1][FIELDS];
+#pragma unroll(in_registers ? TRACE_TILES : 1)
+            for (int t = 0; t < TRACE_TILES; ++t) {
+                real minus[FIELDS][2], plus[FIELDS][2];
+                if (FACE_INTERP) interpolate(t, minus, plus);
 #pragma unroll
                 for (int i = 0; i < 2; ++i) {
-                    if (2 * t + i >= TRACE_STEPS) continue;
-                    const u32 point = fragment_row(FACE_POINTS, 2 * t + i, j);
-                    real um[FIELDS], up[FIELDS];
-                    if (FACE_INTERP) {
-#pragma unroll
-                        for (int k = 0; k < FIELDS; ++k) {
-                            um[k] = minus[t][k][i];
-                            up[k] = plus[k][i];
-                        }
-                    } else {
-                        load_row(u + own_rows[point], um);
-                        load_row_constant(neighbour + rows[point], up);
-#pragma unroll
-                        for (int k = 0; k < FIELDS; ++k) minus[t][k][i] = um[k];
-                    }
-                    if (outside) {
-#pragma unroll
-                        for (int k = 0; k < FIELDS; ++k) up[k] = (real)__ldg(a.exterior + to + point * FIELDS + k);
-                    }
-                    half_jump(p, boundary, point, um, up, jump[2 * t + i]);
-                    if (WORK == 1 && exists && fragment_row_or_none(FACE_POINTS, 2 * t + i, j) >= 0) {
+                    const int step = 2 * t + i;
+                    if (step >= TRACE_STEPS) continue;
+                    const u32 point = fragment_row(FACE_POINTS, step, j);
+                    real um[FIELDS], up[FIELDS], jump[FIELDS];
+                    states_at(t, i, point, minus, plus, um, up);
+                    half_jump(p, boundary, point, um, up, jump);
+                    if (WORK == 1 && exists && fragment_row_or_none(FACE_POINTS, step, j) >= 0) {
                         stored* to = p.lifted + (u64)slot * TRACE_BLOCK + (face * FACE_POINTS + point) * FIELDS;
 #pragma unroll
-                        for (int k = 0; k < FIELDS; ++k) to[k] = jump[2 * t + i][k];
+                        for (int k = 0; k < FIELDS; ++k) to[k] = jump[k];
                     }
-                    if (JUMPS) {
 #pragma unroll
-                        for (int k = 0; k < FIELDS; ++k)
-                            jumps[((face * TRACE_STEPS + 2 * t + i) * FIELDS + k) * 32] = jump[2 * t + i][k];
+                    for (int k = 0; k < FIELDS; ++k) {
+                        if (in_registers) {
+                            kept[face][step][k] = jump[k];
+                            trace[step][k] = um[k];
+                        } else {
+                            jumps[((JUMP_FACES > 1 ? face : 0) * TRACE_STEPS + step) * FIELDS * 32 + k * 32] = jump[k];
+                        }
                     }
-                    numerical_flux(parameters, um, up, n, flux[2 * t + i]);
+                    if (in_registers) numerical_flux(parameters, um, up, n, flux[step]);
                 }
             }
-#pragma unroll
+#pragma unroll(in_registers ? TRACE_TILES : 1)
             for (int t = 0; t < TRACE_TILES; ++t) {
-                real slope[DIM][FIELDS][2], lifted[FIELDS][2];
-                fragment_zero(lifted);
+                // Across and along the face.
+                real slope[DIM][FIELDS][2];
 #pragma unroll
-                for (int s = 0; s < TRACE_STEPS; ++s)
-                    fragment_multiply(lifted, jump[s],
-                                      own_lift[((face * TRACE_TILES + t) * TRACE_STEPS + s) * 32]);
+                for (int d = 0; d < DIM; ++d) fragment_zero(slope[d]);
+                const real* b = face_slopes + (face * FACE_TILES + t * FACE_TILE) * 32;
 #pragma unroll
-                for (int d = 0; d < DIM; ++d)
+                for (int s = 0; s < TRACE_STEPS; ++s) {
+                    real x[FIELDS];
 #pragma unroll
                     for (int k = 0; k < FIELDS; ++k)
-#pragma unroll
-                        for (int i = 0; i < 2; ++i) slope[d][k][i] = normal[d] * lifted[k][i];
+                        x[k] = in_registers ? kept[in_registers ? face : 0][s][k]
+                                            : jumps[((JUMP_FACES > 1 ? face : 0) * TRACE_STEPS + s) * FIELDS * 32 + k * 32];
+                    fragment_multiply(slope[0], x, b[s * 32]);
+                }
+                b += TRACE_STEPS * 32;
 #pragma unroll
                 for (int s = 0; s < STATE_STEPS; ++s) {
                     real x[FIELDS];
                     load_row(u + fragment_row(NP, s, j) * FIELDS, x);
-                    const real* b = face_slopes + ((face * TRACE_TILES + t) * STATE_STEPS + s) * DIM * 32;
-#pragma unroll
-                    for (int d = 0; d < DIM; ++d) fragment_multiply(slope[d], x, b[d * 32]);
+                    fragment_multiply(slope[0], x, b[s * 32]);
                 }
+                b += STATE_STEPS * 32;
+                if (TRACE_SHARED && t == TRACE_TILES - 1) {
+#pragma unroll
+                    for (int k = 0; k < FIELDS; ++k) slope[1][k][0] = slope[0][k][1];
+                } else {
+#pragma unroll
+                    for (int s = 0; s < NODE_STEPS; ++s) {
+                        real x[FIELDS];
+                        if (FACE_INTERP || !in_registers) load_row(u + own_rows[fragment_row(FACE_NODES, s, j)], x);
+#pragma unroll
+                        for (int k = 0; k < FIELDS; ++k)
+                            if (!FACE_INTERP && in_registers) x[k] = trace[in_registers ? s : 0][k];
+#pragma unroll
+                        for (int d = 1; d < DIM; ++d) fragment_multiply(slope[d], x, b[(s * (DIM - 1) + d - 1) * 32]);
+                    }
+                }
+                real minus[FIELDS][2], plus[FIELDS][2];
+                if (FACE_INTERP && !in_registers) interpolate(t, minus, plus);
 #pragma unroll
                 for (int i = 0; i < 2; ++i) {
-                    if (2 * t + i >= TRACE_STEPS) continue;
-                    real um[FIELDS], reference[DIM * FIELDS], grad[DIM * FIELDS];
+                    const int step = 2 * t + i;
+                    if (step >= TRACE_STEPS) continue;
+                    real um[FIELDS], f[FIELDS], reference[DIM * FIELDS], grad[DIM * FIELDS];
+                    if (in_registers) {
 #pragma unroll
-                    for (int k = 0; k < FIELDS; ++k) um[k] = minus[t][k][i];
+                        for (int k = 0; k < FIELDS; ++k) {
+                            um[k] = trace[in_registers ? step : 0][k];
+                            f[k] = flux[in_registers ? step : 0][k];
+                        }
+                    } else {
+                        real up[FIELDS];
+                        states_at(t, i, fragment_row(FACE_POINTS, step, j), minus, plus, um, up);
+                        numerical_flux(parameters, um, up, n, f);
+                    }
 #pragma unroll
                     for (int d = 0; d < DIM; ++d)
 #pragma unroll
                         for (int k = 0; k < FIELDS; ++k) reference[d * FIELDS + k] = slope[d][k][i];
-                    physical_gradient(g, reference, grad);
-                    const int point = fragment_row_or_none(FACE_POINTS, 2 * t + i, j);
+                    physical_gradient(along, reference, grad);
+                    const int point = fragment_row_or_none(FACE_POINTS, step, j);
                     if (point < 0 || !exists) continue;
-                    publish(parameters, p, slot, face * FACE_POINTS + point, boundary, point, um, grad, n, flux[2 * t + i]);
+                    publish(parameters, p, slot, face * FACE_POINTS + point, boundary, point, um, grad, n, f);
                 }
             }
         }
 
+        if (AHEAD) fetch_across();
         if (WORK == 1) {
             dg_warp_sync();
             if (BUFFERS == 1) fetch_state(group + stride, state);
@@ -226,29 +300,22 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         }
 
         // 2. Volume: states and lifted gradients at points, contravariant fluxes, projection.
+        real g[DIM * DIM];
+        metric_at(a, element, 0, g);
         const stored* lifted = p.lifted + (u64)slot * TRACE_BLOCK;
         real rate[STATE_TILES][FIELDS][2];
 #pragma unroll
         for (int t = 0; t < STATE_TILES; ++t) fragment_zero(rate[t]);
-#pragma unroll 1
-        for (int t = 0; t < POINT_TILES; ++t) {
+        // With `shares`, a constant, the directions share the tile.
+        const auto volume = [&](int t, bool shares) {
             real points[FIELDS][2], slope[DIM][FIELDS][2];
             fragment_zero(points);
-#pragma unroll
-            for (int d = 0; d < DIM; ++d) fragment_zero(slope[d]);
-#pragma unroll
-            for (int s = 0; s < STATE_STEPS; ++s) {
-                real x[FIELDS];
-                load_row(u + fragment_row(NP, s, j) * FIELDS, x);
-                if (!COLLOCATED) fragment_multiply(points, x, interp[(t * STATE_STEPS + s) * 32]);
-#pragma unroll
-                for (int d = 0; d < DIM; ++d)
-                    fragment_multiply(slope[d], x, slopes[((t * STATE_STEPS + s) * DIM + d) * 32]);
-            }
-            // Tables of liftings hold the sign of the face's normal; a face has it in one direction or in all.
-#pragma unroll
-            for (int face = 0; face < FACES; ++face)
-#pragma unroll
+            fragment_zero(slope[0]);
+            // Tables of liftings hold the sign of the face's normal. A face has it in one direction or in all: those of all come
+            // first, where the directions are still the same.
+            const auto lift = [&](int face, bool all) {
+                // Not unrolled where they come from memory: all would be asked for at once, and fill the registers.
+#pragma unroll(in_registers ? TRACE_STEPS : 1)
                 for (int s = 0; s < TRACE_STEPS; ++s) {
                     const real b = point_lift[((face * POINT_TILES + t) * TRACE_STEPS + s) * 32];
                     real x[FIELDS];
@@ -260,11 +327,38 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                     }
 #pragma unroll
                     for (int d = 0; d < DIM; ++d)
-                        if (reference_normal[face][d] != 0) fragment_multiply(slope[d], x, b);
+                        if (d == (all || shares ? 0 : (int)across_direction(face))) fragment_multiply(slope[d], x, b);
                 }
+            };
+#pragma unroll
+            for (int face = 0; face < FACES; ++face)
+                if (is_slanted(face)) lift(face, true);
+#pragma unroll
+            for (int d = 1; d < DIM; ++d)
+#pragma unroll
+                for (int k = 0; k < FIELDS; ++k)
+#pragma unroll
+                    for (int i = 0; i < 2; ++i) slope[d][k][i] = slope[0][k][i];
+#pragma unroll
+            for (int s = 0; s < STATE_STEPS; ++s) {
+                real x[FIELDS];
+                load_row(u + fragment_row(NP, s, j) * FIELDS, x);
+                if (!COLLOCATED) fragment_multiply(points, x, interp[(t * STATE_STEPS + s) * 32]);
+                const real* b = slopes + (t * STATE_STEPS * DIM + s * (shares ? 1 : DIM)) * 32;
+#pragma unroll
+                for (int d = 0; d < DIM; ++d)
+                    if (d == 0 || !shares) fragment_multiply(slope[d], x, b[d * 32]);
+            }
+#pragma unroll
+            for (int face = 0; face < FACES; ++face)
+                if (!is_slanted(face)) lift(face, false);
+            if (shares) {
+#pragma unroll
+                for (int k = 0; k < FIELDS; ++k) slope[1][k][0] = slope[0][k][1];
+            }
 #pragma unroll
             for (int i = 0; i < 2; ++i) {
-                if (2 * t + i >= POINT_STEPS) continue;
+                if (2 * t + i >= POINT_STEPS || (shares && i == 1)) continue;
                 real x[FIELDS], f[DIM * FIELDS], reference[DIM * FIELDS], grad[DIM * FIELDS], diffusive[DIM * FIELDS];
                 if (COLLOCATED) load_row(u + fragment_row(NP, 2 * t + i, j) * FIELDS, x);
 #pragma unroll
@@ -291,9 +385,13 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                     for (int tile = 0; tile < STATE_TILES; ++tile) fragment_multiply(rate[tile], fd, b[(tile * DIM + d) * 32]);
                 }
             }
-        }
+        };
+#pragma unroll 1
+        for (int t = 0; t < POINT_TILES - POINT_SHARED; ++t) volume(t, false);
+        if (POINT_SHARED) volume(POINT_TILES - 1, true);
 
         // 3. The rows, kept for the second pass.
+        const Keep keep = keep_factors(a, slot);
         if (!STAGED) {
 #pragma unroll
             for (int s = 0; s < STATE_STEPS; ++s) {
@@ -302,7 +400,14 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                 const u64 at = (u64)slot * STATE_BLOCK + row * FIELDS;
                 real y[FIELDS];
 #pragma unroll
-                for (int k = 0; k < FIELDS; ++k) y[k] = rate[s / 2][k][s % 2] + (p.source ? (real)__ldg(p.source + at + k) : 0);
+                for (int k = 0; k < FIELDS; ++k)
+                    y[k] = keep.dt * (rate[s / 2][k][s % 2] + (p.source ? (real)__ldg(p.source + at + k) : 0));
+                if (keep.reads_register) {
+                    real before[FIELDS];
+                    load_row(a.reg + at, before);
+#pragma unroll
+                    for (int k = 0; k < FIELDS; ++k) y[k] += keep.a * before[k];
+                }
                 store_row(p.kept + at, y);
             }
         } else {
@@ -317,8 +422,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             }
             dg_warp_sync();
             const u64 begin = part_begin + (u64)group * GROUP_STATE;
-            for (u32 i = lane; i < elements_of(group) * STATE_BLOCK; i += 32)
-                p.kept[begin + i] = group_state[i] + (p.source ? __ldg(p.source + begin + i) : (stored)0);
+            const u32 n = elements_of(group) * STATE_BLOCK;
+            keep_rows(a, p, keep, a.first + group * GROUP, begin, n, lane, group_state);
         }
         dg_warp_sync();
         if (BUFFERS == 1) fetch_state(group + stride, state);

@@ -7,6 +7,10 @@
 constexpr int STATE_STEPS = fragment_steps(NP), STATE_TILES = fragment_tiles(NP);
 constexpr int TRACE_STEPS = fragment_steps(FACE_POINTS);
 constexpr int GROUP = 8;  // elements of a warp
+// In space few warps share much work, and would wait for memory.
+#ifndef PREFETCH
+#define PREFETCH (DIM == 3)
+#endif
 constexpr int GROUP_STATE = GROUP * STATE_BLOCK;
 // Results go through shared memory where a row is not a whole number of pairs.
 constexpr bool STAGED = FIELDS % 2 != 0;
@@ -23,16 +27,24 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     const real* lifts = shared + lane;
     real* staged = shared + LIFTS + (STAGED ? warp * GROUP_STATE : 0);
     const u32 groups = (a.count + GROUP - 1) / GROUP, stride = gridDim.x * WARPS;
-    const bool reads_register = STAGE && a.a != 0.0;
     for (u32 group = blockIdx.x * WARPS + warp; group < groups; group += stride) {
         // Lanes of elements that do not exist take the part's last element; what they compute is not stored.
         const u32 wanted = group * GROUP + r;
         const bool exists = wanted < a.count;
         const u32 element = exists ? wanted : a.count - 1, slot = a.first + element;
+        // What the end of the group will need, and the fluxes of the next.
+        if (PREFETCH) {
+            const u32 rest = a.count - group * GROUP, n = rest < GROUP ? rest : GROUP;
+            const u64 begin = (u64)(a.first + group * GROUP) * STATE_BLOCK;
+            prefetch_lines(p.kept + begin, n * STATE_BLOCK, lane);
+            if (STAGE) prefetch_lines(a.u + begin, n * STATE_BLOCK, lane);
+            if (group + stride < groups)
+                prefetch_lines(p.fluxes + (u64)(a.first + (group + stride) * GROUP) * TRACE_BLOCK, GROUP * TRACE_BLOCK, lane);
+        }
         real rate[STATE_TILES][FIELDS][2];
 #pragma unroll
         for (int t = 0; t < STATE_TILES; ++t) fragment_zero(rate[t]);
-#pragma unroll
+#pragma unroll(DIM == 2 ? FACES : 1)
         for (int face = 0; face < FACES; ++face) {
             const Across there = fluxes_across(a, p, slot, face);
             real n[DIM];
@@ -48,22 +60,22 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                     fragment_multiply(rate[t], f, lifts[((face * TRACE_STEPS + s) * STATE_TILES + t) * 32]);
             }
         }
-        const StageFactors factors = stage_factors(a, slot);
+        StageFactors factors = kept_factors(a, slot);
         if (!STAGED) {
 #pragma unroll
             for (int s = 0; s < STATE_STEPS; ++s) {
                 const int row = fragment_row_or_none(NP, s, j);
                 if (row < 0 || !exists) continue;
                 const u64 at = (u64)slot * STATE_BLOCK + row * FIELDS;
-                real x[FIELDS], y[FIELDS];
-                load_row_constant(p.kept + at, y);
+                real x[FIELDS], f[FIELDS], kept[FIELDS];
+                load_row_constant(p.kept + at, kept);
                 if (STAGE) load_row_constant(a.u + at, x);
 #pragma unroll
                 for (int k = 0; k < FIELDS; ++k) {
                     if (!STAGE) x[k] = 0;
-                    y[k] += rate[s / 2][k][s % 2];
+                    f[k] = rate[s / 2][k][s % 2] + (STAGE ? 0 : kept[k]);
                 }
-                finish_row(a, factors, reads_register ? a.reg + at : nullptr, at, x, y);
+                finish_row_with(a, factors, STAGE, kept, at, x, f);
             }
         } else {
             // First where the lanes have it, times the step, then along memory.
@@ -77,11 +89,40 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             dg_warp_sync();
             const u32 left = a.count - group * GROUP, n = (left < GROUP ? left : GROUP) * STATE_BLOCK;
             const u64 begin = (u64)(a.first + group * GROUP) * STATE_BLOCK;
-#pragma unroll 5
-            for (u32 i = lane; i < n; i += 32) {
-                StageFactors of = factors;
-                if (STAGE && a.local) of.dt = (real)*a.step * __ldg(a.local + a.first + group * GROUP + i / STATE_BLOCK);
-                finish(a, of, begin + i, STAGE ? (real)__ldg(a.u + begin + i) : 0, staged[i] + (real)__ldg(p.kept + begin + i));
+            if (STAGE && a.local) {
+                const real dt = *a.step;
+                for (u32 i = lane; i < n; i += 32)
+                    staged[i] *= dt * (real)__ldg(a.local + a.first + group * GROUP + i / STATE_BLOCK);
+                factors.dt = 1;
+                dg_warp_sync();
+            }
+            // In pairs; an odd number is at the end of the part.
+#pragma unroll 4
+            for (u32 i = 2 * lane; i + 1 < n; i += 64) {
+                const double2 r = *reinterpret_cast<const double2*>(staged + i);
+                real kept[2], next[2];
+                load_two(p.kept + begin + i, kept);
+                next[0] = kept[0] + (STAGE ? factors.dt * r.x : r.x);
+                next[1] = kept[1] + (STAGE ? factors.dt * r.y : r.y);
+                if (STAGE) {
+                    real x[2];
+                    load_two(a.u + begin + i, x);
+                    if (a.keep) store_two(a.reg + begin + i, next);
+                    if (a.b != 0.0) {
+                        real start[2];
+                        load_two(a.start + begin + i, start);
+                        x[0] = factors.b * start[0] + factors.rest * x[0];
+                        x[1] = factors.b * start[1] + factors.rest * x[1];
+                    }
+                    next[0] = x[0] + factors.c * next[0];
+                    next[1] = x[1] + factors.c * next[1];
+                }
+                store_two(a.out + begin + i, next);
+            }
+            if (STATE_BLOCK % 2 && n % 2 && lane == 0) {
+                const u64 at = begin + n - 1;
+                const real kept = __ldg(p.kept + at);
+                finish_with(a, factors, at, STAGE, kept, STAGE ? (real)__ldg(a.u + at) : 0, staged[n - 1] + (STAGE ? 0 : kept));
             }
             dg_warp_sync();
         }

@@ -201,6 +201,7 @@ pub(super) fn source<T: PackScalar>(name: &str, text: String) -> Source {
         .header("metric_rule.cuh", include_str!("metric_rule.cuh"))
         .header("lines.cuh", include_str!("lines.cuh"))
         .header("published.cuh", include_str!("published.cuh"))
+        .header("simplex_gradient.cuh", include_str!("simplex_gradient.cuh"))
         .header("boundary_point.cuh", include_str!("boundary_point.cuh"));
     if T::BYTES == 4 { source.define("DG_SINGLE", 1) } else { source }
 }

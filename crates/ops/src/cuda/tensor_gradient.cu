@@ -34,6 +34,14 @@ struct Point {
     real up[FIELDS];
 };
 
+// Where a node's gradient lies among those of its element: lines and planes of an even number of nodes are turned against one
+// another, so that the nodes of a face lie in different banks of shared memory whatever its direction.
+static __device__ __forceinline__ u32 place(u32 node) {
+    if (DIM != 3 || NODES % 2 != 0) return node;
+    const u32 i = node % NODES, j = node / NODES % NODES, k = node / (NODES * NODES);
+    return (k * NODES + (j + k) % NODES) * NODES + (i + j) % NODES;
+}
+
 // The unknowns at `p`, the first of them: in a state, or a row of the exterior buffer.
 static __device__ __forceinline__ void load_node(const real* p, bool in_state, real (&x)[FIELDS]) {
     if (!PLANAR) return load_row_constant(p, x);
@@ -118,7 +126,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             for (int k = 0; k < FIELDS; ++k) grad[x * FIELDS + k] = (d == 0 ? (real)0 : grad[x * FIELDS + k]) + c * slope[k];
         }
     }
-    real* kept = shared + GRADIENT_AT + local * ROWS + node;
+    real* kept = shared + GRADIENT_AT + local * ROWS + place(node);
 #pragma unroll
     for (int i = 0; i < DIM * FIELDS; ++i) kept[i * NP] = grad[i];
     dg_block_sync();
@@ -142,7 +150,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             if (end == 0) lift = -lift;
             if (CURVED) lift *= __ldg(a.inverse_jacobian + row);
             const real* y = faces + e * 2 * FIELDS * NF + q;
-            const real* from = shared + GRADIENT_AT + e * ROWS + own;
+            const real* from = shared + GRADIENT_AT + e * ROWS + place(own);
             real um[FIELDS], lifted[DIM * FIELDS], normal[DIM], f[FIELDS];
 #pragma unroll
             for (int x = 0; x < DIM; ++x) {
@@ -198,7 +206,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
     if (SEPARATE) publish_all();
     dg_block_sync();
-    real rate[FIELDS];
+    const Keep keep = keep_factors(a, slot);
+    real rate[FIELDS], before[FIELDS];
+    if (keep.reads_register) load_node(a.reg + at, true, before);
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) rate[k] = 0;
 #pragma unroll
@@ -220,6 +230,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         load_node(p.source + at, true, more);
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) rate[k] += more[k];
+    }
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) {
+        rate[k] *= CURVED ? keep.dt * scale : keep.dt;
+        if (keep.reads_register) rate[k] += keep.a * before[k];
     }
     if (!PLANAR) return store_row(p.kept + at, rate);
 #pragma unroll

@@ -21,16 +21,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     if (element >= a.count) return;
     const u32 slot = a.first + element;
     const u64 at = (u64)slot * STATE_BLOCK + node * ROW_STRIDE;
-    const bool reads_register = STAGE && a.a != 0.0;
-    real rate[FIELDS], u[FIELDS], before[FIELDS];
-    load_node(p.kept + at, rate);
+    real rate[FIELDS], u[FIELDS], kept[FIELDS];
+    load_node(p.kept + at, kept);
     if (STAGE) load_node(a.u + at, u);
-    if (reads_register && PLANAR) {
 #pragma unroll
-        for (int k = 0; k < FIELDS; ++k) before[k] = a.reg[at + k * NP];
-    } else if (reads_register) {
-        load_row(a.reg + at, before);
-    }
+    for (int k = 0; k < FIELDS; ++k) rate[k] = 0;
 #pragma unroll
     for (int d = 0; d < DIM; ++d) {
         const LineEnd end = line_end(node, d);
@@ -47,8 +42,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) rate[k] *= inverse;
     }
-    const StageFactors s = stage_factors(a, slot);
-    if (!PLANAR) return finish_row_with(a, s, reads_register, before, at, u, rate);
+    const StageFactors s = kept_factors(a, slot);
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) finish_with(a, s, at + k * NP, reads_register, before[k], u[k], rate[k]);
+    for (int k = 0; k < FIELDS; ++k) rate[k] += STAGE ? 0 : kept[k];
+    if (!PLANAR) return finish_row_with(a, s, STAGE, kept, at, u, rate);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) finish_with(a, s, at + k * NP, STAGE, kept[k], u[k], rate[k]);
 }
