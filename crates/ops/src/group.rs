@@ -7,7 +7,7 @@
 
 use crate::chain::{Factors, Operators};
 use crate::cuda::fast::layout as layout_on_device;
-use crate::cuda::tensor_diffusion::is_planar as diffusion_is_planar;
+use crate::cuda::fast_diffusion::is_planar as diffusion_is_planar;
 use crate::error::OpsError;
 use crate::geometry::{GeometryTables, is_affine, volume_factors};
 use crate::lifting::Lifting;

@@ -1,14 +1,28 @@
 //! Which fast kernels run the two passes of diffusion of a part, if any do.
 
 use crate::cuda::fragments::SimplexTables;
+use crate::cuda::prism_diffusion::{self, PrismDiffusion};
 use crate::cuda::simplex_diffusion::SimplexDiffusion;
 use crate::cuda::source::{KernelText, LawText};
-use crate::cuda::tensor_diffusion::TensorDiffusion;
+use crate::cuda::tensor_diffusion::{self, TensorDiffusion};
 use crate::error::OpsError;
 use crate::group::{Group, Part};
-use crate::scheme::Form;
+use crate::scheme::{Form, PartSpec};
 use crate::simd::PackScalar;
-use dgsuite_basis::Shape;
+use dgsuite_basis::{BasisError, Shape};
+
+/// Whether the device's layout of a group whose affine and curved elements are `specs` has the unknowns one after the other: where
+/// fast kernels run all of them and work on a node whose unknowns are odd in number.
+///
+/// # Errors
+/// Those of reference elements.
+pub(crate) fn is_planar(shape: Shape, specs: [Option<PartSpec>; 2], form: Form) -> Result<bool, BasisError> {
+    match shape {
+        Shape::Hexahedron => tensor_diffusion::is_planar(shape, specs, form),
+        Shape::Prism => prism_diffusion::is_known(specs, form),
+        _ => Ok(false),
+    }
+}
 
 /// The texts of both passes of a part, and their operators.
 pub(super) struct FastDiffusion {
@@ -43,7 +57,25 @@ impl FastDiffusion {
             Shape::Quadrilateral | Shape::Hexahedron => Self::tensor(law, group, part, form),
             Shape::Triangle | Shape::Tetrahedron => SimplexDiffusion::new(group, part, form, lifts.eta)?
                 .and_then(|simplex| Self::simplex(law, group, part, simplex)),
+            Shape::Prism => {
+                PrismDiffusion::new(group, part, form).and_then(|prism| Self::prism(law, group, part, prism))
+            }
             _ => None,
+        })
+    }
+
+    fn prism<T: PackScalar>(
+        law: &LawText,
+        group: &Group<T>,
+        part: &Part<T>,
+        prism: PrismDiffusion,
+    ) -> Option<Self> {
+        Some(Self {
+            gradient: vec![prism.gradient(law, group, part)?],
+            residual: prism.mean_flux(law, group, part, false),
+            stage: prism.mean_flux(law, group, part, true),
+            entries: prism.entries,
+            nodes: None,
         })
     }
 

@@ -6,23 +6,14 @@
 // node sums over its layer, over its line, and over the face points of both. The register is asked for before the
 // arithmetic.
 //
-// Beside the macros of common.cuh, with DIRECT = 1, COLLOCATED = 1 and PLANAR = 1:
-//   NODES        nodes along a line
-//   TRIANGLE     nodes of a layer
+// Beside the macros of common.cuh, with DIRECT = 1, COLLOCATED = 1 and PLANAR = 1, and those of prisms.cuh:
 //   ELEMENTS     of a block
 //   BLOCKS       blocks of a multiprocessor
 //   NORMALS REFERENCE_NORMALS  see normals.cuh; where face points are nodes, normals follow from the metric there
-//   FACE_PLACE   [face point]: where its flux goes: nodes of the lower and of the upper layer, then [side][layer][number]
-// `tables` has the layer's matrices [direction][column][row], the lifts of the sides [side][number][row], the line's matrix
-// [row][column], and the lifts of the lower and upper face.
 
-static __device__ const unsigned short face_place[NF] = FACE_PLACE;
+#include "prisms.cuh"
+
 constexpr int THREADS = ELEMENTS * NP;
-constexpr int LAYER = TRIANGLE * TRIANGLE;
-constexpr int SIDES_AT = 2 * LAYER;
-constexpr int LINE_AT = SIDES_AT + 3 * NODES * TRIANGLE;
-constexpr int ENDS_AT = LINE_AT + NODES * NODES;
-constexpr int ENTRIES = ENDS_AT + 2;
 // The plan of shared memory.
 constexpr int FLUX_AT = (ENTRIES + 1) / 2 * 2;                             // [element][direction][field][node]
 constexpr int FACE_FLUX_AT = FLUX_AT + ELEMENTS * DIM * FIELDS * NP;       // [element][field][place]
@@ -33,11 +24,6 @@ struct Point {
     u32 q;        // number among the face points of an element
     real up[FIELDS];
 };
-
-static __device__ __forceinline__ void load_state(const real* p, u32 stride, real (&x)[FIELDS]) {
-#pragma unroll
-    for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * stride);
-}
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arguments a, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
@@ -56,12 +42,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         const u32 face = face_of(p.q), point = p.q - face_first(face);
         const Across r = across(a, a.first + first + p.element, face);
         const bool outside = r.rows == nullptr;
-        load_state(r.source + (outside ? point * FIELDS : __ldg(r.rows + point)), outside ? 1 : NP, p.up);
+        load_node(r.source + (outside ? point * FIELDS : __ldg(r.rows + point)), outside ? 1 : NP, p.up);
     };
     const auto solve = [&](const Point& p) {
         const u32 own = __ldg(a.own + p.q);  // the node
         real um[FIELDS], f[FIELDS];
-        load_state(a.u + (u64)(a.first + first + p.element) * STATE_BLOCK + own, NP, um);
+        load_node(a.u + (u64)(a.first + first + p.element) * STATE_BLOCK + own, NP, um);
         const u32 face = face_of(p.q);
         if (NORMALS) {
             real g[DIM * DIM], normal[DIM];
@@ -79,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     };
 
     real u[FIELDS], before[FIELDS], rate[FIELDS];
-    load_state(a.u + at, NP, u);
+    load_node(a.u + at, NP, u);
     Point asked;
     if (threadIdx.x < n * NF) ask(threadIdx.x, asked);
     if (reads_register) {

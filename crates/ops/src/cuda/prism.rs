@@ -6,6 +6,7 @@ use crate::group::{Group, Part, volume_matrices};
 use crate::scheme::Form;
 use crate::simd::PackScalar;
 use dgsuite_basis::{Cubature, Matrix, ReferenceElement, Shape};
+use dgsuite_gpu::cuda::Source;
 
 /// Registers of a multiprocessor, and those that the kernel is held to.
 const REGISTERS: usize = 65_536;
@@ -29,6 +30,8 @@ pub(crate) struct PrismTables {
     pub(crate) n_triangle: usize,
     /// Where the flux of each face point goes: nodes of the lower and of the upper layer, then `[side][layer][number]`.
     pub(crate) place: Vec<usize>,
+    /// The faces that are sides, in their order in the tables.
+    pub(crate) sides: Vec<usize>,
 }
 
 impl PrismTables {
@@ -73,17 +76,26 @@ impl PrismTables {
                     let q = first + nodes.iter().position(|node| node == t)?;
                     entries.extend((0..nt).map(|row| reference.lift[(row, q)]));
                 }
-                sides.push(on_side);
+                sides.push(f);
             }
         }
         entries.extend((0..n * n).map(|i| volume[2][(i / n * nt, i % n * nt)]));
         entries.extend(ends);
-        let tables = Self { entries, n_nodes: n, n_triangle: nt, place };
+        let tables = Self { entries, n_nodes: n, n_triangle: nt, place, sides };
         let lift = |i: usize, q: usize| tables.lift(i, q);
-        let same = sides.len() == 3
+        let same = tables.sides.len() == 3
             && agree(&reference.lift, lift)
             && (0..3).all(|d| agree(&volume[d], |i, j| tables.volume(d, i, j)));
         same.then_some(tables)
+    }
+
+    /// The macros of prisms.cuh.
+    pub(super) fn define(&self, source: Source) -> Source {
+        let place: Vec<String> = self.place.iter().map(ToString::to_string).collect();
+        source
+            .define("NODES", self.n_nodes)
+            .define("TRIANGLE", self.n_triangle)
+            .define("FACE_PLACE", format!("{{{}}}", place.join(",")))
     }
 
     /// Entry of the volume matrix of direction `d` as the kernel has it.
@@ -113,7 +125,8 @@ impl PrismTables {
     }
 }
 
-fn agree(a: &Matrix, b: impl Fn(usize, usize) -> f64) -> bool {
+/// Whether a matrix has these entries, but for rounding.
+pub(super) fn agree(a: &Matrix, b: impl Fn(usize, usize) -> f64) -> bool {
     let tolerance = ROUNDING * a.max_abs();
     (0..a.rows).all(|i| (0..a.cols).all(|j| (a[(i, j)] - b(i, j)).abs() <= tolerance))
 }
@@ -138,23 +151,19 @@ pub(super) fn text<T: PackScalar>(
     if threads > MOST_THREADS || shared > 227 * 1024 {
         return None;
     }
-    let place: Vec<String> = tables.place.iter().map(ToString::to_string).collect();
     let body = format!(
         "{}#include \"normals.cuh\"\n#line 1 \"prism.cu\"\n{}",
         law.preamble(),
         include_str!("prism.cu")
     );
     let normals = sizes.curved || part.spec.element.order == 1;
-    let source = sizes
-        .define(source::<T>("prism.cu", body), &group.face_offsets)
+    let source = tables
+        .define(sizes.define(source::<T>("prism.cu", body), &group.face_offsets))
         .define("STAGE", u8::from(stage))
-        .define("NODES", tables.n_nodes)
-        .define("TRIANGLE", tables.n_triangle)
         .define("ELEMENTS", elements)
         .define("BLOCKS", blocks)
         .define("NORMALS", u8::from(normals))
-        .define("REFERENCE_NORMALS", reference_normals(group.shape))
-        .define("FACE_PLACE", format!("{{{}}}", place.join(",")));
+        .define("REFERENCE_NORMALS", reference_normals(group.shape));
     let shape = LaunchShape { threads, elements, shared, work: 0, persistent: false };
     Some(KernelText { source, shape, wide: false })
 }

@@ -200,6 +200,7 @@ pub(super) fn source<T: PackScalar>(name: &str, text: String) -> Source {
         .header("sparse.cuh", include_str!("sparse.cuh"))
         .header("metric_rule.cuh", include_str!("metric_rule.cuh"))
         .header("lines.cuh", include_str!("lines.cuh"))
+        .header("prisms.cuh", include_str!("prisms.cuh"))
         .header("published.cuh", include_str!("published.cuh"))
         .header("simplex_gradient.cuh", include_str!("simplex_gradient.cuh"))
         .header("boundary_point.cuh", include_str!("boundary_point.cuh"));

@@ -37,7 +37,7 @@ pub(super) struct TensorDiffusion {
 ///
 /// # Errors
 /// Those of reference elements.
-pub(crate) fn is_planar(shape: Shape, specs: [Option<PartSpec>; 2], form: Form) -> Result<bool, BasisError> {
+pub(super) fn is_planar(shape: Shape, specs: [Option<PartSpec>; 2], form: Form) -> Result<bool, BasisError> {
     for spec in specs.into_iter().flatten() {
         let metric = matches!(spec.rule, MetricRule::Affine | MetricRule::Collocated);
         let known = shape == Shape::Hexahedron && spec.element.order <= MOST_PLANAR_ORDER && metric;

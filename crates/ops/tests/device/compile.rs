@@ -75,7 +75,7 @@ fn every_kernel_compiles() {
             // Of diffusion the universal kernels, in the plane and in space: resources.rs compiles the others.
             let universal = ["gradient.cu", "mean_flux.cu", "speed.cu", "diffusive_boundary.cu"];
             let mut viscous = Vec::new();
-            if matches!(cells, Cells::Of(Shape::Triangle | Shape::Prism)) && j == 1 {
+            if matches!(cells, Cells::Of(Shape::Triangle | Shape::Pyramid)) && j == 1 {
                 viscous = viscous_texts::<f64>(cells, &scheme, order);
                 // The bound of the plane is run under emulation.
                 let alone = |s: &Source| match s.name.as_str() {

@@ -122,10 +122,12 @@ const MARCHES: [(&str, usize, usize); 2] =
     [("row of 9 Of(Triangle), nodal p = 2", 2, 1), ("row of 9 Of(Quadrilateral), collocated p = 2", 3, 4)];
 /// Cases that are tried with diffusion too, by how their descriptions begin: passes for every part, fast and universal, affine and
 /// curved, and the faces between groups are met once.
-const VISCOUS: [&str; 6] = [
+const VISCOUS: [&str; 8] = [
     "curved of 6 Mixed2, nodal p = 1",
     "curved of 9 Of(Quadrilateral), collocated p = 2",
     "periodic of 8 Of(Hexahedron), collocated p = 1",
+    "curved of 2 Of(Prism), collocated p = 2",
+    "periodic of 16 Of(Prism), collocated strong p = 3",
     "row of 9 Of(Triangle), nodal p = 3",
     "row of 9 Of(Triangle), collocated p = 2",
     "row of 9 Of(Tetrahedron), nodal p = 2",

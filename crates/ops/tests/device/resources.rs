@@ -72,8 +72,8 @@ fn fast_kernels_fit_registers() {
 fn passes_of_diffusion_fit_registers() {
     let texts = |cells: Cells, scheme: &Scheme, geometry: usize, _: usize| {
         let wanted = |source: &Source| match source.name.as_str() {
-            "tensor_gradient.cu" | "simplex_gradient.cu" => true,
-            "tensor_mean_flux.cu" | "simplex_mean_flux.cu" => is_stage(source),
+            "tensor_gradient.cu" | "simplex_gradient.cu" | "prism_gradient.cu" => true,
+            "tensor_mean_flux.cu" | "simplex_mean_flux.cu" | "prism_mean_flux.cu" => is_stage(source),
             _ => false,
         };
         viscous_texts::<f64>(cells, scheme, geometry).into_iter().filter(wanted).collect()
@@ -139,6 +139,8 @@ fn passes() -> Vec<(Shape, &'static str, usize, usize, usize)> {
     let mut cases = Vec::new();
     cases.extend((1..=6).map(|p| (Shape::Triangle, "nodal", p, 1, 8)));
     cases.extend((1..=4).map(|p| (Shape::Tetrahedron, "nodal", p, 1, 8)));
+    cases.extend((1..=5).map(|p| (Shape::Prism, "collocated", p, 1, 8)));
+    cases.extend([2, 4].map(|p| (Shape::Prism, "collocated", p, 2, 8)));
     for shape in [Shape::Quadrilateral, Shape::Hexahedron] {
         cases.extend((1..=6).map(|p| (shape, "collocated", p, 1, 8)));
         cases.extend((2..=6).map(|p| (shape, "collocated", p, 2, 8)));

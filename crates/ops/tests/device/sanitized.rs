@@ -47,12 +47,9 @@ fn child() {
         try_viscous(&quadrilaterals(n), of(Shape::Quadrilateral), "collocated", p);
         if p <= 3 {
             try_viscous(&row(3, n), of(Shape::Tetrahedron), "nodal", p);
-            try_viscous(
-                &mesh(of(Shape::Hexahedron), 2, 1 + p % 2, false),
-                of(Shape::Hexahedron),
-                "collocated",
-                p,
-            );
+            for shape in [Shape::Hexahedron, Shape::Prism] {
+                try_viscous(&mesh(of(shape), 2, 1 + p % 2, false), of(shape), "collocated", p);
+            }
         }
     }
     try_on(&mesh(Cells::Mixed2, 3, 2, false), Cells::Mixed2, "modal", 2);

@@ -1,0 +1,74 @@
+// The second pass of diffusion on prisms with collocated nodes, affine or curved: the fluxes through face points, lifted and
+// added to what the first pass kept, and the stage. The host's twin is `mean_flux_blocks` in viscous.rs.
+//
+// Face points are dealt out to all threads of a block; after one barrier each node sums over those of its layer and its line.
+// What the stage needs is asked for before the fluxes, so that one wait covers all. Macros and layouts as in
+// prism_gradient.cu, and STAGE.
+
+#include "prisms.cuh"
+
+constexpr int THREADS = ELEMENTS * NP;
+constexpr int LIFTS = 3 * NODES * TRIANGLE;
+// The plan of shared memory: lifts of the sides, then fluxes times their scale, [element][field][place].
+constexpr int FACE_FLUX_AT = (LIFTS + 1) / 2 * 2;
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    residual(const Arguments a, const Published p, const Parameters parameters) {
+    DG_DYNAMIC_SHARED(real, shared);
+    const u32 first = blockIdx.x * ELEMENTS;  // of the part
+    const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
+    const bool reads_register = STAGE && a.a != 0.0;
+    // A thread beyond the last element reads that one again, and stores nothing.
+    const u32 local = threadIdx.x / NP, node = threadIdx.x % NP;
+    const bool exists = local < n;
+    const u32 element = first + (exists ? local : n - 1), slot = a.first + element;
+    const u64 at = (u64)slot * STATE_BLOCK + node;
+    real rate[FIELDS], u[FIELDS], before[FIELDS];
+    load_node(p.kept + at, NP, rate);
+    if (STAGE) load_node(a.u + at, NP, u);
+    if (reads_register) {
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) before[k] = a.reg[at + k * NP];
+    }
+    const u32 z = node / TRIANGLE, t = node % TRIANGLE;
+    const u32 end = z == 0 ? 0 : 1;
+    const real end_lift = __ldg(a.tables + ENDS_AT + end);
+    for (u32 i = threadIdx.x; i < LIFTS; i += THREADS) shared[i] = __ldg(a.tables + SIDES_AT + i);
+
+    // 1. Fluxes.
+    for (u32 item = threadIdx.x; item < n * NF; item += THREADS) {
+        const u32 e = item / NF, q = item % NF, face = face_of(q), there = a.first + first + e;
+        real normal[DIM], f[FIELDS];
+        const real scale = normal_at(a, first + e, face, q, normal);
+        common_flux(p, fluxes_across(a, p, there, face), there, q, q - face_first(face), scale, f);
+        real* y = shared + FACE_FLUX_AT + e * NF * FIELDS + face_place[q];
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) y[k * NF] = f[k];
+    }
+    dg_block_sync();
+    if (!exists) return;
+
+    // 2. Their lifts.
+    const real* fluxes = shared + FACE_FLUX_AT + local * NF * FIELDS;
+#pragma unroll
+    for (int side = 0; side < 3; ++side) {
+        real sum[FIELDS];
+        side_sum(shared, fluxes, side, z, t, sum);
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) rate[k] -= sum[k];
+    }
+    if (z == 0 || z == NODES - 1) {
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) rate[k] -= end_lift * fluxes[k * NF + end * TRIANGLE + t];
+    }
+    if (CURVED) {
+        const real inverse = __ldg(a.inverse_jacobian + (u64)element * NP + node);
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) rate[k] *= inverse;
+    }
+
+    // 3. The stage; see `finish`.
+    const StageFactors s = stage_factors(a, slot);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) finish_with(a, s, at + k * NP, reads_register, before[k], u[k], rate[k]);
+}
