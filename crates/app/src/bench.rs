@@ -8,7 +8,8 @@
 //! read (`s`), the rate written (`s`) or the register read and written and the next state written (`3 s`), geometry and
 //! neighbours once per element, and, where traces are written by a kernel of their own, these written once and
 //! read twice, for the element and its neighbour. Diffusion adds one-sided fluxes at the face points (written once, read
-//! twice), the rows that are kept between its two passes (written and read), and the geometry once more.
+//! twice), the rows that are kept between its two passes (written and read), and the geometry once more. On a mixed mesh, of two shapes with half of
+//! the unknowns each, bytes and operations are those of its parts, and the last column says how fast it is beside them.
 
 mod case;
 mod table;
@@ -32,7 +33,7 @@ pub struct Options {
     pub device: Device,
     /// CPU threads; 0 for all.
     pub threads: usize,
-    /// Words of shapes: tri quad tet hex prism.
+    /// Words of shapes: tri quad tet hex prism, and of mixed meshes: tri+quad prism+tet.
     pub shapes: Vec<String>,
     /// Polynomial degrees.
     pub orders: Vec<usize>,
@@ -112,6 +113,9 @@ pub struct Row {
     pub bytes: [f64; 2],
     /// Operations of the matrix products per degree of freedom.
     pub flops: f64,
+    /// On mixed meshes, speed of the residual and of the stage as a share of what the parts alone would make of it: the time of the
+    /// parts on meshes of their own, for their unknowns, over that of the whole.
+    pub of_parts: Option<[f64; 2]>,
     /// Registers of a thread of the stage's kernel, and bytes that it keeps in local memory; on devices.
     pub resources: Option<(u32, u32)>,
 }
@@ -133,6 +137,7 @@ impl Row {
                 "gbytes_per_s": self.dofs * self.bytes[which] / t / 1e9,
                 "gflops_per_s": self.dofs * self.flops / t / 1e9,
                 "share_of_floor": self.floor(which, limits) / t,
+                "share_of_parts": self.of_parts.map(|share| share[which]),
             })
         };
         json!({
@@ -170,11 +175,13 @@ pub fn run(
         "shape",
         &options.shapes,
         &[
-            ("tri", Shape::Triangle),
-            ("quad", Shape::Quadrilateral),
-            ("tet", Shape::Tetrahedron),
-            ("hex", Shape::Hexahedron),
-            ("prism", Shape::Prism),
+            ("tri", (Shape::Triangle, None)),
+            ("quad", (Shape::Quadrilateral, None)),
+            ("tet", (Shape::Tetrahedron, None)),
+            ("hex", (Shape::Hexahedron, None)),
+            ("prism", (Shape::Prism, None)),
+            ("tri+quad", (Shape::Triangle, Some(Shape::Quadrilateral))),
+            ("prism+tet", (Shape::Prism, Some(Shape::Tetrahedron))),
         ],
     )?;
     let forms = words(
@@ -218,11 +225,11 @@ pub fn run(
     let mut cases = Vec::new();
     for &viscous in &models {
         for &single in &single {
-            for &shape in &shapes {
+            for &(shape, above) in &shapes {
                 for &curved in &curved {
                     for &form in &forms {
-                        let of =
-                            |&order| Case { viscous, shape, curved, form, order, single, size: options.size };
+                        let size = options.size;
+                        let of = |&order| Case { viscous, shape, above, curved, form, order, single, size };
                         cases.extend(options.orders.iter().map(of));
                     }
                 }

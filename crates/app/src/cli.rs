@@ -83,7 +83,7 @@ struct BenchArgs {
     /// CPU threads (0: all)
     #[arg(long, default_value_t = 0)]
     threads: usize,
-    /// Shapes: tri, quad, tet, hex, prism
+    /// Shapes: tri, quad, tet, hex, prism; mixed meshes: tri+quad, prism+tet (beside their parts alone)
     #[arg(long, value_delimiter = ',', default_value = "tri,quad,tet,hex,prism")]
     shapes: Vec<String>,
     /// Polynomial degrees

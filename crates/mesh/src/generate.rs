@@ -9,8 +9,10 @@ use crate::{
 };
 
 mod mixed;
+mod stack;
 
 pub use mixed::MixedBox;
+pub use stack::Stack;
 
 /// How a rectangle is cut into two triangles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,29 +86,7 @@ impl Box {
         let mut grid = Grid::new(dim, self.min, self.max, self.cells)?;
         let mut elements = Elements::default();
         for cell in grid.cells() {
-            let c = grid.corners(cell);
-            match self.shape {
-                Shape::Triangle => {
-                    for t in triangles([c[0], c[1], c[2], c[3]], self.cuts_main(cell)) {
-                        elements.add(Shape::Triangle, &t);
-                    }
-                }
-                Shape::Prism => {
-                    for [a, b, d] in triangles([0, 1, 2, 3], self.cuts_main(cell)) {
-                        elements.add(Shape::Prism, &[c[a], c[b], c[d], c[a + 4], c[b + 4], c[d + 4]]);
-                    }
-                }
-                Shape::Tetrahedron => {
-                    tetrahedra(&c).iter().for_each(|t| elements.add(Shape::Tetrahedron, t));
-                }
-                Shape::Pyramid => {
-                    let apex = grid.add_centre(&c);
-                    for f in Shape::Hexahedron.faces() {
-                        elements.add(Shape::Pyramid, &[c[f[0]], c[f[3]], c[f[2]], c[f[1]], apex]);
-                    }
-                }
-                shape => elements.add(shape, &c[..shape.n_vertices()]),
-            }
+            elements.fill(&mut grid, cell, self.shape, self.cuts_main(cell));
         }
         grid.mesh(elements)
     }
@@ -144,6 +124,29 @@ impl Elements {
         match self.vertices.iter_mut().find(|(s, _)| *s == shape) {
             Some((_, v)) => v.extend_from_slice(vertices),
             None => self.vertices.push((shape, vertices.to_vec())),
+        }
+    }
+
+    /// Fill a cell; `main` is the diagonal of triangles and prisms.
+    fn fill(&mut self, grid: &mut Grid, cell: [usize; 3], shape: Shape, main: bool) {
+        let c = grid.corners(cell);
+        match shape {
+            Shape::Triangle => {
+                triangles([c[0], c[1], c[2], c[3]], main).iter().for_each(|t| self.add(Shape::Triangle, t));
+            }
+            Shape::Prism => {
+                for [a, b, d] in triangles([0, 1, 2, 3], main) {
+                    self.add(Shape::Prism, &[c[a], c[b], c[d], c[a + 4], c[b + 4], c[d + 4]]);
+                }
+            }
+            Shape::Tetrahedron => tetrahedra(&c).iter().for_each(|t| self.add(Shape::Tetrahedron, t)),
+            Shape::Pyramid => {
+                let apex = grid.add_centre(&c);
+                for f in Shape::Hexahedron.faces() {
+                    self.add(Shape::Pyramid, &[c[f[0]], c[f[3]], c[f[2]], c[f[1]], apex]);
+                }
+            }
+            shape => self.add(shape, &c[..shape.n_vertices()]),
         }
     }
 }

@@ -7,7 +7,7 @@ mod checks;
 use checks::{check, euler_characteristic, face_kinds, faces_on, swirl, volume};
 use dgsuite_mesh::{
     Mesh, MeshError, Shape, SpaceFillingCurve,
-    generate::{Box, Diagonal, MixedBox},
+    generate::{Box, Diagonal, MixedBox, Stack},
     gmsh::{self, Format, ReadOptions},
     quality,
 };
@@ -97,6 +97,27 @@ fn mixed_boxes_hold_all_shapes_and_fit_together() {
     assert_eq!(mesh.sets.iter().map(|s| s.len()).collect::<Vec<_>>(), [2 * 2 * 4, 3 * 4]);
     let few = MixedBox { dim: 3, min: [0.0; 3], max: [1.0; 3], cells: [4, 2, 2] }.build();
     assert!(matches!(few, Err(MeshError::TooFewCells { axis: 'x', cells: 4, least: 5 })));
+}
+
+#[test]
+fn stacks_of_two_shapes_fit_together() {
+    let [tri, quad] = PLANE;
+    let [tet, hex, prism, pyramid] = SOLID;
+    let stack = |shapes| Stack { shapes, min: [0.0; 3], max: [1.0; 3], cells: [3, 2, 4], lower: 1 };
+    for shapes in [[tri, quad], [quad, tri], [prism, tet], [tet, prism], [hex, pyramid]] {
+        let mut mesh = stack(shapes).build().unwrap();
+        check(&mesh);
+        assert_eq!(mesh.sets.len(), 2);
+        assert!((volume(&mesh) - 1.0).abs() < 1e-13);
+        for (a, b) in [("xmin", "xmax"), ("ymin", "ymax"), ("zmin", "zmax")].into_iter().take(mesh.dim) {
+            mesh.make_periodic(a, b).unwrap();
+        }
+        check(&mesh);
+        assert!(mesh.boundary_names().is_empty());
+    }
+    for shapes in [[prism, hex], [tri, tet], [Shape::Line, Shape::Line]] {
+        assert!(matches!(stack(shapes).build(), Err(MeshError::BoxShape { .. })));
+    }
 }
 
 #[test]

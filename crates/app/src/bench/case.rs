@@ -39,6 +39,8 @@ pub(super) struct Case {
     /// With viscosity and heat conduction.
     pub(super) viscous: bool,
     pub(super) shape: Shape,
+    /// A second shape, above the first, with as many unknowns.
+    pub(super) above: Option<Shape>,
     pub(super) curved: bool,
     pub(super) form: Form,
     pub(super) order: usize,
@@ -51,7 +53,7 @@ impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let curved = if self.curved { "curved " } else { "" };
         let viscous = if self.viscous { "viscous " } else { "" };
-        write!(f, "{viscous}{curved}{} elements, p = {}, {:?}", self.shape, self.order, self.form)
+        write!(f, "{viscous}{curved}{} elements, p = {}, {:?}", self.name(), self.order, self.form)
     }
 }
 
@@ -92,24 +94,42 @@ impl Case {
         }
     }
 
-    fn mesh(&self, basis: usize) -> Result<Arc<Mesh>, OpsError> {
-        let dim = self.shape.dim();
-        let per_cell = match self.shape {
+    /// The shape, or both.
+    fn name(&self) -> &'static str {
+        match self.above {
+            None => self.shape.name(),
+            Some(Shape::Quadrilateral) => "tri+quad",
+            Some(_) => "prism+tet",
+        }
+    }
+
+    /// Unknowns of a cell of the grid.
+    fn per_cell(&self, shape: Shape) -> f64 {
+        let elements = match shape {
             Shape::Triangle | Shape::Prism => 2,
             Shape::Tetrahedron => 6,
             _ => 1,
         };
-        let elements = self.size * 1e6 / (basis * (dim + 2)) as f64;
-        let cells = (elements / f64::from(per_cell)).powf(1.0 / dim as f64).round().max(2.0) as usize;
+        (elements * dgsuite_ops::basis_size(&self.scheme(), shape) * (shape.dim() + 2)) as f64
+    }
+
+    fn mesh(&self) -> Result<Arc<Mesh>, OpsError> {
+        let (dim, shape) = (self.shape.dim(), self.shape);
+        let below = self.per_cell(shape);
+        // With a second shape: layers in inverse proportion to what their cells have.
+        let (share, per_cell) = match self.above.map(|above| self.per_cell(above)) {
+            None => (1.0, below),
+            Some(above) => (above / (below + above), 2.0 * below * above / (below + above)),
+        };
+        let n = (self.size * 1e6 / per_cell).powf(1.0 / dim as f64).round().max(2.0) as usize;
+        let (min, max, cells) = ([-1.0; 3], [1.0; 3], [n; 3]);
+        let lower = ((share * n as f64).round() as usize).clamp(1, n - 1);
         let build = || {
-            let mut mesh = generate::Box {
-                shape: self.shape,
-                min: [-1.0; 3],
-                max: [1.0; 3],
-                cells: [cells; 3],
-                diagonal: generate::Diagonal::Anti,
-            }
-            .build()?;
+            let diagonal = generate::Diagonal::Anti;
+            let mut mesh = match self.above {
+                None => generate::Box { shape, min, max, cells, diagonal }.build()?,
+                Some(above) => generate::Stack { shapes: [shape, above], min, max, cells, lower }.build()?,
+            };
             for pair in [["xmin", "xmax"], ["ymin", "ymax"], ["zmin", "zmax"]].iter().take(dim) {
                 mesh.make_periodic(pair[0], pair[1])?;
             }
@@ -127,8 +147,30 @@ impl Case {
         build().map(Arc::new).map_err(|_: dgsuite_mesh::MeshError| OpsError::Empty)
     }
 
-    /// Measures on `machine`.
+    /// Measures on `machine`; a mixed mesh after its parts alone, each of about as many unknowns as there.
     pub(super) fn measure(&self, machine: &Machine, host: &Arc<Host>) -> Result<Row, OpsError> {
+        let Some(above) = self.above else { return Ok(self.measure_mesh(machine, host)?.0) };
+        let part =
+            |shape| Self { shape, above: None, size: 0.5 * self.size, ..*self }.measure_mesh(machine, host);
+        let parts = [part(self.shape)?.0, part(above)?.0];
+        let (row, summary) = self.measure_mesh(machine, host)?;
+        // Weighted with the shares of the unknowns.
+        let mean = |of: &dyn Fn(&Row) -> f64| {
+            let term = |p: &PartSummary| {
+                let alone = usize::from(p.shape != self.shape);
+                of(&parts[alone]) * (p.elements * p.n_basis * (self.shape.dim() + 2)) as f64 / row.dofs
+            };
+            summary.iter().map(term).sum::<f64>()
+        };
+        Ok(Row {
+            bytes: [0, 1].map(|i| mean(&|part| part.bytes[i])),
+            flops: mean(&|part| part.flops),
+            of_parts: Some([0, 1].map(|i| row.dofs * mean(&|part| part.time[i] / part.dofs) / row.time[i])),
+            ..row
+        })
+    }
+
+    fn measure_mesh(&self, machine: &Machine, host: &Arc<Host>) -> Result<(Row, Vec<PartSummary>), OpsError> {
         if self.single {
             self.measure_in::<f32>(machine, host)
         } else {
@@ -136,7 +178,7 @@ impl Case {
         }
     }
 
-    fn measure_in<T>(&self, machine: &Machine, host: &Arc<Host>) -> Result<Row, OpsError>
+    fn measure_in<T>(&self, machine: &Machine, host: &Arc<Host>) -> Result<(Row, Vec<PartSummary>), OpsError>
     where
         T: PackScalar,
         Pointwise<Euler, Rusanov, 2, 4>: PointKernels<T>,
@@ -146,8 +188,7 @@ impl Case {
     {
         let (law, flux, dim) = (Euler { gamma: 1.4 }, Rusanov, self.shape.dim());
         let scheme = self.scheme();
-        let basis = dgsuite_ops::basis_size(&scheme, self.shape);
-        let mesh = self.mesh(basis)?;
+        let mesh = self.mesh()?;
         let kernels: Box<dyn PointKernels<T>> = if dim == 2 {
             Box::new(Pointwise::<_, _, 2, 4> { law, flux })
         } else {
@@ -159,14 +200,14 @@ impl Case {
         }
         let weights = StageWeights { a: -0.5, b: 0.0, c: 0.1, dt: 1e-9, keep: true };
         let zeros = |n: usize| vec![T::from_f64(0.0); n];
-        let (time, part, dofs, resources) = match machine {
+        let (time, parts, dofs, resources) = match machine {
             Machine::Host => {
                 let mut d = Discretization::new(mesh, &scheme, equation, Vec::new(), Arc::clone(host))?;
                 let (mut u, mut du, mut next) = (zeros(d.len()), zeros(d.len()), zeros(d.len()));
                 d.project(&Wave(dim), 0.0, &mut u);
                 let residual = median(|| d.eval(0.0, &u, &mut du));
                 let stage = median(|| d.stage(0.0, weights, &u, None, &mut du, &mut next));
-                ([residual, stage], d.summary().remove(0), d.dofs(), None)
+                ([residual, stage], d.summary(), d.dofs(), None)
             }
             Machine::Cuda(cuda) => {
                 let mut d =
@@ -182,12 +223,13 @@ impl Case {
                 let stage =
                     cuda.median_time(RUNS, || d.stage(0.0, 1.0, weights, &u, None, &mut du, &mut next))?;
                 let resources = d.resources().next().map(|r| (r.1, r.2));
-                let mut part = d.description().summary().remove(0);
-                part.direct_traces = d.writes_traces().all(|written| !written);
-                ([residual, stage], part, d.description().dofs(), resources)
+                let mut parts = d.description().summary();
+                let direct = d.writes_traces().all(|written| !written);
+                parts.iter_mut().for_each(|part| part.direct_traces = direct);
+                ([residual, stage], parts, d.description().dofs(), resources)
             }
         };
-        Ok(self.row::<T>(time, &part, dofs as f64, resources))
+        Ok((self.row::<T>(time, &parts[0], dofs as f64, resources), parts))
     }
 
     fn row<T: PackScalar>(
@@ -219,7 +261,7 @@ impl Case {
         let shared = (geometry + neighbours + traces + viscous) / per_element as f64;
         Row {
             model: if self.viscous { "navier-stokes" } else { "euler" },
-            shape: self.shape.name(),
+            shape: self.name(),
             geometry: if self.curved { "curved" } else { "affine" },
             form: match self.form {
                 Form::Collocated => "collocated",
@@ -232,6 +274,7 @@ impl Case {
             time,
             bytes: [2.0 * s + shared, 4.0 * s + shared],
             flops: 2.0 * part.multiply_adds as f64 / part.n_basis as f64,
+            of_parts: None,
             resources,
         }
     }

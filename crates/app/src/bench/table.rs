@@ -39,9 +39,12 @@ pub fn line(row: &Row, limits: &Limits) -> String {
     let share = |which: usize| 100.0 * row.floor(which, limits) / row.time[which];
     let model = if row.model == "euler" { "" } else { "viscous " };
     let name = format!("{model}{} {} {} {}", row.geometry, row.shape, row.form, row.precision);
-    let resources = row.resources.map_or_else(String::new, |(registers, local)| {
-        if local == 0 { registers.to_string() } else { format!("{registers}+{local}B") }
-    });
+    let resources = match (row.of_parts, row.resources) {
+        (Some(share), _) => format!("{:.0}%, {:.0}% of parts", 100.0 * share[0], 100.0 * share[1]),
+        (None, None) => String::new(),
+        (None, Some((registers, 0))) => registers.to_string(),
+        (None, Some((registers, local))) => format!("{registers}+{local}B"),
+    };
     format!(
         "{name:<44} {:>3} {:>8.2} | {:>9.3} {:>7.0} {:>5.0}% | {:>9.3} {:>7.0} {:>7.0} {:>5.0}% | {resources:>9}",
         row.order,
