@@ -510,10 +510,14 @@ pub(super) fn law_text<T: PackScalar>(d: &Discretization<T>) -> Result<LawText, 
     Ok(LawText::new(d.physics.as_ref())?.with_diffusion(d.diffusion(), d.eta)?)
 }
 
-/// The scheme with the basis that devices keep: nodal values in place of modes on simplices with fast kernels, where
-/// a neighbour's trace then takes only the nodes on the face. The space, and so the method, is the same.
+/// The scheme with the basis that devices keep: nodal values in place of modes where there are simplices with fast kernels, which
+/// then take only the nodes on a face for a neighbour's trace. The space, and so the method, is the same on every shape; pyramids
+/// keep their modes.
 fn on_device(scheme: &Scheme, mesh: &Mesh) -> Scheme {
-    let nodes = mesh.sets.iter().all(|s| wants_nodes(s.shape, scheme.order));
+    let wants = |shape| wants_nodes(shape, scheme.order);
+    let some = mesh.sets.iter().any(|s| wants(s.shape));
+    // Spaces of total degree have no nodes on shapes that are products.
+    let nodes = some && (scheme.polynomials.is_none() || mesh.sets.iter().all(|s| wants(s.shape)));
     if nodes && scheme.representation == Representation::Modal {
         Scheme { representation: Representation::Nodal(NodeSet::GaussLobatto), ..*scheme }
     } else {
