@@ -9,6 +9,7 @@
 
 mod arguments;
 mod boundary;
+mod branches;
 mod clock;
 mod diffusive_boundary;
 mod discretization;

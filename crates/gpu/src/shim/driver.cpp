@@ -49,9 +49,16 @@ std::size_t in_use = 0;
     std::_Exit(3);
 }
 
-struct Graph { std::vector<Work> work; };
+struct Stream;
+struct Graph {
+    std::vector<Work> work;
+    std::vector<Stream*> branches;  // streams that joined the recording by waiting for an event in it
+};
 struct Stream { Graph* recording = nullptr; };
-struct Event { std::chrono::steady_clock::time_point time; };
+struct Event {
+    std::chrono::steady_clock::time_point time;
+    Graph* recording = nullptr;  // of the stream that it was put into
+};
 
 struct Module {
     void* library = nullptr;
@@ -133,11 +140,19 @@ int cuCtxSynchronize() { return SUCCESS; }
 int cuStreamCreate(Stream** stream, unsigned) { *stream = new Stream; return SUCCESS; }
 int cuStreamDestroy_v2(Stream* stream) { delete stream; return SUCCESS; }
 int cuStreamSynchronize(Stream* stream) { return stream->recording ? INVALID_VALUE : SUCCESS; }
-int cuStreamWaitEvent(Stream*, Event*, unsigned) { return SUCCESS; }
+int cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {
+    if (event->recording && !stream->recording) {
+        stream->recording = event->recording;
+        stream->recording->branches.push_back(stream);
+    }
+    return SUCCESS;
+}
 int cuStreamBeginCapture_v2(Stream* stream, int) { stream->recording = new Graph; return SUCCESS; }
 int cuStreamEndCapture(Stream* stream, Graph** graph) {
     *graph = std::exchange(stream->recording, nullptr);
-    return *graph ? SUCCESS : INVALID_VALUE;
+    if (!*graph) return INVALID_VALUE;
+    for (Stream* branch : (*graph)->branches) branch->recording = nullptr;
+    return SUCCESS;
 }
 int cuGraphGetNodes(Graph* graph, void**, std::size_t* n) { *n = graph->work.size(); return SUCCESS; }
 int cuGraphInstantiateWithFlags(Graph** exec, Graph* graph, unsigned long long) {
@@ -153,6 +168,7 @@ int cuGraphLaunch(Graph* graph, Stream* stream) {
 int cuEventCreate(Event** event, unsigned) { *event = new Event; return SUCCESS; }
 int cuEventDestroy_v2(Event* event) { delete event; return SUCCESS; }
 int cuEventRecord(Event* event, Stream* stream) {
+    event->recording = stream->recording;
     return put(stream, [event] { event->time = std::chrono::steady_clock::now(); });
 }
 int cuEventSynchronize(Event*) { return SUCCESS; }

@@ -2,6 +2,7 @@
 
 use crate::boundary::BoundaryBinding;
 use crate::cuda::boundary::{DeviceBoundaries, StageTime, boundary_source};
+use crate::cuda::branches::Branches;
 use crate::cuda::clock::{DeviceClock, clock_source};
 use crate::cuda::diffusive_boundary::{DiffusiveBoundary, diffusive_source};
 use crate::cuda::faces::TraceSource;
@@ -60,6 +61,8 @@ pub struct CudaDiscretization<T: PackScalar> {
     pub(super) groups: Vec<DeviceGroup<T>>,
     pub(super) boundaries: DeviceBoundaries<T>,
     pub(super) exchanges: Vec<Exchange>,
+    /// One for each part of each group.
+    branches: Branches,
     /// Stages are one kernel each, boundaries included.
     pub(super) gathered: bool,
     exchange: Function,
@@ -144,11 +147,15 @@ impl<T: PackScalar> CudaDiscretization<T> {
         let running_sum = kernel("tally.cu", include_str!("tally.cu"), "running_sum", reduce)?;
         let n_bounds: usize = groups.iter().map(DeviceGroup::bounds).sum();
         let work = groups.iter().map(DeviceGroup::work).max().unwrap_or(0);
+        // Kernels that share work space follow one another.
+        let parts: usize = groups.iter().map(|g| g.parts.len()).sum();
+        let branches = Branches::new(cuda, if work == 0 { parts } else { 1 })?;
         let mut found = Self {
             cuda: cuda.clone(),
             groups,
             boundaries,
             exchanges,
+            branches,
             gathered: false,
             exchange,
             exchange_fluxes,
@@ -362,15 +369,28 @@ impl<T: PackScalar> CudaDiscretization<T> {
         let (cuda, work) = (&self.cuda, self.work.ptr());
         // The passes of diffusion have kernels between the boundaries' and the residual.
         let mut early = self.boundaries.any() && self.exchanges.is_empty() && self.diffusion.is_none();
-        let mut slots = 0;
+        let (mut slots, mut branch) = (0, 0);
+        self.branches.fork(cuda)?;
         for (group, host) in self.groups.iter_mut().zip(&self.description.groups) {
             let vectors = vectors.at_slot::<T>(slots);
             let shared = self.diffusion.as_ref();
-            group.launch_residual(cuda, u, self.exterior.ptr(), work, &vectors, shared, early, own)?;
+            let branches = (&self.branches, branch);
+            group.launch_residual(
+                cuda,
+                branches,
+                u,
+                self.exterior.ptr(),
+                work,
+                &vectors,
+                shared,
+                early,
+                own,
+            )?;
             early = false;
             slots += host.state.blocks * host.state.lanes;
+            branch += group.parts.len();
         }
-        Ok(())
+        self.branches.join(cuda)
     }
 
     /// New rows of the source, if it changes with time.
@@ -401,12 +421,16 @@ impl<T: PackScalar> CudaDiscretization<T> {
                 diffusive.launch_jumps(cuda, u, &self.groups, boundaries, i, shared)?;
             }
         }
-        let mut slots = 0;
+        let (mut slots, mut branch) = (0, 0);
+        self.branches.fork(cuda)?;
         for (group, host) in self.groups.iter_mut().zip(&self.description.groups) {
             let vectors = vectors.at_slot::<T>(slots);
-            group.launch_gradient(cuda, u, self.exterior.ptr(), work, &vectors, shared)?;
+            let branches = (&self.branches, branch);
+            group.launch_gradient(cuda, branches, u, self.exterior.ptr(), work, &vectors, shared)?;
             slots += host.state.blocks * host.state.lanes;
+            branch += group.parts.len();
         }
+        self.branches.join(cuda)?;
         let dim = self.description.physics.dim();
         for (i, diffusive) in self.diffusive.iter_mut().enumerate() {
             if let Some(diffusive) = diffusive {

@@ -3,6 +3,7 @@
 use crate::chain::Factors;
 use crate::connect::Neighbours;
 use crate::cuda::arguments::{Arguments, OwnBoundaries};
+use crate::cuda::branches::Branches;
 use crate::cuda::faces::{FaceTables, TraceSource};
 use crate::cuda::fast::Fast;
 use crate::cuda::fast_diffusion::FastDiffusion;
@@ -479,10 +480,11 @@ impl<T: PackScalar> DeviceGroup<T> {
         Ok(())
     }
 
-    /// The first pass of diffusion of every part.
+    /// The first pass of diffusion of every part, in branches from a number on.
     pub(super) fn launch_gradient(
         &mut self,
         cuda: &Cuda,
+        branches: (&Branches, usize),
         u: u64,
         exterior: u64,
         work: u64,
@@ -503,6 +505,7 @@ impl<T: PackScalar> DeviceGroup<T> {
                 tables: part.fast.as_ref().map_or(part.entries.ptr(), FastOperators::ptr),
                 ..self.arguments(part, u, exterior, work)
             };
+            let stream = branches.0.stream(cuda, branches.1 + i);
             for kernel in &part.gradient {
                 self.args.clear();
                 self.args.value(arguments).value(published.arguments(shared, i));
@@ -511,8 +514,8 @@ impl<T: PackScalar> DeviceGroup<T> {
                 } else {
                     self.args.slice(&self.parameters);
                 }
-                // SAFETY: as above.
-                unsafe { cuda.launch(&kernel.function, kernel.config(), &self.args)? };
+                // SAFETY: as above; the main stream, in whose order memory is freed, waits for the branch.
+                unsafe { cuda.launch_on(stream, &kernel.function, kernel.config(), &self.args)? };
             }
         }
         Ok(())
@@ -523,6 +526,7 @@ impl<T: PackScalar> DeviceGroup<T> {
     pub(super) fn launch_residual(
         &mut self,
         cuda: &Cuda,
+        branches: (&Branches, usize),
         u: u64,
         exterior: u64,
         work: u64,
@@ -567,9 +571,10 @@ impl<T: PackScalar> DeviceGroup<T> {
                 self.args.slice(&self.parameters);
             }
             let config = kernel.config().early(small.is_some() || (early && i == 0 && kernel.waits));
+            let stream = branches.0.stream(cuda, branches.1 + i);
             // SAFETY: as above; the vectors cover the whole state, by the callers' assertions. A kernel that waits itself reads
             // before that what the kernel before it does not write; that of a small mesh, what no kernel writes.
-            unsafe { cuda.launch(&kernel.function, config, &self.args)? };
+            unsafe { cuda.launch_on(stream, &kernel.function, config, &self.args)? };
         }
         Ok(())
     }

@@ -208,6 +208,17 @@ pub(crate) fn compare_twins<T: PackScalar>(
         assert!((dt * x - y).abs() <= tolerance * dt * (1.0 + x.abs()), "{what}: rates {} and {y:e}", dt * x);
     }
 
+    // The stage as a graph, in which groups are branches.
+    if host.layouts().count() > 1 {
+        device.eval(0.0, &on_device, &mut rate).expect("a residual");
+        let mut again = DeviceBuffer::from_slice(cuda, "a test", &zero(v.len())).expect("memory");
+        // What the host evaluates of the stage's time is there before.
+        device.eval(0.3, &on_device, &mut again).expect("a residual");
+        let work = |_: &_| device.stage(0.3, 1.0, weights, &on_device, Some(&first), &mut rate, &mut again);
+        cuda.capture(work).expect("a graph").launch().expect("a stage");
+        assert!(after.to_vec().expect("a copy") == again.to_vec().expect("a copy"), "{what}: a graph");
+    }
+
     // Samples for writers, made there.
     let order = device.description().order().max(1);
     let mut sampler = None;
