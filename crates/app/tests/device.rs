@@ -44,8 +44,25 @@ boundaries:
   xmax: { type: pressure-outlet, p: 1 }
 ";
 
+/// Viscous flow towards a steady state.
+const STEADY: &str = "\
+title: A steady channel
+mesh: { generate: { shape: tri, min: [0, 0], max: [1, 1], cells: [2, 2] } }
+physics:
+  model: navier-stokes
+  gas_constant: 1
+  viscosity: { sutherland: { mu_ref: 0.05, t_ref: 1, s: 0.4 } }
+space: { order: 1 }
+initial: { rho: 1 + 0.1*sin(2*pi*x), u: y, v: 0, p: 1 }
+boundaries:
+  ymin: { type: no-slip-wall, temperature: 1.1 }
+  ymax: { type: no-slip-wall, adiabatic: true, velocity: [1, 0] }
+  xmin: { type: dirichlet, rho: 1, u: y, v: 0, p: 1 }
+  xmax: { type: pressure-outlet, p: 1 }
+";
+
 /// The name, beginning and rest of each case.
-const CASES: [(&str, &str, &str); 5] = [
+const CASES: [(&str, &str, &str); 6] = [
     (
         "adaptive",
         WAVE,
@@ -68,6 +85,13 @@ const CASES: [(&str, &str, &str); 5] = [
          output: { fields: none, checkpoint: none }\n\
          monitors:\n  - residual: { every_steps: 5 }\n  - forces:\n      boundary: [ymin, ymax]\n      \
          every_steps: 5\n      reference: { density: 1, velocity: 1, pressure: 1, length: 1 }\n",
+    ),
+    (
+        "local",
+        STEADY,
+        "time: { cfl: 0.3, steady: { tolerance: 0.4, max_steps: 200, local_steps: true } }\n\
+         output: { fields: none, checkpoint: none }\n\
+         monitors:\n  - residual: { every_steps: 7 }\n  - integral: { fields: [rho_u], every: 12 }\n",
     ),
     (
         "single",

@@ -140,7 +140,7 @@ impl<'a> March<'a> {
     }
 
     fn run_unsteady(&mut self, outputs: &mut Outputs<'_>) -> Result<(), RunError> {
-        while self.run_ahead(outputs.steps_left(self.now()))? || self.step()? {
+        while self.run_ahead(outputs.steps_left(self.now(), false))? || self.step()? {
             outputs.write(self.solver, self.now(), Moment::Step)?;
             self.draw(None)?;
             if self.stops() {
@@ -215,9 +215,14 @@ impl<'a> March<'a> {
             if step >= spec.max_steps as u64 {
                 return Err(self.not_steady(spec, ratio, false));
             }
+            let residual = RESIDUAL_INTERVAL - step % RESIDUAL_INTERVAL;
+            let due = outputs.steps_left(self.now(), spec.local_steps);
+            let most = due.min(residual).min(spec.max_steps as u64 - step);
             if spec.local_steps {
-                self.step_locally()?;
-            } else {
+                if !self.run_locally_ahead(most)? {
+                    self.step_locally()?;
+                }
+            } else if !self.run_ahead(most)? {
                 self.step()?;
             }
             outputs.write(self.solver, self.now(), Moment::Step)?;
@@ -229,16 +234,21 @@ impl<'a> March<'a> {
     }
 
     fn step_locally(&mut self) -> Result<(), RunError> {
-        let cfl = match self.plan.time.step {
-            StepSize::Cfl(cfl) | StepSize::Fixed(cfl) => cfl,
-        };
         let start = Instant::now();
-        self.solver.step_local(cfl)?;
+        self.solver.step_local(self.local_cfl())?;
         self.local += 1;
         self.limit = self.solver.stable_dt()?;
         self.tally.steps += 1;
         self.tally.spent += start.elapsed();
+        self.careful = self.careful.saturating_sub(1);
         Ok(())
+    }
+
+    /// The multiple of their own bounds that elements step by with local steps.
+    fn local_cfl(&self) -> f64 {
+        match self.plan.time.step {
+            StepSize::Cfl(cfl) | StepSize::Fixed(cfl) => cfl,
+        }
     }
 
     fn not_steady(&self, spec: SteadySpec, ratio: f64, stagnant: bool) -> RunError {

@@ -73,8 +73,8 @@ impl Monitor<'_> {
     }
 
     /// Steps that can be done after `step` before a row may be due by its number of steps.
-    pub fn steps_left(&self, step: u64) -> u64 {
-        self.schedule.steps_left(step)
+    pub fn steps_left(&self, now: TimePoint, local: bool) -> u64 {
+        self.schedule.steps_left(now, local)
     }
 
     /// Writes a row and keeps its values.

@@ -112,10 +112,10 @@ impl<'a> Outputs<'a> {
 
     /// Steps that can be done after `now` before something may be due by its number of steps. What is due at
     /// times is landed on.
-    pub fn steps_left(&self, now: TimePoint) -> u64 {
-        let fields = self.series.iter().map(|(_, schedule)| schedule.steps_left(now.step));
-        let monitors = self.monitors.iter().map(|monitor| monitor.steps_left(now.step));
-        let checkpoints = self.checkpoints.iter().map(|schedule| schedule.steps_left(now.step));
+    pub fn steps_left(&self, now: TimePoint, local: bool) -> u64 {
+        let fields = self.series.iter().map(|(_, schedule)| schedule.steps_left(now, local));
+        let monitors = self.monitors.iter().map(|monitor| monitor.steps_left(now, local));
+        let checkpoints = self.checkpoints.iter().map(|schedule| schedule.steps_left(now, local));
         fields.chain(monitors).chain(checkpoints).min().unwrap_or(u64::MAX)
     }
 

@@ -47,10 +47,15 @@ impl Schedule {
         }
     }
 
-    /// Steps that can be done after `step` before an event may be due by its number of steps.
-    pub fn steps_left(&self, step: u64) -> u64 {
+    /// Steps that can be done from `now` before an event may be due by its number of steps; with `local` steps, each
+    /// of which counts as one unit of time, also by its time.
+    pub fn steps_left(&self, now: TimePoint, local: bool) -> u64 {
         match self.every {
-            Every::Steps(n) => (self.next * n as u64).saturating_sub(step),
+            Every::Steps(n) => (self.next * n as u64).saturating_sub(now.step),
+            // The cast saturates.
+            Every::Time(_) if local => {
+                self.next_time().map_or(u64::MAX, |t| (t - now.t).ceil().max(0.0) as u64)
+            }
             Every::Time(_) | Every::End => u64::MAX,
         }
     }

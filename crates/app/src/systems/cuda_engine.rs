@@ -160,6 +160,8 @@ enum EndOfStep {
     Tick,
     /// The state is looked at; the next step is this multiple of its bound.
     Cfl(f64),
+    /// The state is looked at; elements have steps of their own.
+    Local,
 }
 
 /// Times that steps are put into the stream before the first graph is recorded: by then all that is made
@@ -208,13 +210,15 @@ impl<T: PackScalar> CudaEngine<T> {
             self.discretization.set_clock(t, 0.0, StepChoice::Fixed(dt))?;
             self.dt = Some(dt);
         }
-        self.put_steps(1, EndOfStep::Nothing, local, t, dt)
+        let end = if local { EndOfStep::Local } else { EndOfStep::Nothing };
+        self.batches.ended += u64::from(local);
+        self.put_steps(1, end, t, dt)
     }
 
     /// Puts steps of the size that the device knows into its stream. `t` and `dt` are those of the step
     /// where boundary data changes with
     /// time on the host.
-    fn put_steps(&mut self, n: usize, end: EndOfStep, local: bool, t: f64, dt: f64) -> Result<(), OpsError> {
+    fn put_steps(&mut self, n: usize, end: EndOfStep, t: f64, dt: f64) -> Result<(), OpsError> {
         self.recorder.calls.clear();
         for _ in 0..n {
             self.recorder.stage = 0;
@@ -223,15 +227,16 @@ impl<T: PackScalar> CudaEngine<T> {
                 last.end = Some(self.u.buffer().ptr());
             }
         }
+        self.discretization.use_local_steps(end == EndOfStep::Local);
         let calls = &self.recorder.calls;
         self.evaluations += calls.len() as u64;
         self.steps += n as u64;
-        let graph = self.graphs.iter().find(|(c, e, _)| !local && *e == end && c == calls);
+        let graph = self.graphs.iter().find(|(c, e, _)| *e == end && c == calls);
         if let Some((.., graph)) = graph {
             return Ok(graph.launch()?);
         }
         self.launched += 1;
-        let graphable = !local && self.launched > WARM_UP && self.discretization.is_autonomous();
+        let graphable = self.launched > WARM_UP && self.discretization.is_autonomous();
         if graphable && self.graphs.len() < MOST_GRAPHS {
             let cuda = self.discretization.cuda().clone();
             let graph = cuda.capture(|_| launch(&mut self.discretization, calls, end, t, dt))?;
@@ -284,6 +289,7 @@ fn launch<T: PackScalar>(
             match (last, end) {
                 (Some(u), EndOfStep::Tick) => discretization.end_step(u, None)?,
                 (Some(u), EndOfStep::Cfl(cfl)) => discretization.end_step(u, Some(cfl))?,
+                (Some(u), EndOfStep::Local) => discretization.end_local_step(u)?,
                 _ => {}
             }
         }
@@ -302,10 +308,7 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
 
     fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError> {
         self.discretization.time_step(self.u.buffer(), true)?;
-        self.discretization.use_local_steps(true);
-        let outcome = self.make_step(t, cfl, true);
-        self.discretization.use_local_steps(false);
-        outcome
+        self.make_step(t, cfl, true)
     }
 
     fn stable_dt(&mut self) -> Result<f64, OpsError> {

@@ -74,6 +74,8 @@ pub(crate) enum Ahead<'a> {
     /// begins, unless it
     /// goes on after the steps under way.
     Cfl { cfl: f64, n: usize, from: Option<TimePoint> },
+    /// So many at time `t`, in each of which every element has its own step, the multiple `cfl` of its own bound.
+    Local { t: f64, cfl: f64, n: usize },
 }
 
 /// The discretisation's facts, free of its precision.

@@ -174,7 +174,29 @@ impl<T: PackScalar> CudaDiscretization<T> {
             // SAFETY: the argument is the kernel's.
             return unsafe { self.cuda.launch(&clock.tick, LaunchConfig::new(1, 1), &clock.args) };
         };
-        self.launch_speeds(u, false)?;
+        // SAFETY: the caller's promise.
+        unsafe { self.end_with_bound(u, false, cfl) }
+    }
+
+    /// The end of a step with local steps: the state's step bound is kept, and every slot has its own step for the next one.
+    /// The clock's step, by which they are multiplied, stays.
+    ///
+    /// # Errors
+    /// Those of the device.
+    ///
+    /// # Safety
+    /// As for [`end_step`](Self::end_step).
+    pub unsafe fn end_local_step(&mut self, u: u64) -> Result<(), GpuError> {
+        // SAFETY: the caller's promise.
+        unsafe { self.end_with_bound(u, true, 0.0) }
+    }
+
+    /// The state's step bound to the ring; with `cfl > 0` the next step is that multiple of it.
+    ///
+    /// # Safety
+    /// As for [`end_step`](Self::end_step).
+    unsafe fn end_with_bound(&mut self, u: u64, local: bool, cfl: f64) -> Result<(), GpuError> {
+        self.launch_speeds(u, local)?;
         let clock = &mut self.clock;
         clock.args.clear();
         clock.args.buffer(&clock.bounds).value(clock.n_bounds as u32).buffer(&clock.found);
@@ -235,9 +257,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// [`OpsError::State`] at the first element whose state is not finite or not admissible; those of the
     /// device.
     pub fn time_step(&mut self, u: &DeviceBuffer<T>, local: bool) -> Result<f64, OpsError> {
-        let slots: usize = self.description.groups.iter().map(|g| g.state.blocks * g.state.lanes).sum();
-        if local && self.local.len() != slots {
-            self.local = DeviceBuffer::zeros(&self.cuda, "local steps", slots)?;
+        if local {
+            self.make_local()?;
         }
         self.launch_speeds(u.ptr(), local)?;
         let n = self.clock.n_bounds;
@@ -265,8 +286,25 @@ impl<T: PackScalar> CudaDiscretization<T> {
         Ok(found.limit)
     }
 
-    /// Multiply the step of every stage by the slots' own steps of the last [`time_step`](Self::time_step),
-    /// or not.
+    /// Finds every slot's own step for [`use_local_steps`](Self::use_local_steps), and does not wait.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn find_local_steps(&mut self, u: &DeviceBuffer<T>) -> Result<(), GpuError> {
+        self.make_local()?;
+        self.launch_speeds(u.ptr(), true)
+    }
+
+    /// Room for local steps.
+    fn make_local(&mut self) -> Result<(), GpuError> {
+        let slots: usize = self.description.groups.iter().map(|g| g.state.blocks * g.state.lanes).sum();
+        if self.local.len() != slots {
+            self.local = DeviceBuffer::zeros(&self.cuda, "local steps", slots)?;
+        }
+        Ok(())
+    }
+
+    /// Multiply the step of every stage by the slots' own steps as they were found last, or not.
     pub fn use_local_steps(&mut self, yes: bool) {
         self.use_local = yes && !self.local.is_empty();
     }

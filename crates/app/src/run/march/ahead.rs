@@ -125,6 +125,28 @@ impl March<'_> {
         self.plan.time.steps.map_or(u64::MAX, |n| (n as u64).saturating_sub(self.controller.now().step))
     }
 
+    /// Local steps that nobody needs to look at, at most `most`; `false` if there was none.
+    pub(super) fn run_locally_ahead(&mut self, most: u64) -> Result<bool, RunError> {
+        let n = most.min(BATCH);
+        if self.careful > 0 || n < FEWEST || !self.solver.runs_ahead() {
+            return Ok(false);
+        }
+        let begin = Instant::now();
+        self.solver.run_locally_ahead(self.local_cfl(), n as usize)?;
+        let found = self.solver.finish_ahead()?;
+        self.tally.spent += begin.elapsed();
+        let Some(bounds) = found else {
+            self.solver.undo_ahead()?;
+            self.careful = n;
+            return Ok(false);
+        };
+        self.limit = bounds.last().copied().unwrap_or(self.limit);
+        self.local += n;
+        self.tally.steps += n;
+        self.solver.accept_local(n as usize);
+        Ok(true)
+    }
+
     /// The sizes of the steps that a device has done, if they are those that the controller plans with these
     /// bounds.
     fn confirm(&mut self, cfl: f64, bounds: &[f64]) -> Option<Vec<f64>> {

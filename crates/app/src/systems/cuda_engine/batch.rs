@@ -41,7 +41,7 @@ pub(super) struct Batches<T: PackScalar> {
     /// The one that was finished last, if no other has taken its room.
     finished: Option<usize>,
     /// Steps whose end the device has counted.
-    ended: u64,
+    pub(super) ended: u64,
     /// There was no memory.
     refused: bool,
 }
@@ -120,8 +120,22 @@ impl<T: PackScalar> CudaEngine<T> {
                 let mut left = n;
                 while left > 0 {
                     let some = if left >= STEPS { STEPS } else { 1 };
-                    self.put_steps(some, EndOfStep::Cfl(cfl), false, 0.0, 0.0)?;
+                    self.put_steps(some, EndOfStep::Cfl(cfl), 0.0, 0.0)?;
                     left -= some;
+                }
+                self.batches.ended += n as u64;
+                let batch = &mut self.batches.room[free];
+                (batch.first, batch.n) = (Some(first), n);
+            }
+            Ahead::Local { t, cfl, n } => {
+                self.dt = None;
+                self.discretization.find_local_steps(self.u.buffer())?;
+                for i in 0..n {
+                    // Time stands still, where anything asks for it.
+                    if i == 0 || self.discretization.is_moving() {
+                        self.discretization.set_clock(t, 0.0, StepChoice::Fixed(cfl))?;
+                    }
+                    self.put_steps(1, EndOfStep::Local, t, cfl)?;
                 }
                 self.batches.ended += n as u64;
                 let batch = &mut self.batches.room[free];
@@ -149,7 +163,7 @@ impl<T: PackScalar> CudaEngine<T> {
             let equal = left.iter().take(STEPS).all(|(_, other)| other.to_bits() == dt.to_bits());
             let some = if equal && left.len() >= STEPS { STEPS } else { 1 };
             let end = if moving { EndOfStep::Tick } else { EndOfStep::Nothing };
-            self.put_steps(some, end, false, at.t, dt)?;
+            self.put_steps(some, end, at.t, dt)?;
             self.batches.ended += if moving { some as u64 } else { 0 };
             left = &left[some..];
         }
