@@ -3,6 +3,7 @@
 //! Making a [`Plan`] does all that can go wrong because of the input, and touches no result that is already there.
 
 pub mod boundaries;
+mod correction;
 pub mod elliptic;
 pub mod fields;
 pub mod mesh;
@@ -19,7 +20,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use dgsuite_basis::correction::{Parameter, c_minus};
 use dgsuite_basis::{Correction, NodeSet, Representation, Shape};
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::{Euler, Exact, NavierStokes};
@@ -38,7 +38,7 @@ use crate::pipeline::output::{CheckpointSpec, DEFAULT_KEEP, Every, FieldsSpec, O
 use crate::pipeline::physics::{Model, SourceSpec};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::reference::Reference;
-use crate::pipeline::source::{Located, Place};
+use crate::pipeline::source::Place;
 use crate::pipeline::space::BasisSpec;
 use crate::pipeline::state::{InitialSpec, StateSpec};
 use crate::pipeline::time::{SteadySpec, StepSpec};
@@ -256,7 +256,7 @@ impl Plan {
         for check in &checks {
             known_values.admit(check)?;
         }
-        let correction = correction(&pipeline, &mesh)?;
+        let correction = correction::resolve(&pipeline, &mesh)?;
         let lacks = lacks_on_devices(&pipeline);
         let (device, device_note) = device(&pipeline.device, lacks)?;
         let source = source(&pipeline, &states, exact.as_ref())?;
@@ -348,42 +348,6 @@ fn lacks_on_devices(pipeline: &Pipeline) -> Option<&'static str> {
         (Model::NavierStokes { .. }, _) | (_, None) => None,
         (_, Some(_)) => Some("sources without viscous terms"),
     }
-}
-
-/// The correction of flux reconstruction, which every shape of the mesh must have.
-fn correction(pipeline: &Pipeline, mesh: &Mesh) -> Result<Correction, InputError> {
-    let Some(parameter) = &pipeline.space.correction else { return Ok(Correction::Dg) };
-    for set in &mesh.sets {
-        let factors: &[Shape] = match set.shape {
-            Shape::Triangle => &[Shape::Triangle],
-            Shape::Tetrahedron => &[Shape::Tetrahedron],
-            Shape::Prism => &[Shape::Triangle, Shape::Line],
-            Shape::Pyramid => {
-                let key = parameter.key.rsplit_once('.').map_or("space", |(section, _)| section);
-                let scheme =
-                    Located { value: "fr", key: format!("{key}.scheme"), place: parameter.place.clone() };
-                return Err(InputError::range(
-                    &scheme,
-                    "dg, as no corrections are known on pyramid elements",
-                ));
-            }
-            _ => &[Shape::Line],
-        };
-        for &factor in factors {
-            let least = c_minus(factor, pipeline.space.order).unwrap_or(f64::NEG_INFINITY);
-            if let Parameter::C(c) = parameter.value
-                && c <= least
-            {
-                let of = if factor == set.shape { String::new() } else { format!(" (its {factor} factor)") };
-                let expected = format!(
-                    "dg, sd, hu, or a number above {least:.4e}, the bound of stability on {} elements of order {}{of}",
-                    set.shape, pipeline.space.order
-                );
-                return Err(InputError::range(&parameter.with(c), expected));
-            }
-        }
-    }
-    Ok(Correction::Vcjh(parameter.value))
 }
 
 /// The basis: as written, or modal where the file does not say. Lobatto stands for warp & blend on simplices.
@@ -562,7 +526,8 @@ fn time_plan(pipeline: &Pipeline, mesh: &Mesh, start: f64) -> Result<TimePlan, I
     }
     let simplices = mesh.sets.iter().all(|set| is_simplex(set.shape));
     let elements = if simplices { Elements::Simplices } else { Elements::Any };
-    let stable_cfl = spec.scheme.default_cfl(mesh.dim, pipeline.space.order, elements);
+    let stable_cfl = spec.scheme.default_cfl(mesh.dim, pipeline.space.order, elements)
+        * correction::step_factor(pipeline, mesh);
     Ok(TimePlan {
         scheme: spec.scheme.name().to_owned(),
         stable_cfl,

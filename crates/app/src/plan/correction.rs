@@ -1,0 +1,71 @@
+//! The correction of flux reconstruction on the shapes of a mesh, and what it does to the step.
+
+use dgsuite_basis::correction::{Parameter, c_minus};
+use dgsuite_basis::{Correction, Shape};
+use dgsuite_mesh::Mesh;
+
+use crate::pipeline::Pipeline;
+use crate::pipeline::physics::Model;
+use crate::pipeline::problem::InputError;
+use crate::pipeline::source::Located;
+
+/// The shapes whose corrections are those of `shape`; none for pyramids, on which no corrections are known.
+fn factors(shape: Shape) -> &'static [Shape] {
+    match shape {
+        Shape::Triangle => &[Shape::Triangle],
+        Shape::Tetrahedron => &[Shape::Tetrahedron],
+        Shape::Prism => &[Shape::Triangle, Shape::Line],
+        Shape::Pyramid => &[],
+        _ => &[Shape::Line],
+    }
+}
+
+/// The bound that c must exceed on one of these shapes.
+fn least(factor: Shape, order: usize) -> f64 {
+    c_minus(factor, order).unwrap_or(f64::NEG_INFINITY)
+}
+
+/// The correction, which every shape of the mesh must have.
+///
+/// # Errors
+/// A shape without corrections, a c that is not stable on one of the shapes.
+pub(super) fn resolve(pipeline: &Pipeline, mesh: &Mesh) -> Result<Correction, InputError> {
+    let Some(parameter) = &pipeline.space.correction else { return Ok(Correction::Dg) };
+    for set in &mesh.sets {
+        if factors(set.shape).is_empty() {
+            let key = parameter.key.rsplit_once('.').map_or("space", |(section, _)| section);
+            let scheme =
+                Located { value: "fr", key: format!("{key}.scheme"), place: parameter.place.clone() };
+            return Err(InputError::range(&scheme, "dg, as no corrections are known on pyramid elements"));
+        }
+        for &factor in factors(set.shape) {
+            let least = least(factor, pipeline.space.order);
+            if let Parameter::C(c) = parameter.value
+                && c <= least
+            {
+                let of = if factor == set.shape { String::new() } else { format!(" (its {factor} factor)") };
+                let expected = format!(
+                    "dg, sd, hu, or a number above {least:.4e}, the bound of stability on {} elements of order {}{of}",
+                    set.shape, pipeline.space.order
+                );
+                return Err(InputError::range(&parameter.with(c), expected));
+            }
+        }
+    }
+    Ok(Correction::Vcjh(parameter.value))
+}
+
+/// By how much steps must be smaller than those for c = 0: with c < 0 the highest modes of a correction are 1/(1 − c/c_−)
+/// times as large, and so at most is the spectrum of advection; that of diffusion, which corrects gradients and fluxes, at
+/// most the square of it.
+pub(super) fn step_factor(pipeline: &Pipeline, mesh: &Mesh) -> f64 {
+    let Some(Parameter::C(c)) = pipeline.space.correction.as_ref().map(|parameter| parameter.value) else {
+        return 1.0;
+    };
+    let shapes = mesh.sets.iter().flat_map(|set| factors(set.shape));
+    let share = shapes.map(|&factor| 1.0 - c / least(factor, pipeline.space.order)).fold(1.0, f64::min);
+    match pipeline.physics.model {
+        Model::NavierStokes { .. } => share * share,
+        _ => share,
+    }
+}
