@@ -194,7 +194,7 @@ impl Plan {
             initial: initial_spec,
             periods: mesh::periods(&mesh),
         };
-        let (boundaries, warnings) =
+        let (boundaries, mut warnings) =
             boundaries::resolve(&pipeline.boundaries, &mesh, &states, &pipeline.place)?;
         let initial = match initial_spec {
             Some(spec) => {
@@ -235,6 +235,7 @@ impl Plan {
         let restart = restart(&pipeline, choices, &directory, &variables, mesh_digest)?;
         let start = restart.as_ref().map_or(0.0, |(_, saved)| saved.now.t);
         let time = time_plan(&pipeline, &mesh, start)?;
+        warnings.extend(monitors::late_means(&pipeline, time.end));
         let checkpoint = match &pipeline.output.checkpoint {
             Wanted::Given(spec) => Some(*spec),
             Wanted::Default if !choices.case_of_study || choices.continued => {

@@ -36,7 +36,7 @@ use crate::pipeline::problem::{InputError, Problem};
 use crate::plan::print::{self, grouped};
 use crate::plan::{Choices, Plan};
 use crate::systems::SystemError;
-use crate::systems::hyperbolic::{Description, Hyperbolic, Norms, OpsError};
+use crate::systems::hyperbolic::{Description, Hyperbolic, Norms, OpsError, Origin};
 use crate::writer::{WriterError, atomic};
 
 /// A run that nothing of the input can stop any more: the plan is made and the solver stands.
@@ -149,7 +149,7 @@ impl Prepared {
             last = outputs.last().clone();
             output_s = outputs.spent().as_secs_f64();
             if let Err(error) = &result {
-                explain(error, &outputs, &self.solver, end, log);
+                explain(error, &outputs, &self.solver, self.plan.time.step, end, log);
                 explained = true;
             }
             result
@@ -222,7 +222,14 @@ impl Prepared {
 const START: TimePoint = TimePoint { t: 0.0, low: 0.0, step: 0 };
 
 /// Says what stopped a run, writes the state for inspection, and names the checkpoint to go back to.
-fn explain(error: &RunError, outputs: &Outputs<'_>, solver: &Hyperbolic, now: TimePoint, log: &mut Log) {
+fn explain(
+    error: &RunError,
+    outputs: &Outputs<'_>,
+    solver: &Hyperbolic,
+    step: StepSize,
+    now: TimePoint,
+    log: &mut Log,
+) {
     log.warn(&format!("error: {error}"));
     if let RunError::Writer(cause) = error {
         if cause.is_storage_full() {
@@ -237,6 +244,11 @@ fn explain(error: &RunError, outputs: &Outputs<'_>, solver: &Hyperbolic, now: Ti
         });
         return;
     }
+    if let Some(Origin { element, at: [x, y, z], bad }) = solver.origin_of_failure() {
+        log.warn(&format!(
+            "it is not finite in {bad} elements, and began near the middle of them: element {element} at ({x:.6}, {y:.6}, {z:.6})"
+        ));
+    }
     match outputs.write_failed(solver, now) {
         Ok(path) => log.warn(&format!("the state at the failure is in {}", path.display())),
         Err(second) => log.warn(&format!("the state at the failure could not be written: {second}")),
@@ -245,7 +257,11 @@ fn explain(error: &RunError, outputs: &Outputs<'_>, solver: &Hyperbolic, now: Ti
         Some(path) => log.warn(&format!("the last good checkpoint is {}", path.display())),
         None => log.warn("hint: `output.checkpoint: { every: T }` keeps a state to go back to"),
     }
-    log.warn("hint: try a smaller time.cfl, a lower space.order, or a finer mesh");
+    let size = match step {
+        StepSize::Cfl(_) => "time.cfl",
+        StepSize::Fixed(_) => "time.dt",
+    };
+    log.warn(&format!("hint: try a smaller {size}, a lower space.order, or a finer mesh"));
 }
 
 /// The norms of the error, a line for each variable.

@@ -303,7 +303,7 @@ time: { steps: 1 }
 #[test]
 fn viscous_flows_that_are_not_complete() {
     let reference = "reference: { mach: 0.2, reynolds: 100, length: 1 }";
-    let table: [(&str, &str, &[&str]); 22] = [
+    let table: [(&str, &str, &[&str]); 25] = [
         (
             ", reference: { mach: 0.2, reynolds: 100, length: 1 }",
             "",
@@ -345,6 +345,26 @@ fn viscous_flows_that_are_not_complete() {
             reference,
             "viscosity: { sutherland: { mu_ref: 1, t_ref: 1 } }",
             &["`physics.viscosity.sutherland.s` is missing", "110.4 in kelvin"],
+        ),
+        (
+            "reference: {",
+            "viscosity: { sutherland: { s: 110.4 } }, reference: {",
+            &[
+                "`physics.viscosity.sutherland.s` is 110.4",
+                "times the temperature 1",
+                "110.4/288.15",
+                "case.yaml:4:",
+            ],
+        ),
+        (
+            "length: 1 }",
+            "length: 1, angle: 4.5e1 }",
+            &["`physics.reference.angle` is 45", "radians", "case.yaml:4:"],
+        ),
+        (
+            "{ steps: 1 }",
+            "{ dt: 0.01, steady: { local_steps: true } }",
+            &["`time.dt` and `time.steady.local_steps` exclude each other", "case.yaml:12:"],
         ),
         (
             reference,
@@ -415,6 +435,12 @@ fn monitors_of_flows_that_are_not_there() {
     let more = |text: &str| Case::new(&format!("{PLATE}{text}"));
     let case = more("monitors: [ { forces: { boundary: ymn } } ]\n");
     refused(&case, &[], &["the mesh has no boundary `ymn`", "case.yaml:13:35", "did you mean `ymin`?"]);
+    let case = more("monitors: [ { recirculation: { from: [5, 0.5], to: [6, 0.5] } } ]\n");
+    refused(
+        &case,
+        &[],
+        &["the line from (5.000000, 0.500000, 0.000000) to (6.0", "outside of the mesh", "case.yaml:13:38"],
+    );
     let case = more("monitors: [ { forces: { every: 1 } } ]\n");
     refused(&case, &[], &["`monitors.0.forces.boundary` is missing", "case.yaml:13:"]);
     let case = more(
@@ -439,6 +465,19 @@ fn monitors_of_flows_that_are_not_there() {
         &[],
         &["`monitors.0.forces.reference.length` is missing", "or a `physics.reference`", "case.yaml:13:"],
     );
+}
+
+#[test]
+fn means_that_begin_after_the_end_are_told() {
+    let monitors =
+        "monitors: [ { forces: { boundary: ymin, from: 2 } } ]\noutput: { averages: { from: 3 } }\n";
+    let case = Case::new(&format!("{PLATE}{monitors}").replace("{ steps: 1 }", "{ end: 1e-3 }"));
+    let outcome = case.dgsuite(&["check", "case.yaml"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    for key in ["monitors.0.forces.from 2", "output.averages.from 3"] {
+        let warning = format!("{key} is not before the end, 0.001: there will be no means");
+        assert!(outcome.stdout.contains(&warning), "{}", outcome.stdout);
+    }
 }
 
 #[test]

@@ -215,6 +215,14 @@ pub enum Problem {
         /// The point.
         point: [f64; 3],
     },
+    /// A line along which values are wanted that meets no element.
+    #[error("the line from ({}) to ({}) is outside of the mesh", coordinates(from), coordinates(to))]
+    LineOutside {
+        /// Its first point.
+        from: [f64; 3],
+        /// Its last one.
+        to: [f64; 3],
+    },
     /// Results that would replace the pipeline file.
     #[error("results in {} would replace the pipeline file, as the file that was run is kept there as pipeline.yaml", directory.display())]
     Overwrites {

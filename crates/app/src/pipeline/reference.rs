@@ -9,6 +9,9 @@
 //!
 //! A Reynolds number `Re = ρ |v| L/μ` fixes the one quantity that is left: the viscosity, or the density.
 
+use std::f64::consts::TAU;
+use std::ops::RangeInclusive;
+
 use super::expression::Constants;
 use super::problem::{InputError, Problem};
 use super::section::Section;
@@ -70,7 +73,25 @@ pub enum ViscosityKind {
     Sutherland(f64),
 }
 
+/// Sutherland's temperature over the one that it is related to: it is 0.38 for air at 288 K, and never far from one.
+const SUTHERLAND_RATIO: RangeInclusive<f64> = 0.01..=10.0;
+
 impl ViscositySpec {
+    /// Refuses a temperature of Sutherland's law in another unit than the one that it is related to.
+    fn check(&self, t_ref: f64) -> Result<(), InputError> {
+        match self.kind {
+            ViscosityKind::Sutherland(s) if !SUTHERLAND_RATIO.contains(&(s / t_ref)) => {
+                let key = "physics.viscosity.sutherland.s".to_owned();
+                let expected = format!(
+                    "0.01 to 10 times the temperature {t_ref} of the viscosity mu_ref, in the same unit: 110.4/288.15 for \
+                     air where that temperature is 1"
+                );
+                Err(InputError::range(&Located { value: s, key, place: self.place.clone() }, expected))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The law with all its numbers.
     fn law(&self, mu: f64, t_ref: f64) -> Viscosity {
         match self.kind {
@@ -106,6 +127,7 @@ impl ViscositySpec {
                 "the specific gas constant R in p = rho R T, as the viscosity depends on the temperature",
             ));
         }
+        self.check(t_ref)?;
         Ok(self.law(mu, t_ref))
     }
 }
@@ -161,6 +183,9 @@ impl Reference {
                 (speed, t, (speed / mach).powi(2) / (gamma * t))
             }
         };
+        if let Some(spec) = viscosity {
+            spec.check(spec.t_ref.unwrap_or(temperature))?;
+        }
         let own =
             viscosity.and_then(|v| v.mu.as_ref().map(|mu| v.law(mu.value, v.t_ref.unwrap_or(temperature))));
         let given_density = match section.positive("pressure")? {
@@ -274,6 +299,12 @@ fn short(x: f64) -> String {
 fn direction(section: &Section<'_>) -> Result<[f64; 3], InputError> {
     section.exclusive("direction", "angle")?;
     if let Some(angle) = section.number("angle")? {
+        if angle.value.abs() > TAU {
+            return Err(InputError::range(
+                &angle,
+                "between -2 pi and 2 pi: it is in radians, such as 4*pi/180",
+            ));
+        }
         return Ok([angle.value.cos(), angle.value.sin(), 0.0]);
     }
     match section.vector("direction")? {

@@ -70,6 +70,11 @@ impl TimeSpec {
         let end = section.number("end")?;
         let steps = section.count("steps", 0)?.map(|n| n.value);
         let steady = SteadySpec::read(&section)?;
+        if let Some(dt) = section.entry("dt").filter(|_| steady.is_some_and(|steady| steady.local_steps)) {
+            // Elements that step by their own bounds have no common step.
+            let (first, second) = (section.key("dt"), section.key("steady.local_steps"));
+            return Err(InputError::at(&dt.place, Problem::Conflict { first, second }));
+        }
         if end.is_none() && steps.is_none() && steady.is_none() {
             return Err(section.missing("end", "the last time, or `steps`, or `steady`"));
         }

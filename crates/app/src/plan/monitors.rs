@@ -9,6 +9,7 @@ use dgsuite_physics::formula::Formula;
 
 use super::states::States;
 use super::variables::Variables;
+use crate::pipeline::Pipeline;
 use crate::pipeline::expression::COORDINATES;
 use crate::pipeline::monitors::{ForcesSpec, HistorySpec, MonitorKind, MonitorSpec, NamedFormula, Norm};
 use crate::pipeline::output::Every;
@@ -149,12 +150,29 @@ pub fn resolve(
                     let (a, b) = (coordinates(from, mesh)?, coordinates(to, mesh)?);
                     let along = unit(&to.with((0..mesh.dim).map(|d| b[d] - a[d]).collect()))?;
                     let (s, points) = line::points(a, b, LINE_POINTS);
+                    if points.iter().all(|&x| mesh.find_point(x).is_none()) {
+                        return Err(InputError::at(&from.place, Problem::LineOutside { from: a, to: b }));
+                    }
                     MonitorJob::Recirculation { s, points, along }
                 }
             };
             Ok(MonitorPlan { kind, every: spec.every })
         })
         .collect()
+}
+
+/// Means that would begin at or after the end of the run, of which nothing would be seen.
+pub(super) fn late_means(pipeline: &Pipeline, end: Option<f64>) -> Vec<String> {
+    let averages = pipeline.output.averages.iter().map(|spec| ("output.averages.from".to_owned(), spec.from));
+    let forces = pipeline.monitors.iter().enumerate().filter_map(|(i, monitor)| match &monitor.kind {
+        MonitorKind::Forces(spec) => Some((format!("monitors.{i}.forces.from"), spec.from?)),
+        _ => None,
+    });
+    let late = |(key, from): (String, f64)| {
+        let end = end.filter(|&end| from >= end)?;
+        Some(format!("{key} {from} is not before the end, {end}: there will be no means"))
+    };
+    averages.chain(forces).filter_map(late).collect()
 }
 
 /// The table of each integral.

@@ -21,6 +21,7 @@
 //! ```
 
 mod ahead;
+mod failure;
 
 use std::fmt;
 use std::sync::Arc;
@@ -45,6 +46,7 @@ use dgsuite_ops::{PartSummary, Sample};
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
 use dgsuite_physics::source::SourceError;
+pub(crate) use failure::Origin;
 
 /// Why a solver could not be made, or stopped.
 #[derive(Debug, thiserror::Error)]
