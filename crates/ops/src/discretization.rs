@@ -132,9 +132,6 @@ impl<T: PackScalar> Discretization<T> {
         }
         let level = checked(host.simd());
         let evaluates = matches!(lanes, Lanes::Simd(_));
-        if scheme.form == Form::Split && !evaluates {
-            return Err(OpsError::NotOnDevices { what: "split forms" });
-        }
         let lanes = if diffusion.is_some() && !evaluates { Lanes::Plain } else { lanes };
         let mut groups = host.install(|| build::<T>(&mesh, scheme, fields, lanes))?;
         if two_point.is_some() != (scheme.form == Form::Split) {

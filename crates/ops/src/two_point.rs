@@ -16,6 +16,7 @@ use crate::pointwise::{PerPoint, load_row, local, store_row};
 use crate::simd::{Kernel, Pack, PackScalar, checked};
 use dgsuite_basis::ReferenceElement;
 use dgsuite_gpu::SimdLevel;
+use dgsuite_physics::trace::{Parameters, TraceError, device_fn};
 use dgsuite_physics::{Law, TwoPointFlux};
 
 /// What a part in split form has instead of volume matrices.
@@ -64,6 +65,12 @@ pub trait TwoPointKernels<T>: Send + Sync {
     ///
     /// `u` and `out`: `[node][field][lane]`.
     fn volume(&self, level: SimdLevel, lines: NodeLines<'_, T>, u: &[T], out: &mut [T]);
+
+    /// `two_point_flux(ul, ur, n, out)` as a CUDA function; the parameters that it uses are added to `parameters`.
+    ///
+    /// # Errors
+    /// [`TraceError`] if a parameter has two values.
+    fn device_source(&self, parameters: &mut Parameters) -> Result<String, TraceError>;
 }
 
 /// The [`TwoPointKernels`] of law `L` and two-point flux `S`.
@@ -165,5 +172,11 @@ where
     fn volume(&self, level: SimdLevel, lines: NodeLines<'_, T>, u: &[T], out: &mut [T]) {
         let kernel = Volume::<L, S, T, D, N> { law: &self.law, flux: &self.flux, lines, u, out };
         T::dispatch(checked(level), kernel);
+    }
+
+    fn device_source(&self, parameters: &mut Parameters) -> Result<String, TraceError> {
+        device_fn("two_point_flux", &[("ul", N), ("ur", N), ("n", D)], parameters, |a| {
+            self.flux.eval(&self.law, &a.array("ul"), &a.array("ur"), &a.array("n"))
+        })
     }
 }

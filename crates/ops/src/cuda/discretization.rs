@@ -531,7 +531,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
 
 /// The formulas of the law, with those of its diffusion.
 pub(super) fn law_text<T: PackScalar>(d: &Discretization<T>) -> Result<LawText, OpsError> {
-    Ok(LawText::new(d.physics.as_ref())?.with_diffusion(d.diffusion(), d.eta)?)
+    let law = LawText::new(d.physics.as_ref())?.with_two_point(d.two_point.as_deref())?;
+    Ok(law.with_diffusion(d.diffusion(), d.eta)?)
 }
 
 /// The scheme with the basis that devices keep: nodal values in place of modes where there are simplices with fast kernels, which

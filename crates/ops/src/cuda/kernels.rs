@@ -115,6 +115,14 @@ fn part_texts<T: PackScalar>(
     (texts, packed)
 }
 
+/// Refuses split forms of a part that no fast kernel runs: the universal ones have no two-point fluxes.
+fn check_split(law: &LawText, fast: Option<&Fast>, passes: Option<&FastDiffusion>) -> Result<(), OpsError> {
+    if law.two_point && fast.is_none() && passes.is_none() {
+        return Err(OpsError::NotOnDevices { what: "split forms of so high an order" });
+    }
+    Ok(())
+}
+
 /// The texts of a group's kernels.
 ///
 /// # Errors
@@ -127,6 +135,7 @@ pub(super) fn kernel_sources<T: PackScalar>(
     let mut sources = Vec::new();
     for (part, fast) in group.parts.iter().zip(Fast::of_parts(law, group, form)?) {
         let passes = FastDiffusion::new(law, group, part, form)?;
+        check_split(law, fast.as_ref(), passes.as_ref())?;
         let makes_traces = passes.as_ref().is_some_and(|passes| passes.nodes.is_some())
             || fast.as_ref().is_some_and(Fast::makes_traces);
         let written = group.face_nodes.is_none() && !makes_traces;
@@ -335,6 +344,7 @@ impl<T: PackScalar> DeviceGroup<T> {
             .iter()
             .zip(fast.iter().zip(&passes))
             .map(|(part, (fast, passes))| {
+                check_split(law, fast.as_ref(), passes.as_ref())?;
                 let (texts, packed) =
                     part_texts(law, group, part, form, fast.as_ref(), passes.as_ref(), written);
                 let kernel = |text: &KernelText, entry| Kernel::new(cuda, text, entry, part.n_elements);

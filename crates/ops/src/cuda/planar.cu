@@ -14,6 +14,7 @@
 //   ASK               directions in which neighbours' states are asked for before the first flux; DEAL = 0
 //   SLABS             sums by tensor cores (1) or by threads (0); three dimensions, at most 8 nodes along a line
 //   NORMALS           read (0), or computed from the metric (1)
+//   SPLIT             two-point fluxes along the lines (1); states are in shared memory then, not fluxes; SLABS = 0
 //   FACE_AT           [direction][end]: number of the face there
 //   FACE_POINT        [direction, end][number across the lines]: point of the face, counted within it, at a node
 // `tables` has the 1-D matrix P, [node][node], and the lifts at both ends.
@@ -38,7 +39,8 @@ constexpr int FIELD = DIM == 3 ? NODES * PLANE : NP;      // scalars of one flux
 // The plan of shared memory.
 constexpr int FLUX_AT = (NODES * LINE + 1) / 2 * 2;       // [element][direction][field][node]
 // [element][field][direction, end][number across the lines]
-constexpr int FACE_FLUX_AT = FLUX_AT + ELEMENTS * DIM * FIELDS * FIELD;
+constexpr int ROWS = SPLIT ? FIELDS : DIM * FIELDS;        // states or fluxes of a node
+constexpr int FACE_FLUX_AT = FLUX_AT + ELEMENTS * ROWS * FIELD;
 
 static __device__ __forceinline__ u32 place(u32 node) {
     return DIM == 3 ? node / (NODES * NODES) * PLANE + node % (NODES * NODES) : node;
@@ -80,6 +82,10 @@ static __device__ __forceinline__ real normal_of(const Arguments& a, u32 element
     for (int x = 0; x < DIM; ++x) n[x] *= end ? inverse : -inverse;
     return scale;
 }
+
+#if SPLIT
+#include "two_point.cuh"
+#endif
 
 // A node at the end of a line, and the state on the other side.
 struct End {
@@ -210,14 +216,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         matrix[i / NODES * LINE + i % NODES] = __ldg(a.tables + i);
 
     // 1. Contravariant fluxes.
-    real* own_flux = flux + local * DIM * FIELDS * FIELD + place(node);
+    real* own_flux = flux + local * ROWS * FIELD + place(node);
+    real g[DIM * DIM];
+#if SPLIT
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) own_flux[k * FIELD] = u[k];
+#else
     if (busy) {
-        real g[DIM * DIM], f[DIM * FIELDS];
+        real f[DIM * FIELDS];
         metric_at(a, element, node, g);
         volume_flux(parameters, u, g, f);
 #pragma unroll
         for (int i = 0; i < DIM * FIELDS; ++i) own_flux[i * FIELD] = f[i];
     }
+#endif
 
     // 2. Numerical fluxes.
 #pragma unroll
@@ -246,7 +258,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     dg_block_sync();
 
     // 3. Sums along the lines.
-#if SLABS
+#if SPLIT
+    metric_at(a, element, node, g);
+    add_two_point_fluxes(a, parameters, element, node, matrix, own_flux - node, u, g, rate);
+#elif SLABS
     for (u32 s = threadIdx.x / 32; s < ELEMENTS * NODES; s += THREADS / 32)
         sum_slab(flux + s / NODES * DIM * FIELDS * FIELD, matrix, s % NODES, threadIdx.x % 32);
     dg_block_sync();

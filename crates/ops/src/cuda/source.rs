@@ -8,6 +8,7 @@ use crate::group::{Group, Part};
 use crate::pointwise::PointKernels;
 use crate::scheme::MetricRule;
 use crate::simd::PackScalar;
+use crate::two_point::TwoPointKernels;
 use dgsuite_basis::{Cubature, Shape};
 use dgsuite_gpu::cuda::Source;
 use dgsuite_physics::trace::{PRELUDE, Parameters, TraceError};
@@ -133,6 +134,8 @@ impl Plan {
 pub(super) struct LawText {
     pub(super) parameters: Parameters,
     functions: String,
+    /// Whether there is a two-point flux, of a split form.
+    pub(super) two_point: bool,
     /// Set where there is diffusion.
     pub(super) lifts: Option<Lifts>,
 }
@@ -141,7 +144,14 @@ impl LawText {
     pub(super) fn new<T>(physics: &dyn PointKernels<T>) -> Result<Self, TraceError> {
         let mut parameters = Parameters::new();
         let functions = physics.device_source(&mut parameters)?;
-        Ok(Self { parameters, functions, lifts: None })
+        Ok(Self { parameters, functions, two_point: false, lifts: None })
+    }
+
+    /// With the formulas of the two-point flux, if there is one.
+    pub(super) fn with_two_point<T>(self, flux: Option<&dyn TwoPointKernels<T>>) -> Result<Self, TraceError> {
+        let Some(flux) = flux else { return Ok(self) };
+        let law = self.with(|parameters| flux.device_source(parameters))?;
+        Ok(Self { two_point: true, ..law })
     }
 
     /// With the formulas of the diffusive flux, if there is one, and the weight of liftings.
@@ -158,7 +168,7 @@ impl LawText {
     /// With more functions, such as those of boundary conditions.
     pub(super) fn with_text(&self, more: &str) -> Self {
         let (parameters, functions) = (self.parameters.clone(), self.functions.clone() + more);
-        Self { parameters, functions, lifts: self.lifts }
+        Self { parameters, functions, two_point: self.two_point, lifts: self.lifts }
     }
 
     /// With more functions, such as a boundary condition's.
@@ -168,7 +178,7 @@ impl LawText {
     ) -> Result<Self, TraceError> {
         let mut parameters = self.parameters.clone();
         let functions = self.functions.clone() + &more(&mut parameters)?;
-        Ok(Self { parameters, functions, lifts: self.lifts })
+        Ok(Self { parameters, functions, two_point: self.two_point, lifts: self.lifts })
     }
 
     /// Everything before the kernels' own text.
@@ -201,6 +211,7 @@ pub(super) fn source<T: PackScalar>(name: &str, text: String) -> Source {
         .header("metric_rule.cuh", include_str!("metric_rule.cuh"))
         .header("lines.cuh", include_str!("lines.cuh"))
         .header("prisms.cuh", include_str!("prisms.cuh"))
+        .header("two_point.cuh", include_str!("two_point.cuh"))
         .header("published.cuh", include_str!("published.cuh"))
         .header("simplex_gradient.cuh", include_str!("simplex_gradient.cuh"))
         .header("boundary_point.cuh", include_str!("boundary_point.cuh"));

@@ -13,6 +13,7 @@
 //   AHEAD             the register is asked for before the arithmetic (1) or after (0)
 //   ASK               directions in which neighbours' states are asked for before the first flux
 //   NORMALS           read (0), or computed from the metric (1)
+//   SPLIT             two-point fluxes along the lines (1); states are in shared memory then, not fluxes
 //   FACE_AT           [direction][end]: number of the face there
 //   FACE_POINT        [direction, end][number across the lines]: point of the face, counted within it, at a node
 // `tables` has the 1-D matrix P, [node][node], and the lifts at both ends.
@@ -29,6 +30,10 @@ static __device__ __forceinline__ constexpr int power(int d) { return d == 0 ? 1
 
 // The number of a node among those with the same coordinate in direction d.
 static __device__ __forceinline__ u32 across_line(u32 node, int d) { return d == 0 ? node / NODES : node % NODES; }
+
+#if SPLIT
+#include "two_point.cuh"
+#endif
 
 // A node at the end of a line, and the state on the other side.
 struct End {
@@ -70,12 +75,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
 
     // 1. Contravariant fluxes.
     metric_at(a, element, node, g);
+#if SPLIT
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) flux[(local * FIELDS + k) * NP + node] = u[k];
+#else
     {
         real f[DIM * FIELDS];
         volume_flux(parameters, u, g, f);
 #pragma unroll
         for (int i = 0; i < DIM * FIELDS; ++i) flux[(local * DIM * FIELDS + i) * NP + node] = f[i];
     }
+#endif
 
     // 2. Numerical fluxes.
 #pragma unroll
@@ -104,6 +114,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     dg_block_sync();
 
     // 3. Sums along the lines.
+#if SPLIT
+    add_two_point_fluxes(a, parameters, element, node, matrix, flux + local * FIELDS * NP, u, g, rate);
+#else
 #pragma unroll
     for (int d = 0; d < DIM; ++d) {
         const u32 i = node / power(d) % NODES;
@@ -116,6 +129,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
             for (int k = 0; k < FIELDS; ++k) rate[k] += p * f[k * NP + m * power(d)];
         }
     }
+#endif
     if (CURVED) {
         const real scale = __ldg(a.inverse_jacobian + (u64)element * NP + node);
 #pragma unroll

@@ -120,6 +120,11 @@ const fn slabs(registers: usize) -> Build {
     Build { slabs: true, ..dealt(registers) }
 }
 
+/// The build of split forms, whose two-point fluxes need registers.
+const fn split_build(dim: usize, order: usize) -> Build {
+    if dim == 2 || order <= 3 { ends(128, 0) } else { dealt(128) }
+}
+
 /// The build that was fastest on an H200 of those tried; tensor cores have double precision only.
 const fn build(dim: usize, order: usize, curved: bool, single: bool) -> Build {
     let build = match (dim, order, curved) {
@@ -165,7 +170,9 @@ pub(super) fn text<T: PackScalar>(
 ) -> Option<KernelText> {
     let sizes = Sizes::new(group, part);
     let (n, np, fields, dim) = (tables.n_nodes, sizes.np, sizes.fields, sizes.dim);
-    let build = build(dim, part.spec.element.order, sizes.curved, T::BYTES == 4);
+    let order = part.spec.element.order;
+    let build =
+        if law.two_point { split_build(dim, order) } else { build(dim, order, sizes.curved, T::BYTES == 4) };
     let elements = elements_near(np, build.threads);
     let busy = elements * np;
     let threads = if build.slabs { busy.next_multiple_of(32) } else { busy };
@@ -175,8 +182,9 @@ pub(super) fn text<T: PackScalar>(
     let blocks = (REGISTERS / (build.registers * threads.next_multiple_of(32))).clamp(1, 32);
     // The plans of shared memory of the two kernels.
     let nodes = if dim == 3 { n * plane(n, build.slabs) } else { np };
+    let rows = if law.two_point { 1 } else { dim };
     let faces = if build.deal { elements * sizes.nf * fields } else { 0 };
-    let shared = T::BYTES * ((n * (n | 1)).next_multiple_of(2) + dim * elements * nodes * fields + faces);
+    let shared = T::BYTES * ((n * (n | 1)).next_multiple_of(2) + rows * elements * nodes * fields + faces);
     if shared > 227 * 1024 {
         return None;
     }
@@ -198,6 +206,7 @@ pub(super) fn text<T: PackScalar>(
         .define("ELEMENTS", elements)
         .define("BLOCKS", blocks)
         .define("AHEAD", u8::from(build.ahead))
+        .define("SPLIT", u8::from(law.two_point))
         .define("ASK", build.ask.min(dim))
         .define("DEAL", u8::from(build.deal))
         .define("SLABS", u8::from(build.slabs))

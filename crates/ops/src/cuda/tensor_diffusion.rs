@@ -132,6 +132,7 @@ impl TensorDiffusion {
         let source = sizes
             .define(source::<T>(name, body), &group.face_offsets)
             .define("NODES", self.tables.n_nodes)
+            .define("SPLIT", u8::from(law.two_point))
             .define("ELEMENTS", elements)
             .define("BLOCKS", blocks)
             .define("FACE_AT", face_at)

@@ -10,6 +10,7 @@
 // Beside the macros of common.cuh, with DIRECT = 1 and COLLOCATED = 1, and those of lines.cuh:
 //   ELEMENTS BLOCKS   elements of a block, blocks of a multiprocessor
 //   ETA               weight of the liftings on their own faces
+//   SPLIT             two-point fluxes of the convective part along the lines (1); its numerical flux is all that is lifted then
 //   SEPARATE          contravariant fluxes have room of their own (1), or take that of the gradients (0)
 // `tables` has the 1-D matrix P, [node][node], the lifts at both ends, the 1-D derivative.
 
@@ -24,6 +25,10 @@ constexpr int STATE_AT = 2 * NODES * LINE;                         // [element][
 constexpr int FACES_AT = STATE_AT + ELEMENTS * FIELDS * NP;        // half jumps and numerical fluxes, [element][2 fields][point]
 constexpr int GRADIENT_AT = FACES_AT + ELEMENTS * 2 * FIELDS * NF; // [element][x][field][node]
 constexpr int FLUX_AT = GRADIENT_AT + (SEPARATE ? ELEMENTS * ROWS : 0);  // [element][direction][field][node]
+
+#if SPLIT
+#include "two_point.cuh"
+#endif
 
 // A face point of the block, and the state on the other side.
 struct Point {
@@ -193,12 +198,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         }
         real f[DIM * FIELDS], diffusive[DIM * FIELDS];
         diffusive_flux(parameters, u, grad, diffusive);
-        volume_flux(parameters, u, g, f);
+        if (!SPLIT) volume_flux(parameters, u, g, f);
 #pragma unroll
         for (int d = 0; d < DIM; ++d)
 #pragma unroll
             for (int k = 0; k < FIELDS; ++k) {
-                real sum = f[d * FIELDS + k];
+                real sum = SPLIT ? (real)0 : f[d * FIELDS + k];
 #pragma unroll
                 for (int x = 0; x < DIM; ++x) sum -= g[d * DIM + x] * diffusive[x * FIELDS + k];
                 flux[(d * FIELDS + k) * NP] = sum;
@@ -222,6 +227,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             for (int k = 0; k < FIELDS; ++k) rate[k] += c * line[k * NP + m * power(d)];
         }
     }
+#if SPLIT
+    add_two_point_fluxes(a, parameters, element, node, project, state - node, u, g, rate);
+#endif
 
     // 5. The rows, kept for the second pass.
     if (!exists) return;

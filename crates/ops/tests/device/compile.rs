@@ -1,23 +1,16 @@
 //! Every kernel's text is accepted by the device compiler, and takes no more registers than it should.
 
 use crate::resources::{is_small, is_stage};
-use crate::testkit::{Cells, GAS, PLANE, SPACE, mesh};
+use crate::testkit::{Cells, GAS, PLANE, SPACE, mesh, schemes, two_point};
 use crate::viscous::viscous_texts;
 use dgsuite_basis::Shape;
 use dgsuite_gpu::cuda::{Source, nvrtc};
 use dgsuite_gpu::{GpuError, Host};
 use dgsuite_ops::cuda::CudaDiscretization;
-use dgsuite_ops::{BoundaryBinding, BoundaryOf, Form, PackScalar, PointKernels, Pointwise, Scheme};
+use dgsuite_ops::{BoundaryBinding, BoundaryOf, Equation, PackScalar, PointKernels, Pointwise, Scheme};
 use dgsuite_physics::{Hllc, Real, SlipWall};
 use std::collections::HashSet;
 use std::sync::Arc;
-
-/// Every scheme that devices have.
-pub(crate) fn schemes(cells: Cells, p: usize) -> Vec<(&'static str, Scheme)> {
-    let mut list = crate::testkit::schemes(cells, p);
-    list.retain(|(_, scheme)| scheme.form != Form::Split);
-    list
-}
 
 pub(crate) fn texts<T>(cells: Cells, scheme: &Scheme, order: usize) -> Vec<Source>
 where
@@ -48,7 +41,9 @@ where
     } else {
         Box::new(Pointwise::<_, _, 3, 5> { law, flux })
     };
-    CudaDiscretization::sources(mesh, scheme, physics, bindings, host).expect("texts")
+    let mut equation = Equation::from(physics);
+    equation.two_point = two_point(mesh.dim, scheme);
+    CudaDiscretization::sources(mesh, scheme, equation, bindings, host).expect("texts")
 }
 
 #[test]

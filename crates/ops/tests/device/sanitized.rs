@@ -36,6 +36,10 @@ fn child() {
         }
         try_on(&mesh(of(Shape::Hexahedron), 2, 1 + p % 2, false), of(Shape::Hexahedron), "collocated", p);
     }
+    for p in [2, 3] {
+        try_on(&mesh(of(Shape::Hexahedron), 2, p - 1, false), of(Shape::Hexahedron), "collocated split", p);
+        try_on(&quadrilaterals(COUNTS[p]), of(Shape::Quadrilateral), "collocated split", p);
+    }
     let try_viscous = |mesh: &Arc<Mesh>, cells: Cells, name: &str, p: usize| {
         let scheme = schemes(cells, p).into_iter().find(|s| s.0 == name).expect("a scheme of the shape").1;
         println!("case {} {cells:?}, {name} p = {p}, viscous", mesh.n_elements());
@@ -52,6 +56,7 @@ fn child() {
             }
         }
     }
+    try_viscous(&mesh(of(Shape::Hexahedron), 2, 2, false), of(Shape::Hexahedron), "collocated split", 3);
     try_on(&mesh(Cells::Mixed2, 3, 2, false), Cells::Mixed2, "modal", 2);
     try_on(&mesh(Cells::Mixed3, 1, 1, false), Cells::Mixed3, "nodal", 1);
 }

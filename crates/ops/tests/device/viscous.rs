@@ -1,8 +1,7 @@
 //! With diffusion too the device is the host: Navier–Stokes, by BR2, with walls, prescribed states and a source.
 
-use crate::compile::schemes;
 use crate::residual::{compare_twins, device};
-use crate::testkit::{Cells, GAS, PLANE, SPACE, mesh, wavy};
+use crate::testkit::{Cells, GAS, PLANE, SPACE, mesh, schemes, two_point, wavy};
 use dgsuite_basis::Representation;
 use dgsuite_gpu::Host;
 use dgsuite_gpu::cuda::{Cuda, Source};
@@ -86,10 +85,12 @@ impl dgsuite_physics::Source for Gain {
     }
 }
 
-fn equation<T: Precision>(dim: usize) -> Equation<T> {
-    Equation::from(T::physics(dim == 2))
+fn equation<T: Precision>(dim: usize, scheme: &Scheme) -> Equation<T> {
+    let mut equation = Equation::from(T::physics(dim == 2))
         .with_diffusion(T::diffusion(dim == 2))
-        .with_source(Arc::new(Gain(dim)))
+        .with_source(Arc::new(Gain(dim)));
+    equation.two_point = two_point(dim, scheme);
+    equation
 }
 
 /// Velocity and temperature of a wall, which change with place and time; the device evaluates them itself.
@@ -147,7 +148,7 @@ fn bindings<T: Precision>(mesh: &Mesh, data: &Arc<dyn Exact>) -> Vec<BoundaryBin
 pub(crate) fn compare_viscous<T: Precision>(cuda: &Cuda, mesh: &Arc<Mesh>, what: &str, scheme: &Scheme) {
     let exact: Arc<dyn Exact> = Arc::new(wavy(mesh.dim));
     let threads = || Arc::new(Host::new(2).expect("a machine"));
-    let (equation, bindings) = (|| equation::<T>(mesh.dim), || bindings::<T>(mesh, &exact));
+    let (equation, bindings) = (|| equation::<T>(mesh.dim, scheme), || bindings::<T>(mesh, &exact));
     let host = Discretization::new(Arc::clone(mesh), scheme, equation(), bindings(), threads());
     let device = CudaDiscretization::new(Arc::clone(mesh), scheme, equation(), bindings(), threads(), cuda);
     let (host, device) = (host.expect("a discretisation"), device.expect("a discretisation"));
@@ -159,7 +160,7 @@ pub(crate) fn viscous_texts<T: Precision>(cells: Cells, scheme: &Scheme, order: 
     // One cell a side would leave its lattice nodes where they are.
     let mesh = mesh(cells, order, order, false);
     let exact: Arc<dyn Exact> = Arc::new(wavy(mesh.dim));
-    let (equation, bindings) = (equation::<T>(mesh.dim), bindings::<T>(&mesh, &exact));
+    let (equation, bindings) = (equation::<T>(mesh.dim, scheme), bindings::<T>(&mesh, &exact));
     let host = Arc::new(Host::new(1).expect("a machine"));
     CudaDiscretization::sources(mesh, scheme, equation, bindings, host).expect("texts")
 }

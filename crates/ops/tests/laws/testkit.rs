@@ -3,7 +3,9 @@
 use dgsuite_basis::Shape;
 use dgsuite_gpu::{Host, SimdLevel};
 use dgsuite_mesh::{Mesh, generate};
-use dgsuite_ops::{BoundaryBinding, BoundaryOf, Discretization, Equation, Form, Pointwise, Scheme, TwoPoint};
+use dgsuite_ops::{
+    BoundaryBinding, BoundaryOf, Discretization, Equation, Form, Pointwise, Scheme, TwoPoint, TwoPointKernels,
+};
 use dgsuite_physics::two_point::Ranocha;
 use dgsuite_physics::{Euler, Exact, Prescribed, Rusanov};
 use std::sync::Arc;
@@ -163,15 +165,24 @@ where
         Box::new(Pointwise::<_, _, 3, 5> { law: GAS, flux })
     };
     let mut equation = Equation::<T>::from(physics);
-    if scheme.form == Form::Split {
-        equation.two_point = Some(if mesh.dim == 2 {
-            Box::new(TwoPoint::<_, _, 2, 4> { law: GAS, flux: Ranocha })
-        } else {
-            Box::new(TwoPoint::<_, _, 3, 5> { law: GAS, flux: Ranocha })
-        });
-    }
+    equation.two_point = two_point(mesh.dim, scheme);
     Discretization::new(Arc::clone(mesh), scheme, equation, bindings, host)
         .expect("the discretisation is made")
+}
+
+/// The two-point flux of a split form, nothing for others.
+pub(crate) fn two_point<T: dgsuite_ops::PackScalar>(
+    dim: usize,
+    scheme: &Scheme,
+) -> Option<Box<dyn TwoPointKernels<T>>> {
+    if scheme.form != Form::Split {
+        return None;
+    }
+    Some(if dim == 2 {
+        Box::new(TwoPoint::<_, _, 2, 4> { law: GAS, flux: Ranocha })
+    } else {
+        Box::new(TwoPoint::<_, _, 3, 5> { law: GAS, flux: Ranocha })
+    })
 }
 
 /// `[element][field][basis function]`.
