@@ -14,7 +14,7 @@
 mod case;
 mod table;
 
-use crate::systems::hyperbolic::Device;
+use crate::systems::hyperbolic::{Device, SplitFlux};
 use case::{Case, Form, Machine};
 use dgsuite_basis::Shape;
 use dgsuite_gpu::cuda::Cuda;
@@ -37,7 +37,7 @@ pub struct Options {
     pub shapes: Vec<String>,
     /// Polynomial degrees.
     pub orders: Vec<usize>,
-    /// Words of forms: collocated nodal modal.
+    /// Words of forms: collocated nodal modal, and the two-point fluxes of split forms: kennedy-gruber ranocha.
     pub forms: Vec<String>,
     /// Words of models: euler navier-stokes.
     pub models: Vec<String>,
@@ -99,7 +99,7 @@ pub struct Row {
     pub shape: &'static str,
     /// `affine` or `curved`.
     pub geometry: &'static str,
-    /// `collocated`, `nodal` or `modal`.
+    /// `collocated`, `nodal`, `modal`, `kennedy-gruber` or `ranocha`.
     pub form: &'static str,
     /// `double` or `single`.
     pub precision: &'static str,
@@ -187,7 +187,13 @@ pub fn run(
     let forms = words(
         "form",
         &options.forms,
-        &[("collocated", Form::Collocated), ("nodal", Form::Nodal), ("modal", Form::Modal)],
+        &[
+            ("collocated", Form::Collocated),
+            ("nodal", Form::Nodal),
+            ("modal", Form::Modal),
+            ("kennedy-gruber", Form::Split(SplitFlux::KennedyGruber)),
+            ("ranocha", Form::Split(SplitFlux::Ranocha)),
+        ],
     )?;
     let models = words("model", &options.models, &[("euler", false), ("navier-stokes", true)])?;
     let curved = words("geometry", &options.geometries, &[("affine", false), ("curved", true)])?;

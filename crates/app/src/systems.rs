@@ -10,6 +10,6 @@ pub(crate) mod engine;
 pub mod hyperbolic;
 pub mod setup;
 mod state;
-mod two_point;
+pub(crate) mod two_point;
 
 pub use hyperbolic::SystemError;

@@ -1,6 +1,7 @@
 //! One case of the benchmark: a shape, a form, a degree, on a box.
 
 use super::Row;
+use crate::systems::two_point::{SplitFlux, SplitForms};
 use dgsuite_basis::{NodeSet, Representation, Shape};
 use dgsuite_gpu::Host;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
@@ -25,6 +26,8 @@ pub(super) enum Form {
     Nodal,
     /// Modal, over-integrated.
     Modal,
+    /// Two-point fluxes at Lobatto nodes; of quadrilaterals and hexahedra.
+    Split(SplitFlux),
 }
 
 /// Where to measure.
@@ -81,8 +84,10 @@ impl Case {
     /// Whether there is such a scheme.
     pub(super) fn exists(&self) -> bool {
         // Curved elements need their geometry in the space.
-        let collocated = self.form == Form::Collocated;
-        (self.order > 0 || !collocated) && (!self.curved || self.order >= 2)
+        let split = matches!(self.form, Form::Split(_));
+        let nodes = split || self.form == Form::Collocated;
+        let lines = matches!(self.shape, Shape::Quadrilateral | Shape::Hexahedron);
+        (self.order > 0 || !nodes) && (!self.curved || self.order >= 2) && (lines || !split)
     }
 
     fn scheme(&self) -> Scheme {
@@ -91,6 +96,7 @@ impl Case {
             Form::Collocated => Scheme::collocated(self.order),
             Form::Nodal => Scheme { representation: Representation::Nodal(NodeSet::GaussLobatto), ..modal },
             Form::Modal => modal,
+            Form::Split(_) => Scheme::split(self.order),
         }
     }
 
@@ -198,6 +204,13 @@ impl Case {
         if self.viscous {
             equation = equation.with_diffusion(diffusion(law, dim));
         }
+        if let Form::Split(flux) = self.form {
+            equation = equation.with_two_point(if dim == 2 {
+                SplitForms::<T, 2, 4>::two_point(&law, flux)
+            } else {
+                SplitForms::<T, 3, 5>::two_point(&law, flux)
+            });
+        }
         let weights = StageWeights { a: -0.5, b: 0.0, c: 0.1, dt: 1e-9, keep: true };
         let zeros = |n: usize| vec![T::from_f64(0.0); n];
         let (time, parts, dofs, resources) = match machine {
@@ -267,6 +280,8 @@ impl Case {
                 Form::Collocated => "collocated",
                 Form::Nodal => "nodal",
                 Form::Modal => "modal",
+                Form::Split(SplitFlux::KennedyGruber) => "kennedy-gruber",
+                Form::Split(SplitFlux::Ranocha) => "ranocha",
             },
             precision: if self.single { "single" } else { "double" },
             order: self.order,
