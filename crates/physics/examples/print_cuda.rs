@@ -31,8 +31,8 @@ fn main() -> Result<(), TraceError> {
         ("hll", "3") => print::<_, 3, 5>(Hll),
         ("hllc", "2") => print::<_, 2, 4>(Hllc),
         ("hllc", "3") => print::<_, 3, 5>(Hllc),
-        ("roe", "2") => print::<_, 2, 4>(Roe),
-        ("roe", "3") => print::<_, 3, 5>(Roe),
+        ("roe", "2") => print::<_, 2, 4>(Roe::PLAIN),
+        ("roe", "3") => print::<_, 3, 5>(Roe::PLAIN),
         _ => {
             println!("usage: print_cuda [rusanov|hll|hllc|roe] [2|3]");
             Ok(())

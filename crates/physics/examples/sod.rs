@@ -45,6 +45,6 @@ fn main() -> Result<(), ExactError> {
     row("rusanov", error(Rusanov, &sod, cells), error(Rusanov, &sod, 2 * cells));
     row("hll", error(Hll, &sod, cells), error(Hll, &sod, 2 * cells));
     row("hllc", error(Hllc, &sod, cells), error(Hllc, &sod, 2 * cells));
-    row("roe", error(Roe, &sod, cells), error(Roe, &sod, 2 * cells));
+    row("roe", error(Roe::PLAIN, &sod, cells), error(Roe::PLAIN, &sod, 2 * cells));
     Ok(())
 }

@@ -295,6 +295,7 @@ fn riemann(section: &Section<'_>, model: &str) -> Result<Located<Riemann>, Input
         ("hll", Riemann::Hll),
         ("hllc", Riemann::Hllc),
         ("roe", Riemann::Roe),
+        ("roe-low-mach", Riemann::RoeLowMach),
     ];
     let Some(found) = section.choice("riemann", &words)? else {
         return Ok(Located {

@@ -82,7 +82,7 @@ pub fn plan(plan: &Plan, description: &Description, first_dt: Option<f64>) -> St
         line("source", format!("{source:?}"));
     }
     let space = &plan.setup;
-    let flux = format!("{:?}", space.riemann).to_lowercase();
+    let flux = space.riemann.name();
     let viscous = match (&space.law, space.eta) {
         (Law::NavierStokes(_), Some(eta)) => format!(", br2 with eta {eta}"),
         (Law::NavierStokes(_), None) => ", br2 with eta the number of faces".to_owned(),

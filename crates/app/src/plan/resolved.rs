@@ -16,7 +16,7 @@ use crate::pipeline::physics::Model;
 use crate::pipeline::source::Place;
 use crate::pipeline::state::InitialSpec;
 use crate::pipeline::{Document, Pipeline};
-use crate::systems::hyperbolic::{Form, Law, Precision, Riemann, Setup, SplitFlux};
+use crate::systems::hyperbolic::{Form, Law, Precision, Setup, SplitFlux};
 
 /// The tree with every default filled in.
 pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &TimePlan) -> Node {
@@ -90,13 +90,7 @@ fn space(tree: &mut Tree, setup: &Setup) {
             }
         }
     }
-    let flux = match setup.riemann {
-        Riemann::Rusanov => "rusanov",
-        Riemann::Hll => "hll",
-        Riemann::Hllc => "hllc",
-        Riemann::Roe => "roe",
-    };
-    tree.default("space.riemann", text(flux));
+    tree.default("space.riemann", text(setup.riemann.name()));
     if let Some(polynomials) = setup.polynomials {
         tree.default(
             "space.polynomials",

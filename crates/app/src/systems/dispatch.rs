@@ -38,7 +38,10 @@ macro_rules! by_flux {
             Riemann::Rusanov => $flux!(Rusanov),
             Riemann::Hll => $flux!(Hll),
             Riemann::Hllc => $flux!(Hllc),
-            Riemann::Roe => $flux!(Roe),
+            // One type, so that its kernels are compiled once.
+            Riemann::Roe | Riemann::RoeLowMach => {
+                $flux!(Roe { low_mach: $setup.riemann == Riemann::RoeLowMach })
+            }
         }
     };
 }

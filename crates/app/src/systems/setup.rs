@@ -86,6 +86,22 @@ pub enum Riemann {
     Hllc,
     /// Roe with entropy fix.
     Roe,
+    /// The same with jumps of the normal velocity scaled by the Mach number.
+    RoeLowMach,
+}
+
+impl Riemann {
+    /// Its name in pipeline files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rusanov => "rusanov",
+            Self::Hll => "hll",
+            Self::Hllc => "hllc",
+            Self::Roe => "roe",
+            Self::RoeLowMach => "roe-low-mach",
+        }
+    }
 }
 
 /// Arithmetic.

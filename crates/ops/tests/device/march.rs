@@ -175,11 +175,11 @@ where
         (2, 0) => difference::<T, _, 2, 4>(cuda, mesh, scheme, Rusanov, shift),
         (2, 1) => difference::<T, _, 2, 4>(cuda, mesh, scheme, Hll, shift),
         (2, 2) => difference::<T, _, 2, 4>(cuda, mesh, scheme, Hllc, shift),
-        (2, _) => difference::<T, _, 2, 4>(cuda, mesh, scheme, Roe, shift),
+        (2, _) => difference::<T, _, 2, 4>(cuda, mesh, scheme, Roe::PLAIN, shift),
         (_, 0) => difference::<T, _, 3, 5>(cuda, mesh, scheme, Rusanov, shift),
         (_, 1) => difference::<T, _, 3, 5>(cuda, mesh, scheme, Hll, shift),
         (_, 2) => difference::<T, _, 3, 5>(cuda, mesh, scheme, Hllc, shift),
-        (_, _) => difference::<T, _, 3, 5>(cuda, mesh, scheme, Roe, shift),
+        (_, _) => difference::<T, _, 3, 5>(cuda, mesh, scheme, Roe::PLAIN, shift),
     }
 }
 

@@ -51,12 +51,28 @@ fn errors(model: Model, cells: Cells, n: usize, geometry: usize, scheme: &Scheme
         // Even orders show with Roe's flux on meshes as coarse as these, odd ones with any.
         let (data, source, viscosity) = (Some(&exact), Some(source), VISCOUS);
         let mut d = match (dim, scheme.order % 2) {
-            (2, 0) => {
-                diffusing::<f64, _, _, _, 2, 4>(&mesh, scheme, GAS, Roe, viscosity, data, source, 2, level)
-            }
-            (_, 0) => {
-                diffusing::<f64, _, _, _, 3, 5>(&mesh, scheme, GAS, Roe, viscosity, data, source, 2, level)
-            }
+            (2, 0) => diffusing::<f64, _, _, _, 2, 4>(
+                &mesh,
+                scheme,
+                GAS,
+                Roe::PLAIN,
+                viscosity,
+                data,
+                source,
+                2,
+                level,
+            ),
+            (_, 0) => diffusing::<f64, _, _, _, 3, 5>(
+                &mesh,
+                scheme,
+                GAS,
+                Roe::PLAIN,
+                viscosity,
+                data,
+                source,
+                2,
+                level,
+            ),
             _ => viscous::<f64>(&mesh, scheme, data, source, 2, level),
         };
         let mut errors = march(&mut d, exact.as_ref(), end, CFL);

@@ -27,8 +27,26 @@ use crate::real::{Real, array, dot};
 ///
 /// # Source
 /// Roe 1981; Toro 2009, §11.2 and §11.4 (Harten & Hyman, J. Comput. Phys. 50 (1983) 235–269).
+///
+/// # Low Mach numbers
+/// The sound waves dissipate jumps of the normal velocity by `½ ρ̂ ĉ Δv_n`, which at a Mach number `M` is `1/M` times what
+/// convection needs. With [`low_mach`](Self::low_mach) they see `min(1, M) Δv_n` instead (Rieper, J. Comput. Phys. 230
+/// (2011) 5263–5287), where `M` is the larger of the Mach numbers `|v|/c` of the two sides (as in Oßwald, Siegmund, Birken,
+/// Hannemann & Meister, Int. J. Numer. Methods Fluids 81 (2016) 71–87): that of the mean velocity vanishes between streams
+/// that part with opposite velocities. Supersonic flow is as with Roe's flux; weak shocks, and sound in gas at rest, are
+/// dissipated less.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Roe;
+pub struct Roe {
+    /// Whether jumps of the normal velocity are scaled by the Mach number.
+    pub low_mach: bool,
+}
+
+impl Roe {
+    /// Roe's flux.
+    pub const PLAIN: Self = Self { low_mach: false };
+    /// With the fix for low Mach numbers.
+    pub const LOW_MACH: Self = Self { low_mach: true };
+}
 
 /// `|λ|`, or its chord over `[a, b]` where that interval holds zero inside.
 #[inline(always)]
@@ -71,8 +89,16 @@ where
         let middle = roe.vn.abs();
 
         let inverse = roe.c2.recip();
-        let a_slow = slow * (half * inverse * (dp - impedance * dvn));
-        let a_fast = fast * (half * inverse * (dp + impedance * dvn));
+        let seen = if self.low_mach {
+            // The mean velocity would vanish between streams that part, and nothing would hold them together.
+            let fastest = (dot(&m.v, &m.v) / m.c2).max(dot(&p.v, &p.v) / p.c2);
+            // Roots of subnormal numbers are not everywhere numbers.
+            impedance * fastest.max(R::lit(1e-16)).min(R::lit(1.0)).sqrt()
+        } else {
+            impedance
+        };
+        let a_slow = slow * (half * inverse * (dp - seen * dvn));
+        let a_fast = fast * (half * inverse * (dp + seen * dvn));
         let a_entropy = middle * (drho - dp * inverse);
         let a_shear = middle * roe.rho;
 

@@ -128,7 +128,8 @@ macro_rules! for_each_formula {
         for_each_formula!(@dims $visit, rusanov, Flux(Rusanov));
         for_each_formula!(@dims $visit, hll, Flux(Hll));
         for_each_formula!(@dims $visit, hllc, Flux(Hllc));
-        for_each_formula!(@dims $visit, roe, Flux(Roe));
+        for_each_formula!(@dims $visit, roe, Flux(Roe::PLAIN));
+        for_each_formula!(@dims $visit, roe_low_mach, Flux(Roe::LOW_MACH));
         for_each_formula!(@dims $visit, slip_wall, Outer(SlipWall));
         for_each_formula!(@dims $visit, pressure_outlet, Outer(PressureOutlet { p: 0.7.into() }));
         for_each_formula!(@dims $visit, far_field, Outer(FarField));
