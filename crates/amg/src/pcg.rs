@@ -226,11 +226,16 @@ impl<V: Vector> Pcg<V> {
                     continue 'restart;
                 }
                 m.apply(&self.r, &mut self.z);
-                let next = self.r.dot(&self.z);
-                check_product(next, iteration, &mut history)?;
                 // −zᵀq / pᵀq makes the next direction conjugate to this one; with a fixed preconditioner it
                 // is next / rho.
-                let beta = if self.flexible { -self.z.dot(&self.q) / curvature } else { next / rho };
+                let (next, beta) = if self.flexible {
+                    let [next, overlap] = self.z.dot_two(&self.r, &self.q);
+                    (next, -overlap / curvature)
+                } else {
+                    let next = self.r.dot(&self.z);
+                    (next, next / rho)
+                };
+                check_product(next, iteration, &mut history)?;
                 self.p.axpby(1.0, &self.z, beta);
                 rho = next;
             }

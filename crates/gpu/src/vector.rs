@@ -57,6 +57,11 @@ pub trait Vector: Sized + Send {
     /// `Σ_i self_i x_i`.
     fn dot(&self, x: &Self) -> f64;
 
+    /// `Σ_i self_i x_i` and `Σ_i self_i y_i`: where sums are waited for, once.
+    fn dot_two(&self, x: &Self, y: &Self) -> [f64; 2] {
+        [self.dot(x), self.dot(y)]
+    }
+
     /// `(Σ_i self_i²)^½`.
     fn norm2(&self) -> f64 {
         self.dot(self).sqrt()

@@ -8,10 +8,12 @@ use crate::{Backend, GpuError, Scalar};
 
 /// Threads of a block, and entries that it updates (`THREADS`, `THREADS * UNROLL` of update.cu).
 const UPDATE: (u32, usize) = (256, 1024);
-/// Threads of a block, and entries that it reduces (`THREADS`, `LEAVES * LEAF` of reduce.cu).
-const REDUCE: (u32, usize) = (256, 16 * super::reduce::LEAF);
+/// Threads of a block, and entries that it reduces (`THREADS`, `LEAF` of reduce.cu).
+const REDUCE: (u32, usize) = (256, super::reduce::LEAF);
 /// Threads that join the results of blocks, and at most squared as many results (`JOINED` of reduce.cu).
 const JOINED: u32 = 1024;
+/// Most reductions that are waited for together.
+const TOGETHER: usize = 2;
 /// Most terms of one launch of `lincomb`.
 const TERMS: usize = 8;
 
@@ -73,8 +75,8 @@ impl Kernels {
             work: Mutex::new(Work {
                 args: Args::new(),
                 partial: DeviceBuffer::zeros(cuda, "partial sums", 64)?,
-                result: DeviceBuffer::zeros(cuda, "a sum", 1)?,
-                shown: PinnedBuffer::zeros(cuda, 1)?,
+                result: DeviceBuffer::zeros(cuda, "sums", TOGETHER)?,
+                shown: PinnedBuffer::zeros(cuda, TOGETHER)?,
             }),
         })
     }
@@ -205,20 +207,31 @@ impl<T: Scalar> CudaVector<T> {
 
     /// A reduction whose result is waited for.
     fn reduced(&self, kernels: &[Function; 2], vectors: &[&DeviceBuffer<T>]) -> f64 {
+        let [value] = self.all_reduced(&[(kernels, vectors)]);
+        value
+    }
+
+    /// Reductions whose results are waited for together; at most [`TOGETHER`].
+    fn all_reduced<'a, const N: usize>(
+        &self,
+        reductions: &[(&[Function; 2], impl AsRef<[&'a DeviceBuffer<T>]>); N],
+    ) -> [f64; N] {
         let mut work = self.kernels.work();
-        let result = work.result.ptr();
         let mut run = || {
-            self.reduce(&mut work, kernels, vectors, result)?;
+            for (k, (kernels, vectors)) in reductions.iter().enumerate() {
+                let result = work.result.ptr_at(k);
+                self.reduce(&mut work, kernels, vectors.as_ref(), result)?;
+            }
             let Work { result, shown, .. } = &mut *work;
             // SAFETY: the next line waits for the copy.
             unsafe { result.download_async(0, shown, self.cuda.stream())? };
             self.cuda.stream().synchronize()?;
-            Ok(shown[0])
+            Ok(std::array::from_fn(|k| shown[k]))
         };
-        let value = run();
-        value.unwrap_or_else(|error| {
+        let values = run();
+        values.unwrap_or_else(|error| {
             self.cuda.note(Err(error));
-            f64::NAN
+            [f64::NAN; N]
         })
     }
 
@@ -306,6 +319,13 @@ impl<T: Scalar> Vector for CudaVector<T> {
     fn dot(&self, x: &Self) -> f64 {
         self.same_length(x);
         self.reduced(&self.kernels.dot, &[&self.data, &x.data])
+    }
+
+    #[track_caller]
+    fn dot_two(&self, x: &Self, y: &Self) -> [f64; 2] {
+        self.same_length(x);
+        self.same_length(y);
+        self.all_reduced(&[x, y].map(|x| (&self.kernels.dot, [&self.data, &x.data])))
     }
 
     fn norm_max(&self) -> f64 {

@@ -1,13 +1,12 @@
 // Reductions over the tree of vector/reduce.rs: leaves of LEAF entries with LANES running sums, joined in pairs. A tree that splits at the
-// largest power of two is the tree that joins neighbours level by level, an odd last one passing up; so 16 leaves are
-// joined in a block, and what the blocks leave in a second kernel. Every bit is that of the host.
+// largest power of two is the tree that joins neighbours level by level, an odd last one passing up; so a block has a leaf, and
+// what the blocks leave is joined in a second kernel. All threads of a block load, and leave in shared memory what 16 of them add
+// up, a lane each: one after another, but from nearby. Every bit is that of the host.
 #include "device.cuh"
 
 #define LEAF 4096ull
 #define LANES 16u
-// Leaves of a block, one for each half of a warp.
-#define LEAVES 16u
-#define THREADS (LANES * LEAVES)
+#define THREADS 256u
 // Threads, and partial results at a time, of the second kernel.
 #define JOINED 1024u
 
@@ -66,14 +65,25 @@ template <class R> DG_DEVICE void tree(typename R::Value* values, unsigned count
     }
 }
 
-// Joins the lanes of each leaf, then the leaves of the block, and leaves one partial result.
-template <class R> DG_DEVICE void block(typename R::Value lane, typename R::Value* partial, unsigned long long n) {
-    __shared__ typename R::Value leaves[LEAVES];
+// The partial result of a leaf: `make(i)` for each entry, `add`ed in the order of its lane; then the lanes are joined.
+template <class R, class Make, class Add>
+DG_DEVICE void leaf(typename R::Value zero, typename R::Value* partial, unsigned long long n, Make make, Add add) {
+    __shared__ double entries[LEAF];
+    const unsigned long long begin = blockIdx.x * LEAF, left = n - begin;
+    const unsigned count = left < LEAF ? unsigned(left) : unsigned(LEAF);
+#pragma unroll
+    for (unsigned k = 0; k < unsigned(LEAF) / THREADS; k++) {
+        const unsigned i = threadIdx.x + k * THREADS;
+        if (i < count) entries[i] = make(begin + i);
+    }
+    dg_block_sync();
+    typename R::Value lane = zero;
+    if (threadIdx.x < LANES) {
+#pragma unroll 16
+        for (unsigned i = threadIdx.x; i < count; i += LANES) lane = add(lane, entries[i]);
+    }
     for (unsigned width = LANES / 2; width > 0; width /= 2) lane = R::join(lane, R::down(lane, width));
-    if (threadIdx.x % LANES == 0) leaves[threadIdx.x / LANES] = lane;
-    const unsigned long long rest = (n + LEAF - 1) / LEAF - blockIdx.x * (unsigned long long)LEAVES;
-    tree<R>(leaves, rest < LEAVES ? unsigned(rest) : LEAVES);
-    if (threadIdx.x == 0) partial[blockIdx.x] = leaves[0];
+    if (threadIdx.x == 0) partial[blockIdx.x] = lane;
 }
 
 // Joins the partial results of `count` blocks, at most JOINED^2.
@@ -92,30 +102,21 @@ template <class R> DG_DEVICE void join(const typename R::Value* partial, unsigne
     if (t == 0) *result = R::result(all[0]);
 }
 
-#define LEAF_BEGIN (blockIdx.x * (unsigned long long)LEAVES + threadIdx.x / LANES) * LEAF
-#define FOR_EACH_OF_LANE(i, n)                                                                                   \
-    const unsigned long long begin = LEAF_BEGIN, end = begin + LEAF < n ? begin + LEAF : n;                       \
-    _Pragma("unroll 16") for (unsigned long long i = begin + threadIdx.x % LANES; i < end; i += LANES)
-
 extern "C" __global__ void __launch_bounds__(THREADS)
-    dot_blocks(const real* x, const real* y, double* partial, unsigned long long n) {
-    double lane = 0.0;
-    FOR_EACH_OF_LANE(i, n) { lane = lane + double(x[i]) * double(y[i]); }
-    block<Dot>(lane, partial, n);
+    dot_blocks(const real* __restrict__ x, const real* __restrict__ y, double* partial, unsigned long long n) {
+    leaf<Dot>(
+        0.0, partial, n, [&](unsigned long long i) { return double(x[i]) * double(y[i]); },
+        [](double lane, double entry) { return lane + entry; });
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    sum_blocks(const real* x, Compensated* partial, unsigned long long n) {
-    Compensated lane = {0.0, 0.0};
-    FOR_EACH_OF_LANE(i, n) { lane = Sum::add(lane, double(x[i])); }
-    block<Sum>(lane, partial, n);
+    sum_blocks(const real* __restrict__ x, Compensated* partial, unsigned long long n) {
+    leaf<Sum>({0.0, 0.0}, partial, n, [&](unsigned long long i) { return double(x[i]); }, Sum::add);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    max_blocks(const real* x, double* partial, unsigned long long n) {
-    double lane = 0.0;
-    FOR_EACH_OF_LANE(i, n) { lane = Largest::join(lane, fabs(double(x[i]))); }
-    block<Largest>(lane, partial, n);
+    max_blocks(const real* __restrict__ x, double* partial, unsigned long long n) {
+    leaf<Largest>(0.0, partial, n, [&](unsigned long long i) { return fabs(double(x[i])); }, Largest::join);
 }
 
 extern "C" __global__ void __launch_bounds__(JOINED) dot_join(const double* partial, unsigned count, double* result) {
