@@ -13,7 +13,7 @@ use crate::dense::DenseInverse;
 use crate::hierarchy::{self, Step};
 use crate::sparse::Sparse;
 use crate::{AmgError, AmgOptions, Csr, Cycle, NullSpace, Preconditioner};
-use host::{HostLevels, Level};
+use host::{HostLevels, Level, Way};
 
 /// A multigrid hierarchy and its cycle: `z = M⁻¹ r` for any symmetric positive definite matrix.
 ///
@@ -91,26 +91,21 @@ impl<T: Scalar> Amg<T> {
 
         let n_levels = steps.len() + 1;
         let mut levels = Vec::with_capacity(n_levels);
-        let mut aggregates = Vec::with_capacity(n_levels);
+        let mut ways = Vec::with_capacity(n_levels);
         let mut matrices = Vec::with_capacity(n_levels);
         for step in steps {
-            aggregates.push(Some(step.aggregates));
+            ways.push(Some(match step.smoothed {
+                Some(p) => Way::stored(host, &p, step.aggregates.len()),
+                None => Way::Aggregates(step.aggregates),
+            }));
             matrices.push(step.matrix);
         }
-        aggregates.push(None);
-        for (k, aggregates) in aggregates.into_iter().enumerate() {
+        ways.push(None);
+        for (k, way) in ways.into_iter().enumerate() {
             let matrix = if k == 0 { a.view() } else { matrices[k - 1].view() };
             let solved_directly = k + 1 == n_levels && direct.is_some();
             let twice = cycle::visits_twice(options.cycle, k, n_levels, direct.is_some());
-            levels.push(Level::new(
-                host,
-                matrix,
-                scale,
-                aggregates,
-                options.smoother,
-                solved_directly,
-                twice,
-            )?);
+            levels.push(Level::new(host, matrix, scale, way, options.smoother, solved_directly, twice)?);
             if k > 0 {
                 // Freed at once: the level has its own copy.
                 matrices[k - 1] = Sparse::default();

@@ -22,6 +22,7 @@
 //! | layout | [`RowLayout`] | slices of rows, or several lanes for each row |
 //! | preconditioner | [`CudaAmg`] | the hierarchy of [`Amg`](crate::Amg), its cycle recorded as a graph |
 //! | given levels | [`CudaMultigrid`] | the cycle of [`Multigrid`](crate::Multigrid) over operators on the device, recorded |
+//! | transfer | [`CudaInterpolation`] | a stored prolongation and its transpose |
 //! | smoother | [`CudaJacobi`] | the diagonal; a step of a polynomial is one kernel beside the product |
 //! | order of entries | [`CudaReordered`] | a preconditioner whose unknowns lie in another order, or without padding |
 //!
@@ -45,6 +46,7 @@
 
 mod amg;
 mod csr;
+mod interpolation;
 mod jacobi;
 mod layout;
 mod levels;
@@ -53,6 +55,7 @@ mod reordered;
 
 pub use amg::CudaAmg;
 pub use csr::CudaCsr;
+pub use interpolation::CudaInterpolation;
 pub use jacobi::CudaJacobi;
 pub use layout::RowLayout;
 pub use multigrid::CudaMultigrid;

@@ -6,6 +6,7 @@ mod independent;
 mod pairwise;
 mod quality;
 mod rows;
+mod smoothed;
 
 use dgsuite_gpu::Host;
 
@@ -18,6 +19,8 @@ use crate::{AmgOptions, Coarsening, Csr, MatrixError, Strength};
 /// One step of coarsening: how a level's rows are gathered, and the matrix of the aggregates.
 pub(crate) struct Step {
     pub(crate) aggregates: Aggregates,
+    /// The prolongation, where it is not constant on aggregates.
+    pub(crate) smoothed: Option<Sparse<f64>>,
     pub(crate) matrix: Sparse<f64>,
 }
 
@@ -37,8 +40,14 @@ pub(crate) fn coarsen(host: &Host, a: View<'_, f64>, options: &AmgOptions) -> Ve
             break;
         }
         let Some(aggregates) = aggregate(host, finest, options.coarsening) else { break };
-        let matrix = galerkin::product(host, finest, &aggregates);
-        steps.push(Step { aggregates, matrix });
+        let (matrix, smoothed) = match options.coarsening {
+            Coarsening::SmoothedAggregation { .. } => {
+                let p = smoothed::prolongation(host, finest, &aggregates);
+                (galerkin::triple_product(host, finest, p.view(), aggregates.len()), Some(p))
+            }
+            _ => (galerkin::product(host, finest, &aggregates), None),
+        };
+        steps.push(Step { aggregates, smoothed, matrix });
     }
     steps
 }
@@ -50,7 +59,9 @@ fn aggregate(host: &Host, a: View<'_, f64>, coarsening: Coarsening) -> Option<Ag
     for _ in 0..=LOOSENINGS {
         let aggregates = match coarsening {
             Coarsening::Pairwise { passes, quality } => pairwise::aggregate(host, a, passes, quality),
-            Coarsening::IndependentSets { strength } => independent::aggregate(host, a, strength),
+            Coarsening::IndependentSets { strength } | Coarsening::SmoothedAggregation { strength } => {
+                independent::aggregate(host, a, strength)
+            }
         };
         if aggregates.len() == 0 {
             return None;
@@ -62,15 +73,24 @@ fn aggregate(host: &Host, a: View<'_, f64>, coarsening: Coarsening) -> Option<Ag
             Coarsening::Pairwise { passes, quality } => {
                 Coarsening::Pairwise { passes, quality: (quality * quality).min(1e300) }
             }
-            Coarsening::IndependentSets { strength: Strength::Symmetric(theta) } => {
-                Coarsening::IndependentSets { strength: Strength::Symmetric(0.25 * theta) }
+            Coarsening::IndependentSets { strength } => {
+                Coarsening::IndependentSets { strength: strength.loosened() }
             }
-            Coarsening::IndependentSets { strength: Strength::NegativeMaximum(theta) } => {
-                Coarsening::IndependentSets { strength: Strength::NegativeMaximum(0.25 * theta) }
+            Coarsening::SmoothedAggregation { strength } => {
+                Coarsening::SmoothedAggregation { strength: strength.loosened() }
             }
         };
     }
     None
+}
+
+impl Strength {
+    fn loosened(self) -> Self {
+        match self {
+            Self::Symmetric(theta) => Self::Symmetric(0.25 * theta),
+            Self::NegativeMaximum(theta) => Self::NegativeMaximum(0.25 * theta),
+        }
+    }
 }
 
 /// Entries that mirror each other may differ by this share of `(a_ii a_jj)^½`.

@@ -49,6 +49,27 @@ impl<'a, T: Scalar> View<'a, T> {
         columns.iter().zip(values).map(|(&j, &a)| (j as usize, a))
     }
 
+    /// The transposed matrix of a matrix with `n_cols` columns.
+    pub(crate) fn transposed(self, n_cols: usize) -> Sparse<T> {
+        let mut starts = vec![0; n_cols + 1];
+        for &j in self.columns {
+            starts[j as usize + 1] += 1;
+        }
+        for j in 0..n_cols {
+            starts[j + 1] += starts[j];
+        }
+        let mut next = starts.clone();
+        let (mut columns, mut values) = (vec![0; self.n_nonzeros()], vec![T::ZERO; self.n_nonzeros()]);
+        for i in 0..self.n_rows() {
+            for (j, value) in self.entries(i) {
+                let at = &mut next[j];
+                (columns[*at], values[*at]) = (i as u32, value);
+                *at += 1;
+            }
+        }
+        Sparse { starts, columns, values }
+    }
+
     /// `Σ_j a_ij x_j`.
     #[inline(always)]
     pub(crate) fn product(self, i: usize, x: &[T]) -> T {
@@ -98,6 +119,26 @@ impl<T: Scalar> Sparse<T> {
         y.for_each_piece(|first, piece| {
             for (k, y) in piece.iter_mut().enumerate() {
                 *y = a.product(first + k, x);
+            }
+        });
+    }
+
+    /// `y ← y + A x`.
+    pub(crate) fn add_product(&self, x: &HostVector<T>, y: &mut HostVector<T>) {
+        let a = self.view();
+        y.for_each_piece(|first, piece| {
+            for (k, y) in piece.iter_mut().enumerate() {
+                *y += a.product(first + k, x);
+            }
+        });
+    }
+
+    /// `r ← b − A x`.
+    pub(crate) fn residual(&self, b: &HostVector<T>, x: &HostVector<T>, r: &mut HostVector<T>) {
+        let a = self.view();
+        r.for_each_piece(|first, piece| {
+            for (k, r) in piece.iter_mut().enumerate() {
+                *r = b[first + k] - a.product(first + k, x);
             }
         });
     }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 type V = HostVector<f64>;
 
-const COARSENINGS: [&str; 3] = ["pairwise", "independent-sets", "independent-sets-negative"];
+const COARSENINGS: [&str; 4] = ["pairwise", "independent-sets", "independent-sets-negative", "smoothed"];
 
 fn stop(relative: f64, max_iterations: usize) -> Stop {
     Stop { relative, max_iterations, reference: Reference::RightHandSide, ..Stop::default() }
@@ -50,6 +50,19 @@ fn k_cycle_iterations_do_not_grow_with_the_mesh() {
     }
     let counts = [15, 40].map(|n| iterations(&host, &gallery::poisson_7(n).unwrap(), &options));
     assert!(counts[1] <= 14, "{counts:?}");
+}
+
+/// Smoothed prolongations make V-cycles independent of the mesh, but for a slow growth with the number of levels (Vaněk, Mandel and
+/// Brezina 1996).
+#[test]
+fn v_cycles_of_smoothed_aggregation_do_not_grow_with_the_mesh() {
+    let host = Host::new(2).unwrap();
+    let smoother = Smoother::ChebyshevFourth { degree: 3 };
+    let options =
+        AmgOptions { coarsening: Coarsening::SMOOTHED, cycle: Cycle::V, smoother, ..AmgOptions::default() };
+    let counts =
+        [40, 160, 400].map(|n| iterations(&host, &gallery::poisson_2d(n, n, 1.0).unwrap(), &options));
+    assert!(counts[2] <= 14 && counts[2] <= counts[0] + 4, "{counts:?}");
 }
 
 /// Interior penalty matrices couple the values at one place strongest, in rings of six on this mesh, with entries of

@@ -176,6 +176,8 @@ fn cycles_equal_the_host_s() {
         (Cycle::W, third, sets),
         (Cycle::K { levels: 2 }, default.smoother, default.coarsening),
         (Cycle::K { levels: usize::MAX }, Smoother::L1Jacobi { sweeps: 2 }, default.coarsening),
+        (Cycle::V, third, Coarsening::SMOOTHED),
+        (Cycle::K { levels: 1 }, default.smoother, Coarsening::SMOOTHED),
     ];
     for (k, (cycle, smoother, coarsening)) in kinds.into_iter().enumerate() {
         let options = AmgOptions { cycle, smoother, coarsening, ..default };

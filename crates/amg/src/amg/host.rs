@@ -18,13 +18,37 @@ pub(crate) struct HostLevels<T: Scalar> {
     pub(crate) direct: Option<DenseInverse>,
 }
 
+/// The way between a level and the next coarser one.
+pub(crate) enum Way<T> {
+    /// The prolongation is constant on aggregates.
+    Aggregates(Aggregates),
+    /// It is stored, and so is its transpose.
+    Stored { p: Sparse<T>, transposed: Sparse<T> },
+}
+
+impl<T: Scalar> Way<T> {
+    /// By a prolongation with `n_cols` columns.
+    pub(super) fn stored(host: &Host, p: &Sparse<f64>, n_cols: usize) -> Self {
+        let rounded = |p: View<'_, f64>| Sparse::<T>::scaled(host, p, 1.0);
+        Self::Stored { p: rounded(p.view()), transposed: rounded(p.view().transposed(n_cols).view()) }
+    }
+
+    /// Bytes of its arrays.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Aggregates(aggregates) => aggregates.bytes(),
+            Self::Stored { p, transposed } => p.bytes() + transposed.bytes(),
+        }
+    }
+}
+
 /// A level: its matrix, its smoother, the way to the next coarser one, and room for a cycle.
 pub(crate) struct Level<T: Scalar> {
     pub(crate) matrix: Sparse<T>,
     pub(crate) inverse_diagonal: HostVector<T>,
     pub(crate) steps: Vec<(f64, f64)>,
-    /// Of the next coarser level; `None` on the coarsest.
-    pub(crate) aggregates: Option<Aggregates>,
+    /// To the next coarser level; `None` on the coarsest.
+    pub(crate) way: Option<Way<T>>,
     /// Right-hand side, which iterations of the K-cycle overwrite by their residual.
     pub(crate) b: HostVector<T>,
     pub(crate) x: HostVector<T>,
@@ -41,7 +65,7 @@ impl<T: Scalar> Level<T> {
         host: &Host,
         a: View<'_, f64>,
         scale: f64,
-        aggregates: Option<Aggregates>,
+        way: Option<Way<T>>,
         choice: Smoother,
         solved_directly: bool,
         twice: bool,
@@ -57,7 +81,7 @@ impl<T: Scalar> Level<T> {
                 matrix: Sparse { starts: vec![0; n + 1], columns: Vec::new(), values: Vec::new() },
                 inverse_diagonal,
                 steps: Vec::new(),
-                aggregates,
+                way,
                 b,
                 x,
                 y,
@@ -94,7 +118,7 @@ impl<T: Scalar> Level<T> {
             found.map_or(bound, |found| found.min(bound))
         };
         let steps = smoother::steps(choice, largest);
-        Ok(Self { matrix, inverse_diagonal, steps, aggregates, b, x, y, c, v, first: [0.0; 2] })
+        Ok(Self { matrix, inverse_diagonal, steps, way, b, x, y, c, v, first: [0.0; 2] })
     }
 }
 
@@ -146,7 +170,16 @@ impl<T: Scalar> Levels for HostLevels<T> {
 
     fn restrict_residual(&mut self, k: usize) {
         let (level, coarse) = pair(&mut self.levels, k);
-        let Some(aggregates) = &level.aggregates else { return };
+        let aggregates = match &level.way {
+            Some(Way::Aggregates(aggregates)) => aggregates,
+            Some(Way::Stored { transposed, .. }) => {
+                // The former iterate is not read again.
+                level.matrix.residual(&level.b, &level.x, &mut level.y);
+                transposed.multiply(&level.y, &mut coarse.b);
+                return;
+            }
+            None => return,
+        };
         let (a, b, x) = (level.matrix.view(), level.b.as_slice(), level.x.as_slice());
         coarse.b.for_each_piece(|first, piece| {
             for (k, coarse) in (first..).zip(piece) {
@@ -162,7 +195,11 @@ impl<T: Scalar> Levels for HostLevels<T> {
 
     fn prolongate(&mut self, k: usize) {
         let (level, coarse) = pair(&mut self.levels, k);
-        let Some(aggregates) = &level.aggregates else { return };
+        let aggregates = match &level.way {
+            Some(Way::Aggregates(aggregates)) => aggregates,
+            Some(Way::Stored { p, .. }) => return p.add_product(&coarse.x, &mut level.x),
+            None => return,
+        };
         let (of_row, coarse) = (aggregates.of_row.as_slice(), coarse.x.as_slice());
         level.x.for_each_piece(|first, piece| {
             for (x, &k) in piece.iter_mut().zip(&of_row[first..]) {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use dgsuite_gpu::{Scalar, Vector};
 
-use super::host::Level;
+use super::host::{Level, Way};
 use crate::dense::DenseInverse;
 
 /// One level of a hierarchy.
@@ -14,7 +14,7 @@ pub struct LevelSummary {
     pub rows: usize,
     /// Stored entries of the matrix; of its inverse where the level is solved directly.
     pub nonzeros: usize,
-    /// Bytes of the matrix or inverse, the smoother, the aggregates and the vectors.
+    /// Bytes of the matrix or inverse, the smoother, the way to the next level and the vectors.
     pub bytes: usize,
 }
 
@@ -36,11 +36,11 @@ impl HierarchySummary {
             let vectors: usize = vectors.iter().map(|vector| vector.len() * T::BYTES).sum();
             let inverse = direct.filter(|_| k + 1 == levels.len());
             let matrix = inverse.map_or(level.matrix.bytes(), DenseInverse::bytes);
-            let aggregates = level.aggregates.as_ref().map_or(0, |aggregates| aggregates.bytes());
+            let way = level.way.as_ref().map_or(0, Way::bytes);
             LevelSummary {
                 rows: level.x.len(),
                 nonzeros: inverse.map_or(level.matrix.columns.len(), DenseInverse::n_nonzeros),
-                bytes: matrix + vectors + aggregates,
+                bytes: matrix + vectors + way,
             }
         };
         Self {

@@ -38,6 +38,7 @@ pub struct CudaCsr<T: Scalar> {
     n_rows: usize,
     n_cols: usize,
     multiply: Function,
+    add_product: Function,
     residual: Function,
     relax: Function,
 }
@@ -88,6 +89,11 @@ impl<T: Scalar> CudaCsr<T> {
         Self::upload(cuda, matrix, matrix.n_rows(), layout::choose(matrix))
     }
 
+    /// A matrix between two levels.
+    pub(super) fn of_way(cuda: &Cuda, matrix: View<'_, T>, n_cols: usize) -> Result<Self, GpuError> {
+        Self::upload(cuda, matrix, n_cols, layout::choose(matrix))
+    }
+
     fn upload(cuda: &Cuda, matrix: View<'_, T>, n_cols: usize, layout: RowLayout) -> Result<Self, GpuError> {
         assert!(layout.shift() <= 5, "at most the 32 lanes of a warp share a row");
         let module = cuda.compile(&own_source::<T>())?;
@@ -101,6 +107,7 @@ impl<T: Scalar> CudaCsr<T> {
             n_rows: matrix.n_rows(),
             n_cols,
             multiply: module.function("multiply")?,
+            add_product: module.function("add_product")?,
             residual: module.function("residual")?,
             relax: module.function("relax")?,
         })
@@ -143,6 +150,38 @@ impl<T: Scalar> CudaCsr<T> {
         // SAFETY: the arguments are those of the kernel; the lengths were checked, columns are below `n_cols`.
         let launched = unsafe { self.cuda.launch(&self.residual, self.per_row(self.n_rows), &args) };
         self.cuda.note(launched);
+    }
+
+    /// `y ← y + A x`.
+    ///
+    /// # Panics
+    /// If a length does not fit.
+    #[track_caller]
+    pub fn add_product(&self, x: &CudaVector<T>, y: &mut CudaVector<T>) {
+        assert_eq!(x.len(), self.n_cols, "A x needs as many entries in x as A has columns");
+        assert_eq!(y.len(), self.n_rows, "y + A x needs as many entries in y as A has rows");
+        let mut args = Args::new();
+        args.value(self.argument()).buffer(x.buffer()).buffer(y.buffer());
+        // SAFETY: the arguments are those of the kernel; the lengths were checked, columns are below `n_cols`.
+        let launched = unsafe { self.cuda.launch(&self.add_product, self.per_row(self.n_rows), &args) };
+        self.cuda.note(launched);
+    }
+
+    /// `r ← b − A x` of a level.
+    pub(super) fn residual_of(
+        &self,
+        b: &DeviceBuffer<T>,
+        x: &DeviceBuffer<T>,
+        r: &mut DeviceBuffer<T>,
+    ) -> Result<(), GpuError> {
+        assert!(
+            [b.len(), x.len(), r.len()] == [self.n_rows; 3] && self.n_cols == self.n_rows,
+            "a level's vectors"
+        );
+        let mut args = Args::new();
+        args.value(self.argument()).buffer(b).buffer(x).buffer(r);
+        // SAFETY: the arguments are those of the kernel; the lengths were checked, columns are below `n_cols`.
+        unsafe { self.cuda.launch(&self.residual, self.per_row(self.n_rows), &args) }
     }
 
     /// `y ← (1 + α) x − α y + β D⁻¹ (b − A x)` for the pair (α, β): one step of any polynomial smoother. With α = 0 the

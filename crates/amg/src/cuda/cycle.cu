@@ -87,13 +87,27 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4)
     }
 }
 
-// x <- x + P e, with e the coarse level's x; or both its directions c and x: c + x for kind 1 (W-cycles), the
-// combination of least energy for kind 2 (K-cycles), by the sums of `first_sums`, `first_step` and `second_sums`.
-extern "C" __global__ void __launch_bounds__(THREADS, 4)
-    prolongate(real* x, const u32* __restrict__ of_row, u32 n, const real* __restrict__ e, const real* __restrict__ c,
-               u32 kind, const double* first, u32 n_first, const double* left, u32 n_left, const double* second,
-               u32 n_second) {
+// coarse b <- R r with a stored restriction, and the coarse level's start.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    restrict_by(Matrix restriction, const real* __restrict__ r, real* coarse, Start start) {
     begin();
+    const u64 thread = THREAD_OF_GRID, row = ROW_OF(restriction, thread);
+    const u32 lane = LANE_OF(restriction, thread);
+    const real sum = product(restriction, row, lane, r);
+    if (row < restriction.n_rows && lane == 0) {
+        coarse[row] = sum;
+        start_with(start, row, sum);
+    }
+}
+
+// A level's solution from its directions: its x; or c + x for kind 1 (W-cycles), the combination of least energy of c and x for
+// kind 2 (K-cycles), by the sums of `first_sums`, `first_step` and `second_sums`.
+struct Combination {
+    real of_c, of_x;
+};
+
+DG_DEVICE Combination combine(u32 kind, const double* first, u32 n_first, const double* left, u32 n_left,
+                              const double* second, u32 n_second) {
     double of_c = kind == 1 ? 1.0 : 0.0, of_e = 1.0;
     if (kind == 2) {
         const Sums<3> one = total<3>(first, n_first), two = total<3>(second, n_second);
@@ -111,13 +125,45 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4)
             }
         }
     }
-    const real f = real(of_c), g = real(of_e);
+    const Combination found = {real(of_c), real(of_e)};
+    return found;
+}
+
+// x <- x + P e, with e the coarse level's solution.
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+    prolongate(real* x, const u32* __restrict__ of_row, u32 n, const real* __restrict__ e, const real* __restrict__ c,
+               u32 kind, const double* first, u32 n_first, const double* left, u32 n_left, const double* second,
+               u32 n_second) {
+    begin();
+    const Combination solution = combine(kind, first, n_first, left, n_left, second, n_second);
+    const real f = solution.of_c, g = solution.of_x;
     for (u64 i = THREAD_OF_GRID; i < n; i += GRID) {
         const u32 k = of_row[i];
         if (k == NONE) continue;
         real sum = kind == 0 ? e[k] : f * c[k];
         if (kind != 0 && g != real(0)) sum = sum + g * e[k];
         x[i] = x[i] + sum;
+    }
+}
+
+// The same with a stored prolongation.
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+    prolongate_by(Matrix p, real* x, const real* __restrict__ e, const real* __restrict__ c, u32 kind, const double* first,
+                  u32 n_first, const double* left, u32 n_left, const double* second, u32 n_second) {
+    begin();
+    const Combination solution = combine(kind, first, n_first, left, n_left, second, n_second);
+    const real f = solution.of_c, g = solution.of_x;
+    const u64 end = (u64)p.n_rows << p.shift;
+    for (u64 turn = blockIdx.x * (u64)THREADS; turn < end; turn += GRID) {
+        const u64 thread = turn + threadIdx.x, row = ROW_OF(p, thread);
+        const u32 lane = LANE_OF(p, thread);
+        real sum = product(p, row, lane, e);
+        if (kind != 0) {
+            // Without the second direction nothing is heeded of it, not even what is no number.
+            sum = g != real(0) ? g * sum : real(0);
+            sum = sum + f * product(p, row, lane, c);
+        }
+        if (row < p.n_rows && lane == 0) x[row] = x[row] + sum;
     }
 }
 

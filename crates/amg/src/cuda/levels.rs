@@ -5,7 +5,7 @@ use dgsuite_gpu::{GpuError, Scalar, Vector};
 
 use super::csr::{CudaCsr, Relaxation, THREADS, source};
 use crate::amg::cycle::{ENOUGH, Levels};
-use crate::amg::host::{HostLevels, Level};
+use crate::amg::host::{HostLevels, Level, Way};
 
 /// Most blocks of the kernels that sum, or need sums: four for each multiprocessor of a large device. A fixed number, so that sums
 /// are those of any device.
@@ -21,7 +21,9 @@ pub(super) fn own_source<T: Scalar>() -> Source {
 /// The kernels of cycle.cu that a cycle consists of.
 struct Kernels {
     restrict_residual: Function,
+    restrict_by: Function,
     prolongate: Function,
+    prolongate_by: Function,
     subtract_product: Function,
     first_sums: Function,
     first_step: Function,
@@ -44,7 +46,7 @@ struct CudaLevel<T: Scalar> {
     /// With the inverse of its diagonal; `None` where the level is solved directly.
     smoothed: Option<(CudaCsr<T>, DeviceBuffer<T>)>,
     steps: Vec<(f64, f64)>,
-    aggregates: Option<CudaAggregates>,
+    way: Option<CudaWay<T>>,
     b: DeviceBuffer<T>,
     x: DeviceBuffer<T>,
     y: DeviceBuffer<T>,
@@ -56,11 +58,10 @@ struct CudaLevel<T: Scalar> {
     solution: Solution,
 }
 
-/// `Aggregates` on a device.
-struct CudaAggregates {
-    of_row: DeviceBuffer<u32>,
-    starts: DeviceBuffer<u32>,
-    rows: DeviceBuffer<u32>,
+/// `Way` on a device.
+enum CudaWay<T: Scalar> {
+    Aggregates { of_row: DeviceBuffer<u32>, starts: DeviceBuffer<u32>, rows: DeviceBuffer<u32> },
+    Stored { p: CudaCsr<T>, transposed: CudaCsr<T> },
 }
 
 /// The solution of a level, as `prolongate` of cycle.cu numbers its kinds.
@@ -86,7 +87,9 @@ impl<T: Scalar> CudaLevels<T> {
         let module = cuda.compile(&own_source::<T>())?;
         let kernels = Kernels {
             restrict_residual: module.function("restrict_residual")?,
+            restrict_by: module.function("restrict_by")?,
             prolongate: module.function("prolongate")?,
+            prolongate_by: module.function("prolongate_by")?,
             subtract_product: module.function("subtract_product")?,
             first_sums: module.function("first_sums")?,
             first_step: module.function("first_step")?,
@@ -165,14 +168,7 @@ impl<T: Scalar> CudaLevel<T> {
             let inverse = DeviceBuffer::from_slice(cuda, "a smoother", &host.inverse_diagonal)?;
             Some((CudaCsr::of_level(cuda, host.matrix.view())?, inverse))
         };
-        let aggregates = match &host.aggregates {
-            Some(host) => Some(CudaAggregates {
-                of_row: DeviceBuffer::from_slice(cuda, "aggregates", &host.of_row)?,
-                starts: DeviceBuffer::from_slice(cuda, "aggregates", &host.starts)?,
-                rows: DeviceBuffer::from_slice(cuda, "aggregates", &host.rows)?,
-            }),
-            None => None,
-        };
+        let way = host.way.as_ref().map(|way| CudaWay::new(cuda, way)).transpose()?;
         let twice = host.c.len();
         let sums = |count: usize| {
             DeviceBuffer::zeros(cuda, "sums of a cycle", if twice > 0 { count * BLOCKS as usize } else { 0 })
@@ -181,7 +177,7 @@ impl<T: Scalar> CudaLevel<T> {
             n,
             smoothed,
             steps: host.steps.clone(),
-            aggregates,
+            way,
             b: zeros(n)?,
             x: zeros(n)?,
             y: zeros(if direct { 0 } else { n })?,
@@ -210,11 +206,34 @@ impl<T: Scalar> CudaLevel<T> {
     fn bytes(&self) -> usize {
         let vectors = [&self.b, &self.x, &self.y, &self.c, &self.v];
         let matrix = self.smoothed.as_ref().map_or(0, |(matrix, inverse)| matrix.bytes() + inverse.bytes());
-        let aggregates =
-            self.aggregates.as_ref().map_or(0, |a| a.of_row.bytes() + a.starts.bytes() + a.rows.bytes());
+        let way = self.way.as_ref().map_or(0, CudaWay::bytes);
         let vectors: usize = vectors.iter().map(|vector| vector.bytes()).sum();
         let sums: usize = self.sums.iter().map(DeviceBuffer::bytes).sum();
-        matrix + aggregates + vectors + sums
+        matrix + way + vectors + sums
+    }
+}
+
+impl<T: Scalar> CudaWay<T> {
+    fn new(cuda: &Cuda, host: &Way<T>) -> Result<Self, GpuError> {
+        let copy = |of: &[u32]| DeviceBuffer::from_slice(cuda, "aggregates", of);
+        Ok(match host {
+            Way::Aggregates(host) => Self::Aggregates {
+                of_row: copy(&host.of_row)?,
+                starts: copy(&host.starts)?,
+                rows: copy(&host.rows)?,
+            },
+            Way::Stored { p, transposed } => Self::Stored {
+                p: CudaCsr::of_way(cuda, p.view(), transposed.view().n_rows())?,
+                transposed: CudaCsr::of_way(cuda, transposed.view(), p.view().n_rows())?,
+            },
+        })
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Aggregates { of_row, starts, rows } => of_row.bytes() + starts.bytes() + rows.bytes(),
+            Self::Stored { p, transposed } => p.bytes() + transposed.bytes(),
+        }
     }
 }
 
@@ -261,32 +280,55 @@ impl<T: Scalar> Levels for CudaLevels<T> {
     }
 
     fn restrict_residual(&mut self, k: usize) {
-        let (level, coarse) = (&self.levels[k], &self.levels[k + 1]);
-        let (Some((matrix, _)), Some(aggregates)) = (&level.smoothed, &level.aggregates) else { return };
+        let (finer, coarser) = self.levels.split_at_mut(k + 1);
+        let (level, coarse) = (&mut finer[k], &coarser[0]);
+        let (Some((matrix, _)), Some(way)) = (&level.smoothed, &level.way) else { return };
         let mut args = Args::new();
-        args.value(matrix.argument()).buffer(&level.b).buffer(&level.x);
-        args.buffer(&aggregates.starts).buffer(&aggregates.rows).value(coarse.n as u32);
-        args.buffer(&coarse.b).value(coarse.start());
-        let config = matrix.per_row(coarse.n);
-        // SAFETY: the arguments are those of the kernel; the coarse level has a row for each aggregate, whose rows are
-        // those of this level.
-        let done = unsafe { self.cuda.launch(&self.kernels.restrict_residual, config, &args) };
+        let done = match way {
+            CudaWay::Aggregates { starts, rows, .. } => {
+                args.value(matrix.argument()).buffer(&level.b).buffer(&level.x);
+                args.buffer(starts).buffer(rows).value(coarse.n as u32);
+                args.buffer(&coarse.b).value(coarse.start());
+                let config = matrix.per_row(coarse.n);
+                // SAFETY: the arguments are those of the kernel; the coarse level has a row for each aggregate, whose rows
+                // are those of this level.
+                unsafe { self.cuda.launch(&self.kernels.restrict_residual, config, &args) }
+            }
+            CudaWay::Stored { transposed, .. } => {
+                // The former iterate is not read again.
+                let residual = matrix.residual_of(&level.b, &level.x, &mut level.y);
+                args.value(transposed.argument()).buffer(&level.y).buffer(&coarse.b).value(coarse.start());
+                let config = transposed.per_row(coarse.n);
+                // SAFETY: the arguments are those of the kernel; the restriction has a row for each of the coarse level's and
+                // a column for each of this level's.
+                residual.and_then(|()| unsafe { self.cuda.launch(&self.kernels.restrict_by, config, &args) })
+            }
+        };
         self.note(done);
     }
 
     fn prolongate(&mut self, k: usize) {
         let (level, coarse) = (&self.levels[k], &self.levels[k + 1]);
-        let Some(aggregates) = &level.aggregates else { return };
+        let Some(way) = &level.way else { return };
         let (row_blocks, entry_blocks) = coarse.blocks();
         let mut args = Args::new();
-        args.buffer(&level.x).buffer(&aggregates.of_row).value(level.n as u32);
+        let (kernel, config) = match way {
+            CudaWay::Aggregates { of_row, .. } => {
+                args.buffer(&level.x).buffer(of_row).value(level.n as u32);
+                (&self.kernels.prolongate, entries(level.n))
+            }
+            CudaWay::Stored { p, .. } => {
+                args.value(p.argument()).buffer(&level.x);
+                (&self.kernels.prolongate_by, entries(level.n << p.layout().shift()))
+            }
+        };
         args.buffer(&coarse.x).buffer(&coarse.c).value(coarse.solution as u32);
         args.buffer(&coarse.sums[0]).value(row_blocks);
         args.buffer(&coarse.sums[1]).value(entry_blocks);
         args.buffer(&coarse.sums[2]).value(row_blocks);
-        // SAFETY: the arguments are those of the kernel; aggregates are below the coarse level's rows, and a solution other than
-        // the iterate is there on levels with a first direction and sums alone.
-        let done = unsafe { self.cuda.launch(&self.kernels.prolongate, entries(level.n), &args) };
+        // SAFETY: the arguments are those of the kernels; aggregates, and columns of a prolongation, are below the coarse level's
+        // rows, and a solution other than the iterate is there on levels with a first direction and sums alone.
+        let done = unsafe { self.cuda.launch(kernel, config, &args) };
         self.levels[k + 1].solution = Solution::Iterate;
         self.note(done);
     }

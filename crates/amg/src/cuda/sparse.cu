@@ -10,6 +10,15 @@ extern "C" __global__ void __launch_bounds__(THREADS) multiply(Matrix a, const r
     if (row < a.n_rows && lane == 0) y[row] = ax;
 }
 
+// y <- y + A x
+extern "C" __global__ void __launch_bounds__(THREADS) add_product(Matrix a, const real* __restrict__ x, real* y) {
+    begin();
+    const u64 thread = THREAD_OF_GRID, row = ROW_OF(a, thread);
+    const u32 lane = LANE_OF(a, thread);
+    const real ax = product(a, row, lane, x);
+    if (row < a.n_rows && lane == 0) y[row] = y[row] + ax;
+}
+
 // r <- b - A x; r may be b.
 extern "C" __global__ void __launch_bounds__(THREADS)
     residual(Matrix a, const real* b, const real* __restrict__ x, real* r) {

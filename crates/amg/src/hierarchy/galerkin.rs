@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use super::aggregates::{Aggregates, NONE};
 use crate::sparse::{Sparse, View};
+use crate::{Csr, MatrixError};
 
 /// Pieces for each thread: enough to even out unequal rows.
 const PIECES_PER_THREAD: usize = 4;
@@ -14,10 +15,78 @@ const LEAST_ROWS: usize = 1024;
 /// `a_KL = Σ_{i∈K} Σ_{j∈L} a_ij`, columns ascending. Each entry is summed in the order of rows and columns,
 /// so that the bits do not depend on how rows are shared among threads.
 pub(crate) fn product(host: &Host, a: View<'_, f64>, aggregates: &Aggregates) -> Sparse<f64> {
-    let n = aggregates.len();
+    in_pieces(host, aggregates.len(), |first, end| rows(a, aggregates, first, end))
+}
+
+/// `A B`, where B has `n_cols` columns; columns ascending, each entry summed in the order of the row of A.
+pub(crate) fn multiply(host: &Host, a: View<'_, f64>, b: View<'_, f64>, n_cols: usize) -> Sparse<f64> {
+    in_pieces(host, a.n_rows(), |first, end| {
+        let mut collector = Collector::new(n_cols);
+        let mut out = Sparse::with_rows(end - first);
+        for i in first..end {
+            for (k, value) in a.entries(i) {
+                for (j, other) in b.entries(k) {
+                    collector.add(j as u32, value * other);
+                }
+            }
+            collector.finish_row(&mut out);
+        }
+        out
+    })
+}
+
+impl Csr<f64> {
+    /// `Pᵀ A P`, the matrix of a coarser level with the prolongation P (Galerkin's). Entries below 10⁻¹² (a_ii a_jj)^½, sums that
+    /// cancel but for rounding, are left out. The same bits for any number of threads.
+    ///
+    /// # Errors
+    /// [`MatrixError::NotFinite`] where a sum overflows.
+    ///
+    /// # Panics
+    /// If the matrix is not square with as many rows as P.
+    #[track_caller]
+    pub fn galerkin(&self, host: &Host, p: &Self) -> Result<Self, MatrixError> {
+        assert!(
+            [self.n_rows(), self.n_cols()] == [p.n_rows(); 2],
+            "a prolongation has as many rows as the finer level"
+        );
+        let n = p.n_cols();
+        let product = triple_product(host, self.view(), p.view(), n);
+        let Sparse { starts, columns, values } = without_rounding(product.view());
+        Self::from_arrays(n, n, starts, columns, values)
+    }
+}
+
+/// Entries of less than this share of the root of both diagonal entries are rounding.
+const ROUNDING: f64 = 1e-12;
+
+fn without_rounding(a: View<'_, f64>) -> Sparse<f64> {
+    let diagonal = |i: usize| a.entries(i).find(|&(j, _)| j == i).map_or(0.0, |(_, value)| value);
+    let diagonal: Vec<f64> = (0..a.n_rows()).map(diagonal).collect();
+    let mut kept = Sparse::with_rows(a.n_rows());
+    for (i, own) in diagonal.iter().enumerate() {
+        for (j, value) in a.entries(i) {
+            if j == i || value * value > ROUNDING * ROUNDING * (own * diagonal[j]).abs() {
+                kept.columns.push(j as u32);
+                kept.values.push(value);
+            }
+        }
+        kept.starts.push(kept.columns.len());
+    }
+    kept
+}
+
+/// `Pᵀ A P`, where P has `n` columns.
+pub(crate) fn triple_product(host: &Host, a: View<'_, f64>, p: View<'_, f64>, n: usize) -> Sparse<f64> {
+    let ap = multiply(host, a, p, n);
+    multiply(host, p.transposed(n).view(), ap.view(), n)
+}
+
+/// The rows `0..n`, made by `work` in pieces.
+fn in_pieces(host: &Host, n: usize, work: impl Fn(usize, usize) -> Sparse<f64> + Sync + Send) -> Sparse<f64> {
     let n_pieces = (PIECES_PER_THREAD * host.n_threads()).min(n.div_ceil(LEAST_ROWS)).max(1);
     let ends = |k: usize| k * n / n_pieces;
-    let work = |k: usize| rows(a, aggregates, ends(k), ends(k + 1));
+    let work = |k: usize| work(ends(k), ends(k + 1));
     let pieces: Vec<Sparse<f64>> = if n_pieces == 1 {
         return work(0);
     } else {
@@ -48,37 +117,63 @@ pub(crate) fn product(host: &Host, a: View<'_, f64>, aggregates: &Aggregates) ->
 
 /// The coarse rows `first..end`.
 fn rows(a: View<'_, f64>, aggregates: &Aggregates, first: usize, end: usize) -> Sparse<f64> {
-    // Where the entry of a column lies in the row at hand, if it lies there.
-    let mut place = vec![0u32; aggregates.len()];
-    let mut sorted: Vec<(u32, f64)> = Vec::new();
-    let mut coarse =
-        Sparse { starts: Vec::with_capacity(end - first + 1), columns: Vec::new(), values: Vec::new() };
-    coarse.starts.push(0);
+    let mut collector = Collector::new(aggregates.len());
+    let mut coarse = Sparse::with_rows(end - first);
     for k in first..end {
-        sorted.clear();
         for &i in aggregates.rows(k) {
             let (columns, values) = a.row(i as usize);
             for (&j, &value) in columns.iter().zip(values) {
                 let column = aggregates.of_row[j as usize];
-                if column == NONE {
-                    continue;
-                }
-                let at = &mut place[column as usize];
-                match sorted.get_mut(*at as usize) {
-                    Some((found, sum)) if *found == column => *sum += value,
-                    _ => {
-                        *at = sorted.len() as u32;
-                        sorted.push((column, value));
-                    }
+                if column != NONE {
+                    collector.add(column, value);
                 }
             }
         }
-        sorted.sort_unstable_by_key(|&(column, _)| column);
-        coarse.columns.extend(sorted.iter().map(|&(column, _)| column));
-        coarse.values.extend(sorted.iter().map(|&(_, value)| value));
-        coarse.starts.push(coarse.columns.len());
+        collector.finish_row(&mut coarse);
     }
     coarse
+}
+
+/// Sums the entries of one row at a time.
+struct Collector {
+    /// Where the entry of a column lies in the row at hand, if it lies there.
+    place: Vec<u32>,
+    row: Vec<(u32, f64)>,
+}
+
+impl Collector {
+    fn new(n_cols: usize) -> Self {
+        Self { place: vec![0; n_cols], row: Vec::new() }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, column: u32, value: f64) {
+        let at = &mut self.place[column as usize];
+        match self.row.get_mut(*at as usize) {
+            Some((found, sum)) if *found == column => *sum += value,
+            _ => {
+                *at = self.row.len() as u32;
+                self.row.push((column, value));
+            }
+        }
+    }
+
+    fn finish_row(&mut self, out: &mut Sparse<f64>) {
+        self.row.sort_unstable_by_key(|&(column, _)| column);
+        out.columns.extend(self.row.iter().map(|&(column, _)| column));
+        out.values.extend(self.row.iter().map(|&(_, value)| value));
+        out.starts.push(out.columns.len());
+        self.row.clear();
+    }
+}
+
+impl Sparse<f64> {
+    /// A matrix that has no row yet, and room for `n`.
+    fn with_rows(n: usize) -> Self {
+        let mut starts = Vec::with_capacity(n + 1);
+        starts.push(0);
+        Self { starts, columns: Vec::new(), values: Vec::new() }
+    }
 }
 
 #[cfg(test)]
