@@ -201,8 +201,11 @@ fn poisson_on_an_emulated_device_is_that_of_the_cpu() {
     let Some(emulator) = emulator() else { return };
     let program = env!("CARGO_BIN_EXE_dgsuite");
     let solvers = [
-        (POISSON, "pmg-amg, coarsening: minus-one, cycle: k2"),
-        (SINGULAR, "pmg-amg, smoother: block-jacobi, inner_precision: double, cycle: k2"),
+        (POISSON, "pmg-amg, coarsening: minus-one, coarse_space: continuous"),
+        (
+            SINGULAR,
+            "pmg-amg, smoother: block-jacobi, inner_precision: double, coarse_space: discontinuous, cycle: k2",
+        ),
     ];
     for (problem, solver) in solvers {
         let case = Case::new(&format!("{problem}solver: {{ tolerance: 1e-9, preconditioner: {solver} }}\n"));

@@ -75,9 +75,10 @@ fn a_signal_ends_a_solve_with_its_last_iterate() {
 
 #[test]
 fn a_polynomial_of_the_order_is_the_solution_to_rounding_with_every_preconditioner() {
-    for solver in
-        ["pmg-amg", "pmg-amg, smoother: block-jacobi, coarsening: minus-one, inner_precision: double"]
-    {
+    for solver in [
+        "pmg-amg",
+        "pmg-amg, coarse_space: continuous, smoother: block-jacobi, coarsening: minus-one, inner_precision: double",
+    ] {
         let case = with("tolerance: 1e-13", &format!("tolerance: 1e-13, preconditioner: {solver}"));
         let summary = case.run(&["--quiet"]);
         assert!(number(&summary, "/error/linf/u") < 1e-11, "{solver}: {summary}");

@@ -57,6 +57,7 @@ mod apply;
 mod assemble;
 mod block;
 mod coefficient;
+mod continuous;
 pub(crate) mod device;
 mod field;
 pub(crate) mod kernels;
@@ -72,6 +73,7 @@ mod window;
 
 pub use assemble::CompressedRows;
 pub use block::BlockInverse;
+pub use continuous::VertexInterpolation;
 pub use field::EllipticErrors;
 pub use transfer::PTransfer;
 

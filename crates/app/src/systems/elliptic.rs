@@ -19,6 +19,7 @@
 //! ```
 
 mod bridge;
+mod continuous;
 mod entries;
 mod on_device;
 mod options;
@@ -39,7 +40,7 @@ use dgsuite_ops::elliptic::{GradientField, Sipdg, SipdgOptions};
 
 use self::bridge::Operator;
 use self::on_device::DeviceSolver;
-pub use self::options::{Orders, Preconditioning, SmootherKind, SolverOptions};
+pub use self::options::{CoarseSpace, Orders, Preconditioning, SmootherKind, SolverOptions};
 use self::preconditioner::Built;
 pub use self::solved::{Imbalance, Solved};
 use self::watched::Watched;

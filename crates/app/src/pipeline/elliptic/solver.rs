@@ -6,14 +6,14 @@ use crate::pipeline::node::{Node, Value};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::section::Section;
 use crate::pipeline::source::Located;
-use crate::systems::elliptic::{Orders, Preconditioning, SmootherKind, SolverOptions};
+use crate::systems::elliptic::{CoarseSpace, Orders, Preconditioning, SmootherKind, SolverOptions};
 use crate::systems::hyperbolic::Precision;
 
 /// The solver as written: its options, each with a default.
 pub type SolverSpec = SolverOptions;
 
 /// The keys, and whether they describe multigrid.
-const KEYS: [(&str, bool); 9] = [
+const KEYS: [(&str, bool); 10] = [
     ("preconditioner", false),
     ("tolerance", false),
     ("max_iterations", false),
@@ -21,6 +21,7 @@ const KEYS: [(&str, bool); 9] = [
     ("smoother", true),
     ("degree", true),
     ("coarsening", true),
+    ("coarse_space", true),
     ("aggregation", true),
     ("inner_precision", true),
 ];
@@ -49,12 +50,10 @@ impl SolverOptions {
             let owner = format!("the preconditioner {word}");
             return Err(section.misplaced(key, &owner, "the preconditioners pmg-amg and amg"));
         }
-        if preconditioner == Preconditioning::Amg && section.has("coarsening") {
-            return Err(section.misplaced(
-                "coarsening",
-                "the preconditioner amg",
-                "pmg-amg: orders of its levels",
-            ));
+        for (key, meaning) in [("coarsening", "orders of its levels"), ("coarse_space", "where they end")] {
+            if preconditioner == Preconditioning::Amg && section.has(key) {
+                return Err(section.misplaced(key, "the preconditioner amg", &format!("pmg-amg: {meaning}")));
+            }
         }
         let tolerance = section.number("tolerance")?;
         if let Some(tolerance) = tolerance.as_ref().filter(|t| !(1e-15..1.0).contains(&t.value)) {
@@ -69,6 +68,7 @@ impl SolverOptions {
         let inner = section
             .choice("inner_precision", &[("single", Precision::Single), ("double", Precision::Double)])?;
         let orders = section.choice("coarsening", &Orders::WORDS)?;
+        let coarse_space = section.choice("coarse_space", &CoarseSpace::WORDS)?;
         let max_iterations = section.count("max_iterations", 1)?;
         Ok(Self {
             preconditioner,
@@ -78,6 +78,7 @@ impl SolverOptions {
             smoother: smoother.map_or(default.smoother, |s| s.value),
             degree: degree.map_or(default.degree, |d| d.value),
             orders: orders.map_or(default.orders, |o| o.value),
+            coarse_space: coarse_space.map(|c| c.value).or(default.coarse_space),
             aggregation: aggregation(&section)?.or(default.aggregation),
             inner_precision: inner.map_or(default.inner_precision, |p| p.value),
         })
@@ -104,6 +105,6 @@ fn unknown(word: Located<String>, known: &[&str]) -> InputError {
 
 /// `aggregation`: how rows of the assembled levels are gathered.
 fn aggregation(section: &Section<'_>) -> Result<Option<Coarsening>, InputError> {
-    let words = ["pairwise", "pairwise-strict", "independent-sets", "independent-sets-negative"];
+    let words = ["pairwise", "pairwise-strict", "independent-sets", "independent-sets-negative", "smoothed"];
     parsed(section, "aggregation", &words)
 }

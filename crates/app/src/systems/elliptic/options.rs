@@ -112,6 +112,28 @@ impl Orders {
     }
 }
 
+/// What algebraic multigrid works on below the levels of p-multigrid.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CoarseSpace {
+    /// The continuous functions of order 1, one unknown at each vertex; order 1 is a level of p-multigrid.
+    Continuous,
+    /// All functions of order 1.
+    #[default]
+    Discontinuous,
+}
+
+impl CoarseSpace {
+    /// The words of the pipeline file.
+    pub const WORDS: [(&'static str, Self); 2] =
+        [("continuous", Self::Continuous), ("discontinuous", Self::Discontinuous)];
+
+    /// The word of the pipeline file.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        word_of(&Self::WORDS, self)
+    }
+}
+
 fn word_of<T: Copy + PartialEq>(words: &[(&'static str, T)], value: T) -> &'static str {
     words.iter().find(|(_, v)| *v == value).map_or("", |(word, _)| word)
 }
@@ -123,6 +145,7 @@ const fn aggregation_word(aggregation: Coarsening) -> &'static str {
         Coarsening::Pairwise { .. } => "pairwise",
         Coarsening::IndependentSets { strength: Strength::Symmetric(_) } => "independent-sets",
         Coarsening::IndependentSets { strength: Strength::NegativeMaximum(_) } => "independent-sets-negative",
+        Coarsening::SmoothedAggregation { .. } => "smoothed",
     }
 }
 
@@ -144,6 +167,8 @@ pub struct SolverOptions {
     pub degree: usize,
     /// Orders of p-multigrid.
     pub orders: Orders,
+    /// What algebraic multigrid works on. `None`: what suits the machine.
+    pub coarse_space: Option<CoarseSpace>,
     /// How rows of the assembled levels are gathered. `None`: what suits the shapes of the mesh.
     pub aggregation: Option<Coarsening>,
     /// Arithmetic of multigrid.
@@ -161,6 +186,7 @@ impl Default for SolverOptions {
             smoother: SmootherKind::default(),
             degree: 3,
             orders: Orders::default(),
+            coarse_space: None,
             aggregation: None,
             inner_precision: Precision::Single,
         }
@@ -168,24 +194,49 @@ impl Default for SolverOptions {
 }
 
 impl SolverOptions {
-    /// With the defaults of a device: each visit of a level costs launches there, however small the level, so that K-cycles
-    /// end after three levels where nothing else was chosen. With two, as [`AmgOptions::on_device`] has it, iterations
-    /// grow with the mesh: on an H200 a problem of order 1 with four million unknowns took 33 of them and 141 ms, with three levels 12
-    /// and 58 ms.
+    /// With the defaults of a device. There each visit of a level costs launches, however small the level, and products with stored
+    /// matrices cost more than those of the operator, so that order 1 is a level of p-multigrid and the matrix below is that of the
+    /// continuous functions, with few and small levels in V-cycles. Where other levels were chosen, K-cycles end after three of
+    /// them. With two, as [`AmgOptions::on_device`] has it, iterations grow with the mesh: on an H200 a problem of order 1 with four
+    /// million unknowns took 33 of them and 141 ms, with three levels 12 and 58 ms.
     #[must_use]
     pub fn on(self, device: Device) -> Self {
-        match device {
-            Device::Cpu => self,
-            Device::Cuda(_) => Self { cycle: self.cycle.or(Some(Cycle::K { levels: 3 })), ..self },
+        if device == Device::Cpu {
+            return self;
+        }
+        let chosen = Self { coarse_space: self.coarse_space.or(Some(CoarseSpace::Continuous)), ..self };
+        match chosen.is_smoothed() {
+            true => chosen,
+            false => Self { cycle: chosen.cycle.or(Some(Cycle::K { levels: 3 })), ..chosen },
         }
     }
 
-    /// How rows are gathered on a mesh: as chosen, or as suits its shapes. On simplices the couplings of neighbours are
+    /// What algebraic multigrid works on.
+    #[must_use]
+    pub fn coarse_space(&self) -> CoarseSpace {
+        self.coarse_space.unwrap_or_default()
+    }
+
+    /// Whether assembled levels come from smoothed aggregation, whose default is a V-cycle.
+    fn is_smoothed(&self) -> bool {
+        let continuous =
+            self.preconditioner == Preconditioning::PmgAmg && self.coarse_space() == CoarseSpace::Continuous;
+        self.aggregation.map_or(continuous, |a| matches!(a, Coarsening::SmoothedAggregation { .. }))
+    }
+
+    /// The order in which assembled levels are visited.
+    fn cycle(&self) -> Cycle {
+        self.cycle.unwrap_or(if self.is_smoothed() { Cycle::V } else { AmgOptions::default().cycle })
+    }
+
+    /// How rows are gathered on a mesh: as chosen, or as suits the matrix and the shapes. Those of continuous functions want
+    /// smoothed aggregation. Else, on simplices the couplings of neighbours are
     /// negative and sets of strongest neighbours are best; elements of other shapes have couplings of both signs, which
     /// want pairs of a controlled quality.
     #[must_use]
     pub fn aggregation_on(&self, simplices: bool) -> Coarsening {
         self.aggregation.unwrap_or(match simplices {
+            _ if self.is_smoothed() => Coarsening::SMOOTHED,
             true => Coarsening::IndependentSets { strength: Strength::NegativeMaximum(0.5) },
             false => Coarsening::PAIRWISE,
         })
@@ -197,13 +248,13 @@ impl SolverOptions {
         let mut words = vec![("preconditioner", self.preconditioner.word().to_owned())];
         if self.preconditioner.is_multigrid() {
             words.push(("smoother", self.smoother.word().to_owned()));
-            let cycle = self.cycle.unwrap_or(AmgOptions::default().cycle);
-            words.push(("cycle", cycle.to_string()));
+            words.push(("cycle", self.cycle().to_string()));
             words.extend(
                 self.aggregation.map(|aggregation| ("aggregation", aggregation_word(aggregation).to_owned())),
             );
             if self.preconditioner == Preconditioning::PmgAmg {
                 words.push(("coarsening", self.orders.word().to_owned()));
+                words.push(("coarse_space", self.coarse_space().word().to_owned()));
             }
             let precision = if self.inner_precision == Precision::Single { "single" } else { "double" };
             words.push(("inner_precision", precision.to_owned()));
@@ -235,7 +286,7 @@ impl SolverOptions {
             (SmootherKind::Jacobi, _) => Smoother::Jacobi { sweeps: degree },
         };
         let null_space = if singular { dgsuite_amg::NullSpace::Constant } else { default.null_space };
-        let cycle = self.cycle.unwrap_or(default.cycle);
+        let cycle = self.cycle();
         AmgOptions { coarsening: self.aggregation_on(simplices), smoother, cycle, null_space, ..default }
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use dgsuite_amg::{
-    Amg, CoarseSpec, Csr, HierarchySummary, Identity, Jacobi, LevelSmoother, LevelSpec, Multigrid,
-    Preconditioner, Smoother,
+    Amg, CoarseSpec, Csr, HierarchySummary, Identity, Interpolation, Jacobi, LevelSmoother, LevelSpec,
+    Multigrid, Preconditioner, Smoother, Transfer,
 };
 use dgsuite_basis::Shape;
 use dgsuite_gpu::{Host, HostVector};
@@ -13,8 +13,9 @@ use dgsuite_ops::PackScalar;
 use dgsuite_ops::elliptic::Sipdg;
 
 use super::bridge::{BetweenOrders, Blocks, InverseMass, Operator};
+use super::continuous::ContinuousSpace;
 use super::entries::{Compact, Reordered, compact};
-use super::options::{Preconditioning, SmootherKind, SolverOptions};
+use super::options::{CoarseSpace, Preconditioning, SmootherKind, SolverOptions};
 use super::watched::Apply;
 use super::{EllipticError, LevelDescription};
 use crate::systems::setup::Precision;
@@ -190,8 +191,17 @@ where
     let polynomial = amg_options.smoother;
     let mut levels = Vec::new();
     let mut described = Vec::new();
-    for pair in operators.windows(2) {
-        let (fine, coarse) = (&pair[0], &pair[1]);
+    let bottom = operators.last().unwrap_or(finest);
+    let continuous = match options.coarse_space() {
+        CoarseSpace::Continuous => Some(ContinuousSpace::of(bottom, host)?),
+        CoarseSpace::Discontinuous => None,
+    };
+    for (k, fine) in operators.iter().enumerate() {
+        let transfer: Box<dyn Transfer<Vector<T>> + Send + Sync> = match (operators.get(k + 1), &continuous) {
+            (Some(coarse), _) => Box::new(BetweenOrders(Sipdg::transfer(fine, coarse)?)),
+            (None, Some(space)) => Box::new(Interpolation::new(space.prolongation::<T>(None)?)),
+            (None, None) => break,
+        };
         let (inverse, smoother_bytes): (Box<dyn Preconditioner<Vector<T>> + Send>, usize) =
             match options.smoother {
                 SmootherKind::BlockJacobi => {
@@ -204,25 +214,32 @@ where
         // The finest operator is the solver's own, or counted by its copy.
         let own = if Arc::ptr_eq(fine, finest) { 0 } else { fine.bytes() };
         let name = format!("order {}", fine.order());
-        let transfer = Sipdg::transfer(fine, coarse)?;
         let bytes = own + smoother_bytes;
         described.push(LevelDescription { kind: name.clone(), rows: fine.dofs(), nonzeros: 0, bytes });
         levels.push(LevelSpec {
             name,
             operator: Box::new(Operator(Arc::clone(fine))),
             smoother: LevelSmoother { polynomial, inverse },
-            transfer: Box::new(BetweenOrders(transfer)),
+            transfer,
             bytes: Some(bytes),
         });
     }
-    let bottom = operators.last().unwrap_or(finest);
-    let (matrix, unknowns) = compact(bottom)?;
+    let (matrix, unknowns, n_rows) = match continuous {
+        Some(space) => {
+            let n = space.matrix.n_rows();
+            (space.matrix, None, n)
+        }
+        None => {
+            let (matrix, unknowns) = compact(bottom)?;
+            (matrix, unknowns, bottom.len())
+        }
+    };
     let solver = amg(host, &matrix, &amg_options)?;
     let summary = solver.summary().clone();
     let rows = matrix.n_rows();
     let coarse = CoarseSpec {
         name: "amg".to_owned(),
-        n_rows: bottom.len(),
+        n_rows,
         bytes: Some(summary.bytes()),
         solver: Box::new(Compact::new(Box::new(solver), unknowns, host)?),
     };
@@ -233,7 +250,7 @@ where
         level.bytes += counted.vectors;
     }
     described.extend(summary.levels.iter().map(describe_amg));
-    // The matrix of order 1 counts as an operator of as many rows.
+    // The matrix counts as an operator of as many rows.
     let coarse_work = Work::of(&summary, &amg_options).products;
     let share = if p_levels == 0 { 1.0 } else { rows as f64 / finest.dofs() as f64 };
     let applications = multigrid.summary().work() + coarse_work * share;

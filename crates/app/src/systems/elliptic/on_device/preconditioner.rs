@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use dgsuite_amg::cuda::{CudaAmg, CudaCsr, CudaJacobi, CudaMultigrid, CudaReordered, NOWHERE};
+use dgsuite_amg::cuda::{
+    CudaAmg, CudaCsr, CudaInterpolation, CudaJacobi, CudaMultigrid, CudaReordered, NOWHERE,
+};
 use dgsuite_amg::{
     Amg, AmgError, AmgOptions, CoarseSpec, Csr, Identity, LevelSmoother, LevelSpec, LinearOperator,
-    Multigrid, Preconditioner,
+    Multigrid, Preconditioner, Transfer,
 };
 use dgsuite_gpu::cuda::Cuda;
 use dgsuite_gpu::{CudaVector, Host, Scalar};
@@ -13,7 +15,8 @@ use dgsuite_ops::cuda::{CudaPTransfer, CudaSipdg};
 use dgsuite_ops::elliptic::{CompressedRows, Sipdg};
 
 use super::bridge::{BetweenOrders, Blocks, OnDevice};
-use crate::systems::elliptic::options::{Preconditioning, SmootherKind, SolverOptions};
+use crate::systems::elliptic::continuous::ContinuousSpace;
+use crate::systems::elliptic::options::{CoarseSpace, Preconditioning, SmootherKind, SolverOptions};
 use crate::systems::elliptic::preconditioner::{Work, describe_amg, inverse_diagonal, is_simplicial};
 use crate::systems::elliptic::watched::Apply;
 use crate::systems::elliptic::{EllipticError, LevelDescription};
@@ -73,7 +76,7 @@ pub(super) fn build(
         }
         (Preconditioning::PmgAmg, Precision::Single) => {
             let orders = options.orders.levels(host_operator.order());
-            if orders.len() == 1 {
+            if orders.len() == 1 && options.coarse_space() == CoarseSpace::Discontinuous {
                 // The matrix of order 1 is all there is: it takes residuals of either precision.
                 let amg = options.amg(host_operator.is_singular(), is_simplicial(host_operator.mesh()));
                 let rows = host_operator.compressed_rows();
@@ -169,9 +172,27 @@ fn p_multigrid<T: UploadAmg>(
     let polynomial = amg_options.smoother;
     let (mut host_fine, mut fine) = (Arc::clone(host_finest), Arc::clone(finest));
     let (mut levels, mut described) = (Vec::new(), Vec::new());
-    for &order in &orders[1..] {
-        let host_coarse = Arc::new(host_fine.at_order(order)?);
-        let coarse = Arc::new(CudaSipdg::<T>::new(cuda, &host_coarse)?);
+    let mut continuous = None;
+    for k in 0..orders.len() {
+        let (next, transfer, transfer_bytes): (_, Box<dyn Transfer<Vector<T>> + Send + Sync>, usize) =
+            match orders.get(k + 1) {
+                Some(&order) => {
+                    let host_coarse = Arc::new(host_fine.at_order(order)?);
+                    let coarse = Arc::new(CudaSipdg::<T>::new(cuda, &host_coarse)?);
+                    let between = Sipdg::transfer(&host_fine, &host_coarse)?;
+                    let transfer = CudaPTransfer::new(cuda, &fine, &coarse, &between)?;
+                    (Some((host_coarse, coarse)), Box::new(BetweenOrders(transfer)), 0)
+                }
+                None if options.coarse_space() == CoarseSpace::Continuous => {
+                    let space = ContinuousSpace::of(&host_fine, host)?;
+                    let transfer =
+                        CudaInterpolation::new(cuda, &space.prolongation::<T>(Some(fine.rows()))?)?;
+                    continuous = Some(space.matrix);
+                    let bytes = transfer.bytes();
+                    (None, Box::new(transfer), bytes)
+                }
+                None => break,
+            };
         let (inverse, smoother_bytes): (Box<Apply<Vector<T>>>, usize) = match options.smoother {
             SmootherKind::BlockJacobi => {
                 let inverse = fine.block_inverses(&host_fine.block_inverses()?)?;
@@ -184,25 +205,37 @@ fn p_multigrid<T: UploadAmg>(
                 (Box::new(jacobi), bytes)
             }
         };
-        let transfer = CudaPTransfer::new(cuda, &fine, &coarse, &Sipdg::transfer(&host_fine, &host_coarse)?)?;
         // The finest operator is the solver's own, or counted by its copy.
         let own = if Arc::ptr_eq(&fine, finest) { 0 } else { fine.bytes() };
-        let (name, bytes) = (format!("order {}", fine.order()), own + smoother_bytes);
+        let (name, bytes) = (format!("order {}", fine.order()), own + smoother_bytes + transfer_bytes);
         let rows = host_fine.dofs();
         described.push(LevelDescription { kind: name.clone(), rows, nonzeros: 0, bytes });
         levels.push(LevelSpec {
             name,
             operator: Box::new(OnDevice(Arc::clone(&fine))),
             smoother: LevelSmoother { polynomial, inverse },
-            transfer: Box::new(BetweenOrders(transfer)),
+            transfer,
             bytes: Some(bytes),
         });
-        (host_fine, fine) = (host_coarse, coarse);
+        if let Some(next) = next {
+            (host_fine, fine) = next;
+        }
     }
-    let rows = host_fine.compressed_rows();
-    let (solver, reordering, amg_levels, work) =
-        matrix_solver::<T, T>(cuda, rows, &fine, &amg_options, host)?;
-    let n_rows = fine.len();
+    let (solver, reordering, amg_levels, work, n_rows, dofs) = match continuous {
+        Some(matrix) => {
+            let amg = T::upload(host, cuda, &matrix, &amg_options)?;
+            let amg_levels = amg.summary().levels.iter().map(describe_amg).collect();
+            let (work, n) = (Work::of(amg.summary(), &amg_options), matrix.n_rows());
+            let solver: Box<Apply<Vector<T>>> = Box::new(amg);
+            (solver, 0, amg_levels, work, n, n)
+        }
+        None => {
+            let rows = host_fine.compressed_rows();
+            let (solver, reordering, amg_levels, work) =
+                matrix_solver::<T, T>(cuda, rows, &fine, &amg_options, host)?;
+            (solver, reordering, amg_levels, work, fine.len(), host_fine.dofs())
+        }
+    };
     let coarse = CoarseSpec { name: "amg".to_owned(), n_rows, bytes: Some(reordering), solver };
     drop(fine);
     let p_levels = levels.len();
@@ -211,7 +244,7 @@ fn p_multigrid<T: UploadAmg>(
         level.bytes += counted.vectors;
     }
     described.extend(amg_levels);
-    let share = if p_levels == 0 { 1.0 } else { host_fine.dofs() as f64 / host_finest.dofs() as f64 };
+    let share = if p_levels == 0 { 1.0 } else { dofs as f64 / host_finest.dofs() as f64 };
     let applications = multigrid.summary().work() + work.products * share;
     let apply = CudaMultigrid::new(cuda, multigrid)?;
     let bytes = apply.bytes() + reordering;

@@ -1,0 +1,200 @@
+//! Continuous functions of order 1: the values at vertices, and the nodal values that they have on elements.
+
+use super::Sipdg;
+use crate::simd::PackScalar;
+use dgsuite_basis::{LagrangeBasis, Matrix};
+use dgsuite_mesh::{Across, Mesh};
+
+/// The matrix P that takes values at vertices to the entries of an operator's vectors, in compressed rows. Its columns are
+/// the continuous functions that are linear on simplices and bilinear or trilinear on other shapes. Vertices that periodic faces
+/// identify are one, and vertices are numbered as elements meet them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VertexInterpolation {
+    /// Columns.
+    pub n_vertices: usize,
+    /// Where each row starts, and the end; rows of padding are empty.
+    pub starts: Vec<usize>,
+    /// Column of each stored entry, ascending in a row.
+    pub columns: Vec<u32>,
+    /// Its value.
+    pub values: Vec<f64>,
+}
+
+/// Values of a vertex's function below this are those of a function that is zero at the node.
+const ZERO: f64 = 1e-12;
+
+/// The number of a vertex that no element has had.
+const NEW: u32 = u32::MAX;
+
+/// The number of each vertex of each element, element after element; and how many there are.
+fn vertices(mesh: &Mesh) -> (Vec<Vec<u32>>, usize) {
+    let mut parent: Vec<u32> = (0..mesh.points.len() as u32).collect();
+    for face in &mesh.faces {
+        let Across::Periodic { plus, orientation } = face.across else { continue };
+        let (minus, plus) = (mesh.side_vertices(face.minus), mesh.side_vertices(plus));
+        let n = plus.len();
+        for (i, &v) in minus.iter().enumerate() {
+            let met = plus[(usize::from(orientation) + n - i) % n];
+            let (a, b) = (root(&mut parent, v), root(&mut parent, met));
+            parent[a.max(b) as usize] = a.min(b);
+        }
+    }
+    let (mut number, mut count) = (vec![NEW; mesh.points.len()], 0);
+    let mut of_element = Vec::with_capacity(mesh.n_elements());
+    for element in 0..mesh.n_elements() {
+        let mut own = mesh.element_vertices(element);
+        for v in &mut own {
+            let number = &mut number[root(&mut parent, *v) as usize];
+            if *number == NEW {
+                *number = count;
+                count += 1;
+            }
+            *v = *number;
+        }
+        of_element.push(own);
+    }
+    (of_element, count as usize)
+}
+
+/// The point that stands for all that are identified with `v`.
+fn root(parent: &mut [u32], mut v: u32) -> u32 {
+    while parent[v as usize] != v {
+        parent[v as usize] = parent[parent[v as usize] as usize];
+        v = parent[v as usize];
+    }
+    v
+}
+
+impl<T: PackScalar> Sipdg<T> {
+    /// The continuous functions of order 1 in the space of this operator: those that a multigrid method can take for its next
+    /// coarser level, with `Pᵀ A P` the matrix of continuous finite elements but for boundaries, where conditions stay weak.
+    #[must_use]
+    pub fn vertex_interpolation(&self) -> VertexInterpolation {
+        let space = &self.space;
+        let (vertices, n_vertices) = vertices(self.mesh());
+        // By group: the vertices' functions at the nodes.
+        let tables: Vec<Matrix> = space
+            .groups
+            .iter()
+            .map(|group| {
+                let nodes = group.parts[0].reference.nodes.as_deref().unwrap_or_default();
+                let lattice = LagrangeBasis::new(group.shape, 1);
+                let values = lattice.eval(nodes);
+                // The lattice has an order of its own.
+                let at = |corner: &[f64; 3]| {
+                    let apart = |node: &[f64; 3]| (0..3).map(|d| (node[d] - corner[d]).abs()).sum::<f64>();
+                    lattice.nodes().iter().position(|node| apart(node) < ZERO).unwrap_or(0)
+                };
+                let order: Vec<usize> = group.shape.vertices().iter().map(at).collect();
+                Matrix::from_fn(nodes.len(), order.len(), |q, v| values[(q, order[v])])
+            })
+            .collect();
+        let mut rows: Vec<(u32, u32)> = vec![(u32::MAX, 0); self.len()];
+        for element in 0..vertices.len() {
+            let (first, stride) = space.rows(element);
+            for i in 0..tables[usize::from(space.place[element].0)].rows() {
+                rows[first + i * stride] = (element as u32, i as u32);
+            }
+        }
+        let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        let mut row: Vec<(u32, f64)> = Vec::new();
+        for (element, i) in rows {
+            if let Some(own) = vertices.get(element as usize) {
+                let table = &tables[usize::from(space.place[element as usize].0)];
+                row.clear();
+                for (&vertex, &value) in own.iter().zip(table.row(i as usize)) {
+                    if value.abs() < ZERO {
+                        continue;
+                    }
+                    // A periodic mesh of few elements may have a vertex twice in one of them.
+                    match row.iter_mut().find(|(v, _)| *v == vertex) {
+                        Some((_, sum)) => *sum += value,
+                        None => row.push((vertex, value)),
+                    }
+                }
+                row.sort_unstable_by_key(|(vertex, _)| *vertex);
+                columns.extend(row.iter().map(|(vertex, _)| *vertex));
+                values.extend(row.iter().map(|(_, value)| *value));
+            }
+            starts.push(columns.len());
+        }
+        VertexInterpolation { n_vertices, starts, columns, values }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elliptic::{EllipticBoundary, SipdgOptions};
+    use dgsuite_gpu::Host;
+    use dgsuite_mesh::{Shape, generate::Box as Square};
+    use std::sync::Arc;
+
+    fn operator(mesh: &Arc<Mesh>, options: SipdgOptions) -> Sipdg<f64> {
+        let boundaries: Vec<_> =
+            mesh.boundaries.iter().map(|b| (b.name.clone(), EllipticBoundary::Neumann)).collect();
+        let (mesh, host) = (Arc::clone(mesh), Arc::new(Host::new(1).unwrap()));
+        Sipdg::new(mesh, &options, &|_, _| 1.0, &|_, _| 0.0, &boundaries, host).unwrap()
+    }
+
+    /// `P v`.
+    fn interpolate(p: &VertexInterpolation, v: &[f64]) -> Vec<f64> {
+        let row = |at: &[usize]| (at[0]..at[1]).map(|k| p.values[k] * v[p.columns[k] as usize]).sum();
+        p.starts.windows(2).map(row).collect()
+    }
+
+    /// A function of vertices is continuous: its energy has no jumps, so that twice the penalty changes nothing; and linear
+    /// functions are among them.
+    #[test]
+    fn functions_of_vertices_are_continuous_and_linear_functions_are_among_them() {
+        for (shape, vertices) in [
+            (Shape::Triangle, 16),
+            (Shape::Quadrilateral, 16),
+            (Shape::Tetrahedron, 64),
+            (Shape::Hexahedron, 64),
+            (Shape::Prism, 64),
+        ] {
+            let mesh = Arc::new(Square::unit(shape, 3).build().unwrap());
+            for order in [1, 3] {
+                let a = operator(&mesh, SipdgOptions::new(order));
+                let p = a.vertex_interpolation();
+                assert_eq!((p.n_vertices, p.starts.len()), (vertices, a.len() + 1), "{shape:?}");
+                // Where each vertex is, from the mesh.
+                let (of_element, _) = super::vertices(&mesh);
+                let mut place = vec![[0.0; 3]; vertices];
+                for (element, own) in of_element.iter().enumerate() {
+                    for (&vertex, point) in own.iter().zip(mesh.element_vertices(element)) {
+                        place[vertex as usize] = mesh.points[point as usize];
+                    }
+                }
+                let linear = |x: [f64; 3]| 1.0 + 2.0 * x[0] - 3.0 * x[1] + 0.5 * x[2];
+                let found = interpolate(&p, &place.iter().map(|x| linear(*x)).collect::<Vec<_>>());
+                let expected = a.project(&|_, x| linear(x));
+                let worst = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                assert!(worst < 1e-12, "{shape:?} {order}: {worst}");
+                let hat: Vec<f64> = (0..vertices).map(|v| (v as f64).sin()).collect();
+                let u = interpolate(&p, &hat);
+                let energy = |a: &Sipdg<f64>| -> f64 {
+                    let mut au = vec![0.0; u.len()];
+                    a.apply(&u, &mut au);
+                    u.iter().zip(&au).map(|(u, au)| u * au).sum()
+                };
+                let other = operator(&mesh, SipdgOptions { order, penalty: 2.0 });
+                let (one, two) = (energy(&a), energy(&other));
+                assert!((one - two).abs() < 1e-11 * one, "{shape:?} {order}: {one} {two}");
+            }
+        }
+    }
+
+    #[test]
+    fn periodic_vertices_are_one() {
+        for (shape, dim) in [(Shape::Triangle, 2), (Shape::Quadrilateral, 2), (Shape::Tetrahedron, 3)] {
+            let mut mesh = Square::unit(shape, 4).build().unwrap();
+            for pair in [["xmin", "xmax"], ["ymin", "ymax"], ["zmin", "zmax"]].iter().take(dim) {
+                mesh.make_periodic(pair[0], pair[1]).unwrap();
+            }
+            let p = operator(&Arc::new(mesh), SipdgOptions::new(1)).vertex_interpolation();
+            assert_eq!(p.n_vertices, 4_usize.pow(dim as u32), "{shape:?}");
+        }
+    }
+}
