@@ -4,7 +4,7 @@
 // State is [element][field][node] (PLANAR): one thread a node, so that the threads of a warp read and write along memory
 // whatever the number of unknowns. Contravariant fluxes go to shared memory; after one barrier each node sums along its
 // lines, or warps do it with the FP64 tensor cores, a slab of nodes at a time. Face points are dealt out to all
-// threads, or done by the threads of nodes where lines end. The register is asked for before the arithmetic.
+// threads, or done by the threads of nodes where lines end.
 //
 // Beside the macros of common.cuh, with DIRECT = 1, COLLOCATED = 1 and PLANAR = 1:
 //   NODES             nodes along a line
@@ -15,6 +15,8 @@
 //   SLABS             sums by tensor cores (1) or by threads (0); three dimensions, at most 8 nodes along a line
 //   NORMALS           read (0), or computed from the metric (1)
 //   SPLIT             two-point fluxes along the lines (1); states are in shared memory then, not fluxes; SLABS = 0
+//   AHEAD             the register is asked for before the arithmetic (1), before the sums (2), or after all (0)
+//   KEEP              a node's state stays in registers (1), or is read again before the sums (0)
 //   FACE_AT           [direction][end]: number of the face there
 //   FACE_POINT        [direction, end][number across the lines]: point of the face, counted within it, at a node
 // `tables` has the 1-D matrix P, [node][node], and the lifts at both ends.
@@ -208,10 +210,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
 #pragma unroll
         for (int d = 0; d < ASK; ++d) ask(d, ends[d]);
     }
-    if (reads_register) {
+    const auto ask_register = [&]() {
+        if (!reads_register) return;
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) before[k] = a.reg[at + k * NP];
-    }
+    };
+    if (AHEAD == 1) ask_register();
     for (u32 i = threadIdx.x; i < NODES * NODES; i += THREADS)
         matrix[i / NODES * LINE + i % NODES] = __ldg(a.tables + i);
 
@@ -254,6 +258,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
 #pragma unroll
             for (int k = 0; k < FIELDS; ++k) rate[k] -= lift * f[k];
         }
+    }
+    if (AHEAD == 2) ask_register();
+    if (!KEEP) {
+        // Volatile, or the compiler would keep what it has read before.
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) u[k] = static_cast<const volatile real*>(a.u)[at + k * NP];
     }
     dg_block_sync();
 
@@ -301,6 +311,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     }
 
     // 4. The stage; see `finish`.
+    if (AHEAD == 0) ask_register();
     const StageFactors s = stage_factors(a, slot);
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) finish_with(a, s, at + k * NP, reads_register, before[k], u[k], rate[k]);

@@ -101,18 +101,34 @@ struct Build {
     slabs: bool,
     /// Whether normals are computed from the metric.
     normals: bool,
-    /// Whether the register is asked for early; planar.cu always does.
-    ahead: bool,
+    /// When the register is asked for.
+    ahead: Ahead,
+    /// Whether a node's state stays in registers; tensor.cu always has it there.
+    keep: bool,
+}
+
+/// When the register is asked for, as the kernels number it; the last is planar.cu's alone.
+#[derive(Clone, Copy)]
+enum Ahead {
+    AfterAll = 0,
+    BeforeArithmetic = 1,
+    BeforeSums = 2,
 }
 
 /// Face points at the ends of lines; normals from the metric.
 const fn ends(registers: usize, ask: usize) -> Build {
-    Build { threads: 128, registers, ask, deal: false, slabs: false, normals: true, ahead: false }
+    let (deal, slabs, ahead) = (false, false, Ahead::AfterAll);
+    Build { threads: 128, registers, ask, deal, slabs, normals: true, ahead, keep: true }
 }
 
-/// Face points dealt out.
+/// Likewise with the register asked for early.
+const fn early(registers: usize, ask: usize) -> Build {
+    Build { ahead: Ahead::BeforeArithmetic, ..ends(registers, ask) }
+}
+
+/// Face points dealt out, the register asked for early.
 const fn dealt(registers: usize) -> Build {
-    Build { deal: true, ..ends(registers, 0) }
+    Build { deal: true, ..early(registers, 0) }
 }
 
 /// Face points dealt out, sums by the tensor cores.
@@ -122,29 +138,36 @@ const fn slabs(registers: usize) -> Build {
 
 /// The build of split forms, whose two-point fluxes need registers.
 const fn split_build(dim: usize, order: usize) -> Build {
-    if dim == 2 || order <= 3 { ends(128, 0) } else { dealt(128) }
+    if dim == 2 { ends(128, 0) } else if order <= 3 { early(128, 0) } else { dealt(128) }
 }
 
 /// The build that was fastest on an H200 of those tried; tensor cores have double precision only.
 const fn build(dim: usize, order: usize, curved: bool, single: bool) -> Build {
     let build = match (dim, order, curved) {
-        (2, 1 | 5, false) => Build { ahead: true, ..ends(72, 0) },
+        (2, 1 | 5, false) => early(72, 0),
         (2, 3, false) => ends(64, 2),
         (2, 3 | 7, _) => ends(64, 1),
         (2, _, _) => ends(64, 0),
-        (_, 0 | 1, false) => ends(96, 3),
-        (_, 0..=2, _) => ends(96, 0),
-        (_, 3, false) => ends(72, 1),
-        (_, 3 | 4, _) => dealt(80),
-        (_, 5, _) => slabs(80),
+        (_, 0 | 1, false) => early(96, 3),
+        (_, 0..=2, _) => early(96, 0),
+        (_, 3, false) => Build { ahead: Ahead::BeforeSums, ..ends(72, 1) },
+        (_, 3, _) => dealt(80),
+        (_, 4, _) => Build { ahead: Ahead::BeforeSums, ..dealt(80) },
+        (_, 5, _) => Build { ahead: Ahead::BeforeSums, ..slabs(80) },
         (_, 6, _) => Build { normals: curved, ..slabs(80) },
-        _ => Build { normals: false, ..slabs(64) },
+        _ => Build { normals: false, ahead: Ahead::BeforeSums, keep: false, ..slabs(64) },
     };
     let small = if dim == 2 { order == 3 || order == 7 } else { order <= 3 };
     let threads = if small { 64 } else { 128 };
     // Numbers of single precision take one register, not two; tiles of the tensor cores have eight nodes of a line.
     let most = if dim == 2 { 48 } else { 64 };
     let registers = if single && build.registers > most { most } else { build.registers };
+    // Which leaves room for the register and the state.
+    let build = if single && dim == 3 {
+        Build { ahead: Ahead::BeforeArithmetic, keep: true, ..build }
+    } else {
+        build
+    };
     Build { threads, registers, slabs: build.slabs && !single && order < 8, ..build }
 }
 
@@ -205,7 +228,8 @@ pub(super) fn text<T: PackScalar>(
         .define("NODES", n)
         .define("ELEMENTS", elements)
         .define("BLOCKS", blocks)
-        .define("AHEAD", u8::from(build.ahead))
+        .define("AHEAD", build.ahead as u8)
+        .define("KEEP", u8::from(build.keep))
         .define("SPLIT", u8::from(law.two_point))
         .define("ASK", build.ask.min(dim))
         .define("DEAL", u8::from(build.deal))

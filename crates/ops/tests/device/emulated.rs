@@ -74,6 +74,7 @@ fn cases() -> Vec<Case> {
     on_box("box", hexahedron, 1, false, "modal", 1, 1);
     on_box("periodic", hexahedron, 1, true, "collocated", 4, 2);
     on_box("box", hexahedron, 1, false, "collocated", 6, 1);
+    on_box("box", hexahedron, 1, false, "collocated", 7, 1);
     on_box("curved", triangle, 2, false, "nodal", 2, 2);
     on_box("curved", triangle, 2, true, "Taylor stored", 2, 3);
     on_box("curved", tetrahedron, 2, false, "modal stored", 1, 2);
