@@ -51,8 +51,8 @@ fn builds(shape: Shape, order: usize, collocated: bool) -> Builds {
     let waiting = |warps, blocks, buffers| Build { warps, blocks, buffers, jumps: true };
     Builds::One(match (shape, order) {
         (Shape::Triangle, 0..=2) => kept(4, 4, 2),
-        (Shape::Triangle, 3) => kept(4, 4, 2),
-        (Shape::Triangle, 4) => kept(4, 3, 2),
+        (Shape::Triangle, 4) if collocated => waiting(4, 3, 1),
+        (Shape::Triangle, 3 | 4) => kept(4, 3, 2),
         (Shape::Triangle, 5) => kept(4, 2, 2),
         (Shape::Triangle, _) => kept(8, 1, 1),
         (_, 0 | 1) => waiting(4, 3, 2),

@@ -162,7 +162,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             const auto interpolate = [&](int t, real (&minus)[FIELDS][2], real (&plus)[FIELDS][2]) {
                 fragment_zero(minus);
                 fragment_zero(plus);
-#pragma unroll
+// Unrolled, the kernel of both has too few registers.
+#pragma unroll(in_registers || WORK == 1 ? NODE_STEPS : 1)
                 for (int s = 0; s < NODE_STEPS; ++s) {
                     const u32 node = fragment_row(FACE_NODES, s, j);
                     const real b = face_interp[(t * NODE_STEPS + s) * 32];

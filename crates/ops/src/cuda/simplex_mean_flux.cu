@@ -7,10 +7,6 @@
 constexpr int STATE_STEPS = fragment_steps(NP), STATE_TILES = fragment_tiles(NP);
 constexpr int TRACE_STEPS = fragment_steps(FACE_POINTS);
 constexpr int GROUP = 8;  // elements of a warp
-// In space few warps share much work, and would wait for memory.
-#ifndef PREFETCH
-#define PREFETCH (DIM == 3)
-#endif
 constexpr int GROUP_STATE = GROUP * STATE_BLOCK;
 // Results go through shared memory where a row is not a whole number of pairs.
 constexpr bool STAGED = FIELDS % 2 != 0;
@@ -32,15 +28,6 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         const u32 wanted = group * GROUP + r;
         const bool exists = wanted < a.count;
         const u32 element = exists ? wanted : a.count - 1, slot = a.first + element;
-        // What the end of the group will need, and the fluxes of the next.
-        if (PREFETCH) {
-            const u32 rest = a.count - group * GROUP, n = rest < GROUP ? rest : GROUP;
-            const u64 begin = (u64)(a.first + group * GROUP) * STATE_BLOCK;
-            prefetch_lines(p.kept + begin, n * STATE_BLOCK, lane);
-            if (STAGE) prefetch_lines(a.u + begin, n * STATE_BLOCK, lane);
-            if (group + stride < groups)
-                prefetch_lines(p.fluxes + (u64)(a.first + (group + stride) * GROUP) * TRACE_BLOCK, GROUP * TRACE_BLOCK, lane);
-        }
         real rate[STATE_TILES][FIELDS][2];
 #pragma unroll
         for (int t = 0; t < STATE_TILES; ++t) fragment_zero(rate[t]);
