@@ -50,11 +50,13 @@ pub enum MeshSource {
     Generate(Generator),
 }
 
-/// A box of one element shape.
+/// A box of one element shape, or of all of its dimension.
 #[derive(Clone, Debug)]
 pub struct Generator {
-    /// The elements' shape.
-    pub shape: Shape,
+    /// The elements' shape; `None` for a mixture of all.
+    pub shape: Option<Shape>,
+    /// 2 or 3.
+    pub dim: usize,
     /// Lower corner, one number for each direction.
     pub min: Vec<f64>,
     /// Upper corner.
@@ -152,10 +154,16 @@ impl Generator {
     fn read(mesh: &Section<'_>) -> Result<Self, InputError> {
         let known = ["shape", "min", "max", "cells", "diagonal"];
         let section = mesh.section("generate", &known)?.ok_or_else(|| mesh.missing("generate", "a box"))?;
+        let words: Vec<_> =
+            SHAPES.iter().map(|&(word, shape)| (word, Some(shape))).chain([("mixed", None)]).collect();
         let shape = section
-            .choice("shape", &SHAPES)?
-            .ok_or_else(|| section.missing("shape", "tri, quad, tet, hex, prism or pyramid"))?;
-        let dim = shape.value.dim();
+            .choice("shape", &words)?
+            .ok_or_else(|| section.missing("shape", "tri, quad, tet, hex, prism, pyramid or mixed"))?
+            .value;
+        let cells =
+            section.vector("cells")?.ok_or_else(|| section.missing("cells", "cells in each direction"))?;
+        // A mixture has the dimension of its cells.
+        let dim = shape.map_or(cells.value.len().clamp(2, 3), |shape| shape.dim());
         let corner = |key: &str, default: f64| -> Result<Vec<f64>, InputError> {
             match section.vector(key)? {
                 None => Ok(vec![default; dim]),
@@ -171,19 +179,18 @@ impl Generator {
             let what = Located { value: shown(&max), key: section.key("max"), place: place.clone() };
             return Err(InputError::range(&what, format!("greater than {} in direction {d}", min[d])));
         }
-        let cells =
-            section.vector("cells")?.ok_or_else(|| section.missing("cells", "cells in each direction"))?;
         let whole = |x: &f64| x.fract() == 0.0 && (1.0..1e7).contains(x);
         if cells.value.len() != dim || !cells.value.iter().all(whole) {
             let expected = format!("a list of {dim} whole numbers of at least 1");
             return Err(InputError::range(&cells.with(shown(&cells.value)), expected));
         }
         let diagonal = section.choice("diagonal", &DIAGONALS)?;
-        if diagonal.is_some() && shape.value != Shape::Triangle {
+        if diagonal.is_some() && shape != Some(Shape::Triangle) {
             return Err(section.misplaced("diagonal", "this shape", "the shape tri"));
         }
         Ok(Self {
-            shape: shape.value,
+            shape,
+            dim,
             min,
             max,
             cells: cells.value.iter().map(|&x| x as usize).collect(),

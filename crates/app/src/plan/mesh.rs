@@ -75,19 +75,15 @@ fn bend(mesh: &mut Mesh, map: &MapSpec, constants: &Constants) -> Result<(), Inp
 }
 
 fn generated(generator: &Generator) -> Result<Mesh, InputError> {
-    let mut boxed = generate::Box {
-        shape: generator.shape,
-        min: [0.0; 3],
-        max: [1.0; 3],
-        cells: [1; 3],
-        diagonal: generator.diagonal,
-    };
-    for d in 0..generator.shape.dim() {
-        boxed.min[d] = generator.min[d];
-        boxed.max[d] = generator.max[d];
-        boxed.cells[d] = generator.cells[d];
+    let (mut min, mut max, mut cells) = ([0.0; 3], [1.0; 3], [1; 3]);
+    for d in 0..generator.dim {
+        (min[d], max[d], cells[d]) = (generator.min[d], generator.max[d], generator.cells[d]);
     }
-    boxed.build().map_err(|error| InputError::at(&generator.place, Problem::Generate { error }))
+    match generator.shape {
+        Some(shape) => generate::Box { shape, min, max, cells, diagonal: generator.diagonal }.build(),
+        None => generate::MixedBox { dim: generator.dim, min, max, cells }.build(),
+    }
+    .map_err(|error| InputError::at(&generator.place, Problem::Generate { error }))
 }
 
 fn join(mesh: &mut Mesh, (first, second): &PeriodicPair) -> Result<(), InputError> {
