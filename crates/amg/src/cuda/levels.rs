@@ -61,7 +61,7 @@ struct CudaLevel<T: Scalar> {
 /// `Way` on a device.
 enum CudaWay<T: Scalar> {
     Aggregates { of_row: DeviceBuffer<u32>, starts: DeviceBuffer<u32>, rows: DeviceBuffer<u32> },
-    Stored { p: CudaCsr<T>, transposed: CudaCsr<T> },
+    Stored { p: Box<CudaCsr<T>>, transposed: Box<CudaCsr<T>> },
 }
 
 /// The solution of a level, as `prolongate` of cycle.cu numbers its kinds.
@@ -223,8 +223,8 @@ impl<T: Scalar> CudaWay<T> {
                 rows: copy(&host.rows)?,
             },
             Way::Stored { p, transposed } => Self::Stored {
-                p: CudaCsr::of_way(cuda, p.view(), transposed.view().n_rows())?,
-                transposed: CudaCsr::of_way(cuda, transposed.view(), p.view().n_rows())?,
+                p: Box::new(CudaCsr::of_way(cuda, p.view(), transposed.view().n_rows())?),
+                transposed: Box::new(CudaCsr::of_way(cuda, transposed.view(), p.view().n_rows())?),
             },
         })
     }

@@ -138,7 +138,13 @@ const fn slabs(registers: usize) -> Build {
 
 /// The build of split forms, whose two-point fluxes need registers.
 const fn split_build(dim: usize, order: usize) -> Build {
-    if dim == 2 { ends(128, 0) } else if order <= 3 { early(128, 0) } else { dealt(128) }
+    if dim == 2 {
+        ends(128, 0)
+    } else if order <= 3 {
+        early(128, 0)
+    } else {
+        dealt(128)
+    }
 }
 
 /// The build that was fastest on an H200 of those tried; tensor cores have double precision only.
