@@ -144,8 +144,9 @@ impl Coarsening {
     /// only.
     pub const PAIRWISE_STRICT: Self = Self::Pairwise { passes: 2, quality: 4.0 };
 
-    /// Smoothed aggregation with the usual strength.
-    pub const SMOOTHED: Self = Self::SmoothedAggregation { strength: Strength::Symmetric(0.08) };
+    /// Smoothed aggregation along the larger negative entries: all neighbours in matrices of linear and trilinear elements of
+    /// even shape, those across the thin direction in stretched ones.
+    pub const SMOOTHED: Self = Self::SmoothedAggregation { strength: Strength::NegativeMaximum(0.25) };
 }
 
 impl Smoother {
@@ -219,7 +220,7 @@ impl FromStr for Coarsening {
     type Err = AmgError;
 
     /// `pairwise`, `pairwise-strict`, `independent-sets` (symmetric strength 0.08), `independent-sets-negative` (0.5 of the
-    /// largest negative entry) or `smoothed` (aggregation, symmetric strength 0.08).
+    /// largest negative entry) or `smoothed` (aggregation by 0.25 of it).
     fn from_str(word: &str) -> Result<Self, AmgError> {
         match word {
             "pairwise" => Ok(Self::PAIRWISE),
