@@ -76,7 +76,7 @@ impl SolverOptions {
             max_iterations: max_iterations.map_or(default.max_iterations, |n| n.value),
             cycle: parsed::<Cycle>(&section, "cycle", &["v", "w", "k", "k2"])?.or(default.cycle),
             smoother: smoother.map_or(default.smoother, |s| s.value),
-            degree: degree.map_or(default.degree, |d| d.value),
+            degree: degree.map(|d| d.value).or(default.degree),
             orders: orders.map_or(default.orders, |o| o.value),
             coarse_space: coarse_space.map(|c| c.value).or(default.coarse_space),
             aggregation: aggregation(&section)?.or(default.aggregation),

@@ -53,7 +53,7 @@ pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
     let mut words: Vec<String> =
         solver.words().into_iter().skip(1).map(|(key, word)| format!("{key} {word}")).collect();
     if solver.preconditioner.is_multigrid() {
-        words.push(format!("degree {}", solver.degree));
+        words.push(format!("degree {}", solver.degree()));
     }
     let mut preconditioner = solver.preconditioner.word().to_owned();
     if solver.preconditioner != Preconditioning::None {
