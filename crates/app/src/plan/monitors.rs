@@ -65,8 +65,8 @@ pub enum MonitorJob {
     Recirculation {
         /// Distances from the start.
         s: Vec<f64>,
-        /// Points along the line.
-        points: Vec<[f64; 3]>,
+        /// Points along the line, each in its element; `None` outside of the mesh.
+        places: Vec<Option<(usize, [f64; 3])>>,
         /// The unit vector along it.
         along: [f64; 3],
     },
@@ -150,10 +150,12 @@ pub fn resolve(
                     let (a, b) = (coordinates(from, mesh)?, coordinates(to, mesh)?);
                     let along = unit(&to.with((0..mesh.dim).map(|d| b[d] - a[d]).collect()))?;
                     let (s, points) = line::points(a, b, LINE_POINTS);
-                    if points.iter().all(|&x| mesh.find_point(x).is_none()) {
+                    // Once: the search goes through all elements.
+                    let places: Vec<_> = points.iter().map(|&x| mesh.find_point(x)).collect();
+                    if places.iter().all(Option::is_none) {
                         return Err(InputError::at(&from.place, Problem::LineOutside { from: a, to: b }));
                     }
-                    MonitorJob::Recirculation { s, points, along }
+                    MonitorJob::Recirculation { s, places, along }
                 }
             };
             Ok(MonitorPlan { kind, every: spec.every })

@@ -111,13 +111,18 @@ pub fn table(curves: &Curves) -> String {
 }
 
 /// The length of a recirculation along a line; `None` if the flow does not turn.
-pub fn recirculation(solver: &Hyperbolic, s: &[f64], points: &[[f64; 3]], along: [f64; 3]) -> Option<f64> {
+pub fn recirculation(
+    solver: &Hyperbolic,
+    s: &[f64],
+    places: &[Option<(usize, [f64; 3])>],
+    along: [f64; 3],
+) -> Option<f64> {
     let dim = solver.dim();
     let speed = |values: Option<Vec<f64>>| {
         values.map(|w| (0..dim).map(|d| w.get(1 + d).copied().unwrap_or(0.0) * along[d]).sum::<f64>())
     };
     let (s, u): (Vec<f64>, Vec<f64>) =
-        s.iter().zip(solver.evaluate_at(points)).filter_map(|(&s, w)| Some((s, speed(w)?))).unzip();
+        s.iter().zip(solver.evaluate_in(places)).filter_map(|(&s, w)| Some((s, speed(w)?))).unzip();
     line::first_return(&s, &u)
 }
 

@@ -127,8 +127,8 @@ impl Monitor<'_> {
                 row.extend(flow::extremes(&curves));
                 last.wall.insert(job.name.clone(), summary);
             }
-            MonitorJob::Recirculation { s, points, along } => {
-                let length = flow::recirculation(solver, s, points, *along);
+            MonitorJob::Recirculation { s, places, along } => {
+                let length = flow::recirculation(solver, s, places, *along);
                 row.push(length.unwrap_or(f64::NAN));
                 let name = self.name.replacen("recirculation", "length", 1);
                 last.recirculation.insert(name, json!(length));

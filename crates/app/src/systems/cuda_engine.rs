@@ -399,8 +399,12 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
         self.description().boundary_samples(&self.state(), t, boundary)
     }
 
-    fn state_at(&self, element: usize, r: [f64; 3]) -> Option<Vec<f64>> {
-        self.description().state_at(&self.state(), element, r)
+    fn states_at(&self, places: &[Option<(usize, [f64; 3])>]) -> Vec<Option<Vec<f64>>> {
+        let state = self.state();
+        let at = |&place: &Option<(usize, [f64; 3])>| {
+            place.and_then(|(element, r)| self.description().state_at(&state, element, r))
+        };
+        places.iter().map(at).collect()
     }
 
     fn to_canonical(&self) -> Vec<f64> {

@@ -36,7 +36,8 @@ pub(crate) trait Engine: Send {
         None
     }
     fn boundary_samples(&self, t: f64, boundary: &str) -> Option<BoundarySamples>;
-    fn state_at(&self, element: usize, r: [f64; 3]) -> Option<Vec<f64>>;
+    /// Conserved variables at points of elements, given by their place in the reference element.
+    fn states_at(&self, places: &[Option<(usize, [f64; 3])>]) -> Vec<Option<Vec<f64>>>;
     fn to_canonical(&self) -> Vec<f64>;
     fn set_canonical(&mut self, values: &[f64]) -> Option<()>;
     fn set_canonical_of(&mut self, from: Representation, order: usize, values: &[f64]) -> Option<()>;
@@ -276,8 +277,11 @@ impl<T: PackScalar> Engine for HostEngine<T> {
         self.rhs.discretization.boundary_samples(&self.u, t, boundary)
     }
 
-    fn state_at(&self, element: usize, r: [f64; 3]) -> Option<Vec<f64>> {
-        self.rhs.discretization.state_at(&self.u, element, r)
+    fn states_at(&self, places: &[Option<(usize, [f64; 3])>]) -> Vec<Option<Vec<f64>>> {
+        let at = |&place: &Option<(usize, [f64; 3])>| {
+            place.and_then(|(element, r)| self.rhs.discretization.state_at(&self.u, element, r))
+        };
+        places.iter().map(at).collect()
     }
 
     fn to_canonical(&self) -> Vec<f64> {

@@ -507,17 +507,20 @@ impl Hyperbolic {
     /// Primitive variables at points of the domain; `None` outside of it.
     #[must_use]
     pub fn evaluate_at(&self, points: &[[f64; 3]]) -> Vec<Option<Vec<f64>>> {
+        let places: Vec<_> = points.iter().map(|&x| self.setup.mesh.find_point(x)).collect();
+        self.evaluate_in(&places)
+    }
+
+    /// Primitive variables at points that [`Mesh::find_point`] has found, each in its element; `None` where it has found none.
+    #[must_use]
+    pub fn evaluate_in(&self, places: &[Option<(usize, [f64; 3])>]) -> Vec<Option<Vec<f64>>> {
         let d = self.engine.discretization();
-        points
-            .iter()
-            .map(|&x| {
-                let (element, r) = self.setup.mesh.find_point(x)?;
-                let u = self.engine.state_at(element, r)?;
-                let mut w = vec![0.0; u.len()];
-                d.to_primitive(&u, &mut w);
-                Some(w)
-            })
-            .collect()
+        let primitive = |u: Vec<f64>| {
+            let mut w = vec![0.0; u.len()];
+            d.to_primitive(&u, &mut w);
+            w
+        };
+        self.engine.states_at(places).into_iter().map(|u| u.map(primitive)).collect()
     }
 
     /// The state, to be restored later in this or another precision and number of threads.
