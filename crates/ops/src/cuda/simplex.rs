@@ -47,7 +47,7 @@ const fn with_normals(build: Build) -> Build {
 const fn build(shape: Shape, order: usize, collocated: bool) -> Build {
     match (shape, order, collocated) {
         (Shape::Triangle, 0..=2, false) => resident(4, 4),
-        (Shape::Triangle, 0..=3, _) | (Shape::Triangle, 4, true) => with_normals(resident(4, 4)),
+        (Shape::Triangle, 0..=3, _) => with_normals(resident(4, 4)),
         (Shape::Triangle, 4 | 5, _) => with_normals(resident(4, 3)),
         (Shape::Triangle, 6, false) => resident(4, 2),
         (Shape::Triangle, 6, true) => with_normals(resident(4, 2)),
