@@ -1,6 +1,9 @@
 //! Manufactured solutions, and polynomials, which are solved exactly.
 
-use crate::{SHAPES, bend, everywhere, full, host, poisson, solve, unit};
+#![expect(clippy::print_stdout, reason = "the long version prints its table")]
+
+use crate::parallel::every;
+use crate::{SHAPES, bend_from, everywhere, full, host, poisson, solve, unit};
 use dgsuite_mesh::{Mesh, Shape};
 use dgsuite_ops::{EllipticBoundary, EllipticErrors, Sipdg, SipdgOptions};
 use std::sync::Arc;
@@ -52,9 +55,47 @@ fn errors(mesh: Mesh, order: usize) -> EllipticErrors {
     a.errors(&u, &|_, x| exact(dim, x).0, Some(&|_, x| exact(dim, x).1))
 }
 
+/// One pair of meshes: the shape (`None` for all of the dimension), the dimension, cells a side, order, how far the mesh is bent.
+struct Case {
+    shape: Option<Shape>,
+    dim: usize,
+    cells: [usize; 2],
+    order: usize,
+    size: f64,
+}
+
+impl Case {
+    /// The orders of the errors in L² and energy if they are not those of the theory, `p + 1` and `p`.
+    fn check(&self) -> Result<(), String> {
+        let &Self { shape, dim, cells, order, size } = self;
+        let [coarse, fine] = cells.map(|n| {
+            let mut mesh = unit(shape, dim, n);
+            if size > 0.0 {
+                // Elements are bent up to order 4, pyramids up to 2.
+                let pyramids = mesh.sets.iter().any(|set| set.shape == Shape::Pyramid);
+                bend_from(&mut mesh, order.clamp(2, if pyramids { 2 } else { 4 }), 0.0, size);
+            }
+            errors(mesh, order)
+        });
+        let rate = |a: f64, b: f64| (a / b).log2();
+        let (l2, energy) = (rate(coarse.l2, fine.l2), energy_rate(&coarse, &fine));
+        let p = order as f64;
+        let line = format!(
+            "{shape:?} {dim}D order {order} bent by {size} {cells:?}: {l2:.2} {energy:.2}, {:.1e} {:.1e}",
+            fine.l2,
+            fine.energy.unwrap_or(0.0)
+        );
+        if full() {
+            println!("{line}");
+        }
+        if l2 >= p + 0.8 && energy >= p - 0.1 { Ok(()) } else { Err(line) }
+    }
+}
+
 #[test]
 fn solutions_converge_with_the_right_orders() {
-    let cases: &[(Option<Shape>, usize, [usize; 2], usize)] = &[
+    let mut cases = Vec::new();
+    for (shape, dim, cells, top) in [
         (Some(Shape::Triangle), 2, [4, 8], 4),
         (Some(Shape::Quadrilateral), 2, [4, 8], 4),
         (None, 2, [4, 8], 4),
@@ -62,32 +103,34 @@ fn solutions_converge_with_the_right_orders() {
         (Some(Shape::Hexahedron), 3, [3, 6], 3),
         (Some(Shape::Prism), 3, [3, 6], 2),
         (Some(Shape::Pyramid), 3, [3, 6], 2),
-    ];
-    for &(shape, dim, cells, top) in cases {
+        (None, 3, [2, 4], 0),
+    ] {
         let top = if full() { 6 } else { top };
         for order in 1..=top {
             for curved in [false, true] {
                 if dim == 3 && order + 1 > top && curved && !full() {
                     continue;
                 }
-                // Low orders see the bend in space from finer meshes on.
-                let cells = if dim == 3 && order <= 2 { [4, 8] } else { cells };
-                let [coarse, fine] = cells.map(|n| {
-                    let mut mesh = unit(shape, dim, n);
-                    if curved {
-                        // Elements are bent up to order 4.
-                        bend(&mut mesh, order.clamp(2, 4));
-                    }
-                    errors(mesh, order)
-                });
-                let rate = |a: f64, b: f64| (a / b).log2();
-                let (l2, energy) = (rate(coarse.l2, fine.l2), energy_rate(&coarse, &fine));
-                let p = order as f64;
-                let what = format!("{shape:?} {dim}D order {order} curved {curved}: {l2:.2} {energy:.2}");
-                assert!(l2 >= p + 0.8 && energy >= p - 0.1, "{what}");
+                // The composition of solution and bend is resolved from finer meshes on, or with a smaller bend: the best
+                // approximation shows no more than these orders.
+                // On pyramids of order 6 that of finer ones is as small as the rounding of the solve.
+                let cells = if shape == Some(Shape::Pyramid) && order == 6 { [2, 4] } else { cells };
+                let (cells, size) = match (dim, order, curved) {
+                    (3, ..=2, true) => ([4, 8], 0.06),
+                    (3, ..=2, false) => ([4, 8], 0.0),
+                    (3, _, true) => (cells, 0.01),
+                    (2, 5.., true) => ([6, 12], 0.06),
+                    (2, _, true) => (cells, 0.06),
+                    _ => (cells, 0.0),
+                };
+                cases.push(Case { shape, dim, cells, order, size });
             }
         }
     }
+    let threads = if full() { std::thread::available_parallelism().map_or(1, usize::from) } else { 1 };
+    let failed: Vec<String> =
+        every(&cases, threads, Case::check).into_iter().filter_map(Result::err).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
 }
 
 fn energy_rate(coarse: &EllipticErrors, fine: &EllipticErrors) -> f64 {

@@ -4,6 +4,8 @@
 
 mod convergence;
 mod operator;
+#[path = "../common/parallel.rs"]
+mod parallel;
 mod transfer;
 
 use dgsuite_gpu::Host;
@@ -26,7 +28,7 @@ pub fn unit(shape: Option<Shape>, dim: usize, n: usize) -> Mesh {
     match shape {
         Some(shape) => generate::Box::unit(shape, n).build(),
         None => {
-            let cells = if dim == 2 { [n.max(2), n, 1] } else { [5, n, n] };
+            let cells = if dim == 2 { [n.max(2), n, 1] } else { [5 * n.div_ceil(2), n, n] };
             generate::MixedBox { dim, min: [0.0; 3], max: [1.0; 3], cells }.build()
         }
     }
@@ -35,16 +37,16 @@ pub fn unit(shape: Option<Shape>, dim: usize, n: usize) -> Mesh {
 
 /// A smooth map of the unit box to itself that bends everything inside.
 pub fn bend(mesh: &mut Mesh, order: usize) {
-    bend_from(mesh, order, 0.0);
+    bend_from(mesh, order, 0.0, 0.06);
 }
 
-/// The same of what lies beyond `x = from`: elements before it stay affine.
-pub fn bend_from(mesh: &mut Mesh, order: usize, from: f64) {
+/// The same of what lies beyond `x = from`, by at most `size` in each direction: elements before it stay affine.
+pub fn bend_from(mesh: &mut Mesh, order: usize, from: f64, size: f64) {
     mesh.elevate(order).expect("elevation");
     let s = |x: f64| (std::f64::consts::PI * x).sin();
     let dim = mesh.dim;
     mesh.map(|[x, y, z]| {
-        let b = 0.06 * s(((x - from) / (1.0 - from)).max(0.0)) * s(y) * if dim == 3 { s(z) } else { 1.0 };
+        let b = size * s(((x - from) / (1.0 - from)).max(0.0)) * s(y) * if dim == 3 { s(z) } else { 1.0 };
         [x + b, y - b, if dim == 3 { z + b } else { z }]
     })
     .expect("a map that does not fold");

@@ -110,7 +110,7 @@ fn apply_is_the_matrix_and_the_matrix_is_positive_definite() {
                     shear(&mut mesh);
                 }
                 if curved {
-                    bend_from(&mut mesh, 2, if kind == "half" { 0.49 } else { 0.0 });
+                    bend_from(&mut mesh, 2, if kind == "half" { 0.49 } else { 0.0 }, 0.06);
                 }
                 let boundaries = mixed_boundaries(&mut mesh);
                 // Stretched pyramids, and sheared ones from order 3 on, need more than one half.

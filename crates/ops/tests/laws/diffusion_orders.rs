@@ -7,6 +7,7 @@
 
 use crate::convergence::{A, B, C};
 use crate::diffusion::{VISCOUS, diffusing, manufactured, viscous};
+use crate::parallel::every;
 use crate::testkit::{Cells, GAS, PLANE, SPACE, mesh};
 use dgsuite_basis::{NodeSet, Representation, Shape};
 use dgsuite_gpu::SimdLevel;
@@ -43,9 +44,18 @@ enum Model {
     Flow,
 }
 
+/// On half a wave length in each direction, with cells whose Reynolds number is about 1 and a flow that passes several of them:
+/// the constants of the errors of density and pressure at even orders differ between convective and viscous cells, and until the
+/// projection is forgotten, so that meshes on the way from one to the other show half an order too little.
 fn errors(model: Model, cells: Cells, n: usize, geometry: usize, scheme: &Scheme) -> Vec<f64> {
-    let mesh = mesh(cells, n, geometry, false);
-    let (dim, level, end) = (cells.dim(), SimdLevel::detect(), 0.2);
+    let mut mesh = mesh(cells, n, geometry, false);
+    Arc::make_mut(&mut mesh).scale(0.5).expect("smaller");
+    let (dim, level, threads) = (cells.dim(), SimdLevel::detect(), if full() { 1 } else { 2 });
+    let end = match (full(), dim) {
+        (false, _) => 0.2,
+        (true, 2) => 0.2,
+        _ => 0.1,
+    };
     if model == Model::Flow {
         let (exact, source) = manufactured(dim);
         // Even orders show with Roe's flux on meshes as coarse as these, odd ones with any.
@@ -59,7 +69,7 @@ fn errors(model: Model, cells: Cells, n: usize, geometry: usize, scheme: &Scheme
                 viscosity,
                 data,
                 source,
-                2,
+                threads,
                 level,
             ),
             (_, 0) => diffusing::<f64, _, _, _, 3, 5>(
@@ -70,10 +80,10 @@ fn errors(model: Model, cells: Cells, n: usize, geometry: usize, scheme: &Scheme
                 viscosity,
                 data,
                 source,
-                2,
+                threads,
                 level,
             ),
-            _ => viscous::<f64>(&mesh, scheme, data, source, 2, level),
+            _ => viscous::<f64>(&mesh, scheme, data, source, threads, level),
         };
         let mut errors = march(&mut d, exact.as_ref(), end, CFL);
         errors.truncate(dim + 2);
@@ -98,7 +108,7 @@ fn errors(model: Model, cells: Cells, n: usize, geometry: usize, scheme: &Scheme
                 nu,
                 Some(&data),
                 Some(source),
-                2,
+                threads,
                 level,
             );
             march(&mut d, &exact, end, CFL)
@@ -111,35 +121,44 @@ fn full() -> bool {
     std::env::var_os("DGSUITE_FULL").is_some_and(|v| v == "1")
 }
 
-fn check(
+struct Case {
     model: Model,
     cells: Cells,
     geometry: usize,
-    name: &str,
-    scheme: &Scheme,
+    name: &'static str,
+    scheme: Scheme,
     coarse: usize,
-    factor: usize,
-) {
-    let p = scheme.order as f64;
-    let (a, b) = (
-        errors(model, cells, coarse, geometry, scheme),
-        errors(model, cells, coarse * factor, geometry, scheme),
-    );
-    let rates: Vec<f64> = a.iter().zip(&b).map(|(a, b)| (a / b).ln() / (factor as f64).ln()).collect();
-    println!("{model:?} {cells:?} p = {p} geometry {geometry} {name} {coarse} x {factor}: {b:?} {rates:.2?}");
-    let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
-    // The short set has coarse meshes only.
-    let margin = if full() {
-        0.8
-    } else if cells.dim() == 2 {
-        0.5
-    } else {
-        0.3
-    };
-    assert!(
-        least > p + margin,
-        "{model:?} {cells:?} p = {p} geometry {geometry} {name}: {a:?} {b:?} {rates:.2?}"
-    );
+}
+
+impl Case {
+    /// The orders from `coarse` cells a side to twice as many, if they are too low.
+    fn check(&self) -> Result<(), String> {
+        let &Self { model, cells, geometry, name, ref scheme, coarse } = self;
+        let p = scheme.order as f64;
+        let [a, b] = [1, 2].map(|k| errors(model, cells, k * coarse, geometry, scheme));
+        let rates: Vec<f64> = a.iter().zip(&b).map(|(a, b)| (a / b).log2()).collect();
+        let line = format!(
+            "{model:?} {cells:?} p = {p} geometry {geometry} {name} from {coarse}: {b:?} {rates:.2?}"
+        );
+        println!("{line}");
+        let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
+        // The short set has coarse meshes only.
+        let margin = if full() {
+            0.8
+        } else if cells.dim() == 2 {
+            0.5
+        } else {
+            0.3
+        };
+        if least > p + margin { Ok(()) } else { Err(line) }
+    }
+}
+
+fn check(cases: &[Case]) {
+    let threads = if full() { std::thread::available_parallelism().map_or(1, usize::from) } else { 1 };
+    let failed: Vec<String> =
+        every(cases, threads, Case::check).into_iter().filter_map(Result::err).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
 }
 
 fn modal(p: usize) -> (&'static str, Scheme) {
@@ -155,14 +174,20 @@ fn plane_orders() {
     if full() {
         return;
     }
+    let mut cases = Vec::new();
     for cells in PLANE {
-        for (name, scheme, n) in [("modal", Scheme::modal(1), 8), ("collocated", Scheme::collocated(3), 8)] {
-            check(Model::Flow, cells, 1, name, &scheme, n, 2);
-        }
+        let (flow, scalar) = (Model::Flow, Model::Scalar);
         // Flows of even order come to their rates on finer meshes only, with or without viscosity; scalars at once.
-        check(Model::Scalar, cells, 2, "modal", &Scheme::modal(2), 8, 2);
-        check(Model::Scalar, cells, 1, "collocated", &Scheme::collocated(2), 12, 2);
+        for (model, geometry, (name, scheme), coarse) in [
+            (flow, 1, modal(1), 4),
+            (flow, 1, nodal(3), 4),
+            (scalar, 2, modal(2), 4),
+            (scalar, 1, nodal(2), 6),
+        ] {
+            cases.push(Case { model, cells, geometry, name, scheme, coarse });
+        }
     }
+    check(&cases);
 }
 
 #[test]
@@ -170,9 +195,16 @@ fn orders_in_space() {
     if full() {
         return;
     }
-    for shape in [Shape::Tetrahedron, Shape::Hexahedron, Shape::Prism] {
-        check(Model::Flow, Cells::Of(shape), 1, "modal", &Scheme::modal(1), 4, 2);
-    }
+    let (name, scheme) = modal(1);
+    let shapes = [Shape::Tetrahedron, Shape::Hexahedron, Shape::Prism];
+    check(&shapes.map(|shape| Case {
+        model: Model::Flow,
+        cells: Cells::Of(shape),
+        geometry: 1,
+        name,
+        scheme,
+        coarse: 2,
+    }));
 }
 
 #[test]
@@ -180,33 +212,31 @@ fn all_orders() {
     if !full() {
         return;
     }
-    for model in [Model::Scalar, Model::Flow] {
-        for cells in PLANE {
-            for p in 1..=5 {
-                let n = if p <= 2 { 16 } else { 10 };
-                for geometry in if p > 1 { vec![1, p.min(4)] } else { vec![1] } {
-                    let nodes = Representation::Nodal(NodeSet::GaussLobatto);
-                    for (name, scheme) in
-                        [modal(p), nodal(p), ("nodal", Scheme { representation: nodes, ..Scheme::modal(p) })]
-                    {
-                        check(model, cells, geometry, name, &scheme, n, 2);
-                    }
+    let mut cases = Vec::new();
+    let mut add = |cells: Cells, geometries: &[usize], schemes: &[(&'static str, Scheme)], coarse: usize| {
+        for model in [Model::Scalar, Model::Flow] {
+            for &geometry in geometries {
+                for &(name, scheme) in schemes {
+                    cases.push(Case { model, cells, geometry, name, scheme, coarse });
                 }
             }
         }
-        for cells in SPACE {
-            for p in 1..=3 {
-                let mut schemes = vec![modal(p)];
-                if !cells.has_pyramids() {
-                    schemes.push(nodal(p));
-                }
-                for (name, scheme) in schemes {
-                    check(model, cells, 1, name, &scheme, if p == 1 { 8 } else { 6 }, 2);
-                    if p == 2 {
-                        check(model, cells, 2, name, &scheme, 6, 2);
-                    }
-                }
-            }
+    };
+    // Shortest runs first, as the last of the list are started first.
+    for (p, coarse) in [(1, 8), (2, 8), (3, 6), (4, 5), (5, 5)] {
+        let lobatto = Representation::Nodal(NodeSet::GaussLobatto);
+        let schemes = [modal(p), nodal(p), ("nodal", Scheme { representation: lobatto, ..Scheme::modal(p) })];
+        for cells in PLANE {
+            let geometries: &[usize] = if p > 1 { &[1, p.min(4)] } else { &[1] };
+            add(cells, geometries, &schemes, coarse);
         }
     }
+    for (p, coarse) in [(1, 6), (2, 4), (3, 4)] {
+        for cells in SPACE {
+            let schemes = [modal(p), nodal(p)];
+            let schemes = if cells.has_pyramids() { &schemes[..1] } else { &schemes[..] };
+            add(cells, if p == 2 { &[1, 2] } else { &[1] }, schemes, coarse);
+        }
+    }
+    check(&cases);
 }
