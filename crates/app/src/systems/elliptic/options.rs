@@ -195,12 +195,12 @@ impl Default for SolverOptions {
 }
 
 impl SolverOptions {
-    /// With the defaults of a device, for a problem of an order. There each visit of a level costs launches, however small the level, and products with stored
-    /// matrices cost more than those of the operator, so that order 1 is a level of p-multigrid and the matrix below is that of the
-    /// continuous functions, with few and small levels in V-cycles: on an H200 four million unknowns of order 1 took 13 ms for 58,
-    /// in 14 iterations for 12. Where other levels were chosen, K-cycles end after three of
-    /// them. With two, as [`AmgOptions::on_device`] has it, iterations grow with the mesh: on an H200 a problem of order 1 with four
-    /// million unknowns took 33 of them and 141 ms, with three levels 12 and 58 ms.
+    /// With the defaults of a device, for a problem of an order. There each visit of a level costs launches, however small the
+    /// level, and products with stored matrices cost more than those of the operator, so that order 1 is a level of p-multigrid
+    /// and the matrix below is that of the continuous functions, with few and small levels in V-cycles: on an H200 four million
+    /// unknowns of order 1 took 15 ms for 58, in 16 iterations for 12. Where other levels were chosen, K-cycles end after three
+    /// of them. With two, as [`AmgOptions::on_device`] has it, iterations grow with the mesh: on an H200 a problem of order 1
+    /// with four million unknowns took 33 of them and 141 ms, with three levels 12 and 58 ms.
     #[must_use]
     pub fn on(self, device: Device, order: usize) -> Self {
         if device == Device::Cpu {
