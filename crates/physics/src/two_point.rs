@@ -29,19 +29,47 @@ pub trait TwoPointFlux<L: Law<D, N>, const D: usize, const N: usize>: Copy + Sen
 
 /// Logarithmic mean `(b − a)/(ln b − ln a)` of two positive numbers, also where they are nearly or exactly equal.
 ///
+/// With `f = (b − a)/(b + a)` it is `½ (a + b) (1 − f²/3 − 4 f⁴/45 − …)`. Results are selected here, not inputs of a common last
+/// operation: where numbers are close, as in most pairs of nodes, a device then skips the logarithm and its divisions.
+///
 /// # Source
-/// Ismail & Roe, J. Comput. Phys. 228 (2009) 5410–5436, appendix B; rearranged with one division by Ranocha et al., ACM
-/// Trans. Math. Softw. 49 (2023), article 32.
+/// Ismail & Roe, J. Comput. Phys. 228 (2009) 5410–5436, appendix B.
 #[inline(always)]
 pub fn logarithmic_mean<R: Real>(a: R, b: R) -> R {
-    let two = R::lit(2.0);
-    // f² with f = (b − a)/(b + a); the series of the mean in f² is exact to rounding below 1e-4.
-    let (sum, difference) = (a + b, b - a);
-    let f2 = difference * difference / (sum * sum);
-    let near = f2.lt(R::lit(1e-4));
+    let Close { sum, difference, f2, near, ratio, .. } = Close::new(a, b);
+    let series = R::lit(-22.0 / 945.0).mul_add(f2, R::lit(-2.0 / 45.0));
+    let series = series.mul_add(f2, R::lit(-1.0 / 6.0)).mul_add(f2, R::lit(0.5));
+    R::select(near, sum * series, difference / ratio.ln())
+}
+
+/// The reciprocal of the [`logarithmic_mean`], `(2 + 2 f²/3 + 2 f⁴/5 + …)/(a + b)`.
+#[inline(always)]
+pub fn inverse_logarithmic_mean<R: Real>(a: R, b: R) -> R {
+    let Close { inverse_sum, difference, f2, near, ratio, .. } = Close::new(a, b);
     let series = R::lit(2.0 / 7.0).mul_add(f2, R::lit(2.0 / 5.0));
-    let series = series.mul_add(f2, R::lit(2.0 / 3.0)).mul_add(f2, two);
-    // Inputs are selected: the logarithm must not vanish where it is not used.
-    let ratio = R::select(near, two, b / a);
-    R::select(near, sum, difference) / R::select(near, series, ratio.ln())
+    let series = series.mul_add(f2, R::lit(2.0 / 3.0)).mul_add(f2, R::lit(2.0));
+    R::select(near, inverse_sum * series, ratio.ln() / difference)
+}
+
+/// What both means take: `f²`, below 1e-4 of which the series are exact to rounding, and what else they use there and beyond.
+struct Close<R: Real> {
+    sum: R,
+    inverse_sum: R,
+    difference: R,
+    f2: R,
+    near: R::Mask,
+    /// `b/a`; where it is not used, a number whose logarithm is not zero.
+    ratio: R,
+}
+
+impl<R: Real> Close<R> {
+    #[inline(always)]
+    fn new(a: R, b: R) -> Self {
+        let (sum, difference) = (a + b, b - a);
+        let inverse_sum = sum.recip();
+        let f = difference * inverse_sum;
+        let f2 = f * f;
+        let near = f2.lt(R::lit(1e-4));
+        Self { sum, inverse_sum, difference, f2, near, ratio: R::select(near, R::lit(2.0), b / a) }
+    }
 }

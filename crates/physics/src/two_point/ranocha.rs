@@ -1,6 +1,6 @@
 //! Ranocha's entropy-conservative and kinetic-energy preserving flux.
 
-use super::{TwoPointFlux, logarithmic_mean};
+use super::{TwoPointFlux, inverse_logarithmic_mean, logarithmic_mean};
 use crate::euler::Euler;
 use crate::law::Law;
 use crate::real::{Real, array, dot};
@@ -31,7 +31,9 @@ where
         let (l, r) = (law.side(ul, n), law.side(ur, n));
         let p = half * (l.p + r.p);
         let mass = logarithmic_mean(l.rho, r.rho) * (half * (l.vn + r.vn));
-        let thermal = (law.gamma_minus_one::<R>() * logarithmic_mean(l.rho / l.p, r.rho / r.p)).recip();
+        // 1/{ρ/p}_log without the quotients: the mean of both sides times p_l p_r.
+        let inverse = l.p * r.p * inverse_logarithmic_mean(l.rho * r.p, r.rho * l.p);
+        let thermal = inverse * law.gamma_minus_one::<R>().recip();
         let work = half * (l.p * r.vn + r.p * l.vn);
         let v = array!(D, |d| half * (l.v[d] + r.v[d]));
         let mut f = [mass; N];
