@@ -78,12 +78,20 @@ impl TensorDiffusion {
         let registers = gradient_registers(sizes.dim);
         let threads = (elements * sizes.np).next_multiple_of(32);
         let blocks = (REGISTERS / (registers * threads)).max(1);
-        let (state, faces) = (elements * sizes.np * sizes.fields, elements * sizes.nf * sizes.fields);
         // The plan of shared memory of tensor_gradient.cu.
-        let plan =
-            |rooms: usize| T::BYTES * (2 * n * (n | 1) + state + 2 * faces + rooms * sizes.dim * state);
-        let separate = blocks * (plan(2) + 1024) <= SHARED;
-        let shared = plan(1 + usize::from(separate));
+        let moved = usize::from(n == 4 && !law.two_point);
+        let (field, apart, face) = match sizes.dim {
+            3 => (n * (n * n + moved), 0, n * n + 3 * moved),
+            _ => (sizes.np, moved, n),
+        };
+        let (state, flux) = (sizes.fields * field + apart, sizes.dim * sizes.fields * field + apart);
+        let traces = 2 * sizes.fields * sizes.faces * face;
+        let gradient = |separate: bool| if separate { sizes.dim * sizes.fields * sizes.np } else { 0 };
+        let plan = |separate: bool| {
+            T::BYTES * (2 * n * (n | 1) + elements * (state + traces + gradient(separate) + flux))
+        };
+        let separate = blocks * (plan(true) + 1024) <= SHARED;
+        let shared = plan(separate);
         if shared > SHARED {
             return None;
         }
