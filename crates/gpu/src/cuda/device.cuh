@@ -2,8 +2,8 @@
 // copies, approximate reciprocals. Each has a body for the device and, with DGSUITE_SHIM, one for the host, where fibres
 // play the threads of a block (shim.hpp). Kernels that use nothing else run on both from one text.
 //
-// Collectives (warp_sync, shuffles, votes, mma) are called by all 32 lanes of a warp together; block_sync by all threads of a
-// block. A block that uses collectives of warps has a multiple of 32 threads.
+// Collectives (warp_sync, shuffles, votes, mma) are called by all 32 lanes of a warp together; pair_sync by both warps, block_sync by
+// all threads of a block. A block that uses collectives of warps has a multiple of 32 threads.
 #pragma once
 
 #ifdef DGSUITE_SHIM
@@ -46,6 +46,16 @@ DG_DEVICE void dg_warp_sync() {
     shim::meet_warp("dg_warp_sync");
 #else
     __syncwarp();
+#endif
+}
+
+// Waits for the lanes of two warps, 2 i and 2 i + 1 of a block of up to 30 and one row of threads; what they wrote before is seen after.
+DG_DEVICE void dg_pair_sync() {
+#ifdef DGSUITE_SHIM
+    shim::meet_pair("dg_pair_sync");
+#else
+    // Barrier 0 is the block's.
+    asm volatile("bar.sync %0, 64;" ::"r"(1 + (threadIdx.x >> 6)) : "memory");
 #endif
 }
 

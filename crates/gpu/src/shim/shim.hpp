@@ -158,7 +158,7 @@ struct Place {
 inline void change(Place& from, Place& to) { swapcontext(&from.context, &to.context); }
 #endif
 
-enum class State { ready, at_warp, at_block, ended };
+enum class State { ready, at_warp, at_pair, at_block, ended };
 
 struct Copy { void* to; const void* from; std::size_t bytes; unsigned group; };
 
@@ -259,6 +259,7 @@ inline void run_block() {
         bool released = release(0, n, State::at_block);
         for (unsigned first = 0; first < n; first += WARP)
             released |= release(first, first + WARP < n ? first + WARP : n, State::at_warp);
+        for (unsigned first = 0; first + 2 * WARP <= n; first += 2 * WARP) released |= release(first, first + 2 * WARP, State::at_pair);
         if (!released) fail("threads wait for others that never come");
     }
 }
@@ -272,6 +273,7 @@ inline void meet(State state, const char* operation) {
     give_way();
 }
 inline void meet_warp(const char* operation) { meet(State::at_warp, operation); }
+inline void meet_pair(const char* operation) { meet(State::at_pair, operation); }
 inline void meet_block(const char* operation) { meet(State::at_block, operation); }
 
 inline unsigned lane() { return machine.current % WARP; }

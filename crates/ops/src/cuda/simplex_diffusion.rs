@@ -24,6 +24,8 @@ const SHARED: usize = 227 * 1024;
 #[derive(Clone, Copy)]
 struct Build {
     warps: usize,
+    /// Warps that share eight elements.
+    team: usize,
     blocks: usize,
     buffers: usize,
     /// Whether half jumps wait in shared memory.
@@ -47,8 +49,9 @@ enum Builds {
 
 /// The builds that were fastest on an H200 of those tried for the shape and order.
 fn builds(shape: Shape, order: usize, collocated: bool) -> Builds {
-    let kept = |warps, blocks, buffers| Build { warps, blocks, buffers, jumps: false };
-    let waiting = |warps, blocks, buffers| Build { warps, blocks, buffers, jumps: true };
+    let kept = |warps, blocks, buffers| Build { warps, team: 1, blocks, buffers, jumps: false };
+    let waiting = |warps, blocks, buffers| Build { warps, team: 1, blocks, buffers, jumps: true };
+    let pairs = |warps| Build { team: 2, ..waiting(warps, 1, 1) };
     Builds::One(match (shape, order) {
         (Shape::Triangle, 0..=2) => kept(4, 4, 2),
         (Shape::Triangle, 4) if collocated => waiting(4, 3, 1),
@@ -57,8 +60,8 @@ fn builds(shape: Shape, order: usize, collocated: bool) -> Builds {
         (Shape::Triangle, _) => kept(8, 1, 1),
         (_, 0 | 1) => waiting(4, 3, 2),
         (_, 2) => waiting(12, 1, 1),
-        (_, 3) => waiting(8, 1, 1),
-        (_, 4) if collocated => waiting(7, 1, 1),
+        (_, 3) if collocated => waiting(8, 1, 1),
+        (_, 3 | 4) => pairs(8),
         _ => return Builds::Two(waiting(8, 1, 1), kept(8, 1, 1)),
     })
 }
@@ -173,7 +176,10 @@ impl SimplexDiffusion {
         b: Build,
     ) -> Option<KernelText> {
         let least = b.warps.div_ceil(2);
-        (least..=b.warps).rev().find_map(|warps| self.work(law, group, part, work, Build { warps, ..b }))
+        (least..=b.warps)
+            .rev()
+            .filter(|warps| warps % b.team == 0)
+            .find_map(|warps| self.work(law, group, part, work, Build { warps, ..b }))
     }
 
     /// A kernel of the first pass.
@@ -192,14 +198,15 @@ impl SimplexDiffusion {
             Work::All | Work::Volume => 0,
         };
         let jumps = faces_waiting * steps(group.face_offsets[1]) * sizes.fields * 32;
-        let states = b.warps * b.buffers * GROUP * sizes.np * sizes.fields;
+        let teams = b.warps / b.team;
+        let states = teams * b.buffers * GROUP * sizes.np * sizes.fields;
         let nodes = self.tables.face_nodes[0].len();
         let rows = (sizes.faces * ORIENTATIONS + sizes.faces) * nodes;
         // Rows of an even number of unknowns are copied in pairs.
-        let ahead = sizes.fields.is_multiple_of(2) && !matches!(work, Work::Volume);
+        let ahead = sizes.fields.is_multiple_of(2) && b.team == 1 && !matches!(work, Work::Volume);
         let across = if ahead { b.warps * sizes.faces * steps(nodes) * sizes.fields * 32 } else { 0 };
         let bytes =
-            |in_shared: usize| 8 * (in_shared + b.warps * jumps) + T::BYTES * (states + across) + 4 * rows;
+            |in_shared: usize| 8 * (in_shared + teams * jumps) + T::BYTES * (states + across) + 4 * rows;
         let [_, volume_at, .., end] = self.cuts;
         let (from, most) = match work {
             Work::All => (0, end),
@@ -220,6 +227,7 @@ impl SimplexDiffusion {
             .define("STAGE", 0)
             .define("WORK", work as u8)
             .define("WARPS", b.warps)
+            .define("TEAM", b.team)
             .define("BLOCKS", b.blocks)
             .define("BUFFERS", b.buffers)
             .define("JUMPS", u8::from(b.jumps))
@@ -227,7 +235,7 @@ impl SimplexDiffusion {
             .define("TABLES_FROM", from)
             .define("TABLES_TO", to);
         text.shape.threads = 32 * b.warps;
-        text.shape.elements = GROUP * b.warps;
+        text.shape.elements = GROUP * teams;
         text.shape.shared = bytes(to - from);
         Some(text)
     }

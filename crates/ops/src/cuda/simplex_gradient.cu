@@ -2,7 +2,7 @@
 // memory and memory, and `stored` there.
 // The host's twin is `gradient_block` in viscous.rs; operators come from simplex_diffusion.rs.
 //
-// A warp owns eight elements, as in simplex.cu, and keeps the half jumps of all faces: a face's own lifting is
+// A warp, or two, own eight elements, as in simplex.cu, and keep the half jumps of all faces: a face's own lifting is
 // a product at its points, those of all faces are products at volume points. Everything between traces and rows stays in
 // registers: see fragments.cuh. Where that is too much for registers and shared memory, faces and volume are two kernels
 // one after the other, and the half jumps pass through memory.
@@ -17,6 +17,8 @@
 //   CODES                   tables of rows
 //   WORK                    0 faces and volume, 1 faces, 2 volume
 //   WARPS BLOCKS            warps of a block, blocks of a multiprocessor
+//   TEAM                    warps that share eight elements: 1, or 2 with JUMPS: then each takes half of the faces and every other
+//                           tile of volume points, and shared memory has room for operators, too
 //   BUFFERS                 room for the states of this many groups; 2 to fetch one ahead
 //   JUMPS                   half jumps wait in registers (0), or in shared memory (1): then faces and tiles go one by one, and traces
 //                           are taken once for jumps and once for fluxes, so that few numbers are held at a time
@@ -30,8 +32,8 @@
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     gradient(const Arguments a, const Published p, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
-    stored* states = reinterpret_cast<stored*>(shared + SHARED_TABLES + WARPS * JUMP_SPACE);
-    stored* acrosses = states + WARPS * BUFFERS * GROUP_STATE;
+    stored* states = reinterpret_cast<stored*>(shared + SHARED_TABLES + TEAMS * JUMP_SPACE);
+    stored* acrosses = states + TEAMS * BUFFERS * GROUP_STATE;
     u32* shared_rows = reinterpret_cast<u32*>(acrosses + WARPS * ACROSS_SPACE);
     u32* shared_own = shared_rows + CODES * FACE_NODES;
     for (u32 i = 2 * threadIdx.x; i < SHARED_TABLES; i += 64 * WARPS) dg_cp_async16(shared + i, a.tables + TABLES_FROM + i);
@@ -41,22 +43,24 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     for (u32 i = threadIdx.x; WORK != 2 && i < FACES * FACE_NODES; i += 32 * WARPS) shared_own[i] = __ldg(a.own + i);
 
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, r = lane >> 2, j = lane & 3;
+    // The team, the warp's number in it and the thread's.
+    const u32 team = warp / TEAM, member = warp % TEAM, mate = threadIdx.x % MATES;
     const auto operator_at = [&](int at) {
         return (at >= TABLES_FROM && at < TABLES_TO ? shared - TABLES_FROM : a.tables) + at + lane;
     };
     const real *interp = operator_at(INTERP_AT), *face_interp = operator_at(FACE_AT);
     const real *point_lift = operator_at(POINT_LIFT_AT), *face_slopes = operator_at(FACE_SLOPE_AT);
     const real *slopes = operator_at(SLOPE_AT), *project = operator_at(PROJECT_AT);
-    real* jumps = shared + SHARED_TABLES + warp * JUMP_SPACE + lane;
-    stored* state = states + warp * BUFFERS * GROUP_STATE;
-    const u32 groups = (a.count + GROUP - 1) / GROUP, stride = gridDim.x * WARPS;
+    real* jumps = shared + SHARED_TABLES + team * JUMP_SPACE + lane;
+    stored* state = states + team * BUFFERS * GROUP_STATE;
+    const u32 groups = (a.count + GROUP - 1) / GROUP, stride = gridDim.x * TEAMS;
     const u64 part_begin = (u64)a.first * STATE_BLOCK;
     const auto elements_of = [&](u32 group) {
         const u32 rest = a.count - group * GROUP;
         return rest < GROUP ? rest : GROUP;
     };
     const auto fetch_state = [&](u32 group, stored* to) {
-        if (group < groups) fetch(to, a.u + part_begin + (u64)group * GROUP_STATE, elements_of(group), lane);
+        if (group < groups) fetch(to, a.u + part_begin + (u64)group * GROUP_STATE, elements_of(group), mate);
         dg_cp_async_commit();
     };
 
@@ -104,7 +108,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         }
     };
 
-    u32 group = blockIdx.x * WARPS + warp, buffer = 0;
+    u32 group = blockIdx.x * TEAMS + team, buffer = 0;
     if (AHEAD) find_ahead(group);
     fetch_state(group, state);
     dg_cp_async_wait<1>();
@@ -116,7 +120,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         const bool exists = wanted < a.count;
         const u32 element = exists ? wanted : a.count - 1, slot = a.first + element;
         dg_cp_async_wait<0>();
-        dg_warp_sync();
+        team_sync();
         stored* group_state = state + buffer * GROUP_STATE;
         // The state of the lane's element, the last one that there is.
         const u32 last = elements_of(group) - 1;
@@ -127,7 +131,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         if (AHEAD) find_ahead(group + stride < groups ? group + stride : group);
 
         // What the stage will need at the end.
-        if (WORK != 1 && a.step != nullptr && a.a != 0.0) {
+        if ((TEAM == 1 || member == 0) && WORK != 1 && a.step != nullptr && a.a != 0.0) {
             prefetch_lines(a.reg + part_begin + (u64)group * GROUP_STATE, elements_of(group) * STATE_BLOCK, lane);
         }
 
@@ -136,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 
         // 1. Faces: both traces, half jumps, numerical fluxes; the gradient there, what the second pass lifts.
 #pragma unroll(in_registers ? FACES : 1)
-        for (int face = 0; face < (WORK == 2 ? 0 : FACES); ++face) {
+        for (int face = TEAM == 1 ? 0 : member; face < (WORK == 2 ? 0 : FACES); face += TEAM) {
             u32 to = 0, code = 0;
             if (!AHEAD || outsides >> face & 1) to = __ldg(a.across + (u64)slot * FACES + face);
             if (!AHEAD) code = __ldg(a.code + (u64)slot * FACES + face);
@@ -295,10 +299,12 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 
         if (AHEAD) fetch_across();
         if (WORK == 1) {
-            dg_warp_sync();
+            team_sync();
             if (BUFFERS == 1) fetch_state(group + stride, state);
             continue;
         }
+
+        if (TEAM > 1) team_sync();
 
         // 2. Volume: states and lifted gradients at points, contravariant fluxes, projection.
         real g[DIM * DIM];
@@ -388,7 +394,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             }
         };
 #pragma unroll 1
-        for (int t = 0; t < POINT_TILES - POINT_SHARED; ++t) volume(t, false);
+        for (int t = TEAM == 1 ? 0 : member; t < POINT_TILES - POINT_SHARED; t += TEAM) volume(t, false);
         if (POINT_SHARED) volume(POINT_TILES - 1, true);
 
         // 3. The rows, kept for the second pass.
@@ -413,20 +419,26 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             }
         } else {
             // First where the lanes have it, then along memory.
-            dg_warp_sync();
+            team_sync();
 #pragma unroll
-            for (int s = 0; s < STATE_STEPS; ++s) {
-                const int row = fragment_row_or_none(NP, s, j);
-                if (row < 0 || !exists) continue;
+            for (int turn = 0; turn < TEAM; ++turn) {
+                if (TEAM == 1 || member == turn) {
 #pragma unroll
-                for (int k = 0; k < FIELDS; ++k) group_state[r * STATE_BLOCK + row * FIELDS + k] = rate[s / 2][k][s % 2];
+                    for (int s = 0; s < STATE_STEPS; ++s) {
+                        const int row = fragment_row_or_none(NP, s, j);
+                        if (row < 0 || !exists) continue;
+                        stored* to = group_state + r * STATE_BLOCK + row * FIELDS;
+#pragma unroll
+                        for (int k = 0; k < FIELDS; ++k) to[k] = rate[s / 2][k][s % 2] + (turn > 0 ? (real)to[k] : 0);
+                    }
+                }
+                team_sync();
             }
-            dg_warp_sync();
             const u64 begin = part_begin + (u64)group * GROUP_STATE;
             const u32 n = elements_of(group) * STATE_BLOCK;
-            keep_rows(a, p, keep, a.first + group * GROUP, begin, n, lane, group_state);
+            keep_rows(a, p, keep, a.first + group * GROUP, begin, n, mate, group_state);
         }
-        dg_warp_sync();
+        team_sync();
         if (BUFFERS == 1) fetch_state(group + stride, state);
     }
 }

@@ -17,13 +17,21 @@ constexpr int SLOPE_AT = POINT_LIFT_AT + FACES * POINT_TILES * TRACE_STEPS * 32;
 constexpr int PROJECT_AT = SLOPE_AT + (DIM * POINT_TILES - POINT_SHARED) * STATE_STEPS * 32; // [step][tile][direction]
 constexpr int SHARED_TABLES = TABLES_TO - TABLES_FROM;
 
-constexpr int GROUP = 8;  // elements of a warp
+constexpr int GROUP = 8;  // elements of a team
+constexpr int TEAMS = WARPS / TEAM, MATES = 32 * TEAM;  // and threads of a team
+static_assert(TEAM == 1 || (FIELDS % 2 != 0 && JUMPS && WORK == 0 && !AHEAD), "where two warps share elements, they meet in shared memory");
 constexpr int GROUP_STATE = GROUP * STATE_BLOCK;
 // Results go through shared memory where a row is not a whole number of pairs.
 constexpr bool STAGED = FIELDS % 2 != 0;
+// Waits for the team.
+static __device__ __forceinline__ void team_sync() {
+    if (TEAM == 1) dg_warp_sync();
+    else dg_pair_sync();
+}
+
 // Half jumps of all faces wait there, or those of one where the volume has a kernel of its own.
 constexpr int JUMP_FACES = WORK == 1 ? 1 : JUMPS ? FACES : 0;
-constexpr int JUMP_SPACE = JUMP_FACES * TRACE_STEPS * FIELDS * 32;  // of a warp: [face][step][field][lane]
+constexpr int JUMP_SPACE = JUMP_FACES * TRACE_STEPS * FIELDS * 32;  // of a team: [face][step][field][lane]
 
 // The first direction in which a face's normal has a part, in two bits for each face, and the faces that have one in all.
 static __device__ constexpr u32 directions_across() {
@@ -64,34 +72,34 @@ static __device__ __forceinline__ void fetch_pair(stored* to, const stored* from
 }
 
 // Starts to copy the state of `n` elements; an odd scalar at the end is copied at once.
-static __device__ __forceinline__ void fetch(stored* to, const stored* from, u32 n, u32 lane) {
+static __device__ __forceinline__ void fetch(stored* to, const stored* from, u32 n, u32 mate) {
     const u32 pairs = n * STATE_BLOCK / 2;
 #pragma unroll 4
-    for (int i = 0; i < (GROUP_STATE / 2 + 31) / 32; ++i) {
-        const u32 p = i * 32 + lane;
+    for (int i = 0; i < (GROUP_STATE / 2 + MATES - 1) / MATES; ++i) {
+        const u32 p = i * MATES + mate;
         if (p >= pairs) continue;
         fetch_pair(to + 2 * p, from + 2 * p);
     }
-    if (STATE_BLOCK % 2 && n % 2 && lane == 0) to[2 * pairs] = from[2 * pairs];
+    if (STATE_BLOCK % 2 && n % 2 && mate == 0) to[2 * pairs] = from[2 * pairs];
 }
 
-// Keeps the `n` numbers at `rows`, those of a group from `slot` on, which lie at `begin` of the state. The warp meets before.
+// Keeps the `n` numbers at `rows`, those of a group from `slot` on, which lie at `begin` of the state. The team meets before.
 static __device__ __forceinline__ void keep_rows(const Arguments& a, const Published& p, const Keep& keep, u32 slot, u64 begin,
-                                                 u32 n, u32 lane, stored* rows) {
+                                                 u32 n, u32 mate, stored* rows) {
     if (p.source) {
 #pragma unroll 1
-        for (u32 i = lane; i < n; i += 32) rows[i] += __ldg(p.source + begin + i);
+        for (u32 i = mate; i < n; i += MATES) rows[i] += __ldg(p.source + begin + i);
     }
     real dt = keep.dt;
     if (a.step != nullptr && a.local) {
         dt = *a.step;
 #pragma unroll 1
-        for (u32 i = lane; i < n; i += 32) rows[i] *= __ldg(a.local + slot + i / STATE_BLOCK);
+        for (u32 i = mate; i < n; i += MATES) rows[i] *= __ldg(a.local + slot + i / STATE_BLOCK);
     }
-    dg_warp_sync();
+    team_sync();
     // In pairs; an odd number is at the end of the part.
 #pragma unroll 4
-    for (u32 i = 2 * lane; i + 1 < n; i += 64) {
+    for (u32 i = 2 * mate; i + 1 < n; i += 2 * MATES) {
         const pair x = *reinterpret_cast<const pair*>(rows + i);
         real y[2] = {dt * x.x, dt * x.y};
         if (keep.reads_register) {
@@ -102,7 +110,7 @@ static __device__ __forceinline__ void keep_rows(const Arguments& a, const Publi
         }
         store_two(p.kept + begin + i, y);
     }
-    if (n % 2 && lane == 0) {
+    if (n % 2 && mate == 0) {
         real y = dt * (real)rows[n - 1];
         if (keep.reads_register) y += keep.a * (real)a.reg[begin + n - 1];
         p.kept[begin + n - 1] = y;

@@ -61,10 +61,10 @@ fn cases() -> Vec<Case> {
     on_box("box", Cells::Mixed2, 1, false, "collocated", 2, 3);
     on_box("box", Cells::Mixed2, 1, false, "nodal", 1, 3);
     on_box("box", Cells::Mixed3, 1, false, "modal", 1, 1);
-    on_box("curved", quadrilateral, 2, false, "collocated", 2, 3);
+    on_box("curved", quadrilateral, 2, false, "collocated", 3, 3);
     on_box("curved", quadrilateral, 2, false, "collocated Gauss", 2, 3);
     on_box("curved", quadrilateral, 2, true, "modal strong", 1, 3);
-    on_box("periodic", hexahedron, 1, true, "collocated", 1, 2);
+    on_box("periodic", hexahedron, 1, true, "collocated", 3, 2);
     on_box("curved", hexahedron, 2, false, "collocated", 2, 2);
     // Too curved for its nodes: the universal kernel on a planar layout.
     on_box("curved", hexahedron, 2, false, "collocated", 1, 2);
@@ -126,10 +126,10 @@ const MARCHES: [(&str, usize, usize); 2] =
     [("row of 9 Of(Triangle), nodal p = 2", 2, 1), ("row of 9 Of(Quadrilateral), collocated p = 2", 3, 4)];
 /// Cases that are tried with diffusion too, by how their descriptions begin: passes for every part, fast and universal, affine and
 /// curved, and the faces between groups are met once.
-const VISCOUS: [&str; 10] = [
+const VISCOUS: [&str; 11] = [
     "curved of 6 Mixed2, nodal p = 1",
-    "curved of 9 Of(Quadrilateral), collocated p = 2",
-    "periodic of 8 Of(Hexahedron), collocated p = 1",
+    "curved of 9 Of(Quadrilateral), collocated p = 3",
+    "periodic of 8 Of(Hexahedron), collocated p = 3",
     "curved of 2 Of(Prism), collocated p = 2",
     "periodic of 16 Of(Prism), collocated strong p = 3",
     "curved of 9 Of(Quadrilateral), collocated split p = 2",
@@ -137,6 +137,7 @@ const VISCOUS: [&str; 10] = [
     "row of 9 Of(Triangle), nodal p = 3",
     "row of 9 Of(Triangle), collocated p = 2",
     "row of 9 Of(Tetrahedron), nodal p = 2",
+    "row of 9 Of(Tetrahedron), modal p = 3",
 ];
 
 /// All cases, or those in whose description `DGSUITE_CASE` occurs.
