@@ -16,7 +16,7 @@ mod table;
 
 use crate::systems::hyperbolic::{Device, SplitFlux};
 use case::{Case, Form, Machine};
-use dgsuite_basis::Shape;
+use dgsuite_basis::{NodeSet, Shape};
 use dgsuite_gpu::cuda::Cuda;
 use dgsuite_gpu::probe::{self, DeviceEffort, Effort};
 use dgsuite_gpu::{GpuError, Host};
@@ -37,7 +37,8 @@ pub struct Options {
     pub shapes: Vec<String>,
     /// Polynomial degrees.
     pub orders: Vec<usize>,
-    /// Words of forms: collocated nodal modal, and the two-point fluxes of split forms: kennedy-gruber ranocha.
+    /// Words of forms: collocated nodal modal, flux reconstruction at Lobatto and at Gauss points: fr fr-gauss, and the two-point
+    /// fluxes of split forms: kennedy-gruber ranocha.
     pub forms: Vec<String>,
     /// Words of models: euler navier-stokes.
     pub models: Vec<String>,
@@ -191,6 +192,8 @@ pub fn run(
             ("collocated", Form::Collocated),
             ("nodal", Form::Nodal),
             ("modal", Form::Modal),
+            ("fr", Form::Reconstruction(NodeSet::GaussLobatto)),
+            ("fr-gauss", Form::Reconstruction(NodeSet::GaussLegendre)),
             ("kennedy-gruber", Form::Split(SplitFlux::KennedyGruber)),
             ("ranocha", Form::Split(SplitFlux::Ranocha)),
         ],

@@ -89,7 +89,8 @@ struct BenchArgs {
     /// Polynomial degrees
     #[arg(long, value_delimiter = ',', default_value = "1,2,3,4")]
     orders: Vec<usize>,
-    /// Forms: collocated, nodal, modal (over-integrated, the last two), kennedy-gruber, ranocha (split)
+    /// Forms: collocated, nodal, modal (over-integrated, the last two), fr, fr-gauss (flux reconstruction, at Lobatto and Gauss points),
+    /// kennedy-gruber, ranocha (split)
     #[arg(long, value_delimiter = ',', default_value = "collocated,nodal")]
     forms: Vec<String>,
     /// Models: euler, navier-stokes

@@ -2,6 +2,7 @@
 
 use super::Row;
 use crate::systems::two_point::{SplitFlux, SplitForms};
+use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{NodeSet, Representation, Shape};
 use dgsuite_gpu::Host;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
@@ -26,6 +27,8 @@ pub(super) enum Form {
     Nodal,
     /// Modal, over-integrated.
     Modal,
+    /// Flux reconstruction with the correction of Huynh's c, at nodes of the set.
+    Reconstruction(NodeSet),
     /// Two-point fluxes at Lobatto nodes; of quadrilaterals and hexahedra.
     Split(SplitFlux),
 }
@@ -85,7 +88,7 @@ impl Case {
     pub(super) fn exists(&self) -> bool {
         // Curved elements need their geometry in the space.
         let split = matches!(self.form, Form::Split(_));
-        let nodes = split || self.form == Form::Collocated;
+        let nodes = !matches!(self.form, Form::Nodal | Form::Modal);
         let lines = matches!(self.shape, Shape::Quadrilateral | Shape::Hexahedron);
         (self.order > 0 || !nodes) && (!self.curved || self.order >= 2) && (lines || !split)
     }
@@ -96,6 +99,7 @@ impl Case {
             Form::Collocated => Scheme::collocated(self.order),
             Form::Nodal => Scheme { representation: Representation::Nodal(NodeSet::GaussLobatto), ..modal },
             Form::Modal => modal,
+            Form::Reconstruction(set) => Scheme::flux_reconstruction(self.order, set, Parameter::Huynh),
             Form::Split(_) => Scheme::split(self.order),
         }
     }
@@ -280,6 +284,8 @@ impl Case {
                 Form::Collocated => "collocated",
                 Form::Nodal => "nodal",
                 Form::Modal => "modal",
+                Form::Reconstruction(NodeSet::GaussLegendre) => "fr-gauss",
+                Form::Reconstruction(_) => "fr",
                 Form::Split(SplitFlux::KennedyGruber) => "kennedy-gruber",
                 Form::Split(SplitFlux::Ranocha) => "ranocha",
             },
