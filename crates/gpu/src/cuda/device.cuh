@@ -237,6 +237,27 @@ DG_DEVICE double dg_rsqrt_approx(double x) {
 #endif
 }
 
+// 1 / x within one unit in the last place, and sqrt(x) within two, for x of normal size.
+DG_DEVICE float dg_rcp_approx(float x) {
+#ifdef DGSUITE_SHIM
+    return 1.0f / x;
+#else
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#endif
+}
+
+DG_DEVICE float dg_sqrt_approx(float x) {
+#ifdef DGSUITE_SHIM
+    return sqrtf(x);
+#else
+    float y;
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#endif
+}
+
 // 1 / x by Newton's method: relative error below 2 units in the last place, for x of normal size. NaN for NaN.
 DG_DEVICE double dg_reciprocal(double x) {
     double y = dg_rcp_approx(x);

@@ -1,22 +1,32 @@
-// Rows of a state whose unknowns are contiguous (LANES = 1), read and written in pairs where they come in pairs, and the
-// stage on such rows.
+// Rows of a state whose unknowns are contiguous (LANES = 1), read and written in packs where they come so, and the stage
+// on such rows.
 #pragma once
 
-// Two numbers that are moved together.
+// Numbers that are moved together: two, or four of single precision.
 #if defined(DG_SINGLE) || defined(DG_STORED_SINGLE)
 typedef float2 pair;
+constexpr bool IN_FOURS = FIELDS % 4 == 0;
 #else
 typedef double2 pair;
+constexpr bool IN_FOURS = false;
 #endif
+template <bool four> struct PackOf { typedef pair type; };
+template <> struct PackOf<true> { typedef float4 type; };
+typedef PackOf<IN_FOURS>::type pack;
+constexpr int PACK = IN_FOURS ? 4 : 2;
 
-// The unknowns of one row of the state, contiguous (LANES = 1), in pairs where they come in pairs.
+static __device__ __forceinline__ stored entry(const pack& y, int i) {
+    return reinterpret_cast<const stored*>(&y)[i];
+}
+
+// The unknowns of one row of the state, contiguous (LANES = 1).
 static __device__ __forceinline__ void load_row(const stored* p, real (&x)[FIELDS]) {
-    if (FIELDS % 2 == 0) {
+    if (FIELDS % PACK == 0) {
 #pragma unroll
-        for (int k = 0; k < FIELDS / 2; ++k) {
-            const pair y = reinterpret_cast<const pair*>(p)[k];
-            x[2 * k] = y.x;
-            x[2 * k + 1] = y.y;
+        for (int k = 0; k < FIELDS / PACK; ++k) {
+            const pack y = reinterpret_cast<const pack*>(p)[k];
+#pragma unroll
+            for (int i = 0; i < PACK; ++i) x[PACK * k + i] = entry(y, i);
         }
     } else {
 #pragma unroll
@@ -26,12 +36,12 @@ static __device__ __forceinline__ void load_row(const stored* p, real (&x)[FIELD
 
 // Likewise from memory that the kernel does not write.
 static __device__ __forceinline__ void load_row_constant(const stored* p, real (&x)[FIELDS]) {
-    if (FIELDS % 2 == 0) {
+    if (FIELDS % PACK == 0) {
 #pragma unroll
-        for (int k = 0; k < FIELDS / 2; ++k) {
-            const pair y = __ldg(reinterpret_cast<const pair*>(p) + k);
-            x[2 * k] = y.x;
-            x[2 * k + 1] = y.y;
+        for (int k = 0; k < FIELDS / PACK; ++k) {
+            const pack y = __ldg(reinterpret_cast<const pack*>(p) + k);
+#pragma unroll
+            for (int i = 0; i < PACK; ++i) x[PACK * k + i] = entry(y, i);
         }
     } else {
 #pragma unroll
@@ -40,13 +50,13 @@ static __device__ __forceinline__ void load_row_constant(const stored* p, real (
 }
 
 static __device__ __forceinline__ void store_row(stored* p, const real (&x)[FIELDS]) {
-    if (FIELDS % 2 == 0) {
+    if (FIELDS % PACK == 0) {
 #pragma unroll
-        for (int k = 0; k < FIELDS / 2; ++k) {
-            pair y;
-            y.x = x[2 * k];
-            y.y = x[2 * k + 1];
-            reinterpret_cast<pair*>(p)[k] = y;
+        for (int k = 0; k < FIELDS / PACK; ++k) {
+            pack y;
+#pragma unroll
+            for (int i = 0; i < PACK; ++i) reinterpret_cast<stored*>(&y)[i] = x[PACK * k + i];
+            reinterpret_cast<pack*>(p)[k] = y;
         }
     } else {
 #pragma unroll

@@ -2,17 +2,18 @@
 // unknowns, affine or curved. The host's twin is residual.rs; operators come from tensor.rs; planar.cu has the other
 // cases.
 //
-// One thread a node, a few elements a block. A thread at the end of a line forms the numerical flux there itself, so
-// that its own trace and the flux never leave its registers. Contravariant fluxes go to shared memory; after one barrier
-// each node sums along its lines. State is [element][node][field] (LANES = 1), read and written in pairs.
+// One thread a node, a few elements a block. Face points are dealt out to all threads; or a thread at the end of a line
+// forms the numerical flux there itself, so that its own trace and the flux never leave its registers. Contravariant
+// fluxes go to shared memory; after one barrier each node sums along its lines. Where a warp has elements of its own it
+// waits for no other. State is [element][node][field] (LANES = 1), read and written in packs, see rows.cuh.
 //
 // Beside the macros of common.cuh, with DIRECT = 1 and COLLOCATED = 1:
 //   NODES             nodes along a line
 //   ELEMENTS          of a block
 //   BLOCKS            blocks of a multiprocessor
 //   AHEAD             the register is asked for before the arithmetic (1) or after (0)
-//   ASK               directions in which neighbours' states are asked for before the first flux
-//   NORMALS           read (0), or computed from the metric (1)
+//   DEAL              face points are dealt out (1), or done where lines end (0)
+//   ASK               directions in which neighbours' states are asked for before the first flux; DEAL = 0
 //   SPLIT             two-point fluxes along the lines (1); states are in shared memory then, not fluxes
 //   FACE_AT           [direction][end]: number of the face there
 //   FACE_POINT        [direction, end][number across the lines]: point of the face, counted within it, at a node
@@ -24,12 +25,64 @@ static __device__ const unsigned short face_point[FACES][FACE_POINTS] = FACE_POI
 constexpr int THREADS = ELEMENTS * NP;
 constexpr int LINE = NODES | 1;                          // row of P in shared memory, against bank conflicts
 // The plan of shared memory.
-constexpr int FLUX_AT = (NODES * LINE + 1) / 2 * 2;      // [element][direction][field][node]
+constexpr int WIDTH = IN_FOURS ? PACK : 1;               // numbers that are moved together there
+constexpr int FLUX_AT = (NODES * LINE + 3) / 4 * 4;      // [element][direction][field by WIDTH][node][of WIDTH]
+// [element][field by WIDTH][direction, end][number across the lines][of WIDTH]
+constexpr int FACE_FLUX_AT = FLUX_AT + ELEMENTS * (SPLIT ? 1 : DIM) * FIELDS * NP;
+// Whether warps have elements of their own, and all of their face points. The matrix is not in shared memory then.
+constexpr bool ALONE = DEAL && !SPLIT && NF == NP && 32 % NP == 0;
+constexpr int MATRIX_ROW = ALONE ? NODES : LINE;
 
 static __device__ __forceinline__ constexpr int power(int d) { return d == 0 ? 1 : NODES; }
 
 // The number of a node among those with the same coordinate in direction d.
 static __device__ __forceinline__ u32 across_line(u32 node, int d) { return d == 0 ? node / NODES : node % NODES; }
+
+// The unknowns of one of `n` places in shared memory.
+static __device__ __forceinline__ void store_shared(real* p, u32 n, const real (&x)[FIELDS]) {
+#pragma unroll
+    for (int k = 0; k < FIELDS / WIDTH; ++k) {
+        if (IN_FOURS) {
+            pack y;
+#pragma unroll
+            for (int i = 0; i < PACK; ++i) reinterpret_cast<real*>(&y)[i] = x[PACK * k + i];
+            reinterpret_cast<pack*>(p)[k * n] = y;
+        } else {
+            p[k * n] = x[k];
+        }
+    }
+}
+
+// x += w times those.
+static __device__ __forceinline__ void add_shared(const real* p, u32 n, real w, real (&x)[FIELDS]) {
+#pragma unroll
+    for (int k = 0; k < FIELDS / WIDTH; ++k) {
+        if (IN_FOURS) {
+            const pack y = reinterpret_cast<const pack*>(p)[k * n];
+#pragma unroll
+            for (int i = 0; i < PACK; ++i) x[PACK * k + i] += w * entry(y, i);
+        } else {
+            x[k] += w * p[k * n];
+        }
+    }
+}
+
+static __device__ __forceinline__ void meet() {
+    if (ALONE) dg_warp_sync();
+    else dg_block_sync();
+}
+
+// Numerical flux times its scale at a node at `end` of direction d, ∇r_d or J∇r_d being `g`: n sJ/J = ± ∇r_d, or
+// n sJ = ± J∇r_d, since face points are nodes.
+static __device__ __forceinline__ void end_flux(const Parameters& parameters, const real (&um)[FIELDS],
+                                                const real (&up)[FIELDS], real g0, real g1, u32 end,
+                                                real (&f)[FIELDS]) {
+    const real scale = square_root(g0 * g0 + g1 * g1), inverse = end ? reciprocal(scale) : -reciprocal(scale);
+    const real normal[DIM] = {inverse * g0, inverse * g1};
+    numerical_flux(parameters, um, up, normal, f);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) f[k] *= scale;
+}
 
 #if SPLIT
 #include "two_point.cuh"
@@ -37,9 +90,7 @@ static __device__ __forceinline__ u32 across_line(u32 node, int d) { return d ==
 
 // A node at the end of a line, and the state on the other side.
 struct End {
-    bool is;    // whether the node is one
-    u32 face;   // number of the face
-    u32 point;  // number of the point within it
+    bool is;  // whether the node is one
     real up[FIELDS];
 };
 
@@ -55,22 +106,43 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     const u32 element = first + (exists ? local : n - 1), slot = a.first + element;
     const u64 at = (u64)slot * STATE_BLOCK + node * FIELDS;
     constexpr u32 face_at[DIM][2] = FACE_AT;
+    const auto load_across = [&](u32 slot, u32 face, u32 point, real (&up)[FIELDS]) {
+        const Across r = across(a, slot, face);
+        load_row_constant(r.source + (r.rows ? __ldg(r.rows + point) : point * FIELDS), up);
+    };
     const auto ask = [&](int d, End& end) {
-        const u32 i = node / power(d) % NODES;
+        const u32 i = node / power(d) % NODES, e = i == 0 ? 0 : 1;
         end.is = i == 0 || i == NODES - 1;
         if (!end.is) return;
-        end.face = i == 0 ? face_at[d][0] : face_at[d][1];
-        end.point = face_point[2 * d + (i == 0 ? 0 : 1)][across_line(node, d)];
-        const Across r = across(a, slot, end.face);
-        load_row_constant(r.source + (r.rows ? __ldg(r.rows + end.point) : end.point * FIELDS), end.up);
+        load_across(slot, e == 0 ? face_at[d][0] : face_at[d][1], face_point[2 * d + e][across_line(node, d)], end.up);
+    };
+    // Face points of the block are numbered [element][side][number across the lines].
+    const auto ask_item = [&](u32 item, real (&up)[FIELDS]) {
+        const u32 side = item % NF / FACE_POINTS;
+        const u32 low = side == 0 ? face_at[0][0] : face_at[1][0], high = side == 1 ? face_at[0][1] : face_at[1][1];
+        load_across(a.first + first + item / NF, side % 2 == 0 ? low : high, face_point[side][item % FACE_POINTS], up);
+    };
+    const auto solve_item = [&](u32 item, const real (&up)[FIELDS]) {
+        const u32 e = item / NF, d = item % NF / (2 * FACE_POINTS), end = item / FACE_POINTS % 2, m = item % FACE_POINTS;
+        const u32 own = (d == 0 ? m * NODES : m) + end * (NODES - 1) * (d == 0 ? 1 : NODES);
+        real um[FIELDS], f[FIELDS];
+        load_row_constant(a.u + (u64)(a.first + first + e) * STATE_BLOCK + own * FIELDS, um);
+        const real* g = a.metric + (CURVED ? (u64)(first + e) * NP + own : first + e) * DIM * DIM + d * DIM;
+        end_flux(parameters, um, up, __ldg(g), __ldg(g + 1), end, f);
+        store_shared(shared + FACE_FLUX_AT + e * FIELDS * NF + item % NF * WIDTH, NF, f);
     };
     real u[FIELDS], before[FIELDS], rate[FIELDS], g[DIM * DIM];
     load_row_constant(a.u + at, u);
     End ends[DIM];
+    real asked[FIELDS];
+    if (DEAL) {
+        if (threadIdx.x < n * NF) ask_item(threadIdx.x, asked);
+    } else {
 #pragma unroll
-    for (int d = 0; d < ASK; ++d) ask(d, ends[d]);
+        for (int d = 0; d < ASK; ++d) ask(d, ends[d]);
+    }
     if (AHEAD && reads_register) load_row(a.reg + at, before);
-    for (u32 i = threadIdx.x; i < NODES * NODES; i += THREADS)
+    for (u32 i = threadIdx.x; !ALONE && i < NODES * NODES; i += THREADS)
         matrix[i / NODES * LINE + i % NODES] = __ldg(a.tables + i);
 
     // 1. Contravariant fluxes.
@@ -83,53 +155,58 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         real f[DIM * FIELDS];
         volume_flux(parameters, u, g, f);
 #pragma unroll
-        for (int i = 0; i < DIM * FIELDS; ++i) flux[(local * DIM * FIELDS + i) * NP + node] = f[i];
+        for (int d = 0; d < DIM; ++d) {
+            real x[FIELDS];
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k) x[k] = f[d * FIELDS + k];
+            store_shared(flux + (local * DIM + d) * FIELDS * NP + node * WIDTH, NP, x);
+        }
     }
 #endif
 
     // 2. Numerical fluxes.
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) rate[k] = 0;
-#pragma unroll
-    for (int d = 0; d < DIM; ++d) {
-        End& end = ends[d];
-        if (d >= ASK) ask(d, end);
-        if (!end.is) continue;
-        real f[FIELDS], normal[DIM], scale;
-        const u32 e = node / power(d) % NODES == 0 ? 0 : 1;
-        if (NORMALS) {
-            // n sJ/J = ± ∇r_d, or n sJ = ± J∇r_d: face points are nodes.
-            scale = square_root(g[d * DIM] * g[d * DIM] + g[d * DIM + 1] * g[d * DIM + 1]);
-            const real inverse = e == 0 ? -reciprocal(scale) : reciprocal(scale);
-#pragma unroll
-            for (int x = 0; x < DIM; ++x) normal[x] = inverse * g[d * DIM + x];
-        } else {
-            scale = normal_at(a, element, end.face, end.face * FACE_POINTS + end.point, normal);
+    if (DEAL) {
+        if (threadIdx.x < n * NF) solve_item(threadIdx.x, asked);
+        for (u32 item = threadIdx.x + THREADS; item < n * NF; item += THREADS) {
+            ask_item(item, asked);
+            solve_item(item, asked);
         }
-        numerical_flux(parameters, u, end.up, normal, f);
-        const real lift = scale * __ldg(a.tables + NODES * NODES + e);
+    } else {
 #pragma unroll
-        for (int k = 0; k < FIELDS; ++k) rate[k] -= lift * f[k];
+        for (int d = 0; d < DIM; ++d) {
+            End& end = ends[d];
+            if (d >= ASK) ask(d, end);
+            if (!end.is) continue;
+            real f[FIELDS];
+            const u32 e = node / power(d) % NODES == 0 ? 0 : 1;
+            end_flux(parameters, u, end.up, g[d * DIM], g[d * DIM + 1], e, f);
+            const real lift = __ldg(a.tables + NODES * NODES + e);
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k) rate[k] -= lift * f[k];
+        }
     }
-    dg_block_sync();
+    meet();
 
     // 3. Sums along the lines.
 #if SPLIT
     add_two_point_fluxes(a, parameters, element, node, matrix, flux + local * FIELDS * NP, u, g, rate);
-#else
+#endif
 #pragma unroll
     for (int d = 0; d < DIM; ++d) {
         const u32 i = node / power(d) % NODES;
-        const real* row = matrix + i * LINE;
-        const real* f = flux + (local * DIM + d) * FIELDS * NP + node - i * power(d);
+#if !SPLIT
+        const real* row = (ALONE ? a.tables : matrix) + i * MATRIX_ROW;
+        const real* f = flux + (local * DIM + d) * FIELDS * NP + (node - i * power(d)) * WIDTH;
 #pragma unroll
-        for (int m = 0; m < NODES; ++m) {
-            const real p = row[m];
-#pragma unroll
-            for (int k = 0; k < FIELDS; ++k) rate[k] += p * f[k * NP + m * power(d)];
-        }
-    }
+        for (int m = 0; m < NODES; ++m) add_shared(f + m * power(d) * WIDTH, NP, row[m], rate);
 #endif
+        if (!DEAL || (i != 0 && i != NODES - 1)) continue;
+        const u32 e = i == 0 ? 0 : 1;
+        add_shared(shared + FACE_FLUX_AT + local * FIELDS * NF + ((2 * d + e) * FACE_POINTS + across_line(node, d)) * WIDTH,
+                  NF, -__ldg(a.tables + NODES * NODES + e), rate);
+    }
     if (CURVED) {
         const real scale = __ldg(a.inverse_jacobian + (u64)element * NP + node);
 #pragma unroll

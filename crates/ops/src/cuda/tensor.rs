@@ -99,7 +99,7 @@ struct Build {
     deal: bool,
     /// Whether the tensor cores sum along the lines.
     slabs: bool,
-    /// Whether normals are computed from the metric.
+    /// Whether normals are computed from the metric; tensor.cu always does.
     normals: bool,
     /// When the register is asked for.
     ahead: Ahead,
@@ -168,6 +168,9 @@ const fn build(dim: usize, order: usize, curved: bool, single: bool) -> Build {
     // Numbers of single precision take one register, not two; tiles of the tensor cores have eight nodes of a line.
     let most = if dim == 2 { 48 } else { 64 };
     let registers = if single && build.registers > most { most } else { build.registers };
+    if single && dim == 2 && order == 3 {
+        return dealt(40);
+    }
     // Which leaves room for the register and the state.
     let build = if single && dim == 3 {
         Build { ahead: Ahead::BeforeArithmetic, keep: true, ..build }
@@ -213,7 +216,7 @@ pub(super) fn text<T: PackScalar>(
     let nodes = if dim == 3 { n * plane(n, build.slabs) } else { np };
     let rows = if law.two_point { 1 } else { dim };
     let faces = if build.deal { elements * sizes.nf * fields } else { 0 };
-    let shared = T::BYTES * ((n * (n | 1)).next_multiple_of(2) + rows * elements * nodes * fields + faces);
+    let shared = T::BYTES * ((n * (n | 1)).next_multiple_of(4) + rows * elements * nodes * fields + faces);
     if shared > 227 * 1024 {
         return None;
     }
