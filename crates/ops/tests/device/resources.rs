@@ -29,6 +29,7 @@ fn cases() -> Vec<(Shape, &'static str, usize, usize, usize)> {
     cases.extend((1..=6).map(|p| (Shape::Triangle, "nodal", p, 2, 8)));
     cases.extend((1..=4).map(|p| (Shape::Tetrahedron, "nodal", p, 2, 8)));
     cases.extend([(Shape::Triangle, "nodal", 5, 1, 4), (Shape::Tetrahedron, "nodal", 3, 1, 4)]);
+    cases.extend([Shape::Quadrilateral, Shape::Hexahedron].map(|shape| (shape, "collocated", 3, 1, 4)));
     cases.extend((1..=5).map(|p| (Shape::Prism, "collocated", p, 1, 8)));
     for shape in [Shape::Quadrilateral, Shape::Hexahedron] {
         cases.extend((1..=7).map(|p| (shape, "collocated", p, 1, 8)));
