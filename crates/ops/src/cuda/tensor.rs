@@ -171,6 +171,9 @@ const fn build(dim: usize, order: usize, curved: bool, single: bool) -> Build {
     if single && dim == 2 && order == 3 {
         return dealt(40);
     }
+    if single && dim == 3 && order == 3 && !curved {
+        return Build { ahead: Ahead::BeforeSums, ..dealt(48) };
+    }
     // Which leaves room for the register and the state.
     let build = if single && dim == 3 {
         Build { ahead: Ahead::BeforeArithmetic, keep: true, ..build }
