@@ -48,6 +48,7 @@ const fn build(shape: Shape, order: usize, collocated: bool) -> Build {
     match (shape, order, collocated) {
         (Shape::Triangle, 0..=2, false) => resident(4, 4),
         (Shape::Triangle, 0..=2, true) | (Shape::Triangle, 3, false) => with_normals(resident(4, 4)),
+        (Shape::Triangle, 4, true) => with_normals(resident(4, 2)),
         (Shape::Triangle, 3..=5, _) => with_normals(resident(4, 3)),
         (Shape::Triangle, 6, false) => resident(4, 2),
         (Shape::Triangle, 6, true) => with_normals(resident(4, 2)),

@@ -163,19 +163,21 @@ const fn build(dim: usize, order: usize, curved: bool, single: bool) -> Build {
         (_, 6, _) => Build { normals: curved, ..slabs(80) },
         _ => Build { normals: false, ahead: Ahead::BeforeSums, keep: false, ..slabs(64) },
     };
-    let small = if dim == 2 { order == 3 || order == 7 } else { order <= 3 };
-    let threads = if small { 64 } else { 128 };
     // Numbers of single precision take one register, not two; tiles of the tensor cores have eight nodes of a line.
-    let most = if dim == 2 { 48 } else { 64 };
+    match (single, dim, order, curved) {
+        (true, 2, 2, false) => return ends(40, 2),
+        (true, 2, 3, _) => return dealt(40),
+        _ => {}
+    }
+    let wide = single && dim == 3 && order >= 3;
+    let small = if dim == 2 { order == 3 || order == 7 } else { order <= 3 && !wide };
+    let threads = if small { 64 } else { 128 };
+    let most = if dim == 2 || order >= 2 { 48 } else { 64 };
     let registers = if single && build.registers > most { most } else { build.registers };
-    if single && dim == 2 && order == 3 {
-        return dealt(40);
-    }
-    if single && dim == 3 && order == 3 && !curved {
-        return Build { ahead: Ahead::BeforeSums, ..dealt(48) };
-    }
-    // Which leaves room for the register and the state.
-    let build = if single && dim == 3 {
+    // Which leaves room for the state, and for the register too where it is asked for early.
+    let build = if wide {
+        Build { deal: true, ahead: Ahead::BeforeSums, keep: true, ..build }
+    } else if single && dim == 3 {
         Build { ahead: Ahead::BeforeArithmetic, keep: true, ..build }
     } else {
         build
