@@ -5,7 +5,8 @@
 // One thread a node, a few elements a block. Face points are dealt out to all threads; or a thread at the end of a line
 // forms the numerical flux there itself, so that its own trace and the flux never leave its registers. Contravariant
 // fluxes go to shared memory; after one barrier each node sums along its lines. Where a warp has elements of its own it
-// waits for no other. State is [element][node][field] (LANES = 1), read and written in packs, see rows.cuh.
+// waits for no other; with two nodes a line threads pass fluxes on to each other, without shared memory. State is
+// [element][node][field] (LANES = 1), read and written in packs, see rows.cuh.
 //
 // Beside the macros of common.cuh, with DIRECT = 1 and COLLOCATED = 1:
 //   NODES             nodes along a line
@@ -31,7 +32,9 @@ constexpr int FLUX_AT = (NODES * LINE + 3) / 4 * 4;      // [element][direction]
 constexpr int FACE_FLUX_AT = FLUX_AT + ELEMENTS * (SPLIT ? 1 : DIM) * FIELDS * NP;
 // Whether warps have elements of their own, and all of their face points. The matrix is not in shared memory then.
 constexpr bool ALONE = DEAL && !SPLIT && NF == NP && 32 % NP == 0;
-constexpr int MATRIX_ROW = ALONE ? NODES : LINE;
+// Whether the nodes of a line are threads of one warp side by side, which pass fluxes on to each other.
+constexpr bool PASSED = NODES == 2 && !SPLIT && THREADS % 32 == 0;
+constexpr int MATRIX_ROW = ALONE || PASSED ? NODES : LINE;
 
 static __device__ __forceinline__ constexpr int power(int d) { return d == 0 ? 1 : NODES; }
 
@@ -142,25 +145,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         for (int d = 0; d < ASK; ++d) ask(d, ends[d]);
     }
     if (AHEAD && reads_register) load_row(a.reg + at, before);
-    for (u32 i = threadIdx.x; !ALONE && i < NODES * NODES; i += THREADS)
+    for (u32 i = threadIdx.x; !ALONE && !PASSED && i < NODES * NODES; i += THREADS)
         matrix[i / NODES * LINE + i % NODES] = __ldg(a.tables + i);
 
     // 1. Contravariant fluxes.
     metric_at(a, element, node, g);
+    real own[DIM * FIELDS];
 #if SPLIT
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) flux[(local * FIELDS + k) * NP + node] = u[k];
 #else
-    {
-        real f[DIM * FIELDS];
-        volume_flux(parameters, u, g, f);
+    volume_flux(parameters, u, g, own);
 #pragma unroll
-        for (int d = 0; d < DIM; ++d) {
-            real x[FIELDS];
+    for (int d = 0; d < DIM && !PASSED; ++d) {
+        real x[FIELDS];
 #pragma unroll
-            for (int k = 0; k < FIELDS; ++k) x[k] = f[d * FIELDS + k];
-            store_shared(flux + (local * DIM + d) * FIELDS * NP + node * WIDTH, NP, x);
-        }
+        for (int k = 0; k < FIELDS; ++k) x[k] = own[d * FIELDS + k];
+        store_shared(flux + (local * DIM + d) * FIELDS * NP + node * WIDTH, NP, x);
     }
 #endif
 
@@ -187,7 +188,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
             for (int k = 0; k < FIELDS; ++k) rate[k] -= lift * f[k];
         }
     }
-    meet();
+    if (!PASSED || DEAL) meet();
 
     // 3. Sums along the lines.
 #if SPLIT
@@ -197,10 +198,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     for (int d = 0; d < DIM; ++d) {
         const u32 i = node / power(d) % NODES;
 #if !SPLIT
-        const real* row = (ALONE ? a.tables : matrix) + i * MATRIX_ROW;
+        const real* row = (ALONE || PASSED ? a.tables : matrix) + i * MATRIX_ROW;
         const real* f = flux + (local * DIM + d) * FIELDS * NP + (node - i * power(d)) * WIDTH;
 #pragma unroll
-        for (int m = 0; m < NODES; ++m) add_shared(f + m * power(d) * WIDTH, NP, row[m], rate);
+        for (int m = 0; m < NODES; ++m) {
+            if (!PASSED) {
+                add_shared(f + m * power(d) * WIDTH, NP, row[m], rate);
+                continue;
+            }
+            // The other node of the line.
+            const real p = __ldg(row + (i ^ m));
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k)
+                rate[k] += p * (m == 0 ? own[d * FIELDS + k] : dg_shuffle_xor(own[d * FIELDS + k], m * power(d)));
+        }
 #endif
         if (!DEAL || (i != 0 && i != NODES - 1)) continue;
         const u32 e = i == 0 ? 0 : 1;

@@ -97,6 +97,8 @@ fn cases() -> Vec<Case> {
         cases.push(("row", row(3, n), tetrahedron, "nodal", 2));
         cases.push(("row", quadrilaterals(n), quadrilateral, "collocated", 2));
     }
+    // Threads that pass fluxes on.
+    cases.push(("row", quadrilaterals(33), quadrilateral, "collocated", 1));
     // In single precision two elements a warp, which waits for no other.
     cases.push(("row", quadrilaterals(9), quadrilateral, "collocated", 3));
     // Blocks of 32 elements, 128 threads.
