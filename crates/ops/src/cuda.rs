@@ -30,6 +30,7 @@ mod simplex;
 mod simplex_diffusion;
 mod small;
 mod source;
+mod source_term;
 mod tensor;
 mod tensor_diffusion;
 

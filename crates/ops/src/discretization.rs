@@ -132,7 +132,8 @@ impl<T: PackScalar> Discretization<T> {
         }
         let level = checked(host.simd());
         let evaluates = matches!(lanes, Lanes::Simd(_));
-        let lanes = if diffusion.is_some() && !evaluates { Lanes::Plain } else { lanes };
+        let plain = diffusion.is_some() || source.is_some();
+        let lanes = if plain && !evaluates { Lanes::Plain } else { lanes };
         let mut groups = host.install(|| build::<T>(&mesh, scheme, fields, lanes))?;
         if two_point.is_some() != (scheme.form == Form::Split) {
             return Err(OpsError::TwoPointFlux);

@@ -57,6 +57,16 @@ impl<T: PackScalar> SourceTerm<T> {
         self.source.is_steady()
     }
 
+    /// What is evaluated.
+    pub(crate) fn formulas(&self) -> &dyn Source {
+        self.source.as_ref()
+    }
+
+    /// Positions of the volume points of a group's part, `[slot][point]`.
+    pub(crate) fn points_of(&self, group: usize, part: usize) -> &[[f64; 3]] {
+        &self.points[group][part]
+    }
+
     /// Evaluate at time `t`, unless that is known.
     pub(crate) fn update(&mut self, t: f64, groups: &[Group<T>], host: &Host) {
         if self.time.is_some_and(|last| last == t || self.source.is_steady()) {

@@ -24,6 +24,7 @@ pub(super) struct Arguments {
     pub(super) out: u64,
     pub(super) work: u64,
     pub(super) step: u64,
+    pub(super) source: u64,
     pub(super) a: f64,
     pub(super) b: f64,
     pub(super) c: f64,

@@ -136,7 +136,7 @@ pub(super) struct Accrual {
     /// Time, where the host gives it.
     pub(super) time: f64,
     /// Share of the step after which the stage is; negative where the host gives the time.
-    part: f64,
+    pub(super) part: f64,
     /// Weight of the fluxes.
     pub(super) share: f64,
 }

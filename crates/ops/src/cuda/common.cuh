@@ -66,6 +66,7 @@ struct Arguments {
     stored* out;                   // residual, or next state
     real* work;                    // work space where shared memory is too small
     const double* step;            // step size
+    const stored* source;          // of the group: rows of the source, as the state, or null; the universal residual reads it
     double a, b, c;                // stage: reg ← a reg + dt R, out ← b start + (1 − b) u + c reg
     u32 keep;                      // whether the register is stored
     u32 first;                     // first slot of the part

@@ -12,6 +12,7 @@ use crate::cuda::measure::sample_source;
 use crate::cuda::published::Shared;
 use crate::cuda::small::gathered;
 use crate::cuda::source::{LawText, POINT_THREADS, REDUCE_THREADS, pointwise};
+use crate::cuda::source_term::{DeviceSource, source_texts};
 use crate::discretization::Discretization;
 use crate::equation::Equation;
 use crate::error::OpsError;
@@ -70,8 +71,7 @@ pub struct CudaDiscretization<T: PackScalar> {
     /// Where there is diffusion: what its passes share, and what boundaries do to it.
     diffusion: Option<Shared<T>>,
     diffusive: Vec<Option<DiffusiveBoundary<T>>>,
-    /// Time of the source's rows on the device.
-    source_time: Option<f64>,
+    source: Option<DeviceSource>,
     exterior: DeviceBuffer<T>,
     /// Time integrals of the boundary's rates, then their corrections; those since the last look are with
     /// the boundaries.
@@ -87,7 +87,7 @@ pub struct CudaDiscretization<T: PackScalar> {
 
 impl<T: PackScalar> CudaDiscretization<T> {
     /// Discretise `equation` on `mesh` for `cuda`; `boundaries` name the conditions of the mesh's boundaries. `host` works
-    /// during set-up and for output, and evaluates a source that changes with time.
+    /// during set-up and for output, and evaluates a source that changes with time and cannot be traced.
     ///
     /// # Errors
     /// Those of [`Discretization::new`]; [`OpsError::Machine`] if the device has too little memory or a kernel cannot be
@@ -104,9 +104,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
         let description =
             Discretization::laid_out(mesh, scheme, equation.into(), boundaries, host, Lanes::Device)?;
         let law = law_text(&description)?;
-        let source = description.source.is_some();
-        if source && law.lifts.is_none() {
-            return Err(OpsError::NotOnDevices { what: "sources without diffusion" });
+        if law.source && law.lifts.is_none() && law.two_point {
+            return Err(OpsError::NotOnDevices { what: "sources of split forms without diffusion" });
         }
         let connectivity = &description.connectivity;
         let (dim, fields) = (description.physics.dim(), description.physics.n_fields());
@@ -114,7 +113,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             .groups
             .iter()
             .zip(&connectivity.neighbours)
-            .map(|(g, n)| DeviceGroup::new(cuda, &law, g, n, scheme.form, scheme.order, source))
+            .map(|(g, n)| DeviceGroup::new(cuda, &law, g, n, scheme.form, scheme.order))
             .collect::<Result<Vec<_>, _>>()?;
         let exterior = DeviceBuffer::zeros(cuda, "traces from outside", connectivity.exterior_len)?;
         let boundaries = DeviceBoundaries::new(
@@ -136,6 +135,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
             Some(_) => Some(Shared::new(cuda, connectivity, dim)?),
             None => None,
         };
+        let source = description.source.as_ref();
+        let source = source.map(|s| DeviceSource::new(cuda, &law, s, &description.groups)).transpose()?;
         let exchanges = exchanges(cuda, &description, &groups)?;
         let kernel = |name, body, entry: &str, threads| -> Result<Function, GpuError> {
             let source = pointwise::<T>(name, body, &law, dim, fields).define("BLOCK", threads);
@@ -161,7 +162,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             exchange_fluxes,
             diffusion,
             diffusive,
-            source_time: None,
+            source,
             exterior,
             integrals: DeviceBuffer::zeros(cuda, "boundary integrals", 2 * fields)?,
             running_sum,
@@ -174,7 +175,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         };
         // Here already, as a graph of launches can't be captured around an upload.
         if found.description.source.as_ref().is_some_and(|source| source.is_steady()) {
-            found.update_source(0.0)?;
+            found.update_source(StageTime::At(0.0))?;
         }
         Ok(found)
     }
@@ -212,6 +213,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             + self.work.bytes()
             + self.local.bytes()
             + self.diffusion.as_ref().map_or(0, Shared::bytes)
+            + self.source.as_ref().map_or(0, DeviceSource::bytes)
     }
 
     /// Whether each group's traces are written by a kernel of their own, as they are read by the next.
@@ -330,18 +332,20 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// the device evaluates.
     #[must_use]
     pub fn is_autonomous(&self) -> bool {
-        let steady_source = self.description.source.as_ref().is_none_or(|s| s.is_steady());
-        steady_source && self.boundaries.is_autonomous(&self.description.boundaries)
+        let moving = self.source.as_ref().is_some_and(DeviceSource::is_moving);
+        let source = moving || self.description.source.as_ref().is_none_or(|s| s.is_steady());
+        source && self.boundaries.is_autonomous(&self.description.boundaries)
     }
 
-    /// Whether the device evaluates boundary data that changes with time.
+    /// Whether the device evaluates a source or boundary data that changes with time.
     #[must_use]
     pub fn is_moving(&self) -> bool {
-        self.boundaries.is_moving()
+        self.boundaries.is_moving() || self.source.as_ref().is_some_and(DeviceSource::is_moving)
     }
 
     /// Everything before the residual, then the residual or stage of every group.
     fn run(&mut self, when: StageTime, u: u64, vectors: StageVectors) -> Result<(), GpuError> {
+        self.update_source(when)?;
         let (cuda, work) = (&self.cuda, self.work.ptr());
         for group in &mut self.groups {
             group.launch_traces(cuda, u, work)?;
@@ -394,26 +398,16 @@ impl<T: PackScalar> CudaDiscretization<T> {
     }
 
     /// New rows of the source, if it changes with time.
-    fn update_source(&mut self, t: f64) -> Result<(), GpuError> {
+    fn update_source(&mut self, when: StageTime) -> Result<(), GpuError> {
         let d = &mut self.description;
-        let Some(source) = &mut d.source else { return Ok(()) };
-        if self.source_time.is_some_and(|last| last == t || source.is_steady()) {
-            return Ok(());
-        }
-        source.update(t, &d.groups, &d.host);
-        for (group, rows) in self.groups.iter_mut().zip(&source.rows) {
-            if let Some(published) = &mut group.published {
-                published.source.upload(rows)?;
-            }
-        }
-        self.source_time = Some(t);
-        Ok(())
+        let (Some(term), Some(source)) = (&mut d.source, &mut self.source) else { return Ok(()) };
+        let clock = self.clock.ptr();
+        source.update(&self.cuda, when.accrual(clock), term, &d.host, &d.groups, &mut self.groups)
     }
 
     /// The first pass of diffusion, and what the second reads of boundaries and other groups.
     fn publish(&mut self, when: StageTime, u: u64, vectors: &StageVectors) -> Result<(), GpuError> {
         let accrual = when.accrual(self.clock.ptr());
-        self.update_source(accrual.time)?;
         let Some(shared) = &self.diffusion else { return Ok(()) };
         let (cuda, work, boundaries) = (&self.cuda, self.work.ptr(), &self.boundaries);
         for (i, diffusive) in self.diffusive.iter_mut().enumerate() {
@@ -514,6 +508,9 @@ impl<T: PackScalar> CudaDiscretization<T> {
             out.extend(kernel_sources(&law, group, scheme.form)?);
         }
         out.extend(gathered(&d, &law, d.boundaries.len(), 1)?.into_iter().flatten().map(|text| text.source));
+        if let Some((_, texts)) = d.source.as_ref().and_then(|source| source_texts(&law, source, &d.groups)) {
+            out.extend(texts.into_iter().map(|(_, _, text)| text.source));
+        }
         if !d.boundaries.is_empty() {
             out.push(boundary_source::<T>(&law, &d.boundaries, dim, fields)?.1);
         }
@@ -532,7 +529,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
 /// The formulas of the law, with those of its diffusion.
 pub(super) fn law_text<T: PackScalar>(d: &Discretization<T>) -> Result<LawText, OpsError> {
     let law = LawText::new(d.physics.as_ref())?.with_two_point(d.two_point.as_deref())?;
-    Ok(law.with_diffusion(d.diffusion(), d.eta)?)
+    Ok(law.with_diffusion(d.diffusion(), d.eta)?.with_source(d.source.is_some()))
 }
 
 /// The scheme with the basis that devices keep: nodal values in place of modes where there are simplices with fast kernels, which

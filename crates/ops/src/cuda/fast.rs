@@ -85,7 +85,8 @@ impl Fast {
         group: &Group<T>,
         form: Form,
     ) -> Result<Vec<Option<Self>>, OpsError> {
-        if law.lifts.is_some() {
+        // Sources are added by the passes of diffusion and by the universal kernel.
+        if law.lifts.is_some() || law.source {
             return Ok(group.parts.iter().map(|_| None).collect());
         }
         let mut found = group

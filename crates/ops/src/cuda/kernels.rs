@@ -33,7 +33,12 @@ pub(super) struct Kernel {
 }
 
 impl Kernel {
-    fn new(cuda: &Cuda, text: &KernelText, entry: &str, elements: usize) -> Result<Self, GpuError> {
+    pub(super) fn new(
+        cuda: &Cuda,
+        text: &KernelText,
+        entry: &str,
+        elements: usize,
+    ) -> Result<Self, GpuError> {
         let function = cuda.compile(&text.source)?.function(entry)?;
         let shape = text.shape;
         function.set_max_dynamic_shared(shape.shared)?;
@@ -54,6 +59,15 @@ impl Kernel {
 
     fn config(&self) -> LaunchConfig {
         LaunchConfig::new(self.blocks, self.shape.threads as u32).shared(self.shape.shared as u32)
+    }
+
+    /// Launches it in the main stream.
+    ///
+    /// # Safety
+    /// The arguments are the kernel's, and arrays have room for what it works on.
+    pub(super) unsafe fn launch(&self, cuda: &Cuda, args: &Args) -> Result<(), GpuError> {
+        // SAFETY: the caller's.
+        unsafe { cuda.launch(&self.function, self.config(), args) }
     }
 
     pub(super) fn registers(&self) -> u32 {
@@ -184,15 +198,15 @@ pub(super) struct DevicePart<T: PackScalar> {
     speed: Kernel,
     metric: DeviceBuffer<T>,
     face: DeviceBuffer<T>,
-    inverse_jacobian: DeviceBuffer<T>,
+    pub(super) inverse_jacobian: DeviceBuffer<T>,
     weighted: DeviceBuffer<T>,
     inverse: DeviceBuffer<T>,
     /// Operators of the fast kernel, where residual and stage are such.
     fast: Option<FastOperators<T>>,
     entries: DeviceBuffer<T>,
     indices: DeviceBuffer<u32>,
-    first: usize,
-    count: usize,
+    pub(super) first: usize,
+    pub(super) count: usize,
 }
 
 /// Where the inner traces of some points lie; `InnerTrace` in common.cuh is the mirror.
@@ -270,6 +284,8 @@ pub(super) struct DeviceGroup<T: PackScalar> {
     pub(super) faces: FaceTables<T>,
     /// Where there is diffusion.
     pub(super) published: Option<GroupPublished<T>>,
+    /// Rows of the source, as the state; empty where there is none.
+    pub(super) source: DeviceBuffer<T>,
     offset: usize,
     /// Scalars between the unknowns of a row that traces are read from.
     field_stride: usize,
@@ -310,7 +326,6 @@ impl<T: PackScalar> DeviceGroup<T> {
         neighbours: &Neighbours,
         form: Form,
         order: usize,
-        source: bool,
     ) -> Result<Self, OpsError> {
         let mut across = neighbours.slot.clone();
         let mut code = neighbours.code.clone();
@@ -390,9 +405,10 @@ impl<T: PackScalar> DeviceGroup<T> {
             traces: DeviceBuffer::zeros(cuda, "traces", if written { group.trace.len() } else { 0 })?,
             faces,
             published: match law.lifts {
-                Some(_) => Some(GroupPublished::new(cuda, group, neighbours, source, split)?),
+                Some(_) => Some(GroupPublished::new(cuda, group, neighbours, split)?),
                 None => None,
             },
+            source: DeviceBuffer::zeros(cuda, "the source", if law.source { group.state.len() } else { 0 })?,
             offset: group.offset,
             field_stride: if written { group.trace } else { group.state }.field_stride(),
             parameters: parameter_values(&law.parameters),
@@ -433,6 +449,11 @@ impl<T: PackScalar> DeviceGroup<T> {
         Ok(())
     }
 
+    /// The address of the rows of the source; 0 where there is none.
+    fn source_rows(&self) -> u64 {
+        if self.source.is_empty() { 0 } else { self.source.ptr() }
+    }
+
     /// Bytes held on the device.
     pub(super) fn bytes(&self) -> usize {
         let parts = self.parts.iter().map(|p| {
@@ -449,6 +470,7 @@ impl<T: PackScalar> DeviceGroup<T> {
             + self.own.bytes()
             + self.size.bytes()
             + self.traces.bytes()
+            + self.source.bytes()
             + self.published.as_ref().map_or(0, GroupPublished::bytes)
     }
 
@@ -472,6 +494,7 @@ impl<T: PackScalar> DeviceGroup<T> {
             first: part.first as u32,
             count: part.count as u32,
             table_len: self.faces.len as u32,
+            source: self.source_rows(),
             ..Arguments::default()
         }
     }
@@ -501,6 +524,7 @@ impl<T: PackScalar> DeviceGroup<T> {
         vectors: &StageVectors,
         shared: &Shared<T>,
     ) -> Result<(), GpuError> {
+        let source = self.source_rows();
         for (i, part) in self.parts.iter().enumerate() {
             let Some(published) = &self.published else { continue };
             let arguments = Arguments {
@@ -518,7 +542,7 @@ impl<T: PackScalar> DeviceGroup<T> {
             let stream = branches.0.stream(cuda, branches.1 + i);
             for kernel in &part.gradient {
                 self.args.clear();
-                self.args.value(arguments).value(published.arguments(shared, i));
+                self.args.value(arguments).value(published.arguments(shared, source, i));
                 if kernel.wide {
                     self.args.slice(&self.wide_parameters);
                 } else {
@@ -546,6 +570,7 @@ impl<T: PackScalar> DeviceGroup<T> {
         own: Option<OwnBoundaries>,
     ) -> Result<(), GpuError> {
         let at = |address: u64| if address == 0 { 0 } else { address + (self.offset * T::BYTES) as u64 };
+        let source = self.source_rows();
         for i in 0..self.parts.len() {
             let part = &self.parts[i];
             let small = own.and_then(|own| Some((part.small.as_ref()?, own)));
@@ -570,7 +595,7 @@ impl<T: PackScalar> DeviceGroup<T> {
             self.args.clear();
             self.args.value(arguments);
             if let (Some(published), Some(shared)) = (&self.published, shared) {
-                self.args.value(published.arguments(shared, i));
+                self.args.value(published.arguments(shared, source, i));
             }
             if let Some((_, own)) = small {
                 self.args.value(own);

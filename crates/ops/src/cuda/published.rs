@@ -87,8 +87,6 @@ pub(super) struct GroupPublished<T: PackScalar> {
     /// What elements add to normal fluxes, as traces, or unknown by unknown where the state is planar.
     pub(super) fluxes: DeviceBuffer<T>,
     kept: DeviceBuffer<T>,
-    /// Rows of the source, as the state; empty where there is none.
-    pub(super) source: DeviceBuffer<T>,
     /// Half jumps, where faces and volume have kernels of their own; else empty.
     lifted: DeviceBuffer<T>,
     rows: DeviceBuffer<u32>,
@@ -106,7 +104,6 @@ impl<T: PackScalar> GroupPublished<T> {
         cuda: &Cuda,
         group: &Group<T>,
         neighbours: &Neighbours,
-        source: bool,
         split: bool,
     ) -> Result<Self, OpsError> {
         let empty: &[T] = &[];
@@ -118,8 +115,6 @@ impl<T: PackScalar> GroupPublished<T> {
                 DeviceBuffer::from_slice(cuda, "metric terms of faces", values)
             })
             .collect::<Result<_, _>>()?;
-        let of_state =
-            |what, wanted| DeviceBuffer::zeros(cuda, what, if wanted { group.state.len() } else { 0 });
         let planar = group.state.planar;
         let together = if planar { group.state.fields as u32 } else { 1 };
         let rows: Vec<u32> = neighbours.point_tables.iter().map(|row| row / together).collect();
@@ -128,8 +123,7 @@ impl<T: PackScalar> GroupPublished<T> {
             together,
             fluxes: DeviceBuffer::zeros(cuda, "diffusive fluxes", group.trace.len())?,
             lifted: DeviceBuffer::zeros(cuda, "jumps", if split { group.trace.len() } else { 0 })?,
-            kept: of_state("rows between the passes of diffusion", true)?,
-            source: of_state("the source", source)?,
+            kept: DeviceBuffer::zeros(cuda, "rows between the passes of diffusion", group.state.len())?,
             rows: DeviceBuffer::from_slice(cuda, "neighbours", &rows)?,
             metric,
             table_len: neighbours.table_len,
@@ -142,7 +136,8 @@ impl<T: PackScalar> GroupPublished<T> {
     }
 
     /// The arguments of part `part`.
-    pub(super) fn arguments(&self, shared: &Shared<T>, part: usize) -> PublishedArguments {
+    /// `source` is the address of the group's rows of the source, or 0.
+    pub(super) fn arguments(&self, shared: &Shared<T>, source: u64, part: usize) -> PublishedArguments {
         PublishedArguments {
             jumps: shared.jumps.ptr(),
             gradients: shared.gradients.ptr(),
@@ -151,7 +146,7 @@ impl<T: PackScalar> GroupPublished<T> {
             rows: self.rows.ptr(),
             metric: self.metric[part].ptr(),
             kept: self.kept.ptr(),
-            source: if self.source.is_empty() { 0 } else { self.source.ptr() },
+            source,
             lifted: self.lifted.ptr(),
             boundary: shared.boundary,
             table_len: self.table_len as u32,
@@ -160,12 +155,7 @@ impl<T: PackScalar> GroupPublished<T> {
 
     pub(super) fn bytes(&self) -> usize {
         let metric: usize = self.metric.iter().map(DeviceBuffer::bytes).sum();
-        self.fluxes.bytes()
-            + self.lifted.bytes()
-            + self.kept.bytes()
-            + self.source.bytes()
-            + self.rows.bytes()
-            + metric
+        self.fluxes.bytes() + self.lifted.bytes() + self.kept.bytes() + self.rows.bytes() + metric
     }
 }
 

@@ -57,6 +57,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK) residual(const Arguments a, 
 
         // 3. One product, the metric rule, the stage.
         multiply_chain(a, RESIDUAL, n, fluxes, even, odd, rate);
+        if (a.source) {
+            for (u32 item = threadIdx.x; item < n * NP; item += BLOCK) {
+                const stored* s = a.source + (u64)(a.first + element + item / NP) * STATE_BLOCK + item % NP * ROW_STRIDE;
+#pragma unroll
+                for (int k = 0; k < FIELDS; ++k) rate[item * FIELDS + k] += __ldg(s + k * FIELD_STRIDE);
+            }
+            dg_block_sync();
+        }
         finish_elements(a, element, n, u, rate, points, even, odd, work + GAIN_AT);
         dg_block_sync();
     }

@@ -15,7 +15,7 @@ use dgsuite_physics::trace::{PRELUDE, Parameters, TraceError};
 
 /// Dynamic shared memory that a block of a universal kernel may take, in bytes; more goes to work space in global
 /// memory. Half of what a multiprocessor has on devices of compute capability 9, so that two blocks fit.
-const SHARED_LIMIT: usize = 100 * 1024;
+pub(super) const SHARED_LIMIT: usize = 100 * 1024;
 
 /// The sizes of a part that kernels are specialised to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -138,13 +138,15 @@ pub(super) struct LawText {
     pub(super) two_point: bool,
     /// Set where there is diffusion.
     pub(super) lifts: Option<Lifts>,
+    /// Whether there is a source.
+    pub(super) source: bool,
 }
 
 impl LawText {
     pub(super) fn new<T>(physics: &dyn PointKernels<T>) -> Result<Self, TraceError> {
         let mut parameters = Parameters::new();
         let functions = physics.device_source(&mut parameters)?;
-        Ok(Self { parameters, functions, two_point: false, lifts: None })
+        Ok(Self { parameters, functions, two_point: false, lifts: None, source: false })
     }
 
     /// With the formulas of the two-point flux, if there is one.
@@ -165,10 +167,15 @@ impl LawText {
         Ok(Self { lifts: Some(Lifts { eta }), ..law })
     }
 
+    /// With a source or without; its formulas are its own kernel's.
+    pub(super) fn with_source(self, source: bool) -> Self {
+        Self { source, ..self }
+    }
+
     /// With more functions, such as those of boundary conditions.
     pub(super) fn with_text(&self, more: &str) -> Self {
         let (parameters, functions) = (self.parameters.clone(), self.functions.clone() + more);
-        Self { parameters, functions, two_point: self.two_point, lifts: self.lifts }
+        Self { parameters, functions, ..*self }
     }
 
     /// With more functions, such as a boundary condition's.
@@ -178,7 +185,7 @@ impl LawText {
     ) -> Result<Self, TraceError> {
         let mut parameters = self.parameters.clone();
         let functions = self.functions.clone() + &more(&mut parameters)?;
-        Ok(Self { parameters, functions, two_point: self.two_point, lifts: self.lifts })
+        Ok(Self { parameters, functions, ..*self })
     }
 
     /// Everything before the kernels' own text.

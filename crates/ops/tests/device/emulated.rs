@@ -6,7 +6,7 @@ use crate::elliptic::{compare_elliptic, few};
 use crate::march::same_after_a_hundred_steps;
 use crate::residual::{compare_on, device};
 use crate::testkit::{Cells, mesh, schemes};
-use crate::viscous::compare_viscous;
+use crate::viscous::{compare_source, compare_viscous};
 use dgsuite_basis::Shape;
 use dgsuite_gpu::shim::{Emulator, ShimError};
 use dgsuite_mesh::Mesh;
@@ -144,6 +144,9 @@ const VISCOUS: [&str; 11] = [
     "row of 9 Of(Tetrahedron), modal p = 3",
 ];
 
+/// The case that is tried with a source of inviscid flow.
+const SOURCE: &str = "curved of 6 Mixed2, nodal p = 1";
+
 /// All cases, or those in whose description `DGSUITE_CASE` occurs.
 #[test]
 #[ignore = "run by kernels_are_sound"]
@@ -168,6 +171,10 @@ fn child() {
             compare_on::<f64>(&cuda, mesh, &what, &scheme);
             if VISCOUS.contains(&what.as_str()) {
                 compare_viscous::<f64>(&cuda, mesh, &what, &scheme);
+                tried.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            }
+            if SOURCE == what {
+                compare_source::<f64>(&cuda, mesh, &what, &scheme);
                 tried.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             }
             let simplices = what.starts_with("row") && matches!(*name, "modal" | "Taylor") || *p == 5;
@@ -199,7 +206,10 @@ fn child() {
             scope.spawn(work);
         }
     });
-    assert!(!only.is_empty() || tried.into_inner() == VISCOUS.len(), "a case with diffusion was not found");
+    assert!(
+        !only.is_empty() || tried.into_inner() == VISCOUS.len() + 1,
+        "a case with diffusion or a source was not found"
+    );
 }
 
 #[test]

@@ -12,9 +12,12 @@ use dgsuite_ops::{
     DiffusiveBoundaryOf, Discretization, Equation, PackScalar, PointKernels, Pointwise, Scheme,
     WithDiffusion,
 };
+use dgsuite_physics::formula::Names;
 use dgsuite_physics::navier_stokes::Viscosity;
-use dgsuite_physics::trace::{Parameters, Recording, Sym, TraceError};
+use dgsuite_physics::source::FormulaSource;
+use dgsuite_physics::trace::{Recording, Sym};
 use dgsuite_physics::{Euler, Exact, Given, NavierStokes, NoSlipWall, Prescribed, Real, Rusanov, WallHeat};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Viscosity that depends on the state, so that nothing of it can be wrong unseen.
@@ -64,31 +67,28 @@ macro_rules! precision {
 precision!(f64);
 precision!(f32);
 
-/// The wavy state as a source.
-struct Gain(usize);
-
-impl dgsuite_physics::Source for Gain {
-    fn n_fields(&self) -> usize {
-        self.0 + 2
+/// A source that changes with time; the device evaluates it itself.
+pub(crate) fn gain(dim: usize) -> Arc<dyn dgsuite_physics::Source> {
+    let texts = [
+        ("rho", "0.3*sin(x - t)"),
+        ("rho_u", "cos(2*y + t)"),
+        ("rho_v", "0.5 - x*t"),
+        ("rho_E", "1 + sin(x*y + 3*t)"),
+    ];
+    let mut texts: BTreeMap<String, String> =
+        texts.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+    if dim == 2 {
+        return Arc::new(
+            FormulaSource::parse::<_, 2, 4>(&GAS, &texts, &Names::space_time()).expect("formulas"),
+        );
     }
-
-    fn eval(&self, t: f64, x: &[[f64; 3]], out: &mut [Vec<f64>]) {
-        wavy(self.0).eval(t, x, out);
-    }
-
-    fn is_steady(&self) -> bool {
-        false
-    }
-
-    fn device_source(&self, _: &mut Parameters) -> Result<String, TraceError> {
-        Ok(String::new())
-    }
+    texts.insert("rho_w".to_owned(), "z*cos(t)".to_owned());
+    Arc::new(FormulaSource::parse::<_, 3, 5>(&GAS, &texts, &Names::space_time()).expect("formulas"))
 }
 
 fn equation<T: Precision>(dim: usize, scheme: &Scheme) -> Equation<T> {
-    let mut equation = Equation::from(T::physics(dim == 2))
-        .with_diffusion(T::diffusion(dim == 2))
-        .with_source(Arc::new(Gain(dim)));
+    let mut equation =
+        Equation::from(T::physics(dim == 2)).with_diffusion(T::diffusion(dim == 2)).with_source(gain(dim));
     equation.two_point = two_point(dim, scheme);
     equation
 }
@@ -146,13 +146,33 @@ fn bindings<T: Precision>(mesh: &Mesh, data: &Arc<dyn Exact>) -> Vec<BoundaryBin
 
 /// A residual, a stage, the step bound and the boundary's rates on the device and on the host.
 pub(crate) fn compare_viscous<T: Precision>(cuda: &Cuda, mesh: &Arc<Mesh>, what: &str, scheme: &Scheme) {
+    compare_equations(cuda, mesh, &format!("viscous {what}"), scheme, || equation::<T>(mesh.dim, scheme));
+}
+
+/// The same of inviscid flow, whose source the universal kernel adds.
+pub(crate) fn compare_source<T: Precision>(cuda: &Cuda, mesh: &Arc<Mesh>, what: &str, scheme: &Scheme) {
+    let equation = || Equation::from(T::physics(mesh.dim == 2)).with_source(gain(mesh.dim));
+    compare_equations(cuda, mesh, &format!("with a source {what}"), scheme, equation);
+}
+
+fn compare_equations<T: Precision>(
+    cuda: &Cuda,
+    mesh: &Arc<Mesh>,
+    what: &str,
+    scheme: &Scheme,
+    equation: impl Fn() -> Equation<T>,
+) {
     let exact: Arc<dyn Exact> = Arc::new(wavy(mesh.dim));
     let threads = || Arc::new(Host::new(2).expect("a machine"));
-    let (equation, bindings) = (|| equation::<T>(mesh.dim, scheme), || bindings::<T>(mesh, &exact));
+    let bindings = || bindings::<T>(mesh, &exact);
     let host = Discretization::new(Arc::clone(mesh), scheme, equation(), bindings(), threads());
     let device = CudaDiscretization::new(Arc::clone(mesh), scheme, equation(), bindings(), threads(), cuda);
     let (host, device) = (host.expect("a discretisation"), device.expect("a discretisation"));
-    compare_twins(cuda, host, device, exact.as_ref(), &format!("viscous {what}"), |_, _| ());
+    compare_twins(cuda, host, device, exact.as_ref(), what, |device, _| {
+        // But for the prescribed states of boundaries, which cannot be traced.
+        let alone = device.is_autonomous() || !mesh.boundaries.is_empty();
+        assert!(alone && device.is_moving(), "{what}: the host works between stages");
+    });
 }
 
 /// The texts of all kernels of `cells` under `scheme`.
@@ -192,4 +212,22 @@ fn viscous_residuals_are_the_hosts() {
             scope.spawn(move || run(i, cells));
         }
     });
+}
+
+/// Sources of inviscid flow: all metric rules, layouts and both precisions.
+#[test]
+fn sources_without_diffusion_are_the_hosts() {
+    let Some(cuda) = device() else { return };
+    for (i, cells) in PLANE.into_iter().chain(SPACE).enumerate() {
+        for order in [1, 2] {
+            let list = schemes(cells, 2);
+            let (name, scheme) = &list[(3 * i + order) % 6];
+            let mesh = mesh(cells, 3, order, i % 2 == 0);
+            let what = format!("{cells:?} {name} p = 2, geometry {order}");
+            compare_source::<f64>(&cuda, &mesh, &what, scheme);
+            if i % 2 == 0 && scheme.representation != Representation::Taylor {
+                compare_source::<f32>(&cuda, &mesh, &what, scheme);
+            }
+        }
+    }
 }

@@ -65,7 +65,12 @@ impl<const N: usize> Solution<N> for ManufacturedGas {
         const VELOCITY: [&str; 3] = ["manufactured_u", "manufactured_v", "manufactured_w"];
         let one = R::lit(1.0);
         let number = R::param("manufactured_wave", TAU / self.length);
-        let time = R::param("manufactured_frequency", TAU * self.frequency) * t;
+        // Without a frequency nothing depends on time, which tracers are to see.
+        let time = if self.frequency == 0.0 {
+            R::lit(0.0)
+        } else {
+            R::param("manufactured_frequency", TAU * self.frequency) * t
+        };
         let amplitude = R::param("manufactured_amplitude", self.amplitude);
         let density = R::param("manufactured_density", self.density);
         let pressure = R::param("manufactured_pressure", self.pressure);

@@ -1,0 +1,154 @@
+//! Sources on the device: by a kernel where they change with time and their formulas can be traced, else from the host.
+
+use crate::cuda::boundary::Accrual;
+use crate::cuda::kernels::{DeviceGroup, Kernel};
+use crate::cuda::source::{
+    KernelText, LaunchShape, LawText, SHARED_LIMIT, Sizes, parameter_values, wide_source,
+};
+use crate::error::OpsError;
+use crate::group::{Group, Part};
+use crate::simd::PackScalar;
+use crate::source::SourceTerm;
+use dgsuite_gpu::GpuError;
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer};
+use dgsuite_physics::Source;
+
+/// Threads of a block.
+const THREADS: usize = 128;
+
+/// The kernel of one part, and what it reads.
+struct SourcePart {
+    kernel: Kernel,
+    group: usize,
+    /// Positions of the volume points, `[slot][point]`.
+    position: DeviceBuffer<f64>,
+    /// Π by columns.
+    project: DeviceBuffer<f64>,
+    part: usize,
+}
+
+/// The source of a discretisation on the device.
+pub(super) struct DeviceSource {
+    /// Every part, where the device evaluates the source; else empty.
+    parts: Vec<SourcePart>,
+    parameters: Vec<f64>,
+    /// Time of the rows that the host has sent.
+    time: Option<f64>,
+    args: Args,
+}
+
+/// The law with the formulas of the source; `None` if they cannot be traced beside it.
+fn with_source(law: &LawText, source: &dyn Source) -> Option<LawText> {
+    law.with(|parameters| source.device_source(parameters)).ok()
+}
+
+/// The text of a part's kernel; `None` if a block has too little room for an element's points.
+fn text<T: PackScalar>(law: &LawText, group: &Group<T>, part: &Part<T>) -> Option<KernelText> {
+    let sizes = Sizes::new(group, part);
+    let elements = (THREADS / sizes.np.max(sizes.nq)).max(1);
+    let shared = elements * sizes.nq * sizes.fields * size_of::<f64>();
+    if shared > SHARED_LIMIT {
+        return None;
+    }
+    let body = format!("{}#line 1 \"source_term.cu\"\n{}", law.preamble(), include_str!("source_term.cu"));
+    let source = sizes
+        .define(wide_source::<T>("source_term.cu", body), &group.face_offsets)
+        .define("BLOCK", THREADS)
+        .define("ELEMENTS", elements)
+        .define("STAGE", 0);
+    let shape = LaunchShape { threads: THREADS, elements, shared, work: 0, persistent: false };
+    Some(KernelText { source, shape, wide: true })
+}
+
+/// The texts of all parts, by group and part, if the device evaluates the source: it changes with time, and can be traced.
+pub(super) fn source_texts<T: PackScalar>(
+    law: &LawText,
+    source: &SourceTerm<T>,
+    groups: &[Group<T>],
+) -> Option<(LawText, Vec<(usize, usize, KernelText)>)> {
+    if source.is_steady() {
+        return None;
+    }
+    let law = with_source(law, source.formulas())?;
+    let parts = groups.iter().enumerate().flat_map(|(g, group)| {
+        let law = &law;
+        group.parts.iter().enumerate().map(move |(i, part)| Some((g, i, text(law, group, part)?)))
+    });
+    let texts = parts.collect::<Option<Vec<_>>>()?;
+    Some((law, texts))
+}
+
+impl DeviceSource {
+    pub(super) fn new<T: PackScalar>(
+        cuda: &Cuda,
+        law: &LawText,
+        source: &SourceTerm<T>,
+        groups: &[Group<T>],
+    ) -> Result<Self, OpsError> {
+        const WHAT: &str = "the source";
+        let (mut parts, mut parameters) = (Vec::new(), Vec::new());
+        if let Some((law, texts)) = source_texts(law, source, groups) {
+            parameters = parameter_values(&law.parameters);
+            for (group, i, text) in texts {
+                let part = &groups[group].parts[i];
+                let matrix = &part.reference.project_volume;
+                let columns: Vec<f64> = (0..matrix.cols())
+                    .flat_map(|q| (0..matrix.rows()).map(move |i| matrix[(i, q)]))
+                    .collect();
+                let columns = if part.collocated { &[][..] } else { &columns };
+                parts.push(SourcePart {
+                    kernel: Kernel::new(cuda, &text, "source_rows", part.n_elements)?,
+                    group,
+                    position: DeviceBuffer::from_slice(
+                        cuda,
+                        WHAT,
+                        source.points_of(group, i).as_flattened(),
+                    )?,
+                    project: DeviceBuffer::from_slice(cuda, WHAT, columns)?,
+                    part: i,
+                });
+            }
+        }
+        Ok(Self { parts, parameters, time: None, args: Args::new() })
+    }
+
+    /// Whether the device evaluates it.
+    pub(super) fn is_moving(&self) -> bool {
+        !self.parts.is_empty()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.parts.iter().map(|part| part.position.bytes() + part.project.bytes()).sum()
+    }
+
+    /// Rows at the time of a stage, where they are not there yet.
+    pub(super) fn update<T: PackScalar>(
+        &mut self,
+        cuda: &Cuda,
+        when: Accrual,
+        source: &mut SourceTerm<T>,
+        host: &dgsuite_gpu::Host,
+        description: &[Group<T>],
+        groups: &mut [DeviceGroup<T>],
+    ) -> Result<(), GpuError> {
+        for own in &self.parts {
+            let group = &groups[own.group];
+            let part = &group.parts[own.part];
+            self.args.clear();
+            self.args.buffer(&own.position).buffer(&part.inverse_jacobian).buffer(&own.project);
+            self.args.buffer(&group.source).pointer(when.clock).value(when.time).value(when.part);
+            self.args.value(part.first as u32).value(part.count as u32).slice(&self.parameters);
+            // SAFETY: the arguments are the kernel's; positions are those of the part's points, rows those of its group.
+            unsafe { own.kernel.launch(cuda, &self.args)? };
+        }
+        if self.is_moving() || self.time.is_some_and(|last| last == when.time || source.is_steady()) {
+            return Ok(());
+        }
+        source.update(when.time, description, host);
+        for (group, rows) in groups.iter_mut().zip(&source.rows) {
+            group.source.upload(rows)?;
+        }
+        self.time = Some(when.time);
+        Ok(())
+    }
+}
