@@ -218,8 +218,7 @@ impl<V: Vector> Multigrid<V> {
 fn descend<V: Vector>(levels: &mut [Level<V>], b: &V, x: &mut V) {
     let Some((level, coarser)) = levels.split_first_mut() else { return };
     level.smooth_from_zero(b, x);
-    level.operator.apply(x, &mut level.r);
-    level.r.axpby(1.0, b, -1.0);
+    level.operator.residual(b, x, &mut level.r);
     level.transfer.restrict(&level.r, &mut level.coarse_b);
     descend(coarser, &level.coarse_b, &mut level.coarse_x);
 }
@@ -250,8 +249,11 @@ impl<V: Vector> Level<V> {
 
     /// A step on `x`, with the former `x` left in `y`.
     fn step(&mut self, step: Step, b: &V, x: &mut V) {
-        self.operator.apply(x, &mut self.r);
-        self.inverse.relax(step, b, &mut self.r, &mut self.z, x, &mut self.y);
+        let Self { operator, inverse, y, .. } = self;
+        if !inverse.inverse_diagonal().is_some_and(|diagonal| operator.relax(step, diagonal, b, x, y)) {
+            self.operator.apply(x, &mut self.r);
+            self.inverse.relax(step, b, &mut self.r, &mut self.z, x, &mut self.y);
+        }
         std::mem::swap(x, &mut self.y);
     }
 }

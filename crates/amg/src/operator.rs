@@ -14,6 +14,24 @@ pub trait LinearOperator<V: Vector> {
     /// # Panics
     /// If a length does not fit.
     fn apply(&self, x: &V, y: &mut V);
+
+    /// `r ← b − A x`. Worth an own implementation where it takes fewer passes over the vectors.
+    ///
+    /// # Panics
+    /// If a length does not fit.
+    fn residual(&self, b: &V, x: &V, r: &mut V) {
+        self.apply(x, r);
+        r.axpby(1.0, b, -1.0);
+    }
+
+    /// A smoother's step with the inverse of a diagonal, `y ← grow x + back y + β D⁻¹ (b − A x)`, if the operator does all of it
+    /// in one pass, and whether it did. With `back = 0` the old `y` is not read.
+    ///
+    /// # Panics
+    /// If a length does not fit.
+    fn relax(&self, _step: Step, _inverse_diagonal: &V, _b: &V, _x: &V, _y: &mut V) -> bool {
+        false
+    }
 }
 
 impl<V: Vector, A: LinearOperator<V> + ?Sized> LinearOperator<V> for &A {
@@ -24,6 +42,16 @@ impl<V: Vector, A: LinearOperator<V> + ?Sized> LinearOperator<V> for &A {
     #[track_caller]
     fn apply(&self, x: &V, y: &mut V) {
         (**self).apply(x, y);
+    }
+
+    #[track_caller]
+    fn residual(&self, b: &V, x: &V, r: &mut V) {
+        (**self).residual(b, x, r);
+    }
+
+    #[track_caller]
+    fn relax(&self, step: Step, inverse_diagonal: &V, b: &V, x: &V, y: &mut V) -> bool {
+        (**self).relax(step, inverse_diagonal, b, x, y)
     }
 }
 
@@ -36,6 +64,16 @@ impl<V: Vector, A: LinearOperator<V> + ?Sized> LinearOperator<V> for Box<A> {
     fn apply(&self, x: &V, y: &mut V) {
         (**self).apply(x, y);
     }
+
+    #[track_caller]
+    fn residual(&self, b: &V, x: &V, r: &mut V) {
+        (**self).residual(b, x, r);
+    }
+
+    #[track_caller]
+    fn relax(&self, step: Step, inverse_diagonal: &V, b: &V, x: &V, y: &mut V) -> bool {
+        (**self).relax(step, inverse_diagonal, b, x, y)
+    }
 }
 
 impl<V: Vector, A: LinearOperator<V> + ?Sized> LinearOperator<V> for Arc<A> {
@@ -46,6 +84,16 @@ impl<V: Vector, A: LinearOperator<V> + ?Sized> LinearOperator<V> for Arc<A> {
     #[track_caller]
     fn apply(&self, x: &V, y: &mut V) {
         (**self).apply(x, y);
+    }
+
+    #[track_caller]
+    fn residual(&self, b: &V, x: &V, r: &mut V) {
+        (**self).residual(b, x, r);
+    }
+
+    #[track_caller]
+    fn relax(&self, step: Step, inverse_diagonal: &V, b: &V, x: &V, y: &mut V) -> bool {
+        (**self).relax(step, inverse_diagonal, b, x, y)
     }
 }
 
@@ -76,6 +124,11 @@ pub trait Preconditioner<V: Vector> {
         self.apply(r, z);
         y.lincomb(step.back, &[(step.grow, x), (step.beta, z)]);
     }
+
+    /// `M⁻¹` if it is a diagonal, for operators that do a smoother's step themselves ([`LinearOperator::relax`]).
+    fn inverse_diagonal(&self) -> Option<&V> {
+        None
+    }
 }
 
 /// The factors of a smoother's step, see [`Preconditioner::relax`].
@@ -100,5 +153,9 @@ impl<V: Vector, M: Preconditioner<V> + ?Sized> Preconditioner<V> for Box<M> {
 
     fn relax(&mut self, step: Step, b: &V, r: &mut V, z: &mut V, x: &V, y: &mut V) {
         (**self).relax(step, b, r, z, x, y);
+    }
+
+    fn inverse_diagonal(&self) -> Option<&V> {
+        (**self).inverse_diagonal()
     }
 }

@@ -193,11 +193,12 @@ impl<V: Vector> Pcg<V> {
                 }
                 // ρ = rᵀz is rᵀp, in the flexible method too: r is orthogonal to the last p.
                 let alpha = rho / curvature;
-                x.axpby(alpha, &self.p, 1.0);
-                self.r.axpby(-alpha, &self.q, 1.0);
-                remove(self.null.as_ref(), &mut self.r);
-                residual = self.r.norm2();
+                residual = self.step_residual(alpha);
                 history.push(residual);
+                if !(residual.is_finite() && residual > target && residual <= DIVERGENCE * first) {
+                    // This was the last step along p, or it is the last before another start.
+                    x.axpby(alpha, &self.p, 1.0);
+                }
                 if !residual.is_finite() {
                     return Err(SolveError::NotFinite { what: "the residual", iteration, history });
                 }
@@ -235,11 +236,25 @@ impl<V: Vector> Pcg<V> {
                     let next = self.r.dot(&self.z);
                     (next, next / rho)
                 };
-                check_product(next, iteration, &mut history)?;
-                self.p.axpby(1.0, &self.z, beta);
+                if let Err(refused) = check_product(next, iteration, &mut history) {
+                    x.axpby(alpha, &self.p, 1.0);
+                    return Err(refused);
+                }
+                // x takes its step along p here, where p is read anyway.
+                self.p.step_and_turn(alpha, x, beta, &self.z);
                 rho = next;
             }
         }
+    }
+
+    /// `r ← r − α q`, and its norm.
+    fn step_residual(&mut self, alpha: f64) -> f64 {
+        if self.null.is_none() {
+            return self.r.add_and_square(-alpha, &self.q).sqrt();
+        }
+        self.r.axpby(-alpha, &self.q, 1.0);
+        remove(self.null.as_ref(), &mut self.r);
+        self.r.norm2()
     }
 
     /// `r ← b − A x`, and its norm.

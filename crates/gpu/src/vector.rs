@@ -62,6 +62,18 @@ pub trait Vector: Sized + Send {
         [self.dot(x), self.dot(y)]
     }
 
+    /// `self ← self + a x`, and `Σ_i self_i²` of the result.
+    fn add_and_square(&mut self, a: f64, x: &Self) -> f64 {
+        self.axpby(a, x, 1.0);
+        self.dot(self)
+    }
+
+    /// `x ← x + a self`, then `self ← y + b self`: a step along a direction, and the next direction.
+    fn step_and_turn(&mut self, a: f64, x: &mut Self, b: f64, y: &Self) {
+        x.axpby(a, self, 1.0);
+        self.axpby(1.0, y, b);
+    }
+
     /// `(Σ_i self_i²)^½`.
     fn norm2(&self) -> f64 {
         self.dot(self).sqrt()

@@ -90,4 +90,8 @@ impl<T: Scalar> Preconditioner<CudaVector<T>> for CudaJacobi<T> {
         args.value(step.grow).value(step.back).value(step.beta).value(b.len() as u64);
         self.launch(&self.relax, &args);
     }
+
+    fn inverse_diagonal(&self) -> Option<&CudaVector<T>> {
+        Some(&self.inverse_diagonal)
+    }
 }

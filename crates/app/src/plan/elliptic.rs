@@ -167,7 +167,7 @@ impl EllipticPlan {
             forcing,
             boundaries: conditions,
             mean_of: exact.as_ref().map(mean_of),
-            solver: file.solver.on(device, file.space.order),
+            solver: file.solver.on(device, file.space.order, &mesh),
             threads: file.threads,
             device,
             mesh,

@@ -234,7 +234,7 @@ impl Elliptic {
     /// positive, a penalty so small that the problem is not positive definite, memory, a device that cannot be used.
     pub fn new(mut setup: EllipticSetup) -> Result<Self, EllipticError> {
         let start = Instant::now();
-        setup.solver = setup.solver.on(setup.device, setup.order);
+        setup.solver = setup.solver.on(setup.device, setup.order, &setup.mesh);
         let host = Arc::new(Host::new(setup.threads)?);
         let conditions: Vec<_> = setup.boundaries.iter().map(|c| (c.name.clone(), c.kind)).collect();
         let options = SipdgOptions { penalty: setup.penalty, ..SipdgOptions::new(setup.order) };

@@ -43,7 +43,10 @@ pub(crate) struct Kernels {
     axpby: Function,
     add_product: Function,
     lincomb: Function,
+    step_and_turn: Function,
     dot: [Function; 2],
+    dot_two: [Function; 2],
+    add_and_square: [Function; 2],
     sum: [Function; 2],
     max: [Function; 2],
     /// Held from the first launch of an operation to its last, so that those of two threads do not mix.
@@ -69,7 +72,10 @@ impl Kernels {
             axpby: update.function("axpby")?,
             add_product: update.function("add_product")?,
             lincomb: update.function("lincomb")?,
+            step_and_turn: update.function("step_and_turn")?,
             dot: pair("dot_blocks", "dot_join")?,
+            dot_two: pair("dot_two_blocks", "dot_join")?,
+            add_and_square: pair("add_and_square_blocks", "dot_join")?,
             sum: pair("sum_blocks", "sum_join")?,
             max: pair("max_blocks", "max_join")?,
             work: Mutex::new(Work {
@@ -189,47 +195,64 @@ impl<T: Scalar> CudaVector<T> {
         vectors: &[&DeviceBuffer<T>],
         result: u64,
     ) -> Result<(), GpuError> {
+        self.reduce_with(work, kernels, 1, result, |args| {
+            for vector in vectors {
+                args.buffer(vector);
+            }
+        })
+    }
+
+    /// The same for `sums` sums, which are left one after the other; `arguments` come before the others.
+    fn reduce_with(
+        &self,
+        work: &mut Work,
+        kernels: &[Function; 2],
+        sums: u32,
+        result: u64,
+        arguments: impl FnOnce(&mut Args),
+    ) -> Result<(), GpuError> {
         // An empty vector has one empty block.
         let blocks = self.data.len().div_ceil(REDUCE.1).max(1) as u32;
         let Work { args, partial, .. } = work;
         args.clear();
-        for vector in vectors {
-            args.buffer(vector);
-        }
+        arguments(args);
         args.buffer(partial).value(self.data.len() as u64);
-        // SAFETY: the arguments are those of the kernel; `reserve` made room for all blocks of this length.
+        // SAFETY: the arguments are those of the kernel; `reserve` made room for all blocks of this length, two numbers for each.
         unsafe { self.cuda.launch(&kernels[0], LaunchConfig::new(blocks, REDUCE.0), args)? };
         args.clear();
         args.buffer(partial).value(blocks).pointer(result);
-        // SAFETY: as above; the caller names a place for one number.
-        unsafe { self.cuda.launch(&kernels[1], LaunchConfig::new(1, JOINED), args) }
+        // SAFETY: as above; the caller names a place for the results.
+        unsafe { self.cuda.launch(&kernels[1], LaunchConfig::new(sums, JOINED), args) }
     }
 
     /// A reduction whose result is waited for.
     fn reduced(&self, kernels: &[Function; 2], vectors: &[&DeviceBuffer<T>]) -> f64 {
-        let [value] = self.all_reduced(&[(kernels, vectors)]);
+        let [value] = self.all_reduced(kernels, |args| {
+            for vector in vectors {
+                args.buffer(vector);
+            }
+        });
         value
     }
 
-    /// Reductions whose results are waited for together; at most [`TOGETHER`].
-    fn all_reduced<'a, const N: usize>(
+    /// A reduction to `N` sums, at most [`TOGETHER`], which are waited for.
+    fn all_reduced<const N: usize>(
         &self,
-        reductions: &[(&[Function; 2], impl AsRef<[&'a DeviceBuffer<T>]>); N],
+        kernels: &[Function; 2],
+        arguments: impl FnOnce(&mut Args),
     ) -> [f64; N] {
+        const { assert!(N <= TOGETHER, "there is room for so many results") };
         let mut work = self.kernels.work();
-        let mut run = || {
-            for (k, (kernels, vectors)) in reductions.iter().enumerate() {
-                let result = work.result.ptr_at(k);
-                self.reduce(&mut work, kernels, vectors.as_ref(), result)?;
-            }
+        let run = || {
+            let place = work.result.ptr_at(0);
+            self.reduce_with(&mut work, kernels, N as u32, place, arguments)?;
             let Work { result, shown, .. } = &mut *work;
             // SAFETY: the next line waits for the copy.
             unsafe { result.download_async(0, shown, self.cuda.stream())? };
             self.cuda.stream().synchronize()?;
             Ok(std::array::from_fn(|k| shown[k]))
         };
-        let values = run();
-        values.unwrap_or_else(|error| {
+        run().unwrap_or_else(|error| {
             self.cuda.note(Err(error));
             [f64::NAN; N]
         })
@@ -325,7 +348,27 @@ impl<T: Scalar> Vector for CudaVector<T> {
     fn dot_two(&self, x: &Self, y: &Self) -> [f64; 2] {
         self.same_length(x);
         self.same_length(y);
-        self.all_reduced(&[x, y].map(|x| (&self.kernels.dot, [&self.data, &x.data])))
+        self.all_reduced(&self.kernels.dot_two, |args| {
+            args.buffer(&self.data).buffer(&x.data).buffer(&y.data);
+        })
+    }
+
+    #[track_caller]
+    fn add_and_square(&mut self, a: f64, x: &Self) -> f64 {
+        self.same_length(x);
+        let [square] = self.all_reduced(&self.kernels.add_and_square, |args| {
+            args.buffer(&self.data).value(a).buffer(&x.data);
+        });
+        square
+    }
+
+    #[track_caller]
+    fn step_and_turn(&mut self, a: f64, x: &mut Self, b: f64, y: &Self) {
+        self.same_length(x);
+        self.same_length(y);
+        self.update(&self.kernels.step_and_turn, |args| {
+            args.buffer(&self.data).value(a).buffer(&x.data).value(b).buffer(&y.data);
+        });
     }
 
     fn norm_max(&self) -> f64 {

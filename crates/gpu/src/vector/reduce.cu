@@ -65,17 +65,10 @@ template <class R> DG_DEVICE void tree(typename R::Value* values, unsigned count
     }
 }
 
-// The partial result of a leaf: `make(i)` for each entry, `add`ed in the order of its lane; then the lanes are joined.
-template <class R, class Make, class Add>
-DG_DEVICE void leaf(typename R::Value zero, typename R::Value* partial, unsigned long long n, Make make, Add add) {
-    __shared__ double entries[LEAF];
-    const unsigned long long begin = blockIdx.x * LEAF, left = n - begin;
-    const unsigned count = left < LEAF ? unsigned(left) : unsigned(LEAF);
-#pragma unroll
-    for (unsigned k = 0; k < unsigned(LEAF) / THREADS; k++) {
-        const unsigned i = threadIdx.x + k * THREADS;
-        if (i < count) entries[i] = make(begin + i);
-    }
+// The partial result of a leaf's entries, as the threads of the block have left them, `add`ed in the order of their lanes; then
+// the lanes are joined.
+template <class R, class Add>
+DG_DEVICE void leaf_sum(typename R::Value zero, typename R::Value* partial, const double* entries, unsigned count, Add add) {
     dg_block_sync();
     typename R::Value lane = zero;
     if (threadIdx.x < LANES) {
@@ -86,8 +79,29 @@ DG_DEVICE void leaf(typename R::Value zero, typename R::Value* partial, unsigned
     if (threadIdx.x == 0) partial[blockIdx.x] = lane;
 }
 
-// Joins the partial results of `count` blocks, at most JOINED^2.
-template <class R> DG_DEVICE void join(const typename R::Value* partial, unsigned count, double* result) {
+// The entries of the block's leaf of n.
+DG_DEVICE unsigned leaf_count(unsigned long long n) {
+    const unsigned long long left = n - blockIdx.x * LEAF;
+    return left < LEAF ? unsigned(left) : unsigned(LEAF);
+}
+
+// The partial result of a leaf: of `make(i)` for each entry.
+template <class R, class Make, class Add>
+DG_DEVICE void leaf(typename R::Value zero, typename R::Value* partial, unsigned long long n, Make make, Add add) {
+    __shared__ double entries[LEAF];
+    const unsigned count = leaf_count(n);
+#pragma unroll
+    for (unsigned k = 0; k < unsigned(LEAF) / THREADS; k++) {
+        const unsigned i = threadIdx.x + k * THREADS;
+        if (i < count) entries[i] = make(blockIdx.x * LEAF + i);
+    }
+    leaf_sum<R>(zero, partial, entries, count, add);
+}
+
+// Joins the partial results of `count` blocks, at most JOINED^2; of several sums a block joins one.
+template <class R> DG_DEVICE void join(const typename R::Value* partials, unsigned count, double* results) {
+    const typename R::Value* const partial = partials + (unsigned long long)blockIdx.x * count;
+    double* const result = results + blockIdx.x;
     __shared__ typename R::Value some[JOINED];
     __shared__ typename R::Value all[JOINED];
     const unsigned t = threadIdx.x, chunks = (count + JOINED - 1) / JOINED;
@@ -106,6 +120,48 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     dot_blocks(const real* __restrict__ x, const real* __restrict__ y, double* partial, unsigned long long n) {
     leaf<Dot>(
         0.0, partial, n, [&](unsigned long long i) { return double(x[i]) * double(y[i]); },
+        [](double lane, double entry) { return lane + entry; });
+}
+
+// The sums of x y and x z, the second behind those of all blocks of the first.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    dot_two_blocks(const real* __restrict__ x, const real* __restrict__ y, const real* __restrict__ z, double* partial,
+                   unsigned long long n) {
+    __shared__ double entries[LEAF];
+    constexpr unsigned EACH = unsigned(LEAF) / THREADS;
+    const auto add = [](double lane, double entry) { return lane + entry; };
+    const unsigned count = leaf_count(n);
+    const unsigned long long begin = blockIdx.x * LEAF;
+    double second[EACH];
+#pragma unroll
+    for (unsigned k = 0; k < EACH; k++) {
+        const unsigned i = threadIdx.x + k * THREADS;
+        if (i >= count) continue;
+        const double factor = double(x[begin + i]);
+        entries[i] = factor * double(y[begin + i]);
+        second[k] = factor * double(z[begin + i]);
+    }
+    leaf_sum<Dot>(0.0, partial, entries, count, add);
+    dg_block_sync();
+#pragma unroll
+    for (unsigned k = 0; k < EACH; k++) {
+        const unsigned i = threadIdx.x + k * THREADS;
+        if (i < count) entries[i] = second[k];
+    }
+    leaf_sum<Dot>(0.0, partial + gridDim.x, entries, count, add);
+}
+
+// y <- y + a x, and the sum of its squares.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    add_and_square_blocks(real* __restrict__ y, double a_, const real* __restrict__ x, double* partial, unsigned long long n) {
+    const real a = real(a_);
+    leaf<Dot>(
+        0.0, partial, n,
+        [&](unsigned long long i) {
+            const real sum = y[i] + a * x[i];
+            y[i] = sum;
+            return double(sum) * double(sum);
+        },
         [](double lane, double entry) { return lane + entry; });
 }
 

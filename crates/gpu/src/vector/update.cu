@@ -33,6 +33,18 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
+// x <- x + a p, then p <- y + b p
+extern "C" __global__ void __launch_bounds__(THREADS)
+    step_and_turn(real* __restrict__ p, double a_, real* __restrict__ x, double b_, const real* __restrict__ y,
+                  unsigned long long n) {
+    const real a = real(a_), b = real(b_);
+    FOR_EACH_ENTRY(i, n) {
+        const real direction = p[i];
+        x[i] = x[i] + a * direction;
+        p[i] = b == real(0) ? y[i] : b * direction + y[i];
+    }
+}
+
 // z_i <- a x_i y_i + b z_i
 extern "C" __global__ void __launch_bounds__(THREADS)
     add_product(real* __restrict__ z, double a_, const real* x, const real* y, double b_, unsigned long long n) {

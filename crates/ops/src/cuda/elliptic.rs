@@ -20,7 +20,7 @@ use dgsuite_basis::Shape;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer, Source};
 use dgsuite_gpu::{CudaVector, GpuError, Scalar};
 use lines::Lines;
-use simplex::Simplex;
+use simplex::{Finish, Simplex};
 use universal::Universal;
 
 /// A text of this folder in one precision.
@@ -206,9 +206,56 @@ impl<T: Scalar> CudaSipdg<T> {
         self.check("applying an operator", au.buffer().len())?;
         match &self.kernels {
             Kernels::Universal(k) => k.apply(&self.cuda, u.buffer(), au.buffer_mut()),
-            Kernels::Simplex(k) => k.apply(&self.cuda, u.buffer(), au.buffer_mut()),
+            Kernels::Simplex(k) => k.apply(&self.cuda, u.buffer(), au.buffer_mut(), None),
             Kernels::Lines(k) => k.apply(&self.cuda, u.buffer(), au.buffer_mut()),
         }
+    }
+
+    /// `r ← b − A u`, where the kernel does so in its one pass: for affine simplices. Elsewhere it returns `false` and does
+    /// nothing.
+    ///
+    /// # Errors
+    /// As for [`apply`](Self::apply).
+    pub fn residual(
+        &self,
+        b: &CudaVector<T>,
+        u: &CudaVector<T>,
+        r: &mut CudaVector<T>,
+    ) -> Result<bool, GpuError> {
+        self.finish(Finish { factors: [0.0; 3], inverse_diagonal: None, b: b.buffer() }, u, r)
+    }
+
+    /// A step of a smoother, `y ← grow x + back y + β D⁻¹ (b − A x)` with `factors` grow, back, β, where the kernel does so in
+    /// its one pass: for affine simplices. Elsewhere it returns `false` and does nothing. With `back = 0` the old `y` is not
+    /// read.
+    ///
+    /// # Errors
+    /// As for [`apply`](Self::apply).
+    pub fn relax(
+        &self,
+        factors: [f64; 3],
+        inverse_diagonal: &CudaVector<T>,
+        b: &CudaVector<T>,
+        x: &CudaVector<T>,
+        y: &mut CudaVector<T>,
+    ) -> Result<bool, GpuError> {
+        let inverse_diagonal = inverse_diagonal.buffer();
+        self.check("a step of a smoother", inverse_diagonal.len())?;
+        self.finish(Finish { factors, inverse_diagonal: Some(inverse_diagonal), b: b.buffer() }, x, y)
+    }
+
+    fn finish(
+        &self,
+        finish: Finish<'_, T>,
+        u: &CudaVector<T>,
+        to: &mut CudaVector<T>,
+    ) -> Result<bool, GpuError> {
+        let Kernels::Simplex(k) = &self.kernels else { return Ok(false) };
+        for length in [finish.b.len(), u.buffer().len(), to.buffer().len()] {
+            self.check("a residual", length)?;
+        }
+        k.apply(&self.cuda, u.buffer(), to.buffer_mut(), Some(finish))?;
+        Ok(true)
     }
 
     /// The host's inverses of the diagonal blocks on the device.

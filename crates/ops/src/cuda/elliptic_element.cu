@@ -1,11 +1,13 @@
 // A u of the interior penalty method on affine simplices of low order with piecewise constant coefficients, in one kernel: a
-// thread works on an element. What is calculated is written in elliptic/device/simplices.rs.
+// thread works on an element. What is calculated is written in elliptic/device/simplices.rs, what may be done with it at once in
+// elliptic_step.cuh.
 //
 // Defined by the host: DIM, NP, FACE_NODES, MODES (of order p − 1), RATIO and REACTION (whether there are such numbers), CODES,
 // THREADS, BLOCKS, CODE_BITS; as lists the matrices GRADIENT [d][mode][node], ACROSS [face node][own order], TANGENT
 // [m][face node][face node], FACE_MASS [face node][face node], LIFT [side][mode][face node], VOLUME_MASS [node][node],
 // OWN_ROWS [side][own order], OWN_EDGES [side][edge].
 #include "device.cuh"
+#include "elliptic_step.cuh"
 
 typedef unsigned u32;
 typedef unsigned long long u64;
@@ -39,7 +41,8 @@ DG_DEVICE constexpr int edge(int a, int b) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    elliptic_element(const Arguments a, const real* __restrict__ u, real* __restrict__ au) {
+    elliptic_element(const Arguments a, const real* __restrict__ u, real* __restrict__ au, const Step step,
+                     const real* __restrict__ inverse_diagonal, const real* __restrict__ b) {
     constexpr int own_rows[SIDES][NP] = OWN_ROWS;
     constexpr int own_edges[SIDES][DIM] = OWN_EDGES;
     const u32 e = blockIdx.x * THREADS + threadIdx.x;
@@ -49,7 +52,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         for (int c = 0; c < SIDES; ++c) packed[c] = dg_load(a.sides + e * SIDES + c);
     }
     dg_wait_for_kernels_before();
-    if (e < a.n_copied) au[a.copied + e] = u[a.copied + e];
+    if (e < a.n_copied) {
+        const u64 to = a.copied + e;
+        au[to] = step.finish(u[to], u, au, inverse_diagonal, b, to);
+    }
     if (e >= a.n_elements) return;
     real x[NP], y[NP], weights[EDGES], h[DIM][MODES], lift0[MODES];
 #pragma unroll
@@ -147,6 +153,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll
             for (int d = 0; d < DIM; ++d) y[i] += gradient[d][k][i] * f[d];
     }
+#pragma unroll
+    for (int i = 0; i < NP; ++i) y[i] = step.finish(y[i], u, au, inverse_diagonal, b, (u64)e * NP + i);
 #pragma unroll
     for (int i = 0; i < NP; ++i) au[(u64)e * NP + i] = y[i];
 }

@@ -48,30 +48,55 @@ impl<T: Scalar> Twin<T> {
 
     /// Runs both kernels of a reduction and compares the bits.
     fn reduce(&self, kind: &str, vectors: &[&[T]], host: f64) {
+        let args: Vec<Arg> = (0..vectors.len()).map(Arg::buffer).collect();
+        self.reduce_to(&format!("{kind}_blocks"), &format!("{kind}_join"), vectors, &args, &[host]);
+    }
+
+    /// The same for some sums and other arguments before the last; returns the vectors.
+    fn reduce_to(
+        &self,
+        kernel: &str,
+        join: &str,
+        vectors: &[&[T]],
+        args: &[Arg],
+        host: &[f64],
+    ) -> Vec<Vec<u8>> {
         let n = vectors[0].len();
         let blocks = n.div_ceil(REDUCE.1).max(1);
         let mut memory: Vec<Vec<u8>> = vectors.iter().map(|v| bytes(v)).collect();
         let partial = memory.len();
         memory.push(vec![0xff; 16 * blocks]);
-        memory.push(vec![0xff; 8]);
-        let mut args: Vec<Arg> = (0..=partial).map(Arg::buffer).collect();
-        args.push(Arg::value(n as u64));
+        memory.push(vec![0xff; 8 * host.len()]);
+        let args = [args, &[Arg::buffer(partial), Arg::value(n as u64)]].concat();
         let config = LaunchConfig::new(blocks as u32, REDUCE.0);
-        self.reduce.run(&format!("{kind}_blocks"), config, &mut memory, &args).unwrap();
+        self.reduce.run(kernel, config, &mut memory, &args).unwrap();
         let args = [Arg::buffer(partial), Arg::value(blocks as u32), Arg::buffer(partial + 1)];
-        self.reduce.run(&format!("{kind}_join"), LaunchConfig::new(1, JOINED), &mut memory, &args).unwrap();
-        assert_eq!(values::<u64>(&memory[partial + 1]), [host.to_bits()], "{kind}, n = {n}");
+        let config = LaunchConfig::new(host.len() as u32, JOINED);
+        self.reduce.run(join, config, &mut memory, &args).unwrap();
+        let bits: Vec<u64> = host.iter().map(|v| v.to_bits()).collect();
+        assert_eq!(values::<u64>(&memory[partial + 1]), bits, "{kernel}, n = {n}");
+        memory
     }
 }
 
 fn every_kernel<T: Scalar>() {
     let [update, reduce] = sources::<T>();
-    let names = ["dot_blocks", "dot_join", "sum_blocks", "sum_join", "max_blocks", "max_join"];
+    let names = [
+        "dot_blocks",
+        "dot_join",
+        "dot_two_blocks",
+        "add_and_square_blocks",
+        "sum_blocks",
+        "sum_join",
+        "max_blocks",
+        "max_join",
+    ];
     let mut twin = Twin::<T> {
         host: Host::new(1).unwrap(),
         x: Vec::new(),
         y: Vec::new(),
-        update: Program::new(&update, &["fill", "axpby", "add_product", "lincomb"], &[]).unwrap(),
+        update: Program::new(&update, &["fill", "axpby", "add_product", "lincomb", "step_and_turn"], &[])
+            .unwrap(),
         reduce: Program::new(&reduce, &names, &[]).unwrap(),
     };
     for n in [1, 1031] {
@@ -88,6 +113,14 @@ fn every_kernel<T: Scalar>() {
             terms[128..132].copy_from_slice(&bytes(&[2_u32]));
             let args = [y(), Arg::value(b), Arg::structure(terms.to_vec(), &[(0, 1), (8, 1)])];
             twin.update("lincomb", &args, |y, x| y.lincomb(b, &[(1.1, x), (-0.2, x)]));
+            let (mut p, mut iterate) = (twin.host(&twin.x), twin.host(&twin.y));
+            p.step_and_turn(0.3, &mut iterate, b, &twin.host(&twin.y));
+            let mut memory = [bytes(&twin.x), bytes(&twin.y), bytes(&twin.y)];
+            let [direction, x, y] = [0, 1, 2].map(Arg::buffer);
+            let args = [direction, Arg::value(0.3), x, Arg::value(b), y, Arg::value(n as u64)];
+            let config = LaunchConfig::new(n.div_ceil(UPDATE.1) as u32, UPDATE.0);
+            twin.update.run("step_and_turn", config, &mut memory, &args).unwrap();
+            assert_eq!(memory[..2], [bytes(&p[..]), bytes(&iterate[..])], "step_and_turn, n = {n}, b = {b}");
         }
     }
     // One leaf, not full; full leaves with an odd one; more than a block.
@@ -95,6 +128,14 @@ fn every_kernel<T: Scalar>() {
         let (x, y) = (numbers::<T>(n as u64 + 7, n), numbers::<T>(!(n as u64), n));
         let (hx, hy) = (twin.host(&x), twin.host(&y));
         twin.reduce("dot", &[&x, &y], hx.dot(&hy));
+        let [one, other] = [0, 1].map(Arg::buffer);
+        let args = [one.clone(), other.clone(), one.clone()];
+        twin.reduce_to("dot_two_blocks", "dot_join", &[&x, &y], &args, &hx.dot_two(&hy, &hx));
+        let mut sum = twin.host(&x);
+        let square = sum.add_and_square(-0.7, &hy);
+        let args = [one, Arg::value(-0.7), other];
+        let memory = twin.reduce_to("add_and_square_blocks", "dot_join", &[&x, &y], &args, &[square]);
+        assert_eq!(memory[0], bytes(&sum[..]), "add_and_square, n = {n}");
         twin.reduce("sum", &[&x], hx.sum());
         twin.reduce("max", &[&x], hx.norm_max());
     }

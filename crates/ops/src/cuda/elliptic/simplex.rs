@@ -10,7 +10,7 @@ use dgsuite_basis::Matrix;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
 use dgsuite_gpu::{Element, GpuError, Scalar};
 
-/// Elements of a warp.
+/// Elements of a row of a warp's.
 const GROUP: usize = 8;
 /// Threads of a block, where one works on an element.
 const THREADS: u32 = 128;
@@ -18,6 +18,19 @@ const THREADS: u32 = 128;
 const MOST_ROWS: usize = 256;
 /// Bytes of shared memory that a block may have.
 const SHARED: usize = 227 * 1024;
+
+/// The header of both kernels.
+const STEP: (&str, &str) = ("elliptic_step.cuh", include_str!("../elliptic_step.cuh"));
+
+/// What becomes of `A u`; as `Step` of the kernels, and its vectors.
+#[derive(Clone, Copy)]
+pub(super) struct Finish<'a, T: Scalar> {
+    /// Factors of `u`, of what the result replaces, and of the preconditioned residual.
+    pub(super) factors: [f64; 3],
+    /// Without it the result is the residual.
+    pub(super) inverse_diagonal: Option<&'a DeviceBuffer<T>>,
+    pub(super) b: &'a DeviceBuffer<T>,
+}
 
 /// As `Arguments` of both kernels; the first only has matrices.
 #[repr(C)]
@@ -60,15 +73,27 @@ fn by_element(t: &Simplices) -> bool {
     t.np <= if t.dim == 2 { 6 } else { 4 }
 }
 
-/// Warps of a block and blocks of a multiprocessor: the fastest on an H200 of those tried.
-const fn build(dim: usize, np: usize) -> (usize, usize) {
-    match (dim, np) {
-        (2, 15) => (16, 1),
-        (2, 0..=21) => (4, 4),
-        (2, 22..=28) => (4, 3),
-        (3, 0..=20) => (12, 1),
-        _ => (8, 1),
-    }
+/// How the tensor cores are given their work.
+#[derive(Clone, Copy)]
+struct Build {
+    warps: usize,
+    /// Of a multiprocessor.
+    blocks: usize,
+    /// Times eight elements that a warp works on: with two of them devices of compute capability 9 multiply at twice the rate.
+    rows: usize,
+}
+
+/// The fastest on an H200 of those tried.
+const fn build(dim: usize, np: usize) -> Build {
+    let (rows, warps, blocks) = match (dim, np) {
+        (2, 0..=10) => (2, 4, 3),
+        (2, 11..=15) => (2, 8, 1),
+        (2, 16..=28) => (2, 4, 2),
+        (2, 29..=36) => (2, 8, 1),
+        (3, 0..=20) => (1, 12, 1),
+        _ => (1, 8, 1),
+    };
+    Build { warps, blocks, rows }
 }
 
 /// A matrix in the language of the kernels.
@@ -205,7 +230,7 @@ fn text<T: Scalar>(t: &Simplices, entries: usize, n_words: usize) -> Option<Text
         let (source, threads, elements) = (element_text::<T>(t), THREADS, THREADS as usize);
         return Some(Text { source, threads, elements, shared: 0 });
     }
-    let (warps, blocks) = build(t.dim, t.np);
+    let Build { warps, blocks, rows } = build(t.dim, t.np);
     let shared = 8 * entries + 4 * (n_words + t.nodes.len());
     if t.np > MOST_ROWS || shared > SHARED {
         return None;
@@ -213,12 +238,19 @@ fn text<T: Scalar>(t: &Simplices, entries: usize, n_words: usize) -> Option<Text
     let text = include_str!("../elliptic_simplex.cu");
     let source = Source::new("elliptic_simplex.cu", text)
         .header("fragments.cuh", include_str!("../fragments.cuh"))
+        .header(STEP.0, STEP.1)
         .define("MASS_TILES", list(numbered_mass(t).1.iter().map(ToString::to_string)))
         .define("WARPS", warps)
         .define("BLOCKS", blocks)
+        .define("ROWS", rows)
         .define("ENTRIES", entries);
     let source = if T::BYTES == 4 { source.define("DG_STORED_SINGLE", 1) } else { source };
-    Some(Text { source: common(source, t), threads: 32 * warps as u32, elements: GROUP * warps, shared })
+    Some(Text {
+        source: common(source, t),
+        threads: 32 * warps as u32,
+        elements: GROUP * rows * warps,
+        shared,
+    })
 }
 
 /// The text of a thread for each element.
@@ -228,6 +260,7 @@ fn element_text<T: Scalar>(t: &Simplices) -> Source {
     let matrices = |m: &[Matrix]| list(m.iter().map(rows_of));
     let text = include_str!("../elliptic_element.cu");
     common(source::<T>("elliptic_element.cu", text), t)
+        .header(STEP.0, STEP.1)
         .define("THREADS", THREADS)
         .define("BLOCKS", 4)
         .define("GRADIENT", matrices(&t.gradient))
@@ -305,6 +338,7 @@ impl<T: Scalar> Simplex<T> {
         cuda: &Cuda,
         u: &DeviceBuffer<T>,
         au: &mut DeviceBuffer<T>,
+        finish: Option<Finish<'_, T>>,
     ) -> Result<(), GpuError> {
         let mut args = Args::new();
         if self.matrices.is_empty() {
@@ -312,7 +346,9 @@ impl<T: Scalar> Simplex<T> {
         } else {
             args.value(WithMatrices { matrices: self.matrices.ptr(), others: self.arguments });
         }
-        args.buffer(u).buffer(au);
+        args.buffer(u).buffer(au).value(finish.map_or([0.0; 3], |f| f.factors));
+        args.pointer(finish.and_then(|f| f.inverse_diagonal).map_or(0, DeviceBuffer::ptr));
+        args.pointer(finish.map_or(0, |f| f.b.ptr()));
         // SAFETY: the arguments are those of the kernel, whose tables lead to rows of vectors of the operator's length, which
         // was checked.
         unsafe { cuda.launch(&self.function, self.config, &args) }

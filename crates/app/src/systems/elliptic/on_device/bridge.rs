@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dgsuite_amg::{LinearOperator, Preconditioner, Transfer};
-use dgsuite_gpu::{CudaVector, Scalar};
+use dgsuite_amg::{LinearOperator, Preconditioner, Step, Transfer};
+use dgsuite_gpu::{CudaVector, Scalar, Vector};
 use dgsuite_ops::cuda::{CudaBlockInverse, CudaPTransfer, CudaSipdg};
 
 /// The discrete operator as a linear map of vectors.
@@ -17,6 +17,32 @@ impl<T: Scalar> LinearOperator<CudaVector<T>> for OnDevice<T> {
     fn apply(&self, x: &CudaVector<T>, y: &mut CudaVector<T>) {
         let done = self.0.apply(x, y);
         self.0.cuda().note(done);
+    }
+
+    fn residual(&self, b: &CudaVector<T>, x: &CudaVector<T>, r: &mut CudaVector<T>) {
+        match self.0.residual(b, x, r) {
+            Ok(true) => {}
+            Ok(false) => {
+                self.apply(x, r);
+                r.axpby(1.0, b, -1.0);
+            }
+            failed => self.0.cuda().note(failed.map(|_| ())),
+        }
+    }
+
+    fn relax(
+        &self,
+        step: Step,
+        inverse_diagonal: &CudaVector<T>,
+        b: &CudaVector<T>,
+        x: &CudaVector<T>,
+        y: &mut CudaVector<T>,
+    ) -> bool {
+        let done = self.0.relax([step.grow, step.back, step.beta], inverse_diagonal, b, x, y);
+        done.unwrap_or_else(|refused| {
+            self.0.cuda().note(Err(refused));
+            true
+        })
     }
 }
 
