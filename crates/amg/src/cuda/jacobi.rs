@@ -6,6 +6,9 @@ use dgsuite_gpu::{CudaVector, GpuError, Scalar, Vector};
 use super::csr::{THREADS, source};
 use crate::{Preconditioner, Step};
 
+/// Entries of a thread of the first kernel (`UNROLL` of jacobi.cu).
+const UNROLL: usize = 4;
+
 pub(super) fn own_source<T: Scalar>() -> Source {
     source::<T>("jacobi.cu", include_str!("jacobi.cu"))
 }
@@ -44,8 +47,9 @@ impl<T: Scalar> CudaJacobi<T> {
         assert!(vectors.iter().all(|v| v.len() == n), "vectors of the diagonal's {n} entries");
     }
 
-    fn launch(&self, kernel: &Function, args: &Args) {
-        let config = LaunchConfig::cover(self.inverse_diagonal.len(), THREADS).early(true);
+    fn launch(&self, kernel: &Function, args: &Args, entries: usize) {
+        let threads = self.inverse_diagonal.len().div_ceil(entries);
+        let config = LaunchConfig::cover(threads, THREADS).early(true);
         // SAFETY: the callers give the arguments of their kernel, and have checked the lengths.
         let launched = unsafe { self.cuda.launch(kernel, config, args) };
         self.cuda.note(launched);
@@ -70,7 +74,7 @@ impl<T: Scalar> Preconditioner<CudaVector<T>> for CudaJacobi<T> {
         let mut args = Args::new();
         args.buffer(self.inverse_diagonal.buffer()).buffer(b.buffer()).buffer(x.buffer());
         args.value(beta).value(b.len() as u64);
-        self.launch(&self.from_zero, &args);
+        self.launch(&self.from_zero, &args, UNROLL);
     }
 
     #[track_caller]
@@ -88,7 +92,7 @@ impl<T: Scalar> Preconditioner<CudaVector<T>> for CudaJacobi<T> {
         args.buffer(self.inverse_diagonal.buffer()).buffer(b.buffer()).buffer(r.buffer());
         args.buffer(x.buffer()).buffer(y.buffer());
         args.value(step.grow).value(step.back).value(step.beta).value(b.len() as u64);
-        self.launch(&self.relax, &args);
+        self.launch(&self.relax, &args, 1);
     }
 
     fn inverse_diagonal(&self) -> Option<&CudaVector<T>> {

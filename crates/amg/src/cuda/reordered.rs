@@ -5,8 +5,9 @@ use dgsuite_gpu::{Backend, CudaVector, GpuError, Scalar, Vector};
 
 use crate::Preconditioner;
 
-/// Threads of a block.
+/// Threads of a block, and entries of a thread (`UNROLL` of reordered.cu).
 const THREADS: u32 = 256;
+const UNROLL: usize = 4;
 
 /// The place of an entry that has no counterpart; it becomes 0.
 pub const NOWHERE: u32 = u32::MAX;
@@ -65,8 +66,9 @@ impl<S: Scalar, T: Scalar> Gather<S, T> {
         args.buffer(to.buffer()).buffer(from.buffer());
         args.pointer(self.places.as_ref().map_or(0, DeviceBuffer::ptr)).pointer(size).value(inverse);
         args.value(to.len() as u64);
+        let config = LaunchConfig::cover(to.len().div_ceil(UNROLL), THREADS).early(true);
         // SAFETY: the arguments are those of the kernel; the constructors of the types below have checked the places.
-        unsafe { self.cuda.launch(&self.kernel, LaunchConfig::cover(to.len(), THREADS).early(true), &args) }
+        unsafe { self.cuda.launch(&self.kernel, config, &args) }
     }
 }
 

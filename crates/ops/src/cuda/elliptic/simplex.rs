@@ -333,6 +333,11 @@ impl<T: Scalar> Simplex<T> {
         text::<T>(t, entries, words(t).len()).map(|text| text.source)
     }
 
+    /// Whether a thread works on an element.
+    pub(super) fn is_by_element(&self) -> bool {
+        self.matrices.is_empty()
+    }
+
     pub(super) fn apply(
         &self,
         cuda: &Cuda,
@@ -341,7 +346,7 @@ impl<T: Scalar> Simplex<T> {
         finish: Option<Finish<'_, T>>,
     ) -> Result<(), GpuError> {
         let mut args = Args::new();
-        if self.matrices.is_empty() {
+        if self.is_by_element() {
             args.value(self.arguments);
         } else {
             args.value(WithMatrices { matrices: self.matrices.ptr(), others: self.arguments });

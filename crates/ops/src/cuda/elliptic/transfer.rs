@@ -11,6 +11,9 @@ use dgsuite_gpu::{CudaVector, GpuError, Scalar};
 /// Most factors of a chain: one for each direction.
 const MOST: usize = 3;
 
+/// Bytes of shared memory below which elements are small.
+const SMALL: usize = 512;
+
 /// Interpolation from a coarse order to a fine one, and its transpose, on a device: as [`PTransfer`]. Rows that fill up the
 /// host's blocks are left alone.
 pub struct CudaPTransfer<T: Scalar> {
@@ -42,7 +45,10 @@ impl<T: Scalar> Step<T> {
         let cols = factors.first().map_or(0, |m| m.cols);
         let rows = factors.last().map_or(0, |m| m.rows.len());
         let widest = factors.iter().map(|m| m.rows.len()).fold(cols, usize::max);
-        let blocks = Blocks::new(widest, 2 * widest * T::BYTES).ok_or_else(refuse)?;
+        let per_element = 2 * widest * T::BYTES;
+        // Small elements: so many that the threads of a block have something to do where the rows are fewest.
+        let busy = if per_element <= SMALL { cols.min(rows).max(1) } else { widest };
+        let blocks = Blocks::new(busy, per_element).ok_or_else(refuse)?;
         let source = source::<T>("elliptic_transfer.cu", include_str!("../elliptic_transfer.cu"))
             .define("STAGES", factors.len())
             .define("WIDEST", widest)

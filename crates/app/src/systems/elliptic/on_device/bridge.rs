@@ -20,13 +20,17 @@ impl<T: Scalar> LinearOperator<CudaVector<T>> for OnDevice<T> {
     }
 
     fn residual(&self, b: &CudaVector<T>, x: &CudaVector<T>, r: &mut CudaVector<T>) {
-        match self.0.residual(b, x, r) {
+        let done = match self.0.is_faster_in_one_pass() {
+            true => self.0.residual(b, x, r),
+            false => Ok(false),
+        };
+        match done {
             Ok(true) => {}
             Ok(false) => {
                 self.apply(x, r);
                 r.axpby(1.0, b, -1.0);
             }
-            failed => self.0.cuda().note(failed.map(|_| ())),
+            Err(refused) => self.0.cuda().note(Err(refused)),
         }
     }
 
@@ -38,6 +42,9 @@ impl<T: Scalar> LinearOperator<CudaVector<T>> for OnDevice<T> {
         x: &CudaVector<T>,
         y: &mut CudaVector<T>,
     ) -> bool {
+        if !self.0.is_faster_in_one_pass() {
+            return false;
+        }
         let done = self.0.relax([step.grow, step.back, step.beta], inverse_diagonal, b, x, y);
         done.unwrap_or_else(|refused| {
             self.0.cuda().note(Err(refused));
