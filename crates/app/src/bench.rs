@@ -10,8 +10,12 @@
 //! read twice, for the element and its neighbour. Diffusion adds one-sided fluxes at the face points (written once, read
 //! twice), the rows that are kept between its two passes (written and read), and the geometry once more. On a mixed mesh, of two shapes with half of
 //! the unknowns each, bytes and operations are those of its parts, and the last column says how fast it is beside them.
+//!
+//! With `poisson` a row is the interior penalty operator: for the residual stands the product `A u`, for the stage a smoother's
+//! step `y ← (1 + α) x − α y + β D⁻¹ (b − A x)`, which in one pass reads three vectors more.
 
 mod case;
+mod poisson;
 mod table;
 
 use crate::systems::hyperbolic::{Device, SplitFlux};
@@ -21,6 +25,7 @@ use dgsuite_gpu::cuda::Cuda;
 use dgsuite_gpu::probe::{self, DeviceEffort, Effort};
 use dgsuite_gpu::{GpuError, Host};
 use dgsuite_ops::OpsError;
+use poisson::Poisson;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -40,7 +45,7 @@ pub struct Options {
     /// Words of forms: collocated nodal modal, flux reconstruction at Lobatto and at Gauss points: fr fr-gauss, and the two-point
     /// fluxes of split forms: kennedy-gruber ranocha.
     pub forms: Vec<String>,
-    /// Words of models: euler navier-stokes.
+    /// Words of models: euler navier-stokes poisson.
     pub models: Vec<String>,
     /// Words of geometries: affine curved.
     pub geometries: Vec<String>,
@@ -94,13 +99,13 @@ pub struct Limits {
 /// One measurement.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// `euler` or `navier-stokes`.
+    /// `euler`, `navier-stokes` or `poisson`.
     pub model: &'static str,
     /// Shape, geometry, form, precision, degree.
     pub shape: &'static str,
     /// `affine` or `curved`.
     pub geometry: &'static str,
-    /// `collocated`, `nodal`, `modal`, `kennedy-gruber` or `ranocha`.
+    /// `collocated`, `nodal`, `modal`, `kennedy-gruber` or `ranocha`; `sip` of the interior penalty method.
     pub form: &'static str,
     /// `double` or `single`.
     pub precision: &'static str,
@@ -108,7 +113,7 @@ pub struct Row {
     pub order: usize,
     /// Degrees of freedom.
     pub dofs: f64,
-    /// Seconds of the residual and of the fused stage.
+    /// Seconds of the residual and of the fused stage; of `A u` and a smoother's step.
     pub time: [f64; 2],
     /// Bytes per degree of freedom of both.
     pub bytes: [f64; 2],
@@ -148,6 +153,15 @@ impl Row {
             "residual": operator(0), "stage": operator(1),
         })
     }
+}
+
+/// A model that rows are of.
+#[derive(Clone, Copy)]
+enum Model {
+    /// The residual of a gas, with viscosity or without.
+    Flow(bool),
+    /// The interior penalty operator.
+    Poisson,
 }
 
 fn words<T: Copy>(what: &'static str, given: &[String], known: &[(&str, T)]) -> Result<Vec<T>, BenchError> {
@@ -198,7 +212,9 @@ pub fn run(
             ("ranocha", Form::Split(SplitFlux::Ranocha)),
         ],
     )?;
-    let models = words("model", &options.models, &[("euler", false), ("navier-stokes", true)])?;
+    let known =
+        [("euler", Model::Flow(false)), ("navier-stokes", Model::Flow(true)), ("poisson", Model::Poisson)];
+    let models = words("model", &options.models, &known)?;
     let curved = words("geometry", &options.geometries, &[("affine", false), ("curved", true)])?;
     let single = words("precision", &options.precisions, &[("double", false), ("single", true)])?;
     let host = Arc::new(Host::new(options.threads)?);
@@ -232,10 +248,17 @@ pub fn run(
     limits_known(&name, &limits);
     let mut rows = Vec::new();
     let mut cases = Vec::new();
-    for &viscous in &models {
+    let mut solves = Vec::new();
+    for &model in &models {
         for &single in &single {
             for &(shape, above) in &shapes {
                 for &curved in &curved {
+                    let Model::Flow(viscous) = model else {
+                        let size = options.size;
+                        let of = |&order| Poisson { shape, curved, order, single, size };
+                        solves.extend(options.orders.iter().filter(|_| above.is_none()).map(of));
+                        continue;
+                    };
                     for &form in &forms {
                         let size = options.size;
                         let of = |&order| Case { viscous, shape, above, curved, form, order, single, size };
@@ -246,6 +269,13 @@ pub fn run(
         }
     }
     for case in cases.into_iter().filter(Case::exists) {
+        let row = case
+            .measure(&machine, &host)
+            .map_err(|error| BenchError::Operator { case: case.to_string(), error })?;
+        each(&row, &limits);
+        rows.push(row.to_json(&limits));
+    }
+    for case in solves.into_iter().filter(Poisson::exists) {
         let row = case
             .measure(&machine, &host)
             .map_err(|error| BenchError::Operator { case: case.to_string(), error })?;

@@ -69,11 +69,13 @@ Examples:
 const BENCH_HELP: &str = "\
 Each row is the residual of the Euler or Navier-Stokes equations on a periodic box, alone and fused with a Runge-Kutta stage:
 degrees of freedom a second, bytes a second by what the layout must move, and the share of the time that these
-bytes, or the matrix products, need at the measured limits (floor).
+bytes, or the matrix products, need at the measured limits (floor). With `--model poisson` it is the interior penalty operator: A u
+in the place of the residual, a smoother's step with the diagonal in that of the stage.
 
 Examples:
   dgsuite bench --device cpu --threads 1 --shapes tri,quad
-  dgsuite bench --device cuda --orders 3 --precision double,single --json bench.json";
+  dgsuite bench --device cuda --orders 3 --precision double,single --json bench.json
+  dgsuite bench --model poisson --shapes tri,tet --orders 1,2,3,4,5,6,7,8 --size 4";
 
 #[derive(Debug, Args)]
 struct BenchArgs {
@@ -93,7 +95,7 @@ struct BenchArgs {
     /// kennedy-gruber, ranocha (split)
     #[arg(long, value_delimiter = ',', default_value = "collocated,nodal")]
     forms: Vec<String>,
-    /// Models: euler, navier-stokes
+    /// Models: euler, navier-stokes, poisson
     #[arg(long, value_delimiter = ',', default_value = "euler")]
     model: Vec<String>,
     /// Geometries: affine, curved

@@ -6,7 +6,7 @@ use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{NodeSet, Representation, Shape};
 use dgsuite_gpu::Host;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
-use dgsuite_mesh::{Mesh, SpaceFillingCurve, generate};
+use dgsuite_mesh::{Mesh, MeshError, SpaceFillingCurve, generate};
 use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{
     DiffusionKernels, Diffusive, Discretization, Equation, MetricRule, OpsError, PackScalar, PartSummary,
@@ -83,6 +83,31 @@ impl Exact for Wave {
     }
 }
 
+/// A box of cells, made periodic, bent if it is to be, and renumbered.
+pub(super) fn on_periodic(
+    build: impl FnOnce() -> Result<Mesh, MeshError>,
+    dim: usize,
+    curved: bool,
+) -> Result<Arc<Mesh>, OpsError> {
+    let finished = || {
+        let mut mesh = build()?;
+        for pair in [["xmin", "xmax"], ["ymin", "ymax"], ["zmin", "zmax"]].iter().take(dim) {
+            mesh.make_periodic(pair[0], pair[1])?;
+        }
+        if curved {
+            mesh.elevate(2)?;
+            let pi = std::f64::consts::PI;
+            mesh.map(|[x, y, z]| {
+                let bump = 0.05 * (pi * x).sin() * (pi * y).sin();
+                [x + bump, y - bump, z]
+            })?;
+        }
+        mesh.renumber(SpaceFillingCurve::Hilbert);
+        Ok(mesh)
+    };
+    finished().map(Arc::new).map_err(|_: MeshError| OpsError::Empty)
+}
+
 impl Case {
     /// Whether there is such a scheme.
     pub(super) fn exists(&self) -> bool {
@@ -134,27 +159,12 @@ impl Case {
         let n = (self.size * 1e6 / per_cell).powf(1.0 / dim as f64).round().max(2.0) as usize;
         let (min, max, cells) = ([-1.0; 3], [1.0; 3], [n; 3]);
         let lower = ((share * n as f64).round() as usize).clamp(1, n - 1);
-        let build = || {
-            let diagonal = generate::Diagonal::Anti;
-            let mut mesh = match self.above {
-                None => generate::Box { shape, min, max, cells, diagonal }.build()?,
-                Some(above) => generate::Stack { shapes: [shape, above], min, max, cells, lower }.build()?,
-            };
-            for pair in [["xmin", "xmax"], ["ymin", "ymax"], ["zmin", "zmax"]].iter().take(dim) {
-                mesh.make_periodic(pair[0], pair[1])?;
-            }
-            if self.curved {
-                mesh.elevate(2)?;
-                let pi = std::f64::consts::PI;
-                mesh.map(|[x, y, z]| {
-                    let bump = 0.05 * (pi * x).sin() * (pi * y).sin();
-                    [x + bump, y - bump, z]
-                })?;
-            }
-            mesh.renumber(SpaceFillingCurve::Hilbert);
-            Ok(mesh)
+        let diagonal = generate::Diagonal::Anti;
+        let build = || match self.above {
+            None => generate::Box { shape, min, max, cells, diagonal }.build(),
+            Some(above) => generate::Stack { shapes: [shape, above], min, max, cells, lower }.build(),
         };
-        build().map(Arc::new).map_err(|_: dgsuite_mesh::MeshError| OpsError::Empty)
+        on_periodic(build, dim, self.curved)
     }
 
     /// Measures on `machine`; a mixed mesh after its parts alone, each of about as many unknowns as there.
@@ -317,10 +327,10 @@ where
 }
 
 /// Runs of which the median counts.
-const RUNS: usize = 21;
+pub(super) const RUNS: usize = 21;
 
 /// Median time of one call, of at least nine calls and 0.3 s.
-fn median(mut call: impl FnMut()) -> f64 {
+pub(super) fn median(mut call: impl FnMut()) -> f64 {
     call();
     let begin = Instant::now();
     let mut times = Vec::new();

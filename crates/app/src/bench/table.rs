@@ -37,7 +37,11 @@ pub fn head(name: &str, limits: &Limits) -> String {
 pub fn line(row: &Row, limits: &Limits) -> String {
     let rate = |which: usize, x: f64| row.dofs * x / row.time[which] / 1e9;
     let share = |which: usize| 100.0 * row.floor(which, limits) / row.time[which];
-    let model = if row.model == "euler" { "" } else { "viscous " };
+    let model = match row.model {
+        "euler" => "",
+        "poisson" => "poisson ",
+        _ => "viscous ",
+    };
     let name = format!("{model}{} {} {} {}", row.geometry, row.shape, row.form, row.precision);
     let resources = match (row.of_parts, row.resources) {
         (Some(share), _) => format!("{:.0}%, {:.0}% of parts", 100.0 * share[0], 100.0 * share[1]),

@@ -1,0 +1,123 @@
+//! The interior penalty operator as a row of the benchmark: `A u`, and a step of a smoother with the diagonal.
+
+use super::Row;
+use super::case::{Machine, RUNS, median, on_periodic};
+use dgsuite_amg::cuda::CudaJacobi;
+use dgsuite_amg::{Jacobi, Preconditioner, Step};
+use dgsuite_basis::Shape;
+use dgsuite_gpu::cuda::Cuda;
+use dgsuite_gpu::{Backend, Host};
+use dgsuite_mesh::generate;
+use dgsuite_ops::cuda::CudaSipdg;
+use dgsuite_ops::{OpsError, PackScalar, Scheme, Sipdg, SipdgOptions};
+use std::fmt;
+use std::sync::Arc;
+
+/// A step of a smoother, whose numbers do not matter.
+const STEP: Step = Step { grow: 1.5, back: -0.5, beta: 1e-3 };
+
+/// What to measure: `−∇²u + u` on a periodic box.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Poisson {
+    pub(super) shape: Shape,
+    pub(super) curved: bool,
+    pub(super) order: usize,
+    pub(super) single: bool,
+    /// Millions of degrees of freedom.
+    pub(super) size: f64,
+}
+
+impl fmt::Display for Poisson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let curved = if self.curved { "curved " } else { "" };
+        write!(f, "interior penalty on {curved}{} elements, p = {}", self.shape.name(), self.order)
+    }
+}
+
+impl Poisson {
+    /// Whether there is such an operator.
+    pub(super) fn exists(&self) -> bool {
+        self.order >= if self.curved { 2 } else { 1 }
+    }
+
+    /// Measures on `machine`.
+    pub(super) fn measure(&self, machine: &Machine, host: &Arc<Host>) -> Result<Row, OpsError> {
+        let (shape, dim) = (self.shape, self.shape.dim());
+        let per_cell = match shape {
+            Shape::Triangle | Shape::Prism => 2.0,
+            Shape::Tetrahedron => 6.0,
+            _ => 1.0,
+        } * dgsuite_ops::basis_size(&Scheme::collocated(self.order), shape) as f64;
+        let n = (self.size * 1e6 / per_cell).powf(1.0 / dim as f64).round().max(2.0) as usize;
+        let (min, max, cells, diagonal) = ([-1.0; 3], [1.0; 3], [n; 3], generate::Diagonal::Anti);
+        let mesh =
+            on_periodic(|| generate::Box { shape, min, max, cells, diagonal }.build(), dim, self.curved)?;
+        let one = |_: usize, _: [f64; 3]| 1.0;
+        let options = SipdgOptions::new(self.order);
+        let a = Sipdg::<f64>::new(mesh, &options, &one, &one, &[], Arc::clone(host))?;
+        let (time, bytes) = match (machine, self.single) {
+            (Machine::Host, false) => on_host(&a, host)?,
+            (Machine::Host, true) => on_host(&a.single()?, host)?,
+            (Machine::Cuda(cuda), false) => on_device::<f64>(&a, cuda)?,
+            (Machine::Cuda(cuda), true) => on_device::<f32>(&a, cuda)?,
+        };
+        let (dofs, s) = (a.dofs() as f64, if self.single { 4.0 } else { 8.0 });
+        // A step also reads right-hand side, inverse diagonal and the iterate before.
+        let bytes = [bytes as f64 / dofs, bytes as f64 / dofs + 3.0 * s];
+        Ok(Row {
+            model: "poisson",
+            shape: shape.name(),
+            geometry: if self.curved { "curved" } else { "affine" },
+            form: "sip",
+            precision: if self.single { "single" } else { "double" },
+            order: self.order,
+            dofs,
+            time,
+            bytes,
+            flops: 2.0 * a.multiply_adds() as f64 / dofs,
+            of_parts: None,
+            resources: None,
+        })
+    }
+}
+
+/// Numbers of a vector.
+fn numbers<T: PackScalar>(n: usize) -> Vec<T> {
+    (0..n).map(|i| T::from_f64((0.37 * i as f64).sin())).collect()
+}
+
+/// Seconds of `A u` and of a step, and bytes that the first moves.
+fn on_host<T: PackScalar>(a: &Sipdg<T>, host: &Arc<Host>) -> Result<([f64; 2], usize), OpsError> {
+    let vector = || host.upload(&numbers::<T>(a.len()));
+    let (x, b, mut y, mut r, mut z) = (vector()?, vector()?, vector()?, vector()?, vector()?);
+    let mut jacobi = Jacobi::from_inverse_diagonal(vector()?);
+    Ok(host.install(|| {
+        let product = median(|| a.apply(&x, &mut r));
+        let step = median(|| {
+            a.apply(&x, &mut r);
+            jacobi.relax(STEP, &b, &mut r, &mut z, &x, &mut y);
+        });
+        ([product, step], 2 * a.len() * T::BYTES + a.bytes())
+    }))
+}
+
+/// The same on a device.
+fn on_device<T: PackScalar>(a: &Sipdg<f64>, cuda: &Cuda) -> Result<([f64; 2], usize), OpsError> {
+    let twin = CudaSipdg::<T>::new(cuda, a)?;
+    let values: Vec<f64> = numbers(a.len());
+    let vector = || twin.upload(&values);
+    let (x, b, mut y, mut r, mut z, d) = (vector()?, vector()?, vector()?, vector()?, vector()?, vector()?);
+    let mut jacobi = CudaJacobi::from_inverse_diagonal(vector()?)?;
+    let product = cuda.median_time(RUNS, || twin.apply(&x, &mut r))?;
+    // As multigrid does it.
+    let one_pass = twin.is_faster_in_one_pass();
+    let step = cuda.median_time(RUNS, || {
+        if !one_pass || !twin.relax([STEP.grow, STEP.back, STEP.beta], &d, &b, &x, &mut y)? {
+            twin.apply(&x, &mut r)?;
+            jacobi.relax(STEP, &b, &mut r, &mut z, &x, &mut y);
+        }
+        Ok(())
+    })?;
+    cuda.take_failure()?;
+    Ok(([product, step], twin.bytes_moved()))
+}
