@@ -61,6 +61,7 @@ mod gradients;
 mod group;
 mod kernels;
 mod lifting;
+mod packing;
 mod panel;
 mod pointwise;
 mod published;

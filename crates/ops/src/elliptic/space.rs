@@ -92,7 +92,7 @@ impl<T: PackScalar> Space<T> {
         let mesh = Arc::clone(&problem.mesh);
         let lanes = Lanes::Simd(level);
         let mut groups = problem.host.install(|| {
-            build_with::<T>(&mesh, crate::Form::Weak, 1, lanes, |needs| Ok(specify(order, needs)))
+            build_with::<T>(&mesh, crate::Form::Weak, 1, lanes, true, |needs| Ok(specify(order, needs)))
         })?;
         let connectivity = connect(&mesh, &groups)?;
         let tables = groups
