@@ -63,6 +63,7 @@ mod field;
 pub(crate) mod kernels;
 pub(crate) mod lines;
 mod mass;
+mod mends;
 mod part;
 pub(crate) mod reflections;
 pub(crate) mod simplex;
@@ -84,7 +85,8 @@ use coefficient::Coefficient;
 use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
 use dgsuite_mesh::Mesh;
 use mass::Mass;
-use part::{Mends, PartOperator};
+use mends::Mends;
+use part::PartOperator;
 use space::{Beyond, Problem, Space};
 use std::sync::{Arc, Mutex, OnceLock};
 use window::Windows;
@@ -210,7 +212,7 @@ impl<T: PackScalar> Sipdg<T> {
         let level = checked(problem.host.simd());
         let host = Arc::clone(&problem.host);
         let mut space = Space::<T>::new(problem, order, level)?;
-        let operators = (0..space.groups.len())
+        let mut operators = (0..space.groups.len())
             .map(|g| {
                 let parts = 0..space.groups[g].parts.len();
                 parts.map(|p| PartOperator::new(&space, g, p, level)).collect::<Result<Vec<_>, _>>()
@@ -232,7 +234,14 @@ impl<T: PackScalar> Sipdg<T> {
             .groups
             .iter()
             .zip(&mut space.connectivity.neighbours)
-            .map(|(g, n)| {
+            .zip(&mut operators)
+            .map(|((g, n), parts)| {
+                if let [part] = &mut parts[..]
+                    && part.rectangular
+                {
+                    part.meet(n, g.state.lanes);
+                    return Windows::none();
+                }
                 let bytes = 2 * g.trace.block_len() * size_of::<T>();
                 Windows::new(
                     n,
@@ -306,10 +315,15 @@ impl<T: PackScalar> Sipdg<T> {
     /// Multiply–adds of [`apply`](Self::apply) in products with reference matrices, which are nearly all.
     #[must_use]
     pub fn multiply_adds(&self) -> usize {
-        let of_group = |(group, parts): (&crate::group::Group<T>, &Vec<PartOperator<T>>)| -> usize {
-            parts.iter().zip(&group.parts).map(|(o, p)| o.multiply_adds() * p.n_elements).sum()
+        let of_group = |g: usize| -> usize {
+            let (group, parts) = (&self.space.groups[g], &self.operators[g]);
+            let own: usize =
+                parts.iter().zip(&group.parts).map(|(o, p)| o.multiply_adds() * p.n_elements).sum();
+            // All lanes of a neighbouring block are multiplied.
+            let sources = self.space.connectivity.neighbours[g].sources.len() * group.state.lanes;
+            own + self.boxes(g).map_or(0, |lines| sources * lines.multiply_adds_of_source())
         };
-        self.space.groups.iter().zip(&self.operators).map(of_group).sum()
+        (0..self.operators.len()).map(of_group).sum()
     }
 
     /// The mesh.

@@ -1,7 +1,8 @@
 //! The SIMD kernels of the residual, each compiled once for each precision and instruction level.
 
 use crate::elliptic::kernels::{Blocks, Conduct, Conormal, FaceTerms, GatherPair};
-use crate::elliptic::lines::{LineGradient, LineStiffness, LineTest, LineTraces};
+use crate::elliptic::lines::boxes::{LineNeighbours, LineStiffness};
+use crate::elliptic::lines::{LineGradient, LineTest, LineTraces};
 use crate::elliptic::reflections::{Expand, Symmetrise};
 use crate::elliptic::simplex::{Divergence, FaceFluxes, Jumps};
 use crate::panel::{Epilogue, Panels, Store, apply};
@@ -62,6 +63,7 @@ entries! {
     face_fluxes: FaceFluxes,
     divergence: Divergence,
     jumps: Jumps,
+    line_neighbours: LineNeighbours,
     line_stiffness: LineStiffness,
     line_traces: LineTraces,
     line_gradient: LineGradient,

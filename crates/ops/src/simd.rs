@@ -46,14 +46,20 @@ pub trait Pack: Real {
     /// # Safety
     /// `p` points to a readable scalar.
     unsafe fn broadcast(p: *const Self::T) -> Self;
-    /// Ready for [`merge`](Self::merge): lane `l` comes from lane `lanes[l] < W` where bit `l` of `taken` is
+    /// Ready for [`replace`](Self::replace): lane `l` comes from lane `lanes[l] < W` where bit `l` of `taken` is
     /// set, and stays where it is not and `lanes[l]` is −1.
     fn pick(lanes: &[i8; MAX_LANES], taken: u32) -> Self::Pick;
-    /// This pack, with the lanes that `pick` names replaced by lanes of the pack at `p`.
+    /// This pack, with the lanes that `pick` names replaced by lanes of `from`.
+    fn replace(self, from: Self, pick: Self::Pick) -> Self;
+    /// The same with lanes of the pack at `p`.
     ///
     /// # Safety
     /// `p` points to `W` readable scalars.
-    unsafe fn merge(self, p: *const Self::T, pick: Self::Pick) -> Self;
+    #[inline(always)]
+    unsafe fn merge(self, p: *const Self::T, pick: Self::Pick) -> Self {
+        // SAFETY: the caller's contract.
+        self.replace(unsafe { Self::load(p) }, pick)
+    }
 }
 
 /// Work to be run with the widest packs that the machine has.

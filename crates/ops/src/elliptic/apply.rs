@@ -4,10 +4,13 @@
 //! second forms the gradient, `F_d = κ J Σ_e (∇r_d·∇r_e) ∂u/∂r_e`, gathers what the neighbours have published, and
 //! tests all of it in one product, `A u = [B_0ᵀ | … | I_fᵀ | Nᵀ] (F_0, …, y, z)ᵀ`.
 
+mod boxes;
+
 use super::Sipdg;
 use super::kernels::{Conduct, Conormal, FaceCoefficients, FaceTerms, GatherPair};
-use super::lines::{LineGradient, LineStiffness, LineTest, LineTraces};
-use super::part::{From, PartOperator};
+use super::lines::{LineGradient, LineTest, LineTraces};
+use super::mends::From;
+use super::part::PartOperator;
 use super::reflections::{Expand, Symmetrise};
 use super::simplex::{Divergence, FaceFluxes, Jumps, Simplex};
 use super::window::Windows;
@@ -112,10 +115,16 @@ impl<T: PackScalar> Sipdg<T> {
             for (g, group) in self.space.groups.iter().enumerate() {
                 let (own, others) = rest.split_at_mut(group.state.len());
                 rest = others;
-                let run = self.windows[g].run;
-                own.par_chunks_mut(group.state.block_len() * run).enumerate().for_each(|(window, au)| {
-                    self.apply_window(g, window, u, published, au);
-                });
+                let len = group.state.block_len();
+                if let Some(lines) = self.boxes(g) {
+                    own.par_chunks_mut(len * CHUNK).enumerate().for_each(|(chunk, au)| {
+                        self.apply_boxes(g, (chunk * CHUNK, lines), u, published, au);
+                    });
+                } else {
+                    own.par_chunks_mut(len * self.windows[g].run).enumerate().for_each(|(window, au)| {
+                        self.apply_window(g, window, u, published, au);
+                    });
+                }
             }
         });
     }
@@ -216,7 +225,13 @@ impl<T: PackScalar> Sipdg<T> {
             return;
         }
         match &o.lines {
-            Some(lines) => T::line_traces(self.level, LineTraces { lines, u, wanted, out }),
+            Some(lines) => {
+                let faces = o.tangential.stages.is_empty().then(|| self.faces(g, o, block));
+                T::line_traces(self.level, LineTraces { lines, u, faces, wanted, out });
+                if faces.is_some() {
+                    return;
+                }
+            }
             None => multiply(self.level, 1, &o.publish, u, between, out),
         }
         let (trace, p) = out.split_at_mut(group.trace.block_len());
@@ -245,13 +260,16 @@ impl<T: PackScalar> Sipdg<T> {
         let begin = group.offset + block * len;
         let u = &u[begin..begin + len];
         let trace = group.trace.block_len();
-        let plus = &mut scratch.plus;
-        self.gather(g, block, window, plus);
         let minus = &window[2 * trace * place..2 * trace * (place + 1)];
-        self.mend(g, block, minus, published, plus);
-        match &o.simplex {
-            Some(simplex) => self.test_simplex(g, block, simplex, (u, minus, gradient), scratch, au),
-            None => self.test_chains(g, block, (u, minus), scratch, au),
+        self.gather(g, block, u8::MAX, (window, minus, published), &mut scratch.plus);
+        match (&o.simplex, &o.lines) {
+            (Some(simplex), _) => self.test_simplex(g, block, simplex, (u, minus, gradient), scratch, au),
+            (_, Some(lines)) if o.rectangular => {
+                for direction in 0..self.space.problem.mesh.dim {
+                    self.test_lines(g, block, (lines, direction), u, &scratch.plus, au);
+                }
+            }
+            _ => self.test_chains(g, block, (u, minus), scratch, au),
         }
         self.pad(g, block, u, au);
     }
@@ -274,14 +292,6 @@ impl<T: PackScalar> Sipdg<T> {
         if let Some(next) = o.metric_ahead(block - o.first_block) {
             fetch(next);
         }
-        if let Some(lines) = o.lines.as_ref().filter(|_| o.rectangular) {
-            let sides = &mut columns[..];
-            let faces = self.faces(g, o, block);
-            T::face_terms(self.level, FaceTerms { faces, minus, plus, out: sides, tangential: &mut [] });
-            self.add_robin(g, block, minus, sides);
-            T::line_stiffness(self.level, LineStiffness { lines, values, u, metric, sides, out: au });
-            return;
-        }
         match &o.lines {
             Some(lines) => T::line_gradient(self.level, LineGradient { lines, values, u, out: columns }),
             None => multiply(self.level, 1, &o.gradient, u, between, columns),
@@ -296,7 +306,6 @@ impl<T: PackScalar> Sipdg<T> {
         let along: &mut [T] = if skew { tangential } else { &mut [] };
         let terms = FaceTerms { faces, minus, plus, out: surface, tangential: along };
         T::face_terms(self.level, terms);
-        self.add_robin(g, block, minus, surface);
         if skew {
             let product = MultiplyAdd { fields: 1, a: &o.tangential_test, b: tangential, out: surface };
             T::multiply_add(self.level, product);
@@ -323,7 +332,6 @@ impl<T: PackScalar> Sipdg<T> {
         let (columns, sides) = columns.split_at_mut(jumps);
         let coefficients = self.faces(g, o, block);
         T::jumps(level, Jumps { faces: coefficients, minus, plus, out: sides });
-        self.add_robin(g, block, minus, sides);
         multiply(level, 1, &simplex.lift, &sides[surface..], between, faces);
         let values: &[T] = if o.n_values > 0 {
             T::symmetrise(level, Symmetrise { by: &simplex.reflections, u, out: nodes });
@@ -346,21 +354,30 @@ impl<T: PackScalar> Sipdg<T> {
         T::multiply_add(level, MultiplyAdd { fields: 1, a: &simplex.surface, b: sides, out: au });
     }
 
-    /// What Robin boundaries add to the terms that test values.
-    fn add_robin(&self, g: usize, block: usize, minus: &[T], surface: &mut [T]) {
+    /// Robin boundaries add `α κ u` to the terms that test values, `y = κ sJ τ j − ½ (p⁻ − p⁺)`: twice that to the
+    /// derivative across the face.
+    fn add_robin(&self, g: usize, block: usize, wanted: u8, minus: &[T], p: &mut [T]) {
         let (group, mends) = (&self.space.groups[g], &self.mends[g]);
         let lanes = group.state.lanes;
-        for robin in &mends.robin[mends.first_robin[block] as usize..mends.first_robin[block + 1] as usize] {
+        let range = mends.first_robin[block] as usize..mends.first_robin[block + 1] as usize;
+        for robin in mends.robin[range].iter().filter(|r| wanted >> r.face & 1 == 1) {
             let first = group.face_offsets[robin.face as usize];
             for (i, r) in robin.rows.iter().enumerate() {
                 let at = (first + i) * lanes + robin.lane as usize;
-                surface[at] += *r * minus[at];
+                p[at] += (*r + *r) * minus[at];
             }
         }
     }
 
-    /// What lies across the faces of a block, where it is in the same group.
-    fn gather(&self, g: usize, block: usize, window: &[T], plus: &mut [T]) {
+    /// What lies across the `wanted` faces of a block, a bit each.
+    fn gather(
+        &self,
+        g: usize,
+        block: usize,
+        wanted: u8,
+        (window, minus, published): (&[T], &[T], &[Buffer<T>]),
+        plus: &mut [T],
+    ) {
         let group = &self.space.groups[g];
         let trace = group.trace.block_len();
         let n = &self.space.connectivity.neighbours[g];
@@ -372,15 +389,26 @@ impl<T: PackScalar> Sipdg<T> {
             first: &n.first_source[block * n_faces..=(block + 1) * n_faces],
             tables: &n.point_tables,
         };
-        T::gather_pair(self.level, GatherPair { offsets: &group.face_offsets, trace, across, out: plus });
+        let offsets = &group.face_offsets;
+        T::gather_pair(self.level, GatherPair { offsets, trace, across, wanted, out: plus });
+        self.mend(g, block, wanted, (minus, published), plus);
+        self.add_robin(g, block, wanted, minus, &mut plus[trace..]);
     }
 
     /// The same for lanes at a boundary or another group.
-    fn mend(&self, g: usize, block: usize, minus: &[T], published: &[Buffer<T>], plus: &mut [T]) {
+    fn mend(
+        &self,
+        g: usize,
+        block: usize,
+        wanted: u8,
+        (minus, published): (&[T], &[Buffer<T>]),
+        plus: &mut [T],
+    ) {
         let group = &self.space.groups[g];
         let (trace, lanes) = (group.trace.block_len(), group.state.lanes);
         let mends = &self.mends[g];
-        for mend in &mends.mends[mends.first[block] as usize..mends.first[block + 1] as usize] {
+        let of_block = &mends.mends[mends.first[block] as usize..mends.first[block + 1] as usize];
+        for mend in of_block.iter().filter(|m| wanted >> m.face & 1 == 1) {
             let points = group.face_offsets[mend.face as usize]..group.face_offsets[mend.face as usize + 1];
             match mend.from {
                 From::Ghost { sign } => {

@@ -169,6 +169,8 @@ pub struct GatherPair<'a, T> {
     /// Scalars of one of the arrays in a block.
     pub(super) trace: usize,
     pub(super) across: NeighbourStates<'a, T>,
+    /// Bit f: face f is wanted.
+    pub(super) wanted: u8,
     pub(super) out: &'a mut [T],
 }
 
@@ -178,8 +180,8 @@ impl<T: PackScalar> Kernel<T> for GatherPair<'_, T> {
         let n_faces = self.offsets.len() - 1;
         assert!(self.offsets[n_faces] * V::W <= self.trace && self.out.len() >= 2 * self.trace);
         assert!(self.across.block_len >= 2 * self.trace);
-        let across = self.across;
-        for f in 0..n_faces {
+        let (across, wanted) = (self.across, self.wanted);
+        for f in (0..n_faces).filter(|f| wanted >> f & 1 == 1) {
             let count = self.offsets[f + 1] - self.offsets[f];
             let sources = across.of_face(f, count);
             let mut first = 0;

@@ -3,8 +3,28 @@
 //! With n nodes on a line, the gradient is n × n, a trace one row, and the derivative across a face another. Kernels are
 //! compiled for each n, so that a line's values stay in registers.
 
+/// Calls `run_n::<V, n>` for the number of nodes on a line.
+macro_rules! by_nodes {
+    ($self:ident, $v:ty) => {
+        match $self.lines.n {
+            2 => $self.run_n::<$v, 2>(),
+            3 => $self.run_n::<$v, 3>(),
+            4 => $self.run_n::<$v, 4>(),
+            5 => $self.run_n::<$v, 5>(),
+            6 => $self.run_n::<$v, 6>(),
+            7 => $self.run_n::<$v, 7>(),
+            8 => $self.run_n::<$v, 8>(),
+            n => unreachable!("lines of {n} nodes"),
+        }
+    };
+}
+
+pub(crate) mod boxes;
+
+use super::kernels::FaceCoefficients;
 use super::tables::Tables;
 use crate::simd::{Kernel, Pack, PackScalar};
+use boxes::Mirrored;
 
 /// Most nodes of a line that there are kernels for.
 const MAX_NODES: usize = 8;
@@ -17,8 +37,6 @@ pub(crate) struct Lines<T> {
     derivative: Vec<T>,
     /// The same times the weight of q, `[i][q]`, or without where coefficients are weighted.
     test: Vec<T>,
-    /// `Σ_q ∂φ_i/∂r w_q ∂φ_j/∂r`, `[i][j]`.
-    stiffness: Vec<T>,
     /// `[d][end][value, derivative along the face's normal][i]`.
     ends: Vec<T>,
     /// Face point where a line ends, `[d][line][end]`.
@@ -33,6 +51,8 @@ pub(crate) struct Lines<T> {
     surface: Vec<T>,
     /// Weight of each node; one where coefficients are weighted.
     weight: Vec<T>,
+    /// Where nodes are mirror images of one another.
+    pub(super) mirrored: Option<Mirrored<T>>,
 }
 
 impl<T: PackScalar> Lines<T> {
@@ -67,7 +87,7 @@ impl<T: PackScalar> Lines<T> {
                 let row = at[0][end];
                 faces.push(reference.face_offsets.iter().rposition(|&o| o <= row)? as u8);
                 for m in [&reference.interp_face, &tables.frame_derivative[0]] {
-                    ends.extend((0..n).map(|i| number(m[(row, begin[0] + i * stride)])));
+                    ends.extend((0..n).map(|i| m[(row, begin[0] + i * stride)]));
                 }
             }
             rows.extend(at.iter().flatten().map(|&r| r as u32));
@@ -80,22 +100,24 @@ impl<T: PackScalar> Lines<T> {
             }
             first.extend(begin.iter().map(|&i| i as u32));
         }
+        let stiffness: Vec<f64> = (0..n * n)
+            .map(|k| (0..n).map(|q| d(q, k / n) * factors.weights[q] * d(q, k % n)).sum())
+            .collect();
+        let mirrored = Mirrored::new(n, (&ends, &stiffness), (&rows, &faces, &first));
         let node_weight = |i: usize| (0..dim).map(|c| weight((i / n.pow(c as u32)) % n)).product();
         Some(Self {
             n,
             dim,
             derivative: (0..n * n).map(|k| number(d(k / n, k % n))).collect(),
             test: (0..n * n).map(|k| number(d(k % n, k / n) * weight(k % n))).collect(),
-            stiffness: (0..n * n)
-                .map(|k| number((0..n).map(|q| d(q, k / n) * factors.weights[q] * d(q, k % n)).sum()))
-                .collect(),
-            ends,
+            ends: ends.into_iter().map(number).collect(),
             rows,
             faces,
             first,
             across,
             surface,
             weight: (0..nodes.len()).map(|i| number(node_weight(i))).collect(),
+            mirrored,
         })
     }
 
@@ -104,30 +126,17 @@ impl<T: PackScalar> Lines<T> {
     }
 
     /// Multiply–adds of an element: the gradient and its test, or both in one, values and derivatives at both ends and
-    /// theirs.
+    /// theirs; those of boxes are halved.
     pub(super) fn multiply_adds(&self, rectangular: bool) -> usize {
-        self.nodes() * self.dim * (if rectangular { 1 } else { 2 } * self.n + 8)
+        let n = self.n;
+        let of_line =
+            if rectangular { n.div_ceil(2).pow(2) + (n / 2).pow(2) + 5 * n } else { 2 * n * n + 8 * n };
+        self.dim * (self.nodes() / n) * of_line
     }
 
     fn face_points(&self) -> usize {
         2 * self.dim * (self.nodes() / self.n)
     }
-}
-
-/// Calls `run_n::<V, n>` for the number of nodes on a line.
-macro_rules! by_nodes {
-    ($self:ident, $v:ty) => {
-        match $self.lines.n {
-            2 => $self.run_n::<$v, 2>(),
-            3 => $self.run_n::<$v, 3>(),
-            4 => $self.run_n::<$v, 4>(),
-            5 => $self.run_n::<$v, 5>(),
-            6 => $self.run_n::<$v, 6>(),
-            7 => $self.run_n::<$v, 7>(),
-            8 => $self.run_n::<$v, 8>(),
-            n => unreachable!("lines of {n} nodes"),
-        }
-    };
 }
 
 /// The values at the nodes of a line.
@@ -161,10 +170,12 @@ unsafe fn product<V: Pack, const N: usize>(a: *const V::T, b: &[V; N]) -> V {
     }
 }
 
-/// Values and derivatives across the faces: `out ← [I_f; N] u`.
+/// Values and derivatives across the faces: `out ← [I_f; N] u`, or `[I_f; c_0 N] u`.
 pub struct LineTraces<'a, T> {
     pub(super) lines: &'a Lines<T>,
     pub(super) u: &'a [T],
+    /// Where `c_0` is taken from: where there are no other derivatives, it makes the conormal one.
+    pub(super) faces: Option<FaceCoefficients<'a, T>>,
     /// Bit f: face f is wanted.
     pub(super) wanted: u8,
     pub(super) out: &'a mut [T],
@@ -183,6 +194,10 @@ impl<T: PackScalar> LineTraces<'_, T> {
         let l = self.lines;
         let (np, nf) = (l.nodes(), l.face_points());
         assert!(l.n == N && self.u.len() >= np * V::W && self.out.len() >= 2 * nf * V::W);
+        let width = (l.dim + 1) * V::W;
+        if let Some(faces) = &self.faces {
+            assert!(faces.dim == l.dim && faces.offsets.len() == 2 * l.dim + 1 && faces.check(V::W) == nf);
+        }
         let n_lines = np / N;
         for d in 0..l.dim {
             let wanted = [0, 1].map(|end| self.wanted >> l.faces[2 * d + end] & 1 == 1);
@@ -203,7 +218,12 @@ impl<T: PackScalar> LineTraces<'_, T> {
                         let a = l.ends.as_ptr().add((d * 2 + end) * 2 * N);
                         let out = self.out.as_mut_ptr();
                         product::<V, N>(a, &u).store(out.add(row * V::W));
-                        product::<V, N>(a.add(N), &u).store(out.add((nf + row) * V::W));
+                        let mut slope = product::<V, N>(a.add(N), &u);
+                        if let Some(faces) = &self.faces {
+                            let at = if faces.per_point { row } else { l.faces[2 * d + end] as usize };
+                            slope = V::load(faces.rows.as_ptr().add(at * width)) * slope;
+                        }
+                        slope.store(out.add((nf + row) * V::W));
                     }
                 }
             }
@@ -313,82 +333,6 @@ impl<T: PackScalar> LineTest<'_, T> {
                             let value = V::load(columns.add(l.dim * len + at(i)));
                             let weight = V::broadcast(l.weight.as_ptr().add(first + i * stride));
                             across.mul_add(sum, weight * value).store(p);
-                        } else {
-                            (across * sum).store(p);
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// `A u` of rectangles and boxes with constant coefficients, whose `G` is diagonal, `Σ_d G_dd D_dᵀ W D_d u + I_fᵀ W_f y +
-/// Nᵀ W_f z`, and weighted values where there are any.
-pub struct LineStiffness<'a, T> {
-    pub(super) lines: &'a Lines<T>,
-    pub(super) values: bool,
-    pub(super) u: &'a [T],
-    /// `G`, and λ if there are values.
-    pub(super) metric: &'a [T],
-    /// `y`, `z`.
-    pub(super) sides: &'a [T],
-    pub(super) out: &'a mut [T],
-}
-
-impl<T: PackScalar> Kernel<T> for LineStiffness<'_, T> {
-    #[inline(always)]
-    fn run<V: Pack<T = T>>(self) {
-        by_nodes!(self, V);
-    }
-}
-
-impl<T: PackScalar> LineStiffness<'_, T> {
-    #[inline(always)]
-    fn run_n<V: Pack<T = T>, const N: usize>(self) {
-        let l = self.lines;
-        let (np, nf) = (l.nodes(), l.face_points());
-        let len = np * V::W;
-        let entries = l.dim * (l.dim + 1) / 2;
-        assert!(
-            l.n == N && self.out.len() >= len && self.u.len() >= len && self.sides.len() >= 2 * nf * V::W
-        );
-        assert!(self.metric.len() >= (entries + usize::from(self.values)) * V::W);
-        let n_lines = np / N;
-        let (u, out) = (self.u.as_ptr(), self.out.as_mut_ptr());
-        let mut diagonal = 0;
-        for d in 0..l.dim {
-            let stride = N.pow(d as u32);
-            // SAFETY (whole body): entries, nodes of a line and its ends; lengths are asserted above.
-            unsafe {
-                let g = V::load(self.metric.as_ptr().add(diagonal * V::W));
-                let lambda =
-                    if self.values { V::load(self.metric.as_ptr().add(entries * V::W)) } else { V::lit(0.0) };
-                diagonal += l.dim - d;
-                for line in 0..n_lines {
-                    let first = *l.first.get_unchecked(d * n_lines + line) as usize;
-                    let own = self::line::<V, N>(u, first, stride);
-                    let weight = V::broadcast(l.surface.as_ptr().add(d * n_lines + line));
-                    let mut sides = [V::lit(0.0); 4];
-                    for end in 0..2 {
-                        let row = *l.rows.get_unchecked((d * n_lines + line) * 2 + end) as usize;
-                        let p = self.sides.as_ptr().add(row * V::W);
-                        sides[2 * end] = weight * V::load(p);
-                        sides[2 * end + 1] = weight * V::load(p.add(nf * V::W));
-                    }
-                    let across = V::broadcast(l.across.as_ptr().add(d * n_lines + line));
-                    let ends = l.ends.as_ptr().add(d * 4 * N);
-                    for i in 0..N {
-                        let mut sum = g * product::<V, N>(l.stiffness.as_ptr().add(i * N), &own);
-                        for k in 0..4 {
-                            sum = V::broadcast(ends.add(k * N + i)).mul_add(sides[k], sum);
-                        }
-                        let p = out.add((first + i * stride) * V::W);
-                        if d > 0 {
-                            across.mul_add(sum, V::load(p)).store(p);
-                        } else if self.values {
-                            let weight = V::broadcast(l.weight.as_ptr().add(first + i * stride));
-                            across.mul_add(sum, weight * lambda * own[i]).store(p);
                         } else {
                             (across * sum).store(p);
                         }

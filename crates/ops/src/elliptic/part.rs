@@ -1,11 +1,11 @@
 //! Operators of one part of a group in the precision and layout of its blocks.
 
-use super::EllipticBoundary;
 use super::lines::Lines;
 use super::simplex::Simplex;
-use super::space::{Beyond, Space};
+use super::space::Space;
 use super::tables::{Tables, clean};
 use crate::chain::Chain;
+use crate::connect::Neighbours;
 use crate::error::OpsError;
 use crate::panel::{Panels, Rows};
 use crate::scheme::MetricRule;
@@ -49,6 +49,8 @@ pub(super) struct PartOperator<T: Element> {
     pub(super) metric: Buffer<T>,
     /// Per block, see [`super::kernels::FaceCoefficients`].
     pub(super) face: Buffer<T>,
+    /// Per block, see [`Lines::box_coefficients`]; empty without boxes.
+    pub(super) boxes: Buffer<T>,
 }
 
 /// Reference matrices of the volume terms: points × functions, and functions × points.
@@ -120,6 +122,7 @@ impl<T: PackScalar> PartOperator<T> {
                 simplex,
                 metric,
                 face,
+                boxes: Buffer::zeros(0)?,
             });
         }
         let line = reference.tensor.as_ref().map_or(np, |t| t.n_basis_1d);
@@ -169,6 +172,13 @@ impl<T: PackScalar> PartOperator<T> {
             tangential = chain(values, reference.face_offsets[1]);
             tangential_test = Panels::new(&test, reference.face_offsets[1], rows, lanes);
         }
+        let lines = Lines::new(tables, !constant);
+        let of_boxes = lines.as_ref().filter(|l| l.mirrored.is_some() && constant && orthogonal);
+        let boxes = match of_boxes {
+            Some(lines) => lines.box_coefficients((&metric, &face), n_values > 0, (n_blocks, lanes))?,
+            None => Buffer::zeros(0)?,
+        };
+        let rectangular = of_boxes.is_some();
         Ok(Self {
             first_block,
             n_blocks,
@@ -180,11 +190,12 @@ impl<T: PackScalar> PartOperator<T> {
             tangential_test,
             gradient: chain(gradient, if reference.tensor.is_some() { line } else { n_points }),
             test: chain(test, line),
-            lines: Lines::new(tables, !constant),
-            rectangular: constant && orthogonal,
+            lines,
+            rectangular,
             simplex: None,
             metric,
             face,
+            boxes,
         })
     }
 
@@ -199,6 +210,19 @@ impl<T: PackScalar> PartOperator<T> {
         &self.face[b * len..(b + 1) * len]
     }
 
+    /// Rows of [`Lines::box_coefficients`] of a block of the group.
+    pub(super) fn box_of(&self, block: usize) -> &[T] {
+        let (b, len) = (block - self.first_block, self.boxes.len() / self.n_blocks);
+        &self.boxes[b * len..(b + 1) * len]
+    }
+
+    /// The part is its whole group, and of boxes: neighbours are, too.
+    pub(super) fn meet(&mut self, neighbours: &Neighbours, lanes: usize) {
+        if let Some(lines) = &self.lines {
+            lines.meet(&mut self.boxes, neighbours, &self.face, self.n_values > 0, lanes);
+        }
+    }
+
     /// The metric of a block that will be worked on soon; `None` where it is large enough to be foreseen by the hardware.
     pub(super) fn metric_ahead(&self, b: usize) -> Option<&[T]> {
         (!self.per_point && b + AHEAD < self.n_blocks).then(|| self.metric_of(b + AHEAD))
@@ -211,7 +235,7 @@ impl<T: PackScalar> PartOperator<T> {
 
     /// Bytes of geometry and matrices.
     pub(super) fn bytes(&self) -> usize {
-        (self.metric.len() + self.face.len()) * size_of::<T>()
+        (self.metric.len() + self.face.len() + self.boxes.len()) * size_of::<T>()
             + self.publish.bytes()
             + self.tangential.bytes()
             + self.tangential_test.bytes()
@@ -339,95 +363,4 @@ fn coefficients<T: PackScalar>(
             .reduce(|| true, |a, b| a && b)
     });
     Ok((metric, face, orthogonal))
-}
-
-/// A lane whose neighbour is not in its group: what stands in for the values gathered.
-pub(super) struct Mend<T> {
-    pub(super) face: u8,
-    pub(super) lane: u8,
-    pub(super) from: From<T>,
-}
-
-/// Where the values across such a face come from.
-pub(super) enum From<T> {
-    /// The own values times ±1.
-    Ghost { sign: T },
-    /// Another group: the lane's first published value, and the code of its table.
-    Group { group: u8, first: usize, code: u8 },
-}
-
-/// `α κ`-weighted values of a Robin boundary, added behind the face terms.
-pub(super) struct Robin<T> {
-    pub(super) face: u8,
-    pub(super) lane: u8,
-    /// A value for each point.
-    pub(super) rows: Vec<T>,
-}
-
-/// Lanes of each block to be mended.
-pub(super) struct Mends<T> {
-    pub(super) first: Vec<u32>,
-    pub(super) mends: Vec<Mend<T>>,
-    pub(super) first_robin: Vec<u32>,
-    pub(super) robin: Vec<Robin<T>>,
-}
-
-impl<T: PackScalar> Mends<T> {
-    pub(super) fn new(space: &Space<T>, g: usize) -> Self {
-        let group = &space.groups[g];
-        let lanes = group.state.lanes;
-        let mut out = Self { first: vec![0], mends: Vec::new(), first_robin: vec![0], robin: Vec::new() };
-        for block in 0..group.state.blocks {
-            for fix in space.connectivity.neighbours[g].fixes_of(block) {
-                let element = group.elements[block * lanes + fix.lane as usize] as usize;
-                let face = fix.face as usize;
-                let from = match space.across(element, face) {
-                    Beyond::Element { side, orientation } => {
-                        let (other, slot) = space.place[side.element as usize];
-                        let theirs = &space.groups[other as usize];
-                        let len = 2 * theirs.trace.block_len();
-                        let (block, lane) =
-                            (slot as usize / theirs.state.lanes, slot as usize % theirs.state.lanes);
-                        let code = side.face * crate::connect::ORIENTATIONS as u8 + orientation;
-                        From::Group { group: other, first: block * len + lane, code }
-                    }
-                    Beyond::Boundary(b) => {
-                        let condition = space.problem.boundary(b);
-                        if let EllipticBoundary::Robin { alpha } = condition {
-                            let terms = space.terms(element);
-                            let reference = &space.tables_of(element).reference;
-                            let range = reference.face_offsets[face]..reference.face_offsets[face + 1];
-                            let rows = range
-                                .map(|q| {
-                                    T::from_f64(alpha * terms.face[q].weight / reference.face_weights[q])
-                                })
-                                .collect();
-                            out.robin.push(Robin { face: fix.face, lane: fix.lane, rows });
-                        }
-                        // A Dirichlet ghost mirrors the values, the others repeat them.
-                        let dirichlet = matches!(condition, EllipticBoundary::Dirichlet);
-                        From::Ghost { sign: if dirichlet { T::ZERO - T::ONE } else { T::ONE } }
-                    }
-                };
-                out.mends.push(Mend { face: fix.face, lane: fix.lane, from });
-            }
-            out.first.push(out.mends.len() as u32);
-            out.first_robin.push(out.robin.len() as u32);
-        }
-        out
-    }
-
-    /// Groups and blocks that the group reads through its mends.
-    pub(super) fn read_blocks<'a>(
-        &'a self,
-        space: &'a Space<T>,
-    ) -> impl Iterator<Item = (usize, usize)> + 'a {
-        self.mends.iter().filter_map(|m| match m.from {
-            From::Group { group, first, .. } => {
-                let size = 2 * space.groups[group as usize].trace.block_len();
-                Some((group as usize, first / size))
-            }
-            From::Ghost { .. } => None,
-        })
-    }
 }

@@ -24,6 +24,11 @@ pub(super) struct Windows {
 }
 
 impl Windows {
+    /// For blocks that do not publish.
+    pub(super) const fn none() -> Self {
+        Self { run: 0, halo: Vec::new() }
+    }
+
     /// Cut `blocks` blocks, each of which publishes `bytes`, for `threads` threads, and number the blocks in
     /// `neighbours.sources` as the window of their reader has them: the run, then the halo.
     pub(super) fn new(

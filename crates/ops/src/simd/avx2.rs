@@ -231,10 +231,10 @@ impl Pack for F64x4 {
         }
     }
     #[inline(always)]
-    unsafe fn merge(self, p: *const f64, pick: Self::Pick) -> Self {
-        // SAFETY: the caller's contract is `W` readable scalars.
+    fn replace(self, from: Self, pick: Self::Pick) -> Self {
+        // SAFETY: see the head of the file.
         unsafe {
-            let all = _mm256_castpd_ps(_mm256_loadu_pd(p));
+            let all = _mm256_castpd_ps(from.0);
             let picked = _mm256_castps_pd(_mm256_permutevar8x32_ps(all, pick.0));
             Self(_mm256_blendv_pd(picked, self.0, pick.1))
         }
@@ -460,10 +460,10 @@ impl Pack for F32x8 {
         }
     }
     #[inline(always)]
-    unsafe fn merge(self, p: *const f32, pick: Self::Pick) -> Self {
-        // SAFETY: the caller's contract is `W` readable scalars.
+    fn replace(self, from: Self, pick: Self::Pick) -> Self {
+        // SAFETY: see the head of the file.
         unsafe {
-            let picked = _mm256_permutevar8x32_ps(_mm256_loadu_ps(p), pick);
+            let picked = _mm256_permutevar8x32_ps(from.0, pick);
             // A negative lane has its sign bit set, which `blendv` reads.
             Self(_mm256_blendv_ps(picked, self.0, _mm256_castsi256_ps(pick)))
         }

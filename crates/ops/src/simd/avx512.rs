@@ -241,9 +241,9 @@ impl Pack for F64x8 {
         unsafe { (_mm512_cvtepi8_epi64(_mm_loadl_epi64(lanes.as_ptr().cast())), taken as __mmask8) }
     }
     #[inline(always)]
-    unsafe fn merge(self, p: *const f64, pick: Self::Pick) -> Self {
-        // SAFETY: the caller's contract is `W` readable scalars.
-        Self(unsafe { _mm512_mask_permutexvar_pd(self.0, pick.1, pick.0, _mm512_loadu_pd(p)) })
+    fn replace(self, from: Self, pick: Self::Pick) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_mask_permutexvar_pd(self.0, pick.1, pick.0, from.0) })
     }
 }
 
@@ -460,8 +460,8 @@ impl Pack for F32x16 {
         unsafe { (_mm512_cvtepi8_epi32(_mm_loadu_si128(lanes.as_ptr().cast())), taken as __mmask16) }
     }
     #[inline(always)]
-    unsafe fn merge(self, p: *const f32, pick: Self::Pick) -> Self {
-        // SAFETY: the caller's contract is `W` readable scalars.
-        Self(unsafe { _mm512_mask_permutexvar_ps(self.0, pick.1, pick.0, _mm512_loadu_ps(p)) })
+    fn replace(self, from: Self, pick: Self::Pick) -> Self {
+        // SAFETY: see the head of the file.
+        Self(unsafe { _mm512_mask_permutexvar_ps(self.0, pick.1, pick.0, from.0) })
     }
 }

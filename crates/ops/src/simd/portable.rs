@@ -34,12 +34,11 @@ macro_rules! portable {
                 pick
             }
             #[inline(always)]
-            unsafe fn merge(self, p: *const $t, pick: Self::Pick) -> Self {
-                // SAFETY: the caller's contract is `W` readable scalars.
-                let (from, mut out) = (unsafe { p.cast::<[$t; $w]>().read() }, self.0);
+            fn replace(self, from: Self, pick: Self::Pick) -> Self {
+                let mut out = self.0;
                 for l in 0..$w {
                     if pick[l] >= 0 {
-                        out[l] = from[pick[l] as usize % $w];
+                        out[l] = from.0[pick[l] as usize % $w];
                     }
                 }
                 Self(out)

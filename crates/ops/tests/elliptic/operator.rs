@@ -127,6 +127,53 @@ fn apply_is_the_matrix_and_the_matrix_is_positive_definite() {
     }
 }
 
+/// A box of 3 cells in each direction, each of them turned to where another of its corners, and of its axes, comes first.
+fn turned_boxes(dim: usize) -> Mesh {
+    let node = |x: [usize; 3]| 1 + x[0] + 4 * x[1] + 16 * x[2];
+    let (kind, corners) = if dim == 2 { (3, 4) } else { (5, 8) };
+    let deep = if dim == 2 { 1 } else { 4 };
+    let mut text = format!("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n{}\n", 16 * deep);
+    for k in 0..16 * deep {
+        let (x, y, z) = (k % 4, k / 4 % 4, k / 16);
+        text += &format!("{} {} {} {}\n", k + 1, 0.5 * x as f64, 0.3 * y as f64, 0.4 * z as f64);
+    }
+    let cells = 9 * if dim == 2 { 1 } else { 3 };
+    text += &format!("$EndNodes\n$Elements\n{cells}\n");
+    for e in 0..cells {
+        let mut corner: Vec<usize> = Vec::new();
+        for c in 0..corners {
+            // The corner (a, b, c) of the element, in the order of the format; turned about the last axis, then the axes.
+            let c = (c & 4) + (c + e) % 4;
+            let mut at = [usize::from(c % 4 == 1 || c % 4 == 2), c / 2 % 2, c / 4];
+            if dim == 3 {
+                at.rotate_left(e / 4 % 3);
+            }
+            corner.push(node([e % 3 + at[0], e / 3 % 3 + at[1], e / 9 + at[2]]));
+        }
+        let corner: Vec<String> = corner.iter().map(usize::to_string).collect();
+        text += &format!("{} {kind} 2 1 1 {}\n", e + 1, corner.join(" "));
+    }
+    text += "$EndElements\n";
+    dgsuite_mesh::gmsh::read_bytes(text.as_bytes(), &dgsuite_mesh::gmsh::ReadOptions::default())
+        .expect("a mesh")
+        .0
+}
+
+#[test]
+fn boxes_may_be_turned() {
+    for dim in [2, 3] {
+        let mesh = Arc::new(turned_boxes(dim));
+        for order in 1..=if dim == 2 { 5 } else { 3 } {
+            let robin = everywhere(&mesh, EllipticBoundary::Robin { alpha: 0.7 });
+            let options = SipdgOptions::new(order);
+            let lambda = |element: usize, _: [f64; 3]| element as f64;
+            let a =
+                Sipdg::new(Arc::clone(&mesh), &options, &jumps, &lambda, &robin, host(1)).expect("set up");
+            check(&a, true, &format!("turned {dim}D order {order}"));
+        }
+    }
+}
+
 #[test]
 fn one_element_meets_itself_across_periodic_boundaries() {
     let mut mesh = unit(Some(Shape::Quadrilateral), 2, 2);
