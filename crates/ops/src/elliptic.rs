@@ -204,7 +204,8 @@ impl<T: PackScalar> Sipdg<T> {
         let kappa = Coefficient::new("kappa", &mesh, order, kappa, &host)?;
         let lambda = Coefficient::new("lambda", &mesh, order, lambda, &host)?;
         let (options, boundaries) = (*options, boundaries.to_vec());
-        let problem = Problem { mesh, host, options, kappa, lambda, boundaries, condition };
+        let packings = crate::packing::Packings::default();
+        let problem = Problem { mesh, host, options, kappa, lambda, boundaries, condition, packings };
         Self::of_problem(Arc::new(problem), order)
     }
 

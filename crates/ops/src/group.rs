@@ -11,7 +11,7 @@ use crate::cuda::fast_diffusion::is_planar as diffusion_is_planar;
 use crate::error::OpsError;
 use crate::geometry::{GeometryTables, is_affine, volume_factors};
 use crate::lifting::Lifting;
-use crate::packing::pack;
+use crate::packing::Packings;
 use crate::pointwise::PerPoint;
 use crate::scheme::{Form, MetricRule, Need, PartSpec, Scheme, resolve};
 use crate::simd::PackScalar;
@@ -200,17 +200,17 @@ pub(crate) fn build<T: PackScalar>(
     n_fields: usize,
     lanes: Lanes,
 ) -> Result<Vec<Group<T>>, OpsError> {
-    build_with(mesh, scheme.form, n_fields, lanes, false, |needs| resolve(scheme, needs))
+    build_with(mesh, scheme.form, n_fields, lanes, None, |needs| resolve(scheme, needs))
 }
 
-/// The same with specifications of one's own for the affine and curved elements of each shape; `packed` says whether blocks
+/// The same with specifications of one's own for the affine and curved elements of each shape; with `packings`, blocks
 /// are chosen for having few neighbours, instead of along the mesh.
 pub(crate) fn build_with<T: PackScalar>(
     mesh: &Mesh,
     form: Form,
     n_fields: usize,
     lanes: Lanes,
-    packed: bool,
+    packings: Option<&Packings>,
     specify: impl FnOnce(&[Need]) -> Result<Vec<(Option<PartSpec>, Option<PartSpec>)>, OpsError>,
 ) -> Result<Vec<Group<T>>, OpsError> {
     let mut shapes: Vec<Shape> = mesh.sets.iter().map(|s| s.shape).collect();
@@ -219,15 +219,12 @@ pub(crate) fn build_with<T: PackScalar>(
     // Split every shape into affine and curved elements.
     let mut split: Vec<(Vec<Entry>, Vec<Entry>, usize)> =
         shapes.iter().map(|&s| split_kinds(mesh, s)).collect();
-    if let (true, Lanes::Simd(level)) = (packed, lanes) {
-        for (shape, (affine, curved, _)) in shapes.iter().zip(&mut split) {
-            // Six tetrahedra to a cube fill no bricks: blocks along the curve have as few neighbours.
-            if matches!(shape, Shape::Triangle | Shape::Quadrilateral | Shape::Hexahedron) {
-                for entries in [affine, curved] {
-                    let elements: Vec<u32> = entries.iter().map(|e| e.global).collect();
-                    let order = pack(mesh, &elements, T::lanes(level), *shape == Shape::Triangle);
-                    *entries = order.iter().map(|&i| entries[i as usize]).collect();
-                }
+    if let (Some(packings), Lanes::Simd(level)) = (packings, lanes) {
+        for (&shape, (affine, curved, _)) in shapes.iter().zip(&mut split) {
+            for (is_curved, entries) in [(false, affine), (true, curved)] {
+                let elements: Vec<u32> = entries.iter().map(|e| e.global).collect();
+                let order = packings.order(mesh, (shape, is_curved, T::lanes(level)), &elements);
+                *entries = order.iter().map(|&i| entries[i as usize]).collect();
             }
         }
     }

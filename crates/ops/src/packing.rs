@@ -8,9 +8,11 @@
 //! Triangles are dealt out to two blocks, one of each pair to either: where pairs are the halves of quadrilaterals, all
 //! triangles of a block are alike, and a face of theirs finds all neighbours in one or two blocks.
 
-use dgsuite_mesh::{Across, Mesh};
+use crate::discretization::lock;
+use dgsuite_mesh::{Across, Mesh, Shape};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
 
 /// No partner, or not in the part.
 const NONE: u32 = u32::MAX;
@@ -131,7 +133,7 @@ impl Graph {
 /// The order in which the elements of a part fill blocks of `lanes`: positions in `elements`, which are numbers of the
 /// mesh along a space-filling curve. Blocks follow one another along the curve too. With `deal`, the elements of each pair
 /// go to different blocks.
-pub(crate) fn pack(mesh: &Mesh, elements: &[u32], lanes: usize, deal: bool) -> Vec<u32> {
+fn pack(mesh: &Mesh, elements: &[u32], lanes: usize, deal: bool) -> Vec<u32> {
     let n = elements.len();
     if lanes < 2 || n <= lanes || !lanes.is_power_of_two() {
         return (0..n as u32).collect();
@@ -186,10 +188,37 @@ pub(crate) fn pack(mesh: &Mesh, elements: &[u32], lanes: usize, deal: bool) -> V
     out
 }
 
+/// What an order of elements depends on, besides the mesh: their shape, whether they are curved, and lanes.
+type Key = (Shape, bool, usize);
+
+/// Orders found so far on one mesh: those of the spaces of other polynomial orders are the same.
+#[derive(Debug, Default)]
+pub(crate) struct Packings(Mutex<Vec<(Key, Arc<Vec<u32>>)>>);
+
+impl Packings {
+    /// The order of [`pack`] of the elements of a shape that are curved, or of the others.
+    pub(crate) fn order(&self, mesh: &Mesh, key: Key, elements: &[u32]) -> Arc<Vec<u32>> {
+        let mut known = lock(&self.0);
+        if let Some((_, order)) = known.iter().find(|(k, _)| *k == key) {
+            return Arc::clone(order);
+        }
+        let (shape, _, lanes) = key;
+        // Six tetrahedra to a cube fill no bricks: blocks along the curve have as few neighbours.
+        let order = match shape {
+            Shape::Triangle | Shape::Quadrilateral | Shape::Hexahedron => {
+                pack(mesh, elements, lanes, shape == Shape::Triangle)
+            }
+            _ => (0..elements.len() as u32).collect(),
+        };
+        known.push((key, Arc::new(order)));
+        Arc::clone(&known[known.len() - 1].1)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dgsuite_mesh::{Shape, SpaceFillingCurve, generate};
+    use dgsuite_mesh::{SpaceFillingCurve, generate};
     use std::collections::BTreeSet;
 
     /// Blocks, as seen through faces of one kind, that a face of a block reads, on average.

@@ -9,6 +9,7 @@ use crate::connect::{Connectivity, connect, places};
 use crate::error::OpsError;
 use crate::geometry::{face_factors, volume_factors};
 use crate::group::{Group, Lanes, build_with, element_points};
+use crate::packing::Packings;
 use crate::simd::PackScalar;
 use dgsuite_basis::Matrix;
 use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
@@ -27,6 +28,8 @@ pub(super) struct Problem {
     pub(super) boundaries: Vec<(String, EllipticBoundary)>,
     /// By boundary of the mesh: which of `boundaries` it has.
     pub(super) condition: Vec<Option<usize>>,
+    /// Which elements share blocks, for all orders.
+    pub(super) packings: Packings,
 }
 
 impl Problem {
@@ -91,8 +94,9 @@ impl<T: PackScalar> Space<T> {
     pub(super) fn new(problem: Arc<Problem>, order: usize, level: SimdLevel) -> Result<Self, OpsError> {
         let mesh = Arc::clone(&problem.mesh);
         let lanes = Lanes::Simd(level);
+        let packings = Some(&problem.packings);
         let mut groups = problem.host.install(|| {
-            build_with::<T>(&mesh, crate::Form::Weak, 1, lanes, true, |needs| Ok(specify(order, needs)))
+            build_with::<T>(&mesh, crate::Form::Weak, 1, lanes, packings, |needs| Ok(specify(order, needs)))
         })?;
         let connectivity = connect(&mesh, &groups)?;
         let tables = groups
