@@ -15,7 +15,6 @@ use crate::scheme::{Form, MetricRule, Scheme};
 use crate::simd::{PackScalar, checked};
 use crate::source::SourceTerm;
 use crate::two_point::TwoPointKernels;
-use crate::viscous::mean_flux_blocks;
 use dgsuite_basis::{Cubature, Shape};
 use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
 use dgsuite_mesh::Mesh;
@@ -80,6 +79,9 @@ pub struct PartSummary {
     /// Multiply–adds of the residual's products, per element and field.
     pub multiply_adds: usize,
 }
+
+/// Where the rows of each group go; there are not more groups than shapes.
+pub(crate) type Outputs<T> = [Option<Output<T>>; Shape::ALL.len()];
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Scratch holds no invariant: after a panic elsewhere it is as good as before.
@@ -303,7 +305,8 @@ impl<T: PackScalar> Discretization<T> {
         self.prepare(t, u);
         let du = du.as_mut_ptr();
         // SAFETY: `du` covers the state; each group's part begins at its offset.
-        self.residual(u, |g| Output::Residual { du: unsafe { du.add(g.offset) } });
+        let outputs = self.outputs(|g| Output::Residual { du: unsafe { du.add(g.offset) } });
+        self.residual(u, &outputs);
     }
 
     /// A fused stage: `register ← a register + dt R(t, u)`, `next ← b start + (1 − b) u + c register`.
@@ -335,7 +338,7 @@ impl<T: PackScalar> Discretization<T> {
             if self.local[i].is_empty() { std::ptr::null() } else { self.local[i].as_ptr() }
         };
         // SAFETY: all arrays cover the state; each group's part begins at its offset.
-        self.residual(u, |g| unsafe {
+        let outputs = self.outputs(|g| unsafe {
             Output::Stage {
                 weights,
                 local: local(g),
@@ -344,6 +347,7 @@ impl<T: PackScalar> Discretization<T> {
                 next: next.add(g.offset),
             }
         });
+        self.residual(u, &outputs);
     }
 
     /// Multiply the step of every stage by a factor of each slot, as [`time_step`](Self::time_step)
@@ -367,14 +371,13 @@ impl<T: PackScalar> Discretization<T> {
         &self.tally
     }
 
-    /// Stages before the residual: traces, boundaries, foreign faces, the first pass of diffusion.
+    /// Stages before the residual: traces, boundaries, foreign faces.
     fn prepare(&mut self, t: f64, u: &[T]) {
         assert!(u.len() == self.len(), "u has {} scalars, the state {}", u.len(), self.len());
         self.update_source(t);
         self.trace(u);
         self.boundary(t, u);
         self.exchange(u);
-        self.publish(u);
     }
 
     /// `I_f u` of the groups whose traces are not nodal values.
@@ -469,37 +472,34 @@ impl<T: PackScalar> Discretization<T> {
         }
     }
 
-    /// Fused residual of every group, or the second pass of diffusion.
-    fn residual(&self, u: &[T], output: impl Fn(&Group<T>) -> Output<T>) {
-        for (g, group) in self.groups.iter().enumerate() {
-            let published = self.published.as_ref();
+    /// Where the rows of each group go.
+    fn outputs(&self, of: impl Fn(&Group<T>) -> Output<T>) -> Outputs<T> {
+        let mut outputs = [None; Shape::ALL.len()];
+        for (output, group) in outputs.iter_mut().zip(&self.groups) {
+            *output = Some(of(group));
+        }
+        outputs
+    }
+
+    /// Fused residual of every group, with diffusion in two passes.
+    fn residual(&mut self, u: &[T], outputs: &Outputs<T>) {
+        if self.published.is_some() {
+            self.diffuse(u, outputs);
+            return;
+        }
+        for (g, output) in outputs.iter().enumerate().filter_map(|(g, o)| Some((g, o.as_ref()?))) {
             let source = self.source.as_ref().map_or(&[][..], |s| &s.rows[g]);
-            let inputs = self.inputs(g, u, published.map_or(source, |p| &p.rows[g]));
-            let output = output(group);
-            let chunks = group.state.blocks.div_ceil(CHUNK);
+            let inputs = self.inputs(g, u, source);
+            let blocks = inputs.group.state.blocks;
             let work = |i: usize| {
                 let thread = rayon::current_thread_index().unwrap_or(0) % self.scratch.len();
                 let mut scratch = lock(&self.scratch[thread]);
-                let blocks = i * CHUNK..((i + 1) * CHUNK).min(group.state.blocks);
+                let chunk = i * CHUNK..((i + 1) * CHUNK).min(blocks);
                 // SAFETY: the pointers cover the group's state (see the callers); each block is in
                 // exactly one chunk.
-                unsafe {
-                    match published {
-                        Some(p) => {
-                            mean_flux_blocks(
-                                &inputs,
-                                &p.fluxes[g],
-                                &p.exterior,
-                                &mut scratch,
-                                blocks,
-                                &output,
-                            );
-                        }
-                        None => run_blocks(&inputs, &mut scratch, blocks, &output),
-                    }
-                }
+                unsafe { run_blocks(&inputs, &mut scratch, chunk, output) };
             };
-            self.host.install(|| (0..chunks).into_par_iter().for_each(work));
+            self.host.install(|| (0..blocks.div_ceil(CHUNK)).into_par_iter().for_each(work));
         }
     }
 

@@ -5,6 +5,7 @@ use crate::elliptic::lines::boxes::{LineNeighbours, LineStiffness};
 use crate::elliptic::lines::{LineGradient, LineTest, LineTraces};
 use crate::elliptic::reflections::{Expand, Symmetrise};
 use crate::elliptic::simplex::{Divergence, FaceFluxes, Jumps};
+use crate::one_sided::{MeanFlux, Publish};
 use crate::panel::{Epilogue, Panels, Store, apply};
 use crate::pointwise::NeighbourStates;
 use crate::residual::Output;
@@ -50,7 +51,8 @@ entries! {
     face_slopes: FaceSlopes,
     gather: Gather,
     half_jump: HalfJump,
-    flux_difference: FluxDifference,
+    publish: Publish,
+    mean_flux: MeanFlux,
     gain: Gain,
     scale: Scale,
     conduct: Conduct,
@@ -86,6 +88,7 @@ macro_rules! by_fields {
         }
     };
 }
+pub(crate) use by_fields;
 
 /// `out ← A b`.
 pub struct MultiplyStore<'a, T> {
@@ -207,13 +210,13 @@ impl<T: PackScalar> FaceSlopes<'_, T> {
 
 /// Where the finished rows of a block go, and how they are scaled.
 ///
-/// The user of a kernel that holds one vouches that `output` covers the block.
+/// The user of a kernel that holds one vouches that `output` covers the block and that `add` is readable.
 #[derive(Clone, Copy)]
 pub(crate) struct Finish<'a, T> {
     /// The block's state.
     pub(crate) u: &'a [T],
-    /// What is added to the rows before they are scaled, or empty.
-    pub(crate) add: &'a [T],
+    /// What is added to the rows before they are scaled, or empty; it may be where the rows go.
+    pub(crate) add: *const [T],
     /// `1/J` by row and lane, or empty for 1.
     pub(crate) scale: &'a [T],
     /// The block, and its first scalar in the group's state.
@@ -252,14 +255,14 @@ enum Target<V: Pack> {
 
 impl<T: PackScalar> Finish<'_, T> {
     /// # Safety
-    /// `output` covers the block, and `rows` rows are at hand.
+    /// `output` covers the block, `add` is readable, and `rows` rows are at hand.
     #[inline(always)]
     unsafe fn rows<V: Pack<T = T>, const N: usize>(&self, rows: usize) -> FinishRows<V> {
         assert!(self.u.len() >= rows * N * V::W);
         assert!(self.scale.is_empty() || self.scale.len() >= rows * V::W);
         let scale = if self.scale.is_empty() { std::ptr::null() } else { self.scale.as_ptr() };
         assert!(self.add.is_empty() || self.add.len() >= rows * N * V::W);
-        let add = if self.add.is_empty() { std::ptr::null() } else { self.add.as_ptr() };
+        let add = if self.add.is_empty() { std::ptr::null() } else { self.add.cast::<T>() };
         let begin = self.begin;
         // SAFETY: the block lies inside the group's state, by the caller's contract.
         let target = unsafe {
@@ -430,57 +433,6 @@ impl<T: PackScalar> HalfJump<'_, T> {
                 for k in 0..N {
                     let jump = V::load(plus.add(k * V::W)) - V::load(minus.add(k * V::W));
                     (half * jump).store(out.add(k * V::W));
-                }
-            }
-        }
-    }
-}
-
-/// `out ← ½ s (p⁻ − p⁺)` at the face points of one block: the mean of the one-sided normal fluxes, each with its own
-/// outward normal, times the scale of the face.
-pub struct FluxDifference<'a, T> {
-    pub(crate) fields: usize,
-    pub(crate) dim: usize,
-    pub(crate) offsets: &'a [usize],
-    pub(crate) own: &'a [T],
-    pub(crate) across: NeighbourStates<'a, T>,
-    /// Normal and scale, `[D + 1][lane]`, of each face or face point.
-    pub(crate) geometry: &'a [T],
-    pub(crate) per_point: bool,
-    pub(crate) out: &'a mut [T],
-}
-
-impl<T: PackScalar> Kernel<T> for FluxDifference<'_, T> {
-    #[inline(always)]
-    fn run<V: Pack<T = T>>(self) {
-        by_fields!(self, V);
-    }
-}
-
-impl<T: PackScalar> FluxDifference<'_, T> {
-    #[inline(always)]
-    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
-        let n_faces = self.offsets.len() - 1;
-        let n = self.offsets[n_faces];
-        let g_rows = if self.per_point { n } else { n_faces };
-        assert!(self.own.len() >= n * N * V::W && self.out.len() >= n * N * V::W);
-        assert!(self.geometry.len() >= g_rows * (self.dim + 1) * V::W);
-        let half = V::lit(0.5);
-        for f in 0..n_faces {
-            let count = self.offsets[f + 1] - self.offsets[f];
-            let sources = self.across.of_face(f, count);
-            for i in 0..count {
-                let q = self.offsets[f] + i;
-                let g = if self.per_point { q } else { f };
-                // SAFETY: `i < count` and `q < n`; `of_face` has asserted tables and blocks, lengths are asserted above.
-                unsafe {
-                    let plus = self.across.state::<V, N>(sources, i);
-                    let at = (g * (self.dim + 1) + self.dim) * V::W;
-                    let scale = half * V::load(self.geometry.as_ptr().add(at));
-                    for k in 0..N {
-                        let own = V::load(self.own.as_ptr().add((q * N + k) * V::W));
-                        (scale * (own - plus[k])).store(self.out.as_mut_ptr().add((q * N + k) * V::W));
-                    }
                 }
             }
         }

@@ -1,22 +1,28 @@
-//! Between the two passes of diffusion: jumps and fluxes on boundaries, published fluxes of other groups.
+//! The two passes of diffusion, and what lies between them: jumps and fluxes on boundaries, published fluxes of other groups.
 
 use crate::boundary_set::BoundarySet;
-use crate::connect::Connectivity;
-use crate::discretization::{CHUNK, Discretization, lock};
+use crate::connect::{Connectivity, Neighbours};
+use crate::discretization::{CHUNK, Discretization, Outputs, lock};
 use crate::error::OpsError;
 use crate::group::Group;
-use crate::residual::Inputs;
+use crate::one_sided::{OneSided, published_len};
+use crate::residual::{Inputs, Scratch};
+use crate::schedule::Schedule;
 use crate::simd::PackScalar;
-use crate::viscous::{Diffusing, Kept, gradient_blocks};
+use crate::viscous::{Diffusing, Kept, gradient_blocks, mean_flux_blocks};
 use dgsuite_gpu::{Buffer, Element, Host};
 use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::Mutex;
 
 /// What diffusion keeps between its passes.
 pub(crate) struct Published<T: Element> {
-    /// Per group: volume and inviscid face terms before the metric rule, as the state.
-    pub(crate) rows: Vec<Buffer<T>>,
-    /// Per group: one-sided normal fluxes, as traces.
+    /// Per group: one-sided normal fluxes, see [`OneSided`].
     pub(crate) fluxes: Vec<Buffer<T>>,
+    /// Per group: where the points across lie in them.
+    tables: Vec<Vec<u32>>,
+    /// Per group: the order of the passes.
+    schedules: Vec<Schedule>,
     /// `u_b − u⁻` on the boundaries, as the exterior buffer.
     pub(crate) jumps: Vec<T>,
     /// Physical gradients on the boundaries, `[point][x][field]`.
@@ -36,12 +42,16 @@ impl<T: PackScalar> Published<T> {
         dim: usize,
         host: &Host,
     ) -> Result<Self, OpsError> {
-        let of = |len: &dyn Fn(&Group<T>) -> usize| {
-            groups.iter().map(|g| Buffer::zeros_on(host, len(g))).collect::<Result<Vec<_>, _>>()
+        let len = |g: &Group<T>| g.state.blocks * g.state.lanes * published_len(g);
+        let tables = |(g, n): (&Group<T>, &Neighbours)| {
+            n.point_tables.iter().map(|row| row / g.trace.lanes as u32).collect()
         };
+        let threads = host.n_threads();
+        let pairs = || groups.iter().zip(&connectivity.neighbours);
         Ok(Self {
-            rows: of(&|g| g.state.len())?,
-            fluxes: of(&|g| g.trace.len())?,
+            fluxes: groups.iter().map(|g| Buffer::zeros_on(host, len(g))).collect::<Result<_, _>>()?,
+            tables: pairs().map(tables).collect(),
+            schedules: pairs().map(|(g, n)| Schedule::new(g, n, threads)).collect(),
             jumps: vec![T::ZERO; connectivity.boundary_len],
             gradients: vec![T::ZERO; connectivity.boundary_len * dim],
             exterior: vec![T::ZERO; connectivity.exterior_len],
@@ -50,8 +60,10 @@ impl<T: PackScalar> Published<T> {
 
     /// Scalars held.
     pub(crate) fn len(&self) -> usize {
-        let of = |b: &[Buffer<T>]| b.iter().map(|b| b.len()).sum::<usize>();
-        of(&self.rows) + of(&self.fluxes) + self.jumps.len() + self.gradients.len() + self.exterior.len()
+        self.fluxes.iter().map(|b| b.len()).sum::<usize>()
+            + self.jumps.len()
+            + self.gradients.len()
+            + self.exterior.len()
     }
 }
 
@@ -67,36 +79,64 @@ impl<T: PackScalar> BoundarySet<T> {
 }
 
 impl<T: PackScalar> Discretization<T> {
-    /// The first pass of diffusion, and what the second reads of boundaries and other groups.
-    pub(crate) fn publish(&mut self, u: &[T]) {
+    /// Both passes of diffusion over all groups.
+    pub(crate) fn diffuse(&mut self, u: &[T], outputs: &Outputs<T>) {
         let (Some(diffusion), Some(mut published)) = (self.diffusion.take(), self.published.take()) else {
             return;
         };
-        let diffusing = Diffusing { diffusion: diffusion.as_ref(), jumps: &published.jumps };
         let gradients = published.gradients.as_mut_ptr();
-        for (g, group) in self.groups.iter().enumerate() {
+        let diffusing = Diffusing { diffusion: diffusion.as_ref(), jumps: &published.jumps };
+        for (g, output) in outputs.iter().enumerate().filter_map(|(g, o)| Some((g, o.as_ref()?))) {
             let source = self.source.as_ref().map_or(&[][..], |s| &s.rows[g]);
             let inputs = self.inputs(g, u, source);
-            let kept = Kept {
-                rows: published.rows[g].as_mut_ptr(),
-                published: published.fluxes[g].as_mut_ptr(),
-                gradients,
+            let one_sided = OneSided {
+                fluxes: &raw mut published.fluxes[g][..],
+                stride: published_len(inputs.group),
+                tables: &published.tables[g],
+                neighbours: inputs.neighbours,
             };
-            let chunks = group.state.blocks.div_ceil(CHUNK);
-            let work = |i: usize| {
-                let thread = rayon::current_thread_index().unwrap_or(0) % self.scratch.len();
-                let mut scratch = lock(&self.scratch[thread]);
-                let blocks = i * CHUNK..((i + 1) * CHUNK).min(group.state.blocks);
-                // SAFETY: the pointers cover the group and the boundaries; each block is in exactly one chunk, and each
-                // boundary face belongs to one element.
-                unsafe { gradient_blocks(&inputs, &diffusing, &mut scratch, blocks, &kept) };
+            let kept = Kept { rows: output.rows(), published: one_sided, gradients };
+            let schedule = &published.schedules[g];
+            let region = |region: &Range<usize>| {
+                let mut scratch = lock(self.scratch_of_thread());
+                for block in region.clone() {
+                    // SAFETY: the pointers cover the group and the boundaries; each block is in exactly one region, and each
+                    // boundary face belongs to one element. The schedule lists a block after all that it reads, of its own region.
+                    unsafe {
+                        gradient_blocks(&inputs, &diffusing, &mut scratch, block..block + 1, &kept);
+                        let after = schedule.after(block);
+                        mean_flux_blocks(&inputs, one_sided, &[], &mut scratch, after, output);
+                    }
+                }
             };
-            self.host.install(|| (0..chunks).into_par_iter().for_each(work));
+            self.host.install(|| schedule.regions.par_iter().for_each(region));
         }
         self.boundary_fluxes(&mut published);
         self.exchange_fluxes(&mut published);
+        for (g, output) in outputs.iter().enumerate().filter_map(|(g, o)| Some((g, o.as_ref()?))) {
+            let inputs = self.inputs(g, u, &[]);
+            let one_sided = OneSided {
+                fluxes: &raw mut published.fluxes[g][..],
+                stride: published_len(inputs.group),
+                tables: &published.tables[g],
+                neighbours: inputs.neighbours,
+            };
+            let exterior = &published.exterior;
+            let blocks = |blocks: &[u32]| {
+                let mut scratch = lock(self.scratch_of_thread());
+                // SAFETY: the pointers cover the group; each block is in exactly one chunk, and the first pass is over.
+                unsafe { mean_flux_blocks(&inputs, one_sided, exterior, &mut scratch, blocks, output) };
+            };
+            let waiting = &published.schedules[g].waiting;
+            self.host.install(|| waiting.par_chunks(CHUNK).for_each(blocks));
+        }
         self.diffusion = Some(diffusion);
         self.published = Some(published);
+    }
+
+    /// Work space of the thread that asks.
+    fn scratch_of_thread(&self) -> &Mutex<Scratch<T>> {
+        &self.scratch[rayon::current_thread_index().unwrap_or(0) % self.scratch.len()]
     }
 
     /// What the residual of group `g` reads.
@@ -130,13 +170,13 @@ impl<T: PackScalar> Discretization<T> {
             let mut at = 0;
             for face in &self.connectivity.boundaries[set.boundary] {
                 let group = &self.groups[face.group as usize];
-                let own = &published.fluxes[face.group as usize];
+                let own = &published.fluxes[face.group as usize][face.slot as usize * published_len(group)..];
                 let points =
                     group.face_offsets[face.face as usize]..group.face_offsets[face.face as usize + 1];
                 for q in points {
                     for k in 0..fields {
                         let flux = set.flux[at];
-                        exterior[at] = own[group.trace.index(face.slot as usize, q, k)] - (flux + flux);
+                        exterior[at] = own[q * fields + k] - (flux + flux);
                         at += 1;
                     }
                 }
@@ -154,14 +194,14 @@ impl<T: PackScalar> Discretization<T> {
         for foreign in &self.connectivity.foreign {
             let group = &self.groups[foreign.group as usize];
             let neighbours = &self.connectivity.neighbours[foreign.group as usize];
-            let source = &published.fluxes[foreign.group as usize];
-            let base = group.trace.index(foreign.slot as usize, 0, 0);
+            let (fields, lanes) = (group.trace.fields, group.trace.lanes);
+            let source =
+                &published.fluxes[foreign.group as usize][foreign.slot as usize * published_len(group)..];
             let mut at = foreign.exterior as usize;
             for &row in neighbours.point_table(foreign.code, foreign.points as usize) {
-                for k in 0..group.trace.fields {
-                    published.exterior[at] = source[base + row as usize + k * group.trace.lanes];
-                    at += 1;
-                }
+                let first = row as usize / lanes;
+                published.exterior[at..at + fields].copy_from_slice(&source[first..first + fields]);
+                at += fields;
             }
         }
     }

@@ -13,6 +13,7 @@ use crate::group::{Group, Part};
 use crate::kernels::{
     AddConstant, Finish, Gain, Gather, MultiplyFinish, MultiplyStore, Scale, StoredInverse,
 };
+use crate::one_sided::published_len;
 use crate::pointwise::{Across, NeighbourStates, PointKernels};
 use crate::scheme::MetricRule;
 use crate::simd::PackScalar;
@@ -42,6 +43,16 @@ pub(crate) enum Output<T> {
     /// A stage; `start` is `u₀` and is read only where `b ≠ 0`; `local` are factors of the step by
     /// slot, or null.
     Stage { weights: StageWeights, local: *const T, start: *const T, register: *mut T, next: *mut T },
+}
+
+impl<T> Output<T> {
+    /// What is written last, a state: until then it may hold other rows.
+    pub(crate) fn rows(&self) -> *mut T {
+        match *self {
+            Self::Residual { du } => du,
+            Self::Stage { next, .. } => next,
+        }
+    }
 }
 
 // SAFETY: the pointers are used for disjoint blocks by different threads, see `run_blocks`.
@@ -99,7 +110,7 @@ impl<T: PackScalar> Scratch<T> {
                     between = between.max(w.max(l.lift.widest()) * width);
                 }
             }
-            plus = plus.max(group.trace.rows * width);
+            plus = plus.max(published_len(group) * group.state.lanes);
             traces = traces.max(group.trace.rows);
         }
         let zeros = Buffer::<T>::zeros;
@@ -133,7 +144,7 @@ pub(crate) struct Inputs<'a, T: Element> {
     pub(crate) traces: &'a [T],
     /// Traces of boundaries and other groups.
     pub(crate) exterior: &'a [T],
-    /// Rows that are added before the metric rule, as a state: projected sources, or the first pass of diffusion; or none.
+    /// Rows that are added before the metric rule, as a state: projected sources; or none.
     pub(crate) add: &'a [T],
 }
 
@@ -412,14 +423,14 @@ pub(crate) struct Work<'a, T: Element> {
 /// `A b + add` (which may be empty), the metric rule, the residual or stage.
 ///
 /// # Safety
-/// As [`run_blocks`].
+/// As [`run_blocks`], and `add` is readable; it may be the block's part of the output.
 pub(crate) unsafe fn finish_block<T: PackScalar>(
     inputs: &Inputs<'_, T>,
     part: &Part<T>,
     block: usize,
     a: &Chain<T>,
     b: &[T],
-    add: &[T],
+    add: *const [T],
     work: Work<'_, T>,
     output: &Output<T>,
 ) {
@@ -439,7 +450,7 @@ pub(crate) unsafe fn finish_block<T: PackScalar>(
     let from = before_last(level, fields, before, b, between).unwrap_or(b);
     if matches!(part.spec.rule, MetricRule::Affine | MetricRule::Collocated) {
         let finish = Finish { u, add, scale: inverse_jacobian, block, begin, output: *output };
-        // SAFETY: `output` covers the block, by the caller's contract.
+        // SAFETY: `output` covers the block and `add` is readable, by the caller's contract.
         unsafe { T::multiply_finish(level, MultiplyFinish { fields, a: last, b: from, finish }) };
         return;
     }
@@ -447,7 +458,7 @@ pub(crate) unsafe fn finish_block<T: PackScalar>(
     let finish = Finish { u, add, scale: &[], block: 0, begin: 0, output: raw };
     // SAFETY: `first` has the rows of a block.
     unsafe { T::multiply_finish(level, MultiplyFinish { fields, a: last, b: from, finish }) };
-    let finish = Finish { u, add: &[], scale: &[], block, begin, output: *output };
+    let finish = Finish { u, add: &[][..], scale: &[], block, begin, output: *output };
     if part.spec.rule == MetricRule::Stored {
         let n = state.rows * state.rows * lanes;
         let inverse = &part.inverse[own * n..(own + 1) * n];

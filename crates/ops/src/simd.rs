@@ -60,6 +60,40 @@ pub trait Pack: Real {
         // SAFETY: the caller's contract.
         self.replace(unsafe { Self::load(p) }, pick)
     }
+
+    /// Pack `k` holds the numbers `k` of `W` rows: lane `l` is that of the row at `rows[l]`.
+    ///
+    /// # Safety
+    /// `rows[l]` points to `N` readable scalars for `l < W`.
+    #[inline(always)]
+    unsafe fn load_turned<const N: usize>(rows: &[*const Self::T; MAX_LANES]) -> [Self; N] {
+        let mut turned = [[Self::T::from_f64(0.0); MAX_LANES]; N];
+        for l in 0..Self::W {
+            for k in 0..N {
+                // SAFETY: number `k < N` of row `l < W`, by the caller's contract.
+                turned[k][l] = unsafe { *rows[l].add(k) };
+            }
+        }
+        let mut out = [Self::lit(0.0); N];
+        for k in 0..N {
+            // SAFETY: no pack has more than `MAX_LANES` lanes.
+            out[k] = unsafe { Self::load(turned[k].as_ptr()) };
+        }
+        out
+    }
+    /// The `W` packs at `p`, lane `l` of all of them to the `W` scalars `l stride` behind `out`.
+    ///
+    /// # Safety
+    /// `p` points to `W²` readable scalars, `out` to writable ones for `l < W`.
+    #[inline(always)]
+    unsafe fn store_turned(p: *const Self::T, out: *mut Self::T, stride: usize) {
+        for l in 0..Self::W {
+            for i in 0..Self::W {
+                // SAFETY: by the caller's contract.
+                unsafe { *out.add(l * stride + i) = *p.add(i * Self::W + l) };
+            }
+        }
+    }
 }
 
 /// Work to be run with the widest packs that the machine has.
@@ -181,6 +215,42 @@ mod tests {
             // SAFETY: likewise.
             unsafe { V::lit(-1.0).sqrt().store(out.as_mut_ptr()) };
             assert!(out[..V::W].iter().all(|v| v.is_nan()));
+        }
+    }
+
+    /// Rows of four and five numbers into packs, packs into rows.
+    struct Turns;
+
+    impl Kernel<f64> for Turns {
+        #[inline(always)]
+        fn run<V: Pack<T = f64>>(self) {
+            let from: Vec<f64> = (0..256).map(f64::from).collect();
+            let row: [_; MAX_LANES] = std::array::from_fn(|l| from.as_ptr().wrapping_add(11 * l + 3));
+            let mut out = [0.0; 16];
+            // SAFETY: 15 rows of 11 numbers and five more lie within 256.
+            let (four, five) = unsafe { (V::load_turned::<4>(&row), V::load_turned::<5>(&row)) };
+            for (k, pack) in four.into_iter().chain(five).enumerate() {
+                // SAFETY: the array holds more lanes than any pack.
+                unsafe { pack.store(out.as_mut_ptr()) };
+                for l in 0..V::W {
+                    assert_eq!(out[l], (11 * l + 3 + k % 4 + if k == 8 { 4 } else { 0 }) as f64);
+                }
+            }
+            let mut rows = [0.0; 256];
+            // SAFETY: `W² ≤ 256` numbers each.
+            unsafe { V::store_turned(from.as_ptr(), rows.as_mut_ptr(), V::W) };
+            for l in 0..V::W {
+                for i in 0..V::W {
+                    assert_eq!(rows[l * V::W + i], from[i * V::W + l]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn turning_moves_every_number() {
+        for level in SimdLevel::ALL.into_iter().filter(|&l| l <= SimdLevel::hardware()) {
+            f64::dispatch(level, Turns);
         }
     }
 

@@ -1,16 +1,17 @@
 //! Diffusion in two passes over the blocks (BR2 with published fluxes).
 //!
 //! The first pass lifts the gradient in each element, forms volume and inviscid face terms, and *publishes* the one-sided
-//! normal flux `F_v(u⁻, ∇u⁻)·n⁻` at the element's own face points, laid out as traces. The second reads the neighbours'
-//! published fluxes as it would read traces, lifts the mean `½ (F_v(u⁻, ∇u⁻) + F_v(u⁺, ∇u⁺))·n⁻` and adds what the first pass kept.
+//! normal flux `F_v(u⁻, ∇u⁻)·n⁻` at the element's own face points. Of the mean `½ (F_v(u⁻, ∇u⁻) + F_v(u⁺, ∇u⁺))·n⁻` the first pass
+//! lifts the own half together with the inviscid flux, the second the neighbours', and adds what the first has left in its place.
 //! So the gradient is formed once, nothing but face fluxes is exchanged, and what leaves one element enters the other.
 
 use crate::connect::Fix;
 use crate::diffusion::{DiffusionKernels, FaceMetric, VolumeMetric};
 use crate::group::{Group, Part};
-use crate::kernels::{FaceSlopes, Finish, FluxDifference, Gather, HalfJump, MultiplyAdd, MultiplyFinish};
+use crate::kernels::{FaceSlopes, Finish, Gather, HalfJump, MultiplyAdd, MultiplyFinish};
 use crate::lifting::{Gradients, Lifting};
-use crate::pointwise::{Across, NeighbourStates, PerPoint};
+use crate::one_sided::{FaceScales, MeanFlux, OneSided, Publish, published_len};
+use crate::pointwise::{Across, PerPoint};
 use crate::residual::{AHEAD, Inputs, Output, Scratch, Work, finish_block, multiply, prefetch_across};
 use crate::scheme::MetricRule;
 use crate::simd::PackScalar;
@@ -23,21 +24,21 @@ pub(crate) struct Diffusing<'a, T: Element> {
     pub(crate) jumps: &'a [T],
 }
 
-/// Where the first pass writes. The pointers cover a group's state, its traces, and all boundary points.
+/// Where the first pass writes. The pointers cover a group's state, its slots, and all boundary points.
 #[derive(Clone, Copy)]
-pub(crate) struct Kept<T> {
-    /// Volume and inviscid face terms, before the metric rule.
+pub(crate) struct Kept<'a, T> {
+    /// Volume terms, and face terms but for the neighbours' diffusive fluxes, before the metric rule.
     pub(crate) rows: *mut T,
-    /// One-sided normal fluxes, `[slot][face point][field]`.
-    pub(crate) published: *mut T,
+    /// One-sided normal fluxes.
+    pub(crate) published: OneSided<'a, T>,
     /// Physical gradients at boundary faces, `[boundary point][x][field]`.
     pub(crate) gradients: *mut T,
 }
 
 // SAFETY: blocks write disjoint parts, as boundary faces belong to one element each.
-unsafe impl<T: Send> Send for Kept<T> {}
+unsafe impl<T: Send> Send for Kept<'_, T> {}
 // SAFETY: likewise.
-unsafe impl<T: Send> Sync for Kept<T> {}
+unsafe impl<T: Send> Sync for Kept<'_, T> {}
 
 /// The first pass over `blocks`.
 ///
@@ -48,7 +49,7 @@ pub(crate) unsafe fn gradient_blocks<T: PackScalar>(
     diffusing: &Diffusing<'_, T>,
     scratch: &mut Scratch<T>,
     blocks: std::ops::Range<usize>,
-    kept: &Kept<T>,
+    kept: &Kept<'_, T>,
 ) {
     assert!(blocks.end <= inputs.group.state.blocks && inputs.u.len() >= inputs.group.state.len());
     for block in blocks {
@@ -68,7 +69,7 @@ unsafe fn gradient_block<T: PackScalar>(
     lifting: &Lifting<T>,
     scratch: &mut Scratch<T>,
     block: usize,
-    kept: &Kept<T>,
+    kept: &Kept<'_, T>,
 ) {
     let (group, level, physics) = (inputs.group, inputs.level, inputs.physics);
     let (fields, lanes) = (group.state.fields, group.state.lanes);
@@ -135,11 +136,19 @@ unsafe fn gradient_block<T: PackScalar>(
     let len = nf * dim * dim * lanes;
     let metric = if per_point { &lifting.face_metric[b * len..(b + 1) * len] } else { metric };
     let face_metric = FaceMetric { normal: geometry, metric, kind: part.kind };
-    let trace = group.trace.block_len();
-    // SAFETY: the block's part of the published fluxes, which no other thread touches.
-    let published = unsafe { std::slice::from_raw_parts_mut(kept.published.add(block * trace), trace) };
     let gradient = &scratch.face_gradients;
-    diffusing.diffusion.faces(level, &group.face_offsets, minus, rows, gradient, face_metric, published);
+    // The states across are not read any more.
+    let own = &mut scratch.plus;
+    diffusing.diffusion.faces(level, &group.face_offsets, minus, rows, gradient, face_metric, own);
+    let stride = published_len(group);
+    debug_assert!(
+        kept.published.stride == stride && kept.published.fluxes.len() >= (block + 1) * lanes * stride
+    );
+    let slots = kept.published.fluxes.cast::<T>();
+    // SAFETY: the block's part of the published fluxes, which no other thread touches.
+    let out = unsafe { std::slice::from_raw_parts_mut(slots.add(block * lanes * stride), lanes * stride) };
+    let scales = FaceScales { dim, offsets: &group.face_offsets, geometry, per_point };
+    T::publish(level, Publish { fields, scales, own, surface, stride, out });
     for fix in inputs.neighbours.fixes_of(block).iter().filter(on_boundary) {
         let (face, lane) = (fix.face as usize, fix.lane as usize);
         let points = group.face_offsets[face]..group.face_offsets[face + 1];
@@ -204,59 +213,39 @@ fn form_gradients<T: PackScalar>(
     }
 }
 
-/// The second pass over `blocks`: `inputs.add` holds what the first kept.
+/// The second pass over `blocks`: what the first kept stands where `output` is written.
 ///
 /// # Safety
-/// `output`'s pointers cover the group's state and no other thread works on these blocks.
+/// `output`'s pointers cover the group's state and `published` its slots, no other thread works on these blocks, and the first
+/// pass has been over them and their neighbours.
 pub(crate) unsafe fn mean_flux_blocks<T: PackScalar>(
     inputs: &Inputs<'_, T>,
-    published: &[T],
+    published: OneSided<'_, T>,
     exterior: &[T],
     scratch: &mut Scratch<T>,
-    blocks: std::ops::Range<usize>,
+    blocks: &[u32],
     output: &Output<T>,
 ) {
     let (group, level) = (inputs.group, inputs.level);
-    let (fields, lanes) = (group.state.fields, group.state.lanes);
-    let trace = group.trace.block_len();
-    assert!(blocks.end <= group.state.blocks && inputs.u.len() >= group.state.len());
-    assert!(published.len() >= group.trace.len());
-    let (n, n_faces) = (inputs.neighbours, group.face_offsets.len() - 1);
-    let across = |block: usize| NeighbourStates {
-        source: published,
-        block_len: trace,
-        sources: &n.sources,
-        first: &n.first_source[block * n_faces..=(block + 1) * n_faces],
-        tables: &n.point_tables,
-    };
-    for block in blocks {
+    let (fields, lanes, len) = (group.state.fields, group.state.lanes, group.state.block_len());
+    let dim = inputs.physics.dim();
+    for &block in blocks {
+        let block = block as usize;
+        assert!(block < group.state.blocks && inputs.u.len() >= group.state.len());
         let part = group.part_of(block);
         let Some(lifting) = &part.lifting else { continue };
-        let b = block - part.first_block;
-        prefetch_across(inputs, block + AHEAD, across);
-        let own = &published[block * trace..(block + 1) * trace];
-        let geometry = part.face_of(b);
+        let geometry = part.face_of(block - part.first_block);
         let per_point = part.spec.rule != MetricRule::Affine;
-        let dim = inputs.physics.dim();
-        let kernel = FluxDifference {
-            fields,
-            dim,
-            offsets: &group.face_offsets,
-            own,
-            across: across(block),
-            geometry,
-            per_point,
-            out: &mut scratch.plus,
-        };
-        T::flux_difference(level, kernel);
-        for fix in n.fixes_of(block) {
+        let scales = FaceScales { dim, offsets: &group.face_offsets, geometry, per_point };
+        T::mean_flux(level, MeanFlux { fields, scales, from: published, block, out: &mut scratch.plus });
+        for fix in inputs.neighbours.fixes_of(block) {
             let (face, lane) = (fix.face as usize, fix.lane as usize);
             for (i, q) in (group.face_offsets[face]..group.face_offsets[face + 1]).enumerate() {
                 let row = if per_point { q } else { face };
-                let scale = T::from_f64(0.5) * geometry[(row * (dim + 1) + dim) * lanes + lane];
+                let scale = T::from_f64(-0.5) * geometry[(row * (dim + 1) + dim) * lanes + lane];
                 for k in 0..fields {
                     let at = (q * fields + k) * lanes + lane;
-                    scratch.plus[at] = scale * (own[at] - exterior[fix.exterior as usize + i * fields + k]);
+                    scratch.plus[at] = scale * exterior[fix.exterior as usize + i * fields + k];
                 }
             }
         }
@@ -266,18 +255,10 @@ pub(crate) unsafe fn mean_flux_blocks<T: PackScalar>(
             between: &mut scratch.between,
             gain: &mut scratch.gain,
         };
-        // SAFETY: by the caller's contract.
+        // SAFETY: the block's part of the output, by the caller's contract; rows are read before they are written.
         unsafe {
-            finish_block(
-                inputs,
-                part,
-                block,
-                &lifting.lift,
-                &scratch.plus,
-                inputs.added(block),
-                work,
-                output,
-            );
-        };
+            let kept = std::ptr::slice_from_raw_parts(output.rows().add(block * len).cast_const(), len);
+            finish_block(inputs, part, block, &lifting.lift, &scratch.plus, kept, work, output);
+        }
     }
 }

@@ -245,6 +245,98 @@ impl Pack for F64x8 {
         // SAFETY: see the head of the file.
         Self(unsafe { _mm512_mask_permutexvar_pd(self.0, pick.1, pick.0, from.0) })
     }
+    #[inline(always)]
+    unsafe fn load_turned<const N: usize>(rows: &[*const f64; MAX_LANES]) -> [Self; N] {
+        let mut out = [Self::lit(0.0); N];
+        // SAFETY (whole body): rows of `N` numbers, by the caller's contract.
+        unsafe {
+            let mut first = 0;
+            while first + 4 <= N {
+                let four = four_turned(rows, first);
+                for k in 0..4 {
+                    out[first + k] = Self(four[k]);
+                }
+                first += 4;
+            }
+            for k in first..N {
+                let [low, high] = [two_and_two(rows, 0, k), two_and_two(rows, 4, k)];
+                out[k] = Self(_mm512_insertf64x4::<1>(_mm512_castpd256_pd512(low), high));
+            }
+        }
+        out
+    }
+    #[inline(always)]
+    unsafe fn store_turned(p: *const f64, out: *mut f64, stride: usize) {
+        // SAFETY (whole body): eight packs and eight rows of eight numbers, by the caller's contract.
+        unsafe {
+            // Lanes 0, 2, 4, 6 of two packs side by side, then lanes 1, 3, 5, 7.
+            let (mut even, mut odd) = ([_mm512_setzero_pd(); 4], [_mm512_setzero_pd(); 4]);
+            for i in 0..4 {
+                let (a, b) = (_mm512_loadu_pd(p.add(16 * i)), _mm512_loadu_pd(p.add(16 * i + 8)));
+                even[i] = _mm512_unpacklo_pd(a, b);
+                odd[i] = _mm512_unpackhi_pd(a, b);
+            }
+            store_lanes(even, out, stride);
+            store_lanes(odd, out.add(stride), stride);
+        }
+    }
+}
+
+/// Numbers `first..first + 4` of eight rows, a register each.
+///
+/// # Safety
+/// The rows have them; see the head of the file.
+#[inline(always)]
+unsafe fn four_turned(rows: &[*const f64; MAX_LANES], first: usize) -> [__m512d; 4] {
+    // SAFETY (whole body): by the caller's contract.
+    unsafe {
+        // Rows l and l + 2 in one register, so that pairs of rows lie in order in the end.
+        let mut two = [_mm512_setzero_pd(); 4];
+        for (i, l) in [0, 1, 4, 5].into_iter().enumerate() {
+            let low = _mm512_castpd256_pd512(_mm256_loadu_pd(rows[l].add(first)));
+            two[i] = _mm512_insertf64x4::<1>(low, _mm256_loadu_pd(rows[l + 2].add(first)));
+        }
+        let (even, odd) = (_mm512_unpacklo_pd(two[0], two[1]), _mm512_unpackhi_pd(two[0], two[1]));
+        let (even2, odd2) = (_mm512_unpacklo_pd(two[2], two[3]), _mm512_unpackhi_pd(two[2], two[3]));
+        [
+            _mm512_shuffle_f64x2::<0x88>(even, even2),
+            _mm512_shuffle_f64x2::<0x88>(odd, odd2),
+            _mm512_shuffle_f64x2::<0xdd>(even, even2),
+            _mm512_shuffle_f64x2::<0xdd>(odd, odd2),
+        ]
+    }
+}
+
+/// Number `k` of rows `first..first + 4`.
+///
+/// # Safety
+/// The rows have it; see the head of the file.
+#[inline(always)]
+unsafe fn two_and_two(rows: &[*const f64; MAX_LANES], first: usize, k: usize) -> __m256d {
+    // SAFETY (whole body): by the caller's contract.
+    unsafe {
+        let low = _mm_loadh_pd(_mm_load_sd(rows[first].add(k)), rows[first + 1].add(k));
+        let high = _mm_loadh_pd(_mm_load_sd(rows[first + 2].add(k)), rows[first + 3].add(k));
+        _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(low), high)
+    }
+}
+
+/// Two numbers of four lanes in each of four registers to every second row.
+///
+/// # Safety
+/// The rows have eight numbers; see the head of the file.
+#[inline(always)]
+unsafe fn store_lanes(pairs: [__m512d; 4], out: *mut f64, stride: usize) {
+    // SAFETY (whole body): by the caller's contract.
+    unsafe {
+        let [a, b, c, d] = pairs;
+        let (low, low2) = (_mm512_shuffle_f64x2::<0x88>(a, b), _mm512_shuffle_f64x2::<0x88>(c, d));
+        let (high, high2) = (_mm512_shuffle_f64x2::<0xdd>(a, b), _mm512_shuffle_f64x2::<0xdd>(c, d));
+        _mm512_storeu_pd(out, _mm512_shuffle_f64x2::<0x88>(low, low2));
+        _mm512_storeu_pd(out.add(2 * stride), _mm512_shuffle_f64x2::<0x88>(high, high2));
+        _mm512_storeu_pd(out.add(4 * stride), _mm512_shuffle_f64x2::<0xdd>(low, low2));
+        _mm512_storeu_pd(out.add(6 * stride), _mm512_shuffle_f64x2::<0xdd>(high, high2));
+    }
 }
 
 /// 16 lanes of `f32`.

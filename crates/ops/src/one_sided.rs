@@ -1,0 +1,166 @@
+//! One-sided normal fluxes between the two passes of diffusion.
+//!
+//! An element's fluxes lie together, `[slot][face point][field]`, so that a neighbour finds those of a face in few cache lines:
+//! in packs of lanes a line would hold one number for it. Both passes turn between the two orders in registers.
+
+use crate::connect::Neighbours;
+use crate::group::Group;
+use crate::kernels::by_fields;
+use crate::simd::{Kernel, MAX_LANES, Pack, PackScalar};
+use dgsuite_gpu::Element;
+
+/// Scalars of an element's one-sided fluxes, filled up to whole packs.
+pub(crate) fn published_len<T: Element>(group: &Group<T>) -> usize {
+    (group.trace.rows * group.trace.fields).next_multiple_of(group.trace.lanes)
+}
+
+/// Where the one-sided fluxes of a group lie.
+#[derive(Clone, Copy)]
+pub(crate) struct OneSided<'a, T> {
+    /// `[slot][face point][field]`, each slot filled up to `stride` scalars.
+    pub(crate) fluxes: *mut [T],
+    pub(crate) stride: usize,
+    /// `[code][point of the own face]`: scalar of the point across in its element; see [`Neighbours`].
+    pub(crate) tables: &'a [u32],
+    pub(crate) neighbours: &'a Neighbours,
+}
+
+// SAFETY: blocks write disjoint parts, and read what is complete, see `schedule`.
+unsafe impl<T: Send> Send for OneSided<'_, T> {}
+// SAFETY: likewise.
+unsafe impl<T: Send> Sync for OneSided<'_, T> {}
+
+/// Normal and scale of faces or face points, and which points a face has.
+#[derive(Clone, Copy)]
+pub(crate) struct FaceScales<'a, T> {
+    pub(crate) dim: usize,
+    pub(crate) offsets: &'a [usize],
+    /// Normal and scale, `[D + 1][lane]`, of each face or face point.
+    pub(crate) geometry: &'a [T],
+    pub(crate) per_point: bool,
+}
+
+impl<T: PackScalar> FaceScales<'_, T> {
+    /// Half of the scale of point `q` of face `f`, where lengths are asserted by [`check`](Self::check).
+    #[inline(always)]
+    unsafe fn half<V: Pack<T = T>>(&self, f: usize, q: usize) -> V {
+        let row = if self.per_point { q } else { f };
+        let at = (row * (self.dim + 1) + self.dim) * V::W;
+        // SAFETY: by the caller's contract.
+        V::lit(0.5) * unsafe { V::load(self.geometry.as_ptr().add(at)) }
+    }
+
+    /// Number of faces and face points.
+    #[inline(always)]
+    fn check<V: Pack<T = T>>(&self) -> (usize, usize) {
+        let n_faces = self.offsets.len() - 1;
+        let n = self.offsets[n_faces];
+        let rows = if self.per_point { n } else { n_faces };
+        assert!(self.geometry.len() >= rows * (self.dim + 1) * V::W);
+        (n_faces, n)
+    }
+}
+
+/// A block's one-sided fluxes `p⁻`: written for the neighbours, and the own half of the mean taken off the numerical flux,
+/// `surface ← surface − ½ s p⁻`.
+pub struct Publish<'a, T> {
+    pub(crate) fields: usize,
+    pub(crate) scales: FaceScales<'a, T>,
+    /// `[point][field][lane]`, filled up to `stride` packs.
+    pub(crate) own: &'a [T],
+    pub(crate) surface: &'a mut [T],
+    pub(crate) stride: usize,
+    /// `[lane][point][field]`, `stride` scalars a lane.
+    pub(crate) out: &'a mut [T],
+}
+
+impl<T: PackScalar> Kernel<T> for Publish<'_, T> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        by_fields!(self, V);
+    }
+}
+
+impl<T: PackScalar> Publish<'_, T> {
+    #[inline(always)]
+    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
+        let (n_faces, n) = self.scales.check::<V>();
+        let stride = self.stride;
+        assert!(stride.is_multiple_of(V::W) && stride >= n * N && self.own.len() >= stride * V::W);
+        assert!(self.surface.len() >= n * N * V::W && self.out.len() >= stride * V::W);
+        let (own, surface, out) = (self.own.as_ptr(), self.surface.as_mut_ptr(), self.out.as_mut_ptr());
+        for f in 0..n_faces {
+            for q in self.scales.offsets[f]..self.scales.offsets[f + 1] {
+                // SAFETY: `q < n`; lengths are asserted above.
+                unsafe {
+                    let half = self.scales.half::<V>(f, q);
+                    for k in 0..N {
+                        let at = (q * N + k) * V::W;
+                        (V::load(surface.add(at)) - half * V::load(own.add(at))).store(surface.add(at));
+                    }
+                }
+            }
+        }
+        for first in (0..stride).step_by(V::W) {
+            // SAFETY: `stride` packs and `W` rows of `stride` scalars, a multiple of `W`, as asserted above.
+            unsafe { V::store_turned(own.add(first * V::W), out.add(first), stride) };
+        }
+    }
+}
+
+/// `out ← −½ s p⁺` at the face points of one block: the neighbours' half of the mean flux, each `p` with its own outward
+/// normal.
+///
+/// The user vouches that the neighbours' fluxes are complete, and that nobody writes them.
+pub struct MeanFlux<'a, T> {
+    pub(crate) fields: usize,
+    pub(crate) scales: FaceScales<'a, T>,
+    pub(crate) from: OneSided<'a, T>,
+    pub(crate) block: usize,
+    pub(crate) out: &'a mut [T],
+}
+
+impl<T: PackScalar> Kernel<T> for MeanFlux<'_, T> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        by_fields!(self, V);
+    }
+}
+
+impl<T: PackScalar> MeanFlux<'_, T> {
+    #[inline(always)]
+    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
+        let (n_faces, n) = self.scales.check::<V>();
+        assert!(self.out.len() >= n * N * V::W);
+        let OneSided { fluxes, stride, tables, neighbours } = self.from;
+        let lanes = self.block * n_faces * V::W..(self.block + 1) * n_faces * V::W;
+        let (slots, codes) = (&neighbours.slot[lanes.clone()], &neighbours.code[lanes]);
+        for f in 0..n_faces {
+            let (first, end) = (self.scales.offsets[f], self.scales.offsets[f + 1]);
+            let mut base = [fluxes.cast::<T>().cast_const(); MAX_LANES];
+            let mut table = [tables.as_ptr(); MAX_LANES];
+            for l in 0..V::W {
+                let slot = slots[f * V::W + l] as usize;
+                let entry = codes[f * V::W + l] as usize * neighbours.table_len;
+                assert!((slot + 1) * stride <= fluxes.len() && entry + (end - first) <= tables.len());
+                base[l] = base[l].wrapping_add(slot * stride);
+                table[l] = table[l].wrapping_add(entry);
+            }
+            for q in first..end {
+                // SAFETY: tables hold points of an element, `stride` covers them; slots and entries are asserted above, lengths
+                // by `check`. The user vouches that nobody writes what is read.
+                unsafe {
+                    let half = self.scales.half::<V>(f, q);
+                    let mut rows = base;
+                    for l in 0..V::W {
+                        rows[l] = base[l].add(*table[l].add(q - first) as usize);
+                    }
+                    let across = V::load_turned::<N>(&rows);
+                    for k in 0..N {
+                        (-(half * across[k])).store(self.out.as_mut_ptr().add((q * N + k) * V::W));
+                    }
+                }
+            }
+        }
+    }
+}
