@@ -200,7 +200,7 @@ pub(crate) fn build<T: PackScalar>(
     n_fields: usize,
     lanes: Lanes,
 ) -> Result<Vec<Group<T>>, OpsError> {
-    build_with(mesh, scheme.form, n_fields, lanes, None, |needs| resolve(scheme, needs))
+    build_with(mesh, scheme.form, n_fields, lanes, &Packings::default(), |needs| resolve(scheme, needs))
 }
 
 /// The same with specifications of one's own for the affine and curved elements of each shape; with `packings`, blocks
@@ -210,7 +210,7 @@ pub(crate) fn build_with<T: PackScalar>(
     form: Form,
     n_fields: usize,
     lanes: Lanes,
-    packings: Option<&Packings>,
+    packings: &Packings,
     specify: impl FnOnce(&[Need]) -> Result<Vec<(Option<PartSpec>, Option<PartSpec>)>, OpsError>,
 ) -> Result<Vec<Group<T>>, OpsError> {
     let mut shapes: Vec<Shape> = mesh.sets.iter().map(|s| s.shape).collect();
@@ -219,7 +219,7 @@ pub(crate) fn build_with<T: PackScalar>(
     // Split every shape into affine and curved elements.
     let mut split: Vec<(Vec<Entry>, Vec<Entry>, usize)> =
         shapes.iter().map(|&s| split_kinds(mesh, s)).collect();
-    if let (Some(packings), Lanes::Simd(level)) = (packings, lanes) {
+    if let Lanes::Simd(level) = lanes {
         for (&shape, (affine, curved, _)) in shapes.iter().zip(&mut split) {
             for (is_curved, entries) in [(false, affine), (true, curved)] {
                 let elements: Vec<u32> = entries.iter().map(|e| e.global).collect();

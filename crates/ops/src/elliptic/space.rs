@@ -94,7 +94,7 @@ impl<T: PackScalar> Space<T> {
     pub(super) fn new(problem: Arc<Problem>, order: usize, level: SimdLevel) -> Result<Self, OpsError> {
         let mesh = Arc::clone(&problem.mesh);
         let lanes = Lanes::Simd(level);
-        let packings = Some(&problem.packings);
+        let packings = &problem.packings;
         let mut groups = problem.host.install(|| {
             build_with::<T>(&mesh, crate::Form::Weak, 1, lanes, packings, |needs| Ok(specify(order, needs)))
         })?;
