@@ -1,7 +1,7 @@
 //! One-sided normal fluxes between the two passes of diffusion.
 //!
-//! An element's fluxes lie together, `[slot][face point][field]`, so that a neighbour finds those of a face in few cache lines:
-//! in packs of lanes a line would hold one number for it. Both passes turn between the two orders in registers.
+//! An element's fluxes lie together, `[place][lane][face point][field]`, so that a neighbour finds those of a face in few cache
+//! lines: in packs of lanes a line would hold one number for it. Both passes turn between the two orders in registers.
 
 use crate::connect::Neighbours;
 use crate::group::Group;
@@ -17,12 +17,14 @@ pub(crate) fn published_len<T: Element>(group: &Group<T>) -> usize {
 /// Where the one-sided fluxes of a group lie.
 #[derive(Clone, Copy)]
 pub(crate) struct OneSided<'a, T> {
-    /// `[slot][face point][field]`, each slot filled up to `stride` scalars.
+    /// `[place][lane][face point][field]`, each lane filled up to `stride` scalars.
     pub(crate) fluxes: *mut [T],
     pub(crate) stride: usize,
     /// `[code][point of the own face]`: scalar of the point across in its element; see [`Neighbours`].
     pub(crate) tables: &'a [u32],
     pub(crate) neighbours: &'a Neighbours,
+    /// The place of each block, see [`Schedule`](crate::schedule::Schedule).
+    pub(crate) place: &'a [u32],
 }
 
 // SAFETY: blocks write disjoint parts, and read what is complete, see `schedule`.
@@ -38,6 +40,13 @@ pub(crate) struct FaceScales<'a, T> {
     /// Normal and scale, `[D + 1][lane]`, of each face or face point.
     pub(crate) geometry: &'a [T],
     pub(crate) per_point: bool,
+}
+
+impl<T> OneSided<'_, T> {
+    /// First scalar of a block with `lanes` lanes.
+    pub(crate) fn first_of(&self, block: usize, lanes: usize) -> usize {
+        self.place[block] as usize * lanes * self.stride
+    }
 }
 
 impl<T: PackScalar> FaceScales<'_, T> {
@@ -132,7 +141,7 @@ impl<T: PackScalar> MeanFlux<'_, T> {
     fn run_fields<V: Pack<T = T>, const N: usize>(self) {
         let (n_faces, n) = self.scales.check::<V>();
         assert!(self.out.len() >= n * N * V::W);
-        let OneSided { fluxes, stride, tables, neighbours } = self.from;
+        let OneSided { fluxes, stride, tables, neighbours, place } = self.from;
         let lanes = self.block * n_faces * V::W..(self.block + 1) * n_faces * V::W;
         let (slots, codes) = (&neighbours.slot[lanes.clone()], &neighbours.code[lanes]);
         for f in 0..n_faces {
@@ -141,6 +150,7 @@ impl<T: PackScalar> MeanFlux<'_, T> {
             let mut table = [tables.as_ptr(); MAX_LANES];
             for l in 0..V::W {
                 let slot = slots[f * V::W + l] as usize;
+                let slot = place[slot / V::W] as usize * V::W + slot % V::W;
                 let entry = codes[f * V::W + l] as usize * neighbours.table_len;
                 assert!((slot + 1) * stride <= fluxes.len() && entry + (end - first) <= tables.len());
                 base[l] = base[l].wrapping_add(slot * stride);

@@ -42,20 +42,41 @@ impl<T: PackScalar> Published<T> {
         dim: usize,
         host: &Host,
     ) -> Result<Self, OpsError> {
-        let len = |g: &Group<T>| g.state.blocks * g.state.lanes * published_len(g);
         let tables = |(g, n): (&Group<T>, &Neighbours)| {
             n.point_tables.iter().map(|row| row / g.trace.lanes as u32).collect()
         };
-        let threads = host.n_threads();
         let pairs = || groups.iter().zip(&connectivity.neighbours);
+        let threads = host.n_threads();
+        let schedules: Vec<_> = pairs().map(|(g, n)| Schedule::new(g, n, threads)).collect();
+        let room = |(g, s): (&Group<T>, &Schedule)| {
+            Buffer::zeros_on(host, s.n_places * g.state.lanes * published_len(g))
+        };
         Ok(Self {
-            fluxes: groups.iter().map(|g| Buffer::zeros_on(host, len(g))).collect::<Result<_, _>>()?,
+            fluxes: groups.iter().zip(&schedules).map(room).collect::<Result<_, _>>()?,
             tables: pairs().map(tables).collect(),
-            schedules: pairs().map(|(g, n)| Schedule::new(g, n, threads)).collect(),
+            schedules,
             jumps: vec![T::ZERO; connectivity.boundary_len],
             gradients: vec![T::ZERO; connectivity.boundary_len * dim],
             exterior: vec![T::ZERO; connectivity.exterior_len],
         })
+    }
+
+    /// The one-sided fluxes of group `g`, which are `fluxes`, to be written and read.
+    fn one_sided<'a>(&'a self, fluxes: *mut [T], g: usize, inputs: &Inputs<'a, T>) -> OneSided<'a, T> {
+        OneSided {
+            fluxes,
+            stride: published_len(inputs.group),
+            tables: &self.tables[g],
+            neighbours: inputs.neighbours,
+            place: &self.schedules[g].place,
+        }
+    }
+
+    /// One-sided fluxes of an element that is not read in the passes alone, `[face point][field]`.
+    fn of_element(&self, g: usize, group: &Group<T>, slot: usize) -> &[T] {
+        let (lanes, len) = (group.state.lanes, published_len(group));
+        let place = self.schedules[g].place[slot / lanes] as usize;
+        &self.fluxes[g][(place * lanes + slot % lanes) * len..][..len]
     }
 
     /// Scalars held.
@@ -89,12 +110,8 @@ impl<T: PackScalar> Discretization<T> {
         for (g, output) in outputs.iter().enumerate().filter_map(|(g, o)| Some((g, o.as_ref()?))) {
             let source = self.source.as_ref().map_or(&[][..], |s| &s.rows[g]);
             let inputs = self.inputs(g, u, source);
-            let one_sided = OneSided {
-                fluxes: &raw mut published.fluxes[g][..],
-                stride: published_len(inputs.group),
-                tables: &published.tables[g],
-                neighbours: inputs.neighbours,
-            };
+            let fluxes = &raw mut published.fluxes[g][..];
+            let one_sided = published.one_sided(fluxes, g, &inputs);
             let kept = Kept { rows: output.rows(), published: one_sided, gradients };
             let schedule = &published.schedules[g];
             let region = |region: &Range<usize>| {
@@ -115,12 +132,8 @@ impl<T: PackScalar> Discretization<T> {
         self.exchange_fluxes(&mut published);
         for (g, output) in outputs.iter().enumerate().filter_map(|(g, o)| Some((g, o.as_ref()?))) {
             let inputs = self.inputs(g, u, &[]);
-            let one_sided = OneSided {
-                fluxes: &raw mut published.fluxes[g][..],
-                stride: published_len(inputs.group),
-                tables: &published.tables[g],
-                neighbours: inputs.neighbours,
-            };
+            let fluxes = &raw mut published.fluxes[g][..];
+            let one_sided = published.one_sided(fluxes, g, &inputs);
             let exterior = &published.exterior;
             let blocks = |blocks: &[u32]| {
                 let mut scratch = lock(self.scratch_of_thread());
@@ -160,17 +173,18 @@ impl<T: PackScalar> Discretization<T> {
     fn boundary_fluxes(&mut self, published: &mut Published<T>) {
         let fields = self.physics.n_fields();
         let dim = self.physics.dim();
+        let mut all = std::mem::take(&mut published.exterior);
         for set in &mut self.boundaries {
             let Some(kernel) = set.binding.kernel.diffusive() else { continue };
             let begin = self.connectivity.boundary_exterior[set.boundary];
             let len = set.positions.len() * fields;
             let gradients = &published.gradients[begin * dim..(begin + len) * dim];
             kernel.normal_flux(&set.minus, &set.face, gradients, &set.normal, &set.data, &mut set.flux);
-            let exterior = &mut published.exterior[begin..begin + len];
+            let exterior = &mut all[begin..begin + len];
             let mut at = 0;
             for face in &self.connectivity.boundaries[set.boundary] {
                 let group = &self.groups[face.group as usize];
-                let own = &published.fluxes[face.group as usize][face.slot as usize * published_len(group)..];
+                let own = published.of_element(face.group as usize, group, face.slot as usize);
                 let points =
                     group.face_offsets[face.face as usize]..group.face_offsets[face.face as usize + 1];
                 for q in points {
@@ -187,22 +201,24 @@ impl<T: PackScalar> Discretization<T> {
                 }
             }
         }
+        published.exterior = all;
     }
 
     /// Published fluxes of other groups' elements.
     fn exchange_fluxes(&self, published: &mut Published<T>) {
+        let mut all = std::mem::take(&mut published.exterior);
         for foreign in &self.connectivity.foreign {
             let group = &self.groups[foreign.group as usize];
             let neighbours = &self.connectivity.neighbours[foreign.group as usize];
             let (fields, lanes) = (group.trace.fields, group.trace.lanes);
-            let source =
-                &published.fluxes[foreign.group as usize][foreign.slot as usize * published_len(group)..];
+            let source = published.of_element(foreign.group as usize, group, foreign.slot as usize);
             let mut at = foreign.exterior as usize;
             for &row in neighbours.point_table(foreign.code, foreign.points as usize) {
                 let first = row as usize / lanes;
-                published.exterior[at..at + fields].copy_from_slice(&source[first..first + fields]);
+                all[at..at + fields].copy_from_slice(&source[first..first + fields]);
                 at += fields;
             }
         }
+        published.exterior = all;
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! The second pass of a block reads what the first has written for its neighbours. It follows as soon as that is complete, while
 //! most of it lies in the cache: blocks along a space-filling curve have their neighbours nearby. Each thread works on regions of
-//! its own; blocks that read other regions, a boundary or another group wait for the end of the first pass.
+//! its own; blocks that read other regions, a boundary or another group wait for the end of the first pass. What no block reads
+//! any more gives its place to the next one's, so that what passes between the two stays in the cache.
 
 use crate::connect::Neighbours;
 use crate::group::Group;
@@ -22,23 +23,28 @@ pub(crate) struct Schedule {
     ready: Vec<u32>,
     /// Blocks whose second pass waits for the end of the first.
     pub(crate) waiting: Vec<u32>,
+    /// Where each block keeps what others read: one of `n_places`.
+    pub(crate) place: Vec<u32>,
+    pub(crate) n_places: usize,
 }
 
 impl Schedule {
     /// The order for `threads` threads.
     pub(crate) fn new<T: Element>(group: &Group<T>, neighbours: &Neighbours, threads: usize) -> Self {
         let per_block = group.shape.n_faces() * group.state.lanes;
-        let reads = |b: usize| -> Option<Range<usize>> {
+        let reads = |b: usize| {
             let across = neighbours.slot[b * per_block..(b + 1) * per_block].iter();
-            let blocks = across.map(|&slot| slot as usize / group.state.lanes);
-            let (low, high) = blocks.fold((b, b), |(low, high), a| (low.min(a), high.max(a)));
-            neighbours.fixes_of(b).is_empty().then_some(low..high + 1)
+            let mut blocks: Vec<u32> =
+                across.map(|&slot| slot / group.state.lanes as u32).chain([b as u32]).collect();
+            blocks.sort_unstable();
+            blocks.dedup();
+            (blocks, neighbours.fixes_of(b).is_empty())
         };
-        Self::of((0..group.state.blocks).map(reads).collect(), threads)
+        Self::of(&(0..group.state.blocks).map(reads).collect::<Vec<_>>(), threads)
     }
 
-    /// From the blocks among which those are that each block reads, or nothing if it has to wait.
-    fn of(reads: Vec<Option<Range<usize>>>, threads: usize) -> Self {
+    /// From the blocks that each block reads, itself among them, in ascending order, and whether these are all that it reads.
+    fn of(reads: &[(Vec<u32>, bool)], threads: usize) -> Self {
         let blocks = reads.len();
         let count = if threads > 1 { SHARES * threads } else { 1 };
         let regions: Vec<Range<usize>> =
@@ -48,8 +54,8 @@ impl Schedule {
         for region in &regions {
             for b in region.clone() {
                 match &reads[b] {
-                    Some(r) if r.start >= region.start && r.end <= region.end => {
-                        ready.push((r.end as u32 - 1, b as u32));
+                    (read, true) if read.iter().all(|&a| region.contains(&(a as usize))) => {
+                        ready.push((read.last().copied().unwrap_or(b as u32), b as u32));
                     }
                     _ => out.waiting.push(b as u32),
                 }
@@ -60,7 +66,33 @@ impl Schedule {
             out.first[b + 1] = ready.partition_point(|r| r.0 as usize <= b) as u32;
         }
         out.ready = ready.into_iter().map(|r| r.1).collect();
-        Self { regions, ..out }
+        out.regions = regions;
+        out.find_places(reads);
+        out
+    }
+
+    /// Give each block a place from its first pass until the last that reads it; regions are visited at the same time.
+    fn find_places(&mut self, reads: &[(Vec<u32>, bool)]) {
+        let mut readers = vec![0_u32; reads.len()];
+        reads.iter().flat_map(|(read, _)| read).for_each(|&a| readers[a as usize] += 1);
+        let mut place = vec![0; reads.len()];
+        for region in &self.regions {
+            // The place left last is the one most likely in the cache.
+            let mut free: Vec<u32> = Vec::new();
+            for b in region.clone() {
+                place[b] = free.pop().unwrap_or_else(|| {
+                    self.n_places += 1;
+                    self.n_places as u32 - 1
+                });
+                for &a in self.after(b).iter().flat_map(|&second| &reads[second as usize].0) {
+                    readers[a as usize] -= 1;
+                    if readers[a as usize] == 0 {
+                        free.push(place[a as usize]);
+                    }
+                }
+            }
+        }
+        self.place = place;
     }
 
     /// Blocks whose second pass may follow the first of `block`.
@@ -77,28 +109,39 @@ mod tests {
     fn a_block_follows_all_that_it_reads() {
         // Each reads three blocks around, every seventh one far away, every eleventh a boundary.
         let blocks = 500;
-        let reads: Vec<Option<Range<usize>>> = (0..blocks)
-            .map(|b: usize| {
-                let end = if b % 7 == 0 { blocks.min(b + 200) } else { blocks.min(b + 4) };
-                (b % 11 != 0).then_some(b.saturating_sub(3)..end)
+        let reads: Vec<(Vec<u32>, bool)> = (0..blocks)
+            .map(|b: u32| {
+                let end = if b.is_multiple_of(7) { b + 60 } else { b + 4 };
+                ((b.saturating_sub(3)..end.min(blocks)).collect(), !b.is_multiple_of(11))
             })
             .collect();
         for threads in [1, 2, 5] {
-            let schedule = Schedule::of(reads.clone(), threads);
-            let mut done = vec![0; blocks];
+            let schedule = Schedule::of(&reads, threads);
+            let mut done = vec![0; blocks as usize];
+            // Which block's values lie in each place.
+            let mut held = vec![None; schedule.n_places];
             for region in &schedule.regions {
                 for b in region.clone() {
+                    held[schedule.place[b] as usize] = Some(b as u32);
                     for &second in schedule.after(b) {
-                        let read = reads[second as usize].clone().unwrap();
-                        assert!(read.start >= region.start && read.end <= b + 1);
+                        let (read, all) = &reads[second as usize];
+                        assert!(*all && read.iter().all(|&a| region.contains(&(a as usize))));
+                        assert!(read.iter().all(|&a| held[schedule.place[a as usize] as usize] == Some(a)));
                         done[second as usize] += 1;
                     }
                 }
             }
-            let at_once: usize = done.iter().sum();
-            schedule.waiting.iter().for_each(|&b| done[b as usize] += 1);
+            let at_once: u32 = done.iter().sum();
+            for &b in &schedule.waiting {
+                assert!(
+                    reads[b as usize].0.iter().all(|&a| held[schedule.place[a as usize] as usize] == Some(a))
+                );
+                done[b as usize] += 1;
+            }
             assert!(done.iter().all(|&n| n == 1), "every block once");
             assert!(at_once > blocks / 3, "{threads} threads: {at_once} blocks at once");
+            // In small regions nearly all blocks wait.
+            assert!(threads > 1 || schedule.n_places < reads.len(), "{} places", schedule.n_places);
         }
     }
 }

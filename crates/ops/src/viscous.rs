@@ -24,7 +24,7 @@ pub(crate) struct Diffusing<'a, T: Element> {
     pub(crate) jumps: &'a [T],
 }
 
-/// Where the first pass writes. The pointers cover a group's state, its slots, and all boundary points.
+/// Where the first pass writes. The pointers cover a group's state, its places, and all boundary points.
 #[derive(Clone, Copy)]
 pub(crate) struct Kept<'a, T> {
     /// Volume terms, and face terms but for the neighbours' diffusive fluxes, before the metric rule.
@@ -141,12 +141,11 @@ unsafe fn gradient_block<T: PackScalar>(
     let own = &mut scratch.plus;
     diffusing.diffusion.faces(level, &group.face_offsets, minus, rows, gradient, face_metric, own);
     let stride = published_len(group);
-    debug_assert!(
-        kept.published.stride == stride && kept.published.fluxes.len() >= (block + 1) * lanes * stride
-    );
-    let slots = kept.published.fluxes.cast::<T>();
-    // SAFETY: the block's part of the published fluxes, which no other thread touches.
-    let out = unsafe { std::slice::from_raw_parts_mut(slots.add(block * lanes * stride), lanes * stride) };
+    let first = kept.published.first_of(block, lanes);
+    assert!(kept.published.stride == stride && kept.published.fluxes.len() >= first + lanes * stride);
+    let fluxes = kept.published.fluxes.cast::<T>();
+    // SAFETY: the place of the block, as just asserted; no other thread touches it, and no block reads it any more.
+    let out = unsafe { std::slice::from_raw_parts_mut(fluxes.add(first), lanes * stride) };
     let scales = FaceScales { dim, offsets: &group.face_offsets, geometry, per_point };
     T::publish(level, Publish { fields, scales, own, surface, stride, out });
     for fix in inputs.neighbours.fixes_of(block).iter().filter(on_boundary) {
@@ -216,7 +215,7 @@ fn form_gradients<T: PackScalar>(
 /// The second pass over `blocks`: what the first kept stands where `output` is written.
 ///
 /// # Safety
-/// `output`'s pointers cover the group's state and `published` its slots, no other thread works on these blocks, and the first
+/// `output`'s pointers cover the group's state and `published` its places, no other thread works on these blocks, and the first
 /// pass has been over them and their neighbours.
 pub(crate) unsafe fn mean_flux_blocks<T: PackScalar>(
     inputs: &Inputs<'_, T>,
