@@ -203,8 +203,8 @@ pub(crate) fn build<T: PackScalar>(
     build_with(mesh, scheme.form, n_fields, lanes, &Packings::default(), |needs| resolve(scheme, needs))
 }
 
-/// The same with specifications of one's own for the affine and curved elements of each shape; with `packings`, blocks
-/// are chosen for having few neighbours, instead of along the mesh.
+/// The same with specifications of one's own for the affine and curved elements of each shape. Blocks of lanes are chosen for
+/// having few neighbours, and `packings` keeps the choice for other orders.
 pub(crate) fn build_with<T: PackScalar>(
     mesh: &Mesh,
     form: Form,
