@@ -352,7 +352,9 @@ fn lacks_on_devices(pipeline: &Pipeline) -> Option<&'static str> {
             Some("split forms of so high an order")
         }
         (Model::NavierStokes { .. }, _) | (_, None) => None,
-        (_, Some(_)) => Some("sources without viscous terms"),
+        (_, Some(_)) => {
+            (pipeline.space.form == Form::Split).then_some("sources without viscous terms in split form")
+        }
     }
 }
 

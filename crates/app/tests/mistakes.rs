@@ -502,8 +502,22 @@ fn viscous_choices_of_other_models() {
         &["--set", "physics.source=manufactured"],
         &["`initial.exact` is missing", "command line:1:"],
     );
-    let source = ["--set", "physics.source={ rho_E: 1 }", "--device", "cuda"];
-    refused(&case, &source, &["the device `cuda:0` cannot be used", "sources without viscous terms"]);
+    let quads = "mesh.generate.shape=quad";
+    let split = [
+        "--set",
+        "physics.source={ rho_E: 1 }",
+        "--set",
+        quads,
+        "--set",
+        "space.form=split",
+        "--device",
+        "cuda",
+    ];
+    refused(
+        &case,
+        &split,
+        &["the device `cuda:0` cannot be used", "sources without viscous terms in split form"],
+    );
     let case = Case::new(PLATE);
     refused(&case, &["--set", "space.viscous=sipdg"], &["`space.viscous: sipdg` is not supported", "br2"]);
     refused(&case, &["--set", "space.viscous={ br2: { eta: 0 } }"], &["`space.viscous.br2.eta` is 0"]);
