@@ -19,6 +19,7 @@ mod faces;
 pub(crate) mod fast;
 pub(crate) mod fast_diffusion;
 mod fragments;
+mod gauss;
 mod kernels;
 mod measure;
 mod operators;

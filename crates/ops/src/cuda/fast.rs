@@ -2,6 +2,7 @@
 
 use crate::cuda::element::{self, ElementTables};
 use crate::cuda::fragments::SimplexTables;
+use crate::cuda::gauss::{self, GaussTables};
 use crate::cuda::prism::{self, PrismTables};
 use crate::cuda::simplex;
 use crate::cuda::source::{KernelText, LawText};
@@ -27,8 +28,10 @@ pub(crate) fn layout<T: PackScalar>(
     let Some(spec) = affine.or(curved) else { return Ok((1, false)) };
     match shape {
         Shape::Quadrilateral | Shape::Hexahedron => {
-            let tensor = TensorTables::new(&ReferenceElement::new(&spec.element)?, form);
-            Ok((1, tensor.is_some() && is_planar(shape, fields)))
+            let reference = ReferenceElement::new(&spec.element)?;
+            let known = TensorTables::new(&reference, form).is_some()
+                || (gauss::knows(spec.rule) && GaussTables::new(&reference, form).is_some());
+            Ok((1, known && is_planar(shape, fields)))
         }
         Shape::Prism => Ok((1, PrismTables::new(&ReferenceElement::new(&spec.element)?, form).is_some())),
         _ if curved.is_none() && element::is_small(shape, spec.element.order, T::BYTES) => {
@@ -41,7 +44,7 @@ pub(crate) fn layout<T: PackScalar>(
     }
 }
 
-/// Whether the unknowns of collocated tensor elements lie one after the other.
+/// Whether the unknowns of tensor elements with fast kernels lie one after the other.
 const fn is_planar(shape: Shape, fields: usize) -> bool {
     matches!(shape, Shape::Hexahedron) || !fields.is_multiple_of(2)
 }
@@ -70,6 +73,8 @@ pub(super) enum Fast {
     Simplex(SimplexTables),
     /// `tensor.cu` or `planar.cu`
     Tensor(TensorTables),
+    /// `gauss.cu`
+    Gauss(GaussTables),
     /// `prism.cu`
     Prism(PrismTables),
 }
@@ -95,8 +100,9 @@ impl Fast {
             .map(|part| Self::new(law, group, part, form))
             .collect::<Result<Vec<_>, _>>()?;
         // Kernels that make traces leave none for those that read them.
-        let all = found.iter().all(|fast| fast.as_ref().is_some_and(Self::makes_traces));
-        if !all && group.face_nodes.is_none() {
+        let makes = |fast: &Option<Self>| fast.as_ref().is_some_and(Self::makes_traces);
+        let (some, all) = (found.iter().any(makes), found.iter().all(makes));
+        if some && !all && group.face_nodes.is_none() {
             found.iter_mut().for_each(|fast| *fast = None);
         }
         Ok(found)
@@ -118,6 +124,7 @@ impl Fast {
             Shape::Quadrilateral | Shape::Hexahedron if group.face_nodes.is_some() => {
                 Self::tensor(group, part, form)
             }
+            Shape::Quadrilateral | Shape::Hexahedron => Self::gauss(group, part, form),
             Shape::Prism if group.face_nodes.is_some() && group.state.planar && is_diagonal(part) => {
                 PrismTables::new(&part.reference, form).map(Self::Prism)
             }
@@ -151,6 +158,12 @@ impl Fast {
         TensorTables::new(&part.reference, form).map(Self::Tensor)
     }
 
+    fn gauss<T: PackScalar>(group: &Group<T>, part: &Part<T>, form: Form) -> Option<Self> {
+        let laid_out = group.state.planar || in_pairs(group, part);
+        let known = laid_out && gauss::knows(part.spec.rule);
+        known.then(|| GaussTables::new(&part.reference, form))?.map(Self::Gauss)
+    }
+
     /// The nodes of each face, where the kernel interpolates face points from them.
     pub(super) fn interpolated_nodes(&self) -> Option<&[Vec<usize>]> {
         match self {
@@ -171,6 +184,7 @@ impl Fast {
             Self::Element(_) => &[],
             Self::Simplex(tables) => &tables.entries,
             Self::Tensor(tables) => &tables.entries,
+            Self::Gauss(tables) => &tables.entries,
             Self::Prism(tables) => &tables.entries,
         }
     }
@@ -205,7 +219,20 @@ impl Fast {
             Self::Element(tables) => Some(element::text(law, group, part, tables, stage)),
             Self::Simplex(tables) => simplex::text(law, group, part, tables, stage),
             Self::Tensor(tables) => tensor::text(law, group, part, tables, stage),
+            Self::Gauss(tables) => tables.text(law, group, part, stage),
             Self::Prism(tables) => prism::text(law, group, part, tables, stage),
+        }
+    }
+    /// The text of the kernel that writes the traces that this one reads; `None` if it reads none, or it does not fit.
+    pub(super) fn traces<T: PackScalar>(
+        &self,
+        law: &LawText,
+        group: &Group<T>,
+        part: &Part<T>,
+    ) -> Option<KernelText> {
+        match self {
+            Self::Gauss(tables) => tables.traces(law, group, part),
+            _ => None,
         }
     }
 }

@@ -85,6 +85,8 @@ struct PartTexts {
     stage: KernelText,
     speed: KernelText,
     traces: Option<KernelText>,
+    /// Whether that of the traces takes the operators of the fast kernel.
+    fast_traces: bool,
     /// The first pass of diffusion, in one or two.
     gradient: Vec<KernelText>,
 }
@@ -115,11 +117,13 @@ fn part_texts<T: PackScalar>(
         fast.and_then(|fast| fast.text(law, group, part, stage))
             .unwrap_or_else(|| source::residual(law, group, part, &factors, &packed, stage))
     };
+    let fast_traces = fast.filter(|_| written).and_then(|fast| fast.traces(law, group, part));
     let texts = PartTexts {
+        fast_traces: fast_traces.is_some(),
         residual: residual(false),
         stage: residual(true),
         speed: source::speed(law, group, part, &factors, &packed),
-        traces: written.then(|| source::traces(law, group, part, &factors, &packed)),
+        traces: fast_traces.or_else(|| written.then(|| source::traces(law, group, part, &factors, &packed))),
         gradient: match (passes, &lifts) {
             (Some(fast), _) => fast.gradient.clone(),
             (None, Some(lifts)) => vec![published::gradient(law, group, part, &factors, lifts, &packed)],
@@ -193,6 +197,8 @@ pub(super) struct DevicePart<T: PackScalar> {
     /// The stage with the boundaries' points, on small meshes.
     small: Option<Kernel>,
     traces: Option<Kernel>,
+    /// Whether that takes the operators of the fast kernel.
+    fast_traces: bool,
     /// The first pass of diffusion.
     gradient: Vec<Kernel>,
     speed: Kernel,
@@ -367,6 +373,7 @@ impl<T: PackScalar> DeviceGroup<T> {
                 let stage = kernel(&texts.stage, "residual")?;
                 let speed = kernel(&texts.speed, "wave_speed")?;
                 let traces = texts.traces.map(|text| kernel(&text, "traces")).transpose()?;
+                let fast_traces = texts.fast_traces;
                 let gradient =
                     texts.gradient.iter().map(|text| kernel(text, "gradient")).collect::<Result<_, _>>()?;
                 let upload = |what, values: &[T]| DeviceBuffer::from_slice(cuda, what, values);
@@ -380,6 +387,7 @@ impl<T: PackScalar> DeviceGroup<T> {
                     stage,
                     small: None,
                     traces,
+                    fast_traces,
                     gradient,
                     speed,
                     metric: upload("metric terms", &part.metric)?,
@@ -505,6 +513,9 @@ impl<T: PackScalar> DeviceGroup<T> {
             let part = &self.parts[i];
             let Some(kernel) = &part.traces else { continue };
             let arguments = Arguments { out: self.traces.ptr(), ..self.arguments(part, u, 0, work) };
+            let fast = part.fast.as_ref().filter(|_| part.fast_traces);
+            let tables = fast.map_or(arguments.tables, FastOperators::ptr);
+            let arguments = Arguments { tables, ..arguments };
             self.args.clear();
             self.args.value(arguments);
             // SAFETY: `Arguments` is laid out as the kernel's; the buffers are the group's own and cover it.

@@ -216,6 +216,7 @@ pub(super) fn source<T: PackScalar>(name: &str, text: String) -> Source {
         .header("fragments.cuh", include_str!("fragments.cuh"))
         .header("sparse.cuh", include_str!("sparse.cuh"))
         .header("metric_rule.cuh", include_str!("metric_rule.cuh"))
+        .header("gauss.cuh", include_str!("gauss.cuh"))
         .header("lines.cuh", include_str!("lines.cuh"))
         .header("prisms.cuh", include_str!("prisms.cuh"))
         .header("two_point.cuh", include_str!("two_point.cuh"))

@@ -83,8 +83,8 @@ impl TensorTables {
 }
 
 /// Registers of a multiprocessor, and most threads of a block of the kernels.
-const REGISTERS: usize = 65_536;
-const MOST_THREADS: usize = 1024;
+pub(super) const REGISTERS: usize = 65_536;
+pub(super) const MOST_THREADS: usize = 1024;
 
 /// How a kernel is built; see the heads of tensor.cu and planar.cu.
 #[derive(Clone, Copy)]

@@ -91,12 +91,15 @@ fn cases() -> Vec<Case> {
     on_box("curved", tetrahedron, 2, false, "FR Gauss", 1, 1);
     on_box("curved", shape(Shape::Prism), 2, false, "FR Lobatto", 2, 1);
     on_box("curved", hexahedron, 2, false, "FR Gauss", 2, 1);
+    on_box("curved", hexahedron, 2, false, "nodal", 2, 1);
     // Groups of 8 elements for each warp, blocks of 4 to 12 warps, 2 blocks.
     for n in [1, 7, 8, 9, 31, 33, 65] {
         cases.push(("row", row(2, n), triangle, "nodal", 3));
         cases.push(("row", row(3, n), tetrahedron, "nodal", 2));
         cases.push(("row", quadrilaterals(n), quadrilateral, "collocated", 2));
     }
+    // Gauss points, eight elements a block.
+    cases.push(("row", quadrilaterals(9), quadrilateral, "FR Gauss", 3));
     // Threads that pass fluxes on.
     cases.push(("row", quadrilaterals(33), quadrilateral, "collocated", 1));
     // In single precision two elements a warp, which waits for no other.

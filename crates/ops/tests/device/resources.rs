@@ -34,6 +34,9 @@ fn cases() -> Vec<(Shape, &'static str, usize, usize, usize)> {
     for shape in [Shape::Quadrilateral, Shape::Hexahedron] {
         cases.extend((1..=7).map(|p| (shape, "collocated", p, 1, 8)));
         cases.extend((2..=7).map(|p| (shape, "collocated", p, 2, 8)));
+        cases.extend([1, 2, 3, 5, 7].map(|p| (shape, "FR Gauss", p, 1, 8)));
+        cases.extend([1, 3, 6].map(|p| (shape, "modal", p, 1, 8)));
+        cases.extend([(shape, "nodal", 4, 2, 8), (shape, "modal", 3, 1, 4)]);
     }
     cases.extend(
         [(Shape::Quadrilateral, 3, 2), (Shape::Hexahedron, 3, 1), (Shape::Hexahedron, 7, 2)].map(split),

@@ -1,0 +1,114 @@
+// The fused residual and Runge–Kutta stage on quadrilaterals and hexahedra with Gauss points, affine or curved: nodal at
+// these points, or modal or nodal and integrated by them. The host's twin is residual.rs; operators come from gauss.rs, the
+// traces of other elements from gauss_traces.cu.
+//
+// One thread a node, a few elements a block. Values at the points go to shared memory, from which face points, dealt out to
+// all threads, take their own traces; contravariant fluxes follow; after a barrier each node sums along its lines and from
+// their ends. Macros as in gauss.cuh, and STAGE.
+
+#include "gauss.cuh"
+
+// The plan of shared memory.
+constexpr int VALUE_AT = MATRICES;                          // [element][field][node]
+constexpr int FLUX_AT = VALUE_AT + ELEMENTS * FIELDS * NP;  // [element][direction][field][node]
+// [element][field][direction, end][number across the lines]
+constexpr int FACE_FLUX_AT = FLUX_AT + ELEMENTS * DIM * FIELDS * NP;
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arguments a, const Parameters parameters) {
+    DG_DYNAMIC_SHARED(real, shared);
+    const u32 first = blockIdx.x * ELEMENTS;  // of the part
+    const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
+    const bool reads_register = STAGE && a.a != 0.0;
+    // A thread beyond the last element computes that one again, and stores nothing.
+    const u32 local = threadIdx.x / NP, node = threadIdx.x % NP;
+    const bool exists = local < n;
+    const u32 element = first + (exists ? local : n - 1), slot = a.first + element;
+    const u64 at = (u64)slot * STATE_BLOCK + node * ROW_STRIDE;
+    const auto ask = [&](u32 item, real (&up)[FIELDS]) {
+        const u32 q = item % NF, point = q % FACE_POINTS;
+        const Across r = across(a, a.first + first + item / NF, q / FACE_POINTS);
+        load_row_constant(r.source + (r.rows ? __ldg(r.rows + point) : point * FIELDS), up);
+    };
+    const auto solve = [&](u32 item, const real (&up)[FIELDS]) {
+        const u32 e = item / NF, q = item % NF;
+        const FaceLine line = face_line(q);
+        real um[FIELDS], f[FIELDS];
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) um[k] = 0;
+        const real* values = shared + VALUE_AT + e * FIELDS * NP + line.begin;
+        add_line<NP>(shared + ENDS_AT + line.end * NODES, values, line.step, um);
+        face_flux(a, parameters, first + e, q / FACE_POINTS, q, um, up, f);
+        real* y = shared + FACE_FLUX_AT + e * FIELDS * NF + line.place;
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) y[k * NF] = f[k];
+    };
+
+    // 1. Values at the points, and contravariant fluxes.
+    real u[FIELDS], value[FIELDS], rate[FIELDS], before[FIELDS], asked[FIELDS];
+    load_node(a.u + at, u);
+    if (threadIdx.x < n * NF) ask(threadIdx.x, asked);
+    load_matrices(a, shared);
+    real *values = shared + VALUE_AT + local * FIELDS * NP, *fluxes = shared + FLUX_AT + local * DIM * FIELDS * NP;
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) value[k] = u[k];
+    if (TRANSFORM) {
+        dg_block_sync();
+        // Fluxes are read last, and values are free for the result.
+        transform<NP>(shared + VALUES_AT, DIM == 3 ? fluxes : values, DIM == 3 ? values : fluxes, node, value);
+    }
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) values[k * NP + node] = value[k];
+    dg_block_sync();
+    {
+        real g[DIM * DIM], f[DIM * FIELDS];
+        metric_at(a, element, node, g);
+        volume_flux(parameters, value, g, f);
+#pragma unroll
+        for (int i = 0; i < DIM * FIELDS; ++i) fluxes[i * NP + node] = f[i];
+    }
+
+    // 2. Numerical fluxes.
+    if (threadIdx.x < n * NF) solve(threadIdx.x, asked);
+    for (u32 item = threadIdx.x + THREADS; item < n * NF; item += THREADS) {
+        ask(item, asked);
+        solve(item, asked);
+    }
+    // What the stage needs, before the sums.
+    if (reads_register) {
+        if (!PLANAR) load_row(a.reg + at, before);
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k)
+            if (PLANAR) before[k] = a.reg[at + k * NP];
+    }
+    dg_block_sync();
+
+    // 3. Sums along the lines, and from their ends.
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) rate[k] = 0;
+#pragma unroll
+    for (int d = 0; d < DIM; ++d) {
+        const u32 i = node / power(d) % NODES;
+        add_line<NP>(shared + PROJECT_AT + i * LINE, fluxes + d * FIELDS * NP + node - i * power(d), power(d), rate);
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+            const real lift = shared[LIFT_AT + e * NODES + i];
+            const real* y = shared + FACE_FLUX_AT + local * FIELDS * NF + (2 * d + e) * FACE_POINTS + across_line(node, d);
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k) rate[k] -= lift * y[k * NF];
+        }
+    }
+    if (CURVED) {
+        const real scale = __ldg(a.inverse_jacobian + (u64)element * NP + node);
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) rate[k] *= scale;
+    }
+    // Values were read for the last time before the block met.
+    if (TRANSFORM) transform<NP>(shared + BACK_AT, values, fluxes, node, rate);
+
+    // 4. The stage; see `finish`.
+    if (!exists) return;
+    const StageFactors s = stage_factors(a, slot);
+    if (!PLANAR) return finish_row_with(a, s, reads_register, before, at, u, rate);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) finish_with(a, s, at + k * NP, reads_register, before[k], u[k], rate[k]);
+}

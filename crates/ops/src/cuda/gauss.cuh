@@ -1,0 +1,93 @@
+// Quadrilaterals and hexahedra whose cubature has as many Gauss points along a line as there are basis functions, in the
+// volume and across faces. What is a matrix along lines for the basis is one for values at these points: states are turned
+// into values on the way in and residuals into coefficients on the way out, unless the basis is nodal at the points.
+//
+// Beside the macros of common.cuh, with DIRECT = 0:
+//   NODES      points along a line
+//   ELEMENTS   of a block
+//   BLOCKS     blocks of a multiprocessor
+//   TRANSFORM  whether coefficients are other than values at the points
+//   PLACE      [face point]: (2 direction + end) FACE_POINTS + its line's number across the lines of that direction
+// `tables` has, for values at the points, the 1-D matrix P, [point][point], those to values and back to coefficients, the
+// values at both ends of a line, [end][point], and the lifts from there, [end][point].
+#pragma once
+#include "rows.cuh"
+
+constexpr int FACE_POINTS = NF / FACES;
+static __device__ const unsigned short face_place[NF] = PLACE;
+constexpr int THREADS = ELEMENTS * NP;
+constexpr int LINE = NODES | 1;  // row of a matrix in shared memory, against bank conflicts
+// Matrices in shared memory: ends, lifts, then P and the others.
+constexpr int ENDS_AT = 0;
+constexpr int LIFT_AT = 2 * NODES;
+constexpr int PROJECT_AT = 4 * NODES;
+constexpr int VALUES_AT = PROJECT_AT + NODES * LINE;
+constexpr int BACK_AT = VALUES_AT + (TRANSFORM ? NODES * LINE : 0);
+constexpr int MATRICES = (BACK_AT + (TRANSFORM ? NODES * LINE : 0) + 3) / 4 * 4;
+
+static __device__ __forceinline__ constexpr int power(int d) { return d == 0 ? 1 : d == 1 ? NODES : NODES * NODES; }
+
+// The number of a node among those with the same coordinate in direction d.
+static __device__ __forceinline__ u32 across_line(u32 node, int d) {
+    return d == 0 ? node / NODES : d == 1 ? node / (NODES * NODES) * NODES + node % NODES : node % (NODES * NODES);
+}
+
+// The line that ends at a face point.
+struct FaceLine {
+    u32 place;  // see PLACE
+    u32 end;    // 0 at −1, 1 at +1
+    u32 begin;  // its first node
+    u32 step;   // to the next
+};
+
+static __device__ __forceinline__ FaceLine face_line(u32 q) {
+    FaceLine r;
+    r.place = face_place[q];
+    const u32 d = r.place / (2 * FACE_POINTS), number = r.place % FACE_POINTS;
+    r.end = r.place / FACE_POINTS % 2;
+    r.begin = d == 0 ? number * NODES : d == 1 ? number / NODES * (NODES * NODES) + number % NODES : number;
+    r.step = d == 0 ? 1 : d == 1 ? NODES : NODES * NODES;
+    return r;
+}
+
+// The matrices; the block must meet before they are read.
+static __device__ __forceinline__ void load_matrices(const Arguments& a, real* to) {
+    for (u32 i = threadIdx.x; i < 4 * NODES; i += THREADS) to[i] = __ldg(a.tables + 3 * NODES * NODES + i);
+    for (u32 i = threadIdx.x; i < (TRANSFORM ? 3 : 1) * NODES * NODES; i += THREADS)
+        to[PROJECT_AT + i / NODES * LINE + i % NODES] = __ldg(a.tables + i);
+}
+
+// The unknowns of a node in the state.
+static __device__ __forceinline__ void load_node(const real* p, real (&x)[FIELDS]) {
+    if (!PLANAR) return load_row_constant(p, x);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * NP);
+}
+
+// x += Σ_m row[m] of the nodes of a line; `line` is its first in shared memory, [field][node] with `FIELD` between fields.
+template <int FIELD>
+static __device__ __forceinline__ void add_line(const real* row, const real* line, int step, real (&x)[FIELDS]) {
+#pragma unroll
+    for (int m = 0; m < NODES; ++m) {
+        const real c = row[m];
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) x[k] += c * line[k * FIELD + m * step];
+    }
+}
+
+// A node's numbers times a matrix along every direction. `even` and `odd` are room of its element, [field][node]; the last
+// that is read is `odd` in the plane and `even` in space. The block meets between, not before or after.
+template <int FIELD>
+static __device__ __forceinline__ void transform(const real* matrix, real* even, real* odd, u32 node, real (&x)[FIELDS]) {
+#pragma unroll
+    for (int d = 0; d < DIM; ++d) {
+        real* room = d % 2 == 0 ? even : odd;
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) room[k * FIELD + node] = x[k];
+        dg_block_sync();
+        const u32 i = node / power(d) % NODES;
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) x[k] = 0;
+        add_line<FIELD>(matrix + i * LINE, room + node - i * power(d), power(d), x);
+    }
+}

@@ -1,0 +1,242 @@
+//! `gauss.cu` and `gauss_traces.cu`: quadrilaterals and hexahedra whose cubature has as many Gauss points along a line as
+//! there are basis functions, whatever the basis.
+
+use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, source};
+use crate::cuda::tensor::{MOST_THREADS, REGISTERS, elements_near};
+use crate::group::{Group, Part};
+use crate::scheme::{Form, MetricRule};
+use crate::simd::PackScalar;
+use dgsuite_basis::{Matrix, ReferenceElement, Shape};
+
+/// Bytes of shared memory of a multiprocessor that its blocks may have.
+const SHARED: usize = 227 * 1024;
+/// Distance below which matrices and coordinates are the same.
+const SAME: f64 = 1e-10;
+
+/// The operators of the kernels, and the place of each face point.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct GaussTables {
+    /// In the order of `gauss.cuh`: with `T` the matrix from coefficients to values at the points, `T P`, `T`, `T⁻¹`, values
+    /// at both ends from those at the points, lifts from there to the points.
+    pub(crate) entries: Vec<f64>,
+    /// Points along a line.
+    n_nodes: usize,
+    /// Whether `T` is other than the identity.
+    transform: bool,
+    /// For each face point, `(2 direction + end) · points of a face` and its line's number across the lines of that
+    /// direction, faster directions first.
+    place: Vec<usize>,
+}
+
+impl GaussTables {
+    /// The tables of a quadrilateral or hexahedron; `None` unless it has as many points along a line as functions, from which
+    /// the coefficients follow, and its face points are where lines of the points end.
+    #[must_use]
+    pub(crate) fn new(reference: &ReferenceElement, form: Form) -> Option<Self> {
+        let tensor = reference.tensor.as_ref()?;
+        let (shape, n) = (reference.spec.shape, tensor.n_basis_1d);
+        let (values, back) = (&tensor.interp, &tensor.mass_project);
+        let same = |a: &Matrix, b: &Matrix| a.rows == b.rows && a.cols == b.cols && a.distance(b) < SAME;
+        let known = matches!(shape, Shape::Quadrilateral | Shape::Hexahedron)
+            && matches!(form, Form::Weak | Form::Strong)
+            && n > 1
+            && tensor.n_points_1d == n
+            && reference.face_nodes.is_none()
+            && same(&values.mul(back), &Matrix::identity(n))
+            && same(values, &tensor.face_interp)
+            && same(back, &tensor.face_mass_project);
+        if !known {
+            return None;
+        }
+        let ends = [0, 1].map(|e| back.transpose().mul_vec(&tensor.ends[e]));
+        let lift = [0, 1].map(|e| values.mul_vec(&tensor.lift[e]));
+        let line = match form {
+            Form::Weak => values.mul(&tensor.project),
+            // −D + L N̂ I_f along the line.
+            Form::Strong | Form::Split => {
+                let derivative = tensor.derivative.mul(back);
+                Matrix::from_fn(n, n, |i, m| {
+                    lift[1][i] * ends[1][m] - lift[0][i] * ends[0][m] - derivative[(i, m)]
+                })
+            }
+        };
+        let mut entries = [&line, values, back].map(Matrix::as_slice).concat();
+        entries.extend(ends.into_iter().chain(lift).flatten());
+        let place = (0..reference.face_points.len()).map(|q| place(reference, q)).collect::<Option<_>>()?;
+        Some(Self { entries, n_nodes: n, transform: !same(values, &Matrix::identity(n)), place })
+    }
+
+    /// The stage or residual; `None` if it does not fit the device.
+    pub(super) fn text<T: PackScalar>(
+        &self,
+        law: &LawText,
+        group: &Group<T>,
+        part: &Part<T>,
+        stage: bool,
+    ) -> Option<KernelText> {
+        let s = Sizes::new(group, part);
+        let registers = if T::BYTES == 4 {
+            56
+        } else if s.dim == 2 {
+            80
+        } else {
+            96
+        };
+        // Values, fluxes and numerical fluxes.
+        let scalars = ((1 + s.dim) * s.np + s.nf) * s.fields;
+        self.kernel("gauss.cu", include_str!("gauss.cu"), law, group, part, stage, registers, scalars)
+    }
+
+    /// The kernel of traces; `None` if it does not fit the device.
+    pub(super) fn traces<T: PackScalar>(
+        &self,
+        law: &LawText,
+        group: &Group<T>,
+        part: &Part<T>,
+    ) -> Option<KernelText> {
+        let s = Sizes::new(group, part);
+        let scalars = (s.np | 1) * s.fields * if self.transform { 2 } else { 1 };
+        self.kernel("gauss_traces.cu", include_str!("gauss_traces.cu"), law, group, part, false, 40, scalars)
+    }
+
+    /// A kernel held to `registers`, with room for `scalars` of each element.
+    fn kernel<T: PackScalar>(
+        &self,
+        name: &str,
+        text: &str,
+        law: &LawText,
+        group: &Group<T>,
+        part: &Part<T>,
+        stage: bool,
+        registers: usize,
+        scalars: usize,
+    ) -> Option<KernelText> {
+        let (sizes, n) = (Sizes::new(group, part), self.n_nodes);
+        let elements = elements_near(sizes.np, 128);
+        let threads = elements * sizes.np;
+        let matrices = 4 * n + n * (n | 1) * if self.transform { 3 } else { 1 };
+        let shared = T::BYTES * (matrices.next_multiple_of(4) + elements * scalars);
+        if threads > MOST_THREADS || shared > SHARED {
+            return None;
+        }
+        let blocks = (REGISTERS / (registers * threads.next_multiple_of(32))).min(SHARED / (shared + 1024));
+        let place: Vec<String> = self.place.iter().map(ToString::to_string).collect();
+        let body = format!("{}#line 1 \"{name}\"\n{text}", law.preamble());
+        let source = sizes
+            .define(source::<T>(name, body), &group.face_offsets)
+            .define("STAGE", u8::from(stage))
+            .define("NODES", n)
+            .define("ELEMENTS", elements)
+            .define("BLOCKS", blocks.clamp(1, 16))
+            .define("TRANSFORM", u8::from(self.transform))
+            .define("PLACE", format!("{{{}}}", place.join(",")));
+        let shape = LaunchShape { threads, elements, shared, work: 0, persistent: false };
+        Some(KernelText { source, shape, wide: false })
+    }
+}
+
+/// Whether the kernels know how a part's residual becomes its rate: by a number an element or a point. With as many points as
+/// functions the weight-adjusted rule is the latter, and conserves by itself.
+pub(super) const fn knows(rule: MetricRule) -> bool {
+    matches!(rule, MetricRule::Affine | MetricRule::Collocated | MetricRule::WeightAdjusted)
+}
+
+/// The place of face point `q`, if it is at the end of a line of points.
+fn place(reference: &ReferenceElement, q: usize) -> Option<usize> {
+    let points = &reference.tensor.as_ref()?.points;
+    let (shape, n) = (reference.spec.shape, points.len());
+    let face = reference.face_offsets.iter().rposition(|&o| o <= q)?;
+    let normal = crate::geometry::reference_normal(shape, face);
+    let d = (0..shape.dim()).find(|&d| normal[d] != 0.0)?;
+    let x = &reference.face_points[q];
+    let mut number = 0;
+    for other in (0..shape.dim()).rev().filter(|&other| other != d) {
+        number = number * n + points.iter().position(|p| (p - x[other]).abs() < SAME)?;
+    }
+    Some((2 * d + usize::from(normal[d] > 0.0)) * n.pow(shape.dim() as u32 - 1) + number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::group::volume_matrices;
+    use dgsuite_basis::correction::Parameter;
+    use dgsuite_basis::{Correction, Cubature, ElementSpec, NodeSet, Polynomials, Representation};
+
+    fn specs(shape: Shape, order: usize) -> Vec<(ElementSpec, Form)> {
+        let gauss = ElementSpec::collocated(shape, order, NodeSet::GaussLegendre);
+        let nodal = ElementSpec {
+            polynomials: Polynomials::Tensor,
+            representation: Representation::Nodal(NodeSet::GaussLobatto),
+            volume: Cubature::Degree(2 * order),
+            face: Cubature::Degree(2 * order + 1),
+            ..gauss
+        };
+        let modal = ElementSpec { representation: Representation::Modal, ..nodal };
+        let fr = ElementSpec { correction: Correction::Vcjh(Parameter::Huynh), ..gauss };
+        let mut all = vec![(fr, Form::Strong)];
+        for form in [Form::Weak, Form::Strong] {
+            all.extend([gauss, nodal, modal].map(|spec| (spec, form)));
+        }
+        all
+    }
+
+    /// The matrices that the kernels apply, written out: traces, sums along lines, lifts from their ends.
+    #[test]
+    fn lines_between_points_are_the_dense_matrices() {
+        for (shape, order) in [(Shape::Quadrilateral, 1), (Shape::Quadrilateral, 4), (Shape::Hexahedron, 2)] {
+            for (spec, form) in specs(shape, order) {
+                let r = ReferenceElement::new(&spec).unwrap();
+                let t = GaussTables::new(&r, form).expect("tables");
+                assert_eq!(t.transform, spec.volume != Cubature::Collocated);
+                let (n, np, dim) = (t.n_nodes, r.n_basis, shape.dim());
+                let part = |at: usize, len: usize| &t.entries[at..at + len];
+                let matrix = |i: usize| Matrix::from_row_major(n, n, part(i * n * n, n * n).to_vec());
+                let full = |m: &Matrix| (1..dim).fold(m.clone(), |all, _| all.kron(m));
+                let (values, back) = (full(&matrix(1)), full(&matrix(2)));
+                assert!(values.distance(&r.interp_volume) < 1e-12);
+                assert!(back.distance(&r.project_volume) < 1e-11);
+                let ends = |e: usize| part(3 * n * n + e * n, n);
+                let lifts = |e: usize| part(3 * n * n + (2 + e) * n, n);
+                let along = |i: usize, d: usize| i / n.pow(d as u32) % n;
+                let across = |i: usize, d: usize| {
+                    let below = n.pow(d as u32);
+                    i / (below * n) * below + i % below
+                };
+                for (d, dense) in volume_matrices(&r, form, dim).iter().enumerate() {
+                    let line = Matrix::from_fn(np, np, |i, m| {
+                        if across(i, d) == across(m, d) {
+                            t.entries[along(i, d) * n + along(m, d)]
+                        } else {
+                            0.0
+                        }
+                    });
+                    assert!(back.mul(&line).distance(dense) < 1e-10, "{spec:?} {form:?} {d}");
+                }
+                let nf = r.face_points.len();
+                let points = n.pow(dim as u32 - 1);
+                let at = |q: usize| (t.place[q] / points / 2, t.place[q] / points % 2, t.place[q] % points);
+                let trace = Matrix::from_fn(nf, np, |q, i| {
+                    let (d, e, number) = at(q);
+                    if across(i, d) == number { ends(e)[along(i, d)] } else { 0.0 }
+                });
+                let lift = Matrix::from_fn(np, nf, |i, q| {
+                    let (d, e, number) = at(q);
+                    if across(i, d) == number { lifts(e)[along(i, d)] } else { 0.0 }
+                });
+                assert!(trace.mul(&values).distance(&r.interp_face) < 1e-11, "{spec:?}");
+                assert!(back.mul(&lift).distance(&r.lift) < 1e-10, "{spec:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_points_are_left_to_others() {
+        let lobatto = ElementSpec::collocated(Shape::Hexahedron, 2, NodeSet::GaussLobatto);
+        let (more, _) = specs(Shape::Quadrilateral, 2)[2];
+        let more = ElementSpec { volume: Cubature::Degree(7), ..more };
+        for spec in [lobatto, more] {
+            assert_eq!(GaussTables::new(&ReferenceElement::new(&spec).unwrap(), Form::Weak), None);
+        }
+    }
+}
