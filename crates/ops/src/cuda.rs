@@ -20,6 +20,7 @@ pub(crate) mod fast;
 pub(crate) mod fast_diffusion;
 mod fragments;
 mod gauss;
+mod gauss_diffusion;
 mod kernels;
 mod measure;
 mod operators;

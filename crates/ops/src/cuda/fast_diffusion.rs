@@ -1,6 +1,7 @@
 //! Which fast kernels run the two passes of diffusion of a part, if any do.
 
 use crate::cuda::fragments::SimplexTables;
+use crate::cuda::gauss_diffusion::{self, GaussDiffusion};
 use crate::cuda::prism_diffusion::{self, PrismDiffusion};
 use crate::cuda::simplex_diffusion::SimplexDiffusion;
 use crate::cuda::source::{KernelText, LawText};
@@ -18,7 +19,8 @@ use dgsuite_basis::{BasisError, Shape};
 /// Those of reference elements.
 pub(crate) fn is_planar(shape: Shape, specs: [Option<PartSpec>; 2], form: Form) -> Result<bool, BasisError> {
     match shape {
-        Shape::Hexahedron => tensor_diffusion::is_planar(shape, specs, form),
+        Shape::Hexahedron => Ok(tensor_diffusion::is_planar(shape, specs, form)?
+            || gauss_diffusion::is_planar(shape, specs, form)?),
         Shape::Prism => prism_diffusion::is_known(specs, form),
         _ => Ok(false),
     }
@@ -30,6 +32,8 @@ pub(super) struct FastDiffusion {
     pub(super) gradient: Vec<KernelText>,
     pub(super) residual: KernelText,
     pub(super) stage: KernelText,
+    /// What writes the traces that the first pass reads, where it is another than the universal kernel.
+    pub(super) traces: Option<KernelText>,
     entries: Vec<f64>,
     /// The nodes of faces, where traces are interpolated from them.
     pub(super) nodes: Option<SimplexTables>,
@@ -54,7 +58,9 @@ impl FastDiffusion {
             return Ok(None);
         }
         Ok(match group.shape {
-            Shape::Quadrilateral | Shape::Hexahedron => Self::tensor(law, group, part, form),
+            Shape::Quadrilateral | Shape::Hexahedron => {
+                Self::tensor(law, group, part, form).or_else(|| Self::gauss(law, group, part, form))
+            }
             Shape::Triangle | Shape::Tetrahedron => SimplexDiffusion::new(group, part, form, lifts.eta)?
                 .and_then(|simplex| Self::simplex(law, group, part, simplex)),
             Shape::Prism => {
@@ -74,6 +80,7 @@ impl FastDiffusion {
             gradient: vec![prism.gradient(law, group, part)?],
             residual: prism.mean_flux(law, group, part, false),
             stage: prism.mean_flux(law, group, part, true),
+            traces: None,
             entries: prism.entries,
             nodes: None,
         })
@@ -85,7 +92,20 @@ impl FastDiffusion {
             gradient: vec![tensor.gradient(law, group, part)?],
             residual: tensor.mean_flux(law, group, part, false),
             stage: tensor.mean_flux(law, group, part, true),
+            traces: None,
             entries: tensor.entries,
+            nodes: None,
+        })
+    }
+
+    fn gauss<T: PackScalar>(law: &LawText, group: &Group<T>, part: &Part<T>, form: Form) -> Option<Self> {
+        let gauss = GaussDiffusion::new(group, part, form)?;
+        Some(Self {
+            gradient: vec![gauss.gradient(law, group, part)?],
+            residual: gauss.mean_flux(law, group, part, false)?,
+            stage: gauss.mean_flux(law, group, part, true)?,
+            traces: Some(gauss.traces(law, group, part)?),
+            entries: gauss.entries,
             nodes: None,
         })
     }
@@ -100,6 +120,7 @@ impl FastDiffusion {
             gradient: simplex.gradient(law, group, part)?,
             residual: simplex.mean_flux(law, group, part, false)?,
             stage: simplex.mean_flux(law, group, part, true)?,
+            traces: None,
             entries: simplex.entries,
             nodes: simplex.tables.face_interp.then_some(simplex.tables),
         })

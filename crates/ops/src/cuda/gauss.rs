@@ -10,6 +10,8 @@ use dgsuite_basis::{Matrix, ReferenceElement, Shape};
 
 /// Bytes of shared memory of a multiprocessor that its blocks may have.
 const SHARED: usize = 227 * 1024;
+/// Threads of a block that the kernels aim at.
+const NEAR_THREADS: usize = 128;
 /// Distance below which matrices and coordinates are the same.
 const SAME: f64 = 1e-10;
 
@@ -20,12 +22,21 @@ pub(crate) struct GaussTables {
     /// at both ends from those at the points, lifts from there to the points.
     pub(crate) entries: Vec<f64>,
     /// Points along a line.
-    n_nodes: usize,
+    pub(super) n_nodes: usize,
     /// Whether `T` is other than the identity.
-    transform: bool,
+    pub(super) transform: bool,
     /// For each face point, `(2 direction + end) · points of a face` and its line's number across the lines of that
     /// direction, faster directions first.
     place: Vec<usize>,
+}
+
+/// What a kernel takes: registers that it is held to, scalars of shared memory for a block beside the matrices, and for each
+/// element.
+#[derive(Clone, Copy)]
+pub(super) struct Room {
+    pub(super) registers: usize,
+    pub(super) block: usize,
+    pub(super) element: usize,
 }
 
 impl GaussTables {
@@ -75,16 +86,16 @@ impl GaussTables {
         stage: bool,
     ) -> Option<KernelText> {
         let s = Sizes::new(group, part);
-        let registers = if T::BYTES == 4 {
-            56
-        } else if s.dim == 2 {
-            80
-        } else {
-            96
+        let threads = (elements_near(s.np, NEAR_THREADS) * s.np).next_multiple_of(32);
+        let registers = match (T::BYTES, s.dim) {
+            (4, _) => 56,
+            (_, 2) => 80,
+            // Two blocks of the large elements, as far as that leaves enough.
+            _ => (REGISTERS / (2 * threads) / 8 * 8).clamp(64, 96),
         };
         // Values, fluxes and numerical fluxes.
-        let scalars = ((1 + s.dim) * s.np + s.nf) * s.fields;
-        self.kernel("gauss.cu", include_str!("gauss.cu"), law, group, part, stage, registers, scalars)
+        let room = Room { registers, block: 0, element: ((1 + s.dim) * s.np + s.nf) * s.fields };
+        self.kernel(("gauss.cu", include_str!("gauss.cu")), law, group, part, stage, room)
     }
 
     /// The kernel of traces; `None` if it does not fit the device.
@@ -95,33 +106,34 @@ impl GaussTables {
         part: &Part<T>,
     ) -> Option<KernelText> {
         let s = Sizes::new(group, part);
-        let scalars = (s.np | 1) * s.fields * if self.transform { 2 } else { 1 };
-        self.kernel("gauss_traces.cu", include_str!("gauss_traces.cu"), law, group, part, false, 40, scalars)
+        let element = (s.np | 1) * s.fields * if self.transform { 2 } else { 1 };
+        let room = Room { registers: 40, block: 0, element };
+        self.kernel(("gauss_traces.cu", include_str!("gauss_traces.cu")), law, group, part, false, room)
     }
 
-    /// A kernel held to `registers`, with room for `scalars` of each element.
-    fn kernel<T: PackScalar>(
+    /// The kernel of name and text `body`; `None` if it does not fit the device.
+    pub(super) fn kernel<T: PackScalar>(
         &self,
-        name: &str,
-        text: &str,
+        (name, text): (&'static str, &str),
         law: &LawText,
         group: &Group<T>,
         part: &Part<T>,
         stage: bool,
-        registers: usize,
-        scalars: usize,
+        room: Room,
     ) -> Option<KernelText> {
         let (sizes, n) = (Sizes::new(group, part), self.n_nodes);
-        let elements = elements_near(sizes.np, 128);
+        let elements = elements_near(sizes.np, NEAR_THREADS);
         let threads = elements * sizes.np;
         let matrices = 4 * n + n * (n | 1) * if self.transform { 3 } else { 1 };
-        let shared = T::BYTES * (matrices.next_multiple_of(4) + elements * scalars);
+        let shared = T::BYTES * (matrices.next_multiple_of(4) + room.block + elements * room.element);
         if threads > MOST_THREADS || shared > SHARED {
             return None;
         }
-        let blocks = (REGISTERS / (registers * threads.next_multiple_of(32))).min(SHARED / (shared + 1024));
+        let blocks =
+            (REGISTERS / (room.registers * threads.next_multiple_of(32))).min(SHARED / (shared + 1024));
         let place: Vec<String> = self.place.iter().map(ToString::to_string).collect();
-        let body = format!("{}#line 1 \"{name}\"\n{text}", law.preamble());
+        let published = if law.lifts.is_some() { "#include \"published.cuh\"\n" } else { "" };
+        let body = format!("{}{published}#line 1 \"{name}\"\n{text}", law.preamble());
         let source = sizes
             .define(source::<T>(name, body), &group.face_offsets)
             .define("STAGE", u8::from(stage))

@@ -117,7 +117,11 @@ fn part_texts<T: PackScalar>(
         fast.and_then(|fast| fast.text(law, group, part, stage))
             .unwrap_or_else(|| source::residual(law, group, part, &factors, &packed, stage))
     };
-    let fast_traces = fast.filter(|_| written).and_then(|fast| fast.traces(law, group, part));
+    let fast_traces = match passes {
+        Some(passes) => passes.traces.clone(),
+        None => fast.and_then(|fast| fast.traces(law, group, part)),
+    };
+    let fast_traces = fast_traces.filter(|_| written);
     let texts = PartTexts {
         fast_traces: fast_traces.is_some(),
         residual: residual(false),

@@ -84,8 +84,10 @@ fn fast_kernels_fit_registers() {
 fn passes_of_diffusion_fit_registers() {
     let texts = |cells: Cells, scheme: &Scheme, geometry: usize, _: usize| {
         let wanted = |source: &Source| match source.name.as_str() {
-            "tensor_gradient.cu" | "simplex_gradient.cu" | "prism_gradient.cu" => true,
-            "tensor_mean_flux.cu" | "simplex_mean_flux.cu" | "prism_mean_flux.cu" => is_stage(source),
+            "tensor_gradient.cu" | "simplex_gradient.cu" | "prism_gradient.cu" | "gauss_gradient.cu" => true,
+            "tensor_mean_flux.cu" | "simplex_mean_flux.cu" | "prism_mean_flux.cu" | "gauss_mean_flux.cu" => {
+                is_stage(source)
+            }
             _ => false,
         };
         viscous_texts::<f64>(cells, scheme, geometry).into_iter().filter(wanted).collect()
@@ -158,6 +160,7 @@ fn passes() -> Vec<(Shape, &'static str, usize, usize, usize)> {
     for shape in [Shape::Quadrilateral, Shape::Hexahedron] {
         cases.extend((1..=6).map(|p| (shape, "collocated", p, 1, 8)));
         cases.extend((2..=6).map(|p| (shape, "collocated", p, 2, 8)));
+        cases.extend([(shape, "FR Gauss", 3, 1, 8), (shape, "FR Gauss", 5, 1, 8), (shape, "nodal", 3, 2, 8)]);
     }
     cases.extend(
         [(Shape::Quadrilateral, 3, 1), (Shape::Hexahedron, 3, 2), (Shape::Hexahedron, 7, 1)].map(split),
