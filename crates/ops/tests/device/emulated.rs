@@ -133,14 +133,13 @@ const MARCHES: [(&str, usize, usize); 2] =
     [("row of 9 Of(Triangle), nodal p = 2", 2, 1), ("row of 9 Of(Quadrilateral), collocated p = 2", 3, 4)];
 /// Cases that are tried with diffusion too, by how their descriptions begin: passes for every part, fast and universal, affine and
 /// curved, and the faces between groups are met once.
-const VISCOUS: [&str; 13] = [
+const VISCOUS: [&str; 12] = [
     "curved of 6 Mixed2, nodal p = 1",
     "curved of 9 Of(Quadrilateral), collocated p = 3",
     "periodic of 8 Of(Hexahedron), collocated p = 3",
     "curved of 2 Of(Prism), collocated p = 2",
     "periodic of 16 Of(Prism), collocated strong p = 3",
     "curved of 9 Of(Quadrilateral), collocated split p = 2",
-    "row of 9 Of(Quadrilateral), FR Gauss p = 3",
     "curved of 9 Of(Quadrilateral), collocated Gauss p = 2",
     "curved of 1 Of(Hexahedron), nodal p = 2",
     "row of 9 Of(Triangle), nodal p = 3",
