@@ -27,6 +27,7 @@ mod operators;
 mod prism;
 mod prism_diffusion;
 mod published;
+pub(crate) mod quadratic;
 mod sample;
 mod simplex;
 mod simplex_diffusion;

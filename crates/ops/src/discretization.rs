@@ -74,6 +74,9 @@ pub struct PartSummary {
     pub rule: MetricRule,
     /// Whether neighbours' traces are read where they lie.
     pub direct_traces: bool,
+    /// Numbers that stand for an element's metric terms and normals where a device computes them, curved simplices of geometry order 2
+    /// without diffusion; 0 elsewhere.
+    pub map_numbers: usize,
     /// Bytes of the operators that all elements share.
     pub operator_bytes: usize,
     /// Multiply–adds of the residual's products, per element and field.
@@ -275,6 +278,7 @@ impl<T: PackScalar> Discretization<T> {
                     face: p.spec.element.face,
                     rule: p.spec.rule,
                     direct_traces: g.face_nodes.is_some(),
+                    map_numbers: if p.lifting.is_none() { p.map.len() / p.n_elements.max(1) } else { 0 },
                     operator_bytes: p.operators.bytes(),
                     multiply_adds: p.lifting.as_ref().map_or(0, Lifting::multiply_adds)
                         + p.operators

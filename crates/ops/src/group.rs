@@ -8,6 +8,7 @@
 use crate::chain::{Factors, Operators};
 use crate::cuda::fast::layout as layout_on_device;
 use crate::cuda::fast_diffusion::is_planar as diffusion_is_planar;
+use crate::cuda::quadratic;
 use crate::error::OpsError;
 use crate::geometry::{GeometryTables, is_affine, volume_factors};
 use crate::lifting::Lifting;
@@ -105,6 +106,9 @@ pub(crate) struct Part<T: Element> {
     pub(crate) weighted: Buffer<T>,
     /// Stored: `M_e⁻¹ M̂`, `[block][np][np][lane]`.
     pub(crate) inverse: Buffer<T>,
+    /// Curved simplices of geometry order 2, weight-adjusted, on devices: derivatives of the map, then `weighted`, `[element]`; see
+    /// `cuda/quadratic.rs`.
+    pub(crate) map: Buffer<T>,
     /// Split form: lines of nodes.
     pub(crate) lines: Option<Lines<T>>,
     /// Operators of the lifted gradient, where there is diffusion.
@@ -130,6 +134,7 @@ impl<T: Element> Part<T> {
             + self.inverse_jacobian.len()
             + self.weighted.len()
             + self.inverse.len()
+            + self.map.len()
             + self.lifting.as_ref().map_or(0, |l| l.face_metric.len()))
             * size_of::<T>()
     }
@@ -299,6 +304,7 @@ fn build_group<T: PackScalar>(
     lanes: Lanes,
     offset: usize,
 ) -> Result<Group<T>, OpsError> {
+    let on_device = matches!(lanes, Lanes::Device);
     let (lanes, planar, rows_per_panel) = match lanes {
         Lanes::Simd(level) => (T::lanes(level), false, T::panel_rows(level, n_fields)),
         Lanes::Device => {
@@ -433,6 +439,18 @@ fn build_group<T: PackScalar>(
                 Ok(())
             })?;
 
+        let quadratic = entries.iter().all(|e| mesh.sets[e.set].order == quadratic::ORDER);
+        let maps = on_device && lanes == 1 && weight_adjusted && quadratic && quadratic::has_map(shape);
+        let record_len = if maps { quadratic::record_len(dim, weighted_len) } else { 0 };
+        let mut map = Buffer::<T>::zeros(n_blocks * record_len)?;
+        if maps {
+            let derivatives = quadratic::Derivatives::new(shape);
+            map.par_chunks_mut(record_len).enumerate().for_each(|(e, record)| {
+                let x = element_points(mesh, entries[e].set, entries[e].local);
+                derivatives.record(&x, &weighted[e * weighted_len..(e + 1) * weighted_len], record);
+            });
+        }
+
         let matrices = volume_matrices(&reference, form, dim);
         let weak = form == Form::Weak;
         let factors = Factors::new(&reference, &matrices, weak);
@@ -457,6 +475,7 @@ fn build_group<T: PackScalar>(
             one: lift(one),
             weighted,
             inverse,
+            map,
             lines,
             lifting: None,
             reference,

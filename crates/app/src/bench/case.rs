@@ -278,7 +278,11 @@ impl Case {
             MetricRule::WeightAdjusted => points + part.n_basis + 1,
             MetricRule::Stored => part.n_basis * part.n_basis,
         };
-        let geometry = (points * dim * dim + face_points * (dim + 1) + inverse) as f64 * s;
+        let geometry = match part.map_numbers {
+            0 => points * dim * dim + face_points * (dim + 1) + inverse,
+            n => n,
+        } as f64
+            * s;
         let neighbours = self.shape.n_faces() as f64 * 5.0;
         let traces = if part.direct_traces { 0.0 } else { 3.0 * (part.face_points * fields) as f64 * s };
         // Published fluxes, rows kept, geometry read again.

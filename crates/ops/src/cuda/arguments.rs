@@ -16,6 +16,7 @@ pub(super) struct Arguments {
     pub(super) inverse_jacobian: u64,
     pub(super) weighted: u64,
     pub(super) inverse: u64,
+    pub(super) map: u64,
     pub(super) tables: u64,
     pub(super) indices: u64,
     pub(super) local: u64,

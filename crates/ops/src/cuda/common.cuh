@@ -58,6 +58,7 @@ struct Arguments {
     const stored* inverse_jacobian;  // of the part, [point]; curved only
     const stored* weighted;        // of the part: see the weight-adjusted rule
     const stored* inverse;         // of the part: see the stored rule
+    const stored* map;             // of the part: see quadratic.cuh
     const real* tables;            // operators, in the order of the kernel
     const u32* indices;            // their indices, where they are sparse
     const stored* local;           // factor of the step by slot, or null

@@ -5,10 +5,11 @@
 //! `C[l / 4][2 (l % 4) + {0, 1}]`. Rows are numbered ([`row`]) so that an entry of `C` is an entry of `A` for the next
 //! product where it lies; see `fragments.cuh`, which has the same functions.
 
+use crate::cuda::quadratic;
 use dgsuite_basis::{BasisError, ElementSpec, Matrix, NodeSet, ReferenceElement};
 
 /// Lanes of a warp, and entries of a fragment of an operator.
-const LANES: usize = 32;
+pub(super) const LANES: usize = 32;
 /// Traces that differ by less are one function of the face's nodes.
 const SAME_TRACE: f64 = 1e-10;
 
@@ -58,7 +59,7 @@ pub(super) fn fragment(a: &Matrix, step: usize, tile: usize, padding: Padding, o
 pub(crate) struct SimplexTables {
     /// Interpolation to volume points `[tile][step]` unless collocated, face nodes to face points `[tile][step]` unless
     /// they are the same, −lift `[face][step][tile]`, for the weight-adjusted rule `Π` `[step][tile]`, `∫ φ` and the
-    /// constant 1 `[basis function]`, projections `[step][tile][direction]`.
+    /// constant 1 `[basis function]` and the places of points (see `quadratic.rs`), projections `[step][tile][direction]`.
     pub(crate) entries: Vec<f64>,
     /// Where the projections begin; they may stay out of shared memory.
     pub(crate) project_at: usize,
@@ -112,6 +113,7 @@ impl SimplexTables {
             }
             entries.extend(volume.transpose().mul_vec(&reference.volume.weights));
             entries.extend(reference.project_volume.mul_vec(&vec![1.0; volume.rows]));
+            entries.extend(quadratic::places(reference));
         }
         let project_at = entries.len();
         for (step, tile) in pairs(steps(volume.rows), tiles(np)) {

@@ -211,6 +211,8 @@ pub(super) struct DevicePart<T: PackScalar> {
     pub(super) inverse_jacobian: DeviceBuffer<T>,
     weighted: DeviceBuffer<T>,
     inverse: DeviceBuffer<T>,
+    /// Derivatives of the maps of curved elements, for the kernel that takes them.
+    map: DeviceBuffer<T>,
     /// Operators of the fast kernel, where residual and stage are such.
     fast: Option<FastOperators<T>>,
     entries: DeviceBuffer<T>,
@@ -385,6 +387,7 @@ impl<T: PackScalar> DeviceGroup<T> {
                 let entries = passes.as_ref().map(FastDiffusion::entries);
                 let entries = entries.or_else(|| fast.as_ref().map(Fast::entries));
                 let own = entries.map(|entries| FastOperators::new(cuda, entries, wide));
+                let map: &[T] = if matches!(fast, Some(Fast::Simplex(_))) { &part.map } else { &[] };
                 Ok(DevicePart {
                     fast: own.transpose()?,
                     residual,
@@ -399,6 +402,7 @@ impl<T: PackScalar> DeviceGroup<T> {
                     inverse_jacobian: upload("Jacobians", &part.inverse_jacobian)?,
                     weighted: upload("mass corrections", &part.weighted)?,
                     inverse: upload("inverse mass matrices", &part.inverse)?,
+                    map: upload("derivatives of maps", map)?,
                     entries: upload("operators", &packed.entries)?,
                     indices: DeviceBuffer::from_slice(cuda, "operators", &packed.indices)?,
                     first: part.first_block * lanes,
@@ -469,7 +473,7 @@ impl<T: PackScalar> DeviceGroup<T> {
     /// Bytes held on the device.
     pub(super) fn bytes(&self) -> usize {
         let parts = self.parts.iter().map(|p| {
-            [&p.metric, &p.face, &p.inverse_jacobian, &p.weighted, &p.inverse, &p.entries]
+            [&p.metric, &p.face, &p.inverse_jacobian, &p.weighted, &p.inverse, &p.map, &p.entries]
                 .map(DeviceBuffer::bytes)
                 .iter()
                 .sum::<usize>()
@@ -500,6 +504,7 @@ impl<T: PackScalar> DeviceGroup<T> {
             inverse_jacobian: part.inverse_jacobian.ptr(),
             weighted: part.weighted.ptr(),
             inverse: part.inverse.ptr(),
+            map: part.map.ptr(),
             tables: part.entries.ptr(),
             indices: part.indices.ptr(),
             work,

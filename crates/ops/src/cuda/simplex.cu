@@ -5,7 +5,8 @@
 // A warp owns eight elements and goes from group to group; blocks stay as long as there is work. States of a group
 // arrive in shared memory while the group before is computed. Everything between interpolation and lift stays in
 // registers: see fragments.cuh. State is [element][node][field] (LANES = 1), metric terms one set an element or, curved,
-// one a point. The weight-adjusted rule takes the residual to the points once more and back, by way of shared memory.
+// one a point; curved elements of geometry order 2 have their maps' derivatives instead, which are fetched with the state. The
+// weight-adjusted rule takes the residual to the points once more and back, two unknowns at a time.
 //
 // Beside the macros of common.cuh, with DIRECT = 1 (rows and own are rows of face nodes, in the face's frame):
 //   RULE                    0 affine, 1 collocated, 2 weight-adjusted
@@ -17,7 +18,8 @@
 //   BUFFERS                 room for the states of this many groups; without KEEP, 2 to fetch one ahead
 //   AHEAD                   registers of the stage are fetched ahead too
 //   FACE_UNROLL             faces whose arithmetic is interleaved
-//   NORMALS                 read (0), or computed from the metric (1); affine only
+//   NORMALS                 read (0), or computed from the metric (1); affine or QUADRATIC
+//   QUADRATIC               metric terms are computed from derivatives of the map (1), see quadratic.cuh; weight-adjusted
 //   REFERENCE_NORMALS       { N̂ of each face }
 //   SMALL                   the stage of a small mesh: a warp has one group, boundaries' points are done here, and the kernel
 //                           is launched while the one before works
@@ -37,7 +39,9 @@ constexpr bool WEIGHTED = RULE == 2;
 constexpr int ADJUST_AT = LIFT_AT + FACES * TRACE_STEPS * STATE_TILES * 32;     // Π, [step][tile]; weight-adjusted
 constexpr int INTEGRAL_AT = ADJUST_AT + (WEIGHTED ? POINT_STEPS * STATE_TILES * 32 : 0);  // ∫ φ, [row]
 constexpr int ONE_AT = INTEGRAL_AT + (WEIGHTED ? NP : 0);                       // coefficients of the constant 1, [row]
-constexpr int PROJECT_AT = ONE_AT + (WEIGHTED ? NP : 0);                        // [step][tile][direction]
+constexpr int PLACES_AT = ONE_AT + (WEIGHTED ? NP : 0);                         // [volume point, then face point][direction]
+constexpr int PLACES = (NQ + NF) * DIM;
+constexpr int PROJECT_AT = PLACES_AT + (WEIGHTED ? PLACES + PLACES % 2 : 0);    // [step][tile][direction]
 
 constexpr int GROUP = 8;                      // elements of a warp
 constexpr int GROUP_STATE = GROUP * STATE_BLOCK;
@@ -45,20 +49,26 @@ constexpr int GROUP_STATE = GROUP * STATE_BLOCK;
 constexpr bool STAGED = FIELDS % 2 != 0;
 constexpr bool STATE_AHEAD = KEEP || BUFFERS > 1;
 constexpr int BEYOND = BUFFERS * GROUP_STATE;  // where the room beyond the states begins
-constexpr int RATE = BEYOND + (AHEAD || (STAGED && KEEP) ? GROUP_STATE : 0);  // where residuals wait for the rule
-constexpr int WARP_SPACE = RATE + (WEIGHTED ? GROUP_STATE : 0);
+constexpr int RECORDS = BEYOND + (AHEAD || (STAGED && KEEP) ? GROUP_STATE : 0);  // where those of the elements begin
+#if QUADRATIC
+constexpr int GROUP_RECORDS = GROUP * RECORD;
+constexpr int SCALES = RECORDS + (STATE_AHEAD ? 2 : 1) * GROUP_RECORDS;  // 1/J, [step][lane]
+constexpr int WARP_SPACE = SCALES + POINT_STEPS * 32;
+#else
+constexpr int WARP_SPACE = RECORDS;
+#endif
 
-// Starts to copy the state or register of `n` elements; an odd scalar at the end is copied at once.
-static __device__ __forceinline__ void fetch(stored* to, const stored* from, u32 n, u32 lane) {
-    const u32 pairs = n * STATE_BLOCK / 2;
+// Starts to copy `n` scalars, `most` at most; an odd one at the end is copied at once.
+template <int most> static __device__ __forceinline__ void fetch(stored* to, const stored* from, u32 n, u32 lane) {
+    const u32 pairs = n / 2;
 #pragma unroll
-    for (int i = 0; i < (GROUP_STATE / 2 + 31) / 32; ++i) {
+    for (int i = 0; i < (most / 2 + 31) / 32; ++i) {
         const u32 p = i * 32 + lane;
         if (p >= pairs) continue;
         if (sizeof(stored) == 8) dg_cp_async16(to + 2 * p, from + 2 * p);
         else dg_cp_async8(to + 2 * p, from + 2 * p);
     }
-    if (STATE_BLOCK % 2 && n % 2 && lane == 0) to[2 * pairs] = from[2 * pairs];
+    if (n % 2 && lane == 0) to[2 * pairs] = from[2 * pairs];
 }
 
 // Metric terms at a point, in pairs where they come in pairs.
@@ -82,57 +92,67 @@ static __device__ __forceinline__ void sum_lanes(real (&x)[FIELDS]) {
     }
 }
 
+// c += a B for unknowns k and k + 1, if there is one.
+static __device__ __forceinline__ void multiply_two(real (&c)[FIELDS][2], int k, const real (&a)[2], real b) {
+    const int next = k + 1 < FIELDS ? k + 1 : k;
+    if (next > k) dg_mma_f64_16x8x4(c[k][0], c[k][1], c[next][0], c[next][1], a[0], a[1], b);
+    else dg_mma_f64_8x8x4(c[k][0], c[k][1], a[0], b);
+}
+
 // R ← Π (1/J) I R with the constant that keeps ∫ R: see the weight-adjusted rule of residual.cu. `rate` has lane (r, j)'s
-// rows of the warp's eight elements, `space` is room for the residuals of all.
-static __device__ __forceinline__ void adjust(const Arguments& a, const real* tables, u32 element, stored* space,
-                                              real (&rate)[STATE_TILES][FIELDS][2]) {
-    const u32 lane = threadIdx.x & 31, r = lane >> 2, j = lane & 3;
+// rows of the warp's eight elements, `weight` is ∫ J φ / ∫ J, then 1/∫ J, of the lane's element, `scales` its 1/J [step][lane] where
+// QUADRATIC.
+static __device__ __forceinline__ void adjust(const Arguments& a, const real* tables, u32 element, const stored* weight,
+                                              const stored* scales, real (&rate)[STATE_TILES][FIELDS][2]) {
+    const u32 lane = threadIdx.x & 31, j = lane & 3;
     const real* operators = tables + lane;
-    const stored* weight = a.weighted + (u64)element * (NP + 1);
-    stored* own = space + r * STATE_BLOCK;
     real gain[FIELDS];
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) gain[k] = 0;
-    dg_warp_sync();
 #pragma unroll
     for (int s = 0; s < STATE_STEPS; ++s) {
         const int row = fragment_row_or_none(NP, s, j);
         if (row < 0) continue;
         const real w = tables[INTEGRAL_AT + row];
-        real x[FIELDS];
 #pragma unroll
-        for (int k = 0; k < FIELDS; ++k) {
-            x[k] = rate[s / 2][k][s % 2];
-            gain[k] += w * x[k];
-        }
-        store_row(own + row * FIELDS, x);
+        for (int k = 0; k < FIELDS; ++k) gain[k] += w * rate[s / 2][k][s % 2];
     }
     sum_lanes(gain);
-    dg_warp_sync();
 #pragma unroll
-    for (int t = 0; t < STATE_TILES; ++t) fragment_zero(rate[t]);
-#pragma unroll 1
-    for (int t = 0; t < POINT_TILES; ++t) {
-        real points[FIELDS][2], scale[2];
-#pragma unroll
-        for (int i = 0; i < 2; ++i)
-            scale[i] = __ldg(a.inverse_jacobian + (u64)element * NQ + fragment_row(NQ, 2 * t + i, j));
-        fragment_zero(points);
+    for (int k = 0; k < FIELDS; k += 2) {
+        const int next = k + 1 < FIELDS ? k + 1 : k;
+        real before[STATE_STEPS][2];
 #pragma unroll
         for (int s = 0; s < STATE_STEPS; ++s) {
-            real x[FIELDS];
-            load_row(own + fragment_row(NP, s, j) * FIELDS, x);
-            fragment_multiply(points, x, operators[INTERP_AT + (t * STATE_STEPS + s) * 32]);
+            before[s][0] = rate[s / 2][k][s % 2];
+            before[s][1] = rate[s / 2][next][s % 2];
         }
 #pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            if (2 * t + i >= POINT_STEPS) continue;
-            real x[FIELDS];
+        for (int t = 0; t < STATE_TILES; ++t)
 #pragma unroll
-            for (int k = 0; k < FIELDS; ++k) x[k] = points[k][i] * scale[i];
-            const real* p = operators + ADJUST_AT + (2 * t + i) * STATE_TILES * 32;
+            for (int i = 0; i < 2; ++i) rate[t][k][i] = rate[t][next][i] = 0;
+#pragma unroll 1
+        for (int t = 0; t < POINT_TILES; ++t) {
+            real points[FIELDS][2], scale[2];
 #pragma unroll
-            for (int tile = 0; tile < STATE_TILES; ++tile) fragment_multiply(rate[tile], x, p[tile * 32]);
+            for (int i = 0; i < 2; ++i) {
+                if (2 * t + i >= POINT_STEPS) continue;
+                scale[i] = QUADRATIC ? (real)scales[(2 * t + i) * 32]
+                                     : __ldg(a.inverse_jacobian + (u64)element * NQ + fragment_row(NQ, 2 * t + i, j));
+            }
+#pragma unroll
+            for (int i = 0; i < 2; ++i) points[k][i] = points[next][i] = 0;
+#pragma unroll
+            for (int s = 0; s < STATE_STEPS; ++s)
+                multiply_two(points, k, before[s], operators[INTERP_AT + (t * STATE_STEPS + s) * 32]);
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+                if (2 * t + i >= POINT_STEPS) continue;
+                const real x[2] = {points[k][i] * scale[i], points[next][i] * scale[i]};
+                const real* p = operators + ADJUST_AT + (2 * t + i) * STATE_TILES * 32;
+#pragma unroll
+                for (int tile = 0; tile < STATE_TILES; ++tile) multiply_two(rate[tile], k, x, p[tile * 32]);
+            }
         }
     }
     real c[FIELDS];
@@ -142,12 +162,12 @@ static __device__ __forceinline__ void adjust(const Arguments& a, const real* ta
     for (int s = 0; s < STATE_STEPS; ++s) {
         const int row = fragment_row_or_none(NP, s, j);
         if (row < 0) continue;
-        const real w = __ldg(weight + row);
+        const real w = weight[row];
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) c[k] -= w * rate[s / 2][k][s % 2];
     }
     sum_lanes(c);
-    const real whole = __ldg(weight + NP);
+    const real whole = weight[NP];
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) c[k] += gain[k] * whole;
 #pragma unroll
@@ -253,13 +273,19 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         const u32 rest = a.count - group * GROUP;
         return rest < GROUP ? rest : GROUP;
     };
-    const auto fetch_state = [&](u32 group, stored* to) {
-        if (group < groups) fetch(to, a.u + part_begin + (u64)group * GROUP_STATE, elements_of(group), lane);
+    const auto fetch_state = [&](u32 group, stored* to, u32 record) {
+        if (group < groups) {
+            fetch<GROUP_STATE>(to, a.u + part_begin + (u64)group * GROUP_STATE, elements_of(group) * STATE_BLOCK, lane);
+#if QUADRATIC
+            fetch<GROUP_RECORDS>(state + RECORDS + record * GROUP_RECORDS, a.map + (u64)group * GROUP_RECORDS,
+                                 elements_of(group) * RECORD, lane);
+#endif
+        }
         dg_cp_async_commit();
     };
     const auto fetch_register = [&](u32 group) {
         if (AHEAD && reads_register && group < groups)
-            fetch(beyond, a.reg + part_begin + (u64)group * GROUP_STATE, elements_of(group), lane);
+            fetch<GROUP_STATE>(beyond, a.reg + part_begin + (u64)group * GROUP_STATE, elements_of(group) * STATE_BLOCK, lane);
         dg_cp_async_commit();
     };
 
@@ -276,30 +302,36 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         if (!CURVED) metric_at(a, element, 0, g);
     };
 
-    u32 group = blockIdx.x * WARPS + warp, buffer = 0;
+    u32 group = blockIdx.x * WARPS + warp, buffer = 0, record = 0;
+    // Curved elements', a group ahead.
+    if (SMALL || CURVED) find_element(group);
     if (SMALL) {
-        find_element(group);
         dg_wait_for_kernels_before();
         // Not before: no more than one kernel should wait.
         dg_let_next_kernel_start();
     }
-    if (STATE_AHEAD) fetch_state(group, state);
+    if (STATE_AHEAD) fetch_state(group, state, 0);
     fetch_register(group);
     // The tables; the states and registers of the first group may still be on their way.
     dg_cp_async_wait<STATE_AHEAD ? 2 : 1>();
     dg_block_sync();
-    for (; group < groups; group += stride, buffer = BUFFERS - 1 - buffer) {
+    for (; group < groups; group += stride, buffer = BUFFERS - 1 - buffer, record = STATE_AHEAD ? 1 - record : 0) {
         // Lanes of elements that do not exist take the part's last element; what they compute is not stored.
         const u32 wanted = group * GROUP + r;
         const bool exists = wanted < a.count;
         const u32 element = exists ? wanted : a.count - 1, slot = a.first + element;
-        if (!STATE_AHEAD) fetch_state(group, state);
-        if (!SMALL) find_element(group);
+        if (!STATE_AHEAD) fetch_state(group, state, 0);
+        if (!SMALL && !CURVED) find_element(group);
         dg_cp_async_wait<STATE_AHEAD ? 1 : 0>();
         dg_warp_sync();
         stored* group_state = state + buffer * GROUP_STATE;
         const stored* u = group_state + r * STATE_BLOCK;
-        if (!KEEP && STATE_AHEAD) fetch_state(group + stride, state + (1 - buffer) * GROUP_STATE);
+        if (!KEEP && STATE_AHEAD) fetch_state(group + stride, state + (1 - buffer) * GROUP_STATE, 1 - record);
+#if QUADRATIC
+        const stored* map = state + RECORDS + record * GROUP_RECORDS + r * RECORD;
+        stored* scales = state + SCALES + lane;
+        const real* places = shared + PLACES_AT;
+#endif
 
         real kept[KEEP ? STATE_STEPS : 1][FIELDS];
         if (KEEP) {
@@ -351,7 +383,13 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                 for (int i = 0; i < 2; ++i) {
                     if (2 * t + i >= TRACE_STEPS) continue;
                     const u32 point = fragment_row(FACE_POINTS, 2 * t + i, j);
+#if QUADRATIC
+                    real metric[DIM * DIM];
+                    quadratic_metric(map, places + (NQ + face * FACE_POINTS + point) * DIM, metric);
+                    scale = face_normal(a, element, face, metric, n);
+#else
                     if (CURVED) scale = normal_at(a, element, face, face * FACE_POINTS + point, n);
+#endif
                     real um[FIELDS], up[FIELDS], f[FIELDS];
                     if (FACE_INTERP) {
 #pragma unroll
@@ -378,14 +416,15 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         }
         if (KEEP) {
             dg_warp_sync();
-            fetch_state(group + stride, state);
+            fetch_state(group + stride, state, 1 - record);
         }
+        if (!SMALL && CURVED) find_element(group + stride);
 
         // 2. Volume: states at points, contravariant fluxes, projection.
 #pragma unroll(COLLOCATED ? POINT_TILES : 1)
         for (int t = 0; t < POINT_TILES; ++t) {
             real points[FIELDS][2], at_points[CURVED ? 2 : 1][DIM * DIM];
-            if (CURVED) {
+            if (CURVED && !QUADRATIC) {
 #pragma unroll
                 for (int i = 0; i < 2; ++i)
                     point_metric(a, element, fragment_row(NQ, 2 * t + i, j), at_points[CURVED ? i : 0]);
@@ -413,6 +452,10 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 #pragma unroll
                 for (int k = 0; k < FIELDS; ++k)
                     if (!again) x[k] = COLLOCATED ? kept[COLLOCATED && KEEP ? 2 * t + i : 0][k] : points[k][i];
+#if QUADRATIC
+                const int q = fragment_row(NQ, 2 * t + i, j);
+                scales[(2 * t + i) * 32] = reciprocal(quadratic_metric(map, places + q * DIM, at_points[CURVED ? i : 0]));
+#endif
                 volume_flux(parameters, x, CURVED ? at_points[CURVED ? i : 0] : g, f);
                 const real* p = project + (2 * t + i) * STATE_TILES * DIM * 32;
 #pragma unroll
@@ -428,7 +471,11 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         }
 
         // 3. The metric rule.
-        if (WEIGHTED) adjust(a, shared, element, state + RATE, rate);
+#if QUADRATIC
+        adjust(a, shared, element, map + DERIVATIVES, scales, rate);
+#else
+        if (WEIGHTED) adjust(a, shared, element, a.weighted + (u64)element * (NP + 1), nullptr, rate);
+#endif
         if (RULE == 1) {
 #pragma unroll
             for (int s = 0; s < STATE_STEPS; ++s) {

@@ -2,7 +2,8 @@
 //! double precision, which the tensor cores have.
 
 use crate::connect::ORIENTATIONS;
-use crate::cuda::fragments::SimplexTables;
+use crate::cuda::fragments::{LANES, SimplexTables, steps};
+use crate::cuda::quadratic::record_len;
 use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, reference_normals, wide_source};
 use crate::group::{Group, Part};
 use crate::scheme::MetricRule;
@@ -145,8 +146,14 @@ fn built<T: PackScalar>(
     // As WARP_SPACE of simplex.cu.
     let staged = !sizes.fields.is_multiple_of(2);
     let beyond = usize::from(b.ahead || (staged && b.keep));
-    let waiting = usize::from(sizes.rule == MetricRule::WeightAdjusted);
-    let space = (b.buffers + beyond + waiting) * GROUP * sizes.np * sizes.fields;
+    let quadratic = sizes.rule == MetricRule::WeightAdjusted && !part.map.is_empty();
+    let of_maps = if quadratic {
+        let records = if b.keep || b.buffers > 1 { 2 } else { 1 };
+        records * GROUP * record_len(sizes.dim, sizes.np + 1) + LANES * steps(sizes.nq)
+    } else {
+        0
+    };
+    let space = (b.buffers + beyond) * GROUP * sizes.np * sizes.fields + of_maps;
     let rows = (sizes.faces * ORIENTATIONS + sizes.faces) * nodes;
     let shared = |warps: usize| 8 * in_shared + T::BYTES * warps * space + 4 * rows;
     if sizes.curved && small.is_none() {
@@ -158,7 +165,7 @@ fn built<T: PackScalar>(
     }
     let more = if small.is_some() { "#include \"boundary_point.cuh\"\n" } else { "" };
     let body = format!(
-        "{}{more}#include \"rows.cuh\"\n#include \"normals.cuh\"\n#include \"fragments.cuh\"\n#line 1 \"simplex.cu\"\n{}",
+        "{}{more}#include \"rows.cuh\"\n#include \"normals.cuh\"\n#include \"fragments.cuh\"\n#include \"quadratic.cuh\"\n#line 1 \"simplex.cu\"\n{}",
         law.preamble(),
         include_str!("simplex.cu")
     );
@@ -174,7 +181,8 @@ fn built<T: PackScalar>(
         .define("KEEP", u8::from(b.keep))
         .define("BUFFERS", b.buffers)
         .define("AHEAD", u8::from(b.ahead))
-        .define("NORMALS", u8::from(b.normals))
+        .define("NORMALS", u8::from(b.normals || quadratic))
+        .define("QUADRATIC", u8::from(quadratic))
         .define("FACE_UNROLL", if b.unroll { sizes.faces } else { 1 })
         .define("REFERENCE_NORMALS", reference_normals(group.shape))
         .define("SMALL", u8::from(small.is_some()))

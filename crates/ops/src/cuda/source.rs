@@ -214,6 +214,7 @@ pub(super) fn source<T: PackScalar>(name: &str, text: String) -> Source {
         .header("rows.cuh", include_str!("rows.cuh"))
         .header("normals.cuh", include_str!("normals.cuh"))
         .header("fragments.cuh", include_str!("fragments.cuh"))
+        .header("quadratic.cuh", include_str!("quadratic.cuh"))
         .header("sparse.cuh", include_str!("sparse.cuh"))
         .header("metric_rule.cuh", include_str!("metric_rule.cuh"))
         .header("gauss.cuh", include_str!("gauss.cuh"))

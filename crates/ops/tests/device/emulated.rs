@@ -84,6 +84,10 @@ fn cases() -> Vec<Case> {
     on_box("curved", tetrahedron, 2, false, "nodal", 2, 2);
     on_box("curved", triangle, 2, true, "collocated", 3, 3);
     on_box("curved", triangle, 2, false, "modal", 4, 3);
+    // Warps that go on with a second group of curved elements; metric terms that are read, not computed.
+    on_box("curved", triangle, 2, true, "nodal", 2, 6);
+    on_box("curved", tetrahedron, 2, true, "nodal", 2, 3);
+    on_box("curved", triangle, 3, false, "modal", 2, 2);
     on_box("box", shape(Shape::Pyramid), 1, false, "modal", 1, 1);
     // Flux reconstruction: nodal metrics on curved simplices, lifts that reach into the element.
     on_box("curved", Cells::Mixed2, 2, false, "FR Gauss", 2, 2);
