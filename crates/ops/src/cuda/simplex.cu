@@ -17,6 +17,7 @@
 //   KEEP                    states stay in registers (1) or are read from shared memory again (0)
 //   BUFFERS                 room for the states of this many groups; without KEEP, 2 to fetch one ahead
 //   AHEAD                   registers of the stage are fetched ahead too
+//   PREFETCH                what is not fetched ahead is brought to the device's second cache before it is needed
 //   FACE_UNROLL             faces whose arithmetic is interleaved
 //   NORMALS                 read (0), or computed from the metric (1); affine or QUADRATIC
 //   QUADRATIC               metric terms are computed from derivatives of the map (1), see quadratic.cuh; weight-adjusted
@@ -333,6 +334,9 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         const real* places = shared + PLACES_AT;
 #endif
 
+        if (PREFETCH && !AHEAD && reads_register)
+            prefetch_lines(a.reg + part_begin + (u64)group * GROUP_STATE, elements_of(group) * STATE_BLOCK, lane);
+
         real kept[KEEP ? STATE_STEPS : 1][FIELDS];
         if (KEEP) {
 #pragma unroll
@@ -365,6 +369,18 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 #pragma unroll 1
             for (int t = 0; t < TRACE_TILES; ++t) {
                 real minus[FIELDS][2], plus[FIELDS][2];
+#if QUADRATIC
+                // Before there are traces to hold.
+                real normals[2][DIM], lengths[2];
+#pragma unroll
+                for (int i = 0; i < 2; ++i) {
+                    if (2 * t + i >= TRACE_STEPS) continue;
+                    real metric[DIM * DIM];
+                    const int point = face * FACE_POINTS + fragment_row(FACE_POINTS, 2 * t + i, j);
+                    quadratic_metric(map, places + (NQ + point) * DIM, metric);
+                    lengths[i] = face_normal(a, element, face, metric, normals[i]);
+                }
+#endif
                 if (FACE_INTERP) {
                     fragment_zero(minus);
                     fragment_zero(plus);
@@ -384,9 +400,9 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                     if (2 * t + i >= TRACE_STEPS) continue;
                     const u32 point = fragment_row(FACE_POINTS, 2 * t + i, j);
 #if QUADRATIC
-                    real metric[DIM * DIM];
-                    quadratic_metric(map, places + (NQ + face * FACE_POINTS + point) * DIM, metric);
-                    scale = face_normal(a, element, face, metric, n);
+                    scale = lengths[i];
+#pragma unroll
+                    for (int x = 0; x < DIM; ++x) n[x] = normals[i][x];
 #else
                     if (CURVED) scale = normal_at(a, element, face, face * FACE_POINTS + point, n);
 #endif
@@ -419,6 +435,13 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             fetch_state(group + stride, state, 1 - record);
         }
         if (!SMALL && CURVED) find_element(group + stride);
+        if (PREFETCH && !STATE_AHEAD && group + stride < groups) {
+            const u32 n = elements_of(group + stride);
+            prefetch_lines(a.u + part_begin + (u64)(group + stride) * GROUP_STATE, n * STATE_BLOCK, lane);
+#if QUADRATIC
+            prefetch_lines(a.map + (u64)(group + stride) * GROUP_RECORDS, n * RECORD, lane);
+#endif
+        }
 
         // 2. Volume: states at points, contravariant fluxes, projection.
 #pragma unroll(COLLOCATED ? POINT_TILES : 1)

@@ -25,18 +25,40 @@ struct Build {
     tables_out: bool,
     /// Whether the arithmetic of the faces is interleaved.
     unroll: bool,
+    /// Whether what is not fetched ahead is brought to the second cache before it is needed.
+    prefetch: bool,
 }
 
 /// States stay in registers.
 const fn resident(warps: usize, blocks: usize) -> Build {
     let (keep, buffers, ahead) = (true, 1, true);
-    Build { warps, blocks, keep, buffers, ahead, normals: false, tables_out: false, unroll: true }
+    Build {
+        warps,
+        blocks,
+        keep,
+        buffers,
+        ahead,
+        normals: false,
+        tables_out: false,
+        unroll: true,
+        prefetch: false,
+    }
 }
 
 /// States are read from shared memory again; one block fills a multiprocessor.
 const fn streaming(warps: usize, buffers: usize, ahead: bool) -> Build {
     let (blocks, keep) = (1, false);
-    Build { warps, blocks, keep, buffers, ahead, normals: false, tables_out: false, unroll: false }
+    Build {
+        warps,
+        blocks,
+        keep,
+        buffers,
+        ahead,
+        normals: false,
+        tables_out: false,
+        unroll: false,
+        prefetch: false,
+    }
 }
 
 /// Normals are computed from the metric.
@@ -66,18 +88,18 @@ const fn build(shape: Shape, order: usize, collocated: bool) -> Build {
     }
 }
 
-/// The same for curved elements, which need room for a point's metric terms, and for a residual that waits.
+/// The same for curved elements, which need room for a point's metric terms.
 const fn build_curved(shape: Shape, order: usize) -> Build {
     match (shape, order) {
-        (Shape::Triangle, 0..=2) => resident(4, 4),
-        (Shape::Triangle, 3 | 4) => resident(4, 3),
-        (Shape::Triangle, 5) => Build { tables_out: true, ..streaming(12, 1, true) },
-        (Shape::Triangle, 6) => Build { tables_out: true, ..streaming(12, 1, false) },
+        (Shape::Triangle, 0 | 1) => resident(4, 4),
+        (Shape::Triangle, 2 | 3) => resident(4, 3),
+        (Shape::Triangle, 4 | 5) => resident(4, 2),
+        (Shape::Triangle, 6) => Build { tables_out: true, prefetch: true, ..streaming(12, 1, false) },
         (Shape::Triangle, 7) => resident(8, 1),
-        (Shape::Triangle, _) => Build { tables_out: true, ..streaming(8, 1, false) },
+        (Shape::Triangle, _) => Build { tables_out: true, prefetch: true, ..streaming(8, 1, false) },
         (_, 0 | 1) => resident(4, 3),
-        (_, 2) => streaming(8, 2, true),
-        (_, 3) => streaming(8, 1, true),
+        (_, 2) => streaming(12, 2, true),
+        (_, 3) => Build { prefetch: true, ..streaming(8, 1, true) },
         _ => Build { tables_out: true, ..streaming(8, 1, false) },
     }
 }
@@ -181,6 +203,7 @@ fn built<T: PackScalar>(
         .define("KEEP", u8::from(b.keep))
         .define("BUFFERS", b.buffers)
         .define("AHEAD", u8::from(b.ahead))
+        .define("PREFETCH", u8::from(b.prefetch))
         .define("NORMALS", u8::from(b.normals || quadratic))
         .define("QUADRATIC", u8::from(quadratic))
         .define("FACE_UNROLL", if b.unroll { sizes.faces } else { 1 })
