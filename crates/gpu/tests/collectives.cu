@@ -23,6 +23,18 @@ extern "C" __global__ void product(const double* a, const double* b, double* c) 
     *reinterpret_cast<double2*>(c + l / 4 * 8 + 2 * (l % 4)) = make_double2(c0, c1);
 }
 
+// C (16 x 8) = A (16 x 4) B (4 x 8) in numbers of 11 bits: those of A are rounded, those of B cut off.
+extern "C" __global__ void product_of_few_bits(const float* a, const float* b, float* c) {
+    const unsigned l = dg_lane();
+    float c0 = 0, c1 = 0, d0 = 0, d1 = 0;
+    dg_mma_tf32_16x8x4(c0, c1, d0, d1, a[l / 4 * 4 + l % 4], a[32 + l / 4 * 4 + l % 4], b[l % 4 * 8 + l / 4]);
+    float* const to = c + l / 4 * 8 + 2 * (l % 4);
+    to[0] = c0;
+    to[1] = c1;
+    to[64] = d0;
+    to[65] = d1;
+}
+
 // Each thread brings two numbers, block-wise reversed by way of dynamic shared memory, two groups under way.
 extern "C" __global__ void reversed(const double* x, double* y, int rounds) {
     DG_DYNAMIC_SHARED(double, ring);

@@ -206,6 +206,19 @@ fn collectives_agree_with_the_host() {
     let c: Vec<f64> = (0..64).map(|i| (0..8).map(|k| a[i / 8 * 8 + k] * b[k * 8 + i % 8]).sum()).collect();
     assert_eq!(dc.to_vec().unwrap(), c);
 
+    // 1024.5 is rounded to 1025, and 3.0001 cut to 3.
+    let a: Vec<f32> = (0..64_u8).map(|i| 1024.0 + 0.5 * f32::from(i)).collect();
+    let whole: Vec<f32> = (0..32_i8).map(|i| f32::from(i * 5 % 11 - 4)).collect();
+    let b: Vec<f32> = whole.iter().map(|v| v + 1e-4 * v.signum() * v.abs().min(1.0)).collect();
+    let upload_few = |values: &[f32]| DeviceBuffer::from_slice(&cuda, "a test", values).unwrap();
+    let (da, db, dc) = (upload_few(&a), upload_few(&b), upload_few(&[0.0; 128]));
+    args.clear();
+    args.buffer(&da).buffer(&db).buffer(&dc);
+    run("product_of_few_bits", LaunchConfig::new(1, 32), &args);
+    let c: Vec<f32> =
+        (0..128).map(|i| (0..4).map(|k| a[i / 8 * 4 + k].round() * whole[k * 8 + i % 8]).sum()).collect();
+    assert_eq!(dc.to_vec().unwrap(), c);
+
     let (x, y) = (upload(&range(192)), upload(&[0.0; 192]));
     args.clear();
     args.buffer(&x).buffer(&y).value(3_i32);

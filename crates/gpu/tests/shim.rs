@@ -23,7 +23,7 @@ fn collectives_do_what_the_device_does() {
     if !has_compiler("collectives_do_what_the_device_does") {
         return;
     }
-    let kernels = ["row_sums", "product", "reversed", "votes", "roots"];
+    let kernels = ["row_sums", "product", "product_of_few_bits", "reversed", "votes", "roots"];
     let source = Source::new("collectives.cu", RIGHT);
     let mut program = Program::new(&source, &kernels, &["shift"]).unwrap();
     // Where NVRTC is, it must take the very same text.
@@ -54,6 +54,16 @@ fn collectives_do_what_the_device_does() {
     program.run("product", LaunchConfig::new(1, 32), &mut memory, &args).unwrap();
     let c: Vec<f64> = (0..64).map(|i| (0..8).map(|k| a[i / 8 * 8 + k] * b[k * 8 + i % 8]).sum()).collect();
     assert_eq!(values::<f64>(&memory[2]), c);
+
+    // 1024.5 is rounded to 1025, and 3.0001 cut to 3.
+    let a: Vec<f32> = (0..64_u8).map(|i| 1024.0 + 0.5 * f32::from(i)).collect();
+    let whole: Vec<f32> = (0..32_i8).map(|i| f32::from(i * 5 % 11 - 4)).collect();
+    let b: Vec<f32> = whole.iter().map(|v| v + 1e-4 * v.signum() * v.abs().min(1.0)).collect();
+    let mut memory = [bytes(&a), bytes(&b), bytes(&[0.0_f32; 128])];
+    program.run("product_of_few_bits", LaunchConfig::new(1, 32), &mut memory, &args).unwrap();
+    let c: Vec<f32> =
+        (0..128).map(|i| (0..4).map(|k| a[i / 8 * 4 + k].round() * whole[k * 8 + i % 8]).sum()).collect();
+    assert_eq!(values::<f32>(&memory[2]), c);
 
     let x: Vec<f64> = (0..192).map(f64::from).collect();
     let mut memory = [bytes(&x), bytes(&[0.0; 192])];

@@ -156,6 +156,20 @@ DG_DEVICE void dg_mma_f64_16x8x4(double& c0, double& c1, double& d0, double& d1,
 #endif
 }
 
+// Two such products in numbers of 8 bits of exponent and 11 of mantissa (TF32), summed in single precision. Those of A and E are
+// rounded to the nearest here; those of B have to be such numbers, or their last 13 bits are cut off.
+DG_DEVICE void dg_mma_tf32_16x8x4(float& c0, float& c1, float& d0, float& d1, float a, float e, float b) {
+#ifdef DGSUITE_SHIM
+    shim::mma_tf32_8x8x4(c0, c1, a, b);
+    shim::mma_tf32_8x8x4(d0, d1, e, b);
+#else
+    // The tensor cores cut off.
+    asm volatile("mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+                 : "+f"(c0), "+f"(c1), "+f"(d0), "+f"(d1)
+                 : "r"(__float_as_uint(a) + 0x1000u), "r"(__float_as_uint(e) + 0x1000u), "r"(__float_as_uint(b)));
+#endif
+}
+
 // ---- copies beside arithmetic ------------------------------------------------------------------
 
 // Starts a copy of 16 bytes from global to shared memory; both addresses are multiples of 16.

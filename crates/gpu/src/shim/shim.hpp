@@ -321,6 +321,27 @@ inline void mma_f64_8x8x4(double& c0, double& c1, double a, double b) {
     }
 }
 
+// The same in numbers of 11 bits: those of A are rounded, those of B cut off.
+inline void mma_tf32_8x8x4(float& c0, float& c1, float a, float b) {
+    const auto cut = [](float x, unsigned add) {
+        unsigned bits;
+        std::memcpy(&bits, &x, 4);
+        bits = (bits + add) & 0xffffe000u;
+        std::memcpy(&x, &bits, 4);
+        return x;
+    };
+    const unsigned char* set = show("dg_mma_tf32_16x8x4", double2{cut(a, 0x1000u), cut(b, 0)});
+    const unsigned row = lane() / 4, column = 2 * (lane() % 4);
+    double sum[2] = {c0, c1};
+    for (unsigned k = 0; k < 4; k++) {
+        const double a_k = shown<double2>(set, 4 * row + k).x;
+        sum[0] += a_k * shown<double2>(set, 4 * column + k).y;
+        sum[1] += a_k * shown<double2>(set, 4 * (column + 1) + k).y;
+    }
+    c0 = static_cast<float>(sum[0]);
+    c1 = static_cast<float>(sum[1]);
+}
+
 // ---- asynchronous copies -----------------------------------------------------------------------
 
 // Made when they are waited for; until then the target holds NaN, so that reading too early, or writing where somebody

@@ -6,6 +6,7 @@
 
 mod block;
 mod lines;
+mod rounding;
 mod simplex;
 mod transfer;
 mod universal;
@@ -20,6 +21,7 @@ use dgsuite_basis::Shape;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer, Source};
 use dgsuite_gpu::{CudaVector, GpuError, Scalar};
 use lines::Lines;
+use rounding::Products;
 use simplex::{Finish, Simplex};
 use universal::Universal;
 
@@ -99,6 +101,29 @@ impl<T: Scalar> CudaSipdg<T> {
     /// [`OpsError::Elliptic`] for operators of more than 2³⁰ entries, [`OpsError::Machine`] for what the device or its compiler
     /// refuses.
     pub fn new(cuda: &Cuda, host: &Sipdg<f64>) -> Result<Self, OpsError> {
+        Self::with(cuda, host, Products::Double)
+    }
+
+    /// Nearly the twin of `host`, for preconditioners: in single precision, kernels that use tensor cores for affine simplices
+    /// multiply differences that are rounded to 11 bits (TF32) and sum in single precision. Elsewhere, and in double precision,
+    /// this is [`new`](Self::new).
+    ///
+    /// ‖Ã u − A u‖ ≤ ε ‖u‖ in the energy norm and its dual, with ε of the order of 10⁻³ and independent of the size of the
+    /// elements: slopes and jumps are formed in single precision before they are rounded, and the derivatives' matrices are
+    /// rounded so that those of constants, with which fluxes are tested, vanish still.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn rounded(cuda: &Cuda, host: &Sipdg<f64>) -> Result<Self, OpsError> {
+        Self::with(cuda, host, Self::rounded_products())
+    }
+
+    /// What [`rounded`](Self::rounded) multiplies.
+    fn rounded_products() -> Products {
+        if T::BYTES == 4 { Products::Rounded } else { Products::Double }
+    }
+
+    fn with(cuda: &Cuda, host: &Sipdg<f64>, products: Products) -> Result<Self, OpsError> {
         let layout = host.device_layout()?;
         let span = |s: &DeviceSpan| Span {
             shape: s.shape,
@@ -109,7 +134,7 @@ impl<T: Scalar> CudaSipdg<T> {
         let spans = layout.spans.iter().map(span).collect();
         let mut kernels = None;
         if let Some(tables) = host.simplices(&layout) {
-            kernels = Simplex::new(cuda, &layout, &tables)?.map(Kernels::Simplex);
+            kernels = Simplex::new(cuda, &layout, &tables, products)?.map(Kernels::Simplex);
         } else if let Some(tables) = host.grids(&layout) {
             kernels = Lines::new(cuda, &layout, &tables)?.map(Kernels::Lines);
         }
@@ -126,8 +151,20 @@ impl<T: Scalar> CudaSipdg<T> {
     /// # Errors
     /// As for [`new`](Self::new), but for the device's.
     pub fn sources(host: &Sipdg<f64>) -> Result<Vec<Source>, OpsError> {
+        Self::sources_with(host, Products::Double)
+    }
+
+    /// Those of [`rounded`](Self::rounded).
+    ///
+    /// # Errors
+    /// As for [`sources`](Self::sources).
+    pub fn rounded_sources(host: &Sipdg<f64>) -> Result<Vec<Source>, OpsError> {
+        Self::sources_with(host, Self::rounded_products())
+    }
+
+    fn sources_with(host: &Sipdg<f64>, products: Products) -> Result<Vec<Source>, OpsError> {
         let layout = host.device_layout()?;
-        let simplex = host.simplices(&layout).and_then(|tables| Simplex::<T>::source(&tables));
+        let simplex = host.simplices(&layout).and_then(|tables| Simplex::<T>::source(&tables, products));
         let lines = || host.grids(&layout).and_then(|tables| Lines::<T>::source(&tables));
         match simplex.or_else(lines) {
             Some(source) => Ok(vec![source]),

@@ -1,5 +1,5 @@
 // A u of the interior penalty method on affine simplices with piecewise constant coefficients, in one kernel: a warp works on
-// 8 ROWS elements with the FP64 tensor cores (fragments.cuh). What is calculated is written in elliptic/device/simplices.rs, what
+// 8 ROWS elements with the tensor cores (fragments.cuh): those of double precision, or with DG_SINGLE those that round to 11 bits. What is calculated is written in elliptic/device/simplices.rs, what
 // may be done with it at once in elliptic_step.cuh.
 //
 // A block keeps the matrices in shared memory and goes over the elements. A neighbour's row is read in the side's own order, in
@@ -11,7 +11,7 @@
 // ({ of each side the tiles that its mass matrix has entries in }), ENTRIES (numbers of all matrices), CODE_BITS.
 #include "device.cuh"
 
-#ifdef DG_STORED_SINGLE
+#if defined(DG_STORED_SINGLE) || defined(DG_SINGLE)
 typedef float stored;
 #else
 typedef double stored;
@@ -41,7 +41,7 @@ constexpr int TEST = LIFT + SIDES * FACE_STEPS * MODE_TILES;
 constexpr int VOLUME_MASS = TEST + DIM * MODE_STEPS * NODE_TILES;
 
 struct Arguments {
-    const double* matrices;
+    const real* matrices;
     // [code][lane of four][word]: rows in the side's own order, four to a word; then [lane of four][word] of the nodes as the
     // matrices number them.
     const u32* rows;
@@ -56,6 +56,12 @@ struct Arguments {
     u64 copied, n_copied;
 };
 
+// Numbers of 11 bits are those of differences: derivatives are those of u less its value at a node of the element, so that rounding
+// takes a small part of slopes and jumps, not of u.
+constexpr bool ROUNDED = sizeof(real) == 4;
+
+DG_DEVICE real less(real value, real at_node) { return ROUNDED ? value - at_node : value; }
+
 // The edge between two vertices.
 DG_DEVICE constexpr int edge(int a, int b) {
     const int i = a < b ? a : b, j = a < b ? b : a;
@@ -65,7 +71,7 @@ DG_DEVICE constexpr int edge(int a, int b) {
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     elliptic_simplex(const Arguments a, const stored* __restrict__ u, stored* __restrict__ au, const Step step,
                      const stored* __restrict__ inverse_diagonal, const stored* __restrict__ b) {
-    DG_DYNAMIC_SHARED(double, shared);
+    DG_DYNAMIC_SHARED(real, shared);
     u32* const words = reinterpret_cast<u32*>(shared + ENTRIES);
     u32* const code_edges = words + WORDS;
     constexpr int own_edges[SIDES][DIM] = OWN_EDGES;
@@ -80,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     }
 
     const u32 lane = dg_lane(), j = lane % 4;
-    const double* const table = shared + lane;
+    const real* const table = shared + lane;
     constexpr u32 mass_tiles[SIDES] = MASS_TILES;
     u32 nodes[NODE_WORDS];
 #pragma unroll
@@ -90,11 +96,12 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         const u32 first = group * 8 * ROWS + lane / 4;
         u32 e[ROWS], packed[ROWS][SIDES];
         const stored* row[ROWS];
-        double weights[ROWS][EDGES];
+        real weights[ROWS][EDGES], at_node[ROWS];
 #pragma unroll
         for (int k = 0; k < ROWS; ++k) {
             e[k] = min(first + 8 * k, a.n_elements - 1);
             row[k] = u + (u64)e[k] * NP;
+            at_node[k] = ROUNDED ? row[k][0] : stored(0);
 #pragma unroll
             for (int c = 0; c < SIDES; ++c) packed[k][c] = dg_load(a.sides + e[k] * SIDES + c);
 #pragma unroll
@@ -102,21 +109,24 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         }
 
         // Derivatives along the edges from vertex 0, and the reaction.
-        double g[DIM][MODE_TILES][ROWS][2], y[NODE_TILES][ROWS][2];
+        real g[DIM][MODE_TILES][ROWS][2], y[NODE_TILES][ROWS][2];
 #pragma unroll
         for (int t = 0; t < NODE_TILES; ++t) fragment_zero(y[t]);
 #pragma unroll
         for (int t = 0; t < MODE_TILES; ++t)
 #pragma unroll
             for (int d = 0; d < DIM; ++d) fragment_zero(g[d][t]);
-        double reaction[ROWS];
+        real reaction[ROWS];
 #pragma unroll
-        for (int k = 0; k < ROWS; ++k) reaction[k] = REACTION ? (double)dg_load(a.reaction + e[k]) : 0.0;
+        for (int k = 0; k < ROWS; ++k) reaction[k] = REACTION ? (real)dg_load(a.reaction + e[k]) : real(0);
 #pragma unroll
         for (int s = 0; s < NODE_STEPS; ++s) {
-            double x[ROWS];
+            real value[ROWS], x[ROWS];
 #pragma unroll
-            for (int k = 0; k < ROWS; ++k) x[k] = row[k][nodes[s / 4] >> 8 * (s % 4) & 255u];
+            for (int k = 0; k < ROWS; ++k) {
+                value[k] = row[k][nodes[s / 4] >> 8 * (s % 4) & 255u];
+                x[k] = less(value[k], at_node[k]);
+            }
 #pragma unroll
             for (int d = 0; d < DIM; ++d)
 #pragma unroll
@@ -124,7 +134,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                     fragment_multiply(g[d][t], x, table[32 * (GRADIENT + (d * MODE_TILES + t) * NODE_STEPS + s)]);
             if (REACTION) {
 #pragma unroll
-                for (int k = 0; k < ROWS; ++k) x[k] *= reaction[k];
+                for (int k = 0; k < ROWS; ++k) x[k] = reaction[k] * value[k];
 #pragma unroll
                 for (int t = 0; t < NODE_TILES; ++t)
                     fragment_multiply(y[t], x, table[32 * (VOLUME_MASS + s * NODE_TILES + t)]);
@@ -132,30 +142,32 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         }
 
         // The jump on side 0, which belongs to the derivatives along all edges from vertex 0, waits until these are needed.
-        double jump0[FACE_STEPS][ROWS];
+        real jump0[FACE_STEPS][ROWS];
 #pragma unroll
         for (int c = SIDES - 1; c >= 0; --c) {
-            double sign[ROWS], sign_of_penalty[ROWS], penalty[ROWS], ratio[ROWS], own[ROWS][DIM], out[ROWS][DIM];
+            real sign[ROWS], sign_of_penalty[ROWS], penalty[ROWS], ratio[ROWS], own[ROWS][DIM], out[ROWS][DIM],
+                their_node[ROWS];
             const stored* other[ROWS];
             const u32* other_words[ROWS];
 #pragma unroll
             for (int k = 0; k < ROWS; ++k) {
                 const u32 code = packed[k][c] & 15u, neighbour = packed[k][c] >> CODE_BITS;
-                sign[k] = packed[k][c] & 16u ? -1.0 : 1.0;
-                sign_of_penalty[k] = packed[k][c] & 32u ? 0.0 : sign[k];
+                sign[k] = packed[k][c] & 16u ? real(-1) : real(1);
+                sign_of_penalty[k] = packed[k][c] & 32u ? real(0) : sign[k];
                 other[k] = u + (u64)neighbour * NP;
+                their_node[k] = ROUNDED ? dg_load(other[k]) : stored(0);
                 other_words[k] = words + (code * 4 + j) * ROW_WORDS;
                 penalty[k] = dg_load(a.penalty + e[k] * SIDES + c);
                 const u32 edges = code_edges[code];
-                ratio[k] = RATIO ? (double)dg_load(a.ratio + e[k] * SIDES + c) : 1.0;
-                const double theirs =
-                    sign[k] * (RATIO ? (double)dg_load(a.ratio + neighbour * SIDES + (edges >> 24)) : 1.0);
+                ratio[k] = RATIO ? (real)dg_load(a.ratio + e[k] * SIDES + c) : real(1);
+                const real theirs =
+                    sign[k] * (RATIO ? (real)dg_load(a.ratio + neighbour * SIDES + (edges >> 24)) : real(1));
                 own[k][0] = out[k][0] = 0;
 #pragma unroll
                 for (int i = 0; i < DIM; ++i) {
                     const int m = (i + 1) % DIM;
                     own[k][m] = ratio[k] * weights[k][own_edges[c][i]];
-                    out[k][m] = theirs * (double)dg_load(a.weights + neighbour * EDGES + (edges >> 8 * i & 255u));
+                    out[k][m] = theirs * (real)dg_load(a.weights + neighbour * EDGES + (edges >> 8 * i & 255u));
                 }
                 // own[0] has the weight of the last vertex; the derivative along its edge has the sum of all.
 #pragma unroll
@@ -164,7 +176,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                     out[k][0] += out[k][i];
                 }
             }
-            double flux[FACE_TILES][ROWS][2], jumps[FACE_STEPS][ROWS];
+            real flux[FACE_TILES][ROWS][2], jumps[FACE_STEPS][ROWS];
 #pragma unroll
             for (int t = 0; t < FACE_TILES; ++t) fragment_zero(flux[t]);
             const u32* const own_words = words + ((CODES - SIDES + c) * 4 + j) * ROW_WORDS;
@@ -172,13 +184,13 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 #pragma unroll
             for (int s = 0; s < ROW_STEPS; ++s) {
                 if (s % 4 == 0) own_word = own_words[s / 4];
-                double minus[ROWS], plus[ROWS], x[ROWS];
+                real minus[ROWS], plus[ROWS], x[ROWS];
 #pragma unroll
                 for (int k = 0; k < ROWS; ++k) {
                     if (s % 4 == 0) other_word[k] = other_words[k][s / 4];
                     minus[k] = row[k][own_word >> 8 * (s % 4) & 255u];
                     plus[k] = dg_load(other[k] + (other_word[k] >> 8 * (s % 4) & 255u));
-                    x[k] = own[k][0] * minus[k] - out[k][0] * plus[k];
+                    x[k] = own[k][0] * less(minus[k], at_node[k]) - out[k][0] * less(plus[k], their_node[k]);
                 }
 #pragma unroll
                 for (int t = 0; t < FACE_TILES; ++t)
@@ -187,7 +199,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 #pragma unroll
                     for (int m = 1; m < DIM; ++m) {
 #pragma unroll
-                        for (int k = 0; k < ROWS; ++k) x[k] = own[k][m] * minus[k] - out[k][m] * plus[k];
+                        for (int k = 0; k < ROWS; ++k)
+                            x[k] = own[k][m] * less(minus[k], at_node[k]) - out[k][m] * less(plus[k], their_node[k]);
 #pragma unroll
                         for (int t = 0; t < FACE_TILES; ++t)
                             fragment_multiply(flux[t], x,
@@ -208,7 +221,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             }
 #pragma unroll
             for (int s = 0; s < FACE_STEPS; ++s) {
-                double w[ROWS];
+                real w[ROWS];
 #pragma unroll
                 for (int k = 0; k < ROWS; ++k) w[k] = jumps[s][k] + flux[s / 2][k][s % 2];
 #pragma unroll
@@ -219,7 +232,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         }
 
         // Fluxes along the edges.
-        double lift0[ROWS][2];
+        real lift0[ROWS][2];
 #pragma unroll
         for (int s = 0; s < MODE_STEPS; ++s) {
             if (s % 2 == 0) {
@@ -228,14 +241,14 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                 for (int i = 0; i < FACE_STEPS; ++i)
                     fragment_multiply(lift0, jump0[i], table[32 * (LIFT + i * MODE_TILES + s / 2)]);
             }
-            double h[DIM][ROWS];
+            real h[DIM][ROWS];
 #pragma unroll
             for (int k = 0; k < ROWS; ++k)
 #pragma unroll
                 for (int d = 0; d < DIM; ++d) h[d][k] = g[d][s / 2][k][s % 2] - lift0[k][s % 2];
 #pragma unroll
             for (int d = 0; d < DIM; ++d) {
-                double f[ROWS];
+                real f[ROWS];
 #pragma unroll
                 for (int k = 0; k < ROWS; ++k) {
                     f[k] = weights[k][edge(0, d + 1)] * h[d][k];

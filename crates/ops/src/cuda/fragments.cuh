@@ -24,12 +24,23 @@ static __device__ __forceinline__ constexpr int fragment_row(int n, int step, in
     return row < 0 ? 0 : row;
 }
 
+static __device__ __forceinline__ void fragment_two(double (&c)[2], double (&d)[2], double a, double e, double b) {
+    dg_mma_f64_16x8x4(c[0], c[1], d[0], d[1], a, e, b);
+}
+static __device__ __forceinline__ void fragment_two(float (&c)[2], float (&d)[2], float a, float e, float b) {
+    dg_mma_tf32_16x8x4(c[0], c[1], d[0], d[1], a, e, b);
+}
+static __device__ __forceinline__ void fragment_one(double (&c)[2], double a, double b) { dg_mma_f64_8x8x4(c[0], c[1], a, b); }
+static __device__ __forceinline__ void fragment_one(float (&c)[2], float a, float b) {
+    float none[2] = {0, 0};
+    fragment_two(c, none, a, 0, b);
+}
+
 // c[k] += a[k] B for all unknowns.
 static __device__ __forceinline__ void fragment_multiply(real (&c)[FIELDS][2], const real (&a)[FIELDS], real b) {
 #pragma unroll
-    for (int k = 0; k + 1 < FIELDS; k += 2)
-        dg_mma_f64_16x8x4(c[k][0], c[k][1], c[k + 1][0], c[k + 1][1], a[k], a[k + 1], b);
-    if (FIELDS % 2) dg_mma_f64_8x8x4(c[FIELDS - 1][0], c[FIELDS - 1][1], a[FIELDS - 1], b);
+    for (int k = 0; k + 1 < FIELDS; k += 2) fragment_two(c[k], c[k + 1], a[k], a[k + 1], b);
+    if (FIELDS % 2) fragment_one(c[FIELDS - 1], a[FIELDS - 1], b);
 }
 
 static __device__ __forceinline__ void fragment_zero(real (&c)[FIELDS][2]) {

@@ -120,6 +120,49 @@ fn compare_steps<T: Scalar>(on_device: &CudaSipdg<T>, u: &[f64], au: &[f64], wha
     assert!(difference <= 8.0, "{what}: the residual differs by {difference:.1} roundings");
 }
 
+/// The operator of preconditioners: between smooth functions and noise its error is a small part of their energies, which a constant
+/// in them does not enter, and what it makes has no part along constants.
+pub(crate) fn compare_rounded(cuda: &Cuda, cells: Cells, n: usize, order: usize) {
+    let mesh = mesh(cells, n, 1, false);
+    let boundaries: Vec<_> =
+        mesh.boundary_names().iter().map(|b| ((*b).to_owned(), EllipticBoundary::Neumann)).collect();
+    let (kappa, zero) = (|e: usize, _: [f64; 3]| [1.0, 4.0, 2.5][e % 3], |_: usize, _: [f64; 3]| 0.0);
+    let machine = Arc::new(Host::new(2).expect("a machine"));
+    let options = SipdgOptions::new(order);
+    let host = Sipdg::new(mesh, &options, &kappa, &zero, &boundaries, machine).expect("an operator");
+    let on_device = CudaSipdg::<f32>::rounded(cuda, &host).expect("an operator on the device");
+    let one = host.project(&|_, _| 1.0);
+    let smooth = host.project(&|_, x: [f64; 3]| 5.0 + (x[0] + 0.5 * x[1] - x[2]).sin());
+    let rough: Vec<f64> = noise(host.len(), 3).iter().zip(&one).map(|(v, o)| v * o).collect();
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+    let of = |u: &Vec<f64>| {
+        let mut au = vec![0.0; u.len()];
+        host.apply(u, &mut au);
+        let (on, mut result) = (on_device.upload(u).expect("room"), on_device.upload(u).expect("room"));
+        on_device.apply(&on, &mut result).expect("a launch");
+        let found = on_device.download(&result).expect("a result");
+        let largest = found.iter().fold(1.0_f64, |m, v| m.max(v.abs()));
+        compare_steps(&on_device, u, &found, "rounded products", largest * f64::from(f32::EPSILON));
+        let error: Vec<f64> = found.iter().zip(&au).map(|(x, y)| x - y).collect();
+        (dot(u, &au).sqrt(), error, au)
+    };
+    let both = [&smooth, &rough].map(|u| (u, of(u)));
+    for (k, (_, (energy, error, au))) in both.iter().enumerate() {
+        for (l, (v, (tested, ..))) in both.iter().enumerate() {
+            let share = dot(v, error).abs() / (energy * tested);
+            println!("{cells:?} p = {order}: {k} {l} {share:.1e}");
+            assert!(share <= 2e-3, "{cells:?} p = {order}: {share:.1e} of the energies of {k} and {l}");
+        }
+        let size: f64 = au.iter().map(|v| v.abs()).sum();
+        let share = dot(&one, error).abs() / size;
+        println!("{cells:?} p = {order}: {k} constants {share:.1e}");
+        assert!(
+            share <= 1e-4,
+            "{cells:?} p = {order}: {share:.1e} of the sum of A u is tested with constants"
+        );
+    }
+}
+
 /// What a multigrid needs beside the operator.
 fn compare_levels<T: Scalar>(
     host: &Sipdg<f64>,
@@ -196,12 +239,19 @@ pub(crate) fn few() -> Vec<Case> {
     cases
 }
 
+/// Orders of simplices for which products may be rounded.
+pub(crate) const ROUNDED: [(Shape, &[usize]); 2] =
+    [(Shape::Triangle, &[3, 4, 5, 6, 8]), (Shape::Tetrahedron, &[2, 3])];
+
 #[test]
 fn elliptic_operators_on_the_device_are_the_hosts() {
     let Some(cuda) = device() else { return };
     for (what, mesh, p, coefficients) in few() {
         compare_elliptic::<f64>(&cuda, &mesh, &what, p, coefficients, true);
         compare_elliptic::<f32>(&cuda, &mesh, &what, p, coefficients, true);
+    }
+    for (shape, orders) in ROUNDED {
+        orders.iter().for_each(|&p| compare_rounded(&cuda, Cells::Of(shape), 3, p));
     }
     use Coefficients::{Jumps, One, Smooth};
     for cells in PLANE.into_iter().chain(SPACE) {

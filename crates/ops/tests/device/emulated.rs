@@ -2,7 +2,7 @@
 //!
 //! Meshes are small, and their numbers of elements are those at which groups of elements of a warp or a block are full, one short and one over.
 
-use crate::elliptic::{compare_elliptic, few};
+use crate::elliptic::{ROUNDED, compare_elliptic, compare_rounded, few};
 use crate::march::same_after_a_hundred_steps;
 use crate::residual::{compare_on, device};
 use crate::testkit::{Cells, mesh, schemes};
@@ -217,6 +217,10 @@ fn child() {
             scope.spawn(work);
         }
     });
+    for (shape, orders) in ROUNDED.into_iter().filter(|_| "rounded".contains(&only)) {
+        let n = if shape == Shape::Triangle { 3 } else { 1 };
+        orders.iter().for_each(|&p| compare_rounded(&cuda, Cells::Of(shape), n, p));
+    }
     assert!(
         !only.is_empty() || tried.into_inner() == VISCOUS.len() + 1,
         "a case with diffusion or a source was not found"

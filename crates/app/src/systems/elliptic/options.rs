@@ -174,7 +174,8 @@ pub struct SolverOptions {
     pub coarse_space: Option<CoarseSpace>,
     /// How rows of the assembled levels are gathered. `None`: what suits the shapes of the mesh.
     pub aggregation: Option<Coarsening>,
-    /// Arithmetic of multigrid.
+    /// Arithmetic of multigrid. On GPUs operators in single precision may multiply rounded numbers
+    /// ([`CudaSipdg::rounded`](dgsuite_ops::cuda::CudaSipdg::rounded)).
     pub inner_precision: Precision,
 }
 

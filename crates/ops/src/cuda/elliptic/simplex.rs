@@ -1,6 +1,7 @@
 //! Affine simplices: one kernel, with the FP64 tensor cores (`elliptic_simplex.cu`), or at low orders a thread for each
 //! element (`elliptic_element.cu`).
 
+use crate::cuda::elliptic::rounding::{Products, rounded, rounded_without_sum};
 use crate::cuda::elliptic::{list, source, upload};
 use crate::cuda::fragments::{Padding, fragment, pairs, row, steps, tiles};
 use crate::elliptic::device::DeviceLayout;
@@ -63,6 +64,8 @@ pub(super) struct Simplex<T: Scalar> {
     tables: Vec<DeviceBuffer<u32>>,
     rows: DeviceBuffer<u64>,
     matrices: DeviceBuffer<f64>,
+    /// Instead of these where products are of rounded numbers.
+    rounded: DeviceBuffer<f32>,
     arguments: Arguments,
     function: Function,
     config: LaunchConfig,
@@ -84,14 +87,19 @@ struct Build {
 }
 
 /// The fastest on an H200 of those tried.
-const fn build(dim: usize, np: usize) -> Build {
-    let (rows, warps, blocks) = match (dim, np) {
-        (2, 0..=10) => (2, 4, 3),
-        (2, 11..=15) => (2, 8, 1),
-        (2, 16..=28) => (2, 4, 2),
-        (2, 29..=36) => (2, 8, 1),
-        (3, 0..=20) => (1, 12, 1),
-        _ => (1, 8, 1),
+const fn build(dim: usize, np: usize, products: Products) -> Build {
+    let (rows, warps, blocks) = match (products, dim, np) {
+        (Products::Rounded, 2, 0..=10) => (4, 4, 3),
+        (Products::Rounded, 2, 11..=15) => (2, 8, 2),
+        (Products::Rounded, 2, 22..=28) => (2, 4, 4),
+        (Products::Rounded, 2, _) => (2, 4, 3),
+        (Products::Rounded, ..) => (2, 4, 2),
+        (Products::Double, 2, 0..=10) => (2, 4, 3),
+        (Products::Double, 2, 11..=15) => (2, 8, 1),
+        (Products::Double, 2, 16..=28) => (2, 4, 2),
+        (Products::Double, 2, 29..=36) => (2, 8, 1),
+        (Products::Double, 3, 0..=20) => (1, 12, 1),
+        (Products::Double, ..) => (1, 8, 1),
     };
     Build { warps, blocks, rows }
 }
@@ -136,13 +144,17 @@ fn numbered_mass(t: &Simplices) -> (Vec<Matrix>, Vec<u32>) {
 }
 
 /// The matrices as the tensor cores take them, in the order of `elliptic_simplex.cu`.
-fn fragments(t: &Simplices) -> Vec<f64> {
+fn fragments(t: &Simplices, products: Products) -> Vec<f64> {
     let (np, modes, face) = (t.np, t.gradient[0].rows(), t.n_face);
     let mut out = Vec::new();
     let mut put = |m: &Matrix, step: usize, tile: usize| fragment(m, step, tile, Padding::Zero, &mut out);
     let order = numbering(t);
     let gradient: Vec<Matrix> =
         (t.gradient.iter()).map(|g| Matrix::from_fn(modes, np, |k, i| g[(k, order[i])])).collect();
+    let gradient = match products {
+        Products::Double => gradient,
+        Products::Rounded => gradient.iter().map(rounded_without_sum).collect(),
+    };
     for g in &gradient {
         pairs(tiles(modes), steps(np)).for_each(|(tile, step)| put(g, step, tile));
     }
@@ -225,13 +237,14 @@ struct Text {
 }
 
 /// The text for simplices of an order; `None` if it is too high.
-fn text<T: Scalar>(t: &Simplices, entries: usize, n_words: usize) -> Option<Text> {
+fn text<T: Scalar>(t: &Simplices, products: Products, entries: usize, n_words: usize) -> Option<Text> {
     if by_element(t) {
         let (source, threads, elements) = (element_text::<T>(t), THREADS, THREADS as usize);
         return Some(Text { source, threads, elements, shared: 0 });
     }
-    let Build { warps, blocks, rows } = build(t.dim, t.np);
-    let shared = 8 * entries + 4 * (n_words + t.nodes.len());
+    let Build { warps, blocks, rows } = build(t.dim, t.np, products);
+    let bytes = if products == Products::Rounded { 4 } else { 8 };
+    let shared = bytes * entries + 4 * (n_words + t.nodes.len());
     if t.np > MOST_ROWS || shared > SHARED {
         return None;
     }
@@ -244,7 +257,11 @@ fn text<T: Scalar>(t: &Simplices, entries: usize, n_words: usize) -> Option<Text
         .define("BLOCKS", blocks)
         .define("ROWS", rows)
         .define("ENTRIES", entries);
-    let source = if T::BYTES == 4 { source.define("DG_STORED_SINGLE", 1) } else { source };
+    let source = match products {
+        Products::Rounded => source.define("DG_SINGLE", 1),
+        Products::Double if T::BYTES == 4 => source.define("DG_STORED_SINGLE", 1),
+        Products::Double => source,
+    };
     Some(Text {
         source: common(source, t),
         threads: 32 * warps as u32,
@@ -274,10 +291,16 @@ fn element_text<T: Scalar>(t: &Simplices) -> Source {
 
 impl<T: Scalar> Simplex<T> {
     /// The kernel; `None` if the order is too high for it.
-    pub(super) fn new(cuda: &Cuda, layout: &DeviceLayout, t: &Simplices) -> Result<Option<Self>, OpsError> {
-        let by_element = by_element(t);
-        let (entries, words) = (if by_element { Vec::new() } else { fragments(t) }, words(t));
-        let Some(Text { source, threads, elements, shared }) = text::<T>(t, entries.len(), words.len())
+    pub(super) fn new(
+        cuda: &Cuda,
+        layout: &DeviceLayout,
+        t: &Simplices,
+        products: Products,
+    ) -> Result<Option<Self>, OpsError> {
+        let (by_element, products) = (by_element(t), products.on(t));
+        let (entries, words) = (if by_element { Vec::new() } else { fragments(t, products) }, words(t));
+        let Some(Text { source, threads, elements, shared }) =
+            text::<T>(t, products, entries.len(), words.len())
         else {
             return Ok(None);
         };
@@ -322,20 +345,26 @@ impl<T: Scalar> Simplex<T> {
             copied: layout.real as u64,
             n_copied: (layout.rows.len() - layout.real) as u64,
         };
+        let (entries, few) = match products {
+            Products::Double => (entries, Vec::new()),
+            Products::Rounded => (Vec::new(), entries.iter().map(|v| rounded(*v)).collect()),
+        };
         let matrices = DeviceBuffer::from_slice(cuda, "an operator's matrices", &entries)?;
+        let rounded = DeviceBuffer::from_slice(cuda, "an operator's matrices", &few)?;
         let config = config.early(true);
-        Ok(Some(Self { numbers, tables, rows, matrices, arguments, function, config }))
+        Ok(Some(Self { numbers, tables, rows, matrices, rounded, arguments, function, config }))
     }
 
     /// The text of its kernel; `None` if the order is too high for it.
-    pub(super) fn source(t: &Simplices) -> Option<Source> {
-        let entries = if by_element(t) { 0 } else { fragments(t).len() };
-        text::<T>(t, entries, words(t).len()).map(|text| text.source)
+    pub(super) fn source(t: &Simplices, products: Products) -> Option<Source> {
+        let products = products.on(t);
+        let entries = if by_element(t) { 0 } else { fragments(t, products).len() };
+        text::<T>(t, products, entries, words(t).len()).map(|text| text.source)
     }
 
     /// Whether a thread works on an element.
     pub(super) fn is_by_element(&self) -> bool {
-        self.matrices.is_empty()
+        self.matrices.is_empty() && self.rounded.is_empty()
     }
 
     pub(super) fn apply(
@@ -349,7 +378,8 @@ impl<T: Scalar> Simplex<T> {
         if self.is_by_element() {
             args.value(self.arguments);
         } else {
-            args.value(WithMatrices { matrices: self.matrices.ptr(), others: self.arguments });
+            let matrices = if self.rounded.is_empty() { self.matrices.ptr() } else { self.rounded.ptr() };
+            args.value(WithMatrices { matrices, others: self.arguments });
         }
         args.buffer(u).buffer(au).value(finish.map_or([0.0; 3], |f| f.factors));
         args.pointer(finish.and_then(|f| f.inverse_diagonal).map_or(0, DeviceBuffer::ptr));
@@ -363,6 +393,10 @@ impl<T: Scalar> Simplex<T> {
         fn sum<E: Element>(buffers: &[DeviceBuffer<E>]) -> usize {
             buffers.iter().map(DeviceBuffer::bytes).sum()
         }
-        sum(&self.numbers) + sum(&self.tables) + self.rows.bytes() + self.matrices.bytes()
+        sum(&self.numbers)
+            + sum(&self.tables)
+            + self.rows.bytes()
+            + self.matrices.bytes()
+            + self.rounded.bytes()
     }
 }

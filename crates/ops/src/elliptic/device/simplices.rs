@@ -22,6 +22,7 @@ use crate::elliptic::{EllipticBoundary, Sipdg};
 use crate::scheme::MetricRule;
 use dgsuite_basis::{Matrix, OrthonormalBasis, Polynomials, Shape, lattice::lattice};
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bits of a side's code, below the neighbour's number: how it is turned, then the flags.
 pub(crate) const CODE_BITS: u32 = 6;
@@ -29,6 +30,9 @@ pub(crate) const CODE_BITS: u32 = 6;
 pub(crate) const OPPOSITE: u32 = 16;
 /// The penalty is that of the element's own values: a boundary with given flux.
 pub(crate) const OWN: u32 = 32;
+/// An element is stretched if its longest edge is longer than this times its smallest height, and a mesh if more than a hundredth of
+/// its elements are.
+const STRETCHED: f64 = 30.0;
 /// Nodes and points closer than this are the same.
 const SAME: f64 = 1e-8;
 
@@ -37,6 +41,8 @@ pub(crate) struct Simplices {
     pub(crate) dim: usize,
     pub(crate) np: usize,
     pub(crate) n_elements: usize,
+    /// Whether the mesh is stretched: sums over edges then lose digits.
+    pub(crate) stretched: bool,
     /// `[element][edge]`: W of the vertices (0, 1), (0, 2), (1, 2) or (0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3).
     pub(crate) weights: Vec<f64>,
     /// `[element][side]`: κ_f sJ τ.
@@ -177,6 +183,7 @@ impl Simplices {
         let (mut weights, mut penalty) = (vec![0.0; n * n_edges], vec![0.0; n * (dim + 1)]);
         let (mut ratio, mut reaction) = (vec![1.0; n * (dim + 1)], vec![0.0; n]);
         let mut sides = vec![0; n * (dim + 1)];
+        let stretched = AtomicUsize::new(0);
         let rows = weights
             .par_chunks_mut(n_edges)
             .zip(penalty.par_chunks_mut(dim + 1))
@@ -197,6 +204,16 @@ impl Simplices {
                 for b in a + 1..=dim {
                     weights[edge(dim, a, b)] = -kappa * j * dot(a, b);
                 }
+            }
+            let square =
+                |a: usize, b: usize| (0..3).map(|d| (corner[a][d] - corner[b][d]).powi(2)).sum::<f64>();
+            let longest = (0..=dim)
+                .flat_map(|a| (0..a).map(move |b| (a, b)))
+                .fold(0.0, |m: f64, (a, b)| m.max(square(a, b)));
+            // A gradient's length is that of the inverse height.
+            let steepest = (0..=dim).fold(0.0, |m: f64, c| m.max(dot(c, c)));
+            if longest * steepest > STRETCHED * STRETCHED {
+                stretched.fetch_add(1, Ordering::Relaxed);
             }
             *reaction = j * problem.lambda.at_point(element, &tables.lambda, 0);
             for c in 0..=dim {
@@ -230,6 +247,7 @@ impl Simplices {
             dim,
             np: reference.n_basis,
             n_elements: n,
+            stretched: 100 * stretched.into_inner() > n,
             weights,
             penalty,
             ratio: ratio.iter().any(|r| *r != 1.0).then_some(ratio),

@@ -84,7 +84,7 @@ pub(super) fn build(
                     matrix_solver::<f32, f64>(cuda, rows, &operator.0, &amg, host)?;
                 return Ok(Built { apply, flexible: true, levels, bytes, applications: work.products });
             }
-            let single = Arc::new(CudaSipdg::<f32>::new(cuda, host_operator)?);
+            let single = Arc::new(CudaSipdg::<f32>::rounded(cuda, host_operator)?);
             let own = single.bytes();
             let mut built = p_multigrid(cuda, host_operator, &single, options, host)?;
             if let Some(finest) = built.levels.first_mut() {
@@ -178,7 +178,7 @@ fn p_multigrid<T: UploadAmg>(
             match orders.get(k + 1) {
                 Some(&order) => {
                     let host_coarse = Arc::new(host_fine.at_order(order)?);
-                    let coarse = Arc::new(CudaSipdg::<T>::new(cuda, &host_coarse)?);
+                    let coarse = Arc::new(CudaSipdg::<T>::rounded(cuda, &host_coarse)?);
                     let between = Sipdg::transfer(&host_fine, &host_coarse)?;
                     let transfer = CudaPTransfer::new(cuda, &fine, &coarse, &between)?;
                     (Some((host_coarse, coarse)), Box::new(BetweenOrders(transfer)), 0)
