@@ -7,6 +7,7 @@
 //!
 //! Prints for each case the unknowns per second, the bytes that an application has to move per second, and the largest difference from
 //! the host's result over its largest entry. SHAPES: `tri`, `quad`, `tet`, `hex`, `prism`; with `bent-` before them the mesh is curved.
+//! PRECISIONS: bytes of a number, or `r` for single precision with the rounded products of preconditioners.
 
 #![allow(clippy::print_stdout)] // a program that prints
 
@@ -53,9 +54,15 @@ fn operator(
     Ok(Sipdg::new(Arc::new(mesh), &SipdgOptions::new(order), &one, &zero, &[], Arc::clone(host))?)
 }
 
-fn measure<T: Scalar>(cuda: &Cuda, a: &Sipdg<f64>, name: &str, setup: f64) -> Result<(), Box<dyn Error>> {
+fn measure<T: Scalar>(
+    cuda: &Cuda,
+    a: &Sipdg<f64>,
+    name: &str,
+    setup: f64,
+    rounded: bool,
+) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
-    let twin = CudaSipdg::<T>::new(cuda, a)?;
+    let twin = if rounded { CudaSipdg::<T>::rounded(cuda, a)? } else { CudaSipdg::<T>::new(cuda, a)? };
     let upload = start.elapsed().as_secs_f64();
     let u: Vec<f64> = (0..a.len()).map(|i| (i as f64 * 0.37).sin()).collect();
     let mut wanted = vec![0.0; a.len()];
@@ -111,7 +118,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let setup = start.elapsed().as_secs_f64();
             let Ok(cuda) = &cuda else {
                 let mut texts = CudaSipdg::<f64>::sources(&a)?;
-                texts.extend(CudaSipdg::<f32>::sources(&a)?);
+                texts.extend(CudaSipdg::<f32>::rounded_sources(&a)?);
                 for source in &texts {
                     let compiled = match nvrtc::compile_for("sm_90", source) {
                         Err(reason @ GpuError::NoCompiler { .. }) => {
@@ -130,10 +137,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                 continue;
             };
             if precisions.contains('8') {
-                measure::<f64>(cuda, &a, name, setup)?;
+                measure::<f64>(cuda, &a, name, setup, false)?;
             }
             if precisions.contains('4') {
-                measure::<f32>(cuda, &a, name, setup)?;
+                measure::<f32>(cuda, &a, name, setup, false)?;
+            }
+            if precisions.contains('r') {
+                measure::<f32>(cuda, &a, name, setup, true)?;
             }
         }
     }

@@ -101,9 +101,9 @@ fn on_host<T: PackScalar>(a: &Sipdg<T>, host: &Arc<Host>) -> Result<([f64; 2], u
     }))
 }
 
-/// The same on a device.
+/// The same on a device, in single precision with the products of preconditioners.
 fn on_device<T: PackScalar>(a: &Sipdg<f64>, cuda: &Cuda) -> Result<([f64; 2], usize), OpsError> {
-    let twin = CudaSipdg::<T>::new(cuda, a)?;
+    let twin = CudaSipdg::<T>::rounded(cuda, a)?;
     let values: Vec<f64> = numbers(a.len());
     let vector = || twin.upload(&values);
     let (x, b, mut y, mut r, mut z, d) = (vector()?, vector()?, vector()?, vector()?, vector()?, vector()?);

@@ -1,6 +1,6 @@
 // A u of the interior penalty method on affine simplices with piecewise constant coefficients, in one kernel: a warp works on
-// 8 ROWS elements with the tensor cores (fragments.cuh): those of double precision, or with DG_SINGLE those that round to 11 bits. What is calculated is written in elliptic/device/simplices.rs, what
-// may be done with it at once in elliptic_step.cuh.
+// 8 ROWS elements with the tensor cores (fragments.cuh), those of double precision, or with DG_SINGLE those for numbers of 11 bits.
+// What is calculated is written in elliptic/device/simplices.rs, what may be done with it at once in elliptic_step.cuh.
 //
 // A block keeps the matrices in shared memory and goes over the elements. A neighbour's row is read in the side's own order, in
 // which the derivatives at the face are one matrix for all sides; of the products only that one, from x = W⁻ u⁻ − W⁺ u⁺, needs

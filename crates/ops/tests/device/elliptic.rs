@@ -294,7 +294,11 @@ fn elliptic_kernels_compile() {
         let host = operator(&mesh(cells, 2, geometry, false), p, c);
         let double = CudaSipdg::<f64>::sources(&host).expect("texts");
         let single = if p <= 3 { CudaSipdg::<f32>::sources(&host).expect("texts") } else { Vec::new() };
-        for source in double.iter().chain(&single) {
+        let rounded = match cells == triangle && [3, 8].contains(&p) || cells == tetrahedron && p == 4 {
+            true => CudaSipdg::<f32>::rounded_sources(&host).expect("texts"),
+            false => Vec::new(),
+        };
+        for source in double.iter().chain(&single).chain(&rounded) {
             assert_eq!(source.name != "elliptic.cu", fast, "{cells:?} p = {p}: {}", source.name);
             for architecture in if p == 3 { vec!["sm_90", "sm_80"] } else { vec!["sm_90"] } {
                 match nvrtc::compile_for(architecture, source) {

@@ -127,6 +127,31 @@ fn apply_is_the_matrix_and_the_matrix_is_positive_definite() {
     }
 }
 
+/// Orders beyond those of the other tests, on the fewest elements: affine ones where the order is odd, curved ones where it is even;
+/// in space order 7, for time.
+#[test]
+fn apply_is_the_matrix_up_to_order_ten() {
+    for (shape, dim, _) in SHAPES {
+        let orders: &[usize] = match (dim, shape) {
+            (2, _) => &[7, 8, 9, 10],
+            (_, None) => &[],
+            _ => &[7],
+        };
+        for &order in orders {
+            let mut mesh = unit(shape, dim, 1);
+            if order % 2 == 0 {
+                bend(&mut mesh, 2);
+            }
+            let boundaries = everywhere(&mesh, EllipticBoundary::Dirichlet);
+            let lambda = |_: usize, x: [f64; 3]| 1.0 + x[0];
+            let options = SipdgOptions::new(order);
+            let a =
+                Sipdg::new(Arc::new(mesh), &options, &jumps, &lambda, &boundaries, host(1)).expect("set up");
+            check(&a, dim == 2, &format!("{shape:?} {dim}D order {order}"));
+        }
+    }
+}
+
 /// A box of 3 cells in each direction, each of them turned to where another of its corners, and of its axes, comes first.
 fn turned_boxes(dim: usize) -> Mesh {
     let node = |x: [usize; 3]| 1 + x[0] + 4 * x[1] + 16 * x[2];
