@@ -55,6 +55,7 @@
 
 mod apply;
 mod assemble;
+pub(crate) mod bernstein;
 mod block;
 mod coefficient;
 mod continuous;
@@ -220,6 +221,11 @@ impl<T: PackScalar> Sipdg<T> {
             })
             .collect::<Result<Vec<_>, _>>()?;
         let mends: Vec<Mends<T>> = (0..operators.len()).map(|g| Mends::new(&space, g)).collect();
+        for (g, mends) in mends.iter().enumerate() {
+            if let [part] = &mut operators[g][..] {
+                part.change_form(&space.tables[g][0], mends, (level, space.groups[g].state.lanes))?;
+            }
+        }
         let several = space.groups.len() > 1;
         let published = space
             .groups
@@ -243,15 +249,14 @@ impl<T: PackScalar> Sipdg<T> {
                     part.meet(n, g.state.lanes);
                     return Windows::none();
                 }
-                let bytes = 2 * g.trace.block_len() * size_of::<T>();
-                Windows::new(
-                    n,
-                    g.state.blocks,
-                    g.shape.n_faces(),
-                    bytes,
-                    host.n_threads(),
-                    window::ROOM[usize::from(g.shape.dim() == 3)],
-                )
+                let bytes = parts[0].published_len(&g.trace) * size_of::<T>();
+                let room = window::ROOM[usize::from(g.shape.dim() == 3)];
+                let (blocks, n_faces) = (g.state.blocks, g.shape.n_faces());
+                let windows = Windows::new(n, blocks, n_faces, bytes, host.n_threads(), room);
+                if let Some(form) = &parts[0].bernstein {
+                    form.meet(n);
+                }
+                windows
             })
             .collect();
         let scratch = (0..host.n_threads())

@@ -1,5 +1,6 @@
 //! The SIMD kernels of the residual, each compiled once for each precision and instruction level.
 
+use crate::elliptic::bernstein::kernels::{BernsteinPublish, BernsteinTest};
 use crate::elliptic::kernels::{Blocks, Conduct, Conormal, FaceTerms, GatherPair};
 use crate::elliptic::lines::boxes::{LineNeighbours, LineStiffness};
 use crate::elliptic::lines::{LineGradient, LineTest, LineTraces};
@@ -65,6 +66,8 @@ entries! {
     face_fluxes: FaceFluxes,
     divergence: Divergence,
     jumps: Jumps,
+    bernstein_publish: BernsteinPublish,
+    bernstein_test: BernsteinTest,
     line_neighbours: LineNeighbours,
     line_stiffness: LineStiffness,
     line_traces: LineTraces,

@@ -16,8 +16,12 @@ use std::collections::BTreeMap;
 pub(crate) const fn panel_rows<V: Pack>(n_fields: usize) -> usize {
     match n_fields {
         1 => V::ROWS_1,
-        4 => V::ROWS_4,
-        _ => V::ROWS_5,
+        2..=4 => V::ROWS_4,
+        5 => V::ROWS_5,
+        _ => {
+            let rows = V::ROWS_5 * 5 / n_fields;
+            if rows > 1 { rows } else { 1 }
+        }
     }
 }
 

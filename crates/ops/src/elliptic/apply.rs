@@ -5,14 +5,15 @@
 //! tests all of it in one product, `A u = [B_0ᵀ | … | I_fᵀ | Nᵀ] (F_0, …, y, z)ᵀ`.
 
 mod boxes;
+mod simplices;
 
 use super::Sipdg;
 use super::kernels::{Conduct, Conormal, FaceCoefficients, FaceTerms, GatherPair};
 use super::lines::{LineGradient, LineTest, LineTraces};
 use super::mends::From;
 use super::part::PartOperator;
-use super::reflections::{Expand, Symmetrise};
-use super::simplex::{Divergence, FaceFluxes, Jumps, Simplex};
+use super::reflections::Symmetrise;
+use super::simplex::{FaceFluxes, Simplex};
 use super::window::Windows;
 use crate::discretization::lock;
 use crate::error::OpsError;
@@ -73,10 +74,12 @@ impl<T: PackScalar> Scratch<T> {
                 }
             }
         }
-        let room = |(g, w): (&Group<T>, &Windows)| (2 * w.largest() + 1) * g.trace.block_len();
+        let room = |((g, o), w): ((&Group<T>, &Vec<PartOperator<T>>), &Windows)| {
+            w.largest() * o[0].published_len(&g.trace) + g.trace.block_len()
+        };
         let zeros = Buffer::<T>::zeros;
         Ok(Self {
-            window: zeros(groups.iter().zip(windows).map(room).max().unwrap_or(0))?,
+            window: zeros(groups.iter().zip(operators).zip(windows).map(room).max().unwrap_or(0))?,
             gradients: zeros(gradients)?,
             work: Work {
                 columns: zeros(columns)?,
@@ -122,7 +125,10 @@ impl<T: PackScalar> Sipdg<T> {
                     });
                 } else {
                     own.par_chunks_mut(len * self.windows[g].run).enumerate().for_each(|(window, au)| {
-                        self.apply_window(g, window, u, published, au);
+                        match &self.operators[g][0].bernstein {
+                            Some(form) => self.apply_bernstein(g, form, window, u, au),
+                            None => self.apply_window(g, window, u, published, au),
+                        }
                     });
                 }
             }
@@ -316,51 +322,12 @@ impl<T: PackScalar> Sipdg<T> {
         }
     }
 
-    /// The same of affine simplices.
-    fn test_simplex(
-        &self,
-        g: usize,
-        block: usize,
-        simplex: &Simplex<T>,
-        (u, minus, gradient): (&[T], &[T], &[T]),
-        scratch: &mut Work<T>,
-        au: &mut [T],
-    ) {
-        let (group, o, level) = (&self.space.groups[g], self.operator(g, block), self.level);
-        let Work { columns, plus, between, nodes, faces, .. } = scratch;
-        let (surface, jumps) = (group.trace.block_len(), simplex.test.cols() * group.state.lanes);
-        let (columns, sides) = columns.split_at_mut(jumps);
-        let coefficients = self.faces(g, o, block);
-        T::jumps(level, Jumps { faces: coefficients, minus, plus, out: sides });
-        multiply(level, 1, &simplex.lift, &sides[surface..], between, faces);
-        let values: &[T] = if o.n_values > 0 {
-            T::symmetrise(level, Symmetrise { by: &simplex.reflections, u, out: nodes });
-            &nodes[..group.state.block_len()]
-        } else {
-            &[]
-        };
-        let metric = o.metric_of(block - o.first_block);
-        if let Some(next) = o.metric_ahead(block - o.first_block) {
-            fetch(next);
-        }
-        let (frames, rows) = (&simplex.frames, coefficients.rows);
-        let out = &mut *columns;
-        T::divergence(
-            level,
-            Divergence { frames, faces: rows, metric, gradient, lifted: faces, values, out },
-        );
-        multiply(level, 1, &simplex.test, columns, between, nodes);
-        T::expand(level, Expand { by: &simplex.reflections, from: nodes, u: au });
-        T::multiply_add(level, MultiplyAdd { fields: 1, a: &simplex.surface, b: sides, out: au });
-    }
-
     /// Robin boundaries add `α κ u` to the terms that test values, `y = κ sJ τ j − ½ (p⁻ − p⁺)`: twice that to the
     /// derivative across the face.
     fn add_robin(&self, g: usize, block: usize, wanted: u8, minus: &[T], p: &mut [T]) {
         let (group, mends) = (&self.space.groups[g], &self.mends[g]);
         let lanes = group.state.lanes;
-        let range = mends.first_robin[block] as usize..mends.first_robin[block + 1] as usize;
-        for robin in mends.robin[range].iter().filter(|r| wanted >> r.face & 1 == 1) {
+        for robin in mends.robin_of(block).iter().filter(|r| wanted >> r.face & 1 == 1) {
             let first = group.face_offsets[robin.face as usize];
             for (i, r) in robin.rows.iter().enumerate() {
                 let at = (first + i) * lanes + robin.lane as usize;
@@ -406,9 +373,7 @@ impl<T: PackScalar> Sipdg<T> {
     ) {
         let group = &self.space.groups[g];
         let (trace, lanes) = (group.trace.block_len(), group.state.lanes);
-        let mends = &self.mends[g];
-        let of_block = &mends.mends[mends.first[block] as usize..mends.first[block + 1] as usize];
-        for mend in of_block.iter().filter(|m| wanted >> m.face & 1 == 1) {
+        for mend in self.mends[g].of(block).iter().filter(|m| wanted >> m.face & 1 == 1) {
             let points = group.face_offsets[mend.face as usize]..group.face_offsets[mend.face as usize + 1];
             match mend.from {
                 From::Ghost { sign } => {

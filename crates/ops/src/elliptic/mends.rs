@@ -80,6 +80,16 @@ impl<T: PackScalar> Mends<T> {
         out
     }
 
+    /// Those of a block.
+    pub(super) fn of(&self, block: usize) -> &[Mend<T>] {
+        &self.mends[self.first[block] as usize..self.first[block + 1] as usize]
+    }
+
+    /// Robin boundaries of a block.
+    pub(super) fn robin_of(&self, block: usize) -> &[Robin<T>] {
+        &self.robin[self.first_robin[block] as usize..self.first_robin[block + 1] as usize]
+    }
+
     /// Whether a block has any.
     pub(super) fn has(&self, block: usize) -> bool {
         self.first[block] < self.first[block + 1] || self.first_robin[block] < self.first_robin[block + 1]

@@ -1,12 +1,15 @@
 //! Operators of one part of a group in the precision and layout of its blocks.
 
+use super::bernstein::Bernstein;
 use super::lines::Lines;
+use super::mends::{self, Mends};
 use super::simplex::Simplex;
 use super::space::Space;
 use super::tables::{Tables, clean};
 use crate::chain::Chain;
 use crate::connect::Neighbours;
 use crate::error::OpsError;
+use crate::group::Layout;
 use crate::panel::{Panels, Rows};
 use crate::scheme::MetricRule;
 use crate::simd::PackScalar;
@@ -45,6 +48,8 @@ pub(super) struct PartOperator<T: Element> {
     pub(super) rectangular: bool,
     /// Instead of the chains, on affine simplices with constant coefficients.
     pub(super) simplex: Option<Simplex<T>>,
+    /// Instead of that, where all neighbours are such elements, too.
+    pub(super) bernstein: Option<Bernstein<T>>,
     /// Per block, see [`super::kernels::Conduct`].
     pub(super) metric: Buffer<T>,
     /// Per block, see [`super::kernels::FaceCoefficients`].
@@ -120,6 +125,7 @@ impl<T: PackScalar> PartOperator<T> {
                 lines: None,
                 rectangular: false,
                 simplex,
+                bernstein: None,
                 metric,
                 face,
                 boxes: Buffer::zeros(0)?,
@@ -193,6 +199,7 @@ impl<T: PackScalar> PartOperator<T> {
             lines,
             rectangular,
             simplex: None,
+            bernstein: None,
             metric,
             face,
             boxes,
@@ -223,6 +230,31 @@ impl<T: PackScalar> PartOperator<T> {
         }
     }
 
+    /// The part is its whole group: in Bernstein form, if it is of affine simplices whose neighbours are in the group.
+    ///
+    /// # Errors
+    /// [`OpsError::Basis`] where the change of basis cannot be inverted.
+    pub(super) fn change_form(
+        &mut self,
+        tables: &Tables,
+        of_group: &Mends<T>,
+        (level, lanes): (SimdLevel, usize),
+    ) -> Result<(), OpsError> {
+        let alone = of_group.mends.iter().all(|m| matches!(m.from, mends::From::Ghost { .. }));
+        if self.simplex.is_some() && alone {
+            self.bernstein = Bernstein::new(tables, self.n_values > 0, level, lanes)?;
+            if self.bernstein.is_some() {
+                self.simplex = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// Scalars that a block publishes, from the layout of its traces.
+    pub(super) fn published_len(&self, trace: &Layout) -> usize {
+        self.bernstein.as_ref().map_or(2 * trace.block_len(), |b| b.published_rows() * trace.lanes)
+    }
+
     /// The metric of a block that will be worked on soon; `None` where it is large enough to be foreseen by the hardware.
     pub(super) fn metric_ahead(&self, b: usize) -> Option<&[T]> {
         (!self.per_point && b + AHEAD < self.n_blocks).then(|| self.metric_of(b + AHEAD))
@@ -242,12 +274,16 @@ impl<T: PackScalar> PartOperator<T> {
             + self.gradient.bytes()
             + self.test.bytes()
             + self.simplex.as_ref().map_or(0, Simplex::bytes)
+            + self.bernstein.as_ref().map_or(0, Bernstein::bytes)
     }
 
     /// Multiply–adds of an element in the products.
     pub(super) fn multiply_adds(&self) -> usize {
         if let Some(simplex) = &self.simplex {
             return simplex.multiply_adds();
+        }
+        if let Some(bernstein) = &self.bernstein {
+            return bernstein.multiply_adds();
         }
         let tangential = self.tangential.multiply_adds() + self.tangential_test.multiply_adds();
         tangential
@@ -260,7 +296,8 @@ impl<T: PackScalar> PartOperator<T> {
     /// The most rows of one of its products.
     pub(super) fn columns(&self) -> usize {
         let of_simplex = self.simplex.as_ref().map_or(0, |s| s.test.cols() + 2 * s.trace.rows());
-        self.test.cols().max(self.gradient.rows()).max(of_simplex)
+        let of_bernstein = self.bernstein.as_ref().map_or(0, Bernstein::work_rows);
+        self.test.cols().max(self.gradient.rows()).max(of_simplex).max(of_bernstein)
     }
 }
 

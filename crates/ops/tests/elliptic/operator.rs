@@ -152,6 +152,22 @@ fn apply_is_the_matrix_up_to_order_ten() {
     }
 }
 
+#[test]
+fn simplices_of_high_order_lose_no_accuracy() {
+    let cases = [(Shape::Triangle, 2, &[2, 6, 8, 9][..]), (Shape::Tetrahedron, 3, &[3, 6])];
+    for (shape, dim, orders) in cases {
+        for &order in orders {
+            let mut mesh = unit(Some(shape), dim, 2);
+            shear(&mut mesh);
+            let boundaries = mixed_boundaries(&mut mesh);
+            let lambda = |e: usize, _: [f64; 3]| 1.0 + (e % 3) as f64;
+            let options = SipdgOptions::new(order);
+            let a = Sipdg::new(Arc::new(mesh), &options, &jumps, &lambda, &boundaries, host(1)).expect("set up");
+            check(&a, false, &format!("{shape:?} order {order}"));
+        }
+    }
+}
+
 /// A box of 3 cells in each direction, each of them turned to where another of its corners, and of its axes, comes first.
 fn turned_boxes(dim: usize) -> Mesh {
     let node = |x: [usize; 3]| 1 + x[0] + 4 * x[1] + 16 * x[2];
