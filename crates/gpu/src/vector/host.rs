@@ -240,6 +240,51 @@ impl<T: Scalar> Vector for HostVector<T> {
         self.reduce(|parallel| reduce::dot(&self.host, parallel, &self.data, &x.data))
     }
 
+    #[track_caller]
+    fn dot_two(&self, x: &Self, y: &Self) -> [f64; 2] {
+        self.same_length(x);
+        self.same_length(y);
+        self.reduce(|parallel| reduce::dot_two(&self.host, parallel, &self.data, &x.data, &y.data))
+    }
+
+    #[track_caller]
+    fn add_and_square(&mut self, a: f64, x: &Self) -> f64 {
+        self.same_length(x);
+        let (a, parallel) = (T::from_f64(a), self.parallel());
+        let Self { data, host } = self;
+        let update = |first: usize, y: &mut [T]| {
+            axpby_piece(host, y, a, &x.data[first..first + y.len()], T::ONE);
+        };
+        if parallel {
+            host.install(|| reduce::square_after(host, true, data, update))
+        } else {
+            reduce::square_after(host, false, data, update)
+        }
+    }
+
+    #[track_caller]
+    fn step_and_turn(&mut self, a: f64, x: &mut Self, b: f64, y: &Self) {
+        self.same_length(x);
+        self.same_length(y);
+        let (a, b, parallel) = (T::from_f64(a), T::from_f64(b), self.parallel());
+        let Self { data, host } = self;
+        let work = |(i, (p, x)): (usize, (&mut [T], &mut [T]))| {
+            // Blocks that stay in the first-level cache between the two updates.
+            for (k, (p, x)) in p.chunks_mut(BLOCK).zip(x.chunks_mut(BLOCK)).enumerate() {
+                let first = i * PIECE + k * BLOCK;
+                axpby_piece(host, x, a, p, T::ONE);
+                axpby_piece(host, p, T::ONE, &y.data[first..first + p.len()], b);
+            }
+        };
+        if parallel {
+            host.install(|| {
+                data.par_chunks_mut(PIECE).zip(x.data.par_chunks_mut(PIECE)).enumerate().for_each(work);
+            });
+        } else {
+            data.chunks_mut(PIECE).zip(x.data.chunks_mut(PIECE)).enumerate().for_each(work);
+        }
+    }
+
     fn norm_max(&self) -> f64 {
         self.reduce(|parallel| reduce::norm_max(&self.host, parallel, &self.data))
     }
@@ -266,6 +311,31 @@ mod tests {
         y.fill(f64::NAN);
         y.add_product(0.5, &x, &x, 0.0);
         assert_eq!(&y[..], &[0.5, 2.0]);
+    }
+
+    #[test]
+    fn operations_of_one_pass_have_the_bits_of_several() {
+        for (threads, n) in [(1, 5000), (3, 100_003)] {
+            let host = Host::new(threads).unwrap();
+            let vector = |k: f64| {
+                let entries: Vec<f64> = (0..n).map(|i| (k + 0.3 * f64::from(i)).sin()).collect();
+                HostVector::from_slice(&host, &entries).unwrap()
+            };
+            let (x, y, z) = (vector(1.0), vector(2.0), vector(3.0));
+            assert_eq!(x.dot_two(&y, &z), [x.dot(&y), x.dot(&z)]);
+            let (mut one, mut several) = (x.clone(), x.clone());
+            let square = one.add_and_square(-0.7, &y);
+            several.axpby(-0.7, &y, 1.0);
+            assert_eq!((&one[..], square), (&several[..], several.dot(&several)));
+            for b in [0.0, 1.0, 0.4] {
+                let (mut p, mut q) = (x.clone(), y.clone());
+                p.step_and_turn(0.9, &mut q, b, &z);
+                let (mut turned, mut stepped) = (x.clone(), y.clone());
+                stepped.axpby(0.9, &turned, 1.0);
+                turned.axpby(1.0, &z, b);
+                assert_eq!((&p[..], &q[..]), (&turned[..], &stepped[..]));
+            }
+        }
     }
 
     #[test]

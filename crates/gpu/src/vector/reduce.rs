@@ -48,6 +48,31 @@ fn node<A: Send>(
     join(a, b)
 }
 
+/// The same over leaves that are changed on the way: `leaf` gets its entries of `y` and where they start.
+pub(crate) fn tree_mut<T: Send, A: Send>(
+    parallel: bool,
+    first: usize,
+    y: &mut [T],
+    leaf: &(impl Fn(usize, &mut [T]) -> A + Sync),
+    join: &(impl Fn(A, A) -> A + Sync),
+) -> A {
+    if y.len() <= LEAF {
+        return leaf(first, y);
+    }
+    let middle = LEAF * (y.len().div_ceil(LEAF).next_power_of_two() / 2);
+    let threads = parallel && y.len() > GRAIN;
+    let (left, right) = y.split_at_mut(middle);
+    let (a, b) = if threads {
+        rayon::join(
+            || tree_mut(true, first, left, leaf, join),
+            || tree_mut(true, first + middle, right, leaf, join),
+        )
+    } else {
+        (tree_mut(false, first, left, leaf, join), tree_mut(false, first + middle, right, leaf, join))
+    };
+    join(a, b)
+}
+
 /// A sum and what rounding took from it.
 #[derive(Clone, Copy)]
 pub(crate) struct Compensated {
@@ -164,6 +189,29 @@ simd_versions! {
 /// `Σ x_i y_i`.
 pub(crate) fn dot<T: Scalar>(host: &crate::Host, parallel: bool, x: &[T], y: &[T]) -> f64 {
     tree(parallel, x.len(), &|r| dot_leaf(host, &x[r.clone()], &y[r]), &|a, b| a + b)
+}
+
+/// `Σ x_i y_i` and `Σ x_i z_i`, in one pass.
+pub(crate) fn dot_two<T: Scalar>(host: &crate::Host, parallel: bool, x: &[T], y: &[T], z: &[T]) -> [f64; 2] {
+    let leaf = |r: Range<usize>| {
+        let x = &x[r.clone()];
+        [dot_leaf(host, x, &y[r.clone()]), dot_leaf(host, x, &z[r])]
+    };
+    tree(parallel, x.len(), &leaf, &|a, b| [a[0] + b[0], a[1] + b[1]])
+}
+
+/// `Σ y_i²` after `update(first, entries)` of each leaf of `y`.
+pub(crate) fn square_after<T: Scalar>(
+    host: &crate::Host,
+    parallel: bool,
+    y: &mut [T],
+    update: impl Fn(usize, &mut [T]) + Sync,
+) -> f64 {
+    let leaf = |first: usize, y: &mut [T]| {
+        update(first, y);
+        dot_leaf(host, y, y)
+    };
+    tree_mut(parallel, 0, y, &leaf, &|a, b| a + b)
 }
 
 /// `Σ x_i`, compensated.
