@@ -10,7 +10,7 @@ use dgsuite_gpu::{Host, HostVector, Scalar, Vector};
 pub use summary::{HierarchySummary, LevelSummary};
 
 use crate::dense::DenseInverse;
-use crate::hierarchy::{self, Step};
+use crate::hierarchy::{self, Smoothed, Step};
 use crate::sparse::Sparse;
 use crate::{AmgError, AmgOptions, Csr, Cycle, NullSpace, Preconditioner};
 use host::{HostLevels, Level, Way};
@@ -73,10 +73,10 @@ impl<T: Scalar> Amg<T> {
     pub(crate) fn build(host: &Host, a: &Csr<f64>, options: &AmgOptions) -> Result<Self, AmgError> {
         options.check()?;
         hierarchy::check(host, a)?;
-        let steps = hierarchy::coarsen(host, a.view(), options);
         let largest = a.diagonal().into_iter().fold(0.0, f64::max);
         // A power of two: scaling then rounds nothing.
         let scale = if largest > 0.0 { (-largest.log2().round()).exp2() } else { 1.0 };
+        let steps = hierarchy::coarsen(host, a.view(), scale, options);
 
         let coarsest = steps.last().map_or(a.view(), |step| step.matrix.view());
         let direct = if coarsest.n_rows() <= options.direct_rows {
@@ -94,18 +94,21 @@ impl<T: Scalar> Amg<T> {
         let mut ways = Vec::with_capacity(n_levels);
         let mut matrices = Vec::with_capacity(n_levels);
         for step in steps {
-            ways.push(Some(match step.smoothed {
-                Some(p) => Way::stored(host, &p, step.aggregates.len()),
-                None => Way::Aggregates(step.aggregates),
-            }));
+            ways.push(match step.smoothed {
+                Some(Smoothed { prolongation, largest }) => {
+                    (Some(Way::stored(host, &prolongation, step.aggregates.len())), Some(largest))
+                }
+                None => (Some(Way::Aggregates(step.aggregates)), None),
+            });
             matrices.push(step.matrix);
         }
-        ways.push(None);
-        for (k, way) in ways.into_iter().enumerate() {
+        ways.push((None, None));
+        for (k, (way, largest)) in ways.into_iter().enumerate() {
             let matrix = if k == 0 { a.view() } else { matrices[k - 1].view() };
             let solved_directly = k + 1 == n_levels && direct.is_some();
             let twice = cycle::visits_twice(options.cycle, k, n_levels, direct.is_some());
-            levels.push(Level::new(host, matrix, scale, way, options.smoother, solved_directly, twice)?);
+            let smoother = (options.smoother, largest);
+            levels.push(Level::new(host, matrix, scale, way, smoother, solved_directly, twice)?);
             if k > 0 {
                 // Freed at once: the level has its own copy.
                 matrices[k - 1] = Sparse::default();

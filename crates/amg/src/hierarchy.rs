@@ -12,6 +12,7 @@ use dgsuite_gpu::Host;
 
 pub(crate) use aggregates::{Aggregates, NONE};
 pub(crate) use rows::RowSums;
+pub(crate) use smoothed::Smoothed;
 
 use crate::sparse::{Sparse, View, pieces};
 use crate::{AmgOptions, Coarsening, Csr, MatrixError, Strength};
@@ -20,7 +21,7 @@ use crate::{AmgOptions, Coarsening, Csr, MatrixError, Strength};
 pub(crate) struct Step {
     pub(crate) aggregates: Aggregates,
     /// The prolongation, where it is not constant on aggregates.
-    pub(crate) smoothed: Option<Sparse<f64>>,
+    pub(crate) smoothed: Option<Smoothed>,
     pub(crate) matrix: Sparse<f64>,
 }
 
@@ -31,8 +32,8 @@ const STAGNATION: f64 = 0.8;
 const LOOSENINGS: usize = 6;
 
 /// All coarser levels of a matrix, finest first. An empty list means that the matrix is small enough, or that
-/// no coarsening helps.
-pub(crate) fn coarsen(host: &Host, a: View<'_, f64>, options: &AmgOptions) -> Vec<Step> {
+/// no coarsening helps. `scale` brings entries to a size of one.
+pub(crate) fn coarsen(host: &Host, a: View<'_, f64>, scale: f64, options: &AmgOptions) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     while steps.len() + 1 < options.max_levels {
         let finest = steps.last().map_or(a, |step| step.matrix.view());
@@ -42,8 +43,9 @@ pub(crate) fn coarsen(host: &Host, a: View<'_, f64>, options: &AmgOptions) -> Ve
         let Some(aggregates) = aggregate(host, finest, options.coarsening) else { break };
         let (matrix, smoothed) = match options.coarsening {
             Coarsening::SmoothedAggregation { .. } => {
-                let p = smoothed::prolongation(host, finest, &aggregates);
-                (galerkin::triple_product(host, finest, p.view(), aggregates.len()), Some(p))
+                let smoothed = smoothed::prolongation(host, finest, scale, &aggregates);
+                let p = smoothed.prolongation.view();
+                (galerkin::triple_product(host, finest, p, aggregates.len()), Some(smoothed))
             }
             _ => (galerkin::product(host, finest, &aggregates), None),
         };
@@ -149,7 +151,7 @@ mod tests {
         let host = Host::new(2).unwrap();
         let a = gallery::poisson_27(20).unwrap();
         let coarsening = Coarsening::IndependentSets { strength: Strength::Symmetric(0.08) };
-        let steps = coarsen(&host, a.view(), &AmgOptions { coarsening, ..AmgOptions::default() });
+        let steps = coarsen(&host, a.view(), 1.0, &AmgOptions { coarsening, ..AmgOptions::default() });
         let rows = steps.last().unwrap().matrix.view().n_rows();
         assert!(rows <= 300, "{rows}");
     }
@@ -160,7 +162,9 @@ mod tests {
         let a = Csr::from_triplets(900, 900, (0..900).map(|i| (i, i, 1.0 + i as f64))).unwrap();
         for coarsening in ["pairwise", "independent-sets", "independent-sets-negative"] {
             let coarsening = coarsening.parse().unwrap();
-            assert!(coarsen(&host, a.view(), &AmgOptions { coarsening, ..AmgOptions::default() }).is_empty());
+            assert!(
+                coarsen(&host, a.view(), 1.0, &AmgOptions { coarsening, ..AmgOptions::default() }).is_empty()
+            );
         }
     }
 }

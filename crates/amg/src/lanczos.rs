@@ -24,11 +24,14 @@ pub(crate) fn rough<T: Scalar>(n: usize) -> Vec<T> {
 /// `A M⁻¹` is symmetric in the inner product `(u, v) = uᵀ M⁻¹ v`, so that products with `A` and `M⁻¹` are all
 /// that is asked for. The first vector is `x + A x`, both of size one: where entries of A differ by decades one
 /// of the two sees the rows with small entries, the other those with large ones.
+///
+/// Estimates grow with each step: where one, with its margin, reaches a known `bound`, the bound is the result.
 pub(crate) fn largest_eigenvalue<V: Vector>(
     a: &(impl LinearOperator<V> + ?Sized),
     m: &mut (impl Preconditioner<V> + ?Sized),
     x: &V,
     steps: usize,
+    bound: f64,
 ) -> Result<Option<f64>, GpuError> {
     let (mut v, mut w, mut z, mut before) =
         (x.zeros_like()?, x.zeros_like()?, x.zeros_like()?, x.zeros_like()?);
@@ -53,6 +56,9 @@ pub(crate) fn largest_eigenvalue<V: Vector>(
         a.apply(&z, &mut w);
         let alpha = w.dot(&z);
         alphas.push(alpha);
+        if SAFETY * largest_of_tridiagonal(&alphas, &betas) >= bound {
+            return Ok(Some(bound));
+        }
         match betas.last() {
             Some(&beta) => w.lincomb(1.0, &[(-alpha, &v), (-beta, &before)]),
             None => w.axpby(-alpha, &v, 1.0),
@@ -65,7 +71,7 @@ pub(crate) fn largest_eigenvalue<V: Vector>(
     betas.pop();
     let finite = here.is_finite() && alphas.iter().all(|alpha| alpha.is_finite());
     let largest = SAFETY * largest_of_tridiagonal(&alphas, &betas);
-    Ok((finite && largest > 0.0).then_some(largest))
+    Ok((finite && largest > 0.0).then_some(largest.min(bound)))
 }
 
 /// The largest eigenvalue of a symmetric tridiagonal matrix, by bisection with Sturm's sequence.
@@ -100,7 +106,7 @@ mod tests {
         let host = Host::new(2).unwrap();
         let mut jacobi = Jacobi::new(&host, a).unwrap();
         let x = host.upload(&rough::<f64>(a.n_rows())).unwrap();
-        largest_eigenvalue(a, &mut jacobi, &x, 8).unwrap()
+        largest_eigenvalue(a, &mut jacobi, &x, 8, f64::INFINITY).unwrap()
     }
 
     #[test]
@@ -128,14 +134,16 @@ mod tests {
         let negative = Csr::from_triplets(2, 2, [(0, 0, -1.0), (1, 1, -2.0)]).unwrap();
         let host = Host::new(1).unwrap();
         let x = host.upload(&[1.0, 1.0]).unwrap();
-        assert_eq!(largest_eigenvalue(&negative, &mut crate::Identity, &x, 8).unwrap(), None);
+        assert_eq!(largest_eigenvalue(&negative, &mut crate::Identity, &x, 8, f64::INFINITY).unwrap(), None);
         let x = host.upload(&[1.0, f64::NAN]).unwrap();
-        assert_eq!(largest_eigenvalue(&negative, &mut crate::Identity, &x, 8).unwrap(), None);
+        assert_eq!(largest_eigenvalue(&negative, &mut crate::Identity, &x, 8, f64::INFINITY).unwrap(), None);
         // One eigenvalue alone: Lanczos's method ends after one step.
         let five = Csr::from_triplets(2, 2, [(0, 0, 5.0), (1, 1, 5.0)]).unwrap();
         let x = host.upload(&[1.0, -1.0]).unwrap();
-        let found = largest_eigenvalue(&five, &mut crate::Identity, &x, 8).unwrap().unwrap();
+        let found = largest_eigenvalue(&five, &mut crate::Identity, &x, 8, f64::INFINITY).unwrap().unwrap();
         assert!((found - 5.0 * SAFETY).abs() < 1e-12);
+        let bounded = largest_eigenvalue(&five, &mut crate::Identity, &x, 8, 5.25).unwrap();
+        assert_eq!(bounded, Some(5.25));
     }
 
     #[test]

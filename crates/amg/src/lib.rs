@@ -69,6 +69,7 @@ mod options;
 mod pcg;
 mod preconditioner;
 mod projection;
+mod sliced;
 mod smoother;
 mod sparse;
 
@@ -86,3 +87,4 @@ pub use options::{AmgOptions, Coarsening, Cycle, NullSpace, Smoother, Strength};
 pub use pcg::{Pcg, Reference, Solution, Stop};
 pub use preconditioner::{Identity, InSingle, Jacobi, JacobiError};
 pub use projection::Projection;
+pub use sliced::SlicedCsr;

@@ -134,7 +134,8 @@ impl<V: Vector> Multigrid<V> {
             } else {
                 let start = machine.upload(&lanczos::rough::<T>(here))?;
                 let inverse = level.smoother.inverse.as_mut();
-                match lanczos::largest_eigenvalue(level.operator.as_ref(), inverse, &start, LANCZOS_STEPS)? {
+                let operator = level.operator.as_ref();
+                match lanczos::largest_eigenvalue(operator, inverse, &start, LANCZOS_STEPS, f64::INFINITY)? {
                     Some(largest) => largest,
                     None => return Err(AmgError::SmootherNotPositive { level: level.name, rows: here }),
                 }

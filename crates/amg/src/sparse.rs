@@ -1,14 +1,14 @@
-//! Matrices of the levels: compressed rows without checks, and the one fused loop that smoothing consists of.
+//! Matrices in compressed rows without checks, and parallel loops of the set-up.
 
 use std::ops::Range;
 
-use dgsuite_gpu::{Host, HostVector, Scalar};
+use dgsuite_gpu::{Host, Scalar};
 use rayon::prelude::*;
 
-use crate::{Csr, LinearOperator};
+use crate::Csr;
 
 /// Rows that one piece of parallel set-up works on. Results never depend on it.
-const PIECE: usize = 8 * 1024;
+pub(crate) const PIECE: usize = 8 * 1024;
 
 /// The arrays of a matrix in compressed rows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -106,84 +106,6 @@ impl<T: Scalar> Sparse<T> {
             });
         });
         Self { starts: a.starts.to_vec(), columns: a.columns.to_vec(), values }
-    }
-
-    /// Bytes of the three arrays.
-    pub(crate) fn bytes(&self) -> usize {
-        size_of::<usize>() * self.starts.len() + (size_of::<u32>() + T::BYTES) * self.columns.len()
-    }
-
-    /// `y ← A x`.
-    pub(crate) fn multiply(&self, x: &HostVector<T>, y: &mut HostVector<T>) {
-        let a = self.view();
-        y.for_each_piece(|first, piece| {
-            for (k, y) in piece.iter_mut().enumerate() {
-                *y = a.product(first + k, x);
-            }
-        });
-    }
-
-    /// `y ← y + A x`.
-    pub(crate) fn add_product(&self, x: &HostVector<T>, y: &mut HostVector<T>) {
-        let a = self.view();
-        y.for_each_piece(|first, piece| {
-            for (k, y) in piece.iter_mut().enumerate() {
-                *y += a.product(first + k, x);
-            }
-        });
-    }
-
-    /// `r ← b − A x`.
-    pub(crate) fn residual(&self, b: &HostVector<T>, x: &HostVector<T>, r: &mut HostVector<T>) {
-        let a = self.view();
-        r.for_each_piece(|first, piece| {
-            for (k, r) in piece.iter_mut().enumerate() {
-                *r = b[first + k] - a.product(first + k, x);
-            }
-        });
-    }
-
-    /// `b ← b − A x`.
-    pub(crate) fn subtract_product(&self, x: &HostVector<T>, b: &mut HostVector<T>) {
-        let a = self.view();
-        b.for_each_piece(|first, piece| {
-            for (k, b) in piece.iter_mut().enumerate() {
-                *b -= a.product(first + k, x);
-            }
-        });
-    }
-
-    /// `y ← (1 + α) x − α y + β D⁻¹ (b − A x)`: one step of any polynomial smoother, in one pass over the
-    /// matrix. With α = 0 the old `y` is not read.
-    pub(crate) fn relax(
-        &self,
-        (alpha, beta): (f64, f64),
-        inverse_diagonal: &[T],
-        b: &[T],
-        x: &HostVector<T>,
-        y: &mut HostVector<T>,
-    ) {
-        let a = self.view();
-        let (grow, back, beta) = (T::from_f64(1.0 + alpha), T::from_f64(-alpha), T::from_f64(beta));
-        let x = x.as_slice();
-        y.for_each_piece(|first, piece| {
-            let rows = first..first + piece.len();
-            let known = x[rows.clone()].iter().zip(&b[rows.clone()]).zip(&inverse_diagonal[rows.clone()]);
-            for ((i, y), ((&x_i, &b), &d)) in rows.zip(piece).zip(known) {
-                let step = beta * d * (b - a.product(i, x));
-                *y = if back == T::ZERO { x_i + step } else { grow * x_i + back * *y + step };
-            }
-        });
-    }
-}
-
-impl<T: Scalar> LinearOperator<HostVector<T>> for Sparse<T> {
-    fn n_rows(&self) -> usize {
-        self.view().n_rows()
-    }
-
-    fn apply(&self, x: &HostVector<T>, y: &mut HostVector<T>) {
-        self.multiply(x, y);
     }
 }
 

@@ -1,12 +1,14 @@
 //! Levels on the CPU, and what a cycle does on each of them.
 
 use dgsuite_gpu::{Backend, Host, HostVector, Scalar, Vector};
+use rayon::prelude::*;
 
 use super::cycle::{ENOUGH, Levels};
 use crate::dense::DenseInverse;
 use crate::hierarchy::{Aggregates, NONE, RowSums};
 use crate::preconditioner::Diagonal;
-use crate::sparse::{Sparse, View};
+use crate::sliced::Sliced;
+use crate::sparse::{PIECE, Sparse, View};
 use crate::{AmgError, Smoother, lanczos, smoother};
 
 /// Steps of Lanczos's method on each level.
@@ -23,14 +25,17 @@ pub(crate) enum Way<T> {
     /// The prolongation is constant on aggregates.
     Aggregates(Aggregates),
     /// It is stored, and so is its transpose.
-    Stored { p: Sparse<T>, transposed: Sparse<T> },
+    Stored { p: Sliced<T>, transposed: Sliced<T> },
 }
 
 impl<T: Scalar> Way<T> {
     /// By a prolongation with `n_cols` columns.
     pub(super) fn stored(host: &Host, p: &Sparse<f64>, n_cols: usize) -> Self {
-        let rounded = |p: View<'_, f64>| Sparse::<T>::scaled(host, p, 1.0);
-        Self::Stored { p: rounded(p.view()), transposed: rounded(p.view().transposed(n_cols).view()) }
+        let transposed = p.view().transposed(n_cols);
+        Self::Stored {
+            p: Sliced::new(host, p.view(), 1.0, n_cols),
+            transposed: Sliced::new(host, transposed.view(), 1.0, p.view().n_rows()),
+        }
     }
 
     /// Bytes of its arrays.
@@ -44,7 +49,7 @@ impl<T: Scalar> Way<T> {
 
 /// A level: its matrix, its smoother, the way to the next coarser one, and room for a cycle.
 pub(crate) struct Level<T: Scalar> {
-    pub(crate) matrix: Sparse<T>,
+    pub(crate) matrix: Sliced<T>,
     pub(crate) inverse_diagonal: HostVector<T>,
     pub(crate) steps: Vec<(f64, f64)>,
     /// To the next coarser level; `None` on the coarsest.
@@ -61,12 +66,13 @@ pub(crate) struct Level<T: Scalar> {
 }
 
 impl<T: Scalar> Level<T> {
+    /// A smoother may come with the largest eigenvalue of `D⁻¹ A`, where it is known.
     pub(super) fn new(
         host: &Host,
         a: View<'_, f64>,
         scale: f64,
         way: Option<Way<T>>,
-        choice: Smoother,
+        (choice, known): (Smoother, Option<f64>),
         solved_directly: bool,
         twice: bool,
     ) -> Result<Self, AmgError> {
@@ -78,7 +84,7 @@ impl<T: Scalar> Level<T> {
         if solved_directly {
             let inverse_diagonal = zeros(0)?;
             return Ok(Self {
-                matrix: Sparse { starts: vec![0; n + 1], columns: Vec::new(), values: Vec::new() },
+                matrix: Sliced::empty(),
                 inverse_diagonal,
                 steps: Vec::new(),
                 way,
@@ -90,41 +96,59 @@ impl<T: Scalar> Level<T> {
                 first: [0.0; 2],
             });
         }
-        let matrix = Sparse::<T>::scaled(host, a, scale);
-        let rows = RowSums::table(host, a);
-        if let Some(row) = rows.iter().position(|row| row.diagonal <= 0.0 || row.diagonal.is_nan()) {
-            return Err(AmgError::LevelNotPositive { rows: n, row, value: rows[row].diagonal });
-        }
+        let matrix = Sliced::<T>::new(host, a, scale, n);
         let l1 = matches!(choice, Smoother::L1Jacobi { .. });
-        let weight = |i: usize| scale * if l1 { rows[i].l1() } else { rows[i].diagonal };
         let mut inverse_diagonal = zeros(n)?;
-        inverse_diagonal.for_each_piece(|first, piece| {
-            for (i, d) in (first..).zip(piece) {
-                *d = T::from_f64(1.0 / weight(i));
-            }
-        });
+        let bound = invert_diagonal(host, a, scale, l1, &mut inverse_diagonal)?;
         let largest = if l1 {
             1.0
+        } else if let Some(largest) = known {
+            largest
         } else {
-            // Gershgorin's bound is one.
-            let bound = rows.iter().map(|row| row.l1() / row.diagonal).fold(0.0, f64::max);
             let start = host.upload(&lanczos::rough::<T>(n))?;
             let found = lanczos::largest_eigenvalue(
                 &matrix,
                 &mut Diagonal(&inverse_diagonal),
                 &start,
                 LANCZOS_STEPS,
+                bound,
             )?;
-            found.map_or(bound, |found| found.min(bound))
+            found.unwrap_or(bound)
         };
         let steps = smoother::steps(choice, largest);
         Ok(Self { matrix, inverse_diagonal, steps, way, b, x, y, c, v, first: [0.0; 2] })
     }
 }
 
+/// The inverse of the scaled diagonal, or of the row sums of magnitudes; returns Gershgorin's bound of the eigenvalues of `D⁻¹ A`.
+fn invert_diagonal<T: Scalar>(
+    host: &Host,
+    a: View<'_, f64>,
+    scale: f64,
+    l1: bool,
+    inverse: &mut HostVector<T>,
+) -> Result<f64, AmgError> {
+    let invert = |(k, inverse): (usize, &mut [T])| {
+        let mut bound = 0.0f64;
+        for (i, inverse) in (k * PIECE..).zip(inverse) {
+            let row = RowSums::of(a, i);
+            if row.diagonal <= 0.0 || row.diagonal.is_nan() {
+                return Err(AmgError::LevelNotPositive { rows: a.n_rows(), row: i, value: row.diagonal });
+            }
+            *inverse = T::from_f64(1.0 / (scale * if l1 { row.l1() } else { row.diagonal }));
+            bound = bound.max(row.l1() / row.diagonal);
+        }
+        Ok(bound)
+    };
+    let inverse = inverse.as_mut_slice();
+    let bounds: Vec<_> = host.install(|| inverse.par_chunks_mut(PIECE).enumerate().map(invert).collect());
+    bounds.into_iter().try_fold(0.0, |most: f64, bound| Ok(most.max(bound?)))
+}
+
 impl<T: Scalar> Level<T> {
-    fn step(&mut self, alpha: f64, beta: f64) {
-        self.matrix.relax((alpha, beta), &self.inverse_diagonal, &self.b, &self.x, &mut self.y);
+    /// A step from the iterate, and the one before it if that is not zero.
+    fn step(&mut self, step: (f64, f64), former: bool) {
+        self.matrix.relax(step, former, &self.inverse_diagonal, &self.b, &self.x, &mut self.y);
         std::mem::swap(&mut self.x, &mut self.y);
     }
 }
@@ -152,11 +176,7 @@ impl<T: Scalar> Levels for HostLevels<T> {
                 level.x.add_product(beta, &level.inverse_diagonal, &level.b, 0.0);
                 continue;
             }
-            if i == 1 && alpha != 0.0 {
-                // The iterate before the first is zero.
-                level.y.fill(0.0);
-            }
-            level.step(alpha, beta);
+            level.step((alpha, beta), i > 1);
         }
     }
 
@@ -164,29 +184,26 @@ impl<T: Scalar> Levels for HostLevels<T> {
         let level = &mut self.levels[k];
         for i in 0..level.steps.len() {
             let (alpha, beta) = level.steps[i];
-            level.step(alpha, beta);
+            level.step((alpha, beta), true);
         }
     }
 
     fn restrict_residual(&mut self, k: usize) {
         let (level, coarse) = pair(&mut self.levels, k);
+        // The former iterate is not read again.
+        level.matrix.residual(&level.b, &level.x, &mut level.y);
         let aggregates = match &level.way {
             Some(Way::Aggregates(aggregates)) => aggregates,
-            Some(Way::Stored { transposed, .. }) => {
-                // The former iterate is not read again.
-                level.matrix.residual(&level.b, &level.x, &mut level.y);
-                transposed.multiply(&level.y, &mut coarse.b);
-                return;
-            }
+            Some(Way::Stored { transposed, .. }) => return transposed.multiply(&level.y, &mut coarse.b),
             None => return,
         };
-        let (a, b, x) = (level.matrix.view(), level.b.as_slice(), level.x.as_slice());
+        let residual = level.y.as_slice();
         coarse.b.for_each_piece(|first, piece| {
-            for (k, coarse) in (first..).zip(piece) {
+            let starts = &aggregates.starts[first..=first + piece.len()];
+            for (coarse, ends) in piece.iter_mut().zip(starts.windows(2)) {
                 let mut sum = T::ZERO;
-                for &i in aggregates.rows(k) {
-                    let i = i as usize;
-                    sum += b[i] - a.product(i, x);
+                for &i in &aggregates.rows[ends[0] as usize..ends[1] as usize] {
+                    sum += residual[i as usize];
                 }
                 *coarse = sum;
             }

@@ -39,7 +39,7 @@ impl HierarchySummary {
             let way = level.way.as_ref().map_or(0, Way::bytes);
             LevelSummary {
                 rows: level.x.len(),
-                nonzeros: inverse.map_or(level.matrix.columns.len(), DenseInverse::n_nonzeros),
+                nonzeros: inverse.map_or(level.matrix.n_nonzeros(), DenseInverse::n_nonzeros),
                 bytes: matrix + vectors + way,
             }
         };

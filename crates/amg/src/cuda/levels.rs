@@ -166,7 +166,7 @@ impl<T: Scalar> CudaLevel<T> {
             None
         } else {
             let inverse = DeviceBuffer::from_slice(cuda, "a smoother", &host.inverse_diagonal)?;
-            Some((CudaCsr::of_level(cuda, host.matrix.view())?, inverse))
+            Some((CudaCsr::of_level(cuda, host.matrix.to_rows().view())?, inverse))
         };
         let way = host.way.as_ref().map(|way| CudaWay::new(cuda, way)).transpose()?;
         let twice = host.c.len();
@@ -222,10 +222,14 @@ impl<T: Scalar> CudaWay<T> {
                 starts: copy(&host.starts)?,
                 rows: copy(&host.rows)?,
             },
-            Way::Stored { p, transposed } => Self::Stored {
-                p: Box::new(CudaCsr::of_way(cuda, p.view(), transposed.view().n_rows())?),
-                transposed: Box::new(CudaCsr::of_way(cuda, transposed.view(), p.view().n_rows())?),
-            },
+            Way::Stored { p, transposed } => {
+                let (p, transposed) = (p.to_rows(), transposed.to_rows());
+                let (p, transposed) = (p.view(), transposed.view());
+                Self::Stored {
+                    p: Box::new(CudaCsr::of_way(cuda, p, transposed.n_rows())?),
+                    transposed: Box::new(CudaCsr::of_way(cuda, transposed, p.n_rows())?),
+                }
+            }
         })
     }
 

@@ -76,15 +76,51 @@ fn without_rounding(a: View<'_, f64>) -> Sparse<f64> {
     kept
 }
 
+/// Where `Pᵀ A P` has at most so many terms for each row of A, they are summed without the product `A P` in between, which would
+/// be larger than A.
+const FEW_TERMS: f64 = 36.0;
+
 /// `Pᵀ A P`, where P has `n` columns.
 pub(crate) fn triple_product(host: &Host, a: View<'_, f64>, p: View<'_, f64>, n: usize) -> Sparse<f64> {
+    let transposed = p.transposed(n);
+    let per_row = |m: View<'_, f64>| m.n_nonzeros() as f64 / a.n_rows().max(1) as f64;
+    if per_row(a) * per_row(p) * per_row(p) <= FEW_TERMS {
+        return at_once(host, transposed.view(), a, p);
+    }
     let ap = multiply(host, a, p, n);
-    multiply(host, p.transposed(n).view(), ap.view(), n)
+    multiply(host, transposed.view(), ap.view(), n)
+}
+
+/// `Pᵀ A P` from P and its transpose.
+fn at_once(host: &Host, transposed: View<'_, f64>, a: View<'_, f64>, p: View<'_, f64>) -> Sparse<f64> {
+    let n = transposed.n_rows();
+    in_pieces(host, n, |first, end| {
+        let mut collector = Collector::new(n);
+        let mut out = Sparse::with_rows(end - first);
+        for k in first..end {
+            for (i, left) in transposed.entries(k) {
+                for (j, value) in a.entries(i) {
+                    for (l, right) in p.entries(j) {
+                        collector.add(l as u32, left * value * right);
+                    }
+                }
+            }
+            collector.finish_row(&mut out);
+        }
+        out
+    })
 }
 
 /// The rows `0..n`, made by `work` in pieces.
-fn in_pieces(host: &Host, n: usize, work: impl Fn(usize, usize) -> Sparse<f64> + Sync + Send) -> Sparse<f64> {
-    let n_pieces = (PIECES_PER_THREAD * host.n_threads()).min(n.div_ceil(LEAST_ROWS)).max(1);
+pub(super) fn in_pieces(
+    host: &Host,
+    n: usize,
+    work: impl Fn(usize, usize) -> Sparse<f64> + Sync + Send,
+) -> Sparse<f64> {
+    let n_pieces = match host.n_threads() {
+        1 => 1,
+        n_threads => (PIECES_PER_THREAD * n_threads).min(n.div_ceil(LEAST_ROWS)).max(1),
+    };
     let ends = |k: usize| k * n / n_pieces;
     let work = |k: usize| work(ends(k), ends(k + 1));
     let pieces: Vec<Sparse<f64>> = if n_pieces == 1 {
@@ -134,42 +170,62 @@ fn rows(a: View<'_, f64>, aggregates: &Aggregates, first: usize, end: usize) -> 
     coarse
 }
 
-/// Sums the entries of one row at a time.
-struct Collector {
+/// Sums the entries of one row at a time (Gustavson 1978).
+pub(super) struct Collector {
     /// Where the entry of a column lies in the row at hand, if it lies there.
     place: Vec<u32>,
-    row: Vec<(u32, f64)>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
 }
 
+/// Rows of up to so many entries are sorted by insertion.
+const SHORT: usize = 32;
+
 impl Collector {
-    fn new(n_cols: usize) -> Self {
-        Self { place: vec![0; n_cols], row: Vec::new() }
+    pub(super) fn new(n_cols: usize) -> Self {
+        Self { place: vec![0; n_cols], columns: Vec::new(), values: Vec::new() }
     }
 
     #[inline(always)]
-    fn add(&mut self, column: u32, value: f64) {
+    pub(super) fn add(&mut self, column: u32, value: f64) {
         let at = &mut self.place[column as usize];
-        match self.row.get_mut(*at as usize) {
-            Some((found, sum)) if *found == column => *sum += value,
-            _ => {
-                *at = self.row.len() as u32;
-                self.row.push((column, value));
-            }
+        if self.columns.get(*at as usize) == Some(&column) {
+            self.values[*at as usize] += value;
+        } else {
+            *at = self.columns.len() as u32;
+            self.columns.push(column);
+            self.values.push(value);
         }
     }
 
-    fn finish_row(&mut self, out: &mut Sparse<f64>) {
-        self.row.sort_unstable_by_key(|&(column, _)| column);
-        out.columns.extend(self.row.iter().map(|&(column, _)| column));
-        out.values.extend(self.row.iter().map(|&(_, value)| value));
+    pub(super) fn finish_row(&mut self, out: &mut Sparse<f64>) {
+        let (columns, values) = (&mut self.columns, &mut self.values);
+        if columns.len() <= SHORT {
+            for k in 1..columns.len() {
+                let (column, value) = (columns[k], values[k]);
+                let mut at = k;
+                while at > 0 && columns[at - 1] > column {
+                    (columns[at], values[at]) = (columns[at - 1], values[at - 1]);
+                    at -= 1;
+                }
+                (columns[at], values[at]) = (column, value);
+            }
+            out.values.extend_from_slice(values);
+        } else {
+            columns.sort_unstable();
+            // Places are those of before.
+            out.values.extend(columns.iter().map(|&column| values[self.place[column as usize] as usize]));
+        }
+        out.columns.extend_from_slice(columns);
         out.starts.push(out.columns.len());
-        self.row.clear();
+        columns.clear();
+        values.clear();
     }
 }
 
 impl Sparse<f64> {
     /// A matrix that has no row yet, and room for `n`.
-    fn with_rows(n: usize) -> Self {
+    pub(super) fn with_rows(n: usize) -> Self {
         let mut starts = Vec::with_capacity(n + 1);
         starts.push(0);
         Self { starts, columns: Vec::new(), values: Vec::new() }
@@ -180,6 +236,22 @@ impl Sparse<f64> {
 mod tests {
     use super::*;
     use crate::gallery;
+
+    #[test]
+    fn both_triple_products_are_one() {
+        let host = Host::new(3).unwrap();
+        let a = gallery::poisson_2d(60, 50, 0.4).unwrap();
+        let entries =
+            (0..3000).flat_map(|i| (0..i % 4).map(move |k| (i, (i / 7 + 40 * k) % 400, 1.0 + k as f64)));
+        let p = Csr::from_triplets(3000, 400, entries).unwrap();
+        let transposed = p.view().transposed(400);
+        let whole = at_once(&host, transposed.view(), a.view(), p.view());
+        let ap = multiply(&host, a.view(), p.view(), 400);
+        let steps = multiply(&host, transposed.view(), ap.view(), 400);
+        assert_eq!((&whole.starts, &whole.columns), (&steps.starts, &steps.columns));
+        assert!(whole.values.iter().zip(&steps.values).all(|(a, b)| (a - b).abs() < 1e-11));
+        assert!(whole == at_once(&Host::new(1).unwrap(), transposed.view(), a.view(), p.view()));
+    }
 
     #[test]
     fn coarse_entries_are_sums_over_aggregates() {

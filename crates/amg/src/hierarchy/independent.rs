@@ -1,5 +1,8 @@
 //! Aggregation around maximal independent sets of the graph of strong connections.
 
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
 use dgsuite_gpu::Host;
 
 use super::aggregates::{Aggregates, NONE};
@@ -69,8 +72,9 @@ impl Graph {
     }
 
     /// The largest rank of a row and its neighbours.
-    fn largest(&self, i: usize, rank: &[u64]) -> u64 {
-        self.neighbours(i).iter().fold(rank[i], |most, &j| most.max(rank[j as usize]))
+    fn largest(&self, i: usize, rank: &[AtomicU64]) -> u64 {
+        let of = |j: usize| rank[j].load(Relaxed);
+        self.neighbours(i).iter().fold(of(i), |most, &j| most.max(of(j as usize)))
     }
 }
 
@@ -83,31 +87,40 @@ fn shuffled(i: usize) -> u64 {
 }
 
 /// Roots: rows of which no two lie within distance two, and no other could be added (Bell, Dalton and Olson
-/// 2012, algorithm 5). Rows decide in rounds, all at once, so that threads change nothing.
+/// 2012, algorithm 5). Rows decide in rounds, all at once, so that threads change nothing; only those that
+/// are still open are visited again.
 fn roots(host: &Host, graph: &Graph) -> Vec<bool> {
     let n = graph.n_rows();
-    let mut rank: Vec<u64> = tabulate(host, n, |i| UNDECIDED | shuffled(i) << 32 | i as u64);
-    loop {
-        let near = tabulate(host, n, |i| graph.largest(i, &rank));
-        let next = tabulate(host, n, |i| {
-            if rank[i] & UNDECIDED == 0 {
-                return rank[i];
-            }
-            let most = graph.largest(i, &near);
-            if most == rank[i] {
-                rank[i] ^ (UNDECIDED | IN_SET)
-            } else if most & IN_SET != 0 {
-                0
-            } else {
-                rank[i]
-            }
+    let number = |i: u32| UNDECIDED | shuffled(i as usize) << 32 | u64::from(i);
+    let rank: Vec<AtomicU64> = (0..n as u32).map(|i| AtomicU64::new(number(i))).collect();
+    let near: Vec<AtomicU64> = (0..n).map(|_| AtomicU64::new(0)).collect();
+    let mut open: Vec<u32> = (0..n as u32).collect();
+    let mut unsettled = open.clone();
+    while !open.is_empty() {
+        unsettled = kept(host, &unsettled, |i| {
+            let most = graph.largest(i, &rank);
+            near[i].store(most, Relaxed);
+            // Else a root is near, or all have decided against it: this will not change.
+            most & UNDECIDED != 0
         });
-        let open = pieces(host, n, |rows| next[rows].iter().any(|rank| rank & UNDECIDED != 0));
-        rank = next;
-        if !open.contains(&true) {
-            return rank.iter().map(|rank| rank & IN_SET != 0).collect();
-        }
+        open = kept(host, &open, |i| {
+            let (own, most) = (rank[i].load(Relaxed), graph.largest(i, &near));
+            let decided = most == own || most & IN_SET != 0;
+            if decided {
+                rank[i].store(if most == own { own ^ (UNDECIDED | IN_SET) } else { 0 }, Relaxed);
+            }
+            !decided
+        });
     }
+    rank.into_iter().map(|rank| rank.into_inner() & IN_SET != 0).collect()
+}
+
+/// The rows of a list for which `keep` says so, in order; it is asked in parallel.
+fn kept(host: &Host, rows: &[u32], keep: impl Fn(usize) -> bool + Sync + Send) -> Vec<u32> {
+    pieces(host, rows.len(), |range| {
+        rows[range].iter().copied().filter(|&i| keep(i as usize)).collect::<Vec<_>>()
+    })
+    .concat()
 }
 
 /// Aggregates around the roots: a root takes its neighbours, and each row that is left joins its strongest

@@ -52,12 +52,11 @@ pub(crate) fn admits(a: View<'_, f64>, table: &[RowSums], rows: &[u32], kappa: f
         }
     }
     // Weights within one aggregate may differ by many decades: each row is judged on its own scale.
-    let root: [f64; MOST_ROWS] = std::array::from_fn(|k| {
-        rows.get(k).map_or(1.0, |&row| {
-            let row = &table[row as usize];
-            (kappa * (row.diagonal + row.magnitude)).sqrt()
-        })
-    });
+    let mut root = [1.0; MOST_ROWS];
+    for (root, &row) in root.iter_mut().zip(rows) {
+        let row = &table[row as usize];
+        *root = (kappa * (row.diagonal + row.magnitude)).sqrt();
+    }
     for k in 0..n {
         for l in 0..n {
             z[k][l] /= root[k] * root[l];

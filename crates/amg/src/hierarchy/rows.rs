@@ -21,7 +21,9 @@ pub(crate) struct RowSums {
 const ROUNDING: f64 = 1e-12;
 
 impl RowSums {
-    fn of(a: View<'_, f64>, i: usize) -> Self {
+    /// Of one row.
+    #[inline]
+    pub(crate) fn of(a: View<'_, f64>, i: usize) -> Self {
         let mut row = Self::default();
         let mut others = 0.0;
         for (j, value) in a.entries(i) {

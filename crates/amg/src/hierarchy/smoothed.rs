@@ -7,51 +7,57 @@ use super::galerkin;
 use super::rows::RowSums;
 use crate::lanczos;
 use crate::preconditioner::Diagonal;
+use crate::sliced::Sliced;
 use crate::sparse::{Sparse, View, tabulate};
 
 /// Steps of Lanczos's method.
 const LANCZOS_STEPS: usize = 8;
 
-/// `P = (I − ω D⁻¹ A) P₀` with `P₀` constant on aggregates and ω = 4/3 of the inverse largest eigenvalue of `D⁻¹ A` (Vaněk,
-/// Mandel and Brezina 1996).
-pub(super) fn prolongation(host: &Host, a: View<'_, f64>, aggregates: &Aggregates) -> Sparse<f64> {
-    let n = a.n_rows();
-    let rows = RowSums::table(host, a);
-    let inverse = tabulate(host, n, |i| 1.0 / rows[i].diagonal);
-    let damping = 4.0 / (3.0 * largest_eigenvalue(host, a, &rows, &inverse));
-    let mut starts = Vec::with_capacity(n + 1);
-    starts.push(0);
-    let mut columns = Vec::with_capacity(n);
-    for &k in &aggregates.of_row {
-        if k != NONE {
-            columns.push(k);
-        }
-        starts.push(columns.len());
-    }
-    let values = vec![1.0; columns.len()];
-    let constant = Sparse { starts, columns, values };
-    // A row that belongs to no aggregate, but has a neighbour in one, gets its share by A.
-    let mut p = galerkin::multiply(host, a, constant.view(), aggregates.len());
-    for (i, inverse) in inverse.into_iter().enumerate() {
-        let own = aggregates.of_row[i];
-        for at in p.starts[i]..p.starts[i + 1] {
-            p.values[at] *= -damping * inverse;
-            if p.columns[at] == own {
-                p.values[at] += 1.0;
-            }
-        }
-    }
-    p
+/// A prolongation, and the eigenvalue that smoothed it.
+pub(crate) struct Smoothed {
+    /// `P = (I − ω D⁻¹ A) P₀`.
+    pub(crate) prolongation: Sparse<f64>,
+    /// The largest eigenvalue of `D⁻¹ A` on the finer level, with a margin.
+    pub(crate) largest: f64,
 }
 
-/// The largest eigenvalue of `D⁻¹ A`, or Gershgorin's bound.
-fn largest_eigenvalue(host: &Host, a: View<'_, f64>, rows: &[RowSums], inverse: &[f64]) -> f64 {
+/// `P = (I − ω D⁻¹ A) P₀` with `P₀` constant on aggregates and ω = 4/3 of the inverse largest eigenvalue of `D⁻¹ A` (Vaněk,
+/// Mandel and Brezina 1996).
+pub(super) fn prolongation(host: &Host, a: View<'_, f64>, scale: f64, aggregates: &Aggregates) -> Smoothed {
+    let n = a.n_rows();
+    let rows = RowSums::table(host, a);
+    let largest = largest_eigenvalue(host, a, scale, &rows);
+    let damping = 4.0 / (3.0 * largest);
+    // A row that belongs to no aggregate, but has a neighbour in one, gets its share by A.
+    let prolongation = galerkin::in_pieces(host, n, |first, end| {
+        let mut collector = galerkin::Collector::new(aggregates.len());
+        let mut p = Sparse::with_rows(end - first);
+        for i in first..end {
+            let factor = -damping / rows[i].diagonal;
+            if aggregates.of_row[i] != NONE {
+                collector.add(aggregates.of_row[i], 1.0);
+            }
+            for (j, value) in a.entries(i) {
+                if aggregates.of_row[j] != NONE {
+                    collector.add(aggregates.of_row[j], factor * value);
+                }
+            }
+            collector.finish_row(&mut p);
+        }
+        p
+    });
+    Smoothed { prolongation, largest }
+}
+
+/// The largest eigenvalue of `D⁻¹ A`, or Gershgorin's bound. In single precision: its margin is far larger.
+fn largest_eigenvalue(host: &Host, a: View<'_, f64>, scale: f64, rows: &[RowSums]) -> f64 {
     let bound = rows.iter().map(|row| row.l1() / row.diagonal).fold(0.0, f64::max);
     let found = || {
-        let matrix = Sparse::<f64>::scaled(host, a, 1.0);
-        let inverse = host.upload(inverse).ok()?;
-        let start = host.upload(&lanczos::rough::<f64>(a.n_rows())).ok()?;
-        lanczos::largest_eigenvalue(&matrix, &mut Diagonal(&inverse), &start, LANCZOS_STEPS).ok()?
+        let matrix = Sliced::<f32>::new(host, a, scale, a.n_rows());
+        let inverse = tabulate(host, a.n_rows(), |i| (1.0 / (scale * rows[i].diagonal)) as f32);
+        let inverse = host.upload(&inverse).ok()?;
+        let start = host.upload(&lanczos::rough::<f32>(a.n_rows())).ok()?;
+        lanczos::largest_eigenvalue(&matrix, &mut Diagonal(&inverse), &start, LANCZOS_STEPS, bound).ok()?
     };
-    found().map_or(bound, |found| found.min(bound))
+    found().unwrap_or(bound)
 }
