@@ -104,7 +104,9 @@ fn stacks_of_two_shapes_fit_together() {
     let [tri, quad] = PLANE;
     let [tet, hex, prism, pyramid] = SOLID;
     let stack = |shapes| Stack { shapes, min: [0.0; 3], max: [1.0; 3], cells: [3, 2, 4], lower: 1 };
-    for shapes in [[tri, quad], [quad, tri], [prism, tet], [tet, prism], [hex, pyramid]] {
+    for shapes in
+        [[tri, quad], [quad, tri], [prism, tet], [tet, prism], [hex, pyramid], [hex, prism], [prism, hex]]
+    {
         let mut mesh = stack(shapes).build().unwrap();
         check(&mesh);
         assert_eq!(mesh.sets.len(), 2);
@@ -115,7 +117,7 @@ fn stacks_of_two_shapes_fit_together() {
         check(&mesh);
         assert!(mesh.boundary_names().is_empty());
     }
-    for shapes in [[prism, hex], [tri, tet], [Shape::Line, Shape::Line]] {
+    for shapes in [[hex, tet], [prism, pyramid], [tri, tet], [Shape::Line, Shape::Line]] {
         assert!(matches!(stack(shapes).build(), Err(MeshError::BoxShape { .. })));
     }
 }

@@ -50,11 +50,22 @@ pub enum MeshSource {
     Generate(Generator),
 }
 
-/// A box of one element shape, or of all of its dimension.
+/// What the cells of a box are cut into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filling {
+    /// Elements of one shape.
+    One(Shape),
+    /// A half of one shape, the other of another.
+    Two([Shape; 2]),
+    /// All shapes of the dimension, in slabs.
+    All,
+}
+
+/// A box of one element shape, of two, or of all of its dimension.
 #[derive(Clone, Debug)]
 pub struct Generator {
-    /// The elements' shape; `None` for a mixture of all.
-    pub shape: Option<Shape>,
+    /// The elements' shapes.
+    pub shape: Filling,
     /// 2 or 3.
     pub dim: usize,
     /// Lower corner, one number for each direction.
@@ -63,7 +74,7 @@ pub struct Generator {
     pub max: Vec<f64>,
     /// Cells in each direction (before they are cut into simplices).
     pub cells: Vec<usize>,
-    /// How squares are cut into triangles.
+    /// How squares are cut into triangles, for those and for prisms.
     pub diagonal: Diagonal,
     /// Where the generator was written.
     pub place: Place,
@@ -77,6 +88,13 @@ pub const SHAPES: [(&str, Shape); 6] = [
     ("hex", Shape::Hexahedron),
     ("prism", Shape::Prism),
     ("pyramid", Shape::Pyramid),
+];
+
+/// The words for two shapes, of which the first is below, or at lower x where these meet.
+const PAIRS: [(&str, [Shape; 2]); 3] = [
+    ("tri+quad", [Shape::Triangle, Shape::Quadrilateral]),
+    ("prism+tet", [Shape::Prism, Shape::Tetrahedron]),
+    ("hex+prism", [Shape::Hexahedron, Shape::Prism]),
 ];
 
 const DIAGONALS: [(&str, Diagonal); 3] =
@@ -154,16 +172,26 @@ impl Generator {
     fn read(mesh: &Section<'_>) -> Result<Self, InputError> {
         let known = ["shape", "min", "max", "cells", "diagonal"];
         let section = mesh.section("generate", &known)?.ok_or_else(|| mesh.missing("generate", "a box"))?;
-        let words: Vec<_> =
-            SHAPES.iter().map(|&(word, shape)| (word, Some(shape))).chain([("mixed", None)]).collect();
+        let words: Vec<_> = (SHAPES.iter().map(|&(word, shape)| (word, Filling::One(shape))))
+            .chain(PAIRS.iter().map(|&(word, pair)| (word, Filling::Two(pair))))
+            .chain([("mixed", Filling::All)])
+            .collect();
         let shape = section
             .choice("shape", &words)?
-            .ok_or_else(|| section.missing("shape", "tri, quad, tet, hex, prism, pyramid or mixed"))?
+            .ok_or_else(|| {
+                section.missing(
+                    "shape",
+                    "tri, quad, tet, hex, prism, pyramid, tri+quad, prism+tet, hex+prism or mixed",
+                )
+            })?
             .value;
         let cells =
             section.vector("cells")?.ok_or_else(|| section.missing("cells", "cells in each direction"))?;
         // A mixture has the dimension of its cells.
-        let dim = shape.map_or(cells.value.len().clamp(2, 3), |shape| shape.dim());
+        let dim = match shape {
+            Filling::One(shape) | Filling::Two([shape, _]) => shape.dim(),
+            Filling::All => cells.value.len().clamp(2, 3),
+        };
         let corner = |key: &str, default: f64| -> Result<Vec<f64>, InputError> {
             match section.vector(key)? {
                 None => Ok(vec![default; dim]),
@@ -185,8 +213,8 @@ impl Generator {
             return Err(InputError::range(&cells.with(shown(&cells.value)), expected));
         }
         let diagonal = section.choice("diagonal", &DIAGONALS)?;
-        if diagonal.is_some() && shape != Some(Shape::Triangle) {
-            return Err(section.misplaced("diagonal", "this shape", "the shape tri"));
+        if diagonal.is_some() && !matches!(shape, Filling::One(Shape::Triangle | Shape::Prism)) {
+            return Err(section.misplaced("diagonal", "this shape", "the shapes tri and prism"));
         }
         Ok(Self {
             shape,

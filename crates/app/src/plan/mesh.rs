@@ -5,7 +5,7 @@ use std::path::Path;
 use dgsuite_mesh::{Mesh, MeshError, SpaceFillingCurve, generate};
 
 use crate::pipeline::expression::Constants;
-use crate::pipeline::mesh::{Generator, MapSpec, MeshSource, MeshSpec, PeriodicPair};
+use crate::pipeline::mesh::{Filling, Generator, MapSpec, MeshSource, MeshSpec, PeriodicPair};
 use crate::pipeline::problem::{InputError, Problem};
 
 /// The most elements of a refined mesh.
@@ -80,8 +80,12 @@ fn generated(generator: &Generator) -> Result<Mesh, InputError> {
         (min[d], max[d], cells[d]) = (generator.min[d], generator.max[d], generator.cells[d]);
     }
     match generator.shape {
-        Some(shape) => generate::Box { shape, min, max, cells, diagonal: generator.diagonal }.build(),
-        None => generate::MixedBox { dim: generator.dim, min, max, cells }.build(),
+        Filling::One(shape) => generate::Box { shape, min, max, cells, diagonal: generator.diagonal }.build(),
+        Filling::Two(shapes) => {
+            let lower = cells[generate::Stack::axis(shapes)].div_ceil(2);
+            generate::Stack { shapes, min, max, cells, lower }.build()
+        }
+        Filling::All => generate::MixedBox { dim: generator.dim, min, max, cells }.build(),
     }
     .map_err(|error| InputError::at(&generator.place, Problem::Generate { error }))
 }

@@ -1,4 +1,4 @@
-//! Boxes of two shapes, one above the other.
+//! Boxes of two shapes, one above or beside the other.
 
 use dgsuite_basis::Shape;
 
@@ -7,10 +7,11 @@ use crate::{
     generate::{Elements, Grid},
 };
 
-/// A box of two shapes: cells of the lower layers are filled with one, those above with the other.
+/// A box of two shapes: cells of the lower layers are filled with one, those of the upper layers with the other.
 ///
 /// Layers follow one another along the last direction. In the plane any two shapes meet; in space prisms and
-/// tetrahedra do, whose faces there are triangles, and hexahedra and pyramids. Cells are filled as those of
+/// tetrahedra do, whose faces there are triangles, and hexahedra and pyramids. Hexahedra and prisms meet where the
+/// latter have quadrilaterals: their layers follow one another along the first direction. Cells are filled as those of
 /// [`crate::generate::Box`], triangles of triangles and prisms by the main diagonal; names of boundaries are its, too, and opposite
 /// ones match, so that each pair can be made periodic.
 ///
@@ -38,6 +39,15 @@ pub struct Stack {
 }
 
 impl Stack {
+    /// The direction in which the layers of these shapes follow one another: 0 for x.
+    #[must_use]
+    pub const fn axis(shapes: [Shape; 2]) -> usize {
+        match shapes {
+            [Shape::Hexahedron, Shape::Prism] | [Shape::Prism, Shape::Hexahedron] => 0,
+            [below, _] => below.dim() - 1,
+        }
+    }
+
     /// Make the mesh.
     ///
     /// # Errors
@@ -47,13 +57,15 @@ impl Stack {
         let [below, above] = self.shapes;
         let dim = below.dim();
         let has_triangles = |s: Shape| matches!(s, Shape::Prism | Shape::Tetrahedron);
-        if dim == 1 || above.dim() != dim || dim == 3 && has_triangles(below) != has_triangles(above) {
+        let along = Self::axis(self.shapes);
+        let meet = along < 2 || has_triangles(below) == has_triangles(above);
+        if dim == 1 || above.dim() != dim || !meet {
             return Err(MeshError::BoxShape { shape: above });
         }
         let mut grid = Grid::new(dim, self.min, self.max, self.cells)?;
         let mut elements = Elements::default();
         for cell in grid.cells() {
-            let shape = if cell[dim - 1] < self.lower { below } else { above };
+            let shape = if cell[along] < self.lower { below } else { above };
             elements.fill(&mut grid, cell, shape, true);
         }
         grid.mesh(elements)
