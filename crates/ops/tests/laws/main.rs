@@ -1,7 +1,5 @@
 //! The laws that the operators obey, for every shape, scheme and geometry.
 
-#[path = "../common/parallel.rs"]
-mod parallel;
 mod testkit;
 
 mod conservation;
