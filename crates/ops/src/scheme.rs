@@ -329,7 +329,8 @@ fn part(scheme: &Scheme, shape: Shape, curved: Option<usize>, face: Cubature) ->
         Some(n)
             if collocated
                 && scheme.metric.is_none_or(|m| m == MetricRule::Collocated)
-                && (corrected || (!simplex && keeps_free_stream_at_nodes(shape, representation, p, n))) =>
+                && (corrected
+                    || (!simplex && keeps_free_stream_at_nodes(shape, representation, face, p, n))) =>
         {
             (Cubature::Collocated, MetricRule::Collocated)
         }
@@ -349,8 +350,16 @@ fn part(scheme: &Scheme, shape: Shape, curved: Option<usize>, face: Cubature) ->
 
 /// Whether nodal metrics of geometry order `n` satisfy the metric identities and agree across
 /// faces: the geometry must be in the space, and in three dimensions either its curl form is fixed
-/// by the nodes on the face (Lobatto; Kopriva 2006) or no product is truncated.
-fn keeps_free_stream_at_nodes(shape: Shape, representation: Representation, p: usize, n: usize) -> bool {
-    let on_faces = representation == Representation::Nodal(NodeSet::GaussLobatto);
+/// by the nodes on the face (Lobatto; Kopriva 2006), through which the face is integrated too (not where tetrahedra in the mesh
+/// ask for a cubature), or no product is truncated.
+fn keeps_free_stream_at_nodes(
+    shape: Shape,
+    representation: Representation,
+    face: Cubature,
+    p: usize,
+    n: usize,
+) -> bool {
+    let on_faces =
+        representation == Representation::Nodal(NodeSet::GaussLobatto) && face == Cubature::Collocated;
     n <= p && (shape.dim() == 2 || on_faces || 2 * n <= p)
 }

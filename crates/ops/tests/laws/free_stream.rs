@@ -61,7 +61,8 @@ fn free_stream_is_kept_on_curved_meshes() {
             }
         }
     }
-    for cells in SPACE {
+    // Nodes of prisms keep it at order 3, and those of tetrahedra do not.
+    for cells in SPACE.into_iter().chain([Cells::Stacked]) {
         let geometries: &[(usize, usize)] = if cells.has_pyramids() { &[(2, 2)] } else { &[(2, 2), (3, 3)] };
         for &(p, geometry) in geometries {
             for (name, rate) in largest_rate(cells, 2, geometry, p, false) {

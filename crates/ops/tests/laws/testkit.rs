@@ -60,6 +60,8 @@ pub(crate) enum Cells {
     Of(Shape),
     Mixed2,
     Mixed3,
+    /// Prisms, and tetrahedra above them.
+    Stacked,
 }
 
 pub(crate) const PLANE: [Cells; 3] =
@@ -77,7 +79,7 @@ impl Cells {
         match self {
             Self::Of(shape) => shape.dim(),
             Self::Mixed2 => 2,
-            Self::Mixed3 => 3,
+            Self::Mixed3 | Self::Stacked => 3,
         }
     }
 
@@ -95,6 +97,10 @@ pub(crate) fn mesh(cells: Cells, n: usize, order: usize, periodic: bool) -> Arc<
         }
         Cells::Mixed2 => generate::MixedBox { dim: 2, min, max, cells: [n.max(2); 3] }.build(),
         Cells::Mixed3 => generate::MixedBox { dim: 3, min, max, cells: [5 * n.div_ceil(2), n, n] }.build(),
+        Cells::Stacked => {
+            let shapes = [Shape::Prism, Shape::Tetrahedron];
+            generate::Stack { shapes, min, max, cells: [n; 3], lower: n / 2 }.build()
+        }
     }
     .expect("the box is made");
     if periodic {
