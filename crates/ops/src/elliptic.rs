@@ -250,7 +250,9 @@ impl<T: PackScalar> Sipdg<T> {
                     return Windows::none();
                 }
                 let bytes = parts[0].published_len(&g.trace) * size_of::<T>();
-                let room = window::ROOM[usize::from(g.shape.dim() == 3)];
+                let in_form = parts[0].bernstein.is_some();
+                let room = if in_form { window::ROOM_OF_COEFFICIENTS } else { window::ROOM };
+                let room = room[usize::from(g.shape.dim() == 3)];
                 let (blocks, n_faces) = (g.state.blocks, g.shape.n_faces());
                 let windows = Windows::new(n, blocks, n_faces, bytes, host.n_threads(), room);
                 if let Some(form) = &parts[0].bernstein {

@@ -20,6 +20,7 @@
 
 pub(crate) mod kernels;
 mod orbits;
+mod packs;
 
 use super::tables::{Tables, frame};
 use crate::connect::{Neighbours, ORIENTATIONS};
@@ -215,9 +216,8 @@ impl<T: PackScalar> Bernstein<T> {
             Panels::new(m, m.rows.len(), rows, fields * lanes)
         };
 
-        let find = |all: &[Exponents], a: &Exponents| {
-            all.iter().position(|b| b == a).unwrap_or(all.len()) as u32
-        };
+        let find =
+            |all: &[Exponents], a: &Exponents| all.iter().position(|b| b == a).unwrap_or(all.len()) as u32;
         let plus = |a: &Exponents, i: usize| {
             let mut b = *a;
             b[i] += 1;

@@ -1,4 +1,5 @@
-//! Affine triangles and tetrahedra with constant coefficients.
+//! Affine triangles and tetrahedra with constant coefficients, in modes of the gradient: beside other elements, and at high
+//! orders. Alone they are in Bernstein form ([`super::bernstein`]).
 //!
 //! The gradient is a polynomial of order p − 1, kept as orthonormal modes `g_a` along directions a of the reference
 //! element. A neighbour's conormal derivative and the test of the own are products with the traces R of these few modes,

@@ -9,6 +9,9 @@ use crate::connect::{Neighbours, ORIENTATIONS};
 /// Bytes of the published values of a window's run, in two and three dimensions.
 pub(super) const ROOM: [usize; 2] = [768 << 10, 1536 << 10];
 
+/// The same where coefficients are published that the test reads too.
+pub(super) const ROOM_OF_COEFFICIENTS: [usize; 2] = [1536 << 10, 1024 << 10];
+
 /// Fewest runs of a thread, so that none waits long for another.
 const RUNS: usize = 4;
 

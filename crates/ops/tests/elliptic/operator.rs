@@ -162,7 +162,8 @@ fn simplices_of_high_order_lose_no_accuracy() {
             let boundaries = mixed_boundaries(&mut mesh);
             let lambda = |e: usize, _: [f64; 3]| 1.0 + (e % 3) as f64;
             let options = SipdgOptions::new(order);
-            let a = Sipdg::new(Arc::new(mesh), &options, &jumps, &lambda, &boundaries, host(1)).expect("set up");
+            let a =
+                Sipdg::new(Arc::new(mesh), &options, &jumps, &lambda, &boundaries, host(1)).expect("set up");
             check(&a, false, &format!("{shape:?} order {order}"));
         }
     }

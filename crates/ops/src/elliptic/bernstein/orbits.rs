@@ -67,9 +67,7 @@ impl Orbits {
             match items.len() {
                 1 => out.ones.push([[x(0)], [places[0]]]),
                 2 => out.twos.push([[x(0), x(1)], [places[0], places[1]]]),
-                _ => out
-                    .fours
-                    .push([[x(0), x(1), x(2), x(3)], [places[0], places[1], places[2], places[3]]]),
+                _ => out.fours.push([[x(0), x(1), x(2), x(3)], [places[0], places[1], places[2], places[3]]]),
             }
         }
         Some(out)
