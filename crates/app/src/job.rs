@@ -54,7 +54,7 @@ impl Outline {
                 directory: plan.directory,
                 order: plan.setup.order,
                 elements: plan.setup.mesh.n_elements(),
-                device: "cpu".to_owned(),
+                device: plan.setup.device.to_string(),
             });
         }
         let plan = Plan::new(document, choices)?;
