@@ -32,7 +32,7 @@ use dgsuite_gpu::SimdLevel;
 use orbits::Orbits;
 
 /// The highest order at which rounding in the change of basis is as small as in other products.
-const MOST_ORDER: usize = 8;
+const MOST_ORDER: usize = 6;
 
 /// Exponents of the barycentric coordinates.
 type Exponents = [usize; 4];
