@@ -59,7 +59,6 @@ fn cases() -> Vec<Case> {
     on_box("curved", Cells::Mixed2, 2, false, "nodal", 1, 2);
     on_box("box", Cells::Mixed3, 1, false, "nodal", 2, 1);
     on_box("box", Cells::Mixed2, 1, false, "collocated", 2, 3);
-    on_box("box", Cells::Mixed2, 1, false, "nodal", 1, 3);
     on_box("box", Cells::Mixed3, 1, false, "modal", 1, 1);
     on_box("curved", quadrilateral, 2, false, "collocated", 3, 3);
     on_box("curved", quadrilateral, 2, false, "collocated Gauss", 2, 3);
@@ -219,7 +218,8 @@ fn child() {
     });
     for (shape, orders) in ROUNDED.into_iter().filter(|_| "rounded".contains(&only)) {
         let n = if shape == Shape::Triangle { 3 } else { 1 };
-        orders.iter().for_each(|&p| compare_rounded(&cuda, Cells::Of(shape), n, p));
+        // The others differ by the launch alone; devices try them all.
+        orders.iter().filter(|p| [3, 8].contains(p)).for_each(|&p| compare_rounded(&cuda, Cells::Of(shape), n, p));
     }
     assert!(
         !only.is_empty() || tried.into_inner() == VISCOUS.len() + 1,
