@@ -219,7 +219,10 @@ fn child() {
     for (shape, orders) in ROUNDED.into_iter().filter(|_| "rounded".contains(&only)) {
         let n = if shape == Shape::Triangle { 3 } else { 1 };
         // The others differ by the launch alone; devices try them all.
-        orders.iter().filter(|p| [3, 8].contains(p)).for_each(|&p| compare_rounded(&cuda, Cells::Of(shape), n, p));
+        orders
+            .iter()
+            .filter(|p| [3, 8].contains(p))
+            .for_each(|&p| compare_rounded(&cuda, Cells::Of(shape), n, p));
     }
     assert!(
         !only.is_empty() || tried.into_inner() == VISCOUS.len() + 1,
