@@ -10,6 +10,7 @@ use dgsuite_mesh::{Mesh, generate};
 use dgsuite_ops::cuda::{CudaPTransfer, CudaSipdg};
 use dgsuite_ops::{EllipticBoundary, Sipdg, SipdgOptions};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What the coefficients are: constants κ = 1 and λ = 0, constants that jump, or functions.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -250,24 +251,55 @@ fn elliptic_operators_on_the_device_are_the_hosts() {
         compare_elliptic::<f64>(&cuda, &mesh, &what, p, coefficients, true);
         compare_elliptic::<f32>(&cuda, &mesh, &what, p, coefficients, true);
     }
-    for (shape, orders) in ROUNDED {
-        orders.iter().for_each(|&p| compare_rounded(&cuda, Cells::Of(shape), 3, p));
-    }
+}
+
+#[test]
+fn elliptic_operators_with_rounded_products_are_near_the_hosts() {
+    let cases: Vec<_> =
+        ROUNDED.iter().flat_map(|(shape, orders)| orders.iter().map(|&p| (*shape, p))).collect();
+    side_by_side(&cases, |cuda, &(shape, p)| compare_rounded(cuda, Cells::Of(shape), 3, p));
+}
+
+#[test]
+fn elliptic_operators_of_all_orders_in_the_plane_are_the_hosts() {
+    compare_orders(&PLANE, &[1, 2, 3, 4, 5, 6, 7, 8, 10], 5);
+}
+
+#[test]
+fn elliptic_operators_of_all_orders_in_space_are_the_hosts() {
+    compare_orders(&SPACE, &[1, 2, 3, 4, 6], 2);
+}
+
+/// Compares on boxes of `n` cells a direction: affine, with coefficients that jump, and curved.
+fn compare_orders(cells: &[Cells], orders: &[usize], n: usize) {
     use Coefficients::{Jumps, One, Smooth};
-    for cells in PLANE.into_iter().chain(SPACE) {
-        let space = cells.dim() == 3;
-        for p in if space { vec![1, 2, 3, 4, 6] } else { vec![1, 2, 3, 4, 5, 6, 7, 8, 10] } {
-            let n = if space { 2 } else { 5 };
-            for (c, geometry) in [(One, 1), (Jumps, 1), (Smooth, 2)] {
-                let mesh = mesh(cells, n, geometry, c != Jumps && p % 2 == 1);
-                let what = format!("{cells:?}, geometry {geometry}");
-                compare_elliptic::<f64>(&cuda, &mesh, &what, p, c, p <= 4);
-                if p % 3 == 1 {
-                    compare_elliptic::<f32>(&cuda, &mesh, &what, p, c, p <= 4);
-                }
+    // The longest first.
+    let cases: Vec<_> = orders.iter().rev().flat_map(|&p| cells.iter().map(move |&c| (c, p))).collect();
+    side_by_side(&cases, |cuda, &(cells, p)| {
+        for (c, geometry) in [(One, 1), (Jumps, 1), (Smooth, 2)] {
+            let mesh = mesh(cells, n, geometry, c != Jumps && p % 2 == 1);
+            let what = format!("{cells:?}, geometry {geometry}");
+            compare_elliptic::<f64>(cuda, &mesh, &what, p, c, p <= 4);
+            if p % 3 == 1 {
+                compare_elliptic::<f32>(cuda, &mesh, &what, p, c, p <= 4);
             }
         }
-    }
+    });
+}
+
+/// Runs cases on some threads, since compiling their kernels takes most of the time.
+fn side_by_side<C: Sync>(cases: &[C], run: impl Fn(&Cuda, &C) + Sync) {
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                let Some(cuda) = device() else { return };
+                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    run(&cuda, case);
+                }
+            });
+        }
+    });
 }
 
 /// Every kernel's text is accepted by the device compiler, and the fast ones hold what they work on in registers.
