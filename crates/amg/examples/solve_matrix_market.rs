@@ -16,7 +16,10 @@ use dgsuite_amg::{
     Reference, SlicedCsr, Smoother, Solution, SolveError, Stop, gallery, read_matrix_market,
 };
 use dgsuite_gpu::cuda::Cuda;
-use dgsuite_gpu::{Backend, GpuError, Host, Vector};
+use dgsuite_gpu::{Backend, GpuError, Host, HugePages, Vector};
+
+#[global_allocator]
+static ALLOCATOR: HugePages = HugePages;
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/poisson_10x10.mtx");
 

@@ -14,6 +14,7 @@
 //! | number | [`Scalar`] | `f64` or `f32` |
 //! | speed limits | [`probe`] | copy, triad and read bandwidth, multiply-add rate, launch time |
 //! | kernels without a device | [`shim`] | the same text on the host, under sanitizers |
+//! | allocator | [`HugePages`] | for programs with large arrays |
 //! | failure | [`GpuError`] | memory, threads, instruction sets, drivers, compilers, kernels |
 //!
 //! ```
@@ -34,6 +35,7 @@
 //! * Without a driver, a compiler or a device there is an error with a sentence, never a panic.
 //! * A [`Host`]'s instruction level never exceeds that of the CPU. Every `unsafe` block says why it is sound.
 
+mod allocator;
 mod backend;
 mod buffer;
 pub mod cuda;
@@ -45,6 +47,7 @@ pub mod shim;
 mod simd;
 mod vector;
 
+pub use allocator::HugePages;
 pub use backend::Backend;
 pub use buffer::{ALIGNMENT, Buffer, Element};
 pub use error::{CudaVersion, GpuError};
