@@ -6,7 +6,10 @@
 //! side. Cells in rows become bricks that meet face to face; elsewhere blocks become compact.
 //!
 //! Triangles are dealt out to two blocks, one of each pair to either: where pairs are the halves of quadrilaterals, all
-//! triangles of a block are alike, and a face of theirs finds all neighbours in one or two blocks.
+//! triangles of a block are alike, and a face of theirs finds all neighbours in one or two blocks. Tetrahedra of a mesh that
+//! repeats itself are dealt out likewise ([`alike`]).
+
+mod alike;
 
 use crate::discretization::lock;
 use dgsuite_mesh::{Across, Mesh, Shape};
@@ -133,13 +136,12 @@ impl Graph {
 /// The order in which the elements of a part fill blocks of `lanes`: positions in `elements`, which are numbers of the
 /// mesh along a space-filling curve. Blocks follow one another along the curve too. With `deal`, the elements of each pair
 /// go to different blocks.
-fn pack(mesh: &Mesh, elements: &[u32], lanes: usize, deal: bool) -> Vec<u32> {
-    let n = elements.len();
+fn pack(mut graph: Graph, lanes: usize, deal: bool) -> Vec<u32> {
+    let n = graph.len();
     if lanes < 2 || n <= lanes || !lanes.is_power_of_two() {
         return (0..n as u32).collect();
     }
     let lanes = if deal { 2 * lanes } else { lanes };
-    let mut graph = Graph::of_elements(mesh, elements);
     // Sets of `size` elements one behind the other.
     let (mut sets, mut size): (Vec<u32>, usize) = ((0..n as u32).collect(), 1);
     let mut single: Vec<Vec<u32>> = Vec::new();
@@ -203,12 +205,14 @@ impl Packings {
             return Arc::clone(order);
         }
         let (shape, _, lanes) = key;
-        // Six tetrahedra to a cube fill no bricks: blocks along the curve have as few neighbours.
+        let along = || (0..elements.len() as u32).collect();
         let order = match shape {
             Shape::Triangle | Shape::Quadrilateral | Shape::Hexahedron => {
-                pack(mesh, elements, lanes, shape == Shape::Triangle)
+                pack(Graph::of_elements(mesh, elements), lanes, shape == Shape::Triangle)
             }
-            _ => (0..elements.len() as u32).collect(),
+            // Where they are not six to a cell, blocks along the curve have as few neighbours as others.
+            Shape::Tetrahedron => alike::pack_alike(mesh, elements, lanes).unwrap_or_else(along),
+            _ => along(),
         };
         known.push((key, Arc::new(order)));
         Arc::clone(&known[known.len() - 1].1)
@@ -240,13 +244,14 @@ mod tests {
     #[test]
     fn blocks_have_few_neighbours() {
         // Sides that are no power of two, so that the curve does not meet bricks by itself.
-        for (shape, n) in [(Shape::Hexahedron, 11), (Shape::Quadrilateral, 21), (Shape::Triangle, 21)] {
+        let shapes = [Shape::Hexahedron, Shape::Quadrilateral, Shape::Triangle, Shape::Tetrahedron];
+        for (shape, n) in shapes.into_iter().zip([11, 21, 21, 7]) {
             let mut mesh = generate::Box::unit(shape, n).build().unwrap();
             mesh.renumber(SpaceFillingCurve::Hilbert);
             let elements: Vec<u32> = (0..mesh.n_elements() as u32).collect();
             for (lanes, most) in [(8, 2.5), (16, 2.9)] {
-                let order = pack(&mesh, &elements, lanes, shape == Shape::Triangle);
-                let mut sorted = order.clone();
+                let order = Packings::default().order(&mesh, (shape, false, lanes), &elements);
+                let mut sorted = order.to_vec();
                 sorted.sort_unstable();
                 assert_eq!(sorted, elements, "{shape}: every element once");
                 let (before, after) = (sources(&mesh, &elements, lanes), sources(&mesh, &order, lanes));
