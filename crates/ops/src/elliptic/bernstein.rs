@@ -12,13 +12,16 @@
 //! the faces:
 //!
 //! ```text
-//! A u = Tᵀ r,   r = Σ_d Δ_dᵀ ((p/2)² M Σ_e G_de Δ_e b − (p/4) Σ_f c_fd Eᵀ M_f j_f) + Σ_f M_f y_f,
+//! A u = Tᵀ r,   r = Σ_d Δ_dᵀ ((p/2)² M Σ_e G_de Δ_e b − ½ Σ_f t_f c_fd Eᵀ M_f j_f) + Σ_f t_f M_f (j_f − ½ E q_f),
 //! ```
 //!
-//! with the differences `Δ_d`, degree elevation `E`, the jumps `j`, and `y = κ_f sJ τ j − ½ E (p⁻ − p⁺)`. Reflections of the
-//! element, and of the face, halve or quarter each of the products.
+//! with the differences `Δ_d`, degree elevation `E`, the jumps `j`, the penalty `t = κ_f sJ τ`, the same on both sides of a
+//! face, and the factors `c_fd = (p/2) κ_f sJ n·∇r_d / t` of the conormal derivatives, which are divided by the penalty so
+//! that jumps and differences `q = p⁻ − p⁺` of all faces go through one product. Reflections of the element, and of large
+//! faces, halve or quarter each of the products.
 
 pub(crate) mod kernels;
+mod onto;
 mod orbits;
 mod packs;
 
@@ -29,10 +32,14 @@ use crate::panel::{Panels, Rows};
 use crate::simd::PackScalar;
 use dgsuite_basis::{Matrix, Shape, face_permutation};
 use dgsuite_gpu::SimdLevel;
+use onto::OntoFaces;
 use orbits::Orbits;
 
 /// The highest order at which rounding in the change of basis is as small as in other products.
 const MOST_ORDER: usize = 6;
+
+/// Most coefficients of a face whose reflection is not worth its additions.
+const FEW: usize = 6;
 
 /// Exponents of the barycentric coordinates.
 type Exponents = [usize; 4];
@@ -40,6 +47,7 @@ type Exponents = [usize; 4];
 /// Operators and tables of a group of simplices.
 pub(super) struct Bernstein<T> {
     dim: usize,
+    order: usize,
     /// Coefficients of order p.
     n: usize,
     /// Coefficients of a face, of orders p and p − 1.
@@ -47,32 +55,28 @@ pub(super) struct Bernstein<T> {
     nodes: Orbits,
     coefficients: Orbits,
     gradients: Orbits,
-    face: Orbits,
-    /// Sums and differences of a face as a matrix, for single lanes.
-    face_sums: Vec<T>,
+    /// Coefficients of a face, of orders p and p − 1; `None` for faces of few.
+    face: Option<[Orbits; 2]>,
+    /// `M_f` between coefficients, for single lanes.
+    dense_face_mass: Vec<T>,
     /// `T`, between sums and differences of nodes and of coefficients.
     to_coefficients: Panels<T>,
     /// `Tᵀ`, and the mass matrix beside it where there are values.
     to_nodes: Panels<T>,
     /// `(p/2)² M`.
     mass: Panels<T>,
-    /// `M_f`.
-    face_mass: Panels<T>,
+    /// `[M_f, −½ M_f E; Eᵀ M_f, 0]`.
+    face_product: Panels<T>,
     /// Rows of `α + e_i`, `[α][i]`.
     raised: Vec<u32>,
     /// Rows of `β − e_i`, `[β][i]`; the row behind the last where there is none.
     lowered: Vec<u32>,
     /// The coefficients of each face, and those of derivatives, `[face][k]`.
     of_face: [Vec<u32>; 2],
-    /// `−½ E`: by coefficient of a face and vertex of the face, `[k][i]`.
-    elevation: Vec<T>,
-    /// The coefficients that they apply to.
-    elevated: Vec<u32>,
-    /// `Eᵀ`, `[k of order p − 1][i]`.
-    reduction: Vec<T>,
-    reduced: Vec<u32>,
-    /// `(p/2) c_fd` from the factors of derivatives along the face's frame, `[face][d][m]`.
-    conormal: Vec<T>,
+    /// Which faces coefficients lie on, of orders p and p − 1.
+    onto: [OntoFaces; 2],
+    /// First scalars of what a block itself publishes of a face, in the order of [`tables`](Self::tables).
+    own: Vec<u32>,
     /// Where neighbours publish the coefficients of a face, in the own order: [`Neighbours::point_tables`].
     tables: Vec<u32>,
     values: bool,
@@ -116,6 +120,27 @@ fn mass(all: &[Exponents], dim: usize) -> Matrix {
     Matrix::from_fn(all.len(), all.len(), |i, j| {
         (0..4).map(|k| choose(all[i][k] + all[j][k], all[i][k])).product::<f64>() * scale
     })
+}
+
+/// `[M_f, −½ M_f E; Eᵀ M_f, 0]`, between sums and differences where there are orbits.
+fn face_product(mass: &Matrix, faces: &[Vec<Exponents>; 2], by: Option<&[Orbits; 2]>) -> Option<Rows> {
+    let p: usize = faces[0][0].iter().sum();
+    let elevation = Matrix::from_fn(faces[0].len(), faces[1].len(), |i, j| {
+        let (b, a) = (&faces[0][i], &faces[1][j]);
+        let raised = (0..4).find(|&k| b[k] == a[k] + 1 && (0..4).all(|l| l == k || a[l] == b[l]));
+        raised.map_or(0.0, |k| b[k] as f64 / p as f64)
+    });
+    let lifted = mass.mul(&elevation);
+    let half = lifted.scaled(-0.5);
+    let (mut upper, mut lower) = match by {
+        Some([high, low]) => (
+            high.rows(&high.reduce(mass, high)?, high).beside(&low.rows(&high.reduce(&half, low)?, high)),
+            high.rows(&low.reduce(&lifted.transpose(), high)?, low),
+        ),
+        None => (Rows::dense(mass).beside(&Rows::dense(&half)), Rows::dense(&lifted.transpose())),
+    };
+    upper.rows.append(&mut lower.rows);
+    Some(upper)
 }
 
 /// The exponents with `i` and `j` exchanged, for all: which they are.
@@ -184,11 +209,9 @@ impl<T: PackScalar> Bernstein<T> {
         let faces = [p, p - 1].map(|n| exponents(n, dim));
         let at: Vec<[f64; 4]> = nodes.iter().map(|x| barycentric(dim, *x)).collect();
         let Some(by_nodes) = Orbits::of_points(&at, exchanges(shape)) else { return Ok(None) };
-        let (Some(by_high), Some(by_low), Some(by_face)) = (
-            orbits_of(&high, exchanges(shape)),
-            orbits_of(&low, exchanges(shape)),
-            orbits_of(&faces[0], &[[0, 1]]),
-        ) else {
+        let (Some(by_high), Some(by_low)) =
+            (orbits_of(&high, exchanges(shape)), orbits_of(&low, exchanges(shape)))
+        else {
             return Ok(None);
         };
 
@@ -199,13 +222,19 @@ impl<T: PackScalar> Bernstein<T> {
         let change = Matrix::from_fn(high.len(), high.len(), |i, j| bernstein(&high[j], &at[i])).inverse()?;
         let change = by_high.reduce(&change, &by_nodes);
         let area = |weights: &[f64]| weights.iter().sum::<f64>();
+        let by_face = if faces[0].len() > FEW {
+            let of = |n: usize| orbits_of(&faces[n], &[[0, 1]]);
+            let (Some(high), Some(low)) = (of(0), of(1)) else { return Ok(None) };
+            Some([high, low])
+        } else {
+            None
+        };
         let factor = area(&reference.volume.weights) * (0.5 * p as f64).powi(2);
         let of_low = by_low.reduce(&mass(&low, dim).scaled(factor), &by_low);
         let face_area = area(&reference.face_weights[..reference.face_offsets[1]]);
-        let of_face = by_face.reduce(&mass(&faces[0], dim - 1).scaled(face_area), &by_face);
-        let (Some(change), Some(of_low), Some(of_face)) = (change, of_low, of_face) else {
-            return Ok(None);
-        };
+        let face_mass = mass(&faces[0], dim - 1).scaled(face_area);
+        let Some(face_product) = face_product(&face_mass, &faces, by_face.as_ref()) else { return Ok(None) };
+        let (Some(change), Some(of_low)) = (change, of_low) else { return Ok(None) };
         let mut back = by_high.rows(&change.transpose(), &by_nodes);
         if values {
             let Some(of_nodes) = by_nodes.reduce(&reference.mass, &by_nodes) else { return Ok(None) };
@@ -236,28 +265,10 @@ impl<T: PackScalar> Bernstein<T> {
         for b in &high {
             lowered.extend((0..=dim).map(|i| minus(b, i).map_or(low.len() as u32, |a| find(&low, &a))));
         }
-        let (mut elevation, mut elevated, mut reduction, mut reduced) = (vec![], vec![], vec![], vec![]);
-        for b in &faces[0] {
-            for i in 0..dim {
-                elevation.push(T::from_f64(-0.5 * b[i] as f64 / p as f64));
-                elevated.push(minus(b, i).map_or(0, |a| find(&faces[1], &a)));
-            }
-        }
-        for a in &faces[1] {
-            for i in 0..dim {
-                reduction.push(T::from_f64((a[i] + 1) as f64 / p as f64));
-                reduced.push(find(&faces[0], &plus(a, i)));
-            }
-        }
         let mut rows_of_face = [Vec::new(), Vec::new()];
-        let mut conormal = Vec::new();
         for f in 0..n_faces {
             for ((rows, all), of) in rows_of_face.iter_mut().zip([&high, &low]).zip(&faces) {
                 rows.extend(of.iter().map(|a| find(all, &on_face(shape, f, face_shape, a))));
-            }
-            let frame = frame(shape, f);
-            for d in 0..dim {
-                conormal.extend((0..dim).map(|m| T::from_f64(0.5 * p as f64 * frame[m][d])));
             }
         }
         let n_face = [faces[0].len(), faces[1].len()];
@@ -279,15 +290,27 @@ impl<T: PackScalar> Bernstein<T> {
                 }
             }
         }
+        let mut own = Vec::new();
+        for f in 0..n_faces {
+            let values = rows_of_face[0][f * n_face[0]..(f + 1) * n_face[0]].iter().map(|r| *r as usize);
+            let derivatives = (0..n_face[1]).map(|k| high.len() + f * n_face[1] + k);
+            own.extend(values.chain(derivatives).map(|row| (row * lanes) as u32));
+        }
+        let onto = [0, 1].map(|order| {
+            let first = if order == 0 { 0 } else { n_face[0] };
+            let count = [high.len(), low.len()][order];
+            OntoFaces::new(&rows_of_face[order], (n_face[order], n_faces), count, first, lanes)
+        });
         Ok(Some(Self {
             dim,
+            order: p,
             n: high.len(),
             n_face,
             to_coefficients: panels(&by_nodes.rows(&change, &by_high), 1),
             to_nodes: panels(&back, 1),
             mass: panels(&by_low.rows(&of_low, &by_low), dim),
-            face_mass: panels(&by_face.rows(&of_face, &by_face), 2 * n_faces),
-            face_sums: by_face.matrix().0.as_slice().iter().map(|v| T::from_f64(*v)).collect(),
+            face_product: panels(&face_product, n_faces),
+            dense_face_mass: face_mass.as_slice().iter().map(|v| T::from_f64(*v)).collect(),
             nodes: by_nodes,
             coefficients: by_high,
             gradients: by_low,
@@ -295,11 +318,8 @@ impl<T: PackScalar> Bernstein<T> {
             raised,
             lowered,
             of_face: rows_of_face,
-            elevation,
-            elevated,
-            reduction,
-            reduced,
-            conormal,
+            onto,
+            own,
             tables: exchange,
             values,
         }))
@@ -328,7 +348,7 @@ impl<T: PackScalar> Bernstein<T> {
 
     /// Bytes of matrices and tables.
     pub(super) fn bytes(&self) -> usize {
-        let matrices = [&self.to_coefficients, &self.to_nodes, &self.mass, &self.face_mass];
+        let matrices = [&self.to_coefficients, &self.to_nodes, &self.mass, &self.face_product];
         let words = self.raised.len() + self.lowered.len() + self.tables.len();
         matrices.iter().map(|m| m.bytes()).sum::<usize>() + 4 * words
     }
@@ -337,8 +357,30 @@ impl<T: PackScalar> Bernstein<T> {
     pub(super) fn multiply_adds(&self) -> usize {
         let (d, n_faces, [nf, nq]) = (self.dim, self.dim + 1, self.n_face);
         let low = self.raised.len() / (d + 1);
-        let faces = n_faces * (2 * d * nf + d * nq + (2 * d + 1) * nq);
-        let columns = d * self.mass.multiply_adds() + 2 * n_faces * self.face_mass.multiply_adds();
+        let faces = n_faces * (nq * (d + 1) + nf + d * nq);
+        let columns = d * self.mass.multiply_adds() + n_faces * self.face_product.multiply_adds();
         self.to_coefficients.multiply_adds() + self.to_nodes.multiply_adds() + columns + d * d * low + faces
+    }
+
+    /// Let the rows of coefficients of faces be those of this form, `c_fd` and the penalty: they are the factors of
+    /// derivatives along the face's frame, and the penalty.
+    pub(super) fn adopt(&self, shape: Shape, faces: &mut [T], lanes: usize) {
+        let (d, rows) = (self.dim, self.dim + 1);
+        for block in faces.chunks_exact_mut((d + 1) * rows * lanes) {
+            for (f, face) in block.chunks_exact_mut(rows * lanes).enumerate() {
+                let frame = frame(shape, f);
+                for lane in 0..lanes {
+                    let along: [T; 3] = std::array::from_fn(|m| face[m.min(d) * lanes + lane]);
+                    let penalty = face[d * lanes + lane];
+                    for e in 0..d {
+                        let mut sum = T::ZERO;
+                        for m in 0..d {
+                            sum += T::from_f64(0.5 * self.order as f64 * frame[m][e]) * along[m];
+                        }
+                        face[e * lanes + lane] = sum / penalty;
+                    }
+                }
+            }
+        }
     }
 }

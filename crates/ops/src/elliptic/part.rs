@@ -52,7 +52,7 @@ pub(super) struct PartOperator<T: Element> {
     pub(super) bernstein: Option<Bernstein<T>>,
     /// Per block, see [`super::kernels::Conduct`].
     pub(super) metric: Buffer<T>,
-    /// Per block, see [`super::kernels::FaceCoefficients`].
+    /// Per block, see [`super::kernels::FaceCoefficients`]; in Bernstein form [`Bernstein::adopt`].
     pub(super) face: Buffer<T>,
     /// Per block, see [`Lines::box_coefficients`]; empty without boxes.
     pub(super) boxes: Buffer<T>,
@@ -243,7 +243,8 @@ impl<T: PackScalar> PartOperator<T> {
         let alone = of_group.mends.iter().all(|m| matches!(m.from, mends::From::Ghost { .. }));
         if self.simplex.is_some() && alone {
             self.bernstein = Bernstein::new(tables, self.n_values > 0, level, lanes)?;
-            if self.bernstein.is_some() {
+            if let Some(form) = &self.bernstein {
+                form.adopt(tables.reference.spec.shape, &mut self.face, lanes);
                 self.simplex = None;
             }
         }

@@ -26,6 +26,7 @@ impl<T: PackScalar> Sipdg<T> {
         let mut scratch = self.scratch();
         let Scratch { window: local, work, .. } = &mut *scratch;
         let n = au.len() / len;
+        let n_faces = group.face_offsets.len() - 1;
         let halo = &windows.halo[window];
         let block_at =
             |i: usize| if i < n { (first + i, u8::MAX) } else { (halo[i - n].0 as usize, halo[i - n].1) };
@@ -33,22 +34,29 @@ impl<T: PackScalar> Sipdg<T> {
         let count = n + halo.len();
         for (i, out) in local.chunks_exact_mut(size).take(count).enumerate() {
             if i + NEXT < count {
-                fetch(of_block(block_at(i + NEXT).0));
+                let (next, wanted) = block_at(i + NEXT);
+                fetch(of_block(next));
+                let faces = o.face_of(next - o.first_block);
+                let size = faces.len() / n_faces;
+                faces
+                    .chunks_exact(size)
+                    .enumerate()
+                    .filter(|(f, _)| wanted >> f & 1 == 1)
+                    .for_each(|(_, f)| fetch(f));
             }
             let (block, wanted) = block_at(i);
-            if let Some(next) = o.face_ahead(block - o.first_block) {
-                fetch(next);
-            }
             let (u, faces, work) = (of_block(block), o.face_of(block - o.first_block), &mut work.columns[..]);
             let publish = BernsteinPublish { by: form, u, faces, wanted, work, out };
             T::bernstein_publish(self.level, publish);
         }
         let (neighbours, mends) = (&self.space.connectivity.neighbours[g], &self.mends[g]);
-        let n_faces = group.face_offsets.len() - 1;
         for i in 0..n {
             let block = first + i;
             let (own, later) = au[i * len..].split_at_mut(len);
             fetch(&later[..len.min(later.len())]);
+            if i + NEXT < n {
+                fetch(o.face_of(block + NEXT - o.first_block));
+            }
             if let Some(next) = o.metric_ahead(block - o.first_block) {
                 fetch(next);
             }
