@@ -3,17 +3,23 @@
 //! `cargo run --release --example solve_matrix_market -- [FILE | poisson-5:N | poisson-7:N | poisson-27:N |
 //! anisotropic:N | jump:N | neumann:N | sipdg:N | sipdg-half:N] [OPTION=VALUE …]`.
 //!
+//! The right-hand side is half smooth, half rough, or that of a file with one number a line, such as a Matrix Market `array`
+//! (`rhs=FILE`); `solution=FILE` keeps what comes out, likewise. Without convergence, and for anything that is wrong with file or
+//! options, the exit code is 1.
+//!
 //! Options: `device` (cpu, cuda), `preconditioner` (amg, amg-double, jacobi, none), `cycle` (v, w, k, k2 …), `smoother` (chebyshev,
 //! chebyshev-4, jacobi, l1-jacobi), `coarsening` (pairwise, pairwise-strict, independent-sets, independent-sets-negative, smoothed),
 //! `quality` (κ of `pairwise`), `degree` and `ratio` (of `chebyshev`), `tolerance`, `threads`, `singular` (yes for
 //! pure Neumann problems).
 
+use std::fmt::Write as _;
+use std::process::ExitCode;
 use std::time::Instant;
 
 use dgsuite_amg::cuda::{CudaAmg, CudaCsr};
 use dgsuite_amg::{
-    Amg, AmgOptions, Coarsening, Csr, Identity, Jacobi, LinearOperator, NullSpace, Pcg, Preconditioner,
-    Reference, SlicedCsr, Smoother, Solution, SolveError, Stop, gallery, read_matrix_market,
+    Amg, AmgError, AmgOptions, Coarsening, Csr, Identity, Jacobi, LinearOperator, NullSpace, Pcg,
+    Preconditioner, Reference, SlicedCsr, Smoother, Solution, SolveError, Stop, gallery, read_matrix_market,
 };
 use dgsuite_gpu::cuda::Cuda;
 use dgsuite_gpu::{Backend, GpuError, Host, HugePages, Vector};
@@ -28,7 +34,7 @@ type Failure = Box<dyn std::error::Error>;
 /// The matrix that a word names: a file, or a problem of the gallery with its size.
 fn matrix(word: &str) -> Result<Csr<f64>, Failure> {
     let Some((name, size)) = word.split_once(':') else { return Ok(read_matrix_market(word)?) };
-    let n: usize = size.parse()?;
+    let n: usize = number("the size of the problem", size)?;
     // Squares of n/16 cells with κ = 1 and 10⁴ in turn.
     let jumps = |i: usize, j: usize| if (16 * i / n + 16 * j / n).is_multiple_of(2) { 1.0 } else { 1e4 };
     Ok(match name {
@@ -42,6 +48,11 @@ fn matrix(word: &str) -> Result<Csr<f64>, Failure> {
         "neumann" => gallery::diffusion_2d(n, n, false, |_, _| 1.0)?,
         _ => return Err(format!("no problem is called '{name}'").into()),
     })
+}
+
+/// A number of the command line.
+fn number<T: std::str::FromStr>(what: &str, word: &str) -> Result<T, Failure> {
+    word.parse().map_err(|_| format!("{what} is a number, but '{word}' is none").into())
 }
 
 /// A preconditioner of one machine's vectors.
@@ -67,14 +78,17 @@ where
     }
 }
 
-/// How the solve went, and its seconds.
+/// How a solve went, its seconds, and the last iterate.
+type Solved<V> = (Result<Solution, SolveError>, f64, V);
+
+/// Solves from zero.
 fn solve<V: Vector>(
     a: &impl LinearOperator<V>,
     m: &mut (dyn Preconditioner<V> + Send),
     b: &V,
     without_mean: bool,
     stop: &Stop,
-) -> Result<(Result<Solution, SolveError>, f64), GpuError> {
+) -> Result<Solved<V>, GpuError> {
     struct Borrowed<'a, V: Vector>(&'a mut (dyn Preconditioner<V> + Send));
     impl<V: Vector> Preconditioner<V> for Borrowed<'_, V> {
         fn apply(&mut self, r: &V, z: &mut V) {
@@ -88,12 +102,59 @@ fn solve<V: Vector>(
     }
     let mut x = b.zeros_like()?;
     let result = pcg.solve(a, &mut Borrowed(m), b, &mut x, stop);
-    Ok((result, start.elapsed().as_secs_f64()))
+    Ok((result, start.elapsed().as_secs_f64(), x))
+}
+
+/// The numbers of a file, one a line; lines with `%`, and after them the sizes of a Matrix Market array, are left out.
+fn numbers(path: &str, n: usize) -> Result<Vec<f64>, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))?;
+    let array = text.starts_with("%%MatrixMarket");
+    let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
+    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('%')).skip(usize::from(array));
+    let entry = |(i, line): (usize, &str)| match line.parse() {
+        Ok(value) => Ok(value),
+        Err(_) => Err(format!("{path}, line {i}: expected a number, found '{line}'")),
+    };
+    let found: Vec<f64> = lines.map(entry).collect::<Result<_, _>>()?;
+    match found.len() {
+        len if len == n => Ok(found),
+        len => Err(format!("{path} has {len} numbers, but the matrix has {n} rows").into()),
+    }
+}
+
+/// A vector as a Matrix Market array.
+fn keep(path: &str, x: &[f64]) -> Result<(), Failure> {
+    let mut text = format!("%%MatrixMarket matrix array real general\n{} 1\n", x.len());
+    for x in x {
+        let _ = writeln!(text, "{x:e}");
+    }
+    std::fs::write(path, text).map_err(|error| format!("cannot write {path}: {error}").into())
+}
+
+#[allow(clippy::print_stderr)]
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let mut text = format!("error: {error}");
+            let mut cause = error.source();
+            while let Some(error) = cause {
+                let _ = write!(text, ": {error}");
+                cause = error.source();
+            }
+            if matches!(error.downcast_ref(), Some(AmgError::Singular { .. })) {
+                text.push_str(" (here: singular=yes)");
+            }
+            eprintln!("{text}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 #[allow(clippy::print_stdout)]
-fn main() -> Result<(), Failure> {
+fn run() -> Result<(), Failure> {
     let mut path = SAMPLE.to_owned();
+    let (mut rhs, mut output) = (None, None);
     let mut cycle = None;
     let (mut word, mut device) = ("amg".to_owned(), "cpu".to_owned());
     let mut chebyshev = (2, 4.0);
@@ -106,14 +167,24 @@ fn main() -> Result<(), Failure> {
             Some(("smoother", word)) => options.smoother = word.parse()?,
             Some(("coarsening", word)) => options.coarsening = word.parse()?,
             Some(("quality", word)) => {
-                options.coarsening = Coarsening::Pairwise { passes: 2, quality: word.parse()? };
+                options.coarsening = Coarsening::Pairwise { passes: 2, quality: number("quality", word)? };
             }
-            Some(("threads", word)) => threads = word.parse()?,
-            Some(("degree", word)) => chebyshev.0 = word.parse()?,
-            Some(("ratio", word)) => chebyshev.1 = word.parse()?,
-            Some(("tolerance", word)) => tolerance = word.parse()?,
+            Some(("threads", word)) => threads = number("threads", word)?,
+            Some(("degree", word)) => chebyshev.0 = number("degree", word)?,
+            Some(("ratio", word)) => chebyshev.1 = number("ratio", word)?,
+            Some(("tolerance", word)) => tolerance = number("tolerance", word)?,
+            Some(("rhs", file)) => rhs = Some(file.to_owned()),
+            Some(("solution", file)) => output = Some(file.to_owned()),
             Some(("singular", "yes")) => options.null_space = NullSpace::Constant,
-            Some((option, _)) => return Err(format!("no option is called '{option}'").into()),
+            Some(("singular", "no")) => options.null_space = NullSpace::None,
+            Some((option, _)) => {
+                let known = "device preconditioner cycle smoother coarsening quality degree ratio tolerance threads singular \
+                             rhs solution";
+                return Err(format!("no option is called '{option}', expected one of {known}").into());
+            }
+            None if argument.starts_with('-') => {
+                return Err(format!("expected a FILE or OPTION=VALUE, found '{argument}'").into());
+            }
             None => path = argument,
         }
     }
@@ -128,8 +199,14 @@ fn main() -> Result<(), Failure> {
     let a = matrix(&path)?;
     println!("{path}: {} rows, {} entries; {}", a.n_rows(), a.n_nonzeros(), host.describe());
 
-    // Half smooth, half rough.
-    let b: Vec<f64> = (0..a.n_rows()).map(|i| 1.0 + (i as f64).sin()).collect();
+    if !word.starts_with("amg") {
+        // Multigrid looks for itself.
+        a.require_symmetric(1e-12).map_err(|error| format!("conjugate gradients cannot be used: {error}"))?;
+    }
+    let b: Vec<f64> = match &rhs {
+        Some(file) => numbers(file, a.n_rows())?,
+        None => (0..a.n_rows()).map(|i| 1.0 + (i as f64).sin()).collect(),
+    };
     let norm = b.iter().map(|b| b * b).sum::<f64>().sqrt();
     let stop = Stop {
         relative: tolerance,
@@ -139,7 +216,8 @@ fn main() -> Result<(), Failure> {
     };
     let singular = options.null_space == NullSpace::Constant;
     let start = Instant::now();
-    let ((result, time), setup) = match device.as_str() {
+    let mut x = vec![0.0; a.n_rows()];
+    let (result, time, setup) = match device.as_str() {
         "cpu" => {
             let single = || {
                 let amg = Amg::new(&host, &a, &options)?;
@@ -150,7 +228,9 @@ fn main() -> Result<(), Failure> {
             let mut m = preconditioner(&word, &host, &a, single, double)?;
             let (sliced, b) = (SlicedCsr::new(&host, &a), host.upload(&b)?);
             let setup = start.elapsed().as_secs_f64();
-            (host.install(|| solve(&sliced, &mut *m, &b, singular, &stop))?, setup)
+            let (result, time, last) = host.install(|| solve(&sliced, &mut *m, &b, singular, &stop))?;
+            host.download(&last, &mut x)?;
+            (result, time, setup)
         }
         "cuda" => {
             let cuda = Cuda::new(0)?;
@@ -164,20 +244,21 @@ fn main() -> Result<(), Failure> {
             let mut m = preconditioner(&word, &cuda, &a, single, double)?;
             let (a, b) = (CudaCsr::new(&cuda, &a)?, cuda.upload(&b)?);
             let setup = start.elapsed().as_secs_f64();
-            let solved = solve(&a, &mut *m, &b, singular, &stop)?;
-            cuda.take_failure()?;
-            (solved, setup)
+            let (result, time, last) = solve(&a, &mut *m, &b, singular, &stop)?;
+            cuda.download(&last, &mut x)?;
+            (result, time, setup)
         }
         _ => return Err(format!("no device is called '{device}', expected cpu or cuda").into()),
     };
-    match result {
-        Ok(solution) => {
-            let (n, r) = (solution.iterations, solution.true_residual / norm);
-            println!("{word}: {n} iterations, residual {r:.2e} of |b|");
-            println!("set-up {setup:.3} s, solve {time:.3} s, together {:.3} s", setup + time);
-        }
-        Err(error @ SolveError::MaxIterations { .. }) => println!("{word}: {error}"),
-        Err(error) => return Err(error.into()),
+    let solution = result?;
+    println!(
+        "{word}: {} iterations, residual {:.2e} of |b|",
+        solution.iterations,
+        solution.true_residual / norm
+    );
+    println!("set-up {setup:.3} s, solve {time:.3} s, together {:.3} s", setup + time);
+    match output {
+        Some(file) => keep(&file, &x),
+        None => Ok(()),
     }
-    Ok(())
 }

@@ -248,7 +248,7 @@ impl FromStr for Smoother {
             "jacobi" => Ok(Self::Jacobi { sweeps: 2 }),
             "l1-jacobi" => Ok(Self::L1Jacobi { sweeps: 2 }),
             "chebyshev" => Ok(Self::CHEBYSHEV),
-            "chebyshev-4" => Ok(Self::ChebyshevFourth { degree: 2 }),
+            "chebyshev-4" | "chebyshev4" => Ok(Self::ChebyshevFourth { degree: 2 }),
             _ => Err(unknown("smoother", word, "jacobi, l1-jacobi, chebyshev or chebyshev-4")),
         }
     }
