@@ -106,7 +106,15 @@ fn a_run_leaves_fields_and_residuals_and_the_file_that_repeats_it() {
     assert_eq!(summary["linear"]["levels"][0]["kind"], "order 3");
     let outcome = case.dgsuite(&["check", "case.yaml"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    for part in ["poisson in 2D", "180 (", "order 3", "matrix-free", "xmax: neumann", "fit to run"] {
+    for part in [
+        "poisson in 2D",
+        "180 (",
+        "order 3",
+        "matrix-free",
+        "operator complexity 1.00",
+        "xmax: neumann",
+        "fit to run",
+    ] {
         assert!(outcome.stdout.contains(part), "`{part}` is not in:\n{}", outcome.stdout);
     }
     // The file that is kept repeats the run.
@@ -143,6 +151,72 @@ space: { order: 4 }
     assert!(number(&summary, "/integral/u").abs() < 1e-12, "{summary}");
 }
 
+/// Two squares that share nothing, in one mesh.
+const TWO_SQUARES: &str = "$MeshFormat
+2.2 0 8
+$EndMeshFormat
+$PhysicalNames
+2
+1 1 \"left\"
+1 2 \"right\"
+$EndPhysicalNames
+$Nodes
+8
+1 0 0 0
+2 1 0 0
+3 1 1 0
+4 0 1 0
+5 2 0 0
+6 3 0 0
+7 3 1 0
+8 2 1 0
+$EndNodes
+$Elements
+10
+1 1 2 1 1 1 2
+2 1 2 1 1 2 3
+3 1 2 1 1 3 4
+4 1 2 1 1 4 1
+5 1 2 2 2 5 6
+6 1 2 2 2 6 7
+7 1 2 2 2 7 8
+8 1 2 2 2 8 5
+9 3 2 3 3 1 2 3 4
+10 3 2 3 3 5 6 7 8
+$EndElements
+";
+
+/// Parts of a mesh that touch nowhere have a constant each: all fixed, none, or a part that is named.
+#[test]
+fn parts_of_a_mesh_have_their_own_constants() {
+    let of = |left: &str, right: &str, forcing: &str| {
+        let case = Case::new(&format!(
+            "mesh: {{ file: two.msh, refine: 2 }}
+physics: {{ model: poisson, {forcing} }}
+boundaries: {{ left: {{ type: {left} }}, right: {{ type: {right} }} }}
+solver: {{ tolerance: 1e-11 }}
+"
+        ));
+        std::fs::write(case.path("two.msh"), TWO_SQUARES).unwrap();
+        case
+    };
+    // A cubic, shifted and tilted on the right.
+    let exact = "exact: 'x^2*(3 - 2*x)/2 + if(x < 1.5, 0.75, y + 8)'";
+    refused(
+        &of("dirichlet", "neumann", exact),
+        &["nothing fixes u in the part of the mesh with element ", " at (2.", "lambda > 0"],
+    );
+    for (left, right) in [("dirichlet", "dirichlet"), ("neumann", "neumann")] {
+        let summary = of(left, right, exact).run(&["--quiet"]);
+        assert!(number(&summary, "/error/linf/u") < 1e-8, "{left} {right}: {summary}");
+    }
+    // Balanced as a whole, but in neither part.
+    let case = of("neumann, flux: 0", "neumann, flux: 0", "forcing: 'if(x < 1.5, 1, -1)'");
+    let outcome = case.dgsuite(&["run", "case.yaml"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("must be 0, but it is 1.000"), "{}", outcome.stderr);
+}
+
 #[test]
 fn too_few_iterations_end_with_the_history_and_a_hint() {
     let case = with("tolerance: 1e-13", "tolerance: 1e-13, preconditioner: jacobi, max_iterations: 3");
@@ -167,14 +241,24 @@ fn values_that_are_not_finite_end_a_solve() {
     );
     let outcome = case.dgsuite(&["run", "case.yaml"]);
     assert_eq!(outcome.code, 1, "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("not finite") && outcome.stderr.contains("physics.forcing"));
+    assert!(outcome.stderr.contains("`physics.forcing` is NaN in element 1 at (0."), "{}", outcome.stderr);
     assert_eq!(case.summary("out/case")["status"], "diverged");
+    // Where the exact solution is the cause, this is said.
+    let outcome = with("exact: x^3 - 2*x*y^2 + y", "exact: sqrt(x)").dgsuite(&["run", "case.yaml"]);
+    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    for part in ["`boundaries.xmin` is ", " at (0.000000, 0.", "derived from `physics.exact`"] {
+        assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
+    }
 }
 
 #[test]
 fn mistakes_are_named_with_their_place() {
     refused(&with("model: poisson", "model: poisson\n  gamma: 1.4"), &["`physics.gamma` does not belong"]);
     refused(&with("space:", "time: { end: 1 }\nspace:"), &["`time` does not belong", "starts from 0"]);
+    refused(
+        &with("space:", "study: { order: [1, 2], continued: true }\nspace:"),
+        &["`study.continued` does not belong", "starts from 0"],
+    );
     refused(&with("order: 3", "order: 3, riemann: roe"), &["`space.riemann` does not belong"]);
     refused(&with("order: 3", "order: 11"), &["from 1 to 10"]);
     refused(&with("tolerance: 1e-13", "tolerance: 2"), &["`solver.tolerance` is 2", "case.yaml:14"]);

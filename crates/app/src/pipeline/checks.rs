@@ -53,13 +53,23 @@ impl Limit {
     }
 }
 
+/// A number, small counts without powers of ten.
+fn plain(x: f64) -> String {
+    if is_count(x) { format!("{x:.0}") } else { format!("{x:e}") }
+}
+
+/// Whether a number is one that is shown without powers of ten.
+pub fn is_count(x: f64) -> bool {
+    x.fract() == 0.0 && x.abs() < 1e7
+}
+
 impl std::fmt::Display for Limit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Below(limit) => write!(f, "below {limit:e}"),
-            Self::Above(limit) => write!(f, "above {limit:e}"),
-            Self::Between(low, high) => write!(f, "between {low:e} and {high:e}"),
-            Self::Near { near, within } => write!(f, "near {near:e} within {within:e}"),
+        match *self {
+            Self::Below(limit) => write!(f, "below {}", plain(limit)),
+            Self::Above(limit) => write!(f, "above {}", plain(limit)),
+            Self::Between(low, high) => write!(f, "between {} and {}", plain(low), plain(high)),
+            Self::Near { near, within } => write!(f, "near {} within {}", plain(near), plain(within)),
         }
     }
 }

@@ -116,6 +116,12 @@ fn without_time(top: &Section<'_>) -> Result<(), InputError> {
             return Err(top.misplaced(key, OWNER, belongs));
         }
     }
+    if let Some(study) = top.node("study") {
+        let study = Section::open_any(study, "study", top.constants())?;
+        if study.has("continued") {
+            return Err(study.misplaced("continued", OWNER, marching));
+        }
+    }
     let precision = top.choice("precision", &[("double", true), ("single", false)])?;
     match precision.filter(|double| !double.value) {
         Some(single) => {

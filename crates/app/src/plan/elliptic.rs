@@ -194,6 +194,18 @@ impl EllipticPlan {
     }
 }
 
+impl EllipticPlan {
+    /// The largest ratio of two values of κ at nodes of one element.
+    pub fn largest_jump(&self) -> f64 {
+        let mut extremes = vec![(f64::INFINITY, 0.0_f64); self.setup.mesh.n_elements()];
+        for (element, x) in nodes_of(&self.setup.mesh) {
+            let (value, (least, most)) = ((self.setup.kappa)(element, x), extremes[element]);
+            extremes[element] = (least.min(value), most.max(value));
+        }
+        extremes.iter().fold(1.0, |jump, (least, most)| jump.max(most / least))
+    }
+}
+
 /// The exact solution as the function whose mean is taken where nothing fixes a constant.
 fn mean_of(exact: &ExactSolution) -> Function {
     let value = exact.value.clone();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::summary::number_at;
-use crate::pipeline::checks::{CheckSpec, Limit};
+use crate::pipeline::checks::{CheckSpec, Limit, is_count};
 use crate::pipeline::expression::Constants;
 
 /// A check with what was measured.
@@ -47,7 +47,11 @@ impl CheckResult {
 impl std::fmt::Display for CheckResult {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let verdict = if self.passed { "passed" } else { "FAILED" };
-        let measured = self.measured.map_or_else(|| "not known".to_owned(), |x| format!("{x:.6e}"));
+        let measured = match self.measured {
+            None => "not known".to_owned(),
+            Some(x) if is_count(x) => format!("{x:.0}"),
+            Some(x) => format!("{x:.6e}"),
+        };
         write!(f, "check {verdict}: {} = {measured}, {}", self.value, self.limit)
     }
 }

@@ -46,7 +46,11 @@ impl PreparedElliptic {
         let solver = Elliptic::new(plan.setup.clone()).map_err(|error| {
             let place = match &error {
                 EllipticError::Operator(OpsError::Jacobian { .. } | OpsError::Empty) => &plan.places.mesh,
-                EllipticError::Operator(OpsError::Coefficient { .. }) => &plan.physics,
+                EllipticError::Operator(OpsError::Coefficient { .. })
+                | EllipticError::Matrix(_)
+                | EllipticError::Overflow
+                | EllipticError::NearlySingular
+                | EllipticError::Floating { .. } => &plan.physics,
                 _ => &plan.places.space,
             };
             InputError::at(place, Problem::Elliptic { error })
@@ -79,7 +83,8 @@ impl PreparedElliptic {
             described.preconditioner_s
         ));
         let solved = self.solve(log);
-        let failure = solved.outcome.as_ref().err().map(|error| Failure::of(error, &self.plan));
+        let failed = |error| Failure::of(error, solved.bad_datum.as_ref(), &self.plan);
+        let failure = solved.outcome.as_ref().err().map(failed);
         let failure = failure.map(|failure| if solved.stopped { Failure::stopped(&solved) } else { failure });
         let failure = solved.refused.as_ref().map(Failure::of_device).or(failure);
         let start = Instant::now();

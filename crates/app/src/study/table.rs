@@ -255,6 +255,16 @@ fn slope(h: &[f64], e: &[f64]) -> Option<f64> {
     (spread > 1e-20).then(|| joint / spread)
 }
 
+/// A value of the summary: counts as such, others with five digits behind the point, or in powers of ten where these say little.
+fn shown(value: Option<f64>) -> String {
+    match value {
+        None => "-".into(),
+        Some(x) if x.fract() == 0.0 && x.abs() < 1e15 => format!("{x:.0}"),
+        Some(x) if x.abs() < 1e-2 => format!("{x:.3e}"),
+        Some(x) => format!("{x:.5}"),
+    }
+}
+
 impl fmt::Display for Table {
     /// The conserved variables in L2, with the rate beside each error. A column is as wide as its widest entry.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -281,7 +291,6 @@ impl fmt::Display for Table {
                 line.push(row.error(norm, field).map_or("-".into(), |e| format!("{e:.3e}")));
                 line.push(rate.map_or("-".into(), |r| format!("{r:.2}")));
             }
-            let shown = |x: Option<f64>| x.map_or("-".into(), |x| format!("{x:.5}"));
             line.extend(self.values.iter().map(|(path, _)| shown(number_at(&row.summary, path))));
             lines.push(line);
         }
@@ -396,7 +405,7 @@ mod tests {
         let last: Vec<&str> = text.lines().last().unwrap().split_whitespace().collect();
         assert_eq!(last, ["reference", "1.553"]);
         let second: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
-        assert_eq!(second[second.len() - 2..], ["1.55000", "7.00000"], "{text}");
+        assert_eq!(second[second.len() - 2..], ["1.55000", "7"], "{text}");
         assert_eq!(table.to_json()[1]["values"]["forces.body.cd"], json!(1.55));
     }
 

@@ -23,6 +23,7 @@ mod continuous;
 mod entries;
 mod on_device;
 mod options;
+mod parts;
 mod preconditioner;
 mod solved;
 mod watched;
@@ -31,7 +32,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use dgsuite_amg::{AmgError, MatrixError, Pcg, Reference, Stop};
+use dgsuite_amg::{AmgError, MatrixError, Pcg, Reference, SolveError, Stop};
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector};
 use dgsuite_mesh::Mesh;
 use dgsuite_ops::OpsError;
@@ -41,8 +42,9 @@ use dgsuite_ops::elliptic::{GradientField, Sipdg, SipdgOptions};
 use self::bridge::Operator;
 use self::on_device::DeviceSolver;
 pub use self::options::{CoarseSpace, Orders, Preconditioning, SmootherKind, SolverOptions};
+use self::parts::Constants;
 use self::preconditioner::Built;
-pub use self::solved::{Imbalance, Solved};
+pub use self::solved::{BadDatum, Imbalance, Solved};
 use self::watched::Watched;
 use super::device::Device;
 use super::hyperbolic::SampledSet;
@@ -137,13 +139,55 @@ pub enum EllipticError {
     Operator(#[from] OpsError),
     /// The assembled matrix is no matrix that multigrid takes.
     #[error("the assembled matrix: {0}")]
-    Matrix(#[from] MatrixError),
+    Matrix(#[source] MatrixError),
+    /// Entries that single precision does not hold.
+    #[error(
+        "kappa or lambda make entries beyond the range of single precision (3e38): scale the equation, or choose \
+         `solver.inner_precision: double`"
+    )]
+    Overflow,
     /// There is no multigrid hierarchy.
     #[error("multigrid: {}", with_cause(.0))]
-    Multigrid(#[from] AmgError),
+    Multigrid(#[source] AmgError),
+    /// λ, or α of Robin conditions, that rounding loses beside κ.
+    #[error(
+        "lambda and alpha are so small beside kappa that they do not fix u: make them 0, which takes the solution of mean 0, or larger"
+    )]
+    NearlySingular,
+    /// A part of the mesh in which nothing fixes u, although something does in another.
+    #[error(
+        "nothing fixes u in the part of the mesh with element {element} at ({}, {}, {}), which is joined with no other: it needs a \
+         `dirichlet` or `robin` boundary, or lambda > 0, as other parts have",
+        at[0], at[1], at[2]
+    )]
+    Floating {
+        /// An element of the part, as the mesh file numbers it.
+        element: u64,
+        /// One of its vertices.
+        at: [f64; 3],
+    },
     /// The machine refused.
     #[error(transparent)]
     Machine(#[from] GpuError),
+}
+
+impl From<MatrixError> for EllipticError {
+    fn from(error: MatrixError) -> Self {
+        match error {
+            MatrixError::DiagonalNotPositive { value, .. } if value.is_infinite() => Self::Overflow,
+            error => Self::Matrix(error),
+        }
+    }
+}
+
+impl From<AmgError> for EllipticError {
+    fn from(error: AmgError) -> Self {
+        match error {
+            // Problems without anything that fixes u are known to be singular.
+            AmgError::Singular { .. } => Self::NearlySingular,
+            error => Self::Multigrid(error),
+        }
+    }
 }
 
 /// An error of multigrid with what is behind it.
@@ -215,8 +259,8 @@ pub struct Elliptic {
     solver: Solver,
     b: HostVector<f64>,
     x: HostVector<f64>,
-    /// The constant 1: 0 in entries that are no unknowns.
-    one: HostVector<f64>,
+    /// What nothing fixes, of a singular problem.
+    constants: Option<Constants>,
     description: EllipticDescription,
 }
 
@@ -247,6 +291,7 @@ impl Elliptic {
             &conditions,
             Arc::clone(&host),
         )?;
+        parts::check(&setup)?;
         let operator = Operator(Arc::new(sipdg));
         let mut description = EllipticDescription {
             dofs: operator.0.dofs(),
@@ -259,6 +304,7 @@ impl Elliptic {
         let start = Instant::now();
         let one = HostVector::from_slice(&host, &operator.0.project(&|_, _| 1.0))?;
         let (b, x) = (one.zeros_like()?, one.zeros_like()?);
+        let constants = description.singular.then(|| Constants::new(&operator.0, &host)).transpose()?;
         let solver = match setup.device {
             Device::Cpu => {
                 let built = preconditioner::build(&operator, &setup.solver, &host)?;
@@ -290,7 +336,7 @@ impl Elliptic {
             }
         };
         description.preconditioner_s = start.elapsed().as_secs_f64() - description.device_s;
-        Ok(Self { setup, host, operator, solver, b, x, one, description })
+        Ok(Self { setup, host, operator, solver, b, x, constants, description })
     }
 
     /// What was set up.
@@ -340,12 +386,19 @@ impl Elliptic {
                 Err(error) => refused = refused.or(Some(error)),
             }
         }
-        if self.description.singular {
-            self.set_mean();
+        if let Some(constants) = &self.constants {
+            constants.set_means(&self.operator.0, &mut self.x, self.setup.mean_of.as_ref());
         }
+        let bad_datum = match &outcome {
+            Err(SolveError::NotFinite { iteration: 0, .. }) => {
+                let forcing = &self.setup.forcing;
+                bridge::bad_datum(&self.operator.0, &|e, x| forcing(e, x), &self.setup.boundaries)
+            }
+            _ => None,
+        };
         let u = self.x.to_vec();
         let integral = self.operator.0.integral(&u);
-        Solved { u, outcome, refused, stopped, right_hand_side_s, solve_s, integral, imbalance }
+        Solved { u, outcome, refused, bad_datum, stopped, right_hand_side_s, solve_s, integral, imbalance }
     }
 
     /// `b`; of a singular problem without the part that no solution can meet, which is told.
@@ -353,32 +406,7 @@ impl Elliptic {
         let forcing = &self.setup.forcing;
         let b = bridge::right_hand_side(&self.operator.0, &|e, x| forcing(e, x), &self.setup.boundaries);
         self.b.copy_from_slice(&b);
-        if !self.description.singular {
-            return None;
-        }
-        let total = self.one.dot(&self.b);
-        let size = b.iter().map(|b| b.abs()).sum::<f64>();
-        // The load of a constant, so that what is left out of f is the same everywhere.
-        let mut load = vec![0.0; b.len()];
-        self.operator.0.mass(&self.one, &mut load);
-        let volume: f64 = self.one.iter().zip(&load).map(|(one, load)| one * load).sum();
-        let excess = total / volume;
-        for (b, load) in self.b.iter_mut().zip(&load) {
-            *b -= excess * load;
-        }
-        Some(Imbalance { total, size })
-    }
-
-    /// Adds the constant that gives the solution its mean.
-    fn set_mean(&mut self) {
-        let operator = &self.operator.0;
-        let wanted =
-            self.setup.mean_of.as_ref().map_or(0.0, |function| {
-                operator.integral(&operator.project(&|element, x| function(element, x)))
-            });
-        let (found, volume) = (operator.integral(&self.x), operator.integral(&self.one));
-        let shift = (wanted - found) / volume;
-        self.x.axpby(shift, &self.one, 1.0);
+        self.constants.as_ref().and_then(|constants| constants.balance(&mut self.b))
     }
 
     /// Norms of `u − exact`; the energy norm where the gradient is given.

@@ -54,6 +54,9 @@ pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
         solver.words().into_iter().skip(1).map(|(key, word)| format!("{key} {word}")).collect();
     if solver.preconditioner.is_multigrid() {
         words.push(format!("degree {}", solver.degree()));
+        if solver.aggregation.is_none() {
+            words.push(format!("aggregation {}", solver.aggregation_word_on(mesh)));
+        }
     }
     let mut preconditioner = solver.preconditioner.word().to_owned();
     if solver.preconditioner != Preconditioning::None {
@@ -76,6 +79,15 @@ pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
         line(
             "",
             format!("{:<9} {:>12} {entries:>14} {:>10}", level.kind, grouped(level.rows), bytes(level.bytes)),
+        );
+    }
+    if !described.levels.is_empty() {
+        let (products, complexity) = (described.applications, described.operator_complexity());
+        line(
+            "",
+            format!(
+                "{products:.1} products with the operator in an iteration; operator complexity {complexity:.2}"
+            ),
         );
     }
     line(

@@ -5,7 +5,7 @@ use dgsuite_gpu::GpuError;
 
 use crate::plan::elliptic::EllipticPlan;
 use crate::run::Status;
-use crate::systems::elliptic::{Preconditioning, SmootherKind, Solved};
+use crate::systems::elliptic::{BadDatum, Preconditioning, SmootherKind, Solved};
 
 /// A solve that did not succeed.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,9 +18,15 @@ pub struct Failure {
     pub hint: String,
 }
 
+/// Changes of κ within an element that no smooth coefficient on a sensible mesh has.
+const JUMP: f64 = 1e3;
+
 impl Failure {
     /// What the solver's error means for a user.
-    pub fn of(error: &SolveError, plan: &EllipticPlan) -> Self {
+    pub fn of(error: &SolveError, bad_datum: Option<&BadDatum>, plan: &EllipticPlan) -> Self {
+        if let Some(datum) = bad_datum {
+            return Self::of_datum(datum, plan);
+        }
         let solver = &plan.setup.solver;
         let multigrid = solver.preconditioner.is_multigrid();
         let (status, hint) = match error {
@@ -28,6 +34,14 @@ impl Failure {
                 let hint = "`solver.preconditioner: pmg-amg` needs far fewer iterations; or raise \
                             `solver.max_iterations`";
                 (Status::Failed, hint.to_owned())
+            }
+            SolveError::MaxIterations { .. } if plan.largest_jump() > JUMP => {
+                let hint = format!(
+                    "`physics.kappa` changes by a factor {:.1e} within an element: give a coefficient that jumps by regions of the \
+                     mesh, such as {{ steel: 50, air: 0.02 }}",
+                    plan.largest_jump()
+                );
+                (Status::Failed, hint)
             }
             SolveError::MaxIterations { .. } => {
                 let mut hint = "raise `solver.max_iterations`, or `solver.degree`".to_owned();
@@ -73,6 +87,29 @@ impl Failure {
             }
         };
         Self { status, message: error.to_string(), hint }
+    }
+
+    /// A right-hand side or a boundary's datum that is infinite or no number.
+    fn of_datum(datum: &BadDatum, plan: &EllipticPlan) -> Self {
+        let key = match &datum.boundary {
+            None => "physics.forcing".to_owned(),
+            Some(name) => format!("boundaries.{name}"),
+        };
+        let at: Vec<String> = datum.at[..plan.setup.mesh.dim]
+            .iter()
+            .map(|x| format!("{:.6}", if x.abs() < 5e-7 { 0.0 } else { *x }))
+            .collect();
+        let message =
+            format!("`{key}` is {} in element {} at ({})", datum.value, datum.element, at.join(", "));
+        let mut hint =
+            "formulas must be finite all over the elements: 1/x is not at 0, nor log(x) or sqrt(x) below"
+                .to_owned();
+        if plan.exact.is_some() {
+            hint.push_str(
+                "; where none is written, they are derived from `physics.exact` and its derivatives",
+            );
+        }
+        Self { status: Status::Diverged, message, hint }
     }
 
     /// A device that failed on the way.

@@ -1,13 +1,13 @@
 //! Operators of `ops` in the form that solvers of `amg` ask for.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use dgsuite_amg::{LinearOperator, Preconditioner, Transfer};
 use dgsuite_gpu::HostVector;
 use dgsuite_ops::PackScalar;
 use dgsuite_ops::elliptic::{BlockInverse, BoundaryField, Field, PTransfer, Sipdg};
 
-use super::EllipticCondition;
+use super::{BadDatum, EllipticCondition};
 
 /// The discrete operator as a linear map of vectors.
 pub(super) struct Operator<T: PackScalar>(pub(super) Arc<Sipdg<T>>);
@@ -68,4 +68,43 @@ pub(super) fn right_hand_side(
         .collect();
     let data: Vec<&BoundaryField<'_>> = data.iter().map(|data| data as &BoundaryField<'_>).collect();
     operator.right_hand_side_with_normals(forcing, &data)
+}
+
+/// The first element whose data are not all finite: its right-hand side, or what one of its boundaries prescribes.
+pub(super) fn bad_datum(
+    operator: &Sipdg<f64>,
+    forcing: &Field<'_>,
+    conditions: &[EllipticCondition],
+) -> Option<BadDatum> {
+    let found: Mutex<Option<(usize, Option<usize>, [f64; 3], f64)>> = Mutex::new(None);
+    let note = |element: usize, boundary: Option<usize>, x: [f64; 3], value: f64| {
+        if !value.is_finite() {
+            let mut found = found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if found.is_none_or(|(first, ..)| element < first) {
+                *found = Some((element, boundary, x, value));
+            }
+        }
+        value
+    };
+    let watched: Vec<_> = conditions
+        .iter()
+        .enumerate()
+        .map(|(k, condition)| {
+            let data = &condition.data;
+            let note = &note;
+            move |element: usize, x: [f64; 3], normal: [f64; 3]| {
+                note(element, Some(k), x, data(element, x, normal))
+            }
+        })
+        .collect();
+    let watched: Vec<&BoundaryField<'_>> = watched.iter().map(|data| data as &BoundaryField<'_>).collect();
+    let forcing = |element: usize, x: [f64; 3]| note(element, None, x, forcing(element, x));
+    drop(operator.right_hand_side_with_normals(&forcing, &watched));
+    let found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    found.map(|(element, boundary, at, value)| BadDatum {
+        boundary: boundary.map(|k| conditions[k].name.clone()),
+        element: operator.mesh().tag(element),
+        at,
+        value,
+    })
 }

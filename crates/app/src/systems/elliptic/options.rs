@@ -3,7 +3,7 @@
 use dgsuite_amg::{AmgOptions, Coarsening, Cycle, Smoother, Strength};
 use dgsuite_mesh::Mesh;
 
-use super::preconditioner::is_stretched;
+use super::preconditioner::{is_simplicial, is_stretched};
 use crate::systems::device::Device;
 use crate::systems::setup::Precision;
 
@@ -266,6 +266,12 @@ impl SolverOptions {
             true => Coarsening::IndependentSets { strength: Strength::NegativeMaximum(0.5) },
             false => Coarsening::PAIRWISE,
         })
+    }
+
+    /// The word of the pipeline file for how rows are gathered on a mesh.
+    #[must_use]
+    pub fn aggregation_word_on(&self, mesh: &Mesh) -> &'static str {
+        aggregation_word(self.aggregation_on(is_simplicial(mesh)))
     }
 
     /// Choices by word, as the pipeline file has them; those of multigrid only where there is one.

@@ -3,7 +3,8 @@
 use dgsuite_amg::{Solution, SolveError};
 use dgsuite_gpu::GpuError;
 
-/// The part of the data that no solution can meet, of a problem that fixes u up to a constant only.
+/// The part of the data that no solution can meet, of a problem that fixes u up to a constant only. Of a mesh of several parts that are
+/// joined nowhere: in the part where it is largest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Imbalance {
     /// `∫ f + ∮ g`, which would have to be 0.
@@ -21,6 +22,24 @@ impl Imbalance {
     pub fn is_compatible(&self) -> bool {
         self.total.abs() <= BALANCE * self.size
     }
+
+    /// What part of the data it is.
+    pub(super) fn share(&self) -> f64 {
+        if self.size > 0.0 { self.total.abs() / self.size } else { 0.0 }
+    }
+}
+
+/// A datum that is infinite or no number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BadDatum {
+    /// The boundary whose datum it is; none for the right-hand side f.
+    pub boundary: Option<String>,
+    /// The element, as the mesh file numbers it.
+    pub element: u64,
+    /// Where.
+    pub at: [f64; 3],
+    /// What was found.
+    pub value: f64,
 }
 
 /// A solve, whether it went well or not.
@@ -32,6 +51,8 @@ pub struct Solved {
     pub outcome: Result<Solution, SolveError>,
     /// What the device refused, which makes the outcome worthless.
     pub refused: Option<GpuError>,
+    /// What made the first residual a number that is none.
+    pub bad_datum: Option<BadDatum>,
     /// Whether it was ended from outside.
     pub stopped: bool,
     /// Seconds for the right-hand side, its copy to the device included.

@@ -1,0 +1,154 @@
+//! Parts of the mesh that are joined nowhere: in each of them something has to fix the constant of u, or in none.
+
+use dgsuite_gpu::{GpuError, Host, HostVector, Vector};
+use dgsuite_mesh::{Across, Mesh};
+use dgsuite_ops::elliptic::Sipdg;
+
+use super::{EllipticError, EllipticKind, EllipticSetup, Function, Imbalance};
+
+/// Elements by the part that they belong to.
+#[derive(Debug, PartialEq)]
+struct Parts {
+    /// The part of each element.
+    of: Vec<u32>,
+    count: usize,
+}
+
+impl Parts {
+    /// Elements are joined by faces, periodic ones included.
+    fn new(mesh: &Mesh) -> Self {
+        // The representative of each element's part; chains are halved on the way.
+        let mut parent: Vec<u32> = (0..mesh.n_elements() as u32).collect();
+        let root = |parent: &mut [u32], mut e: u32| {
+            while parent[e as usize] != e {
+                parent[e as usize] = parent[parent[e as usize] as usize];
+                e = parent[e as usize];
+            }
+            e
+        };
+        for face in &mesh.faces {
+            if let Across::Interior { plus, .. } | Across::Periodic { plus, .. } = face.across {
+                let (a, b) = (root(&mut parent, face.minus.element), root(&mut parent, plus.element));
+                parent[a.max(b) as usize] = a.min(b);
+            }
+        }
+        let mut count = 0;
+        let mut of = vec![0; parent.len()];
+        for e in 0..parent.len() {
+            let first = root(&mut parent, e as u32) as usize;
+            of[e] = of[first];
+            if first == e {
+                of[e] = count;
+                count += 1;
+            }
+        }
+        Self { of, count: count as usize }
+    }
+
+    /// Whether something fixes u in each part: a boundary with u in its condition, or λ.
+    fn fixed(&self, setup: &EllipticSetup) -> Vec<bool> {
+        let mesh = &setup.mesh;
+        let fixes: Vec<bool> = mesh
+            .boundaries
+            .iter()
+            .map(|tag| {
+                let condition = setup.boundaries.iter().find(|condition| condition.name == tag.name);
+                condition.is_some_and(|condition| match condition.kind {
+                    EllipticKind::Dirichlet => true,
+                    EllipticKind::Neumann => false,
+                    EllipticKind::Robin { alpha } => alpha > 0.0,
+                })
+            })
+            .collect();
+        let mut fixed = vec![false; self.count];
+        for face in &mesh.faces {
+            if let Across::Boundary(tag) = face.across {
+                fixed[self.of[face.minus.element as usize] as usize] |= fixes[tag as usize];
+            }
+        }
+        for (s, set) in mesh.sets.iter().enumerate() {
+            for i in 0..set.len() {
+                let (element, part) = (set.first + i, self.of[set.first + i] as usize);
+                fixed[part] =
+                    fixed[part] || mesh.element_points(s, i).any(|x| (setup.lambda)(element, x) > 0.0);
+            }
+        }
+        fixed
+    }
+}
+
+/// Refuses a problem that fixes u in some part of the mesh, but not in another.
+///
+/// # Errors
+/// [`EllipticError::Floating`].
+pub(super) fn check(setup: &EllipticSetup) -> Result<(), EllipticError> {
+    let parts = Parts::new(&setup.mesh);
+    if parts.count < 2 {
+        return Ok(());
+    }
+    let fixed = parts.fixed(setup);
+    let floating = parts.of.iter().position(|&part| !fixed[part as usize]);
+    match floating.filter(|_| fixed.contains(&true)) {
+        None => Ok(()),
+        Some(element) => {
+            let vertices = setup.mesh.element_vertices(element);
+            let at = vertices.first().map_or([0.0; 3], |&v| setup.mesh.points[v as usize]);
+            Err(EllipticError::Floating { element: setup.mesh.tag(element), at })
+        }
+    }
+}
+
+/// What balancing leaves of a right-hand side that is the same everywhere; a solver would take it for data.
+const ROUNDING: f64 = 1e-13;
+
+/// The constants that nothing fixes: 1 in one part of the mesh and 0 in the others, with their loads `M 1`.
+pub(super) struct Constants(Vec<[HostVector<f64>; 2]>);
+
+impl Constants {
+    /// Those of a singular problem.
+    ///
+    /// # Errors
+    /// Two vectors for each part do not fit.
+    pub(super) fn new(operator: &Sipdg<f64>, host: &Host) -> Result<Self, GpuError> {
+        let parts = Parts::new(operator.mesh());
+        let one = |part: usize| {
+            let inside = |element: usize, _: [f64; 3]| f64::from(parts.of[element] as usize == part);
+            let one = HostVector::from_slice(host, &operator.project(&inside))?;
+            let mut load = one.zeros_like()?;
+            operator.mass(&one, &mut load);
+            Ok([one, load])
+        };
+        (0..parts.count).map(one).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Takes what no solution can meet out of a right-hand side, the same of f everywhere in a part, and tells the part with
+    /// the largest share of it.
+    pub(super) fn balance(&self, b: &mut HostVector<f64>) -> Option<Imbalance> {
+        let before = b.norm2();
+        let mut worst: Option<Imbalance> = None;
+        for [one, load] in &self.0 {
+            let total = one.dot(b);
+            let size = one.iter().zip(b.iter()).map(|(one, b)| (one * b).abs()).sum();
+            b.axpby(-total / one.dot(load), load, 1.0);
+            let found = Imbalance { total, size };
+            if worst.is_none_or(|worst| found.share() > worst.share()) {
+                worst = Some(found);
+            }
+        }
+        if b.norm2() <= ROUNDING * before {
+            b.fill(0.0);
+        }
+        worst
+    }
+
+    /// Adds the constants that give u the mean of a function in each part, or mean 0.
+    pub(super) fn set_means(&self, operator: &Sipdg<f64>, u: &mut HostVector<f64>, of: Option<&Function>) {
+        let wanted = of.map(|function| operator.project(&|element, x| function(element, x)));
+        for [one, load] in &self.0 {
+            let wanted: f64 = wanted
+                .as_ref()
+                .map_or(0.0, |wanted| wanted.iter().zip(load.iter()).map(|(w, l)| w * l).sum());
+            u.axpby((wanted - load.dot(u)) / load.dot(one), one, 1.0);
+        }
+    }
+}
