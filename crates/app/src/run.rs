@@ -34,9 +34,9 @@ pub use self::summary::Status;
 use crate::pipeline::Document;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::plan::print::{self, grouped};
-use crate::plan::{Choices, Plan};
+use crate::plan::{Choices, Plan, TimePlan};
 use crate::systems::SystemError;
-use crate::systems::hyperbolic::{Description, Hyperbolic, Norms, OpsError, Origin};
+use crate::systems::hyperbolic::{Coldest, Description, Hyperbolic, Norms, OpsError, Origin, Trail};
 use crate::writer::{WriterError, atomic};
 
 /// A run that nothing of the input can stop any more: the plan is made and the solver stands.
@@ -148,8 +148,9 @@ impl Prepared {
             tally = march.tally.clone();
             last = outputs.last().clone();
             output_s = outputs.spent().as_secs_f64();
+            let trail = std::mem::take(&mut march.trail);
             if let Err(error) = &result {
-                explain(error, &outputs, &self.solver, self.plan.time.step, end, log);
+                explain(error, &outputs, &mut self.solver, (&self.plan.time, &trail), end, log);
                 explained = true;
             }
             result
@@ -225,8 +226,8 @@ const START: TimePoint = TimePoint { t: 0.0, low: 0.0, step: 0 };
 fn explain(
     error: &RunError,
     outputs: &Outputs<'_>,
-    solver: &Hyperbolic,
-    step: StepSize,
+    solver: &mut Hyperbolic,
+    (time, trail): (&TimePlan, &Trail),
     now: TimePoint,
     log: &mut Log,
 ) {
@@ -249,6 +250,14 @@ fn explain(
             "it is not finite in {bad} elements, and began near the middle of them: element {element} at ({x:.6}, {y:.6}, {z:.6})"
         ));
     }
+    let before = solver.before(trail);
+    if let Some(Coldest { element, at: [x, y, z], temperature, state, time, .. }) = &before {
+        let state: Vec<String> = state.iter().map(|(name, value)| format!("{name} = {value:.6e}")).collect();
+        log.warn(&format!(
+            "before this step, at time {time:.6e}, the lowest temperature was {temperature:.6e}, in element {element} at ({x:.6}, {y:.6}, {z:.6}): {}",
+            state.join(", ")
+        ));
+    }
     match outputs.write_failed(solver, now) {
         Ok(path) => log.warn(&format!("the state at the failure is in {}", path.display())),
         Err(second) => log.warn(&format!("the state at the failure could not be written: {second}")),
@@ -257,9 +266,16 @@ fn explain(
         Some(path) => log.warn(&format!("the last good checkpoint is {}", path.display())),
         None => log.warn("hint: `output.checkpoint: { every: T }` keeps a state to go back to"),
     }
-    let size = match step {
-        StepSize::Cfl(_) => "time.cfl",
-        StepSize::Fixed(_) => "time.dt",
+    let stable = before.map(|before| time.stable_cfl * before.limit);
+    let size = match (time.step, stable) {
+        (StepSize::Fixed(dt), Some(stable)) if dt > stable && stable > 0.0 => {
+            format!("time.dt than {dt} (the stable step was {stable:.4e} before)")
+        }
+        (StepSize::Fixed(_), _) => "time.dt".to_owned(),
+        (StepSize::Cfl(cfl), _) if cfl > time.stable_cfl => {
+            format!("time.cfl than {cfl} (up to {:.4} is stable)", time.stable_cfl)
+        }
+        (StepSize::Cfl(_), _) => "time.cfl".to_owned(),
     };
     log.warn(&format!("hint: try a smaller {size}, a lower space.order, or a finer mesh"));
 }

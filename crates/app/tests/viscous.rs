@@ -26,6 +26,20 @@ monitors:
   - wall: { boundary: ymin }
 ";
 
+/// Flow that meets a plate all at once, with steps several times too large.
+const PLATE: &str = "title: A plate
+mesh: { generate: { shape: quad, cells: [6, 4], max: [2, 1] } }
+physics: { model: navier-stokes, reference: { mach: 0.2, reynolds: 100, length: 1 } }
+space: { order: 2, riemann: roe }
+initial: { rho: rho_ref, u: u_ref, v: 0, p: p_ref }
+boundaries:
+  xmin: { type: far-field, rho: rho_ref, u: u_ref, v: 0, p: p_ref }
+  xmax: { type: pressure-outlet, p: p_ref }
+  ymin: { type: no-slip-wall, temperature: 1.1*T_ref }
+  ymax: { type: symmetry }
+time: { steps: 2000, cfl: 2 }
+";
+
 fn number(summary: &serde_json::Value, path: &str) -> f64 {
     let value = path.split('.').fold(summary, |value, key| match key.parse::<usize>() {
         Ok(i) if value.is_array() => &value[i],
@@ -170,9 +184,25 @@ fn a_gas_too_cold_to_exist_is_named_with_place_and_hint() {
     assert!(plan.stdout.contains("times the step that is stable on this mesh"), "{}", plan.stdout);
     let outcome = case.dgsuite(&["run", "case.yaml"]);
     assert_eq!(outcome.code, 1, "{}", outcome.stderr);
-    for part in ["the solution is no longer", "in element", "rho_E =", "T =", "hint: try a smaller"] {
+    let hint = "hint: try a smaller time.dt than 0.1 (the stable step was";
+    let parts =
+        ["the solution is no longer", "in element", "rho_E =", "T =", "the lowest temperature was ", hint];
+    for part in parts {
         assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
     }
+    // Steps that fail later: what is said of the state before is that of a run that ends there.
+    let said = Case::new(PLATE).dgsuite(&["run", "case.yaml"]).stderr;
+    let number = |after: &str| -> f64 {
+        let (_, rest) = said.split_once(after).unwrap_or_else(|| panic!("no `{after}` in {said}"));
+        rest[..rest.find(|c: char| !"0123456789.e-".contains(c)).unwrap()].parse().unwrap()
+    };
+    let step = number(", step ");
+    assert!(step > 1.0, "{said}");
+    let lowest = number("the lowest temperature was ");
+    let steps = format!("steps: {}", step - 1.0);
+    let case = Case::new(&PLATE.replace("steps: 2000", &steps));
+    near(self::number(&case.run(&[]), "time.end"), number("before this step, at time "), 1e-6);
+    assert!(lowest < 0.99 && said.contains("time.cfl than 2 (up to"), "{said}");
 }
 
 #[test]

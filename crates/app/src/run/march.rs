@@ -12,7 +12,7 @@ use super::log::{Log, clock};
 use super::outputs::{Moment, Outputs};
 use crate::pipeline::time::SteadySpec;
 use crate::plan::Plan;
-use crate::systems::hyperbolic::Hyperbolic;
+use crate::systems::hyperbolic::{Hyperbolic, Taken, Trail};
 
 /// What the time loop counts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,6 +62,8 @@ pub struct March<'a> {
     dt: f64,
     /// Steps that must be looked at one by one.
     careful: u64,
+    /// What leads to the present state.
+    pub(crate) trail: Trail,
     /// What was counted.
     pub tally: Tally,
 }
@@ -105,6 +107,7 @@ impl<'a> March<'a> {
             residual: None,
             dt: 0.0,
             careful: 0,
+            trail: Trail::default(),
             tally: Tally::default(),
         })
     }
@@ -160,6 +163,8 @@ impl<'a> March<'a> {
     fn step(&mut self) -> Result<bool, RunError> {
         let start = Instant::now();
         let Some(step) = self.controller.plan(self.limit)? else { return Ok(false) };
+        let t = self.solver.time();
+        self.solver.note(&mut self.trail, Taken::Step { t, dt: step.dt });
         self.solver.step(step.dt)?;
         // A step that lands ends at the very time.
         self.solver.set_time(step.t_next);
@@ -235,7 +240,9 @@ impl<'a> March<'a> {
 
     fn step_locally(&mut self) -> Result<(), RunError> {
         let start = Instant::now();
-        self.solver.step_local(self.local_cfl())?;
+        let cfl = self.local_cfl();
+        self.solver.note(&mut self.trail, Taken::Local { cfl });
+        self.solver.step_local(cfl)?;
         self.local += 1;
         self.limit = self.solver.stable_dt()?;
         self.tally.steps += 1;

@@ -138,6 +138,7 @@ pub(crate) struct CudaEngine<T: PackScalar> {
     stepper: Stepper<CudaVector<T>>,
     recorder: Recorder<T>,
     u: CudaVector<T>,
+    kept: Option<CudaVector<T>>,
     /// Size of the step that the device knows.
     dt: Option<f64>,
     /// Steps as graphs, by their stages: arrays change places from step to step, with a short period.
@@ -193,6 +194,7 @@ impl<T: PackScalar> CudaEngine<T> {
             stepper,
             recorder,
             u,
+            kept: None,
             dt: None,
             graphs,
             batches,
@@ -435,8 +437,23 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
     }
 
     fn state_bytes(&self) -> usize {
-        let vectors = self.stepper.scheme().n_vectors() + Batches::<T>::vectors(self.u.len());
-        self.u.len() * T::BYTES * vectors
+        let kept = Batches::<T>::vectors(self.u.len());
+        self.u.len() * T::BYTES * (self.stepper.scheme().n_vectors() + kept + kept.min(1))
+    }
+
+    fn keep(&mut self) -> bool {
+        // Memory may be short with large states.
+        if self.kept.is_none() && Batches::<T>::vectors(self.u.len()) > 0 {
+            self.kept = self.u.zeros_like().ok();
+        }
+        self.kept.as_mut().map(|kept| kept.copy_from(&self.u)).is_some()
+    }
+
+    fn go_back(&mut self) {
+        if let Some(kept) = &self.kept {
+            self.u.copy_from(kept);
+            self.dt = None;
+        }
     }
 
     fn runs_ahead(&mut self) -> bool {

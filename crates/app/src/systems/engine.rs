@@ -45,6 +45,10 @@ pub(crate) trait Engine: Send {
     fn primitives(&self) -> Vec<&'static str>;
     fn rhs_evaluations(&self) -> u64;
     fn state_bytes(&self) -> usize;
+    /// Keeps a copy of the state, where there is room for one.
+    fn keep(&mut self) -> bool;
+    /// Back to the state that was kept last.
+    fn go_back(&mut self);
 
     /// Whether steps can be put on their way without waiting for those before.
     fn runs_ahead(&mut self) -> bool {
@@ -155,6 +159,7 @@ pub(crate) struct HostEngine<T: PackScalar> {
     rhs: Semidiscrete<T>,
     stepper: Stepper<HostVector<T>>,
     u: HostVector<T>,
+    kept: Option<HostVector<T>>,
     local: Vec<f64>,
 }
 
@@ -169,7 +174,8 @@ impl<T: PackScalar> HostEngine<T> {
         let mut u = HostVector::zeros(host, discretization.len())?;
         discretization.project(initial, t0, &mut u);
         let stepper = Stepper::new(scheme, &u)?;
-        Ok(Self { rhs: Semidiscrete { discretization, evaluations: 0 }, stepper, u, local: Vec::new() })
+        let rhs = Semidiscrete { discretization, evaluations: 0 };
+        Ok(Self { rhs, stepper, u, kept: None, local: Vec::new() })
     }
 }
 
@@ -310,6 +316,20 @@ impl<T: PackScalar> Engine for HostEngine<T> {
     }
 
     fn state_bytes(&self) -> usize {
-        self.u.len() * T::BYTES * self.stepper.scheme().n_vectors()
+        // One more is kept, to go back to.
+        self.u.len() * T::BYTES * (self.stepper.scheme().n_vectors() + 1)
+    }
+
+    fn keep(&mut self) -> bool {
+        if self.kept.is_none() {
+            self.kept = self.u.zeros_like().ok();
+        }
+        self.kept.as_mut().map(|kept| kept.copy_from(&self.u)).is_some()
+    }
+
+    fn go_back(&mut self) {
+        if let Some(kept) = &self.kept {
+            self.u.copy_from(kept);
+        }
     }
 }

@@ -46,7 +46,7 @@ use dgsuite_ops::{PartSummary, Sample};
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
 use dgsuite_physics::source::SourceError;
-pub(crate) use failure::Origin;
+pub(crate) use failure::{Coldest, Origin, Taken, Trail};
 
 /// Why a solver could not be made, or stopped.
 #[derive(Debug, thiserror::Error)]

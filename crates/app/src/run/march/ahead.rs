@@ -44,6 +44,7 @@ impl March<'_> {
         if self.careful > 0 || most < FEWEST || !self.solver.runs_ahead() {
             return Ok(false);
         }
+        self.trail.lose();
         let (begin, before) = (Instant::now(), self.tally.steps);
         let outcome = match self.plan.time.step {
             StepSize::Fixed(_) => self.run_sizes(most, begin),
@@ -131,6 +132,7 @@ impl March<'_> {
         if self.careful > 0 || n < FEWEST || !self.solver.runs_ahead() {
             return Ok(false);
         }
+        self.trail.lose();
         let begin = Instant::now();
         self.solver.run_locally_ahead(self.local_cfl(), n as usize)?;
         let found = self.solver.finish_ahead()?;

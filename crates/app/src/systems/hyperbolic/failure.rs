@@ -1,7 +1,7 @@
 //! Where a solution failed first, found from where it is no longer finite: a step takes bad values some elements further in
 //! every direction, so that they began in the middle.
 
-use super::Hyperbolic;
+use super::{Hyperbolic, SystemError};
 use dgsuite_mesh::{Across, Mesh};
 
 /// The middle of the elements whose state is not finite.
@@ -15,7 +15,112 @@ pub(crate) struct Origin {
     pub(crate) bad: usize,
 }
 
+/// A step that was taken, so that it can be taken again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Taken {
+    /// At a time, of a size.
+    Step { t: f64, dt: f64 },
+    /// With this multiple of each element's own step.
+    Local { cfl: f64 },
+}
+
+/// The steps since a copy of the state was kept.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trail {
+    taken: Vec<Taken>,
+    kept: bool,
+}
+
+/// Where a gas was nearest to being none.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Coldest {
+    /// The element's number in the mesh file.
+    pub(crate) element: u64,
+    /// Where in it.
+    pub(crate) at: [f64; 3],
+    /// The temperature there.
+    pub(crate) temperature: f64,
+    /// The primitive state there, by name.
+    pub(crate) state: Vec<(&'static str, f64)>,
+    /// Time of the state.
+    pub(crate) time: f64,
+    /// The step for `cfl = 1` of this state.
+    pub(crate) limit: f64,
+}
+
+impl Trail {
+    /// Steps between two copies of the state: a copy costs about as much as a fifth of a stage.
+    const STEPS: usize = 16;
+
+    /// What was kept is no longer before the present state.
+    pub(crate) fn lose(&mut self) {
+        self.kept = false;
+    }
+}
+
 impl Hyperbolic {
+    /// Notes a step that is about to be taken; keeps the state now and then.
+    pub(crate) fn note(&mut self, trail: &mut Trail, step: Taken) {
+        if !trail.kept || trail.taken.len() >= Trail::STEPS {
+            trail.taken.clear();
+            trail.kept = self.engine.keep();
+        }
+        trail.taken.push(step);
+    }
+
+    /// The coldest point of the gas before the last step of `trail`, which is taken again from the state that was kept. `None`
+    /// where no state was kept, or for other laws. The state afterwards is that of before.
+    pub(crate) fn before(&mut self, trail: &Trail) -> Option<Coldest> {
+        let (last, first) = trail.taken.split_last().filter(|_| trail.kept)?;
+        self.setup.law.gas()?;
+        let (time, steps) = (self.time, self.steps);
+        self.engine.go_back();
+        let outcome = first.iter().try_for_each(|&step| self.again(step));
+        if let Taken::Step { t, .. } = *last {
+            self.time = t;
+        }
+        let limit = self.engine.stable_dt().unwrap_or(0.0);
+        let found = outcome.is_ok().then(|| self.coldest(limit)).flatten();
+        // A second failure is the first one.
+        let _ = self.again(*last);
+        (self.time, self.steps) = (time, steps);
+        found
+    }
+
+    fn again(&mut self, step: Taken) -> Result<(), SystemError> {
+        match step {
+            Taken::Step { t, dt } => {
+                self.time = t;
+                self.step(dt)
+            }
+            Taken::Local { cfl } => self.step_local(cfl),
+        }
+    }
+
+    fn coldest(&self, limit: f64) -> Option<Coldest> {
+        let r = self.setup.law.gas_constant();
+        let mut coldest: Option<Coldest> = None;
+        for set in self.sample(self.setup.order.max(1)) {
+            let (rho, p) = (set.values.first()?, set.values.last()?);
+            for (i, (rho, p)) in rho.iter().zip(p).enumerate() {
+                let temperature = p / (rho * r);
+                if coldest.as_ref().is_some_and(|c| c.temperature <= temperature) || temperature.is_nan() {
+                    continue;
+                }
+                let of_element = (set.points.len() / set.elements.len().max(1)).max(1);
+                coldest = Some(Coldest {
+                    element: set.elements.get(i / of_element).copied().unwrap_or_default(),
+                    at: set.points.get(i).copied().unwrap_or_default(),
+                    temperature,
+                    state: self.primitives.iter().copied().zip(set.values.iter().map(|v| v[i])).collect(),
+                    time: self.time,
+                    limit,
+                });
+            }
+        }
+        coldest
+    }
+
     /// The middle of the elements that are not finite; `None` if there are none, or no others.
     pub(crate) fn origin_of_failure(&self) -> Option<Origin> {
         let (mesh, fields) = (&self.setup.mesh, self.n_fields());
