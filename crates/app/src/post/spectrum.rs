@@ -39,7 +39,7 @@ const PADDING: usize = 4;
 /// The dominant frequency of `x(t)`, `t` increasing and not necessarily uniform.
 ///
 /// The series is brought to equal distances by linear interpolation, freed of its mean, multiplied by Hann's window and
-/// transformed. `None` for less than 16 samples, or a series that does not change.
+/// transformed. `None` for less than 16 samples, or a series that does not change, or only by a trend.
 #[must_use]
 pub fn dominant(t: &[f64], x: &[f64]) -> Option<Peak> {
     let given = t.len().min(x.len());
@@ -70,6 +70,10 @@ pub fn dominant(t: &[f64], x: &[f64]) -> Option<Peak> {
     // Below two lines of the series itself, the window's own width hides what is there.
     let least = 2 * PADDING;
     let peak = (least..re.len() / 2 - 1).max_by(|&a, &b| size(a).total_cmp(&size(b)))?;
+    // The spectrum of a trend falls from the lowest frequency on.
+    if size(peak - 1) > size(peak) {
+        return None;
+    }
     let [a, b, c] = [peak - 1, peak, peak + 1].map(|i| size(i).max(f64::MIN_POSITIVE).ln());
     let bend = a - 2.0 * b + c;
     let shift = if bend < 0.0 { 0.5 * (a - c) / bend } else { 0.0 };
@@ -136,5 +140,8 @@ mod tests {
         assert_eq!(dominant(&t, &vec![2.0; 100]), None);
         assert_eq!(dominant(&t[..9], &t[..9]), None);
         assert_eq!(dominant(&[], &[]), None);
+        // A start that dies away, and less than two periods.
+        assert_eq!(dominant(&t, &t.iter().map(|t| (-t / 20.0).exp()).collect::<Vec<_>>()), None);
+        assert_eq!(dominant(&t, &t.iter().map(|t| (TAU * t / 80.0).cos()).collect::<Vec<_>>()), None);
     }
 }
