@@ -1,18 +1,22 @@
 //! Flux reconstruction: the schemes that it is another name of, and the steps that it allows.
 
+use crate::diffusion::viscous;
 use crate::testkit::{Cells, euler, mesh, shake, wavy};
 use dgsuite_basis::correction::{Parameter, c_minus};
 use dgsuite_basis::{NodeSet, Representation, Shape};
-use dgsuite_gpu::Host;
+use dgsuite_gpu::{Host, SimdLevel};
 use dgsuite_ops::{Discretization, Form, Pointwise, Scheme};
 use dgsuite_physics::{Advection, Rusanov};
 use std::sync::Arc;
 
-/// Largest difference of the residuals of a smooth state, relative to the largest entry.
-fn difference(cells: Cells, geometry: usize, a: &Scheme, b: &Scheme) -> f64 {
+/// Largest difference of the residuals of a smooth state, relative to the largest entry; with or without viscosity.
+fn difference(cells: Cells, geometry: usize, a: &Scheme, b: &Scheme, diffusion: bool) -> f64 {
     let mesh = mesh(cells, 2, geometry, true);
     let rate = |scheme: &Scheme| {
-        let mut d = euler::<f64>(&mesh, scheme, None, 1);
+        let mut d = match diffusion {
+            true => viscous::<f64>(&mesh, scheme, None, None, 1, SimdLevel::detect()),
+            false => euler::<f64>(&mesh, scheme, None, 1),
+        };
         let (mut u, mut du) = (vec![0.0; d.len()], vec![0.0; d.len()]);
         d.project(&wavy(cells.dim()), 0.0, &mut u);
         shake(&d, &mut u);
@@ -48,10 +52,12 @@ fn some_parameters_are_discontinuous_galerkin() {
             let representation = Representation::Nodal(set);
             let dg = Scheme { representation, form: Form::Strong, ..Scheme::collocated(p) };
             let fr = |parameter| Scheme::flux_reconstruction(p, set, parameter);
-            let same = difference(cells, geometry, &fr(parameter), &dg);
-            assert!(same < 1e-11, "{cells:?} geometry {geometry} p = {p} {set}: {same:.2e}");
-            let other = difference(cells, geometry, &fr(Parameter::SpectralDifference), &dg);
-            assert!(other > 1e-4, "{cells:?} p = {p} {set}: {other:.2e}");
+            for diffusion in [false, true] {
+                let same = difference(cells, geometry, &fr(parameter), &dg, diffusion);
+                assert!(same < 1e-11, "{cells:?} geometry {geometry} p = {p} {set} {diffusion}: {same:.2e}");
+                let other = difference(cells, geometry, &fr(Parameter::SpectralDifference), &dg, diffusion);
+                assert!(other > 1e-4, "{cells:?} p = {p} {set} {diffusion}: {other:.2e}");
+            }
         }
     }
 }
