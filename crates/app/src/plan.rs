@@ -38,7 +38,7 @@ use crate::pipeline::output::{CheckpointSpec, DEFAULT_KEEP, Every, FieldsSpec, O
 use crate::pipeline::physics::{Model, SourceSpec};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::reference::Reference;
-use crate::pipeline::source::Place;
+use crate::pipeline::source::{Located, Place};
 use crate::pipeline::space::BasisSpec;
 use crate::pipeline::state::{InitialSpec, StateSpec};
 use crate::pipeline::time::{SteadySpec, StepSpec};
@@ -184,6 +184,7 @@ impl Plan {
         let mesh = mesh::build(&pipeline.mesh, &pipeline.constants, &pipeline.base)?;
         let law = law(&pipeline, mesh.dim)?;
         let variables = Variables::of(&law, mesh.dim);
+        fits_the_plane(pipeline.physics.reference.as_ref(), mesh.dim)?;
         let initial_spec = match &pipeline.initial {
             InitialSpec::State(spec) => Some(spec),
             _ => None,
@@ -236,6 +237,7 @@ impl Plan {
         let start = restart.as_ref().map_or(0.0, |(_, saved)| saved.now.t);
         let time = time_plan(&pipeline, &mesh, start)?;
         warnings.extend(monitors::late_means(&pipeline, time.end));
+        warnings.extend(small_eta(pipeline.space.eta, &mesh));
         let checkpoint = match &pipeline.output.checkpoint {
             Wanted::Given(spec) => Some(*spec),
             Wanted::Default if !choices.case_of_study || choices.continued => {
@@ -290,6 +292,27 @@ impl Plan {
             places: Places { mesh: pipeline.mesh.place.clone(), space: pipeline.space.place.clone() },
         })
     }
+}
+
+/// Refuses a reference velocity across the plane of the mesh.
+fn fits_the_plane(reference: Option<&Reference>, dim: usize) -> Result<(), InputError> {
+    match reference {
+        Some(Reference { direction, place, .. }) if dim == 2 && direction[2] != 0.0 => {
+            let key = "physics.reference.direction".to_owned();
+            let shown = Located { value: format!("{direction:?}"), key, place: place.clone() };
+            Err(InputError::range(&shown, "a list of 2 numbers, as the mesh has 2 dimensions"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Warns of an `eta` below the bound for which BR2 is known to be stable.
+fn small_eta(eta: Option<f64>, mesh: &Mesh) -> Option<String> {
+    let most = mesh.sets.iter().max_by_key(|set| set.shape.n_faces())?.shape;
+    let (eta, faces) = (eta?, most.n_faces());
+    (eta < faces as f64).then(|| {
+        format!("space.viscous.br2.eta {eta} is less than {faces}, the faces of a {most}: below that, BR2 may be unstable")
+    })
 }
 
 fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {

@@ -44,7 +44,11 @@ fn missing_pipeline_file() {
 #[test]
 fn missing_mesh_file() {
     let case = with(WAVE, "generate: { shape: quad, cells: [4, 4] }", "file: nowhere.msh");
-    refused(&case, &[], &["nowhere.msh", "there is no such mesh file", "case.yaml:3:9", "file: nowhere.msh"]);
+    refused(
+        &case,
+        &[],
+        &["nowhere.msh", "no such mesh file", "case.yaml:3:9", "paths are relative to the pipeline file: /"],
+    );
 }
 
 #[test]
@@ -303,7 +307,23 @@ time: { steps: 1 }
 #[test]
 fn viscous_flows_that_are_not_complete() {
     let reference = "reference: { mach: 0.2, reynolds: 100, length: 1 }";
-    let table: [(&str, &str, &[&str]); 25] = [
+    let table: [(&str, &str, &[&str]); 29] = [
+        (
+            ", reference: { mach: 0.2, reynolds: 100, length: 1 }",
+            ", viscosity: { constant: 0.01 }",
+            &["p_ref", "`physics.reference: {", "gives this name to the other sections", "case.yaml:"],
+        ),
+        (
+            "length: 1 }",
+            "length: 1, direction: [1, 0, 1] }",
+            &["`physics.reference.direction` is", "a list of 2 numbers", "case.yaml:4:"],
+        ),
+        (
+            "far-field, rho: rho_ref, u: u_ref, v: 0, p: p_ref",
+            "subsonic-inflow, total_pressure: 1.1*p_ref, total_temperature: T_ref, direction: [-1, 0]",
+            &["`boundaries.xmin.direction` is a direction out of the domain", "case.yaml:8:"],
+        ),
+        ("no-slip-wall", "wall", &["`wall` is not a value", "did you mean `no-slip-wall`?", "case.yaml:10:"]),
         (
             ", reference: { mach: 0.2, reynolds: 100, length: 1 }",
             "",
@@ -465,6 +485,19 @@ fn monitors_of_flows_that_are_not_there() {
         &[],
         &["`monitors.0.forces.reference.length` is missing", "or a `physics.reference`", "case.yaml:13:"],
     );
+}
+
+#[test]
+fn penalties_below_their_bound_are_told() {
+    let outcome =
+        Case::new(PLATE).dgsuite(&["check", "case.yaml", "--set", "space.viscous={ br2: { eta: 3 } }"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(
+        outcome.stdout.contains("eta 3 is less than 4, the faces of a quadrilateral"),
+        "{}",
+        outcome.stdout
+    );
+    assert!(outcome.stdout.contains("dg, modal, order 2, roe flux, weak form, br2"), "{}", outcome.stdout);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use dgsuite_physics::formula::{Formula, FormulaError, Names};
 
 use super::node::{Node, Value};
-use super::problem::{InputError, Problem};
+use super::problem::{InputError, OF_REFERENCE, Problem, names_reference};
 use super::source::Located;
 
 /// The coordinates and the time, in the order in which formulas receive them.
@@ -110,6 +110,7 @@ impl Constants {
     fn unknown_word(&self, node: &Node, key: &str, text: &str) -> InputError {
         let names: Vec<&str> = self.values.iter().map(|(n, _)| n.as_str()).collect();
         let constants = match super::nearest::nearest(text, &names) {
+            None if names_reference(text) => format!(" ({OF_REFERENCE})"),
             Some(name) => format!(" (the constant `{name}`?)"),
             None => String::new(),
         };

@@ -21,12 +21,38 @@ pub fn distance(a: &str, b: &str) -> usize {
     last[b.len()]
 }
 
+/// What other codes and people call things.
+const SYNONYMS: [(&str, &str); 17] = [
+    ("wall", "no-slip-wall"),
+    ("viscous-wall", "no-slip-wall"),
+    ("isothermal-wall", "no-slip-wall"),
+    ("adiabatic-wall", "no-slip-wall"),
+    ("isothermal", "temperature"),
+    ("twall", "temperature"),
+    ("inviscid-wall", "slip-wall"),
+    ("inlet", "subsonic-inflow"),
+    ("inflow", "subsonic-inflow"),
+    ("outlet", "pressure-outlet"),
+    ("freestream", "far-field"),
+    ("characteristic", "far-field"),
+    ("re", "reynolds"),
+    ("m", "mach"),
+    ("ma", "mach"),
+    ("pr", "prandtl"),
+    ("mu", "viscosity"),
+];
+
 /// The name in `known` that `typed` was most likely meant to be, if one is near enough to be worth saying:
 /// within a third of its length (at least one change, none in one or two letters), or one the beginning of the other.
 pub fn nearest<'a, S: AsRef<str>>(typed: &str, known: &'a [S]) -> Option<&'a str> {
+    let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
+    let meant = SYNONYMS.iter().find(|(word, _)| plain(word) == plain(typed)).map(|(_, name)| *name);
+    if let Some(name) = known.iter().find(|name| meant == Some(name.as_ref())) {
+        return Some(name.as_ref());
+    }
     let close = |name: &str| {
         let d = distance(typed, name);
-        let (short, long) = (typed.to_lowercase(), name.to_lowercase());
+        let (short, long) = (plain(typed), plain(name));
         let prefix = short.len() >= 3 && (long.starts_with(&short) || short.starts_with(&long));
         let length = typed.chars().count().max(name.chars().count());
         // Between one or two letters every change is as likely as another.
@@ -58,5 +84,7 @@ mod tests {
         assert_eq!(nearest("rieman", &known), Some("riemann"));
         assert_eq!(nearest("viscosity", &known), None);
         assert_eq!(nearest("w", &["u", "v"]), None);
+        assert_eq!(nearest("noslip", &["slip-wall", "no-slip-wall"]), Some("no-slip-wall"));
+        assert_eq!(nearest("Re", &["mach", "reynolds"]), Some("reynolds"));
     }
 }

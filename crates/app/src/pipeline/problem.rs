@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use dgsuite_mesh::MeshError;
 use dgsuite_physics::formula::{FormulaError, FormulaErrorKind};
 
 use super::nearest::nearest;
@@ -149,19 +150,19 @@ pub enum Problem {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        error: dgsuite_mesh::MeshError,
+        error: MeshError,
     },
     /// The built-in mesh cannot be made.
     #[error("the generated mesh: {error}")]
     Generate {
         /// What is wrong with it.
-        error: dgsuite_mesh::MeshError,
+        error: MeshError,
     },
     /// The mesh cannot be refined or scaled.
     #[error("the mesh cannot be prepared: {error}")]
     Prepare {
         /// Why not.
-        error: dgsuite_mesh::MeshError,
+        error: MeshError,
     },
     /// A boundary name that the mesh does not have.
     #[error("the mesh has no boundary `{name}`")]
@@ -201,7 +202,7 @@ pub enum Problem {
         /// The other.
         second: String,
         /// Why not.
-        error: dgsuite_mesh::MeshError,
+        error: MeshError,
     },
     /// A condition for a boundary that is joined to another one.
     #[error("the boundary `{name}` is periodic and can have no condition")]
@@ -307,6 +308,19 @@ fn listed(names: &[String]) -> String {
     if text.is_empty() { "(none)".into() } else { text }
 }
 
+/// What to say of a name of the reference state that is not known.
+pub(super) const OF_REFERENCE: &str =
+    "`physics.reference: { mach: 0.2, reynolds: 100, length: 1 }` gives this name to the other sections";
+
+/// Whether this is such a name.
+pub(super) fn names_reference(name: &str) -> bool {
+    super::reference::NAMES.contains(&name)
+}
+
+fn is_of_reference(kind: &FormulaErrorKind) -> bool {
+    matches!(kind, FormulaErrorKind::UnknownName(name) if names_reference(name))
+}
+
 impl Problem {
     /// What was expected, where a list or a range helps.
     fn expected(&self) -> Option<String> {
@@ -336,6 +350,10 @@ impl Problem {
                     None => near(found, known),
                 }
             }
+            Self::Mesh { path, error } if matches!(error.without_path(), MeshError::NotFound) => {
+                let looked = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+                Some(format!("paths are relative to the pipeline file: {} was looked for", looked.display()))
+            }
             Self::Overwrites { .. } => Some("choose another `output.directory`".into()),
             Self::UnknownBoundary { name, known } | Self::UnknownRegion { name, known } => near(name, known),
             Self::MissingBoundary { names, example } => Some(format!(
@@ -347,6 +365,7 @@ impl Problem {
             Self::Device { .. } => {
                 Some("`device: auto` takes the CPU where there is no GPU that can be used".into())
             }
+            Self::Formula { error, .. } if is_of_reference(&error.kind) => Some(OF_REFERENCE.into()),
             Self::Formula { error, .. } if error.hint.is_some() => error.hint.clone(),
             Self::Formula { error, .. } if matches!(error.kind, FormulaErrorKind::Unclosed) => {
                 Some("inside { } or [ ] a formula with commas needs quotes: \"if(x < 0, 1, 2)\"".into())

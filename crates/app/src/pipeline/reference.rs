@@ -22,6 +22,21 @@ use dgsuite_physics::navier_stokes::Viscosity;
 const KEYS: [&str; 9] =
     ["mach", "reynolds", "length", "density", "pressure", "velocity", "temperature", "direction", "angle"];
 
+/// The names that a reference state may give to expressions.
+pub(super) const NAMES: [&str; 11] = [
+    "rho_ref",
+    "speed_ref",
+    "u_ref",
+    "v_ref",
+    "w_ref",
+    "p_ref",
+    "T_ref",
+    "c_ref",
+    "R_ref",
+    "mu_ref",
+    "L_ref",
+];
+
 /// The reference state, with what was derived.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
@@ -37,6 +52,8 @@ pub struct Reference {
     pub speed: f64,
     /// Unit vector of the velocity.
     pub direction: [f64; 3],
+    /// Where the block is written.
+    pub place: Place,
     /// Pressure `p`.
     pub pressure: f64,
     /// Temperature `T`.
@@ -233,6 +250,7 @@ impl Reference {
             density,
             speed,
             direction: direction(&section)?,
+            place: section.entry("direction").map_or(section.place(), |e| &e.place).clone(),
             pressure: density * r * temperature,
             temperature,
             sound: speed / mach,

@@ -238,8 +238,11 @@ impl BoundarySpec {
 
 impl Condition {
     fn read(section: &Section<'_>, model: &str) -> Result<Self, InputError> {
+        // A word of other versions is known, but not offered.
+        let other = matches!(section.node("type").map(|node| &node.value), Some(Value::Text(word)) if word == KINDS[8]);
+        let offered: Vec<_> = KINDS[..if other { 9 } else { 8 }].iter().map(|&kind| (kind, kind)).collect();
         let kind = section
-            .choice("type", &KINDS.map(|k| (k, k)))?
+            .choice("type", &offered)?
             .ok_or_else(|| section.missing("type", &KINDS[..8].join(", ")))?;
         let lacking = |instead: &str| {
             let problem = Problem::Unsupported {

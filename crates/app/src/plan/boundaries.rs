@@ -37,8 +37,20 @@ pub fn resolve(
         }
         let points = if open.contains(name) { points_of(mesh, name) } else { Vec::new() };
         let (kind, given) = condition(&spec.condition, states, &points)?;
-        if let (Condition::NoSlipWall { .. }, Some(given)) = (&spec.condition, given) {
-            warnings.extend(given.leaves_its_place(mesh, name));
+        match (&spec.condition, given) {
+            (Condition::NoSlipWall { .. }, Some(given)) => {
+                warnings.extend(given.leaves_its_place(mesh, name));
+            }
+            (Condition::SubsonicInflow { direction: Some(direction), .. }, Some(given))
+                if given.leads_out(mesh, name) =>
+            {
+                let shown = direction.key.with("a direction out of the domain");
+                return Err(InputError::range(
+                    &shown,
+                    "one into it: where the flow goes, not where it comes from",
+                ));
+            }
+            _ => {}
         }
         conditions.insert(name.clone(), kind);
     }

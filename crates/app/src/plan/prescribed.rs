@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dgsuite_mesh::{Across, Mesh};
+use dgsuite_mesh::{Across, Mesh, Side};
 use dgsuite_physics::formula::Formula;
 use dgsuite_physics::trace::Recording;
 use dgsuite_physics::{Exact, Given, Real};
@@ -245,13 +245,27 @@ impl Numbers {
         }
     }
 
+    /// Whether the given direction of an inflow leads out of the domain through every face of the boundary `name`, at time 0.
+    pub fn leads_out(&self, mesh: &Mesh, name: &str) -> bool {
+        let sides = sides_of(mesh, name);
+        let points: Vec<[f64; 3]> = sides.iter().map(|&side| mesh.side_centroid(side)).collect();
+        let mut values = vec![Vec::new(); self.dim + 2];
+        self.recorded().eval_batch(0.0, &points, &mut values);
+        let leads_out = |(i, &side): (usize, &Side)| {
+            let n = normal(&mesh.side_vertices(side), mesh);
+            let inside = mesh.centroid(side.element as usize);
+            let along = |v: &dyn Fn(usize) -> f64| (0..self.dim).map(|d| n[d] * v(d)).sum::<f64>();
+            // The sign of the normal is that away from the middle of the element.
+            along(&|d| values[1 + d][i]) * along(&|d| points[i][d] - inside[d]) > 0.0
+        };
+        self.vector.is_some() && !sides.is_empty() && sides.iter().enumerate().all(leads_out)
+    }
+
     /// Says where a wall moves across itself, as a fixed mesh cannot follow: looked for in the middle of each face of the
     /// boundary `name`, at the times 0 and 1.
     pub fn leaves_its_place(&self, mesh: &Mesh, name: &str) -> Option<String> {
         self.vector.as_ref()?;
-        let named = |b: u32| mesh.boundaries.get(b as usize).is_some_and(|tag| tag.name == name);
-        let faces = mesh.faces.iter().filter(|face| matches!(face.across, Across::Boundary(b) if named(b)));
-        let sides: Vec<_> = faces.map(|face| face.minus).collect();
+        let sides = sides_of(mesh, name);
         let points: Vec<[f64; 3]> = sides.iter().map(|&side| mesh.side_centroid(side)).collect();
         let mut values = vec![Vec::new(); self.dim + 2];
         let (mut fastest, mut across, mut place) = (0.0_f64, 0.0_f64, [0.0; 3]);
@@ -276,6 +290,13 @@ impl Numbers {
             )
         })
     }
+}
+
+/// The elements' sides on a boundary.
+fn sides_of(mesh: &Mesh, name: &str) -> Vec<Side> {
+    let named = |b: u32| mesh.boundaries.get(b as usize).is_some_and(|tag| tag.name == name);
+    let faces = mesh.faces.iter().filter(|face| matches!(face.across, Across::Boundary(b) if named(b)));
+    faces.map(|face| face.minus).collect()
 }
 
 /// The unit normal of the plane through a side's vertices, or of the line through two.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use dgsuite_basis::correction::Parameter;
-use dgsuite_basis::{Correction, Shape};
+use dgsuite_basis::{Correction, Representation, Shape};
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::NavierStokes;
 use dgsuite_physics::navier_stokes::Viscosity;
@@ -98,9 +98,15 @@ pub fn plan(plan: &Plan, description: &Description, first_dt: Option<f64>) -> St
         (Form::Split, Law::Advection { .. }) => ", split form (mean flux)",
         (Form::Split, _) if space.split_flux == SplitFlux::Ranocha => ", split form (ranocha)",
         (Form::Split, _) => ", split form (kennedy-gruber)",
-        _ => "",
+        (Form::Strong, _) => ", strong form",
+        (Form::Weak, _) => ", weak form",
     };
-    line("space", format!("{scheme}, order {}, {flux} flux{form}{viscous}", space.order));
+    let basis = match space.representation {
+        Representation::Modal => "modal".to_owned(),
+        Representation::Taylor => "taylor".to_owned(),
+        Representation::Nodal(nodes) => format!("nodal ({nodes})"),
+    };
+    line("space", format!("{scheme}, {basis}, order {}, {flux} flux{form}{viscous}", space.order));
     for group in &description.groups {
         line("", group.to_string());
     }
