@@ -25,6 +25,8 @@ mod kernels;
 mod measure;
 mod operators;
 mod prism;
+mod prism_cubature;
+mod prism_cubature_diffusion;
 mod prism_diffusion;
 mod published;
 pub(crate) mod quadratic;

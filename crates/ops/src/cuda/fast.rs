@@ -4,6 +4,7 @@ use crate::cuda::element::{self, ElementTables};
 use crate::cuda::fragments::SimplexTables;
 use crate::cuda::gauss::{self, GaussTables};
 use crate::cuda::prism::{self, PrismTables};
+use crate::cuda::prism_cubature::CubatureTables;
 use crate::cuda::simplex;
 use crate::cuda::source::{KernelText, LawText};
 use crate::cuda::tensor::{self, TensorTables};
@@ -33,7 +34,12 @@ pub(crate) fn layout<T: PackScalar>(
                 || (gauss::knows(spec.rule) && GaussTables::new(&reference, form).is_some());
             Ok((1, known && is_planar(shape, fields)))
         }
-        Shape::Prism => Ok((1, PrismTables::new(&ReferenceElement::new(&spec.element)?, form).is_some())),
+        Shape::Prism => {
+            let reference = ReferenceElement::new(&spec.element)?;
+            let known = PrismTables::new(&reference, form).is_some()
+                || (gauss::knows(spec.rule) && CubatureTables::new(&reference, form).is_some());
+            Ok((1, known))
+        }
         _ if curved.is_none() && element::is_small(shape, spec.element.order, T::BYTES) => {
             let reference = ReferenceElement::new(&spec.element)?;
             let project = volume_matrices(&reference, form, shape.dim());
@@ -77,6 +83,8 @@ pub(super) enum Fast {
     Gauss(GaussTables),
     /// `prism.cu`
     Prism(PrismTables),
+    /// `prism_cubature.cu`
+    Cubature(CubatureTables),
 }
 
 impl Fast {
@@ -127,6 +135,9 @@ impl Fast {
             Shape::Quadrilateral | Shape::Hexahedron => Self::gauss(group, part, form),
             Shape::Prism if group.face_nodes.is_some() && group.state.planar && is_diagonal(part) => {
                 PrismTables::new(&part.reference, form).map(Self::Prism)
+            }
+            Shape::Prism if group.state.planar && gauss::knows(part.spec.rule) => {
+                CubatureTables::new(&part.reference, form).map(Self::Cubature)
             }
             _ => None,
         };
@@ -186,6 +197,7 @@ impl Fast {
             Self::Tensor(tables) => &tables.entries,
             Self::Gauss(tables) => &tables.entries,
             Self::Prism(tables) => &tables.entries,
+            Self::Cubature(tables) => &tables.entries,
         }
     }
 
@@ -221,8 +233,10 @@ impl Fast {
             Self::Tensor(tables) => tensor::text(law, group, part, tables, stage),
             Self::Gauss(tables) => tables.text(law, group, part, stage),
             Self::Prism(tables) => prism::text(law, group, part, tables, stage),
+            Self::Cubature(tables) => tables.text(law, group, part, stage),
         }
     }
+
     /// The text of the kernel that writes the traces that this one reads; `None` if it reads none, or it does not fit.
     pub(super) fn traces<T: PackScalar>(
         &self,
@@ -232,6 +246,7 @@ impl Fast {
     ) -> Option<KernelText> {
         match self {
             Self::Gauss(tables) => tables.traces(law, group, part),
+            Self::Cubature(tables) => tables.traces(law, group, part),
             _ => None,
         }
     }

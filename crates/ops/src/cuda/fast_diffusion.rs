@@ -2,6 +2,7 @@
 
 use crate::cuda::fragments::SimplexTables;
 use crate::cuda::gauss_diffusion::{self, GaussDiffusion};
+use crate::cuda::prism_cubature_diffusion::{self, CubatureDiffusion};
 use crate::cuda::prism_diffusion::{self, PrismDiffusion};
 use crate::cuda::simplex_diffusion::SimplexDiffusion;
 use crate::cuda::source::{KernelText, LawText};
@@ -21,7 +22,9 @@ pub(crate) fn is_planar(shape: Shape, specs: [Option<PartSpec>; 2], form: Form) 
     match shape {
         Shape::Hexahedron => Ok(tensor_diffusion::is_planar(shape, specs, form)?
             || gauss_diffusion::is_planar(shape, specs, form)?),
-        Shape::Prism => prism_diffusion::is_known(specs, form),
+        Shape::Prism => {
+            Ok(prism_diffusion::is_known(specs, form)? || prism_cubature_diffusion::is_known(specs, form)?)
+        }
         _ => Ok(false),
     }
 }
@@ -63,9 +66,9 @@ impl FastDiffusion {
             }
             Shape::Triangle | Shape::Tetrahedron => SimplexDiffusion::new(group, part, form, lifts.eta)?
                 .and_then(|simplex| Self::simplex(law, group, part, simplex)),
-            Shape::Prism => {
-                PrismDiffusion::new(group, part, form).and_then(|prism| Self::prism(law, group, part, prism))
-            }
+            Shape::Prism => PrismDiffusion::new(group, part, form)
+                .and_then(|prism| Self::prism(law, group, part, prism))
+                .or_else(|| Self::cubature(law, group, part, form)),
             _ => None,
         })
     }
@@ -106,6 +109,18 @@ impl FastDiffusion {
             stage: gauss.mean_flux(law, group, part, true)?,
             traces: Some(gauss.traces(law, group, part)?),
             entries: gauss.entries,
+            nodes: None,
+        })
+    }
+
+    fn cubature<T: PackScalar>(law: &LawText, group: &Group<T>, part: &Part<T>, form: Form) -> Option<Self> {
+        let prism = CubatureDiffusion::new(group, part, form)?;
+        Some(Self {
+            gradient: vec![prism.gradient(law, group, part)?],
+            residual: prism.mean_flux(law, group, part, false)?,
+            stage: prism.mean_flux(law, group, part, true)?,
+            traces: Some(prism.traces(law, group, part)?),
+            entries: prism.entries,
             nodes: None,
         })
     }

@@ -220,6 +220,7 @@ pub(super) fn source<T: PackScalar>(name: &str, text: String) -> Source {
         .header("gauss.cuh", include_str!("gauss.cuh"))
         .header("lines.cuh", include_str!("lines.cuh"))
         .header("prisms.cuh", include_str!("prisms.cuh"))
+        .header("prism_cubature.cuh", include_str!("prism_cubature.cuh"))
         .header("two_point.cuh", include_str!("two_point.cuh"))
         .header("published.cuh", include_str!("published.cuh"))
         .header("simplex_gradient.cuh", include_str!("simplex_gradient.cuh"))

@@ -80,6 +80,10 @@ fn cases() -> Vec<Case> {
     on_box("box", shape(Shape::Prism), 1, false, "nodal", 1, 1);
     on_box("curved", shape(Shape::Prism), 2, false, "collocated", 2, 1);
     on_box("periodic", shape(Shape::Prism), 1, true, "collocated strong", 3, 2);
+    // Prisms integrated by a cubature: with more points than functions, in layers of their own or not.
+    on_box("periodic", shape(Shape::Prism), 1, true, "modal strong", 3, 2);
+    on_box("curved", shape(Shape::Prism), 2, false, "modal", 2, 2);
+    on_box("curved", shape(Shape::Prism), 2, false, "FR Gauss", 2, 1);
     on_box("curved", tetrahedron, 2, false, "nodal", 2, 2);
     on_box("curved", triangle, 2, true, "collocated", 3, 3);
     on_box("curved", triangle, 2, false, "modal", 4, 3);
@@ -136,12 +140,14 @@ const MARCHES: [(&str, usize, usize); 2] =
     [("row of 9 Of(Triangle), nodal p = 2", 2, 1), ("row of 9 Of(Quadrilateral), collocated p = 2", 3, 4)];
 /// Cases that are tried with diffusion too, by how their descriptions begin: passes for every part, fast and universal, affine and
 /// curved, and the faces between groups are met once.
-const VISCOUS: [&str; 12] = [
+const VISCOUS: [&str; 14] = [
     "curved of 6 Mixed2, nodal p = 1",
     "curved of 9 Of(Quadrilateral), collocated p = 3",
     "periodic of 8 Of(Hexahedron), collocated p = 3",
     "curved of 2 Of(Prism), collocated p = 2",
     "periodic of 16 Of(Prism), collocated strong p = 3",
+    "curved of 16 Of(Prism), modal p = 2",
+    "periodic of 16 Of(Prism), modal strong p = 3",
     "curved of 9 Of(Quadrilateral), collocated split p = 2",
     "curved of 9 Of(Quadrilateral), collocated Gauss p = 2",
     "curved of 1 Of(Hexahedron), nodal p = 2",

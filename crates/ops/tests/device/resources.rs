@@ -31,6 +31,8 @@ fn cases() -> Vec<(Shape, &'static str, usize, usize, usize)> {
     cases.extend([(Shape::Triangle, "nodal", 5, 1, 4), (Shape::Tetrahedron, "nodal", 3, 1, 4)]);
     cases.extend([Shape::Quadrilateral, Shape::Hexahedron].map(|shape| (shape, "collocated", 3, 1, 4)));
     cases.extend((1..=5).map(|p| (Shape::Prism, "collocated", p, 1, 8)));
+    cases.extend((1..=5).map(|p| (Shape::Prism, "modal", p, 1, 8)));
+    cases.extend([(Shape::Prism, "FR Gauss", 3, 1, 8), (Shape::Prism, "nodal", 3, 2, 8)]);
     for shape in [Shape::Quadrilateral, Shape::Hexahedron] {
         cases.extend((1..=7).map(|p| (shape, "collocated", p, 1, 8)));
         cases.extend((2..=7).map(|p| (shape, "collocated", p, 2, 8)));
@@ -84,10 +86,16 @@ fn fast_kernels_fit_registers() {
 fn passes_of_diffusion_fit_registers() {
     let texts = |cells: Cells, scheme: &Scheme, geometry: usize, _: usize| {
         let wanted = |source: &Source| match source.name.as_str() {
-            "tensor_gradient.cu" | "simplex_gradient.cu" | "prism_gradient.cu" | "gauss_gradient.cu" => true,
-            "tensor_mean_flux.cu" | "simplex_mean_flux.cu" | "prism_mean_flux.cu" | "gauss_mean_flux.cu" => {
-                is_stage(source)
-            }
+            "tensor_gradient.cu"
+            | "simplex_gradient.cu"
+            | "prism_gradient.cu"
+            | "gauss_gradient.cu"
+            | "prism_cubature_gradient.cu" => true,
+            "tensor_mean_flux.cu"
+            | "simplex_mean_flux.cu"
+            | "prism_mean_flux.cu"
+            | "gauss_mean_flux.cu"
+            | "prism_cubature_mean_flux.cu" => is_stage(source),
             _ => false,
         };
         viscous_texts::<f64>(cells, scheme, geometry).into_iter().filter(wanted).collect()
@@ -157,6 +165,8 @@ fn passes() -> Vec<(Shape, &'static str, usize, usize, usize)> {
     cases.extend((1..=4).map(|p| (Shape::Tetrahedron, "nodal", p, 1, 8)));
     cases.extend((1..=5).map(|p| (Shape::Prism, "collocated", p, 1, 8)));
     cases.extend([2, 4].map(|p| (Shape::Prism, "collocated", p, 2, 8)));
+    cases.extend((1..=4).map(|p| (Shape::Prism, "modal", p, 1, 8)));
+    cases.push((Shape::Prism, "nodal", 3, 2, 8));
     for shape in [Shape::Quadrilateral, Shape::Hexahedron] {
         cases.extend((1..=6).map(|p| (shape, "collocated", p, 1, 8)));
         cases.extend((2..=6).map(|p| (shape, "collocated", p, 2, 8)));
