@@ -47,9 +47,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const u32 local = threadIdx.x / LINES, line = threadIdx.x % LINES;
     const bool busy = local < n;
     const u32 e = first + (busy ? local : 0);
-    real* const own = shared + (busy ? local : 0) * (DIM + 1) * SPACE;
+    real* const own = shared + (busy ? local : 0) * DIM * SPACE;
     real* const slopes = own + SPACE;
-    real* const of_faces = shared + ELEMENTS * (DIM + 1) * SPACE + (busy ? local : 0) * OF_FACES;
+    real* const of_faces = shared + ELEMENTS * DIM * SPACE + (busy ? local : 0) * OF_FACES;
     // Weight of the line's other directions where coefficients have none.
     const real line_weight = PER_POINT ? real(1) : DIM == 2 ? weights[line] : weights[line % LINE_NODES] * weights[line / LINE_NODES];
     dg_wait_for_kernels_before();
@@ -66,8 +66,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
     dg_block_sync();
 
-    // What the faces give, tested by values and by inward slopes.
-    real y[DIM][2], z[DIM][2];
+    // What the faces give, tested by values and by inward slopes; slopes, then fluxes along the line of the last direction, which
+    // no other thread needs.
+    real y[DIM][2], z[DIM][2], along_last[LINE_NODES];
     if (busy) {
 #pragma unroll
         for (int d = 0; d < DIM; ++d) {
@@ -80,7 +81,11 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                 real sum = 0;
 #pragma unroll
                 for (int i = 0; i < LINE_NODES; ++i) sum += derivative[q][i] * v[i];
-                slopes[d * SPACE + begin + q * way(d)] = sum;
+                if (d == DIM - 1) {
+                    along_last[q] = sum;
+                } else {
+                    slopes[d * SPACE + begin + q * way(d)] = sum;
+                }
             }
 #pragma unroll
             for (int end = 0; end < 2; ++end) {
@@ -124,26 +129,32 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
     dg_block_sync();
 
-    for (u32 item = threadIdx.x; item < n * NP; item += THREADS) {
-        const u32 k = item / NP, node = item % NP, at = node % LINE_NODES + node / LINE_NODES * ROW;
-        real* const x = shared + k * (DIM + 1) * SPACE + at;
-        const real* const g = a.metric + ((u64)(first + k) * POINTS + (PER_POINT ? node : 0)) * ENTRIES;
-        const real w = PER_POINT ? real(1)
-                                 : weights[node % LINE_NODES] * weights[node / LINE_NODES % LINE_NODES] * (DIM == 3 ? weights[node / (LINE_NODES * LINE_NODES)] : real(1));
-        real slope[DIM];
+    real reaction[LINE_NODES];
+    if (busy) {
 #pragma unroll
-        for (int d = 0; d < DIM; ++d) slope[d] = w * x[(d + 1) * SPACE];
+        for (int i = 0; i < LINE_NODES; ++i) {
+            real* const x = slopes + first_of(DIM - 1, line) + i * way(DIM - 1);
+            const real* const g = a.metric + ((u64)e * POINTS + (PER_POINT ? line + LINES * i : 0)) * ENTRIES;
+            const real w = PER_POINT ? real(1) : line_weight * weights[i];
+            real slope[DIM];
 #pragma unroll
-        for (int d = 0; d < DIM; ++d) {
-            real sum = 0;
+            for (int d = 0; d < DIM; ++d) slope[d] = w * (d == DIM - 1 ? along_last[i] : x[d * SPACE]);
 #pragma unroll
-            for (int k2 = 0; k2 < DIM; ++k2) {
-                const int low = d < k2 ? d : k2, high = d < k2 ? k2 : d;
-                sum += dg_load(g + low * DIM - low * (low - 1) / 2 + high - low) * slope[k2];
+            for (int d = 0; d < DIM; ++d) {
+                real sum = 0;
+#pragma unroll
+                for (int m = 0; m < DIM; ++m) {
+                    const int low = d < m ? d : m, high = d < m ? m : d;
+                    sum += dg_load(g + low * DIM - low * (low - 1) / 2 + high - low) * slope[m];
+                }
+                if (d == DIM - 1) {
+                    along_last[i] = sum;
+                } else {
+                    x[d * SPACE] = sum;
+                }
             }
-            x[(d + 1) * SPACE] = sum;
+            if (REACTION) reaction[i] = w * dg_load(g + ENTRIES - 1) * last[i];
         }
-        if (REACTION) x[0] *= w * dg_load(g + ENTRIES - 1);
     }
     if (SKEW && busy) {
         // Derivatives along the side, and what is tested by them.
@@ -182,7 +193,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             real* const x = slopes + d * SPACE + first_of(d, line);
             real f[LINE_NODES];
 #pragma unroll
-            for (int q = 0; q < LINE_NODES; ++q) f[q] = x[q * way(d)];
+            for (int q = 0; q < LINE_NODES; ++q) f[q] = d == DIM - 1 ? along_last[q] : x[q * way(d)];
 #pragma unroll
             for (int i = 0; i < LINE_NODES; ++i) {
                 real sum = end_value[i] * y[d][0] + end_slope[i] * z[d][0] + end_value[LINE_NODES - 1 - i] * y[d][1] +
@@ -205,7 +216,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             real sum = last[i];
 #pragma unroll
             for (int d = 0; d < DIM - 1; ++d) sum += slopes[d * SPACE + at];
-            if (REACTION) sum += own[at];
+            if (REACTION) sum += reaction[i];
             au[(u64)e * NP + line + LINES * i] = sum;
         }
     }

@@ -56,7 +56,7 @@ fn text<T: Scalar>(t: &Grids) -> Option<Text> {
     let threads = (elements * lines).next_multiple_of(32);
     let of_side = if t.per_point { dim + 1 } else { 2 * (dim - 1) };
     let of_faces = if t.skew { 2 * dim * of_side * lines } else { 0 };
-    let shared = elements * ((dim + 1) * (n | 1) * lines + of_faces) * T::BYTES;
+    let shared = elements * (dim * (n | 1) * lines + of_faces) * T::BYTES;
     if shared > SHARED {
         return None;
     }
