@@ -1,13 +1,14 @@
 //! The speed of the interior penalty operator on an NVIDIA device, and how far it is from the host's.
 //!
 //! ```sh
-//! cargo run --release -p dgsuite-ops --example elliptic_device -- [ORDERS [SHAPES [MILLIONS [PRECISIONS]]]]
+//! cargo run --release -p dgsuite-ops --example elliptic_device -- [ORDERS [SHAPES [MILLIONS [PRECISIONS [LAMBDA]]]]]
 //! cargo run --release -p dgsuite-ops --example elliptic_device -- 1,2,3,4 tri,tet,hex 5 8,4
 //! ```
 //!
 //! Prints for each case the unknowns per second, the bytes that an application has to move per second, and the largest difference from
 //! the host's result over its largest entry. SHAPES: `tri`, `quad`, `tet`, `hex`, `prism`; with `bent-` before them the mesh is curved.
-//! PRECISIONS: bytes of a number, or `r` for single precision with the rounded products of preconditioners.
+//! PRECISIONS: bytes of a number, or `r` for single precision with the rounded products of preconditioners. LAMBDA: the coefficient
+//! of the mass matrix, 0 unless given.
 
 #![allow(clippy::print_stdout)] // a program that prints
 
@@ -28,6 +29,7 @@ fn operator(
     order: usize,
     millions: f64,
     bent: bool,
+    lambda: f64,
     host: &Arc<Host>,
 ) -> Result<Sipdg<f64>, Box<dyn Error>> {
     let basis = dgsuite_ops::basis_size(&dgsuite_ops::Scheme::collocated(order), shape);
@@ -50,8 +52,8 @@ fn operator(
         mesh.map(|[x, y, z]| [x + 0.3 * y, y, z])?;
     }
     mesh.renumber(SpaceFillingCurve::Hilbert);
-    let (one, zero) = (|_: usize, _: [f64; 3]| 1.0, |_: usize, _: [f64; 3]| 0.0);
-    Ok(Sipdg::new(Arc::new(mesh), &SipdgOptions::new(order), &one, &zero, &[], Arc::clone(host))?)
+    let (one, reaction) = (|_: usize, _: [f64; 3]| 1.0, |_: usize, _: [f64; 3]| lambda);
+    Ok(Sipdg::new(Arc::new(mesh), &SipdgOptions::new(order), &one, &reaction, &[], Arc::clone(host))?)
 }
 
 fn measure<T: Scalar>(
@@ -90,6 +92,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let word = |i: usize, otherwise: &str| words.get(i).cloned().unwrap_or_else(|| otherwise.to_owned());
     let (millions, precisions) = (word(2, "5").parse::<f64>()?, word(3, "8,4"));
+    let lambda = word(4, "0").parse::<f64>()?;
     let host = Arc::new(Host::new(std::thread::available_parallelism()?.get())?);
     let cuda = Cuda::new(0);
     // Kernels do not depend on the number of elements.
@@ -114,7 +117,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         for order in word(0, "1,2,3,4,5,6,7,8").split(',') {
             let start = Instant::now();
-            let a = operator(shape, order.parse()?, millions, bent, &host)?;
+            let a = operator(shape, order.parse()?, millions, bent, lambda, &host)?;
             let setup = start.elapsed().as_secs_f64();
             let Ok(cuda) = &cuda else {
                 let mut texts = CudaSipdg::<f64>::sources(&a)?;

@@ -2,11 +2,14 @@
 // 8 ROWS elements with the tensor cores (fragments.cuh), those of double precision, or with DG_SINGLE those for numbers of 11 bits.
 // What is calculated is written in elliptic/device/simplices.rs, what may be done with it at once in elliptic_step.cuh.
 //
-// A block keeps the matrices in shared memory and goes over the elements. A neighbour's row is read in the side's own order, in
-// which the derivatives at the face are one matrix for all sides; of the products only that one, from x = W⁻ u⁻ − W⁺ u⁺, needs
-// nodes off the face.
+// A block keeps the matrices in shared memory and goes over the elements. The reflection of an element that swaps its vertices 0
+// and 1 takes nodes to nodes and modes to themselves or their opposites: the products with matrices of the volume can be those of
+// even and odd parts, each of half as many rows and columns (cuda/elliptic/halves.rs). Without PAIRS all nodes and modes count as
+// even. A neighbour's row is read in the side's own order, in which the derivatives at the face are one matrix for all sides; of the products only that one, from
+// x = W⁻ u⁻ − W⁺ u⁺, needs nodes off the face.
 //
-// Defined by the host: DIM, NP, FACE_NODES, MODES (of order p − 1), RATIO and REACTION (whether there are such numbers), CODES,
+// Defined by the host: DIM, NP, FACE_NODES, PAIRS (of nodes that are each other's image), OWN_IMAGES (nodes that are their own),
+// EVEN_MODES and ODD_MODES (of order p − 1), RATIO and REACTION (whether there are such numbers), CODES,
 // WARPS, BLOCKS, ROWS, OWN_EDGES ({ the edges of each side }), MASS_TILES
 // ({ of each side the tiles that its mass matrix has entries in }), ENTRIES (numbers of all matrices), CODE_BITS.
 #include "device.cuh"
@@ -23,22 +26,42 @@ typedef unsigned long long u64;
 #include "fragments.cuh"
 
 constexpr int SIDES = DIM + 1, EDGES = DIM * (DIM + 1) / 2, INNER = NP - FACE_NODES;
-constexpr int NODE_STEPS = fragment_steps(NP), NODE_TILES = fragment_tiles(NP);
-constexpr int MODE_STEPS = fragment_steps(MODES), MODE_TILES = fragment_tiles(MODES);
+// Of sums over pairs, with the nodes that are their own images, and of differences; of even and odd modes.
+constexpr bool HALVES = PAIRS > 0;
+constexpr int WAITING = HALVES ? 2 : 1;
+constexpr int EVEN_STEPS = (PAIRS + OWN_IMAGES + 3) / 4, ODD_STEPS = (PAIRS + 3) / 4;
+constexpr int EVEN_TILES = (EVEN_STEPS + 1) / 2, ODD_TILES = (ODD_STEPS + 1) / 2, NODE_TILES = EVEN_TILES + ODD_TILES;
+constexpr int MODE_TILES = fragment_tiles(EVEN_MODES) + fragment_tiles(ODD_MODES);
 constexpr int FACE_STEPS = fragment_steps(FACE_NODES), FACE_TILES = fragment_tiles(FACE_NODES);
 constexpr int INNER_STEPS = INNER > 0 ? fragment_steps(INNER) : 0, ROW_STEPS = FACE_STEPS + INNER_STEPS;
-// Words of four rows each.
-constexpr int ROW_WORDS = (ROW_STEPS + 3) / 4, NODE_WORDS = (NODE_STEPS + 3) / 4;
+// Words of four rows each; of the nodes those of the first of each pair and its own images, then those of the second.
+constexpr int ROW_WORDS = (ROW_STEPS + 3) / 4, FIRST_WORDS = (EVEN_STEPS + 3) / 4, NODE_WORDS = FIRST_WORDS + (ODD_STEPS + 3) / 4;
 // Of the words: those of the codes, then those of the nodes.
 constexpr int NODES_AT = CODES * 4 * ROW_WORDS, WORDS = NODES_AT + 4 * NODE_WORDS;
-// Where the matrices begin, in fragments.
-constexpr int GRADIENT = 0;
-constexpr int ACROSS = GRADIENT + DIM * MODE_TILES * NODE_STEPS;
+
+// Of the even (0) or the odd (1).
+DG_DEVICE constexpr int node_steps(int odd) { return odd ? ODD_STEPS : EVEN_STEPS; }
+DG_DEVICE constexpr int node_tiles(int odd) { return odd ? ODD_TILES : EVEN_TILES; }
+DG_DEVICE constexpr int mode_steps(int odd) { return fragment_steps(odd ? ODD_MODES : EVEN_MODES); }
+DG_DEVICE constexpr int mode_tiles(int odd) { return fragment_tiles(odd ? ODD_MODES : EVEN_MODES); }
+// In halves derivative 0 makes odd of even, the others leave them.
+DG_DEVICE constexpr int image(int odd, int d) { return HALVES && d == 0 ? 1 - odd : odd; }
+
+// Where the matrices begin, in fragments: the derivatives of even and odd, and what is tested by them.
+DG_DEVICE constexpr int derivatives(int odd, int d) {
+    return odd * EVEN_STEPS * (mode_tiles(image(0, 0)) + (DIM - 1) * mode_tiles(0)) +
+           (d > 0 ? node_steps(odd) * (mode_tiles(image(odd, 0)) + (d - 1) * mode_tiles(odd)) : 0);
+}
+constexpr int ACROSS = derivatives(1, 0) + ODD_STEPS * (mode_tiles(image(1, 0)) + (DIM - 1) * mode_tiles(1));
 constexpr int TANGENT = ACROSS + ROW_STEPS * FACE_TILES;
 constexpr int MASS = TANGENT + (DIM - 1) * FACE_STEPS * FACE_TILES;
 constexpr int LIFT = MASS + SIDES * FACE_STEPS * NODE_TILES;
 constexpr int TEST = LIFT + SIDES * FACE_STEPS * MODE_TILES;
-constexpr int VOLUME_MASS = TEST + DIM * MODE_STEPS * NODE_TILES;
+DG_DEVICE constexpr int tests(int odd, int d) {
+    return TEST + odd * mode_steps(0) * (node_tiles(image(0, 0)) + (DIM - 1) * EVEN_TILES) +
+           (d > 0 ? mode_steps(odd) * (node_tiles(image(odd, 0)) + (d - 1) * node_tiles(odd)) : 0);
+}
+constexpr int VOLUME_MASS = tests(1, 0) + mode_steps(1) * (node_tiles(image(1, 0)) + (DIM - 1) * ODD_TILES);
 
 struct Arguments {
     const real* matrices;
@@ -66,6 +89,45 @@ DG_DEVICE real less(real value, real at_node) { return ROUNDED ? value - at_node
 DG_DEVICE constexpr int edge(int a, int b) {
     const int i = a < b ? a : b, j = a < b ? b : a;
     return i * DIM - i * (i - 1) / 2 + j - i - 1;
+}
+
+// Node `half` of the pair that the lane has in a step.
+DG_DEVICE u32 node_of(const u32 (&nodes)[NODE_WORDS], int half, int s) {
+    return nodes[half * FIRST_WORDS + s / 4] >> 8 * (s % 4) & 255u;
+}
+
+// Sums and differences of the two halves in steps that have both, those of nodes from those of even and odd parts, or, if halves of
+// these, the other way round.
+DG_DEVICE void exchange(real (&y)[NODE_TILES][ROWS][2]) {
+#pragma unroll
+    for (int s = 0; s < ODD_STEPS; ++s)
+#pragma unroll
+        for (int k = 0; k < ROWS; ++k) {
+            const real x = y[s / 2][k][s % 2], z = y[EVEN_TILES + s / 2][k][s % 2];
+            y[s / 2][k][s % 2] = x + z;
+            y[EVEN_TILES + s / 2][k][s % 2] = x - z;
+        }
+}
+
+// The fluxes from the derivatives, with weights W of the edges: in halves of h_0 = ∂_01 and h_d = ∂_0d + ∂_1d, else of h_d = ∂_0d.
+DG_DEVICE void fluxes(const real (&weights)[EDGES], const real (&h)[DIM], real (&f)[DIM]) {
+#pragma unroll
+    for (int d = 0; d < DIM; ++d) f[d] = HALVES && d > 0 ? real(0) : weights[edge(0, d + 1)] * h[d];
+#pragma unroll
+    for (int d = 1; d < DIM; ++d) {
+        if (HALVES) {
+            const real from0 = real(0.25) * weights[edge(0, d + 1)] * (h[d] + h[0]);
+            const real from1 = real(0.25) * weights[edge(1, d + 1)] * (h[d] - h[0]);
+            f[0] += from0 - from1;
+            f[d] += from0 + from1;
+        }
+#pragma unroll
+        for (int m = HALVES; m < d; ++m) {
+            const real between = (HALVES ? real(0.25) : real(1)) * weights[edge(d + 1, m + 1)] * (h[d] - h[m]);
+            f[d] += between;
+            f[m] -= between;
+        }
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
@@ -108,7 +170,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             for (int i = 0; i < EDGES; ++i) weights[k][i] = dg_load(a.weights + e[k] * EDGES + i);
         }
 
-        // Derivatives along the edges from vertex 0, and the reaction.
+        // Derivatives along the edge from vertex 0 to vertex 1, and the sums of those from both to each other vertex; the reaction.
+        // Of modes and nodes first the even, then the odd.
         real g[DIM][MODE_TILES][ROWS][2], y[NODE_TILES][ROWS][2];
 #pragma unroll
         for (int t = 0; t < NODE_TILES; ++t) fragment_zero(y[t]);
@@ -120,29 +183,42 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 #pragma unroll
         for (int k = 0; k < ROWS; ++k) reaction[k] = REACTION ? (real)dg_load(a.reaction + e[k]) : real(0);
 #pragma unroll
-        for (int s = 0; s < NODE_STEPS; ++s) {
-            real value[ROWS], x[ROWS];
+        for (int s = 0; s < EVEN_STEPS; ++s) {
+            real value[2][ROWS], x[2][ROWS];
 #pragma unroll
             for (int k = 0; k < ROWS; ++k) {
-                value[k] = row[k][nodes[s / 4] >> 8 * (s % 4) & 255u];
-                x[k] = less(value[k], at_node[k]);
+                value[0][k] = row[k][node_of(nodes, 0, s)];
+                x[0][k] = less(value[0][k], at_node[k]);
+                if (s < ODD_STEPS) {
+                    const real there = row[k][node_of(nodes, 1, s)];
+                    x[1][k] = value[1][k] = value[0][k] - there;
+                    value[0][k] += there;
+                    x[0][k] += less(there, at_node[k]);
+                }
             }
 #pragma unroll
-            for (int d = 0; d < DIM; ++d)
+            for (int odd = 0; odd < (s < ODD_STEPS ? 2 : 1); ++odd) {
 #pragma unroll
-                for (int t = 0; t < MODE_TILES; ++t)
-                    fragment_multiply(g[d][t], x, table[32 * (GRADIENT + (d * MODE_TILES + t) * NODE_STEPS + s)]);
-            if (REACTION) {
+                for (int d = 0; d < DIM; ++d)
 #pragma unroll
-                for (int k = 0; k < ROWS; ++k) x[k] = reaction[k] * value[k];
+                    for (int t = 0; t < mode_tiles(image(odd, d)); ++t)
+                        fragment_multiply(g[d][image(odd, d) * mode_tiles(0) + t], x[odd],
+                                          table[32 * (derivatives(odd, d) + s * mode_tiles(image(odd, d)) + t)]);
+                if (REACTION) {
 #pragma unroll
-                for (int t = 0; t < NODE_TILES; ++t)
-                    fragment_multiply(y[t], x, table[32 * (VOLUME_MASS + s * NODE_TILES + t)]);
+                    for (int k = 0; k < ROWS; ++k) value[odd][k] *= reaction[k];
+#pragma unroll
+                    for (int t = 0; t < node_tiles(odd); ++t)
+                        fragment_multiply(y[odd * EVEN_TILES + t], value[odd],
+                                          table[32 * (VOLUME_MASS + odd * EVEN_STEPS * EVEN_TILES + s * node_tiles(odd) + t)]);
+                }
             }
         }
+        // From sums and differences to nodes, of those in pairs half.
+        if (REACTION) exchange(y);
 
-        // The jump on side 0, which belongs to the derivatives along all edges from vertex 0, waits until these are needed.
-        real jump0[FACE_STEPS][ROWS];
+        // The jumps on sides that belong to all derivatives wait until these are needed.
+        real waiting[WAITING][FACE_STEPS][ROWS];
 #pragma unroll
         for (int c = SIDES - 1; c >= 0; --c) {
             real sign[ROWS], sign_of_penalty[ROWS], penalty[ROWS], ratio[ROWS], own[ROWS][DIM], out[ROWS][DIM],
@@ -210,12 +286,12 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                     for (int k = 0; k < ROWS; ++k) {
                         jumps[s][k] = penalty[k] * (minus[k] - sign_of_penalty[k] * plus[k]);
                         x[k] = ratio[k] * (minus[k] - sign[k] * plus[k]);
-                        if (c == 0) jump0[s][k] = x[k];
+                        if (c < WAITING) waiting[c < WAITING ? c : 0][s][k] = x[k];
                     }
 #pragma unroll
                     for (int t = 0; t < MODE_TILES; ++t)
-                        if (c > 0)
-                            fragment_multiply(g[c > 0 ? c - 1 : 0][t], x,
+                        if (c >= WAITING)
+                            fragment_multiply(g[c >= WAITING ? c - 1 : 0][t], x,
                                               table[32 * (LIFT + (c * FACE_STEPS + s) * MODE_TILES + t)]);
                 }
             }
@@ -231,51 +307,68 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             }
         }
 
-        // Fluxes along the edges.
-        real lift0[ROWS][2];
+        // Fluxes along the edges, of even and odd modes.
+        exchange(y);
 #pragma unroll
-        for (int s = 0; s < MODE_STEPS; ++s) {
-            if (s % 2 == 0) {
-                fragment_zero(lift0);
+        for (int odd = 0; odd < 2; ++odd) {
+            real lifted[WAITING][ROWS][2];
 #pragma unroll
-                for (int i = 0; i < FACE_STEPS; ++i)
-                    fragment_multiply(lift0, jump0[i], table[32 * (LIFT + i * MODE_TILES + s / 2)]);
-            }
-            real h[DIM][ROWS];
+            for (int s = 0; s < mode_steps(odd); ++s) {
+                const int tile = odd * mode_tiles(0) + s / 2;
+                if (s % 2 == 0) {
 #pragma unroll
-            for (int k = 0; k < ROWS; ++k)
+                    for (int c = 0; c < WAITING; ++c) {
+                        fragment_zero(lifted[c]);
 #pragma unroll
-                for (int d = 0; d < DIM; ++d) h[d][k] = g[d][s / 2][k][s % 2] - lift0[k][s % 2];
-#pragma unroll
-            for (int d = 0; d < DIM; ++d) {
-                real f[ROWS];
+                        for (int i = 0; i < FACE_STEPS; ++i)
+                            fragment_multiply(lifted[c], waiting[c][i], table[32 * (LIFT + (c * FACE_STEPS + i) * MODE_TILES + tile)]);
+                    }
+                }
+                real f[DIM][ROWS];
 #pragma unroll
                 for (int k = 0; k < ROWS; ++k) {
-                    f[k] = weights[k][edge(0, d + 1)] * h[d][k];
+                    real of_entry[DIM], flux[DIM];
 #pragma unroll
-                    for (int m = 0; m < DIM; ++m)
-                        if (m != d) f[k] += weights[k][edge(d + 1, m + 1)] * (h[d][k] - h[m][k]);
+                    for (int d = 0; d < DIM; ++d) of_entry[d] = g[d][tile][k][s % 2] - lifted[0][k][s % 2];
+                    if (HALVES) {
+#pragma unroll
+                        for (int d = 0; d < DIM; ++d) {
+                            const real l1 = lifted[WAITING - 1][k][s % 2];
+                            of_entry[d] += d == 0 ? l1 : -l1;
+                        }
+                    }
+                    fluxes(weights[k], of_entry, flux);
+#pragma unroll
+                    for (int d = 0; d < DIM; ++d) f[d][k] = flux[d];
                 }
 #pragma unroll
-                for (int t = 0; t < NODE_TILES; ++t)
-                    fragment_multiply(y[t], f, table[32 * (TEST + (d * MODE_STEPS + s) * NODE_TILES + t)]);
+                for (int d = 0; d < DIM; ++d)
+#pragma unroll
+                    for (int t = 0; t < node_tiles(image(odd, d)); ++t)
+                        fragment_multiply(y[image(odd, d) * EVEN_TILES + t], f[d],
+                                          table[32 * (tests(odd, d) + s * node_tiles(image(odd, d)) + t)]);
             }
         }
+        exchange(y);
 #pragma unroll
         for (int k = 0; k < ROWS; ++k) {
             if (first + 8 * k >= a.n_elements) continue;
-            stored result[NODE_STEPS];
+            stored result[2][EVEN_STEPS];
 #pragma unroll
-            for (int s = 0; s < NODE_STEPS; ++s) {
-                if (fragment_row_or_none(NP, s, j) < 0) continue;
-                const u64 i = (u64)e[k] * NP + (nodes[s / 4] >> 8 * (s % 4) & 255u);
-                result[s] = step.finish(stored(y[s / 2][k][s % 2]), u, au, inverse_diagonal, b, i);
-            }
+            for (int half = 0; half < 2; ++half)
 #pragma unroll
-            for (int s = 0; s < NODE_STEPS; ++s) {
-                if (fragment_row_or_none(NP, s, j) >= 0)
-                    au[(u64)e[k] * NP + (nodes[s / 4] >> 8 * (s % 4) & 255u)] = result[s];
-            }
+                for (int s = 0; s < node_steps(half); ++s) {
+                    if (4 * s + j >= (half ? PAIRS : PAIRS + OWN_IMAGES)) continue;
+                    const u64 i = (u64)e[k] * NP + node_of(nodes, half, s);
+                    result[half][s] = step.finish(stored(y[half * EVEN_TILES + s / 2][k][s % 2]), u, au, inverse_diagonal, b, i);
+                }
+#pragma unroll
+            for (int half = 0; half < 2; ++half)
+#pragma unroll
+                for (int s = 0; s < node_steps(half); ++s) {
+                    if (4 * s + j < (half ? PAIRS : PAIRS + OWN_IMAGES))
+                        au[(u64)e[k] * NP + node_of(nodes, half, s)] = result[half][s];
+                }
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Affine simplices: one kernel, with the FP64 tensor cores (`elliptic_simplex.cu`), or at low orders a thread for each
 //! element (`elliptic_element.cu`).
 
-use crate::cuda::elliptic::rounding::{Products, rounded, rounded_without_sum};
+use crate::cuda::elliptic::halves::Halves;
+use crate::cuda::elliptic::rounding::{Products, rounded};
 use crate::cuda::elliptic::{list, source, upload};
-use crate::cuda::fragments::{Padding, fragment, pairs, row, steps, tiles};
 use crate::elliptic::device::DeviceLayout;
 use crate::elliptic::device::simplices::{CODE_BITS, Simplices};
 use crate::error::OpsError;
@@ -17,6 +17,8 @@ const GROUP: usize = 8;
 const THREADS: u32 = 128;
 /// Rows that a byte can number.
 const MOST_ROWS: usize = 256;
+/// Dimension and nodes of the elements where the kernel for numbers of 11 bits has warps enough to hide a smoother's step.
+const HIDDEN: (usize, usize) = (2, 28);
 /// Bytes of shared memory that a block may have.
 const SHARED: usize = 227 * 1024;
 
@@ -69,6 +71,8 @@ pub(super) struct Simplex<T: Scalar> {
     arguments: Arguments,
     function: Function,
     config: LaunchConfig,
+    /// Whether a residual or a smoother's step costs less than what it saves.
+    one_pass: bool,
 }
 
 /// Whether a thread works on an element.
@@ -115,106 +119,6 @@ fn numbers_of(rows: &[Vec<usize>]) -> String {
     list(rows.iter().map(|r| list(r.iter().map(ToString::to_string))))
 }
 
-/// The nodes as the matrices of the tensor cores number them: vertices, then those of one side after the other, so that a side's
-/// stand in few tiles.
-fn numbering(t: &Simplices) -> Vec<usize> {
-    let own = t.nodes.len() - t.dim - 1;
-    let sides = || t.nodes[own..].iter().map(|o| &o[..t.n_face]);
-    let count = |n: usize| sides().filter(|s| s.contains(&n)).count();
-    let mut out: Vec<usize> = (0..t.np).filter(|&n| count(n) == t.dim).collect();
-    for n in sides().flatten().copied().chain(0..t.np) {
-        if !out.contains(&n) {
-            out.push(n);
-        }
-    }
-    out
-}
-
-/// The mass matrices of the sides with the rows so numbered, and of each a bit for the tiles with entries.
-fn numbered_mass(t: &Simplices) -> (Vec<Matrix>, Vec<u32>) {
-    let order = numbering(t);
-    let of_side = |m: &Matrix| Matrix::from_fn(m.rows(), m.cols(), |i, j| m[(order[i], j)]);
-    let mass: Vec<Matrix> = t.mass.iter().map(of_side).collect();
-    let filled = |m: &Matrix, tile: usize| {
-        (2 * tile..2 * tile + 2)
-            .flat_map(|step| (0..4).filter_map(move |j| row(t.np, step, j)))
-            .any(|i| m.row(i).iter().any(|v| *v != 0.0))
-    };
-    let bits = |m: &Matrix| (0..tiles(t.np)).fold(0, |b, tile| b | u32::from(filled(m, tile)) << tile);
-    let tiles = mass.iter().map(bits).collect();
-    (mass, tiles)
-}
-
-/// The matrices as the tensor cores take them, in the order of `elliptic_simplex.cu`.
-fn fragments(t: &Simplices, products: Products) -> Vec<f64> {
-    let (np, modes, face) = (t.np, t.gradient[0].rows(), t.n_face);
-    let mut out = Vec::new();
-    let mut put = |m: &Matrix, step: usize, tile: usize| fragment(m, step, tile, Padding::Zero, &mut out);
-    let order = numbering(t);
-    let gradient: Vec<Matrix> =
-        (t.gradient.iter()).map(|g| Matrix::from_fn(modes, np, |k, i| g[(k, order[i])])).collect();
-    let gradient = match products {
-        Products::Double => gradient,
-        Products::Rounded => gradient.iter().map(rounded_without_sum).collect(),
-    };
-    for g in &gradient {
-        pairs(tiles(modes), steps(np)).for_each(|(tile, step)| put(g, step, tile));
-    }
-    let columns = |first: usize, n: usize| Matrix::from_fn(face, n, |i, j| t.across[(i, first + j)]);
-    for part in [columns(0, face), columns(face, np - face)] {
-        if part.cols() > 0 {
-            pairs(steps(part.cols()), tiles(face)).for_each(|(step, tile)| put(&part, step, tile));
-        }
-    }
-    for m in &t.tangent {
-        pairs(steps(face), tiles(face)).for_each(|(step, tile)| put(m, step, tile));
-    }
-    for m in &numbered_mass(t).0 {
-        pairs(steps(face), tiles(np)).for_each(|(step, tile)| put(m, step, tile));
-    }
-    for m in &t.lift {
-        pairs(steps(face), tiles(modes)).for_each(|(step, tile)| put(m, step, tile));
-    }
-    for g in &gradient {
-        let m = g.transpose();
-        pairs(steps(modes), tiles(np)).for_each(|(step, tile)| put(&m, step, tile));
-    }
-    if t.reaction.is_some() {
-        let m = Matrix::from_fn(np, np, |i, j| t.volume_mass[(order[i], order[j])]);
-        pairs(steps(np), tiles(np)).for_each(|(step, tile)| put(&m, step, tile));
-    }
-    out
-}
-
-/// The rows of a side's own order for the lanes of four, four steps to a word: `[code][lane][word]`, and behind them the nodes
-/// as they are numbered.
-fn words(t: &Simplices) -> Vec<u32> {
-    let (face, inner) = (t.n_face, t.np - t.n_face);
-    let all = steps(face) + if inner > 0 { steps(inner) } else { 0 };
-    let mut out = Vec::new();
-    for (order, j) in t.nodes.iter().flat_map(|o| (0..4).map(move |j| (o, j))) {
-        let node = |s: usize| {
-            let k = if s < steps(face) {
-                row(face, s, j).unwrap_or(0)
-            } else {
-                face + row(inner, s - steps(face), j).unwrap_or(0)
-            };
-            order[k] as u32
-        };
-        for first in (0..all).step_by(4) {
-            out.push((first..all.min(first + 4)).fold(0, |w, s| w | node(s) << (8 * (s - first))));
-        }
-    }
-    let order = numbering(t);
-    for j in 0..4 {
-        for first in (0..steps(t.np)).step_by(4) {
-            let node = |s: usize| order[row(t.np, s, j).unwrap_or(0)] as u32;
-            out.push((first..steps(t.np).min(first + 4)).fold(0, |w, s| w | node(s) << (8 * (s - first))));
-        }
-    }
-    out
-}
-
 /// What both texts have.
 fn common(source: Source, t: &Simplices) -> Source {
     let own = t.edges.len() - t.dim - 1;
@@ -230,23 +134,33 @@ fn common(source: Source, t: &Simplices) -> Source {
         .define("OWN_EDGES", numbers_of(&t.edges[own..]))
 }
 
-/// A text, and the threads, elements and shared memory of a block.
+/// A text, the tables that it reads, and the threads, elements and shared memory of a block.
 struct Text {
     source: Source,
+    /// The matrices as the tensor cores take them, and the rows of nodes.
+    entries: Vec<f64>,
+    words: Vec<u32>,
     threads: u32,
     elements: usize,
     shared: usize,
 }
 
 /// The text for simplices of an order; `None` if it is too high.
-fn text<T: Scalar>(t: &Simplices, products: Products, entries: usize, n_words: usize) -> Option<Text> {
+fn text<T: Scalar>(t: &Simplices, products: Products) -> Option<Text> {
     if by_element(t) {
         let (source, threads, elements) = (element_text::<T>(t), THREADS, THREADS as usize);
-        return Some(Text { source, threads, elements, shared: 0 });
+        return Some(Text { source, entries: Vec::new(), words: Vec::new(), threads, elements, shared: 0 });
     }
+    // Products bind in double precision on triangles alone: on an H200 halves took 1.02 to 1.16 times as long with numbers of 11
+    // bits, and 1.1 to 1.3 times on tetrahedra, whose faces' matrices are most of all.
+    let halves = match products {
+        Products::Double if t.dim == 2 => Halves::new(t).unwrap_or_else(|| Halves::whole(t)),
+        _ => Halves::whole(t),
+    };
+    let (entries, words) = (halves.fragments(products), halves.words());
     let Build { warps, blocks, rows } = build(t.dim, t.np, products);
     let bytes = if products == Products::Rounded { 4 } else { 8 };
-    let shared = bytes * entries + 4 * (n_words + t.nodes.len());
+    let shared = bytes * entries.len() + 4 * (words.len() + t.nodes.len());
     if t.np > MOST_ROWS || shared > SHARED {
         return None;
     }
@@ -254,11 +168,11 @@ fn text<T: Scalar>(t: &Simplices, products: Products, entries: usize, n_words: u
     let source = Source::new("elliptic_simplex.cu", text)
         .header("fragments.cuh", include_str!("../fragments.cuh"))
         .header(STEP.0, STEP.1)
-        .define("MASS_TILES", list(numbered_mass(t).1.iter().map(ToString::to_string)))
         .define("WARPS", warps)
         .define("BLOCKS", blocks)
         .define("ROWS", rows)
-        .define("ENTRIES", entries);
+        .define("ENTRIES", entries.len());
+    let source = halves.define(source);
     let source = match products {
         Products::Rounded => source.define("DG_SINGLE", 1),
         Products::Double if T::BYTES == 4 => source.define("DG_STORED_SINGLE", 1),
@@ -266,6 +180,8 @@ fn text<T: Scalar>(t: &Simplices, products: Products, entries: usize, n_words: u
     };
     Some(Text {
         source: common(source, t),
+        entries,
+        words,
         threads: 32 * warps as u32,
         elements: GROUP * rows * warps,
         shared,
@@ -300,10 +216,7 @@ impl<T: Scalar> Simplex<T> {
         products: Products,
     ) -> Result<Option<Self>, OpsError> {
         let (by_element, products) = (by_element(t), products.on(t));
-        let (entries, words) = (if by_element { Vec::new() } else { fragments(t, products) }, words(t));
-        let Some(Text { source, threads, elements, shared }) =
-            text::<T>(t, products, entries.len(), words.len())
-        else {
+        let Some(Text { source, entries, words, threads, elements, shared }) = text::<T>(t, products) else {
             return Ok(None);
         };
         let n = t.n_elements;
@@ -354,18 +267,22 @@ impl<T: Scalar> Simplex<T> {
         let matrices = DeviceBuffer::from_slice(cuda, "an operator's matrices", &entries)?;
         let rounded = DeviceBuffer::from_slice(cuda, "an operator's matrices", &few)?;
         let config = config.early(true);
-        Ok(Some(Self { numbers, tables, rows, matrices, rounded, arguments, function, config }))
+        let one_pass = by_element || products == Products::Rounded && (t.dim, t.np) == HIDDEN;
+        Ok(Some(Self { numbers, tables, rows, matrices, rounded, arguments, function, config, one_pass }))
     }
 
     /// The text of its kernel; `None` if the order is too high for it.
     pub(super) fn source(t: &Simplices, products: Products) -> Option<Source> {
-        let products = products.on(t);
-        let entries = if by_element(t) { 0 } else { fragments(t, products).len() };
-        text::<T>(t, products, entries, words(t).len()).map(|text| text.source)
+        text::<T>(t, products.on(t)).map(|text| text.source)
+    }
+
+    /// Whether a residual or a smoother's step costs less than what it saves.
+    pub(super) fn is_faster_in_one_pass(&self) -> bool {
+        self.one_pass
     }
 
     /// Whether a thread works on an element.
-    pub(super) fn is_by_element(&self) -> bool {
+    fn is_by_element(&self) -> bool {
         self.matrices.is_empty() && self.rounded.is_empty()
     }
 

@@ -59,6 +59,8 @@ pub(crate) struct Simplices {
     /// By code: the edges from the face's vertices, in its own order, to the opposite one; and the side.
     pub(crate) edges: Vec<Vec<usize>>,
     pub(crate) side_of_code: Vec<usize>,
+    /// Of each node the one in its place after vertices 0 and 1 are swapped.
+    pub(crate) mirrored: Vec<usize>,
     /// Nodes of a face.
     pub(crate) n_face: usize,
     /// `∂_m − ∂_0` to orthonormal modes of order p − 1, m = 1 … dim: `[mode × node]`.
@@ -142,6 +144,8 @@ impl Simplices {
         let modes = OrthonormalBasis::new(shape, order - 1, Polynomials::Total);
         let project = modes.eval(&reference.volume.points).scale_rows(&reference.volume.weights).transpose();
         let gradient = (1..=dim).map(|m| clean(&project.mul(&along(m, 0, &reference.derivative)))).collect();
+        let swapped: Vec<usize> = [1, 0].into_iter().chain(2..=dim).collect();
+        let mirrored = (0..nodes.len()).map(|k| image(dim, &swapped, nodes, k)).collect::<Option<_>>()?;
         // The element in the order of a side: vertices 0 … dim − 1 on the face.
         let identity: Vec<usize> = (0..=dim).collect();
         let canonical = order_of(&identity, nodes)?;
@@ -256,6 +260,7 @@ impl Simplices {
             nodes: orders,
             edges,
             side_of_code,
+            mirrored,
             n_face,
             gradient,
             across,
@@ -277,12 +282,18 @@ fn barycentric(dim: usize, x: [f64; 3]) -> Vec<f64> {
 /// The nodes of an element whose vertices are taken in the order `sigma`, as the nodes come if those of the face opposite to the
 /// last vertex are listed first; `None` if they are not symmetric.
 fn own_order(dim: usize, sigma: &[usize], nodes: &[[f64; 3]]) -> Option<Vec<usize>> {
-    let all: Vec<Vec<f64>> = nodes.iter().map(|&x| barycentric(dim, x)).collect();
-    let on_face = |n: &usize| all[*n][dim].abs() < SAME;
+    let on_face = |n: &usize| barycentric(dim, nodes[*n])[dim].abs() < SAME;
     let (first, rest): (Vec<usize>, Vec<usize>) = (0..nodes.len()).partition(on_face);
-    let find =
-        |k: usize| (0..nodes.len()).find(|&n| (0..=dim).all(|i| (all[n][sigma[i]] - all[k][i]).abs() < SAME));
-    first.into_iter().chain(rest).map(find).collect()
+    first.into_iter().chain(rest).map(|k| image(dim, sigma, nodes, k)).collect()
+}
+
+/// The node whose coordinate of vertex `sigma[i]` is that of node `k` of vertex i.
+fn image(dim: usize, sigma: &[usize], nodes: &[[f64; 3]], k: usize) -> Option<usize> {
+    let of_k = barycentric(dim, nodes[k]);
+    nodes.iter().position(|&x| {
+        let at = barycentric(dim, x);
+        (0..=dim).all(|i| (at[sigma[i]] - of_k[i]).abs() < SAME)
+    })
 }
 
 /// The gradients of the barycentric coordinates of a simplex, and its measure.
