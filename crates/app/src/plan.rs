@@ -412,6 +412,7 @@ fn setup(
         mesh: Arc::new(mesh),
         law,
         riemann: space.riemann.value,
+        dissipation: space.dissipation,
         eta: space.eta,
         source,
         order: space.order,

@@ -597,6 +597,11 @@ fn split_forms_that_are_none() {
             "the device `cuda:0` cannot be used: GPUs do not have split forms of so high an order in this version",
         ],
     );
+    split(
+        &["space.dissipation=0.2"],
+        &["`space.dissipation` does not belong to `riemann: rusanov`", "`riemann: roe-low-mach`"],
+    );
+    split(&["space.dissipation=1.5", "space.riemann=roe"], &["`space.dissipation` is 1.5", "from 0 to 1"]);
     // The mesh is made of triangles.
     split(&[], &["split forms are for quadrilaterals and hexahedra"]);
     refused(

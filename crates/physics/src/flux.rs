@@ -8,7 +8,7 @@ mod rusanov;
 
 pub use hll::Hll;
 pub use hllc::Hllc;
-pub use roe::Roe;
+pub use roe::{FaceMean, Roe};
 pub use rusanov::Rusanov;
 
 use crate::law::Law;
@@ -24,6 +24,12 @@ pub trait NumericalFlux<L: Law<D, N>, const D: usize, const N: usize>: Copy + Se
 
     /// The flux from the minus to the plus side.
     fn eval<R: Real>(&self, law: &L, um: &[R; N], up: &[R; N], n: &[R; D]) -> [R; N];
+
+    /// The flux through boundaries, where the outer state is a condition's.
+    #[must_use]
+    fn on_boundaries(&self) -> Self {
+        *self
+    }
 
     /// [`eval`](Self::eval) times `scale`, the same to the last bit: a flux that ends with a factor that is a power of two
     /// overrides it, so that both factors are one.

@@ -11,7 +11,7 @@
 //! | number types | [`Real`], [`Lanes`], [`Dual`], [`trace::Sym`] |
 //! | `∂u/∂t + ∇·F(u) = 0` | [`Law`]: [`Advection`], [`Euler`] |
 //! | diffusive flux `F_v(u, ∇u)` | [`Diffusion`]: [`ScalarDiffusion`], [`NavierStokes`] |
-//! | numerical flux `f*(u⁻, u⁺, n)` | [`NumericalFlux`]: [`Rusanov`], [`Hll`], [`Hllc`], [`Roe`] |
+//! | numerical flux `f*(u⁻, u⁺, n)` | [`NumericalFlux`]: [`Rusanov`], [`Hll`], [`Hllc`], [`Roe`] (about a [`FaceMean`]) |
 //! | two-point flux `f#(u_l, u_r, n)` | [`TwoPointFlux`]: [`two_point::KennedyGruber`], [`two_point::Ranocha`], [`two_point::Central`] |
 //! | outer state `u⁺` at a boundary | [`Boundary`]: [`Prescribed`], [`Outflow`], [`SlipWall`], [`Symmetry`], [`NoSlipWall`], [`FarField`], [`PressureOutlet`], [`SubsonicInflow`]; its diffusive part is [`DiffusiveBoundary`] |
 //! | fields for output, set-ups | [`derived`], [`reference::ReferenceState`] |
@@ -66,7 +66,7 @@ pub use boundary::{
 pub use diffusion::{Diffusion, DiffusiveBoundary, NoDiffusion, ScalarDiffusion};
 pub use euler::Euler;
 pub use exact::Exact;
-pub use flux::{Hll, Hllc, NumericalFlux, Roe, Rusanov};
+pub use flux::{FaceMean, Hll, Hllc, NumericalFlux, Roe, Rusanov};
 pub use law::Law;
 pub use navier_stokes::NavierStokes;
 pub use real::{Dual, Lanes, Real};

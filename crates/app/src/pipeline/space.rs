@@ -25,6 +25,8 @@ pub struct SpaceSpec {
     pub basis: Option<BasisSpec>,
     /// The numerical flux.
     pub riemann: Located<Riemann>,
+    /// The share of the dissipation of Roe's flux.
+    pub dissipation: Option<f64>,
     /// Total-degree or tensor spaces on quadrilaterals, hexahedra and prisms.
     pub polynomials: Option<Polynomials>,
     /// The node set of a nodal basis.
@@ -95,6 +97,7 @@ impl SpaceSpec {
             "vcjh",
             "basis",
             "riemann",
+            "dissipation",
             "viscous",
             "limiter",
             "polynomials",
@@ -200,11 +203,13 @@ impl SpaceSpec {
         let implied = (nodes.is_some() || volume == Some(Cubature::Collocated)).then_some(BasisSpec::Nodal);
         let default_form = if correction.is_some() { Form::Strong } else { Form::Weak };
         let basis = basis.map(|b| b.value).or(implied);
+        let riemann = riemann(&section, model)?;
         Ok(Self {
             order: order.map_or(DEFAULT_ORDER, |p| p.value),
             correction,
             basis,
-            riemann: riemann(&section, model)?,
+            dissipation: dissipation(&section, riemann.value)?,
+            riemann,
             eta,
             polynomials: polynomials(&section, basis)?,
             nodes,
@@ -309,6 +314,19 @@ fn riemann(section: &Section<'_>, model: &str) -> Result<Located<Riemann>, Input
         return Err(section.misplaced("riemann", "the model advection", hint));
     }
     Ok(found)
+}
+
+/// The share of the dissipation of Roe's flux, from 0 to 1.
+fn dissipation(section: &Section<'_>, riemann: Riemann) -> Result<Option<f64>, InputError> {
+    let Some(share) = section.number("dissipation")? else { return Ok(None) };
+    if !matches!(riemann, Riemann::Roe | Riemann::RoeLowMach) {
+        let owner = format!("`riemann: {}`", riemann.name());
+        return Err(section.misplaced("dissipation", &owner, "`riemann: roe` and `riemann: roe-low-mach`"));
+    }
+    match share.value {
+        value if (0.0..=1.0).contains(&value) => Ok(Some(value)),
+        _ => Err(InputError::range(&share, "from 0 to 1")),
+    }
 }
 
 /// `collocated`, or a degree of exactness for volume and face each.

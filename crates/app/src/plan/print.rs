@@ -82,7 +82,10 @@ pub fn plan(plan: &Plan, description: &Description, first_dt: Option<f64>) -> St
         line("source", format!("{source:?}"));
     }
     let space = &plan.setup;
-    let flux = space.riemann.name();
+    let flux = match space.dissipation {
+        Some(share) => format!("{} flux with {share} of its dissipation", space.riemann.name()),
+        None => format!("{} flux", space.riemann.name()),
+    };
     let viscous = match (&space.law, space.eta) {
         (Law::NavierStokes(_), Some(eta)) => format!(", br2 with eta {eta}"),
         (Law::NavierStokes(_), None) => ", br2 with eta the number of faces".to_owned(),
@@ -106,7 +109,7 @@ pub fn plan(plan: &Plan, description: &Description, first_dt: Option<f64>) -> St
         Representation::Taylor => "taylor".to_owned(),
         Representation::Nodal(nodes) => format!("nodal ({nodes})"),
     };
-    line("space", format!("{scheme}, {basis}, order {}, {flux} flux{form}{viscous}", space.order));
+    line("space", format!("{scheme}, {basis}, order {}, {flux}{form}{viscous}", space.order));
     for group in &description.groups {
         line("", group.to_string());
     }

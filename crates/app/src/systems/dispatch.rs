@@ -4,7 +4,7 @@ use super::cuda_engine::CudaEngine;
 use super::device::Device;
 use super::engine::{Engine, HostEngine};
 use super::hyperbolic::{BoundaryKind, Form, Law, Precision, Riemann, Setup, SourceTerm, SystemError};
-use super::two_point::SplitForms;
+use super::two_point::{SplitFlux, SplitForms};
 use dgsuite_gpu::Host;
 use dgsuite_gpu::cuda::Cuda;
 use dgsuite_ops::cuda::CudaDiscretization;
@@ -15,9 +15,9 @@ use dgsuite_ops::{
 use dgsuite_physics::exact::Context;
 use dgsuite_physics::source::Manufactured;
 use dgsuite_physics::{
-    Advection, Boundary, Diffusion, DiffusiveBoundary, Euler, Exact, FarField, Hll, Hllc, Law as Formulas,
-    NavierStokes, NoSlipWall, NumericalFlux, Outflow, Prescribed, PressureOutlet, Real, Roe, Rusanov,
-    SlipWall, Source, SubsonicInflow, Symmetry, WallHeat,
+    Advection, Boundary, Diffusion, DiffusiveBoundary, Euler, Exact, FaceMean, FarField, Hll, Hllc,
+    Law as Formulas, NavierStokes, NoSlipWall, NumericalFlux, Outflow, Prescribed, PressureOutlet, Real, Roe,
+    Rusanov, SlipWall, Source, SubsonicInflow, Symmetry, WallHeat,
 };
 use std::sync::Arc;
 
@@ -40,10 +40,22 @@ macro_rules! by_flux {
             Riemann::Hllc => $flux!(Hllc),
             // One type, so that its kernels are compiled once.
             Riemann::Roe | Riemann::RoeLowMach => {
-                $flux!(Roe { low_mach: $setup.riemann == Riemann::RoeLowMach })
+                $flux!(roe($setup))
             }
         }
     };
+}
+
+/// Roe's flux as asked for.
+fn roe(setup: &Setup) -> Roe {
+    let whole = Roe { low_mach: setup.riemann == Riemann::RoeLowMach, ..Roe::PLAIN };
+    let Some(dissipation) = setup.dissipation else { return whole };
+    let mean = match (setup.form, setup.split_flux) {
+        (Form::Split, SplitFlux::KennedyGruber) => FaceMean::KennedyGruber,
+        (Form::Split, SplitFlux::Ranocha) => FaceMean::Ranocha,
+        _ => FaceMean::Fluxes,
+    };
+    Roe { mean, dissipation, ..whole }
 }
 
 type Built = Result<Box<dyn Engine>, SystemError>;
@@ -73,7 +85,7 @@ pub(crate) fn engine(
                     macro_rules! flux {
                         ($f:expr) => {
                             finish::<$t, _, _, $d, $n>(rest, law, $f, None, &|kind| {
-                                gas_boundary::<$t, _, $d, $n>(law, $f, kind)
+                                gas_boundary::<$t, _, $d, $n>(law, on_boundaries::<_, $d, $n>($f), kind)
                             })
                         };
                     }
@@ -85,7 +97,11 @@ pub(crate) fn engine(
                     macro_rules! flux {
                         ($f:expr) => {
                             finish::<$t, _, _, $d, $n>(rest, viscous.gas, $f, Some(diffusion), &|kind| {
-                                viscous_boundary::<$t, _, $d, $n>(*viscous, $f, kind)
+                                viscous_boundary::<$t, _, $d, $n>(
+                                    *viscous,
+                                    on_boundaries::<_, $d, $n>($f),
+                                    kind,
+                                )
                             })
                         };
                     }
@@ -177,6 +193,15 @@ where
         BoundaryKind::FarField(_) => Some(of::<T, _, _, _, D, N>(law, flux, FarField)),
         _ => None,
     }
+}
+
+/// The flux of a gas through boundaries.
+fn on_boundaries<F, const D: usize, const N: usize>(flux: F) -> F
+where
+    Euler: Formulas<D, N>,
+    F: NumericalFlux<Euler, D, N>,
+{
+    flux.on_boundaries()
 }
 
 /// Conditions of a gas.

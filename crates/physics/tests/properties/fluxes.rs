@@ -1,11 +1,15 @@
 //! Properties of the numerical fluxes, each for every flux that has it, in 2D and 3D.
 
 use crate::states::*;
-use dgsuite_physics::{Advection, Dual, Euler, Hll, Hllc, Law, NumericalFlux, Roe, Rusanov};
+use dgsuite_physics::two_point::{KennedyGruber, Ranocha};
+use dgsuite_physics::{
+    Advection, Dual, Euler, FaceMean, Hll, Hllc, Law, NumericalFlux, Roe, Rusanov, TwoPointFlux,
+};
 use proptest::prelude::*;
 
 const ROE: Roe = Roe::PLAIN;
 const LOW_MACH: Roe = Roe::LOW_MACH;
+const SPARING: Roe = Roe { mean: FaceMean::KennedyGruber, dissipation: 0.2, ..Roe::LOW_MACH };
 
 /// Runs a generic check for the named fluxes in both dimensions.
 macro_rules! for_each {
@@ -73,6 +77,31 @@ fn turns_with_the_states<F: NumericalFlux<Euler, D, N>, const D: usize, const N:
     );
     let expected = rotate_state::<D, N>(&flux.eval(&GAS, &a, &b, &n), mirrors);
     assert_close(F::NAME, &turned, &expected, &flux_scale::<D, N>(&[&a, &b]), 1e-11);
+}
+
+/// A share of the dissipation about each of the means, and all of it on boundaries.
+fn dissipates_by_shares<const D: usize, const N: usize>(a: Gas, b: Gas, n: [f64; 3])
+where
+    Euler: Law<D, N>,
+{
+    let (a, b, n) = (a.state::<D, N>(), b.state::<D, N>(), unit::<D>(n));
+    let (fa, fb) = (GAS.normal_flux(&a, &n), GAS.normal_flux(&b, &n));
+    let fluxes: [f64; N] = std::array::from_fn(|k| 0.5 * (fa[k] + fb[k]));
+    let means = [
+        (FaceMean::Fluxes, fluxes),
+        (FaceMean::KennedyGruber, KennedyGruber.eval(&GAS, &a, &b, &n)),
+        (FaceMean::Ranocha, Ranocha.eval(&GAS, &a, &b, &n)),
+    ];
+    let size = flux_scale::<D, N>(&[&a, &b]);
+    for whole in [ROE, LOW_MACH] {
+        let roe = whole.eval(&GAS, &a, &b, &n);
+        for ((mean, f), share) in means.into_iter().zip([0.3, 1.0, 0.0]) {
+            let flux = Roe { mean, dissipation: share, ..whole };
+            let expected = std::array::from_fn(|k| f[k] - share * (fluxes[k] - roe[k]));
+            assert_close("roe", &flux.eval(&GAS, &a, &b, &n), &expected, &size, 1e-12);
+            assert_eq!(NumericalFlux::<Euler, D, N>::on_boundaries(&flux), whole);
+        }
+    }
 }
 
 /// Where all waves go one way the flux is that of the side they come from.
@@ -248,22 +277,28 @@ proptest! {
 
     #[test]
     fn all_are_consistent(g in gas(), n in direction()) {
-        for_each!(consistent, [Rusanov, Hll, Hllc, ROE, LOW_MACH], (g, n));
+        for_each!(consistent, [Rusanov, Hll, Hllc, ROE, LOW_MACH, SPARING], (g, n));
     }
 
     #[test]
     fn all_scale_exactly(a in gas(), b in gas(), n in direction(), scale in 1e-3..1e3f64) {
-        for_each!(scales_exactly, [Rusanov, Hll, Hllc, ROE, LOW_MACH], (a, b, n, scale));
+        for_each!(scales_exactly, [Rusanov, Hll, Hllc, ROE, LOW_MACH, SPARING], (a, b, n, scale));
     }
 
     #[test]
     fn all_are_antisymmetric(a in gas(), b in gas(), n in direction()) {
-        for_each!(antisymmetric, [Rusanov, Hll, Hllc, ROE, LOW_MACH], (a, b, n));
+        for_each!(antisymmetric, [Rusanov, Hll, Hllc, ROE, LOW_MACH, SPARING], (a, b, n));
     }
 
     #[test]
     fn all_turn_with_the_states(a in gas(), b in gas(), n in direction(), p in direction(), q in direction()) {
-        for_each!(turns_with_the_states, [Rusanov, Hll, Hllc, ROE, LOW_MACH], (a, b, n, [p, q]));
+        for_each!(turns_with_the_states, [Rusanov, Hll, Hllc, ROE, LOW_MACH, SPARING], (a, b, n, [p, q]));
+    }
+
+    #[test]
+    fn roe_dissipates_by_shares(a in gas(), b in gas(), n in direction()) {
+        dissipates_by_shares::<2, 4>(a, b, n);
+        dissipates_by_shares::<3, 5>(a, b, n);
     }
 
     #[test]
@@ -292,7 +327,7 @@ proptest! {
     fn derivatives_agree_with_differences(
         a in gas(), b in gas(), n in direction(), along in prop::array::uniform5(-1.0..1.0f64),
     ) {
-        for_each!(derivative_is_that_of_differences, [Rusanov, Hll, Hllc, ROE, LOW_MACH], (a, b, n, along));
+        for_each!(derivative_is_that_of_differences, [Rusanov, Hll, Hllc, ROE, LOW_MACH, SPARING], (a, b, n, along));
     }
 
     #[test]

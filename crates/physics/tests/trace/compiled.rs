@@ -1,8 +1,8 @@
 //! The printed text, compiled by the machine's C++ compiler, gives the bits that Rust gives.
 
 use crate::sources::{
-    AIR, Face, Flux, Formula, INFLOW, Outer, Random, SYRUP, Split, Viscous, WALL, WARM, for_each_formula,
-    print,
+    AIR, Face, Flux, Formula, INFLOW, Outer, Random, SPARING, SYRUP, Split, Viscous, WALL, WARM,
+    for_each_formula, print,
 };
 use dgsuite_physics::trace::{PRELUDE, Parameters, ROOTS};
 use dgsuite_physics::two_point::KennedyGruber;

@@ -1,7 +1,7 @@
 //! The recorded graph, evaluated with numbers, gives the bits that the formula itself gives.
 
 use crate::sources::{
-    AIR, Face, Flux, Formula, GAS, INFLOW, Outer, Random, SYRUP, Split, Viscous, WALL, WARM, body,
+    AIR, Face, Flux, Formula, GAS, INFLOW, Outer, Random, SPARING, SYRUP, Split, Viscous, WALL, WARM, body,
     for_each_formula,
 };
 use dgsuite_physics::formula::{Formula as Text, Names};

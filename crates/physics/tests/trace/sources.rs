@@ -3,8 +3,8 @@
 use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::trace::{Arguments, Parameters, Sym, device_fn};
 use dgsuite_physics::{
-    Boundary, Diffusion, DiffusiveBoundary, Euler, Given, Law, NavierStokes, NoSlipWall, NumericalFlux, Real,
-    SubsonicInflow, TwoPointFlux, WallHeat,
+    Boundary, Diffusion, DiffusiveBoundary, Euler, FaceMean, Given, Law, NavierStokes, NoSlipWall,
+    NumericalFlux, Real, Roe, SubsonicInflow, TwoPointFlux, WallHeat,
 };
 
 pub(crate) const GAS: Euler = Euler { gamma: 1.4 };
@@ -27,6 +27,8 @@ pub(crate) const WALL: NoSlipWall =
     NoSlipWall { heat: WallHeat::Adiabatic, velocity: Some(Given::vector([0.5, -0.25, 0.75])) };
 pub(crate) const WARM: NoSlipWall =
     NoSlipWall { heat: WallHeat::Isothermal { temperature: Given::Constant(1.2) }, velocity: None };
+
+pub(crate) const SPARING: Roe = Roe { mean: FaceMean::KennedyGruber, dissipation: 0.2, ..Roe::LOW_MACH };
 
 /// A formula of two states and a normal.
 pub(crate) trait Formula<const D: usize, const N: usize>: Copy {
@@ -130,6 +132,7 @@ macro_rules! for_each_formula {
         for_each_formula!(@dims $visit, hllc, Flux(Hllc));
         for_each_formula!(@dims $visit, roe, Flux(Roe::PLAIN));
         for_each_formula!(@dims $visit, roe_low_mach, Flux(Roe::LOW_MACH));
+        for_each_formula!(@dims $visit, roe_sparing, Flux(SPARING));
         for_each_formula!(@dims $visit, slip_wall, Outer(SlipWall));
         for_each_formula!(@dims $visit, pressure_outlet, Outer(PressureOutlet { p: 0.7.into() }));
         for_each_formula!(@dims $visit, far_field, Outer(FarField));

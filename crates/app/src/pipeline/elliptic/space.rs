@@ -34,6 +34,7 @@ impl SipdgSpec {
             "viscous",
             "vcjh",
             "riemann",
+            "dissipation",
             "limiter",
             "polynomials",
             "nodes",
