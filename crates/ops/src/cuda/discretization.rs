@@ -529,7 +529,9 @@ impl<T: PackScalar> CudaDiscretization<T> {
 /// The formulas of the law, with those of its diffusion.
 pub(super) fn law_text<T: PackScalar>(d: &Discretization<T>) -> Result<LawText, OpsError> {
     let law = LawText::new(d.physics.as_ref())?.with_two_point(d.two_point.as_deref())?;
-    Ok(law.with_diffusion(d.diffusion(), d.eta)?.with_source(d.source.is_some()))
+    let mut law = law.with_diffusion(d.diffusion(), d.eta)?.with_source(d.source.is_some());
+    law.boundaries = !d.boundaries.is_empty();
+    Ok(law)
 }
 
 /// The scheme with the basis that devices keep: nodal values in place of modes where there are simplices with fast kernels, which

@@ -31,13 +31,13 @@ pub(crate) fn layout<T: PackScalar>(
         Shape::Quadrilateral | Shape::Hexahedron => {
             let reference = ReferenceElement::new(&spec.element)?;
             let known = TensorTables::new(&reference, form).is_some()
-                || (gauss::knows(spec.rule) && GaussTables::new(&reference, form).is_some());
+                || GaussTables::new(&reference, form, spec.rule).is_some();
             Ok((1, known && is_planar(shape, fields)))
         }
         Shape::Prism => {
             let reference = ReferenceElement::new(&spec.element)?;
             let known = PrismTables::new(&reference, form).is_some()
-                || (gauss::knows(spec.rule) && CubatureTables::new(&reference, form).is_some());
+                || (gauss::knows(spec.rule, true) && CubatureTables::new(&reference, form).is_some());
             Ok((1, known))
         }
         _ if curved.is_none() && element::is_small(shape, spec.element.order, T::BYTES) => {
@@ -136,7 +136,7 @@ impl Fast {
             Shape::Prism if group.face_nodes.is_some() && group.state.planar && is_diagonal(part) => {
                 PrismTables::new(&part.reference, form).map(Self::Prism)
             }
-            Shape::Prism if group.state.planar && gauss::knows(part.spec.rule) => {
+            Shape::Prism if group.state.planar && gauss::knows(part.spec.rule, true) => {
                 CubatureTables::new(&part.reference, form).map(Self::Cubature)
             }
             _ => None,
@@ -171,8 +171,7 @@ impl Fast {
 
     fn gauss<T: PackScalar>(group: &Group<T>, part: &Part<T>, form: Form) -> Option<Self> {
         let laid_out = group.state.planar || in_pairs(group, part);
-        let known = laid_out && gauss::knows(part.spec.rule);
-        known.then(|| GaussTables::new(&part.reference, form))?.map(Self::Gauss)
+        laid_out.then(|| GaussTables::new(&part.reference, form, part.spec.rule))?.map(Self::Gauss)
     }
 
     /// The nodes of each face, where the kernel interpolates face points from them.

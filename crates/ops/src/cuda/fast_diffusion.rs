@@ -102,7 +102,7 @@ impl FastDiffusion {
     }
 
     fn gauss<T: PackScalar>(law: &LawText, group: &Group<T>, part: &Part<T>, form: Form) -> Option<Self> {
-        let gauss = GaussDiffusion::new(group, part, form)?;
+        let gauss = GaussDiffusion::new(law, group, part, form)?;
         Some(Self {
             gradient: vec![gauss.gradient(law, group, part)?],
             residual: gauss.mean_flux(law, group, part, false)?,

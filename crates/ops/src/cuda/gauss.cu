@@ -10,9 +10,9 @@
 
 // The plan of shared memory.
 constexpr int VALUE_AT = MATRICES;                          // [element][field][node]
-constexpr int FLUX_AT = VALUE_AT + ELEMENTS * FIELDS * NP;  // [element][direction][field][node]
+constexpr int FLUX_AT = VALUE_AT + ELEMENTS * FIELDS * POINTS;  // [element][direction][field][node]
 // [element][field][direction, end][number across the lines]
-constexpr int FACE_FLUX_AT = FLUX_AT + ELEMENTS * DIM * FIELDS * NP;
+constexpr int FACE_FLUX_AT = FLUX_AT + ELEMENTS * DIM * FIELDS * POINTS;
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arguments a, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
@@ -20,10 +20,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     const bool reads_register = STAGE && a.a != 0.0;
     // A thread beyond the last element computes that one again, and stores nothing.
-    const u32 local = threadIdx.x / NP, node = threadIdx.x % NP;
+    const u32 local = threadIdx.x / POINTS, node = threadIdx.x % POINTS;
+    const Function function = function_of(node);
     const bool exists = local < n;
     const u32 element = first + (exists ? local : n - 1), slot = a.first + element;
-    const u64 at = (u64)slot * STATE_BLOCK + node * ROW_STRIDE;
+    const u64 at = (u64)slot * STATE_BLOCK + function.number * ROW_STRIDE;
     const auto ask = [&](u32 item, real (&up)[FIELDS]) {
         const u32 q = item % NF, point = q % FACE_POINTS;
         const Across r = across(a, a.first + first + item / NF, q / FACE_POINTS);
@@ -35,8 +36,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         real um[FIELDS], f[FIELDS];
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) um[k] = 0;
-        const real* values = shared + VALUE_AT + e * FIELDS * NP + line.begin;
-        add_line<NP>(shared + ENDS_AT + line.end * NODES, values, line.step, um);
+        const real* values = shared + VALUE_AT + e * FIELDS * POINTS + line.begin;
+        add_line<POINTS>(shared + ENDS_AT + line.end * NODES, values, line.step, um);
         face_flux(a, parameters, first + e, q / FACE_POINTS, q, um, up, f);
         real* y = shared + FACE_FLUX_AT + e * FIELDS * NF + line.place;
 #pragma unroll
@@ -48,23 +49,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     load_node(a.u + at, u);
     if (threadIdx.x < n * NF) ask(threadIdx.x, asked);
     load_matrices(a, shared);
-    real *values = shared + VALUE_AT + local * FIELDS * NP, *fluxes = shared + FLUX_AT + local * DIM * FIELDS * NP;
+    real *values = shared + VALUE_AT + local * FIELDS * POINTS, *fluxes = shared + FLUX_AT + local * DIM * FIELDS * POINTS;
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) value[k] = u[k];
     if (TRANSFORM) {
         dg_block_sync();
         // Fluxes are read last, and values are free for the result.
-        transform<NP>(shared + VALUES_AT, DIM == 3 ? fluxes : values, DIM == 3 ? values : fluxes, node, value);
+        transform<POINTS>(shared + VALUES_AT, DIM == 3 ? fluxes : values, DIM == 3 ? values : fluxes, node, value);
     }
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) values[k * NP + node] = value[k];
+    for (int k = 0; k < FIELDS; ++k) values[k * POINTS + node] = value[k];
     dg_block_sync();
     {
         real g[DIM * DIM], f[DIM * FIELDS];
         metric_at(a, element, node, g);
         volume_flux(parameters, value, g, f);
 #pragma unroll
-        for (int i = 0; i < DIM * FIELDS; ++i) fluxes[i * NP + node] = f[i];
+        for (int i = 0; i < DIM * FIELDS; ++i) fluxes[i * POINTS + node] = f[i];
     }
 
     // 2. Numerical fluxes.
@@ -88,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
 #pragma unroll
     for (int d = 0; d < DIM; ++d) {
         const u32 i = node / power(d) % NODES;
-        add_line<NP>(shared + PROJECT_AT + i * LINE, fluxes + d * FIELDS * NP + node - i * power(d), power(d), rate);
+        add_line<POINTS>(shared + PROJECT_AT + i * LINE, fluxes + d * FIELDS * POINTS + node - i * power(d), power(d), rate);
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
             const real lift = shared[LIFT_AT + e * NODES + i];
@@ -98,15 +99,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         }
     }
     if (CURVED) {
-        const real scale = __ldg(a.inverse_jacobian + (u64)element * NP + node);
+        const real scale = __ldg(a.inverse_jacobian + (u64)element * NQ + node);
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) rate[k] *= scale;
     }
     // Values were read for the last time before the block met.
-    if (TRANSFORM) transform<NP>(shared + BACK_AT, values, fluxes, node, rate);
+    if (TRANSFORM) transform<POINTS>(shared + BACK_AT, values, fluxes, node, rate);
 
     // 4. The stage; see `finish`.
-    if (!exists) return;
+    if (!exists || !function.exists) return;
     const StageFactors s = stage_factors(a, slot);
     if (!PLANAR) return finish_row_with(a, s, reads_register, before, at, u, rate);
 #pragma unroll

@@ -1,13 +1,17 @@
-// Quadrilaterals and hexahedra whose cubature has as many Gauss points along a line as there are basis functions, in the
-// volume and across faces. What is a matrix along lines for the basis is one for values at these points: states are turned
-// into values on the way in and residuals into coefficients on the way out, unless the basis is nodal at the points.
+// Quadrilaterals and hexahedra whose cubature has as many Gauss points along a line as there are basis functions, or more on
+// affine elements, in the volume and across faces. What is a matrix along lines for the basis is one for values at these
+// points: states are turned into values on the way in and residuals into coefficients on the way out, unless the basis is
+// nodal at the points.
 //
 // Beside the macros of common.cuh, with DIRECT = 0:
 //   NODES      points along a line
+//   FUNCTIONS  basis functions along a line
 //   ELEMENTS   of a block
 //   BLOCKS     blocks of a multiprocessor
 //   TRANSFORM  whether coefficients are other than values at the points
 //   PLACE      [face point]: (2 direction + end) FACE_POINTS + its line's number across the lines of that direction
+// With fewer functions than points the matrices to values and back have columns and rows of zeros, and threads beyond the last
+// function take the first one's coefficients along, to no effect.
 // `tables` has, for values at the points, the 1-D matrix P, [point][point], those to values and back to coefficients, the
 // values at both ends of a line, [end][point], and the lifts from there, [end][point].
 #pragma once
@@ -15,7 +19,8 @@
 
 constexpr int FACE_POINTS = NF / FACES;
 static __device__ const unsigned short face_place[NF] = PLACE;
-constexpr int THREADS = ELEMENTS * NP;
+constexpr int POINTS = DIM == 3 ? NODES * NODES * NODES : NODES * NODES;  // of an element
+constexpr int THREADS = ELEMENTS * POINTS;
 constexpr int LINE = NODES | 1;  // row of a matrix in shared memory, against bank conflicts
 // Matrices in shared memory: ends, lifts, then P and the others.
 constexpr int ENDS_AT = 0;
@@ -26,6 +31,19 @@ constexpr int BACK_AT = VALUES_AT + (TRANSFORM ? NODES * LINE : 0);
 constexpr int MATRICES = (BACK_AT + (TRANSFORM ? NODES * LINE : 0) + 3) / 4 * 4;
 
 static __device__ __forceinline__ constexpr int power(int d) { return d == 0 ? 1 : d == 1 ? NODES : NODES * NODES; }
+
+// The basis function of a thread: that of its node, where there are as many.
+struct Function {
+    u32 number;
+    bool exists;
+};
+
+static __device__ __forceinline__ Function function_of(u32 node) {
+    if (FUNCTIONS == NODES) return {node, true};
+    const u32 i = node % NODES, j = node / NODES % NODES, k = node / (NODES * NODES);
+    const bool exists = i < FUNCTIONS && j < FUNCTIONS && k < FUNCTIONS;
+    return {exists ? i + FUNCTIONS * (j + FUNCTIONS * k) : 0, exists};
+}
 
 // The number of a node among those with the same coordinate in direction d.
 static __device__ __forceinline__ u32 across_line(u32 node, int d) {

@@ -1,5 +1,5 @@
 //! `gauss.cu` and `gauss_traces.cu`: quadrilaterals and hexahedra whose cubature has as many Gauss points along a line as
-//! there are basis functions, whatever the basis.
+//! there are basis functions, whatever the basis, or more on affine elements.
 
 use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, source};
 use crate::cuda::tensor::{MOST_THREADS, REGISTERS, elements_near};
@@ -18,11 +18,14 @@ const SAME: f64 = 1e-10;
 /// The operators of the kernels, and the place of each face point.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GaussTables {
-    /// In the order of `gauss.cuh`: with `T` the matrix from coefficients to values at the points, `T P`, `T`, `T⁻¹`, values
-    /// at both ends from those at the points, lifts from there to the points.
+    /// In the order of `gauss.cuh`: with `T` the matrix from coefficients to values at the points, `T P`, `T`, `T⁻¹` (with more
+    /// points than functions that of projection; both have zeros up to the number of points), values at both ends from those
+    /// at the points, lifts from there to the points.
     pub(crate) entries: Vec<f64>,
     /// Points along a line.
     pub(super) n_nodes: usize,
+    /// Basis functions along a line.
+    n_functions: usize,
     /// Whether `T` is other than the identity.
     pub(super) transform: bool,
     /// For each face point, `(2 direction + end) · points of a face` and its line's number across the lines of that
@@ -40,20 +43,21 @@ pub(super) struct Room {
 }
 
 impl GaussTables {
-    /// The tables of a quadrilateral or hexahedron; `None` unless it has as many points along a line as functions, from which
-    /// the coefficients follow, and its face points are where lines of the points end.
+    /// The tables of a quadrilateral or hexahedron; `None` unless its face points are where lines of its points end, and its
+    /// residual becomes its rate by a number an element or, with as many points along a line as functions, a point.
     #[must_use]
-    pub(crate) fn new(reference: &ReferenceElement, form: Form) -> Option<Self> {
+    pub(crate) fn new(reference: &ReferenceElement, form: Form, rule: MetricRule) -> Option<Self> {
         let tensor = reference.tensor.as_ref()?;
-        let (shape, n) = (reference.spec.shape, tensor.n_basis_1d);
+        let (shape, n, functions) = (reference.spec.shape, tensor.n_points_1d, tensor.n_basis_1d);
         let (values, back) = (&tensor.interp, &tensor.mass_project);
         let same = |a: &Matrix, b: &Matrix| a.rows == b.rows && a.cols == b.cols && a.distance(b) < SAME;
         let known = matches!(shape, Shape::Quadrilateral | Shape::Hexahedron)
             && matches!(form, Form::Weak | Form::Strong)
-            && n > 1
-            && tensor.n_points_1d == n
+            && functions > 1
+            && knows(rule, n == functions)
+            && n >= functions
             && reference.face_nodes.is_none()
-            && same(&values.mul(back), &Matrix::identity(n))
+            && same(&back.mul(values), &Matrix::identity(functions))
             && same(values, &tensor.face_interp)
             && same(back, &tensor.face_mass_project);
         if !known {
@@ -71,10 +75,23 @@ impl GaussTables {
                 })
             }
         };
-        let mut entries = [&line, values, back].map(Matrix::as_slice).concat();
+        let square =
+            |m: &Matrix| Matrix::from_fn(n, n, |i, j| if i < m.rows && j < m.cols { m[(i, j)] } else { 0.0 });
+        let mut entries = [&line, &square(values), &square(back)].map(Matrix::as_slice).concat();
         entries.extend(ends.into_iter().chain(lift).flatten());
         let place = (0..reference.face_points.len()).map(|q| place(reference, q)).collect::<Option<_>>()?;
-        Some(Self { entries, n_nodes: n, transform: !same(values, &Matrix::identity(n)), place })
+        Some(Self {
+            entries,
+            n_nodes: n,
+            n_functions: functions,
+            transform: !same(values, &Matrix::identity(n)),
+            place,
+        })
+    }
+
+    /// Whether there are more points along a line than functions.
+    pub(super) const fn is_over_integrated(&self) -> bool {
+        self.n_nodes > self.n_functions
     }
 
     /// The stage or residual; `None` if it does not fit the device.
@@ -86,7 +103,7 @@ impl GaussTables {
         stage: bool,
     ) -> Option<KernelText> {
         let s = Sizes::new(group, part);
-        let threads = (elements_near(s.np, NEAR_THREADS) * s.np).next_multiple_of(32);
+        let threads = (elements_near(s.nq, NEAR_THREADS) * s.nq).next_multiple_of(32);
         let registers = match (T::BYTES, s.dim) {
             (4, _) => 56,
             (_, 2) => 80,
@@ -94,7 +111,7 @@ impl GaussTables {
             _ => (REGISTERS / (2 * threads) / 8 * 8).clamp(64, 96),
         };
         // Values, fluxes and numerical fluxes.
-        let room = Room { registers, block: 0, element: ((1 + s.dim) * s.np + s.nf) * s.fields };
+        let room = Room { registers, block: 0, element: ((1 + s.dim) * s.nq + s.nf) * s.fields };
         self.kernel(("gauss.cu", include_str!("gauss.cu")), law, group, part, stage, room)
     }
 
@@ -106,7 +123,7 @@ impl GaussTables {
         part: &Part<T>,
     ) -> Option<KernelText> {
         let s = Sizes::new(group, part);
-        let element = (s.np | 1) * s.fields * if self.transform { 2 } else { 1 };
+        let element = (s.nq | 1) * s.fields * if self.transform { 2 } else { 1 };
         let room = Room { registers: 40, block: 0, element };
         self.kernel(("gauss_traces.cu", include_str!("gauss_traces.cu")), law, group, part, false, room)
     }
@@ -122,8 +139,8 @@ impl GaussTables {
         room: Room,
     ) -> Option<KernelText> {
         let (sizes, n) = (Sizes::new(group, part), self.n_nodes);
-        let elements = elements_near(sizes.np, NEAR_THREADS);
-        let threads = elements * sizes.np;
+        let elements = elements_near(sizes.nq, NEAR_THREADS);
+        let threads = elements * sizes.nq;
         let matrices = 4 * n + n * (n | 1) * if self.transform { 3 } else { 1 };
         let shared = T::BYTES * (matrices.next_multiple_of(4) + room.block + elements * room.element);
         if threads > MOST_THREADS || shared > SHARED {
@@ -138,6 +155,7 @@ impl GaussTables {
             .define(source::<T>(name, body), &group.face_offsets)
             .define("STAGE", u8::from(stage))
             .define("NODES", n)
+            .define("FUNCTIONS", self.n_functions)
             .define("ELEMENTS", elements)
             .define("BLOCKS", blocks.clamp(1, 16))
             .define("TRANSFORM", u8::from(self.transform))
@@ -149,8 +167,12 @@ impl GaussTables {
 
 /// Whether the kernels know how a part's residual becomes its rate: by a number an element or a point. With as many points as
 /// functions the weight-adjusted rule is the latter, and conserves by itself.
-pub(super) const fn knows(rule: MetricRule) -> bool {
-    matches!(rule, MetricRule::Affine | MetricRule::Collocated | MetricRule::WeightAdjusted)
+pub(super) const fn knows(rule: MetricRule, as_many: bool) -> bool {
+    match rule {
+        MetricRule::Affine => true,
+        MetricRule::Collocated | MetricRule::WeightAdjusted => as_many,
+        MetricRule::Stored => false,
+    }
 }
 
 /// The place of face point `q`, if it is at the end of a line of points.
@@ -186,9 +208,11 @@ mod tests {
         };
         let modal = ElementSpec { representation: Representation::Modal, ..nodal };
         let fr = ElementSpec { correction: Correction::Vcjh(Parameter::Huynh), ..gauss };
+        let more = Cubature::Degree(2 * order + 3);
+        let over = ElementSpec { volume: more, face: more, ..modal };
         let mut all = vec![(fr, Form::Strong)];
         for form in [Form::Weak, Form::Strong] {
-            all.extend([gauss, nodal, modal].map(|spec| (spec, form)));
+            all.extend([gauss, nodal, modal, over].map(|spec| (spec, form)));
         }
         all
     }
@@ -199,13 +223,19 @@ mod tests {
         for (shape, order) in [(Shape::Quadrilateral, 1), (Shape::Quadrilateral, 4), (Shape::Hexahedron, 2)] {
             for (spec, form) in specs(shape, order) {
                 let r = ReferenceElement::new(&spec).unwrap();
-                let t = GaussTables::new(&r, form).expect("tables");
+                let t = GaussTables::new(&r, form, MetricRule::Affine).expect("tables");
                 assert_eq!(t.transform, spec.volume != Cubature::Collocated);
-                let (n, np, dim) = (t.n_nodes, r.n_basis, shape.dim());
+                let (n, functions, dim) = (t.n_nodes, t.n_functions, shape.dim());
+                let np = n.pow(dim as u32);
                 let part = |at: usize, len: usize| &t.entries[at..at + len];
-                let matrix = |i: usize| Matrix::from_row_major(n, n, part(i * n * n, n * n).to_vec());
+                let matrix = |i: usize, rows: usize, cols: usize| {
+                    let all = part(i * n * n, n * n);
+                    let outside = (0..n * n).filter(|at| at / n >= rows || at % n >= cols);
+                    assert!(outside.map(|at| all[at]).all(|x| x == 0.0), "{spec:?}");
+                    Matrix::from_fn(rows, cols, |i, j| all[i * n + j])
+                };
                 let full = |m: &Matrix| (1..dim).fold(m.clone(), |all, _| all.kron(m));
-                let (values, back) = (full(&matrix(1)), full(&matrix(2)));
+                let (values, back) = (full(&matrix(1, n, functions)), full(&matrix(2, functions, n)));
                 assert!(values.distance(&r.interp_volume) < 1e-12);
                 assert!(back.distance(&r.project_volume) < 1e-11);
                 let ends = |e: usize| part(3 * n * n + e * n, n);
@@ -248,7 +278,10 @@ mod tests {
         let (more, _) = specs(Shape::Quadrilateral, 2)[2];
         let more = ElementSpec { volume: Cubature::Degree(7), ..more };
         for spec in [lobatto, more] {
-            assert_eq!(GaussTables::new(&ReferenceElement::new(&spec).unwrap(), Form::Weak), None);
+            assert_eq!(
+                GaussTables::new(&ReferenceElement::new(&spec).unwrap(), Form::Weak, MetricRule::Affine),
+                None
+            );
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `gauss_gradient.cu` and `gauss_mean_flux.cu`: both passes of diffusion on quadrilaterals and hexahedra with Gauss points.
 
-use crate::cuda::gauss::{self, GaussTables, Room};
+use crate::cuda::gauss::{GaussTables, Room};
 use crate::cuda::source::{KernelText, LawText, Sizes};
 use crate::group::{Group, Part};
 use crate::lifting::penalty;
@@ -18,14 +18,16 @@ pub(super) struct GaussDiffusion {
     pub(super) entries: Vec<f64>,
 }
 
-/// Whether these kernels run the elements of `specs` and want the unknowns one after the other: those of hexahedra do.
+/// Whether these kernels run the elements of `specs` and want the unknowns one after the other: those of hexahedra do, unless
+/// there are more points than functions, where it depends on the mesh whether the universal kernels run them.
 ///
 /// # Errors
 /// Those of reference elements.
 pub(super) fn is_planar(shape: Shape, specs: [Option<PartSpec>; 2], form: Form) -> Result<bool, BasisError> {
     for spec in specs.into_iter().flatten() {
-        let known = spec.element.order <= MOST_PLANAR_ORDER && gauss::knows(spec.rule);
-        if !known || GaussTables::new(&ReferenceElement::new(&spec.element)?, form).is_none() {
+        let known = spec.element.order <= MOST_PLANAR_ORDER;
+        let tables = GaussTables::new(&ReferenceElement::new(&spec.element)?, form, spec.rule);
+        if !known || tables.is_none_or(|tables| tables.is_over_integrated()) {
             return Ok(false);
         }
     }
@@ -33,11 +35,20 @@ pub(super) fn is_planar(shape: Shape, specs: [Option<PartSpec>; 2], form: Form) 
 }
 
 impl GaussDiffusion {
-    pub(super) fn new<T: PackScalar>(group: &Group<T>, part: &Part<T>, form: Form) -> Option<Self> {
-        if !gauss::knows(part.spec.rule) || group.state.planar != (group.shape == Shape::Hexahedron) {
+    /// With more points than functions the mesh must have no boundaries: jumps are lifted as they are at the points, which is
+    /// right where they are polynomials of the space, as between elements, not where a condition makes others of them.
+    pub(super) fn new<T: PackScalar>(
+        law: &LawText,
+        group: &Group<T>,
+        part: &Part<T>,
+        form: Form,
+    ) -> Option<Self> {
+        let tables = GaussTables::new(&part.reference, form, part.spec.rule)?;
+        let over = tables.is_over_integrated();
+        let planar = group.shape == Shape::Hexahedron && !over;
+        if group.state.planar != planar || (over && law.boundaries) {
             return None;
         }
-        let tables = GaussTables::new(&part.reference, form)?;
         let tensor = part.reference.tensor.as_ref()?;
         let mut entries = tables.entries.clone();
         entries.extend(tensor.derivative.mul(&tensor.mass_project).as_slice());
@@ -63,7 +74,7 @@ impl GaussDiffusion {
     ) -> Option<KernelText> {
         let (s, n) = (Sizes::new(group, part), self.tables.n_nodes);
         // States, gradients or fluxes, half jumps and numerical fluxes.
-        let scalars = ((1 + s.dim) * s.np + 2 * s.nf) * s.fields;
+        let scalars = ((1 + s.dim) * s.nq + 2 * s.nf) * s.fields;
         let registers = if T::BYTES == 4 { 80 } else { 128 };
         let room = Room { registers, block: (n * (n | 1)).next_multiple_of(4), element: scalars };
         let body = ("gauss_gradient.cu", include_str!("gauss_gradient.cu"));
@@ -82,7 +93,7 @@ impl GaussDiffusion {
         stage: bool,
     ) -> Option<KernelText> {
         let s = Sizes::new(group, part);
-        let scalars = (s.nf + if self.tables.transform { 2 * s.np } else { 0 }) * s.fields;
+        let scalars = (s.nf + if self.tables.transform { 2 * s.nq } else { 0 }) * s.fields;
         let room = Room { registers: if T::BYTES == 4 { 40 } else { 64 }, block: 0, element: scalars };
         let body = ("gauss_mean_flux.cu", include_str!("gauss_mean_flux.cu"));
         self.tables.kernel(body, law, group, part, stage, room)

@@ -10,9 +10,9 @@
 // The plan of shared memory.
 constexpr int DERIVE_AT = MATRICES;
 constexpr int STATE_AT = DERIVE_AT + (NODES * LINE + 3) / 4 * 4;       // values at the points, [element][field][node]
-constexpr int FACES_AT = STATE_AT + ELEMENTS * FIELDS * NP;            // half jumps and numerical fluxes, [element][2 fields][place]
+constexpr int FACES_AT = STATE_AT + ELEMENTS * FIELDS * POINTS;            // half jumps and numerical fluxes, [element][2 fields][place]
 constexpr int GRADIENT_AT = FACES_AT + ELEMENTS * 2 * FIELDS * NF;     // [element][direction][field][node]; then fluxes
-constexpr int ROWS = DIM * FIELDS * NP;
+constexpr int ROWS = DIM * FIELDS * POINTS;
 
 // A face point of the block, and the state on the other side.
 struct Point {
@@ -28,10 +28,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const u32 first = blockIdx.x * ELEMENTS;  // of the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     // A thread beyond the last element computes that one again, and stores nothing.
-    const u32 local = threadIdx.x / NP, node = threadIdx.x % NP;
+    const u32 local = threadIdx.x / POINTS, node = threadIdx.x % POINTS;
+    const Function function = function_of(node);
     const bool exists = local < n;
     const u32 element = first + (exists ? local : n - 1), slot = a.first + element;
-    const u64 at = (u64)slot * STATE_BLOCK + node * ROW_STRIDE;
+    const u64 at = (u64)slot * STATE_BLOCK + function.number * ROW_STRIDE;
     const auto ask = [&](u32 item, Point& point) {
         point.element = item / NF;
         point.q = item % NF;
@@ -44,12 +45,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const auto at_end = [&](const real* from, const FaceLine& line, real (&x)[FIELDS]) {
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) x[k] = 0;
-        add_line<NP>(shared + ENDS_AT + line.end * NODES, from + line.begin, line.step, x);
+        add_line<POINTS>(shared + ENDS_AT + line.end * NODES, from + line.begin, line.step, x);
     };
     const auto solve = [&](const Point& point) {
         const FaceLine line = face_line(point.q);
         real um[FIELDS], jump[FIELDS], f[FIELDS], normal[DIM];
-        at_end(shared + STATE_AT + point.element * FIELDS * NP, line, um);
+        at_end(shared + STATE_AT + point.element * FIELDS * POINTS, line, um);
         normal_at(a, first + point.element, point.q / FACE_POINTS, point.q, normal);
         half_jump(p, point.boundary, point.q % FACE_POINTS, um, point.up, jump);
         numerical_flux(parameters, um, point.up, normal, f);
@@ -69,14 +70,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     load_matrices(a, shared);
     for (u32 i = threadIdx.x; i < NODES * NODES; i += THREADS)
         shared[DERIVE_AT + i / NODES * LINE + i % NODES] = __ldg(a.tables + 3 * NODES * NODES + 4 * NODES + i);
-    real *state = shared + STATE_AT + local * FIELDS * NP, *slopes = shared + GRADIENT_AT + local * ROWS;
+    real *state = shared + STATE_AT + local * FIELDS * POINTS, *slopes = shared + GRADIENT_AT + local * ROWS;
     if (TRANSFORM) {
         dg_block_sync();
         // Not where it is read last.
-        transform<NP>(shared + VALUES_AT, DIM == 3 ? slopes : state, DIM == 3 ? state : slopes, node, u);
+        transform<POINTS>(shared + VALUES_AT, DIM == 3 ? slopes : state, DIM == 3 ? state : slopes, node, u);
     }
 #pragma unroll
-    for (int k = 0; k < FIELDS; ++k) state[k * NP + node] = u[k];
+    for (int k = 0; k < FIELDS; ++k) state[k * POINTS + node] = u[k];
     dg_block_sync();
 
     // 2. Half jumps and numerical fluxes; slopes in reference coordinates, without liftings.
@@ -91,9 +92,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         real slope[FIELDS];
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) slope[k] = 0;
-        add_line<NP>(shared + DERIVE_AT + i * LINE, state + node - i * power(d), power(d), slope);
+        add_line<POINTS>(shared + DERIVE_AT + i * LINE, state + node - i * power(d), power(d), slope);
 #pragma unroll
-        for (int k = 0; k < FIELDS; ++k) slopes[(d * FIELDS + k) * NP + node] = slope[k];
+        for (int k = 0; k < FIELDS; ++k) slopes[(d * FIELDS + k) * POINTS + node] = slope[k];
     }
     dg_block_sync();
 
@@ -112,14 +113,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll
         for (int d = 0; d < DIM; ++d) {
             real slope[FIELDS];
-            at_end(shared + GRADIENT_AT + e * ROWS + d * FIELDS * NP, line, slope);
+            at_end(shared + GRADIENT_AT + e * ROWS + d * FIELDS * POINTS, line, slope);
 #pragma unroll
             for (int k = 0; k < FIELDS; ++k)
                 reference[d * FIELDS + k] = slope[k] + (d == direction ? own * y[k * NF] : (real)0);
         }
         face_metric_at(a, p, first + e, q, g);
         physical_gradient(g, reference, grad);
-        at_end(shared + STATE_AT + e * FIELDS * NP, line, um);
+        at_end(shared + STATE_AT + e * FIELDS * POINTS, line, um);
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) f[k] = y[(FIELDS + k) * NF];
         normal_at(a, first + e, face, q, normal);
@@ -128,7 +129,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
 
     // 4. Volume: contravariant fluxes, their sums along lines.
-    const real scale = CURVED ? __ldg(a.inverse_jacobian + (u64)element * NP + node) : (real)1;
+    const real scale = CURVED ? __ldg(a.inverse_jacobian + (u64)element * NQ + node) : (real)1;
     real flux[DIM * FIELDS];
     {
         real g[DIM * DIM], reference[DIM * FIELDS], grad[DIM * FIELDS], diffusive[DIM * FIELDS];
@@ -141,7 +142,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             const real low = -shared[LIFT_AT + i], high = shared[LIFT_AT + NODES + i];
 #pragma unroll
             for (int k = 0; k < FIELDS; ++k)
-                reference[d * FIELDS + k] = scale * (slopes[(d * FIELDS + k) * NP + node] + low * jump[k * NF] +
+                reference[d * FIELDS + k] = scale * (slopes[(d * FIELDS + k) * POINTS + node] + low * jump[k * NF] +
                                                      high * jump[k * NF + FACE_POINTS]);
         }
         physical_gradient(g, reference, grad);
@@ -156,7 +157,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
     dg_block_sync();
 #pragma unroll
-    for (int i = 0; i < DIM * FIELDS; ++i) slopes[i * NP + node] = flux[i];
+    for (int i = 0; i < DIM * FIELDS; ++i) slopes[i * POINTS + node] = flux[i];
     dg_block_sync();
     const Keep keep = keep_factors(a, slot);
     real before[FIELDS], rate[FIELDS];
@@ -166,7 +167,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll
     for (int d = 0; d < DIM; ++d) {
         const u32 i = node / power(d) % NODES;
-        add_line<NP>(shared + PROJECT_AT + i * LINE, slopes + d * FIELDS * NP + node - i * power(d), power(d), rate);
+        add_line<POINTS>(shared + PROJECT_AT + i * LINE, slopes + d * FIELDS * POINTS + node - i * power(d), power(d), rate);
     }
 
     // 5. The rows, kept for the second pass.
@@ -175,7 +176,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         load_node(p.source + at, more);
         if (TRANSFORM) {
             dg_block_sync();
-            transform<NP>(shared + VALUES_AT, state, slopes, node, more);
+            transform<POINTS>(shared + VALUES_AT, state, slopes, node, more);
             dg_block_sync();
         }
 #pragma unroll
@@ -183,8 +184,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) rate[k] *= CURVED ? keep.dt * scale : keep.dt;
-    if (TRANSFORM) transform<NP>(shared + BACK_AT, state, slopes, node, rate);
-    if (!exists) return;
+    if (TRANSFORM) transform<POINTS>(shared + BACK_AT, state, slopes, node, rate);
+    if (!exists || !function.exists) return;
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k)
         if (keep.reads_register) rate[k] += keep.a * before[k];

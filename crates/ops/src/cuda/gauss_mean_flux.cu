@@ -9,7 +9,7 @@
 // The plan of shared memory.
 constexpr int FLUX_AT = MATRICES;                         // [element][field][place]
 constexpr int EVEN_AT = FLUX_AT + ELEMENTS * FIELDS * NF;  // where coefficients are other than values, [element][field][node]
-constexpr int ODD_AT = EVEN_AT + ELEMENTS * FIELDS * NP;
+constexpr int ODD_AT = EVEN_AT + ELEMENTS * FIELDS * POINTS;
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     residual(const Arguments a, const Published p, const Parameters parameters) {
@@ -17,10 +17,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const u32 first = blockIdx.x * ELEMENTS;  // of the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     // A thread beyond the last element computes that one again, and stores nothing.
-    const u32 local = threadIdx.x / NP, node = threadIdx.x % NP;
+    const u32 local = threadIdx.x / POINTS, node = threadIdx.x % POINTS;
+    const Function function = function_of(node);
     const bool exists = local < n;
     const u32 element = first + (exists ? local : n - 1), slot = a.first + element;
-    const u64 at = (u64)slot * STATE_BLOCK + node * ROW_STRIDE;
+    const u64 at = (u64)slot * STATE_BLOCK + function.number * ROW_STRIDE;
     load_matrices(a, shared);
     real rate[FIELDS], u[FIELDS], kept[FIELDS];
     load_node(p.kept + at, kept);
@@ -46,13 +47,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         for (int k = 0; k < FIELDS; ++k) rate[k] -= low * y[k * NF] + high * y[k * NF + FACE_POINTS];
     }
     if (CURVED) {
-        const real inverse = __ldg(a.inverse_jacobian + (u64)element * NP + node);
+        const real inverse = __ldg(a.inverse_jacobian + (u64)element * NQ + node);
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) rate[k] *= inverse;
     }
     if (TRANSFORM)
-        transform<NP>(shared + BACK_AT, shared + EVEN_AT + local * FIELDS * NP, shared + ODD_AT + local * FIELDS * NP, node, rate);
-    if (!exists) return;
+        transform<POINTS>(shared + BACK_AT, shared + EVEN_AT + local * FIELDS * POINTS, shared + ODD_AT + local * FIELDS * POINTS, node, rate);
+    if (!exists || !function.exists) return;
     const StageFactors s = kept_factors(a, slot);
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) rate[k] += STAGE ? 0 : kept[k];

@@ -4,7 +4,7 @@
 
 #include "gauss.cuh"
 
-constexpr int FIELD = NP | 1;  // from an unknown to the next in shared memory: threads read several together
+constexpr int FIELD = POINTS | 1;  // from an unknown to the next in shared memory: threads read several together
 constexpr int EVEN_AT = MATRICES;
 constexpr int ODD_AT = EVEN_AT + ELEMENTS * FIELDS * FIELD;
 
@@ -13,10 +13,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) traces(const Argum
     const u32 first = blockIdx.x * ELEMENTS;  // of the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     // A thread beyond the last element computes that one again, and stores nothing.
-    const u32 local = threadIdx.x / NP, node = threadIdx.x % NP;
+    const u32 local = threadIdx.x / POINTS, node = threadIdx.x % POINTS;
+    const Function function = function_of(node);
     const u32 element = first + (local < n ? local : n - 1);
     real u[FIELDS];
-    load_node(a.u + (u64)(a.first + element) * STATE_BLOCK + node * ROW_STRIDE, u);
+    load_node(a.u + (u64)(a.first + element) * STATE_BLOCK + function.number * ROW_STRIDE, u);
     load_matrices(a, shared);
     real *even = shared + EVEN_AT + local * FIELDS * FIELD, *odd = shared + ODD_AT + local * FIELDS * FIELD;
     if (TRANSFORM) {

@@ -28,7 +28,7 @@ pub(super) struct CubatureDiffusion {
 /// Those of reference elements.
 pub(super) fn is_known(specs: [Option<PartSpec>; 2], form: Form) -> Result<bool, BasisError> {
     for spec in specs.into_iter().flatten() {
-        let known = spec.element.order <= MOST_ORDER && gauss::knows(spec.rule);
+        let known = spec.element.order <= MOST_ORDER && gauss::knows(spec.rule, true);
         if !known || CubatureDiffusion::of(&ReferenceElement::new(&spec.element)?, form).is_none() {
             return Ok(false);
         }
@@ -39,7 +39,7 @@ pub(super) fn is_known(specs: [Option<PartSpec>; 2], form: Form) -> Result<bool,
 impl CubatureDiffusion {
     /// The operators of a part, or nothing if these kernels can't run it.
     pub(super) fn new<T: PackScalar>(group: &Group<T>, part: &Part<T>, form: Form) -> Option<Self> {
-        let known = group.state.planar && gauss::knows(part.spec.rule);
+        let known = group.state.planar && gauss::knows(part.spec.rule, true);
         known.then(|| Self::of(&part.reference, form))?
     }
 

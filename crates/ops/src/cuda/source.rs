@@ -140,13 +140,15 @@ pub(super) struct LawText {
     pub(super) lifts: Option<Lifts>,
     /// Whether there is a source.
     pub(super) source: bool,
+    /// Whether the mesh has boundaries.
+    pub(super) boundaries: bool,
 }
 
 impl LawText {
     pub(super) fn new<T>(physics: &dyn PointKernels<T>) -> Result<Self, TraceError> {
         let mut parameters = Parameters::new();
         let functions = physics.device_source(&mut parameters)?;
-        Ok(Self { parameters, functions, two_point: false, lifts: None, source: false })
+        Ok(Self { parameters, functions, two_point: false, lifts: None, source: false, boundaries: true })
     }
 
     /// With the formulas of the two-point flux, if there is one.

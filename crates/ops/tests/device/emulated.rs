@@ -71,6 +71,7 @@ fn cases() -> Vec<Case> {
     on_box("curved", hexahedron, 2, false, "collocated split", 2, 2);
     on_box("periodic", hexahedron, 1, true, "collocated split", 4, 2);
     on_box("box", hexahedron, 1, false, "modal", 1, 1);
+    on_box("periodic", hexahedron, 1, true, "over-integrated", 1, 2);
     on_box("periodic", hexahedron, 1, true, "collocated", 4, 2);
     on_box("box", hexahedron, 1, false, "collocated", 6, 1);
     on_box("box", hexahedron, 1, false, "collocated", 7, 1);
@@ -140,7 +141,7 @@ const MARCHES: [(&str, usize, usize); 2] =
     [("row of 9 Of(Triangle), nodal p = 2", 2, 1), ("row of 9 Of(Quadrilateral), collocated p = 2", 3, 4)];
 /// Cases that are tried with diffusion too, by how their descriptions begin: passes for every part, fast and universal, affine and
 /// curved, and the faces between groups are met once.
-const VISCOUS: [&str; 14] = [
+const VISCOUS: [&str; 15] = [
     "curved of 6 Mixed2, nodal p = 1",
     "curved of 9 Of(Quadrilateral), collocated p = 3",
     "periodic of 8 Of(Hexahedron), collocated p = 3",
@@ -151,6 +152,7 @@ const VISCOUS: [&str; 14] = [
     "curved of 9 Of(Quadrilateral), collocated split p = 2",
     "curved of 9 Of(Quadrilateral), collocated Gauss p = 2",
     "curved of 1 Of(Hexahedron), nodal p = 2",
+    "periodic of 8 Of(Hexahedron), over-integrated p = 1",
     "row of 9 Of(Triangle), nodal p = 3",
     "row of 9 Of(Triangle), collocated p = 2",
     "row of 9 Of(Tetrahedron), nodal p = 2",

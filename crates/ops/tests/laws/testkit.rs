@@ -251,6 +251,9 @@ pub(crate) fn schemes(cells: Cells, p: usize) -> Vec<(&'static str, Scheme)> {
             let face = Some(Cubature::Collocated);
             out.push(("collocated split", Scheme::split(p)));
             out.push(("collocated Gauss", Scheme { representation: gauss, volume: face, face, ..modal }));
+            // A point a direction more than functions.
+            let more = Some(Cubature::Degree(2 * p + 3));
+            out.push(("over-integrated", Scheme { volume: more, face: more, ..modal }));
         }
     }
     out
