@@ -33,8 +33,12 @@ type Failure = Box<dyn std::error::Error>;
 
 /// The matrix that a word names: a file, or a problem of the gallery with its size.
 fn matrix(word: &str) -> Result<Csr<f64>, Failure> {
-    let Some((name, size)) = word.split_once(':') else { return Ok(read_matrix_market(word)?) };
+    let problem = word.split_once(':').filter(|_| !std::path::Path::new(word).exists());
+    let Some((name, size)) = problem else { return Ok(read_matrix_market(word)?) };
     let n: usize = number("the size of the problem", size)?;
+    if n == 0 {
+        return Err("a problem of size 0 has no rows".into());
+    }
     // Squares of n/16 cells with κ = 1 and 10⁴ in turn.
     let jumps = |i: usize, j: usize| if (16 * i / n + 16 * j / n).is_multiple_of(2) { 1.0 } else { 1e4 };
     Ok(match name {
@@ -46,7 +50,10 @@ fn matrix(word: &str) -> Result<Csr<f64>, Failure> {
         "poisson-27" => gallery::poisson_27(n)?,
         "jump" => gallery::diffusion_2d(n, n, true, jumps)?,
         "neumann" => gallery::diffusion_2d(n, n, false, |_, _| 1.0)?,
-        _ => return Err(format!("no problem is called '{name}'").into()),
+        _ => {
+            let known = "poisson-5, poisson-7, poisson-27, anisotropic, jump, neumann, sipdg or sipdg-half";
+            return Err(format!("no problem is called '{name}', expected {known} before the colon").into());
+        }
     })
 }
 
@@ -74,7 +81,10 @@ where
         "jacobi" => Ok(Box::new(Jacobi::new(machine, a)?)),
         "amg" => amg(),
         "amg-double" => in_double(),
-        _ => Err(format!("no preconditioner is called '{word}'").into()),
+        _ => {
+            Err(format!("no preconditioner is called '{word}', expected amg, amg-double, jacobi or none")
+                .into())
+        }
     }
 }
 
@@ -142,9 +152,11 @@ fn main() -> ExitCode {
                 let _ = write!(text, ": {error}");
                 cause = error.source();
             }
-            if matches!(error.downcast_ref(), Some(AmgError::Singular { .. })) {
-                text.push_str(" (here: singular=yes)");
-            }
+            text.push_str(match error.downcast_ref() {
+                Some(AmgError::Singular { .. }) => " (here: singular=yes)",
+                Some(AmgError::Matrix { .. }) => " (rows and columns are counted from 0)",
+                _ => "",
+            });
             eprintln!("{text}");
             ExitCode::FAILURE
         }
@@ -177,6 +189,9 @@ fn run() -> Result<(), Failure> {
             Some(("solution", file)) => output = Some(file.to_owned()),
             Some(("singular", "yes")) => options.null_space = NullSpace::Constant,
             Some(("singular", "no")) => options.null_space = NullSpace::None,
+            Some(("singular", word)) => {
+                return Err(format!("singular is yes or no, but '{word}' is neither").into());
+            }
             Some((option, _)) => {
                 let known = "device preconditioner cycle smoother coarsening quality degree ratio tolerance threads singular \
                              rhs solution";
@@ -187,6 +202,9 @@ fn run() -> Result<(), Failure> {
             }
             None => path = argument,
         }
+    }
+    if !(tolerance > 0.0 && tolerance < 1.0) {
+        return Err(format!("tolerance is {tolerance}, possible is what lies between 0 and 1").into());
     }
     if let Smoother::Chebyshev { .. } = options.smoother {
         options.smoother = Smoother::Chebyshev { degree: chebyshev.0, ratio: chebyshev.1 };
@@ -224,7 +242,11 @@ fn run() -> Result<(), Failure> {
                 println!("{}", amg.summary());
                 Ok(Box::new(amg) as _)
             };
-            let double = || Ok(Box::new(Amg::in_double(&host, &a, &options)?) as _);
+            let double = || {
+                let amg = Amg::in_double(&host, &a, &options)?;
+                println!("{}", amg.summary());
+                Ok(Box::new(amg) as _)
+            };
             let mut m = preconditioner(&word, &host, &a, single, double)?;
             let (sliced, b) = (SlicedCsr::new(&host, &a), host.upload(&b)?);
             let setup = start.elapsed().as_secs_f64();
@@ -240,7 +262,11 @@ fn run() -> Result<(), Failure> {
                 println!("{}\n{} launches in a cycle", amg.summary(), amg.n_launches());
                 Ok(Box::new(amg) as _)
             };
-            let double = || Ok(Box::new(CudaAmg::in_double(&host, &cuda, &a, &options)?) as _);
+            let double = || {
+                let amg = CudaAmg::in_double(&host, &cuda, &a, &options)?;
+                println!("{}\n{} launches in a cycle", amg.summary(), amg.n_launches());
+                Ok(Box::new(amg) as _)
+            };
             let mut m = preconditioner(&word, &cuda, &a, single, double)?;
             let (a, b) = (CudaCsr::new(&cuda, &a)?, cuda.upload(&b)?);
             let setup = start.elapsed().as_secs_f64();
@@ -254,7 +280,7 @@ fn run() -> Result<(), Failure> {
     println!(
         "{word}: {} iterations, residual {:.2e} of |b|",
         solution.iterations,
-        solution.true_residual / norm
+        if norm > 0.0 { solution.true_residual / norm } else { 0.0 }
     );
     println!("set-up {setup:.3} s, solve {time:.3} s, together {:.3} s", setup + time);
     match output {

@@ -82,13 +82,19 @@ pub enum MatrixError {
 /// A Matrix Market file that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum MatrixMarketError {
-    /// The file could not be opened or is not text.
+    /// The file could not be opened.
     #[error("cannot read {}", path.display())]
     File {
         /// The file.
         path: PathBuf,
         /// The system's own error.
         source: std::io::Error,
+    },
+    /// The file is packed by gzip.
+    #[error("{} is compressed: unpack it first, by gunzip", path.display())]
+    Compressed {
+        /// The file.
+        path: PathBuf,
     },
     /// The first line is not a Matrix Market header.
     #[error("line 1: expected '%%MatrixMarket matrix coordinate real symmetric', found '{found}'")]
@@ -121,6 +127,14 @@ pub enum MatrixMarketError {
         expected: usize,
         /// Entries there.
         found: usize,
+    },
+    /// More rows than the file can have entries for.
+    #[error("{rows} rows were announced, but with {entries} entries nearly all of them would be empty")]
+    EmptyRows {
+        /// Rows announced.
+        rows: usize,
+        /// Entries announced.
+        entries: usize,
     },
     /// An entry above the diagonal of a matrix that stores its lower half.
     #[error(

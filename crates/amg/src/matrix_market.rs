@@ -11,10 +11,17 @@ use crate::{Csr, MAX_ROWS, MatrixError, MatrixMarketError};
 /// [`MatrixMarketError`], with the line where there is one.
 pub fn read_matrix_market(path: impl AsRef<Path>) -> Result<Csr<f64>, MatrixMarketError> {
     let path = path.as_ref();
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| MatrixMarketError::File { path: path.to_owned(), source })?;
-    parse_matrix_market(&text)
+    let bytes =
+        std::fs::read(path).map_err(|source| MatrixMarketError::File { path: path.to_owned(), source })?;
+    if bytes.starts_with(&GZIP) {
+        return Err(MatrixMarketError::Compressed { path: path.to_owned() });
+    }
+    // Names in comments may be in any encoding; what is read is ASCII.
+    parse_matrix_market(&String::from_utf8_lossy(&bytes))
 }
+
+/// The first bytes of a file that gzip packed (RFC 1952, section 2.3.1).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Reads a matrix from text.
 ///
@@ -28,6 +35,7 @@ pub fn read_matrix_market(path: impl AsRef<Path>) -> Result<Csr<f64>, MatrixMark
 /// # Errors
 /// [`MatrixMarketError`], with the line where there is one.
 pub fn parse_matrix_market(text: &str) -> Result<Csr<f64>, MatrixMarketError> {
+    let text = text.trim_start_matches('\u{feff}'); // a byte order mark
     let mut lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
     let symmetric = header(lines.next().map_or("", |(_, line)| line))?;
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('%'));
@@ -44,7 +52,10 @@ pub fn parse_matrix_market(text: &str) -> Result<Csr<f64>, MatrixMarketError> {
         return Err(MatrixError::NotSquare { n_rows, n_cols }.into());
     }
 
-    // An announced number is not trusted with memory: a line of text stands behind each entry.
+    // An announced number is not trusted with memory: a line of text stands behind each entry, and an entry behind most rows.
+    if n_rows > text.len() {
+        return Err(MatrixMarketError::EmptyRows { rows: n_rows, entries: n_entries.min(text.len()) });
+    }
     let mut entries = Vec::with_capacity(n_entries.min(text.len() / 4));
     let mut found = 0;
     for (line, text) in lines {
@@ -169,6 +180,11 @@ mod tests {
             parse_matrix_market(&format!("{SYMMETRIC}2 3 0\n")),
             Err(MatrixMarketError::Matrix { source: MatrixError::NotSquare { n_rows: 2, n_cols: 3 } })
         ));
+        let vast = message(&format!("{GENERAL}4000000000 4000000000 1\n1 1 1.0\n"));
+        assert_eq!(
+            vast,
+            "4000000000 rows were announced, but with 1 entries nearly all of them would be empty"
+        );
         assert!(matches!(
             parse_matrix_market(&format!("{GENERAL}99999999999 1 0\n")),
             Err(MatrixMarketError::Matrix { source: MatrixError::TooLarge { .. } })
@@ -177,6 +193,20 @@ mod tests {
             parse_matrix_market(&format!("{GENERAL}1 1 1\n1 1 nan\n")),
             Err(MatrixMarketError::Matrix { source: MatrixError::NotFinite { row: 0, col: 0, .. } })
         ));
+    }
+
+    /// A byte order mark, ends of lines as on Windows, and a comment in Latin-1.
+    #[test]
+    fn files_of_other_systems_are_read() {
+        let path = std::env::temp_dir().join(format!("dgsuite-amg-{}.mtx", std::process::id()));
+        let bytes = b"\xef\xbb\xbf%%MatrixMarket matrix coordinate real symmetric\r\n% by J. M\xfcller\r\n1 1 1\r\n1 1 3\r\n";
+        std::fs::write(&path, bytes).unwrap();
+        let read = read_matrix_market(&path);
+        std::fs::write(&path, [0x1f, 0x8b, 8, 0]).unwrap();
+        let packed = read_matrix_market(&path).unwrap_err().to_string();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(read.unwrap().get(0, 0), 3.0);
+        assert!(packed.ends_with(".mtx is compressed: unpack it first, by gunzip"), "{packed}");
     }
 
     #[test]
