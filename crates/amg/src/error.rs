@@ -190,6 +190,16 @@ pub enum SolveError {
         /// Residual norms.
         history: Vec<f64>,
     },
+    /// A first residual whose squares double precision does not hold.
+    #[error(
+        "entries of the first residual are as large as {size:.1e}, and their squares are beyond the range of double precision"
+    )]
+    Range {
+        /// The largest entry.
+        size: f64,
+        /// Residual norms, useless here.
+        history: Vec<f64>,
+    },
     /// All iterations were spent.
     #[error("no convergence in {iterations} iterations: residual {residual:.3e}, target {target:.3e}")]
     MaxIterations {
@@ -237,6 +247,7 @@ impl SolveError {
             Self::NotPositiveDefinite { history, .. }
             | Self::PreconditionerNotPositive { history, .. }
             | Self::NotFinite { history, .. }
+            | Self::Range { history, .. }
             | Self::MaxIterations { history, .. }
             | Self::Diverged { history, .. }
             | Self::Stagnated { history, .. } => history,

@@ -3,6 +3,7 @@
 
 use dgsuite_gpu::{GpuError, Vector};
 
+use crate::pcg::check_first;
 use crate::{LinearOperator, Preconditioner, Reference, Solution, SolveError, Stop};
 
 /// The method of generalised minimal residuals (Saad and Schultz 1986), restarted after so many directions and
@@ -74,10 +75,8 @@ impl<V: Vector> Gmres<V> {
             Reference::InitialResidual => residual,
             Reference::RightHandSide => b.norm2(),
         };
-        if !residual.is_finite() {
-            return Err(SolveError::NotFinite { what: "the first residual", iteration: 0, history });
-        }
         let target = (stop.relative * reference).max(stop.absolute);
+        check_first(&self.v[0], residual, target, &mut history)?;
         while residual > target {
             let before = residual;
             let iterations = history.len() - 1;

@@ -157,10 +157,8 @@ impl<V: Vector> Pcg<V> {
             }
         };
         let first = residual;
-        if !residual.is_finite() {
-            return Err(SolveError::NotFinite { what: "the first residual", iteration: 0, history });
-        }
         let target = (stop.relative * reference).max(stop.absolute);
+        check_first(&self.r, residual, target, &mut history)?;
         if residual <= target {
             return Ok(Solution { iterations: 0, residuals: history, true_residual: residual, target });
         }
@@ -271,6 +269,30 @@ fn remove<V: Vector>(null: Option<&V>, x: &mut V) {
     if let Some(n) = null {
         x.axpby(-x.dot(n), n, 1.0);
     }
+}
+
+/// A first residual below this has squares that fade into rounding before a solve is done.
+const SMALLEST: f64 = 1e-130;
+
+/// Whether the first residual `r` is a vector of finite numbers whose squares are such, too; one that is as small as wanted will do.
+pub(crate) fn check_first<V: Vector>(
+    r: &V,
+    residual: f64,
+    target: f64,
+    history: &mut Vec<f64>,
+) -> Result<(), SolveError> {
+    if residual.is_finite() && residual.max(target) >= SMALLEST {
+        return Ok(());
+    }
+    let size = r.norm_max();
+    if size == 0.0 {
+        return Ok(());
+    }
+    let history = std::mem::take(history);
+    Err(match size.is_finite() {
+        true => SolveError::Range { size, history },
+        false => SolveError::NotFinite { what: "the first residual", iteration: 0, history },
+    })
 }
 
 /// Whether `rᵀ M⁻¹ r` is a positive number; if not, the error takes the history over.

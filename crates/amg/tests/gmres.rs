@@ -163,5 +163,7 @@ fn failures_are_typed() {
     assert!(matches!(solve(&zero, &[1.0, 1.0], 5, &tight()).0, Err(SolveError::Stagnated { .. })));
     let nan = solve(&shift, &[f64::NAN; 10], 5, &tight()).0;
     assert!(matches!(nan, Err(SolveError::NotFinite { what: "the first residual", iteration: 0, .. })));
+    let tiny = solve(&shift, &[1e-200; 10], 5, &tight()).0;
+    assert!(matches!(tiny, Err(SolveError::Range { size: 1e-200, .. })), "{tiny:?}");
     assert_eq!(solve(&shift, &[0.0; 10], 5, &tight()).0.unwrap().iterations, 0);
 }

@@ -154,6 +154,12 @@ fn bad_preconditioners_and_numbers_are_found_out() {
     assert!(matches!(run(f64::NAN, &b), Err(SolveError::NotFinite { what: "rᵀM⁻¹r", iteration: 0, .. })));
     let nan = host.upload(&[f64::NAN; 10]).unwrap();
     assert!(matches!(run(1.0, &nan), Err(SolveError::NotFinite { what: "the first residual", .. })));
+    // Squares of these numbers are 0 or infinite, but they are not.
+    for extreme in [1e-200, 1e200] {
+        let result = run(1.0, &host.upload(&[extreme; 10]).unwrap());
+        assert!(matches!(result, Err(SolveError::Range { size, .. }) if size == extreme), "{result:?}");
+    }
+    assert_eq!(run(1.0, &host.upload(&[0.0; 10]).unwrap()).unwrap().iterations, 0);
     let spent = Stop { max_iterations: 0, ..Stop::default() };
     let result = pcg.solve(&a, &mut Identity, &b, &mut b.zeros_like().unwrap(), &spent);
     assert!(matches!(result, Err(SolveError::MaxIterations { iterations: 0, .. })));

@@ -251,6 +251,26 @@ fn values_that_are_not_finite_end_a_solve() {
     }
 }
 
+/// Squares of 1e-200 are 0: that is no residual of 0.
+#[test]
+fn data_whose_squares_are_no_numbers_end_a_solve() {
+    for (forcing, size) in [("1e-200*sin(x)", "e-20"), ("1e200*sin(x)", "e19")] {
+        let case = Case::new(&format!(
+            "mesh: {{ generate: {{ shape: tri, cells: [4, 4] }} }}
+physics: {{ model: poisson, forcing: {forcing} }}
+space: {{ order: 2 }}
+boundaries: {{ xmin: {{ type: dirichlet, u: 0 }}, xmax: {{ type: dirichlet, u: 0 }}, ymin: {{ type: dirichlet, u: 0 }}, ymax: {{ type: dirichlet, u: 0 }} }}
+"
+        ));
+        let outcome = case.dgsuite(&["run", "case.yaml"]);
+        assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+        for part in [size, "beyond the range of double precision", "hint: scale `physics.forcing`"] {
+            assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
+        }
+        assert_eq!(case.summary("out/case")["status"], "failed");
+    }
+}
+
 #[test]
 fn mistakes_are_named_with_their_place() {
     refused(&with("model: poisson", "model: poisson\n  gamma: 1.4"), &["`physics.gamma` does not belong"]);

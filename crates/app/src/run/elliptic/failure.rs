@@ -75,6 +75,10 @@ impl Failure {
             SolveError::PreconditionerNotPositive { .. } => {
                 (Status::Failed, "try `solver.preconditioner: pmg-amg`".to_owned())
             }
+            SolveError::Range { .. } => {
+                let hint = "scale `physics.forcing` and the data of `boundaries`: the solution is as many times larger";
+                (Status::Failed, hint.to_owned())
+            }
             SolveError::NotFinite { .. } => {
                 let hint = "a formula may give values that are not finite, such as 1/x at 0: look at \
                             `physics.forcing` and the data of `boundaries`";

@@ -124,7 +124,7 @@ impl Constants {
     /// Takes what no solution can meet out of a right-hand side, the same of f everywhere in a part, and tells the part with
     /// the largest share of it.
     pub(super) fn balance(&self, b: &mut HostVector<f64>) -> Option<Imbalance> {
-        let before = b.norm2();
+        let before = b.norm_max();
         let mut worst: Option<Imbalance> = None;
         for [one, load] in &self.0 {
             let total = one.dot(b);
@@ -135,7 +135,7 @@ impl Constants {
                 worst = Some(found);
             }
         }
-        if b.norm2() <= ROUNDING * before {
+        if b.norm_max() <= ROUNDING * before {
             b.fill(0.0);
         }
         worst
