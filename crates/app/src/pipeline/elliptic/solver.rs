@@ -50,7 +50,9 @@ impl SolverOptions {
             let owner = format!("the preconditioner {word}");
             return Err(section.misplaced(key, &owner, "the preconditioners pmg-amg and amg"));
         }
-        for (key, meaning) in [("coarsening", "orders of its levels"), ("coarse_space", "where they end")] {
+        for (key, meaning) in
+            [("coarsening", "orders of its levels"), ("coarse_space", "what is below its levels")]
+        {
             if preconditioner == Preconditioning::Amg && section.has(key) {
                 return Err(section.misplaced(key, "the preconditioner amg", &format!("pmg-amg: {meaning}")));
             }
@@ -65,6 +67,15 @@ impl SolverOptions {
             return Err(InputError::range(degree, format!("from 1 to {MAX_DEGREE}")));
         }
         let smoother = section.choice("smoother", &SmootherKind::WORDS)?;
+        let blocks = smoother.as_ref().filter(|smoother| smoother.value == SmootherKind::BlockJacobi);
+        if let Some(blocks) = blocks.filter(|_| preconditioner == Preconditioning::Amg) {
+            let problem = Problem::Misplaced {
+                key: format!("{}: {}", blocks.key, blocks.value.word()),
+                owner: "the preconditioner amg".into(),
+                belongs: "pmg-amg: a matrix does not know of elements".into(),
+            };
+            return Err(InputError::at(&blocks.place, problem));
+        }
         let inner = section
             .choice("inner_precision", &[("single", Precision::Single), ("double", Precision::Double)])?;
         let orders = section.choice("coarsening", &Orders::WORDS)?;
@@ -75,7 +86,7 @@ impl SolverOptions {
             tolerance: tolerance.map_or(default.tolerance, |t| t.value),
             max_iterations: max_iterations.map_or(default.max_iterations, |n| n.value),
             cycle: parsed::<Cycle>(&section, "cycle", &["v", "w", "k", "k2"])?.or(default.cycle),
-            smoother: smoother.map_or(default.smoother, |s| s.value),
+            smoother: smoother.map(|s| s.value).or(default.smoother),
             degree: degree.map(|d| d.value).or(default.degree),
             orders: orders.map_or(default.orders, |o| o.value),
             coarse_space: coarse_space.map(|c| c.value).or(default.coarse_space),

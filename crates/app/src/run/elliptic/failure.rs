@@ -45,8 +45,8 @@ impl Failure {
             }
             SolveError::MaxIterations { .. } => {
                 let mut hint = "raise `solver.max_iterations`, or `solver.degree`".to_owned();
-                if solver.smoother != SmootherKind::BlockJacobi {
-                    hint.push_str("; on long thin elements, and on pyramids from order 4 on, `solver.smoother: block-jacobi` helps");
+                if solver.smoother() != SmootherKind::BlockJacobi {
+                    hint.push_str("; on long thin elements `solver.smoother: block-jacobi` helps");
                 }
                 (Status::Failed, hint)
             }

@@ -231,7 +231,7 @@ where
             (None, None) => break,
         };
         let (inverse, smoother_bytes): (Box<dyn Preconditioner<Vector<T>> + Send>, usize) =
-            match options.smoother {
+            match options.smoother() {
                 SmootherKind::BlockJacobi => {
                     let inverse = fine.block_inverses()?;
                     let bytes = inverse.bytes();

@@ -193,7 +193,7 @@ fn p_multigrid<T: UploadAmg>(
                 }
                 None => break,
             };
-        let (inverse, smoother_bytes): (Box<Apply<Vector<T>>>, usize) = match options.smoother {
+        let (inverse, smoother_bytes): (Box<Apply<Vector<T>>>, usize) = match options.smoother() {
             SmootherKind::BlockJacobi => {
                 let inverse = fine.block_inverses(&host_fine.block_inverses()?)?;
                 let bytes = inverse.bytes();
