@@ -324,6 +324,10 @@ fn mistakes_are_named_with_their_place() {
     );
     refused(&with("xmin:", "xmni:"), &["the mesh has no boundary `xmni`", "did you mean `xmin`?"]);
     refused(&with("alpha: 2", "alpha: -2"), &["`boundaries.ymin.alpha` is -2"]);
+    refused(
+        &with("alpha: 2", "alpha: 1e30"),
+        &["the matrix is not positive definite", "hint: rounding loses coefficients", "`dirichlet` condition"],
+    );
     refused(&with("  ymax: { type: dirichlet }\n", ""), &["`ymax`", "{ type: dirichlet, u: 0 }"]);
     refused(&with("kappa: 1 + x", "kappa: 0.5 - x"), &["`physics.kappa` is", "greater than 0"]);
     refused(&with("kappa: 1 + x", "kappa: { steel: 1 }"), &["the mesh has no region `steel`"]);

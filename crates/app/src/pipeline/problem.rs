@@ -370,6 +370,7 @@ impl Problem {
             Self::Formula { error, .. } if matches!(error.kind, FormulaErrorKind::Unclosed) => {
                 Some("inside { } or [ ] a formula with commas needs quotes: \"if(x < 0, 1, 2)\"".into())
             }
+            Self::Elliptic { error } => error.hint().map(str::to_owned),
             Self::Override { .. } => Some("for example  --set space.order=4".into()),
             _ => None,
         }

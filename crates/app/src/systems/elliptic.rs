@@ -171,6 +171,24 @@ pub enum EllipticError {
     Machine(#[from] GpuError),
 }
 
+impl EllipticError {
+    /// What to do about it, where the message does not say so.
+    #[must_use]
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Multigrid(
+                AmgError::NotPositiveDefinite { .. }
+                | AmgError::LevelNotPositive { .. }
+                | AmgError::SmootherNotPositive { .. },
+            ) => Some(
+                "rounding loses coefficients that differ by more than about 1e12 in one mesh: let kappa jump by less, and give a \
+                 `dirichlet` condition for a huge alpha; if there are none, raise the penalty in `space.viscous`",
+            ),
+            _ => None,
+        }
+    }
+}
+
 impl From<MatrixError> for EllipticError {
     fn from(error: MatrixError) -> Self {
         match error {
