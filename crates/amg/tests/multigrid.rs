@@ -102,7 +102,7 @@ fn iterations_do_not_grow_with_the_mesh() {
         for blocks in [false, true] {
             let counts = [31, 127, 255]
                 .map(|n| iterations(&host, n, &mut hierarchy::<f64>(&host, n, polynomial, blocks)));
-            assert!(counts[2] <= counts[0] + 1 && counts[2] <= 14, "{polynomial:?} {blocks}: {counts:?}");
+            assert!(counts[2] <= counts[0] + 2 && counts[2] <= 14, "{polynomial:?} {blocks}: {counts:?}");
         }
     }
 }
