@@ -1,11 +1,15 @@
 // Between two orders: a chain of sparse factors.
 //
 // Defined by the host: STAGES, WIDEST (rows of the widest vector of the chain), ROWS_IN, ROWS_OUT, ELEMENTS of a block, CHUNK of
-// them that a thread forms a row for, THREADS, ADD.
+// them that a thread forms a row for, STRIDE (their numbers of one row and what lies between rows: odd, so that rows of one element
+// lie in different banks of shared memory), THREADS, ADD.
 #include "device.cuh"
 
 typedef unsigned u32;
 typedef unsigned long long u64;
+
+// Numbers of a thread that are under way at once.
+#define AHEAD 8
 
 // Rows of equal length, [entry][row].
 struct Matrix {
@@ -24,12 +28,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
              u32 padding) {
     DG_DYNAMIC_SHARED(real, shared);
     real* from = shared;
-    real* to = shared + WIDEST * ELEMENTS;
+    real* to = shared + WIDEST * STRIDE;
     const u32 first = blockIdx.x * ELEMENTS, n = min(n_elements - first, (u32)ELEMENTS);
     dg_wait_for_kernels_before();
     for (u32 item = threadIdx.x; item < ELEMENTS * ROWS_IN; item += THREADS) {
         const u32 e = item / ROWS_IN, i = item % ROWS_IN;
-        from[i * ELEMENTS + e] = e < n ? in[first_in + (u64)first * ROWS_IN + item] : real(0);
+        from[i * STRIDE + e] = e < n ? in[first_in + (u64)first * ROWS_IN + item] : real(0);
     }
     dg_block_sync();
 #pragma unroll
@@ -42,21 +46,31 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             for (int k = 0; k < CHUNK; ++k) sum[k] = 0;
             for (u32 j = 0; j < m.width; ++j) {
                 const real v = dg_load(m.values + j * m.rows + row);
-                const real* x = from + dg_load(m.columns + j * m.rows + row) * ELEMENTS + begin;
+                const real* x = from + dg_load(m.columns + j * m.rows + row) * STRIDE + begin;
 #pragma unroll
                 for (int k = 0; k < CHUNK; ++k) sum[k] += v * x[k];
             }
 #pragma unroll
-            for (int k = 0; k < CHUNK; ++k) to[row * ELEMENTS + begin + k] = sum[k];
+            for (int k = 0; k < CHUNK; ++k) to[row * STRIDE + begin + k] = sum[k];
         }
         dg_block_sync();
         real* const other = from;
         from = to;
         to = other;
     }
-    for (u32 item = threadIdx.x; item < n * ROWS_OUT; item += THREADS) {
-        real* const place = out + first_out + (u64)first * ROWS_OUT + item;
-        const real v = from[item % ROWS_OUT * ELEMENTS + item / ROWS_OUT];
-        *place = ADD ? *place + v : v;
+    real* const place = out + first_out + (u64)first * ROWS_OUT;
+    for (u32 begin = threadIdx.x; begin < n * ROWS_OUT; begin += AHEAD * THREADS) {
+        // What is there is read for several numbers before the first is written.
+        real v[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; ++k) {
+            const u32 item = begin + k * THREADS;
+            v[k] = ADD && item < n * ROWS_OUT ? place[item] : real(0);
+        }
+#pragma unroll
+        for (int k = 0; k < AHEAD; ++k) {
+            const u32 item = begin + k * THREADS;
+            if (item < n * ROWS_OUT) place[item] = v[k] + from[item % ROWS_OUT * STRIDE + item / ROWS_OUT];
+        }
     }
 }
