@@ -217,10 +217,11 @@ impl Default for SolverOptions {
 impl SolverOptions {
     /// With the defaults of a device, for a problem of an order. There each visit of a level costs launches, however small the
     /// level, and products with stored matrices cost more than those of the operator, so that order 1 is a level of p-multigrid
-    /// and the matrix below is that of the continuous functions, with few and small levels in V-cycles: on an H200 four million
-    /// unknowns of order 1 took 15 ms for 58, in 16 iterations for 12. Where other levels were chosen, K-cycles end after three
-    /// of them. With two, as [`AmgOptions::on_device`] has it, iterations grow with the mesh: on an H200 a problem of order 1
-    /// with four million unknowns took 33 of them and 141 ms, with three levels 12 and 58 ms.
+    /// and the matrix below is that of the continuous functions, with few and small levels. The second of them is visited twice:
+    /// with V-cycles iterations grow with the mesh, and on an H200 four million unknowns took 12.4 ms and 15 iterations of order 1
+    /// and 15.8 ms and 13 of order 6 where these take 10.3 ms and 11, 15.2 ms and 12. Where other levels were chosen, K-cycles end
+    /// after three of them. With two, as [`AmgOptions::on_device`] has it, iterations grow with the mesh: a problem of order 1 with
+    /// four million unknowns took 33 of them and 141 ms, with three levels 12 and 58 ms.
     ///
     /// On stretched elements that are no simplices continuous functions take many iterations: 176 for 17 at order 1 on
     /// quadrilaterals of aspect 100, each a fifth of the work. There the matrix of order 1 stays, at order 1; beyond it neither
@@ -253,10 +254,8 @@ impl SolverOptions {
             false => CoarseSpace::Continuous,
         });
         let chosen = Self { coarse_space: Some(coarse_space), degree: self.degree.or(Some(degree)), ..self };
-        match chosen.is_smoothed() {
-            true => chosen,
-            false => Self { cycle: chosen.cycle.or(Some(Cycle::K { levels: 3 })), ..chosen },
-        }
+        let levels = if chosen.is_smoothed() { 1 } else { 3 };
+        Self { cycle: chosen.cycle.or(Some(Cycle::K { levels })), ..chosen }
     }
 
     /// The smoother.
