@@ -82,7 +82,7 @@ fn rates<T: Scalar>(cuda: &Cuda, a: &Csr<f64>, copy: f64) -> Result<(), Failure>
             Ok(())
         })?;
         let smoother = time(&mut || {
-            matrix.relax((0.3, 0.5), &d, &b, &x, &mut y);
+            matrix.relax(0.5, &d, &b, &x, &mut y);
             Ok(())
         })?;
         let show = |what: &str, seconds: f64, vectors: usize| {
@@ -90,7 +90,7 @@ fn rates<T: Scalar>(cuda: &Cuda, a: &Csr<f64>, copy: f64) -> Result<(), Failure>
             let (us, gb, share) = (1e6 * seconds, 1e-9 * rate, 100.0 * rate / copy);
             format!("{what} {us:7.1} us {gb:6.0} GB/s {share:4.0} %")
         };
-        let (product, smoother) = (show("product", product, 2), show("smoother", smoother, 5));
+        let (product, smoother) = (show("product", product, 2), show("smoother", smoother, 4));
         let star = if layout == chosen { "*" } else { " " };
         println!("  {name} {star}{:<20} {product}   {smoother}", format!("{layout:?}"));
     }

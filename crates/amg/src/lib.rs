@@ -82,7 +82,7 @@ pub use multigrid::{
     CoarseSpec, Interpolation, LevelSmoother, LevelSpec, Multigrid, MultigridLevel, MultigridSummary,
     Transfer,
 };
-pub use operator::{LinearOperator, Preconditioner, Step};
+pub use operator::{LinearOperator, Preconditioner};
 pub use options::{AmgOptions, Coarsening, Cycle, NullSpace, Smoother, Strength};
 pub use pcg::{Pcg, Reference, Solution, Stop};
 pub use preconditioner::{Identity, InSingle, Jacobi, JacobiError};

@@ -8,9 +8,9 @@ use dgsuite_gpu::{Backend, Scalar, Vector};
 pub use summary::{MultigridLevel, MultigridSummary};
 pub use transfer::{Interpolation, Transfer};
 
-use crate::{AmgError, LinearOperator, Preconditioner, Smoother, Step, lanczos, smoother};
+use crate::{AmgError, LinearOperator, Preconditioner, Smoother, lanczos, smoother};
 
-/// How a level is smoothed: a polynomial in `M⁻¹ A`, applied by the recurrence that all smoothers share.
+/// How a level is smoothed: a polynomial in `M⁻¹ A`, applied by the steps that all smoothers share.
 pub struct LevelSmoother<V> {
     /// The polynomial. Its interval comes from the largest eigenvalue of `M⁻¹ A` (Lanczos's method, in the inner
     /// product of `M⁻¹`), except for [`Smoother::L1Jacobi`], where that is taken to be at most 1.
@@ -93,9 +93,10 @@ pub struct Multigrid<V: Vector> {
 struct Level<V> {
     operator: Box<dyn LinearOperator<V> + Send + Sync>,
     inverse: Box<dyn Preconditioner<V> + Send>,
-    steps: Vec<(f64, f64)>,
+    /// The β of the smoother's steps.
+    steps: Vec<f64>,
     transfer: Box<dyn Transfer<V> + Send + Sync>,
-    /// The iterate before or after, the residual, and the residual times `M⁻¹`.
+    /// The next iterate, the residual, and the residual times `M⁻¹`.
     y: V,
     r: V,
     z: V,
@@ -229,8 +230,7 @@ fn ascend<V: Vector>(levels: &mut [Level<V>], b: &V, x: &mut V) {
     ascend(coarser, &level.coarse_b, &mut level.coarse_x);
     level.transfer.prolong_add(&level.coarse_x, x);
     for k in 0..level.steps.len() {
-        let (alpha, beta) = level.steps[k];
-        level.step(Step { grow: 1.0 + alpha, back: -alpha, beta }, b, x);
+        level.step(level.steps[k], b, x);
     }
 }
 
@@ -238,22 +238,19 @@ impl<V: Vector> Level<V> {
     /// The smoother's steps on `x = 0`.
     fn smooth_from_zero(&mut self, b: &V, x: &mut V) {
         for k in 0..self.steps.len() {
-            let (alpha, beta) = self.steps[k];
             match k {
-                0 => self.inverse.relax_from_zero(beta, b, x, &mut self.z),
-                // The iterate before the first is zero.
-                1 => self.step(Step { grow: 1.0 + alpha, back: 0.0, beta }, b, x),
-                _ => self.step(Step { grow: 1.0 + alpha, back: -alpha, beta }, b, x),
+                0 => self.inverse.relax_from_zero(self.steps[k], b, x, &mut self.z),
+                _ => self.step(self.steps[k], b, x),
             }
         }
     }
 
     /// A step on `x`, with the former `x` left in `y`.
-    fn step(&mut self, step: Step, b: &V, x: &mut V) {
+    fn step(&mut self, beta: f64, b: &V, x: &mut V) {
         let Self { operator, inverse, y, .. } = self;
-        if !inverse.inverse_diagonal().is_some_and(|diagonal| operator.relax(step, diagonal, b, x, y)) {
+        if !inverse.inverse_diagonal().is_some_and(|diagonal| operator.relax(beta, diagonal, b, x, y)) {
             self.operator.apply(x, &mut self.r);
-            self.inverse.relax(step, b, &mut self.r, &mut self.z, x, &mut self.y);
+            self.inverse.relax(beta, b, &mut self.r, &mut self.z, x, &mut self.y);
         }
         std::mem::swap(x, &mut self.y);
     }

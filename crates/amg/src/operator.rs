@@ -24,12 +24,12 @@ pub trait LinearOperator<V: Vector> {
         r.axpby(1.0, b, -1.0);
     }
 
-    /// A smoother's step with the inverse of a diagonal, `y ← grow x + back y + β D⁻¹ (b − A x)`, if the operator does all of it
-    /// in one pass, and whether it did. With `back = 0` the old `y` is not read.
+    /// A smoother's step with the inverse of a diagonal, `y ← x + β D⁻¹ (b − A x)`, if the operator does all of it in one pass,
+    /// and whether it did.
     ///
     /// # Panics
     /// If a length does not fit.
-    fn relax(&self, _step: Step, _inverse_diagonal: &V, _b: &V, _x: &V, _y: &mut V) -> bool {
+    fn relax(&self, _beta: f64, _inverse_diagonal: &V, _b: &V, _x: &V, _y: &mut V) -> bool {
         false
     }
 }
@@ -50,8 +50,8 @@ impl<V: Vector, A: LinearOperator<V> + ?Sized> LinearOperator<V> for &A {
     }
 
     #[track_caller]
-    fn relax(&self, step: Step, inverse_diagonal: &V, b: &V, x: &V, y: &mut V) -> bool {
-        (**self).relax(step, inverse_diagonal, b, x, y)
+    fn relax(&self, beta: f64, inverse_diagonal: &V, b: &V, x: &V, y: &mut V) -> bool {
+        (**self).relax(beta, inverse_diagonal, b, x, y)
     }
 }
 
@@ -71,8 +71,8 @@ impl<V: Vector, A: LinearOperator<V> + ?Sized> LinearOperator<V> for Box<A> {
     }
 
     #[track_caller]
-    fn relax(&self, step: Step, inverse_diagonal: &V, b: &V, x: &V, y: &mut V) -> bool {
-        (**self).relax(step, inverse_diagonal, b, x, y)
+    fn relax(&self, beta: f64, inverse_diagonal: &V, b: &V, x: &V, y: &mut V) -> bool {
+        (**self).relax(beta, inverse_diagonal, b, x, y)
     }
 }
 
@@ -92,8 +92,8 @@ impl<V: Vector, A: LinearOperator<V> + ?Sized> LinearOperator<V> for Arc<A> {
     }
 
     #[track_caller]
-    fn relax(&self, step: Step, inverse_diagonal: &V, b: &V, x: &V, y: &mut V) -> bool {
-        (**self).relax(step, inverse_diagonal, b, x, y)
+    fn relax(&self, beta: f64, inverse_diagonal: &V, b: &V, x: &V, y: &mut V) -> bool {
+        (**self).relax(beta, inverse_diagonal, b, x, y)
     }
 }
 
@@ -114,32 +114,21 @@ pub trait Preconditioner<V: Vector> {
         x.axpby(beta, z, 0.0);
     }
 
-    /// A further step: `y ← grow x + back y + β M⁻¹ (b − A x)` with `A x` in `r`; `r` and `z` are room afterwards. With
-    /// `back = 0` the old `y` is not read. Worth an own implementation where it takes fewer passes over the vectors.
+    /// A further step: `y ← x + β M⁻¹ (b − A x)` with `A x` in `r`; `r` and `z` are room afterwards. Worth an own
+    /// implementation where it takes fewer passes over the vectors.
     ///
     /// # Panics
     /// If a length does not fit.
-    fn relax(&mut self, step: Step, b: &V, r: &mut V, z: &mut V, x: &V, y: &mut V) {
+    fn relax(&mut self, beta: f64, b: &V, r: &mut V, z: &mut V, x: &V, y: &mut V) {
         r.axpby(1.0, b, -1.0);
         self.apply(r, z);
-        y.lincomb(step.back, &[(step.grow, x), (step.beta, z)]);
+        y.lincomb(0.0, &[(1.0, x), (beta, z)]);
     }
 
     /// `M⁻¹` if it is a diagonal, for operators that do a smoother's step themselves ([`LinearOperator::relax`]).
     fn inverse_diagonal(&self) -> Option<&V> {
         None
     }
-}
-
-/// The factors of a smoother's step, see [`Preconditioner::relax`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
-    /// Of the iterate.
-    pub grow: f64,
-    /// Of the iterate before it.
-    pub back: f64,
-    /// Of the preconditioned residual.
-    pub beta: f64,
 }
 
 impl<V: Vector, M: Preconditioner<V> + ?Sized> Preconditioner<V> for Box<M> {
@@ -151,8 +140,8 @@ impl<V: Vector, M: Preconditioner<V> + ?Sized> Preconditioner<V> for Box<M> {
         (**self).relax_from_zero(beta, b, x, z);
     }
 
-    fn relax(&mut self, step: Step, b: &V, r: &mut V, z: &mut V, x: &V, y: &mut V) {
-        (**self).relax(step, b, r, z, x, y);
+    fn relax(&mut self, beta: f64, b: &V, r: &mut V, z: &mut V, x: &V, y: &mut V) {
+        (**self).relax(beta, b, r, z, x, y);
     }
 
     fn inverse_diagonal(&self) -> Option<&V> {

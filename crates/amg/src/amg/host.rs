@@ -51,7 +51,7 @@ impl<T: Scalar> Way<T> {
 pub(crate) struct Level<T: Scalar> {
     pub(crate) matrix: Sliced<T>,
     pub(crate) inverse_diagonal: HostVector<T>,
-    pub(crate) steps: Vec<(f64, f64)>,
+    pub(crate) steps: Vec<f64>,
     /// To the next coarser level; `None` on the coarsest.
     pub(crate) way: Option<Way<T>>,
     /// Right-hand side, which iterations of the K-cycle overwrite by their residual.
@@ -146,9 +146,9 @@ fn invert_diagonal<T: Scalar>(
 }
 
 impl<T: Scalar> Level<T> {
-    /// A step from the iterate, and the one before it if that is not zero.
-    fn step(&mut self, step: (f64, f64), former: bool) {
-        self.matrix.relax(step, former, &self.inverse_diagonal, &self.b, &self.x, &mut self.y);
+    /// A smoother's step.
+    fn step(&mut self, beta: f64) {
+        self.matrix.relax(beta, &self.inverse_diagonal, &self.b, &self.x, &mut self.y);
         std::mem::swap(&mut self.x, &mut self.y);
     }
 }
@@ -171,20 +171,19 @@ impl<T: Scalar> Levels for HostLevels<T> {
     fn smooth_from_zero(&mut self, k: usize) {
         let level = &mut self.levels[k];
         for i in 0..level.steps.len() {
-            let (alpha, beta) = level.steps[i];
+            let beta = level.steps[i];
             if i == 0 {
                 level.x.add_product(beta, &level.inverse_diagonal, &level.b, 0.0);
-                continue;
+            } else {
+                level.step(beta);
             }
-            level.step((alpha, beta), i > 1);
         }
     }
 
     fn smooth(&mut self, k: usize) {
         let level = &mut self.levels[k];
         for i in 0..level.steps.len() {
-            let (alpha, beta) = level.steps[i];
-            level.step((alpha, beta), true);
+            level.step(level.steps[i]);
         }
     }
 

@@ -184,15 +184,14 @@ impl<T: Scalar> CudaCsr<T> {
         unsafe { self.cuda.launch(&self.residual, self.per_row(self.n_rows), &args) }
     }
 
-    /// `y ← (1 + α) x − α y + β D⁻¹ (b − A x)` for the pair (α, β): one step of any polynomial smoother. With α = 0 the
-    /// old `y` is not read.
+    /// `y ← x + β D⁻¹ (b − A x)`: one step of any polynomial smoother.
     ///
     /// # Panics
     /// If a length does not fit, or the matrix is not square.
     #[track_caller]
     pub fn relax(
         &self,
-        (alpha, beta): (f64, f64),
+        beta: f64,
         inverse_diagonal: &CudaVector<T>,
         b: &CudaVector<T>,
         x: &CudaVector<T>,
@@ -200,18 +199,12 @@ impl<T: Scalar> CudaCsr<T> {
     ) {
         let (inverse_diagonal, b, x, y) = (inverse_diagonal.buffer(), b.buffer(), x.buffer(), y.buffer_mut());
         let vectors = Relaxation { inverse_diagonal, b, x, y };
-        self.cuda.note(self.step(1.0 + alpha, -alpha, beta, &vectors));
+        self.cuda.note(self.step(beta, &vectors));
     }
 
-    /// `y ← grow x + back y + β D⁻¹ (b − A x)`.
+    /// The same without other vectors than buffers.
     #[track_caller]
-    pub(super) fn step(
-        &self,
-        grow: f64,
-        back: f64,
-        beta: f64,
-        vectors: &Relaxation<'_, T>,
-    ) -> Result<(), GpuError> {
+    pub(super) fn step(&self, beta: f64, vectors: &Relaxation<'_, T>) -> Result<(), GpuError> {
         let Relaxation { inverse_diagonal, b, x, y } = vectors;
         assert_eq!(self.n_rows, self.n_cols, "a smoother's matrix is square");
         assert!(
@@ -220,7 +213,7 @@ impl<T: Scalar> CudaCsr<T> {
         );
         let mut args = Args::new();
         args.value(self.argument()).buffer(inverse_diagonal).buffer(b).buffer(x).buffer(y);
-        args.value(grow).value(back).value(beta);
+        args.value(beta);
         // SAFETY: the arguments are those of the kernel; the lengths were checked, columns are below `n_cols`.
         unsafe { self.cuda.launch(&self.relax, self.per_row(self.n_rows), &args) }
     }

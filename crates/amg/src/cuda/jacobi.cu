@@ -17,14 +17,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// y <- grow x + back y + beta D^-1 (b - ax); with back = 0 the old y is not read.
+// y <- x + beta D^-1 (b - ax)
 extern "C" __global__ void __launch_bounds__(THREADS)
     relax(const real* __restrict__ inverse_diagonal, const real* __restrict__ b, const real* __restrict__ ax,
-          const real* __restrict__ x, real* __restrict__ y, double grow_, double back_, double beta_, u64 n) {
+          const real* __restrict__ x, real* __restrict__ y, double beta_, u64 n) {
     begin();
     const u64 i = THREAD_OF_GRID;
     if (i >= n) return;
-    const real grow = real(grow_), back = real(back_), beta = real(beta_);
-    const real step = beta * (inverse_diagonal[i] * (b[i] - ax[i]));
-    y[i] = (back == real(0) ? grow * x[i] : grow * x[i] + back * y[i]) + step;
+    y[i] = x[i] + real(beta_) * (inverse_diagonal[i] * (b[i] - ax[i]));
 }

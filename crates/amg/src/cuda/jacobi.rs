@@ -4,7 +4,7 @@ use dgsuite_gpu::cuda::{Args, Cuda, Function, LaunchConfig, Source};
 use dgsuite_gpu::{CudaVector, GpuError, Scalar, Vector};
 
 use super::csr::{THREADS, source};
-use crate::{Preconditioner, Step};
+use crate::Preconditioner;
 
 /// Entries of a thread of the first kernel (`UNROLL` of jacobi.cu).
 const UNROLL: usize = 4;
@@ -80,7 +80,7 @@ impl<T: Scalar> Preconditioner<CudaVector<T>> for CudaJacobi<T> {
     #[track_caller]
     fn relax(
         &mut self,
-        step: Step,
+        beta: f64,
         b: &CudaVector<T>,
         r: &mut CudaVector<T>,
         _: &mut CudaVector<T>,
@@ -91,7 +91,7 @@ impl<T: Scalar> Preconditioner<CudaVector<T>> for CudaJacobi<T> {
         let mut args = Args::new();
         args.buffer(self.inverse_diagonal.buffer()).buffer(b.buffer()).buffer(r.buffer());
         args.buffer(x.buffer()).buffer(y.buffer());
-        args.value(step.grow).value(step.back).value(step.beta).value(b.len() as u64);
+        args.value(beta).value(b.len() as u64);
         self.launch(&self.relax, &args, 1);
     }
 

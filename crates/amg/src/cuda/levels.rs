@@ -45,7 +45,7 @@ struct CudaLevel<T: Scalar> {
     n: usize,
     /// With the inverse of its diagonal; `None` where the level is solved directly.
     smoothed: Option<(CudaCsr<T>, DeviceBuffer<T>)>,
-    steps: Vec<(f64, f64)>,
+    steps: Vec<f64>,
     way: Option<CudaWay<T>>,
     b: DeviceBuffer<T>,
     x: DeviceBuffer<T>,
@@ -149,10 +149,10 @@ impl<T: Scalar> CudaLevels<T> {
         }
     }
 
-    fn relax(&mut self, k: usize, grow: f64, back: f64, beta: f64) {
+    fn relax(&mut self, k: usize, beta: f64) {
         let CudaLevel { smoothed, b, x, y, .. } = &mut self.levels[k];
         let Some((matrix, inverse_diagonal)) = smoothed else { return };
-        let done = matrix.step(grow, back, beta, &Relaxation { inverse_diagonal, b, x, y });
+        let done = matrix.step(beta, &Relaxation { inverse_diagonal, b, x, y });
         std::mem::swap(x, y);
         self.note(done);
     }
@@ -190,7 +190,7 @@ impl<T: Scalar> CudaLevel<T> {
 
     fn start(&self) -> Start {
         match (&self.smoothed, self.steps.first()) {
-            (Some((_, inverse_diagonal)), Some(&(_, beta))) => {
+            (Some((_, inverse_diagonal)), Some(&beta)) => {
                 Start { inverse_diagonal: inverse_diagonal.ptr(), x: self.x.ptr(), beta }
             }
             _ => Start { inverse_diagonal: 0, x: 0, beta: 0.0 },
@@ -270,16 +270,13 @@ impl<T: Scalar> Levels for CudaLevels<T> {
     fn smooth_from_zero(&mut self, k: usize) {
         // The first step was done with `b`.
         for i in 1..self.levels[k].steps.len() {
-            let (alpha, beta) = self.levels[k].steps[i];
-            // The iterate before the first is zero.
-            self.relax(k, 1.0 + alpha, if i == 1 { 0.0 } else { -alpha }, beta);
+            self.relax(k, self.levels[k].steps[i]);
         }
     }
 
     fn smooth(&mut self, k: usize) {
         for i in 0..self.levels[k].steps.len() {
-            let (alpha, beta) = self.levels[k].steps[i];
-            self.relax(k, 1.0 + alpha, -alpha, beta);
+            self.relax(k, self.levels[k].steps[i]);
         }
     }
 

@@ -29,17 +29,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (row < a.n_rows && lane == 0) r[row] = b[row] - ax;
 }
 
-// y <- grow x + back y + beta D^-1 (b - A x); with back = 0 the old y is not read.
+// y <- x + beta D^-1 (b - A x)
 extern "C" __global__ void __launch_bounds__(THREADS)
     relax(Matrix a, const real* __restrict__ inverse_diagonal, const real* __restrict__ b,
-          const real* __restrict__ x, real* y, double grow_, double back_, double beta_) {
+          const real* __restrict__ x, real* y, double beta_) {
     begin();
-    const real grow = real(grow_), back = real(back_), beta = real(beta_);
     const u64 thread = THREAD_OF_GRID, row = ROW_OF(a, thread);
     const u32 lane = LANE_OF(a, thread);
     const real ax = product(a, row, lane, x);
-    if (row < a.n_rows && lane == 0) {
-        const real step = beta * inverse_diagonal[row] * (b[row] - ax);
-        y[row] = back == real(0) ? grow * x[row] + step : grow * x[row] + back * y[row] + step;
-    }
+    if (row < a.n_rows && lane == 0) y[row] = x[row] + real(beta_) * inverse_diagonal[row] * (b[row] - ax);
 }

@@ -269,18 +269,17 @@ impl<T: Scalar> CudaSipdg<T> {
         u: &CudaVector<T>,
         r: &mut CudaVector<T>,
     ) -> Result<bool, GpuError> {
-        self.finish(Finish { factors: [0.0; 3], inverse_diagonal: None, b: b.buffer() }, u, r)
+        self.finish(Finish { beta: 0.0, inverse_diagonal: None, b: b.buffer() }, u, r)
     }
 
-    /// A step of a smoother, `y ← grow x + back y + β D⁻¹ (b − A x)` with `factors` grow, back, β, where the kernel does so in
-    /// its one pass: for affine simplices. Elsewhere it returns `false` and does nothing. With `back = 0` the old `y` is not
-    /// read.
+    /// A step of a smoother, `y ← x + β D⁻¹ (b − A x)`, where the kernel does so in its one pass: for affine simplices. Elsewhere
+    /// it returns `false` and does nothing.
     ///
     /// # Errors
     /// As for [`apply`](Self::apply).
     pub fn relax(
         &self,
-        factors: [f64; 3],
+        beta: f64,
         inverse_diagonal: &CudaVector<T>,
         b: &CudaVector<T>,
         x: &CudaVector<T>,
@@ -288,7 +287,7 @@ impl<T: Scalar> CudaSipdg<T> {
     ) -> Result<bool, GpuError> {
         let inverse_diagonal = inverse_diagonal.buffer();
         self.check("a step of a smoother", inverse_diagonal.len())?;
-        self.finish(Finish { factors, inverse_diagonal: Some(inverse_diagonal), b: b.buffer() }, x, y)
+        self.finish(Finish { beta, inverse_diagonal: Some(inverse_diagonal), b: b.buffer() }, x, y)
     }
 
     fn finish(

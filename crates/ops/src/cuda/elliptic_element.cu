@@ -41,7 +41,7 @@ DG_DEVICE constexpr int edge(int a, int b) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    elliptic_element(const Arguments a, const real* __restrict__ u, real* __restrict__ au, const Step step,
+    elliptic_element(const Arguments a, const real* __restrict__ u, real* __restrict__ au, const double beta,
                      const real* __restrict__ inverse_diagonal, const real* __restrict__ b) {
     constexpr int own_rows[SIDES][NP] = OWN_ROWS;
     constexpr int own_edges[SIDES][DIM] = OWN_EDGES;
@@ -54,7 +54,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     dg_wait_for_kernels_before();
     if (e < a.n_copied) {
         const u64 to = a.copied + e;
-        au[to] = step.finish(u[to], u, au, inverse_diagonal, b, to);
+        au[to] = finish_step(beta, u[to], u, inverse_diagonal, b, to);
     }
     if (e >= a.n_elements) return;
     real x[NP], y[NP], weights[EDGES], h[DIM][MODES], lift0[MODES];
@@ -154,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             for (int d = 0; d < DIM; ++d) y[i] += gradient[d][k][i] * f[d];
     }
 #pragma unroll
-    for (int i = 0; i < NP; ++i) y[i] = step.finish(y[i], u, au, inverse_diagonal, b, (u64)e * NP + i);
+    for (int i = 0; i < NP; ++i) y[i] = finish_step(beta, y[i], u, inverse_diagonal, b, (u64)e * NP + i);
 #pragma unroll
     for (int i = 0; i < NP; ++i) au[(u64)e * NP + i] = y[i];
 }

@@ -131,7 +131,7 @@ DG_DEVICE void fluxes(const real (&weights)[EDGES], const real (&h)[DIM], real (
 }
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
-    elliptic_simplex(const Arguments a, const stored* __restrict__ u, stored* __restrict__ au, const Step step,
+    elliptic_simplex(const Arguments a, const stored* __restrict__ u, stored* __restrict__ au, const double beta,
                      const stored* __restrict__ inverse_diagonal, const stored* __restrict__ b) {
     DG_DYNAMIC_SHARED(real, shared);
     u32* const words = reinterpret_cast<u32*>(shared + ENTRIES);
@@ -144,7 +144,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     dg_wait_for_kernels_before();
     for (u64 i = blockIdx.x * 32 * WARPS + threadIdx.x; i < a.n_copied; i += (u64)gridDim.x * 32 * WARPS) {
         const u64 to = a.copied + i;
-        au[to] = step.finish(u[to], u, au, inverse_diagonal, b, to);
+        au[to] = finish_step(beta, u[to], u, inverse_diagonal, b, to);
     }
 
     const u32 lane = dg_lane(), j = lane % 4;
@@ -360,7 +360,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                 for (int s = 0; s < node_steps(half); ++s) {
                     if (4 * s + j >= (half ? PAIRS : PAIRS + OWN_IMAGES)) continue;
                     const u64 i = (u64)e[k] * NP + node_of(nodes, half, s);
-                    result[half][s] = step.finish(stored(y[half * EVEN_TILES + s / 2][k][s % 2]), u, au, inverse_diagonal, b, i);
+                    result[half][s] = finish_step(beta, stored(y[half * EVEN_TILES + s / 2][k][s % 2]), u, inverse_diagonal, b, i);
                 }
 #pragma unroll
             for (int half = 0; half < 2; ++half)

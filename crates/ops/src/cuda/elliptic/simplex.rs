@@ -29,7 +29,7 @@ const STEP: (&str, &str) = ("elliptic_step.cuh", include_str!("../elliptic_step.
 #[derive(Clone, Copy)]
 pub(super) struct Finish<'a, T: Scalar> {
     /// Factors of `u`, of what the result replaces, and of the preconditioned residual.
-    pub(super) factors: [f64; 3],
+    pub(super) beta: f64,
     /// Without it the result is the residual.
     pub(super) inverse_diagonal: Option<&'a DeviceBuffer<T>>,
     pub(super) b: &'a DeviceBuffer<T>,
@@ -300,7 +300,7 @@ impl<T: Scalar> Simplex<T> {
             let matrices = if self.rounded.is_empty() { self.matrices.ptr() } else { self.rounded.ptr() };
             args.value(WithMatrices { matrices, others: self.arguments });
         }
-        args.buffer(u).buffer(au).value(finish.map_or([0.0; 3], |f| f.factors));
+        args.buffer(u).buffer(au).value(finish.map_or(0.0, |f| f.beta));
         args.pointer(finish.and_then(|f| f.inverse_diagonal).map_or(0, DeviceBuffer::ptr));
         args.pointer(finish.map_or(0, |f| f.b.ptr()));
         // SAFETY: the arguments are those of the kernel, whose tables lead to rows of vectors of the operator's length, which

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dgsuite_amg::{LinearOperator, Preconditioner, Step, Transfer};
+use dgsuite_amg::{LinearOperator, Preconditioner, Transfer};
 use dgsuite_gpu::{CudaVector, Scalar, Vector};
 use dgsuite_ops::cuda::{CudaBlockInverse, CudaPTransfer, CudaSipdg};
 
@@ -36,7 +36,7 @@ impl<T: Scalar> LinearOperator<CudaVector<T>> for OnDevice<T> {
 
     fn relax(
         &self,
-        step: Step,
+        beta: f64,
         inverse_diagonal: &CudaVector<T>,
         b: &CudaVector<T>,
         x: &CudaVector<T>,
@@ -45,7 +45,7 @@ impl<T: Scalar> LinearOperator<CudaVector<T>> for OnDevice<T> {
         if !self.0.is_faster_in_one_pass() {
             return false;
         }
-        let done = self.0.relax([step.grow, step.back, step.beta], inverse_diagonal, b, x, y);
+        let done = self.0.relax(beta, inverse_diagonal, b, x, y);
         done.unwrap_or_else(|refused| {
             self.0.cuda().note(Err(refused));
             true
