@@ -302,6 +302,35 @@ boundaries:
     }
 }
 
+/// All orders are levels on tetrahedra, but not with blocks.
+#[test]
+fn tetrahedra_have_all_orders_as_levels() {
+    let of = |shape: &str, solver: &str| {
+        let sides = ["xmin", "xmax", "ymin", "ymax", "zmin", "zmax"];
+        let conditions: String =
+            sides.iter().map(|side| format!("  {side}: {{ type: dirichlet }}\n")).collect();
+        let case = Case::new(&format!(
+            "mesh: {{ generate: {{ shape: {shape}, cells: [2, 2, 2] }} }}
+physics: {{ model: poisson, exact: sin(2*x + 1)*cos(3*y) + x*z }}
+space: {{ order: 5 }}
+solver: {{ {solver} }}
+boundaries:
+{conditions}"
+        ));
+        let summary = case.run(&["--quiet"]);
+        let kinds = summary["linear"]["levels"].as_array().unwrap().iter();
+        let orders = kinds.filter(|level| level["kind"].as_str().unwrap().starts_with("order")).count();
+        (orders, number(&summary, "/linear/iterations"))
+    };
+    // Order 1 is the matrix of algebraic multigrid.
+    let (levels, by_default) = of("tet", "");
+    let (halved, by_halves) = of("tet", "coarsening: half");
+    assert_eq!((levels, halved), (4, 2));
+    assert!(by_default < 0.75 * by_halves, "{by_default} and {by_halves} iterations");
+    assert_eq!(of("tet", "smoother: block-jacobi").0, 2);
+    assert_eq!(of("hex", "").0, 2);
+}
+
 #[test]
 fn mistakes_are_named_with_their_place() {
     refused(&with("model: poisson", "model: poisson\n  gamma: 1.4"), &["`physics.gamma` does not belong"]);
@@ -326,7 +355,11 @@ fn mistakes_are_named_with_their_place() {
     refused(&with("alpha: 2", "alpha: -2"), &["`boundaries.ymin.alpha` is -2"]);
     refused(
         &with("alpha: 2", "alpha: 1e30"),
-        &["the matrix is not positive definite", "hint: rounding loses coefficients", "`dirichlet` condition"],
+        &[
+            "the matrix is not positive definite",
+            "hint: rounding loses coefficients",
+            "`dirichlet` condition",
+        ],
     );
     refused(&with("  ymax: { type: dirichlet }\n", ""), &["`ymax`", "{ type: dirichlet, u: 0 }"]);
     refused(&with("kappa: 1 + x", "kappa: 0.5 - x"), &["`physics.kappa` is", "greater than 0"]);

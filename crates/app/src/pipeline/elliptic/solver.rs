@@ -88,7 +88,7 @@ impl SolverOptions {
             cycle: parsed::<Cycle>(&section, "cycle", &["v", "w", "k", "k2"])?.or(default.cycle),
             smoother: smoother.map(|s| s.value).or(default.smoother),
             degree: degree.map(|d| d.value).or(default.degree),
-            orders: orders.map_or(default.orders, |o| o.value),
+            orders: orders.map(|o| o.value).or(default.orders),
             coarse_space: coarse_space.map(|c| c.value).or(default.coarse_space),
             aggregation: aggregation(&section)?.or(default.aggregation),
             inner_precision: inner.map_or(default.inner_precision, |p| p.value),

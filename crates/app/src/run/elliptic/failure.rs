@@ -5,7 +5,7 @@ use dgsuite_gpu::GpuError;
 
 use crate::plan::elliptic::EllipticPlan;
 use crate::run::Status;
-use crate::systems::elliptic::{BadDatum, Preconditioning, SmootherKind, Solved};
+use crate::systems::elliptic::{BadDatum, Orders, Preconditioning, SmootherKind, Solved};
 
 /// A solve that did not succeed.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +45,9 @@ impl Failure {
             }
             SolveError::MaxIterations { .. } => {
                 let mut hint = "raise `solver.max_iterations`, or `solver.degree`".to_owned();
+                if solver.orders() == Orders::Half && plan.setup.order > 2 {
+                    hint.push_str("; `solver.coarsening: minus-one` saves iterations at high order");
+                }
                 if solver.smoother() != SmootherKind::BlockJacobi {
                     hint.push_str("; on long thin elements `solver.smoother: block-jacobi` helps");
                 }

@@ -113,6 +113,18 @@ impl Orders {
         word_of(&Self::WORDS, self)
     }
 
+    /// What suits a smoother on a mesh on the CPU. On tetrahedra points leave to the next level what half of the order does not
+    /// have: 1,296 of them of orders 3 to 6 take 24 26 36 41 iterations to 1e-8 with halved orders and 18 18 19 21 with all of them, which
+    /// is 0.85 to 0.95 of the products with the operator.
+    #[must_use]
+    pub fn suited(smoother: SmootherKind, mesh: &Mesh) -> Self {
+        let tetrahedra = mesh.sets.iter().any(|set| set.shape == Shape::Tetrahedron && set.len() > 0);
+        match tetrahedra && smoother != SmootherKind::BlockJacobi {
+            true => Self::MinusOne,
+            false => Self::Half,
+        }
+    }
+
     /// The orders of the levels, from `order` to 1.
     ///
     /// ```
@@ -185,8 +197,8 @@ pub struct SolverOptions {
     /// Its degree, or number of sweeps: products with the operator before and after each correction. `None`: what suits order
     /// and machine.
     pub degree: Option<usize>,
-    /// Orders of p-multigrid.
-    pub orders: Orders,
+    /// Orders of p-multigrid. `None`: what suits the shapes.
+    pub orders: Option<Orders>,
     /// What algebraic multigrid works on. `None`: what suits the machine.
     pub coarse_space: Option<CoarseSpace>,
     /// How rows of the assembled levels are gathered. `None`: what suits the shapes of the mesh.
@@ -206,7 +218,7 @@ impl Default for SolverOptions {
             cycle: None,
             smoother: None,
             degree: None,
-            orders: Orders::default(),
+            orders: None,
             coarse_space: None,
             aggregation: None,
             inner_precision: Precision::Single,
@@ -236,7 +248,10 @@ impl SolverOptions {
         });
         let smoothed = Self { smoother: Some(smoother), ..self };
         match device {
-            Device::Cpu => smoothed,
+            Device::Cpu => {
+                let orders = self.orders.unwrap_or_else(|| Orders::suited(smoother, mesh));
+                Self { orders: Some(orders), ..smoothed }
+            }
             Device::Cuda(_) => smoothed.on_gpu(order, mesh),
         }
     }
@@ -262,6 +277,12 @@ impl SolverOptions {
     #[must_use]
     pub fn smoother(&self) -> SmootherKind {
         self.smoother.unwrap_or_default()
+    }
+
+    /// The orders of p-multigrid.
+    #[must_use]
+    pub fn orders(&self) -> Orders {
+        self.orders.unwrap_or_default()
     }
 
     /// The smoother's degree.
@@ -318,7 +339,7 @@ impl SolverOptions {
                 self.aggregation.map(|aggregation| ("aggregation", aggregation_word(aggregation).to_owned())),
             );
             if self.preconditioner == Preconditioning::PmgAmg {
-                words.push(("coarsening", self.orders.word().to_owned()));
+                words.push(("coarsening", self.orders().word().to_owned()));
                 words.push(("coarse_space", self.coarse_space().word().to_owned()));
             }
             let precision = if self.inner_precision == Precision::Single { "single" } else { "double" };

@@ -210,7 +210,7 @@ fn p_multigrid<T: PackScalar>(
 where
     Amg<T>: Preconditioner<Vector<T>>,
 {
-    let orders = options.orders.levels(finest.order());
+    let orders = options.orders().levels(finest.order());
     let mut operators = vec![Arc::clone(finest)];
     for &order in &orders[1..] {
         operators.push(Arc::new(finest.at_order(order)?));

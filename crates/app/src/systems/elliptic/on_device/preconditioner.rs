@@ -75,7 +75,7 @@ pub(super) fn build(
             p_multigrid(cuda, host_operator, &operator.0, options, host)?
         }
         (Preconditioning::PmgAmg, Precision::Single) => {
-            let orders = options.orders.levels(host_operator.order());
+            let orders = options.orders().levels(host_operator.order());
             if orders.len() == 1 && options.coarse_space() == CoarseSpace::Discontinuous {
                 // The matrix of order 1 is all there is: it takes residuals of either precision.
                 let amg = options.amg(host_operator.is_singular(), is_simplicial(host_operator.mesh()));
@@ -167,7 +167,7 @@ fn p_multigrid<T: UploadAmg>(
     options: &SolverOptions,
     host: &Host,
 ) -> Result<Built, EllipticError> {
-    let orders = options.orders.levels(host_finest.order());
+    let orders = options.orders().levels(host_finest.order());
     let amg_options = options.amg(host_finest.is_singular(), is_simplicial(host_finest.mesh()));
     let polynomial = amg_options.smoother;
     let (mut host_fine, mut fine) = (Arc::clone(host_finest), Arc::clone(finest));
