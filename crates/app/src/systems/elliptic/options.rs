@@ -82,7 +82,7 @@ impl SmootherKind {
     /// 13 11 14 13 with blocks, in as many seconds at order 3 and in fewer at order 6.
     #[must_use]
     pub fn suited(order: usize, mesh: &Mesh) -> Self {
-        let pyramids = mesh.sets.iter().any(|set| set.shape == Shape::Pyramid && set.len() > 0);
+        let pyramids = mesh.sets.iter().any(|set| set.shape == Shape::Pyramid && !set.is_empty());
         match pyramids && order >= BLOCKS_ON_PYRAMIDS {
             true => Self::BlockJacobi,
             false => Self::default(),
@@ -118,7 +118,7 @@ impl Orders {
     /// is 0.85 to 0.95 of the products with the operator.
     #[must_use]
     pub fn suited(smoother: SmootherKind, mesh: &Mesh) -> Self {
-        let tetrahedra = mesh.sets.iter().any(|set| set.shape == Shape::Tetrahedron && set.len() > 0);
+        let tetrahedra = mesh.sets.iter().any(|set| set.shape == Shape::Tetrahedron && !set.is_empty());
         match tetrahedra && smoother != SmootherKind::BlockJacobi {
             true => Self::MinusOne,
             false => Self::Half,
