@@ -31,6 +31,7 @@ mod prism_diffusion;
 mod published;
 pub(crate) mod quadratic;
 mod sample;
+mod setting;
 mod simplex;
 mod simplex_diffusion;
 mod small;

@@ -1,8 +1,8 @@
 //! `element.cu`: small affine simplices in layouts of 32 lanes, their operators as literals.
 
 use crate::cuda::fragments::{face_interpolation, face_nodes};
-use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, reference_normals, source};
-use crate::group::{Group, Part};
+use crate::cuda::setting::{File, Setting};
+use crate::cuda::source::{KernelText, LaunchShape, Sizes, reference_normals};
 use crate::simd::PackScalar;
 use dgsuite_basis::{BasisError, Matrix, ReferenceElement, Representation, Shape};
 use std::fmt::Write;
@@ -86,14 +86,8 @@ fn braces(entries: impl Iterator<Item = String>) -> String {
 }
 
 /// The kernel of an affine part whose operators are `tables`.
-pub(super) fn text<T: PackScalar>(
-    law: &LawText,
-    group: &Group<T>,
-    part: &Part<T>,
-    tables: &ElementTables,
-    stage: bool,
-) -> KernelText {
-    let sizes = Sizes { direct: true, ..Sizes::new(group, part) };
+pub(super) fn text<T: PackScalar>(of: &Setting<'_, T>, tables: &ElementTables, stage: bool) -> KernelText {
+    let sizes = Sizes { direct: true, ..of.sizes() };
     let scalars = sizes.np * sizes.fields;
     // Blocks of a multiprocessor: fewer where states need more registers.
     let words = scalars * T::BYTES / 4;
@@ -102,21 +96,17 @@ pub(super) fn text<T: PackScalar>(
         (8, 0..=39) | (4, 0..=40) => 3,
         _ => 2,
     };
-    let body = format!(
-        "{}#include \"normals.cuh\"\n#line 1 \"element.cu\"\n{}",
-        law.preamble(),
-        include_str!("element.cu")
-    );
-    let mut source = sizes
-        .define(source::<T>("element.cu", body), &group.face_offsets)
+    let file = File { name: "element.cu", text: include_str!("element.cu"), headers: &["normals.cuh"] };
+    let mut source = of
+        .source(file, &sizes)
         .define("STAGE", u8::from(stage))
         .define("FACE_NODES", tables.face_nodes[0].len())
-        .define("FACE_POINTS", group.face_offsets[1])
+        .define("FACE_POINTS", of.group.face_offsets[1])
         .define("BLOCK", THREADS)
         .define("BLOCKS", blocks)
         .define("AHEAD", 1)
         .define("NORMALS", 1)
-        .define("REFERENCE_NORMALS", reference_normals(group.shape));
+        .define("REFERENCE_NORMALS", reference_normals(of.group.shape));
     for (name, value) in &tables.macros {
         source = source.define(*name, value);
     }

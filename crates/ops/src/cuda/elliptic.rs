@@ -38,11 +38,6 @@ fn upload<T: Scalar>(cuda: &Cuda, what: &str, numbers: &[f64]) -> Result<DeviceB
     DeviceBuffer::from_slice(cuda, what, &numbers)
 }
 
-/// A list in the language of the kernels.
-fn list(items: impl Iterator<Item = String>) -> String {
-    format!("{{{}}}", items.collect::<Vec<_>>().join(","))
-}
-
 /// Where the elements of one shape stand in a device's vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {

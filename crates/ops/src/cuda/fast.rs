@@ -5,6 +5,7 @@ use crate::cuda::fragments::SimplexTables;
 use crate::cuda::gauss::{self, GaussTables};
 use crate::cuda::prism::{self, PrismTables};
 use crate::cuda::prism_cubature::CubatureTables;
+use crate::cuda::setting::Setting;
 use crate::cuda::simplex;
 use crate::cuda::source::{KernelText, LawText};
 use crate::cuda::tensor::{self, TensorTables};
@@ -105,7 +106,7 @@ impl Fast {
         let mut found = group
             .parts
             .iter()
-            .map(|part| Self::new(law, group, part, form))
+            .map(|part| Self::new(&Setting { law, group, part }, form))
             .collect::<Result<Vec<_>, _>>()?;
         // Kernels that make traces leave none for those that read them.
         let makes = |fast: &Option<Self>| fast.as_ref().is_some_and(Self::makes_traces);
@@ -117,12 +118,8 @@ impl Fast {
     }
 
     /// The fast kernel that can run `part`.
-    fn new<T: PackScalar>(
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-        form: Form,
-    ) -> Result<Option<Self>, OpsError> {
+    fn new<T: PackScalar>(of: &Setting<'_, T>, form: Form) -> Result<Option<Self>, OpsError> {
+        let Setting { group, part, .. } = *of;
         if group.state.lanes == element::LANES {
             let project = volume_matrices(&part.reference, form, group.shape.dim());
             return Ok(ElementTables::new(&part.reference, &project)?.map(Self::Element));
@@ -141,7 +138,7 @@ impl Fast {
             }
             _ => None,
         };
-        Ok(found.filter(|fast| fast.text(law, group, part, true).is_some()))
+        Ok(found.filter(|fast| fast.text(of, true).is_some()))
     }
 
     fn simplex<T: PackScalar>(
@@ -204,48 +201,33 @@ impl Fast {
     /// multiprocessors cannot work on all elements at once.
     pub(super) fn small_text<T: PackScalar>(
         &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
+        of: &Setting<'_, T>,
         runs: usize,
         multiprocessors: usize,
     ) -> Option<KernelText> {
         match self {
-            Self::Simplex(tables) if T::BYTES == 8 => {
-                simplex::small(law, group, part, tables, runs, multiprocessors)
-            }
+            Self::Simplex(tables) if T::BYTES == 8 => simplex::small(of, tables, runs, multiprocessors),
             _ => None,
         }
     }
 
     /// The text; `None` if the kernel does not fit the device.
-    pub(super) fn text<T: PackScalar>(
-        &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-        stage: bool,
-    ) -> Option<KernelText> {
+    pub(super) fn text<T: PackScalar>(&self, of: &Setting<'_, T>, stage: bool) -> Option<KernelText> {
         match self {
-            Self::Element(tables) => Some(element::text(law, group, part, tables, stage)),
-            Self::Simplex(tables) => simplex::text(law, group, part, tables, stage),
-            Self::Tensor(tables) => tensor::text(law, group, part, tables, stage),
-            Self::Gauss(tables) => tables.text(law, group, part, stage),
-            Self::Prism(tables) => prism::text(law, group, part, tables, stage),
-            Self::Cubature(tables) => tables.text(law, group, part, stage),
+            Self::Element(tables) => Some(element::text(of, tables, stage)),
+            Self::Simplex(tables) => simplex::text(of, tables, stage),
+            Self::Tensor(tables) => tensor::text(of, tables, stage),
+            Self::Gauss(tables) => tables.text(of, stage),
+            Self::Prism(tables) => prism::text(of, tables, stage),
+            Self::Cubature(tables) => tables.text(of, stage),
         }
     }
 
     /// The text of the kernel that writes the traces that this one reads; `None` if it reads none, or it does not fit.
-    pub(super) fn traces<T: PackScalar>(
-        &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-    ) -> Option<KernelText> {
+    pub(super) fn traces<T: PackScalar>(&self, of: &Setting<'_, T>) -> Option<KernelText> {
         match self {
-            Self::Gauss(tables) => tables.traces(law, group, part),
-            Self::Cubature(tables) => tables.traces(law, group, part),
+            Self::Gauss(tables) => tables.traces(of),
+            Self::Cubature(tables) => tables.traces(of),
             _ => None,
         }
     }

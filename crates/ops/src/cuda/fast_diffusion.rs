@@ -1,14 +1,13 @@
 //! Which fast kernels run the two passes of diffusion of a part, if any do.
 
-use crate::cuda::fragments::SimplexTables;
 use crate::cuda::gauss_diffusion::{self, GaussDiffusion};
 use crate::cuda::prism_cubature_diffusion::{self, CubatureDiffusion};
 use crate::cuda::prism_diffusion::{self, PrismDiffusion};
+use crate::cuda::setting::Setting;
 use crate::cuda::simplex_diffusion::SimplexDiffusion;
-use crate::cuda::source::{KernelText, LawText};
+use crate::cuda::source::KernelText;
 use crate::cuda::tensor_diffusion::{self, TensorDiffusion};
 use crate::error::OpsError;
-use crate::group::{Group, Part};
 use crate::scheme::{Form, PartSpec};
 use crate::simd::PackScalar;
 use dgsuite_basis::{BasisError, Shape};
@@ -39,7 +38,19 @@ pub(super) struct FastDiffusion {
     pub(super) traces: Option<KernelText>,
     entries: Vec<f64>,
     /// The nodes of faces, where traces are interpolated from them.
-    pub(super) nodes: Option<SimplexTables>,
+    pub(super) nodes: Option<Vec<Vec<usize>>>,
+}
+
+/// Fast kernels of both passes.
+pub(super) trait Passes<T: PackScalar> {
+    /// The first pass, in one kernel or two; `None` if it does not fit the device.
+    fn gradient(&self, of: &Setting<'_, T>) -> Option<Vec<KernelText>>;
+
+    /// The second pass, alone or with the stage; `None` if it does not fit the device.
+    fn mean_flux(&self, of: &Setting<'_, T>, stage: bool) -> Option<KernelText>;
+
+    /// The operators' entries.
+    fn into_entries(self) -> Vec<f64>;
 }
 
 impl FastDiffusion {
@@ -47,12 +58,8 @@ impl FastDiffusion {
     ///
     /// # Errors
     /// Those of reference elements.
-    pub(super) fn new<T: PackScalar>(
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-        form: Form,
-    ) -> Result<Option<Self>, OpsError> {
+    pub(super) fn new<T: PackScalar>(of: &Setting<'_, T>, form: Form) -> Result<Option<Self>, OpsError> {
+        let Setting { law, group, part } = *of;
         let Some(lifts) = law.lifts else { return Ok(None) };
         // The kernels read pairs of numbers, which must begin at even places.
         let begin = part.first_block * group.state.lanes * group.state.rows * group.state.fields;
@@ -61,84 +68,46 @@ impl FastDiffusion {
             return Ok(None);
         }
         Ok(match group.shape {
-            Shape::Quadrilateral | Shape::Hexahedron => {
-                Self::tensor(law, group, part, form).or_else(|| Self::gauss(law, group, part, form))
+            Shape::Quadrilateral | Shape::Hexahedron => TensorDiffusion::new(of, form)
+                .and_then(|tensor| Self::of(of, tensor))
+                .or_else(|| Self::gauss(of, form)),
+            Shape::Triangle | Shape::Tetrahedron => {
+                SimplexDiffusion::new(of, form, lifts.eta)?.and_then(|simplex| Self::simplex(of, simplex))
             }
-            Shape::Triangle | Shape::Tetrahedron => SimplexDiffusion::new(group, part, form, lifts.eta)?
-                .and_then(|simplex| Self::simplex(law, group, part, simplex)),
-            Shape::Prism => PrismDiffusion::new(group, part, form)
-                .and_then(|prism| Self::prism(law, group, part, prism))
-                .or_else(|| Self::cubature(law, group, part, form)),
+            Shape::Prism => PrismDiffusion::new(of, form)
+                .and_then(|prism| Self::of(of, prism))
+                .or_else(|| Self::cubature(of, form)),
             _ => None,
         })
     }
 
-    fn prism<T: PackScalar>(
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-        prism: PrismDiffusion,
-    ) -> Option<Self> {
+    /// Kernels that read states, or traces that the universal kernel writes.
+    fn of<T: PackScalar>(of: &Setting<'_, T>, passes: impl Passes<T>) -> Option<Self> {
         Some(Self {
-            gradient: vec![prism.gradient(law, group, part)?],
-            residual: prism.mean_flux(law, group, part, false),
-            stage: prism.mean_flux(law, group, part, true),
+            gradient: passes.gradient(of)?,
+            residual: passes.mean_flux(of, false)?,
+            stage: passes.mean_flux(of, true)?,
             traces: None,
-            entries: prism.entries,
+            entries: passes.into_entries(),
             nodes: None,
         })
     }
 
-    fn tensor<T: PackScalar>(law: &LawText, group: &Group<T>, part: &Part<T>, form: Form) -> Option<Self> {
-        let tensor = TensorDiffusion::new(group, part, form)?;
-        Some(Self {
-            gradient: vec![tensor.gradient(law, group, part)?],
-            residual: tensor.mean_flux(law, group, part, false),
-            stage: tensor.mean_flux(law, group, part, true),
-            traces: None,
-            entries: tensor.entries,
-            nodes: None,
-        })
+    fn gauss<T: PackScalar>(of: &Setting<'_, T>, form: Form) -> Option<Self> {
+        let gauss = GaussDiffusion::new(of, form)?;
+        let traces = Some(gauss.traces(of)?);
+        Some(Self { traces, ..Self::of(of, gauss)? })
     }
 
-    fn gauss<T: PackScalar>(law: &LawText, group: &Group<T>, part: &Part<T>, form: Form) -> Option<Self> {
-        let gauss = GaussDiffusion::new(law, group, part, form)?;
-        Some(Self {
-            gradient: vec![gauss.gradient(law, group, part)?],
-            residual: gauss.mean_flux(law, group, part, false)?,
-            stage: gauss.mean_flux(law, group, part, true)?,
-            traces: Some(gauss.traces(law, group, part)?),
-            entries: gauss.entries,
-            nodes: None,
-        })
+    fn cubature<T: PackScalar>(of: &Setting<'_, T>, form: Form) -> Option<Self> {
+        let prism = CubatureDiffusion::new(of, form)?;
+        let traces = Some(prism.traces(of)?);
+        Some(Self { traces, ..Self::of(of, prism)? })
     }
 
-    fn cubature<T: PackScalar>(law: &LawText, group: &Group<T>, part: &Part<T>, form: Form) -> Option<Self> {
-        let prism = CubatureDiffusion::new(group, part, form)?;
-        Some(Self {
-            gradient: vec![prism.gradient(law, group, part)?],
-            residual: prism.mean_flux(law, group, part, false)?,
-            stage: prism.mean_flux(law, group, part, true)?,
-            traces: Some(prism.traces(law, group, part)?),
-            entries: prism.entries,
-            nodes: None,
-        })
-    }
-
-    fn simplex<T: PackScalar>(
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-        simplex: SimplexDiffusion,
-    ) -> Option<Self> {
-        Some(Self {
-            gradient: simplex.gradient(law, group, part)?,
-            residual: simplex.mean_flux(law, group, part, false)?,
-            stage: simplex.mean_flux(law, group, part, true)?,
-            traces: None,
-            entries: simplex.entries,
-            nodes: simplex.tables.face_interp.then_some(simplex.tables),
-        })
+    fn simplex<T: PackScalar>(of: &Setting<'_, T>, simplex: SimplexDiffusion) -> Option<Self> {
+        let nodes = simplex.tables.face_interp.then(|| simplex.tables.face_nodes.clone());
+        Some(Self { nodes, ..Self::of(of, simplex)? })
     }
 
     /// The operators' entries.

@@ -1,15 +1,12 @@
 //! `gauss.cu` and `gauss_traces.cu`: quadrilaterals and hexahedra whose cubature has as many Gauss points along a line as
 //! there are basis functions, whatever the basis, or more on affine elements.
 
-use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, source};
-use crate::cuda::tensor::{MOST_THREADS, REGISTERS, elements_near};
-use crate::group::{Group, Part};
+use crate::cuda::setting::{Block, File, Room, Setting, list, registers_of};
+use crate::cuda::source::KernelText;
 use crate::scheme::{Form, MetricRule};
 use crate::simd::PackScalar;
 use dgsuite_basis::{Matrix, ReferenceElement, Shape};
 
-/// Bytes of shared memory of a multiprocessor that its blocks may have.
-const SHARED: usize = 227 * 1024;
 /// Threads of a block that the kernels aim at.
 const NEAR_THREADS: usize = 128;
 /// Distance below which matrices and coordinates are the same.
@@ -31,15 +28,6 @@ pub(crate) struct GaussTables {
     /// For each face point, `(2 direction + end) · points of a face` and its line's number across the lines of that
     /// direction, faster directions first.
     place: Vec<usize>,
-}
-
-/// What a kernel takes: registers that it is held to, scalars of shared memory for a block beside the matrices, and for each
-/// element.
-#[derive(Clone, Copy)]
-pub(super) struct Room {
-    pub(super) registers: usize,
-    pub(super) block: usize,
-    pub(super) element: usize,
 }
 
 impl GaussTables {
@@ -95,73 +83,48 @@ impl GaussTables {
     }
 
     /// The stage or residual; `None` if it does not fit the device.
-    pub(super) fn text<T: PackScalar>(
-        &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-        stage: bool,
-    ) -> Option<KernelText> {
-        let s = Sizes::new(group, part);
-        let threads = (elements_near(s.nq, NEAR_THREADS) * s.nq).next_multiple_of(32);
+    pub(super) fn text<T: PackScalar>(&self, of: &Setting<'_, T>, stage: bool) -> Option<KernelText> {
+        let s = of.sizes();
         let registers = match (T::BYTES, s.dim) {
             (4, _) => 56,
             (_, 2) => 80,
             // Two blocks of the large elements, as far as that leaves enough.
-            _ => (REGISTERS / (2 * threads) / 8 * 8).clamp(64, 96),
+            _ => registers_of(2, Block::near(s.nq, NEAR_THREADS).threads).clamp(64, 96),
         };
         // Values, fluxes and numerical fluxes.
         let room = Room { registers, block: 0, element: ((1 + s.dim) * s.nq + s.nf) * s.fields };
-        self.kernel(("gauss.cu", include_str!("gauss.cu")), law, group, part, stage, room)
+        let file = File { name: "gauss.cu", text: include_str!("gauss.cu"), headers: &[] };
+        self.kernel(of, file, stage, room)
     }
 
     /// The kernel of traces; `None` if it does not fit the device.
-    pub(super) fn traces<T: PackScalar>(
-        &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-    ) -> Option<KernelText> {
-        let s = Sizes::new(group, part);
+    pub(super) fn traces<T: PackScalar>(&self, of: &Setting<'_, T>) -> Option<KernelText> {
+        let s = of.sizes();
         let element = (s.nq | 1) * s.fields * if self.transform { 2 } else { 1 };
-        let room = Room { registers: 40, block: 0, element };
-        self.kernel(("gauss_traces.cu", include_str!("gauss_traces.cu")), law, group, part, false, room)
+        let file = File { name: "gauss_traces.cu", text: include_str!("gauss_traces.cu"), headers: &[] };
+        self.kernel(of, file, false, Room { registers: 40, block: 0, element })
     }
 
-    /// The kernel of name and text `body`; `None` if it does not fit the device.
+    /// The kernel of `file`, with `room` beside the matrices; `None` if it does not fit the device.
     pub(super) fn kernel<T: PackScalar>(
         &self,
-        (name, text): (&'static str, &str),
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
+        of: &Setting<'_, T>,
+        file: File,
         stage: bool,
         room: Room,
     ) -> Option<KernelText> {
-        let (sizes, n) = (Sizes::new(group, part), self.n_nodes);
-        let elements = elements_near(sizes.nq, NEAR_THREADS);
-        let threads = elements * sizes.nq;
+        let n = self.n_nodes;
         let matrices = 4 * n + n * (n | 1) * if self.transform { 3 } else { 1 };
-        let shared = T::BYTES * (matrices.next_multiple_of(4) + room.block + elements * room.element);
-        if threads > MOST_THREADS || shared > SHARED {
-            return None;
-        }
-        let blocks =
-            (REGISTERS / (room.registers * threads.next_multiple_of(32))).min(SHARED / (shared + 1024));
-        let place: Vec<String> = self.place.iter().map(ToString::to_string).collect();
-        let published = if law.lifts.is_some() { "#include \"published.cuh\"\n" } else { "" };
-        let body = format!("{}{published}#line 1 \"{name}\"\n{text}", law.preamble());
-        let source = sizes
-            .define(source::<T>(name, body), &group.face_offsets)
+        let room = Room { block: matrices.next_multiple_of(4) + room.block, ..room };
+        let mut found = of.kernel_of_points(file, NEAR_THREADS, room)?;
+        found.source = found
+            .source
             .define("STAGE", u8::from(stage))
             .define("NODES", n)
             .define("FUNCTIONS", self.n_functions)
-            .define("ELEMENTS", elements)
-            .define("BLOCKS", blocks.clamp(1, 16))
             .define("TRANSFORM", u8::from(self.transform))
-            .define("PLACE", format!("{{{}}}", place.join(",")));
-        let shape = LaunchShape { threads, elements, shared, work: 0, persistent: false };
-        Some(KernelText { source, shape, wide: false })
+            .define("PLACE", list(&self.place));
+        Some(found)
     }
 }
 

@@ -1,9 +1,9 @@
 //! `gauss_gradient.cu` and `gauss_mean_flux.cu`: both passes of diffusion on quadrilaterals and hexahedra with Gauss points.
 
-use crate::cuda::gauss::{GaussTables, Room};
-use crate::cuda::source::{KernelText, LawText, Sizes};
-use crate::group::{Group, Part};
-use crate::lifting::penalty;
+use crate::cuda::fast_diffusion::Passes;
+use crate::cuda::gauss::GaussTables;
+use crate::cuda::setting::{File, Room, Setting};
+use crate::cuda::source::KernelText;
 use crate::scheme::{Form, PartSpec};
 use crate::simd::PackScalar;
 use dgsuite_basis::{BasisError, ReferenceElement, Shape};
@@ -15,7 +15,7 @@ const MOST_PLANAR_ORDER: usize = 9;
 pub(super) struct GaussDiffusion {
     tables: GaussTables,
     /// Those of `gauss.cu`, then the 1-D derivative of values at the points.
-    pub(super) entries: Vec<f64>,
+    entries: Vec<f64>,
 }
 
 /// Whether these kernels run the elements of `specs` and want the unknowns one after the other: those of hexahedra do, unless
@@ -37,12 +37,8 @@ pub(super) fn is_planar(shape: Shape, specs: [Option<PartSpec>; 2], form: Form) 
 impl GaussDiffusion {
     /// With more points than functions the mesh must have no boundaries: jumps are lifted as they are at the points, which is
     /// right where they are polynomials of the space, as between elements, not where a condition makes others of them.
-    pub(super) fn new<T: PackScalar>(
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-        form: Form,
-    ) -> Option<Self> {
+    pub(super) fn new<T: PackScalar>(of: &Setting<'_, T>, form: Form) -> Option<Self> {
+        let Setting { law, group, part } = *of;
         let tables = GaussTables::new(&part.reference, form, part.spec.rule)?;
         let over = tables.is_over_integrated();
         let planar = group.shape == Shape::Hexahedron && !over;
@@ -56,46 +52,41 @@ impl GaussDiffusion {
     }
 
     /// The traces that the first pass reads; `None` if the kernel does not fit the device.
-    pub(super) fn traces<T: PackScalar>(
-        &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-    ) -> Option<KernelText> {
-        self.tables.traces(law, group, part)
+    pub(super) fn traces<T: PackScalar>(&self, of: &Setting<'_, T>) -> Option<KernelText> {
+        self.tables.traces(of)
     }
+}
 
-    /// The first pass; `None` if it does not fit the device.
-    pub(super) fn gradient<T: PackScalar>(
-        &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-    ) -> Option<KernelText> {
-        let (s, n) = (Sizes::new(group, part), self.tables.n_nodes);
+impl<T: PackScalar> Passes<T> for GaussDiffusion {
+    fn gradient(&self, of: &Setting<'_, T>) -> Option<Vec<KernelText>> {
+        let (s, n) = (of.sizes(), self.tables.n_nodes);
         // States, gradients or fluxes, half jumps and numerical fluxes.
-        let scalars = ((1 + s.dim) * s.nq + 2 * s.nf) * s.fields;
+        let element = ((1 + s.dim) * s.nq + 2 * s.nf) * s.fields;
         let registers = if T::BYTES == 4 { 80 } else { 128 };
-        let room = Room { registers, block: (n * (n | 1)).next_multiple_of(4), element: scalars };
-        let body = ("gauss_gradient.cu", include_str!("gauss_gradient.cu"));
-        let mut found = self.tables.kernel(body, law, group, part, false, room)?;
-        let eta = penalty(group.shape, law.lifts.and_then(|lifts| lifts.eta));
-        found.source = found.source.define("ETA", format!("{eta:?}"));
-        Some(found)
+        let room = Room { registers, block: (n * (n | 1)).next_multiple_of(4), element };
+        let file = File {
+            name: "gauss_gradient.cu",
+            text: include_str!("gauss_gradient.cu"),
+            headers: &["published.cuh"],
+        };
+        let mut found = self.tables.kernel(of, file, false, room)?;
+        found.source = found.source.define("ETA", of.eta());
+        Some(vec![found])
     }
 
-    /// The second pass, alone or with the stage; `None` if it does not fit the device.
-    pub(super) fn mean_flux<T: PackScalar>(
-        &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-        stage: bool,
-    ) -> Option<KernelText> {
-        let s = Sizes::new(group, part);
-        let scalars = (s.nf + if self.tables.transform { 2 * s.nq } else { 0 }) * s.fields;
-        let room = Room { registers: if T::BYTES == 4 { 40 } else { 64 }, block: 0, element: scalars };
-        let body = ("gauss_mean_flux.cu", include_str!("gauss_mean_flux.cu"));
-        self.tables.kernel(body, law, group, part, stage, room)
+    fn mean_flux(&self, of: &Setting<'_, T>, stage: bool) -> Option<KernelText> {
+        let s = of.sizes();
+        let element = (s.nf + if self.tables.transform { 2 * s.nq } else { 0 }) * s.fields;
+        let room = Room { registers: if T::BYTES == 4 { 40 } else { 64 }, block: 0, element };
+        let file = File {
+            name: "gauss_mean_flux.cu",
+            text: include_str!("gauss_mean_flux.cu"),
+            headers: &["published.cuh"],
+        };
+        self.tables.kernel(of, file, stage, room)
+    }
+
+    fn into_entries(self) -> Vec<f64> {
+        self.entries
     }
 }

@@ -9,9 +9,10 @@ use crate::cuda::fast::Fast;
 use crate::cuda::fast_diffusion::FastDiffusion;
 use crate::cuda::operators::Packed;
 use crate::cuda::published::{self, GroupPublished, Shared};
-use crate::cuda::source::{self, KernelText, LaunchShape, LawText, parameter_values};
+use crate::cuda::setting::Setting;
+use crate::cuda::source::{self, KernelText, LaunchShape, LawText, Universal, parameter_values};
 use crate::error::OpsError;
-use crate::group::{Group, Part, volume_matrices};
+use crate::group::{Group, volume_matrices};
 use crate::scheme::Form;
 use crate::simd::PackScalar;
 use dgsuite_gpu::GpuError;
@@ -92,14 +93,13 @@ struct PartTexts {
 }
 
 fn part_texts<T: PackScalar>(
-    law: &LawText,
-    group: &Group<T>,
-    part: &Part<T>,
+    of: Setting<'_, T>,
     form: Form,
     fast: Option<&Fast>,
     passes: Option<&FastDiffusion>,
     written: bool,
 ) -> (PartTexts, Packed<T>) {
+    let Setting { law, group, part } = of;
     let matrices = volume_matrices(&part.reference, form, group.shape.dim());
     let factors = Factors::new(&part.reference, &matrices, form == Form::Weak);
     let mut packed = Packed::new(&factors, &part.integral, &part.one);
@@ -107,30 +107,30 @@ fn part_texts<T: PackScalar>(
     if let Some(lifts) = &lifts {
         packed.add_lifts(lifts);
     }
+    let universal = Universal { of, factors: &factors, packed: &packed };
     let residual = |stage| {
         if let Some(fast) = passes {
             return if stage { fast.stage.clone() } else { fast.residual.clone() };
         }
         if let Some(lifts) = &lifts {
-            return published::mean_flux(law, group, part, &factors, lifts, &packed, stage);
+            return published::mean_flux(&universal, lifts, stage);
         }
-        fast.and_then(|fast| fast.text(law, group, part, stage))
-            .unwrap_or_else(|| source::residual(law, group, part, &factors, &packed, stage))
+        fast.and_then(|fast| fast.text(&of, stage)).unwrap_or_else(|| source::residual(&universal, stage))
     };
     let fast_traces = match passes {
         Some(passes) => passes.traces.clone(),
-        None => fast.and_then(|fast| fast.traces(law, group, part)),
+        None => fast.and_then(|fast| fast.traces(&of)),
     };
     let fast_traces = fast_traces.filter(|_| written);
     let texts = PartTexts {
         fast_traces: fast_traces.is_some(),
         residual: residual(false),
         stage: residual(true),
-        speed: source::speed(law, group, part, &factors, &packed),
-        traces: fast_traces.or_else(|| written.then(|| source::traces(law, group, part, &factors, &packed))),
+        speed: source::speed(&universal),
+        traces: fast_traces.or_else(|| written.then(|| source::traces(&universal))),
         gradient: match (passes, &lifts) {
             (Some(fast), _) => fast.gradient.clone(),
-            (None, Some(lifts)) => vec![published::gradient(law, group, part, &factors, lifts, &packed)],
+            (None, Some(lifts)) => vec![published::gradient(&universal, lifts)],
             (None, None) => Vec::new(),
         },
     };
@@ -156,12 +156,13 @@ pub(super) fn kernel_sources<T: PackScalar>(
 ) -> Result<Vec<Source>, OpsError> {
     let mut sources = Vec::new();
     for (part, fast) in group.parts.iter().zip(Fast::of_parts(law, group, form)?) {
-        let passes = FastDiffusion::new(law, group, part, form)?;
+        let of = Setting { law, group, part };
+        let passes = FastDiffusion::new(&of, form)?;
         check_split(law, fast.as_ref(), passes.as_ref())?;
         let makes_traces = passes.as_ref().is_some_and(|passes| passes.nodes.is_some())
             || fast.as_ref().is_some_and(Fast::makes_traces);
         let written = group.face_nodes.is_none() && !makes_traces;
-        let (t, _) = part_texts(law, group, part, form, fast.as_ref(), passes.as_ref(), written);
+        let (t, _) = part_texts(of, form, fast.as_ref(), passes.as_ref(), written);
         let texts = [Some(t.residual), Some(t.stage), Some(t.speed), t.traces].into_iter().flatten();
         sources.extend(texts.chain(t.gradient).map(|text| text.source));
     }
@@ -353,11 +354,10 @@ impl<T: PackScalar> DeviceGroup<T> {
         let passes: Vec<Option<FastDiffusion>> = group
             .parts
             .iter()
-            .map(|part| FastDiffusion::new(law, group, part, form))
+            .map(|part| FastDiffusion::new(&Setting { law, group, part }, form))
             .collect::<Result<_, _>>()?;
         let first = fast.first().and_then(Option::as_ref);
-        let of_passes = passes.first().and_then(|p| p.as_ref()?.nodes.as_ref());
-        let nodes = of_passes.map(|tables| &tables.face_nodes[..]);
+        let nodes = passes.first().and_then(|p| p.as_ref()?.nodes.as_deref());
         let faces = match nodes.or_else(|| first.and_then(Fast::interpolated_nodes)) {
             Some(nodes) => FaceTables::of_nodes(group, nodes)?,
             None => FaceTables::of_points(group, neighbours),
@@ -372,8 +372,8 @@ impl<T: PackScalar> DeviceGroup<T> {
             .zip(fast.iter().zip(&passes))
             .map(|(part, (fast, passes))| {
                 check_split(law, fast.as_ref(), passes.as_ref())?;
-                let (texts, packed) =
-                    part_texts(law, group, part, form, fast.as_ref(), passes.as_ref(), written);
+                let of = Setting { law, group, part };
+                let (texts, packed) = part_texts(of, form, fast.as_ref(), passes.as_ref(), written);
                 let kernel = |text: &KernelText, entry| Kernel::new(cuda, text, entry, part.n_elements);
                 let residual = kernel(&texts.residual, "residual")?;
                 let stage = kernel(&texts.stage, "residual")?;

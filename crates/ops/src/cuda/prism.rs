@@ -1,20 +1,19 @@
 //! `prism.cu`: collocated prisms. Their operators are those of a triangle and of a line.
 
-use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, reference_normals, source};
-use crate::cuda::tensor::elements_near;
-use crate::group::{Group, Part, volume_matrices};
+use crate::cuda::setting::{Block, File, Setting, list};
+use crate::cuda::source::{KernelText, reference_normals};
+use crate::geometry::reference_normal;
+use crate::group::volume_matrices;
 use crate::scheme::Form;
 use crate::simd::PackScalar;
 use dgsuite_basis::{Cubature, Matrix, ReferenceElement, Shape};
 use dgsuite_gpu::cuda::Source;
 
-/// Registers of a multiprocessor, and those that the kernel is held to.
-const REGISTERS: usize = 65_536;
+/// Registers that the kernel is held to.
 const REGISTERS_OF_THREAD: usize = 80;
 const REGISTERS_OF_THREAD_SINGLE: usize = 64;
-/// Threads of a block that the kernel aims at, and the most it may have.
+/// Threads of a block that the kernel aims at.
 const NEAR_THREADS: usize = 160;
-const MOST_THREADS: usize = 1024;
 /// Part of the largest entry of a matrix by which a product may miss an entry.
 const ROUNDING: f64 = 1e-11;
 
@@ -91,11 +90,10 @@ impl PrismTables {
 
     /// The macros of prisms.cuh.
     pub(super) fn define(&self, source: Source) -> Source {
-        let place: Vec<String> = self.place.iter().map(ToString::to_string).collect();
         source
             .define("NODES", self.n_nodes)
             .define("TRIANGLE", self.n_triangle)
-            .define("FACE_PLACE", format!("{{{}}}", place.join(",")))
+            .define("FACE_PLACE", list(&self.place))
     }
 
     /// Entry of the volume matrix of direction `d` as the kernel has it.
@@ -131,41 +129,32 @@ pub(super) fn agree(a: &Matrix, b: impl Fn(usize, usize) -> f64) -> bool {
     (0..a.rows).all(|i| (0..a.cols).all(|j| (a[(i, j)] - b(i, j)).abs() <= tolerance))
 }
 
+/// `N̂` of the sides in the plane of the triangle; along the line it is 0.
+pub(super) fn side_normals(shape: Shape) -> String {
+    let normals = (0..shape.n_faces()).map(|f| reference_normal(shape, f)).filter(|n| n[2] == 0.0);
+    list(normals.map(|n| list([n[0], n[1]].map(|x| x.round() as i64))))
+}
+
 /// The kernel of a part whose operators are `tables`; `None` if it does not fit the device.
 pub(super) fn text<T: PackScalar>(
-    law: &LawText,
-    group: &Group<T>,
-    part: &Part<T>,
+    of: &Setting<'_, T>,
     tables: &PrismTables,
     stage: bool,
 ) -> Option<KernelText> {
-    let sizes = Sizes::new(group, part);
-    let (np, fields) = (sizes.np, sizes.fields);
-    let elements = elements_near(np, NEAR_THREADS);
-    let threads = elements * np;
+    let sizes = of.sizes();
     let registers = if T::BYTES == 4 { REGISTERS_OF_THREAD_SINGLE } else { REGISTERS_OF_THREAD };
-    let blocks = (REGISTERS / (registers * threads.next_multiple_of(32))).clamp(1, 32);
     // The plan of shared memory of prism.cu.
-    let shared = tables.entries.len().next_multiple_of(2) + elements * (3 * np + sizes.nf) * fields;
-    let shared = T::BYTES * shared;
-    if threads > MOST_THREADS || shared > 227 * 1024 {
-        return None;
-    }
-    let body = format!(
-        "{}#include \"normals.cuh\"\n#line 1 \"prism.cu\"\n{}",
-        law.preamble(),
-        include_str!("prism.cu")
-    );
-    let normals = sizes.curved || part.spec.element.order == 1;
-    let source = tables
-        .define(sizes.define(source::<T>("prism.cu", body), &group.face_offsets))
+    let block = Block::near(sizes.np, NEAR_THREADS)
+        .room::<T>(tables.entries.len().next_multiple_of(2), (3 * sizes.np + sizes.nf) * sizes.fields);
+    let file = File { name: "prism.cu", text: include_str!("prism.cu"), headers: &["normals.cuh"] };
+    let mut found = of.kernel(file, block, block.by_registers(registers))?;
+    let normals = sizes.curved || of.part.spec.element.order == 1;
+    found.source = tables
+        .define(found.source)
         .define("STAGE", u8::from(stage))
-        .define("ELEMENTS", elements)
-        .define("BLOCKS", blocks)
         .define("NORMALS", u8::from(normals))
-        .define("REFERENCE_NORMALS", reference_normals(group.shape));
-    let shape = LaunchShape { threads, elements, shared, work: 0, persistent: false };
-    Some(KernelText { source, shape, wide: false })
+        .define("REFERENCE_NORMALS", reference_normals(of.group.shape));
+    Some(found)
 }
 
 #[cfg(test)]

@@ -2,15 +2,13 @@
 //! there are functions along the line, whatever the basis. Their operators are those of a triangle and of a line.
 
 use crate::cuda::prism::agree;
-use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, source};
-use crate::cuda::tensor::{MOST_THREADS, REGISTERS, elements_near};
-use crate::group::{Group, Part, volume_matrices};
+use crate::cuda::setting::{File, Room, Setting, list};
+use crate::cuda::source::KernelText;
+use crate::group::volume_matrices;
 use crate::scheme::Form;
 use crate::simd::PackScalar;
 use dgsuite_basis::{Matrix, ReferenceElement, Shape};
 
-/// Bytes of shared memory of a multiprocessor that its blocks may have.
-const SHARED: usize = 227 * 1024;
 /// Threads of a block that the kernels aim at.
 const NEAR_THREADS: usize = 240;
 /// Distance below which coordinates are the same.
@@ -35,14 +33,6 @@ pub(crate) struct CubatureTables {
     pub(super) nodal: bool,
     /// For each face point: points of the lower and of the upper triangle, then `[side][layer][number]`.
     pub(super) place: Vec<usize>,
-}
-
-/// What a kernel takes: registers that it is held to, scalars of shared memory for a block and for each element.
-#[derive(Clone, Copy)]
-pub(super) struct Room {
-    pub(super) registers: usize,
-    pub(super) block: usize,
-    pub(super) element: usize,
 }
 
 /// The factors of a prism's operators, of the line and of the triangle; see `prism_cubature.cuh`.
@@ -117,38 +107,28 @@ impl CubatureTables {
     }
 
     /// The stage or residual; `None` if it does not fit the device.
-    pub(super) fn text<T: PackScalar>(
-        &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-        stage: bool,
-    ) -> Option<KernelText> {
-        let s = Sizes::new(group, part);
+    pub(super) fn text<T: PackScalar>(&self, of: &Setting<'_, T>, stage: bool) -> Option<KernelText> {
+        let s = of.sizes();
         let registers = if T::BYTES == 4 { 64 } else { 96 };
         let more = if s.curved { 2 * s.np } else { 0 };
         let element = self.room(s.dim * self.flux_rows() * s.fields)
             + self.face_room(s.nf.max(s.np) * s.fields)
             + 2 * self.n_triangle * s.fields;
         let room = Room { registers, block: (self.traces_at() + more).next_multiple_of(2), element };
-        self.kernel(("prism_cubature.cu", include_str!("prism_cubature.cu")), law, group, part, stage, room)
+        let file = File { name: "prism_cubature.cu", text: include_str!("prism_cubature.cu"), headers: &[] };
+        self.kernel(of, file, stage, room)
     }
 
     /// The kernel of traces; `None` if it does not fit the device.
-    pub(super) fn traces<T: PackScalar>(
-        &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-    ) -> Option<KernelText> {
-        let (s, n, nt) = (Sizes::new(group, part), self.n_nodes, self.n_triangle);
+    pub(super) fn traces<T: PackScalar>(&self, of: &Setting<'_, T>) -> Option<KernelText> {
+        let (s, n, nt) = (of.sizes(), self.n_nodes, self.n_triangle);
         let room = Room {
             registers: 48,
             block: 4 * n * n + 6 * n + (3 * n + self.n_ends) * nt,
             element: ((n + 2) * nt + s.nf.max(s.np)) * s.fields,
         };
-        let body = ("prism_cubature_traces.cu", include_str!("prism_cubature_traces.cu"));
-        self.kernel(body, law, group, part, false, room)
+        let text = include_str!("prism_cubature_traces.cu");
+        self.kernel(of, File { name: "prism_cubature_traces.cu", text, headers: &[] }, false, room)
     }
 
     /// Rows of an unknown's fluxes at volume points; `FLUX` of `prism_cubature.cuh`.
@@ -173,30 +153,17 @@ impl CubatureTables {
         4 * n * n + 6 * n + nt * (4 * self.n_points + 3 * n + self.n_ends)
     }
 
-    /// The kernel of name and text `body`; `None` if it does not fit the device.
+    /// The kernel of `file`; `None` if it does not fit the device.
     pub(super) fn kernel<T: PackScalar>(
         &self,
-        (name, text): (&'static str, &str),
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
+        of: &Setting<'_, T>,
+        file: File,
         stage: bool,
         room: Room,
     ) -> Option<KernelText> {
-        let sizes = Sizes::new(group, part);
-        let elements = elements_near(sizes.nq, NEAR_THREADS);
-        let threads = elements * sizes.nq;
-        let shared = T::BYTES * (room.block + elements * room.element);
-        if threads > MOST_THREADS || shared > SHARED {
-            return None;
-        }
-        let blocks =
-            (REGISTERS / (room.registers * threads.next_multiple_of(32))).min(SHARED / (shared + 1024));
-        let place: Vec<String> = self.place.iter().map(ToString::to_string).collect();
-        let published = if law.lifts.is_some() { "#include \"published.cuh\"\n" } else { "" };
-        let body = format!("{}{published}#line 1 \"{name}\"\n{text}", law.preamble());
-        let source = sizes
-            .define(source::<T>(name, body), &group.face_offsets)
+        let mut found = of.kernel_of_points(file, NEAR_THREADS, room)?;
+        found.source = found
+            .source
             .define("STAGE", u8::from(stage))
             .define("NODES", self.n_nodes)
             .define("TRIANGLE", self.n_triangle)
@@ -205,11 +172,8 @@ impl CubatureTables {
             .define("TRANSFORM", u8::from(self.transform))
             .define("NODAL", u8::from(self.nodal))
             .define("GROUP", if self.n_triangle.is_multiple_of(3) { 3 } else { 2 })
-            .define("ELEMENTS", elements)
-            .define("BLOCKS", blocks.clamp(1, 16))
-            .define("FACE_PLACE", format!("{{{}}}", place.join(",")));
-        let shape = LaunchShape { threads, elements, shared, work: 0, persistent: false };
-        Some(KernelText { source, shape, wide: false })
+            .define("FACE_PLACE", list(&self.place));
+        Some(found)
     }
 }
 

@@ -1,16 +1,16 @@
 //! `prism_cubature_gradient.cu` and `prism_cubature_mean_flux.cu`: both passes of diffusion on prisms integrated by a
 //! triangle's cubature times as many Gauss points as there are functions along the line.
 
+use crate::cuda::fast_diffusion::Passes;
 use crate::cuda::gauss;
-use crate::cuda::prism::agree;
-use crate::cuda::prism_cubature::{CubatureTables, Factors, Room, inner, largest};
-use crate::cuda::source::{KernelText, LawText, Sizes};
-use crate::geometry::reference_normal;
-use crate::group::{Group, Part};
-use crate::lifting::{face_derivatives, penalty};
+use crate::cuda::prism::{agree, side_normals};
+use crate::cuda::prism_cubature::{CubatureTables, Factors, inner, largest};
+use crate::cuda::setting::{File, Room, Setting};
+use crate::cuda::source::KernelText;
+use crate::lifting::face_derivatives;
 use crate::scheme::{Form, PartSpec};
 use crate::simd::PackScalar;
-use dgsuite_basis::{BasisError, Matrix, ReferenceElement, Shape};
+use dgsuite_basis::{BasisError, Matrix, ReferenceElement};
 
 /// Highest order whose operators, gradients and jumps fit the shared memory of a block.
 const MOST_ORDER: usize = 6;
@@ -19,7 +19,7 @@ const MOST_ORDER: usize = 6;
 pub(super) struct CubatureDiffusion {
     tables: CubatureTables,
     /// Those of `prism_cubature.cuh`, then those of `prism_cubature_gradient.cu`.
-    pub(super) entries: Vec<f64>,
+    entries: Vec<f64>,
 }
 
 /// Whether these kernels run the elements of `specs`.
@@ -38,9 +38,9 @@ pub(super) fn is_known(specs: [Option<PartSpec>; 2], form: Form) -> Result<bool,
 
 impl CubatureDiffusion {
     /// The operators of a part, or nothing if these kernels can't run it.
-    pub(super) fn new<T: PackScalar>(group: &Group<T>, part: &Part<T>, form: Form) -> Option<Self> {
-        let known = group.state.planar && gauss::knows(part.spec.rule, true);
-        known.then(|| Self::of(&part.reference, form))?
+    pub(super) fn new<T: PackScalar>(of: &Setting<'_, T>, form: Form) -> Option<Self> {
+        let known = of.group.state.planar && gauss::knows(of.part.spec.rule, true);
+        known.then(|| Self::of(&of.part.reference, form))?
     }
 
     /// The operators of an element; `None` unless they are products.
@@ -52,47 +52,34 @@ impl CubatureDiffusion {
     }
 
     /// The traces that the first pass reads; `None` if the kernel does not fit the device.
-    pub(super) fn traces<T: PackScalar>(
-        &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-    ) -> Option<KernelText> {
-        self.tables.traces(law, group, part)
+    pub(super) fn traces<T: PackScalar>(&self, of: &Setting<'_, T>) -> Option<KernelText> {
+        self.tables.traces(of)
     }
+}
 
-    /// The first pass; `None` if it does not fit the device.
-    pub(super) fn gradient<T: PackScalar>(
-        &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-    ) -> Option<KernelText> {
-        let (s, n, nt) = (Sizes::new(group, part), self.tables.n_nodes, self.tables.n_triangle);
-        let element = self.tables.room((s.dim * self.tables.flux_rows()).max(2 * (n + 2) * nt) * s.fields)
-            + self.tables.face_room((2 * s.nf).max(s.np) * s.fields)
+impl<T: PackScalar> Passes<T> for CubatureDiffusion {
+    fn gradient(&self, of: &Setting<'_, T>) -> Option<Vec<KernelText>> {
+        let (s, t) = (of.sizes(), &self.tables);
+        let (n, nt) = (t.n_nodes, t.n_triangle);
+        let element = t.room((s.dim * t.flux_rows()).max(2 * (n + 2) * nt) * s.fields)
+            + t.face_room((2 * s.nf).max(s.np) * s.fields)
             + 2 * nt * s.fields;
         // Without the lifts of sides and the constants of the metric rule.
         let block = self.entries.len() - 3 * n * nt - 2 * s.np;
         let registers = if T::BYTES == 4 { 80 } else { 128 };
-        let room = Room { registers, block, element };
-        let body = ("prism_cubature_gradient.cu", include_str!("prism_cubature_gradient.cu"));
-        let mut found = self.tables.kernel(body, law, group, part, false, room)?;
-        let eta = penalty(group.shape, law.lifts.and_then(|lifts| lifts.eta));
+        let file = File {
+            name: "prism_cubature_gradient.cu",
+            text: include_str!("prism_cubature_gradient.cu"),
+            headers: &["published.cuh"],
+        };
+        let mut found = t.kernel(of, file, false, Room { registers, block, element })?;
         found.source =
-            found.source.define("ETA", format!("{eta:?}")).define("SIDE_NORMALS", side_normals(group.shape));
-        Some(found)
+            found.source.define("ETA", of.eta()).define("SIDE_NORMALS", side_normals(of.group.shape));
+        Some(vec![found])
     }
 
-    /// The second pass, alone or with the stage; `None` if it does not fit the device.
-    pub(super) fn mean_flux<T: PackScalar>(
-        &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-        stage: bool,
-    ) -> Option<KernelText> {
-        let (s, t) = (Sizes::new(group, part), &self.tables);
+    fn mean_flux(&self, of: &Setting<'_, T>, stage: bool) -> Option<KernelText> {
+        let (s, t) = (of.sizes(), &self.tables);
         let (n, nt) = (t.n_nodes, t.n_triangle);
         let rule = if s.curved { 2 * nt * t.n_points + 2 * s.np } else { 0 };
         let rows = if s.curved { s.dim * s.nq } else { s.np } + 2 * nt;
@@ -101,8 +88,16 @@ impl CubatureDiffusion {
             block: 4 * n * n + 6 * n + (3 * n + t.n_ends) * nt + rule,
             element: rows * s.fields + t.face_room(s.nf.max(s.np) * s.fields),
         };
-        let body = ("prism_cubature_mean_flux.cu", include_str!("prism_cubature_mean_flux.cu"));
-        t.kernel(body, law, group, part, stage, room)
+        let file = File {
+            name: "prism_cubature_mean_flux.cu",
+            text: include_str!("prism_cubature_mean_flux.cu"),
+            headers: &["published.cuh"],
+        };
+        t.kernel(of, file, stage, room)
+    }
+
+    fn into_entries(self) -> Vec<f64> {
+        self.entries
     }
 }
 
@@ -164,13 +159,4 @@ fn slopes(reference: &ReferenceElement, tables: &CubatureTables, f: &Factors) ->
     let own = f.ends.mul(&f.end_lifts);
     entries.extend([own[(0, 0)], own[(1, 1)]]);
     Some(entries)
-}
-
-/// `N̂` of the sides in the plane of the triangle; along the line it is 0.
-fn side_normals(shape: Shape) -> String {
-    let normals = (0..shape.n_faces()).map(|f| reference_normal(shape, f));
-    let rows = normals
-        .filter(|n| n[2] == 0.0)
-        .map(|n| format!("{{{},{}}}", n[0].round() as i64, n[1].round() as i64));
-    format!("{{{}}}", rows.collect::<Vec<_>>().join(","))
 }

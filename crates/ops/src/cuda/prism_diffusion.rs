@@ -1,19 +1,13 @@
 //! The texts and launches of `prism_gradient.cu` and `prism_mean_flux.cu`: both passes of diffusion on collocated prisms.
 
-use crate::cuda::prism::{PrismTables, agree};
-use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, reference_normals, source};
-use crate::cuda::tensor::elements_near;
-use crate::geometry::reference_normal;
-use crate::group::{Group, Part};
-use crate::lifting::penalty;
+use crate::cuda::fast_diffusion::Passes;
+use crate::cuda::prism::{PrismTables, agree, side_normals};
+use crate::cuda::setting::{Block, File, Setting};
+use crate::cuda::source::{KernelText, reference_normals};
 use crate::scheme::{Form, MetricRule, PartSpec};
 use crate::simd::PackScalar;
 use dgsuite_basis::{BasisError, ReferenceElement, Shape};
 
-/// Bytes of shared memory of a multiprocessor that its blocks may have.
-const SHARED: usize = 227 * 1024;
-/// Registers of a multiprocessor.
-const REGISTERS: usize = 65_536;
 /// Threads of a block that both passes aim at.
 const NEAR_THREADS: usize = 160;
 /// Highest order whose gradients and jumps fit the shared memory of a block.
@@ -26,7 +20,7 @@ const MEAN_REGISTERS: usize = 64;
 pub(super) struct PrismDiffusion {
     tables: PrismTables,
     /// Those of `prism.cu`, then the layer's derivatives `[direction][column][row]` and the line's `[row][column]`.
-    pub(super) entries: Vec<f64>,
+    entries: Vec<f64>,
 }
 
 /// Whether these kernels run the elements of `specs`.
@@ -70,107 +64,61 @@ fn entries(reference: &ReferenceElement, form: Form) -> Option<(PrismTables, Vec
 
 impl PrismDiffusion {
     /// The operators of a part, or nothing if these kernels can't run it.
-    pub(super) fn new<T: PackScalar>(group: &Group<T>, part: &Part<T>, form: Form) -> Option<Self> {
-        if !group.state.planar || group.face_nodes.is_none() {
+    pub(super) fn new<T: PackScalar>(of: &Setting<'_, T>, form: Form) -> Option<Self> {
+        if !of.group.state.planar || of.group.face_nodes.is_none() {
             return None;
         }
-        let (tables, entries) = entries(&part.reference, form)?;
+        let (tables, entries) = entries(&of.part.reference, form)?;
         Some(Self { tables, entries })
-    }
-
-    /// The first pass; `None` if it does not fit the device.
-    pub(super) fn gradient<T: PackScalar>(
-        &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-    ) -> Option<KernelText> {
-        let sizes = Sizes::new(group, part);
-        let elements = elements_near(sizes.np, NEAR_THREADS);
-        let blocks = blocks(elements * sizes.np, GRADIENT_REGISTERS);
-        let (state, faces) = (elements * sizes.np * sizes.fields, elements * sizes.nf * sizes.fields);
-        // The plan of shared memory of prism_gradient.cu.
-        let plan = |rooms: usize| {
-            T::BYTES
-                * (self.entries.len().next_multiple_of(2) + state + 2 * faces + rooms * sizes.dim * state)
-        };
-        let separate = blocks * (plan(2) + 1024) <= SHARED;
-        let shared = plan(1 + usize::from(separate));
-        if shared > SHARED {
-            return None;
-        }
-        let eta = law.lifts.and_then(|lifts| lifts.eta);
-        let name = "prism_gradient.cu";
-        let mut found =
-            self.text(name, include_str!("prism_gradient.cu"), law, group, part, elements, blocks, shared);
-        found.source = found
-            .source
-            .define("STAGE", 0)
-            .define("SEPARATE", u8::from(separate))
-            .define("NORMALS", u8::from(sizes.curved))
-            .define("REFERENCE_NORMALS", reference_normals(group.shape))
-            .define("SIDE_NORMALS", self.side_normals(group.shape))
-            .define("ETA", format!("{:?}", penalty(group.shape, eta)));
-        Some(found)
-    }
-
-    /// The second pass, alone or with the stage.
-    pub(super) fn mean_flux<T: PackScalar>(
-        &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-        stage: bool,
-    ) -> KernelText {
-        let sizes = Sizes::new(group, part);
-        let elements = elements_near(sizes.np, NEAR_THREADS);
-        let blocks = blocks(elements * sizes.np, MEAN_REGISTERS);
-        // The plan of shared memory of prism_mean_flux.cu.
-        let lifts = 3 * self.tables.n_nodes * self.tables.n_triangle;
-        let shared = T::BYTES * (lifts.next_multiple_of(2) + elements * sizes.nf * sizes.fields);
-        let name = "prism_mean_flux.cu";
-        let mut found =
-            self.text(name, include_str!("prism_mean_flux.cu"), law, group, part, elements, blocks, shared);
-        found.source = found.source.define("STAGE", u8::from(stage));
-        found
-    }
-
-    /// `N̂` of the sides in the plane of a layer; along the line it is 0.
-    fn side_normals(&self, shape: Shape) -> String {
-        let rows = self.tables.sides.iter().map(|&f| {
-            let n = reference_normal(shape, f);
-            format!("{{{},{}}}", n[0].round() as i64, n[1].round() as i64)
-        });
-        format!("{{{}}}", rows.collect::<Vec<_>>().join(","))
-    }
-
-    fn text<T: PackScalar>(
-        &self,
-        name: &str,
-        text: &str,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-        elements: usize,
-        blocks: usize,
-        shared: usize,
-    ) -> KernelText {
-        let sizes = Sizes::new(group, part);
-        let headers = "#include \"normals.cuh\"\n#include \"published.cuh\"\n";
-        let headers = if name == "prism_gradient.cu" { headers } else { "#include \"published.cuh\"\n" };
-        let body = format!("{}{headers}#line 1 \"{name}\"\n{text}", law.preamble());
-        let source = self
-            .tables
-            .define(sizes.define(source::<T>(name, body), &group.face_offsets))
-            .define("ELEMENTS", elements)
-            .define("BLOCKS", blocks);
-        let threads = elements * sizes.np;
-        let shape = LaunchShape { threads, elements, shared, work: 0, persistent: false };
-        KernelText { source, shape, wide: false }
     }
 }
 
-/// Blocks of a multiprocessor that has so many registers for each thread.
-fn blocks(threads: usize, registers: usize) -> usize {
-    (REGISTERS / (registers * threads.next_multiple_of(32))).clamp(1, 32)
+impl<T: PackScalar> Passes<T> for PrismDiffusion {
+    fn gradient(&self, of: &Setting<'_, T>) -> Option<Vec<KernelText>> {
+        let sizes = of.sizes();
+        let block = Block::near(sizes.np, NEAR_THREADS);
+        let blocks = block.by_registers(GRADIENT_REGISTERS);
+        // The plan of shared memory of prism_gradient.cu.
+        let plan = |rooms: usize| {
+            let element = (1 + rooms * sizes.dim) * sizes.np + 2 * sizes.nf;
+            block.room::<T>(self.entries.len().next_multiple_of(2), element * sizes.fields)
+        };
+        let separate = plan(2).by_room() >= blocks;
+        let file = File {
+            name: "prism_gradient.cu",
+            text: include_str!("prism_gradient.cu"),
+            headers: &["normals.cuh", "published.cuh"],
+        };
+        let mut found = of.kernel(file, plan(1 + usize::from(separate)), blocks)?;
+        found.source = self
+            .tables
+            .define(found.source)
+            .define("STAGE", 0)
+            .define("SEPARATE", u8::from(separate))
+            .define("NORMALS", u8::from(sizes.curved))
+            .define("REFERENCE_NORMALS", reference_normals(of.group.shape))
+            .define("SIDE_NORMALS", side_normals(of.group.shape))
+            .define("ETA", of.eta());
+        Some(vec![found])
+    }
+
+    fn mean_flux(&self, of: &Setting<'_, T>, stage: bool) -> Option<KernelText> {
+        let sizes = of.sizes();
+        // The plan of shared memory of prism_mean_flux.cu.
+        let lifts = 3 * self.tables.n_nodes * self.tables.n_triangle;
+        let block =
+            Block::near(sizes.np, NEAR_THREADS).room::<T>(lifts.next_multiple_of(2), sizes.nf * sizes.fields);
+        let file = File {
+            name: "prism_mean_flux.cu",
+            text: include_str!("prism_mean_flux.cu"),
+            headers: &["published.cuh"],
+        };
+        let mut found = of.kernel(file, block, block.by_registers(MEAN_REGISTERS))?;
+        found.source = self.tables.define(found.source).define("STAGE", u8::from(stage));
+        Some(found)
+    }
+
+    fn into_entries(self) -> Vec<f64> {
+        self.entries
+    }
 }

@@ -1,9 +1,8 @@
 //! Diffusion in two passes on the device: what passes between them, and the texts of both.
 
-use crate::chain::Factors;
 use crate::connect::{Connectivity, Neighbours};
-use crate::cuda::operators::{Packed, widest_between};
-use crate::cuda::source::{self, KernelText, LawText, Sizes};
+use crate::cuda::operators::widest_between;
+use crate::cuda::source::{self, KernelText, Universal};
 use crate::error::OpsError;
 use crate::group::{Group, Part};
 use crate::lifting::{LiftFactors, lift_factors, penalty};
@@ -163,27 +162,17 @@ impl<T: PackScalar> GroupPublished<T> {
 fn universal<T: PackScalar>(
     name: &str,
     body: &str,
-    law: &LawText,
-    group: &Group<T>,
-    part: &Part<T>,
-    packed: &Packed<T>,
+    of: &Universal<'_, T>,
     stage: u8,
     regions: &[(&'static str, usize)],
 ) -> KernelText {
     let body = format!("#include \"published.cuh\"\n#line 1 \"{name}\"\n{body}");
-    source::universal(name, &body, law, group, part, packed, stage, regions)
+    source::universal(name, &body, of, stage, regions)
 }
 
 /// The first pass of a part.
-pub(super) fn gradient<T: PackScalar>(
-    law: &LawText,
-    group: &Group<T>,
-    part: &Part<T>,
-    factors: &Factors,
-    lifts: &PassFactors,
-    packed: &Packed<T>,
-) -> KernelText {
-    let s = Sizes::new(group, part);
+pub(super) fn gradient<T: PackScalar>(of: &Universal<'_, T>, lifts: &PassFactors) -> KernelText {
+    let (s, factors) = (of.of.sizes(), of.factors);
     let (even, odd) = between(&[&lifts.gradient, &lifts.face_gradient, &factors.residual]);
     let volume = s.dim * s.nq + if s.collocated { 0 } else { s.nq };
     let regions = [
@@ -193,20 +182,16 @@ pub(super) fn gradient<T: PackScalar>(
         ("EVEN_AT", even),
         ("ODD_AT", odd),
     ];
-    universal("gradient.cu", include_str!("gradient.cu"), law, group, part, packed, 0, &regions)
+    universal("gradient.cu", include_str!("gradient.cu"), of, 0, &regions)
 }
 
 /// The second pass of a part, alone or with the stage.
 pub(super) fn mean_flux<T: PackScalar>(
-    law: &LawText,
-    group: &Group<T>,
-    part: &Part<T>,
-    factors: &Factors,
+    of: &Universal<'_, T>,
     lifts: &PassFactors,
-    packed: &Packed<T>,
     stage: bool,
 ) -> KernelText {
-    let s = Sizes::new(group, part);
+    let (s, factors) = (of.of.sizes(), of.factors);
     let weight_adjusted = s.rule == MetricRule::WeightAdjusted;
     let chains = [&lifts.lift, &factors.interp, &factors.project];
     let (even, odd) = between(&chains[..if weight_adjusted { 3 } else { 1 }]);
@@ -219,7 +204,7 @@ pub(super) fn mean_flux<T: PackScalar>(
         ("GAIN_AT", usize::from(weight_adjusted)),
     ];
     let stage = u8::from(stage);
-    universal("mean_flux.cu", include_str!("mean_flux.cu"), law, group, part, packed, stage, &regions)
+    universal("mean_flux.cu", include_str!("mean_flux.cu"), of, stage, &regions)
 }
 
 /// Rows between the factors of chains: after factors of even and of odd number.

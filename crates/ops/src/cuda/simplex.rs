@@ -4,8 +4,8 @@
 use crate::connect::ORIENTATIONS;
 use crate::cuda::fragments::{LANES, SimplexTables, steps};
 use crate::cuda::quadratic::record_len;
-use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, reference_normals, wide_source};
-use crate::group::{Group, Part};
+use crate::cuda::setting::{File, OF_A_BLOCK, SHARED, Setting};
+use crate::cuda::source::{KernelText, LaunchShape, Sizes, reference_normals};
 use crate::scheme::MetricRule;
 use crate::simd::PackScalar;
 use dgsuite_basis::Shape;
@@ -106,62 +106,55 @@ const fn build_curved(shape: Shape, order: usize) -> Build {
 
 /// Fewest warps of a multiprocessor with which the kernel is worth its while.
 const FEWEST_WARPS: usize = 4;
-/// Bytes of shared memory that a block may have.
-const SHARED: usize = 227 * 1024;
 
 /// The kernel of a part whose operators are `tables`; `None` if it does not fit the device.
 pub(super) fn text<T: PackScalar>(
-    law: &LawText,
-    group: &Group<T>,
-    part: &Part<T>,
+    of: &Setting<'_, T>,
     tables: &SimplexTables,
     stage: bool,
 ) -> Option<KernelText> {
-    let b = build_of(&Sizes::new(group, part), group.shape, part.spec.element.order);
-    built(law, group, part, tables, stage, b, None)
+    let b = build_of(of);
+    built(of, tables, stage, b, None)
 }
 
 /// Warps of a block on a small mesh, as few as will do; with one, an H200 was slower on 2,880 triangles and no faster on 180.
 const SMALL_WARPS: [usize; 2] = [2, 4];
-/// Bytes of shared memory of a multiprocessor, and those of it that each block takes for itself.
+/// Bytes of shared memory of a multiprocessor.
 const MULTIPROCESSOR: usize = 228 * 1024;
-const OF_A_BLOCK: usize = 1024;
 /// Warps that a multiprocessor has registers for, if threads take as many as they may.
 const RESIDENT_WARPS: usize = 8;
 
 /// The kernel of a stage on a small mesh, with so many runs of boundary points, whose conditions are among the functions of
 /// `law`; `None` if so many multiprocessors cannot work on all elements at once.
 pub(super) fn small<T: PackScalar>(
-    law: &LawText,
-    group: &Group<T>,
-    part: &Part<T>,
+    of: &Setting<'_, T>,
     tables: &SimplexTables,
     runs: usize,
     multiprocessors: usize,
 ) -> Option<KernelText> {
-    let b = build_of(&Sizes::new(group, part), group.shape, part.spec.element.order);
+    let b = build_of(of);
     SMALL_WARPS.into_iter().find_map(|warps| {
-        let text = built(law, group, part, tables, true, Build { warps, blocks: 1, ..b }, Some(runs))?;
+        let text = built(of, tables, true, Build { warps, blocks: 1, ..b }, Some(runs))?;
         let resident = (MULTIPROCESSOR / (text.shape.shared + OF_A_BLOCK)).min(RESIDENT_WARPS / warps);
-        let fits = part.n_elements.div_ceil(text.shape.elements) <= multiprocessors * resident;
+        let fits = of.part.n_elements.div_ceil(text.shape.elements) <= multiprocessors * resident;
         fits.then_some(text)
     })
 }
 
-fn build_of(sizes: &Sizes, shape: Shape, order: usize) -> Build {
+fn build_of<T: PackScalar>(of: &Setting<'_, T>) -> Build {
+    let (sizes, shape, order) = (of.sizes(), of.group.shape, of.part.spec.element.order);
     if sizes.curved { build_curved(shape, order) } else { build(shape, order, sizes.collocated) }
 }
 
 fn built<T: PackScalar>(
-    law: &LawText,
-    group: &Group<T>,
-    part: &Part<T>,
+    of: &Setting<'_, T>,
     tables: &SimplexTables,
     stage: bool,
     mut b: Build,
     small: Option<usize>,
 ) -> Option<KernelText> {
-    let sizes = Sizes { direct: true, ..Sizes::new(group, part) };
+    let Setting { group, part, .. } = *of;
+    let sizes = Sizes { direct: true, ..of.sizes() };
     let nodes = tables.face_nodes[0].len();
     let points = group.face_offsets[1];
     let in_shared = if b.tables_out { tables.project_at } else { tables.entries.len() };
@@ -185,14 +178,10 @@ fn built<T: PackScalar>(
     if shared > SHARED {
         return None;
     }
-    let more = if small.is_some() { "#include \"boundary_point.cuh\"\n" } else { "" };
-    let body = format!(
-        "{}{more}#include \"rows.cuh\"\n#include \"normals.cuh\"\n#include \"fragments.cuh\"\n#include \"quadratic.cuh\"\n#line 1 \"simplex.cu\"\n{}",
-        law.preamble(),
-        include_str!("simplex.cu")
-    );
-    let source = sizes
-        .define(wide_source::<T>("simplex.cu", body), &group.face_offsets)
+    let headers: &[_] = &["boundary_point.cuh", "rows.cuh", "normals.cuh", "fragments.cuh", "quadratic.cuh"];
+    let headers = &headers[usize::from(small.is_none())..];
+    let source = of
+        .wide_source(File { name: "simplex.cu", text: include_str!("simplex.cu"), headers }, &sizes)
         .define("STAGE", u8::from(stage))
         .define("FACE_NODES", nodes)
         .define("FACE_POINTS", points)

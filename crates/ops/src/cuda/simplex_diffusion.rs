@@ -3,11 +3,13 @@
 //! cores have.
 
 use crate::connect::ORIENTATIONS;
+use crate::cuda::fast_diffusion::Passes;
 use crate::cuda::fragments::{Padding, SimplexTables, fragment, pairs, steps, tiles};
-use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, wide_source};
+use crate::cuda::setting::{File, OF_A_BLOCK, SHARED, Setting, blocks_of};
+use crate::cuda::source::{KernelText, LaunchShape, Sizes, reference_normals};
 use crate::error::OpsError;
 use crate::geometry::reference_normal;
-use crate::group::{Group, Part, volume_matrices};
+use crate::group::volume_matrices;
 use crate::lifting::{face_derivatives, penalty};
 use crate::scheme::{Form, MetricRule};
 use crate::simd::PackScalar;
@@ -17,8 +19,6 @@ use dgsuite_basis::{Matrix, ReferenceElement, Representation, Shape};
 const GROUP: usize = 8;
 /// Derivatives along a face of size below this, beside those across, are zero.
 const SAME_SLOPE: f64 = 1e-10;
-/// Shared memory that a block may have, in bytes.
-const SHARED: usize = 227 * 1024;
 
 /// How the first pass is built; see the head of simplex_gradient.cu.
 #[derive(Clone, Copy)]
@@ -70,7 +70,7 @@ fn builds(shape: Shape, order: usize, collocated: bool) -> Builds {
 pub(super) struct SimplexDiffusion {
     pub(super) tables: SimplexTables,
     /// In the order of simplex_gradient.cu.
-    pub(super) entries: Vec<f64>,
+    entries: Vec<f64>,
     /// Where operators begin that may stay out of shared memory, and the end.
     cuts: [usize; 5],
     /// Where the lifts begin.
@@ -83,11 +83,11 @@ impl SimplexDiffusion {
     /// # Errors
     /// Those of reference elements.
     pub(super) fn new<T: PackScalar>(
-        group: &Group<T>,
-        part: &Part<T>,
+        of: &Setting<'_, T>,
         form: Form,
         eta: Option<f64>,
     ) -> Result<Option<Self>, OpsError> {
+        let Setting { group, part, .. } = *of;
         let Representation::Nodal(nodes) = part.spec.element.representation else { return Ok(None) };
         let alone = group.parts.len() == 1;
         if part.spec.rule != MetricRule::Affine || group.state.rows < 3 || !alone {
@@ -150,48 +150,18 @@ impl SimplexDiffusion {
         Ok(Some(Self { tables, entries, cuts, lift_at }))
     }
 
-    /// The first pass, in one kernel, or in one of faces and one of the volume; `None` if it does not fit the device.
-    pub(super) fn gradient<T: PackScalar>(
-        &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-    ) -> Option<Vec<KernelText>> {
-        match builds(group.shape, part.spec.element.order, part.collocated) {
-            Builds::One(build) => Some(vec![self.widest(law, group, part, Work::All, build)?]),
-            Builds::Two(faces, volume) => Some(vec![
-                self.widest(law, group, part, Work::Faces, faces)?,
-                self.widest(law, group, part, Work::Volume, volume)?,
-            ]),
-        }
-    }
-
     /// A kernel of the first pass, of as many warps as fit the device, at most those of `b` and at least half of them.
-    fn widest<T: PackScalar>(
-        &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-        work: Work,
-        b: Build,
-    ) -> Option<KernelText> {
+    fn widest<T: PackScalar>(&self, of: &Setting<'_, T>, work: Work, b: Build) -> Option<KernelText> {
         let least = b.warps.div_ceil(2);
         (least..=b.warps)
             .rev()
             .filter(|warps| warps % b.team == 0)
-            .find_map(|warps| self.work(law, group, part, work, Build { warps, ..b }))
+            .find_map(|warps| self.work(of, work, Build { warps, ..b }))
     }
 
     /// A kernel of the first pass.
-    fn work<T: PackScalar>(
-        &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-        work: Work,
-        b: Build,
-    ) -> Option<KernelText> {
-        let sizes = Sizes::new(group, part);
+    fn work<T: PackScalar>(&self, of: &Setting<'_, T>, work: Work, b: Build) -> Option<KernelText> {
+        let (sizes, group) = (of.sizes(), of.group);
         let faces_waiting = match work {
             Work::Faces => 1,
             Work::All if b.jumps => sizes.faces,
@@ -219,9 +189,8 @@ impl SimplexDiffusion {
             .into_iter()
             .rev()
             .filter(|&cut| cut >= from && cut <= most)
-            .find(|&cut| b.blocks * (bytes(cut - from) + 1024) <= SHARED)?;
-        let mut text =
-            self.text("simplex_gradient.cu", include_str!("simplex_gradient.cu"), law, group, part);
+            .find(|&cut| b.blocks * (bytes(cut - from) + OF_A_BLOCK) <= SHARED)?;
+        let mut text = self.text(of, "simplex_gradient.cu", include_str!("simplex_gradient.cu"));
         text.source = text
             .source
             .define("STAGE", 0)
@@ -240,27 +209,44 @@ impl SimplexDiffusion {
         Some(text)
     }
 
-    /// The second pass, alone or with the stage; `None` if it does not fit the device.
-    pub(super) fn mean_flux<T: PackScalar>(
-        &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-        stage: bool,
-    ) -> Option<KernelText> {
-        let sizes = Sizes::new(group, part);
+    fn text<T: PackScalar>(&self, of: &Setting<'_, T>, name: &'static str, text: &'static str) -> KernelText {
+        let sizes = Sizes { direct: true, ..of.sizes() };
+        let file = File { name, text, headers: &["rows.cuh", "fragments.cuh", "published.cuh"] };
+        let source = of
+            .wide_source(file, &sizes)
+            .define("FACE_NODES", self.tables.face_nodes[0].len())
+            .define("FACE_POINTS", of.group.face_offsets[1])
+            .define("FACE_INTERP", u8::from(self.tables.face_interp))
+            .define("CODES", sizes.faces * ORIENTATIONS)
+            .define("REFERENCE_NORMALS", reference_normals(of.group.shape));
+        let shape = LaunchShape { threads: 0, elements: 0, shared: 0, work: 0, persistent: true };
+        KernelText { source, shape, wide: true }
+    }
+}
+
+impl<T: PackScalar> Passes<T> for SimplexDiffusion {
+    fn gradient(&self, of: &Setting<'_, T>) -> Option<Vec<KernelText>> {
+        match builds(of.group.shape, of.part.spec.element.order, of.part.collocated) {
+            Builds::One(build) => Some(vec![self.widest(of, Work::All, build)?]),
+            Builds::Two(faces, volume) => {
+                Some(vec![self.widest(of, Work::Faces, faces)?, self.widest(of, Work::Volume, volume)?])
+            }
+        }
+    }
+
+    fn mean_flux(&self, of: &Setting<'_, T>, stage: bool) -> Option<KernelText> {
+        let (sizes, group) = (of.sizes(), of.group);
         let (warps, rate) = (4, tiles(sizes.np) * sizes.fields * 4);
         // Registers for the rates and some 40 more, or 60 where the fluxes of a face take two steps.
         let more = if sizes.fields == 4 && steps(group.face_offsets[1]) > 1 { 64 } else { 48 };
-        let blocks = (65_536 / (128 * (rate + more))).clamp(2, 8);
+        let blocks = blocks_of(32 * warps, rate + more).clamp(2, 8);
         let staged = if sizes.fields.is_multiple_of(2) { 0 } else { warps * GROUP * sizes.np * sizes.fields };
         let lifts = sizes.faces * steps(group.face_offsets[1]) * tiles(sizes.np) * 32;
         let shared = 8 * (lifts + staged);
         if shared > SHARED {
             return None;
         }
-        let mut text =
-            self.text("simplex_mean_flux.cu", include_str!("simplex_mean_flux.cu"), law, group, part);
+        let mut text = self.text(of, "simplex_mean_flux.cu", include_str!("simplex_mean_flux.cu"));
         text.source = text
             .source
             .define("STAGE", u8::from(stage))
@@ -273,34 +259,8 @@ impl SimplexDiffusion {
         Some(text)
     }
 
-    fn text<T: PackScalar>(
-        &self,
-        name: &str,
-        text: &str,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-    ) -> KernelText {
-        let sizes = Sizes { direct: true, ..Sizes::new(group, part) };
-        let normals: Vec<String> = (0..sizes.faces)
-            .map(|f| {
-                let n = reference_normal(group.shape, f);
-                let list: Vec<String> =
-                    n.iter().take(sizes.dim).map(|x| format!("{}", x.round() as i64)).collect();
-                format!("{{{}}}", list.join(","))
-            })
-            .collect();
-        let headers = "#include \"rows.cuh\"\n#include \"fragments.cuh\"\n#include \"published.cuh\"\n";
-        let body = format!("{}{headers}#line 1 \"{name}\"\n{text}", law.preamble());
-        let source = sizes
-            .define(wide_source::<T>(name, body), &group.face_offsets)
-            .define("FACE_NODES", self.tables.face_nodes[0].len())
-            .define("FACE_POINTS", group.face_offsets[1])
-            .define("FACE_INTERP", u8::from(self.tables.face_interp))
-            .define("CODES", sizes.faces * ORIENTATIONS)
-            .define("REFERENCE_NORMALS", format!("{{{}}}", normals.join(",")));
-        let shape = LaunchShape { threads: 0, elements: 0, shared: 0, work: 0, persistent: true };
-        KernelText { source, shape, wide: true }
+    fn into_entries(self) -> Vec<f64> {
+        self.entries
     }
 }
 

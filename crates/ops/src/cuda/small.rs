@@ -4,6 +4,7 @@
 use crate::cuda::boundary::ConditionText;
 use crate::cuda::discretization::{CudaDiscretization, law_text};
 use crate::cuda::fast::Fast;
+use crate::cuda::setting::Setting;
 use crate::cuda::source::{KernelText, LawText};
 use crate::discretization::Discretization;
 use crate::error::OpsError;
@@ -45,8 +46,8 @@ pub(super) fn gathered<T: PackScalar>(
     let conditions = ConditionText::new::<T>(law, &d.boundaries)?;
     let law = law.with_text(&conditions.functions);
     let fast = Fast::of_parts(&law, group, d.scheme.form)?;
-    let parts = group.parts.iter().zip(&fast);
-    Ok(parts
-        .map(|(part, fast)| fast.as_ref()?.small_text(&law, group, part, runs, multiprocessors))
-        .collect())
+    let text = |(part, fast): (_, &Option<Fast>)| {
+        fast.as_ref()?.small_text(&Setting { law: &law, group, part }, runs, multiprocessors)
+    };
+    Ok(group.parts.iter().zip(&fast).map(text).collect())
 }

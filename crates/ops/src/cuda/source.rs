@@ -3,6 +3,7 @@
 use crate::chain::Factors;
 use crate::cuda::operators::{Packed, widest_between};
 use crate::cuda::published::Lifts;
+use crate::cuda::setting::{Setting, list};
 use crate::diffusion::DiffusionKernels;
 use crate::group::{Group, Part};
 use crate::pointwise::PointKernels;
@@ -54,7 +55,6 @@ impl Sizes {
 
     /// The macros of common.cuh.
     pub(super) fn define(&self, source: Source, face_offsets: &[usize]) -> Source {
-        let list: Vec<String> = face_offsets.iter().map(ToString::to_string).collect();
         source
             .define("DIM", self.dim)
             .define("FIELDS", self.fields)
@@ -64,7 +64,7 @@ impl Sizes {
             .define("NQ", self.nq)
             .define("NF", self.nf)
             .define("FACES", self.faces)
-            .define("FACE_FIRST", format!("{{{}}}", list.join(",")))
+            .define("FACE_FIRST", list(face_offsets))
             .define("CURVED", u8::from(self.curved))
             .define("COLLOCATED", u8::from(self.collocated))
             .define("DIRECT", u8::from(self.direct))
@@ -238,13 +238,8 @@ pub(super) fn wide_source<T: PackScalar>(name: &str, text: String) -> Source {
 
 /// The normals of the reference faces as a macro of normals.cuh.
 pub(super) fn reference_normals(shape: Shape) -> String {
-    let face = |f| {
-        let n = crate::geometry::reference_normal(shape, f);
-        let list: Vec<String> = n.iter().take(shape.dim()).map(|x| format!("{}", x.round() as i64)).collect();
-        format!("{{{}}}", list.join(","))
-    };
-    let faces: Vec<String> = (0..shape.n_faces()).map(face).collect();
-    format!("{{{}}}", faces.join(","))
+    let integers = |n: [f64; 3]| list(n.iter().take(shape.dim()).map(|x| x.round() as i64));
+    list((0..shape.n_faces()).map(|f| integers(crate::geometry::reference_normal(shape, f))))
 }
 
 /// A text of a kernel and how it is to be launched.
@@ -271,18 +266,22 @@ pub(super) struct LaunchShape {
     pub(super) persistent: bool,
 }
 
-/// The text of a universal kernel: one that holds its operators as chains of sparse factors.
+/// The operators of a part as chains of sparse factors, and what their kernels, the universal ones, are made for.
+pub(super) struct Universal<'a, T: PackScalar> {
+    pub(super) of: Setting<'a, T>,
+    pub(super) factors: &'a Factors,
+    pub(super) packed: &'a Packed<T>,
+}
+
+/// The text of a universal kernel.
 pub(super) fn universal<T: PackScalar>(
     name: &str,
     body: &str,
-    law: &LawText,
-    group: &Group<T>,
-    part: &Part<T>,
-    packed: &Packed<T>,
+    Universal { of, packed, .. }: &Universal<'_, T>,
     stage: u8,
     regions: &[(&'static str, usize)],
 ) -> KernelText {
-    let sizes = Sizes::new(group, part);
+    let (Setting { law, group, .. }, sizes) = (*of, of.sizes());
     let plan = Plan::new(&sizes, T::BYTES, regions);
     let text =
         format!("{}#include \"sparse.cuh\"\n{}#line 1 \"{name}\"\n{body}", law.preamble(), packed.text);
@@ -292,15 +291,8 @@ pub(super) fn universal<T: PackScalar>(
 }
 
 /// The fused residual of a part, alone or with the stage.
-pub(super) fn residual<T: PackScalar>(
-    law: &LawText,
-    group: &Group<T>,
-    part: &Part<T>,
-    factors: &Factors,
-    packed: &Packed<T>,
-    stage: bool,
-) -> KernelText {
-    let s = Sizes::new(group, part);
+pub(super) fn residual<T: PackScalar>(of: &Universal<'_, T>, stage: bool) -> KernelText {
+    let (s, factors) = (of.of.sizes(), of.factors);
     let fluxes = s.dim * s.nq + s.nf;
     let weight_adjusted = s.rule == MetricRule::WeightAdjusted;
     let between = [&factors.interp, &factors.residual, &factors.project].map(|c| widest_between(c));
@@ -316,32 +308,21 @@ pub(super) fn residual<T: PackScalar>(
         ("GAIN_AT", usize::from(weight_adjusted)),
     ];
     let stage = u8::from(stage);
-    universal("residual.cu", include_str!("residual.cu"), law, group, part, packed, stage, &regions)
+    universal("residual.cu", include_str!("residual.cu"), of, stage, &regions)
 }
 
 /// The traces of a part.
-pub(super) fn traces<T: PackScalar>(
-    law: &LawText,
-    group: &Group<T>,
-    part: &Part<T>,
-    factors: &Factors,
-    packed: &Packed<T>,
-) -> KernelText {
-    let s = Sizes::new(group, part);
+pub(super) fn traces<T: PackScalar>(of: &Universal<'_, T>) -> KernelText {
+    let (s, factors) = (of.of.sizes(), of.factors);
     let between = widest_between(&factors.interp_face);
     let regions = [("STATE_AT", s.np), ("EVEN_AT", between), ("ODD_AT", 0), ("OUT_AT", s.nf)];
-    universal("traces.cu", include_str!("traces.cu"), law, group, part, packed, 0, &regions)
+    universal("traces.cu", include_str!("traces.cu"), of, 0, &regions)
 }
 
 /// The step bound of a part.
-pub(super) fn speed<T: PackScalar>(
-    law: &LawText,
-    group: &Group<T>,
-    part: &Part<T>,
-    factors: &Factors,
-    packed: &Packed<T>,
-) -> KernelText {
-    let s = Sizes::new(group, part);
+pub(super) fn speed<T: PackScalar>(of: &Universal<'_, T>) -> KernelText {
+    let (Setting { law, part, .. }, factors) = (of.of, of.factors);
+    let s = of.of.sizes();
     let (points, between) = if s.collocated { (0, 0) } else { (s.nq, widest_between(&factors.interp)) };
     let odd = if factors.interp.len() > 2 { between } else { 0 };
     // One number a point lies in a region of `nq` rows, which is ample.
@@ -353,7 +334,7 @@ pub(super) fn speed<T: PackScalar>(
         ("FOUND_AT", s.nq),
         ("DIFFUSIVITY_AT", if law.lifts.is_some() { s.nq } else { 0 }),
     ];
-    let mut text = universal("speed.cu", include_str!("speed.cu"), law, group, part, packed, 0, &regions);
+    let mut text = universal("speed.cu", include_str!("speed.cu"), of, 0, &regions);
     let width = (2 * part.spec.element.order + 1) as f64;
     let factor = part.lifting.as_ref().map_or(0.0, |lifting| lifting.step_factor / (width * width));
     text.source = text

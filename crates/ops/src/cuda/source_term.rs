@@ -2,11 +2,10 @@
 
 use crate::cuda::boundary::Accrual;
 use crate::cuda::kernels::{DeviceGroup, Kernel};
-use crate::cuda::source::{
-    KernelText, LaunchShape, LawText, SHARED_LIMIT, Sizes, parameter_values, wide_source,
-};
+use crate::cuda::setting::{File, Setting};
+use crate::cuda::source::{KernelText, LaunchShape, LawText, SHARED_LIMIT, parameter_values};
 use crate::error::OpsError;
-use crate::group::{Group, Part};
+use crate::group::Group;
 use crate::simd::PackScalar;
 use crate::source::SourceTerm;
 use dgsuite_gpu::GpuError;
@@ -43,19 +42,16 @@ fn with_source(law: &LawText, source: &dyn Source) -> Option<LawText> {
 }
 
 /// The text of a part's kernel; `None` if a block has too little room for an element's points.
-fn text<T: PackScalar>(law: &LawText, group: &Group<T>, part: &Part<T>) -> Option<KernelText> {
-    let sizes = Sizes::new(group, part);
+fn text<T: PackScalar>(of: &Setting<'_, T>) -> Option<KernelText> {
+    let sizes = of.sizes();
     let elements = (THREADS / sizes.np.max(sizes.nq)).max(1);
     let shared = elements * sizes.nq * sizes.fields * size_of::<f64>();
     if shared > SHARED_LIMIT {
         return None;
     }
-    let body = format!("{}#line 1 \"source_term.cu\"\n{}", law.preamble(), include_str!("source_term.cu"));
-    let source = sizes
-        .define(wide_source::<T>("source_term.cu", body), &group.face_offsets)
-        .define("BLOCK", THREADS)
-        .define("ELEMENTS", elements)
-        .define("STAGE", 0);
+    let file = File { name: "source_term.cu", text: include_str!("source_term.cu"), headers: &[] };
+    let source =
+        of.wide_source(file, &sizes).define("BLOCK", THREADS).define("ELEMENTS", elements).define("STAGE", 0);
     let shape = LaunchShape { threads: THREADS, elements, shared, work: 0, persistent: false };
     Some(KernelText { source, shape, wide: true })
 }
@@ -72,7 +68,11 @@ pub(super) fn source_texts<T: PackScalar>(
     let law = with_source(law, source.formulas())?;
     let parts = groups.iter().enumerate().flat_map(|(g, group)| {
         let law = &law;
-        group.parts.iter().enumerate().map(move |(i, part)| Some((g, i, text(law, group, part)?)))
+        group
+            .parts
+            .iter()
+            .enumerate()
+            .map(move |(i, part)| Some((g, i, text(&Setting { law, group, part })?)))
     });
     let texts = parts.collect::<Option<Vec<_>>>()?;
     Some((law, texts))

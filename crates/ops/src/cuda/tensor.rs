@@ -1,8 +1,8 @@
 //! `tensor.cu` and `planar.cu`: collocated quadrilaterals and hexahedra. Their operators are one matrix for the lines and
 //! the lifts at their ends.
 
-use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, source};
-use crate::group::{Group, Part};
+use crate::cuda::setting::{Block, File, Setting, list};
+use crate::cuda::source::KernelText;
 use crate::scheme::Form;
 use crate::simd::PackScalar;
 use dgsuite_basis::{Matrix, ReferenceElement, Shape};
@@ -70,21 +70,9 @@ impl TensorTables {
 
     /// `face_at` and `face_point` as the macros `FACE_AT` and `FACE_POINT`.
     pub(crate) fn listed_faces(&self) -> (String, String) {
-        let list = |v: &[usize]| {
-            let v: Vec<String> = v.iter().map(ToString::to_string).collect();
-            format!("{{{}}}", v.join(","))
-        };
-        let lists = |v: Vec<String>| format!("{{{}}}", v.join(","));
-        (
-            lists(self.face_at.iter().map(|ends| list(ends)).collect()),
-            lists(self.face_point.iter().map(|points| list(points)).collect()),
-        )
+        (list(self.face_at.iter().map(list)), list(self.face_point.iter().map(list)))
     }
 }
-
-/// Registers of a multiprocessor, and most threads of a block of the kernels.
-pub(super) const REGISTERS: usize = 65_536;
-pub(super) const MOST_THREADS: usize = 1024;
 
 /// How a kernel is built; see the heads of tensor.cu and planar.cu.
 #[derive(Clone, Copy)]
@@ -185,13 +173,6 @@ const fn build(dim: usize, order: usize, curved: bool, single: bool) -> Build {
     Build { threads, registers, slabs: build.slabs && !single && order < 8, ..build }
 }
 
-/// Elements of a block of `np` threads each, near `threads` in all with few idle lanes.
-pub(super) fn elements_near(np: usize, threads: usize) -> usize {
-    let warps = |e: usize| (e * np).next_multiple_of(32);
-    let quality = |e: usize| (e * np) as f64 / warps(e) as f64 + 0.02 * (e * np) as f64 / threads as f64;
-    (1..=(threads / np).max(1)).max_by(|&a, &b| quality(a).total_cmp(&quality(b))).unwrap_or(1)
-}
-
 /// Nodes of a plane of a hexahedron in shared memory; as PLANE of planar.cu.
 fn plane(n: usize, slabs: bool) -> usize {
     if slabs { (n * n..).find(|p| [4, 12].contains(&(p % 16))).unwrap_or(n * n) } else { n * n }
@@ -199,60 +180,43 @@ fn plane(n: usize, slabs: bool) -> usize {
 
 /// The kernel of a part whose operators are `tables`; `None` if it does not fit the device.
 pub(super) fn text<T: PackScalar>(
-    law: &LawText,
-    group: &Group<T>,
-    part: &Part<T>,
+    of: &Setting<'_, T>,
     tables: &TensorTables,
     stage: bool,
 ) -> Option<KernelText> {
-    let sizes = Sizes::new(group, part);
+    let sizes = of.sizes();
     let (n, np, fields, dim) = (tables.n_nodes, sizes.np, sizes.fields, sizes.dim);
-    let order = part.spec.element.order;
-    let build =
-        if law.two_point { split_build(dim, order) } else { build(dim, order, sizes.curved, T::BYTES == 4) };
-    let elements = elements_near(np, build.threads);
-    let busy = elements * np;
-    let threads = if build.slabs { busy.next_multiple_of(32) } else { busy };
-    if threads > MOST_THREADS {
-        return None;
-    }
-    let blocks = (REGISTERS / (build.registers * threads.next_multiple_of(32))).clamp(1, 32);
+    let (order, split) = (of.part.spec.element.order, of.law.two_point);
+    let build = if split { split_build(dim, order) } else { build(dim, order, sizes.curved, T::BYTES == 4) };
+    let block = Block::near(np, build.threads);
     // The plans of shared memory of the two kernels.
     let nodes = if dim == 3 { n * plane(n, build.slabs) } else { np };
-    let rows = if law.two_point { 1 } else { dim };
-    let faces = if build.deal { elements * sizes.nf * fields } else { 0 };
-    let shared = T::BYTES * ((n * (n | 1)).next_multiple_of(4) + rows * elements * nodes * fields + faces);
-    if shared > 227 * 1024 {
-        return None;
-    }
-    let list = |v: &[usize]| {
-        let v: Vec<String> = v.iter().map(ToString::to_string).collect();
-        format!("{{{}}}", v.join(","))
-    };
-    let lists = |v: Vec<String>| format!("{{{}}}", v.join(","));
-    let (name, kernel) = if sizes.planar {
-        ("planar.cu", include_str!("planar.cu"))
+    let rows = if split { 1 } else { dim };
+    let faces = if build.deal { sizes.nf } else { 0 };
+    let block = block.room::<T>((n * (n | 1)).next_multiple_of(4), (rows * nodes + faces) * fields);
+    let block = if build.slabs { block.whole_warps() } else { block };
+    let headers = &["rows.cuh"];
+    let file = if sizes.planar {
+        File { name: "planar.cu", text: include_str!("planar.cu"), headers }
     } else {
-        ("tensor.cu", include_str!("tensor.cu"))
+        File { name: "tensor.cu", text: include_str!("tensor.cu"), headers }
     };
-    let body = format!("{}#include \"rows.cuh\"\n#line 1 \"{name}\"\n{kernel}", law.preamble());
-    let source = sizes
-        .define(source::<T>(name, body), &group.face_offsets)
+    let mut found = of.kernel(file, block, block.by_registers(build.registers))?;
+    let (face_at, face_point) = tables.listed_faces();
+    found.source = found
+        .source
         .define("STAGE", u8::from(stage))
         .define("NODES", n)
-        .define("ELEMENTS", elements)
-        .define("BLOCKS", blocks)
         .define("AHEAD", build.ahead as u8)
         .define("KEEP", u8::from(build.keep))
-        .define("SPLIT", u8::from(law.two_point))
+        .define("SPLIT", u8::from(split))
         .define("ASK", build.ask.min(dim))
         .define("DEAL", u8::from(build.deal))
         .define("SLABS", u8::from(build.slabs))
         .define("NORMALS", u8::from(build.normals))
-        .define("FACE_AT", lists(tables.face_at.iter().map(|ends| list(ends)).collect()))
-        .define("FACE_POINT", lists(tables.face_point.iter().map(|points| list(points)).collect()));
-    let shape = LaunchShape { threads, elements, shared, work: 0, persistent: false };
-    Some(KernelText { source, shape, wide: false })
+        .define("FACE_AT", face_at)
+        .define("FACE_POINT", face_point);
+    Some(found)
 }
 
 #[cfg(test)]

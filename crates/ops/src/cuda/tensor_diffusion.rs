@@ -1,19 +1,14 @@
 //! The texts and launches of `tensor_gradient.cu` and `tensor_mean_flux.cu`: both passes of diffusion on quadrilaterals and
 //! hexahedra at Gauss–Lobatto nodes.
 
-use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, source};
-use crate::cuda::tensor::{TensorTables, elements_near};
-use crate::group::{Group, Part};
-use crate::lifting::penalty;
+use crate::cuda::fast_diffusion::Passes;
+use crate::cuda::setting::{Block, File, Setting};
+use crate::cuda::source::KernelText;
+use crate::cuda::tensor::TensorTables;
 use crate::scheme::{Form, MetricRule, PartSpec};
 use crate::simd::PackScalar;
 use dgsuite_basis::{BasisError, ReferenceElement, Shape};
 
-/// Bytes of shared memory of a multiprocessor that its blocks may have.
-const SHARED: usize = 227 * 1024;
-/// Registers of a multiprocessor, and most threads of a block.
-const REGISTERS: usize = 65_536;
-const MOST_THREADS: usize = 1024;
 /// Threads of a block that both passes aim at.
 const NEAR_THREADS: usize = 128;
 /// Highest order whose gradients and jumps fit the shared memory of a block.
@@ -30,7 +25,7 @@ const fn gradient_registers(dim: usize) -> usize {
 pub(super) struct TensorDiffusion {
     tables: TensorTables,
     /// Those of `tensor.cu`, then the 1-D derivative.
-    pub(super) entries: Vec<f64>,
+    entries: Vec<f64>,
 }
 
 /// Whether these kernels run the elements of `specs` and want the unknowns one after the other: those of hexahedra do.
@@ -49,15 +44,11 @@ pub(super) fn is_planar(shape: Shape, specs: [Option<PartSpec>; 2], form: Form) 
 }
 
 impl TensorDiffusion {
-    pub(super) fn new<T: PackScalar>(group: &Group<T>, part: &Part<T>, form: Form) -> Option<Self> {
+    pub(super) fn new<T: PackScalar>(of: &Setting<'_, T>, form: Form) -> Option<Self> {
+        let Setting { group, part, .. } = *of;
         let metric = matches!(part.spec.rule, MetricRule::Affine | MetricRule::Collocated);
         let laid_out = group.state.planar == (group.shape == Shape::Hexahedron);
-        if !metric
-            || !laid_out
-            || !part.collocated
-            || group.face_nodes.is_none()
-            || group.state.rows > MOST_THREADS
-        {
+        if !metric || !laid_out || !part.collocated || group.face_nodes.is_none() {
             return None;
         }
         let tables = TensorTables::new(&part.reference, form)?;
@@ -66,86 +57,64 @@ impl TensorDiffusion {
         Some(Self { tables, entries })
     }
 
-    /// The first pass; `None` if it does not fit the device.
-    pub(super) fn gradient<T: PackScalar>(
+    fn kernel<T: PackScalar>(
         &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
+        of: &Setting<'_, T>,
+        file: File,
+        block: Block,
+        registers: usize,
+        stage: bool,
     ) -> Option<KernelText> {
-        let (sizes, n) = (Sizes::new(group, part), self.tables.n_nodes);
-        let elements = elements_near(sizes.np, NEAR_THREADS);
+        let mut found = of.kernel(file, block, block.by_registers(registers))?;
+        let (face_at, face_point) = self.tables.listed_faces();
+        found.source = found
+            .source
+            .define("STAGE", u8::from(stage))
+            .define("NODES", self.tables.n_nodes)
+            .define("SPLIT", u8::from(of.law.two_point))
+            .define("FACE_AT", face_at)
+            .define("FACE_POINT", face_point);
+        Some(found)
+    }
+}
+
+impl<T: PackScalar> Passes<T> for TensorDiffusion {
+    fn gradient(&self, of: &Setting<'_, T>) -> Option<Vec<KernelText>> {
+        let (sizes, n) = (of.sizes(), self.tables.n_nodes);
+        let block = Block::near(sizes.np, NEAR_THREADS);
         let registers = gradient_registers(sizes.dim);
-        let threads = (elements * sizes.np).next_multiple_of(32);
-        let blocks = (REGISTERS / (registers * threads)).max(1);
         // The plan of shared memory of tensor_gradient.cu.
-        let moved = usize::from(n == 4 && !law.two_point);
+        let moved = usize::from(n == 4 && !of.law.two_point);
         let (field, apart, face) = match sizes.dim {
             3 => (n * (n * n + moved), 0, n * n + 3 * moved),
             _ => (sizes.np, moved, n),
         };
         let (state, flux) = (sizes.fields * field + apart, sizes.dim * sizes.fields * field + apart);
         let traces = 2 * sizes.fields * sizes.faces * face;
-        let gradient = |separate: bool| if separate { sizes.dim * sizes.fields * sizes.np } else { 0 };
-        let plan = |separate: bool| {
-            T::BYTES * (2 * n * (n | 1) + elements * (state + traces + gradient(separate) + flux))
+        let plan = |gradient: usize| block.room::<T>(2 * n * (n | 1), state + traces + gradient + flux);
+        let separate = plan(sizes.dim * sizes.fields * sizes.np);
+        let is_separate = separate.by_room() >= block.by_registers(registers);
+        let block = if is_separate { separate } else { plan(0) };
+        let file = File {
+            name: "tensor_gradient.cu",
+            text: include_str!("tensor_gradient.cu"),
+            headers: &["rows.cuh", "published.cuh"],
         };
-        let separate = blocks * (plan(true) + 1024) <= SHARED;
-        let shared = plan(separate);
-        if shared > SHARED {
-            return None;
-        }
-        let text = include_str!("tensor_gradient.cu");
-        let mut found = self.text("tensor_gradient.cu", text, law, group, part, elements, registers, shared);
-        found.source = found.source.define("SEPARATE", u8::from(separate));
-        let eta = law.lifts.and_then(|lifts| lifts.eta);
-        found.source =
-            found.source.define("STAGE", 0).define("ETA", format!("{:?}", penalty(group.shape, eta)));
-        Some(found)
+        let mut found = self.kernel(of, file, block, registers, false)?;
+        found.source = found.source.define("SEPARATE", u8::from(is_separate)).define("ETA", of.eta());
+        Some(vec![found])
     }
 
-    /// The second pass, alone or with the stage.
-    pub(super) fn mean_flux<T: PackScalar>(
-        &self,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-        stage: bool,
-    ) -> KernelText {
-        let sizes = Sizes::new(group, part);
-        let elements = elements_near(sizes.np, NEAR_THREADS);
-        let text = include_str!("tensor_mean_flux.cu");
-        let mut found = self.text("tensor_mean_flux.cu", text, law, group, part, elements, MEAN_REGISTERS, 0);
-        found.source = found.source.define("STAGE", u8::from(stage));
-        found
+    fn mean_flux(&self, of: &Setting<'_, T>, stage: bool) -> Option<KernelText> {
+        let file = File {
+            name: "tensor_mean_flux.cu",
+            text: include_str!("tensor_mean_flux.cu"),
+            headers: &["rows.cuh", "published.cuh"],
+        };
+        self.kernel(of, file, Block::near(of.sizes().np, NEAR_THREADS), MEAN_REGISTERS, stage)
     }
 
-    fn text<T: PackScalar>(
-        &self,
-        name: &str,
-        text: &str,
-        law: &LawText,
-        group: &Group<T>,
-        part: &Part<T>,
-        elements: usize,
-        registers: usize,
-        shared: usize,
-    ) -> KernelText {
-        let sizes = Sizes::new(group, part);
-        let threads = elements * sizes.np;
-        let blocks = (REGISTERS / (registers * threads.next_multiple_of(32))).clamp(1, 32);
-        let headers = "#include \"rows.cuh\"\n#include \"published.cuh\"\n";
-        let body = format!("{}{headers}#line 1 \"{name}\"\n{text}", law.preamble());
-        let (face_at, face_point) = self.tables.listed_faces();
-        let source = sizes
-            .define(source::<T>(name, body), &group.face_offsets)
-            .define("NODES", self.tables.n_nodes)
-            .define("SPLIT", u8::from(law.two_point))
-            .define("ELEMENTS", elements)
-            .define("BLOCKS", blocks)
-            .define("FACE_AT", face_at)
-            .define("FACE_POINT", face_point);
-        let shape = LaunchShape { threads, elements, shared, work: 0, persistent: false };
-        KernelText { source, shape, wide: false }
+    fn into_entries(self) -> Vec<f64> {
+        self.entries
     }
 }

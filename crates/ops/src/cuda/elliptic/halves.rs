@@ -8,9 +8,9 @@
 //! steps that odd parts have too, the kernel takes the sum and the difference of both nodes of a slot; a node that is its own image
 //! is there twice.
 
-use crate::cuda::elliptic::list;
 use crate::cuda::elliptic::rounding::{Products, rounded_without_sum};
 use crate::cuda::fragments::{Padding, fragment, pairs, row, steps, tiles};
+use crate::cuda::setting::list;
 use crate::elliptic::device::simplices::Simplices;
 use dgsuite_basis::Matrix;
 use dgsuite_gpu::cuda::Source;
@@ -259,6 +259,6 @@ impl<'a> Halves<'a> {
             .define("OWN_IMAGES", self.slots.len() - self.n_pairs)
             .define("EVEN_MODES", self.modes[0].len())
             .define("ODD_MODES", self.modes[1].len())
-            .define("MASS_TILES", list(self.mass_tiles().iter().map(ToString::to_string)))
+            .define("MASS_TILES", list(self.mass_tiles()))
     }
 }

@@ -1,6 +1,7 @@
 //! Quadrilaterals and hexahedra at Gauss nodes: one kernel, a thread for each line (`elliptic_lines.cu`).
 
-use super::{list, source, upload};
+use super::{source, upload};
+use crate::cuda::setting::{SHARED, list};
 use crate::elliptic::device::DeviceLayout;
 use crate::elliptic::device::grids::Grids;
 use crate::error::OpsError;
@@ -9,8 +10,6 @@ use dgsuite_gpu::{GpuError, Scalar};
 
 /// About as many threads has a block.
 const THREADS: usize = 128;
-/// Bytes of shared memory that a block may have.
-const SHARED: usize = 227 * 1024;
 
 /// As `Arguments` of the kernel.
 #[repr(C)]

@@ -3,7 +3,8 @@
 
 use crate::cuda::elliptic::halves::Halves;
 use crate::cuda::elliptic::rounding::{Products, rounded};
-use crate::cuda::elliptic::{list, source, upload};
+use crate::cuda::elliptic::{source, upload};
+use crate::cuda::setting::{SHARED, list};
 use crate::elliptic::device::DeviceLayout;
 use crate::elliptic::device::simplices::{CODE_BITS, Simplices};
 use crate::error::OpsError;
@@ -19,8 +20,6 @@ const THREADS: u32 = 128;
 const MOST_ROWS: usize = 256;
 /// Dimension and nodes of the elements where the kernel for numbers of 11 bits has warps enough to hide a smoother's step.
 const HIDDEN: (usize, usize) = (2, 28);
-/// Bytes of shared memory that a block may have.
-const SHARED: usize = 227 * 1024;
 
 /// The header of both kernels.
 const STEP: (&str, &str) = ("elliptic_step.cuh", include_str!("../elliptic_step.cuh"));
@@ -116,7 +115,7 @@ fn rows_of(m: &Matrix) -> String {
 }
 
 fn numbers_of(rows: &[Vec<usize>]) -> String {
-    list(rows.iter().map(|r| list(r.iter().map(ToString::to_string))))
+    list(rows.iter().map(list))
 }
 
 /// What both texts have.

@@ -1,0 +1,152 @@
+//! What the kernels of a part are made for, and what the fast ones have in common: texts, and blocks that the device has room
+//! for.
+
+use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, source, wide_source};
+use crate::group::{Group, Part};
+use crate::lifting::penalty;
+use crate::simd::PackScalar;
+use dgsuite_gpu::cuda::Source;
+
+/// Bytes of shared memory of a multiprocessor that its blocks may have, and those of it that each takes for itself.
+pub(super) const SHARED: usize = 227 * 1024;
+pub(super) const OF_A_BLOCK: usize = 1024;
+/// Registers of a multiprocessor, most threads of a block, most blocks.
+const REGISTERS: usize = 65_536;
+const MOST_THREADS: usize = 1024;
+const MOST_BLOCKS: usize = 32;
+/// Most blocks of kernels of points that registers are held to.
+const MOST_BLOCKS_OF_POINTS: usize = 16;
+
+/// Blocks of so many threads that a multiprocessor has room for with `registers` for each thread.
+pub(super) const fn blocks_of(threads: usize, registers: usize) -> usize {
+    REGISTERS / (registers * threads.next_multiple_of(32))
+}
+
+/// Registers of each thread, a multiple of 8, with which a multiprocessor has room for so many blocks.
+pub(super) const fn registers_of(blocks: usize, threads: usize) -> usize {
+    REGISTERS / (blocks * threads.next_multiple_of(32)) / 8 * 8
+}
+
+/// A `.cu` file, and the headers that stand before it beside those of every kernel.
+#[derive(Clone, Copy)]
+pub(super) struct File {
+    pub(super) name: &'static str,
+    pub(super) text: &'static str,
+    pub(super) headers: &'static [&'static str],
+}
+
+/// Blocks of a kernel that has a thread for each node or point of a few elements.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    pub(super) elements: usize,
+    pub(super) threads: usize,
+    /// Bytes of shared memory.
+    shared: usize,
+}
+
+impl Block {
+    /// A thread for each of the `rows` of an element, near `threads` in all with few idle lanes.
+    pub(super) fn near(rows: usize, threads: usize) -> Self {
+        let warps = |e: usize| (e * rows).next_multiple_of(32);
+        let quality =
+            |e: usize| (e * rows) as f64 / warps(e) as f64 + 0.02 * (e * rows) as f64 / threads as f64;
+        let most = (threads / rows).max(1);
+        let elements = (1..=most).max_by(|&a, &b| quality(a).total_cmp(&quality(b))).unwrap_or(1);
+        Self { elements, threads: elements * rows, shared: 0 }
+    }
+
+    /// With idle threads to whole warps.
+    pub(super) const fn whole_warps(self) -> Self {
+        Self { threads: self.threads.next_multiple_of(32), ..self }
+    }
+
+    /// With so many scalars of shared memory, and so many more for each element.
+    pub(super) const fn room<T: PackScalar>(self, scalars: usize, element: usize) -> Self {
+        Self { shared: T::BYTES * (scalars + self.elements * element), ..self }
+    }
+
+    /// Blocks of a multiprocessor that has `registers` for each thread.
+    pub(super) fn by_registers(&self, registers: usize) -> usize {
+        blocks_of(self.threads, registers).clamp(1, MOST_BLOCKS)
+    }
+
+    /// Blocks that the shared memory of a multiprocessor has room for.
+    pub(super) const fn by_room(&self) -> usize {
+        SHARED / (self.shared + OF_A_BLOCK)
+    }
+
+    /// Whether a multiprocessor can run such a block.
+    const fn fits(&self) -> bool {
+        self.threads <= MOST_THREADS && self.shared <= SHARED
+    }
+}
+
+/// What a kernel of points takes: registers that it is held to, scalars of shared memory for a block and for each element.
+#[derive(Clone, Copy)]
+pub(super) struct Room {
+    pub(super) registers: usize,
+    pub(super) block: usize,
+    pub(super) element: usize,
+}
+
+/// What kernels of a part are made for.
+pub(super) struct Setting<'a, T: PackScalar> {
+    pub(super) law: &'a LawText,
+    pub(super) group: &'a Group<T>,
+    pub(super) part: &'a Part<T>,
+}
+
+impl<T: PackScalar> Clone for Setting<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: PackScalar> Copy for Setting<'_, T> {}
+
+impl<T: PackScalar> Setting<'_, T> {
+    pub(super) fn sizes(&self) -> Sizes {
+        Sizes::new(self.group, self.part)
+    }
+
+    /// Weight of the liftings on their faces, as the macro `ETA`.
+    pub(super) fn eta(&self) -> String {
+        format!("{:?}", penalty(self.group.shape, self.law.lifts.and_then(|lifts| lifts.eta)))
+    }
+
+    fn text(&self, file: File) -> String {
+        let headers: String = file.headers.iter().map(|header| format!("#include \"{header}\"\n")).collect();
+        format!("{}{headers}#line 1 \"{}\"\n{}", self.law.preamble(), file.name, file.text)
+    }
+
+    /// A text with the macros of `sizes`.
+    pub(super) fn source(&self, file: File, sizes: &Sizes) -> Source {
+        sizes.define(source::<T>(file.name, self.text(file)), &self.group.face_offsets)
+    }
+
+    /// The same, calculating in double precision whatever it stores.
+    pub(super) fn wide_source(&self, file: File, sizes: &Sizes) -> Source {
+        sizes.define(wide_source::<T>(file.name, self.text(file)), &self.group.face_offsets)
+    }
+
+    /// The kernel with `blocks` of a multiprocessor; `None` if it does not fit the device.
+    pub(super) fn kernel(&self, file: File, block: Block, blocks: usize) -> Option<KernelText> {
+        let Block { elements, threads, shared } = block;
+        let source = self.source(file, &self.sizes()).define("ELEMENTS", elements).define("BLOCKS", blocks);
+        let shape = LaunchShape { threads, elements, shared, work: 0, persistent: false };
+        block.fits().then_some(KernelText { source, shape, wide: false })
+    }
+
+    /// A kernel with a thread for each volume point, near `threads` in a block; `None` if it does not fit the device.
+    pub(super) fn kernel_of_points(&self, file: File, threads: usize, room: Room) -> Option<KernelText> {
+        let block = Block::near(self.part.n_points, threads).room::<T>(room.block, room.element);
+        let blocks = block.by_registers(room.registers).min(block.by_room());
+        self.kernel(file, block, blocks.clamp(1, MOST_BLOCKS_OF_POINTS))
+    }
+}
+
+/// A list as the initialiser of an array.
+pub(super) fn list(entries: impl IntoIterator<Item = impl ToString>) -> String {
+    let entries: Vec<String> = entries.into_iter().map(|x| x.to_string()).collect();
+    format!("{{{}}}", entries.join(","))
+}
