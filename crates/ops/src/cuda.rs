@@ -24,6 +24,7 @@ mod gauss_diffusion;
 mod kernels;
 mod measure;
 mod operators;
+mod part_texts;
 mod prism;
 mod prism_cubature;
 mod prism_cubature_diffusion;
@@ -39,6 +40,7 @@ mod source;
 mod source_term;
 mod tensor;
 mod tensor_diffusion;
+mod trace_points;
 
 pub use boundary::StageTime;
 pub use clock::{BoundsCopy, RING, StepBound, StepChoice};

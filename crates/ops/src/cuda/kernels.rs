@@ -1,22 +1,22 @@
 //! The compiled kernels of a group and the arrays that they read.
 
-use crate::chain::Factors;
 use crate::connect::Neighbours;
 use crate::cuda::arguments::{Arguments, OwnBoundaries};
 use crate::cuda::branches::Branches;
 use crate::cuda::faces::{FaceTables, TraceSource};
 use crate::cuda::fast::Fast;
 use crate::cuda::fast_diffusion::FastDiffusion;
-use crate::cuda::operators::Packed;
-use crate::cuda::published::{self, GroupPublished, Shared};
+use crate::cuda::part_texts::{check_split, part_texts};
+use crate::cuda::published::{GroupPublished, Shared};
 use crate::cuda::setting::Setting;
-use crate::cuda::source::{self, KernelText, LaunchShape, LawText, Universal, parameter_values};
+use crate::cuda::source::{KernelText, LaunchShape, LawText, parameter_values};
+use crate::cuda::trace_points::{InnerTrace, TracePoints};
 use crate::error::OpsError;
-use crate::group::{Group, volume_matrices};
+use crate::group::Group;
 use crate::scheme::Form;
 use crate::simd::PackScalar;
 use dgsuite_gpu::GpuError;
-use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig};
 
 /// The code of a face whose trace lies in the exterior buffer; `EXTERIOR` in common.cuh.
 const EXTERIOR: u8 = 255;
@@ -80,95 +80,6 @@ impl Kernel {
     }
 }
 
-/// The texts of a part's kernels.
-struct PartTexts {
-    residual: KernelText,
-    stage: KernelText,
-    speed: KernelText,
-    traces: Option<KernelText>,
-    /// Whether that of the traces takes the operators of the fast kernel.
-    fast_traces: bool,
-    /// The first pass of diffusion, in one or two.
-    gradient: Vec<KernelText>,
-}
-
-fn part_texts<T: PackScalar>(
-    of: Setting<'_, T>,
-    form: Form,
-    fast: Option<&Fast>,
-    passes: Option<&FastDiffusion>,
-    written: bool,
-) -> (PartTexts, Packed<T>) {
-    let Setting { law, group, part } = of;
-    let matrices = volume_matrices(&part.reference, form, group.shape.dim());
-    let factors = Factors::new(&part.reference, &matrices, form == Form::Weak);
-    let mut packed = Packed::new(&factors, &part.integral, &part.one);
-    let lifts = law.lifts.map(|lifts| lifts.factors(group, part));
-    if let Some(lifts) = &lifts {
-        packed.add_lifts(lifts);
-    }
-    let universal = Universal { of, factors: &factors, packed: &packed };
-    let residual = |stage| {
-        if let Some(fast) = passes {
-            return if stage { fast.stage.clone() } else { fast.residual.clone() };
-        }
-        if let Some(lifts) = &lifts {
-            return published::mean_flux(&universal, lifts, stage);
-        }
-        fast.and_then(|fast| fast.text(&of, stage)).unwrap_or_else(|| source::residual(&universal, stage))
-    };
-    let fast_traces = match passes {
-        Some(passes) => passes.traces.clone(),
-        None => fast.and_then(|fast| fast.traces(&of)),
-    };
-    let fast_traces = fast_traces.filter(|_| written);
-    let texts = PartTexts {
-        fast_traces: fast_traces.is_some(),
-        residual: residual(false),
-        stage: residual(true),
-        speed: source::speed(&universal),
-        traces: fast_traces.or_else(|| written.then(|| source::traces(&universal))),
-        gradient: match (passes, &lifts) {
-            (Some(fast), _) => fast.gradient.clone(),
-            (None, Some(lifts)) => vec![published::gradient(&universal, lifts)],
-            (None, None) => Vec::new(),
-        },
-    };
-    (texts, packed)
-}
-
-/// Refuses split forms of a part that no fast kernel runs: the universal ones have no two-point fluxes.
-fn check_split(law: &LawText, fast: Option<&Fast>, passes: Option<&FastDiffusion>) -> Result<(), OpsError> {
-    if law.two_point && fast.is_none() && passes.is_none() {
-        return Err(OpsError::NotOnDevices { what: "split forms of so high an order" });
-    }
-    Ok(())
-}
-
-/// The texts of a group's kernels.
-///
-/// # Errors
-/// Those of reference elements.
-pub(super) fn kernel_sources<T: PackScalar>(
-    law: &LawText,
-    group: &Group<T>,
-    form: Form,
-) -> Result<Vec<Source>, OpsError> {
-    let mut sources = Vec::new();
-    for (part, fast) in group.parts.iter().zip(Fast::of_parts(law, group, form)?) {
-        let of = Setting { law, group, part };
-        let passes = FastDiffusion::new(&of, form)?;
-        check_split(law, fast.as_ref(), passes.as_ref())?;
-        let makes_traces = passes.as_ref().is_some_and(|passes| passes.nodes.is_some())
-            || fast.as_ref().is_some_and(Fast::makes_traces);
-        let written = group.face_nodes.is_none() && !makes_traces;
-        let (t, _) = part_texts(of, form, fast.as_ref(), passes.as_ref(), written);
-        let texts = [Some(t.residual), Some(t.stage), Some(t.speed), t.traces].into_iter().flatten();
-        sources.extend(texts.chain(t.gradient).map(|text| text.source));
-    }
-    Ok(sources)
-}
-
 /// Operators of a fast kernel.
 enum FastOperators<T: PackScalar> {
     /// In the state's precision.
@@ -220,67 +131,6 @@ pub(super) struct DevicePart<T: PackScalar> {
     indices: DeviceBuffer<u32>,
     pub(super) first: usize,
     pub(super) count: usize,
-}
-
-/// Where the inner traces of some points lie; `InnerTrace` in common.cuh is the mirror.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct InnerTrace {
-    pub(super) values: u64,
-    pub(super) begin: u64,
-    pub(super) list: u64,
-    pub(super) weight: u64,
-    pub(super) places: u64,
-    pub(super) weights: u64,
-    pub(super) n: u32,
-    pub(super) stride: u32,
-}
-
-/// The points of faces whose traces are read, on the device.
-pub(super) struct TracePoints {
-    begin: DeviceBuffer<u64>,
-    list: DeviceBuffer<u32>,
-    weight: DeviceBuffer<u32>,
-}
-
-/// The same while they are collected.
-#[derive(Default)]
-pub(super) struct TraceList {
-    begin: Vec<u64>,
-    list: Vec<u32>,
-    weight: Vec<u32>,
-}
-
-impl TraceList {
-    /// The points of a face of `slot`, read through the entries of a table from `first` on.
-    pub(super) fn push<T: PackScalar>(
-        &mut self,
-        group: &Group<T>,
-        faces: &FaceTables<T>,
-        slot: usize,
-        first: usize,
-        n: usize,
-    ) {
-        let layout = if faces.source == TraceSource::Traces { group.trace } else { group.state };
-        for q in 0..n {
-            let (list, weight) = faces.point(first, q);
-            self.begin.push(layout.index(slot, 0, 0) as u64);
-            self.list.push(list);
-            self.weight.push(weight);
-        }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.begin.len()
-    }
-
-    pub(super) fn upload(&self, cuda: &Cuda, what: &str) -> Result<TracePoints, GpuError> {
-        Ok(TracePoints {
-            begin: DeviceBuffer::from_slice(cuda, what, &self.begin)?,
-            list: DeviceBuffer::from_slice(cuda, what, &self.list)?,
-            weight: DeviceBuffer::from_slice(cuda, what, &self.weight)?,
-        })
-    }
 }
 
 /// A group on the device.

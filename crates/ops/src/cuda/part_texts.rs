@@ -1,0 +1,108 @@
+//! Which texts run a part: residual and stage, alone or in two passes, traces, step bound.
+
+use crate::chain::Factors;
+use crate::cuda::fast::Fast;
+use crate::cuda::fast_diffusion::FastDiffusion;
+use crate::cuda::operators::Packed;
+use crate::cuda::published;
+use crate::cuda::setting::Setting;
+use crate::cuda::source::{self, KernelText, LawText, Universal};
+use crate::error::OpsError;
+use crate::group::{Group, volume_matrices};
+use crate::scheme::Form;
+use crate::simd::PackScalar;
+use dgsuite_gpu::cuda::Source;
+
+/// The texts of a part's kernels.
+pub(super) struct PartTexts {
+    pub(super) residual: KernelText,
+    pub(super) stage: KernelText,
+    pub(super) speed: KernelText,
+    pub(super) traces: Option<KernelText>,
+    /// Whether that of the traces takes the operators of the fast kernel.
+    pub(super) fast_traces: bool,
+    /// The first pass of diffusion, in one or two.
+    pub(super) gradient: Vec<KernelText>,
+}
+
+/// The texts of a part's kernels, and the operators of the universal ones; `written` says whether traces are.
+pub(super) fn part_texts<T: PackScalar>(
+    of: Setting<'_, T>,
+    form: Form,
+    fast: Option<&Fast>,
+    passes: Option<&FastDiffusion>,
+    written: bool,
+) -> (PartTexts, Packed<T>) {
+    let Setting { law, group, part } = of;
+    let matrices = volume_matrices(&part.reference, form, group.shape.dim());
+    let factors = Factors::new(&part.reference, &matrices, form == Form::Weak);
+    let mut packed = Packed::new(&factors, &part.integral, &part.one);
+    let lifts = law.lifts.map(|lifts| lifts.factors(group, part));
+    if let Some(lifts) = &lifts {
+        packed.add_lifts(lifts);
+    }
+    let universal = Universal { of, factors: &factors, packed: &packed };
+    let residual = |stage| {
+        if let Some(fast) = passes {
+            return if stage { fast.stage.clone() } else { fast.residual.clone() };
+        }
+        if let Some(lifts) = &lifts {
+            return published::mean_flux(&universal, lifts, stage);
+        }
+        fast.and_then(|fast| fast.text(&of, stage)).unwrap_or_else(|| source::residual(&universal, stage))
+    };
+    let fast_traces = match passes {
+        Some(passes) => passes.traces.clone(),
+        None => fast.and_then(|fast| fast.traces(&of)),
+    };
+    let fast_traces = fast_traces.filter(|_| written);
+    let texts = PartTexts {
+        fast_traces: fast_traces.is_some(),
+        residual: residual(false),
+        stage: residual(true),
+        speed: source::speed(&universal),
+        traces: fast_traces.or_else(|| written.then(|| source::traces(&universal))),
+        gradient: match (passes, &lifts) {
+            (Some(fast), _) => fast.gradient.clone(),
+            (None, Some(lifts)) => vec![published::gradient(&universal, lifts)],
+            (None, None) => Vec::new(),
+        },
+    };
+    (texts, packed)
+}
+
+/// Refuses split forms of a part that no fast kernel runs: the universal ones have no two-point fluxes.
+pub(super) fn check_split(
+    law: &LawText,
+    fast: Option<&Fast>,
+    passes: Option<&FastDiffusion>,
+) -> Result<(), OpsError> {
+    if law.two_point && fast.is_none() && passes.is_none() {
+        return Err(OpsError::NotOnDevices { what: "split forms of so high an order" });
+    }
+    Ok(())
+}
+
+/// The texts of a group's kernels.
+///
+/// # Errors
+/// Those of reference elements.
+pub(super) fn kernel_sources<T: PackScalar>(
+    law: &LawText,
+    group: &Group<T>,
+    form: Form,
+) -> Result<Vec<Source>, OpsError> {
+    let mut sources = Vec::new();
+    for (part, fast) in group.parts.iter().zip(Fast::of_parts(law, group, form)?) {
+        let of = Setting { law, group, part };
+        let passes = FastDiffusion::new(&of, form)?;
+        check_split(law, fast.as_ref(), passes.as_ref())?;
+        let makes_traces = passes.as_ref().is_some_and(|passes| passes.nodes.is_some())
+            || fast.as_ref().is_some_and(Fast::makes_traces);
+        let written = group.face_nodes.is_none() && !makes_traces;
+        let (t, _) = part_texts(of, form, fast.as_ref(), passes.as_ref(), written);
+        let texts = [Some(t.residual), Some(t.stage), Some(t.speed), t.traces].into_iter().flatten();
+        sources.extend(texts.chain(t.gradient).map(|text| text.source));
+    }
+    Ok(sources)
+}
