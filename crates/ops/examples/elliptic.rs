@@ -12,12 +12,16 @@
 
 #![allow(clippy::print_stdout)] // a program that prints
 
-use dgsuite_gpu::{Buffer, Host, probe};
+use dgsuite_gpu::{Buffer, Host, HugePages, probe};
 use dgsuite_mesh::{Shape, SpaceFillingCurve, generate};
 use dgsuite_ops::{Sipdg, SipdgOptions};
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// As the program has it.
+#[global_allocator]
+static ALLOCATOR: HugePages = HugePages;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
