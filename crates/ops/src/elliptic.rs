@@ -246,7 +246,7 @@ impl<T: PackScalar> Sipdg<T> {
                 if let [part] = &mut parts[..]
                     && part.rectangular
                 {
-                    part.meet(n, g.state.lanes);
+                    part.meet(n, &g.face_offsets, g.state.lanes);
                     return Windows::none();
                 }
                 let bytes = parts[0].published_len(&g.trace) * size_of::<T>();
@@ -328,8 +328,8 @@ impl<T: PackScalar> Sipdg<T> {
             let own: usize =
                 parts.iter().zip(&group.parts).map(|(o, p)| o.multiply_adds() * p.n_elements).sum();
             // All lanes of a neighbouring block are multiplied.
-            let sources = self.space.connectivity.neighbours[g].sources.len() * group.state.lanes;
-            own + self.boxes(g).map_or(0, |lines| sources * lines.multiply_adds_of_source())
+            let sources = || self.sources_across(g) * group.state.lanes;
+            own + self.boxes(g).map_or(0, |lines| sources() * lines.multiply_adds_of_source())
         };
         (0..self.operators.len()).map(of_group).sum()
     }

@@ -2,7 +2,7 @@
 
 use crate::elliptic::bernstein::kernels::{BernsteinPublish, BernsteinTest};
 use crate::elliptic::kernels::{Blocks, Conduct, Conormal, FaceTerms, GatherPair};
-use crate::elliptic::lines::boxes::{LineNeighbours, LineStiffness};
+use crate::elliptic::lines::boxes::blocks::LineBlocks;
 use crate::elliptic::lines::{LineGradient, LineTest, LineTraces};
 use crate::elliptic::reflections::{Expand, Symmetrise};
 use crate::elliptic::simplex::{Divergence, FaceFluxes, Jumps};
@@ -68,8 +68,7 @@ entries! {
     jumps: Jumps,
     bernstein_publish: BernsteinPublish,
     bernstein_test: BernsteinTest,
-    line_neighbours: LineNeighbours,
-    line_stiffness: LineStiffness,
+    line_blocks: LineBlocks,
     line_traces: LineTraces,
     line_gradient: LineGradient,
     line_test: LineTest,

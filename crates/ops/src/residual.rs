@@ -287,6 +287,19 @@ pub(crate) fn prefetch<T>(p: *const T) {
     let _ = p;
 }
 
+/// The same for the second-level cache, for what is not read at once.
+#[inline(always)]
+pub(crate) fn prefetch_second<T>(p: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        // SAFETY: as above.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = p;
+}
+
 /// Traces of the blocks `blocks`: `I_f u`, written to `out` (those blocks' part of the buffer).
 pub(crate) fn trace_blocks<T: PackScalar>(
     group: &Group<T>,

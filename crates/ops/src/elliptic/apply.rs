@@ -271,9 +271,7 @@ impl<T: PackScalar> Sipdg<T> {
         match (&o.simplex, &o.lines) {
             (Some(simplex), _) => self.test_simplex(g, block, simplex, (u, minus, gradient), scratch, au),
             (_, Some(lines)) if o.rectangular => {
-                for direction in 0..self.space.problem.mesh.dim {
-                    self.test_lines(g, block, (lines, direction), u, &scratch.plus, au);
-                }
+                self.test_lines(g, block, lines, u, &mut scratch.plus, au);
             }
             _ => self.test_chains(g, block, (u, minus), scratch, au),
         }

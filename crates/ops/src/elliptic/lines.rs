@@ -121,7 +121,7 @@ impl<T: PackScalar> Lines<T> {
         })
     }
 
-    fn nodes(&self) -> usize {
+    pub(super) fn nodes(&self) -> usize {
         self.weight.len()
     }
 

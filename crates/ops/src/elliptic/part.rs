@@ -2,6 +2,7 @@
 
 use super::bernstein::Bernstein;
 use super::lines::Lines;
+use super::lines::boxes::ahead::Ahead;
 use super::mends::{self, Mends};
 use super::simplex::Simplex;
 use super::space::Space;
@@ -56,6 +57,10 @@ pub(super) struct PartOperator<T: Element> {
     pub(super) face: Buffer<T>,
     /// Per block, see [`Lines::box_coefficients`]; empty without boxes.
     pub(super) boxes: Buffer<T>,
+    /// [`Lines::straight`]; empty without boxes.
+    pub(super) straight: Vec<u32>,
+    /// What to fetch of boxes; empty without.
+    pub(super) ahead: Ahead,
 }
 
 /// Reference matrices of the volume terms: points × functions, and functions × points.
@@ -129,6 +134,8 @@ impl<T: PackScalar> PartOperator<T> {
                 metric,
                 face,
                 boxes: Buffer::zeros(0)?,
+                straight: Vec::new(),
+                ahead: Ahead::default(),
             });
         }
         let line = reference.tensor.as_ref().map_or(np, |t| t.n_basis_1d);
@@ -203,6 +210,8 @@ impl<T: PackScalar> PartOperator<T> {
             metric,
             face,
             boxes,
+            straight: Vec::new(),
+            ahead: Ahead::default(),
         })
     }
 
@@ -217,16 +226,19 @@ impl<T: PackScalar> PartOperator<T> {
         &self.face[b * len..(b + 1) * len]
     }
 
-    /// Rows of [`Lines::box_coefficients`] of a block of the group.
-    pub(super) fn box_of(&self, block: usize) -> &[T] {
-        let (b, len) = (block - self.first_block, self.boxes.len() / self.n_blocks);
-        &self.boxes[b * len..(b + 1) * len]
+    /// Rows of [`Lines::box_coefficients`] of blocks of the group.
+    pub(super) fn boxes_of(&self, blocks: std::ops::Range<usize>) -> &[T] {
+        let len = self.boxes.len() / self.n_blocks;
+        &self.boxes[(blocks.start - self.first_block) * len..(blocks.end - self.first_block) * len]
     }
 
     /// The part is its whole group, and of boxes: neighbours are, too.
-    pub(super) fn meet(&mut self, neighbours: &Neighbours, lanes: usize) {
+    pub(super) fn meet(&mut self, neighbours: &Neighbours, offsets: &[usize], lanes: usize) {
         if let Some(lines) = &self.lines {
             lines.meet(&mut self.boxes, neighbours, &self.face, self.n_values > 0, lanes);
+            self.straight = lines.straight(neighbours, offsets, lanes);
+            let bytes = lines.nodes() * lanes * size_of::<T>();
+            self.ahead = Ahead::new(neighbours, offsets.len() - 1, bytes);
         }
     }
 
@@ -269,6 +281,7 @@ impl<T: PackScalar> PartOperator<T> {
     /// Bytes of geometry and matrices.
     pub(super) fn bytes(&self) -> usize {
         (self.metric.len() + self.face.len() + self.boxes.len()) * size_of::<T>()
+            + self.ahead.bytes()
             + self.publish.bytes()
             + self.tangential.bytes()
             + self.tangential_test.bytes()

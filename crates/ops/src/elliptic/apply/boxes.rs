@@ -1,8 +1,8 @@
 //! `A u` of groups that are all boxes, in one pass: each block reads the nodes of its neighbours.
 
-use super::{NEXT, Work, fetch};
+use super::Work;
 use crate::elliptic::Sipdg;
-use crate::elliptic::lines::boxes::{LineNeighbours, LineStiffness};
+use crate::elliptic::lines::boxes::blocks::{Around, LineBlocks};
 use crate::elliptic::lines::{LineTraces, Lines};
 use crate::pointwise::NeighbourStates;
 use crate::simd::PackScalar;
@@ -29,70 +29,109 @@ impl<T: PackScalar> Sipdg<T> {
         let u = &u[group.offset..group.offset + group.state.len()];
         let mut scratch = self.scratch();
         let Work { columns: minus, plus, .. } = &mut scratch.work;
-        for i in 0..au.len() / len {
-            let (au, au_next) = au[i * len..].split_at_mut(len);
-            let au_next = &au_next[..len.min(au_next.len())];
-            let block = first + i;
-            let own = &u[block * len..(block + 1) * len];
-            self.fetch_ahead(g, block + NEXT, u);
-            fetch(au_next);
+        let dim = self.space.problem.mesh.dim;
+        let blocks = first..first + au.len() / len;
+        let mut begin = blocks.start;
+        while begin < blocks.end {
+            // Blocks that need no mending are worked on together.
+            let to_mend = self.mends[g].has(begin);
+            let end = if to_mend {
+                begin + 1
+            } else {
+                (begin..blocks.end).find(|b| self.mends[g].has(*b)).unwrap_or(blocks.end)
+            };
+            let au = &mut au[(begin - first) * len..(end - first) * len];
+            let own = &u[begin * len..end * len];
             let across = NeighbourStates {
                 source: u,
                 block_len: len,
                 sources: &n.sources,
-                first: &n.first_source[block * n_faces..=(block + 1) * n_faces],
+                first: &n.first_source[begin * n_faces..=end * n_faces],
                 tables: &n.point_tables,
             };
-            let to_mend = self.mends[g].has(block);
-            for direction in 0..self.space.problem.mesh.dim {
-                let (table_len, coefficients, out) = (n.table_len, o.box_of(block), &mut plus[..]);
-                T::line_neighbours(
+            let around = Around {
+                across,
+                table_len: n.table_len,
+                offsets,
+                straight: &o.straight,
+                block: begin,
+                ahead: &o.ahead,
+            };
+            let coefficients = o.boxes_of(begin..end);
+            let values = o.n_values > 0;
+            let work = |directions, gather, test, plus: &mut [T], out: &mut [T]| {
+                let around = Some(around);
+                T::line_blocks(
                     self.level,
-                    LineNeighbours { lines, direction, offsets, across, table_len, coefficients, out },
+                    LineBlocks {
+                        lines,
+                        directions,
+                        values,
+                        u: own,
+                        coefficients,
+                        around,
+                        gather,
+                        test,
+                        plus,
+                        out,
+                    },
                 );
-                if to_mend {
-                    let (faces, wanted) = (Some(self.faces(g, o, block)), lines.faces_across(direction));
+            };
+            if to_mend {
+                for d in 0..dim {
+                    work(d..d + 1, true, false, plus, au);
+                    let (faces, wanted) = (Some(self.faces(g, o, begin)), lines.faces_across(d));
                     T::line_traces(self.level, LineTraces { lines, u: own, faces, wanted, out: minus });
-                    self.mend(g, block, wanted, (minus, published), plus);
-                    self.add_robin(g, block, wanted, minus, &mut plus[trace..]);
+                    self.mend(g, begin, wanted, (minus, published), plus);
+                    self.add_robin(g, begin, wanted, minus, &mut plus[trace..]);
+                    work(d..d + 1, false, true, plus, au);
                 }
-                self.test_lines(g, block, (lines, direction), own, plus, au);
+            } else {
+                work(0..dim, true, true, plus, au);
             }
-            self.pad(g, block, own, au);
+            self.pad(g, end - 1, &own[own.len() - len..], &mut au[own.len() - len..]);
+            begin = end;
         }
     }
 
-    /// Fetch a block of boxes, and those of its neighbours that come later and have not been read much.
-    fn fetch_ahead(&self, g: usize, block: usize, u: &[T]) {
-        let (group, n) = (&self.space.groups[g], &self.space.connectivity.neighbours[g]);
-        if block >= group.state.blocks {
-            return;
-        }
-        let len = group.state.block_len();
-        fetch(&u[block * len..(block + 1) * len]);
-        fetch(self.operator(g, block).box_of(block));
-        let n_faces = group.face_offsets.len() - 1;
-        let first = &n.first_source[block * n_faces..=(block + 1) * n_faces];
-        for s in &n.sources[first[0] as usize..first[n_faces] as usize] {
-            let other = s.block as usize;
-            if other > block {
-                fetch(&u[other * len..(other + 1) * len]);
-            }
-        }
+    /// Sources of neighbours whose nodes are read, not those that the own lines lead to.
+    pub(in crate::elliptic) fn sources_across(&self, g: usize) -> usize {
+        let (n, straight) = (&self.space.connectivity.neighbours[g], &self.operators[g][0].straight);
+        let of_face = |(i, w): (usize, &[u32])| {
+            let (block, face) = (i / straight.len(), i % straight.len());
+            let sources = n.sources[w[0] as usize..w[1] as usize].iter();
+            sources.filter(|s| s.block as usize != block || s.table != straight[face]).count()
+        };
+        n.first_source.windows(2).enumerate().map(of_face).sum()
     }
 
-    /// One direction of a block of boxes, from what lies across its faces.
+    /// A block of boxes, from what lies across its faces.
     pub(super) fn test_lines(
         &self,
         g: usize,
         block: usize,
-        (lines, direction): (&Lines<T>, usize),
+        lines: &Lines<T>,
         u: &[T],
-        plus: &[T],
+        plus: &mut [T],
         out: &mut [T],
     ) {
         let o = self.operator(g, block);
-        let (values, coefficients) = (o.n_values > 0, o.box_of(block));
-        T::line_stiffness(self.level, LineStiffness { lines, direction, values, u, coefficients, plus, out });
+        let (values, coefficients, directions) =
+            (o.n_values > 0, o.boxes_of(block..block + 1), 0..self.space.problem.mesh.dim);
+        T::line_blocks(
+            self.level,
+            LineBlocks {
+                lines,
+                directions,
+                values,
+                u,
+                coefficients,
+                around: None,
+                gather: false,
+                test: true,
+                plus,
+                out,
+            },
+        );
     }
 }

@@ -1,0 +1,427 @@
+//! The kernel that works on blocks of boxes.
+//!
+//! Packs of eight numbers are loaded at half the rate at which they are multiplied and added, so that two lines are worked on
+//! at once: an entry of a matrix is loaded once for both.
+
+use super::ahead::Ahead;
+use super::{C_0, C_0_PLUS, END, Lines, Mirrored, ROWS, TAU};
+use crate::connect::{ORIENTATIONS, Source};
+use crate::pointwise::NeighbourStates;
+use crate::residual::prefetch_second;
+use crate::simd::{Kernel, MAX_LANES, Pack, PackScalar};
+
+/// Where boxes find those across their faces.
+#[derive(Clone, Copy)]
+pub(in crate::elliptic) struct Around<'a, T> {
+    /// The nodes of the group; tables lead to face points.
+    pub(in crate::elliptic) across: NeighbourStates<'a, T>,
+    /// Entries of a table.
+    pub(in crate::elliptic) table_len: usize,
+    /// First points of faces.
+    pub(in crate::elliptic) offsets: &'a [usize],
+    /// [`Lines::straight`].
+    pub(in crate::elliptic) straight: &'a [u32],
+    /// The first block's number in the group.
+    pub(in crate::elliptic) block: usize,
+    /// Blocks whose nodes are to be fetched.
+    pub(in crate::elliptic) ahead: &'a Ahead,
+}
+
+impl<T> Around<'_, T> {
+    /// Whether a source is what the own lines already have at their other ends.
+    #[inline(always)]
+    fn is_own(&self, s: &Source, block: usize, face: usize) -> bool {
+        s.block as usize == block && s.table == self.straight[face]
+    }
+}
+
+/// `A u` of rectangles and boxes with constant coefficients, whose `G` is diagonal, `Σ_d G_dd D_dᵀ W D_d u + I_fᵀ W_f y +
+/// Nᵀ W_f z` with `y` and `z` of [`FaceTerms`](crate::elliptic::kernels::FaceTerms), and weighted values where there are
+/// any: one direction at a time, so that what is gathered for it is still in the nearest cache.
+///
+/// What lies across is `u⁺` and `p⁺` of neighbours in other blocks; those in the own block are taken from the own lines.
+pub struct LineBlocks<'a, T> {
+    pub(in crate::elliptic) lines: &'a Lines<T>,
+    /// The directions whose terms are added; the first of all writes, others add.
+    pub(in crate::elliptic) directions: std::ops::Range<usize>,
+    pub(in crate::elliptic) values: bool,
+    /// Nodes of the blocks, `[block][node][lane]`.
+    pub(in crate::elliptic) u: &'a [T],
+    /// Rows of [`Lines::box_coefficients`] of the blocks.
+    pub(in crate::elliptic) coefficients: &'a [T],
+    /// Where neighbours are; without, all that lies across is in `plus`.
+    pub(in crate::elliptic) around: Option<Around<'a, T>>,
+    /// Gather, then test: one of both alone where what was gathered is mended between.
+    pub(in crate::elliptic) gather: bool,
+    pub(in crate::elliptic) test: bool,
+    /// `u⁺`, then `p⁺`, `[face point][lane]`, of one block.
+    pub(in crate::elliptic) plus: &'a mut [T],
+    pub(in crate::elliptic) out: &'a mut [T],
+}
+
+impl<T: PackScalar> Kernel<T> for LineBlocks<'_, T> {
+    #[inline(always)]
+    fn run<V: Pack<T = T>>(self) {
+        by_nodes!(self, V);
+    }
+}
+
+/// The body for each `$i < $n`, of at most four: arrays that it indexes stay in registers.
+macro_rules! unrolled {
+    ($i:ident < $n:expr, $body:block) => {{
+        unrolled!(@ 0, $i, $n, $body);
+        unrolled!(@ 1, $i, $n, $body);
+        unrolled!(@ 2, $i, $n, $body);
+        unrolled!(@ 3, $i, $n, $body);
+    }};
+    (@ $at:literal, $i:ident, $n:expr, $body:block) => {
+        if $at < $n {
+            let $i: usize = $at;
+            $body
+        }
+    };
+}
+
+impl<T: PackScalar> LineBlocks<'_, T> {
+    #[inline(always)]
+    fn run_n<V: Pack<T = T>, const N: usize>(self) {
+        let l = self.lines;
+        let Some(mirrored) = &l.mirrored else { return };
+        let (len, n_faces, rows) = (l.nodes() * V::W, 2 * l.dim, l.box_rows(self.values) * V::W);
+        let blocks = self.out.len() / len;
+        assert!(l.n == N && self.directions.end <= l.dim && self.u.len() >= blocks * len);
+        assert!(self.plus.len() >= 2 * l.face_points() * V::W && self.coefficients.len() >= blocks * rows);
+        assert!(mirrored.end.len() == 2 * N && mirrored.ends.len() == 4 * N);
+        assert!(mirrored.stiffness.len() == 2 * N * N);
+        if let Some(around) = &self.around {
+            assert!(around.straight.len() == n_faces && around.offsets.len() == n_faces + 1);
+            assert!(around.across.first.len() > blocks * n_faces && around.across.block_len == len);
+            let count = l.face_points() / n_faces;
+            assert!(
+                around.table_len == count && around.offsets.iter().enumerate().all(|(f, o)| *o == f * count)
+            );
+        }
+        let (plus, out) = (self.plus.as_mut_ptr(), self.out.as_mut_ptr());
+        for block in 0..blocks {
+            let around = self.around.as_ref().map(|a| {
+                let first = &a.across.first[block * n_faces..=(block + 1) * n_faces];
+                Around { across: NeighbourStates { first, ..a.across }, block: a.block + block, ..*a }
+            });
+            for direction in self.directions.clone() {
+                // SAFETY: lengths are asserted above.
+                unsafe {
+                    let coefficients = self.coefficients.as_ptr().add(block * rows);
+                    if self.gather
+                        && let Some(around) = &around
+                    {
+                        gather::<V, N>((l, mirrored), direction, around, coefficients, plus);
+                    }
+                    if self.test {
+                        let u = self.u.as_ptr().add(block * len);
+                        let out = out.add(block * len);
+                        let (ends, values) = ((l, mirrored), self.values);
+                        test::<V, N>(
+                            ends,
+                            (direction, values),
+                            around.as_ref(),
+                            (u, coefficients, plus),
+                            out,
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `u⁺` and `p⁺` at the faces across a direction, of neighbours that are not in the own block.
+///
+/// # Safety
+/// `coefficients` are those of a block, `plus` has room for two traces.
+#[inline(always)]
+unsafe fn gather<V: Pack, const N: usize>(
+    (l, mirrored): (&Lines<V::T>, &Mirrored<V::T>),
+    direction: usize,
+    around: &Around<'_, V::T>,
+    coefficients: *const V::T,
+    plus: *mut V::T,
+) where
+    V::T: PackScalar,
+{
+    // SAFETY (whole body): by the caller's contract; tables lead to rows of a trace, and know the face that they are for.
+    unsafe {
+        let mut ends = [[V::lit(0.0); N]; 2];
+        for k in 0..2 {
+            for i in 0..N {
+                ends[k][i] = V::broadcast(mirrored.end.as_ptr().add(k * N + i));
+            }
+        }
+        let (count, trace) = (around.table_len, l.face_points() * V::W);
+        for end in 0..2 {
+            let f = l.faces[2 * direction + end] as usize;
+            let slope = V::load(coefficients.add((direction * ROWS + end * END + C_0_PLUS) * V::W));
+            let plus = plus.add(around.offsets[f] * V::W);
+            let mut before = false;
+            for s in around.across.of_face(f, count) {
+                if around.is_own(s, around.block, f) {
+                    continue;
+                }
+                let pick = V::pick(&s.lanes, s.taken);
+                let table = around.across.tables.as_ptr().add(s.table as usize);
+                let across = s.table as usize / (ORIENTATIONS * count);
+                let step = *mirrored.step.get_unchecked(across) as isize * V::W as isize;
+                let base = around.across.source.as_ptr().add(s.block as usize * around.across.block_len);
+                for i in 0..count {
+                    let row = *table.add(i) as usize / V::W;
+                    let from = base.add(*mirrored.far.get_unchecked(row) as usize * V::W);
+                    let node = V::load(from);
+                    let (mut value, mut derivative) = (ends[0][0] * node, ends[1][0] * node);
+                    for j in 1..N {
+                        let node = V::load(from.offset(j as isize * step));
+                        value = ends[0][j].mul_add(node, value);
+                        derivative = ends[1][j].mul_add(node, derivative);
+                    }
+                    let u = plus.add(i * V::W);
+                    let p = u.add(trace);
+                    let (mut to_u, mut to_p) = (V::lit(0.0), V::lit(0.0));
+                    if before {
+                        (to_u, to_p) = (V::load(u), V::load(p));
+                    }
+                    to_u.replace(value, pick).store(u);
+                    slope.mul_add(V::lit(0.0).replace(derivative, pick), to_p).store(p);
+                }
+                before = true;
+            }
+            if !before {
+                for i in 0..count {
+                    V::lit(0.0).store(plus.add(i * V::W));
+                    V::lit(0.0).store(plus.add(i * V::W + trace));
+                }
+            }
+        }
+    }
+}
+
+/// A direction of a block to be tested.
+struct Direction<'a, V: Pack> {
+    l: &'a Lines<V::T>,
+    mirrored: &'a Mirrored<V::T>,
+    d: usize,
+    u: *const V::T,
+    /// `u⁺`, then `p⁺` one trace behind.
+    plus: *const V::T,
+    out: *mut V::T,
+    /// `G_dd`, and λ if there are values.
+    g: V,
+    lambda: Option<V>,
+    /// ½ `c_0`, τ and the neighbours' ½ `c_0` of both ends.
+    slope: [V; 2],
+    penalty: [V; 2],
+    slope_plus: [V; 2],
+    /// Which lanes have their neighbours at the other ends of the own lines.
+    own: [V::Pick; 2],
+}
+
+/// The terms of a direction.
+///
+/// # Safety
+/// `u`, `coefficients` and `out` are those of a block, `plus` has two traces.
+#[inline(always)]
+unsafe fn test<V: Pack, const N: usize>(
+    (l, mirrored): (&Lines<V::T>, &Mirrored<V::T>),
+    (d, values): (usize, bool),
+    around: Option<&Around<'_, V::T>>,
+    (u, coefficients, plus): (*const V::T, *const V::T, *const V::T),
+    out: *mut V::T,
+) where
+    V::T: PackScalar,
+{
+    let (half, zero) = (V::lit(0.5), V::lit(0.0));
+    // SAFETY (whole body): by the caller's contract.
+    unsafe {
+        let g = V::load(coefficients.add(d * ROWS * V::W));
+        let lambda = if values { Some(V::load(coefficients.add(l.dim * ROWS * V::W))) } else { None };
+        let own = [V::pick(&[-1; MAX_LANES], 0); 2];
+        let (slope, penalty, slope_plus) = ([zero; 2], [zero; 2], [zero; 2]);
+        let mut of =
+            Direction::<V> { l, mirrored, d, u, plus, out, g, lambda, slope, penalty, slope_plus, own };
+        for end in 0..2 {
+            let row = coefficients.add((d * ROWS + end * END) * V::W);
+            of.slope[end] = half * V::load(row.add(C_0 * V::W));
+            of.penalty[end] = V::load(row.add(TAU * V::W));
+            of.slope_plus[end] = half * V::load(row.add(C_0_PLUS * V::W));
+            if let Some(around) = around {
+                let f = l.faces[2 * d + end] as usize;
+                for s in around.across.of_face(f, around.table_len) {
+                    if around.is_own(s, around.block, f) {
+                        of.own[end] = V::pick(&s.lanes, s.taken);
+                    }
+                }
+            }
+        }
+        let (ahead, from): (&[u32], *const V::T) = match around {
+            Some(a) => (a.ahead.of(a.block, d, l.dim), a.across.source.as_ptr()),
+            None => (&[], u),
+        };
+        let n_lines = l.nodes() / N;
+        let mut line = 0;
+        while line < n_lines {
+            let at_once = (n_lines - line).min(2);
+            for &block in ahead {
+                let p = from.wrapping_add(block as usize * l.nodes() * V::W + line * N * V::W);
+                for i in 0..at_once * N {
+                    prefetch_second(p.wrapping_add(i * V::W));
+                }
+            }
+            if d + 1 == l.dim {
+                let p = out.wrapping_add((l.nodes() + line * N) * V::W);
+                for i in 0..at_once * N {
+                    prefetch_second(p.wrapping_add(i * V::W).cast_const());
+                }
+            }
+            if at_once == 2 {
+                of.lines::<N, 2>(line);
+            } else {
+                of.lines::<N, 1>(line);
+            }
+            line += at_once;
+        }
+    }
+}
+
+impl<V: Pack> Direction<'_, V>
+where
+    V::T: PackScalar,
+{
+    /// `P` lines from `line` on: each entry of a matrix is loaded once for all.
+    ///
+    /// # Safety
+    /// These are lines of a block.
+    #[inline(always)]
+    unsafe fn lines<const N: usize, const P: usize>(&self, line: usize) {
+        let (l, d) = (self.l, self.d);
+        let (half, zero) = (V::lit(0.5), V::lit(0.0));
+        let trace = l.face_points() * V::W;
+        let stride = stride::<N>(d) * V::W;
+        // Sums and differences of nodes; one in the middle stands for a sum.
+        let (sums, differences) = (const { N.div_ceil(2) }, const { N / 2 });
+        // SAFETY (whole body): coefficients, nodes of lines and their ends; by the caller's contract.
+        unsafe {
+            let line = d * (l.nodes() / N) + line;
+            let (mut sum, mut difference, mut first) = ([[zero; P]; N], [[zero; P]; N], [0; P]);
+            for q in 0..P {
+                first[q] = *l.first.get_unchecked(line + q) as usize * V::W;
+                let u = self.u.add(first[q]);
+                for i in 0..differences {
+                    let (a, b) = (V::load(u.add(i * stride)), V::load(u.add((N - 1 - i) * stride)));
+                    (sum[i][q], difference[i][q]) = (a + b, a - b);
+                }
+                if sums > differences {
+                    sum[differences][q] = V::load(u.add(differences * stride));
+                }
+            }
+            let even = self.mirrored.ends.as_ptr();
+            let odd = even.add(2 * N);
+            let mut at_ends = [[[zero; P]; 2]; 2];
+            for k in 0..2 {
+                at_ends[k][0] = product_of::<V, N, P>(even.add(k * N), &sum, sums);
+                at_ends[k][1] = product_of::<V, N, P>(odd.add(k * N), &difference, differences);
+            }
+            let (mut y, mut z, mut g) = ([[zero; P]; 2], [[zero; P]; 2], [zero; P]);
+            for q in 0..P {
+                let across = V::broadcast(l.across.as_ptr().add(line + q));
+                let weight = across * V::broadcast(l.surface.as_ptr().add(line + q));
+                g[q] = across * self.g;
+                let [[a, b], [c, e]] = at_ends;
+                let (value, derivative) = ([a[q] - b[q], a[q] + b[q]], [c[q] - e[q], c[q] + e[q]]);
+                let (mut of_y, mut of_z) = ([zero; 2], [zero; 2]);
+                for end in 0..2 {
+                    let row = *l.rows.get_unchecked((line + q) * 2 + end) as usize;
+                    let plus = self.plus.add(row * V::W);
+                    let u_plus = V::load(plus).replace(value[1 - end], self.own[end]);
+                    let p_plus = self.slope_plus[end] * zero.replace(derivative[1 - end], self.own[end]);
+                    let jump = weight * (value[end] - u_plus);
+                    let p =
+                        half.mul_add(V::load(plus.add(trace)), p_plus) - self.slope[end] * derivative[end];
+                    of_y[end] = self.penalty[end].mul_add(jump, weight * p);
+                    of_z[end] = self.slope[end] * jump;
+                }
+                (y[0][q], y[1][q]) = (of_y[1] + of_y[0], of_y[1] - of_y[0]);
+                (z[0][q], z[1][q]) = (zero - (of_z[0] + of_z[1]), of_z[0] - of_z[1]);
+            }
+            let k_even = self.mirrored.stiffness.as_ptr();
+            let k_odd = k_even.add(N * N);
+            unrolled!(i < sums, {
+                let ends = [V::broadcast(even.add(i)), V::broadcast(even.add(N + i))];
+                let mut to_sum = product_of::<V, N, P>(k_even.add(i * N), &sum, sums);
+                for q in 0..P {
+                    to_sum[q] = ends[0].mul_add(y[0][q], ends[1].mul_add(z[0][q], g[q] * to_sum[q]));
+                }
+                let mut to_difference = [zero; P];
+                if i < differences {
+                    let ends = [V::broadcast(odd.add(i)), V::broadcast(odd.add(N + i))];
+                    to_difference = product_of::<V, N, P>(k_odd.add(i * N), &difference, differences);
+                    for q in 0..P {
+                        to_difference[q] =
+                            ends[0].mul_add(y[1][q], ends[1].mul_add(z[1][q], g[q] * to_difference[q]));
+                    }
+                }
+                for q in 0..P {
+                    self.put(first[q] + i * stride, to_sum[q] + to_difference[q]);
+                    if i < differences {
+                        self.put(first[q] + (N - 1 - i) * stride, to_sum[q] - to_difference[q]);
+                    }
+                }
+            });
+        }
+    }
+
+    /// A direction's result of the node at `at`.
+    ///
+    /// # Safety
+    /// It is a node of the block.
+    #[inline(always)]
+    unsafe fn put(&self, at: usize, mut result: V) {
+        // SAFETY (whole body): by the caller's contract.
+        unsafe {
+            if self.d > 0 {
+                result = result + V::load(self.out.add(at));
+            } else if let Some(lambda) = self.lambda {
+                let weight = V::broadcast(self.l.weight.as_ptr().add(at / V::W));
+                result = (weight * lambda).mul_add(V::load(self.u.add(at)), result);
+            }
+            result.store(self.out.add(at));
+        }
+    }
+}
+
+/// From a node to the next along direction `d`.
+#[inline(always)]
+const fn stride<const N: usize>(d: usize) -> usize {
+    match d {
+        0 => 1,
+        1 => N,
+        _ => N * N,
+    }
+}
+
+/// `Σ_i a_i b_i` over the first `count`, of `P` columns.
+///
+/// # Safety
+/// `a` points to `count` ≤ N readable scalars.
+#[inline(always)]
+unsafe fn product_of<V: Pack, const N: usize, const P: usize>(
+    a: *const V::T,
+    b: &[[V; P]; N],
+    count: usize,
+) -> [V; P] {
+    let mut out = [V::lit(0.0); P];
+    for i in 0..count {
+        // SAFETY: the caller's contract.
+        let a = unsafe { V::broadcast(a.add(i)) };
+        for q in 0..P {
+            out[q] = if i == 0 { a * b[i][q] } else { a.mul_add(b[i][q], out[q]) };
+        }
+    }
+    out
+}
