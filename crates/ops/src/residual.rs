@@ -277,24 +277,28 @@ pub(crate) fn prefetch_across<'a, T: PackScalar>(
 /// Ask for the cache line of `p`; any address will do.
 #[inline(always)]
 pub(crate) fn prefetch<T>(p: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch has no effect but on the cache, and never faults.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = p;
+    prefetch_into::<T, true>(p);
 }
 
 /// The same for the second-level cache, for what is not read at once.
 #[inline(always)]
 pub(crate) fn prefetch_second<T>(p: *const T) {
+    prefetch_into::<T, false>(p);
+}
+
+#[inline(always)]
+fn prefetch_into<T, const FIRST: bool>(p: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
-        use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        // SAFETY: as above.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) };
+        use core::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        // SAFETY: a prefetch has no effect but on the cache, and never faults.
+        unsafe {
+            if FIRST {
+                _mm_prefetch::<_MM_HINT_T0>(p.cast());
+            } else {
+                _mm_prefetch::<_MM_HINT_T1>(p.cast());
+            }
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = p;

@@ -21,7 +21,7 @@ pub(in crate::elliptic) struct Around<'a, T> {
     pub(in crate::elliptic) offsets: &'a [usize],
     /// [`Lines::straight`].
     pub(in crate::elliptic) straight: &'a [u32],
-    /// The first block's number in the group.
+    /// The number in the group of the block at work, or of the first of a run.
     pub(in crate::elliptic) block: usize,
     /// Blocks whose nodes are to be fetched.
     pub(in crate::elliptic) ahead: &'a Ahead,
@@ -30,8 +30,8 @@ pub(in crate::elliptic) struct Around<'a, T> {
 impl<T> Around<'_, T> {
     /// Whether a source is what the own lines already have at their other ends.
     #[inline(always)]
-    fn is_own(&self, s: &Source, block: usize, face: usize) -> bool {
-        s.block as usize == block && s.table == self.straight[face]
+    fn is_own(&self, s: &Source, face: usize) -> bool {
+        s.block as usize == self.block && s.table == self.straight[face]
     }
 }
 
@@ -163,7 +163,7 @@ unsafe fn gather<V: Pack, const N: usize>(
             let plus = plus.add(around.offsets[f] * V::W);
             let mut before = false;
             for s in around.across.of_face(f, count) {
-                if around.is_own(s, around.block, f) {
+                if around.is_own(s, f) {
                     continue;
                 }
                 let pick = V::pick(&s.lanes, s.taken);
@@ -253,7 +253,7 @@ unsafe fn test<V: Pack, const N: usize>(
             if let Some(around) = around {
                 let f = l.faces[2 * d + end] as usize;
                 for s in around.across.of_face(f, around.table_len) {
-                    if around.is_own(s, around.block, f) {
+                    if around.is_own(s, f) {
                         of.own[end] = V::pick(&s.lanes, s.taken);
                     }
                 }
