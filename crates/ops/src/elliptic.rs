@@ -90,7 +90,7 @@ use mends::Mends;
 use part::PartOperator;
 use space::{Beyond, Problem, Space};
 use std::sync::{Arc, Mutex, OnceLock};
-use window::Windows;
+use window::{Cut, Windows};
 
 /// The highest order of an elliptic operator.
 pub const MAX_ORDER: usize = 10;
@@ -250,13 +250,14 @@ impl<T: PackScalar> Sipdg<T> {
                     return Windows::none();
                 }
                 let bytes = parts[0].published_len(&g.trace) * size_of::<T>();
-                let in_form = parts[0].bernstein.is_some();
-                let room = if in_form { window::ROOM_OF_COEFFICIENTS } else { window::ROOM };
-                let room = room[usize::from(g.shape.dim() == 3)];
+                let together = parts[0].bernstein.as_ref().map(|form| form.together);
+                let of_points = window::ROOM[usize::from(g.shape.dim() == 3)];
+                let room = if together.is_some() { window::ROOM_OF_COEFFICIENTS } else { of_points };
                 let (blocks, n_faces) = (g.state.blocks, g.shape.n_faces());
-                let windows = Windows::new(n, blocks, n_faces, bytes, host.n_threads(), room);
-                if let Some(form) = &parts[0].bernstein {
-                    form.meet(n);
+                let (threads, together) = (host.n_threads(), together.unwrap_or(1));
+                let windows = Windows::new(n, &Cut { blocks, n_faces, bytes, threads, room, together });
+                if let Some(form) = &mut parts[0].bernstein {
+                    form.meet(n, g.state.lanes);
                 }
                 windows
             })

@@ -60,6 +60,15 @@ pub trait Pack: Real {
         // SAFETY: the caller's contract.
         self.replace(unsafe { Self::load(p) }, pick)
     }
+    /// The lanes that `pick` names of the pack at `p`, to the pack at `to`.
+    ///
+    /// # Safety
+    /// `p` points to `W` readable scalars, `to` to readable and writable ones.
+    #[inline(always)]
+    unsafe fn place(p: *const Self::T, pick: Self::Pick, to: *mut Self::T) {
+        // SAFETY: the caller's contract.
+        unsafe { Self::load(to).merge(p, pick).store(to) };
+    }
 
     /// Pack `k` holds the numbers `k` of `W` rows: lane `l` is that of the row at `rows[l]`.
     ///

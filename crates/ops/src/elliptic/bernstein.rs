@@ -7,39 +7,48 @@
 //! ∂_d u = (p / 2) Σ_α (b_{α + e_d} − b_{α + e_0}) B_α, |α| = p − 1.
 //! ```
 //!
-//! Coefficients of values and of conormal derivatives on the faces are all that neighbours exchange. What is left of dense
-//! products is the change of basis `b = T u` and its transpose, the mass matrix of order p − 1 for the gradient, and that of
-//! the faces:
+//! Coefficients of values and of conormal derivatives on the faces are all that neighbours exchange. Integrated by parts
+//! once more, the gradient is left in the form of second derivatives, which have few coefficients. What is left of dense
+//! products is the change of basis `b = T u` and its transpose, the products of the functions with those of order p − 2,
+//! and those of the faces:
 //!
 //! ```text
-//! A u = Tᵀ r,   r = Σ_d Δ_dᵀ ((p/2)² M Σ_e G_de Δ_e b − ½ Σ_f t_f c_fd Eᵀ M_f j_f) + Σ_f t_f M_f (j_f − ½ E q_f),
+//! A u = Tᵀ (r − ¼ p (p − 1) C w),   w_γ = Σ_de G_de Δ_d Δ_e b,   C_βγ = ∫ B_β B_γ, |γ| = p − 2,
+//! r = Σ_f (M_f t_f (j_f + ½ E q_f) − ½ Σ_d c_fd Δ_dᵀ Eᵀ M_f t_f j_f),
 //! ```
 //!
 //! with the differences `Δ_d`, degree elevation `E`, the jumps `j`, the penalty `t = κ_f sJ τ`, the same on both sides of a
-//! face, and the factors `c_fd = (p/2) κ_f sJ n·∇r_d / t` of the conormal derivatives, which are divided by the penalty so
-//! that jumps and differences `q = p⁻ − p⁺` of all faces go through one product. Reflections of the element, and of large
-//! faces, halve or quarter each of the products.
+//! face, and the factors `c_fd = (p/2) κ_f sJ n·∇r_d / t` of the conormal derivatives p⁻, p⁺ out of either side, which are
+//! divided by the penalty so that jumps and sums `q = (2 κ⁻/κ_f − 1) p⁻ + p⁺` of all faces go through one product: the mean of
+//! the fluxes takes κ_f, the harmonic mean, and the integration by parts κ⁻. Reflections of the element, and of large
+//! faces, halve or quarter each of the products. A few blocks are worked on together, so that entries of matrices and tables
+//! are loaded once for all of them.
 
+mod crossings;
 pub(crate) mod kernels;
-mod onto;
 mod orbits;
 mod packs;
+mod terms;
 
 use super::tables::{Tables, frame};
 use crate::connect::{Neighbours, ORIENTATIONS};
 use crate::error::OpsError;
 use crate::panel::{Panels, Rows};
 use crate::simd::PackScalar;
+use crossings::{Crossings, Sizes};
 use dgsuite_basis::{Matrix, Shape, face_permutation};
 use dgsuite_gpu::SimdLevel;
-use onto::OntoFaces;
 use orbits::Orbits;
+use terms::Terms;
 
 /// The highest order at which rounding in the change of basis is as small as in other products.
 const MOST_ORDER: usize = 6;
 
 /// Most coefficients of a face whose reflection is not worth its additions.
-const FEW: usize = 6;
+const FEW: usize = 10;
+
+/// Most blocks that are worked on together.
+pub(super) const TOGETHER: usize = 4;
 
 /// Exponents of the barycentric coordinates.
 type Exponents = [usize; 4];
@@ -48,37 +57,39 @@ type Exponents = [usize; 4];
 pub(super) struct Bernstein<T> {
     dim: usize,
     order: usize,
+    /// Blocks that are worked on together: their rows lie side by side.
+    pub(super) together: usize,
     /// Coefficients of order p.
     n: usize,
     /// Coefficients of a face, of orders p and p − 1.
     n_face: [usize; 2],
     nodes: Orbits,
     coefficients: Orbits,
-    gradients: Orbits,
+    /// Coefficients of order p − 2.
+    curvatures: Orbits,
     /// Coefficients of a face, of orders p and p − 1; `None` for faces of few.
     face: Option<[Orbits; 2]>,
     /// `M_f` between coefficients, for single lanes.
     dense_face_mass: Vec<T>,
     /// `T`, between sums and differences of nodes and of coefficients.
     to_coefficients: Panels<T>,
-    /// `Tᵀ`, and the mass matrix beside it where there are values.
+    /// `Tᵀ [1, −¼ p (p − 1) C]`, and the mass matrix beside it where there are values.
     to_nodes: Panels<T>,
-    /// `(p/2)² M`.
-    mass: Panels<T>,
-    /// `[M_f, −½ M_f E; Eᵀ M_f, 0]`.
+    /// `[M_f, ½ M_f E; −½ Eᵀ M_f, 0]`.
     face_product: Panels<T>,
-    /// Rows of `α + e_i`, `[α][i]`.
-    raised: Vec<u32>,
-    /// Rows of `β − e_i`, `[β][i]`; the row behind the last where there is none.
-    lowered: Vec<u32>,
-    /// The coefficients of each face, and those of derivatives, `[face][k]`.
-    of_face: [Vec<u32>; 2],
-    /// Which faces coefficients lie on, of orders p and p − 1.
-    onto: [OntoFaces; 2],
-    /// First scalars of what a block itself publishes of a face, in the order of [`tables`](Self::tables).
+    /// First scalars of the rows of `α + e_i` of the derivatives at the faces, `[face][k][i]`.
+    slopes: Vec<u32>,
+    /// First scalars of the rows of `γ + e_i + e_j`, `[γ][i ≤ j]`.
+    twice_raised: Vec<u32>,
+    /// Which coefficients lie on each face, `[face][k]`.
+    of_face: Vec<u32>,
+    /// What the rows at the faces add to coefficients.
+    terms: Terms,
+    /// First scalars of what a block itself publishes, `[k][face]`, derivatives behind values.
     own: Vec<u32>,
     /// Where neighbours publish the coefficients of a face, in the own order: [`Neighbours::point_tables`].
     tables: Vec<u32>,
+    crossings: Crossings,
     values: bool,
 }
 
@@ -112,17 +123,18 @@ fn factorial(n: usize) -> f64 {
     (1..=n).map(|i| i as f64).product()
 }
 
-/// `∫ B_α B_β` over a simplex of unit measure.
-fn mass(all: &[Exponents], dim: usize) -> Matrix {
-    let n: usize = all[0].iter().sum();
+/// `∫ B_α B_β` over a simplex of unit measure, for two sets of exponents.
+fn products(rows: &[Exponents], cols: &[Exponents], dim: usize) -> Matrix {
+    let order = |all: &[Exponents]| all.first().map_or(0, |a| a.iter().sum());
+    let (n, m): (usize, usize) = (order(rows), order(cols));
     let choose = |n: usize, k: usize| factorial(n) / (factorial(k) * factorial(n - k));
-    let scale = 1.0 / (choose(2 * n, n) * choose(2 * n + dim, dim));
-    Matrix::from_fn(all.len(), all.len(), |i, j| {
-        (0..4).map(|k| choose(all[i][k] + all[j][k], all[i][k])).product::<f64>() * scale
+    let scale = 1.0 / (choose(n + m, n) * choose(n + m + dim, dim));
+    Matrix::from_fn(rows.len(), cols.len(), |i, j| {
+        (0..4).map(|k| choose(rows[i][k] + cols[j][k], rows[i][k])).product::<f64>() * scale
     })
 }
 
-/// `[M_f, −½ M_f E; Eᵀ M_f, 0]`, between sums and differences where there are orbits.
+/// `[M_f, ½ M_f E; −½ Eᵀ M_f, 0]`, between sums and differences where there are orbits.
 fn face_product(mass: &Matrix, faces: &[Vec<Exponents>; 2], by: Option<&[Orbits; 2]>) -> Option<Rows> {
     let p: usize = faces[0][0].iter().sum();
     let elevation = Matrix::from_fn(faces[0].len(), faces[1].len(), |i, j| {
@@ -131,13 +143,13 @@ fn face_product(mass: &Matrix, faces: &[Vec<Exponents>; 2], by: Option<&[Orbits;
         raised.map_or(0.0, |k| b[k] as f64 / p as f64)
     });
     let lifted = mass.mul(&elevation);
-    let half = lifted.scaled(-0.5);
+    let (half, back) = (lifted.scaled(0.5), lifted.transpose().scaled(-0.5));
     let (mut upper, mut lower) = match by {
         Some([high, low]) => (
             high.rows(&high.reduce(mass, high)?, high).beside(&low.rows(&high.reduce(&half, low)?, high)),
-            high.rows(&low.reduce(&lifted.transpose(), high)?, low),
+            high.rows(&low.reduce(&back, high)?, low),
         ),
-        None => (Rows::dense(mass).beside(&Rows::dense(&half)), Rows::dense(&lifted.transpose())),
+        None => (Rows::dense(mass).beside(&Rows::dense(&half)), Rows::dense(&back)),
     };
     upper.rows.append(&mut lower.rows);
     Some(upper)
@@ -193,7 +205,7 @@ impl<T: PackScalar> Bernstein<T> {
     /// [`OpsError::Basis`] where matrices cannot be inverted.
     pub(super) fn new(
         tables: &Tables,
-        values: bool,
+        with_values: bool,
         level: SimdLevel,
         lanes: usize,
     ) -> Result<Option<Self>, OpsError> {
@@ -206,11 +218,12 @@ impl<T: PackScalar> Bernstein<T> {
         let (dim, n_faces) = (shape.dim(), shape.n_faces());
         let face_shape = shape.face_shape(0).unwrap_or(Shape::Line);
         let [high, low] = [p, p - 1].map(|n| exponents(n, dim + 1));
+        let curved = if p < 2 { Vec::new() } else { exponents(p - 2, dim + 1) };
         let faces = [p, p - 1].map(|n| exponents(n, dim));
         let at: Vec<[f64; 4]> = nodes.iter().map(|x| barycentric(dim, *x)).collect();
         let Some(by_nodes) = Orbits::of_points(&at, exchanges(shape)) else { return Ok(None) };
-        let (Some(by_high), Some(by_low)) =
-            (orbits_of(&high, exchanges(shape)), orbits_of(&low, exchanges(shape)))
+        let (Some(by_high), Some(by_curved)) =
+            (orbits_of(&high, exchanges(shape)), orbits_of(&curved, exchanges(shape)))
         else {
             return Ok(None);
         };
@@ -219,8 +232,9 @@ impl<T: PackScalar> Bernstein<T> {
             let terms = (0..4).map(|k| x[k].powi(a[k] as i32) / factorial(a[k]));
             factorial(p) * terms.product::<f64>()
         };
-        let change = Matrix::from_fn(high.len(), high.len(), |i, j| bernstein(&high[j], &at[i])).inverse()?;
-        let change = by_high.reduce(&change, &by_nodes);
+        let inverse =
+            Matrix::from_fn(high.len(), high.len(), |i, j| bernstein(&high[j], &at[i])).inverse()?;
+        let change = by_high.reduce(&inverse, &by_nodes);
         let area = |weights: &[f64]| weights.iter().sum::<f64>();
         let by_face = if faces[0].len() > FEW {
             let of = |n: usize| orbits_of(&faces[n], &[[0, 1]]);
@@ -229,41 +243,38 @@ impl<T: PackScalar> Bernstein<T> {
         } else {
             None
         };
-        let factor = area(&reference.volume.weights) * (0.5 * p as f64).powi(2);
-        let of_low = by_low.reduce(&mass(&low, dim).scaled(factor), &by_low);
         let face_area = area(&reference.face_weights[..reference.face_offsets[1]]);
-        let face_mass = mass(&faces[0], dim - 1).scaled(face_area);
+        let face_mass = products(&faces[0], &faces[0], dim - 1).scaled(face_area);
         let Some(face_product) = face_product(&face_mass, &faces, by_face.as_ref()) else { return Ok(None) };
-        let (Some(change), Some(of_low)) = (change, of_low) else { return Ok(None) };
+        let twice = -0.25 * (p * (p - 1)) as f64 * area(&reference.volume.weights);
+        let of_curved = inverse.transpose().mul(&products(&high, &curved, dim).scaled(twice));
+        let of_curved = by_nodes.reduce(&of_curved, &by_curved);
+        let (Some(change), Some(of_curved)) = (change, of_curved) else { return Ok(None) };
         let mut back = by_high.rows(&change.transpose(), &by_nodes);
-        if values {
+        back = back.beside(&by_curved.rows(&of_curved, &by_nodes));
+        if with_values {
             let Some(of_nodes) = by_nodes.reduce(&reference.mass, &by_nodes) else { return Ok(None) };
             back = back.beside(&by_nodes.rows(&of_nodes, &by_nodes));
         }
+        let together = TOGETHER;
         let panels = |m: &Rows, fields: usize| {
             let rows = T::panel_rows(level, fields);
             Panels::new(m, m.rows.len(), rows, fields * lanes)
         };
 
-        let find =
-            |all: &[Exponents], a: &Exponents| all.iter().position(|b| b == a).unwrap_or(all.len()) as u32;
+        // First scalars of rows of blocks that lie side by side.
+        let at_row = |row: usize| (row * together * lanes) as u32;
+        let find = |all: &[Exponents], a: &Exponents| all.iter().position(|b| b == a).unwrap_or(all.len());
         let plus = |a: &Exponents, i: usize| {
             let mut b = *a;
             b[i] += 1;
             b
         };
-        let minus = |a: &Exponents, i: usize| {
-            let mut b = *a;
-            b[i] = b[i].checked_sub(1)?;
-            Some(b)
-        };
-        let mut raised = Vec::new();
-        for a in &low {
-            raised.extend((0..=dim).map(|i| find(&high, &plus(a, i))));
-        }
-        let mut lowered = Vec::new();
-        for b in &high {
-            lowered.extend((0..=dim).map(|i| minus(b, i).map_or(low.len() as u32, |a| find(&low, &a))));
+        let mut twice_raised = Vec::new();
+        for c in &curved {
+            for i in 0..=dim {
+                twice_raised.extend((i..=dim).map(|j| at_row(find(&high, &plus(&plus(c, i), j)))));
+            }
         }
         let mut rows_of_face = [Vec::new(), Vec::new()];
         for f in 0..n_faces {
@@ -271,6 +282,10 @@ impl<T: PackScalar> Bernstein<T> {
                 rows.extend(of.iter().map(|a| find(all, &on_face(shape, f, face_shape, a))));
             }
         }
+        let raised: Vec<usize> = (rows_of_face[1].iter())
+            .flat_map(|&a| (0..=dim).map(move |i| (a, i)))
+            .map(|(a, i)| find(&high, &plus(&low[a], i)))
+            .collect();
         let n_face = [faces[0].len(), faces[1].len()];
         let mut exchange = Vec::new();
         for f in 0..n_faces {
@@ -283,45 +298,42 @@ impl<T: PackScalar> Bernstein<T> {
                         (0..points.len()).collect()
                     };
                     let row = |q: usize| match order {
-                        0 => rows_of_face[0][f * n_face[0] + q] as usize,
+                        0 => rows_of_face[0][f * n_face[0] + q],
                         _ => high.len() + f * n_face[1] + q,
                     };
-                    exchange.extend(meets.into_iter().map(|q| (row(q) * lanes) as u32));
+                    exchange.extend(meets.into_iter().map(|q| at_row(row(q))));
                 }
             }
         }
-        let mut own = Vec::new();
-        for f in 0..n_faces {
-            let values = rows_of_face[0][f * n_face[0]..(f + 1) * n_face[0]].iter().map(|r| *r as usize);
-            let derivatives = (0..n_face[1]).map(|k| high.len() + f * n_face[1] + k);
-            own.extend(values.chain(derivatives).map(|row| (row * lanes) as u32));
-        }
-        let onto = [0, 1].map(|order| {
-            let first = if order == 0 { 0 } else { n_face[0] };
-            let count = [high.len(), low.len()][order];
-            OntoFaces::new(&rows_of_face[order], (n_face[order], n_faces), count, first, lanes)
-        });
+        let values = (0..n_face[0]).flat_map(|k| (0..n_faces).map(move |f| (k, f)));
+        let derivatives = (0..n_face[1]).flat_map(|k| (0..n_faces).map(move |f| (k, f)));
+        let own = (values.map(|(k, f)| rows_of_face[0][f * n_face[0] + k]))
+            .chain(derivatives.map(|(k, f)| high.len() + f * n_face[1] + k))
+            .map(at_row)
+            .collect();
+        let terms = Terms::new(&rows_of_face[0], &raised, (high.len(), n_face, n_faces), lanes);
         Ok(Some(Self {
             dim,
             order: p,
+            together,
             n: high.len(),
             n_face,
-            to_coefficients: panels(&by_nodes.rows(&change, &by_high), 1),
-            to_nodes: panels(&back, 1),
-            mass: panels(&by_low.rows(&of_low, &by_low), dim),
+            to_coefficients: panels(&by_nodes.rows(&change, &by_high), together),
+            to_nodes: panels(&back, together),
             face_product: panels(&face_product, n_faces),
             dense_face_mass: face_mass.as_slice().iter().map(|v| T::from_f64(*v)).collect(),
             nodes: by_nodes,
             coefficients: by_high,
-            gradients: by_low,
+            curvatures: by_curved,
             face: by_face,
-            raised,
-            lowered,
-            of_face: rows_of_face,
-            onto,
+            slopes: raised.iter().map(|&row| at_row(row)).collect(),
+            twice_raised,
+            of_face: rows_of_face[0].iter().map(|&row| row as u32).collect(),
+            terms,
             own,
             tables: exchange,
-            values,
+            crossings: Crossings::default(),
+            values: with_values,
         }))
     }
 
@@ -335,10 +347,18 @@ impl<T: PackScalar> Bernstein<T> {
         self.n_face[0] + self.n_face[1]
     }
 
-    /// Let the sources of neighbours point into the tables of this form.
-    pub(super) fn meet(&self, neighbours: &mut Neighbours) {
-        let (old, new) = (neighbours.table_len as u32, self.table_len() as u32);
-        neighbours.sources.iter_mut().for_each(|s| s.table = s.table / old * new);
+    /// Find the neighbours, which their windows have numbered; their sources are not needed any more.
+    pub(super) fn meet(&mut self, neighbours: &mut Neighbours, lanes: usize) {
+        let (n_faces, table) = (self.dim + 1, self.table_len());
+        let (together, rows) = (self.together, self.published_rows());
+        self.crossings = Crossings::new(neighbours, &Sizes { n_faces, lanes, together, rows, table });
+        neighbours.sources = Vec::new();
+        neighbours.first_source = vec![0; neighbours.first_source.len()];
+    }
+
+    /// Where a block finds its neighbours.
+    pub(super) fn crossings_of(&self, block: usize) -> &[crossings::Crossing] {
+        self.crossings.of(block)
     }
 
     /// Rows of work space: see [`kernels::Rooms`].
@@ -348,18 +368,21 @@ impl<T: PackScalar> Bernstein<T> {
 
     /// Bytes of matrices and tables.
     pub(super) fn bytes(&self) -> usize {
-        let matrices = [&self.to_coefficients, &self.to_nodes, &self.mass, &self.face_product];
-        let words = self.raised.len() + self.lowered.len() + self.tables.len();
-        matrices.iter().map(|m| m.bytes()).sum::<usize>() + 4 * words
+        let matrices = [&self.to_coefficients, &self.to_nodes, &self.face_product];
+        let tables = [&self.slopes, &self.twice_raised, &self.own, &self.tables];
+        let words: usize = tables.iter().map(|t| t.len()).sum();
+        matrices.iter().map(|m| m.bytes()).sum::<usize>()
+            + 4 * words
+            + self.terms.bytes()
+            + self.crossings.bytes()
     }
 
     /// Multiply–adds of an element.
     pub(super) fn multiply_adds(&self) -> usize {
-        let (d, n_faces, [nf, nq]) = (self.dim, self.dim + 1, self.n_face);
-        let low = self.raised.len() / (d + 1);
-        let faces = n_faces * (nq * (d + 1) + nf + d * nq);
-        let columns = d * self.mass.multiply_adds() + n_faces * self.face_product.multiply_adds();
-        self.to_coefficients.multiply_adds() + self.to_nodes.multiply_adds() + columns + d * d * low + faces
+        let n_faces = self.dim + 1;
+        let products = self.to_coefficients.multiply_adds() + self.to_nodes.multiply_adds();
+        let faces = n_faces * self.face_product.multiply_adds() + self.terms.len();
+        products + faces + self.slopes.len() + self.twice_raised.len()
     }
 
     /// Let the rows of coefficients of faces be those of this form, `c_fd` and the penalty: they are the factors of

@@ -55,6 +55,8 @@ pub(super) struct PartOperator<T: Element> {
     pub(super) metric: Buffer<T>,
     /// Per block, see [`super::kernels::FaceCoefficients`]; in Bernstein form [`Bernstein::adopt`].
     pub(super) face: Buffer<T>,
+    /// `2 κ⁻ / κ_f − 1`, `[block][face][lane]`; empty where κ is the same across all faces, or varies within elements.
+    shares: Buffer<T>,
     /// Per block, see [`Lines::box_coefficients`]; empty without boxes.
     pub(super) boxes: Buffer<T>,
     /// [`Lines::straight`]; empty without boxes.
@@ -111,7 +113,8 @@ impl<T: PackScalar> PartOperator<T> {
         let n_points = volume.gradient[0].rows();
         let n_values = if lambda.is_zero() { 0 } else { volume.values.rows() };
 
-        let (metric, face, orthogonal) = coefficients(space, g, p, !constant, n_values > 0)?;
+        let Coefficients { metric, face, shares, orthogonal } =
+            coefficients(space, g, p, !constant, n_values > 0)?;
         let rows = T::panel_rows(level, 1);
         let (first_block, n_blocks) = (part.first_block, part.n_blocks);
         let simplex = constant.then(|| Simplex::new(tables, n_values > 0, rows, lanes)).flatten();
@@ -133,6 +136,7 @@ impl<T: PackScalar> PartOperator<T> {
                 bernstein: None,
                 metric,
                 face,
+                shares,
                 boxes: Buffer::zeros(0)?,
                 straight: Vec::new(),
                 ahead: Ahead::default(),
@@ -209,6 +213,7 @@ impl<T: PackScalar> PartOperator<T> {
             bernstein: None,
             metric,
             face,
+            shares,
             boxes,
             straight: Vec::new(),
             ahead: Ahead::default(),
@@ -224,6 +229,23 @@ impl<T: PackScalar> PartOperator<T> {
     pub(super) fn face_of(&self, b: usize) -> &[T] {
         let len = self.face.len() / self.n_blocks;
         &self.face[b * len..(b + 1) * len]
+    }
+
+    /// The same of several blocks.
+    pub(super) fn metrics_of(&self, blocks: std::ops::Range<usize>) -> &[T] {
+        let len = self.metric.len() / self.n_blocks;
+        &self.metric[blocks.start * len..blocks.end * len]
+    }
+
+    pub(super) fn faces_of(&self, blocks: std::ops::Range<usize>) -> &[T] {
+        let len = self.face.len() / self.n_blocks;
+        &self.face[blocks.start * len..blocks.end * len]
+    }
+
+    /// `2 κ⁻ / κ_f − 1` of several blocks; empty where that is 1.
+    pub(super) fn shares_of(&self, blocks: std::ops::Range<usize>) -> &[T] {
+        let len = self.shares.len() / self.n_blocks;
+        &self.shares[blocks.start * len..blocks.end * len]
     }
 
     /// Rows of [`Lines::box_coefficients`] of blocks of the group.
@@ -280,7 +302,7 @@ impl<T: PackScalar> PartOperator<T> {
 
     /// Bytes of geometry and matrices.
     pub(super) fn bytes(&self) -> usize {
-        (self.metric.len() + self.face.len() + self.boxes.len()) * size_of::<T>()
+        (self.metric.len() + self.face.len() + self.shares.len() + self.boxes.len()) * size_of::<T>()
             + self.ahead.bytes()
             + self.publish.bytes()
             + self.tangential.bytes()
@@ -331,14 +353,22 @@ fn below(mut first: Rows, second: &Rows) -> Rows {
     first
 }
 
-/// Rows of coefficients of a part's volume and faces, and whether all tangential factors vanish.
+/// Rows of coefficients of a part.
+struct Coefficients<T: Element> {
+    metric: Buffer<T>,
+    face: Buffer<T>,
+    shares: Buffer<T>,
+    /// Whether all tangential factors vanish.
+    orthogonal: bool,
+}
+
 fn coefficients<T: PackScalar>(
     space: &Space<T>,
     g: usize,
     p: usize,
     per_point: bool,
     values: bool,
-) -> Result<(Buffer<T>, Buffer<T>, bool), OpsError> {
+) -> Result<Coefficients<T>, OpsError> {
     let (group, tables) = (&space.groups[g], &space.tables[g][p]);
     let part = &group.parts[p];
     let (dim, lanes) = (space.problem.mesh.dim, group.state.lanes);
@@ -350,13 +380,15 @@ fn coefficients<T: PackScalar>(
     let face_rows = if per_point { reference.face_points.len() } else { n_faces };
     let mut metric = Buffer::<T>::zeros(part.n_blocks * points * entries * lanes)?;
     let mut face = Buffer::<T>::zeros(part.n_blocks * face_rows * (dim + 1) * lanes)?;
-    let orthogonal = space.problem.host.install(|| {
+    let mut shares = Buffer::<T>::zeros(part.n_blocks * n_faces * lanes)?;
+    let (orthogonal, equal) = space.problem.host.install(|| {
         metric
             .par_chunks_mut(points * entries * lanes)
             .zip(face.par_chunks_mut(face_rows * (dim + 1) * lanes))
+            .zip(shares.par_chunks_mut(n_faces * lanes))
             .enumerate()
-            .map(|(b, (metric, face))| {
-                let mut orthogonal = true;
+            .map(|(b, ((metric, face), shares))| {
+                let (mut orthogonal, mut equal) = (true, true);
                 for lane in 0..lanes {
                     let element = group.elements[(part.first_block + b) * lanes + lane] as usize;
                     let terms = space.terms(element);
@@ -389,6 +421,9 @@ fn coefficients<T: PackScalar>(
                     for f in 0..n_faces {
                         let (tau, kappa) = space.face_coefficients(element, f);
                         let count = if per_point { offsets[f + 1] - offsets[f] } else { 1 };
+                        let share = 2.0 * terms.kappa[0] / kappa[0] - 1.0;
+                        equal &= share == 1.0;
+                        shares[f * lanes + lane] = T::from_f64(share);
                         for i in 0..count {
                             let q = offsets[f] + i;
                             let point = &terms.face[q];
@@ -409,9 +444,12 @@ fn coefficients<T: PackScalar>(
                         }
                     }
                 }
-                orthogonal
+                (orthogonal, equal)
             })
-            .reduce(|| true, |a, b| a && b)
+            .reduce(|| (true, true), |a, b| (a.0 && b.0, a.1 && b.1))
     });
-    Ok((metric, face, orthogonal))
+    if equal || per_point {
+        shares = Buffer::zeros(0)?;
+    }
+    Ok(Coefficients { metric, face, shares, orthogonal })
 }

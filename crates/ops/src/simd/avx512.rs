@@ -246,6 +246,11 @@ impl Pack for F64x8 {
         Self(unsafe { _mm512_mask_permutexvar_pd(self.0, pick.1, pick.0, from.0) })
     }
     #[inline(always)]
+    unsafe fn place(p: *const f64, pick: Self::Pick, to: *mut f64) {
+        // SAFETY: the caller's contract is `W` scalars at both.
+        unsafe { _mm512_mask_storeu_pd(to, pick.1, _mm512_permutexvar_pd(pick.0, _mm512_loadu_pd(p))) };
+    }
+    #[inline(always)]
     unsafe fn load_turned<const N: usize>(rows: &[*const f64; MAX_LANES]) -> [Self; N] {
         let mut out = [Self::lit(0.0); N];
         // SAFETY (whole body): rows of `N` numbers, by the caller's contract.
@@ -555,5 +560,10 @@ impl Pack for F32x16 {
     fn replace(self, from: Self, pick: Self::Pick) -> Self {
         // SAFETY: see the head of the file.
         Self(unsafe { _mm512_mask_permutexvar_ps(self.0, pick.1, pick.0, from.0) })
+    }
+    #[inline(always)]
+    unsafe fn place(p: *const f32, pick: Self::Pick, to: *mut f32) {
+        // SAFETY: the caller's contract is `W` scalars at both.
+        unsafe { _mm512_mask_storeu_ps(to, pick.1, _mm512_permutexvar_ps(pick.0, _mm512_loadu_ps(p))) };
     }
 }

@@ -1,8 +1,8 @@
 //! `A u` of affine simplices with constant coefficients.
 
-use super::{NEXT, Scratch, Sipdg, Work, fetch};
-use crate::elliptic::bernstein::Bernstein;
+use super::{Scratch, Sipdg, Work, fetch};
 use crate::elliptic::bernstein::kernels::{BernsteinPublish, BernsteinTest};
+use crate::elliptic::bernstein::{Bernstein, TOGETHER};
 use crate::elliptic::reflections::{Expand, Symmetrise};
 use crate::elliptic::simplex::{Divergence, Jumps, Simplex};
 use crate::kernels::MultiplyAdd;
@@ -20,61 +20,76 @@ impl<T: PackScalar> Sipdg<T> {
         au: &mut [T],
     ) {
         let (group, o, windows) = (&self.space.groups[g], &self.operators[g][0], &self.windows[g]);
-        let len = group.state.block_len();
-        let size = o.published_len(&group.trace);
+        let (len, together) = (group.state.block_len(), form.together);
+        let size = o.published_len(&group.trace) * together;
         let first = window * windows.run;
         let mut scratch = self.scratch();
         let Scratch { window: local, work, .. } = &mut *scratch;
+        let work = &mut work.columns[..];
         let n = au.len() / len;
-        let n_faces = group.face_offsets.len() - 1;
         let halo = &windows.halo[window];
-        let block_at =
-            |i: usize| if i < n { (first + i, u8::MAX) } else { (halo[i - n].0 as usize, halo[i - n].1) };
-        let of_block = |block: usize| &u[group.offset + block * len..group.offset + (block + 1) * len];
-        let count = n + halo.len();
+        let of_blocks = |blocks: std::ops::Range<usize>| {
+            &u[group.offset + blocks.start * len..group.offset + blocks.end * len]
+        };
+        // The run, then the halo, a few blocks together; where there are fewer the last stands in for the others.
+        let of_run = n.div_ceil(together);
+        let count = of_run + halo.len().div_ceil(together);
+        let block_at = |i: usize, k: usize| {
+            if i < of_run {
+                (first + (i * together + k).min(n - 1), u8::MAX)
+            } else {
+                let (block, wanted) = halo[((i - of_run) * together + k).min(halo.len() - 1)];
+                (block as usize, wanted)
+            }
+        };
+        let values_at = |i: usize| {
+            std::array::from_fn(|k| {
+                let block = block_at(i.min(count - 1), k.min(together - 1)).0;
+                of_blocks(block..block + 1)
+            })
+        };
+        let faces_at = |i: usize| {
+            std::array::from_fn(|k| {
+                let block = block_at(i.min(count - 1), k.min(together - 1)).0 - o.first_block;
+                o.faces_of(block..block + 1)
+            })
+        };
+        let (mut values, mut faces): ([&[T]; TOGETHER], [&[T]; TOGETHER]) = (values_at(0), faces_at(0));
         for (i, out) in local.chunks_exact_mut(size).take(count).enumerate() {
-            if i + NEXT < count {
-                let (next, wanted) = block_at(i + NEXT);
-                fetch(of_block(next));
-                let faces = o.face_of(next - o.first_block);
-                let size = faces.len() / n_faces;
-                faces
-                    .chunks_exact(size)
-                    .enumerate()
-                    .filter(|(f, _)| wanted >> f & 1 == 1)
-                    .for_each(|(_, f)| fetch(f));
-            }
-            let (block, wanted) = block_at(i);
-            let (u, faces, work) = (of_block(block), o.face_of(block - o.first_block), &mut work.columns[..]);
-            let publish = BernsteinPublish { by: form, u, faces, wanted, work, out };
+            let (next, next_faces) = (values_at(i + 1), faces_at(i + 1));
+            let wanted = (0..together).fold(0, |bits, k| bits | block_at(i, k).1);
+            let publish =
+                BernsteinPublish { by: form, u: values, faces, wanted, next, next_faces, work, out };
             T::bernstein_publish(self.level, publish);
+            (values, faces) = (next, next_faces);
         }
-        let (neighbours, mends) = (&self.space.connectivity.neighbours[g], &self.mends[g]);
-        for i in 0..n {
-            let block = first + i;
-            let (own, later) = au[i * len..].split_at_mut(len);
-            fetch(&later[..len.min(later.len())]);
-            if i + NEXT < n {
-                fetch(o.face_of(block + NEXT - o.first_block));
-            }
-            if let Some(next) = o.metric_ahead(block - o.first_block) {
-                fetch(next);
-            }
-            let sources = &neighbours.first_source[block * n_faces..=(block + 1) * n_faces];
+        let mends = &self.mends[g];
+        for i in 0..of_run {
+            let begin = first + i * together;
+            let blocks = begin..(begin + together).min(first + n);
+            let (own, later) = au[i * together * len..].split_at_mut(len * blocks.len());
+            let within = blocks.start - o.first_block..blocks.end - o.first_block;
+            let ahead = within.end..(within.end + together).min(o.n_blocks);
             let test = BernsteinTest {
                 by: form,
-                u: of_block(block),
-                own: &local[i * size..(i + 1) * size],
-                across: BernsteinTest::neighbours(form, &local[..], size, (&neighbours.sources, sources)),
-                mends: mends.of(block),
-                robin: mends.robin_of(block),
-                faces: o.face_of(block - o.first_block),
-                metric: o.metric_of(block - o.first_block),
-                work: &mut work.columns,
+                u: of_blocks(blocks.clone()),
+                window: &local[..],
+                own: i,
+                crossings: std::array::from_fn(|k| form.crossings_of((begin + k).min(blocks.end - 1))),
+                mends: std::array::from_fn(|k| mends.of((begin + k).min(blocks.end - 1))),
+                robin: std::array::from_fn(|k| mends.robin_of((begin + k).min(blocks.end - 1))),
+                faces: o.faces_of(within.clone()),
+                shares: o.shares_of(within.clone()),
+                metric: o.metrics_of(within),
+                next: &later[..later.len().min(together * len)],
+                next_metric: o.metrics_of(ahead),
+                work: &mut *work,
                 out: own,
             };
             T::bernstein_test(self.level, test);
-            self.pad(g, block, of_block(block), own);
+            for (k, block) in blocks.enumerate() {
+                self.pad(g, block, of_blocks(block..block + 1), &mut own[k * len..(k + 1) * len]);
+            }
         }
     }
 

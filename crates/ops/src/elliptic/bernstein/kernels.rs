@@ -1,49 +1,43 @@
-//! The operator in Bernstein form on one block, a pass that publishes and one that tests.
+//! The operator in Bernstein form on a few blocks side by side, a pass that publishes and one that tests.
 
-use super::Bernstein;
-use super::orbits::RowsOf;
-use super::packs::{Scaled, Slopes};
+use super::crossings::Crossing;
+use super::orbits::{Read, RowsOf, Write};
+use super::packs::{Across, Among, Blocks, Curvature, Fetching, Scaled};
+use super::terms::Terms;
+use super::{Bernstein, TOGETHER};
 use crate::elliptic::mends::{self, Mend, Robin};
 use crate::panel::{Store, apply};
-use crate::pointwise::NeighbourStates;
+use crate::residual::prefetch_second;
 use crate::simd::{Kernel, Pack, PackScalar};
 
-/// First rows of what lies in the work space.
+/// First packs of what lies in the work space.
 pub(super) struct Rooms {
-    /// Sums and differences of coefficients and of nodes, and λ û behind them.
+    /// Sums and differences of coefficients, of those of second derivatives, and λ û, side by side.
     high: usize,
     nodes: usize,
-    /// `H`, then `M H`, `[place][d]`; and `[α][d]`, with zeros behind.
-    slopes: usize,
-    moments: usize,
-    /// Differences across the faces, of values and behind them of derivatives, `[k][face]`; their sums and differences; the
-    /// product.
+    /// Of one block, at the faces, `[k][face]`, derivatives behind values: by turns what lies across, sums and differences,
+    /// their products.
     across: usize,
     places: usize,
-    tested: usize,
-    /// `−½ t_f c_fd`, `[face][d]`.
+    /// Of one block: factors of derivatives, `[face][i]`.
     factors: usize,
     pub(super) total: usize,
 }
 
 impl Rooms {
-    pub(super) fn new<T: PackScalar>(b: &Bernstein<T>) -> Self {
-        let (d, n_faces, [nf, nq]) = (b.dim, b.dim + 1, b.n_face);
-        let low = b.gradients.len();
+    pub(super) fn new<T>(b: &Bernstein<T>) -> Self {
+        let (n_faces, [nf, nq], together) = (b.dim + 1, b.n_face, b.together);
         let mut next = 0;
-        let mut take = |rows: usize| {
-            next += rows;
-            next - rows
+        let mut take = |packs: usize| {
+            next += packs;
+            next - packs
         };
         Self {
-            high: take(2 * b.n),
-            nodes: take(b.n),
-            slopes: take(d * low),
-            moments: take(d * (low + 1)),
+            high: take((2 * b.n + b.curvatures.len()) * together),
+            nodes: take(b.n * together),
             across: take(n_faces * (nf + nq)),
             places: take(n_faces * (nf + nq)),
-            tested: take(n_faces * (nf + nq)),
-            factors: take(n_faces * d),
+            factors: take(n_faces * n_faces),
             total: next,
         }
     }
@@ -52,10 +46,14 @@ impl Rooms {
 /// `b`, and the conormal derivatives at the faces whose bit is set in `wanted`.
 pub struct BernsteinPublish<'a, T> {
     pub(in crate::elliptic) by: &'a Bernstein<T>,
-    pub(in crate::elliptic) u: &'a [T],
-    /// `c_f` and `t_f` of each face.
-    pub(in crate::elliptic) faces: &'a [T],
+    /// Values of each block.
+    pub(in crate::elliptic) u: [&'a [T]; TOGETHER],
+    /// `c_f` and `t_f` of each face of each block.
+    pub(in crate::elliptic) faces: [&'a [T]; TOGETHER],
     pub(in crate::elliptic) wanted: u8,
+    /// Values and factors of the blocks whose turn is next.
+    pub(in crate::elliptic) next: [&'a [T]; TOGETHER],
+    pub(in crate::elliptic) next_faces: [&'a [T]; TOGETHER],
     pub(in crate::elliptic) work: &'a mut [T],
     pub(in crate::elliptic) out: &'a mut [T],
 }
@@ -64,68 +62,108 @@ impl<T: PackScalar> Kernel<T> for BernsteinPublish<'_, T> {
     #[inline(always)]
     fn run<V: Pack<T = T>>(self) {
         match self.by.dim {
-            2 => self.run_dim::<V, 2>(),
-            _ => self.run_dim::<V, 3>(),
+            2 => self.run_dim::<V, 2, TOGETHER>(),
+            _ => self.run_dim::<V, 3, TOGETHER>(),
         }
     }
 }
 
 impl<T: PackScalar> BernsteinPublish<'_, T> {
     #[inline(always)]
-    fn run_dim<V: Pack<T = T>, const D: usize>(self) {
+    fn run_dim<V: Pack<T = T>, const D: usize, const N: usize>(self) {
         let by = self.by;
         let rooms = Rooms::new(by);
-        let (n, nq) = (by.n, by.n_face[1]);
-        assert!(self.u.len() >= n * V::W && self.faces.len() >= (D + 1) * (D + 1) * V::W);
-        assert!(self.work.len() >= rooms.total * V::W && self.out.len() >= by.published_rows() * V::W);
+        let n = by.n;
+        assert!(by.dim == D && by.together == N && N <= TOGETHER);
+        for k in 0..N {
+            assert!(self.u[k].len() >= n * V::W && self.faces[k].len() >= (D + 1) * (D + 1) * V::W);
+        }
+        assert!(self.work.len() >= rooms.total * V::W && self.out.len() >= by.published_rows() * N * V::W);
+        let work = self.work.as_mut_ptr();
+        let mut blocks = [work; N];
+        let (mut next, mut next_faces) = ([work.cast_const(); N], [work.cast_const(); N]);
+        for k in 0..N {
+            blocks[k] = self.u[k].as_ptr().cast_mut();
+            (next[k], next_faces[k]) = (self.next[k].as_ptr(), self.next_faces[k].as_ptr());
+        }
         // SAFETY (whole body): lengths are asserted above; tables hold rows of a block.
         unsafe {
-            let work = self.work.as_mut_ptr();
-            let at = |row: usize| work.add(row * V::W);
-            let (nodes, high) = (at(rooms.nodes), at(rooms.high));
+            let (nodes, high) = (work.add(rooms.nodes * V::W), work.add(rooms.high * V::W));
             let out = self.out.as_mut_ptr();
-            by.nodes.sums::<V, 1>(&RowsOf(self.u.as_ptr().cast_mut()), &RowsOf(nodes));
-            apply::<V, 1, _>(&by.to_coefficients, nodes, &Store(high));
-            by.coefficients.expand::<V, 1>(&RowsOf(high), &RowsOf(out));
-            for f in (0..=D).filter(|f| self.wanted >> f & 1 == 1) {
-                let mut c = [V::lit(0.0); D];
-                for d in 0..D {
-                    c[d] = V::load(self.faces.as_ptr().add((f * (D + 1) + d) * V::W));
+            by.nodes.sums::<V, N>(&Blocks(blocks), &RowsOf(nodes));
+            let fetching = Fetching::<T, N, false> { to: high, next: &next };
+            apply::<V, N, _>(&by.to_coefficients, nodes, &fetching);
+            let fetching = Fetching::<T, N, true> { to: out, next: &next };
+            by.coefficients.expand::<V, N>(&RowsOf(high), &fetching);
+            for f in 0..=D {
+                for m in f * (D + 1)..(f + 1) * (D + 1) {
+                    next_faces.iter().for_each(|faces| prefetch_second(faces.wrapping_add(m * V::W)));
                 }
-                let mut first = V::lit(0.0);
-                for d in 0..D {
-                    first = first - c[d];
+                if self.wanted >> f & 1 == 1 {
+                    self.slopes::<V, D, N>(f, out);
                 }
-                let p = out.add((n + f * nq) * V::W);
-                for k in 0..nq {
-                    let a = *by.of_face[1].get_unchecked(f * nq + k) as usize;
-                    let rows = by.raised.as_ptr().add(a * (D + 1));
-                    let b = |i: usize| V::load(out.add(*rows.add(i) as usize * V::W));
-                    let mut sum = first * b(0);
-                    for d in 0..D {
-                        sum = c[d].mul_add(b(d + 1), sum);
+            }
+        }
+    }
+
+    /// Conormal derivatives at face `f`, behind the coefficients.
+    ///
+    /// # Safety
+    /// What is published has room at `out`, and each block has its factors.
+    #[inline(always)]
+    unsafe fn slopes<V: Pack<T = T>, const D: usize, const N: usize>(&self, f: usize, out: *mut T) {
+        let (n, nq) = (self.by.n, self.by.n_face[1]);
+        // SAFETY (whole body): by the caller's contract; tables hold rows of a block.
+        unsafe {
+            let mut c = [[V::lit(0.0); 4]; N];
+            for s in 0..N {
+                for d in 0..D {
+                    c[s][d + 1] = V::load(self.faces[s].as_ptr().add((f * (D + 1) + d) * V::W));
+                    c[s][0] = c[s][0] - c[s][d + 1];
+                }
+            }
+            let mut rows = self.by.slopes.as_ptr().add(f * nq * (D + 1));
+            let mut to = out.add((n + f * nq) * N * V::W);
+            for _ in 0..nq {
+                let mut sums = [V::lit(0.0); N];
+                for i in 0..=D {
+                    let b = out.add(*rows.add(i) as usize);
+                    for s in 0..N {
+                        sums[s] = c[s][i].mul_add(V::load(b.add(s * V::W)), sums[s]);
                     }
-                    sum.store(p.add(k * V::W));
                 }
+                for s in 0..N {
+                    sums[s].store(to.add(s * V::W));
+                }
+                rows = rows.add(D + 1);
+                to = to.add(N * V::W);
             }
         }
     }
 }
 
-/// `A u` of one block from what is published.
+/// `A u` of a few blocks side by side from what is published.
 pub struct BernsteinTest<'a, T> {
     pub(in crate::elliptic) by: &'a Bernstein<T>,
+    /// Values of the blocks, one after the other.
     pub(in crate::elliptic) u: &'a [T],
-    /// What the block has published.
-    pub(in crate::elliptic) own: &'a [T],
-    pub(in crate::elliptic) across: NeighbourStates<'a, T>,
-    pub(in crate::elliptic) mends: &'a [Mend<T>],
+    /// What is published, `[blocks side by side][row][block][lane]`.
+    pub(in crate::elliptic) window: &'a [T],
+    /// Which of the blocks side by side these are.
+    pub(in crate::elliptic) own: usize,
+    pub(in crate::elliptic) crossings: [&'a [Crossing]; TOGETHER],
+    pub(in crate::elliptic) mends: [&'a [Mend<T>]; TOGETHER],
     /// With one value for all points of a face.
-    pub(in crate::elliptic) robin: &'a [Robin<T>],
-    /// `c_f` and `t_f` of each face.
+    pub(in crate::elliptic) robin: [&'a [Robin<T>]; TOGETHER],
+    /// `c_f` and `t_f` of each face, block by block.
     pub(in crate::elliptic) faces: &'a [T],
-    /// `G_de`, and λ if there are values.
+    /// `2 κ⁻ / κ_f − 1` of each face, block by block; empty where κ does not change across faces.
+    pub(in crate::elliptic) shares: &'a [T],
+    /// `G_de`, and λ if there are values, block by block.
     pub(in crate::elliptic) metric: &'a [T],
+    /// Where results will be written next, and the metric of those blocks.
+    pub(in crate::elliptic) next: &'a [T],
+    pub(in crate::elliptic) next_metric: &'a [T],
     pub(in crate::elliptic) work: &'a mut [T],
     pub(in crate::elliptic) out: &'a mut [T],
 }
@@ -134,286 +172,269 @@ impl<T: PackScalar> Kernel<T> for BernsteinTest<'_, T> {
     #[inline(always)]
     fn run<V: Pack<T = T>>(self) {
         match self.by.dim {
-            2 => self.run_dim::<V, 2, 3>(),
-            _ => self.run_dim::<V, 3, 4>(),
+            2 => self.run_dim::<V, 2, 3, 6, TOGETHER>(),
+            _ => self.run_dim::<V, 3, 4, 10, TOGETHER>(),
         }
     }
 }
 
-impl<'a, T: PackScalar> BernsteinTest<'a, T> {
-    /// The tables of a form for the neighbours of a block.
-    pub(in crate::elliptic) fn neighbours(
-        by: &'a Bernstein<T>,
-        window: &'a [T],
-        block_len: usize,
-        (sources, first): (&'a [crate::connect::Source], &'a [u32]),
-    ) -> NeighbourStates<'a, T> {
-        NeighbourStates { source: window, block_len, sources, first, tables: &by.tables }
-    }
-
+impl<T: PackScalar> BernsteinTest<'_, T> {
+    /// `F` faces, `P` pairs of barycentric coordinates.
     #[inline(always)]
-    fn run_dim<V: Pack<T = T>, const D: usize, const F: usize>(self) {
+    fn run_dim<V: Pack<T = T>, const D: usize, const F: usize, const P: usize, const N: usize>(self) {
         let by = self.by;
         let rooms = Rooms::new(by);
-        let (n, [nf, _]) = (by.n, by.n_face);
-        let (entries, values) = (D * (D + 1) / 2, usize::from(by.values));
-        assert!(self.u.len() >= n * V::W && self.out.len() >= n * V::W);
-        assert!(self.own.len() >= by.published_rows() * V::W && self.faces.len() >= F * (D + 1) * V::W);
-        assert!(self.metric.len() >= (entries + values) * V::W && self.work.len() >= rooms.total * V::W);
-        assert!(self.across.block_len >= by.published_rows() * V::W);
+        let (n, values) = (by.n, usize::from(by.values));
+        let (of_metric, len) = ((D * (D + 1) / 2 + values) * V::W, n * V::W);
+        let (of_faces, of_window) = (F * F * V::W, by.published_rows() * N * V::W);
+        let count = self.out.len() / len;
+        assert!(by.dim == D && by.together == N && count <= N && count > 0);
+        assert!(self.u.len() >= count * len && self.window.len() >= by.crossings.reach);
+        assert!(self.metric.len() >= count * of_metric && self.faces.len() >= count * of_faces);
+        assert!(self.window.len() >= (self.own + 1) * of_window && self.work.len() >= rooms.total * V::W);
         let work = self.work.as_mut_ptr();
-        // SAFETY (whole body): lengths are asserted above; tables hold rows of a block, of a face, or of the gradient.
+        // SAFETY (whole body): lengths are asserted above; tables hold rows of a block or of a face.
         unsafe {
-            let at = |row: usize| work.add(row * V::W);
-            let (across, tested) = (at(rooms.across), at(rooms.tested));
-            for f in 0..F {
-                self.gather::<V, F>(f, across.add(f * V::W));
+            let own = self.window.as_ptr().add(self.own * of_window);
+            let (nodes, high) = (work.add(rooms.nodes * V::W), work.add(rooms.high * V::W));
+            let mut next = [self.next.as_ptr(); N];
+            for s in 0..N {
+                next[s] = self.next.as_ptr().wrapping_add(s * len);
             }
-            self.mend::<V, F>(across);
-            let low = nf * F * V::W;
-            let sides = if let Some([by_high, by_low]) = &by.face {
-                let places = at(rooms.places);
-                by_high.sums::<V, F>(&RowsOf(across), &RowsOf(places));
-                by_low.sums::<V, F>(&RowsOf(across.add(low)), &RowsOf(places.add(low)));
-                apply::<V, F, _>(&by.face_product, places, &Store(tested));
-                by_high.expand::<V, F>(&RowsOf(tested), &RowsOf(across));
-                by_low.expand::<V, F>(&RowsOf(tested.add(low)), &RowsOf(across.add(low)));
-                across
-            } else {
-                apply::<V, F, _>(&by.face_product, across, &Store(tested));
-                tested
-            };
-            let sides = sides.cast_const();
+            for s in 0..count {
+                let faces = self.faces.as_ptr().add(s * of_faces);
+                let own = own.add(s * V::W);
+                for m in 0..of_metric / V::W {
+                    prefetch_second(self.next_metric.as_ptr().wrapping_add(s * of_metric + m * V::W));
+                }
+                let sides = self.sides::<V, F>(s, own, faces, (&rooms, work));
+                let factors = work.add(rooms.factors * V::W);
+                for f in 0..F {
+                    let c = faces.add(f * F * V::W);
+                    let mut first = V::lit(0.0);
+                    for d in 0..D {
+                        let along = V::load(c.add(d * V::W));
+                        first = first - along;
+                        along.store(factors.add((f * F + d + 1) * V::W));
+                    }
+                    first.store(factors.add(f * F * V::W));
+                }
+                // One half of the lines to come is fetched here, the other with the last product.
+                let later = if s < N / 2 { next[s] } else { nodes };
+                collect::<V, N>(&by.terms, sides, factors, nodes.add(s * V::W), later);
+                let factors = curvature::<V, D, P>(self.metric.as_ptr().add(s * of_metric));
+                let from = Curvature::<V, P> { rows: by.twice_raised.as_ptr(), b: own, factors };
+                by.curvatures.sums::<V, 1>(&from, &Among::<T, N>(high.add((n * N + s) * V::W)));
+            }
+            for s in 0..count {
+                self.add_robin::<V, N>(s, own, nodes);
+            }
 
-            self.moments::<V, D, F>(&rooms, work, sides);
-            let moments = at(rooms.moments).cast_const();
-            let (high, nodes) = (at(rooms.high), at(rooms.nodes));
-            let mut row = Lowered::<V, D, F> { by, moments, sides, faces: self.faces.as_ptr(), out: nodes };
-            by.onto[0].each::<0>(|b, on| row.put(b, on));
-            by.onto[0].each::<1>(|b, on| row.put(b, on));
-            by.onto[0].each::<2>(|b, on| row.put(b, on));
-            by.onto[0].each::<3>(|b, on| row.put(b, on));
-            self.add_robin::<V>(nodes);
-
-            by.coefficients.sums::<V, 1>(&RowsOf(nodes), &RowsOf(high));
+            by.coefficients.sums::<V, N>(&RowsOf(nodes), &RowsOf(high));
+            let mut to = [high; N];
+            for s in 0..count {
+                to[s] = self.out.as_mut_ptr().add(s * len);
+            }
             if by.values {
-                let lambda = V::load(self.metric.as_ptr().add(entries * V::W));
-                let from = Scaled { factor: lambda, from: self.u.as_ptr() };
-                by.nodes.sums::<V, 1>(&from, &RowsOf(high.add(n * V::W)));
+                let (mut factor, mut blocks) = ([V::lit(0.0); N], [self.u.as_ptr(); N]);
+                for s in 0..count {
+                    factor[s] = V::load(self.metric.as_ptr().add((s + 1) * of_metric - V::W));
+                    blocks[s] = self.u.as_ptr().add(s * len);
+                }
+                let behind = high.add((n + by.curvatures.len()) * N * V::W);
+                by.nodes.sums::<V, N>(&Scaled { factor, blocks }, &RowsOf(behind));
             }
-            apply::<V, 1, _>(&by.to_nodes, high, &Store(nodes));
-            by.nodes.expand::<V, 1>(&RowsOf(nodes), &RowsOf(self.out.as_mut_ptr()));
+            let fetching = Fetching::<T, N, true> { to: nodes, next: &next };
+            apply::<V, N, _>(&by.to_nodes, high, &fetching);
+            by.nodes.expand::<V, N>(&RowsOf(nodes), &Blocks(to));
         }
     }
 
-    /// What tests derivatives, from the gradient and from the jumps at `sides`, and zeros behind it.
+    /// What jumps and sums of derivatives leave at the faces of block `s`, `[k][face]`.
     ///
     /// # Safety
-    /// There is room at `work`, and `sides` has all rows of the faces.
+    /// `own` is what the block has published, `faces` its rows of coefficients, and there is room at `work`.
     #[inline(always)]
-    unsafe fn moments<V: Pack<T = T>, const D: usize, const F: usize>(
+    unsafe fn sides<V: Pack<T = T>, const F: usize>(
         &self,
-        rooms: &Rooms,
-        work: *mut T,
-        sides: *const T,
-    ) {
+        s: usize,
+        own: *const T,
+        faces: *const T,
+        (rooms, work): (&Rooms, *mut T),
+    ) -> *const T {
         let by = self.by;
+        let [nf, nq] = by.n_face;
+        let of_shares = F * V::W;
+        let shares =
+            if self.shares.is_empty() { &[] } else { &self.shares[s * of_shares..(s + 1) * of_shares] };
         // SAFETY (whole body): by the caller's contract.
         unsafe {
-            let at = |row: usize| work.add(row * V::W);
-            let mut metric = [[V::lit(0.0); D]; D];
-            let mut next = self.metric.as_ptr();
-            for d in 0..D {
-                for e in d..D {
-                    (metric[d][e], metric[e][d]) = (V::load(next), V::load(next));
-                    next = next.add(V::W);
-                }
+            let (across, places) = (work.add(rooms.across * V::W), work.add(rooms.places * V::W));
+            let low = nf * F * V::W;
+            for crossing in self.crossings[s] {
+                cross::<V, F>(by, crossing, self.window.as_ptr(), across);
             }
-            let (slopes, moments) = (at(rooms.slopes), at(rooms.moments));
-            let from = Slopes::<V, D> { raised: by.raised.as_ptr(), b: self.own.as_ptr(), metric };
-            by.gradients.sums::<V, D>(&from, &RowsOf(moments));
-            apply::<V, D, _>(&by.mass, moments, &Store(slopes));
-            by.gradients.expand::<V, D>(&RowsOf(slopes), &RowsOf(moments));
-            for d in 0..D {
-                V::lit(0.0).store(moments.add((by.gradients.len() * D + d) * V::W));
-            }
-            let factors = at(rooms.factors);
+            self.mend::<V, F>(s, own, across);
+            let (mut of_values, mut of_derivatives) = ([[V::lit(1.0); 2]; F], [[V::lit(1.0); 2]; F]);
             for f in 0..F {
-                let face = self.faces.as_ptr().add(f * (D + 1) * V::W);
-                let half = V::lit(-0.5) * V::load(face.add(D * V::W));
-                for d in 0..D {
-                    (half * V::load(face.add(d * V::W))).store(factors.add((f * D + d) * V::W));
+                let penalty = V::load(faces.add((f * F + F - 1) * V::W));
+                of_values[f] = [penalty, V::lit(-1.0) * penalty];
+                of_derivatives[f] = [penalty, penalty];
+                if !shares.is_empty() {
+                    of_derivatives[f][0] = penalty * V::load(shares[f * V::W..].as_ptr());
                 }
             }
-            let mut row = Lifted::<V, D> { sides, factors, to: moments };
-            by.onto[1].each::<1>(|a, on| row.add(a, on));
-            by.onto[1].each::<2>(|a, on| row.add(a, on));
-            by.onto[1].each::<3>(|a, on| row.add(a, on));
-            by.onto[1].each::<4>(|a, on| row.add(a, on));
-        }
-    }
-
-    /// What changes across face `f`, values and derivatives.
-    ///
-    /// # Safety
-    /// There is room for it at `out`, in rows of `F` packs.
-    #[inline(always)]
-    unsafe fn gather<V: Pack<T = T>, const F: usize>(&self, f: usize, out: *mut T) {
-        let count = self.by.n_face[0] + self.by.n_face[1];
-        let sources = self.across.of_face(f, count);
-        let mut first = 0;
-        while first < count {
-            // SAFETY: these are entries of the table, and rows at `out`.
-            unsafe {
-                match count - first {
-                    1 => self.rows::<V, F, 1>((f, sources), &mut first, out),
-                    2 => self.rows::<V, F, 2>((f, sources), &mut first, out),
-                    3 => self.rows::<V, F, 3>((f, sources), &mut first, out),
-                    4..=7 => self.rows::<V, F, 4>((f, sources), &mut first, out),
-                    9 => self.rows::<V, F, 9>((f, sources), &mut first, out),
-                    _ => self.rows::<V, F, 8>((f, sources), &mut first, out),
+            let values = Across { own, rows: by.own.as_ptr(), across, factors: of_values };
+            let rows = by.own.as_ptr().add(nf * F);
+            let derivatives = Across { own, rows, across: across.add(low), factors: of_derivatives };
+            if let Some([by_high, by_low]) = &by.face {
+                by_high.sums::<V, F>(&values, &RowsOf(places));
+                by_low.sums::<V, F>(&derivatives, &RowsOf(places.add(low)));
+                apply::<V, F, _>(&by.face_product, places, &Store(across));
+                by_high.expand::<V, F>(&RowsOf(across), &RowsOf(places));
+                by_low.expand::<V, F>(&RowsOf(across.add(low)), &RowsOf(places.add(low)));
+                places
+            } else {
+                for k in 0..nf as u32 {
+                    RowsOf(places).write(k, values.read(k));
                 }
+                for k in 0..nq as u32 {
+                    RowsOf(places.add(low)).write(k, derivatives.read(k));
+                }
+                apply::<V, F, _>(&by.face_product, places, &Store(across));
+                across
             }
         }
     }
 
-    /// `N` rows of face `f` from `first` on: what lies across, merged in registers, from the own.
+    /// Lanes of block `s` at a boundary: what lies across.
     ///
     /// # Safety
-    /// They are entries of the face's tables, and rows at `out`.
+    /// There is room at `across` for rows of `F` packs, and `own` is what the block has published.
     #[inline(always)]
-    unsafe fn rows<V: Pack<T = T>, const F: usize, const N: usize>(
-        &self,
-        (f, sources): (usize, &[crate::connect::Source]),
-        first: &mut usize,
-        out: *mut T,
-    ) {
-        let mut x = [V::lit(0.0); N];
-        // SAFETY: `of_face` has asserted that blocks and table entries exist; entries are rows of what is published.
-        unsafe {
-            for s in sources {
-                let pick = V::pick(&s.lanes, s.taken);
-                let base = self.across.source.as_ptr().add(s.block as usize * self.across.block_len);
-                let table = self.across.tables.as_ptr().add(s.table as usize + *first);
-                for i in 0..N {
-                    x[i] = x[i].merge(base.add(*table.add(i) as usize), pick);
-                }
-            }
-            let own = self.by.own.as_ptr().add(f * (self.by.n_face[0] + self.by.n_face[1]) + *first);
-            for i in 0..N {
-                let own = V::load(self.own.as_ptr().add(*own.add(i) as usize));
-                (own - x[i]).store(out.add((*first + i) * F * V::W));
-            }
-        }
-        *first += N;
-    }
-
-    /// Lanes at a boundary.
-    ///
-    /// # Safety
-    /// What changes across the faces stands at `across`, in rows of `F` packs.
-    #[inline(always)]
-    unsafe fn mend<V: Pack<T = T>, const F: usize>(&self, across: *mut T) {
-        let count = self.by.n_face[0] + self.by.n_face[1];
-        for mend in self.mends {
+    unsafe fn mend<V: Pack<T = T>, const F: usize>(&self, s: usize, own: *const T, across: *mut T) {
+        for mend in self.mends[s] {
             let mends::From::Ghost { sign } = mend.from else { continue };
             let (f, lane) = (mend.face as usize, mend.lane as usize);
-            for (k, &row) in self.by.own[f * count..(f + 1) * count].iter().enumerate() {
-                let own = self.own[row as usize + lane];
-                // SAFETY: a row of the face.
-                unsafe { *across.add((k * F + f) * V::W + lane) = own - sign * own };
+            for (k, rows) in self.by.own.chunks_exact(F).enumerate() {
+                // SAFETY: a row of the face, and of what is published.
+                unsafe { *across.add((k * F + f) * V::W + lane) = sign * *own.add(rows[f] as usize + lane) };
             }
         }
     }
 
-    /// Robin boundaries add `α κ sJ M_f u`.
+    /// Robin boundaries of block `s` add `α κ sJ M_f u`.
     ///
     /// # Safety
-    /// What tests coefficients stands at `to`.
+    /// What tests coefficients stands at `to`, and at `own` what the blocks have published.
     #[inline(always)]
-    unsafe fn add_robin<V: Pack<T = T>>(&self, to: *mut T) {
+    unsafe fn add_robin<V: Pack<T = T>, const N: usize>(&self, s: usize, own: *const T, to: *mut T) {
         let (by, nf) = (self.by, self.by.n_face[0]);
-        for robin in self.robin {
+        for robin in self.robin[s] {
             let (f, lane) = (robin.face as usize, robin.lane as usize);
             let Some(&factor) = robin.rows.first() else { continue };
-            let rows = &by.of_face[0][f * nf..(f + 1) * nf];
+            let rows = &by.of_face[f * nf..(f + 1) * nf];
             for (&row, mass) in rows.iter().zip(by.dense_face_mass.chunks_exact(nf)) {
                 let mut sum = T::ZERO;
-                for (&m, &other) in mass.iter().zip(rows) {
-                    sum += m * self.own[other as usize * V::W + lane];
+                // SAFETY: rows of the face.
+                unsafe {
+                    for (&m, &other) in mass.iter().zip(rows) {
+                        sum += m * *own.add((other as usize * N + s) * V::W + lane);
+                    }
+                    *to.add((row as usize * N + s) * V::W + lane) += factor * sum;
                 }
-                // SAFETY: a row of the face.
-                unsafe { *to.add(row as usize * V::W + lane) += factor * sum };
             }
         }
     }
 }
 
-/// `−½ Σ_f t_f c_f s_f` added to the coefficients of derivatives, with what jumps leave at the faces.
-struct Lifted<V: Pack, const D: usize> {
+/// The factors of `b_{γ + e_i + e_j}` in `Σ_de G_de Δ_d Δ_e b`, `[i ≤ j]`.
+///
+/// # Safety
+/// `metric` points to `G_de`, `[d ≤ e]`.
+#[inline(always)]
+unsafe fn curvature<V: Pack, const D: usize, const P: usize>(metric: *const V::T) -> [V; P] {
+    let mut out = [V::lit(0.0); P];
+    let (mut total, mut sums, two) = (V::lit(0.0), [V::lit(0.0); D], V::lit(2.0));
+    let mut next = 0;
+    for d in 0..D {
+        for e in d..D {
+            // SAFETY: entry `next` of the metric.
+            let g = unsafe { V::load(metric.add(next * V::W)) };
+            sums[d] = sums[d] + g;
+            if d == e {
+                total = total + g;
+                out[D + 1 + next] = g;
+            } else {
+                sums[e] = sums[e] + g;
+                total = total + two * g;
+                out[D + 1 + next] = two * g;
+            }
+            next += 1;
+        }
+    }
+    out[0] = total;
+    for d in 0..D {
+        out[d + 1] = V::lit(-2.0) * sums[d];
+    }
+    out
+}
+
+/// What the sides of one block among `N` add to its coefficients, while the rows of a block to come are fetched.
+///
+/// # Safety
+/// `sides` and `factors` hold all rows, and `to` has room for all coefficients. Any address will do for `next`.
+#[inline(always)]
+unsafe fn collect<V: Pack, const N: usize>(
+    terms: &Terms,
     sides: *const V::T,
     factors: *const V::T,
     to: *mut V::T,
-}
-
-impl<V: Pack, const D: usize> Lifted<V, D> {
-    /// Coefficient `a` on the faces `on`.
-    ///
-    /// # Safety
-    /// The pointers cover what both name.
-    #[inline(always)]
-    unsafe fn add<const M: usize>(&mut self, a: usize, on: &[[u32; 2]; M]) {
-        // SAFETY: by the caller's contract.
-        unsafe {
-            let to = self.to.add(a * D * V::W);
-            let mut sums = [V::lit(0.0); D];
-            for d in 0..D {
-                sums[d] = V::load(to.add(d * V::W));
-            }
-            for i in 0..M {
-                let s = V::load(self.sides.add(on[i][0] as usize));
-                let factors = self.factors.add(on[i][1] as usize * D * V::W);
-                for d in 0..D {
-                    sums[d] = V::load(factors.add(d * V::W)).mul_add(s, sums[d]);
+    next: *const V::T,
+) {
+    let mut places = terms.places.as_ptr();
+    // SAFETY (whole body): places are those of rows, by the caller's contract, and as many as the runs say.
+    unsafe {
+        for run in &terms.runs {
+            for _ in 0..run.rows {
+                let at = *places as usize;
+                prefetch_second(next.wrapping_add(at));
+                places = places.add(1);
+                let mut sum = V::lit(0.0);
+                for _ in 0..run.plain {
+                    sum = sum + V::load(sides.add(*places as usize));
+                    places = places.add(1);
                 }
-            }
-            for d in 0..D {
-                sums[d].store(to.add(d * V::W));
+                let mut other = V::lit(0.0);
+                for _ in 0..run.factored {
+                    let factor = V::load(factors.add(*places.add(1) as usize));
+                    other = factor.mul_add(V::load(sides.add(*places as usize)), other);
+                    places = places.add(2);
+                }
+                (sum + other).store(to.add(at * N));
             }
         }
     }
 }
 
-/// `Σ_d Δ_dᵀ m_d + Σ_f t_f y_f`.
-struct Lowered<'a, V: Pack, const D: usize, const F: usize> {
-    by: &'a Bernstein<V::T>,
-    moments: *const V::T,
-    sides: *const V::T,
-    /// `c_f` and `t_f` of each face.
-    faces: *const V::T,
-    out: *mut V::T,
-}
-
-impl<V: Pack, const D: usize, const F: usize> Lowered<'_, V, D, F> {
-    /// Coefficient `b` on the faces `on`.
-    ///
-    /// # Safety
-    /// The pointers cover what both name.
-    #[inline(always)]
-    unsafe fn put<const M: usize>(&mut self, b: usize, on: &[[u32; 2]; M]) {
-        // SAFETY: by the caller's contract.
-        unsafe {
-            let rows = self.by.lowered.as_ptr().add(b * (D + 1));
-            let m = |i: usize, d: usize| V::load(self.moments.add((*rows.add(i) as usize * D + d) * V::W));
-            let mut sum = m(1, 0) - m(0, 0);
-            for d in 1..D {
-                sum = sum + (m(d + 1, d) - m(0, d));
-            }
-            for i in 0..M {
-                let t = V::load(self.faces.add((on[i][1] as usize * (D + 1) + D) * V::W));
-                sum = t.mul_add(V::load(self.sides.add(on[i][0] as usize)), sum);
-            }
-            sum.store(self.out.add(b * V::W));
+/// The lanes of a crossing, to rows of `F` packs.
+///
+/// # Safety
+/// `window` is one that the crossing was made for, and there is room at `across` for all rows of the faces.
+#[inline(always)]
+unsafe fn cross<V: Pack<T: PackScalar>, const F: usize>(
+    by: &Bernstein<V::T>,
+    crossing: &Crossing,
+    window: *const V::T,
+    across: *mut V::T,
+) {
+    let pick = V::pick(&crossing.lanes, crossing.taken);
+    // SAFETY (whole body): by the caller's contract; entries of tables are rows of what is published.
+    unsafe {
+        let (from, to) = (window.add(crossing.from as usize), across.add(crossing.to as usize));
+        let table = by.tables.as_ptr().add(crossing.table as usize);
+        for k in 0..by.table_len() {
+            V::place(from.add(*table.add(k) as usize), pick, to.add(k * F * V::W));
         }
     }
 }

@@ -1,48 +1,156 @@
-//! Where packs of a block come from and go to.
+//! Where packs of blocks come from and go to.
 
-use super::orbits::Read;
+use super::orbits::{Read, Write};
+use crate::panel::Epilogue;
+use crate::residual::prefetch_second;
 use crate::simd::Pack;
 
-/// `Σ_e G_de Δ_e b`.
-pub(super) struct Slopes<V: Pack, const D: usize> {
-    pub(super) raised: *const u32,
-    pub(super) b: *const V::T,
-    pub(super) metric: [[V; D]; D],
+/// Rows of several blocks, each with a factor.
+pub(super) struct Scaled<V: Pack, const N: usize> {
+    pub(super) factor: [V; N],
+    pub(super) blocks: [*const V::T; N],
 }
 
-impl<V: Pack, const D: usize> Read<V, D> for Slopes<V, D> {
+impl<V: Pack, const N: usize> Read<V, N> for Scaled<V, N> {
     #[inline(always)]
-    unsafe fn read(&self, a: u32) -> [V; D] {
-        // SAFETY: rows of the coefficients.
-        unsafe {
-            let rows = self.raised.add(a as usize * (D + 1));
-            let first = V::load(self.b.add(*rows as usize * V::W));
-            let mut g = [V::lit(0.0); D];
-            for d in 0..D {
-                g[d] = V::load(self.b.add(*rows.add(d + 1) as usize * V::W)) - first;
-            }
-            let mut out = [V::lit(0.0); D];
-            for d in 0..D {
-                out[d] = self.metric[d][0] * g[0];
-                for e in 1..D {
-                    out[d] = self.metric[d][e].mul_add(g[e], out[d]);
-                }
-            }
-            out
+    unsafe fn read(&self, i: u32) -> [V; N] {
+        let mut out = self.factor;
+        for k in 0..N {
+            // SAFETY: a row of each block, by the caller's contract.
+            out[k] = out[k] * unsafe { V::load(self.blocks[k].add(i as usize * V::W)) };
+        }
+        out
+    }
+}
+
+/// Rows of several blocks.
+pub(super) struct Blocks<T, const N: usize>(pub(super) [*mut T; N]);
+
+impl<V: Pack, const N: usize> Read<V, N> for Blocks<V::T, N> {
+    #[inline(always)]
+    unsafe fn read(&self, i: u32) -> [V; N] {
+        let mut out = [V::lit(0.0); N];
+        for k in 0..N {
+            // SAFETY: a row of each block, by the caller's contract.
+            out[k] = unsafe { V::load(self.0[k].add(i as usize * V::W)) };
+        }
+        out
+    }
+}
+
+impl<V: Pack, const N: usize> Write<V, N> for Blocks<V::T, N> {
+    #[inline(always)]
+    unsafe fn write(&self, i: u32, x: [V; N]) {
+        for k in 0..N {
+            // SAFETY: a row of each block, by the caller's contract.
+            unsafe { x[k].store(self.0[k].add(i as usize * V::W)) };
         }
     }
 }
 
-/// Rows times a factor.
-pub(super) struct Scaled<V: Pack> {
-    pub(super) factor: V,
-    pub(super) from: *const V::T,
+/// Rows of `F` packs of one block, among those of `N` blocks side by side.
+pub(super) struct Among<T, const N: usize>(pub(super) *mut T);
+
+impl<V: Pack, const F: usize, const N: usize> Write<V, F> for Among<V::T, N> {
+    #[inline(always)]
+    unsafe fn write(&self, i: u32, x: [V; F]) {
+        for k in 0..F {
+            // SAFETY: by the caller's contract.
+            unsafe { x[k].store(self.0.add((i as usize * F + k) * N * V::W)) };
+        }
+    }
 }
 
-impl<V: Pack> Read<V, 1> for Scaled<V> {
+impl<V: Pack, const F: usize, const N: usize> Epilogue<V, F> for Among<V::T, N> {
     #[inline(always)]
-    unsafe fn read(&self, i: u32) -> [V; 1] {
+    unsafe fn row(&self, i: usize, c: [V; F]) {
         // SAFETY: by the caller's contract.
-        [self.factor * unsafe { V::load(self.from.add(i as usize * V::W)) }]
+        unsafe { self.write(i as u32, c) };
+    }
+}
+
+/// Rows of blocks side by side, while the same rows of the first or the second half of the blocks to come are fetched: a
+/// share of the lines at a time leaves room for all that are under way.
+pub(super) struct Fetching<'a, T, const N: usize, const SECOND: bool> {
+    pub(super) to: *mut T,
+    pub(super) next: &'a [*const T; N],
+}
+
+impl<V: Pack, const N: usize, const SECOND: bool> Write<V, N> for Fetching<'_, V::T, N, SECOND> {
+    #[inline(always)]
+    unsafe fn write(&self, i: u32, x: [V; N]) {
+        for k in 0..N {
+            // SAFETY: by the caller's contract.
+            unsafe { x[k].store(self.to.add((i as usize * N + k) * V::W)) };
+        }
+        fetch_half::<V::T, N, SECOND>(self.next, i as usize * V::W);
+    }
+}
+
+impl<V: Pack, const N: usize, const SECOND: bool> Epilogue<V, N> for Fetching<'_, V::T, N, SECOND> {
+    #[inline(always)]
+    unsafe fn row(&self, i: usize, c: [V; N]) {
+        // SAFETY: by the caller's contract.
+        unsafe { self.write(i as u32, c) };
+    }
+}
+
+/// Fetch scalar `at` of the first or the second half of some blocks; any addresses will do.
+#[inline(always)]
+pub(super) fn fetch_half<T, const N: usize, const SECOND: bool>(blocks: &[*const T; N], at: usize) {
+    for k in 0..N {
+        if (k >= N / 2) == SECOND {
+            prefetch_second(blocks[k].wrapping_add(at));
+        }
+    }
+}
+
+/// Rows at the faces: the own and what lies across, each with a factor, `[face]`.
+pub(super) struct Across<V: Pack, const F: usize> {
+    pub(super) own: *const V::T,
+    /// First scalars of the own rows, `[k][face]`.
+    pub(super) rows: *const u32,
+    pub(super) across: *const V::T,
+    pub(super) factors: [[V; 2]; F],
+}
+
+impl<V: Pack, const F: usize> Read<V, F> for Across<V, F> {
+    #[inline(always)]
+    unsafe fn read(&self, k: u32) -> [V; F] {
+        let mut out = [V::lit(0.0); F];
+        for f in 0..F {
+            // SAFETY: a row of the faces, by the caller's contract.
+            unsafe {
+                let at = k as usize * F + f;
+                let own = V::load(self.own.add(*self.rows.add(at) as usize));
+                let across = V::load(self.across.add(at * V::W));
+                out[f] = self.factors[f][0].mul_add(own, self.factors[f][1] * across);
+            }
+        }
+        out
+    }
+}
+
+/// `Σ_de G_de Δ_d Δ_e b` of one block among `N`, from the factors of `b_{γ + e_i + e_j}`.
+pub(super) struct Curvature<V: Pack, const P: usize> {
+    pub(super) rows: *const u32,
+    pub(super) b: *const V::T,
+    pub(super) factors: [V; P],
+}
+
+impl<V: Pack, const P: usize> Read<V, 1> for Curvature<V, P> {
+    #[inline(always)]
+    unsafe fn read(&self, c: u32) -> [V; 1] {
+        // SAFETY: rows of the coefficients.
+        unsafe {
+            let rows = self.rows.add(c as usize * P);
+            let mut sums = [V::lit(0.0); 2];
+            for i in 0..P {
+                let b = V::load(self.b.add(*rows.add(i) as usize));
+                sums[i % 2] =
+                    if i < 2 { self.factors[i] * b } else { self.factors[i].mul_add(b, sums[i % 2]) };
+            }
+            [sums[0] + sums[1]]
+        }
     }
 }

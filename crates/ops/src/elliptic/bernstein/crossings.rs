@@ -1,0 +1,74 @@
+//! Where blocks find what their neighbours have published.
+
+use crate::connect::Neighbours;
+use crate::simd::MAX_LANES;
+
+/// Lanes of one face of a block whose neighbours lie in one block of the window and are read through one table.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::elliptic) struct Crossing {
+    /// First scalar of the neighbours' block in the window.
+    pub(super) from: u32,
+    /// First entry of the table.
+    pub(super) table: u32,
+    /// First scalar of the face in a row of all faces of a block.
+    pub(super) to: u32,
+    /// See [`crate::connect::Source`].
+    pub(super) taken: u32,
+    pub(super) lanes: [i8; MAX_LANES],
+}
+
+/// Crossings of all blocks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Crossings {
+    /// Those of block `b` are `all[first[b]..first[b + 1]]`.
+    all: Vec<Crossing>,
+    first: Vec<u32>,
+    /// Scalars of a window that they read.
+    pub(super) reach: usize,
+}
+
+/// How blocks lie in a window, and tables.
+pub(super) struct Sizes {
+    pub(super) n_faces: usize,
+    pub(super) lanes: usize,
+    /// Blocks side by side, and the rows of each.
+    pub(super) together: usize,
+    pub(super) rows: usize,
+    /// Entries of a table.
+    pub(super) table: usize,
+}
+
+impl Crossings {
+    /// From sources whose blocks are numbered as their windows have them.
+    pub(super) fn new(neighbours: &Neighbours, sizes: &Sizes) -> Self {
+        let &Sizes { n_faces, lanes, together, rows, table } = sizes;
+        let side_by_side = rows * together * lanes;
+        let mut out = Self { first: vec![0], ..Self::default() };
+        for (i, w) in neighbours.first_source.windows(2).enumerate() {
+            for s in &neighbours.sources[w[0] as usize..w[1] as usize] {
+                let block = s.block as usize;
+                out.reach = out.reach.max((block / together + 1) * side_by_side);
+                out.all.push(Crossing {
+                    from: (block / together * side_by_side + block % together * lanes) as u32,
+                    table: s.table / neighbours.table_len as u32 * table as u32,
+                    to: (i % n_faces * lanes) as u32,
+                    taken: s.taken,
+                    lanes: s.lanes,
+                });
+            }
+            if (i + 1) % n_faces == 0 {
+                out.first.push(out.all.len() as u32);
+            }
+        }
+        out
+    }
+
+    /// Those of a block.
+    pub(super) fn of(&self, block: usize) -> &[Crossing] {
+        &self.all[self.first[block] as usize..self.first[block + 1] as usize]
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&self.all[..]) + size_of_val(&self.first[..])
+    }
+}
