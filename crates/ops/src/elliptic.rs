@@ -82,6 +82,7 @@ pub use transfer::PTransfer;
 use crate::error::OpsError;
 use crate::simd::{PackScalar, checked};
 use apply::Scratch;
+use bernstein::TOGETHER;
 use coefficient::Coefficient;
 use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
 use dgsuite_mesh::Mesh;
@@ -250,11 +251,12 @@ impl<T: PackScalar> Sipdg<T> {
                     return Windows::none();
                 }
                 let bytes = parts[0].published_len(&g.trace) * size_of::<T>();
-                let together = parts[0].bernstein.as_ref().map(|form| form.together);
                 let of_points = window::ROOM[usize::from(g.shape.dim() == 3)];
-                let room = if together.is_some() { window::ROOM_OF_COEFFICIENTS } else { of_points };
+                let in_form = parts[0].bernstein.is_some();
+                let (room, together) =
+                    if in_form { (window::ROOM_OF_COEFFICIENTS, TOGETHER) } else { (of_points, 1) };
                 let (blocks, n_faces) = (g.state.blocks, g.shape.n_faces());
-                let (threads, together) = (host.n_threads(), together.unwrap_or(1));
+                let threads = host.n_threads();
                 let windows = Windows::new(n, &Cut { blocks, n_faces, bytes, threads, room, together });
                 if let Some(form) = &mut parts[0].bernstein {
                     form.meet(n, g.state.lanes);

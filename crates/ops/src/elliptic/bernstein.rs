@@ -47,7 +47,7 @@ const MOST_ORDER: usize = 6;
 /// Most coefficients of a face whose reflection is not worth its additions.
 const FEW: usize = 10;
 
-/// Most blocks that are worked on together.
+/// Blocks that are worked on together: their rows lie side by side.
 pub(super) const TOGETHER: usize = 4;
 
 /// Exponents of the barycentric coordinates.
@@ -57,8 +57,6 @@ type Exponents = [usize; 4];
 pub(super) struct Bernstein<T> {
     dim: usize,
     order: usize,
-    /// Blocks that are worked on together: their rows lie side by side.
-    pub(super) together: usize,
     /// Coefficients of order p.
     n: usize,
     /// Coefficients of a face, of orders p and p − 1.
@@ -256,14 +254,13 @@ impl<T: PackScalar> Bernstein<T> {
             let Some(of_nodes) = by_nodes.reduce(&reference.mass, &by_nodes) else { return Ok(None) };
             back = back.beside(&by_nodes.rows(&of_nodes, &by_nodes));
         }
-        let together = TOGETHER;
         let panels = |m: &Rows, fields: usize| {
             let rows = T::panel_rows(level, fields);
             Panels::new(m, m.rows.len(), rows, fields * lanes)
         };
 
         // First scalars of rows of blocks that lie side by side.
-        let at_row = |row: usize| (row * together * lanes) as u32;
+        let at_row = |row: usize| (row * TOGETHER * lanes) as u32;
         let find = |all: &[Exponents], a: &Exponents| all.iter().position(|b| b == a).unwrap_or(all.len());
         let plus = |a: &Exponents, i: usize| {
             let mut b = *a;
@@ -315,11 +312,10 @@ impl<T: PackScalar> Bernstein<T> {
         Ok(Some(Self {
             dim,
             order: p,
-            together,
             n: high.len(),
             n_face,
-            to_coefficients: panels(&by_nodes.rows(&change, &by_high), together),
-            to_nodes: panels(&back, together),
+            to_coefficients: panels(&by_nodes.rows(&change, &by_high), TOGETHER),
+            to_nodes: panels(&back, TOGETHER),
             face_product: panels(&face_product, n_faces),
             dense_face_mass: face_mass.as_slice().iter().map(|v| T::from_f64(*v)).collect(),
             nodes: by_nodes,
@@ -350,8 +346,8 @@ impl<T: PackScalar> Bernstein<T> {
     /// Find the neighbours, which their windows have numbered; their sources are not needed any more.
     pub(super) fn meet(&mut self, neighbours: &mut Neighbours, lanes: usize) {
         let (n_faces, table) = (self.dim + 1, self.table_len());
-        let (together, rows) = (self.together, self.published_rows());
-        self.crossings = Crossings::new(neighbours, &Sizes { n_faces, lanes, together, rows, table });
+        let rows = self.published_rows();
+        self.crossings = Crossings::new(neighbours, &Sizes { n_faces, lanes, rows, table });
         neighbours.sources = Vec::new();
         neighbours.first_source = vec![0; neighbours.first_source.len()];
     }

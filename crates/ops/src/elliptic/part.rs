@@ -55,7 +55,7 @@ pub(super) struct PartOperator<T: Element> {
     pub(super) metric: Buffer<T>,
     /// Per block, see [`super::kernels::FaceCoefficients`]; in Bernstein form [`Bernstein::adopt`].
     pub(super) face: Buffer<T>,
-    /// `2 κ⁻ / κ_f − 1`, `[block][face][lane]`; empty where κ is the same across all faces, or varies within elements.
+    /// `2 κ⁻ / κ_f − 1`, `[block][face][lane]`; empty where κ is the same across all faces, and on all but simplices.
     shares: Buffer<T>,
     /// Per block, see [`Lines::box_coefficients`]; empty without boxes.
     pub(super) boxes: Buffer<T>,
@@ -213,7 +213,7 @@ impl<T: PackScalar> PartOperator<T> {
             bernstein: None,
             metric,
             face,
-            shares,
+            shares: Buffer::zeros(0)?,
             boxes,
             straight: Vec::new(),
             ahead: Ahead::default(),
@@ -222,13 +222,11 @@ impl<T: PackScalar> PartOperator<T> {
 
     /// Rows of coefficients of block `b` of the part.
     pub(super) fn metric_of(&self, b: usize) -> &[T] {
-        let len = self.metric.len() / self.n_blocks;
-        &self.metric[b * len..(b + 1) * len]
+        self.metrics_of(b..b + 1)
     }
 
     pub(super) fn face_of(&self, b: usize) -> &[T] {
-        let len = self.face.len() / self.n_blocks;
-        &self.face[b * len..(b + 1) * len]
+        self.faces_of(b..b + 1)
     }
 
     /// The same of several blocks.

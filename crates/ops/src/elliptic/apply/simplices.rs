@@ -20,8 +20,8 @@ impl<T: PackScalar> Sipdg<T> {
         au: &mut [T],
     ) {
         let (group, o, windows) = (&self.space.groups[g], &self.operators[g][0], &self.windows[g]);
-        let (len, together) = (group.state.block_len(), form.together);
-        let size = o.published_len(&group.trace) * together;
+        let len = group.state.block_len();
+        let size = o.published_len(&group.trace) * TOGETHER;
         let first = window * windows.run;
         let mut scratch = self.scratch();
         let Scratch { window: local, work, .. } = &mut *scratch;
@@ -32,32 +32,32 @@ impl<T: PackScalar> Sipdg<T> {
             &u[group.offset + blocks.start * len..group.offset + blocks.end * len]
         };
         // The run, then the halo, a few blocks together; where there are fewer the last stands in for the others.
-        let of_run = n.div_ceil(together);
-        let count = of_run + halo.len().div_ceil(together);
+        let of_run = n.div_ceil(TOGETHER);
+        let count = of_run + halo.len().div_ceil(TOGETHER);
         let block_at = |i: usize, k: usize| {
             if i < of_run {
-                (first + (i * together + k).min(n - 1), u8::MAX)
+                (first + (i * TOGETHER + k).min(n - 1), u8::MAX)
             } else {
-                let (block, wanted) = halo[((i - of_run) * together + k).min(halo.len() - 1)];
+                let (block, wanted) = halo[((i - of_run) * TOGETHER + k).min(halo.len() - 1)];
                 (block as usize, wanted)
             }
         };
         let values_at = |i: usize| {
             std::array::from_fn(|k| {
-                let block = block_at(i.min(count - 1), k.min(together - 1)).0;
+                let block = block_at(i.min(count - 1), k).0;
                 of_blocks(block..block + 1)
             })
         };
         let faces_at = |i: usize| {
             std::array::from_fn(|k| {
-                let block = block_at(i.min(count - 1), k.min(together - 1)).0 - o.first_block;
-                o.faces_of(block..block + 1)
+                let block = block_at(i.min(count - 1), k).0 - o.first_block;
+                o.face_of(block)
             })
         };
         let (mut values, mut faces): ([&[T]; TOGETHER], [&[T]; TOGETHER]) = (values_at(0), faces_at(0));
         for (i, out) in local.chunks_exact_mut(size).take(count).enumerate() {
             let (next, next_faces) = (values_at(i + 1), faces_at(i + 1));
-            let wanted = (0..together).fold(0, |bits, k| bits | block_at(i, k).1);
+            let wanted = (0..TOGETHER).fold(0, |bits, k| bits | block_at(i, k).1);
             let publish =
                 BernsteinPublish { by: form, u: values, faces, wanted, next, next_faces, work, out };
             T::bernstein_publish(self.level, publish);
@@ -65,11 +65,11 @@ impl<T: PackScalar> Sipdg<T> {
         }
         let mends = &self.mends[g];
         for i in 0..of_run {
-            let begin = first + i * together;
-            let blocks = begin..(begin + together).min(first + n);
-            let (own, later) = au[i * together * len..].split_at_mut(len * blocks.len());
+            let begin = first + i * TOGETHER;
+            let blocks = begin..(begin + TOGETHER).min(first + n);
+            let (own, later) = au[i * TOGETHER * len..].split_at_mut(len * blocks.len());
             let within = blocks.start - o.first_block..blocks.end - o.first_block;
-            let ahead = within.end..(within.end + together).min(o.n_blocks);
+            let ahead = within.end..(within.end + TOGETHER).min(o.n_blocks);
             let test = BernsteinTest {
                 by: form,
                 u: of_blocks(blocks.clone()),
@@ -81,7 +81,7 @@ impl<T: PackScalar> Sipdg<T> {
                 faces: o.faces_of(within.clone()),
                 shares: o.shares_of(within.clone()),
                 metric: o.metrics_of(within),
-                next: &later[..later.len().min(together * len)],
+                next: &later[..later.len().min(TOGETHER * len)],
                 next_metric: o.metrics_of(ahead),
                 work: &mut *work,
                 out: own,

@@ -1,5 +1,6 @@
 //! Where blocks find what their neighbours have published.
 
+use super::TOGETHER;
 use crate::connect::Neighbours;
 use crate::simd::MAX_LANES;
 
@@ -31,8 +32,7 @@ pub(super) struct Crossings {
 pub(super) struct Sizes {
     pub(super) n_faces: usize,
     pub(super) lanes: usize,
-    /// Blocks side by side, and the rows of each.
-    pub(super) together: usize,
+    /// Rows of a block.
     pub(super) rows: usize,
     /// Entries of a table.
     pub(super) table: usize,
@@ -41,15 +41,15 @@ pub(super) struct Sizes {
 impl Crossings {
     /// From sources whose blocks are numbered as their windows have them.
     pub(super) fn new(neighbours: &Neighbours, sizes: &Sizes) -> Self {
-        let &Sizes { n_faces, lanes, together, rows, table } = sizes;
-        let side_by_side = rows * together * lanes;
+        let &Sizes { n_faces, lanes, rows, table } = sizes;
+        let side_by_side = rows * TOGETHER * lanes;
         let mut out = Self { first: vec![0], ..Self::default() };
         for (i, w) in neighbours.first_source.windows(2).enumerate() {
             for s in &neighbours.sources[w[0] as usize..w[1] as usize] {
                 let block = s.block as usize;
-                out.reach = out.reach.max((block / together + 1) * side_by_side);
+                out.reach = out.reach.max((block / TOGETHER + 1) * side_by_side);
                 out.all.push(Crossing {
-                    from: (block / together * side_by_side + block % together * lanes) as u32,
+                    from: (block / TOGETHER * side_by_side + block % TOGETHER * lanes) as u32,
                     table: s.table / neighbours.table_len as u32 * table as u32,
                     to: (i % n_faces * lanes) as u32,
                     taken: s.taken,

@@ -26,15 +26,15 @@ pub(super) struct Rooms {
 
 impl Rooms {
     pub(super) fn new<T>(b: &Bernstein<T>) -> Self {
-        let (n_faces, [nf, nq], together) = (b.dim + 1, b.n_face, b.together);
+        let (n_faces, [nf, nq]) = (b.dim + 1, b.n_face);
         let mut next = 0;
         let mut take = |packs: usize| {
             next += packs;
             next - packs
         };
         Self {
-            high: take((2 * b.n + b.curvatures.len()) * together),
-            nodes: take(b.n * together),
+            high: take((2 * b.n + b.curvatures.len()) * TOGETHER),
+            nodes: take(b.n * TOGETHER),
             across: take(n_faces * (nf + nq)),
             places: take(n_faces * (nf + nq)),
             factors: take(n_faces * n_faces),
@@ -74,7 +74,7 @@ impl<T: PackScalar> BernsteinPublish<'_, T> {
         let by = self.by;
         let rooms = Rooms::new(by);
         let n = by.n;
-        assert!(by.dim == D && by.together == N && N <= TOGETHER);
+        assert!(by.dim == D && N == TOGETHER);
         for k in 0..N {
             assert!(self.u[k].len() >= n * V::W && self.faces[k].len() >= (D + 1) * (D + 1) * V::W);
         }
@@ -188,7 +188,7 @@ impl<T: PackScalar> BernsteinTest<'_, T> {
         let (of_metric, len) = ((D * (D + 1) / 2 + values) * V::W, n * V::W);
         let (of_faces, of_window) = (F * F * V::W, by.published_rows() * N * V::W);
         let count = self.out.len() / len;
-        assert!(by.dim == D && by.together == N && count <= N && count > 0);
+        assert!(by.dim == D && N == TOGETHER && count <= N && count > 0);
         assert!(self.u.len() >= count * len && self.window.len() >= by.crossings.reach);
         assert!(self.metric.len() >= count * of_metric && self.faces.len() >= count * of_faces);
         assert!(self.window.len() >= (self.own + 1) * of_window && self.work.len() >= rooms.total * V::W);

@@ -48,24 +48,14 @@ impl<V: Pack, const N: usize> Write<V, N> for Blocks<V::T, N> {
     }
 }
 
-/// Rows of `F` packs of one block, among those of `N` blocks side by side.
+/// Rows of one block, among those of `N` blocks side by side.
 pub(super) struct Among<T, const N: usize>(pub(super) *mut T);
 
-impl<V: Pack, const F: usize, const N: usize> Write<V, F> for Among<V::T, N> {
+impl<V: Pack, const N: usize> Write<V, 1> for Among<V::T, N> {
     #[inline(always)]
-    unsafe fn write(&self, i: u32, x: [V; F]) {
-        for k in 0..F {
-            // SAFETY: by the caller's contract.
-            unsafe { x[k].store(self.0.add((i as usize * F + k) * N * V::W)) };
-        }
-    }
-}
-
-impl<V: Pack, const F: usize, const N: usize> Epilogue<V, F> for Among<V::T, N> {
-    #[inline(always)]
-    unsafe fn row(&self, i: usize, c: [V; F]) {
+    unsafe fn write(&self, i: u32, [x]: [V; 1]) {
         // SAFETY: by the caller's contract.
-        unsafe { self.write(i as u32, c) };
+        unsafe { x.store(self.0.add(i as usize * N * V::W)) };
     }
 }
 
@@ -73,6 +63,7 @@ impl<V: Pack, const F: usize, const N: usize> Epilogue<V, F> for Among<V::T, N> 
 /// share of the lines at a time leaves room for all that are under way.
 pub(super) struct Fetching<'a, T, const N: usize, const SECOND: bool> {
     pub(super) to: *mut T,
+    /// Any addresses will do.
     pub(super) next: &'a [*const T; N],
 }
 
@@ -83,7 +74,11 @@ impl<V: Pack, const N: usize, const SECOND: bool> Write<V, N> for Fetching<'_, V
             // SAFETY: by the caller's contract.
             unsafe { x[k].store(self.to.add((i as usize * N + k) * V::W)) };
         }
-        fetch_half::<V::T, N, SECOND>(self.next, i as usize * V::W);
+        for k in 0..N {
+            if (k >= N / 2) == SECOND {
+                prefetch_second(self.next[k].wrapping_add(i as usize * V::W));
+            }
+        }
     }
 }
 
@@ -92,16 +87,6 @@ impl<V: Pack, const N: usize, const SECOND: bool> Epilogue<V, N> for Fetching<'_
     unsafe fn row(&self, i: usize, c: [V; N]) {
         // SAFETY: by the caller's contract.
         unsafe { self.write(i as u32, c) };
-    }
-}
-
-/// Fetch scalar `at` of the first or the second half of some blocks; any addresses will do.
-#[inline(always)]
-pub(super) fn fetch_half<T, const N: usize, const SECOND: bool>(blocks: &[*const T; N], at: usize) {
-    for k in 0..N {
-        if (k >= N / 2) == SECOND {
-            prefetch_second(blocks[k].wrapping_add(at));
-        }
     }
 }
 
