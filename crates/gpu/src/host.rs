@@ -72,6 +72,9 @@ impl Host {
             .stack_size(STACK_BYTES)
             .build()
             .map_err(|source| GpuError::Threads { wanted: threads, source })?;
+        // A thread takes memory when it starts and when it first looks for work; a busy machine may put both off into
+        // a caller's first steps, which are to allocate nothing.
+        pool.broadcast(|_| ());
         Ok(Self { inner: Arc::new(Inner { pool, n_threads, simd }) })
     }
 
