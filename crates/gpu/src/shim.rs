@@ -181,6 +181,7 @@ impl Program {
         let compiler = compiler()?;
         let folder = Folder::new()?;
         folder.write("shim.hpp", include_str!("shim/shim.hpp"))?;
+        folder.write("machine.cpp", include_str!("shim/machine.cpp"))?;
         folder.write("main.hpp", include_str!("shim/main.hpp"))?;
         for (name, text) in &source.headers {
             let text = if name == DEVICE_HEADER.0 { text.clone() } else { host_text(text) };
@@ -191,7 +192,7 @@ impl Program {
         let mut command = Command::new(compiler);
         command.current_dir(&folder.0).args(ARGUMENTS);
         command.args(source.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
-        let output = command.args(["-o", "program", "main.cpp"]).output()?;
+        let output = command.args(["-o", "program", "main.cpp", "machine.cpp"]).output()?;
         if !output.status.success() {
             let log = String::from_utf8_lossy(&output.stderr).into_owned();
             return Err(ShimError::Compile { name: source.name.clone(), log });

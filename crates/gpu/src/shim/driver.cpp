@@ -369,17 +369,17 @@ extern "C" int nvrtcCompileProgram(nvrtcText* program, int n, const char* const*
     }
     main << "#include \"" << program->name << "\"\n";
     main << "extern \"C\" const char shim_text[] = \"" << program->name << "\";\n";
-    main << "const std::vector<shim::Kernel>& shim::kernels() {\n    static const std::vector<Kernel> all = {\n";
+    main << "const shim::Kernel shim::kernels[] = {\n";
     for (const std::string& name : kernel_names(program->text)) {
-        main << "        kernel(\"" << name << "\", ::" << name << "),\n";
+        main << "    kernel(\"" << name << "\", ::" << name << "),\n";
         program->log += "ptxas info    : Compiling entry function '" + name + "' for 'sm_90'\n" +
                         "ptxas info    : Used 32 registers\n";
     }
-    main << "    };\n    return all;\n}\n";
+    main << "    {},\n};\n";
     write(folder + "/main.cpp", main.str());
     program->code = folder + "/module.so";
     const std::string command = "cd '" + folder + "' && LD_PRELOAD= " + variable("DGSUITE_EMULATOR_COMPILER") + " -I'" +
-                                shim + "' -shared -o module.so main.cpp 2> log";
+                                shim + "' -shared -o module.so main.cpp '" + shim + "/libmachine.so' 2> log";
     const int status = std::system(command.c_str());
     if (status == 0) return SUCCESS;
     std::ostringstream log;

@@ -9,7 +9,31 @@
 
 #include "shim.hpp"
 
+#include <functional>
+#include <vector>
+
 namespace shim {
+
+// One argument: bytes of a value, or (if `buffer`) the address of memory that was read from the file.
+struct Argument { bool buffer; std::vector<unsigned char> bytes; };
+
+template <class T> T take(const std::vector<Argument>& arguments, std::size_t i) {
+    if (i >= arguments.size()) fail("a kernel with more parameters than arguments");
+    if (arguments[i].bytes.size() != sizeof(T)) fail("an argument differs in size from its parameter");
+    if (arguments[i].buffer != std::is_pointer<T>::value) fail("a value where the kernel has a pointer, or the reverse");
+    T value;
+    std::memcpy(&value, arguments[i].bytes.data(), sizeof value);
+    return value;
+}
+
+template <class... P, std::size_t... I>
+std::function<void()> closure(void (*kernel)(P...), const std::vector<Argument>& arguments, std::index_sequence<I...>) {
+    if (sizeof...(P) != arguments.size()) fail("a kernel with another number of parameters than arguments");
+    return [=] { kernel(take<P>(arguments, I)...); };
+}
+template <class... P> std::function<void()> closure(void (*kernel)(P...), const std::vector<Argument>& arguments) {
+    return closure(kernel, arguments, std::index_sequence_for<P...>{});
+}
 
 struct Constant { void* start; std::size_t bytes; };
 typedef std::function<void()> (*Binder)(const std::vector<Argument>&);
@@ -71,7 +95,9 @@ inline int run(int argc, char** argv, const std::vector<Binder>& kernels, const 
         }
     }
     std::fclose(input.file);
-    launch(grid, block, shared, descending, kernels.at(kernel)(arguments));
+    const std::function<void()> call = kernels.at(kernel)(arguments);
+    const auto thread = [](const void* call) { (*static_cast<const std::function<void()>*>(call))(); };
+    launch(grid, block, shared, descending, thread, &call);
 
     std::FILE* output = std::fopen(argv[2], "wb");
     if (!output) fail("the output cannot be opened");
