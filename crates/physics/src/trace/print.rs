@@ -140,10 +140,21 @@ pub fn device_fn<O: IntoIterator<Item = Sym>>(
     parameters: &mut Parameters,
     body: impl FnOnce(&Arguments<'_>) -> O,
 ) -> Result<String, TraceError> {
-    let (graph, out) = record(|| {
-        let symbols: Vec<Sym> = body(&Arguments { list: arguments }).into_iter().collect();
-        symbols
-    });
+    let mut body = Some(body);
+    print(name, arguments, parameters, &mut |a| {
+        let body = body.take().expect("a body is recorded once");
+        body(a).into_iter().collect()
+    })
+}
+
+/// [`device_fn`], once for all formulas: there are hundreds of them in a program.
+fn print(
+    name: &str,
+    arguments: &[(&str, usize)],
+    parameters: &mut Parameters,
+    body: &mut dyn FnMut(&Arguments<'_>) -> Vec<Sym>,
+) -> Result<String, TraceError> {
+    let (graph, out) = record(|| body(&Arguments { list: arguments }));
     let out: Vec<Id> = out.iter().map(|s| s.id()).collect();
     parameters.merge(&graph, &graph.live(&out))?;
 
