@@ -203,7 +203,11 @@ impl GeometryTables {
             return reduced.tables.element(&reduced.nodes(x), reference);
         }
         let dim = self.shape.dim();
-        let mut out = ElementGeometry::default();
+        let mut out = ElementGeometry {
+            jacobian: Vec::with_capacity(self.volume.len()),
+            metric: Vec::with_capacity(self.volume.len()),
+            face: Vec::with_capacity(self.face_of.len()),
+        };
         for q in 0..self.volume.len() {
             let (j, a) = volume_factors(dim, &self.volume.tangents(q, x));
             out.jacobian.push(j);

@@ -7,6 +7,7 @@ use crate::geometry::volume_factors;
 use crate::simd::PackScalar;
 use dgsuite_basis::{LagrangeBasis, Matrix, Quadrature, ReferenceElement, Shape, lattice::lattice};
 use rayon::prelude::*;
+use std::convert::Infallible;
 
 /// Distances between a discrete and an exact solution.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -39,7 +40,7 @@ impl Fine {
     fn geometry(&self, dim: usize, nodes: &[[f64; 3]]) -> (Vec<[f64; 3]>, Vec<f64>, Vec<[[f64; 3]; 3]>) {
         let x = image(&self.position, nodes);
         let tangents = [0, 1, 2].map(|d| image(&self.tangent[d], nodes));
-        let (mut jw, mut metric) = (Vec::new(), Vec::new());
+        let (mut jw, mut metric) = (Vec::with_capacity(x.len()), Vec::with_capacity(x.len()));
         for q in 0..x.len() {
             let (j, a) = volume_factors(dim, &[tangents[0][q], tangents[1][q], tangents[2][q]]);
             jw.push(j * self.rule.weights[q]);
@@ -89,23 +90,38 @@ impl<T: PackScalar> Space<T> {
         self.problem.host.install(|| (0..n).into_par_iter().map(work).collect())
     }
 
-    /// A vector from numbers of each element; zero in the padding.
-    fn scatter(&self, numbers: Vec<Vec<f64>>) -> Vec<T> {
+    /// What `work` adds to a list for each element, in the order of the mesh.
+    fn list<R: Clone + Send>(&self, work: impl Fn(usize, &mut Vec<R>) + Sync + Send) -> Vec<R> {
+        let Ok(list) = self.in_pieces(|element, all| {
+            work(element, all);
+            Ok::<(), Infallible>(())
+        });
+        list
+    }
+
+    /// A vector from the numbers of all elements, one after another; zero in the padding.
+    fn scatter(&self, numbers: &[f64]) -> Vec<T> {
         let mut out = vec![T::ZERO; self.len()];
-        for (element, numbers) in numbers.into_iter().enumerate() {
+        let mut numbers = numbers.iter();
+        for element in 0..self.problem.mesh.n_elements() {
             let (first, stride) = self.rows(element);
-            for (i, v) in numbers.into_iter().enumerate() {
-                out[first + i * stride] = T::from_f64(v);
+            for (i, v) in numbers.by_ref().take(self.n_basis(element)).enumerate() {
+                out[first + i * stride] = T::from_f64(*v);
             }
         }
         out
     }
 
+    /// The entries of an element's unknowns in vectors.
+    fn entries_of(&self, element: usize) -> impl Iterator<Item = u32> {
+        let (first, stride) = self.rows(element);
+        (0..self.n_basis(element)).map(move |i| (first + i * stride) as u32)
+    }
+
     /// Nodal values of one element.
     fn coefficients(&self, u: &[T], element: usize) -> Vec<f64> {
         let (first, stride) = self.rows(element);
-        let np = self.groups[self.place[element].0 as usize].state.rows;
-        (0..np).map(|i| u[first + i * stride].to_f64()).collect()
+        (0..self.n_basis(element)).map(|i| u[first + i * stride].to_f64()).collect()
     }
 
     /// What the data of an element's boundary faces give to its right-hand side.
@@ -151,38 +167,36 @@ impl<T: PackScalar> Sipdg<T> {
     pub fn right_hand_side_with_normals(&self, f: &Field<'_>, data: &[&BoundaryField<'_>]) -> Vec<T> {
         let space = &self.space;
         let rules = space.fine_rules(2 * space.order + 4);
-        let numbers = space.each(|element| {
+        let numbers = space.list(|element, all: &mut Vec<f64>| {
             let fine = space.fine_of(&rules, element);
             let (x, jw, _) = fine.geometry(space.problem.mesh.dim, &space.nodes(element));
             let weighted: Vec<f64> = x.iter().zip(&jw).map(|(x, w)| w * f(element, *x)).collect();
-            let mut out = vec![0.0; fine.value.cols()];
+            let start = all.len();
+            all.resize(start + fine.value.cols(), 0.0);
+            let out = &mut all[start..];
             for (q, w) in weighted.iter().enumerate() {
                 for (out, phi) in out.iter_mut().zip(fine.value.row(q)) {
                     *out += w * phi;
                 }
             }
-            space.add_boundaries(element, data, &mut out);
-            out
+            space.add_boundaries(element, data, out);
         });
-        space.scatter(numbers)
+        space.scatter(&numbers)
     }
 
     /// The entry of each unknown in vectors, by element of the mesh, then by node. Other entries are padding. Operators of
     /// other precision have other entries, in the same order of unknowns.
     #[must_use]
     pub fn unknowns(&self) -> Vec<u32> {
-        self.blocks_of_unknowns().concat()
+        let space = &self.space;
+        space.list(|element, all: &mut Vec<u32>| all.extend(space.entries_of(element)))
     }
 
     /// The entries of each element's unknowns, by node.
     #[must_use]
     pub fn blocks_of_unknowns(&self) -> Vec<Vec<u32>> {
         let space = &self.space;
-        space.each(|element| {
-            let (first, stride) = space.rows(element);
-            let np = space.groups[space.place[element].0 as usize].state.rows;
-            (0..np).map(|i| (first + i * stride) as u32).collect()
-        })
+        space.each(|element| space.entries_of(element).collect())
     }
 
     /// The L² projection of a function.

@@ -17,6 +17,9 @@ use dgsuite_mesh::{Across, Mesh, Side};
 use rayon::prelude::*;
 use std::sync::Arc;
 
+/// Elements whose numbers a thread lists at a time.
+const PIECE: usize = 256;
+
 /// What does not depend on the order of a level.
 pub(super) struct Problem {
     pub(super) mesh: Arc<Mesh>,
@@ -162,6 +165,11 @@ impl<T: PackScalar> Space<T> {
         (group.offset + group.state.index(slot as usize, 0, 0), group.state.row_stride())
     }
 
+    /// Unknowns of an element.
+    pub(super) fn n_basis(&self, element: usize) -> usize {
+        self.groups[self.place[element].0 as usize].state.rows
+    }
+
     /// Scalars of a vector.
     pub(super) fn len(&self) -> usize {
         self.groups.iter().map(|g| g.state.len()).sum()
@@ -214,7 +222,7 @@ impl<T: PackScalar> Space<T> {
     /// The trace constants of all sides times the penalty factor; refuses bad coefficients and Jacobians on the way.
     fn traces(&self) -> Result<Vec<f64>, OpsError> {
         let problem = &self.problem;
-        let of_element = |e: usize| -> Result<Vec<f64>, OpsError> {
+        let of_element = |e: usize, all: &mut Vec<f64>| -> Result<(), OpsError> {
             let tables = self.tables_of(e);
             let terms = self.terms(e);
             problem.kappa.check(&problem.mesh, e, &terms.kappa)?;
@@ -226,20 +234,31 @@ impl<T: PackScalar> Space<T> {
                 let (element, shape) = (problem.mesh.tag(e), problem.mesh.shape(e));
                 return Err(OpsError::Jacobian { element, shape, at, jacobian: terms.face[q].scale });
             }
-            Ok(reference
-                .face_offsets
-                .windows(2)
-                .zip(&tables.trace)
-                .map(|(w, c)| {
-                    let scale = terms.face[w[0]..w[1]].iter().fold(0.0_f64, |m, p| m.max(p.scale));
-                    problem.options.penalty * c * scale
-                })
-                .collect())
+            all.extend(reference.face_offsets.windows(2).zip(&tables.trace).map(|(w, c)| {
+                let scale = terms.face[w[0]..w[1]].iter().fold(0.0_f64, |m, p| m.max(p.scale));
+                problem.options.penalty * c * scale
+            }));
+            Ok(())
         };
-        let all: Vec<Vec<f64>> = problem.host.install(|| {
-            (0..problem.mesh.n_elements()).into_par_iter().map(of_element).collect::<Result<_, _>>()
-        })?;
-        Ok(all.into_iter().flatten().collect())
+        self.in_pieces(of_element)
+    }
+
+    /// What `work` adds to a list for each element, in the order of the mesh, or the first error. Threads work on some elements
+    /// at a time: a list for each element would be memory that one thread asks for and another gives back, which makes them
+    /// wait for each other.
+    pub(super) fn in_pieces<R: Clone + Send, E: Send>(
+        &self,
+        work: impl Fn(usize, &mut Vec<R>) -> Result<(), E> + Sync + Send,
+    ) -> Result<Vec<R>, E> {
+        let n = self.problem.mesh.n_elements();
+        let piece = |k: usize| {
+            let mut all = Vec::new();
+            (k * PIECE..n.min((k + 1) * PIECE)).try_for_each(|element| work(element, &mut all))?;
+            Ok(all)
+        };
+        let pieces: Vec<Result<Vec<R>, E>> =
+            self.problem.host.install(|| (0..n.div_ceil(PIECE)).into_par_iter().map(piece).collect());
+        Ok(pieces.into_iter().collect::<Result<Vec<_>, E>>()?.concat())
     }
 
     /// Penalty and coefficient of a face as one of its sides sees it: `τ` and `κ_f` at the side's points.

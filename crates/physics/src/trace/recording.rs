@@ -57,6 +57,17 @@ impl Recording {
         self.graph.eval(&[x[0], x[1], x[2], t], &self.outputs)
     }
 
+    /// The numbers at one point, without an allocation.
+    ///
+    /// # Panics
+    /// If it computes another number of them.
+    pub fn at<const N: usize>(&self, t: f64, x: [f64; 3]) -> [f64; N] {
+        assert_eq!(N, self.outputs.len(), "as many numbers as it computes");
+        let mut out = [0.0; N];
+        self.tape.eval(1, &[&x[..1], &x[1..2], &x[2..], &[t]], |k, _, block| out[k] = block[0]);
+        out
+    }
+
     /// The numbers at many points: `out[k][i]` is the `k`-th at point `i`. Each vector of `out` is set to the number of
     /// points; nothing is allocated where it has room.
     ///
@@ -132,6 +143,8 @@ mod tests {
         for (i, at) in x.iter().enumerate() {
             let one = chain.eval(0.25, at);
             assert!((0..5).all(|k| out[k][i].to_bits() == one[k].to_bits()), "point {i}");
+            let at: [f64; 5] = chain.at(0.25, *at);
+            assert!((0..5).all(|k| at[k].to_bits() == one[k].to_bits()), "point {i} alone");
         }
         assert!(chain.depends_on_time());
         assert!(!Recording::new(|_, x| [x[0]]).depends_on_time());

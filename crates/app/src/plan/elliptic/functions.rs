@@ -94,8 +94,7 @@ impl ExactSolution {
 
     /// ∇u at a point.
     pub fn gradient(&self, x: [f64; 3]) -> [f64; 3] {
-        let slopes = self.gradient.eval(0.0, &x);
-        [slopes[0], slopes[1], slopes[2]]
+        self.gradient.at(0.0, x)
     }
 
     /// `κ ∂u/∂n + α u`: the data of a Neumann or Robin condition.
@@ -134,7 +133,10 @@ pub fn forcing_for(exact: &ExactSolution, kappa: &Arc<Coefficient>, lambda: &Sca
     };
     let parts: Vec<Recording> = kappa.parts.iter().map(|(_, formula, _)| record(formula)).collect();
     let kappa = Arc::clone(kappa);
-    Arc::new(move |element, x| parts[kappa.part(element)].eval(0.0, &x)[0])
+    Arc::new(move |element, x| {
+        let [f] = parts[kappa.part(element)].at(0.0, x);
+        f
+    })
 }
 
 #[cfg(test)]
