@@ -2,6 +2,7 @@
 
 use super::space::ElementTerms;
 use super::{Beyond, EllipticBoundary, Sipdg, Space};
+use crate::pointwise::PerPoint;
 use crate::simd::PackScalar;
 use dgsuite_basis::Matrix;
 use rayon::prelude::*;
@@ -21,7 +22,7 @@ struct SideTerms {
 /// The rows of the unknowns alone, compressed; columns of each row ascend, zeros are left out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompressedRows {
-    /// The entry in the operator's vectors of each row, ascending; other entries are padding.
+    /// The entry in the operator's vectors of each row; other entries are padding.
     pub entries: Vec<u32>,
     /// Where each row starts, and the end.
     pub starts: Vec<usize>,
@@ -31,8 +32,12 @@ pub struct CompressedRows {
     pub values: Vec<f64>,
 }
 
-/// Blocks whose rows are put together by one thread.
-const BLOCKS: usize = 32;
+/// Elements whose rows lie together, node by node, so that neighbouring rows have their columns at the same offsets. A fixed
+/// number: matrices, and all that is made of them, are the same in both precisions and with any vector instructions.
+const ELEMENTS: usize = 8;
+
+/// Runs of so many elements whose rows are put together by one thread.
+const RUNS: usize = 32;
 
 /// The place of an entry that is no unknown.
 const NOWHERE: u32 = u32::MAX;
@@ -224,43 +229,59 @@ impl<T: PackScalar> Space<T> {
         out
     }
 
-    /// The number among the unknowns of each entry of a vector, and the entries of the unknowns.
-    fn numbering(&self) -> (Vec<u32>, Vec<u32>) {
-        let mut place = vec![NOWHERE; self.len()];
+    /// Elements whose rows lie together, chosen as those of a block with [`ELEMENTS`] lanes.
+    fn runs(&self) -> Vec<Vec<u32>> {
+        let problem = &self.problem;
+        let mut runs = Vec::new();
         for group in &self.groups {
-            for slot in group.real_slots() {
-                for i in 0..group.state.rows {
-                    place[group.offset + group.state.index(slot, 0, 0) + i * group.state.row_stride()] = 0;
-                }
+            for part in &group.parts {
+                let first = part.first_block * group.state.lanes;
+                let mut elements = group.elements[first..first + part.n_elements].to_vec();
+                elements.sort_unstable();
+                let key = (group.shape, part.kind == PerPoint::Yes, ELEMENTS);
+                let order = problem.packings.order(&problem.mesh, key, &elements);
+                let run = |order: &[u32]| order.iter().map(|&i| elements[i as usize]).collect();
+                runs.extend(order.chunks(ELEMENTS).map(run));
             }
         }
+        runs
+    }
+
+    /// The number among the unknowns of each entry of a vector, and the entries of the unknowns.
+    fn numbering(&self, runs: &[Vec<u32>]) -> (Vec<u32>, Vec<u32>) {
+        let mut place = vec![NOWHERE; self.len()];
         let mut entries = Vec::with_capacity(place.len());
-        for (i, place) in place.iter_mut().enumerate().filter(|(_, place)| **place == 0) {
-            *place = entries.len() as u32;
-            entries.push(i as u32);
+        for run in runs {
+            for i in 0..self.n_basis(run[0] as usize) {
+                for &element in run {
+                    let (first, stride) = self.rows(element as usize);
+                    place[first + i * stride] = entries.len() as u32;
+                    entries.push((first + i * stride) as u32);
+                }
+            }
         }
         (place, entries)
     }
 
-    /// Lengths, columns and values of the rows of some blocks of a group.
-    fn rows_of_blocks(&self, g: usize, blocks: std::ops::Range<usize>, place: &[u32]) -> Piece {
-        let group = &self.groups[g];
-        let (np, lanes) = (group.state.rows, group.state.lanes);
-        let rows = blocks.len() * lanes * np;
-        let entries = rows * np * (1 + group.shape.n_faces());
+    /// Lengths, columns and values of the rows of some runs.
+    fn rows_of_runs(&self, runs: &[Vec<u32>], place: &[u32]) -> Piece {
+        let most = |run: &Vec<u32>| {
+            let (np, faces) =
+                (self.n_basis(run[0] as usize), self.problem.mesh.shape(run[0] as usize).n_faces());
+            [run.len() * np, run.len() * np * np * (1 + faces)]
+        };
+        let [rows, entries] = runs.iter().map(most).fold([0; 2], |sum, n| [sum[0] + n[0], sum[1] + n[1]]);
         let mut out = Piece {
             lengths: Vec::with_capacity(rows),
             columns: Vec::with_capacity(entries),
             values: Vec::with_capacity(entries),
         };
-        for block in blocks {
-            let part = group.part_of(block);
-            let end = part.first_block * lanes + part.n_elements;
-            let slots = block * lanes..((block + 1) * lanes).min(end);
-            // Columns of the rows of each lane, ascending, and where their entries are.
-            let of_lane: Vec<(Vec<Place>, Vec<(usize, Matrix)>)> = slots
-                .map(|slot| {
-                    let blocks = self.blocks(group.elements[slot] as usize);
+        for run in runs {
+            // Columns of the rows of each element, ascending, and where their entries are.
+            let of_element: Vec<(Vec<Place>, Vec<(usize, Matrix)>)> = run
+                .iter()
+                .map(|&element| {
+                    let blocks = self.blocks(element as usize);
                     let mut columns = Vec::new();
                     for (b, (other, block)) in blocks.iter().enumerate() {
                         let (begin, step) = self.rows(*other);
@@ -270,8 +291,8 @@ impl<T: PackScalar> Space<T> {
                     (columns, blocks)
                 })
                 .collect();
-            for i in 0..np {
-                for (columns, blocks) in &of_lane {
+            for i in 0..self.n_basis(run[0] as usize) {
+                for (columns, blocks) in &of_element {
                     let before = out.columns.len();
                     for &(column, b, j) in columns {
                         let value = blocks[b].1[(i, j)];
@@ -299,24 +320,16 @@ struct Piece {
 }
 
 impl<T: PackScalar> Sipdg<T> {
-    /// The matrix of the unknowns in compressed rows, in the order of their entries in the operator's vectors. Integrated from
-    /// the bilinear form, apart from what [`apply`](Self::apply) uses.
+    /// The matrix of the unknowns in compressed rows, in an order that does not depend on precision or vector instructions: eight
+    /// elements together, node by node. Integrated from the bilinear form, apart from what [`apply`](Self::apply) uses.
     #[must_use]
     pub fn compressed_rows(&self) -> CompressedRows {
         let space = &self.space;
         space.problem.host.install(|| {
-            let (place, entries) = space.numbering();
-            let pieces: Vec<(usize, std::ops::Range<usize>)> = space
-                .groups
-                .iter()
-                .enumerate()
-                .flat_map(|(g, group)| {
-                    let blocks = group.state.blocks;
-                    (0..blocks).step_by(BLOCKS).map(move |b| (g, b..(b + BLOCKS).min(blocks)))
-                })
-                .collect();
+            let runs = space.runs();
+            let (place, entries) = space.numbering(&runs);
             let pieces: Vec<Piece> =
-                pieces.into_par_iter().map(|(g, blocks)| space.rows_of_blocks(g, blocks, &place)).collect();
+                runs.par_chunks(RUNS).map(|runs| space.rows_of_runs(runs, &place)).collect();
             let n_nonzeros = pieces.iter().map(|piece| piece.columns.len()).sum();
             let (mut columns, mut values) = (vec![0; n_nonzeros], vec![0.0; n_nonzeros]);
             let mut starts = Vec::with_capacity(entries.len() + 1);
@@ -348,16 +361,23 @@ impl<T: PackScalar> Sipdg<T> {
     pub fn assemble(&self) -> CsMat<f64> {
         let CompressedRows { entries, starts, columns, values } = self.compressed_rows();
         let n = self.len();
-        let mut rows = entries.iter().zip(starts.windows(2)).peekable();
+        let mut row_of = vec![None; n];
+        for (&entry, ends) in entries.iter().zip(starts.windows(2)) {
+            row_of[entry as usize] = Some(ends[0]..ends[1]);
+        }
         let (mut first, mut all, mut numbers) = (vec![0], Vec::new(), Vec::new());
-        for i in 0..n {
-            if let Some((_, ends)) = rows.next_if(|(entry, _)| **entry as usize == i) {
-                all.extend(columns[ends[0]..ends[1]].iter().map(|&j| entries[j as usize] as usize));
-                numbers.extend_from_slice(&values[ends[0]..ends[1]]);
-            } else {
-                all.push(i);
-                numbers.push(1.0);
-            }
+        for (i, row) in row_of.into_iter().enumerate() {
+            let mut row: Vec<(usize, f64)> = match row {
+                Some(row) => columns[row.clone()]
+                    .iter()
+                    .map(|&j| entries[j as usize] as usize)
+                    .zip(values[row].iter().copied())
+                    .collect(),
+                None => vec![(i, 1.0)],
+            };
+            row.sort_unstable_by_key(|(j, _)| *j);
+            all.extend(row.iter().map(|(j, _)| *j));
+            numbers.extend(row.iter().map(|(_, value)| *value));
             first.push(all.len());
         }
         CsMat::new((n, n), first, all, numbers)

@@ -338,6 +338,33 @@ fn single_precision_is_the_same_operator() {
     assert!((energy / single - 1.0).abs() < 1e-4, "{energy} {single}");
 }
 
+/// So that what is made of a matrix, such as the levels of algebraic multigrid, does not depend on the precision, or on how many
+/// elements a vector instruction takes.
+#[test]
+fn the_matrix_is_the_same_in_both_precisions() {
+    for (dim, cells) in [(2, 7), (3, 3)] {
+        let mut mesh = unit(None, dim, cells);
+        bend(&mut mesh, 2);
+        let a = poisson(&Arc::new(mesh), 2, EllipticBoundary::Dirichlet);
+        let b = a.single().expect("single precision");
+        let (rows, single) = (a.compressed_rows(), b.compressed_rows());
+        assert_eq!((&rows.starts, &rows.columns), (&single.starts, &single.columns));
+        assert_eq!(rows.values, single.values);
+        assert_ne!(rows.entries, single.entries, "the vectors differ");
+        // The number of each row's unknown, by element and node.
+        let numbers = |entries: &[u32], unknowns: &[u32], n: usize| -> Vec<usize> {
+            let mut number = vec![n; n];
+            unknowns.iter().enumerate().for_each(|(k, &i)| number[i as usize] = k);
+            entries.iter().map(|&i| number[i as usize]).collect()
+        };
+        let of_rows = numbers(&rows.entries, &a.unknowns(), a.len());
+        assert_eq!(of_rows, numbers(&single.entries, &b.unknowns(), b.len()));
+        let mut sorted = of_rows;
+        sorted.sort_unstable();
+        assert!(sorted.into_iter().eq(0..a.dofs()));
+    }
+}
+
 #[test]
 fn mass_and_its_inverse_undo_each_other() {
     for (shape, dim, n) in SHAPES {

@@ -20,11 +20,18 @@ impl ContinuousSpace {
         let CompressedRows { entries, starts, columns, values } = operator.compressed_rows();
         let n = entries.len();
         let a = Csr::from_arrays(n, n, starts, columns, values)?;
-        // Rows of padding are empty, so that those of the unknowns alone differ in where they start.
         let VertexInterpolation { n_vertices, starts, columns, values } = &interpolation;
-        let mut own: Vec<usize> = entries.iter().map(|&i| starts[i as usize]).collect();
-        own.push(columns.len());
-        let p = Csr::from_arrays(n, *n_vertices, own, columns.clone(), values.clone())?;
+        let (mut own_columns, mut own_values) =
+            (Vec::with_capacity(columns.len()), Vec::with_capacity(values.len()));
+        let mut own = Vec::with_capacity(n + 1);
+        own.push(0);
+        for &entry in &entries {
+            let row = starts[entry as usize]..starts[entry as usize + 1];
+            own_columns.extend_from_slice(&columns[row.clone()]);
+            own_values.extend_from_slice(&values[row]);
+            own.push(own_columns.len());
+        }
+        let p = Csr::from_arrays(n, *n_vertices, own, own_columns, own_values)?;
         Ok(Self { matrix: a.galerkin(host, &p)?, interpolation })
     }
 

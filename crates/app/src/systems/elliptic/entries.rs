@@ -32,15 +32,14 @@ impl Unknowns {
     }
 }
 
-/// The assembled matrix of the unknowns alone, in the order of their entries, and where these are; `None` if there are no
-/// others.
+/// The assembled matrix of the unknowns alone, and where these are; `None` if vectors have no others, in the same order.
 pub(super) fn compact<T: PackScalar>(
     operator: &Sipdg<T>,
 ) -> Result<(Csr<f64>, Option<Unknowns>), EllipticError> {
     let CompressedRows { entries, starts, columns, values } = operator.compressed_rows();
     let n = entries.len();
     let matrix = Csr::from_arrays(n, n, starts, columns, values)?;
-    if n == operator.len() {
+    if n == operator.len() && entries.iter().zip(0..).all(|(&entry, row)| entry == row) {
         return Ok((matrix, None));
     }
     let mut place = vec![NOWHERE; operator.len()];

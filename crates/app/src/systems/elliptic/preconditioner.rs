@@ -57,6 +57,11 @@ pub(super) fn build(
             Built { apply: Box::new(multigrid), ..built }
         }
         (Preconditioning::PmgAmg, Precision::Single) => {
+            let orders = options.orders().levels(operator.0.order());
+            if orders.len() == 1 && options.coarse_space() == CoarseSpace::Discontinuous {
+                // The matrix of order 1 is all there is: it takes residuals of either precision.
+                return assembled(operator, options, host, Precision::Single);
+            }
             let single = Arc::new(operator.0.single()?);
             let own = single.bytes();
             let (multigrid, mut built) = p_multigrid(&single, options, host, Amg::new)?;
