@@ -111,6 +111,15 @@ impl<T: PackScalar> LineBlocks<'_, T> {
                 // SAFETY: lengths are asserted above.
                 unsafe {
                     let coefficients = self.coefficients.as_ptr().add(block * rows);
+                    let faces = [0, 1].map(|end| l.faces[2 * direction + end] as usize);
+                    let plus = match &around {
+                        Some(around) if self.gather && self.test => Plus::of_direction(
+                            plus,
+                            faces.map(|f| around.offsets[f] * V::W),
+                            around.table_len * V::W,
+                        ),
+                        _ => Plus { ends: [plus; 2], trace: l.face_points() * V::W },
+                    };
                     if self.gather
                         && let Some(around) = &around
                     {
@@ -134,17 +143,37 @@ impl<T: PackScalar> LineBlocks<'_, T> {
     }
 }
 
+/// Where `u⁺` and `p⁺` of both ends of a direction are.
+#[derive(Clone, Copy)]
+struct Plus<T> {
+    /// Row `r` of a trace at `ends[end] + r W`.
+    ends: [*mut T; 2],
+    /// `p⁺` is so much behind `u⁺`.
+    trace: usize,
+}
+
+impl<T> Plus<T> {
+    /// Those of one direction alone, in the same place for all: the next direction finds it in the nearest cache. `first` are the
+    /// first rows of both faces, `count` the rows of one, times lanes.
+    #[inline(always)]
+    fn of_direction(plus: *mut T, first: [usize; 2], count: usize) -> Self {
+        // The rows of the other faces are not there, and not asked for.
+        let ends = [plus.wrapping_sub(first[0]), plus.wrapping_add(count).wrapping_sub(first[1])];
+        Self { ends, trace: 2 * count }
+    }
+}
+
 /// `u⁺` and `p⁺` at the faces across a direction, of neighbours that are not in the own block.
 ///
 /// # Safety
-/// `coefficients` are those of a block, `plus` has room for two traces.
+/// `coefficients` are those of a block, `plus` has room for the rows of the direction's faces.
 #[inline(always)]
 unsafe fn gather<V: Pack, const N: usize>(
     (l, mirrored): (&Lines<V::T>, &Mirrored<V::T>),
     direction: usize,
     around: &Around<'_, V::T>,
     coefficients: *const V::T,
-    plus: *mut V::T,
+    plus: Plus<V::T>,
 ) where
     V::T: PackScalar,
 {
@@ -156,11 +185,11 @@ unsafe fn gather<V: Pack, const N: usize>(
                 ends[k][i] = V::broadcast(mirrored.end.as_ptr().add(k * N + i));
             }
         }
-        let (count, trace) = (around.table_len, l.face_points() * V::W);
+        let (count, trace) = (around.table_len, plus.trace);
         for end in 0..2 {
             let f = l.faces[2 * direction + end] as usize;
             let slope = V::load(coefficients.add((direction * ROWS + end * END + C_0_PLUS) * V::W));
-            let plus = plus.add(around.offsets[f] * V::W);
+            let plus = plus.ends[end].wrapping_add(around.offsets[f] * V::W);
             let mut before = false;
             for s in around.across.of_face(f, count) {
                 if around.is_own(s, f) {
@@ -208,13 +237,13 @@ struct Direction<'a, V: Pack> {
     mirrored: &'a Mirrored<V::T>,
     d: usize,
     u: *const V::T,
-    /// `u⁺`, then `p⁺` one trace behind.
-    plus: *const V::T,
+    /// What lies across.
+    plus: Plus<V::T>,
     out: *mut V::T,
-    /// `G_dd`, and λ if there are values.
+    /// 2 `G_dd`, and λ if there are values.
     g: V,
     lambda: Option<V>,
-    /// ½ `c_0`, τ and the neighbours' ½ `c_0` of both ends.
+    /// −`c_0`, 2 τ and the neighbours' `c_0` of both ends.
     slope: [V; 2],
     penalty: [V; 2],
     slope_plus: [V; 2],
@@ -225,21 +254,21 @@ struct Direction<'a, V: Pack> {
 /// The terms of a direction.
 ///
 /// # Safety
-/// `u`, `coefficients` and `out` are those of a block, `plus` has two traces.
+/// `u`, `coefficients` and `out` are those of a block, `plus` has the rows of the direction's faces.
 #[inline(always)]
 unsafe fn test<V: Pack, const N: usize>(
     (l, mirrored): (&Lines<V::T>, &Mirrored<V::T>),
     (d, values): (usize, bool),
     around: Option<&Around<'_, V::T>>,
-    (u, coefficients, plus): (*const V::T, *const V::T, *const V::T),
+    (u, coefficients, plus): (*const V::T, *const V::T, Plus<V::T>),
     out: *mut V::T,
 ) where
     V::T: PackScalar,
 {
-    let (half, zero) = (V::lit(0.5), V::lit(0.0));
+    let (two, zero) = (V::lit(2.0), V::lit(0.0));
     // SAFETY (whole body): by the caller's contract.
     unsafe {
-        let g = V::load(coefficients.add(d * ROWS * V::W));
+        let g = two * V::load(coefficients.add(d * ROWS * V::W));
         let lambda = if values { Some(V::load(coefficients.add(l.dim * ROWS * V::W))) } else { None };
         let own = [V::pick(&[-1; MAX_LANES], 0); 2];
         let (slope, penalty, slope_plus) = ([zero; 2], [zero; 2], [zero; 2]);
@@ -247,9 +276,9 @@ unsafe fn test<V: Pack, const N: usize>(
             Direction::<V> { l, mirrored, d, u, plus, out, g, lambda, slope, penalty, slope_plus, own };
         for end in 0..2 {
             let row = coefficients.add((d * ROWS + end * END) * V::W);
-            of.slope[end] = half * V::load(row.add(C_0 * V::W));
-            of.penalty[end] = V::load(row.add(TAU * V::W));
-            of.slope_plus[end] = half * V::load(row.add(C_0_PLUS * V::W));
+            of.slope[end] = zero - V::load(row.add(C_0 * V::W));
+            of.penalty[end] = two * V::load(row.add(TAU * V::W));
+            of.slope_plus[end] = V::load(row.add(C_0_PLUS * V::W));
             if let Some(around) = around {
                 let f = l.faces[2 * d + end] as usize;
                 for s in around.across.of_face(f, around.table_len) {
@@ -301,7 +330,6 @@ where
     unsafe fn lines<const N: usize, const P: usize>(&self, line: usize) {
         let (l, d) = (self.l, self.d);
         let (half, zero) = (V::lit(0.5), V::lit(0.0));
-        let trace = l.face_points() * V::W;
         let stride = stride::<N>(d) * V::W;
         // Sums and differences of nodes; one in the middle stands for a sum.
         let (sums, differences) = (const { N.div_ceil(2) }, const { N / 2 });
@@ -327,27 +355,26 @@ where
                 at_ends[k][0] = product_of::<V, N, P>(even.add(k * N), &sum, sums);
                 at_ends[k][1] = product_of::<V, N, P>(odd.add(k * N), &difference, differences);
             }
-            let (mut y, mut z, mut g) = ([[zero; P]; 2], [[zero; P]; 2], [zero; P]);
+            // Sums and differences of 2 y and −2 z over the weight of the line, which results are multiplied by: constant coefficients
+            // have it in `across`, and nothing in `surface`.
+            let (mut y, mut z, mut weight) = ([[zero; P]; 2], [[zero; P]; 2], [zero; P]);
             for q in 0..P {
-                let across = V::broadcast(l.across.as_ptr().add(line + q));
-                let weight = across * V::broadcast(l.surface.as_ptr().add(line + q));
-                g[q] = across * self.g;
+                weight[q] = half * V::broadcast(l.across.as_ptr().add(line + q));
                 let [[a, b], [c, e]] = at_ends;
                 let (value, derivative) = ([a[q] - b[q], a[q] + b[q]], [c[q] - e[q], c[q] + e[q]]);
                 let (mut of_y, mut of_z) = ([zero; 2], [zero; 2]);
                 for end in 0..2 {
                     let row = *l.rows.get_unchecked((line + q) * 2 + end) as usize;
-                    let plus = self.plus.add(row * V::W);
-                    let u_plus = V::load(plus).replace(value[1 - end], self.own[end]);
-                    let p_plus = self.slope_plus[end] * zero.replace(derivative[1 - end], self.own[end]);
-                    let jump = weight * (value[end] - u_plus);
-                    let p =
-                        half.mul_add(V::load(plus.add(trace)), p_plus) - self.slope[end] * derivative[end];
-                    of_y[end] = self.penalty[end].mul_add(jump, weight * p);
+                    let plus = self.plus.ends[end].wrapping_add(row * V::W).cast_const();
+                    let jump = value[end] - V::load(plus).replace(value[1 - end], self.own[end]);
+                    let p_plus = zero.replace(derivative[1 - end], self.own[end]);
+                    let p = self.slope_plus[end].mul_add(p_plus, V::load(plus.add(self.plus.trace)));
+                    let p = self.slope[end].mul_add(derivative[end], p);
+                    of_y[end] = self.penalty[end].mul_add(jump, p);
                     of_z[end] = self.slope[end] * jump;
                 }
                 (y[0][q], y[1][q]) = (of_y[1] + of_y[0], of_y[1] - of_y[0]);
-                (z[0][q], z[1][q]) = (zero - (of_z[0] + of_z[1]), of_z[0] - of_z[1]);
+                (z[0][q], z[1][q]) = (of_z[1] + of_z[0], of_z[1] - of_z[0]);
             }
             let k_even = self.mirrored.stiffness.as_ptr();
             let k_odd = k_even.add(N * N);
@@ -355,7 +382,7 @@ where
                 let ends = [V::broadcast(even.add(i)), V::broadcast(even.add(N + i))];
                 let mut to_sum = product_of::<V, N, P>(k_even.add(i * N), &sum, sums);
                 for q in 0..P {
-                    to_sum[q] = ends[0].mul_add(y[0][q], ends[1].mul_add(z[0][q], g[q] * to_sum[q]));
+                    to_sum[q] = ends[0].mul_add(y[0][q], ends[1].mul_add(z[0][q], self.g * to_sum[q]));
                 }
                 let mut to_difference = [zero; P];
                 if i < differences {
@@ -363,34 +390,36 @@ where
                     to_difference = product_of::<V, N, P>(k_odd.add(i * N), &difference, differences);
                     for q in 0..P {
                         to_difference[q] =
-                            ends[0].mul_add(y[1][q], ends[1].mul_add(z[1][q], g[q] * to_difference[q]));
+                            ends[0].mul_add(y[1][q], ends[1].mul_add(z[1][q], self.g * to_difference[q]));
                     }
                 }
                 for q in 0..P {
-                    self.put(first[q] + i * stride, to_sum[q] + to_difference[q]);
+                    self.put(first[q] + i * stride, to_sum[q] + to_difference[q], weight[q]);
                     if i < differences {
-                        self.put(first[q] + (N - 1 - i) * stride, to_sum[q] - to_difference[q]);
+                        self.put(first[q] + (N - 1 - i) * stride, to_sum[q] - to_difference[q], weight[q]);
                     }
                 }
             });
         }
     }
 
-    /// A direction's result of the node at `at`.
+    /// A direction's result of the node at `at`, times a weight.
     ///
     /// # Safety
     /// It is a node of the block.
     #[inline(always)]
-    unsafe fn put(&self, at: usize, mut result: V) {
+    unsafe fn put(&self, at: usize, result: V, weight: V) {
         // SAFETY (whole body): by the caller's contract.
         unsafe {
-            if self.d > 0 {
-                result = result + V::load(self.out.add(at));
-            } else if let Some(lambda) = self.lambda {
+            let out = self.out.add(at);
+            let mut result = if self.d > 0 { weight.mul_add(result, V::load(out)) } else { weight * result };
+            if let Some(lambda) = self.lambda
+                && self.d == 0
+            {
                 let weight = V::broadcast(self.l.weight.as_ptr().add(at / V::W));
                 result = (weight * lambda).mul_add(V::load(self.u.add(at)), result);
             }
-            result.store(self.out.add(at));
+            result.store(out);
         }
     }
 }
