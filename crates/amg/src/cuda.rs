@@ -61,6 +61,19 @@ pub use layout::RowLayout;
 pub use multigrid::CudaMultigrid;
 pub use reordered::{CudaReordered, NOWHERE};
 
+use dgsuite_gpu::Scalar;
+use dgsuite_gpu::cuda::Source;
+
+/// The texts of everything here that works in the precision `T`, for [`Cuda::compile_ahead`](dgsuite_gpu::cuda::Cuda::compile_ahead).
+pub fn sources<T: Scalar>() -> Vec<Source> {
+    vec![
+        csr::own_source::<T>(),
+        levels::own_source::<T>(),
+        jacobi::own_source::<T>(),
+        reordered::own_source(),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write;
@@ -68,17 +81,12 @@ mod tests {
     use dgsuite_gpu::GpuError;
     use dgsuite_gpu::cuda::nvrtc;
 
-    use super::{csr, jacobi, levels, reordered};
+    use super::{csr, sources};
 
     /// For the device of today and the generation before, in both precisions, without spilling.
     #[test]
     fn kernels_compile_for_devices() {
-        let (csr, levels) = (
-            [csr::own_source::<f64>(), csr::own_source::<f32>()],
-            [levels::own_source::<f64>(), levels::own_source::<f32>()],
-        );
-        let jacobi = [jacobi::own_source::<f64>(), jacobi::own_source::<f32>()];
-        for source in csr.into_iter().chain(levels).chain(jacobi).chain([reordered::own_source()]) {
+        for source in sources::<f64>().into_iter().chain(sources::<f32>()) {
             let compiled = match nvrtc::compile_for("sm_90", &source) {
                 Ok(compiled) => compiled,
                 Err(reason @ GpuError::NoCompiler { .. }) => {

@@ -9,7 +9,7 @@
 //! | array | [`DeviceBuffer`], [`PinnedBuffer`] | on the device; on the host, for copies beside other work |
 //! | order | [`Stream`], [`Event`] | a queue of work; a mark in it with its time |
 //! | text | [`Source`], [`Options`] | CUDA C++ with headers, defines and compiler options |
-//! | code | [`Module`], [`Function`], [`nvrtc`] | compiled for the device found, cached in memory and on disk ([`Cache`]) |
+//! | code | [`Module`], [`Function`], [`nvrtc`] | compiled for the device found, cached in memory and on disk ([`Cache`]), ahead of need by a thread ([`Ahead`]) |
 //! | launch | [`LaunchConfig`], [`Args`], [`Graph`] | one kernel; a recorded sequence |
 //!
 //! ```no_run
@@ -43,7 +43,9 @@ mod stream;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
 pub use cache::{CACHE_VARIABLE, Cache};
 pub use device::DeviceInfo;
@@ -57,6 +59,7 @@ pub use stream::{Event, Stream};
 use crate::vector::cuda::Kernels;
 use crate::{GpuError, Scalar};
 use device::Context;
+use nvrtc::Compiled;
 
 /// One NVIDIA device: its context, its main stream, its compiled kernels. A handle; clones share all of it.
 #[derive(Clone)]
@@ -67,12 +70,36 @@ pub struct Cuda {
 struct Inner {
     stream: Stream,
     cache: Cache,
-    /// Compiled texts by their digest.
-    modules: Mutex<HashMap<u128, Arc<Module>>>,
+    /// Texts by their digest, each with a lock of its own: another thread that asks for it waits for one compilation.
+    modules: Mutex<HashMap<u128, Arc<Mutex<Code>>>>,
     /// The arithmetic of vectors, by the name of their number type.
     vectors: Mutex<HashMap<&'static str, Arc<Kernels>>>,
     /// The first failure of an operation that could not return it.
     failure: Mutex<Option<GpuError>>,
+}
+
+/// How far a text has come.
+#[derive(Default)]
+enum Code {
+    #[default]
+    Text,
+    Compiled(Compiled),
+    Loaded(Arc<Module>),
+}
+
+/// A thread that compiles texts; it ends with the text at hand when this is dropped, which waits for it.
+#[must_use = "dropping it ends the compilation"]
+pub struct Ahead {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // A thread that panicked has said so, and what it did not compile is compiled by who needs it.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
 }
 
 impl Cuda {
@@ -135,15 +162,41 @@ impl Cuda {
     /// [`GpuError::NoCompiler`], [`GpuError::Compile`] with the compiler's log, or a failure of the driver.
     pub fn compile(&self, source: &Source) -> Result<Arc<Module>, GpuError> {
         let architecture = self.info().architecture();
-        let key = source.digest(&[&architecture]);
-        let modules = || self.inner.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = modules().get(&key) {
-            return Ok(found.clone());
-        }
-        // Not under the lock: texts may be compiled by several threads at once.
-        let compiled = self.inner.cache.compile(&architecture, source)?;
+        let code = self.inner.code(&architecture, source);
+        let mut code = code.lock().unwrap_or_else(PoisonError::into_inner);
+        let compiled = match std::mem::take(&mut *code) {
+            Code::Text => self.inner.cache.compile(&architecture, source)?,
+            Code::Compiled(compiled) => compiled,
+            Code::Loaded(module) => {
+                *code = Code::Loaded(module.clone());
+                return Ok(module);
+            }
+        };
         let module = Arc::new(Module::load(self.context(), &source.name, &compiled)?);
-        Ok(modules().entry(key).or_insert(module).clone())
+        *code = Code::Loaded(module.clone());
+        Ok(module)
+    }
+
+    /// Compiles texts on a thread of its own, in their order, while the caller works on something else; [`compile`](Self::compile)
+    /// then finds them, or waits for the one at hand. Nothing of the driver is called there: the thread may go on while work is
+    /// recorded. A text that cannot be compiled is left to who asks for it, who is told why.
+    pub fn compile_ahead(&self, sources: Vec<Source>) -> Ahead {
+        let (inner, stop) = (self.inner.clone(), Arc::new(AtomicBool::new(false)));
+        let (architecture, stopped) = (self.info().architecture(), stop.clone());
+        let work = move || {
+            for source in sources.iter().take_while(|_| !stopped.load(Ordering::Relaxed)) {
+                let code = inner.code(&architecture, source);
+                let mut code = code.lock().unwrap_or_else(PoisonError::into_inner);
+                if matches!(*code, Code::Text)
+                    && let Ok(compiled) = inner.cache.compile(&architecture, source)
+                {
+                    *code = Code::Compiled(compiled);
+                }
+            }
+        };
+        // Without a thread everything is compiled when it is needed.
+        let thread = std::thread::Builder::new().name("compiler".to_owned()).spawn(work).ok();
+        Ahead { stop, thread }
     }
 
     /// Median time of `runs` calls of `work`, in seconds, each between two events of the main stream, after one call that is
@@ -200,6 +253,14 @@ impl Cuda {
 
     fn context(&self) -> &Arc<Context> {
         &self.inner.stream.context
+    }
+}
+
+impl Inner {
+    /// The place of a text.
+    fn code(&self, architecture: &str, source: &Source) -> Arc<Mutex<Code>> {
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        modules.entry(source.digest(&[architecture])).or_default().clone()
     }
 }
 

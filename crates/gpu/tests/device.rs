@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dgsuite_gpu::cuda::{Args, Cache, Cuda, DeviceBuffer, Event, LaunchConfig, PinnedBuffer, Source, Stream};
 use dgsuite_gpu::probe::{DeviceEffort, measure_device};
+use dgsuite_gpu::shim::{Emulator, ShimError};
 use dgsuite_gpu::{Backend, CudaVector, GpuError, Host, Scalar, Vector};
 
 /// A device for one test at a time: recording a graph minds what others do with the device.
@@ -398,6 +399,40 @@ fn the_second_run_finds_its_kernels() {
 }
 
 #[test]
+fn kernels_are_compiled_ahead_and_once() {
+    let Some((_cuda, _guard)) = device("kernels_are_compiled_ahead_and_once") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let cuda = Cuda::with_cache(0, Cache::at(folder.path())).unwrap();
+    let text = |by: u32| {
+        let text = r#"extern "C" __global__ void add(int* x) { x[threadIdx.x] += BY; }"#;
+        Source::new("add.cu", text).define("BY", by)
+    };
+    let wrong = Source::new("wrong.cu", "no text");
+    let ahead = cuda.compile_ahead(vec![text(1), wrong.clone(), text(2)]);
+    let start = std::time::Instant::now();
+    while std::fs::read_dir(folder.path()).unwrap().count() < 2 {
+        assert!(start.elapsed().as_secs() < 60, "nothing is compiled");
+        std::thread::yield_now();
+    }
+    drop(ahead);
+    let x = DeviceBuffer::from_slice(&cuda, "a test", &[1, 2, 3]).unwrap();
+    for by in [1, 2, 3] {
+        // Of a text that nobody has compiled yet, two threads that ask for it get one module.
+        let [module, same] = std::thread::scope(|scope| {
+            [0, 1].map(|_| scope.spawn(|| cuda.compile(&text(by)).unwrap())).map(|t| t.join().unwrap())
+        });
+        assert!(std::sync::Arc::ptr_eq(&module, &same));
+        let mut args = Args::new();
+        args.buffer(&x);
+        // SAFETY: the argument is the kernel's, and `x` lives until it is read back.
+        unsafe { cuda.launch(&module.function("add").unwrap(), LaunchConfig::new(1, 3), &args).unwrap() };
+    }
+    assert_eq!(x.to_vec().unwrap(), [7, 8, 9]);
+    assert!(matches!(cuda.compile(&wrong), Err(GpuError::Compile { .. })));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
+}
+
+#[test]
 fn limits_are_those_of_a_device() {
     let Some((cuda, _guard)) = device("limits_are_those_of_a_device") else { return };
     let info = cuda.info();
@@ -409,4 +444,33 @@ fn limits_are_those_of_a_device() {
     assert!(limits.copy > 5e10 && limits.read > 5e10 && limits.driver_copy > 5e10);
     assert!(limits.flops_single > 5e11 && limits.flops_double > 1e10);
     assert!(limits.launch < 1e-4 && limits.graph_node < 1e-4);
+}
+
+/// Tests above that need no NVIDIA device, on the emulated one.
+#[test]
+fn arrays_graphs_and_compilation_on_an_emulated_device() {
+    const NAME: &str = "arrays_graphs_and_compilation_on_an_emulated_device";
+    const TESTS: [&str; 4] = [
+        "arrays_keep_what_is_written",
+        "a_graph_repeats_what_was_recorded",
+        "the_second_run_finds_its_kernels",
+        "kernels_are_compiled_ahead_and_once",
+    ];
+    if std::env::var_os("DGSUITE_EMULATOR").is_some() {
+        return;
+    }
+    let emulator = match Emulator::new() {
+        Ok(emulator) => emulator,
+        Err(reason @ ShimError::NoCompiler { .. }) => {
+            assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{reason}");
+            let _ = writeln!(std::io::stderr(), "SKIPPED {NAME}: {reason}");
+            return;
+        }
+        Err(reason) => panic!("{reason}"),
+    };
+    let mut command = emulator.command(std::env::current_exe().unwrap());
+    let output = command.arg("--exact").args(TESTS).env("DGSUITE_REQUIRE_GPU", "1").output().unwrap();
+    let log =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    assert!(output.status.success() && log.contains("test result: ok. 4 passed"), "{log}");
 }

@@ -114,6 +114,11 @@ pub struct CudaVector<T: Scalar> {
 }
 
 impl<T: Scalar> CudaVector<T> {
+    /// The texts of all operations, for [`Cuda::compile_ahead`].
+    pub fn sources() -> Vec<Source> {
+        sources::<T>().into()
+    }
+
     /// `len` zeros.
     ///
     /// # Errors

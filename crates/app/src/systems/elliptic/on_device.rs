@@ -8,16 +8,35 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use dgsuite_amg::{Pcg, Solution, SolveError, Stop};
-use dgsuite_gpu::cuda::Cuda;
+use dgsuite_gpu::cuda::{Ahead, Cuda};
 use dgsuite_gpu::{CudaVector, GpuError, Host, HostVector, Vector};
 use dgsuite_ops::cuda::CudaSipdg;
 use dgsuite_ops::elliptic::Sipdg;
 
 use self::bridge::OnDevice;
-use super::options::SolverOptions;
+use super::options::{Preconditioning, SolverOptions};
 use super::watched::Watched;
 use super::{EllipticError, LevelDescription};
+use crate::systems::setup::Precision;
 use preconditioner::Built;
+
+/// Opens a device, and compiles what every solve needs beside the work of the host, as long as the second is kept.
+pub(super) fn open(ordinal: usize, options: &SolverOptions) -> Result<(Cuda, Ahead), GpuError> {
+    let cuda = Cuda::new(ordinal)?;
+    let mut sources = CudaVector::<f64>::sources();
+    match (options.preconditioner, options.inner_precision) {
+        (Preconditioning::Amg | Preconditioning::PmgAmg, Precision::Single) => {
+            sources.extend(CudaVector::<f32>::sources());
+            sources.extend(dgsuite_amg::cuda::sources::<f32>());
+        }
+        (Preconditioning::Amg | Preconditioning::PmgAmg, Precision::Double) => {
+            sources.extend(dgsuite_amg::cuda::sources::<f64>());
+        }
+        (Preconditioning::None | Preconditioning::Mass | Preconditioning::Jacobi, _) => {}
+    }
+    let ahead = cuda.compile_ahead(sources);
+    Ok((cuda, ahead))
+}
 
 /// Operator, preconditioner and vectors on a device.
 pub(super) struct DeviceSolver {
@@ -46,14 +65,13 @@ pub(super) struct DeviceParts {
 impl DeviceSolver {
     /// Copies the operator and sets the preconditioner up.
     pub(super) fn new(
-        ordinal: usize,
+        cuda: Cuda,
         operator: &Arc<Sipdg<f64>>,
         options: &SolverOptions,
         host: &Host,
         one: &HostVector<f64>,
     ) -> Result<Self, EllipticError> {
         let start = Instant::now();
-        let cuda = Cuda::new(ordinal)?;
         let device = OnDevice(Arc::new(CudaSipdg::<f64>::new(&cuda, operator)?));
         let operator_s = start.elapsed().as_secs_f64();
         let built = preconditioner::build(&cuda, operator, &device, options, host)?;
