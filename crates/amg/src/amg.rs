@@ -5,6 +5,8 @@ pub(crate) mod cycle;
 pub(crate) mod host;
 mod summary;
 
+use std::iter;
+
 use dgsuite_gpu::{Host, HostVector, Scalar, Vector};
 
 pub use summary::{HierarchySummary, LevelSummary};
@@ -103,10 +105,15 @@ impl<T: Scalar> Amg<T> {
             matrices.push(step.matrix);
         }
         ways.push((None, None));
+        let sizes: Vec<_> = iter::once(a.view())
+            .chain(matrices.iter().map(Sparse::view))
+            .map(|a| (a.n_rows(), a.n_nonzeros()))
+            .collect();
+        let cycle = cycle::worthwhile(options.cycle, &sizes);
         for (k, (way, largest)) in ways.into_iter().enumerate() {
             let matrix = if k == 0 { a.view() } else { matrices[k - 1].view() };
             let solved_directly = k + 1 == n_levels && direct.is_some();
-            let twice = cycle::visits_twice(options.cycle, k, n_levels, direct.is_some());
+            let twice = cycle::visits_twice(cycle, k, n_levels, direct.is_some());
             let smoother = (options.smoother, largest);
             levels.push(Level::new(host, matrix, scale, way, smoother, solved_directly, twice)?);
             if k > 0 {
@@ -114,8 +121,8 @@ impl<T: Scalar> Amg<T> {
                 matrices[k - 1] = Sparse::default();
             }
         }
-        let summary = HierarchySummary::of(&levels, direct.as_ref());
-        let (cycle, null_space) = (options.cycle, options.null_space);
+        let summary = HierarchySummary::of(&levels, direct.as_ref(), cycle);
+        let null_space = options.null_space;
         Ok(Self {
             host: host.clone(),
             levels: HostLevels { levels, direct },

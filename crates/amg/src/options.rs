@@ -80,7 +80,8 @@ pub enum Cycle {
     /// Up to two iterations of flexible conjugate gradients on each of the coarser levels, as many as
     /// `levels` counted from the finest; V below (Notay 2008).
     K {
-        /// Number of levels with such iterations.
+        /// Number of levels with such iterations; [`usize::MAX`] for as many as pay: four, and more where they are large and coarsening
+        /// goes on (which [`HierarchySummary::cycle`](crate::HierarchySummary) tells).
         levels: usize,
     },
 }
@@ -112,7 +113,7 @@ pub struct AmgOptions {
 }
 
 impl Default for AmgOptions {
-    /// Double pairwise aggregation with κ = 8, Chebyshev of degree 2, K-cycle on all levels.
+    /// Double pairwise aggregation with κ = 8, Chebyshev of degree 2, K-cycle on as many levels as pay.
     fn default() -> Self {
         Self {
             coarsening: Coarsening::PAIRWISE,
@@ -257,7 +258,7 @@ impl FromStr for Smoother {
 impl FromStr for Cycle {
     type Err = AmgError;
 
-    /// `v`, `w`, `k` (all levels) or `k2` (the two finest, and so on).
+    /// `v`, `w`, `k` (as many levels as pay) or `k2` (the two finest, and so on).
     fn from_str(word: &str) -> Result<Self, AmgError> {
         match word {
             "v" => Ok(Self::V),

@@ -5,6 +5,7 @@ use std::fmt;
 use dgsuite_gpu::{Scalar, Vector};
 
 use super::host::{Level, Way};
+use crate::Cycle;
 use crate::dense::DenseInverse;
 
 /// One level of a hierarchy.
@@ -27,10 +28,12 @@ pub struct HierarchySummary {
     pub direct: bool,
     /// Whether constants are in the null space of some part of the matrix.
     pub floating: bool,
+    /// In which order they are visited: a K-cycle has its number of levels.
+    pub cycle: Cycle,
 }
 
 impl HierarchySummary {
-    pub(super) fn of<T: Scalar>(levels: &[Level<T>], direct: Option<&DenseInverse>) -> Self {
+    pub(super) fn of<T: Scalar>(levels: &[Level<T>], direct: Option<&DenseInverse>, cycle: Cycle) -> Self {
         let summary = |(k, level): (usize, &Level<T>)| {
             let vectors = [&level.b, &level.x, &level.y, &level.c, &level.v, &level.inverse_diagonal];
             let vectors: usize = vectors.iter().map(|vector| vector.len() * T::BYTES).sum();
@@ -47,6 +50,7 @@ impl HierarchySummary {
             levels: levels.iter().enumerate().map(summary).collect(),
             direct: direct.is_some(),
             floating: direct.is_some_and(DenseInverse::is_singular),
+            cycle,
         }
     }
 

@@ -163,16 +163,16 @@ pub(super) struct Work {
 impl Work {
     pub(super) fn of(summary: &HierarchySummary, options: &dgsuite_amg::AmgOptions) -> Self {
         let first = summary.levels.first().map_or(1, |level| level.nonzeros).max(1) as f64;
-        Self { products: amg_work(summary, degree(options.smoother), options.cycle) / first }
+        Self { products: amg_work(summary, degree(options.smoother)) / first }
     }
 }
 
 /// Entries that a cycle reads: each level's times its products, visited as often as the cycle says.
-fn amg_work(summary: &HierarchySummary, degree: usize, cycle: dgsuite_amg::Cycle) -> f64 {
+fn amg_work(summary: &HierarchySummary, degree: usize) -> f64 {
     let mut visits = 1.0;
     let mut work = 0.0;
     for (k, level) in summary.levels.iter().enumerate() {
-        let twice = match cycle {
+        let twice = match summary.cycle {
             dgsuite_amg::Cycle::V => false,
             dgsuite_amg::Cycle::W => k > 0,
             dgsuite_amg::Cycle::K { levels } => k > 0 && k <= levels,
