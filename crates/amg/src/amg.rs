@@ -74,8 +74,7 @@ impl Amg<f64> {
 impl<T: Scalar> Amg<T> {
     pub(crate) fn build(host: &Host, a: &Csr<f64>, options: &AmgOptions) -> Result<Self, AmgError> {
         options.check()?;
-        hierarchy::check(host, a)?;
-        let largest = a.diagonal().into_iter().fold(0.0, f64::max);
+        let largest = hierarchy::check(host, a)?;
         // A power of two: scaling then rounds nothing.
         let scale = if largest > 0.0 { (-largest.log2().round()).exp2() } else { 1.0 };
         let steps = hierarchy::coarsen(host, a.view(), scale, options);

@@ -98,22 +98,62 @@ impl Strength {
 /// Entries that mirror each other may differ by this share of `(a_ii a_jj)^½`.
 const ASYMMETRY: f64 = 1e-9;
 
-/// Whether a matrix can be that of a symmetric positive (semi-)definite operator, as far as its entries show.
+/// Whether a matrix can be that of a symmetric positive (semi-)definite operator, as far as its entries show; its largest
+/// diagonal entry.
 ///
 /// # Errors
 /// [`MatrixError::NotSquare`], [`MatrixError::EmptyRow`], [`MatrixError::DiagonalNotPositive`] or
 /// [`MatrixError::NotSymmetric`], each with its first row.
-pub(crate) fn check(host: &Host, a: &Csr<f64>) -> Result<(), MatrixError> {
+pub(crate) fn check(host: &Host, a: &Csr<f64>) -> Result<f64, MatrixError> {
     let (n_rows, n_cols) = (a.n_rows(), a.n_cols());
     if n_rows != n_cols {
         return Err(MatrixError::NotSquare { n_rows, n_cols });
     }
-    let view = a.view();
+    match largest_if_mirrored(host, a.view()) {
+        Some(largest) => Ok(largest),
+        None => judge(host, a.view()),
+    }
+}
+
+/// The largest diagonal entry of a matrix whose entries mirror each other to the bit and whose diagonal is positive.
+fn largest_if_mirrored(host: &Host, view: View<'_, f64>) -> Option<f64> {
+    let found = pieces(host, view.n_rows(), |rows| {
+        let (mut largest, mut above, mut below) = (0.0f64, 0, 0);
+        for row in rows {
+            let (columns, values) = view.row(row);
+            let place = columns.partition_point(|&col| (col as usize) < row);
+            if columns.get(place) != Some(&(row as u32)) || values[place] <= 0.0 {
+                return None;
+            }
+            largest = largest.max(values[place]);
+            for (&col, value) in columns.iter().zip(values).skip(place + 1) {
+                let (others, mirrors) = view.row(col as usize);
+                let mirror = others.binary_search(&(row as u32)).ok()?;
+                if mirrors[mirror] != *value {
+                    return None;
+                }
+            }
+            (above, below) = (above + columns.len() - place - 1, below + place);
+        }
+        Some((largest, above, below))
+    });
+    let (mut largest, mut above, mut below) = (0.0f64, 0, 0);
+    for piece in found {
+        let piece = piece?;
+        (largest, above, below) = (largest.max(piece.0), above + piece.1, below + piece.2);
+    }
+    // Each entry above the diagonal has its mirror: where there are as many below, these are all.
+    (above == below).then_some(largest)
+}
+
+/// What a matrix that is not so is to be called, if it is not symmetric but for rounding.
+fn judge(host: &Host, view: View<'_, f64>) -> Result<f64, MatrixError> {
     let diagonal = |i: usize| {
         let (columns, values) = view.row(i);
         columns.binary_search(&(i as u32)).map_or(0.0, |k| values[k])
     };
-    let good = pieces(host, n_rows, |rows| {
+    let good = pieces(host, view.n_rows(), |rows| {
+        let mut largest = 0.0f64;
         for row in rows {
             let (columns, values) = view.row(row);
             if values.iter().all(|&value| value == 0.0) {
@@ -123,6 +163,7 @@ pub(crate) fn check(host: &Host, a: &Csr<f64>) -> Result<(), MatrixError> {
             if here <= 0.0 {
                 return Err(MatrixError::DiagonalNotPositive { row, value: here });
             }
+            largest = largest.max(here);
             for (&col, &value) in columns.iter().zip(values) {
                 let col = col as usize;
                 // The upper half suffices, except for entries whose mirror is missing.
@@ -136,9 +177,9 @@ pub(crate) fn check(host: &Host, a: &Csr<f64>) -> Result<(), MatrixError> {
                 }
             }
         }
-        Ok(())
+        Ok(largest)
     });
-    good.into_iter().collect()
+    good.into_iter().try_fold(0.0, |most: f64, largest| Ok(most.max(largest?)))
 }
 
 #[cfg(test)]
@@ -154,6 +195,24 @@ mod tests {
         let steps = coarsen(&host, a.view(), 1.0, &AmgOptions { coarsening, ..AmgOptions::default() });
         let rows = steps.last().unwrap().matrix.view().n_rows();
         assert!(rows <= 300, "{rows}");
+    }
+
+    #[test]
+    fn entries_without_a_mirror_are_seen_on_either_side() {
+        let host = Host::new(2).unwrap();
+        let with = |extra: &[(usize, usize, f64)]| {
+            let entries = [(0, 0, 2.0), (1, 1, 5.0), (2, 2, 3.0), (0, 1, -1.0), (1, 0, -1.0)];
+            let a = Csr::from_triplets(3, 3, entries.into_iter().chain(extra.iter().copied())).unwrap();
+            check(&host, &a)
+        };
+        assert_eq!(with(&[]), Ok(5.0));
+        for (row, col) in [(0, 2), (2, 0)] {
+            assert_eq!(with(&[(row, col, 1e-12)]), Ok(5.0));
+            let error = MatrixError::NotSymmetric { row, col, value: 0.5, mirrored: 0.0 };
+            assert_eq!(with(&[(row, col, 0.5)]), Err(error));
+        }
+        // As many above as below, but not where they belong.
+        assert!(with(&[(2, 0, 0.5), (1, 2, 0.5)]).is_err());
     }
 
     #[test]

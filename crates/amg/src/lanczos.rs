@@ -10,12 +10,15 @@ const NEAR: f64 = 1.08;
 /// A vector to start from: entries of size 1 to 2 with signs that neighbours do not share, rich in the upper end
 /// of the spectrum.
 pub(crate) fn rough<T: Scalar>(n: usize) -> Vec<T> {
-    let entry = |i: usize| {
-        let bits = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-        let size = 1.0 + bits as f64 / (1u64 << 24) as f64;
-        T::from_f64(if bits & 1 == 0 { size } else { -size })
-    };
-    (0..n).map(entry).collect()
+    (0..n).map(rough_entry).collect()
+}
+
+/// Its entry `i`.
+#[inline]
+pub(crate) fn rough_entry<T: Scalar>(i: usize) -> T {
+    let bits = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    let size = 1.0 + bits as f64 / (1u64 << 24) as f64;
+    T::from_f64(if bits & 1 == 0 { size } else { -size })
 }
 
 /// The largest eigenvalue of `M⁻¹ A` for symmetric `A` and symmetric positive definite `M`: the estimate θ of so

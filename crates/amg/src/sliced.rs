@@ -33,6 +33,25 @@ impl<T: Scalar> Sliced<T> {
         Self { n_rows: a.n_rows(), n_nonzeros: a.n_nonzeros(), blocks }
     }
 
+    /// The same, and what `work` makes of the first row of each block and its entries of a vector, while the block is in the cache.
+    pub(crate) fn new_beside<R: Send>(
+        host: &Host,
+        a: View<'_, f64>,
+        factor: f64,
+        vector: &mut HostVector<T>,
+        work: impl Fn(usize, &mut [T]) -> R + Sync + Send,
+    ) -> (Self, Vec<R>) {
+        let n = a.n_rows();
+        let make = |(k, entries): (usize, &mut [T])| {
+            let first = k * BLOCK;
+            let block = Block::new(a, factor, n, first..first + entries.len());
+            (block, work(first, entries))
+        };
+        let vector = vector.as_mut_slice();
+        let (blocks, made) = host.install(|| vector.par_chunks_mut(BLOCK).enumerate().map(make).unzip());
+        (Self { n_rows: n, n_nonzeros: a.n_nonzeros(), blocks }, made)
+    }
+
     /// No rows.
     pub(crate) fn empty() -> Self {
         Self { n_rows: 0, n_nonzeros: 0, blocks: Vec::new() }
@@ -199,7 +218,7 @@ impl<T: Scalar> LinearOperator<HostVector<T>> for SlicedCsr<T> {
 
 #[cfg(test)]
 mod tests {
-    use dgsuite_gpu::Backend;
+    use dgsuite_gpu::{Backend, SimdLevel};
 
     use super::block::Kind;
     use super::*;
@@ -244,11 +263,14 @@ mod tests {
             assert!(found.iter().zip(least).all(|(found, least)| *found >= least), "{found:?} {least:?}");
             let numbers = |n: usize| (0..n).map(|i| (i as f64 * 0.7).sin()).collect::<Vec<_>>();
             let x = host.upload(&numbers(a.n_cols())).unwrap();
-            let mut y = host.zeros(a.n_rows()).unwrap();
             let mut expected = host.zeros(a.n_rows()).unwrap();
-            sliced.multiply(&x, &mut y);
             LinearOperator::apply(&a, &x, &mut expected);
-            assert_eq!(y.as_slice(), expected.as_slice());
+            for level in SimdLevel::ALL.into_iter().filter(|&level| level <= SimdLevel::hardware()) {
+                let mut y = Host::with_simd(2, level).unwrap().zeros(a.n_rows()).unwrap();
+                sliced.multiply(&x, &mut y);
+                assert_eq!(y.as_slice(), expected.as_slice(), "{level}");
+            }
+            let mut y = host.zeros(a.n_rows()).unwrap();
             let b = host.upload(&numbers(a.n_rows())).unwrap();
             sliced.residual(&b, &x, &mut y);
             assert!((0..a.n_rows()).all(|i| y[i] == b[i] - expected[i]));

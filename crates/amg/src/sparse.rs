@@ -35,6 +35,12 @@ impl<'a, T: Scalar> View<'a, T> {
         self.columns.len()
     }
 
+    /// Number of entries of row `i`.
+    #[inline(always)]
+    pub(crate) fn length(self, i: usize) -> usize {
+        self.starts[i + 1] - self.starts[i]
+    }
+
     /// Columns and values of row `i`.
     #[inline(always)]
     pub(crate) fn row(self, i: usize) -> (&'a [u32], &'a [T]) {
@@ -125,21 +131,10 @@ pub(crate) fn pieces<R: Send>(
 }
 
 /// `make(i)` for `0..n`, in parallel.
-pub(crate) fn tabulate<R: Send + Copy + Default>(
-    host: &Host,
-    n: usize,
-    make: impl Fn(usize) -> R + Sync + Send,
-) -> Vec<R> {
-    let mut table = vec![R::default(); n];
-    let fill = |(k, piece): (usize, &mut [R])| {
-        for (i, entry) in (k * PIECE..).zip(piece) {
-            *entry = make(i);
-        }
-    };
+pub(crate) fn tabulate<R: Send>(host: &Host, n: usize, make: impl Fn(usize) -> R + Sync + Send) -> Vec<R> {
     if n <= PIECE || host.n_threads() == 1 {
-        table.chunks_mut(PIECE).enumerate().for_each(fill);
+        (0..n).map(make).collect()
     } else {
-        host.install(|| table.par_chunks_mut(PIECE).enumerate().for_each(fill));
+        host.install(|| (0..n).into_par_iter().with_min_len(PIECE).map(make).collect())
     }
-    table
 }

@@ -1,14 +1,13 @@
 //! Levels on the CPU, and what a cycle does on each of them.
 
 use dgsuite_gpu::{Backend, Host, HostVector, Scalar, Vector};
-use rayon::prelude::*;
 
 use super::cycle::{ENOUGH, Levels};
 use crate::dense::DenseInverse;
 use crate::hierarchy::{Aggregates, NONE, RowSums};
 use crate::preconditioner::Diagonal;
 use crate::sliced::Sliced;
-use crate::sparse::{PIECE, Sparse, View};
+use crate::sparse::{Sparse, View};
 use crate::{AmgError, Smoother, lanczos, smoother};
 
 /// Steps of Lanczos's method on each level.
@@ -96,16 +95,23 @@ impl<T: Scalar> Level<T> {
                 first: [0.0; 2],
             });
         }
-        let matrix = Sliced::<T>::new(host, a, scale, n);
         let l1 = matches!(choice, Smoother::L1Jacobi { .. });
         let mut inverse_diagonal = zeros(n)?;
-        let bound = invert_diagonal(host, a, scale, l1, &mut inverse_diagonal)?;
+        let invert = |first: usize, inverse: &mut [T]| invert_diagonal(a, scale, l1, first, inverse);
+        let (matrix, bounds) = Sliced::new_beside(host, a, scale, &mut inverse_diagonal, invert);
+        let bound =
+            bounds.into_iter().try_fold(0.0, |most: f64, bound| Ok::<_, AmgError>(most.max(bound?)))?;
         let largest = if l1 {
             1.0
         } else if let Some(largest) = known {
             largest
         } else {
-            let start = host.upload(&lanczos::rough::<T>(n))?;
+            let mut start = zeros(n)?;
+            start.for_each_piece(|first, start| {
+                for (i, start) in (first..).zip(start) {
+                    *start = lanczos::rough_entry(i);
+                }
+            });
             let found = lanczos::largest_eigenvalue(
                 &matrix,
                 &mut Diagonal(&inverse_diagonal),
@@ -120,29 +126,25 @@ impl<T: Scalar> Level<T> {
     }
 }
 
-/// The inverse of the scaled diagonal, or of the row sums of magnitudes; returns Gershgorin's bound of the eigenvalues of `D⁻¹ A`.
+/// The inverse of the scaled diagonal, or of the row sums of magnitudes, from row `first` on; returns Gershgorin's bound of the
+/// eigenvalues of `D⁻¹ A` for these rows.
 fn invert_diagonal<T: Scalar>(
-    host: &Host,
     a: View<'_, f64>,
     scale: f64,
     l1: bool,
-    inverse: &mut HostVector<T>,
+    first: usize,
+    inverse: &mut [T],
 ) -> Result<f64, AmgError> {
-    let invert = |(k, inverse): (usize, &mut [T])| {
-        let mut bound = 0.0f64;
-        for (i, inverse) in (k * PIECE..).zip(inverse) {
-            let row = RowSums::of(a, i);
-            if row.diagonal <= 0.0 || row.diagonal.is_nan() {
-                return Err(AmgError::LevelNotPositive { rows: a.n_rows(), row: i, value: row.diagonal });
-            }
-            *inverse = T::from_f64(1.0 / (scale * if l1 { row.l1() } else { row.diagonal }));
-            bound = bound.max(row.l1() / row.diagonal);
+    let mut bound = 0.0f64;
+    for (i, inverse) in (first..).zip(inverse) {
+        let row = RowSums::of(a, i);
+        if row.diagonal <= 0.0 || row.diagonal.is_nan() {
+            return Err(AmgError::LevelNotPositive { rows: a.n_rows(), row: i, value: row.diagonal });
         }
-        Ok(bound)
-    };
-    let inverse = inverse.as_mut_slice();
-    let bounds: Vec<_> = host.install(|| inverse.par_chunks_mut(PIECE).enumerate().map(invert).collect());
-    bounds.into_iter().try_fold(0.0, |most: f64, bound| Ok(most.max(bound?)))
+        *inverse = T::from_f64(1.0 / (scale * if l1 { row.l1() } else { row.diagonal }));
+        bound = bound.max(row.l1() / row.diagonal);
+    }
+    Ok(bound)
 }
 
 impl<T: Scalar> Level<T> {

@@ -1,5 +1,8 @@
 //! The matrix of a coarser level: `A_c = Pᵀ A P`, with P piecewise constant on aggregates.
 
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
 use dgsuite_gpu::Host;
 use rayon::prelude::*;
 
@@ -15,23 +18,29 @@ const LEAST_ROWS: usize = 1024;
 /// `a_KL = Σ_{i∈K} Σ_{j∈L} a_ij`, columns ascending. Each entry is summed in the order of rows and columns,
 /// so that the bits do not depend on how rows are shared among threads.
 pub(crate) fn product(host: &Host, a: View<'_, f64>, aggregates: &Aggregates) -> Sparse<f64> {
-    in_pieces(host, aggregates.len(), |first, end| rows(a, aggregates, first, end))
+    let n = aggregates.len();
+    let most = |k: usize| aggregates.rows(k).iter().map(|&i| a.length(i as usize)).sum();
+    collect(host, [n, n], most, |k, row| {
+        for &i in aggregates.rows(k) {
+            for (j, value) in a.entries(i as usize) {
+                let column = aggregates.of_row[j];
+                if column != NONE {
+                    row.add(column, value);
+                }
+            }
+        }
+    })
 }
 
 /// `A B`, where B has `n_cols` columns; columns ascending, each entry summed in the order of the row of A.
 pub(crate) fn multiply(host: &Host, a: View<'_, f64>, b: View<'_, f64>, n_cols: usize) -> Sparse<f64> {
-    in_pieces(host, a.n_rows(), |first, end| {
-        let mut collector = Collector::new(n_cols);
-        let mut out = Sparse::with_rows(end - first);
-        for i in first..end {
-            for (k, value) in a.entries(i) {
-                for (j, other) in b.entries(k) {
-                    collector.add(j as u32, value * other);
-                }
+    let most = |i: usize| a.row(i).0.iter().map(|&k| b.length(k as usize)).sum();
+    collect(host, [a.n_rows(), n_cols], most, |i, row| {
+        for (k, value) in a.entries(i) {
+            for (j, other) in b.entries(k) {
+                row.add(j as u32, value * other);
             }
-            collector.finish_row(&mut out);
         }
-        out
     })
 }
 
@@ -63,7 +72,7 @@ const ROUNDING: f64 = 1e-12;
 fn without_rounding(a: View<'_, f64>) -> Sparse<f64> {
     let diagonal = |i: usize| a.entries(i).find(|&(j, _)| j == i).map_or(0.0, |(_, value)| value);
     let diagonal: Vec<f64> = (0..a.n_rows()).map(diagonal).collect();
-    let mut kept = Sparse::with_rows(a.n_rows());
+    let mut kept = Sparse { starts: vec![0], ..Sparse::default() };
     for (i, own) in diagonal.iter().enumerate() {
         for (j, value) in a.entries(i) {
             if j == i || value * value > ROUNDING * ROUNDING * (own * diagonal[j]).abs() {
@@ -94,80 +103,81 @@ pub(crate) fn triple_product(host: &Host, a: View<'_, f64>, p: View<'_, f64>, n:
 /// `Pᵀ A P` from P and its transpose.
 fn at_once(host: &Host, transposed: View<'_, f64>, a: View<'_, f64>, p: View<'_, f64>) -> Sparse<f64> {
     let n = transposed.n_rows();
-    in_pieces(host, n, |first, end| {
-        let mut collector = Collector::new(n);
-        let mut out = Sparse::with_rows(end - first);
-        for k in first..end {
-            for (i, left) in transposed.entries(k) {
-                for (j, value) in a.entries(i) {
-                    for (l, right) in p.entries(j) {
-                        collector.add(l as u32, left * value * right);
-                    }
+    let reach = |i: usize| a.row(i).0.iter().map(|&j| p.length(j as usize)).sum::<usize>();
+    let most = |k: usize| transposed.row(k).0.iter().map(|&i| reach(i as usize)).sum();
+    collect(host, [n, n], most, |k, row| {
+        for (i, left) in transposed.entries(k) {
+            for (j, value) in a.entries(i) {
+                for (l, right) in p.entries(j) {
+                    row.add(l as u32, left * value * right);
                 }
             }
-            collector.finish_row(&mut out);
         }
-        out
     })
 }
 
-/// The rows `0..n`, made by `work` in pieces.
-pub(super) fn in_pieces(
+/// A matrix of so many rows and columns: `add` adds the terms of a row to a collector, and they are `most` at most.
+pub(super) fn collect(
     host: &Host,
-    n: usize,
-    work: impl Fn(usize, usize) -> Sparse<f64> + Sync + Send,
+    [n, n_cols]: [usize; 2],
+    most: impl Fn(usize) -> usize + Sync + Send,
+    add: impl Fn(usize, &mut Collector) + Sync + Send,
 ) -> Sparse<f64> {
     let n_pieces = match host.n_threads() {
         1 => 1,
         n_threads => (PIECES_PER_THREAD * n_threads).min(n.div_ceil(LEAST_ROWS)).max(1),
     };
-    let ends = |k: usize| k * n / n_pieces;
-    let work = |k: usize| work(ends(k), ends(k + 1));
-    let pieces: Vec<Sparse<f64>> = if n_pieces == 1 {
-        return work(0);
-    } else {
-        host.install(|| (0..n_pieces).into_par_iter().map(work).collect())
+    let rows = |k: usize| k * n / n_pieces..(k + 1) * n / n_pieces;
+    let room = |k: usize| rows(k).map(|i| most(i).min(n_cols)).sum();
+    let room: Vec<usize> = host.install(|| (0..n_pieces).into_par_iter().map(room).collect());
+    let all = room.iter().sum();
+    // Each piece has room for the most that it can be, of which memory is there once it is written.
+    let (mut starts, mut columns, mut values) = (vec![0; n + 1], vec![0; all], vec![0.0; all]);
+    let mut pieces = Vec::with_capacity(n_pieces);
+    let (mut ends_left, mut columns_left, mut values_left) =
+        (&mut starts[1..], columns.as_mut_slice(), values.as_mut_slice());
+    for (k, &room) in room.iter().enumerate() {
+        let ends = ends_left.split_off_mut(..rows(k).len()).unwrap_or_default();
+        let columns = columns_left.split_off_mut(..room).unwrap_or_default();
+        let values = values_left.split_off_mut(..room).unwrap_or_default();
+        pieces.push((rows(k), ends, columns, values));
+    }
+    // Collectors take long to make: there are as many as work at one time.
+    let idle = Mutex::new(Vec::new());
+    let fill = |(rows, ends, columns, values): (Range<usize>, &mut [usize], &mut [u32], &mut [f64])| {
+        let collector = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut collector = collector.unwrap_or_else(|| Collector::new(n_cols));
+        let mut length = 0;
+        for (i, end) in rows.zip(ends) {
+            add(i, &mut collector);
+            length += collector.finish_row(&mut columns[length..], &mut values[length..]);
+            *end = length;
+        }
+        idle.lock().unwrap_or_else(PoisonError::into_inner).push(collector);
+        length
     };
-    let n_nonzeros = pieces.iter().map(|piece| piece.columns.len()).sum();
-    let mut starts = Vec::with_capacity(n + 1);
-    starts.push(0);
-    let (mut columns, mut values) = (vec![0u32; n_nonzeros], vec![0.0; n_nonzeros]);
-    let mut places = Vec::with_capacity(n_pieces);
-    let (mut columns_left, mut values_left) = (columns.as_mut_slice(), values.as_mut_slice());
-    for piece in &pieces {
-        let first = starts[starts.len() - 1];
-        starts.extend(piece.starts[1..].iter().map(|end| first + end));
-        let (here, rest) = columns_left.split_at_mut(piece.columns.len());
-        let (values_here, values_rest) = values_left.split_at_mut(piece.columns.len());
-        places.push((here, values_here));
-        (columns_left, values_left) = (rest, values_rest);
+    let lengths: Vec<usize> = host.install(|| pieces.into_par_iter().map(fill).collect());
+
+    let mut first = 0;
+    for (k, length) in lengths.iter().enumerate() {
+        starts[1..][rows(k)].iter_mut().for_each(|end| *end += first);
+        first += length;
     }
     host.install(|| {
-        pieces.par_iter().zip(places).for_each(|(piece, (columns, values))| {
-            columns.copy_from_slice(&piece.columns);
-            values.copy_from_slice(&piece.values);
-        });
+        rayon::join(|| close_up(&mut columns, &room, &lengths), || close_up(&mut values, &room, &lengths))
     });
     Sparse { starts, columns, values }
 }
 
-/// The coarse rows `first..end`.
-fn rows(a: View<'_, f64>, aggregates: &Aggregates, first: usize, end: usize) -> Sparse<f64> {
-    let mut collector = Collector::new(aggregates.len());
-    let mut coarse = Sparse::with_rows(end - first);
-    for k in first..end {
-        for &i in aggregates.rows(k) {
-            let (columns, values) = a.row(i as usize);
-            for (&j, &value) in columns.iter().zip(values) {
-                let column = aggregates.of_row[j as usize];
-                if column != NONE {
-                    collector.add(column, value);
-                }
-            }
-        }
-        collector.finish_row(&mut coarse);
+/// Brings pieces together that fill a part of their room.
+fn close_up<T: Copy>(array: &mut Vec<T>, room: &[usize], lengths: &[usize]) {
+    let (mut from, mut to) = (0, 0);
+    for (room, length) in room.iter().zip(lengths) {
+        array.copy_within(from..from + length, to);
+        (from, to) = (from + room, to + length);
     }
-    coarse
+    array.truncate(to);
+    array.shrink_to_fit();
 }
 
 /// Sums the entries of one row at a time (Gustavson 1978).
@@ -182,7 +192,7 @@ pub(super) struct Collector {
 const SHORT: usize = 32;
 
 impl Collector {
-    pub(super) fn new(n_cols: usize) -> Self {
+    fn new(n_cols: usize) -> Self {
         Self { place: vec![0; n_cols], columns: Vec::new(), values: Vec::new() }
     }
 
@@ -198,10 +208,12 @@ impl Collector {
         }
     }
 
-    pub(super) fn finish_row(&mut self, out: &mut Sparse<f64>) {
+    /// Writes the row to the first places and forgets it; returns the number of its entries.
+    fn finish_row(&mut self, to_columns: &mut [u32], to_values: &mut [f64]) -> usize {
         let (columns, values) = (&mut self.columns, &mut self.values);
-        if columns.len() <= SHORT {
-            for k in 1..columns.len() {
+        let n = columns.len();
+        if n <= SHORT {
+            for k in 1..n {
                 let (column, value) = (columns[k], values[k]);
                 let mut at = k;
                 while at > 0 && columns[at - 1] > column {
@@ -210,25 +222,18 @@ impl Collector {
                 }
                 (columns[at], values[at]) = (column, value);
             }
-            out.values.extend_from_slice(values);
+            to_values[..n].copy_from_slice(values);
         } else {
             columns.sort_unstable();
             // Places are those of before.
-            out.values.extend(columns.iter().map(|&column| values[self.place[column as usize] as usize]));
+            for (to, &column) in to_values.iter_mut().zip(columns.iter()) {
+                *to = values[self.place[column as usize] as usize];
+            }
         }
-        out.columns.extend_from_slice(columns);
-        out.starts.push(out.columns.len());
+        to_columns[..n].copy_from_slice(columns);
         columns.clear();
         values.clear();
-    }
-}
-
-impl Sparse<f64> {
-    /// A matrix that has no row yet, and room for `n`.
-    pub(super) fn with_rows(n: usize) -> Self {
-        let mut starts = Vec::with_capacity(n + 1);
-        starts.push(0);
-        Self { starts, columns: Vec::new(), values: Vec::new() }
+        n
     }
 }
 

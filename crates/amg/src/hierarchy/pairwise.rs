@@ -29,7 +29,7 @@ pub(crate) fn aggregate(host: &Host, a: View<'_, f64>, passes: usize, kappa: f64
         let coarse = galerkin::product(host, a, &aggregates);
         let coarse_table = RowSums::table(host, coarse.view());
         let pairs = next_pass(host, a, &table, &aggregates, coarse.view(), &coarse_table, kappa);
-        aggregates = aggregates.then(&pairs);
+        aggregates = aggregates.then(host, &pairs);
     }
     aggregates
 }
@@ -119,7 +119,7 @@ fn match_chunks(host: &Host, n: usize, visit: impl Fn(usize, &mut [u32], usize) 
         }
     };
     host.install(|| label.par_chunks_mut(CHUNK).enumerate().for_each(chunk));
-    Aggregates::from_labels(&label)
+    Aggregates::within_chunks(host, &label, CHUNK)
 }
 
 #[cfg(test)]

@@ -25,13 +25,34 @@ pub(crate) fn pair(i: &RowSums, j: &RowSums, a: f64) -> f64 {
 /// positive semi-definite, with `A_G` the rows' own part of A (couplings to others lumped to the diagonal)
 /// and `M_G = 2 D_G` its smoother.
 pub(crate) fn admits(a: View<'_, f64>, table: &[RowSums], rows: &[u32], kappa: f64) -> bool {
-    let n = rows.len();
-    if n > MOST_ROWS {
-        return false;
+    // Loops of a length that the compiler knows take half of the time.
+    fn of<const N: usize>(a: View<'_, f64>, table: &[RowSums], rows: &[u32], kappa: f64) -> bool {
+        rows.first_chunk::<N>().is_some_and(|rows| semi_definite(matrix_of(a, table, rows, kappa)))
     }
-    let mut z = [[0.0; MOST_ROWS]; MOST_ROWS];
-    let mut weight = [0.0; MOST_ROWS];
-    for k in 0..n {
+    match rows.len() {
+        1 => of::<1>(a, table, rows, kappa),
+        2 => of::<2>(a, table, rows, kappa),
+        3 => of::<3>(a, table, rows, kappa),
+        4 => of::<4>(a, table, rows, kappa),
+        5 => of::<5>(a, table, rows, kappa),
+        6 => of::<6>(a, table, rows, kappa),
+        7 => of::<7>(a, table, rows, kappa),
+        MOST_ROWS => of::<MOST_ROWS>(a, table, rows, kappa),
+        n => n == 0,
+    }
+}
+
+/// The matrix of [`admits`], each row and column on its own scale.
+#[inline(always)]
+fn matrix_of<const N: usize>(
+    a: View<'_, f64>,
+    table: &[RowSums],
+    rows: &[u32; N],
+    kappa: f64,
+) -> [[f64; N]; N] {
+    let mut z = [[0.0; N]; N];
+    let (mut weight, mut root) = ([0.0; N], [0.0; N]);
+    for k in 0..N {
         let row = &table[rows[k] as usize];
         let mut inside = 0.0;
         for (j, value) in a.entries(rows[k] as usize) {
@@ -42,27 +63,19 @@ pub(crate) fn admits(a: View<'_, f64>, table: &[RowSums], rows: &[u32], kappa: f
         }
         weight[k] = 2.0 * row.diagonal;
         z[k][k] = kappa * (row.excess - inside) - weight[k];
+        // Weights within one aggregate may differ by many decades: each row is judged on its own scale.
+        root[k] = (kappa * (row.diagonal + row.magnitude)).sqrt();
     }
-    let total: f64 = weight[..n].iter().sum();
-    if total > 0.0 {
-        for k in 0..n {
-            for l in 0..n {
+    let total: f64 = weight.iter().sum();
+    for k in 0..N {
+        for l in 0..N {
+            if total > 0.0 {
                 z[k][l] += weight[k] * weight[l] / total;
             }
-        }
-    }
-    // Weights within one aggregate may differ by many decades: each row is judged on its own scale.
-    let mut root = [1.0; MOST_ROWS];
-    for (root, &row) in root.iter_mut().zip(rows) {
-        let row = &table[row as usize];
-        *root = (kappa * (row.diagonal + row.magnitude)).sqrt();
-    }
-    for k in 0..n {
-        for l in 0..n {
             z[k][l] /= root[k] * root[l];
         }
     }
-    semi_definite(&mut z, n)
+    z
 }
 
 /// What rounding leaves of a null pivot.
@@ -70,18 +83,19 @@ const ROUNDING: f64 = 1e-12;
 
 /// Cholesky's elimination on entries of size one: all pivots positive, the last one perhaps zero (constants
 /// are a null vector where no row has an excess).
-fn semi_definite(z: &mut [[f64; MOST_ROWS]; MOST_ROWS], n: usize) -> bool {
-    for k in 0..n {
+#[inline(always)]
+fn semi_definite<const N: usize>(mut z: [[f64; N]; N]) -> bool {
+    for k in 0..N {
         let pivot = z[k][k];
-        if k + 1 == n {
+        if k + 1 == N {
             return pivot >= -ROUNDING;
         }
         if pivot.is_nan() || pivot <= ROUNDING {
             return false;
         }
-        for l in k + 1..n {
+        for l in k + 1..N {
             let factor = z[l][k] / pivot;
-            for m in k + 1..n {
+            for m in k + 1..N {
                 z[l][m] -= factor * z[k][m];
             }
         }

@@ -29,23 +29,22 @@ pub(super) fn prolongation(host: &Host, a: View<'_, f64>, scale: f64, aggregates
     let largest = largest_eigenvalue(host, a, scale, &rows);
     let damping = 4.0 / (3.0 * largest);
     // A row that belongs to no aggregate, but has a neighbour in one, gets its share by A.
-    let prolongation = galerkin::in_pieces(host, n, |first, end| {
-        let mut collector = galerkin::Collector::new(aggregates.len());
-        let mut p = Sparse::with_rows(end - first);
-        for i in first..end {
+    let prolongation = galerkin::collect(
+        host,
+        [n, aggregates.len()],
+        |i| a.length(i) + 1,
+        |i, row| {
             let factor = -damping / rows[i].diagonal;
             if aggregates.of_row[i] != NONE {
-                collector.add(aggregates.of_row[i], 1.0);
+                row.add(aggregates.of_row[i], 1.0);
             }
             for (j, value) in a.entries(i) {
                 if aggregates.of_row[j] != NONE {
-                    collector.add(aggregates.of_row[j], factor * value);
+                    row.add(aggregates.of_row[j], factor * value);
                 }
             }
-            collector.finish_row(&mut p);
-        }
-        p
-    });
+        },
+    );
     Smoothed { prolongation, largest }
 }
 

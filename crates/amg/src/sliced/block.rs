@@ -73,7 +73,19 @@ impl<T: Scalar> Block<T> {
         let allowed = |fill: f64| (fill * entries as f64) as usize / LANES;
         let width = rows.clone().map(|i| a.starts[i + 1] - a.starts[i]).max().unwrap_or(0);
         let rounded = |value: f64| T::from_f64(factor * value);
-        let (kind, width) = if full && offsets.find(a, first, allowed(BAND_FILL), n_cols) {
+        let (kind, width) = if full && same_offsets(a, first, width) {
+            let (columns, entries) = (&a.columns[a.starts[first]..], &a.values[a.starts[first]..]);
+            self.indices.extend_from_slice(&columns[..width]);
+            let entries = &entries[..LANES * width];
+            for k in 0..width {
+                let mut column = [T::ZERO; LANES];
+                for l in 0..LANES {
+                    column[l] = rounded(entries[l * width + k]);
+                }
+                self.values.extend_from_slice(&column);
+            }
+            (Kind::Band, width)
+        } else if full && offsets.find(a, first, allowed(BAND_FILL), n_cols) {
             let width = offsets.found.len();
             self.indices.extend(offsets.found.iter().map(|offset| (first as i64 + offset) as u32));
             let at = self.values.len();
@@ -184,6 +196,23 @@ impl<T: Scalar> Block<T> {
             + T::BYTES * self.values.len()
             + size_of::<u32>() * self.indices.len()
     }
+}
+
+/// Whether all rows of a slice have their entries, so many, at the same offsets from the diagonal.
+fn same_offsets(a: View<'_, f64>, first: usize, width: usize) -> bool {
+    let starts = &a.starts[first..=first + LANES];
+    if starts[LANES] - starts[0] != LANES * width || starts.windows(2).any(|ends| ends[1] - ends[0] != width)
+    {
+        return false;
+    }
+    let columns = &a.columns[starts[0]..starts[LANES]];
+    let (own, mut differ) = (&columns[..width], 0);
+    for l in 1..LANES {
+        for (column, own) in columns[l * width..].iter().zip(own) {
+            differ |= column.wrapping_sub(*own) ^ l as u32;
+        }
+    }
+    differ == 0
 }
 
 /// The offsets from the diagonal at which some row of a slice has an entry, ascending.
