@@ -57,7 +57,7 @@ fn collectives_do_what_the_device_does() {
 
     // 1024.5 is rounded to 1025, and 3.0001 cut to 3.
     let a: Vec<f32> = (0..64_u8).map(|i| 1024.0 + 0.5 * f32::from(i)).collect();
-    let whole: Vec<f32> = (0..32_i8).map(|i| f32::from(i * 5 % 11 - 4)).collect();
+    let whole: Vec<f32> = (0..32_i16).map(|i| f32::from(i * 5 % 11 - 4)).collect();
     let b: Vec<f32> = whole.iter().map(|v| v + 1e-4 * v.signum() * v.abs().min(1.0)).collect();
     let mut memory = [bytes(&a), bytes(&b), bytes(&[0.0_f32; 128])];
     program.run("product_of_few_bits", LaunchConfig::new(1, 32), &mut memory, &args).unwrap();
