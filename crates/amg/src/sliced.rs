@@ -8,7 +8,7 @@
 
 mod block;
 
-use dgsuite_gpu::{Host, HostVector, Scalar};
+use dgsuite_gpu::{Host, HostVector, Scalar, Vectorized};
 use rayon::prelude::*;
 
 use crate::sparse::{Sparse, View, pieces};
@@ -96,15 +96,7 @@ impl<T: Scalar> Sliced<T> {
     ) {
         let host = y.host().clone();
         let run = |(k, (y, block)): (usize, (&mut [T], &Block<T>))| {
-            for (s, (y, slice)) in y.chunks_mut(LANES).zip(&block.slices).enumerate() {
-                let (first, product) = (k * BLOCK + s * LANES, block.product(slice, x));
-                // A length that the compiler knows makes vector instructions.
-                if y.len() == LANES {
-                    work(first, &mut y[..LANES], &product);
-                } else {
-                    work(first, y, &product);
-                }
-            }
+            host.vectorized(Slices { first: k * BLOCK, block, x, y, work: &work });
         };
         let y = y.as_mut_slice();
         if host.n_threads() == 1 || self.blocks.len() <= 1 {
@@ -165,6 +157,32 @@ impl<T: Scalar> Sliced<T> {
                 y[l] = own[l] + beta * d[l] * (b[l] - ax[l]);
             }
         });
+    }
+}
+
+/// The products of a block, for one of [`Sliced::for_each_slice`]'s.
+struct Slices<'a, T, W> {
+    first: usize,
+    block: &'a Block<T>,
+    x: &'a [T],
+    y: &'a mut [T],
+    work: &'a W,
+}
+
+impl<T: Scalar, W: Fn(usize, &mut [T], &[T; LANES])> Vectorized for Slices<'_, T, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (s, (y, slice)) in self.y.chunks_mut(LANES).zip(&self.block.slices).enumerate() {
+            let (first, product) = (self.first + s * LANES, self.block.product(slice, self.x));
+            // A length that the compiler knows makes vector instructions.
+            if y.len() == LANES {
+                (self.work)(first, &mut y[..LANES], &product);
+            } else {
+                (self.work)(first, y, &product);
+            }
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::simd::simd_versions;
 use crate::{GpuError, SimdLevel};
 
 /// Most threads that a pool may have.
@@ -34,6 +35,35 @@ struct Inner {
     pool: ThreadPool,
     n_threads: usize,
     simd: SimdLevel,
+}
+
+/// A loop that [`Host::vectorized`] runs with the registers of the host's instruction level.
+///
+/// ```
+/// use dgsuite_gpu::{Host, Vectorized};
+/// struct Add<'a>(&'a mut [f64], &'a [f64]);
+/// impl Vectorized for Add<'_> {
+///     type Output = ();
+///     #[inline(always)]
+///     fn run(self) {
+///         self.0.iter_mut().zip(self.1).for_each(|(y, x)| *y += 2.0 * x);
+///     }
+/// }
+/// let mut y = [0.5; 3];
+/// Host::new(1)?.vectorized(Add(&mut y, &[1.0, 2.0, 3.0]));
+/// assert_eq!(y, [2.5, 4.5, 6.5]);
+/// # Ok::<(), dgsuite_gpu::GpuError>(())
+/// ```
+pub trait Vectorized {
+    /// What comes out.
+    type Output;
+    /// The loop. It must be `#[inline(always)]`, and so must be what it calls. Results have the same bits at all levels: `a * b + c`
+    /// is never contracted.
+    fn run(self) -> Self::Output;
+}
+
+simd_versions! {
+    fn run_vectorized<W: Vectorized>(work: W) -> W::Output = Vectorized::run;
 }
 
 impl Host {
@@ -92,6 +122,12 @@ impl Host {
     /// From a thread of the pool it is a plain call.
     pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         self.inner.pool.install(work)
+    }
+
+    /// Runs a loop on this thread, in a function that is compiled for the host's instruction level.
+    #[inline]
+    pub fn vectorized<W: Vectorized>(&self, work: W) -> W::Output {
+        run_vectorized(self, work)
     }
 
     /// Runs `work(i)` once on each thread `i` of the pool at the same time.

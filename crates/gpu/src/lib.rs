@@ -51,7 +51,7 @@ pub use allocator::HugePages;
 pub use backend::Backend;
 pub use buffer::{ALIGNMENT, Buffer, Element};
 pub use error::{CudaVersion, GpuError};
-pub use host::{Host, MAX_THREADS};
+pub use host::{Host, MAX_THREADS, Vectorized};
 pub use scalar::Scalar;
 pub use simd::{SIMD_VARIABLE, SimdLevel};
 pub use vector::{CudaVector, HostVector, Vector};

@@ -94,22 +94,22 @@ impl FromStr for SimdLevel {
 
 /// Writes a loop once and compiles it for each instruction level.
 ///
-/// `fn name<T>(args) -> R = body;` makes `name(host, args)`, which calls the inlined `body(args)` inside a
+/// `fn name<T: Bound>(args) -> R = body;` makes `name(host, args)`, which calls the inlined `body(args)` inside a
 /// function of the host's level. `body` must be `#[inline(always)]`. No version contracts `a * b + c`, so all
 /// levels give the same bits.
 macro_rules! simd_versions {
-    ($(#[$doc:meta])* fn $name:ident<$T:ident>($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? = $body:path;) => {
+    ($(#[$doc:meta])* fn $name:ident<$T:ident: $bound:path>($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? = $body:path;) => {
         $(#[$doc])*
         #[inline]
-        fn $name<$T: $crate::Scalar>(host: &$crate::Host, $($arg: $ty),*) $(-> $ret)? {
+        fn $name<$T: $bound>(host: &$crate::Host, $($arg: $ty),*) $(-> $ret)? {
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx2,fma")]
-                fn avx2<$T: $crate::Scalar>($($arg: $ty),*) $(-> $ret)? {
+                fn avx2<$T: $bound>($($arg: $ty),*) $(-> $ret)? {
                     $body($($arg),*)
                 }
                 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
-                fn avx512<$T: $crate::Scalar>($($arg: $ty),*) $(-> $ret)? {
+                fn avx512<$T: $bound>($($arg: $ty),*) $(-> $ret)? {
                     $body($($arg),*)
                 }
                 match host.simd() {

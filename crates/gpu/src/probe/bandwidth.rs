@@ -35,11 +35,11 @@ fn read_body<T: Scalar>(a: &[T], b: &[T]) -> T {
 
 simd_versions! {
     /// `a = b + s c`.
-    fn triad<T>(a: &mut [T], b: &[T], s: T, c: &[T]) = triad_body;
+    fn triad<T: Scalar>(a: &mut [T], b: &[T], s: T, c: &[T]) = triad_body;
 }
 simd_versions! {
     /// `Σ a b` over whole blocks of 32.
-    fn read<T>(a: &[T], b: &[T]) -> T = read_body;
+    fn read<T: Scalar>(a: &[T], b: &[T]) -> T = read_body;
 }
 
 pub(super) fn measure(host: &Host, effort: Effort) -> Result<Bandwidth, GpuError> {

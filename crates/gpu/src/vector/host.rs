@@ -175,15 +175,15 @@ fn lincomb_body<T: Scalar>(y: &mut [T], first: usize, b: T, terms: &[(f64, &Host
 
 simd_versions! {
     /// `y ← a x + b y`.
-    fn axpby_piece<T>(y: &mut [T], a: T, x: &[T], b: T) = axpby_body;
+    fn axpby_piece<T: Scalar>(y: &mut [T], a: T, x: &[T], b: T) = axpby_body;
 }
 simd_versions! {
     /// `z_i ← a x_i y_i + b z_i`.
-    fn product_piece<T>(z: &mut [T], a: T, x: &[T], y: &[T], b: T) = product_body;
+    fn product_piece<T: Scalar>(z: &mut [T], a: T, x: &[T], y: &[T], b: T) = product_body;
 }
 simd_versions! {
     /// `y ← b y + Σ c_k x_k` on the entries from `first` on.
-    fn lincomb_piece<T>(y: &mut [T], first: usize, b: T, terms: &[(f64, &HostVector<T>)]) = lincomb_body;
+    fn lincomb_piece<T: Scalar>(y: &mut [T], first: usize, b: T, terms: &[(f64, &HostVector<T>)]) = lincomb_body;
 }
 
 impl<T: Scalar> Vector for HostVector<T> {

@@ -175,15 +175,15 @@ pub(crate) fn larger(a: f64, b: f64) -> f64 {
 
 simd_versions! {
     /// `Σ x_i y_i` of one leaf.
-    fn dot_leaf<T>(x: &[T], y: &[T]) -> f64 = dot_body;
+    fn dot_leaf<T: Scalar>(x: &[T], y: &[T]) -> f64 = dot_body;
 }
 simd_versions! {
     /// `Σ x_i` of one leaf, with its rounding error.
-    fn sum_leaf<T>(x: &[T]) -> Compensated = sum_body;
+    fn sum_leaf<T: Scalar>(x: &[T]) -> Compensated = sum_body;
 }
 simd_versions! {
     /// `max |x_i|` of one leaf.
-    fn max_leaf<T>(x: &[T]) -> f64 = max_body;
+    fn max_leaf<T: Scalar>(x: &[T]) -> f64 = max_body;
 }
 
 /// `Σ x_i y_i`.
