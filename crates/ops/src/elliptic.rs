@@ -67,11 +67,11 @@ mod mass;
 mod mends;
 mod part;
 pub(crate) mod reflections;
+mod schedule;
 pub(crate) mod simplex;
 mod space;
 mod tables;
 mod transfer;
-mod window;
 
 pub use assemble::CompressedRows;
 pub use block::BlockInverse;
@@ -82,16 +82,15 @@ pub use transfer::PTransfer;
 use crate::error::OpsError;
 use crate::simd::{PackScalar, checked};
 use apply::Scratch;
-use bernstein::TOGETHER;
 use coefficient::Coefficient;
 use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
 use dgsuite_mesh::Mesh;
 use mass::Mass;
 use mends::Mends;
 use part::PartOperator;
+use schedule::{Schedule, Sizes};
 use space::{Beyond, Problem, Space};
 use std::sync::{Arc, Mutex, OnceLock};
-use window::{Cut, Windows};
 
 /// The highest order of an elliptic operator.
 pub const MAX_ORDER: usize = 10;
@@ -149,7 +148,7 @@ pub struct Sipdg<T: Element> {
     /// By group.
     mends: Vec<Mends<T>>,
     /// By group.
-    windows: Vec<Windows>,
+    schedules: Vec<Schedule<1>>,
     /// By group and block: whether another group reads what it publishes.
     read_by_others: Vec<Vec<bool>>,
     /// By group: what other groups read, `[block][u, p][face point][lane]`; empty if there are none.
@@ -238,7 +237,7 @@ impl<T: PackScalar> Sipdg<T> {
         for (group, block) in mends.iter().flat_map(|m| m.read_blocks(&space)) {
             read_by_others[group][block] = true;
         }
-        let windows: Vec<Windows> = space
+        let schedules: Vec<Schedule<1>> = space
             .groups
             .iter()
             .zip(&mut space.connectivity.neighbours)
@@ -248,28 +247,23 @@ impl<T: PackScalar> Sipdg<T> {
                     && part.rectangular
                 {
                     part.meet(n, &g.face_offsets, g.state.lanes);
-                    return Windows::none();
+                    return Schedule::default();
+                }
+                let (blocks, threads) = (g.state.blocks, host.n_threads());
+                if let Some(form) = &mut parts[0].bernstein {
+                    form.meet(n, g.state.lanes, (blocks, threads));
+                    return Schedule::default();
                 }
                 let bytes = parts[0].published_len(&g.trace) * size_of::<T>();
-                let of_points = window::ROOM[usize::from(g.shape.dim() == 3)];
-                let in_form = parts[0].bernstein.is_some();
-                let (room, together) =
-                    if in_form { (window::ROOM_OF_COEFFICIENTS, TOGETHER) } else { (of_points, 1) };
-                let (blocks, n_faces) = (g.state.blocks, g.shape.n_faces());
-                let threads = host.n_threads();
-                let windows = Windows::new(n, &Cut { blocks, n_faces, bytes, threads, room, together });
-                if let Some(form) = &mut parts[0].bernstein {
-                    form.meet(n, g.state.lanes);
-                }
-                windows
+                Schedule::new(n, &Sizes { blocks, n_faces: g.shape.n_faces(), bytes, threads })
             })
             .collect();
         let scratch = (0..host.n_threads())
-            .map(|_| Scratch::new(&space.groups, &operators, &windows).map(Mutex::new))
+            .map(|_| Scratch::new(&space.groups, &operators, &schedules).map(Mutex::new))
             .collect::<Result<_, _>>()?;
         let published = Mutex::new(published);
         let mass = OnceLock::new();
-        Ok(Self { space, level, operators, mends, windows, read_by_others, published, scratch, mass })
+        Ok(Self { space, level, operators, mends, schedules, read_by_others, published, scratch, mass })
     }
 
     /// The same problem on another order.

@@ -1,4 +1,4 @@
-//! `A u`, matrix-free, in two passes over the blocks of a window.
+//! `A u`, matrix-free, in two passes over the blocks of a run.
 //!
 //! The first publishes what neighbours read: values and conormal derivatives `p = κ_f n·∇u` at the face points. The
 //! second forms the gradient, `F_d = κ J Σ_e (∇r_d·∇r_e) ∂u/∂r_e`, gathers what the neighbours have published, and
@@ -8,13 +8,14 @@ mod boxes;
 mod simplices;
 
 use super::Sipdg;
+use super::bernstein::TOGETHER;
 use super::kernels::{Conduct, Conormal, FaceCoefficients, FaceTerms, GatherPair};
 use super::lines::{LineGradient, LineTest, LineTraces};
 use super::mends::From;
 use super::part::PartOperator;
 use super::reflections::Symmetrise;
+use super::schedule::{Publication, Schedule};
 use super::simplex::{FaceFluxes, Simplex};
-use super::window::Windows;
 use crate::discretization::lock;
 use crate::error::OpsError;
 use crate::group::Group;
@@ -33,9 +34,9 @@ const NEXT: usize = 2;
 
 /// Work space of one thread.
 pub(super) struct Scratch<T: Element> {
-    /// What a window publishes, `[block][u, p][face point][lane]`, and one trace's length behind it.
-    window: Buffer<T>,
-    /// Gradients of a window's run, of simplices.
+    /// What blocks publish, `[place][u, p][face point][lane]`, and one trace's length behind it.
+    published: Buffer<T>,
+    /// Gradients of the blocks at the same places, of simplices.
     gradients: Buffer<T>,
     work: Work<T>,
 }
@@ -57,29 +58,30 @@ impl<T: PackScalar> Scratch<T> {
     pub(super) fn new(
         groups: &[Group<T>],
         operators: &[Vec<PartOperator<T>>],
-        windows: &[Windows],
+        schedules: &[Schedule<1>],
     ) -> Result<Self, OpsError> {
         let (mut columns, mut plus, mut tangential) = (0, 0, 0);
         let (mut gradients, mut nodes, mut faces) = (0, 0, 0);
-        for ((group, parts), windows) in groups.iter().zip(operators).zip(windows) {
+        for ((group, parts), schedule) in groups.iter().zip(operators).zip(schedules) {
             let lanes = group.state.lanes;
             plus = plus.max(2 * group.trace.rows * lanes);
             for o in parts {
                 columns = columns.max(o.columns() * lanes);
                 tangential = tangential.max(o.tangential.rows() * lanes);
                 if let Some(s) = &o.simplex {
-                    gradients = gradients.max(windows.run * s.gradient_rows() * lanes);
+                    gradients = gradients.max(schedule.places * s.gradient_rows() * lanes);
                     nodes = nodes.max(group.state.rows * lanes);
                     faces = faces.max(s.face_rows() * lanes);
                 }
             }
         }
-        let room = |((g, o), w): ((&Group<T>, &Vec<PartOperator<T>>), &Windows)| {
-            w.largest() * o[0].published_len(&g.trace) + g.trace.block_len()
+        let room = |((g, o), s): ((&Group<T>, &Vec<PartOperator<T>>), &Schedule<1>)| {
+            let places = o[0].bernstein.as_ref().map_or(s.places, |b| b.schedule().places * TOGETHER);
+            places * o[0].published_len(&g.trace) + g.trace.block_len()
         };
         let zeros = Buffer::<T>::zeros;
         Ok(Self {
-            window: zeros(groups.iter().zip(operators).zip(windows).map(room).max().unwrap_or(0))?,
+            published: zeros(groups.iter().zip(operators).zip(schedules).map(room).max().unwrap_or(0))?,
             gradients: zeros(gradients)?,
             work: Work {
                 columns: zeros(columns)?,
@@ -119,53 +121,57 @@ impl<T: PackScalar> Sipdg<T> {
                 let (own, others) = rest.split_at_mut(group.state.len());
                 rest = others;
                 let len = group.state.block_len();
-                if let Some(lines) = self.boxes(g) {
+                if let Some(form) = &self.operators[g][0].bernstein {
+                    own.par_chunks_mut(len * form.schedule().len).enumerate().for_each(|(run, au)| {
+                        self.apply_bernstein(g, form, run, u, au);
+                    });
+                } else if let Some(lines) = self.boxes(g) {
                     own.par_chunks_mut(len * CHUNK).enumerate().for_each(|(chunk, au)| {
                         self.apply_boxes(g, (chunk * CHUNK, lines), u, published, au);
                     });
                 } else {
-                    own.par_chunks_mut(len * self.windows[g].run).enumerate().for_each(|(window, au)| {
-                        match &self.operators[g][0].bernstein {
-                            Some(form) => self.apply_bernstein(g, form, window, u, au),
-                            None => self.apply_window(g, window, u, published, au),
-                        }
+                    own.par_chunks_mut(len * self.schedules[g].len).enumerate().for_each(|(run, au)| {
+                        self.apply_run(g, run, u, published, au);
                     });
                 }
             }
         });
     }
 
-    /// `A u` of the run of one window.
-    fn apply_window(&self, g: usize, window: usize, u: &[T], published: &[Buffer<T>], au: &mut [T]) {
+    /// `A u` of one run; `others` is what groups publish for each other.
+    fn apply_run(&self, g: usize, run: usize, u: &[T], others: &[Buffer<T>], au: &mut [T]) {
         let group = &self.space.groups[g];
         let (len, size) = (group.state.block_len(), 2 * group.trace.block_len());
-        let (windows, first) = (&self.windows[g], window * self.windows[g].run);
+        let first = run * self.schedules[g].len;
+        let blocks = first..first + au.len() / len;
+        let plan = &self.schedules[g].runs[run];
         let mut scratch = self.scratch();
-        let Scratch { window: local, gradients, work } = &mut *scratch;
-        let n = au.len() / len;
-        let halo = &windows.halo[window];
-        let block_at =
-            |i: usize| if i < n { (first + i, u8::MAX) } else { (halo[i - n].0 as usize, halo[i - n].1) };
+        let Scratch { published, gradients, work } = &mut *scratch;
         // Gradients are kept where they are needed again.
-        let kept = |block: usize, i: usize| {
+        let kept = |block: usize, place: usize| {
             let rows = self.operator(g, block).simplex.as_ref().map_or(0, Simplex::gradient_rows);
             let size = rows * group.state.lanes;
-            if i < n { i * size..(i + 1) * size } else { 0..0 }
+            if blocks.contains(&block) { place * size..(place + 1) * size } else { 0..0 }
         };
-        let count = n + halo.len();
-        for (i, out) in local.chunks_exact_mut(size).take(count).enumerate() {
-            if i + NEXT < count {
-                let begin = group.offset + block_at(i + NEXT).0 * len;
-                fetch(&u[begin..begin + len]);
+        let mut done = 0;
+        for (i, test) in plan.tests.iter().enumerate() {
+            for j in done..test.after as usize {
+                if let Some(next) = plan.publications.get(j + NEXT) {
+                    let begin = group.offset + next.blocks[0] as usize * len;
+                    fetch(&u[begin..begin + len]);
+                }
+                let Publication { blocks: [block], wanted, place } = plan.publications[j];
+                let (block, place) = (block as usize, place as usize);
+                let gradient = &mut gradients[kept(block, place)];
+                let out = &mut published[place * size..(place + 1) * size];
+                self.publish_block(g, (block, wanted), u, work, gradient, out);
             }
-            let (block, wanted) = block_at(i);
-            self.publish_block(g, (block, wanted), u, work, &mut gradients[kept(block, i)], out);
-        }
-        for i in 0..n {
+            done = test.after as usize;
+            let place = test.place as usize;
+            let gradient = &gradients[kept(first + i, place)];
             let (own, later) = au[i * len..].split_at_mut(len);
             fetch(&later[..len.min(later.len())]);
-            let gradient = &gradients[kept(first + i, i)];
-            self.test_block(g, first + i, u, (local, i, gradient), published, work, own);
+            self.test_block(g, first + i, u, (published, place, gradient), others, work, own);
         }
     }
 

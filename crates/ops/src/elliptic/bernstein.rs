@@ -30,6 +30,7 @@ mod orbits;
 mod packs;
 mod terms;
 
+use super::schedule::{self, Schedule};
 use super::tables::{Tables, frame};
 use crate::connect::{Neighbours, ORIENTATIONS};
 use crate::error::OpsError;
@@ -45,7 +46,7 @@ use terms::Terms;
 const MOST_ORDER: usize = 6;
 
 /// Most coefficients of a face whose reflection is not worth its additions.
-const FEW: usize = 10;
+const FEW: usize = 6;
 
 /// Blocks that are worked on together: their rows lie side by side.
 pub(super) const TOGETHER: usize = 4;
@@ -88,6 +89,7 @@ pub(super) struct Bernstein<T> {
     /// Where neighbours publish the coefficients of a face, in the own order: [`Neighbours::point_tables`].
     tables: Vec<u32>,
     crossings: Crossings,
+    schedule: Schedule<TOGETHER>,
     values: bool,
 }
 
@@ -329,6 +331,7 @@ impl<T: PackScalar> Bernstein<T> {
             own,
             tables: exchange,
             crossings: Crossings::default(),
+            schedule: Schedule::default(),
             values: with_values,
         }))
     }
@@ -343,10 +346,17 @@ impl<T: PackScalar> Bernstein<T> {
         self.n_face[0] + self.n_face[1]
     }
 
-    /// Find the neighbours, which their windows have numbered; their sources are not needed any more.
-    pub(super) fn meet(&mut self, neighbours: &mut Neighbours, lanes: usize) {
+    /// Plan the runs of a group of `blocks` on `threads`, and find the neighbours; their sources are not needed any more.
+    pub(super) fn meet(
+        &mut self,
+        neighbours: &mut Neighbours,
+        lanes: usize,
+        (blocks, threads): (usize, usize),
+    ) {
         let (n_faces, table) = (self.dim + 1, self.table_len());
         let rows = self.published_rows();
+        let bytes = rows * lanes * size_of::<T>();
+        self.schedule = Schedule::new(neighbours, &schedule::Sizes { blocks, n_faces, bytes, threads });
         self.crossings = Crossings::new(neighbours, &Sizes { n_faces, lanes, rows, table });
         neighbours.sources = Vec::new();
         neighbours.first_source = vec![0; neighbours.first_source.len()];
@@ -355,6 +365,11 @@ impl<T: PackScalar> Bernstein<T> {
     /// Where a block finds its neighbours.
     pub(super) fn crossings_of(&self, block: usize) -> &[crossings::Crossing] {
         self.crossings.of(block)
+    }
+
+    /// What runs do, in order.
+    pub(super) fn schedule(&self) -> &Schedule<TOGETHER> {
+        &self.schedule
     }
 
     /// Rows of work space: see [`kernels::Rooms`].
@@ -371,6 +386,7 @@ impl<T: PackScalar> Bernstein<T> {
             + 4 * words
             + self.terms.bytes()
             + self.crossings.bytes()
+            + self.schedule.bytes()
     }
 
     /// Multiply–adds of an element.

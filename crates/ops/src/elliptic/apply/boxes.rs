@@ -11,7 +11,7 @@ use dgsuite_gpu::Buffer;
 impl<T: PackScalar> Sipdg<T> {
     /// The lines of a group that is all boxes.
     pub(in crate::elliptic) fn boxes(&self, g: usize) -> Option<&Lines<T>> {
-        self.operators[g][0].lines.as_ref().filter(|_| self.windows[g].halo.is_empty())
+        self.operators[g][0].lines.as_ref().filter(|_| self.schedules[g].runs.is_empty())
     }
 
     /// A group of boxes, some blocks from `first` on: each reads the nodes of its neighbours.

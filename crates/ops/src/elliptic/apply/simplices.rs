@@ -4,80 +4,65 @@ use super::{Scratch, Sipdg, Work, fetch};
 use crate::elliptic::bernstein::kernels::{BernsteinPublish, BernsteinTest};
 use crate::elliptic::bernstein::{Bernstein, TOGETHER};
 use crate::elliptic::reflections::{Expand, Symmetrise};
+use crate::elliptic::schedule::Publication;
 use crate::elliptic::simplex::{Divergence, Jumps, Simplex};
 use crate::kernels::MultiplyAdd;
 use crate::residual::multiply;
 use crate::simd::PackScalar;
 
 impl<T: PackScalar> Sipdg<T> {
-    /// `A u` of the run of one window, in Bernstein form.
-    pub(super) fn apply_bernstein(
-        &self,
-        g: usize,
-        form: &Bernstein<T>,
-        window: usize,
-        u: &[T],
-        au: &mut [T],
-    ) {
-        let (group, o, windows) = (&self.space.groups[g], &self.operators[g][0], &self.windows[g]);
+    /// `A u` of one run, in Bernstein form.
+    pub(super) fn apply_bernstein(&self, g: usize, form: &Bernstein<T>, run: usize, u: &[T], au: &mut [T]) {
+        let (group, o) = (&self.space.groups[g], &self.operators[g][0]);
         let len = group.state.block_len();
         let size = o.published_len(&group.trace) * TOGETHER;
-        let first = window * windows.run;
+        let first = run * form.schedule().len;
+        let plan = &form.schedule().runs[run];
         let mut scratch = self.scratch();
-        let Scratch { window: local, work, .. } = &mut *scratch;
+        let Scratch { published, work, .. } = &mut *scratch;
         let work = &mut work.columns[..];
-        let n = au.len() / len;
-        let halo = &windows.halo[window];
+        let end = first + au.len() / len;
         let of_blocks = |blocks: std::ops::Range<usize>| {
             &u[group.offset + blocks.start * len..group.offset + blocks.end * len]
         };
-        // The run, then the halo, a few blocks together; where there are fewer the last stands in for the others.
-        let of_run = n.div_ceil(TOGETHER);
-        let count = of_run + halo.len().div_ceil(TOGETHER);
-        let block_at = |i: usize, k: usize| {
-            if i < of_run {
-                (first + (i * TOGETHER + k).min(n - 1), u8::MAX)
-            } else {
-                let (block, wanted) = halo[((i - of_run) * TOGETHER + k).min(halo.len() - 1)];
-                (block as usize, wanted)
-            }
-        };
-        let values_at = |i: usize| {
-            std::array::from_fn(|k| {
-                let block = block_at(i.min(count - 1), k).0;
-                of_blocks(block..block + 1)
-            })
-        };
-        let faces_at = |i: usize| {
-            std::array::from_fn(|k| {
-                let block = block_at(i.min(count - 1), k).0 - o.first_block;
-                o.face_of(block)
-            })
-        };
-        let (mut values, mut faces): ([&[T]; TOGETHER], [&[T]; TOGETHER]) = (values_at(0), faces_at(0));
-        for (i, out) in local.chunks_exact_mut(size).take(count).enumerate() {
-            let (next, next_faces) = (values_at(i + 1), faces_at(i + 1));
-            let wanted = (0..TOGETHER).fold(0, |bits, k| bits | block_at(i, k).1);
-            let publish =
-                BernsteinPublish { by: form, u: values, faces, wanted, next, next_faces, work, out };
-            T::bernstein_publish(self.level, publish);
-            (values, faces) = (next, next_faces);
-        }
+        let values_of =
+            |p: &Publication<TOGETHER>| p.blocks.map(|block| of_blocks(block as usize..block as usize + 1));
+        let faces_of =
+            |p: &Publication<TOGETHER>| p.blocks.map(|block| o.face_of(block as usize - o.first_block));
         let mends = &self.mends[g];
-        for i in 0..of_run {
+        let mut done = 0;
+        for (i, test) in plan.tests.iter().enumerate() {
+            for j in done..test.after as usize {
+                let now = &plan.publications[j];
+                let next = plan.publications.get(j + 1).unwrap_or(now);
+                let place = now.place as usize;
+                let publish = BernsteinPublish {
+                    by: form,
+                    u: values_of(now),
+                    faces: faces_of(now),
+                    wanted: now.wanted,
+                    next: values_of(next),
+                    next_faces: faces_of(next),
+                    work: &mut *work,
+                    out: &mut published[place * size..(place + 1) * size],
+                };
+                T::bernstein_publish(self.level, publish);
+            }
+            done = test.after as usize;
             let begin = first + i * TOGETHER;
-            let blocks = begin..(begin + TOGETHER).min(first + n);
+            let blocks = begin..(begin + TOGETHER).min(end);
             let (own, later) = au[i * TOGETHER * len..].split_at_mut(len * blocks.len());
             let within = blocks.start - o.first_block..blocks.end - o.first_block;
             let ahead = within.end..(within.end + TOGETHER).min(o.n_blocks);
+            let block = std::array::from_fn(|k| (begin + k).min(blocks.end - 1));
             let test = BernsteinTest {
                 by: form,
                 u: of_blocks(blocks.clone()),
-                window: &local[..],
-                own: i,
-                crossings: std::array::from_fn(|k| form.crossings_of((begin + k).min(blocks.end - 1))),
-                mends: std::array::from_fn(|k| mends.of((begin + k).min(blocks.end - 1))),
-                robin: std::array::from_fn(|k| mends.robin_of((begin + k).min(blocks.end - 1))),
+                published: &published[..],
+                own: test.place as usize,
+                crossings: block.map(|block| form.crossings_of(block)),
+                mends: block.map(|block| mends.of(block)),
+                robin: block.map(|block| mends.robin_of(block)),
                 faces: o.faces_of(within.clone()),
                 shares: o.shares_of(within.clone()),
                 metric: o.metrics_of(within),

@@ -4,10 +4,11 @@ use super::TOGETHER;
 use crate::connect::Neighbours;
 use crate::simd::MAX_LANES;
 
-/// Lanes of one face of a block whose neighbours lie in one block of the window and are read through one table.
+/// Lanes of one face of a block whose neighbours have published in one place and are read through one
+/// table.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::elliptic) struct Crossing {
-    /// First scalar of the neighbours' block in the window.
+    /// First scalar of what the neighbours' block has published.
     pub(super) from: u32,
     /// First entry of the table.
     pub(super) table: u32,
@@ -24,11 +25,11 @@ pub(super) struct Crossings {
     /// Those of block `b` are `all[first[b]..first[b + 1]]`.
     all: Vec<Crossing>,
     first: Vec<u32>,
-    /// Scalars of a window that they read.
+    /// Scalars of what is published that they read.
     pub(super) reach: usize,
 }
 
-/// How blocks lie in a window, and tables.
+/// How blocks lie in their places, and tables.
 pub(super) struct Sizes {
     pub(super) n_faces: usize,
     pub(super) lanes: usize,
@@ -39,7 +40,7 @@ pub(super) struct Sizes {
 }
 
 impl Crossings {
-    /// From sources whose blocks are numbered as their windows have them.
+    /// From sources whose blocks are places, as [`Schedule`](crate::elliptic::schedule::Schedule) leaves them.
     pub(super) fn new(neighbours: &Neighbours, sizes: &Sizes) -> Self {
         let &Sizes { n_faces, lanes, rows, table } = sizes;
         let side_by_side = rows * TOGETHER * lanes;

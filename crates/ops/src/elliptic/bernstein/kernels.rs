@@ -147,9 +147,9 @@ pub struct BernsteinTest<'a, T> {
     pub(in crate::elliptic) by: &'a Bernstein<T>,
     /// Values of the blocks, one after the other.
     pub(in crate::elliptic) u: &'a [T],
-    /// What is published, `[blocks side by side][row][block][lane]`.
-    pub(in crate::elliptic) window: &'a [T],
-    /// Which of the blocks side by side these are.
+    /// What is published, `[place][row][block][lane]`.
+    pub(in crate::elliptic) published: &'a [T],
+    /// The place of these blocks.
     pub(in crate::elliptic) own: usize,
     pub(in crate::elliptic) crossings: [&'a [Crossing]; TOGETHER],
     pub(in crate::elliptic) mends: [&'a [Mend<T>]; TOGETHER],
@@ -186,16 +186,16 @@ impl<T: PackScalar> BernsteinTest<'_, T> {
         let rooms = Rooms::new(by);
         let (n, values) = (by.n, usize::from(by.values));
         let (of_metric, len) = ((D * (D + 1) / 2 + values) * V::W, n * V::W);
-        let (of_faces, of_window) = (F * F * V::W, by.published_rows() * N * V::W);
+        let (of_faces, of_place) = (F * F * V::W, by.published_rows() * N * V::W);
         let count = self.out.len() / len;
         assert!(by.dim == D && N == TOGETHER && count <= N && count > 0);
-        assert!(self.u.len() >= count * len && self.window.len() >= by.crossings.reach);
+        assert!(self.u.len() >= count * len && self.published.len() >= by.crossings.reach);
         assert!(self.metric.len() >= count * of_metric && self.faces.len() >= count * of_faces);
-        assert!(self.window.len() >= (self.own + 1) * of_window && self.work.len() >= rooms.total * V::W);
+        assert!(self.published.len() >= (self.own + 1) * of_place && self.work.len() >= rooms.total * V::W);
         let work = self.work.as_mut_ptr();
         // SAFETY (whole body): lengths are asserted above; tables hold rows of a block or of a face.
         unsafe {
-            let own = self.window.as_ptr().add(self.own * of_window);
+            let own = self.published.as_ptr().add(self.own * of_place);
             let (nodes, high) = (work.add(rooms.nodes * V::W), work.add(rooms.high * V::W));
             let mut next = [self.next.as_ptr(); N];
             for s in 0..N {
@@ -272,7 +272,7 @@ impl<T: PackScalar> BernsteinTest<'_, T> {
             let (across, places) = (work.add(rooms.across * V::W), work.add(rooms.places * V::W));
             let low = nf * F * V::W;
             for crossing in self.crossings[s] {
-                cross::<V, F>(by, crossing, self.window.as_ptr(), across);
+                cross::<V, F>(by, crossing, self.published.as_ptr(), across);
             }
             self.mend::<V, F>(s, own, across);
             let (mut of_values, mut of_derivatives) = ([[V::lit(1.0); 2]; F], [[V::lit(1.0); 2]; F]);
@@ -420,18 +420,18 @@ unsafe fn collect<V: Pack, const N: usize>(
 /// The lanes of a crossing, to rows of `F` packs.
 ///
 /// # Safety
-/// `window` is one that the crossing was made for, and there is room at `across` for all rows of the faces.
+/// `published` is one that the crossing was made for, and there is room at `across` for all rows of the faces.
 #[inline(always)]
 unsafe fn cross<V: Pack<T: PackScalar>, const F: usize>(
     by: &Bernstein<V::T>,
     crossing: &Crossing,
-    window: *const V::T,
+    published: *const V::T,
     across: *mut V::T,
 ) {
     let pick = V::pick(&crossing.lanes, crossing.taken);
     // SAFETY (whole body): by the caller's contract; entries of tables are rows of what is published.
     unsafe {
-        let (from, to) = (window.add(crossing.from as usize), across.add(crossing.to as usize));
+        let (from, to) = (published.add(crossing.from as usize), across.add(crossing.to as usize));
         let table = by.tables.as_ptr().add(crossing.table as usize);
         for k in 0..by.table_len() {
             V::place(from.add(*table.add(k) as usize), pick, to.add(k * F * V::W));

@@ -1,0 +1,247 @@
+//! When blocks publish and when they test, so that what is published stays in the cache.
+//!
+//! A run of blocks is one thread's. It publishes a block shortly before another one tests what it reads there, and uses its
+//! place again once all that read it have. Places are as many as blocks along the front between those that are done and those
+//! that are to come. Blocks across the faces of the run, its *halo*, are published by their own runs once more, which costs
+//! less than to write everything to memory and to read it back.
+
+use crate::connect::{Neighbours, ORIENTATIONS};
+
+/// Bytes that all blocks of a run publish: what lies along its front then stays in the last cache.
+const ROOM: usize = 16 << 20;
+
+/// Fewest runs of a thread, so that none waits long for another.
+const RUNS: usize = 4;
+
+/// Fewest blocks of a run.
+const LEAST: usize = 16;
+
+/// Blocks of a group, and what each publishes.
+pub(super) struct Sizes {
+    pub(super) blocks: usize,
+    pub(super) n_faces: usize,
+    pub(super) bytes: usize,
+    pub(super) threads: usize,
+}
+
+/// `N` blocks that publish side by side.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Publication<const N: usize> {
+    pub(super) blocks: [u32; N],
+    /// Faces at which something is wanted, a bit each.
+    pub(super) wanted: u8,
+    pub(super) place: u32,
+}
+
+/// As many blocks that test side by side.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Test {
+    /// Publications of the run that come before.
+    pub(super) after: u32,
+    /// Where the blocks themselves have published.
+    pub(super) place: u32,
+}
+
+/// What one run does, in order.
+#[derive(Clone, Debug)]
+pub(super) struct Run<const N: usize> {
+    pub(super) publications: Vec<Publication<N>>,
+    /// Of its blocks, in order.
+    pub(super) tests: Vec<Test>,
+}
+
+/// The runs of a group whose blocks are worked on `N` at a time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Schedule<const N: usize> {
+    /// Blocks of each run but the last.
+    pub(super) len: usize,
+    pub(super) runs: Vec<Run<N>>,
+    /// The most places that a run needs.
+    pub(super) places: usize,
+}
+
+/// Blocks that are published together, while a run is planned.
+struct Unit<const N: usize> {
+    blocks: [u32; N],
+    wanted: u8,
+    /// The last test that reads it.
+    last: usize,
+    place: Option<u32>,
+}
+
+impl<const N: usize> Schedule<N> {
+    /// Blocks in `neighbours.sources` become places of single blocks, those of their reader's run.
+    pub(super) fn new(neighbours: &mut Neighbours, sizes: &Sizes) -> Self {
+        let &Sizes { blocks, n_faces, .. } = sizes;
+        let share = blocks.div_ceil(RUNS * sizes.threads);
+        let len = (ROOM / sizes.bytes.max(1)).min(share).max(LEAST).next_multiple_of(N);
+        let mut out = Self { len, ..Self::default() };
+        // Where a block of the halo is, `units × N`.
+        let mut halo_at = vec![u32::MAX; blocks];
+        for first in (0..blocks).step_by(len) {
+            let range = first..(first + len).min(blocks);
+            let (run, places) = Self::plan(neighbours, n_faces, range, &mut halo_at);
+            out.runs.push(run);
+            out.places = out.places.max(places);
+        }
+        out
+    }
+
+    fn plan(
+        neighbours: &mut Neighbours,
+        n_faces: usize,
+        range: std::ops::Range<usize>,
+        halo_at: &mut [u32],
+    ) -> (Run<N>, usize) {
+        let n_tests = range.len().div_ceil(N);
+        let of_test = |test: usize| {
+            let begin = range.start + test * N;
+            begin..(begin + N).min(range.end)
+        };
+        // The run's own units come first, then those of the halo, in the order in which they are read.
+        let mut units: Vec<Unit<N>> = (0..n_tests)
+            .map(|test| {
+                let of = of_test(test);
+                let blocks = std::array::from_fn(|k| (of.start + k).min(of.end - 1) as u32);
+                Unit { blocks, wanted: u8::MAX, last: test, place: None }
+            })
+            .collect();
+        let mut halo: Vec<(u32, u8)> = Vec::new();
+        let sources_of = |neighbours: &Neighbours, test: usize| {
+            let at = |block: usize| neighbours.first_source[block * n_faces] as usize;
+            at(of_test(test).start)..at(of_test(test).end)
+        };
+        for test in 0..n_tests {
+            let sources = sources_of(neighbours, test);
+            for source in &mut neighbours.sources[sources] {
+                let block = source.block as usize;
+                source.block = if range.contains(&block) {
+                    (block - range.start) as u32
+                } else {
+                    if halo_at[block] == u32::MAX {
+                        halo_at[block] = halo.len() as u32;
+                        halo.push((block as u32, 0));
+                    }
+                    let at = halo_at[block] as usize;
+                    halo[at].1 |= 1 << (source.table as usize / neighbours.table_len / ORIENTATIONS);
+                    (n_tests * N + at) as u32
+                };
+            }
+        }
+        for four in halo.chunks(N) {
+            let blocks = std::array::from_fn(|k| four[k.min(four.len() - 1)].0);
+            let wanted = four.iter().fold(0, |bits, b| bits | b.1);
+            units.push(Unit { blocks, wanted, last: 0, place: None });
+        }
+        halo.iter().for_each(|b| halo_at[b.0 as usize] = u32::MAX);
+        for test in 0..n_tests {
+            for source in &neighbours.sources[sources_of(neighbours, test)] {
+                let unit = &mut units[source.block as usize / N];
+                unit.last = unit.last.max(test);
+            }
+        }
+
+        let mut run = Run { publications: Vec::new(), tests: Vec::new() };
+        let (mut free, mut places) = (Vec::new(), 0);
+        let mut ending = vec![Vec::new(); n_tests];
+        for test in 0..n_tests {
+            let mut place_of = |unit: usize| {
+                let Unit { blocks, wanted, last, place } = &mut units[unit];
+                *place.get_or_insert_with(|| {
+                    let place = free.pop().unwrap_or_else(|| {
+                        places += 1;
+                        places as u32 - 1
+                    });
+                    run.publications.push(Publication { blocks: *blocks, wanted: *wanted, place });
+                    ending[*last].push(place);
+                    place
+                })
+            };
+            let place = place_of(test);
+            let sources = sources_of(neighbours, test);
+            for source in &mut neighbours.sources[sources] {
+                let (unit, k) = (source.block as usize / N, source.block as usize % N);
+                source.block = place_of(unit) * N as u32 + k as u32;
+            }
+            run.tests.push(Test { after: run.publications.len() as u32, place });
+            free.append(&mut ending[test]);
+        }
+        (run, places)
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let of = |run: &Run<N>| size_of_val(&run.publications[..]) + size_of_val(&run.tests[..]);
+        self.runs.iter().map(of).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connect::Source;
+    use crate::simd::MAX_LANES;
+
+    /// Sources of blocks in a row, each of which also reads two that look random.
+    fn neighbours(blocks: usize, n_faces: usize, table_len: usize) -> Neighbours {
+        let mut out = Neighbours { table_len, first_source: vec![0], ..Neighbours::default() };
+        let mut noise = 1_u64;
+        for block in 0..blocks {
+            for face in 0..n_faces {
+                noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let far = (noise >> 33) as usize % blocks;
+                for (other, theirs) in [((block + face) % blocks, face), (far, (face + 1) % n_faces)] {
+                    let table = (theirs * ORIENTATIONS * table_len) as u32;
+                    out.sources.push(Source { block: other as u32, table, taken: 1, lanes: [-1; MAX_LANES] });
+                }
+                out.first_source.push(out.sources.len() as u32);
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn tests_read_what_their_neighbours_have_published() {
+        check::<1>();
+        check::<4>();
+    }
+
+    fn check<const N: usize>() {
+        for (blocks, n_faces, bytes, threads) in
+            [(1, 3, 1, 1), (7, 3, 1, 2), (100, 4, 1, 1), (203, 4, 1, 2), (150, 3, ROOM / 24, 1)]
+        {
+            let table_len = 5;
+            let before = neighbours(blocks, n_faces, table_len);
+            let mut after = before.clone();
+            let schedule = Schedule::<N>::new(&mut after, &Sizes { blocks, n_faces, bytes, threads });
+            let mut tested = 0;
+            for (r, run) in schedule.runs.iter().enumerate() {
+                let end = (r * schedule.len + schedule.len).min(blocks);
+                let mut published: Vec<Option<Publication<N>>> = vec![None; schedule.places];
+                let mut done = 0;
+                for (i, test) in run.tests.iter().enumerate() {
+                    for p in &run.publications[done..test.after as usize] {
+                        published[p.place as usize] = Some(*p);
+                    }
+                    done = test.after as usize;
+                    let begin = r * schedule.len + i * N;
+                    let own = published[test.place as usize].unwrap();
+                    for block in begin..(begin + N).min(end) {
+                        assert_eq!(own.blocks[block - begin] as usize, block);
+                        tested += 1;
+                        let sources = before.first_source[block * n_faces] as usize
+                            ..before.first_source[(block + 1) * n_faces] as usize;
+                        for s in sources {
+                            let (block, place) = (before.sources[s].block, after.sources[s].block as usize);
+                            let read = published[place / N].unwrap();
+                            assert_eq!(read.blocks[place % N], block);
+                            let face = before.sources[s].table as usize / table_len / ORIENTATIONS;
+                            assert!(read.wanted >> face & 1 == 1);
+                        }
+                    }
+                }
+                assert_eq!(done, run.publications.len());
+            }
+            assert_eq!(tested, blocks);
+        }
+    }
+}
