@@ -15,18 +15,12 @@
 //   FACE_INTERP             [point][node]: face nodes to face points
 // Zeros of the operators cost nothing: loops are unrolled, and terms with a factor of zero are left out.
 
-// sum += c x; the first term that is not zero is the sum.
-struct Sum {
-    real value;
-    bool empty;
-};
+// An empty sum: −0 + x is x, to the last bit.
+#define EMPTY (real(-0.0))
 
-static __device__ __forceinline__ void add(Sum& sum, real c, real x) {
-    if (c == 0) return;
-    if (sum.empty) sum.value = c == 1 ? x : c * x;
-    else sum.value += c * x;
-    sum.empty = false;
-}
+// sum + c x, with a literal for c. A choice of values, not of paths: thousands of branches, all known, are what the
+// compiler would spend its time on.
+static __device__ __forceinline__ real add(real sum, real c, real x) { return c == 0 ? sum : sum + c * x; }
 
 // Rows of the neighbour's face nodes.
 struct Neighbour {
@@ -62,14 +56,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) residual(const Argum
     const bool reads_register = STAGE && a.a != 0.0;
 
     real u[NP][FIELDS], before[AHEAD ? NP : 1][FIELDS];
-    Sum rate[NP][FIELDS];
+    real rate[NP][FIELDS];
 #pragma unroll
     for (int i = 0; i < NP; ++i)
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) {
             u[i][k] = __ldg(a.u + begin + (i * FIELDS + k) * LANES);
-            rate[i][k].value = 0;
-            rate[i][k].empty = true;
+            rate[i][k] = EMPTY;
         }
     if (AHEAD && reads_register) {
 #pragma unroll
@@ -89,25 +82,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) residual(const Argum
         const real scale = face_normal(a, element, face, g, n);
 #pragma unroll
         for (int q = 0; q < FACE_POINTS; ++q) {
-            Sum minus[FIELDS], plus[FIELDS];
+            real um[FIELDS], up[FIELDS], f[FIELDS];
 #pragma unroll
-            for (int k = 0; k < FIELDS; ++k) {
-                minus[k].value = plus[k].value = 0;
-                minus[k].empty = plus[k].empty = true;
-            }
+            for (int k = 0; k < FIELDS; ++k) um[k] = up[k] = EMPTY;
 #pragma unroll
             for (int j = 0; j < FACE_NODES; ++j)
 #pragma unroll
                 for (int k = 0; k < FIELDS; ++k) {
-                    add(minus[k], face_interp[q][j], u[face_node[face][j]][k]);
-                    add(plus[k], face_interp[q][j], neighbour.u[j][k]);
+                    um[k] = add(um[k], face_interp[q][j], u[face_node[face][j]][k]);
+                    up[k] = add(up[k], face_interp[q][j], neighbour.u[j][k]);
                 }
-            real um[FIELDS], up[FIELDS], f[FIELDS];
-#pragma unroll
-            for (int k = 0; k < FIELDS; ++k) {
-                um[k] = minus[k].value;
-                up[k] = plus[k].value;
-            }
             if (neighbour.outside) {
 #pragma unroll
                 for (int k = 0; k < FIELDS; ++k) up[k] = __ldg(neighbour.at.source + q * FIELDS + k);
@@ -118,7 +102,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) residual(const Argum
 #pragma unroll
             for (int i = 0; i < NP; ++i)
 #pragma unroll
-                for (int k = 0; k < FIELDS; ++k) add(rate[i][k], -lift[face][i][q], f[k]);
+                for (int k = 0; k < FIELDS; ++k) rate[i][k] = add(rate[i][k], -lift[face][i][q], f[k]);
         }
     }
 
@@ -131,15 +115,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) residual(const Argum
 #pragma unroll
             for (int i = 0; i < NP; ++i) idle = idle && project[d][i][q] == 0;
         if (idle) continue;
-        Sum at_point[FIELDS];
         real x[FIELDS], f[DIM * FIELDS];
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) {
-            at_point[k].value = 0;
-            at_point[k].empty = true;
+            x[k] = EMPTY;
 #pragma unroll
-            for (int i = 0; i < NP; ++i) add(at_point[k], interp[q][i], u[i][k]);
-            x[k] = at_point[k].value;
+            for (int i = 0; i < NP; ++i) x[k] = add(x[k], interp[q][i], u[i][k]);
         }
         volume_flux(parameters, x, g, f);
 #pragma unroll
@@ -147,7 +128,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) residual(const Argum
 #pragma unroll
             for (int i = 0; i < NP; ++i)
 #pragma unroll
-                for (int k = 0; k < FIELDS; ++k) add(rate[i][k], project[d][i][q], f[d * FIELDS + k]);
+                for (int k = 0; k < FIELDS; ++k)
+                    rate[i][k] = add(rate[i][k], project[d][i][q], f[d * FIELDS + k]);
     }
 
     // 3. The stage.
@@ -157,7 +139,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) residual(const Argum
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) {
             const u64 at = begin + (i * FIELDS + k) * LANES;
-            if (AHEAD) finish_with(a, s, at, reads_register, before[AHEAD ? i : 0][k], u[i][k], rate[i][k].value);
-            else finish(a, s, at, u[i][k], rate[i][k].value);
+            if (AHEAD) finish_with(a, s, at, reads_register, before[AHEAD ? i : 0][k], u[i][k], rate[i][k]);
+            else finish(a, s, at, u[i][k], rate[i][k]);
         }
 }
