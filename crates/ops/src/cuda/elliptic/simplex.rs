@@ -103,7 +103,8 @@ const fn build(dim: usize, np: usize, products: Products) -> Build {
         (Products::Double, 2, 11..=15) => (2, 8, 1),
         (Products::Double, 2, 16..=28) => (2, 4, 2),
         (Products::Double, 2, 29..=36) => (2, 8, 1),
-        (Products::Double, 3, 0..=20) => (1, 12, 1),
+        (Products::Double, 3, 0..=10) => (2, 4, 1),
+        (Products::Double, 3, 11..=20) => (1, 12, 1),
         (Products::Double, ..) => (1, 8, 1),
     };
     Build { warps, blocks, rows }
