@@ -128,9 +128,9 @@ impl<const N: usize> Schedule<N> {
                 };
             }
         }
-        for four in halo.chunks(N) {
-            let blocks = std::array::from_fn(|k| four[k.min(four.len() - 1)].0);
-            let wanted = four.iter().fold(0, |bits, b| bits | b.1);
+        for some in halo.chunks(N) {
+            let blocks = std::array::from_fn(|k| some[k.min(some.len() - 1)].0);
+            let wanted = some.iter().fold(0, |bits, b| bits | b.1);
             units.push(Unit { blocks, wanted, last: 0, place: None });
         }
         halo.iter().for_each(|b| halo_at[b.0 as usize] = u32::MAX);
