@@ -1,89 +1,43 @@
 //! Checkpoints: the whole state of a run in one file, written atomically and checked when read.
 //!
-//! # Format
-//! `DGSUITE1`, the length of the header (u64), the header (JSON: law, basis, order, mesh digest, counts, version), then
-//! 64-bit floating-point numbers (time, what it lost by rounding, time of the state, tally of the boundary fluxes and
-//! first integrals, coefficients, means over time), then the CRC-32 of all before it (u32). All numbers are little-endian.
+//! A file consists of named sections ([`section`]):
+//!
+//! | section | description | numbers |
+//! |---|---|---|
+//! | `run` | version of the program, mesh digest, steps of the run and of the solver | time, what it lost by rounding, time of the state |
+//! | `law` | name of the law, names of its parameters | their values |
+//! | `state` | basis, order | coefficients, `[element][field][basis function]` |
+//! | `tally` | | time integrals of the boundary fluxes, integrals at the start, integrals of the sizes there |
+//! | `averages` (optional) | | means over time so far |
+//!
+//! To keep more, push a [`Section`] to [`Checkpoint::sections`], give it a row in `KNOWN`, and look for it after a restart with
+//! [`Checkpoint::section`].
 
-use std::fs;
-use std::io::{self, BufWriter, Write};
+mod error;
+mod first_format;
+pub mod section;
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use dgsuite_timeint::TimePoint;
-use flate2::Crc;
 use serde::{Deserialize, Serialize};
 
+pub use self::error::{CheckpointError, CheckpointProblem, Damage};
+pub use self::section::Section;
+use crate::pipeline::space::MAX_ORDER;
 use crate::systems::hyperbolic::State;
 use crate::writer::{WriterError, atomic};
-
-const MAGIC: &[u8; 8] = b"DGSUITE1";
 
 /// The name of the small file that holds the name of the newest checkpoint.
 const LATEST: &str = "latest";
 
-/// What is wrong with a checkpoint.
-#[derive(Debug, thiserror::Error)]
-pub enum CheckpointError {
-    /// The file cannot be read.
-    #[error("{}: {reason}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        reason: io::Error,
-    },
-    /// The directory has none.
-    #[error("there is no checkpoint in {}", path.display())]
-    NoneThere {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// The file is something else.
-    #[error("{} is not a checkpoint of dgsuite", path.display())]
-    NotACheckpoint {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file is shorter than it says, or its checksum is wrong.
-    #[error("{} is damaged: {}", path.display(), damage)]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What shows it.
-        damage: Damage,
-    },
-    /// It belongs to another run.
-    #[error("{} has {what} {found}, but this run has {wanted}", path.display())]
-    Mismatch {
-        /// The file.
-        path: PathBuf,
-        /// What differs.
-        what: &'static str,
-        /// What the file has.
-        found: String,
-        /// What the run has.
-        wanted: String,
-    },
-}
+/// The sections that this program reads, with the newest version that it knows of each.
+const KNOWN: [(&str, u16); 5] = [("run", 1), ("law", 1), ("state", 1), ("tally", 1), ("averages", 1)];
 
-/// What shows that a checkpoint is damaged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Damage {
-    /// Its length.
-    #[error("it has {found} bytes where {wanted} are announced")]
-    Length {
-        /// Bytes found.
-        found: usize,
-        /// Bytes announced.
-        wanted: usize,
-    },
-    /// Its checksum.
-    #[error("its checksum is wrong")]
-    Checksum,
-    /// Its header.
-    #[error("its header cannot be read")]
-    Header,
-}
+/// The most steps of a run: numbers of steps are columns of tables, as 64-bit floating-point numbers.
+const MAX_STEPS: u64 = 1 << 53;
 
 /// A state and the point in time of the run that it belongs to.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,24 +48,42 @@ pub struct Checkpoint {
     pub state: State,
     /// Means over time so far: the time that they are over, then integrals; empty where there are none.
     pub averages: Vec<f64>,
+    /// What others keep here, under names of their own.
+    pub sections: Vec<Section<'static>>,
 }
 
-/// Numbers in front of the tally.
-const TIMES: usize = 3;
+impl Checkpoint {
+    /// The section of this name among those of others, if the file had it.
+    #[must_use]
+    pub fn section(&self, name: &str) -> Option<&Section<'static>> {
+        self.sections.iter().find(|section| section.name() == name)
+    }
+}
 
-#[derive(Debug, Serialize, Deserialize)]
-struct Header {
+/// A checkpoint as it was read, with the digest of its mesh.
+struct Read {
+    checkpoint: Checkpoint,
+    mesh: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RunHeader {
     version: String,
-    law: String,
+    mesh: String,
+    step: u64,
+    solver_step: usize,
+}
+
+#[derive(Serialize, Deserialize)]
+struct LawHeader {
+    name: String,
+    parameters: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StateHeader {
     basis: String,
     order: usize,
-    run_step: u64,
-    step: usize,
-    mesh: String,
-    tally: usize,
-    coefficients: usize,
-    #[serde(default)]
-    averages: usize,
 }
 
 /// Writes the state as `step-N.dgs` into `directory` and points `latest` to it.
@@ -119,39 +91,25 @@ struct Header {
 /// # Errors
 /// Those of the file system; what was there is then untouched.
 pub fn write(directory: &Path, checkpoint: &Checkpoint, mesh: u64) -> Result<PathBuf, WriterError> {
-    let io_error = |path: &Path| {
-        let path = path.to_owned();
-        move |source| WriterError::Io { path, source }
-    };
-    let Checkpoint { now, state, averages } = checkpoint;
-    fs::create_dir_all(directory).map_err(io_error(directory))?;
+    fs::create_dir_all(directory).map_err(WriterError::io(directory))?;
+    let Checkpoint { now, state, averages, sections } = checkpoint;
     let name = format!("step-{:08}.dgs", now.step);
     let path = directory.join(&name);
-    let header = Header {
-        version: env!("CARGO_PKG_VERSION").into(),
-        law: state.law.clone(),
-        basis: state.basis.clone(),
-        order: state.order,
-        run_step: now.step,
-        step: state.step,
-        mesh: digest_text(mesh),
-        tally: state.tally.len(),
-        coefficients: state.fields.len(),
-        averages: averages.len(),
-    };
-    let header = serde_json::to_vec(&header).map_err(|e| io_error(&path)(e.into()))?;
-    atomic::write_with(&path, |out| {
-        let mut out = Summed { out, crc: Crc::new() };
-        out.write_all(MAGIC)?;
-        out.write_all(&(header.len() as u64).to_le_bytes())?;
-        out.write_all(&header)?;
-        for x in [now.t, now.low, state.time].iter().chain(&state.tally).chain(&state.fields).chain(averages)
-        {
-            out.write_all(&x.to_le_bytes())?;
-        }
-        let sum = out.crc.sum();
-        out.out.write_all(&sum.to_le_bytes())
-    })?;
+    let (version, mesh) = (env!("CARGO_PKG_VERSION").to_owned(), digest_text(mesh));
+    let run = RunHeader { version, mesh, step: now.step, solver_step: state.step };
+    let (parameters, values): (Vec<String>, Vec<f64>) = state.parameters.iter().cloned().unzip();
+    let law = LawHeader { name: state.law.clone(), parameters };
+    let space = StateHeader { basis: state.basis.clone(), order: state.order };
+    let mut own = vec![
+        Section::required("run", 1).about(&run).numbers(vec![now.t, now.low, state.time]),
+        Section::required("law", 1).about(&law).numbers(values),
+        Section::required("state", 1).about(&space).numbers(&state.fields),
+        Section::required("tally", 1).numbers(&state.tally),
+    ];
+    if !averages.is_empty() {
+        own.push(Section::optional("averages", 1).numbers(averages));
+    }
+    atomic::write_with(&path, |out| section::write_all(out, own.iter().chain(sections)))?;
     atomic::write(&directory.join(LATEST), format!("{name}\n").as_bytes())?;
     Ok(path)
 }
@@ -161,106 +119,134 @@ fn digest_text(mesh: u64) -> String {
     format!("{mesh:016x}")
 }
 
-/// A writer that keeps the checksum of what went through it.
-struct Summed<'a> {
-    out: &'a mut BufWriter<fs::File>,
-    crc: Crc,
-}
-
-impl Write for Summed<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let n = self.out.write(bytes)?;
-        self.crc.update(&bytes[..n]);
-        Ok(n)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
-
 /// The checkpoint that `path` means: the file itself, or the one that a file `latest` names, or the latest one of a
 /// directory of checkpoints or results.
 ///
 /// # Errors
-/// [`CheckpointError::Unreadable`], [`CheckpointError::NoneThere`].
+/// A file that cannot be read, a directory without a checkpoint.
 pub fn find(path: &Path) -> Result<PathBuf, CheckpointError> {
-    let unreadable = |path: &Path| {
-        let path = path.to_owned();
-        move |reason| CheckpointError::Unreadable { path, reason }
-    };
     if path.is_dir() {
         let inner = [path.join(LATEST), path.join("checkpoints").join(LATEST)];
         let latest = inner.iter().find(|file| file.is_file());
-        return find(latest.ok_or_else(|| CheckpointError::NoneThere { path: path.to_owned() })?);
+        return find(latest.ok_or_else(|| CheckpointProblem::NoneThere.of(path))?);
     }
+    let unreadable = |reason| CheckpointProblem::Unreadable(reason).of(path);
     if path.file_name().is_some_and(|name| name == LATEST) {
-        let name = fs::read_to_string(path).map_err(unreadable(path))?;
+        let name = fs::read_to_string(path).map_err(unreadable)?;
         return Ok(path.with_file_name(name.trim()));
     }
-    fs::metadata(path).map_err(unreadable(path))?;
+    fs::metadata(path).map_err(unreadable)?;
     Ok(path.to_owned())
 }
 
 /// Reads a checkpoint and checks that it belongs to a run of this law and mesh.
 ///
 /// # Errors
-/// A file that is missing, no checkpoint, damaged, or of another law or mesh.
+/// A file that is missing, no checkpoint, damaged, from a newer program, of another law or mesh, or with numbers that no
+/// run can have.
 pub fn read(path: &Path, law: &str, mesh: u64) -> Result<Checkpoint, CheckpointError> {
-    let bytes =
-        fs::read(path).map_err(|reason| CheckpointError::Unreadable { path: path.to_owned(), reason })?;
-    let not_ours = || CheckpointError::NotACheckpoint { path: path.to_owned() };
-    let damaged = |damage| CheckpointError::Damaged { path: path.to_owned(), damage };
-    let rest = bytes.strip_prefix(MAGIC.as_slice()).ok_or_else(not_ours)?;
-    let (length, rest) = rest.split_first_chunk::<8>().ok_or_else(|| damaged(Damage::Header))?;
-    let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| damaged(Damage::Header))?;
-    let header = rest.get(..length).ok_or_else(|| damaged(Damage::Header))?;
-    let payload = &rest[length..];
-    let header: Header = serde_json::from_slice(header).map_err(|_| damaged(Damage::Header))?;
-    let announced = header
-        .coefficients
-        .checked_add(header.tally)
-        .and_then(|n| n.checked_add(header.averages))
-        .and_then(|n| n.checked_add(TIMES))
-        .and_then(|n| n.checked_mul(8))
-        .and_then(|n| n.checked_add(4))
-        .ok_or_else(|| damaged(Damage::Header))?;
-    if payload.len() != announced {
-        return Err(damaged(Damage::Length { found: payload.len(), wanted: announced }));
-    }
-    let (before, sum) = bytes.split_at(bytes.len() - 4);
-    let mut crc = Crc::new();
-    crc.update(before);
-    if sum != crc.sum().to_le_bytes() {
-        return Err(damaged(Damage::Checksum));
-    }
-    let mismatch = |what, found: &str, wanted: &str| CheckpointError::Mismatch {
-        path: path.to_owned(),
-        what,
-        found: found.to_owned(),
-        wanted: wanted.to_owned(),
-    };
-    if header.law != law {
-        return Err(mismatch("the model", &header.law, law));
-    }
-    let mesh = digest_text(mesh);
-    if header.mesh != mesh {
-        return Err(mismatch("a mesh with digest", &header.mesh, &mesh));
-    }
-    let mut numbers = payload[..announced - 4].chunks_exact(8).map(|chunk| {
-        let mut eight = [0; 8];
-        eight.copy_from_slice(chunk);
-        f64::from_le_bytes(eight)
+    let found = open(path).and_then(|Read { checkpoint, mesh: found }| {
+        let mismatch = |what, found: &str, wanted: &str| {
+            let (found, wanted) = (found.to_owned(), wanted.to_owned());
+            Err(CheckpointProblem::Mismatch { what, found, wanted })
+        };
+        let mesh = digest_text(mesh);
+        match &checkpoint.state {
+            state if state.law != law => mismatch("the model", &state.law, law),
+            _ if found != mesh => mismatch("a mesh with digest", &found, &mesh),
+            _ => bounded(&checkpoint).map(|()| checkpoint),
+        }
     });
-    let mut next = || numbers.next().unwrap_or(0.0);
-    let now = TimePoint { t: next(), low: next(), step: header.run_step };
-    let time = next();
-    let tally = numbers.by_ref().take(header.tally).collect();
-    let fields = numbers.by_ref().take(header.coefficients).collect();
-    let averages = numbers.collect();
-    let (order, law, basis) = (header.order, header.law, header.basis);
-    let state = State { time, step: header.step, order, law, basis, tally, fields };
-    Ok(Checkpoint { now, state, averages })
+    found.map_err(|problem| problem.of(path))
+}
+
+fn open(path: &Path) -> Result<Read, CheckpointProblem> {
+    // Asked before it is opened, which waits for a writer where the file is a pipe.
+    let described = fs::metadata(path).map_err(CheckpointProblem::Unreadable)?;
+    if !described.is_file() {
+        return Err(CheckpointProblem::NotACheckpoint);
+    }
+    let file = File::open(path).map_err(CheckpointProblem::Unreadable)?;
+    let mut file = BufReader::new(file);
+    let mut magic = [0; 8];
+    file.read_exact(&mut magic).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => CheckpointProblem::NotACheckpoint,
+        _ => CheckpointProblem::Unreadable(error),
+    })?;
+    if &magic == section::MAGIC {
+        let sections = section::read_all(&mut file, described.len() - magic.len() as u64, &KNOWN)?;
+        return from_sections(sections);
+    }
+    if &magic == first_format::MAGIC {
+        let mut rest = Vec::new();
+        file.read_to_end(&mut rest).map_err(CheckpointProblem::Unreadable)?;
+        return first_format::read(&rest);
+    }
+    match magic.strip_prefix(b"DGSUITE") {
+        Some([format @ b'3'..=b'9']) => {
+            let what = format!("its format is number {}, this program reads 1 and 2", char::from(*format));
+            Err(CheckpointProblem::Newer { what })
+        }
+        _ => Err(CheckpointProblem::NotACheckpoint),
+    }
+}
+
+fn from_sections(mut sections: Vec<Section<'static>>) -> Result<Read, CheckpointProblem> {
+    let mut find = |name: &str| {
+        let place = sections.iter().position(|section| section.name() == name)?;
+        Some(sections.swap_remove(place))
+    };
+    let mut need = |name: &'static str| find(name).ok_or(Damage::Missing(name));
+    let [run, law, state, tally] = [need("run")?, need("law")?, need("state")?, need("tally")?];
+    let averages = find("averages").map_or_else(Vec::new, Section::into_values);
+    let header = |name: &str| Damage::Header(name.to_owned());
+    let about: RunHeader = run.description().ok_or_else(|| header("run"))?;
+    let &[t, low, time] = run.values() else { return Err(header("run").into()) };
+    let named: LawHeader = law.description().ok_or_else(|| header("law"))?;
+    if named.parameters.len() != law.values().len() {
+        return Err(header("law").into());
+    }
+    let space: StateHeader = state.description().ok_or_else(|| header("state"))?;
+    let state = State {
+        time,
+        step: about.solver_step,
+        order: space.order,
+        law: named.name,
+        parameters: named.parameters.into_iter().zip(law.values().iter().copied()).collect(),
+        basis: space.basis,
+        fields: state.into_values(),
+        tally: tally.into_values(),
+    };
+    let now = TimePoint { t, low, step: about.step };
+    Ok(Read { checkpoint: Checkpoint { now, state, averages, sections }, mesh: about.mesh })
+}
+
+/// Refuses numbers that no run can have: a file that is sound may still come from another program or from an attack.
+fn bounded(checkpoint: &Checkpoint) -> Result<(), CheckpointProblem> {
+    let Checkpoint { now, state, averages, .. } = checkpoint;
+    let refused = |what, found: String, expected: &str| {
+        Err(CheckpointProblem::OutOfRange { what, found, expected: expected.to_owned() })
+    };
+    if state.order > MAX_ORDER {
+        return refused("order", state.order.to_string(), &format!("from 0 to {MAX_ORDER}"));
+    }
+    for (what, time) in [("time", now.t), ("time of the state", state.time)] {
+        if !(0.0..f64::INFINITY).contains(&time) {
+            return refused(what, time.to_string(), "0 or more and finite");
+        }
+    }
+    if !now.low.is_finite() {
+        return refused("rounding of the time", now.low.to_string(), "finite");
+    }
+    if now.step > MAX_STEPS || state.step as u64 > MAX_STEPS {
+        let found = now.step.max(state.step as u64).to_string();
+        return refused("number of steps", found, &format!("at most {MAX_STEPS}"));
+    }
+    let numbers = state.fields.iter().chain(&state.tally).chain(averages);
+    match numbers.into_iter().find(|x| !x.is_finite()) {
+        Some(x) => refused("a state with the number", x.to_string(), "finite"),
+        None => Ok(()),
+    }
 }
 
 /// Keeps the newest `keep` of the files written by this run and removes the others.
@@ -287,6 +273,7 @@ mod tests {
             step: 17,
             order: 2,
             law: "euler".into(),
+            parameters: vec![("gamma".into(), 1.4)],
             basis: "modal".into(),
             fields: (0..30).map(|i| (f64::from(i) * 0.37).sin()).collect(),
             tally: vec![1.0 / 3.0, -2.0],
@@ -295,6 +282,7 @@ mod tests {
             now: TimePoint { t: 0.3, low: 1e-17, step: 17 },
             state,
             averages: vec![2.5, -0.125, 1e9],
+            sections: Vec::new(),
         }
     }
 
@@ -313,8 +301,9 @@ mod tests {
     fn another_law_or_mesh_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = write(dir.path(), &checkpoint(), 7).unwrap();
-        assert!(matches!(read(&path, "advection", 7), Err(CheckpointError::Mismatch { .. })));
-        assert!(matches!(read(&path, "euler", 8), Err(CheckpointError::Mismatch { .. })));
+        for other in [read(&path, "advection", 7), read(&path, "euler", 8)] {
+            assert!(matches!(other.unwrap_err().problem, CheckpointProblem::Mismatch { .. }));
+        }
     }
 
     #[test]
@@ -331,6 +320,86 @@ mod tests {
             fs::write(&broken, &flipped).unwrap();
             assert!(read(&broken, "euler", 7).is_err(), "byte {n} flipped");
         }
+    }
+
+    /// The first format, as version 0.1 wrote it: two quadrilaterals of order 1 with means of the density.
+    #[test]
+    fn a_file_of_the_first_format_is_read_and_its_damage_noticed() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/first-format.dgs");
+        let bytes = fs::read(&file).unwrap();
+        let header = String::from_utf8_lossy(&bytes).into_owned();
+        let mesh = header.split("\"mesh\":\"").nth(1).unwrap().split('"').next().unwrap();
+        let mesh = u64::from_str_radix(mesh, 16).unwrap();
+        let Checkpoint { now, state, averages, .. } = read(&file, "euler", mesh).unwrap();
+        assert_eq!((now.t, now.step, state.order, state.basis.as_str()), (0.05, 2, 1, "modal"));
+        assert_eq!((state.fields.len(), state.tally.len(), state.parameters.len()), (2 * 4 * 4, 12, 0));
+        assert_eq!(averages.len(), 2 + 2 * (2 * 4));
+        let dir = tempfile::tempdir().unwrap();
+        let rest = &bytes[first_format::MAGIC.len()..];
+        assert!(first_format::read(rest).is_ok());
+        for n in 0..rest.len() {
+            let mut flipped = rest.to_vec();
+            flipped[n] ^= 4;
+            assert!(first_format::read(&flipped).is_err(), "byte {n} flipped");
+            assert!(first_format::read(&rest[..n]).is_err(), "cut to {n} bytes");
+        }
+        let broken = dir.path().join("broken.dgs");
+        // With a checksum that fits.
+        let newer = header_of_version_99(&bytes);
+        fs::write(&broken, newer).unwrap();
+        let error = read(&broken, "euler", mesh).unwrap_err().to_string();
+        assert!(error.contains("newer version of dgsuite: it is of version 99"), "{error}");
+    }
+
+    fn header_of_version_99(bytes: &[u8]) -> Vec<u8> {
+        let at = bytes.windows(7).position(|part| part == b"\"0.1.0\"").unwrap();
+        let mut new = [&bytes[..at], b"\"99\"   ", &bytes[at + 7..bytes.len() - 4]].concat();
+        let mut crc = flate2::Crc::new();
+        crc.update(&new);
+        new.extend(crc.sum().to_le_bytes());
+        new
+    }
+
+    #[test]
+    fn numbers_that_no_run_can_have_are_refused_although_the_checksums_fit() {
+        let dir = tempfile::tempdir().unwrap();
+        let refused = |change: &dyn Fn(&mut Checkpoint), part: &str| {
+            let mut changed = checkpoint();
+            change(&mut changed);
+            let path = write(dir.path(), &changed, 7).unwrap();
+            let error = read(&path, "euler", 7).unwrap_err().to_string();
+            assert!(error.contains(part), "`{part}` is not in: {error}");
+        };
+        refused(&|c| c.state.order = 1000, "order 1000, which is not from 0 to 10");
+        refused(&|c| c.state.order = usize::MAX >> 1, "which is not from 0 to 10");
+        refused(&|c| c.now.t = f64::NAN, "time NaN, which is not 0 or more and finite");
+        refused(&|c| c.state.time = f64::INFINITY, "time of the state inf");
+        refused(&|c| c.now.t = -1.0, "time -1");
+        refused(&|c| c.now.low = f64::NAN, "rounding of the time NaN");
+        refused(&|c| c.now.step = u64::MAX, "number of steps 18446744073709551615");
+        refused(&|c| c.state.fields[3] = f64::NAN, "a state with the number NaN");
+        refused(&|c| c.averages[0] = f64::NEG_INFINITY, "a state with the number -inf");
+    }
+
+    #[test]
+    fn what_others_keep_comes_back_by_name_and_what_is_newer_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let with = |section: Section<'static>| {
+            let saved = Checkpoint { sections: vec![section], ..checkpoint() };
+            read(&write(dir.path(), &saved, 7).unwrap(), "euler", 7)
+        };
+        // Not known, so left out.
+        let saved = with(Section::optional("weather", 3).numbers(vec![1.0])).unwrap();
+        assert_eq!((&saved, saved.section("weather")), (&checkpoint(), None));
+        let newer = with(Section::required("weather", 1)).unwrap_err();
+        assert!(matches!(newer.problem, CheckpointProblem::Newer { .. }), "{newer}");
+        let path = dir.path().join("next.dgs");
+        fs::write(&path, b"DGSUITE3 and more").unwrap();
+        let newer = read(&path, "euler", 7).unwrap_err().to_string();
+        assert!(newer.contains("its format is number 3"), "{newer}");
+        fs::write(&path, b"DGS").unwrap();
+        let other = read(&path, "euler", 7).unwrap_err();
+        assert!(matches!(other.problem, CheckpointProblem::NotACheckpoint));
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod monitors;
 pub mod prescribed;
 pub mod print;
 pub mod resolved;
+mod restart;
 pub mod states;
 pub mod values;
 pub mod variables;
@@ -30,7 +31,7 @@ pub use self::monitors::{ForcesJob, MonitorJob, MonitorPlan, integral_variables}
 use self::states::States;
 use self::values::KnownValues;
 use self::variables::Variables;
-use crate::checkpoint::{self, Checkpoint};
+use crate::checkpoint::Checkpoint;
 use crate::pipeline::checks::CheckSpec;
 use crate::pipeline::expression::Constants;
 use crate::pipeline::node::Node;
@@ -233,9 +234,10 @@ impl Plan {
         let parts = (&*pipeline.base, &*pipeline.stem);
         let directory = directory(&pipeline.output, parts, &pipeline.place, choices)?;
         let mesh_digest = mesh.digest();
-        let restart = restart(&pipeline, choices, &directory, &variables, mesh_digest)?;
+        let restart = restart::read(&pipeline, choices, &directory, &law, mesh_digest)?;
         let start = restart.as_ref().map_or(0.0, |(_, saved)| saved.now.t);
         let time = time_plan(&pipeline, &mesh, start)?;
+        warnings.extend(restart.as_ref().and_then(|(file, saved)| restart::other_law(file, saved, &law)));
         warnings.extend(monitors::late_means(&pipeline, time.end));
         warnings.extend(small_eta(pipeline.space.eta, &mesh));
         let checkpoint = match &pipeline.output.checkpoint {
@@ -522,33 +524,6 @@ fn output_times(
         }
     }
     Ok(())
-}
-
-fn restart(
-    pipeline: &Pipeline,
-    choices: &Choices,
-    directory: &Path,
-    variables: &Variables,
-    mesh: u64,
-) -> Result<Option<(PathBuf, Checkpoint)>, InputError> {
-    let (path, place): (PathBuf, Option<&Place>) = match (&choices.restart, &pipeline.initial) {
-        (Some(path), _) if path == Path::new("latest") => {
-            (directory.join("checkpoints").join("latest"), None)
-        }
-        (Some(path), _) => (path.clone(), None),
-        (None, InitialSpec::Restart(file)) => (pipeline.resolve(&file.value), Some(&file.place)),
-        (None, _) => return Ok(None),
-    };
-    let refused = |error| {
-        let problem = Problem::Restart { error };
-        match place {
-            Some(place) => InputError::at(place, problem),
-            None => InputError::nowhere(problem),
-        }
-    };
-    let file = checkpoint::find(&path).map_err(refused)?;
-    let state = checkpoint::read(&file, variables.law().name(), mesh).map_err(refused)?;
-    Ok(Some((file, state)))
 }
 
 fn time_plan(pipeline: &Pipeline, mesh: &Mesh, start: f64) -> Result<TimePlan, InputError> {

@@ -7,6 +7,7 @@ mod device;
 mod dispatch;
 pub mod elliptic;
 pub(crate) mod engine;
+mod error;
 pub mod hyperbolic;
 pub mod setup;
 mod state;

@@ -251,7 +251,7 @@ pub enum WriterError {
 }
 
 impl WriterError {
-    fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Io { path, source }
     }

@@ -195,7 +195,7 @@ impl<'a> Outputs<'a> {
 
     fn write_checkpoint(&mut self, solver: &Hyperbolic, now: TimePoint) -> Result<(), RunError> {
         let averages = self.averages.as_ref().map_or_else(Vec::new, Averages::save);
-        let saved = Checkpoint { now, state: solver.save(), averages };
+        let saved = Checkpoint { now, state: solver.save(), averages, sections: Vec::new() };
         let path = checkpoint::write(&self.directory.checkpoints(), &saved, self.plan.mesh_digest)?;
         self.written.push(path);
         if let Some(spec) = self.plan.checkpoint {

@@ -30,6 +30,7 @@ use super::boundary_points::{primitive_gradient, surface};
 pub use super::device::{Device, DeviceError};
 use super::dispatch;
 use super::engine::Engine;
+pub use super::error::SystemError;
 pub use super::setup::{BoundaryKind, Law, Precision, Riemann, Setup, SourceTerm};
 pub use super::state::State;
 use super::state::{basis_name, basis_of};
@@ -45,83 +46,7 @@ pub use dgsuite_ops::{Form, MetricRule, OpsError};
 use dgsuite_ops::{PartSummary, Sample};
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
-use dgsuite_physics::source::SourceError;
 pub(crate) use failure::{Coldest, Origin, Taken, Trail};
-
-/// Why a solver could not be made, or stopped.
-#[derive(Debug, thiserror::Error)]
-pub enum SystemError {
-    /// A state that is not finite or not that of a gas.
-    #[error(
-        "at time {time:.6e}, step {step}: the solution is no longer {what} in element {element} near \
-         ({:.6}, {:.6}, {:.6}): {}", coordinates[0], coordinates[1], coordinates[2], state_text(state)
-    )]
-    NotFinite {
-        /// Time.
-        time: f64,
-        /// Steps done.
-        step: usize,
-        /// The element's number in the mesh file.
-        element: u64,
-        /// Where in the element.
-        coordinates: [f64; 3],
-        /// "finite" or "admissible".
-        what: &'static str,
-        /// The conserved state there, by name; of a gas also pressure and temperature.
-        state: Vec<(String, f64)>,
-    },
-    /// A condition that the law does not have.
-    #[error("boundary \"{boundary}\": {law} has no condition \"{condition}\"")]
-    BoundaryNotForLaw {
-        /// Name of the boundary.
-        boundary: String,
-        /// The condition's name.
-        condition: &'static str,
-        /// The law's name.
-        law: &'static str,
-    },
-    /// A saved state of another problem.
-    #[error("the saved state does not fit this solver: it has {found} numbers, not {wanted}, or another law")]
-    Mismatch {
-        /// Numbers found.
-        found: usize,
-        /// Numbers wanted.
-        wanted: usize,
-    },
-    /// A saved state whose coefficients mean something else.
-    #[error("the saved state has a {found} basis, this solver a {wanted} one")]
-    OtherBasis {
-        /// Basis of the saved state.
-        found: String,
-        /// Basis of the solver.
-        wanted: String,
-    },
-    /// A boundary that the mesh does not have.
-    #[error("the mesh has no boundary \"{name}\"")]
-    NoBoundary {
-        /// The name.
-        name: String,
-    },
-    /// A source cannot be made from the solution.
-    #[error("no source can be made: {0}")]
-    Source(#[from] SourceError),
-    /// The operators could not be set up.
-    #[error(transparent)]
-    Ops(OpsError),
-    /// The machine refused.
-    #[error(transparent)]
-    Machine(#[from] GpuError),
-}
-
-impl From<OpsError> for SystemError {
-    fn from(error: OpsError) -> Self {
-        Self::Ops(error)
-    }
-}
-
-fn state_text(state: &[(String, f64)]) -> String {
-    state.iter().map(|(name, v)| format!("{name} = {v:.4e}")).collect::<Vec<_>>().join(", ")
-}
 
 /// Norms of an error by variable: conserved variables, then primitive ones, each once.
 #[derive(Clone, Debug, PartialEq)]
@@ -536,6 +461,7 @@ impl Hyperbolic {
             step: self.steps,
             order: self.setup.order,
             law: self.setup.law.name().to_owned(),
+            parameters: self.setup.law.parameters(),
             basis: basis_name(self.engine.discretization().representation()),
             fields: self.engine.to_canonical(),
             tally,
@@ -545,17 +471,18 @@ impl Hyperbolic {
     /// Go on from a saved state.
     ///
     /// # Errors
-    /// [`SystemError::OtherBasis`] if its basis is not known, [`SystemError::Mismatch`] if it is of another law, space or
-    /// mesh. A state of another basis or order is projected.
+    /// [`SystemError::OtherLaw`], [`SystemError::OtherBasis`] if its basis is not known, [`SystemError::Coefficients`] if it is of
+    /// another space or mesh. A state of another basis or order is projected.
     pub fn restore(&mut self, state: &State) -> Result<(), SystemError> {
         let n = self.n_fields();
-        let (found, wanted) = (state.fields.len(), self.engine.discretization().dofs());
-        let mismatch = || SystemError::Mismatch { found, wanted };
-        if state.law != self.setup.law.name() || state.tally.len() != 3 * n {
-            return Err(mismatch());
+        let (law, wanted) = (self.setup.law.name(), 3 * n);
+        if state.law != law || state.tally.len() != wanted {
+            let (found, sums) = (state.law.clone(), state.tally.len());
+            return Err(SystemError::OtherLaw { found, sums, law, wanted });
         }
         let own = self.engine.discretization().representation();
-        let restored = if basis_name(own) == state.basis && state.order == self.setup.order {
+        let same = basis_name(own) == state.basis && state.order == self.setup.order;
+        let restored = if same {
             self.engine.set_canonical(&state.fields)
         } else {
             // Another basis of the same space, as a GPU may have, or another order.
@@ -563,7 +490,12 @@ impl Hyperbolic {
             let from = basis_of(&state.basis).ok_or_else(unknown)?;
             self.engine.set_canonical_of(from, state.order, &state.fields)
         };
-        restored.ok_or_else(mismatch)?;
+        restored.ok_or_else(|| SystemError::Coefficients {
+            found: state.fields.len(),
+            order: state.order,
+            basis: state.basis.clone(),
+            wanted: same.then(|| self.engine.discretization().dofs()),
+        })?;
         self.engine.set_boundary_integrals(&state.tally[..n]);
         self.start = state.tally[n..2 * n].to_vec();
         self.start_size = state.tally[2 * n..].to_vec();

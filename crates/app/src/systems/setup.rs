@@ -11,6 +11,7 @@ use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_mesh::Mesh;
 use dgsuite_ops::{Form, Scheme as Space};
 use dgsuite_physics::exact::Model;
+use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::{Euler, Exact, Given, NavierStokes, Source};
 use dgsuite_timeint::Scheme;
 
@@ -40,6 +41,34 @@ impl Law {
             Self::Euler { .. } => "euler",
             Self::NavierStokes(_) => "navier-stokes",
         }
+    }
+
+    /// The parameters by the names of their keys in `physics`.
+    #[must_use]
+    pub fn parameters(&self) -> Vec<(String, f64)> {
+        let named = |list: &[(&str, f64)]| list.iter().map(|&(name, x)| (name.to_owned(), x)).collect();
+        let NavierStokes { gas, prandtl, viscosity, gas_constant } = match self {
+            Self::Advection { velocity } => {
+                return velocity.iter().enumerate().map(|(d, &a)| (format!("velocity.{d}"), a)).collect();
+            }
+            Self::Euler { gamma } => return named(&[("gamma", *gamma)]),
+            Self::NavierStokes(law) => law,
+        };
+        let mut all = vec![("gamma", gas.gamma), ("prandtl", *prandtl), ("gas_constant", *gas_constant)];
+        match *viscosity {
+            Viscosity::Constant { mu } => all.push(("viscosity.constant", mu)),
+            Viscosity::PowerLaw { mu_ref, t_ref, exponent } => all.extend([
+                ("viscosity.power.mu_ref", mu_ref),
+                ("viscosity.power.t_ref", t_ref),
+                ("viscosity.power.exponent", exponent),
+            ]),
+            Viscosity::Sutherland { mu_ref, t_ref, s } => all.extend([
+                ("viscosity.sutherland.mu_ref", mu_ref),
+                ("viscosity.sutherland.t_ref", t_ref),
+                ("viscosity.sutherland.s", s),
+            ]),
+        }
+        named(&all)
     }
 
     /// The model that exact solutions and manufactured sources are for.

@@ -13,6 +13,8 @@ pub struct State {
     pub order: usize,
     /// The law's name.
     pub law: String,
+    /// The law's parameters by the name of their keys; empty where they are not known.
+    pub parameters: Vec<(String, f64)>,
     /// What coefficients mean: the basis, with its nodes.
     pub basis: String,
     /// Coefficients, `[global element][field][basis function]`.
@@ -20,6 +22,33 @@ pub struct State {
     /// Per conserved variable: the time integral of the boundary's rates, the integral at the
     /// start, and the integral of the size at the start; one after the other.
     pub tally: Vec<f64>,
+}
+
+/// Parameters that differ by less than this, relative to their size, are the same: rounding of what they were computed from.
+const SAME: f64 = 1e-12;
+
+impl State {
+    /// The parameters in which the law of this state is not that of a run, as `gamma 1.4 (this run: 1.3)`. None where the
+    /// state does not know its parameters.
+    #[must_use]
+    pub fn other_parameters(&self, run: &[(String, f64)]) -> Vec<String> {
+        if self.parameters.is_empty() {
+            return Vec::new();
+        }
+        let value = |list: &[(String, f64)], name: &str| list.iter().find(|(n, _)| n == name).map(|p| p.1);
+        let mut names: Vec<&String> = self.parameters.iter().map(|(name, _)| name).collect();
+        names.extend(run.iter().map(|(name, _)| name).filter(|n| value(&self.parameters, n).is_none()));
+        let different = |name: &String| {
+            let shown = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), |x| x.to_string());
+            let (before, now) = (value(&self.parameters, name), value(run, name));
+            let same = match (before, now) {
+                (Some(a), Some(b)) => a == b || (a - b).abs() <= SAME * a.abs().max(b.abs()),
+                _ => false,
+            };
+            (!same).then(|| format!("{name} {} (this run: {})", shown(before), shown(now)))
+        };
+        names.into_iter().filter_map(different).collect()
+    }
 }
 
 /// Every basis that a checkpoint may have.

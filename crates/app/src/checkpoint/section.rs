@@ -1,0 +1,353 @@
+//! Named sections, one after the other in a file, each with a version and a checksum of its own.
+//!
+//! # Format
+//! `DGSUITE2`, then the sections. A section is, all numbers little-endian:
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 1 | length n of the name, 1 to 64 |
+//! | 1 | 1 if a program that does not know the section must refuse the file, 0 if it may skip it |
+//! | 2 | version |
+//! | 8 | length m of the content |
+//! | n | name |
+//! | m | content: length of the description (u32), the description (JSON), 64-bit floating-point numbers to the end |
+//! | 4 | CRC-32 of the section up to here |
+//!
+//! The last section is `end`; its number is the count of sections before it. The order of the others is free.
+
+use std::borrow::Cow;
+use std::io::{self, Read, Write};
+
+use flate2::Crc;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::error::{CheckpointProblem, Damage};
+
+/// The first bytes of a file of this format.
+pub(super) const MAGIC: &[u8; 8] = b"DGSUITE2";
+
+const END: &str = "end";
+const END_VERSION: u16 = 1;
+const LONGEST_NAME: usize = 64;
+/// Length of name, flag, version, length of content.
+const FIXED: usize = 12;
+/// Bytes that are read or written at once; a multiple of 8.
+const CHUNK: usize = 1 << 16;
+
+/// A part of a checkpoint: a description and numbers under a name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Section<'a> {
+    name: Cow<'static, str>,
+    version: u16,
+    required: bool,
+    about: Vec<u8>,
+    numbers: Cow<'a, [f64]>,
+}
+
+impl<'a> Section<'a> {
+    /// A section without which the others cannot be used: a program that does not know it, or only older versions
+    /// of it, refuses the file.
+    ///
+    /// # Panics
+    /// If the name is empty or longer than 64 bytes.
+    #[must_use]
+    pub fn required(name: &'static str, version: u16) -> Self {
+        assert!(
+            (1..=LONGEST_NAME).contains(&name.len()),
+            "the name of a section has 1 to {LONGEST_NAME} bytes"
+        );
+        let (name, about, numbers) = (Cow::Borrowed(name), b"{}".to_vec(), Cow::Borrowed(&[][..]));
+        Self { name, version, required: true, about, numbers }
+    }
+
+    /// A section that a program that does not know it skips.
+    ///
+    /// # Panics
+    /// As [`required`](Self::required).
+    #[must_use]
+    pub fn optional(name: &'static str, version: u16) -> Self {
+        Self { required: false, ..Self::required(name, version) }
+    }
+
+    /// With a description, which is stored as JSON.
+    ///
+    /// # Panics
+    /// If `about` has no JSON form, such as a map whose keys are not text.
+    #[must_use]
+    pub fn about(mut self, about: &impl Serialize) -> Self {
+        self.about = serde_json::to_vec(about).expect("a description has a JSON form");
+        self
+    }
+
+    /// With these numbers.
+    #[must_use]
+    pub fn numbers(mut self, numbers: impl Into<Cow<'a, [f64]>>) -> Self {
+        self.numbers = numbers.into();
+        self
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The version.
+    #[must_use]
+    pub fn version(&self) -> u16 {
+        self.version
+    }
+
+    /// The numbers.
+    #[must_use]
+    pub fn values(&self) -> &[f64] {
+        &self.numbers
+    }
+
+    /// The numbers, without a copy if they were read from a file.
+    #[must_use]
+    pub fn into_values(self) -> Vec<f64> {
+        self.numbers.into_owned()
+    }
+
+    /// The description; `None` if it does not fit the type.
+    #[must_use]
+    pub fn description<T: DeserializeOwned>(&self) -> Option<T> {
+        serde_json::from_slice(&self.about).ok()
+    }
+
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut out = Summed { out, crc: Crc::new() };
+        let content = 4 + self.about.len() as u64 + 8 * self.numbers.len() as u64;
+        out.write_all(&[self.name.len() as u8, u8::from(self.required)])?;
+        out.write_all(&self.version.to_le_bytes())?;
+        out.write_all(&content.to_le_bytes())?;
+        out.write_all(self.name.as_bytes())?;
+        out.write_all(&(self.about.len() as u32).to_le_bytes())?;
+        out.write_all(&self.about)?;
+        let mut bytes = Vec::with_capacity(CHUNK);
+        for numbers in self.numbers.chunks(CHUNK / 8) {
+            bytes.clear();
+            bytes.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
+            out.write_all(&bytes)?;
+        }
+        let sum = out.crc.sum();
+        out.out.write_all(&sum.to_le_bytes())
+    }
+}
+
+/// A writer that keeps the checksum of what went through it.
+struct Summed<'a, W> {
+    out: &'a mut W,
+    crc: Crc,
+}
+
+impl<W: Write> Write for Summed<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = self.out.write(bytes)?;
+        self.crc.update(&bytes[..n]);
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Writes a file of these sections.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_all<'a>(
+    out: &mut impl Write,
+    sections: impl IntoIterator<Item = &'a Section<'a>>,
+) -> io::Result<()> {
+    out.write_all(MAGIC)?;
+    let mut count = 0.0;
+    for section in sections {
+        section.write(out)?;
+        count += 1.0;
+    }
+    Section::required(END, END_VERSION).numbers(vec![count]).write(out)
+}
+
+/// Reads the sections that follow [`MAGIC`], of which there are `length` bytes. Of those that `known` has no version for,
+/// or an older one, required ones are refused and the others left out.
+///
+/// # Errors
+/// A source that cannot be read; what is cut, altered, or newer than this program.
+pub(super) fn read_all(
+    source: &mut impl Read,
+    length: u64,
+    known: &[(&str, u16)],
+) -> Result<Vec<Section<'static>>, CheckpointProblem> {
+    let mut source = Source { source, left: length, crc: Crc::new() };
+    let mut sections: Vec<Section<'static>> = Vec::new();
+    let mut count = 0.0;
+    loop {
+        let (section, newest) = read(&mut source, known)?;
+        if section.name == END {
+            if source.left > 0 || section.values() != [count] {
+                return Err(Damage::End.into());
+            }
+            return Ok(sections);
+        }
+        count += 1.0;
+        if sections.iter().any(|other| other.name == section.name) {
+            return Err(Damage::Twice(section.name.into_owned()).into());
+        }
+        match newest {
+            Some(newest) if section.version <= newest => sections.push(section),
+            _ if !section.required => {}
+            Some(newest) => {
+                let Section { name, version, .. } = section;
+                let what = format!("its section `{name}` has version {version}, this program reads {newest}");
+                return Err(CheckpointProblem::Newer { what });
+            }
+            None => {
+                let what = format!("this program does not know its section `{}`", section.name);
+                return Err(CheckpointProblem::Newer { what });
+            }
+        }
+    }
+}
+
+/// One section, and the newest version of it that is known. Numbers of a section that is left out are not kept.
+fn read(
+    source: &mut Source<'_, impl Read>,
+    known: &[(&str, u16)],
+) -> Result<(Section<'static>, Option<u16>), CheckpointProblem> {
+    source.crc = Crc::new();
+    let [length, flag, v0, v1, content @ ..] = source.array::<FIXED>()?;
+    let name = source.bytes(u64::from(length))?;
+    let shown = String::from_utf8_lossy(&name).escape_debug().to_string();
+    let header = || Damage::Header(shown.clone());
+    let content = u64::from_le_bytes(content);
+    // A wrong length is found here, all else by the checksum.
+    if content.saturating_add(4) > source.left {
+        return Err(Damage::Length { found: source.left, wanted: content.saturating_add(4) }.into());
+    }
+    let about_length = u64::from(u32::from_le_bytes(source.array()?));
+    let numbers = content.checked_sub(4 + about_length).filter(|n| n % 8 == 0).ok_or_else(header)? / 8;
+    let about = source.bytes(about_length)?;
+    let version = u16::from_le_bytes([v0, v1]);
+    let newest = if name == END.as_bytes() {
+        Some(END_VERSION)
+    } else {
+        known.iter().find(|(known, _)| known.as_bytes() == name).map(|(_, newest)| *newest)
+    };
+    let numbers = source.numbers(numbers, newest.is_some_and(|newest| version <= newest))?;
+    let sum = source.crc.sum();
+    if u32::from_le_bytes(source.array()?) != sum {
+        return Err(Damage::Section(shown).into());
+    }
+    // What the checksum says was written so.
+    let name = String::from_utf8(name).ok().filter(|name| (1..=LONGEST_NAME).contains(&name.len()));
+    let name = Cow::Owned(name.filter(|_| flag <= 1).ok_or_else(header)?);
+    Ok((Section { name, version, required: flag == 1, about, numbers: Cow::Owned(numbers) }, newest))
+}
+
+/// What is left of a file, and the checksum of what was read of a section.
+struct Source<'a, R> {
+    source: &'a mut R,
+    left: u64,
+    crc: Crc,
+}
+
+impl<R: Read> Source<'_, R> {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), CheckpointProblem> {
+        self.left = self.left.checked_sub(bytes.len() as u64).ok_or(Damage::End)?;
+        self.source.read_exact(bytes).map_err(CheckpointProblem::Unreadable)?;
+        self.crc.update(bytes);
+        Ok(())
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], CheckpointProblem> {
+        let mut bytes = [0; N];
+        self.fill(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn bytes(&mut self, n: u64) -> Result<Vec<u8>, CheckpointProblem> {
+        if n > self.left {
+            return Err(Damage::End.into());
+        }
+        let mut bytes = vec![0; n as usize];
+        self.fill(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// `n` numbers, which are in the file as the caller made sure; none of them if they are not kept.
+    fn numbers(&mut self, n: u64, kept: bool) -> Result<Vec<f64>, CheckpointProblem> {
+        let mut numbers = Vec::new();
+        if kept {
+            let reserved = numbers.try_reserve_exact(n as usize);
+            reserved.map_err(|_| CheckpointProblem::Unreadable(io::ErrorKind::OutOfMemory.into()))?;
+        }
+        let (mut left, mut bytes) = (8 * n, vec![0; CHUNK]);
+        while left > 0 {
+            let part = &mut bytes[..left.min(CHUNK as u64) as usize];
+            self.fill(part)?;
+            left -= part.len() as u64;
+            if kept {
+                numbers.extend(part.as_chunks().0.iter().map(|eight| f64::from_le_bytes(*eight)));
+            }
+        }
+        Ok(numbers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: [(&str, u16); 2] = [("one", 1), ("two", 3)];
+
+    fn written(sections: &[Section<'_>]) -> Vec<u8> {
+        let mut out = Vec::new();
+        write_all(&mut out, sections).unwrap();
+        out.split_off(MAGIC.len())
+    }
+
+    fn back(bytes: &[u8]) -> Result<Vec<Section<'static>>, CheckpointProblem> {
+        read_all(&mut &*bytes, bytes.len() as u64, &KNOWN)
+    }
+
+    #[test]
+    fn sections_come_back_and_unknown_ones_are_skipped_if_they_may_be() {
+        let numbers: Vec<f64> = (0..20_000).map(|i| (f64::from(i) * 0.1).sin()).collect();
+        let one = Section::required("one", 1).about(&[1, 2]).numbers(numbers);
+        let two = Section::optional("two", 2);
+        let unknown = Section::optional("a controller of next year", 7).numbers(vec![1.0]);
+        let newer = Section::optional("two", 4).numbers(vec![1.0]);
+        assert_eq!(
+            back(&written(&[unknown.clone(), one.clone(), two.clone()])).unwrap(),
+            [one.clone(), two.clone()]
+        );
+        assert_eq!(one.description::<Vec<u8>>(), Some(vec![1, 2]));
+        assert_eq!(back(&written(&[newer, one.clone()])).unwrap(), [one]);
+        let refused = |section| back(&written(&[section])).unwrap_err().to_string();
+        let needed = Section { required: true, ..unknown };
+        assert!(refused(needed).contains("does not know its section `a controller of next year`"));
+        assert!(refused(Section::required("two", 99)).contains("`two` has version 99, this program reads 3"));
+        assert!(back(&written(&[two.clone(), two])).unwrap_err().to_string().contains("there twice"));
+    }
+
+    #[test]
+    fn every_cut_and_every_flipped_bit_is_noticed() {
+        let one = Section::required("one", 1).about(&"x").numbers(vec![1.5, -2.0]);
+        let bytes = written(&[one, Section::optional("unknown", 1).numbers(vec![3.0])]);
+        assert!(back(&bytes).is_ok());
+        for n in 0..bytes.len() {
+            assert!(back(&bytes[..n]).is_err(), "cut to {n} bytes");
+            for bit in 0..8 {
+                let mut flipped = bytes.clone();
+                flipped[n] ^= 1 << bit;
+                assert!(back(&flipped).is_err(), "bit {bit} of byte {n} flipped");
+            }
+        }
+        let longer = [&bytes[..], &[0]].concat();
+        assert!(matches!(back(&longer), Err(CheckpointProblem::Damaged(Damage::End))));
+    }
+}
