@@ -23,6 +23,7 @@ use crate::run::log::Log;
 use crate::run::{Report, Status};
 use crate::study::{Study, StudyError};
 use crate::systems::hyperbolic::{Device, DeviceError};
+use crate::writer::WriterError;
 
 /// High-order discontinuous Galerkin flow solver: one binary, one pipeline file.
 #[derive(Debug, Parser)]
@@ -119,6 +120,7 @@ Results go to output.directory of the file (default: out/<file name> beside the 
   monitors/      tables of the monitors, or residuals of a linear solve (CSV), and their curves (SVG)
   checkpoints/   states to go on from, with --restart latest
   pipeline.yaml  the file as it was run; log.txt what was said
+  previous/      the results of the run before, if this one does not continue it
 
 Examples:
   dgsuite run vortex.yaml
@@ -150,6 +152,9 @@ struct FileArgs {
 struct RunArgs {
     #[command(flatten)]
     file: FileArgs,
+    /// Delete the results of a former run in the output directory instead of moving them to `previous`
+    #[arg(long)]
+    overwrite: bool,
     /// Print only warnings and errors
     #[arg(long, short)]
     quiet: bool,
@@ -183,8 +188,16 @@ fn exit_code_of(error: &anyhow::Error) -> u8 {
         || error.is::<DeviceError>()
         || error.is::<bench::BenchError>()
         || error.is::<plot::PlotError>()
-        || matches!(error.downcast_ref(), Some(StudyError::Input(_)));
+        || matches!(error.downcast_ref(), Some(StudyError::Input(_)))
+        || matches!(writer_error(error), Some(WriterError::InUse { .. } | WriterError::Linked { .. }));
     if input { 2 } else { 1 }
+}
+
+fn writer_error(error: &anyhow::Error) -> Option<&WriterError> {
+    match error.downcast_ref() {
+        Some(StudyError::Writer(error)) => Some(error),
+        _ => error.downcast_ref(),
+    }
 }
 
 fn dispatch(command: Command) -> anyhow::Result<u8> {
@@ -233,7 +246,7 @@ impl FileArgs {
 fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let document = args.file.document()?;
     let sections = document.sections()?;
-    let choices = args.file.choices();
+    let choices = Choices { overwrite: args.overwrite, ..args.file.choices() };
     for signal in signal_hook::consts::TERM_SIGNALS {
         // The second one ends the program at once, with the code of a shell for it.
         signal_hook::flag::register_conditional_shutdown(*signal, 128 + *signal, Arc::clone(&choices.stop))?;

@@ -44,6 +44,7 @@ use crate::pipeline::space::BasisSpec;
 use crate::pipeline::state::{InitialSpec, StateSpec};
 use crate::pipeline::time::{SteadySpec, StepSpec};
 use crate::pipeline::{DeviceSpec, Document, Pipeline};
+use crate::run::directory::Former;
 use crate::systems::hyperbolic::{BoundaryKind, Device, Form, Law, Setup, SourceTerm};
 
 /// Choices of the command line that are not keys of the file.
@@ -53,6 +54,8 @@ pub struct Choices {
     pub output: Option<PathBuf>,
     /// The checkpoint to start from: a file, or `latest` for the newest of the output directory.
     pub restart: Option<PathBuf>,
+    /// Deletes the results of a former run instead of moving them to `previous`.
+    pub overwrite: bool,
     /// The case belongs to a study: fields and checkpoints are written only where the file asks for them, and its
     /// checks are those of the study.
     pub case_of_study: bool,
@@ -86,6 +89,8 @@ pub struct Plan {
     pub initial: Arc<dyn Exact>,
     /// The checkpoint that the run continues, with its file.
     pub restart: Option<(PathBuf, Checkpoint)>,
+    /// What becomes of results that are there.
+    pub former: Former,
     /// The solution that `error` in the summary is measured against.
     pub exact: Option<Arc<dyn Exact>>,
     /// Time stepping.
@@ -175,6 +180,13 @@ pub struct AveragesPlan {
     pub fields: Vec<OutputField>,
 }
 
+impl Choices {
+    /// What becomes of results in the directory of a run that does not continue them.
+    pub(crate) fn former(&self) -> Former {
+        if self.overwrite { Former::Delete } else { Former::Aside }
+    }
+}
+
 impl Plan {
     /// Resolves a file.
     ///
@@ -235,6 +247,7 @@ impl Plan {
         let directory = directory(&pipeline.output, parts, &pipeline.place, choices)?;
         let mesh_digest = mesh.digest();
         let restart = restart::read(&pipeline, choices, &directory, &law, mesh_digest)?;
+        let former = restart::former(restart.as_ref(), &directory, choices)?;
         let start = restart.as_ref().map_or(0.0, |(_, saved)| saved.now.t);
         let time = time_plan(&pipeline, &mesh, start)?;
         warnings.extend(restart.as_ref().and_then(|(file, saved)| restart::other_law(file, saved, &law)));
@@ -283,6 +296,7 @@ impl Plan {
             device_note,
             initial,
             restart,
+            former,
             exact,
             time,
             directory,
@@ -498,7 +512,7 @@ fn directory(
         (None, Some(written)) => base.join(written),
         (None, None) => base.join("out").join(stem),
     };
-    // The file that was run is kept beside the results, and results of a former run are removed.
+    // The file that was run is kept beside the results, and results of a former run are moved.
     let kept = directory.join("pipeline.yaml").canonicalize();
     match (kept, Path::new(&file.source.name).canonicalize()) {
         (Ok(kept), Ok(file)) if kept == file => {

@@ -23,7 +23,7 @@ use dgsuite_timeint::{StepSize, TimePoint};
 use serde_json::{Map, Value, json};
 
 use self::checks::CheckResult;
-use self::directory::Directory;
+use self::directory::{Directory, Former};
 pub use self::error::RunError;
 use self::log::Log;
 use self::march::March;
@@ -116,8 +116,9 @@ impl Prepared {
     /// # Errors
     /// Only where not even the summary can be written; every other failure is in the report.
     pub fn execute(&mut self, log: &mut Log) -> Result<Report, WriterError> {
-        let directory = Directory::prepare(&self.plan.directory, self.plan.restart.is_some())?;
-        log.open(&directory.log(), self.plan.restart.is_some())?;
+        let directory = Directory::prepare(&self.plan.directory, self.plan.former)?;
+        log.open(&directory.log(), self.plan.former == Former::Continue)?;
+        directory.warning().iter().for_each(|warning| log.warn(warning));
         directory.write_pipeline(&self.plan.resolved)?;
         if let Some(reason) = &self.plan.device_note {
             log.note(&format!("running on the CPU: {reason}"));

@@ -19,7 +19,7 @@ use crate::pipeline::{Document, Sections};
 use crate::plan::Choices;
 use crate::plan::print::grouped;
 use crate::run::checks::{self, CheckResult};
-use crate::run::directory::Directory;
+use crate::run::directory::{Directory, Former};
 use crate::run::log::Log;
 use crate::run::{Report, Status};
 use crate::writer::{WriterError, atomic};
@@ -31,6 +31,7 @@ pub struct Study {
     checks: Vec<CheckSpec>,
     constants: Constants,
     directory: PathBuf,
+    former: Former,
     resolved: crate::pipeline::node::Node,
     cases: Vec<Case>,
     device: String,
@@ -92,6 +93,7 @@ impl Study {
             checks: sections.checks().to_vec(),
             constants: sections.constants().clone(),
             directory,
+            former: choices.former(),
             resolved: document.root.clone(),
             cases,
             device,
@@ -135,8 +137,9 @@ impl Study {
     /// # Errors
     /// [`StudyError`] where a result cannot be written or the input has changed meanwhile.
     pub fn execute(&self, log: &mut Log) -> Result<Report, StudyError> {
-        let directory = Directory::prepare(&self.directory, false)?;
+        let directory = Directory::prepare(&self.directory, self.former)?;
         log.open(&directory.log(), false)?;
+        directory.warning().iter().for_each(|warning| log.warn(warning));
         directory.write_pipeline(&self.resolved)?;
         log.note(&self.describe());
         let mut table = Table::new(&self.spec);

@@ -196,6 +196,23 @@ pub enum WriterError {
         /// What the driver said.
         reason: String,
     },
+    /// Another run writes to the directory.
+    #[error("another run ({holder}) is writing to {}: wait for its end, or give another directory with --output", directory.display())]
+    InUse {
+        /// The directory.
+        directory: PathBuf,
+        /// What the other run said of itself.
+        holder: String,
+    },
+    /// Results of a former run lie where a symbolic link leads to.
+    #[error(
+        "{} is a symbolic link to results of a former run, which are not moved: move them away, or let this run replace \
+         them with --overwrite", path.display()
+    )]
+    Linked {
+        /// The link.
+        path: PathBuf,
+    },
     /// A file of a run cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {

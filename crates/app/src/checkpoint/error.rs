@@ -44,6 +44,15 @@ pub enum CheckpointProblem {
         /// What it may be.
         expected: String,
     },
+    /// The run would replace it.
+    #[error(
+        "is in {}, where this run would move the results that are in its place now: write to another directory with \
+         --output, or delete the present results with --overwrite", previous.display()
+    )]
+    AboutToGo {
+        /// Where former results go.
+        previous: PathBuf,
+    },
     /// It belongs to another run.
     #[error("has {what} {found}, but this run has {wanted}")]
     Mismatch {

@@ -9,6 +9,9 @@ use super::section::{self, Section};
 use super::source::{Located, Place};
 use super::state::StateSpec;
 
+/// The words for monitors, which their files are named after.
+pub const KINDS: [&str; 7] = ["residual", "error", "integral", "forces", "wall", "recirculation", "probe"];
+
 /// A monitor as written.
 #[derive(Clone, Debug)]
 pub struct MonitorSpec {
@@ -192,8 +195,7 @@ impl MonitorSpec {
                 (MonitorKind::Recirculation { from, to }, every(Every::Steps(FORCE_STEPS))?)
             }
             _ => {
-                let known = ["residual", "error", "integral", "forces", "wall", "recirculation", "probe"];
-                let known = known.map(str::to_owned).to_vec();
+                let known = KINDS.map(str::to_owned).to_vec();
                 let problem = Problem::UnknownKey { key: name.to_owned(), section: list_key, known };
                 return Err(InputError::at(place, problem));
             }

@@ -25,6 +25,7 @@ use crate::pipeline::node::Node;
 use crate::pipeline::output::Wanted;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::{Located, Place};
+use crate::run::directory::Former;
 use crate::systems::elliptic::{EllipticSetup, Function};
 
 /// An elliptic problem, resolved and checked.
@@ -47,6 +48,8 @@ pub struct EllipticPlan {
     pub exact: Option<ExactSolution>,
     /// The directory of the results.
     pub directory: PathBuf,
+    /// What becomes of results that are there.
+    pub former: Former,
     /// Fields for ParaView; none if they are switched off.
     pub fields: Option<EllipticFields>,
     /// What the run must show.
@@ -187,6 +190,7 @@ impl EllipticPlan {
             device_note,
             exact,
             directory,
+            former: choices.former(),
             fields,
             checks,
             known_values,

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::Choices;
-use crate::checkpoint::{self, Checkpoint};
+use crate::checkpoint::{self, Checkpoint, CheckpointError, CheckpointProblem};
 use crate::pipeline::Pipeline;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Place;
 use crate::pipeline::state::InitialSpec;
+use crate::run::directory::{Former, PREVIOUS};
 use crate::systems::hyperbolic::Law;
 
 /// Reads the checkpoint that the command line or the file names, if one does.
@@ -45,4 +46,28 @@ pub(super) fn read(
 pub(super) fn other_law(file: &Path, saved: &Checkpoint, law: &Law) -> Option<String> {
     let other = saved.state.other_parameters(&law.parameters());
     (!other.is_empty()).then(|| format!("{} was written with {}", file.display(), other.join(", ")))
+}
+
+/// What becomes of the results in `directory`: they are continued by a run that starts from one of its checkpoints.
+///
+/// # Errors
+/// A checkpoint among those results that are about to be replaced.
+pub(super) fn former(
+    restart: Option<&(PathBuf, Checkpoint)>,
+    directory: &Path,
+    choices: &Choices,
+) -> Result<Former, InputError> {
+    let Some((file, _)) = restart else { return Ok(choices.former()) };
+    let same = |a: &Path, b: &Path| a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if same(folder, &directory.join("checkpoints")) {
+        return Ok(Former::Continue);
+    }
+    let previous = directory.join(PREVIOUS);
+    if choices.former() == Former::Aside && same(folder, &previous.join("checkpoints")) {
+        let problem = CheckpointProblem::AboutToGo { previous };
+        let error = CheckpointError { path: file.clone(), problem };
+        return Err(InputError::nowhere(Problem::Restart { error }));
+    }
+    Ok(choices.former())
 }

@@ -1,31 +1,44 @@
-//! The directory of a run's results: made or cleared of the results of the run before.
+//! The directory of a run's results: locked while the run goes, its former results moved aside.
 
-use std::fs;
+mod former;
+mod lock;
+
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+pub use self::former::{Former, PREVIOUS};
 use crate::pipeline::node::Node;
 use crate::writer::{WriterError, atomic};
 
-/// Where a run's results go.
+/// Where a run's results go. No other run writes there as long as this lives.
 #[derive(Clone, Debug)]
 pub struct Directory {
     root: PathBuf,
+    lock: Option<Arc<File>>,
 }
 
 impl Directory {
-    /// Makes the directory. Results of a former run there are removed, unless it is continued; its checkpoints are
-    /// moved into `checkpoints/previous`, so that no restart takes them for this run's.
+    /// Makes the directory, or takes the one that is there: results of a former run are moved to `previous`, deleted, or
+    /// continued. What no run wrote is left alone.
     ///
     /// # Errors
-    /// [`WriterError::Io`].
-    pub fn prepare(root: &Path, continued: bool) -> Result<Self, WriterError> {
-        let directory = Self { root: root.to_owned() };
+    /// [`WriterError::InUse`] if another run writes there, [`WriterError::Linked`] if former results lie behind a
+    /// symbolic link, [`WriterError::Io`].
+    pub fn prepare(root: &Path, former: Former) -> Result<Self, WriterError> {
         make(root)?;
-        if !continued {
-            directory.clear()?;
-        }
-        Ok(directory)
+        let lock = lock::take(root)?.map(Arc::new);
+        former::make_room(root, former)?;
+        Ok(Self { root: root.to_owned(), lock })
+    }
+
+    /// What should be known of the directory before the run.
+    pub fn warning(&self) -> Option<String> {
+        let root = self.root.display();
+        self.lock.is_none().then(|| {
+            format!("warning: the file system of {root} has no locks: let no other run write there meanwhile")
+        })
     }
 
     /// The directory itself.
@@ -95,43 +108,6 @@ impl Directory {
         let text = format!("# The file as it was run: overrides applied, defaults written out.\n{yaml}");
         atomic::write(&path, text.as_bytes())
     }
-
-    fn clear(&self) -> Result<(), WriterError> {
-        for file in [
-            "summary.json",
-            "pipeline.yaml",
-            "fields.pvd",
-            "surfaces.pvd",
-            "averages.vtu",
-            "log.txt",
-            "convergence.svg",
-        ] {
-            remove(&self.root.join(file))?;
-        }
-        clear_files(&self.root.join("fields"), "vtu")?;
-        clear_files(&self.root.join("surfaces"), "vtu")?;
-        clear_files(&self.root.join("monitors"), "csv")?;
-        clear_files(&self.root.join("monitors"), "svg")?;
-        self.keep_checkpoints()
-    }
-
-    fn keep_checkpoints(&self) -> Result<(), WriterError> {
-        let checkpoints = self.checkpoints();
-        let files = files_of(&checkpoints, "dgs")?;
-        remove(&checkpoints.join("latest"))?;
-        if files.is_empty() {
-            return Ok(());
-        }
-        let previous = checkpoints.join("previous");
-        make(&previous)?;
-        clear_files(&previous, "dgs")?;
-        for file in files {
-            let name = file.file_name().unwrap_or_default();
-            fs::rename(&file, previous.join(name))
-                .map_err(|source| WriterError::Io { path: file, source })?;
-        }
-        Ok(())
-    }
 }
 
 fn make(path: &Path) -> Result<(), WriterError> {
@@ -143,60 +119,118 @@ fn make(path: &Path) -> Result<(), WriterError> {
     })
 }
 
-fn remove(path: &Path) -> Result<(), WriterError> {
-    match fs::remove_file(path) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => {
-            Err(WriterError::Io { path: path.to_owned(), source })
-        }
-        _ => Ok(()),
-    }
-}
-
-fn clear_files(directory: &Path, extension: &str) -> Result<(), WriterError> {
-    files_of(directory, extension)?.iter().try_for_each(|file| remove(file))
-}
-
-/// The files of a directory with an extension; none if there is no such directory.
-fn files_of(directory: &Path, extension: &str) -> Result<Vec<PathBuf>, WriterError> {
-    let failed = |source| WriterError::Io { path: directory.to_owned(), source };
-    let entries = match fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error)),
-    };
-    let mut files = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(failed)?.path();
-        if path.is_file() && path.extension().is_some_and(|e| e == extension) {
-            files.push(path);
-        }
-    }
-    Ok(files)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// A directory in which a run of one step was, with files of the user's own among its results.
+    fn after_a_run(root: &Path, content: &str) {
+        for (file, content) in [
+            ("summary.json", content),
+            ("log.txt", content),
+            ("notes.md", "mine"),
+            ("fields.pvd", content),
+            ("fields/fields_000000.vtu", content),
+            ("fields/mine.vtu", "mine"),
+            ("monitors/error.csv", content),
+            ("monitors/my.csv", "mine"),
+            ("checkpoints/step-00000010.dgs", content),
+            ("checkpoints/latest", content),
+            ("checkpoints/.step-00000010.dgs.aB3xYz.tmp", content),
+        ] {
+            let path = root.join(file);
+            make(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+    }
+
+    const RESULTS: [&str; 7] = [
+        "summary.json",
+        "log.txt",
+        "fields.pvd",
+        "fields/fields_000000.vtu",
+        "monitors/error.csv",
+        "checkpoints/step-00000010.dgs",
+        "checkpoints/latest",
+    ];
+
+    fn content(path: &Path) -> Option<String> {
+        fs::read_to_string(path).ok()
+    }
+
     #[test]
-    fn a_new_run_removes_old_results_and_keeps_old_checkpoints_aside() {
+    fn a_new_run_moves_former_results_aside_and_leaves_all_else() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("out");
-        let first = Directory::prepare(&root, false).unwrap();
-        fs::write(first.summary(), "{}").unwrap();
-        fs::write(first.monitor("error").unwrap(), "step\n").unwrap();
-        fs::write(root.join("notes.md"), "mine").unwrap();
-        make(&first.checkpoints()).unwrap();
-        fs::write(first.checkpoints().join("step-00000010.dgs"), "x").unwrap();
-        fs::write(first.checkpoints().join("latest"), "step-00000010.dgs\n").unwrap();
+        let mine = |root: &Path| {
+            ["notes.md", "fields/mine.vtu", "monitors/my.csv"].iter().all(|f| root.join(f).is_file())
+        };
+        for run in ["first", "second"] {
+            after_a_run(&root, run);
+            fs::create_dir_all(root.join("previous")).unwrap();
+            fs::write(root.join("previous/mine.txt"), "mine").unwrap();
+            Directory::prepare(&root, Former::Continue).unwrap();
+            assert!(RESULTS.iter().all(|file| root.join(file).exists()), "a continued run keeps results");
+            assert!(!root.join("checkpoints/.step-00000010.dgs.aB3xYz.tmp").exists());
+            Directory::prepare(&root, Former::Aside).unwrap();
+            for file in RESULTS {
+                assert!(!root.join(file).exists(), "{file}");
+                assert_eq!(content(&root.join("previous").join(file)).as_deref(), Some(run), "{file}");
+            }
+            assert!(mine(&root) && root.join("previous/mine.txt").is_file());
+        }
+        // Nothing to move: what was moved before stays.
+        Directory::prepare(&root, Former::Aside).unwrap();
+        assert!(root.join("previous/summary.json").exists());
+        after_a_run(&root, "third");
+        Directory::prepare(&root, Former::Delete).unwrap();
+        assert!(RESULTS.iter().all(|file| !root.join(file).exists()) && mine(&root));
+        assert_eq!(content(&root.join("previous/summary.json")).as_deref(), Some("second"));
+    }
 
-        Directory::prepare(&root, true).unwrap();
-        assert!(first.summary().exists(), "a continued run keeps results");
+    #[test]
+    fn a_move_that_was_cut_short_is_finished_by_the_next_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        after_a_run(root, "first");
+        make(&root.join(".previous.partial")).unwrap();
+        fs::rename(root.join("summary.json"), root.join(".previous.partial/summary.json")).unwrap();
+        Directory::prepare(root, Former::Aside).unwrap();
+        for file in RESULTS {
+            assert_eq!(content(&root.join("previous").join(file)).as_deref(), Some("first"), "{file}");
+        }
+        assert!(!root.join(".previous.partial").exists());
+    }
 
-        let second = Directory::prepare(&root, false).unwrap();
-        assert!(!second.summary().exists() && !root.join("monitors/error.csv").exists());
-        assert!(root.join("notes.md").exists(), "files of the user's own stay");
-        assert!(!second.checkpoints().join("latest").exists());
-        assert!(second.checkpoints().join("previous/step-00000010.dgs").exists());
+    #[test]
+    fn one_run_at_a_time_writes_to_a_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = Directory::prepare(dir.path(), Former::Aside).unwrap();
+        after_a_run(dir.path(), "first");
+        let second = Directory::prepare(dir.path(), Former::Aside).unwrap_err();
+        assert!(matches!(second, WriterError::InUse { .. }), "{second}");
+        assert!(second.to_string().contains(&format!("process {}", std::process::id())), "{second}");
+        assert!(first.summary().exists());
+        drop(first);
+        Directory::prepare(dir.path(), Former::Continue).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_lies_behind_a_link_is_neither_moved_nor_deleted() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, far) = (dir.path().join("out"), dir.path().join("far"));
+        after_a_run(&root, "first");
+        fs::rename(root.join("fields"), &far).unwrap();
+        std::os::unix::fs::symlink(&far, root.join("fields")).unwrap();
+        let refused = Directory::prepare(&root, Former::Aside).unwrap_err();
+        assert!(matches!(refused, WriterError::Linked { .. }), "{refused}");
+        assert!(RESULTS.iter().all(|file| root.join(file).exists()), "nothing was moved");
+        Directory::prepare(&root, Former::Delete).unwrap();
+        assert_eq!(content(&far.join("fields_000000.vtu")).as_deref(), Some("first"));
+        assert!(!root.join("summary.json").exists());
+        fs::remove_file(far.join("fields_000000.vtu")).unwrap();
+        Directory::prepare(&root, Former::Aside).unwrap();
+        assert!(far.join("mine.vtu").exists());
     }
 }

@@ -68,8 +68,9 @@ impl PreparedElliptic {
     /// # Errors
     /// Only where not even the summary can be written; every other failure is in the report.
     pub fn execute(&mut self, log: &mut Log) -> Result<Report, WriterError> {
-        let directory = Directory::prepare(&self.plan.directory, false)?;
+        let directory = Directory::prepare(&self.plan.directory, self.plan.former)?;
         log.open(&directory.log(), false)?;
+        directory.warning().iter().for_each(|warning| log.warn(warning));
         directory.write_pipeline(&self.plan.resolved)?;
         if let Some(reason) = &self.plan.device_note {
             log.note(&format!("running on the CPU: {reason}"));

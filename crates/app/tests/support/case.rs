@@ -2,7 +2,8 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -103,4 +104,57 @@ pub(crate) fn number(summary: &Value, pointer: &str) -> f64 {
         .pointer(pointer)
         .and_then(Value::as_f64)
         .unwrap_or_else(|| panic!("no number at {pointer}: {summary}"))
+}
+
+/// A case that runs until a signal ends it.
+pub(crate) struct Endless {
+    pub(crate) case: Case,
+    pub(crate) run: Child,
+}
+
+impl Endless {
+    /// Starts the run and waits until there is a file.
+    pub(crate) fn start(yaml: &str, file: &str) -> Self {
+        Self::start_with(Case::new(yaml), &[], file)
+    }
+
+    /// As [`Self::start`], in the directory of a case and with further arguments.
+    pub(crate) fn start_with(case: Case, args: &[&str], file: &str) -> Self {
+        let mut run = Command::new(env!("CARGO_BIN_EXE_dgsuite"))
+            .args(["run", "case.yaml", "--quiet"])
+            .args(args)
+            .current_dir(case.directory.path())
+            .spawn()
+            .unwrap();
+        while !case.path(file).exists() {
+            assert_eq!(run.try_wait().unwrap(), None);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Self { case, run }
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args(["-s", name, &self.run.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Sends a signal and waits for the end; the exit code, if there is one.
+    pub(crate) fn end_by(&mut self, name: &str) -> Option<i32> {
+        self.signal(name);
+        let patience = Instant::now() + Duration::from_secs(60);
+        loop {
+            if let Some(status) = self.run.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(Instant::now() < patience, "the run does not end by {name}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Endless {
+    fn drop(&mut self) {
+        let _ = self.run.kill();
+        let _ = self.run.wait();
+    }
 }
