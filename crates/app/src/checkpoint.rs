@@ -249,7 +249,26 @@ fn bounded(checkpoint: &Checkpoint) -> Result<(), CheckpointProblem> {
     }
 }
 
-/// Keeps the newest `keep` of the files written by this run and removes the others.
+/// The checkpoints in a directory that a run goes on in, those to be pruned first in front: states beyond `step`, which
+/// the run comes to again, then older ones.
+///
+/// # Errors
+/// Those of the file system.
+pub fn present(directory: &Path, step: u64) -> Result<Vec<PathBuf>, WriterError> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).map_err(WriterError::io(directory))? {
+        let path = entry.map_err(WriterError::io(directory))?.path();
+        let number =
+            path.file_name().and_then(|name| name.to_str()?.strip_prefix("step-")?.strip_suffix(".dgs"));
+        if let Some(number) = number.and_then(|number| number.parse::<u64>().ok()) {
+            found.push((number <= step, number, path));
+        }
+    }
+    found.sort();
+    Ok(found.into_iter().map(|(_, _, path)| path).collect())
+}
+
+/// Keeps the newest `keep` of the files written by this run, or found by [`present`], and removes the others.
 ///
 /// # Errors
 /// Those of the file system.

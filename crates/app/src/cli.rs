@@ -5,11 +5,11 @@
 mod devices;
 mod mesh_info;
 mod plot;
+mod signals;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -30,7 +30,8 @@ use crate::writer::WriterError;
 #[command(
     name = "dgsuite",
     version,
-    after_help = "Exit codes: 0 done, 1 the run failed or a check does not hold, 2 the input is at fault.\nCtrl-C ends a run after the step at hand, with a checkpoint; a second one ends it at once."
+    after_help = "Exit codes: 0 done, 1 the run failed or a check does not hold, 2 the input is at fault.\nCtrl-C ends a run after the step at hand, with a checkpoint; a second one ends it at once. SIGTERM does the same, and\n\
+                  SIGHUP, SIGUSR1 and SIGUSR2 (`--signal=USR1@120` of Slurm) end it with a checkpoint."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -247,11 +248,7 @@ fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let document = args.file.document()?;
     let sections = document.sections()?;
     let choices = Choices { overwrite: args.overwrite, ..args.file.choices() };
-    for signal in signal_hook::consts::TERM_SIGNALS {
-        // The second one ends the program at once, with the code of a shell for it.
-        signal_hook::flag::register_conditional_shutdown(*signal, 128 + *signal, Arc::clone(&choices.stop))?;
-        signal_hook::flag::register(*signal, Arc::clone(&choices.stop))?;
-    }
+    signals::listen(&choices)?;
     let mut log = Log::new(args.quiet);
     let report = match sections.study() {
         Some(spec) => Study::new(&document, &sections, spec, &choices)?.execute(&mut log)?,

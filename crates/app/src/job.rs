@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use dgsuite_mesh::Mesh;
 
@@ -75,10 +76,13 @@ impl Job {
     /// # Errors
     /// The first mistake of the input that is found; nothing has been written then.
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
-        Ok(match document.is_elliptic() {
+        choices.preparing.store(true, Ordering::SeqCst);
+        let job = match document.is_elliptic() {
             true => Self::Elliptic(Box::new(PreparedElliptic::new(document, choices)?)),
             false => Self::Flow(Box::new(Prepared::new(document, choices)?)),
-        })
+        };
+        choices.preparing.store(false, Ordering::SeqCst);
+        Ok(job)
     }
 
     /// The plan in words.

@@ -63,6 +63,8 @@ pub struct Choices {
     pub continued: bool,
     /// Ends the run after the step at hand once it is set, as a signal does.
     pub stop: Arc<AtomicBool>,
+    /// Set while plans and solvers are made, when nothing is lost if the program ends at once.
+    pub preparing: Arc<AtomicBool>,
 }
 
 /// A run, resolved and checked.

@@ -37,7 +37,7 @@ use crate::plan::print::{self, grouped};
 use crate::plan::{Choices, Plan, TimePlan};
 use crate::systems::SystemError;
 use crate::systems::hyperbolic::{Coldest, Description, Hyperbolic, Norms, OpsError, Origin, Trail};
-use crate::writer::{WriterError, atomic};
+use crate::writer::WriterError;
 
 /// A run that nothing of the input can stop any more: the plan is made and the solver stands.
 pub struct Prepared {
@@ -119,6 +119,7 @@ impl Prepared {
         let directory = Directory::prepare(&self.plan.directory, self.plan.former)?;
         log.open(&directory.log(), self.plan.former == Former::Continue)?;
         directory.warning().iter().for_each(|warning| log.warn(warning));
+        directory.write_summary(&summary::running(&self.plan.title))?;
         directory.write_pipeline(&self.plan.resolved)?;
         if let Some(reason) = &self.plan.device_note {
             log.note(&format!("running on the CPU: {reason}"));
@@ -129,8 +130,7 @@ impl Prepared {
             log.note(&format!("continued from {} at t = {t}, step {step}", file.display()));
         }
         let report = self.march(&directory, log);
-        let text = serde_json::to_string_pretty(&report.summary).unwrap_or_default();
-        atomic::write(&directory.summary(), format!("{text}\n").as_bytes())?;
+        directory.write_summary(&report.summary)?;
         Ok(report)
     }
 

@@ -4,6 +4,7 @@ mod table;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 use serde_json::{Map, Value, json};
 
@@ -21,8 +22,8 @@ use crate::plan::print::grouped;
 use crate::run::checks::{self, CheckResult};
 use crate::run::directory::{Directory, Former};
 use crate::run::log::Log;
-use crate::run::{Report, Status};
-use crate::writer::{WriterError, atomic};
+use crate::run::{Report, Status, summary};
+use crate::writer::WriterError;
 
 /// A study that is checked and can be run.
 pub struct Study {
@@ -64,6 +65,7 @@ impl Study {
             };
             return Err(InputError::nowhere(problem));
         }
+        choices.preparing.store(true, Ordering::SeqCst);
         let mut cases = Vec::new();
         let mut first: Option<Outline> = None;
         for overrides in spec.cases()? {
@@ -85,6 +87,7 @@ impl Study {
             cases.push(Case { document: case, choices, label, order, elements });
             first.get_or_insert(plan);
         }
+        choices.preparing.store(false, Ordering::SeqCst);
         let device = first.as_ref().map_or_else(String::new, |plan| plan.device.clone());
         let directory = first.map_or_else(PathBuf::new, |plan| plan.directory);
         Ok(Self {
@@ -140,6 +143,7 @@ impl Study {
         let directory = Directory::prepare(&self.directory, self.former)?;
         log.open(&directory.log(), false)?;
         directory.warning().iter().for_each(|warning| log.warn(warning));
+        directory.write_summary(&summary::running(&self.title))?;
         directory.write_pipeline(&self.resolved)?;
         log.note(&self.describe());
         let mut table = Table::new(&self.spec);
@@ -147,6 +151,10 @@ impl Study {
         let mut before: Option<&Case> = None;
         for case in &self.cases {
             let words = case.label.iter().map(Label::to_string).collect::<Vec<_>>().join(", ");
+            if case.choices.stop.load(Ordering::Relaxed) {
+                failure = Some((Status::Stopped, format!("{words}: not begun")));
+                break;
+            }
             log.note(&words);
             let mut choices = case.choices.clone();
             if let Some(before) = before.filter(|_| self.spec.continued) {
@@ -166,23 +174,31 @@ impl Study {
                 break;
             }
             table.push(Row::new(case.label.clone(), case.order, (job.mesh(), job.refine()), &report.summary));
+            // A study that is killed leaves what it has.
+            let mut so_far = self.facts(&table);
+            so_far.insert("status".into(), json!("running"));
+            directory.write_summary(&Value::Object(so_far))?;
         }
         let text = table.to_string();
         log.result(&text);
         let report = self.conclude(&table, failure, log);
         table.chart().write(&directory.convergence())?;
-        let json = serde_json::to_string_pretty(&report.summary).unwrap_or_default();
-        atomic::write(&directory.summary(), format!("{json}\n").as_bytes())?;
+        directory.write_summary(&report.summary)?;
         Ok(report)
     }
 
-    fn conclude(&self, table: &Table, failure: Option<(Status, String)>, log: &mut Log) -> Report {
-        let mut status = failure.as_ref().map_or(Status::Ok, |(status, _)| *status);
+    fn facts(&self, table: &Table) -> Map<String, Value> {
         let mut summary = Map::new();
         summary.insert("title".into(), json!(self.title));
         summary.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
         summary.insert("device".into(), json!(self.device));
         summary.insert("table".into(), table.to_json());
+        summary
+    }
+
+    fn conclude(&self, table: &Table, failure: Option<(Status, String)>, log: &mut Log) -> Report {
+        let mut status = failure.as_ref().map_or(Status::Ok, |(status, _)| *status);
+        let mut summary = self.facts(table);
         let checks = if status == Status::Ok { self.measure(table, &summary) } else { Vec::new() };
         for check in &checks {
             if check.passed { log.result(&check.to_string()) } else { log.warn(&check.to_string()) }

@@ -6,7 +6,6 @@
 mod support;
 
 use std::fs;
-use std::process::Command;
 
 use serde_json::json;
 use support::{Case, STREAM, WAVE, number};
@@ -328,30 +327,6 @@ fn a_taylor_basis_gives_the_solution_of_the_modes_of_its_degree() {
         assert_eq!(outcome.code, 2);
         assert!(outcome.stderr.contains("must be total, as a Taylor basis"), "{}", outcome.stderr);
     }
-}
-
-#[cfg(unix)]
-#[test]
-fn a_signal_stops_a_run_after_a_checkpoint() {
-    let case = Case::new(&WAVE.replace("end: 0.1", "end: 1e6"));
-    let mut run = Command::new(env!("CARGO_BIN_EXE_dgsuite"))
-        .args(["run", "case.yaml", "--quiet"])
-        .current_dir(case.directory.path())
-        .spawn()
-        .unwrap();
-    // The first fields are written before the first step.
-    while !case.path("out/case/fields.pvd").exists() {
-        assert_eq!(run.try_wait().unwrap(), None);
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    assert!(Command::new("kill").args(["-s", "INT", &run.id().to_string()]).status().unwrap().success());
-    assert_eq!(run.wait().unwrap().code(), Some(0));
-    let summary = case.summary("out/case");
-    assert_eq!(summary["status"], json!("stopped"));
-    let (steps, end) = (number(&summary, "/time/steps"), number(&summary, "/time/end"));
-    let (more, till) = (format!("time.steps={}", steps + 3.0), format!("time.end={}", end + 1.0));
-    let summary = case.run(&["--restart", "latest", "--set", &more, "--set", &till]);
-    assert_eq!(number(&summary, "/time/steps"), steps + 3.0);
 }
 
 #[test]

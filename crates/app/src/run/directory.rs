@@ -8,6 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::Value;
+
 pub use self::former::{Former, PREVIOUS};
 use crate::pipeline::node::Node;
 use crate::writer::{WriterError, atomic};
@@ -94,6 +96,14 @@ impl Directory {
         let monitors = self.root.join("monitors");
         make(&monitors)?;
         Ok(monitors.join(format!("{name}.csv")))
+    }
+
+    /// Writes `summary.json`.
+    ///
+    /// # Errors
+    /// [`WriterError::Io`].
+    pub fn write_summary(&self, summary: &Value) -> Result<(), WriterError> {
+        atomic::write(&self.summary(), format!("{summary:#}\n").as_bytes())
     }
 
     /// Writes `pipeline.yaml`, the file as it was run.

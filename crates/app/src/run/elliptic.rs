@@ -20,7 +20,7 @@ use crate::plan::Choices;
 use crate::plan::elliptic::{EllipticPlan, print};
 use crate::systems::elliptic::{Elliptic, EllipticError, Errors, Solved};
 use crate::systems::hyperbolic::OpsError;
-use crate::writer::{WriterError, atomic};
+use crate::writer::WriterError;
 
 /// A run whose plan is made and whose solver stands.
 pub struct PreparedElliptic {
@@ -71,6 +71,7 @@ impl PreparedElliptic {
         let directory = Directory::prepare(&self.plan.directory, self.plan.former)?;
         log.open(&directory.log(), false)?;
         directory.warning().iter().for_each(|warning| log.warn(warning));
+        directory.write_summary(&super::summary::running(&self.plan.title))?;
         directory.write_pipeline(&self.plan.resolved)?;
         if let Some(reason) = &self.plan.device_note {
             log.note(&format!("running on the CPU: {reason}"));
@@ -92,8 +93,7 @@ impl PreparedElliptic {
         let written = outputs::write(&self.plan, &self.solver, &solved, failure.as_ref(), &directory);
         let output_s = start.elapsed().as_secs_f64();
         let report = self.conclude(&solved, failure.as_ref(), written.as_ref().err(), output_s, log);
-        let text = serde_json::to_string_pretty(&report.summary).unwrap_or_default();
-        atomic::write(&directory.summary(), format!("{text}\n").as_bytes())?;
+        directory.write_summary(&report.summary)?;
         Ok(report)
     }
 

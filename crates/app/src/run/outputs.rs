@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use dgsuite_timeint::TimePoint;
 
 use super::averages::Averages;
-use super::directory::Directory;
+use super::directory::{Directory, Former};
 use super::error::RunError;
 use super::fields;
 use super::monitors::{self, LastValues, Monitor};
@@ -81,7 +81,10 @@ impl<'a> Outputs<'a> {
                 Averages::new(averages, lattice_order, now, saved)
             }),
             checkpoints: plan.checkpoint.map(|c| Schedule::new(c.every, now)),
-            written: Vec::new(),
+            written: match plan.former {
+                Former::Continue => checkpoint::present(&directory.checkpoints(), now.step)?,
+                _ => Vec::new(),
+            },
             newest_fields: None,
             newest_checkpoint: None,
             last: LastValues::default(),
@@ -215,7 +218,7 @@ impl<'a> Outputs<'a> {
         Ok(path)
     }
 
-    /// The newest checkpoint of this run.
+    /// The newest checkpoint of this run, or of the run that it continues.
     pub fn latest_checkpoint(&self) -> Option<&PathBuf> {
         self.written.last()
     }

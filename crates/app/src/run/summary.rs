@@ -11,6 +11,11 @@ use crate::plan::print::elements_by_shape;
 use crate::systems::SystemError;
 use crate::systems::hyperbolic::{Description, Hyperbolic, Norms, Precision};
 
+/// The summary of a run that goes, or was killed: it stands in the place of that of a run before.
+pub fn running(title: &str) -> Value {
+    json!({ "title": title, "version": env!("CARGO_PKG_VERSION"), "status": "running" })
+}
+
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {

@@ -38,7 +38,19 @@ fn fill_and_rename(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::R
     // The data must be on the disk before the name is: otherwise a crash may leave an empty file.
     file.into_inner()?.sync_all()?;
     temporary.persist(path)?;
+    sync_names(path);
     Ok(())
+}
+
+/// Puts the name of a file on the disk: until its directory is there, a crash of the machine may undo the renaming. Where
+/// directories cannot be synchronised (some network file systems, Windows) the system's own order has to do.
+fn sync_names(path: &Path) {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if cfg!(unix)
+        && let Ok(directory) = File::open(directory.unwrap_or_else(|| Path::new(".")))
+    {
+        let _ = directory.sync_all();
+    }
 }
 
 /// A new file in the directory of `path`, readable as any file that a program makes.

@@ -1,0 +1,45 @@
+//! Signals that end a run: at once while it is prepared, after the step at hand once it goes.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use signal_hook::consts::TERM_SIGNALS;
+use signal_hook::flag::{register, register_conditional_shutdown};
+
+use crate::plan::Choices;
+
+/// A lost terminal, and what batch systems send some time before they end a job. They may come more than once.
+#[cfg(unix)]
+const NOTICES: [i32; 3] =
+    [signal_hook::consts::SIGHUP, signal_hook::consts::SIGUSR1, signal_hook::consts::SIGUSR2];
+#[cfg(not(unix))]
+const NOTICES: [i32; 0] = [];
+
+/// Lets signals set `choices.stop`. While `choices.preparing` is set they end the program with the code that a shell has for
+/// them, as does the second of those that a person sends.
+///
+/// # Errors
+/// Those of the system.
+pub(super) fn listen(choices: &Choices) -> io::Result<()> {
+    let insisted = Arc::new(AtomicBool::new(false));
+    for &signal in TERM_SIGNALS {
+        register_conditional_shutdown(signal, 128 + signal, Arc::clone(&choices.preparing))?;
+        register_conditional_shutdown(signal, 128 + signal, Arc::clone(&insisted))?;
+        register(signal, Arc::clone(&insisted))?;
+        register(signal, Arc::clone(&choices.stop))?;
+    }
+    for signal in NOTICES.into_iter().filter(|&signal| !is_ignored(signal)) {
+        register_conditional_shutdown(signal, 128 + signal, Arc::clone(&choices.preparing))?;
+        register(signal, Arc::clone(&choices.stop))?;
+    }
+    Ok(())
+}
+
+/// Whether the program was started with a signal ignored, as `nohup` does. Only Linux tells.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> (signal - 1) & 1 == 1
+}
