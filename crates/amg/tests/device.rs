@@ -14,7 +14,7 @@ use dgsuite_gpu::cuda::Cuda;
 use dgsuite_gpu::shim::{Emulator, ShimError};
 use dgsuite_gpu::{Backend, CudaVector, Host, Scalar, Vector};
 
-/// A device for one test at a time: recording a graph minds what others do with the device.
+/// A device for one test at a time, so that memory and times are its own.
 fn device(test: &str) -> Option<(Cuda, MutexGuard<'static, ()>)> {
     static ONE: Mutex<()> = Mutex::new(());
     let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);

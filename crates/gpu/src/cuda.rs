@@ -62,6 +62,9 @@ use device::Context;
 use nvrtc::Compiled;
 
 /// One NVIDIA device: its context, its main stream, its compiled kernels. A handle; clones share all of it.
+///
+/// Threads may share it: each may compile, launch, copy, wait and record ([`Cuda::capture`]) while the others do. The
+/// order of work on the same array is theirs to see to.
 #[derive(Clone)]
 pub struct Cuda {
     inner: Arc<Inner>,
@@ -69,6 +72,8 @@ pub struct Cuda {
 
 struct Inner {
     stream: Stream,
+    /// What is `stream` to a thread that records.
+    recorded: Stream,
     cache: Cache,
     /// Texts by their digest, each with a lock of its own: another thread that asks for it waits for one compilation.
     modules: Mutex<HashMap<u128, Arc<Mutex<Code>>>>,
@@ -117,9 +122,10 @@ impl Cuda {
     /// # Errors
     /// As for [`new`](Self::new).
     pub fn with_cache(ordinal: usize, cache: Cache) -> Result<Self, GpuError> {
-        let stream = Stream::main(&Context::on(ordinal)?);
+        let context = Context::on(ordinal)?;
+        let (stream, recorded) = (Stream::main(&context), Stream::recorded(&context));
         let (modules, vectors, failure) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Ok(Self { inner: Arc::new(Inner { stream, cache, modules, vectors, failure }) })
+        Ok(Self { inner: Arc::new(Inner { stream, recorded, cache, modules, vectors, failure }) })
     }
 
     /// The devices that the driver shows, at least one.
@@ -135,9 +141,9 @@ impl Cuda {
         &self.context().info
     }
 
-    /// The main stream, which work goes to unless another is named.
+    /// The main stream, which work goes to unless another is named; inside [`capture`](Self::capture) the one that is recorded.
     pub fn stream(&self) -> &Stream {
-        &self.inner.stream
+        if self.context().is_recorded_here() { &self.inner.recorded } else { &self.inner.stream }
     }
 
     /// Free and total memory now, in bytes.
@@ -148,7 +154,7 @@ impl Cuda {
         self.context().memory()
     }
 
-    /// Waits for all work on the device.
+    /// Waits for all work on the device, and before for the recordings of other threads.
     ///
     /// # Errors
     /// A failure of any kernel before, or of the driver.

@@ -3,14 +3,15 @@
 
 use std::io::Write;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use dgsuite_gpu::cuda::{Args, Cache, Cuda, DeviceBuffer, Event, LaunchConfig, PinnedBuffer, Source, Stream};
 use dgsuite_gpu::probe::{DeviceEffort, measure_device};
 use dgsuite_gpu::shim::{Emulator, ShimError};
 use dgsuite_gpu::{Backend, CudaVector, GpuError, Host, Scalar, Vector};
 
-/// A device for one test at a time: recording a graph minds what others do with the device.
+/// A device for one test at a time, so that memory and times are its own.
 fn device(test: &str) -> Option<(Cuda, MutexGuard<'static, ()>)> {
     static ONE: Mutex<()> = Mutex::new(());
     let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -42,6 +43,8 @@ extern "C" __global__ void much_shared(double* x, unsigned n) {
     x[threadIdx.x] = sum;
 }
 "#;
+
+const ADD: &str = r#"extern "C" __global__ void add(int* x) { x[threadIdx.x] += BY; }"#;
 
 #[test]
 fn no_device_is_a_sentence() {
@@ -112,7 +115,7 @@ fn arrays_keep_what_is_written() {
 fn kernels_run_and_refuse_what_does_not_fit() {
     let Some((cuda, _guard)) = device("kernels_run_and_refuse_what_does_not_fit") else { return };
     let module = cuda.compile(&Source::new("small.cu", SMALL)).unwrap();
-    assert!(std::sync::Arc::ptr_eq(&module, &cuda.compile(&Source::new("small.cu", SMALL)).unwrap()));
+    assert!(Arc::ptr_eq(&module, &cuda.compile(&Source::new("small.cu", SMALL)).unwrap()));
     module.set_constant("factor", &[0.0, 2.0]).unwrap();
     assert!(matches!(
         module.set_constant("factor", &[0.0]),
@@ -284,10 +287,82 @@ fn a_graph_repeats_what_was_recorded() {
     // What cannot be recorded is an error, and the stream works on.
     let failed = cuda.capture(|stream| stream.synchronize());
     assert!(matches!(failed, Err(GpuError::Driver { .. })));
+    let nested = cuda.capture(|_| cuda.capture(|_| Ok(())).map(drop));
+    assert!(matches!(nested, Err(GpuError::Driver { .. })));
+    let waited = cuda.capture(|_| cuda.synchronize());
+    assert!(matches!(waited, Err(GpuError::Driver { .. })));
+    let copied = cuda.capture(|_| sum.upload(&[1.0, 2.0]));
+    assert!(matches!(copied, Err(GpuError::Driver { .. })));
     let refused = cuda.capture(|_| Err(GpuError::NoDriver));
     assert!(matches!(refused, Err(GpuError::NoDriver)));
     graph.launch().unwrap();
     cuda.synchronize().unwrap();
+}
+
+/// Work of threads that share a device, or have it twice, goes on while one of them records: what they launch is not recorded, what
+/// they wait for is done, and no recording is lost.
+#[test]
+fn threads_share_a_device_while_some_record() {
+    const RECORDINGS: usize = 20;
+    let Some((cuda, _guard)) = device("threads_share_a_device_while_some_record") else { return };
+    let cuda = &cuda;
+    let recorders = Arc::new(());
+    let record = |cuda: &Cuda| {
+        let mut x = cuda.upload(&[1.0, -2.0]).unwrap();
+        let y = cuda.upload(&[0.5, 0.25]).unwrap();
+        for i in 1..=RECORDINGS {
+            let graph = cuda.capture(|_| {
+                x.axpby(1.0, &y, 1.0);
+                // Long enough for the others to come between.
+                std::thread::sleep(Duration::from_millis(1));
+                x.axpby(-2.0, &y, 1.0);
+                Ok(())
+            });
+            let graph = graph.unwrap();
+            assert_eq!(graph.n_nodes(), 2, "recording {i}");
+            graph.launch().unwrap();
+            let mut values = [0.0; 2];
+            cuda.download(&x, &mut values).unwrap();
+            assert_eq!(values, [1.0 - 0.5 * i as f64, -2.0 - 0.25 * i as f64]);
+        }
+    };
+    let work = |i: usize| {
+        let module = cuda.compile(&Source::new("add.cu", ADD).define("BY", i)).unwrap();
+        let add = module.function("add").unwrap();
+        let event = Event::new(cuda).unwrap();
+        let mut rounds = 0;
+        while Arc::strong_count(&recorders) > 1 || rounds == 0 {
+            let mut x = DeviceBuffer::<i32>::zeros(cuda, "a test", 3).unwrap();
+            x.upload(&[1, 2, 3]).unwrap();
+            let mut args = Args::new();
+            args.buffer(&x);
+            // SAFETY: the argument is the kernel's, and `x` lives until it is read back.
+            unsafe { cuda.launch(&add, LaunchConfig::new(1, 3), &args).unwrap() };
+            cuda.stream().record(&event).unwrap();
+            event.synchronize().unwrap();
+            assert!(event.is_done().unwrap());
+            let other = Stream::new(cuda).unwrap();
+            other.wait(&event).unwrap();
+            other.synchronize().unwrap();
+            cuda.synchronize().unwrap();
+            let by = i as i32;
+            assert_eq!(x.to_vec().unwrap(), [1 + by, 2 + by, 3 + by]);
+            rounds += 1;
+        }
+    };
+    std::thread::scope(|scope| {
+        for own in [false, true, false] {
+            // Dropped at the end of the thread, however it ends.
+            let here = recorders.clone();
+            scope.spawn(move || {
+                let _here = here;
+                let own = own.then(|| Cuda::new(0).unwrap());
+                record(own.as_ref().unwrap_or(cuda));
+            });
+        }
+        let work = &work;
+        (1..=3).for_each(|i| drop(scope.spawn(move || work(i))));
+    });
 }
 
 fn numbers<T: Scalar>(seed: u64, n: usize) -> Vec<T> {
@@ -403,10 +478,7 @@ fn kernels_are_compiled_ahead_and_once() {
     let Some((_cuda, _guard)) = device("kernels_are_compiled_ahead_and_once") else { return };
     let folder = tempfile::tempdir().unwrap();
     let cuda = Cuda::with_cache(0, Cache::at(folder.path())).unwrap();
-    let text = |by: u32| {
-        let text = r#"extern "C" __global__ void add(int* x) { x[threadIdx.x] += BY; }"#;
-        Source::new("add.cu", text).define("BY", by)
-    };
+    let text = |by: u32| Source::new("add.cu", ADD).define("BY", by);
     let wrong = Source::new("wrong.cu", "no text");
     let ahead = cuda.compile_ahead(vec![text(1), wrong.clone(), text(2)]);
     let start = std::time::Instant::now();
@@ -421,7 +493,7 @@ fn kernels_are_compiled_ahead_and_once() {
         let [module, same] = std::thread::scope(|scope| {
             [0, 1].map(|_| scope.spawn(|| cuda.compile(&text(by)).unwrap())).map(|t| t.join().unwrap())
         });
-        assert!(std::sync::Arc::ptr_eq(&module, &same));
+        assert!(Arc::ptr_eq(&module, &same));
         let mut args = Args::new();
         args.buffer(&x);
         // SAFETY: the argument is the kernel's, and `x` lives until it is read back.
@@ -450,9 +522,10 @@ fn limits_are_those_of_a_device() {
 #[test]
 fn arrays_graphs_and_compilation_on_an_emulated_device() {
     const NAME: &str = "arrays_graphs_and_compilation_on_an_emulated_device";
-    const TESTS: [&str; 4] = [
+    const TESTS: [&str; 5] = [
         "arrays_keep_what_is_written",
         "a_graph_repeats_what_was_recorded",
+        "threads_share_a_device_while_some_record",
         "the_second_run_finds_its_kernels",
         "kernels_are_compiled_ahead_and_once",
     ];
@@ -472,5 +545,5 @@ fn arrays_graphs_and_compilation_on_an_emulated_device() {
     let output = command.arg("--exact").args(TESTS).env("DGSUITE_REQUIRE_GPU", "1").output().unwrap();
     let log =
         [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    assert!(output.status.success() && log.contains("test result: ok. 4 passed"), "{log}");
+    assert!(output.status.success() && log.contains("test result: ok. 5 passed"), "{log}");
 }

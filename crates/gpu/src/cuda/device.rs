@@ -1,7 +1,8 @@
 //! The devices of this machine and a context on one of them.
 
+use std::cell::Cell;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use cudarc::driver::{result, sys};
 use sys::CUdevice_attribute as Attribute;
@@ -112,7 +113,32 @@ pub(super) struct Context {
     raw: sys::CUcontext,
     /// The main stream.
     pub(super) main: sys::CUstream,
+    /// What takes the place of the main stream on a thread that records: nobody else puts work into it or waits for it.
+    pub(super) recorded: sys::CUstream,
+    /// Held by the thread that records.
+    recorder: Mutex<()>,
     pub(super) info: DeviceInfo,
+}
+
+/// Held by all who record, and alone by who waits for a whole device: the driver breaks off the recordings on a device that is
+/// waited for, also those of other contexts, which are one to it.
+static WHOLE_DEVICE: RwLock<()> = RwLock::new(());
+
+thread_local! {
+    /// The context that this thread records on.
+    static RECORDING: Cell<*const Context> = const { Cell::new(std::ptr::null()) };
+}
+
+/// Leave to record; this thread's work goes to [`Context::recorded`] as long as it lasts.
+pub(super) struct Turn<'a> {
+    _alone: MutexGuard<'a, ()>,
+    _shared: RwLockReadGuard<'static, ()>,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        RECORDING.set(std::ptr::null());
+    }
 }
 
 // SAFETY: a context may be used from any thread that has made it current, which `bind` does.
@@ -133,10 +159,13 @@ impl Context {
         let info = DeviceInfo::new(ordinal, device, driver)?;
         // SAFETY: `device` was given by the driver; released in `drop`.
         let raw = wrapped("opening a device", unsafe { result::primary_ctx::retain(device) })?;
-        let mut context = Self { device, raw, main: std::ptr::null_mut(), info };
+        let none = std::ptr::null_mut();
+        let mut context = Self { device, raw, main: none, recorded: none, recorder: Mutex::new(()), info };
         context.bind()?;
-        context.main =
-            wrapped("making a stream", result::stream::create(result::stream::StreamKind::NonBlocking))?;
+        for stream in [&mut context.main, &mut context.recorded] {
+            *stream =
+                wrapped("making a stream", result::stream::create(result::stream::StreamKind::NonBlocking))?;
+        }
         let (free, _) = context.memory()?;
         context.info.memory_free = Some(free);
         Ok(Arc::new(context))
@@ -148,14 +177,44 @@ impl Context {
         wrapped("using a device from this thread", unsafe { result::ctx::set_current(self.raw) })
     }
 
+    /// Whether this thread records on this context.
+    pub(super) fn is_recorded_here(&self) -> bool {
+        std::ptr::eq(RECORDING.get(), self)
+    }
+
+    /// The stream that this thread's work goes to unless another is named.
+    pub(super) fn stream(&self) -> sys::CUstream {
+        if self.is_recorded_here() { self.recorded } else { self.main }
+    }
+
+    /// Waits until no other thread records on this context, and lets this one.
+    ///
+    /// # Errors
+    /// [`GpuError::Driver`] if this thread records already.
+    pub(super) fn begin_turn(&self) -> Result<Turn<'_>, GpuError> {
+        if !RECORDING.get().is_null() {
+            let reason = driver::reason(sys::CUresult::CUDA_ERROR_ILLEGAL_STATE);
+            return Err(GpuError::Driver { doing: "starting to record", reason });
+        }
+        let alone = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
+        let shared = WHOLE_DEVICE.read().unwrap_or_else(PoisonError::into_inner);
+        RECORDING.set(self);
+        Ok(Turn { _alone: alone, _shared: shared })
+    }
+
     /// Free and total memory, in bytes.
     pub(super) fn memory(&self) -> Result<(usize, usize), GpuError> {
         self.bind()?;
         wrapped("asking for free memory", result::mem_get_info())
     }
 
-    /// Waits for all work on the device.
+    /// Waits for all work on the device, after the recordings under way.
     pub(super) fn synchronize(&self) -> Result<(), GpuError> {
+        if !RECORDING.get().is_null() {
+            // Its own recording has no end to wait for.
+            return check("waiting for the device", sys::CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+        }
+        let _alone = WHOLE_DEVICE.write().unwrap_or_else(PoisonError::into_inner);
         self.bind()?;
         // SAFETY: no preconditions beside a current context.
         check("waiting for the device", unsafe { sys::cuCtxSynchronize() })
@@ -165,9 +224,11 @@ impl Context {
 impl Drop for Context {
     fn drop(&mut self) {
         // Failures have nowhere to go; after a failed kernel all of these fail.
-        if self.bind().is_ok() && !self.main.is_null() {
-            // SAFETY: made in `on`, and whoever uses it holds this context.
-            let _ = unsafe { result::stream::destroy(self.main) };
+        if self.bind().is_ok() {
+            for stream in [self.main, self.recorded].into_iter().filter(|stream| !stream.is_null()) {
+                // SAFETY: made in `on`, and whoever uses it holds this context.
+                let _ = unsafe { result::stream::destroy(stream) };
+            }
         }
         // SAFETY: retained in `on`, released once.
         let _ = unsafe { result::primary_ctx::release(self.device) };

@@ -20,15 +20,18 @@ pub struct Graph {
 unsafe impl Send for Graph {}
 
 impl Cuda {
-    /// Records what `work` puts into the device's main stream ([`Cuda::stream`]) as a graph, without running it.
+    /// Records what `work` puts into [`Cuda::stream`] as a graph, without running it.
     ///
-    /// Inside, only launches and asynchronous copies are allowed: nothing that waits, and no allocation.
+    /// Inside, only launches and asynchronous copies are allowed: nothing that waits, no allocation, no other recording. Work of
+    /// other threads goes to the device meanwhile, as ever; one that records too, or waits for the whole device, waits for this end first,
+    /// so `work` must not wait for such a thread.
     ///
     /// # Errors
     /// Those of `work`, or of the driver if something in it cannot be recorded.
     pub fn capture(&self, work: impl FnOnce(&Stream) -> Result<(), GpuError>) -> Result<Graph, GpuError> {
         const MODE: sys::CUstreamCaptureMode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         self.context().bind()?;
+        let turn = self.context().begin_turn()?;
         let stream = self.stream();
         // SAFETY: the stream lives as long as this device.
         wrapped("starting to record", unsafe { result::stream::begin_capture(stream.raw, MODE) })?;
@@ -36,6 +39,7 @@ impl Cuda {
         let open = Recording(stream);
         let worked = work(stream);
         let graph = open.end();
+        drop(turn);
         let graph = match (worked, graph) {
             (Ok(()), Ok(graph)) => graph,
             (Err(error), Ok(graph)) => {

@@ -135,7 +135,7 @@ impl<T: Element> DeviceBuffer<T> {
         if size_of_val(values) == 0 {
             return Ok(());
         }
-        let stream = Stream::main(&self.context);
+        let stream = Stream::current(&self.context);
         self.context.bind()?;
         // SAFETY: the range was checked; `values` outlives the copy, since we wait for it.
         let copied = unsafe { result::memcpy_htod_async(self.ptr_at(offset), values, stream.raw) };
@@ -158,7 +158,7 @@ impl<T: Element> DeviceBuffer<T> {
     /// As for [`download`](Self::download).
     pub fn download_at(&self, offset: usize, values: &mut [T]) -> Result<(), GpuError> {
         self.within("copying from the device", offset, values.len())?;
-        let stream = Stream::main(&self.context);
+        let stream = Stream::current(&self.context);
         if size_of_val(values) == 0 {
             return stream.synchronize();
         }

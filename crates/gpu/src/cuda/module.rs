@@ -102,11 +102,12 @@ impl Module {
         if wanted != bytes {
             return Err(GpuError::Length { doing: "setting a constant", wanted, found: bytes });
         }
+        let stream = self.context.stream();
         // SAFETY: the range is that of the variable; `values` outlives the copy, since we wait for it.
-        let copied = unsafe { result::memcpy_htod_async(start, values, self.context.main) };
+        let copied = unsafe { result::memcpy_htod_async(start, values, stream) };
         wrapped("setting a constant", copied)?;
-        // SAFETY: the main stream lives as long as its context.
-        wrapped("setting a constant", unsafe { result::stream::synchronize(self.context.main) })
+        // SAFETY: the stream lives as long as its context.
+        wrapped("setting a constant", unsafe { result::stream::synchronize(stream) })
     }
 
     fn symbol(&self, what: &'static str, name: &str) -> Result<CString, GpuError> {

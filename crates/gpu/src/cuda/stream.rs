@@ -14,7 +14,7 @@ use crate::GpuError;
 pub struct Stream {
     pub(super) context: Arc<Context>,
     pub(super) raw: sys::CUstream,
-    /// The context's main stream ends with the context.
+    /// Streams of the context end with the context.
     owned: bool,
 }
 
@@ -27,6 +27,16 @@ impl Stream {
     /// The context's main stream.
     pub(super) fn main(context: &Arc<Context>) -> Self {
         Self { context: context.clone(), raw: context.main, owned: false }
+    }
+
+    /// The stream that takes its place on a thread that records.
+    pub(super) fn recorded(context: &Arc<Context>) -> Self {
+        Self { context: context.clone(), raw: context.recorded, owned: false }
+    }
+
+    /// The one of them that this thread's work goes to.
+    pub(super) fn current(context: &Arc<Context>) -> Self {
+        Self { context: context.clone(), raw: context.stream(), owned: false }
     }
 
     /// A new stream.

@@ -3,22 +3,21 @@
 //
 // The compiler turns a text into a library of the host under sanitizers (module.hpp); its machine code is the path of that library. The
 // driver's memory is the heap, each array of its exact size and full of NaN at first. All work is done at once,
-// whatever its stream; recorded work when its graph is launched. Every launch is run twice, with threads and blocks in
-// ascending and in descending order, and all of the device's memory must come out the same: if not, that is a race.
+// whatever its stream; recorded work when its graph is launched (capture.hpp has what may happen meanwhile). Every launch is
+// run twice, with threads and blocks in ascending and in descending order, and all of the device's memory must come out
+// the same: if not, that is a race.
 // Mistakes of a kernel end the process, with a sentence.
+#include "capture.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <atomic>
-#include <chrono>
 #include <dlfcn.h>
 #include <fstream>
-#include <functional>
 #include <link.h>
-#include <map>
-#include <mutex>
 #include <sstream>
 #include <string>
 #include <sys/stat.h>
@@ -30,17 +29,13 @@
 namespace {
 
 using Address = unsigned long long;
-using Work = std::function<void()>;
 using Bytes = std::vector<unsigned char>;
-
-enum Code { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_IMAGE = 200, NOT_FOUND = 500 };
 
 // What the device has: little, so that blocks go on with other elements.
 constexpr int MULTIPROCESSORS = 2, BLOCKS = 1;
 constexpr int SHARED = 227 << 10, SHARED_UNASKED = 48 << 10, THREADS = 1024;
 constexpr std::size_t MEMORY = std::size_t(1) << 30;
 
-std::mutex lock;
 std::map<Address, std::size_t> arrays;
 std::size_t in_use = 0;
 
@@ -48,17 +43,6 @@ std::size_t in_use = 0;
     std::fprintf(stderr, "%s\n", why.c_str());
     std::_Exit(3);
 }
-
-struct Stream;
-struct Graph {
-    std::vector<Work> work;
-    std::vector<Stream*> branches;  // streams that joined the recording by waiting for an event in it
-};
-struct Stream { Graph* recording = nullptr; };
-struct Event {
-    std::chrono::steady_clock::time_point time;
-    Graph* recording = nullptr;  // of the stream that it was put into
-};
 
 struct Module {
     void* library = nullptr;
@@ -68,13 +52,6 @@ struct Module {
     void (*launch)(int, const unsigned*, const unsigned*, std::size_t, int, void**) = nullptr;
 };
 struct Function { Module* module; int number; std::string name; int shared = SHARED_UNASKED; };
-
-int put(Stream* stream, Work work) {
-    const std::lock_guard<std::mutex> guard(lock);
-    if (stream && stream->recording) stream->recording->work.push_back(std::move(work));
-    else work();
-    return SUCCESS;
-}
 
 std::vector<Bytes> snapshot() {
     std::vector<Bytes> all;
@@ -135,25 +112,7 @@ int cuDeviceGetAttribute(int* value, int attribute, int) {
 int cuDevicePrimaryCtxRetain(void** context, int) { *context = &lock; return SUCCESS; }
 int cuDevicePrimaryCtxRelease_v2(int) { return SUCCESS; }
 int cuCtxSetCurrent(void*) { return SUCCESS; }
-int cuCtxSynchronize() { return SUCCESS; }
 
-int cuStreamCreate(Stream** stream, unsigned) { *stream = new Stream; return SUCCESS; }
-int cuStreamDestroy_v2(Stream* stream) { delete stream; return SUCCESS; }
-int cuStreamSynchronize(Stream* stream) { return stream->recording ? INVALID_VALUE : SUCCESS; }
-int cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {
-    if (event->recording && !stream->recording) {
-        stream->recording = event->recording;
-        stream->recording->branches.push_back(stream);
-    }
-    return SUCCESS;
-}
-int cuStreamBeginCapture_v2(Stream* stream, int) { stream->recording = new Graph; return SUCCESS; }
-int cuStreamEndCapture(Stream* stream, Graph** graph) {
-    *graph = std::exchange(stream->recording, nullptr);
-    if (!*graph) return INVALID_VALUE;
-    for (Stream* branch : (*graph)->branches) branch->recording = nullptr;
-    return SUCCESS;
-}
 int cuGraphGetNodes(Graph* graph, void**, std::size_t* n) { *n = graph->work.size(); return SUCCESS; }
 int cuGraphInstantiateWithFlags(Graph** exec, Graph* graph, unsigned long long) {
     *exec = new Graph(*graph);
@@ -165,20 +124,8 @@ int cuGraphLaunch(Graph* graph, Stream* stream) {
     return put(stream, [graph] { for (const Work& work : graph->work) work(); });
 }
 
-int cuEventCreate(Event** event, unsigned) { *event = new Event; return SUCCESS; }
-int cuEventDestroy_v2(Event* event) { delete event; return SUCCESS; }
-int cuEventRecord(Event* event, Stream* stream) {
-    event->recording = stream->recording;
-    return put(stream, [event] { event->time = std::chrono::steady_clock::now(); });
-}
-int cuEventSynchronize(Event*) { return SUCCESS; }
-int cuEventQuery(Event*) { return SUCCESS; }
-int cuEventElapsedTime(float* milliseconds, Event* start, Event* end) {
-    *milliseconds = std::chrono::duration<float, std::milli>(end->time - start->time).count();
-    return SUCCESS;
-}
-
 int cuMemAlloc_v2(Address* start, std::size_t bytes) {
+    if (const int code = outside_captures()) return code;
     const std::lock_guard<std::mutex> guard(lock);
     void* memory = nullptr;
     if (bytes > MEMORY - in_use || posix_memalign(&memory, 256, bytes) != 0) return OUT_OF_MEMORY;
@@ -189,6 +136,7 @@ int cuMemAlloc_v2(Address* start, std::size_t bytes) {
     return SUCCESS;
 }
 int cuMemFree_v2(Address start) {
+    if (const int code = outside_captures()) return code;
     const std::lock_guard<std::mutex> guard(lock);
     const auto found = arrays.find(start);
     if (found == arrays.end()) return INVALID_VALUE;
@@ -203,9 +151,14 @@ int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
     return SUCCESS;
 }
 int cuMemHostAlloc(void** start, std::size_t bytes, unsigned) {
+    if (const int code = outside_captures()) return code;
     return posix_memalign(start, 4096, bytes) == 0 ? SUCCESS : OUT_OF_MEMORY;
 }
-int cuMemFreeHost(void* start) { std::free(start); return SUCCESS; }
+int cuMemFreeHost(void* start) {
+    if (const int code = outside_captures()) return code;
+    std::free(start);
+    return SUCCESS;
+}
 int cuMemsetD8Async(Address to, unsigned char value, std::size_t n, Stream* stream) {
     return put(stream, [=] { std::memset(reinterpret_cast<void*>(to), value, n); });
 }
@@ -220,6 +173,7 @@ int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t n, Stream* stream
 }
 
 int cuModuleLoadData(Module** module, const char* image) {
+    if (const int code = outside_captures()) return code;
     auto* made = new Module;
     made->library = dlopen(image, RTLD_NOW | RTLD_LOCAL);
     if (!made->library) {

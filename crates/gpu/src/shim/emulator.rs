@@ -11,7 +11,8 @@ use crate::cuda::nvrtc::NVRTC_VARIABLE;
 /// An emulated NVIDIA driver with its run-time compiler (`driver.cpp`), for processes started by [`command`](Self::command).
 ///
 /// To them the machine has one device, `emulated by the host`. Whatever uses [`Cuda`](crate::cuda::Cuda) runs unchanged: memory, streams, graphs and
-/// kernels, each launch under sanitizers and in two orders of threads. A kernel's mistake ends the process with a report and exit status
+/// kernels, each launch under sanitizers and in two orders of threads. What NVIDIA's driver refuses while a stream is recorded is refused
+/// (`capture.hpp`). A kernel's mistake ends the process with a report and exit status
 /// other than 0. Its compiled kernels are kept as long as the emulator lives and are shared by its processes.
 ///
 /// ```no_run
@@ -46,6 +47,7 @@ impl Emulator {
         folder.write("shim.hpp", include_str!("shim.hpp"))?;
         folder.write("machine.cpp", include_str!("machine.cpp"))?;
         folder.write("module.hpp", include_str!("module.hpp"))?;
+        folder.write("capture.hpp", include_str!("capture.hpp"))?;
         folder.write("driver.cpp", include_str!("driver.cpp"))?;
         let emulator = Self { folder, compiler, sanitizer };
         // The header and the fibres are compiled once for all texts.
