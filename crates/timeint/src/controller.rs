@@ -3,7 +3,7 @@
 mod events;
 mod time;
 
-pub use events::{MAX_TIMES, multiples};
+pub use events::{MAX_TIMES, check_multiples, multiples, next_multiple, same_time};
 pub use time::TimePoint;
 
 use crate::TimeError;
@@ -137,7 +137,7 @@ impl Controller {
 
     /// Whether `time` has been reached, up to the rounding by which events are told apart.
     pub fn reached(&self, time: f64) -> bool {
-        self.events.same(time, self.now.t) || time <= self.now.t
+        same_time(time, self.now.t) || time <= self.now.t
     }
 
     /// Why the run is over, if it is.

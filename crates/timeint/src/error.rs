@@ -33,7 +33,7 @@ pub enum TimeError {
     #[error("a run needs an end time or a number of steps")]
     Endless,
     /// More output times than memory should be spent on.
-    #[error("a period of {period} gives {count:.3e} times before {end}: at most {most} are possible")]
+    #[error("every {period:?} is {count:.3e} times up to {end:?}, of which at most {most} are possible")]
     TooManyTimes {
         /// Distance of the times.
         period: f64,

@@ -48,7 +48,8 @@ mod steady;
 mod stepper;
 
 pub use controller::{
-    Controller, Finish, MAX_TIMES, STRETCH, Schedule, Step, StepSize, TimePoint, multiples,
+    Controller, Finish, MAX_TIMES, STRETCH, Schedule, Step, StepSize, TimePoint, check_multiples, multiples,
+    next_multiple, same_time,
 };
 pub use error::TimeError;
 pub use rhs::{FnRhs, Rhs, RunningSum, Stage, from_fn};

@@ -2,17 +2,30 @@
 
 use crate::TimeError;
 
-/// Times closer than this share of their size (or of the run) are one event.
+/// Times closer than this share of their size are one: multiples of intervals and sums of steps are only that exact.
 const SAME: f64 = 1e-12;
 
 /// Most times that [`multiples`] makes.
 pub const MAX_TIMES: usize = 10_000_000;
 
-/// The multiples `k × period` after `start` and up to `end` (which is among them if it is one up to rounding).
+/// Whether two times are the same up to rounding, which is relative: no scale of time is special.
+pub fn same_time(a: f64, b: f64) -> bool {
+    (a - b).abs() <= SAME * a.abs().max(b.abs())
+}
+
+/// The number of the first multiple of `period` that is later than `time`, as far as the two can be told apart; 0 before time 0.
+pub fn next_multiple(period: f64, time: f64) -> u64 {
+    let is_over = |k: u64| k as f64 * period <= time || same_time(k as f64 * period, time);
+    // The cast saturates. The quotient is off by rounding, so that one more, or two, may be over.
+    let last = (time.max(0.0) * (1.0 + SAME) / period).floor() as u64;
+    (last..last.saturating_add(2)).find(|&k| !is_over(k)).unwrap_or(last.saturating_add(2))
+}
+
+/// How many multiples of `period` there are after `start` and up to `end`, at most, and the number of the first that [`multiples`] looks at.
 ///
 /// # Errors
-/// A period that is not positive, or more than [`MAX_TIMES`] times.
-pub fn multiples(period: f64, start: f64, end: f64) -> Result<Vec<f64>, TimeError> {
+/// As for [`multiples`].
+fn count_multiples(period: f64, start: f64, end: f64) -> Result<(f64, u64), TimeError> {
     if !(period > 0.0 && period.is_finite()) {
         return Err(TimeError::NotPositive { what: "the period of output", value: period });
     }
@@ -21,21 +34,31 @@ pub fn multiples(period: f64, start: f64, end: f64) -> Result<Vec<f64>, TimeErro
     if count > MAX_TIMES as f64 || count.is_nan() {
         return Err(TimeError::TooManyTimes { period, count, end, most: MAX_TIMES });
     }
-    let times = (0..=count.max(0.0) as u64).map(|k| (first + k as f64) * period);
-    Ok(times.filter(|&t| t > start).map(|t| if same(t, end, end - start) { end } else { t }).collect())
+    Ok((first, count.max(0.0) as u64))
 }
 
-/// Whether two times are one event.
-fn same(a: f64, b: f64, span: f64) -> bool {
-    (a - b).abs() <= SAME * a.abs().max(b.abs()).max(span)
+/// Whether [`multiples`] would make its times, without making them.
+///
+/// # Errors
+/// As for [`multiples`].
+pub fn check_multiples(period: f64, start: f64, end: f64) -> Result<(), TimeError> {
+    count_multiples(period, start, end).map(|_| ())
+}
+
+/// The multiples `k × period` after `start` and up to `end` (which is among them if it is one up to rounding).
+///
+/// # Errors
+/// A period that is not positive, or more than [`MAX_TIMES`] times.
+pub fn multiples(period: f64, start: f64, end: f64) -> Result<Vec<f64>, TimeError> {
+    let (first, count) = count_multiples(period, start, end)?;
+    let times = (0..=count).map(|k| (first + k as f64) * period);
+    Ok(times.filter(|&t| t > start).map(|t| if same_time(t, end) { end } else { t }).collect())
 }
 
 /// Events still to come, in order; the end of the run is the last of them.
 #[derive(Clone, Debug)]
 pub(super) struct Events {
     times: Vec<f64>,
-    /// Length of the run, the scale of rounding near time zero.
-    span: f64,
     next: usize,
 }
 
@@ -44,14 +67,13 @@ impl Events {
         if let Some(&value) = events.iter().find(|t| t.is_nan()) {
             return Err(TimeError::BadTime { what: "an output time", value, start });
         }
-        let span = end.map_or(0.0, |end| end - start);
-        let inside = |t: f64| t > start && !same(t, start, span) && t.is_finite();
-        let before_end = |t: f64| end.is_none_or(|end| t < end && !same(t, end, span));
+        let inside = |t: f64| t > start && !same_time(t, start) && t.is_finite();
+        let before_end = |t: f64| end.is_none_or(|end| t < end && !same_time(t, end));
         let mut times: Vec<f64> = events.iter().copied().filter(|&t| inside(t) && before_end(t)).collect();
         times.sort_by(f64::total_cmp);
-        times.dedup_by(|later, earlier| same(*later, *earlier, span));
+        times.dedup_by(|later, earlier| same_time(*later, *earlier));
         times.extend(end);
-        Ok(Self { times, span, next: 0 })
+        Ok(Self { times, next: 0 })
     }
 
     /// The next event.
@@ -62,11 +84,6 @@ impl Events {
     /// Passes over everything up to `t`.
     pub(super) fn skip_to(&mut self, t: f64) {
         self.next = self.times.partition_point(|&event| event <= t);
-    }
-
-    /// Whether two times are one event.
-    pub(super) fn same(&self, a: f64, b: f64) -> bool {
-        same(a, b, self.span)
     }
 }
 
@@ -91,7 +108,30 @@ mod tests {
 
     #[test]
     fn times_that_differ_by_rounding_are_one_event() {
-        let events = Events::new(0.0, Some(1.0), &[0.1 * 3.0, 0.3, 1.0 - 1e-15, 0.0, 1e-17, 7.0]).unwrap();
+        let events = Events::new(0.0, Some(1.0), &[0.1 * 3.0, 0.3, 1.0 - 1e-15, 0.0, 7.0]).unwrap();
         assert_eq!(events.times, [0.3, 1.0]);
+        // At any scale: 2e-300 is as far from 1e-300 as 2 from 1.
+        for scale in [1e-300, 1e-13, 1.0, 1e13, 1e300] {
+            let times = [0.1 * 3.0, 0.3, 1.0 - 1e-15, 0.0, 0.3 + 1e-11].map(|t| t * scale);
+            let events = Events::new(0.0, Some(scale), &times).unwrap();
+            assert_eq!(events.times, [times[1], times[4], scale], "{scale:e}");
+        }
+    }
+
+    #[test]
+    fn the_next_multiple_is_found_at_once_whatever_the_interval() {
+        for k in 0..2000_u64 {
+            for period in [0.1, 0.3, 1.0 / 7.0, 1e-13, 3e250] {
+                for time in [k as f64 * period, (k as f64 + 0.5) * period] {
+                    assert_eq!(next_multiple(period, time), k + 1, "{k} of {period:e}");
+                }
+            }
+        }
+        let sum: f64 = (0..1000).map(|_| 0.1).sum();
+        assert_eq!((sum != 100.0, next_multiple(0.1, sum)), (true, 1001));
+        assert_eq!((next_multiple(0.5, -3.0), next_multiple(1e300, 1.0)), (0, 1));
+        // Neither counted up to, nor beyond the largest number.
+        assert_eq!([next_multiple(1e-300, 1.0), next_multiple(f64::MIN_POSITIVE, 1e300)], [u64::MAX; 2]);
+        assert!(next_multiple(1e-16, 1.0) > 10_000_000_000_000_000);
     }
 }
