@@ -163,6 +163,21 @@ mod tests {
     }
 
     #[test]
+    fn a_row_whose_strong_partner_is_taken_waits_rather_than_take_a_weak_one() {
+        // Couplings along a line. Row 1, the strong partner of row 2, goes to row 0; row 3 is a partner that κ admits,
+        // but 2.6 times worse.
+        let couplings = [10.0, 10.0, 0.5, 0.5];
+        let mut entries = Vec::new();
+        for (i, &c) in couplings.iter().enumerate() {
+            entries.extend([(i, i, c), (i + 1, i + 1, c), (i, i + 1, -c), (i + 1, i, -c)]);
+        }
+        let a = crate::Csr::from_triplets(5, 5, entries).unwrap();
+        let aggregates = aggregate(&Host::new(1).unwrap(), a.view(), 1, 8.0);
+        let rows: Vec<&[u32]> = (0..aggregates.len()).map(|k| aggregates.rows(k)).collect();
+        assert_eq!(rows, [&[0, 1][..], &[2], &[3, 4]]);
+    }
+
+    #[test]
     fn rows_that_smoothing_solves_are_left_out() {
         let host = Host::new(1).unwrap();
         let mut entries: Vec<_> = (0..8).map(|i| (i, i, 100.0)).collect();

@@ -25,3 +25,24 @@ impl TimePoint {
         (t, (self.t - (t - seen)) + (dt - seen))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_the_time_left_is_lost_after_many_steps() {
+        for dt in [0.1, 1.0 / 3.0, 7e-9, 3.1e11] {
+            let mut now = TimePoint { t: 0.0, low: 0.0, step: 0 };
+            let end = 5000.0 * dt;
+            for step in 1..5000_u64 {
+                let (t, low) = now.after(dt);
+                now = TimePoint { t, low, step };
+                // n dt in two numbers; `t` alone is off by up to half a unit in the last place of the end, 500 times this bound.
+                let (n, product) = (step as f64, step as f64 * dt);
+                let left = (end - product) - n.mul_add(dt, -product);
+                assert!((now.until(end) - left).abs() <= 1e-15 * dt, "{step} steps of {dt}");
+            }
+        }
+    }
+}
