@@ -233,6 +233,16 @@ pub enum MeshError {
         /// The axis without extent.
         axis: char,
     },
+    /// A surface in space that is no plane of constant z.
+    #[error(
+        "the mesh has two dimensions, but its z runs from {min} to {max}: turn it into a plane of constant z (surfaces in space are not solved on)"
+    )]
+    NotFlat {
+        /// Least z.
+        min: f64,
+        /// Greatest z.
+        max: f64,
+    },
     /// Two physical groups with one number.
     #[error("physical group {tag} of dimension {dim} has two names, `{first}` and `{second}`")]
     DuplicatePhysicalGroup {

@@ -38,17 +38,17 @@ impl Mesh {
             return Err(MeshError::PeriodicSelf { name: first.to_owned() });
         }
         let sides = ends.map(|b| self.boundary_sides(b));
+        let joined = |l: &PeriodicLink| [l.first, l.second] == ends || [l.second, l.first] == ends;
+        if sides.iter().all(Vec::is_empty) && self.links.iter().any(joined) {
+            return Ok(());
+        }
         for i in 0..2 {
-            if sides[i].is_empty() {
-                match self.partner_of(ends[i]) {
-                    Some(p) if p == ends[1 - i] && sides[1 - i].is_empty() => return Ok(()),
-                    Some(p) => {
-                        let name = self.boundaries[ends[i] as usize].name.clone();
-                        let other = self.boundaries[p as usize].name.clone();
-                        return Err(MeshError::AlreadyPeriodic { name, other });
-                    }
-                    None => {}
-                }
+            if sides[i].is_empty()
+                && let Some(p) = self.partner_of(ends[i])
+            {
+                let name = self.boundaries[ends[i] as usize].name.clone();
+                let other = self.boundaries[p as usize].name.clone();
+                return Err(MeshError::AlreadyPeriodic { name, other });
             }
         }
         let link = self.links.len() as u32;

@@ -7,7 +7,7 @@ mod checks;
 
 use checks::{check, face_kinds};
 use dgsuite_mesh::{
-    Shape,
+    MeshError, Shape,
     generate::Box,
     gmsh::{self, Format, ReadOptions, Version},
 };
@@ -35,6 +35,29 @@ fn rotations_are_found_and_said_to_be_rotations() {
 }
 
 #[test]
+fn rotations_are_found_about_every_axis() {
+    for axis in 0..3 {
+        // The plane of the sector has the two axes that follow, so that angles run to the right about the axis.
+        let turned = |[r, a, h]: [f64; 3]| {
+            let mut x = [0.0; 3];
+            x[axis] = h;
+            x[(axis + 1) % 3] = (1.0 + r) * f64::cos(a);
+            x[(axis + 2) % 3] = (1.0 + r) * f64::sin(a);
+            x
+        };
+        for shape in [Shape::Hexahedron, Shape::Tetrahedron] {
+            let mut sector = Box { cells: [2, 3, 2], ..Box::unit(shape, 1) }.build().unwrap();
+            sector.map(turned).unwrap();
+            sector.make_periodic("ymin", "ymax").unwrap();
+            check(&sector);
+            let [link] = &sector.links[..] else { panic!("{:?}", sector.links) };
+            let (found, expected) = (link.apply(turned([0.5, 0.0, 0.25])), turned([0.5, 1.0, 0.25]));
+            assert!((0..3).all(|d| (found[d] - expected[d]).abs() < 1e-14), "about axis {axis}: {found:?}");
+        }
+    }
+}
+
+#[test]
 fn pairs_called_l_and_r_are_periodic() {
     let mesh = Box::unit(Shape::Quadrilateral, 3).build().unwrap();
     let format = Format { version: Version::V41, binary: false, big_endian: false };
@@ -46,6 +69,77 @@ fn pairs_called_l_and_r_are_periodic() {
     assert!(mesh.boundary_names().is_empty());
     let (open, _) = gmsh::read_bytes(text.as_bytes(), &ReadOptions { periodic: false }).unwrap();
     assert_eq!(open.boundary_names().len(), 4);
+}
+
+/// Two quadrilaterals, one above the other. `left` is periodic to `low` and to `high`, and `ends` to itself.
+const SEVERAL: &str = r#"$MeshFormat
+2.2 0 8
+$EndMeshFormat
+$PhysicalNames
+4
+1 1 "left"
+1 2 "low"
+1 3 "high"
+1 4 "ends"
+$EndPhysicalNames
+$Nodes
+6
+1 0 0 0
+2 1 0 0
+3 1 1 0
+4 0 1 0
+5 1 3 0
+6 0 3 0
+$EndNodes
+$Elements
+8
+1 3 2 0 1 1 2 3 4
+2 3 2 0 1 4 3 5 6
+3 1 2 1 1 1 4
+4 1 2 1 2 4 6
+5 1 2 2 3 2 3
+6 1 2 3 4 3 5
+7 1 2 4 5 1 2
+8 1 2 4 6 6 5
+$EndElements
+$Periodic
+3
+1 3 1
+2
+2 1
+3 4
+1 4 2
+2
+3 4
+5 6
+1 6 5
+2
+6 1
+5 2
+$EndPeriodic
+"#;
+
+#[test]
+fn a_boundary_may_have_several_partners_and_is_written_so_that_it_can_be_read() {
+    let (mesh, _) = gmsh::read_bytes(SEVERAL.as_bytes(), &ReadOptions::default()).unwrap();
+    check(&mesh);
+    assert!(mesh.boundary_names().is_empty());
+    assert_eq!((mesh.links.len(), face_kinds(&mesh)), (3, [1, 3, 0]));
+    for version in [Version::V22, Version::V41] {
+        for binary in [false, true] {
+            let format = Format { version, binary, big_endian: false };
+            let bytes = gmsh::to_bytes(&mesh, &format);
+            let (again, _) = gmsh::read_bytes(&bytes, &ReadOptions::default()).unwrap();
+            assert_eq!(again, mesh, "{format:?}");
+        }
+    }
+    // Joining again what is joined does nothing, whichever partner is named; another is refused.
+    let mut same = mesh.clone();
+    for (first, second) in [("left", "low"), ("high", "left")] {
+        same.make_periodic(first, second).unwrap();
+    }
+    assert_eq!(same, mesh);
+    assert!(matches!(same.make_periodic("low", "high"), Err(MeshError::AlreadyPeriodic { .. })));
 }
 
 #[test]

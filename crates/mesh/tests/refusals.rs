@@ -356,7 +356,25 @@ fn boundary_elements() {
     let repeated = msh22(&SQUARE, &["2 1 1 1 2 3", "2 2 1 1 2 3", "2 1 1 1 3 4", "2 2 1 1 3 4"]);
     let (mesh, report) = accept(&repeated);
     assert_eq!(mesh.n_elements(), 2);
-    assert!(report.warnings.contains(&Warning::SeveralGroups { count: 2 }));
+    let regions = Warning::SeveralRegions { first: "#1".to_owned(), second: "#2".to_owned(), count: 2 };
+    assert!(report.warnings.contains(&regions), "{:?}", report.warnings);
+    // So are faces, in MSH 2.2 one after the other, in MSH 4.1 by their curve; where they lie inside nothing is doubled.
+    let twice = named(&["1 7 1 1 2", "1 8 1 1 2", "1 7 1 2 3", "1 8 1 2 3", "1 7 1 1 3", "1 8 1 1 3"]);
+    let curve = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n\
+        $PhysicalNames\n2\n1 7 \"south wall\"\n1 8 \"nowhere\"\n$EndPhysicalNames\n\
+        $Entities\n0 1 1 0\n5 0 0 0 1 1 0 2 7 8 0\n1 0 0 0 1 1 0 0 0\n$EndEntities\n\
+        $Nodes\n1 4 1 4\n2 1 0 4\n1\n2\n3\n4\n0 0 0\n1 0 0\n1 1 0\n0 1 0\n$EndNodes\n\
+        $Elements\n2 4 1 4\n1 5 1 2\n1 1 2\n2 2 3\n2 1 2 2\n3 1 2 3\n4 1 3 4\n$EndElements\n";
+    for text in [&twice, curve] {
+        let (mesh, report) = accept(text);
+        assert_eq!(mesh.boundary_names(), ["south wall", UNNAMED]);
+        let double = Warning::SeveralBoundaries {
+            first: "south wall".to_owned(),
+            second: "nowhere".to_owned(),
+            count: 2,
+        };
+        assert!(report.warnings.contains(&double), "{:?}", report.warnings);
+    }
     let twice = names(&msh22(&SQUARE, &TWO), &["1 7 \"a\"", "1 7 \"b\""]);
     assert!(matches!(
         refuse(&twice),
@@ -372,9 +390,12 @@ fn planes() {
     let (mesh, report) = accept(&msh22(&lifted, &TWO));
     assert!(mesh.points.iter().all(|x| x[2] == 0.0));
     assert!(!report.warnings.iter().any(|w| matches!(w, Warning::ZDropped { .. })));
-    let tilted = SQUARE.map(|[x, y, _]| [x, y, x + y]);
-    let (_, report) = accept(&msh22(&tilted, &TWO));
-    assert!(report.warnings.contains(&Warning::ZDropped { min: 0.0, max: 2.0 }));
+    let tilted = |slope: f64| msh22(&SQUARE.map(|[x, y, _]| [x, y, slope * (x + y)]), &TWO);
+    let error = refuse(&tilted(0.1));
+    assert!(matches!(error, MeshError::NotFlat { min: 0.0, max: 0.2 }), "{error}");
+    // What is left of a rotation of coordinates written with eight digits.
+    let (_, report) = accept(&tilted(1e-8));
+    assert!(report.warnings.contains(&Warning::ZDropped { min: 0.0, max: 2e-8 }));
     let upright = SQUARE.map(|[x, y, _]| [x, 0.0, y]);
     assert!(matches!(refuse(&msh22(&upright, &TWO)), MeshError::NotInPlane { axis: 'y' }));
 }

@@ -1,6 +1,6 @@
 //! A mesh from the sections of a file.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use dgsuite_basis::Shape;
 use rayon::prelude::*;
@@ -44,6 +44,7 @@ pub(crate) fn assemble(raw: &Raw, options: &ReadOptions) -> Result<(Mesh, Report
     flatten(&mut draft, warnings)?;
     draft.settle()?;
     draft.region_names = region_names(raw, &draft);
+    several_regions(raw, dim, warnings);
     let reoriented = orient::orient(&mut draft)?;
     if let Some(&first) = reoriented.first() {
         warnings.push(Warning::Reoriented { count: reoriented.len(), first });
@@ -102,12 +103,21 @@ impl NodeIndex {
     }
 }
 
-/// The physical group of a block: its number without sign, 0 for none.
+/// The physical groups of a block: the number without sign of the one that counts, 0 for none, and those of the others.
 ///
 /// Gmsh gives groups a negative number where it reverses the orientation.
-pub(crate) fn physical(raw: &Raw, block: &Block, dim: usize) -> u32 {
-    let of_entity = || raw.entities.get(&(dim, block.entity)).and_then(|e| e.physical.first().copied());
-    block.physical.or_else(of_entity).unwrap_or(0).unsigned_abs()
+pub(crate) fn physical<'a>(
+    raw: &'a Raw,
+    block: &Block,
+    dim: usize,
+) -> (u32, impl Iterator<Item = u32> + use<'a>) {
+    let of_entity = match block.physical {
+        Some(_) => &[][..],
+        None => raw.entities.get(&(dim, block.entity)).map_or(&[][..], |e| &e.physical),
+    };
+    let first = block.physical.or_else(|| of_entity.first().copied()).unwrap_or(0).unsigned_abs();
+    let others = of_entity.iter().skip(1).map(|group| group.unsigned_abs());
+    (first, others.filter(move |&group| group != first))
 }
 
 /// Elements of the highest dimension by shape and order; nodes are places in the file.
@@ -145,7 +155,7 @@ fn element_sets(raw: &Raw, dim: usize, index: &NodeIndex) -> Result<Vec<ElementS
             })
             .collect();
         results.into_iter().collect::<Result<(), _>>()?;
-        let region = physical(raw, block, dim);
+        let (region, _) = physical(raw, block, dim);
         let set = match sets.iter_mut().find(|s| s.shape == shape && s.order == order) {
             Some(set) => set,
             None => {
@@ -193,6 +203,9 @@ fn keep_used_points(
     Ok(new_of_file)
 }
 
+/// A plane mesh may leave its plane by this share of its extent: slopes of that size change lengths by rounding only (their square).
+const FLAT: f64 = 1e-6;
+
 /// Put a plane mesh into z = 0.
 fn flatten(draft: &mut Draft, warnings: &mut Vec<Warning>) -> Result<(), MeshError> {
     if draft.dim != 2 || draft.points.is_empty() {
@@ -209,8 +222,12 @@ fn flatten(draft: &mut Draft, warnings: &mut Vec<Warning>) -> Result<(), MeshErr
             return Err(MeshError::NotInPlane { axis });
         }
     }
-    if z.1 - z.0 > 1e-12 * extent {
-        warnings.push(Warning::ZDropped { min: z.0, max: z.1 });
+    let (min, max) = z;
+    if max - min > FLAT * extent {
+        return Err(MeshError::NotFlat { min, max });
+    }
+    if max - min > 1e-12 * extent {
+        warnings.push(Warning::ZDropped { min, max });
     }
     draft.points.iter_mut().for_each(|x| x[2] = 0.0);
     Ok(())
@@ -224,6 +241,23 @@ fn region_names(raw: &Raw, draft: &Draft) -> Vec<RegionTag> {
     let names = bounds::group_names(raw, draft.dim);
     let named = |&region: &u32| names.get(&region).map(|&name| RegionTag { region, name: name.to_owned() });
     used.iter().filter_map(named).collect()
+}
+
+/// Tell of elements in several physical groups, of which the first counts.
+fn several_regions(raw: &Raw, dim: usize, warnings: &mut Vec<Warning>) {
+    let mut counts: BTreeMap<(u32, u32), usize> = BTreeMap::new();
+    for block in raw.blocks.iter().filter(|b| b.kind.dim() == Some(dim)) {
+        let (first, others) = physical(raw, block, dim);
+        others.for_each(|other| *counts.entry((first, other)).or_default() += block.tags.len());
+    }
+    for (&(_, _, first, other), block) in raw.repeated.iter().filter(|(_, b)| b.kind.dim() == Some(dim)) {
+        *counts.entry((first.unsigned_abs(), other.unsigned_abs())).or_default() += block.tags.len();
+    }
+    let names = bounds::group_names(raw, dim);
+    let name = |group: u32| names.get(&group).map_or_else(|| format!("#{group}"), |&name| name.to_owned());
+    for ((first, other), count) in counts {
+        warnings.push(Warning::SeveralRegions { first: name(first), second: name(other), count });
+    }
 }
 
 /// Join the pairs `periodic-NAME-l` and `periodic-NAME-r` (also with underscores).

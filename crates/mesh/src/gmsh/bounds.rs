@@ -56,23 +56,28 @@ pub(crate) fn hull(
     let mut side_of: HashMap<u32, usize> = HashMap::new();
     let mut tagged: Vec<(u32, usize, i32)> = Vec::new();
     let mut doubles: HashMap<(usize, usize), usize> = HashMap::new();
-    let mut several = raw.repeated;
-    several += raw.entities.iter().filter(|(k, e)| k.0 >= dim && e.physical.len() > 1).count();
-    for block in raw.blocks.iter().filter(|b| b.kind.dim() == Some(dim)) {
-        let number = physical(raw, block, dim);
+    let mut group_of = |key: (bool, String), tag: i32, groups: &mut Vec<Group>| {
+        *by_name.entry(key).or_insert_with_key(|(physical, name)| {
+            groups.push(Group { name: name.clone(), tag, physical: *physical, ..Group::default() });
+            groups.len() - 1
+        })
+    };
+    let key_of = |number: u32| match names.get(&number) {
+        Some(name) => (true, (*name).to_owned()),
+        None => (true, format!("#{number}")),
+    };
+    let blocks = raw.blocks.iter().chain(raw.repeated.values());
+    for block in blocks.filter(|b| b.kind.dim() == Some(dim)) {
+        let (number, others) = physical(raw, block, dim);
         let parent = raw.entities.get(&(dim, block.entity)).and_then(|e| e.parent);
         let entity = parent.map_or(block.entity, |(_, tag)| tag);
         // Entities and physical groups are numbered apart.
-        let (key, number_or_entity) = match names.get(&number) {
-            Some(name) if number != 0 => ((true, (*name).to_owned()), number.cast_signed()),
-            _ if number != 0 => ((true, format!("#{number}")), number.cast_signed()),
-            _ => ((false, format!("#{entity}")), entity),
+        let group = match number {
+            0 => group_of((false, format!("#{entity}")), entity, &mut groups),
+            _ => group_of(key_of(number), number.cast_signed(), &mut groups),
         };
-        let group = *by_name.entry(key).or_insert_with_key(|(physical, name)| {
-            let (name, tag, physical) = (name.clone(), number_or_entity, *physical);
-            groups.push(Group { name, tag, physical, ..Group::default() });
-            groups.len() - 1
-        });
+        let others: Vec<usize> =
+            others.map(|other| group_of(key_of(other), other.cast_signed(), &mut groups)).collect();
         let n_vertices = block.kind.n_vertices();
         if n_vertices == 0 {
             continue;
@@ -86,6 +91,7 @@ pub(crate) fn hull(
                     None => {
                         side_of.insert(side, tagged.len());
                         tagged.push((side, group, entity));
+                        others.iter().for_each(|&other| *doubles.entry((group, other)).or_default() += 1);
                     }
                     Some(&at) => {
                         let (_, first, _) = tagged[at];
@@ -107,9 +113,6 @@ pub(crate) fn hull(
                 _ => groups[group].interior += 1,
             }
         }
-    }
-    if several > 0 {
-        warnings.push(Warning::SeveralGroups { count: several });
     }
     let mut double: Vec<_> = doubles.into_iter().collect();
     double.sort_unstable();

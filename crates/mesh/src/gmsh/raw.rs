@@ -1,6 +1,6 @@
 //! A Gmsh file as it is written: sections taken apart, nothing interpreted yet.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use nom::number::Endianness;
 
@@ -59,8 +59,9 @@ pub(crate) struct Raw {
     pub(crate) coordinates: Vec<[f64; 3]>,
     pub(crate) blocks: Vec<Block>,
     pub(crate) links: Vec<Link>,
-    /// Elements that MSH 2.2 repeats because they belong to several physical groups.
-    pub(crate) repeated: usize,
+    /// Elements that MSH 2.2 repeats because they belong to several physical groups: the later ones, by kind, entity, the group before
+    /// and their own.
+    pub(crate) repeated: BTreeMap<(u32, i32, i32, i32), Block>,
     /// Names of sections that were stepped over.
     pub(crate) skipped: Vec<String>,
 }
@@ -79,7 +80,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Raw, MeshError> {
         coordinates: Vec::new(),
         blocks: Vec::new(),
         links: Vec::new(),
-        repeated: 0,
+        repeated: BTreeMap::new(),
         skipped: Vec::new(),
     };
     let mut seen: Vec<String> = vec!["MeshFormat".to_owned()];

@@ -28,7 +28,7 @@ pub enum Warning {
         /// How many.
         count: usize,
     },
-    /// A plane mesh whose z is not constant; z is dropped.
+    /// A plane mesh whose z is not constant, by little; z is dropped.
     ZDropped {
         /// Least z.
         min: f64,
@@ -58,9 +58,13 @@ pub enum Warning {
         /// How many faces.
         count: usize,
     },
-    /// Elements or entities in several physical groups; the first counts.
-    SeveralGroups {
-        /// How many.
+    /// Elements that belong to two regions; the first counts.
+    SeveralRegions {
+        /// The name that counts.
+        first: String,
+        /// A name that does not.
+        second: String,
+        /// How many elements.
         count: usize,
     },
     /// Elements that were inverted and have been turned round.
@@ -101,8 +105,11 @@ impl std::fmt::Display for Warning {
             Self::SeveralBoundaries { first, second, count } => {
                 write!(f, "{count} faces belong to both `{first}` and `{second}`; the first counts")
             }
-            Self::SeveralGroups { count } => {
-                write!(f, "{count} elements or entities are in several physical groups; the first counts")
+            Self::SeveralRegions { first, second, count } => {
+                write!(
+                    f,
+                    "{count} elements belong to both regions `{first}` and `{second}`; the first counts"
+                )
             }
             Self::Reoriented { count, first } => {
                 write!(f, "{count} elements were inverted and have been turned round (the first is {first})")

@@ -117,7 +117,12 @@ fn push(raw: &mut Raw, kind: Kind, element: u64, tags: &[i32], nodes: &[u64]) {
         let same = last.kind == kind && last.entity == entity;
         // An element of several physical groups is there once for each of them.
         if same && last.physical != Some(physical) && last.nodes.ends_with(nodes) {
-            raw.repeated += 1;
+            let key = (kind.number, entity, last.physical.unwrap_or(0), physical);
+            let empty =
+                || Block { kind, entity, physical: Some(physical), tags: Vec::new(), nodes: Vec::new() };
+            let block = raw.repeated.entry(key).or_insert_with(empty);
+            block.tags.push(element);
+            block.nodes.extend_from_slice(nodes);
             return;
         }
         if same && last.physical == Some(physical) {

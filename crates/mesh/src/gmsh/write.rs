@@ -1,8 +1,8 @@
 //! Writing MSH 2.2 and 4.1, text and binary, either byte order.
 //!
 //! Boundary faces become elements of their own, with their physical names; periodic faces are
-//! written as boundary elements on both sides and as node pairs in `$Periodic`. Text has as many
-//! digits as are needed to read the same numbers back.
+//! written as boundary elements on both sides and as node pairs in `$Periodic`. `$Periodic` speaks of entities, so that
+//! a boundary is one entity for each of its partners. Text has as many digits as are needed to read the same numbers back.
 
 use std::collections::BTreeMap;
 
@@ -97,7 +97,8 @@ struct Block {
 #[must_use]
 pub fn to_bytes(mesh: &Mesh, format: &Format) -> Vec<u8> {
     let mut out = Output { bytes: Vec::new(), format: *format };
-    let blocks = blocks(mesh);
+    let entities = boundary_entities(mesh);
+    let blocks = blocks(mesh, &entities);
     out.text("$MeshFormat\n");
     out.text(&format!("{} {} 8\n", format.version, u8::from(format.binary)));
     if format.binary {
@@ -117,13 +118,54 @@ pub fn to_bytes(mesh: &Mesh, format: &Format) -> Vec<u8> {
             elements_41(&blocks, &mut out);
         }
     }
-    periodic(mesh, &mut out);
+    periodic(mesh, &entities, &mut out);
     out.bytes
 }
 
-/// The entity of a boundary or region; Gmsh wants positive numbers.
+/// The entity of a region, and of the first part of a boundary; Gmsh wants positive numbers.
 const fn entity(index: u32) -> i32 {
-    index as i32 + 1
+    index.cast_signed().wrapping_add(1)
+}
+
+/// A part of a boundary: the faces that are not periodic, or those that lie on one side of a link (true for its second).
+type Part = (u32, Option<(u32, bool)>);
+
+/// The sides of boundary faces with the parts that they belong to, in the order of the faces.
+fn boundary_parts(mesh: &Mesh) -> Vec<(Side, Part)> {
+    let mut origin = mesh.periodic_faces.iter().peekable();
+    let mut all = Vec::new();
+    for face in &mesh.faces {
+        match face.across {
+            Across::Boundary(b) => {
+                if mesh.boundaries[b as usize].name != crate::UNNAMED {
+                    all.push((face.minus, (b, None)));
+                }
+            }
+            Across::Periodic { plus, .. } => {
+                if let Some(p) = origin.next_if(|p| p.minus == face.minus) {
+                    let link = &mesh.links[p.link as usize];
+                    let ends = [(link.first, Some((p.link, false))), (link.second, Some((p.link, true)))];
+                    let [m, q] = if p.reversed { [ends[1], ends[0]] } else { ends };
+                    all.extend([(face.minus, m), (plus, q)]);
+                }
+            }
+            Across::Interior { .. } => {}
+        }
+    }
+    all
+}
+
+/// The entity of every part: that of its boundary for the first, one of its own for the others.
+fn boundary_entities(mesh: &Mesh) -> BTreeMap<Part, i32> {
+    let mut entities: BTreeMap<Part, i32> =
+        boundary_parts(mesh).into_iter().map(|(_, part)| (part, 0)).collect();
+    let (mut next, mut before) = (mesh.boundaries.len() as u32, None);
+    for (&(boundary, _), number) in &mut entities {
+        *number = entity(if before == Some(boundary) { next } else { boundary });
+        next += u32::from(before == Some(boundary));
+        before = Some(boundary);
+    }
+    entities
 }
 
 /// True if the boundary's name is a physical name of its own.
@@ -152,44 +194,24 @@ fn physical_names(mesh: &Mesh, out: &mut Output) {
 }
 
 /// All elements by dimension, entity and type: boundaries first, as Gmsh does.
-fn blocks(mesh: &Mesh) -> Vec<Block> {
+fn blocks(mesh: &Mesh, entities: &BTreeMap<Part, i32>) -> Vec<Block> {
     let lattices: Vec<Lattice> = mesh.sets.iter().map(|s| Lattice::new(s.shape, s.order)).collect();
     let mut next = mesh.sets.iter().flat_map(|s| s.tags.iter().copied()).max().unwrap_or(0);
-    let mut faces: BTreeMap<(u32, Shape, usize), (Vec<u64>, Vec<u32>)> = BTreeMap::new();
-    let mut add = |side: Side, boundary: u32| {
+    let mut faces: BTreeMap<(Part, Shape, usize), (Vec<u64>, Vec<u32>)> = BTreeMap::new();
+    for (side, part) in boundary_parts(mesh) {
         let (set, i) = mesh.locate(side.element as usize);
         let (shape, order) = (mesh.side_shape(side), lattices[set].order);
         let nodes = mesh.element_nodes(set, i);
         let face: Vec<u32> = lattices[set].faces[side.face as usize].iter().map(|&l| nodes[l]).collect();
-        let (tags, all) = faces.entry((boundary, shape, order)).or_default();
+        let (tags, all) = faces.entry((part, shape, order)).or_default();
         next += 1;
         tags.push(next);
         all.extend_from_slice(&face);
-    };
-    let mut origin = mesh.periodic_faces.iter().peekable();
-    for face in &mesh.faces {
-        match face.across {
-            Across::Boundary(b) => {
-                if mesh.boundaries[b as usize].name != crate::UNNAMED {
-                    add(face.minus, b);
-                }
-            }
-            Across::Periodic { plus, .. } => {
-                if let Some(p) = origin.next_if(|p| p.minus == face.minus) {
-                    let link = &mesh.links[p.link as usize];
-                    let (m, q) =
-                        if p.reversed { (link.second, link.first) } else { (link.first, link.second) };
-                    add(face.minus, m);
-                    add(plus, q);
-                }
-            }
-            Across::Interior { .. } => {}
-        }
     }
     let mut blocks = Vec::new();
-    for ((boundary, shape, order), (tags, nodes)) in faces {
-        let (dim, physical) = (mesh.dim - 1, group(mesh, boundary as usize));
-        blocks.push(block(dim, entity(boundary), physical, shape, order, tags, &nodes));
+    for ((part, shape, order), (tags, nodes)) in faces {
+        let (dim, physical) = (mesh.dim - 1, group(mesh, part.0 as usize));
+        blocks.push(block(dim, entities[&part], physical, shape, order, tags, &nodes));
     }
     for set in &mesh.sets {
         // Runs of one region, so that the order of the elements stays.
@@ -330,7 +352,7 @@ fn elements_41(blocks: &[Block], out: &mut Output) {
 }
 
 /// Node pairs of each link, the second boundary as Gmsh's slave.
-fn periodic(mesh: &Mesh, out: &mut Output) {
+fn periodic(mesh: &Mesh, entities: &BTreeMap<Part, i32>, out: &mut Output) {
     let pairs = link_pairs(mesh);
     let used: Vec<usize> = (0..pairs.len()).filter(|&l| !pairs[l].is_empty()).collect();
     if used.is_empty() {
@@ -345,8 +367,8 @@ fn periodic(mesh: &Mesh, out: &mut Output) {
     for l in used {
         let link = &mesh.links[l];
         out.int(mesh.dim as i32 - 1);
-        out.int(entity(link.second));
-        out.int(entity(link.first));
+        out.int(entities[&(link.second, Some((l as u32, true)))]);
+        out.int(entities[&(link.first, Some((l as u32, false)))]);
         out.end_line();
         match out.format.version {
             Version::V22 => out.text("Affine "),
