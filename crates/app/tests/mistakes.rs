@@ -264,7 +264,7 @@ fn results_over_the_file_that_is_run() {
 fn restarts_from_nothing() {
     let case = Case::new(STREAM);
     std::fs::create_dir(case.path("empty")).unwrap();
-    refused(&case, &["--restart", "empty"], &["cannot restart: there is no checkpoint in empty"]);
+    refused(&case, &["--restart", "empty"], &["cannot restart: empty holds no checkpoint"]);
     refused(&case, &["--restart", "case.yaml"], &["case.yaml is not a checkpoint"]);
     refused(&case, &["--restart", "latest"], &["cannot restart"]);
 }
