@@ -6,6 +6,7 @@ pub mod boundaries;
 mod correction;
 pub mod elliptic;
 pub mod fields;
+pub mod memory;
 pub mod mesh;
 pub mod monitors;
 pub mod prescribed;
@@ -27,6 +28,7 @@ use dgsuite_physics::{Euler, Exact, NavierStokes};
 use dgsuite_timeint::{Elements, StepSize, multiples};
 
 use self::fields::OutputField;
+use self::memory::Load;
 pub use self::monitors::{ForcesJob, MonitorJob, MonitorPlan, integral_variables};
 use self::states::States;
 use self::values::KnownValues;
@@ -196,7 +198,8 @@ impl Plan {
     /// The first mistake that is found.
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         let pipeline = document.pipeline()?;
-        let mesh = mesh::build(&pipeline.mesh, &pipeline.constants, &pipeline.base)?;
+        let mesh =
+            mesh::build(&pipeline.mesh, &pipeline.constants, &pipeline.base, &Load::of_flow(&pipeline))?;
         let law = law(&pipeline, mesh.dim)?;
         let variables = Variables::of(&law, mesh.dim);
         fits_the_plane(pipeline.physics.reference.as_ref(), mesh.dim)?;

@@ -193,6 +193,41 @@ fn numbers_that_make_no_sense() {
     refused(&case, &[], &["`physics.gamma` is 1, but must be greater than 1"]);
 }
 
+/// Of the machine, or of a limit that the shell sets, which is the same everywhere.
+#[cfg(target_os = "linux")]
+#[test]
+fn meshes_that_need_more_memory_than_there_is() {
+    let check = |sets: &[&str]| {
+        let case = Case::new(WAVE);
+        let sets: String = sets.iter().map(|set| format!(" --set '{set}'")).collect();
+        let command =
+            format!("ulimit -v 2000000; exec {} check case.yaml{sets}", env!("CARGO_BIN_EXE_dgsuite"));
+        let outcome = std::process::Command::new("sh")
+            .args(["-c", &command])
+            .current_dir(case.directory.path())
+            .output()
+            .unwrap();
+        (outcome.status.code(), String::from_utf8(outcome.stderr).unwrap())
+    };
+    assert_eq!(check(&[]).0, Some(0));
+    for (sets, parts) in [
+        (
+            &["mesh.refine=10"][..],
+            ["16,777,216 elements of order 2 need about 12", "only 1.91 GiB may be used"],
+        ),
+        (
+            &["mesh.generate.cells=[6000, 6000]", "space.order=10"],
+            ["36,000,000 elements of order 10 need about 1", "GiB"],
+        ),
+        (&["mesh.generate.cells=[1e7, 1e7]"], ["100,000,000,000,000 elements", "TiB of memory"]),
+        (&["mesh.generate.cells=[1e9, 1e9]"], ["whole numbers from 1 to 10000000", "mesh.generate.cells"]),
+    ] {
+        let (code, said) = check(sets);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(parts.iter().all(|part| said.contains(part)), "{said}");
+    }
+}
+
 #[test]
 fn variables_and_solutions_by_wrong_names() {
     let case = with(STREAM, "v: 0, p: 1 }\nboundaries", "v: 0, w: 0, p: 1 }\nboundaries");

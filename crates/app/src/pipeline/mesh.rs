@@ -100,6 +100,9 @@ const PAIRS: [(&str, [Shape; 2]); 3] = [
 const DIAGONALS: [(&str, Diagonal); 3] =
     [("anti", Diagonal::Anti), ("main", Diagonal::Main), ("alternate", Diagonal::Alternate)];
 
+/// The most cells in a direction.
+const MAX_CELLS: f64 = 1e7;
+
 /// The most uniform refinements: the elements of a mesh multiply by 8 with each in three dimensions.
 const MAX_REFINE: usize = 12;
 
@@ -207,9 +210,9 @@ impl Generator {
             let what = Located { value: shown(&max), key: section.key("max"), place: place.clone() };
             return Err(InputError::range(&what, format!("greater than {} in direction {d}", min[d])));
         }
-        let whole = |x: &f64| x.fract() == 0.0 && (1.0..1e7).contains(x);
+        let whole = |x: &f64| x.fract() == 0.0 && (1.0..=MAX_CELLS).contains(x);
         if cells.value.len() != dim || !cells.value.iter().all(whole) {
-            let expected = format!("a list of {dim} whole numbers of at least 1");
+            let expected = format!("a list of {dim} whole numbers from 1 to {MAX_CELLS}");
             return Err(InputError::range(&cells.with(shown(&cells.value)), expected));
         }
         let diagonal = section.choice("diagonal", &DIAGONALS)?;

@@ -224,6 +224,20 @@ pub enum Problem {
         /// Its last one.
         to: [f64; 3],
     },
+    /// More elements than the machine has memory for.
+    #[error(
+        "{elements} elements of order {order} need about {needed} of memory, but only {there} may be used here"
+    )]
+    Memory {
+        /// How many there would be.
+        elements: String,
+        /// Polynomial order.
+        order: usize,
+        /// An estimate.
+        needed: String,
+        /// What the machine has, or a limit on this process.
+        there: String,
+    },
     /// Results that would replace the pipeline file.
     #[error("results in {} would replace the pipeline file, as the file that was run is kept there as pipeline.yaml", directory.display())]
     Overwrites {
@@ -354,6 +368,9 @@ impl Problem {
                 let looked = std::path::absolute(path).unwrap_or_else(|_| path.clone());
                 Some(format!("paths are relative to the pipeline file: {} was looked for", looked.display()))
             }
+            Self::Memory { .. } => Some(
+                "take fewer elements (`mesh.generate.cells`, `mesh.refine`) or a lower `space.order`".into(),
+            ),
             Self::Overwrites { .. } => Some("choose another `output.directory`".into()),
             Self::UnknownBoundary { name, known } | Self::UnknownRegion { name, known } => near(name, known),
             Self::MissingBoundary { names, example } => Some(format!(

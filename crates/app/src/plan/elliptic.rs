@@ -14,6 +14,7 @@ use dgsuite_mesh::Mesh;
 use dgsuite_physics::formula::Formula;
 
 use self::functions::{COORDINATES, Coefficient, ExactSolution, Scalar, forcing_for};
+use super::memory::Load;
 use super::values::KnownValues;
 use super::{Choices, Places, mesh};
 use crate::pipeline::Document;
@@ -117,7 +118,7 @@ impl EllipticPlan {
             };
             return Err(InputError::nowhere(problem));
         }
-        let mesh = Arc::new(mesh::build(&file.mesh, &file.constants, &file.base)?);
+        let mesh = Arc::new(mesh::build(&file.mesh, &file.constants, &file.base, &Load::of_poisson(&file))?);
         let exact = match &file.physics.exact {
             Some(text) => Some(ExactSolution::new(formula(&file.constants, text)?, mesh.dim)),
             None => None,

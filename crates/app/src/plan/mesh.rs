@@ -8,27 +8,35 @@ use crate::pipeline::expression::Constants;
 use crate::pipeline::mesh::{Filling, Generator, MapSpec, MeshSource, MeshSpec, PeriodicPair};
 use crate::pipeline::problem::{InputError, Problem};
 
+use super::memory::{self, Load};
+
 /// The most elements of a refined mesh.
 const MAX_ELEMENTS: f64 = 1e9;
 
 /// The mesh that a run works on.
 ///
 /// # Errors
-/// A file that cannot be read or is not fit for use, unknown or unmatched periodic boundaries.
-pub fn build(spec: &MeshSpec, constants: &Constants, base: &Path) -> Result<Mesh, InputError> {
+/// A file that cannot be read or is not fit for use, unknown or unmatched periodic boundaries, elements that need more
+/// memory than there is.
+pub fn build(spec: &MeshSpec, constants: &Constants, base: &Path, load: &Load) -> Result<Mesh, InputError> {
+    let children = |dim: usize| f64::powi(2.0, (dim * spec.refine) as i32);
     let mut mesh = match &spec.source {
         MeshSource::File(file) => {
             let path = base.join(&file.value);
             Mesh::read(&path).map_err(|error| InputError::at(&file.place, Problem::Mesh { path, error }))?
         }
-        MeshSource::Generate(generator) => generated(generator)?,
+        MeshSource::Generate(generator) => {
+            let (shape, cells) = memory::of_box(generator);
+            load.fits(&[(shape, cells * children(generator.dim))], &generator.place)?;
+            generated(generator)?
+        }
     };
     for pair in &spec.periodic {
         join(&mut mesh, pair)?;
     }
     let unfit = |error| InputError::at(&spec.place, Problem::Prepare { error });
     // Refused before memory runs out on the way there.
-    let elements = mesh.n_elements() as f64 * f64::powi(2.0, (mesh.dim * spec.refine) as i32);
+    let elements = mesh.n_elements() as f64 * children(mesh.dim);
     if elements > MAX_ELEMENTS {
         let problem = Problem::OutOfRange {
             key: "mesh.refine".into(),
@@ -37,6 +45,8 @@ pub fn build(spec: &MeshSpec, constants: &Constants, base: &Path) -> Result<Mesh
         };
         return Err(InputError::at(&spec.place, problem));
     }
+    let sets = mesh.sets.iter().map(|set| (set.shape, set.len() as f64 * children(mesh.dim)));
+    load.fits(&sets.collect::<Vec<_>>(), &spec.place)?;
     for _ in 0..spec.refine {
         mesh.refine_uniform().map_err(unfit)?;
     }
