@@ -53,6 +53,49 @@ where
     assert!((ns.diffusivity(&u) - most).abs() <= 1e-11 * most, "{} {most}", ns.diffusivity(&u));
 }
 
+/// The eigenvectors of `u' ↦ F_v(u, n ⊗ u')·n` are shear (μ/ρ), compression (4/3 μ/ρ), heat (γ/Pr μ/ρ) and density (0).
+fn the_diffusivity_is_the_largest_eigenvalue<const D: usize, const N: usize>(
+    ns: NavierStokes,
+    g: Gas,
+    n: [f64; 3],
+) where
+    NavierStokes: Diffusion<D, N>,
+    Euler: Law<D, N>,
+{
+    let n = unit::<D>(n);
+    let u = g.state::<D, N>();
+    // Moving faster along `a` at the same density and internal energy: (0, a, v·a).
+    let moved = |a: [f64; D]| -> [f64; N] {
+        std::array::from_fn(|k| match k {
+            0 => 0.0,
+            k if k == N - 1 => (0..D).map(|d| g.v[d] * a[d]).sum(),
+            k => a[k - 1],
+        })
+    };
+    let mut across = [0.0; D];
+    (across[0], across[1]) = (-n[1], n[0]);
+    let warmer = std::array::from_fn(|k| if k == N - 1 { 1.0 } else { 0.0 });
+    let size = 1.0 + g.v.iter().map(|v| v.abs()).sum::<f64>();
+    let mut largest = 0.0_f64;
+    for vector in [moved(n), moved(across), warmer] {
+        let flux = ns.normal_diffusive_flux(&u, &n.map(|n| vector.map(|x| n * x)), &n);
+        let most = vector.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+        // Small where nothing but the direction across is left of a normal along the last one.
+        if most < 1e-3 {
+            continue;
+        }
+        let value = dot(&flux, &vector) / dot(&vector, &vector);
+        let nu = ns.diffusivity(&u);
+        for k in 0..N {
+            let defect = (flux[k] - value * vector[k]).abs();
+            assert!(defect <= 1e-12 * nu * size * most, "not an eigenvector: {defect:e}");
+        }
+        largest = largest.max(value);
+    }
+    let nu = ns.diffusivity(&u);
+    assert!((nu / largest - 1.0).abs() < 1e-12, "Pr = {}: {nu} is not {largest}", ns.prandtl);
+}
+
 fn the_normal_flux_is_the_flux_along_the_normal<const D: usize, const N: usize>(field: Field, n: [f64; 3])
 where
     NavierStokes: Diffusion<D, N>,
@@ -128,6 +171,15 @@ proptest! {
         the_flux_turns_with_the_flow::<3, 5>(f, n, [a, b]);
         a_moving_observer_sees_the_same_stress::<2, 4>(f, n, a);
         a_moving_observer_sees_the_same_stress::<3, 5>(f, n, a);
+    }
+
+    /// Compression diffuses faster than heat where γ/Pr < 4/3, above Pr = 1.05 with γ = 1.4.
+    #[test]
+    fn the_step_is_bounded_by_the_fastest_diffusion(g in gas(), n in direction(), prandtl in 0.3..3.0f64) {
+        for ns in [CONSTANT, SUTHERLAND, POWER] {
+            the_diffusivity_is_the_largest_eigenvalue::<2, 4>(NavierStokes { prandtl, ..ns }, g, n);
+            the_diffusivity_is_the_largest_eigenvalue::<3, 5>(NavierStokes { prandtl, ..ns }, g, n);
+        }
     }
 
     #[test]

@@ -278,3 +278,24 @@ proptest! {
         prop_assert!(ub == [u] && flux[0].abs() < 1e-15, "nothing changes across: {}", flux[0]);
     }
 }
+
+/// A reservoir that feeds a space of little pressure, or gas that runs away from it, is choked: the gas enters at the speed of
+/// sound, at the critical temperature `2 T₀/(γ + 1)`. The wave that leaves alone would ask for more.
+#[test]
+fn a_reservoir_is_choked_at_the_speed_of_sound() {
+    let reservoir = SubsonicInflow {
+        total_pressure: 2.0.into(),
+        total_temperature: 1.5.into(),
+        gas_constant: 0.8,
+        direction: None,
+    };
+    let n = [0.6, 0.8];
+    let critical = 2.0 / (GAS.gamma + 1.0);
+    for (p, inwards) in [(0.02, 0.0), (0.02, 3.0), (1.0, 2.0), (1.0, 4.0)] {
+        let inner = GAS.to_conserved(&[1.0, -inwards * n[0], -inwards * n[1], p]);
+        let w = GAS.to_primitive(&reservoir.outer(&GAS, &inner, &n, &[f64::NAN; 4]));
+        let (v2, c2) = (w[1] * w[1] + w[2] * w[2], GAS.gamma * w[3] / w[0]);
+        assert!((v2 / c2 - 1.0).abs() < 1e-12, "p = {p}, {inwards} inwards: Mach {}", (v2 / c2).sqrt());
+        assert!((w[3] / (w[0] * 0.8) / (1.5 * critical) - 1.0).abs() < 1e-12);
+    }
+}
