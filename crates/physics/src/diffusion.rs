@@ -48,15 +48,36 @@ impl<const D: usize, const N: usize> Diffusion<D, N> for NoDiffusion {
 }
 
 /// What a boundary condition means for the diffusive flux: the value that the gradient is lifted towards, and the flux.
+///
+/// # Energy
+/// Linearised about a uniform state, in variables `w` in which diffusion is symmetric (`F_v = K ∇w`) and data are zero, diffusion
+/// changes the energy by
+///
+/// ```text
+/// d/dt ½ ∫ |w|² = −∫ ∇w·K ∇w + ∮ (w·F̂ + (w − w_b)·F_n) dS − … at inner faces
+/// ```
+///
+/// where `F_n` is the flux of the gradient inside and `F̂` that of [`normal_flux`](DiffusiveBoundary::normal_flux). Two choices keep
+/// the energy from growing, for each part of `w` by itself: *lifted*, `w_b = 0` and `F̂` from the lifted gradient, whose jump
+/// outweighs `2 w·F_n`; *level*, `w_b = w` and no flux. With `w_b = P w` and the flux of the gradient inside, `P w·F_n` remains,
+/// and `(w − w_b)·F_n` where that flux is left out; nothing outweighs either where diffusion is faster than the flow on the
+/// scale of an element. So the states of characteristic conditions are for the numerical flux alone.
+///
+/// # Source
+/// Arnold, Brezzi, Cockburn & Marini, SIAM J. Numer. Anal. 39 (2002) 1749–1779 (Dirichlet and Neumann conditions of BR2).
 pub trait DiffusiveBoundary<V: Diffusion<D, N>, const D: usize, const N: usize>:
     Clone + Send + Sync + 'static
 {
-    /// The state `u_b` on the face; the lifted jump is `u_b − u⁻`. `um` is the inner state, `n` the outward unit
-    /// normal, `data` the prescribed conserved state (any numbers where the condition does not use it).
-    fn face_state<R: Real>(&self, diffusion: &V, um: &[R; N], n: &[R; D], data: &[R; N]) -> [R; N];
-
     /// Whether the solution does not change across the face, so that its gradient there has no part along the normal.
     const LEVEL: bool = false;
+
+    /// The state `u_b` on the face; the lifted jump is `u_b − u⁻`. `um` is the inner state, `n` the outward unit
+    /// normal, `data` the prescribed conserved state (any numbers where the condition does not use it). Unless a condition
+    /// says more, the inner state: nothing is lifted.
+    #[inline(always)]
+    fn face_state<R: Real>(&self, _diffusion: &V, um: &[R; N], _n: &[R; D], _data: &[R; N]) -> [R; N] {
+        *um
+    }
 
     /// The diffusive flux that leaves through the face, from the inner state, `u_b` and the lifted inner gradient:
     /// unless a condition says more, that of `u_b` and this gradient.

@@ -2,6 +2,7 @@
 
 mod testkit;
 
+mod boundary_energy;
 mod conservation;
 mod convergence;
 mod diffusion;

@@ -21,7 +21,9 @@ use crate::real::{Real, array, dot};
 /// entropy and tangential velocity from the side that the flow comes from. Advection: the free stream where
 /// it flows in, the inner value elsewhere.
 ///
-/// The diffusive flux is that of the same outer state and the inner gradient, which is lifted towards that state.
+/// Diffusion sees no free stream: nothing is lifted, and the diffusive flux is that of the gradient along the face, as in
+/// [`Outflow`](super::Outflow). Waves cross the face by convection alone; a gradient lifted towards the outer state, which mixes
+/// both sides, would let disturbances grow where diffusion outweighs the flow on the scale of an element.
 ///
 /// # Source
 /// Hirsch, *Numerical Computation of Internal and External Flows*, vol. 2, 1990, chapter 19.
@@ -68,16 +70,7 @@ where
     Euler: Law<D, N>,
     NavierStokes: Diffusion<D, N>,
 {
-    #[inline(always)]
-    fn face_state<R: Real>(
-        &self,
-        diffusion: &NavierStokes,
-        um: &[R; N],
-        n: &[R; D],
-        data: &[R; N],
-    ) -> [R; N] {
-        self.outer(&diffusion.gas, um, n, data)
-    }
+    const LEVEL: bool = true;
 }
 
 impl<const D: usize> Boundary<Advection<D>, D, 1> for FarField {

@@ -15,8 +15,8 @@ use crate::real::{Real, array, dot};
 /// T = T₀ c²/c₀²,   p = p₀ (T/T₀)^{γ/(γ−1)},   v = q a
 /// ```
 ///
-/// The speed `q` is kept between zero and that of sound. The diffusive flux is that of the outer state and the inner
-/// gradient, which is lifted towards that state.
+/// The speed `q` is kept between zero and that of sound. Diffusion does not see the reservoir: nothing is lifted, and the
+/// diffusive flux is that of the gradient along the face, as in [`FarField`](super::FarField).
 ///
 /// # Source
 /// Carlson, *Inflow/Outflow Boundary Conditions with Application to FUN3D*, NASA/TM–2011-217181, 2011.
@@ -77,14 +77,5 @@ where
     Euler: Law<D, N>,
     NavierStokes: Diffusion<D, N>,
 {
-    #[inline(always)]
-    fn face_state<R: Real>(
-        &self,
-        diffusion: &NavierStokes,
-        um: &[R; N],
-        n: &[R; D],
-        data: &[R; N],
-    ) -> [R; N] {
-        self.outer(&diffusion.gas, um, n, data)
-    }
+    const LEVEL: bool = true;
 }

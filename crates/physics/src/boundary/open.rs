@@ -48,9 +48,4 @@ impl<L: Law<D, N>, const D: usize, const N: usize> Boundary<L, D, N> for Outflow
 
 impl<V: Diffusion<D, N>, const D: usize, const N: usize> DiffusiveBoundary<V, D, N> for Outflow {
     const LEVEL: bool = true;
-
-    #[inline(always)]
-    fn face_state<R: Real>(&self, _diffusion: &V, um: &[R; N], _n: &[R; D], _data: &[R; N]) -> [R; N] {
-        *um
-    }
 }

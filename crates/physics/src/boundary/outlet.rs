@@ -10,8 +10,8 @@ use crate::real::Real;
 /// Pressure outlet: density and velocity from inside; the pressure is prescribed where the normal velocity is
 /// below the speed of sound and taken from inside where it is above.
 ///
-/// The gradient is lifted towards the state with that pressure, and the diffusive flux is that of its part along the
-/// face, as in [`Outflow`](super::Outflow): a gradient of zero across the face is well posed for any viscosity.
+/// Diffusion does not see that pressure: nothing is lifted, and the diffusive flux is that of the gradient along the face,
+/// as in [`Outflow`](super::Outflow): a gradient of zero across the face is well posed for any viscosity.
 ///
 /// # Source
 /// Hartmann & Houston, J. Comput. Phys. 183 (2002) 508–532 (subsonic outflow condition).
@@ -46,15 +46,4 @@ where
     NavierStokes: Diffusion<D, N>,
 {
     const LEVEL: bool = true;
-
-    #[inline(always)]
-    fn face_state<R: Real>(
-        &self,
-        diffusion: &NavierStokes,
-        um: &[R; N],
-        n: &[R; D],
-        data: &[R; N],
-    ) -> [R; N] {
-        self.outer(&diffusion.gas, um, n, data)
-    }
 }

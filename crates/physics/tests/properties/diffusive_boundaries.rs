@@ -129,11 +129,18 @@ where
     let leaving = (0..5).fold(shaped(), Shaped::level);
     keeps::<_, D, N>(Outflow, leaving.field, &leaving.n, &none);
     keeps::<_, D, N>(PressureOutlet { p: f.gas.p.into() }, leaving.field, &leaving.n, &none);
+    keeps::<_, D, N>(FarField, leaving.field, &leaving.n, &none);
+    let inflow = SubsonicInflow {
+        total_pressure: 1.0.into(),
+        total_temperature: 1.0.into(),
+        gas_constant: 1.0,
+        direction: None,
+    };
+    keeps::<_, D, N>(inflow, leaving.field, &leaving.n, &none);
 
     let free = shaped();
     let data = free.field.gas.state::<D, N>();
     keeps::<_, D, N>(Prescribed, free.field, &free.n, &data);
-    keeps::<_, D, N>(FarField, free.field, &free.n, &data);
 }
 
 fn walls_keep_what_is_theirs<const D: usize, const N: usize>(f: Field, n: [f64; 3], w: [f64; 3])
