@@ -272,7 +272,7 @@ fn traces(factors: &[Factor], points: &[[f64; 3]]) -> (Matrix, Matrix) {
         let dim = f.rule.shape.dim();
         let own = |x: &[f64; 3]| std::array::from_fn(|d| if d < dim { x[first + d] } else { 0.0 });
         let value = f.functions.eval(&points.iter().map(own).collect::<Vec<_>>());
-        tested.push(value.mul(&f.mass_inverse));
+        tested.push(f.functions.tested(&f.mass_inverse, &value.transpose()).transpose());
         values.push(value);
         first += dim;
     }

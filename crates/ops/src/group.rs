@@ -340,7 +340,8 @@ fn build_group<T: PackScalar>(
         let weight_adjusted = spec.rule == MetricRule::WeightAdjusted;
         let weighted_len = if weight_adjusted { (np + 1) * lanes } else { 0 };
         let mut weighted = Buffer::<T>::zeros(n_blocks * weighted_len.max(1))?;
-        let stored_len = if spec.rule == MetricRule::Stored { np * np * lanes } else { 0 };
+        let exact_inverse = (spec.rule == MetricRule::Stored).then(|| ExactInverse::new(&reference));
+        let stored_len = if exact_inverse.is_some() { np * np * lanes } else { 0 };
         let mut inverse = Buffer::<T>::zeros(n_blocks * stored_len.max(1))?;
         let mut part_size = vec![0.0; n_blocks * lanes];
 
@@ -404,8 +405,8 @@ fn build_group<T: PackScalar>(
                             }
                             put(weighted, np, 1.0 / total);
                         }
-                        if stored_len > 0 {
-                            let s = exact_inverse(&reference, &g.jacobian)?;
+                        if let Some(exact) = &exact_inverse {
+                            let s = exact.of(&g.jacobian)?;
                             for i in 0..np * np {
                                 put(inverse, i, s.as_slice()[i]);
                             }
@@ -538,12 +539,33 @@ pub(crate) fn volume_matrices(reference: &ReferenceElement, form: Form, dim: usi
     }
 }
 
-/// `M_e⁻¹ M̂` with `M_e = Iᵀ W J I`.
-fn exact_inverse(reference: &ReferenceElement, jacobian: &[f64]) -> Result<Matrix, OpsError> {
-    let (np, nq) = (reference.n_basis, jacobian.len());
-    let i = &reference.interp_volume;
-    let w = &reference.volume.weights;
-    let mass =
-        Matrix::from_fn(np, np, |a, b| (0..nq).map(|q| w[q] * jacobian[q] * i[(q, a)] * i[(q, b)]).sum());
-    Ok(mass.inverse()?.mul(&reference.mass))
+/// `M_e⁻¹ M̂` with `M_e = Iᵀ W J I`, worked out in the orthonormal modes: `M_e` of Taylor polynomials is singular to rounding at
+/// high orders.
+struct ExactInverse {
+    /// Modes at the volume points.
+    values: Matrix,
+    weights: Vec<f64>,
+    from_modes: Matrix,
+    /// `M̂` in modes, from coefficients.
+    reference_mass: Matrix,
+}
+
+impl ExactInverse {
+    fn new(reference: &ReferenceElement) -> Self {
+        let from_modes = reference.from_modes();
+        let mass = from_modes.transpose().mul(&reference.mass).mul(&from_modes);
+        Self {
+            values: reference.interp_volume.mul(&from_modes),
+            weights: reference.volume.weights.clone(),
+            reference_mass: mass.mul(&reference.to_modes()),
+            from_modes,
+        }
+    }
+
+    /// With the Jacobian at the volume points.
+    fn of(&self, jacobian: &[f64]) -> Result<Matrix, OpsError> {
+        let w: Vec<f64> = self.weights.iter().zip(jacobian).map(|(w, j)| w * j).collect();
+        let mass = self.values.transpose().scale_cols(&w).mul(&self.values);
+        Ok(self.from_modes.mul(&mass.inverse()?).mul(&self.reference_mass))
+    }
 }

@@ -11,4 +11,5 @@ mod free_stream;
 mod oracle;
 mod reconstruction;
 mod split_form;
+mod taylor;
 mod threads;
