@@ -6,6 +6,7 @@ pub mod boundaries;
 mod correction;
 pub mod elliptic;
 pub mod fields;
+mod intervals;
 pub mod memory;
 pub mod mesh;
 pub mod monitors;
@@ -25,7 +26,7 @@ use std::sync::atomic::AtomicBool;
 use dgsuite_basis::{Correction, NodeSet, Representation, Shape};
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::{Euler, Exact, NavierStokes};
-use dgsuite_timeint::{Elements, StepSize, multiples};
+use dgsuite_timeint::{Elements, StepSize};
 
 use self::fields::OutputField;
 use self::memory::Load;
@@ -265,9 +266,6 @@ impl Plan {
             }
             _ => None,
         };
-        let intervals = fields.every.into_iter().chain(checkpoint.map(|c| c.every));
-        let intervals = intervals.chain(surfaces.as_ref().map(|s| s.every));
-        output_times(intervals, start, &time, pipeline.output.place.as_ref())?;
         let known_values = KnownValues::new(
             &variables,
             &pipeline.monitors,
@@ -284,7 +282,7 @@ impl Plan {
         let (device, device_note) = device(&pipeline.device, lacks)?;
         let source = source(&pipeline, &states, exact.as_ref())?;
         let setup = setup(&pipeline, mesh, law, correction, boundaries, source, device);
-        Ok(Self {
+        let plan = Self {
             title: pipeline.title.clone(),
             mesh_origin: mesh::origin(&pipeline.mesh),
             refine: pipeline.mesh.refine,
@@ -311,7 +309,9 @@ impl Plan {
             known_values,
             stop: Arc::clone(&choices.stop),
             places: Places { mesh: pipeline.mesh.place.clone(), space: pipeline.space.place.clone() },
-        })
+        };
+        plan.times_are_possible(start, &document.root)?;
+        Ok(plan)
     }
 }
 
@@ -525,24 +525,6 @@ fn directory(
         }
         _ => Ok(directory),
     }
-}
-
-/// Refuses intervals of output with more times than a run can land on.
-fn output_times(
-    intervals: impl Iterator<Item = Every>,
-    start: f64,
-    time: &TimePlan,
-    place: Option<&Place>,
-) -> Result<(), InputError> {
-    for every in intervals {
-        if let (Every::Time(interval), Some(end)) = (every, time.end)
-            && let Err(error) = multiples(interval, start, end)
-        {
-            let problem = Box::new(Problem::Times { error });
-            return Err(InputError { problem, place: place.cloned() });
-        }
-    }
-    Ok(())
 }
 
 fn time_plan(pipeline: &Pipeline, mesh: &Mesh, start: f64) -> Result<TimePlan, InputError> {

@@ -51,6 +51,30 @@ fn overrides_reach_any_key_and_the_command_line_wins_over_the_ci_block() {
 }
 
 #[test]
+fn times_of_output_are_landed_on_at_any_scale() {
+    let monitors = "monitors: [ { probe: { points: [[0.3, 0.4]], fields: [u], every: end/10 } } ]\n";
+    for end in ["1e-12", "1e-250"] {
+        let case =
+            Case::new(&format!("constants: {{ end: {end} }}\n{WAVE}{monitors}").replace("0.1 }", "end }"));
+        case.run(&[]);
+        let times: Vec<f64> = case.table("out/case/monitors/probe.csv").iter().map(|row| row[1]).collect();
+        let end: f64 = end.parse().unwrap();
+        let expected: Vec<f64> =
+            (0..=10).map(|k| if k == 10 { end } else { f64::from(k) * (end / 10.0) }).collect();
+        assert_eq!(times, expected);
+    }
+}
+
+#[test]
+fn a_run_that_would_only_land_on_times_of_output_says_so() {
+    let wave = WAVE.replace("{ end: 0.1 }", "{ steps: 3 }");
+    let case = Case::new(&format!("{wave}output: {{ fields: {{ every: 1e-300 }} }}\n"));
+    let outcome = case.dgsuite(&["run", "case.yaml"]);
+    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("every 1e-300 is"), "{}", outcome.stderr);
+}
+
+#[test]
 fn monitors_record_at_their_times_and_at_start_and_end() {
     let monitors = "monitors:\n\
         - error: { exact: { u: sin(2*pi*(x - t))*cos(2*pi*(y - t/2)) }, norms: [l2], every: 0.03 }\n\

@@ -245,8 +245,10 @@ pub enum Problem {
         directory: PathBuf,
     },
     /// Times of output that a run cannot land on.
-    #[error("results cannot be written at these times: {error}")]
+    #[error("the times of `{key}` are too many: {error}")]
     Times {
+        /// The key of the interval.
+        key: String,
         /// Why not.
         error: dgsuite_timeint::TimeError,
     },

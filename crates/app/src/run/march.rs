@@ -127,6 +127,7 @@ impl<'a> March<'a> {
     /// A solution that is no longer finite, a result that cannot be written, no steady state.
     pub fn run(&mut self, outputs: &mut Outputs<'_>) -> Result<(), RunError> {
         self.limit = self.solver.stable_dt()?;
+        self.plan.fits_a_step(self.now().t, self.limit)?;
         outputs.write(self.solver, self.now(), Moment::Start)?;
         self.log.start_bar();
         self.started = Instant::now();

@@ -101,13 +101,8 @@ impl<'a> Outputs<'a> {
     /// # Errors
     /// More times than can be listed.
     pub fn times(plan: &Plan, start: f64) -> Result<Vec<f64>, RunError> {
-        let intervals = plan.fields.every.into_iter().chain(plan.checkpoint.map(|c| c.every));
         let mut times = Vec::new();
-        for every in intervals
-            .chain(plan.monitors.iter().map(|m| m.every))
-            .chain(plan.averages.as_ref().map(|a| a.every))
-            .chain(plan.surfaces.as_ref().map(|s| s.every))
-        {
+        for (_, every) in plan.intervals() {
             times.extend(schedule::times(every, start, plan.time.end)?);
         }
         Ok(times)

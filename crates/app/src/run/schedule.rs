@@ -1,16 +1,8 @@
 //! When something is due: every so much time (landed on exactly), every so many steps, or at the end.
 
-use dgsuite_timeint::{TimeError, TimePoint, multiples};
+use dgsuite_timeint::{TimeError, TimePoint, multiples, next_multiple, same_time};
 
 use crate::pipeline::output::Every;
-
-/// Two times closer than this, relative to their size, are the same time: sums of step sizes are only that exact.
-const SAME_TIME: f64 = 1e-12;
-
-/// Whether two times are the same up to rounding.
-pub fn same_time(a: f64, b: f64) -> bool {
-    (a - b).abs() <= SAME_TIME * a.abs().max(b.abs()).max(1.0)
-}
 
 /// The next time or step at which something is due. Times are multiples of the interval, so that a restarted run has
 /// the same ones.
@@ -25,18 +17,12 @@ impl Schedule {
     /// A schedule whose events up to and including `now` are over.
     pub fn new(every: Every, now: TimePoint) -> Self {
         let TimePoint { t: time, step, .. } = now;
-        let mut schedule = Self { every, next: 1 };
-        match every {
-            Every::Time(interval) => {
-                schedule.next = (time / interval).floor().max(0.0) as u64;
-                while schedule.next_time().is_some_and(|t| t <= time || same_time(t, time)) {
-                    schedule.next += 1;
-                }
-            }
-            Every::Steps(n) => schedule.next = step / n as u64 + 1,
-            Every::End => {}
-        }
-        schedule
+        let next = match every {
+            Every::Time(interval) => next_multiple(interval, time),
+            Every::Steps(n) => step / n as u64 + 1,
+            Every::End => 1,
+        };
+        Self { every, next }
     }
 
     /// The next time, if the schedule is one of times.
@@ -82,7 +68,10 @@ impl Schedule {
 /// More times than can be listed.
 pub fn times(every: Every, start: f64, end: Option<f64>) -> Result<Vec<f64>, TimeError> {
     match every {
-        Every::Time(interval) => multiples(interval, start, end.unwrap_or(start + HORIZON * interval)),
+        Every::Time(interval) => {
+            let horizon = || (start + HORIZON * interval).min(f64::MAX);
+            multiples(interval, start, end.unwrap_or_else(horizon))
+        }
         _ => Ok(Vec::new()),
     }
 }
@@ -117,6 +106,19 @@ mod tests {
         let mut schedule = Schedule::new(Every::Steps(10), at(0.0, 25));
         let due: Vec<u64> = (26..=50).filter(|&step| schedule.due(at(0.0, step))).collect();
         assert_eq!(due, [30, 40, 50]);
+    }
+
+    #[test]
+    fn times_are_due_at_any_scale_and_no_interval_is_too_small() {
+        for interval in [1e-300, 1e-13, 1.0, 1e13] {
+            let mut schedule = Schedule::new(Every::Time(interval), at(0.0, 0));
+            let quarters = (1..=40).map(|k| f64::from(k) * 0.25 * interval);
+            let due: Vec<f64> = quarters.filter(|&t| schedule.due(at(t, 0))).collect();
+            assert_eq!(due, (1..=10).map(|k| f64::from(k) * interval).collect::<Vec<_>>());
+        }
+        // Due after each step, and not counted up to.
+        let mut schedule = Schedule::new(Every::Time(1e-300), at(0.0, 0));
+        assert!((1..5).all(|k| schedule.due(at(0.25 * f64::from(k), 0))));
     }
 
     #[test]
