@@ -199,8 +199,8 @@ impl Plan {
     /// The first mistake that is found.
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         let pipeline = document.pipeline()?;
-        let mesh =
-            mesh::build(&pipeline.mesh, &pipeline.constants, &pipeline.base, &Load::of_flow(&pipeline))?;
+        let load = Load::of_flow(&pipeline);
+        let (mesh, mut warnings) = mesh::build(&pipeline.mesh, &pipeline.constants, &pipeline.base, &load)?;
         let law = law(&pipeline, mesh.dim)?;
         let variables = Variables::of(&law, mesh.dim);
         fits_the_plane(pipeline.physics.reference.as_ref(), mesh.dim)?;
@@ -214,8 +214,8 @@ impl Plan {
             initial: initial_spec,
             periods: mesh::periods(&mesh),
         };
-        let (boundaries, mut warnings) =
-            boundaries::resolve(&pipeline.boundaries, &mesh, &states, &pipeline.place)?;
+        let (boundaries, odd) = boundaries::resolve(&pipeline.boundaries, &mesh, &states, &pipeline.place)?;
+        warnings.extend(odd);
         let initial = match initial_spec {
             Some(spec) => {
                 let state = states.resolve(spec)?;

@@ -152,6 +152,18 @@ pub enum Problem {
         /// What is wrong with it.
         error: MeshError,
     },
+    /// Faces that two physical groups of the mesh claim.
+    #[error("the mesh {}: {count} faces belong to both boundaries `{first}` and `{second}`", path.display())]
+    SharedFaces {
+        /// The file.
+        path: PathBuf,
+        /// How many.
+        count: usize,
+        /// One of the boundaries.
+        first: String,
+        /// The other.
+        second: String,
+    },
     /// The built-in mesh cannot be made.
     #[error("the generated mesh: {error}")]
     Generate {
@@ -372,6 +384,9 @@ impl Problem {
             }
             Self::Memory { .. } => Some(
                 "take fewer elements (`mesh.generate.cells`, `mesh.refine`) or a lower `space.order`".into(),
+            ),
+            Self::SharedFaces { .. } => Some(
+                "a face has one condition: let every curve or surface be in one physical group only".into(),
             ),
             Self::Overwrites { .. } => Some("choose another `output.directory`".into()),
             Self::UnknownBoundary { name, known } | Self::UnknownRegion { name, known } => near(name, known),

@@ -63,9 +63,11 @@ pub fn resolve(
     }
 }
 
+/// Whether all faces of a boundary are joined with others.
 pub(super) fn is_periodic(mesh: &Mesh, name: &str) -> bool {
     let named = |i: u32| mesh.boundaries.get(i as usize).is_some_and(|b| b.name == name);
     mesh.links.iter().any(|link| named(link.first) || named(link.second))
+        && !mesh.boundary_names().contains(&name)
 }
 
 fn condition(

@@ -61,6 +61,8 @@ pub struct EllipticPlan {
     pub known_values: KnownValues,
     /// The file with every default written out.
     pub resolved: Node,
+    /// What is odd about the mesh.
+    pub warnings: Vec<String>,
     /// Ends the run after the iteration at hand once it is set.
     pub stop: Arc<AtomicBool>,
     /// Where the mesh and the discretisation are described.
@@ -118,7 +120,9 @@ impl EllipticPlan {
             };
             return Err(InputError::nowhere(problem));
         }
-        let mesh = Arc::new(mesh::build(&file.mesh, &file.constants, &file.base, &Load::of_poisson(&file))?);
+        let load = Load::of_poisson(&file);
+        let (mesh, warnings) = mesh::build(&file.mesh, &file.constants, &file.base, &load)?;
+        let mesh = Arc::new(mesh);
         let exact = match &file.physics.exact {
             Some(text) => Some(ExactSolution::new(formula(&file.constants, text)?, mesh.dim)),
             None => None,
@@ -187,6 +191,7 @@ impl EllipticPlan {
             stop: Arc::clone(&choices.stop),
             physics: file.physics.place.clone(),
             setup,
+            warnings,
             equation,
             device_note,
             exact,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use dgsuite_mesh::gmsh::{self, ReadOptions, Warning};
 use dgsuite_mesh::{Mesh, MeshError, SpaceFillingCurve, generate};
 
 use crate::pipeline::expression::Constants;
@@ -13,17 +14,34 @@ use super::memory::{self, Load};
 /// The most elements of a refined mesh.
 const MAX_ELEMENTS: f64 = 1e9;
 
-/// The mesh that a run works on.
+/// The mesh that a run works on, and what is odd about its file.
 ///
 /// # Errors
-/// A file that cannot be read or is not fit for use, unknown or unmatched periodic boundaries, elements that need more
-/// memory than there is.
-pub fn build(spec: &MeshSpec, constants: &Constants, base: &Path, load: &Load) -> Result<Mesh, InputError> {
+/// A file that cannot be read or is not fit for use, faces that belong to two boundaries, unknown or unmatched periodic
+/// boundaries, elements that need more memory than there is.
+pub fn build(
+    spec: &MeshSpec,
+    constants: &Constants,
+    base: &Path,
+    load: &Load,
+) -> Result<(Mesh, Vec<String>), InputError> {
     let children = |dim: usize| f64::powi(2.0, (dim * spec.refine) as i32);
+    let mut warnings = Vec::new();
     let mut mesh = match &spec.source {
         MeshSource::File(file) => {
             let path = base.join(&file.value);
-            Mesh::read(&path).map_err(|error| InputError::at(&file.place, Problem::Mesh { path, error }))?
+            let (mesh, report) = match gmsh::read(&path, &ReadOptions::default()) {
+                Ok(read) => read,
+                Err(error) => return Err(InputError::at(&file.place, Problem::Mesh { path, error })),
+            };
+            for warning in report.warnings {
+                if let Warning::SeveralBoundaries { first, second, count } = warning {
+                    let problem = Problem::SharedFaces { path, count, first, second };
+                    return Err(InputError::at(&file.place, problem));
+                }
+                warnings.push(format!("{}: {warning}", file.value.display()));
+            }
+            mesh
         }
         MeshSource::Generate(generator) => {
             let (shape, cells) = memory::of_box(generator);
@@ -58,7 +76,7 @@ pub fn build(spec: &MeshSpec, constants: &Constants, base: &Path, load: &Load) -
     }
     // Neighbours stay near each other in memory.
     mesh.renumber(SpaceFillingCurve::Hilbert);
-    Ok(mesh)
+    Ok((mesh, warnings))
 }
 
 /// Moves all nodes by formulas, after raising the order of the geometry.

@@ -60,7 +60,11 @@ impl PreparedElliptic {
 
     /// The plan in words: equation, unknowns, memory, levels.
     pub fn describe(&self) -> String {
-        print::plan(&self.plan, self.solver.describe())
+        let mut text = print::plan(&self.plan, self.solver.describe());
+        for warning in &self.plan.warnings {
+            let _ = writeln!(text, "warning     {warning}");
+        }
+        text
     }
 
     /// Solves, writes results and the summary.
