@@ -42,6 +42,15 @@ fn missing_pipeline_file() {
 }
 
 #[test]
+fn texts_nested_without_end() {
+    let deep = format!("x: {}1{}", "{ x: ".repeat(10_000), " }".repeat(10_000));
+    let case = with(WAVE, "title: A wave", &deep);
+    refused(&case, &[], &["nested in more than 32 levels", "case.yaml:1:"]);
+    let case = Case::new(&format!("{WAVE}ci: {{ set: {{ {}x: 1 }} }}\n", "x.".repeat(100)));
+    refused(&case, &["--ci"], &["cannot be set: it has more than 32 keys", "case.yaml:9:14"]);
+}
+
+#[test]
 fn missing_mesh_file() {
     let case = with(WAVE, "generate: { shape: quad, cells: [4, 4] }", "file: nowhere.msh");
     refused(

@@ -9,10 +9,14 @@ use std::sync::Arc;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{DuplicateKeyPolicy, Location, Options, Spanned};
 
 use super::problem::{InputError, Problem};
 use super::source::{Place, Source};
+
+/// Most levels of lists and sections. No file needs a dozen; each takes some kilobytes of stack, which ends where a program may not fail.
+pub const DEEPEST: usize = 32;
 
 /// A value and where it was written.
 #[derive(Clone, Debug)]
@@ -63,6 +67,7 @@ impl Node {
             strict_booleans: true,
             non_finite_float_policy: serde_saphyr::options::NonFiniteFloatPolicy::AsString,
             with_snippet: false,
+            budget: serde_saphyr::budget! { max_depth: DEEPEST },
         };
         let raw: Spanned<Raw> = serde_saphyr::from_str_with_options(&source.text, options)
             .map_err(|error| syntax_error(source, &error))?;
@@ -123,6 +128,12 @@ fn syntax_error(source: &Arc<Source>, error: &serde_saphyr::Error) -> InputError
     let reason = match reason.strip_prefix("duplicate mapping key: ") {
         Some(rest) => format!("the key `{}` is given twice", rest.split(',').next().unwrap_or(rest)),
         None => reason,
+    };
+    let reason = match bare {
+        serde_saphyr::Error::Budget { breach: BudgetBreach::Depth { .. }, .. } => {
+            format!("lists and sections are nested in more than {DEEPEST} levels")
+        }
+        _ => reason,
     };
     let problem = Problem::Syntax { reason };
     match bare.location() {

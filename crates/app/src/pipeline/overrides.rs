@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::node::{Entry, Node, Value};
+use super::node::{DEEPEST, Entry, Node, Value};
 use super::problem::{InputError, PathFault, Problem};
 use super::source::{Place, Source};
 
@@ -117,11 +117,14 @@ fn split_path(text: &str, place: &Place) -> Result<Vec<String>, InputError> {
             }
         }
     }
-    if keys.iter().any(String::is_empty) {
-        let problem = Problem::Path { path: text.to_owned(), reason: PathFault::EmptyKey };
-        return Err(InputError::at(place, problem));
-    }
-    Ok(keys)
+    let reason = if keys.iter().any(String::is_empty) {
+        PathFault::EmptyKey
+    } else if keys.len() > DEEPEST {
+        PathFault::TooDeep
+    } else {
+        return Ok(keys);
+    };
+    Err(InputError::at(place, Problem::Path { path: text.to_owned(), reason }))
 }
 
 /// The child of `node` that `key` means, if there is one.

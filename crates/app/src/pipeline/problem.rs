@@ -310,6 +310,9 @@ pub enum PathFault {
     /// A key below a value that has no keys.
     #[error("there is a single value above it")]
     Scalar,
+    /// More keys than a file may have levels.
+    #[error("it has more than {} keys", super::node::DEEPEST)]
+    TooDeep,
 }
 
 fn inside(section: &str) -> String {
