@@ -1,0 +1,4 @@
+//! What is fuzzed, as plain functions.
+
+pub mod mutate;
+pub mod targets;
