@@ -23,10 +23,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use dgsuite_basis::{Correction, NodeSet, Representation, Shape};
+use dgsuite_basis::{Correction, NodeSet, Representation};
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::{Euler, Exact, NavierStokes};
-use dgsuite_timeint::{Elements, StepSize};
+use dgsuite_timeint::StepSize;
 
 use self::fields::OutputField;
 use self::memory::Load;
@@ -142,8 +142,8 @@ pub struct TimePlan {
     pub scheme: String,
     /// The step size.
     pub step: StepSize,
-    /// The CFL number that is stable for the scheme, the order and the shapes.
-    pub stable_cfl: f64,
+    /// The product of step and spectral radius that is stable for the scheme.
+    pub stable_radius: f64,
     /// The last time.
     pub end: Option<f64>,
     /// The most steps.
@@ -255,7 +255,7 @@ impl Plan {
         let restart = restart::read(&pipeline, choices, &directory, &law, mesh_digest)?;
         let former = restart::former(restart.as_ref(), &directory, choices)?;
         let start = restart.as_ref().map_or(0.0, |(_, saved)| saved.now.t);
-        let time = time_plan(&pipeline, &mesh, start)?;
+        let time = time_plan(&pipeline, start)?;
         warnings.extend(restart.as_ref().and_then(|(file, saved)| restart::other_law(file, saved, &law)));
         warnings.extend(monitors::late_means(&pipeline, time.end));
         warnings.extend(small_eta(pipeline.space.eta, &mesh));
@@ -415,10 +415,6 @@ fn representation(pipeline: &Pipeline) -> Representation {
     }
 }
 
-fn is_simplex(shape: Shape) -> bool {
-    matches!(shape, Shape::Triangle | Shape::Tetrahedron)
-}
-
 fn setup(
     pipeline: &Pipeline,
     mesh: Mesh,
@@ -446,6 +442,7 @@ fn setup(
         correction,
         boundaries,
         scheme: pipeline.time.scheme,
+        step_measure: pipeline.time.step.measure(),
         precision: pipeline.precision,
         threads: pipeline.threads,
         device,
@@ -527,20 +524,17 @@ fn directory(
     }
 }
 
-fn time_plan(pipeline: &Pipeline, mesh: &Mesh, start: f64) -> Result<TimePlan, InputError> {
+fn time_plan(pipeline: &Pipeline, start: f64) -> Result<TimePlan, InputError> {
     let spec = &pipeline.time;
     if let Some(end) = spec.end.as_ref().filter(|end| end.value < start) {
         return Err(InputError::range(end, format!("at least {start}, where the run starts")));
     }
-    let simplices = mesh.sets.iter().all(|set| is_simplex(set.shape));
-    let elements = if simplices { Elements::Simplices } else { Elements::Any };
-    let stable_cfl = spec.scheme.default_cfl(mesh.dim, pipeline.space.order, elements)
-        * correction::step_factor(pipeline, mesh);
+    let stable_radius = spec.scheme.stable_radius(pipeline.space.order);
     Ok(TimePlan {
         scheme: spec.scheme.name().to_owned(),
-        stable_cfl,
+        stable_radius,
         step: match spec.step {
-            StepSpec::Cfl(cfl) => StepSize::Cfl(cfl.unwrap_or(stable_cfl)),
+            StepSpec::Cfl(cfl) => StepSize::Cfl(cfl.unwrap_or(stable_radius)),
             StepSpec::Fixed(dt) => StepSize::Fixed(dt),
         },
         end: spec.end.as_ref().map(|end| end.value),

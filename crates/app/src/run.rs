@@ -36,7 +36,9 @@ use crate::pipeline::problem::{InputError, Problem};
 use crate::plan::print::{self, grouped};
 use crate::plan::{Choices, Plan, TimePlan};
 use crate::systems::SystemError;
-use crate::systems::hyperbolic::{Coldest, Description, Hyperbolic, Norms, OpsError, Origin, Trail};
+use crate::systems::hyperbolic::{
+    Coldest, Description, Hyperbolic, Norms, OpsError, Origin, StepMeasure, Trail,
+};
 use crate::writer::WriterError;
 
 /// A run that nothing of the input can stop any more: the plan is made and the solver stands.
@@ -49,6 +51,8 @@ pub struct Prepared {
     pub description: Description,
     /// Seconds that this took.
     pub setup_s: f64,
+    /// The CFL number that is stable in the first state, where it is that of a gas.
+    stable_cfl: Option<f64>,
 }
 
 /// What a run was and how it ended.
@@ -84,7 +88,8 @@ impl Prepared {
             solver.restore(&saved.state).map_err(refused)?;
         }
         let description = solver.describe();
-        Ok(Self { plan, solver, description, setup_s: start.elapsed().as_secs_f64() })
+        let stable_cfl = solver.stable_cfl().ok();
+        Ok(Self { plan, solver, description, setup_s: start.elapsed().as_secs_f64(), stable_cfl })
     }
 
     /// The plan in words, with the first step size.
@@ -93,13 +98,13 @@ impl Prepared {
             StepSize::Fixed(dt) => Some(dt),
             StepSize::Cfl(cfl) => self.solver.stable_dt().ok().map(|limit| cfl * limit),
         };
-        let mut text = print::plan(&self.plan, &self.description, first);
+        let mut text = print::plan(&self.plan, &self.description, first, self.stable_cfl);
         for warning in &self.plan.warnings {
             let _ = writeln!(text, "warning     {warning}");
         }
         // A smaller step is a matter of accuracy; a larger one ends badly.
         if let (StepSize::Fixed(dt), Ok(limit)) = (self.plan.time.step, self.solver.stable_dt()) {
-            let stable = self.plan.time.stable_cfl * limit;
+            let stable = self.plan.time.stable_radius * limit;
             if dt > stable {
                 let times = dt / stable;
                 let _ = writeln!(
@@ -107,6 +112,16 @@ impl Prepared {
                     "warning     time.dt {dt} is {times:.1} times the step that is stable on this mesh, {stable:.4e}"
                 );
             }
+        }
+        let given = (self.plan.setup.step_measure == StepMeasure::Cfl).then_some(self.plan.time.step);
+        if let (Some(StepSize::Cfl(cfl)), Some(stable)) = (given, self.stable_cfl)
+            && cfl > stable
+        {
+            let times = cfl / stable;
+            let _ = writeln!(
+                text,
+                "warning     time.cfl {cfl} is {times:.1} times the number that is stable on this mesh, {stable:.4}"
+            );
         }
         text
     }
@@ -151,7 +166,8 @@ impl Prepared {
             output_s = outputs.spent().as_secs_f64();
             let trail = std::mem::take(&mut march.trail);
             if let Err(error) = &result {
-                explain(error, &outputs, &mut self.solver, (&self.plan.time, &trail), end, log);
+                let time = (&self.plan.time, self.stable_cfl, &trail);
+                explain(error, &outputs, &mut self.solver, time, end, log);
                 explained = true;
             }
             result
@@ -228,7 +244,7 @@ fn explain(
     error: &RunError,
     outputs: &Outputs<'_>,
     solver: &mut Hyperbolic,
-    (time, trail): (&TimePlan, &Trail),
+    (time, stable_cfl, trail): (&TimePlan, Option<f64>, &Trail),
     now: TimePoint,
     log: &mut Log,
 ) {
@@ -267,16 +283,19 @@ fn explain(
         Some(path) => log.warn(&format!("the last good checkpoint is {}", path.display())),
         None => log.warn("hint: `output.checkpoint: { every: T }` keeps a state to go back to"),
     }
-    let stable = before.map(|before| time.stable_cfl * before.limit);
+    let stable = before.map(|before| time.stable_radius * before.limit);
     let size = match (time.step, stable) {
         (StepSize::Fixed(dt), Some(stable)) if dt > stable && stable > 0.0 => {
             format!("time.dt than {dt} (the stable step was {stable:.4e} before)")
         }
         (StepSize::Fixed(_), _) => "time.dt".to_owned(),
-        (StepSize::Cfl(cfl), _) if cfl > time.stable_cfl => {
-            format!("time.cfl than {cfl} (up to {:.4} is stable)", time.stable_cfl)
-        }
-        (StepSize::Cfl(_), _) => "time.cfl".to_owned(),
+        (StepSize::Cfl(cfl), _) => match stable_cfl {
+            Some(stable) if solver.setup().step_measure == StepMeasure::Radius => {
+                format!("time.cfl than {stable:.4}, the number that steps by default began with")
+            }
+            Some(stable) if cfl > stable => format!("time.cfl than {cfl} (up to {stable:.4} is stable)"),
+            _ => "time.cfl".to_owned(),
+        },
     };
     log.warn(&format!("hint: try a smaller {size}, a lower space.order, or a finer mesh"));
 }

@@ -7,13 +7,14 @@ use crate::diffusion::DiffusionKernels;
 use crate::equation::Equation;
 use crate::error::OpsError;
 use crate::group::{Group, Lanes, Layout, build};
-use crate::lifting::{Lifting, add_lifting};
+use crate::lifting::{Lifting, add_lifting, penalty};
 use crate::pointwise::PointKernels;
 use crate::published::Published;
 use crate::residual::{Output, Scratch, StageWeights, run_blocks, trace_blocks};
 use crate::scheme::{Form, MetricRule, Scheme};
 use crate::simd::{PackScalar, checked};
 use crate::source::SourceTerm;
+use crate::step_bound::{StepMeasure, add_bounds};
 use crate::two_point::TwoPointKernels;
 use dgsuite_basis::{Cubature, Shape};
 use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
@@ -49,6 +50,8 @@ pub struct Discretization<T: Element> {
     pub(crate) source: Option<SourceTerm<T>>,
     /// Weight of the liftings on their faces, where it is not the number of faces.
     pub(crate) eta: Option<f64>,
+    /// What the steps that are stated are one of.
+    pub(crate) measure: StepMeasure,
     /// Factors of the step by slot, per group; empty vectors for one step everywhere.
     local: Vec<Vec<T>>,
 }
@@ -143,10 +146,12 @@ impl<T: PackScalar> Discretization<T> {
         if two_point.is_some() != (scheme.form == Form::Split) {
             return Err(OpsError::TwoPointFlux);
         }
-        if diffusion.is_some() {
-            for group in &mut groups {
+        for group in &mut groups {
+            if diffusion.is_some() {
                 add_lifting(group, &mesh, eta, lanes)?;
             }
+            let eta = diffusion.is_some().then(|| penalty(group.shape, eta));
+            host.install(|| add_bounds(group, &mesh, eta));
         }
         let connectivity = connect(&mesh, &groups)?;
         let zero = T::from_f64(0.0);
@@ -199,6 +204,7 @@ impl<T: PackScalar> Discretization<T> {
             traces,
             scratch,
             tally: vec![0.0; fields],
+            measure: StepMeasure::default(),
             local: vec![Vec::new(); mesh_groups],
         })
     }
@@ -507,14 +513,19 @@ impl<T: PackScalar> Discretization<T> {
         }
     }
 
-    /// The largest step for `cfl = 1`, `1/Δt = (2p + 1) λ / h + C ν / h²` with the largest speed `λ` and diffusivity `ν` of
-    /// each element, and per-slot steps on demand. `C` makes the step times the largest eigenvalue of the diffusion operator
-    /// 4, for the shape, order, basis and `η` at hand (from the reference element; it grows as `p⁴`).
+    /// Sets what the steps of [`time_step`](Self::time_step) are one of; the CFL number if it is not called.
+    pub fn measure_steps_by(&mut self, measure: StepMeasure) {
+        self.measure = measure;
+    }
+
+    /// The least step of all elements that is one of [the measure](StepMeasure), and per-slot steps on demand:
+    /// `1/Δt = τ λ + σ ν` with the largest speed `λ` and diffusivity `ν` of each element and its largest eigenvalues `τ` of
+    /// advection and `σ` of diffusion; for a CFL number `1/Δt = (2p + 1)/h (λ + ν σ/τ)`.
     ///
     /// # Errors
     /// [`OpsError::State`] at the first element whose state is not finite or not admissible.
     pub fn time_step(&self, u: &[T], mut local: Option<&mut Vec<f64>>) -> Result<f64, OpsError> {
-        let scale = 1.0 / (2 * self.scheme.order + 1) as f64;
+        let unit = |group: &Group<T>, slot: usize| group.bounds[slot].unit(self.measure, self.scheme.order);
         let mut smallest = f64::INFINITY;
         if let Some(steps) = local.as_deref_mut() {
             steps.clear();
@@ -530,11 +541,11 @@ impl<T: PackScalar> Discretization<T> {
                     let (speed, admissible) = self.block_speed(group, state, block);
                     for lane in 0..lanes {
                         let (s, a) = (speed[lane].to_f64(), admissible[lane].to_f64());
-                        let h = group.size[block * lanes + lane];
+                        let slot = block * lanes + lane;
                         if !(s.is_finite() && a > 0.0) {
-                            bad = bad.or(Some(block * lanes + lane));
+                            bad = bad.or(Some(slot));
                         } else if s > 0.0 {
-                            dt = dt.min(h / s);
+                            dt = dt.min(unit(group, slot) / s);
                         }
                     }
                 }
@@ -564,16 +575,14 @@ impl<T: PackScalar> Discretization<T> {
             if let Some(steps) = local.as_deref_mut() {
                 for block in 0..blocks {
                     let (speed, _) = self.block_speed(group, state, block);
-                    steps.extend(
-                        (0..lanes).map(|l| scale * group.size[block * lanes + l] / speed[l].to_f64()),
-                    );
+                    steps.extend((0..lanes).map(|l| unit(group, block * lanes + l) / speed[l].to_f64()));
                 }
             }
         }
-        Ok(smallest * scale)
+        Ok(smallest)
     }
 
-    /// Largest speed and smallest admissibility of each lane of a block. Diffusion adds `C ν / ((2p + 1) h)` to the speed.
+    /// Largest speed and smallest admissibility of each lane of a block. Diffusion adds `ν σ/τ` to the speed.
     fn block_speed(&self, group: &Group<T>, state: &[T], block: usize) -> ([T; 16], [T; 16]) {
         let (mut speed, mut admissible) = ([T::from_f64(0.0); 16], [T::from_f64(0.0); 16]);
         let len = group.state.block_len();
@@ -581,13 +590,12 @@ impl<T: PackScalar> Discretization<T> {
         let part = group.part_of(block);
         let mut of_states = |points: &[T]| {
             self.physics.wave_speed(self.level, part.n_points, points, &mut speed, &mut admissible);
-            if let (Some(diffusion), Some(lifting)) = (&self.diffusion, &part.lifting) {
+            if let Some(diffusion) = &self.diffusion {
                 let mut largest = [T::from_f64(0.0); 16];
                 diffusion.diffusivity(self.level, part.n_points, points, &mut largest);
-                let weight = lifting.step_factor / (2 * self.scheme.order + 1) as f64;
                 for lane in 0..group.state.lanes {
-                    let h = group.size[block * group.state.lanes + lane];
-                    speed[lane] += T::from_f64(weight * largest[lane].to_f64() / h);
+                    let spread = group.bounds[block * group.state.lanes + lane].spread;
+                    speed[lane] += T::from_f64(spread * largest[lane].to_f64());
                 }
             }
         };

@@ -16,6 +16,7 @@ use crate::packing::Packings;
 use crate::pointwise::PerPoint;
 use crate::scheme::{Form, MetricRule, Need, PartSpec, Scheme, resolve};
 use crate::simd::PackScalar;
+use crate::step_bound::ElementBound;
 use crate::two_point::Lines;
 use dgsuite_basis::{Cubature, Matrix, ReferenceElement, Shape, lattice::lattice};
 use dgsuite_gpu::{Buffer, Element, SimdLevel};
@@ -156,6 +157,8 @@ pub(crate) struct Group<T: Element> {
     pub(crate) elements: Vec<u32>,
     /// `h = d |E| / (largest face measure)` of each slot.
     pub(crate) size: Vec<f64>,
+    /// What the steps of each slot depend on; empty until [`add_bounds`](crate::step_bound::add_bounds).
+    pub(crate) bounds: Vec<ElementBound>,
 }
 
 impl<T: PackScalar> Group<T> {
@@ -501,6 +504,7 @@ fn build_group<T: PackScalar>(
         parts,
         elements,
         size,
+        bounds: Vec::new(),
     })
 }
 

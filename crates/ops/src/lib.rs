@@ -72,6 +72,7 @@ mod scheme;
 mod simd;
 mod source;
 pub mod split;
+mod step_bound;
 mod two_point;
 mod viscous;
 
@@ -89,4 +90,5 @@ pub use pointwise::{Across, NeighbourStates, PerPoint, PointKernels, Pointwise};
 pub use residual::StageWeights;
 pub use scheme::{Form, MetricRule, Scheme, basis_size};
 pub use simd::{Kernel, Pack, PackScalar};
+pub use step_bound::StepMeasure;
 pub use two_point::{NodeLines, TwoPoint, TwoPointKernels};

@@ -15,7 +15,7 @@
 //! Pietra & Russo 2000; Arnold, Brezzi, Cockburn & Marini 2002): `‖Σ_f r_f‖² ≤ n_f Σ_f ‖r_f‖²`, as each point is reached by the
 //! liftings of at most `n_f` faces. The number of faces is the default.
 
-mod spectrum;
+pub(crate) mod spectrum;
 mod tensor;
 
 use crate::chain::{Chain, FaceFactors};
@@ -114,8 +114,6 @@ pub(crate) fn face_derivatives(reference: &ReferenceElement) -> Vec<Matrix> {
 pub(crate) struct Lifting<T: Element> {
     pub(crate) gradients: Gradients<T>,
     pub(crate) lift: Chain<T>,
-    /// `C` of the step bound, see [`step_factor`].
-    pub(crate) step_factor: f64,
     /// `∇r_d` at the face points of curved elements, `[block][point][d][x][lane]`; empty if affine.
     pub(crate) face_metric: Buffer<T>,
 }
@@ -212,16 +210,6 @@ impl<T: PackScalar> Lifting<T> {
     }
 }
 
-/// Product of step and largest eigenvalue at `cfl = 1`.
-const STABLE: f64 = 4.0;
-
-/// `C` in `1/Δt = C ν / h²`: the largest eigenvalue `λ₁` of the reference element's operator (with `ν = 1` and 0 outside), in
-/// units of its own `h₁`, over what Runge–Kutta schemes bear, `C = λ₁ h₁² / 4`. On boxes and on elements similar to the
-/// reference element `Δt` times the operator's largest eigenvalue is then at most 4; stretched ones are on the safe side.
-pub(crate) fn step_factor(reference: &ReferenceElement, eta: f64) -> f64 {
-    spectrum::largest_eigenvalue(reference, eta) * spectrum::reference_size(reference).powi(2) / STABLE
-}
-
 /// Weight of the liftings on their faces: `eta`, or the number of faces.
 pub(crate) fn penalty(shape: Shape, eta: Option<f64>) -> f64 {
     eta.unwrap_or(shape.n_faces() as f64)
@@ -264,12 +252,7 @@ pub(crate) fn add_lifting<T: PackScalar>(
                 }
             }
         }
-        part.lifting = Some(Lifting {
-            gradients,
-            lift,
-            step_factor: step_factor(&part.reference, penalty(group.shape, eta)),
-            face_metric,
-        });
+        part.lifting = Some(Lifting { gradients, lift, face_metric });
     }
     Ok(())
 }

@@ -118,7 +118,7 @@ impl Scheme {
     /// ```
     ///
     /// Curved elements have `J∇r` at the solution points, of their geometry at order p where the mesh has a higher one.
-    /// The step bound is that of c = 0. Schemes with c > 0 are stable with larger steps (upwind advection at p = 2, 3: spectra
+    /// The step bound follows the correction. Schemes with c > 0 are stable with larger steps (upwind advection at p = 2, 3: spectra
     /// of c_sd are 0.65 times as large on quadrilaterals and 0.71 to 0.77 times on triangles, those of c_hu 0.5 and 0.53 to
     /// 0.66 times), schemes with c < 0 with smaller ones only: the highest modes of the lift are θ = 1/(1 − c/c_−) times as large,
     /// and so at most is the spectrum of advection (half way to c_−, where θ = 2: 2 at p = 1, 1.85, 1.76, 1.69, 1.65 at

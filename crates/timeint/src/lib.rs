@@ -53,6 +53,6 @@ pub use controller::{
 };
 pub use error::TimeError;
 pub use rhs::{FnRhs, Rhs, RunningSum, Stage, from_fn};
-pub use scheme::{Base, Elements, MAX_ORDER, Row, Scheme, Tableau};
+pub use scheme::{Base, Row, Scheme, Tableau};
 pub use steady::{Patience, Steady, Tolerance, Verdict};
 pub use stepper::Stepper;

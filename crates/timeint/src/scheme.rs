@@ -8,7 +8,6 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use butcher::Tableau;
-pub use stability::{Elements, MAX_ORDER};
 pub use tables::{Base, Row};
 
 use crate::TimeError;

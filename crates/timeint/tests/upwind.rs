@@ -1,11 +1,11 @@
-//! The default CFL number is stable at every order: acoustics on a line by the discontinuous Galerkin method.
+//! The default step is stable at every order: acoustics on a line by the discontinuous Galerkin method.
 //!
 //! `p_t + v_x = 0, v_t + p_x = 0, s_t = 0` (linear Euler flow at rest, the worst state) on a periodic line with the
 //! local Lax–Friedrichs flux, orthonormal Legendre modes of any degree.
 #![allow(clippy::unwrap_used)]
 
 use dgsuite_gpu::{Host, HostVector, Vector};
-use dgsuite_timeint::{Elements, Scheme, Stepper, from_fn};
+use dgsuite_timeint::{Scheme, Stepper, from_fn};
 
 const CELLS: usize = 12;
 /// Pressure, velocity, entropy.
@@ -58,8 +58,9 @@ fn acoustics(order: usize, u: &[f64], du: &mut [f64]) {
     }
 }
 
-/// Growth of the L2 norm over many steps from a state with every mode in it.
-fn growth(scheme: Scheme, order: usize, cfl: f64, steps: usize) -> f64 {
+/// Growth of the L2 norm over many steps from a state with every mode in it; `radius` is the product of step and spectral
+/// radius.
+fn growth(scheme: Scheme, order: usize, radius: f64, steps: usize) -> f64 {
     let host = Host::new(1).unwrap();
     let n = CELLS * FIELDS * (order + 1);
     let noise: Vec<f64> = (0..n).map(|i| ((i * i * 37 + 11 * i) % 101) as f64 / 50.0 - 1.0).collect();
@@ -67,8 +68,8 @@ fn growth(scheme: Scheme, order: usize, cfl: f64, steps: usize) -> f64 {
     let mut rhs = from_fn(|_, u: &HostVector<f64>, du: &mut HostVector<f64>| acoustics(order, u, du));
     let mut stepper = Stepper::new(scheme, &u).unwrap();
     let before = u.norm2();
-    // h = 1, λ = 1.
-    let dt = cfl / (2 * order + 1) as f64;
+    // The trace of a Legendre series on both ends is at most (p + 1)(p + 2) times its mean square; λ = 1.
+    let dt = radius / ((order + 1) * (order + 2)) as f64;
     for i in 0..steps {
         let Ok(()) = stepper.step(&mut rhs, i as f64 * dt, dt, &mut u);
     }
@@ -76,23 +77,20 @@ fn growth(scheme: Scheme, order: usize, cfl: f64, steps: usize) -> f64 {
 }
 
 #[test]
-fn the_default_is_stable_at_every_order() {
+fn the_default_is_stable_and_a_quarter_more_is_not() {
     for scheme in Scheme::ALL {
         for order in 0..=10 {
-            let cfl = scheme.default_cfl(1, order, Elements::Any);
-            let grown = growth(scheme, order, cfl, 300);
-            assert!(grown < 1.05, "{scheme}, p = {order}, cfl = {cfl:.3}: grown to {grown:.3e}");
-        }
-    }
-}
-
-#[test]
-fn the_default_is_within_a_factor_two_of_the_limit() {
-    for scheme in Scheme::ALL {
-        for order in 1..=10 {
-            let cfl = 2.05 * scheme.default_cfl(1, order, Elements::Any);
-            let grown = growth(scheme, order, cfl, 300);
-            assert!(grown.is_nan() || grown > 1e3, "{scheme}, p = {order}, cfl = {cfl:.3}: only {grown:.3e}");
+            let radius = scheme.stable_radius(order);
+            let grown = growth(scheme, order, radius, 300);
+            assert!(grown < 1.05, "{scheme}, p = {order}: grown to {grown:.3e}");
+            // With two stages steps are limited by accuracy; modes grow slowly up to the reach on the real axis.
+            if scheme.n_stages() > 2 {
+                let grown = growth(scheme, order, 1.25 * radius, 300);
+                assert!(
+                    grown.is_nan() || grown > 1e3,
+                    "{scheme}, p = {order}: only {grown:.3e} at 1.25 times it"
+                );
+            }
         }
     }
 }

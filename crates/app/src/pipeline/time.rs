@@ -1,7 +1,9 @@
 //! The section `time`: scheme, step size, and when to stop.
 
+use dgsuite_ops::StepMeasure;
 use dgsuite_timeint::Scheme;
 
+use super::node::{Node, Value};
 use super::problem::{InputError, Problem};
 use super::section::Section;
 use super::source::{Located, Place};
@@ -26,11 +28,24 @@ pub struct TimeSpec {
 /// The step size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepSpec {
-    /// From the wave speeds; `None` is the scheme's default.
+    /// From the wave speeds; `None` is the largest that is stable, each element by its own spectrum.
     Cfl(Option<f64>),
     /// Fixed.
     Fixed(f64),
 }
+
+impl StepSpec {
+    /// What the solver is to state steps as one of.
+    pub fn measure(self) -> StepMeasure {
+        match self {
+            Self::Cfl(Some(_)) => StepMeasure::Cfl,
+            Self::Cfl(None) | Self::Fixed(_) => StepMeasure::Radius,
+        }
+    }
+}
+
+/// The word for [`StepSpec::Cfl`] without a number.
+pub const AUTO: &str = "auto";
 
 /// A run towards a steady state.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,6 +80,9 @@ impl TimeSpec {
         let scheme = scheme(&section, model)?;
         let step = match section.positive("dt")? {
             Some(dt) => StepSpec::Fixed(dt.value),
+            None if matches!(section.node("cfl"), Some(Node { value: Value::Text(word), .. }) if word == AUTO) => {
+                StepSpec::Cfl(None)
+            }
             None => StepSpec::Cfl(section.positive("cfl")?.map(|c| c.value)),
         };
         let end = section.number("end")?;

@@ -1,11 +1,10 @@
-//! The correction of flux reconstruction on the shapes of a mesh, and what it does to the step.
+//! The correction of flux reconstruction on the shapes of a mesh.
 
 use dgsuite_basis::correction::{Parameter, c_minus};
 use dgsuite_basis::{Correction, Shape};
 use dgsuite_mesh::Mesh;
 
 use crate::pipeline::Pipeline;
-use crate::pipeline::physics::Model;
 use crate::pipeline::problem::InputError;
 use crate::pipeline::source::Located;
 
@@ -53,19 +52,4 @@ pub(super) fn resolve(pipeline: &Pipeline, mesh: &Mesh) -> Result<Correction, In
         }
     }
     Ok(Correction::Vcjh(parameter.value))
-}
-
-/// By how much steps must be smaller than those for c = 0: with c < 0 the highest modes of a correction are 1/(1 − c/c_−)
-/// times as large, and so at most is the spectrum of advection; that of diffusion, which corrects gradients and fluxes, at
-/// most the square of it.
-pub(super) fn step_factor(pipeline: &Pipeline, mesh: &Mesh) -> f64 {
-    let Some(Parameter::C(c)) = pipeline.space.correction.as_ref().map(|parameter| parameter.value) else {
-        return 1.0;
-    };
-    let shapes = mesh.sets.iter().flat_map(|set| factors(set.shape));
-    let share = shapes.map(|&factor| 1.0 - c / least(factor, pipeline.space.order)).fold(1.0, f64::min);
-    match pipeline.physics.model {
-        Model::NavierStokes { .. } => share * share,
-        _ => share,
-    }
 }

@@ -12,7 +12,7 @@ use dgsuite_timeint::StepSize;
 
 use super::Plan;
 use crate::pipeline::output::Every;
-use crate::systems::hyperbolic::{Description, Form, Law, SplitFlux};
+use crate::systems::hyperbolic::{Description, Form, Law, SplitFlux, StepMeasure};
 
 /// The word of the pipeline file for a shape.
 pub fn shape_word(shape: Shape) -> &'static str {
@@ -68,7 +68,12 @@ pub fn bytes(n: usize) -> String {
 }
 
 /// The plan, one line for each part. `first_dt` is the step size at the start.
-pub fn plan(plan: &Plan, description: &Description, first_dt: Option<f64>) -> String {
+pub fn plan(
+    plan: &Plan,
+    description: &Description,
+    first_dt: Option<f64>,
+    stable_cfl: Option<f64>,
+) -> String {
     let mut out = String::new();
     let mut line = |key: &str, value: String| {
         let _ = writeln!(out, "{key:<11} {value}");
@@ -120,7 +125,7 @@ pub fn plan(plan: &Plan, description: &Description, first_dt: Option<f64>) -> St
     if !names.is_empty() {
         line("boundaries", names.join("; "));
     }
-    line("time", time_line(plan, first_dt));
+    line("time", time_line(plan, first_dt, stable_cfl));
     line("device", device_line(description));
     line("output", output_line(plan));
     out
@@ -182,10 +187,15 @@ fn viscosity_text(viscous: &NavierStokes) -> String {
     }
 }
 
-fn time_line(plan: &Plan, first_dt: Option<f64>) -> String {
+fn time_line(plan: &Plan, first_dt: Option<f64>, stable_cfl: Option<f64>) -> String {
     let time = &plan.time;
     let mut text = time.scheme.clone();
     match time.step {
+        // By default each element has its own, the least step decides.
+        StepSize::Cfl(_) if plan.setup.step_measure == StepMeasure::Radius => {
+            let now = stable_cfl.map(|cfl| format!(" (now {cfl:.4})"));
+            let _ = write!(text, ", cfl auto{}", now.unwrap_or_default());
+        }
         StepSize::Cfl(cfl) => {
             let _ = write!(text, ", cfl {}", short(cfl));
         }

@@ -15,8 +15,9 @@ use crate::pipeline::node::{Entry, Node, Value};
 use crate::pipeline::physics::Model;
 use crate::pipeline::source::Place;
 use crate::pipeline::state::InitialSpec;
+use crate::pipeline::time::AUTO;
 use crate::pipeline::{Document, Pipeline};
-use crate::systems::hyperbolic::{Form, Law, Precision, Setup, SplitFlux};
+use crate::systems::hyperbolic::{Form, Law, Precision, Setup, SplitFlux, StepMeasure};
 
 /// The tree with every default filled in.
 pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &TimePlan) -> Node {
@@ -50,6 +51,8 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
     }
     tree.default("time.scheme", text(&time.scheme));
     match time.step {
+        // A multiple of the spectral radius is no CFL number.
+        StepSize::Cfl(_) if setup.step_measure == StepMeasure::Radius => tree.default("time.cfl", text(AUTO)),
         StepSize::Cfl(cfl) => tree.default("time.cfl", number(cfl)),
         StepSize::Fixed(dt) => tree.default("time.dt", number(dt)),
     }

@@ -11,7 +11,9 @@ use dgsuite_ops::cuda::{
     CudaDiscretization, Integrand, Measures, PointRule, Sampler, SamplesUnderWay, StageAddresses, StageTime,
     StepChoice,
 };
-use dgsuite_ops::{BoundarySamples, Discretization, Norms, OpsError, PackScalar, Sample, StageWeights};
+use dgsuite_ops::{
+    BoundarySamples, Discretization, Norms, OpsError, PackScalar, Sample, StageWeights, StepMeasure,
+};
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
 use dgsuite_physics::trace::{Sym, device_fn};
@@ -315,6 +317,10 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
 
     fn stable_dt(&mut self) -> Result<f64, OpsError> {
         self.discretization.time_step(self.u.buffer(), false)
+    }
+
+    fn measure_steps_by(&mut self, measure: StepMeasure) -> Result<(), OpsError> {
+        Ok(self.discretization.measure_steps_by(measure)?)
     }
 
     fn residual(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {

@@ -158,9 +158,12 @@ where
         let host = Arc::clone(rest.host);
         let mut discretization = CudaDiscretization::new(mesh, rest.scheme, equation, bindings, host, &cuda)?;
         discretization.gather_stages()?;
+        discretization.measure_steps_by(rest.setup.step_measure)?;
         return Ok(Box::new(CudaEngine::new(discretization, *scheme, rest.initial, rest.t0)?));
     }
-    let discretization = Discretization::new(mesh, rest.scheme, equation, bindings, Arc::clone(rest.host))?;
+    let mut discretization =
+        Discretization::new(mesh, rest.scheme, equation, bindings, Arc::clone(rest.host))?;
+    discretization.measure_steps_by(rest.setup.step_measure);
     let engine = HostEngine::new(discretization, rest.host, *scheme, rest.initial, rest.t0)?;
     Ok(Box::new(engine))
 }

@@ -3,7 +3,9 @@
 use dgsuite_basis::Representation;
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};
 use dgsuite_ops::cuda::SamplesUnderWay;
-use dgsuite_ops::{BoundarySamples, Discretization, Norms, OpsError, PackScalar, Sample, StageWeights};
+use dgsuite_ops::{
+    BoundarySamples, Discretization, Norms, OpsError, PackScalar, Sample, StageWeights, StepMeasure,
+};
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
 use dgsuite_timeint::{Rhs, Scheme, Stage, Stepper, TimePoint};
@@ -15,6 +17,7 @@ pub(crate) trait Engine: Send {
     fn step(&mut self, t: f64, dt: f64) -> Result<(), OpsError>;
     fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError>;
     fn stable_dt(&mut self) -> Result<f64, OpsError>;
+    fn measure_steps_by(&mut self, measure: StepMeasure) -> Result<(), OpsError>;
     fn residual(&mut self, t: f64) -> Result<Vec<f64>, OpsError>;
     fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError>;
     fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms);
@@ -226,6 +229,11 @@ impl<T: PackScalar> Engine for HostEngine<T> {
 
     fn stable_dt(&mut self) -> Result<f64, OpsError> {
         self.rhs.discretization.time_step(&self.u, None)
+    }
+
+    fn measure_steps_by(&mut self, measure: StepMeasure) -> Result<(), OpsError> {
+        self.rhs.discretization.measure_steps_by(measure);
+        Ok(())
     }
 
     fn residual(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {

@@ -42,7 +42,7 @@ pub use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representati
 use dgsuite_gpu::{GpuError, Host};
 use dgsuite_mesh::Mesh;
 use dgsuite_ops::cuda::SamplesUnderWay;
-pub use dgsuite_ops::{Form, MetricRule, OpsError};
+pub use dgsuite_ops::{Form, MetricRule, OpsError, StepMeasure};
 use dgsuite_ops::{PartSummary, Sample};
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
@@ -254,13 +254,31 @@ impl Hyperbolic {
         self.setup.mesh.dim
     }
 
-    /// The step for `cfl = 1`: the least of `h / ((2p + 1) λ)` over the elements.
+    /// The least step of all elements that is one of [the set-up's measure](Setup::step_measure): for `cfl = 1`, the least of
+    /// `h / ((2p + 1)(λ + ν σ/τ))`.
     ///
     /// # Errors
     /// [`SystemError::NotFinite`] where the state is not finite or not that of a gas.
     pub fn stable_dt(&mut self) -> Result<f64, SystemError> {
         let outcome = self.engine.stable_dt();
         outcome.map_err(|e| self.located(e))
+    }
+
+    /// The CFL number of the steps that are stable by default in the present state: the largest step of the scheme in time, each
+    /// element by its own spectrum, over the step for `cfl = 1`.
+    ///
+    /// # Errors
+    /// As [`stable_dt`](Self::stable_dt).
+    pub fn stable_cfl(&mut self) -> Result<f64, SystemError> {
+        let own = self.setup.step_measure;
+        let mut by = |measure| {
+            self.engine.measure_steps_by(measure)?;
+            self.engine.stable_dt()
+        };
+        let bounds = by(StepMeasure::Radius).and_then(|radius| Ok((radius, by(StepMeasure::Cfl)?)));
+        let restored = self.engine.measure_steps_by(own);
+        let (radius, cfl) = bounds.and_then(|b| restored.map(|()| b)).map_err(|e| self.located(e))?;
+        Ok(self.setup.scheme.stable_radius(self.setup.order) * radius / cfl)
     }
 
     /// One step of size `dt`.

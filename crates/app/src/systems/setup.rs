@@ -9,7 +9,7 @@ use super::two_point::SplitFlux;
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_mesh::Mesh;
-use dgsuite_ops::{Form, Scheme as Space};
+use dgsuite_ops::{Form, Scheme as Space, StepMeasure};
 use dgsuite_physics::exact::Model;
 use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::{Euler, Exact, Given, NavierStokes, Source};
@@ -273,6 +273,8 @@ pub struct Setup {
     pub boundaries: BTreeMap<String, BoundaryKind>,
     /// Time integration scheme.
     pub scheme: Scheme,
+    /// What the steps that the solver states are one of.
+    pub step_measure: StepMeasure,
     /// Arithmetic.
     pub precision: Precision,
     /// CPU threads; 0 for all.
@@ -303,6 +305,7 @@ impl Setup {
             correction: Correction::Dg,
             boundaries: BTreeMap::new(),
             scheme: Scheme::Lserk54,
+            step_measure: StepMeasure::default(),
             precision: Precision::Double,
             threads: 0,
             device: Device::Cpu,

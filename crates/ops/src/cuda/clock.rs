@@ -4,6 +4,7 @@ use crate::cuda::discretization::CudaDiscretization;
 use crate::cuda::source::{LawText, REDUCE_THREADS, pointwise};
 use crate::error::OpsError;
 use crate::simd::PackScalar;
+use crate::step_bound::StepMeasure;
 use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, PinnedBuffer, Source};
 
@@ -138,6 +139,19 @@ impl BoundsCopy {
 }
 
 impl<T: PackScalar> CudaDiscretization<T> {
+    /// Sets what stated steps are one of, as [`Discretization::measure_steps_by`](crate::Discretization::measure_steps_by).
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn measure_steps_by(&mut self, measure: StepMeasure) -> Result<(), GpuError> {
+        self.description.measure_steps_by(measure);
+        let order = self.description.order();
+        for (group, host) in self.groups.iter_mut().zip(&self.description.groups) {
+            group.measure_steps_by(host, measure, order)?;
+        }
+        Ok(())
+    }
+
     /// Sets the size of the step on the device.
     ///
     /// # Errors
@@ -248,7 +262,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         Ok(())
     }
 
-    /// The largest stable step for `cfl = 1`, as
+    /// The least step that is one of the measure, as
     /// [`Discretization::time_step`](crate::Discretization::time_step); with `local`, every slot's own step
     /// is
     /// kept for [`use_local_steps`](Self::use_local_steps). Waits for the device.

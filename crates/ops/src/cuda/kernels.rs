@@ -15,6 +15,7 @@ use crate::error::OpsError;
 use crate::group::Group;
 use crate::scheme::Form;
 use crate::simd::PackScalar;
+use crate::step_bound::StepMeasure;
 use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig};
 
@@ -141,8 +142,10 @@ pub(super) struct DeviceGroup<T: PackScalar> {
     rows: DeviceBuffer<u32>,
     own: DeviceBuffer<u32>,
     weights: DeviceBuffer<T>,
-    /// `h / (2p + 1)` by slot.
-    size: DeviceBuffer<f64>,
+    /// The step times `λ + ν σ/τ` by slot.
+    unit: DeviceBuffer<f64>,
+    /// `σ/τ` by slot, where there is diffusion.
+    spread: DeviceBuffer<f64>,
     pub(super) traces: DeviceBuffer<T>,
     pub(super) faces: FaceTables<T>,
     /// Where there is diffusion.
@@ -214,8 +217,11 @@ impl<T: PackScalar> DeviceGroup<T> {
         };
         let split = passes.iter().flatten().any(|passes| passes.gradient.len() > 1);
         let written = faces.source == TraceSource::Traces;
-        let per_order = 1.0 / (2 * order + 1) as f64;
-        let size: Vec<f64> = group.size.iter().map(|h| h * per_order).collect();
+        let unit: Vec<f64> = group.bounds.iter().map(|b| b.unit(StepMeasure::default(), order)).collect();
+        let spread: Vec<f64> = match law.lifts {
+            Some(_) => group.bounds.iter().map(|b| b.spread).collect(),
+            None => Vec::new(),
+        };
         let parts = group
             .parts
             .iter()
@@ -267,7 +273,8 @@ impl<T: PackScalar> DeviceGroup<T> {
             rows: DeviceBuffer::from_slice(cuda, "neighbours", &faces.rows)?,
             own: DeviceBuffer::from_slice(cuda, "face nodes", &faces.own)?,
             weights: DeviceBuffer::from_slice(cuda, "face nodes", &faces.weights)?,
-            size: DeviceBuffer::from_slice(cuda, "element sizes", &size)?,
+            unit: DeviceBuffer::from_slice(cuda, "step bounds", &unit)?,
+            spread: DeviceBuffer::from_slice(cuda, "step bounds", &spread)?,
             traces: DeviceBuffer::zeros(cuda, "traces", if written { group.trace.len() } else { 0 })?,
             faces,
             published: match law.lifts {
@@ -334,7 +341,8 @@ impl<T: PackScalar> DeviceGroup<T> {
             + self.code.bytes()
             + self.rows.bytes()
             + self.own.bytes()
-            + self.size.bytes()
+            + self.unit.bytes()
+            + self.spread.bytes()
             + self.traces.bytes()
             + self.source.bytes()
             + self.published.as_ref().map_or(0, GroupPublished::bytes)
@@ -489,6 +497,17 @@ impl<T: PackScalar> DeviceGroup<T> {
         self.parts.iter().map(|p| p.speed.blocks as usize).sum()
     }
 
+    /// Sets what the stated steps are one of, in place, so that recorded launches see it too.
+    pub(super) fn measure_steps_by(
+        &mut self,
+        group: &Group<T>,
+        measure: StepMeasure,
+        order: usize,
+    ) -> Result<(), GpuError> {
+        let unit: Vec<f64> = group.bounds.iter().map(|b| b.unit(measure, order)).collect();
+        self.unit.upload(&unit)
+    }
+
     /// Step bounds of every part to `partial`; the steps of the slots to `steps` unless it is 0.
     pub(super) fn launch_speed(
         &mut self,
@@ -503,7 +522,7 @@ impl<T: PackScalar> DeviceGroup<T> {
             let arguments = self.arguments(part, u, 0, work);
             self.args.clear();
             self.args.value(arguments).slice(&self.parameters);
-            self.args.buffer(&self.size).pointer(steps).pointer(partial);
+            self.args.buffer(&self.unit).buffer(&self.spread).pointer(steps).pointer(partial);
             // SAFETY: as above; `partial` has room for the blocks of all parts.
             unsafe { cuda.launch(&part.speed.function, part.speed.config(), &self.args)? };
             partial += u64::from(part.speed.blocks) * 16;

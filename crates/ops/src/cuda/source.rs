@@ -321,7 +321,7 @@ pub(super) fn traces<T: PackScalar>(of: &Universal<'_, T>) -> KernelText {
 
 /// The step bound of a part.
 pub(super) fn speed<T: PackScalar>(of: &Universal<'_, T>) -> KernelText {
-    let (Setting { law, part, .. }, factors) = (of.of, of.factors);
+    let (law, factors) = (of.of.law, of.factors);
     let s = of.of.sizes();
     let (points, between) = if s.collocated { (0, 0) } else { (s.nq, widest_between(&factors.interp)) };
     let odd = if factors.interp.len() > 2 { between } else { 0 };
@@ -335,12 +335,7 @@ pub(super) fn speed<T: PackScalar>(of: &Universal<'_, T>) -> KernelText {
         ("DIFFUSIVITY_AT", if law.lifts.is_some() { s.nq } else { 0 }),
     ];
     let mut text = universal("speed.cu", include_str!("speed.cu"), of, 0, &regions);
-    let width = (2 * part.spec.element.order + 1) as f64;
-    let factor = part.lifting.as_ref().map_or(0.0, |lifting| lifting.step_factor / (width * width));
-    text.source = text
-        .source
-        .define("DIFFUSION", u8::from(law.lifts.is_some()))
-        .define("STEP_FACTOR", format!("{factor:?}"));
+    text.source = text.source.define("DIFFUSION", u8::from(law.lifts.is_some()));
     text
 }
 

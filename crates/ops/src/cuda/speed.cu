@@ -1,10 +1,9 @@
-// The stable step of each element for cfl = 1, h / ((2p + 1) λ), with diffusion 1 / ((2p + 1) λ / h + C ν / h²), and
-// its least over a part; a state that is not finite or not admissible gives its slot. The host's twin is
+// The step bound of each element, unit / (λ + ν σ/τ), and its least over a part; a state that is not finite or not admissible gives its slot. The host's twin is
 // `Discretization::time_step`.
 //
 // Beside the macros of common.cuh: BLOCK threads, ELEMENTS elements, the chain INTERP, the plan of the work space
 // POINTS_AT, EVEN_AT, ODD_AT, FOUND_AT and its size WORK, in shared memory where SHARED_WORK; DIFFUSION where the law has
-// a diffusivity, and then DIFFUSIVITY_AT and STEP_FACTOR, C / (2p + 1)².
+// a diffusivity, and then DIFFUSIVITY_AT.
 
 constexpr u32 NONE = 0xffffffffu;
 
@@ -26,9 +25,10 @@ static __device__ __forceinline__ StepBound least_of_block(StepBound bound) {
     return tree[0];
 }
 
-// `h`: size of each slot, `(2p + 1)` divided out; `steps`: the step of each slot, or null; `partial`: one bound a block.
+// `unit`, `spread`: those of each slot, `spread` is σ/τ and read with DIFFUSION only; `steps`: the step of each slot, or null; `partial`: one bound a block.
 extern "C" __global__ void __launch_bounds__(BLOCK)
-    wave_speed(const Arguments a, const Parameters parameters, const double* h, real* steps, StepBound* partial) {
+    wave_speed(const Arguments a, const Parameters parameters, const double* unit, const double* spread,
+               real* steps, StepBound* partial) {
     DG_DYNAMIC_SHARED(real, shared);
     real* work = SHARED_WORK ? shared : a.work + (u64)blockIdx.x * WORK;
     real* u = work;
@@ -74,16 +74,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
             }
             const u32 slot = a.first + element + e;
 #if DIFFUSION
-            // As if waves were faster by C ν / ((2p + 1) size).
+            // As if waves were faster by ν σ/τ.
             real largest = 0;
             for (u32 q = 0; q < NQ; ++q) {
                 const real nu = work[DIFFUSIVITY_AT + e * NQ + q];
                 bad = bad || !(nu - nu == 0);
                 largest = nu > largest ? nu : largest;
             }
-            fastest += (real)(STEP_FACTOR * (double)largest / h[slot]);
+            fastest += (real)(spread[slot] * (double)largest);
 #endif
-            const double step = fastest > 0 ? h[slot] / (double)fastest : 1.0 / 0.0;
+            const double step = fastest > 0 ? unit[slot] / (double)fastest : 1.0 / 0.0;
             if (steps) steps[slot] = (real)step;
             StepBound mine;
             mine.step = step;

@@ -11,5 +11,6 @@ mod free_stream;
 mod oracle;
 mod reconstruction;
 mod split_form;
+mod step_bound;
 mod taylor;
 mod threads;

@@ -1,0 +1,259 @@
+//! Step bounds of elements: how large the spectra of advection and of diffusion are, element by element.
+//!
+//! **Advection.** With the local Lax–Friedrichs flux and the speed λ, `½ d/dt ‖u‖² = −½ λ Σ_f ∮ |[[u]]|²`. A state that its
+//! neighbours mirror with the other sign loses most, so that eigenvalues have real parts of at least `−λ τ` with
+//!
+//! ```text
+//! τ = max_u ∮_∂E u² / ∫_E u²,    the largest eigenvalue of  Σ_f w_f L_f I_f,    w_f = sJ / J on face f,
+//! ```
+//!
+//! in the inner product of the scheme, with its lumped masses or its correction: `(p + 1)(p + 2) d/Δx` on cubes, `p (p + 1) d/Δx`
+//! with the lumped masses of Lobatto points. On simplices, prisms and pyramids it is found for the element's weights, rounded up. On
+//! other shapes it is bounded by those of sets of faces, as the largest eigenvalue is convex and of degree one in the weights,
+//! `τ(w) ≤ Σ_i (w_i − w_{i−1}) τ(faces with w_f ≥ w_i)`, which is exact where the space is a product and opposite faces are equal.
+//!
+//! **Diffusion.** The largest eigenvalue `σ` of BR2, with values that the neighbours mirror, is of degree two in the
+//! inverse heights: `σ = Σ_f C_f w_f²`, exact on boxes. `C_f` is that of the least favourable of some affine elements.
+//!
+//! Hence the step `Δt = S / (τ λ + σ ν)` with the product `S` of step and spectral radius that the scheme in time bears.
+
+use crate::geometry::GeometryBasis;
+use crate::group::{Group, Part, element_points};
+use crate::lifting::{metric_of, spectrum};
+use crate::scheme::MetricRule;
+use crate::simd::PackScalar;
+use dgsuite_basis::{Correction, Cubature, Matrix, NodeSet, ReferenceElement, Representation, Shape};
+use dgsuite_mesh::Mesh;
+use rayon::prelude::*;
+use std::collections::HashMap;
+
+/// Most faces of an element.
+const FACES: usize = 6;
+
+/// Weights of faces count as equal up to this share.
+const SAME: f64 = 1e-6;
+
+/// Iterations of the power method.
+const ITERATIONS: usize = 100;
+
+/// What the stated steps are one of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StepMeasure {
+    /// The CFL number: steps are multiples of `min h / ((2p + 1)(λ + ν σ/τ))`, `h = d |E| / (largest face measure)`.
+    #[default]
+    Cfl,
+    /// The product of step and spectral radius: steps are multiples of `min 1 / (τ λ + σ ν)`, each element by its own shape,
+    /// space and geometry.
+    Radius,
+}
+
+/// What the steps of one element depend on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct ElementBound {
+    /// `h = d |E| / (largest face measure)`.
+    pub(crate) size: f64,
+    /// `τ`.
+    pub(crate) radius: f64,
+    /// `σ / τ`; 0 without diffusion.
+    pub(crate) spread: f64,
+}
+
+impl ElementBound {
+    /// The largest step times `λ + ν σ/τ` that the measure states.
+    pub(crate) fn unit(&self, measure: StepMeasure, order: usize) -> f64 {
+        match measure {
+            StepMeasure::Cfl => self.size / (2 * order + 1) as f64,
+            StepMeasure::Radius => 1.0 / self.radius,
+        }
+    }
+}
+
+/// Find the bounds of all elements of a group whose lifting operators, if any, have the penalty `eta`.
+pub(crate) fn add_bounds<T: PackScalar>(group: &mut Group<T>, mesh: &Mesh, eta: Option<f64>) {
+    let lanes = group.state.lanes;
+    let mut bounds = Vec::with_capacity(group.size.len());
+    for part in &group.parts {
+        let slots = part.first_block * lanes..(part.first_block + part.n_blocks) * lanes;
+        let weights = face_weights(part, &group.elements[slots.clone()], mesh, lanes);
+        let mut spectra = Spectra::new(&part.reference);
+        let diffusion = eta.map(|eta| diffusion_constants(&part.reference, eta));
+        let faces = group.shape.n_faces();
+        for (slot, w) in slots.zip(&weights) {
+            let radius = spectra.radius(&w[..faces]);
+            let sigma = diffusion.map_or(0.0, |c| {
+                (0..faces).map(|f| c[usize::from(is_second(group.shape, f))] * w[f] * w[f]).sum()
+            });
+            bounds.push(ElementBound { size: group.size[slot], radius, spread: sigma / radius });
+        }
+    }
+    group.bounds = bounds;
+}
+
+/// Whether a face is one of the other kind on a shape with two kinds of faces.
+fn is_second(shape: Shape, face: usize) -> bool {
+    matches!(shape, Shape::Prism | Shape::Pyramid) && shape.face_shape(face) == Some(Shape::Quadrilateral)
+}
+
+/// `sJ / J` of each face of each slot, the largest at its points.
+fn face_weights<T: PackScalar>(
+    part: &Part<T>,
+    elements: &[u32],
+    mesh: &Mesh,
+    lanes: usize,
+) -> Vec<[f64; FACES]> {
+    let shape = part.reference.spec.shape;
+    let (dim, faces) = (shape.dim(), shape.n_faces());
+    if part.spec.rule == MetricRule::Affine {
+        let weight = |slot: usize| -> [f64; FACES] {
+            let face = part.face_of(slot / lanes);
+            let of = |f: usize| face[(f * (dim + 1) + dim) * lanes + slot % lanes].to_f64();
+            std::array::from_fn(|f| if f < faces { of(f) } else { 0.0 })
+        };
+        return (0..elements.len()).map(weight).collect();
+    }
+    let mut orders: Vec<usize> =
+        elements.iter().map(|&e| mesh.sets[mesh.locate(e as usize).0].order).collect();
+    orders.sort_unstable();
+    orders.dedup();
+    let tables: Vec<GeometryBasis> =
+        orders.iter().map(|&order| GeometryBasis::new(shape, order, &part.reference.face_points)).collect();
+    let normals = crate::lifting::point_normals(&part.reference);
+    elements
+        .par_iter()
+        .map(|&element| {
+            let (set, local) = mesh.locate(element as usize);
+            let table = &tables[orders.partition_point(|&order| order < mesh.sets[set].order)];
+            let metric = metric_of(dim, table, &element_points(mesh, set, local));
+            let mut weights = [0.0_f64; FACES];
+            for (q, g) in metric.iter().enumerate() {
+                let scaled: f64 =
+                    (0..dim).map(|x| (0..dim).map(|d| normals[q][d] * g[d][x]).sum::<f64>().powi(2)).sum();
+                let f = crate::lifting::face_of(&part.reference, q);
+                weights[f] = weights[f].max(scaled.sqrt());
+            }
+            weights
+        })
+        .collect()
+}
+
+/// The largest eigenvalues of traces of a reference element for weights of its faces, found when they are asked for.
+struct Spectra<'a> {
+    reference: &'a ReferenceElement,
+    /// `I_f L`, face points by face points.
+    traces: Matrix,
+    known: HashMap<[u8; FACES], f64>,
+}
+
+impl<'a> Spectra<'a> {
+    fn new(reference: &'a ReferenceElement) -> Self {
+        let traces = reference.interp_face.mul(&reference.lift);
+        Self { reference, traces, known: HashMap::new() }
+    }
+
+    /// τ for these weights of the faces, or a bound of it.
+    fn radius(&mut self, weights: &[f64]) -> f64 {
+        let spec = &self.reference.spec;
+        // Lumped masses of order 1 hardly damp waves: the schemes in time bear 0.78 times what they bear of other spectra.
+        let lines = spec.volume == Cubature::Collocated && spec.correction == Correction::Dg;
+        let lumped = lines && spec.representation == Representation::Nodal(NodeSet::GaussLobatto);
+        let undamped = lumped && spec.order == 1 && self.reference.tensor.is_some();
+        let radius = match spec.shape {
+            Shape::Triangle => self.rounded(weights, 64),
+            Shape::Tetrahedron | Shape::Prism | Shape::Pyramid => self.rounded(weights, 16),
+            _ => self.layered(weights),
+        };
+        if undamped { radius / 0.78 } else { radius }
+    }
+
+    /// For weights rounded up to this share of the largest.
+    fn rounded(&mut self, weights: &[f64], levels: u8) -> f64 {
+        let largest = weights.iter().copied().fold(0.0, f64::max);
+        let mut shares = [0; FACES];
+        for (share, w) in shares.iter_mut().zip(weights) {
+            *share = (w / largest * f64::from(levels) * (1.0 - SAME)).ceil() as u8;
+        }
+        largest / f64::from(levels) * self.of(shares)
+    }
+
+    /// The bound by sets of faces.
+    fn layered(&mut self, weights: &[f64]) -> f64 {
+        let (mut sum, mut below) = (0.0, 0.0);
+        while let Some(next) = weights.iter().copied().filter(|&w| w > below * (1.0 + SAME)).reduce(f64::min)
+        {
+            let mut set = [0; FACES];
+            for (member, &w) in set.iter_mut().zip(weights) {
+                *member = u8::from(w >= next);
+            }
+            // Weights that are equal up to rounding count as the largest of them.
+            let level = weights.iter().copied().filter(|&w| w <= next * (1.0 + SAME)).fold(next, f64::max);
+            sum += (level - below) * self.of(set);
+            below = level;
+        }
+        sum
+    }
+
+    /// The largest eigenvalue of `Σ_f w_f L_f I_f`, by the power method on the faces' points.
+    fn of(&mut self, weights: [u8; FACES]) -> f64 {
+        let (reference, traces) = (self.reference, &self.traces);
+        *self.known.entry(weights).or_insert_with(|| {
+            let offsets = &reference.face_offsets;
+            let points: Vec<(usize, f64)> = (0..offsets.len() - 1)
+                .filter(|&f| weights[f] > 0)
+                .flat_map(|f| (offsets[f]..offsets[f + 1]).map(move |q| (q, f64::from(weights[f]))))
+                .collect();
+            let n = points.len();
+            let matrix = Matrix::from_fn(n, n, |i, j| traces[(points[i].0, points[j].0)] * points[j].1);
+            let mut y: Vec<f64> = (0..n).map(|i| 1.0 + ((i * 7919 + 13) % 101) as f64 / 50.0).collect();
+            let mut largest = 0.0;
+            for _ in 0..ITERATIONS {
+                let next = matrix.mul_vec(&y);
+                let norm = next.iter().map(|v| v * v).sum::<f64>().sqrt();
+                largest = norm / y.iter().map(|v| v * v).sum::<f64>().sqrt();
+                y = next.into_iter().map(|v| v / norm).collect();
+            }
+            largest
+        })
+    }
+}
+
+/// `C_f` of `σ = Σ_f C_f w_f²`: of all faces, or of triangles and quadrilaterals on prisms and pyramids.
+fn diffusion_constants(reference: &ReferenceElement, eta: f64) -> [f64; 2] {
+    let shape = reference.spec.shape;
+    let diagonal = |entries: [f64; 3]| -> spectrum::Metric {
+        std::array::from_fn(|d| std::array::from_fn(|e| if d == e { entries[d] } else { 0.0 }))
+    };
+    // `∇r_d · ∇r_e` of the equilateral simplex of dimension n with edges of length two.
+    let equilateral = |n: usize| -> spectrum::Metric {
+        let entry =
+            |d: usize, e: usize| if d < n && e < n { f64::from(d == e) - 1.0 / (n + 1) as f64 } else { 0.0 };
+        std::array::from_fn(|d| std::array::from_fn(|e| 2.0 * entry(d, e)))
+    };
+    // The largest eigenvalue over the sum of the squared weights of these faces.
+    let constant = |metrics: &[spectrum::Metric], counted: &dyn Fn(usize) -> bool| {
+        let of = |metric: &spectrum::Metric| {
+            let squares = |f: usize| {
+                let n = crate::geometry::reference_normal(shape, f);
+                (0..3).map(|d| (0..3).map(|e| n[d] * metric[d][e] * n[e]).sum::<f64>()).sum::<f64>()
+            };
+            let sum: f64 = (0..shape.n_faces()).filter(|&f| counted(f)).map(squares).sum();
+            spectrum::largest_eigenvalue(reference, eta, metric) / sum
+        };
+        metrics.iter().map(of).fold(0.0, f64::max)
+    };
+    let all = |_: usize| true;
+    match shape {
+        Shape::Triangle => [constant(&[diagonal([1.0, 1.0, 0.0]), equilateral(2)], &all); 2],
+        Shape::Tetrahedron => [constant(&[diagonal([1.0; 3]), equilateral(3)], &all); 2],
+        Shape::Prism => [
+            constant(&[diagonal([0.0, 0.0, 1.0])], &|f| !is_second(shape, f)),
+            constant(&[diagonal([1.0, 1.0, 0.0]), equilateral(2)], &|f| is_second(shape, f)),
+        ],
+        Shape::Pyramid => {
+            let metrics = [0.25, 1.0, 4.0].map(|t| diagonal([1.0, 1.0, t]));
+            [constant(&metrics, &all); 2]
+        }
+        Shape::Line | Shape::Quadrilateral | Shape::Hexahedron => {
+            [constant(&[diagonal([1.0, 0.0, 0.0])], &all); 2]
+        }
+    }
+}
