@@ -69,6 +69,14 @@ mod tests {
     }
 
     #[test]
+    fn two_points_in_one_place_are_refused() {
+        assert_eq!(
+            face_permutation(Shape::Line, 1, &[[0.0; 3]; 2]),
+            Err(BasisError::NotSymmetric { shape: Shape::Line, orientation: 1, point: 1 })
+        );
+    }
+
+    #[test]
     fn a_lopsided_set_is_refused() {
         let rule = Quadrature::new(Shape::Triangle, 25); // collapsed, not symmetric
         assert!(matches!(

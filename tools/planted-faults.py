@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+"""Plant faults into a copy of the sources, one at a time, and see whether the tests find them.
+
+    tools/planted-faults.py                 all faults of the table below
+    tools/planted-faults.py roe shear mesh  those whose name or crate contains one of the words
+    tools/planted-faults.py --check         only look whether each text of the table is found once
+
+A fault is a text of one file that is replaced by another one, and the narrow test that should fail then. The copy is the last commit's
+(`git archive`), in target/planted-faults; nothing of the working tree is touched. Each test must pass without a fault first. Prints
+killed or SURVIVED for each fault; the exit code is 1 if one survived, 2 if the table does not fit the sources any more.
+`CARGO_TARGET_DIR` is respected, so that dependencies that are built already need not be built again.
+"""
+
+import io
+import os
+import pathlib
+import subprocess
+import sys
+import tarfile
+import time
+
+# name: (file, text, replacement, package, arguments of `cargo test`)
+FAULTS = {
+    # physics
+    "shear of Roe's flux halved": (
+        "crates/physics/src/flux/roe.rs",
+        "let a_shear = middle * roe.rho;",
+        "let a_shear = half * middle * roe.rho;",
+        "dgsuite-physics", ["--test", "properties", "fluxes::"],
+    ),
+    "far field takes entropy from the wrong side": (
+        "crates/physics/src/boundary/far_field.rs",
+        "R::and(zero.lt(vn), R::not(all_in))",
+        "R::and(vn.lt(zero), R::not(all_in))",
+        "dgsuite-physics", ["--test", "properties", "boundaries::"],
+    ),
+    "a wall moves across itself": (
+        "crates/physics/src/boundary/no_slip.rs",
+        "array!(D, |d| v[d] - vn * n[d])",
+        "array!(D, |d| v[d] - R::lit(0.0) * vn * n[d])",
+        "dgsuite-physics", ["--test", "properties", "boundaries::"],
+    ),
+    "pressures of the two-point flux do the work of their own sides": (
+        "crates/physics/src/two_point/ranocha.rs",
+        "half * (l.p * r.vn + r.p * l.vn)",
+        "half * (l.p * l.vn + r.p * r.vn)",
+        "dgsuite-physics", ["--test", "properties", "two_point::"],
+    ),
+    "level faces keep the slope along the normal": (
+        "crates/physics/src/diffusion.rs",
+        "along[d][k] = grad[d][k] - slope * n[d];",
+        "along[d][k] = grad[d][k] - R::lit(0.5) * slope * n[d];",
+        "dgsuite-physics", ["--test", "properties", "boundaries::"],
+    ),
+    "series of the error function cut short": (
+        "crates/physics/src/real/special.rs",
+        "const TERMS: i32 = 48;",
+        "const TERMS: i32 = 24;",
+        "dgsuite-physics", ["--lib", "special"],
+    ),
+    # basis
+    "diagonal of Jacobi's recurrence": (
+        "crates/basis/src/jacobi.rs",
+        "(b * b - a * a) / (h * (h + 2.0))",
+        "(b * b - a * a) / (h * (h + 1.0))",
+        "dgsuite-basis", ["--lib", "jacobi"],
+    ),
+    "two face points meet the same one": (
+        "crates/basis/src/orientation.rs",
+        "Some(j) if !taken[j] => {",
+        "Some(j) => {",
+        "dgsuite-basis", ["--lib", "orientation"],
+    ),
+    "parameter of the spectral difference scheme": (
+        "crates/basis/src/correction.rs",
+        "with_eta(shape, order, order as f64 / (order + 1) as f64)",
+        "with_eta(shape, order, order as f64 / (order + 2) as f64)",
+        "dgsuite-basis", ["--lib", "correction"],
+    ),
+    # mesh
+    "neighbouring cells above are not searched": (
+        "crates/mesh/src/nearby.rs",
+        "index(upper.map(|x| x + margin), self.cell)",
+        "index(upper, self.cell)",
+        "dgsuite-mesh", ["--lib", "nearby"],
+    ),
+    "the digest does not tell periodic faces from inner ones": (
+        "crates/mesh/src/digest.rs",
+        "d.word(0x100 | u64::from(orientation));",
+        "d.word(u64::from(orientation));",
+        "dgsuite-mesh", ["--test", "connectivity", "digest"],
+    ),
+    "regular pyramids are not of quality 1": (
+        "crates/mesh/src/quality.rs",
+        "Shape::Tetrahedron | Shape::Pyramid => 2.0_f64.sqrt(),",
+        "Shape::Tetrahedron => 2.0_f64.sqrt(),",
+        "dgsuite-mesh", ["--lib", "quality"],
+    ),
+    "children of two shapes have the same numbers": (
+        "crates/mesh/src/refine.rs",
+        "*tag = (set.first + i + 1) as u64;",
+        "*tag = (i + 1) as u64;",
+        "dgsuite-mesh", ["--test", "refinement"],
+    ),
+    # timeint
+    "stages at the time of the step's start": (
+        "crates/timeint/src/stepper.rs",
+        "let time = t + self.times[i] * dt;",
+        "let time = t + 0.0 * self.times[i] * dt;",
+        "dgsuite-timeint", ["--test", "order"],
+    ),
+    "side integrals are summed without carry": (
+        "crates/timeint/src/integrals.rs",
+        "let increment = dt * sum - *carry;",
+        "let increment = dt * sum - 0.0 * *carry;",
+        "dgsuite-timeint", ["--lib", "integrals"],
+    ),
+    # amg
+    "roots of the fourth kind's polynomial": (
+        "crates/amg/src/smoother.rs",
+        "(PI * k / (degree as f64 + 0.5)).cos()",
+        "(PI * k / (degree as f64 + 1.0)).cos()",
+        "dgsuite-amg", ["--lib", "smoother"],
+    ),
+    "a direction of no curvature goes through": (
+        "crates/amg/src/pcg.rs",
+        "if curvature <= 0.0 {",
+        "if curvature < 0.0 {",
+        "dgsuite-amg", ["--test", "pcg"],
+    ),
+    "entries of coarse matrices taken for rounding": (
+        "crates/amg/src/hierarchy/galerkin.rs",
+        "const ROUNDING: f64 = 1e-12;",
+        "const ROUNDING: f64 = 1e-3;",
+        "dgsuite-amg", ["--test", "multigrid"],
+    ),
+    # gpu, the host's side
+    "sums forget what rounding took from the right branch": (
+        "crates/gpu/src/vector/reduce.rs",
+        "Self { sum: joined.sum, error: joined.error + other.error }",
+        "Self { sum: joined.sum, error: joined.error }",
+        "dgsuite-gpu", ["--lib", "--test", "vector", "vector"],
+    ),
+    "the right branch of a threaded reduction starts at the left one": (
+        "crates/gpu/src/vector/reduce.rs",
+        "|| tree_mut(true, first + middle, right, leaf, join),",
+        "|| tree_mut(true, first, right, leaf, join),",
+        "dgsuite-gpu", ["--lib", "--test", "vector"],
+    ),
+    # ops
+    "boundaries lift half of their jumps": (
+        "crates/ops/src/published.rs",
+        "*jump = *face - *minus;",
+        "*jump = T::from_f64(0.5) * (*face - *minus);",
+        "dgsuite-ops", ["--test", "laws", "diffusion::"],
+    ),
+    "diffusive fluxes leave the tally": (
+        "crates/ops/src/published.rs",
+        "self.tally[k] += w * flux[k].to_f64();",
+        "self.tally[k] -= w * flux[k].to_f64();",
+        "dgsuite-ops", ["--test", "laws", "diffusion::"],
+    ),
+    # app
+    "an edge of VTK's prisms runs the other way": (
+        "crates/app/src/writer/lagrange.rs",
+        "Shape::Prism => &[[0, 1], [1, 2], [2, 0], [3, 4],",
+        "Shape::Prism => &[[0, 1], [1, 2], [0, 2], [3, 4],",
+        "dgsuite", ["--lib", "lagrange"],
+    ),
+}
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PLACE = ROOT / "target" / "planted-faults"
+TREE = PLACE / "tree"
+# A test that takes longer hangs: that is noticed, too.
+LONGEST = 1800
+
+
+def copy_sources():
+    """Makes the tree that of the last commit. Files that are as they should be keep their times, others get the present one: cargo goes
+    by times, and must neither build all again nor take what was built with a fault for what stands there now."""
+    archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
+    wanted = set()
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        for member in filter(tarfile.TarInfo.isfile, tar):
+            path, data = TREE / member.name, tar.extractfile(member).read()
+            wanted.add(path)
+            if not path.exists() or path.read_bytes() != data:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+    for path in TREE.rglob("*"):
+        if path.is_file() and path not in wanted:
+            path.unlink()
+
+
+def test(package, arguments):
+    """Whether the tests pass: True, False, or the reason why there is no answer."""
+    env = {**os.environ, "CARGO_TARGET_DIR": os.environ.get("CARGO_TARGET_DIR", str(PLACE / "build"))}
+    command = ["cargo", "test", "--release", "-p", package, *arguments]
+    try:
+        run = subprocess.run(command, cwd=TREE, env=env, capture_output=True, text=True, timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        return False
+    output = run.stdout + run.stderr
+    if "could not compile" in output:
+        return "it does not build: " + next(l for l in output.splitlines() if l.startswith("error"))
+    counts = [int(l.split()[1]) for l in output.splitlines() if l.startswith("running ")]
+    if not any(counts):
+        return "no test was run by: " + " ".join(command)
+    return run.returncode == 0
+
+
+def misfits():
+    found = []
+    for name, (file, text, replacement, _, _) in FAULTS.items():
+        path = ROOT / file
+        count = path.read_text().count(text) if path.exists() else 0
+        if count != 1 or text == replacement:
+            found.append(f"{name}: {file} has the text {count} times")
+    return found
+
+
+def main(arguments):
+    wrong = misfits()
+    for line in wrong:
+        print(line)
+    if wrong or arguments == ["--check"]:
+        return 2 if wrong else 0
+    words = [word.lower() for word in arguments]
+    chosen = [
+        (name, fault)
+        for name, fault in FAULTS.items()
+        if not words or any(word in f"{name} {fault[3]}".lower() for word in words)
+    ]
+    copy_sources()
+    sound, killed, survived, unclear = {}, [], [], []
+    for name, (file, text, replacement, package, test_arguments) in chosen:
+        begin = time.time()
+        key = (package, *test_arguments)
+        if key not in sound:
+            sound[key] = test(package, test_arguments)
+        path = TREE / file
+        original = path.read_text()
+        if sound[key] is True:
+            path.write_text(original.replace(text, replacement))
+            try:
+                passes = test(package, test_arguments)
+            finally:
+                path.write_text(original)
+        else:
+            passes = sound[key] or "its tests fail without a fault"
+        if isinstance(passes, str):
+            unclear.append(name)
+            verdict = f"UNCLEAR  ({passes})"
+        elif passes:
+            survived.append(name)
+            verdict = "SURVIVED"
+        else:
+            killed.append(name)
+            verdict = "killed"
+        print(f"{verdict:8}  {package:16} {name}  [{time.time() - begin:.0f} s]", flush=True)
+    print(f"{len(killed)} of {len(chosen)} killed, {len(survived)} survived, {len(unclear)} unclear")
+    return 2 if unclear else 1 if survived else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
