@@ -228,7 +228,10 @@ impl Prepared {
                 Some(_) => "; go on with --restart latest",
                 None => "; no checkpoint was asked for",
             };
-            log.warn(&format!("stopped at t = {}, step {}{go_on}", end.t, end.step));
+            let local = plan.time.steady.is_some_and(|steady| steady.local_steps);
+            // Steps of each element's own size lead to no common time.
+            let at = if local { String::new() } else { format!("t = {}, ", end.t) };
+            log.warn(&format!("stopped at {at}step {}{go_on}", end.step));
         }
         if status == Status::Ok || status == Status::CheckFailed {
             log.result(&closing(summary, &plan.directory));
@@ -256,7 +259,7 @@ fn explain(
         return;
     }
     if let RunError::NotSteady { stagnant, .. } = error {
-        log.warn(match stagnant {
+        log.warn(match stagnant.is_some() {
             true => "hint: the flow may have no steady state here; try local steps, a lower space.order, or a larger tolerance",
             false => "hint: go on with --restart latest and a larger time.steady.max_steps, or allow a larger tolerance",
         });

@@ -338,6 +338,23 @@ fn a_steady_run_stops_at_its_tolerance_or_says_that_it_did_not() {
     assert_eq!(number(&summary, "/steady/residual"), 0.0);
 }
 
+/// A bump crosses the box in more steps than a run waits by itself, and all that time its rate of change has the same norm.
+#[test]
+fn a_steady_run_waits_for_what_crosses_the_domain_slowly() {
+    let case = Case::new(
+        "mesh: { generate: { shape: quad, cells: [8, 1] }, periodic: [[ymin, ymax]] }\n\
+         physics: { model: advection, velocity: [1, 0] }\n\
+         space: { order: 5 }\n\
+         initial: { u: exp(-((x - 0.2)/0.06)^2) }\n\
+         boundaries: { xmin: { type: dirichlet, u: 0 }, xmax: { type: outflow } }\n\
+         time: { scheme: heun, dt: 8e-5, steady: { tolerance: 1e-3, max_steps: 19000 } }\n\
+         output: { fields: none, checkpoint: none }\n",
+    );
+    let summary = case.run(&[]);
+    assert!(number(&summary, "/time/steps") > 5000.0 + 2000.0, "{summary}");
+    assert!(number(&summary, "/steady/residual") <= 1e-3, "{summary}");
+}
+
 #[test]
 fn a_taylor_basis_gives_the_solution_of_the_modes_of_its_degree() {
     for shape in ["tri", "quad"] {

@@ -111,6 +111,11 @@ impl Steady {
         self
     }
 
+    /// Waits at least `steps` steps without progress from now on: as many as the slowest process takes.
+    pub fn wait(&mut self, steps: u64) {
+        self.patience.steps = self.patience.steps.max(steps);
+    }
+
     /// Takes up the residuals after `step` steps.
     ///
     /// # Panics
@@ -196,6 +201,17 @@ mod tests {
             assert!(matches!(steady.observe(n, &[0.0312]), Verdict::Continue { .. }), "step {n}");
         }
         assert_eq!(steady.observe(15, &[0.0312]), Verdict::Stagnated { best: 0.03125, since: 5 });
+    }
+
+    #[test]
+    fn a_longer_wait_outlasts_a_plateau() {
+        let mut steady = Steady::new(Tolerance::Absolute(1e-6), BRIEF);
+        steady.observe(0, &[1.0]);
+        assert_eq!(steady.observe(10, &[1.0]), Verdict::Stagnated { best: 1.0, since: 0 });
+        steady.wait(50);
+        steady.wait(20);
+        assert_eq!(steady.observe(49, &[1.0]), Verdict::Continue { ratio: 1.0 });
+        assert_eq!(steady.observe(50, &[1.0]), Verdict::Stagnated { best: 1.0, since: 0 });
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Why a run stopped before its end.
 
+use std::fmt;
+
 use dgsuite_timeint::TimeError;
 
 use crate::systems::SystemError;
@@ -18,7 +20,10 @@ pub enum RunError {
     #[error("{0}")]
     Time(#[from] TimeError),
     /// A steady run did not reach its tolerance.
-    #[error("no steady state: the residual is {ratio:.3e} of its largest value after {steps} steps, above {tolerance:e}{}", if *stagnant { " and does not fall any more" } else { "" })]
+    #[error(
+        "no steady state: the residual is {ratio:.3e} of its largest value after {steps} steps, above {tolerance:e}{}",
+        stagnant.as_ref().map(ToString::to_string).unwrap_or_default()
+    )]
     NotSteady {
         /// Residual relative to the largest so far.
         ratio: f64,
@@ -26,7 +31,51 @@ pub enum RunError {
         tolerance: f64,
         /// The number of steps.
         steps: u64,
-        /// Whether it had stopped falling.
-        stagnant: bool,
+        /// How long it has not fallen, if that ended the run.
+        stagnant: Option<Stagnant>,
     },
+}
+
+/// What was seen of a residual that does not fall any more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stagnant {
+    /// Steps since it last fell by one percent.
+    pub steps: u64,
+    /// That many of the present step, as time; `None` with local steps.
+    pub time: Option<f64>,
+    /// How long the slowest process takes, if anything moves or diffuses.
+    pub slowest: Option<f64>,
+}
+
+impl fmt::Display for Stagnant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "; it has not fallen by 1 % in the last {} steps", self.steps)?;
+        if let Some(time) = self.time {
+            write!(f, ", a time of {time:.3e}")?;
+        }
+        match self.slowest {
+            Some(slowest) => {
+                write!(f, " (flow or diffusion across the whole domain takes a time of {slowest:.3e})")
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stagnant_run_says_what_was_seen() {
+        let seen = |time, slowest| {
+            let stagnant = Some(Stagnant { steps: 6000, time, slowest });
+            RunError::NotSteady { ratio: 2e-3, tolerance: 1e-8, steps: 9000, stagnant }.to_string()
+        };
+        let start = "no steady state: the residual is 2.000e-3 of its largest value after 9000 steps, above 1e-8; \
+                     it has not fallen by 1 % in the last 6000 steps";
+        assert_eq!(seen(None, None), start);
+        let more = ", a time of 6.000e1 (flow or diffusion across the whole domain takes a time of 5.000e0)";
+        assert_eq!(seen(Some(60.0), Some(5.0)), format!("{start}{more}"));
+    }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use dgsuite_timeint::{Controller, Patience, Schedule, Steady, StepSize, TimePoint, Tolerance, Verdict};
 
-use super::error::RunError;
+use super::error::{RunError, Stagnant};
 use super::log::{Log, clock};
 use super::outputs::{Moment, Outputs};
 use crate::pipeline::time::SteadySpec;
@@ -190,7 +190,8 @@ impl<'a> March<'a> {
         let mut floor = self.solver.rounding()?;
         floor.iter_mut().for_each(|x| *x *= ROUNDINGS);
         let tolerance = Tolerance::Largest(spec.tolerance);
-        // Sound that runs to and fro between body and far field holds residuals up for long: who allows many steps also waits.
+        // Sound that runs to and fro between body and far field holds residuals up for long: with many steps allowed, wait
+        // long. What is slower than that is asked for when the wait is over.
         let steps = Patience::default().steps.max((spec.max_steps / 4) as u64);
         let patience = Patience { steps, ..Patience::default() };
         let mut steady = Steady::new(tolerance, patience).rounding(floor);
@@ -212,14 +213,26 @@ impl<'a> March<'a> {
                         self.tally.ratio = Some(ratio);
                         return Ok(());
                     }
-                    Verdict::Stagnated { best, .. } => return Err(self.not_steady(spec, best, true)),
+                    Verdict::Stagnated { best, since } => {
+                        let (slowest, dt) = (self.solver.slowest_time(), self.present_step());
+                        // Casts saturate.
+                        let needed = slowest.map_or(0, |time| (time / dt).ceil() as u64);
+                        if step - since >= needed {
+                            let steps = step - since;
+                            let time = (!spec.local_steps).then_some(steps as f64 * dt);
+                            let stagnant = Some(Stagnant { steps, time, slowest });
+                            return Err(self.not_steady(spec, best, stagnant));
+                        }
+                        steady.wait(needed);
+                        ratio
+                    }
                     // The state is still one; its rate is not, and the next step finds the place.
                     Verdict::Diverged { .. } => f64::NAN,
                 };
                 self.tally.ratio = Some(ratio);
             }
             if step >= spec.max_steps as u64 {
-                return Err(self.not_steady(spec, ratio, false));
+                return Err(self.not_steady(spec, ratio, None));
             }
             let residual = RESIDUAL_INTERVAL - step % RESIDUAL_INTERVAL;
             let due = outputs.steps_left(self.now(), spec.local_steps);
@@ -259,7 +272,15 @@ impl<'a> March<'a> {
         }
     }
 
-    fn not_steady(&self, spec: SteadySpec, ratio: f64, stagnant: bool) -> RunError {
+    /// The size of a step from the present state; with local steps that of the smallest one.
+    fn present_step(&self) -> f64 {
+        match self.plan.time.step {
+            StepSize::Cfl(cfl) => cfl * self.limit,
+            StepSize::Fixed(dt) => dt,
+        }
+    }
+
+    fn not_steady(&self, spec: SteadySpec, ratio: f64, stagnant: Option<Stagnant>) -> RunError {
         RunError::NotSteady { ratio, tolerance: spec.tolerance, steps: self.now().step, stagnant }
     }
 
@@ -282,11 +303,10 @@ impl<'a> March<'a> {
         let rate = self.dofs as f64 * self.solver.rhs_evaluations() as f64 / self.tally.spent.as_secs_f64();
         let elapsed = self.started.elapsed();
         let left = if share > 1e-6 { elapsed.mul_f64((1.0 / share - 1.0).min(1e7)) } else { Duration::ZERO };
+        let local = steady.is_some_and(|(_, spec)| spec.local_steps);
+        let at = place(now, (!local).then_some(self.dt));
         let message = format!(
-            "step {}  t {:.4}  dt {:.2e}  residual {:.2e}  {:.1} MDOF/s  {} left",
-            now.step,
-            now.t,
-            self.dt,
+            "{at}  residual {:.2e}  {:.1} MDOF/s  {} left",
             residual.unwrap_or(f64::NAN),
             rate / 1e6,
             clock(left)
@@ -304,5 +324,25 @@ impl<'a> March<'a> {
             (now.step - start.1) as f64 / ((n as u64).saturating_sub(start.1) as f64).max(1.0)
         });
         by_time.max(by_steps)
+    }
+}
+
+/// Where a run is, for people. Steps of each element's own size lead to no common time: there is no `dt` then.
+fn place(now: TimePoint, dt: Option<f64>) -> String {
+    match dt {
+        Some(dt) => format!("step {}  t {:.4}  dt {dt:.2e}", now.step, now.t),
+        None => format!("step {}", now.step),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn local_steps_are_not_shown_as_time() {
+        let now = TimePoint { t: 7.0, low: 0.0, step: 7 };
+        assert_eq!(place(now, Some(0.5)), "step 7  t 7.0000  dt 5.00e-1");
+        assert_eq!(place(now, None), "step 7");
     }
 }

@@ -22,6 +22,7 @@
 
 mod ahead;
 mod failure;
+mod slowest;
 
 use std::fmt;
 use std::sync::Arc;
