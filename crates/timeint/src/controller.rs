@@ -1,8 +1,10 @@
 //! How large each step is, and which times it must land on.
 
+mod adaptive;
 mod events;
 mod time;
 
+pub use adaptive::{Adaptive, Memory};
 pub use events::{MAX_TIMES, check_multiples, multiples, next_multiple, same_time};
 pub use time::TimePoint;
 
@@ -158,14 +160,23 @@ impl Controller {
     /// [`TimeError::StepLimit`] if the limit is not positive, [`TimeError::StepTooSmall`] if time would stand
     /// still.
     pub fn plan(&self, limit: f64) -> Result<Option<Step>, TimeError> {
-        if self.finish().is_some() {
-            return Ok(None);
-        }
-        let TimePoint { t, step, .. } = self.now;
         let wanted = match self.size {
             StepSize::Fixed(dt) => dt,
             StepSize::Cfl(cfl) => cfl * limit,
         };
+        self.plan_size(wanted, limit)
+    }
+
+    /// The next step, or `None` if the run is over, if one of size `wanted` is wanted; `limit` is named where that is no
+    /// size.
+    ///
+    /// # Errors
+    /// As [`plan`](Self::plan).
+    pub fn plan_size(&self, wanted: f64, limit: f64) -> Result<Option<Step>, TimeError> {
+        if self.finish().is_some() {
+            return Ok(None);
+        }
+        let TimePoint { t, step, .. } = self.now;
         if wanted.is_nan() || wanted <= 0.0 {
             return Err(TimeError::StepLimit { step, t, limit });
         }

@@ -5,7 +5,8 @@
 pub enum TimeError {
     /// A word that names no scheme.
     #[error(
-        "unknown time scheme '{word}': expected one of rk2, heun, rk4, ssprk22, ssprk33, ssprk54, lserk54"
+        "unknown time scheme '{word}': expected one of rk2, heun, rk4, ssprk22, ssprk33, ssprk54, lserk54, \
+         rdpk35"
     )]
     UnknownScheme {
         /// The word as it was written.
@@ -63,5 +64,22 @@ pub enum TimeError {
         t: f64,
         /// The step size.
         dt: f64,
+    },
+    /// The tolerance is not reached however small the step.
+    #[error(
+        "step {step} at time {t}: after {attempts} attempts a step of {dt} still has {error:.2e} times the error that \
+         time.adaptive.tolerance allows"
+    )]
+    Rejected {
+        /// Steps done so far.
+        step: u64,
+        /// Time reached.
+        t: f64,
+        /// The size of the last attempt.
+        dt: f64,
+        /// Its error relative to the tolerance.
+        error: f64,
+        /// Attempts that were made.
+        attempts: u32,
     },
 }

@@ -9,12 +9,22 @@ pub(crate) struct Integrals {
     total: Vec<f64>,
     /// Rounding errors of the totals.
     carry: Vec<f64>,
+    /// Totals and their rounding errors before the last step.
+    before: [Vec<f64>; 2],
 }
 
 impl Integrals {
     /// Forgets the step under way.
     pub(crate) fn begin(&mut self) {
         self.step.fill(0.0);
+        self.before[0].copy_from_slice(&self.total);
+        self.before[1].copy_from_slice(&self.carry);
+    }
+
+    /// Forgets the last finished step.
+    pub(crate) fn undo(&mut self) {
+        self.total.copy_from_slice(&self.before[0]);
+        self.carry.copy_from_slice(&self.before[1]);
     }
 
     /// Takes up the rates of one stage.
@@ -24,6 +34,7 @@ impl Integrals {
             self.step = vec![0.0; rates.len()];
             self.total = vec![0.0; rates.len()];
             self.carry = vec![0.0; rates.len()];
+            self.before = [self.total.clone(), self.carry.clone()];
         }
         assert_eq!(self.total.len(), rates.len(), "the number of side integrals may not change");
         for (sum, rate) in self.step.iter_mut().zip(rates) {
@@ -50,6 +61,7 @@ impl Integrals {
         self.total = values.to_vec();
         self.carry = vec![0.0; values.len()];
         self.step = vec![0.0; values.len()];
+        self.before = [self.total.clone(), self.carry.clone()];
     }
 }
 
@@ -78,6 +90,22 @@ mod tests {
         integrals.add(1.0, &[2.0]);
         integrals.finish(0.5);
         assert_eq!(integrals.values(), &[1.0]);
+    }
+
+    #[test]
+    fn a_step_that_is_taken_back_leaves_no_trace() {
+        let mut integrals = Integrals::default();
+        for rate in [0.1, 0.7, 0.3] {
+            integrals.begin();
+            integrals.add(1.0, &[rate]);
+            integrals.finish(0.3);
+        }
+        let kept = integrals.clone();
+        integrals.begin();
+        integrals.add(1.0, &[1e9]);
+        integrals.finish(1.0);
+        integrals.undo();
+        assert_eq!((&integrals.total, &integrals.carry), (&kept.total, &kept.carry));
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! | scheme | [`Scheme`] | coefficients, order, stability limits, default CFL number |
 //! | step | [`Stepper`] | the vectors of a scheme, side integrals |
 //! | step size | [`Controller`], [`Schedule`], [`StepSize`] | CFL or fixed, exact landing |
+//! | error control | [`Adaptive`] | step sizes by an embedded solution |
 //! | steady state | [`Steady`] | converged, down to rounding, stagnated or diverged |
 //!
 //! ```
@@ -48,11 +49,11 @@ mod steady;
 mod stepper;
 
 pub use controller::{
-    Controller, Finish, MAX_TIMES, STRETCH, Schedule, Step, StepSize, TimePoint, check_multiples, multiples,
-    next_multiple, same_time,
+    Adaptive, Controller, Finish, MAX_TIMES, Memory, STRETCH, Schedule, Step, StepSize, TimePoint,
+    check_multiples, multiples, next_multiple, same_time,
 };
 pub use error::TimeError;
 pub use rhs::{FnRhs, Rhs, RunningSum, Stage, from_fn};
-pub use scheme::{Base, Row, Scheme, Tableau};
+pub use scheme::{Base, Mean, Row, Scheme, Tableau};
 pub use steady::{Patience, Steady, Tolerance, Verdict};
 pub use stepper::Stepper;

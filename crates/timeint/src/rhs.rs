@@ -111,6 +111,15 @@ pub trait Rhs {
         Ok(())
     }
 
+    /// `mean ← Σ f v` over the pairs `(f, v)` of `terms`, at most three: states that some schemes lean on.
+    ///
+    /// # Errors
+    /// Those of the problem.
+    fn mean(&mut self, mean: &mut Self::Vector, terms: &[(f64, &Self::Vector)]) -> Result<(), Self::Error> {
+        mean.lincomb(0.0, terms);
+        Ok(())
+    }
+
     /// Rates of scalar side integrals (fluxes through each boundary, say), as found by the last
     /// [`eval`](Self::eval) or stage. The stepper integrates them with the weights of the scheme, exactly as it
     /// does the state, so that budgets close to rounding. Their number may not change.

@@ -5,7 +5,7 @@ use std::mem::swap;
 use dgsuite_gpu::{GpuError, Vector};
 
 use crate::integrals::Integrals;
-use crate::scheme::{Base, Row};
+use crate::scheme::{Base, Mean, Row};
 use crate::{Rhs, Scheme, Stage};
 
 /// A scheme with the vectors that it works in. A step allocates nothing.
@@ -36,6 +36,10 @@ pub struct Stepper<V: Vector> {
     /// The other stage state, where the start of the step is kept.
     other: Option<V>,
     sum: Option<V>,
+    /// Means of states, all of a step.
+    means: Vec<V>,
+    /// Factors of the estimate of the error: start, means, last input, result.
+    error: Option<Vec<f64>>,
     integrals: Integrals,
 }
 
@@ -59,6 +63,12 @@ impl<V: Vector> Stepper<V> {
             next: prototype.zeros_like()?,
             other: with(rows.iter().any(|row| row.base != Base::None))?,
             sum: with(rows.iter().any(|row| row.sum.is_some()))?,
+            means: rows
+                .iter()
+                .filter(|row| row.mean.is_some())
+                .map(|_| prototype.zeros_like())
+                .collect::<Result<_, _>>()?,
+            error: scheme.error_factors(),
             integrals: Integrals::default(),
         })
     }
@@ -105,6 +115,7 @@ impl<V: Vector> Stepper<V> {
         u: &mut V,
     ) -> Result<(), R::Error> {
         self.integrals.begin();
+        let mut made = 0;
         for (i, row) in self.scheme.rows().iter().enumerate() {
             let stage = Stage { a: row.a, b: row.b, c: row.c, dt, keep: self.keep[i] };
             let time = t + self.times[i] * dt;
@@ -118,8 +129,10 @@ impl<V: Vector> Stepper<V> {
                 Some(other) => {
                     let input: &V = if i == 0 { &*u } else { &*other };
                     let (reg, next) = (&mut self.reg, &mut self.next);
+                    let newest = self.means[..made].last();
                     match (row.base, row.sum, &mut self.sum) {
                         (Base::Sum, _, Some(sum)) => rhs.stage(time, &stage, input, Some(sum), reg, next)?,
+                        (Base::Mean, ..) => rhs.stage(time, &stage, input, newest, reg, next)?,
                         (base, Some(r), Some(sum)) => {
                             let u0 = (base == Base::Start).then_some(&*u);
                             rhs.stage_with_sum(time, &stage, &r, input, u0, reg, next, sum)?;
@@ -128,6 +141,14 @@ impl<V: Vector> Stepper<V> {
                             let u0 = (base == Base::Start).then_some(&*u);
                             rhs.stage(time, &stage, input, u0, reg, next)?;
                         }
+                    }
+                    if let Some(Mean { m, q, s }) = row.mean {
+                        let (before, rest) = self.means.split_at_mut(made);
+                        match before.last() {
+                            Some(last) => rhs.mean(&mut rest[0], &[(m, last), (q, input), (s, u)])?,
+                            None => rhs.mean(&mut rest[0], &[(q, input), (s, u)])?,
+                        }
+                        made += 1;
                     }
                     swap(other, &mut self.next);
                 }
@@ -139,5 +160,37 @@ impl<V: Vector> Stepper<V> {
         }
         self.integrals.finish(dt);
         Ok(())
+    }
+
+    /// The norm `(Σ_i (w_i e_i)²)^½` of the estimated error `e` of the last step, which has led to `u`, with weights `w`;
+    /// `None` for schemes without an embedded solution. Once after a step: the vectors of its stages are worked in.
+    pub fn weighted_error(&mut self, u: &V, weights: &V) -> Option<f64> {
+        Some(self.weigh_error(u, weights)?.norm2())
+    }
+
+    /// The weighted errors themselves, `w_i e_i`, as for [`weighted_error`](Self::weighted_error).
+    pub fn weigh_error(&mut self, u: &V, weights: &V) -> Option<&V> {
+        let (factors, start) = (self.error.as_ref()?, self.other.as_ref()?);
+        let vectors = [start].into_iter().chain(&self.means).chain([&self.next, u]);
+        let terms: Vec<(f64, &V)> = factors.iter().copied().zip(vectors).collect();
+        self.reg.lincomb(0.0, &terms);
+        self.next.add_product(1.0, &self.reg, weights, 0.0);
+        Some(&self.next)
+    }
+
+    /// The state at the start of the last step, of schemes that keep it.
+    pub fn start(&self) -> Option<&V> {
+        self.other.as_ref()
+    }
+
+    /// Takes the last step back, of schemes that [estimate](Self::weighted_error) its error: `u` and the side integrals are
+    /// again what they were at its start, to the last bit. Only once, and before anything else.
+    ///
+    /// # Panics
+    /// If the scheme keeps no state at the start of a step.
+    pub fn undo(&mut self, u: &mut V) {
+        let Some(start) = &mut self.other else { panic!("{} keeps no start of a step", self.scheme) };
+        swap(u, start);
+        self.integrals.undo();
     }
 }

@@ -1,6 +1,6 @@
 //! The Butcher tableau of a scheme, worked out from its stages.
 
-use crate::scheme::{Base, Row, Scheme};
+use crate::scheme::{Base, Mean, Scheme};
 
 /// The tableau `u_i = u₀ + dt Σ_j a_ij R(t + c_j dt, u_j)`, `u = u₀ + dt Σ_i b_i R(t + c_i dt, u_i)`.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,45 +15,66 @@ pub struct Tableau {
 
 /// A vector of a step, as `start u₀ + dt Σ_j k_j R_j`.
 #[derive(Clone)]
-struct Combination {
-    start: f64,
-    k: Vec<f64>,
+pub(super) struct Combination {
+    pub(super) start: f64,
+    pub(super) k: Vec<f64>,
+}
+
+/// The vectors of a step as combinations.
+pub(super) struct Symbols {
+    /// States that the stages start from.
+    pub(super) inputs: Vec<Combination>,
+    /// Means of states, in the order in which they are made.
+    pub(super) means: Vec<Combination>,
+    /// The state at the end.
+    pub(super) result: Combination,
 }
 
 impl Combination {
     /// `Σ factor × combination`.
-    fn of(terms: &[(f64, &Self)]) -> Self {
+    pub(super) fn of(terms: &[(f64, &Self)]) -> Self {
         let k = (0..terms[0].1.k.len()).map(|j| terms.iter().map(|(f, x)| f * x.k[j]).sum()).collect();
         Self { start: terms.iter().map(|(f, x)| f * x.start).sum(), k }
     }
 }
 
 impl Scheme {
-    /// The Butcher tableau, derived from the stages: what they do is what it says, to rounding.
-    pub fn tableau(self) -> Tableau {
+    /// The vectors of a step, by its stages run on symbols.
+    pub(super) fn symbols(self) -> Symbols {
         let n = self.n_stages();
         let zero = Combination { start: 0.0, k: vec![0.0; n] };
         let start = Combination { start: 1.0, ..zero.clone() };
         let (mut reg, mut sum, mut u) = (zero.clone(), zero.clone(), start.clone());
-        let mut a = Vec::with_capacity(n);
+        let (mut inputs, mut means) = (Vec::with_capacity(n), Vec::<Combination>::new());
         for (i, row) in self.rows().iter().enumerate() {
-            a.push(u.k.clone());
             let mut slope = zero.clone();
             slope.k[i] = 1.0;
             reg = Combination::of(&[(row.a, &reg), (1.0, &slope)]);
-            let next = Combination::of(&[(row.b, base(row, &start, &sum)), (1.0 - row.b, &u), (row.c, &reg)]);
+            let base = match row.base {
+                Base::Sum => &sum,
+                Base::Mean => means.last().unwrap_or(&zero),
+                Base::None | Base::Start => &start,
+            };
+            let next = Combination::of(&[(row.b, base), (1.0 - row.b, &u), (row.c, &reg)]);
             if let Some(s) = row.sum {
                 sum = Combination::of(&[(s.p, &sum), (s.q, &u), (s.d, &reg)]);
             }
+            if let Some(Mean { m, q, s }) = row.mean {
+                means.push(Combination::of(&[(m, means.last().unwrap_or(&zero)), (q, &u), (s, &start)]));
+            }
+            inputs.push(u);
             u = next;
         }
-        let c = a.iter().map(|row| row.iter().sum()).collect();
-        Tableau { a, b: u.k, c }
+        Symbols { inputs, means, result: u }
     }
-}
 
-fn base<'a>(row: &Row, start: &'a Combination, sum: &'a Combination) -> &'a Combination {
-    if row.base == Base::Sum { sum } else { start }
+    /// The Butcher tableau, derived from the stages: what they do is what it says, to rounding.
+    pub fn tableau(self) -> Tableau {
+        let Symbols { inputs, result, .. } = self.symbols();
+        let a: Vec<Vec<f64>> = inputs.into_iter().map(|input| input.k).collect();
+        let c = a.iter().map(|row| row.iter().sum()).collect();
+        Tableau { a, b: result.k, c }
+    }
 }
 
 impl Tableau {

@@ -1,7 +1,7 @@
 //! Coefficients of the schemes, as stages `reg ← a reg + dt R(u)`, `next ← b base + (1 − b) u + c reg`.
 
 use crate::rhs::RunningSum;
-use crate::scheme::Scheme;
+use crate::scheme::{Scheme, embedded};
 
 /// The state that a stage leans on beside its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,20 @@ pub enum Base {
     Start,
     /// The running sum.
     Sum,
+    /// The newest mean.
+    Mean,
+}
+
+/// A mean of states that later stages lean on: `mean ← m (the mean before) + q u + s u₀`, with `u` the state that the
+/// stage started from and `u₀` that at the start of the step. `m + q + s = 1`. Each mean of a step stays until its end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mean {
+    /// Factor of the mean before; zero for the first one.
+    pub m: f64,
+    /// Factor of the stage's input.
+    pub q: f64,
+    /// Factor of the state at the start of the step.
+    pub s: f64,
 }
 
 /// Factors of one stage, without the step size.
@@ -27,19 +41,21 @@ pub struct Row {
     pub base: Base,
     /// What the running sum takes up after this stage.
     pub sum: Option<RunningSum>,
+    /// A mean that is made after this stage.
+    pub mean: Option<Mean>,
 }
 
-const fn row(a: f64, b: f64, c: f64, base: Base) -> Row {
-    Row { a, b, c, base, sum: None }
+pub(super) const fn row(a: f64, b: f64, c: f64, base: Base) -> Row {
+    Row { a, b, c, base, sum: None, mean: None }
 }
 
 const fn row_with_sum(b: f64, c: f64, base: Base, p: f64, q: f64, d: f64) -> Row {
-    Row { a: 0.0, b, c, base, sum: Some(RunningSum { p, q, d }) }
+    Row { a: 0.0, b, c, base, sum: Some(RunningSum { p, q, d }), mean: None }
 }
 
 /// `b` rounded so that `b` and `1 − b` are both numbers of the machine: shares of a mean then add to exactly
 /// one, and a constant state gains nothing from step to step.
-const fn share(b: f64) -> f64 {
+pub(super) const fn share(b: f64) -> f64 {
     1.0 - (1.0 - b)
 }
 
@@ -52,6 +68,7 @@ pub(super) fn rows(scheme: Scheme) -> &'static [Row] {
         Scheme::SspRk33 => &SSPRK33,
         Scheme::SspRk54 => &SSPRK54,
         Scheme::Lserk54 => &LSERK54,
+        Scheme::Rdpk35 => &embedded::RDPK35,
     }
 }
 

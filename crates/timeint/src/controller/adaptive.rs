@@ -1,0 +1,173 @@
+//! The size of steps from an estimate of their error.
+
+use crate::{STRETCH, Scheme};
+
+/// Share of the step that the error alone would allow.
+const SAFETY: f64 = 0.9;
+/// A step is at most this multiple of the one before, and at least that one.
+const FACTORS: [f64; 2] = [0.2, 2.0];
+/// Smaller errors count as this one.
+const LEAST: f64 = 1e-10;
+
+/// What the control of step sizes remembers from step to step: a checkpoint must hold it for the steps to go on as if
+/// uninterrupted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Memory {
+    /// The step that is wanted next.
+    pub dt: f64,
+    /// Errors of the last steps that were taken, the newest first, relative to the tolerance.
+    pub errors: [f64; 2],
+    /// Attempts that were rejected since then.
+    pub rejected: u32,
+}
+
+/// Control of the step size by the error of an [embedded solution](Scheme::embedded) of order q, with k = q + 1:
+///
+/// ```text
+/// dt ← dt · clamp(0.9 ε₁^(−β₁/k) ε₂^(−β₂/k) ε₃^(−β₃/k), 0.2, 2),   β = (0.64, −0.31, 0.04)
+/// ```
+///
+/// with `ε₁` the error of the step relative to the tolerance and `ε₂`, `ε₃` those of the steps before. A step with
+/// `ε₁ > 1`, or no number, is rejected and tried again with `dt · clamp(0.9 ε₁^(−1/k), 0.2, 0.9)`; the step after that
+/// does not grow. A step that was shortened from outside and succeeded leaves the wanted size as it was.
+///
+/// Exponents are rounded to 64ths: powers are then square roots and products, which are the same bits on every machine.
+///
+/// # Source
+/// Söderlind (2003), digital filters in adaptive time-stepping; β of Ranocha, Dalcin, Parsani and Ketcheson (2022), table 3,
+/// for this pair.
+///
+/// ```
+/// use dgsuite_timeint::{Adaptive, Scheme};
+/// let mut control = Adaptive::new(Scheme::Rdpk35, 0.1).unwrap();
+/// assert!(!control.judge(0.1, 8.0));               // rejected: 8^(1/3) times too large
+/// assert!((control.wanted() - 0.045).abs() < 1e-3);
+/// assert!(control.judge(control.wanted(), 0.5));
+/// assert!(Adaptive::new(Scheme::Lserk54, 0.1).is_none());
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Adaptive {
+    memory: Memory,
+}
+
+impl Adaptive {
+    /// A control whose first step is `first`; `None` for schemes without an embedded solution.
+    #[must_use]
+    pub fn new(scheme: Scheme, first: f64) -> Option<Self> {
+        scheme.embedded_order()?;
+        Some(Self { memory: Memory { dt: first, errors: [1.0; 2], rejected: 0 } })
+    }
+
+    /// The step that is wanted next.
+    #[must_use]
+    pub fn wanted(&self) -> f64 {
+        self.memory.dt
+    }
+
+    /// What must be kept.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        self.memory
+    }
+
+    /// Goes on from what was kept.
+    pub fn resume(&mut self, memory: Memory) {
+        self.memory = memory;
+    }
+
+    /// Whether a step of size `dt` with this error, relative to the tolerance, is good; finds the next size.
+    pub fn judge(&mut self, dt: f64, error: f64) -> bool {
+        let Memory { dt: wanted, errors: [second, third], rejected } = self.memory;
+        let [least, most] = FACTORS;
+        if error.is_nan() || error > 1.0 {
+            let factor = if error.is_finite() { SAFETY / power(error, 21) } else { least };
+            self.memory.dt = dt * factor.clamp(least, SAFETY);
+            self.memory.rejected = rejected + 1;
+            return false;
+        }
+        self.memory.rejected = 0;
+        if dt < wanted * (1.0 - STRETCH) {
+            return true;
+        }
+        let error = error.max(LEAST);
+        let factor = SAFETY * power(second, 7) / (power(error, 14) * power(third, 1));
+        let most = if rejected > 0 { 1.0 } else { most };
+        self.memory.dt = dt * factor.clamp(least, most);
+        self.memory.errors = [error, second];
+        true
+    }
+}
+
+/// `x^(n/64)`, for `n < 64`.
+fn power(x: f64, n: u32) -> f64 {
+    let (mut root, mut product) = (x, 1.0);
+    for bit in [32, 16, 8, 4, 2, 1] {
+        root = root.sqrt();
+        if n & bit != 0 {
+            product *= root;
+        }
+    }
+    product
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn control(dt: f64) -> Adaptive {
+        Adaptive::new(Scheme::Rdpk35, dt).unwrap()
+    }
+
+    #[test]
+    fn powers_are_powers() {
+        for n in 0..64 {
+            for x in [1e-10, 0.3, 1.0, 7.0, 1e9f64] {
+                let exact = x.powf(f64::from(n) / 64.0);
+                assert!((power(x, n) / exact - 1.0).abs() < 1e-14, "{x}^({n}/64)");
+            }
+        }
+    }
+
+    /// Errors `ε = (dt/h)³`: the step settles below h, and no step is rejected on the way from below.
+    #[test]
+    fn the_step_settles_where_the_error_is_below_one() {
+        let mut control = control(1e-6);
+        for _ in 0..200 {
+            let dt = control.wanted();
+            assert!(control.judge(dt, dt.powi(3)), "{dt}");
+        }
+        let settled = control.wanted();
+        assert!((0.7..0.95).contains(&settled), "{settled}");
+        // It follows an abrupt change of the problem in a few steps.
+        let mut rejected = 0;
+        for _ in 0..40 {
+            let dt = control.wanted();
+            rejected += u32::from(!control.judge(dt, (10.0 * dt).powi(3)));
+        }
+        assert!((1..=4).contains(&rejected), "{rejected}");
+        assert!((0.07..0.095).contains(&control.wanted()));
+    }
+
+    #[test]
+    fn what_is_no_number_is_rejected_and_the_step_after_does_not_grow() {
+        for bad in [f64::NAN, f64::INFINITY] {
+            let mut control = control(1.0);
+            assert!(!control.judge(1.0, bad));
+            assert_eq!((control.wanted(), control.memory().rejected), (0.2, 1));
+            assert!(control.judge(0.2, 1e-12));
+            assert_eq!((control.wanted(), control.memory().rejected), (0.2, 0));
+            assert!(control.judge(0.2, 1e-12));
+            assert_eq!(control.wanted(), 0.4);
+        }
+    }
+
+    #[test]
+    fn a_step_shortened_from_outside_leaves_the_wanted_size() {
+        let mut control = control(1.0);
+        assert!(control.judge(0.4, 1e-3));
+        assert_eq!(control, Adaptive::new(Scheme::Rdpk35, 1.0).unwrap());
+        // But a rejection counts.
+        assert!(!control.judge(0.4, 2.0));
+        assert!(control.wanted() < 0.4);
+    }
+}
