@@ -9,6 +9,7 @@
 //! | `state` | basis, order | coefficients, `[element][field][basis function]` |
 //! | `tally` | | time integrals of the boundary fluxes, integrals at the start, integrals of the sizes there |
 //! | `averages` (optional) | | means over time so far |
+//! | `control` (optional) | | the step that the control of errors wants, the last two errors, attempts rejected since |
 //!
 //! To keep more, push a [`Section`] to [`Checkpoint::sections`], give it a row in `KNOWN`, and look for it after a restart with
 //! [`Checkpoint::section`].
@@ -34,7 +35,8 @@ use crate::writer::{WriterError, atomic};
 const LATEST: &str = "latest";
 
 /// The sections that this program reads, with the newest version that it knows of each.
-const KNOWN: [(&str, u16); 5] = [("run", 1), ("law", 1), ("state", 1), ("tally", 1), ("averages", 1)];
+const KNOWN: [(&str, u16); 6] =
+    [("run", 1), ("law", 1), ("state", 1), ("tally", 1), ("averages", 1), ("control", 1)];
 
 /// The most steps of a run: numbers of steps are columns of tables, as 64-bit floating-point numbers.
 const MAX_STEPS: u64 = 1 << 53;

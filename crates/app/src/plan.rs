@@ -45,7 +45,7 @@ use crate::pipeline::reference::Reference;
 use crate::pipeline::source::{Located, Place};
 use crate::pipeline::space::BasisSpec;
 use crate::pipeline::state::{InitialSpec, StateSpec};
-use crate::pipeline::time::{SteadySpec, StepSpec};
+use crate::pipeline::time::{AdaptiveSpec, SteadySpec, StepSpec};
 use crate::pipeline::{DeviceSpec, Document, Pipeline};
 use crate::run::directory::Former;
 use crate::systems::hyperbolic::{BoundaryKind, Device, Form, Law, Setup, SourceTerm};
@@ -140,8 +140,10 @@ pub struct Places {
 pub struct TimePlan {
     /// The scheme's word.
     pub scheme: String,
-    /// The step size.
+    /// The step size; of steps by their error that of the first one.
     pub step: StepSize,
+    /// Steps by an estimate of their error.
+    pub adaptive: Option<AdaptiveSpec>,
     /// The product of step and spectral radius that is stable for the scheme.
     pub stable_radius: f64,
     /// The last time.
@@ -537,6 +539,7 @@ fn time_plan(pipeline: &Pipeline, start: f64) -> Result<TimePlan, InputError> {
             StepSpec::Cfl(cfl) => StepSize::Cfl(cfl.unwrap_or(stable_radius)),
             StepSpec::Fixed(dt) => StepSize::Fixed(dt),
         },
+        adaptive: spec.adaptive,
         end: spec.end.as_ref().map(|end| end.value),
         steps: spec.steps,
         steady: spec.steady,

@@ -19,7 +19,7 @@ pub mod surfaces;
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use dgsuite_timeint::{StepSize, TimePoint};
+use dgsuite_timeint::{StepSize, TimeError, TimePoint};
 use serde_json::{Map, Value, json};
 
 use self::checks::CheckResult;
@@ -265,6 +265,10 @@ fn explain(
         });
         return;
     }
+    if let RunError::Time(TimeError::Rejected { .. }) = error {
+        log.warn("hint: allow a larger time.adaptive.tolerance; rounding alone is about 1e-15 of the solution, in single precision 1e-7");
+        return;
+    }
     if let Some(Origin { element, at: [x, y, z], bad }) = solver.origin_of_failure() {
         log.warn(&format!(
             "it is not finite in {bad} elements, and began near the middle of them: element {element} at ({x:.6}, {y:.6}, {z:.6})"
@@ -288,6 +292,7 @@ fn explain(
     }
     let stable = before.map(|before| time.stable_radius * before.limit);
     let size = match (time.step, stable) {
+        _ if time.adaptive.is_some() => "time.adaptive.tolerance".to_owned(),
         (StepSize::Fixed(dt), Some(stable)) if dt > stable && stable > 0.0 => {
             format!("time.dt than {dt} (the stable step was {stable:.4e} before)")
         }

@@ -11,6 +11,7 @@ mod arguments;
 mod boundary;
 mod branches;
 mod clock;
+mod control;
 mod diffusive_boundary;
 mod discretization;
 mod element;
@@ -44,6 +45,7 @@ mod trace_points;
 
 pub use boundary::StageTime;
 pub use clock::{BoundsCopy, RING, StepBound, StepChoice};
+pub use control::{Attempt, AttemptsCopy, ControlStart, DeviceControl};
 pub use discretization::{CudaDiscretization, StageAddresses};
 pub use elliptic::{CudaBlockInverse, CudaPTransfer, CudaSipdg};
 pub use measure::{Integrand, Measures, PointRule};

@@ -486,6 +486,24 @@ impl<T: PackScalar> Discretization<T> {
         Some(())
     }
 
+    /// The same with zeros in the copies of elements that fill blocks up: for weights of sums over a state, in which each
+    /// element is to count once.
+    #[must_use]
+    pub fn from_canonical_once(&self, canonical: &[f64], u: &mut [T]) -> Option<()> {
+        self.from_canonical(canonical, u)?;
+        for group in &self.groups {
+            let l = group.state;
+            let mut copy = vec![true; l.blocks * l.lanes];
+            group.real_slots().for_each(|slot| copy[slot] = false);
+            for slot in (0..copy.len()).filter(|&slot| copy[slot]) {
+                for k in 0..l.fields {
+                    (0..l.rows).for_each(|i| u[group.offset + l.index(slot, i, k)] = T::ZERO);
+                }
+            }
+        }
+        Some(())
+    }
+
     /// Where each element begins in canonical order; one more at the end.
     fn canonical_offsets(&self) -> Vec<usize> {
         let mut first = vec![0; self.mesh.n_elements() + 1];

@@ -15,6 +15,8 @@ pub struct TimeSpec {
     pub scheme: Scheme,
     /// How steps are chosen.
     pub step: StepSpec,
+    /// Steps by an estimate of their error.
+    pub adaptive: Option<AdaptiveSpec>,
     /// The last time.
     pub end: Option<Located<f64>>,
     /// The most steps.
@@ -47,6 +49,15 @@ impl StepSpec {
 /// The word for [`StepSpec::Cfl`] without a number.
 pub const AUTO: &str = "auto";
 
+/// Steps by an estimate of their error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdaptiveSpec {
+    /// The error of a step that is allowed, relative to the size of the solution.
+    pub tolerance: f64,
+    /// The CFL number that bounds steps from above, if any does.
+    pub cfl: Option<f64>,
+}
+
 /// A run towards a steady state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SteadySpec {
@@ -64,7 +75,7 @@ impl TimeSpec {
     /// # Errors
     /// No end, both `cfl` and `dt`, a step that is not positive, a scheme of another model.
     pub fn read(top: &Section<'_>, model: &str) -> Result<Self, InputError> {
-        let known = ["scheme", "cfl", "dt", "end", "steps", "steady", "subcycles"];
+        let known = ["scheme", "cfl", "dt", "adaptive", "end", "steps", "steady", "subcycles"];
         let wanted = "time: { end: T }, or `steps`, or `steady`";
         let section = top.section("time", &known)?.ok_or_else(|| top.missing("time", wanted))?;
         if section.has("subcycles") {
@@ -74,7 +85,13 @@ impl TimeSpec {
                 "the model incompressible",
             ));
         }
-        for (a, b) in [("cfl", "dt"), ("end", "steady"), ("steps", "steady")] {
+        for (a, b) in [
+            ("cfl", "dt"),
+            ("adaptive", "dt"),
+            ("adaptive", "steady"),
+            ("end", "steady"),
+            ("steps", "steady"),
+        ] {
             section.exclusive(a, b)?;
         }
         let scheme = scheme(&section, model)?;
@@ -85,6 +102,7 @@ impl TimeSpec {
             }
             None => StepSpec::Cfl(section.positive("cfl")?.map(|c| c.value)),
         };
+        let adaptive = AdaptiveSpec::read(&section, scheme, step)?;
         let end = section.number("end")?;
         let steps = section.count("steps", 0)?.map(|n| n.value);
         let steady = SteadySpec::read(&section)?;
@@ -96,18 +114,22 @@ impl TimeSpec {
         if end.is_none() && steps.is_none() && steady.is_none() {
             return Err(section.missing("end", "the last time, or `steps`, or `steady`"));
         }
-        Ok(Self { scheme, step, end, steps, steady, place: section.place().clone() })
+        Ok(Self { scheme, step, adaptive, end, steps, steady, place: section.place().clone() })
     }
 }
 
 /// The scheme where the file gives none: the fewest vectors and nearly the largest step.
 const DEFAULT_SCHEME: Scheme = Scheme::Lserk54;
 
+/// The scheme where steps are to be found from their error.
+const DEFAULT_PAIR: Scheme = Scheme::Rdpk35;
+
 fn scheme(section: &Section<'_>, model: &str) -> Result<Scheme, InputError> {
     let mut words: Vec<(&str, Result<Scheme, &str>)> =
         Scheme::ALL.iter().map(|s| (s.name(), Ok(*s))).collect();
     words.extend(["bdf1", "bdf2", "bdf3"].map(|w| (w, Err(w))));
     match section.choice("scheme", &words)? {
+        None if section.has("adaptive") => Ok(DEFAULT_PAIR),
         None => Ok(DEFAULT_SCHEME),
         Some(Located { value: Ok(scheme), .. }) => Ok(scheme),
         Some(Located { value: Err(word), key, place }) => Err(InputError::at(
@@ -118,6 +140,29 @@ fn scheme(section: &Section<'_>, model: &str) -> Result<Scheme, InputError> {
                 belongs: "the model incompressible".into(),
             },
         )),
+    }
+}
+
+impl AdaptiveSpec {
+    fn read(time: &Section<'_>, scheme: Scheme, step: StepSpec) -> Result<Option<Self>, InputError> {
+        let Some(section) = time.section("adaptive", &["tolerance"])? else { return Ok(None) };
+        if scheme.embedded_order().is_none() {
+            let pairs: Vec<&str> =
+                Scheme::ALL.iter().filter(|s| s.embedded_order().is_some()).map(|s| s.name()).collect();
+            let owner = format!("the scheme {scheme}");
+            return Err(time.misplaced("adaptive", &owner, &format!("the scheme {}", pairs.join(", "))));
+        }
+        let tolerance = section.positive("tolerance")?.ok_or_else(|| {
+            section.missing("tolerance", "the error of a step that is allowed, such as 1e-5")
+        })?;
+        if tolerance.value >= 1.0 {
+            return Err(InputError::range(
+                &tolerance,
+                "below 1, as it is relative to the size of the solution",
+            ));
+        }
+        let cfl = if let StepSpec::Cfl(cfl) = step { cfl } else { None };
+        Ok(Some(Self { tolerance: tolerance.value, cfl }))
     }
 }
 

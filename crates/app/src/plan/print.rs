@@ -12,6 +12,7 @@ use dgsuite_timeint::StepSize;
 
 use super::Plan;
 use crate::pipeline::output::Every;
+use crate::pipeline::time::AdaptiveSpec;
 use crate::systems::hyperbolic::{Description, Form, Law, SplitFlux, StepMeasure};
 
 /// The word of the pipeline file for a shape.
@@ -190,16 +191,22 @@ fn viscosity_text(viscous: &NavierStokes) -> String {
 fn time_line(plan: &Plan, first_dt: Option<f64>, stable_cfl: Option<f64>) -> String {
     let time = &plan.time;
     let mut text = time.scheme.clone();
-    match time.step {
+    match (time.step, time.adaptive) {
+        (_, Some(AdaptiveSpec { tolerance, cfl })) => {
+            let _ = write!(text, ", steps by error, tolerance {tolerance:e}");
+            if let Some(cfl) = cfl {
+                let _ = write!(text, ", cfl at most {}", short(cfl));
+            }
+        }
         // By default each element has its own, the least step decides.
-        StepSize::Cfl(_) if plan.setup.step_measure == StepMeasure::Radius => {
+        (StepSize::Cfl(_), None) if plan.setup.step_measure == StepMeasure::Radius => {
             let now = stable_cfl.map(|cfl| format!(" (now {cfl:.4})"));
             let _ = write!(text, ", cfl auto{}", now.unwrap_or_default());
         }
-        StepSize::Cfl(cfl) => {
+        (StepSize::Cfl(cfl), None) => {
             let _ = write!(text, ", cfl {}", short(cfl));
         }
-        StepSize::Fixed(dt) => {
+        (StepSize::Fixed(dt), None) => {
             let _ = write!(text, ", dt {dt}");
         }
     }

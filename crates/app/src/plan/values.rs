@@ -8,7 +8,7 @@ use crate::pipeline::source::Located;
 use crate::post::forces::Coefficients;
 
 /// Paths of the summary that every run has.
-const ALWAYS: [&str; 12] = [
+const ALWAYS: [&str; 13] = [
     "mesh.faces",
     "mesh.order",
     "space.order",
@@ -17,6 +17,7 @@ const ALWAYS: [&str; 12] = [
     "time.end",
     "time.dt_min",
     "time.dt_max",
+    "time.rejected",
     "timing.setup_s",
     "timing.run_s",
     "timing.rhs_evaluations",

@@ -1,11 +1,14 @@
 //! The time loop: step after step to the end, to a number of steps, or to a steady state.
 
+pub mod adaptive;
 mod ahead;
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use dgsuite_timeint::{Controller, Patience, Schedule, Steady, StepSize, TimePoint, Tolerance, Verdict};
+use dgsuite_timeint::{
+    Adaptive, Controller, Patience, Schedule, Steady, StepSize, TimePoint, Tolerance, Verdict,
+};
 
 use super::error::{RunError, Stagnant};
 use super::log::{Log, clock};
@@ -23,6 +26,8 @@ pub struct Tally {
     pub dt_min: Option<f64>,
     /// The largest step.
     pub dt_max: Option<f64>,
+    /// Attempts that were rejected for their error.
+    pub rejected: u64,
     /// Time spent in steps.
     pub spent: Duration,
     /// Ended from outside, before the end.
@@ -50,6 +55,8 @@ pub struct March<'a> {
     solver: &'a mut Hyperbolic,
     log: &'a mut Log,
     controller: Controller,
+    /// Steps by an estimate of their error.
+    adaptive: Option<Adaptive>,
     /// Steps taken with local step sizes, which have no common time.
     local: u64,
     /// The stable step of the present state at CFL number one.
@@ -98,6 +105,7 @@ impl<'a> March<'a> {
             solver,
             log,
             controller,
+            adaptive: None,
             local: 0,
             limit: 0.0,
             dofs,
@@ -128,6 +136,8 @@ impl<'a> March<'a> {
     pub fn run(&mut self, outputs: &mut Outputs<'_>) -> Result<(), RunError> {
         self.limit = self.solver.stable_dt()?;
         self.plan.fits_a_step(self.now().t, self.limit)?;
+        self.begin_adaptive()?;
+        outputs.control = self.memory();
         outputs.write(self.solver, self.now(), Moment::Start)?;
         self.log.start_bar();
         self.started = Instant::now();
@@ -145,6 +155,7 @@ impl<'a> March<'a> {
 
     fn run_unsteady(&mut self, outputs: &mut Outputs<'_>) -> Result<(), RunError> {
         while self.run_ahead(outputs.steps_left(self.now(), false))? || self.step()? {
+            outputs.control = self.memory();
             outputs.write(self.solver, self.now(), Moment::Step)?;
             self.draw(None)?;
             if self.stops() {
@@ -162,6 +173,9 @@ impl<'a> March<'a> {
 
     /// One step; `false` if there is none left.
     fn step(&mut self) -> Result<bool, RunError> {
+        if let Some(spec) = self.plan.time.adaptive {
+            return self.attempt(spec);
+        }
         let start = Instant::now();
         let Some(step) = self.controller.plan(self.limit)? else { return Ok(false) };
         let t = self.solver.time();

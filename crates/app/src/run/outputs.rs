@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dgsuite_timeint::TimePoint;
+use dgsuite_timeint::{Memory, TimePoint};
 
 use super::averages::Averages;
 use super::directory::{Directory, Former};
 use super::error::RunError;
 use super::fields;
+use super::march::adaptive;
 use super::monitors::{self, LastValues, Monitor};
 use super::schedule::{self, Schedule};
 use super::surfaces;
@@ -30,6 +31,8 @@ pub struct Outputs<'a> {
     surfaces: Option<(&'a SurfacesPlan, BackgroundSeries, Schedule)>,
     newest_surfaces: Option<u64>,
     averages: Option<Averages<'a>>,
+    /// What the control of errors remembers, for checkpoints.
+    pub control: Option<Memory>,
     checkpoints: Option<Schedule>,
     written: Vec<PathBuf>,
     /// The step whose fields, and whose checkpoint, were written last.
@@ -76,6 +79,7 @@ impl<'a> Outputs<'a> {
                 None => None,
             },
             newest_surfaces: None,
+            control: None,
             averages: plan.averages.as_ref().map(|averages| {
                 let saved = plan.restart.as_ref().map_or(&[][..], |(_, saved)| &saved.averages);
                 Averages::new(averages, lattice_order, now, saved)
@@ -193,7 +197,8 @@ impl<'a> Outputs<'a> {
 
     fn write_checkpoint(&mut self, solver: &Hyperbolic, now: TimePoint) -> Result<(), RunError> {
         let averages = self.averages.as_ref().map_or_else(Vec::new, Averages::save);
-        let saved = Checkpoint { now, state: solver.save(), averages, sections: Vec::new() };
+        let sections = self.control.iter().map(adaptive::section).collect();
+        let saved = Checkpoint { now, state: solver.save(), averages, sections };
         let path = checkpoint::write(&self.directory.checkpoints(), &saved, self.plan.mesh_digest)?;
         self.written.push(path);
         if let Some(spec) = self.plan.checkpoint {

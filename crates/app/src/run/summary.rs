@@ -104,6 +104,7 @@ pub fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
             "end": facts.end.0,
             "dt_min": facts.tally.dt_min,
             "dt_max": facts.tally.dt_max,
+            "rejected": facts.tally.rejected,
         }),
     );
     put(

@@ -8,8 +8,8 @@ use dgsuite_basis::Representation;
 use dgsuite_gpu::cuda::{DeviceBuffer, Graph};
 use dgsuite_gpu::{CudaVector, GpuError, Vector as _};
 use dgsuite_ops::cuda::{
-    CudaDiscretization, Integrand, Measures, PointRule, Sampler, SamplesUnderWay, StageAddresses, StageTime,
-    StepChoice,
+    Attempt, CudaDiscretization, DeviceControl, Integrand, Measures, PointRule, Sampler, SamplesUnderWay,
+    StageAddresses, StageTime, StepChoice,
 };
 use dgsuite_ops::{
     BoundarySamples, Discretization, Norms, OpsError, PackScalar, Sample, StageWeights, StepMeasure,
@@ -56,8 +56,18 @@ struct StageCall {
     at: StageAddresses,
     /// Factors and address of the running sum.
     sum: Option<([f64; 3], u64)>,
+    /// A mean that is made after the stage.
+    mean: Option<MeanCall>,
     /// Where the state is after the step, if this is its last stage.
     end: Option<u64>,
+}
+
+/// A mean of states as work for the device: `mean ← Σ f v`, by factors and addresses; of two vectors, or of three.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct MeanCall {
+    mean: u64,
+    two: [(f64, u64); 2],
+    more: Option<(f64, u64)>,
 }
 
 /// A right-hand side that does nothing but write down what a stepper asks of it.
@@ -88,7 +98,7 @@ impl<T: PackScalar> Recorder<T> {
         };
         let (part, share) = (self.parts[self.stage], self.shares[self.stage]);
         let weights = StageWeights { a: s.a, b: s.b, c: s.c, dt: 0.0, keep: s.keep };
-        self.calls.push(StageCall { part, share, weights, at, sum, end: None });
+        self.calls.push(StageCall { part, share, weights, at, sum, mean: None, end: None });
         self.stage += 1;
     }
 }
@@ -129,6 +139,21 @@ impl<T: PackScalar> Rhs for Recorder<T> {
         self.record(s, u, u0, reg, next, Some(([r.p, r.q, r.d], sum.buffer().ptr())));
         Ok(())
     }
+
+    fn mean(&mut self, mean: &mut CudaVector<T>, terms: &[(f64, &CudaVector<T>)]) -> Result<(), Infallible> {
+        let of = |&(factor, v): &(f64, &CudaVector<T>)| (factor, v.buffer().ptr());
+        // The newest two first: a third one is added to them.
+        let call = match terms {
+            [a, b] => Some(MeanCall { mean: mean.buffer().ptr(), two: [of(a), of(b)], more: None }),
+            [a, b, c] => Some(MeanCall { mean: mean.buffer().ptr(), two: [of(b), of(c)], more: Some(of(a)) }),
+            _ => None,
+        };
+        debug_assert!(call.is_some(), "means are of two or three states");
+        if let Some(last) = self.calls.last_mut() {
+            last.mean = call;
+        }
+        Ok(())
+    }
 }
 
 /// State, discretisation and stepper in precision `T`.
@@ -141,6 +166,8 @@ pub(crate) struct CudaEngine<T: PackScalar> {
     recorder: Recorder<T>,
     u: CudaVector<T>,
     kept: Option<CudaVector<T>>,
+    /// Weights of errors, and the device's control of them.
+    weights: Option<(CudaVector<T>, DeviceControl)>,
     /// Size of the step that the device knows.
     dt: Option<f64>,
     /// Steps as graphs, by their stages: arrays change places from step to step, with a short period.
@@ -165,6 +192,8 @@ enum EndOfStep {
     Cfl(f64),
     /// The state is looked at; elements have steps of their own.
     Local,
+    /// The step was an attempt: it stands if its error is small, and is taken back if not.
+    Judge,
 }
 
 /// Times that steps are put into the stream before the first graph is recorded: by then all that is made
@@ -197,6 +226,7 @@ impl<T: PackScalar> CudaEngine<T> {
             recorder,
             u,
             kept: None,
+            weights: None,
             dt: None,
             graphs,
             batches,
@@ -241,14 +271,26 @@ impl<T: PackScalar> CudaEngine<T> {
         }
         self.launched += 1;
         let graphable = self.launched > WARM_UP && self.discretization.is_autonomous();
+        let (discretization, stepper, u) = (&mut self.discretization, &mut self.stepper, &self.u);
+        let mut attempt = self.weights.as_mut().filter(|_| end == EndOfStep::Judge);
+        let mut work = || {
+            if let Some((_, control)) = &mut attempt {
+                discretization.keep_sums(control)?;
+            }
+            launch(discretization, calls, end, t, dt)?;
+            match &mut attempt {
+                Some((weights, control)) => judge(discretization, stepper, u, weights, control),
+                None => Ok(()),
+            }
+        };
         if graphable && self.graphs.len() < MOST_GRAPHS {
-            let cuda = self.discretization.cuda().clone();
-            let graph = cuda.capture(|_| launch(&mut self.discretization, calls, end, t, dt))?;
+            let cuda = u.cuda().clone();
+            let graph = cuda.capture(|_| work())?;
             graph.launch()?;
             self.graphs.push((calls.clone(), end, graph));
             return Ok(());
         }
-        Ok(launch(&mut self.discretization, calls, end, t, dt)?)
+        Ok(work()?)
     }
 
     /// A copy of the state in host memory. After a failure of the device, which the next step reports, it holds no numbers.
@@ -269,6 +311,22 @@ impl<T: PackScalar> Drop for CudaEngine<T> {
     }
 }
 
+/// Puts the judgement of the last step, which has led to `u`, into the device's stream.
+fn judge<T: PackScalar>(
+    discretization: &mut CudaDiscretization<T>,
+    stepper: &mut Stepper<CudaVector<T>>,
+    u: &CudaVector<T>,
+    weights: &CudaVector<T>,
+    control: &mut DeviceControl,
+) -> Result<(), GpuError> {
+    if let Some(errors) = stepper.weigh_error(u, weights) {
+        errors.dot_into(errors, &mut control.square, 0)?;
+    }
+    let Some(start) = stepper.start() else { return Ok(()) };
+    // SAFETY: both vectors live as long as the engine, whose end waits for the device's.
+    unsafe { discretization.judge(control, u.buffer().ptr(), start.buffer().ptr()) }
+}
+
 /// Puts the stages of steps into the device's stream.
 fn launch<T: PackScalar>(
     discretization: &mut CudaDiscretization<T>,
@@ -278,7 +336,7 @@ fn launch<T: PackScalar>(
     dt: f64,
 ) -> Result<(), GpuError> {
     let autonomous = discretization.is_autonomous();
-    for &StageCall { part, share, weights, at, sum, end: last } in calls {
+    for &StageCall { part, share, weights, at, sum, mean, end: last } in calls {
         let when = if autonomous {
             StageTime::Clock { part, share }
         } else {
@@ -289,6 +347,12 @@ fn launch<T: PackScalar>(
             discretization.stage_at(when, weights, at)?;
             if let Some((factors, sum)) = sum {
                 discretization.running_sum_at(factors, sum, at.u, at.register)?;
+            }
+            if let Some(MeanCall { mean, two: [(a, x), (b, y)], more }) = mean {
+                discretization.running_sum_at([0.0, a, b], mean, x, y)?;
+                if let Some((c, z)) = more {
+                    discretization.running_sum_at([1.0, c, 0.0], mean, z, y)?;
+                }
             }
             match (last, end) {
                 (Some(u), EndOfStep::Tick) => discretization.end_step(u, None)?,
@@ -462,6 +526,34 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
         }
     }
 
+    fn weigh_errors(&mut self, weights: &[f64]) -> Result<(), OpsError> {
+        let cuda = self.discretization.cuda().clone();
+        let mut own = vec![T::ZERO; self.u.len()];
+        // Of the same length by construction.
+        let _ = self.description().from_canonical_once(weights, &mut own);
+        let buffer = DeviceBuffer::from_slice(&cuda, "weights of errors", &own)?;
+        let control = self.discretization.control()?;
+        self.weights = Some((CudaVector::from_buffer(&cuda, buffer)?, control));
+        Ok(())
+    }
+
+    fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError> {
+        if let Some((_, control)) = &mut self.weights {
+            self.discretization.keep_sums(control)?;
+        }
+        self.make_step(t, dt, false)?;
+        let (stepper, u) = (&mut self.stepper, &self.u);
+        Ok(self.weights.as_ref().and_then(|(w, _)| stepper.weighted_error(u, w)).unwrap_or(f64::NAN))
+    }
+
+    fn undo_step(&mut self) {
+        self.stepper.undo(&mut self.u);
+        if let Some((_, control)) = &self.weights {
+            // A failure of the device is reported by the next step.
+            let _ = self.discretization.put_sums_back(control);
+        }
+    }
+
     fn runs_ahead(&mut self) -> bool {
         self.can_run_ahead()
     }
@@ -472,6 +564,10 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
 
     fn finish_ahead(&mut self) -> Result<Option<Vec<f64>>, OpsError> {
         self.finish_batch()
+    }
+
+    fn finish_attempts(&mut self) -> Result<Vec<Attempt>, OpsError> {
+        self.finish_attempts_of_batch()
     }
 
     fn undo_ahead(&mut self) -> Result<(), OpsError> {

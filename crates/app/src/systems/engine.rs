@@ -2,7 +2,7 @@
 
 use dgsuite_basis::Representation;
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};
-use dgsuite_ops::cuda::SamplesUnderWay;
+use dgsuite_ops::cuda::{Attempt, ControlStart, SamplesUnderWay};
 use dgsuite_ops::{
     BoundarySamples, Discretization, Norms, OpsError, PackScalar, Sample, StageWeights, StepMeasure,
 };
@@ -53,6 +53,13 @@ pub(crate) trait Engine: Send {
     /// Back to the state that was kept last.
     fn go_back(&mut self);
 
+    /// Sets the weights of the coefficients, in canonical order, in the norm of a step's error.
+    fn weigh_errors(&mut self, weights: &[f64]) -> Result<(), OpsError>;
+    /// A step, and the norm of its weighted error by the scheme's embedded solution.
+    fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError>;
+    /// Takes back the step that was tried last.
+    fn undo_step(&mut self);
+
     /// Whether steps can be put on their way without waiting for those before.
     fn runs_ahead(&mut self) -> bool {
         false
@@ -66,6 +73,10 @@ pub(crate) trait Engine: Send {
     /// `None` where a state was bad.
     fn finish_ahead(&mut self) -> Result<Option<Vec<f64>>, OpsError> {
         Ok(None)
+    }
+    /// Waits for the oldest attempts under way.
+    fn finish_attempts(&mut self) -> Result<Vec<Attempt>, OpsError> {
+        Ok(Vec::new())
     }
     /// Goes back to the state before the steps that were finished last, and forgets all that are under way.
     fn undo_ahead(&mut self) -> Result<(), OpsError> {
@@ -84,6 +95,9 @@ pub(crate) enum Ahead<'a> {
     Cfl { cfl: f64, n: usize, from: Option<TimePoint> },
     /// So many at time `t`, in each of which every element has its own step, the multiple `cfl` of its own bound.
     Local { t: f64, cfl: f64, n: usize },
+    /// So many attempts at steps by their error; `from` is where the first begins, and what the control begins with, unless it
+    /// goes on after the attempts under way.
+    Attempts { n: usize, from: Option<(TimePoint, ControlStart)> },
 }
 
 /// The discretisation's facts, free of its precision.
@@ -163,6 +177,8 @@ pub(crate) struct HostEngine<T: PackScalar> {
     stepper: Stepper<HostVector<T>>,
     u: HostVector<T>,
     kept: Option<HostVector<T>>,
+    /// Weights of errors.
+    weights: Option<HostVector<T>>,
     local: Vec<f64>,
 }
 
@@ -178,7 +194,7 @@ impl<T: PackScalar> HostEngine<T> {
         discretization.project(initial, t0, &mut u);
         let stepper = Stepper::new(scheme, &u)?;
         let rhs = Semidiscrete { discretization, evaluations: 0 };
-        Ok(Self { rhs, stepper, u, kept: None, local: Vec::new() })
+        Ok(Self { rhs, stepper, u, kept: None, weights: None, local: Vec::new() })
     }
 }
 
@@ -339,5 +355,23 @@ impl<T: PackScalar> Engine for HostEngine<T> {
         if let Some(kept) = &self.kept {
             self.u.copy_from(kept);
         }
+    }
+
+    fn weigh_errors(&mut self, weights: &[f64]) -> Result<(), OpsError> {
+        let mut own = self.u.zeros_like()?;
+        // Of the same length by construction.
+        let _ = self.rhs.discretization.from_canonical_once(weights, &mut own);
+        self.weights = Some(own);
+        Ok(())
+    }
+
+    fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError> {
+        self.step(t, dt)?;
+        let (stepper, u) = (&mut self.stepper, &self.u);
+        Ok(self.weights.as_ref().and_then(|w| stepper.weighted_error(u, w)).unwrap_or(f64::NAN))
+    }
+
+    fn undo_step(&mut self) {
+        self.stepper.undo(&mut self.u);
     }
 }

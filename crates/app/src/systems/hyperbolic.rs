@@ -21,6 +21,7 @@
 //! ```
 
 mod ahead;
+mod attempt;
 mod failure;
 mod slowest;
 

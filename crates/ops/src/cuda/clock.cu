@@ -69,3 +69,86 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     tick_once(clock);
     if (cfl > 0) clock->dt = cfl * found.step;
 }
+
+// What decides on steps that are tried: the host's twin is `Adaptive` of timeint. Mirrored by `ControlWords` in control.rs.
+struct Control {
+    double wanted, second, third;  // the step that is wanted, the errors of the last two good steps
+    double limit;                  // the step bound of the present state
+    double tolerance, cfl;         // cfl: the multiple of that bound that a step may have at most; 0 for none
+    u64 attempts;                  // tried since the device was set up
+    u32 rejected, restore;         // since the last good step; whether the last step is to be taken back
+};
+
+// One attempt, as the host reads it.
+struct Attempt {
+    double dt, error, limit;
+    u64 good;
+};
+
+// x^(n/64) by square roots and products, which are the same bits on the host.
+static __device__ double root_power(double x, u32 n) {
+    double root = x, product = 1;
+    for (u32 bit = 32; bit > 0; bit /= 2) {
+        root = sqrt(root);
+        if (n & bit) product *= root;
+    }
+    return product;
+}
+
+static __device__ double clamped(double x, double least, double most) {
+    return x < least ? least : x > most ? most : x;
+}
+
+// The size of the next attempt.
+static __device__ void choose(const Control* c, Clock* clock) {
+    const double most = c->cfl * c->limit;
+    clock->dt = c->cfl > 0 && most < c->wanted ? most : c->wanted;
+}
+
+// The first attempt, whose state has the bound `bound`.
+extern "C" __global__ void begin_attempts(const Control* c, Clock* clock) {
+    if (threadIdx.x == 0) choose(c, clock);
+}
+
+// The end of an attempt whose state has these bounds and whose weighted errors have the sum of squares `square`: whether it is
+// good, and the size of the next one. The record of attempt i is at i modulo `ring`. One block.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    judge(const StepBound* partial, u32 n, const double* square, Control* c, Attempt* record, u32 ring, Clock* clock) {
+    const StepBound found = least_of(partial, n);
+    if (threadIdx.x > 0) return;
+    const double dt = clock->dt;
+    double error = sqrt(*square) / c->tolerance;
+    if (error <= 1 && found.bad != 0xffffffffu) error = 1.0 / 0.0;
+    const bool good = error <= 1;
+    if (!good) {
+        const bool finite = error - error == 0;
+        c->wanted = dt * clamped(finite ? 0.9 / root_power(error, 21) : 0.2, 0.2, 0.9);
+        c->rejected += 1;
+    } else {
+        const u32 rejected = c->rejected;
+        c->rejected = 0;
+        c->limit = found.step;
+        if (!(dt < c->wanted * (1 - 1e-6))) {
+            const double least = error > 1e-10 ? error : 1e-10;
+            const double factor = 0.9 * root_power(c->second, 7) / (root_power(least, 14) * root_power(c->third, 1));
+            c->wanted = dt * clamped(factor, 0.2, rejected > 0 ? 1.0 : 2.0);
+            c->third = c->second;
+            c->second = least;
+        }
+        tick_once(clock);
+    }
+    Attempt* const seen = record + c->attempts % ring;
+    seen->dt = dt;
+    seen->error = error;
+    seen->limit = c->limit;
+    seen->good = good;
+    c->restore = !good;
+    c->attempts += 1;
+    choose(c, clock);
+}
+
+// to <- from, word by word, if the last step is to be taken back.
+extern "C" __global__ void restore(const Control* c, u32* to, const u32* from, u64 n) {
+    if (!c->restore) return;
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (u64)gridDim.x * blockDim.x) to[i] = from[i];
+}

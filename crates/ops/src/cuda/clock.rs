@@ -24,13 +24,16 @@ pub(super) struct DeviceClock {
     set: Function,
     tick: Function,
     advance: Function,
-    clock: DeviceBuffer<f64>,
+    pub(super) begin: Function,
+    pub(super) judge: Function,
+    pub(super) restore: Function,
+    pub(super) clock: DeviceBuffer<f64>,
     /// Bounds of blocks of elements.
     pub(super) bounds: DeviceBuffer<u64>,
-    n_bounds: usize,
+    pub(super) n_bounds: usize,
     /// The least bound, then the ring of those of the last steps.
     found: DeviceBuffer<u64>,
-    args: Args,
+    pub(super) args: Args,
 }
 
 /// The text of the clock's kernels. Nothing is fused: the sums are the host's.
@@ -47,6 +50,9 @@ impl DeviceClock {
             set: module.function("set_clock")?,
             tick: module.function("tick")?,
             advance: module.function("end_step")?,
+            begin: module.function("begin_attempts")?,
+            judge: module.function("judge")?,
+            restore: module.function("restore")?,
             clock: DeviceBuffer::zeros(cuda, "the step", CLOCK_WORDS)?,
             bounds: DeviceBuffer::zeros(cuda, "step bounds", n_bounds * BOUND_WORDS)?,
             n_bounds,
@@ -250,7 +256,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
     }
 
     /// Step bounds of all blocks of elements; the end of each group's.
-    fn launch_speeds(&mut self, u: u64, local: bool) -> Result<(), GpuError> {
+    pub(super) fn launch_speeds(&mut self, u: u64, local: bool) -> Result<(), GpuError> {
         let (mut first, mut bound) = (0, 0);
         for (group, host) in self.groups.iter_mut().zip(&self.description.groups) {
             let steps = if local { self.local.ptr_at(first) } else { 0 };

@@ -16,17 +16,17 @@ use crate::run::error::RunError;
 use crate::systems::engine::Ahead;
 
 /// Most steps of a batch.
-const BATCH: u64 = 24;
+pub(super) const BATCH: u64 = 24;
 /// Fewest steps that are worth a batch.
-const FEWEST: u64 = 4;
+pub(super) const FEWEST: u64 = 4;
 /// Batches under way.
-const DEPTH: usize = 2;
+pub(super) const DEPTH: usize = 2;
 /// After this time somebody may want to see something.
-const SLICE: Duration = Duration::from_millis(100);
+pub(super) const SLICE: Duration = Duration::from_millis(100);
 /// How much steps may grow while batches are under way without coming too near to an event, and steps kept
 /// from it.
 const GROWTH: f64 = 1.05;
-const DISTANCE: u64 = 3;
+pub(super) const DISTANCE: u64 = 3;
 
 /// A batch under way.
 struct Batch {
@@ -46,9 +46,10 @@ impl March<'_> {
         }
         self.trail.lose();
         let (begin, before) = (Instant::now(), self.tally.steps);
-        let outcome = match self.plan.time.step {
-            StepSize::Fixed(_) => self.run_sizes(most, begin),
-            StepSize::Cfl(cfl) => self.run_cfl(cfl, most, begin),
+        let outcome = match (self.plan.time.adaptive, self.plan.time.step) {
+            (Some(spec), _) => self.run_attempts(spec, most, begin),
+            (None, StepSize::Fixed(_)) => self.run_sizes(most, begin),
+            (None, StepSize::Cfl(cfl)) => self.run_cfl(cfl, most, begin),
         };
         self.tally.spent += begin.elapsed();
         outcome?;
@@ -83,7 +84,7 @@ impl March<'_> {
                 under_way.push_back(Batch { start, end: self.controller.now(), sizes, n });
             }
             let Some(batch) = under_way.pop_front() else { return Ok(()) };
-            let Some(bounds) = self.solver.finish_ahead()? else { return self.undo(&batch) };
+            let Some(bounds) = self.solver.finish_ahead()? else { return self.undo(batch.start) };
             self.limit = bounds.last().copied().unwrap_or(self.limit);
             batch.sizes.iter().for_each(|&(_, dt)| self.count(dt));
             self.solver.accept_ahead(batch.sizes.len(), batch.end.t);
@@ -114,7 +115,7 @@ impl March<'_> {
             batch.start = self.controller.now();
             let found = self.solver.finish_ahead()?;
             let Some(sizes) = found.and_then(|bounds| self.confirm(cfl, &bounds)) else {
-                return self.undo(&batch);
+                return self.undo(batch.start);
             };
             sizes.iter().for_each(|&dt| self.count(dt));
             self.solver.accept_ahead(sizes.len(), self.controller.now().t);
@@ -122,7 +123,7 @@ impl March<'_> {
     }
 
     /// Steps that the plan has left.
-    fn planned_left(&self) -> u64 {
+    pub(super) fn planned_left(&self) -> u64 {
         self.plan.time.steps.map_or(u64::MAX, |n| (n as u64).saturating_sub(self.controller.now().step))
     }
 
@@ -166,9 +167,9 @@ impl March<'_> {
     }
 
     /// Back to the begin of a batch, whose steps and those after it are to be looked at one by one.
-    fn undo(&mut self, batch: &Batch) -> Result<(), RunError> {
+    pub(super) fn undo(&mut self, start: TimePoint) -> Result<(), RunError> {
         self.solver.undo_ahead()?;
-        self.controller.resume(batch.start);
+        self.controller.resume(start);
         self.limit = self.solver.stable_dt()?;
         self.careful = BATCH * DEPTH as u64;
         Ok(())

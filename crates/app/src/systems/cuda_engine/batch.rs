@@ -5,8 +5,9 @@ use super::super::engine::Ahead;
 use super::{CudaEngine, EndOfStep};
 use dgsuite_gpu::cuda::{DeviceBuffer, Event};
 use dgsuite_gpu::{GpuError, Vector as _};
-use dgsuite_ops::cuda::{BoundsCopy, StepChoice};
+use dgsuite_ops::cuda::{Attempt, AttemptsCopy, BoundsCopy, ControlStart, StepChoice};
 use dgsuite_ops::{OpsError, PackScalar};
+use dgsuite_timeint::TimePoint;
 use std::collections::VecDeque;
 
 /// Batches that can be under way.
@@ -25,6 +26,7 @@ struct Batch<T: PackScalar> {
     sums: DeviceBuffer<f64>,
     /// What the device found, once `done` is passed.
     bounds: BoundsCopy,
+    attempts: AttemptsCopy,
     done: Event,
     /// Number of its first step among those that the device has ended, where each is looked at.
     first: Option<u64>,
@@ -83,6 +85,7 @@ impl<T: PackScalar> CudaEngine<T> {
             state: DeviceBuffer::zeros(cuda, "a copy of the state", self.u.len())?,
             sums: DeviceBuffer::zeros(cuda, "boundary fluxes", self.discretization.sums().len())?,
             bounds: BoundsCopy::new(cuda)?,
+            attempts: AttemptsCopy::new(cuda)?,
             done: Event::new(cuda)?,
             first: None,
             n: 0,
@@ -141,18 +144,30 @@ impl<T: PackScalar> CudaEngine<T> {
                 let batch = &mut self.batches.room[free];
                 (batch.first, batch.n) = (Some(first), n);
             }
+            Ahead::Attempts { n, from } => {
+                let first = self.put_attempts(n, from)?;
+                let batch = &mut self.batches.room[free];
+                (batch.first, batch.n) = (Some(first), n);
+            }
         }
         let batch = &mut self.batches.room[free];
-        // SAFETY: the copy lives as long as the engine, which waits for `done` before it reads it; the
+        // SAFETY: the copies live as long as the engine, which waits for `done` before it reads them; the
         // engine's end waits
         // for the device's.
-        unsafe { self.discretization.copy_bounds(&mut batch.bounds)? };
+        unsafe {
+            match (steps, &self.weights) {
+                (Ahead::Attempts { .. }, Some((_, control))) => {
+                    self.discretization.copy_attempts(control, &mut batch.attempts)?;
+                }
+                _ => self.discretization.copy_bounds(&mut batch.bounds)?,
+            }
+        }
         cuda.stream().record(&batch.done)?;
         self.batches.under_way.push_back(free);
         Ok(())
     }
 
-    fn put_sizes(&mut self, sizes: &[(dgsuite_timeint::TimePoint, f64)]) -> Result<(), OpsError> {
+    fn put_sizes(&mut self, sizes: &[(TimePoint, f64)]) -> Result<(), OpsError> {
         let moving = self.discretization.is_moving();
         let mut left = sizes;
         while let Some(&(at, dt)) = left.first() {
@@ -168,6 +183,30 @@ impl<T: PackScalar> CudaEngine<T> {
             left = &left[some..];
         }
         Ok(())
+    }
+
+    /// Puts attempts at steps into the device's stream; the number of the first one among all.
+    fn put_attempts(&mut self, n: usize, from: Option<(TimePoint, ControlStart)>) -> Result<u64, OpsError> {
+        let Some((_, control)) = &mut self.weights else { return Ok(0) };
+        let first = control.attempts();
+        if let Some((at, start)) = from {
+            self.discretization.set_clock(at.t, at.low, StepChoice::Fixed(start.wanted))?;
+            self.discretization.begin_attempts(control, &start)?;
+        }
+        control.count(n);
+        self.dt = None;
+        (0..n).try_for_each(|_| self.put_steps(1, EndOfStep::Judge, 0.0, 0.0))?;
+        Ok(first)
+    }
+
+    /// Waits for the oldest batch of attempts under way.
+    pub(super) fn finish_attempts_of_batch(&mut self) -> Result<Vec<Attempt>, OpsError> {
+        let Some(i) = self.batches.under_way.pop_front() else { return Ok(Vec::new()) };
+        self.batches.finished = Some(i);
+        let batch = &self.batches.room[i];
+        batch.done.synchronize()?;
+        let first = batch.first.unwrap_or(0);
+        Ok((0..batch.n as u64).map(|k| batch.attempts.at(first + k)).collect())
     }
 
     /// Waits for the oldest batch under way; see [`finish_ahead`](super::Engine::finish_ahead).

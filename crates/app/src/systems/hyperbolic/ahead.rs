@@ -2,6 +2,7 @@
 
 use super::{Hyperbolic, SystemError};
 use crate::systems::engine::Ahead;
+use dgsuite_ops::cuda::Attempt;
 
 impl Hyperbolic {
     /// Whether steps can be put on their way without waiting for those before.
@@ -20,6 +21,12 @@ impl Hyperbolic {
     /// `None` where a state was bad.
     pub(crate) fn finish_ahead(&mut self) -> Result<Option<Vec<f64>>, SystemError> {
         let outcome = self.engine.finish_ahead();
+        outcome.map_err(|e| self.located(e))
+    }
+
+    /// Waits for the oldest attempts under way.
+    pub(crate) fn finish_attempts(&mut self) -> Result<Vec<Attempt>, SystemError> {
+        let outcome = self.engine.finish_attempts();
         outcome.map_err(|e| self.located(e))
     }
 

@@ -56,6 +56,11 @@ impl Trail {
     pub(crate) fn lose(&mut self) {
         self.kept = false;
     }
+
+    /// The last step was taken back.
+    pub(crate) fn forget(&mut self) {
+        self.taken.pop();
+    }
 }
 
 impl Hyperbolic {

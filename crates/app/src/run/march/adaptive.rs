@@ -1,0 +1,182 @@
+//! Steps by an estimate of their error: tried, and taken back where the error is too large.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use dgsuite_ops::cuda::{Attempt, ControlStart};
+use dgsuite_timeint::{Adaptive, Memory, TimeError};
+
+use super::March;
+use super::ahead::{BATCH, DEPTH, DISTANCE, FEWEST, SLICE};
+use crate::checkpoint::Section;
+use crate::pipeline::time::AdaptiveSpec;
+use crate::run::error::RunError;
+use crate::systems::engine::Ahead;
+use crate::systems::hyperbolic::Taken;
+
+/// Most attempts at a step: by then it is less than a millionth of the first one.
+const MOST: u32 = 20;
+/// How much steps may grow while batches are under way without coming too near to an event. More is put right: the batch is
+/// undone.
+const GROWTH: f64 = 1.3;
+
+/// The section of a checkpoint with what the control remembers.
+const SECTION: &str = "control";
+
+/// What the control remembers, as a section of a checkpoint.
+pub fn section(memory: &Memory) -> Section<'static> {
+    let Memory { dt, errors: [first, second], rejected } = *memory;
+    Section::optional(SECTION, 1).numbers(vec![dt, first, second, f64::from(rejected)])
+}
+
+/// The inverse of [`section`]; `None` where the numbers are none that a control remembers.
+fn memory(section: &Section<'_>) -> Option<Memory> {
+    let [dt, first, second, rejected] = *section.values() else { return None };
+    let sound = [dt, first, second].iter().all(|x| *x > 0.0) && first.max(second) <= 1.0;
+    // The cast saturates.
+    sound.then_some(Memory { dt, errors: [first, second], rejected: rejected as u32 })
+}
+
+impl March<'_> {
+    /// Begins the control of errors, if there is to be one: with a stable step, or with what the checkpoint has.
+    pub(super) fn begin_adaptive(&mut self) -> Result<(), RunError> {
+        if self.plan.time.adaptive.is_none() {
+            return Ok(());
+        }
+        self.solver.weigh_errors()?;
+        let first = self.present_step();
+        self.adaptive = Adaptive::new(self.plan.setup.scheme, first);
+        let saved = self.plan.restart.as_ref().and_then(|(_, saved)| memory(saved.section(SECTION)?));
+        if let (Some(adaptive), Some(memory)) = (&mut self.adaptive, saved) {
+            adaptive.resume(memory);
+        }
+        Ok(())
+    }
+
+    /// What the control of errors remembers, for checkpoints.
+    pub(super) fn memory(&self) -> Option<Memory> {
+        self.adaptive.as_ref().map(Adaptive::memory)
+    }
+
+    /// Tries steps until one is good; `false` if there is none left. Nobody sees the others: the state, its time, the
+    /// boundaries' time integrals are again what they were.
+    pub(super) fn attempt(&mut self, spec: AdaptiveSpec) -> Result<bool, RunError> {
+        let start = Instant::now();
+        loop {
+            let Some(wanted) = self.adaptive.as_ref().map(Adaptive::wanted) else { return Ok(false) };
+            let most = self.most(spec);
+            let Some(step) = self.controller.plan_size(wanted.min(most), self.limit)? else {
+                return Ok(false);
+            };
+            let t = self.solver.time();
+            self.solver.note(&mut self.trail, Taken::Step { t, dt: step.dt });
+            let mut error = self.solver.try_step(step.dt)? / spec.tolerance;
+            let mut limit = Ok(self.limit);
+            if error <= 1.0 {
+                limit = self.solver.stable_dt();
+                // A state that is none is no solution, however smoothly it was reached.
+                error = if limit.is_ok() { error } else { f64::INFINITY };
+            }
+            let Some(adaptive) = &mut self.adaptive else { return Ok(false) };
+            if adaptive.judge(step.dt, error) {
+                self.solver.set_time(step.t_next);
+                self.controller.accept(&step);
+                self.limit = limit?;
+                self.tally.spent += start.elapsed();
+                self.count(step.dt);
+                self.careful = self.careful.saturating_sub(1);
+                return Ok(true);
+            }
+            let attempts = adaptive.memory().rejected;
+            if attempts >= MOST {
+                // What cannot be stepped from is left as it came out, to be looked at.
+                limit?;
+                self.solver.stable_dt()?;
+                self.solver.undo_step(t);
+                let dt = step.dt;
+                return Err(TimeError::Rejected { step: step.index, t, dt, error, attempts }.into());
+            }
+            self.solver.undo_step(t);
+            self.trail.forget();
+            self.tally.rejected += 1;
+        }
+    }
+
+    /// Attempts that a device judges by itself. The control comes behind, with what the device found of each, and says
+    /// whether sizes and judgements are right.
+    pub(super) fn run_attempts(
+        &mut self,
+        spec: AdaptiveSpec,
+        most: u64,
+        begin: Instant,
+    ) -> Result<(), RunError> {
+        let mut under_way: VecDeque<u64> = VecDeque::new();
+        let mut put = 0;
+        loop {
+            while under_way.len() < DEPTH && put < most && begin.elapsed() < SLICE {
+                let Some(memory) = self.memory() else { return Ok(()) };
+                let flying: u64 = under_way.iter().sum();
+                let size = memory.dt.min(self.most(spec)) * GROWTH;
+                // Casts saturate: far from any event there is no limit.
+                let near = |left: f64| (left / size).floor() as u64;
+                let far = self.controller.left().map_or(u64::MAX, near).saturating_sub(flying + DISTANCE);
+                let n = BATCH.min(most - put).min(far).min(self.planned_left().saturating_sub(flying));
+                if n < FEWEST {
+                    break;
+                }
+                let start = ControlStart {
+                    wanted: memory.dt,
+                    errors: memory.errors,
+                    rejected: memory.rejected,
+                    limit: self.limit,
+                    tolerance: spec.tolerance,
+                    cfl: spec.cfl,
+                };
+                let from = (put == 0).then(|| (self.controller.now(), start));
+                self.solver.run_ahead(Ahead::Attempts { n: n as usize, from })?;
+                put += n;
+                under_way.push_back(n);
+            }
+            if under_way.pop_front().is_none() {
+                return Ok(());
+            }
+            let (start, before) = (self.controller.now(), self.adaptive.clone());
+            let found = self.solver.finish_attempts()?;
+            let Some(sizes) = self.confirm_attempts(spec, &found) else {
+                self.adaptive = before;
+                return self.undo(start);
+            };
+            self.tally.rejected += (found.len() - sizes.len()) as u64;
+            sizes.iter().for_each(|&dt| self.count(dt));
+            self.solver.accept_ahead(sizes.len(), self.controller.now().t);
+        }
+    }
+
+    /// The largest step that the present state may take.
+    fn most(&self, spec: AdaptiveSpec) -> f64 {
+        spec.cfl.map_or(f64::INFINITY, |cfl| cfl * self.limit)
+    }
+
+    /// The sizes of the good steps among attempts of a device, if all are those that the control makes with these errors.
+    fn confirm_attempts(&mut self, spec: AdaptiveSpec, found: &[Attempt]) -> Option<Vec<f64>> {
+        let mut sizes = Vec::with_capacity(found.len());
+        for attempt in found {
+            let most = self.most(spec);
+            let adaptive = self.adaptive.as_mut()?;
+            let step = self.controller.plan_size(adaptive.wanted().min(most), self.limit).ok()??;
+            if step.lands || step.dt.to_bits() != attempt.dt.to_bits() {
+                return None;
+            }
+            let good = adaptive.judge(step.dt, attempt.error);
+            if good != attempt.good || adaptive.memory().rejected >= MOST {
+                return None;
+            }
+            if good {
+                self.controller.accept(&step);
+                self.limit = attempt.limit;
+                sizes.push(step.dt);
+            }
+        }
+        Some(sizes)
+    }
+}

@@ -1,0 +1,66 @@
+//! Steps that are tried: with an estimate of their error, by which they may be taken back.
+
+use super::{Hyperbolic, Representation, SystemError};
+
+impl Hyperbolic {
+    /// Prepares estimates of errors. With `s_k` the mean of `|u_k|` over the domain at the start of the run (of momentum
+    /// `(s_ρ s_ρE)^½`, as it may be at rest), and `e_k` the error of the field k in a step:
+    ///
+    /// ```text
+    /// ε = (mean over elements and fields of ⟨e_k²⟩ / s_k²)^½
+    /// ```
+    ///
+    /// `⟨ ⟩` is the mean over the reference element, of modes by their orthonormality, else over the coefficients (nodes).
+    /// Fields whose scale is zero are measured absolutely.
+    ///
+    /// # Errors
+    /// Those of the machine.
+    pub(crate) fn weigh_errors(&mut self) -> Result<(), SystemError> {
+        let scales = self.scales();
+        let mesh = &self.setup.mesh;
+        let discretization = self.engine.discretization();
+        let parts = discretization.summary();
+        let modal = discretization.representation() == Representation::Modal;
+        let mut weights = Vec::with_capacity(discretization.dofs());
+        let shares = (mesh.n_elements() * scales.len()) as f64;
+        for element in 0..mesh.n_elements() {
+            let shape = mesh.shape(element);
+            let n = parts.iter().find(|part| part.shape == shape).map_or(0, |part| part.n_basis);
+            let size = if modal { shape.measure() } else { n as f64 };
+            for scale in &scales {
+                weights.extend(std::iter::repeat_n(1.0 / (scale * (size * shares).sqrt()), n));
+            }
+        }
+        Ok(self.engine.weigh_errors(&weights)?)
+    }
+
+    /// What the errors of each conserved variable are measured by.
+    fn scales(&self) -> Vec<f64> {
+        let volume = self.engine.integrate(1, &|_, _, out| out[0] = 1.0)[0];
+        let mut scales: Vec<f64> = self.start_size.iter().map(|size| size / volume).collect();
+        if let (Some(_), [rho, momentum @ .., energy]) = (self.setup.law.gas(), &mut scales[..]) {
+            momentum.fill((*rho * *energy).sqrt());
+        }
+        scales.iter().map(|&scale| if scale > 0.0 { scale } else { 1.0 }).collect()
+    }
+
+    /// One step of size `dt`, and the estimate ε of its error; no number where the new state is none. See
+    /// [`step`](Self::step); [`undo_step`](Self::undo_step) takes it back.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub(crate) fn try_step(&mut self, dt: f64) -> Result<f64, SystemError> {
+        let outcome = self.engine.try_step(self.time, dt);
+        let error = outcome.map_err(|e| self.located(e))?;
+        self.time += dt;
+        self.steps += 1;
+        Ok(error)
+    }
+
+    /// Takes back the step that was tried last, which began at `time`.
+    pub(crate) fn undo_step(&mut self, time: f64) {
+        self.engine.undo_step();
+        self.time = time;
+        self.steps -= 1;
+    }
+}

@@ -1,0 +1,144 @@
+//! Steps by an estimate of their error: rejected ones leave no trace, tolerances are kept, runs continue and repeat to the bit.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+
+#[path = "support/case.rs"]
+mod support;
+
+use serde_json::Value;
+use support::{Case, WAVE, number};
+
+/// Gas that flows through a box; a front enters so suddenly that steps fail.
+const FRONT: &str = "\
+title: A front that enters
+mesh: { generate: { shape: tri, min: [0, 0], max: [1, 1], cells: [3, 3] } }
+physics: { model: euler }
+space: { order: 2 }
+initial: { rho: 1, u: 1, v: 0.5, p: 1 }
+boundaries:
+  xmin: { type: dirichlet, rho: 1 + 0.2*exp(-((t - 0.15)/0.004)^2), u: 1, v: 0.5, p: 1 }
+  ymin: { type: far-field, rho: 1, u: 1, v: 0.5, p: 1 }
+  xmax: { type: outflow }
+  ymax: { type: pressure-outlet, p: 1 }
+time: { adaptive: { tolerance: 1e-5 }, end: 0.3 }
+output: { fields: none, checkpoint: { every: 0.1, keep: 9 } }
+monitors:
+  - integral: { fields: [rho, rho_E, p*x*t], every_steps: 1 }
+";
+
+/// What a run came to, without what clocks say.
+fn outcome(summary: &Value) -> [Value; 3] {
+    ["time", "integral", "error"].map(|key| summary.get(key).cloned().unwrap_or_default())
+}
+
+#[test]
+fn rejected_steps_leave_the_tally_and_the_monitors_untouched() {
+    let case = Case::new(FRONT);
+    let summary = case.run(&[]);
+    assert!(number(&summary, "/time/rejected") >= 1.0, "nothing was rejected: {}", summary["time"]);
+    for name in ["rho", "rho_u", "rho_v", "rho_E"] {
+        // What has flowed through the boundaries, rejected steps left out, to rounding.
+        let defect = number(&summary, &format!("/conservation/{name}"));
+        assert!(defect < 1e-14, "{name}: {defect:e}");
+    }
+    assert_eq!(number(&summary, "/time/end"), 0.3);
+    let rows = case.table("out/case/monitors/integral.csv");
+    assert_eq!(rows.len() as f64, 1.0 + number(&summary, "/time/steps"), "a row for each step that counts");
+    assert!(rows.windows(2).all(|pair| pair[0][1] < pair[1][1]), "time goes on");
+    assert!(rows.iter().any(|row| row[1] == 0.1), "steps land on events");
+}
+
+#[test]
+fn a_continued_run_makes_the_steps_of_one_that_was_not_interrupted() {
+    let case = Case::new(FRONT);
+    let whole = case.run(&[]);
+    let at = |t: f64| case.table("out/case/monitors/integral.csv").iter().position(|row| row[1] == t);
+    for t in [0.1, 0.2] {
+        let checkpoint = format!("out/case/checkpoints/step-{:08}.dgs", at(t).unwrap());
+        let args = ["run", "case.yaml", "--restart", &checkpoint, "--output", "again"];
+        let continued = case.dgsuite(&args);
+        assert_eq!(continued.code, 0, "{}", continued.stderr);
+        let again = case.summary("again");
+        assert_eq!(again["integral"], whole["integral"], "from t = {t}");
+        assert_eq!(again["time"]["steps"], whole["time"]["steps"], "from t = {t}");
+    }
+}
+
+#[test]
+fn steps_do_not_depend_on_the_number_of_threads() {
+    // Enough numbers for reductions on several threads.
+    let many = FRONT.replace("cells: [3, 3]", "cells: [30, 30]").replace("end: 0.3", "end: 1, steps: 6");
+    let case = Case::new(&many.replace("checkpoint: { every: 0.1, keep: 9 }", "checkpoint: none"));
+    let [one, two] = ["threads=1", "threads=2"].map(|threads| outcome(&case.run(&["--set", threads])));
+    assert_eq!(one, two);
+}
+
+#[test]
+fn steps_follow_the_tolerance_and_a_cfl_number_bounds_them() {
+    let case =
+        Case::new(&WAVE.replace("time: { end: 0.1 }", "time: { adaptive: { tolerance: 1e-6 }, end: 1 }"));
+    let largest = |args: &[&str]| number(&case.run(args), "/time/dt_max");
+    let (coarse, fine) = (largest(&[]), largest(&["--set", "time.adaptive.tolerance=1e-9"]));
+    assert!((coarse / fine / 10.0 - 1.0).abs() < 0.2, "the cube root of the tolerance: {coarse} and {fine}");
+    let bound = largest(&["--set", "time={ scheme: rdpk35, cfl: 0.05, end: 0.1 }"]);
+    assert!(bound < coarse, "or the bound is none: {bound}");
+    let bounded = largest(&["--set", "time.cfl=0.05"]);
+    // The last two steps before the end are halves of what is left.
+    assert!((bounded / bound - 1.0).abs() < 1e-5, "{bounded} and {bound}");
+}
+
+/// Blocks are filled up with copies of elements, twice as many in single precision: they do not count.
+#[test]
+fn errors_do_not_depend_on_how_elements_are_packed() {
+    let case =
+        Case::new(&WAVE.replace("time: { end: 0.1 }", "time: { adaptive: { tolerance: 1e-4 }, steps: 4 }"));
+    for cells in ["[2, 2]", "[3, 1]"] {
+        let [double, single] = ["double", "single"].map(|precision| {
+            let args = [format!("mesh.generate.cells={cells}"), format!("precision={precision}")];
+            number(&case.run(&["--set", &args[0], "--set", &args[1]]), "/time/dt_max")
+        });
+        // Errors of 1e-4 are told from rounding of 6e-8 to three digits.
+        assert!((double / single - 1.0).abs() < 1e-3, "{cells}: {double} and {single}");
+    }
+}
+
+/// A loose tolerance lets steps grow to where they are barely stable, and no farther.
+#[test]
+fn the_error_keeps_steps_stable() {
+    let case =
+        Case::new(&WAVE.replace("time: { end: 0.1 }", "time: { adaptive: { tolerance: 1e-2 }, end: 20 }"));
+    let summary = case.run(&[]);
+    assert!(number(&summary, "/error/linf/u") < 1.5, "{}", summary["error"]);
+    let stable = number(&case.run(&["--set", "time={ scheme: rdpk35, end: 1 }"]), "/time/dt_max");
+    let largest = number(&summary, "/time/dt_max");
+    assert!(largest > stable, "steps beyond the default, {stable}: {largest}");
+}
+
+#[test]
+fn a_tolerance_that_cannot_be_reached_is_said() {
+    // Numbers of 24 bits have rounding of 6e-8.
+    let case = Case::new(&format!(
+        "precision: single\n{}",
+        WAVE.replace("time: { end: 0.1 }", "time: { adaptive: { tolerance: 1e-14 }, end: 1 }")
+    ));
+    let outcome = case.dgsuite(&["run", "case.yaml"]);
+    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("time.adaptive.tolerance allows"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("hint: allow a larger time.adaptive.tolerance"), "{}", outcome.stderr);
+}
+
+#[test]
+fn what_does_not_go_with_steps_by_error_is_refused() {
+    for (time, expected) in [
+        ("{ scheme: lserk54, adaptive: { tolerance: 1e-5 }, end: 1 }", "the scheme rdpk35"),
+        ("{ dt: 0.1, adaptive: { tolerance: 1e-5 }, end: 1 }", "exclude each other"),
+        ("{ steady: { tolerance: 1e-5 }, adaptive: { tolerance: 1e-5 } }", "exclude each other"),
+        ("{ adaptive: { tolerance: 2 }, end: 1 }", "must be below 1"),
+        ("{ adaptive: {}, end: 1 }", "tolerance"),
+    ] {
+        let case = Case::new(&WAVE.replace("{ end: 0.1 }", time));
+        let outcome = case.dgsuite(&["check", "case.yaml"]);
+        assert_eq!(outcome.code, 2, "{time}: {}", outcome.stdout);
+        assert!(outcome.stderr.contains(expected), "{time}: {}", outcome.stderr);
+    }
+}

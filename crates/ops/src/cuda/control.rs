@@ -1,0 +1,194 @@
+//! Steps that are tried on the device, by an estimate of their error: it decides by itself which are good.
+
+use crate::cuda::clock::RING;
+use crate::cuda::discretization::CudaDiscretization;
+use crate::cuda::source::REDUCE_THREADS;
+use crate::simd::PackScalar;
+use dgsuite_gpu::GpuError;
+use dgsuite_gpu::cuda::{Cuda, DeviceBuffer, LaunchConfig, PinnedBuffer};
+
+/// Words of `Control` and of `Attempt` in clock.cu.
+const CONTROL_WORDS: usize = 8;
+const ATTEMPT_WORDS: usize = 4;
+/// Blocks that put an array back.
+const RESTORE: (u32, u32) = (528, 256);
+
+/// What the control of errors begins with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ControlStart {
+    /// The step that is wanted.
+    pub wanted: f64,
+    /// Errors of the last good steps relative to the tolerance, the newest first.
+    pub errors: [f64; 2],
+    /// Attempts that were rejected since.
+    pub rejected: u32,
+    /// The step bound of the state.
+    pub limit: f64,
+    /// The norm of the weighted error that a good step may have.
+    pub tolerance: f64,
+    /// The multiple of the step bound that a step may have at most.
+    pub cfl: Option<f64>,
+}
+
+/// A step that was tried.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Attempt {
+    /// Its size.
+    pub dt: f64,
+    /// Its error relative to the tolerance; infinite where the state is no longer one.
+    pub error: f64,
+    /// The step bound of the state afterwards.
+    pub limit: f64,
+    /// Whether it stands.
+    pub good: bool,
+}
+
+/// The device's control of errors, with what it needs for a step to be taken back.
+pub struct DeviceControl {
+    control: DeviceBuffer<u64>,
+    record: DeviceBuffer<u64>,
+    /// The sum of the squares of weighted errors.
+    pub square: DeviceBuffer<f64>,
+    /// The boundary's time integrals before the step.
+    sums: DeviceBuffer<f64>,
+    /// Attempts so far.
+    attempts: u64,
+}
+
+/// A copy of the attempts that arrives later.
+pub struct AttemptsCopy(PinnedBuffer<u64>);
+
+impl AttemptsCopy {
+    /// Room for one.
+    ///
+    /// # Errors
+    /// Too little memory.
+    pub fn new(cuda: &Cuda) -> Result<Self, GpuError> {
+        Ok(Self(PinnedBuffer::zeros(cuda, RING * ATTEMPT_WORDS)?))
+    }
+
+    /// Attempt `i` of all; the last [`RING`] are there.
+    #[must_use]
+    pub fn at(&self, i: u64) -> Attempt {
+        let at = (i % RING as u64) as usize * ATTEMPT_WORDS;
+        let words = &self.0[at..at + ATTEMPT_WORDS];
+        let [dt, error, limit] = [0, 1, 2].map(|k| f64::from_bits(words[k]));
+        Attempt { dt, error, limit, good: words[3] != 0 }
+    }
+}
+
+impl DeviceControl {
+    /// Attempts that were put on their way.
+    #[must_use]
+    pub fn attempts(&self) -> u64 {
+        self.attempts
+    }
+
+    /// So many more attempts were put on their way.
+    pub fn count(&mut self, n: usize) {
+        self.attempts += n as u64;
+    }
+}
+
+impl<T: PackScalar> CudaDiscretization<T> {
+    /// A control that has not begun.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn control(&self) -> Result<DeviceControl, GpuError> {
+        let cuda = &self.cuda;
+        Ok(DeviceControl {
+            control: DeviceBuffer::zeros(cuda, "control of errors", CONTROL_WORDS)?,
+            record: DeviceBuffer::zeros(cuda, "attempts", RING * ATTEMPT_WORDS)?,
+            square: DeviceBuffer::zeros(cuda, "an error", 1)?,
+            sums: DeviceBuffer::zeros(cuda, "boundary fluxes", self.sums().len())?,
+            attempts: 0,
+        })
+    }
+
+    /// Begins, or begins anew, with the device's clock as it is.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn begin_attempts(
+        &mut self,
+        control: &mut DeviceControl,
+        start: &ControlStart,
+    ) -> Result<(), GpuError> {
+        let ControlStart { wanted, errors: [second, third], rejected, limit, tolerance, cfl } = *start;
+        let numbers = [wanted, second, third, limit, tolerance, cfl.unwrap_or(0.0)];
+        let mut words: Vec<u64> = numbers.map(f64::to_bits).to_vec();
+        words.extend([control.attempts, u64::from(rejected)]);
+        control.control.upload(&words)?;
+        let clock = &mut self.clock;
+        clock.args.clear();
+        clock.args.buffer(&control.control).buffer(&clock.clock);
+        // SAFETY: the arguments are the kernel's.
+        unsafe { self.cuda.launch(&clock.begin, LaunchConfig::new(1, 1), &clock.args) }
+    }
+
+    /// Keeps what a step changes beside the state; before each attempt, in the device's stream.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn keep_sums(&self, control: &mut DeviceControl) -> Result<(), GpuError> {
+        control.sums.copy_from(self.sums(), self.cuda.stream())
+    }
+
+    /// Puts back what [`keep_sums`](Self::keep_sums) kept.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn put_sums_back(&mut self, control: &DeviceControl) -> Result<(), GpuError> {
+        self.restore_sums(&control.sums)
+    }
+
+    /// The end of an attempt in the device's stream, whose weighted errors have the sum of squares `control.square`: a good
+    /// step stands and time goes on; else state and boundary sums are again what they were. The size of the next one follows.
+    ///
+    /// # Errors
+    /// Those of the device.
+    ///
+    /// # Safety
+    /// `u` and `start` are addresses of distinct states on this device, after and before the step, that live until the
+    /// stream has passed.
+    pub unsafe fn judge(&mut self, control: &DeviceControl, u: u64, start: u64) -> Result<(), GpuError> {
+        self.launch_speeds(u, false)?;
+        let state = self.len() * T::BYTES / 4;
+        let (sums, n_sums) = (self.sums().ptr(), self.sums().len() * 2);
+        let clock = &mut self.clock;
+        clock.args.clear();
+        clock.args.buffer(&clock.bounds).value(clock.n_bounds as u32).buffer(&control.square);
+        clock.args.buffer(&control.control).buffer(&control.record).value(RING as u32).buffer(&clock.clock);
+        let arrays = [(u, start, state), (sums, control.sums.ptr(), n_sums)];
+        // SAFETY: the arguments are the kernels'; the addresses are the caller's word, and sums have the kept ones' length.
+        unsafe {
+            let config = LaunchConfig::new(1, REDUCE_THREADS as u32);
+            self.cuda.launch(&clock.judge, config, &clock.args)?;
+            for (to, from, n) in arrays {
+                if n > 0 {
+                    clock.args.clear();
+                    clock.args.buffer(&control.control).pointer(to).pointer(from).value(n as u64);
+                    self.cuda.launch(&clock.restore, LaunchConfig::new(RESTORE.0, RESTORE.1), &clock.args)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts to copy the record of attempts, and does not wait.
+    ///
+    /// # Errors
+    /// Those of the device.
+    ///
+    /// # Safety
+    /// Until the stream has passed the copy, `to` must live and be neither read nor written.
+    pub unsafe fn copy_attempts(
+        &self,
+        control: &DeviceControl,
+        to: &mut AttemptsCopy,
+    ) -> Result<(), GpuError> {
+        // SAFETY: the caller's promise.
+        unsafe { control.record.download_async(0, &mut to.0, self.cuda.stream()) }
+    }
+}
