@@ -1,7 +1,7 @@
 //! Formulas as users write them: parsed once, evaluated in batches, differentiated, or recorded for a GPU.
 //!
 //! # Language
-//! Numbers, the variables and constants of a [`Names`], `pi`; `+ - * /`, `^` or `**` (right associative, above
+//! Numbers, the variables and constants of a [`Names`], `pi`, `deg` (π/180); `+ - * /`, `^` or `**` (right associative, above
 //! a sign: `-2^2` is −4, `2^3^2` is 512); `< <= > >= == !=`, `&& || !`; `if(condition, a, b)`; functions of one
 //! number `sin cos tan asin acos atan sinh cosh tanh exp log (= ln) log10 sqrt abs sign floor erf`, of two
 //! `atan2 pow`, of two or more `min max`. `/` is real division. A condition used as a number is 1 or 0; a

@@ -2,7 +2,11 @@
 
 use super::functions;
 use std::collections::{BTreeMap, BTreeSet};
+use std::f64::consts::PI;
 use std::sync::{LazyLock, Mutex, PoisonError};
+
+/// One degree in radians: `sin(30*deg)` is one half.
+const DEGREE: f64 = PI / 180.0;
 
 /// What can be wrong with a new name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,7 +24,9 @@ pub enum NameError {
     },
 }
 
-/// Variables, constants and parameters that a formula may use, beside the functions and `pi`.
+/// Variables, constants and parameters that a formula may use, beside the functions, `pi` and `deg = pi/180`.
+///
+/// A name of the user's own hides `deg`, so that formulas which define it themselves keep their meaning.
 ///
 /// A *constant* is replaced by its value when a formula is parsed. A *parameter* keeps its name: recorded formulas
 /// take it as a kernel argument, so that another value needs no other kernel.
@@ -86,12 +92,16 @@ impl Names {
     /// All names but functions, in the order of most use.
     pub(super) fn known(&self) -> impl Iterator<Item = &str> {
         let variables = self.variables.iter().map(String::as_str);
-        variables.chain(self.values.keys().map(String::as_str)).chain(["pi"])
+        variables.chain(self.values.keys().map(String::as_str)).chain(["pi", "deg"])
     }
 
     pub(super) fn value(&self, name: &str) -> Option<Value> {
-        let pi = || (name == "pi").then_some(Value::Constant(std::f64::consts::PI));
-        self.values.get(name).copied().or_else(pi)
+        let own = match name {
+            "pi" => Some(Value::Constant(PI)),
+            "deg" => Some(Value::Constant(DEGREE)),
+            _ => None,
+        };
+        self.values.get(name).copied().or(own)
     }
 
     fn check(&self, name: &str) -> Result<(), NameError> {

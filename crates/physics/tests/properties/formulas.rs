@@ -48,6 +48,7 @@ fn operators_bind_as_in_python_and_c() {
         ("min(3, x, 1)", x),
         ("max(1, 2, 3, t)", 3.0),
         ("M*eps", 0.125),
+        ("180*deg", std::f64::consts::PI),
         ("pow(2, 0.5)", 2f64.sqrt()),
         ("x^0.5", x.sqrt()),
         ("t^x", t.powf(x)),
@@ -119,7 +120,7 @@ fn wrong(text: &str, marked: &str, message: &str) -> FormulaErrorKind {
 fn wrong_formulas_say_where_and_what() {
     wrong("1 + sn(x)", "sn", "did you mean `sin`?");
     wrong("1 + epss", "epss", "did you mean `eps`?");
-    wrong("1 + q7", "q7", "known: x, y, z, t, M, eps, pi");
+    wrong("1 + q7", "q7", "known: x, y, z, t, M, eps, pi, deg");
     wrong("2x", "x", "for a product, write 2*x");
     wrong("x (y)", "x", "for a product, write x*(…)");
     wrong("2(x)", "(", "for a product, write 2*(");
