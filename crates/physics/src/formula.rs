@@ -5,7 +5,8 @@
 //! a sign: `-2^2` is −4, `2^3^2` is 512); `< <= > >= == !=`, `&& || !`; `if(condition, a, b)`; functions of one
 //! number `sin cos tan asin acos atan sinh cosh tanh exp log (= ln) log10 sqrt abs sign floor erf`, of two
 //! `atan2 pow`, of two or more `min max`. `/` is real division. A condition used as a number is 1 or 0; a
-//! number used as a condition is true unless it is 0.
+//! number used as a condition is true unless it is 0. A value that is not a number or infinite stays one when it is
+//! multiplied by 0.
 //!
 //! ```
 //! use dgsuite_physics::formula::{Formula, Names};

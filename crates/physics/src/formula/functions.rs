@@ -131,6 +131,26 @@ pub(super) fn power(g: &mut Graph, a: Id, b: Id) -> Id {
     }
 }
 
+/// `a b`. Where one factor is 0 and the other may be infinite or not a number, the product is the difference of the other
+/// factor and itself, which no later simplification turns into 0.
+pub(super) fn product(g: &mut Graph, a: Id, b: Id) -> Id {
+    let is_zero = |g: &Graph, id: Id| g.literal_value(id) == Some(0.0);
+    match (is_zero(g, a), is_zero(g, b)) {
+        (true, false) if !g.is_finite(b) => g.binary(Binary::Sub, b, b),
+        (false, true) if !g.is_finite(a) => g.binary(Binary::Sub, a, a),
+        _ => g.binary(Binary::Mul, a, b),
+    }
+}
+
+/// `a/b`; with `0/b` as a product of 0 and `1/b`.
+pub(super) fn quotient(g: &mut Graph, a: Id, b: Id) -> Id {
+    if g.literal_value(a) == Some(0.0) && g.literal_value(b).is_none() {
+        let inverse = g.unary(Unary::Recip, b);
+        return product(g, a, inverse);
+    }
+    g.binary(Binary::Div, a, b)
+}
+
 /// A condition as a number, 1 or 0; a number as it is.
 pub(super) fn number(g: &mut Graph, a: Id) -> Id {
     if !g.node(a).is_condition() {

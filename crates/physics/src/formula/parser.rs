@@ -1,7 +1,7 @@
 //! Operator-precedence (Pratt) parser: text to graph.
 
 use super::error::{FormulaError, FormulaErrorKind};
-use super::functions::{self, Function, condition, equal, number, power};
+use super::functions::{self, Function, condition, equal, number, power, product, quotient};
 use super::names::{Names, Value};
 use super::token::{Token, tokens};
 use crate::graph::{Binary, Graph, Id, Unary};
@@ -241,8 +241,8 @@ impl Parser<'_> {
         match sign {
             "+" => g.binary(Binary::Add, a, b),
             "-" => g.binary(Binary::Sub, a, b),
-            "*" => g.binary(Binary::Mul, a, b),
-            "/" => g.binary(Binary::Div, a, b),
+            "*" => product(g, a, b),
+            "/" => quotient(g, a, b),
             "^" => power(g, a, b),
             "<" => g.less(a, b),
             "<=" => g.less_equal(a, b),

@@ -81,6 +81,19 @@ impl Graph {
         }
     }
 
+    /// Whether a node has a finite value for all finite values of inputs and parameters, but for overflow. A node whose
+    /// value may have a pole, or may not be defined, has none.
+    pub fn is_finite(&self, id: Id) -> bool {
+        let live = self.live(&[id]);
+        self.iter().filter(|(id, _)| live[id.index()]).all(|(_, node)| match node {
+            Node::Literal(bits) => f64::from_bits(bits).is_finite(),
+            Node::Unary(op, _) => !matches!(op, Unary::Recip | Unary::Sqrt | Unary::Ln),
+            Node::Binary(Binary::Div, _, divisor) => self.literal_value(divisor).is_some_and(|x| x != 0.0),
+            Node::Binary(op, ..) => op != Binary::Pow,
+            _ => true,
+        })
+    }
+
     /// Adds `a` to a whole power, as products.
     pub fn power(&mut self, a: Id, n: i32) -> Id {
         let mut rest = n.unsigned_abs();

@@ -103,6 +103,41 @@ fn constants_are_known_at_once_and_dependence_is_seen() {
     assert_eq!(f("x").names(), ["x", "y", "z", "t"]);
 }
 
+#[test]
+fn a_factor_of_zero_hides_no_value_that_is_not_finite() {
+    let names = Names::space_time().constant("off", 0.0).unwrap();
+    let parse = |text: &str| Formula::parse(text, &names).unwrap_or_else(|e| panic!("{e}"));
+    for text in [
+        "1 + 0*log(-1 - x)",
+        "log(-1 - x)*0",
+        "off*sqrt(-x - 1)",
+        "0/(x - 0.5)",
+        "0*(1/(x - 0.5))",
+        "0*(x - 1)^0.3",
+    ] {
+        let f = parse(text);
+        assert!(f.depends_on("x"), "{text}");
+        assert!(f.eval(&[0.5, 0.0, 0.0, 0.0]).is_nan(), "{text}");
+        let mut out = [0.0; 3];
+        f.eval_batch(&[&[0.5; 3], &[0.0], &[0.0], &[0.0]], &mut out);
+        assert!(out.iter().all(|x| x.is_nan()), "{text}");
+        // As it is recorded for a device.
+        let recorded = f.trace(&[Dual::constant(0.5_f64); 4]);
+        assert!(recorded.value.is_nan(), "{text}");
+    }
+    assert_eq!(parse("1 + 0*log(1 + x)").eval(&[0.5, 0.0, 0.0, 0.0]), 1.0);
+    // What is finite wherever its variables are disappears.
+    for text in ["1 + 0*x", "1 + off*sin(x)*exp(-y^2)", "1 + 0/3*x"] {
+        assert_eq!(parse(text).constant(), Some(1.0), "{text}");
+    }
+}
+
+#[test]
+fn a_name_of_the_users_own_hides_the_degree() {
+    let names = Names::new(["x"]).constant("deg", 2.0).unwrap();
+    assert_eq!(Formula::parse("3*deg", &names).unwrap().eval(&[0.0]), 6.0);
+}
+
 /// Message, span and hint of a formula that is wrong.
 #[track_caller]
 fn wrong(text: &str, marked: &str, message: &str) -> FormulaErrorKind {
