@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// A formula that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{kind} at column {} of `{text}`{}", self.column(), self.hint_in_parentheses())]
+#[error("{kind} at column {} of `{}`{}", self.column(), self.shown(), self.hint_in_parentheses())]
 pub struct FormulaError {
     /// The whole formula.
     pub text: String,
@@ -28,6 +28,9 @@ pub enum FormulaErrorKind {
     /// Digits that are not a number.
     #[error("malformed number `{0}`")]
     BadNumber(String),
+    /// A number beyond the range of double precision.
+    #[error("the number `{0}` is too large: double precision ends at 1.8e308")]
+    TooLarge(String),
     /// Something else was expected here.
     #[error("unexpected {found}, expected {expected}")]
     Unexpected {
@@ -67,6 +70,15 @@ impl FormulaError {
     /// Column of the first character of the span, counted in characters from 1.
     pub fn column(&self) -> usize {
         self.text[..self.span.start].chars().count() + 1
+    }
+
+    /// The text, of a long one the part around the span.
+    fn shown(&self) -> String {
+        let (first, n) = (self.column() - 1, self.text.chars().count());
+        let (start, end) = (first.saturating_sub(60), (first + 60).min(n));
+        let part: String = self.text.chars().skip(start).take(end - start).collect();
+        let mark = |cut: bool| if cut { "…" } else { "" };
+        format!("{}{part}{}", mark(start > 0), mark(end < n))
     }
 
     fn hint_in_parentheses(&self) -> String {

@@ -106,12 +106,11 @@ fn number(text: &str, at: usize) -> Result<(Token, usize), FormulaError> {
     let written = &text[at..at + all];
     match written.parse::<f64>() {
         Ok(x) if x.is_finite() => Ok((Token::Number(x), all)),
-        _ => Err(FormulaError {
-            text: text.to_owned(),
-            span: at..at + all,
-            kind: FormulaErrorKind::BadNumber(written.to_owned()),
-            hint: None,
-        }),
+        parsed => {
+            let kind = if parsed.is_ok() { FormulaErrorKind::TooLarge } else { FormulaErrorKind::BadNumber };
+            let (text, span) = (text.to_owned(), at..at + all);
+            Err(FormulaError { text, span, kind: kind(written.to_owned()), hint: None })
+        }
     }
 }
 

@@ -180,11 +180,22 @@ fn wrong_formulas_say_where_and_what() {
     wrong("π*x", "π", "write pi");
     wrong("x $ 1", "$", "unexpected character `$`");
     wrong("1.2.3", "1.2.3", "malformed number");
-    wrong("1e999", "1e999", "malformed number");
+    wrong("1e999", "1e999", "the number `1e999` is too large");
     wrong("", "", "empty formula");
     wrong("  ", "", "empty formula");
     assert_eq!(wrong(&"(".repeat(1000), "(", "nested too deeply"), FormulaErrorKind::TooDeep);
     assert_eq!(wrong(&"-".repeat(1000), "-", "nested too deeply"), FormulaErrorKind::TooDeep);
+}
+
+#[test]
+fn of_a_long_formula_a_message_shows_the_part_that_is_wrong() {
+    let text = format!("{}sn(x){}", "1 + ".repeat(1000), " + 1".repeat(1000));
+    let message = Formula::parse(&text, &names()).unwrap_err().to_string();
+    assert!(
+        message.contains("…1 + 1") && message.contains("sn(x)") && message.contains("column 4001"),
+        "{message}"
+    );
+    assert!(message.chars().count() < 250, "{message}");
 }
 
 #[test]
