@@ -55,6 +55,9 @@ pub enum MeshError {
     /// The file does not exist.
     #[error("there is no such mesh file")]
     NotFound,
+    /// A directory, a pipe or a device in the place of a file.
+    #[error("this is not a regular file, which a mesh is read from")]
+    NotAFile,
     /// The operating system could not read or write the file.
     #[error("cannot read or write the file: {0}")]
     Io(#[from] std::io::Error),
@@ -243,6 +246,11 @@ pub enum MeshError {
         /// Greatest z.
         max: f64,
     },
+    /// Surface elements that fill no plane, without a volume.
+    #[error(
+        "the mesh has no solid elements, and its triangles and quadrilaterals do not lie in one plane: it is the surface of a body in space; mesh the volume (`Mesh 3;`, `gmsh -3`), and add a `Physical Volume` if the file has physical groups, as Gmsh saves only elements of a group"
+    )]
+    SurfaceInSpace,
     /// Two physical groups with one number.
     #[error("physical group {tag} of dimension {dim} has two names, `{first}` and `{second}`")]
     DuplicatePhysicalGroup {

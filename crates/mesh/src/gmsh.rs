@@ -93,10 +93,15 @@ impl Mesh {
 /// # Errors
 /// [`MeshError::File`] with the path and what is wrong.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<(Mesh, Report), MeshError> {
-    let bytes = std::fs::read(path).map_err(|e| match e.kind() {
+    let refused = |e: std::io::Error| match e.kind() {
         std::io::ErrorKind::NotFound => MeshError::NotFound.in_file(path),
         _ => MeshError::Io(e).in_file(path),
-    })?;
+    };
+    // A pipe may wait for ever for somebody who writes, and a device may have no end.
+    if !std::fs::metadata(path).map_err(refused)?.is_file() {
+        return Err(MeshError::NotAFile.in_file(path));
+    }
+    let bytes = std::fs::read(path).map_err(refused)?;
     read_bytes(&bytes, options).map_err(|e| e.in_file(path))
 }
 

@@ -398,6 +398,22 @@ fn planes() {
     assert!(report.warnings.contains(&Warning::ZDropped { min: 0.0, max: 2e-8 }));
     let upright = SQUARE.map(|[x, y, _]| [x, 0.0, y]);
     assert!(matches!(refuse(&msh22(&upright, &TWO)), MeshError::NotInPlane { axis: 'y' }));
+    // A surface in space, as Gmsh saves it where only surfaces are in physical groups.
+    let roof = SQUARE.map(|[x, y, _]| [x, y, x * y]);
+    let error = refuse(&msh22(&roof, &TWO));
+    assert!(matches!(error, MeshError::SurfaceInSpace) && error.to_string().contains("Physical Volume"));
+}
+
+#[test]
+fn directories_and_pipes_are_no_meshes() {
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe.msh");
+    // Nobody writes into the pipe: a reader would wait for ever.
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success());
+    for path in [Some(directory.path()), made.then_some(&*pipe)].into_iter().flatten() {
+        let error = gmsh::read(path, &ReadOptions::default()).unwrap_err();
+        assert!(matches!(error.without_path(), MeshError::NotAFile), "{error}");
+    }
 }
 
 #[test]

@@ -215,6 +215,9 @@ fn flatten(draft: &mut Draft, warnings: &mut Vec<Warning>) -> Result<(), MeshErr
         let along = || draft.points.iter().map(|x| x[d]);
         (along().fold(f64::INFINITY, f64::min), along().fold(f64::NEG_INFINITY, f64::max))
     };
+    if !is_plane(&draft.points) {
+        return Err(MeshError::SurfaceInSpace);
+    }
     let [x, y, z] = [range(0), range(1), range(2)];
     let extent = (x.1 - x.0).max(y.1 - y.0);
     for (axis, r) in [('x', x), ('y', y)] {
@@ -231,6 +234,24 @@ fn flatten(draft: &mut Draft, warnings: &mut Vec<Warning>) -> Result<(), MeshErr
     }
     draft.points.iter_mut().for_each(|x| x[2] = 0.0);
     Ok(())
+}
+
+/// Whether all points lie in one plane, as far as a plane mesh must.
+fn is_plane(points: &[[f64; 3]]) -> bool {
+    let minus = |a: &[f64; 3], b: &[f64; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+    let cross = |a: &[f64; 3], b: &[f64; 3]| {
+        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    };
+    let dot = |a: &[f64; 3], b: &[f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    let length = |a: &[f64; 3]| dot(a, a).sqrt();
+    let Some(first) = points.first() else { return true };
+    // The triangle of the first point, the one furthest from it, and the one furthest from the line through both.
+    let arms = || points.iter().map(|x| minus(x, first));
+    let longest = |a: [f64; 3], b: [f64; 3]| if length(&b) > length(&a) { b } else { a };
+    let far = arms().fold([0.0; 3], longest);
+    let normal = arms().map(|arm| cross(&far, &arm)).fold([0.0; 3], longest);
+    let limit = FLAT * length(&far) * length(&normal);
+    arms().all(|arm| dot(&arm, &normal).abs() <= limit)
 }
 
 /// Names of the physical groups that elements belong to.
