@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 
 /// A matrix that is not what it should be.
+///
+/// Numbers of rows and columns in the fields count from 0, as in [`Csr`](crate::Csr); those in messages count from 1, as in Matrix
+/// Market files.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MatrixError {
     /// An entry outside the matrix.
-    #[error("entry ({row}, {col}) lies outside a matrix of {n_rows} by {n_cols}")]
+    #[error("entry ({}, {}) lies outside a matrix of {n_rows} by {n_cols}", row + 1, col + 1)]
     OutsideMatrix {
         /// Row of the entry, from 0.
         row: usize,
@@ -18,7 +21,7 @@ pub enum MatrixError {
         n_cols: usize,
     },
     /// An entry that is infinite or not a number.
-    #[error("entry ({row}, {col}) is {value}")]
+    #[error("entry ({}, {}) is {value}", row + 1, col + 1)]
     NotFinite {
         /// Row of the entry, from 0.
         row: usize,
@@ -46,7 +49,7 @@ pub enum MatrixError {
         n_cols: usize,
     },
     /// Two entries that should be equal.
-    #[error("not symmetric: entry ({row}, {col}) is {value}, entry ({col}, {row}) is {mirrored}")]
+    #[error("not symmetric: entry ({0}, {1}) is {value}, entry ({1}, {0}) is {mirrored}", row + 1, col + 1)]
     NotSymmetric {
         /// Row of the entry, from 0.
         row: usize,
@@ -58,7 +61,7 @@ pub enum MatrixError {
         mirrored: f64,
     },
     /// A diagonal entry that is not positive where it must be.
-    #[error("the diagonal entry of row {row} is {value}, not positive")]
+    #[error("the diagonal entry of row {} is {value}, not positive", row + 1)]
     DiagonalNotPositive {
         /// The row, from 0.
         row: usize,
@@ -66,7 +69,7 @@ pub enum MatrixError {
         value: f64,
     },
     /// A row without an entry, or with zeros only.
-    #[error("row {row} is empty")]
+    #[error("row {} is empty", row + 1)]
     EmptyRow {
         /// The row, from 0.
         row: usize,
@@ -148,7 +151,7 @@ pub enum MatrixMarketError {
         /// Column of the entry, from 1 as in the file.
         col: usize,
     },
-    /// The entries do not make a matrix (indices here count from 0).
+    /// The entries do not make a matrix.
     #[error("the entries make no matrix")]
     Matrix {
         /// Why not.
@@ -289,8 +292,8 @@ pub enum AmgError {
     },
     /// Constants on some connected rows are in the null space, and this was not announced.
     #[error(
-        "the matrix is singular: the rows connected with row {row} (about {rows}) all sum to zero; \
-         if this is meant, choose NullSpace::Constant"
+        "the matrix is singular: the rows connected with row {} (about {rows}) all sum to zero; \
+         if this is meant, choose NullSpace::Constant", row + 1
     )]
     Singular {
         /// A row of the singular part, from 0.

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use dgsuite_amg::{Csr, parse_matrix_market};
+use dgsuite_amg::{Csr, MatrixError, MatrixMarketError, parse_matrix_market};
 use proptest::prelude::*;
 
 /// The text of a matrix; of a symmetric one the lower half.
@@ -19,6 +19,15 @@ fn write(a: &Csr<f64>, symmetric: bool) -> String {
         writeln!(text, "{} {} {value:e}", i + 1, j + 1).unwrap();
     }
     text
+}
+
+#[test]
+fn errors_number_rows_and_columns_as_the_file_does() {
+    let text = "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1\n3 2 inf\n";
+    let error = parse_matrix_market(text).unwrap_err();
+    let MatrixMarketError::Matrix { source } = &error else { panic!("{error}") };
+    assert_eq!(*source, MatrixError::NotFinite { row: 2, col: 1, value: f64::INFINITY });
+    assert_eq!(source.to_string(), "entry (3, 2) is inf");
 }
 
 proptest! {
