@@ -18,6 +18,7 @@ use crate::job::Job;
 use crate::pipeline::Document;
 use crate::pipeline::overrides::Override;
 use crate::pipeline::problem::InputError;
+use crate::pipeline::source::printable;
 use crate::plan::Choices;
 use crate::run::log::Log;
 use crate::run::{Report, Status};
@@ -175,7 +176,7 @@ pub fn main(cli: Cli) -> ExitCode {
     let code = match dispatch(cli.command) {
         Ok(code) => code,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "error: {error}");
+            let _ = writeln!(io::stderr(), "error: {}", printable(&error.to_string()));
             exit_code_of(&error)
         }
     };
@@ -222,7 +223,7 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
 }
 
 fn print(text: &str) -> io::Result<()> {
-    match writeln!(io::stdout(), "{}", text.trim_end()) {
+    match writeln!(io::stdout(), "{}", printable(text.trim_end())) {
         // The reader of a pipe has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,

@@ -123,7 +123,7 @@ impl Document {
     /// # Errors
     /// A file that cannot be read or is not YAML; overrides that lead nowhere.
     pub fn read(path: &Path, ci: bool, overrides: &[Override]) -> Result<Self, InputError> {
-        let text = std::fs::read_to_string(path)
+        let text = source::read_text(path)
             .map_err(|reason| InputError::nowhere(Problem::Unreadable { path: path.to_owned(), reason }))?;
         let source = Source::new(path.display().to_string(), text);
         let base = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(""));
@@ -152,6 +152,7 @@ impl Document {
             overrides::apply(&mut root, &checks)?;
         }
         overrides::apply(&mut root, overrides)?;
+        root.check_characters()?;
         Ok(Self { root, base: base.to_owned(), stem: stem.to_owned() })
     }
 
@@ -165,6 +166,7 @@ impl Document {
             entries.retain(|e| e.key != "study");
         }
         overrides::apply(&mut case.root, overrides)?;
+        case.root.check_characters()?;
         Ok(case)
     }
 
@@ -198,14 +200,10 @@ impl Document {
         };
         let top = Section::open(&self.root, "", &KEYS, &constants)?;
         if top.has("solver") {
-            return Err(top.misplaced(
-                "solver",
-                &format!("the model {model}"),
-                "the model poisson (and later ones with linear systems)",
-            ));
+            return Err(top.misplaced("solver", &format!("the model {model}"), "the model poisson"));
         }
         let space = SpaceSpec::read(&top, model)?;
-        let time = TimeSpec::read(&top, model)?;
+        let time = TimeSpec::read(&top)?;
         let precision =
             top.choice("precision", &[("double", Precision::Double), ("single", Precision::Single)])?;
         let pipeline = Pipeline {

@@ -4,6 +4,7 @@
 
 pub mod boundaries;
 mod correction;
+mod directory;
 pub mod elliptic;
 pub mod fields;
 mod intervals;
@@ -19,11 +20,12 @@ pub mod values;
 pub mod variables;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use dgsuite_basis::{Correction, NodeSet, Representation};
+use dgsuite_gpu::GpuError;
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::{Euler, Exact, NavierStokes};
 use dgsuite_timeint::StepSize;
@@ -88,7 +90,7 @@ pub struct Plan {
     pub setup: Setup,
     /// What is allowed but hardly meant.
     pub warnings: Vec<String>,
-    /// Why `device: auto` means the CPU here, where it does.
+    /// Why `device: auto` means the CPU here, where a GPU stands idle.
     pub device_note: Option<String>,
     /// The state at the start.
     pub initial: Arc<dyn Exact>,
@@ -133,6 +135,24 @@ pub struct Places {
     pub mesh: Place,
     /// The discretisation.
     pub space: Place,
+    /// The number of threads, or where the file starts.
+    pub threads: Place,
+}
+
+impl Places {
+    /// Those of a file whose sections `mesh` and `space` are here.
+    fn new(document: &Document, mesh: &Place, space: &Place) -> Self {
+        let threads = document.root.get("threads").map_or(&document.root.place, |node| &node.place);
+        Self { mesh: mesh.clone(), space: space.clone(), threads: threads.clone() }
+    }
+
+    /// Where a mistake is that the machine finds.
+    pub fn of_machine(&self, error: &GpuError) -> &Place {
+        match error {
+            GpuError::TooManyThreads { .. } | GpuError::Threads { .. } => &self.threads,
+            _ => &self.space,
+        }
+    }
 }
 
 /// Time stepping, resolved.
@@ -252,7 +272,7 @@ impl Plan {
             None => None,
         };
         let parts = (&*pipeline.base, &*pipeline.stem);
-        let directory = directory(&pipeline.output, parts, &pipeline.place, choices)?;
+        let directory = directory::resolve(&pipeline.output, parts, &pipeline.place, choices)?;
         let mesh_digest = mesh.digest();
         let restart = restart::read(&pipeline, choices, &directory, &law, mesh_digest)?;
         let former = restart::former(restart.as_ref(), &directory, choices)?;
@@ -310,7 +330,7 @@ impl Plan {
             checks,
             known_values,
             stop: Arc::clone(&choices.stop),
-            places: Places { mesh: pipeline.mesh.place.clone(), space: pipeline.space.place.clone() },
+            places: Places::new(document, &pipeline.mesh.place, &pipeline.space.place),
         };
         plan.times_are_possible(start, &document.root)?;
         Ok(plan)
@@ -366,7 +386,12 @@ fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {
 pub(crate) fn device(spec: &DeviceSpec, lacks: Option<&str>) -> Result<(Device, Option<String>), InputError> {
     match (spec, lacks) {
         (DeviceSpec::Auto, Some(what)) => {
-            return Ok((Device::Cpu, Some(format!("GPUs do not have {what} in this version"))));
+            // Without a GPU nothing is amiss.
+            let note = match Device::auto() {
+                (Device::Cpu, reason) => reason,
+                _ => Some(format!("GPUs do not have {what} in this version")),
+            };
+            return Ok((Device::Cpu, note));
         }
         (DeviceSpec::Cuda(ordinal, place), Some(what)) => {
             let device = Device::Cuda(*ordinal).to_string();
@@ -502,28 +527,6 @@ fn fields_plan(
     };
     let fields = fields::resolve(spec.names.as_deref(), variables, constants)?.into();
     Ok(FieldsPlan { every: written.then_some(spec.every), fields, double: spec.double })
-}
-
-/// Where results go. `base` and `stem` are the folder and name of the file, `file` where it starts.
-fn directory(
-    output: &OutputSpec,
-    (base, stem): (&Path, &str),
-    file: &Place,
-    choices: &Choices,
-) -> Result<PathBuf, InputError> {
-    let directory = match (&choices.output, &output.directory) {
-        (Some(given), _) => given.clone(),
-        (None, Some(written)) => base.join(written),
-        (None, None) => base.join("out").join(stem),
-    };
-    // The file that was run is kept beside the results, and results of a former run are moved.
-    let kept = directory.join("pipeline.yaml").canonicalize();
-    match (kept, Path::new(&file.source.name).canonicalize()) {
-        (Ok(kept), Ok(file)) if kept == file => {
-            Err(InputError { problem: Box::new(Problem::Overwrites { directory }), place: None })
-        }
-        _ => Ok(directory),
-    }
 }
 
 fn time_plan(pipeline: &Pipeline, start: f64) -> Result<TimePlan, InputError> {

@@ -79,6 +79,7 @@ impl Prepared {
         let refused = |error| {
             let place = match &error {
                 SystemError::Ops(OpsError::Jacobian { .. } | OpsError::Empty) => &plan.places.mesh,
+                SystemError::Machine(error) => plan.places.of_machine(error),
                 _ => &plan.places.space,
             };
             InputError::at(place, Problem::Setup { error })

@@ -3,7 +3,7 @@
 use dgsuite_physics::formula::{Formula, FormulaError, Names};
 
 use super::node::{Node, Value};
-use super::problem::{InputError, OF_REFERENCE, Problem, names_reference};
+use super::problem::{InputError, Problem, names_reference, of_reference};
 use super::source::Located;
 
 /// The coordinates and the time, in the order in which formulas receive them.
@@ -110,7 +110,7 @@ impl Constants {
     fn unknown_word(&self, node: &Node, key: &str, text: &str) -> InputError {
         let names: Vec<&str> = self.values.iter().map(|(n, _)| n.as_str()).collect();
         let constants = match super::nearest::nearest(text, &names) {
-            None if names_reference(text) => format!(" ({OF_REFERENCE})"),
+            None if names_reference(text) => format!(" ({})", of_reference(key, text)),
             Some(name) => format!(" (the constant `{name}`?)"),
             None => String::new(),
         };

@@ -241,6 +241,7 @@ fn forces(section: &Section<'_>, history: bool) -> Result<ForcesSpec, InputError
     if boundaries.is_empty() {
         return Err(super::expression::wrong_type(node, &key, expected));
     }
+    section::once(&boundaries)?;
     let mut keys = SCALES.to_vec();
     keys.extend(["direction", "lift", "origin"]);
     let mut spec = ForcesSpec {
@@ -253,7 +254,20 @@ fn forces(section: &Section<'_>, history: bool) -> Result<ForcesSpec, InputError
         place: section.place().clone(),
         path: section.path().to_owned(),
     };
-    if let Some(inner) = section.section("reference", &keys)? {
+    if let Some(node) = section.node("reference") {
+        let inner = Section::open_any(node, &section.key("reference"), section.constants())?;
+        // The state of the gas is fixed in one place, from which coefficients take what is not given here.
+        for key in ["mach", "reynolds", "temperature", "angle"] {
+            if inner.has(key) {
+                let owner = "the scales of coefficients";
+                return Err(inner.misplaced(
+                    key,
+                    owner,
+                    "`physics.reference`, whose density, velocity, pressure and length they are",
+                ));
+            }
+        }
+        inner.only(&keys)?;
         for (key, scale) in SCALES.iter().zip(&mut spec.scales) {
             let found = if *key == "pressure" { inner.number(key)? } else { inner.positive(key)? };
             *scale = found.map(|x| x.value);
@@ -283,9 +297,13 @@ fn formulas(section: &Section<'_>, variables: &str) -> Result<Vec<NamedFormula>,
             _ => (None, item),
         };
         let formula = section.constants().text(node, &key)?;
-        Ok(NamedFormula { name: name.unwrap_or_else(|| formula.value.clone()), formula })
+        // A formula of several lines names a column of a table, which has one.
+        let own = || formula.value.split_whitespace().collect::<Vec<_>>().join(" ");
+        Ok(NamedFormula { name: name.unwrap_or_else(own), formula })
     };
-    items.iter().map(one).collect()
+    let formulas = items.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+    section::once(&formulas.iter().map(|f| f.formula.with(f.name.clone())).collect::<Vec<_>>())?;
+    Ok(formulas)
 }
 
 /// Reads the table that integrals are compared with.

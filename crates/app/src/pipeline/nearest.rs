@@ -21,9 +21,12 @@ pub fn distance(a: &str, b: &str) -> usize {
     last[b.len()]
 }
 
-/// What other codes and people call things.
-const SYNONYMS: [(&str, &str); 17] = [
+/// What other codes and people call things; of several names for one word, the first that is known counts.
+const SYNONYMS: [(&str, &str); 26] = [
     ("wall", "no-slip-wall"),
+    ("wall", "slip-wall"),
+    ("inviscid", "slip-wall"),
+    ("free-slip", "slip-wall"),
     ("viscous-wall", "no-slip-wall"),
     ("isothermal-wall", "no-slip-wall"),
     ("adiabatic-wall", "no-slip-wall"),
@@ -31,8 +34,11 @@ const SYNONYMS: [(&str, &str); 17] = [
     ("twall", "temperature"),
     ("inviscid-wall", "slip-wall"),
     ("inlet", "subsonic-inflow"),
+    ("inlet", "dirichlet"),
     ("inflow", "subsonic-inflow"),
+    ("inflow", "dirichlet"),
     ("outlet", "pressure-outlet"),
+    ("outlet", "outflow"),
     ("freestream", "far-field"),
     ("characteristic", "far-field"),
     ("re", "reynolds"),
@@ -40,15 +46,19 @@ const SYNONYMS: [(&str, &str); 17] = [
     ("ma", "mach"),
     ("pr", "prandtl"),
     ("mu", "viscosity"),
+    ("gpu", "cuda"),
+    ("nvidia", "cuda"),
+    ("host", "cpu"),
 ];
 
 /// The name in `known` that `typed` was most likely meant to be, if one is near enough to be worth saying:
 /// within a third of its length (at least one change, none in one or two letters), or one the beginning of the other.
 pub fn nearest<'a, S: AsRef<str>>(typed: &str, known: &'a [S]) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
-    let meant = SYNONYMS.iter().find(|(word, _)| plain(word) == plain(typed)).map(|(_, name)| *name);
-    if let Some(name) = known.iter().find(|name| meant == Some(name.as_ref())) {
-        return Some(name.as_ref());
+    let meant = SYNONYMS.iter().filter(|(word, _)| plain(word) == plain(typed));
+    let named = |(_, name): &(&str, &str)| known.iter().map(AsRef::as_ref).find(|known| known == name);
+    if let Some(name) = meant.clone().find_map(named) {
+        return Some(name);
     }
     let close = |name: &str| {
         let d = distance(typed, name);
@@ -86,5 +96,7 @@ mod tests {
         assert_eq!(nearest("w", &["u", "v"]), None);
         assert_eq!(nearest("noslip", &["slip-wall", "no-slip-wall"]), Some("no-slip-wall"));
         assert_eq!(nearest("Re", &["mach", "reynolds"]), Some("reynolds"));
+        assert_eq!(nearest("wall", &["slip-wall", "symmetry"]), Some("slip-wall"));
+        assert_eq!(nearest("GPU", &["auto", "cpu", "cuda"]), Some("cuda"));
     }
 }

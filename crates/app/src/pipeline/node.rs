@@ -82,6 +82,31 @@ impl Node {
         }
     }
 
+    /// Refuses characters that terminals obey and XML cannot hold: in keys all that control, in texts all but ends of lines
+    /// and tabulators.
+    ///
+    /// # Errors
+    /// [`Problem::Control`] at the first.
+    pub fn check_characters(&self) -> Result<(), InputError> {
+        let bad = |c: &char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
+        let refused = |what: &str, text: &str, character: char, place: &Place| {
+            let what = format!("the {what} `{}`", super::source::printable(text));
+            Err(InputError::at(place, Problem::Control { what, character }))
+        };
+        match &self.value {
+            Value::Text(text) => match text.chars().find(|c| bad(c) && !matches!(c, '\n' | '\t')) {
+                Some(character) => refused("text", text, character, &self.place),
+                None => Ok(()),
+            },
+            Value::List(items) => items.iter().try_for_each(Self::check_characters),
+            Value::Map(entries) => entries.iter().try_for_each(|entry| match entry.key.chars().find(bad) {
+                Some(character) => refused("key", &entry.key, character, &entry.place),
+                None => entry.node.check_characters(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// The tree as YAML text.
     pub fn to_yaml(&self) -> Result<String, serde_saphyr::SerializeError> {
         serde_saphyr::to_string(self)
@@ -127,6 +152,10 @@ fn syntax_error(source: &Arc<Source>, error: &serde_saphyr::Error) -> InputError
         .to_owned();
     let reason = match reason.strip_prefix("duplicate mapping key: ") {
         Some(rest) => format!("the key `{}` is given twice", rest.split(',').next().unwrap_or(rest)),
+        None if reason.starts_with("multiple YAML documents") => {
+            "a second document begins after `---`; write one file for each run, or a `study` for a series"
+                .to_owned()
+        }
         None => reason,
     };
     let reason = match bare {
@@ -152,6 +181,13 @@ fn place_of(source: &Arc<Source>, location: Location) -> Place {
     }
 }
 
+/// The text of the source at a place.
+fn written(place: &Place) -> Option<String> {
+    let text: String =
+        place.source.line(place.line).chars().skip(place.column - 1).take(place.length).collect();
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
 /// The tree as the parser hands it out, before places are tied to the source.
 enum Raw {
     Null,
@@ -168,6 +204,10 @@ fn place_tree(raw: Spanned<Raw>, source: &Arc<Source>) -> Node {
         Raw::Null => Value::Null,
         Raw::Bool(b) => Value::Bool(b),
         Raw::Number(x) => Value::Number(x),
+        // The parser's words for numbers that are not finite, such as 1e400.
+        Raw::Text(t) if [".inf", "-.inf", ".nan"].contains(&t.as_str()) => {
+            Value::Text(written(&place).unwrap_or(t))
+        }
         Raw::Text(t) => Value::Text(t),
         Raw::List(items) => Value::List(items.into_iter().map(|item| place_tree(item, source)).collect()),
         Raw::Map(entries) => Value::Map(

@@ -36,7 +36,7 @@ impl Every {
 #[derive(Clone, Debug)]
 pub struct OutputSpec {
     /// The directory, relative to the pipeline file.
-    pub directory: Option<PathBuf>,
+    pub directory: Option<Located<PathBuf>>,
     /// Fields for ParaView.
     pub fields: Wanted<FieldsSpec>,
     /// Fields on boundaries alone.
@@ -160,7 +160,7 @@ impl OutputSpec {
             return Err(InputError::range(&nothing.with("empty"), "the path of a directory"));
         }
         Ok(Self {
-            directory: directory.map(|d| PathBuf::from(d.value)),
+            directory: directory.map(|d| d.with(PathBuf::from(&d.value))),
             place: Some(section.place().clone()),
             fields: Wanted::read(&section, "fields", &known, FieldsSpec::read)?,
             surfaces: match section.section("surfaces", &["boundaries", "every", "every_steps", "names"])? {
@@ -169,11 +169,11 @@ impl OutputSpec {
                     let expected = "a list of names of boundaries";
                     let items =
                         inner.list("boundaries")?.ok_or_else(|| inner.missing("boundaries", expected))?;
+                    let names = items.iter().map(|item| section::text(item, &key, expected));
+                    let boundaries = names.collect::<Result<Vec<_>, _>>()?;
+                    section::once(&boundaries)?;
                     Some(SurfacesSpec {
-                        boundaries: items
-                            .iter()
-                            .map(|item| section::text(item, &key, expected))
-                            .collect::<Result<_, _>>()?,
+                        boundaries,
                         every: Every::read(&inner, Every::End)?,
                         names: FieldSpec::read_all(&inner)?,
                     })
@@ -220,12 +220,10 @@ impl FieldSpec {
             }
             Some(items) => {
                 let key = section.key("names");
-                Some(
-                    items
-                        .iter()
-                        .map(|item| FieldSpec::read(item, &key, section))
-                        .collect::<Result<_, _>>()?,
-                )
+                let fields = items.iter().map(|item| FieldSpec::read(item, &key, section));
+                let fields = fields.collect::<Result<Vec<_>, _>>()?;
+                section::once(&fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>())?;
+                Some(fields)
             }
         })
     }

@@ -3,7 +3,7 @@
 use dgsuite_physics::navier_stokes::Viscosity;
 
 use super::node::Value;
-use super::problem::{InputError, Problem};
+use super::problem::InputError;
 use super::reference::{Reference, ViscosityKind, ViscositySpec};
 use super::section::{self, Section};
 use super::source::{Located, Place};
@@ -76,7 +76,7 @@ pub(crate) const PARAMETERS: [(&str, &[&str]); 11] = [
     ("gamma", &["euler", "navier-stokes"]),
     ("prandtl", &["navier-stokes"]),
     ("gas_constant", &["navier-stokes"]),
-    ("viscosity", &["navier-stokes", "incompressible"]),
+    ("viscosity", &["navier-stokes"]),
     ("reference", &["euler", "navier-stokes"]),
     ("source", &["euler", "navier-stokes", "advection"]),
     ("velocity", &["advection"]),
@@ -86,8 +86,8 @@ pub(crate) const PARAMETERS: [(&str, &[&str]); 11] = [
     ("exact", &["poisson"]),
 ];
 
-/// The models that are there.
-const MODELS: [&str; 3] = ["advection", "euler", "navier-stokes"];
+/// The models.
+const MODELS: [&str; 4] = ["advection", "euler", "navier-stokes", "poisson"];
 
 impl PhysicsSpec {
     /// Reads the section.
@@ -100,21 +100,16 @@ impl PhysicsSpec {
         let section = top
             .section("physics", &known)?
             .ok_or_else(|| top.missing("physics", "physics: { model: euler }"))?;
-        let words = ["advection", "poisson", "euler", "navier-stokes", "incompressible"];
+        let instead = "the models of this version are advection, euler, navier-stokes and poisson; navier-stokes at a \
+                       Mach number of 0.1 or 0.2 is nearly incompressible";
+        section.lacks(
+            "model",
+            &["incompressible", "incompressible-navier-stokes", "ins", "rans", "les"],
+            instead,
+        )?;
         let model = section
-            .choice("model", &words.map(|w| (w, w)))?
+            .choice("model", &MODELS.map(|w| (w, w)))?
             .ok_or_else(|| section.missing("model", "advection, euler, navier-stokes or poisson"))?;
-        if !MODELS.contains(&model.value) {
-            return Err(InputError::at(
-                &model.place,
-                Problem::Unsupported {
-                    key: model.key,
-                    value: model.value.into(),
-                    instead: "the models of this version are advection, euler, navier-stokes and poisson"
-                        .into(),
-                },
-            ));
-        }
         for (key, owners) in PARAMETERS {
             if section.has(key) && !owners.contains(&model.value) {
                 let owner = format!("the model {}", model.value);

@@ -7,7 +7,7 @@ use dgsuite_mesh::MeshError;
 use dgsuite_physics::formula::{FormulaError, FormulaErrorKind};
 
 use super::nearest::nearest;
-use super::source::{Located, Place};
+use super::source::{Located, Place, TextError};
 
 /// One mistake in the input. [`InputError`] adds where it is.
 #[derive(Debug, thiserror::Error)]
@@ -17,8 +17,8 @@ pub enum Problem {
     Unreadable {
         /// The path as given.
         path: PathBuf,
-        /// What the system said.
-        reason: std::io::Error,
+        /// Why.
+        reason: TextError,
     },
     /// The text is not YAML.
     #[error("this is not valid YAML: {reason}")]
@@ -91,6 +91,14 @@ pub enum Problem {
         owner: String,
         /// Where the key does belong.
         belongs: String,
+    },
+    /// An angle that is a bare number.
+    #[error("`{key}: {value}` does not say whether degrees or radians are meant")]
+    NoUnit {
+        /// The key's path.
+        key: String,
+        /// The number as written.
+        value: String,
     },
     /// A formula that does not parse or that uses an unknown name.
     #[error("`{key}` is not a formula that can be used: {}", error.kind)]
@@ -256,6 +264,30 @@ pub enum Problem {
         /// The directory of the results.
         directory: PathBuf,
     },
+    /// A directory that cannot be made or written to.
+    #[error("results cannot be written to {}: {reason}", directory.display())]
+    Unwritable {
+        /// The directory of the results.
+        directory: PathBuf,
+        /// What the system said.
+        reason: std::io::Error,
+    },
+    /// A name that is given twice where each stands for something of its own.
+    #[error("`{key}` has the name `{name}` twice")]
+    Twice {
+        /// The key's path.
+        key: String,
+        /// The name.
+        name: String,
+    },
+    /// A character that no name and no text can have.
+    #[error("{what} has the control character {}", .character.escape_unicode())]
+    Control {
+        /// The key or the text, with the character made visible.
+        what: String,
+        /// The character.
+        character: char,
+    },
     /// Times of output that a run cannot land on.
     #[error("the times of `{key}` are too many: {error}")]
     Times {
@@ -315,6 +347,18 @@ pub enum PathFault {
     TooDeep,
 }
 
+/// A message without the middle of what is too long for one.
+fn cut(text: &str) -> String {
+    let [most, kept] = [600, 200];
+    let n = text.chars().count();
+    if n <= most {
+        return text.to_owned();
+    }
+    let (first, last): (String, String) =
+        (text.chars().take(kept).collect(), text.chars().skip(n - kept).collect());
+    format!("{first} … {last}")
+}
+
 fn inside(section: &str) -> String {
     if section.is_empty() { String::new() } else { format!(" in `{section}`") }
 }
@@ -328,6 +372,15 @@ fn boundary_list(names: &[String]) -> String {
     if names.len() == 1 { format!("the boundary {list}") } else { format!("the boundaries {list}") }
 }
 
+/// A name as it is written as a key of a YAML file: in quotes where it would be read as something else, such as the comment
+/// that begins with `#1`.
+fn as_key(name: &str) -> String {
+    let plain = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_alphanumeric() || "_-.+".contains(c))
+        && !["null", "true", "false"].contains(&name.to_lowercase().as_str());
+    if plain { name.to_owned() } else { format!("{name:?}") }
+}
+
 /// The most names that a message lists.
 const LISTED: usize = 24;
 
@@ -339,9 +392,17 @@ fn listed(names: &[String]) -> String {
     if text.is_empty() { "(none)".into() } else { text }
 }
 
-/// What to say of a name of the reference state that is not known.
-pub(super) const OF_REFERENCE: &str =
-    "`physics.reference: { mach: 0.2, reynolds: 100, length: 1 }` gives this name to the other sections";
+/// What to say of a name of the reference state that is not known at `key`.
+pub(super) fn of_reference(key: &str, name: &str) -> String {
+    match (key.starts_with("physics."), name) {
+        (true, "mu_ref") => {
+            "leave `viscosity: { constant: … }` out: with `reynolds` and `length` in `physics.reference` the viscosity follows"
+        }
+        (true, _) => "the names of the reference state are for the other sections: within `physics` write the number",
+        _ => "`physics.reference: { mach: 0.2, reynolds: 100, length: 1 }` gives this name to the other sections",
+    }
+    .to_owned()
+}
 
 /// Whether this is such a name.
 pub(super) fn names_reference(name: &str) -> bool {
@@ -391,23 +452,33 @@ impl Problem {
             Self::SharedFaces { .. } => Some(
                 "a face has one condition: let every curve or surface be in one physical group only".into(),
             ),
-            Self::Overwrites { .. } => Some("choose another `output.directory`".into()),
+            Self::Overwrites { .. } | Self::Unwritable { .. } => {
+                Some("choose another `output.directory`, or `--output DIR`".into())
+            }
             Self::UnknownBoundary { name, known } | Self::UnknownRegion { name, known } => near(name, known),
             Self::MissingBoundary { names, example } => Some(format!(
                 "add it to `boundaries`, for example  {}: {example} , or join two boundaries in `mesh.periodic`",
-                names.first().map_or("", String::as_str)
+                names.first().map_or_else(String::new, |name| as_key(name))
             )),
             Self::Misplaced { belongs, .. } => Some(format!("it belongs to {belongs}")),
             Self::Unsupported { instead, .. } => Some(instead.clone()),
             Self::Device { .. } => {
                 Some("`device: auto` takes the CPU where there is no GPU that can be used".into())
             }
-            Self::Formula { error, .. } if is_of_reference(&error.kind) => Some(OF_REFERENCE.into()),
+            Self::Formula { key, error } if is_of_reference(&error.kind) => {
+                Some(of_reference(key, &error.text[error.span.clone()]))
+            }
             Self::Formula { error, .. } if error.hint.is_some() => error.hint.clone(),
             Self::Formula { error, .. } if matches!(error.kind, FormulaErrorKind::Unclosed) => {
                 Some("inside { } or [ ] a formula with commas needs quotes: \"if(x < 0, 1, 2)\"".into())
             }
             Self::Elliptic { error } => error.hint().map(str::to_owned),
+            Self::NoUnit { value, .. } => Some(format!(
+                "write {value}*deg for degrees; radians are an expression, such as pi/90 or {value}*1"
+            )),
+            Self::Override { text } if !text.contains(char::is_whitespace) => {
+                Some(format!("write a value behind it, as in  --set {text}=VALUE"))
+            }
             Self::Override { .. } => Some("for example  --set space.order=4".into()),
             _ => None,
         }
@@ -455,7 +526,7 @@ impl InputError {
 
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.problem)?;
+        write!(f, "{}", cut(&self.problem.to_string()))?;
         if let Some(place) = &self.place {
             write!(f, "\n --> {place}\n{}", place.excerpt())?;
         }

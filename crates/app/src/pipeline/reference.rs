@@ -317,11 +317,13 @@ fn short(x: f64) -> String {
 fn direction(section: &Section<'_>) -> Result<[f64; 3], InputError> {
     section.exclusive("direction", "angle")?;
     if let Some(angle) = section.number("angle")? {
+        let written = section.node("angle").and_then(|node| node.value.scalar_text()).unwrap_or_default();
+        // 2 of no unit means degrees to whoever writes it, and radians to a formula.
+        if angle.value != 0.0 && written.trim().parse::<f64>().is_ok() {
+            return Err(InputError::at(&angle.place, Problem::NoUnit { key: angle.key, value: written }));
+        }
         if angle.value.abs() > TAU {
-            return Err(InputError::range(
-                &angle,
-                "between -2 pi and 2 pi: it is in radians, such as 4*pi/180",
-            ));
+            return Err(InputError::range(&angle, "between -360*deg and 360*deg"));
         }
         return Ok([angle.value.cos(), angle.value.sin(), 0.0]);
     }

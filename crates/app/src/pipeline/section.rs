@@ -194,6 +194,21 @@ impl<'a> Section<'a> {
         self.node(key).map(|node| choice(node, &self.key(key), choices)).transpose()
     }
 
+    /// Refuses words that other versions and other codes have for a key, by a sentence of their own that says what is
+    /// there instead. They are not among the words that messages offer.
+    ///
+    /// # Errors
+    /// [`Problem::Unsupported`].
+    pub fn lacks(&self, key: &str, words: &[&str], instead: &str) -> Result<(), InputError> {
+        match self.node(key).and_then(|node| Some((node.value.scalar_text()?, &node.place))) {
+            Some((value, place)) if words.contains(&value.as_str()) => Err(InputError::at(
+                place,
+                Problem::Unsupported { key: self.key(key), value, instead: instead.to_owned() },
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// The section below a key, whose keys must be among `known`.
     ///
     /// # Errors
@@ -238,6 +253,21 @@ pub fn list<'a>(node: &'a Node, key: &str) -> Result<&'a [Node], InputError> {
     match &node.value {
         Value::List(items) => Ok(items),
         _ => Err(wrong_type(node, key, "a list")),
+    }
+}
+
+/// Refuses a name that is given twice in one list.
+///
+/// # Errors
+/// [`Problem::Twice`] at the second.
+pub fn once(names: &[Located<String>]) -> Result<(), InputError> {
+    let again = |(i, name): &(usize, &Located<String>)| names[..*i].iter().any(|n| n.value == name.value);
+    match names.iter().enumerate().find(again) {
+        None => Ok(()),
+        Some((_, name)) => {
+            let problem = Problem::Twice { key: name.key.clone(), name: name.value.clone() };
+            Err(InputError::at(&name.place, problem))
+        }
     }
 }
 

@@ -1,8 +1,73 @@
 //! Where a value was written: the source text, a place in it, and the excerpt that an error shows.
 
 use std::fmt;
+use std::io::{self, Read as _};
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
+
+/// Why a text cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TextError {
+    /// The system refused.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// More than anybody writes: a device, or another kind of file.
+    #[error("it has more than {} MiB, which no such file has", MOST_BYTES >> 20)]
+    TooLong,
+    /// Bytes that are no characters.
+    #[error(
+        "it is not UTF-8 text: byte {byte} of line {line} is 0x{value:02x}; save it with the encoding UTF-8"
+    )]
+    NotUtf8 {
+        /// The line, from 1.
+        line: usize,
+        /// The byte of the line, from 1.
+        byte: usize,
+        /// Its value.
+        value: u8,
+    },
+}
+
+/// The most bytes of a text.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// The text of a file.
+///
+/// # Errors
+/// [`TextError`].
+pub fn read_text(path: &Path) -> Result<String, TextError> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(TextError::TooLong);
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let (at, bytes) = (error.utf8_error().valid_up_to(), error.as_bytes());
+        let before = &bytes[..at];
+        let start = before.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
+        let line = 1 + before.iter().filter(|&&b| b == b'\n').count();
+        TextError::NotUtf8 { line, byte: 1 + at - start, value: bytes.get(at).copied().unwrap_or_default() }
+    })
+}
+
+/// A text with its control characters made visible, but for ends of lines: a terminal would obey them.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => out.push(c),
+            '\t' => out.push(' '),
+            c if c.is_control() => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// The most characters of a line that an excerpt shows, and how many of them before the place.
+const EXCERPT: [usize; 2] = [100, 60];
 
 /// A text that values come from: the pipeline file, or one option of the command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -65,14 +130,24 @@ impl Place {
         }
     }
 
-    /// The line with the meant part underlined, as compilers print it.
+    /// The line with the meant part underlined, as compilers print it; of a long line the part around it.
     pub fn excerpt(&self) -> String {
-        let line = self.source.line(self.line);
+        let all: Vec<char> = self.source.line(self.line).chars().collect();
+        let [most, before] = EXCERPT;
+        let first = match all.len() > most {
+            true => (self.column - 1).saturating_sub(before).min(all.len() - most),
+            false => 0,
+        };
+        let last = all.len().min(first + most);
+        // A character each, so that the marks stay below what they mean.
+        let shown = all[first..last].iter().map(|&c| if c.is_control() { ' ' } else { c });
+        let (left, right) = (if first > 0 { "…" } else { "" }, if last < all.len() { "…" } else { "" });
+        let line: String = left.chars().chain(shown).chain(right.chars()).collect();
         let number = self.line.to_string();
         let margin = " ".repeat(number.len());
-        let room = line.chars().count().saturating_sub(self.column - 1);
+        let room = last.saturating_sub(self.column - 1);
         let carets = "^".repeat(self.length.min(room).max(1));
-        let indent = " ".repeat(self.column - 1);
+        let indent = " ".repeat(left.chars().count() + (self.column - 1).saturating_sub(first));
         format!("{margin} |\n{number} | {line}\n{margin} | {indent}{carets}")
     }
 }
@@ -118,6 +193,26 @@ mod tests {
         let part = value.part("1 + foo", &(4..7));
         assert_eq!((part.column, part.length), (11, 3));
         assert_eq!(part.excerpt(), "  |\n2 | rho: \"1 + foo\"\n  |           ^^^");
+    }
+
+    #[test]
+    fn of_a_long_line_the_part_around_the_place_is_shown() {
+        let source =
+            Source::new("case.yaml", format!("rho: {}foo{}", "1 + ".repeat(1000), " + 1".repeat(1000)));
+        let excerpt = Place { source, line: 1, column: 4006, length: 3 }.excerpt();
+        let lines: Vec<Vec<char>> = excerpt.lines().map(|line| line.chars().collect()).collect();
+        assert!(lines[1].len() < 110, "{excerpt}");
+        let marks: Vec<usize> = (0..lines[2].len()).filter(|&i| lines[2][i] == '^').collect();
+        let marked: String = marks.iter().map(|&i| lines[1][i]).collect();
+        assert_eq!(marked, "foo", "{excerpt}");
+    }
+
+    #[test]
+    fn control_characters_are_shown_and_not_obeyed() {
+        assert_eq!(printable("a\u{1b}[31mb\nc\td"), "a\\u{1b}[31mb\nc d");
+        let source = Source::new("case.yaml", "title:\ta\u{1b}b");
+        let excerpt = Place { source, line: 1, column: 8, length: 3 }.excerpt();
+        assert_eq!(excerpt, "  |\n1 | title: a b\n  |        ^^^");
     }
 
     #[test]

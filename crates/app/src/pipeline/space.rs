@@ -3,7 +3,7 @@
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Cubature, NodeSet, Polynomials};
 
-use super::problem::{InputError, Problem};
+use super::problem::InputError;
 use super::section::Section;
 use super::source::{Located, Place};
 use crate::systems::hyperbolic::{Form, Riemann, SplitFlux};
@@ -56,41 +56,12 @@ pub enum BasisSpec {
     Taylor,
 }
 
-/// A value of the contract that is there, or why it is not.
-#[derive(Clone, Copy)]
-enum Offer<T> {
-    Have(T),
-    Lack(&'static str),
-}
-
-fn offered<T: Copy>(found: &Located<Offer<T>>, word: &str) -> Result<Located<T>, InputError> {
-    match found.value {
-        Offer::Have(value) => Ok(found.with(value)),
-        Offer::Lack(instead) => Err(InputError::at(
-            &found.place,
-            Problem::Unsupported { key: found.key.clone(), value: word.into(), instead: instead.into() },
-        )),
-    }
-}
-
-/// One of the words of a key; words of the contract that are not there yet are refused by a sentence of their own.
-fn offer<T: Copy>(
-    section: &Section<'_>,
-    key: &str,
-    words: &[(&str, Offer<T>)],
-) -> Result<Option<Located<T>>, InputError> {
-    let Some(found) = section.choice(key, words)? else { return Ok(None) };
-    let word = section.text(key)?.map_or(String::new(), |t| t.value);
-    offered(&found, &word).map(Some)
-}
-
 impl SpaceSpec {
     /// Reads the section; all of it has defaults.
     ///
     /// # Errors
     /// Unknown words, orders out of range, choices of other models or later versions.
     pub fn read(top: &Section<'_>, model: &str) -> Result<Self, InputError> {
-        use Offer::{Have, Lack};
         let known = [
             "order",
             "scheme",
@@ -116,17 +87,11 @@ impl SpaceSpec {
             return Err(InputError::range(order, format!("from 0 to {MAX_ORDER}")));
         }
         let correction = correction(&section)?;
-        let plain = Lack("limiters are not part of this version; use none");
-        offer(&section, "limiter", &[("none", Have(())), ("barth-jespersen", plain), ("positivity", plain)])?;
+        limiter(&section)?;
         let eta = viscous(&section, model)?;
-        let basis = offer(
-            &section,
+        let basis = section.choice(
             "basis",
-            &[
-                ("modal", Have(BasisSpec::Modal)),
-                ("nodal", Have(BasisSpec::Nodal)),
-                ("taylor", Have(BasisSpec::Taylor)),
-            ],
+            &[("modal", BasisSpec::Modal), ("nodal", BasisSpec::Nodal), ("taylor", BasisSpec::Taylor)],
         )?;
         let nodes = section.choice(
             "nodes",
@@ -144,11 +109,8 @@ impl SpaceSpec {
         if let (Some(_), Some(owner)) = (&nodes, without_nodes) {
             return Err(section.misplaced("nodes", owner, "`basis: nodal`"));
         }
-        let form = offer(
-            &section,
-            "form",
-            &[("weak", Have(Form::Weak)), ("strong", Have(Form::Strong)), ("split", Have(Form::Split))],
-        )?;
+        let form = section
+            .choice("form", &[("weak", Form::Weak), ("strong", Form::Strong), ("split", Form::Split)])?;
         let (mut volume, mut face) = cubature(&section)?;
         let collocated = volume == Some(Cubature::Collocated);
         if let (true, Some(owner)) = (collocated, without_nodes) {
@@ -222,6 +184,14 @@ impl SpaceSpec {
     }
 }
 
+/// `limiter: none`; there is no other.
+fn limiter(section: &Section<'_>) -> Result<(), InputError> {
+    let Some(word) = section.text("limiter")?.filter(|word| word.value != "none") else { return Ok(()) };
+    let instead = "this version has no limiters and captures no shocks: leave the key out; where under-resolved flow \
+                   ends in negative pressures, try `form: split`";
+    section.lacks("limiter", &[&word.value], instead)
+}
+
 /// `scheme: fr` with its parameter: a name, or a number.
 fn correction(section: &Section<'_>) -> Result<Option<Located<Parameter>>, InputError> {
     let scheme = section.choice("scheme", &[("dg", false), ("fr", true)])?;
@@ -278,8 +248,12 @@ fn viscous(section: &Section<'_>, model: &str) -> Result<Option<f64>, InputError
         return Err(section.misplaced("viscous", &format!("the model {model}"), "the model navier-stokes"));
     }
     if !matches!(node.value, super::node::Value::Map(_)) {
-        let instead = Offer::Lack("the viscous terms of this version are those of br2");
-        offer(section, "viscous", &[("br2", Offer::Have(())), ("sipdg", instead)])?;
+        section.lacks(
+            "viscous",
+            &["sipdg", "br1", "ldg"],
+            "the viscous terms of navier-stokes are those of br2",
+        )?;
+        section.choice("viscous", &[("br2", ())])?;
         return Ok(None);
     }
     let Some(kind) = section.section("viscous", &["br2"])? else { return Ok(None) };

@@ -203,16 +203,16 @@ pub enum WallMotion {
     },
 }
 
-const KINDS: [&str; 9] = [
-    "dirichlet",
-    "outflow",
-    "slip-wall",
-    "no-slip-wall",
-    "symmetry",
-    "far-field",
-    "subsonic-inflow",
-    "pressure-outlet",
-    "curved-slip-wall",
+/// The kinds, and the models that have them.
+const KINDS: [(&str, &[&str]); 8] = [
+    ("dirichlet", &["euler", "navier-stokes", "advection"]),
+    ("outflow", &["euler", "navier-stokes", "advection"]),
+    ("slip-wall", &["euler", "navier-stokes"]),
+    ("no-slip-wall", &["navier-stokes"]),
+    ("symmetry", &["euler", "navier-stokes"]),
+    ("far-field", &["euler", "navier-stokes", "advection"]),
+    ("subsonic-inflow", &["euler", "navier-stokes"]),
+    ("pressure-outlet", &["euler", "navier-stokes"]),
 ];
 
 impl BoundarySpec {
@@ -238,31 +238,21 @@ impl BoundarySpec {
 
 impl Condition {
     fn read(section: &Section<'_>, model: &str) -> Result<Self, InputError> {
-        // A word of other versions is known, but not offered.
-        let other = matches!(section.node("type").map(|node| &node.value), Some(Value::Text(word)) if word == KINDS[8]);
-        let offered: Vec<_> = KINDS[..if other { 9 } else { 8 }].iter().map(|&kind| (kind, kind)).collect();
-        let kind = section
-            .choice("type", &offered)?
-            .ok_or_else(|| section.missing("type", &KINDS[..8].join(", ")))?;
-        let lacking = |instead: &str| {
-            let problem = Problem::Unsupported {
-                key: kind.key.clone(),
-                value: kind.value.into(),
-                instead: instead.into(),
-            };
-            Err(InputError::at(&kind.place, problem))
-        };
-        if model == "advection" && !["dirichlet", "outflow", "far-field"].contains(&kind.value) {
-            let hint = "the models of a gas; advection has dirichlet (which lets out what leaves), far-field and outflow";
-            return Err(InputError::at(
-                &kind.place,
-                Problem::Misplaced {
-                    key: format!("{}: {}", kind.key, kind.value),
-                    owner: "the model advection".into(),
-                    belongs: hint.into(),
-                },
-            ));
+        section.lacks("type", &["curved-slip-wall"], "use slip-wall on a mesh with curved elements")?;
+        section.lacks("type", &["periodic"], "join two boundaries by `mesh.periodic: [[NAME, NAME]]`")?;
+        if let Some(word) = section.text("type")? {
+            let owners = KINDS.iter().find(|(kind, _)| *kind == word.value).map(|(_, owners)| *owners);
+            if owners.is_some_and(|owners| !owners.contains(&model)) {
+                return Err(of_other_models(&word, model));
+            }
         }
+        let offered: Vec<_> = KINDS
+            .iter()
+            .filter(|(_, owners)| owners.contains(&model))
+            .map(|&(kind, _)| (kind, kind))
+            .collect();
+        let names = || offered.iter().map(|(kind, _)| *kind).collect::<Vec<_>>().join(", ");
+        let kind = section.choice("type", &offered)?.ok_or_else(|| section.missing("type", &names()))?;
         let bare = |condition: Self| section.only(&["type"]).map(|()| condition);
         match kind.value {
             "dirichlet" => Ok(Self::Dirichlet(StateSpec::read(section, &["type"])?)),
@@ -278,20 +268,22 @@ impl Condition {
                 Ok(Self::PressureOutlet { p })
             }
             "subsonic-inflow" => inflow(section),
-            "no-slip-wall" if model != "navier-stokes" => {
-                let hint =
-                    "the model navier-stokes: it needs viscosity; the wall of a gas without is slip-wall";
-                let problem = Problem::Misplaced {
-                    key: format!("{}: no-slip-wall", kind.key),
-                    owner: format!("the model {model}"),
-                    belongs: hint.into(),
-                };
-                Err(InputError::at(&kind.place, problem))
-            }
-            "no-slip-wall" => wall(section),
-            _ => lacking("use slip-wall on a mesh with curved elements"),
+            _ => wall(section),
         }
     }
+}
+
+/// The error for a condition that the model does not have.
+fn of_other_models(word: &Located<String>, model: &str) -> InputError {
+    let belongs = match model {
+        "advection" => {
+            "the models of a gas; advection has dirichlet (which lets out what leaves), far-field and outflow"
+        }
+        _ => "the model navier-stokes: it needs viscosity; the wall of a gas without is slip-wall",
+    };
+    let key = format!("{}: {}", word.key, word.value);
+    let problem = Problem::Misplaced { key, owner: format!("the model {model}"), belongs: belongs.into() };
+    InputError::at(&word.place, problem)
 }
 
 fn inflow(section: &Section<'_>) -> Result<Condition, InputError> {

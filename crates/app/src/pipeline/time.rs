@@ -73,18 +73,11 @@ impl TimeSpec {
     /// Reads the section.
     ///
     /// # Errors
-    /// No end, both `cfl` and `dt`, a step that is not positive, a scheme of another model.
-    pub fn read(top: &Section<'_>, model: &str) -> Result<Self, InputError> {
-        let known = ["scheme", "cfl", "dt", "adaptive", "end", "steps", "steady", "subcycles"];
+    /// No end, both `cfl` and `dt`, a step that is not positive, a scheme that is not there.
+    pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
+        let known = ["scheme", "cfl", "dt", "adaptive", "end", "steps", "steady"];
         let wanted = "time: { end: T }, or `steps`, or `steady`";
         let section = top.section("time", &known)?.ok_or_else(|| top.missing("time", wanted))?;
-        if section.has("subcycles") {
-            return Err(section.misplaced(
-                "subcycles",
-                &format!("the model {model}"),
-                "the model incompressible",
-            ));
-        }
         for (a, b) in [
             ("cfl", "dt"),
             ("adaptive", "dt"),
@@ -94,7 +87,7 @@ impl TimeSpec {
         ] {
             section.exclusive(a, b)?;
         }
-        let scheme = scheme(&section, model)?;
+        let scheme = scheme(&section)?;
         let step = match section.positive("dt")? {
             Some(dt) => StepSpec::Fixed(dt.value),
             None if matches!(section.node("cfl"), Some(Node { value: Value::Text(word), .. }) if word == AUTO) => {
@@ -124,23 +117,28 @@ const DEFAULT_SCHEME: Scheme = Scheme::Lserk54;
 /// The scheme where steps are to be found from their error.
 const DEFAULT_PAIR: Scheme = Scheme::Rdpk35;
 
-fn scheme(section: &Section<'_>, model: &str) -> Result<Scheme, InputError> {
-    let mut words: Vec<(&str, Result<Scheme, &str>)> =
-        Scheme::ALL.iter().map(|s| (s.name(), Ok(*s))).collect();
-    words.extend(["bdf1", "bdf2", "bdf3"].map(|w| (w, Err(w))));
-    match section.choice("scheme", &words)? {
-        None if section.has("adaptive") => Ok(DEFAULT_PAIR),
-        None => Ok(DEFAULT_SCHEME),
-        Some(Located { value: Ok(scheme), .. }) => Ok(scheme),
-        Some(Located { value: Err(word), key, place }) => Err(InputError::at(
-            &place,
-            Problem::Misplaced {
-                key: format!("{key}: {word}"),
-                owner: format!("the model {model}"),
-                belongs: "the model incompressible".into(),
-            },
-        )),
-    }
+/// Names of schemes that are implicit, or not stable with high order in space.
+const OTHERS: [&str; 12] = [
+    "euler",
+    "forward-euler",
+    "explicit-euler",
+    "backward-euler",
+    "implicit-euler",
+    "implicit",
+    "crank-nicolson",
+    "bdf1",
+    "bdf2",
+    "bdf3",
+    "sdirk",
+    "esdirk",
+];
+
+fn scheme(section: &Section<'_>) -> Result<Scheme, InputError> {
+    let words: Vec<(&str, Scheme)> = Scheme::ALL.iter().map(|s| (s.name(), *s)).collect();
+    let names = words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+    section.lacks("scheme", &OTHERS, &format!("schemes are explicit and of order 2 to 4: {names}"))?;
+    let default = if section.has("adaptive") { DEFAULT_PAIR } else { DEFAULT_SCHEME };
+    Ok(section.choice("scheme", &words)?.map_or(default, |found| found.value))
 }
 
 impl AdaptiveSpec {

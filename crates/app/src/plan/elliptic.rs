@@ -43,7 +43,7 @@ pub struct EllipticPlan {
     pub setup: EllipticSetup,
     /// The equation in words.
     pub equation: String,
-    /// Why `device: auto` means the CPU here.
+    /// Why `device: auto` means the CPU here, where a GPU stands idle.
     pub device_note: Option<String>,
     /// The exact solution.
     pub exact: Option<ExactSolution>,
@@ -157,7 +157,7 @@ impl EllipticPlan {
             &file.place,
         )?;
         let parts = (&*file.base, &*file.stem);
-        let directory = super::directory(&file.output, parts, &file.place, choices)?;
+        let directory = super::directory::resolve(&file.output, parts, &file.place, choices)?;
         let (device, device_note) = super::device(&file.device, None)?;
         let fields = fields(&file, exact.is_some(), choices)?;
         let known_values = known_values(exact.is_some(), choices.case_of_study);
@@ -187,7 +187,7 @@ impl EllipticPlan {
             mesh_digest: setup.mesh.digest(),
             resolved: resolved::resolve(document, &file, &setup),
             constants: file.constants.and("order", file.space.order as f64),
-            places: Places { mesh: file.mesh.place.clone(), space: file.space.place.clone() },
+            places: Places::new(document, &file.mesh.place, &file.space.place),
             stop: Arc::clone(&choices.stop),
             physics: file.physics.place.clone(),
             setup,

@@ -15,7 +15,7 @@ use crate::pipeline::monitors::{ForcesSpec, HistorySpec, MonitorKind, MonitorSpe
 use crate::pipeline::output::Every;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::reference::{Reference, unit};
-use crate::pipeline::source::Located;
+use crate::pipeline::source::{Located, read_text};
 use crate::post::forces::Scales;
 use crate::post::history::Series;
 use crate::post::line;
@@ -181,7 +181,7 @@ pub(super) fn late_means(pipeline: &Pipeline, end: Option<f64>) -> Vec<String> {
 fn histories(spec: &HistorySpec, names: &[String], base: &Path) -> Result<Vec<Option<Series>>, InputError> {
     let path = base.join(&spec.file.value);
     let shown = spec.file.value.display().to_string();
-    let text = std::fs::read_to_string(&path).map_err(|error| {
+    let text = read_text(&path).map_err(|error| {
         InputError::range(&spec.file.with(&shown), format!("a table that can be read: {error}"))
     })?;
     let one = |name: &String| {
@@ -202,8 +202,11 @@ fn forces(spec: &ForcesSpec, mesh: &Mesh, reference: Option<&Reference>) -> Resu
     let [density, speed, pressure, area, length] = spec.scales;
     let needed = |given: Option<f64>, own: Option<f64>, key: &str, what: &str| {
         given.or(own).ok_or_else(|| {
+            let expected = match reference {
+                Some(_) => format!("{what}, here or in `physics.reference`, which has none"),
+                None => format!("{what}, or a `physics.reference`"),
+            };
             let key = format!("{}.reference.{key}", spec.path);
-            let expected = format!("{what}, or a `physics.reference`");
             InputError::at(&spec.place, Problem::MissingKey { key, expected })
         })
     };

@@ -51,6 +51,7 @@ impl PreparedElliptic {
                 | EllipticError::Overflow
                 | EllipticError::NearlySingular
                 | EllipticError::Floating { .. } => &plan.physics,
+                EllipticError::Machine(error) => plan.places.of_machine(error),
                 _ => &plan.places.space,
             };
             InputError::at(place, Problem::Elliptic { error })

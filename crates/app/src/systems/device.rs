@@ -15,12 +15,15 @@ pub enum Device {
 }
 
 impl Device {
-    /// The first GPU that can be used, or the CPU and the reason why.
+    /// The first GPU that can be used, or the CPU; with the reason where there is a GPU that cannot be used.
     #[must_use]
     pub fn auto() -> (Self, Option<String>) {
         match Self::usable(0) {
             Ok(_) => (Self::Cuda(0), None),
-            Err(reason) => (Self::Cpu, Some(reason)),
+            Err(reason) => {
+                let stands_idle = Cuda::devices().is_ok_and(|devices| !devices.is_empty());
+                (Self::Cpu, stands_idle.then_some(reason))
+            }
         }
     }
 

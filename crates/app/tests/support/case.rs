@@ -35,6 +35,21 @@ boundaries:
 time: { end: 0.05 }
 ";
 
+/// A viscous flow over a heated plate.
+pub(crate) const PLATE: &str = "title: A plate
+mesh:
+  generate: { shape: quad, cells: [4, 2], max: [2, 1] }
+physics: { model: navier-stokes, reference: { mach: 0.2, reynolds: 100, length: 1 } }
+space: { order: 2, riemann: roe }
+initial: { rho: rho_ref, u: u_ref, v: 0, p: p_ref }
+boundaries:
+  xmin: { type: far-field, rho: rho_ref, u: u_ref, v: 0, p: p_ref }
+  xmax: { type: pressure-outlet, p: p_ref }
+  ymin: { type: no-slip-wall, temperature: 1.1*T_ref }
+  ymax: { type: symmetry }
+time: { steps: 1 }
+";
+
 /// What a command said and how it ended.
 pub(crate) struct Outcome {
     pub(crate) code: i32,
@@ -157,4 +172,29 @@ impl Drop for Endless {
         let _ = self.run.kill();
         let _ = self.run.wait();
     }
+}
+
+/// `run` and `check` of the case end with 2, and the message has all the given parts.
+#[track_caller]
+pub(crate) fn refused(case: &Case, args: &[&str], parts: &[&str]) {
+    std::fs::create_dir_all(case.path("out/case")).unwrap();
+    std::fs::write(case.path("out/case/summary.json"), "precious").unwrap();
+    for command in ["check", "run"] {
+        let outcome = case.dgsuite(&[&[command, "case.yaml"], args].concat());
+        assert_eq!(outcome.code, 2, "{}{}", outcome.stdout, outcome.stderr);
+        for part in parts {
+            assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
+        }
+        assert!(!outcome.stderr.contains("panicked"), "{}", outcome.stderr);
+        assert!(outcome.stdout.is_empty(), "{}", outcome.stdout);
+    }
+    assert_eq!(std::fs::read_to_string(case.path("out/case/summary.json")).unwrap(), "precious");
+    assert_eq!(std::fs::read_dir(case.path("out/case")).unwrap().count(), 1);
+}
+
+/// The case with one piece of text replaced by another.
+#[track_caller]
+pub(crate) fn with(yaml: &str, old: &str, new: &str) -> Case {
+    assert!(yaml.contains(old), "`{old}` is not in the case");
+    Case::new(&yaml.replace(old, new))
 }

@@ -1,0 +1,287 @@
+//! What messages offer is there, and leads on: hints, lists of words, places; and nothing is said where nothing is wrong.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+
+#[path = "support/case.rs"]
+mod support;
+
+use support::{Case, PLATE, STREAM, WAVE, refused, with};
+
+/// `check` of the case with overrides ends with 2; its message.
+#[track_caller]
+fn message(case: &Case, sets: &[&str]) -> String {
+    let mut args = vec!["check", "case.yaml"];
+    sets.iter().for_each(|set| args.extend(["--set", set]));
+    let outcome = case.dgsuite(&args);
+    assert_eq!(outcome.code, 2, "{}{}", outcome.stdout, outcome.stderr);
+    outcome.stderr
+}
+
+/// The message has all of `parts` and none of `not`.
+#[track_caller]
+fn says(case: &Case, sets: &[&str], parts: &[&str], not: &[&str]) {
+    let text = message(case, sets);
+    for part in parts {
+        assert!(text.contains(part), "`{part}` is not in:\n{text}");
+    }
+    for part in not {
+        assert!(!text.contains(part), "`{part}` is in:\n{text}");
+    }
+}
+
+#[test]
+fn an_angle_says_its_unit() {
+    let angle = |value: &str| with(PLATE, "length: 1 }", &format!("length: 1, angle: {value} }}"));
+    for value in ["2", "-2.5", "45"] {
+        let parts = ["does not say whether degrees or radians are meant", "case.yaml:4:"];
+        refused(&angle(value), &[], &[&parts[..], &[&format!("hint: write {value}*deg")]].concat());
+    }
+    let reference = |value: &str| {
+        let outcome = angle(value).dgsuite(&["check", "case.yaml"]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        outcome.stdout.lines().find(|line| line.starts_with("reference")).unwrap().to_owned()
+    };
+    assert_eq!(reference("30*deg"), reference("pi/6"));
+    assert!(reference("30*deg").contains("v_ref 0.5"), "{}", reference("30*deg"));
+    assert!(reference("0").contains("v_ref 0,"), "{}", reference("0"));
+}
+
+#[test]
+fn words_that_are_offered_are_there() {
+    let (stream, plate, wave) = (Case::new(STREAM), Case::new(PLATE), Case::new(WAVE));
+    for scheme in ["euler", "bdf2", "crank-nicolson"] {
+        let set = format!("time.scheme={scheme}");
+        says(
+            &stream,
+            &[&set],
+            &["is not supported", "hint: schemes are explicit", "lserk54"],
+            &["incompressible", "bdf1"],
+        );
+    }
+    says(&stream, &["time.scheme=rk5"], &["expected one of: rk2"], &["bdf"]);
+    says(&stream, &["time.subcycles=2"], &["unknown key `subcycles`"], &["incompressible"]);
+    says(
+        &stream,
+        &["space.limiter=minmod"],
+        &["hint: this version has no limiters"],
+        &["positivity", "barth"],
+    );
+    says(&stream, &["device=gpu"], &["did you mean `cuda`?"], &["`cpu`?"]);
+    says(&stream, &["boundaries.ymin.type=wall"], &["did you mean `slip-wall`?"], &["no-slip"]);
+    says(&plate, &["boundaries.ymin.type=wall"], &["did you mean `no-slip-wall`?"], &[]);
+    says(&stream, &["boundaries.ymin.type=periodic"], &["hint: join two boundaries by `mesh.periodic"], &[]);
+    let inlet = ["mesh.periodic=[[ymin, ymax]]", "boundaries={xmin: {type: inlet}}"];
+    says(&wave, &inlet, &["did you mean `dirichlet`?"], &["subsonic-inflow"]);
+    says(&stream, &["physics.viscosity={constant: 1}"], &["the model navier-stokes"], &["incompressible"]);
+    says(&plate, &["space.viscous=ip"], &["expected one of: br2"], &["sipdg"]);
+    says(&stream, &["physics.model=eulr"], &["did you mean `euler`?"], &["incompressible"]);
+}
+
+#[test]
+fn names_that_yaml_reads_as_comments_are_shown_in_quotes() {
+    // Gmsh numbers groups that have no name.
+    let case =
+        with(STREAM, "generate: { shape: tri, min: [0, 0], max: [2, 1], cells: [4, 2] }", "file: plain.msh");
+    let mesh = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n3\n1 0 0 0\n2 1 0 0\n3 0 1 0\n$EndNodes\n\
+                $Elements\n4\n1 1 2 1 1 1 2\n2 1 2 1 1 2 3\n3 1 2 1 1 3 1\n4 2 2 2 1 1 2 3\n$EndElements\n";
+    std::fs::write(case.path("plain.msh"), mesh).unwrap();
+    says(&case, &["boundaries={}"], &["the boundary `#1`", "\"#1\": { type: outflow }"], &[]);
+    let outcome = case.dgsuite(&["check", "case.yaml", "--set", "boundaries={\"#1\": { type: outflow }}"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+}
+
+#[test]
+fn scales_of_forces_say_what_the_reference_state_lacks() {
+    let case = Case::new(&format!("{STREAM}monitors: [ {{ forces: {{ boundary: ymin }} }} ]\n"));
+    says(
+        &case,
+        &["physics.reference={mach: 0.5}"],
+        &[
+            "`monitors.0.forces.reference.length` is missing",
+            "here or in `physics.reference`, which has none",
+        ],
+        &[],
+    );
+    says(
+        &case,
+        &["monitors.forces.reference={mach: 0.5}"],
+        &["`monitors.0.forces.reference.mach` does not belong", "it belongs to `physics.reference`"],
+        &[],
+    );
+}
+
+#[test]
+fn names_of_the_reference_state_within_physics() {
+    let case = Case::new(PLATE);
+    let not = ["gives this name to the other sections"];
+    says(&case, &["physics.viscosity={constant: mu_ref}"], &["leave `viscosity: { constant: … }` out"], &not);
+    says(
+        &case,
+        &["physics.viscosity={constant: 2*mu_ref}"],
+        &["leave `viscosity: { constant: … }` out"],
+        &not,
+    );
+    says(&case, &["physics.prandtl=c_ref"], &["within `physics` write the number"], &not);
+}
+
+#[test]
+fn a_surface_without_a_volume_is_called_one() {
+    let case =
+        with(STREAM, "generate: { shape: tri, min: [0, 0], max: [2, 1], cells: [4, 2] }", "file: shell.msh");
+    let mesh = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n$EndNodes\n\
+                $Elements\n4\n1 2 2 1 1 1 2 3\n2 2 2 1 1 1 2 4\n3 2 2 1 1 1 3 4\n4 2 2 1 1 2 3 4\n$EndElements\n";
+    std::fs::write(case.path("shell.msh"), mesh).unwrap();
+    refused(&case, &[], &["shell.msh", "the surface of a body in space", "gmsh -3", "case.yaml:3:9"]);
+}
+
+#[test]
+fn a_mesh_that_is_no_file_is_refused_at_once() {
+    let case = with(WAVE, "generate: { shape: quad, cells: [4, 4] }", "file: /dev/zero");
+    refused(&case, &[], &["/dev/zero", "not a regular file", "case.yaml:3:9"]);
+    refused(&case, &["--set", "mesh.file=."], &["not a regular file", "command line:1:"]);
+}
+
+#[test]
+fn what_the_machine_refuses_is_placed_where_it_was_asked_for() {
+    let case = with(STREAM, "space: { order: 1 }", "threads: 100000\nspace: { order: 1 }");
+    refused(&case, &[], &["100000 threads were asked for", "case.yaml:5:10"]);
+    refused(&Case::new(STREAM), &["--set", "threads=100000"], &["100000 threads", "command line:1:15"]);
+}
+
+#[test]
+fn an_override_without_a_value_is_shown_with_one() {
+    refused(
+        &Case::new(STREAM),
+        &["--set", "threads"],
+        &["`threads` is not of the form", "--set threads=VALUE"],
+    );
+}
+
+#[test]
+fn numbers_beyond_double_precision_are_too_large() {
+    for (text, shown) in [("1e400", "1e400"), ("2*1e400", "1e400")] {
+        let case = with(STREAM, "end: 0.05", &format!("end: {text}"));
+        refused(&case, &[], &["`time.end`", &format!("the number `{shown}` is too large"), "case.yaml:12:"]);
+    }
+}
+
+#[test]
+fn a_second_document_is_told_as_one() {
+    let case = Case::new(&format!("{WAVE}---\n{WAVE}"));
+    refused(&case, &[], &["a second document", "case.yaml:10:1", "one file for each run"]);
+}
+
+#[test]
+fn text_in_another_encoding_is_placed() {
+    let case = Case::new(WAVE);
+    let latin: Vec<u8> =
+        WAVE.replace("velocity", "velocit\u{1}").bytes().map(|b| if b == 1 { 0xe9 } else { b }).collect();
+    std::fs::write(case.path("case.yaml"), latin).unwrap();
+    let byte = WAVE.lines().nth(4).unwrap().find("velocity").unwrap() + 8;
+    let place = format!("it is not UTF-8 text: byte {byte} of line 5 is 0xe9");
+    refused(&case, &[], &["cannot read the pipeline file case.yaml", &place]);
+}
+
+#[test]
+fn long_lines_are_cut_around_what_is_wrong() {
+    let case = with(
+        STREAM,
+        "rho: 1, u: 0.5, v: 0, p: 1 }\nboundaries",
+        &format!("rho: {}foo, u: 0.5, v: 0, p: 1 }}\nboundaries", "1 + ".repeat(2000)),
+    );
+    let text = message(&case, &[]);
+    assert!(
+        text.contains("unknown name `foo`") && text.lines().all(|line| line.chars().count() < 200),
+        "{text}"
+    );
+    let case = with(STREAM, "type: outflow", &format!("type: {}", "out".repeat(2000)));
+    assert!(message(&case, &[]).lines().all(|line| line.chars().count() < 700));
+}
+
+#[test]
+fn results_that_cannot_be_written_are_refused_before_the_run() {
+    let case = Case::new(STREAM);
+    std::fs::write(case.path("taken"), "a file").unwrap();
+    let parts = ["results cannot be written to", "is not a directory"];
+    refused(&case, &["--output", "taken/results"], &[&parts[..], &["command line:1:1"]].concat());
+    let case = with(STREAM, "time:", "output: { directory: case.yaml/results }\ntime:");
+    refused(&case, &[], &[&parts[..], &["case.yaml:12:22"]].concat());
+    let poisson = "mesh: { generate: { shape: tri, cells: [2, 2] } }\nphysics: { model: poisson, exact: x }\n\
+                   boundaries: { xmin: { type: dirichlet }, xmax: { type: dirichlet }, ymin: { type: neumann }, \
+                   ymax: { type: neumann } }\noutput: { directory: case.yaml/results }\n";
+    refused(&Case::new(poisson), &[], &[&parts[..], &["case.yaml:4:22"]].concat());
+}
+
+#[test]
+fn a_directory_above_the_results_stays_as_it_is_when_a_file_is_checked() {
+    let case = Case::new(STREAM);
+    assert_eq!(case.dgsuite(&["check", "case.yaml"]).code, 0);
+    assert_eq!(std::fs::read_dir(case.path("")).unwrap().count(), 1, "nothing but the file");
+}
+
+#[test]
+fn numbers_of_cfl_beyond_the_stable_one_are_told() {
+    let warnings = |set: &str| {
+        let outcome = Case::new(STREAM).dgsuite(&["check", "case.yaml", "--set", set]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        outcome.stdout.lines().filter(|line| line.starts_with("warning")).collect::<Vec<_>>().join("\n")
+    };
+    assert!(warnings("time.cfl=5").contains("time.cfl 5 is"), "{}", warnings("time.cfl=5"));
+    assert!(warnings("time.cfl=5").contains("times the number that is stable"), "{}", warnings("time.cfl=5"));
+    assert_eq!(warnings("time.cfl=0.1"), "");
+}
+
+#[test]
+fn names_given_twice_are_refused() {
+    let case = Case::new(STREAM);
+    let twice = |set: &str, parts: &[&str]| refused(&case, &["--set", set], parts);
+    twice(
+        "output.fields.names=[Density, Mach, Density]",
+        &["`output.fields.names` has the name `Density` twice"],
+    );
+    twice("output.fields.names=[Density, { Density: 2*rho }]", &["has the name `Density` twice"]);
+    twice("output.surfaces={boundaries: [ymin, ymin]}", &["has the name `ymin` twice"]);
+    twice(
+        "monitors=[{integral: {fields: [{a: rho}, {a: u}]}}]",
+        &["`monitors.0.integral.fields` has the name `a` twice"],
+    );
+    twice(
+        "monitors=[{probe: {points: [[1, 0.5]], fields: [u, u]}}]",
+        &["`monitors.0.probe.fields` has the name `u`"],
+    );
+    let scales = "reference: {length: 1, density: 1, velocity: 1}";
+    twice(
+        &format!("monitors=[{{forces: {{boundary: [ymin, ymin], {scales}}}}}]"),
+        &["has the name `ymin` twice"],
+    );
+}
+
+#[test]
+fn characters_that_terminals_obey_are_refused_and_never_shown() {
+    let case = Case::new(STREAM);
+    for set in [
+        "title=\"a\\u001b[31mb\"",
+        "output.fields.names=[{ \"a\\u0001b\": rho }]",
+        "monitors=[{ integral: { fields: [{ \"a\\nb\": rho }] } }]",
+        "monitors=[{ integral: { fields: [{ \"a\\uFFFFb\": rho }] } }]",
+    ] {
+        let text = message(&case, &[set]);
+        assert!(text.contains("has the control character \\u{"), "{text}");
+        assert!(text.chars().all(|c| !c.is_control() || c == '\n'), "{text:?}");
+    }
+    // What is not of the pipeline file reaches the terminal as well.
+    std::fs::write(case.path("strange.msh"), "\u{1b}[31mred\n").unwrap();
+    let text = message(&case, &["mesh={ file: strange.msh }"]);
+    assert!(text.contains("not a Gmsh mesh") && !text.contains('\u{1b}'), "{text:?}");
+}
+
+#[test]
+fn a_run_on_the_cpu_says_nothing_of_gpus() {
+    let outcome = Case::new(WAVE).dgsuite(&["run", "case.yaml"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(
+        !outcome.stderr.contains("driver") && !outcome.stderr.contains("running on the CPU"),
+        "{}",
+        outcome.stderr
+    );
+}
