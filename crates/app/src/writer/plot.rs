@@ -7,7 +7,7 @@ use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
-use super::{WriterError, atomic};
+use super::{WriterError, atomic, vtu::is_xml};
 
 /// Curves over one axis, as a picture that every browser shows.
 ///
@@ -70,7 +70,8 @@ impl Chart {
         // Writing into a string fails for no reason that an input has.
         self.draw(&root, &x, &y, &shown).and_then(|()| root.present()).ok()?;
         drop(root);
-        Some(text)
+        // Names may come from a table or a mesh of another program.
+        Some(text.replace(|c| !is_xml(c), "\u{fffd}"))
     }
 
     /// Writes the picture, if there is something to show; whether there was.

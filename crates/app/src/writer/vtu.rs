@@ -4,17 +4,20 @@
 //! it would hold each array as one base64 text, a third larger, compressed by one thread. `vtkio`
 //! gives the cell types, and reads the XML back in the tests, beside VTK itself.
 //!
-//! Version 2.2 tells VTK which order the nodes of Lagrange hexahedra have.
+//! Version 2.2 tells VTK which order the nodes of Lagrange hexahedra have; other files are of version 1.0, which `meshio` and
+//! older readers accept too.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use dgsuite_basis::lattice::lattice_len;
+use dgsuite_basis::{Shape, lattice::lattice_len};
 
 use super::blocks::Blocks;
 use super::pattern::Pattern;
-use super::{CellBlock, Field, Precision, UnstructuredFields, Values, VtuOptions, WriterError, atomic};
+use super::{
+    CellBlock, Cells, Field, Precision, UnstructuredFields, Values, VtuOptions, WriterError, atomic,
+};
 
 impl UnstructuredFields {
     /// Write a `.vtu` file, atomically; the directory must exist. Blocks of the arrays are
@@ -26,12 +29,16 @@ impl UnstructuredFields {
     pub fn write(&self, path: &Path, options: &VtuOptions) -> Result<u64, WriterError> {
         self.check()?;
         let mut appended = Appended { options: *options, arrays: Vec::new(), offset: 0 };
-        let mut xml = String::from(concat!(
-            "<?xml version=\"1.0\"?>\n",
-            "<VTKFile type=\"UnstructuredGrid\" version=\"2.2\" byte_order=\"LittleEndian\" ",
-            "header_type=\"UInt64\" compressor=\"vtkZLibDataCompressor\">\n",
-            "<UnstructuredGrid>\n",
-        ));
+        let numbered_anew = |block: &CellBlock| {
+            block.shape == Shape::Hexahedron && block.order > 1 && options.cells == Cells::Lagrange
+        };
+        let version = if self.pieces.iter().any(numbered_anew) { "2.2" } else { "1.0" };
+        let mut xml = format!(
+            "<?xml version=\"1.0\"?>\n\
+             <VTKFile type=\"UnstructuredGrid\" version=\"{version}\" byte_order=\"LittleEndian\" \
+             header_type=\"UInt64\" compressor=\"vtkZLibDataCompressor\">\n\
+             <UnstructuredGrid>\n"
+        );
         let _ = writeln!(
             xml,
             "<FieldData><DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" \
@@ -184,16 +191,31 @@ impl Appended {
     }
 }
 
-/// Text as the value of an XML attribute.
+/// Whether XML 1.0 can hold a character that terminals do not obey.
+pub(super) fn is_xml(c: char) -> bool {
+    matches!(c, '\n' | '\t') || !(c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}'))
+}
+
+/// Text as the value of an XML attribute. Characters that XML 1.0 cannot hold become the replacement character.
 pub(super) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\t' | '\n' | '\r' => out.push(' '),
+            c => out.push(if is_xml(c) { c } else { '\u{fffd}' }),
+        }
+    }
+    out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::writer::Cells;
-    use dgsuite_basis::{Shape, lattice::lattice};
+    use dgsuite_basis::lattice::lattice;
     use vtkio::model::{Attribute, CellType, DataSet, Piece, UnstructuredGridPiece, Version, Vtk};
 
     fn block(shape: Shape, order: usize, cells: usize) -> CellBlock {
@@ -267,7 +289,7 @@ mod tests {
         let written = [block(Shape::Triangle, 3, 4), block(Shape::Quadrilateral, 2, 3)];
         let fields = UnstructuredFields { time: 0.25, pieces: written.to_vec() };
         let (vtk, pieces) = read_back(&fields, &options);
-        assert_eq!(vtk.version, Version::new_xml(2, 2));
+        assert_eq!(vtk.version, Version::new_xml(1, 0));
         assert_eq!(pieces.len(), 2);
         let kinds = [CellType::LagrangeTriangle, CellType::LagrangeQuadrilateral];
         for (p, (piece, block)) in pieces.iter().zip(&written).enumerate() {
@@ -283,6 +305,20 @@ mod tests {
             assert_eq!((components, velocity), (3, padded));
             let (_, ids) = array(&piece.data.cell, "element_id");
             assert!(ids.iter().enumerate().all(|(c, &id)| id == 10.0 * c as f64));
+        }
+    }
+
+    #[test]
+    fn only_files_with_lagrange_hexahedra_need_a_version_that_few_readers_know() {
+        for (shape, order, cells, version) in [
+            (Shape::Hexahedron, 2, Cells::Lagrange, (2, 2)),
+            (Shape::Hexahedron, 1, Cells::Lagrange, (1, 0)),
+            (Shape::Hexahedron, 2, Cells::Linear, (1, 0)),
+            (Shape::Prism, 3, Cells::Lagrange, (1, 0)),
+        ] {
+            let fields = UnstructuredFields { time: 0.0, pieces: vec![block(shape, order, 1)] };
+            let (vtk, _) = read_back(&fields, &VtuOptions { cells, ..VtuOptions::default() });
+            assert_eq!(vtk.version, Version::new_xml(version.0, version.1), "{shape} {order}");
         }
     }
 
@@ -324,5 +360,6 @@ mod tests {
     #[test]
     fn names_are_escaped() {
         assert_eq!(escape("a<b & \"c\">"), "a&lt;b &amp; &quot;c&quot;&gt;");
+        assert_eq!(escape("a\u{1b}b\nc\u{ffff}"), "a\u{fffd}b c\u{fffd}");
     }
 }
