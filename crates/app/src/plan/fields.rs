@@ -42,10 +42,8 @@ fn gas_fields(dim: usize) -> Vec<(&'static str, Vec<&'static str>)> {
         ("Temperature", vec!["p/(rho*gas_constant)"]),
         ("SoundSpeed", vec!["sqrt(gamma*p/rho)"]),
         ("Entropy", vec!["log(p/rho^gamma)"]),
-        (
-            "Vorticity",
-            if three { vec!["w_y - v_z", "u_z - w_x", "v_x - u_y"] } else { vec!["0", "0", "v_x - u_y"] },
-        ),
+        // In the plane it has the direction of the normal, and one component.
+        ("Vorticity", if three { vec!["w_y - v_z", "u_z - w_x", "v_x - u_y"] } else { vec!["v_x - u_y"] }),
         ("QCriterion", vec![q]),
         ("Divergence", vec![divergence]),
     ]
