@@ -7,6 +7,7 @@ mod correction;
 mod directory;
 pub mod elliptic;
 pub mod fields;
+pub mod formulas;
 mod intervals;
 pub mod memory;
 pub mod mesh;
@@ -31,6 +32,7 @@ use dgsuite_physics::{Euler, Exact, NavierStokes};
 use dgsuite_timeint::StepSize;
 
 use self::fields::OutputField;
+use self::formulas::RunningFormula;
 use self::memory::Load;
 pub use self::monitors::{ForcesJob, MonitorJob, MonitorPlan, integral_variables};
 use self::states::States;
@@ -114,6 +116,8 @@ pub struct Plan {
     pub checkpoint: Option<CheckpointSpec>,
     /// Numbers recorded during the run.
     pub monitors: Vec<MonitorPlan>,
+    /// Formulas that are evaluated while the run goes.
+    pub formulas: Vec<RunningFormula>,
     /// What the run must show.
     pub checks: Vec<CheckSpec>,
     /// The file's constants, with `order`, for the limits of the checks.
@@ -327,6 +331,7 @@ impl Plan {
             directory,
             fields,
             monitors,
+            formulas: formulas::running(&pipeline)?,
             checks,
             known_values,
             stop: Arc::clone(&choices.stop),

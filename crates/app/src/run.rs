@@ -1,5 +1,6 @@
 //! A run: from the plan to results on the disk, with everything that was measured in one summary.
 
+pub mod answer;
 pub mod averages;
 pub mod checks;
 pub mod directory;
@@ -10,6 +11,7 @@ pub mod flow;
 pub mod log;
 pub mod march;
 pub mod monitors;
+pub mod not_finite;
 pub mod outputs;
 pub mod pictures;
 pub mod schedule;
@@ -34,7 +36,7 @@ pub use self::summary::Status;
 use crate::pipeline::Document;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::plan::print::{self, grouped};
-use crate::plan::{Choices, Plan, TimePlan};
+use crate::plan::{Choices, Plan};
 use crate::systems::SystemError;
 use crate::systems::hyperbolic::{
     Coldest, Description, Hyperbolic, Norms, OpsError, Origin, StepMeasure, Trail,
@@ -167,13 +169,15 @@ impl Prepared {
             output_s = outputs.spent().as_secs_f64();
             let trail = std::mem::take(&mut march.trail);
             if let Err(error) = &result {
-                let time = (&self.plan.time, self.stable_cfl, &trail);
-                explain(error, &outputs, &mut self.solver, time, end, log);
+                let known = (&self.plan, self.stable_cfl, &trail);
+                explain(error, &outputs, &mut self.solver, known, end, log);
                 explained = true;
             }
+            outputs.not_finite().take().iter().for_each(|warning| log.warn(warning));
             result
         });
-        if let (Err(error), false) = (&outcome, explained) {
+        // What could not be written is said at the end.
+        if let (Err(error), false) = (&outcome, explained || matches!(outcome, Err(RunError::Writer(_)))) {
             log.warn(&format!("error: {error}"));
         }
         let facts = Facts {
@@ -205,10 +209,11 @@ impl Prepared {
         if let Err(error) = outcome {
             summary.insert("failure".into(), summary::failure(error));
         }
+        let mut table = None;
         if let Some(exact) = plan.exact.as_ref().filter(|_| status != Status::Diverged) {
             let errors = self.solver.errors(exact.as_ref(), end.t);
             summary.insert("error".into(), summary::norms(&errors));
-            log.result(&error_table(&errors));
+            table = Some(error_table(&errors));
         }
         let so_far = Value::Object(summary.clone());
         let measured = plan
@@ -216,6 +221,14 @@ impl Prepared {
             .iter()
             .filter_map(|check| checks::measure(check, &so_far, &plan.constants, check.value.value.clone()));
         let checks: Vec<CheckResult> = if status == Status::Ok { measured.collect() } else { Vec::new() };
+        // The answer is what stands last on the terminal, and before it how it was come by.
+        if status == Status::Ok {
+            log.result(&closing(summary, &plan.directory));
+        }
+        if status != Status::Diverged {
+            answer::lines(summary).iter().for_each(|line| log.result(line));
+            table.iter().for_each(|table| log.result(table));
+        }
         for check in &checks {
             if check.passed { log.result(&check.to_string()) } else { log.warn(&check.to_string()) }
         }
@@ -234,8 +247,11 @@ impl Prepared {
             let at = if local { String::new() } else { format!("t = {}, ", end.t) };
             log.warn(&format!("stopped at {at}step {}{go_on}", end.step));
         }
-        if status == Status::Ok || status == Status::CheckFailed {
-            log.result(&closing(summary, &plan.directory));
+        if let Err(RunError::Writer(cause)) = outcome {
+            log.warn(&format!("error: {cause}"));
+            if cause.is_storage_full() {
+                log.warn("hint: the disk is full; make room and go on with --restart latest");
+            }
         }
         Report { status, summary: Value::Object(summary.clone()), failure, checks }
     }
@@ -248,17 +264,14 @@ fn explain(
     error: &RunError,
     outputs: &Outputs<'_>,
     solver: &mut Hyperbolic,
-    (time, stable_cfl, trail): (&TimePlan, Option<f64>, &Trail),
+    (plan, stable_cfl, trail): (&Plan, Option<f64>, &Trail),
     now: TimePoint,
     log: &mut Log,
 ) {
-    log.warn(&format!("error: {error}"));
-    if let RunError::Writer(cause) = error {
-        if cause.is_storage_full() {
-            log.warn("hint: the disk is full; make room and go on with --restart latest");
-        }
+    if let RunError::Writer(_) = error {
         return;
     }
+    log.warn(&format!("error: {error}"));
     if let RunError::NotSteady { stagnant, .. } = error {
         log.warn(match stagnant.is_some() {
             true => "hint: the flow may have no steady state here; try local steps, a lower space.order, or a larger tolerance",
@@ -266,6 +279,8 @@ fn explain(
         });
         return;
     }
+    let of_formula = bad_formula(plan, solver, trail, now);
+    of_formula.iter().for_each(|text| log.warn(text));
     if let RunError::Time(TimeError::Rejected { .. }) = error {
         log.warn("hint: allow a larger time.adaptive.tolerance; rounding alone is about 1e-15 of the solution, in single precision 1e-7");
         return;
@@ -291,6 +306,11 @@ fn explain(
         Some(path) => log.warn(&format!("the last good checkpoint is {}", path.display())),
         None => log.warn("hint: `output.checkpoint: { every: T }` keeps a state to go back to"),
     }
+    if of_formula.is_some() {
+        log.warn("hint: the formula must be finite for all of the run");
+        return;
+    }
+    let time = &plan.time;
     let stable = before.map(|before| time.stable_radius * before.limit);
     let size = match (time.step, stable) {
         _ if time.adaptive.is_some() => "time.adaptive.tolerance".to_owned(),
@@ -307,6 +327,31 @@ fn explain(
         },
     };
     log.warn(&format!("hint: try a smaller {size}, a lower space.order, or a finer mesh"));
+}
+
+/// Times within a step at which formulas are looked at: stages of any scheme are not far from one of them.
+const LOOKS: usize = 16;
+
+/// Says which formula of a boundary or a source is not finite in the step that failed, and where it was written.
+fn bad_formula(plan: &Plan, solver: &Hyperbolic, trail: &Trail, now: TimePoint) -> Option<String> {
+    let (start, dt) = trail.last_step().unwrap_or((now.t, solver.time() - now.t));
+    let times: Vec<f64> = (0..=LOOKS).map(|i| start + dt * i as f64 / LOOKS as f64).collect();
+    let order = plan.setup.order.max(1);
+    plan.formulas.iter().find_map(|formula| {
+        let points: Vec<[f64; 3]> = match &formula.boundary {
+            Some(name) => solver.surface(name).map(|surface| surface.points).unwrap_or_default(),
+            None => solver.sample(order).into_iter().flat_map(|set| set.points).collect(),
+        };
+        let bad = formula.first_bad(&times, &points)?;
+        let ([x, y, z], place) = (bad.point, &formula.text.place);
+        Some(format!(
+            "`{}` is {} at ({x:.6}, {y:.6}, {z:.6}) at time {:.6e}\n --> {place}\n{}",
+            formula.text.key,
+            bad.value,
+            bad.time,
+            place.excerpt()
+        ))
+    })
 }
 
 /// The norms of the error, a line for each variable.

@@ -1,4 +1,4 @@
-//! What comes out of runs that end.
+//! How a run ends, and what it says on the way: its answer, what failed and why, progress where there is no terminal.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
@@ -6,13 +6,133 @@
 mod support;
 
 use std::fs;
+use std::io::IsTerminal as _;
+use std::process::Command;
+use std::time::Duration;
 
-use support::{Case, PLATE};
+use dgsuite::pipeline::{Document, source::Source};
+use dgsuite::plan::Choices;
+use dgsuite::run::{Prepared, log::Log};
+use support::{Case, PLATE, STREAM, WAVE, with};
 
 /// Where a part of a text begins.
 #[track_caller]
 fn at(text: &str, part: &str) -> usize {
     text.find(part).unwrap_or_else(|| panic!("`{part}` is not in:\n{text}"))
+}
+
+#[test]
+fn a_run_ends_with_its_answer() {
+    let monitors = "monitors: [ { forces: { boundary: ymin } }, { wall: { boundary: ymin } }, { integral: { fields: [rho] } },\n\
+        \x20 { recirculation: { from: [0.1, 0.5], to: [1.9, 0.5] } } ]\nchecks: [ { value: forces.ymin.cd, above: -1e9 } ]\n";
+    let case = Case::new(&format!("{PLATE}{monitors}"));
+    let outcome = case.dgsuite(&["run", "case.yaml"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let said = &outcome.stdout;
+    let steps = at(said, "1 steps to t = ");
+    let (forces, wake) =
+        (at(said, "\nforces      ymin: cd = "), at(said, "\nwake        length: the flow does not turn"));
+    let (wall, integral) = (at(said, "\nwall        ymin: cp_min = "), at(said, "\nintegral    rho = "));
+    let check = at(said, "\ncheck passed: forces.ymin.cd");
+    assert!([wall, integral, forces, wake].iter().all(|&line| steps < line && line < check), "{said}");
+    assert_eq!(
+        said.trim_end().lines().last().map(|line| line.starts_with("check passed")),
+        Some(true),
+        "{said}"
+    );
+    // Norms of the error stand behind the speed as well.
+    let said = Case::new(WAVE).dgsuite(&["run", "case.yaml"]).stdout;
+    assert!(at(&said, "results in") < at(&said, "error "), "{said}");
+}
+
+#[test]
+fn what_could_not_be_written_is_the_last_that_is_said() {
+    let case = Case::new(WAVE);
+    let sets = "--set mesh.generate.cells=[16,16] --set space.order=5 --set time.steps=1";
+    // Files of more than 16 blocks of 512 bytes cannot be written; the signal for it is ignored.
+    let script = format!("trap '' XFSZ; ulimit -f 16; exec \"$0\" run case.yaml {sets}");
+    let program = env!("CARGO_BIN_EXE_dgsuite");
+    let output =
+        Command::new("sh").args(["-c", &script, program]).current_dir(case.path("")).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let last = |text: &str| text.trim_end().lines().last().unwrap_or_default().to_owned();
+    assert!(last(&stderr).starts_with("error: cannot write"), "{stderr}");
+    let log = fs::read_to_string(case.path("out/case/log.txt")).unwrap();
+    assert!(last(&log).starts_with("error: cannot write"), "{log}");
+    assert_eq!(stderr.matches("error: ").count(), 1, "{stderr}");
+}
+
+#[test]
+fn values_that_are_not_finite_are_told_once() {
+    let case = Case::new(&format!(
+        "{STREAM}output: {{ fields: {{ names: [Density, {{ a: log(u - 1) }}], every: 0.02 }} }}\n\
+         monitors: [ {{ integral: {{ fields: [{{ b: log(u - 1) }}, rho], every_steps: 1 }} }} ]\n"
+    ));
+    let outcome = case.dgsuite(&["run", "case.yaml"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    for part in ["warning: the monitor integral: b is NaN at t = 0 ", "warning: the field a is NaN at t = 0 "]
+    {
+        assert_eq!(outcome.stderr.matches(part).count(), 1, "{}", outcome.stderr);
+    }
+    assert_eq!(outcome.stderr.matches("warning: ").count(), 2, "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("b is not finite"), "{}", outcome.stdout);
+}
+
+#[test]
+fn a_formula_that_turns_not_finite_is_named_with_its_place() {
+    let fails = |case: &Case, parts: &[&str]| {
+        let outcome = case.dgsuite(&["run", "case.yaml"]);
+        assert_eq!(outcome.code, 1, "{}{}", outcome.stdout, outcome.stderr);
+        for part in parts {
+            assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
+        }
+        assert!(!outcome.stderr.contains("hint: try a smaller"), "{}", outcome.stderr);
+    };
+    let case = with(STREAM, "dirichlet, rho: 1,", "dirichlet, rho: 1 + 0*log(0.02 - t),");
+    let parts =
+        ["`boundaries.xmin.rho` is NaN at (0.000000, ", ") at time ", " --> case.yaml:8:33", "^^^^^^^^^^"];
+    fails(&case, &parts);
+    let case = with(STREAM, "type: outflow", "type: pressure-outlet, p: sqrt(1 - 50*t)");
+    fails(&case, &["`boundaries.xmax.p` is NaN at (2.000000, ", " --> case.yaml:9:37"]);
+    let case = with(STREAM, "model: euler", "model: euler, source: { rho_E: sqrt(0.02 - t) }");
+    fails(&case, &["`physics.source.rho_E` is NaN at (", " --> case.yaml:4:43"]);
+}
+
+#[test]
+fn a_factor_of_zero_does_not_hide_a_state_that_is_none() {
+    let case = with(STREAM, "initial: { rho: 1,", "initial: { rho: 1 + 0*log(-1 - x),");
+    support::refused(&case, &[], &["`initial.rho` gives rho = NaN", "case.yaml:6:17"]);
+}
+
+#[test]
+fn a_run_without_a_terminal_tells_its_progress_in_lines() {
+    if std::io::stderr().is_terminal() {
+        println!("SKIPPED: standard error is a terminal, which shows a bar");
+        return;
+    }
+    let results = tempfile::tempdir().unwrap();
+    let yaml = WAVE.replace("end: 0.1", "end: 0.1, dt: 0.01");
+    let document =
+        Document::parse(&Source::new("wave.yaml", yaml), results.path(), "wave", false, &[]).unwrap();
+    let mut log = Log::new(false).with_lines_every(Duration::ZERO);
+    Prepared::new(&document, &Choices::default()).unwrap().execute(&mut log).unwrap();
+    let text = fs::read_to_string(results.path().join("out/wave/log.txt")).unwrap();
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains(" %  step ")).collect();
+    assert!(lines.len() > 2 && lines.iter().all(|line| line.contains("residual")), "{text}");
+}
+
+#[test]
+fn names_that_begin_as_formulas_of_spreadsheets_are_quoted() {
+    let case = Case::new(&format!(
+        "{STREAM}monitors: [ {{ integral: {{ fields: [{{ \"=1+1\": rho }}, -u], every_steps: 1 }} }} ]\n"
+    ));
+    case.run(&[]);
+    let table = fs::read_to_string(case.path("out/case/monitors/integral.csv")).unwrap();
+    assert_eq!(table.lines().next(), Some("step,time,\"=1+1\",\"-u\""));
+    // The picture and a continued run know the column.
+    assert!(fs::read_to_string(case.path("out/case/monitors/integral.svg")).unwrap().contains("=1+1"));
+    case.run(&["--restart", "latest", "--set", "time.end=0.06"]);
 }
 
 #[test]

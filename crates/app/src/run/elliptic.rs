@@ -10,9 +10,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 pub use self::failure::Failure;
+use super::answer;
 use super::checks::{self, CheckResult};
 use super::directory::Directory;
 use super::log::Log;
+use super::not_finite::NotFinite;
 use super::{Report, Status};
 use crate::pipeline::Document;
 use crate::pipeline::problem::{InputError, Problem};
@@ -95,7 +97,10 @@ impl PreparedElliptic {
         let failure = failure.map(|failure| if solved.stopped { Failure::stopped(&solved) } else { failure });
         let failure = solved.refused.as_ref().map(Failure::of_device).or(failure);
         let start = Instant::now();
-        let written = outputs::write(&self.plan, &self.solver, &solved, failure.as_ref(), &directory);
+        let not_finite = NotFinite::default();
+        let written =
+            outputs::write(&self.plan, &self.solver, &solved, failure.as_ref(), &directory, &not_finite);
+        not_finite.take().iter().for_each(|warning| log.warn(warning));
         let output_s = start.elapsed().as_secs_f64();
         let report = self.conclude(&solved, failure.as_ref(), written.as_ref().err(), output_s, log);
         directory.write_summary(&report.summary)?;
@@ -149,7 +154,6 @@ impl PreparedElliptic {
                 ));
             }
             (None, Some(error)) => {
-                log.warn(&format!("error: {error}"));
                 status = Status::Failed;
                 message = Some(error.to_string());
             }
@@ -158,11 +162,12 @@ impl PreparedElliptic {
         if let Some(message) = message.as_ref().filter(|_| status != Status::Stopped) {
             summary.insert("failure".into(), json!({ "message": message }));
         }
+        let mut table = None;
         if let Some(exact) = plan.exact.as_ref().filter(|_| status != Status::Diverged) {
             let errors =
                 self.solver.errors(&solved.u, &|_, x| exact.value.at(x), Some(&|_, x| exact.gradient(x)));
             summary.insert("error".into(), summary::errors(&errors));
-            log.result(&error_line(&errors));
+            table = Some(error_line(&errors));
         }
         let so_far = Value::Object(summary.clone());
         let checks: Vec<CheckResult> = match status {
@@ -173,6 +178,12 @@ impl PreparedElliptic {
                 .collect(),
             _ => Vec::new(),
         };
+        // The answer is what stands last on the terminal, and before it how it was come by.
+        if status == Status::Ok {
+            log.result(&self.closing(solved));
+        }
+        answer::lines(&summary).iter().for_each(|line| log.result(line));
+        table.iter().for_each(|table| log.result(table));
         for check in &checks {
             if check.passed { log.result(&check.to_string()) } else { log.warn(&check.to_string()) }
         }
@@ -181,8 +192,9 @@ impl PreparedElliptic {
         }
         summary.insert("checks".into(), checks.iter().map(CheckResult::to_json).collect());
         summary.insert("status".into(), json!(status.word()));
-        if status == Status::Ok || status == Status::CheckFailed {
-            log.result(&self.closing(solved));
+        // What could not be written is the last that is said.
+        if let (None, Some(error)) = (failure, unwritten) {
+            log.warn(&format!("error: {error}"));
         }
         Report { status, summary: Value::Object(summary), failure: message, checks }
     }

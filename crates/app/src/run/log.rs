@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::pipeline::source::printable;
 use crate::writer::WriterError;
 
 /// The voice of a run. Results go to standard output, progress and warnings to standard error.
@@ -15,7 +16,19 @@ pub struct Log {
     bars: bool,
     file: Option<(PathBuf, File)>,
     bar: ProgressBar,
+    started: Instant,
+    /// The least time between two lines of progress where there is no terminal.
+    lines: Duration,
 }
+
+/// The time between two updates of the progress bar.
+const BAR_INTERVAL: Duration = Duration::from_millis(200);
+
+/// The least time between two lines of progress.
+const LINE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Lines of progress come after a further share 1/100 of the time so far, so that a week leaves some hundred of them.
+const LINE_SHARE: u32 = 100;
 
 /// Parts of the progress bar.
 const PARTS: u64 = 10_000;
@@ -23,13 +36,27 @@ const PARTS: u64 = 10_000;
 impl Log {
     /// A log without a file. `quiet` leaves only warnings and errors on the terminal.
     pub fn new(quiet: bool) -> Self {
-        Self { quiet, bars: !quiet, file: None, bar: ProgressBar::hidden() }
+        Self {
+            quiet,
+            bars: !quiet,
+            file: None,
+            bar: ProgressBar::hidden(),
+            started: Instant::now(),
+            lines: LINE_INTERVAL,
+        }
+    }
+
+    /// With another least time between two lines of progress.
+    #[must_use]
+    pub fn with_lines_every(mut self, interval: Duration) -> Self {
+        self.lines = interval;
+        self
     }
 
     /// A log for a part of this run: it says nothing but warnings, and shows a bar if this one does.
     #[must_use]
     pub fn for_a_part(&self) -> Self {
-        Self { quiet: true, bars: self.bars, file: None, bar: ProgressBar::hidden() }
+        Self { bars: self.bars, lines: self.lines, ..Self::new(true) }
     }
 
     /// Whether only warnings and errors are shown.
@@ -50,6 +77,7 @@ impl Log {
 
     /// A result: standard output and the file.
     pub fn result(&mut self, text: &str) {
+        let text = &printable(text);
         self.record(text);
         if !self.quiet {
             // Nobody may be reading; that is no reason to stop a run.
@@ -61,6 +89,7 @@ impl Log {
 
     /// A remark: standard error and the file.
     pub fn note(&mut self, text: &str) {
+        let text = &printable(text);
         self.record(text);
         if !self.quiet {
             self.show(text);
@@ -69,6 +98,7 @@ impl Log {
 
     /// A warning, also when quiet.
     pub fn warn(&mut self, text: &str) {
+        let text = &printable(text);
         self.record(text);
         self.show(text);
     }
@@ -86,8 +116,9 @@ impl Log {
         }
     }
 
-    /// Shows the progress bar, if standard error is a terminal.
+    /// Shows the progress bar, if standard error is a terminal; elsewhere lines will tell the progress.
     pub fn start_bar(&mut self) {
+        self.started = Instant::now();
         if !self.bars {
             return;
         }
@@ -98,14 +129,25 @@ impl Log {
         self.bar = bar;
     }
 
-    /// Whether anybody sees the bar.
-    pub fn has_bar(&self) -> bool {
-        !self.bar.is_hidden()
+    /// The time between two reports of the progress; `None` where nobody wants any.
+    pub fn interval(&self) -> Option<Duration> {
+        match (self.bar.is_hidden(), self.bars) {
+            (false, _) => Some(BAR_INTERVAL),
+            (true, true) => Some(self.lines.max(self.started.elapsed() / LINE_SHARE)),
+            (true, false) => None,
+        }
     }
 
-    /// Moves the bar to a share of the run.
-    pub fn progress(&self, share: f64, message: String) {
-        self.bar.set_position((share.clamp(0.0, 1.0) * PARTS as f64) as u64);
+    /// Moves the bar to a share of the run, or writes a line.
+    pub fn progress(&mut self, share: f64, message: String) {
+        let share = share.clamp(0.0, 1.0);
+        if self.bar.is_hidden() {
+            let line = format!("{:5.1} %  {message}", 100.0 * share);
+            self.record(&line);
+            self.show(&line);
+            return;
+        }
+        self.bar.set_position((share * PARTS as f64) as u64);
         self.bar.set_message(message);
     }
 
@@ -141,6 +183,19 @@ mod tests {
         again.open(&path, true).unwrap();
         again.note("three");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\ntwo\nthree\n");
+    }
+
+    #[test]
+    fn progress_without_a_terminal_is_a_line_now_and_then() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log.txt");
+        let mut log = Log::new(false);
+        log.open(&path, false).unwrap();
+        assert_eq!(log.interval(), Some(LINE_INTERVAL));
+        log.progress(0.25, "step 7".into());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), " 25.0 %  step 7\n");
+        assert_eq!(Log::new(true).interval(), None, "nobody wants any");
+        assert_eq!(log.for_a_part().interval(), Some(LINE_INTERVAL));
     }
 
     #[test]

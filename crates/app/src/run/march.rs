@@ -43,9 +43,6 @@ const RESIDUAL_INTERVAL: u64 = 10;
 /// right-hand side round as well, and so do the metric terms (a free stream on curved elements shows it most).
 const ROUNDINGS: f64 = 30.0;
 
-/// The least time between two updates of the progress bar.
-const BAR_INTERVAL: Duration = Duration::from_millis(200);
-
 /// The least time between two residuals for the progress bar.
 const BAR_RESIDUAL_INTERVAL: Duration = Duration::from_secs(2);
 
@@ -138,7 +135,7 @@ impl<'a> March<'a> {
         self.plan.fits_a_step(self.now().t, self.limit)?;
         self.begin_adaptive()?;
         outputs.control = self.memory();
-        outputs.write(self.solver, self.now(), Moment::Start)?;
+        self.write(outputs, Moment::Start)?;
         self.log.start_bar();
         self.started = Instant::now();
         let result = match self.plan.time.steady {
@@ -148,7 +145,7 @@ impl<'a> March<'a> {
         self.log.stop_bar();
         // A run that did not get where it should has a good state all the same.
         if matches!(result, Ok(()) | Err(RunError::NotSteady { .. })) {
-            outputs.write(self.solver, self.now(), Moment::End)?;
+            self.write(outputs, Moment::End)?;
         }
         result
     }
@@ -156,12 +153,19 @@ impl<'a> March<'a> {
     fn run_unsteady(&mut self, outputs: &mut Outputs<'_>) -> Result<(), RunError> {
         while self.run_ahead(outputs.steps_left(self.now(), false))? || self.step()? {
             outputs.control = self.memory();
-            outputs.write(self.solver, self.now(), Moment::Step)?;
+            self.write(outputs, Moment::Step)?;
             self.draw(None)?;
             if self.stops() {
                 break;
             }
         }
+        Ok(())
+    }
+
+    /// Writes what is due, and warns of what is not finite in it.
+    fn write(&mut self, outputs: &mut Outputs<'_>, moment: Moment) -> Result<(), RunError> {
+        outputs.write(self.solver, self.now(), moment)?;
+        outputs.not_finite().take().iter().for_each(|warning| self.log.warn(warning));
         Ok(())
     }
 
@@ -258,7 +262,7 @@ impl<'a> March<'a> {
             } else if !self.run_ahead(most)? {
                 self.step()?;
             }
-            outputs.write(self.solver, self.now(), Moment::Step)?;
+            self.write(outputs, Moment::Step)?;
             self.draw(Some((ratio, spec)))?;
             if self.stops() {
                 return Ok(());
@@ -298,9 +302,9 @@ impl<'a> March<'a> {
         RunError::NotSteady { ratio, tolerance: spec.tolerance, steps: self.now().step, stagnant }
     }
 
-    /// Updates the progress bar now and then, if anybody sees it.
+    /// Tells the progress now and then, by the bar or a line.
     fn draw(&mut self, steady: Option<(f64, SteadySpec)>) -> Result<(), RunError> {
-        if !self.log.has_bar() || self.drawn.elapsed() < BAR_INTERVAL {
+        if self.log.interval().is_none_or(|interval| self.drawn.elapsed() < interval) {
             return Ok(());
         }
         self.drawn = Instant::now();

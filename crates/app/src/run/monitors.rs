@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::directory::Directory;
 use super::error::RunError;
 use super::flow;
+use super::not_finite::NotFinite;
 use super::pictures;
 use super::schedule::Schedule;
 use crate::pipeline::monitors::Norm;
@@ -21,6 +22,7 @@ pub struct Monitor<'a> {
     name: String,
     schedule: Schedule,
     table: Table,
+    columns: Vec<String>,
 }
 
 /// The last values of all monitors, for the summary.
@@ -55,13 +57,14 @@ pub fn open<'a>(plan: &'a Plan, directory: &Directory, now: TimePoint) -> Result
             let file = if count == 1 { name.to_owned() } else { format!("{name}-{count}") };
             let path = directory.monitor(&file)?;
             let columns = monitor.kind.columns(plan);
-            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+            let names: Vec<&str> = columns.iter().map(String::as_str).collect();
             let table = if plan.restart.is_some() {
-                Table::resume(path, &columns, now.step as f64)?
+                Table::resume(path, &names, now.step as f64)?
             } else {
-                Table::create(path, &columns)?
+                Table::create(path, &names)?
             };
-            Ok(Monitor { job: &monitor.kind, name: file, schedule: Schedule::new(monitor.every, now), table })
+            let schedule = Schedule::new(monitor.every, now);
+            Ok(Monitor { job: &monitor.kind, name: file, schedule, table, columns })
         })
         .collect()
 }
@@ -86,6 +89,7 @@ impl Monitor<'_> {
         solver: &mut Hyperbolic,
         now: TimePoint,
         last: &mut LastValues,
+        not_finite: &NotFinite,
     ) -> Result<(), RunError> {
         let mut row = vec![now.step as f64, now.t];
         match self.job {
@@ -133,6 +137,10 @@ impl Monitor<'_> {
                 let name = self.name.replacen("recirculation", "length", 1);
                 last.recirculation.insert(name, json!(length));
             }
+        }
+        // A wake without a length is none.
+        if !matches!(self.job, MonitorJob::Recirculation { .. }) {
+            not_finite.look_at_row(&self.name, &self.columns[2..], &row[2..], now.t);
         }
         self.table.row(&row)?;
         Ok(())
@@ -203,9 +211,13 @@ impl MonitorJob {
     }
 }
 
-/// A column's name; one with a comma is put in quotes.
+/// A column's name. One with a comma is put in quotes, and one that begins as formulas of spreadsheets do.
 fn quoted(name: &str) -> String {
-    if name.contains([',', '"']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.to_owned() }
+    if name.contains([',', '"']) || name.starts_with(['=', '+', '-', '@']) {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    } else {
+        name.to_owned()
+    }
 }
 
 /// The values of one norm.

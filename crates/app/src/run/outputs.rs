@@ -12,6 +12,7 @@ use super::error::RunError;
 use super::fields;
 use super::march::adaptive;
 use super::monitors::{self, LastValues, Monitor};
+use super::not_finite::NotFinite;
 use super::schedule::{self, Schedule};
 use super::surfaces;
 use crate::checkpoint::{self, Checkpoint};
@@ -39,6 +40,7 @@ pub struct Outputs<'a> {
     newest_fields: Option<u64>,
     newest_checkpoint: Option<u64>,
     last: LastValues,
+    not_finite: NotFinite,
     spent: Duration,
 }
 
@@ -92,6 +94,7 @@ impl<'a> Outputs<'a> {
             newest_fields: None,
             newest_checkpoint: None,
             last: LastValues::default(),
+            not_finite: NotFinite::default(),
             spent: Duration::ZERO,
             plan,
             directory,
@@ -138,7 +141,7 @@ impl<'a> Outputs<'a> {
         let always = moment == Moment::End || (moment == Moment::Start && self.plan.restart.is_none());
         for monitor in &mut self.monitors {
             if monitor.due(now) || outside {
-                monitor.record(solver, now, &mut self.last)?;
+                monitor.record(solver, now, &mut self.last, &self.not_finite)?;
             }
             if moment == Moment::End {
                 monitor.finish(&mut self.last)?;
@@ -149,9 +152,18 @@ impl<'a> Outputs<'a> {
             && self.newest_fields != Some(now.step)
         {
             let (order, wanted) = (self.lattice_order, &self.plan.fields.fields);
+            let not_finite = self.not_finite.clone();
             match fields::sample_later(solver, now.t, order, wanted) {
-                Some(make) => series.write_made(make)?,
-                None => series.write(fields::sample(solver, now.t, order, wanted, false))?,
+                Some(make) => series.write_made(Box::new(move || {
+                    make().inspect(|fields| not_finite.look_at_fields(fields))
+                }))?,
+                None => {
+                    let sampled = fields::sample(solver, now.t, order, wanted, false);
+                    series.write_made(Box::new(move || {
+                        not_finite.look_at_fields(&sampled);
+                        Ok(sampled)
+                    }))?;
+                }
             }
             self.newest_fields = Some(now.step);
         }
@@ -159,16 +171,22 @@ impl<'a> Outputs<'a> {
             && (schedule.due(now) || always)
             && self.newest_surfaces != Some(now.step)
         {
-            let mesh = Arc::clone(&self.plan.setup.mesh);
+            let (mesh, not_finite) = (Arc::clone(&self.plan.setup.mesh), self.not_finite.clone());
             match fields::sample_later(solver, now.t, self.lattice_order, &surfaces.fields) {
                 Some(make) => {
                     let boundaries = surfaces.boundaries.clone();
-                    let faces = move || Ok(surfaces::restrict(&make()?, &mesh, &boundaries));
+                    let faces = move || {
+                        let faces = surfaces::restrict(&make()?, &mesh, &boundaries);
+                        not_finite.look_at_fields(&faces);
+                        Ok(faces)
+                    };
                     series.write_made(Box::new(faces))?;
                 }
                 None => {
                     let volume = fields::sample(solver, now.t, self.lattice_order, &surfaces.fields, false);
-                    series.write(surfaces::restrict(&volume, &mesh, &surfaces.boundaries))?;
+                    let faces = surfaces::restrict(&volume, &mesh, &surfaces.boundaries);
+                    not_finite.look_at_fields(&faces);
+                    series.write(faces)?;
                 }
             }
             self.newest_surfaces = Some(now.step);
@@ -221,6 +239,11 @@ impl<'a> Outputs<'a> {
     /// The newest checkpoint of this run, or of the run that it continues.
     pub fn latest_checkpoint(&self) -> Option<&PathBuf> {
         self.written.last()
+    }
+
+    /// What was not finite in monitors and fields.
+    pub fn not_finite(&self) -> &NotFinite {
+        &self.not_finite
     }
 
     /// The last values of the monitors.

@@ -4,6 +4,7 @@ use super::Failure;
 use crate::plan::elliptic::{EllipticField, EllipticPlan, FieldContent};
 use crate::run::Status;
 use crate::run::directory::Directory;
+use crate::run::not_finite::NotFinite;
 use crate::run::pictures;
 use crate::systems::elliptic::{Elliptic, Solved};
 use crate::systems::hyperbolic::SampledSet;
@@ -22,6 +23,7 @@ pub(super) fn write(
     solved: &Solved,
     failure: Option<&Failure>,
     directory: &Directory,
+    not_finite: &NotFinite,
 ) -> Result<(), WriterError> {
     residuals(solved, directory)?;
     let order = plan.setup.order.max(plan.setup.mesh.max_order()).clamp(1, MAX_LAGRANGE_ORDER);
@@ -41,7 +43,9 @@ pub(super) fn write(
     } else if let Some(fields) = &plan.fields {
         let precision = if fields.double { Precision::Double } else { Precision::Single };
         let mut series = Series::create(directory.fields())?;
-        series.write(&sample(&fields.fields), &VtuOptions { precision, ..VtuOptions::default() })?;
+        let sampled = sample(&fields.fields);
+        not_finite.look_at_fields(&sampled);
+        series.write(&sampled, &VtuOptions { precision, ..VtuOptions::default() })?;
     }
     Ok(())
 }

@@ -52,6 +52,14 @@ impl Trail {
     /// Steps between two copies of the state: a copy costs about as much as a fifth of a stage.
     const STEPS: usize = 16;
 
+    /// Start and size of the last step, if it was one in time.
+    pub(crate) fn last_step(&self) -> Option<(f64, f64)> {
+        match *self.taken.last()? {
+            Taken::Step { t, dt } => Some((t, dt)),
+            Taken::Local { .. } => None,
+        }
+    }
+
     /// What was kept is no longer before the present state.
     pub(crate) fn lose(&mut self) {
         self.kept = false;

@@ -1,0 +1,118 @@
+//! Formulas that are evaluated while a run goes, with the places where they were written: one that is no longer finite can be
+//! named.
+
+use dgsuite_physics::formula::Formula;
+
+use crate::pipeline::Pipeline;
+use crate::pipeline::expression::{COORDINATES, Constants};
+use crate::pipeline::physics::SourceSpec;
+use crate::pipeline::problem::InputError;
+use crate::pipeline::quantity::{Quantity, VectorQuantity};
+use crate::pipeline::source::Located;
+use crate::pipeline::state::{Condition, InitialSpec, StateSpec, WallMotion};
+
+/// A formula in `x, y, z, t` of a boundary or a source.
+#[derive(Debug)]
+pub struct RunningFormula {
+    /// The boundary where it is evaluated; `None` for all of the domain.
+    pub boundary: Option<String>,
+    /// Its text, with key and place.
+    pub text: Located<String>,
+    formula: Formula,
+}
+
+/// A value of a formula that is not finite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bad {
+    /// The value.
+    pub value: f64,
+    /// Where.
+    pub point: [f64; 3],
+    /// When.
+    pub time: f64,
+}
+
+impl RunningFormula {
+    /// The first value that is not finite, at any of the times and points.
+    pub fn first_bad(&self, times: &[f64], points: &[[f64; 3]]) -> Option<Bad> {
+        let column = |d: usize| points.iter().map(|x| x[d]).collect::<Vec<f64>>();
+        let (x, y, z) = (column(0), column(1), column(2));
+        let mut values = vec![0.0; points.len()];
+        times.iter().find_map(|&time| {
+            self.formula.eval_batch(&[&x, &y, &z, &[time]], &mut values);
+            let i = values.iter().position(|x| !x.is_finite())?;
+            Some(Bad { value: values[i], point: points[i], time })
+        })
+    }
+}
+
+/// The formulas of a file's boundaries and of its source.
+///
+/// # Errors
+/// A formula that does not parse.
+pub(super) fn running(file: &Pipeline) -> Result<Vec<RunningFormula>, InputError> {
+    let mut all = Vec::new();
+    for spec in &file.boundaries {
+        let mut texts: Vec<&Located<String>> = Vec::new();
+        match &spec.condition {
+            Condition::Dirichlet(state) | Condition::FarField(state) => texts.extend(of_state(state)),
+            Condition::PressureOutlet { p } => texts.extend(of_number(p)),
+            Condition::SubsonicInflow { total_pressure, total_temperature, direction } => {
+                texts.extend(of_number(total_pressure).into_iter().chain(of_number(total_temperature)));
+                texts.extend(direction.iter().flat_map(of_vector));
+            }
+            Condition::NoSlipWall { temperature, motion } => {
+                texts.extend(temperature.iter().filter_map(of_number));
+                match motion {
+                    Some(WallMotion::Velocity(vector)) => texts.extend(of_vector(vector)),
+                    Some(WallMotion::Rotation { omega, .. }) => texts.extend(of_number(omega)),
+                    None => {}
+                }
+            }
+            Condition::Outflow | Condition::SlipWall | Condition::Symmetry => {}
+        }
+        for text in texts {
+            all.push(RunningFormula::new(Some(&spec.name.value), text, &file.constants)?);
+        }
+    }
+    let source: Vec<&Located<String>> = match (&file.physics.source, &file.initial) {
+        (Some(SourceSpec::Formulas(formulas)), _) => formulas.iter().map(|f| &f.text).collect(),
+        // What the source is made from.
+        (Some(SourceSpec::Manufactured(_)), InitialSpec::State(state)) => of_state(state).collect(),
+        _ => Vec::new(),
+    };
+    for text in source {
+        all.push(RunningFormula::new(None, text, &file.constants)?);
+    }
+    Ok(all)
+}
+
+impl RunningFormula {
+    fn new(
+        boundary: Option<&String>,
+        text: &Located<String>,
+        constants: &Constants,
+    ) -> Result<Self, InputError> {
+        let formula = constants.located_formula(text, &COORDINATES)?;
+        Ok(Self { boundary: boundary.cloned(), text: text.clone(), formula })
+    }
+}
+
+fn of_state(state: &StateSpec) -> impl Iterator<Item = &Located<String>> {
+    let formulas = match state {
+        StateSpec::Formulas { formulas, .. } => formulas.as_slice(),
+        StateSpec::Named { .. } => &[],
+    };
+    formulas.iter().map(|formula| &formula.text)
+}
+
+fn of_number(number: &Quantity) -> Option<&Located<String>> {
+    match number {
+        Quantity::Formula(text) => Some(text),
+        Quantity::Constant(_) => None,
+    }
+}
+
+fn of_vector(vector: &VectorQuantity) -> impl Iterator<Item = &Located<String>> {
+    vector.components.iter().flatten().filter_map(of_number)
+}

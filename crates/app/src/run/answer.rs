@@ -1,0 +1,105 @@
+//! What came out of a run, in lines for its end: forces, walls, wakes and integrals, from the summary.
+
+use serde_json::{Map, Value};
+
+/// The last values of the monitors, a line for each, in the order in which people look for them.
+pub fn lines(summary: &Map<String, Value>) -> Vec<String> {
+    let entries = |section: &str| summary.get(section).and_then(Value::as_object).into_iter().flatten();
+    let mut lines = Vec::new();
+    let mut line = |key: &str, value: String| {
+        if !value.is_empty() {
+            lines.push(format!("{key:<11} {value}"));
+        }
+    };
+    line("integral", entries("integral").map(|(name, x)| valued(name, x)).collect::<Vec<_>>().join(", "));
+    for (boundary, wall) in entries("wall") {
+        line("wall", format!("{boundary}: {}", of_wall(wall)));
+    }
+    for (name, length) in entries("recirculation") {
+        let found =
+            if length.is_null() { format!("{name}: the flow does not turn") } else { valued(name, length) };
+        line("wake", found);
+    }
+    for (boundary, forces) in entries("forces") {
+        line("forces", format!("{boundary}: {}", of_forces(forces)));
+    }
+    lines
+}
+
+/// `name = value`, with enough digits to compare.
+fn valued(name: &str, value: &Value) -> String {
+    match value.as_f64() {
+        Some(x) => format!("{name} = {x:.6e}"),
+        None => format!("{name} is not finite"),
+    }
+}
+
+/// Those of `names` that a section has, as `name = value`.
+fn some(section: &Value, names: &[&str]) -> Vec<String> {
+    names.iter().filter_map(|name| Some(valued(name, section.get(name)?))).collect()
+}
+
+fn of_forces(forces: &Value) -> String {
+    let mut parts = some(forces, &["cd", "cl", "cs", "cm"]);
+    for (key, shown) in [("mean", "means"), ("amplitude", "amplitudes")] {
+        if let Some(section) = forces.get(key) {
+            parts.push(format!("{shown} {}", some(section, &["cd", "cl"]).join(", ")));
+        }
+    }
+    if let Some(strouhal) = forces.get("strouhal").and_then(Value::as_f64) {
+        let resolution = forces.get("strouhal_resolution").and_then(Value::as_f64).unwrap_or(0.0);
+        parts.push(format!("Strouhal number {strouhal:.5} with a resolution of {resolution:.1e}"));
+    }
+    parts.join(", ")
+}
+
+fn of_wall(wall: &Value) -> String {
+    let mut parts = some(wall, &["cp_min", "cp_max", "cf_max"]);
+    for turn in ["separation", "attachment"] {
+        let points = wall.get(turn).and_then(Value::as_object).into_iter().flatten();
+        let shown: Vec<String> = points
+            .filter_map(|(_, point)| Some((point.get("x")?.as_f64()?, point.get("y")?.as_f64()?)))
+            .map(|(x, y)| format!("({x:.5}, {y:.5})"))
+            .collect();
+        if !shown.is_empty() {
+            parts.push(format!("{turn} at {}", shown.join(", ")));
+        }
+    }
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn each_monitor_has_its_line() {
+        let summary = json!({
+            "integral": { "rho": 4.0, "strange": null },
+            "forces": { "body": {
+                "cd": 1.5, "cl": -0.25, "cs": 0.0, "cm": 0.0, "cd_pressure": 1.0,
+                "mean": { "cd": 1.25, "cl": 0.0 }, "amplitude": { "cd": 0.5, "cl": 2.0 },
+                "strouhal": 0.164, "strouhal_resolution": 0.01,
+            } },
+            "wall": { "body": { "cp_min": -1.0, "cp_max": 1.0, "cf_max": 0.5,
+                "separation": { "0": { "x": 0.5, "y": 0.25 }, "count": 1 }, "attachment": { "count": 0 } } },
+            "recirculation": { "length": 2.5, "length-2": null },
+        });
+        let lines = lines(summary.as_object().unwrap());
+        assert_eq!(
+            lines,
+            [
+                "integral    rho = 4.000000e0, strange is not finite",
+                "wall        body: cp_min = -1.000000e0, cp_max = 1.000000e0, cf_max = 5.000000e-1, \
+                 separation at (0.50000, 0.25000)",
+                "wake        length = 2.500000e0",
+                "wake        length-2: the flow does not turn",
+                "forces      body: cd = 1.500000e0, cl = -2.500000e-1, cs = 0.000000e0, cm = 0.000000e0, \
+                 means cd = 1.250000e0, cl = 0.000000e0, amplitudes cd = 5.000000e-1, cl = 2.000000e0, \
+                 Strouhal number 0.16400 with a resolution of 1.0e-2",
+            ]
+        );
+        assert!(super::lines(&Map::new()).is_empty());
+    }
+}

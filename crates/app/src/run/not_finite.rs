@@ -1,0 +1,67 @@
+//! Values of monitors and fields that are no finite numbers: each name is reported once, where it happens first.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::writer::{UnstructuredFields, Values};
+
+/// A list that the run and the threads which write its fields share.
+#[derive(Clone, Debug, Default)]
+pub struct NotFinite(Arc<Mutex<Seen>>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    names: BTreeSet<String>,
+    fresh: Vec<String>,
+}
+
+impl NotFinite {
+    /// Looks at the row of a monitor; `columns` are those of its table, after step and time.
+    pub fn look_at_row(&self, monitor: &str, columns: &[String], row: &[f64], t: f64) {
+        for (name, x) in columns.iter().zip(row).filter(|(_, x)| !x.is_finite()) {
+            self.add(&format!("the monitor {monitor}: {name}"), *x, t);
+        }
+    }
+
+    /// Looks at fields that are about to be written.
+    pub fn look_at_fields(&self, fields: &UnstructuredFields) {
+        for field in fields.pieces.iter().flat_map(|piece| &piece.point_data) {
+            if let Values::Real(values) = &field.values
+                && let Some(x) = values.iter().find(|x| !x.is_finite())
+            {
+                self.add(&format!("the field {}", field.name), *x, fields.time);
+            }
+        }
+    }
+
+    /// What was found since the last call, a sentence each.
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).fresh)
+    }
+
+    fn add(&self, what: &str, value: f64, t: f64) {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.names.insert(what.to_owned()) {
+            seen.fresh.push(format!("warning: {what} is {value} at t = {t} (said once)"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_reported_once() {
+        let list = NotFinite::default();
+        let columns = ["a".to_owned(), "b".to_owned()];
+        list.look_at_row("integral", &columns, &[1.0, f64::NAN], 0.5);
+        list.look_at_row("integral", &columns, &[1.0, f64::NAN], 0.75);
+        let found = list.take();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("the monitor integral: b is NaN at t = 0.5"), "{found:?}");
+        list.look_at_row("integral", &columns, &[f64::INFINITY, 0.0], 1.0);
+        assert_eq!(list.take().len(), 1);
+        assert!(list.take().is_empty());
+    }
+}
