@@ -151,7 +151,7 @@ impl<T: PackScalar> Discretization<T> {
                 add_lifting(group, &mesh, eta, lanes)?;
             }
             let eta = diffusion.is_some().then(|| penalty(group.shape, eta));
-            host.install(|| add_bounds(group, &mesh, eta));
+            host.install(|| add_bounds(group, eta));
         }
         let connectivity = connect(&mesh, &groups)?;
         let zero = T::from_f64(0.0);

@@ -12,18 +12,18 @@
 //! other shapes it is bounded by those of sets of faces, as the largest eigenvalue is convex and of degree one in the weights,
 //! `τ(w) ≤ Σ_i (w_i − w_{i−1}) τ(faces with w_f ≥ w_i)`, which is exact where the space is a product and opposite faces are equal.
 //!
+//! Curved elements have the eigenvalue of their own traces and masses, `∮ sJ u² / ∫ J u²`.
+//!
 //! **Diffusion.** The largest eigenvalue `σ` of BR2, with values that the neighbours mirror, is of degree two in the
 //! inverse heights: `σ = Σ_f C_f w_f²`, exact on boxes. `C_f` is that of the least favourable of some affine elements.
 //!
 //! Hence the step `Δt = S / (τ λ + σ ν)` with the product `S` of step and spectral radius that the scheme in time bears.
 
-use crate::geometry::GeometryBasis;
-use crate::group::{Group, Part, element_points};
-use crate::lifting::{metric_of, spectrum};
+use crate::group::{Group, Part};
+use crate::lifting::spectrum;
 use crate::scheme::MetricRule;
 use crate::simd::PackScalar;
 use dgsuite_basis::{Correction, Cubature, Matrix, NodeSet, ReferenceElement, Representation, Shape};
-use dgsuite_mesh::Mesh;
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -35,6 +35,10 @@ const SAME: f64 = 1e-6;
 
 /// Iterations of the power method.
 const ITERATIONS: usize = 100;
+
+/// The same for curved elements, each by itself, at most, and what that leaves out.
+const CURVED_ITERATIONS: usize = 60;
+const CURVED_MARGIN: f64 = 1.02;
 
 /// What the stated steps are one of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,21 +73,28 @@ impl ElementBound {
 }
 
 /// Find the bounds of all elements of a group whose lifting operators, if any, have the penalty `eta`.
-pub(crate) fn add_bounds<T: PackScalar>(group: &mut Group<T>, mesh: &Mesh, eta: Option<f64>) {
+pub(crate) fn add_bounds<T: PackScalar>(group: &mut Group<T>, eta: Option<f64>) {
     let lanes = group.state.lanes;
     let mut bounds = Vec::with_capacity(group.size.len());
     for part in &group.parts {
-        let slots = part.first_block * lanes..(part.first_block + part.n_blocks) * lanes;
-        let weights = face_weights(part, &group.elements[slots.clone()], mesh, lanes);
+        let first = part.first_block * lanes;
         let mut spectra = Spectra::new(&part.reference);
         let diffusion = eta.map(|eta| diffusion_constants(&part.reference, eta));
         let faces = group.shape.n_faces();
-        for (slot, w) in slots.zip(&weights) {
-            let radius = spectra.radius(&w[..faces]);
-            let sigma = diffusion.map_or(0.0, |c| {
+        let curved = (part.spec.rule != MetricRule::Affine).then(|| curved_radii(part, lanes));
+        for slot in 0..part.n_blocks * lanes {
+            let w = face_weights(part, slot, lanes);
+            let of_means = spectra.radius(&w[..faces]);
+            let mut sigma = diffusion.map_or(0.0, |c| {
                 (0..faces).map(|f| c[usize::from(is_second(group.shape, f))] * w[f] * w[f]).sum()
             });
-            bounds.push(ElementBound { size: group.size[slot], radius, spread: sigma / radius });
+            let mut radius = of_means;
+            if let Some(radii) = &curved {
+                // Where the metric varies, diffusion grows as the square of what traces grow by.
+                radius = radii[slot] * spectra.undamped();
+                sigma *= (radius / of_means).max(1.0).powi(2);
+            }
+            bounds.push(ElementBound { size: group.size[first + slot], radius, spread: sigma / radius });
         }
     }
     group.bounds = bounds;
@@ -94,46 +105,65 @@ fn is_second(shape: Shape, face: usize) -> bool {
     matches!(shape, Shape::Prism | Shape::Pyramid) && shape.face_shape(face) == Some(Shape::Quadrilateral)
 }
 
-/// `sJ / J` of each face of each slot, the largest at its points.
-fn face_weights<T: PackScalar>(
-    part: &Part<T>,
-    elements: &[u32],
-    mesh: &Mesh,
-    lanes: usize,
-) -> Vec<[f64; FACES]> {
-    let shape = part.reference.spec.shape;
-    let (dim, faces) = (shape.dim(), shape.n_faces());
+/// `sJ / J` of each face of a slot of the part; of curved elements the mean `∫ sJ / ∫ J` in units of that of the reference element.
+fn face_weights<T: PackScalar>(part: &Part<T>, slot: usize, lanes: usize) -> [f64; FACES] {
+    let reference = &part.reference;
+    let (dim, faces) = (reference.spec.shape.dim(), reference.spec.shape.n_faces());
+    let (face, lane) = (part.face_of(slot / lanes), slot % lanes);
+    let at = |i: usize| face[(i * (dim + 1) + dim) * lanes + lane].to_f64();
     if part.spec.rule == MetricRule::Affine {
-        let weight = |slot: usize| -> [f64; FACES] {
-            let face = part.face_of(slot / lanes);
-            let of = |f: usize| face[(f * (dim + 1) + dim) * lanes + slot % lanes].to_f64();
-            std::array::from_fn(|f| if f < faces { of(f) } else { 0.0 })
-        };
-        return (0..elements.len()).map(weight).collect();
+        return std::array::from_fn(|f| if f < faces { at(f) } else { 0.0 });
     }
-    let mut orders: Vec<usize> =
-        elements.iter().map(|&e| mesh.sets[mesh.locate(e as usize).0].order).collect();
-    orders.sort_unstable();
-    orders.dedup();
-    let tables: Vec<GeometryBasis> =
-        orders.iter().map(|&order| GeometryBasis::new(shape, order, &part.reference.face_points)).collect();
-    let normals = crate::lifting::point_normals(&part.reference);
-    elements
-        .par_iter()
-        .map(|&element| {
-            let (set, local) = mesh.locate(element as usize);
-            let table = &tables[orders.partition_point(|&order| order < mesh.sets[set].order)];
-            let metric = metric_of(dim, table, &element_points(mesh, set, local));
-            let mut weights = [0.0_f64; FACES];
-            for (q, g) in metric.iter().enumerate() {
-                let scaled: f64 =
-                    (0..dim).map(|x| (0..dim).map(|d| normals[q][d] * g[d][x]).sum::<f64>().powi(2)).sum();
-                let f = crate::lifting::face_of(&part.reference, q);
-                weights[f] = weights[f].max(scaled.sqrt());
+    let weights = &reference.volume.weights;
+    let inverse = inverse_jacobians(part, slot, lanes);
+    let volume: f64 = weights.iter().zip(&inverse).map(|(w, inverse)| w / inverse).sum();
+    let mean = volume / weights.iter().sum::<f64>();
+    std::array::from_fn(|f| {
+        let Some(&end) = reference.face_offsets.get(f + 1) else { return 0.0 };
+        let points = reference.face_offsets[f]..end;
+        let measure: f64 = points.clone().map(|q| reference.face_weights[q] * at(q)).sum();
+        measure / points.map(|q| reference.face_weights[q]).sum::<f64>() / mean
+    })
+}
+
+/// `1/J` at the volume points of a slot of a curved part.
+fn inverse_jacobians<T: PackScalar>(part: &Part<T>, slot: usize, lanes: usize) -> Vec<f64> {
+    let n = part.n_points;
+    (0..n).map(|q| part.inverse_jacobian[((slot / lanes) * n + q) * lanes + slot % lanes].to_f64()).collect()
+}
+
+/// τ of the slots of a curved part: the largest eigenvalue of `I_f M_J⁻¹ I_fᵀ W_f sJ` with `M_J⁻¹ = Π (1/J) I M⁻¹`, which is also what
+/// collocated metrics amount to.
+fn curved_radii<T: PackScalar>(part: &Part<T>, lanes: usize) -> Vec<f64> {
+    let reference = &part.reference;
+    let dim = reference.spec.shape.dim();
+    let lifted = reference.interp_volume.mul(&reference.lift);
+    let traced = reference.interp_face.mul(&reference.project_volume);
+    let n = lifted.cols();
+    let radius = |slot: usize| {
+        let inverse = inverse_jacobians(part, slot, lanes);
+        let face = part.face_of(slot / lanes);
+        let scale = |q: usize| face[(q * (dim + 1) + dim) * lanes + slot % lanes].to_f64();
+        let scale: Vec<f64> = (0..n).map(scale).collect();
+        let mut y: Vec<f64> = (0..n).map(|i| 1.0 + ((i * 7919 + 13) % 101) as f64 / 50.0).collect();
+        let mut largest = 0.0;
+        for i in 0..CURVED_ITERATIONS {
+            let size = y.iter().map(|v| v * v).sum::<f64>().sqrt();
+            let scaled: Vec<f64> = y.iter().zip(&scale).map(|(v, s)| v * s / size).collect();
+            let mut values = lifted.mul_vec(&scaled);
+            values.iter_mut().zip(&inverse).for_each(|(v, inverse)| *v *= inverse);
+            y = traced.mul_vec(&values);
+            let found = y.iter().map(|v| v * v).sum::<f64>().sqrt();
+            let change = (found - largest).abs();
+            largest = found;
+            if i >= 8 && change < 1e-3 * found {
+                break;
             }
-            weights
-        })
-        .collect()
+        }
+        CURVED_MARGIN * largest
+    };
+    // Fillers have what their element has; the power method is done for them too, as there are few.
+    (0..part.n_blocks * lanes).into_par_iter().map(radius).collect()
 }
 
 /// The largest eigenvalues of traces of a reference element for weights of its faces, found when they are asked for.
@@ -152,17 +182,20 @@ impl<'a> Spectra<'a> {
 
     /// τ for these weights of the faces, or a bound of it.
     fn radius(&mut self, weights: &[f64]) -> f64 {
-        let spec = &self.reference.spec;
-        // Lumped masses of order 1 hardly damp waves: the schemes in time bear 0.78 times what they bear of other spectra.
-        let lines = spec.volume == Cubature::Collocated && spec.correction == Correction::Dg;
-        let lumped = lines && spec.representation == Representation::Nodal(NodeSet::GaussLobatto);
-        let undamped = lumped && spec.order == 1 && self.reference.tensor.is_some();
-        let radius = match spec.shape {
+        let radius = match self.reference.spec.shape {
             Shape::Triangle => self.rounded(weights, 64),
             Shape::Tetrahedron | Shape::Prism | Shape::Pyramid => self.rounded(weights, 16),
             _ => self.layered(weights),
         };
-        if undamped { radius / 0.78 } else { radius }
+        radius * self.undamped()
+    }
+
+    /// Lumped masses of order 1 hardly damp waves: the schemes in time bear 0.78 times what they bear of other spectra.
+    fn undamped(&self) -> f64 {
+        let spec = &self.reference.spec;
+        let lines = spec.volume == Cubature::Collocated && spec.correction == Correction::Dg;
+        let lumped = lines && spec.representation == Representation::Nodal(NodeSet::GaussLobatto);
+        if lumped && spec.order == 1 && self.reference.tensor.is_some() { 1.0 / 0.78 } else { 1.0 }
     }
 
     /// For weights rounded up to this share of the largest.
