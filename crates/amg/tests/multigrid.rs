@@ -237,3 +237,16 @@ fn levels_that_are_not_positive_are_named() {
         }
     }
 }
+
+/// What cancels but for rounding is left out of a coarser level, what is small is not.
+#[test]
+fn a_coarser_level_keeps_small_entries() {
+    let host = Host::new(1).unwrap();
+    let entries = |small: f64| {
+        let a =
+            Csr::from_arrays(2, 2, vec![0, 2, 4], vec![0, 1, 0, 1], vec![1.0, small, small, 1.0]).unwrap();
+        let one = Csr::from_arrays(2, 2, vec![0, 1, 2], vec![0, 1], vec![1.0, 1.0]).unwrap();
+        a.galerkin(&host, &one).unwrap().n_nonzeros()
+    };
+    assert_eq!([1e-3, 1e-11, 1e-13].map(entries), [4, 4, 2]);
+}

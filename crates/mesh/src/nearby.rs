@@ -77,6 +77,9 @@ mod tests {
         assert_eq!(near.nearest([1.0, 0.0, 0.0], 0.01), Some(0));
         assert_eq!(near.nearest([1.001, 0.0, 0.0], 0.01), Some(1));
         assert_eq!(near.nearest([-3.0, 5.0, 2.1], 0.01), None);
+        let point = [[2.001, 0.0, 0.0]];
+        let above = Nearby::new(&point, &[0], 1.0);
+        assert_eq!(above.nearest([1.999, 0.0, 0.0], 0.01), Some(0));
         let mut seen = Vec::new();
         near.within([-1e30; 3], [1e30; 3], 0.0, |id| seen.push(id));
         assert_eq!(seen, [0, 1, 2]);

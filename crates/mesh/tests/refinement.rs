@@ -96,6 +96,7 @@ fn mixed_meshes_stay_conforming() {
     mesh.make_periodic("zmin", "zmax").unwrap();
     let fine = refined(&mesh);
     assert_eq!(fine.sets.len(), 4);
+    assert!((0..fine.n_elements()).all(|e| fine.tag(e) == e as u64 + 1), "children are numbered from 1 on");
     mesh.elevate(2).unwrap();
     mesh.map(swirl).unwrap();
     refined(&mesh);

@@ -184,6 +184,13 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_triangles_of_a_prism_run_as_a_triangle_does() {
+        let (triangle, prism) = (edges(Shape::Triangle), edges(Shape::Prism));
+        assert_eq!(prism[..3], *triangle);
+        assert!(prism[3..6].iter().zip(triangle).all(|(above, below)| *above == below.map(|v| v + 3)));
+    }
+
     /// Rows of VTK numbers from top to bottom, as in the pictures.
     fn picture(shape: Shape, n: usize) -> Vec<Vec<usize>> {
         let mut number = vec![0; lattice_len(shape, n)];
