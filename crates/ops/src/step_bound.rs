@@ -93,6 +93,11 @@ pub(crate) fn add_bounds<T: PackScalar>(group: &mut Group<T>, eta: Option<f64>) 
                 // Where the metric varies, diffusion grows as the square of what traces grow by.
                 radius = radii[slot] * spectra.undamped();
                 sigma *= (radius / of_means).max(1.0).powi(2);
+                // At nodes of their own, which carry the metric, modes of high order see the largest of it alone.
+                if let (Some(c), true) = (diffusion, part.collocated && part.reference.tensor.is_some()) {
+                    let square = |f: usize| largest_weight(part, slot, lanes, f).powi(2);
+                    sigma = sigma.max((0..faces).map(|f| c[0] * square(f)).sum());
+                }
             }
             bounds.push(ElementBound { size: group.size[first + slot], radius, spread: sigma / radius });
         }
@@ -124,6 +129,19 @@ fn face_weights<T: PackScalar>(part: &Part<T>, slot: usize, lanes: usize) -> [f6
         let measure: f64 = points.clone().map(|q| reference.face_weights[q] * at(q)).sum();
         measure / points.map(|q| reference.face_weights[q]).sum::<f64>() / mean
     })
+}
+
+/// `|Σ_d N̂_d ∇r_d|` of face `f`, the inverse height over it, the largest at the volume points of a slot of a curved part.
+fn largest_weight<T: PackScalar>(part: &Part<T>, slot: usize, lanes: usize, f: usize) -> f64 {
+    let (dim, n) = (part.reference.spec.shape.dim(), part.n_points);
+    let normal = crate::geometry::reference_normal(part.reference.spec.shape, f);
+    let (metric, lane) = (part.metric_of(slot / lanes), slot % lanes);
+    let inverse = inverse_jacobians(part, slot, lanes);
+    let at = |q: usize, d: usize, x: usize| metric[((q * dim + d) * dim + x) * lanes + lane].to_f64();
+    let square = |q: usize| -> f64 {
+        (0..dim).map(|x| (0..dim).map(|d| normal[d] * at(q, d, x)).sum::<f64>().powi(2)).sum()
+    };
+    (0..n).map(|q| square(q).sqrt() * inverse[q]).fold(0.0, f64::max)
 }
 
 /// `1/J` at the volume points of a slot of a curved part.
