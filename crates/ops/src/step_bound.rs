@@ -16,6 +16,8 @@
 //!
 //! **Diffusion.** The largest eigenvalue `σ` of BR2, with values that the neighbours mirror, is of degree two in the
 //! inverse heights: `σ = Σ_f C_f w_f²`, exact on boxes. `C_f` is that of the least favourable of some affine elements.
+//! On curved elements `w_f` is the mean over the face, and `σ` grows by the square of what their τ exceeds that of the means;
+//! collocated quadrilaterals and hexahedra take the largest `w_f` at their nodes where that is more.
 //!
 //! Hence the step `Δt = S / (τ λ + σ ν)` with the product `S` of step and spectral radius that the scheme in time bears.
 
