@@ -1,4 +1,5 @@
-//! Who may depend on whom: the floor plan of ARCHITECTURE.md, and the oldest Rust that the dependencies ask for.
+//! Who may depend on whom: the floor plan of ARCHITECTURE.md, and the oldest Rust that the dependencies ask
+//! for.
 //!
 //! Both are read from `cargo metadata`, so that they hold for what cargo builds and not for what a page says.
 

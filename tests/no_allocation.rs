@@ -1,5 +1,5 @@
-//! A time step of the whole solver allocates nothing once it has run: every kind of face, both schemes, one thread
-//! and two.
+//! A time step of the whole solver allocates nothing once it has run: every kind of face, both schemes, one
+//! thread and two.
 
 use dgsuite::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Setup};
 use dgsuite_mesh::generate::MixedBox;
@@ -58,7 +58,8 @@ const STEPS: usize = 60;
 
 #[test]
 fn a_step_does_not_allocate() {
-    // Meshes are made by the pool that all of a process share; its threads are to have started, as a solver's have.
+    // Meshes are made by the pool that all of a process share; its threads are to have started, as a solver's
+    // have.
     rayon::broadcast(|_| ());
     // Kept to the end: the threads of a pool that is given up take memory while they end, at any time.
     let mut solvers = Vec::new();

@@ -1,7 +1,8 @@
-//! The fuzz targets (`fuzz/`) on stable Rust: over all good files and over damaged copies of them, the same ones each time.
+//! The fuzz targets (`fuzz/`) on stable Rust: over all good files and over damaged copies of them, the same
+//! ones each time.
 //!
-//! `DGSUITE_FUZZ_SECONDS=120` goes on for as long with other copies; the one at hand is kept in `target/fuzz`, so that it is there after an
-//! abort or a kill, and so is every one that failed.
+//! `DGSUITE_FUZZ_SECONDS=120` goes on for as long with other copies; the one at hand is kept in
+//! `target/fuzz`, so that it is there after an abort or a kill, and so is every one that failed.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,7 +38,8 @@ fn files(folders: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
     paths.into_iter().map(|path| (path.clone(), fs::read(&path).expect("a good file"))).collect()
 }
 
-/// Runs a target over the files of some folders, and over damaged copies of them: `copies`, or as many as a while allows.
+/// Runs a target over the files of some folders, and over damaged copies of them: `copies`, or as many as a
+/// while allows.
 #[expect(clippy::print_stdout, reason = "the harness shows it where a test fails, or if asked")]
 fn try_all(target: &str, run: fn(&[u8]), folders: &[&str], copies: usize) {
     for (path, bytes) in files(folders) {

@@ -1,11 +1,13 @@
-//! What holds for the text of the repository: words, first lines, lengths, licences, the code map, the examples.
+//! What holds for the text of the repository: words, first lines, lengths, licences, the code map, the
+//! examples.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const CRATES: [&str; 8] = ["amg", "app", "basis", "gpu", "mesh", "ops", "physics", "timeint"];
-/// Crates without a line of `unsafe`. The others need it for SIMD (`gpu`, `ops`) and for launches of kernels (`amg`).
+/// Crates without a line of `unsafe`. The others need it for SIMD (`gpu`, `ops`) and for launches of kernels
+/// (`amg`).
 const SAFE_CRATES: [&str; 4] = ["basis", "mesh", "physics", "timeint"];
 const MAX_LINES: usize = 700;
 /// Folders with these names hold what programs wrote.
@@ -271,7 +273,8 @@ fn every_crate_has_a_readme_a_program_and_tests() {
     }
 }
 
-/// The entries of ARCHITECTURE.md's code map for one crate: lines "- `path` caption" under its heading, indented for children.
+/// The entries of ARCHITECTURE.md's code map for one crate: lines "- `path` caption" under its heading,
+/// indented for children.
 fn code_map(name: &str) -> Vec<(String, String)> {
     let page = read(&root().join("ARCHITECTURE.md"));
     let heading = format!("### `crates/{name}`");

@@ -1,6 +1,7 @@
 //! What is fuzzed: the readers of all that comes from outside.
 //!
-//! Each takes any bytes. It panics if the reader does, or if the reader breaks a promise about what it accepts.
+//! Each takes any bytes. It panics if the reader does, or if the reader breaks a promise about what it
+//! accepts.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +29,8 @@ fn counts(mesh: &Mesh) -> [usize; 5] {
     counts
 }
 
-/// Gmsh files: what is accepted has elements of positive volume with every side in one face, and is read again from what is written of it.
+/// Gmsh files: what is accepted has elements of positive volume with every side in one face, and is read
+/// again from what is written of it.
 pub fn mesh(data: &[u8]) {
     let Ok((mesh, report)) = gmsh::read_bytes(data, &ReadOptions::default()) else { return };
     report.warnings.iter().for_each(|warning| assert!(!warning.to_string().is_empty()));
@@ -48,7 +50,8 @@ pub fn mesh(data: &[u8]) {
     }
 }
 
-/// Pipeline files: what is refused has a message, and the tree of what is read is read again from what is written of it.
+/// Pipeline files: what is refused has a message, and the tree of what is read is read again from what is
+/// written of it.
 pub fn pipeline(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let source = Source::new("case.yaml", text);
@@ -85,8 +88,8 @@ threads: 1
 output: { averages: { every_steps: 1, names: [rho] } }
 ";
 
-/// Checkpoints: a run starts from what is accepted. Files are tried as they are and with checksums that fit, since what lies behind
-/// those would hardly ever be reached.
+/// Checkpoints: a run starts from what is accepted. Files are tried as they are and with checksums that fit,
+/// since what lies behind those would hardly ever be reached.
 pub fn checkpoint(data: &[u8]) {
     let source = Source::new("case.yaml", TWO_CELLS);
     let document = Document::parse(&source, Path::new("."), "case", false, &[]).expect("a pipeline file");

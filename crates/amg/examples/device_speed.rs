@@ -1,7 +1,8 @@
-//! Speed of products, smoothers and solves on an NVIDIA device: `device_speed [N2] [N3]` with problems of N2² and N3³ rows.
+//! Speed of products, smoothers and solves on an NVIDIA device: `device_speed [N2] [N3]` with problems of N2²
+//! and N3³ rows.
 //!
-//! Rates count each byte once that an operation must move: the matrix, and each vector that it reads or writes. They stand beside the
-//! device's own rate of copying.
+//! Rates count each byte once that an operation must move: the matrix, and each vector that it reads or
+//! writes. They stand beside the device's own rate of copying.
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;

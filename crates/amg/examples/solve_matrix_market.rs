@@ -3,14 +3,14 @@
 //! `cargo run --release --example solve_matrix_market -- [FILE | poisson-5:N | poisson-7:N | poisson-27:N |
 //! anisotropic:N | jump:N | neumann:N | sipdg:N | sipdg-half:N] [OPTION=VALUE …]`.
 //!
-//! The right-hand side is half smooth, half rough, or that of a file with one number a line, such as a Matrix Market `array`
-//! (`rhs=FILE`); `solution=FILE` keeps what comes out, likewise. Without convergence, and for anything that is wrong with file or
-//! options, the exit code is 1.
+//! The right-hand side is half smooth, half rough, or that of a file with one number a line, such as a Matrix
+//! Market `array` (`rhs=FILE`); `solution=FILE` keeps what comes out, likewise. Without convergence, and for
+//! anything that is wrong with file or options, the exit code is 1.
 //!
-//! Options: `device` (cpu, cuda), `preconditioner` (amg, amg-double, jacobi, none), `cycle` (v, w, k, k2 …), `smoother` (chebyshev,
-//! chebyshev-4, jacobi, l1-jacobi), `coarsening` (pairwise, pairwise-strict, independent-sets, independent-sets-negative, smoothed),
-//! `quality` (κ of `pairwise`), `degree` and `ratio` (of `chebyshev`), `tolerance`, `threads`, `singular` (yes for
-//! pure Neumann problems).
+//! Options: `device` (cpu, cuda), `preconditioner` (amg, amg-double, jacobi, none), `cycle` (v, w, k, k2 …),
+//! `smoother` (chebyshev, chebyshev-4, jacobi, l1-jacobi), `coarsening` (pairwise, pairwise-strict,
+//! independent-sets, independent-sets-negative, smoothed), `quality` (κ of `pairwise`), `degree` and `ratio`
+//! (of `chebyshev`), `tolerance`, `threads`, `singular` (yes for pure Neumann problems).
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -115,7 +115,8 @@ fn solve<V: Vector>(
     Ok((result, start.elapsed().as_secs_f64(), x))
 }
 
-/// The numbers of a file, one a line; lines with `%`, and after them the sizes of a Matrix Market array, are left out.
+/// The numbers of a file, one a line; lines with `%`, and after them the sizes of a Matrix Market array, are
+/// left out.
 fn numbers(path: &str, n: usize) -> Result<Vec<f64>, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))?;
     let array = text.starts_with("%%MatrixMarket");

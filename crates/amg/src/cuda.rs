@@ -27,9 +27,10 @@
 //! | order of entries | [`CudaReordered`] | a preconditioner whose unknowns lie in another order, or without padding |
 //!
 //! # Which choice when
-//! A K-cycle on all levels visits the level k 2^k times, and on a device each visit costs the time of some launches, however
-//! small the level. So on a device K-cycles on the two finest levels alone are the default
-//! ([`AmgOptions::on_device`](crate::AmgOptions::on_device)); where iterations then are many, three levels may be faster.
+//! A K-cycle on all levels visits the level k 2^k times, and on a device each visit costs the time of some
+//! launches, however small the level. So on a device K-cycles on the two finest levels alone are the default
+//! ([`AmgOptions::on_device`](crate::AmgOptions::on_device)); where iterations then are many, three levels
+//! may be faster.
 //!
 //! On an H200, with a million rows, to 10⁻⁸:
 //!
@@ -41,7 +42,8 @@
 //! | K on all levels | 888 | 15, 39 ms | 14, 39 ms |
 //!
 //! # Invariants
-//! * Sums have a fixed order: the same bits on every run. The order is not the host's, except in [`RowLayout::Slices`].
+//! * Sums have a fixed order: the same bits on every run. The order is not the host's, except in
+//!   [`RowLayout::Slices`].
 //! * A cycle never waits for the host.
 
 mod amg;
@@ -64,7 +66,8 @@ pub use reordered::{CudaReordered, NOWHERE};
 use dgsuite_gpu::Scalar;
 use dgsuite_gpu::cuda::Source;
 
-/// The texts of everything here that works in the precision `T`, for [`Cuda::compile_ahead`](dgsuite_gpu::cuda::Cuda::compile_ahead).
+/// The texts of everything here that works in the precision `T`, for
+/// [`Cuda::compile_ahead`](dgsuite_gpu::cuda::Cuda::compile_ahead).
 pub fn sources<T: Scalar>() -> Vec<Source> {
     vec![
         csr::own_source::<T>(),

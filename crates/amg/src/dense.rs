@@ -185,7 +185,8 @@ mod tests {
         assert!(x.iter().zip(&exact).all(|(x, e)| (x - e).abs() < 1e-13), "{:?}", x.as_slice());
     }
 
-    /// (1, −1) is solved for beside a constant that is 10⁸ times as large in the inverse, in single precision.
+    /// (1, −1) is solved for beside a constant that is 10⁸ times as large in the inverse, in single
+    /// precision.
     #[test]
     fn single_precision_vectors_keep_a_matrix_near_singular_definite() {
         let host = Host::new(1).unwrap();

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 /// A matrix that is not what it should be.
 ///
-/// Numbers of rows and columns in the fields count from 0, as in [`Csr`](crate::Csr); those in messages count from 1, as in Matrix
-/// Market files.
+/// Numbers of rows and columns in the fields count from 0, as in [`Csr`](crate::Csr); those in messages count
+/// from 1, as in Matrix Market files.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MatrixError {
     /// An entry outside the matrix.

@@ -1,18 +1,19 @@
-//! Generalised minimal residuals for systems that need not be symmetric, restarted, with a preconditioner that may
-//! vary.
+//! Generalised minimal residuals for systems that need not be symmetric, restarted, with a preconditioner
+//! that may vary.
 
 use dgsuite_gpu::{GpuError, Vector};
 
 use crate::pcg::check_first;
 use crate::{LinearOperator, Preconditioner, Reference, Solution, SolveError, Stop};
 
-/// The method of generalised minimal residuals (Saad and Schultz 1986), restarted after so many directions and
-/// flexible: preconditioned from the right by a map that may differ from one application to the next (Saad
-/// 1993). It asks nothing of the matrix but that it is regular.
+/// The method of generalised minimal residuals (Saad and Schultz 1986), restarted after so many directions
+/// and flexible: preconditioned from the right by a map that may differ from one application to the next
+/// (Saad 1993). It asks nothing of the matrix but that it is regular.
 ///
-/// The residual that the recurrence states is checked against `b − A x` at every restart and at the end, so that
-/// a solution that is returned is one. A cycle that brings nothing is [stagnation](SolveError::Stagnated): more
-/// directions before a restart, or a better preconditioner, are wanted, or the matrix is singular.
+/// The residual that the recurrence states is checked against `b − A x` at every restart and at the end, so
+/// that a solution that is returned is one. A cycle that brings nothing is
+/// [stagnation](SolveError::Stagnated): more directions before a restart, or a better preconditioner, are
+/// wanted, or the matrix is singular.
 ///
 /// ```
 /// use dgsuite_amg::{Csr, Gmres, Identity, Stop};
@@ -35,8 +36,8 @@ pub struct Gmres<V: Vector> {
 
 /// A cycle must bring the true residual below this share of what it was before.
 const CYCLE_GAIN: f64 = 0.999;
-/// Orthogonalisation is repeated where it left less than this share of a vector (Daniel, Gragg, Kaufman and Stewart
-/// 1976).
+/// Orthogonalisation is repeated where it left less than this share of a vector (Daniel, Gragg, Kaufman and
+/// Stewart 1976).
 const CANCELLED: f64 = 0.7;
 /// A direction that lies in the space of the former ones up to this share of its length adds nothing.
 const ROUNDING: f64 = 1e-14;
@@ -175,8 +176,8 @@ impl LeastSquares {
         Self { columns: Vec::new(), rotations: Vec::new(), right: vec![beta] }
     }
 
-    /// Takes column j with its j + 2 entries. `false`, with the column left out, if it depends on the former ones
-    /// up to rounding, `size` being its length.
+    /// Takes column j with its j + 2 entries. `false`, with the column left out, if it depends on the former
+    /// ones up to rounding, `size` being its length.
     fn add(&mut self, mut column: Vec<f64>, size: f64) -> bool {
         for (k, &(c, s)) in self.rotations.iter().enumerate() {
             let (upper, lower) = (column[k], column[k + 1]);

@@ -98,8 +98,8 @@ impl Strength {
 /// Entries that mirror each other may differ by this share of `(a_ii a_jj)^½`.
 const ASYMMETRY: f64 = 1e-9;
 
-/// Whether a matrix can be that of a symmetric positive (semi-)definite operator, as far as its entries show; its largest
-/// diagonal entry.
+/// Whether a matrix can be that of a symmetric positive (semi-)definite operator, as far as its entries show;
+/// its largest diagonal entry.
 ///
 /// # Errors
 /// [`MatrixError::NotSquare`], [`MatrixError::EmptyRow`], [`MatrixError::DiagonalNotPositive`] or
@@ -115,7 +115,8 @@ pub(crate) fn check(host: &Host, a: &Csr<f64>) -> Result<f64, MatrixError> {
     }
 }
 
-/// The largest diagonal entry of a matrix whose entries mirror each other to the bit and whose diagonal is positive.
+/// The largest diagonal entry of a matrix whose entries mirror each other to the bit and whose diagonal is
+/// positive.
 fn largest_if_mirrored(host: &Host, view: View<'_, f64>) -> Option<f64> {
     let found = pieces(host, view.n_rows(), |rows| {
         let (mut largest, mut above, mut below) = (0.0f64, 0, 0);

@@ -7,8 +7,8 @@ use crate::{LinearOperator, Preconditioner};
 /// Of a known bound that is no more than this times the estimate, nothing better is sought.
 const NEAR: f64 = 1.08;
 
-/// A vector to start from: entries of size 1 to 2 with signs that neighbours do not share, rich in the upper end
-/// of the spectrum.
+/// A vector to start from: entries of size 1 to 2 with signs that neighbours do not share, rich in the upper
+/// end of the spectrum.
 pub(crate) fn rough<T: Scalar>(n: usize) -> Vec<T> {
     (0..n).map(rough_entry).collect()
 }
@@ -21,15 +21,16 @@ pub(crate) fn rough_entry<T: Scalar>(i: usize) -> T {
     T::from_f64(if bits & 1 == 0 { size } else { -size })
 }
 
-/// The largest eigenvalue of `M⁻¹ A` for symmetric `A` and symmetric positive definite `M`: the estimate θ of so
-/// many steps and twice the residual of its vector, `θ + 2 β |s|` with `s` the last entry of the unit eigenvector of the
-/// tridiagonal matrix. An eigenvalue lies within that residual of θ; that the largest does is not proven, but found in practice
-/// (Zhou and Li 2011, "Bounding the spectrum of large Hermitian matrices"), and twice it has been above in all cases here. `None`
-/// if one of the matrices turns out not to be definite, or not finite.
+/// The largest eigenvalue of `M⁻¹ A` for symmetric `A` and symmetric positive definite `M`: the estimate θ of
+/// so many steps and twice the residual of its vector, `θ + 2 β |s|` with `s` the last entry of the unit
+/// eigenvector of the tridiagonal matrix. An eigenvalue lies within that residual of θ; that the largest does
+/// is not proven, but found in practice (Zhou and Li 2011, "Bounding the spectrum of large Hermitian
+/// matrices"), and twice it has been above in all cases here. `None` if one of the matrices turns out not to
+/// be definite, or not finite.
 ///
 /// `A M⁻¹` is symmetric in the inner product `(u, v) = uᵀ M⁻¹ v`, so that products with `A` and `M⁻¹` are all
-/// that is asked for. The first vector is `x + A x`, both of size one: where entries of A differ by decades one
-/// of the two sees the rows with small entries, the other those with large ones.
+/// that is asked for. The first vector is `x + A x`, both of size one: where entries of A differ by decades
+/// one of the two sees the rows with small entries, the other those with large ones.
 ///
 /// Estimates grow with each step: where one comes [`NEAR`] to a known `bound`, the bound is the result.
 pub(crate) fn largest_eigenvalue<V: Vector>(
@@ -81,8 +82,8 @@ pub(crate) fn largest_eigenvalue<V: Vector>(
     Ok((finite && largest > 0.0).then_some((largest + 2.0 * residual).min(bound)))
 }
 
-/// The last entry of the unit eigenvector of a symmetric tridiagonal matrix for its largest eigenvalue, which must not be
-/// below it: entries, and what elimination leaves of the diagonal, are positive then.
+/// The last entry of the unit eigenvector of a symmetric tridiagonal matrix for its largest eigenvalue, which
+/// must not be below it: entries, and what elimination leaves of the diagonal, are positive then.
 fn last_entry(diagonal: &[f64], beside: &[f64], largest: f64) -> f64 {
     let (mut entry, mut squares, mut coupling) = (1.0, 1.0, 0.0);
     for (d, b) in diagonal.iter().zip(beside) {

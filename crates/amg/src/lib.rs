@@ -40,8 +40,8 @@
 //! # Which choice when
 //! * The default (double pairwise aggregation, Chebyshev of degree 2, K-cycle) serves scalar elliptic
 //!   problems on any mesh, with jumps and stretched cells.
-//! * Interior penalty methods want [`Coarsening::PAIRWISE_STRICT`]; for higher degrees put [`Multigrid`] over the degrees
-//!   in front.
+//! * Interior penalty methods want [`Coarsening::PAIRWISE_STRICT`]; for higher degrees put [`Multigrid`] over
+//!   the degrees in front.
 //! * V-cycles are linear maps, need no flexible solver and do least work, but their iterations grow with the
 //!   mesh: aggregation without smoothing of the prolongation wants K-cycles.
 //! * A pure Neumann problem wants [`NullSpace::Constant`] and [`Pcg::without_mean`].

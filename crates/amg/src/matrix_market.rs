@@ -52,7 +52,8 @@ pub fn parse_matrix_market(text: &str) -> Result<Csr<f64>, MatrixMarketError> {
         return Err(MatrixError::NotSquare { n_rows, n_cols }.into());
     }
 
-    // An announced number is not trusted with memory: a line of text stands behind each entry, and an entry behind most rows.
+    // An announced number is not trusted with memory: a line of text stands behind each entry, and an entry
+    // behind most rows.
     if n_rows > text.len() {
         return Err(MatrixMarketError::EmptyRows { rows: n_rows, entries: n_entries.min(text.len()) });
     }

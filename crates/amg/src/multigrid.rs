@@ -12,8 +12,8 @@ use crate::{AmgError, LinearOperator, Preconditioner, Smoother, lanczos, smoothe
 
 /// How a level is smoothed: a polynomial in `M⁻¹ A`, applied by the steps that all smoothers share.
 pub struct LevelSmoother<V> {
-    /// The polynomial. Its interval comes from the largest eigenvalue of `M⁻¹ A` (Lanczos's method, in the inner
-    /// product of `M⁻¹`), except for [`Smoother::L1Jacobi`], where that is taken to be at most 1.
+    /// The polynomial. Its interval comes from the largest eigenvalue of `M⁻¹ A` (Lanczos's method, in the
+    /// inner product of `M⁻¹`), except for [`Smoother::L1Jacobi`], where that is taken to be at most 1.
     pub polynomial: Smoother,
     /// `z = M⁻¹ r`, symmetric positive definite: point Jacobi, block Jacobi, or better.
     pub inverse: Box<dyn Preconditioner<V> + Send>,

@@ -24,8 +24,8 @@ pub trait LinearOperator<V: Vector> {
         r.axpby(1.0, b, -1.0);
     }
 
-    /// A smoother's step with the inverse of a diagonal, `y ← x + β D⁻¹ (b − A x)`, if the operator does all of it in one pass,
-    /// and whether it did.
+    /// A smoother's step with the inverse of a diagonal, `y ← x + β D⁻¹ (b − A x)`, if the operator does all
+    /// of it in one pass, and whether it did.
     ///
     /// # Panics
     /// If a length does not fit.
@@ -114,8 +114,8 @@ pub trait Preconditioner<V: Vector> {
         x.axpby(beta, z, 0.0);
     }
 
-    /// A further step: `y ← x + β M⁻¹ (b − A x)` with `A x` in `r`; `r` and `z` are room afterwards. Worth an own
-    /// implementation where it takes fewer passes over the vectors.
+    /// A further step: `y ← x + β M⁻¹ (b − A x)` with `A x` in `r`; `r` and `z` are room afterwards. Worth an
+    /// own implementation where it takes fewer passes over the vectors.
     ///
     /// # Panics
     /// If a length does not fit.
@@ -125,7 +125,8 @@ pub trait Preconditioner<V: Vector> {
         y.lincomb(0.0, &[(1.0, x), (beta, z)]);
     }
 
-    /// `M⁻¹` if it is a diagonal, for operators that do a smoother's step themselves ([`LinearOperator::relax`]).
+    /// `M⁻¹` if it is a diagonal, for operators that do a smoother's step themselves
+    /// ([`LinearOperator::relax`]).
     fn inverse_diagonal(&self) -> Option<&V> {
         None
     }

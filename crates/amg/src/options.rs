@@ -22,9 +22,10 @@ pub enum Coarsening {
         /// Which connections are strong.
         strength: Strength,
     },
-    /// The same neighbourhoods, with a prolongation that is smoothed, `P = (I − ω D⁻¹ A) P₀` with `P₀` constant on each and
-    /// ω = 4/3 of the inverse largest eigenvalue of `D⁻¹ A` (Vaněk, Mandel and Brezina 1996): V-cycles suffice. For matrices of
-    /// continuous finite elements and of finite differences; those of interior penalty methods fill up.
+    /// The same neighbourhoods, with a prolongation that is smoothed, `P = (I − ω D⁻¹ A) P₀` with `P₀`
+    /// constant on each and ω = 4/3 of the inverse largest eigenvalue of `D⁻¹ A` (Vaněk, Mandel and Brezina
+    /// 1996): V-cycles suffice. For matrices of continuous finite elements and of finite differences; those
+    /// of interior penalty methods fill up.
     SmoothedAggregation {
         /// Which connections are strong.
         strength: Strength,
@@ -80,8 +81,9 @@ pub enum Cycle {
     /// Up to two iterations of flexible conjugate gradients on each of the coarser levels, as many as
     /// `levels` counted from the finest; V below (Notay 2008).
     K {
-        /// Number of levels with such iterations; [`usize::MAX`] for as many as pay: four, and more where they are large and coarsening
-        /// goes on (which [`HierarchySummary::cycle`](crate::HierarchySummary) tells).
+        /// Number of levels with such iterations; [`usize::MAX`] for as many as pay: four, and more where
+        /// they are large and coarsening goes on (which [`HierarchySummary::cycle`](crate::HierarchySummary)
+        /// tells).
         levels: usize,
     },
 }
@@ -127,26 +129,27 @@ impl Default for AmgOptions {
 }
 
 impl AmgOptions {
-    /// The default for devices ([`cuda`](crate::cuda)): K-cycles on the two finest levels alone. A cycle on all levels is hundreds of launches
-    /// for levels of a few rows, and takes longer than the iterations that it saves.
+    /// The default for devices ([`cuda`](crate::cuda)): K-cycles on the two finest levels alone. A cycle on
+    /// all levels is hundreds of launches for levels of a few rows, and takes longer than the iterations that
+    /// it saves.
     pub fn on_device() -> Self {
         Self { cycle: Cycle::K { levels: 2 }, ..Self::default() }
     }
 }
 
 impl Coarsening {
-    /// Double pairwise aggregation with κ = 8 (Napov and Notay 2012). Less keeps iterations down where penalties
-    /// couple rows, more coarsens stretched grids faster.
+    /// Double pairwise aggregation with κ = 8 (Napov and Notay 2012). Less keeps iterations down where
+    /// penalties couple rows, more coarsens stretched grids faster.
     pub const PAIRWISE: Self = Self::Pairwise { passes: 2, quality: 8.0 };
 
     /// Double pairwise aggregation with κ = 4: aggregates of strongly coupled rows only. For interior penalty
-    /// methods of degree 1, whose values at one place belong together: 9 to 12 iterations on any mesh, whatever the
-    /// penalty, for 5 to 10 % more entries than with [`PAIRWISE`](Self::PAIRWISE). Stretched grids coarsen by two
-    /// only.
+    /// methods of degree 1, whose values at one place belong together: 9 to 12 iterations on any mesh,
+    /// whatever the penalty, for 5 to 10 % more entries than with [`PAIRWISE`](Self::PAIRWISE). Stretched
+    /// grids coarsen by two only.
     pub const PAIRWISE_STRICT: Self = Self::Pairwise { passes: 2, quality: 4.0 };
 
-    /// Smoothed aggregation along the larger negative entries: all neighbours in matrices of linear and trilinear elements of
-    /// even shape, those across the thin direction in stretched ones.
+    /// Smoothed aggregation along the larger negative entries: all neighbours in matrices of linear and
+    /// trilinear elements of even shape, those across the thin direction in stretched ones.
     pub const SMOOTHED: Self = Self::SmoothedAggregation { strength: Strength::NegativeMaximum(0.25) };
 }
 
@@ -220,8 +223,9 @@ fn unknown(option: &'static str, word: &str, expected: &'static str) -> AmgError
 impl FromStr for Coarsening {
     type Err = AmgError;
 
-    /// `pairwise`, `pairwise-strict`, `independent-sets` (symmetric strength 0.08), `independent-sets-negative` (0.5 of the
-    /// largest negative entry) or `smoothed` (aggregation by 0.25 of it).
+    /// `pairwise`, `pairwise-strict`, `independent-sets` (symmetric strength 0.08),
+    /// `independent-sets-negative` (0.5 of the largest negative entry) or `smoothed` (aggregation by 0.25 of
+    /// it).
     fn from_str(word: &str) -> Result<Self, AmgError> {
         match word {
             "pairwise" => Ok(Self::PAIRWISE),

@@ -114,8 +114,9 @@ impl<V: Vector> Pcg<V> {
         self.without(&ones)
     }
 
-    /// For singular matrices with `A n = 0`, where `n` is not all ones: the right-hand side and the residuals are taken
-    /// without their part along `n`. That part of the solution is whatever guess and preconditioner make it.
+    /// For singular matrices with `A n = 0`, where `n` is not all ones: the right-hand side and the residuals
+    /// are taken without their part along `n`. That part of the solution is whatever guess and preconditioner
+    /// make it.
     ///
     /// # Errors
     /// [`GpuError::OutOfMemory`] if one more vector does not fit.
@@ -274,7 +275,8 @@ fn remove<V: Vector>(null: Option<&V>, x: &mut V) {
 /// A first residual below this has squares that fade into rounding before a solve is done.
 const SMALLEST: f64 = 1e-130;
 
-/// Whether the first residual `r` is a vector of finite numbers whose squares are such, too; one that is as small as wanted will do.
+/// Whether the first residual `r` is a vector of finite numbers whose squares are such, too; one that is as
+/// small as wanted will do.
 pub(crate) fn check_first<V: Vector>(
     r: &V,
     residual: f64,

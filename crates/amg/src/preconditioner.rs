@@ -61,8 +61,8 @@ impl<V: Vector> Preconditioner<V> for Diagonal<'_, V> {
 }
 
 /// A preconditioner of single precision inside a solve in double precision: half of the traffic, and a Krylov
-/// method around it loses nothing. Residuals are scaled to a largest entry of 1, so that they neither overflow
-/// nor underflow on the way in.
+/// method around it loses nothing. Residuals are scaled to a largest entry of 1, so that they neither
+/// overflow nor underflow on the way in.
 #[derive(Clone, Debug)]
 pub struct InSingle<M> {
     inner: M,

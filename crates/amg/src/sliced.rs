@@ -1,10 +1,10 @@
 //! Matrices for many products: slices of sixteen rows, each stored as suits its entries.
 //!
-//! Compressed rows take an index for each entry and a short loop for each row. Where the rows of a slice have their entries at the
-//! same offsets from the diagonal, as on any part of a structured grid, one index does for sixteen entries, and
-//! they are multiplied by consecutive entries of x; where lengths agree, sixteen rows advance together (sliced ELLPACK, Kreutzer et
-//! al. 2014); what fits neither stays as it is. Each row is summed from left to right, so that all kinds give the bits of
-//! compressed rows.
+//! Compressed rows take an index for each entry and a short loop for each row. Where the rows of a slice have
+//! their entries at the same offsets from the diagonal, as on any part of a structured grid, one index does
+//! for sixteen entries, and they are multiplied by consecutive entries of x; where lengths agree, sixteen
+//! rows advance together (sliced ELLPACK, Kreutzer et al. 2014); what fits neither stays as it is. Each row
+//! is summed from left to right, so that all kinds give the bits of compressed rows.
 
 mod block;
 
@@ -33,7 +33,8 @@ impl<T: Scalar> Sliced<T> {
         Self { n_rows: a.n_rows(), n_nonzeros: a.n_nonzeros(), blocks }
     }
 
-    /// The same, and what `work` makes of the first row of each block and its entries of a vector, while the block is in the cache.
+    /// The same, and what `work` makes of the first row of each block and its entries of a vector, while the
+    /// block is in the cache.
     pub(crate) fn new_beside<R: Send>(
         host: &Host,
         a: View<'_, f64>,
@@ -198,9 +199,10 @@ impl<T: Scalar> LinearOperator<HostVector<T>> for Sliced<T> {
 
 /// A matrix for many products on the CPU, stored in slices of sixteen rows.
 ///
-/// Where neighbouring rows have their entries at the same offsets from the diagonal, as on any part of a structured grid, one
-/// index does for sixteen entries: products with five-point matrices take two thirds of the time of those with [`Csr`]. For finite
-/// vectors they have the same bits. To make one takes as long as a few products.
+/// Where neighbouring rows have their entries at the same offsets from the diagonal, as on any part of a
+/// structured grid, one index does for sixteen entries: products with five-point matrices take two thirds of
+/// the time of those with [`Csr`]. For finite vectors they have the same bits. To make one takes as long as a
+/// few products.
 #[derive(Clone, Debug)]
 pub struct SlicedCsr<T: Scalar> {
     matrix: Sliced<T>,

@@ -4,12 +4,12 @@ use std::f64::consts::PI;
 
 use crate::Smoother;
 
-/// The β of steps `x ← x + β M⁻¹ (b − A x)`, whose error polynomial is `Π (1 − β λ)`: inverses of its roots. A step needs no
-/// iterate but the last, where the usual three-term recurrences read two.
+/// The β of steps `x ← x + β M⁻¹ (b − A x)`, whose error polynomial is `Π (1 − β λ)`: inverses of its roots.
+/// A step needs no iterate but the last, where the usual three-term recurrences read two.
 ///
-/// `largest` is the largest eigenvalue of `M⁻¹ A`, or a little more; M is the diagonal, or what else a level has.
-/// All these are polynomials in `M⁻¹ A`, so that the same steps before and after a correction make a symmetric
-/// cycle.
+/// `largest` is the largest eigenvalue of `M⁻¹ A`, or a little more; M is the diagonal, or what else a level
+/// has. All these are polynomials in `M⁻¹ A`, so that the same steps before and after a correction make a
+/// symmetric cycle.
 pub(crate) fn steps(smoother: Smoother, largest: f64) -> Vec<f64> {
     // From the k-th root, 1 … degree, as a share of `largest`.
     let of_roots = |degree: usize, root: &dyn Fn(f64) -> f64| {
@@ -30,9 +30,9 @@ pub(crate) fn steps(smoother: Smoother, largest: f64) -> Vec<f64> {
     }
 }
 
-/// The numbers 1 … n in an order in which steps with the roots of these numbers do not make what rounding leaves of one of them grow
-/// in the next: small and large ones take turns, and so do their halves (Lebedev and Finogenov 1971, for powers of two; others leave
-/// out what is beyond n).
+/// The numbers 1 … n in an order in which steps with the roots of these numbers do not make what rounding
+/// leaves of one of them grow in the next: small and large ones take turns, and so do their halves (Lebedev
+/// and Finogenov 1971, for powers of two; others leave out what is beyond n).
 fn in_stable_order(n: usize) -> Vec<usize> {
     let mut order = vec![1];
     while order.len() < n {
@@ -52,7 +52,8 @@ mod tests {
         steps(smoother, largest).iter().map(|beta| 1.0 - beta * eigenvalue).product()
     }
 
-    /// Neither the iterates on the way nor what rounding leaves of them exceeds twice what the smoother makes of a residual, `Σ β`.
+    /// Neither the iterates on the way nor what rounding leaves of them exceeds twice what the smoother makes
+    /// of a residual, `Σ β`.
     #[test]
     fn no_order_of_steps_makes_rounding_grow() {
         assert_eq!(in_stable_order(8), [1, 8, 4, 5, 2, 7, 3, 6]);

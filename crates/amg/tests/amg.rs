@@ -52,8 +52,8 @@ fn k_cycle_iterations_do_not_grow_with_the_mesh() {
     assert!(counts[1] <= 14, "{counts:?}");
 }
 
-/// Smoothed prolongations make V-cycles independent of the mesh, but for a slow growth with the number of levels (Vaněk, Mandel and
-/// Brezina 1996).
+/// Smoothed prolongations make V-cycles independent of the mesh, but for a slow growth with the number of
+/// levels (Vaněk, Mandel and Brezina 1996).
 #[test]
 fn v_cycles_of_smoothed_aggregation_do_not_grow_with_the_mesh() {
     let host = Host::new(2).unwrap();
@@ -65,8 +65,9 @@ fn v_cycles_of_smoothed_aggregation_do_not_grow_with_the_mesh() {
     assert!(counts[2] <= 14 && counts[2] <= counts[0] + 4, "{counts:?}");
 }
 
-/// Interior penalty matrices couple the values at one place strongest, in rings of six on this mesh, with entries of
-/// both signs elsewhere. 10³ to 3·10⁴ triangles; from 33 thousand rows on several chunks are paired by themselves.
+/// Interior penalty matrices couple the values at one place strongest, in rings of six on this mesh, with
+/// entries of both signs elsewhere. 10³ to 3·10⁴ triangles; from 33 thousand rows on several chunks are
+/// paired by themselves.
 #[test]
 fn interior_penalty_matrices_are_solved_on_any_mesh() {
     let host = Host::new(2).unwrap();
@@ -79,7 +80,8 @@ fn interior_penalty_matrices_are_solved_on_any_mesh() {
             [22, 71, 130].map(|n| iterations(&host, &gallery::sipdg_triangles(n, 1.0).unwrap(), &options));
         assert!(counts[2] <= most && counts[2] <= counts[0] + growth, "{coarsening:?}: {counts:?}");
     }
-    // 3200 triangles with this penalty and half of it: libParanumal needs 10 iterations with K-cycles on two levels.
+    // 3200 triangles with this penalty and half of it: libParanumal needs 10 iterations with K-cycles on two
+    // levels.
     for penalty in [1.0, 0.5] {
         let a = gallery::sipdg_triangles(40, penalty).unwrap();
         for cycle in [Cycle::K { levels: 2 }, Cycle::K { levels: usize::MAX }] {
@@ -279,8 +281,8 @@ fn the_table_counts_rows_entries_and_bytes() {
     let last = summary.levels.last().unwrap();
     assert!(summary.direct && last.rows <= 300 && last.nonzeros == last.rows * last.rows);
     assert!(summary.levels.windows(2).all(|pair| pair[1].rows < pair[0].rows / 2));
-    // Three vectors and the diagonal; aggregates, without the rows at the sides, whose diagonal is 5/4 of or more than the other
-    // entries' sum. The matrix in single precision has less than an index for each entry.
+    // Three vectors and the diagonal; aggregates, without the rows at the sides, whose diagonal is 5/4 of or
+    // more than the other entries' sum. The matrix in single precision has less than an index for each entry.
     let others = 4 * 4 * 4096 + 4 * (4096 + 62 * 62 + summary.levels[1].rows + 1);
     let matrix = summary.levels[0].bytes - others;
     assert!(matrix > 4 * a.n_nonzeros() && matrix < 7 * a.n_nonzeros(), "{matrix}");

@@ -1,5 +1,6 @@
-//! Products, cycles and solves on a device equal those on the host. Without a device every test says so and passes, unless
-//! `DGSUITE_REQUIRE_GPU` is 1; where there is a C++ compiler all of them run on an emulated device, on smaller problems.
+//! Products, cycles and solves on a device equal those on the host. Without a device every test says so and
+//! passes, unless `DGSUITE_REQUIRE_GPU` is 1; where there is a C++ compiler all of them run on an emulated
+//! device, on smaller problems.
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
 use std::io::Write;
@@ -195,8 +196,8 @@ fn cycles_equal_the_host_s() {
     }
 }
 
-/// One level solved directly; one that is smoothed only; K-cycles whose coarsest level is smoothed; floating parts; zero and
-/// NaN.
+/// One level solved directly; one that is smoothed only; K-cycles whose coarsest level is smoothed; floating
+/// parts; zero and NaN.
 #[test]
 fn special_hierarchies_equal_the_host_s() {
     let Some((cuda, _guard)) = device("special_hierarchies_equal_the_host_s") else { return };

@@ -74,7 +74,8 @@ fn residuals_never_grow_and_a_restart_costs_iterations() {
     assert!(whole.iterations < often.iterations, "{} {}", whole.iterations, often.iterations);
 }
 
-/// On symmetric positive definite systems the residual is no larger than that of conjugate gradients in any iteration.
+/// On symmetric positive definite systems the residual is no larger than that of conjugate gradients in any
+/// iteration.
 #[test]
 fn no_residual_of_conjugate_gradients_is_smaller() {
     let host = Host::new(1).unwrap();

@@ -40,7 +40,8 @@ fn line(n: usize) -> Vec<(usize, usize, f64)> {
     (0..n).flat_map(|k| [(2 * k, k, 0.5), (2 * k + 1, k, 1.0), (2 * k + 2, k, 0.5)]).collect()
 }
 
-/// The five-point stencil on `n × n` points; it does not depend on the mesh size, so that coarser grids have it too.
+/// The five-point stencil on `n × n` points; it does not depend on the mesh size, so that coarser grids have
+/// it too.
 fn grid<T: Scalar>(n: usize) -> Csr<T> {
     let a = gallery::poisson_2d(n, n, 1.0).unwrap();
     convert(&a)

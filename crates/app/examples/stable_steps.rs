@@ -1,14 +1,15 @@
-//! The default step beside the largest stable one, by shape, geometry, form and order, found by stepping a gas at rest, or in a
-//! uniform flow, with noise.
+//! The default step beside the largest stable one, by shape, geometry, form and order, found by stepping a
+//! gas at rest, or in a uniform flow, with noise.
 //!
 //! ```text
 //! cargo run --release -p dgsuite --example stable_steps -- [orders] [shapes] [forms] [geometries] [fluids] [schemes] [machs]
 //! cargo run --release -p dgsuite --example stable_steps -- 1,2,3 tri,quad modal,collocated affine,curved euler,viscous lserk54 0
 //! ```
 //!
-//! Shapes: `tri quad tet hex prism pyramid tri+quad prism+tet mixed`; forms: `modal collocated fr`; `viscous` is a fluid in which
-//! diffusion alone bounds the step, in `both` it takes half of the bound. The number is the largest stable step over the
-//! default step, within two per cent; a step is stable if noise has not grown after 400 of them.
+//! Shapes: `tri quad tet hex prism pyramid tri+quad prism+tet mixed`; forms: `modal collocated fr`; `viscous`
+//! is a fluid in which diffusion alone bounds the step, in `both` it takes half of the bound. The number is
+//! the largest stable step over the default step, within two per cent; a step is stable if noise has not
+//! grown after 400 of them.
 
 use std::error::Error;
 use std::io::Write as _;

@@ -1,18 +1,21 @@
 //! `dgsuite bench`: the operators against the speed limits of this machine.
 //!
-//! Each row is one operator: the residual of the Euler equations (Rusanov flux), or with `navier-stokes` of the compressible
-//! Navier–Stokes equations (BR2, constant viscosity), on a periodic box, alone or fused with a Runge–Kutta stage. Its *floor* is the time that its bytes need at the measured copy bandwidth, or its matrix
-//! products at the measured multiply–add rate, whichever is longer; the share is floor over time.
+//! Each row is one operator: the residual of the Euler equations (Rusanov flux), or with `navier-stokes` of
+//! the compressible Navier–Stokes equations (BR2, constant viscosity), on a periodic box, alone or fused with
+//! a Runge–Kutta stage. Its *floor* is the time that its bytes need at the measured copy bandwidth, or its
+//! matrix products at the measured multiply–add rate, whichever is longer; the share is floor over time.
 //!
-//! Bytes per degree of freedom are those that the kernel's own layout must move once, with numbers of `s` bytes: the state
-//! read (`s`), the rate written (`s`) or the register read and written and the next state written (`3 s`), geometry and
-//! neighbours once per element, and, where traces are written by a kernel of their own, these written once and
-//! read twice, for the element and its neighbour. Diffusion adds one-sided fluxes at the face points (written once, read
-//! twice), the rows that are kept between its two passes (written and read), and the geometry once more. On a mixed mesh, of two shapes with half of
-//! the unknowns each, bytes and operations are those of its parts, and the last column says how fast it is beside them.
+//! Bytes per degree of freedom are those that the kernel's own layout must move once, with numbers of `s`
+//! bytes: the state read (`s`), the rate written (`s`) or the register read and written and the next state
+//! written (`3 s`), geometry and neighbours once per element, and, where traces are written by a kernel of
+//! their own, these written once and read twice, for the element and its neighbour. Diffusion adds one-sided
+//! fluxes at the face points (written once, read twice), the rows that are kept between its two passes
+//! (written and read), and the geometry once more. On a mixed mesh, of two shapes with half of the unknowns
+//! each, bytes and operations are those of its parts, and the last column says how fast it is beside them.
 //!
-//! With `poisson` a row is the interior penalty operator: for the residual stands the product `A u`, for the stage a smoother's
-//! step `y ← (1 + α) x − α y + β D⁻¹ (b − A x)`, which in one pass reads three vectors more.
+//! With `poisson` a row is the interior penalty operator: for the residual stands the product `A u`, for the
+//! stage a smoother's step `y ← (1 + α) x − α y + β D⁻¹ (b − A x)`, which in one pass reads three vectors
+//! more.
 
 mod case;
 mod poisson;
@@ -42,8 +45,8 @@ pub struct Options {
     pub shapes: Vec<String>,
     /// Polynomial degrees.
     pub orders: Vec<usize>,
-    /// Words of forms: collocated nodal modal, flux reconstruction at Lobatto and at Gauss points: fr fr-gauss, and the two-point
-    /// fluxes of split forms: kennedy-gruber ranocha.
+    /// Words of forms: collocated nodal modal, flux reconstruction at Lobatto and at Gauss points: fr
+    /// fr-gauss, and the two-point fluxes of split forms: kennedy-gruber ranocha.
     pub forms: Vec<String>,
     /// Words of models: euler navier-stokes poisson.
     pub models: Vec<String>,
@@ -119,8 +122,8 @@ pub struct Row {
     pub bytes: [f64; 2],
     /// Operations of the matrix products per degree of freedom.
     pub flops: f64,
-    /// On mixed meshes, speed of the residual and of the stage as a share of what the parts alone would make of it: the time of the
-    /// parts on meshes of their own, for their unknowns, over that of the whole.
+    /// On mixed meshes, speed of the residual and of the stage as a share of what the parts alone would make
+    /// of it: the time of the parts on meshes of their own, for their unknowns, over that of the whole.
     pub of_parts: Option<[f64; 2]>,
     /// Registers of a thread of the stage's kernel, and bytes that it keeps in local memory; on devices.
     pub resources: Option<(u32, u32)>,

@@ -11,8 +11,8 @@
 //! | `averages` (optional) | | means over time so far |
 //! | `control` (optional) | | the step that the control of errors wants, the last two errors, attempts rejected since |
 //!
-//! To keep more, push a [`Section`] to [`Checkpoint::sections`], give it a row in `KNOWN`, and look for it after a restart with
-//! [`Checkpoint::section`].
+//! To keep more, push a [`Section`] to [`Checkpoint::sections`], give it a row in `KNOWN`, and look for it
+//! after a restart with [`Checkpoint::section`].
 
 mod error;
 mod first_format;
@@ -121,8 +121,8 @@ fn digest_text(mesh: u64) -> String {
     format!("{mesh:016x}")
 }
 
-/// The checkpoint that `path` means: the file itself, or the one that a file `latest` names, or the latest one of a
-/// directory of checkpoints or results.
+/// The checkpoint that `path` means: the file itself, or the one that a file `latest` names, or the latest
+/// one of a directory of checkpoints or results.
 ///
 /// # Errors
 /// A file that cannot be read, a directory without a checkpoint.
@@ -144,8 +144,8 @@ pub fn find(path: &Path) -> Result<PathBuf, CheckpointError> {
 /// Reads a checkpoint and checks that it belongs to a run of this law and mesh.
 ///
 /// # Errors
-/// A file that is missing, no checkpoint, damaged, from a newer program, of another law or mesh, or with numbers that no
-/// run can have.
+/// A file that is missing, no checkpoint, damaged, from a newer program, of another law or mesh, or with
+/// numbers that no run can have.
 pub fn read(path: &Path, law: &str, mesh: u64) -> Result<Checkpoint, CheckpointError> {
     let found = open(path).and_then(|Read { checkpoint, mesh: found }| {
         let mismatch = |what, found: &str, wanted: &str| {
@@ -223,7 +223,8 @@ fn from_sections(mut sections: Vec<Section<'static>>) -> Result<Read, Checkpoint
     Ok(Read { checkpoint: Checkpoint { now, state, averages, sections }, mesh: about.mesh })
 }
 
-/// Refuses numbers that no run can have: a file that is sound may still come from another program or from an attack.
+/// Refuses numbers that no run can have: a file that is sound may still come from another program or from an
+/// attack.
 fn bounded(checkpoint: &Checkpoint) -> Result<(), CheckpointProblem> {
     let Checkpoint { now, state, averages, .. } = checkpoint;
     let refused = |what, found: String, expected: &str| {
@@ -251,8 +252,8 @@ fn bounded(checkpoint: &Checkpoint) -> Result<(), CheckpointProblem> {
     }
 }
 
-/// The checkpoints in a directory that a run goes on in, those to be pruned first in front: states beyond `step`, which
-/// the run comes to again, then older ones.
+/// The checkpoints in a directory that a run goes on in, those to be pruned first in front: states beyond
+/// `step`, which the run comes to again, then older ones.
 ///
 /// # Errors
 /// Those of the file system.

@@ -1,6 +1,7 @@
 //! The command line: what was typed, what is done about it, and the exit code.
 //!
-//! Exit codes: 0 done, or stopped by Ctrl-C or a signal after a checkpoint, 1 the run failed or a check does not hold, 2 the input or the environment is at fault.
+//! Exit codes: 0 done, or stopped by Ctrl-C or a signal after a checkpoint, 1 the run failed or a check does
+//! not hold, 2 the input or the environment is at fault.
 
 mod devices;
 mod mesh_info;
@@ -94,8 +95,8 @@ struct BenchArgs {
     /// Polynomial degrees
     #[arg(long, value_delimiter = ',', default_value = "1,2,3,4")]
     orders: Vec<usize>,
-    /// Forms: collocated, nodal, modal (over-integrated, the last two), fr, fr-gauss (flux reconstruction, at Lobatto and Gauss points),
-    /// kennedy-gruber, ranocha (split)
+    /// Forms: collocated, nodal, modal (over-integrated, the last two), fr, fr-gauss (flux reconstruction, at
+    /// Lobatto and Gauss points), kennedy-gruber, ranocha (split)
     #[arg(long, value_delimiter = ',', default_value = "collocated,nodal")]
     forms: Vec<String>,
     /// Models: euler, navier-stokes, poisson

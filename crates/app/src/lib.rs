@@ -1,8 +1,8 @@
 //! High-order discontinuous Galerkin flow solver: one binary, one pipeline file.
 //!
-//! `dgsuite run vortex.yaml` reads a pipeline file and a Gmsh mesh, solves a conservation law on it, and leaves error
-//! norms, tables, checkpoints and files for ParaView behind. The solvers themselves ([`systems`]) know no YAML: they
-//! can be used from Rust with a mesh and parameters alone.
+//! `dgsuite run vortex.yaml` reads a pipeline file and a Gmsh mesh, solves a conservation law on it, and
+//! leaves error norms, tables, checkpoints and files for ParaView behind. The solvers themselves
+//! ([`systems`]) know no YAML: they can be used from Rust with a mesh and parameters alone.
 //!
 //! | concept | type | what it is |
 //! |---|---|---|

@@ -1,7 +1,7 @@
 //! The pipeline file as written: parsed, overridden and typed, but not yet checked against a mesh.
 //!
-//! Text → [`Node`] (a tree that knows its places) → overrides → [`Pipeline`] (typed sections). What the file *means*,
-//! with its mesh read and all names resolved, is a [`Plan`](crate::plan::Plan).
+//! Text → [`Node`] (a tree that knows its places) → overrides → [`Pipeline`] (typed sections). What the
+//! file *means*, with its mesh read and all names resolved, is a [`Plan`](crate::plan::Plan).
 //!
 #![doc = include_str!("../PIPELINE.md")]
 

@@ -1,6 +1,7 @@
 //! What a pipeline file means: the mesh read, names resolved, defaults filled in, everything checked.
 //!
-//! Making a [`Plan`] does all that can go wrong because of the input, and touches no result that is already there.
+//! Making a [`Plan`] does all that can go wrong because of the input, and touches no result that is already
+//! there.
 
 pub mod boundaries;
 mod correction;
@@ -63,10 +64,11 @@ pub struct Choices {
     pub restart: Option<PathBuf>,
     /// Deletes the results of a former run instead of moving them to `previous`.
     pub overwrite: bool,
-    /// The case belongs to a study: fields and checkpoints are written only where the file asks for them, and its
-    /// checks are those of the study.
+    /// The case belongs to a study: fields and checkpoints are written only where the file asks for them, and
+    /// its checks are those of the study.
     pub case_of_study: bool,
-    /// A later run starts from the last state of this one, which is kept where the file does not say otherwise.
+    /// A later run starts from the last state of this one, which is kept where the file does not say
+    /// otherwise.
     pub continued: bool,
     /// Ends the run after the step at hand once it is set, as a signal does.
     pub stop: Arc<AtomicBool>,
@@ -505,7 +507,8 @@ fn source(
     }
 }
 
-/// The solution for the summary's errors: that of the first error monitor, or a solution that the run starts from.
+/// The solution for the summary's errors: that of the first error monitor, or a solution that the run starts
+/// from.
 fn exact(
     monitors: &[MonitorPlan],
     initial_spec: Option<&StateSpec>,

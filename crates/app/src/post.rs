@@ -1,4 +1,5 @@
-//! Numbers that engineers ask of a flow, as plain functions: forces, curves along a wall, lengths of wakes, frequencies, rates of decay.
+//! Numbers that engineers ask of a flow, as plain functions: forces, curves along a wall, lengths of wakes,
+//! frequencies, rates of decay.
 
 pub mod forces;
 pub mod history;

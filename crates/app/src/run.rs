@@ -332,7 +332,8 @@ fn explain(
 /// Times within a step at which formulas are looked at: stages of any scheme are not far from one of them.
 const LOOKS: usize = 16;
 
-/// Says which formula of a boundary or a source is not finite in the step that failed, and where it was written.
+/// Says which formula of a boundary or a source is not finite in the step that failed, and where it was
+/// written.
 fn bad_formula(plan: &Plan, solver: &Hyperbolic, trail: &Trail, now: TimePoint) -> Option<String> {
     let (start, dt) = trail.last_step().unwrap_or((now.t, solver.time() - now.t));
     let times: Vec<f64> = (0..=LOOKS).map(|i| start + dt * i as f64 / LOOKS as f64).collect();

@@ -47,7 +47,8 @@ struct Case {
 }
 
 impl Study {
-    /// Checks every case of a study: meshes are read and plans are made, so that no case is refused after others ran.
+    /// Checks every case of a study: meshes are read and plans are made, so that no case is refused after
+    /// others ran.
     ///
     /// # Errors
     /// The first mistake that is found.
@@ -217,8 +218,8 @@ impl Study {
         Report { status, summary: Value::Object(summary), failure: failure.map(|(_, reason)| reason), checks }
     }
 
-    /// Checks of `table.…` are made once. Those of `rate.…` are made for each family, on the slope over its last
-    /// three cases; all others on the last, finest case of each family.
+    /// Checks of `table.…` are made once. Those of `rate.…` are made for each family, on the slope over its
+    /// last three cases; all others on the last, finest case of each family.
     fn measure(&self, table: &Table, summary: &Map<String, Value>) -> Vec<CheckResult> {
         let mut results = Vec::new();
         let whole = Value::Object(summary.clone());

@@ -1,4 +1,5 @@
-//! Steps by an estimate of their error: rejected ones leave no trace, tolerances are kept, runs continue and repeat to the bit.
+//! Steps by an estimate of their error: rejected ones leave no trace, tolerances are kept, runs continue and
+//! repeat to the bit.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 

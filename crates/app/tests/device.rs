@@ -1,5 +1,6 @@
-//! Whole runs on the emulated device are those of the CPU, and twice the same: steps that the device does by itself, data of
-//! boundaries that changes with time, viscous flow between walls, monitors, and a run that fails.
+//! Whole runs on the emulated device are those of the CPU, and twice the same: steps that the device does by
+//! itself, data of boundaries that changes with time, viscous flow between walls, monitors, and a run that
+//! fails.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
@@ -222,7 +223,8 @@ fn poisson_on_an_emulated_device_is_that_of_the_cpu() {
         let of = |found: &Found, path: &str| found.summary.pointer(path).and_then(Value::as_f64).unwrap();
         let iterations = [&cpu, &gpu].map(|found| of(found, "/linear/iterations"));
         assert!((iterations[0] - iterations[1]).abs() <= 1.0, "{solver}: {iterations:?}");
-        // Both are solved to 1e-9 of the first residual, and errors are larger by no more than the condition number.
+        // Both are solved to 1e-9 of the first residual, and errors are larger by no more than the condition
+        // number.
         for path in ["/error/l2/u", "/error/energy/u", "/integral/u"] {
             let (x, y) = (of(&cpu, path), of(&gpu, path));
             assert!((x - y).abs() <= 1e-6 * x.abs() + 1e-7, "{solver} {path}: {x:e} and {y:e}");

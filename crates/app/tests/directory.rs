@@ -1,4 +1,5 @@
-//! The directory of results: one run at a time, former results moved aside, nothing of the user's own touched.
+//! The directory of results: one run at a time, former results moved aside, nothing of the user's own
+//! touched.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
@@ -53,7 +54,8 @@ fn a_run_moves_the_one_before_aside_or_deletes_it_where_it_is_told_to() {
     assert_eq!(number(&case.summary("elsewhere"), "/time/end"), 0.2);
 }
 
-/// Tables and lists of fields of a former run are those of another run, although both start from a checkpoint.
+/// Tables and lists of fields of a former run are those of another run, although both start from a
+/// checkpoint.
 #[test]
 fn a_run_from_a_checkpoint_of_another_directory_does_not_continue_what_is_there() {
     let monitors = "monitors: [ { integral: { fields: [rho], every_steps: 1 } } ]\n";

@@ -1,4 +1,5 @@
-//! How a run ends, and what it says on the way: its answer, what failed and why, progress where there is no terminal.
+//! How a run ends, and what it says on the way: its answer, what failed and why, progress where there is no
+//! terminal.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 

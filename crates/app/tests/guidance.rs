@@ -1,4 +1,5 @@
-//! What messages offer is there, and leads on: hints, lists of words, places; and nothing is said where nothing is wrong.
+//! What messages offer is there, and leads on: hints, lists of words, places; and nothing is said where
+//! nothing is wrong.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 

@@ -1,5 +1,5 @@
-//! Every mistake of the input has its own message with file, line, column and key, ends with exit code 2, and leaves
-//! the results that are there untouched.
+//! Every mistake of the input has its own message with file, line, column and key, ends with exit code 2, and
+//! leaves the results that are there untouched.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 

@@ -1,4 +1,5 @@
-//! Meshes that can be read, but not as they are meant: refused with what is wrong and where the mesh was named.
+//! Meshes that can be read, but not as they are meant: refused with what is wrong and where the mesh was
+//! named.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 

@@ -1,4 +1,5 @@
-//! Elliptic problems from the pipeline file to `summary.json`: solves, conditions, null space, failures, mistakes.
+//! Elliptic problems from the pipeline file to `summary.json`: solves, conditions, null space, failures,
+//! mistakes.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
@@ -271,8 +272,8 @@ boundaries: {{ xmin: {{ type: dirichlet, u: 0 }}, xmax: {{ type: dirichlet, u: 0
     }
 }
 
-/// Levels of high order on pyramids are smoothed by blocks unless something else is chosen: in a cube of six of them order 5 takes 26
-/// iterations with points.
+/// Levels of high order on pyramids are smoothed by blocks unless something else is chosen: in a cube of six
+/// of them order 5 takes 26 iterations with points.
 #[test]
 fn pyramids_of_high_order_are_smoothed_by_blocks() {
     let of = |order: usize, solver: &str| {

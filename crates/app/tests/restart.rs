@@ -1,4 +1,5 @@
-//! Runs that go on from checkpoints: files of the first format, other parameters of the law, numbers that do not fit.
+//! Runs that go on from checkpoints: files of the first format, other parameters of the law, numbers that do
+//! not fit.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 

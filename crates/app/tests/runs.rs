@@ -197,7 +197,8 @@ fn a_stopped_and_continued_run_equals_an_uninterrupted_one() {
     assert_eq!(number(&case.summary("out/again"), "/time/end"), 0.06);
 }
 
-/// Nodal values, modes and Taylor coefficients of one state are converted into each other, and a higher order holds what a lower one does.
+/// Nodal values, modes and Taylor coefficients of one state are converted into each other, and a higher order
+/// holds what a lower one does.
 #[test]
 fn a_run_goes_on_in_another_basis_and_order() {
     let case = Case::new(&WAVE.replace("shape: quad", "shape: tri"));
@@ -258,7 +259,8 @@ fn default_steps_follow_the_correction() {
         text.split(')').next().unwrap().parse().unwrap()
     };
     let share = |c: &str| cfl(c) / cfl("0");
-    // Half way to c_− and three quarters of the way the highest modes of the correction are 2 and 4 times as large.
+    // Half way to c_− and three quarters of the way the highest modes of the correction are 2 and 4 times as
+    // large.
     assert!((0.5..0.6).contains(&share("-1/45")) && (0.25..0.35).contains(&share("-1.5/45")));
     assert!(share("sd") > 1.3 && share("hu") > share("sd"));
     // With those of c = 0 the error is 1e7 by then.
@@ -338,7 +340,8 @@ fn a_steady_run_stops_at_its_tolerance_or_says_that_it_did_not() {
     assert_eq!(number(&summary, "/steady/residual"), 0.0);
 }
 
-/// A bump crosses the box in more steps than a run waits by itself, and all that time its rate of change has the same norm.
+/// A bump crosses the box in more steps than a run waits by itself, and all that time its rate of change has
+/// the same norm.
 #[test]
 fn a_steady_run_waits_for_what_crosses_the_domain_slowly() {
     let case = Case::new(

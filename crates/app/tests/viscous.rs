@@ -68,7 +68,8 @@ fn walls_feel_the_exact_friction_and_heat_of_couette_flow() {
     near(number(&summary, "forces.ymin.cd"), 2.0 * tau / (0.5 * 2.0), 1e-5);
     // About (1, 0) the force on the upper wall, 2 above, turns anticlockwise.
     near(number(&summary, "forces.ymax.moment.2"), 2.0 * 2.0 * tau, 1e-5 * p);
-    // q at the walls: −κ dT/dy = −κ (ΔT/H ± Pr U²/(2 c_p)/H), and both together are the work of the moving wall.
+    // q at the walls: −κ dT/dy = −κ (ΔT/H ± Pr U²/(2 c_p)/H), and both together are the work of the moving
+    // wall.
     let heat = number(&summary, "forces.ymax.heat") + number(&summary, "forces.ymin.heat");
     near(heat, 2.0 * tau, 1e-3);
     let cp = 3.5 * number(&summary, "reference.R_ref");
@@ -86,8 +87,8 @@ fn walls_feel_the_exact_friction_and_heat_of_couette_flow() {
     }
 }
 
-/// The walls of Couette flow by formulas are those by numbers, to the last bit: as formulas that change with place or time, and
-/// as a wall that turns about a point far away.
+/// The walls of Couette flow by formulas are those by numbers, to the last bit: as formulas that change with
+/// place or time, and as a wall that turns about a point far away.
 #[test]
 fn walls_by_formulas_are_walls_by_numbers() {
     let short = COUETTE.replace("steps: 200", "steps: 20");

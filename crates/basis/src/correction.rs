@@ -1,20 +1,21 @@
 //! Corrections of flux reconstruction: the one-parameter family of Vincent, Castonguay, Jameson and Huynh.
 //!
-//! Flux reconstruction adds to the divergence of the discontinuous flux `F` what its jumps to the common fluxes `f*`
-//! at the faces ask for. Its energy-stable schemes are discontinuous Galerkin schemes with another lift (Allaneau &
-//! Jameson 2011; Zwanenburg & Nadarajah 2016),
+//! Flux reconstruction adds to the divergence of the discontinuous flux `F` what its jumps to the common
+//! fluxes `f*` at the faces ask for. Its energy-stable schemes are discontinuous Galerkin schemes with
+//! another lift (Allaneau & Jameson 2011; Zwanenburg & Nadarajah 2016),
 //!
 //! ```text
 //! du = −D·F − (M + K)⁻¹ I_fᵀ W_f (f* − F·n),     K_ij = c Σ_{|α|=p} p!/α! ∂^α φ_i ∂^α φ_j ,
 //! ```
 //!
-//! where `M` is the exact mass matrix and the derivatives of degree p are constants. `K` vanishes on polynomials of
-//! lower degree: so it does on `D·F` of a line or simplex, and on the constant, which keeps the scheme conservative.
-//! On the line the columns of the lift are the derivatives of [`correction_functions`] (Vincent, Castonguay & Jameson
-//! 2011), on triangles and tetrahedra the correction fields of Castonguay, Vincent & Jameson (2012) and Williams &
-//! Jameson (2014). Derivatives are taken in the coordinates of the *regular* simplex with edges of length 2, the line's
-//! length, so that `K` does not depend on the numbering of the vertices. Quadrilaterals, hexahedra and prisms are
-//! products, corrected in the direction across each face.
+//! where `M` is the exact mass matrix and the derivatives of degree p are constants. `K` vanishes on
+//! polynomials of lower degree: so it does on `D·F` of a line or simplex, and on the constant, which keeps
+//! the scheme conservative. On the line the columns of the lift are the derivatives of
+//! [`correction_functions`] (Vincent, Castonguay & Jameson 2011), on triangles and tetrahedra the correction
+//! fields of Castonguay, Vincent & Jameson (2012) and Williams & Jameson (2014). Derivatives are taken in the
+//! coordinates of the *regular* simplex with edges of length 2, the line's length, so that `K` does not
+//! depend on the numbering of the vertices. Quadrilaterals, hexahedra and prisms are products, corrected in
+//! the direction across each face.
 //!
 //! | parameter | scheme on the line |
 //! |---|---|
@@ -23,9 +24,10 @@
 //! | [`c_hu`] | Huynh's g₂: discontinuous Galerkin with the mass lumped at Lobatto points |
 //! | c → ∞ | the top mode is no longer corrected |
 //!
-//! A larger c damps the correction of the top modes: larger steps are stable, at some cost in accuracy; the order stays
-//! p + 1 for moderate c. On simplices the named values have the spectrum of the line's: its
-//! numbers would be far too large there. Stability asks for `c > c_−`, where `M + K` stops being positive definite; see [`c_minus`].
+//! A larger c damps the correction of the top modes: larger steps are stable, at some cost in accuracy; the
+//! order stays p + 1 for moderate c. On simplices the named values have the spectrum of the line's: its
+//! numbers would be far too large there. Stability asks for `c > c_−`, where `M + K` stops being positive
+//! definite; see [`c_minus`].
 
 use crate::{BasisError, Matrix, OrthonormalBasis, Polynomials, Quadrature, Shape, jacobi::legendre};
 
@@ -64,15 +66,16 @@ impl Parameter {
     }
 }
 
-/// `(2p + 1) (a_p p!)² / 2` with `a_p p! = (2p)! / (2^p p!)`, the p-th derivative of the Legendre polynomial: the
-/// square of the p-th derivative of the orthonormal mode of degree p.
+/// `(2p + 1) (a_p p!)² / 2` with `a_p p! = (2p)! / (2^p p!)`, the p-th derivative of the Legendre polynomial:
+/// the square of the p-th derivative of the orthonormal mode of degree p.
 fn top_derivative_squared(order: usize) -> f64 {
     let slope: f64 = (1..=order).map(|k| (2 * k - 1) as f64).product();
     (2 * order + 1) as f64 * slope * slope / 2.0
 }
 
-/// The parameter of the spectral-difference scheme, on the line `2p / ((2p+1)(p+1)(a_p p!)²)` (Vincent, Castonguay &
-/// Jameson 2011). On triangles and tetrahedra, the c for which `M⁻¹ K` is as large as on the line, `p/(p+1)`.
+/// The parameter of the spectral-difference scheme, on the line `2p / ((2p+1)(p+1)(a_p p!)²)` (Vincent,
+/// Castonguay & Jameson 2011). On triangles and tetrahedra, the c for which `M⁻¹ K` is as large as on the
+/// line, `p/(p+1)`.
 ///
 /// # Errors
 /// [`BasisError::NoCorrection`] unless the shape is a line, a triangle or a tetrahedron.
@@ -80,8 +83,8 @@ pub fn c_sd(shape: Shape, order: usize) -> Result<f64, BasisError> {
     with_eta(shape, order, order as f64 / (order + 1) as f64)
 }
 
-/// The parameter of Huynh's g₂ scheme, on the line `2(p+1) / ((2p+1) p (a_p p!)²)` (Vincent, Castonguay & Jameson 2011).
-/// On triangles and tetrahedra, the c for which `M⁻¹ K` is as large as on the line, `(p+1)/p`.
+/// The parameter of Huynh's g₂ scheme, on the line `2(p+1) / ((2p+1) p (a_p p!)²)` (Vincent, Castonguay &
+/// Jameson 2011). On triangles and tetrahedra, the c for which `M⁻¹ K` is as large as on the line, `(p+1)/p`.
 ///
 /// # Errors
 /// [`BasisError::NoCorrection`] unless the shape is a line, a triangle or a tetrahedron.
@@ -95,8 +98,8 @@ fn with_eta(shape: Shape, order: usize, eta: f64) -> Result<f64, BasisError> {
     Ok(if order == 0 { 0.0 } else { -eta * least })
 }
 
-/// The bound that c must exceed on a shape, `−1 / λ_max(M⁻¹ K/c)`: on the line `−2 / ((2p+1)(a_p p!)²)` (Vincent,
-/// Castonguay & Jameson 2011).
+/// The bound that c must exceed on a shape, `−1 / λ_max(M⁻¹ K/c)`: on the line `−2 / ((2p+1)(a_p p!)²)`
+/// (Vincent, Castonguay & Jameson 2011).
 ///
 /// # Errors
 /// [`BasisError::NoCorrection`] unless the shape is a line, a triangle or a tetrahedron.
@@ -112,7 +115,8 @@ pub fn c_minus(shape: Shape, order: usize) -> Result<f64, BasisError> {
 /// g_L = (−1)^p/2 [L_p − (η L_{p−1} + L_{p+1})/(1+η)],   g_R(x) = g_L(−x),   η = c (2p+1)(a_p p!)²/2
 /// ```
 ///
-/// Polynomials of degree p + 1 with `g_L(−1) = 1`, `g_L(1) = 0`. Source: Vincent, Castonguay & Jameson (2011).
+/// Polynomials of degree p + 1 with `g_L(−1) = 1`, `g_L(1) = 0`. Source: Vincent, Castonguay & Jameson
+/// (2011).
 #[must_use]
 pub fn correction_functions(order: usize, c: f64, x: f64) -> [(f64, f64); 2] {
     let eta = if order == 0 { 0.0 } else { c * top_derivative_squared(order) };

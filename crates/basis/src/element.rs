@@ -46,10 +46,10 @@ const SAME_POINT: f64 = 1e-10;
 /// products of two functions: from degree `2 · order` on (in each coordinate for tensor spaces),
 /// on pyramids too, whose rational functions the collapsed rule integrates exactly.
 ///
-/// **Flux reconstruction** ([`Correction::Vcjh`]) has `L = (M + K)⁻¹ I_fᵀ W_f` with the exact `M`, at Lobatto nodes
-/// too, and is meant for the strong form: its residual is `−Σ_d D_d F_d − L (f* − Σ_d N̂_d I_f F_d)`. On products
-/// the correction acts across the face only; along the face the flux is interpolated (collocated) or projected. See
-/// [`correction`](mod@crate::correction).
+/// **Flux reconstruction** ([`Correction::Vcjh`]) has `L = (M + K)⁻¹ I_fᵀ W_f` with the exact `M`, at Lobatto
+/// nodes too, and is meant for the strong form: its residual is `−Σ_d D_d F_d − L (f* − Σ_d N̂_d I_f F_d)`.
+/// On products the correction acts across the face only; along the face the flux is interpolated (collocated)
+/// or projected. See [`correction`](mod@crate::correction).
 ///
 /// Faces must have equal point sets on both sides. Collocated families that meet point to point:
 /// triangles (warp & blend) with Lobatto quadrilaterals; tetrahedra (warp & blend), prisms (warp &

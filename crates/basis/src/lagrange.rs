@@ -34,8 +34,8 @@ enum Kind {
 }
 
 impl LagrangeBasis {
-    /// The basis of the given order on the [`lattice`](crate::lattice::lattice): total degree on simplices, tensor on
-    /// quadrilaterals and hexahedra, their product on prisms, the rational space on pyramids.
+    /// The basis of the given order on the [`lattice`](crate::lattice::lattice): total degree on simplices,
+    /// tensor on quadrilaterals and hexahedra, their product on prisms, the rational space on pyramids.
     ///
     /// # Panics
     /// If the order is so high (beyond 30) that the equispaced nodes are no basis in double precision.

@@ -18,9 +18,10 @@ use crate::{BasisError, OrthonormalBasis, Polynomials, Quadrature, Shape, jacobi
 /// `GaussLobatto` have the same nodes and differ in the collocated mass matrix: exact along the
 /// line for the first, lumped for the second.
 ///
-/// The cubature points of simplices are those of the symmetric rule with exactly as many points as the space has
-/// dimensions: triangles of orders 1, 2 and 4, tetrahedra of orders 1 and 4 (degrees of exactness at least 2p − 1). Where
-/// the tables have no such rule, or its points are no good nodes, warp & blend takes its place.
+/// The cubature points of simplices are those of the symmetric rule with exactly as many points as the space
+/// has dimensions: triangles of orders 1, 2 and 4, tetrahedra of orders 1 and 4 (degrees of exactness at
+/// least 2p − 1). Where the tables have no such rule, or its points are no good nodes, warp & blend takes its
+/// place.
 ///
 /// The triangle of a prism has the nodes of a tetrahedron's face, so that the two meet node to node.
 /// They differ (from order 4 on) from those of the triangle as a cell, whose blending parameter is
@@ -84,8 +85,9 @@ pub fn line_nodes(order: usize, set: NodeSet) -> Vec<f64> {
     }
 }
 
-/// The nodes of a family in reference coordinates: `r` fastest, then `s`, then `t` (prism: the
-/// triangle's nodes fastest). Simplices are in lattice order, cubature points by orbits. Order 0 has one node, the centroid.
+/// The nodes of a family in reference coordinates: `r` fastest, then `s`, then `t` (prism: the triangle's
+/// nodes fastest). Simplices are in lattice order, cubature points by orbits. Order 0 has one node, the
+/// centroid.
 ///
 /// ```
 /// use dgsuite_basis::{NodeSet, Shape, nodes::nodes};

@@ -1,4 +1,5 @@
-//! Runs a program on an emulated NVIDIA device: `emulate PROGRAM ARGUMENTS…`; without a program, shows the device.
+//! Runs a program on an emulated NVIDIA device: `emulate PROGRAM ARGUMENTS…`; without a program, shows the
+//! device.
 #![allow(clippy::print_stdout)]
 
 use std::process::ExitCode;

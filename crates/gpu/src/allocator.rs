@@ -10,8 +10,9 @@ const LARGE: usize = 2 * PAGE;
 
 /// The system's allocator, which on Linux asks for arrays of 4 MiB and more to lie in huge pages.
 ///
-/// The kernel heeds this where `/sys/kernel/mm/transparent_hugepage/enabled` is `madvise` or `always`. Arrays are then there
-/// after a 512th of the page faults, and reading them out of order misses the table of pages less.
+/// The kernel heeds this where `/sys/kernel/mm/transparent_hugepage/enabled` is `madvise` or `always`. Arrays
+/// are then there after a 512th of the page faults, and reading them out of order misses the table of pages
+/// less.
 ///
 /// ```
 /// #[global_allocator]
@@ -30,8 +31,8 @@ fn advise(start: *mut u8, size: usize) {
         let begin = start.align_offset(PAGE);
         if begin < size {
             let len = (size - begin) / PAGE * PAGE;
-            // SAFETY: whole pages inside an allocation of the caller's; the advice changes no contents, and a kernel that does
-            // not know it says so.
+            // SAFETY: whole pages inside an allocation of the caller's; the advice changes no contents, and a
+            // kernel that does not know it says so.
             unsafe { libc::madvise(start.add(begin).cast(), len, libc::MADV_HUGEPAGE) };
         }
     }

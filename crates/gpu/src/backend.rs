@@ -4,8 +4,8 @@ use crate::{GpuError, Host, HostVector, Scalar, Vector};
 
 /// A machine: it makes vectors and moves numbers to and from them.
 ///
-/// A handle, cheap to clone. Operators are types of their own, generic over the backend and implemented beside
-/// each other for each machine; only what every solver needs is here.
+/// A handle, cheap to clone. Operators are types of their own, generic over the backend and implemented
+/// beside each other for each machine; only what every solver needs is here.
 pub trait Backend: Clone + Send + Sync + 'static {
     /// The machine's vectors.
     type Vector<T: Scalar>: Vector<Scalar = T>;

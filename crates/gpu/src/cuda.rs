@@ -1,7 +1,7 @@
 //! NVIDIA devices: memory, streams, kernels compiled at run time, graphs.
 //!
-//! Nothing of CUDA is needed to build or to start a program that uses this: driver and compiler are looked for when
-//! [`Cuda::new`] is called, and their absence is an error with a sentence to read.
+//! Nothing of CUDA is needed to build or to start a program that uses this: driver and compiler are looked
+//! for when [`Cuda::new`] is called, and their absence is an error with a sentence to read.
 //!
 //! | concept | type | what it is |
 //! |---|---|---|
@@ -63,8 +63,8 @@ use nvrtc::Compiled;
 
 /// One NVIDIA device: its context, its main stream, its compiled kernels. A handle; clones share all of it.
 ///
-/// Threads may share it: each may compile, launch, copy, wait and record ([`Cuda::capture`]) while the others do. The
-/// order of work on the same array is theirs to see to.
+/// Threads may share it: each may compile, launch, copy, wait and record ([`Cuda::capture`]) while the others
+/// do. The order of work on the same array is theirs to see to.
 #[derive(Clone)]
 pub struct Cuda {
     inner: Arc<Inner>,
@@ -75,7 +75,8 @@ struct Inner {
     /// What is `stream` to a thread that records.
     recorded: Stream,
     cache: Cache,
-    /// Texts by their digest, each with a lock of its own: another thread that asks for it waits for one compilation.
+    /// Texts by their digest, each with a lock of its own: another thread that asks for it waits for one
+    /// compilation.
     modules: Mutex<HashMap<u128, Arc<Mutex<Code>>>>,
     /// The arithmetic of vectors, by the name of their number type.
     vectors: Mutex<HashMap<&'static str, Arc<Kernels>>>,
@@ -111,8 +112,8 @@ impl Cuda {
     /// Opens device number `ordinal`, with the kernel cache that the environment names.
     ///
     /// # Errors
-    /// [`GpuError::NoDriver`], [`GpuError::DriverTooOld`], [`GpuError::NoDevice`], [`GpuError::NoSuchDevice`], or
-    /// another failure of the driver.
+    /// [`GpuError::NoDriver`], [`GpuError::DriverTooOld`], [`GpuError::NoDevice`],
+    /// [`GpuError::NoSuchDevice`], or another failure of the driver.
     pub fn new(ordinal: usize) -> Result<Self, GpuError> {
         Self::with_cache(ordinal, Cache::from_environment())
     }
@@ -131,7 +132,8 @@ impl Cuda {
     /// The devices that the driver shows, at least one.
     ///
     /// # Errors
-    /// [`GpuError::NoDriver`], [`GpuError::DriverTooOld`], [`GpuError::NoDevice`], or another failure of the driver.
+    /// [`GpuError::NoDriver`], [`GpuError::DriverTooOld`], [`GpuError::NoDevice`], or another failure of the
+    /// driver.
     pub fn devices() -> Result<Vec<DeviceInfo>, GpuError> {
         device::devices()
     }
@@ -141,7 +143,8 @@ impl Cuda {
         &self.context().info
     }
 
-    /// The main stream, which work goes to unless another is named; inside [`capture`](Self::capture) the one that is recorded.
+    /// The main stream, which work goes to unless another is named; inside [`capture`](Self::capture) the one
+    /// that is recorded.
     pub fn stream(&self) -> &Stream {
         if self.context().is_recorded_here() { &self.inner.recorded } else { &self.inner.stream }
     }
@@ -162,7 +165,8 @@ impl Cuda {
         self.context().synchronize()
     }
 
-    /// Compiles a text for this device and loads it; at once if it was compiled before, here or in another run.
+    /// Compiles a text for this device and loads it; at once if it was compiled before, here or in another
+    /// run.
     ///
     /// # Errors
     /// [`GpuError::NoCompiler`], [`GpuError::Compile`] with the compiler's log, or a failure of the driver.
@@ -183,9 +187,10 @@ impl Cuda {
         Ok(module)
     }
 
-    /// Compiles texts on a thread of its own, in their order, while the caller works on something else; [`compile`](Self::compile)
-    /// then finds them, or waits for the one at hand. Nothing of the driver is called there: the thread may go on while work is
-    /// recorded. A text that cannot be compiled is left to who asks for it, who is told why.
+    /// Compiles texts on a thread of its own, in their order, while the caller works on something else;
+    /// [`compile`](Self::compile) then finds them, or waits for the one at hand. Nothing of the driver is
+    /// called there: the thread may go on while work is recorded. A text that cannot be compiled is left to
+    /// who asks for it, who is told why.
     pub fn compile_ahead(&self, sources: Vec<Source>) -> Ahead {
         let (inner, stop) = (self.inner.clone(), Arc::new(AtomicBool::new(false)));
         let (architecture, stopped) = (self.info().architecture(), stop.clone());
@@ -205,8 +210,8 @@ impl Cuda {
         Ahead { stop, thread }
     }
 
-    /// Median time of `runs` calls of `work`, in seconds, each between two events of the main stream, after one call that is
-    /// not counted.
+    /// Median time of `runs` calls of `work`, in seconds, each between two events of the main stream, after
+    /// one call that is not counted.
     ///
     /// # Errors
     /// Those of `work`, a failure of a kernel, or of the driver.

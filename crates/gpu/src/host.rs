@@ -57,8 +57,8 @@ struct Inner {
 pub trait Vectorized {
     /// What comes out.
     type Output;
-    /// The loop. It must be `#[inline(always)]`, and so must be what it calls. Results have the same bits at all levels: `a * b + c`
-    /// is never contracted.
+    /// The loop. It must be `#[inline(always)]`, and so must be what it calls. Results have the same bits at
+    /// all levels: `a * b + c` is never contracted.
     fn run(self) -> Self::Output;
 }
 
@@ -102,8 +102,8 @@ impl Host {
             .stack_size(STACK_BYTES)
             .build()
             .map_err(|source| GpuError::Threads { wanted: threads, source })?;
-        // A thread takes memory when it starts and when it first looks for work; a busy machine may put both off into
-        // a caller's first steps, which are to allocate nothing.
+        // A thread takes memory when it starts and when it first looks for work; a busy machine may put both
+        // off into a caller's first steps, which are to allocate nothing.
         pool.broadcast(|_| ());
         Ok(Self { inner: Arc::new(Inner { pool, n_threads, simd }) })
     }

@@ -2,7 +2,8 @@
 //!
 //! Solvers are written once against [`Backend`] and [`Vector`]; this crate says where arrays live and how
 //! loops over them run. It knows no meshes, no equations and no physics. Its promise is that results do not
-//! depend on the number of threads, on the instruction level, on the device, or on the run: not in the last bit.
+//! depend on the number of threads, on the instruction level, on the device, or on the run: not in the last
+//! bit.
 //!
 //! | concept | type | what it is |
 //! |---|---|---|

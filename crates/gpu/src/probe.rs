@@ -1,7 +1,8 @@
 //! Speed limits of this machine, measured: memory bandwidth and multiply-add rate.
 //!
 //! The figures are the axes of a roofline: a kernel that moves `b` bytes and does `f` operations can take no
-//! less than `max(b / bandwidth, f / rate)`. Each is the best of several runs on the CPU, and the median of several on a device.
+//! less than `max(b / bandwidth, f / rate)`. Each is the best of several runs on the CPU, and the median of
+//! several on a device.
 
 mod bandwidth;
 mod device;

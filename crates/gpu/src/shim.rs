@@ -1,8 +1,10 @@
-//! Kernels without a device: the same text, compiled by the host's C++ compiler and run by fibres under sanitizers.
+//! Kernels without a device: the same text, compiled by the host's C++ compiler and run by fibres under
+//! sanitizers.
 //!
-//! The threads of a block are fibres that meet at every collective operation (`shim/shim.hpp`). Buffers have their exact
-//! size, so that the address sanitizer finds every wrong index; threads that wait for each other at different places, and results that depend
-//! on the order in which threads run, are errors. It is slow, and meant for tests: a thousand threads, not a million.
+//! The threads of a block are fibres that meet at every collective operation (`shim/shim.hpp`). Buffers have
+//! their exact size, so that the address sanitizer finds every wrong index; threads that wait for each other
+//! at different places, and results that depend on the order in which threads run, are errors. It is slow,
+//! and meant for tests: a thousand threads, not a million.
 //!
 //! ```no_run
 //! use dgsuite_gpu::cuda::{LaunchConfig, Source};
@@ -35,7 +37,8 @@ pub use emulator::Emulator;
 /// Compilers that are tried, in order, unless `CXX` names one.
 const COMPILERS: [&str; 3] = ["g++", "c++", "clang++"];
 
-/// Arguments of the compiler. Not optimised: a kernel runs over a few elements once or twice, and compiling it is what takes the time.
+/// Arguments of the compiler. Not optimised: a kernel runs over a few elements once or twice, and compiling
+/// it is what takes the time.
 const ARGUMENTS: [&str; 9] = [
     "-std=c++17",
     "-O0",
@@ -135,7 +138,8 @@ impl Arg {
 
 /// The bytes of some numbers.
 pub fn bytes<T: Element>(values: &[T]) -> Vec<u8> {
-    // SAFETY: an `Element` of this crate is a number or an array of numbers: no padding, all bytes initialised.
+    // SAFETY: an `Element` of this crate is a number or an array of numbers: no padding, all bytes
+    // initialised.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) }.to_vec()
 }
 
@@ -172,8 +176,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Compiles a text with those of its kernels that will be run, and those of its `__constant__` variables that will be
-    /// set. Compiler options of `source` are left out: nothing is fused.
+    /// Compiles a text with those of its kernels that will be run, and those of its `__constant__` variables
+    /// that will be set. Compiler options of `source` are left out: nothing is fused.
     ///
     /// # Errors
     /// [`ShimError::NoCompiler`], [`ShimError::Compile`], [`ShimError::Io`].
@@ -212,11 +216,12 @@ impl Program {
         Ok(())
     }
 
-    /// Runs a kernel on `memory`, its buffers, twice: with threads and blocks in ascending and in descending order. The
-    /// results, which must agree, replace the buffers.
+    /// Runs a kernel on `memory`, its buffers, twice: with threads and blocks in ascending and in descending
+    /// order. The results, which must agree, replace the buffers.
     ///
     /// # Errors
-    /// [`ShimError::Run`] with what the sanitizers say, [`ShimError::Order`], [`ShimError::NoSymbol`], [`ShimError::Io`].
+    /// [`ShimError::Run`] with what the sanitizers say, [`ShimError::Order`], [`ShimError::NoSymbol`],
+    /// [`ShimError::Io`].
     pub fn run(
         &self,
         kernel: &str,
@@ -326,7 +331,8 @@ fn main_text(text: &str, kernels: &[&str], constants: &[&str]) -> String {
     main
 }
 
-/// `extern __shared__ T name[];`, which C++ has no word for, as a pointer to the block's dynamic shared memory. Lines stay lines.
+/// `extern __shared__ T name[];`, which C++ has no word for, as a pointer to the block's dynamic shared
+/// memory. Lines stay lines.
 fn host_text(text: &str) -> String {
     const WORDS: &str = "extern __shared__";
     let mut out = String::with_capacity(text.len());

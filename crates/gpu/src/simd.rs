@@ -94,9 +94,9 @@ impl FromStr for SimdLevel {
 
 /// Writes a loop once and compiles it for each instruction level.
 ///
-/// `fn name<T: Bound>(args) -> R = body;` makes `name(host, args)`, which calls the inlined `body(args)` inside a
-/// function of the host's level. `body` must be `#[inline(always)]`. No version contracts `a * b + c`, so all
-/// levels give the same bits.
+/// `fn name<T: Bound>(args) -> R = body;` makes `name(host, args)`, which calls the inlined `body(args)`
+/// inside a function of the host's level. `body` must be `#[inline(always)]`. No version contracts
+/// `a * b + c`, so all levels give the same bits.
 macro_rules! simd_versions {
     ($(#[$doc:meta])* fn $name:ident<$T:ident: $bound:path>($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? = $body:path;) => {
         $(#[$doc])*

@@ -11,13 +11,13 @@ use crate::{GpuError, Scalar};
 
 /// A vector of numbers on some machine: the arithmetic of time integrators and Krylov methods.
 ///
-/// Factors are `f64`, rounded once to the vector's type. Reductions return `f64`; they sum in double precision
-/// over a tree that depends on the length alone, so that a machine gives the same bits on every run and for
-/// every number of threads. A factor of zero in front of the old value means that the old value is not read
-/// (so a NaN there does no harm).
+/// Factors are `f64`, rounded once to the vector's type. Reductions return `f64`; they sum in double
+/// precision over a tree that depends on the length alone, so that a machine gives the same bits on every run
+/// and for every number of threads. A factor of zero in front of the old value means that the old value is
+/// not read (so a NaN there does no harm).
 ///
-/// Updates do not return errors: a machine that works asynchronously keeps its first failure and reports it at
-/// the next call that moves data off it.
+/// Updates do not return errors: a machine that works asynchronously keeps its first failure and reports it
+/// at the next call that moves data off it.
 ///
 /// # Panics
 /// Every operation on two vectors panics if their lengths differ.

@@ -1,4 +1,5 @@
-//! On a device: memory, kernels, graphs and vectors. Without one every test says so and passes, unless `DGSUITE_REQUIRE_GPU` is 1.
+//! On a device: memory, kernels, graphs and vectors. Without one every test says so and passes, unless
+//! `DGSUITE_REQUIRE_GPU` is 1.
 #![allow(clippy::unwrap_used)]
 
 use std::io::Write;
@@ -180,7 +181,8 @@ fn collectives_agree_with_the_host() {
     let Some((cuda, _guard)) = device("collectives_agree_with_the_host") else { return };
     let module = cuda.compile(&Source::new("collectives.cu", include_str!("collectives.cu"))).unwrap();
     let run = |kernel: &str, config: LaunchConfig, args: &Args| {
-        // SAFETY: each caller below gives the arguments of its kernel, on buffers that live until they are read.
+        // SAFETY: each caller below gives the arguments of its kernel, on buffers that live until they are
+        // read.
         unsafe { cuda.launch(&module.function(kernel).unwrap(), config, args).unwrap() };
     };
     let upload = |values: &[f64]| DeviceBuffer::from_slice(&cuda, "a test", values).unwrap();
@@ -299,8 +301,8 @@ fn a_graph_repeats_what_was_recorded() {
     cuda.synchronize().unwrap();
 }
 
-/// Work of threads that share a device, or have it twice, goes on while one of them records: what they launch is not recorded, what
-/// they wait for is done, and no recording is lost.
+/// Work of threads that share a device, or have it twice, goes on while one of them records: what they launch
+/// is not recorded, what they wait for is done, and no recording is lost.
 #[test]
 fn threads_share_a_device_while_some_record() {
     const RECORDINGS: usize = 20;
@@ -431,7 +433,8 @@ fn a_kernel_that_fails() {
     let mut x = cuda.upload(&[1.0]).unwrap();
     let mut args = Args::new();
     args.pointer(8);
-    // SAFETY: the address is invalid, which is the test; the device is not used for anything else in this process.
+    // SAFETY: the address is invalid, which is the test; the device is not used for anything else in this
+    // process.
     unsafe { cuda.launch(&fault, LaunchConfig::new(1, 1), &args).unwrap() };
     assert!(matches!(cuda.synchronize(), Err(GpuError::Kernel { .. })));
     // Updates have no result to say it with; it is kept for the next copy.

@@ -1,5 +1,5 @@
-//! What a user reads when the driver is missing, old, without devices or out of memory: a driver of some lines of C, opened in
-//! the real one's place by a child of this test, says it on any machine.
+//! What a user reads when the driver is missing, old, without devices or out of memory: a driver of some
+//! lines of C, opened in the real one's place by a child of this test, says it on any machine.
 #![allow(clippy::unwrap_used)]
 
 use std::io::Write;
@@ -8,8 +8,8 @@ use std::process::Command;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
 use dgsuite_gpu::shim::compiler;
 
-/// Two devices of 1000 bytes, of which 600 are free and one array of 512 can be had. The version, the result of `cuInit` and the number of devices
-/// come from the environment.
+/// Two devices of 1000 bytes, of which 600 are free and one array of 512 can be had. The version, the result
+/// of `cuInit` and the number of devices come from the environment.
 const DRIVER: &str = r#"
 #include <stdlib.h>
 #include <string.h>

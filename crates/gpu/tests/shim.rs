@@ -1,4 +1,5 @@
-//! The host's stand-in for a device: collectives mean what the PTX manual says, and each kind of mistake is found.
+//! The host's stand-in for a device: collectives mean what the PTX manual says, and each kind of mistake is
+//! found.
 #![allow(clippy::unwrap_used)]
 
 use std::io::Write;

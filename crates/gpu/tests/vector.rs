@@ -1,5 +1,5 @@
-//! Laws of vector arithmetic on the CPU: bitwise equality for any threads and instruction level, and agreement
-//! with plain sums.
+//! Laws of vector arithmetic on the CPU: bitwise equality for any threads and instruction level, and
+//! agreement with plain sums.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::LazyLock;

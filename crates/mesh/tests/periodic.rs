@@ -37,7 +37,8 @@ fn rotations_are_found_and_said_to_be_rotations() {
 #[test]
 fn rotations_are_found_about_every_axis() {
     for axis in 0..3 {
-        // The plane of the sector has the two axes that follow, so that angles run to the right about the axis.
+        // The plane of the sector has the two axes that follow, so that angles run to the right about the
+        // axis.
         let turned = |[r, a, h]: [f64; 3]| {
             let mut x = [0.0; 3];
             x[axis] = h;

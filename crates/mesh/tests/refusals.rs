@@ -358,7 +358,8 @@ fn boundary_elements() {
     assert_eq!(mesh.n_elements(), 2);
     let regions = Warning::SeveralRegions { first: "#1".to_owned(), second: "#2".to_owned(), count: 2 };
     assert!(report.warnings.contains(&regions), "{:?}", report.warnings);
-    // So are faces, in MSH 2.2 one after the other, in MSH 4.1 by their curve; where they lie inside nothing is doubled.
+    // So are faces, in MSH 2.2 one after the other, in MSH 4.1 by their curve; where they lie inside nothing
+    // is doubled.
     let twice = named(&["1 7 1 1 2", "1 8 1 1 2", "1 7 1 2 3", "1 8 1 2 3", "1 7 1 1 3", "1 8 1 1 3"]);
     let curve = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n\
         $PhysicalNames\n2\n1 7 \"south wall\"\n1 8 \"nowhere\"\n$EndPhysicalNames\n\

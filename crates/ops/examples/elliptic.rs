@@ -5,10 +5,10 @@
 //! cargo run --release -p dgsuite-ops --example elliptic -- 2 2,3,4,5,6 tri,hex 2
 //! ```
 //!
-//! Prints for each case the unknowns per second; the bytes that have to move for one of them (reading `u`, writing `A u`, and
-//! for each element its metric, 8 (d (d + 1)/2) bytes, the coefficients of its faces, 8 (d + 1) each, and its neighbours,
-//! 8 each), and the share of the copy bandwidth that this is; the multiply-adds for one unknown, and the share of the machine's
-//! rate that these are.
+//! Prints for each case the unknowns per second; the bytes that have to move for one of them (reading `u`,
+//! writing `A u`, and for each element its metric, 8 (d (d + 1)/2) bytes, the coefficients of its faces, 8
+//! (d + 1) each, and its neighbours, 8 each), and the share of the copy bandwidth that this is; the
+//! multiply-adds for one unknown, and the share of the machine's rate that these are.
 
 #![allow(clippy::print_stdout)] // a program that prints
 

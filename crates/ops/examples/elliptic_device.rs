@@ -5,10 +5,11 @@
 //! cargo run --release -p dgsuite-ops --example elliptic_device -- 1,2,3,4 tri,tet,hex 5 8,4
 //! ```
 //!
-//! Prints for each case the unknowns per second, the bytes that an application has to move per second, and the largest difference from
-//! the host's result over its largest entry. SHAPES: `tri`, `quad`, `tet`, `hex`, `prism`; with `bent-` before them the mesh is curved.
-//! PRECISIONS: bytes of a number, or `r` for single precision with the rounded products of preconditioners. LAMBDA: the coefficient
-//! of the mass matrix, 0 unless given.
+//! Prints for each case the unknowns per second, the bytes that an application has to move per second, and
+//! the largest difference from the host's result over its largest entry. SHAPES: `tri`, `quad`, `tet`, `hex`,
+//! `prism`; with `bent-` before them the mesh is curved. PRECISIONS: bytes of a number, or `r` for single
+//! precision with the rounded products of preconditioners. LAMBDA: the coefficient of the mass matrix, 0
+//! unless given.
 
 #![allow(clippy::print_stdout)] // a program that prints
 

@@ -4,8 +4,9 @@
 //! cargo run --release -p dgsuite-ops --example wave
 //! ```
 //!
-//! `∂u/∂t + a·∇u = 0` with `a = (1, 1/2)` to `t = 2`, when the wave is where it was; the scheme of Shu and Osher (1988) in
-//! three stages `next ← b u₀ + (1 − b) (u + dt R(u))`. Prints the L² error for two meshes and the order between them.
+//! `∂u/∂t + a·∇u = 0` with `a = (1, 1/2)` to `t = 2`, when the wave is where it was; the scheme of Shu and
+//! Osher (1988) in three stages `next ← b u₀ + (1 − b) (u + dt R(u))`. Prints the L² error for two meshes and
+//! the order between them.
 
 #![allow(clippy::print_stdout)] // a program that prints
 

@@ -20,7 +20,8 @@ pub trait BoundaryKernel<T>: Send + Sync {
         None
     }
 
-    /// The condition as the CUDA function `outer(um, n, data, out)`; its parameters are added to `parameters`.
+    /// The condition as the CUDA function `outer(um, n, data, out)`; its parameters are added to
+    /// `parameters`.
     ///
     /// # Errors
     /// [`TraceError`] if a parameter has two values.

@@ -1,9 +1,9 @@
 //! Who lies across each face: tables that a block's trace gather follows.
 //!
-//! An *inner* face joins two elements of one group: the neighbour's trace is read where it lies,
-//! at `[slot]` through a table of rows (basis functions or trace rows) that holds the neighbour's
-//! face and the orientation. For packs, the lanes of a face are sorted by block and table into [`Source`]s:
-//! few permuted packs instead of many single loads. A *foreign* face (another group, or a boundary) reads its trace from
+//! An *inner* face joins two elements of one group: the neighbour's trace is read where it lies, at `[slot]`
+//! through a table of rows (basis functions or trace rows) that holds the neighbour's face and the
+//! orientation. For packs, the lanes of a face are sorted by block and table into [`Source`]s: few permuted
+//! packs instead of many single loads. A *foreign* face (another group, or a boundary) reads its trace from
 //! the exterior buffer `[face][point][field]`, filled beforehand in this element's own face frame.
 
 use crate::error::OpsError;
@@ -251,8 +251,8 @@ fn blank<T: PackScalar>(group: &Group<T>) -> Result<Neighbours, OpsError> {
     Ok(out)
 }
 
-/// `[code][point of the own face]`: `row` of the point of the face that meets it, for each face and orientation; `len`
-/// entries a code.
+/// `[code][point of the own face]`: `row` of the point of the face that meets it, for each face and
+/// orientation; `len` entries a code.
 pub(crate) fn orientation_tables(
     shape: Shape,
     reference: &ReferenceElement,

@@ -1,9 +1,10 @@
 //! The operators on NVIDIA devices: the twins of the host's residual, traces, boundaries and step bound.
 //!
-//! A [`CudaDiscretization`] holds a mesh's geometry, connectivity and operators on a device and evaluates the same
-//! right-hand side as [`Discretization`](crate::Discretization), from the same formulas: what [`PointKernels`] and
-//! [`BoundaryKernel`](crate::BoundaryKernel) print as CUDA is put in front of the kernels beside this file and
-//! compiled for the device found, specialised to shape, order, basis, cubature, geometry and precision.
+//! A [`CudaDiscretization`] holds a mesh's geometry, connectivity and operators on a device and evaluates the
+//! same right-hand side as [`Discretization`](crate::Discretization), from the same formulas: what
+//! [`PointKernels`] and [`BoundaryKernel`](crate::BoundaryKernel) print as CUDA is put in front of the
+//! kernels beside this file and compiled for the device found, specialised to shape, order, basis, cubature,
+//! geometry and precision.
 //!
 //! [`PointKernels`]: crate::PointKernels
 

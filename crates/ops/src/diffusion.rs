@@ -1,7 +1,9 @@
-//! The pointwise half of diffusion: fluxes `F_v(u, ∇u)` at volume and face points, for a block of lanes at a time.
+//! The pointwise half of diffusion: fluxes `F_v(u, ∇u)` at volume and face points, for a block of lanes at a
+//! time.
 //!
-//! Gradients come in reference coordinates, `g_d = ∂u/∂r_d` with what is lifted from the faces; `∇u = Σ_d ∇r_d g_d`. Affine
-//! elements hold `∇r_d` once; curved ones hold `J∇r_d` and `1/J` at every volume point, and `∇r_d` at every face point.
+//! Gradients come in reference coordinates, `g_d = ∂u/∂r_d` with what is lifted from the faces;
+//! `∇u = Σ_d ∇r_d g_d`. Affine elements hold `∇r_d` once; curved ones hold `J∇r_d` and `1/J` at every volume
+//! point, and `∇r_d` at every face point.
 
 use crate::pointwise::{PerPoint, load_row, local, store_row};
 use crate::simd::{Kernel, Pack, PackScalar, checked};
@@ -74,8 +76,8 @@ pub trait DiffusionKernels<T>: Send + Sync {
 
     /// The formulas as CUDA functions; the parameters that they use are added to `parameters`.
     ///
-    /// `diffusive_flux(u, grad, out)`: `F_v,x`, `[x][field]` as `grad` is; `normal_diffusive_flux(u, grad, n, out)`;
-    /// `diffusivity(u, out)`.
+    /// `diffusive_flux(u, grad, out)`: `F_v,x`, `[x][field]` as `grad` is;
+    /// `normal_diffusive_flux(u, grad, n, out)`; `diffusivity(u, out)`.
     ///
     /// # Errors
     /// [`TraceError`] if a parameter has two values.

@@ -1,4 +1,5 @@
-//! Boundary faces under diffusion: the state that the gradient is lifted to, and the diffusive flux that leaves.
+//! Boundary faces under diffusion: the state that the gradient is lifted to, and the diffusive flux that
+//! leaves.
 
 use crate::boundary::BoundaryKernel;
 use dgsuite_physics::trace::{Parameters, Sym, TraceError, device_fn};
@@ -12,8 +13,9 @@ pub trait DiffusiveBoundaryKernel<T>: Send + Sync {
     /// The diffusive flux that leaves through the face; `gradient` is physical, `[point][x][field]`.
     fn normal_flux(&self, um: &[T], ub: &[T], gradient: &[T], normal: &[T], data: &[T], flux: &mut [T]);
 
-    /// The condition as the CUDA functions `face_state(um, n, data, out)` and `boundary_flux(um, ub, grad, n, data, out)`, `grad`
-    /// as `[x][field]`; their parameters are added to `parameters`.
+    /// The condition as the CUDA functions `face_state(um, n, data, out)` and
+    /// `boundary_flux(um, ub, grad, n, data, out)`, `grad` as `[x][field]`; their parameters are added to
+    /// `parameters`.
     ///
     /// # Errors
     /// [`TraceError`] if a parameter has two values.

@@ -77,8 +77,8 @@ pub struct PartSummary {
     pub rule: MetricRule,
     /// Whether neighbours' traces are read where they lie.
     pub direct_traces: bool,
-    /// Numbers that stand for an element's metric terms and normals where a device computes them, curved simplices of geometry order 2
-    /// without diffusion; 0 elsewhere.
+    /// Numbers that stand for an element's metric terms and normals where a device computes them, curved
+    /// simplices of geometry order 2 without diffusion; 0 elsewhere.
     pub map_numbers: usize,
     /// Bytes of the operators that all elements share.
     pub operator_bytes: usize,
@@ -95,13 +95,13 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<T: PackScalar> Discretization<T> {
-    /// Discretise `equation` on `mesh`; `boundaries` name the conditions of the mesh's boundaries. Kernels of a law are an
-    /// equation, see [`Equation`].
+    /// Discretise `equation` on `mesh`; `boundaries` name the conditions of the mesh's boundaries. Kernels of
+    /// a law are an equation, see [`Equation`].
     ///
     /// # Errors
-    /// [`OpsError`] if the scheme cannot be had on the mesh, an element is inverted at a point that
-    /// the scheme uses, a boundary that has faces has no condition or one that does not know the diffusion, or the parts of
-    /// the equation differ in dimension or unknowns.
+    /// [`OpsError`] if the scheme cannot be had on the mesh, an element is inverted at a point that the
+    /// scheme uses, a boundary that has faces has no condition or one that does not know the diffusion, or
+    /// the parts of the equation differ in dimension or unknowns.
     pub fn new(
         mesh: Arc<Mesh>,
         scheme: &Scheme,
@@ -518,9 +518,10 @@ impl<T: PackScalar> Discretization<T> {
         self.measure = measure;
     }
 
-    /// The least step of all elements that is one of [the measure](StepMeasure), and per-slot steps on demand:
-    /// `1/Δt = τ λ + σ ν` with the largest speed `λ` and diffusivity `ν` of each element and its largest eigenvalues `τ` of
-    /// advection and `σ` of diffusion; for a CFL number `1/Δt = (2p + 1)/h (λ + ν σ/τ)`.
+    /// The least step of all elements that is one of [the measure](StepMeasure), and per-slot steps on
+    /// demand: `1/Δt = τ λ + σ ν` with the largest speed `λ` and diffusivity `ν` of each element and its
+    /// largest eigenvalues `τ` of advection and `σ` of diffusion; for a CFL number
+    /// `1/Δt = (2p + 1)/h (λ + ν σ/τ)`.
     ///
     /// # Errors
     /// [`OpsError::State`] at the first element whose state is not finite or not admissible.

@@ -6,32 +6,34 @@
 //! −∇·(κ ∇u) + λ u = f,   κ > 0, λ ≥ 0,
 //! ```
 //!
-//! with nodal polynomials of order p on every shape, affine and curved: with jumps `[v] = v⁻ − v⁺` and the normal from
-//! minus to plus,
+//! with nodal polynomials of order p on every shape, affine and curved: with jumps `[v] = v⁻ − v⁺` and the
+//! normal from minus to plus,
 //!
 //! ```text
 //! a(u, v) = Σ_E ∫ κ ∇u·∇v + λ u v + Σ_f ∫ κ_f ( τ [u][v] − [v] {∂u/∂n} − [u] {∂v/∂n} )
 //! ```
 //!
 //! (Arnold 1982). `{·}` is the mean of both sides. The coefficient of a face is the harmonic mean
-//! `κ_f = 2 κ⁻ κ⁺ / (κ⁻ + κ⁺)` of its two sides at each point: that is the mean of the fluxes `κ ∂u/∂n` with weights
-//! `κ⁺ / (κ⁻ + κ⁺)` and `κ⁻ / (κ⁻ + κ⁺)`, whose constants do not depend on the contrast (Ern, Stephansen & Zunino 2009).
+//! `κ_f = 2 κ⁻ κ⁺ / (κ⁻ + κ⁺)` of its two sides at each point: that is the mean of the fluxes `κ ∂u/∂n` with
+//! weights `κ⁺ / (κ⁻ + κ⁺)` and `κ⁻ / (κ⁻ + κ⁺)`, whose constants do not depend on the contrast (Ern,
+//! Stephansen & Zunino 2009).
 //!
-//! **Penalty.** `τ = penalty · max over both sides of C |f| / |E|`, where C is the least constant of the trace
-//! inequality `∫_f v² ≤ C |f|/|E| ∫_E v²` for functions of order p: (p + 1)(p + 2)/2 on triangles, (p + 1)(p + 3)/3 on
-//! tetrahedra (Warburton & Hesthaven 2003; Shahbazi 2005), (p + 1)² on quadrilaterals and hexahedra, computed for
-//! prisms and pyramids. On curved elements `|f|/|E|` is the largest `sJ/J` at the points of the face, times the ratio of
-//! the reference measures. With a factor of ½ small meshes of each shape, sheared and bent, have positive definite matrices, but
-//! sheared pyramids of order 3 and mixtures with pyramids that are stretched by 5 do not, which have them with 0.7. Factors below ½ are refused.
+//! **Penalty.** `τ = penalty · max over both sides of C |f| / |E|`, where C is the least constant of the
+//! trace inequality `∫_f v² ≤ C |f|/|E| ∫_E v²` for functions of order p: (p + 1)(p + 2)/2 on triangles, (p +
+//! 1)(p + 3)/3 on tetrahedra (Warburton & Hesthaven 2003; Shahbazi 2005), (p + 1)² on quadrilaterals and
+//! hexahedra, computed for prisms and pyramids. On curved elements `|f|/|E|` is the largest `sJ/J` at the
+//! points of the face, times the ratio of the reference measures. With a factor of ½ small meshes of each
+//! shape, sheared and bent, have positive definite matrices, but sheared pyramids of order 3 and mixtures
+//! with pyramids that are stretched by 5 do not, which have them with 0.7. Factors below ½ are refused.
 //!
-//! **Boundaries** are ghosts: `u⁺ = 2g − u⁻` with the same normal derivative where `u = g` is prescribed, so that the
-//! penalty of a Dirichlet face counts twice; `u⁺ = u⁻` where the flux is.
+//! **Boundaries** are ghosts: `u⁺ = 2g − u⁻` with the same normal derivative where `u = g` is prescribed, so
+//! that the penalty of a Dirichlet face counts twice; `u⁺ = u⁻` where the flux is.
 //!
-//! **Nodes** are warp & blend on simplices, Gauss points along lines (quadrilaterals, hexahedra, and across prisms),
-//! equispaced on pyramids. Products of two functions are integrated exactly on affine elements.
+//! **Nodes** are warp & blend on simplices, Gauss points along lines (quadrilaterals, hexahedra, and across
+//! prisms), equispaced on pyramids. Products of two functions are integrated exactly on affine elements.
 //!
-//! A vector of the operator is `[block][node][lane]`, group after group, as everywhere in this crate; lanes that fill a
-//! block up have rows of the identity, zeros in right-hand sides, and no meaning.
+//! A vector of the operator is `[block][node][lane]`, group after group, as everywhere in this crate; lanes
+//! that fill a block up have rows of the identity, zeros in right-hand sides, and no meaning.
 //!
 //! ```
 //! use dgsuite_gpu::Host;
@@ -101,7 +103,8 @@ pub const MIN_PENALTY: f64 = 0.5;
 /// A function of the element (numbered as in the mesh) and the position.
 pub type Field<'a> = dyn Fn(usize, [f64; 3]) -> f64 + Sync + 'a;
 
-/// A function of the element, the position on its boundary and the outward unit normal there: data of a boundary.
+/// A function of the element, the position on its boundary and the outward unit normal there: data of a
+/// boundary.
 pub type BoundaryField<'a> = dyn Fn(usize, [f64; 3], [f64; 3]) -> f64 + Sync + 'a;
 
 /// A gradient as a function of the element and the position.
@@ -158,13 +161,14 @@ pub struct Sipdg<T: Element> {
 }
 
 impl<T: PackScalar> Sipdg<T> {
-    /// Set up the operator. `boundaries` name the conditions of the boundaries of the mesh; a boundary without faces
-    /// needs none. `kappa` and `lambda` are projected to polynomials of the order in each element (constants stay what
-    /// they are).
+    /// Set up the operator. `boundaries` name the conditions of the boundaries of the mesh; a boundary
+    /// without faces needs none. `kappa` and `lambda` are projected to polynomials of the order in each
+    /// element (constants stay what they are).
     ///
     /// # Errors
-    /// [`OpsError::Elliptic`] for an order, penalty or α out of range, [`OpsError::Coefficient`] where a coefficient is
-    /// not admissible, [`OpsError::BoundaryWithoutCondition`], [`OpsError::Jacobian`], and what the machine refuses.
+    /// [`OpsError::Elliptic`] for an order, penalty or α out of range, [`OpsError::Coefficient`] where a
+    /// coefficient is not admissible, [`OpsError::BoundaryWithoutCondition`], [`OpsError::Jacobian`], and
+    /// what the machine refuses.
     pub fn new(
         mesh: Arc<Mesh>,
         options: &SipdgOptions,
@@ -269,8 +273,8 @@ impl<T: PackScalar> Sipdg<T> {
     /// The same problem on another order.
     ///
     /// # Errors
-    /// [`OpsError::Elliptic`] for an order out of range, [`OpsError::Coefficient`] where a coefficient is not admissible
-    /// at the points of that order, and what the machine refuses.
+    /// [`OpsError::Elliptic`] for an order out of range, [`OpsError::Coefficient`] where a coefficient is not
+    /// admissible at the points of that order, and what the machine refuses.
     pub fn at_order(&self, order: usize) -> Result<Self, OpsError> {
         check_order(order)?;
         Self::of_problem(Arc::clone(&self.space.problem), order)

@@ -1,4 +1,5 @@
-//! What is discretised: fluxes, and on demand diffusion and a source, `∂u/∂t + ∇·(F(u) − F_v(u, ∇u)) = S(t, x)`.
+//! What is discretised: fluxes, and on demand diffusion and a source,
+//! `∂u/∂t + ∇·(F(u) − F_v(u, ∇u)) = S(t, x)`.
 
 use crate::diffusion::DiffusionKernels;
 use crate::error::OpsError;
@@ -7,7 +8,8 @@ use crate::two_point::TwoPointKernels;
 use dgsuite_physics::Source;
 use std::sync::Arc;
 
-/// The point formulas of an equation. Kernels of the fluxes alone are an equation without diffusion and source.
+/// The point formulas of an equation. Kernels of the fluxes alone are an equation without diffusion and
+/// source.
 ///
 /// ```
 /// use dgsuite_ops::{Diffusive, Equation, Pointwise};

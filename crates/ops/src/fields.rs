@@ -101,7 +101,8 @@ pub struct Sample {
     pub points: Vec<[f64; 3]>,
     /// Conserved states, `[field][element × lattice point]`.
     pub values: Vec<Vec<f64>>,
-    /// Lifted gradients, physical, `[x][field][element × lattice point]`; empty where they were not asked for.
+    /// Lifted gradients, physical, `[x][field][element × lattice point]`; empty where they were not asked
+    /// for.
     pub gradients: Vec<Vec<Vec<f64>>>,
 }
 
@@ -408,15 +409,15 @@ impl<T: PackScalar> Discretization<T> {
         out
     }
 
-    /// Canonical coefficients of this basis from those of another basis of the same space; `None` if the length does not
-    /// fit or a shape cannot have the other basis.
+    /// Canonical coefficients of this basis from those of another basis of the same space; `None` if the
+    /// length does not fit or a shape cannot have the other basis.
     #[must_use]
     pub fn convert_canonical(&self, canonical: &[f64], from: Representation) -> Option<Vec<f64>> {
         self.convert_canonical_of_order(canonical, from, self.scheme.order)
     }
 
-    /// [`convert_canonical`](Self::convert_canonical) from another order, by L² projection on the reference element: exact from
-    /// lower orders.
+    /// [`convert_canonical`](Self::convert_canonical) from another order, by L² projection on the reference
+    /// element: exact from lower orders.
     #[must_use]
     pub fn convert_canonical_of_order(
         &self,
@@ -486,8 +487,8 @@ impl<T: PackScalar> Discretization<T> {
         Some(())
     }
 
-    /// The same with zeros in the copies of elements that fill blocks up: for weights of sums over a state, in which each
-    /// element is to count once.
+    /// The same with zeros in the copies of elements that fill blocks up: for weights of sums over a state,
+    /// in which each element is to count once.
     #[must_use]
     pub fn from_canonical_once(&self, canonical: &[f64], u: &mut [T]) -> Option<()> {
         self.from_canonical(canonical, u)?;
@@ -532,8 +533,9 @@ fn change_of_basis<T: PackScalar>(group: &Group<T>, from: Representation, order:
     Some(project.mul(&other.evaluate(&points)))
 }
 
-/// Points and matrix of an L² projection by a rule finer than the scheme's. It leads through the orthonormal modes, whose mass
-/// matrix is 1: that of Taylor polynomials is singular to rounding at high orders, and collocated schemes lump theirs.
+/// Points and matrix of an L² projection by a rule finer than the scheme's. It leads through the orthonormal
+/// modes, whose mass matrix is 1: that of Taylor polynomials is singular to rounding at high orders, and
+/// collocated schemes lump theirs.
 fn fine_projection(reference: &ReferenceElement) -> (Vec<[f64; 3]>, Matrix) {
     let degree = match reference.spec.volume {
         Cubature::Degree(d) => d.max(2 * reference.spec.order + 2),

@@ -7,8 +7,8 @@
 //! `τ` the images of the face frame's columns.
 //!
 //! Nodal (collocated) metrics in three dimensions use the conservative curl form
-//! `Ja^i_n = −e_i · ∇_r × (x_l ∇_r x_m)`, `(n, m, l)` cyclic (Kopriva 2006), which satisfies the
-//! metric identities discretely. Where the nodes do not lie on the faces, the curl is taken on nodes that do and
+//! `Ja^i_n = −e_i · ∇_r × (x_l ∇_r x_m)`, `(n, m, l)` cyclic (Kopriva 2006), which satisfies the metric
+//! identities discretely. Where the nodes do not lie on the faces, the curl is taken on nodes that do and
 //! interpolated, so that both sides of a face find the same normals.
 
 use dgsuite_basis::lattice::lattice;
@@ -133,7 +133,8 @@ struct Reduced {
 }
 
 impl Reduced {
-    /// `None` where the order need not be reduced: metrics of flux reconstruction only are nodal whatever the geometry.
+    /// `None` where the order need not be reduced: metrics of flux reconstruction only are nodal whatever the
+    /// geometry.
     fn new(shape: Shape, order: usize, reference: &ReferenceElement) -> Option<Self> {
         let p = reference.spec.order;
         if order <= p || reference.spec.correction == Correction::Dg {

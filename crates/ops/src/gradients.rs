@@ -1,8 +1,8 @@
 //! Lifted gradients for output: at sample points, and on boundaries with everything that forces need.
 //!
-//! Element by element in plain double precision, from coefficients alone, so that it works for any layout, a device's too. The
-//! gradient is the scheme's own: `∇u + Σ_f r_f` inside, `∇u + η r_f` on a face. Without diffusion the jumps on a boundary lead
-//! to the mean with the outer state.
+//! Element by element in plain double precision, from coefficients alone, so that it works for any layout, a
+//! device's too. The gradient is the scheme's own: `∇u + Σ_f r_f` inside, `∇u + η r_f` on a face. Without
+//! diffusion the jumps on a boundary lead to the mean with the outer state.
 
 use crate::boundary_set::BoundarySet;
 use crate::connect::index;
@@ -65,8 +65,8 @@ impl<T: PackScalar> Discretization<T> {
         samples
     }
 
-    /// The solution on the boundary `name` at time `t`: states, lifted gradients, fluxes, normals and weights. `None` where no face
-    /// has that name.
+    /// The solution on the boundary `name` at time `t`: states, lifted gradients, fluxes, normals and
+    /// weights. `None` where no face has that name.
     #[must_use]
     pub fn boundary_samples(&self, u: &[T], t: f64, name: &str) -> Option<BoundarySamples> {
         let set = self.boundaries.iter().find(|set| set.binding.name == name)?;
@@ -315,7 +315,8 @@ fn row_times(a: &Matrix, row: usize, v: &[f64]) -> f64 {
     a.row(row).iter().zip(v).map(|(a, v)| a * v).sum()
 }
 
-/// Points a little away from the apex of a pyramid, where derivatives of its rational functions have no value.
+/// Points a little away from the apex of a pyramid, where derivatives of its rational functions have no
+/// value.
 fn inside(shape: dgsuite_basis::Shape, mut points: Vec<[f64; 3]>) -> Vec<[f64; 3]> {
     const AWAY: f64 = 1e-6;
     if shape == dgsuite_basis::Shape::Pyramid {

@@ -107,8 +107,8 @@ pub(crate) struct Part<T: Element> {
     pub(crate) weighted: Buffer<T>,
     /// Stored: `M_e⁻¹ M̂`, `[block][np][np][lane]`.
     pub(crate) inverse: Buffer<T>,
-    /// Curved simplices of geometry order 2, weight-adjusted, on devices: derivatives of the map, then `weighted`, `[element]`; see
-    /// `cuda/quadratic.rs`.
+    /// Curved simplices of geometry order 2, weight-adjusted, on devices: derivatives of the map, then
+    /// `weighted`, `[element]`; see `cuda/quadratic.rs`.
     pub(crate) map: Buffer<T>,
     /// Split form: lines of nodes.
     pub(crate) lines: Option<Lines<T>>,
@@ -211,8 +211,8 @@ pub(crate) fn build<T: PackScalar>(
     build_with(mesh, scheme.form, n_fields, lanes, &Packings::default(), |needs| resolve(scheme, needs))
 }
 
-/// The same with specifications of one's own for the affine and curved elements of each shape. Blocks of lanes are chosen for
-/// having few neighbours, and `packings` keeps the choice for other orders.
+/// The same with specifications of one's own for the affine and curved elements of each shape. Blocks of
+/// lanes are chosen for having few neighbours, and `packings` keeps the choice for other orders.
 pub(crate) fn build_with<T: PackScalar>(
     mesh: &Mesh,
     form: Form,
@@ -517,7 +517,8 @@ fn face_measures(reference: &ReferenceElement, sj: impl Fn(usize) -> f64) -> f64
         .fold(0.0, f64::max)
 }
 
-/// `P_d`; in strong form `−D_d + L N̂_d I_f` on the projected flux. In split form these are for diffusive fluxes.
+/// `P_d`; in strong form `−D_d + L N̂_d I_f` on the projected flux. In split form these are for diffusive
+/// fluxes.
 pub(crate) fn volume_matrices(reference: &ReferenceElement, form: Form, dim: usize) -> Vec<Matrix> {
     let (np, nq, nf) = (reference.n_basis, reference.volume.points.len(), reference.face_points.len());
     match form {
@@ -543,8 +544,8 @@ pub(crate) fn volume_matrices(reference: &ReferenceElement, form: Form, dim: usi
     }
 }
 
-/// `M_e⁻¹ M̂` with `M_e = Iᵀ W J I`, worked out in the orthonormal modes: `M_e` of Taylor polynomials is singular to rounding at
-/// high orders.
+/// `M_e⁻¹ M̂` with `M_e = Iᵀ W J I`, worked out in the orthonormal modes: `M_e` of Taylor polynomials is
+/// singular to rounding at high orders.
 struct ExactInverse {
     /// Modes at the volume points.
     values: Matrix,

@@ -13,7 +13,8 @@ use crate::residual::Output;
 use crate::simd::{Kernel, Pack, PackScalar};
 use dgsuite_gpu::{Scalar, SimdLevel};
 
-/// The trait of the entry points, and what they are for both precisions: `name: Kernel` dispatches a kernel to its instruction level.
+/// The trait of the entry points, and what they are for both precisions: `name: Kernel` dispatches a kernel
+/// to its instruction level.
 macro_rules! entries {
     ($($name:ident: $kernel:ident,)*; unsafe [$($contract:ident: $bound:ident,)*]) => {
         /// Entry points that are compiled in this crate, so that no user of it compiles them again.

@@ -42,7 +42,8 @@
 //! * Every block writes only its own part of the output, and sums have a fixed order: results are
 //!   the same to the last bit for any number of threads.
 //! * `eval` and `stage` do not allocate, but for boundary data and sources that change with time.
-//! * `unsafe` is confined to the SIMD kernels, the hand-over of output pointers to threads, and launches on devices.
+//! * `unsafe` is confined to the SIMD kernels, the hand-over of output pointers to threads, and launches on
+//!   devices.
 
 mod boundary;
 mod boundary_set;

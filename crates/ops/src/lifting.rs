@@ -1,19 +1,22 @@
-//! Operators of the lifted gradient (BR2; Bassi & Rebay 1997, Bassi, Rebay, Mariotti, Pedinotti & Savini 1997).
+//! Operators of the lifted gradient (BR2; Bassi & Rebay 1997, Bassi, Rebay, Mariotti, Pedinotti & Savini
+//! 1997).
 //!
-//! In an element, with the half jump `[u]_f = ½ (u⁺ − u⁻)` of face `f` (on a boundary `u_b − u⁻`), in reference coordinates
+//! In an element, with the half jump `[u]_f = ½ (u⁺ − u⁻)` of face `f` (on a boundary `u_b − u⁻`), in
+//! reference coordinates
 //!
 //! ```text
 //! g_d   = D_d u + Σ_f N̂_d^f L_f [u]_f          in the volume,
 //! g_d^f = D_d u + η N̂_d^f L_f [u]_f            on face f,        ∇u = Σ_d ∇r_d g_d.
 //! ```
 //!
-//! `n sJ = Σ_d N̂_d J∇r_d` makes this the lifting `∫ r_f·τ = ∮_f [u] n·τ` for every `τ` whose contravariant components are
-//! polynomials. Nothing of the metric stands in the matrices: they serve affine and curved elements, a linear field (with the
-//! geometry in the space) has its exact gradient, and a constant one none.
+//! `n sJ = Σ_d N̂_d J∇r_d` makes this the lifting `∫ r_f·τ = ∮_f [u] n·τ` for every `τ` whose contravariant
+//! components are polynomials. Nothing of the metric stands in the matrices: they serve affine and curved
+//! elements, a linear field (with the geometry in the space) has its exact gradient, and a constant one none.
 //!
-//! The operator is coercive for `η > n_f`, the number of faces, and bounded below for `η = n_f` (Brezzi, Manzini, Marini,
-//! Pietra & Russo 2000; Arnold, Brezzi, Cockburn & Marini 2002): `‖Σ_f r_f‖² ≤ n_f Σ_f ‖r_f‖²`, as each point is reached by the
-//! liftings of at most `n_f` faces. The number of faces is the default.
+//! The operator is coercive for `η > n_f`, the number of faces, and bounded below for `η = n_f` (Brezzi,
+//! Manzini, Marini, Pietra & Russo 2000; Arnold, Brezzi, Cockburn & Marini 2002):
+//! `‖Σ_f r_f‖² ≤ n_f Σ_f ‖r_f‖²`, as each point is reached by the liftings of at most `n_f` faces. The number
+//! of faces is the default.
 
 pub(crate) mod spectrum;
 mod tensor;
@@ -28,8 +31,8 @@ use dgsuite_basis::{Cubature, Matrix, ReferenceElement, Shape};
 use dgsuite_gpu::{Buffer, Element, GpuError};
 use dgsuite_mesh::Mesh;
 
-/// The lifting operators of one part as sparse factors, each with the number of rows that follow one another along the
-/// first direction. Columns: basis functions, then face points with their half jumps.
+/// The lifting operators of one part as sparse factors, each with the number of rows that follow one another
+/// along the first direction. Columns: basis functions, then face points with their half jumps.
 pub(crate) struct LiftFactors {
     /// `[u; [u]_f]` to `u` at volume points (not if collocated), then `g_d`, direction after direction.
     pub(crate) gradient: Vec<(Rows, usize)>,
@@ -97,7 +100,8 @@ pub(crate) fn point_normals(reference: &ReferenceElement) -> Vec<[f64; 3]> {
     (0..reference.face_points.len()).map(of).collect()
 }
 
-/// `∂φ_i/∂r_d` at the face points; at faces that carry nodes of a collocated element the rows are those of the nodes.
+/// `∂φ_i/∂r_d` at the face points; at faces that carry nodes of a collocated element the rows are those of
+/// the nodes.
 pub(crate) fn face_derivatives(reference: &ReferenceElement) -> Vec<Matrix> {
     let dim = reference.spec.shape.dim();
     let (nf, np) = (reference.face_points.len(), reference.n_basis);
@@ -122,7 +126,8 @@ pub(crate) struct Lifting<T: Element> {
 pub(crate) enum Gradients<T> {
     /// From coefficients and half jumps together.
     Joined { gradient: Chain<T>, face_gradient: Chain<T> },
-    /// Collocated, with nodes on the faces: derivatives at the nodes serve the faces too, before the jumps are added.
+    /// Collocated, with nodes on the faces: derivatives at the nodes serve the faces too, before the jumps
+    /// are added.
     Nodal {
         /// `D_d`.
         slopes: Chain<T>,
@@ -268,7 +273,8 @@ pub(crate) fn face_metrics<T: PackScalar>(
     of_faces(part, slot - part.first_block * lanes, group.elements[slot] as usize, lanes, mesh)
 }
 
-/// The same for slot `slot` of the part: that of the nodes where curved elements are collocated and faces carry nodes.
+/// The same for slot `slot` of the part: that of the nodes where curved elements are collocated and faces
+/// carry nodes.
 fn of_faces<T: PackScalar>(
     part: &Part<T>,
     slot: usize,

@@ -1,7 +1,8 @@
 //! One-sided normal fluxes between the two passes of diffusion.
 //!
-//! An element's fluxes lie together, `[place][lane][face point][field]`, so that a neighbour finds those of a face in few cache
-//! lines: in packs of lanes a line would hold one number for it. Both passes turn between the two orders in registers.
+//! An element's fluxes lie together, `[place][lane][face point][field]`, so that a neighbour finds those of a
+//! face in few cache lines: in packs of lanes a line would hold one number for it. Both passes turn between
+//! the two orders in registers.
 
 use crate::connect::Neighbours;
 use crate::group::Group;
@@ -70,8 +71,8 @@ impl<T: PackScalar> FaceScales<'_, T> {
     }
 }
 
-/// A block's one-sided fluxes `p⁻`: written for the neighbours, and the own half of the mean taken off the numerical flux,
-/// `surface ← surface − ½ s p⁻`.
+/// A block's one-sided fluxes `p⁻`: written for the neighbours, and the own half of the mean taken off the
+/// numerical flux, `surface ← surface − ½ s p⁻`.
 pub struct Publish<'a, T> {
     pub(crate) fields: usize,
     pub(crate) scales: FaceScales<'a, T>,
@@ -117,8 +118,8 @@ impl<T: PackScalar> Publish<'_, T> {
     }
 }
 
-/// `out ← −½ s p⁺` at the face points of one block: the neighbours' half of the mean flux, each `p` with its own outward
-/// normal.
+/// `out ← −½ s p⁺` at the face points of one block: the neighbours' half of the mean flux, each `p` with its
+/// own outward normal.
 ///
 /// The user vouches that the neighbours' fluxes are complete, and that nobody writes them.
 pub struct MeanFlux<'a, T> {
@@ -157,8 +158,8 @@ impl<T: PackScalar> MeanFlux<'_, T> {
                 table[l] = table[l].wrapping_add(entry);
             }
             for q in first..end {
-                // SAFETY: tables hold points of an element, `stride` covers them; slots and entries are asserted above, lengths
-                // by `check`. The user vouches that nobody writes what is read.
+                // SAFETY: tables hold points of an element, `stride` covers them; slots and entries are
+                // asserted above, lengths by `check`. The user vouches that nobody writes what is read.
                 unsafe {
                     let half = self.scales.half::<V>(f, q);
                     let mut rows = base;

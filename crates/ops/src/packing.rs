@@ -1,13 +1,14 @@
 //! Which elements share a block.
 //!
-//! A block reads what lies across its faces from the blocks of its neighbours, lane by lane. The fewer blocks these are, the
-//! fewer packs are loaded and permuted. Elements are therefore matched in pairs, pairs in fours, and so on: each with the
-//! neighbour that it shares most faces with, and among several with the one that lies beside it as earlier pairs lie side by
-//! side. Cells in rows become bricks that meet face to face; elsewhere blocks become compact.
+//! A block reads what lies across its faces from the blocks of its neighbours, lane by lane. The fewer blocks
+//! these are, the fewer packs are loaded and permuted. Elements are therefore matched in pairs, pairs in
+//! fours, and so on: each with the neighbour that it shares most faces with, and among several with the one
+//! that lies beside it as earlier pairs lie side by side. Cells in rows become bricks that meet face to face;
+//! elsewhere blocks become compact.
 //!
-//! Triangles are dealt out to two blocks, one of each pair to either: where pairs are the halves of quadrilaterals, all
-//! triangles of a block are alike, and a face of theirs finds all neighbours in one or two blocks. Tetrahedra of a mesh that
-//! repeats itself are dealt out likewise ([`alike`]).
+//! Triangles are dealt out to two blocks, one of each pair to either: where pairs are the halves of
+//! quadrilaterals, all triangles of a block are alike, and a face of theirs finds all neighbours in one or
+//! two blocks. Tetrahedra of a mesh that repeats itself are dealt out likewise ([`alike`]).
 
 mod alike;
 
@@ -91,8 +92,8 @@ impl Graph {
         &self.edges[self.first[i as usize] as usize..self.first[i as usize + 1] as usize]
     }
 
-    /// The partner of each, or [`NONE`], and which of a pair is the first: so that neighbours of first ones are second ones, as
-    /// far as possible.
+    /// The partner of each, or [`NONE`], and which of a pair is the first: so that neighbours of first ones
+    /// are second ones, as far as possible.
     fn matching(&self) -> (Vec<u32>, Vec<bool>) {
         let (mut partner, mut is_first) = (vec![NONE; self.len()], vec![false; self.len()]);
         let mut beside: Vec<u32> = Vec::new();
@@ -133,9 +134,9 @@ impl Graph {
     }
 }
 
-/// The order in which the elements of a part fill blocks of `lanes`: positions in `elements`, which are numbers of the
-/// mesh along a space-filling curve. Blocks follow one another along the curve too. With `deal`, the elements of each pair
-/// go to different blocks.
+/// The order in which the elements of a part fill blocks of `lanes`: positions in `elements`, which are
+/// numbers of the mesh along a space-filling curve. Blocks follow one another along the curve too. With
+/// `deal`, the elements of each pair go to different blocks.
 fn pack(mut graph: Graph, lanes: usize, deal: bool) -> Vec<u32> {
     let n = graph.len();
     if lanes < 2 || n <= lanes || !lanes.is_power_of_two() {

@@ -111,8 +111,8 @@ pub(crate) struct Panels<T> {
 }
 
 impl<T: Scalar> Panels<T> {
-    /// Cut `matrix` into panels of at most `max_rows` rows: either rows that follow one another, not across lines
-    /// of `line` rows, or rows that have the same columns, whichever loads less. A row of a block has
+    /// Cut `matrix` into panels of at most `max_rows` rows: either rows that follow one another, not across
+    /// lines of `line` rows, or rows that have the same columns, whichever loads less. A row of a block has
     /// `width` scalars (fields × lanes).
     pub(crate) fn new(matrix: &Rows, line: usize, max_rows: usize, width: usize) -> Self {
         let n = matrix.rows.len();
@@ -159,8 +159,8 @@ impl<T: Scalar> Panels<T> {
         out
     }
 
-    /// Panels for products that are added, with columns between two of `offsets` at a time: rows that have entries there
-    /// share them.
+    /// Panels for products that are added, with columns between two of `offsets` at a time: rows that have
+    /// entries there share them.
     pub(crate) fn by_columns(matrix: &Rows, offsets: &[usize], max_rows: usize, width: usize) -> Self {
         let mut out = Self { rows: matrix.rows.len(), cols: matrix.cols, ..Self::default() };
         for w in offsets.windows(2) {

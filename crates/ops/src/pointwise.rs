@@ -267,8 +267,8 @@ impl<T: PackScalar> NeighbourStates<'_, T> {
     /// The state across point `i` of a face.
     ///
     /// # Safety
-    /// `sources` are of [`of_face`](Self::of_face) and `i` is a point of the face; table entries are rows of a
-    /// block of `N` fields.
+    /// `sources` are of [`of_face`](Self::of_face) and `i` is a point of the face; table entries are rows of
+    /// a block of `N` fields.
     #[inline(always)]
     pub(crate) unsafe fn state<V: Pack<T = T>, const N: usize>(
         &self,

@@ -1,4 +1,5 @@
-//! The two passes of diffusion, and what lies between them: jumps and fluxes on boundaries, published fluxes of other groups.
+//! The two passes of diffusion, and what lies between them: jumps and fluxes on boundaries, published fluxes
+//! of other groups.
 
 use crate::boundary_set::BoundarySet;
 use crate::connect::{Connectivity, Neighbours};
@@ -117,8 +118,9 @@ impl<T: PackScalar> Discretization<T> {
             let region = |region: &Range<usize>| {
                 let mut scratch = lock(self.scratch_of_thread());
                 for block in region.clone() {
-                    // SAFETY: the pointers cover the group and the boundaries; each block is in exactly one region, and each
-                    // boundary face belongs to one element. The schedule lists a block after all that it reads, of its own region.
+                    // SAFETY: the pointers cover the group and the boundaries; each block is in exactly one
+                    // region, and each boundary face belongs to one element. The schedule lists a block after
+                    // all that it reads, of its own region.
                     unsafe {
                         gradient_blocks(&inputs, &diffusing, &mut scratch, block..block + 1, &kept);
                         let after = schedule.after(block);
@@ -137,7 +139,8 @@ impl<T: PackScalar> Discretization<T> {
             let exterior = &published.exterior;
             let blocks = |blocks: &[u32]| {
                 let mut scratch = lock(self.scratch_of_thread());
-                // SAFETY: the pointers cover the group; each block is in exactly one chunk, and the first pass is over.
+                // SAFETY: the pointers cover the group; each block is in exactly one chunk, and the first
+                // pass is over.
                 unsafe { mean_flux_blocks(&inputs, one_sided, exterior, &mut scratch, blocks, output) };
             };
             let waiting = &published.schedules[g].waiting;
@@ -168,8 +171,8 @@ impl<T: PackScalar> Discretization<T> {
         }
     }
 
-    /// The diffusive flux through each boundary. The exterior gets the one-sided flux whose mean with the element's own is
-    /// that flux, so that the second pass does not tell boundaries from neighbours.
+    /// The diffusive flux through each boundary. The exterior gets the one-sided flux whose mean with the
+    /// element's own is that flux, so that the second pass does not tell boundaries from neighbours.
     fn boundary_fluxes(&mut self, published: &mut Published<T>) {
         let fields = self.physics.n_fields();
         let dim = self.physics.dim();

@@ -1,9 +1,10 @@
 //! In which order the two passes of diffusion visit the blocks of a group.
 //!
-//! The second pass of a block reads what the first has written for its neighbours. It follows as soon as that is complete, while
-//! most of it lies in the cache: blocks along a space-filling curve have their neighbours nearby. Each thread works on regions of
-//! its own; blocks that read other regions, a boundary or another group wait for the end of the first pass. What no block reads
-//! any more gives its place to the next one's, so that what passes between the two stays in the cache.
+//! The second pass of a block reads what the first has written for its neighbours. It follows as soon as that
+//! is complete, while most of it lies in the cache: blocks along a space-filling curve have their neighbours
+//! nearby. Each thread works on regions of its own; blocks that read other regions, a boundary or another
+//! group wait for the end of the first pass. What no block reads any more gives its place to the next one's,
+//! so that what passes between the two stays in the cache.
 
 use crate::connect::Neighbours;
 use crate::group::Group;
@@ -43,7 +44,8 @@ impl Schedule {
         Self::of(&(0..group.state.blocks).map(reads).collect::<Vec<_>>(), threads)
     }
 
-    /// From the blocks that each block reads, itself among them, in ascending order, and whether these are all that it reads.
+    /// From the blocks that each block reads, itself among them, in ascending order, and whether these are
+    /// all that it reads.
     fn of(reads: &[(Vec<u32>, bool)], threads: usize) -> Self {
         let blocks = reads.len();
         let count = if threads > 1 { SHARES * threads } else { 1 };
@@ -71,7 +73,8 @@ impl Schedule {
         out
     }
 
-    /// Give each block a place from its first pass until the last that reads it; regions are visited at the same time.
+    /// Give each block a place from its first pass until the last that reads it; regions are visited at the
+    /// same time.
     fn find_places(&mut self, reads: &[(Vec<u32>, bool)]) {
         let mut readers = vec![0_u32; reads.len()];
         reads.iter().flat_map(|(read, _)| read).for_each(|&a| readers[a as usize] += 1);

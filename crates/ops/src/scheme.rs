@@ -22,9 +22,10 @@ pub enum Form {
     Weak,
     /// `−∫ v ∇·F − ∮ v (f* − F·n)`, with the interpolated flux as the subtracted trace.
     Strong,
-    /// The strong form with two-point fluxes in the volume, `∂F̂_d/∂r_d ≈ 2 Σ_j D_ij f#(u_i, u_j, {{J∇r_d}})`, on
-    /// quadrilaterals and hexahedra at Gauss–Lobatto nodes: it keeps what the two-point flux keeps (Gassner, Winters &
-    /// Kopriva 2016). The equation must have a two-point flux.
+    /// The strong form with two-point fluxes in the volume,
+    /// `∂F̂_d/∂r_d ≈ 2 Σ_j D_ij f#(u_i, u_j, {{J∇r_d}})`, on quadrilaterals and hexahedra at Gauss–Lobatto
+    /// nodes: it keeps what the two-point flux keeps (Gassner, Winters & Kopriva 2016). The equation must
+    /// have a two-point flux.
     Split,
 }
 
@@ -110,20 +111,21 @@ impl Scheme {
     }
 
     /// Flux reconstruction with the correction of parameter c (Vincent, Castonguay & Jameson 2011; see
-    /// [`dgsuite_basis::correction`]): the flux is interpolated at the solution points, the nodes of `set`, and
-    /// corrected at flux points on the faces,
+    /// [`dgsuite_basis::correction`]): the flux is interpolated at the solution points, the nodes of `set`,
+    /// and corrected at flux points on the faces,
     ///
     /// ```text
     /// du = (1/J) [ −Σ_d D_d F̂_d − (M + K)⁻¹ I_fᵀ W_f (f̂* − Σ_d N̂_d I_f F̂_d) ] .
     /// ```
     ///
-    /// Curved elements have `J∇r` at the solution points, of their geometry at order p where the mesh has a higher one.
-    /// The step bound follows the correction. Schemes with c > 0 are stable with larger steps (upwind advection at p = 2, 3: spectra
-    /// of c_sd are 0.65 times as large on quadrilaterals and 0.71 to 0.77 times on triangles, those of c_hu 0.5 and 0.53 to
-    /// 0.66 times), schemes with c < 0 with smaller ones only: the highest modes of the lift are θ = 1/(1 − c/c_−) times as large,
-    /// and so at most is the spectrum of advection (half way to c_−, where θ = 2: 2 at p = 1, 1.85, 1.76, 1.69, 1.65 at
-    /// p = 2 … 5 on the line, 1.6 to 1.8 on triangles), and θ² times that of diffusion, which lifts twice (4 at p = 1, 3.32, 2.78,
-    /// 2.41, 2.15).
+    /// Curved elements have `J∇r` at the solution points, of their geometry at order p where the mesh has a
+    /// higher one. The step bound follows the correction. Schemes with c > 0 are stable with larger steps
+    /// (upwind advection at p = 2, 3: spectra of c_sd are 0.65 times as large on quadrilaterals and 0.71 to
+    /// 0.77 times on triangles, those of c_hu 0.5 and 0.53 to 0.66 times), schemes with c < 0 with smaller
+    /// ones only: the highest modes of the lift are θ = 1/(1 − c/c_−) times as large, and so at most is the
+    /// spectrum of advection (half way to c_−, where θ = 2: 2 at p = 1, 1.85, 1.76, 1.69, 1.65 at p = 2 … 5
+    /// on the line, 1.6 to 1.8 on triangles), and θ² times that of diffusion, which lifts twice (4 at p = 1,
+    /// 3.32, 2.78, 2.41, 2.15).
     #[must_use]
     pub const fn flux_reconstruction(order: usize, set: NodeSet, c: Parameter) -> Self {
         Self {
@@ -292,8 +294,8 @@ fn curved_volume_degree(shape: Shape, p: usize, n: usize) -> usize {
     }
 }
 
-/// What a representation means on a shape. One name for the nodes of all shapes: Lobatto means warp & blend on
-/// simplices, whose edges carry the Lobatto points; pyramids are modal.
+/// What a representation means on a shape. One name for the nodes of all shapes: Lobatto means warp & blend
+/// on simplices, whose edges carry the Lobatto points; pyramids are modal.
 pub(crate) fn representation_on(representation: Representation, shape: Shape) -> Representation {
     match (representation, shape) {
         (Representation::Nodal(_) | Representation::Taylor, Shape::Pyramid) => Representation::Modal,
@@ -348,9 +350,9 @@ fn part(scheme: &Scheme, shape: Shape, curved: Option<usize>, face: Cubature) ->
     Ok(PartSpec { element, rule })
 }
 
-/// Whether nodal metrics of geometry order `n` satisfy the metric identities and agree across
-/// faces: the geometry must be in the space, and in three dimensions either its curl form is fixed
-/// by the nodes on the face (Lobatto; Kopriva 2006), through which the face is integrated too (not where tetrahedra in the mesh
+/// Whether nodal metrics of geometry order `n` satisfy the metric identities and agree across faces: the
+/// geometry must be in the space, and in three dimensions either its curl form is fixed by the nodes on the
+/// face (Lobatto; Kopriva 2006), through which the face is integrated too (not where tetrahedra in the mesh
 /// ask for a cubature), or no product is truncated.
 fn keeps_free_stream_at_nodes(
     shape: Shape,

@@ -46,8 +46,8 @@ pub trait Pack: Real {
     /// # Safety
     /// `p` points to a readable scalar.
     unsafe fn broadcast(p: *const Self::T) -> Self;
-    /// Ready for [`replace`](Self::replace): lane `l` comes from lane `lanes[l] < W` where bit `l` of `taken` is
-    /// set, and stays where it is not and `lanes[l]` is −1.
+    /// Ready for [`replace`](Self::replace): lane `l` comes from lane `lanes[l] < W` where bit `l` of `taken`
+    /// is set, and stays where it is not and `lanes[l]` is −1.
     fn pick(lanes: &[i8; MAX_LANES], taken: u32) -> Self::Pick;
     /// This pack, with the lanes that `pick` names replaced by lanes of `from`.
     fn replace(self, from: Self, pick: Self::Pick) -> Self;

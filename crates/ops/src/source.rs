@@ -12,7 +12,8 @@ use dgsuite_physics::Source;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// A source and its rows `Π J S` (`Π S` on affine elements, whose operators hold `1/J`), as the state of each group.
+/// A source and its rows `Π J S` (`Π S` on affine elements, whose operators hold `1/J`), as the state of each
+/// group.
 pub(crate) struct SourceTerm<T: Element> {
     source: Arc<dyn Source>,
     /// Per group.

@@ -249,7 +249,8 @@ where
         permutation.into_iter().map(|q| reference.face_offsets[f] + q).collect()
     }
 
-    /// Both terms against the test functions, beside what `rows` has, then the inverse mass matrix of the rule.
+    /// Both terms against the test functions, beside what `rows` has, then the inverse mass matrix of the
+    /// rule.
     fn mass(
         &self,
         element: &Element,

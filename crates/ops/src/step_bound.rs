@@ -1,25 +1,30 @@
 //! Step bounds of elements: how large the spectra of advection and of diffusion are, element by element.
 //!
-//! **Advection.** With the local Lax–Friedrichs flux and the speed λ, `½ d/dt ‖u‖² = −½ λ Σ_f ∮ |[[u]]|²`. A state that its
-//! neighbours mirror with the other sign loses most, so that eigenvalues have real parts of at least `−λ τ` with
+//! **Advection.** With the local Lax–Friedrichs flux and the speed λ, `½ d/dt ‖u‖² = −½ λ Σ_f ∮ |[[u]]|²`. A
+//! state that its neighbours mirror with the other sign loses most, so that eigenvalues have real parts of at
+//! least `−λ τ` with
 //!
 //! ```text
 //! τ = max_u ∮_∂E u² / ∫_E u²,    the largest eigenvalue of  Σ_f w_f L_f I_f,    w_f = sJ / J on face f,
 //! ```
 //!
-//! in the inner product of the scheme, with its lumped masses or its correction: `(p + 1)(p + 2) d/Δx` on cubes, `p (p + 1) d/Δx`
-//! with the lumped masses of Lobatto points. On simplices, prisms and pyramids it is found for the element's weights, rounded up. On
-//! other shapes it is bounded by those of sets of faces, as the largest eigenvalue is convex and of degree one in the weights,
-//! `τ(w) ≤ Σ_i (w_i − w_{i−1}) τ(faces with w_f ≥ w_i)`, which is exact where the space is a product and opposite faces are equal.
+//! in the inner product of the scheme, with its lumped masses or its correction: `(p + 1)(p + 2) d/Δx` on
+//! cubes, `p (p + 1) d/Δx` with the lumped masses of Lobatto points. On simplices, prisms and pyramids it is
+//! found for the element's weights, rounded up. On other shapes it is bounded by those of sets of faces, as
+//! the largest eigenvalue is convex and of degree one in the weights,
+//! `τ(w) ≤ Σ_i (w_i − w_{i−1}) τ(faces with w_f ≥ w_i)`, which is exact where the space is a product and
+//! opposite faces are equal.
 //!
 //! Curved elements have the eigenvalue of their own traces and masses, `∮ sJ u² / ∫ J u²`.
 //!
-//! **Diffusion.** The largest eigenvalue `σ` of BR2, with values that the neighbours mirror, is of degree two in the
-//! inverse heights: `σ = Σ_f C_f w_f²`, exact on boxes. `C_f` is that of the least favourable of some affine elements.
-//! On curved elements `w_f` is the mean over the face, and `σ` grows by the square of what their τ exceeds that of the means;
-//! collocated quadrilaterals and hexahedra take the largest `w_f` at their nodes where that is more.
+//! **Diffusion.** The largest eigenvalue `σ` of BR2, with values that the neighbours mirror, is of degree two
+//! in the inverse heights: `σ = Σ_f C_f w_f²`, exact on boxes. `C_f` is that of the least favourable of some
+//! affine elements. On curved elements `w_f` is the mean over the face, and `σ` grows by the square of what
+//! their τ exceeds that of the means; collocated quadrilaterals and hexahedra take the largest `w_f` at their
+//! nodes where that is more.
 //!
-//! Hence the step `Δt = S / (τ λ + σ ν)` with the product `S` of step and spectral radius that the scheme in time bears.
+//! Hence the step `Δt = S / (τ λ + σ ν)` with the product `S` of step and spectral radius that the scheme in
+//! time bears.
 
 use crate::group::{Group, Part};
 use crate::lifting::spectrum;
@@ -45,11 +50,12 @@ const CURVED_MARGIN: f64 = 1.02;
 /// What the stated steps are one of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StepMeasure {
-    /// The CFL number: steps are multiples of `min h / ((2p + 1)(λ + ν σ/τ))`, `h = d |E| / (largest face measure)`.
+    /// The CFL number: steps are multiples of `min h / ((2p + 1)(λ + ν σ/τ))`,
+    /// `h = d |E| / (largest face measure)`.
     #[default]
     Cfl,
-    /// The product of step and spectral radius: steps are multiples of `min 1 / (τ λ + σ ν)`, each element by its own shape,
-    /// space and geometry.
+    /// The product of step and spectral radius: steps are multiples of `min 1 / (τ λ + σ ν)`, each element by
+    /// its own shape, space and geometry.
     Radius,
 }
 
@@ -95,7 +101,8 @@ pub(crate) fn add_bounds<T: PackScalar>(group: &mut Group<T>, eta: Option<f64>) 
                 // Where the metric varies, diffusion grows as the square of what traces grow by.
                 radius = radii[slot] * spectra.undamped();
                 sigma *= (radius / of_means).max(1.0).powi(2);
-                // At nodes of their own, which carry the metric, modes of high order see the largest of it alone.
+                // At nodes of their own, which carry the metric, modes of high order see the largest of it
+                // alone.
                 if let (Some(c), true) = (diffusion, part.collocated && part.reference.tensor.is_some()) {
                     let square = |f: usize| largest_weight(part, slot, lanes, f).powi(2);
                     sigma = sigma.max((0..faces).map(|f| c[0] * square(f)).sum());
@@ -112,7 +119,8 @@ fn is_second(shape: Shape, face: usize) -> bool {
     matches!(shape, Shape::Prism | Shape::Pyramid) && shape.face_shape(face) == Some(Shape::Quadrilateral)
 }
 
-/// `sJ / J` of each face of a slot of the part; of curved elements the mean `∫ sJ / ∫ J` in units of that of the reference element.
+/// `sJ / J` of each face of a slot of the part; of curved elements the mean `∫ sJ / ∫ J` in units of that of
+/// the reference element.
 fn face_weights<T: PackScalar>(part: &Part<T>, slot: usize, lanes: usize) -> [f64; FACES] {
     let reference = &part.reference;
     let (dim, faces) = (reference.spec.shape.dim(), reference.spec.shape.n_faces());
@@ -133,7 +141,8 @@ fn face_weights<T: PackScalar>(part: &Part<T>, slot: usize, lanes: usize) -> [f6
     })
 }
 
-/// `|Σ_d N̂_d ∇r_d|` of face `f`, the inverse height over it, the largest at the volume points of a slot of a curved part.
+/// `|Σ_d N̂_d ∇r_d|` of face `f`, the inverse height over it, the largest at the volume points of a slot of a
+/// curved part.
 fn largest_weight<T: PackScalar>(part: &Part<T>, slot: usize, lanes: usize, f: usize) -> f64 {
     let (dim, n) = (part.reference.spec.shape.dim(), part.n_points);
     let normal = crate::geometry::reference_normal(part.reference.spec.shape, f);
@@ -152,8 +161,8 @@ fn inverse_jacobians<T: PackScalar>(part: &Part<T>, slot: usize, lanes: usize) -
     (0..n).map(|q| part.inverse_jacobian[((slot / lanes) * n + q) * lanes + slot % lanes].to_f64()).collect()
 }
 
-/// τ of the slots of a curved part: the largest eigenvalue of `I_f M_J⁻¹ I_fᵀ W_f sJ` with `M_J⁻¹ = Π (1/J) I M⁻¹`, which is also what
-/// collocated metrics amount to.
+/// τ of the slots of a curved part: the largest eigenvalue of `I_f M_J⁻¹ I_fᵀ W_f sJ` with
+/// `M_J⁻¹ = Π (1/J) I M⁻¹`, which is also what collocated metrics amount to.
 fn curved_radii<T: PackScalar>(part: &Part<T>, lanes: usize) -> Vec<f64> {
     let reference = &part.reference;
     let dim = reference.spec.shape.dim();
@@ -186,7 +195,8 @@ fn curved_radii<T: PackScalar>(part: &Part<T>, lanes: usize) -> Vec<f64> {
     (0..part.n_blocks * lanes).into_par_iter().map(radius).collect()
 }
 
-/// The largest eigenvalues of traces of a reference element for weights of its faces, found when they are asked for.
+/// The largest eigenvalues of traces of a reference element for weights of its faces, found when they are
+/// asked for.
 struct Spectra<'a> {
     reference: &'a ReferenceElement,
     /// `I_f L`, face points by face points.
@@ -210,7 +220,8 @@ impl<'a> Spectra<'a> {
         radius * self.undamped()
     }
 
-    /// Lumped masses of order 1 hardly damp waves: the schemes in time bear 0.78 times what they bear of other spectra.
+    /// Lumped masses of order 1 hardly damp waves: the schemes in time bear 0.78 times what they bear of
+    /// other spectra.
     fn undamped(&self) -> f64 {
         let spec = &self.reference.spec;
         let lines = spec.volume == Cubature::Collocated && spec.correction == Correction::Dg;

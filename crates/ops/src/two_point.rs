@@ -6,9 +6,9 @@
 //! −Σ_j 2 D_ij f#(u_i, u_j, {{J∇r}}) + L (F̂·N̂) = −Σ_{j≠i} 2 D_ij f#(u_i, u_j, {{J∇r}}) ,
 //! ```
 //!
-//! as `D` is skew but for its first and last diagonal entry (summation by parts), and those are what is lifted. So one
-//! flux serves both nodes of a pair, and the rest of the residual is the lift of the numerical fluxes (Gassner, Winters &
-//! Kopriva, J. Comput. Phys. 327 (2016) 39–66).
+//! as `D` is skew but for its first and last diagonal entry (summation by parts), and those are what is
+//! lifted. So one flux serves both nodes of a pair, and the rest of the residual is the lift of the numerical
+//! fluxes (Gassner, Winters & Kopriva, J. Comput. Phys. 327 (2016) 39–66).
 
 use crate::chain::Chain;
 use crate::panel::Rows;
@@ -60,13 +60,15 @@ pub trait TwoPointKernels<T>: Send + Sync {
     /// Number of unknowns.
     fn n_fields(&self) -> usize;
 
-    /// The volume term with its part of the surface term, added: `out_i ← out_i − Σ_d Σ_{j≠i} 2 D_ij f#(u_i, u_j, ½ (G_i + G_j)_d)`
-    /// with `j` on the line of `i` in direction `d`.
+    /// The volume term with its part of the surface term, added:
+    /// `out_i ← out_i − Σ_d Σ_{j≠i} 2 D_ij f#(u_i, u_j, ½ (G_i + G_j)_d)` with `j` on the line of `i` in
+    /// direction `d`.
     ///
     /// `u` and `out`: `[node][field][lane]`.
     fn volume(&self, level: SimdLevel, lines: NodeLines<'_, T>, u: &[T], out: &mut [T]);
 
-    /// `two_point_flux(ul, ur, n, out)` as a CUDA function; the parameters that it uses are added to `parameters`.
+    /// `two_point_flux(ul, ur, n, out)` as a CUDA function; the parameters that it uses are added to
+    /// `parameters`.
     ///
     /// # Errors
     /// [`TraceError`] if a parameter has two values.

@@ -1,9 +1,10 @@
 //! Diffusion in two passes over the blocks (BR2 with published fluxes).
 //!
-//! The first pass lifts the gradient in each element, forms volume and inviscid face terms, and *publishes* the one-sided
-//! normal flux `F_v(u⁻, ∇u⁻)·n⁻` at the element's own face points. Of the mean `½ (F_v(u⁻, ∇u⁻) + F_v(u⁺, ∇u⁺))·n⁻` the first pass
-//! lifts the own half together with the inviscid flux, the second the neighbours', and adds what the first has left in its place.
-//! So the gradient is formed once, nothing but face fluxes is exchanged, and what leaves one element enters the other.
+//! The first pass lifts the gradient in each element, forms volume and inviscid face terms, and *publishes*
+//! the one-sided normal flux `F_v(u⁻, ∇u⁻)·n⁻` at the element's own face points. Of the mean
+//! `½ (F_v(u⁻, ∇u⁻) + F_v(u⁺, ∇u⁺))·n⁻` the first pass lifts the own half together with the inviscid flux,
+//! the second the neighbours', and adds what the first has left in its place. So the gradient is formed once,
+//! nothing but face fluxes is exchanged, and what leaves one element enters the other.
 
 use crate::connect::Fix;
 use crate::diffusion::{DiffusionKernels, FaceMetric, VolumeMetric};
@@ -144,7 +145,8 @@ unsafe fn gradient_block<T: PackScalar>(
     let first = kept.published.first_of(block, lanes);
     assert!(kept.published.stride == stride && kept.published.fluxes.len() >= first + lanes * stride);
     let fluxes = kept.published.fluxes.cast::<T>();
-    // SAFETY: the place of the block, as just asserted; no other thread touches it, and no block reads it any more.
+    // SAFETY: the place of the block, as just asserted; no other thread touches it, and no block reads it any
+    // more.
     let out = unsafe { std::slice::from_raw_parts_mut(fluxes.add(first), lanes * stride) };
     let scales = FaceScales { dim, offsets: &group.face_offsets, geometry, per_point };
     T::publish(level, Publish { fields, scales, own, surface, stride, out });
@@ -180,7 +182,8 @@ unsafe fn gradient_block<T: PackScalar>(
     unsafe { T::multiply_finish(level, MultiplyFinish { fields, a: last, b: from, finish }) };
 }
 
-/// Gradients in the volume and at the faces from coefficients and half jumps, which stand behind one another in `joined`.
+/// Gradients in the volume and at the faces from coefficients and half jumps, which stand behind one another
+/// in `joined`.
 fn form_gradients<T: PackScalar>(
     level: SimdLevel,
     group: &Group<T>,
@@ -215,8 +218,8 @@ fn form_gradients<T: PackScalar>(
 /// The second pass over `blocks`: what the first kept stands where `output` is written.
 ///
 /// # Safety
-/// `output`'s pointers cover the group's state and `published` its places, no other thread works on these blocks, and the first
-/// pass has been over them and their neighbours.
+/// `output`'s pointers cover the group's state and `published` its places, no other thread works on these
+/// blocks, and the first pass has been over them and their neighbours.
 pub(crate) unsafe fn mean_flux_blocks<T: PackScalar>(
     inputs: &Inputs<'_, T>,
     published: OneSided<'_, T>,
@@ -254,7 +257,8 @@ pub(crate) unsafe fn mean_flux_blocks<T: PackScalar>(
             between: &mut scratch.between,
             gain: &mut scratch.gain,
         };
-        // SAFETY: the block's part of the output, by the caller's contract; rows are read before they are written.
+        // SAFETY: the block's part of the output, by the caller's contract; rows are read before they are
+        // written.
         unsafe {
             let kept = std::ptr::slice_from_raw_parts(output.rows().add(block * len).cast_const(), len);
             finish_block(inputs, part, block, &lifting.lift, &scratch.plus, kept, work, output);

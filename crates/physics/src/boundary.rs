@@ -28,7 +28,7 @@ pub trait Boundary<L: Law<D, N>, const D: usize, const N: usize>: Clone + Send +
     const USES_DATA: bool;
 
     /// The outer state `u⁺` from the inner state `um`, the outward unit normal `n` and prescribed `data`: a
-    /// conserved state, or the numbers that the condition says are [`Given::Prescribed`]; any numbers where it
-    /// does not use them.
+    /// conserved state, or the numbers that the condition says are [`Given::Prescribed`]; any numbers where
+    /// it does not use them.
     fn outer<R: Real>(&self, law: &L, um: &[R; N], n: &[R; D], data: &[R; N]) -> [R; N];
 }

@@ -1,5 +1,5 @@
-//! Fields derived from a gas state and its gradient: vorticity, Q-criterion, Mach number, temperature, entropy; and the
-//! force on a wall.
+//! Fields derived from a gas state and its gradient: vorticity, Q-criterion, Mach number, temperature,
+//! entropy; and the force on a wall.
 
 use crate::diffusion::Diffusion;
 use crate::euler::Euler;
@@ -14,7 +14,8 @@ pub fn velocity<R: Real, const D: usize, const N: usize>(u: &[R; N]) -> [R; D] {
     array!(D, |d| u[1 + d] * inv_rho)
 }
 
-/// Gradient of the velocity, `[d][i] = ∂v_i/∂x_d`, from a conserved state and its gradient `grad[d][k] = ∂u_k/∂x_d`.
+/// Gradient of the velocity, `[d][i] = ∂v_i/∂x_d`, from a conserved state and its gradient
+/// `grad[d][k] = ∂u_k/∂x_d`.
 #[inline(always)]
 pub fn velocity_gradient<R: Real, const D: usize, const N: usize>(
     u: &[R; N],
@@ -45,8 +46,8 @@ pub fn vorticity<R: Real, const D: usize, const N: usize>(u: &[R; N], grad: &[[R
     w
 }
 
-/// Q-criterion, `Q = ½ (|Ω|² − |S|²)` with the antisymmetric and symmetric parts of `∇v`; above zero where rotation
-/// outweighs strain.
+/// Q-criterion, `Q = ½ (|Ω|² − |S|²)` with the antisymmetric and symmetric parts of `∇v`; above zero where
+/// rotation outweighs strain.
 ///
 /// # Source
 /// Hunt, Wray & Moin, CTR-S88 (1988) 193–208; for a compressible flow `S` keeps its trace.
@@ -95,7 +96,8 @@ where
     w[N - 1].ln() - gas.gamma::<R>() * w[0].ln()
 }
 
-/// The force that a gas exerts on a wall, per area: pressure and friction, `p n` and `−τ n`, with `n` out of the gas.
+/// The force that a gas exerts on a wall, per area: pressure and friction, `p n` and `−τ n`, with `n` out of
+/// the gas.
 ///
 /// `u` is the state at the wall, where the gas moves with it, and `grad` its gradient.
 #[inline(always)]

@@ -6,15 +6,17 @@ pub use scalar::ScalarDiffusion;
 
 use crate::real::{Real, array};
 
-/// The diffusive flux `F_v(u, ∇u)` of a law with `N` unknowns in `D` space dimensions, and what step bounds need of it.
+/// The diffusive flux `F_v(u, ∇u)` of a law with `N` unknowns in `D` space dimensions, and what step bounds
+/// need of it.
 ///
-/// Index order: `grad[d][k] = ∂u_k/∂x_d` of the conserved unknowns, `flux[d][k]`. The flux is linear in the gradient.
+/// Index order: `grad[d][k] = ∂u_k/∂x_d` of the conserved unknowns, `flux[d][k]`. The flux is linear in the
+/// gradient.
 pub trait Diffusion<const D: usize, const N: usize>: Clone + Send + Sync + 'static {
     /// The diffusive flux `F_v,d(u, ∇u)`.
     fn diffusive_flux<R: Real>(&self, u: &[R; N], grad: &[[R; N]; D]) -> [[R; N]; D];
 
-    /// The diffusive flux through a surface element, `Σ_d F_v,d n_d`. `n` is any vector, of unit length or not: with a
-    /// scaled row of the inverse metric it is a contravariant flux.
+    /// The diffusive flux through a surface element, `Σ_d F_v,d n_d`. `n` is any vector, of unit length or
+    /// not: with a scaled row of the inverse metric it is a contravariant flux.
     #[inline(always)]
     fn normal_diffusive_flux<R: Real>(&self, u: &[R; N], grad: &[[R; N]; D], n: &[R; D]) -> [R; N] {
         let f = self.diffusive_flux(u, grad);
@@ -47,40 +49,45 @@ impl<const D: usize, const N: usize> Diffusion<D, N> for NoDiffusion {
     }
 }
 
-/// What a boundary condition means for the diffusive flux: the value that the gradient is lifted towards, and the flux.
+/// What a boundary condition means for the diffusive flux: the value that the gradient is lifted towards, and
+/// the flux.
 ///
 /// # Energy
-/// Linearised about a uniform state, in variables `w` in which diffusion is symmetric (`F_v = K ∇w`) and data are zero, diffusion
-/// changes the energy by
+/// Linearised about a uniform state, in variables `w` in which diffusion is symmetric (`F_v = K ∇w`) and data
+/// are zero, diffusion changes the energy by
 ///
 /// ```text
 /// d/dt ½ ∫ |w|² = −∫ ∇w·K ∇w + ∮ (w·F̂ + (w − w_b)·F_n) dS − … at inner faces
 /// ```
 ///
-/// where `F_n` is the flux of the gradient inside and `F̂` that of [`normal_flux`](DiffusiveBoundary::normal_flux). Two choices keep
-/// the energy from growing, for each part of `w` by itself: *lifted*, `w_b = 0` and `F̂` from the lifted gradient, whose jump
-/// outweighs `2 w·F_n`; *level*, `w_b = w` and no flux. With `w_b = P w` and the flux of the gradient inside, `P w·F_n` remains,
-/// and `(w − w_b)·F_n` where that flux is left out; nothing outweighs either where diffusion is faster than the flow on the
-/// scale of an element. So the states of characteristic conditions are for the numerical flux alone.
+/// where `F_n` is the flux of the gradient inside and `F̂` that of
+/// [`normal_flux`](DiffusiveBoundary::normal_flux). Two choices keep the energy from growing, for each part
+/// of `w` by itself: *lifted*, `w_b = 0` and `F̂` from the lifted gradient, whose jump outweighs
+/// `2 w·F_n`; *level*, `w_b = w` and no flux. With `w_b = P w` and the flux of the gradient inside, `P w·F_n`
+/// remains, and `(w − w_b)·F_n` where that flux is left out; nothing outweighs either where diffusion is
+/// faster than the flow on the scale of an element. So the states of characteristic conditions are for the
+/// numerical flux alone.
 ///
 /// # Source
-/// Arnold, Brezzi, Cockburn & Marini, SIAM J. Numer. Anal. 39 (2002) 1749–1779 (Dirichlet and Neumann conditions of BR2).
+/// Arnold, Brezzi, Cockburn & Marini, SIAM J. Numer. Anal. 39 (2002) 1749–1779 (Dirichlet and Neumann
+/// conditions of BR2).
 pub trait DiffusiveBoundary<V: Diffusion<D, N>, const D: usize, const N: usize>:
     Clone + Send + Sync + 'static
 {
-    /// Whether the solution does not change across the face, so that its gradient there has no part along the normal.
+    /// Whether the solution does not change across the face, so that its gradient there has no part along the
+    /// normal.
     const LEVEL: bool = false;
 
-    /// The state `u_b` on the face; the lifted jump is `u_b − u⁻`. `um` is the inner state, `n` the outward unit
-    /// normal, `data` the prescribed conserved state (any numbers where the condition does not use it). Unless a condition
-    /// says more, the inner state: nothing is lifted.
+    /// The state `u_b` on the face; the lifted jump is `u_b − u⁻`. `um` is the inner state, `n` the outward
+    /// unit normal, `data` the prescribed conserved state (any numbers where the condition does not use it).
+    /// Unless a condition says more, the inner state: nothing is lifted.
     #[inline(always)]
     fn face_state<R: Real>(&self, _diffusion: &V, um: &[R; N], _n: &[R; D], _data: &[R; N]) -> [R; N] {
         *um
     }
 
-    /// The diffusive flux that leaves through the face, from the inner state, `u_b` and the lifted inner gradient:
-    /// unless a condition says more, that of `u_b` and this gradient.
+    /// The diffusive flux that leaves through the face, from the inner state, `u_b` and the lifted inner
+    /// gradient: unless a condition says more, that of `u_b` and this gradient.
     #[inline(always)]
     fn normal_flux<R: Real>(
         &self,
@@ -96,8 +103,8 @@ pub trait DiffusiveBoundary<V: Diffusion<D, N>, const D: usize, const N: usize>:
     }
 }
 
-/// The gradient without its part along the unit normal, `∇u − n (n·∇u)`: what is left where a solution does not change
-/// across a boundary.
+/// The gradient without its part along the unit normal, `∇u − n (n·∇u)`: what is left where a solution does
+/// not change across a boundary.
 #[inline(always)]
 fn along_the_face<R: Real, const D: usize, const N: usize>(grad: &[[R; N]; D], n: &[R; D]) -> [[R; N]; D] {
     let mut along = *grad;

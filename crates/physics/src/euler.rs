@@ -236,8 +236,8 @@ macro_rules! euler {
 
             #[inline(always)]
             fn admissibility<R: Real>(&self, u: &[R; $n]) -> R {
-                // The pressure comes second: `min` keeps its second argument where either is not a number, and
-                // a density of zero or NaN makes the pressure one as well.
+                // The pressure comes second: `min` keeps its second argument where either is not a number,
+                // and a density of zero or NaN makes the pressure one as well.
                 let inv_rho = u[0].recip();
                 u[0].min(self.pressure::<R, $d, $n>(u, inv_rho))
             }

@@ -1,8 +1,8 @@
 //! Exact solutions: initial states, boundary data and the reference of error norms.
 //!
-//! A solution is written once over [`Real`] as a [`Solution`] of primitive unknowns. [`ClosedForm`] joins it with
-//! a law to an [`Exact`], which evaluates batches of points behind a pointer. [`by_name`] makes one from a name
-//! and parameters, as a pipeline file gives them; [`catalogue()`] lists the names.
+//! A solution is written once over [`Real`] as a [`Solution`] of primitive unknowns. [`ClosedForm`] joins it
+//! with a law to an [`Exact`], which evaluates batches of points behind a pointer. [`by_name`] makes one from
+//! a name and parameters, as a pipeline file gives them; [`catalogue()`] lists the names.
 
 mod catalogue;
 mod closed_form;
@@ -32,14 +32,14 @@ use crate::trace::Recording;
 
 /// A solution known in closed form, evaluated at batches of points.
 ///
-/// The data of boundary conditions are given in this form too; what is said of states here holds there for the numbers that
-/// the condition asks for.
+/// The data of boundary conditions are given in this form too; what is said of states here holds there for
+/// the numbers that the condition asks for.
 pub trait Exact: Send + Sync {
     /// Number of fields, the `N` of the law.
     fn n_fields(&self) -> usize;
 
-    /// Conserved states at points `(x, y, z)` and time `t`: `out[k][i]` is field `k` at point `i`. Each vector of
-    /// `out` is set to the number of points.
+    /// Conserved states at points `(x, y, z)` and time `t`: `out[k][i]` is field `k` at point `i`. Each
+    /// vector of `out` is set to the number of points.
     ///
     /// # Panics
     /// If `out` does not have one vector per field.
@@ -50,8 +50,8 @@ pub trait Exact: Send + Sync {
         false
     }
 
-    /// The conserved state as a recorded function of place and time, to be differentiated or printed for a device;
-    /// `None` if the solution cannot be recorded.
+    /// The conserved state as a recorded function of place and time, to be differentiated or printed for a
+    /// device; `None` if the solution cannot be recorded.
     fn recorded(&self) -> Option<Recording> {
         None
     }

@@ -31,8 +31,8 @@ pub trait NumericalFlux<L: Law<D, N>, const D: usize, const N: usize>: Copy + Se
         *self
     }
 
-    /// [`eval`](Self::eval) times `scale`, the same to the last bit: a flux that ends with a factor that is a power of two
-    /// overrides it, so that both factors are one.
+    /// [`eval`](Self::eval) times `scale`, the same to the last bit: a flux that ends with a factor that is a
+    /// power of two overrides it, so that both factors are one.
     #[inline(always)]
     fn eval_scaled<R: Real>(&self, law: &L, um: &[R; N], up: &[R; N], n: &[R; D], scale: R) -> [R; N] {
         let f = self.eval(law, um, up, n);

@@ -1,12 +1,12 @@
 //! Formulas as users write them: parsed once, evaluated in batches, differentiated, or recorded for a GPU.
 //!
 //! # Language
-//! Numbers, the variables and constants of a [`Names`], `pi`, `deg` (π/180); `+ - * /`, `^` or `**` (right associative, above
-//! a sign: `-2^2` is −4, `2^3^2` is 512); `< <= > >= == !=`, `&& || !`; `if(condition, a, b)`; functions of one
-//! number `sin cos tan asin acos atan sinh cosh tanh exp log (= ln) log10 sqrt abs sign floor erf`, of two
-//! `atan2 pow`, of two or more `min max`. `/` is real division. A condition used as a number is 1 or 0; a
-//! number used as a condition is true unless it is 0. A value that is not a number or infinite stays one when it is
-//! multiplied by 0.
+//! Numbers, the variables and constants of a [`Names`], `pi`, `deg` (π/180); `+ - * /`, `^` or `**` (right
+//! associative, above a sign: `-2^2` is −4, `2^3^2` is 512); `< <= > >= == !=`, `&& || !`;
+//! `if(condition, a, b)`; functions of one number `sin cos tan asin acos atan sinh cosh tanh exp log (= ln)
+//! log10 sqrt abs sign floor erf`, of two `atan2 pow`, of two or more `min max`. `/` is real division. A
+//! condition used as a number is 1 or 0; a number used as a condition is true unless it is 0. A value that is
+//! not a number or infinite stays one when it is multiplied by 0.
 //!
 //! ```
 //! use dgsuite_physics::formula::{Formula, Names};
@@ -93,8 +93,9 @@ impl Formula {
         self.trace(values)
     }
 
-    /// Its values at many points: `out[i]` from `values[v][i]`, variable `v` at point `i`. A slice of length 1 is a
-    /// variable that is the same at all points. Nothing is allocated after the first calls on a thread.
+    /// Its values at many points: `out[i]` from `values[v][i]`, variable `v` at point `i`. A slice of length
+    /// 1 is a variable that is the same at all points. Nothing is allocated after the first calls on a
+    /// thread.
     ///
     /// # Panics
     /// If `values` does not have one entry per variable, each as long as `out` or of length 1.

@@ -145,9 +145,9 @@ pub struct Parameter {
 
 /// A directed graph of operations without cycles, in which equal subexpressions are one node.
 ///
-/// Nodes are simplified as they are added: operations on literals are carried out, `x + 0`, `x · 1`, `0 · x` and
-/// the like disappear, `−(−x)` is `x`, `x + (−y)` is `x − y`. Every such step keeps the value for finite `x`
-/// (the sign of a zero aside).
+/// Nodes are simplified as they are added: operations on literals are carried out, `x + 0`, `x · 1`, `0 · x`
+/// and the like disappear, `−(−x)` is `x`, `x + (−y)` is `x − y`. Every such step keeps the value for finite
+/// `x` (the sign of a zero aside).
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     nodes: Vec<Node>,
@@ -210,8 +210,8 @@ impl Graph {
         self.intern(Node::Input(index as u32))
     }
 
-    /// The parameter of this name and value. A second value for a name is a second parameter of that name; the
-    /// printer refuses such a graph.
+    /// The parameter of this name and value. A second value for a name is a second parameter of that name;
+    /// the printer refuses such a graph.
     pub fn parameter(&mut self, name: &'static str, value: f64) -> Id {
         let same = |p: &Parameter| p.name == name && p.value.to_bits() == value.to_bits();
         let index = match self.parameters.iter().position(same) {

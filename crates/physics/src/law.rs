@@ -5,8 +5,8 @@ use crate::real::{Real, array};
 /// A conservation law with `N` unknowns in `D` space dimensions, `∂u_k/∂t + Σ_d ∂F_dk/∂x_d = 0`.
 ///
 /// Index order: `flux[d][k]`, direction first, unknown last. States are conserved unless a name says
-/// primitive. Admissible states have [`admissibility`](Law::admissibility) above zero; for others the formulas
-/// return numbers without meaning, or NaN.
+/// primitive. Admissible states have [`admissibility`](Law::admissibility) above zero; for others the
+/// formulas return numbers without meaning, or NaN.
 pub trait Law<const D: usize, const N: usize>: Clone + Send + Sync + 'static {
     /// Name in pipeline files.
     const NAME: &'static str;
@@ -37,9 +37,9 @@ pub trait Law<const D: usize, const N: usize>: Clone + Send + Sync + 'static {
     /// Largest size of a wave speed along the unit vector `n`.
     fn normal_speed<R: Real>(&self, u: &[R; N], n: &[R; D]) -> R;
 
-    /// What a flux with a single wave speed needs of the two sides of a face with unit normal `n`: the sum of the
-    /// normal fluxes, `(F(u⁻) + F(u⁺))·n`, and the larger of the normal speeds. A law overrides it where the sides
-    /// share work.
+    /// What a flux with a single wave speed needs of the two sides of a face with unit normal `n`: the sum of
+    /// the normal fluxes, `(F(u⁻) + F(u⁺))·n`, and the larger of the normal speeds. A law overrides it where
+    /// the sides share work.
     #[inline(always)]
     fn flux_sum_and_speed<R: Real>(&self, um: &[R; N], up: &[R; N], n: &[R; D]) -> ([R; N], R) {
         let (fm, fp) = (self.normal_flux(um, n), self.normal_flux(up, n));

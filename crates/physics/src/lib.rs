@@ -1,10 +1,10 @@
 //! Pointwise physics, written once: conservation laws, Riemann solvers, boundary states, exact solutions and
 //! formulas.
 //!
-//! Every formula is a Rust function over a number type [`Real`]. With `f64`, `f32` or [`Lanes`] it runs on a CPU,
-//! with [`Dual`] it gives exact derivatives, and with [`trace::Sym`] it is recorded and printed as a CUDA C++
-//! function. The crate knows no meshes, arrays or devices, and depends on nothing but the standard library and an
-//! error macro.
+//! Every formula is a Rust function over a number type [`Real`]. With `f64`, `f32` or [`Lanes`] it runs on a
+//! CPU, with [`Dual`] it gives exact derivatives, and with [`trace::Sym`] it is recorded and printed as a
+//! CUDA C++ function. The crate knows no meshes, arrays or devices, and depends on nothing but the standard
+//! library and an error macro.
 //!
 //! | idea | items |
 //! |---|---|
@@ -36,8 +36,8 @@
 //! assert_eq!(df[0].value, f[0]);
 //! ```
 //!
-//! Conventions: states are conserved unless a name says primitive; `n` points from the minus to the plus side; arrays
-//! are indexed `[direction][unknown]`. All quantities are in any one consistent system of units.
+//! Conventions: states are conserved unless a name says primitive; `n` points from the minus to the plus
+//! side; arrays are indexed `[direction][unknown]`. All quantities are in any one consistent system of units.
 #![forbid(unsafe_code)]
 
 pub mod advection;

@@ -15,9 +15,9 @@ use crate::real::{Real, array, dot};
 /// τ = μ (∇v + ∇vᵀ − ⅔ ∇·v I),   q = −κ ∇T,   κ = μ c_p/Pr
 /// ```
 ///
-/// With the internal energy `e = c_v T` the heat flux is `q = −γ μ/Pr ∇e`, so that a constant viscosity needs no gas
-/// constant. One set of formulas serves `Diffusion<2, 4>` and `Diffusion<3, 5>`; in two dimensions nothing changes
-/// along z, and the factor stays ⅔.
+/// With the internal energy `e = c_v T` the heat flux is `q = −γ μ/Pr ∇e`, so that a constant viscosity needs
+/// no gas constant. One set of formulas serves `Diffusion<2, 4>` and `Diffusion<3, 5>`; in two dimensions
+/// nothing changes along z, and the factor stays ⅔.
 ///
 /// # Source
 /// Toro 2009, §1.3; Stokes' hypothesis for the second viscosity.

@@ -12,13 +12,13 @@
 //! 3. Sums start from the first term, and nothing is multiplied by unit vectors.
 //! 4. Parameters of a law go through [`Real::param`], so that device code takes them as arguments.
 //! 5. Iterations have a fixed number of steps.
-//! 6. What runs at every point is `#[inline(always)]` and uses loops rather than closures, so that it is compiled
-//!    as part of the kernel that calls it, for that kernel's registers.
+//! 6. What runs at every point is `#[inline(always)]` and uses loops rather than closures, so that it is
+//!    compiled as part of the kernel that calls it, for that kernel's registers.
 
 /// The array `[f(0), …, f(n − 1)]` of copies, without a closure: `array!(n, |i| expression)`.
 ///
-/// `std::array::from_fn` and closures are compiled as functions of their own, which need not be inlined into kernels
-/// that are compiled for wider registers; a loop always is.
+/// `std::array::from_fn` and closures are compiled as functions of their own, which need not be inlined into
+/// kernels that are compiled for wider registers; a loop always is.
 macro_rules! array {
     ($n:expr, |$i:ident| $e:expr) => {{
         let mut a = [{

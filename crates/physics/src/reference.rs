@@ -1,4 +1,5 @@
-//! From Mach and Reynolds number to the numbers that a run needs: density, velocity, pressure, temperature, viscosity.
+//! From Mach and Reynolds number to the numbers that a run needs: density, velocity, pressure, temperature,
+//! viscosity.
 
 use crate::euler::Euler;
 use crate::navier_stokes::{NavierStokes, Viscosity};
@@ -13,7 +14,8 @@ pub enum ViscosityModel {
         /// The exponent `ω`.
         exponent: f64,
     },
-    /// Sutherland's law with `S/T∞`, Sutherland's temperature over that of the free stream (both in the same unit).
+    /// Sutherland's law with `S/T∞`, Sutherland's temperature over that of the free stream (both in the same
+    /// unit).
     Sutherland {
         /// `S/T∞`: for air 110.4 K over the temperature in kelvin.
         s_over_t: f64,
@@ -25,7 +27,8 @@ pub enum ViscosityModel {
 pub enum Scales {
     /// Density, speed and temperature of the free stream are one. The gas constant follows, `R = 1/(γ M²)`.
     Unit,
-    /// Temperature, gas constant and viscosity at that temperature are given; density follows from the Reynolds number.
+    /// Temperature, gas constant and viscosity at that temperature are given; density follows from the
+    /// Reynolds number.
     Dimensional {
         /// Temperature of the free stream.
         temperature: f64,

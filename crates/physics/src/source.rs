@@ -13,8 +13,8 @@ pub trait Source: Send + Sync {
     /// Number of fields, the `N` of the law.
     fn n_fields(&self) -> usize;
 
-    /// The source at points `(x, y, z)` and time `t`: `out[k][i]` is field `k` at point `i`, per volume and time. Each
-    /// vector of `out` is set to the number of points; nothing is allocated where it has room.
+    /// The source at points `(x, y, z)` and time `t`: `out[k][i]` is field `k` at point `i`, per volume and
+    /// time. Each vector of `out` is set to the number of points; nothing is allocated where it has room.
     ///
     /// # Panics
     /// If `out` does not have one vector per field.
@@ -23,10 +23,12 @@ pub trait Source: Send + Sync {
     /// Whether the source does not depend on time.
     fn is_steady(&self) -> bool;
 
-    /// Prints `__device__ void source(const Parameters&, const real (&x)[3], const real t, real (&out)[n_fields])`.
+    /// Prints `__device__ void source(const Parameters&, const real
+    /// (&x)[3], const real t, real (&out)[n_fields])`.
     ///
     /// # Errors
-    /// [`TraceError::ParameterConflict`] if a parameter has another value in an earlier function of the kernel.
+    /// [`TraceError::ParameterConflict`] if a parameter has another value in an earlier function of the
+    /// kernel.
     fn device_source(&self, parameters: &mut Parameters) -> Result<String, TraceError>;
 }
 

@@ -11,11 +11,12 @@ pub use ranocha::Ranocha;
 use crate::law::Law;
 use crate::real::Real;
 
-/// A two-point flux `f#(u_l, u_r, n)`: consistent, `f#(u, u, n) = F(u)·n`, symmetric in the two states and linear in `n`,
-/// which is any vector.
+/// A two-point flux `f#(u_l, u_r, n)`: consistent, `f#(u, u, n) = F(u)·n`, symmetric in the two states and
+/// linear in `n`, which is any vector.
 ///
-/// A split form replaces the divergence in the nodes of a tensor element by `2 Σ_j D_ij f#(u_i, u_j, n)` with the mean of
-/// the two metric vectors for `n`; with Gauss–Lobatto nodes it keeps what the two-point flux keeps.
+/// A split form replaces the divergence in the nodes of a tensor element by `2 Σ_j D_ij f#(u_i, u_j, n)` with
+/// the mean of the two metric vectors for `n`; with Gauss–Lobatto nodes it keeps what the two-point flux
+/// keeps.
 ///
 /// # Source
 /// Gassner, Winters & Kopriva, J. Comput. Phys. 327 (2016) 39–66.
@@ -27,10 +28,12 @@ pub trait TwoPointFlux<L: Law<D, N>, const D: usize, const N: usize>: Copy + Sen
     fn eval<R: Real>(&self, law: &L, ul: &[R; N], ur: &[R; N], n: &[R; D]) -> [R; N];
 }
 
-/// Logarithmic mean `(b − a)/(ln b − ln a)` of two positive numbers, also where they are nearly or exactly equal.
+/// Logarithmic mean `(b − a)/(ln b − ln a)` of two positive numbers, also where they are nearly or exactly
+/// equal.
 ///
-/// With `f = (b − a)/(b + a)` it is `½ (a + b) (1 − f²/3 − 4 f⁴/45 − …)`. Results are selected here, not inputs of a common last
-/// operation: where numbers are close, as in most pairs of nodes, a device then skips the logarithm and its divisions.
+/// With `f = (b − a)/(b + a)` it is `½ (a + b) (1 − f²/3 − 4 f⁴/45 − …)`. Results are selected here, not
+/// inputs of a common last operation: where numbers are close, as in most pairs of nodes, a device then skips
+/// the logarithm and its divisions.
 ///
 /// # Source
 /// Ismail & Roe, J. Comput. Phys. 228 (2009) 5410–5436, appendix B.
@@ -51,7 +54,8 @@ pub fn inverse_logarithmic_mean<R: Real>(a: R, b: R) -> R {
     R::select(near, inverse_sum * series, ratio.ln() / difference)
 }
 
-/// What both means take: `f²`, below 1e-4 of which the series are exact to rounding, and what else they use there and beyond.
+/// What both means take: `f²`, below 1e-4 of which the series are exact to rounding, and what else they use
+/// there and beyond.
 struct Close<R: Real> {
     sum: R,
     inverse_sum: R,

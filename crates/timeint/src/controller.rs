@@ -153,8 +153,8 @@ impl Controller {
         }
     }
 
-    /// The next step, or `None` if the run is over. `limit` is the stable step at CFL number one (infinite where
-    /// nothing moves); a fixed step does not look at it.
+    /// The next step, or `None` if the run is over. `limit` is the stable step at CFL number one (infinite
+    /// where nothing moves); a fixed step does not look at it.
     ///
     /// # Errors
     /// [`TimeError::StepLimit`] if the limit is not positive, [`TimeError::StepTooSmall`] if time would stand
@@ -167,8 +167,8 @@ impl Controller {
         self.plan_size(wanted, limit)
     }
 
-    /// The next step, or `None` if the run is over, if one of size `wanted` is wanted; `limit` is named where that is no
-    /// size.
+    /// The next step, or `None` if the run is over, if one of size `wanted` is wanted; `limit` is named where
+    /// that is no size.
     ///
     /// # Errors
     /// As [`plan`](Self::plan).

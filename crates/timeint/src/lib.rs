@@ -1,9 +1,9 @@
 //! From `u(t)` to `u(t + Δt)`: explicit Runge–Kutta schemes in low-storage form, over any right-hand side.
 //!
 //! A problem states `du/dt = R(t, u)` as an [`Rhs`]; a [`Stepper`] advances it without allocating, and a
-//! [`Controller`] says how large each step is so that output times are hit to the last bit. It knows nothing of
-//! space: states are [`Vector`](dgsuite_gpu::Vector)s on some machine. Scalar rates (boundary fluxes, say) are
-//! integrated beside the state with the same weights, so that a conservation budget closes to rounding.
+//! [`Controller`] says how large each step is so that output times are hit to the last bit. It knows nothing
+//! of space: states are [`Vector`](dgsuite_gpu::Vector)s on some machine. Scalar rates (boundary fluxes, say)
+//! are integrated beside the state with the same weights, so that a conservation budget closes to rounding.
 //!
 //! | concept | type | what it is |
 //! |---|---|---|
@@ -36,8 +36,8 @@
 //! # Invariants
 //! * What a scheme does is what its [`Tableau`] says: the tableau is derived from the stages.
 //! * A step does not allocate. Shares of means add to exactly one, so constants stay constant.
-//! * A step that lands ends at the event's very bits; unless events lie closer together, no step is shorter than
-//!   half of the wanted one.
+//! * A step that lands ends at the event's very bits; unless events lie closer together, no step is shorter
+//!   than half of the wanted one.
 #![forbid(unsafe_code)]
 
 mod controller;

@@ -11,8 +11,8 @@ use dgsuite_gpu::Vector;
 /// reg  ← a reg + dt R(t, u)
 /// next ← b u₀ + (1 − b) u + c reg
 /// ```
-/// With `a ≠ 0, b = 0` this is the 2N form of Williamson (1980); with `a = 0, b ≠ 0` the convex form of Shu and
-/// Osher (1988). A zero factor means that the vector behind it is not read.
+/// With `a ≠ 0, b = 0` this is the 2N form of Williamson (1980); with `a = 0, b ≠ 0` the convex form of Shu
+/// and Osher (1988). A zero factor means that the vector behind it is not read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stage {
     /// Factor of the old register.
@@ -121,14 +121,14 @@ pub trait Rhs {
     }
 
     /// Rates of scalar side integrals (fluxes through each boundary, say), as found by the last
-    /// [`eval`](Self::eval) or stage. The stepper integrates them with the weights of the scheme, exactly as it
-    /// does the state, so that budgets close to rounding. Their number may not change.
+    /// [`eval`](Self::eval) or stage. The stepper integrates them with the weights of the scheme, exactly as
+    /// it does the state, so that budgets close to rounding. Their number may not change.
     fn tally(&self) -> &[f64] {
         &[]
     }
 
-    /// Local time steps: a factor for each unknown, by which `dt` is multiplied there. Time has no meaning then;
-    /// use it for steady states, with a `dt` of 1 if the factors are the local steps themselves.
+    /// Local time steps: a factor for each unknown, by which `dt` is multiplied there. Time has no meaning
+    /// then; use it for steady states, with a `dt` of 1 if the factors are the local steps themselves.
     fn step_scale(&self) -> Option<&Self::Vector> {
         None
     }

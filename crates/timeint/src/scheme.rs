@@ -27,15 +27,16 @@ use crate::TimeError;
 /// | [`Lserk54`](Self::Lserk54) | `lserk54` | 5 | 4 | 3 | Carpenter and Kennedy (1994) |
 /// | [`Rdpk35`](Self::Rdpk35) | `rdpk35` | 5 | 3 (2) | 7 | Ranocha, Dalcin, Parsani and Ketcheson (2022) |
 ///
-/// "Vectors" counts the state itself. [`Lserk54`](Self::Lserk54) needs the fewest and allows nearly the largest
-/// step for each evaluation: it is the one to take unless something speaks against it.
+/// "Vectors" counts the state itself. [`Lserk54`](Self::Lserk54) needs the fewest and allows nearly the
+/// largest step for each evaluation: it is the one to take unless something speaks against it.
 ///
-/// [`Rdpk35`](Self::Rdpk35) has an embedded solution of order 2, from which an [`Adaptive`](crate::Adaptive) control
-/// finds the step. Its stable step on spectra of upwind discontinuous Galerkin operators is 1.21 times that of
-/// [`Lserk54`](Self::Lserk54) at degree 1, 1.12 times at degree 3, 1.06 times from degree 5 on (`data/pairs.py`). The pair of
-/// Kennedy, Carpenter and Lewis (2000), RK4(3)5[2R+]C, reaches no farther than [`Lserk54`](Self::Lserk54). That of order 4(3)
-/// with nine stages by the first authors reaches up to 1.07 times as far for each stage, but keeps a vector more for each of nine
-/// stages or reads and writes an error vector in each.
+/// [`Rdpk35`](Self::Rdpk35) has an embedded solution of order 2, from which an [`Adaptive`](crate::Adaptive)
+/// control finds the step. Its stable step on spectra of upwind discontinuous Galerkin operators is 1.21
+/// times that of [`Lserk54`](Self::Lserk54) at degree 1, 1.12 times at degree 3, 1.06 times from degree 5 on
+/// (`data/pairs.py`). The pair of Kennedy, Carpenter and Lewis (2000), RK4(3)5[2R+]C, reaches no farther than
+/// [`Lserk54`](Self::Lserk54). That of order 4(3) with nine stages by the first authors reaches up to 1.07
+/// times as far for each stage, but keeps a vector more for each of nine stages or reads and writes an error
+/// vector in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
     /// The explicit midpoint rule.
@@ -106,8 +107,8 @@ impl Scheme {
         3 + usize::from(based) + usize::from(summed) + means
     }
 
-    /// The largest multiple of the forward Euler step under which the scheme preserves strong stability (total
-    /// variation, positivity), for the schemes made for it: their SSP coefficient.
+    /// The largest multiple of the forward Euler step under which the scheme preserves strong stability
+    /// (total variation, positivity), for the schemes made for it: their SSP coefficient.
     pub fn ssp_coefficient(self) -> Option<f64> {
         match self {
             Self::SspRk22 | Self::SspRk33 | Self::Heun => Some(1.0),

@@ -40,7 +40,8 @@ pub enum Verdict {
         /// What is left.
         ratio: f64,
     },
-    /// Nothing but rounding is left of any residual, though not every one is below its tolerance, and they fall no more.
+    /// Nothing but rounding is left of any residual, though not every one is below its tolerance, and they
+    /// fall no more.
     Rounding {
         /// What is left.
         ratio: f64,
@@ -69,7 +70,8 @@ pub enum Verdict {
 /// assert!(matches!(steady.observe(3, &[1e-3, 8e-3]), Verdict::Converged { .. }));
 /// ```
 ///
-/// A run that starts where nothing moves has no large residual to compare with; [`Steady::rounding`] tells it:
+/// A run that starts where nothing moves has no large residual to compare with; [`Steady::rounding`] tells
+/// it:
 ///
 /// ```
 /// use dgsuite_timeint::{Patience, Steady, Tolerance, Verdict};
@@ -88,8 +90,8 @@ pub struct Steady {
     since: u64,
 }
 
-/// A variable whose reference never exceeds this share of the largest one is at rest but for rounding (a velocity that
-/// is zero by symmetry): it is measured against the largest instead.
+/// A variable whose reference never exceeds this share of the largest one is at rest but for rounding (a
+/// velocity that is zero by symmetry): it is measured against the largest instead.
 const NOISE: f64 = 1e-8;
 
 /// Among residuals that rounding alone could make, this part of the patience is enough.
@@ -103,8 +105,8 @@ impl Steady {
 
     /// States, for each variable, the residual up to which there is nothing but rounding.
     ///
-    /// A variable that has never been above it has a ratio of zero. A run with no variable above it ends as soon as the
-    /// residuals have not fallen for a tenth of the patience, whatever the tolerance.
+    /// A variable that has never been above it has a ratio of zero. A run with no variable above it ends as
+    /// soon as the residuals have not fallen for a tenth of the patience, whatever the tolerance.
     #[must_use]
     pub fn rounding(mut self, floor: Vec<f64>) -> Self {
         self.floor = floor;

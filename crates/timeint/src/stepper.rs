@@ -162,8 +162,9 @@ impl<V: Vector> Stepper<V> {
         Ok(())
     }
 
-    /// The norm `(Σ_i (w_i e_i)²)^½` of the estimated error `e` of the last step, which has led to `u`, with weights `w`;
-    /// `None` for schemes without an embedded solution. Once after a step: the vectors of its stages are worked in.
+    /// The norm `(Σ_i (w_i e_i)²)^½` of the estimated error `e` of the last step, which has led to `u`, with
+    /// weights `w`; `None` for schemes without an embedded solution. Once after a step: the vectors of its
+    /// stages are worked in.
     pub fn weighted_error(&mut self, u: &V, weights: &V) -> Option<f64> {
         Some(self.weigh_error(u, weights)?.norm2())
     }
@@ -183,8 +184,8 @@ impl<V: Vector> Stepper<V> {
         self.other.as_ref()
     }
 
-    /// Takes the last step back, of schemes that [estimate](Self::weighted_error) its error: `u` and the side integrals are
-    /// again what they were at its start, to the last bit. Only once, and before anything else.
+    /// Takes the last step back, of schemes that [estimate](Self::weighted_error) its error: `u` and the side
+    /// integrals are again what they were at its start, to the last bit. Only once, and before anything else.
     ///
     /// # Panics
     /// If the scheme keeps no state at the start of a step.

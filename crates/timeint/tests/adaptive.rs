@@ -1,4 +1,5 @@
-//! Steps by the error of an embedded solution: what is estimated, what comes of the tolerance, what is taken back.
+//! Steps by the error of an embedded solution: what is estimated, what comes of the tolerance, what is taken
+//! back.
 #![allow(clippy::unwrap_used)]
 
 use dgsuite_gpu::{Host, HostVector};
@@ -65,8 +66,8 @@ fn the_estimate_is_the_difference_of_the_two_solutions() {
     assert_eq!(stepper.weighted_error(&u, &u), None);
 }
 
-/// The estimate is of order dt³, the error of a step dt⁴: over many steps the error is in proportion to the tolerance,
-/// and steps to its cube root.
+/// The estimate is of order dt³, the error of a step dt⁴: over many steps the error is in proportion to the
+/// tolerance, and steps to its cube root.
 #[test]
 fn the_error_is_in_proportion_to_the_tolerance() {
     for scheme in PAIRS {

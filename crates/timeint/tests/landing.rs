@@ -46,8 +46,8 @@ proptest! {
             prop_assert!(hit || twin, "missed {event}");
         }
 
-        // A step below half of the wanted one only where the interval itself, from where it was begun, was short
-        // or where the limit has just changed.
+        // A step below half of the wanted one only where the interval itself, from where it was begun, was
+        // short or where the limit has just changed.
         let mut marks = events.clone();
         marks.push(end);
         for (step, wanted) in &steps {

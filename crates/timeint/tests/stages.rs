@@ -36,7 +36,8 @@ fn butcher_step(scheme: Scheme, t: f64, dt: f64, u: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// A problem whose state is drained through a "boundary": ∂t Σu = −(rate through it), and the rate is tallied.
+/// A problem whose state is drained through a "boundary": ∂t Σu = −(rate through it), and the rate is
+/// tallied.
 struct Drain {
     rates: [f64; 2],
 }
@@ -98,7 +99,8 @@ proptest! {
         prop_assert!((state.sum() - before - through).abs() < 1e-14 * scale * (1.0 + steps as f64).sqrt() * 4.0);
     }
 
-    /// Shares of means add to exactly one: a state at rest stays as it is to the last bit, but for one rounding.
+    /// Shares of means add to exactly one: a state at rest stays as it is to the last bit, but for one
+    /// rounding.
     #[test]
     fn constants_stay_constant(value in -1e3..1e3, which in 0usize..7) {
         let scheme = Scheme::ALL[which];

@@ -1,7 +1,7 @@
 //! The default step is stable at every order: acoustics on a line by the discontinuous Galerkin method.
 //!
-//! `p_t + v_x = 0, v_t + p_x = 0, s_t = 0` (linear Euler flow at rest, the worst state) on a periodic line with the
-//! local Lax–Friedrichs flux, orthonormal Legendre modes of any degree.
+//! `p_t + v_x = 0, v_t + p_x = 0, s_t = 0` (linear Euler flow at rest, the worst state) on a periodic line
+//! with the local Lax–Friedrichs flux, orthonormal Legendre modes of any degree.
 #![allow(clippy::unwrap_used)]
 
 use dgsuite_gpu::{Host, HostVector, Vector};
@@ -16,7 +16,8 @@ fn flux_of(u: [f64; FIELDS]) -> [f64; FIELDS] {
     [u[1], u[0], 0.0]
 }
 
-/// `S_mn = ∫ φ_m' φ_n` for orthonormal Legendre modes on [-1, 1]: `√((2m+1)(2n+1))` where m > n and m − n is odd.
+/// `S_mn = ∫ φ_m' φ_n` for orthonormal Legendre modes on [-1, 1]: `√((2m+1)(2n+1))` where m > n and m − n is
+/// odd.
 fn stiffness(m: usize, n: usize) -> f64 {
     if m > n && (m - n) % 2 == 1 { (((2 * m + 1) * (2 * n + 1)) as f64).sqrt() } else { 0.0 }
 }
@@ -58,8 +59,8 @@ fn acoustics(order: usize, u: &[f64], du: &mut [f64]) {
     }
 }
 
-/// Growth of the L2 norm over many steps from a state with every mode in it; `radius` is the product of step and spectral
-/// radius.
+/// Growth of the L2 norm over many steps from a state with every mode in it; `radius` is the product of step
+/// and spectral radius.
 fn growth(scheme: Scheme, order: usize, radius: f64, steps: usize) -> f64 {
     let host = Host::new(1).unwrap();
     let n = CELLS * FIELDS * (order + 1);
@@ -83,7 +84,8 @@ fn the_default_is_stable_and_a_quarter_more_is_not() {
             let radius = scheme.stable_radius(order);
             let grown = growth(scheme, order, radius, 300);
             assert!(grown < 1.05, "{scheme}, p = {order}: grown to {grown:.3e}");
-            // With two stages steps are limited by accuracy; modes grow slowly up to the reach on the real axis.
+            // With two stages steps are limited by accuracy; modes grow slowly up to the reach on the real
+            // axis.
             if scheme.n_stages() > 2 {
                 let grown = growth(scheme, order, 1.25 * radius, 300);
                 assert!(

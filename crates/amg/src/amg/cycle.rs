@@ -2,8 +2,8 @@
 
 use crate::Cycle;
 
-/// The levels of a hierarchy on some machine, the finest is level 0. Each has a right-hand side `b`, an iterate `x` and, where
-/// a cycle may visit it twice, room for a first direction `c`.
+/// The levels of a hierarchy on some machine, the finest is level 0. Each has a right-hand side `b`, an
+/// iterate `x` and, where a cycle may visit it twice, room for a first direction `c`.
 pub(crate) trait Levels {
     /// Number of levels.
     fn count(&self) -> usize;
@@ -23,9 +23,9 @@ pub(crate) trait Levels {
     fn set_aside(&mut self, k: usize);
     /// `x ← x + c`.
     fn add_set_aside(&mut self, k: usize);
-    /// The first iteration of a K-cycle, with the direction in `x`: sets it aside, and makes `b` the residual. False if that is
-    /// enough, with the solution in `x`. A machine that does not wait for its numbers says true, and
-    /// heeds them in [`second_direction`](Self::second_direction).
+    /// The first iteration of a K-cycle, with the direction in `x`: sets it aside, and makes `b` the
+    /// residual. False if that is enough, with the solution in `x`. A machine that does not wait for its
+    /// numbers says true, and heeds them in [`second_direction`](Self::second_direction).
     fn first_direction(&mut self, k: usize) -> bool;
     /// The second iteration, with its direction in `x`: leaves the best combination of both there.
     fn second_direction(&mut self, k: usize);
@@ -42,9 +42,10 @@ const K_ROWS: usize = 2048;
 /// The most entries that it reads, with all its visits, for one of the finest level.
 const K_SHARE: f64 = 0.25;
 
-/// The cycle on levels of so many rows and entries, where [`usize::MAX`] levels of a K-cycle become as many as pay. Iterations on a level
-/// double the visits of all below: on small ones they take time and save nothing, and where coarsening slows down, work grows without
-/// bound (8 million rows of seven points took 15 iterations and 510 s with all levels, 15 and 20 s with four).
+/// The cycle on levels of so many rows and entries, where [`usize::MAX`] levels of a K-cycle become as many
+/// as pay. Iterations on a level double the visits of all below: on small ones they take time and save
+/// nothing, and where coarsening slows down, work grows without bound (8 million rows of seven points took 15
+/// iterations and 510 s with all levels, 15 and 20 s with four).
 pub(crate) fn worthwhile(cycle: Cycle, sizes: &[(usize, usize)]) -> Cycle {
     let Cycle::K { levels: usize::MAX } = cycle else { return cycle };
     let finest = sizes.first().map_or(0.0, |&(_, entries)| entries as f64);

@@ -126,8 +126,8 @@ impl<T: Scalar> Level<T> {
     }
 }
 
-/// The inverse of the scaled diagonal, or of the row sums of magnitudes, from row `first` on; returns Gershgorin's bound of the
-/// eigenvalues of `D⁻¹ A` for these rows.
+/// The inverse of the scaled diagonal, or of the row sums of magnitudes, from row `first` on; returns
+/// Gershgorin's bound of the eigenvalues of `D⁻¹ A` for these rows.
 fn invert_diagonal<T: Scalar>(
     a: View<'_, f64>,
     scale: f64,

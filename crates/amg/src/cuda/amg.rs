@@ -13,9 +13,9 @@ const MOST_VISITS: usize = 1 << 12;
 
 /// A multigrid hierarchy on a device, and its cycle: `z = M⁻¹ r`, as [`Amg`] on the host, to rounding.
 ///
-/// The hierarchy is set up on the host and copied. A cycle is recorded as a graph of launches; nothing in it waits for the
-/// host, not even the K-cycle's inner products. So a K-cycle always carries out its second iteration, and leaves its
-/// result out where the host would not have begun it.
+/// The hierarchy is set up on the host and copied. A cycle is recorded as a graph of launches; nothing in it
+/// waits for the host, not even the K-cycle's inner products. So a K-cycle always carries out its second
+/// iteration, and leaves its result out where the host would not have begun it.
 ///
 /// Vectors may be of either precision, whatever that of the levels.
 pub struct CudaAmg<T: Scalar = f32> {
@@ -117,7 +117,8 @@ impl<T: Scalar> CudaAmg<T> {
         let mut args = Args::new();
         args.buffer(r.buffer()).buffer(&self.scalars).pointer(self.levels.right_hand_side());
         args.value(n as u32).value(self.start);
-        // SAFETY: the arguments are those of the kernel for numbers of this size; the lengths are those of the finest level.
+        // SAFETY: the arguments are those of the kernel for numbers of this size; the lengths are those of
+        // the finest level.
         unsafe { self.cuda.launch(&self.enter[which], config, &args)? };
         self.graph.launch()?;
         args.clear();
@@ -135,8 +136,8 @@ impl<T: Scalar> CudaAmg<T> {
     }
 }
 
-/// The cycle on `r`, which may be of either precision. It returns at once; a launch that fails is reported by the next
-/// download.
+/// The cycle on `r`, which may be of either precision. It returns at once; a launch that fails is reported by
+/// the next download.
 impl<T: Scalar, S: Scalar> Preconditioner<CudaVector<S>> for CudaAmg<T> {
     #[track_caller]
     fn apply(&mut self, r: &CudaVector<S>, z: &mut CudaVector<S>) {

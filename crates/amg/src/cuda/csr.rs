@@ -23,12 +23,12 @@ pub(super) fn own_source<T: Scalar>() -> Source {
 
 /// A sparse matrix in the memory of a device.
 ///
-/// A product moves, beside `x` and `y`, for each stored entry 4 bytes of column and one number: 12 bytes an entry in double
-/// precision, 8 in single; and 8 bytes for each row, or each slice of 32. A smoother's step reads three vectors more than a product
-/// (`b`, `D⁻¹` and the former iterate).
+/// A product moves, beside `x` and `y`, for each stored entry 4 bytes of column and one number: 12 bytes an
+/// entry in double precision, 8 in single; and 8 bytes for each row, or each slice of 32. A smoother's step
+/// reads three vectors more than a product (`b`, `D⁻¹` and the former iterate).
 ///
-/// Operations return at once and run in the order of the device's main stream; a launch that fails is reported by
-/// the next download, as for [`CudaVector`].
+/// Operations return at once and run in the order of the device's main stream; a launch that fails is
+/// reported by the next download, as for [`CudaVector`].
 pub struct CudaCsr<T: Scalar> {
     cuda: Cuda,
     starts: DeviceBuffer<u64>,
@@ -147,7 +147,8 @@ impl<T: Scalar> CudaCsr<T> {
         );
         let mut args = Args::new();
         args.value(self.argument()).buffer(b.buffer()).buffer(x.buffer()).buffer(r.buffer());
-        // SAFETY: the arguments are those of the kernel; the lengths were checked, columns are below `n_cols`.
+        // SAFETY: the arguments are those of the kernel; the lengths were checked, columns are below
+        // `n_cols`.
         let launched = unsafe { self.cuda.launch(&self.residual, self.per_row(self.n_rows), &args) };
         self.cuda.note(launched);
     }
@@ -162,7 +163,8 @@ impl<T: Scalar> CudaCsr<T> {
         assert_eq!(y.len(), self.n_rows, "y + A x needs as many entries in y as A has rows");
         let mut args = Args::new();
         args.value(self.argument()).buffer(x.buffer()).buffer(y.buffer());
-        // SAFETY: the arguments are those of the kernel; the lengths were checked, columns are below `n_cols`.
+        // SAFETY: the arguments are those of the kernel; the lengths were checked, columns are below
+        // `n_cols`.
         let launched = unsafe { self.cuda.launch(&self.add_product, self.per_row(self.n_rows), &args) };
         self.cuda.note(launched);
     }
@@ -180,7 +182,8 @@ impl<T: Scalar> CudaCsr<T> {
         );
         let mut args = Args::new();
         args.value(self.argument()).buffer(b).buffer(x).buffer(r);
-        // SAFETY: the arguments are those of the kernel; the lengths were checked, columns are below `n_cols`.
+        // SAFETY: the arguments are those of the kernel; the lengths were checked, columns are below
+        // `n_cols`.
         unsafe { self.cuda.launch(&self.residual, self.per_row(self.n_rows), &args) }
     }
 
@@ -214,7 +217,8 @@ impl<T: Scalar> CudaCsr<T> {
         let mut args = Args::new();
         args.value(self.argument()).buffer(inverse_diagonal).buffer(b).buffer(x).buffer(y);
         args.value(beta);
-        // SAFETY: the arguments are those of the kernel; the lengths were checked, columns are below `n_cols`.
+        // SAFETY: the arguments are those of the kernel; the lengths were checked, columns are below
+        // `n_cols`.
         unsafe { self.cuda.launch(&self.relax, self.per_row(self.n_rows), &args) }
     }
 
@@ -230,8 +234,8 @@ impl<T: Scalar> CudaCsr<T> {
         }
     }
 
-    /// A launch with the lanes of a row for each of `n` items. It may begin before the kernels ahead of it are done: all
-    /// kernels of this crate wait for them themselves.
+    /// A launch with the lanes of a row for each of `n` items. It may begin before the kernels ahead of it
+    /// are done: all kernels of this crate wait for them themselves.
     pub(super) fn per_row(&self, n: usize) -> LaunchConfig {
         LaunchConfig::cover(n << self.layout.shift(), THREADS).early(true)
     }
@@ -249,7 +253,8 @@ impl<T: Scalar> LinearOperator<CudaVector<T>> for CudaCsr<T> {
         assert_eq!(y.len(), self.n_rows, "y = A x needs as many entries in y as A has rows");
         let mut args = Args::new();
         args.value(self.argument()).buffer(x.buffer()).buffer(y.buffer());
-        // SAFETY: the arguments are those of the kernel; the lengths were checked, columns are below `n_cols`.
+        // SAFETY: the arguments are those of the kernel; the lengths were checked, columns are below
+        // `n_cols`.
         let launched = unsafe { self.cuda.launch(&self.multiply, self.per_row(self.n_rows), &args) };
         self.cuda.note(launched);
     }

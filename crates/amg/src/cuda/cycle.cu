@@ -1,9 +1,12 @@
-// What a multigrid cycle does beside smoothing. Scalars of K-cycles stay in device memory: blocks leave their sums in
-// `partial`, and the kernels that need the totals add them up, each block for itself and all in the same order.
+// What a multigrid cycle does beside smoothing. Scalars of K-cycles stay in device memory: blocks leave their
+// sums in `partial`, and the kernels that need the totals add them up, each block for itself and all in the
+// same order.
 //
-// Compiled with ENOUGH: the second iteration of a K-cycle is not heeded where the first reduced the residual to this share.
+// Compiled with ENOUGH: the second iteration of a K-cycle is not heeded where the first reduced the residual
+// to this share.
 //
-// Whoever writes a level's right-hand side b writes beta D^-1 b to x as well: the smoother's first step from zero.
+// Whoever writes a level's right-hand side b writes beta D^-1 b to x as well: the smoother's first step from
+// zero.
 #include "rows.cuh"
 
 #define WARPS (THREADS / 32)
@@ -65,7 +68,8 @@ DG_DEVICE bool good(double rho) { return rho > 0.0 && rho <= 1.7976931348623157e
 // Threads of the grid, for kernels whose blocks take several turns. All threads of a block take as many.
 #define GRID (gridDim.x * (u64)THREADS)
 
-// coarse b <- P^T (b - A x), where aggregate k has the rows rows[starts[k] .. starts[k + 1]), and the coarse level's start.
+// coarse b <- P^T (b - A x), where aggregate k has the rows rows[starts[k] .. starts[k + 1]), and the coarse
+// level's start.
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
     restrict_residual(Matrix a, const real* __restrict__ b, const real* __restrict__ x, const u32* __restrict__ starts,
                       const u32* __restrict__ rows, u32 n_coarse, real* coarse, Start start) {
@@ -100,8 +104,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// A level's solution from its directions: its x; or c + x for kind 1 (W-cycles), the combination of least energy of c and x for
-// kind 2 (K-cycles), by the sums of `first_sums`, `first_step` and `second_sums`.
+// A level's solution from its directions: its x; or c + x for kind 1 (W-cycles), the combination of least
+// energy of c and x for kind 2 (K-cycles), by the sums of `first_sums`, `first_step` and `second_sums`.
 struct Combination {
     real of_c, of_x;
 };

@@ -6,7 +6,8 @@ use dgsuite_gpu::{CudaVector, GpuError, Scalar};
 use super::csr::CudaCsr;
 use crate::{Csr, LinearOperator, Transfer};
 
-/// [`Interpolation`](crate::Interpolation) on a device: a prolongation that is stored as a matrix, and its transpose.
+/// [`Interpolation`](crate::Interpolation) on a device: a prolongation that is stored as a matrix, and its
+/// transpose.
 pub struct CudaInterpolation<T: Scalar> {
     p: CudaCsr<T>,
     transposed: CudaCsr<T>,

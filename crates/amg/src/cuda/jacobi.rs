@@ -15,8 +15,9 @@ pub(super) fn own_source<T: Scalar>() -> Source {
 
 /// `z_i = r_i / a_ii` on a device.
 ///
-/// As a smoother of an operator that is not stored, a step reads four vectors and the old iterate and writes one: 24 bytes
-/// an entry in single precision, where the vector operations of [`Jacobi`](crate::Jacobi) move 40.
+/// As a smoother of an operator that is not stored, a step reads four vectors and the old iterate and writes
+/// one: 24 bytes an entry in single precision, where the vector operations of [`Jacobi`](crate::Jacobi)
+/// move 40.
 pub struct CudaJacobi<T: Scalar> {
     cuda: Cuda,
     inverse_diagonal: CudaVector<T>,

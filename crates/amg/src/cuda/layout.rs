@@ -1,4 +1,5 @@
-//! How rows lie in device memory: in slices whose lanes have a row each, or one after another with several lanes for each.
+//! How rows lie in device memory: in slices whose lanes have a row each, or one after another with several
+//! lanes for each.
 
 use dgsuite_gpu::Scalar;
 
@@ -8,10 +9,11 @@ use crate::sparse::View;
 pub(super) const SLICE: usize = 32;
 /// Slices may store this share of entries in vain.
 const PADDING: f64 = 1.15;
-/// With fewer rows than this a lane for each leaves most of a device idle, and a row's entries are one long wait.
+/// With fewer rows than this a lane for each leaves most of a device idle, and a row's entries are one long
+/// wait.
 const MANY_ROWS: usize = 1 << 16;
-/// Up to this length, rows of single precision are faster one after another, a lane for each, than in slices: 5 and 7 entries were
-/// measured on an H200, with 84 to 91 % of its copy rate against 69 to 71 %.
+/// Up to this length, rows of single precision are faster one after another, a lane for each, than in slices:
+/// 5 and 7 entries were measured on an H200, with 84 to 91 % of its copy rate against 69 to 71 %.
 const SHORT_ROW: f64 = 8.0;
 /// Longer rows than this are read side by side by their own lanes.
 const LONG_ROW: f64 = 48.0;
@@ -21,8 +23,9 @@ const MAX_SHIFT: u32 = 5;
 /// How the rows of a matrix lie in device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowLayout {
-    /// Slices of 32 rows, padded to their longest row: entry k of all of them lies side by side, and a lane sums a row from left to
-    /// right (the sliced ELLPACK format; Kreutzer, Hager, Wellein, Fehske and Bishop 2014).
+    /// Slices of 32 rows, padded to their longest row: entry k of all of them lies side by side, and a lane
+    /// sums a row from left to right (the sliced ELLPACK format; Kreutzer, Hager, Wellein, Fehske and Bishop
+    /// 2014).
     Slices,
     /// Compressed rows; 2^`shift` lanes share a row (Bell and Garland 2009). At most 32 lanes.
     Groups {
@@ -49,8 +52,8 @@ pub(super) struct Arrays<T> {
     pub(super) values: Vec<T>,
 }
 
-/// The layout in which a product is fastest: slices for many even rows, but for short ones of single precision; else
-/// lanes enough to fill a device, and few enough to each have work.
+/// The layout in which a product is fastest: slices for many even rows, but for short ones of single
+/// precision; else lanes enough to fill a device, and few enough to each have work.
 pub(super) fn choose<T: Scalar>(a: View<'_, T>) -> RowLayout {
     let n = a.n_rows();
     let mean = a.n_nonzeros() as f64 / n.max(1) as f64;

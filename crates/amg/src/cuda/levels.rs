@@ -7,8 +7,8 @@ use super::csr::{CudaCsr, Relaxation, THREADS, source};
 use crate::amg::cycle::{ENOUGH, Levels};
 use crate::amg::host::{HostLevels, Level, Way};
 
-/// Most blocks of the kernels that sum, or need sums: four for each multiprocessor of a large device. A fixed number, so that sums
-/// are those of any device.
+/// Most blocks of the kernels that sum, or need sums: four for each multiprocessor of a large device. A fixed
+/// number, so that sums are those of any device.
 const BLOCKS: u32 = 512;
 /// Warps of a block.
 const WARPS: u32 = THREADS / 32;
@@ -52,7 +52,8 @@ struct CudaLevel<T: Scalar> {
     y: DeviceBuffer<T>,
     c: DeviceBuffer<T>,
     v: DeviceBuffer<T>,
-    /// Sums of [`BLOCKS`] blocks: three of the first direction, that of its residual, three of the second direction.
+    /// Sums of [`BLOCKS`] blocks: three of the first direction, that of its residual, three of the second
+    /// direction.
     sums: [DeviceBuffer<f64>; 3],
     /// What the next finer level takes as this level's solution.
     solution: Solution,
@@ -291,8 +292,8 @@ impl<T: Scalar> Levels for CudaLevels<T> {
                 args.buffer(starts).buffer(rows).value(coarse.n as u32);
                 args.buffer(&coarse.b).value(coarse.start());
                 let config = matrix.per_row(coarse.n);
-                // SAFETY: the arguments are those of the kernel; the coarse level has a row for each aggregate, whose rows
-                // are those of this level.
+                // SAFETY: the arguments are those of the kernel; the coarse level has a row for each
+                // aggregate, whose rows are those of this level.
                 unsafe { self.cuda.launch(&self.kernels.restrict_residual, config, &args) }
             }
             CudaWay::Stored { transposed, .. } => {
@@ -300,8 +301,8 @@ impl<T: Scalar> Levels for CudaLevels<T> {
                 let residual = matrix.residual_of(&level.b, &level.x, &mut level.y);
                 args.value(transposed.argument()).buffer(&level.y).buffer(&coarse.b).value(coarse.start());
                 let config = transposed.per_row(coarse.n);
-                // SAFETY: the arguments are those of the kernel; the restriction has a row for each of the coarse level's and
-                // a column for each of this level's.
+                // SAFETY: the arguments are those of the kernel; the restriction has a row for each of the
+                // coarse level's and a column for each of this level's.
                 residual.and_then(|()| unsafe { self.cuda.launch(&self.kernels.restrict_by, config, &args) })
             }
         };
@@ -327,8 +328,9 @@ impl<T: Scalar> Levels for CudaLevels<T> {
         args.buffer(&coarse.sums[0]).value(row_blocks);
         args.buffer(&coarse.sums[1]).value(entry_blocks);
         args.buffer(&coarse.sums[2]).value(row_blocks);
-        // SAFETY: the arguments are those of the kernels; aggregates, and columns of a prolongation, are below the coarse level's
-        // rows, and a solution other than the iterate is there on levels with a first direction and sums alone.
+        // SAFETY: the arguments are those of the kernels; aggregates, and columns of a prolongation, are
+        // below the coarse level's rows, and a solution other than the iterate is there on levels with a
+        // first direction and sums alone.
         let done = unsafe { self.cuda.launch(kernel, config, &args) };
         self.levels[k + 1].solution = Solution::Iterate;
         self.note(done);
@@ -362,7 +364,8 @@ impl<T: Scalar> Levels for CudaLevels<T> {
             .buffer(&level.v)
             .buffer(&level.sums[0]);
         let config = LaunchConfig::new(row_blocks, THREADS).early(true);
-        // SAFETY: the arguments are those of the kernel; vectors have the level's length, and there is room for the sums of all blocks.
+        // SAFETY: the arguments are those of the kernel; vectors have the level's length, and there is room
+        // for the sums of all blocks.
         let summed = unsafe { self.cuda.launch(&self.kernels.first_sums, config, &args) };
         args.clear();
         args.buffer(&level.sums[0]).value(row_blocks).buffer(&level.b).buffer(&level.v).value(level.n as u32);
@@ -385,7 +388,8 @@ impl<T: Scalar> Levels for CudaLevels<T> {
             .buffer(&level.v)
             .buffer(&level.sums[2]);
         let config = LaunchConfig::new(row_blocks, THREADS).early(true);
-        // SAFETY: the arguments are those of the kernel; vectors have the level's length, and there is room for the sums of all blocks.
+        // SAFETY: the arguments are those of the kernel; vectors have the level's length, and there is room
+        // for the sums of all blocks.
         let done = unsafe { self.cuda.launch(&self.kernels.second_sums, config, &args) };
         self.note(done);
     }

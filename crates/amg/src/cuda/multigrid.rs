@@ -8,10 +8,10 @@ use crate::{Multigrid, MultigridSummary, Preconditioner};
 
 /// [`Multigrid`] on a device: `z = M⁻¹ r` for residuals in double precision, with levels of any precision.
 ///
-/// The way down to the coarsest level and the way up are recorded as one graph each; between them the coarse solver
-/// runs, which may be a graph of its own ([`CudaAmg`](super::CudaAmg)). Nothing waits for the host. So operators,
-/// transfers and smoothers may do nothing but launch kernels when they are applied. Residuals are scaled to a
-/// largest entry of 1, so that they neither overflow nor underflow in single precision.
+/// The way down to the coarsest level and the way up are recorded as one graph each; between them the coarse
+/// solver runs, which may be a graph of its own ([`CudaAmg`](super::CudaAmg)). Nothing waits for the host. So
+/// operators, transfers and smoothers may do nothing but launch kernels when they are applied. Residuals are
+/// scaled to a largest entry of 1, so that they neither overflow nor underflow in single precision.
 pub struct CudaMultigrid<T: Scalar = f32> {
     cuda: Cuda,
     down: Graph,

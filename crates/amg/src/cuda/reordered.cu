@@ -10,8 +10,8 @@ typedef unsigned long long u64;
 // The place of an entry that has no counterpart.
 #define NOWHERE 0xffffffffu
 
-// to_i <- factor from_{places_i}, 0 where there is no place; without `places` the order is the same. The factor is *size, or its
-// inverse: 0 for a size of 0.
+// to_i <- factor from_{places_i}, 0 where there is no place; without `places` the order is the same. The
+// factor is *size, or its inverse: 0 for a size of 0.
 template <class To, class From>
 DG_DEVICE void gather(To* __restrict__ to, const From* __restrict__ from, const u32* __restrict__ places, const double* size_, u32 inverse, u64 n) {
     dg_let_next_kernel_start();

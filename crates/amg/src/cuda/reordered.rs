@@ -1,4 +1,5 @@
-//! Preconditioners on a device for vectors of another order of entries, of another precision, or with padding.
+//! Preconditioners on a device for vectors of another order of entries, of another precision, or with
+//! padding.
 
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
 use dgsuite_gpu::{Backend, CudaVector, GpuError, Scalar, Vector};
@@ -67,12 +68,14 @@ impl<S: Scalar, T: Scalar> Gather<S, T> {
         args.pointer(self.places.as_ref().map_or(0, DeviceBuffer::ptr)).pointer(size).value(inverse);
         args.value(to.len() as u64);
         let config = LaunchConfig::cover(to.len().div_ceil(UNROLL), THREADS).early(true);
-        // SAFETY: the arguments are those of the kernel; the constructors of the types below have checked the places.
+        // SAFETY: the arguments are those of the kernel; the constructors of the types below have checked the
+        // places.
         unsafe { self.cuda.launch(&self.kernel, config, &args) }
     }
 }
 
-/// A preconditioner whose vectors have the unknowns in another order, or no padding; launches alone around it.
+/// A preconditioner whose vectors have the unknowns in another order, or no padding; launches alone around
+/// it.
 pub struct CudaReordered<T: Scalar, M> {
     cuda: Cuda,
     inner: M,
@@ -83,8 +86,8 @@ pub struct CudaReordered<T: Scalar, M> {
 }
 
 impl<T: Scalar, M: Preconditioner<CudaVector<T>>> CudaReordered<T, M> {
-    /// `inwards[i]` is the entry outside of entry `i` inside, `outwards` the other way round; [`NOWHERE`] where there is
-    /// none, which then is 0.
+    /// `inwards[i]` is the entry outside of entry `i` inside, `outwards` the other way round; [`NOWHERE`]
+    /// where there is none, which then is 0.
     ///
     /// # Errors
     /// Memory, the compiler or the driver.

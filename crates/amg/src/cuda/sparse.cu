@@ -1,4 +1,5 @@
-// Products with a sparse matrix, and the one fused step that smoothing consists of: the device's half of sparse.rs.
+// Products with a sparse matrix, and the one fused step that smoothing consists of: the device's half of
+// sparse.rs.
 #include "rows.cuh"
 
 // y <- A x

@@ -4,8 +4,8 @@ use crate::{Csr, MatrixError};
 
 /// Rows of the matrix of a reference triangle: `∫ φ_k` over each edge, with n·∇φ_l on it times its length.
 ///
-/// Triangle (0,0), (1,0), (0,1) with the edges 01, 12, 20. The other triangle of a square is this one turned by
-/// half a circle about the middle of edge 12, for which all of these numbers are the same.
+/// Triangle (0,0), (1,0), (0,1) with the edges 01, 12, 20. The other triangle of a square is this one turned
+/// by half a circle about the middle of edge 12, for which all of these numbers are the same.
 const ENDS: [[usize; 2]; 3] = [[0, 1], [1, 2], [2, 0]];
 /// `|f| n·∇φ_l`.
 const SLOPE: [[f64; 3]; 3] = [[1.0, 0.0, -1.0], [-2.0, 1.0, 1.0], [1.0, -1.0, 0.0]];
@@ -14,16 +14,17 @@ const SQUARE: [f64; 3] = [1.0, 2.0, 1.0];
 /// `∫ ∇φ_k·∇φ_l`.
 const STIFFNESS: [[f64; 3]; 3] = [[1.0, -0.5, -0.5], [-0.5, 0.5, 0.0], [-0.5, 0.0, 0.5]];
 
-/// `−Δu` with u = 0 on the sides of a square, by the symmetric interior penalty method (Arnold 1982) at degree 1,
-/// with values at the vertices as unknowns: n × n squares, each cut in two triangles, three rows to a triangle.
+/// `−Δu` with u = 0 on the sides of a square, by the symmetric interior penalty method (Arnold 1982) at
+/// degree 1, with values at the vertices as unknowns: n × n squares, each cut in two triangles, three rows to
+/// a triangle.
 ///
 /// ```text
 /// a(u, v) = Σ_E ∫ ∇u·∇v − Σ_f ∫ ({n·∇u} [v] + {n·∇v} [u] − τ [u] [v]),    τ = penalty · 3 |f|/|E|
 /// ```
 ///
-/// with means {·} and jumps [·]; on the sides of the square {n·∇u} = n·∇u, \[u\] = u and the penalty is twice as
-/// large, as if the neighbour were a mirror image. The factor `3 |f|/|E|` is `(p+1)(p+2)/2` over a height of the
-/// triangle (Shahbazi 2005); `penalty = 1` is usual, ½ is still positive definite.
+/// with means {·} and jumps [·]; on the sides of the square {n·∇u} = n·∇u, \[u\] = u and the penalty is twice
+/// as large, as if the neighbour were a mirror image. The factor `3 |f|/|E|` is `(p+1)(p+2)/2` over a height
+/// of the triangle (Shahbazi 2005); `penalty = 1` is usual, ½ is still positive definite.
 ///
 /// # Errors
 /// [`MatrixError::TooLarge`], or [`MatrixError::NotFinite`] if `penalty` is.

@@ -66,8 +66,8 @@ impl Aggregates {
         &self.rows[self.starts[k] as usize..self.starts[k + 1] as usize]
     }
 
-    /// The same in parallel, where the label of a row is the first row of its aggregate and no aggregate reaches beyond a chunk of so
-    /// many rows.
+    /// The same in parallel, where the label of a row is the first row of its aggregate and no aggregate
+    /// reaches beyond a chunk of so many rows.
     pub(crate) fn within_chunks(host: &Host, label: &[u32], chunk: usize) -> Self {
         let count = |(k, label): (usize, &[u32])| {
             let is_first = |(i, label): &(usize, &u32)| **label as usize == k * chunk + i;
@@ -93,8 +93,8 @@ impl Aggregates {
         Self { of_row, starts, rows }
     }
 
-    /// Aggregates of aggregates: the rows of the finer level by the aggregates of the coarser. Both are numbered by their first rows,
-    /// and so is what comes out.
+    /// Aggregates of aggregates: the rows of the finer level by the aggregates of the coarser. Both are
+    /// numbered by their first rows, and so is what comes out.
     pub(crate) fn then(&self, host: &Host, coarser: &Self) -> Self {
         let of_row = tabulate(host, self.of_row.len(), |i| match self.of_row[i] {
             NONE => NONE,

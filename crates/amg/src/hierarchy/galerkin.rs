@@ -45,8 +45,9 @@ pub(crate) fn multiply(host: &Host, a: View<'_, f64>, b: View<'_, f64>, n_cols: 
 }
 
 impl Csr<f64> {
-    /// `Pᵀ A P`, the matrix of a coarser level with the prolongation P (Galerkin's). Entries below 10⁻¹² (a_ii a_jj)^½, sums that
-    /// cancel but for rounding, are left out. The same bits for any number of threads.
+    /// `Pᵀ A P`, the matrix of a coarser level with the prolongation P (Galerkin's). Entries below 10⁻¹²
+    /// (a_ii a_jj)^½, sums that cancel but for rounding, are left out. The same bits for any number of
+    /// threads.
     ///
     /// # Errors
     /// [`MatrixError::NotFinite`] where a sum overflows.
@@ -85,8 +86,8 @@ fn without_rounding(a: View<'_, f64>) -> Sparse<f64> {
     kept
 }
 
-/// Where `Pᵀ A P` has at most so many terms for each row of A, they are summed without the product `A P` in between, which would
-/// be larger than A.
+/// Where `Pᵀ A P` has at most so many terms for each row of A, they are summed without the product `A P` in
+/// between, which would be larger than A.
 const FEW_TERMS: f64 = 36.0;
 
 /// `Pᵀ A P`, where P has `n` columns.
@@ -116,7 +117,8 @@ fn at_once(host: &Host, transposed: View<'_, f64>, a: View<'_, f64>, p: View<'_,
     })
 }
 
-/// A matrix of so many rows and columns: `add` adds the terms of a row to a collector, and they are `most` at most.
+/// A matrix of so many rows and columns: `add` adds the terms of a row to a collector, and they are `most` at
+/// most.
 pub(super) fn collect(
     host: &Host,
     [n, n_cols]: [usize; 2],

@@ -14,9 +14,9 @@ const CHUNK: usize = 32 * 1024;
 /// Partners of a second or third pairing that are judged, best first.
 const CANDIDATES: usize = 6;
 
-/// In the first pairing a row takes no partner whose μ is more than this multiple of the best among all of its
-/// neighbours, those that are taken included. It rather waits for the second: a weak pair, made because the strong
-/// partners were gone, pulls its surroundings into a worse pattern. (In matrices of interior
+/// In the first pairing a row takes no partner whose μ is more than this multiple of the best among all of
+/// its neighbours, those that are taken included. It rather waits for the second: a weak pair, made because
+/// the strong partners were gone, pulls its surroundings into a worse pattern. (In matrices of interior
 /// penalty methods the strong partners are the values of neighbouring elements at the same place.)
 const NEARLY: f64 = 1.25;
 
@@ -164,8 +164,8 @@ mod tests {
 
     #[test]
     fn a_row_whose_strong_partner_is_taken_waits_rather_than_take_a_weak_one() {
-        // Couplings along a line. Row 1, the strong partner of row 2, goes to row 0; row 3 is a partner that κ admits,
-        // but 2.6 times worse.
+        // Couplings along a line. Row 1, the strong partner of row 2, goes to row 0; row 3 is a partner that
+        // κ admits, but 2.6 times worse.
         let couplings = [10.0, 10.0, 0.5, 0.5];
         let mut entries = Vec::new();
         for (i, &c) in couplings.iter().enumerate() {

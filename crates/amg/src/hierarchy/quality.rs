@@ -12,9 +12,9 @@ fn parallel_sum(a: f64, b: f64) -> f64 {
     if a > 0.0 && b > 0.0 { a * b / (a + b) } else { 0.0 }
 }
 
-/// μ of the pair {i, j} with entry `a = a_ij`, for the smoother `½ D⁻¹` (the quality of Notay 2012, derived for
-/// symmetric matrices):
-/// `2 (1/a_ii + 1/a_jj)⁻¹ / (−a_ij + (1/σ_i + 1/σ_j)⁻¹)`, σ the row sums. Infinite if it is no pair to make.
+/// μ of the pair {i, j} with entry `a = a_ij`, for the smoother `½ D⁻¹` (the quality of Notay 2012, derived
+/// for symmetric matrices): `2 (1/a_ii + 1/a_jj)⁻¹ / (−a_ij + (1/σ_i + 1/σ_j)⁻¹)`, σ the row sums. Infinite
+/// if it is no pair to make.
 #[inline(always)]
 pub(crate) fn pair(i: &RowSums, j: &RowSums, a: f64) -> f64 {
     let below = -a + parallel_sum(i.excess, j.excess);

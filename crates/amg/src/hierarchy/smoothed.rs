@@ -21,8 +21,8 @@ pub(crate) struct Smoothed {
     pub(crate) largest: f64,
 }
 
-/// `P = (I − ω D⁻¹ A) P₀` with `P₀` constant on aggregates and ω = 4/3 of the inverse largest eigenvalue of `D⁻¹ A` (Vaněk,
-/// Mandel and Brezina 1996).
+/// `P = (I − ω D⁻¹ A) P₀` with `P₀` constant on aggregates and ω = 4/3 of the inverse largest eigenvalue of
+/// `D⁻¹ A` (Vaněk, Mandel and Brezina 1996).
 pub(super) fn prolongation(host: &Host, a: View<'_, f64>, scale: f64, aggregates: &Aggregates) -> Smoothed {
     let n = a.n_rows();
     let rows = RowSums::table(host, a);

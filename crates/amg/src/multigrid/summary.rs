@@ -27,8 +27,8 @@ pub struct MultigridSummary {
 }
 
 impl MultigridSummary {
-    /// Operator applications of a cycle, those of coarser levels by their share of the finest level's rows. The
-    /// coarse solver is not counted.
+    /// Operator applications of a cycle, those of coarser levels by their share of the finest level's rows.
+    /// The coarse solver is not counted.
     pub fn work(&self) -> f64 {
         let finest = self.levels.first().map_or(1, |level| level.rows).max(1) as f64;
         self.levels.iter().map(|level| (level.applications * level.rows) as f64 / finest).sum()

@@ -223,7 +223,8 @@ struct Offsets {
 }
 
 impl Offsets {
-    /// Finds those of the slice that starts at a row. False if they are more than `most`, or reach beyond the columns.
+    /// Finds those of the slice that starts at a row. False if they are more than `most`, or reach beyond the
+    /// columns.
     fn find(&mut self, a: View<'_, f64>, first: usize, most: usize, n_cols: usize) -> bool {
         self.found.clear();
         self.found.extend(a.row(first).0.iter().map(|&j| i64::from(j) - first as i64));

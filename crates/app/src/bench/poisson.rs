@@ -1,4 +1,5 @@
-//! The interior penalty operator as a row of the benchmark: `A u`, and a step of a smoother with the diagonal.
+//! The interior penalty operator as a row of the benchmark: `A u`, and a step of a smoother with the
+//! diagonal.
 
 use super::Row;
 use super::case::{Machine, RUNS, median, on_periodic};

@@ -1,9 +1,10 @@
 //! Files of the first format, which versions up to 0.1 wrote: one header, one array, one checksum.
 //!
 //! # Format
-//! `DGSUITE1`, the length of the header (u64), the header (JSON: law, basis, order, mesh digest, counts, version), then
-//! 64-bit floating-point numbers (time, what it lost by rounding, time of the state, tally of the boundary fluxes and
-//! first integrals, coefficients, means over time), then the CRC-32 of all before it (u32). All numbers are little-endian.
+//! `DGSUITE1`, the length of the header (u64), the header (JSON: law, basis, order, mesh digest, counts,
+//! version), then 64-bit floating-point numbers (time, what it lost by rounding, time of the state, tally of
+//! the boundary fluxes and first integrals, coefficients, means over time), then the CRC-32 of all before it
+//! (u32). All numbers are little-endian.
 
 use dgsuite_timeint::TimePoint;
 use flate2::Crc;

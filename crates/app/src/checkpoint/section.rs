@@ -46,8 +46,8 @@ pub struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// A section without which the others cannot be used: a program that does not know it, or only older versions
-    /// of it, refuses the file.
+    /// A section without which the others cannot be used: a program that does not know it, or only older
+    /// versions of it, refuses the file.
     ///
     /// # Panics
     /// If the name is empty or longer than 64 bytes.
@@ -172,8 +172,8 @@ pub fn write_all<'a>(
     Section::required(END, END_VERSION).numbers(vec![count]).write(out)
 }
 
-/// Reads the sections that follow [`MAGIC`], of which there are `length` bytes. Of those that `known` has no version for,
-/// or an older one, required ones are refused and the others left out.
+/// Reads the sections that follow [`MAGIC`], of which there are `length` bytes. Of those that `known` has no
+/// version for, or an older one, required ones are refused and the others left out.
 ///
 /// # Errors
 /// A source that cannot be read; what is cut, altered, or newer than this program.
@@ -213,7 +213,8 @@ pub(super) fn read_all(
     }
 }
 
-/// One section, and the newest version of it that is known. Numbers of a section that is left out are not kept.
+/// One section, and the newest version of it that is known. Numbers of a section that is left out are not
+/// kept.
 fn read(
     source: &mut Source<'_, impl Read>,
     known: &[(&str, u16)],

@@ -9,15 +9,16 @@ use signal_hook::flag::{register, register_conditional_shutdown};
 
 use crate::plan::Choices;
 
-/// A lost terminal, and what batch systems send some time before they end a job. They may come more than once.
+/// A lost terminal, and what batch systems send some time before they end a job. They may come more than
+/// once.
 #[cfg(unix)]
 const NOTICES: [i32; 3] =
     [signal_hook::consts::SIGHUP, signal_hook::consts::SIGUSR1, signal_hook::consts::SIGUSR2];
 #[cfg(not(unix))]
 const NOTICES: [i32; 0] = [];
 
-/// Lets signals set `choices.stop`. While `choices.preparing` is set they end the program with the code that a shell has for
-/// them, as does the second of those that a person sends.
+/// Lets signals set `choices.stop`. While `choices.preparing` is set they end the program with the code that
+/// a shell has for them, as does the second of those that a person sends.
 ///
 /// # Errors
 /// Those of the system.

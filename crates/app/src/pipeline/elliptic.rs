@@ -72,8 +72,8 @@ impl Document {
     /// The sections of an elliptic problem, typed.
     ///
     /// # Errors
-    /// The first mistake: an unknown key, one that belongs to models in time, a value of the wrong kind or out of
-    /// its range.
+    /// The first mistake: an unknown key, one that belongs to models in time, a value of the wrong kind or
+    /// out of its range.
     pub fn elliptic(&self) -> Result<EllipticPipeline, InputError> {
         Section::open(&self.root, "", &KEYS, &Constants::default())?;
         let constants = Constants::read(self.root.get("constants"))?;

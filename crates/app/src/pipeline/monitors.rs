@@ -80,7 +80,8 @@ pub struct HistorySpec {
     pub columns: Vec<(String, Located<usize>)>,
 }
 
-/// Boundaries and the scales of coefficients, as written; `None` where the reference state of `physics` serves.
+/// Boundaries and the scales of coefficients, as written; `None` where the reference state of `physics`
+/// serves.
 #[derive(Clone, Debug)]
 pub struct ForcesSpec {
     /// The boundaries.

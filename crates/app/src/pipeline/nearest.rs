@@ -52,7 +52,8 @@ const SYNONYMS: [(&str, &str); 26] = [
 ];
 
 /// The name in `known` that `typed` was most likely meant to be, if one is near enough to be worth saying:
-/// within a third of its length (at least one change, none in one or two letters), or one the beginning of the other.
+/// within a third of its length (at least one change, none in one or two letters), or one the beginning of
+/// the other.
 pub fn nearest<'a, S: AsRef<str>>(typed: &str, known: &'a [S]) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     let meant = SYNONYMS.iter().filter(|(word, _)| plain(word) == plain(typed));

@@ -1,8 +1,8 @@
 //! The pipeline file as a tree in which every key and value knows where it was written.
 //!
 //! This is the only module that knows the YAML parser. The parser reads YAML 1.2 and reports places; typed
-//! reading is done by [`Section`](super::section::Section) on this tree, because overrides (`--set`, `ci`, `study`)
-//! change the tree before it is read.
+//! reading is done by [`Section`](super::section::Section) on this tree, because overrides (`--set`, `ci`,
+//! `study`) change the tree before it is read.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,8 @@ use serde_saphyr::{DuplicateKeyPolicy, Location, Options, Spanned};
 use super::problem::{InputError, Problem};
 use super::source::{Place, Source};
 
-/// Most levels of lists and sections. No file needs a dozen; each takes some kilobytes of stack, which ends where a program may not fail.
+/// Most levels of lists and sections. No file needs a dozen; each takes some kilobytes of stack, which ends
+/// where a program may not fail.
 pub const DEEPEST: usize = 32;
 
 /// A value and where it was written.
@@ -82,8 +83,8 @@ impl Node {
         }
     }
 
-    /// Refuses characters that terminals obey and XML cannot hold: in keys all that control, in texts all but ends of lines
-    /// and tabulators.
+    /// Refuses characters that terminals obey and XML cannot hold: in keys all that control, in texts all but
+    /// ends of lines and tabulators.
     ///
     /// # Errors
     /// [`Problem::Control`] at the first.

@@ -84,7 +84,8 @@ impl<T> Wanted<T> {
 pub struct FieldsSpec {
     /// When; also at the start.
     pub every: Every,
-    /// Names such as Density or rho, or a name of the user's own with a formula; `None` for the model's usual ones.
+    /// Names such as Density or rho, or a name of the user's own with a formula; `None` for the model's usual
+    /// ones.
     pub names: Option<Vec<FieldSpec>>,
     /// 64-bit numbers in the files (32-bit by default).
     pub double: bool,

@@ -1,4 +1,5 @@
-//! Overrides: `--set space.order=4`, the block `ci` and the cases of a study change the tree before it is read.
+//! Overrides: `--set space.order=4`, the block `ci` and the cases of a study change the tree before it is
+//! read.
 
 use std::sync::Arc;
 
@@ -9,8 +10,8 @@ use super::source::{Place, Source};
 /// A key path with the value to put there.
 #[derive(Clone, Debug)]
 pub struct Override {
-    /// The keys from the top; an entry of a list is meant by its number from 0, or by the key of a list entry that
-    /// is a section with one key (`monitors.error.every`).
+    /// The keys from the top; an entry of a list is meant by its number from 0, or by the key of a list entry
+    /// that is a section with one key (`monitors.error.every`).
     pub path: Vec<String>,
     /// Where the path was written.
     pub place: Place,
@@ -26,8 +27,8 @@ impl Override {
     /// Reads `KEY=VALUE` as given to the option `--set`.
     ///
     /// # Errors
-    /// [`Problem::Override`] without `=`, [`Problem::Path`] for an empty key, [`Problem::Syntax`] for a value that is
-    /// not YAML.
+    /// [`Problem::Override`] without `=`, [`Problem::Path`] for an empty key, [`Problem::Syntax`] for a value
+    /// that is not YAML.
     pub fn parse(text: &str) -> Result<Self, InputError> {
         const OPTION: &str = "--set ";
         let source = Source::new("command line", format!("{OPTION}{text}"));
@@ -80,8 +81,8 @@ impl Override {
     }
 }
 
-/// Applies a batch of overrides. What excludes a key of the batch is removed first, so that two keys of one batch
-/// that exclude each other are both kept and refused later.
+/// Applies a batch of overrides. What excludes a key of the batch is removed first, so that two keys of one
+/// batch that exclude each other are both kept and refused later.
 ///
 /// # Errors
 /// [`Problem::Path`] where a path leads through a single value or past the end of a list.

@@ -372,8 +372,8 @@ fn boundary_list(names: &[String]) -> String {
     if names.len() == 1 { format!("the boundary {list}") } else { format!("the boundaries {list}") }
 }
 
-/// A name as it is written as a key of a YAML file: in quotes where it would be read as something else, such as the comment
-/// that begins with `#1`.
+/// A name as it is written as a key of a YAML file: in quotes where it would be read as something else, such
+/// as the comment that begins with `#1`.
 fn as_key(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_alphanumeric() || "_-.+".contains(c))

@@ -46,7 +46,8 @@ impl Quantity {
                     }
                     return Ok(Self::Constant(value));
                 }
-                // What is wrong with an expression may be said of the formula; a single word is no attempt at one.
+                // What is wrong with an expression may be said of the formula; a single word is no attempt at
+                // one.
                 Err(error) if text.contains(|c: char| !c.is_alphanumeric() && c != '_') => {
                     return Err(InputError::formula(&located, error));
                 }

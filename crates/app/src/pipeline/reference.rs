@@ -1,11 +1,14 @@
-//! The block `physics.reference`: one state of the gas from Mach and Reynolds number, and the viscosity that fits it.
+//! The block `physics.reference`: one state of the gas from Mach and Reynolds number, and the viscosity that
+//! fits it.
 //!
 //! Two ways lead to the same numbers.
 //!
-//! * **Without units.** No `gas_constant` is given: density, speed and temperature are 1 unless the file says otherwise;
-//!   the speed of sound `c = |v|/M`, the gas constant `R = c²/(γ T)` and the pressure `p = ρ R T` follow.
-//! * **With units.** `gas_constant` and `temperature` are given: `c = √(γ R T)`, `|v| = M c`. The density is that of
-//!   `density` or `pressure`; where a law with its own viscosity and a Reynolds number are given, `ρ = Re μ/(|v| L)`.
+//! * **Without units.** No `gas_constant` is given: density, speed and temperature are 1 unless the file says
+//!   otherwise; the speed of sound `c = |v|/M`, the gas constant `R = c²/(γ T)` and the pressure `p = ρ R T`
+//!   follow.
+//! * **With units.** `gas_constant` and `temperature` are given: `c = √(γ R T)`, `|v| = M c`. The density is
+//!   that of `density` or `pressure`; where a law with its own viscosity and a Reynolds number are given,
+//!   `ρ = Re μ/(|v| L)`.
 //!
 //! A Reynolds number `Re = ρ |v| L/μ` fixes the one quantity that is left: the viscosity, or the density.
 
@@ -90,7 +93,8 @@ pub enum ViscosityKind {
     Sutherland(f64),
 }
 
-/// Sutherland's temperature over the one that it is related to: it is 0.38 for air at 288 K, and never far from one.
+/// Sutherland's temperature over the one that it is related to: it is 0.38 for air at 288 K, and never far
+/// from one.
 const SUTHERLAND_RATIO: RangeInclusive<f64> = 0.01..=10.0;
 
 impl ViscositySpec {
@@ -150,8 +154,8 @@ impl ViscositySpec {
 }
 
 impl Reference {
-    /// Reads the block beside the ratio of specific heats, the gas constant and the viscosity of `physics`; completes the
-    /// viscosity.
+    /// Reads the block beside the ratio of specific heats, the gas constant and the viscosity of `physics`;
+    /// completes the viscosity.
     ///
     /// # Errors
     /// Numbers that are missing, out of range, or that contradict each other.

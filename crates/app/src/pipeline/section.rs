@@ -194,8 +194,8 @@ impl<'a> Section<'a> {
         self.node(key).map(|node| choice(node, &self.key(key), choices)).transpose()
     }
 
-    /// Refuses words that other versions and other codes have for a key, by a sentence of their own that says what is
-    /// there instead. They are not among the words that messages offer.
+    /// Refuses words that other versions and other codes have for a key, by a sentence of their own that says
+    /// what is there instead. They are not among the words that messages offer.
     ///
     /// # Errors
     /// [`Problem::Unsupported`].

@@ -110,7 +110,8 @@ impl Place {
     }
 
     /// The part `span` (bytes of `text`) of a value whose decoded text is `text`; a quoted value starts one
-    /// character later. Where the value is not written on this line as it reads, the place of the whole is kept.
+    /// character later. Where the value is not written on this line as it reads, the place of the whole is
+    /// kept.
     #[must_use]
     pub fn part(&self, text: &str, span: &Range<usize>) -> Self {
         let rest: String = self.source.line(self.line).chars().skip(self.column - 1).collect();

@@ -8,8 +8,8 @@ use super::quantity::{Quantity, VectorQuantity};
 use super::section::Section;
 use super::source::{Located, Place};
 
-/// A state as a function of place and time, as written. Names of variables and parameters are checked in the plan,
-/// where the mesh's dimension is known.
+/// A state as a function of place and time, as written. Names of variables and parameters are checked in the
+/// plan, where the mesh's dimension is known.
 #[derive(Clone, Debug)]
 pub enum StateSpec {
     /// A known solution with its parameters; `bare` where only its name was given.
@@ -169,7 +169,8 @@ pub enum Condition {
         /// The pressure.
         p: Quantity,
     },
-    /// Total pressure, total temperature and direction are imposed where the flow enters below the speed of sound.
+    /// Total pressure, total temperature and direction are imposed where the flow enters below the speed of
+    /// sound.
     SubsonicInflow {
         /// The total pressure.
         total_pressure: Quantity,

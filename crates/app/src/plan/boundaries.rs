@@ -14,8 +14,8 @@ use crate::systems::hyperbolic::BoundaryKind;
 /// The condition on every boundary of the mesh, by name, and what is allowed but hardly meant.
 ///
 /// # Errors
-/// Names that the mesh does not have, boundaries without a condition or with a condition although they are periodic,
-/// data that is not a state.
+/// Names that the mesh does not have, boundaries without a condition or with a condition although they are
+/// periodic, data that is not a state.
 pub fn resolve(
     specs: &[BoundarySpec],
     mesh: &Mesh,

@@ -1,4 +1,5 @@
-//! What the file of an elliptic problem means: mesh read, formulas compiled, names of boundaries and regions resolved.
+//! What the file of an elliptic problem means: mesh read, formulas compiled, names of boundaries and regions
+//! resolved.
 
 mod boundaries;
 pub mod functions;

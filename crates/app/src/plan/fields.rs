@@ -12,7 +12,8 @@ use crate::pipeline::problem::{InputError, Problem};
 pub struct OutputField {
     /// Its name in the file.
     pub name: String,
-    /// A formula in the primitive variables and their derivatives for each component: one, or three for a vector.
+    /// A formula in the primitive variables and their derivatives for each component: one, or three for a
+    /// vector.
     pub components: Vec<Formula>,
     /// Whether one of them looks at a derivative.
     pub gradients: bool,

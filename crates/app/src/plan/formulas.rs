@@ -1,5 +1,5 @@
-//! Formulas that are evaluated while a run goes, with the places where they were written: one that is no longer finite can be
-//! named.
+//! Formulas that are evaluated while a run goes, with the places where they were written: one that is no
+//! longer finite can be named.
 
 use dgsuite_physics::formula::Formula;
 

@@ -54,8 +54,8 @@ impl Plan {
         output.chain(monitors).collect()
     }
 
-    /// Refuses intervals with more times than a run from `start` on can land on: within the run, or, where its end is a number of
-    /// steps, within one step.
+    /// Refuses intervals with more times than a run from `start` on can land on: within the run, or, where
+    /// its end is a number of steps, within one step.
     pub(super) fn times_are_possible(&self, start: f64, root: &Node) -> Result<(), InputError> {
         for (owner, every) in self.intervals() {
             let checked = match (every, self.time.end) {
@@ -75,8 +75,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Refuses intervals of which too many lie within the first step, where `limit` is the stable step at CFL number one: a run
-    /// without an end in time would do nothing but land on them.
+    /// Refuses intervals of which too many lie within the first step, where `limit` is the stable step at CFL
+    /// number one: a run without an end in time would do nothing but land on them.
     ///
     /// # Errors
     /// [`TimeError::TooManyTimes`].

@@ -1,6 +1,7 @@
 //! Memory that a run needs, estimated from its elements before any of it is taken.
 //!
-//! A system that has promised more memory than it has ends a program without a word; a refusal says what would help.
+//! A system that has promised more memory than it has ends a program without a word; a refusal says what
+//! would help.
 
 use std::fs;
 use std::path::Path;
@@ -16,11 +17,12 @@ use crate::pipeline::source::Place;
 use crate::pipeline::{DeviceSpec, Pipeline};
 use crate::systems::hyperbolic::{Device, Precision};
 
-/// Bytes of the mesh and of the solver's geometry and connectivity for each side of an element, as measured on affine
-/// elements of all shapes at order 0: 112 to 139 once everything is set up.
+/// Bytes of the mesh and of the solver's geometry and connectivity for each side of an element, as measured
+/// on affine elements of all shapes at order 0: 112 to 139 once everything is set up.
 const SIDE: f64 = 120.0;
 
-/// Vectors of conjugate gradients: solution, right-hand side, residual, direction, its product, the preconditioned residual.
+/// Vectors of conjugate gradients: solution, right-hand side, residual, direction, its product, the
+/// preconditioned residual.
 const KRYLOV_VECTORS: usize = 6;
 
 /// The highest order of the geometry that is looked at; meshes have less.
@@ -143,7 +145,8 @@ pub(super) fn of_box(generator: &Generator) -> (Shape, f64) {
     (shape, cells * in_cell(shape))
 }
 
-/// The memory that this process may have: that of the machine, or less where a job or a shell has a limit. Only Linux tells.
+/// The memory that this process may have: that of the machine, or less where a job or a shell has a limit.
+/// Only Linux tells.
 fn available() -> Option<f64> {
     let read = |path: &Path| fs::read_to_string(path).ok();
     let number = |text: &str| text.split_whitespace().next()?.parse::<f64>().ok();
@@ -180,8 +183,8 @@ mod tests {
         Load { order, total: false, unknowns, vectors: 4, number: 8, geometry: 1 }
     }
 
-    /// The largest resident sets of `dgsuite check` for generated boxes with the scheme `lserk54`, less the 9 MiB of a
-    /// program that does nothing.
+    /// The largest resident sets of `dgsuite check` for generated boxes with the scheme `lserk54`, less the 9
+    /// MiB of a program that does nothing.
     #[test]
     fn estimates_are_near_what_was_measured() {
         let (one, gas): (fn(usize) -> usize, fn(usize) -> usize) = (|_| 1, |dim| dim + 2);

@@ -17,8 +17,8 @@ const MAX_ELEMENTS: f64 = 1e9;
 /// The mesh that a run works on, and what is odd about its file.
 ///
 /// # Errors
-/// A file that cannot be read or is not fit for use, faces that belong to two boundaries, unknown or unmatched periodic
-/// boundaries, elements that need more memory than there is.
+/// A file that cannot be read or is not fit for use, faces that belong to two boundaries, unknown or
+/// unmatched periodic boundaries, elements that need more memory than there is.
 pub fn build(
     spec: &MeshSpec,
     constants: &Constants,

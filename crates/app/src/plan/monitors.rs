@@ -90,8 +90,8 @@ const LINE_POINTS: usize = 2000;
 
 /// The arguments of integrated formulas: conserved variables, primitive variables, then `x, y, z, t`.
 ///
-/// Where a name is in both lists, it means the conserved one; the place of the primitive one stays, as `primitive_…`,
-/// so that positions do not depend on the law.
+/// Where a name is in both lists, it means the conserved one; the place of the primitive one stays, as
+/// `primitive_…`, so that positions do not depend on the law.
 pub fn integral_variables(variables: &Variables) -> Vec<String> {
     let conserved = variables.conserved.iter().map(|&name| name.to_owned());
     let primitive = variables.primitive.iter().map(|&name| match variables.conserved.contains(&name) {
@@ -101,10 +101,12 @@ pub fn integral_variables(variables: &Variables) -> Vec<String> {
     conserved.chain(primitive).chain(COORDINATES.map(str::to_owned)).collect()
 }
 
-/// Monitors with their solutions and formulas resolved, and tables of reference read, whose paths start at `base`.
+/// Monitors with their solutions and formulas resolved, and tables of reference read, whose paths start at
+/// `base`.
 ///
 /// # Errors
-/// Names that are not known, formulas that do not parse, points that are in no element, tables that are not there.
+/// Names that are not known, formulas that do not parse, points that are in no element, tables that are not
+/// there.
 pub fn resolve(
     specs: &[MonitorSpec],
     states: &States<'_>,

@@ -1,4 +1,5 @@
-//! Numbers of boundary conditions that may be formulas: velocities and temperatures of walls, reservoirs, pressures outside.
+//! Numbers of boundary conditions that may be formulas: velocities and temperatures of walls, reservoirs,
+//! pressures outside.
 
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ use crate::pipeline::source::{Located, Place};
 use crate::pipeline::state::{Condition, WallMotion};
 use crate::systems::hyperbolic::BoundaryKind;
 
-/// The part of its largest speed that a wall may have across itself, as faces are not quite where the body's surface is.
+/// The part of its largest speed that a wall may have across itself, as faces are not quite where the body's
+/// surface is.
 const ACROSS: f64 = 0.05;
 
 /// A number, or a formula in `x, y, z, t`.
@@ -105,7 +107,8 @@ impl Vector {
 /// The numbers of a condition; none for one that has none.
 ///
 /// # Errors
-/// Formulas that do not parse, vectors that do not fit the mesh, numbers that no gas has at one of the `points`.
+/// Formulas that do not parse, vectors that do not fit the mesh, numbers that no gas has at one of the
+/// `points`.
 pub fn resolve(
     condition: &Condition,
     states: &States<'_>,
@@ -215,7 +218,8 @@ fn unfit(shown: &Located<String>, dim: usize) -> InputError {
 }
 
 impl Numbers {
-    /// All numbers as functions of time and place, in the order of the condition's data; 0 for what is not given.
+    /// All numbers as functions of time and place, in the order of the condition's data; 0 for what is not
+    /// given.
     fn recorded(&self) -> Recording {
         Recording::new(|t, x| {
             let vector = self.vector.as_ref().map(|v| v.value(t, &x));
@@ -245,7 +249,8 @@ impl Numbers {
         }
     }
 
-    /// Whether the given direction of an inflow leads out of the domain through every face of the boundary `name`, at time 0.
+    /// Whether the given direction of an inflow leads out of the domain through every face of the boundary
+    /// `name`, at time 0.
     pub fn leads_out(&self, mesh: &Mesh, name: &str) -> bool {
         let sides = sides_of(mesh, name);
         let points: Vec<[f64; 3]> = sides.iter().map(|&side| mesh.side_centroid(side)).collect();
@@ -261,8 +266,8 @@ impl Numbers {
         self.vector.is_some() && !sides.is_empty() && sides.iter().enumerate().all(leads_out)
     }
 
-    /// Says where a wall moves across itself, as a fixed mesh cannot follow: looked for in the middle of each face of the
-    /// boundary `name`, at the times 0 and 1.
+    /// Says where a wall moves across itself, as a fixed mesh cannot follow: looked for in the middle of each
+    /// face of the boundary `name`, at the times 0 and 1.
     pub fn leaves_its_place(&self, mesh: &Mesh, name: &str) -> Option<String> {
         self.vector.as_ref()?;
         let sides = sides_of(mesh, name);

@@ -42,13 +42,15 @@ pub(super) fn read(
     Ok(Some((file, state)))
 }
 
-/// Warns of a checkpoint of the same law with other parameters: its unknowns then mean another pressure or temperature.
+/// Warns of a checkpoint of the same law with other parameters: its unknowns then mean another pressure or
+/// temperature.
 pub(super) fn other_law(file: &Path, saved: &Checkpoint, law: &Law) -> Option<String> {
     let other = saved.state.other_parameters(&law.parameters());
     (!other.is_empty()).then(|| format!("{} was written with {}", file.display(), other.join(", ")))
 }
 
-/// What becomes of the results in `directory`: they are continued by a run that starts from one of its checkpoints.
+/// What becomes of the results in `directory`: they are continued by a run that starts from one of its
+/// checkpoints.
 ///
 /// # Errors
 /// A checkpoint among those results that are about to be replaced.

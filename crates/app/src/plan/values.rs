@@ -74,8 +74,8 @@ fn flow_values(monitors: &[MonitorSpec]) -> Vec<String> {
 }
 
 impl KnownValues {
-    /// The values of a run of this model with these monitors; `has_exact` if error norms are known; `study` adds
-    /// rates and the rows of the table.
+    /// The values of a run of this model with these monitors; `has_exact` if error norms are known; `study`
+    /// adds rates and the rows of the table.
     pub fn new(
         variables: &Variables,
         monitors: &[MonitorSpec],

@@ -47,7 +47,8 @@ impl Scales {
         0.5 * self.density * self.speed * self.speed
     }
 
-    /// The unit vector across `drag` that lift is measured along: in the plane of x and y, to the left of the flow.
+    /// The unit vector across `drag` that lift is measured along: in the plane of x and y, to the left of the
+    /// flow.
     #[must_use]
     pub fn lift_of(drag: [f64; 3]) -> [f64; 3] {
         let across = [-drag[1], drag[0], 0.0];
@@ -189,7 +190,8 @@ mod tests {
 
     #[test]
     fn a_fluid_that_circles_turns_the_body_and_one_that_passes_drags_it() {
-        // A fluid that circles anticlockwise: the stress on the fluid is clockwise, on the body anticlockwise.
+        // A fluid that circles anticlockwise: the stress on the fluid is clockwise, on the body
+        // anticlockwise.
         let f = Forces::of(&circle(|_| 0.7, |a| [a.sin(), -a.cos(), 0.0]), &scales());
         assert!((f.viscous_moment[2] - 0.5 * std::f64::consts::PI).abs() < 1e-14, "{f:?}");
         assert!(f.pressure_moment[2].abs() < 1e-14);

@@ -1,4 +1,5 @@
-//! What the history of a number tells: how fast it falls at most, and how far it is from a table of other people's numbers.
+//! What the history of a number tells: how fast it falls at most, and how far it is from a table of other
+//! people's numbers.
 
 /// The largest rate at which a number falls.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -9,7 +10,8 @@ pub struct Decay {
     pub time: f64,
 }
 
-/// The largest `−dx/dt` of a series, `t` increasing: slopes in the middle of the parabolas through three neighbours.
+/// The largest `−dx/dt` of a series, `t` increasing: slopes in the middle of the parabolas through three
+/// neighbours.
 ///
 /// `None` for less than three samples.
 #[must_use]
@@ -53,8 +55,9 @@ pub enum SeriesError {
 }
 
 impl Series {
-    /// Reads times from the first column of a text and values from the one given, counted from 1. Columns are parted by blanks or
-    /// commas; empty lines, those that begin with `#` and a first line of names are left out.
+    /// Reads times from the first column of a text and values from the one given, counted from 1. Columns are
+    /// parted by blanks or commas; empty lines, those that begin with `#` and a first line of names are left
+    /// out.
     ///
     /// # Errors
     /// [`SeriesError`].
@@ -93,8 +96,8 @@ impl Series {
         Some(self.x[before] + (self.x[after] - self.x[before]) * (t - t0) / (t1 - t0))
     }
 
-    /// The largest `|x(t) − r(t)| / |r(t)|` of samples `x` from this table `r`; `None` if no sample is at its times. An `x` that is not
-    /// finite is infinitely far.
+    /// The largest `|x(t) − r(t)| / |r(t)|` of samples `x` from this table `r`; `None` if no sample is at its
+    /// times. An `x` that is not finite is infinitely far.
     #[must_use]
     pub fn deviation(&self, t: &[f64], x: &[f64]) -> Option<f64> {
         let compared = t.iter().zip(x).filter_map(|(&t, &x)| Some((x, self.at(t)?)));

@@ -1,9 +1,10 @@
 //! Lengths along a line: where a flow that runs backwards turns forwards again.
 
-/// The first place where `u` crosses zero from below, by linear interpolation; `None` if it is never negative before it is
-/// positive, or never positive after it was negative.
+/// The first place where `u` crosses zero from below, by linear interpolation; `None` if it is never negative
+/// before it is positive, or never positive after it was negative.
 ///
-/// Along the axis of a wake, from the body on, with the velocity along the axis, this is the length of the recirculation.
+/// Along the axis of a wake, from the body on, with the velocity along the axis, this is the length of the
+/// recirculation.
 #[must_use]
 pub fn first_return(s: &[f64], u: &[f64]) -> Option<f64> {
     let mut negative = false;

@@ -7,7 +7,8 @@ use std::f64::consts::{PI, TAU};
 pub struct Peak {
     /// Its frequency, by a parabola through the logarithms of three lines.
     pub frequency: f64,
-    /// The distance of spectral lines, 1 / length of the series: what two frequencies must differ by to be seen apart.
+    /// The distance of spectral lines, 1 / length of the series: what two frequencies must differ by to be
+    /// seen apart.
     pub resolution: f64,
     /// The amplitude of the oscillation there.
     pub amplitude: f64,
@@ -38,8 +39,9 @@ const PADDING: usize = 4;
 
 /// The dominant frequency of `x(t)`, `t` increasing and not necessarily uniform.
 ///
-/// The series is brought to equal distances by linear interpolation, freed of its mean, multiplied by Hann's window and
-/// transformed. `None` for less than 16 samples, or a series that does not change, or only by a trend.
+/// The series is brought to equal distances by linear interpolation, freed of its mean, multiplied by Hann's
+/// window and transformed. `None` for less than 16 samples, or a series that does not change, or only by a
+/// trend.
 #[must_use]
 pub fn dominant(t: &[f64], x: &[f64]) -> Option<Peak> {
     let given = t.len().min(x.len());

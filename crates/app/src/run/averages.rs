@@ -1,4 +1,5 @@
-//! Means over time: integrals of the fields that are asked for at the points of the cells, which checkpoints keep.
+//! Means over time: integrals of the fields that are asked for at the points of the cells, which checkpoints
+//! keep.
 
 use std::path::Path;
 
@@ -70,7 +71,8 @@ impl<'a> Averages<'a> {
         [self.length, *time].into_iter().chain(self.sum.iter().copied()).chain(last.iter().copied()).collect()
     }
 
-    /// Writes the means up to now, if any time has passed. The sums stay, so that a run that goes on is not changed by its stop.
+    /// Writes the means up to now, if any time has passed. The sums stay, so that a run that goes on is not
+    /// changed by its stop.
     ///
     /// # Errors
     /// Those of the writer.

@@ -19,7 +19,8 @@ pub struct CheckResult {
     pub passed: bool,
 }
 
-/// Measures a check on a summary. `name` is the check's value, with the case that it is about where that matters.
+/// Measures a check on a summary. `name` is the check's value, with the case that it is about where that
+/// matters.
 pub fn measure(
     check: &CheckSpec,
     summary: &Value,

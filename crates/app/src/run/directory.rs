@@ -22,12 +22,12 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Makes the directory, or takes the one that is there: results of a former run are moved to `previous`, deleted, or
-    /// continued. What no run wrote is left alone.
+    /// Makes the directory, or takes the one that is there: results of a former run are moved to `previous`,
+    /// deleted, or continued. What no run wrote is left alone.
     ///
     /// # Errors
-    /// [`WriterError::InUse`] if another run writes there, [`WriterError::Linked`] if former results lie behind a
-    /// symbolic link, [`WriterError::Io`].
+    /// [`WriterError::InUse`] if another run writes there, [`WriterError::Linked`] if former results lie
+    /// behind a symbolic link, [`WriterError::Io`].
     pub fn prepare(root: &Path, former: Former) -> Result<Self, WriterError> {
         make(root)?;
         let lock = lock::take(root)?.map(Arc::new);

@@ -28,7 +28,8 @@ pub fn sample(
     UnstructuredFields { time, pieces }
 }
 
-/// [`sample`] of fields without derivatives, made by whoever writes them, while the run goes on; `None` where the solver cannot.
+/// [`sample`] of fields without derivatives, made by whoever writes them, while the run goes on; `None` where
+/// the solver cannot.
 pub fn sample_later(
     solver: &mut Hyperbolic,
     time: f64,

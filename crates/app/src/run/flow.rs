@@ -1,4 +1,5 @@
-//! Monitors of the flow around bodies: from the solver's boundary points to rows of tables and entries of the summary.
+//! Monitors of the flow around bodies: from the solver's boundary points to rows of tables and entries of the
+//! summary.
 
 use std::fmt::Write as _;
 use std::path::Path;

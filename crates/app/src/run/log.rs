@@ -27,7 +27,8 @@ const BAR_INTERVAL: Duration = Duration::from_millis(200);
 /// The least time between two lines of progress.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Lines of progress come after a further share 1/100 of the time so far, so that a week leaves some hundred of them.
+/// Lines of progress come after a further share 1/100 of the time so far, so that a week leaves some hundred
+/// of them.
 const LINE_SHARE: u32 = 100;
 
 /// Parts of the progress bar.
@@ -111,7 +112,8 @@ impl Log {
 
     fn record(&mut self, text: &str) {
         if let Some((_, file)) = &mut self.file {
-            // A log that cannot be written (a full disk) is reported by the next result that cannot be written either.
+            // A log that cannot be written (a full disk) is reported by the next result that cannot be
+            // written either.
             let _ = writeln!(file, "{text}");
         }
     }

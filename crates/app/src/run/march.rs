@@ -39,8 +39,9 @@ pub struct Tally {
 /// Steps between two looks at the residual of a steady run: each costs a right-hand side.
 const RESIDUAL_INTERVAL: u64 = 10;
 
-/// Residuals up to this many times the effect of rounding the state once may be nothing but rounding: the sums of a
-/// right-hand side round as well, and so do the metric terms (a free stream on curved elements shows it most).
+/// Residuals up to this many times the effect of rounding the state once may be nothing but rounding: the
+/// sums of a right-hand side round as well, and so do the metric terms (a free stream on curved elements
+/// shows it most).
 const ROUNDINGS: f64 = 30.0;
 
 /// The least time between two residuals for the progress bar.
@@ -208,8 +209,8 @@ impl<'a> March<'a> {
         let mut floor = self.solver.rounding()?;
         floor.iter_mut().for_each(|x| *x *= ROUNDINGS);
         let tolerance = Tolerance::Largest(spec.tolerance);
-        // Sound that runs to and fro between body and far field holds residuals up for long: with many steps allowed, wait
-        // long. What is slower than that is asked for when the wait is over.
+        // Sound that runs to and fro between body and far field holds residuals up for long: with many steps
+        // allowed, wait long. What is slower than that is asked for when the wait is over.
         let steps = Patience::default().steps.max((spec.max_steps / 4) as u64);
         let patience = Patience { steps, ..Patience::default() };
         let mut steady = Steady::new(tolerance, patience).rounding(floor);
@@ -345,7 +346,8 @@ impl<'a> March<'a> {
     }
 }
 
-/// Where a run is, for people. Steps of each element's own size lead to no common time: there is no `dt` then.
+/// Where a run is, for people. Steps of each element's own size lead to no common time: there is no `dt`
+/// then.
 fn place(now: TimePoint, dt: Option<f64>) -> String {
     match dt {
         Some(dt) => format!("step {}  t {:.4}  dt {dt:.2e}", now.step, now.t),

@@ -146,7 +146,8 @@ impl Monitor<'_> {
         Ok(())
     }
 
-    /// What the whole table tells at the end of a run: its curves as a picture, means, amplitudes and frequencies.
+    /// What the whole table tells at the end of a run: its curves as a picture, means, amplitudes and
+    /// frequencies.
     ///
     /// # Errors
     /// A table that cannot be read, a picture that cannot be written.

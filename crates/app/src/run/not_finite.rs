@@ -1,4 +1,5 @@
-//! Values of monitors and fields that are no finite numbers: each name is reported once, where it happens first.
+//! Values of monitors and fields that are no finite numbers: each name is reported once, where it happens
+//! first.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -4,8 +4,8 @@ use dgsuite_timeint::{TimeError, TimePoint, multiples, next_multiple, same_time}
 
 use crate::pipeline::output::Every;
 
-/// The next time or step at which something is due. Times are multiples of the interval, so that a restarted run has
-/// the same ones.
+/// The next time or step at which something is due. Times are multiples of the interval, so that a restarted
+/// run has the same ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
     every: Every,
@@ -33,8 +33,8 @@ impl Schedule {
         }
     }
 
-    /// Steps that can be done from `now` before an event may be due by its number of steps; with `local` steps, each
-    /// of which counts as one unit of time, also by its time.
+    /// Steps that can be done from `now` before an event may be due by its number of steps; with `local`
+    /// steps, each of which counts as one unit of time, also by its time.
     pub fn steps_left(&self, now: TimePoint, local: bool) -> u64 {
         match self.every {
             Every::Steps(n) => (self.next * n as u64).saturating_sub(now.step),
@@ -61,8 +61,8 @@ impl Schedule {
     }
 }
 
-/// The times that a run from `start` to `end` lands on for the sake of `every`. Without an end they are listed for
-/// 100,000 intervals; what comes later is done at the step after its time.
+/// The times that a run from `start` to `end` lands on for the sake of `every`. Without an end they are
+/// listed for 100,000 intervals; what comes later is done at the step after its time.
 ///
 /// # Errors
 /// More times than can be listed.

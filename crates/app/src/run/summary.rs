@@ -173,7 +173,8 @@ pub fn failure(error: &RunError) -> Value {
     }
 }
 
-/// The number at a path of the summary, such as `error.l2.rho`. A key may contain dots itself (`integral.0.5*rho`).
+/// The number at a path of the summary, such as `error.l2.rho`. A key may contain dots itself
+/// (`integral.0.5*rho`).
 pub fn number_at(summary: &Value, path: &str) -> Option<f64> {
     if let Some(x) = child(summary, path).and_then(Value::as_f64) {
         return Some(x);

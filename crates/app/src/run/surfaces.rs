@@ -8,7 +8,8 @@ use dgsuite_mesh::{Across, Mesh};
 
 use crate::writer::{CellBlock, Field, UnstructuredFields, Values};
 
-/// The faces of `boundaries` as cells, with the point values of `volume`, whose first field of cells is the number of the element.
+/// The faces of `boundaries` as cells, with the point values of `volume`, whose first field of cells is the
+/// number of the element.
 pub fn restrict(volume: &UnstructuredFields, mesh: &Mesh, boundaries: &[String]) -> UnstructuredFields {
     // Where each element is: its block and its place there.
     let mut places: BTreeMap<i64, (usize, usize)> = BTreeMap::new();

@@ -182,7 +182,8 @@ impl Table {
         Value::Object(norms)
     }
 
-    /// The L2 error of the first conserved variable over the size that rates are taken in, a curve for each family.
+    /// The L2 error of the first conserved variable over the size that rates are taken in, a curve for each
+    /// family.
     pub fn chart(&self) -> Chart {
         let field = self.rows.first().and_then(|row| row.conserved().into_iter().next()).unwrap_or_default();
         let refined = self.families().into_iter().filter(|family| family.len() > 1);
@@ -241,8 +242,8 @@ impl Table {
     }
 }
 
-/// The least-squares slope of `ln e` over `ln h`; `None` without two different sizes or with errors that have no
-/// logarithm.
+/// The least-squares slope of `ln e` over `ln h`; `None` without two different sizes or with errors that have
+/// no logarithm.
 fn slope(h: &[f64], e: &[f64]) -> Option<f64> {
     let logs = |values: &[f64]| -> Option<Vec<f64>> {
         values.iter().map(|&x| (x > 0.0 && x.is_finite()).then(|| x.ln())).collect()
@@ -255,7 +256,8 @@ fn slope(h: &[f64], e: &[f64]) -> Option<f64> {
     (spread > 1e-20).then(|| joint / spread)
 }
 
-/// A value of the summary: counts as such, others with five digits behind the point, or in powers of ten where these say little.
+/// A value of the summary: counts as such, others with five digits behind the point, or in powers of ten
+/// where these say little.
 fn shown(value: Option<f64>) -> String {
     match value {
         None => "-".into(),
@@ -266,7 +268,8 @@ fn shown(value: Option<f64>) -> String {
 }
 
 impl fmt::Display for Table {
-    /// The conserved variables in L2, with the rate beside each error. A column is as wide as its widest entry.
+    /// The conserved variables in L2, with the rate beside each error. A column is as wide as its widest
+    /// entry.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(first) = self.rows.first() else { return write!(f, "no case was run") };
         let fields = first.conserved();

@@ -6,8 +6,9 @@ use dgsuite_ops::BoundarySamples;
 
 /// The flow at the points of a boundary; `primitive` turns a conserved state into a primitive one.
 ///
-/// Stress and heat are those of the scheme's own diffusive flux `(0, τ·n, v·τ·n − q·n)`. On a wall the pressure is the scheme's
-/// own too, the normal part of its momentum flux: what the flow as a whole loses there. Elsewhere it is that of the inner state.
+/// Stress and heat are those of the scheme's own diffusive flux `(0, τ·n, v·τ·n − q·n)`. On a wall the
+/// pressure is the scheme's own too, the normal part of its momentum flux: what the flow as a whole loses
+/// there. Elsewhere it is that of the inner state.
 pub(crate) fn surface(
     samples: BoundarySamples,
     law: &Law,
@@ -107,7 +108,8 @@ mod tests {
 
     #[test]
     fn a_sheared_and_heated_gas_pulls_and_warms_its_wall() {
-        // At the wall y = 0 with the normal −y: ∂u/∂y = 3, ρ = p = 1, ∂ρ/∂y = −2 at constant pressure: ∂T/∂y = 2.
+        // At the wall y = 0 with the normal −y: ∂u/∂y = 3, ρ = p = 1, ∂ρ/∂y = −2 at constant pressure:
+        // ∂T/∂y = 2.
         let (gas, viscosity) = (Euler { gamma: 1.4 }, Viscosity::Constant { mu: 0.1 });
         let viscous = NavierStokes { gas, prandtl: 0.7, viscosity, gas_constant: 1.0 };
         let (state, n) = ([1.0, 0.0, 0.0, 2.5], [0.0, -1.0]);

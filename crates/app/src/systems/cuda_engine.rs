@@ -62,7 +62,8 @@ struct StageCall {
     end: Option<u64>,
 }
 
-/// A mean of states as work for the device: `mean ← Σ f v`, by factors and addresses; of two vectors, or of three.
+/// A mean of states as work for the device: `mean ← Σ f v`, by factors and addresses; of two vectors, or of
+/// three.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct MeanCall {
     mean: u64,
@@ -158,8 +159,8 @@ impl<T: PackScalar> Rhs for Recorder<T> {
 
 /// State, discretisation and stepper in precision `T`.
 ///
-/// The stepper writes down the stages of a step; the step is then put into the device's stream, as a graph where the same
-/// stages were made before, so that small meshes do not wait for launches.
+/// The stepper writes down the stages of a step; the step is then put into the device's stream, as a graph
+/// where the same stages were made before, so that small meshes do not wait for launches.
 pub(crate) struct CudaEngine<T: PackScalar> {
     discretization: CudaDiscretization<T>,
     stepper: Stepper<CudaVector<T>>,
@@ -293,7 +294,8 @@ impl<T: PackScalar> CudaEngine<T> {
         Ok(work()?)
     }
 
-    /// A copy of the state in host memory. After a failure of the device, which the next step reports, it holds no numbers.
+    /// A copy of the state in host memory. After a failure of the device, which the next step reports, it
+    /// holds no numbers.
     fn state(&self) -> Vec<T> {
         self.u.buffer().to_vec().unwrap_or_else(|_| vec![T::from_f64(f64::NAN); self.u.len()])
     }
@@ -342,7 +344,8 @@ fn launch<T: PackScalar>(
         } else {
             StageTime::Stage { time: t + part * dt, share }
         };
-        // SAFETY: the addresses were taken from the stepper's vectors and the state, which live as long as the engine.
+        // SAFETY: the addresses were taken from the stepper's vectors and the state, which live as long as
+        // the engine.
         unsafe {
             discretization.stage_at(when, weights, at)?;
             if let Some((factors, sum)) = sum {

@@ -1,5 +1,5 @@
-//! The screened Poisson equation `−∇·κ∇u + λu = f` by the symmetric interior penalty method, solved by conjugate
-//! gradients with p-multigrid and algebraic multigrid.
+//! The screened Poisson equation `−∇·κ∇u + λu = f` by the symmetric interior penalty method, solved by
+//! conjugate gradients with p-multigrid and algebraic multigrid.
 //!
 //! Operators (`ops`) and solvers (`amg`) do not know each other; they are introduced here.
 //!
@@ -246,8 +246,8 @@ pub struct EllipticDescription {
     pub preconditioner_bytes: usize,
     /// Its levels, the finest first; none without multigrid.
     pub levels: Vec<LevelDescription>,
-    /// Products with the operator of the finest level in each iteration, that of conjugate gradients included; those of
-    /// coarser levels count by their unknowns.
+    /// Products with the operator of the finest level in each iteration, that of conjugate gradients
+    /// included; those of coarser levels count by their unknowns.
     pub applications: f64,
     /// Whether constants are in the null space.
     pub singular: bool,
@@ -292,8 +292,9 @@ impl Elliptic {
     /// Sets up operator and preconditioner.
     ///
     /// # Errors
-    /// [`EllipticError`]: elements that are inverted, a boundary without a condition, coefficients that are not
-    /// positive, a penalty so small that the problem is not positive definite, memory, a device that cannot be used.
+    /// [`EllipticError`]: elements that are inverted, a boundary without a condition, coefficients that are
+    /// not positive, a penalty so small that the problem is not positive definite, memory, a device that
+    /// cannot be used.
     pub fn new(mut setup: EllipticSetup) -> Result<Self, EllipticError> {
         let start = Instant::now();
         setup.solver = setup.solver.on(setup.device, setup.order, &setup.mesh);
@@ -376,7 +377,8 @@ impl Elliptic {
         &self.setup
     }
 
-    /// Solves from `u = 0`. `progress` is told the iteration and its residual now and then; `stop` ends the solve.
+    /// Solves from `u = 0`. `progress` is told the iteration and its residual now and then; `stop` ends the
+    /// solve.
     pub fn solve(&mut self, stop: &AtomicBool, progress: &mut (dyn FnMut(usize, f64) + Send)) -> Solved {
         let start = Instant::now();
         let imbalance = self.right_hand_side();

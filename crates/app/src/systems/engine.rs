@@ -34,7 +34,8 @@ pub(crate) trait Engine: Send {
     fn set_boundary_integrals(&mut self, values: &[f64]);
     fn sample(&self, order: usize) -> Vec<Sample>;
     fn sample_with_gradients(&self, t: f64, order: usize) -> Vec<Sample>;
-    /// Samples of the present state's primitive variables that arrive while the run goes on, where the engine can do that.
+    /// Samples of the present state's primitive variables that arrive while the run goes on, where the engine
+    /// can do that.
     fn sample_later(&mut self, _order: usize) -> Option<SamplesUnderWay> {
         None
     }
@@ -93,10 +94,11 @@ pub(crate) enum Ahead<'a> {
     /// begins, unless it
     /// goes on after the steps under way.
     Cfl { cfl: f64, n: usize, from: Option<TimePoint> },
-    /// So many at time `t`, in each of which every element has its own step, the multiple `cfl` of its own bound.
+    /// So many at time `t`, in each of which every element has its own step, the multiple `cfl` of its own
+    /// bound.
     Local { t: f64, cfl: f64, n: usize },
-    /// So many attempts at steps by their error; `from` is where the first begins, and what the control begins with, unless it
-    /// goes on after the attempts under way.
+    /// So many attempts at steps by their error; `from` is where the first begins, and what the control
+    /// begins with, unless it goes on after the attempts under way.
     Attempts { n: usize, from: Option<(TimePoint, ControlStart)> },
 }
 

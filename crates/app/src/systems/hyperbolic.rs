@@ -256,8 +256,8 @@ impl Hyperbolic {
         self.setup.mesh.dim
     }
 
-    /// The least step of all elements that is one of [the set-up's measure](Setup::step_measure): for `cfl = 1`, the least of
-    /// `h / ((2p + 1)(λ + ν σ/τ))`.
+    /// The least step of all elements that is one of [the set-up's measure](Setup::step_measure): for
+    /// `cfl = 1`, the least of `h / ((2p + 1)(λ + ν σ/τ))`.
     ///
     /// # Errors
     /// [`SystemError::NotFinite`] where the state is not finite or not that of a gas.
@@ -266,8 +266,8 @@ impl Hyperbolic {
         outcome.map_err(|e| self.located(e))
     }
 
-    /// The CFL number of the steps that are stable by default in the present state: the largest step of the scheme in time, each
-    /// element by its own spectrum, over the step for `cfl = 1`.
+    /// The CFL number of the steps that are stable by default in the present state: the largest step of the
+    /// scheme in time, each element by its own spectrum, over the step for `cfl = 1`.
     ///
     /// # Errors
     /// As [`stable_dt`](Self::stable_dt).
@@ -318,8 +318,8 @@ impl Hyperbolic {
         outcome.map_err(|e| self.located(e))
     }
 
-    /// What rounding of the state makes of the residual: the L² norm of `R(u (1 ± ε)) − R(u)` per conserved variable,
-    /// with a sign for each coefficient. A residual of this size says nothing any more.
+    /// What rounding of the state makes of the residual: the L² norm of `R(u (1 ± ε)) − R(u)` per conserved
+    /// variable, with a sign for each coefficient. A residual of this size says nothing any more.
     ///
     /// # Errors
     /// As [`step`](Self::step).
@@ -396,7 +396,8 @@ impl Hyperbolic {
         self.sampled(order, false)
     }
 
-    /// [`Self::sample`] of the present state that arrives while the run goes on; `None` where nothing would be gained.
+    /// [`Self::sample`] of the present state that arrives while the run goes on; `None` where nothing would
+    /// be gained.
     pub fn sample_later(&mut self, order: usize) -> Option<LaterSets> {
         let samples = self.engine.sample_later(order)?;
         Some(LaterSets { samples, mesh: Arc::clone(&self.setup.mesh) })
@@ -456,7 +457,8 @@ impl Hyperbolic {
         self.evaluate_in(&places)
     }
 
-    /// Primitive variables at points that [`Mesh::find_point`] has found, each in its element; `None` where it has found none.
+    /// Primitive variables at points that [`Mesh::find_point`] has found, each in its element; `None` where
+    /// it has found none.
     #[must_use]
     pub fn evaluate_in(&self, places: &[Option<(usize, [f64; 3])>]) -> Vec<Option<Vec<f64>>> {
         let d = self.engine.discretization();
@@ -491,8 +493,9 @@ impl Hyperbolic {
     /// Go on from a saved state.
     ///
     /// # Errors
-    /// [`SystemError::OtherLaw`], [`SystemError::OtherBasis`] if its basis is not known, [`SystemError::Coefficients`] if it is of
-    /// another space or mesh. A state of another basis or order is projected.
+    /// [`SystemError::OtherLaw`], [`SystemError::OtherBasis`] if its basis is not known,
+    /// [`SystemError::Coefficients`] if it is of another space or mesh. A state of another basis or order is
+    /// projected.
     pub fn restore(&mut self, state: &State) -> Result<(), SystemError> {
         let n = self.n_fields();
         let (law, wanted) = (self.setup.law.name(), 3 * n);

@@ -247,7 +247,8 @@ pub struct Setup {
     pub law: Law,
     /// Numerical flux.
     pub riemann: Riemann,
-    /// The share of the dissipation of Roe's flux between elements, about the two-point flux in split form; default: Roe's flux.
+    /// The share of the dissipation of Roe's flux between elements, about the two-point flux in split form;
+    /// default: Roe's flux.
     pub dissipation: Option<f64>,
     /// The factor η of the lifted jumps in the viscous terms; default: the number of faces of the element.
     pub eta: Option<f64>,

@@ -24,12 +24,13 @@ pub struct State {
     pub tally: Vec<f64>,
 }
 
-/// Parameters that differ by less than this, relative to their size, are the same: rounding of what they were computed from.
+/// Parameters that differ by less than this, relative to their size, are the same: rounding of what they were
+/// computed from.
 const SAME: f64 = 1e-12;
 
 impl State {
-    /// The parameters in which the law of this state is not that of a run, as `gamma 1.4 (this run: 1.3)`. None where the
-    /// state does not know its parameters.
+    /// The parameters in which the law of this state is not that of a run, as `gamma 1.4 (this run: 1.3)`.
+    /// None where the state does not know its parameters.
     #[must_use]
     pub fn other_parameters(&self, run: &[(String, f64)]) -> Vec<String> {
         if self.parameters.is_empty() {

@@ -42,8 +42,9 @@ fn fill_and_rename(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::R
     Ok(())
 }
 
-/// Puts the name of a file on the disk: until its directory is there, a crash of the machine may undo the renaming. Where
-/// directories cannot be synchronised (some network file systems, Windows) the system's own order has to do.
+/// Puts the name of a file on the disk: until its directory is there, a crash of the machine may undo the
+/// renaming. Where directories cannot be synchronised (some network file systems, Windows) the system's own
+/// order has to do.
 fn sync_names(path: &Path) {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     if cfg!(unix)

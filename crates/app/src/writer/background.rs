@@ -11,8 +11,8 @@ pub type Making = Box<dyn FnOnce() -> Result<UnstructuredFields, WriterError> + 
 
 /// A [`Series`] that is compressed and written behind the caller's back, in the order given.
 ///
-/// Only one set of fields waits while another is written: a run that makes fields faster than the disk takes them is
-/// held up, and needs no more memory than three sets.
+/// Only one set of fields waits while another is written: a run that makes fields faster than the disk takes
+/// them is held up, and needs no more memory than three sets.
 ///
 /// ```
 /// use dgsuite::writer::{UnstructuredFields, VtuOptions, background::BackgroundSeries, pvd::Series};
@@ -54,7 +54,8 @@ impl BackgroundSeries {
         self.write_made(Box::new(move || Ok(fields)))
     }
 
-    /// As [`write`](Self::write), of fields that the thread makes first, where what they are made of may still be on its way.
+    /// As [`write`](Self::write), of fields that the thread makes first, where what they are made of may
+    /// still be on its way.
     ///
     /// # Errors
     /// As for [`write`](Self::write); what `make` returns comes with the next fields.

@@ -161,8 +161,8 @@ fn colour(k: usize) -> RGBColor {
 /// Numbers beside an axis.
 const MOST_LABELS: usize = 10;
 
-/// An axis: what it shows, in values or their logarithms, and where numbers stand. (The logarithmic axis of `plotters`
-/// 0.3.7 does not end where values are near the smallest or largest of all numbers.)
+/// An axis: what it shows, in values or their logarithms, and where numbers stand. (The logarithmic axis of
+/// `plotters` 0.3.7 does not end where values are near the smallest or largest of all numbers.)
 #[derive(Clone)]
 struct Axis {
     range: Range<f64>,

@@ -4,8 +4,8 @@
 //! it would hold each array as one base64 text, a third larger, compressed by one thread. `vtkio`
 //! gives the cell types, and reads the XML back in the tests, beside VTK itself.
 //!
-//! Version 2.2 tells VTK which order the nodes of Lagrange hexahedra have; other files are of version 1.0, which `meshio` and
-//! older readers accept too.
+//! Version 2.2 tells VTK which order the nodes of Lagrange hexahedra have; other files are of version 1.0,
+//! which `meshio` and older readers accept too.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -196,7 +196,8 @@ pub(super) fn is_xml(c: char) -> bool {
     matches!(c, '\n' | '\t') || !(c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}'))
 }
 
-/// Text as the value of an XML attribute. Characters that XML 1.0 cannot hold become the replacement character.
+/// Text as the value of an XML attribute. Characters that XML 1.0 cannot hold become the replacement
+/// character.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

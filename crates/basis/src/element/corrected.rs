@@ -54,7 +54,8 @@ fn of_factor(factor: &Factor, order: usize, parameter: Parameter) -> Result<Opti
     Ok(filter.map(|q| functions.of_modes().mul(&q).mul(&functions.to_modes())))
 }
 
-/// The factor across which a face lies: the line along which its vertices agree, or else the one that is no line.
+/// The factor across which a face lies: the line along which its vertices agree, or else the one that is no
+/// line.
 fn closed_by(shape: Shape, face: usize, factors: &[Factor]) -> usize {
     let vertices = shape.face_vertices(face);
     let agree = |d: usize| {

@@ -137,8 +137,9 @@ impl Functions {
         }
     }
 
-    /// `M⁻¹ A` for what is tested with the functions, `[function × point]`. For Taylor polynomials it is `V (Vᵀ A)`, tested with the
-    /// modes first: the condition number of `M⁻¹` is the square of that of `V`, 10⁹ at order 10.
+    /// `M⁻¹ A` for what is tested with the functions, `[function × point]`. For Taylor polynomials it is
+    /// `V (Vᵀ A)`, tested with the modes first: the condition number of `M⁻¹` is the square of that of `V`,
+    /// 10⁹ at order 10.
     pub(super) fn tested(&self, mass_inverse: &Matrix, a: &Matrix) -> Matrix {
         match self {
             Self::Taylor(taylor) => taylor.from_modes.mul(&taylor.from_modes.transpose().mul(a)),

@@ -9,8 +9,8 @@ pub enum Representation {
     Modal,
     /// Values at nodes.
     Nodal(NodeSet),
-    /// Coefficients of the [`crate::TaylorBasis`] of the reference shape: scaled monomials about its centroid. Only
-    /// with spaces of total degree.
+    /// Coefficients of the [`crate::TaylorBasis`] of the reference shape: scaled monomials about its
+    /// centroid. Only with spaces of total degree.
     Taylor,
 }
 

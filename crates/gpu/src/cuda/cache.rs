@@ -1,7 +1,8 @@
 //! Compiled kernels on disk, so that the second run does not wait for the compiler.
 //!
-//! An entry is named by a digest of all that it depends on, appears whole or not at all, and carries a digest of its own bytes:
-//! what is broken is compiled again. A folder that cannot be written costs time, nothing else.
+//! An entry is named by a digest of all that it depends on, appears whole or not at all, and carries a digest
+//! of its own bytes: what is broken is compiled again. A folder that cannot be written costs time, nothing
+//! else.
 
 use std::fs;
 use std::io::Write;
@@ -28,8 +29,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// The folder of `DGSUITE_CACHE`; without it `dgsuite/kernels` in the user's folder of caches (`XDG_CACHE_HOME`,
-    /// `~/.cache`); without that, none.
+    /// The folder of `DGSUITE_CACHE`; without it `dgsuite/kernels` in the user's folder of caches
+    /// (`XDG_CACHE_HOME`, `~/.cache`); without that, none.
     pub fn from_environment() -> Self {
         let folder = |variable: &str| std::env::var_os(variable).filter(|v| !v.is_empty()).map(PathBuf::from);
         let user = || folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")));
@@ -94,7 +95,8 @@ fn decode(entry: &[u8]) -> Option<Compiled> {
     Some(Compiled { cubin: cubin.to_vec(), log: String::from_utf8(log.to_vec()).ok()? })
 }
 
-/// Writes beside the place and renames into it: readers and writers in other processes see whole entries only.
+/// Writes beside the place and renames into it: readers and writers in other processes see whole entries
+/// only.
 fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder)?;

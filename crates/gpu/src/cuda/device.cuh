@@ -1,9 +1,11 @@
-// The few ways in which kernels reach what C++ has no words for: lanes, barriers, shuffles, tensor cores, asynchronous
-// copies, approximate reciprocals. Each has a body for the device and, with DGSUITE_SHIM, one for the host, where fibres
-// play the threads of a block (shim.hpp). Kernels that use nothing else run on both from one text.
+// The few ways in which kernels reach what C++ has no words for: lanes, barriers, shuffles, tensor cores,
+// asynchronous copies, approximate reciprocals. Each has a body for the device and, with DGSUITE_SHIM, one
+// for the host, where fibres play the threads of a block (shim.hpp). Kernels that use nothing else run on
+// both from one text.
 //
-// Collectives (warp_sync, shuffles, votes, mma) are called by all 32 lanes of a warp together; pair_sync by both warps, block_sync by
-// all threads of a block. A block that uses collectives of warps has a multiple of 32 threads.
+// Collectives (warp_sync, shuffles, votes, mma) are called by all 32 lanes of a warp together; pair_sync by
+// both warps, block_sync by all threads of a block. A block that uses collectives of warps has a multiple of
+// 32 threads.
 #pragma once
 
 #ifdef DGSUITE_SHIM
@@ -19,7 +21,8 @@ typedef double real;
 
 #define DG_DEVICE __device__ __forceinline__
 
-// `DG_DYNAMIC_SHARED(double, s);` declares `double* s`: the block's dynamic shared memory, aligned to 16 bytes.
+// `DG_DYNAMIC_SHARED(double, s);` declares `double* s`: the block's dynamic shared memory, aligned to 16
+// bytes.
 #ifdef DGSUITE_SHIM
 #define DG_DYNAMIC_SHARED(type, name) type* const name = reinterpret_cast<type*>(shim::dynamic_shared())
 #else
@@ -49,7 +52,8 @@ DG_DEVICE void dg_warp_sync() {
 #endif
 }
 
-// Waits for the lanes of two warps, 2 i and 2 i + 1 of a block of up to 30 and one row of threads; what they wrote before is seen after.
+// Waits for the lanes of two warps, 2 i and 2 i + 1 of a block of up to 30 and one row of threads; what they
+// wrote before is seen after.
 DG_DEVICE void dg_pair_sync() {
 #ifdef DGSUITE_SHIM
     shim::meet_pair("dg_pair_sync");
@@ -131,8 +135,8 @@ DG_DEVICE bool dg_all(bool yes) { return dg_ballot(yes) == 0xffffffffu; }
 
 // ---- tensor cores ------------------------------------------------------------------------------
 
-// C += A B with A of 8 x 4, B of 4 x 8, C of 8 x 8 numbers, spread over the warp (PTX ISA, mma.m8n8k4 for .f64):
-// lane l holds A[l/4][l%4], B[l%4][l/4], C[l/4][2 (l%4)] and C[l/4][2 (l%4) + 1].
+// C += A B with A of 8 x 4, B of 4 x 8, C of 8 x 8 numbers, spread over the warp (PTX ISA, mma.m8n8k4 for
+// .f64): lane l holds A[l/4][l%4], B[l%4][l/4], C[l/4][2 (l%4)] and C[l/4][2 (l%4) + 1].
 DG_DEVICE void dg_mma_f64_8x8x4(double& c0, double& c1, double a, double b) {
 #ifdef DGSUITE_SHIM
     shim::mma_f64_8x8x4(c0, c1, a, b);
@@ -143,8 +147,8 @@ DG_DEVICE void dg_mma_f64_8x8x4(double& c0, double& c1, double a, double b) {
 #endif
 }
 
-// Two such products of one B: C += A B and D += E B. Devices of compute capability 9 do both in one instruction
-// (mma.m16n8k4), at twice the rate.
+// Two such products of one B: C += A B and D += E B. Devices of compute capability 9 do both in one
+// instruction (mma.m16n8k4), at twice the rate.
 DG_DEVICE void dg_mma_f64_16x8x4(double& c0, double& c1, double& d0, double& d1, double a, double e, double b) {
 #if !defined(DGSUITE_SHIM) && __CUDA_ARCH__ >= 900
     asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
@@ -156,8 +160,9 @@ DG_DEVICE void dg_mma_f64_16x8x4(double& c0, double& c1, double& d0, double& d1,
 #endif
 }
 
-// Two such products in numbers of 8 bits of exponent and 11 of mantissa (TF32), summed in single precision. Those of A and E are
-// rounded to the nearest here; those of B have to be such numbers, or their last 13 bits are cut off.
+// Two such products in numbers of 8 bits of exponent and 11 of mantissa (TF32), summed in single precision.
+// Those of A and E are rounded to the nearest here; those of B have to be such numbers, or their last 13 bits
+// are cut off.
 DG_DEVICE void dg_mma_tf32_16x8x4(float& c0, float& c1, float& d0, float& d1, float a, float e, float b) {
 #ifdef DGSUITE_SHIM
     shim::mma_tf32_8x8x4(c0, c1, a, b);
@@ -219,7 +224,8 @@ template <class T> DG_DEVICE T dg_load(const T* address) { return __ldg(address)
 template <class T> DG_DEVICE T dg_load_once(const T* address) { return __ldcs(address); }
 template <class T> DG_DEVICE void dg_store_once(T* address, T value) { __stcs(address, value); }
 
-// Brings the line of an address near, for a read some hundred instructions later. The address need not be valid.
+// Brings the line of an address near, for a read some hundred instructions later. The address need not be
+// valid.
 DG_DEVICE void dg_prefetch(const void* address) {
 #ifdef DGSUITE_SHIM
     (void)address;
@@ -272,14 +278,16 @@ DG_DEVICE float dg_sqrt_approx(float x) {
 #endif
 }
 
-// 1 / x by Newton's method: relative error below 2 units in the last place, for x of normal size. NaN for NaN.
+// 1 / x by Newton's method: relative error below 2 units in the last place, for x of normal size. NaN for
+// NaN.
 DG_DEVICE double dg_reciprocal(double x) {
     double y = dg_rcp_approx(x);
     y = fma(y, fma(-x, y, 1.0), y);
     return fma(y, fma(-x, y, 1.0), y);
 }
 
-// 1 / sqrt(x) by Newton's method: relative error below 2 units in the last place, for x of normal size. NaN for x < 0.
+// 1 / sqrt(x) by Newton's method: relative error below 2 units in the last place, for x of normal size. NaN
+// for x < 0.
 DG_DEVICE double dg_rsqrt(double x) {
     double y = dg_rsqrt_approx(x);
     double h = 0.5 * x;

@@ -113,15 +113,16 @@ pub(super) struct Context {
     raw: sys::CUcontext,
     /// The main stream.
     pub(super) main: sys::CUstream,
-    /// What takes the place of the main stream on a thread that records: nobody else puts work into it or waits for it.
+    /// What takes the place of the main stream on a thread that records: nobody else puts work into it or
+    /// waits for it.
     pub(super) recorded: sys::CUstream,
     /// Held by the thread that records.
     recorder: Mutex<()>,
     pub(super) info: DeviceInfo,
 }
 
-/// Held by all who record, and alone by who waits for a whole device: the driver breaks off the recordings on a device that is
-/// waited for, also those of other contexts, which are one to it.
+/// Held by all who record, and alone by who waits for a whole device: the driver breaks off the recordings on
+/// a device that is waited for, also those of other contexts, which are one to it.
 static WHOLE_DEVICE: RwLock<()> = RwLock::new(());
 
 thread_local! {

@@ -1,7 +1,7 @@
 //! The NVIDIA driver: is it there, is it new enough, and what do its error codes mean.
 //!
-//! `cudarc` loads the driver's library at the first call and panics where there is none; every path to it leads
-//! through [`load`].
+//! `cudarc` loads the driver's library at the first call and panics where there is none; every path to it
+//! leads through [`load`].
 
 use cudarc::driver::{result, sys};
 use sys::CUresult;
@@ -26,7 +26,8 @@ pub(super) fn load() -> Result<CudaVersion, GpuError> {
         return Err(GpuError::NoDriver);
     }
     let mut number = 0;
-    // SAFETY: the library is there, every version of it has this function, and `number` is a place for an int.
+    // SAFETY: the library is there, every version of it has this function, and `number` is a place for an
+    // int.
     check("asking for its version", unsafe { sys::cuDriverGetVersion(&raw mut number) })?;
     let found = CudaVersion::from_number(number);
     if found < OLDEST {

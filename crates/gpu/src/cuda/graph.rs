@@ -9,7 +9,8 @@ use crate::GpuError;
 /// Launches and copies that start together, without the cost of one launch each.
 ///
 /// Pointers and scalars are those of the recording; what changes from one launch to the next lives in device
-/// memory. Everything that the recorded work uses must outlive the graph; kernels do, since the graph holds its device.
+/// memory. Everything that the recorded work uses must outlive the graph; kernels do, since the graph holds
+/// its device.
 pub struct Graph {
     cuda: Cuda,
     exec: sys::CUgraphExec,
@@ -22,9 +23,9 @@ unsafe impl Send for Graph {}
 impl Cuda {
     /// Records what `work` puts into [`Cuda::stream`] as a graph, without running it.
     ///
-    /// Inside, only launches and asynchronous copies are allowed: nothing that waits, no allocation, no other recording. Work of
-    /// other threads goes to the device meanwhile, as ever; one that records too, or waits for the whole device, waits for this end first,
-    /// so `work` must not wait for such a thread.
+    /// Inside, only launches and asynchronous copies are allowed: nothing that waits, no allocation, no other
+    /// recording. Work of other threads goes to the device meanwhile, as ever; one that records too, or waits
+    /// for the whole device, waits for this end first, so `work` must not wait for such a thread.
     ///
     /// # Errors
     /// Those of `work`, or of the driver if something in it cannot be recorded.

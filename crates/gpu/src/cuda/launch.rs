@@ -33,7 +33,8 @@ impl LaunchConfig {
         Self { grid: [blocks, 1, 1], block: [threads, 1, 1], shared: 0, early: false }
     }
 
-    /// At least one thread for each of `n` items; none if there are none. The kernel must ask for the end itself.
+    /// At least one thread for each of `n` items; none if there are none. The kernel must ask for the end
+    /// itself.
     pub fn cover(n: usize, threads: u32) -> Self {
         let blocks = n.div_ceil(threads.max(1) as usize);
         Self::new(u32::try_from(blocks).unwrap_or(u32::MAX), threads)
@@ -150,7 +151,8 @@ impl Args {
     pub fn bytes(&self) -> impl Iterator<Item = &[u8]> {
         self.places.iter().map(|&(first, bytes)| {
             let words = &self.words[first..first + bytes.div_ceil(8)];
-            // SAFETY: the words hold at least `bytes` bytes, all initialised (zeros before a value is written).
+            // SAFETY: the words hold at least `bytes` bytes, all initialised (zeros before a value is
+            // written).
             unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), bytes) }
         })
     }
@@ -170,8 +172,8 @@ impl Cuda {
     /// tells), or if the device cannot run such blocks.
     ///
     /// # Safety
-    /// The arguments must have the types of the kernel's parameters, their addresses must be valid for what the kernel reads and
-    /// writes, and stay so until the stream has passed it.
+    /// The arguments must have the types of the kernel's parameters, their addresses must be valid for what
+    /// the kernel reads and writes, and stay so until the stream has passed it.
     pub unsafe fn launch(
         &self,
         function: &Function,
@@ -254,8 +256,8 @@ impl Cuda {
                 other => other,
             };
         }
-        // SAFETY: the function and the stream live; each pointer leads to a value that the driver copies in the call; the
-        // caller answers for types and addresses.
+        // SAFETY: the function and the stream live; each pointer leads to a value that the driver copies in
+        // the call; the caller answers for types and addresses.
         let code = unsafe {
             sys::cuLaunchKernel(
                 function.raw,

@@ -14,8 +14,9 @@ use crate::{Element, GpuError};
 
 /// An array of fixed length in the memory of a device.
 ///
-/// Plain copies ([`upload`](Self::upload), [`download`](Self::download)) go through the device's main stream, in order with
-/// what was put there, and wait. The memory is plain device memory, which other devices of the host can be let read.
+/// Plain copies ([`upload`](Self::upload), [`download`](Self::download)) go through the device's main stream,
+/// in order with what was put there, and wait. The memory is plain device memory, which other devices of the
+/// host can be let read.
 pub struct DeviceBuffer<T: Element> {
     context: Arc<Context>,
     start: sys::CUdeviceptr,
@@ -189,7 +190,8 @@ impl<T: Element> DeviceBuffer<T> {
         self.copy_range(0, other, 0, other.len, stream)
     }
 
-    /// Copies `len` elements of `other` from `from` on to the elements from `to` on, on the device, in a stream.
+    /// Copies `len` elements of `other` from `from` on to the elements from `to` on, on the device, in a
+    /// stream.
     ///
     /// # Errors
     /// [`GpuError::Length`] if a range does not fit, or a failure of the driver.
@@ -281,7 +283,8 @@ impl<T: Element> Drop for DeviceBuffer<T> {
     }
 }
 
-/// An array on the host that stays in one place of physical memory, so that devices copy from and to it beside other work.
+/// An array on the host that stays in one place of physical memory, so that devices copy from and to it
+/// beside other work.
 ///
 /// It derefs to a slice.
 pub struct PinnedBuffer<T: Element> {
@@ -299,7 +302,8 @@ impl<T: Element> PinnedBuffer<T> {
     /// `len` zeros.
     ///
     /// # Errors
-    /// [`GpuError::OutOfMemory`] if the system does not give so much memory, or another failure of the driver.
+    /// [`GpuError::OutOfMemory`] if the system does not give so much memory, or another failure of the
+    /// driver.
     pub fn zeros(cuda: &Cuda, len: usize) -> Result<Self, GpuError> {
         let context = cuda.context().clone();
         let bytes = len as u128 * size_of::<T>() as u128;

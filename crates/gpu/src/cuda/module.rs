@@ -30,7 +30,8 @@ unsafe impl Sync for Module {}
 impl Module {
     pub(super) fn load(context: &Arc<Context>, name: &str, compiled: &Compiled) -> Result<Self, GpuError> {
         context.bind()?;
-        // SAFETY: a cubin states its own length, and it is what the compiler made or what its digest vouches for.
+        // SAFETY: a cubin states its own length, and it is what the compiler made or what its digest vouches
+        // for.
         let raw = unsafe { result::module::load_data(compiled.cubin.as_ptr().cast()) };
         let raw = wrapped("loading a kernel", raw)?;
         let (context, resources) = (context.clone(), compiled.resources());

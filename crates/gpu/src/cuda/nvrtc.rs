@@ -1,4 +1,5 @@
-//! NVIDIA's run-time compiler: text in, machine code out. It needs no device, so kernels can be checked without one.
+//! NVIDIA's run-time compiler: text in, machine code out. It needs no device, so kernels can be checked
+//! without one.
 //!
 //! Its library is found at run time: the file that `DGSUITE_NVRTC` names, or the usual names and places.
 
@@ -183,8 +184,8 @@ fn open() -> Result<Api, String> {
     Err(tried.join(", "))
 }
 
-/// Opens the library of built-in functions that lies beside the compiler: NVRTC asks for it by its bare name only, which the system
-/// does not find in a package's folder unless it is open already.
+/// Opens the library of built-in functions that lies beside the compiler: NVRTC asks for it by its bare name
+/// only, which the system does not find in a package's folder unless it is open already.
 fn open_builtins(compiler: &Path) {
     let Some(folder) = compiler.parent().filter(|folder| folder.is_absolute()) else { return };
     // NVRTC finds what the links in its place lead to.

@@ -1,6 +1,7 @@
 //! The text of kernels with all that its compilation depends on, and the digest of both.
 
-/// The header `device.cuh`, which every text may include: the wrappers that kernels reach the hardware through.
+/// The header `device.cuh`, which every text may include: the wrappers that kernels reach the hardware
+/// through.
 pub const DEVICE_HEADER: (&str, &str) = ("device.cuh", include_str!("device.cuh"));
 
 /// CUDA C++ text with its headers, defines and options.
@@ -104,8 +105,8 @@ impl Source {
         arguments
     }
 
-    /// A number that differs, for all practical purposes, if anything does that the result of a compilation depends on;
-    /// `more` is what the text itself does not know (compiler, architecture).
+    /// A number that differs, for all practical purposes, if anything does that the result of a compilation
+    /// depends on; `more` is what the text itself does not know (compiler, architecture).
     pub fn digest(&self, more: &[&str]) -> u128 {
         let mut digest = Digest::default();
         let arguments = self.arguments();
@@ -118,8 +119,8 @@ impl Source {
     }
 }
 
-/// The FNV-1a hash of 128 bits (Fowler, Noll, Vo; draft-eastlake-fnv, constants for 128 bits), over parts that are each
-/// followed by their length. It tells texts apart; it is no protection against malice.
+/// The FNV-1a hash of 128 bits (Fowler, Noll, Vo; draft-eastlake-fnv, constants for 128 bits), over parts
+/// that are each followed by their length. It tells texts apart; it is no protection against malice.
 pub(super) struct Digest(pub(super) u128);
 
 impl Default for Digest {
@@ -141,7 +142,8 @@ impl Digest {
 mod tests {
     use super::*;
 
-    /// The published value for one byte: `a` hashes to d228cb696f1a8caf78912b704e4a8964 (draft-eastlake-fnv, appendix).
+    /// The published value for one byte: `a` hashes to d228cb696f1a8caf78912b704e4a8964 (draft-eastlake-fnv,
+    /// appendix).
     #[test]
     fn the_hash_is_fnv_1a() {
         let mut state = Digest::default().0;

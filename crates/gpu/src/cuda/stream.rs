@@ -138,7 +138,8 @@ impl Event {
         }
     }
 
-    /// Time from `start` to this event, in seconds, with a resolution of about half a microsecond. Waits for this event.
+    /// Time from `start` to this event, in seconds, with a resolution of about half a microsecond. Waits for
+    /// this event.
     ///
     /// # Errors
     /// An event that was not recorded, or those of [`synchronize`](Self::synchronize).

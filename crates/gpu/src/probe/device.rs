@@ -1,4 +1,5 @@
-//! Speed limits of a device: memory bandwidth, multiply-adds, tensor cores, launches, timed by its own events.
+//! Speed limits of a device: memory bandwidth, multiply-adds, tensor cores, launches, timed by its own
+//! events.
 
 use crate::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
 use crate::{Element, GpuError};
@@ -52,7 +53,8 @@ pub struct DeviceLimits {
 /// Measures the limits of a device.
 ///
 /// # Errors
-/// [`GpuError::OutOfDeviceMemory`] if the arrays do not fit; those of [`Cuda::compile`]; a failure of the driver.
+/// [`GpuError::OutOfDeviceMemory`] if the arrays do not fit; those of [`Cuda::compile`]; a failure of the
+/// driver.
 pub fn measure_device(cuda: &Cuda, effort: DeviceEffort) -> Result<DeviceLimits, GpuError> {
     let probe = Probe::new(cuda, effort)?;
     let (copy, driver_copy, read) = probe.bandwidth()?;
@@ -143,7 +145,8 @@ mod tests {
     use super::*;
     use crate::shim::{self, Arg, Program, bytes, values};
 
-    /// The kernels do the work that is counted: copies are whole, chains reach their fixed point, products their sum.
+    /// The kernels do the work that is counted: copies are whole, chains reach their fixed point, products
+    /// their sum.
     #[test]
     fn kernels_do_what_is_counted() {
         if shim::compiler().is_err() {

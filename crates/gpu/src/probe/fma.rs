@@ -1,7 +1,7 @@
 //! Multiply-add rate: independent chains `x ← x m + a` in registers, on every thread at once.
 //!
-//! A multiply-add takes about four cycles and two can start in each, so at least eight chains must run side by
-//! side; 12 fill the 16 registers of AVX2, 24 the 32 of AVX-512.
+//! A multiply-add takes about four cycles and two can start in each, so at least eight chains must run side
+//! by side; 12 fill the 16 registers of AVX2, 24 the 32 of AVX-512.
 
 use std::hint::black_box;
 

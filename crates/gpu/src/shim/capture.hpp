@@ -1,8 +1,10 @@
-// What the emulated driver allows while a stream is recorded: the rules of "stream capture" in NVIDIA's CUDA C++ Programming Guide.
+// What the emulated driver allows while a stream is recorded: the rules of "stream capture" in NVIDIA's CUDA
+// C++ Programming Guide.
 //
-// Whoever waits for a recorded stream, for one of its events or for its device gets an error, and the recording is lost, whichever
-// thread began it. So is that of a thread that allocates, frees or loads code meanwhile; of any thread, if the recording is of the global
-// kind. A stream joins a recording when it waits for an event of it, and must be waited for before the end.
+// Whoever waits for a recorded stream, for one of its events or for its device gets an error, and the
+// recording is lost, whichever thread began it. So is that of a thread that allocates, frees or loads code
+// meanwhile; of any thread, if the recording is of the global kind. A stream joins a recording when it waits
+// for an event of it, and must be waited for before the end.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-//! A process that finds an emulated driver and compiler in the place of NVIDIA's, so that all that runs on a device runs on the host.
+//! A process that finds an emulated driver and compiler in the place of NVIDIA's, so that all that runs on a
+//! device runs on the host.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -8,12 +9,14 @@ use super::{ARGUMENTS, Folder, ShimError, compiler};
 use crate::cuda::CACHE_VARIABLE;
 use crate::cuda::nvrtc::NVRTC_VARIABLE;
 
-/// An emulated NVIDIA driver with its run-time compiler (`driver.cpp`), for processes started by [`command`](Self::command).
+/// An emulated NVIDIA driver with its run-time compiler (`driver.cpp`), for processes started by
+/// [`command`](Self::command).
 ///
-/// To them the machine has one device, `emulated by the host`. Whatever uses [`Cuda`](crate::cuda::Cuda) runs unchanged: memory, streams, graphs and
-/// kernels, each launch under sanitizers and in two orders of threads. What NVIDIA's driver refuses while a stream is recorded is refused
-/// (`capture.hpp`). A kernel's mistake ends the process with a report and exit status
-/// other than 0. Its compiled kernels are kept as long as the emulator lives and are shared by its processes.
+/// To them the machine has one device, `emulated by the host`. Whatever uses [`Cuda`](crate::cuda::Cuda) runs
+/// unchanged: memory, streams, graphs and kernels, each launch under sanitizers and in two orders of threads.
+/// What NVIDIA's driver refuses while a stream is recorded is refused (`capture.hpp`). A kernel's mistake
+/// ends the process with a report and exit status other than 0. Its compiled kernels are kept as long as the
+/// emulator lives and are shared by its processes.
 ///
 /// ```no_run
 /// use dgsuite_gpu::shim::Emulator;
@@ -33,7 +36,8 @@ impl Emulator {
     /// Compiles the driver.
     ///
     /// # Errors
-    /// [`ShimError::NoCompiler`] if there is no C++ compiler or none with GCC's address sanitizer, [`ShimError::Compile`], [`ShimError::Io`].
+    /// [`ShimError::NoCompiler`] if there is no C++ compiler or none with GCC's address sanitizer,
+    /// [`ShimError::Compile`], [`ShimError::Io`].
     pub fn new() -> Result<Self, ShimError> {
         const LIBRARY: &str = "libasan.so";
         let compiler = compiler()?;

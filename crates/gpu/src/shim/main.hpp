@@ -2,9 +2,10 @@
 //
 //     program INPUT OUTPUT
 //
-// All numbers are u64, little end first. INPUT: number of the kernel; grid x y z; block x y z; bytes of dynamic shared memory; descending;
-// n buffers, each size and bytes; n constants, each number, size and bytes; n arguments, each kind (0 value, 1 address), size and
-// bytes, then n addresses in it, each place, buffer and offset. OUTPUT: the bytes of the buffers.
+// All numbers are u64, little end first. INPUT: number of the kernel; grid x y z; block x y z; bytes of
+// dynamic shared memory; descending; n buffers, each size and bytes; n constants, each number, size and
+// bytes; n arguments, each kind (0 value, 1 address), size and bytes, then n addresses in it, each place,
+// buffer and offset. OUTPUT: the bytes of the buffers.
 #pragma once
 
 #include "shim.hpp"

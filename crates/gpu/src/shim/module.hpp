@@ -7,7 +7,8 @@ namespace shim {
 
 constexpr std::size_t MOST_PARAMETERS = 32;
 
-// A kernel of any parameters; `call` knows them. Little is left to templates: they take the compiler most of its time.
+// A kernel of any parameters; `call` knows them. Little is left to templates: they take the compiler most of
+// its time.
 struct Kernel {
     const char* name;
     std::size_t sizes[MOST_PARAMETERS + 1];

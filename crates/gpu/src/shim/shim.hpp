@@ -1,13 +1,14 @@
 // A block of threads on the host: the same kernel text, compiled as C++17, run by fibres.
 //
-// Each thread of a block is a fibre with a stack of its own. It runs until a collective operation (a barrier, an exchange
-// between lanes), where it gives way; when all lanes of its warp, or all threads of its block, have arrived at the
-// same operation, they go on. Threads that can never meet (one has ended, or waits elsewhere) end the program with a
-// sentence. Blocks run one after the other. Fibres run in ascending or in descending order: a kernel whose
-// result depends on it lacks a barrier.
+// Each thread of a block is a fibre with a stack of its own. It runs until a collective operation (a barrier,
+// an exchange between lanes), where it gives way; when all lanes of its warp, or all threads of its block,
+// have arrived at the same operation, they go on. Threads that can never meet (one has ended, or waits
+// elsewhere) end the program with a sentence. Blocks run one after the other. Fibres run in ascending or in
+// descending order: a kernel whose result depends on it lacks a barrier.
 //
-// Checked by the sanitizers that this is compiled with: every access to global memory (each buffer has its exact size),
-// to static and dynamic shared memory, to local arrays; alignment of vector types; integer overflow.
+// Checked by the sanitizers that this is compiled with: every access to global memory (each buffer has its
+// exact size), to static and dynamic shared memory, to local arrays; alignment of vector types; integer
+// overflow.
 //
 // This is what a kernel's text sees. The fibres are in machine.cpp, which is compiled once: with them in each
 // text, the compiler spent three quarters of its time on them.
@@ -116,8 +117,8 @@ void mma_tf32_8x8x4(float& c0, float& c1, float a, float b);
 
 // ---- asynchronous copies -----------------------------------------------------------------------
 
-// Made when they are waited for; until then the target holds NaN, so that reading too early, or writing where somebody
-// still reads, shows.
+// Made when they are waited for; until then the target holds NaN, so that reading too early, or writing where
+// somebody still reads, shows.
 void cp_async(void* to, const void* from, std::size_t bytes);
 void cp_async_commit();
 void cp_async_wait(unsigned under_way);

@@ -105,8 +105,9 @@ impl Kernels {
 
 /// A vector in the memory of a device.
 ///
-/// Updates return at once and run in the order of the device's main stream. A failure is kept and returned by the next [`Backend::download`];
-/// until then reductions give NaN. Updates (not reductions that return a number) can be recorded in a graph.
+/// Updates return at once and run in the order of the device's main stream. A failure is kept and returned by
+/// the next [`Backend::download`]; until then reductions give NaN. Updates (not reductions that return a
+/// number) can be recorded in a graph.
 pub struct CudaVector<T: Scalar> {
     data: DeviceBuffer<T>,
     cuda: Cuda,
@@ -122,7 +123,8 @@ impl<T: Scalar> CudaVector<T> {
     /// `len` zeros.
     ///
     /// # Errors
-    /// [`GpuError::OutOfDeviceMemory`], the first time those of [`Cuda::compile`], or a failure of the driver.
+    /// [`GpuError::OutOfDeviceMemory`], the first time those of [`Cuda::compile`], or a failure of the
+    /// driver.
     pub fn zeros(cuda: &Cuda, len: usize) -> Result<Self, GpuError> {
         Self::from_buffer(cuda, DeviceBuffer::zeros(cuda, "a vector", len)?)
     }
@@ -222,7 +224,8 @@ impl<T: Scalar> CudaVector<T> {
         args.clear();
         arguments(args);
         args.buffer(partial).value(self.data.len() as u64);
-        // SAFETY: the arguments are those of the kernel; `reserve` made room for all blocks of this length, two numbers for each.
+        // SAFETY: the arguments are those of the kernel; `reserve` made room for all blocks of this length,
+        // two numbers for each.
         unsafe { self.cuda.launch(&kernels[0], LaunchConfig::new(blocks, REDUCE.0), args)? };
         args.clear();
         args.buffer(partial).value(blocks).pointer(result);
@@ -270,8 +273,8 @@ impl<T: Scalar> CudaVector<T> {
         arguments(&mut work.args);
         work.args.value(self.data.len() as u64);
         let config = LaunchConfig::new(self.data.len().div_ceil(UPDATE.1) as u32, UPDATE.0);
-        // SAFETY: the arguments are those of the kernels of update.cu, all vectors have this length, and the driver frees
-        // none of them before the launch has ended.
+        // SAFETY: the arguments are those of the kernels of update.cu, all vectors have this length, and the
+        // driver frees none of them before the launch has ended.
         self.cuda.note(unsafe { self.cuda.launch(kernel, config, &work.args) });
     }
 

@@ -1,7 +1,8 @@
-// Reductions over the tree of vector/reduce.rs: leaves of LEAF entries with LANES running sums, joined in pairs. A tree that splits at the
-// largest power of two is the tree that joins neighbours level by level, an odd last one passing up; so a block has a leaf, and
-// what the blocks leave is joined in a second kernel. All threads of a block load, and leave in shared memory what 16 of them add
-// up, a lane each: one after another, but from nearby. Every bit is that of the host.
+// Reductions over the tree of vector/reduce.rs: leaves of LEAF entries with LANES running sums, joined in
+// pairs. A tree that splits at the largest power of two is the tree that joins neighbours level by level, an
+// odd last one passing up; so a block has a leaf, and what the blocks leave is joined in a second kernel. All
+// threads of a block load, and leave in shared memory what 16 of them add up, a lane each: one after another,
+// but from nearby. Every bit is that of the host.
 #include "device.cuh"
 
 #define LEAF 4096ull
@@ -50,7 +51,8 @@ struct Largest {
     static DG_DEVICE double result(double a) { return a != a ? __longlong_as_double(0x7ff8000000000000ll) : a; }
 };
 
-// Joins values[0 .. count) to values[0]. All threads of the block call it; there are at least count / 2 of them.
+// Joins values[0 .. count) to values[0]. All threads of the block call it; there are at least count / 2 of
+// them.
 template <class R> DG_DEVICE void tree(typename R::Value* values, unsigned count) {
     const unsigned t = threadIdx.x;
     dg_block_sync();
@@ -65,8 +67,8 @@ template <class R> DG_DEVICE void tree(typename R::Value* values, unsigned count
     }
 }
 
-// The partial result of a leaf's entries, as the threads of the block have left them, `add`ed in the order of their lanes; then
-// the lanes are joined.
+// The partial result of a leaf's entries, as the threads of the block have left them, `add`ed in the order of
+// their lanes; then the lanes are joined.
 template <class R, class Add>
 DG_DEVICE void leaf_sum(typename R::Value zero, typename R::Value* partial, const double* entries, unsigned count, Add add) {
     dg_block_sync();

@@ -1,8 +1,8 @@
 //! Reductions over a tree of fixed shape: the same bits for any number of threads.
 //!
-//! The range is cut into leaves of [`LEAF`] entries; a node of the tree splits its leaves at the largest power
-//! of two below their number. The shape depends on the length alone, threads only decide who works out which
-//! branch. Nothing is allocated.
+//! The range is cut into leaves of [`LEAF`] entries; a node of the tree splits its leaves at the largest
+//! power of two below their number. The shape depends on the length alone, threads only decide who works out
+//! which branch. Nothing is allocated.
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-// Updates of vectors, entry by entry: the device's half of vector/host.rs, with the same operations in the same order.
+// Updates of vectors, entry by entry: the device's half of vector/host.rs, with the same operations in the
+// same order.
 #include "device.cuh"
 
 // Each thread takes UNROLL entries that lie a block apart, so that several loads are under way at once.

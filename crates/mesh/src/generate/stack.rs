@@ -7,13 +7,14 @@ use crate::{
     generate::{Elements, Grid},
 };
 
-/// A box of two shapes: cells of the lower layers are filled with one, those of the upper layers with the other.
+/// A box of two shapes: cells of the lower layers are filled with one, those of the upper layers with the
+/// other.
 ///
 /// Layers follow one another along the last direction. In the plane any two shapes meet; in space prisms and
-/// tetrahedra do, whose faces there are triangles, and hexahedra and pyramids. Hexahedra and prisms meet where the
-/// latter have quadrilaterals: their layers follow one another along the first direction. Cells are filled as those of
-/// [`crate::generate::Box`], triangles of triangles and prisms by the main diagonal; names of boundaries are its, too, and opposite
-/// ones match, so that each pair can be made periodic.
+/// tetrahedra do, whose faces there are triangles, and hexahedra and pyramids. Hexahedra and prisms meet
+/// where the latter have quadrilaterals: their layers follow one another along the first direction. Cells are
+/// filled as those of [`crate::generate::Box`], triangles of triangles and prisms by the main diagonal; names
+/// of boundaries are its, too, and opposite ones match, so that each pair can be made periodic.
 ///
 /// ```
 /// use dgsuite_mesh::{Shape, generate::Stack};

@@ -103,7 +103,8 @@ impl NodeIndex {
     }
 }
 
-/// The physical groups of a block: the number without sign of the one that counts, 0 for none, and those of the others.
+/// The physical groups of a block: the number without sign of the one that counts, 0 for none, and those of
+/// the others.
 ///
 /// Gmsh gives groups a negative number where it reverses the orientation.
 pub(crate) fn physical<'a>(
@@ -203,7 +204,8 @@ fn keep_used_points(
     Ok(new_of_file)
 }
 
-/// A plane mesh may leave its plane by this share of its extent: slopes of that size change lengths by rounding only (their square).
+/// A plane mesh may leave its plane by this share of its extent: slopes of that size change lengths by
+/// rounding only (their square).
 const FLAT: f64 = 1e-6;
 
 /// Put a plane mesh into z = 0.
@@ -245,7 +247,8 @@ fn is_plane(points: &[[f64; 3]]) -> bool {
     let dot = |a: &[f64; 3], b: &[f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
     let length = |a: &[f64; 3]| dot(a, a).sqrt();
     let Some(first) = points.first() else { return true };
-    // The triangle of the first point, the one furthest from it, and the one furthest from the line through both.
+    // The triangle of the first point, the one furthest from it, and the one furthest from the line through
+    // both.
     let arms = || points.iter().map(|x| minus(x, first));
     let longest = |a: [f64; 3], b: [f64; 3]| if length(&b) > length(&a) { b } else { a };
     let far = arms().fold([0.0; 3], longest);

@@ -59,8 +59,8 @@ pub(crate) struct Raw {
     pub(crate) coordinates: Vec<[f64; 3]>,
     pub(crate) blocks: Vec<Block>,
     pub(crate) links: Vec<Link>,
-    /// Elements that MSH 2.2 repeats because they belong to several physical groups: the later ones, by kind, entity, the group before
-    /// and their own.
+    /// Elements that MSH 2.2 repeats because they belong to several physical groups: the later ones, by kind,
+    /// entity, the group before and their own.
     pub(crate) repeated: BTreeMap<(u32, i32, i32, i32), Block>,
     /// Names of sections that were stepped over.
     pub(crate) skipped: Vec<String>,

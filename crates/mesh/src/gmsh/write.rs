@@ -1,8 +1,9 @@
 //! Writing MSH 2.2 and 4.1, text and binary, either byte order.
 //!
-//! Boundary faces become elements of their own, with their physical names; periodic faces are
-//! written as boundary elements on both sides and as node pairs in `$Periodic`. `$Periodic` speaks of entities, so that
-//! a boundary is one entity for each of its partners. Text has as many digits as are needed to read the same numbers back.
+//! Boundary faces become elements of their own, with their physical names; periodic faces are written as
+//! boundary elements on both sides and as node pairs in `$Periodic`. `$Periodic` speaks of entities, so that
+//! a boundary is one entity for each of its partners. Text has as many digits as are needed to read the same
+//! numbers back.
 
 use std::collections::BTreeMap;
 
@@ -127,7 +128,8 @@ const fn entity(index: u32) -> i32 {
     index.cast_signed().wrapping_add(1)
 }
 
-/// A part of a boundary: the faces that are not periodic, or those that lie on one side of a link (true for its second).
+/// A part of a boundary: the faces that are not periodic, or those that lie on one side of a link (true for
+/// its second).
 type Part = (u32, Option<(u32, bool)>);
 
 /// The sides of boundary faces with the parts that they belong to, in the order of the faces.

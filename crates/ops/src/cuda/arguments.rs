@@ -35,8 +35,8 @@ pub(super) struct Arguments {
     pub(super) table_len: u32,
 }
 
-/// The runs of boundaries' points and when a stage is, for kernels that work on boundaries themselves; `OwnBoundaries` in
-/// simplex.cu is its mirror.
+/// The runs of boundaries' points and when a stage is, for kernels that work on boundaries themselves;
+/// `OwnBoundaries` in simplex.cu is its mirror.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OwnBoundaries {

@@ -1,7 +1,8 @@
 // A point of a boundary: the outer state, the flux that leaves, and its time integral.
 //
-// Beside the macros of common.cuh: the traced function `numerical_flux`; from boundary.rs `outer_state(kind, …)`, which
-// leads to the condition's own function, and `prescribed_state(kind, …)`, which evaluates states that change with time.
+// Beside the macros of common.cuh: the traced function `numerical_flux`; from boundary.rs
+// `outer_state(kind, …)`, which leads to the condition's own function, and `prescribed_state(kind, …)`, which
+// evaluates states that change with time.
 #pragma once
 
 // Whether others, as diffusion does, read prescribed data that change with time.
@@ -31,10 +32,10 @@ struct BoundaryRun {
     u64 stride;              // between the unknowns of a row
 };
 
-// The outer state at point `q` of a run to the exterior buffer, from the inner one, `um`, and its flux to the time integrals. The
-// step's own time and size are those of `clock`; without one (null) the time is `time` and nothing is integrated. The
-// stage's time is that of the clock and `part` of the step, or `time` if `part` is negative; `share` is its weight in the
-// integral over the step.
+// The outer state at point `q` of a run to the exterior buffer, from the inner one, `um`, and its flux to the
+// time integrals. The step's own time and size are those of `clock`; without one (null) the time is `time`
+// and nothing is integrated. The stage's time is that of the clock and `part` of the step, or `time` if
+// `part` is negative; `share` is its weight in the integral over the step.
 static __device__ __forceinline__ void boundary_point(const BoundaryRun& run, u32 q, const real (&um)[FIELDS],
                                                       const Clock* clock, double time, double part, double share,
                                                       const Parameters& parameters, real (&up)[FIELDS]) {

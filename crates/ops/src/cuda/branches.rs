@@ -1,11 +1,11 @@
-//! Launches that do not wait for one another: the kernels of several groups and parts run beside each other, so that the end of one
-//! fills the device with the next.
+//! Launches that do not wait for one another: the kernels of several groups and parts run beside each other,
+//! so that the end of one fills the device with the next.
 
 use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Cuda, Event, Stream};
 
-/// Streams beside the main one. What is put into them between [`fork`](Self::fork) and [`join`](Self::join) comes, for the main stream,
-/// between the two; recorded, they are branches of a graph.
+/// Streams beside the main one. What is put into them between [`fork`](Self::fork) and [`join`](Self::join)
+/// comes, for the main stream, between the two; recorded, they are branches of a graph.
 pub(super) struct Branches {
     streams: Vec<(Stream, Event)>,
     begin: Event,

@@ -70,7 +70,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     if (cfl > 0) clock->dt = cfl * found.step;
 }
 
-// What decides on steps that are tried: the host's twin is `Adaptive` of timeint. Mirrored by `ControlWords` in control.rs.
+// What decides on steps that are tried: the host's twin is `Adaptive` of timeint. Mirrored by `ControlWords`
+// in control.rs.
 struct Control {
     double wanted, second, third;  // the step that is wanted, the errors of the last two good steps
     double limit;                  // the step bound of the present state
@@ -110,8 +111,9 @@ extern "C" __global__ void begin_attempts(const Control* c, Clock* clock) {
     if (threadIdx.x == 0) choose(c, clock);
 }
 
-// The end of an attempt whose state has these bounds and whose weighted errors have the sum of squares `square`: whether it is
-// good, and the size of the next one. The record of attempt i is at i modulo `ring`. One block.
+// The end of an attempt whose state has these bounds and whose weighted errors have the sum of squares
+// `square`: whether it is good, and the size of the next one. The record of attempt i is at i modulo `ring`.
+// One block.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     judge(const StepBound* partial, u32 n, const double* square, Control* c, Attempt* record, u32 ring, Clock* clock) {
     const StepBound found = least_of(partial, n);

@@ -145,7 +145,8 @@ impl BoundsCopy {
 }
 
 impl<T: PackScalar> CudaDiscretization<T> {
-    /// Sets what stated steps are one of, as [`Discretization::measure_steps_by`](crate::Discretization::measure_steps_by).
+    /// Sets what stated steps are one of, as
+    /// [`Discretization::measure_steps_by`](crate::Discretization::measure_steps_by).
     ///
     /// # Errors
     /// Those of the device.
@@ -198,8 +199,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
         unsafe { self.end_with_bound(u, false, cfl) }
     }
 
-    /// The end of a step with local steps: the state's step bound is kept, and every slot has its own step for the next one.
-    /// The clock's step, by which they are multiplied, stays.
+    /// The end of a step with local steps: the state's step bound is kept, and every slot has its own step
+    /// for the next one. The clock's step, by which they are multiplied, stays.
     ///
     /// # Errors
     /// Those of the device.

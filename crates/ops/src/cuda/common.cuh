@@ -1,18 +1,16 @@
 // What every kernel of the operators shares: arguments, neighbours' traces, the stage.
 //
-// Defined by the host beforehand: `real`, the traced functions of the law, and as macros
-//   DIM FIELDS LANES     dimension, unknowns, elements of a block of the layout
-//   PLANAR               rows of one unknown lie together in the state (1); LANES = 1
-//   NP NQ NF FACES       basis functions, volume points, face points, faces of an element
-//   FACE_FIRST           { first point of each face, …, NF }
-//   CURVED               geometry per point (1) or per element and face (0)
-//   COLLOCATED           volume points are the nodes
-//   DIRECT               face points are nodes: traces are read from the state
-//   STAGE                residual alone (0) or fused with a stage (1)
-// Index orders are those of the host: state [block][row][field][lane] or [block][field][row] (PLANAR), metric [d][x] or [point][d][x],
-// face geometry [face or point][DIM + 1] (unit normal, scale), each interleaved by lanes.
+// Defined by the host beforehand: `real`, the traced functions of the law, and as macros DIM FIELDS LANES
+// dimension, unknowns, elements of a block of the layout PLANAR rows of one unknown lie together in the state
+// (1); LANES = 1 NP NQ NF FACES basis functions, volume points, face points, faces of an element FACE_FIRST {
+// first point of each face, …, NF } CURVED geometry per point (1) or per element and face (0) COLLOCATED
+// volume points are the nodes DIRECT face points are nodes: traces are read from the state STAGE residual
+// alone (0) or fused with a stage (1) Index orders are those of the host: state [block][row][field][lane] or
+// [block][field][row] (PLANAR), metric [d][x] or [point][d][x], face geometry [face or point][DIM + 1] (unit
+// normal, scale), each interleaved by lanes.
 
-// The number type of arrays in memory but operators: that of the arithmetic, or, with DG_STORED_SINGLE, a smaller one.
+// The number type of arrays in memory but operators: that of the arithmetic, or, with DG_STORED_SINGLE, a
+// smaller one.
 #ifdef DG_STORED_SINGLE
 typedef float stored;
 #else
@@ -44,7 +42,8 @@ struct StepBound {
     u32 unused;
 };
 
-// The group, the part that this launch works on, and where the result goes. Mirrored by `Arguments` in launch.rs.
+// The group, the part that this launch works on, and where the result goes. Mirrored by `Arguments` in
+// launch.rs.
 struct Arguments {
     const stored* u;               // state of the group
     const stored* traces;          // traces of the group where they are not read from the state
@@ -116,8 +115,8 @@ static __device__ __forceinline__ void state_across(const Across& r, u32 point, 
     for (int k = 0; k < FIELDS; ++k) up[k] = __ldg(p + k * stride);
 }
 
-// Where the inner trace at a face point comes from: `n` rows of an element, by a table of their places, with weights.
-// Face points that are nodes, or whose traces are there already, have one row of weight 1.
+// Where the inner trace at a face point comes from: `n` rows of an element, by a table of their places, with
+// weights. Face points that are nodes, or whose traces are there already, have one row of weight 1.
 struct InnerTrace {
     const stored* values;  // state or traces
     const u64* begin;     // [point]: first scalar of the element's block

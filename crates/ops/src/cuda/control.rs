@@ -143,15 +143,16 @@ impl<T: PackScalar> CudaDiscretization<T> {
         self.restore_sums(&control.sums)
     }
 
-    /// The end of an attempt in the device's stream, whose weighted errors have the sum of squares `control.square`: a good
-    /// step stands and time goes on; else state and boundary sums are again what they were. The size of the next one follows.
+    /// The end of an attempt in the device's stream, whose weighted errors have the sum of squares
+    /// `control.square`: a good step stands and time goes on; else state and boundary sums are again what
+    /// they were. The size of the next one follows.
     ///
     /// # Errors
     /// Those of the device.
     ///
     /// # Safety
-    /// `u` and `start` are addresses of distinct states on this device, after and before the step, that live until the
-    /// stream has passed.
+    /// `u` and `start` are addresses of distinct states on this device, after and before the step, that live
+    /// until the stream has passed.
     pub unsafe fn judge(&mut self, control: &DeviceControl, u: u64, start: u64) -> Result<(), GpuError> {
         self.launch_speeds(u, false)?;
         let state = self.len() * T::BYTES / 4;
@@ -161,7 +162,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
         clock.args.buffer(&clock.bounds).value(clock.n_bounds as u32).buffer(&control.square);
         clock.args.buffer(&control.control).buffer(&control.record).value(RING as u32).buffer(&clock.clock);
         let arrays = [(u, start, state), (sums, control.sums.ptr(), n_sums)];
-        // SAFETY: the arguments are the kernels'; the addresses are the caller's word, and sums have the kept ones' length.
+        // SAFETY: the arguments are the kernels'; the addresses are the caller's word, and sums have the kept
+        // ones' length.
         unsafe {
             let config = LaunchConfig::new(1, REDUCE_THREADS as u32);
             self.cuda.launch(&clock.judge, config, &clock.args)?;

@@ -10,8 +10,8 @@ use crate::simd::PackScalar;
 use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Args, Cuda, Function, LaunchConfig, Source};
 
-/// The text of a boundary's kernels, and the law with the condition's formulas; nothing if the condition does not know
-/// diffusion.
+/// The text of a boundary's kernels, and the law with the condition's formulas; nothing if the condition does
+/// not know diffusion.
 pub(super) fn diffusive_source<T: PackScalar>(
     law: &LawText,
     set: &BoundarySet<T>,
@@ -75,7 +75,8 @@ impl<T: PackScalar> DiffusiveBoundary<T> {
         Ok(())
     }
 
-    /// The fluxes that leave: what stands for them to the exterior, and taken from the boundary's time integrals.
+    /// The fluxes that leave: what stands for them to the exterior, and taken from the boundary's time
+    /// integrals.
     pub(super) fn launch_fluxes(
         &mut self,
         cuda: &Cuda,

@@ -53,11 +53,12 @@ pub(super) struct Exchange {
 
 /// A discontinuous Galerkin discretisation on a device: the twin of [`Discretization`].
 ///
-/// States are arrays in the device's own layout; [`description`](Self::description) projects, integrates and samples
-/// copies of them on the host, and converts to and from the canonical order. Its basis may be another than the scheme's
-/// (nodal values for modes), of the same space. Calls put work into the device's
-/// main stream and return; only [`time_step`](Self::time_step) and [`integrals`](Self::integrals) wait for it. In double and
-/// single precision results are the same on every run; no sum depends on the order in which threads happen to run.
+/// States are arrays in the device's own layout; [`description`](Self::description) projects, integrates and
+/// samples copies of them on the host, and converts to and from the canonical order. Its basis may be another
+/// than the scheme's (nodal values for modes), of the same space. Calls put work into the device's main
+/// stream and return; only [`time_step`](Self::time_step) and [`integrals`](Self::integrals) wait for it. In
+/// double and single precision results are the same on every run; no sum depends on the order in which
+/// threads happen to run.
 pub struct CudaDiscretization<T: PackScalar> {
     pub(super) cuda: Cuda,
     pub(super) description: Discretization<T>,
@@ -88,12 +89,13 @@ pub struct CudaDiscretization<T: PackScalar> {
 }
 
 impl<T: PackScalar> CudaDiscretization<T> {
-    /// Discretise `equation` on `mesh` for `cuda`; `boundaries` name the conditions of the mesh's boundaries. `host` works
-    /// during set-up and for output, and evaluates a source that changes with time and cannot be traced.
+    /// Discretise `equation` on `mesh` for `cuda`; `boundaries` name the conditions of the mesh's boundaries.
+    /// `host` works during set-up and for output, and evaluates a source that changes with time and cannot be
+    /// traced.
     ///
     /// # Errors
-    /// Those of [`Discretization::new`]; [`OpsError::Machine`] if the device has too little memory or a kernel cannot be
-    /// compiled.
+    /// Those of [`Discretization::new`]; [`OpsError::Machine`] if the device has too little memory or a
+    /// kernel cannot be compiled.
     pub fn new(
         mesh: Arc<Mesh>,
         scheme: &Scheme,
@@ -243,8 +245,9 @@ impl<T: PackScalar> CudaDiscretization<T> {
         self.run(StageTime::At(t), u.ptr(), StageVectors { out: du.ptr(), ..StageVectors::default() })
     }
 
-    /// A fused stage, as [`Discretization::stage`], with the step of [`set_step`](Self::set_step); `weights.dt` is not
-    /// read. `share` is the weight of its boundary fluxes in [`integrals`](Self::integrals) over the step.
+    /// A fused stage, as [`Discretization::stage`], with the step of [`set_step`](Self::set_step);
+    /// `weights.dt` is not read. `share` is the weight of its boundary fluxes in
+    /// [`integrals`](Self::integrals) over the step.
     ///
     /// # Errors
     /// Those of the device.
@@ -273,8 +276,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
             register: register.ptr(),
             next: next.ptr(),
         };
-        // SAFETY: the arrays have the state's length and are borrowed until the work is put into the stream, in whose
-        // order their memory is freed.
+        // SAFETY: the arrays have the state's length and are borrowed until the work is put into the stream,
+        // in whose order their memory is freed.
         unsafe { self.stage_at(StageTime::Stage { time: t, share }, weights, addresses) }
     }
 
@@ -284,8 +287,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// Those of the device.
     ///
     /// # Safety
-    /// The addresses are those of arrays of the state's length on this device, distinct but for `start` and `u`, and stay valid until
-    /// the stream has passed the stage; `start` is one where `weights.b ≠ 0`.
+    /// The addresses are those of arrays of the state's length on this device, distinct but for `start` and
+    /// `u`, and stay valid until the stream has passed the stage; `start` is one where `weights.b ≠ 0`.
     pub unsafe fn stage_at(
         &mut self,
         when: StageTime,
@@ -312,7 +315,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// Those of the device.
     ///
     /// # Safety
-    /// The addresses are those of distinct arrays of the state's length on this device, valid until the stream has passed.
+    /// The addresses are those of distinct arrays of the state's length on this device, valid until the
+    /// stream has passed.
     pub unsafe fn running_sum_at(
         &mut self,
         factors: [f64; 3],
@@ -330,8 +334,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
         }
     }
 
-    /// Whether steps are the same work for the host at all times: no source and no boundary data changes with time but what
-    /// the device evaluates.
+    /// Whether steps are the same work for the host at all times: no source and no boundary data changes with
+    /// time but what the device evaluates.
     #[must_use]
     pub fn is_autonomous(&self) -> bool {
         let moving = self.source.as_ref().is_some_and(DeviceSource::is_moving);
@@ -365,7 +369,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
             self.args.clear();
             self.args.value(inner).buffer(&exchange.to).value(exchange.count as u32);
             self.args.buffer(&self.exterior);
-            // SAFETY: the arguments are the kernel's; offsets lie in the group's arrays and the exterior buffer.
+            // SAFETY: the arguments are the kernel's; offsets lie in the group's arrays and the exterior
+            // buffer.
             unsafe {
                 let config = LaunchConfig::cover(exchange.count, POINT_THREADS as u32);
                 cuda.launch(&self.exchange, config, &self.args)?;
@@ -439,7 +444,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
             self.args.buffer(&published.fluxes).buffer(&exchange.fluxes).buffer(&exchange.to);
             self.args.value(published.field_stride as u32);
             self.args.value(exchange.count as u32).buffer(&shared.exterior);
-            // SAFETY: the arguments are the kernel's; offsets lie in the group's fluxes and the exterior buffer.
+            // SAFETY: the arguments are the kernel's; offsets lie in the group's fluxes and the exterior
+            // buffer.
             unsafe {
                 let config = LaunchConfig::cover(exchange.count, POINT_THREADS as u32);
                 cuda.launch(&self.exchange_fluxes, config, &self.args)?;
@@ -536,9 +542,9 @@ pub(super) fn law_text<T: PackScalar>(d: &Discretization<T>) -> Result<LawText, 
     Ok(law)
 }
 
-/// The scheme with the basis that devices keep: nodal values in place of modes where there are simplices with fast kernels, which
-/// then take only the nodes on a face for a neighbour's trace. The space, and so the method, is the same on every shape; pyramids
-/// keep their modes.
+/// The scheme with the basis that devices keep: nodal values in place of modes where there are simplices with
+/// fast kernels, which then take only the nodes on a face for a neighbour's trace. The space, and so the
+/// method, is the same on every shape; pyramids keep their modes.
 fn on_device(scheme: &Scheme, mesh: &Mesh) -> Scheme {
     let wants = |shape| wants_nodes(shape, scheme.order);
     let some = mesh.sets.iter().any(|s| wants(s.shape));

@@ -1,8 +1,9 @@
-// The fused residual and Runge–Kutta stage on small affine elements, nodal or constant: one thread an element, everything
-// in registers, operators as literals. The host's twin is residual.rs; operators come from element.rs.
+// The fused residual and Runge–Kutta stage on small affine elements, nodal or constant: one thread an
+// element, everything in registers, operators as literals. The host's twin is residual.rs; operators come
+// from element.rs.
 //
-// Lanes are elements: state is [block][node][field][lane], so that the threads of a warp read along memory. Slots that
-// fill the last block hold copies of its last element, and stay such.
+// Lanes are elements: state is [block][node][field][lane], so that the threads of a warp read along memory.
+// Slots that fill the last block hold copies of its last element, and stay such.
 //
 // Beside the macros of common.cuh, with DIRECT = 1 (rows are rows of face nodes, in the face's frame):
 //   FACE_NODES FACE_POINTS  of one face
@@ -18,8 +19,8 @@
 // An empty sum: −0 + x is x, to the last bit.
 #define EMPTY (real(-0.0))
 
-// sum + c x, with a literal for c. A choice of values, not of paths: thousands of branches, all known, are what the
-// compiler would spend its time on.
+// sum + c x, with a literal for c. A choice of values, not of paths: thousands of branches, all known, are
+// what the compiler would spend its time on.
 static __device__ __forceinline__ real add(real sum, real c, real x) { return c == 0 ? sum : sum + c * x; }
 
 // Rows of the neighbour's face nodes.

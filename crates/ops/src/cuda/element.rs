@@ -14,8 +14,8 @@ const ROUNDING: f64 = 1e-14;
 /// Threads of a block.
 const THREADS: usize = 128;
 
-/// Whether elements of `order` are few enough numbers for the registers of a thread, and the kernel was the fastest on
-/// an H200 of those tried; `bytes` of a number.
+/// Whether elements of `order` are few enough numbers for the registers of a thread, and the kernel was the
+/// fastest on an H200 of those tried; `bytes` of a number.
 pub(crate) const fn is_small(shape: Shape, order: usize, bytes: usize) -> bool {
     match (shape, bytes) {
         (Shape::Triangle, 8) => order <= 2,
@@ -37,10 +37,11 @@ pub(crate) struct ElementTables {
 }
 
 impl ElementTables {
-    /// The operators of a nodal element, or of constants; `project` are the matrices that the fluxes of each direction are
-    /// multiplied by, `[basis function × volume point]`.
+    /// The operators of a nodal element, or of constants; `project` are the matrices that the fluxes of each
+    /// direction are multiplied by, `[basis function × volume point]`.
     ///
-    /// `None` if the kernel can't run the element: faces that differ, or whose traces need more than the nodes on them.
+    /// `None` if the kernel can't run the element: faces that differ, or whose traces need more than the
+    /// nodes on them.
     ///
     /// # Errors
     /// As [`ReferenceElement::new`], where the shape has no such nodes.
@@ -69,8 +70,8 @@ impl ElementTables {
     }
 }
 
-/// The rows of a matrix, in numbers that read back to the same bits; entries that differ from zero by rounding are zero,
-/// so that they cost nothing.
+/// The rows of a matrix, in numbers that read back to the same bits; entries that differ from zero by
+/// rounding are zero, so that they cost nothing.
 fn matrix(a: &Matrix) -> String {
     let rounding = ROUNDING * a.max_abs();
     let number = |x: &f64| format!("{:e}", if x.abs() < rounding { 0.0 } else { *x });

@@ -1,15 +1,16 @@
-// A u of the interior penalty method, in two kernels, from the tables of the host (elliptic/device.rs): any shape, order and
-// geometry.
+// A u of the interior penalty method, in two kernels, from the tables of the host (elliptic/device.rs): any
+// shape, order and geometry.
 //
-// `elliptic_publish` writes what neighbours read: values and conormal derivatives p = κ sJ n·∇u at the face points, in pairs.
-// `elliptic_test` forms the gradient, F_d = κ J Σ_e (∇r_d·∇r_e) ∂u/∂r_e, and what the faces give, with the jump
-// j = u⁻ − u⁺: y = κ sJ τ j − ½ (p⁻ − p⁺) tests the functions and z_m = −½ c_m j their derivatives along the face's frame.
+// `elliptic_publish` writes what neighbours read: values and conormal derivatives p = κ sJ n·∇u at the face
+// points, in pairs. `elliptic_test` forms the gradient, F_d = κ J Σ_e (∇r_d·∇r_e) ∂u/∂r_e, and what the faces
+// give, with the jump j = u⁻ − u⁺: y = κ sJ τ j − ½ (p⁻ − p⁺) tests the functions and z_m = −½ c_m j their
+// derivatives along the face's frame.
 //
-// A block works on ELEMENTS elements, whose numbers lie in shared memory as [row][element]; a thread forms a row for CHUNK of
-// them, so that an entry of a matrix is read once for CHUNK products.
+// A block works on ELEMENTS elements, whose numbers lie in shared memory as [row][element]; a thread forms a
+// row for CHUNK of them, so that an entry of a matrix is read once for CHUNK products.
 //
-// Defined by the host: NP, NF (face points), DIM, FACES, POINTS, VALUES (rows of λ u, or 0), ENTRIES of the metric, PER_POINT,
-// SKEW (whether derivatives along tangents count), ELEMENTS, CHUNK, THREADS.
+// Defined by the host: NP, NF (face points), DIM, FACES, POINTS, VALUES (rows of λ u, or 0), ENTRIES of the
+// metric, PER_POINT, SKEW (whether derivatives along tangents count), ELEMENTS, CHUNK, THREADS.
 #include "device.cuh"
 
 typedef unsigned u32;

@@ -1,8 +1,9 @@
 //! The interior penalty operator on NVIDIA devices: the twins of [`Sipdg`], [`BlockInverse`] and
 //! [`PTransfer`](crate::elliptic::PTransfer).
 //!
-//! A vector of a device is `[element][node]`, part after part, with no padding between elements; the rows that fill up the
-//! host's blocks stand at its end, so that both have one length. [`CudaSipdg::rows`] is the permutation.
+//! A vector of a device is `[element][node]`, part after part, with no padding between elements; the rows
+//! that fill up the host's blocks stand at its end, so that both have one length. [`CudaSipdg::rows`] is the
+//! permutation.
 
 mod block;
 mod halves;
@@ -78,8 +79,8 @@ impl<T: Scalar> Kernels<T> {
 
 /// The operator of a screened Poisson problem on a device: `A u` as by [`Sipdg::apply`], to rounding.
 ///
-/// Kernels are compiled for the device found, each specialised to shape, order, geometry and precision. The numbers of single
-/// precision are rounded from the host's in double precision.
+/// Kernels are compiled for the device found, each specialised to shape, order, geometry and precision. The
+/// numbers of single precision are rounded from the host's in double precision.
 pub struct CudaSipdg<T: Scalar> {
     cuda: Cuda,
     order: usize,
@@ -94,19 +95,20 @@ impl<T: Scalar> CudaSipdg<T> {
     /// The twin of `host` on a device.
     ///
     /// # Errors
-    /// [`OpsError::Elliptic`] for operators of more than 2³⁰ entries, [`OpsError::Machine`] for what the device or its compiler
-    /// refuses.
+    /// [`OpsError::Elliptic`] for operators of more than 2³⁰ entries, [`OpsError::Machine`] for what the
+    /// device or its compiler refuses.
     pub fn new(cuda: &Cuda, host: &Sipdg<f64>) -> Result<Self, OpsError> {
         Self::with(cuda, host, Products::Double)
     }
 
-    /// Nearly the twin of `host`, for preconditioners: in single precision, kernels that use tensor cores for affine simplices
-    /// multiply differences that are rounded to 11 bits (TF32) and sum in single precision. Elsewhere, and in double precision,
-    /// this is [`new`](Self::new).
+    /// Nearly the twin of `host`, for preconditioners: in single precision, kernels that use tensor cores for
+    /// affine simplices multiply differences that are rounded to 11 bits (TF32) and sum in single precision.
+    /// Elsewhere, and in double precision, this is [`new`](Self::new).
     ///
-    /// ‖Ã u − A u‖ ≤ ε ‖u‖ in the energy norm and its dual, with ε of the order of 10⁻³ and independent of the size of the
-    /// elements: slopes and jumps are formed in single precision before they are rounded, and the derivatives' matrices are
-    /// rounded so that those of constants, with which fluxes are tested, vanish still.
+    /// ‖Ã u − A u‖ ≤ ε ‖u‖ in the energy norm and its dual, with ε of the order of 10⁻³ and independent of
+    /// the size of the elements: slopes and jumps are formed in single precision before they are rounded, and
+    /// the derivatives' matrices are rounded so that those of constants, with which fluxes are tested, vanish
+    /// still.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -193,15 +195,15 @@ impl<T: Scalar> CudaSipdg<T> {
         self.kernels.bytes()
     }
 
-    /// Bytes that one application has to move: `u`, `A u`, coefficients, tables of neighbours, and what is published,
-    /// each once or, where a kernel writes what another reads, twice.
+    /// Bytes that one application has to move: `u`, `A u`, coefficients, tables of neighbours, and what is
+    /// published, each once or, where a kernel writes what another reads, twice.
     #[must_use]
     pub fn bytes_moved(&self) -> usize {
         2 * self.real * T::BYTES + self.kernels.bytes_moved()
     }
 
-    /// The row of the device's vectors of each row of the host's: a permutation. Rows that fill up the host's blocks come
-    /// last, and are those of the identity here as there.
+    /// The row of the device's vectors of each row of the host's: a permutation. Rows that fill up the host's
+    /// blocks come last, and are those of the identity here as there.
     #[must_use]
     pub fn rows(&self) -> &[u32] {
         &self.rows
@@ -222,7 +224,8 @@ impl<T: Scalar> CudaSipdg<T> {
     /// A vector of the host from one of the device.
     ///
     /// # Errors
-    /// [`GpuError::Length`] for another length than [`len`](Self::len), a failure of a kernel before, or of the driver.
+    /// [`GpuError::Length`] for another length than [`len`](Self::len), a failure of a kernel before, or of
+    /// the driver.
     pub fn download(&self, vector: &CudaVector<T>) -> Result<Vec<f64>, GpuError> {
         self.check("copying a vector from the device", vector.buffer().len())?;
         self.cuda.take_failure()?;
@@ -244,17 +247,18 @@ impl<T: Scalar> CudaSipdg<T> {
         }
     }
 
-    /// Whether [`relax`](Self::relax) and [`residual`](Self::residual) are faster than the product and a pass over the vectors
-    /// beside it: where a thread works on an element, on triangles up to order 2 and tetrahedra of order 1. The kernels of the
-    /// tensor cores read an element's numbers by four lanes, in small pieces, for which multiplying has to wait: on an H200 whole
-    /// solves of orders 4, 5 and 8 took longer so. With rounded products on triangles of order 6 they took 17.1 ms for 17.9.
+    /// Whether [`relax`](Self::relax) and [`residual`](Self::residual) are faster than the product and a pass
+    /// over the vectors beside it: where a thread works on an element, on triangles up to order 2 and
+    /// tetrahedra of order 1. The kernels of the tensor cores read an element's numbers by four lanes, in
+    /// small pieces, for which multiplying has to wait: on an H200 whole solves of orders 4, 5 and 8 took
+    /// longer so. With rounded products on triangles of order 6 they took 17.1 ms for 17.9.
     #[must_use]
     pub fn is_faster_in_one_pass(&self) -> bool {
         matches!(&self.kernels, Kernels::Simplex(k) if k.is_faster_in_one_pass())
     }
 
-    /// `r ← b − A u`, where the kernel does so in its one pass: for affine simplices. Elsewhere it returns `false` and does
-    /// nothing.
+    /// `r ← b − A u`, where the kernel does so in its one pass: for affine simplices. Elsewhere it returns
+    /// `false` and does nothing.
     ///
     /// # Errors
     /// As for [`apply`](Self::apply).
@@ -267,8 +271,8 @@ impl<T: Scalar> CudaSipdg<T> {
         self.finish(Finish { beta: 0.0, inverse_diagonal: None, b: b.buffer() }, u, r)
     }
 
-    /// A step of a smoother, `y ← x + β D⁻¹ (b − A x)`, where the kernel does so in its one pass: for affine simplices. Elsewhere
-    /// it returns `false` and does nothing.
+    /// A step of a smoother, `y ← x + β D⁻¹ (b − A x)`, where the kernel does so in its one pass: for affine
+    /// simplices. Elsewhere it returns `false` and does nothing.
     ///
     /// # Errors
     /// As for [`apply`](Self::apply).

@@ -1,11 +1,11 @@
-// A u of the interior penalty method on affine simplices of low order with piecewise constant coefficients, in one kernel: a
-// thread works on an element. What is calculated is written in elliptic/device/simplices.rs, what may be done with it at once in
-// elliptic_step.cuh.
+// A u of the interior penalty method on affine simplices of low order with piecewise constant coefficients,
+// in one kernel: a thread works on an element. What is calculated is written in elliptic/device/simplices.rs,
+// what may be done with it at once in elliptic_step.cuh.
 //
-// Defined by the host: DIM, NP, FACE_NODES, MODES (of order p − 1), RATIO and REACTION (whether there are such numbers), CODES,
-// THREADS, BLOCKS, CODE_BITS; as lists the matrices GRADIENT [d][mode][node], ACROSS [face node][own order], TANGENT
-// [m][face node][face node], FACE_MASS [face node][face node], LIFT [side][mode][face node], VOLUME_MASS [node][node],
-// OWN_ROWS [side][own order], OWN_EDGES [side][edge].
+// Defined by the host: DIM, NP, FACE_NODES, MODES (of order p − 1), RATIO and REACTION (whether there are
+// such numbers), CODES, THREADS, BLOCKS, CODE_BITS; as lists the matrices GRADIENT [d][mode][node], ACROSS
+// [face node][own order], TANGENT [m][face node][face node], FACE_MASS [face node][face node], LIFT
+// [side][mode][face node], VOLUME_MASS [node][node], OWN_ROWS [side][own order], OWN_EDGES [side][edge].
 #include "device.cuh"
 #include "elliptic_step.cuh"
 
@@ -15,7 +15,8 @@ typedef unsigned long long u64;
 constexpr int SIDES = DIM + 1, EDGES = DIM * (DIM + 1) / 2;
 
 struct Arguments {
-    // [code]: nodes in the side's own order, four bits each; then the edges of the side, four bits each, and the side.
+    // [code]: nodes in the side's own order, four bits each; then the edges of the side, four bits each, and
+    // the side.
     const u64* rows;
     const u32* edges;
     const real* weights;

@@ -1,11 +1,13 @@
-// A u of the interior penalty method on quadrilaterals and hexahedra at Gauss nodes, in one kernel: a thread works on a line of
-// nodes, direction by direction. What is calculated is written in elliptic/device/grids.rs.
+// A u of the interior penalty method on quadrilaterals and hexahedra at Gauss nodes, in one kernel: a thread
+// works on a line of nodes, direction by direction. What is calculated is written in
+// elliptic/device/grids.rs.
 //
-// A block works on ELEMENTS elements with a thread for each of their lines of one direction. In shared memory the nodes of an
-// element lie with an odd distance between lines of the first direction, so that threads read different banks.
+// A block works on ELEMENTS elements with a thread for each of their lines of one direction. In shared memory
+// the nodes of an element lie with an odd distance between lines of the first direction, so that threads read
+// different banks.
 //
-// Defined by the host: DIM, LINE_NODES (nodes of a line), PER_POINT, SKEW, REACTION, ELEMENTS, THREADS; as lists DERIVATIVE [q][i],
-// END_VALUE and END_SLOPE [i], WEIGHTS [i].
+// Defined by the host: DIM, LINE_NODES (nodes of a line), PER_POINT, SKEW, REACTION, ELEMENTS, THREADS; as
+// lists DERIVATIVE [q][i], END_VALUE and END_SLOPE [i], WEIGHTS [i].
 #include "device.cuh"
 
 typedef unsigned u32;
@@ -66,8 +68,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
     dg_block_sync();
 
-    // What the faces give, tested by values and by inward slopes; slopes, then fluxes along the line of the last direction, which
-    // no other thread needs.
+    // What the faces give, tested by values and by inward slopes; slopes, then fluxes along the line of the
+    // last direction, which no other thread needs.
     real y[DIM][2], z[DIM][2], along_last[LINE_NODES];
     if (busy) {
 #pragma unroll

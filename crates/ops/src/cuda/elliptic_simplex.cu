@@ -1,17 +1,19 @@
-// A u of the interior penalty method on affine simplices with piecewise constant coefficients, in one kernel: a warp works on
-// 8 ROWS elements with the tensor cores (fragments.cuh), those of double precision, or with DG_SINGLE those for numbers of 11 bits.
-// What is calculated is written in elliptic/device/simplices.rs, what may be done with it at once in elliptic_step.cuh.
+// A u of the interior penalty method on affine simplices with piecewise constant coefficients, in one kernel:
+// a warp works on 8 ROWS elements with the tensor cores (fragments.cuh), those of double precision, or with
+// DG_SINGLE those for numbers of 11 bits. What is calculated is written in elliptic/device/simplices.rs, what
+// may be done with it at once in elliptic_step.cuh.
 //
-// A block keeps the matrices in shared memory and goes over the elements. The reflection of an element that swaps its vertices 0
-// and 1 takes nodes to nodes and modes to themselves or their opposites: the products with matrices of the volume can be those of
-// even and odd parts, each of half as many rows and columns (cuda/elliptic/halves.rs). Without PAIRS all nodes and modes count as
-// even. A neighbour's row is read in the side's own order, in which the derivatives at the face are one matrix for all sides; of the products only that one, from
-// x = W⁻ u⁻ − W⁺ u⁺, needs nodes off the face.
+// A block keeps the matrices in shared memory and goes over the elements. The reflection of an element that
+// swaps its vertices 0 and 1 takes nodes to nodes and modes to themselves or their opposites: the products
+// with matrices of the volume can be those of even and odd parts, each of half as many rows and columns
+// (cuda/elliptic/halves.rs). Without PAIRS all nodes and modes count as even. A neighbour's row is read in
+// the side's own order, in which the derivatives at the face are one matrix for all sides; of the products
+// only that one, from x = W⁻ u⁻ − W⁺ u⁺, needs nodes off the face.
 //
-// Defined by the host: DIM, NP, FACE_NODES, PAIRS (of nodes that are each other's image), OWN_IMAGES (nodes that are their own),
-// EVEN_MODES and ODD_MODES (of order p − 1), RATIO and REACTION (whether there are such numbers), CODES,
-// WARPS, BLOCKS, ROWS, OWN_EDGES ({ the edges of each side }), MASS_TILES
-// ({ of each side the tiles that its mass matrix has entries in }), ENTRIES (numbers of all matrices), CODE_BITS.
+// Defined by the host: DIM, NP, FACE_NODES, PAIRS (of nodes that are each other's image), OWN_IMAGES (nodes
+// that are their own), EVEN_MODES and ODD_MODES (of order p − 1), RATIO and REACTION (whether there are such
+// numbers), CODES, WARPS, BLOCKS, ROWS, OWN_EDGES ({ the edges of each side }), MASS_TILES ({ of each side
+// the tiles that its mass matrix has entries in }), ENTRIES (numbers of all matrices), CODE_BITS.
 #include "device.cuh"
 
 #if defined(DG_STORED_SINGLE) || defined(DG_SINGLE)
@@ -34,7 +36,8 @@ constexpr int EVEN_TILES = (EVEN_STEPS + 1) / 2, ODD_TILES = (ODD_STEPS + 1) / 2
 constexpr int MODE_TILES = fragment_tiles(EVEN_MODES) + fragment_tiles(ODD_MODES);
 constexpr int FACE_STEPS = fragment_steps(FACE_NODES), FACE_TILES = fragment_tiles(FACE_NODES);
 constexpr int INNER_STEPS = INNER > 0 ? fragment_steps(INNER) : 0, ROW_STEPS = FACE_STEPS + INNER_STEPS;
-// Words of four rows each; of the nodes those of the first of each pair and its own images, then those of the second.
+// Words of four rows each; of the nodes those of the first of each pair and its own images, then those of the
+// second.
 constexpr int ROW_WORDS = (ROW_STEPS + 3) / 4, FIRST_WORDS = (EVEN_STEPS + 3) / 4, NODE_WORDS = FIRST_WORDS + (ODD_STEPS + 3) / 4;
 // Of the words: those of the codes, then those of the nodes.
 constexpr int NODES_AT = CODES * 4 * ROW_WORDS, WORDS = NODES_AT + 4 * NODE_WORDS;
@@ -65,8 +68,8 @@ constexpr int VOLUME_MASS = tests(1, 0) + mode_steps(1) * (node_tiles(image(1, 0
 
 struct Arguments {
     const real* matrices;
-    // [code][lane of four][word]: rows in the side's own order, four to a word; then [lane of four][word] of the nodes as the
-    // matrices number them.
+    // [code][lane of four][word]: rows in the side's own order, four to a word; then [lane of four][word] of
+    // the nodes as the matrices number them.
     const u32* rows;
     // [code]: the edges of the side, a byte each, then the side.
     const u32* edges;
@@ -79,8 +82,8 @@ struct Arguments {
     u64 copied, n_copied;
 };
 
-// Numbers of 11 bits are those of differences: derivatives are those of u less its value at a node of the element, so that rounding
-// takes a small part of slopes and jumps, not of u.
+// Numbers of 11 bits are those of differences: derivatives are those of u less its value at a node of the
+// element, so that rounding takes a small part of slopes and jumps, not of u.
 constexpr bool ROUNDED = sizeof(real) == 4;
 
 DG_DEVICE real less(real value, real at_node) { return ROUNDED ? value - at_node : value; }
@@ -96,8 +99,8 @@ DG_DEVICE u32 node_of(const u32 (&nodes)[NODE_WORDS], int half, int s) {
     return nodes[half * FIRST_WORDS + s / 4] >> 8 * (s % 4) & 255u;
 }
 
-// Sums and differences of the two halves in steps that have both, those of nodes from those of even and odd parts, or, if halves of
-// these, the other way round.
+// Sums and differences of the two halves in steps that have both, those of nodes from those of even and odd
+// parts, or, if halves of these, the other way round.
 DG_DEVICE void exchange(real (&y)[NODE_TILES][ROWS][2]) {
 #pragma unroll
     for (int s = 0; s < ODD_STEPS; ++s)
@@ -109,7 +112,8 @@ DG_DEVICE void exchange(real (&y)[NODE_TILES][ROWS][2]) {
         }
 }
 
-// The fluxes from the derivatives, with weights W of the edges: in halves of h_0 = ∂_01 and h_d = ∂_0d + ∂_1d, else of h_d = ∂_0d.
+// The fluxes from the derivatives, with weights W of the edges: in halves of h_0 = ∂_01 and h_d = ∂_0d +
+// ∂_1d, else of h_d = ∂_0d.
 DG_DEVICE void fluxes(const real (&weights)[EDGES], const real (&h)[DIM], real (&f)[DIM]) {
 #pragma unroll
     for (int d = 0; d < DIM; ++d) f[d] = HALVES && d > 0 ? real(0) : weights[edge(0, d + 1)] * h[d];
@@ -170,8 +174,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             for (int i = 0; i < EDGES; ++i) weights[k][i] = dg_load(a.weights + e[k] * EDGES + i);
         }
 
-        // Derivatives along the edge from vertex 0 to vertex 1, and the sums of those from both to each other vertex; the reaction.
-        // Of modes and nodes first the even, then the odd.
+        // Derivatives along the edge from vertex 0 to vertex 1, and the sums of those from both to each other
+        // vertex; the reaction. Of modes and nodes first the even, then the odd.
         real g[DIM][MODE_TILES][ROWS][2], y[NODE_TILES][ROWS][2];
 #pragma unroll
         for (int t = 0; t < NODE_TILES; ++t) fragment_zero(y[t]);

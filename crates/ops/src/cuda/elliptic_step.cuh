@@ -1,5 +1,5 @@
-// What becomes of A x where it is formed: itself, the residual b − A x, or a step of a smoother with the inverse diagonal. The
-// vectors come and go once, beside the arithmetic of the operator.
+// What becomes of A x where it is formed: itself, the residual b − A x, or a step of a smoother with the
+// inverse diagonal. The vectors come and go once, beside the arithmetic of the operator.
 #pragma once
 
 // A x; with `b` the residual; with the inverse diagonal too, x + beta D^-1 (b - A x).

@@ -1,8 +1,8 @@
 // Between two orders: a chain of sparse factors.
 //
-// Defined by the host: STAGES, WIDEST (rows of the widest vector of the chain), ROWS_IN, ROWS_OUT, ELEMENTS of a block, CHUNK of
-// them that a thread forms a row for, STRIDE (their numbers of one row and what lies between rows: odd, so that rows of one element
-// lie in different banks of shared memory), THREADS, ADD.
+// Defined by the host: STAGES, WIDEST (rows of the widest vector of the chain), ROWS_IN, ROWS_OUT, ELEMENTS
+// of a block, CHUNK of them that a thread forms a row for, STRIDE (their numbers of one row and what lies
+// between rows: odd, so that rows of one element lie in different banks of shared memory), THREADS, ADD.
 #include "device.cuh"
 
 typedef unsigned u32;
@@ -22,7 +22,8 @@ struct Chain {
     Matrix stages[STAGES];
 };
 
-// out ← A in, or out + A in: the factors one after the other for ELEMENTS elements, whose numbers lie as [row][element].
+// out ← A in, or out + A in: the factors one after the other for ELEMENTS elements, whose numbers lie as
+// [row][element].
 extern "C" __global__ void __launch_bounds__(THREADS)
     transfer(const Chain a, const real* __restrict__ in, real* __restrict__ out, u64 first_in, u64 first_out, u32 n_elements,
              u32 padding) {

@@ -1,7 +1,7 @@
 //! How kernels reach the traces of a group's elements, and where the traces that they need come from.
 //!
-//! Traces are read from the state where face points are nodes; where they are not, either a kernel has written them
-//! before, or the kernel that wants them interpolates them from the nodes on the face.
+//! Traces are read from the state where face points are nodes; where they are not, either a kernel has
+//! written them before, or the kernel that wants them interpolates them from the nodes on the face.
 
 use crate::connect::{Neighbours, ORIENTATIONS, orientation_tables};
 use crate::error::OpsError;
@@ -74,8 +74,8 @@ impl<T: PackScalar> FaceTables<T> {
         Ok(Self { source: TraceSource::FaceNodes, own, rows, len, weights, n_inner: len })
     }
 
-    /// The list of entries of point `q` (of a face) read through `table` entries that begin at `first`, and the first of
-    /// its weights.
+    /// The list of entries of point `q` (of a face) read through `table` entries that begin at `first`, and
+    /// the first of its weights.
     pub(super) fn point(&self, first: usize, q: usize) -> (u32, u32) {
         match self.source {
             TraceSource::FaceNodes => (first as u32, (q * self.n_inner) as u32),

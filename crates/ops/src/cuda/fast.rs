@@ -15,8 +15,9 @@ use crate::scheme::{Form, MetricRule, PartSpec};
 use crate::simd::PackScalar;
 use dgsuite_basis::{BasisError, ReferenceElement, Representation, Shape};
 
-/// Lanes of the device's layout of a group whose affine and curved elements are `specs`, and whether it is planar: a warp's
-/// lanes where a thread works on an element, planar where one works on a node whose unknowns are odd in number.
+/// Lanes of the device's layout of a group whose affine and curved elements are `specs`, and whether it is
+/// planar: a warp's lanes where a thread works on an element, planar where one works on a node whose unknowns
+/// are odd in number.
 ///
 /// # Errors
 /// Those of reference elements.
@@ -61,7 +62,8 @@ pub(super) const fn wants_nodes(shape: Shape, order: usize) -> bool {
     matches!(shape, Shape::Triangle | Shape::Tetrahedron) && order > 0
 }
 
-/// Whether a part is collocated and its mass matrix that of the reference element times a number, or a number a node.
+/// Whether a part is collocated and its mass matrix that of the reference element times a number, or a number
+/// a node.
 fn is_diagonal<T: PackScalar>(part: &Part<T>) -> bool {
     part.collocated && matches!(part.spec.rule, MetricRule::Affine | MetricRule::Collocated)
 }
@@ -89,8 +91,8 @@ pub(super) enum Fast {
 }
 
 impl Fast {
-    /// The fast kernels that can run the parts of a group; none where there is diffusion, whose kernels are those of
-    /// `fast_diffusion.rs`.
+    /// The fast kernels that can run the parts of a group; none where there is diffusion, whose kernels are
+    /// those of `fast_diffusion.rs`.
     ///
     /// # Errors
     /// Those of reference elements.
@@ -197,8 +199,8 @@ impl Fast {
         }
     }
 
-    /// The text of the stage of a small mesh with so many runs of boundary points; `None` if there is none, or so many
-    /// multiprocessors cannot work on all elements at once.
+    /// The text of the stage of a small mesh with so many runs of boundary points; `None` if there is none,
+    /// or so many multiprocessors cannot work on all elements at once.
     pub(super) fn small_text<T: PackScalar>(
         &self,
         of: &Setting<'_, T>,
@@ -223,7 +225,8 @@ impl Fast {
         }
     }
 
-    /// The text of the kernel that writes the traces that this one reads; `None` if it reads none, or it does not fit.
+    /// The text of the kernel that writes the traces that this one reads; `None` if it reads none, or it does
+    /// not fit.
     pub(super) fn traces<T: PackScalar>(&self, of: &Setting<'_, T>) -> Option<KernelText> {
         match self {
             Self::Gauss(tables) => tables.traces(of),

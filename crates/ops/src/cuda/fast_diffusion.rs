@@ -12,8 +12,8 @@ use crate::scheme::{Form, PartSpec};
 use crate::simd::PackScalar;
 use dgsuite_basis::{BasisError, Shape};
 
-/// Whether the device's layout of a group whose affine and curved elements are `specs` has the unknowns one after the other: where
-/// fast kernels run all of them and work on a node whose unknowns are odd in number.
+/// Whether the device's layout of a group whose affine and curved elements are `specs` has the unknowns one
+/// after the other: where fast kernels run all of them and work on a node whose unknowns are odd in number.
 ///
 /// # Errors
 /// Those of reference elements.

@@ -1,10 +1,11 @@
 // Products with the FP64 tensor cores, one warp on eight elements.
 //
 // In C (8 × 8) += A (8 × 4) B (4 × 8), the rows of A and C are eight elements, and lane l holds A[l/4][l%4],
-// B[l%4][l/4] and C[l/4][2(l%4) + {0, 1}]. Rows of an operator's input and output are numbered so that an entry of
-// C, as it lies, is an entry of A for the next product: lane l has entries (tile, i), i = 0, 1, of its element, which
-// are the rows `fragment_row(n, tile, l%4, i)` of n. A product runs over steps s = 2 tile + i; a last tile of four
-// rows or fewer takes one step. The host writes operators in this order, see fragments.rs.
+// B[l%4][l/4] and C[l/4][2(l%4) + {0, 1}]. Rows of an operator's input and output are numbered so that an
+// entry of C, as it lies, is an entry of A for the next product: lane l has entries (tile, i), i = 0, 1, of
+// its element, which are the rows `fragment_row(n, tile, l%4, i)` of n. A product runs over steps s = 2
+// tile + i; a last tile of four rows or fewer takes one step. The host writes operators in this order, see
+// fragments.rs.
 
 static __device__ __forceinline__ constexpr int fragment_tiles(int n) { return (n + 7) / 8; }
 static __device__ __forceinline__ constexpr bool fragment_half(int n) { return n % 8 != 0 && n % 8 <= 4; }

@@ -1,9 +1,9 @@
 //! Operators in the order in which the tensor cores take them: the tables of `simplex.cu`.
 //!
-//! A product `C += A B` of the FP64 tensor cores has eight elements as rows of `A` and `C`, four rows of the input as
-//! columns of `A`, eight rows of the output as columns of `C`. Lane `l` of a warp holds `B[l % 4][l / 4]` and
-//! `C[l / 4][2 (l % 4) + {0, 1}]`. Rows are numbered ([`row`]) so that an entry of `C` is an entry of `A` for the next
-//! product where it lies; see `fragments.cuh`, which has the same functions.
+//! A product `C += A B` of the FP64 tensor cores has eight elements as rows of `A` and `C`, four rows of the
+//! input as columns of `A`, eight rows of the output as columns of `C`. Lane `l` of a warp holds
+//! `B[l % 4][l / 4]` and `C[l / 4][2 (l % 4) + {0, 1}]`. Rows are numbered ([`row`]) so that an entry of `C`
+//! is an entry of `A` for the next product where it lies; see `fragments.cuh`, which has the same functions.
 
 use crate::cuda::quadratic;
 use dgsuite_basis::{BasisError, ElementSpec, Matrix, NodeSet, ReferenceElement};
@@ -45,7 +45,8 @@ pub(super) enum Padding {
     First,
 }
 
-/// The fragment of the operator `a` (`[output × input]`) that takes step `step` of its input to tile `tile` of its output.
+/// The fragment of the operator `a` (`[output × input]`) that takes step `step` of its input to tile `tile`
+/// of its output.
 pub(super) fn fragment(a: &Matrix, step: usize, tile: usize, padding: Padding, out: &mut Vec<f64>) {
     for lane in 0..LANES {
         let i = column(a.rows, tile, lane / 4).or((padding == Padding::First).then_some(0));
@@ -57,9 +58,10 @@ pub(super) fn fragment(a: &Matrix, step: usize, tile: usize, padding: Padding, o
 /// The operators of `simplex.cu` and the nodes of the faces.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SimplexTables {
-    /// Interpolation to volume points `[tile][step]` unless collocated, face nodes to face points `[tile][step]` unless
-    /// they are the same, −lift `[face][step][tile]`, for the weight-adjusted rule `Π` `[step][tile]`, `∫ φ` and the
-    /// constant 1 `[basis function]` and the places of points (see `quadratic.rs`), projections `[step][tile][direction]`.
+    /// Interpolation to volume points `[tile][step]` unless collocated, face nodes to face points
+    /// `[tile][step]` unless they are the same, −lift `[face][step][tile]`, for the weight-adjusted rule `Π`
+    /// `[step][tile]`, `∫ φ` and the constant 1 `[basis function]` and the places of points (see
+    /// `quadratic.rs`), projections `[step][tile][direction]`.
     pub(crate) entries: Vec<f64>,
     /// Where the projections begin; they may stay out of shared memory.
     pub(crate) project_at: usize,
@@ -70,9 +72,9 @@ pub(crate) struct SimplexTables {
 }
 
 impl SimplexTables {
-    /// The tables of a nodal triangle or tetrahedron of the node family `set`; `project` are the matrices that the
-    /// fluxes of each direction are multiplied by, `[basis function × volume point]`; `weighted` adds what the
-    /// weight-adjusted rule needs.
+    /// The tables of a nodal triangle or tetrahedron of the node family `set`; `project` are the matrices
+    /// that the fluxes of each direction are multiplied by, `[basis function × volume point]`; `weighted`
+    /// adds what the weight-adjusted rule needs.
     ///
     /// `None` if the kernel can't run the element: faces whose traces need more than the nodes on them.
     ///
@@ -129,8 +131,8 @@ pub(super) fn pairs(n: usize, m: usize) -> impl Iterator<Item = (usize, usize)> 
     (0..n).flat_map(move |i| (0..m).map(move |j| (i, j)))
 }
 
-/// The element's nodes on each face, in the order in which a collocated element of the same nodes lists them; `None` if
-/// some face has none.
+/// The element's nodes on each face, in the order in which a collocated element of the same nodes lists them;
+/// `None` if some face has none.
 pub(crate) fn face_nodes(
     reference: &ReferenceElement,
     set: NodeSet,
@@ -233,7 +235,8 @@ mod tests {
             let (np, nq, dim) = (r.n_basis, r.volume.len(), shape.dim());
             let nodes = hold(np, value);
 
-            // States at volume points; then, of each direction d, (d + 1) times the state as a flux, projected.
+            // States at volume points; then, of each direction d, (d + 1) times the state as a flux,
+            // projected.
             let mut points = vec![[0.0; LANES]; steps(nq)];
             product(&t.entries, &nodes, &mut points, tiles(nq), |tile, step| tile * steps(np) + step);
             let mut rate = vec![[0.0; LANES]; steps(np)];

@@ -1,10 +1,10 @@
-// The fused residual and Runge–Kutta stage on quadrilaterals and hexahedra with Gauss points, affine or curved: nodal at
-// these points, or modal or nodal and integrated by them. The host's twin is residual.rs; operators come from gauss.rs, the
-// traces of other elements from gauss_traces.cu.
+// The fused residual and Runge–Kutta stage on quadrilaterals and hexahedra with Gauss points, affine or
+// curved: nodal at these points, or modal or nodal and integrated by them. The host's twin is residual.rs;
+// operators come from gauss.rs, the traces of other elements from gauss_traces.cu.
 //
-// One thread a node, a few elements a block. Values at the points go to shared memory, from which face points, dealt out to
-// all threads, take their own traces; contravariant fluxes follow; after a barrier each node sums along its lines and from
-// their ends. Macros as in gauss.cuh, and STAGE.
+// One thread a node, a few elements a block. Values at the points go to shared memory, from which face
+// points, dealt out to all threads, take their own traces; contravariant fluxes follow; after a barrier each
+// node sums along its lines and from their ends. Macros as in gauss.cuh, and STAGE.
 
 #include "gauss.cuh"
 

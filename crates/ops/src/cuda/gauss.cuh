@@ -1,19 +1,15 @@
-// Quadrilaterals and hexahedra whose cubature has as many Gauss points along a line as there are basis functions, or more on
-// affine elements, in the volume and across faces. What is a matrix along lines for the basis is one for values at these
-// points: states are turned into values on the way in and residuals into coefficients on the way out, unless the basis is
-// nodal at the points.
+// Quadrilaterals and hexahedra whose cubature has as many Gauss points along a line as there are basis
+// functions, or more on affine elements, in the volume and across faces. What is a matrix along lines for the
+// basis is one for values at these points: states are turned into values on the way in and residuals into
+// coefficients on the way out, unless the basis is nodal at the points.
 //
-// Beside the macros of common.cuh, with DIRECT = 0:
-//   NODES      points along a line
-//   FUNCTIONS  basis functions along a line
-//   ELEMENTS   of a block
-//   BLOCKS     blocks of a multiprocessor
-//   TRANSFORM  whether coefficients are other than values at the points
-//   PLACE      [face point]: (2 direction + end) FACE_POINTS + its line's number across the lines of that direction
-// With fewer functions than points the matrices to values and back have columns and rows of zeros, and threads beyond the last
-// function take the first one's coefficients along, to no effect.
-// `tables` has, for values at the points, the 1-D matrix P, [point][point], those to values and back to coefficients, the
-// values at both ends of a line, [end][point], and the lifts from there, [end][point].
+// Beside the macros of common.cuh, with DIRECT = 0: NODES points along a line FUNCTIONS basis functions along
+// a line ELEMENTS of a block BLOCKS blocks of a multiprocessor TRANSFORM whether coefficients are other than
+// values at the points PLACE [face point]: (2 direction + end) FACE_POINTS + its line's number across the
+// lines of that direction With fewer functions than points the matrices to values and back have columns and
+// rows of zeros, and threads beyond the last function take the first one's coefficients along, to no effect.
+// `tables` has, for values at the points, the 1-D matrix P, [point][point], those to values and back to
+// coefficients, the values at both ends of a line, [end][point], and the lifts from there, [end][point].
 #pragma once
 #include "rows.cuh"
 
@@ -82,7 +78,8 @@ static __device__ __forceinline__ void load_node(const real* p, real (&x)[FIELDS
     for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * NP);
 }
 
-// x += Σ_m row[m] of the nodes of a line; `line` is its first in shared memory, [field][node] with `FIELD` between fields.
+// x += Σ_m row[m] of the nodes of a line; `line` is its first in shared memory, [field][node] with `FIELD`
+// between fields.
 template <int FIELD>
 static __device__ __forceinline__ void add_line(const real* row, const real* line, int step, real (&x)[FIELDS]) {
 #pragma unroll
@@ -93,8 +90,9 @@ static __device__ __forceinline__ void add_line(const real* row, const real* lin
     }
 }
 
-// A node's numbers times a matrix along every direction. `even` and `odd` are room of its element, [field][node]; the last
-// that is read is `odd` in the plane and `even` in space. The block meets between, not before or after.
+// A node's numbers times a matrix along every direction. `even` and `odd` are room of its element,
+// [field][node]; the last that is read is `odd` in the plane and `even` in space. The block meets between,
+// not before or after.
 template <int FIELD>
 static __device__ __forceinline__ void transform(const real* matrix, real* even, real* odd, u32 node, real (&x)[FIELDS]) {
 #pragma unroll

@@ -1,5 +1,5 @@
-//! `gauss.cu` and `gauss_traces.cu`: quadrilaterals and hexahedra whose cubature has as many Gauss points along a line as
-//! there are basis functions, whatever the basis, or more on affine elements.
+//! `gauss.cu` and `gauss_traces.cu`: quadrilaterals and hexahedra whose cubature has as many Gauss points
+//! along a line as there are basis functions, whatever the basis, or more on affine elements.
 
 use crate::cuda::setting::{Block, File, Room, Setting, list, registers_of};
 use crate::cuda::source::KernelText;
@@ -15,9 +15,9 @@ const SAME: f64 = 1e-10;
 /// The operators of the kernels, and the place of each face point.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GaussTables {
-    /// In the order of `gauss.cuh`: with `T` the matrix from coefficients to values at the points, `T P`, `T`, `T⁻¹` (with more
-    /// points than functions that of projection; both have zeros up to the number of points), values at both ends from those
-    /// at the points, lifts from there to the points.
+    /// In the order of `gauss.cuh`: with `T` the matrix from coefficients to values at the points, `T P`,
+    /// `T`, `T⁻¹` (with more points than functions that of projection; both have zeros up to the number of
+    /// points), values at both ends from those at the points, lifts from there to the points.
     pub(crate) entries: Vec<f64>,
     /// Points along a line.
     pub(super) n_nodes: usize,
@@ -25,14 +25,15 @@ pub(crate) struct GaussTables {
     n_functions: usize,
     /// Whether `T` is other than the identity.
     pub(super) transform: bool,
-    /// For each face point, `(2 direction + end) · points of a face` and its line's number across the lines of that
-    /// direction, faster directions first.
+    /// For each face point, `(2 direction + end) · points of a face` and its line's number across the lines
+    /// of that direction, faster directions first.
     place: Vec<usize>,
 }
 
 impl GaussTables {
-    /// The tables of a quadrilateral or hexahedron; `None` unless its face points are where lines of its points end, and its
-    /// residual becomes its rate by a number an element or, with as many points along a line as functions, a point.
+    /// The tables of a quadrilateral or hexahedron; `None` unless its face points are where lines of its
+    /// points end, and its residual becomes its rate by a number an element or, with as many points along a
+    /// line as functions, a point.
     #[must_use]
     pub(crate) fn new(reference: &ReferenceElement, form: Form, rule: MetricRule) -> Option<Self> {
         let tensor = reference.tensor.as_ref()?;
@@ -128,8 +129,8 @@ impl GaussTables {
     }
 }
 
-/// Whether the kernels know how a part's residual becomes its rate: by a number an element or a point. With as many points as
-/// functions the weight-adjusted rule is the latter, and conserves by itself.
+/// Whether the kernels know how a part's residual becomes its rate: by a number an element or a point. With
+/// as many points as functions the weight-adjusted rule is the latter, and conserves by itself.
 pub(super) const fn knows(rule: MetricRule, as_many: bool) -> bool {
     match rule {
         MetricRule::Affine => true,

@@ -1,4 +1,5 @@
-//! `gauss_gradient.cu` and `gauss_mean_flux.cu`: both passes of diffusion on quadrilaterals and hexahedra with Gauss points.
+//! `gauss_gradient.cu` and `gauss_mean_flux.cu`: both passes of diffusion on quadrilaterals and hexahedra
+//! with Gauss points.
 
 use crate::cuda::fast_diffusion::Passes;
 use crate::cuda::gauss::GaussTables;
@@ -18,8 +19,9 @@ pub(super) struct GaussDiffusion {
     entries: Vec<f64>,
 }
 
-/// Whether these kernels run the elements of `specs` and want the unknowns one after the other: those of hexahedra do, unless
-/// there are more points than functions, where it depends on the mesh whether the universal kernels run them.
+/// Whether these kernels run the elements of `specs` and want the unknowns one after the other: those of
+/// hexahedra do, unless there are more points than functions, where it depends on the mesh whether the
+/// universal kernels run them.
 ///
 /// # Errors
 /// Those of reference elements.
@@ -35,8 +37,9 @@ pub(super) fn is_planar(shape: Shape, specs: [Option<PartSpec>; 2], form: Form) 
 }
 
 impl GaussDiffusion {
-    /// With more points than functions the mesh must have no boundaries: jumps are lifted as they are at the points, which is
-    /// right where they are polynomials of the space, as between elements, not where a condition makes others of them.
+    /// With more points than functions the mesh must have no boundaries: jumps are lifted as they are at the
+    /// points, which is right where they are polynomials of the space, as between elements, not where a
+    /// condition makes others of them.
     pub(super) fn new<T: PackScalar>(of: &Setting<'_, T>, form: Form) -> Option<Self> {
         let Setting { law, group, part } = *of;
         let tables = GaussTables::new(&part.reference, form, part.spec.rule)?;

@@ -1,9 +1,10 @@
-// The first pass of diffusion on quadrilaterals and hexahedra with Gauss points, affine or curved. The host's twin is
-// `gradient_block` in viscous.rs; operators come from gauss.rs and gauss_diffusion.rs.
+// The first pass of diffusion on quadrilaterals and hexahedra with Gauss points, affine or curved. The host's
+// twin is `gradient_block` in viscous.rs; operators come from gauss.rs and gauss_diffusion.rs.
 //
-// One thread a node, a few elements a block; face points are dealt out to all threads, for the numerical fluxes and again
-// for what is published, and take states and gradients along the lines that end there. Macros as in gauss.cuh, and ETA, the
-// weight of the liftings on their own faces. `tables` goes on with the 1-D derivative of values at the points.
+// One thread a node, a few elements a block; face points are dealt out to all threads, for the numerical
+// fluxes and again for what is published, and take states and gradients along the lines that end there.
+// Macros as in gauss.cuh, and ETA, the weight of the liftings on their own faces. `tables` goes on with the
+// 1-D derivative of values at the points.
 
 #include "gauss.cuh"
 

@@ -1,6 +1,6 @@
-// Traces of quadrilaterals and hexahedra with Gauss points: from the points of a line to its ends. One thread a node, then
-// one a number of a face point, in the order in which they lie in memory, [slot][face point][field]. The host's twin is
-// `trace_blocks` in residual.rs. Macros as in gauss.cuh.
+// Traces of quadrilaterals and hexahedra with Gauss points: from the points of a line to its ends. One thread
+// a node, then one a number of a face point, in the order in which they lie in memory, [slot][face
+// point][field]. The host's twin is `trace_blocks` in residual.rs. Macros as in gauss.cuh.
 
 #include "gauss.cuh"
 

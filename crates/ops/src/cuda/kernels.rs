@@ -433,8 +433,9 @@ impl<T: PackScalar> DeviceGroup<T> {
         Ok(())
     }
 
-    /// The residual (`vectors.step` 0) or a stage of every part, with diffusion its second pass; with `early`, right behind
-    /// the boundaries' kernel, which writes nothing but the exterior buffer and sums of its own.
+    /// The residual (`vectors.step` 0) or a stage of every part, with diffusion its second pass; with
+    /// `early`, right behind the boundaries' kernel, which writes nothing but the exterior buffer and sums of
+    /// its own.
     pub(super) fn launch_residual(
         &mut self,
         cuda: &Cuda,
@@ -485,8 +486,9 @@ impl<T: PackScalar> DeviceGroup<T> {
             }
             let config = kernel.config().early(small.is_some() || (early && i == 0 && kernel.waits));
             let stream = branches.0.stream(cuda, branches.1 + i);
-            // SAFETY: as above; the vectors cover the whole state, by the callers' assertions. A kernel that waits itself reads
-            // before that what the kernel before it does not write; that of a small mesh, what no kernel writes.
+            // SAFETY: as above; the vectors cover the whole state, by the callers' assertions. A kernel that
+            // waits itself reads before that what the kernel before it does not write; that of a small mesh,
+            // what no kernel writes.
             unsafe { cuda.launch_on(stream, &kernel.function, config, &self.args)? };
         }
         Ok(())

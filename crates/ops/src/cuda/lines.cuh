@@ -1,5 +1,5 @@
-// Nodes of quadrilaterals and hexahedra as ends of lines: at Gauss–Lobatto nodes the face points are nodes at −1 or +1 of
-// the line across the face.
+// Nodes of quadrilaterals and hexahedra as ends of lines: at Gauss–Lobatto nodes the face points are nodes at
+// −1 or +1 of the line across the face.
 //
 // Beside the macros of common.cuh: NODES of a line, FACE_AT and FACE_POINT as tensor.rs makes them.
 

@@ -1,12 +1,14 @@
-// The metric rule and the stage: from the integrals of an element's residual to its next state. The host's twin is
-// `finish_block` in residual.rs.
+// The metric rule and the stage: from the integrals of an element's residual to its next state. The host's
+// twin is `finish_block` in residual.rs.
 //
-// Beside the macros of common.cuh: BLOCK threads, RULE (0 affine, 1 collocated, 2 weight-adjusted, 3 stored), the chains
-// INTERP and PROJECT of sparse.cuh where the rule is weight-adjusted, and INTEGRAL and ONE, where its tables begin.
+// Beside the macros of common.cuh: BLOCK threads, RULE (0 affine, 1 collocated, 2 weight-adjusted, 3 stored),
+// the chains INTERP and PROJECT of sparse.cuh where the rule is weight-adjusted, and INTEGRAL and ONE, where
+// its tables begin.
 
-// For `n` elements from `element` of the part on: `rate` is their residual before the rule, `u` are their states, both
-// [element][row][field]; `points`, `even`, `odd` and `gain` are work space of the weight-adjusted rule. The block has met
-// after `rate` was written; it must meet before that is written again.
+// For `n` elements from `element` of the part on: `rate` is their residual before the rule, `u` are their
+// states, both [element][row][field]; `points`, `even`, `odd` and `gain` are work space of the
+// weight-adjusted rule. The block has met after `rate` was written; it must meet before that is written
+// again.
 static __device__ __forceinline__ void finish_elements(const Arguments& a, u32 element, u32 n, const real* u, real* rate,
                                                        real* points, real* even, real* odd, real* gain) {
 #if RULE == 2

@@ -4,7 +4,8 @@
 //   NORMALS            read (0; affine only), or computed from the metric (1): arithmetic in place of memory
 //   REFERENCE_NORMALS  { N̂ of each face }
 
-// Unit normal of a face and the scale of its flux, sJ/J or, curved, sJ; `g` has the metric terms of the element or point.
+// Unit normal of a face and the scale of its flux, sJ/J or, curved, sJ; `g` has the metric terms of the
+// element or point.
 static __device__ __forceinline__ real face_normal(const Arguments& a, u32 element, u32 face,
                                                    const real (&g)[DIM * DIM], real (&n)[DIM]) {
     if (!NORMALS) return normal_at(a, element, face, 0, n);

@@ -1,25 +1,21 @@
-// The fused residual and Runge–Kutta stage on quadrilaterals and hexahedra with collocated Gauss–Lobatto nodes, affine
-// or curved, unknown by unknown. The host's twin is residual.rs; operators come from tensor.rs.
+// The fused residual and Runge–Kutta stage on quadrilaterals and hexahedra with collocated Gauss–Lobatto
+// nodes, affine or curved, unknown by unknown. The host's twin is residual.rs; operators come from tensor.rs.
 //
-// State is [element][field][node] (PLANAR): one thread a node, so that the threads of a warp read and write along memory
-// whatever the number of unknowns. Contravariant fluxes go to shared memory; after one barrier each node sums along its
-// lines, or warps do it with the FP64 tensor cores, a slab of nodes at a time. Face points are dealt out to all
-// threads, or done by the threads of nodes where lines end.
+// State is [element][field][node] (PLANAR): one thread a node, so that the threads of a warp read and write
+// along memory whatever the number of unknowns. Contravariant fluxes go to shared memory; after one barrier
+// each node sums along its lines, or warps do it with the FP64 tensor cores, a slab of nodes at a time. Face
+// points are dealt out to all threads, or done by the threads of nodes where lines end.
 //
-// Beside the macros of common.cuh, with DIRECT = 1, COLLOCATED = 1 and PLANAR = 1:
-//   NODES             nodes along a line
-//   ELEMENTS          of a block
-//   BLOCKS            blocks of a multiprocessor
-//   DEAL              face points are dealt out (1), or done where lines end (0)
-//   ASK               directions in which neighbours' states are asked for before the first flux; DEAL = 0
-//   SLABS             sums by tensor cores (1) or by threads (0); three dimensions, at most 8 nodes along a line
-//   NORMALS           read (0), or computed from the metric (1)
-//   SPLIT             two-point fluxes along the lines (1); states are in shared memory then, not fluxes; SLABS = 0
-//   AHEAD             the register is asked for before the arithmetic (1), before the sums (2), or after all (0)
-//   KEEP              a node's state stays in registers (1), or is read again before the sums (0)
-//   FACE_AT           [direction][end]: number of the face there
-//   FACE_POINT        [direction, end][number across the lines]: point of the face, counted within it, at a node
-// `tables` has the 1-D matrix P, [node][node], and the lifts at both ends.
+// Beside the macros of common.cuh, with DIRECT = 1, COLLOCATED = 1 and PLANAR = 1: NODES nodes along a line
+// ELEMENTS of a block BLOCKS blocks of a multiprocessor DEAL face points are dealt out (1), or done where
+// lines end (0) ASK directions in which neighbours' states are asked for before the first flux; DEAL = 0
+// SLABS sums by tensor cores (1) or by threads (0); three dimensions, at most 8 nodes along a line NORMALS
+// read (0), or computed from the metric (1) SPLIT two-point fluxes along the lines (1); states are in shared
+// memory then, not fluxes; SLABS = 0 AHEAD the register is asked for before the arithmetic (1), before the
+// sums (2), or after all (0) KEEP a node's state stays in registers (1), or is read again before the sums (0)
+// FACE_AT [direction][end]: number of the face there FACE_POINT [direction, end][number across the lines]:
+// point of the face, counted within it, at a node `tables` has the 1-D matrix P, [node][node], and the lifts
+// at both ends.
 
 constexpr int FACE_POINTS = NF / FACES;
 static __device__ const unsigned short face_point[FACES][FACE_POINTS] = FACE_POINT;
@@ -67,7 +63,8 @@ static __device__ __forceinline__ void load_across(const Arguments& a, u32 slot,
     load_state(r.source + (outside ? point * FIELDS : __ldg(r.rows + point)), outside ? 1 : NP, x);
 }
 
-// Unit normal and scale of the flux at point `q` of the element's faces, which is a node, at `end` of direction d.
+// Unit normal and scale of the flux at point `q` of the element's faces, which is a node, at `end` of
+// direction d.
 static __device__ __forceinline__ real normal_of(const Arguments& a, u32 element, u32 face, u32 q, u32 node, u32 d,
                                                  u32 end, real (&n)[DIM]) {
     if (!NORMALS) return normal_at(a, element, face, q, n);
@@ -106,9 +103,10 @@ struct Point {
 };
 
 #if SLABS
-// Sums along the lines of a slab: eight rows and columns at a time. Slab `s` of an element has the nodes of the same
-// second coordinate, for the first and third direction, and those of the same third one, for the second. Sums take the
-// place of the fluxes of the first direction (first and third direction together) and of the second.
+// Sums along the lines of a slab: eight rows and columns at a time. Slab `s` of an element has the nodes of
+// the same second coordinate, for the first and third direction, and those of the same third one, for the
+// second. Sums take the place of the fluxes of the first direction (first and third direction together) and
+// of the second.
 static __device__ __forceinline__ void sum_slab(real* flux, const real* matrix, u32 slab, u32 lane) {
     constexpr int STEPS = (NODES + 3) / 4;
     const u32 r = lane / 4, j = lane % 4, row = r < NODES ? r : NODES - 1;

@@ -1,15 +1,14 @@
-// The fused residual and Runge–Kutta stage on prisms with collocated nodes, affine or curved: triangles times lines. The
-// host's twin is residual.rs; operators come from prism.rs.
+// The fused residual and Runge–Kutta stage on prisms with collocated nodes, affine or curved: triangles times
+// lines. The host's twin is residual.rs; operators come from prism.rs.
 //
-// State is [element][field][node] (PLANAR), the nodes of a layer together: node (z, t) is z TRIANGLE + t. One thread a
-// node, a few elements a block. Face points are dealt out to all threads; fluxes go to shared memory; after one barrier each
-// node sums over its layer, over its line, and over the face points of both. The register is asked for before the
-// arithmetic.
+// State is [element][field][node] (PLANAR), the nodes of a layer together: node (z, t) is z TRIANGLE + t. One
+// thread a node, a few elements a block. Face points are dealt out to all threads; fluxes go to shared
+// memory; after one barrier each node sums over its layer, over its line, and over the face points of both.
+// The register is asked for before the arithmetic.
 //
 // Beside the macros of common.cuh, with DIRECT = 1, COLLOCATED = 1 and PLANAR = 1, and those of prisms.cuh:
-//   ELEMENTS     of a block
-//   BLOCKS       blocks of a multiprocessor
-//   NORMALS REFERENCE_NORMALS  see normals.cuh; where face points are nodes, normals follow from the metric there
+// ELEMENTS of a block BLOCKS blocks of a multiprocessor NORMALS REFERENCE_NORMALS see normals.cuh; where face
+// points are nodes, normals follow from the metric there
 
 #include "prisms.cuh"
 

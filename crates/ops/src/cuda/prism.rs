@@ -20,21 +20,23 @@ const ROUNDING: f64 = 1e-11;
 /// The operators of `prism.cu` and the place of each face point.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PrismTables {
-    /// The layer's matrices `[direction][column][row]`, the lifts of the sides `[side][number][row]`, the line's matrix
-    /// `[row][column]`, the lifts of the lower and upper face.
+    /// The layer's matrices `[direction][column][row]`, the lifts of the sides `[side][number][row]`, the
+    /// line's matrix `[row][column]`, the lifts of the lower and upper face.
     pub(crate) entries: Vec<f64>,
     /// Nodes along a line.
     pub(crate) n_nodes: usize,
     /// Nodes of a layer.
     pub(crate) n_triangle: usize,
-    /// Where the flux of each face point goes: nodes of the lower and of the upper layer, then `[side][layer][number]`.
+    /// Where the flux of each face point goes: nodes of the lower and of the upper layer, then
+    /// `[side][layer][number]`.
     pub(crate) place: Vec<usize>,
     /// The faces that are sides, in their order in the tables.
     pub(crate) sides: Vec<usize>,
 }
 
 impl PrismTables {
-    /// The tables of a prism; `None` unless it is collocated, in volume and on faces, and its operators are products.
+    /// The tables of a prism; `None` unless it is collocated, in volume and on faces, and its operators are
+    /// products.
     #[must_use]
     pub(crate) fn new(reference: &ReferenceElement, form: Form) -> Option<Self> {
         let (spec, np) = (reference.spec, reference.n_basis);

@@ -1,15 +1,17 @@
-// The fused residual and Runge–Kutta stage on prisms integrated by a cubature, affine or curved: triangles times lines. The
-// host's twin is residual.rs; operators come from prism_cubature.rs, traces from prism_cubature_traces.cu.
+// The fused residual and Runge–Kutta stage on prisms integrated by a cubature, affine or curved: triangles
+// times lines. The host's twin is residual.rs; operators come from prism_cubature.rs, traces from
+// prism_cubature_traces.cu.
 //
-// One thread a volume point, of which the first are functions, a few elements a block. Coefficients go to the layers, values
-// and fluxes to the points; a thread sums some functions of a layer over its points and sides, or over the
-// points of an end; each function then sums along its line. Macros as in prism_cubature.cuh, and STAGE.
+// One thread a volume point, of which the first are functions, a few elements a block. Coefficients go to the
+// layers, values and fluxes to the points; a thread sums some functions of a layer over its points and sides,
+// or over the points of an end; each function then sums along its line. Macros as in prism_cubature.cuh, and
+// STAGE.
 
 #include "prism_cubature.cuh"
 
 constexpr int MATRICES = (TRACES_AT + (CURVED ? 2 * NP : 0) + 1) / 2 * 2;
-// The plan of shared memory. Coefficients in the layers, then contravariant fluxes [element][direction][field][point], then
-// sums over the triangle, [element][2 fields][function].
+// The plan of shared memory. Coefficients in the layers, then contravariant fluxes
+// [element][direction][field][point], then sums over the triangle, [element][2 fields][function].
 constexpr int ROOM_AT = MATRICES;
 constexpr int ROOM = padded(DIM * FIELDS * FLUX, FLUX);
 // States, then numerical fluxes, [element][field][place].
@@ -91,8 +93,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     }
     dg_block_sync();
 
-    // 3. Sums over the triangle: over points and sides of a layer, of the first two fluxes and of the third; over the points
-    // of an end.
+    // 3. Sums over the triangle: over points and sides of a layer, of the first two fluxes and of the third;
+    //    over the points of an end.
     constexpr u32 ITEMS = NODES * GROUPS;
     static_assert(2 * ITEMS <= NQ, "a thread for each sum");
     const bool is_third = threadIdx.x >= n * ITEMS, has_item = threadIdx.x < 2 * n * ITEMS;

@@ -1,37 +1,35 @@
-// Prisms integrated by a cubature that is a triangle's times a line's with as many Gauss points as there are functions along
-// the line. What is a matrix along lines for the basis is one for values in the layers of these points: states are turned
-// into coefficients of the triangle's functions in each layer on the way in, and back on the way out.
+// Prisms integrated by a cubature that is a triangle's times a line's with as many Gauss points as there are
+// functions along the line. What is a matrix along lines for the basis is one for values in the layers of
+// these points: states are turned into coefficients of the triangle's functions in each layer on the way in,
+// and back on the way out.
 //
-// State is [element][field][function] (PLANAR), function (z, t) is z TRIANGLE + t; point (z, q) of the volume z POINTS + q.
-// Beside the macros of common.cuh, with DIRECT = 0:
-//   NODES        functions, and layers, along a line
-//   TRIANGLE     functions of the triangle
-//   POINTS       volume points of a layer
-//   END_POINTS   face points of a triangle
-//   TRANSFORM    whether functions along a line are other than those of the layers (1)
-//   NODAL        volume points of a layer are the nodes of its functions (1)
-//   GROUP        rows of a matrix for the triangle's functions that a thread takes
-//   ELEMENTS     of a block
-//   BLOCKS       blocks of a multiprocessor
-//   FACE_PLACE   [face point]: points of the lower and of the upper triangle, then [side][layer][number]
-// `tables` has, for the line, to the layers [layer][function] and back [function][layer], the sum along it of what the triangle's
-// projection makes of fluxes, as functions [function][layer] and in the layers [layer][layer], lifts from both ends alike
-// [end][function], [end][layer], values at both ends [end][function]; for the triangle, values at points [function][point], the
-// derivatives' projections and the projection [point][function], lifts from sides [side, number][function] and from the points
-// of the ends [point][function]; traces on sides [function][side, number] and at the points of the ends [function][point];
-// then ∫ φ by layer and function, and the coefficients of 1.
+// State is [element][field][function] (PLANAR), function (z, t) is z TRIANGLE + t; point (z, q) of the volume
+// z POINTS + q. Beside the macros of common.cuh, with DIRECT = 0: NODES functions, and layers, along a line
+// TRIANGLE functions of the triangle POINTS volume points of a layer END_POINTS face points of a triangle
+// TRANSFORM whether functions along a line are other than those of the layers (1) NODAL volume points of a
+// layer are the nodes of its functions (1) GROUP rows of a matrix for the triangle's functions that a thread
+// takes ELEMENTS of a block BLOCKS blocks of a multiprocessor FACE_PLACE [face point]: points of the lower
+// and of the upper triangle, then [side][layer][number] `tables` has, for the line, to the layers
+// [layer][function] and back [function][layer], the sum along it of what the triangle's projection makes of
+// fluxes, as functions [function][layer] and in the layers [layer][layer], lifts from both ends alike
+// [end][function], [end][layer], values at both ends [end][function]; for the triangle, values at points
+// [function][point], the derivatives' projections and the projection [point][function], lifts from sides
+// [side, number][function] and from the points of the ends [point][function]; traces on sides
+// [function][side, number] and at the points of the ends [function][point]; then ∫ φ by layer and function,
+// and the coefficients of 1.
 #pragma once
 #include "rows.cuh"
 
 constexpr int THREADS = ELEMENTS * NQ;
-// Rows of a matrix for the triangle's functions that a thread takes: `first`, `first` + GROUPS and so on. Shared memory bounds the
-// kernels, and values that are loaded serve all of them; more rows have too few threads.
+// Rows of a matrix for the triangle's functions that a thread takes: `first`, `first` + GROUPS and so on.
+// Shared memory bounds the kernels, and values that are loaded serve all of them; more rows have too few
+// threads.
 constexpr u32 GROUPS = (TRIANGLE + GROUP - 1) / GROUP;
 constexpr int SQUARE = NODES * NODES;
 constexpr int LAYER = TRIANGLE * POINTS;
 constexpr int SIDE_POINTS = 3 * NODES;  // of a layer
-// Fluxes at volume points lie [field][layer][number], these so far apart that the points of layers, and of elements, are in
-// different banks of shared memory.
+// Fluxes at volume points lie [field][layer][number], these so far apart that the points of layers, and of
+// elements, are in different banks of shared memory.
 constexpr int FLUX_LAYER = POINTS | 1;
 constexpr int FLUX = NODES * FLUX_LAYER;
 constexpr int BANKS = 32;
@@ -73,7 +71,8 @@ static __device__ __forceinline__ void put(real* to, const real (&x)[FIELDS]) {
     for (int k = 0; k < FIELDS; ++k) to[k * FIELD] = x[k];
 }
 
-// x += Σ_m row[m ROW] of what lies at `from`, [field][m], with `FIELD` between fields and `STEP` between what is summed.
+// x += Σ_m row[m ROW] of what lies at `from`, [field][m], with `FIELD` between fields and `STEP` between what
+// is summed.
 template <int COUNT, int ROW, int FIELD, int STEP>
 static __device__ __forceinline__ void add_row(const real* row, const real* from, real (&x)[FIELDS]) {
 #pragma unroll 8
@@ -124,8 +123,8 @@ static __device__ __forceinline__ void clear_rows(real (&x)[GROUP][FIELDS]) {
     for (u32 r = 0; r < GROUP; ++r) clear(x[r]);
 }
 
-// Lifts from the points of both ends of `n` elements to `END` numbers of each, by the last threads; `faces` are the fluxes
-// there, as far from one element to the next as `FACE`.
+// Lifts from the points of both ends of `n` elements to `END` numbers of each, by the last threads; `faces`
+// are the fluxes there, as far from one element to the next as `FACE`.
 template <int FACE>
 static __device__ __forceinline__ void lift_ends(u32 n, const real* lifts, const real* faces, real* to) {
     for (u32 item = THREADS - 1 - threadIdx.x; item < n * 2 * GROUPS; item += THREADS) {
@@ -137,10 +136,11 @@ static __device__ __forceinline__ void lift_ends(u32 n, const real* lifts, const
     }
 }
 
-// `rate`, a function's row in the layers, to coefficients of the basis by the weight-adjusted rule: Π (1/J) of the values at the
-// points, and the constant that restores the element's integral. `rows` and `rooms` are room of the block's elements, as far
-// from one to the next as `ROWS` and `ROOM`; the first holds FIELDS NP numbers, the second 3 FIELDS NQ, `parts` that of
-// 2 FIELDS TRIANGLE an element. The block meets between, and has met since these were read. The tables as in memory.
+// `rate`, a function's row in the layers, to coefficients of the basis by the weight-adjusted rule: Π (1/J)
+// of the values at the points, and the constant that restores the element's integral. `rows` and `rooms` are
+// room of the block's elements, as far from one to the next as `ROWS` and `ROOM`; the first holds FIELDS NP
+// numbers, the second 3 FIELDS NQ, `parts` that of 2 FIELDS TRIANGLE an element. The block meets between, and
+// has met since these were read. The tables as in memory.
 template <int ROWS, int ROOM>
 static __device__ __forceinline__ void metric_rule(const Arguments& a, u32 first, u32 n, const real* back, const real* interp,
                                                    const real* project, const real* integral, real* rows, real* rooms,

@@ -1,5 +1,6 @@
-//! `prism_cubature.cu` and `prism_cubature_traces.cu`: prisms integrated by a triangle's cubature times as many Gauss points as
-//! there are functions along the line, whatever the basis. Their operators are those of a triangle and of a line.
+//! `prism_cubature.cu` and `prism_cubature_traces.cu`: prisms integrated by a triangle's cubature times as
+//! many Gauss points as there are functions along the line, whatever the basis. Their operators are those of
+//! a triangle and of a line.
 
 use crate::cuda::prism::agree;
 use crate::cuda::setting::{File, Room, Setting, list};
@@ -59,8 +60,8 @@ pub(super) struct Factors {
 }
 
 impl CubatureTables {
-    /// The tables of a prism; `None` unless its points stand in as many layers as it has functions along a line, its face
-    /// points are in these layers and at the ends, and its operators are products.
+    /// The tables of a prism; `None` unless its points stand in as many layers as it has functions along a
+    /// line, its face points are in these layers and at the ends, and its operators are products.
     #[must_use]
     pub(crate) fn new(reference: &ReferenceElement, form: Form) -> Option<Self> {
         Some(Self::with_factors(reference, form)?.0)
@@ -178,8 +179,8 @@ impl CubatureTables {
 }
 
 impl Factors {
-    /// The factors of a prism with `[functions along a line, of the triangle, points of a layer, of an end]`; `None` unless
-    /// its operators are their products.
+    /// The factors of a prism with `[functions along a line, of the triangle, points of a layer, of an end]`;
+    /// `None` unless its operators are their products.
     fn new(reference: &ReferenceElement, form: Form, sizes: [usize; 4], place: &[usize]) -> Option<Self> {
         let [n, nt, tq, ne] = sizes;
         let (np, nf) = (reference.n_basis, place.len());
@@ -261,7 +262,8 @@ impl Factors {
     }
 }
 
-/// The place of each face point, and the points of an end; `None` unless the sides' stand at `heights`, as many in each layer.
+/// The place of each face point, and the points of an end; `None` unless the sides' stand at `heights`, as
+/// many in each layer.
 fn places(reference: &ReferenceElement, heights: &[f64]) -> Option<(Vec<usize>, usize)> {
     let close = |a: f64, b: f64| (a - b).abs() < SAME;
     let same = |a: &[f64; 3], b: &[f64; 3]| close(a[0], b[0]) && close(a[1], b[1]);

@@ -1,5 +1,5 @@
-//! `prism_cubature_gradient.cu` and `prism_cubature_mean_flux.cu`: both passes of diffusion on prisms integrated by a
-//! triangle's cubature times as many Gauss points as there are functions along the line.
+//! `prism_cubature_gradient.cu` and `prism_cubature_mean_flux.cu`: both passes of diffusion on prisms
+//! integrated by a triangle's cubature times as many Gauss points as there are functions along the line.
 
 use crate::cuda::fast_diffusion::Passes;
 use crate::cuda::gauss;

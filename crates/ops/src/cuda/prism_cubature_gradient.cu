@@ -1,14 +1,17 @@
-// The first pass of diffusion on prisms integrated by a cubature, affine or curved: triangles times lines. The host's twin is
-// `gradient_block` in viscous.rs; operators come from prism_cubature.rs and prism_cubature_diffusion.rs.
+// The first pass of diffusion on prisms integrated by a cubature, affine or curved: triangles times lines.
+// The host's twin is `gradient_block` in viscous.rs; operators come from prism_cubature.rs and
+// prism_cubature_diffusion.rs.
 //
-// One thread a volume point, of which the first are functions, a few elements a block; face points are dealt out to all
-// threads, for the numerical fluxes and again for what is published. Coefficients and their derivatives along the line are made
-// in the layers and at both ends; the triangle's derivatives are taken on the way to points. What is kept for the second pass
-// are sums in the layers. Macros as in prism_cubature.cuh, and ETA, the weight of the liftings on their own faces, and
-// SIDE_NORMALS, N̂ of the sides in the plane of the triangle. `tables` goes on with the derivative along the line in the layers
-// [layer][function] and at both ends [end][function]; of the triangle both derivatives at points [function][point], the lifts
-// of sides there [side, number][point], both derivatives on sides [function][side, number] and at the points of ends
-// [function][point], the lifts of a side at itself [side][number][at number] and of an end [point][at point]; both ends' lifts at themselves.
+// One thread a volume point, of which the first are functions, a few elements a block; face points are dealt
+// out to all threads, for the numerical fluxes and again for what is published. Coefficients and their
+// derivatives along the line are made in the layers and at both ends; the triangle's derivatives are taken on
+// the way to points. What is kept for the second pass are sums in the layers. Macros as in
+// prism_cubature.cuh, and ETA, the weight of the liftings on their own faces, and SIDE_NORMALS, N̂ of the
+// sides in the plane of the triangle. `tables` goes on with the derivative along the line in the layers
+// [layer][function] and at both ends [end][function]; of the triangle both derivatives at points
+// [function][point], the lifts of sides there [side, number][point], both derivatives on sides
+// [function][side, number] and at the points of ends [function][point], the lifts of a side at itself
+// [side][number][at number] and of an end [point][at point]; both ends' lifts at themselves.
 
 #include "prism_cubature.cuh"
 
@@ -28,8 +31,9 @@ constexpr int MATRICES = OWN_ENDS_AT + 2;
 constexpr int MORE_AT = ONE_AT + NP;  // of what goes on, in memory
 
 constexpr int ROWS = (NODES + 2) * TRIANGLE;  // of the layers, the lower and the upper end
-// The plan of shared memory. Coefficients and derivatives along the line, [element][2 fields][row], then contravariant fluxes
-// [element][direction][field][point], then sums over the triangle, [element][2 fields][function].
+// The plan of shared memory. Coefficients and derivatives along the line, [element][2 fields][row], then
+// contravariant fluxes [element][direction][field][point], then sums over the triangle, [element][2
+// fields][function].
 constexpr int ROOM_AT = MATRICES;
 constexpr int ROOM = padded(FIELDS * (DIM * FLUX > 2 * ROWS ? DIM * FLUX : 2 * ROWS), FLUX);
 // States, then half jumps and numerical fluxes, [element][2 fields][place].
@@ -47,8 +51,9 @@ struct Point {
     real up[FIELDS];
 };
 
-// The derivatives in reference coordinates of what has the coefficients `layer`, and behind them those of its derivative along
-// the line: `value` and `derive` are columns, from a function to the next `STEP`, of both derivatives `NEXT` apart.
+// The derivatives in reference coordinates of what has the coefficients `layer`, and behind them those of its
+// derivative along the line: `value` and `derive` are columns, from a function to the next `STEP`, of both
+// derivatives `NEXT` apart.
 template <int STEP, int NEXT>
 static __device__ __forceinline__ void slopes_at(const real* value, const real* derive, const real* layer, real (&u)[FIELDS],
                                                  real (&slope)[DIM * FIELDS]) {

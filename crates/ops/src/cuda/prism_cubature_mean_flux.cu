@@ -1,13 +1,14 @@
-// The second pass of diffusion on prisms integrated by a cubature, affine or curved: the fluxes through face points, lifted and
-// added to what the first pass kept in the layers, the metric rule and the stage. The host's twin is `mean_flux_blocks` in
-// viscous.rs.
+// The second pass of diffusion on prisms integrated by a cubature, affine or curved: the fluxes through face
+// points, lifted and added to what the first pass kept in the layers, the metric rule and the stage. The
+// host's twin is `mean_flux_blocks` in viscous.rs.
 //
-// One thread a volume point, of which the first are functions, a few elements a block; face points are dealt out to all
-// threads. Macros as in prism_cubature.cuh, and STAGE.
+// One thread a volume point, of which the first are functions, a few elements a block; face points are dealt
+// out to all threads. Macros as in prism_cubature.cuh, and STAGE.
 
 #include "prism_cubature.cuh"
 
-// Where the tables lie in shared memory: those of the line, lifts, and where curved what the metric rule takes.
+// Where the tables lie in shared memory: those of the line, lifts, and where curved what the metric rule
+// takes.
 constexpr int FROM_LIFTS = LINES;
 constexpr int LIFTS = (SIDE_POINTS + END_POINTS) * TRIANGLE;
 constexpr int FROM_INTERP = FROM_LIFTS + LIFTS;

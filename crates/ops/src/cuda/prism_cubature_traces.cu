@@ -1,6 +1,6 @@
-// Traces of prisms integrated by a cubature, in the order in which they lie in memory, [slot][face point][field]: coefficients
-// in the layers and at both ends, of them values at face points, dealt out to all threads. The host's twin is `trace_blocks`
-// in residual.rs. Macros as in prism_cubature.cuh.
+// Traces of prisms integrated by a cubature, in the order in which they lie in memory, [slot][face
+// point][field]: coefficients in the layers and at both ends, of them values at face points, dealt out to all
+// threads. The host's twin is `trace_blocks` in residual.rs. Macros as in prism_cubature.cuh.
 
 #include "prism_cubature.cuh"
 

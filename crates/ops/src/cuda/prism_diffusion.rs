@@ -1,4 +1,5 @@
-//! The texts and launches of `prism_gradient.cu` and `prism_mean_flux.cu`: both passes of diffusion on collocated prisms.
+//! The texts and launches of `prism_gradient.cu` and `prism_mean_flux.cu`: both passes of diffusion on
+//! collocated prisms.
 
 use crate::cuda::fast_diffusion::Passes;
 use crate::cuda::prism::{PrismTables, agree, side_normals};
@@ -19,7 +20,8 @@ const MEAN_REGISTERS: usize = 64;
 /// The operators of both passes of a part.
 pub(super) struct PrismDiffusion {
     tables: PrismTables,
-    /// Those of `prism.cu`, then the layer's derivatives `[direction][column][row]` and the line's `[row][column]`.
+    /// Those of `prism.cu`, then the layer's derivatives `[direction][column][row]` and the line's
+    /// `[row][column]`.
     entries: Vec<f64>,
 }
 

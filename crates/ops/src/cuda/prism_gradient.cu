@@ -1,16 +1,17 @@
-// The first pass of diffusion on prisms with collocated nodes, affine or curved: triangles times lines. The host's twin is
-// `gradient_block` in viscous.rs; operators come from prism_diffusion.rs.
+// The first pass of diffusion on prisms with collocated nodes, affine or curved: triangles times lines. The
+// host's twin is `gradient_block` in viscous.rs; operators come from prism_diffusion.rs.
 //
-// State is [element][field][node] (PLANAR), as in prism.cu: node (z, t) is z TRIANGLE + t. One thread a node, a few elements
-// a block. Face points, which are nodes, are dealt out to all threads, for the numerical fluxes and again for what is
-// published. Three barriers: states and jumps are in shared memory before derivatives, gradients before what is published,
-// contravariant fluxes before their sums; one more where fluxes take the place of gradients.
+// State is [element][field][node] (PLANAR), as in prism.cu: node (z, t) is z TRIANGLE + t. One thread a node,
+// a few elements a block. Face points, which are nodes, are dealt out to all threads, for the numerical
+// fluxes and again for what is published. Three barriers: states and jumps are in shared memory before
+// derivatives, gradients before what is published, contravariant fluxes before their sums; one more where
+// fluxes take the place of gradients.
 //
-// Beside the macros of common.cuh, with DIRECT = 1, COLLOCATED = 1 and PLANAR = 1, and those of prisms.cuh and normals.cuh:
-//   ELEMENTS BLOCKS   elements of a block, blocks of a multiprocessor
-//   ETA               weight of the liftings on their own faces
-//   SEPARATE          contravariant fluxes have room of their own (1), or take that of the gradients (0)
-// `tables` has those of prism.cu, then the layer's derivatives [direction][column][row] and the line's [row][column].
+// Beside the macros of common.cuh, with DIRECT = 1, COLLOCATED = 1 and PLANAR = 1, and those of prisms.cuh
+// and normals.cuh: ELEMENTS BLOCKS elements of a block, blocks of a multiprocessor ETA weight of the liftings
+// on their own faces SEPARATE contravariant fluxes have room of their own (1), or take that of the gradients
+// (0) `tables` has those of prism.cu, then the layer's derivatives [direction][column][row] and the line's
+// [row][column].
 
 #include "prisms.cuh"
 

@@ -1,9 +1,10 @@
-// The second pass of diffusion on prisms with collocated nodes, affine or curved: the fluxes through face points, lifted and
-// added to what the first pass kept, and the stage. The host's twin is `mean_flux_blocks` in viscous.rs.
+// The second pass of diffusion on prisms with collocated nodes, affine or curved: the fluxes through face
+// points, lifted and added to what the first pass kept, and the stage. The host's twin is `mean_flux_blocks`
+// in viscous.rs.
 //
-// Face points are dealt out to all threads of a block; after one barrier each node sums over those of its layer and its line.
-// What the stage needs is asked for before the fluxes, so that one wait covers all. Macros and layouts as in
-// prism_gradient.cu, and STAGE.
+// Face points are dealt out to all threads of a block; after one barrier each node sums over those of its
+// layer and its line. What the stage needs is asked for before the fluxes, so that one wait covers all.
+// Macros and layouts as in prism_gradient.cu, and STAGE.
 
 #include "prisms.cuh"
 

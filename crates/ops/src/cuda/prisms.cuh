@@ -1,11 +1,9 @@
 // Prisms at collocated nodes: where their operators and face points lie, sums over the sides.
 //
-// Beside the macros of common.cuh, with PLANAR = 1:
-//   NODES        nodes along a line
-//   TRIANGLE     nodes of a layer
-//   FACE_PLACE   [face point]: nodes of the lower and of the upper layer, then [side][layer][number]
-// `tables` begins with the layer's matrices [direction][column][row], the lifts of the sides [side][number][row], the line's
-// matrix [row][column], and the lifts of the lower and upper face.
+// Beside the macros of common.cuh, with PLANAR = 1: NODES nodes along a line TRIANGLE nodes of a layer
+// FACE_PLACE [face point]: nodes of the lower and of the upper layer, then [side][layer][number] `tables`
+// begins with the layer's matrices [direction][column][row], the lifts of the sides [side][number][row], the
+// line's matrix [row][column], and the lifts of the lower and upper face.
 
 static __device__ const unsigned short face_place[NF] = FACE_PLACE;
 constexpr int LAYER = TRIANGLE * TRIANGLE;
@@ -20,8 +18,8 @@ static __device__ __forceinline__ void load_node(const stored* p, u32 stride, re
     for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * stride);
 }
 
-// At node `t` of layer `z`, the lift of what stands at a side's points of an element: `lifts` are those of all sides,
-// `values` is [field][place].
+// At node `t` of layer `z`, the lift of what stands at a side's points of an element: `lifts` are those of
+// all sides, `values` is [field][place].
 static __device__ __forceinline__ void side_sum(const real* lifts, const real* values, int side, u32 z, u32 t,
                                                 real (&sum)[FIELDS]) {
 #pragma unroll

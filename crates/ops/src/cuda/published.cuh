@@ -1,5 +1,5 @@
-// What passes between the two passes of diffusion: jumps on boundaries, one-sided normal fluxes, finished rows. The
-// host's twins are published.rs and viscous.rs.
+// What passes between the two passes of diffusion: jumps on boundaries, one-sided normal fluxes, finished
+// rows. The host's twins are published.rs and viscous.rs.
 
 #include "rows.cuh"
 
@@ -61,9 +61,10 @@ static __device__ __forceinline__ void face_metric_at(const Arguments& a, const 
     for (int i = 0; i < DIM * DIM; ++i) metric[i] = __ldg(from + i);
 }
 
-// Publishes what the element adds to the normal flux at a face point: ½ (f* − F·n), of the numerical flux `f` and its own
-// diffusive flux; `gradient` is physical. Both are outward, so that the flux through the point is this less the same of the
-// other side: f* − ½ (F·n − F'·n'). On a boundary it is f*, and the gradient is kept: the rest is the condition's.
+// Publishes what the element adds to the normal flux at a face point: ½ (f* − F·n), of the numerical flux `f`
+// and its own diffusive flux; `gradient` is physical. Both are outward, so that the flux through the point is
+// this less the same of the other side: f* − ½ (F·n − F'·n'). On a boundary it is f*, and the gradient is
+// kept: the rest is the condition's.
 static __device__ __forceinline__ void publish(const Parameters& parameters, const Published& p, u32 slot, u32 q,
                                                long long boundary, u32 point, const real (&um)[FIELDS],
                                                const real (&gradient)[DIM * FIELDS], const real (&n)[DIM],
@@ -94,8 +95,8 @@ static __device__ __forceinline__ Across fluxes_across(const Arguments& a, const
     return r;
 }
 
-// What the first pass keeps of its rows `R`: with the fast kernels `R`, or, where a stage follows, `a reg + dt R`, so that the
-// second pass, which memory bounds, need not read the register.
+// What the first pass keeps of its rows `R`: with the fast kernels `R`, or, where a stage follows,
+// `a reg + dt R`, so that the second pass, which memory bounds, need not read the register.
 struct Keep {
     real a, dt;
     bool reads_register;

@@ -1,5 +1,5 @@
-// Metric terms of curved triangles and tetrahedra of geometry order 2 from the derivatives of their maps: arithmetic in
-// place of memory. The host's side is quadratic.rs.
+// Metric terms of curved triangles and tetrahedra of geometry order 2 from the derivatives of their maps:
+// arithmetic in place of memory. The host's side is quadratic.rs.
 //
 // Beside the macros of common.cuh:
 //   QUADRATIC  whether the part has such derivatives
@@ -7,8 +7,8 @@
 #if QUADRATIC
 // Numbers of derivatives: first [d][x], then second [d <= e][x].
 constexpr int DERIVATIVES = DIM * DIM + DIM * (DIM + 1) / 2 * DIM;
-// Numbers of an element: derivatives, then `weighted` of the weight-adjusted rule; filled up so that records begin at pairs and those of
-// eight elements lie in different banks.
+// Numbers of an element: derivatives, then `weighted` of the weight-adjusted rule; filled up so that records
+// begin at pairs and those of eight elements lie in different banks.
 constexpr int RECORD = DERIVATIVES + NP + 1 + (6 - (DERIVATIVES + NP + 1) % 4) % 4;
 
 // J∇r_d at a place `at` from the centre of an element whose record is `map`; returns J.

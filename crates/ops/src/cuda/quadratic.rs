@@ -1,8 +1,10 @@
-//! The geometry of curved triangles and tetrahedra of order 2 in few numbers: derivatives of the map at one point.
+//! The geometry of curved triangles and tetrahedra of order 2 in few numbers: derivatives of the map at one
+//! point.
 //!
-//! With x(r) a polynomial of degree 2, `∂x/∂r_d (r) = ∂x/∂r_d (c) + Σ_e ∂²x/∂r_d∂r_e (r − c)_e`. These are 10 numbers of a
-//! triangle and 27 of a tetrahedron, where metric terms and normals at all points are 51 of a triangle at p = 2 and several
-//! hundred of a tetrahedron; `simplex.cu` computes those from these, see `quadratic.cuh`.
+//! With x(r) a polynomial of degree 2, `∂x/∂r_d (r) = ∂x/∂r_d (c) + Σ_e ∂²x/∂r_d∂r_e (r − c)_e`. These are 10
+//! numbers of a triangle and 27 of a tetrahedron, where metric terms and normals at all points are 51 of a
+//! triangle at p = 2 and several hundred of a tetrahedron; `simplex.cu` computes those from these, see
+//! `quadratic.cuh`.
 
 use crate::geometry::GeometryBasis;
 use crate::simd::PackScalar;
@@ -21,8 +23,8 @@ pub(crate) const fn derivatives_len(dim: usize) -> usize {
     dim * dim + dim * (dim + 1) / 2 * dim
 }
 
-/// Numbers of an element's record: the derivatives, `weighted` numbers more, and some of no meaning, so that records begin at pairs
-/// and those of eight elements lie in different banks of shared memory.
+/// Numbers of an element's record: the derivatives, `weighted` numbers more, and some of no meaning, so that
+/// records begin at pairs and those of eight elements lie in different banks of shared memory.
 pub(crate) const fn record_len(dim: usize, weighted: usize) -> usize {
     let n = derivatives_len(dim) + weighted;
     n + (4 + 2 - n % 4) % 4
@@ -35,7 +37,8 @@ pub(crate) fn centre(shape: Shape) -> [f64; 3] {
     std::array::from_fn(|d| if d < dim { c } else { 0.0 })
 }
 
-/// Where the volume points, then the face points of an element lie from the centre, `[point][d]`, and as many zeros as make an even number.
+/// Where the volume points, then the face points of an element lie from the centre, `[point][d]`, and as many
+/// zeros as make an even number.
 pub(crate) fn places(reference: &ReferenceElement) -> Vec<f64> {
     let shape = reference.spec.shape;
     let (dim, c) = (shape.dim(), centre(shape));

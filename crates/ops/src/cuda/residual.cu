@@ -1,9 +1,11 @@
-// The fused residual and Runge–Kutta stage for every shape, order, basis and metric rule: ELEMENTS elements a block,
-// operators as chains of sparse factors, everything between in work space. The host's twin is residual.rs.
+// The fused residual and Runge–Kutta stage for every shape, order, basis and metric rule: ELEMENTS elements a
+// block, operators as chains of sparse factors, everything between in work space. The host's twin is
+// residual.rs.
 //
-// Beside the macros of common.cuh: BLOCK threads, ELEMENTS elements, RULE (0 affine, 1 collocated, 2 weight-adjusted,
-// 3 stored), the chains INTERP, RESIDUAL, PROJECT, and the plan of the work space: FLUXES_AT, RATE_AT, POINTS_AT,
-// EVEN_AT, ODD_AT, GAIN_AT and its size WORK, in shared memory where SHARED_WORK.
+// Beside the macros of common.cuh: BLOCK threads, ELEMENTS elements, RULE (0 affine, 1 collocated, 2
+// weight-adjusted, 3 stored), the chains INTERP, RESIDUAL, PROJECT, and the plan of the work space:
+// FLUXES_AT, RATE_AT, POINTS_AT, EVEN_AT, ODD_AT, GAIN_AT and its size WORK, in shared memory where
+// SHARED_WORK.
 
 #include "metric_rule.cuh"
 

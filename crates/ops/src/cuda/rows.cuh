@@ -1,5 +1,5 @@
-// Rows of a state whose unknowns are contiguous (LANES = 1), read and written in packs where they come so, and the stage
-// on such rows.
+// Rows of a state whose unknowns are contiguous (LANES = 1), read and written in packs where they come so,
+// and the stage on such rows.
 #pragma once
 
 // Numbers that are moved together: two, or four of single precision.
@@ -84,8 +84,8 @@ static __device__ __forceinline__ void prefetch_lines(const stored* from, u32 n,
     for (u32 i = lane * LINE; i < n; i += 32 * LINE) dg_prefetch(from + i);
 }
 
-// The stage for one row: see `finish`. `before` is the row of the register, read where `reads_register`; `u` its state, `r`
-// its residual; `at` where it lies.
+// The stage for one row: see `finish`. `before` is the row of the register, read where `reads_register`; `u`
+// its state, `r` its residual; `at` where it lies.
 static __device__ __forceinline__ void finish_row_with(const Arguments& a, const StageFactors& s, bool reads_register,
                                                        const real (&before)[FIELDS], u64 at, const real (&u)[FIELDS],
                                                        const real (&r)[FIELDS]) {

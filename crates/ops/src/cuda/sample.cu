@@ -1,7 +1,8 @@
-// Primitive states on the lattices of elements, for writers: the host's twin is `Discretization::sample`. Always in double
-// precision; states are of type STATE_REAL. One thread a point.
+// Primitive states on the lattices of elements, for writers: the host's twin is `Discretization::sample`.
+// Always in double precision; states are of type STATE_REAL. One thread a point.
 //
-// Defined before: `real` (double), STATE_REAL, FIELDS, BLOCK, and the traced function primitive(parameters, u, w).
+// Defined before: `real` (double), STATE_REAL, FIELDS, BLOCK, and the traced function primitive(parameters,
+// u, w).
 
 typedef unsigned int u32;
 typedef unsigned long long u64;

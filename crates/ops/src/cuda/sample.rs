@@ -1,5 +1,5 @@
-//! Samples for writers, made on the device and copied out beside the steps that follow: whoever asks does not wait, and whoever
-//! needs the numbers does, on a thread of its own.
+//! Samples for writers, made on the device and copied out beside the steps that follow: whoever asks does not
+//! wait, and whoever needs the numbers does, on a thread of its own.
 
 use crate::cuda::discretization::CudaDiscretization;
 use crate::cuda::source::REDUCE_THREADS;
@@ -65,8 +65,8 @@ pub struct SamplesUnderWay {
 }
 
 impl SamplesUnderWay {
-    /// Primitive states on the lattices, shape by shape, once they are there. Waits for the device to have passed the moment of
-    /// the samples, no further.
+    /// Primitive states on the lattices, shape by shape, once they are there. Waits for the device to have
+    /// passed the moment of the samples, no further.
     ///
     /// # Errors
     /// A failure of the device.
@@ -124,10 +124,10 @@ fn source<T: PackScalar>(on: &CudaDiscretization<T>) -> Option<(Source, Vec<f64>
 }
 
 impl<T: PackScalar> CudaDiscretization<T> {
-    /// Starts to sample the primitive variables of a state on the lattices of order `order`, and does not wait for the device; but
-    /// for those that asked before, if two samples are under way. What comes is
-    /// [`Discretization::sample`](crate::Discretization::sample) to rounding, with primitive variables for conserved ones. `None`
-    /// if the host must do it.
+    /// Starts to sample the primitive variables of a state on the lattices of order `order`, and does not
+    /// wait for the device; but for those that asked before, if two samples are under way. What comes is
+    /// [`Discretization::sample`](crate::Discretization::sample) to rounding, with primitive variables for
+    /// conserved ones. `None` if the host must do it.
     ///
     /// # Errors
     /// Those of the device.
@@ -157,8 +157,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
             sampler.args.clear();
             sampler.args.buffer(u).value(words).slice(&sampler.parameters);
             let config = LaunchConfig::cover(group.count * group.points, REDUCE_THREADS as u32);
-            // SAFETY: the arguments are the kernel's; slots and offsets lie in the state, and the room has a number for each
-            // unknown of each point.
+            // SAFETY: the arguments are the kernel's; slots and offsets lie in the state, and the room has a
+            // number for each unknown of each point.
             unsafe { self.cuda.launch(&sampler.kernel, config, &sampler.args)? };
         }
         main.record(&room.sampled)?;
@@ -198,8 +198,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
                 Err(other) => return Err(other),
             }
         }
-        // The sampler itself holds a sender: what is waited for is a room, or for ever if one was lost, which its owner's
-        // `drop` excludes.
+        // The sampler itself holds a sender: what is waited for is a room, or for ever if one was lost, which
+        // its owner's `drop` excludes.
         Ok(sampler.free.recv().ok())
     }
 

@@ -1,5 +1,5 @@
-//! What the kernels of a part are made for, and what the fast ones have in common: texts, and blocks that the device has room
-//! for.
+//! What the kernels of a part are made for, and what the fast ones have in common: texts, and blocks that the
+//! device has room for.
 
 use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, source, wide_source};
 use crate::group::{Group, Part};
@@ -7,7 +7,8 @@ use crate::lifting::penalty;
 use crate::simd::PackScalar;
 use dgsuite_gpu::cuda::Source;
 
-/// Bytes of shared memory of a multiprocessor that its blocks may have, and those of it that each takes for itself.
+/// Bytes of shared memory of a multiprocessor that its blocks may have, and those of it that each takes for
+/// itself.
 pub(super) const SHARED: usize = 227 * 1024;
 pub(super) const OF_A_BLOCK: usize = 1024;
 /// Registers of a multiprocessor, most threads of a block, most blocks.
@@ -81,7 +82,8 @@ impl Block {
     }
 }
 
-/// What a kernel of points takes: registers that it is held to, scalars of shared memory for a block and for each element.
+/// What a kernel of points takes: registers that it is held to, scalars of shared memory for a block and for
+/// each element.
 #[derive(Clone, Copy)]
 pub(super) struct Room {
     pub(super) registers: usize,
@@ -137,7 +139,8 @@ impl<T: PackScalar> Setting<'_, T> {
         block.fits().then_some(KernelText { source, shape, wide: false })
     }
 
-    /// A kernel with a thread for each volume point, near `threads` in a block; `None` if it does not fit the device.
+    /// A kernel with a thread for each volume point, near `threads` in a block; `None` if it does not fit the
+    /// device.
     pub(super) fn kernel_of_points(&self, file: File, threads: usize, room: Room) -> Option<KernelText> {
         let block = Block::near(self.part.n_points, threads).room::<T>(room.block, room.element);
         let blocks = block.by_registers(room.registers).min(block.by_room());

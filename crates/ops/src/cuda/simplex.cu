@@ -1,32 +1,27 @@
-// The fused residual and Runge–Kutta stage on triangles and tetrahedra, nodal, affine or curved, with the FP64 tensor
-// cores. Numbers are double between memory and memory, and `stored` there. The host's twin is residual.rs; operators come
-// from fragments.rs.
+// The fused residual and Runge–Kutta stage on triangles and tetrahedra, nodal, affine or curved, with the
+// FP64 tensor cores. Numbers are double between memory and memory, and `stored` there. The host's twin is
+// residual.rs; operators come from fragments.rs.
 //
-// A warp owns eight elements and goes from group to group; blocks stay as long as there is work. States of a group
-// arrive in shared memory while the group before is computed. Everything between interpolation and lift stays in
-// registers: see fragments.cuh. State is [element][node][field] (LANES = 1), metric terms one set an element or, curved,
-// one a point; curved elements of geometry order 2 have their maps' derivatives instead, which are fetched with the state. The
-// weight-adjusted rule takes the residual to the points once more and back, two unknowns at a time.
+// A warp owns eight elements and goes from group to group; blocks stay as long as there is work. States of a
+// group arrive in shared memory while the group before is computed. Everything between interpolation and lift
+// stays in registers: see fragments.cuh. State is [element][node][field] (LANES = 1), metric terms one set an
+// element or, curved, one a point; curved elements of geometry order 2 have their maps' derivatives instead,
+// which are fetched with the state. The weight-adjusted rule takes the residual to the points once more and
+// back, two unknowns at a time.
 //
-// Beside the macros of common.cuh, with DIRECT = 1 (rows and own are rows of face nodes, in the face's frame):
-//   RULE                    0 affine, 1 collocated, 2 weight-adjusted
-//   FACE_NODES FACE_POINTS  of one face; equal if FACE_INTERP is 0: face points are the nodes
-//   FACE_INTERP             face points are interpolated from face nodes
-//   CODES                   tables of rows
-//   WARPS BLOCKS            warps of a block, blocks of a multiprocessor
-//   KEEP                    states stay in registers (1) or are read from shared memory again (0)
-//   BUFFERS                 room for the states of this many groups; without KEEP, 2 to fetch one ahead
-//   AHEAD                   registers of the stage are fetched ahead too
-//   PREFETCH                what is not fetched ahead is brought to the device's second cache before it is needed
-//   FACE_UNROLL             faces whose arithmetic is interleaved
-//   NORMALS                 read (0), or computed from the metric (1); affine or QUADRATIC
-//   QUADRATIC               metric terms are computed from derivatives of the map (1), see quadratic.cuh; weight-adjusted
-//   REFERENCE_NORMALS       { N̂ of each face }
-//   SMALL                   the stage of a small mesh: a warp has one group, boundaries' points are done here, and the kernel
-//                           is launched while the one before works
-//   RUNS                    runs of boundaries' points; SMALL
-//   SHARED_TABLES           entries of `tables` that are copied to shared memory; projections, the last, may stay out
-// `u`, `reg`, `start` and `out` begin at multiples of 16 bytes, and so does slot `first` in them.
+// Beside the macros of common.cuh, with DIRECT = 1 (rows and own are rows of face nodes, in the face's
+// frame): RULE 0 affine, 1 collocated, 2 weight-adjusted FACE_NODES FACE_POINTS of one face; equal if
+// FACE_INTERP is 0: face points are the nodes FACE_INTERP face points are interpolated from face nodes CODES
+// tables of rows WARPS BLOCKS warps of a block, blocks of a multiprocessor KEEP states stay in registers (1)
+// or are read from shared memory again (0) BUFFERS room for the states of this many groups; without KEEP, 2
+// to fetch one ahead AHEAD registers of the stage are fetched ahead too PREFETCH what is not fetched ahead is
+// brought to the device's second cache before it is needed FACE_UNROLL faces whose arithmetic is interleaved
+// NORMALS read (0), or computed from the metric (1); affine or QUADRATIC QUADRATIC metric terms are computed
+// from derivatives of the map (1), see quadratic.cuh; weight-adjusted REFERENCE_NORMALS { N̂ of each face }
+// SMALL the stage of a small mesh: a warp has one group, boundaries' points are done here, and the kernel is
+// launched while the one before works RUNS runs of boundaries' points; SMALL SHARED_TABLES entries of
+// `tables` that are copied to shared memory; projections, the last, may stay out `u`, `reg`, `start` and
+// `out` begin at multiples of 16 bytes, and so does slot `first` in them.
 
 constexpr int STATE_STEPS = fragment_steps(NP), STATE_TILES = fragment_tiles(NP);
 constexpr int POINT_STEPS = fragment_steps(NQ), POINT_TILES = fragment_tiles(NQ);
@@ -100,9 +95,9 @@ static __device__ __forceinline__ void multiply_two(real (&c)[FIELDS][2], int k,
     else dg_mma_f64_8x8x4(c[k][0], c[k][1], a[0], b);
 }
 
-// R ← Π (1/J) I R with the constant that keeps ∫ R: see the weight-adjusted rule of residual.cu. `rate` has lane (r, j)'s
-// rows of the warp's eight elements, `weight` is ∫ J φ / ∫ J, then 1/∫ J, of the lane's element, `scales` its 1/J [step][lane] where
-// QUADRATIC.
+// R ← Π (1/J) I R with the constant that keeps ∫ R: see the weight-adjusted rule of residual.cu. `rate` has
+// lane (r, j)'s rows of the warp's eight elements, `weight` is ∫ J φ / ∫ J, then 1/∫ J, of the lane's
+// element, `scales` its 1/J [step][lane] where QUADRATIC.
 static __device__ __forceinline__ void adjust(const Arguments& a, const real* tables, u32 element, const stored* weight,
                                               const stored* scales, real (&rate)[STATE_TILES][FIELDS][2]) {
     const u32 lane = threadIdx.x & 31, j = lane & 3;
@@ -189,8 +184,8 @@ struct OwnBoundaries {
     double time, part, share;
 };
 
-// The points on boundaries of `n` elements from `slot` on, whose states are at `state`: what the kernel of boundary.cu does
-// for all. A lane looks at one face, then all lanes share the points of those found.
+// The points on boundaries of `n` elements from `slot` on, whose states are at `state`: what the kernel of
+// boundary.cu does for all. A lane looks at one face, then all lanes share the points of those found.
 static __device__ __forceinline__ void boundary_points(const Arguments& a, const OwnBoundaries& own,
                                                        const BoundaryRun* runs, const Parameters& parameters,
                                                        const u32* own_rows, const stored* state, u32 slot, u32 n) {

@@ -1,5 +1,5 @@
-//! The text and launch of `simplex.cu`: simplices, nodal. In single precision states are stored so, and calculated with in
-//! double precision, which the tensor cores have.
+//! The text and launch of `simplex.cu`: simplices, nodal. In single precision states are stored so, and
+//! calculated with in double precision, which the tensor cores have.
 
 use crate::connect::ORIENTATIONS;
 use crate::cuda::fragments::{LANES, SimplexTables, steps};
@@ -117,15 +117,16 @@ pub(super) fn text<T: PackScalar>(
     built(of, tables, stage, b, None)
 }
 
-/// Warps of a block on a small mesh, as few as will do; with one, an H200 was slower on 2,880 triangles and no faster on 180.
+/// Warps of a block on a small mesh, as few as will do; with one, an H200 was slower on 2,880 triangles and
+/// no faster on 180.
 const SMALL_WARPS: [usize; 2] = [2, 4];
 /// Bytes of shared memory of a multiprocessor.
 const MULTIPROCESSOR: usize = 228 * 1024;
 /// Warps that a multiprocessor has registers for, if threads take as many as they may.
 const RESIDENT_WARPS: usize = 8;
 
-/// The kernel of a stage on a small mesh, with so many runs of boundary points, whose conditions are among the functions of
-/// `law`; `None` if so many multiprocessors cannot work on all elements at once.
+/// The kernel of a stage on a small mesh, with so many runs of boundary points, whose conditions are among
+/// the functions of `law`; `None` if so many multiprocessors cannot work on all elements at once.
 pub(super) fn small<T: PackScalar>(
     of: &Setting<'_, T>,
     tables: &SimplexTables,

@@ -1,6 +1,6 @@
-//! The operators, texts and launches of `simplex_gradient.cu` and `simplex_mean_flux.cu`: both passes of diffusion on affine
-//! simplices, nodal. In single precision states are stored so, and calculated with in double precision, which the tensor
-//! cores have.
+//! The operators, texts and launches of `simplex_gradient.cu` and `simplex_mean_flux.cu`: both passes of
+//! diffusion on affine simplices, nodal. In single precision states are stored so, and calculated with in
+//! double precision, which the tensor cores have.
 
 use crate::connect::ORIENTATIONS;
 use crate::cuda::fast_diffusion::Passes;
@@ -150,7 +150,8 @@ impl SimplexDiffusion {
         Ok(Some(Self { tables, entries, cuts, lift_at }))
     }
 
-    /// A kernel of the first pass, of as many warps as fit the device, at most those of `b` and at least half of them.
+    /// A kernel of the first pass, of as many warps as fit the device, at most those of `b` and at least half
+    /// of them.
     fn widest<T: PackScalar>(&self, of: &Setting<'_, T>, work: Work, b: Build) -> Option<KernelText> {
         let least = b.warps.div_ceil(2);
         (least..=b.warps)
@@ -264,8 +265,9 @@ impl<T: PackScalar> Passes<T> for SimplexDiffusion {
     }
 }
 
-/// What gives the gradient at the points of a face, in directions of the face: across it, the first reference direction in which
-/// its normal has a part; along it the others, less the first where the normal has a part in all.
+/// What gives the gradient at the points of a face, in directions of the face: across it, the first reference
+/// direction in which its normal has a part; along it the others, less the first where the normal has a part
+/// in all.
 struct FaceOperators {
     /// Of half jumps: the direction across.
     lift: Matrix,
@@ -339,7 +341,8 @@ const fn has_half(n: usize) -> bool {
     steps(n) % 2 == 1
 }
 
-/// The fragment of two operators whose outputs' last tiles, of four rows or fewer, share one: the first in its even columns.
+/// The fragment of two operators whose outputs' last tiles, of four rows or fewer, share one: the first in
+/// its even columns.
 fn both(of: &[Matrix; 2], tile: usize, step: usize, entries: &mut Vec<f64>) {
     let row = |r: usize| 8 * tile + r / 2;
     let a =

@@ -1,31 +1,27 @@
-// The first pass of diffusion on affine triangles and tetrahedra, nodal, with the FP64 tensor cores. Numbers are double between
-// memory and memory, and `stored` there.
-// The host's twin is `gradient_block` in viscous.rs; operators come from simplex_diffusion.rs.
+// The first pass of diffusion on affine triangles and tetrahedra, nodal, with the FP64 tensor cores. Numbers
+// are double between memory and memory, and `stored` there. The host's twin is `gradient_block` in
+// viscous.rs; operators come from simplex_diffusion.rs.
 //
-// A warp, or two, own eight elements, as in simplex.cu, and keep the half jumps of all faces: a face's own lifting is
-// a product at its points, those of all faces are products at volume points. Everything between traces and rows stays in
-// registers: see fragments.cuh. Where that is too much for registers and shared memory, faces and volume are two kernels
-// one after the other, and the half jumps pass through memory.
+// A warp, or two, own eight elements, as in simplex.cu, and keep the half jumps of all faces: a face's own
+// lifting is a product at its points, those of all faces are products at volume points. Everything between
+// traces and rows stays in registers: see fragments.cuh. Where that is too much for registers and shared
+// memory, faces and volume are two kernels one after the other, and the half jumps pass through memory.
 //
-// At a face the gradient is taken in directions of its own: along the face, where derivatives are those of the trace and
-// take its nodes alone, and across, in the direction of the lifting. Where few points are left for a last tile, in the plane,
-// two directions share it: one in the even columns, one in the odd.
+// At a face the gradient is taken in directions of its own: along the face, where derivatives are those of
+// the trace and take its nodes alone, and across, in the direction of the lifting. Where few points are left
+// for a last tile, in the plane, two directions share it: one in the even columns, one in the odd.
 //
-// Beside the macros of common.cuh, with DIRECT = 1 (rows and own are rows of face nodes, in the face's frame):
-//   FACE_NODES FACE_POINTS  of one face; equal if FACE_INTERP is 0: face points are the nodes
-//   FACE_INTERP             face points are interpolated from face nodes
-//   CODES                   tables of rows
-//   WORK                    0 faces and volume, 1 faces, 2 volume
-//   WARPS BLOCKS            warps of a block, blocks of a multiprocessor
-//   TEAM                    warps that share eight elements: 1, or 2 with JUMPS: then each takes half of the faces and every other
-//                           tile of volume points, and shared memory has room for operators, too
-//   BUFFERS                 room for the states of this many groups; 2 to fetch one ahead
-//   JUMPS                   half jumps wait in registers (0), or in shared memory (1): then faces and tiles go one by one, and traces
-//                           are taken once for jumps and once for fluxes, so that few numbers are held at a time
-//   AHEAD                   rows of neighbours are copied to shared memory while the group before is computed
-//   REFERENCE_NORMALS       { N̂ of each face }, of entries −1, 0 and 1
-//   TABLES_FROM TABLES_TO   entries of `tables` that are copied to shared memory: whole operators
-// `u` and `kept` begin at multiples of 16 bytes, and so does slot `first` in them.
+// Beside the macros of common.cuh, with DIRECT = 1 (rows and own are rows of face nodes, in the face's
+// frame): FACE_NODES FACE_POINTS of one face; equal if FACE_INTERP is 0: face points are the nodes
+// FACE_INTERP face points are interpolated from face nodes CODES tables of rows WORK 0 faces and volume, 1
+// faces, 2 volume WARPS BLOCKS warps of a block, blocks of a multiprocessor TEAM warps that share eight
+// elements: 1, or 2 with JUMPS: then each takes half of the faces and every other tile of volume points, and
+// shared memory has room for operators, too BUFFERS room for the states of this many groups; 2 to fetch one
+// ahead JUMPS half jumps wait in registers (0), or in shared memory (1): then faces and tiles go one by one,
+// and traces are taken once for jumps and once for fluxes, so that few numbers are held at a time AHEAD rows
+// of neighbours are copied to shared memory while the group before is computed REFERENCE_NORMALS { N̂ of each
+// face }, of entries −1, 0 and 1 TABLES_FROM TABLES_TO entries of `tables` that are copied to shared memory:
+// whole operators `u` and `kept` begin at multiples of 16 bytes, and so does slot `first` in them.
 
 #include "simplex_gradient.cuh"
 
@@ -64,8 +60,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         dg_cp_async_commit();
     };
 
-    // What lies behind an element's faces; asked for one group ahead, as are the rows of face nodes there. Behind a face without a
-    // neighbour are its own, or, where points are nodes, the states of the exterior.
+    // What lies behind an element's faces; asked for one group ahead, as are the rows of face nodes there.
+    // Behind a face without a neighbour are its own, or, where points are nodes, the states of the exterior.
     stored* there = acrosses + warp * ACROSS_SPACE + 2 * lane;
     u32 to_ahead[FACES], code_ahead[FACES], slot_ahead = 0, outside_faces = 0;
     const auto find_ahead = [&](u32 group) {
@@ -138,7 +134,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         constexpr bool in_registers = !JUMPS && WORK == 0;
         real kept[in_registers ? FACES : 1][TRACE_STEPS][FIELDS];
 
-        // 1. Faces: both traces, half jumps, numerical fluxes; the gradient there, what the second pass lifts.
+        // 1. Faces: both traces, half jumps, numerical fluxes; the gradient there, what the second pass
+        //    lifts.
 #pragma unroll(in_registers ? FACES : 1)
         for (int face = TEAM == 1 ? 0 : member; face < (WORK == 2 ? 0 : FACES); face += TEAM) {
             u32 to = 0, code = 0;
@@ -318,10 +315,11 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             real points[FIELDS][2], slope[DIM][FIELDS][2];
             fragment_zero(points);
             fragment_zero(slope[0]);
-            // Tables of liftings hold the sign of the face's normal. A face has it in one direction or in all: those of all come
-            // first, where the directions are still the same.
+            // Tables of liftings hold the sign of the face's normal. A face has it in one direction or in
+            // all: those of all come first, where the directions are still the same.
             const auto lift = [&](int face, bool all) {
-                // Not unrolled where they come from memory: all would be asked for at once, and fill the registers.
+                // Not unrolled where they come from memory: all would be asked for at once, and fill the
+                // registers.
 #pragma unroll(in_registers ? TRACE_STEPS : 1)
                 for (int s = 0; s < TRACE_STEPS; ++s) {
                     const real b = point_lift[((face * POINT_TILES + t) * TRACE_STEPS + s) * 32];

@@ -1,4 +1,5 @@
-// What simplex_gradient.cu takes from its macros: where operators lie, the directions of faces, copies to shared memory.
+// What simplex_gradient.cu takes from its macros: where operators lie, the directions of faces, copies to
+// shared memory.
 
 constexpr int STATE_STEPS = fragment_steps(NP), STATE_TILES = fragment_tiles(NP);
 constexpr int POINT_STEPS = fragment_steps(NQ), POINT_TILES = fragment_tiles(NQ);
@@ -7,7 +8,8 @@ constexpr int TRACE_STEPS = fragment_steps(FACE_POINTS), TRACE_TILES = fragment_
 // Where operators begin in `tables`, in the order of simplex_diffusion.rs.
 constexpr int FACE_AT = 0;                                                                   // [tile][step]
 constexpr bool TRACE_SHARED = DIM == 2 && fragment_half(FACE_POINTS), POINT_SHARED = DIM == 2 && fragment_half(NQ);
-// Of a face and tile: [step] the lifting, [step] the direction across, [step][direction] those along from face nodes.
+// Of a face and tile: [step] the lifting, [step] the direction across, [step][direction] those along from
+// face nodes.
 constexpr int FACE_TILE = TRACE_STEPS + STATE_STEPS + (DIM - 1) * NODE_STEPS;
 constexpr int FACE_TILES = TRACE_TILES * FACE_TILE - (TRACE_SHARED ? NODE_STEPS : 0);
 constexpr int FACE_SLOPE_AT = FACE_AT + (FACE_INTERP ? TRACE_TILES * NODE_STEPS * 32 : 0);   // [face][tile]
@@ -33,7 +35,8 @@ static __device__ __forceinline__ void team_sync() {
 constexpr int JUMP_FACES = WORK == 1 ? 1 : JUMPS ? FACES : 0;
 constexpr int JUMP_SPACE = JUMP_FACES * TRACE_STEPS * FIELDS * 32;  // of a team: [face][step][field][lane]
 
-// The first direction in which a face's normal has a part, in two bits for each face, and the faces that have one in all.
+// The first direction in which a face's normal has a part, in two bits for each face, and the faces that have
+// one in all.
 static __device__ constexpr u32 directions_across() {
     constexpr int normal[FACES][DIM] = REFERENCE_NORMALS;
     u32 bits = 0;
@@ -83,7 +86,8 @@ static __device__ __forceinline__ void fetch(stored* to, const stored* from, u32
     if (STATE_BLOCK % 2 && n % 2 && mate == 0) to[2 * pairs] = from[2 * pairs];
 }
 
-// Keeps the `n` numbers at `rows`, those of a group from `slot` on, which lie at `begin` of the state. The team meets before.
+// Keeps the `n` numbers at `rows`, those of a group from `slot` on, which lie at `begin` of the state. The
+// team meets before.
 static __device__ __forceinline__ void keep_rows(const Arguments& a, const Published& p, const Keep& keep, u32 slot, u64 begin,
                                                  u32 n, u32 mate, stored* rows) {
     if (p.source) {

@@ -1,5 +1,5 @@
-//! Small meshes, where a stage takes no longer than the launch of its kernels: one kernel a stage, which works on boundaries
-//! itself and is launched while the one before works.
+//! Small meshes, where a stage takes no longer than the launch of its kernels: one kernel a stage, which
+//! works on boundaries itself and is launched while the one before works.
 
 use crate::cuda::boundary::ConditionText;
 use crate::cuda::discretization::{CudaDiscretization, law_text};
@@ -11,9 +11,9 @@ use crate::error::OpsError;
 use crate::simd::PackScalar;
 
 impl<T: PackScalar> CudaDiscretization<T> {
-    /// Makes each stage one kernel, boundaries included, if the mesh is so small that the device works on all elements at once,
-    /// and of elements that have such a kernel: simplices in double precision, without diffusion. Results are the same to rounding.
-    /// `false` if nothing changes.
+    /// Makes each stage one kernel, boundaries included, if the mesh is so small that the device works on all
+    /// elements at once, and of elements that have such a kernel: simplices in double precision, without
+    /// diffusion. Results are the same to rounding. `false` if nothing changes.
     ///
     /// # Errors
     /// Those of compilers and of the device.
@@ -31,8 +31,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
     }
 }
 
-/// The stage of each part, with so many runs of boundary points, for so many multiprocessors; `None` if a part has none, or
-/// there are several groups.
+/// The stage of each part, with so many runs of boundary points, for so many multiprocessors; `None` if a
+/// part has none, or there are several groups.
 pub(super) fn gathered<T: PackScalar>(
     d: &Discretization<T>,
     law: &LawText,

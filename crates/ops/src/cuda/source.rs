@@ -14,8 +14,9 @@ use dgsuite_basis::{Cubature, Shape};
 use dgsuite_gpu::cuda::Source;
 use dgsuite_physics::trace::{PRELUDE, Parameters, TraceError};
 
-/// Dynamic shared memory that a block of a universal kernel may take, in bytes; more goes to work space in global
-/// memory. Half of what a multiprocessor has on devices of compute capability 9, so that two blocks fit.
+/// Dynamic shared memory that a block of a universal kernel may take, in bytes; more goes to work space in
+/// global memory. Half of what a multiprocessor has on devices of compute capability 9, so that two blocks
+/// fit.
 pub(super) const SHARED_LIMIT: usize = 100 * 1024;
 
 /// The sizes of a part that kernels are specialised to.
@@ -266,7 +267,8 @@ pub(super) struct LaunchShape {
     pub(super) persistent: bool,
 }
 
-/// The operators of a part as chains of sparse factors, and what their kernels, the universal ones, are made for.
+/// The operators of a part as chains of sparse factors, and what their kernels, the universal ones, are made
+/// for.
 pub(super) struct Universal<'a, T: PackScalar> {
     pub(super) of: Setting<'a, T>,
     pub(super) factors: &'a Factors,

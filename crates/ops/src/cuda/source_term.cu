@@ -1,14 +1,14 @@
-// Rows of a source that changes with time: its formulas at volume points, times J where the element is curved, projected. The host's
-// twin is `block_rows` in source.rs of the crate. ELEMENTS elements a block. Always in double precision, which times and coordinates
-// need; rows are stored in the state's.
+// Rows of a source that changes with time: its formulas at volume points, times J where the element is
+// curved, projected. The host's twin is `block_rows` in source.rs of the crate. ELEMENTS elements a block.
+// Always in double precision, which times and coordinates need; rows are stored in the state's.
 //
 // Beside the macros of common.cuh: BLOCK threads, ELEMENTS elements; the traced function `source`.
 
 static_assert(LANES == 1, "rows of sources are laid out element by element");
 
-// `position`: of the part's volume points, [element][point][3]; `inverse_jacobian`: of the part, [element][point]; read where CURVED;
-// `project`: Π by columns, [point][row]; `rows`: of the group. The time is that of `clock` and `part` of its step, or `time` if
-// `part` is negative.
+// `position`: of the part's volume points, [element][point][3]; `inverse_jacobian`: of the part,
+// [element][point]; read where CURVED; `project`: Π by columns, [point][row]; `rows`: of the group. The time
+// is that of `clock` and `part` of its step, or `time` if `part` is negative.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     source_rows(const double* position, const stored* inverse_jacobian, const double* project, stored* rows, const Clock* clock,
                 double time, double part, u32 first, u32 count, const Parameters parameters) {

@@ -1,4 +1,5 @@
-//! Sources on the device: by a kernel where they change with time and their formulas can be traced, else from the host.
+//! Sources on the device: by a kernel where they change with time and their formulas can be traced, else from
+//! the host.
 
 use crate::cuda::boundary::Accrual;
 use crate::cuda::kernels::{DeviceGroup, Kernel};
@@ -56,7 +57,8 @@ fn text<T: PackScalar>(of: &Setting<'_, T>) -> Option<KernelText> {
     Some(KernelText { source, shape, wide: true })
 }
 
-/// The texts of all parts, by group and part, if the device evaluates the source: it changes with time, and can be traced.
+/// The texts of all parts, by group and part, if the device evaluates the source: it changes with time, and
+/// can be traced.
 pub(super) fn source_texts<T: PackScalar>(
     law: &LawText,
     source: &SourceTerm<T>,
@@ -138,7 +140,8 @@ impl DeviceSource {
             self.args.buffer(&own.position).buffer(&part.inverse_jacobian).buffer(&own.project);
             self.args.buffer(&group.source).pointer(when.clock).value(when.time).value(when.part);
             self.args.value(part.first as u32).value(part.count as u32).slice(&self.parameters);
-            // SAFETY: the arguments are the kernel's; positions are those of the part's points, rows those of its group.
+            // SAFETY: the arguments are the kernel's; positions are those of the part's points, rows those of
+            // its group.
             unsafe { own.kernel.launch(cuda, &self.args)? };
         }
         if self.is_moving() || self.time.is_some_and(|last| last == when.time || source.is_steady()) {

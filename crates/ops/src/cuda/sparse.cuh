@@ -1,7 +1,7 @@
 // Chains of sparse factors applied to a few elements in work space, [element][row][field].
 //
-// A factor is held by rows: `indices` has `rows + 1` offsets and then the columns, `tables` the entries. The host
-// writes one `Factor` for each as a constant; see `chain_source` in source.rs.
+// A factor is held by rows: `indices` has `rows + 1` offsets and then the columns, `tables` the entries. The
+// host writes one `Factor` for each as a constant; see `chain_source` in source.rs.
 
 struct Factor {
     u32 rows;    // rows of the factor
@@ -32,8 +32,8 @@ static __device__ __forceinline__ void multiply(const Arguments& a, const Factor
     }
 }
 
-// A chain of N factors, the first applied first: from `in` through `even` and `odd` to `out`. A chain of one needs
-// `out` to lie apart from `in`.
+// A chain of N factors, the first applied first: from `in` through `even` and `odd` to `out`. A chain of one
+// needs `out` to lie apart from `in`.
 template <int N>
 static __device__ __forceinline__ void multiply_chain(const Arguments& a, const Factor (&A)[N], u32 n, const real* in,
                                                       real* even, real* odd, real* out) {

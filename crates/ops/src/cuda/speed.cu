@@ -1,9 +1,9 @@
-// The step bound of each element, unit / (λ + ν σ/τ), and its least over a part; a state that is not finite or not admissible gives its slot. The host's twin is
-// `Discretization::time_step`.
+// The step bound of each element, unit / (λ + ν σ/τ), and its least over a part; a state that is not finite
+// or not admissible gives its slot. The host's twin is `Discretization::time_step`.
 //
-// Beside the macros of common.cuh: BLOCK threads, ELEMENTS elements, the chain INTERP, the plan of the work space
-// POINTS_AT, EVEN_AT, ODD_AT, FOUND_AT and its size WORK, in shared memory where SHARED_WORK; DIFFUSION where the law has
-// a diffusivity, and then DIFFUSIVITY_AT.
+// Beside the macros of common.cuh: BLOCK threads, ELEMENTS elements, the chain INTERP, the plan of the work
+// space POINTS_AT, EVEN_AT, ODD_AT, FOUND_AT and its size WORK, in shared memory where SHARED_WORK; DIFFUSION
+// where the law has a diffusivity, and then DIFFUSIVITY_AT.
 
 constexpr u32 NONE = 0xffffffffu;
 
@@ -25,7 +25,8 @@ static __device__ __forceinline__ StepBound least_of_block(StepBound bound) {
     return tree[0];
 }
 
-// `unit`, `spread`: those of each slot, `spread` is σ/τ and read with DIFFUSION only; `steps`: the step of each slot, or null; `partial`: one bound a block.
+// `unit`, `spread`: those of each slot, `spread` is σ/τ and read with DIFFUSION only; `steps`: the step of
+// each slot, or null; `partial`: one bound a block.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     wave_speed(const Arguments a, const Parameters parameters, const double* unit, const double* spread,
                real* steps, StepBound* partial) {

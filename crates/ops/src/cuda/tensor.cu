@@ -1,25 +1,21 @@
-// The fused residual and Runge–Kutta stage on quadrilaterals with collocated Gauss–Lobatto nodes and an even number of
-// unknowns, affine or curved. The host's twin is residual.rs; operators come from tensor.rs; planar.cu has the other
-// cases.
+// The fused residual and Runge–Kutta stage on quadrilaterals with collocated Gauss–Lobatto nodes and an even
+// number of unknowns, affine or curved. The host's twin is residual.rs; operators come from tensor.rs;
+// planar.cu has the other cases.
 //
-// One thread a node, a few elements a block. Face points are dealt out to all threads; or a thread at the end of a line
-// forms the numerical flux there itself, so that its own trace and the flux never leave its registers. Contravariant
-// fluxes go to shared memory; after one barrier each node sums along its lines. Where a warp has elements of its own it
-// waits for no other; with two nodes a line threads pass fluxes on to each other, without shared memory. State is
-// [element][node][field] (LANES = 1), read and written in packs, see rows.cuh.
+// One thread a node, a few elements a block. Face points are dealt out to all threads; or a thread at the end
+// of a line forms the numerical flux there itself, so that its own trace and the flux never leave its
+// registers. Contravariant fluxes go to shared memory; after one barrier each node sums along its lines.
+// Where a warp has elements of its own it waits for no other; with two nodes a line threads pass fluxes on to
+// each other, without shared memory. State is [element][node][field] (LANES = 1), read and written in packs,
+// see rows.cuh.
 //
-// Beside the macros of common.cuh, with DIRECT = 1 and COLLOCATED = 1:
-//   NODES             nodes along a line
-//   ELEMENTS          of a block
-//   BLOCKS            blocks of a multiprocessor
-//   AHEAD             the register is asked for before the arithmetic (1) or after (0)
-//   DEAL              face points are dealt out (1), or done where lines end (0)
-//   ASK               directions in which neighbours' states are asked for before the first flux; DEAL = 0
-//   SPLIT             two-point fluxes along the lines (1); states are in shared memory then, not fluxes
-//   FACE_AT           [direction][end]: number of the face there
-//   FACE_POINT        [direction, end][number across the lines]: point of the face, counted within it, at a node
-// `tables` has the 1-D matrix P, [node][node], and the lifts at both ends.
-// `u`, `reg`, `start` and `out` begin at multiples of 16 bytes.
+// Beside the macros of common.cuh, with DIRECT = 1 and COLLOCATED = 1: NODES nodes along a line ELEMENTS of a
+// block BLOCKS blocks of a multiprocessor AHEAD the register is asked for before the arithmetic (1) or after
+// (0) DEAL face points are dealt out (1), or done where lines end (0) ASK directions in which neighbours'
+// states are asked for before the first flux; DEAL = 0 SPLIT two-point fluxes along the lines (1); states are
+// in shared memory then, not fluxes FACE_AT [direction][end]: number of the face there FACE_POINT [direction,
+// end][number across the lines]: point of the face, counted within it, at a node `tables` has the 1-D matrix
+// P, [node][node], and the lifts at both ends. `u`, `reg`, `start` and `out` begin at multiples of 16 bytes.
 
 constexpr int FACE_POINTS = NF / FACES;
 static __device__ const unsigned short face_point[FACES][FACE_POINTS] = FACE_POINT;
@@ -30,7 +26,8 @@ constexpr int WIDTH = IN_FOURS ? PACK : 1;               // numbers that are mov
 constexpr int FLUX_AT = (NODES * LINE + 3) / 4 * 4;      // [element][direction][field by WIDTH][node][of WIDTH]
 // [element][field by WIDTH][direction, end][number across the lines][of WIDTH]
 constexpr int FACE_FLUX_AT = FLUX_AT + ELEMENTS * (SPLIT ? 1 : DIM) * FIELDS * NP;
-// Whether warps have elements of their own, and all of their face points. The matrix is not in shared memory then.
+// Whether warps have elements of their own, and all of their face points. The matrix is not in shared memory
+// then.
 constexpr bool ALONE = DEAL && !SPLIT && NF == NP && 32 % NP == 0;
 // Whether the nodes of a line are threads of one warp side by side, which pass fluxes on to each other.
 constexpr bool PASSED = NODES == 2 && !SPLIT && THREADS % 32 == 0;
@@ -75,8 +72,8 @@ static __device__ __forceinline__ void meet() {
     else dg_block_sync();
 }
 
-// Numerical flux times its scale at a node at `end` of direction d, ∇r_d or J∇r_d being `g`: n sJ/J = ± ∇r_d, or
-// n sJ = ± J∇r_d, since face points are nodes.
+// Numerical flux times its scale at a node at `end` of direction d, ∇r_d or J∇r_d being `g`: n sJ/J = ± ∇r_d,
+// or n sJ = ± J∇r_d, since face points are nodes.
 static __device__ __forceinline__ void end_flux(const Parameters& parameters, const real (&um)[FIELDS],
                                                 const real (&up)[FIELDS], real g0, real g1, u32 end,
                                                 real (&f)[FIELDS]) {

@@ -1,5 +1,5 @@
-//! `tensor.cu` and `planar.cu`: collocated quadrilaterals and hexahedra. Their operators are one matrix for the lines and
-//! the lifts at their ends.
+//! `tensor.cu` and `planar.cu`: collocated quadrilaterals and hexahedra. Their operators are one matrix for
+//! the lines and the lifts at their ends.
 
 use crate::cuda::setting::{Block, File, Setting, list};
 use crate::cuda::source::KernelText;
@@ -10,20 +10,21 @@ use dgsuite_basis::{Matrix, ReferenceElement, Shape};
 /// The operators of `tensor.cu` and `planar.cu`, and the place of each face.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TensorTables {
-    /// The 1-D matrix that fluxes along a line are multiplied by, `[node × node]`, then the lifts at −1 and at +1.
+    /// The 1-D matrix that fluxes along a line are multiplied by, `[node × node]`, then the lifts at −1 and
+    /// at +1.
     pub(crate) entries: Vec<f64>,
     /// Nodes along a line.
     pub(crate) n_nodes: usize,
     /// For each direction, the faces at −1 and at +1.
     pub(crate) face_at: Vec<[usize; 2]>,
-    /// For each direction and end, the point of the face, counted within it, at each of its nodes; these in the order of
-    /// their numbers.
+    /// For each direction and end, the point of the face, counted within it, at each of its nodes; these in
+    /// the order of their numbers.
     pub(crate) face_point: Vec<Vec<usize>>,
 }
 
 impl TensorTables {
-    /// The tables of a quadrilateral or hexahedron; `None` unless the element is collocated, in volume and on faces, at
-    /// nodes with a diagonal mass matrix that include the ends.
+    /// The tables of a quadrilateral or hexahedron; `None` unless the element is collocated, in volume and on
+    /// faces, at nodes with a diagonal mass matrix that include the ends.
     #[must_use]
     pub(crate) fn new(reference: &ReferenceElement, form: Form) -> Option<Self> {
         let tensor = reference.tensor.as_ref()?;
@@ -151,7 +152,8 @@ const fn build(dim: usize, order: usize, curved: bool, single: bool) -> Build {
         (_, 6, _) => Build { normals: curved, ..slabs(80) },
         _ => Build { normals: false, ahead: Ahead::BeforeSums, keep: false, ..slabs(64) },
     };
-    // Numbers of single precision take one register, not two; tiles of the tensor cores have eight nodes of a line.
+    // Numbers of single precision take one register, not two; tiles of the tensor cores have eight nodes of a
+    // line.
     match (single, dim, order, curved) {
         (true, 2, 2, false) => return ends(40, 2),
         (true, 2, 3, _) => return dealt(40),

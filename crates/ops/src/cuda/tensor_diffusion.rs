@@ -1,5 +1,5 @@
-//! The texts and launches of `tensor_gradient.cu` and `tensor_mean_flux.cu`: both passes of diffusion on quadrilaterals and
-//! hexahedra at Gauss–Lobatto nodes.
+//! The texts and launches of `tensor_gradient.cu` and `tensor_mean_flux.cu`: both passes of diffusion on
+//! quadrilaterals and hexahedra at Gauss–Lobatto nodes.
 
 use crate::cuda::fast_diffusion::Passes;
 use crate::cuda::setting::{Block, File, Setting};
@@ -28,7 +28,8 @@ pub(super) struct TensorDiffusion {
     entries: Vec<f64>,
 }
 
-/// Whether these kernels run the elements of `specs` and want the unknowns one after the other: those of hexahedra do.
+/// Whether these kernels run the elements of `specs` and want the unknowns one after the other: those of
+/// hexahedra do.
 ///
 /// # Errors
 /// Those of reference elements.

@@ -1,27 +1,27 @@
-// The first pass of diffusion on quadrilaterals and hexahedra with collocated Gauss–Lobatto nodes, affine or curved. The
-// host's twin is `gradient_block` in viscous.rs; operators come from tensor.rs.
+// The first pass of diffusion on quadrilaterals and hexahedra with collocated Gauss–Lobatto nodes, affine or
+// curved. The host's twin is `gradient_block` in viscous.rs; operators come from tensor.rs.
 //
-// One thread a node, a few elements a block. Face points, which are nodes, are dealt out to all threads, for the numerical
-// fluxes and again for what is published. Three barriers: states and jumps are in shared memory before derivatives,
-// gradients before what is published, contravariant fluxes before their sums; one more where fluxes take the place of
-// gradients. States of hexahedra are [element][field][node] (PLANAR), so that the threads of a warp read and write along
-// memory; those of quadrilaterals, whose unknowns come in pairs, are [element][node][field].
+// One thread a node, a few elements a block. Face points, which are nodes, are dealt out to all threads, for
+// the numerical fluxes and again for what is published. Three barriers: states and jumps are in shared memory
+// before derivatives, gradients before what is published, contravariant fluxes before their sums; one more
+// where fluxes take the place of gradients. States of hexahedra are [element][field][node] (PLANAR), so that
+// the threads of a warp read and write along memory; those of quadrilaterals, whose unknowns come in pairs,
+// are [element][node][field].
 //
-// Beside the macros of common.cuh, with DIRECT = 1 and COLLOCATED = 1, and those of lines.cuh:
-//   ELEMENTS BLOCKS   elements of a block, blocks of a multiprocessor
-//   ETA               weight of the liftings on their own faces
-//   SPLIT             two-point fluxes of the convective part along the lines (1); its numerical flux is all that is lifted then
-//   SEPARATE          contravariant fluxes have room of their own (1), or take that of the gradients (0)
-// `tables` has the 1-D matrix P, [node][node], the lifts at both ends, the 1-D derivative.
+// Beside the macros of common.cuh, with DIRECT = 1 and COLLOCATED = 1, and those of lines.cuh: ELEMENTS
+// BLOCKS elements of a block, blocks of a multiprocessor ETA weight of the liftings on their own faces SPLIT
+// two-point fluxes of the convective part along the lines (1); its numerical flux is all that is lifted then
+// SEPARATE contravariant fluxes have room of their own (1), or take that of the gradients (0) `tables` has
+// the 1-D matrix P, [node][node], the lifts at both ends, the 1-D derivative.
 
 #include "lines.cuh"
 
 constexpr int THREADS = ELEMENTS * NP;
 constexpr int LINE = NODES | 1;                                    // row of a matrix in shared memory, against bank conflicts
-// Room in shared memory of a plane of nodes, of the nodes of an element, of its state and its fluxes; of the points of a face and
-// of an element. Where lines have four nodes, a line's number is read by four lanes that lie together, in one transaction for the warp
-// if all lines lie in different banks: planes, or elements of the plane, are apart by one number more; faces by three, for the
-// nodes of opposite ones.
+// Room in shared memory of a plane of nodes, of the nodes of an element, of its state and its fluxes; of the
+// points of a face and of an element. Where lines have four nodes, a line's number is read by four lanes that
+// lie together, in one transaction for the warp if all lines lie in different banks: planes, or elements of
+// the plane, are apart by one number more; faces by three, for the nodes of opposite ones.
 constexpr bool MOVED = NODES == 4 && !SPLIT;
 constexpr int PLANE = DIM == 3 ? NODES * NODES + MOVED : 0;
 constexpr int FIELD = DIM == 3 ? NODES * PLANE : NP;
@@ -50,8 +50,9 @@ struct Point {
     real up[FIELDS];
 };
 
-// Where a node's gradient lies among those of its element: lines and planes of an even number of nodes are turned against one
-// another, so that the nodes of a face lie in different banks of shared memory whatever its direction.
+// Where a node's gradient lies among those of its element: lines and planes of an even number of nodes are
+// turned against one another, so that the nodes of a face lie in different banks of shared memory whatever
+// its direction.
 static __device__ __forceinline__ u32 place(u32 node) {
     if (DIM != 3 || NODES % 2 != 0) return node;
     const u32 i = node % NODES, j = node / NODES % NODES, k = node / (NODES * NODES);
@@ -73,15 +74,16 @@ static __device__ __forceinline__ u32 moved(u32 node) {
 // From a node to the next of its line in direction d.
 static __device__ __forceinline__ constexpr int along(int d) { return d == 2 ? PLANE : power(d); }
 
-// Whether sums along a line go over all of its nodes from the beginning. Otherwise each node adds its own number, which it has, and
-// goes around from there: fewer numbers come from shared memory. With four nodes that is faster, on an H200, in all directions but
-// the first, where lanes that share a line lie together and take the same number at once; with others it is not.
+// Whether sums along a line go over all of its nodes from the beginning. Otherwise each node adds its own
+// number, which it has, and goes around from there: fewer numbers come from shared memory. With four nodes
+// that is faster, on an H200, in all directions but the first, where lanes that share a line lie together and
+// take the same number at once; with others it is not.
 static __device__ __forceinline__ constexpr bool from_beginning(int d) {
     return d == 0 || NODES != 4;
 }
 
-// Adds Σ_m row[m] line[m] over the nodes of a line in direction d to `sum`, unless `from_beginning` without that of node i of it, which lies
-// at `at`.
+// Adds Σ_m row[m] line[m] over the nodes of a line in direction d to `sum`, unless `from_beginning` without
+// that of node i of it, which lies at `at`.
 static __device__ __forceinline__ void add_line(const real* row, const real* at, u32 i, int d, real (&sum)[FIELDS]) {
     const real* begin = at - i * along(d);
 #pragma unroll

@@ -1,8 +1,8 @@
 //! `A u`, matrix-free, in two passes over the blocks of a run.
 //!
-//! The first publishes what neighbours read: values and conormal derivatives `p = κ_f n·∇u` at the face points. The
-//! second forms the gradient, `F_d = κ J Σ_e (∇r_d·∇r_e) ∂u/∂r_e`, gathers what the neighbours have published, and
-//! tests all of it in one product, `A u = [B_0ᵀ | … | I_fᵀ | Nᵀ] (F_0, …, y, z)ᵀ`.
+//! The first publishes what neighbours read: values and conormal derivatives `p = κ_f n·∇u` at the face
+//! points. The second forms the gradient, `F_d = κ J Σ_e (∇r_d·∇r_e) ∂u/∂r_e`, gathers what the neighbours
+//! have published, and tests all of it in one product, `A u = [B_0ᵀ | … | I_fᵀ | Nᵀ] (F_0, …, y, z)ᵀ`.
 
 mod boxes;
 mod simplices;
@@ -206,8 +206,8 @@ impl<T: PackScalar> Sipdg<T> {
         });
     }
 
-    /// Values and conormal derivatives of one block at least at the faces whose bit is set in `wanted`; the gradient of
-    /// simplices is kept where there is room.
+    /// Values and conormal derivatives of one block at least at the faces whose bit is set in `wanted`; the
+    /// gradient of simplices is kept where there is room.
     fn publish_block(
         &self,
         g: usize,
@@ -326,8 +326,8 @@ impl<T: PackScalar> Sipdg<T> {
         }
     }
 
-    /// Robin boundaries add `α κ u` to the terms that test values, `y = κ sJ τ j − ½ (p⁻ − p⁺)`: twice that to the
-    /// derivative across the face.
+    /// Robin boundaries add `α κ u` to the terms that test values, `y = κ sJ τ j − ½ (p⁻ − p⁺)`: twice that
+    /// to the derivative across the face.
     fn add_robin(&self, g: usize, block: usize, wanted: u8, minus: &[T], p: &mut [T]) {
         let (group, mends) = (&self.space.groups[g], &self.mends[g]);
         let lanes = group.state.lanes;

@@ -1,4 +1,5 @@
-//! The matrix, element by element, from the bilinear form: in double precision, at cubature points, in scalars.
+//! The matrix, element by element, from the bilinear form: in double precision, at cubature points, in
+//! scalars.
 
 use super::space::ElementTerms;
 use super::{Beyond, EllipticBoundary, Sipdg, Space};
@@ -32,8 +33,9 @@ pub struct CompressedRows {
     pub values: Vec<f64>,
 }
 
-/// Elements whose rows lie together, node by node, so that neighbouring rows have their columns at the same offsets. A fixed
-/// number: matrices, and all that is made of them, are the same in both precisions and with any vector instructions.
+/// Elements whose rows lie together, node by node, so that neighbouring rows have their columns at the same
+/// offsets. A fixed number: matrices, and all that is made of them, are the same in both precisions and with
+/// any vector instructions.
 const ELEMENTS: usize = 8;
 
 /// Runs of so many elements whose rows are put together by one thread.
@@ -43,7 +45,8 @@ const RUNS: usize = 32;
 const NOWHERE: u32 = u32::MAX;
 
 impl<T: PackScalar> Space<T> {
-    /// `∫ κ ∇φ_i·∇φ_j + λ φ_i φ_j` on one element: `add(factor, f)` with `factor f_i f_j` to be added for all `i, j`.
+    /// `∫ κ ∇φ_i·∇φ_j + λ φ_i φ_j` on one element: `add(factor, f)` with `factor f_i f_j` to be added for all
+    /// `i, j`.
     fn volume_terms(&self, element: usize, terms: &ElementTerms, mut add: impl FnMut(f64, &[f64])) {
         let reference = &self.tables_of(element).reference;
         let (np, dim) = (reference.n_basis, self.problem.mesh.dim);
@@ -64,8 +67,9 @@ impl<T: PackScalar> Space<T> {
         }
     }
 
-    /// What the faces add to the block of an element with itself: `add(point, stiffness, penalty, slopes)` with
-    /// `penalty φ_i φ_j − stiffness (φ_i s_j + s_i φ_j)` at each face point, row `point` of the reference element's tables.
+    /// What the faces add to the block of an element with itself: `add(point, stiffness, penalty, slopes)`
+    /// with `penalty φ_i φ_j − stiffness (φ_i s_j + s_i φ_j)` at each face point, row `point` of the
+    /// reference element's tables.
     fn face_terms(&self, element: usize, terms: &ElementTerms, mut add: impl FnMut(usize, f64, f64, &[f64])) {
         let np = self.tables_of(element).reference.n_basis;
         for face in 0..self.problem.mesh.shape(element).n_faces() {
@@ -320,8 +324,9 @@ struct Piece {
 }
 
 impl<T: PackScalar> Sipdg<T> {
-    /// The matrix of the unknowns in compressed rows, in an order that does not depend on precision or vector instructions: eight
-    /// elements together, node by node. Integrated from the bilinear form, apart from what [`apply`](Self::apply) uses.
+    /// The matrix of the unknowns in compressed rows, in an order that does not depend on precision or vector
+    /// instructions: eight elements together, node by node. Integrated from the bilinear form, apart from
+    /// what [`apply`](Self::apply) uses.
     #[must_use]
     pub fn compressed_rows(&self) -> CompressedRows {
         let space = &self.space;
@@ -355,8 +360,9 @@ impl<T: PackScalar> Sipdg<T> {
         })
     }
 
-    /// The matrix in compressed rows, in the order of the operator's vectors; entries that are zero are left out, and
-    /// padding has rows of the identity: [`compressed_rows`](Self::compressed_rows) with further rows.
+    /// The matrix in compressed rows, in the order of the operator's vectors; entries that are zero are left
+    /// out, and padding has rows of the identity: [`compressed_rows`](Self::compressed_rows) with further
+    /// rows.
     #[must_use]
     pub fn assemble(&self) -> CsMat<f64> {
         let CompressedRows { entries, starts, columns, values } = self.compressed_rows();

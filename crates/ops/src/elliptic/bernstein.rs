@@ -1,28 +1,29 @@
 //! Affine triangles and tetrahedra with constant coefficients, in Bernstein form.
 //!
-//! With coefficients `u = Σ_β b_β B_β`, |β| = p, all derivatives are differences of neighbouring coefficients and all traces
-//! are coefficients (Chan & Warburton 2017):
+//! With coefficients `u = Σ_β b_β B_β`, |β| = p, all derivatives are differences of neighbouring coefficients
+//! and all traces are coefficients (Chan & Warburton 2017):
 //!
 //! ```text
 //! ∂_d u = (p / 2) Σ_α (b_{α + e_d} − b_{α + e_0}) B_α, |α| = p − 1.
 //! ```
 //!
-//! Coefficients of values and of conormal derivatives on the faces are all that neighbours exchange. Integrated by parts
-//! once more, the gradient is left in the form of second derivatives, which have few coefficients. What is left of dense
-//! products is the change of basis `b = T u` and its transpose, the products of the functions with those of order p − 2,
-//! and those of the faces:
+//! Coefficients of values and of conormal derivatives on the faces are all that neighbours exchange.
+//! Integrated by parts once more, the gradient is left in the form of second derivatives, which have few
+//! coefficients. What is left of dense products is the change of basis `b = T u` and its transpose, the
+//! products of the functions with those of order p − 2, and those of the faces:
 //!
 //! ```text
 //! A u = Tᵀ (r − ¼ p (p − 1) C w),   w_γ = Σ_de G_de Δ_d Δ_e b,   C_βγ = ∫ B_β B_γ, |γ| = p − 2,
 //! r = Σ_f (M_f t_f (j_f + ½ E q_f) − ½ Σ_d c_fd Δ_dᵀ Eᵀ M_f t_f j_f),
 //! ```
 //!
-//! with the differences `Δ_d`, degree elevation `E`, the jumps `j`, the penalty `t = κ_f sJ τ`, the same on both sides of a
-//! face, and the factors `c_fd = (p/2) κ_f sJ n·∇r_d / t` of the conormal derivatives p⁻, p⁺ out of either side, which are
-//! divided by the penalty so that jumps and sums `q = (2 κ⁻/κ_f − 1) p⁻ + p⁺` of all faces go through one product: the mean of
-//! the fluxes takes κ_f, the harmonic mean, and the integration by parts κ⁻. Reflections of the element, and of large
-//! faces, halve or quarter each of the products. A few blocks are worked on together, so that entries of matrices and tables
-//! are loaded once for all of them.
+//! with the differences `Δ_d`, degree elevation `E`, the jumps `j`, the penalty `t = κ_f sJ τ`, the same on
+//! both sides of a face, and the factors `c_fd = (p/2) κ_f sJ n·∇r_d / t` of the conormal derivatives p⁻, p⁺
+//! out of either side, which are divided by the penalty so that jumps and sums `q = (2 κ⁻/κ_f − 1) p⁻ + p⁺`
+//! of all faces go through one product: the mean of the fluxes takes κ_f, the harmonic mean, and the
+//! integration by parts κ⁻. Reflections of the element, and of large faces, halve or quarter each of the
+//! products. A few blocks are worked on together, so that entries of matrices and tables are loaded once for
+//! all of them.
 
 mod crossings;
 pub(crate) mod kernels;
@@ -175,7 +176,8 @@ fn orbits_of(all: &[Exponents], exchanges: &[[usize; 2]]) -> Option<Orbits> {
     Orbits::new(&images)
 }
 
-/// Coefficients on a face of exponents of order `n`: places of the points `exponents / n` in the face's frame.
+/// Coefficients on a face of exponents of order `n`: places of the points `exponents / n` in the face's
+/// frame.
 fn lattice(face: Shape, all: &[Exponents]) -> Vec<[f64; 3]> {
     let corners = face.vertices();
     let point = |a: &Exponents| {
@@ -346,7 +348,8 @@ impl<T: PackScalar> Bernstein<T> {
         self.n_face[0] + self.n_face[1]
     }
 
-    /// Plan the runs of a group of `blocks` on `threads`, and find the neighbours; their sources are not needed any more.
+    /// Plan the runs of a group of `blocks` on `threads`, and find the neighbours; their sources are not
+    /// needed any more.
     pub(super) fn meet(
         &mut self,
         neighbours: &mut Neighbours,
@@ -397,8 +400,8 @@ impl<T: PackScalar> Bernstein<T> {
         products + faces + self.slopes.len() + self.twice_raised.len()
     }
 
-    /// Let the rows of coefficients of faces be those of this form, `c_fd` and the penalty: they are the factors of
-    /// derivatives along the face's frame, and the penalty.
+    /// Let the rows of coefficients of faces be those of this form, `c_fd` and the penalty: they are the
+    /// factors of derivatives along the face's frame, and the penalty.
     pub(super) fn adopt(&self, shape: Shape, faces: &mut [T], lanes: usize) {
         let (d, rows) = (self.dim, self.dim + 1);
         for block in faces.chunks_exact_mut((d + 1) * rows * lanes) {

@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 /// A matrix for each element, `[block][i][j][lane]`; the identity in the padding.
 ///
-/// It takes n² numbers an element with n functions: for a hexahedron of order 6 that is 0.9 MB in double precision.
+/// It takes n² numbers an element with n functions: for a hexahedron of order 6 that is 0.9 MB in double
+/// precision.
 pub struct BlockInverse<T: Element> {
     host: Arc<Host>,
     level: SimdLevel,
@@ -89,7 +90,8 @@ impl<T: PackScalar> BlockInverse<T> {
         });
     }
 
-    /// The matrices of all elements, for a device: `rows` are the rows of its vectors, those of elements below `real`.
+    /// The matrices of all elements, for a device: `rows` are the rows of its vectors, those of elements
+    /// below `real`.
     pub(crate) fn of_elements(&self, rows: &[u32], real: usize) -> Vec<ElementMatrix<'_, T>> {
         let mut out = Vec::new();
         for (layout, offset, matrices) in &self.groups {

@@ -2,8 +2,8 @@
 //!
 //! A coefficient is given as a function of element and position and is replaced by its L² projection, on the
 //! reference element, to polynomials of the order of the finest level. All levels then discretise the same
-//! problem. What is constant in each element stays what it is, with jumps wherever elements meet: cubature points
-//! of the projection lie inside the elements.
+//! problem. What is constant in each element stays what it is, with jumps wherever elements meet: cubature
+//! points of the projection lie inside the elements.
 
 use super::Field;
 use crate::error::OpsError;

@@ -5,9 +5,9 @@ use crate::simd::PackScalar;
 use dgsuite_basis::{LagrangeBasis, Matrix};
 use dgsuite_mesh::{Across, Mesh};
 
-/// The matrix P that takes values at vertices to the entries of an operator's vectors, in compressed rows. Its columns are
-/// the continuous functions that are linear on simplices and bilinear or trilinear on other shapes. Vertices that periodic faces
-/// identify are one, and vertices are numbered as elements meet them.
+/// The matrix P that takes values at vertices to the entries of an operator's vectors, in compressed rows.
+/// Its columns are the continuous functions that are linear on simplices and bilinear or trilinear on other
+/// shapes. Vertices that periodic faces identify are one, and vertices are numbered as elements meet them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VertexInterpolation {
     /// Columns.
@@ -66,8 +66,9 @@ fn root(parent: &mut [u32], mut v: u32) -> u32 {
 }
 
 impl<T: PackScalar> Sipdg<T> {
-    /// The continuous functions of order 1 in the space of this operator: those that a multigrid method can take for its next
-    /// coarser level, with `Pᵀ A P` the matrix of continuous finite elements but for boundaries, where conditions stay weak.
+    /// The continuous functions of order 1 in the space of this operator: those that a multigrid method can
+    /// take for its next coarser level, with `Pᵀ A P` the matrix of continuous finite elements but for
+    /// boundaries, where conditions stay weak.
     #[must_use]
     pub fn vertex_interpolation(&self) -> VertexInterpolation {
         let space = &self.space;
@@ -143,8 +144,8 @@ mod tests {
         p.starts.windows(2).map(row).collect()
     }
 
-    /// A function of vertices is continuous: its energy has no jumps, so that twice the penalty changes nothing; and linear
-    /// functions are among them.
+    /// A function of vertices is continuous: its energy has no jumps, so that twice the penalty changes
+    /// nothing; and linear functions are among them.
     #[test]
     fn functions_of_vertices_are_continuous_and_linear_functions_are_among_them() {
         for (shape, vertices) in [

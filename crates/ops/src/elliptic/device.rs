@@ -17,7 +17,8 @@ use std::collections::HashMap;
 const ORTHOGONAL: f64 = 1e-13;
 /// Across the side lies a ghost of the element itself with the opposite values.
 pub(crate) const GHOST: u32 = 1 << 31;
-/// The side is a boundary where the flux is given: nothing is published, and the penalty is that of `u` itself.
+/// The side is a boundary where the flux is given: nothing is published, and the penalty is that of `u`
+/// itself.
 pub(crate) const NATURAL: u32 = 1 << 30;
 
 /// The elements of one part, in the device's order.
@@ -51,8 +52,8 @@ pub(crate) struct DevicePart {
     pub(crate) metric: Vec<f64>,
     /// `[element][face point or face][κ sJ c_0 …, κ sJ τ]`.
     pub(crate) face: Vec<f64>,
-    /// `[element][face]`: the first point of what the neighbour publishes, and where the points that meet begin in `meets`,
-    /// or [`GHOST`] or [`NATURAL`].
+    /// `[element][face]`: the first point of what the neighbour publishes, and where the points that meet
+    /// begin in `meets`, or [`GHOST`] or [`NATURAL`].
     pub(crate) sides: Vec<[u32; 2]>,
     pub(crate) meets: Vec<u32>,
 }

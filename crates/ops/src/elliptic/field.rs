@@ -153,8 +153,8 @@ impl<T: PackScalar> Space<T> {
 }
 
 impl<T: PackScalar> Sipdg<T> {
-    /// The right-hand side `∫ f v` plus what the data `g` of the boundaries give, `data` in the order of the boundaries of
-    /// [`new`](Self::new); a boundary without data has `g = 0`.
+    /// The right-hand side `∫ f v` plus what the data `g` of the boundaries give, `data` in the order of the
+    /// boundaries of [`new`](Self::new); a boundary without data has `g = 0`.
     #[must_use]
     pub fn right_hand_side(&self, f: &Field<'_>, data: &[&Field<'_>]) -> Vec<T> {
         let data: Vec<_> = data.iter().map(|g| move |element, x, _: [f64; 3]| g(element, x)).collect();
@@ -162,7 +162,8 @@ impl<T: PackScalar> Sipdg<T> {
         self.right_hand_side_with_normals(f, &data)
     }
 
-    /// [`right_hand_side`](Self::right_hand_side) with data that depend on the normal, such as the flux of a solution.
+    /// [`right_hand_side`](Self::right_hand_side) with data that depend on the normal, such as the flux of a
+    /// solution.
     #[must_use]
     pub fn right_hand_side_with_normals(&self, f: &Field<'_>, data: &[&BoundaryField<'_>]) -> Vec<T> {
         let space = &self.space;
@@ -184,8 +185,8 @@ impl<T: PackScalar> Sipdg<T> {
         space.scatter(&numbers)
     }
 
-    /// The entry of each unknown in vectors, by element of the mesh, then by node. Other entries are padding. Operators of
-    /// other precision have other entries, in the same order of unknowns.
+    /// The entry of each unknown in vectors, by element of the mesh, then by node. Other entries are padding.
+    /// Operators of other precision have other entries, in the same order of unknowns.
     #[must_use]
     pub fn unknowns(&self) -> Vec<u32> {
         let space = &self.space;
@@ -260,8 +261,8 @@ impl<T: PackScalar> Sipdg<T> {
         space.each(of_element).iter().sum()
     }
 
-    /// Values on the lattice of an order, shape by shape, as [`Discretization::sample`](crate::Discretization::sample) has
-    /// them; one field.
+    /// Values on the lattice of an order, shape by shape, as
+    /// [`Discretization::sample`](crate::Discretization::sample) has them; one field.
     #[must_use]
     pub fn sample(&self, u: &[T], order: usize) -> Vec<Sample> {
         let space = &self.space;

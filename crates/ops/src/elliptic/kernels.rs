@@ -66,7 +66,8 @@ pub(super) struct FaceCoefficients<'a, T> {
     pub(super) offsets: &'a [usize],
     /// Whether there is a row for each point, not one for each face.
     pub(super) per_point: bool,
-    /// `[face or point][κ sJ c_0 …, κ sJ τ][lane]`: factors of the derivatives along the face's frame, and the penalty.
+    /// `[face or point][κ sJ c_0 …, κ sJ τ][lane]`: factors of the derivatives along the face's frame, and
+    /// the penalty.
     pub(super) rows: &'a [T],
 }
 
@@ -115,8 +116,9 @@ impl<T: PackScalar> Kernel<T> for Conormal<'_, T> {
     }
 }
 
-/// What the faces of one block give: with the jump `j = u⁻ − u⁺` and the conormal derivatives `p` of both sides,
-/// `y = κ sJ τ j − ½ (p⁻ − p⁺)` tests the functions and `z_m = −½ c_m j` their derivatives along the frame.
+/// What the faces of one block give: with the jump `j = u⁻ − u⁺` and the conormal derivatives `p` of both
+/// sides, `y = κ sJ τ j − ½ (p⁻ − p⁺)` tests the functions and `z_m = −½ c_m j` their derivatives along the
+/// frame.
 pub struct FaceTerms<'a, T> {
     pub(super) faces: FaceCoefficients<'a, T>,
     /// `u⁻`, then `p⁻`, `[point][lane]`.
@@ -221,8 +223,8 @@ impl<T: PackScalar> GatherPair<'_, T> {
         first: usize,
     ) {
         let (mut u, mut p) = ([V::lit(0.0); N], [V::lit(0.0); N]);
-        // SAFETY: `of_face` has asserted that blocks and table entries exist; entries are rows of a trace, and the outputs
-        // are face points of a trace.
+        // SAFETY: `of_face` has asserted that blocks and table entries exist; entries are rows of a trace,
+        // and the outputs are face points of a trace.
         unsafe {
             for s in sources {
                 // One permutation for all points of the source.

@@ -1,7 +1,7 @@
 //! Quadrilaterals and hexahedra at Gauss nodes: every product is along lines of nodes.
 //!
-//! With n nodes on a line, the gradient is n × n, a trace one row, and the derivative across a face another. Kernels are
-//! compiled for each n, so that a line's values stay in registers.
+//! With n nodes on a line, the gradient is n × n, a trace one row, and the derivative across a face another.
+//! Kernels are compiled for each n, so that a line's values stay in registers.
 
 /// Calls `run_n::<V, n>` for the number of nodes on a line.
 macro_rules! by_nodes {
@@ -125,8 +125,8 @@ impl<T: PackScalar> Lines<T> {
         self.weight.len()
     }
 
-    /// Multiply–adds of an element: the gradient and its test, or both in one, values and derivatives at both ends and
-    /// theirs; those of boxes are halved.
+    /// Multiply–adds of an element: the gradient and its test, or both in one, values and derivatives at both
+    /// ends and theirs; those of boxes are halved.
     pub(super) fn multiply_adds(&self, rectangular: bool) -> usize {
         let n = self.n;
         let of_line =

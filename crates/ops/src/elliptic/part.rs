@@ -40,8 +40,8 @@ pub(super) struct PartOperator<T: Element> {
     pub(super) tangential_test: Panels<T>,
     /// Gradient, and values.
     pub(super) gradient: Chain<T>,
-    /// `[gradientᵀ | I_fᵀ | Nᵀ]`, with cubature weights of the volume where `per_point` is false, and of the faces: what is
-    /// published has none, as the parts on the two sides of a face may differ in this.
+    /// `[gradientᵀ | I_fᵀ | Nᵀ]`, with cubature weights of the volume where `per_point` is false, and of the
+    /// faces: what is published has none, as the parts on the two sides of a face may differ in this.
     pub(super) test: Chain<T>,
     /// Instead of the chains, where nodes stand in lines.
     pub(super) lines: Option<Lines<T>>,
@@ -55,7 +55,8 @@ pub(super) struct PartOperator<T: Element> {
     pub(super) metric: Buffer<T>,
     /// Per block, see [`super::kernels::FaceCoefficients`]; in Bernstein form [`Bernstein::adopt`].
     pub(super) face: Buffer<T>,
-    /// `2 κ⁻ / κ_f − 1`, `[block][face][lane]`; empty where κ is the same across all faces, and on all but simplices.
+    /// `2 κ⁻ / κ_f − 1`, `[block][face][lane]`; empty where κ is the same across all faces, and on all but
+    /// simplices.
     shares: Buffer<T>,
     /// Per block, see [`Lines::box_coefficients`]; empty without boxes.
     pub(super) boxes: Buffer<T>,
@@ -144,8 +145,8 @@ impl<T: PackScalar> PartOperator<T> {
         }
         let line = reference.tensor.as_ref().map_or(np, |t| t.n_basis_1d);
         let chain = |m: Rows, line: usize| Chain::new(&[(m, line)], rows, lanes);
-        // Rows of one group share their columns, so that they share loads: all rows of a simplex, whose matrices are
-        // full but for a few zeros, or those of one of its faces.
+        // Rows of one group share their columns, so that they share loads: all rows of a simplex, whose
+        // matrices are full but for a few zeros, or those of one of its faces.
         let simplex = matches!(group.shape, Shape::Triangle | Shape::Tetrahedron);
         let dense = |m: &Matrix| if simplex { alike(m, &[0, m.rows()]) } else { Rows::dense(m) };
         let offsets = &reference.face_offsets;
@@ -262,7 +263,8 @@ impl<T: PackScalar> PartOperator<T> {
         }
     }
 
-    /// The part is its whole group: in Bernstein form, if it is of affine simplices whose neighbours are in the group.
+    /// The part is its whole group: in Bernstein form, if it is of affine simplices whose neighbours are in
+    /// the group.
     ///
     /// # Errors
     /// [`OpsError::Basis`] where the change of basis cannot be inverted.
@@ -288,7 +290,8 @@ impl<T: PackScalar> PartOperator<T> {
         self.bernstein.as_ref().map_or(2 * trace.block_len(), |b| b.published_rows() * trace.lanes)
     }
 
-    /// The metric of a block that will be worked on soon; `None` where it is large enough to be foreseen by the hardware.
+    /// The metric of a block that will be worked on soon; `None` where it is large enough to be foreseen by
+    /// the hardware.
     pub(super) fn metric_ahead(&self, b: usize) -> Option<&[T]> {
         (!self.per_point && b + AHEAD < self.n_blocks).then(|| self.metric_of(b + AHEAD))
     }

@@ -1,9 +1,10 @@
 //! Reflections of the simplices, in which operators fall apart.
 //!
-//! A triangle is its own image when two vertices are swapped, a tetrahedron also when the other two are. Nodes are
-//! paired with their images and replaced by sums and differences, modes by combinations that are even or odd, directions
-//! by ones that are kept or reversed: a derivative then leads from each class of functions (two on triangles, four on
-//! tetrahedra) to one other class, so that its matrix has a half, or a quarter, of the entries.
+//! A triangle is its own image when two vertices are swapped, a tetrahedron also when the other two are.
+//! Nodes are paired with their images and replaced by sums and differences, modes by combinations that are
+//! even or odd, directions by ones that are kept or reversed: a derivative then leads from each class of
+//! functions (two on triangles, four on tetrahedra) to one other class, so that its matrix has a half, or a
+//! quarter, of the entries.
 
 use crate::simd::{Kernel, Pack, PackScalar};
 use dgsuite_basis::{Matrix, Shape};
@@ -131,8 +132,8 @@ impl Reflections {
         out
     }
 
-    /// Orthonormal combinations of orthonormal modes that are even or odd, class by class, from the values of the modes at
-    /// points: `[mode][combination]`, and where classes begin.
+    /// Orthonormal combinations of orthonormal modes that are even or odd, class by class, from the values of
+    /// the modes at points: `[mode][combination]`, and where classes begin.
     pub(super) fn modes(
         shape: Shape,
         points: &[[f64; 3]],

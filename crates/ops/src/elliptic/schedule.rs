@@ -1,9 +1,10 @@
 //! When blocks publish and when they test, so that what is published stays in the cache.
 //!
-//! A run of blocks is one thread's. It publishes a block shortly before another one tests what it reads there, and uses its
-//! place again once all that read it have. Places are as many as blocks along the front between those that are done and those
-//! that are to come. Blocks across the faces of the run, its *halo*, are published by their own runs once more, which costs
-//! less than to write everything to memory and to read it back.
+//! A run of blocks is one thread's. It publishes a block shortly before another one tests what it reads
+//! there, and uses its place again once all that read it have. Places are as many as blocks along the front
+//! between those that are done and those that are to come. Blocks across the faces of the run, its *halo*,
+//! are published by their own runs once more, which costs less than to write everything to memory and to read
+//! it back.
 
 use crate::connect::{Neighbours, ORIENTATIONS};
 

@@ -1,15 +1,16 @@
-//! Affine triangles and tetrahedra with constant coefficients, in modes of the gradient: beside other elements, and at high
-//! orders. Alone they are in Bernstein form ([`super::bernstein`]).
+//! Affine triangles and tetrahedra with constant coefficients, in modes of the gradient: beside other
+//! elements, and at high orders. Alone they are in Bernstein form ([`super::bernstein`]).
 //!
-//! The gradient is a polynomial of order p − 1, kept as orthonormal modes `g_a` along directions a of the reference
-//! element. A neighbour's conormal derivative and the test of the own are products with the traces R of these few modes,
+//! The gradient is a polynomial of order p − 1, kept as orthonormal modes `g_a` along directions a of the
+//! reference element. A neighbour's conormal derivative and the test of the own are products with the traces
+//! R of these few modes,
 //!
 //! ```text
 //! p_f = R_f Σ_a c_fa g_a,     A u = Σ_a D_aᵀ ( Σ_b G_ab g_b − ½ Σ_f c_fa R_fᵀ W_f j_f ) + I_fᵀ W_f y,
 //! ```
 //!
-//! with `c_fa = κ_f sJ n·∇r_a`, the jumps `j` and `y = κ_f sJ τ j − ½ (p⁻ − p⁺)`. All but the traces is done between
-//! functions that reflections keep or reverse ([`super::reflections`]).
+//! with `c_fa = κ_f sJ n·∇r_a`, the jumps `j` and `y = κ_f sJ τ j − ½ (p⁻ − p⁺)`. All but the traces is done
+//! between functions that reflections keep or reverse ([`super::reflections`]).
 
 use super::kernels::FaceCoefficients;
 use super::reflections::{Reflections, directions};

@@ -1,4 +1,5 @@
-//! The discrete problem without its fast kernels: elements, sides, coefficients and penalties in double precision.
+//! The discrete problem without its fast kernels: elements, sides, coefficients and penalties in double
+//! precision.
 //!
 //! Everything that is set up (operators of blocks, assembled matrix, right-hand side) reads geometry here.
 
@@ -158,7 +159,8 @@ impl<T: PackScalar> Space<T> {
         &self.tables[g as usize][part]
     }
 
-    /// Index of the operator's vectors at which an element's first function stands, and the stride of the others.
+    /// Index of the operator's vectors at which an element's first function stands, and the stride of the
+    /// others.
     pub(super) fn rows(&self, element: usize) -> (usize, usize) {
         let (g, slot) = self.place[element];
         let group = &self.groups[g as usize];
@@ -219,7 +221,8 @@ impl<T: PackScalar> Space<T> {
         }
     }
 
-    /// The trace constants of all sides times the penalty factor; refuses bad coefficients and Jacobians on the way.
+    /// The trace constants of all sides times the penalty factor; refuses bad coefficients and Jacobians on
+    /// the way.
     fn traces(&self) -> Result<Vec<f64>, OpsError> {
         let problem = &self.problem;
         let of_element = |e: usize, all: &mut Vec<f64>| -> Result<(), OpsError> {
@@ -243,9 +246,9 @@ impl<T: PackScalar> Space<T> {
         self.in_pieces(of_element)
     }
 
-    /// What `work` adds to a list for each element, in the order of the mesh, or the first error. Threads work on some elements
-    /// at a time: a list for each element would be memory that one thread asks for and another gives back, which makes them
-    /// wait for each other.
+    /// What `work` adds to a list for each element, in the order of the mesh, or the first error. Threads
+    /// work on some elements at a time: a list for each element would be memory that one thread asks for and
+    /// another gives back, which makes them wait for each other.
     pub(super) fn in_pieces<R: Clone + Send, E: Send>(
         &self,
         work: impl Fn(usize, &mut Vec<R>) -> Result<(), E> + Sync + Send,
@@ -279,7 +282,8 @@ impl<T: PackScalar> Space<T> {
                     .zip(meets)
                     .map(|(q, &m)| {
                         let (a, b) = (own(q), kappa.at_point(other, &theirs.kappa[1], first + m));
-                        // Written so that equal sides give their value to the last bit, and both sides the same.
+                        // Written so that equal sides give their value to the last bit, and both sides the
+                        // same.
                         if a == b { a } else { 2.0 * (a * b) / (a + b) }
                     })
                     .collect();

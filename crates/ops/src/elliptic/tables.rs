@@ -1,5 +1,5 @@
-//! What all elements of a part share, in double precision: the reference element and what an elliptic operator
-//! needs of it beyond a residual.
+//! What all elements of a part share, in double precision: the reference element and what an elliptic
+//! operator needs of it beyond a residual.
 
 use super::coefficient::Coefficient;
 use crate::error::OpsError;
@@ -57,8 +57,8 @@ pub(super) struct Tables {
     pub(super) geometry: Vec<(usize, GeometryTables)>,
     /// `∂φ_i/∂r_d` at the face points, `[d][k × i]`.
     pub(super) face_derivative: [Matrix; 3],
-    /// Derivatives of the functions at the face points along the frame of each face, `[m][k × i]`: across it, along its
-    /// reference normal, then along its tangents.
+    /// Derivatives of the functions at the face points along the frame of each face, `[m][k × i]`: across it,
+    /// along its reference normal, then along its tangents.
     pub(super) frame_derivative: Vec<Matrix>,
     /// Derivatives of a trace along the tangents from its values, `[k × k]`, block diagonal.
     pub(super) tangential: Vec<Matrix>,

@@ -14,9 +14,10 @@ const FEWEST: usize = 30;
 /// Ends the iterations: the relative change of the eigenvalue in one of them.
 const CHANGE: f64 = 2e-5;
 
-/// The largest eigenvalue of `−Δ` on the affine element with this metric, with the value 0 outside: what an element sees whose
-/// neighbours mirror it with the other sign, the worst that they can do. The power method, from a state without symmetry; states are
-/// measured by their values at the volume's points, so that steps are those of the space whatever its basis.
+/// The largest eigenvalue of `−Δ` on the affine element with this metric, with the value 0 outside: what an
+/// element sees whose neighbours mirror it with the other sign, the worst that they can do. The power method,
+/// from a state without symmetry; states are measured by their values at the volume's points, so that steps
+/// are those of the space whatever its basis.
 pub(crate) fn largest_eigenvalue(reference: &ReferenceElement, eta: f64, metric: &Metric) -> f64 {
     let factors = LiftFactors::new(reference, eta);
     let normals = point_normals(reference);

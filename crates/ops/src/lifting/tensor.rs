@@ -1,8 +1,8 @@
 //! The lifted gradient on tensor shapes, a direction at a time.
 //!
-//! Along direction `e` the values are interpolated and derived, finished gradients are interpolated, and the faces that close the
-//! direction join its gradient; the others' jumps are interpolated along their faces. What is not yet interpolated has `n`
-//! functions along a direction, what is has `q` points.
+//! Along direction `e` the values are interpolated and derived, finished gradients are interpolated, and the
+//! faces that close the direction join its gradient; the others' jumps are interpolated along their faces.
+//! What is not yet interpolated has `n` functions along a direction, what is has `q` points.
 
 use super::own_liftings;
 use crate::chain::FaceFactors;
@@ -133,7 +133,8 @@ pub(super) fn gradient(reference: &ReferenceElement, t: &TensorFactors) -> Vec<(
     stages
 }
 
-/// `[u; [u]_f]` to `g_d^f` at the face points: values and normal slopes on the faces first, then along the faces.
+/// `[u; [u]_f]` to `g_d^f` at the face points: values and normal slopes on the faces first, then along the
+/// faces.
 pub(super) fn face_gradient(reference: &ReferenceElement, t: &TensorFactors, eta: f64) -> Vec<(Rows, usize)> {
     let shape = reference.spec.shape;
     let dim = shape.dim();

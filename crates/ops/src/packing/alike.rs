@@ -1,9 +1,10 @@
 //! Elements that are alike in clusters that are alike: the six tetrahedra of each cell of a grid.
 //!
-//! Where the mesh repeats itself, elements fall into a few classes, within which they differ by nothing but their place and the
-//! scale of the axes. Clusters with one element of each class are found by the same walk across faces from each element of the first
-//! class. They are packed like cells, and each block takes the elements of one class: those of a face of it then have their
-//! neighbours in one or two blocks, of one class too.
+//! Where the mesh repeats itself, elements fall into a few classes, within which they differ by nothing but
+//! their place and the scale of the axes. Clusters with one element of each class are found by the same walk
+//! across faces from each element of the first class. They are packed like cells, and each block takes the
+//! elements of one class: those of a face of it then have their neighbours in one or two blocks, of one class
+//! too.
 
 use super::{Edge, Graph, NONE, pack};
 use crate::group::element_points;

@@ -99,8 +99,8 @@ impl Real for F64x8 {
     fn sqrt(self) -> Self {
         // SAFETY: see the head of the file.
         unsafe {
-            // From 14 bits by a step of third order, √x = g / √(1 − 2 r) with r = ½ − g h, and one correction: the
-            // division unit would take three times as long.
+            // From 14 bits by a step of third order, √x = g / √(1 − 2 r) with r = ½ − g h, and one
+            // correction: the division unit would take three times as long.
             let (x, half) = (self.0, _mm512_set1_pd(0.5));
             let y = _mm512_rsqrt14_pd(x);
             let (g, h) = (_mm512_mul_pd(x, y), _mm512_mul_pd(half, y));

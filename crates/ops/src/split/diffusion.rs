@@ -7,7 +7,8 @@ use dgsuite_basis::{Cubature, Matrix};
 use dgsuite_mesh::{Across, Side};
 use dgsuite_physics::{Diffusion, Law, NumericalFlux};
 
-/// What a boundary means for diffusion: `u_b(boundary, u⁻, n)`, and the flux that leaves from `(boundary, u⁻, u_b, ∇u, n)`.
+/// What a boundary means for diffusion: `u_b(boundary, u⁻, n)`, and the flux that leaves from
+/// `(boundary, u⁻, u_b, ∇u, n)`.
 pub struct Walls<'a, const D: usize, const N: usize> {
     /// `u_b`.
     pub state: &'a dyn Fn(usize, &[f64; N], &[f64; D]) -> [f64; N],
@@ -190,7 +191,8 @@ where
             .collect()
     }
 
-    /// Every side, with the number of its boundary, or its neighbour and the neighbour's point for each own one.
+    /// Every side, with the number of its boundary, or its neighbour and the neighbour's point for each own
+    /// one.
     fn each_side(&self, mut visit: impl FnMut(Side, usize, Option<(usize, &[usize])>)) {
         for face in &self.mesh.faces {
             match face.across {

@@ -67,7 +67,8 @@ fn every_kernel_compiles() {
             double.retain(|source| !is_small(source));
             let single = texts::<f32>(cells, &scheme, order);
             let single = if (i + j) % 4 == 1 { &single[..] } else { &[] };
-            // Of diffusion the universal kernels, in the plane and in space: resources.rs compiles the others.
+            // Of diffusion the universal kernels, in the plane and in space: resources.rs compiles the
+            // others.
             let universal = ["gradient.cu", "mean_flux.cu", "speed.cu", "diffusive_boundary.cu"];
             let mut viscous = Vec::new();
             if matches!(cells, Cells::Of(Shape::Triangle | Shape::Pyramid)) && j == 1 {

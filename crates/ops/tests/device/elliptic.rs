@@ -126,8 +126,8 @@ struct Applied {
     error: Vec<f64>,
 }
 
-/// The operator of preconditioners: between smooth functions and noise its error is a small part of their energies, which a constant
-/// in them does not enter, and what it makes has no part along constants.
+/// The operator of preconditioners: between smooth functions and noise its error is a small part of their
+/// energies, which a constant in them does not enter, and what it makes has no part along constants.
 pub(crate) fn compare_rounded(cuda: &Cuda, cells: Cells, n: usize, order: usize) {
     let mesh = mesh(cells, n, 1, false);
     let boundaries: Vec<_> =
@@ -310,7 +310,8 @@ fn side_by_side<C: Sync>(cases: &[C], run: impl Fn(&Cuda, &C) + Sync) {
     });
 }
 
-/// Every kernel's text is accepted by the device compiler, and the fast ones hold what they work on in registers.
+/// Every kernel's text is accepted by the device compiler, and the fast ones hold what they work on in
+/// registers.
 #[test]
 fn elliptic_kernels_compile() {
     use Coefficients::{Jumps, One, Smooth};

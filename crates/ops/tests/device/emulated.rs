@@ -1,6 +1,8 @@
-//! The kernels on the host, under sanitizers: a child of this test finds an emulated device (`gpu`'s `shim::Emulator`).
+//! The kernels on the host, under sanitizers: a child of this test finds an emulated device (`gpu`'s
+//! `shim::Emulator`).
 //!
-//! Meshes are small, and their numbers of elements are those at which groups of elements of a warp or a block are full, one short and one over.
+//! Meshes are small, and their numbers of elements are those at which groups of elements of a warp or a block
+//! are full, one short and one over.
 
 use crate::elliptic::{ROUNDED, compare_elliptic, compare_rounded, few};
 use crate::march::same_after_a_hundred_steps;
@@ -139,8 +141,8 @@ fn cases() -> Vec<Case> {
 /// Cases that also march: how their descriptions begin, the flux and the conditions on their boundaries.
 const MARCHES: [(&str, usize, usize); 2] =
     [("row of 9 Of(Triangle), nodal p = 2", 2, 1), ("row of 9 Of(Quadrilateral), collocated p = 2", 3, 4)];
-/// Cases that are tried with diffusion too, by how their descriptions begin: passes for every part, fast and universal, affine and
-/// curved, and the faces between groups are met once.
+/// Cases that are tried with diffusion too, by how their descriptions begin: passes for every part, fast and
+/// universal, affine and curved, and the faces between groups are met once.
 const VISCOUS: [&str; 15] = [
     "curved of 6 Mixed2, nodal p = 1",
     "curved of 9 Of(Quadrilateral), collocated p = 3",
@@ -211,7 +213,8 @@ fn child() {
             elliptic.get(next_elliptic.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
         {
             let start = std::time::Instant::now();
-            // Vectors of the device are of one kind for all elements: what moves between them is tried on mixed meshes.
+            // Vectors of the device are of one kind for all elements: what moves between them is tried on
+            // mixed meshes.
             let levels = what.starts_with("Mixed") || what.contains("Quadrilateral");
             compare_elliptic::<f64>(&cuda, mesh, what, *p, *coefficients, levels);
             if [7, 9].contains(&mesh.n_elements()) {

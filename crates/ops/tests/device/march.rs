@@ -67,8 +67,8 @@ where
         .collect()
 }
 
-/// Shares of the stable step that are tried, until the host's run lives: walls that a flow leaves at once, and others that it
-/// runs into, are hard on some schemes.
+/// Shares of the stable step that are tried, until the host's run lives: walls that a flow leaves at once,
+/// and others that it runs into, are hard on some schemes.
 const SHARES: [f64; 2] = [0.1, 0.02];
 
 /// The share of the largest value by which `STEPS` steps on the device and on the host differ.
@@ -194,9 +194,10 @@ pub(crate) fn same_after_a_hundred_steps(
     shift: usize,
     single: bool,
 ) {
-    // A point of a far field whose flow turns from outwards to inwards takes its entropy from the other side at once. Where that comes a
-    // stage earlier or later the end moves by more than rounding: prisms, modal strong, p = 2, in single precision, by 9.4e-5, as on the
-    // host from one in six starts that differ by 3e-6, all by that much.
+    // A point of a far field whose flow turns from outwards to inwards takes its entropy from the other side
+    // at once. Where that comes a stage earlier or later the end moves by more than rounding: prisms, modal
+    // strong, p = 2, in single precision, by 9.4e-5, as on the host from one in six starts that differ by
+    // 3e-6, all by that much.
     let (found, allowed) = if single {
         (with_flux::<f32>(cuda, mesh, scheme, flux, shift), 1e-4)
     } else {

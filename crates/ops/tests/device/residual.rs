@@ -143,8 +143,8 @@ where
     });
 }
 
-/// A residual, a stage, the step bound and the boundary's rates of two discretisations that should be one; `more` is asked of
-/// the device in the same state.
+/// A residual, a stage, the step bound and the boundary's rates of two discretisations that should be one;
+/// `more` is asked of the device in the same state.
 pub(crate) fn compare_twins<T: PackScalar>(
     cuda: &Cuda,
     mut host: Discretization<T>,
@@ -241,7 +241,8 @@ pub(crate) fn compare_twins<T: PackScalar>(
         }
     }
 
-    // The same stage as one kernel, where there is one. Emulated, that is tried on few meshes: it is compiled for each.
+    // The same stage as one kernel, where there is one. Emulated, that is tried on few meshes: it is compiled
+    // for each.
     let wanted = GATHERED.contains(&what);
     if cuda.info().name.starts_with("emulated") && !wanted {
         return;
@@ -265,8 +266,8 @@ pub(crate) fn compare_twins<T: PackScalar>(
     }
 }
 
-/// Emulated cases whose stage is tried as one kernel: interpolated and collocated face points, in the plane and in space, curved
-/// elements, several groups of a warp.
+/// Emulated cases whose stage is tried as one kernel: interpolated and collocated face points, in the plane
+/// and in space, curved elements, several groups of a warp.
 const GATHERED: [&str; 4] = [
     "curved of 18 Of(Triangle), collocated p = 3",
     "row of 33 Of(Triangle), nodal p = 3",
@@ -274,8 +275,8 @@ const GATHERED: [&str; 4] = [
     "curved of 8 Of(Triangle), nodal p = 2",
 ];
 
-/// Every scheme of every shape, affine and curved, with boundaries and without; orders are spread over the schemes, or,
-/// with DGSUITE_FULL, each is tried with all.
+/// Every scheme of every shape, affine and curved, with boundaries and without; orders are spread over the
+/// schemes, or, with DGSUITE_FULL, each is tried with all.
 #[test]
 fn residuals_are_the_hosts() {
     let Some(cuda) = device() else { return };

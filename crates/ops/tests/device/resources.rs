@@ -11,15 +11,17 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes of a thread's stack: registers that it had no room for, and arrays. Builds were chosen by speed, and more threads with
-/// a few numbers on the stack can be faster than fewer without; how many depends on the flux and on the compiler's version. An array that is
-/// indexed by what only the run knows would take the stack with it.
+/// Bytes of a thread's stack: registers that it had no room for, and arrays. Builds were chosen by speed, and
+/// more threads with a few numbers on the stack can be faster than fewer without; how many depends on the
+/// flux and on the compiler's version. An array that is indexed by what only the run knows would take the
+/// stack with it.
 const STACK: u32 = 256;
-/// The first pass of diffusion on tetrahedra holds three gradients beside the rates, which no register file has room for.
+/// The first pass of diffusion on tetrahedra holds three gradients beside the rates, which no register file
+/// has room for.
 const STACK_OF_PASSES: u32 = 512;
 
-/// Shape, scheme, order, order of the geometry, bytes of a number. Collocated simplices are the same text with fewer
-/// products.
+/// Shape, scheme, order, order of the geometry, bytes of a number. Collocated simplices are the same text
+/// with fewer products.
 fn cases() -> Vec<(Shape, &'static str, usize, usize, usize)> {
     let mut cases = Vec::new();
     cases.extend((0..=6).map(|p| (Shape::Triangle, "nodal", p, 1, 8)));

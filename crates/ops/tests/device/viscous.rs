@@ -1,4 +1,5 @@
-//! With diffusion too the device is the host: Navier–Stokes, by BR2, with walls, prescribed states and a source.
+//! With diffusion too the device is the host: Navier–Stokes, by BR2, with walls, prescribed states and a
+//! source.
 
 use crate::residual::{compare_twins, device};
 use crate::testkit::{Cells, GAS, PLANE, SPACE, mesh, schemes, two_point, wavy};
@@ -185,7 +186,8 @@ pub(crate) fn viscous_texts<T: Precision>(cells: Cells, scheme: &Scheme, order: 
     CudaDiscretization::sources(mesh, scheme, equation, bindings, host).expect("texts")
 }
 
-/// Every scheme of every shape, affine and curved, with boundaries and without; orders are spread over the schemes.
+/// Every scheme of every shape, affine and curved, with boundaries and without; orders are spread over the
+/// schemes.
 #[test]
 fn viscous_residuals_are_the_hosts() {
     let Some(cuda) = device() else { return };

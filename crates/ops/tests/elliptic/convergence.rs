@@ -55,7 +55,8 @@ fn errors(mesh: Mesh, order: usize) -> EllipticErrors {
     a.errors(&u, &|_, x| exact(dim, x).0, Some(&|_, x| exact(dim, x).1))
 }
 
-/// One pair of meshes: the shape (`None` for all of the dimension), the dimension, cells a side, order, how far the mesh is bent.
+/// One pair of meshes: the shape (`None` for all of the dimension), the dimension, cells a side, order, how
+/// far the mesh is bent.
 struct Case {
     shape: Option<Shape>,
     dim: usize,
@@ -111,9 +112,9 @@ fn solutions_converge_with_the_right_orders() {
                 if dim == 3 && order + 1 > top && curved && !full() {
                     continue;
                 }
-                // The composition of solution and bend is resolved from finer meshes on, or with a smaller bend: the best
-                // approximation shows no more than these orders.
-                // On pyramids of order 6 that of finer ones is as small as the rounding of the solve.
+                // The composition of solution and bend is resolved from finer meshes on, or with a smaller
+                // bend: the best approximation shows no more than these orders. On pyramids of order 6 that
+                // of finer ones is as small as the rounding of the solve.
                 let cells = if shape == Some(Shape::Pyramid) && order == 6 { [2, 4] } else { cells };
                 let (cells, size) = match (dim, order, curved) {
                     (3, ..=2, true) => ([4, 8], 0.06),

@@ -1,4 +1,5 @@
-//! The interior penalty operator against its matrix, manufactured solutions and what any such operator must have.
+//! The interior penalty operator against its matrix, manufactured solutions and what any such operator must
+//! have.
 //!
 //! `DGSUITE_FULL=1` runs orders 1 to 6 where these tests run a few.
 
@@ -40,7 +41,8 @@ pub fn bend(mesh: &mut Mesh, order: usize) {
     bend_from(mesh, order, 0.0, 0.06);
 }
 
-/// The same of what lies beyond `x = from`, by at most `size` in each direction: elements before it stay affine.
+/// The same of what lies beyond `x = from`, by at most `size` in each direction: elements before it stay
+/// affine.
 pub fn bend_from(mesh: &mut Mesh, order: usize, from: f64, size: f64) {
     mesh.elevate(order).expect("elevation");
     let s = |x: f64| (std::f64::consts::PI * x).sin();

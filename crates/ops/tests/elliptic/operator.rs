@@ -127,8 +127,8 @@ fn apply_is_the_matrix_and_the_matrix_is_positive_definite() {
     }
 }
 
-/// Orders beyond those of the other tests, on the fewest elements: affine ones where the order is odd, curved ones where it is even;
-/// in space order 7, for time.
+/// Orders beyond those of the other tests, on the fewest elements: affine ones where the order is odd, curved
+/// ones where it is even; in space order 7, for time.
 #[test]
 fn apply_is_the_matrix_up_to_order_ten() {
     for (shape, dim, _) in SHAPES {
@@ -152,8 +152,8 @@ fn apply_is_the_matrix_up_to_order_ten() {
     }
 }
 
-/// The smallest eigenvalue of `M⁻¹ A` with Dirichlet conditions is that of the unit box, `d π²`: no other, spurious one lies below. By inverse
-/// iterations from noise, which has a part of everything.
+/// The smallest eigenvalue of `M⁻¹ A` with Dirichlet conditions is that of the unit box, `d π²`: no other,
+/// spurious one lies below. By inverse iterations from noise, which has a part of everything.
 #[test]
 fn the_smallest_eigenvalue_is_that_of_the_box() {
     for (shape, dim, n) in SHAPES {
@@ -172,7 +172,8 @@ fn the_smallest_eigenvalue_is_that_of_the_box() {
                 .collect();
             let mut mu = vec![0.0; a.len()];
             let mut eigenvalue = 0.0;
-            // The next eigenvalues are twice as large: what is left of them falls by four with each, whatever the noise.
+            // The next eigenvalues are twice as large: what is left of them falls by four with each, whatever
+            // the noise.
             for _ in 0..13 {
                 a.mass(&u, &mut mu);
                 let (next, _) = solve(&a, &mu, 1e-9);
@@ -214,8 +215,8 @@ fn simplices_of_high_order_lose_no_accuracy() {
     }
 }
 
-/// The largest difference between `A u` by `apply` and by the matrix, in units of √n ε Σ_j |A_ij| |u_j|: n the entries of the longest row, the sum
-/// the largest of all rows.
+/// The largest difference between `A u` by `apply` and by the matrix, in units of √n ε Σ_j |A_ij| |u_j|: n
+/// the entries of the longest row, the sum the largest of all rows.
 fn roundings(a: &Sipdg<f64>) -> f64 {
     let matrix = a.assemble();
     let u = noise(a.len(), 3);
@@ -231,7 +232,8 @@ fn roundings(a: &Sipdg<f64>) -> f64 {
     gap / (f64::EPSILON * (longest as f64).sqrt() * sum)
 }
 
-/// A box of 3 cells in each direction, each of them turned to where another of its corners, and of its axes, comes first.
+/// A box of 3 cells in each direction, each of them turned to where another of its corners, and of its axes,
+/// comes first.
 fn turned_boxes(dim: usize) -> Mesh {
     let node = |x: [usize; 3]| 1 + x[0] + 4 * x[1] + 16 * x[2];
     let (kind, corners) = if dim == 2 { (3, 4) } else { (5, 8) };
@@ -246,7 +248,8 @@ fn turned_boxes(dim: usize) -> Mesh {
     for e in 0..cells {
         let mut corner: Vec<usize> = Vec::new();
         for c in 0..corners {
-            // The corner (a, b, c) of the element, in the order of the format; turned about the last axis, then the axes.
+            // The corner (a, b, c) of the element, in the order of the format; turned about the last axis,
+            // then the axes.
             let c = (c & 4) + (c + e) % 4;
             let mut at = [usize::from(c % 4 == 1 || c % 4 == 2), c / 2 % 2, c / 4];
             if dim == 3 {
@@ -338,8 +341,8 @@ fn single_precision_is_the_same_operator() {
     assert!((energy / single - 1.0).abs() < 1e-4, "{energy} {single}");
 }
 
-/// So that what is made of a matrix, such as the levels of algebraic multigrid, does not depend on the precision, or on how many
-/// elements a vector instruction takes.
+/// So that what is made of a matrix, such as the levels of algebraic multigrid, does not depend on the
+/// precision, or on how many elements a vector instruction takes.
 #[test]
 fn the_matrix_is_the_same_in_both_precisions() {
     for (dim, cells) in [(2, 7), (3, 3)] {

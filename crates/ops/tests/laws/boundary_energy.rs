@@ -1,7 +1,8 @@
-//! No boundary condition feeds energy into viscous flow: the operators of small boxes, linearised about uniform states.
+//! No boundary condition feeds energy into viscous flow: the operators of small boxes, linearised about
+//! uniform states.
 //!
-//! In the variables `y = (√ρ v', p'/(√ρ c), (p/(γ(γ−1)))^½ s')`, with `s' = p'/p − γ ρ'/ρ`, the linear equations are symmetric and
-//! `½ ∫ |y|²` is an energy, which neither waves nor diffusion raise.
+//! In the variables `y = (√ρ v', p'/(√ρ c), (p/(γ(γ−1)))^½ s')`, with `s' = p'/p − γ ρ'/ρ`, the linear
+//! equations are symmetric and `½ ∫ |y|²` is an energy, which neither waves nor diffusion raise.
 
 use crate::testkit::{Cells, GAS, State, mesh};
 use dgsuite_basis::{Matrix, Shape};
@@ -104,7 +105,8 @@ fn symmetric_variables(w: [f64; 4]) -> Matrix {
     })
 }
 
-/// The operator about `w` in the variables `y` and orthonormal modes, which all elements share, by differences.
+/// The operator about `w` in the variables `y` and orthonormal modes, which all elements share, by
+/// differences.
 fn linearised<C>(cells: Cells, p: usize, mu: f64, condition: &C, w: [f64; 4]) -> Matrix
 where
     C: Boundary<Euler, 2, 4> + DiffusiveBoundary<NavierStokes, 2, 4>,
@@ -142,7 +144,8 @@ where
     matrix
 }
 
-/// Whether no disturbance's energy `|y|²` grows faster than at the rate `2 δ`: `δ 1 − ½ (A + Aᵀ)` has a factorisation of Cholesky.
+/// Whether no disturbance's energy `|y|²` grows faster than at the rate `2 δ`: `δ 1 − ½ (A + Aᵀ)` has a
+/// factorisation of Cholesky.
 fn grows_slower_than(a: &Matrix, delta: f64) -> bool {
     let n = a.rows();
     let mut l =
@@ -194,8 +197,9 @@ where
     for cells in SHAPES {
         for p in orders.clone() {
             let a = diffusive_half(cells, p, condition, w);
-            // Rounding and differences; stresses along level faces do not cancel at the corners of the box, whatever the
-            // mesh and the order: a small part of the slowest diffusion over the box, whose rate is (π/2)².
+            // Rounding and differences; stresses along level faces do not cancel at the corners of the box,
+            // whatever the mesh and the order: a small part of the slowest diffusion over the box, whose rate
+            // is (π/2)².
             let delta = if C::LEVEL { 0.4 } else { 1e-7 * a.norm_1() };
             assert!(grows_slower_than(&a, delta), "{name} {cells:?} p = {p} about {w:?} feeds energy");
         }

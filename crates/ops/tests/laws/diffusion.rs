@@ -1,5 +1,5 @@
-//! Diffusion: fused is split, linear fields have their gradients, uniform ones none, operators are symmetric and
-//! dissipate, integrals change by boundary fluxes alone.
+//! Diffusion: fused is split, linear fields have their gradients, uniform ones none, operators are symmetric
+//! and dissipate, integrals change by boundary fluxes alone.
 
 use crate::oracle::difference;
 use crate::testkit::{Cells, GAS, PLANE, SPACE, State, mesh, nested, schemes, shake, wavy};
@@ -220,8 +220,8 @@ fn linear_fields_diffuse_to_nothing() {
             let linear: Arc<dyn Exact> =
                 Arc::new(Scalar(|x: [f64; 3]| 0.3 + 0.7 * x[0] - 0.4 * x[1] + 0.2 * x[2]));
             for (name, scheme) in schemes(cells, p) {
-                // A polynomial of x is one of r only where the geometry is in the space; curl-form metrics of space
-                // are not the map's own.
+                // A polynomial of x is one of r only where the geometry is in the space; curl-form metrics of
+                // space are not the map's own.
                 let nodal = name.contains("collocated") || name.contains("FR");
                 let total = scheme.polynomials == Some(dgsuite_basis::Polynomials::Total);
                 if geometry > 1 && (nodal && cells.dim() == 3 || name.contains("Taylor") || total) {
@@ -331,7 +331,8 @@ fn any_number_of_threads_gives_the_same_bits_and_a_stage_is_its_residual() {
     }
 }
 
-/// The matrix of the operator in the modes of each element times its Jacobian: symmetric where the operator is.
+/// The matrix of the operator in the modes of each element times its Jacobian: symmetric where the operator
+/// is.
 fn operator(d: &mut Discretization<f64>, mesh: &Mesh, scheme: &Scheme) -> (Vec<Vec<f64>>, Vec<f64>) {
     let n = d.dofs();
     let columns: Vec<Vec<f64>> = (0..n)

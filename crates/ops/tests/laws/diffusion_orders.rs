@@ -1,8 +1,8 @@
-//! Manufactured solutions converge at their order: advection–diffusion of a scalar and viscous flow, on every shape
-//! and on mixed meshes, affine and curved, with the solution prescribed on all boundaries.
+//! Manufactured solutions converge at their order: advection–diffusion of a scalar and viscous flow, on every
+//! shape and on mixed meshes, affine and curved, with the solution prescribed on all boundaries.
 //!
-//! These are a few coarse ones. Viscous flow on all shapes, of all orders and schemes takes hours: it is in the pipelines
-//! `orders*.yaml` of `examples/navier-stokes`.
+//! These are a few coarse ones. Viscous flow on all shapes, of all orders and schemes takes hours: it is in
+//! the pipelines `orders*.yaml` of `examples/navier-stokes`.
 
 use crate::convergence::{A, B, C};
 use crate::diffusion::{VISCOUS, diffusing, manufactured, viscous};
@@ -43,9 +43,10 @@ enum Model {
     Flow,
 }
 
-/// On half a wave length in each direction, with cells whose Reynolds number is about 1 and a flow that passes several of them:
-/// the constants of the errors of density and pressure at even orders differ between convective and viscous cells, and until the
-/// projection is forgotten, so that meshes on the way from one to the other show half an order too little.
+/// On half a wave length in each direction, with cells whose Reynolds number is about 1 and a flow that
+/// passes several of them: the constants of the errors of density and pressure at even orders differ between
+/// convective and viscous cells, and until the projection is forgotten, so that meshes on the way from one to
+/// the other show half an order too little.
 fn errors(model: Model, cells: Cells, n: usize, geometry: usize, scheme: &Scheme) -> Vec<f64> {
     let mut mesh = mesh(cells, n, geometry, false);
     Arc::make_mut(&mut mesh).scale(0.5).expect("smaller");
@@ -155,7 +156,8 @@ fn plane_orders() {
     let mut cases = Vec::new();
     for cells in PLANE {
         let (flow, scalar) = (Model::Flow, Model::Scalar);
-        // Flows of even order come to their rates on finer meshes only, with or without viscosity; scalars at once.
+        // Flows of even order come to their rates on finer meshes only, with or without viscosity; scalars at
+        // once.
         for (model, geometry, (name, scheme), coarse) in [
             (flow, 1, modal(1), 4),
             (flow, 1, nodal(3), 4),

@@ -9,7 +9,8 @@ use dgsuite_ops::{Discretization, Form, Pointwise, Scheme};
 use dgsuite_physics::{Advection, Rusanov};
 use std::sync::Arc;
 
-/// Largest difference of the residuals of a smooth state, relative to the largest entry; with or without viscosity.
+/// Largest difference of the residuals of a smooth state, relative to the largest entry; with or without
+/// viscosity.
 fn difference(cells: Cells, geometry: usize, a: &Scheme, b: &Scheme, diffusion: bool) -> f64 {
     let mesh = mesh(cells, 2, geometry, true);
     let rate = |scheme: &Scheme| {
@@ -29,8 +30,9 @@ fn difference(cells: Cells, geometry: usize, a: &Scheme, b: &Scheme, diffusion: 
     a.iter().zip(&b).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs())) / size
 }
 
-/// At Gauss points, and on affine simplices, `c = 0` has the matrices of collocated discontinuous Galerkin; so has g₂ at
-/// Lobatto points with the lumped mass (Huynh 2007; De Grazia et al. 2014). Another parameter is another scheme.
+/// At Gauss points, and on affine simplices, `c = 0` has the matrices of collocated discontinuous Galerkin;
+/// so has g₂ at Lobatto points with the lumped mass (Huynh 2007; De Grazia et al. 2014). Another parameter is
+/// another scheme.
 #[test]
 fn some_parameters_are_discontinuous_galerkin() {
     let zero = Parameter::C(0.0);

@@ -102,7 +102,8 @@ fn node_masses(mesh: &Mesh, shape: Shape, p: usize) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// Rate of the entropy `−ρ s/(γ−1)`, `s = ln(p/ρ^γ)`, by the nodes' quadrature, relative to the sum of its terms' sizes.
+/// Rate of the entropy `−ρ s/(γ−1)`, `s = ln(p/ρ^γ)`, by the nodes' quadrature, relative to the sum of its
+/// terms' sizes.
 fn entropy_rate<F, S, const D: usize, const N: usize>(
     shape: Shape,
     geometry: usize,

@@ -29,7 +29,8 @@ impl Exact for Zero {
     }
 }
 
-/// The largest modulus of the eigenvalues of the residual linearised about `rest`, for which the residual is zero.
+/// The largest modulus of the eigenvalues of the residual linearised about `rest`, for which the residual is
+/// zero.
 fn radius(d: &mut Discretization<f64>, rest: &[f64], size: f64) -> f64 {
     let mut w: Vec<f64> = (0..d.len()).map(|i| ((i * 7919 + 13) % 101) as f64 / 50.0 - 1.0).collect();
     // Filler lanes hold what their element has.
@@ -74,8 +75,8 @@ fn the_bound_of_diffusion_follows_the_largest_eigenvalue() {
                 d.measure_steps_by(StepMeasure::Radius);
                 let rest = vec![0.0; d.len()];
                 let product = radius(&mut d, &rest, 1.0) * d.time_step(&rest, None).expect("finite");
-                // On boxes neighbours mirror each other; the power iteration ends some thousandths below. The tetrahedra
-                // of a cube are better than the least favourable ones.
+                // On boxes neighbours mirror each other; the power iteration ends some thousandths below. The
+                // tetrahedra of a cube are better than the least favourable ones.
                 let least = if shape == Shape::Tetrahedron { 0.65 } else { 0.85 };
                 assert!((least..1.01).contains(&product), "{shape}, p = {p}, {name}: {product:.3}");
             }

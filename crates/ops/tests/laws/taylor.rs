@@ -17,8 +17,8 @@ fn samples(cells: Cells, geometry: usize, scheme: &Scheme) -> [Vec<Sample>; 2] {
     [d.sample(&u, 3), d.sample(&du, 3)]
 }
 
-/// Rounding relative to the largest value, in the state and in its residual: monomials are the less like one another the more the
-/// shape is a box.
+/// Rounding relative to the largest value, in the state and in its residual: monomials are the less like one
+/// another the more the shape is a box.
 fn rounding(cells: Cells) -> [f64; 2] {
     match cells {
         Cells::Of(Shape::Quadrilateral | Shape::Hexahedron) => [1e-11, 1e-9],

@@ -214,8 +214,8 @@ pub(crate) fn nested<T: dgsuite_ops::PackScalar>(
         .collect()
 }
 
-/// A smooth state with jumps of some percent between elements: nodal values of a smooth state have none where nodes lie
-/// on faces, and no jumps hide what is wrong with lifts.
+/// A smooth state with jumps of some percent between elements: nodal values of a smooth state have none where
+/// nodes lie on faces, and no jumps hide what is wrong with lifts.
 pub(crate) fn shake<T: dgsuite_ops::PackScalar>(d: &Discretization<T>, u: &mut [T]) {
     let shaken: Vec<f64> =
         d.to_canonical(u).iter().enumerate().map(|(i, x)| x * (1.0 + 0.02 * (i as f64).sin())).collect();

@@ -21,9 +21,10 @@ use crate::real::{Real, array, dot};
 /// entropy and tangential velocity from the side that the flow comes from. Advection: the free stream where
 /// it flows in, the inner value elsewhere.
 ///
-/// Diffusion sees no free stream: nothing is lifted, and the diffusive flux is that of the gradient along the face, as in
-/// [`Outflow`](super::Outflow). Waves cross the face by convection alone; a gradient lifted towards the outer state, which mixes
-/// both sides, would let disturbances grow where diffusion outweighs the flow on the scale of an element.
+/// Diffusion sees no free stream: nothing is lifted, and the diffusive flux is that of the gradient along the
+/// face, as in [`Outflow`](super::Outflow). Waves cross the face by convection alone; a gradient lifted
+/// towards the outer state, which mixes both sides, would let disturbances grow where diffusion outweighs the
+/// flow on the scale of an element.
 ///
 /// # Source
 /// Hirsch, *Numerical Computation of Internal and External Flows*, vol. 2, 1990, chapter 19.

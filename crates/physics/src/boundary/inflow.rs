@@ -7,16 +7,17 @@ use crate::law::Law;
 use crate::navier_stokes::NavierStokes;
 use crate::real::{Real, array, dot};
 
-/// Subsonic inflow with total pressure `p₀`, total temperature `T₀` and a direction `a`; the pressure wave that leaves
-/// decides the speed:
+/// Subsonic inflow with total pressure `p₀`, total temperature `T₀` and a direction `a`; the pressure wave
+/// that leaves decides the speed:
 ///
 /// ```text
 /// J = v⁻·n + 2c⁻/(γ−1) = q a·n + 2c/(γ−1),   c² + ½ (γ−1) q² = c₀² = γ R T₀
 /// T = T₀ c²/c₀²,   p = p₀ (T/T₀)^{γ/(γ−1)},   v = q a
 /// ```
 ///
-/// The speed `q` is kept between zero and that of sound. Diffusion does not see the reservoir: nothing is lifted, and the
-/// diffusive flux is that of the gradient along the face, as in [`FarField`](super::FarField).
+/// The speed `q` is kept between zero and that of sound. Diffusion does not see the reservoir: nothing is
+/// lifted, and the diffusive flux is that of the gradient along the face, as in
+/// [`FarField`](super::FarField).
 ///
 /// # Source
 /// Carlson, *Inflow/Outflow Boundary Conditions with Application to FUN3D*, NASA/TM–2011-217181, 2011.
@@ -28,8 +29,8 @@ pub struct SubsonicInflow {
     pub total_temperature: Given,
     /// Specific gas constant `R` in `p = ρ R T`.
     pub gas_constant: f64,
-    /// Unit vector that the gas flows along, into the domain; where it is prescribed, component `d` is entry `1 + d` of the
-    /// data. `None` is against the normal.
+    /// Unit vector that the gas flows along, into the domain; where it is prescribed, component `d` is entry
+    /// `1 + d` of the data. `None` is against the normal.
     pub direction: Option<[Given; 3]>,
 }
 

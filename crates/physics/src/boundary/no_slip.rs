@@ -13,8 +13,8 @@ use crate::real::{Real, array, dot};
 pub enum WallHeat {
     /// No heat flux.
     Adiabatic,
-    /// The wall has this temperature, `e_w = R T_w/(γ − 1)`; the gas constant is that of [`NavierStokes`], also where
-    /// the viscosity is constant.
+    /// The wall has this temperature, `e_w = R T_w/(γ − 1)`; the gas constant is that of [`NavierStokes`],
+    /// also where the viscosity is constant.
     Isothermal {
         /// The temperature of the wall; where it is prescribed, the last entry of the data.
         temperature: Given,
@@ -29,17 +29,18 @@ pub enum WallHeat {
 /// F_v·n = (0, τn, τn·v_w − q_n)                               τ, q_n from u_b and ∇u; q_n = 0 (adiabatic)
 /// ```
 ///
-/// Friction is the business of the diffusive part alone, so the convective flux is that of a [`SlipWall`](super::SlipWall).
+/// Friction is the business of the diffusive part alone, so the convective flux is that of a
+/// [`SlipWall`](super::SlipWall).
 ///
 /// # Source
-/// Hartmann & Houston, Int. J. Numer. Anal. Model. 3 (2006) 1–20, §3 (the boundary function `u_Γ` and the adiabatic
-/// flux).
+/// Hartmann & Houston, Int. J. Numer. Anal. Model. 3 (2006) 1–20, §3 (the boundary function `u_Γ` and the
+/// adiabatic flux).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoSlipWall {
     /// Adiabatic or isothermal.
     pub heat: WallHeat,
-    /// Velocity of a moving wall; where it is prescribed, component `d` is entry `1 + d` of the data. Only its part along the
-    /// wall counts, since the wall stays in its place. `None` is at rest.
+    /// Velocity of a moving wall; where it is prescribed, component `d` is entry `1 + d` of the data. Only
+    /// its part along the wall counts, since the wall stays in its place. `None` is at rest.
     pub velocity: Option<[Given; 3]>,
 }
 

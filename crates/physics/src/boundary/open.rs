@@ -19,7 +19,8 @@ impl<L: Law<D, N>, const D: usize, const N: usize> Boundary<L, D, N> for Prescri
     }
 }
 
-/// The diffusive flux is that of the prescribed state and the inner gradient, which is lifted towards that state.
+/// The diffusive flux is that of the prescribed state and the inner gradient, which is lifted towards that
+/// state.
 impl<V: Diffusion<D, N>, const D: usize, const N: usize> DiffusiveBoundary<V, D, N> for Prescribed {
     #[inline(always)]
     fn face_state<R: Real>(&self, _diffusion: &V, _um: &[R; N], _n: &[R; D], data: &[R; N]) -> [R; N] {
@@ -27,12 +28,12 @@ impl<V: Diffusion<D, N>, const D: usize, const N: usize> DiffusiveBoundary<V, D,
     }
 }
 
-/// The outer state is the inner state, `u⁺ = u⁻` (supersonic outlet). The solution does not change across the face:
-/// nothing is lifted, and the diffusive flux is that of the gradient along the face.
+/// The outer state is the inner state, `u⁺ = u⁻` (supersonic outlet). The solution does not change across the
+/// face: nothing is lifted, and the diffusive flux is that of the gradient along the face.
 ///
-/// The one-sided flux of the inner gradient would impose nothing; where diffusion outweighs the flow on the scale of an
-/// element, no condition at all lets disturbances grow. A gradient of zero is always well posed, and exact where the
-/// flow leaves without changing.
+/// The one-sided flux of the inner gradient would impose nothing; where diffusion outweighs the flow on the
+/// scale of an element, no condition at all lets disturbances grow. A gradient of zero is always well posed,
+/// and exact where the flow leaves without changing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outflow;
 

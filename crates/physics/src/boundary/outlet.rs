@@ -10,8 +10,9 @@ use crate::real::Real;
 /// Pressure outlet: density and velocity from inside; the pressure is prescribed where the normal velocity is
 /// below the speed of sound and taken from inside where it is above.
 ///
-/// Diffusion does not see that pressure: nothing is lifted, and the diffusive flux is that of the gradient along the face,
-/// as in [`Outflow`](super::Outflow): a gradient of zero across the face is well posed for any viscosity.
+/// Diffusion does not see that pressure: nothing is lifted, and the diffusive flux is that of the gradient
+/// along the face, as in [`Outflow`](super::Outflow): a gradient of zero across the face is well posed for
+/// any viscosity.
 ///
 /// # Source
 /// Hartmann & Houston, J. Comput. Phys. 183 (2002) 508–532 (subsonic outflow condition).

@@ -32,8 +32,8 @@ fn slide<R: Real, const D: usize, const N: usize>(um: &[R; N], n: &[R; D]) -> [R
     ub
 }
 
-/// The diffusive flux through a face that neither drags nor conducts heat: the normal stress `(n·τ n) n` alone, which
-/// does no work, since nothing moves across the face.
+/// The diffusive flux through a face that neither drags nor conducts heat: the normal stress `(n·τ n) n`
+/// alone, which does no work, since nothing moves across the face.
 #[inline(always)]
 fn without_shear<R: Real, const D: usize, const N: usize>(
     diffusion: &NavierStokes,
@@ -53,9 +53,10 @@ where
     out
 }
 
-/// Wall that gas slides along: `ρ⁺ = ρ⁻`, `ρE⁺ = ρE⁻`, normal momentum turned round. Every numerical flux of this
-/// crate then passes no mass. With viscosity, it neither drags nor conducts heat: the gradient is lifted towards the
-/// state without normal momentum, and the normal stress is all that is left of the diffusive flux.
+/// Wall that gas slides along: `ρ⁺ = ρ⁻`, `ρE⁺ = ρE⁻`, normal momentum turned round. Every numerical flux of
+/// this crate then passes no mass. With viscosity, it neither drags nor conducts heat: the gradient is lifted
+/// towards the state without normal momentum, and the normal stress is all that is left of the diffusive
+/// flux.
 ///
 /// # Source
 /// Toro 2009, §6.3.3 (reflective boundary).

@@ -3,7 +3,8 @@
 use super::Diffusion;
 use crate::real::{Real, array};
 
-/// Diffusion of a scalar with a constant diffusivity, `F_v = ν ∇u`, used beside [`Advection`](crate::Advection).
+/// Diffusion of a scalar with a constant diffusivity, `F_v = ν ∇u`, used beside
+/// [`Advection`](crate::Advection).
 ///
 /// ```
 /// use dgsuite_physics::{Diffusion, ScalarDiffusion};

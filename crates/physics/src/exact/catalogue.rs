@@ -41,8 +41,8 @@ impl Model {
         }
     }
 
-    /// Whether the states of an entry are states of this model: those of a gas without viscosity serve one with it, as
-    /// initial states, or as solutions with a manufactured source.
+    /// Whether the states of an entry are states of this model: those of a gas without viscosity serve one
+    /// with it, as initial states, or as solutions with a manufactured source.
     fn takes(&self, entry: &Entry) -> bool {
         entry.model == self.name() || (entry.model == "euler" && matches!(self, Self::NavierStokes(_)))
     }
@@ -55,7 +55,8 @@ pub struct Context {
     pub dim: usize,
     /// The law.
     pub model: Model,
-    /// Periods of the domain in x, y and z; 0 where it is not periodic. Solutions that are carried along come back.
+    /// Periods of the domain in x, y and z; 0 where it is not periodic. Solutions that are carried along come
+    /// back.
     pub period: [f64; 3],
 }
 

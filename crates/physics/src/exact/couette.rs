@@ -5,8 +5,8 @@ use super::vortex::primitive_state;
 use crate::navier_stokes::NavierStokes;
 use crate::real::Real;
 
-/// Plane Couette flow of a gas with constant viscosity, between a wall at rest at `y₀` and one at `y₀ + H` that moves
-/// along x; with `η = (y − y₀)/H`,
+/// Plane Couette flow of a gas with constant viscosity, between a wall at rest at `y₀` and one at `y₀ + H`
+/// that moves along x; with `η = (y − y₀)/H`,
 ///
 /// ```text
 /// u = U η,   v = w = 0,   p = p₁ = ρ₁ R T₁
@@ -16,8 +16,8 @@ use crate::real::Real;
 /// The viscosity's value does not matter, only that it is constant.
 ///
 /// # Source
-/// White, *Viscous Fluid Flow*, 3rd ed., 2006, §3-2.1. Gao et al. use it as a test; their printed profile lacks the
-/// factor `U²`.
+/// White, *Viscous Fluid Flow*, 3rd ed., 2006, §3-2.1. Gao et al. use it as a test; their printed profile
+/// lacks the factor `U²`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Couette {
     /// The gas, with its Prandtl number and gas constant; its viscosity must be constant.

@@ -18,8 +18,8 @@ pub struct Parameter {
 pub struct Entry {
     /// Name in pipeline files.
     pub name: &'static str,
-    /// Name of the model: that of the law, as [`Law::NAME`](crate::Law::NAME), or `navier-stokes`. What is listed for
-    /// `euler` can be asked for in `navier-stokes` as well.
+    /// Name of the model: that of the law, as [`Law::NAME`](crate::Law::NAME), or `navier-stokes`. What is
+    /// listed for `euler` can be asked for in `navier-stokes` as well.
     pub model: &'static str,
     /// Dimensions that it exists in.
     pub dims: &'static [usize],

@@ -5,16 +5,16 @@ use super::vortex::primitive_state;
 use crate::real::Real;
 use std::f64::consts::TAU;
 
-/// Waves of all primitive unknowns, each with its own direction, phase and sense in time; with a manufactured source it
-/// solves any equations of a gas:
+/// Waves of all primitive unknowns, each with its own direction, phase and sense in time; with a manufactured
+/// source it solves any equations of a gas:
 ///
 /// ```text
 /// ρ = ρ₀ (1 + A sin φ₀),   v_i = V_i + A √(p₀/ρ₀) sin φ_i,   p = p₀ (1 + A sin φ₄)
 /// φ_k = 2π (w_k·x/ℓ − s_k f t) + δ_k
 /// ```
 ///
-/// The wave vectors `w_k` have entries ±1 and `s_k = ±1`. Periodic with `ℓ`; no gradient of velocity or temperature
-/// vanishes identically, and the velocity is not free of divergence.
+/// The wave vectors `w_k` have entries ±1 and `s_k = ±1`. Periodic with `ℓ`; no gradient of velocity or
+/// temperature vanishes identically, and the velocity is not free of divergence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ManufacturedGas {
     /// Mean density `ρ₀`.

@@ -25,7 +25,8 @@ pub struct StarRegion<R> {
     pub velocity: R,
 }
 
-/// Two states that meet at the plane `n·x = x_d` at `t = 0`, followed through shocks, contact and rarefactions.
+/// Two states that meet at the plane `n·x = x_d` at `t = 0`, followed through shocks, contact and
+/// rarefactions.
 ///
 /// The tangential velocity jumps at the contact.
 ///
@@ -51,8 +52,8 @@ struct Wave<R> {
     density: R,
 }
 
-/// Newton steps to `p*`. The function is concave and grows, so that the root of each tangent is below `p*`: after the
-/// first step the iterates grow to the solution, and more steps than needed change nothing.
+/// Newton steps to `p*`. The function is concave and grows, so that the root of each tangent is below `p*`:
+/// after the first step the iterates grow to the solution, and more steps than needed change nothing.
 const NEWTON_STEPS: usize = 30;
 
 impl RiemannProblem {
@@ -108,8 +109,8 @@ impl RiemannProblem {
         [density(&self.left), density(&self.right)]
     }
 
-    /// Speeds of head and tail of the left wave, the contact, and tail and head of the right wave. Head and tail of a
-    /// shock are equal.
+    /// Speeds of head and tail of the left wave, the contact, and tail and head of the right wave. Head and
+    /// tail of a shock are equal.
     pub fn speeds(&self) -> [f64; 5] {
         let side = |s: &GasState, sign: f64| {
             let u = sign * dot(&s.velocity, &self.direction);
@@ -120,8 +121,8 @@ impl RiemannProblem {
     }
 }
 
-/// The pressure function of one side and its derivative: the change of velocity across the wave that takes the side
-/// from pressure `p_k` to `p` (Toro 2009, Eq. 4.6–4.7).
+/// The pressure function of one side and its derivative: the change of velocity across the wave that takes
+/// the side from pressure `p_k` to `p` (Toro 2009, Eq. 4.6–4.7).
 fn pressure_function<R: Real>(gamma: R, rho: R, p_k: R, p: R) -> [R; 2] {
     let (one, half, two) = (R::lit(1.0), R::lit(0.5), R::lit(2.0));
     let g1 = gamma - one;
@@ -163,7 +164,8 @@ fn star_region<R: Real>(gamma: f64, left: [f64; 3], right: [f64; 3]) -> StarRegi
     StarRegion { pressure: p, velocity: half * (u_l + u_r + f_r - f_l) }
 }
 
-/// The acoustic wave between an outer state and the star region, velocities counted outwards (Toro 2009, §4.5).
+/// The acoustic wave between an outer state and the star region, velocities counted outwards (Toro 2009,
+/// §4.5).
 fn wave<R: Real>(gamma: R, rho: R, u: R, p: R, u_star: R, p_star: R) -> Wave<R> {
     let (one, half) = (R::lit(1.0), R::lit(0.5));
     let g1 = gamma - one;
@@ -191,8 +193,8 @@ impl<const N: usize> Solution<N> for RiemannProblem {
         let s = dot(&n, x) - R::lit(self.diaphragm);
         let (u_star, p_star) = (R::lit(self.star.velocity), R::lit(self.star.pressure));
 
-        // Choose the side of the contact, and look outwards from it: one wave is left to sample. Distances are
-        // compared, s with speed × t, so that t = 0 gives the initial states.
+        // Choose the side of the contact, and look outwards from it: one wave is left to sample. Distances
+        // are compared, s with speed × t, so that t = 0 gives the initial states.
         let right = (u_star * t).le(s);
         let pick = |l: f64, r: f64| R::select(right, R::lit(r), R::lit(l));
         let sign = pick(-1.0, 1.0);

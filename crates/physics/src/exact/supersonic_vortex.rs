@@ -11,12 +11,12 @@ use crate::real::Real;
 /// ρ = ρ_i (1 + ½ (γ−1) M_i² (1 − (r_i/r)²))^{1/(γ−1)},   |v| = M_i c_i r_i/r,   p = p_i (ρ/ρ_i)^γ
 /// ```
 ///
-/// with `c_i = 1`, so `p_i = ρ_i/γ`. The flow turns clockwise: it enters the quarter annulus through `x = 0` and
-/// leaves through `y = 0`.
+/// with `c_i = 1`, so `p_i = ρ_i/γ`. The flow turns clockwise: it enters the quarter annulus through `x = 0`
+/// and leaves through `y = 0`.
 ///
 /// # Source
-/// Aftosmis, Gaitonde & Tavares, AIAA J. 33 (1995) 2038–2049; Krivodonova & Berger, J. Comput. Phys. 211 (2006)
-/// 492–512.
+/// Aftosmis, Gaitonde & Tavares, AIAA J. 33 (1995) 2038–2049; Krivodonova & Berger, J. Comput. Phys. 211
+/// (2006) 492–512.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SupersonicVortex {
     /// The gas.

@@ -12,16 +12,16 @@ use crate::real::Real;
 /// p = p₀ + ρ₀ V²/16 (cos 2x + cos 2y)(cos 2z + 2),   p₀ = ρ₀ V²/(γ M²),   T = T₀: ρ = ρ₀ p/p₀
 /// ```
 ///
-/// That is the initial state; what follows is not known in closed form, and the formula does not change in time. In two
-/// dimensions vortices decay with the kinematic viscosity `ν`, up to terms of order `M²`:
+/// That is the initial state; what follows is not known in closed form, and the formula does not change in
+/// time. In two dimensions vortices decay with the kinematic viscosity `ν`, up to terms of order `M²`:
 ///
 /// ```text
 /// u = V sin x cos y e^{−2νt/L²},   v = −V cos x sin y e^{−2νt/L²},   p = p₀ + ρ₀ V²/4 (cos 2x + cos 2y) e^{−4νt/L²}
 /// ```
 ///
 /// # Source
-/// Taylor & Green, Proc. R. Soc. A 158 (1937) 499–521; set-up with `M = 0.1` and `Re = ρ₀VL/μ = 1600`: DeBonis, AIAA
-/// 2013-0382.
+/// Taylor & Green, Proc. R. Soc. A 158 (1937) 499–521; set-up with `M = 0.1` and `Re = ρ₀VL/μ = 1600`:
+/// DeBonis, AIAA 2013-0382.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TaylorGreen {
     /// The gas.

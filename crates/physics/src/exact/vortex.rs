@@ -5,8 +5,8 @@ use crate::euler::Euler;
 use crate::real::{Real, dot};
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-/// Distance from a centre that started at `origin` and moves with `velocity`: `x − x₀ − V t`, in each direction
-/// with a period (above zero) wrapped to the nearest image, `[−P/2, P/2)`.
+/// Distance from a centre that started at `origin` and moves with `velocity`: `x − x₀ − V t`, in each
+/// direction with a period (above zero) wrapped to the nearest image, `[−P/2, P/2)`.
 #[inline(always)]
 pub(super) fn relative<R: Real>(
     x: &[R; 3],
@@ -172,8 +172,8 @@ impl<const N: usize> Solution<N> for BetaVortex {
 /// T = 1 − (γ−1) f² / (4γ),  ρ = T^{1/(γ−1)},  v = V + f a × ξ + j e^{(1−r²)/2} a,  p = ρ^γ
 /// ```
 ///
-/// The jet depends on the distance from the axis only, which the swirl does not change, so it is carried along
-/// unchanged: the solution is exact for every `β`, `j`, `a` and `V`.
+/// The jet depends on the distance from the axis only, which the swirl does not change, so it is carried
+/// along unchanged: the solution is exact for every `β`, `j`, `a` and `V`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VortexTube {
     /// The gas.
@@ -219,7 +219,8 @@ impl<const N: usize> Solution<N> for VortexTube {
         let gamma = self.gas.gamma::<R>();
 
         let xi = relative(x, t, centre, velocity, self.period);
-        // a × ξ is as long as the distance from the axis; with a literal axis its zeros fold away in recordings.
+        // a × ξ is as long as the distance from the axis; with a literal axis its zeros fold away in
+        // recordings.
         let turn = [
             axis[1] * xi[2] - axis[2] * xi[1],
             axis[2] * xi[0] - axis[0] * xi[2],

@@ -14,7 +14,8 @@ fn phase<R: Real>(t: R, x: &[R; 3], waves: [f64; 3], velocity: [R; 3], length: f
     dot(&k, &xi)
 }
 
-/// Entropy wave of the Euler equations: `ρ = ρ₀ (1 + A sin(2π k·(x − V t)/ℓ))` with constant velocity and pressure.
+/// Entropy wave of the Euler equations: `ρ = ρ₀ (1 + A sin(2π k·(x − V t)/ℓ))` with constant velocity and
+/// pressure.
 ///
 /// In two dimensions the third components of `V` and `k` are left out.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -30,24 +30,26 @@ use crate::two_point::{KennedyGruber, Ranocha, TwoPointFlux};
 /// Roe 1981; Toro 2009, §11.2 and §11.4 (Harten & Hyman, J. Comput. Phys. 50 (1983) 235–269).
 ///
 /// # Low Mach numbers
-/// The sound waves dissipate jumps of the normal velocity by `½ ρ̂ ĉ Δv_n`, which at a Mach number `M` is `1/M` times what
-/// convection needs. With [`low_mach`](Self::low_mach) they see `min(1, M) Δv_n` instead (Rieper, J. Comput. Phys. 230
-/// (2011) 5263–5287), where `M` is the larger of the Mach numbers `|v|/c` of the two sides (as in Oßwald, Siegmund, Birken,
-/// Hannemann & Meister, Int. J. Numer. Methods Fluids 81 (2016) 71–87): that of the mean velocity vanishes between streams
-/// that part with opposite velocities. Supersonic flow is as with Roe's flux; weak shocks, and sound in gas at rest, are
-/// dissipated less.
+/// The sound waves dissipate jumps of the normal velocity by `½ ρ̂ ĉ Δv_n`, which at a Mach number `M` is
+/// `1/M` times what convection needs. With [`low_mach`](Self::low_mach) they see `min(1, M) Δv_n` instead
+/// (Rieper, J. Comput. Phys. 230 (2011) 5263–5287), where `M` is the larger of the Mach numbers `|v|/c` of
+/// the two sides (as in Oßwald, Siegmund, Birken, Hannemann & Meister, Int. J. Numer. Methods Fluids 81
+/// (2016) 71–87): that of the mean velocity vanishes between streams that part with opposite velocities.
+/// Supersonic flow is as with Roe's flux; weak shocks, and sound in gas at rest, are dissipated less.
 ///
 /// # Less dissipation
-/// What a numerical flux dissipates is meant for steps between elements that are resolved badly or not at all. In under-resolved
-/// turbulence it drains more than the missing scales would. With a `dissipation` `κ` below 1, and any of the means `f#`,
+/// What a numerical flux dissipates is meant for steps between elements that are resolved badly or not at
+/// all. In under-resolved turbulence it drains more than the missing scales would. With a `dissipation` `κ`
+/// below 1, and any of the means `f#`,
 ///
 /// ```text
 /// f* = f#(u⁻, u⁺, n) − κ ½ Σ_i |λ_i| α_i r_i
 /// ```
 ///
-/// which is no longer upwind in supersonic flow. With the two-point flux of the split form for `f#`, only the waves' part changes
-/// what that form keeps: kinetic energy, or entropy (Gassner, Winters & Kopriva, J. Comput. Phys. 327 (2016) 39–66; a small `κ` as in
-/// Flad & Gassner, J. Comput. Phys. 350 (2017) 782–795). Boundaries see all of Roe's flux, for sound to leave.
+/// which is no longer upwind in supersonic flow. With the two-point flux of the split form for `f#`, only the
+/// waves' part changes what that form keeps: kinetic energy, or entropy (Gassner, Winters & Kopriva, J.
+/// Comput. Phys. 327 (2016) 39–66; a small `κ` as in Flad & Gassner, J. Comput. Phys. 350 (2017) 782–795).
+/// Boundaries see all of Roe's flux, for sound to leave.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Roe {
     /// Whether jumps of the normal velocity are scaled by the Mach number.

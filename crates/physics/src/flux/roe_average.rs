@@ -57,8 +57,8 @@ pub(super) fn roe_average<R: Real, const D: usize>(
 /// ```
 ///
 /// # Source
-/// Einfeldt, SIAM J. Numer. Anal. 25 (1988) 294–318; Batten, Clarke, Lambert & Causon, SIAM J. Sci. Comput. 18
-/// (1997) 1553–1570, who show that HLLC with them keeps density and pressure positive.
+/// Einfeldt, SIAM J. Numer. Anal. 25 (1988) 294–318; Batten, Clarke, Lambert & Causon, SIAM J. Sci. Comput.
+/// 18 (1997) 1553–1570, who show that HLLC with them keeps density and pressure positive.
 #[inline(always)]
 pub(super) fn wave_bounds<R: Real, const D: usize>(law: &Euler, m: &Side<R, D>, p: &Side<R, D>) -> (R, R) {
     let roe = roe_average(law, m, p);

@@ -10,7 +10,8 @@ use crate::real::{Real, array};
 /// f* = ½ (F(u⁻)·n + F(u⁺)·n) − ½ λ (u⁺ − u⁻),   λ = max(λ(u⁻, n), λ(u⁺, n))
 /// ```
 ///
-/// For linear advection this is the upwind flux. For Euler it costs one reciprocal and one square root a side.
+/// For linear advection this is the upwind flux. For Euler it costs one reciprocal and one square root a
+/// side.
 ///
 /// # Source
 /// Toro 2009, §10.5.1; Hesthaven & Warburton, *Nodal Discontinuous Galerkin Methods*, 2008, chapter 6.

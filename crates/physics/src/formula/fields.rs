@@ -38,7 +38,8 @@ pub enum FieldsError {
     },
 }
 
-/// Formulas in `x, y, z, t` for the primitive unknowns of a law, as an [`Exact`] solution in conserved unknowns.
+/// Formulas in `x, y, z, t` for the primitive unknowns of a law, as an [`Exact`] solution in conserved
+/// unknowns.
 ///
 /// ```
 /// use dgsuite_physics::exact::Exact;
@@ -108,7 +109,8 @@ impl<L: Law<D, N>, const D: usize, const N: usize> FormulaExact<L, D, N> {
     /// Parses one formula per primitive unknown.
     ///
     /// # Errors
-    /// [`FieldsError`]: a name that is not an unknown, an unknown without a formula, a formula that does not parse.
+    /// [`FieldsError`]: a name that is not an unknown, an unknown without a formula, a formula that does not
+    /// parse.
     ///
     /// # Panics
     /// If the variables of `names` are not `x, y, z, t` in this order, as in [`Names::space_time`].

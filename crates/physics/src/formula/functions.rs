@@ -131,8 +131,8 @@ pub(super) fn power(g: &mut Graph, a: Id, b: Id) -> Id {
     }
 }
 
-/// `a b`. Where one factor is 0 and the other may be infinite or not a number, the product is the difference of the other
-/// factor and itself, which no later simplification turns into 0.
+/// `a b`. Where one factor is 0 and the other may be infinite or not a number, the product is the difference
+/// of the other factor and itself, which no later simplification turns into 0.
 pub(super) fn product(g: &mut Graph, a: Id, b: Id) -> Id {
     let is_zero = |g: &Graph, id: Id| g.literal_value(id) == Some(0.0);
     match (is_zero(g, a), is_zero(g, b)) {

@@ -28,8 +28,8 @@ pub enum NameError {
 ///
 /// A name of the user's own hides `deg`, so that formulas which define it themselves keep their meaning.
 ///
-/// A *constant* is replaced by its value when a formula is parsed. A *parameter* keeps its name: recorded formulas
-/// take it as a kernel argument, so that another value needs no other kernel.
+/// A *constant* is replaced by its value when a formula is parsed. A *parameter* keeps its name: recorded
+/// formulas take it as a kernel argument, so that another value needs no other kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Names {
     variables: Vec<String>,

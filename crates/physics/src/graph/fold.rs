@@ -81,8 +81,8 @@ impl Graph {
         }
     }
 
-    /// Whether a node has a finite value for all finite values of inputs and parameters, but for overflow. A node whose
-    /// value may have a pole, or may not be defined, has none.
+    /// Whether a node has a finite value for all finite values of inputs and parameters, but for overflow. A
+    /// node whose value may have a pole, or may not be defined, has none.
     pub fn is_finite(&self, id: Id) -> bool {
         let live = self.live(&[id]);
         self.iter().filter(|(id, _)| live[id.index()]).all(|(_, node)| match node {

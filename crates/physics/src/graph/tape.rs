@@ -4,7 +4,8 @@ use super::{Binary, Graph, Id, Node, Unary};
 use crate::real::Real;
 use std::cell::RefCell;
 
-/// Points that an operation takes at once: enough to hide its dispatch, few enough to stay in the first cache.
+/// Points that an operation takes at once: enough to hide its dispatch, few enough to stay in the first
+/// cache.
 const BLOCK: usize = 128;
 
 /// Where an operand lies.
@@ -106,8 +107,8 @@ impl Tape {
         Operand::Constant(self.constants.len() - 1)
     }
 
-    /// Values at `n_points` points, from `values[v]`, one for each point or one for all. Those of the `k`-th root are
-    /// handed to `write`, a range of points at a time.
+    /// Values at `n_points` points, from `values[v]`, one for each point or one for all. Those of the `k`-th
+    /// root are handed to `write`, a range of points at a time.
     ///
     /// # Panics
     /// If `values` have other lengths than these.

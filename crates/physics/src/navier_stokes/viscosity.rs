@@ -5,8 +5,8 @@ use crate::real::Real;
 /// The dynamic viscosity `μ(T)` of a gas.
 ///
 /// # Source
-/// Sutherland, Phil. Mag. 36 (1893) 507–531. For air, `S` = 110.4 K and `μ_ref` = 1.716e-5 kg/(m s) at 273.15 K, from the
-/// U.S. Standard Atmosphere 1976, eq. 51.
+/// Sutherland, Phil. Mag. 36 (1893) 507–531. For air, `S` = 110.4 K and `μ_ref` = 1.716e-5 kg/(m s) at 273.15
+/// K, from the U.S. Standard Atmosphere 1976, eq. 51.
 ///
 /// ```
 /// use dgsuite_physics::navier_stokes::Viscosity;

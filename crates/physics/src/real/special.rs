@@ -29,8 +29,8 @@ pub(super) fn powi<R: Real>(x: R, n: i32) -> R {
 
 /// Error function to about 4 units in the last place of 1.
 ///
-/// Below 2.5 the series with positive terms, `2/√π x e^{−x²} Σ_k (2x²)^k / (1·3·…·(2k+1))`; above it one minus
-/// the continued fraction of the complement, `e^{−x²}/√π · 1/(x + ½/(x + 1/(x + 3⁄2/(x + …))))`
+/// Below 2.5 the series with positive terms, `2/√π x e^{−x²} Σ_k (2x²)^k / (1·3·…·(2k+1))`; above it one
+/// minus the continued fraction of the complement, `e^{−x²}/√π · 1/(x + ½/(x + 1/(x + 3⁄2/(x + …))))`
 /// (Abramowitz & Stegun 1964, 7.1.6 and 7.1.14). Term counts are fixed so that the formula can be recorded.
 pub(super) fn erf<R: Real>(x: R) -> R {
     const SPLIT: f64 = 2.5;

@@ -31,9 +31,9 @@ pub enum SourceError {
 /// S = ∂u/∂t + ∇·(F(u) − F_v(u, ∇u))
 /// ```
 ///
-/// The derivatives are exact: dual numbers of dual numbers carry first and second ones through the solution's formula
-/// and the fluxes. They are taken once, when the source is recorded; what runs afterwards is a list of operations. For
-/// an exact solution the source is zero to rounding.
+/// The derivatives are exact: dual numbers of dual numbers carry first and second ones through the solution's
+/// formula and the fluxes. They are taken once, when the source is recorded; what runs afterwards is a list
+/// of operations. For an exact solution the source is zero to rounding.
 ///
 /// # Source
 /// Roache, J. Fluids Eng. 124 (2002) 4–10.

@@ -4,15 +4,15 @@ use super::symbol::{Sym, input, record};
 use crate::graph::{Binary, Graph, Id, Node, Parameter, Unary};
 use std::fmt::Write;
 
-/// What the printed functions call beside the C++ library: put it before them, after a definition of `real` and after
-/// [`ROOTS`] or other functions of those names.
+/// What the printed functions call beside the C++ library: put it before them, after a definition of `real`
+/// and after [`ROOTS`] or other functions of those names.
 pub const PRELUDE: &str = "\
 template <class T> __device__ __forceinline__ T lesser(T a, T b) { return a < b ? a : b; }
 template <class T> __device__ __forceinline__ T greater(T a, T b) { return a > b ? a : b; }
 ";
 
-/// Reciprocal and square root as the compiler makes them. They have names of their own, so that a kernel may have faster
-/// ones instead.
+/// Reciprocal and square root as the compiler makes them. They have names of their own, so that a kernel may
+/// have faster ones instead.
 pub const ROOTS: &str = "\
 template <class T> __device__ __forceinline__ T reciprocal(T a) { return T(1) / a; }
 template <class T> __device__ __forceinline__ T square_root(T a) { return sqrt(a); }
@@ -56,8 +56,8 @@ impl Parameters {
         self.list.iter().map(|p| p.value).collect()
     }
 
-    /// The C++ definition `struct Parameters { real …; };`. Without parameters it has one unused field, since a
-    /// kernel argument must not be empty.
+    /// The C++ definition `struct Parameters { real …; };`. Without parameters it has one unused field, since
+    /// a kernel argument must not be empty.
     pub fn definition(&self) -> String {
         if self.list.is_empty() {
             return "struct Parameters { real unused; };\n".to_owned();
@@ -125,9 +125,10 @@ impl Arguments<'_> {
 /// Records `body` and prints it as
 /// `__device__ __forceinline__ void name(const Parameters& parameters, const real (&a)[n]…, real (&out)[m])`.
 ///
-/// `arguments` are names and lengths; length 0 is a scalar. The parameters met are added to `parameters`, so that the
-/// functions of a kernel share one argument struct. Equal subexpressions are computed once, unused ones not at all,
-/// and the order of operations is that of the Rust formula: without contraction the results agree bit for bit.
+/// `arguments` are names and lengths; length 0 is a scalar. The parameters met are added to `parameters`, so
+/// that the functions of a kernel share one argument struct. Equal subexpressions are computed once, unused
+/// ones not at all, and the order of operations is that of the Rust formula: without contraction the results
+/// agree bit for bit.
 ///
 /// # Errors
 /// [`TraceError::ParameterConflict`] if a parameter has another value here than in an earlier function.
@@ -327,8 +328,8 @@ fn unary_name(op: Unary) -> &'static str {
     }
 }
 
-/// A literal that C++ reads back to the same bits; the cast makes it a `float` where `real` is one. Infinities and NaN
-/// are quotients, since device compilers without headers know no names for them.
+/// A literal that C++ reads back to the same bits; the cast makes it a `float` where `real` is one.
+/// Infinities and NaN are quotients, since device compilers without headers know no names for them.
 fn literal(x: f64) -> String {
     if x.is_nan() {
         "real(0.0 / 0.0)".to_owned()

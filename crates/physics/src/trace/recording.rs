@@ -52,7 +52,8 @@ impl Recording {
         self.moving
     }
 
-    /// The numbers over any number type; for many points with plain numbers, [`eval_batch`](Self::eval_batch) is faster.
+    /// The numbers over any number type; for many points with plain numbers, [`eval_batch`](Self::eval_batch)
+    /// is faster.
     pub fn eval<R: Real>(&self, t: R, x: &[R; 3]) -> Vec<R> {
         self.graph.eval(&[x[0], x[1], x[2], t], &self.outputs)
     }
@@ -68,8 +69,8 @@ impl Recording {
         out
     }
 
-    /// The numbers at many points: `out[k][i]` is the `k`-th at point `i`. Each vector of `out` is set to the number of
-    /// points; nothing is allocated where it has room.
+    /// The numbers at many points: `out[k][i]` is the `k`-th at point `i`. Each vector of `out` is set to the
+    /// number of points; nothing is allocated where it has room.
     ///
     /// # Panics
     /// If `out` does not have one vector per number.
@@ -94,8 +95,8 @@ impl Recording {
         }
     }
 
-    /// Prints `__device__ __forceinline__ void name(const Parameters& parameters, const real (&x)[3], const real t,
-    /// real (&out)[n_outputs])`.
+    /// Prints `__device__ __forceinline__ void name(const Parameters&
+    /// parameters, const real (&x)[3], const real t, real (&out)[n_outputs])`.
     ///
     /// # Errors
     /// [`TraceError::ParameterConflict`] if a parameter has another value here than in an earlier function.

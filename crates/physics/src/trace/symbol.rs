@@ -39,8 +39,8 @@ impl Drop for Restore {
     }
 }
 
-/// Runs `body` with a new graph as the place that symbols record into; returns the graph and what `body` returned.
-/// Recordings may be nested; their symbols may not be mixed.
+/// Runs `body` with a new graph as the place that symbols record into; returns the graph and what `body`
+/// returned. Recordings may be nested; their symbols may not be mixed.
 pub fn record<T>(body: impl FnOnce() -> T) -> (Graph, T) {
     let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
     let _restore = Restore(CURRENT.replace(Some((serial, Graph::new()))));

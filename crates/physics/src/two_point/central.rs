@@ -4,8 +4,8 @@ use super::TwoPointFlux;
 use crate::law::Law;
 use crate::real::{Real, array};
 
-/// The mean of the two fluxes, `f# = ½ (F(u_l) + F(u_r))·n`, for any law. On affine elements its split form is the strong
-/// form; of a linear law with a constant speed it keeps the energy, also on curved ones.
+/// The mean of the two fluxes, `f# = ½ (F(u_l) + F(u_r))·n`, for any law. On affine elements its split form
+/// is the strong form; of a linear law with a constant speed it keeps the energy, also on curved ones.
 ///
 /// # Source
 /// Gassner, Winters & Kopriva, J. Comput. Phys. 327 (2016) 39–66, §3.

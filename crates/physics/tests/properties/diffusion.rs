@@ -53,7 +53,8 @@ where
     assert!((ns.diffusivity(&u) - most).abs() <= 1e-11 * most, "{} {most}", ns.diffusivity(&u));
 }
 
-/// The eigenvectors of `u' ↦ F_v(u, n ⊗ u')·n` are shear (μ/ρ), compression (4/3 μ/ρ), heat (γ/Pr μ/ρ) and density (0).
+/// The eigenvectors of `u' ↦ F_v(u, n ⊗ u')·n` are shear (μ/ρ), compression (4/3 μ/ρ), heat (γ/Pr μ/ρ) and
+/// density (0).
 fn the_diffusivity_is_the_largest_eigenvalue<const D: usize, const N: usize>(
     ns: NavierStokes,
     g: Gas,
@@ -206,7 +207,8 @@ proptest! {
 
 #[test]
 fn the_viscosity_of_air_is_the_tabulated_one() {
-    // U.S. Standard Atmosphere 1976, eq. 51: μ = 1.458e-6 T^{3/2}/(T + 110.4) kg/(m s), 1.7894e-5 at 288.15 K.
+    // U.S. Standard Atmosphere 1976, eq. 51: μ = 1.458e-6 T^{3/2}/(T + 110.4) kg/(m s), 1.7894e-5 at 288.15
+    // K.
     let air = Viscosity::Sutherland { mu_ref: 1.716e-5, t_ref: 273.15, s: 110.4 };
     assert!((air.at(288.15) - 1.7894e-5_f64).abs() < 2e-9);
     for t in [200.0f64, 273.15, 288.15, 400.0, 1000.0] {

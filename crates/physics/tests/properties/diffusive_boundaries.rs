@@ -151,7 +151,8 @@ where
     let n = unit::<D>(n);
     let (u, grad) = f.conserved::<D, N>();
     let size = f.scale::<D, N>(&SUTHERLAND);
-    // Heat flux and work: an adiabatic wall at rest passes no energy, a moving one does the work of its friction.
+    // Heat flux and work: an adiabatic wall at rest passes no energy, a moving one does the work of its
+    // friction.
     let wall = |velocity| NoSlipWall { heat: WallHeat::Adiabatic, velocity };
     let (ub, still) = face(wall(None), &u, &grad, &n, &[f64::NAN; N]);
     assert_eq!((ub[0], still[0], still[N - 1]), (u[0], 0.0, 0.0));
@@ -286,8 +287,9 @@ proptest! {
     }
 }
 
-/// A reservoir that feeds a space of little pressure, or gas that runs away from it, is choked: the gas enters at the speed of
-/// sound, at the critical temperature `2 T₀/(γ + 1)`. The wave that leaves alone would ask for more.
+/// A reservoir that feeds a space of little pressure, or gas that runs away from it, is choked: the gas
+/// enters at the speed of sound, at the critical temperature `2 T₀/(γ + 1)`. The wave that leaves alone would
+/// ask for more.
 #[test]
 fn a_reservoir_is_choked_at_the_speed_of_sound() {
     let reservoir = SubsonicInflow {

@@ -12,7 +12,8 @@ pub(crate) const CONSTANT: NavierStokes = NavierStokes {
     viscosity: Viscosity::Constant { mu: MU },
     gas_constant: f64::NAN,
 };
-/// A gas with constant viscosity and a gas constant: that of Gao et al.'s Couette flow, Mach 0.1 at a wall of T = 0.85.
+/// A gas with constant viscosity and a gas constant: that of Gao et al.'s Couette flow, Mach 0.1 at a wall of
+/// T = 0.85.
 pub(crate) const VISCOUS: NavierStokes = NavierStokes {
     gas: GAS,
     prandtl: 0.72,

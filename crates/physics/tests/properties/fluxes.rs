@@ -111,7 +111,8 @@ where
 {
     let n3 = n;
     let n = unit::<D>(n);
-    // Enough speed along the normal that the slowest wave, of these states and of their Roe average, goes along.
+    // Enough speed along the normal that the slowest wave, of these states and of their Roe average, goes
+    // along.
     let jump: f64 = (0..3).map(|d| (a.v[d] - b.v[d]).powi(2)).sum::<f64>().sqrt();
     let boost = 8.0 + 2.0 * (a.c() + b.c() + jump);
     let moved = |g: Gas, sign: f64| {
@@ -161,8 +162,8 @@ fn standing_shock(ahead: Gas, mach: f64, n: [f64; 3], dim: usize) -> (Gas, Gas) 
     (Gas { v: along(speed), ..ahead }, Gas { rho, v: along(speed * ahead.rho / rho), p })
 }
 
-/// A single shock, at rest or also with any velocity, shear along it included: the flux is that of the side that the
-/// face is in, exactly.
+/// A single shock, at rest or also with any velocity, shear along it included: the flux is that of the side
+/// that the face is in, exactly.
 fn keeps_a_shock<F: NumericalFlux<Euler, D, N>, const D: usize, const N: usize>(
     flux: F,
     g: Gas,
@@ -348,8 +349,8 @@ proptest! {
     }
 }
 
-/// Two streams that meet with opposite small normal velocities: Roe's flux answers with the pressure `ρ c Δv/2` of sound, the
-/// other one with the `ρ |v| Δv/2` of convection.
+/// Two streams that meet with opposite small normal velocities: Roe's flux answers with the pressure
+/// `ρ c Δv/2` of sound, the other one with the `ρ |v| Δv/2` of convection.
 #[test]
 fn the_fix_for_low_mach_numbers_scales_the_pressure_of_sound() {
     let (mach, jump) = (0.01, 1e-6);

@@ -16,7 +16,8 @@ where
     assert_close("F·n", &GAS.normal_flux(&u, &n), &sum, &size, 1e-14);
 }
 
-/// `∂(F·n)/∂u r = λ r` for the sound wave `r = (1, v + c n, H + c v_n)`, `λ = v_n + c`, and for the entropy wave.
+/// `∂(F·n)/∂u r = λ r` for the sound wave `r = (1, v + c n, H + c v_n)`, `λ = v_n + c`, and for the entropy
+/// wave.
 fn wave_speeds_are_eigenvalues_of_the_flux<const D: usize, const N: usize>(g: Gas, n: [f64; 3])
 where
     Euler: Law<D, N>,

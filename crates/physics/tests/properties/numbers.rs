@@ -44,7 +44,8 @@ proptest! {
 
     #[test]
     fn lanes_of_dual_numbers_differentiate_lane_by_lane(x in prop::array::uniform2(-2.0..2.0f64)) {
-        // Hidden from the compiler, which makes roots of powers with a known exponent, but not in every place.
+        // Hidden from the compiler, which makes roots of powers with a known exponent, but not in every
+        // place.
         let y = std::hint::black_box(0.5);
         let pack = everything(Dual::variable(Lanes(x)), Dual::constant(Lanes::lit(y)));
         for i in 0..2 {

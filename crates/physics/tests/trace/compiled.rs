@@ -109,8 +109,8 @@ impl Exchange {
     }
 }
 
-/// Compiles and runs all formulas in the precision of `T`; compares bit by bit, powers to a few units in the last
-/// place (their library function need not be the same).
+/// Compiles and runs all formulas in the precision of `T`; compares bit by bit, powers to a few units in the
+/// last place (their library function need not be the same).
 fn compare<T: Bits>(compiler: &str) {
     let mut exchange = Exchange::default();
     let mut parameters = Parameters::new();

@@ -9,8 +9,8 @@ const FACTORS: [f64; 2] = [0.2, 2.0];
 /// Smaller errors count as this one.
 const LEAST: f64 = 1e-10;
 
-/// What the control of step sizes remembers from step to step: a checkpoint must hold it for the steps to go on as if
-/// uninterrupted.
+/// What the control of step sizes remembers from step to step: a checkpoint must hold it for the steps to go
+/// on as if uninterrupted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory {
     /// The step that is wanted next.
@@ -21,21 +21,24 @@ pub struct Memory {
     pub rejected: u32,
 }
 
-/// Control of the step size by the error of an [embedded solution](Scheme::embedded) of order q, with k = q + 1:
+/// Control of the step size by the error of an [embedded solution](Scheme::embedded) of order q, with k = q +
+/// 1:
 ///
 /// ```text
 /// dt ← dt · clamp(0.9 ε₁^(−β₁/k) ε₂^(−β₂/k) ε₃^(−β₃/k), 0.2, 2),   β = (0.64, −0.31, 0.04)
 /// ```
 ///
-/// with `ε₁` the error of the step relative to the tolerance and `ε₂`, `ε₃` those of the steps before. A step with
-/// `ε₁ > 1`, or no number, is rejected and tried again with `dt · clamp(0.9 ε₁^(−1/k), 0.2, 0.9)`; the step after that
-/// does not grow. A step that was shortened from outside and succeeded leaves the wanted size as it was.
+/// with `ε₁` the error of the step relative to the tolerance and `ε₂`, `ε₃` those of the steps before. A step
+/// with `ε₁ > 1`, or no number, is rejected and tried again with `dt · clamp(0.9 ε₁^(−1/k), 0.2, 0.9)`; the
+/// step after that does not grow. A step that was shortened from outside and succeeded leaves the wanted size
+/// as it was.
 ///
-/// Exponents are rounded to 64ths: powers are then square roots and products, which are the same bits on every machine.
+/// Exponents are rounded to 64ths: powers are then square roots and products, which are the same bits on
+/// every machine.
 ///
 /// # Source
-/// Söderlind (2003), digital filters in adaptive time-stepping; β of Ranocha, Dalcin, Parsani and Ketcheson (2022), table 3,
-/// for this pair.
+/// Söderlind (2003), digital filters in adaptive time-stepping; β of Ranocha, Dalcin, Parsani and Ketcheson
+/// (2022), table 3, for this pair.
 ///
 /// ```
 /// use dgsuite_timeint::{Adaptive, Scheme};

@@ -2,7 +2,8 @@
 
 use crate::TimeError;
 
-/// Times closer than this share of their size are one: multiples of intervals and sums of steps are only that exact.
+/// Times closer than this share of their size are one: multiples of intervals and sums of steps are only that
+/// exact.
 const SAME: f64 = 1e-12;
 
 /// Most times that [`multiples`] makes.
@@ -13,7 +14,8 @@ pub fn same_time(a: f64, b: f64) -> bool {
     (a - b).abs() <= SAME * a.abs().max(b.abs())
 }
 
-/// The number of the first multiple of `period` that is later than `time`, as far as the two can be told apart; 0 before time 0.
+/// The number of the first multiple of `period` that is later than `time`, as far as the two can be told
+/// apart; 0 before time 0.
 pub fn next_multiple(period: f64, time: f64) -> u64 {
     let is_over = |k: u64| k as f64 * period <= time || same_time(k as f64 * period, time);
     // The cast saturates. The quotient is off by rounding, so that one more, or two, may be over.
@@ -21,7 +23,8 @@ pub fn next_multiple(period: f64, time: f64) -> u64 {
     (last..last.saturating_add(2)).find(|&k| !is_over(k)).unwrap_or(last.saturating_add(2))
 }
 
-/// How many multiples of `period` there are after `start` and up to `end`, at most, and the number of the first that [`multiples`] looks at.
+/// How many multiples of `period` there are after `start` and up to `end`, at most, and the number of the
+/// first that [`multiples`] looks at.
 ///
 /// # Errors
 /// As for [`multiples`].
@@ -45,7 +48,8 @@ pub fn check_multiples(period: f64, start: f64, end: f64) -> Result<(), TimeErro
     count_multiples(period, start, end).map(|_| ())
 }
 
-/// The multiples `k × period` after `start` and up to `end` (which is among them if it is one up to rounding).
+/// The multiples `k × period` after `start` and up to `end` (which is among them if it is one up to
+/// rounding).
 ///
 /// # Errors
 /// A period that is not positive, or more than [`MAX_TIMES`] times.

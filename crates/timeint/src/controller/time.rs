@@ -38,7 +38,8 @@ mod tests {
             for step in 1..5000_u64 {
                 let (t, low) = now.after(dt);
                 now = TimePoint { t, low, step };
-                // n dt in two numbers; `t` alone is off by up to half a unit in the last place of the end, 500 times this bound.
+                // n dt in two numbers; `t` alone is off by up to half a unit in the last place of the end,
+                // 500 times this bound.
                 let (n, product) = (step as f64, step as f64 * dt);
                 let left = (end - product) - n.mul_add(dt, -product);
                 assert!((now.until(end) - left).abs() <= 1e-15 * dt, "{step} steps of {dt}");

@@ -1,4 +1,5 @@
-//! Embedded pairs: a second solution of lower order from the same stages, whose difference estimates a step's error.
+//! Embedded pairs: a second solution of lower order from the same stages, whose difference estimates a step's
+//! error.
 
 use crate::scheme::butcher::Combination;
 use crate::scheme::tables::{Base, Mean, Row, row, share};
@@ -13,7 +14,8 @@ struct Stage3S {
     b: f64,
 }
 
-/// RK3(2)5[3S*+] of Ranocha, Dalcin, Parsani and Ketcheson (2022), J. Sci. Comput. 91, Appendix; the first stage is `S₁ ← S₁ + β dt R(S₁)`.
+/// RK3(2)5[3S*+] of Ranocha, Dalcin, Parsani and Ketcheson (2022), J. Sci. Comput. 91, Appendix; the first
+/// stage is `S₁ ← S₁ + β dt R(S₁)`.
 const STAGES: [Stage3S; 4] = [
     Stage3S { g2: 5.528_418_745_102_16e-1, g3: 0.0, d: 3.407_687_209_321_455e-1, b: 3.021_457_892_454_17e-1 },
     Stage3S {
@@ -48,7 +50,8 @@ const EMBEDDED: [f64; 5] = [
     1.070_116_530_120_251_8e-1,
 ];
 
-/// `S₂` is kept as means whose shares add to one. A stage's own input is not in its base: it goes to the share `1 − b`.
+/// `S₂` is kept as means whose shares add to one. A stage's own input is not in its base: it goes to the
+/// share `1 − b`.
 pub(super) static RDPK35: [Row; 5] = {
     let [two, three, four, five] = STAGES;
     // Shares of the states in `S₂`, before and after each stage takes its input up.
@@ -56,7 +59,8 @@ pub(super) static RDPK35: [Row; 5] = {
     let s4 = s3 + four.d;
     let (b3, b4, b5) = (share(three.g2 * s2), share(four.g2 * s3 + four.g3), share(five.g2 * s4 + five.g3));
     let (m4, q4) = (four.g2 * s2 / b4, four.g2 * three.d / b4);
-    // All of the last base but the input of the fourth stage is a multiple of the base before and of the start.
+    // All of the last base but the input of the fourth stage is a multiple of the base before and of the
+    // start.
     let (m5, q5) = (five.g2 * b4 / (four.g2 * b5), five.g2 * four.d / b5);
     [
         row(0.0, 0.0, FIRST, Base::None),
@@ -82,8 +86,8 @@ impl Scheme {
         (self == Self::Rdpk35).then_some(2)
     }
 
-    /// Factors with which the vectors of a step add to `û − u = dt Σ_i (b̂_i − b_i) R_i`: those of the state at its start,
-    /// of each mean, of the input of the last stage, and of the new state.
+    /// Factors with which the vectors of a step add to `û − u = dt Σ_i (b̂_i − b_i) R_i`: those of the state
+    /// at its start, of each mean, of the input of the last stage, and of the new state.
     ///
     /// No rate has to be kept for the estimate: each stage tells its rate by the states around it.
     pub fn error_factors(self) -> Option<Vec<f64>> {

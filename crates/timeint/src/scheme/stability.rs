@@ -18,8 +18,8 @@ impl Scheme {
         }
     }
 
-    /// The largest `y` for which `|R(iω)| ≤ 1` for all `0 ≤ ω ≤ y`: reach on the imaginary axis. Zero for schemes
-    /// of two stages, which amplify a wave by `1 + (ω dt)⁴ / 8` in each step.
+    /// The largest `y` for which `|R(iω)| ≤ 1` for all `0 ≤ ω ≤ y`: reach on the imaginary axis. Zero for
+    /// schemes of two stages, which amplify a wave by `1 + (ω dt)⁴ / 8` in each step.
     pub fn imaginary_limit(self) -> f64 {
         match self {
             Self::Midpoint | Self::Heun | Self::SspRk22 => 0.0,
@@ -31,13 +31,15 @@ impl Scheme {
         }
     }
 
-    /// Largest product of step and spectral radius with which upwind discontinuous Galerkin operators of degree `order` are stable.
+    /// Largest product of step and spectral radius with which upwind discontinuous Galerkin operators of
+    /// degree `order` are stable.
     ///
-    /// Their spectra reach furthest along the negative real axis, where the states of neighbours alternate in sign, so that this is
-    /// [the reach there](Self::real_limit). The regions of the two schemes of five stages are narrow beside the axis, where
-    /// low orders have eigenvalues: their limits are those of acoustics on a line (`tests/upwind.rs`), which hold in more
-    /// dimensions too. With two stages and p ≥ 2 no step is strictly stable; the limit is the one up to which no
-    /// mode grows by more than 10⁻⁴ in a step.
+    /// Their spectra reach furthest along the negative real axis, where the states of neighbours alternate in
+    /// sign, so that this is [the reach there](Self::real_limit). The regions of the two schemes of five
+    /// stages are narrow beside the axis, where low orders have eigenvalues: their limits are those of
+    /// acoustics on a line (`tests/upwind.rs`), which hold in more dimensions too. With two stages and p ≥ 2
+    /// no step is strictly stable; the limit is the one up to which no mode grows by more than 10⁻⁴ in a
+    /// step.
     fn upwind_limit(self, order: usize) -> f64 {
         let listed = |limits: &[f64]| limits.get(order).copied().unwrap_or(self.real_limit());
         match self {
@@ -50,8 +52,8 @@ impl Scheme {
         }
     }
 
-    /// The product of step and spectral radius to use when no step is given, for polynomials of degree `order`: nine tenths of the
-    /// largest with which upwind discontinuous Galerkin operators are stable.
+    /// The product of step and spectral radius to use when no step is given, for polynomials of degree
+    /// `order`: nine tenths of the largest with which upwind discontinuous Galerkin operators are stable.
     pub fn stable_radius(self, order: usize) -> f64 {
         MARGIN * self.upwind_limit(order)
     }

@@ -16,8 +16,9 @@ pub enum Base {
     Mean,
 }
 
-/// A mean of states that later stages lean on: `mean ← m (the mean before) + q u + s u₀`, with `u` the state that the
-/// stage started from and `u₀` that at the start of the step. `m + q + s = 1`. Each mean of a step stays until its end.
+/// A mean of states that later stages lean on: `mean ← m (the mean before) + q u + s u₀`, with `u` the state
+/// that the stage started from and `u₀` that at the start of the step. `m + q + s = 1`. Each mean of a step
+/// stays until its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
     /// Factor of the mean before; zero for the first one.
@@ -98,7 +99,8 @@ static SSPRK33: [Row; 3] = [
 
 /// Share of everything but `u₄` in the last stage of Spiteri and Ruuth's scheme.
 const SSP54_B: f64 = share(1.0 - 0.386_708_617_503_269);
-/// Share of `u₂` therein (0.517231671970585 in the last stage as printed; the rest is `u₃`'s 0.096059710526147).
+/// Share of `u₂` therein (0.517231671970585 in the last stage as printed; the rest is `u₃`'s
+/// 0.096059710526147).
 const SSP54_Q: f64 = share(1.0 - 0.096_059_710_526_147 / SSP54_B);
 
 /// Spiteri and Ruuth (2002), SSPRK(5,4). The last stage,

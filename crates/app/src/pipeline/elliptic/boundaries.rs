@@ -41,7 +41,8 @@ pub enum DataSpec {
 const KINDS: [&str; 3] = ["dirichlet", "neumann", "robin"];
 
 impl BoundarySpec {
-    /// Reads the section `boundaries`; `exact` says whether there is an exact solution, whose data are then the default.
+    /// Reads the section `boundaries`; `exact` says whether there is an exact solution, whose data are then
+    /// the default.
     ///
     /// # Errors
     /// Unknown types, missing or surplus data.

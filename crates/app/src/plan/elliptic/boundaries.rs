@@ -16,8 +16,8 @@ use crate::systems::elliptic::{BoundaryFunction, EllipticCondition, EllipticKind
 /// The condition on every boundary of the mesh.
 ///
 /// # Errors
-/// Names that the mesh does not have, boundaries without a condition or with one although they are periodic, formulas
-/// that do not parse.
+/// Names that the mesh does not have, boundaries without a condition or with one although they are periodic,
+/// formulas that do not parse.
 pub(super) fn resolve(
     specs: &[BoundarySpec],
     mesh: &Mesh,

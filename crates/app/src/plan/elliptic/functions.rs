@@ -1,5 +1,5 @@
-//! Functions of place for an elliptic problem: formulas, a coefficient by regions, and the right-hand side and fluxes
-//! that belong to an exact solution, by dual numbers.
+//! Functions of place for an elliptic problem: formulas, a coefficient by regions, and the right-hand side
+//! and fluxes that belong to an exact solution, by dual numbers.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Results of a former run: which files they are, and how they make room for those of a new one.
 //!
-//! Only files with the names that runs give are results. All else in the directory is the user's, and is left alone, as is
-//! what lies behind symbolic links.
+//! Only files with the names that runs give are results. All else in the directory is the user's, and is left
+//! alone, as is what lies behind symbolic links.
 
 use std::fs;
 use std::io;

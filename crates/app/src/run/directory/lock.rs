@@ -9,8 +9,8 @@ use crate::writer::WriterError;
 /// The file that is locked. It stays: removing it while another run opens it would give both of them a lock.
 pub(super) const FILE: &str = ".dgsuite.lock";
 
-/// Takes the lock, which is held until the file is closed, also if the process is killed. `None` if the file system has
-/// no locks.
+/// Takes the lock, which is held until the file is closed, also if the process is killed. `None` if the file
+/// system has no locks.
 ///
 /// # Errors
 /// [`WriterError::InUse`] if another run holds it, [`WriterError::Io`] if the directory cannot be written.

@@ -16,8 +16,8 @@ use crate::systems::hyperbolic::Taken;
 
 /// Most attempts at a step: by then it is less than a millionth of the first one.
 const MOST: u32 = 20;
-/// How much steps may grow while batches are under way without coming too near to an event. More is put right: the batch is
-/// undone.
+/// How much steps may grow while batches are under way without coming too near to an event. More is put
+/// right: the batch is undone.
 const GROWTH: f64 = 1.3;
 
 /// The section of a checkpoint with what the control remembers.
@@ -38,7 +38,8 @@ fn memory(section: &Section<'_>) -> Option<Memory> {
 }
 
 impl March<'_> {
-    /// Begins the control of errors, if there is to be one: with a stable step, or with what the checkpoint has.
+    /// Begins the control of errors, if there is to be one: with a stable step, or with what the checkpoint
+    /// has.
     pub(super) fn begin_adaptive(&mut self) -> Result<(), RunError> {
         if self.plan.time.adaptive.is_none() {
             return Ok(());
@@ -58,8 +59,8 @@ impl March<'_> {
         self.adaptive.as_ref().map(Adaptive::memory)
     }
 
-    /// Tries steps until one is good; `false` if there is none left. Nobody sees the others: the state, its time, the
-    /// boundaries' time integrals are again what they were.
+    /// Tries steps until one is good; `false` if there is none left. Nobody sees the others: the state, its
+    /// time, the boundaries' time integrals are again what they were.
     pub(super) fn attempt(&mut self, spec: AdaptiveSpec) -> Result<bool, RunError> {
         let start = Instant::now();
         loop {
@@ -102,8 +103,8 @@ impl March<'_> {
         }
     }
 
-    /// Attempts that a device judges by itself. The control comes behind, with what the device found of each, and says
-    /// whether sizes and judgements are right.
+    /// Attempts that a device judges by itself. The control comes behind, with what the device found of each,
+    /// and says whether sizes and judgements are right.
     pub(super) fn run_attempts(
         &mut self,
         spec: AdaptiveSpec,
@@ -157,7 +158,8 @@ impl March<'_> {
         spec.cfl.map_or(f64::INFINITY, |cfl| cfl * self.limit)
     }
 
-    /// The sizes of the good steps among attempts of a device, if all are those that the control makes with these errors.
+    /// The sizes of the good steps among attempts of a device, if all are those that the control makes with
+    /// these errors.
     fn confirm_attempts(&mut self, spec: AdaptiveSpec, found: &[Attempt]) -> Option<Vec<f64>> {
         let mut sizes = Vec::with_capacity(found.len());
         for attempt in found {

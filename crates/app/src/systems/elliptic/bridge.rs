@@ -70,7 +70,8 @@ pub(super) fn right_hand_side(
     operator.right_hand_side_with_normals(forcing, &data)
 }
 
-/// The first element whose data are not all finite: its right-hand side, or what one of its boundaries prescribes.
+/// The first element whose data are not all finite: its right-hand side, or what one of its boundaries
+/// prescribes.
 pub(super) fn bad_datum(
     operator: &Sipdg<f64>,
     forcing: &Field<'_>,

@@ -1,5 +1,5 @@
-//! Vectors of one operator and those of another: unknowns alone, without padding, and in single precision, where the same
-//! unknowns have other entries.
+//! Vectors of one operator and those of another: unknowns alone, without padding, and in single precision,
+//! where the same unknowns have other entries.
 
 use dgsuite_amg::{Csr, Preconditioner};
 use dgsuite_gpu::{Host, HostVector, Scalar, Vector as _};
@@ -32,7 +32,8 @@ impl Unknowns {
     }
 }
 
-/// The assembled matrix of the unknowns alone, and where these are; `None` if vectors have no others, in the same order.
+/// The assembled matrix of the unknowns alone, and where these are; `None` if vectors have no others, in the
+/// same order.
 pub(super) fn compact<T: PackScalar>(
     operator: &Sipdg<T>,
 ) -> Result<(Csr<f64>, Option<Unknowns>), EllipticError> {
@@ -86,9 +87,9 @@ fn gather<T: Scalar>(to: &mut Vector<T>, places: &[u32], of: impl Fn(usize) -> T
     });
 }
 
-/// A preconditioner in single precision inside a solve in double precision. Its operator keeps twice as many elements in a
-/// pack, so that vectors are reordered on the way in and out. Residuals are scaled to a largest entry of 1, so that they
-/// neither overflow nor underflow.
+/// A preconditioner in single precision inside a solve in double precision. Its operator keeps twice as many
+/// elements in a pack, so that vectors are reordered on the way in and out. Residuals are scaled to a largest
+/// entry of 1, so that they neither overflow nor underflow.
 pub(super) struct Reordered<M> {
     inner: M,
     r: Vector<f32>,

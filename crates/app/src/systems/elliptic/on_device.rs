@@ -1,4 +1,5 @@
-//! The solve on an NVIDIA device: operators and matrices are set up on the host, everything in an iteration stays there.
+//! The solve on an NVIDIA device: operators and matrices are set up on the host, everything in an iteration
+//! stays there.
 
 mod bridge;
 mod preconditioner;
@@ -20,7 +21,8 @@ use super::{EllipticError, LevelDescription};
 use crate::systems::setup::Precision;
 use preconditioner::Built;
 
-/// Opens a device, and compiles what every solve needs beside the work of the host, as long as the second is kept.
+/// Opens a device, and compiles what every solve needs beside the work of the host, as long as the second is
+/// kept.
 pub(super) fn open(ordinal: usize, options: &SolverOptions) -> Result<(Cuda, Ahead), GpuError> {
     let cuda = Cuda::new(ordinal)?;
     let mut sources = CudaVector::<f64>::sources();

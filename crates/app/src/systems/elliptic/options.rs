@@ -57,8 +57,9 @@ pub enum SmootherKind {
     Chebyshev4,
     /// Damped Jacobi sweeps.
     Jacobi,
-    /// The same with inverses of the elements' blocks in place of the diagonal. With the polynomial of the first kind it is 166 iterations
-    /// for 145 on quadrilaterals of order 4 stretched by 100, 16 for 15 on a mesh of all shapes, and 12 for 13 on square ones.
+    /// The same with inverses of the elements' blocks in place of the diagonal. With the polynomial of the
+    /// first kind it is 166 iterations for 145 on quadrilaterals of order 4 stretched by 100, 16 for 15 on a
+    /// mesh of all shapes, and 12 for 13 on square ones.
     BlockJacobi,
 }
 
@@ -77,9 +78,10 @@ impl SmootherKind {
         word_of(&Self::WORDS, self)
     }
 
-    /// What suits levels of p-multigrid. The nodal functions of pyramids, whose nodes are equispaced, are ill conditioned at higher
-    /// orders, which the diagonal does not mend: 162 of them take 18 23 44 72 iterations to 1e-8 with it at orders 3 to 6, and
-    /// 13 11 14 13 with blocks, in as many seconds at order 3 and in fewer at order 6.
+    /// What suits levels of p-multigrid. The nodal functions of pyramids, whose nodes are equispaced, are ill
+    /// conditioned at higher orders, which the diagonal does not mend: 162 of them take 18 23 44 72
+    /// iterations to 1e-8 with it at orders 3 to 6, and 13 11 14 13 with blocks, in as many seconds at order
+    /// 3 and in fewer at order 6.
     #[must_use]
     pub fn suited(order: usize, mesh: &Mesh) -> Self {
         let pyramids = mesh.sets.iter().any(|set| set.shape == Shape::Pyramid && !set.is_empty());
@@ -113,9 +115,10 @@ impl Orders {
         word_of(&Self::WORDS, self)
     }
 
-    /// What suits a smoother on a mesh on the CPU. On tetrahedra points leave to the next level what half of the order does not
-    /// have: 1,296 of them of orders 3 to 6 take 24 26 36 41 iterations to 1e-8 with halved orders and 18 18 19 21 with all of them, which
-    /// is 0.85 to 0.95 of the products with the operator.
+    /// What suits a smoother on a mesh on the CPU. On tetrahedra points leave to the next level what half of
+    /// the order does not have: 1,296 of them of orders 3 to 6 take 24 26 36 41 iterations to 1e-8 with
+    /// halved orders and 18 18 19 21 with all of them, which is 0.85 to 0.95 of the products with the
+    /// operator.
     #[must_use]
     pub fn suited(smoother: SmootherKind, mesh: &Mesh) -> Self {
         let tetrahedra = mesh.sets.iter().any(|set| set.shape == Shape::Tetrahedron && !set.is_empty());
@@ -194,8 +197,8 @@ pub struct SolverOptions {
     pub cycle: Option<Cycle>,
     /// Smoother of all levels. `None`: what suits shapes and order.
     pub smoother: Option<SmootherKind>,
-    /// Its degree, or number of sweeps: products with the operator before and after each correction. `None`: what suits order
-    /// and machine.
+    /// Its degree, or number of sweeps: products with the operator before and after each correction. `None`:
+    /// what suits order and machine.
     pub degree: Option<usize>,
     /// Orders of p-multigrid. `None`: what suits the shapes.
     pub orders: Option<Orders>,
@@ -209,7 +212,8 @@ pub struct SolverOptions {
 }
 
 impl Default for SolverOptions {
-    /// pMG-AMG with Chebyshev smoothing (fourth kind) of degree 3 in single precision; residual reduced by 10⁻⁸.
+    /// pMG-AMG with Chebyshev smoothing (fourth kind) of degree 3 in single precision; residual reduced by
+    /// 10⁻⁸.
     fn default() -> Self {
         Self {
             preconditioner: Preconditioning::default(),
@@ -227,19 +231,22 @@ impl Default for SolverOptions {
 }
 
 impl SolverOptions {
-    /// With the defaults of a device, for a problem of an order. There each visit of a level costs launches, however small the
-    /// level, and products with stored matrices cost more than those of the operator, so that order 1 is a level of p-multigrid
-    /// and the matrix below is that of the continuous functions, with few and small levels. The second of them is visited twice:
-    /// with V-cycles iterations grow with the mesh, and on an H200 four million unknowns took 12.4 ms and 15 iterations of order 1
-    /// and 15.8 ms and 13 of order 6 where these take 10.3 ms and 11, 15.2 ms and 12. Where other levels were chosen, K-cycles end
-    /// after three of them. With two, as [`AmgOptions::on_device`] has it, iterations grow with the mesh: a problem of order 1 with
-    /// four million unknowns took 33 of them and 141 ms, with three levels 12 and 58 ms.
+    /// With the defaults of a device, for a problem of an order. There each visit of a level costs launches,
+    /// however small the level, and products with stored matrices cost more than those of the operator, so
+    /// that order 1 is a level of p-multigrid and the matrix below is that of the continuous functions, with
+    /// few and small levels. The second of them is visited twice: with V-cycles iterations grow with the
+    /// mesh, and on an H200 four million unknowns took 12.4 ms and 15 iterations of order 1 and 15.8 ms and
+    /// 13 of order 6 where these take 10.3 ms and 11, 15.2 ms and 12. Where other levels were chosen,
+    /// K-cycles end after three of them. With two, as [`AmgOptions::on_device`] has it, iterations grow with
+    /// the mesh: a problem of order 1 with four million unknowns took 33 of them and 141 ms, with three
+    /// levels 12 and 58 ms.
     ///
-    /// On stretched elements that are no simplices continuous functions take many iterations: 176 for 17 at order 1 on
-    /// quadrilaterals of aspect 100, each a fifth of the work. There the matrix of order 1 stays, at order 1; beyond it neither
-    /// does better.
+    /// On stretched elements that are no simplices continuous functions take many iterations: 176 for 17 at
+    /// order 1 on quadrilaterals of aspect 100, each a fifth of the work. There the matrix of order 1 stays,
+    /// at order 1; beyond it neither does better.
     ///
-    /// On any device levels of p-multigrid that have pyramids are smoothed by blocks from an order on, see [`SmootherKind::suited`].
+    /// On any device levels of p-multigrid that have pyramids are smoothed by blocks from an order on, see
+    /// [`SmootherKind::suited`].
     #[must_use]
     pub fn on(self, device: Device, order: usize, mesh: &Mesh) -> Self {
         let smoother = self.smoother.unwrap_or_else(|| match self.preconditioner {
@@ -250,8 +257,8 @@ impl SolverOptions {
         match device {
             Device::Cpu => {
                 let orders = self.orders.unwrap_or_else(|| Orders::suited(smoother, mesh));
-                // Products with the operator for 1e-8 on 10,082 triangles, degrees 3 and 4: 157 and 160 at order 5, 193 and 184
-                // at order 7, 220 and 200 at order 8.
+                // Products with the operator for 1e-8 on 10,082 triangles, degrees 3 and 4: 157 and 160 at
+                // order 5, 193 and 184 at order 7, 220 and 200 at order 8.
                 let more = order >= 7
                     && self.preconditioner == Preconditioning::PmgAmg
                     && smoother != SmootherKind::BlockJacobi;
@@ -263,8 +270,9 @@ impl SolverOptions {
     }
 
     fn on_gpu(self, order: usize, mesh: &Mesh) -> Self {
-        // What an iteration does beside smoothing costs as much as some products, so that more smoothing pays where it saves
-        // iterations: on an H200 18.1 ms with degree 5 for 19.5 ms with 4 at order 7, 14.0 ms with 4 for 15.7 ms with 3 at order 5.
+        // What an iteration does beside smoothing costs as much as some products, so that more smoothing pays
+        // where it saves iterations: on an H200 18.1 ms with degree 5 for 19.5 ms with 4 at order 7, 14.0 ms
+        // with 4 for 15.7 ms with 3 at order 5.
         let degree = match order {
             0..=4 => 3,
             5..=6 => 4,
@@ -315,9 +323,9 @@ impl SolverOptions {
         self.cycle.unwrap_or(if self.is_smoothed() { Cycle::V } else { AmgOptions::default().cycle })
     }
 
-    /// How rows are gathered on a mesh: as chosen, or as suits the matrix and the shapes. Those of continuous functions want
-    /// smoothed aggregation. Else, on simplices the couplings of neighbours are
-    /// negative and sets of strongest neighbours are best; elements of other shapes have couplings of both signs, which
+    /// How rows are gathered on a mesh: as chosen, or as suits the matrix and the shapes. Those of continuous
+    /// functions want smoothed aggregation. Else, on simplices the couplings of neighbours are negative and
+    /// sets of strongest neighbours are best; elements of other shapes have couplings of both signs, which
     /// want pairs of a controlled quality.
     #[must_use]
     pub fn aggregation_on(&self, simplices: bool) -> Coarsening {
@@ -364,8 +372,8 @@ impl SolverOptions {
         numbers
     }
 
-    /// The options of algebraic multigrid; element blocks are not known to a matrix, so that its levels are smoothed
-    /// by the diagonal then.
+    /// The options of algebraic multigrid; element blocks are not known to a matrix, so that its levels are
+    /// smoothed by the diagonal then.
     pub(super) fn amg(&self, singular: bool, simplices: bool) -> AmgOptions {
         let default = AmgOptions::default();
         let degree = self.degree();

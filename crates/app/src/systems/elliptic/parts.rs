@@ -1,4 +1,5 @@
-//! Parts of the mesh that are joined nowhere: in each of them something has to fix the constant of u, or in none.
+//! Parts of the mesh that are joined nowhere: in each of them something has to fix the constant of u, or in
+//! none.
 
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector};
 use dgsuite_mesh::{Across, Mesh};
@@ -121,8 +122,8 @@ impl Constants {
         (0..parts.count).map(one).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Takes what no solution can meet out of a right-hand side, the same of f everywhere in a part, and tells the part with
-    /// the largest share of it.
+    /// Takes what no solution can meet out of a right-hand side, the same of f everywhere in a part, and
+    /// tells the part with the largest share of it.
     pub(super) fn balance(&self, b: &mut HostVector<f64>) -> Option<Imbalance> {
         let before = b.norm_max();
         let mut worst: Option<Imbalance> = None;

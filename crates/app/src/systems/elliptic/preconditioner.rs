@@ -1,4 +1,5 @@
-//! Makes the preconditioner that was chosen: p-multigrid over operators of falling order, algebraic multigrid below.
+//! Makes the preconditioner that was chosen: p-multigrid over operators of falling order, algebraic multigrid
+//! below.
 
 use std::sync::Arc;
 
@@ -80,8 +81,8 @@ pub(super) fn is_simplicial(mesh: &Mesh) -> bool {
     mesh.sets.iter().all(|set| matches!(set.shape, Shape::Triangle | Shape::Tetrahedron))
 }
 
-/// Lengths of an element's edges that differ by more than this make it a stretched one: point smoothers and continuous functions
-/// take about as many times the iterations as they are faster in each.
+/// Lengths of an element's edges that differ by more than this make it a stretched one: point smoothers and
+/// continuous functions take about as many times the iterations as they are faster in each.
 const STRETCHED: f64 = 30.0;
 
 /// Whether more than a hundredth of the elements are stretched, simplices not counted.
@@ -155,8 +156,8 @@ fn assembled(
 
 /// What a cycle of algebraic multigrid costs.
 pub(super) struct Work {
-    /// Products with the finest matrix that read as many entries; a product with the matrix counts as one with the operator,
-    /// whatever its entries cost.
+    /// Products with the finest matrix that read as many entries; a product with the matrix counts as one
+    /// with the operator, whatever its entries cost.
     pub(super) products: f64,
 }
 
@@ -204,8 +205,8 @@ pub(super) fn describe_amg(level: &dgsuite_amg::LevelSummary) -> LevelDescriptio
     }
 }
 
-/// p-multigrid from the order of `finest` to 1, where algebraic multigrid made by `amg` takes over. `apply` of the
-/// second part is to be replaced.
+/// p-multigrid from the order of `finest` to 1, where algebraic multigrid made by `amg` takes over. `apply`
+/// of the second part is to be replaced.
 fn p_multigrid<T: PackScalar>(
     finest: &Arc<Sipdg<T>>,
     options: &SolverOptions,

@@ -3,8 +3,8 @@
 use dgsuite_amg::{Solution, SolveError};
 use dgsuite_gpu::GpuError;
 
-/// The part of the data that no solution can meet, of a problem that fixes u up to a constant only. Of a mesh of several parts that are
-/// joined nowhere: in the part where it is largest.
+/// The part of the data that no solution can meet, of a problem that fixes u up to a constant only. Of a mesh
+/// of several parts that are joined nowhere: in the part where it is largest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Imbalance {
     /// `∫ f + ∮ g`, which would have to be 0.

@@ -12,8 +12,8 @@ pub(super) type Apply<V> = dyn Preconditioner<V> + Send;
 /// Time between two norms of the residual: on a device each of them is waited for.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// It is asked once in each iteration, with the residual. Once the flag is set it answers zero, which ends conjugate
-/// gradients with the iterate at hand.
+/// It is asked once in each iteration, with the residual. Once the flag is set it answers zero, which ends
+/// conjugate gradients with the iterate at hand.
 pub(super) struct Watched<'a, V> {
     inner: &'a mut Apply<V>,
     stop: &'a AtomicBool,

@@ -3,15 +3,15 @@
 use super::{Hyperbolic, Representation, SystemError};
 
 impl Hyperbolic {
-    /// Prepares estimates of errors. With `s_k` the mean of `|u_k|` over the domain at the start of the run (of momentum
-    /// `(s_ρ s_ρE)^½`, as it may be at rest), and `e_k` the error of the field k in a step:
+    /// Prepares estimates of errors. With `s_k` the mean of `|u_k|` over the domain at the start of the run
+    /// (of momentum `(s_ρ s_ρE)^½`, as it may be at rest), and `e_k` the error of the field k in a step:
     ///
     /// ```text
     /// ε = (mean over elements and fields of ⟨e_k²⟩ / s_k²)^½
     /// ```
     ///
-    /// `⟨ ⟩` is the mean over the reference element, of modes by their orthonormality, else over the coefficients (nodes).
-    /// Fields whose scale is zero are measured absolutely.
+    /// `⟨ ⟩` is the mean over the reference element, of modes by their orthonormality, else over the
+    /// coefficients (nodes). Fields whose scale is zero are measured absolutely.
     ///
     /// # Errors
     /// Those of the machine.

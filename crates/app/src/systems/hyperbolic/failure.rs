@@ -1,5 +1,5 @@
-//! Where a solution failed first, found from where it is no longer finite: a step takes bad values some elements further in
-//! every direction, so that they began in the middle.
+//! Where a solution failed first, found from where it is no longer finite: a step takes bad values some
+//! elements further in every direction, so that they began in the middle.
 
 use super::{Hyperbolic, SystemError};
 use dgsuite_mesh::{Across, Mesh};
@@ -81,8 +81,8 @@ impl Hyperbolic {
         trail.taken.push(step);
     }
 
-    /// The coldest point of the gas before the last step of `trail`, which is taken again from the state that was kept. `None`
-    /// where no state was kept, or for other laws. The state afterwards is that of before.
+    /// The coldest point of the gas before the last step of `trail`, which is taken again from the state that
+    /// was kept. `None` where no state was kept, or for other laws. The state afterwards is that of before.
     pub(crate) fn before(&mut self, trail: &Trail) -> Option<Coldest> {
         let (last, first) = trail.taken.split_last().filter(|_| trail.kept)?;
         self.setup.law.gas()?;

@@ -17,8 +17,8 @@ impl Hyperbolic {
     /// max(L/|v|, L²/ν)
     /// ```
     ///
-    /// `|v|` is the root mean square of the velocity, `ν` the mean of `μ/ρ min(1, γ/Pr)`. `None` where nothing moves or
-    /// diffuses.
+    /// `|v|` is the root mean square of the velocity, `ν` the mean of `μ/ρ min(1, γ/Pr)`. `None` where
+    /// nothing moves or diffuses.
     pub(crate) fn slowest_time(&self) -> Option<f64> {
         let [lower, upper] = self.setup.mesh.bounding_box();
         let extent = (0..3).map(|d| upper[d] - lower[d]).fold(0.0, f64::max);

@@ -157,7 +157,8 @@ fn every_kernel_gives_the_bits_of_the_host() {
     every_kernel::<f32>();
 }
 
-/// Where the compiler is: all fit into registers, on the oldest architecture that we name and the newest that we measured.
+/// Where the compiler is: all fit into registers, on the oldest architecture that we name and the newest that
+/// we measured.
 #[test]
 fn kernels_compile_without_spills() {
     for source in [sources::<f64>(), sources::<f32>()].concat() {

@@ -9,7 +9,8 @@ use dgsuite_gpu::{CudaVector, GpuError, Scalar};
 /// Threads of a block.
 const THREADS: u32 = 256;
 
-/// A matrix for each element on a device, as [`BlockInverse`]; the identity in the rows that fill up the host's blocks.
+/// A matrix for each element on a device, as [`BlockInverse`]; the identity in the rows that fill up the
+/// host's blocks.
 pub struct CudaBlockInverse<T: Scalar> {
     cuda: Cuda,
     len: usize,

@@ -1,12 +1,14 @@
-//! Affine simplices by even and odd parts under the reflection that swaps vertices 0 and 1: the tables of `elliptic_simplex.cu`.
+//! Affine simplices by even and odd parts under the reflection that swaps vertices 0 and 1: the tables of
+//! `elliptic_simplex.cu`.
 //!
-//! The reflection takes each node to a node and each mode to itself or its opposite. The derivative along the edge from vertex 0 to
-//! vertex 1 makes odd of even and even of odd, the sums of those from both to another vertex and the mass matrix leave them. So a
-//! matrix of all nodes falls apart in two of half as many rows and columns.
+//! The reflection takes each node to a node and each mode to itself or its opposite. The derivative along the
+//! edge from vertex 0 to vertex 1 makes odd of even and even of odd, the sums of those from both to another
+//! vertex and the mass matrix leave them. So a matrix of all nodes falls apart in two of half as many rows
+//! and columns.
 //!
-//! Nodes stand in *slots*, four to a step: first the pairs of nodes that are each other's image, then those that are their own. In
-//! steps that odd parts have too, the kernel takes the sum and the difference of both nodes of a slot; a node that is its own image
-//! is there twice.
+//! Nodes stand in *slots*, four to a step: first the pairs of nodes that are each other's image, then those
+//! that are their own. In steps that odd parts have too, the kernel takes the sum and the difference of both
+//! nodes of a slot; a node that is its own image is there twice.
 
 use crate::cuda::elliptic::rounding::{Products, rounded_without_sum};
 use crate::cuda::fragments::{Padding, fragment, pairs, row, steps, tiles};
@@ -31,7 +33,8 @@ pub(super) struct Halves<'a> {
 }
 
 impl<'a> Halves<'a> {
-    /// Without a reflection: nodes are their own images, modes even, and derivatives those along the edges from vertex 0.
+    /// Without a reflection: nodes are their own images, modes even, and derivatives those along the edges
+    /// from vertex 0.
     pub(super) fn whole(t: &'a Simplices) -> Self {
         let own = t.nodes.len() - t.dim - 1;
         let sides = || t.nodes[own..].iter().map(|o| &o[..t.n_face]);
@@ -98,8 +101,8 @@ impl<'a> Halves<'a> {
         out
     }
 
-    /// Coefficients of even or odd parts from those of nodes, `value(n)`: of the mean of a slot's nodes or of half their difference;
-    /// half of nodes that are their own image.
+    /// Coefficients of even or odd parts from those of nodes, `value(n)`: of the mean of a slot's nodes or of
+    /// half their difference; half of nodes that are their own image.
     fn part(&self, odd: usize, slot: usize, value: impl Fn(usize) -> f64) -> f64 {
         match self.slots.get(slot) {
             Some(&[a, b]) if slot < self.n_pairs => {
@@ -135,7 +138,8 @@ impl<'a> Halves<'a> {
         if self.n_pairs > 0 && d == 0 { 1 - odd } else { odd }
     }
 
-    /// Derivative `d` of even or odd parts: `[mode × slot]`, as it is tested; a node that is its own image has half of it.
+    /// Derivative `d` of even or odd parts: `[mode × slot]`, as it is tested; a node that is its own image
+    /// has half of it.
     fn derivative(&self, odd: usize, d: usize, products: Products) -> Matrix {
         let (order, modes) = (self.order(odd), &self.modes[self.image(odd, d)]);
         let m = Matrix::from_fn(modes.len(), order.len(), |k, i| {
@@ -225,8 +229,8 @@ impl<'a> Halves<'a> {
         out
     }
 
-    /// The rows of a side's own order for the lanes of four, four steps to a word: `[code][lane][word]`, and behind them the first
-    /// and the second nodes of the slots.
+    /// The rows of a side's own order for the lanes of four, four steps to a word: `[code][lane][word]`, and
+    /// behind them the first and the second nodes of the slots.
     pub(super) fn words(&self) -> Vec<u32> {
         let t = self.of;
         let (face, inner) = (t.n_face, t.np - t.n_face);

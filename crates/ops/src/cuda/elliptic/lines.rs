@@ -112,8 +112,8 @@ impl<T: Scalar> Lines<T> {
     ) -> Result<(), GpuError> {
         let mut args = Args::new();
         args.value(self.arguments).buffer(u).buffer(au);
-        // SAFETY: the arguments are those of the kernel, whose tables lead to rows of vectors of the operator's length, which
-        // was checked.
+        // SAFETY: the arguments are those of the kernel, whose tables lead to rows of vectors of the
+        // operator's length, which was checked.
         unsafe { cuda.launch(&self.function, self.config, &args) }
     }
 

@@ -8,12 +8,14 @@ use dgsuite_basis::Matrix;
 pub(super) enum Products {
     /// Numbers in double precision.
     Double,
-    /// Differences and matrices rounded to 11 bits, summed in single precision; for vectors in single precision.
+    /// Differences and matrices rounded to 11 bits, summed in single precision; for vectors in single
+    /// precision.
     Rounded,
 }
 
 impl Products {
-    /// Those for a mesh: on stretched elements fluxes along short edges are small differences of large numbers.
+    /// Those for a mesh: on stretched elements fluxes along short edges are small differences of large
+    /// numbers.
     pub(super) fn on(self, t: &Simplices) -> Self {
         if t.stretched { Self::Double } else { self }
     }
@@ -28,11 +30,12 @@ pub(super) fn rounded(v: f64) -> f32 {
     f32::from_bits((v as f32).to_bits().wrapping_add(half) & !(2 * half - 1))
 }
 
-/// The matrix in numbers of 11 bits, where rows whose sum is zero have it still: multiples of the last bit of a row's largest number,
-/// the nearest but for as many as would make a sum.
+/// The matrix in numbers of 11 bits, where rows whose sum is zero have it still: multiples of the last bit of
+/// a row's largest number, the nearest but for as many as would make a sum.
 ///
-/// Of the derivatives' matrix `D`, whose rows' sums are the derivatives of a constant, that leaves nothing of `Dᵀ f` along constants.
-/// What were left there would not shrink with the elements as the fluxes' energy does.
+/// Of the derivatives' matrix `D`, whose rows' sums are the derivatives of a constant, that leaves nothing of
+/// `Dᵀ f` along constants. What were left there would not shrink with the elements as the fluxes' energy
+/// does.
 pub(super) fn rounded_without_sum(m: &Matrix) -> Matrix {
     let mut out = Matrix::zeros(m.rows(), m.cols());
     for i in 0..m.rows() {

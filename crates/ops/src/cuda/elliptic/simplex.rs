@@ -1,5 +1,5 @@
-//! Affine simplices: one kernel, with the FP64 tensor cores (`elliptic_simplex.cu`), or at low orders a thread for each
-//! element (`elliptic_element.cu`).
+//! Affine simplices: one kernel, with the FP64 tensor cores (`elliptic_simplex.cu`), or at low orders a
+//! thread for each element (`elliptic_element.cu`).
 
 use crate::cuda::elliptic::halves::Halves;
 use crate::cuda::elliptic::rounding::{Products, rounded};
@@ -18,7 +18,8 @@ const GROUP: usize = 8;
 const THREADS: u32 = 128;
 /// Rows that a byte can number.
 const MOST_ROWS: usize = 256;
-/// Dimension and nodes of the elements where the kernel for numbers of 11 bits has warps enough to hide a smoother's step.
+/// Dimension and nodes of the elements where the kernel for numbers of 11 bits has warps enough to hide a
+/// smoother's step.
 const HIDDEN: (usize, usize) = (2, 28);
 
 /// The header of both kernels.
@@ -85,7 +86,8 @@ struct Build {
     warps: usize,
     /// Of a multiprocessor.
     blocks: usize,
-    /// Times eight elements that a warp works on: with two of them devices of compute capability 9 multiply at twice the rate.
+    /// Times eight elements that a warp works on: with two of them devices of compute capability 9 multiply
+    /// at twice the rate.
     rows: usize,
 }
 
@@ -151,8 +153,8 @@ fn text<T: Scalar>(t: &Simplices, products: Products) -> Option<Text> {
         let (source, threads, elements) = (element_text::<T>(t), THREADS, THREADS as usize);
         return Some(Text { source, entries: Vec::new(), words: Vec::new(), threads, elements, shared: 0 });
     }
-    // Products bind in double precision on triangles alone: on an H200 halves took 1.02 to 1.16 times as long with numbers of 11
-    // bits, and 1.1 to 1.3 times on tetrahedra, whose faces' matrices are most of all.
+    // Products bind in double precision on triangles alone: on an H200 halves took 1.02 to 1.16 times as long
+    // with numbers of 11 bits, and 1.1 to 1.3 times on tetrahedra, whose faces' matrices are most of all.
     let halves = match products {
         Products::Double if t.dim == 2 => Halves::new(t).unwrap_or_else(|| Halves::whole(t)),
         _ => Halves::whole(t),
@@ -303,8 +305,8 @@ impl<T: Scalar> Simplex<T> {
         args.buffer(u).buffer(au).value(finish.map_or(0.0, |f| f.beta));
         args.pointer(finish.and_then(|f| f.inverse_diagonal).map_or(0, DeviceBuffer::ptr));
         args.pointer(finish.map_or(0, |f| f.b.ptr()));
-        // SAFETY: the arguments are those of the kernel, whose tables lead to rows of vectors of the operator's length, which
-        // was checked.
+        // SAFETY: the arguments are those of the kernel, whose tables lead to rows of vectors of the
+        // operator's length, which was checked.
         unsafe { cuda.launch(&self.function, self.config, &args) }
     }
 

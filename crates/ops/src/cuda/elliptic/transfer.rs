@@ -14,8 +14,8 @@ const MOST: usize = 3;
 /// Bytes of shared memory below which elements are small.
 const SMALL: usize = 512;
 
-/// Interpolation from a coarse order to a fine one, and its transpose, on a device: as [`PTransfer`]. Rows that fill up the
-/// host's blocks are left alone.
+/// Interpolation from a coarse order to a fine one, and its transpose, on a device: as [`PTransfer`]. Rows
+/// that fill up the host's blocks are left alone.
 pub struct CudaPTransfer<T: Scalar> {
     cuda: Cuda,
     /// Lengths of the vectors, fine and coarse.

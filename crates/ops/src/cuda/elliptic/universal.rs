@@ -63,8 +63,8 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// For elements that take `per_element` bytes of shared memory and whose products have about `rows` rows; `None` if one
-    /// does not fit.
+    /// For elements that take `per_element` bytes of shared memory and whose products have about `rows` rows;
+    /// `None` if one does not fit.
     pub(super) fn new(rows: usize, per_element: usize) -> Option<Self> {
         let threads: usize = if rows > 256 { 256 } else { 128 };
         // Enough to occupy the threads, four to a row.
@@ -209,8 +209,8 @@ impl<T: Scalar> Universal<T> {
         for part in &self.parts {
             args.clear();
             args.value(part.argument).buffer(u).buffer(&self.published);
-            // SAFETY: the arguments are those of the kernel, whose tables lead to rows of vectors of the operator's length,
-            // which was checked.
+            // SAFETY: the arguments are those of the kernel, whose tables lead to rows of vectors of the
+            // operator's length, which was checked.
             unsafe { cuda.launch(&part.publish.0, part.publish.1, &args)? };
         }
         for part in &self.parts {

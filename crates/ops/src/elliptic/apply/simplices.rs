@@ -78,7 +78,8 @@ impl<T: PackScalar> Sipdg<T> {
         }
     }
 
-    /// `A u` of a block of affine simplices from what lies across the faces, with values and derivatives at points.
+    /// `A u` of a block of affine simplices from what lies across the faces, with values and derivatives at
+    /// points.
     pub(super) fn test_simplex(
         &self,
         g: usize,

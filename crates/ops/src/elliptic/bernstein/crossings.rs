@@ -40,7 +40,8 @@ pub(super) struct Sizes {
 }
 
 impl Crossings {
-    /// From sources whose blocks are places, as [`Schedule`](crate::elliptic::schedule::Schedule) leaves them.
+    /// From sources whose blocks are places, as [`Schedule`](crate::elliptic::schedule::Schedule) leaves
+    /// them.
     pub(super) fn new(neighbours: &Neighbours, sizes: &Sizes) -> Self {
         let &Sizes { n_faces, lanes, rows, table } = sizes;
         let side_by_side = rows * TOGETHER * lanes;

@@ -15,8 +15,8 @@ pub(super) struct Rooms {
     /// Sums and differences of coefficients, of those of second derivatives, and λ û, side by side.
     high: usize,
     nodes: usize,
-    /// Of one block, at the faces, `[k][face]`, derivatives behind values: by turns what lies across, sums and differences,
-    /// their products.
+    /// Of one block, at the faces, `[k][face]`, derivatives behind values: by turns what lies across, sums
+    /// and differences, their products.
     across: usize,
     places: usize,
     /// Of one block: factors of derivatives, `[face][i]`.
@@ -380,10 +380,12 @@ unsafe fn curvature<V: Pack, const D: usize, const P: usize>(metric: *const V::T
     out
 }
 
-/// What the sides of one block among `N` add to its coefficients, while the rows of a block to come are fetched.
+/// What the sides of one block among `N` add to its coefficients, while the rows of a block to come are
+/// fetched.
 ///
 /// # Safety
-/// `sides` and `factors` hold all rows, and `to` has room for all coefficients. Any address will do for `next`.
+/// `sides` and `factors` hold all rows, and `to` has room for all coefficients. Any address will do for
+/// `next`.
 #[inline(always)]
 unsafe fn collect<V: Pack, const N: usize>(
     terms: &Terms,
@@ -420,7 +422,8 @@ unsafe fn collect<V: Pack, const N: usize>(
 /// The lanes of a crossing, to rows of `F` packs.
 ///
 /// # Safety
-/// `published` is one that the crossing was made for, and there is room at `across` for all rows of the faces.
+/// `published` is one that the crossing was made for, and there is room at `across` for all rows of the
+/// faces.
 #[inline(always)]
 unsafe fn cross<V: Pack<T: PackScalar>, const F: usize>(
     by: &Bernstein<V::T>,

@@ -12,8 +12,8 @@ const ROUNDING: f64 = 1e-10;
 
 /// Orbits of one or two reflections that commute.
 ///
-/// Sums and differences of each orbit stand class by class, a class for the functions that each reflection keeps (bit
-/// not set) or reverses (bit set).
+/// Sums and differences of each orbit stand class by class, a class for the functions that each reflection
+/// keeps (bit not set) or reverses (bit set).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Orbits {
     /// Where classes begin.
@@ -115,8 +115,8 @@ impl Orbits {
         (out, sizes)
     }
 
-    /// `m̂` with `m = Sᵀ m̂ S`, where rows of `m` have these orbits and columns the other; `None` if it does not keep
-    /// classes.
+    /// `m̂` with `m = Sᵀ m̂ S`, where rows of `m` have these orbits and columns the other; `None` if it does
+    /// not keep classes.
     pub(super) fn reduce(&self, m: &Matrix, columns: &Self) -> Option<Matrix> {
         let (left, sizes) = self.matrix();
         let (right, sizes_right) = columns.matrix();
@@ -137,8 +137,8 @@ impl Orbits {
         Some(product)
     }
 
-    /// The entries within classes of a matrix of [`reduce`](Self::reduce), whose columns have these orbits and rows the
-    /// other.
+    /// The entries within classes of a matrix of [`reduce`](Self::reduce), whose columns have these orbits
+    /// and rows the other.
     pub(super) fn rows(&self, m: &Matrix, rows: &Self) -> Rows {
         let mut out = Rows { cols: m.cols(), rows: Vec::new() };
         for (r, c) in rows.classes.windows(2).zip(self.classes.windows(2)) {

@@ -59,8 +59,8 @@ impl<V: Pack, const N: usize> Write<V, 1> for Among<V::T, N> {
     }
 }
 
-/// Rows of blocks side by side, while the same rows of the first or the second half of the blocks to come are fetched: a
-/// share of the lines at a time leaves room for all that are under way.
+/// Rows of blocks side by side, while the same rows of the first or the second half of the blocks to come are
+/// fetched: a share of the lines at a time leaves room for all that are under way.
 pub(super) struct Fetching<'a, T, const N: usize, const SECOND: bool> {
     pub(super) to: *mut T,
     /// Any addresses will do.

@@ -14,14 +14,15 @@ pub(super) struct Run {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Terms {
     pub(super) runs: Vec<Run>,
-    /// Run by run and row by row: where the coefficient stands, then where its values on faces stand, then pairs of where a
-    /// derivative and its factor stand.
+    /// Run by run and row by row: where the coefficient stands, then where its values on faces stand, then
+    /// pairs of where a derivative and its factor stand.
     pub(super) places: Vec<u32>,
 }
 
 impl Terms {
-    /// From the coefficient of each value `[face][k]` and the coefficients that each derivative `[face][k]` is made of, `[i]`.
-    /// Rows at the faces are numbered `[k][face]`, derivatives behind values, and factors `[face][i]`.
+    /// From the coefficient of each value `[face][k]` and the coefficients that each derivative `[face][k]`
+    /// is made of, `[i]`. Rows at the faces are numbered `[k][face]`, derivatives behind values, and factors
+    /// `[face][i]`.
     pub(super) fn new(
         values: &[usize],
         raised: &[usize],

@@ -1,9 +1,10 @@
 //! Quadrilaterals and hexahedra at Gauss nodes: everything is along lines of nodes.
 //!
-//! Sides are numbered 2 d + end for the ends of the direction d; the lines that end on a side are numbered by their other
-//! coordinates, the first fastest. Near a side a line is walked from the side inwards, whichever way it runs, so that values and
-//! slopes at the end have one row each. Conormal derivatives are taken along the element's own directions,
-//! `κ_f sJ n·∇u = Σ_d b_d ∂u/∂r_d`; those of a neighbour are turned to the same directions.
+//! Sides are numbered 2 d + end for the ends of the direction d; the lines that end on a side are numbered by
+//! their other coordinates, the first fastest. Near a side a line is walked from the side inwards, whichever
+//! way it runs, so that values and slopes at the end have one row each. Conormal derivatives are taken along
+//! the element's own directions, `κ_f sJ n·∇u = Σ_d b_d ∂u/∂r_d`; those of a neighbour are turned to the same
+//! directions.
 
 use super::DeviceLayout;
 use crate::elliptic::space::{Beyond, Space};
@@ -40,8 +41,8 @@ pub(crate) struct Grids {
     /// `[element][node or 1][κ J ∇r_d·∇r_e …, λ J]`.
     pub(crate) metric: Vec<f64>,
     pub(crate) reaction: bool,
-    /// `[element][side][line or 1]`: κ_f sJ τ, factors of the inward slope here and across, then of each derivative along the
-    /// side here and of each across.
+    /// `[element][side][line or 1]`: κ_f sJ τ, factors of the inward slope here and across, then of each
+    /// derivative along the side here and of each across.
     pub(crate) faces: Vec<f64>,
     /// `[element][side]`: the neighbour, and which walk, or [`OPPOSITE`] or [`NOTHING`].
     pub(crate) sides: Vec<[u32; 2]>,
@@ -153,7 +154,8 @@ impl Grids {
             own_walks.push(walk_from([start(samples[0])?, start(samples[1])?, start(samples[2])?]));
         }
 
-        // What the elements know by themselves: metric, and conormals of the face points times sJ, which is the last number.
+        // What the elements know by themselves: metric, and conormals of the face points times sJ, which is
+        // the last number.
         let (n_edges, values) = (dim * (dim + 1) / 2, !problem.lambda.is_zero());
         let entries = n_edges + usize::from(values);
         let (points, face_rows) = if per_point { (nodes.len(), n_lines) } else { (1, 1) };

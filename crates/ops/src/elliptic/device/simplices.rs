@@ -1,19 +1,21 @@
-//! Affine triangles and tetrahedra with piecewise constant coefficients: numbers of the edges, and matrices that do not
-//! depend on the element.
+//! Affine triangles and tetrahedra with piecewise constant coefficients: numbers of the edges, and matrices
+//! that do not depend on the element.
 //!
-//! With the barycentric coordinates λ_i and `∂_i − ∂_j` the derivative along the edge from vertex j to vertex i,
+//! With the barycentric coordinates λ_i and `∂_i − ∂_j` the derivative along the edge from vertex j to vertex
+//! i,
 //!
 //! ```text
 //! ∫ κ ∇u·∇v = Σ_{i<j} W_ij ∫̂ (∂_i − ∂_j)u (∂_i − ∂_j)v,    W_ij = −κ J ∇λ_i·∇λ_j,
 //! ```
 //!
-//! and across the face opposite to vertex c, `κ sJ ∂u/∂n = γ Σ_i W_ci (∂_i − ∂_c)u` with γ = d |Ê| / |F̂|. So the weights of
-//! the edges are all that the derivatives need of an element, and a neighbour's are found whichever way it is turned. What the
-//! jumps give is added to the edges' derivatives: with `h_i = ∂_i u + ½ γ ℓ_i`, `ℓ_i` the jump on the face opposite to
-//! vertex i tested by the modes, `Σ W_ij (h_i − h_j) (∂_i − ∂_j)v` has both terms.
+//! and across the face opposite to vertex c, `κ sJ ∂u/∂n = γ Σ_i W_ci (∂_i − ∂_c)u` with γ = d |Ê| / |F̂|. So
+//! the weights of the edges are all that the derivatives need of an element, and a neighbour's are found
+//! whichever way it is turned. What the jumps give is added to the edges' derivatives: with
+//! `h_i = ∂_i u + ½ γ ℓ_i`, `ℓ_i` the jump on the face opposite to vertex i tested by the modes,
+//! `Σ W_ij (h_i − h_j) (∂_i − ∂_j)v` has both terms.
 //!
-//! Sides are numbered by the vertex opposite to them. In a side's *own order* the nodes on the face come first, as they lie
-//! in the frame of the face, and both elements of a face list them alike.
+//! Sides are numbered by the vertex opposite to them. In a side's *own order* the nodes on the face come
+//! first, as they lie in the frame of the face, and both elements of a face list them alike.
 
 use super::DeviceLayout;
 use crate::elliptic::space::{Beyond, Space};
@@ -30,8 +32,8 @@ pub(crate) const CODE_BITS: u32 = 6;
 pub(crate) const OPPOSITE: u32 = 16;
 /// The penalty is that of the element's own values: a boundary with given flux.
 pub(crate) const OWN: u32 = 32;
-/// An element is stretched if its longest edge is longer than this times its smallest height, and a mesh if more than a hundredth of
-/// its elements are.
+/// An element is stretched if its longest edge is longer than this times its smallest height, and a mesh if
+/// more than a hundredth of its elements are.
 const STRETCHED: f64 = 30.0;
 /// Nodes and points closer than this are the same.
 const SAME: f64 = 1e-8;
@@ -43,7 +45,8 @@ pub(crate) struct Simplices {
     pub(crate) n_elements: usize,
     /// Whether the mesh is stretched: sums over edges then lose digits.
     pub(crate) stretched: bool,
-    /// `[element][edge]`: W of the vertices (0, 1), (0, 2), (1, 2) or (0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3).
+    /// `[element][edge]`: W of the vertices (0, 1), (0, 2), (1, 2) or (0, 1), (0, 2), (0, 3), (1, 2), (1, 3),
+    /// (2, 3).
     pub(crate) weights: Vec<f64>,
     /// `[element][side]`: κ_f sJ τ.
     pub(crate) penalty: Vec<f64>,
@@ -53,8 +56,8 @@ pub(crate) struct Simplices {
     pub(crate) reaction: Option<Vec<f64>>,
     /// `[element][side]`: the neighbour's number and the code.
     pub(crate) sides: Vec<u32>,
-    /// By code, the side's own order: as seen from the other side `[face of the neighbour][orientation]`, then of the element's
-    /// own sides.
+    /// By code, the side's own order: as seen from the other side `[face of the neighbour][orientation]`,
+    /// then of the element's own sides.
     pub(crate) nodes: Vec<Vec<usize>>,
     /// By code: the edges from the face's vertices, in its own order, to the opposite one; and the side.
     pub(crate) edges: Vec<Vec<usize>>,
@@ -279,8 +282,8 @@ fn barycentric(dim: usize, x: [f64; 3]) -> Vec<f64> {
     out
 }
 
-/// The nodes of an element whose vertices are taken in the order `sigma`, as the nodes come if those of the face opposite to the
-/// last vertex are listed first; `None` if they are not symmetric.
+/// The nodes of an element whose vertices are taken in the order `sigma`, as the nodes come if those of the
+/// face opposite to the last vertex are listed first; `None` if they are not symmetric.
 fn own_order(dim: usize, sigma: &[usize], nodes: &[[f64; 3]]) -> Option<Vec<usize>> {
     let on_face = |n: &usize| barycentric(dim, nodes[*n])[dim].abs() < SAME;
     let (first, rest): (Vec<usize>, Vec<usize>) = (0..nodes.len()).partition(on_face);

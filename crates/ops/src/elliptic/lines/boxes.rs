@@ -1,10 +1,11 @@
 //! Rectangles and boxes with constant coefficients.
 //!
-//! What lies across a face is formed where it is needed, along the neighbours' lines that end there: two products for each
-//! of them. That is more arithmetic than to read what neighbours have published, but nothing but the result is written, and
-//! neighbours' nodes are in the cache along a space-filling curve. Neighbours in the same block have them at the other ends
-//! of the own lines. Products of the own lines lead from sums and
-//! differences of nodes that are mirror images to sums and differences, which halves them (Solomonoff 1992).
+//! What lies across a face is formed where it is needed, along the neighbours' lines that end there: two
+//! products for each of them. That is more arithmetic than to read what neighbours have published, but
+//! nothing but the result is written, and neighbours' nodes are in the cache along a space-filling curve.
+//! Neighbours in the same block have them at the other ends of the own lines. Products of the own lines lead
+//! from sums and differences of nodes that are mirror images to sums and differences, which halves them
+//! (Solomonoff 1992).
 
 pub(crate) mod ahead;
 pub(crate) mod blocks;
@@ -22,9 +23,11 @@ const SAME: f64 = 1e-11;
 pub(crate) struct Mirrored<T> {
     /// Value and outward derivative at the second end, `[value, derivative][i]`.
     end: Vec<T>,
-    /// The same from sums and from differences of nodes, `[even, odd][value, derivative][i]`, of the first half.
+    /// The same from sums and from differences of nodes, `[even, odd][value, derivative][i]`, of the first
+    /// half.
     ends: Vec<T>,
-    /// `Σ_q ∂φ_i/∂r w_q ∂φ_j/∂r` from sums to sums, then from differences to differences, `[i][j]` of the first half.
+    /// `Σ_q ∂φ_i/∂r w_q ∂φ_j/∂r` from sums to sums, then from differences to differences, `[i][j]` of the
+    /// first half.
     stiffness: Vec<T>,
     /// Node at the far end of the line that ends at a face point.
     far: Vec<u32>,
@@ -33,8 +36,8 @@ pub(crate) struct Mirrored<T> {
 }
 
 impl<T: PackScalar> Mirrored<T> {
-    /// From `[d][end][value, derivative][i]`, `[i][j]`, and of the lines their face points, faces and first nodes; `None`
-    /// where nodes are no mirror images.
+    /// From `[d][end][value, derivative][i]`, `[i][j]`, and of the lines their face points, faces and first
+    /// nodes; `None` where nodes are no mirror images.
     pub(super) fn new(
         n: usize,
         (ends, stiffness): (&[f64], &[f64]),
@@ -105,7 +108,8 @@ impl<T: PackScalar> Lines<T> {
         self.dim * ROWS + values as usize
     }
 
-    /// The coefficients of boxes, `[block][row][lane]`, from those of [`Conduct`](crate::elliptic::kernels::Conduct) and of
+    /// The coefficients of boxes, `[block][row][lane]`, from those of
+    /// [`Conduct`](crate::elliptic::kernels::Conduct) and of
     /// [`FaceCoefficients`](crate::elliptic::kernels::FaceCoefficients), without those of neighbours.
     ///
     /// # Errors
@@ -164,8 +168,8 @@ impl<T: PackScalar> Lines<T> {
         }
     }
 
-    /// For each face the first entry of the table of those that meet it face to face along the lines: the opposite face,
-    /// not turned.
+    /// For each face the first entry of the table of those that meet it face to face along the lines: the
+    /// opposite face, not turned.
     pub(in crate::elliptic) fn straight(&self, n: &Neighbours, offsets: &[usize], lanes: usize) -> Vec<u32> {
         let n_lines = self.nodes() / self.n;
         let mut out = vec![u32::MAX; 2 * self.dim];

@@ -1,4 +1,5 @@
-//! Operators of `ops` on a device in the form that solvers of `amg` ask for. A launch that fails is kept by the device.
+//! Operators of `ops` on a device in the form that solvers of `amg` ask for. A launch that fails is kept by
+//! the device.
 
 use std::sync::Arc;
 

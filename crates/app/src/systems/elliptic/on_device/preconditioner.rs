@@ -1,4 +1,5 @@
-//! The preconditioner that was chosen, on a device: p-multigrid over operators of falling order, algebraic multigrid below.
+//! The preconditioner that was chosen, on a device: p-multigrid over operators of falling order, algebraic
+//! multigrid below.
 
 use std::sync::Arc;
 
@@ -100,7 +101,8 @@ fn diagonal<T: Scalar>(host: &Sipdg<f64>, operator: &CudaSipdg<T>) -> Result<Vec
     Ok(operator.upload(&inverse_diagonal(host)?)?)
 }
 
-/// The entries of an operator's vectors inside and outside of those of its unknowns alone, see [`CudaReordered::new`].
+/// The entries of an operator's vectors inside and outside of those of its unknowns alone, see
+/// [`CudaReordered::new`].
 fn places<T: Scalar>(operator: &CudaSipdg<T>, entries: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let rows = operator.rows();
     let inwards: Vec<u32> = entries.iter().map(|&i| rows[i as usize]).collect();
@@ -260,8 +262,8 @@ impl Preconditioner<Vector<f64>> for Stored {
     }
 }
 
-/// The inverse mass matrix, stored: a block for each element, whose columns come from products with vectors that are 1 at
-/// one node of all elements.
+/// The inverse mass matrix, stored: a block for each element, whose columns come from products with vectors
+/// that are 1 at one node of all elements.
 fn inverse_mass(
     cuda: &Cuda,
     host: &Sipdg<f64>,

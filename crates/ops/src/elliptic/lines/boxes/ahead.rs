@@ -1,14 +1,15 @@
 //! What to fetch into the second-level cache ahead of its use.
 //!
-//! Along a space-filling curve most of a block's neighbours have been read lately. The others are found when the operator
-//! is built, and asked for a few lines at a time while earlier blocks are worked on.
+//! Along a space-filling curve most of a block's neighbours have been read lately. The others are found when
+//! the operator is built, and asked for a few lines at a time while earlier blocks are worked on.
 
 use crate::connect::Neighbours;
 
 /// Blocks between fetching and reading.
 const BLOCKS: usize = 2;
 
-/// A block is in the cache while others of so many bytes are worked on: results and coefficients take room, too.
+/// A block is in the cache while others of so many bytes are worked on: results and coefficients take room,
+/// too.
 const RECENT: usize = 400 << 10;
 
 /// Blocks to be fetched.
@@ -20,7 +21,8 @@ pub(in crate::elliptic) struct Ahead {
 }
 
 impl Ahead {
-    /// What each of the blocks, of `bytes` each, reads for the first time in a while: itself and its neighbours.
+    /// What each of the blocks, of `bytes` each, reads for the first time in a while: itself and its
+    /// neighbours.
     pub(in crate::elliptic) fn new(n: &Neighbours, n_faces: usize, bytes: usize) -> Self {
         let count = (n.first_source.len() - 1) / n_faces;
         let recent = RECENT / bytes;

@@ -1,7 +1,7 @@
 //! The kernel that works on blocks of boxes.
 //!
-//! Packs of eight numbers are loaded at half the rate at which they are multiplied and added, so that two lines are worked on
-//! at once: an entry of a matrix is loaded once for both.
+//! Packs of eight numbers are loaded at half the rate at which they are multiplied and added, so that two
+//! lines are worked on at once: an entry of a matrix is loaded once for both.
 
 use super::ahead::Ahead;
 use super::{C_0, C_0_PLUS, END, Lines, Mirrored, ROWS, TAU};
@@ -35,11 +35,13 @@ impl<T> Around<'_, T> {
     }
 }
 
-/// `A u` of rectangles and boxes with constant coefficients, whose `G` is diagonal, `Σ_d G_dd D_dᵀ W D_d u + I_fᵀ W_f y +
-/// Nᵀ W_f z` with `y` and `z` of [`FaceTerms`](crate::elliptic::kernels::FaceTerms), and weighted values where there are
-/// any: one direction at a time, so that what is gathered for it is still in the nearest cache.
+/// `A u` of rectangles and boxes with constant coefficients, whose `G` is diagonal,
+/// `Σ_d G_dd D_dᵀ W D_d u + I_fᵀ W_f y + Nᵀ W_f z` with `y` and `z` of
+/// [`FaceTerms`](crate::elliptic::kernels::FaceTerms), and weighted values where there are any: one direction
+/// at a time, so that what is gathered for it is still in the nearest cache.
 ///
-/// What lies across is `u⁺` and `p⁺` of neighbours in other blocks; those in the own block are taken from the own lines.
+/// What lies across is `u⁺` and `p⁺` of neighbours in other blocks; those in the own block are taken from the
+/// own lines.
 pub struct LineBlocks<'a, T> {
     pub(in crate::elliptic) lines: &'a Lines<T>,
     /// The directions whose terms are added; the first of all writes, others add.
@@ -153,8 +155,8 @@ struct Plus<T> {
 }
 
 impl<T> Plus<T> {
-    /// Those of one direction alone, in the same place for all: the next direction finds it in the nearest cache. `first` are the
-    /// first rows of both faces, `count` the rows of one, times lanes.
+    /// Those of one direction alone, in the same place for all: the next direction finds it in the nearest
+    /// cache. `first` are the first rows of both faces, `count` the rows of one, times lanes.
     #[inline(always)]
     fn of_direction(plus: *mut T, first: [usize; 2], count: usize) -> Self {
         // The rows of the other faces are not there, and not asked for.
@@ -177,7 +179,8 @@ unsafe fn gather<V: Pack, const N: usize>(
 ) where
     V::T: PackScalar,
 {
-    // SAFETY (whole body): by the caller's contract; tables lead to rows of a trace, and know the face that they are for.
+    // SAFETY (whole body): by the caller's contract; tables lead to rows of a trace, and know the face that
+    // they are for.
     unsafe {
         let mut ends = [[V::lit(0.0); N]; 2];
         for k in 0..2 {
@@ -355,8 +358,8 @@ where
                 at_ends[k][0] = product_of::<V, N, P>(even.add(k * N), &sum, sums);
                 at_ends[k][1] = product_of::<V, N, P>(odd.add(k * N), &difference, differences);
             }
-            // Sums and differences of 2 y and −2 z over the weight of the line, which results are multiplied by: constant coefficients
-            // have it in `across`, and nothing in `surface`.
+            // Sums and differences of 2 y and −2 z over the weight of the line, which results are multiplied
+            // by: constant coefficients have it in `across`, and nothing in `surface`.
             let (mut y, mut z, mut weight) = ([[zero; P]; 2], [[zero; P]; 2], [zero; P]);
             for q in 0..P {
                 weight[q] = half * V::broadcast(l.across.as_ptr().add(line + q));
