@@ -121,7 +121,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let a = operator(shape, order.parse()?, millions, bent, lambda, &host)?;
             let setup = start.elapsed().as_secs_f64();
             let Ok(cuda) = &cuda else {
-                let mut texts = CudaSipdg::<f64>::sources(&a)?;
+                let mut texts = CudaSipdg::<f64>::texts(&a)?;
                 texts.extend(CudaSipdg::<f32>::rounded_sources(&a)?);
                 for source in &texts {
                     let compiled = match nvrtc::compile_for("sm_90", source) {

@@ -2,7 +2,7 @@
 //!
 //! An *inner* face joins two elements of one group: the neighbour's trace is read where it lies, at `[slot]`
 //! through a table of rows (basis functions or trace rows) that holds the neighbour's face and the
-//! orientation. For packs, the lanes of a face are sorted by block and table into [`Source`]s: few permuted
+//! orientation. For packs, the lanes of a face are sorted by block and table into [`Donor`]s: few permuted
 //! packs instead of many single loads. A *foreign* face (another group, or a boundary) reads its trace from
 //! the exterior buffer `[face][point][field]`, filled beforehand in this element's own face frame.
 
@@ -29,7 +29,7 @@ pub(crate) struct Fix {
 /// face's states are a few packs of other blocks, their lanes permuted and merged. Neighbours along a
 /// space-filling curve are few blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Source {
+pub(crate) struct Donor {
     /// The neighbours' block.
     pub(crate) block: u32,
     /// First entry of the table.
@@ -53,9 +53,9 @@ pub(crate) struct Neighbours {
     pub(crate) point_tables: Vec<u32>,
     pub(crate) table_len: usize,
     /// `slot` and `code` once more, lanes of one block and table together: those of face `f` of block `b`
-    /// are `first_source[b n_faces + f]..first_source[b n_faces + f + 1]`.
-    pub(crate) sources: Vec<Source>,
-    pub(crate) first_source: Vec<u32>,
+    /// are `first_donor[b n_faces + f]..first_donor[b n_faces + f + 1]`.
+    pub(crate) donors: Vec<Donor>,
+    pub(crate) first_donor: Vec<u32>,
     /// Foreign lanes, sorted by block: those of block `b` are `first_fix[b]..first_fix[b + 1]`.
     pub(crate) fixes: Vec<Fix>,
     pub(crate) first_fix: Vec<u32>,
@@ -65,8 +65,8 @@ impl Neighbours {
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
         self.slot.len() * 5
-            + size_of_val(&self.sources[..])
-            + size_of_val(&self.first_source[..])
+            + size_of_val(&self.donors[..])
+            + size_of_val(&self.first_donor[..])
             + size_of_val(&self.fixes[..])
     }
 
@@ -302,23 +302,23 @@ fn finish<T: PackScalar>(n: &mut Neighbours, fixes: &mut Vec<(u32, Fix)>, group:
         .map(|b| fixes.partition_point(|(block, _)| (*block as usize) < b) as u32)
         .collect();
     n.fixes = fixes.iter().map(|(_, f)| *f).collect();
-    n.first_source.push(0);
+    n.first_donor.push(0);
     if lanes > MAX_LANES {
         return; // a device's layout; devices read lane by lane
     }
     for (slots, codes) in n.slot.chunks_exact(lanes).zip(n.code.chunks_exact(lanes)) {
-        let first = n.sources.len();
+        let first = n.donors.len();
         for (lane, (&slot, &code)) in slots.iter().zip(codes).enumerate() {
             let (block, table) = (slot / lanes as u32, u32::from(code) * n.table_len as u32);
-            let known = n.sources[first..].iter().position(|s| s.block == block && s.table == table);
-            let i = known.map_or(n.sources.len(), |i| first + i);
+            let known = n.donors[first..].iter().position(|s| s.block == block && s.table == table);
+            let i = known.map_or(n.donors.len(), |i| first + i);
             if known.is_none() {
-                n.sources.push(Source { block, table, taken: 0, lanes: [-1; MAX_LANES] });
+                n.donors.push(Donor { block, table, taken: 0, lanes: [-1; MAX_LANES] });
             }
-            n.sources[i].taken |= 1 << lane;
-            n.sources[i].lanes[lane] = (slot % lanes as u32) as i8;
+            n.donors[i].taken |= 1 << lane;
+            n.donors[i].lanes[lane] = (slot % lanes as u32) as i8;
         }
-        n.first_source.push(n.sources.len() as u32);
+        n.first_donor.push(n.donors.len() as u32);
     }
 }
 

@@ -58,16 +58,16 @@
 mod apply;
 mod assemble;
 pub(crate) mod bernstein;
-mod block;
+mod block_jacobi;
 mod coefficient;
 mod continuous;
 pub(crate) mod device;
 mod field;
-pub(crate) mod kernels;
 pub(crate) mod lines;
 mod mass;
 mod mends;
 mod part;
+pub(crate) mod point_kernels;
 pub(crate) mod reflections;
 mod schedule;
 pub(crate) mod simplex;
@@ -76,7 +76,7 @@ mod tables;
 mod transfer;
 
 pub use assemble::CompressedRows;
-pub use block::BlockInverse;
+pub use block_jacobi::BlockInverse;
 pub use continuous::VertexInterpolation;
 pub use field::EllipticErrors;
 pub use transfer::PTransfer;
@@ -329,8 +329,8 @@ impl<T: PackScalar> Sipdg<T> {
             let own: usize =
                 parts.iter().zip(&group.parts).map(|(o, p)| o.multiply_adds() * p.n_elements).sum();
             // All lanes of a neighbouring block are multiplied.
-            let sources = || self.sources_across(g) * group.state.lanes;
-            own + self.boxes(g).map_or(0, |lines| sources() * lines.multiply_adds_of_source())
+            let donors = || self.donors_across(g) * group.state.lanes;
+            own + self.boxes(g).map_or(0, |lines| donors() * lines.multiply_adds_of_donor())
         };
         (0..self.operators.len()).map(of_group).sum()
     }

@@ -6,7 +6,7 @@
 
 use crate::connect::Neighbours;
 use crate::group::Group;
-use crate::kernels::by_fields;
+use crate::matrix_kernels::by_fields;
 use crate::simd::{Kernel, MAX_LANES, Pack, PackScalar};
 use dgsuite_gpu::Element;
 

@@ -9,7 +9,7 @@
 //! `[point][d][x][lane]`; face geometry `[face or point][D + 1][lane]`: the unit normal, then the
 //! scale of the flux.
 
-use crate::connect::Source;
+use crate::connect::Donor;
 use crate::simd::{Kernel, Pack, PackScalar, checked};
 use dgsuite_gpu::SimdLevel;
 use dgsuite_physics::trace::{Parameters, TraceError, device_fn};
@@ -37,11 +37,11 @@ pub enum Across<'a, T> {
 #[derive(Clone, Copy, Debug)]
 pub struct NeighbourStates<'a, T> {
     /// The array, `[block][row][field][lane]`.
-    pub(crate) source: &'a [T],
+    pub(crate) values: &'a [T],
     /// Scalars of one of its blocks.
     pub(crate) block_len: usize,
     /// Blocks and tables of all faces.
-    pub(crate) sources: &'a [Source],
+    pub(crate) donors: &'a [Donor],
     /// Those of face `f` are `first[f]..first[f + 1]`.
     pub(crate) first: &'a [u32],
     /// `[code][point of the face]`: first scalar of the row in a block; `table_len` entries a code.
@@ -222,7 +222,7 @@ impl<L: Law<D, N>, F: NumericalFlux<L, D, N>, T: PackScalar, const D: usize, con
         for f in 0..n_faces {
             let first = self.offsets[f];
             let count = self.offsets[f + 1] - first;
-            let sources = match &self.up {
+            let donors = match &self.up {
                 Across::Rows(_) => &[],
                 Across::Neighbours(across) => across.of_face(f, count),
             };
@@ -235,7 +235,7 @@ impl<L: Law<D, N>, F: NumericalFlux<L, D, N>, T: PackScalar, const D: usize, con
                     // One text for both kinds of neighbours, so that the flux is compiled once.
                     let plus = match &self.up {
                         Across::Rows(up) => load_row::<V, N>(up.as_ptr(), q),
-                        Across::Neighbours(across) => across.state::<V, N>(sources, i),
+                        Across::Neighbours(across) => across.state::<V, N>(donors, i),
                     };
                     let geometry = geometry.add(g * (D + 1) * V::W);
                     let mut normal = [V::lit(0.0); D];
@@ -253,35 +253,31 @@ impl<L: Law<D, N>, F: NumericalFlux<L, D, N>, T: PackScalar, const D: usize, con
 }
 
 impl<T: PackScalar> NeighbourStates<'_, T> {
-    /// The sources of face `f`, which has `count` points.
+    /// The donors of face `f`, which has `count` points.
     #[inline(always)]
-    pub(crate) fn of_face(&self, f: usize, count: usize) -> &[Source] {
-        let sources = &self.sources[self.first[f] as usize..self.first[f + 1] as usize];
-        for s in sources {
+    pub(crate) fn of_face(&self, f: usize, count: usize) -> &[Donor] {
+        let donors = &self.donors[self.first[f] as usize..self.first[f + 1] as usize];
+        for s in donors {
             assert!(s.table as usize + count <= self.tables.len());
-            assert!((s.block as usize + 1) * self.block_len <= self.source.len());
+            assert!((s.block as usize + 1) * self.block_len <= self.values.len());
         }
-        sources
+        donors
     }
 
     /// The state across point `i` of a face.
     ///
     /// # Safety
-    /// `sources` are of [`of_face`](Self::of_face) and `i` is a point of the face; table entries are rows of
+    /// `donors` are of [`of_face`](Self::of_face) and `i` is a point of the face; table entries are rows of
     /// a block of `N` fields.
     #[inline(always)]
-    pub(crate) unsafe fn state<V: Pack<T = T>, const N: usize>(
-        &self,
-        sources: &[Source],
-        i: usize,
-    ) -> [V; N] {
+    pub(crate) unsafe fn state<V: Pack<T = T>, const N: usize>(&self, donors: &[Donor], i: usize) -> [V; N] {
         let mut state = [V::lit(0.0); N];
-        for s in sources {
+        for s in donors {
             let pick = V::pick(&s.lanes, s.taken);
             // SAFETY: by the caller's contract; tables are built by `connect`.
             unsafe {
                 let row = *self.tables.get_unchecked(s.table as usize + i) as usize;
-                let p = self.source.as_ptr().add(s.block as usize * self.block_len + row);
+                let p = self.values.as_ptr().add(s.block as usize * self.block_len + row);
                 for k in 0..N {
                     state[k] = state[k].merge(p.add(k * V::W), pick);
                 }

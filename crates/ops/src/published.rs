@@ -3,6 +3,7 @@
 
 use crate::boundary_set::BoundarySet;
 use crate::connect::{Connectivity, Neighbours};
+use crate::diffusion_passes::{Diffusing, Kept, gradient_blocks, mean_flux_blocks};
 use crate::discretization::{CHUNK, Discretization, Outputs, lock};
 use crate::error::OpsError;
 use crate::group::Group;
@@ -10,7 +11,6 @@ use crate::one_sided::{OneSided, published_len};
 use crate::residual::{Inputs, Scratch};
 use crate::schedule::Schedule;
 use crate::simd::PackScalar;
-use crate::viscous::{Diffusing, Kept, gradient_blocks, mean_flux_blocks};
 use dgsuite_gpu::{Buffer, Element, Host};
 use rayon::prelude::*;
 use std::ops::Range;

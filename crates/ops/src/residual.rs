@@ -10,7 +10,7 @@ use crate::chain::Chain;
 use crate::connect::Neighbours;
 use crate::error::OpsError;
 use crate::group::{Group, Part};
-use crate::kernels::{
+use crate::matrix_kernels::{
     AddConstant, Finish, Gain, Gather, MultiplyFinish, MultiplyStore, Scale, StoredInverse,
 };
 use crate::one_sided::published_len;
@@ -167,16 +167,16 @@ impl<'a, T: PackScalar> Inputs<'a, T> {
     /// Where the states across the faces of a block lie.
     pub(crate) fn across(&self, block: usize) -> NeighbourStates<'a, T> {
         let group = self.group;
-        let (source, block_len) = match group.face_nodes {
+        let (values, block_len) = match group.face_nodes {
             Some(_) => (self.u, group.state.block_len()),
             None => (self.traces, group.trace.block_len()),
         };
         let (n, n_faces) = (self.neighbours, group.face_offsets.len() - 1);
         NeighbourStates {
-            source,
+            values,
             block_len,
-            sources: &n.sources,
-            first: &n.first_source[block * n_faces..=(block + 1) * n_faces],
+            donors: &n.donors,
+            first: &n.first_donor[block * n_faces..=(block + 1) * n_faces],
             tables: &n.tables,
         }
     }
@@ -259,12 +259,12 @@ pub(crate) fn prefetch_across<'a, T: PackScalar>(
     let width = group.state.fields * group.state.lanes;
     for (f, w) in across.first.windows(2).enumerate() {
         let count = group.face_offsets[f + 1] - group.face_offsets[f];
-        for s in &across.sources[w[0] as usize..w[1] as usize] {
+        for s in &across.donors[w[0] as usize..w[1] as usize] {
             // Blocks worked on lately are in the cache, those that follow are on their way already.
             if (recent..=block + AHEAD).contains(&(s.block as usize)) {
                 continue;
             }
-            let base = across.source.as_ptr().wrapping_add(s.block as usize * across.block_len);
+            let base = across.values.as_ptr().wrapping_add(s.block as usize * across.block_len);
             for &row in &across.tables[s.table as usize..s.table as usize + count] {
                 for k in (0..width).step_by(line) {
                     prefetch(base.wrapping_add(row as usize + k));

@@ -115,7 +115,7 @@ pub trait Kernel<T: Scalar> {
 }
 
 /// Scalars that the packs exist for.
-pub trait PackScalar: Scalar + crate::kernels::MatrixKernels {
+pub trait PackScalar: Scalar + crate::matrix_kernels::MatrixKernels {
     /// Lanes of a register at `level`.
     fn lanes(level: SimdLevel) -> usize;
     /// Rows of a panel of a shared matrix for `n_fields` unknowns at `level`.

@@ -3,9 +3,9 @@
 use crate::boundary_set::BoundarySet;
 use crate::connect::Connectivity;
 use crate::cuda::arguments::OwnBoundaries;
+use crate::cuda::device_group::DeviceGroup;
 use crate::cuda::faces::TraceSource;
-use crate::cuda::kernels::DeviceGroup;
-use crate::cuda::source::{LawText, POINT_THREADS, REDUCE_THREADS, parameter_values, pointwise};
+use crate::cuda::kernel_text::{LawText, POINT_THREADS, REDUCE_THREADS, parameter_values, pointwise};
 use crate::cuda::trace_points::{TraceList, TracePoints};
 use crate::error::OpsError;
 use crate::group::Group;
@@ -93,7 +93,7 @@ impl ConditionText {
 ///
 /// # Errors
 /// A parameter of a condition that has two values.
-pub(super) fn boundary_source<T: PackScalar>(
+pub(super) fn boundary_text<T: PackScalar>(
     law: &LawText,
     sets: &[BoundarySet<T>],
     dim: usize,
@@ -206,7 +206,7 @@ impl<T: PackScalar> DeviceBoundaries<T> {
     ) -> Result<Self, OpsError> {
         const WHAT: &str = "boundary faces";
         let fields = groups[0].state.fields;
-        let (conditions, source) = boundary_source::<T>(law, sets, dim, fields)?;
+        let (conditions, source) = boundary_text::<T>(law, sets, dim, fields)?;
         let function = cuda.compile(&source)?.function("boundary")?;
         let tally = pointwise::<T>("tally.cu", include_str!("tally.cu"), law, dim, fields);
         let tally = cuda.compile(&tally.define("BLOCK", REDUCE_THREADS))?.function("tally")?;

@@ -1,7 +1,7 @@
 //! Time and step size on the device: step bounds, and steps whose sizes follow from them without the host.
 
 use crate::cuda::discretization::CudaDiscretization;
-use crate::cuda::source::{LawText, REDUCE_THREADS, pointwise};
+use crate::cuda::kernel_text::{LawText, REDUCE_THREADS, pointwise};
 use crate::error::OpsError;
 use crate::simd::PackScalar;
 use crate::step_bound::StepMeasure;

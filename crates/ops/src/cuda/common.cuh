@@ -87,7 +87,7 @@ static __device__ __forceinline__ u64 part_row(u32 element, u32 rows, u32 row, u
 
 // Where the trace across a face lies.
 struct Across {
-    const stored* source;
+    const stored* values;
     const u32* rows;
 };
 
@@ -97,10 +97,10 @@ static __device__ __forceinline__ Across across(const Arguments& a, u32 slot, u3
     const u32 code = __ldg(a.code + at);
     Across r;
     if (code == EXTERIOR) {
-        r.source = a.exterior + to;
+        r.values = a.exterior + to;
         r.rows = nullptr;
     } else {
-        r.source = DIRECT ? a.u + slot_begin(to, STATE_BLOCK) : a.traces + slot_begin(to, TRACE_BLOCK);
+        r.values = DIRECT ? a.u + slot_begin(to, STATE_BLOCK) : a.traces + slot_begin(to, TRACE_BLOCK);
         r.rows = a.rows + code * a.table_len;
     }
     return r;
@@ -109,7 +109,7 @@ static __device__ __forceinline__ Across across(const Arguments& a, u32 slot, u3
 // The state across point `point` of the face.
 static __device__ __forceinline__ void state_across(const Across& r, u32 point, real (&up)[FIELDS]) {
     const bool outside = r.rows == nullptr;
-    const stored* p = r.source + (outside ? point * FIELDS : __ldg(r.rows + point));
+    const stored* p = r.values + (outside ? point * FIELDS : __ldg(r.rows + point));
     const u32 stride = outside ? 1 : DIRECT ? FIELD_STRIDE : LANES;
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) up[k] = __ldg(p + k * stride);

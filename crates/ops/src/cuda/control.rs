@@ -2,7 +2,7 @@
 
 use crate::cuda::clock::RING;
 use crate::cuda::discretization::CudaDiscretization;
-use crate::cuda::source::REDUCE_THREADS;
+use crate::cuda::kernel_text::REDUCE_THREADS;
 use crate::simd::PackScalar;
 use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer, LaunchConfig, PinnedBuffer};

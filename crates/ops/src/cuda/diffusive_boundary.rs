@@ -2,9 +2,9 @@
 
 use crate::boundary_set::BoundarySet;
 use crate::cuda::boundary::{Accrual, DeviceBoundaries, Run};
-use crate::cuda::kernels::DeviceGroup;
+use crate::cuda::device_group::DeviceGroup;
+use crate::cuda::kernel_text::{LawText, POINT_THREADS, parameter_values, pointwise};
 use crate::cuda::published::Shared;
-use crate::cuda::source::{LawText, POINT_THREADS, parameter_values, pointwise};
 use crate::error::OpsError;
 use crate::simd::PackScalar;
 use dgsuite_gpu::GpuError;
@@ -12,7 +12,7 @@ use dgsuite_gpu::cuda::{Args, Cuda, Function, LaunchConfig, Source};
 
 /// The text of a boundary's kernels, and the law with the condition's formulas; nothing if the condition does
 /// not know diffusion.
-pub(super) fn diffusive_source<T: PackScalar>(
+pub(super) fn diffusive_text<T: PackScalar>(
     law: &LawText,
     set: &BoundarySet<T>,
     dim: usize,
@@ -44,7 +44,7 @@ impl<T: PackScalar> DiffusiveBoundary<T> {
         dim: usize,
         fields: usize,
     ) -> Result<Option<Self>, OpsError> {
-        let Some((law, source)) = diffusive_source::<T>(law, set, dim, fields)? else { return Ok(None) };
+        let Some((law, source)) = diffusive_text::<T>(law, set, dim, fields)? else { return Ok(None) };
         let module = cuda.compile(&source)?;
         Ok(Some(Self {
             jumps: module.function("face_jumps")?,

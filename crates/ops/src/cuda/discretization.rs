@@ -1,19 +1,19 @@
 //! The right-hand side on a device.
 
 use crate::boundary::BoundaryBinding;
-use crate::cuda::boundary::{DeviceBoundaries, StageTime, boundary_source};
+use crate::cuda::boundary::{DeviceBoundaries, StageTime, boundary_text};
 use crate::cuda::branches::Branches;
 use crate::cuda::clock::{DeviceClock, clock_source};
-use crate::cuda::diffusive_boundary::{DiffusiveBoundary, diffusive_source};
+use crate::cuda::device_group::{DeviceGroup, StageVectors};
+use crate::cuda::diffusive_boundary::{DiffusiveBoundary, diffusive_text};
 use crate::cuda::faces::TraceSource;
 use crate::cuda::fast::wants_nodes;
-use crate::cuda::kernels::{DeviceGroup, StageVectors};
+use crate::cuda::kernel_text::{LawText, POINT_THREADS, REDUCE_THREADS, pointwise};
 use crate::cuda::measure::sample_source;
-use crate::cuda::part_texts::kernel_sources;
+use crate::cuda::part_texts::kernel_texts;
 use crate::cuda::published::Shared;
 use crate::cuda::small::gathered;
-use crate::cuda::source::{LawText, POINT_THREADS, REDUCE_THREADS, pointwise};
-use crate::cuda::source_term::{DeviceSource, source_texts};
+use crate::cuda::source_term::{DeviceSource, source_term_texts};
 use crate::cuda::trace_points::{TraceList, TracePoints};
 use crate::discretization::Discretization;
 use crate::equation::Equation;
@@ -500,7 +500,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
     ///
     /// # Errors
     /// As [`new`](Self::new), but for those of the device.
-    pub fn sources(
+    pub fn texts(
         mesh: Arc<Mesh>,
         scheme: &Scheme,
         equation: impl Into<Equation<T>>,
@@ -513,17 +513,19 @@ impl<T: PackScalar> CudaDiscretization<T> {
         let (dim, fields) = (d.physics.dim(), d.physics.n_fields());
         let mut out = Vec::new();
         for group in &d.groups {
-            out.extend(kernel_sources(&law, group, scheme.form)?);
+            out.extend(kernel_texts(&law, group, scheme.form)?);
         }
         out.extend(gathered(&d, &law, d.boundaries.len(), 1)?.into_iter().flatten().map(|text| text.source));
-        if let Some((_, texts)) = d.source.as_ref().and_then(|source| source_texts(&law, source, &d.groups)) {
+        if let Some((_, texts)) =
+            d.source.as_ref().and_then(|source| source_term_texts(&law, source, &d.groups))
+        {
             out.extend(texts.into_iter().map(|(_, _, text)| text.source));
         }
         if !d.boundaries.is_empty() {
-            out.push(boundary_source::<T>(&law, &d.boundaries, dim, fields)?.1);
+            out.push(boundary_text::<T>(&law, &d.boundaries, dim, fields)?.1);
         }
         for set in &d.boundaries {
-            out.extend(diffusive_source::<T>(&law, set, dim, fields)?.map(|(_, source)| source));
+            out.extend(diffusive_text::<T>(&law, set, dim, fields)?.map(|(_, source)| source));
         }
         out.push(pointwise::<T>("exchange.cu", include_str!("exchange.cu"), &law, dim, fields));
         let tally = pointwise::<T>("tally.cu", include_str!("tally.cu"), &law, dim, fields);

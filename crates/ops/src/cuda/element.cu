@@ -40,7 +40,7 @@ static __device__ __forceinline__ void ask(const Arguments& a, u32 slot, u32 fac
     if (x.outside) return;
 #pragma unroll
     for (int j = 0; j < FACE_NODES; ++j) {
-        const real* p = x.at.source + __ldg(x.at.rows + j);
+        const real* p = x.at.values + __ldg(x.at.rows + j);
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) x.u[j][k] = __ldg(p + k * LANES);
     }
@@ -95,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) residual(const Argum
                 }
             if (neighbour.outside) {
 #pragma unroll
-                for (int k = 0; k < FIELDS; ++k) up[k] = __ldg(neighbour.at.source + q * FIELDS + k);
+                for (int k = 0; k < FIELDS; ++k) up[k] = __ldg(neighbour.at.values + q * FIELDS + k);
             }
             numerical_flux(parameters, um, up, n, f);
 #pragma unroll

@@ -1,8 +1,8 @@
 //! `element.cu`: small affine simplices in layouts of 32 lanes, their operators as literals.
 
 use crate::cuda::fragments::{face_interpolation, face_nodes};
+use crate::cuda::kernel_text::{KernelText, LaunchShape, Sizes, reference_normals};
 use crate::cuda::setting::{File, Setting};
-use crate::cuda::source::{KernelText, LaunchShape, Sizes, reference_normals};
 use crate::simd::PackScalar;
 use dgsuite_basis::{BasisError, Matrix, ReferenceElement, Representation, Shape};
 use std::fmt::Write;
@@ -99,7 +99,7 @@ pub(super) fn text<T: PackScalar>(of: &Setting<'_, T>, tables: &ElementTables, s
     };
     let file = File { name: "element.cu", text: include_str!("element.cu"), headers: &["normals.cuh"] };
     let mut source = of
-        .source(file, &sizes)
+        .with_sizes(file, &sizes)
         .define("STAGE", u8::from(stage))
         .define("FACE_NODES", tables.face_nodes[0].len())
         .define("FACE_POINTS", of.group.face_offsets[1])

@@ -5,7 +5,7 @@
 //! that fill up the host's blocks stand at its end, so that both have one length. [`CudaSipdg::rows`] is the
 //! permutation.
 
-mod block;
+mod block_jacobi;
 mod halves;
 mod lines;
 mod rounding;
@@ -13,7 +13,7 @@ mod simplex;
 mod transfer;
 mod universal;
 
-pub use block::CudaBlockInverse;
+pub use block_jacobi::CudaBlockInverse;
 pub use transfer::CudaPTransfer;
 
 use crate::elliptic::device::DeviceSpan;
@@ -28,7 +28,7 @@ use simplex::{Finish, Simplex};
 use universal::Universal;
 
 /// A text of this folder in one precision.
-fn source<T: Scalar>(name: &str, text: &str) -> Source {
+fn with_headers<T: Scalar>(name: &str, text: &str) -> Source {
     let source = Source::new(name, text);
     if T::BYTES == 4 { source.define("DG_SINGLE", 1) } else { source }
 }
@@ -148,25 +148,25 @@ impl<T: Scalar> CudaSipdg<T> {
     ///
     /// # Errors
     /// As for [`new`](Self::new), but for the device's.
-    pub fn sources(host: &Sipdg<f64>) -> Result<Vec<Source>, OpsError> {
-        Self::sources_with(host, Products::Double)
+    pub fn texts(host: &Sipdg<f64>) -> Result<Vec<Source>, OpsError> {
+        Self::texts_with(host, Products::Double)
     }
 
     /// Those of [`rounded`](Self::rounded).
     ///
     /// # Errors
-    /// As for [`sources`](Self::sources).
+    /// As for [`texts`](Self::texts).
     pub fn rounded_sources(host: &Sipdg<f64>) -> Result<Vec<Source>, OpsError> {
-        Self::sources_with(host, Self::rounded_products())
+        Self::texts_with(host, Self::rounded_products())
     }
 
-    fn sources_with(host: &Sipdg<f64>, products: Products) -> Result<Vec<Source>, OpsError> {
+    fn texts_with(host: &Sipdg<f64>, products: Products) -> Result<Vec<Source>, OpsError> {
         let layout = host.device_layout()?;
-        let simplex = host.simplices(&layout).and_then(|tables| Simplex::<T>::source(&tables, products));
-        let lines = || host.grids(&layout).and_then(|tables| Lines::<T>::source(&tables));
+        let simplex = host.simplices(&layout).and_then(|tables| Simplex::<T>::text(&tables, products));
+        let lines = || host.grids(&layout).and_then(|tables| Lines::<T>::text(&tables));
         match simplex.or_else(lines) {
             Some(source) => Ok(vec![source]),
-            None => host.device_parts(&layout).iter().map(Universal::<T>::source).collect(),
+            None => host.device_parts(&layout).iter().map(Universal::<T>::text).collect(),
         }
     }
 

@@ -3,11 +3,11 @@
 use crate::cuda::element::{self, ElementTables};
 use crate::cuda::fragments::SimplexTables;
 use crate::cuda::gauss::{self, GaussTables};
+use crate::cuda::kernel_text::{KernelText, LawText};
 use crate::cuda::prism::{self, PrismTables};
 use crate::cuda::prism_cubature::CubatureTables;
 use crate::cuda::setting::Setting;
 use crate::cuda::simplex;
-use crate::cuda::source::{KernelText, LawText};
 use crate::cuda::tensor::{self, TensorTables};
 use crate::error::OpsError;
 use crate::group::{Group, Part, volume_matrices};
@@ -80,7 +80,7 @@ pub(super) enum Fast {
     Element(ElementTables),
     /// `simplex.cu`
     Simplex(SimplexTables),
-    /// `tensor.cu` or `planar.cu`
+    /// `quadrilateral.cu` or `hexahedron.cu`
     Tensor(TensorTables),
     /// `gauss.cu`
     Gauss(GaussTables),

@@ -1,11 +1,11 @@
 //! Which fast kernels run the two passes of diffusion of a part, if any do.
 
 use crate::cuda::gauss_diffusion::{self, GaussDiffusion};
+use crate::cuda::kernel_text::KernelText;
 use crate::cuda::prism_cubature_diffusion::{self, CubatureDiffusion};
 use crate::cuda::prism_diffusion::{self, PrismDiffusion};
 use crate::cuda::setting::Setting;
 use crate::cuda::simplex_diffusion::SimplexDiffusion;
-use crate::cuda::source::KernelText;
 use crate::cuda::tensor_diffusion::{self, TensorDiffusion};
 use crate::error::OpsError;
 use crate::scheme::{Form, PartSpec};

@@ -28,7 +28,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     const auto ask = [&](u32 item, real (&up)[FIELDS]) {
         const u32 q = item % NF, point = q % FACE_POINTS;
         const Across r = across(a, a.first + first + item / NF, q / FACE_POINTS);
-        load_row_constant(r.source + (r.rows ? __ldg(r.rows + point) : point * FIELDS), up);
+        load_row_constant(r.values + (r.rows ? __ldg(r.rows + point) : point * FIELDS), up);
     };
     const auto solve = [&](u32 item, const real (&up)[FIELDS]) {
         const u32 e = item / NF, q = item % NF;

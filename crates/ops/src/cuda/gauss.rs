@@ -1,8 +1,8 @@
 //! `gauss.cu` and `gauss_traces.cu`: quadrilaterals and hexahedra whose cubature has as many Gauss points
 //! along a line as there are basis functions, whatever the basis, or more on affine elements.
 
+use crate::cuda::kernel_text::KernelText;
 use crate::cuda::setting::{Block, File, Room, Setting, list, registers_of};
-use crate::cuda::source::KernelText;
 use crate::scheme::{Form, MetricRule};
 use crate::simd::PackScalar;
 use dgsuite_basis::{Matrix, ReferenceElement, Shape};

@@ -3,8 +3,8 @@
 
 use crate::cuda::fast_diffusion::Passes;
 use crate::cuda::gauss::GaussTables;
+use crate::cuda::kernel_text::KernelText;
 use crate::cuda::setting::{File, Room, Setting};
-use crate::cuda::source::KernelText;
 use crate::scheme::{Form, PartSpec};
 use crate::simd::PackScalar;
 use dgsuite_basis::{BasisError, ReferenceElement, Shape};

@@ -1,5 +1,5 @@
 // The first pass of diffusion on quadrilaterals and hexahedra with Gauss points, affine or curved. The host's
-// twin is `gradient_block` in viscous.rs; operators come from gauss.rs and gauss_diffusion.rs.
+// twin is `gradient_block` in diffusion_passes.rs; operators come from gauss.rs and gauss_diffusion.rs.
 //
 // One thread a node, a few elements a block; face points are dealt out to all threads, for the numerical
 // fluxes and again for what is published, and take states and gradients along the lines that end there.
@@ -39,7 +39,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         point.q = item % NF;
         const u32 number = point.q % FACE_POINTS;
         const Across r = across(a, a.first + first + point.element, point.q / FACE_POINTS);
-        load_row_constant(r.source + (r.rows ? __ldg(r.rows + number) : number * FIELDS), point.up);
+        load_row_constant(r.values + (r.rows ? __ldg(r.rows + number) : number * FIELDS), point.up);
         point.boundary = boundary_begin(a, p, r);
     };
     // What lies along a line at its end.

@@ -1,6 +1,6 @@
 // The second pass of diffusion on quadrilaterals and hexahedra with Gauss points, affine or curved: the
 // fluxes through face points, lifted along the lines that end there and added to what the first pass kept,
-// and the stage. The host's twin is `mean_flux_blocks` in viscous.rs.
+// and the stage. The host's twin is `mean_flux_blocks` in diffusion_passes.rs.
 //
 // One thread a node, a few elements a block; face points are dealt out to all threads. Macros as in
 // gauss.cuh, and STAGE.

@@ -1,6 +1,6 @@
 // The first pass of diffusion for every shape, order, basis and metric rule: lifted gradients, volume terms
 // kept as rows before the metric rule, what the element adds to normal fluxes published. ELEMENTS elements a
-// block. The host's twin is `gradient_block` in viscous.rs.
+// block. The host's twin is `gradient_block` in diffusion_passes.rs.
 //
 // Beside the macros of common.cuh: BLOCK threads, ELEMENTS elements, the chains GRADIENT, FACE_GRADIENT and
 // RESIDUAL, and the plan of the work space: JOINED_AT, GRADIENTS_AT, FLUXES_AT, EVEN_AT, ODD_AT and its size

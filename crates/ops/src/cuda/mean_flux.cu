@@ -1,6 +1,6 @@
 // The second pass of diffusion for every shape, order, basis and metric rule: the fluxes through face points,
 // lifted and added to what the first pass kept, the metric rule, the stage. ELEMENTS elements a block. The
-// host's twin is `mean_flux_blocks` in viscous.rs.
+// host's twin is `mean_flux_blocks` in diffusion_passes.rs.
 //
 // Beside the macros of common.cuh: BLOCK threads, ELEMENTS elements, the chain LIFT, what metric_rule.cuh
 // takes, and the plan of the work space: FLUXES_AT, RATE_AT, POINTS_AT, EVEN_AT, ODD_AT, GAIN_AT and its size

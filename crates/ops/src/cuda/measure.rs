@@ -4,7 +4,7 @@
 //! tables do not fit, is left to the host.
 
 use crate::cuda::discretization::CudaDiscretization;
-use crate::cuda::source::REDUCE_THREADS;
+use crate::cuda::kernel_text::REDUCE_THREADS;
 use crate::fields::Norms;
 use crate::group::{Group, element_points};
 use crate::simd::PackScalar;
@@ -114,7 +114,7 @@ fn function(body: &str) -> String {
 }
 
 /// The text of the kernels that measure `integrand`.
-fn source<T: PackScalar>(integrand: &Integrand, dim: usize, fields: usize) -> Source {
+fn kernel_text<T: PackScalar>(integrand: &Integrand, dim: usize, fields: usize) -> Source {
     let text = format!(
         "#include \"device.cuh\"\n{ROOTS}{PRELUDE}{}{}#line 1 \"measure.cu\"\n{}",
         integrand.parameters.definition(),
@@ -132,7 +132,7 @@ fn source<T: PackScalar>(integrand: &Integrand, dim: usize, fields: usize) -> So
 
 /// A text as measurements have it, for compilers without a device.
 pub(super) fn sample_source<T: PackScalar>(dim: usize, fields: usize) -> Source {
-    source::<T>(&Integrand::of_values(fields, "fabs(v)"), dim, fields)
+    kernel_text::<T>(&Integrand::of_values(fields, "fabs(v)"), dim, fields)
 }
 
 impl<T: PackScalar> CudaDiscretization<T> {
@@ -211,7 +211,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
     ) -> Result<(Vec<f64>, Vec<f64>), GpuError> {
         let cuda = self.cuda();
         let (dim, fields) = (self.description.physics.dim(), self.description.physics.n_fields());
-        let module = cuda.compile(&source::<T>(integrand, dim, fields))?;
+        let module = cuda.compile(&kernel_text::<T>(integrand, dim, fields))?;
         let (measure, gather) = (module.function("measure")?, module.function("gather")?);
         let n = integrand.n;
         let blocks: usize = elements.iter().map(|e| e.blocks).sum();

@@ -3,10 +3,10 @@
 use crate::chain::Factors;
 use crate::cuda::fast::Fast;
 use crate::cuda::fast_diffusion::FastDiffusion;
+use crate::cuda::kernel_text::{self, KernelText, LawText, Universal};
 use crate::cuda::operators::Packed;
 use crate::cuda::published;
 use crate::cuda::setting::Setting;
-use crate::cuda::source::{self, KernelText, LawText, Universal};
 use crate::error::OpsError;
 use crate::group::{Group, volume_matrices};
 use crate::scheme::Form;
@@ -49,7 +49,8 @@ pub(super) fn part_texts<T: PackScalar>(
         if let Some(lifts) = &lifts {
             return published::mean_flux(&universal, lifts, stage);
         }
-        fast.and_then(|fast| fast.text(&of, stage)).unwrap_or_else(|| source::residual(&universal, stage))
+        fast.and_then(|fast| fast.text(&of, stage))
+            .unwrap_or_else(|| kernel_text::residual(&universal, stage))
     };
     let fast_traces = match passes {
         Some(passes) => passes.traces.clone(),
@@ -60,8 +61,8 @@ pub(super) fn part_texts<T: PackScalar>(
         fast_traces: fast_traces.is_some(),
         residual: residual(false),
         stage: residual(true),
-        speed: source::speed(&universal),
-        traces: fast_traces.or_else(|| written.then(|| source::traces(&universal))),
+        speed: kernel_text::speed(&universal),
+        traces: fast_traces.or_else(|| written.then(|| kernel_text::traces(&universal))),
         gradient: match (passes, &lifts) {
             (Some(fast), _) => fast.gradient.clone(),
             (None, Some(lifts)) => vec![published::gradient(&universal, lifts)],
@@ -87,12 +88,12 @@ pub(super) fn check_split(
 ///
 /// # Errors
 /// Those of reference elements.
-pub(super) fn kernel_sources<T: PackScalar>(
+pub(super) fn kernel_texts<T: PackScalar>(
     law: &LawText,
     group: &Group<T>,
     form: Form,
 ) -> Result<Vec<Source>, OpsError> {
-    let mut sources = Vec::new();
+    let mut texts = Vec::new();
     for (part, fast) in group.parts.iter().zip(Fast::of_parts(law, group, form)?) {
         let of = Setting { law, group, part };
         let passes = FastDiffusion::new(&of, form)?;
@@ -101,8 +102,8 @@ pub(super) fn kernel_sources<T: PackScalar>(
             || fast.as_ref().is_some_and(Fast::makes_traces);
         let written = group.face_nodes.is_none() && !makes_traces;
         let (t, _) = part_texts(of, form, fast.as_ref(), passes.as_ref(), written);
-        let texts = [Some(t.residual), Some(t.stage), Some(t.speed), t.traces].into_iter().flatten();
-        sources.extend(texts.chain(t.gradient).map(|text| text.source));
+        let of_part = [Some(t.residual), Some(t.stage), Some(t.speed), t.traces].into_iter().flatten();
+        texts.extend(of_part.chain(t.gradient).map(|text| text.source));
     }
-    Ok(sources)
+    Ok(texts)
 }

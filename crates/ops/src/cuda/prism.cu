@@ -41,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         const u32 face = face_of(p.q), point = p.q - face_first(face);
         const Across r = across(a, a.first + first + p.element, face);
         const bool outside = r.rows == nullptr;
-        load_node(r.source + (outside ? point * FIELDS : __ldg(r.rows + point)), outside ? 1 : NP, p.up);
+        load_node(r.values + (outside ? point * FIELDS : __ldg(r.rows + point)), outside ? 1 : NP, p.up);
     };
     const auto solve = [&](const Point& p) {
         const u32 own = __ldg(a.own + p.q);  // the node

@@ -1,7 +1,7 @@
 //! `prism.cu`: collocated prisms. Their operators are those of a triangle and of a line.
 
+use crate::cuda::kernel_text::{KernelText, reference_normals};
 use crate::cuda::setting::{Block, File, Setting, list};
-use crate::cuda::source::{KernelText, reference_normals};
 use crate::geometry::reference_normal;
 use crate::group::volume_matrices;
 use crate::scheme::Form;

@@ -36,7 +36,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     const auto ask = [&](u32 item, real (&up)[FIELDS]) {
         const u32 q = item % NF, side = face_of(q), p = q - face_first(side);
         const Across r = across(a, a.first + first + item / NF, side);
-        load_row_constant(r.source + (r.rows ? __ldg(r.rows + p) : p * FIELDS), up);
+        load_row_constant(r.values + (r.rows ? __ldg(r.rows + p) : p * FIELDS), up);
     };
     const auto solve = [&](u32 item, const real (&up)[FIELDS]) {
         const u32 e = item / NF, q = item % NF;

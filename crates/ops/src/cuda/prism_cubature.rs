@@ -2,9 +2,9 @@
 //! many Gauss points as there are functions along the line, whatever the basis. Their operators are those of
 //! a triangle and of a line.
 
+use crate::cuda::kernel_text::KernelText;
 use crate::cuda::prism::agree;
 use crate::cuda::setting::{File, Room, Setting, list};
-use crate::cuda::source::KernelText;
 use crate::group::volume_matrices;
 use crate::scheme::Form;
 use crate::simd::PackScalar;

@@ -3,10 +3,10 @@
 
 use crate::cuda::fast_diffusion::Passes;
 use crate::cuda::gauss;
+use crate::cuda::kernel_text::KernelText;
 use crate::cuda::prism::{agree, side_normals};
 use crate::cuda::prism_cubature::{CubatureTables, Factors, inner, largest};
 use crate::cuda::setting::{File, Room, Setting};
-use crate::cuda::source::KernelText;
 use crate::lifting::face_derivatives;
 use crate::scheme::{Form, PartSpec};
 use crate::simd::PackScalar;

@@ -1,5 +1,5 @@
 // The first pass of diffusion on prisms integrated by a cubature, affine or curved: triangles times lines.
-// The host's twin is `gradient_block` in viscous.rs; operators come from prism_cubature.rs and
+// The host's twin is `gradient_block` in diffusion_passes.rs; operators come from prism_cubature.rs and
 // prism_cubature_diffusion.rs.
 //
 // One thread a volume point, of which the first are functions, a few elements a block; face points are dealt
@@ -95,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         point.side = face_of(point.q);
         const u32 number = point.q - face_first(point.side);
         const Across r = across(a, a.first + first + point.element, point.side);
-        load_row_constant(r.source + (r.rows ? __ldg(r.rows + number) : number * FIELDS), point.up);
+        load_row_constant(r.values + (r.rows ? __ldg(r.rows + number) : number * FIELDS), point.up);
         point.boundary = boundary_begin(a, p, r);
     };
     const auto own_trace = [&](u32 e, u32 q, real (&um)[FIELDS]) {

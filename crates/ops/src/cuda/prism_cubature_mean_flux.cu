@@ -1,6 +1,6 @@
 // The second pass of diffusion on prisms integrated by a cubature, affine or curved: the fluxes through face
 // points, lifted and added to what the first pass kept in the layers, the metric rule and the stage. The
-// host's twin is `mean_flux_blocks` in viscous.rs.
+// host's twin is `mean_flux_blocks` in diffusion_passes.rs.
 //
 // One thread a volume point, of which the first are functions, a few elements a block; face points are dealt
 // out to all threads. Macros as in prism_cubature.cuh, and STAGE.

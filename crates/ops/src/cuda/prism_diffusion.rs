@@ -2,9 +2,9 @@
 //! collocated prisms.
 
 use crate::cuda::fast_diffusion::Passes;
+use crate::cuda::kernel_text::{KernelText, reference_normals};
 use crate::cuda::prism::{PrismTables, agree, side_normals};
 use crate::cuda::setting::{Block, File, Setting};
-use crate::cuda::source::{KernelText, reference_normals};
 use crate::scheme::{Form, MetricRule, PartSpec};
 use crate::simd::PackScalar;
 use dgsuite_basis::{BasisError, ReferenceElement, Shape};

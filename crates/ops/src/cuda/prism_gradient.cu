@@ -1,5 +1,5 @@
 // The first pass of diffusion on prisms with collocated nodes, affine or curved: triangles times lines. The
-// host's twin is `gradient_block` in viscous.rs; operators come from prism_diffusion.rs.
+// host's twin is `gradient_block` in diffusion_passes.rs; operators come from prism_diffusion.rs.
 //
 // State is [element][field][node] (PLANAR), as in prism.cu: node (z, t) is z TRIANGLE + t. One thread a node,
 // a few elements a block. Face points, which are nodes, are dealt out to all threads, for the numerical
@@ -56,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         point.own = __ldg(a.own + point.q);
         const u32 number = point.q - face_first(point.face);
         const Across r = across(a, a.first + first + point.element, point.face);
-        load_node(r.source + (r.rows ? __ldg(r.rows + number) : number * FIELDS), r.rows ? NP : 1, point.up);
+        load_node(r.values + (r.rows ? __ldg(r.rows + number) : number * FIELDS), r.rows ? NP : 1, point.up);
         point.boundary = boundary_begin(a, p, r);
     };
     // Unit normal and scale at a face point; from the metric of the node where curved.

@@ -1,6 +1,6 @@
 // The second pass of diffusion on prisms with collocated nodes, affine or curved: the fluxes through face
 // points, lifted and added to what the first pass kept, and the stage. The host's twin is `mean_flux_blocks`
-// in viscous.rs.
+// in diffusion_passes.rs.
 //
 // Face points are dealt out to all threads of a block; after one barrier each node sums over those of its
 // layer and its line. What the stage needs is asked for before the fluxes, so that one wait covers all.

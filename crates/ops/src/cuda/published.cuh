@@ -1,5 +1,5 @@
 // What passes between the two passes of diffusion: jumps on boundaries, one-sided normal fluxes, finished
-// rows. The host's twins are published.rs and viscous.rs.
+// rows. The host's twins are published.rs and diffusion_passes.rs.
 
 #include "rows.cuh"
 
@@ -26,7 +26,7 @@ constexpr u32 FLUX_ROW = PLANAR ? 1 : FIELDS, FLUX_FIELD = PLANAR ? NF : 1;
 // Where a face's state lies in the arrays of boundary points; −1 if it is not on a boundary.
 static __device__ __forceinline__ long long boundary_begin(const Arguments& a, const Published& p, const Across& r) {
     if (r.rows != nullptr) return -1;
-    const long long at = r.source - a.exterior;
+    const long long at = r.values - a.exterior;
     return at < (long long)p.boundary ? at : -1;
 }
 
@@ -90,7 +90,7 @@ static __device__ __forceinline__ Across fluxes_across(const Arguments& a, const
     const u32 to = __ldg(a.across + (u64)slot * FACES + face);
     const u32 code = __ldg(a.code + (u64)slot * FACES + face);
     Across r;
-    r.source = code == EXTERIOR ? p.exterior + to : p.fluxes + (u64)to * TRACE_BLOCK;
+    r.values = code == EXTERIOR ? p.exterior + to : p.fluxes + (u64)to * TRACE_BLOCK;
     r.rows = code == EXTERIOR ? nullptr : p.rows + code * p.table_len;
     return r;
 }
@@ -122,7 +122,7 @@ static __device__ __forceinline__ StageFactors kept_factors(const Arguments& a, 
 static __device__ __forceinline__ void common_flux(const Published& p, const Across& r, u32 slot, u32 q, u32 point,
                                                    real scale, real (&f)[FIELDS]) {
     const stored* own = p.fluxes + (u64)slot * TRACE_BLOCK + q * FLUX_ROW;
-    const stored* other = r.source + (r.rows ? __ldg(r.rows + point) : point * FIELDS);
+    const stored* other = r.values + (r.rows ? __ldg(r.rows + point) : point * FIELDS);
     const u32 stride = r.rows ? FLUX_FIELD : 1;
     real mine[FIELDS], theirs[FIELDS];
     if (!PLANAR) {

@@ -1,8 +1,8 @@
 //! Diffusion in two passes on the device: what passes between them, and the texts of both.
 
 use crate::connect::{Connectivity, Neighbours};
+use crate::cuda::kernel_text::{self, KernelText, Universal};
 use crate::cuda::operators::widest_between;
-use crate::cuda::source::{self, KernelText, Universal};
 use crate::error::OpsError;
 use crate::group::{Group, Part};
 use crate::lifting::{LiftFactors, lift_factors, penalty};
@@ -167,7 +167,7 @@ fn universal<T: PackScalar>(
     regions: &[(&'static str, usize)],
 ) -> KernelText {
     let body = format!("#include \"published.cuh\"\n#line 1 \"{name}\"\n{body}");
-    source::universal(name, &body, of, stage, regions)
+    kernel_text::universal(name, &body, of, stage, regions)
 }
 
 /// The first pass of a part.

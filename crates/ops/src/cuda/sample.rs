@@ -2,7 +2,7 @@
 //! wait, and whoever needs the numbers does, on a thread of its own.
 
 use crate::cuda::discretization::CudaDiscretization;
-use crate::cuda::source::REDUCE_THREADS;
+use crate::cuda::kernel_text::REDUCE_THREADS;
 use crate::fields::Sample;
 use crate::simd::PackScalar;
 use dgsuite_basis::lattice::lattice;
@@ -105,7 +105,7 @@ impl Drop for SamplesUnderWay {
 }
 
 /// The text of the kernel; `None` if the law's primitive variables cannot be traced.
-fn source<T: PackScalar>(on: &CudaDiscretization<T>) -> Option<(Source, Vec<f64>)> {
+fn kernel_text<T: PackScalar>(on: &CudaDiscretization<T>) -> Option<(Source, Vec<f64>)> {
     let physics = &on.description.physics;
     let mut parameters = Parameters::new();
     let primitive = physics.primitive_source(&mut parameters).ok()?;
@@ -207,7 +207,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
     fn sampler(&self, order: usize) -> Result<Option<Sampler>, GpuError> {
         let d = &self.description;
         let fields = d.physics.n_fields();
-        let Some((source, parameters)) = source(self) else { return Ok(None) };
+        let Some((source, parameters)) = kernel_text(self) else { return Ok(None) };
         let (mut groups, mut len) = (Vec::new(), 0);
         for group in &d.groups {
             let points = lattice(group.shape, order);

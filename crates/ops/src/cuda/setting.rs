@@ -1,7 +1,7 @@
 //! What the kernels of a part are made for, and what the fast ones have in common: texts, and blocks that the
 //! device has room for.
 
-use crate::cuda::source::{KernelText, LaunchShape, LawText, Sizes, source, wide_source};
+use crate::cuda::kernel_text::{KernelText, LaunchShape, LawText, Sizes, wide_with_headers, with_headers};
 use crate::group::{Group, Part};
 use crate::lifting::penalty;
 use crate::simd::PackScalar;
@@ -122,19 +122,20 @@ impl<T: PackScalar> Setting<'_, T> {
     }
 
     /// A text with the macros of `sizes`.
-    pub(super) fn source(&self, file: File, sizes: &Sizes) -> Source {
-        sizes.define(source::<T>(file.name, self.text(file)), &self.group.face_offsets)
+    pub(super) fn with_sizes(&self, file: File, sizes: &Sizes) -> Source {
+        sizes.define(with_headers::<T>(file.name, self.text(file)), &self.group.face_offsets)
     }
 
     /// The same, calculating in double precision whatever it stores.
-    pub(super) fn wide_source(&self, file: File, sizes: &Sizes) -> Source {
-        sizes.define(wide_source::<T>(file.name, self.text(file)), &self.group.face_offsets)
+    pub(super) fn wide_with_sizes(&self, file: File, sizes: &Sizes) -> Source {
+        sizes.define(wide_with_headers::<T>(file.name, self.text(file)), &self.group.face_offsets)
     }
 
     /// The kernel with `blocks` of a multiprocessor; `None` if it does not fit the device.
     pub(super) fn kernel(&self, file: File, block: Block, blocks: usize) -> Option<KernelText> {
         let Block { elements, threads, shared } = block;
-        let source = self.source(file, &self.sizes()).define("ELEMENTS", elements).define("BLOCKS", blocks);
+        let source =
+            self.with_sizes(file, &self.sizes()).define("ELEMENTS", elements).define("BLOCKS", blocks);
         let shape = LaunchShape { threads, elements, shared, work: 0, persistent: false };
         block.fits().then_some(KernelText { source, shape, wide: false })
     }

@@ -3,9 +3,9 @@
 
 use crate::connect::ORIENTATIONS;
 use crate::cuda::fragments::{LANES, SimplexTables, steps};
+use crate::cuda::kernel_text::{KernelText, LaunchShape, Sizes, reference_normals};
 use crate::cuda::quadratic::record_len;
 use crate::cuda::setting::{File, OF_A_BLOCK, SHARED, Setting};
-use crate::cuda::source::{KernelText, LaunchShape, Sizes, reference_normals};
 use crate::scheme::MetricRule;
 use crate::simd::PackScalar;
 use dgsuite_basis::Shape;
@@ -182,7 +182,7 @@ fn built<T: PackScalar>(
     let headers: &[_] = &["boundary_point.cuh", "rows.cuh", "normals.cuh", "fragments.cuh", "quadratic.cuh"];
     let headers = &headers[usize::from(small.is_none())..];
     let source = of
-        .wide_source(File { name: "simplex.cu", text: include_str!("simplex.cu"), headers }, &sizes)
+        .wide_with_sizes(File { name: "simplex.cu", text: include_str!("simplex.cu"), headers }, &sizes)
         .define("STAGE", u8::from(stage))
         .define("FACE_NODES", nodes)
         .define("FACE_POINTS", points)

@@ -5,8 +5,8 @@
 use crate::connect::ORIENTATIONS;
 use crate::cuda::fast_diffusion::Passes;
 use crate::cuda::fragments::{Padding, SimplexTables, fragment, pairs, steps, tiles};
+use crate::cuda::kernel_text::{KernelText, LaunchShape, Sizes, reference_normals};
 use crate::cuda::setting::{File, OF_A_BLOCK, SHARED, Setting, blocks_of};
-use crate::cuda::source::{KernelText, LaunchShape, Sizes, reference_normals};
 use crate::error::OpsError;
 use crate::geometry::reference_normal;
 use crate::group::volume_matrices;
@@ -214,7 +214,7 @@ impl SimplexDiffusion {
         let sizes = Sizes { direct: true, ..of.sizes() };
         let file = File { name, text, headers: &["rows.cuh", "fragments.cuh", "published.cuh"] };
         let source = of
-            .wide_source(file, &sizes)
+            .wide_with_sizes(file, &sizes)
             .define("FACE_NODES", self.tables.face_nodes[0].len())
             .define("FACE_POINTS", of.group.face_offsets[1])
             .define("FACE_INTERP", u8::from(self.tables.face_interp))

@@ -1,6 +1,6 @@
 // The first pass of diffusion on affine triangles and tetrahedra, nodal, with the FP64 tensor cores. Numbers
 // are double between memory and memory, and `stored` there. The host's twin is `gradient_block` in
-// viscous.rs; operators come from simplex_diffusion.rs.
+// diffusion_passes.rs; operators come from simplex_diffusion.rs.
 //
 // A warp, or two, own eight elements, as in simplex.cu, and keep the half jumps of all faces: a face's own
 // lifting is a product at its points, those of all faces are products at volume points. Everything between

@@ -1,6 +1,7 @@
 // The second pass of diffusion on affine triangles and tetrahedra, with the FP64 tensor cores: the fluxes
 // through face points, lifted and added to what the first pass kept, and the stage. The host's twin is
-// `mean_flux_blocks` in viscous.rs; macros and operators are those of simplex_gradient.cu, and STAGE.
+// `mean_flux_blocks` in diffusion_passes.rs; macros and operators are those of simplex_gradient.cu, and
+// STAGE.
 //
 // A warp owns eight elements; only the lifts are in shared memory.
 

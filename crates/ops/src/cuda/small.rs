@@ -4,8 +4,8 @@
 use crate::cuda::boundary::ConditionText;
 use crate::cuda::discretization::{CudaDiscretization, law_text};
 use crate::cuda::fast::Fast;
+use crate::cuda::kernel_text::{KernelText, LawText};
 use crate::cuda::setting::Setting;
-use crate::cuda::source::{KernelText, LawText};
 use crate::discretization::Discretization;
 use crate::error::OpsError;
 use crate::simd::PackScalar;

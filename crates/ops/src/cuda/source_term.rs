@@ -2,9 +2,9 @@
 //! the host.
 
 use crate::cuda::boundary::Accrual;
-use crate::cuda::kernels::{DeviceGroup, Kernel};
+use crate::cuda::device_group::{DeviceGroup, Kernel};
+use crate::cuda::kernel_text::{KernelText, LaunchShape, LawText, SHARED_LIMIT, parameter_values};
 use crate::cuda::setting::{File, Setting};
-use crate::cuda::source::{KernelText, LaunchShape, LawText, SHARED_LIMIT, parameter_values};
 use crate::error::OpsError;
 use crate::group::Group;
 use crate::simd::PackScalar;
@@ -51,15 +51,18 @@ fn text<T: PackScalar>(of: &Setting<'_, T>) -> Option<KernelText> {
         return None;
     }
     let file = File { name: "source_term.cu", text: include_str!("source_term.cu"), headers: &[] };
-    let source =
-        of.wide_source(file, &sizes).define("BLOCK", THREADS).define("ELEMENTS", elements).define("STAGE", 0);
+    let source = of
+        .wide_with_sizes(file, &sizes)
+        .define("BLOCK", THREADS)
+        .define("ELEMENTS", elements)
+        .define("STAGE", 0);
     let shape = LaunchShape { threads: THREADS, elements, shared, work: 0, persistent: false };
     Some(KernelText { source, shape, wide: true })
 }
 
 /// The texts of all parts, by group and part, if the device evaluates the source: it changes with time, and
 /// can be traced.
-pub(super) fn source_texts<T: PackScalar>(
+pub(super) fn source_term_texts<T: PackScalar>(
     law: &LawText,
     source: &SourceTerm<T>,
     groups: &[Group<T>],
@@ -89,7 +92,7 @@ impl DeviceSource {
     ) -> Result<Self, OpsError> {
         const WHAT: &str = "the source";
         let (mut parts, mut parameters) = (Vec::new(), Vec::new());
-        if let Some((law, texts)) = source_texts(law, source, groups) {
+        if let Some((law, texts)) = source_term_texts(law, source, groups) {
             parameters = parameter_values(&law.parameters);
             for (group, i, text) in texts {
                 let part = &groups[group].parts[i];

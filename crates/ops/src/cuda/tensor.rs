@@ -1,13 +1,13 @@
-//! `tensor.cu` and `planar.cu`: collocated quadrilaterals and hexahedra. Their operators are one matrix for
-//! the lines and the lifts at their ends.
+//! `quadrilateral.cu` and `hexahedron.cu`: collocated quadrilaterals and hexahedra. Their operators are one
+//! matrix for the lines and the lifts at their ends.
 
+use crate::cuda::kernel_text::KernelText;
 use crate::cuda::setting::{Block, File, Setting, list};
-use crate::cuda::source::KernelText;
 use crate::scheme::Form;
 use crate::simd::PackScalar;
 use dgsuite_basis::{Matrix, ReferenceElement, Shape};
 
-/// The operators of `tensor.cu` and `planar.cu`, and the place of each face.
+/// The operators of `quadrilateral.cu` and `hexahedron.cu`, and the place of each face.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TensorTables {
     /// The 1-D matrix that fluxes along a line are multiplied by, `[node × node]`, then the lifts at −1 and
@@ -75,7 +75,7 @@ impl TensorTables {
     }
 }
 
-/// How a kernel is built; see the heads of tensor.cu and planar.cu.
+/// How a kernel is built; see the heads of quadrilateral.cu and hexahedron.cu.
 #[derive(Clone, Copy)]
 struct Build {
     /// Threads of a block that it aims at.
@@ -88,15 +88,15 @@ struct Build {
     deal: bool,
     /// Whether the tensor cores sum along the lines.
     slabs: bool,
-    /// Whether normals are computed from the metric; tensor.cu always does.
+    /// Whether normals are computed from the metric; quadrilateral.cu always does.
     normals: bool,
     /// When the register is asked for.
     ahead: Ahead,
-    /// Whether a node's state stays in registers; tensor.cu always has it there.
+    /// Whether a node's state stays in registers; quadrilateral.cu always has it there.
     keep: bool,
 }
 
-/// When the register is asked for, as the kernels number it; the last is planar.cu's alone.
+/// When the register is asked for, as the kernels number it; the last is hexahedron.cu's alone.
 #[derive(Clone, Copy)]
 enum Ahead {
     AfterAll = 0,
@@ -175,7 +175,7 @@ const fn build(dim: usize, order: usize, curved: bool, single: bool) -> Build {
     Build { threads, registers, slabs: build.slabs && !single && order < 8, ..build }
 }
 
-/// Nodes of a plane of a hexahedron in shared memory; as PLANE of planar.cu.
+/// Nodes of a plane of a hexahedron in shared memory; as PLANE of hexahedron.cu.
 fn plane(n: usize, slabs: bool) -> usize {
     if slabs { (n * n..).find(|p| [4, 12].contains(&(p % 16))).unwrap_or(n * n) } else { n * n }
 }
@@ -199,9 +199,9 @@ pub(super) fn text<T: PackScalar>(
     let block = if build.slabs { block.whole_warps() } else { block };
     let headers = &["rows.cuh"];
     let file = if sizes.planar {
-        File { name: "planar.cu", text: include_str!("planar.cu"), headers }
+        File { name: "hexahedron.cu", text: include_str!("hexahedron.cu"), headers }
     } else {
-        File { name: "tensor.cu", text: include_str!("tensor.cu"), headers }
+        File { name: "quadrilateral.cu", text: include_str!("quadrilateral.cu"), headers }
     };
     let mut found = of.kernel(file, block, block.by_registers(build.registers))?;
     let (face_at, face_point) = tables.listed_faces();

@@ -2,8 +2,8 @@
 //! quadrilaterals and hexahedra at Gauss–Lobatto nodes.
 
 use crate::cuda::fast_diffusion::Passes;
+use crate::cuda::kernel_text::KernelText;
 use crate::cuda::setting::{Block, File, Setting};
-use crate::cuda::source::KernelText;
 use crate::cuda::tensor::TensorTables;
 use crate::scheme::{Form, MetricRule, PartSpec};
 use crate::simd::PackScalar;
@@ -24,7 +24,7 @@ const fn gradient_registers(dim: usize) -> usize {
 /// The operators of both passes of a part, or nothing if these kernels can't run it.
 pub(super) struct TensorDiffusion {
     tables: TensorTables,
-    /// Those of `tensor.cu`, then the 1-D derivative.
+    /// Those of `quadrilateral.cu`, then the 1-D derivative.
     entries: Vec<f64>,
 }
 

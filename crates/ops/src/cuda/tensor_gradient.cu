@@ -1,5 +1,5 @@
 // The first pass of diffusion on quadrilaterals and hexahedra with collocated Gauss–Lobatto nodes, affine or
-// curved. The host's twin is `gradient_block` in viscous.rs; operators come from tensor.rs.
+// curved. The host's twin is `gradient_block` in diffusion_passes.rs; operators come from tensor.rs.
 //
 // One thread a node, a few elements a block. Face points, which are nodes, are dealt out to all threads, for
 // the numerical fluxes and again for what is published. Three barriers: states and jumps are in shared memory
@@ -113,7 +113,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         point.own = __ldg(a.own + point.q);
         const u32 number = point.q % FACE_POINTS;
         const Across r = across(a, a.first + first + point.element, point.q / FACE_POINTS);
-        load_node(r.source + (r.rows ? __ldg(r.rows + number) : number * FIELDS), r.rows != nullptr, point.up);
+        load_node(r.values + (r.rows ? __ldg(r.rows + number) : number * FIELDS), r.rows != nullptr, point.up);
         point.boundary = boundary_begin(a, p, r);
     };
 

@@ -1,6 +1,6 @@
 // The second pass of diffusion on quadrilaterals and hexahedra with collocated Gauss–Lobatto nodes, affine or
 // curved: the fluxes through face points, lifted and added to what the first pass kept, and the stage. The
-// host's twin is `mean_flux_blocks` in viscous.rs.
+// host's twin is `mean_flux_blocks` in diffusion_passes.rs.
 //
 // One thread a node, which shares nothing with others. What the stage needs is asked for before the fluxes,
 // so that one wait covers all. Macros and layouts as in tensor_gradient.cu, and STAGE.

@@ -9,17 +9,17 @@ mod simplices;
 
 use super::Sipdg;
 use super::bernstein::TOGETHER;
-use super::kernels::{Conduct, Conormal, FaceCoefficients, FaceTerms, GatherPair};
 use super::lines::{LineGradient, LineTest, LineTraces};
 use super::mends::From;
 use super::part::PartOperator;
+use super::point_kernels::{Conduct, Conormal, FaceCoefficients, FaceTerms, GatherPair};
 use super::reflections::Symmetrise;
 use super::schedule::{Publication, Schedule};
 use super::simplex::{FaceFluxes, Simplex};
 use crate::discretization::lock;
 use crate::error::OpsError;
 use crate::group::Group;
-use crate::kernels::MultiplyAdd;
+use crate::matrix_kernels::MultiplyAdd;
 use crate::pointwise::NeighbourStates;
 use crate::residual::{multiply, prefetch};
 use crate::simd::PackScalar;
@@ -354,10 +354,10 @@ impl<T: PackScalar> Sipdg<T> {
         let n = &self.space.connectivity.neighbours[g];
         let n_faces = group.face_offsets.len() - 1;
         let across = NeighbourStates {
-            source: window,
+            values: window,
             block_len: 2 * trace,
-            sources: &n.sources,
-            first: &n.first_source[block * n_faces..=(block + 1) * n_faces],
+            donors: &n.donors,
+            first: &n.first_donor[block * n_faces..=(block + 1) * n_faces],
             tables: &n.point_tables,
         };
         let offsets = &group.face_offsets;

@@ -26,9 +26,9 @@
 //! all of them.
 
 mod crossings;
-pub(crate) mod kernels;
 mod orbits;
 mod packs;
+pub(crate) mod passes;
 mod terms;
 
 use super::schedule::{self, Schedule};
@@ -348,7 +348,7 @@ impl<T: PackScalar> Bernstein<T> {
         self.n_face[0] + self.n_face[1]
     }
 
-    /// Plan the runs of a group of `blocks` on `threads`, and find the neighbours; their sources are not
+    /// Plan the runs of a group of `blocks` on `threads`, and find the neighbours; their donors are not
     /// needed any more.
     pub(super) fn meet(
         &mut self,
@@ -361,8 +361,8 @@ impl<T: PackScalar> Bernstein<T> {
         let bytes = rows * lanes * size_of::<T>();
         self.schedule = Schedule::new(neighbours, &schedule::Sizes { blocks, n_faces, bytes, threads });
         self.crossings = Crossings::new(neighbours, &Sizes { n_faces, lanes, rows, table });
-        neighbours.sources = Vec::new();
-        neighbours.first_source = vec![0; neighbours.first_source.len()];
+        neighbours.donors = Vec::new();
+        neighbours.first_donor = vec![0; neighbours.first_donor.len()];
     }
 
     /// Where a block finds its neighbours.
@@ -375,9 +375,9 @@ impl<T: PackScalar> Bernstein<T> {
         &self.schedule
     }
 
-    /// Rows of work space: see [`kernels::Rooms`].
+    /// Rows of work space: see [`passes::Rooms`].
     pub(super) fn work_rows(&self) -> usize {
-        kernels::Rooms::new(self).total
+        passes::Rooms::new(self).total
     }
 
     /// Bytes of matrices and tables.

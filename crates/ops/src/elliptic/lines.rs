@@ -21,7 +21,7 @@ macro_rules! by_nodes {
 
 pub(crate) mod boxes;
 
-use super::kernels::FaceCoefficients;
+use super::point_kernels::FaceCoefficients;
 use super::tables::Tables;
 use crate::simd::{Kernel, Pack, PackScalar};
 use boxes::Mirrored;

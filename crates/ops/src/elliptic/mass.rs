@@ -1,7 +1,7 @@
 //! The mass matrix and its inverse: `J` times the reference matrix on affine elements, numbers at Gauss
 //! nodes, a dense matrix for each other curved element. They are made when they are first asked for.
 
-use super::kernels::Blocks;
+use super::point_kernels::Blocks;
 use super::{Sipdg, Space};
 use crate::chain::Chain;
 use crate::panel::Rows;

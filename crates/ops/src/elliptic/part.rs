@@ -2,7 +2,7 @@
 
 use super::bernstein::Bernstein;
 use super::lines::Lines;
-use super::lines::boxes::ahead::Ahead;
+use super::lines::boxes::prefetch::Ahead;
 use super::mends::{self, Mends};
 use super::simplex::Simplex;
 use super::space::Space;
@@ -51,9 +51,9 @@ pub(super) struct PartOperator<T: Element> {
     pub(super) simplex: Option<Simplex<T>>,
     /// Instead of that, where all neighbours are such elements, too.
     pub(super) bernstein: Option<Bernstein<T>>,
-    /// Per block, see [`super::kernels::Conduct`].
+    /// Per block, see [`super::point_kernels::Conduct`].
     pub(super) metric: Buffer<T>,
-    /// Per block, see [`super::kernels::FaceCoefficients`]; in Bernstein form [`Bernstein::adopt`].
+    /// Per block, see [`super::point_kernels::FaceCoefficients`]; in Bernstein form [`Bernstein::adopt`].
     pub(super) face: Buffer<T>,
     /// `2 κ⁻ / κ_f − 1`, `[block][face][lane]`; empty where κ is the same across all faces, and on all but
     /// simplices.

@@ -71,7 +71,7 @@ struct Unit<const N: usize> {
 }
 
 impl<const N: usize> Schedule<N> {
-    /// Blocks in `neighbours.sources` become places of single blocks, those of their reader's run.
+    /// Blocks in `neighbours.donors` become places of single blocks, those of their reader's run.
     pub(super) fn new(neighbours: &mut Neighbours, sizes: &Sizes) -> Self {
         let &Sizes { blocks, n_faces, .. } = sizes;
         let share = blocks.div_ceil(RUNS * sizes.threads);
@@ -108,15 +108,15 @@ impl<const N: usize> Schedule<N> {
             })
             .collect();
         let mut halo: Vec<(u32, u8)> = Vec::new();
-        let sources_of = |neighbours: &Neighbours, test: usize| {
-            let at = |block: usize| neighbours.first_source[block * n_faces] as usize;
+        let donors_of = |neighbours: &Neighbours, test: usize| {
+            let at = |block: usize| neighbours.first_donor[block * n_faces] as usize;
             at(of_test(test).start)..at(of_test(test).end)
         };
         for test in 0..n_tests {
-            let sources = sources_of(neighbours, test);
-            for source in &mut neighbours.sources[sources] {
-                let block = source.block as usize;
-                source.block = if range.contains(&block) {
+            let donors = donors_of(neighbours, test);
+            for donor in &mut neighbours.donors[donors] {
+                let block = donor.block as usize;
+                donor.block = if range.contains(&block) {
                     (block - range.start) as u32
                 } else {
                     if halo_at[block] == u32::MAX {
@@ -124,7 +124,7 @@ impl<const N: usize> Schedule<N> {
                         halo.push((block as u32, 0));
                     }
                     let at = halo_at[block] as usize;
-                    halo[at].1 |= 1 << (source.table as usize / neighbours.table_len / ORIENTATIONS);
+                    halo[at].1 |= 1 << (donor.table as usize / neighbours.table_len / ORIENTATIONS);
                     (n_tests * N + at) as u32
                 };
             }
@@ -136,8 +136,8 @@ impl<const N: usize> Schedule<N> {
         }
         halo.iter().for_each(|b| halo_at[b.0 as usize] = u32::MAX);
         for test in 0..n_tests {
-            for source in &neighbours.sources[sources_of(neighbours, test)] {
-                let unit = &mut units[source.block as usize / N];
+            for donor in &neighbours.donors[donors_of(neighbours, test)] {
+                let unit = &mut units[donor.block as usize / N];
                 unit.last = unit.last.max(test);
             }
         }
@@ -159,10 +159,10 @@ impl<const N: usize> Schedule<N> {
                 })
             };
             let place = place_of(test);
-            let sources = sources_of(neighbours, test);
-            for source in &mut neighbours.sources[sources] {
-                let (unit, k) = (source.block as usize / N, source.block as usize % N);
-                source.block = place_of(unit) * N as u32 + k as u32;
+            let donors = donors_of(neighbours, test);
+            for donor in &mut neighbours.donors[donors] {
+                let (unit, k) = (donor.block as usize / N, donor.block as usize % N);
+                donor.block = place_of(unit) * N as u32 + k as u32;
             }
             run.tests.push(Test { after: run.publications.len() as u32, place });
             free.append(&mut ending[test]);
@@ -179,12 +179,12 @@ impl<const N: usize> Schedule<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::connect::Source;
+    use crate::connect::Donor;
     use crate::simd::MAX_LANES;
 
     /// Sources of blocks in a row, each of which also reads two that look random.
     fn neighbours(blocks: usize, n_faces: usize, table_len: usize) -> Neighbours {
-        let mut out = Neighbours { table_len, first_source: vec![0], ..Neighbours::default() };
+        let mut out = Neighbours { table_len, first_donor: vec![0], ..Neighbours::default() };
         let mut noise = 1_u64;
         for block in 0..blocks {
             for face in 0..n_faces {
@@ -192,9 +192,9 @@ mod tests {
                 let far = (noise >> 33) as usize % blocks;
                 for (other, theirs) in [((block + face) % blocks, face), (far, (face + 1) % n_faces)] {
                     let table = (theirs * ORIENTATIONS * table_len) as u32;
-                    out.sources.push(Source { block: other as u32, table, taken: 1, lanes: [-1; MAX_LANES] });
+                    out.donors.push(Donor { block: other as u32, table, taken: 1, lanes: [-1; MAX_LANES] });
                 }
-                out.first_source.push(out.sources.len() as u32);
+                out.first_donor.push(out.donors.len() as u32);
             }
         }
         out
@@ -229,13 +229,13 @@ mod tests {
                     for block in begin..(begin + N).min(end) {
                         assert_eq!(own.blocks[block - begin] as usize, block);
                         tested += 1;
-                        let sources = before.first_source[block * n_faces] as usize
-                            ..before.first_source[(block + 1) * n_faces] as usize;
-                        for s in sources {
-                            let (block, place) = (before.sources[s].block, after.sources[s].block as usize);
+                        let donors = before.first_donor[block * n_faces] as usize
+                            ..before.first_donor[(block + 1) * n_faces] as usize;
+                        for s in donors {
+                            let (block, place) = (before.donors[s].block, after.donors[s].block as usize);
                             let read = published[place / N].unwrap();
                             assert_eq!(read.blocks[place % N], block);
-                            let face = before.sources[s].table as usize / table_len / ORIENTATIONS;
+                            let face = before.donors[s].table as usize / table_len / ORIENTATIONS;
                             assert!(read.wanted >> face & 1 == 1);
                         }
                     }

@@ -12,7 +12,7 @@
 //! with `c_fa = κ_f sJ n·∇r_a`, the jumps `j` and `y = κ_f sJ τ j − ½ (p⁻ − p⁺)`. All but the traces is done
 //! between functions that reflections keep or reverse ([`super::reflections`]).
 
-use super::kernels::FaceCoefficients;
+use super::point_kernels::FaceCoefficients;
 use super::reflections::{Reflections, directions};
 use super::tables::{Tables, clean, frame};
 use crate::chain::Chain;

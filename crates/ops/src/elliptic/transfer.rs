@@ -4,7 +4,7 @@ use super::Sipdg;
 use crate::chain::Chain;
 use crate::error::OpsError;
 use crate::group::Layout;
-use crate::kernels::MultiplyAdd;
+use crate::matrix_kernels::MultiplyAdd;
 use crate::panel::Rows;
 use crate::residual::{before_last, multiply};
 use crate::simd::PackScalar;

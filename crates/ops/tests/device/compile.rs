@@ -43,7 +43,7 @@ where
     };
     let mut equation = Equation::from(physics);
     equation.two_point = two_point(mesh.dim, scheme);
-    CudaDiscretization::sources(mesh, scheme, equation, bindings, host).expect("texts")
+    CudaDiscretization::texts(mesh, scheme, equation, bindings, host).expect("texts")
 }
 
 #[test]

@@ -333,8 +333,8 @@ fn elliptic_kernels_compile() {
         (of(Shape::Prism), 1, 2, One, false),
     ] {
         let host = operator(&mesh(cells, 2, geometry, false), p, c);
-        let double = CudaSipdg::<f64>::sources(&host).expect("texts");
-        let single = if p <= 3 { CudaSipdg::<f32>::sources(&host).expect("texts") } else { Vec::new() };
+        let double = CudaSipdg::<f64>::texts(&host).expect("texts");
+        let single = if p <= 3 { CudaSipdg::<f32>::texts(&host).expect("texts") } else { Vec::new() };
         let rounded = match cells == triangle && [3, 8].contains(&p) || cells == tetrahedron && p == 4 {
             true => CudaSipdg::<f32>::rounded_sources(&host).expect("texts"),
             false => Vec::new(),

@@ -183,7 +183,7 @@ pub(crate) fn viscous_texts<T: Precision>(cells: Cells, scheme: &Scheme, order: 
     let exact: Arc<dyn Exact> = Arc::new(wavy(mesh.dim));
     let (equation, bindings) = (equation::<T>(mesh.dim, scheme), bindings::<T>(&mesh, &exact));
     let host = Arc::new(Host::new(1).expect("a machine"));
-    CudaDiscretization::sources(mesh, scheme, equation, bindings, host).expect("texts")
+    CudaDiscretization::texts(mesh, scheme, equation, bindings, host).expect("texts")
 }
 
 /// Every scheme of every shape, affine and curved, with boundaries and without; orders are spread over the

@@ -1,6 +1,6 @@
 //! Quadrilaterals and hexahedra at Gauss nodes: one kernel, a thread for each line (`elliptic_lines.cu`).
 
-use super::{source, upload};
+use super::{upload, with_headers};
 use crate::cuda::setting::{SHARED, list};
 use crate::elliptic::device::DeviceLayout;
 use crate::elliptic::device::grids::Grids;
@@ -59,7 +59,7 @@ fn text<T: Scalar>(t: &Grids) -> Option<Text> {
     if shared > SHARED {
         return None;
     }
-    let source = source::<T>("elliptic_lines.cu", include_str!("../elliptic_lines.cu"))
+    let source = with_headers::<T>("elliptic_lines.cu", include_str!("../elliptic_lines.cu"))
         .define("DIM", dim)
         .define("LINE_NODES", n)
         .define("PER_POINT", u8::from(t.per_point))
@@ -100,7 +100,7 @@ impl<T: Scalar> Lines<T> {
     }
 
     /// The text of its kernel; `None` if the order is too high for it.
-    pub(super) fn source(t: &Grids) -> Option<Source> {
+    pub(super) fn text(t: &Grids) -> Option<Source> {
         text::<T>(t).map(|text| text.source)
     }
 

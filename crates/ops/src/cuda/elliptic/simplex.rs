@@ -3,7 +3,7 @@
 
 use crate::cuda::elliptic::halves::Halves;
 use crate::cuda::elliptic::rounding::{Products, rounded};
-use crate::cuda::elliptic::{source, upload};
+use crate::cuda::elliptic::{upload, with_headers};
 use crate::cuda::setting::{SHARED, list};
 use crate::elliptic::device::DeviceLayout;
 use crate::elliptic::device::simplices::{CODE_BITS, Simplices};
@@ -196,7 +196,7 @@ fn element_text<T: Scalar>(t: &Simplices) -> Source {
     let face_mass = Matrix::from_fn(t.n_face, t.n_face, |i, j| t.mass[0][(t.nodes[own][i], j)]);
     let matrices = |m: &[Matrix]| list(m.iter().map(rows_of));
     let text = include_str!("../elliptic_element.cu");
-    common(source::<T>("elliptic_element.cu", text), t)
+    common(with_headers::<T>("elliptic_element.cu", text), t)
         .header(STEP.0, STEP.1)
         .define("THREADS", THREADS)
         .define("BLOCKS", 4)
@@ -274,7 +274,7 @@ impl<T: Scalar> Simplex<T> {
     }
 
     /// The text of its kernel; `None` if the order is too high for it.
-    pub(super) fn source(t: &Simplices, products: Products) -> Option<Source> {
+    pub(super) fn text(t: &Simplices, products: Products) -> Option<Source> {
         text::<T>(t, products.on(t)).map(|text| text.source)
     }
 

@@ -1,7 +1,7 @@
 //! Between two orders on a device.
 
 use super::universal::{Blocks, DeviceRows, MatrixArgument};
-use super::{CudaSipdg, source};
+use super::{CudaSipdg, with_headers};
 use crate::elliptic::PTransfer;
 use crate::error::OpsError;
 use crate::panel::Rows;
@@ -50,7 +50,7 @@ impl<T: Scalar> Step<T> {
         let busy = if per_element <= SMALL { cols.min(rows).max(1) } else { widest };
         let blocks = Blocks::new(busy, per_element).ok_or_else(refuse)?;
         let stride = blocks.elements | 1;
-        let source = source::<T>("elliptic_transfer.cu", include_str!("../elliptic_transfer.cu"))
+        let source = with_headers::<T>("elliptic_transfer.cu", include_str!("../elliptic_transfer.cu"))
             .define("STAGES", factors.len())
             .define("WIDEST", widest)
             .define("ROWS_IN", cols)

@@ -1,6 +1,6 @@
 //! Any operator: two kernels for each part, from the host's tables (`elliptic.cu`).
 
-use crate::cuda::elliptic::{source, upload};
+use crate::cuda::elliptic::{upload, with_headers};
 use crate::elliptic::device::{DeviceLayout, DevicePart};
 use crate::error::OpsError;
 use crate::panel::Rows;
@@ -128,7 +128,7 @@ fn text<T: Scalar>(part: &DevicePart) -> Result<(Source, Blocks, [usize; 2]), Op
         let reason = format!("an element of order {} does not fit a device's shared memory", part.order);
         OpsError::Elliptic { reason }
     })?;
-    let source = source::<T>("elliptic.cu", include_str!("../elliptic.cu"))
+    let source = with_headers::<T>("elliptic.cu", include_str!("../elliptic.cu"))
         .define("NP", part.np)
         .define("NF", part.nf)
         .define("DIM", dim)
@@ -195,7 +195,7 @@ impl<T: Scalar> Universal<T> {
     }
 
     /// The text of a part.
-    pub(super) fn source(part: &DevicePart) -> Result<Source, OpsError> {
+    pub(super) fn text(part: &DevicePart) -> Result<Source, OpsError> {
         Ok(text::<T>(part)?.0)
     }
 

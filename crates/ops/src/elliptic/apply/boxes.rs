@@ -43,10 +43,10 @@ impl<T: PackScalar> Sipdg<T> {
             let au = &mut au[(begin - first) * len..(end - first) * len];
             let own = &u[begin * len..end * len];
             let across = NeighbourStates {
-                source: u,
+                values: u,
                 block_len: len,
-                sources: &n.sources,
-                first: &n.first_source[begin * n_faces..=end * n_faces],
+                donors: &n.donors,
+                first: &n.first_donor[begin * n_faces..=end * n_faces],
                 tables: &n.point_tables,
             };
             let around = Around {
@@ -95,14 +95,14 @@ impl<T: PackScalar> Sipdg<T> {
     }
 
     /// Sources of neighbours whose nodes are read, not those that the own lines lead to.
-    pub(in crate::elliptic) fn sources_across(&self, g: usize) -> usize {
+    pub(in crate::elliptic) fn donors_across(&self, g: usize) -> usize {
         let (n, straight) = (&self.space.connectivity.neighbours[g], &self.operators[g][0].straight);
         let of_face = |(i, w): (usize, &[u32])| {
             let (block, face) = (i / straight.len(), i % straight.len());
-            let sources = n.sources[w[0] as usize..w[1] as usize].iter();
-            sources.filter(|s| s.block as usize != block || s.table != straight[face]).count()
+            let donors = n.donors[w[0] as usize..w[1] as usize].iter();
+            donors.filter(|s| s.block as usize != block || s.table != straight[face]).count()
         };
-        n.first_source.windows(2).enumerate().map(of_face).sum()
+        n.first_donor.windows(2).enumerate().map(of_face).sum()
     }
 
     /// A block of boxes, from what lies across its faces.

@@ -1,12 +1,12 @@
 //! `A u` of affine simplices with constant coefficients.
 
 use super::{Scratch, Sipdg, Work, fetch};
-use crate::elliptic::bernstein::kernels::{BernsteinPublish, BernsteinTest};
+use crate::elliptic::bernstein::passes::{BernsteinPublish, BernsteinTest};
 use crate::elliptic::bernstein::{Bernstein, TOGETHER};
 use crate::elliptic::reflections::{Expand, Symmetrise};
 use crate::elliptic::schedule::Publication;
 use crate::elliptic::simplex::{Divergence, Jumps, Simplex};
-use crate::kernels::MultiplyAdd;
+use crate::matrix_kernels::MultiplyAdd;
 use crate::residual::multiply;
 use crate::simd::PackScalar;
 

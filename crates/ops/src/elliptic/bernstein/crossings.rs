@@ -14,7 +14,7 @@ pub(in crate::elliptic) struct Crossing {
     pub(super) table: u32,
     /// First scalar of the face in a row of all faces of a block.
     pub(super) to: u32,
-    /// See [`crate::connect::Source`].
+    /// See [`crate::connect::Donor`].
     pub(super) taken: u32,
     pub(super) lanes: [i8; MAX_LANES],
 }
@@ -40,14 +40,14 @@ pub(super) struct Sizes {
 }
 
 impl Crossings {
-    /// From sources whose blocks are places, as [`Schedule`](crate::elliptic::schedule::Schedule) leaves
+    /// From donors whose blocks are places, as [`Schedule`](crate::elliptic::schedule::Schedule) leaves
     /// them.
     pub(super) fn new(neighbours: &Neighbours, sizes: &Sizes) -> Self {
         let &Sizes { n_faces, lanes, rows, table } = sizes;
         let side_by_side = rows * TOGETHER * lanes;
         let mut out = Self { first: vec![0], ..Self::default() };
-        for (i, w) in neighbours.first_source.windows(2).enumerate() {
-            for s in &neighbours.sources[w[0] as usize..w[1] as usize] {
+        for (i, w) in neighbours.first_donor.windows(2).enumerate() {
+            for s in &neighbours.donors[w[0] as usize..w[1] as usize] {
                 let block = s.block as usize;
                 out.reach = out.reach.max((block / TOGETHER + 1) * side_by_side);
                 out.all.push(Crossing {

@@ -7,8 +7,8 @@
 //! from sums and differences of nodes that are mirror images to sums and differences, which halves them
 //! (Solomonoff 1992).
 
-pub(crate) mod ahead;
 pub(crate) mod blocks;
+pub(crate) mod prefetch;
 
 use super::Lines;
 use crate::connect::{Neighbours, ORIENTATIONS};
@@ -109,8 +109,8 @@ impl<T: PackScalar> Lines<T> {
     }
 
     /// The coefficients of boxes, `[block][row][lane]`, from those of
-    /// [`Conduct`](crate::elliptic::kernels::Conduct) and of
-    /// [`FaceCoefficients`](crate::elliptic::kernels::FaceCoefficients), without those of neighbours.
+    /// [`Conduct`](crate::elliptic::point_kernels::Conduct) and of
+    /// [`FaceCoefficients`](crate::elliptic::point_kernels::FaceCoefficients), without those of neighbours.
     ///
     /// # Errors
     /// What the machine refuses.
@@ -198,7 +198,7 @@ impl<T: PackScalar> Lines<T> {
     }
 
     /// Multiply–adds of one source of neighbours, a lane.
-    pub(in crate::elliptic) fn multiply_adds_of_source(&self) -> usize {
+    pub(in crate::elliptic) fn multiply_adds_of_donor(&self) -> usize {
         2 * self.nodes()
     }
 }

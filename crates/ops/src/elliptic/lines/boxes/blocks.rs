@@ -3,9 +3,9 @@
 //! Packs of eight numbers are loaded at half the rate at which they are multiplied and added, so that two
 //! lines are worked on at once: an entry of a matrix is loaded once for both.
 
-use super::ahead::Ahead;
+use super::prefetch::Ahead;
 use super::{C_0, C_0_PLUS, END, Lines, Mirrored, ROWS, TAU};
-use crate::connect::{ORIENTATIONS, Source};
+use crate::connect::{Donor, ORIENTATIONS};
 use crate::pointwise::NeighbourStates;
 use crate::residual::prefetch_second;
 use crate::simd::{Kernel, MAX_LANES, Pack, PackScalar};
@@ -30,15 +30,15 @@ pub(in crate::elliptic) struct Around<'a, T> {
 impl<T> Around<'_, T> {
     /// Whether a source is what the own lines already have at their other ends.
     #[inline(always)]
-    fn is_own(&self, s: &Source, face: usize) -> bool {
+    fn is_own(&self, s: &Donor, face: usize) -> bool {
         s.block as usize == self.block && s.table == self.straight[face]
     }
 }
 
 /// `A u` of rectangles and boxes with constant coefficients, whose `G` is diagonal,
 /// `Σ_d G_dd D_dᵀ W D_d u + I_fᵀ W_f y + Nᵀ W_f z` with `y` and `z` of
-/// [`FaceTerms`](crate::elliptic::kernels::FaceTerms), and weighted values where there are any: one direction
-/// at a time, so that what is gathered for it is still in the nearest cache.
+/// [`FaceTerms`](crate::elliptic::point_kernels::FaceTerms), and weighted values where there are any: one
+/// direction at a time, so that what is gathered for it is still in the nearest cache.
 ///
 /// What lies across is `u⁺` and `p⁺` of neighbours in other blocks; those in the own block are taken from the
 /// own lines.
@@ -202,7 +202,7 @@ unsafe fn gather<V: Pack, const N: usize>(
                 let table = around.across.tables.as_ptr().add(s.table as usize);
                 let across = s.table as usize / (ORIENTATIONS * count);
                 let step = *mirrored.step.get_unchecked(across) as isize * V::W as isize;
-                let base = around.across.source.as_ptr().add(s.block as usize * around.across.block_len);
+                let base = around.across.values.as_ptr().add(s.block as usize * around.across.block_len);
                 for i in 0..count {
                     let row = *table.add(i) as usize / V::W;
                     let from = base.add(*mirrored.far.get_unchecked(row) as usize * V::W);
@@ -292,7 +292,7 @@ unsafe fn test<V: Pack, const N: usize>(
             }
         }
         let (ahead, from): (&[u32], *const V::T) = match around {
-            Some(a) => (a.ahead.of(a.block, d, l.dim), a.across.source.as_ptr()),
+            Some(a) => (a.ahead.of(a.block, d, l.dim), a.across.values.as_ptr()),
             None => (&[], u),
         };
         let n_lines = l.nodes() / N;

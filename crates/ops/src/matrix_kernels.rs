@@ -1,9 +1,9 @@
 //! The SIMD kernels of the residual, each compiled once for each precision and instruction level.
 
-use crate::elliptic::bernstein::kernels::{BernsteinPublish, BernsteinTest};
-use crate::elliptic::kernels::{Blocks, Conduct, Conormal, FaceTerms, GatherPair};
+use crate::elliptic::bernstein::passes::{BernsteinPublish, BernsteinTest};
 use crate::elliptic::lines::boxes::blocks::LineBlocks;
 use crate::elliptic::lines::{LineGradient, LineTest, LineTraces};
+use crate::elliptic::point_kernels::{Blocks, Conduct, Conormal, FaceTerms, GatherPair};
 use crate::elliptic::reflections::{Expand, Symmetrise};
 use crate::elliptic::simplex::{Divergence, FaceFluxes, Jumps};
 use crate::one_sided::{MeanFlux, Publish};
@@ -389,11 +389,11 @@ impl<T: PackScalar> Gather<'_, T> {
         let store = Store(self.out.as_mut_ptr());
         for f in 0..n_faces {
             let count = self.offsets[f + 1] - self.offsets[f];
-            let sources = self.across.of_face(f, count);
+            let donors = self.across.of_face(f, count);
             for i in 0..count {
                 // SAFETY: `i < count`, `of_face` has asserted the rest; the output's length is asserted.
                 unsafe {
-                    let state = self.across.state::<V, N>(sources, i);
+                    let state = self.across.state::<V, N>(donors, i);
                     Epilogue::<V, N>::row(&store, self.offsets[f] + i, state);
                 }
             }

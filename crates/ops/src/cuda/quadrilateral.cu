@@ -1,6 +1,6 @@
 // The fused residual and Runge–Kutta stage on quadrilaterals with collocated Gauss–Lobatto nodes and an even
 // number of unknowns, affine or curved. The host's twin is residual.rs; operators come from tensor.rs;
-// planar.cu has the other cases.
+// hexahedron.cu has the other cases.
 //
 // One thread a node, a few elements a block. Face points are dealt out to all threads; or a thread at the end
 // of a line forms the numerical flux there itself, so that its own trace and the flux never leave its
@@ -108,7 +108,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     constexpr u32 face_at[DIM][2] = FACE_AT;
     const auto load_across = [&](u32 slot, u32 face, u32 point, real (&up)[FIELDS]) {
         const Across r = across(a, slot, face);
-        load_row_constant(r.source + (r.rows ? __ldg(r.rows + point) : point * FIELDS), up);
+        load_row_constant(r.values + (r.rows ? __ldg(r.rows + point) : point * FIELDS), up);
     };
     const auto ask = [&](int d, End& end) {
         const u32 i = node / power(d) % NODES, e = i == 0 ? 0 : 1;

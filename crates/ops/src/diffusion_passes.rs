@@ -9,8 +9,8 @@
 use crate::connect::Fix;
 use crate::diffusion::{DiffusionKernels, FaceMetric, VolumeMetric};
 use crate::group::{Group, Part};
-use crate::kernels::{FaceSlopes, Finish, Gather, HalfJump, MultiplyAdd, MultiplyFinish};
 use crate::lifting::{Gradients, Lifting};
+use crate::matrix_kernels::{FaceSlopes, Finish, Gather, HalfJump, MultiplyAdd, MultiplyFinish};
 use crate::one_sided::{FaceScales, MeanFlux, OneSided, Publish, published_len};
 use crate::pointwise::{Across, PerPoint};
 use crate::residual::{AHEAD, Inputs, Output, Scratch, Work, finish_block, multiply, prefetch_across};

@@ -1,6 +1,6 @@
 //! Pointwise SIMD kernels of the elliptic operator.
 
-use crate::connect::Source;
+use crate::connect::Donor;
 use crate::pointwise::NeighbourStates;
 use crate::simd::{Kernel, Pack, PackScalar};
 
@@ -185,22 +185,22 @@ impl<T: PackScalar> Kernel<T> for GatherPair<'_, T> {
         let (across, wanted) = (self.across, self.wanted);
         for f in (0..n_faces).filter(|f| wanted >> f & 1 == 1) {
             let count = self.offsets[f + 1] - self.offsets[f];
-            let sources = across.of_face(f, count);
+            let donors = across.of_face(f, count);
             let mut first = 0;
             while first < count {
-                // SAFETY: these are points of the face, and its sources.
+                // SAFETY: these are points of the face, and its donors.
                 unsafe {
                     if first + 4 <= count {
-                        self.points::<V, 4>(sources, self.offsets[f], first);
+                        self.points::<V, 4>(donors, self.offsets[f], first);
                         first += 4;
                     } else if first + 3 == count {
-                        self.points::<V, 3>(sources, self.offsets[f], first);
+                        self.points::<V, 3>(donors, self.offsets[f], first);
                         first += 3;
                     } else if first + 2 == count {
-                        self.points::<V, 2>(sources, self.offsets[f], first);
+                        self.points::<V, 2>(donors, self.offsets[f], first);
                         first += 2;
                     } else {
-                        self.points::<V, 1>(sources, self.offsets[f], first);
+                        self.points::<V, 1>(donors, self.offsets[f], first);
                         first += 1;
                     }
                 }
@@ -213,12 +213,12 @@ impl<T: PackScalar> GatherPair<'_, T> {
     /// `N` points of a face from `first` on, merged in registers.
     ///
     /// # Safety
-    /// They are points of the face that begins at `offset`, of which `sources` are those of
+    /// They are points of the face that begins at `offset`, of which `donors` are those of
     /// [`of_face`](NeighbourStates::of_face).
     #[inline(always)]
     unsafe fn points<V: Pack<T = T>, const N: usize>(
         &mut self,
-        sources: &[Source],
+        donors: &[Donor],
         offset: usize,
         first: usize,
     ) {
@@ -226,10 +226,10 @@ impl<T: PackScalar> GatherPair<'_, T> {
         // SAFETY: `of_face` has asserted that blocks and table entries exist; entries are rows of a trace,
         // and the outputs are face points of a trace.
         unsafe {
-            for s in sources {
+            for s in donors {
                 // One permutation for all points of the source.
                 let pick = V::pick(&s.lanes, s.taken);
-                let base = self.across.source.as_ptr().add(s.block as usize * self.across.block_len);
+                let base = self.across.values.as_ptr().add(s.block as usize * self.across.block_len);
                 let table = self.across.tables.as_ptr().add(s.table as usize + first);
                 for i in 0..N {
                     let from = base.add(*table.add(i) as usize);

@@ -210,7 +210,7 @@ pub(super) fn parameter_values<T: PackScalar>(parameters: &Parameters) -> Vec<T>
     values
 }
 
-pub(super) fn source<T: PackScalar>(name: &str, text: String) -> Source {
+pub(super) fn with_headers<T: PackScalar>(name: &str, text: String) -> Source {
     let source = Source::new(name, text)
         .header("fast_math.cuh", include_str!("fast_math.cuh"))
         .header("common.cuh", include_str!("common.cuh"))
@@ -231,9 +231,9 @@ pub(super) fn source<T: PackScalar>(name: &str, text: String) -> Source {
     if T::BYTES == 4 { source.define("DG_SINGLE", 1) } else { source }
 }
 
-/// As [`source`], of a kernel that calculates in double precision whatever it stores.
-pub(super) fn wide_source<T: PackScalar>(name: &str, text: String) -> Source {
-    let source = source::<f64>(name, text);
+/// As [`with_headers`], of a kernel that calculates in double precision whatever it stores.
+pub(super) fn wide_with_headers<T: PackScalar>(name: &str, text: String) -> Source {
+    let source = with_headers::<f64>(name, text);
     if T::BYTES == 4 { source.define("DG_STORED_SINGLE", 1) } else { source }
 }
 
@@ -287,7 +287,7 @@ pub(super) fn universal<T: PackScalar>(
     let plan = Plan::new(&sizes, T::BYTES, regions);
     let text =
         format!("{}#include \"sparse.cuh\"\n{}#line 1 \"{name}\"\n{body}", law.preamble(), packed.text);
-    let source = sizes.define(source::<T>(name, text), &group.face_offsets);
+    let source = sizes.define(with_headers::<T>(name, text), &group.face_offsets);
     let source = source.define("INTEGRAL", packed.integral).define("ONE", packed.one).define("STAGE", stage);
     KernelText { source: plan.define(source), shape: plan.shape(T::BYTES), wide: false }
 }
@@ -369,5 +369,5 @@ pub(super) fn pointwise<T: PackScalar>(
         direct: true,
         rule: MetricRule::Affine,
     };
-    one.define(source::<T>(name, text), &[0, 1]).define("STAGE", 0)
+    one.define(with_headers::<T>(name, text), &[0, 1]).define("STAGE", 0)
 }

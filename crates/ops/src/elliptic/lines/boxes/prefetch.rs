@@ -24,12 +24,12 @@ impl Ahead {
     /// What each of the blocks, of `bytes` each, reads for the first time in a while: itself and its
     /// neighbours.
     pub(in crate::elliptic) fn new(n: &Neighbours, n_faces: usize, bytes: usize) -> Self {
-        let count = (n.first_source.len() - 1) / n_faces;
+        let count = (n.first_donor.len() - 1) / n_faces;
         let recent = RECENT / bytes;
         let (mut out, mut read) = (Self { first: vec![0], blocks: Vec::new() }, vec![0; count]);
         for block in 0..count {
-            let (begin, end) = (n.first_source[block * n_faces], n.first_source[(block + 1) * n_faces]);
-            let others = n.sources[begin as usize..end as usize].iter().map(|s| s.block as usize);
+            let (begin, end) = (n.first_donor[block * n_faces], n.first_donor[(block + 1) * n_faces]);
+            let others = n.donors[begin as usize..end as usize].iter().map(|s| s.block as usize);
             for other in std::iter::once(block).chain(others) {
                 // One more than the last block that read it.
                 if read[other] == 0 || block + 1 - read[other] > recent {

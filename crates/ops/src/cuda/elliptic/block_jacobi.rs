@@ -1,6 +1,6 @@
 //! Block Jacobi on a device.
 
-use super::{CudaSipdg, source};
+use super::{CudaSipdg, with_headers};
 use crate::elliptic::BlockInverse;
 use crate::error::OpsError;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig};
@@ -50,8 +50,10 @@ impl<T: Scalar> CudaBlockInverse<T> {
                     *v = T::from_f64(m.entry(k % np, k / np));
                 }
             }
-            let text = include_str!("../elliptic_block.cu");
-            let source = source::<T>("elliptic_block.cu", text).define("NP", np).define("THREADS", THREADS);
+            let text = include_str!("../elliptic_block_jacobi.cu");
+            let source = with_headers::<T>("elliptic_block_jacobi.cu", text)
+                .define("NP", np)
+                .define("THREADS", THREADS);
             let multiply = cuda.compile(&source)?.function("block_multiply")?;
             let matrices = DeviceBuffer::from_slice(cuda, "the inverses of blocks", &entries)?;
             parts.push(Part { matrices, multiply, first_row: span.first_row, rows });

@@ -1,6 +1,6 @@
 //! Dense matrices of the elements: block Jacobi.
 
-use super::kernels::Blocks;
+use super::point_kernels::Blocks;
 use super::{Sipdg, Space};
 use crate::error::OpsError;
 use crate::group::Layout;

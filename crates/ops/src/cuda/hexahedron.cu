@@ -60,7 +60,7 @@ static __device__ __forceinline__ void load_state(const real* p, u32 stride, rea
 static __device__ __forceinline__ void load_across(const Arguments& a, u32 slot, u32 face, u32 point, real (&x)[FIELDS]) {
     const Across r = across(a, slot, face);
     const bool outside = r.rows == nullptr;
-    load_state(r.source + (outside ? point * FIELDS : __ldg(r.rows + point)), outside ? 1 : NP, x);
+    load_state(r.values + (outside ? point * FIELDS : __ldg(r.rows + point)), outside ? 1 : NP, x);
 }
 
 // Unit normal and scale of the flux at point `q` of the element's faces, which is a node, at `end` of
