@@ -271,6 +271,8 @@ def means_at_nodes(points, values, size):
 
 def cut(cells, points, colour, axis, position, mesh):
     """The polygons in which a plane cuts cells, and the lines in which it cuts their faces."""
+    # A little off the wanted place: a plane in which faces lie would cut them twice or not at all.
+    position += 1e-6 * np.ptp(points[:, axis])
     plane = vtkPlane()
     plane.SetNormal(*np.eye(3)[axis])
     plane.SetOrigin(*(np.eye(3)[axis] * position))
