@@ -1,21 +1,23 @@
-//! `dgsuite bench`: the operators against the speed limits of this machine.
+//! `dgsuite bench`: measures the operators against the speed limits of this machine.
 //!
 //! Each row is one operator: the residual of the Euler equations (Rusanov flux), or with `navier-stokes` of
 //! the compressible Navier–Stokes equations (BR2, constant viscosity), on a periodic box, alone or fused with
-//! a Runge–Kutta stage. Its *floor* is the time that its bytes need at the measured copy bandwidth, or its
-//! matrix products at the measured multiply–add rate, whichever is longer; the share is floor over time.
+//! a Runge–Kutta stage. Its *floor* is the time for its bytes at the measured copy bandwidth or the time for
+//! its matrix products at the measured multiply–add rate, whichever is longer. The share is the floor divided
+//! by the measured time.
 //!
-//! Bytes per degree of freedom are those that the kernel's own layout must move once, with numbers of `s`
-//! bytes: the state read (`s`), the rate written (`s`) or the register read and written and the next state
-//! written (`3 s`), geometry and neighbours once per element, and, where traces are written by a kernel of
-//! their own, these written once and read twice, for the element and its neighbour. Diffusion adds one-sided
-//! fluxes at the face points (written once, read twice), the rows that are kept between its two passes
-//! (written and read), and the geometry once more. On a mixed mesh, of two shapes with half of the unknowns
-//! each, bytes and operations are those of its parts, and the last column says how fast it is beside them.
+//! Bytes per degree of freedom are those that the layout of the kernel must move once, with numbers of `s`
+//! bytes: the state read (`s`); the rate written (`s`), or the register read and written and the next state
+//! written (`3 s`); geometry and neighbours once per element; and, where a separate kernel writes traces,
+//! these traces written once and read twice, for the element and for its neighbour. Diffusion adds one-sided
+//! fluxes at the face points (written once, read twice), the rows that are stored between its two passes
+//! (written and read), and the geometry once more. On a mixed mesh of two shapes, each with half of the
+//! unknowns, bytes and operations are the sums over its parts, and the last column compares its speed with
+//! the speeds of the parts alone.
 //!
-//! With `poisson` a row is the interior penalty operator: for the residual stands the product `A u`, for the
-//! stage a smoother's step `y ← (1 + α) x − α y + β D⁻¹ (b − A x)`, which in one pass reads three vectors
-//! more.
+//! With `poisson` a row is the interior penalty operator. The product `A u` replaces the residual, and a
+//! smoother's step `y ← (1 + α) x − α y + β D⁻¹ (b − A x)` replaces the stage; in one pass the step reads
+//! three more vectors.
 
 mod case;
 mod poisson;
@@ -34,52 +36,52 @@ use std::sync::Arc;
 
 pub use table::{head, line};
 
-/// What is measured.
+/// What to measure.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where.
+    /// The device to measure on.
     pub device: Device,
-    /// CPU threads; 0 for all.
+    /// Number of CPU threads; 0 for all.
     pub threads: usize,
-    /// Words of shapes: tri quad tet hex prism, and of mixed meshes: tri+quad prism+tet.
+    /// Shapes: `tri quad tet hex prism`, and the mixed meshes `tri+quad prism+tet`.
     pub shapes: Vec<String>,
     /// Polynomial degrees.
     pub orders: Vec<usize>,
-    /// Words of forms: collocated nodal modal, flux reconstruction at Lobatto and at Gauss points: fr
-    /// fr-gauss, and the two-point fluxes of split forms: kennedy-gruber ranocha.
+    /// Forms: `collocated nodal modal`; `fr fr-gauss`, flux reconstruction at Lobatto and at Gauss points;
+    /// and `kennedy-gruber ranocha`, the two-point fluxes of split forms.
     pub forms: Vec<String>,
-    /// Words of models: euler navier-stokes poisson.
+    /// Models: `euler navier-stokes poisson`.
     pub models: Vec<String>,
-    /// Words of geometries: affine curved.
+    /// Geometries: `affine curved`.
     pub geometries: Vec<String>,
-    /// Words of precisions: double single.
+    /// Precisions: `double single`.
     pub precisions: Vec<String>,
-    /// Millions of degrees of freedom of a case.
+    /// Millions of degrees of freedom of each case.
     pub size: f64,
 }
 
-/// Why a measurement was not made.
+/// Why a measurement failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// A word that means nothing here.
+    /// A word is not one of the known ones.
     #[error("{what} \"{word}\" is not known; there are {}", known.join(", "))]
     Word {
-        /// What the word is for.
+        /// The option to which the word belongs.
         what: &'static str,
         /// The word.
         word: String,
-        /// Words that are known.
+        /// The known words.
         known: Vec<String>,
     },
-    /// The machine refused.
+    /// The device cannot be used.
     #[error(transparent)]
     Machine(#[from] GpuError),
-    /// An operator could not be set up.
+    /// An operator cannot be set up.
     #[error("{case}: {error}")]
     Operator {
-        /// Which.
+        /// The case.
         case: String,
-        /// Why.
+        /// The reason.
         error: OpsError,
     },
 }
@@ -95,7 +97,7 @@ pub struct Limits {
     pub double: f64,
     /// The same in single precision.
     pub single: f64,
-    /// Time of an empty launch; 0 on the CPU.
+    /// Time of an empty kernel launch; 0 on the CPU.
     pub launch: f64,
 }
 
@@ -104,11 +106,11 @@ pub struct Limits {
 pub struct Row {
     /// `euler`, `navier-stokes` or `poisson`.
     pub model: &'static str,
-    /// Shape, geometry, form, precision, degree.
+    /// Shape, or the two shapes of a mixed mesh.
     pub shape: &'static str,
     /// `affine` or `curved`.
     pub geometry: &'static str,
-    /// `collocated`, `nodal`, `modal`, `kennedy-gruber` or `ranocha`; `sip` of the interior penalty method.
+    /// `collocated`, `nodal`, `modal`, `kennedy-gruber` or `ranocha`; `sip` for the interior penalty method.
     pub form: &'static str,
     /// `double` or `single`.
     pub precision: &'static str,
@@ -116,21 +118,22 @@ pub struct Row {
     pub order: usize,
     /// Degrees of freedom.
     pub dofs: f64,
-    /// Seconds of the residual and of the fused stage; of `A u` and a smoother's step.
+    /// Seconds of the residual and of the fused stage; for `poisson` of `A u` and of a smoother's step.
     pub time: [f64; 2],
-    /// Bytes per degree of freedom of both.
+    /// Bytes per degree of freedom of both operators.
     pub bytes: [f64; 2],
     /// Operations of the matrix products per degree of freedom.
     pub flops: f64,
-    /// On mixed meshes, speed of the residual and of the stage as a share of what the parts alone would make
-    /// of it: the time of the parts on meshes of their own, for their unknowns, over that of the whole.
+    /// On mixed meshes, the speeds of the residual and of the stage relative to the speeds of the parts: the
+    /// time of the parts on meshes of their own, weighted with their unknowns, divided by the time of the
+    /// whole.
     pub of_parts: Option<[f64; 2]>,
-    /// Registers of a thread of the stage's kernel, and bytes that it keeps in local memory; on devices.
+    /// On devices: registers per thread of the stage's kernel, and bytes of its local memory.
     pub resources: Option<(u32, u32)>,
 }
 
 impl Row {
-    /// The floor of the residual or the stage, in seconds.
+    /// Returns the floor of the residual (0) or of the stage (1), in seconds.
     #[must_use]
     pub fn floor(&self, which: usize, limits: &Limits) -> f64 {
         let rate = if self.precision == "double" { limits.double } else { limits.single };
@@ -158,10 +161,10 @@ impl Row {
     }
 }
 
-/// A model that rows are of.
+/// The model of a row.
 #[derive(Clone, Copy)]
 enum Model {
-    /// The residual of a gas, with viscosity or without.
+    /// The residual of a gas; `true` with viscosity.
     Flow(bool),
     /// The interior penalty operator.
     Poisson,
@@ -180,10 +183,11 @@ fn words<T: Copy>(what: &'static str, given: &[String], known: &[(&str, T)]) -> 
         .collect()
 }
 
-/// Measures; `each` is told every row as it comes, after the limits.
+/// Measures all cases. Calls `limits_known` with the limits of the machine and `each` with every row when it
+/// is measured.
 ///
 /// # Errors
-/// [`BenchError`] for unknown words, or where machine or operators refuse.
+/// [`BenchError`] for unknown words, and for errors of the device or of the operators.
 pub fn run(
     options: &Options,
     limits_known: &mut dyn FnMut(&str, &Limits),
@@ -239,7 +243,7 @@ pub fn run(
             let limits = Limits {
                 copy: l.copy,
                 read: l.read,
-                // The tensor cores do the matrix products of simplices.
+                // Tensor cores compute the matrix products of simplices.
                 double: l.flops_double.max(l.flops_tensor),
                 single: l.flops_single,
                 launch: l.launch,

@@ -1,4 +1,4 @@
-//! Checkpoints: the whole state of a run in one file, written atomically and checked when read.
+//! Checkpoints: the whole state of a run in one file, written atomically and checked when it is read.
 //!
 //! A file consists of named sections ([`section`]):
 //!
@@ -11,7 +11,7 @@
 //! | `averages` (optional) | | means over time so far |
 //! | `control` (optional) | | the step that the control of errors wants, the last two errors, attempts rejected since |
 //!
-//! To keep more, push a [`Section`] to [`Checkpoint::sections`], give it a row in `KNOWN`, and look for it
+//! To store more, push a [`Section`] to [`Checkpoint::sections`], add a row for it to `KNOWN`, and read it
 //! after a restart with [`Checkpoint::section`].
 
 mod error;
@@ -31,38 +31,39 @@ use crate::pipeline::space::MAX_ORDER;
 use crate::systems::hyperbolic::State;
 use crate::writer::{WriterError, atomic};
 
-/// The name of the small file that holds the name of the newest checkpoint.
+/// The name of the small file that contains the name of the newest checkpoint.
 const LATEST: &str = "latest";
 
-/// The sections that this program reads, with the newest version that it knows of each.
+/// The sections that this program reads, each with the newest version that it can read.
 const KNOWN: [(&str, u16); 6] =
     [("run", 1), ("law", 1), ("state", 1), ("tally", 1), ("averages", 1), ("control", 1)];
 
-/// The most steps of a run: numbers of steps are columns of tables, as 64-bit floating-point numbers.
+/// Largest number of steps of a run: numbers of steps are columns of tables, as 64-bit floating-point
+/// numbers.
 const MAX_STEPS: u64 = 1 << 53;
 
-/// A state and the point in time of the run that it belongs to.
+/// A state and its point in time in the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// Where the run's step control is.
+    /// Time, step number and state of the step control.
     pub now: TimePoint,
     /// The solver's state.
     pub state: State,
-    /// Means over time so far: the time that they are over, then integrals; empty where there are none.
+    /// Means over time so far: the time that they span, then integrals; empty if there are none.
     pub averages: Vec<f64>,
-    /// What others keep here, under names of their own.
+    /// Sections of other parts of the program, under their own names.
     pub sections: Vec<Section<'static>>,
 }
 
 impl Checkpoint {
-    /// The section of this name among those of others, if the file had it.
+    /// Returns the section of this name from [`sections`](Self::sections), if the file had it.
     #[must_use]
     pub fn section(&self, name: &str) -> Option<&Section<'static>> {
         self.sections.iter().find(|section| section.name() == name)
     }
 }
 
-/// A checkpoint as it was read, with the digest of its mesh.
+/// A checkpoint as read, with the digest of its mesh.
 struct Read {
     checkpoint: Checkpoint,
     mesh: String,
@@ -88,10 +89,10 @@ struct StateHeader {
     order: usize,
 }
 
-/// Writes the state as `step-N.dgs` into `directory` and points `latest` to it.
+/// Writes the state as `step-N.dgs` into `directory` and makes `latest` point to it.
 ///
 /// # Errors
-/// Those of the file system; what was there is then untouched.
+/// Errors of the file system; existing checkpoints are then untouched.
 pub fn write(directory: &Path, checkpoint: &Checkpoint, mesh: u64) -> Result<PathBuf, WriterError> {
     fs::create_dir_all(directory).map_err(WriterError::io(directory))?;
     let Checkpoint { now, state, averages, sections } = checkpoint;
@@ -116,13 +117,13 @@ pub fn write(directory: &Path, checkpoint: &Checkpoint, mesh: u64) -> Result<Pat
     Ok(path)
 }
 
-/// JSON numbers do not hold 64-bit integers exactly in every reader.
+/// Not every reader of JSON holds 64-bit integers exactly.
 fn digest_text(mesh: u64) -> String {
     format!("{mesh:016x}")
 }
 
-/// The checkpoint that `path` means: the file itself, or the one that a file `latest` names, or the latest
-/// one of a directory of checkpoints or results.
+/// Returns the checkpoint that `path` refers to: the file itself, the one that a file `latest` names, or the
+/// latest one of a directory of checkpoints or results.
 ///
 /// # Errors
 /// A file that cannot be read, a directory without a checkpoint.
@@ -141,11 +142,11 @@ pub fn find(path: &Path) -> Result<PathBuf, CheckpointError> {
     Ok(path.to_owned())
 }
 
-/// Reads a checkpoint and checks that it belongs to a run of this law and mesh.
+/// Reads a checkpoint and checks that it belongs to a run with this law and mesh.
 ///
 /// # Errors
-/// A file that is missing, no checkpoint, damaged, from a newer program, of another law or mesh, or with
-/// numbers that no run can have.
+/// A file that is missing, is not a checkpoint, is damaged, comes from a newer program, has another law or
+/// mesh, or contains numbers that no run can have.
 pub fn read(path: &Path, law: &str, mesh: u64) -> Result<Checkpoint, CheckpointError> {
     let found = open(path).and_then(|Read { checkpoint, mesh: found }| {
         let mismatch = |what, found: &str, wanted: &str| {
@@ -163,7 +164,7 @@ pub fn read(path: &Path, law: &str, mesh: u64) -> Result<Checkpoint, CheckpointE
 }
 
 fn open(path: &Path) -> Result<Read, CheckpointProblem> {
-    // Asked before it is opened, which waits for a writer where the file is a pipe.
+    // Checked before the file is opened: opening a pipe waits for a writer.
     let described = fs::metadata(path).map_err(CheckpointProblem::Unreadable)?;
     if !described.is_file() {
         return Err(CheckpointProblem::NotACheckpoint);
@@ -223,8 +224,8 @@ fn from_sections(mut sections: Vec<Section<'static>>) -> Result<Read, Checkpoint
     Ok(Read { checkpoint: Checkpoint { now, state, averages, sections }, mesh: about.mesh })
 }
 
-/// Refuses numbers that no run can have: a file that is sound may still come from another program or from an
-/// attack.
+/// Rejects numbers that no run can have: a file with correct checksums may still come from another program or
+/// an attacker.
 fn bounded(checkpoint: &Checkpoint) -> Result<(), CheckpointProblem> {
     let Checkpoint { now, state, averages, .. } = checkpoint;
     let refused = |what, found: String, expected: &str| {
@@ -252,11 +253,11 @@ fn bounded(checkpoint: &Checkpoint) -> Result<(), CheckpointProblem> {
     }
 }
 
-/// The checkpoints in a directory that a run goes on in, those to be pruned first in front: states beyond
-/// `step`, which the run comes to again, then older ones.
+/// Returns the checkpoints in a directory in which a run continues, in the order of removal: states beyond
+/// `step`, which the run will reach again, then older ones.
 ///
 /// # Errors
-/// Those of the file system.
+/// Errors of the file system.
 pub fn present(directory: &Path, step: u64) -> Result<Vec<PathBuf>, WriterError> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).map_err(WriterError::io(directory))? {
@@ -271,10 +272,10 @@ pub fn present(directory: &Path, step: u64) -> Result<Vec<PathBuf>, WriterError>
     Ok(found.into_iter().map(|(_, _, path)| path).collect())
 }
 
-/// Keeps the newest `keep` of the files written by this run, or found by [`present`], and removes the others.
+/// Keeps the newest `keep` files written by this run or found by [`present`], and removes the others.
 ///
 /// # Errors
-/// Those of the file system.
+/// Errors of the file system.
 pub fn prune(written: &mut Vec<PathBuf>, keep: usize) -> Result<(), WriterError> {
     while written.len() > keep {
         let old = written.remove(0);
@@ -344,7 +345,7 @@ mod tests {
         }
     }
 
-    /// The first format, as version 0.1 wrote it: two quadrilaterals of order 1 with means of the density.
+    /// The first format, as written by version 0.1: two quadrilaterals of order 1 with means of the density.
     #[test]
     fn a_file_of_the_first_format_is_read_and_its_damage_noticed() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/first-format.dgs");
@@ -366,7 +367,7 @@ mod tests {
             assert!(first_format::read(&rest[..n]).is_err(), "cut to {n} bytes");
         }
         let broken = dir.path().join("broken.dgs");
-        // With a checksum that fits.
+        // With a checksum that matches.
         let newer = header_of_version_99(&bytes);
         fs::write(&broken, newer).unwrap();
         let error = read(&broken, "euler", mesh).unwrap_err().to_string();
@@ -410,7 +411,7 @@ mod tests {
             let saved = Checkpoint { sections: vec![section], ..checkpoint() };
             read(&write(dir.path(), &saved, 7).unwrap(), "euler", 7)
         };
-        // Not known, so left out.
+        // The section is unknown and therefore left out.
         let saved = with(Section::optional("weather", 3).numbers(vec![1.0])).unwrap();
         assert_eq!((&saved, saved.section("weather")), (&checkpoint(), None));
         let newer = with(Section::required("weather", 1)).unwrap_err();

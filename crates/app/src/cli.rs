@@ -1,7 +1,7 @@
-//! The command line: what was typed, what is done about it, and the exit code.
+//! The command line: parses it, runs the command and returns the exit code.
 //!
-//! Exit codes: 0 done, or stopped by Ctrl-C or a signal after a checkpoint, 1 the run failed or a check does
-//! not hold, 2 the input or the environment is at fault.
+//! Exit codes: 0 if the command is done, or was stopped by Ctrl-C or a signal and wrote a checkpoint; 1 if
+//! the run failed or a check does not hold; 2 if the input or the environment is wrong.
 
 mod devices;
 mod mesh_info;
@@ -32,7 +32,7 @@ use crate::writer::WriterError;
 #[command(
     name = "dgsuite",
     version,
-    after_help = "Exit codes: 0 done, 1 the run failed or a check does not hold, 2 the input is at fault.\nCtrl-C ends a run after the step at hand, with a checkpoint; a second one ends it at once. SIGTERM does the same, and\n\
+    after_help = "Exit codes: 0 done, 1 the run failed or a check does not hold, 2 the input is wrong.\nCtrl-C ends a run after the current step, with a checkpoint; a second Ctrl-C ends it at once. SIGTERM does the same;\n\
                   SIGHUP, SIGUSR1 and SIGUSR2 (`--signal=USR1@120` of Slurm) end it with a checkpoint."
 )]
 pub struct Cli {
@@ -55,7 +55,7 @@ enum Command {
     /// Draw columns of a table as curves (SVG)
     #[command(after_help = PLOT_HELP)]
     Plot(plot::PlotArgs),
-    /// Look at meshes
+    /// Describe meshes
     Mesh {
         #[command(subcommand)]
         command: MeshCommand,
@@ -63,7 +63,7 @@ enum Command {
 }
 
 const PLOT_HELP: &str = "\
-A run draws its monitors at its end; this draws what else is wanted, also while a run goes.
+A run draws its monitors when it ends. This command draws any columns of a table, also during a run.
 
 Examples:
   dgsuite plot out/vortex/monitors/residual.csv --log y
@@ -71,10 +71,10 @@ Examples:
   dgsuite plot out/naca/monitors/wall-curve.csv --x x --y cp";
 
 const BENCH_HELP: &str = "\
-Each row is the residual of the Euler or Navier-Stokes equations on a periodic box, alone and fused with a Runge-Kutta stage:
-degrees of freedom a second, bytes a second by what the layout must move, and the share of the time that these
-bytes, or the matrix products, need at the measured limits (floor). With `--model poisson` it is the interior penalty operator: A u
-in the place of the residual, a smoother's step with the diagonal in that of the stage.
+Each row is the residual of the Euler or Navier-Stokes equations on a periodic box, alone and fused with a Runge-Kutta stage.
+The columns are degrees of freedom per second, bytes per second (bytes that the layout must move), and the floor: the time that
+these bytes, or the matrix products, take at the measured limits, as a share of the measured time. With `--model poisson`
+each row is the interior penalty operator: the product A u, and a smoother's step with the diagonal.
 
 Examples:
   dgsuite bench --device cpu --threads 1 --shapes tri,quad
@@ -83,20 +83,21 @@ Examples:
 
 #[derive(Debug, Args)]
 struct BenchArgs {
-    /// Where: auto, cpu, cuda or cuda:N
+    /// Device: auto, cpu, cuda or cuda:N
     #[arg(long, default_value = "auto")]
     device: String,
     /// CPU threads (0: all)
     #[arg(long, default_value_t = 0)]
     threads: usize,
-    /// Shapes: tri, quad, tet, hex, prism; mixed meshes: tri+quad, prism+tet (beside their parts alone)
+    /// Shapes: tri, quad, tet, hex, prism; mixed meshes: tri+quad, prism+tet (compared with their parts
+    /// alone)
     #[arg(long, value_delimiter = ',', default_value = "tri,quad,tet,hex,prism")]
     shapes: Vec<String>,
     /// Polynomial degrees
     #[arg(long, value_delimiter = ',', default_value = "1,2,3,4")]
     orders: Vec<usize>,
-    /// Forms: collocated, nodal, modal (over-integrated, the last two), fr, fr-gauss (flux reconstruction, at
-    /// Lobatto and Gauss points), kennedy-gruber, ranocha (split)
+    /// Forms: collocated; nodal and modal (over-integrated); fr and fr-gauss (flux reconstruction at Lobatto
+    /// and Gauss points); kennedy-gruber and ranocha (split)
     #[arg(long, value_delimiter = ',', default_value = "collocated,nodal")]
     forms: Vec<String>,
     /// Models: euler, navier-stokes, poisson
@@ -118,12 +119,13 @@ struct BenchArgs {
 
 const RUN_HELP: &str = "\
 Results go to output.directory of the file (default: out/<file name> beside the file):
-  summary.json   what the run was and what came out of it
+  summary.json   properties and results of the run
   fields.pvd     fields over time for ParaView (set its Nonlinear Subdivision Level to 2 or more)
   monitors/      tables of the monitors, or residuals of a linear solve (CSV), and their curves (SVG)
-  checkpoints/   states to go on from, with --restart latest
-  pipeline.yaml  the file as it was run; log.txt what was said
-  previous/      the results of the run before, if this one does not continue it
+  checkpoints/   states from which --restart latest continues
+  pipeline.yaml  the file as it was run, with all defaults
+  log.txt        the lines that the run printed
+  previous/      the results of the previous run, if this one does not continue it
 
 Examples:
   dgsuite run vortex.yaml
@@ -137,7 +139,7 @@ struct FileArgs {
     /// Override a key, such as space.order=4 or monitors.error.every=0.5 (may be repeated; the value is YAML)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
-    /// Apply the file's `ci` block, which makes shipped examples short
+    /// Apply the file's `ci` block, which makes the examples short
     #[arg(long)]
     ci: bool,
     /// Override the device: auto, cpu, cuda or cuda:N (see `dgsuite devices`)
@@ -146,7 +148,7 @@ struct FileArgs {
     /// Write results to this directory
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Go on from a checkpoint: a file, or `latest` for the newest of the output directory
+    /// Continue from a checkpoint: a file, or `latest` for the newest one in the output directory
     #[arg(long, value_name = "FILE|latest")]
     restart: Option<PathBuf>,
 }
@@ -165,14 +167,14 @@ struct RunArgs {
 
 #[derive(Debug, Subcommand)]
 enum MeshCommand {
-    /// Print what a Gmsh file holds: elements, boundaries, sizes, quality
+    /// Print the elements, boundaries, sizes and quality of a Gmsh file
     Info {
         /// The mesh file (Gmsh 2.2 or 4.1, text or binary)
         file: PathBuf,
     },
 }
 
-/// Does what the command line says. Errors are printed to standard error.
+/// Runs the command that the command line names. Prints errors to standard error.
 pub fn main(cli: Cli) -> ExitCode {
     let code = match dispatch(cli.command) {
         Ok(code) => code,
@@ -184,7 +186,7 @@ pub fn main(cli: Cli) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// 2 for mistakes of the input, 1 for everything else.
+/// Returns 2 for mistakes in the input and 1 for all other errors.
 fn exit_code_of(error: &anyhow::Error) -> u8 {
     let input = error.is::<InputError>()
         || error.is::<dgsuite_mesh::MeshError>()
@@ -225,7 +227,7 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
 
 fn print(text: &str) -> io::Result<()> {
     match writeln!(io::stdout(), "{}", printable(text.trim_end())) {
-        // The reader of a pipe has seen enough.
+        // The reader of the pipe has closed it, as `head` does.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }

@@ -1,4 +1,4 @@
-//! A run of either kind, in time or of an elliptic problem, as the program and its studies see it.
+//! A run of either kind, in time or of an elliptic problem, as the program and its studies use it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use crate::writer::WriterError;
 
 /// A run that is ready to start.
 pub enum Job {
-    /// A model in time.
+    /// A run of a model in time.
     Flow(Box<Prepared>),
     /// An elliptic problem.
     Elliptic(Box<PreparedElliptic>),
 }
 
-/// What a study wants to know of a case before it runs.
+/// Properties of a case that a study needs before the case runs.
 pub struct Outline {
     /// The values that checks may name.
     pub known_values: KnownValues,
@@ -37,7 +37,7 @@ pub struct Outline {
     pub order: usize,
     /// Elements of the mesh.
     pub elements: usize,
-    /// The device's word.
+    /// The device, as written in a pipeline file.
     pub device: String,
 }
 
@@ -45,7 +45,7 @@ impl Outline {
     /// Makes the plan of a file.
     ///
     /// # Errors
-    /// The first mistake of the input that is found.
+    /// The first mistake found in the input.
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         if document.is_elliptic() {
             let plan = EllipticPlan::new(document, choices)?;
@@ -74,7 +74,7 @@ impl Job {
     /// Makes the plan and the solver.
     ///
     /// # Errors
-    /// The first mistake of the input that is found; nothing has been written then.
+    /// The first mistake found in the input; nothing has been written then.
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         choices.preparing.store(true, Ordering::SeqCst);
         let job = match document.is_elliptic() {
@@ -85,7 +85,7 @@ impl Job {
         Ok(job)
     }
 
-    /// The plan in words.
+    /// Describes the plan in words.
     pub fn describe(&mut self) -> String {
         match self {
             Self::Flow(run) => run.describe(),
@@ -96,7 +96,7 @@ impl Job {
     /// Runs, writes results and the summary.
     ///
     /// # Errors
-    /// Only where not even the summary can be written; every other failure is in the report.
+    /// Only if the summary cannot be written; every other failure is in the report.
     pub fn execute(&mut self, log: &mut Log) -> Result<Report, WriterError> {
         match self {
             Self::Flow(run) => run.execute(log),
@@ -112,7 +112,7 @@ impl Job {
         }
     }
 
-    /// Uniform refinements of it.
+    /// Number of uniform refinements of the mesh.
     pub fn refine(&self) -> usize {
         match self {
             Self::Flow(run) => run.plan.refine,

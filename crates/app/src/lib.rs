@@ -1,8 +1,8 @@
 //! High-order discontinuous Galerkin flow solver: one binary, one pipeline file.
 //!
-//! `dgsuite run vortex.yaml` reads a pipeline file and a Gmsh mesh, solves a conservation law on it, and
-//! leaves error norms, tables, checkpoints and files for ParaView behind. The solvers themselves
-//! ([`systems`]) know no YAML: they can be used from Rust with a mesh and parameters alone.
+//! `dgsuite run vortex.yaml` reads a pipeline file and a Gmsh mesh, solves the equations on it, and writes
+//! error norms, tables, checkpoints and files for ParaView. The solvers in [`systems`] do not depend on YAML:
+//! they can be used from Rust with a mesh and parameters alone.
 //!
 //! | concept | type | what it is |
 //! |---|---|---|
@@ -38,9 +38,9 @@
 //! ```
 //!
 //! # Invariants
-//! * A mistake of the input is found before anything is written; results that are there stay as they are.
+//! * A mistake in the input is found before anything is written; existing results stay as they are.
 //! * A result is on the disk completely or not at all, except tables and logs, which grow line by line.
-//! * A run that was stopped and continued equals one that was not, bit for bit.
+//! * A run that is stopped and continued has the same results, bit for bit, as one that is not stopped.
 #![deny(unsafe_code)]
 
 pub mod bench;

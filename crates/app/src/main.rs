@@ -1,4 +1,4 @@
-//! The binary `dgsuite`: parse the command line, do it, hand back the exit code.
+//! The binary `dgsuite`: parses the command line, runs the command and returns the exit code.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

@@ -1,7 +1,6 @@
-//! What a pipeline file means: the mesh read, names resolved, defaults filled in, everything checked.
+//! The plan of a run: mesh read, names resolved, defaults filled in, everything checked.
 //!
-//! Making a [`Plan`] does all that can go wrong because of the input, and touches no result that is already
-//! there.
+//! Making a [`Plan`] finds all mistakes in the input, and changes no existing result.
 
 pub mod boundaries;
 mod correction;
@@ -55,54 +54,54 @@ use crate::pipeline::{DeviceSpec, Document, Pipeline};
 use crate::run::directory::Former;
 use crate::systems::hyperbolic::{BoundaryKind, Device, Form, Law, Setup, SourceTerm};
 
-/// Choices of the command line that are not keys of the file.
+/// Options of the command line that are not keys of the file.
 #[derive(Clone, Debug, Default)]
 pub struct Choices {
-    /// Where results go, relative to the working directory; instead of `output.directory`.
+    /// The directory of the results, relative to the working directory; replaces `output.directory`.
     pub output: Option<PathBuf>,
-    /// The checkpoint to start from: a file, or `latest` for the newest of the output directory.
+    /// The checkpoint to start from: a file, or `latest` for the newest one in the output directory.
     pub restart: Option<PathBuf>,
     /// Deletes the results of a former run instead of moving them to `previous`.
     pub overwrite: bool,
     /// The case belongs to a study: fields and checkpoints are written only where the file asks for them, and
     /// its checks are those of the study.
     pub case_of_study: bool,
-    /// A later run starts from the last state of this one, which is kept where the file does not say
+    /// A later run starts from the last state of this one, so this run writes it unless the file says
     /// otherwise.
     pub continued: bool,
-    /// Ends the run after the step at hand once it is set, as a signal does.
+    /// When set, ends the run after the current step, as a signal does.
     pub stop: Arc<AtomicBool>,
-    /// Set while plans and solvers are made, when nothing is lost if the program ends at once.
+    /// Set while plans and solvers are made: the program may then end at once without losing results.
     pub preparing: Arc<AtomicBool>,
 }
 
 /// A run, resolved and checked.
 pub struct Plan {
-    /// Free text.
+    /// The title of the run.
     pub title: String,
-    /// Where the mesh comes from.
+    /// A description of where the mesh comes from.
     pub mesh_origin: String,
-    /// Uniform refinements of it.
+    /// Number of uniform refinements of the mesh.
     pub refine: usize,
     /// The mesh's digest.
     pub mesh_digest: u64,
-    /// Variables and law.
+    /// The law and its variables.
     pub variables: Variables,
     /// The reference state, where the file gives one.
     pub reference: Option<Reference>,
-    /// What the solver is made from.
+    /// The parameters of the solver.
     pub setup: Setup,
-    /// What is allowed but hardly meant.
+    /// Settings that are allowed but probably not intended.
     pub warnings: Vec<String>,
-    /// Why `device: auto` means the CPU here, where a GPU stands idle.
+    /// Why `device: auto` chose the CPU although there is a GPU.
     pub device_note: Option<String>,
     /// The state at the start.
     pub initial: Arc<dyn Exact>,
     /// The checkpoint that the run continues, with its file.
     pub restart: Option<(PathBuf, Checkpoint)>,
-    /// What becomes of results that are there.
+    /// What happens to existing results.
     pub former: Former,
-    /// The solution that `error` in the summary is measured against.
+    /// The solution for `error` in the summary.
     pub exact: Option<Arc<dyn Exact>>,
     /// Time stepping.
     pub time: TimePlan,
@@ -120,7 +119,7 @@ pub struct Plan {
     pub monitors: Vec<MonitorPlan>,
     /// Formulas that are evaluated while the run goes.
     pub formulas: Vec<RunningFormula>,
-    /// What the run must show.
+    /// The checks of the results.
     pub checks: Vec<CheckSpec>,
     /// The file's constants, with `order`, for the limits of the checks.
     pub constants: Constants,
@@ -128,13 +127,13 @@ pub struct Plan {
     pub known_values: KnownValues,
     /// The file with every default written out.
     pub resolved: Node,
-    /// Ends the run after the step at hand once it is set.
+    /// When set, ends the run after the current step.
     pub stop: Arc<AtomicBool>,
-    /// Where the mesh and the discretisation are described, for what the solver refuses.
+    /// Places of `mesh` and `space` in the file, for errors that the solver finds.
     pub places: Places,
 }
 
-/// Sections of the file that the solver's set-up may find at fault.
+/// Places in the file of the sections in which the solver's set-up may find mistakes.
 #[derive(Clone, Debug)]
 pub struct Places {
     /// The mesh.
@@ -146,13 +145,13 @@ pub struct Places {
 }
 
 impl Places {
-    /// Those of a file whose sections `mesh` and `space` are here.
+    /// The places for a file whose sections `mesh` and `space` are here.
     fn new(document: &Document, mesh: &Place, space: &Place) -> Self {
         let threads = document.root.get("threads").map_or(&document.root.place, |node| &node.place);
         Self { mesh: mesh.clone(), space: space.clone(), threads: threads.clone() }
     }
 
-    /// Where a mistake is that the machine finds.
+    /// Returns the place of the mistake for an error of the device or the threads.
     pub fn of_machine(&self, error: &GpuError) -> &Place {
         match error {
             GpuError::TooManyThreads { .. } | GpuError::Threads { .. } => &self.threads,
@@ -164,17 +163,17 @@ impl Places {
 /// Time stepping, resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimePlan {
-    /// The scheme's word.
+    /// The name of the scheme.
     pub scheme: String,
-    /// The step size; of steps by their error that of the first one.
+    /// The step size; with steps by their error, the size of the first step.
     pub step: StepSize,
     /// Steps by an estimate of their error.
     pub adaptive: Option<AdaptiveSpec>,
-    /// The product of step and spectral radius that is stable for the scheme.
+    /// The largest stable product of step and spectral radius of the scheme.
     pub stable_radius: f64,
-    /// The last time.
+    /// The final time.
     pub end: Option<f64>,
-    /// The most steps.
+    /// The largest number of steps.
     pub steps: Option<usize>,
     /// A steady run.
     pub steady: Option<SteadySpec>,
@@ -183,11 +182,11 @@ pub struct TimePlan {
 /// Fields for ParaView, resolved.
 #[derive(Debug)]
 pub struct FieldsPlan {
-    /// When, beside the start and the end; `None` if only the state of a failed run is written.
+    /// Times of output besides the start and the end; `None` if only the state of a failed run is written.
     pub every: Option<Every>,
     /// The fields.
     pub fields: Arc<[OutputField]>,
-    /// 64-bit numbers.
+    /// Whether numbers have 64 bits.
     pub double: bool,
 }
 
@@ -196,7 +195,7 @@ pub struct FieldsPlan {
 pub struct SurfacesPlan {
     /// The boundaries.
     pub boundaries: Vec<String>,
-    /// When, beside the start and the end.
+    /// Times of output besides the start and the end.
     pub every: Every,
     /// The fields.
     pub fields: Arc<[OutputField]>,
@@ -205,7 +204,7 @@ pub struct SurfacesPlan {
 /// Means over time, resolved.
 #[derive(Debug)]
 pub struct AveragesPlan {
-    /// From this time on.
+    /// The time at which averaging starts.
     pub from: f64,
     /// How often samples are taken.
     pub every: Every,
@@ -214,7 +213,7 @@ pub struct AveragesPlan {
 }
 
 impl Choices {
-    /// What becomes of results in the directory of a run that does not continue them.
+    /// Returns what happens to results in the directory of a run that does not continue them.
     pub(crate) fn former(&self) -> Former {
         if self.overwrite { Former::Delete } else { Former::Aside }
     }
@@ -224,7 +223,7 @@ impl Plan {
     /// Resolves a file.
     ///
     /// # Errors
-    /// The first mistake that is found.
+    /// The first mistake found.
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         let pipeline = document.pipeline()?;
         let load = Load::of_flow(&pipeline);
@@ -344,7 +343,7 @@ impl Plan {
     }
 }
 
-/// Refuses a reference velocity across the plane of the mesh.
+/// Rejects a reference velocity that leaves the plane of the mesh.
 fn fits_the_plane(reference: Option<&Reference>, dim: usize) -> Result<(), InputError> {
     match reference {
         Some(Reference { direction, place, .. }) if dim == 2 && direction[2] != 0.0 => {
@@ -356,7 +355,7 @@ fn fits_the_plane(reference: Option<&Reference>, dim: usize) -> Result<(), Input
     }
 }
 
-/// Warns of an `eta` below the bound for which BR2 is known to be stable.
+/// Warns if `eta` is below the bound above which BR2 is known to be stable.
 fn small_eta(eta: Option<f64>, mesh: &Mesh) -> Option<String> {
     let most = mesh.sets.iter().max_by_key(|set| set.shape.n_faces())?.shape;
     let (eta, faces) = (eta?, most.n_faces());
@@ -389,11 +388,11 @@ fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {
     }
 }
 
-/// The device, and why it is the CPU where a GPU would have been taken.
+/// Returns the device and, if a usable GPU was not chosen, the reason.
 pub(crate) fn device(spec: &DeviceSpec, lacks: Option<&str>) -> Result<(Device, Option<String>), InputError> {
     match (spec, lacks) {
         (DeviceSpec::Auto, Some(what)) => {
-            // Without a GPU nothing is amiss.
+            // Without a GPU there is nothing to explain.
             let note = match Device::auto() {
                 (Device::Cpu, reason) => reason,
                 _ => Some(format!("GPUs do not have {what} in this version")),
@@ -420,10 +419,10 @@ pub(crate) fn device(spec: &DeviceSpec, lacks: Option<&str>) -> Result<(Device, 
     }
 }
 
-/// The highest order of split forms that devices have.
+/// The highest order of split forms on devices.
 const MOST_SPLIT_ORDER: usize = 9;
 
-/// What this file needs and devices do not have.
+/// Returns a feature that this file needs and that devices do not have.
 fn lacks_on_devices(pipeline: &Pipeline) -> Option<&'static str> {
     match (&pipeline.physics.model, &pipeline.physics.source) {
         _ if pipeline.space.form == Form::Split && pipeline.space.order > MOST_SPLIT_ORDER => {
@@ -436,7 +435,7 @@ fn lacks_on_devices(pipeline: &Pipeline) -> Option<&'static str> {
     }
 }
 
-/// The basis: as written, or modal where the file does not say. Lobatto stands for warp & blend on simplices.
+/// Returns the basis: as written, or modal by default. On simplices Lobatto stands for warp & blend.
 fn representation(pipeline: &Pipeline) -> Representation {
     let default = match pipeline.space.correction {
         Some(_) => NodeSet::GaussLegendre,
@@ -483,7 +482,7 @@ fn setup(
     }
 }
 
-/// The source term: by formulas, or made from the exact solution.
+/// Returns the source term, from formulas or derived from the exact solution.
 fn source(
     pipeline: &Pipeline,
     states: &States<'_>,
@@ -499,7 +498,7 @@ fn source(
                 Problem::MissingKey {
                     key: "initial.exact".into(),
                     expected:
-                        "the solution that the source is made for, in `initial` or in a monitor `error`"
+                        "the solution from which the source term is derived, in `initial` or in a monitor `error`"
                             .into(),
                 },
             )),
@@ -507,8 +506,8 @@ fn source(
     }
 }
 
-/// The solution for the summary's errors: that of the first error monitor, or a solution that the run starts
-/// from.
+/// Returns the solution for the errors in the summary: the one of the first error monitor, or the initial
+/// state if it is a solution for all times.
 fn exact(
     monitors: &[MonitorPlan],
     initial_spec: Option<&StateSpec>,

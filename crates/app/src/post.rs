@@ -1,5 +1,4 @@
-//! Numbers that engineers ask of a flow, as plain functions: forces, curves along a wall, lengths of wakes,
-//! frequencies, rates of decay.
+//! Quantities of a flow as plain functions: forces, wall curves, wake lengths, frequencies, decay rates.
 
 pub mod forces;
 pub mod history;
@@ -10,7 +9,7 @@ pub mod wall;
 /// The solution at the points of a boundary, face by face.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Surface {
-    /// Where the points of each face begin, and their number at the end.
+    /// Index of the first point of each face, and the number of points at the end.
     pub first: Vec<usize>,
     /// The points.
     pub points: Vec<[f64; 3]>,
@@ -20,9 +19,9 @@ pub struct Surface {
     pub weights: Vec<f64>,
     /// Primitive variables, `[variable][point]`.
     pub values: Vec<Vec<f64>>,
-    /// The viscous stress on the fluid, `τ·n`; empty for a fluid without viscosity.
+    /// The viscous stress on the fluid, `τ·n`; empty for an inviscid fluid.
     pub traction: Vec<[f64; 3]>,
-    /// The heat that leaves the fluid, `q·n`, per area and time; empty for a fluid without viscosity.
+    /// The heat that leaves the fluid, `q·n`, per area and time; empty for an inviscid fluid.
     pub heat: Vec<f64>,
 }
 
@@ -42,7 +41,7 @@ impl Surface {
         self.heat.extend(other.heat);
     }
 
-    /// The pressure, of a gas: its last variable.
+    /// The pressure of a gas, which is its last variable.
     #[must_use]
     pub fn pressure(&self) -> &[f64] {
         self.values.last().map_or(&[], Vec::as_slice)

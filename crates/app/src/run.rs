@@ -1,4 +1,4 @@
-//! A run: from the plan to results on the disk, with everything that was measured in one summary.
+//! A run: carries out a plan and writes its results and the summary.
 
 pub mod answer;
 pub mod averages;
@@ -43,30 +43,31 @@ use crate::systems::hyperbolic::{
 };
 use crate::writer::WriterError;
 
-/// A run that nothing of the input can stop any more: the plan is made and the solver stands.
+/// A run that is ready to start: the plan is made and the solver is set up, so that the input is known to be
+/// valid.
 pub struct Prepared {
     /// The plan.
     pub plan: Plan,
-    /// The solver, with the initial state or that of the checkpoint.
+    /// The solver, with the initial state or the state of the checkpoint.
     pub solver: Hyperbolic,
-    /// The solver's own account.
+    /// The solver's description of itself.
     pub description: Description,
-    /// Seconds that this took.
+    /// Seconds of the set-up.
     pub setup_s: f64,
-    /// The CFL number that is stable in the first state, where it is that of a gas.
+    /// The stable CFL number in the initial state, if there is one.
     stable_cfl: Option<f64>,
 }
 
-/// What a run was and how it ended.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// How it ended.
     pub status: Status,
     /// The summary, as written to `summary.json`.
     pub summary: Value,
-    /// What stopped it, in words.
+    /// Why it stopped, in words.
     pub failure: Option<String>,
-    /// The checks.
+    /// The results of the checks.
     pub checks: Vec<CheckResult>,
 }
 
@@ -74,7 +75,7 @@ impl Prepared {
     /// Makes the plan and the solver.
     ///
     /// # Errors
-    /// The first mistake of the input that is found; nothing has been written then.
+    /// The first mistake found in the input; nothing has been written then.
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         let start = Instant::now();
         let plan = Plan::new(document, choices)?;
@@ -95,7 +96,7 @@ impl Prepared {
         Ok(Self { plan, solver, description, setup_s: start.elapsed().as_secs_f64(), stable_cfl })
     }
 
-    /// The plan in words, with the first step size.
+    /// Describes the plan in words, with the first step size.
     pub fn describe(&mut self) -> String {
         let first = match self.plan.time.step {
             StepSize::Fixed(dt) => Some(dt),
@@ -105,7 +106,7 @@ impl Prepared {
         for warning in &self.plan.warnings {
             let _ = writeln!(text, "warning     {warning}");
         }
-        // A smaller step is a matter of accuracy; a larger one ends badly.
+        // A smaller step costs time only; a larger one makes the run blow up.
         if let (StepSize::Fixed(dt), Ok(limit)) = (self.plan.time.step, self.solver.stable_dt()) {
             let stable = self.plan.time.stable_radius * limit;
             if dt > stable {
@@ -132,7 +133,7 @@ impl Prepared {
     /// Runs, writes results and the summary.
     ///
     /// # Errors
-    /// Only where not even the summary can be written; every other failure is in the report.
+    /// Only if the summary cannot be written; every other failure is in the report.
     pub fn execute(&mut self, log: &mut Log) -> Result<Report, WriterError> {
         let directory = Directory::prepare(&self.plan.directory, self.plan.former)?;
         log.open(&directory.log(), self.plan.former == Former::Continue)?;
@@ -176,7 +177,7 @@ impl Prepared {
             outputs.not_finite().take().iter().for_each(|warning| log.warn(warning));
             result
         });
-        // What could not be written is said at the end.
+        // Files that could not be written are reported at the end.
         if let (Err(error), false) = (&outcome, explained || matches!(outcome, Err(RunError::Writer(_)))) {
             log.warn(&format!("error: {error}"));
         }
@@ -193,7 +194,7 @@ impl Prepared {
         self.conclude(&outcome, end, tally.stopped, &mut summary, log)
     }
 
-    /// Adds errors, checks and status, and says how the run ended.
+    /// Adds errors, checks and status, and prints how the run ended.
     fn conclude(
         &self,
         outcome: &Result<(), RunError>,
@@ -221,7 +222,7 @@ impl Prepared {
             .iter()
             .filter_map(|check| checks::measure(check, &so_far, &plan.constants, check.value.value.clone()));
         let checks: Vec<CheckResult> = if status == Status::Ok { measured.collect() } else { Vec::new() };
-        // The answer is what stands last on the terminal, and before it how it was come by.
+        // The results are printed last, after the line about steps and speed.
         if status == Status::Ok {
             log.result(&closing(summary, &plan.directory));
         }
@@ -239,18 +240,18 @@ impl Prepared {
         summary.insert("status".into(), json!(status.word()));
         if status == Status::Stopped {
             let go_on = match self.plan.checkpoint {
-                Some(_) => "; go on with --restart latest",
-                None => "; no checkpoint was asked for",
+                Some(_) => "; continue with --restart latest",
+                None => "; no checkpoint was written, as `output.checkpoint` is none",
             };
             let local = plan.time.steady.is_some_and(|steady| steady.local_steps);
-            // Steps of each element's own size lead to no common time.
+            // With local steps, elements have no common time.
             let at = if local { String::new() } else { format!("t = {}, ", end.t) };
             log.warn(&format!("stopped at {at}step {}{go_on}", end.step));
         }
         if let Err(RunError::Writer(cause)) = outcome {
             log.warn(&format!("error: {cause}"));
             if cause.is_storage_full() {
-                log.warn("hint: the disk is full; make room and go on with --restart latest");
+                log.warn("hint: the disk is full; free space and continue with --restart latest");
             }
         }
         Report { status, summary: Value::Object(summary.clone()), failure, checks }
@@ -259,7 +260,7 @@ impl Prepared {
 
 const START: TimePoint = TimePoint { t: 0.0, low: 0.0, step: 0 };
 
-/// Says what stopped a run, writes the state for inspection, and names the checkpoint to go back to.
+/// Prints what stopped a run, writes the state for inspection, and names the last good checkpoint.
 fn explain(
     error: &RunError,
     outputs: &Outputs<'_>,
@@ -275,7 +276,7 @@ fn explain(
     if let RunError::NotSteady { stagnant, .. } = error {
         log.warn(match stagnant.is_some() {
             true => "hint: the flow may have no steady state here; try local steps, a lower space.order, or a larger tolerance",
-            false => "hint: go on with --restart latest and a larger time.steady.max_steps, or allow a larger tolerance",
+            false => "hint: continue with --restart latest and a larger time.steady.max_steps, or allow a larger tolerance",
         });
         return;
     }
@@ -304,10 +305,12 @@ fn explain(
     }
     match outputs.latest_checkpoint() {
         Some(path) => log.warn(&format!("the last good checkpoint is {}", path.display())),
-        None => log.warn("hint: `output.checkpoint: { every: T }` keeps a state to go back to"),
+        None => log.warn(
+            "hint: `output.checkpoint: { every: T }` writes checkpoints from which a run can be restarted",
+        ),
     }
     if of_formula.is_some() {
-        log.warn("hint: the formula must be finite for all of the run");
+        log.warn("hint: the formula must be finite during the whole run");
         return;
     }
     let time = &plan.time;
@@ -320,7 +323,7 @@ fn explain(
         (StepSize::Fixed(_), _) => "time.dt".to_owned(),
         (StepSize::Cfl(cfl), _) => match stable_cfl {
             Some(stable) if solver.setup().step_measure == StepMeasure::Radius => {
-                format!("time.cfl than {stable:.4}, the number that steps by default began with")
+                format!("time.cfl than {stable:.4}, the stable number at the start of this run")
             }
             Some(stable) if cfl > stable => format!("time.cfl than {cfl} (up to {stable:.4} is stable)"),
             _ => "time.cfl".to_owned(),
@@ -329,11 +332,12 @@ fn explain(
     log.warn(&format!("hint: try a smaller {size}, a lower space.order, or a finer mesh"));
 }
 
-/// Times within a step at which formulas are looked at: stages of any scheme are not far from one of them.
+/// Number of times within a step at which formulas are checked: the stages of any scheme are close to one of
+/// them.
 const LOOKS: usize = 16;
 
-/// Says which formula of a boundary or a source is not finite in the step that failed, and where it was
-/// written.
+/// Returns a message about the formula of a boundary or source term that is not finite in the step that
+/// failed, with its place in the file.
 fn bad_formula(plan: &Plan, solver: &Hyperbolic, trail: &Trail, now: TimePoint) -> Option<String> {
     let (start, dt) = trail.last_step().unwrap_or((now.t, solver.time() - now.t));
     let times: Vec<f64> = (0..=LOOKS).map(|i| start + dt * i as f64 / LOOKS as f64).collect();

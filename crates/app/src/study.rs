@@ -1,4 +1,4 @@
-//! Studies: a matrix of runs of one file, and the table of errors and rates that comes out of it.
+//! Studies: runs one file for a matrix of values and tabulates errors and convergence rates.
 
 mod table;
 
@@ -25,7 +25,7 @@ use crate::run::log::Log;
 use crate::run::{Report, Status, summary};
 use crate::writer::WriterError;
 
-/// A study that is checked and can be run.
+/// A study that is checked and ready to run.
 pub struct Study {
     title: String,
     spec: StudySpec,
@@ -47,11 +47,11 @@ struct Case {
 }
 
 impl Study {
-    /// Checks every case of a study: meshes are read and plans are made, so that no case is refused after
-    /// others ran.
+    /// Checks every case of a study: reads meshes and makes plans, so that no case is rejected after others
+    /// have run.
     ///
     /// # Errors
-    /// The first mistake that is found.
+    /// The first mistake found.
     pub fn new(
         document: &Document,
         sections: &Sections,
@@ -114,7 +114,7 @@ impl Study {
         self.cases.is_empty()
     }
 
-    /// The cases and where results go, in words.
+    /// Lists the cases and the directory of the results, in words.
     pub fn describe(&self) -> String {
         let axes: Vec<String> =
             self.spec.axes.iter().map(|a| format!("{} ({} values)", a.name, a.values.len())).collect();
@@ -139,7 +139,7 @@ impl Study {
     /// Runs all cases and writes the table.
     ///
     /// # Errors
-    /// [`StudyError`] where a result cannot be written or the input has changed meanwhile.
+    /// [`StudyError`] if a result cannot be written or if the input has changed since it was checked.
     pub fn execute(&self, log: &mut Log) -> Result<Report, StudyError> {
         let directory = Directory::prepare(&self.directory, self.former)?;
         log.open(&directory.log(), false)?;
@@ -153,7 +153,7 @@ impl Study {
         for case in &self.cases {
             let words = case.label.iter().map(Label::to_string).collect::<Vec<_>>().join(", ");
             if case.choices.stop.load(Ordering::Relaxed) {
-                failure = Some((Status::Stopped, format!("{words}: not begun")));
+                failure = Some((Status::Stopped, format!("{words}: not started")));
                 break;
             }
             log.note(&words);
@@ -163,7 +163,7 @@ impl Study {
             }
             before = Some(case);
             let mut job = Job::new(&case.document, &choices)?;
-            // A case speaks in its own log only; failures and the table are the study's to show.
+            // A case writes to its own log only; the study prints failures and the table.
             let mut own = log.for_a_part();
             let report = job.execute(&mut own)?;
             if report.status == Status::Stopped {
@@ -175,7 +175,7 @@ impl Study {
                 break;
             }
             table.push(Row::new(case.label.clone(), case.order, (job.mesh(), job.refine()), &report.summary));
-            // A study that is killed leaves what it has.
+            // The summary so far stays if the study is killed.
             let mut so_far = self.facts(&table);
             so_far.insert("status".into(), json!("running"));
             directory.write_summary(&Value::Object(so_far))?;
@@ -218,8 +218,8 @@ impl Study {
         Report { status, summary: Value::Object(summary), failure: failure.map(|(_, reason)| reason), checks }
     }
 
-    /// Checks of `table.…` are made once. Those of `rate.…` are made for each family, on the slope over its
-    /// last three cases; all others on the last, finest case of each family.
+    /// Checks of `table.…` are evaluated once; checks of `rate.…` for each family, on the slope over its last
+    /// three cases; all others on the last, finest case of each family.
     fn measure(&self, table: &Table, summary: &Map<String, Value>) -> Vec<CheckResult> {
         let mut results = Vec::new();
         let whole = Value::Object(summary.clone());
@@ -248,7 +248,7 @@ impl Study {
 /// Why a study could not be finished.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
-    /// The input was refused, although it was accepted before the first case.
+    /// The input was rejected, although it was accepted before the first case.
     #[error("{0}")]
     Input(#[from] InputError),
     /// A result cannot be written.
@@ -256,7 +256,7 @@ pub enum StudyError {
     Writer(#[from] WriterError),
 }
 
-/// The value of each axis in a case.
+/// Returns the value of each axis in a case.
 fn label(spec: &StudySpec, overrides: &[Override], constants: &Constants) -> Vec<Label> {
     let labels = spec.axes.iter().zip(overrides).map(|(axis, item)| Label {
         name: axis.name.clone(),

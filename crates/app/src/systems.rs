@@ -1,4 +1,4 @@
-//! Solvers without YAML: a mesh and parameters in, a stepper out.
+//! Solvers without YAML: built from a mesh and parameters, they advance a state.
 
 mod boundary_points;
 #[allow(unsafe_code)] // stages are replayed by the addresses of their arrays

@@ -1,4 +1,4 @@
-//! What a run leaves behind for other programs: ParaView files, time series and tables.
+//! Files for other programs: ParaView files, time series and tables.
 //!
 //! | to write | use |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | curves as a picture, `.svg` | [`plot::Chart`] |
 //! | any file that must never be seen half written | [`atomic::write`] |
 //!
-//! Nothing here knows the pipeline file or the solvers: points and values come in, on the
-//! equispaced lattice of each cell (`dgsuite_basis::lattice`), and files come out.
+//! This module does not depend on the pipeline file or the solvers: it takes points and values on the
+//! equispaced lattice of each cell (`dgsuite_basis::lattice`) and writes files.
 //!
 //! ```
 //! use dgsuite::writer::{CellBlock, Field, UnstructuredFields, VtuOptions};
@@ -33,8 +33,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! ParaView draws Lagrange cells with straight sides until *Nonlinear Subdivision Level* (display
-//! properties) is raised; [`Cells::Linear`] cuts them into linear cells beforehand instead.
+//! ParaView draws Lagrange cells with straight sides until *Nonlinear Subdivision Level* (display properties)
+//! is raised. [`Cells::Linear`] writes linear cells instead.
 
 pub mod atomic;
 pub mod background;
@@ -53,7 +53,7 @@ use dgsuite_basis::{Shape, lattice::lattice_len};
 
 pub use lagrange::lagrange_nodes;
 
-/// The highest order of a Lagrange cell that VTK reads.
+/// The highest order of a Lagrange cell that VTK can read.
 pub const MAX_LAGRANGE_ORDER: usize = 10;
 
 /// Fields of one time on cells of any shapes and orders.
@@ -65,7 +65,7 @@ pub struct UnstructuredFields {
     pub pieces: Vec<CellBlock>,
 }
 
-/// Cells of one shape and order with their own points: neighbours share none, so that jumps show.
+/// Cells of one shape and order. Each has its own points, so that jumps between neighbours are visible.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellBlock {
     /// Shape of every cell.
@@ -93,8 +93,8 @@ impl CellBlock {
 pub struct Field {
     /// Name shown by ParaView.
     pub name: String,
-    /// Components of each value: 1 for scalars; vectors of 2 components are written with 3, the
-    /// third zero, because VTK knows no plane vectors.
+    /// Components of each value: 1 for scalars. Vectors of 2 components are written with 3, the third zero,
+    /// because VTK has no vectors in the plane.
     pub components: usize,
     /// Values, component fastest.
     pub values: Values,
@@ -137,9 +137,9 @@ impl Values {
 pub struct VtuOptions {
     /// Precision of points and real fields.
     pub precision: Precision,
-    /// Curved cells or straight pieces of them.
+    /// Lagrange cells or linear cells.
     pub cells: Cells,
-    /// Level of zlib, 0 (none) to 9 (smallest). Fields of noise-like digits gain little above 1.
+    /// Level of zlib, 0 (none) to 9 (smallest). Levels above 1 gain little for fields with noise-like digits.
     pub compression: u32,
 }
 
@@ -153,47 +153,46 @@ impl Default for VtuOptions {
 /// Precision of real numbers in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
-    /// `Float32`, enough for pictures and half the size.
+    /// `Float32`, which suffices for pictures and takes half the space.
     #[default]
     Single,
     /// `Float64`.
     Double,
 }
 
-/// Which VTK cells stand for a cell of order `n`.
+/// The VTK cells for a cell of order `n`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cells {
-    /// One Lagrange cell (VTK types 68–73); the linear type at order 1, but for prisms. Pyramids
-    /// are cut as by [`Cells::Linear`], because few programs read VTK's Lagrange pyramid.
+    /// One Lagrange cell (VTK types 68–73); at order 1 the linear type, except for prisms. Pyramids become
+    /// linear cells as with [`Cells::Linear`], because few programs read VTK's Lagrange pyramid.
     #[default]
     Lagrange,
-    /// Linear cells between the points of the lattice: `n^d` of the same shape in dimension `d`;
-    /// of a prism `3n³` tetrahedra; of a pyramid `n(2n² + 1)/3` pyramids and `2n(n² − 1)/3`
-    /// tetrahedra.
+    /// Linear cells between the points of the lattice: `n^d` cells of the same shape in dimension `d`; for a
+    /// prism `3n³` tetrahedra; for a pyramid `n(2n² + 1)/3` pyramids and `2n(n² − 1)/3` tetrahedra.
     Linear,
 }
 
 /// Why an output file was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriterError {
-    /// The operating system refused.
+    /// The operating system could not write the file.
     #[error("cannot write {}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The operating system has no thread left for writing.
+    /// The operating system could not start a thread for writing.
     #[error("cannot start a thread that writes: {source}")]
     Thread {
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The state did not arrive from the device.
-    #[error("cannot write a state that did not arrive from the device: {reason}")]
+    /// The state could not be copied from the device.
+    #[error("cannot write a state that could not be copied from the device: {reason}")]
     Device {
-        /// What the driver said.
+        /// The error of the driver.
         reason: String,
     },
     /// Another run writes to the directory.
@@ -201,10 +200,10 @@ pub enum WriterError {
     InUse {
         /// The directory.
         directory: PathBuf,
-        /// What the other run said of itself.
+        /// The description in the lock file of the other run.
         holder: String,
     },
-    /// Results of a former run lie where a symbolic link leads to.
+    /// Results of a former run lie behind a symbolic link.
     #[error(
         "{} is a symbolic link to results of a former run, which are not moved: move them away, or let this run replace \
          them with --overwrite", path.display()
@@ -218,15 +217,15 @@ pub enum WriterError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The order has no Lagrange cell.
+    /// No Lagrange cell has this order.
     #[error("{shape} cells of order {order} cannot be written: orders 1 to {MAX_LAGRANGE_ORDER} can")]
     Order {
         /// Shape of the block.
         shape: Shape,
-        /// Its order.
+        /// Order of the block.
         order: usize,
     },
     /// An array's length does not fit the cells.
@@ -234,9 +233,9 @@ pub enum WriterError {
     Length {
         /// Name of the array.
         name: String,
-        /// Numbers needed.
+        /// Count needed.
         expected: usize,
-        /// Numbers given.
+        /// Count given.
         found: usize,
     },
     /// VTK needs the same arrays in every piece of a file.
@@ -245,17 +244,17 @@ pub enum WriterError {
         /// Index of the piece.
         piece: usize,
     },
-    /// A series to be continued was not written by this program.
+    /// A series to be continued that this program did not write.
     #[error("{}, line {line}: not an entry of a series: {text}", path.display())]
     Series {
         /// The `.pvd` file.
         path: PathBuf,
-        /// Line number from 1.
+        /// Line number, counted from 1.
         line: usize,
         /// The line.
         text: String,
     },
-    /// A table to be continued has other columns.
+    /// A table to be continued that has other columns.
     #[error("{} has columns `{found}`, now `{expected}` are to be written; move it away", path.display())]
     Columns {
         /// The `.csv` file.
@@ -273,7 +272,7 @@ impl WriterError {
         move |source| Self::Io { path, source }
     }
 
-    /// True if the disk or the user's quota is full.
+    /// Returns whether the disk or the user's quota is full.
     #[must_use]
     pub fn is_storage_full(&self) -> bool {
         use std::io::ErrorKind::{QuotaExceeded, StorageFull};

@@ -32,7 +32,7 @@ fn a_run_ends_with_its_answer() {
     let said = &outcome.stdout;
     let steps = at(said, "1 steps to t = ");
     let (forces, wake) =
-        (at(said, "\nforces      ymin: cd = "), at(said, "\nwake        length: the flow does not turn"));
+        (at(said, "\nforces      ymin: cd = "), at(said, "\nwake        length: no reversed flow"));
     let (wall, integral) = (at(said, "\nwall        ymin: cp_min = "), at(said, "\nintegral    rho = "));
     let check = at(said, "\ncheck passed: forces.ymin.cd");
     assert!([wall, integral, forces, wake].iter().all(|&line| steps < line && line < check), "{said}");

@@ -114,7 +114,7 @@ fn a_wall_that_moves_across_itself_is_warned_about() {
         let case = Case::new(&COUETTE.replace("velocity: [1, 0]", motion));
         case.dgsuite(&["check", "case.yaml"])
             .stdout
-            .contains("boundaries.ymax: the wall's velocity has a part")
+            .contains("boundaries.ymax: the velocity of the wall has a component")
     };
     assert!(said("velocity: [1, 0.1*t]") && said("rotation: { omega: 1 }"));
     assert!(!said("velocity: [16*x^2*(2 - x)^2, 0]"));

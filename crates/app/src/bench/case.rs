@@ -1,4 +1,4 @@
-//! One case of the benchmark: a shape, a form, a degree, on a box.
+//! One case of the benchmark: a shape, a form and a degree on a box.
 
 use super::Row;
 use crate::systems::two_point::{SplitFlux, SplitForms};
@@ -18,22 +18,22 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A discretisation's form.
+/// The form of a discretisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Nodal, volume and face points at the nodes.
+    /// Nodal; volume and face points are the nodes.
     Collocated,
     /// Nodal, over-integrated.
     Nodal,
     /// Modal, over-integrated.
     Modal,
-    /// Flux reconstruction with the correction of Huynh's c, at nodes of the set.
+    /// Flux reconstruction with Huynh's correction, at nodes of this set.
     Reconstruction(NodeSet),
-    /// Two-point fluxes at Lobatto nodes; of quadrilaterals and hexahedra.
+    /// Split form with this two-point flux at Lobatto nodes of quadrilaterals and hexahedra.
     Split(SplitFlux),
 }
 
-/// Where to measure.
+/// The machine to measure on.
 pub(super) enum Machine {
     Host,
     Cuda(Cuda),
@@ -42,10 +42,10 @@ pub(super) enum Machine {
 /// What to measure.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Case {
-    /// With viscosity and heat conduction.
+    /// Whether there are viscosity and heat conduction.
     pub(super) viscous: bool,
     pub(super) shape: Shape,
-    /// A second shape, above the first, with as many unknowns.
+    /// A second shape in the upper part of the box, with as many unknowns.
     pub(super) above: Option<Shape>,
     pub(super) curved: bool,
     pub(super) form: Form,
@@ -63,7 +63,7 @@ impl fmt::Display for Case {
     }
 }
 
-/// A smooth flow of period 2.
+/// A smooth flow of period 2, in this number of dimensions.
 struct Wave(usize);
 
 impl Exact for Wave {
@@ -83,7 +83,7 @@ impl Exact for Wave {
     }
 }
 
-/// A box of cells, made periodic, bent if it is to be, and renumbered.
+/// Returns a periodic box of cells, curved if asked for, and renumbered along a Hilbert curve.
 pub(super) fn on_periodic(
     build: impl FnOnce() -> Result<Mesh, MeshError>,
     dim: usize,
@@ -109,9 +109,9 @@ pub(super) fn on_periodic(
 }
 
 impl Case {
-    /// Whether there is such a scheme.
+    /// Returns whether this combination of shape, form and order exists.
     pub(super) fn exists(&self) -> bool {
-        // Curved elements need their geometry in the space.
+        // The geometry of curved elements must be in the polynomial space.
         let split = matches!(self.form, Form::Split(_));
         let nodes = !matches!(self.form, Form::Nodal | Form::Modal);
         let lines = matches!(self.shape, Shape::Quadrilateral | Shape::Hexahedron);
@@ -129,7 +129,7 @@ impl Case {
         }
     }
 
-    /// The shape, or both.
+    /// The name of the shape, or of both shapes.
     fn name(&self) -> &'static str {
         match self.above {
             None => self.shape.name(),
@@ -138,7 +138,7 @@ impl Case {
         }
     }
 
-    /// Unknowns of a cell of the grid.
+    /// Number of unknowns in a cell of the grid.
     fn per_cell(&self, shape: Shape) -> f64 {
         let elements = match shape {
             Shape::Triangle | Shape::Prism => 2,
@@ -151,7 +151,7 @@ impl Case {
     fn mesh(&self) -> Result<Arc<Mesh>, OpsError> {
         let (dim, shape) = (self.shape.dim(), self.shape);
         let below = self.per_cell(shape);
-        // With a second shape: layers in inverse proportion to what their cells have.
+        // With a second shape, the numbers of layers are inversely proportional to the unknowns of a cell.
         let (share, per_cell) = match self.above.map(|above| self.per_cell(above)) {
             None => (1.0, below),
             Some(above) => (above / (below + above), 2.0 * below * above / (below + above)),
@@ -167,14 +167,15 @@ impl Case {
         on_periodic(build, dim, self.curved)
     }
 
-    /// Measures on `machine`; a mixed mesh after its parts alone, each of about as many unknowns as there.
+    /// Measures on `machine`. A mixed mesh is measured after its parts alone, which have about as many
+    /// unknowns each as in the mixed mesh.
     pub(super) fn measure(&self, machine: &Machine, host: &Arc<Host>) -> Result<Row, OpsError> {
         let Some(above) = self.above else { return Ok(self.measure_mesh(machine, host)?.0) };
         let part =
             |shape| Self { shape, above: None, size: 0.5 * self.size, ..*self }.measure_mesh(machine, host);
         let parts = [part(self.shape)?.0, part(above)?.0];
         let (row, summary) = self.measure_mesh(machine, host)?;
-        // Weighted with the shares of the unknowns.
+        // The mean, weighted with the shares of the unknowns.
         let mean = |of: &dyn Fn(&Row) -> f64| {
             let term = |p: &PartSummary| {
                 let alone = usize::from(p.shape != self.shape);
@@ -285,7 +286,7 @@ impl Case {
             * s;
         let neighbours = self.shape.n_faces() as f64 * 5.0;
         let traces = if part.direct_traces { 0.0 } else { 3.0 * (part.face_points * fields) as f64 * s };
-        // Published fluxes, rows kept, geometry read again.
+        // Published fluxes, rows stored between the passes, and the geometry read again.
         let published = 3.0 * (part.face_points * fields) as f64 * s;
         let kept = (2 * per_element) as f64 * s;
         let viscous = if self.viscous { geometry + neighbours + published + kept } else { 0.0 };
@@ -330,10 +331,10 @@ where
     }
 }
 
-/// Runs of which the median counts.
+/// Number of runs; the median counts.
 pub(super) const RUNS: usize = 21;
 
-/// Median time of one call, of at least nine calls and 0.3 s.
+/// Returns the median time of one call, from at least nine calls and 0.3 s.
 pub(super) fn median(mut call: impl FnMut()) -> f64 {
     call();
     let begin = Instant::now();

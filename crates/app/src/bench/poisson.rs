@@ -1,5 +1,4 @@
-//! The interior penalty operator as a row of the benchmark: `A u`, and a step of a smoother with the
-//! diagonal.
+//! The interior penalty operator as a row of the benchmark: `A u`, and a smoother's step with the diagonal.
 
 use super::Row;
 use super::case::{Machine, RUNS, median, on_periodic};
@@ -14,7 +13,7 @@ use dgsuite_ops::{OpsError, PackScalar, Scheme, Sipdg, SipdgOptions};
 use std::fmt;
 use std::sync::Arc;
 
-/// A step of a smoother, whose numbers do not matter.
+/// Factor of a smoother's step; its value does not matter here.
 const BETA: f64 = 1e-3;
 
 /// What to measure: `−∇²u + u` on a periodic box.
@@ -36,7 +35,7 @@ impl fmt::Display for Poisson {
 }
 
 impl Poisson {
-    /// Whether there is such an operator.
+    /// Returns whether there is such an operator.
     pub(super) fn exists(&self) -> bool {
         self.order >= if self.curved { 2 } else { 1 }
     }
@@ -63,7 +62,7 @@ impl Poisson {
             (Machine::Cuda(cuda), true) => on_device::<f32>(&a, cuda)?,
         };
         let (dofs, s) = (a.dofs() as f64, if self.single { 4.0 } else { 8.0 });
-        // A step also reads right-hand side, inverse diagonal and the iterate before.
+        // A step also reads the right-hand side, the inverse diagonal and the previous iterate.
         let bytes = [bytes as f64 / dofs, bytes as f64 / dofs + 3.0 * s];
         Ok(Row {
             model: "poisson",
@@ -82,12 +81,12 @@ impl Poisson {
     }
 }
 
-/// Numbers of a vector.
+/// Numbers to fill a vector with.
 fn numbers<T: PackScalar>(n: usize) -> Vec<T> {
     (0..n).map(|i| T::from_f64((0.37 * i as f64).sin())).collect()
 }
 
-/// Seconds of `A u` and of a step, and bytes that the first moves.
+/// Returns the seconds of `A u` and of a step, and the bytes that `A u` moves.
 fn on_host<T: PackScalar>(a: &Sipdg<T>, host: &Arc<Host>) -> Result<([f64; 2], usize), OpsError> {
     let vector = || host.upload(&numbers::<T>(a.len()));
     let (x, b, mut y, mut r, mut z) = (vector()?, vector()?, vector()?, vector()?, vector()?);
@@ -102,7 +101,7 @@ fn on_host<T: PackScalar>(a: &Sipdg<T>, host: &Arc<Host>) -> Result<([f64; 2], u
     }))
 }
 
-/// The same on a device, in single precision with the products of preconditioners.
+/// The same on a device; in single precision with the rounded products of preconditioners.
 fn on_device<T: PackScalar>(a: &Sipdg<f64>, cuda: &Cuda) -> Result<([f64; 2], usize), OpsError> {
     let twin = CudaSipdg::<T>::rounded(cuda, a)?;
     let values: Vec<f64> = numbers(a.len());

@@ -1,8 +1,8 @@
-//! The benchmark's table for people.
+//! The benchmark's table for readers: head and rows.
 
 use super::{Limits, Row};
 
-/// The machine's limits and the columns' names.
+/// Returns the machine's limits and the names of the columns.
 #[must_use]
 pub fn head(name: &str, limits: &Limits) -> String {
     let launch =
@@ -32,7 +32,7 @@ pub fn head(name: &str, limits: &Limits) -> String {
     )
 }
 
-/// One row.
+/// Returns one row.
 #[must_use]
 pub fn line(row: &Row, limits: &Limits) -> String {
     let rate = |which: usize, x: f64| row.dofs * x / row.time[which] / 1e9;

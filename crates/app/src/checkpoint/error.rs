@@ -1,74 +1,74 @@
-//! What can be wrong with a checkpoint.
+//! Errors of checkpoints: damaged, newer, or belonging to another run.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A checkpoint that cannot be used, and why not.
+/// A checkpoint that cannot be used, and the reason.
 #[derive(Debug, thiserror::Error)]
 #[error("{} {problem}", path.display())]
 pub struct CheckpointError {
     /// The file or directory.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The reason.
     pub problem: CheckpointProblem,
 }
 
-/// What is wrong with a checkpoint; the text goes on after the file's name.
+/// Why a checkpoint cannot be used; the message follows the name of the file.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointProblem {
     /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Unreadable(io::Error),
-    /// The directory has none.
+    /// The directory contains no checkpoint.
     #[error("holds no checkpoint")]
     NoneThere,
-    /// The file is something else.
+    /// The file is not a checkpoint.
     #[error("is not a checkpoint of dgsuite")]
     NotACheckpoint,
-    /// The file is shorter than it says, or a checksum is wrong.
+    /// The file is shorter than its header says, or a checksum is wrong.
     #[error("is damaged: {0}")]
     Damaged(Damage),
-    /// A later version of the program wrote it.
+    /// A later version of the program wrote the file.
     #[error("was written by a newer version of dgsuite: {what}")]
     Newer {
-        /// What this version does not know.
+        /// The part that this version cannot read.
         what: String,
     },
-    /// A number that no run can have, although the checksums are right.
+    /// A number that no run can have, although the checksums match.
     #[error("has {what} {found}, which is not {expected}")]
     OutOfRange {
-        /// What the number is.
+        /// Name of the number.
         what: &'static str,
         /// The number.
         found: String,
-        /// What it may be.
+        /// The allowed values.
         expected: String,
     },
-    /// The run would replace it.
+    /// The run would replace the file.
     #[error(
-        "is in {}, where this run would move the results that are in its place now: write to another directory with \
-         --output, or delete the present results with --overwrite", previous.display()
+        "is in {}, where this run would move the results of the output directory: write to another \
+         directory with --output, or delete these results with --overwrite", previous.display()
     )]
     AboutToGo {
-        /// Where former results go.
+        /// The directory of the former results.
         previous: PathBuf,
     },
-    /// It belongs to another run.
+    /// The file belongs to another run.
     #[error("has {what} {found}, but this run has {wanted}")]
     Mismatch {
         /// What differs.
         what: &'static str,
-        /// What the file has.
+        /// The value in the file.
         found: String,
-        /// What the run has.
+        /// The value of the run.
         wanted: String,
     },
 }
 
-/// What shows that a checkpoint is damaged.
+/// Why a checkpoint is known to be damaged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// Less is there than is announced.
+    /// There are fewer bytes than the header announces.
     #[error("it has {found} bytes where {wanted} are announced")]
     Length {
         /// Bytes found.
@@ -88,10 +88,10 @@ pub enum Damage {
     /// The description of a section.
     #[error("the header of its section `{0}` cannot be read")]
     Header(String),
-    /// A section that every checkpoint has.
+    /// A section that every checkpoint must have.
     #[error("its section `{0}` is missing")]
     Missing(&'static str),
-    /// A section that is there more than once.
+    /// A section that occurs twice.
     #[error("its section `{0}` is there twice")]
     Twice(String),
 }

@@ -1,10 +1,10 @@
-//! Files of the first format, which versions up to 0.1 wrote: one header, one array, one checksum.
+//! Files of the first format, written by version 0.1: one header, one array, one checksum.
 //!
 //! # Format
 //! `DGSUITE1`, the length of the header (u64), the header (JSON: law, basis, order, mesh digest, counts,
-//! version), then 64-bit floating-point numbers (time, what it lost by rounding, time of the state, tally of
-//! the boundary fluxes and first integrals, coefficients, means over time), then the CRC-32 of all before it
-//! (u32). All numbers are little-endian.
+//! version), 64-bit floating-point numbers (time, its rounding error, time of the state, tally of the
+//! boundary fluxes and first integrals, coefficients, means over time), and the CRC-32 of everything before
+//! it (u32). All numbers are little-endian.
 
 use dgsuite_timeint::TimePoint;
 use flate2::Crc;
@@ -17,7 +17,7 @@ use crate::systems::hyperbolic::State;
 /// The first bytes of a file of this format.
 pub(super) const MAGIC: &[u8; 8] = b"DGSUITE1";
 
-/// Numbers in front of the tally.
+/// Count of numbers before the tally.
 const TIMES: usize = 3;
 
 #[derive(Deserialize)]
@@ -35,7 +35,7 @@ struct Header {
     averages: usize,
 }
 
-/// Reads what follows [`MAGIC`].
+/// Reads the file after [`MAGIC`].
 pub(super) fn read(rest: &[u8]) -> Result<Read, CheckpointProblem> {
     let unreadable = || Damage::Header("first".into());
     let (length, content) = rest.split_first_chunk::<8>().ok_or_else(unreadable)?;

@@ -1,7 +1,7 @@
-//! Named sections, one after the other in a file, each with a version and a checksum of its own.
+//! Named sections, one after the other in a file, each with its own version and checksum.
 //!
 //! # Format
-//! `DGSUITE2`, then the sections. A section is, all numbers little-endian:
+//! `DGSUITE2`, then the sections. A section consists of (all numbers little-endian):
 //!
 //! | bytes | what |
 //! |---|---|
@@ -13,7 +13,8 @@
 //! | m | content: length of the description (u32), the description (JSON), 64-bit floating-point numbers to the end |
 //! | 4 | CRC-32 of the section up to here |
 //!
-//! The last section is `end`; its number is the count of sections before it. The order of the others is free.
+//! The last section is `end`; its number is the count of sections before it. The other sections may be in any
+//! order.
 
 use std::borrow::Cow;
 use std::io::{self, Read, Write};
@@ -46,8 +47,8 @@ pub struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// A section without which the others cannot be used: a program that does not know it, or only older
-    /// versions of it, refuses the file.
+    /// A section that is needed to use the others: a program that does not know it, or only older versions of
+    /// it, rejects the file.
     ///
     /// # Panics
     /// If the name is empty or longer than 64 bytes.
@@ -61,7 +62,7 @@ impl<'a> Section<'a> {
         Self { name, version, required: true, about, numbers }
     }
 
-    /// A section that a program that does not know it skips.
+    /// A section that a program skips if it does not know it.
     ///
     /// # Panics
     /// As [`required`](Self::required).
@@ -70,7 +71,7 @@ impl<'a> Section<'a> {
         Self { required: false, ..Self::required(name, version) }
     }
 
-    /// With a description, which is stored as JSON.
+    /// Adds a description, which is stored as JSON.
     ///
     /// # Panics
     /// If `about` has no JSON form, such as a map whose keys are not text.
@@ -80,7 +81,7 @@ impl<'a> Section<'a> {
         self
     }
 
-    /// With these numbers.
+    /// Sets the numbers.
     #[must_use]
     pub fn numbers(mut self, numbers: impl Into<Cow<'a, [f64]>>) -> Self {
         self.numbers = numbers.into();
@@ -137,7 +138,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// A writer that keeps the checksum of what went through it.
+/// A writer that computes the checksum of all bytes written.
 struct Summed<'a, W> {
     out: &'a mut W,
     crc: Crc,
@@ -158,7 +159,7 @@ impl<W: Write> Write for Summed<'_, W> {
 /// Writes a file of these sections.
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_all<'a>(
     out: &mut impl Write,
     sections: impl IntoIterator<Item = &'a Section<'a>>,
@@ -172,11 +173,11 @@ pub fn write_all<'a>(
     Section::required(END, END_VERSION).numbers(vec![count]).write(out)
 }
 
-/// Reads the sections that follow [`MAGIC`], of which there are `length` bytes. Of those that `known` has no
-/// version for, or an older one, required ones are refused and the others left out.
+/// Reads the sections that follow [`MAGIC`], `length` bytes in all. If `known` has no version of a section,
+/// or only an older one, a required section is an error and an optional one is skipped.
 ///
 /// # Errors
-/// A source that cannot be read; what is cut, altered, or newer than this program.
+/// Errors of the source; data that is truncated, altered, or newer than this program.
 pub(super) fn read_all(
     source: &mut impl Read,
     length: u64,
@@ -213,8 +214,7 @@ pub(super) fn read_all(
     }
 }
 
-/// One section, and the newest version of it that is known. Numbers of a section that is left out are not
-/// kept.
+/// Reads one section, given the newest known version of it. Numbers of a skipped section are not stored.
 fn read(
     source: &mut Source<'_, impl Read>,
     known: &[(&str, u16)],
@@ -225,7 +225,7 @@ fn read(
     let shown = String::from_utf8_lossy(&name).escape_debug().to_string();
     let header = || Damage::Header(shown.clone());
     let content = u64::from_le_bytes(content);
-    // A wrong length is found here, all else by the checksum.
+    // This finds a wrong length; the checksum finds all other errors.
     if content.saturating_add(4) > source.left {
         return Err(Damage::Length { found: source.left, wanted: content.saturating_add(4) }.into());
     }
@@ -243,13 +243,13 @@ fn read(
     if u32::from_le_bytes(source.array()?) != sum {
         return Err(Damage::Section(shown).into());
     }
-    // What the checksum says was written so.
+    // The checksum matches, so the bytes are as written.
     let name = String::from_utf8(name).ok().filter(|name| (1..=LONGEST_NAME).contains(&name.len()));
     let name = Cow::Owned(name.filter(|_| flag <= 1).ok_or_else(header)?);
     Ok((Section { name, version, required: flag == 1, about, numbers: Cow::Owned(numbers) }, newest))
 }
 
-/// What is left of a file, and the checksum of what was read of a section.
+/// The rest of a file, and the checksum of the bytes read of a section.
 struct Source<'a, R> {
     source: &'a mut R,
     left: u64,
@@ -279,7 +279,8 @@ impl<R: Read> Source<'_, R> {
         Ok(bytes)
     }
 
-    /// `n` numbers, which are in the file as the caller made sure; none of them if they are not kept.
+    /// Reads `n` numbers; the caller has checked that the file is long enough. Returns none if they are not
+    /// to be kept.
     fn numbers(&mut self, n: u64, kept: bool) -> Result<Vec<f64>, CheckpointProblem> {
         let mut numbers = Vec::new();
         if kept {

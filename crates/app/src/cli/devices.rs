@@ -1,11 +1,12 @@
-//! `dgsuite devices`: what pipelines can run on here.
+//! `dgsuite devices`: lists the devices that pipelines can run on.
 
 use crate::systems::hyperbolic::Device;
 use dgsuite_gpu::cuda::{Cuda, nvrtc};
 use dgsuite_gpu::{Backend, Host};
 use std::fmt::Write;
 
-/// The CPU and the GPUs, with the words that `device` of a pipeline file takes, and what `auto` means.
+/// Returns a list of the CPU and the GPUs, with the values that `device` of a pipeline file accepts and the
+/// one that `auto` chooses.
 pub(super) fn describe() -> String {
     let mut text = String::new();
     match Host::new(0) {

@@ -1,4 +1,4 @@
-//! `dgsuite mesh info`: what a mesh file holds.
+//! `dgsuite mesh info`: describes a mesh file.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,10 +8,10 @@ use dgsuite_mesh::{Mesh, MeshError};
 
 use crate::plan::print::{elements_by_shape, grouped, shape_word};
 
-/// Reads a mesh and describes it.
+/// Reads a mesh and returns its description.
 ///
 /// # Errors
-/// Those of the reader.
+/// The errors of the reader.
 pub(super) fn describe(file: &Path) -> Result<String, MeshError> {
     let mesh = Mesh::read(file)?;
     let statistics = quality::statistics(&mesh);

@@ -1,4 +1,4 @@
-//! `dgsuite plot`: columns of a table as a picture.
+//! `dgsuite plot`: draws columns of a table as a picture.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub(super) struct PlotArgs {
     /// Column of the horizontal axis (default: time, else the first)
     #[arg(long, value_name = "COLUMN")]
     x: Option<String>,
-    /// Columns to draw, with commas between (default: all others)
+    /// Columns to draw, separated by commas (default: all others)
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     y: Vec<String>,
     /// Logarithmic axes
@@ -34,7 +34,7 @@ enum Log {
     Xy,
 }
 
-/// Why there is no picture.
+/// Why no picture was drawn.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PlotError {
     #[error("{0}")]
@@ -45,7 +45,7 @@ pub(super) enum PlotError {
     Nothing { file: PathBuf, log: bool },
 }
 
-/// Draws the picture and says where it is.
+/// Draws the picture and returns its path.
 pub(super) fn draw(args: &PlotArgs) -> Result<PathBuf, PlotError> {
     let table = Columns::read(&args.file)?;
     let known = |name: &str| match table.column(name) {

@@ -1,4 +1,4 @@
-//! Signals that end a run: at once while it is prepared, after the step at hand once it goes.
+//! Signals that end a run: at once during preparation, after the current step during the run.
 
 use std::io;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use signal_hook::flag::{register, register_conditional_shutdown};
 
 use crate::plan::Choices;
 
-/// A lost terminal, and what batch systems send some time before they end a job. They may come more than
-/// once.
+/// SIGHUP (a lost terminal) and the signals that batch systems send some time before they end a job. They may
+/// arrive more than once.
 #[cfg(unix)]
 const NOTICES: [i32; 3] =
     [signal_hook::consts::SIGHUP, signal_hook::consts::SIGUSR1, signal_hook::consts::SIGUSR2];
 #[cfg(not(unix))]
 const NOTICES: [i32; 0] = [];
 
-/// Lets signals set `choices.stop`. While `choices.preparing` is set they end the program with the code that
-/// a shell has for them, as does the second of those that a person sends.
+/// Lets signals set `choices.stop`. While `choices.preparing` is set, signals end the program with the exit
+/// code that a shell uses for them (128 + number); so does the second SIGINT or SIGTERM at any time.
 ///
 /// # Errors
-/// Those of the system.
+/// The errors of the operating system.
 pub(super) fn listen(choices: &Choices) -> io::Result<()> {
     let insisted = Arc::new(AtomicBool::new(false));
     for &signal in TERM_SIGNALS {
@@ -37,7 +37,7 @@ pub(super) fn listen(choices: &Choices) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the program was started with a signal ignored, as `nohup` does. Only Linux tells.
+/// Returns whether the program was started with a signal ignored, as `nohup` does. Only Linux reports it.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,4 +1,4 @@
-//! Matches the boundary conditions of the file with the boundaries of the mesh.
+//! Matches the boundary conditions in the file with the boundaries of the mesh.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,12 @@ use crate::pipeline::source::Place;
 use crate::pipeline::state::{BoundarySpec, Condition, StateSpec};
 use crate::systems::hyperbolic::BoundaryKind;
 
-/// The condition on every boundary of the mesh, by name, and what is allowed but hardly meant.
+/// Returns the condition on every boundary of the mesh, by name, and warnings about settings that are
+/// probably not intended.
 ///
 /// # Errors
-/// Names that the mesh does not have, boundaries without a condition or with a condition although they are
-/// periodic, data that is not a state.
+/// Names that the mesh does not have, boundaries without a condition, conditions on periodic boundaries, data
+/// that is not a valid state.
 pub fn resolve(
     specs: &[BoundarySpec],
     mesh: &Mesh,
@@ -47,7 +48,7 @@ pub fn resolve(
                 let shown = direction.key.with("a direction out of the domain");
                 return Err(InputError::range(
                     &shown,
-                    "one into it: where the flow goes, not where it comes from",
+                    "one into the domain: the direction of the flow, not the direction from which it comes",
                 ));
             }
             _ => {}
@@ -63,7 +64,7 @@ pub fn resolve(
     }
 }
 
-/// Whether all faces of a boundary are joined with others.
+/// Returns whether all faces of a boundary are periodic.
 pub(super) fn is_periodic(mesh: &Mesh, name: &str) -> bool {
     let named = |i: u32| mesh.boundaries.get(i as usize).is_some_and(|b| b.name == name);
     mesh.links.iter().any(|link| named(link.first) || named(link.second))
@@ -96,7 +97,7 @@ fn condition(
     Ok((kind, None))
 }
 
-/// The geometry nodes on a boundary (some twice).
+/// The geometry nodes on a boundary (some of them twice).
 fn points_of(mesh: &Mesh, name: &str) -> Vec<[f64; 3]> {
     let named = |b: u32| mesh.boundaries.get(b as usize).is_some_and(|tag| tag.name == name);
     let sides = mesh.faces.iter().filter(|face| matches!(face.across, Across::Boundary(b) if named(b)));

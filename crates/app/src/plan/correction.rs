@@ -8,7 +8,7 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::problem::InputError;
 use crate::pipeline::source::Located;
 
-/// The shapes whose corrections are those of `shape`; none for pyramids, on which no corrections are known.
+/// The shapes whose corrections `shape` uses; none for pyramids, for which no corrections are known.
 fn factors(shape: Shape) -> &'static [Shape] {
     match shape {
         Shape::Triangle => &[Shape::Triangle],
@@ -19,15 +19,15 @@ fn factors(shape: Shape) -> &'static [Shape] {
     }
 }
 
-/// The bound that c must exceed on one of these shapes.
+/// The lower bound of c on one of these shapes.
 fn least(factor: Shape, order: usize) -> f64 {
     c_minus(factor, order).unwrap_or(f64::NEG_INFINITY)
 }
 
-/// The correction, which every shape of the mesh must have.
+/// Returns the correction, which must exist on every shape of the mesh.
 ///
 /// # Errors
-/// A shape without corrections, a c that is not stable on one of the shapes.
+/// A shape without corrections, or a c that is unstable on one of the shapes.
 pub(super) fn resolve(pipeline: &Pipeline, mesh: &Mesh) -> Result<Correction, InputError> {
     let Some(parameter) = &pipeline.space.correction else { return Ok(Correction::Dg) };
     for set in &mesh.sets {

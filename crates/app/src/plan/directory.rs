@@ -1,4 +1,4 @@
-//! The directory of a run's results: chosen, and found fit for writing before any work is done.
+//! The directory of a run's results: chosen, and checked to be writable before the run.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,11 @@ use crate::pipeline::output::OutputSpec;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::{Place, Source};
 
-/// Where results go. `base` and `stem` are the folder and name of the file, `file` where it starts.
+/// Returns the directory of the results. `base` and `stem` are the folder and name of the file; `file` is its
+/// place, for errors.
 ///
 /// # Errors
-/// A directory whose results would replace the pipeline file, or in which nothing can be written.
+/// A directory whose results would replace the pipeline file, or that is not writable.
 pub(super) fn resolve(
     output: &OutputSpec,
     (base, stem): (&Path, &str),
@@ -26,7 +27,7 @@ pub(super) fn resolve(
         (None, Some(written)) => (base.join(&written.value), Some(written.place.clone())),
         (None, None) => (base.join("out").join(stem), None),
     };
-    // The file that was run is kept beside the results, and results of a former run are moved.
+    // A copy of the file is written beside the results, and results of a former run are moved.
     let kept = directory.join("pipeline.yaml").canonicalize();
     if let (Ok(kept), Ok(file)) = (kept, Path::new(&file.source.name).canonicalize())
         && kept == file
@@ -41,11 +42,11 @@ pub(super) fn resolve(
     }
 }
 
-/// Makes a file without a name in the directory, or in the nearest one above it that is there, and drops it.
+/// Creates and drops an unnamed file in the directory, or in its nearest existing parent.
 fn try_to_write(directory: &Path) -> io::Result<()> {
     let absolute = std::path::absolute(directory)?;
     let there = absolute.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(&absolute);
-    // The system says of a file in the way only that it is no directory.
+    // For a file in the way, the system only reports that it is not a directory.
     if !there.is_dir() {
         let message = format!("{} is not a directory", there.display());
         return Err(io::Error::new(io::ErrorKind::NotADirectory, message));

@@ -1,5 +1,4 @@
-//! What the file of an elliptic problem means: mesh read, formulas compiled, names of boundaries and regions
-//! resolved.
+//! The plan of an elliptic problem: mesh read, formulas compiled, boundaries and regions resolved.
 
 mod boundaries;
 pub mod functions;
@@ -32,29 +31,29 @@ use crate::systems::elliptic::{EllipticSetup, Function};
 
 /// An elliptic problem, resolved and checked.
 pub struct EllipticPlan {
-    /// Free text.
+    /// The title of the run.
     pub title: String,
-    /// Where the mesh comes from.
+    /// A description of where the mesh comes from.
     pub mesh_origin: String,
-    /// Uniform refinements of it.
+    /// Number of uniform refinements of the mesh.
     pub refine: usize,
     /// The mesh's digest.
     pub mesh_digest: u64,
-    /// What the solver is made from.
+    /// The parameters of the solver.
     pub setup: EllipticSetup,
     /// The equation in words.
     pub equation: String,
-    /// Why `device: auto` means the CPU here, where a GPU stands idle.
+    /// Why `device: auto` chose the CPU although there is a GPU.
     pub device_note: Option<String>,
     /// The exact solution.
     pub exact: Option<ExactSolution>,
     /// The directory of the results.
     pub directory: PathBuf,
-    /// What becomes of results that are there.
+    /// What happens to existing results.
     pub former: Former,
-    /// Fields for ParaView; none if they are switched off.
+    /// Fields for ParaView; `None` if they are switched off.
     pub fields: Option<EllipticFields>,
-    /// What the run must show.
+    /// The checks of the results.
     pub checks: Vec<CheckSpec>,
     /// The file's constants, with `order`, for the limits of the checks.
     pub constants: Constants,
@@ -62,13 +61,13 @@ pub struct EllipticPlan {
     pub known_values: KnownValues,
     /// The file with every default written out.
     pub resolved: Node,
-    /// What is odd about the mesh.
+    /// Warnings about the mesh.
     pub warnings: Vec<String>,
-    /// Ends the run after the iteration at hand once it is set.
+    /// When set, ends the run after the current iteration.
     pub stop: Arc<AtomicBool>,
-    /// Where the mesh and the discretisation are described.
+    /// Places of `mesh` and `space` in the file, for errors that the solver finds.
     pub places: Places,
-    /// Where the model was chosen.
+    /// The place of `physics.model` in the file.
     pub physics: Place,
 }
 
@@ -77,7 +76,7 @@ pub struct EllipticPlan {
 pub struct EllipticFields {
     /// The fields.
     pub fields: Vec<EllipticField>,
-    /// 64-bit numbers.
+    /// Whether numbers have 64 bits.
     pub double: bool,
 }
 
@@ -86,11 +85,11 @@ pub struct EllipticFields {
 pub struct EllipticField {
     /// Its name in the file.
     pub name: String,
-    /// What it holds.
+    /// Its content.
     pub content: FieldContent,
 }
 
-/// What a field holds.
+/// The content of a field.
 #[derive(Debug)]
 pub enum FieldContent {
     /// The solution.
@@ -110,14 +109,14 @@ impl EllipticPlan {
     /// Resolves a file.
     ///
     /// # Errors
-    /// The first mistake that is found.
+    /// The first mistake found.
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         let file = document.elliptic()?;
         if let Some(path) = &choices.restart {
             let problem = Problem::Misplaced {
                 key: format!("--restart {}", path.display()),
                 owner: "the model poisson".into(),
-                belongs: "the models that march in time".into(),
+                belongs: "the models with time steps".into(),
             };
             return Err(InputError::nowhere(problem));
         }
@@ -144,7 +143,7 @@ impl EllipticPlan {
                 Arc::new(move |_, x| scalar.at(x))
             }
             (ForcingSpec::Exact, None) => {
-                let expected = "the solution that the right-hand side is made for".to_owned();
+                let expected = "the solution from which the right-hand side is derived".to_owned();
                 let problem = Problem::MissingKey { key: "physics.exact".into(), expected };
                 return Err(InputError::at(&file.physics.place, problem));
             }
@@ -206,7 +205,7 @@ impl EllipticPlan {
 }
 
 impl EllipticPlan {
-    /// The largest ratio of two values of κ at nodes of one element.
+    /// Returns the largest ratio of two values of κ at nodes of one element.
     pub fn largest_jump(&self) -> f64 {
         let mut extremes = vec![(f64::INFINITY, 0.0_f64); self.setup.mesh.n_elements()];
         for (element, x) in nodes_of(&self.setup.mesh) {
@@ -217,13 +216,13 @@ impl EllipticPlan {
     }
 }
 
-/// The exact solution as the function whose mean is taken where nothing fixes a constant.
+/// The exact solution as a function whose mean is used where u is fixed only up to a constant.
 fn mean_of(exact: &ExactSolution) -> Function {
     let value = exact.value.clone();
     Arc::new(move |_, x| value.at(x))
 }
 
-/// A formula in x, y, z.
+/// Parses a formula in x, y, z.
 fn formula(constants: &Constants, text: &Located<String>) -> Result<Scalar, InputError> {
     constants.located_formula(text, &COORDINATES).map(Scalar::new)
 }
@@ -239,7 +238,7 @@ fn constant(value: f64) -> Result<Scalar, InputError> {
 fn equation(file: &EllipticPipeline, kappa: &Coefficient) -> String {
     let lambda = file.physics.lambda.as_ref().map_or("0", |text| &*text.value);
     let forcing = match &file.physics.forcing {
-        ForcingSpec::Exact => "made for the exact solution",
+        ForcingSpec::Exact => "derived from the exact solution",
         ForcingSpec::Formula(text) => &text.value,
     };
     format!("-div(kappa grad u) + lambda u = f, kappa {}, lambda {lambda}, f {forcing}", kappa.text())
@@ -290,7 +289,7 @@ fn fields(
     Ok(Some(EllipticFields { fields: fields.collect::<Result<_, _>>()?, double: spec.double }))
 }
 
-/// Paths of the summary that every run has.
+/// Paths in the summary of every run.
 const ALWAYS: [&str; 24] = [
     "mesh.faces",
     "mesh.order",
@@ -330,14 +329,14 @@ fn known_values(exact: bool, study: bool) -> KnownValues {
     KnownValues::of(names, study)
 }
 
-/// The mesh nodes of each element, the points at which signs of coefficients are looked at.
+/// The mesh nodes of each element: the points at which the signs of coefficients are checked.
 fn nodes_of(mesh: &Mesh) -> impl Iterator<Item = (usize, [f64; 3])> + '_ {
     mesh.sets.iter().enumerate().flat_map(move |(s, set)| {
         (0..set.len()).flat_map(move |i| mesh.element_points(s, i).map(move |x| (set.first + i, x)))
     })
 }
 
-/// A coefficient whose sign makes the problem something else.
+/// The error for a coefficient whose sign makes the problem indefinite.
 fn wrong_sign(place: &Place, key: &str, value: f64, x: [f64; 3], expected: &str) -> InputError {
     let value = format!("{value} at ({:.6}, {:.6}, {:.6})", x[0], x[1], x[2]);
     InputError::at(place, Problem::OutOfRange { key: key.to_owned(), value, expected: expected.to_owned() })

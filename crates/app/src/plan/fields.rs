@@ -15,11 +15,11 @@ pub struct OutputField {
     /// A formula in the primitive variables and their derivatives for each component: one, or three for a
     /// vector.
     pub components: Vec<Formula>,
-    /// Whether one of them looks at a derivative.
+    /// Whether one of them uses a derivative.
     pub gradients: bool,
 }
 
-/// The fields that are known by name for a gas, in two and three dimensions.
+/// The fields known by name for a gas, in two and three dimensions.
 fn gas_fields(dim: usize) -> Vec<(&'static str, Vec<&'static str>)> {
     let three = dim == 3;
     let (energy, mach) = if three {
@@ -43,17 +43,17 @@ fn gas_fields(dim: usize) -> Vec<(&'static str, Vec<&'static str>)> {
         ("Temperature", vec!["p/(rho*gas_constant)"]),
         ("SoundSpeed", vec!["sqrt(gamma*p/rho)"]),
         ("Entropy", vec!["log(p/rho^gamma)"]),
-        // In the plane it has the direction of the normal, and one component.
+        // In two dimensions it is the component along the normal of the plane.
         ("Vorticity", if three { vec!["w_y - v_z", "u_z - w_x", "v_x - u_y"] } else { vec!["v_x - u_y"] }),
         ("QCriterion", vec![q]),
         ("Divergence", vec![divergence]),
     ]
 }
 
-/// The number of fields of [`gas_fields`] that are written where the file names none.
+/// The number of fields of [`gas_fields`] that are written by default.
 const USUAL: usize = 3;
 
-/// Compiles the fields that the file names, or the usual ones of the model.
+/// Compiles the fields that the file names, or the default ones of the model.
 ///
 /// # Errors
 /// Unknown names and formulas that do not parse.

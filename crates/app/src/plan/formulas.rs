@@ -1,5 +1,4 @@
-//! Formulas that are evaluated while a run goes, with the places where they were written: one that is no
-//! longer finite can be named.
+//! Formulas that are evaluated during a run, with their places in the file, for messages about bad values.
 
 use dgsuite_physics::formula::Formula;
 
@@ -14,7 +13,7 @@ use crate::pipeline::state::{Condition, InitialSpec, StateSpec, WallMotion};
 /// A formula in `x, y, z, t` of a boundary or a source.
 #[derive(Debug)]
 pub struct RunningFormula {
-    /// The boundary where it is evaluated; `None` for all of the domain.
+    /// The boundary where it is evaluated; `None` for the whole domain.
     pub boundary: Option<String>,
     /// Its text, with key and place.
     pub text: Located<String>,
@@ -26,14 +25,14 @@ pub struct RunningFormula {
 pub struct Bad {
     /// The value.
     pub value: f64,
-    /// Where.
+    /// The point.
     pub point: [f64; 3],
-    /// When.
+    /// The time.
     pub time: f64,
 }
 
 impl RunningFormula {
-    /// The first value that is not finite, at any of the times and points.
+    /// Returns the first value that is not finite, at any of the times and points.
     pub fn first_bad(&self, times: &[f64], points: &[[f64; 3]]) -> Option<Bad> {
         let column = |d: usize| points.iter().map(|x| x[d]).collect::<Vec<f64>>();
         let (x, y, z) = (column(0), column(1), column(2));
@@ -46,7 +45,7 @@ impl RunningFormula {
     }
 }
 
-/// The formulas of a file's boundaries and of its source.
+/// Returns the formulas of a file's boundaries and of its source term.
 ///
 /// # Errors
 /// A formula that does not parse.
@@ -77,7 +76,7 @@ pub(super) fn running(file: &Pipeline) -> Result<Vec<RunningFormula>, InputError
     }
     let source: Vec<&Located<String>> = match (&file.physics.source, &file.initial) {
         (Some(SourceSpec::Formulas(formulas)), _) => formulas.iter().map(|f| &f.text).collect(),
-        // What the source is made from.
+        // The exact solution from which the source term is derived.
         (Some(SourceSpec::Manufactured(_)), InitialSpec::State(state)) => of_state(state).collect(),
         _ => Vec::new(),
     };

@@ -1,4 +1,4 @@
-//! What a run does every so often, and whether it can land on the times of it.
+//! Actions that a run repeats at intervals, and checks that it can land on their times.
 
 use dgsuite_timeint::{StepSize, TimeError, check_multiples};
 
@@ -7,7 +7,7 @@ use crate::pipeline::node::{Node, Value};
 use crate::pipeline::output::Every;
 use crate::pipeline::problem::{InputError, Problem};
 
-/// Where an interval may be written.
+/// Where an interval is written in the file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Owner {
     /// A section of `output`.
@@ -17,7 +17,7 @@ pub enum Owner {
 }
 
 impl Owner {
-    /// The key of its interval, with the value if it was written.
+    /// Returns the key of the interval, with its value if it was written.
     fn find(self, root: &Node) -> (String, Option<&Node>) {
         match self {
             Self::Output(name) => {
@@ -41,7 +41,7 @@ impl Owner {
 }
 
 impl Plan {
-    /// Everything that is done every so often.
+    /// Returns all repeated actions with their intervals.
     pub fn intervals(&self) -> Vec<(Owner, Every)> {
         let output = [
             ("fields", self.fields.every),
@@ -54,8 +54,8 @@ impl Plan {
         output.chain(monitors).collect()
     }
 
-    /// Refuses intervals with more times than a run from `start` on can land on: within the run, or, where
-    /// its end is a number of steps, within one step.
+    /// Rejects intervals with too many times for a run that begins at `start`: within the run, or, if its end
+    /// is a number of steps, within one step.
     pub(super) fn times_are_possible(&self, start: f64, root: &Node) -> Result<(), InputError> {
         for (owner, every) in self.intervals() {
             let checked = match (every, self.time.end) {
@@ -75,8 +75,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Refuses intervals of which too many lie within the first step, where `limit` is the stable step at CFL
-    /// number one: a run without an end in time would do nothing but land on them.
+    /// Rejects intervals with too many times within the first step, where `limit` is the stable step at CFL
+    /// number one: a run without a final time would only land on them.
     ///
     /// # Errors
     /// [`TimeError::TooManyTimes`].
@@ -90,7 +90,7 @@ impl Plan {
             StepSize::Cfl(cfl) => cfl * limit,
         };
         match every {
-            // With local steps each counts as one unit of time.
+            // With local steps, each step counts as one unit of time.
             Every::Time(interval)
                 if self.time.end.is_none()
                     && !self.time.steady.is_some_and(|steady| steady.local_steps)

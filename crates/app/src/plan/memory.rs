@@ -1,7 +1,7 @@
-//! Memory that a run needs, estimated from its elements before any of it is taken.
+//! Memory that a run needs, estimated from its elements before it is allocated.
 //!
-//! A system that has promised more memory than it has ends a program without a word; a refusal says what
-//! would help.
+//! An operating system that has promised more memory than it has kills a program without a message. An error
+//! in advance can say what would help.
 
 use std::fs;
 use std::path::Path;
@@ -21,32 +21,33 @@ use crate::systems::hyperbolic::{Device, Precision};
 /// on affine elements of all shapes at order 0: 112 to 139 once everything is set up.
 const SIDE: f64 = 120.0;
 
-/// Vectors of conjugate gradients: solution, right-hand side, residual, direction, its product, the
+/// Number of vectors of conjugate gradients: solution, right-hand side, residual, direction, its product, the
 /// preconditioned residual.
 const KRYLOV_VECTORS: usize = 6;
 
-/// The highest order of the geometry that is looked at; meshes have less.
+/// The highest order of the geometry that is considered; meshes have less.
 const MAX_GEOMETRY: usize = 20;
 
-/// What a run keeps for each element.
+/// Data that a run stores for each element.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     /// Polynomial order.
     pub order: usize,
-    /// Polynomials of total degree on all shapes.
+    /// Whether polynomials are of total degree on all shapes.
     pub total: bool,
-    /// Unknowns for each basis function: by the dimension.
+    /// Unknowns for each basis function, as a function of the dimension.
     pub unknowns: fn(usize) -> usize,
-    /// States that are kept at the same time.
+    /// Number of states stored at the same time.
     pub vectors: usize,
-    /// Bytes of a number.
+    /// Bytes per number.
     pub number: usize,
-    /// Order of the geometry that the mesh is given.
+    /// Order of the geometry of the mesh.
     pub geometry: usize,
 }
 
 impl Load {
-    /// That of a model in time, on the host; on a device that has the states, one of them for its results.
+    /// Returns the needs of a model in time on the host. On a device, which stores the states, the host
+    /// stores one state for results.
     pub(super) fn of_flow(file: &Pipeline) -> Self {
         Self {
             order: file.space.order,
@@ -64,7 +65,7 @@ impl Load {
         }
     }
 
-    /// That of an elliptic problem, without its preconditioner.
+    /// Returns the needs of an elliptic problem, without its preconditioner.
     pub(super) fn of_poisson(file: &EllipticPipeline) -> Self {
         Self {
             order: file.space.order,
@@ -76,7 +77,7 @@ impl Load {
         }
     }
 
-    /// Bytes for an element.
+    /// Bytes per element.
     fn of(&self, shape: Shape) -> f64 {
         let simplex = if shape.dim() == 2 { Shape::Triangle } else { Shape::Tetrahedron };
         let functions = lattice_len(if self.total { simplex } else { shape }, self.order);
@@ -86,7 +87,7 @@ impl Load {
         SIDE * shape.n_faces() as f64 + (state + nodes) as f64
     }
 
-    /// Refuses elements that need more memory than there is.
+    /// Rejects elements that need more memory than is available.
     ///
     /// # Errors
     /// [`Problem::Memory`] at `place`.
@@ -113,7 +114,7 @@ impl Load {
     }
 }
 
-/// Whether a run will be on the CPU, as far as the file alone tells.
+/// Returns whether the run will be on the CPU, as far as the file determines it.
 fn on_host(spec: &DeviceSpec) -> bool {
     match spec {
         DeviceSpec::Cpu => true,
@@ -122,7 +123,8 @@ fn on_host(spec: &DeviceSpec) -> bool {
     }
 }
 
-/// The elements of a box, of mixtures as if all cells were of the shape with the fewest elements.
+/// Returns the elements of a box. For mixtures, all cells are assumed to have the shape with the fewest
+/// elements.
 pub(super) fn of_box(generator: &Generator) -> (Shape, f64) {
     let cells: f64 = generator.cells.iter().map(|&n| n as f64).product();
     let in_cell = |shape| match shape {
@@ -145,8 +147,8 @@ pub(super) fn of_box(generator: &Generator) -> (Shape, f64) {
     (shape, cells * in_cell(shape))
 }
 
-/// The memory that this process may have: that of the machine, or less where a job or a shell has a limit.
-/// Only Linux tells.
+/// Returns the memory available to this process: the memory of the machine, or the limit of its job or shell.
+/// Only Linux reports it.
 fn available() -> Option<f64> {
     let read = |path: &Path| fs::read_to_string(path).ok();
     let number = |text: &str| text.split_whitespace().next()?.parse::<f64>().ok();
@@ -155,7 +157,7 @@ fn available() -> Option<f64> {
     let limits = read(Path::new("/proc/self/limits")).unwrap_or_default();
     let shell = limits.lines().find_map(|line| number(line.strip_prefix("Max address space")?));
     let mut least = machine.min(shell.unwrap_or(f64::INFINITY));
-    // Control groups of both versions, with those that they are in.
+    // Control groups of both versions, with their parents.
     for line in read(Path::new("/proc/self/cgroup")).unwrap_or_default().lines() {
         let mut parts = line.splitn(3, ':').skip(1);
         let (Some(kind), Some(group)) = (parts.next(), parts.next()) else { continue };
@@ -183,8 +185,8 @@ mod tests {
         Load { order, total: false, unknowns, vectors: 4, number: 8, geometry: 1 }
     }
 
-    /// The largest resident sets of `dgsuite check` for generated boxes with the scheme `lserk54`, less the 9
-    /// MiB of a program that does nothing.
+    /// The largest resident sets of `dgsuite check` for generated boxes with the scheme `lserk54`, minus 9
+    /// MiB for a program that does nothing.
     #[test]
     fn estimates_are_near_what_was_measured() {
         let (one, gas): (fn(usize) -> usize, fn(usize) -> usize) = (|_| 1, |dim| dim + 2);

@@ -1,4 +1,4 @@
-//! Reads or makes the mesh of a plan, joins its periodic boundaries, refines, scales and renumbers it.
+//! The mesh of a plan: read or generated, made periodic, refined, scaled and renumbered.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use crate::pipeline::problem::{InputError, Problem};
 
 use super::memory::{self, Load};
 
-/// The most elements of a refined mesh.
+/// Largest number of elements of a refined mesh.
 const MAX_ELEMENTS: f64 = 1e9;
 
-/// The mesh that a run works on, and what is odd about its file.
+/// Returns the mesh of the run, and warnings about its file.
 ///
 /// # Errors
-/// A file that cannot be read or is not fit for use, faces that belong to two boundaries, unknown or
-/// unmatched periodic boundaries, elements that need more memory than there is.
+/// A file that cannot be read or used, faces that belong to two boundaries, unknown or unmatched periodic
+/// boundaries, elements that need more memory than is available.
 pub fn build(
     spec: &MeshSpec,
     constants: &Constants,
@@ -53,7 +53,7 @@ pub fn build(
         join(&mut mesh, pair)?;
     }
     let unfit = |error| InputError::at(&spec.place, Problem::Prepare { error });
-    // Refused before memory runs out on the way there.
+    // Checked first, because memory might run out during the refinement.
     let elements = mesh.n_elements() as f64 * children(mesh.dim);
     if elements > MAX_ELEMENTS {
         let problem = Problem::OutOfRange {
@@ -74,7 +74,7 @@ pub fn build(
     if let Some(map) = &spec.map {
         bend(&mut mesh, map, constants)?;
     }
-    // Neighbours stay near each other in memory.
+    // Neighbours are then close to each other in memory.
     mesh.renumber(SpaceFillingCurve::Hilbert);
     Ok((mesh, warnings))
 }
@@ -131,13 +131,14 @@ fn join(mesh: &mut Mesh, (first, second): &PeriodicPair) -> Result<(), InputErro
     })
 }
 
-/// The directions in which two opposite sides of the mesh are joined by a translation, and by how much.
+/// Returns the period of the mesh in each direction: the distance of two opposite sides that are joined by a
+/// translation.
 pub fn periods(mesh: &Mesh) -> [f64; 3] {
     let mut periods = [0.0; 3];
     for link in mesh.links.iter().filter(|link| link.is_translation()) {
         let length = link.offset.iter().map(|x| x * x).sum::<f64>().sqrt();
         for d in 0..3 {
-            // Only a translation along one axis is a period of that direction.
+            // Only a translation along one axis is a period in that direction.
             if (link.offset[d].abs() - length).abs() <= 1e-9 * length {
                 periods[d] = length;
             }
@@ -146,7 +147,7 @@ pub fn periods(mesh: &Mesh) -> [f64; 3] {
     periods
 }
 
-/// A short account of where the mesh comes from.
+/// Describes in short where the mesh comes from.
 pub fn origin(spec: &MeshSpec) -> String {
     let source = match &spec.source {
         MeshSource::File(file) => file.value.display().to_string(),

@@ -1,4 +1,4 @@
-//! Monitors with everything that they name resolved: solutions, formulas, and points in the mesh.
+//! Monitors with resolved names: solutions, formulas, and points in the mesh.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::post::line;
 pub struct MonitorPlan {
     /// What it records.
     pub kind: MonitorJob,
-    /// When; also at the end.
+    /// Its times, besides the end.
     pub every: Every,
 }
 
@@ -34,9 +34,9 @@ pub enum MonitorJob {
     Residual,
     /// Errors.
     Error {
-        /// Against this solution.
+        /// The solution to compare with.
         exact: Arc<dyn Exact>,
-        /// In these norms.
+        /// The norms.
         norms: Vec<Norm>,
     },
     /// Integrals over the domain.
@@ -45,7 +45,7 @@ pub enum MonitorJob {
         names: Vec<String>,
         /// Formulas in the variables of [`integral_variables`].
         formulas: Vec<Formula>,
-        /// What their history is compared with.
+        /// Reference data for their history.
         references: Vec<Option<Series>>,
     },
     /// Values at points.
@@ -61,13 +61,13 @@ pub enum MonitorJob {
     Forces(ForcesJob),
     /// Curves along boundaries.
     Wall(ForcesJob),
-    /// The length of a recirculation.
+    /// The length of a recirculation region.
     Recirculation {
-        /// Distances from the start.
+        /// Distances from the start of the line.
         s: Vec<f64>,
-        /// Points along the line, each in its element; `None` outside of the mesh.
+        /// Points along the line with their elements; `None` outside of the mesh.
         places: Vec<Option<(usize, [f64; 3])>>,
-        /// The unit vector along it.
+        /// The unit vector along the line.
         along: [f64; 3],
     },
 }
@@ -75,23 +75,23 @@ pub enum MonitorJob {
 /// Boundaries and scales, resolved.
 #[derive(Clone, Debug)]
 pub struct ForcesJob {
-    /// The name in tables and the summary: that of the boundaries, joined by `+`.
+    /// The name in tables and in the summary: the names of the boundaries, joined by `+`.
     pub name: String,
     /// The boundaries.
     pub boundaries: Vec<String>,
-    /// What coefficients are made with.
+    /// Reference quantities of the coefficients.
     pub scales: Scales,
-    /// The time from which means and frequencies are taken, if they are.
+    /// The time from which means and frequencies are computed, if any.
     pub from: Option<f64>,
 }
 
-/// Points along a line that is searched for the end of a recirculation.
+/// Number of points on the line that is searched for the end of a recirculation region.
 const LINE_POINTS: usize = 2000;
 
 /// The arguments of integrated formulas: conserved variables, primitive variables, then `x, y, z, t`.
 ///
-/// Where a name is in both lists, it means the conserved one; the place of the primitive one stays, as
-/// `primitive_…`, so that positions do not depend on the law.
+/// A name in both lists means the conserved variable. The primitive variable keeps its position under the
+/// name `primitive_…`, so that positions do not depend on the law.
 pub fn integral_variables(variables: &Variables) -> Vec<String> {
     let conserved = variables.conserved.iter().map(|&name| name.to_owned());
     let primitive = variables.primitive.iter().map(|&name| match variables.conserved.contains(&name) {
@@ -101,12 +101,11 @@ pub fn integral_variables(variables: &Variables) -> Vec<String> {
     conserved.chain(primitive).chain(COORDINATES.map(str::to_owned)).collect()
 }
 
-/// Monitors with their solutions and formulas resolved, and tables of reference read, whose paths start at
-/// `base`.
+/// Returns the monitors with solutions and formulas resolved and with tables of reference data read; paths
+/// are relative to `base`.
 ///
 /// # Errors
-/// Names that are not known, formulas that do not parse, points that are in no element, tables that are not
-/// there.
+/// Unknown names, formulas that do not parse, points outside of the mesh, missing tables.
 pub fn resolve(
     specs: &[MonitorSpec],
     states: &States<'_>,
@@ -152,7 +151,7 @@ pub fn resolve(
                     let (a, b) = (coordinates(from, mesh)?, coordinates(to, mesh)?);
                     let along = unit(&to.with((0..mesh.dim).map(|d| b[d] - a[d]).collect()))?;
                     let (s, points) = line::points(a, b, LINE_POINTS);
-                    // Once: the search goes through all elements.
+                    // Done once, because the search goes through all elements.
                     let places: Vec<_> = points.iter().map(|&x| mesh.find_point(x)).collect();
                     if places.iter().all(Option::is_none) {
                         return Err(InputError::at(&from.place, Problem::LineOutside { from: a, to: b }));
@@ -165,7 +164,7 @@ pub fn resolve(
         .collect()
 }
 
-/// Means that would begin at or after the end of the run, of which nothing would be seen.
+/// Warns of means that would begin at or after the end of the run and never be computed.
 pub(super) fn late_means(pipeline: &Pipeline, end: Option<f64>) -> Vec<String> {
     let averages = pipeline.output.averages.iter().map(|spec| ("output.averages.from".to_owned(), spec.from));
     let forces = pipeline.monitors.iter().enumerate().filter_map(|(i, monitor)| match &monitor.kind {
@@ -179,7 +178,7 @@ pub(super) fn late_means(pipeline: &Pipeline, end: Option<f64>) -> Vec<String> {
     averages.chain(forces).filter_map(late).collect()
 }
 
-/// The table of each integral.
+/// Returns the reference table of each integral.
 fn histories(spec: &HistorySpec, names: &[String], base: &Path) -> Result<Vec<Option<Series>>, InputError> {
     let path = base.join(&spec.file.value);
     let shown = spec.file.value.display().to_string();
@@ -218,7 +217,7 @@ fn forces(spec: &ForcesSpec, mesh: &Mesh, reference: Option<&Reference>) -> Resu
     };
     let length = needed(length, reference.and_then(|r| r.length), "length", "the length of coefficients")?;
     let drag = vector(&spec.drag)?.or(reference.map(|r| r.direction)).unwrap_or([1.0, 0.0, 0.0]);
-    // In space a length alone does not say which area is meant.
+    // In three dimensions a length does not determine the area.
     let own_area = if mesh.dim == 2 { Some(length) } else { None };
     let area = match area.or(own_area) {
         Some(area) => area,
@@ -231,7 +230,7 @@ fn forces(spec: &ForcesSpec, mesh: &Mesh, reference: Option<&Reference>) -> Resu
     let scales = Scales {
         density: needed(density, reference.map(|r| r.density), "density", "the density of coefficients")?,
         speed: needed(speed, reference.map(|r| r.speed), "velocity", "the speed of coefficients")?,
-        // A closed surface does not feel a constant pressure.
+        // A constant pressure exerts no force on a closed surface.
         pressure: pressure.or(reference.map(|r| r.pressure)).unwrap_or(0.0),
         area,
         length,
@@ -242,7 +241,7 @@ fn forces(spec: &ForcesSpec, mesh: &Mesh, reference: Option<&Reference>) -> Resu
     Ok(ForcesJob { name: boundaries.join("+"), boundaries, scales, from: spec.from })
 }
 
-/// The names of boundaries that the mesh has.
+/// Returns the names of boundaries, checked against the mesh.
 ///
 /// # Errors
 /// [`Problem::UnknownBoundary`].
@@ -258,7 +257,7 @@ pub fn named_boundaries(given: &[Located<String>], mesh: &Mesh) -> Result<Vec<St
     given.iter().map(one).collect()
 }
 
-/// A point or vector of the mesh's dimension.
+/// Checks that a point or vector has the dimension of the mesh.
 fn coordinates(point: &Located<Vec<f64>>, mesh: &Mesh) -> Result<[f64; 3], InputError> {
     if point.value.len() != mesh.dim {
         let expected = format!("{0} numbers, as the mesh has {0} dimensions", mesh.dim);

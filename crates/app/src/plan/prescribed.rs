@@ -1,5 +1,4 @@
-//! Numbers of boundary conditions that may be formulas: velocities and temperatures of walls, reservoirs,
-//! pressures outside.
+//! Numbers of boundary conditions that may be formulas: wall velocity and temperature, reservoirs, pressure.
 
 use std::sync::Arc;
 
@@ -17,8 +16,8 @@ use crate::pipeline::source::{Located, Place};
 use crate::pipeline::state::{Condition, WallMotion};
 use crate::systems::hyperbolic::BoundaryKind;
 
-/// The part of its largest speed that a wall may have across itself, as faces are not quite where the body's
-/// surface is.
+/// The largest allowed velocity across the wall, relative to its largest speed: faces deviate from the
+/// surface of the body.
 const ACROSS: f64 = 0.05;
 
 /// A number, or a formula in `x, y, z, t`.
@@ -30,7 +29,7 @@ enum Term {
 /// A velocity or a direction.
 enum Vector {
     Components([Term; 3]),
-    /// The unit vector along them.
+    /// The unit vector along these components.
     Along([Term; 3]),
     /// `ω × (x − c)`, with ω along the unit vector `axis`.
     Rotation {
@@ -40,7 +39,7 @@ enum Vector {
     },
 }
 
-/// The numbers of a condition, resolved: one before the vector, the vector, and one behind it.
+/// The resolved numbers of a condition: those before the vector, the vector, and those after it.
 pub struct Numbers {
     dim: usize,
     first: Option<Term>,
@@ -74,7 +73,7 @@ impl Term {
 }
 
 impl Vector {
-    /// The components; none for a constant vector of length 0.
+    /// The components; `None` for a constant vector of length 0.
     fn given(&self) -> Option<[Given; 3]> {
         match self {
             Self::Components([Term::Constant(u), Term::Constant(v), Term::Constant(w)]) => {
@@ -104,11 +103,11 @@ impl Vector {
     }
 }
 
-/// The numbers of a condition; none for one that has none.
+/// Resolves the numbers of a condition; `None` for a condition without numbers.
 ///
 /// # Errors
-/// Formulas that do not parse, vectors that do not fit the mesh, numbers that no gas has at one of the
-/// `points`.
+/// Formulas that do not parse, vectors that do not fit the mesh, numbers that are impossible for a gas at one
+/// of the `points`.
 pub fn resolve(
     condition: &Condition,
     states: &States<'_>,
@@ -117,7 +116,7 @@ pub fn resolve(
     let dim = states.variables.dim();
     let term = |quantity: &Quantity| Term::new(quantity, states);
     let mut numbers = Numbers { dim, first: None, vector: None, last: None };
-    // Where each number was written, for what is wrong with its values.
+    // The place of each number in the file, for errors about its values.
     let mut written: Vec<(usize, &'static str, &str, &Place)> = Vec::new();
     match condition {
         Condition::PressureOutlet { p } => {
@@ -173,7 +172,7 @@ pub fn resolve(
     Ok(numbers)
 }
 
-/// The components of a vector that has one for each direction of the mesh.
+/// Resolves the components of a vector, one for each direction of the mesh.
 fn components(given: &VectorQuantity, states: &States<'_>) -> Result<[Term; 3], InputError> {
     let dim = states.variables.dim();
     if given.len > dim || (given.is_list && given.len != dim) {
@@ -212,14 +211,14 @@ fn rotation(
     Ok(Vector::Rotation { omega, centre: std::array::from_fn(at), axis })
 }
 
-/// A vector with more or fewer components than the mesh has dimensions.
+/// The error for a vector with more or fewer components than the mesh has dimensions.
 fn unfit(shown: &Located<String>, dim: usize) -> InputError {
     InputError::range(shown, format!("a list of {dim} numbers, as the mesh has {dim} dimensions"))
 }
 
 impl Numbers {
-    /// All numbers as functions of time and place, in the order of the condition's data; 0 for what is not
-    /// given.
+    /// Records all numbers as functions of time and place, in the order of the condition's data; 0 for
+    /// numbers that are not given.
     fn recorded(&self) -> Recording {
         Recording::new(|t, x| {
             let vector = self.vector.as_ref().map(|v| v.value(t, &x));
@@ -232,7 +231,7 @@ impl Numbers {
         })
     }
 
-    /// The boundary condition with these numbers.
+    /// Returns the boundary condition with these numbers.
     pub fn kind(&self, condition: &Condition) -> BoundaryKind {
         let given = |term: &Option<Term>| term.as_ref().map(Term::given);
         let (first, last) = (given(&self.first), given(&self.last));
@@ -249,8 +248,8 @@ impl Numbers {
         }
     }
 
-    /// Whether the given direction of an inflow leads out of the domain through every face of the boundary
-    /// `name`, at time 0.
+    /// Returns whether the given direction of an inflow points out of the domain on every face of the
+    /// boundary `name`, at time 0.
     pub fn leads_out(&self, mesh: &Mesh, name: &str) -> bool {
         let sides = sides_of(mesh, name);
         let points: Vec<[f64; 3]> = sides.iter().map(|&side| mesh.side_centroid(side)).collect();
@@ -260,14 +259,14 @@ impl Numbers {
             let n = normal(&mesh.side_vertices(side), mesh);
             let inside = mesh.centroid(side.element as usize);
             let along = |v: &dyn Fn(usize) -> f64| (0..self.dim).map(|d| n[d] * v(d)).sum::<f64>();
-            // The sign of the normal is that away from the middle of the element.
+            // The normal points away from the centre of the element.
             along(&|d| values[1 + d][i]) * along(&|d| points[i][d] - inside[d]) > 0.0
         };
         self.vector.is_some() && !sides.is_empty() && sides.iter().enumerate().all(leads_out)
     }
 
-    /// Says where a wall moves across itself, as a fixed mesh cannot follow: looked for in the middle of each
-    /// face of the boundary `name`, at the times 0 and 1.
+    /// Warns if a wall moves across itself, which a fixed mesh cannot follow. Checks the midpoint of each
+    /// face of the boundary `name` at the times 0 and 1.
     pub fn leaves_its_place(&self, mesh: &Mesh, name: &str) -> Option<String> {
         self.vector.as_ref()?;
         let sides = sides_of(mesh, name);
@@ -290,21 +289,21 @@ impl Numbers {
         let shown = place[..self.dim].iter().map(|c| format!("{c:.6}")).collect::<Vec<_>>().join(", ");
         (across > ACROSS * fastest).then(|| {
             format!(
-                "boundaries.{name}: the wall's velocity has a part of {across:.3e} across the wall at ({shown}); it is left \
-                 out, as the mesh stays where it is"
+                "boundaries.{name}: the velocity of the wall has a component of {across:.3e} normal to the \
+             wall at ({shown}); it is ignored, because the mesh does not move"
             )
         })
     }
 }
 
-/// The elements' sides on a boundary.
+/// Returns the sides of elements on a boundary.
 fn sides_of(mesh: &Mesh, name: &str) -> Vec<Side> {
     let named = |b: u32| mesh.boundaries.get(b as usize).is_some_and(|tag| tag.name == name);
     let faces = mesh.faces.iter().filter(|face| matches!(face.across, Across::Boundary(b) if named(b)));
     faces.map(|face| face.minus).collect()
 }
 
-/// The unit normal of the plane through a side's vertices, or of the line through two.
+/// Returns the unit normal of the plane through a side's vertices, or of the line through two.
 fn normal(vertices: &[u32], mesh: &Mesh) -> [f64; 3] {
     let at = |i: usize| mesh.points[vertices[i % vertices.len()] as usize];
     let mut n = [0.0; 3];

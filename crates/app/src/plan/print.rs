@@ -1,4 +1,4 @@
-//! The plan in words: what `dgsuite check` prints, and what a run says before it starts.
+//! The plan in words: printed by `dgsuite check`, and by a run before it starts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -50,7 +50,7 @@ pub fn grouped(n: usize) -> String {
     out
 }
 
-/// A number to four digits, without zeros at its end.
+/// A number to four digits, without trailing zeros.
 fn short(x: f64) -> String {
     let rounded: f64 = format!("{x:.3e}").parse().unwrap_or(x);
     rounded.to_string()
@@ -68,7 +68,7 @@ pub fn bytes(n: usize) -> String {
     }
 }
 
-/// The plan, one line for each part. `first_dt` is the step size at the start.
+/// Describes the plan, one line for each part. `first_dt` is the step size at the start.
 pub fn plan(
     plan: &Plan,
     description: &Description,
@@ -198,7 +198,7 @@ fn time_line(plan: &Plan, first_dt: Option<f64>, stable_cfl: Option<f64>) -> Str
                 let _ = write!(text, ", cfl at most {}", short(cfl));
             }
         }
-        // By default each element has its own, the least step decides.
+        // By default each element has its own bound, and the smallest step counts.
         (StepSize::Cfl(_), None) if plan.setup.step_measure == StepMeasure::Radius => {
             let now = stable_cfl.map(|cfl| format!(" (now {cfl:.4})"));
             let _ = write!(text, ", cfl auto{}", now.unwrap_or_default());

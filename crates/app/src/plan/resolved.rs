@@ -1,6 +1,6 @@
 //! The file as it was run: overrides applied, defaults written out, paths made absolute.
 //!
-//! `dgsuite run` of this file from the results' directory repeats the run.
+//! `dgsuite run` of this file from the directory of the results repeats the run.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use crate::pipeline::time::AUTO;
 use crate::pipeline::{Document, Pipeline};
 use crate::systems::hyperbolic::{Form, Law, Precision, Setup, SplitFlux, StepMeasure};
 
-/// The tree with every default filled in.
+/// Returns the tree of the file with every default filled in.
 pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &TimePlan) -> Node {
     let mut tree = Tree::new(document);
     tree.default("title", text(&pipeline.title));
@@ -51,7 +51,7 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
     }
     tree.default("time.scheme", text(&time.scheme));
     match time.step {
-        // A multiple of the spectral radius is no CFL number.
+        // A multiple of the spectral radius is not a CFL number.
         StepSize::Cfl(_) if setup.step_measure == StepMeasure::Radius => tree.default("time.cfl", text(AUTO)),
         StepSize::Cfl(cfl) => tree.default("time.cfl", number(cfl)),
         StepSize::Fixed(dt) => tree.default("time.dt", number(dt)),
@@ -125,7 +125,7 @@ fn space(tree: &mut Tree, setup: &Setup) {
     }
 }
 
-/// The word of the file for a node set; equispaced nodes have none.
+/// The name of a node set in the file; equispaced nodes have none.
 fn node_word(nodes: NodeSet) -> Option<&'static str> {
     match nodes {
         NodeSet::GaussLegendre => Some("gauss"),
@@ -148,7 +148,7 @@ pub(super) fn path_text(path: &Path) -> Value {
     Value::Text(absolute.display().to_string())
 }
 
-/// The file's tree while defaults are put into it.
+/// The tree of the file while defaults are filled in.
 pub(super) struct Tree {
     root: Node,
     place: Place,
@@ -160,7 +160,7 @@ impl Tree {
         Self { root: document.root.clone(), place: document.root.place.clone() }
     }
 
-    /// The tree with all that was put in.
+    /// Returns the tree.
     pub(super) fn into_root(self) -> Node {
         self.root
     }
@@ -169,14 +169,14 @@ impl Tree {
         path.split('.').try_fold(&self.root, |node, key| node.get(key))
     }
 
-    /// Puts a value where there is none.
+    /// Sets a value where there is none.
     pub(super) fn default(&mut self, path: &str, value: Value) {
         if self.get(path).is_none_or(|node| matches!(node.value, Value::Null)) {
             self.set(path, value);
         }
     }
 
-    /// Puts a value, making the sections above it; a number leads into a list.
+    /// Sets a value and creates the sections above it; a number in the path indexes a list.
     pub(super) fn set(&mut self, path: &str, value: Value) {
         let place = self.place.clone();
         let mut node = &mut self.root;

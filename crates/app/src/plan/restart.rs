@@ -1,4 +1,4 @@
-//! The checkpoint that a run starts from, and in what its law was another.
+//! The checkpoint that a run starts from, and differences between its law and the law of the run.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +11,10 @@ use crate::pipeline::state::InitialSpec;
 use crate::run::directory::{Former, PREVIOUS};
 use crate::systems::hyperbolic::Law;
 
-/// Reads the checkpoint that the command line or the file names, if one does.
+/// Reads the checkpoint that the command line or the file names, if any.
 ///
 /// # Errors
-/// One that cannot be used.
+/// A checkpoint that cannot be used.
 pub(super) fn read(
     pipeline: &Pipeline,
     choices: &Choices,
@@ -42,18 +42,18 @@ pub(super) fn read(
     Ok(Some((file, state)))
 }
 
-/// Warns of a checkpoint of the same law with other parameters: its unknowns then mean another pressure or
+/// Warns if a checkpoint of the same law has other parameters: its unknowns then mean another pressure or
 /// temperature.
 pub(super) fn other_law(file: &Path, saved: &Checkpoint, law: &Law) -> Option<String> {
     let other = saved.state.other_parameters(&law.parameters());
     (!other.is_empty()).then(|| format!("{} was written with {}", file.display(), other.join(", ")))
 }
 
-/// What becomes of the results in `directory`: they are continued by a run that starts from one of its
-/// checkpoints.
+/// Returns what happens to the results in `directory`: a run that starts from one of its checkpoints
+/// continues them.
 ///
 /// # Errors
-/// A checkpoint among those results that are about to be replaced.
+/// The checkpoint is among the results that are about to be replaced.
 pub(super) fn former(
     restart: Option<&(PathBuf, Checkpoint)>,
     directory: &Path,

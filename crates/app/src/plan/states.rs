@@ -1,4 +1,4 @@
-//! States of the file turned into functions of place and time, with all names resolved and sampled for sense.
+//! States of the file as functions of place and time, with names resolved and values checked.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,20 +12,20 @@ use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::{Located, Place};
 use crate::pipeline::state::{Formula as FormulaSpec, StateSpec};
 
-/// Turns states as written into functions.
+/// Converts states as written into functions.
 pub struct States<'a> {
     /// The model's variables.
     pub variables: &'a Variables,
     /// The file's constants.
     pub constants: &'a Constants,
-    /// The named solution of `initial` with its parameters, which a bare name elsewhere means.
+    /// The named solution of `initial` with its parameters; a bare name elsewhere refers to it.
     pub initial: Option<&'a StateSpec>,
     /// The mesh's period in each direction, 0 where it has none.
     pub periods: [f64; 3],
 }
 
 impl States<'_> {
-    /// The function that a state means.
+    /// Returns the function for a state.
     ///
     /// # Errors
     /// Unknown names of solutions, parameters or variables; variables without a formula.
@@ -94,10 +94,10 @@ impl States<'_> {
         Ok(self.variables.from_formulas(formulas))
     }
 
-    /// A source term from formulas for conserved variables; 0 for those without.
+    /// Returns a source term from formulas for conserved variables; 0 for variables without a formula.
     ///
     /// # Errors
-    /// Names that are no conserved variable, formulas that do not parse.
+    /// Names that are not conserved variables, formulas that do not parse.
     pub fn source(&self, given: &[FormulaSpec]) -> Result<Arc<dyn Source>, InputError> {
         let conserved = &self.variables.conserved;
         if let Some(strange) = given.iter().find(|f| !conserved.contains(&f.variable.value.as_str())) {
@@ -115,7 +115,7 @@ impl States<'_> {
         }
         let texts = given.iter().map(|f| (f.variable.value.clone(), f.text.value.clone())).collect();
         let names = self.constants.names(&COORDINATES);
-        // Names and formulas have been looked at one by one, so that nothing is left to be wrong.
+        // Names and formulas have been checked one by one, so this does not fail.
         self.variables.source(&texts, &names).map_err(|error| {
             let key = given.first().map_or_else(String::new, |f| f.text.key.clone());
             let (expected, found) = ("a formula".to_owned(), error.to_string());
@@ -123,7 +123,7 @@ impl States<'_> {
         })
     }
 
-    /// The default initial state: the gas at rest with unit density and speed of sound, or u = 0.
+    /// Returns the default initial state: a gas at rest with unit density and speed of sound, or u = 0.
     pub fn rest(&self) -> Result<Arc<dyn Exact>, InputError> {
         let text = |variable: &str| match (self.variables.law().gas(), variable) {
             (Some(gas), "p") => format!("1/{}", gas.gamma),
@@ -143,7 +143,7 @@ impl States<'_> {
         Ok(self.variables.from_formulas(formulas))
     }
 
-    /// Refuses a state that is not one of a gas at any of the points, at time `t`.
+    /// Rejects a state that is impossible for a gas at any of the points, at time `t`.
     ///
     /// # Errors
     /// [`Problem::Inadmissible`] with the first such point.
@@ -178,7 +178,7 @@ impl States<'_> {
 }
 
 impl StateSpec {
-    /// The key and place of a variable's formula, or of the whole state.
+    /// Returns the key and place of a variable's formula, or of the whole state.
     fn locate(&self, variable: &str) -> (String, &Place) {
         match self {
             Self::Named { name, .. } => (name.key.clone(), &name.place),
@@ -189,7 +189,7 @@ impl StateSpec {
         }
     }
 
-    /// Whether this is a solution for all times, and not only the state at the start.
+    /// Returns whether this is a solution for all times, and not only an initial state.
     pub fn is_solution(&self) -> bool {
         match self {
             Self::Named { .. } => true,

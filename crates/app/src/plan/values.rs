@@ -1,4 +1,4 @@
-//! The values of a summary that checks may name, so that a mistyped one is refused before the run.
+//! The values of a summary that checks may name, so that a mistyped one is rejected before the run.
 
 use super::variables::Variables;
 use crate::pipeline::checks::CheckSpec;
@@ -7,7 +7,7 @@ use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Located;
 use crate::post::forces::Coefficients;
 
-/// Paths of the summary that every run has.
+/// Paths in the summary of every run.
 const ALWAYS: [&str; 13] = [
     "mesh.faces",
     "mesh.order",
@@ -24,7 +24,7 @@ const ALWAYS: [&str; 13] = [
     "timing.gdofs_per_s",
 ];
 
-/// What can be checked.
+/// The values that can be checked.
 #[derive(Clone, Debug)]
 pub struct KnownValues {
     names: Vec<String>,
@@ -74,7 +74,7 @@ fn flow_values(monitors: &[MonitorSpec]) -> Vec<String> {
 }
 
 impl KnownValues {
-    /// The values of a run of this model with these monitors; `has_exact` if error norms are known; `study`
+    /// The values of a run of this model with these monitors. `has_exact`: error norms are computed; `study`:
     /// adds rates and the rows of the table.
     pub fn new(
         variables: &Variables,
@@ -119,12 +119,12 @@ impl KnownValues {
         Self { names, study }
     }
 
-    /// These values.
+    /// Makes the set of these values.
     pub fn of(names: Vec<String>, study: bool) -> Self {
         Self { names, study }
     }
 
-    /// Whether a path leads to a turn of a wall, whose number nobody knows beforehand.
+    /// Returns whether a path names a separation point of a wall; their number is not known before the run.
     fn is_turn(&self, path: &str) -> bool {
         let rest = |turns: &str| {
             let start =
@@ -137,7 +137,7 @@ impl KnownValues {
         })
     }
 
-    /// Refuses a check of a value that the run will not have.
+    /// Rejects a check of a value that the run will not have.
     ///
     /// # Errors
     /// [`Problem::UnknownValue`] with the nearest path.
@@ -145,7 +145,7 @@ impl KnownValues {
         self.admit_path(&check.value)
     }
 
-    /// Refuses the path of a value that the run will not have.
+    /// Rejects the path of a value that the run will not have.
     ///
     /// # Errors
     /// As [`Self::admit`].

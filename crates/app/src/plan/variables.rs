@@ -1,4 +1,4 @@
-//! The names of a law's variables, states from formulas for them, and primitive values from conserved ones.
+//! The names of a law's variables, states from formulas, and primitive values from conserved ones.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -68,14 +68,14 @@ impl Variables {
         }
     }
 
-    /// A state from a formula in `x, y, z, t` for each primitive variable, in their order.
+    /// Returns a state from a formula in `x, y, z, t` for each primitive variable, in their order.
     ///
     /// # Panics
     /// If there are more or fewer formulas than variables.
     #[track_caller]
     pub fn from_formulas(&self, formulas: Vec<Formula>) -> Arc<dyn Exact> {
         match (&self.law, self.dim) {
-            // The velocity has no part in a state.
+            // The velocity does not matter for a state.
             (Law::Advection { .. }, 2) => state(Advection::<2> { velocity: [0.0; 2] }, formulas),
             (Law::Advection { .. }, _) => state(Advection::<3> { velocity: [0.0; 3] }, formulas),
             (law, 2) => state::<_, 2, 4>(gas(law), formulas),
@@ -83,10 +83,10 @@ impl Variables {
         }
     }
 
-    /// A source from formulas in `x, y, z, t` for conserved variables.
+    /// Returns a source term from formulas in `x, y, z, t` for conserved variables.
     ///
     /// # Errors
-    /// Names that are no conserved variable, formulas that do not parse.
+    /// Names that are not conserved variables, formulas that do not parse.
     pub fn source(
         &self,
         texts: &BTreeMap<String, String>,
@@ -114,7 +114,7 @@ impl Variables {
     }
 }
 
-/// The gas of a law; laws without one have been dealt with where this is asked.
+/// Returns the gas of a law; the callers have dealt with laws that have none.
 fn gas(law: &Law) -> Euler {
     law.gas().unwrap_or(Euler { gamma: 1.4 })
 }

@@ -2,7 +2,7 @@
 
 use super::{Surface, cross, dot};
 
-/// What the fluid does to a boundary. In two dimensions forces are per length along z.
+/// Forces of the fluid on a boundary. In two dimensions forces are per length along z.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Forces {
     /// `∮ (p − p∞) n dS`, with the normal into the body.
@@ -19,7 +19,7 @@ pub struct Forces {
     pub area: f64,
 }
 
-/// What coefficients are made with.
+/// Reference quantities of the coefficients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scales {
     /// Density `ρ∞`.
@@ -36,7 +36,7 @@ pub struct Scales {
     pub drag: [f64; 3],
     /// Unit vector of lift.
     pub lift: [f64; 3],
-    /// The point that moments are about.
+    /// Reference point of the moments.
     pub origin: [f64; 3],
 }
 
@@ -47,7 +47,7 @@ impl Scales {
         0.5 * self.density * self.speed * self.speed
     }
 
-    /// The unit vector across `drag` that lift is measured along: in the plane of x and y, to the left of the
+    /// Returns the unit vector of lift, perpendicular to `drag`: in the plane of x and y, to the left of the
     /// flow.
     #[must_use]
     pub fn lift_of(drag: [f64; 3]) -> [f64; 3] {
@@ -62,20 +62,20 @@ impl Scales {
 pub struct Coefficients {
     /// Drag.
     pub cd: f64,
-    /// Drag by pressure.
+    /// Pressure drag.
     pub cd_pressure: f64,
-    /// Drag by friction.
+    /// Friction drag.
     pub cd_viscous: f64,
     /// Lift.
     pub cl: f64,
     /// Side force, along drag × lift.
     pub cs: f64,
-    /// Moment about z: nose up is negative for a flow along x.
+    /// Moment about z; for a flow along x a positive moment turns the nose down.
     pub cm: f64,
 }
 
 impl Coefficients {
-    /// Names and values, in the order of tables.
+    /// Returns names and values, in the order of tables.
     #[must_use]
     pub fn named(&self) -> [(&'static str, f64); 6] {
         [
@@ -113,19 +113,19 @@ impl Forces {
         f
     }
 
-    /// The whole force.
+    /// Returns the total force.
     #[must_use]
     pub fn total(&self) -> [f64; 3] {
         std::array::from_fn(|d| self.pressure[d] + self.viscous[d])
     }
 
-    /// The whole moment.
+    /// Returns the total moment.
     #[must_use]
     pub fn moment(&self) -> [f64; 3] {
         std::array::from_fn(|d| self.pressure_moment[d] + self.viscous_moment[d])
     }
 
-    /// Its coefficients.
+    /// Returns the coefficients.
     #[must_use]
     pub fn coefficients(&self, scales: &Scales) -> Coefficients {
         let unit = scales.dynamic_pressure() * scales.area;
@@ -180,7 +180,7 @@ mod tests {
     fn a_constant_pressure_pushes_nowhere_and_a_linear_one_lifts_like_archimedes() {
         let still = Forces::of(&circle(|_| 5.0, |_| [0.0; 3]), &scales());
         assert!(still.pressure.iter().all(|x| x.abs() < 1e-14), "{still:?}");
-        // p = −g y pushes up with g × the area π/4.
+        // p = −g y gives a force upwards of g × the area π/4.
         let f = Forces::of(&circle(|a| -3.0 * 0.5 * a.sin(), |_| [0.0; 3]), &scales());
         let expected = 3.0 * std::f64::consts::PI / 4.0;
         assert!((f.pressure[1] - expected).abs() < 1e-14 && f.pressure[0].abs() < 1e-14, "{f:?}");
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_fluid_that_circles_turns_the_body_and_one_that_passes_drags_it() {
-        // A fluid that circles anticlockwise: the stress on the fluid is clockwise, on the body
+        // A fluid that rotates anticlockwise: the stress on the fluid is clockwise, on the body
         // anticlockwise.
         let f = Forces::of(&circle(|_| 0.7, |a| [a.sin(), -a.cos(), 0.0]), &scales());
         assert!((f.viscous_moment[2] - 0.5 * std::f64::consts::PI).abs() < 1e-14, "{f:?}");

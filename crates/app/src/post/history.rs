@@ -1,19 +1,18 @@
-//! What the history of a number tells: how fast it falls at most, and how far it is from a table of other
-//! people's numbers.
+//! Evaluates the history of a quantity: its largest rate of decay and its deviation from reference data.
 
-/// The largest rate at which a number falls.
+/// The largest rate at which a quantity decreases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decay {
     /// `−dx/dt`.
     pub rate: f64,
-    /// When it falls so fast.
+    /// The time of this rate.
     pub time: f64,
 }
 
-/// The largest `−dx/dt` of a series, `t` increasing: slopes in the middle of the parabolas through three
-/// neighbours.
+/// Returns the largest `−dx/dt` of a series, `t` increasing: slopes at the middle points of the parabolas
+/// through three neighbours.
 ///
-/// `None` for less than three samples.
+/// `None` for fewer than three samples.
 #[must_use]
 pub fn largest_decay(t: &[f64], x: &[f64]) -> Option<Decay> {
     let n = t.len().min(x.len());
@@ -25,39 +24,39 @@ pub fn largest_decay(t: &[f64], x: &[f64]) -> Option<Decay> {
     slopes.filter(|d| d.rate.is_finite()).max_by(|a, b| a.rate.total_cmp(&b.rate))
 }
 
-/// Numbers over time, straight between two times.
+/// Numbers over time, linear between two times.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     t: Vec<f64>,
     x: Vec<f64>,
 }
 
-/// Why a text is no table of numbers over time.
+/// Why a text is not a table of numbers over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SeriesError {
-    /// A line without the column, or with something else than a number there.
+    /// A line in which the column is missing or is not a number.
     #[error("line {line} has no number in column {column}")]
     Row {
-        /// The line, from 1 on.
+        /// The line, counted from 1.
         line: usize,
-        /// The column, from 1 on.
+        /// The column, counted from 1.
         column: usize,
     },
     /// Times that do not increase.
     #[error("the time of line {line} is not after that of the line before")]
     Order {
-        /// The line, from 1 on.
+        /// The line, counted from 1.
         line: usize,
     },
-    /// Less than two lines of numbers.
+    /// Fewer than two lines of numbers.
     #[error("it has less than two lines of numbers")]
     Short,
 }
 
 impl Series {
-    /// Reads times from the first column of a text and values from the one given, counted from 1. Columns are
-    /// parted by blanks or commas; empty lines, those that begin with `#` and a first line of names are left
-    /// out.
+    /// Reads times from the first column of a text and values from the given column, counted from 1. Columns
+    /// are separated by blanks or commas; empty lines, lines that begin with `#` and a first line of names
+    /// are skipped.
     ///
     /// # Errors
     /// [`SeriesError`].
@@ -96,8 +95,8 @@ impl Series {
         Some(self.x[before] + (self.x[after] - self.x[before]) * (t - t0) / (t1 - t0))
     }
 
-    /// The largest `|x(t) − r(t)| / |r(t)|` of samples `x` from this table `r`; `None` if no sample is at its
-    /// times. An `x` that is not finite is infinitely far.
+    /// Returns the largest `|x(t) − r(t)| / |r(t)|` of samples `x` relative to this table `r`; `None` if no
+    /// sample is at its times. The deviation of an `x` that is not finite is infinite.
     #[must_use]
     pub fn deviation(&self, t: &[f64], x: &[f64]) -> Option<f64> {
         let compared = t.iter().zip(x).filter_map(|(&t, &x)| Some((x, self.at(t)?)));
@@ -112,13 +111,13 @@ mod tests {
 
     #[test]
     fn the_steepest_fall_of_a_parabola_and_a_cubic_is_found() {
-        // x = 1 − t³ + t⁴/2: −x' = 3t² − 2t³ is largest at t = 1, where it is 1.
+        // x = 1 − t³ + t⁴/2: −x' = 3t² − 2t³ has its largest value 1 at t = 1.
         let t: Vec<f64> =
             (0..=60).map(|i| f64::from(i) * 0.025 + if i % 2 == 0 { 0.0 } else { 0.004 }).collect();
         let x: Vec<f64> = t.iter().map(|t| 1.0 - t.powi(3) + 0.5 * t.powi(4)).collect();
         let decay = largest_decay(&t, &x).unwrap();
         assert!((decay.time - 1.0).abs() < 0.03 && (decay.rate - 1.0).abs() < 2e-3, "{decay:?}");
-        // Slopes of a parabola are exact, wherever its samples are.
+        // Slopes of a parabola are exact for any samples.
         let t = [0.0, 0.1, 0.5, 0.6];
         let x = t.map(|t| -t * t);
         let decay = largest_decay(&t, &x).unwrap();

@@ -1,10 +1,10 @@
-//! Lengths along a line: where a flow that runs backwards turns forwards again.
+//! Lengths along a line: the point where reversed flow turns forwards again.
 
-/// The first place where `u` crosses zero from below, by linear interpolation; `None` if it is never negative
-/// before it is positive, or never positive after it was negative.
+/// Returns the first point where `u` crosses zero from below, by linear interpolation; `None` if `u` is never
+/// negative before it is positive, or never positive after it was negative.
 ///
-/// Along the axis of a wake, from the body on, with the velocity along the axis, this is the length of the
-/// recirculation.
+/// For the velocity along the axis of a wake, starting at the body, this is the length of the recirculation
+/// region.
 #[must_use]
 pub fn first_return(s: &[f64], u: &[f64]) -> Option<f64> {
     let mut negative = false;
@@ -20,7 +20,7 @@ pub fn first_return(s: &[f64], u: &[f64]) -> Option<f64> {
     None
 }
 
-/// `n + 1` equally spaced points from `a` to `b`, with their distances from `a`.
+/// Returns `n + 1` equally spaced points from `a` to `b`, with their distances from `a`.
 #[must_use]
 pub fn points(a: [f64; 3], b: [f64; 3], n: usize) -> (Vec<f64>, Vec<[f64; 3]>) {
     let length = (0..3).map(|d| (b[d] - a[d]).powi(2)).sum::<f64>().sqrt();

@@ -1,4 +1,4 @@
-//! The dominant frequency of a time series: windowed spectrum with a stated resolution.
+//! The dominant frequency of a time series: windowed spectrum with a known resolution.
 
 use std::f64::consts::{PI, TAU};
 
@@ -7,14 +7,14 @@ use std::f64::consts::{PI, TAU};
 pub struct Peak {
     /// Its frequency, by a parabola through the logarithms of three lines.
     pub frequency: f64,
-    /// The distance of spectral lines, 1 / length of the series: what two frequencies must differ by to be
-    /// seen apart.
+    /// The distance of spectral lines, 1 / length of the series: two frequencies that differ by less cannot
+    /// be separated.
     pub resolution: f64,
-    /// The amplitude of the oscillation there.
+    /// The amplitude of the oscillation at this frequency.
     pub amplitude: f64,
 }
 
-/// The mean and half the range of a series, weighted by time (trapezoids).
+/// Returns the mean and half the range of a series; the mean is weighted by time (trapezoidal rule).
 #[must_use]
 pub fn mean_and_amplitude(t: &[f64], x: &[f64]) -> Option<(f64, f64)> {
     let n = t.len().min(x.len());
@@ -28,20 +28,20 @@ pub fn mean_and_amplitude(t: &[f64], x: &[f64]) -> Option<(f64, f64)> {
     Some((sum / length, 0.5 * (high - low)))
 }
 
-/// The fewest samples of a spectrum.
+/// Smallest number of samples for a spectrum.
 const LEAST: usize = 16;
 
-/// The most samples of a spectrum.
+/// Largest number of samples of a spectrum.
 const MOST: usize = 1 << 15;
 
-/// Zeros appended to the series, in lengths of it.
+/// Length of the zeros appended to the series, relative to its length.
 const PADDING: usize = 4;
 
-/// The dominant frequency of `x(t)`, `t` increasing and not necessarily uniform.
+/// Returns the dominant frequency of `x(t)`, `t` increasing and not necessarily uniform.
 ///
-/// The series is brought to equal distances by linear interpolation, freed of its mean, multiplied by Hann's
-/// window and transformed. `None` for less than 16 samples, or a series that does not change, or only by a
-/// trend.
+/// The series is resampled at equal distances by linear interpolation, its mean is subtracted, and it is
+/// multiplied by Hann's window and transformed. `None` for fewer than 16 samples, and for a series that is
+/// constant or a trend only.
 #[must_use]
 pub fn dominant(t: &[f64], x: &[f64]) -> Option<Peak> {
     let given = t.len().min(x.len());
@@ -69,10 +69,10 @@ pub fn dominant(t: &[f64], x: &[f64]) -> Option<Peak> {
     }
     transform(&mut re, &mut im);
     let size = |i: usize| re[i].hypot(im[i]);
-    // Below two lines of the series itself, the window's own width hides what is there.
+    // Below two lines of the series, the width of the window hides any peak.
     let least = 2 * PADDING;
     let peak = (least..re.len() / 2 - 1).max_by(|&a, &b| size(a).total_cmp(&size(b)))?;
-    // The spectrum of a trend falls from the lowest frequency on.
+    // The spectrum of a trend decreases from the lowest frequency on.
     if size(peak - 1) > size(peak) {
         return None;
     }
@@ -82,7 +82,7 @@ pub fn dominant(t: &[f64], x: &[f64]) -> Option<Peak> {
     Some(Peak {
         frequency: (peak as f64 + shift) / (PADDING as f64 * length),
         resolution: 1.0 / length,
-        // The window's mean is ½, and half of a cosine's amplitude is at the negative frequency.
+        // The mean of the window is ½, and half of the amplitude of a cosine is at the negative frequency.
         amplitude: 4.0 * size(peak) / n as f64,
     })
 }
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(dominant(&t, &vec![2.0; 100]), None);
         assert_eq!(dominant(&t[..9], &t[..9]), None);
         assert_eq!(dominant(&[], &[]), None);
-        // A start that dies away, and less than two periods.
+        // A decaying start, and less than two periods.
         assert_eq!(dominant(&t, &t.iter().map(|t| (-t / 20.0).exp()).collect::<Vec<_>>()), None);
         assert_eq!(dominant(&t, &t.iter().map(|t| (TAU * t / 80.0).cos()).collect::<Vec<_>>()), None);
     }

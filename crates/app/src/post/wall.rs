@@ -6,13 +6,13 @@ use super::{Surface, dot};
 /// The quantities along a wall, in the order of its points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curves {
-    /// Points; along a wall in the plane in order, the domain to the left.
+    /// Points; in two dimensions ordered along the wall, with the domain to the left.
     pub points: Vec<[f64; 3]>,
-    /// Length along a wall in the plane from the first point; 0 in space.
+    /// In two dimensions the length along the wall from the first point; in three 0.
     pub arc: Vec<f64>,
     /// `C_p = (p − p∞)/(½ρ|v|²)`.
     pub cp: Vec<f64>,
-    /// Skin friction `C_f = |τ_w|/(½ρ|v|²)`; in the plane with a sign, positive along the curve.
+    /// Skin friction `C_f = |τ_w|/(½ρ|v|²)`; in two dimensions with a sign, positive along the curve.
     pub cf: Vec<f64>,
     /// Pressure.
     pub p: Vec<f64>,
@@ -22,16 +22,16 @@ pub struct Curves {
     pub heat: Vec<f64>,
 }
 
-/// A place where the friction on a wall in the plane changes its sign.
+/// In two dimensions, a point where the friction on a wall changes its sign.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Turn {
-    /// The place.
+    /// The point.
     pub point: [f64; 3],
-    /// The flow leaves the wall there; otherwise it arrives.
+    /// True if the flow separates there, false if it reattaches.
     pub separation: bool,
 }
 
-/// The curves of a wall.
+/// Computes the curves of a wall.
 #[must_use]
 pub fn curves(surface: &Surface, scales: &Scales, dim: usize) -> Curves {
     let order = if dim == 2 { along(surface) } else { (0..surface.points.len()).collect() };
@@ -61,12 +61,13 @@ pub fn curves(surface: &Surface, scales: &Scales, dim: usize) -> Curves {
     out
 }
 
-/// The direction along a wall in the plane: the outward normal turned by a quarter to the left.
+/// The direction along a wall in two dimensions: the outward normal turned to the left by 90 degrees.
 fn tangent(n: [f64; 3]) -> [f64; 3] {
     [-n[1], n[0], 0.0]
 }
 
-/// The points of a boundary in the plane in the order along it: faces end to start, each along its tangent.
+/// Returns the points of a boundary in two dimensions in their order along it: each face begins where another
+/// ends, along its tangent.
 fn along(surface: &Surface) -> Vec<usize> {
     let faces: Vec<Vec<usize>> = surface
         .first
@@ -85,7 +86,7 @@ fn along(surface: &Surface) -> Vec<usize> {
     let start = |f: usize| surface.points[faces[f][0]];
     let end = |f: usize| surface.points[faces[f][faces[f].len() - 1]];
     let distance = |a: [f64; 3], b: [f64; 3]| (0..2).map(|d| (a[d] - b[d]).powi(2)).sum::<f64>();
-    // An open curve begins where nothing ends; a closed one at its largest x: the trailing edge.
+    // An open curve begins at a face that follows no other; a closed one at its largest x, the trailing edge.
     let gap = |f: usize| {
         let others = (0..faces.len()).filter(|&g| g != f);
         let nearest = others.map(|g| distance(end(g), start(f))).fold(f64::INFINITY, f64::min);
@@ -109,7 +110,8 @@ fn along(surface: &Surface) -> Vec<usize> {
     order
 }
 
-/// Where the friction along a wall in the plane changes its sign, in the order of the curve.
+/// Returns the points where the friction along a wall in two dimensions changes its sign, in the order of the
+/// curve.
 #[must_use]
 pub fn turns(curves: &Curves) -> Vec<Turn> {
     let mut found = Vec::new();
@@ -142,7 +144,8 @@ mod tests {
                 s.normals.push([-a.cos(), -a.sin(), 0.0]);
                 s.weights.push(1.0);
                 s.values[0].push(a.cos());
-                // The fluid pulls the wall along the angle; it is pulled the other way itself.
+                // `traction` is the stress on the fluid, so it has the opposite sign of the stress on the
+                // wall.
                 s.traction.push([stress(a) * a.sin(), -stress(a) * a.cos(), 0.0]);
             }
             s.first.push(s.points.len());
@@ -158,12 +161,12 @@ mod tests {
 
     #[test]
     fn a_cylinder_has_two_points_of_separation_and_two_of_attachment() {
-        // Flow from the left: towards θ = 0 on both sides, backwards within 50 degrees of it.
+        // Flow from the left: towards θ = 0 on both sides, reversed within 50 degrees of it.
         let behind = 50_f64.to_radians();
         let sign = |a: f64| if a < std::f64::consts::PI { -1.0 } else { 1.0 };
         let angle = |a: f64| if a < std::f64::consts::PI { a } else { std::f64::consts::TAU - a };
         let curves = curves(&cylinder(|a| sign(a) * angle(a).sin() * (angle(a) - behind)), &scales(), 2);
-        // Once around, all points near their neighbours.
+        // Once around; consecutive points are neighbours.
         assert_eq!(curves.points.len(), 72);
         assert!((curves.arc[71] - std::f64::consts::TAU).abs() < 0.3, "{}", curves.arc[71]);
         assert!(curves.arc.windows(2).all(|w| w[1] - w[0] < 0.12));

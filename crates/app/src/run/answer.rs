@@ -1,8 +1,8 @@
-//! What came out of a run, in lines for its end: forces, walls, wakes and integrals, from the summary.
+//! The results of a run, as lines at its end: integrals, walls, wakes and forces, from the summary.
 
 use serde_json::{Map, Value};
 
-/// The last values of the monitors, a line for each, in the order in which people look for them.
+/// Returns the last values of the monitors, a line for each; the most important ones come last.
 pub fn lines(summary: &Map<String, Value>) -> Vec<String> {
     let entries = |section: &str| summary.get(section).and_then(Value::as_object).into_iter().flatten();
     let mut lines = Vec::new();
@@ -16,8 +16,7 @@ pub fn lines(summary: &Map<String, Value>) -> Vec<String> {
         line("wall", format!("{boundary}: {}", of_wall(wall)));
     }
     for (name, length) in entries("recirculation") {
-        let found =
-            if length.is_null() { format!("{name}: the flow does not turn") } else { valued(name, length) };
+        let found = if length.is_null() { format!("{name}: no reversed flow") } else { valued(name, length) };
         line("wake", found);
     }
     for (boundary, forces) in entries("forces") {
@@ -34,7 +33,7 @@ fn valued(name: &str, value: &Value) -> String {
     }
 }
 
-/// Those of `names` that a section has, as `name = value`.
+/// Returns the values of a section that `names` lists, as `name = value`.
 fn some(section: &Value, names: &[&str]) -> Vec<String> {
     names.iter().filter_map(|name| Some(valued(name, section.get(name)?))).collect()
 }
@@ -94,7 +93,7 @@ mod tests {
                 "wall        body: cp_min = -1.000000e0, cp_max = 1.000000e0, cf_max = 5.000000e-1, \
                  separation at (0.50000, 0.25000)",
                 "wake        length = 2.500000e0",
-                "wake        length-2: the flow does not turn",
+                "wake        length-2: no reversed flow",
                 "forces      body: cd = 1.500000e0, cl = -2.500000e-1, cs = 0.000000e0, cm = 0.000000e0, \
                  means cd = 1.250000e0, cl = 0.000000e0, amplitudes cd = 5.000000e-1, cl = 2.000000e0, \
                  Strouhal number 0.16400 with a resolution of 1.0e-2",

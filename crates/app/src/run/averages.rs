@@ -1,5 +1,4 @@
-//! Means over time: integrals of the fields that are asked for at the points of the cells, which checkpoints
-//! keep.
+//! Means over time: time integrals of fields at the points of the cells, stored in checkpoints.
 
 use std::path::Path;
 
@@ -11,21 +10,21 @@ use crate::plan::AveragesPlan;
 use crate::systems::hyperbolic::Hyperbolic;
 use crate::writer::{UnstructuredFields, Values, VtuOptions, WriterError};
 
-/// Integrals over time by the trapezoidal rule, from a time on.
+/// Time integrals by the trapezoidal rule, starting at a given time.
 pub struct Averages<'a> {
     plan: &'a AveragesPlan,
     schedule: Schedule,
     lattice_order: usize,
-    /// The integrals, all fields of all cells one after the other.
+    /// The integrals: all fields of all cells, one after the other.
     sum: Vec<f64>,
-    /// The time that they are over.
+    /// The time that they span.
     length: f64,
     /// The last sample and its time.
     last: Option<(f64, Vec<f64>)>,
 }
 
 impl<'a> Averages<'a> {
-    /// From nothing, or from what a checkpoint kept.
+    /// Starts from zero, or from the integrals in a checkpoint.
     pub fn new(plan: &'a AveragesPlan, lattice_order: usize, now: TimePoint, saved: &[f64]) -> Self {
         let mut new = Self {
             plan,
@@ -44,7 +43,7 @@ impl<'a> Averages<'a> {
         new
     }
 
-    /// Takes a sample if one is due now, or if there is none yet.
+    /// Takes a sample if one is due now or if there is none yet.
     pub fn record(&mut self, solver: &Hyperbolic, now: TimePoint) {
         let due = self.schedule.due(now);
         if now.t < self.plan.from || !(due || self.last.is_none()) {
@@ -52,7 +51,7 @@ impl<'a> Averages<'a> {
         }
         let values = flat(&self.sample(solver, now.t));
         match &self.last {
-            // What a checkpoint of other fields kept is of no use.
+            // Integrals of other fields in the checkpoint cannot be used.
             Some((before, earlier)) if earlier.len() == values.len() => {
                 self.length += now.t - before;
                 add(&mut self.sum, now.t - before, earlier, &values);
@@ -65,17 +64,17 @@ impl<'a> Averages<'a> {
         self.last = Some((now.t, values));
     }
 
-    /// What a checkpoint keeps.
+    /// Returns the data for a checkpoint.
     pub fn save(&self) -> Vec<f64> {
         let Some((time, last)) = &self.last else { return Vec::new() };
         [self.length, *time].into_iter().chain(self.sum.iter().copied()).chain(last.iter().copied()).collect()
     }
 
-    /// Writes the means up to now, if any time has passed. The sums stay, so that a run that goes on is not
-    /// changed by its stop.
+    /// Writes the means up to now, if any time has passed. The sums stay, so that stopping and continuing a
+    /// run does not change them.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// The errors of the writer.
     pub fn write(
         &self,
         solver: &Hyperbolic,

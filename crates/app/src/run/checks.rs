@@ -6,7 +6,7 @@ use super::summary::number_at;
 use crate::pipeline::checks::{CheckSpec, Limit, is_count};
 use crate::pipeline::expression::Constants;
 
-/// A check with what was measured.
+/// A check with the measured value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckResult {
     /// The path of the value.
@@ -15,12 +15,12 @@ pub struct CheckResult {
     pub limit: Limit,
     /// The value; `None` if the run does not have it or it is not finite.
     pub measured: Option<f64>,
-    /// Whether the value keeps the limit.
+    /// Whether the value is within the limit.
     pub passed: bool,
 }
 
-/// Measures a check on a summary. `name` is the check's value, with the case that it is about where that
-/// matters.
+/// Evaluates a check on a summary. `name` is the check's value, with the case that it refers to if there are
+/// several.
 pub fn measure(
     check: &CheckSpec,
     summary: &Value,
@@ -28,13 +28,13 @@ pub fn measure(
     name: String,
 ) -> Option<CheckResult> {
     let measured = number_at(summary, &check.value.value);
-    // Limits were read once when the plan was made, with the same names.
+    // The limits were read with the same names when the plan was made, so this does not fail.
     let limit = check.limit(constants).ok()?;
     Some(CheckResult { value: name, limit, measured, passed: measured.is_some_and(|x| limit.holds(x)) })
 }
 
 impl CheckResult {
-    /// The check as an object of the summary.
+    /// Returns the check as an object of the summary.
     pub fn to_json(&self) -> Value {
         json!({
             "value": self.value,

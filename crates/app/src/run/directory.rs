@@ -1,4 +1,4 @@
-//! The directory of a run's results: locked while the run goes, its former results moved aside.
+//! The directory of a run's results: locked during the run, former results moved aside.
 
 mod former;
 mod lock;
@@ -14,7 +14,7 @@ pub use self::former::{Former, PREVIOUS};
 use crate::pipeline::node::Node;
 use crate::writer::{WriterError, atomic};
 
-/// Where a run's results go. No other run writes there as long as this lives.
+/// The directory of a run's results. No other run writes there while this value lives.
 #[derive(Clone, Debug)]
 pub struct Directory {
     root: PathBuf,
@@ -22,8 +22,8 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Makes the directory, or takes the one that is there: results of a former run are moved to `previous`,
-    /// deleted, or continued. What no run wrote is left alone.
+    /// Creates the directory, or uses the existing one: results of a former run are moved to `previous`,
+    /// deleted, or continued. Other files stay untouched.
     ///
     /// # Errors
     /// [`WriterError::InUse`] if another run writes there, [`WriterError::Linked`] if former results lie
@@ -35,11 +35,13 @@ impl Directory {
         Ok(Self { root: root.to_owned(), lock })
     }
 
-    /// What should be known of the directory before the run.
+    /// Returns a warning about the directory, if there is one.
     pub fn warning(&self) -> Option<String> {
         let root = self.root.display();
         self.lock.is_none().then(|| {
-            format!("warning: the file system of {root} has no locks: let no other run write there meanwhile")
+            format!(
+                "warning: the file system of {root} has no locks: make sure that no other run writes there"
+            )
         })
     }
 
@@ -48,47 +50,47 @@ impl Directory {
         &self.root
     }
 
-    /// The summary.
+    /// Path of the summary.
     pub fn summary(&self) -> PathBuf {
         self.root.join("summary.json")
     }
 
-    /// The log.
+    /// Path of the log.
     pub fn log(&self) -> PathBuf {
         self.root.join("log.txt")
     }
 
-    /// The list of field files.
+    /// Path of the list of field files.
     pub fn fields(&self) -> PathBuf {
         self.root.join("fields.pvd")
     }
 
-    /// The list of files of boundaries.
+    /// Path of the list of boundary files.
     pub fn surfaces(&self) -> PathBuf {
         self.root.join("surfaces.pvd")
     }
 
-    /// Means over time.
+    /// Path of the means over time.
     pub fn averages(&self) -> PathBuf {
         self.root.join("averages.vtu")
     }
 
-    /// The state at which a run failed.
+    /// Path of the state of a failed run.
     pub fn failed(&self) -> PathBuf {
         self.root.join("fields").join("failed.vtu")
     }
 
-    /// The picture of a study's errors.
+    /// Path of the picture of a study's errors.
     pub fn convergence(&self) -> PathBuf {
         self.root.join("convergence.svg")
     }
 
-    /// Checkpoints.
+    /// Directory of the checkpoints.
     pub fn checkpoints(&self) -> PathBuf {
         self.root.join("checkpoints")
     }
 
-    /// The table of a monitor.
+    /// Path of the table of a monitor.
     ///
     /// # Errors
     /// [`WriterError::Io`].
@@ -122,7 +124,7 @@ impl Directory {
 
 fn make(path: &Path) -> Result<(), WriterError> {
     fs::create_dir_all(path).map_err(|source| {
-        // The system says of a file in the way that it exists, which helps nobody.
+        // For a file in the way the system reports "already exists", which does not help the user.
         let in_the_way = source.kind() == io::ErrorKind::AlreadyExists;
         let source = if in_the_way { io::ErrorKind::NotADirectory.into() } else { source };
         WriterError::Io { path: path.to_owned(), source }
@@ -133,7 +135,7 @@ fn make(path: &Path) -> Result<(), WriterError> {
 mod tests {
     use super::*;
 
-    /// A directory in which a run of one step was, with files of the user's own among its results.
+    /// A directory after a run of one step, with files of the user among its results.
     fn after_a_run(root: &Path, content: &str) {
         for (file, content) in [
             ("summary.json", content),
@@ -189,7 +191,7 @@ mod tests {
             }
             assert!(mine(&root) && root.join("previous/mine.txt").is_file());
         }
-        // Nothing to move: what was moved before stays.
+        // There is nothing to move, so former results in `previous` stay.
         Directory::prepare(&root, Former::Aside).unwrap();
         assert!(root.join("previous/summary.json").exists());
         after_a_run(&root, "third");

@@ -24,13 +24,13 @@ use crate::systems::elliptic::{Elliptic, EllipticError, Errors, Solved};
 use crate::systems::hyperbolic::OpsError;
 use crate::writer::WriterError;
 
-/// A run whose plan is made and whose solver stands.
+/// A run that is ready to start: the plan is made and the solver is set up.
 pub struct PreparedElliptic {
     /// The plan.
     pub plan: EllipticPlan,
     /// Operator and preconditioner.
     pub solver: Elliptic,
-    /// Seconds that this took.
+    /// Seconds of the set-up.
     pub setup_s: f64,
 }
 
@@ -41,7 +41,7 @@ impl PreparedElliptic {
     /// Makes the plan, the operator and the preconditioner.
     ///
     /// # Errors
-    /// The first mistake of the input that is found; nothing has been written then.
+    /// The first mistake found in the input; nothing has been written then.
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         let start = Instant::now();
         let plan = EllipticPlan::new(document, choices)?;
@@ -61,7 +61,7 @@ impl PreparedElliptic {
         Ok(Self { plan, solver, setup_s: start.elapsed().as_secs_f64() })
     }
 
-    /// The plan in words: equation, unknowns, memory, levels.
+    /// Describes the plan in words: equation, unknowns, memory, levels.
     pub fn describe(&self) -> String {
         let mut text = print::plan(&self.plan, self.solver.describe());
         for warning in &self.plan.warnings {
@@ -73,7 +73,7 @@ impl PreparedElliptic {
     /// Solves, writes results and the summary.
     ///
     /// # Errors
-    /// Only where not even the summary can be written; every other failure is in the report.
+    /// Only if the summary cannot be written; every other failure is in the report.
     pub fn execute(&mut self, log: &mut Log) -> Result<Report, WriterError> {
         let directory = Directory::prepare(&self.plan.directory, self.plan.former)?;
         log.open(&directory.log(), false)?;
@@ -107,7 +107,7 @@ impl PreparedElliptic {
         Ok(report)
     }
 
-    /// Solves, with a line of progress now and then.
+    /// Solves and prints lines of progress.
     fn solve(&mut self, log: &mut Log) -> Solved {
         let mut said = Instant::now();
         let mut first = None;
@@ -123,15 +123,15 @@ impl PreparedElliptic {
         });
         if let Some(imbalance) = solved.imbalance.filter(|imbalance| !imbalance.is_compatible()) {
             log.warn(&format!(
-                "warning: without a value of u given anywhere, the integral of f plus that of the boundary fluxes must \
-                 be 0, but it is {:.6e} (of absolute values {:.3e}); this was solved with that part of f left out",
+                "warning: no condition fixes u, so the integral of f plus that of the boundary fluxes must be \
+                     0, but it is {:.6e} (of absolute values: {:.3e}); this part was removed from f",
                 imbalance.total, imbalance.size
             ));
         }
         solved
     }
 
-    /// Adds errors, checks and status, and says how the run ended.
+    /// Adds errors, checks and status, and prints how the run ended.
     fn conclude(
         &self,
         solved: &Solved,
@@ -178,7 +178,7 @@ impl PreparedElliptic {
                 .collect(),
             _ => Vec::new(),
         };
-        // The answer is what stands last on the terminal, and before it how it was come by.
+        // The results are printed last, after the line about iterations and speed.
         if status == Status::Ok {
             log.result(&self.closing(solved));
         }
@@ -192,7 +192,7 @@ impl PreparedElliptic {
         }
         summary.insert("checks".into(), checks.iter().map(CheckResult::to_json).collect());
         summary.insert("status".into(), json!(status.word()));
-        // What could not be written is the last that is said.
+        // Files that could not be written are reported last.
         if let (None, Some(error)) = (failure, unwritten) {
             log.warn(&format!("error: {error}"));
         }

@@ -10,13 +10,13 @@ use crate::writer::WriterError;
 /// Why a run stopped before its end. Exit code 1.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The solution has become useless.
+    /// The solution is no longer finite or admissible.
     #[error("{0}")]
     System(#[from] SystemError),
     /// A result could not be written.
     #[error("{0}")]
     Writer(#[from] WriterError),
-    /// Step control cannot go on: the stable step is not a positive number, or time does not advance.
+    /// Step control cannot continue: the stable step is not a positive number, or time does not advance.
     #[error("{0}")]
     Time(#[from] TimeError),
     /// A steady run did not reach its tolerance.
@@ -31,19 +31,19 @@ pub enum RunError {
         tolerance: f64,
         /// The number of steps.
         steps: u64,
-        /// How long it has not fallen, if that ended the run.
+        /// How long the residual has not decreased, if this ended the run.
         stagnant: Option<Stagnant>,
     },
 }
 
-/// What was seen of a residual that does not fall any more.
+/// Data about a residual that no longer decreases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stagnant {
     /// Steps since it last fell by one percent.
     pub steps: u64,
-    /// That many of the present step, as time; `None` with local steps.
+    /// The time of so many steps of the current size; `None` with local steps.
     pub time: Option<f64>,
-    /// How long the slowest process takes, if anything moves or diffuses.
+    /// The time of the slowest process, if anything moves or diffuses.
     pub slowest: Option<f64>,
 }
 

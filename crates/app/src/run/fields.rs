@@ -1,4 +1,4 @@
-//! Field files: the solution sampled on the lattices of the cells, turned into the fields of the plan.
+//! Field files: samples the solution on the lattices of the cells and computes the fields of the plan.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::writer::{CellBlock, Field, Precision, UnstructuredFields, VtuOptions,
 
 /// Samples the solution at its own order (at least 1, and at least that of the geometry).
 ///
-/// With `mark_failures`, cells carry `not_finite`, 1 where a value is not a finite number.
+/// With `mark_failures`, cells have a field `not_finite`, which is 1 if a value is not a finite number.
 pub fn sample(
     solver: &Hyperbolic,
     time: f64,
@@ -28,8 +28,8 @@ pub fn sample(
     UnstructuredFields { time, pieces }
 }
 
-/// [`sample`] of fields without derivatives, made by whoever writes them, while the run goes on; `None` where
-/// the solver cannot.
+/// As [`sample`] for fields without derivatives, but the writing thread makes them while the run goes on;
+/// `None` if the solver cannot do so.
 pub fn sample_later(
     solver: &mut Hyperbolic,
     time: f64,
@@ -55,7 +55,7 @@ fn block(
     fields: &[OutputField],
     mark_failures: bool,
 ) -> CellBlock {
-    // A formula that looks at no derivative takes any number for it.
+    // A formula without derivatives ignores these arguments.
     let unused = set.values.len() * dim * usize::from(set.gradients.is_empty());
     let arguments: Vec<&[f64]> = (set.values.iter().chain(&set.gradients).map(Vec::as_slice))
         .chain(std::iter::repeat_n(&[0.0][..], unused))
@@ -89,7 +89,7 @@ fn block(
     CellBlock { shape: set.shape, order, points: set.points, point_data, cell_data }
 }
 
-/// Options of the writer for a plan.
+/// Returns the options of the writer for a plan.
 pub fn options(plan: &FieldsPlan) -> VtuOptions {
     let precision = if plan.double { Precision::Double } else { Precision::Single };
     VtuOptions { precision, ..VtuOptions::default() }
@@ -98,7 +98,7 @@ pub fn options(plan: &FieldsPlan) -> VtuOptions {
 /// Writes the state at which a run failed, beside its other fields.
 ///
 /// # Errors
-/// Those of the writer.
+/// The errors of the writer.
 pub fn write_failed(
     solver: &Hyperbolic,
     time: f64,

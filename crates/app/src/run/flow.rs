@@ -1,5 +1,4 @@
-//! Monitors of the flow around bodies: from the solver's boundary points to rows of tables and entries of the
-//! summary.
+//! Monitors of flows around bodies: rows of tables and entries of the summary from boundary points.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -38,7 +37,7 @@ pub const FORCE_COLUMNS: [&str; 16] = [
 /// The columns of a table of extremes along a wall, after step and time.
 pub const WALL_COLUMNS: [&str; 4] = ["cp_min", "cp_max", "cf_min", "cf_max"];
 
-/// The points of all boundaries of a job, as one surface.
+/// Returns the points of all boundaries of a job, as one surface.
 fn surface(solver: &Hyperbolic, job: &ForcesJob) -> Result<Surface, RunError> {
     let mut all = Surface { first: vec![0], ..Surface::default() };
     for name in &job.boundaries {
@@ -47,10 +46,10 @@ fn surface(solver: &Hyperbolic, job: &ForcesJob) -> Result<Surface, RunError> {
     Ok(all)
 }
 
-/// The row of a table of forces, and the entry of the summary.
+/// Returns the row of a table of forces, and the entry of the summary.
 ///
 /// # Errors
-/// Those of the solver.
+/// The errors of the solver.
 pub fn forces(solver: &Hyperbolic, job: &ForcesJob) -> Result<(Vec<f64>, Value), RunError> {
     let forces = Forces::of(&surface(solver, job)?, &job.scales);
     let named = forces.coefficients(&job.scales).named();
@@ -68,10 +67,10 @@ pub fn forces(solver: &Hyperbolic, job: &ForcesJob) -> Result<(Vec<f64>, Value),
     Ok((row, Value::Object(summary)))
 }
 
-/// The curves along a wall, and the entry of the summary.
+/// Returns the curves along a wall, and the entry of the summary.
 ///
 /// # Errors
-/// Those of the solver.
+/// The errors of the solver.
 pub fn wall(solver: &Hyperbolic, job: &ForcesJob) -> Result<(Curves, Value), RunError> {
     let dim = solver.dim();
     let curves = wall::curves(&surface(solver, job)?, &job.scales, dim);
@@ -90,7 +89,7 @@ pub fn wall(solver: &Hyperbolic, job: &ForcesJob) -> Result<(Curves, Value), Run
     Ok((curves, summary))
 }
 
-/// Least and largest pressure and friction coefficients.
+/// Returns the smallest and largest pressure and friction coefficients.
 #[must_use]
 pub fn extremes(curves: &Curves) -> [f64; 4] {
     let least = |x: &[f64]| x.iter().copied().fold(f64::INFINITY, f64::min);
@@ -98,7 +97,7 @@ pub fn extremes(curves: &Curves) -> [f64; 4] {
     [least(&curves.cp), most(&curves.cp), least(&curves.cf), most(&curves.cf)]
 }
 
-/// The curves as a table, a row for each point.
+/// Returns the curves as a table, a row for each point.
 #[must_use]
 pub fn table(curves: &Curves) -> String {
     let mut text = "s,x,y,z,cp,cf,p,stress_x,stress_y,stress_z,heat\n".to_owned();
@@ -111,7 +110,7 @@ pub fn table(curves: &Curves) -> String {
     text
 }
 
-/// The length of a recirculation along a line; `None` if the flow does not turn.
+/// Returns the length of a recirculation region along a line; `None` if the flow does not reverse.
 pub fn recirculation(
     solver: &Hyperbolic,
     s: &[f64],
@@ -127,7 +126,7 @@ pub fn recirculation(
     line::first_return(&s, &u)
 }
 
-/// Means, amplitudes and the frequency of lift in a table of forces from a time on.
+/// Returns means, amplitudes and the frequency of lift from a table of forces, starting at a given time.
 ///
 /// # Errors
 /// [`RunError::Writer`].
@@ -157,7 +156,8 @@ pub fn history(path: &Path, from: f64, scales: &Scales) -> Result<Map<String, Va
     Ok(summary)
 }
 
-/// The largest rate of decay of each integral in a table, and its largest distance from the reference.
+/// Returns the largest rate of decay of each integral in a table, and its largest deviation from the
+/// reference.
 ///
 /// # Errors
 /// [`RunError::Writer`].

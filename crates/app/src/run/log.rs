@@ -1,4 +1,4 @@
-//! What a run says: lines on the terminal, the same lines in `log.txt`, and a progress bar.
+//! The messages of a run: lines on the terminal, the same lines in `log.txt`, and a progress bar.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,24 +10,24 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::pipeline::source::printable;
 use crate::writer::WriterError;
 
-/// The voice of a run. Results go to standard output, progress and warnings to standard error.
+/// Prints the messages of a run: results to standard output, progress and warnings to standard error.
 pub struct Log {
     quiet: bool,
     bars: bool,
     file: Option<(PathBuf, File)>,
     bar: ProgressBar,
     started: Instant,
-    /// The least time between two lines of progress where there is no terminal.
+    /// Least time between two lines of progress if there is no terminal.
     lines: Duration,
 }
 
-/// The time between two updates of the progress bar.
+/// Time between two updates of the progress bar.
 const BAR_INTERVAL: Duration = Duration::from_millis(200);
 
-/// The least time between two lines of progress.
+/// Least time between two lines of progress.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Lines of progress come after a further share 1/100 of the time so far, so that a week leaves some hundred
+/// A line of progress also waits for 1/100 of the time so far, so that a run of a week prints a few hundred
 /// of them.
 const LINE_SHARE: u32 = 100;
 
@@ -35,7 +35,7 @@ const LINE_SHARE: u32 = 100;
 const PARTS: u64 = 10_000;
 
 impl Log {
-    /// A log without a file. `quiet` leaves only warnings and errors on the terminal.
+    /// Makes a log without a file. `quiet` prints only warnings and errors.
     pub fn new(quiet: bool) -> Self {
         Self {
             quiet,
@@ -47,20 +47,20 @@ impl Log {
         }
     }
 
-    /// With another least time between two lines of progress.
+    /// Sets another least time between two lines of progress.
     #[must_use]
     pub fn with_lines_every(mut self, interval: Duration) -> Self {
         self.lines = interval;
         self
     }
 
-    /// A log for a part of this run: it says nothing but warnings, and shows a bar if this one does.
+    /// Makes a log for a part of this run: it prints only warnings, and shows a bar if this one does.
     #[must_use]
     pub fn for_a_part(&self) -> Self {
         Self { bars: self.bars, lines: self.lines, ..Self::new(true) }
     }
 
-    /// Whether only warnings and errors are shown.
+    /// Returns whether only warnings and errors are printed.
     pub fn is_quiet(&self) -> bool {
         self.quiet
     }
@@ -76,19 +76,19 @@ impl Log {
         Ok(())
     }
 
-    /// A result: standard output and the file.
+    /// Prints a result to standard output and the file.
     pub fn result(&mut self, text: &str) {
         let text = &printable(text);
         self.record(text);
         if !self.quiet {
-            // Nobody may be reading; that is no reason to stop a run.
+            // Standard output may be closed; that is no reason to stop a run.
             self.bar.suspend(|| {
                 let _ = writeln!(io::stdout(), "{text}");
             });
         }
     }
 
-    /// A remark: standard error and the file.
+    /// Prints a note to standard error and the file.
     pub fn note(&mut self, text: &str) {
         let text = &printable(text);
         self.record(text);
@@ -97,7 +97,7 @@ impl Log {
         }
     }
 
-    /// A warning, also when quiet.
+    /// Prints a warning, also when quiet.
     pub fn warn(&mut self, text: &str) {
         let text = &printable(text);
         self.record(text);
@@ -112,13 +112,12 @@ impl Log {
 
     fn record(&mut self, text: &str) {
         if let Some((_, file)) = &mut self.file {
-            // A log that cannot be written (a full disk) is reported by the next result that cannot be
-            // written either.
+            // If the log cannot be written (a full disk), other results cannot either, and they report it.
             let _ = writeln!(file, "{text}");
         }
     }
 
-    /// Shows the progress bar, if standard error is a terminal; elsewhere lines will tell the progress.
+    /// Shows the progress bar if standard error is a terminal; otherwise lines of progress are printed.
     pub fn start_bar(&mut self) {
         self.started = Instant::now();
         if !self.bars {
@@ -131,7 +130,7 @@ impl Log {
         self.bar = bar;
     }
 
-    /// The time between two reports of the progress; `None` where nobody wants any.
+    /// Returns the time between two reports of the progress; `None` if none are printed.
     pub fn interval(&self) -> Option<Duration> {
         match (self.bar.is_hidden(), self.bars) {
             (false, _) => Some(BAR_INTERVAL),
@@ -140,7 +139,7 @@ impl Log {
         }
     }
 
-    /// Moves the bar to a share of the run, or writes a line.
+    /// Moves the bar to a share of the run, or prints a line.
     pub fn progress(&mut self, share: f64, message: String) {
         let share = share.clamp(0.0, 1.0);
         if self.bar.is_hidden() {
@@ -160,7 +159,7 @@ impl Log {
     }
 }
 
-/// A duration as `1:02:03` or `2:03`.
+/// Formats a duration as `1:02:03` or `2:03`.
 pub fn clock(time: Duration) -> String {
     let s = time.as_secs();
     match s / 3600 {

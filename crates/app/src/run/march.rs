@@ -1,4 +1,4 @@
-//! The time loop: step after step to the end, to a number of steps, or to a steady state.
+//! The time loop: steps to the final time, to a number of steps, or to a steady state.
 
 pub mod adaptive;
 mod ahead;
@@ -17,7 +17,7 @@ use crate::pipeline::time::SteadySpec;
 use crate::plan::Plan;
 use crate::systems::hyperbolic::{Hyperbolic, Taken, Trail};
 
-/// What the time loop counts.
+/// Counters of the time loop.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Steps of this run (without those before a restart).
@@ -26,38 +26,38 @@ pub struct Tally {
     pub dt_min: Option<f64>,
     /// The largest step.
     pub dt_max: Option<f64>,
-    /// Attempts that were rejected for their error.
+    /// Attempts that were rejected because of their error.
     pub rejected: u64,
     /// Time spent in steps.
     pub spent: Duration,
-    /// Ended from outside, before the end.
+    /// Whether the run was stopped from outside, before the end.
     pub stopped: bool,
-    /// Residual of a steady run, relative to the largest.
+    /// Residual of a steady run, relative to its largest value.
     pub ratio: Option<f64>,
 }
 
-/// Steps between two looks at the residual of a steady run: each costs a right-hand side.
+/// Steps between two evaluations of the residual in a steady run: each costs a right-hand side.
 const RESIDUAL_INTERVAL: u64 = 10;
 
-/// Residuals up to this many times the effect of rounding the state once may be nothing but rounding: the
-/// sums of a right-hand side round as well, and so do the metric terms (a free stream on curved elements
-/// shows it most).
+/// A residual up to this multiple of the effect of rounding the state once may be nothing but rounding: the
+/// sums of a right-hand side are rounded as well, and so are the metric terms (most visible for a free stream
+/// on curved elements).
 const ROUNDINGS: f64 = 30.0;
 
 /// The least time between two residuals for the progress bar.
 const BAR_RESIDUAL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// A run under way.
+/// A run in progress.
 pub struct March<'a> {
     plan: &'a Plan,
     solver: &'a mut Hyperbolic,
     log: &'a mut Log,
     controller: Controller,
-    /// Steps by an estimate of their error.
+    /// Step control by an estimate of the error, if chosen.
     adaptive: Option<Adaptive>,
-    /// Steps taken with local step sizes, which have no common time.
+    /// Number of steps with local step sizes, which have no common time.
     local: u64,
-    /// The stable step of the present state at CFL number one.
+    /// The stable step of the current state at CFL number one.
     limit: f64,
     dofs: usize,
     started: Instant,
@@ -65,26 +65,26 @@ pub struct March<'a> {
     measured: Option<Instant>,
     residual: Option<f64>,
     dt: f64,
-    /// Steps that must be looked at one by one.
+    /// Number of steps that must be checked one by one.
     careful: u64,
-    /// What leads to the present state.
+    /// The last steps before the current state.
     pub(crate) trail: Trail,
-    /// What was counted.
+    /// The counters.
     pub tally: Tally,
 }
 
 impl<'a> March<'a> {
-    /// A run at its start, or where its checkpoint was written.
+    /// Starts a run at its initial time, or at the time of its checkpoint.
     ///
     /// # Errors
-    /// Times that make no sense.
+    /// Times that are impossible.
     pub fn new(
         plan: &'a Plan,
         solver: &'a mut Hyperbolic,
         log: &'a mut Log,
         dofs: usize,
     ) -> Result<Self, RunError> {
-        // A steady run ends by its residual; the controller only counts its steps and its time.
+        // A steady run ends by its residual; the controller only counts steps and time.
         let most = plan.time.steps.or(plan.time.steady.map(|s| s.max_steps));
         let restart = plan.restart.as_ref().map(|(_, saved)| saved.now);
         let schedule = Schedule {
@@ -118,7 +118,7 @@ impl<'a> March<'a> {
         })
     }
 
-    /// Where the run is. With local steps the number of steps stands for the time.
+    /// Returns the time and step of the run. With local steps the number of steps replaces the time.
     pub fn now(&self) -> TimePoint {
         let now = self.controller.now();
         match self.local {
@@ -127,7 +127,7 @@ impl<'a> March<'a> {
         }
     }
 
-    /// Runs to the end, writing what is due on the way.
+    /// Runs to the end and writes results when they are due.
     ///
     /// # Errors
     /// A solution that is no longer finite, a result that cannot be written, no steady state.
@@ -144,7 +144,7 @@ impl<'a> March<'a> {
             None => self.run_unsteady(outputs),
         };
         self.log.stop_bar();
-        // A run that did not get where it should has a good state all the same.
+        // A run that did not reach a steady state still has a valid state.
         if matches!(result, Ok(()) | Err(RunError::NotSteady { .. })) {
             self.write(outputs, Moment::End)?;
         }
@@ -163,20 +163,20 @@ impl<'a> March<'a> {
         Ok(())
     }
 
-    /// Writes what is due, and warns of what is not finite in it.
+    /// Writes results that are due, and warns of values that are not finite.
     fn write(&mut self, outputs: &mut Outputs<'_>, moment: Moment) -> Result<(), RunError> {
         outputs.write(self.solver, self.now(), moment)?;
         outputs.not_finite().take().iter().for_each(|warning| self.log.warn(warning));
         Ok(())
     }
 
-    /// Whether somebody wants the run to end here.
+    /// Returns whether the run has been asked to stop.
     fn stops(&mut self) -> bool {
         self.tally.stopped = self.plan.stop.load(Ordering::Relaxed);
         self.tally.stopped
     }
 
-    /// One step; `false` if there is none left.
+    /// Takes one step; `false` if there is none left.
     fn step(&mut self) -> Result<bool, RunError> {
         if let Some(spec) = self.plan.time.adaptive {
             return self.attempt(spec);
@@ -186,10 +186,10 @@ impl<'a> March<'a> {
         let t = self.solver.time();
         self.solver.note(&mut self.trail, Taken::Step { t, dt: step.dt });
         self.solver.step(step.dt)?;
-        // A step that lands ends at the very time.
+        // A step that lands on a time ends at exactly this time.
         self.solver.set_time(step.t_next);
         self.controller.accept(&step);
-        // Before anything of the new state is written: this is where a state that is no longer one is found.
+        // This finds an invalid state, and comes before anything of the new state is written.
         self.limit = self.solver.stable_dt()?;
         self.tally.spent += start.elapsed();
         self.count(step.dt);
@@ -209,8 +209,9 @@ impl<'a> March<'a> {
         let mut floor = self.solver.rounding()?;
         floor.iter_mut().for_each(|x| *x *= ROUNDINGS);
         let tolerance = Tolerance::Largest(spec.tolerance);
-        // Sound that runs to and fro between body and far field holds residuals up for long: with many steps
-        // allowed, wait long. What is slower than that is asked for when the wait is over.
+        // Sound that travels to and fro between body and far field keeps residuals up for a long time, so the
+        // patience grows with the allowed steps. The time of slower processes is computed when the patience
+        // ends.
         let steps = Patience::default().steps.max((spec.max_steps / 4) as u64);
         let patience = Patience { steps, ..Patience::default() };
         let mut steady = Steady::new(tolerance, patience).rounding(floor);
@@ -224,7 +225,7 @@ impl<'a> March<'a> {
                     Verdict::Rounding { ratio } => {
                         self.tally.ratio = Some(ratio);
                         self.log.note(&format!(
-                            "nothing but rounding is left of the residual, at {ratio:.3e} of its largest value"
+                            "the residual has reached rounding level at {ratio:.3e} of its largest value"
                         ));
                         return Ok(());
                     }
@@ -245,7 +246,7 @@ impl<'a> March<'a> {
                         steady.wait(needed);
                         ratio
                     }
-                    // The state is still one; its rate is not, and the next step finds the place.
+                    // The state is still valid but its rate is not; the next step finds the element.
                     Verdict::Diverged { .. } => f64::NAN,
                 };
                 self.tally.ratio = Some(ratio);
@@ -284,14 +285,14 @@ impl<'a> March<'a> {
         Ok(())
     }
 
-    /// The multiple of their own bounds that elements step by with local steps.
+    /// Returns the multiple of its own stable step that each element takes with local steps.
     fn local_cfl(&self) -> f64 {
         match self.plan.time.step {
             StepSize::Cfl(cfl) | StepSize::Fixed(cfl) => cfl,
         }
     }
 
-    /// The size of a step from the present state; with local steps that of the smallest one.
+    /// Returns the size of a step from the current state; with local steps the size of the smallest one.
     fn present_step(&self) -> f64 {
         match self.plan.time.step {
             StepSize::Cfl(cfl) => cfl * self.limit,
@@ -303,7 +304,7 @@ impl<'a> March<'a> {
         RunError::NotSteady { ratio, tolerance: spec.tolerance, steps: self.now().step, stagnant }
     }
 
-    /// Tells the progress now and then, by the bar or a line.
+    /// Reports the progress from time to time, by the bar or a line.
     fn draw(&mut self, steady: Option<(f64, SteadySpec)>) -> Result<(), RunError> {
         if self.log.interval().is_none_or(|interval| self.drawn.elapsed() < interval) {
             return Ok(());
@@ -334,7 +335,7 @@ impl<'a> March<'a> {
         Ok(())
     }
 
-    /// The share of the run that is done, by time or by steps, whichever is further.
+    /// Returns the completed share of the run, by time or by steps, whichever is larger.
     fn share(&self, now: TimePoint) -> f64 {
         let time = &self.plan.time;
         let start = self.plan.restart.as_ref().map_or((0.0, 0), |(_, saved)| (saved.now.t, saved.now.step));
@@ -346,8 +347,7 @@ impl<'a> March<'a> {
     }
 }
 
-/// Where a run is, for people. Steps of each element's own size lead to no common time: there is no `dt`
-/// then.
+/// Describes the position of a run in words. With local steps there is no common time and `dt` is `None`.
 fn place(now: TimePoint, dt: Option<f64>) -> String {
     match dt {
         Some(dt) => format!("step {}  t {:.4}  dt {dt:.2e}", now.step, now.t),

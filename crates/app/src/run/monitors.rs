@@ -1,4 +1,4 @@
-//! Monitors: rows of numbers written to tables while a run goes, the last of them kept for the summary.
+//! Monitors: write rows of numbers to tables during a run and keep the last row for the summary.
 
 use dgsuite_timeint::TimePoint;
 use serde_json::{Map, Value, json};
@@ -15,10 +15,10 @@ use crate::systems::hyperbolic::{Hyperbolic, Norms};
 use crate::writer::atomic;
 use crate::writer::csv::{Columns, Table};
 
-/// A monitor at work.
+/// A monitor during a run.
 pub struct Monitor<'a> {
     job: &'a MonitorJob,
-    /// The name of its files.
+    /// The name of its table.
     name: String,
     schedule: Schedule,
     table: Table,
@@ -28,24 +28,24 @@ pub struct Monitor<'a> {
 /// The last values of all monitors, for the summary.
 #[derive(Clone, Debug, Default)]
 pub struct LastValues {
-    /// Of each conserved variable.
+    /// Residuals by conserved variable.
     pub residual: Map<String, Value>,
-    /// Of each integrated formula.
+    /// Integrals by name.
     pub integral: Map<String, Value>,
-    /// What the history of each tells.
+    /// Decay and deviation from reference data, by name of the integral.
     pub history: Map<String, Value>,
-    /// Of forces, by boundary.
+    /// Forces by boundary.
     pub forces: Map<String, Value>,
-    /// Of walls, by boundary.
+    /// Wall quantities by boundary.
     pub wall: Map<String, Value>,
-    /// Lengths of recirculations, by name.
+    /// Lengths of recirculation regions, by name.
     pub recirculation: Map<String, Value>,
 }
 
-/// Opens the tables of a plan's monitors; those of a continued run go on where it starts.
+/// Opens the tables of a plan's monitors; the tables of a continued run continue at its start.
 ///
 /// # Errors
-/// Those of the file system, or a table with other columns.
+/// Errors of the file system, or a table with other columns.
 pub fn open<'a>(plan: &'a Plan, directory: &Directory, now: TimePoint) -> Result<Vec<Monitor<'a>>, RunError> {
     let mut names: Vec<&str> = Vec::new();
     plan.monitors
@@ -70,12 +70,13 @@ pub fn open<'a>(plan: &'a Plan, directory: &Directory, now: TimePoint) -> Result
 }
 
 impl Monitor<'_> {
-    /// Whether a row is due now.
+    /// Returns whether a row is due now.
     pub fn due(&mut self, now: TimePoint) -> bool {
         self.schedule.due(now)
     }
 
-    /// Steps that can be done after `step` before a row may be due by its number of steps.
+    /// Returns the number of steps that can be done after `step` before a row may be due by its number of
+    /// steps.
     pub fn steps_left(&self, now: TimePoint, local: bool) -> u64 {
         self.schedule.steps_left(now, local)
     }
@@ -83,7 +84,7 @@ impl Monitor<'_> {
     /// Writes a row and keeps its values.
     ///
     /// # Errors
-    /// Those of the solver and of the file system.
+    /// The errors of the solver and of the file system.
     pub fn record(
         &mut self,
         solver: &mut Hyperbolic,
@@ -138,7 +139,7 @@ impl Monitor<'_> {
                 last.recirculation.insert(name, json!(length));
             }
         }
-        // A wake without a length is none.
+        // For a wake, no length means that there is none.
         if !matches!(self.job, MonitorJob::Recirculation { .. }) {
             not_finite.look_at_row(&self.name, &self.columns[2..], &row[2..], now.t);
         }
@@ -146,7 +147,7 @@ impl Monitor<'_> {
         Ok(())
     }
 
-    /// What the whole table tells at the end of a run: its curves as a picture, means, amplitudes and
+    /// Evaluates the whole table at the end of a run: its curves as a picture, means, amplitudes and
     /// frequencies.
     ///
     /// # Errors
@@ -176,7 +177,7 @@ impl Monitor<'_> {
 }
 
 impl MonitorJob {
-    /// The word of the pipeline file.
+    /// Returns the name of the monitor in the pipeline file.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Residual => "residual",
@@ -189,7 +190,7 @@ impl MonitorJob {
         }
     }
 
-    /// The columns of the table.
+    /// Returns the columns of the table.
     fn columns(&self, plan: &Plan) -> Vec<String> {
         let mut columns = vec!["step".to_owned(), "time".to_owned()];
         match self {
@@ -212,7 +213,7 @@ impl MonitorJob {
     }
 }
 
-/// A column's name. One with a comma is put in quotes, and one that begins as formulas of spreadsheets do.
+/// Quotes the name of a column if it contains a comma or begins as a formula of a spreadsheet does.
 fn quoted(name: &str) -> String {
     if name.contains([',', '"']) || name.starts_with(['=', '+', '-', '@']) {
         format!("\"{}\"", name.replace('"', "\"\""))
@@ -221,7 +222,7 @@ fn quoted(name: &str) -> String {
     }
 }
 
-/// The values of one norm.
+/// Returns the values of one norm.
 pub fn norm_of(norms: &Norms, norm: Norm) -> &[f64] {
     match norm {
         Norm::L1 => &norms.l1,

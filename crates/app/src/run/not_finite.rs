@@ -1,12 +1,11 @@
-//! Values of monitors and fields that are no finite numbers: each name is reported once, where it happens
-//! first.
+//! Values of monitors and fields that are not finite: each name is reported once.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::writer::{UnstructuredFields, Values};
 
-/// A list that the run and the threads which write its fields share.
+/// A list shared by the run and the threads that write its fields.
 #[derive(Clone, Debug, Default)]
 pub struct NotFinite(Arc<Mutex<Seen>>);
 
@@ -17,14 +16,14 @@ struct Seen {
 }
 
 impl NotFinite {
-    /// Looks at the row of a monitor; `columns` are those of its table, after step and time.
+    /// Checks the row of a monitor; `columns` are those of its table, after step and time.
     pub fn look_at_row(&self, monitor: &str, columns: &[String], row: &[f64], t: f64) {
         for (name, x) in columns.iter().zip(row).filter(|(_, x)| !x.is_finite()) {
             self.add(&format!("the monitor {monitor}: {name}"), *x, t);
         }
     }
 
-    /// Looks at fields that are about to be written.
+    /// Checks fields that are about to be written.
     pub fn look_at_fields(&self, fields: &UnstructuredFields) {
         for field in fields.pieces.iter().flat_map(|piece| &piece.point_data) {
             if let Values::Real(values) = &field.values
@@ -35,7 +34,7 @@ impl NotFinite {
         }
     }
 
-    /// What was found since the last call, a sentence each.
+    /// Returns the findings since the last call, a sentence each.
     pub fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).fresh)
     }
@@ -43,7 +42,7 @@ impl NotFinite {
     fn add(&self, what: &str, value: f64, t: f64) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.names.insert(what.to_owned()) {
-            seen.fresh.push(format!("warning: {what} is {value} at t = {t} (said once)"));
+            seen.fresh.push(format!("warning: {what} is {value} at t = {t} (reported once)"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Everything that a run writes while it goes: fields, tables of monitors, checkpoints.
+//! Everything that a run writes as it proceeds: fields, tables of monitors, checkpoints.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,11 +32,11 @@ pub struct Outputs<'a> {
     surfaces: Option<(&'a SurfacesPlan, BackgroundSeries, Schedule)>,
     newest_surfaces: Option<u64>,
     averages: Option<Averages<'a>>,
-    /// What the control of errors remembers, for checkpoints.
+    /// The state of the error control, for checkpoints.
     pub control: Option<Memory>,
     checkpoints: Option<Schedule>,
     written: Vec<PathBuf>,
-    /// The step whose fields, and whose checkpoint, were written last.
+    /// The steps whose fields and whose checkpoint were written last.
     newest_fields: Option<u64>,
     newest_checkpoint: Option<u64>,
     last: LastValues,
@@ -44,7 +44,7 @@ pub struct Outputs<'a> {
     spent: Duration,
 }
 
-/// What is written beside the regular events.
+/// The moment of a call, beside regular events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// Before the first step.
@@ -56,10 +56,10 @@ pub enum Moment {
 }
 
 impl<'a> Outputs<'a> {
-    /// Opens the results; those of a continued run go on at `now`.
+    /// Opens the results; the results of a continued run continue at `now`.
     ///
     /// # Errors
-    /// Those of the file system, or results of another program.
+    /// Errors of the file system, or results of another program.
     pub fn open(plan: &'a Plan, directory: Directory, now: TimePoint) -> Result<Self, RunError> {
         let open = |path: PathBuf| -> Result<BackgroundSeries, RunError> {
             let series =
@@ -103,10 +103,10 @@ impl<'a> Outputs<'a> {
         })
     }
 
-    /// The times that the run must land on.
+    /// Returns the times that the run must land on.
     ///
     /// # Errors
-    /// More times than can be listed.
+    /// Too many times to list.
     pub fn times(plan: &Plan, start: f64) -> Result<Vec<f64>, RunError> {
         let mut times = Vec::new();
         for (_, every) in plan.intervals() {
@@ -115,8 +115,8 @@ impl<'a> Outputs<'a> {
         Ok(times)
     }
 
-    /// Steps that can be done after `now` before something may be due by its number of steps. What is due at
-    /// times is landed on.
+    /// Returns the number of steps that can be done after `now` before anything may be due by its number of
+    /// steps. Output at given times is landed on.
     pub fn steps_left(&self, now: TimePoint, local: bool) -> u64 {
         let fields = self.series.iter().map(|(_, schedule)| schedule.steps_left(now, local));
         let monitors = self.monitors.iter().map(|monitor| monitor.steps_left(now, local));
@@ -124,10 +124,10 @@ impl<'a> Outputs<'a> {
         fields.chain(monitors).chain(checkpoints).min().unwrap_or(u64::MAX)
     }
 
-    /// Writes what is due.
+    /// Writes everything that is due.
     ///
     /// # Errors
-    /// Those of the solver and of the file system.
+    /// The errors of the solver and of the file system.
     pub fn write(&mut self, solver: &mut Hyperbolic, now: TimePoint, moment: Moment) -> Result<(), RunError> {
         let start = Instant::now();
         let result = self.write_due(solver, now, moment);
@@ -137,7 +137,7 @@ impl<'a> Outputs<'a> {
 
     fn write_due(&mut self, solver: &mut Hyperbolic, now: TimePoint, moment: Moment) -> Result<(), RunError> {
         let outside = moment != Moment::Step;
-        // A continued run has the row and the file of its start already.
+        // A continued run already has the row and the file of its start.
         let always = moment == Moment::End || (moment == Moment::Start && self.plan.restart.is_none());
         for monitor in &mut self.monitors {
             if monitor.due(now) || outside {
@@ -225,10 +225,10 @@ impl<'a> Outputs<'a> {
         Ok(())
     }
 
-    /// Writes the state of a failed run and says where.
+    /// Writes the state of a failed run and returns the path.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// The errors of the file system.
     pub fn write_failed(&self, solver: &Hyperbolic, now: TimePoint) -> Result<PathBuf, RunError> {
         let path = self.directory.failed();
         let fields = &self.plan.fields.fields;
@@ -236,22 +236,22 @@ impl<'a> Outputs<'a> {
         Ok(path)
     }
 
-    /// The newest checkpoint of this run, or of the run that it continues.
+    /// Returns the newest checkpoint of this run, or of the run that it continues.
     pub fn latest_checkpoint(&self) -> Option<&PathBuf> {
         self.written.last()
     }
 
-    /// What was not finite in monitors and fields.
+    /// Returns the list of values of monitors and fields that were not finite.
     pub fn not_finite(&self) -> &NotFinite {
         &self.not_finite
     }
 
-    /// The last values of the monitors.
+    /// Returns the last values of the monitors.
     pub fn last(&self) -> &LastValues {
         &self.last
     }
 
-    /// Time that the run waited for results; field files are written while it goes on.
+    /// Returns the time that the run waited for results; field files are written while it goes on.
     pub fn spent(&self) -> Duration {
         self.spent
     }

@@ -1,12 +1,12 @@
-//! Which curves of a table a picture shows, and on which axes.
+//! The curves and axes of a picture, chosen from the columns of a table.
 
 use crate::writer::csv::Columns;
 use crate::writer::plot::{Chart, Curve};
 
-/// Fewest points of a curve that is not marked point by point.
+/// Curves with fewer points are marked point by point.
 const MANY: usize = 40;
 
-/// The columns `ys` of a table over its column `x`. Columns that it does not have are left out.
+/// Charts the columns `ys` of a table over its column `x`. Missing columns are left out.
 #[must_use]
 pub fn columns(table: &Columns, title: &str, x: &str, ys: &[&str]) -> Chart {
     let along = table.column(x).unwrap_or_default();
@@ -19,7 +19,7 @@ pub fn columns(table: &Columns, title: &str, x: &str, ys: &[&str]) -> Chart {
     Chart { title: title.to_owned(), x: x.to_owned(), curves, ..Chart::default() }
 }
 
-/// The curves of a monitor's table.
+/// Charts the columns of a monitor's table.
 #[must_use]
 pub fn of_monitor(kind: &str, table: &Columns) -> Chart {
     let all: Vec<&str> = (table.names.iter().map(String::as_str)).filter(|n| !is_place(n)).collect();
@@ -31,19 +31,19 @@ pub fn of_monitor(kind: &str, table: &Columns) -> Chart {
     }
 }
 
-/// The residuals of a linear solve.
+/// Charts the residuals of a linear solve.
 #[must_use]
 pub fn of_linear_solve(table: &Columns) -> Chart {
     Chart { log_y: true, ..columns(table, "residual", "iteration", &["residual"]) }
 }
 
-/// Pressure and friction coefficients along a wall.
+/// Charts pressure and friction coefficients along a wall.
 #[must_use]
 pub fn along_a_wall(table: &Columns) -> Chart {
     columns(table, "wall coefficients", "s", &["cp", "cf"])
 }
 
-/// Whether a column says where a row is, not what was found there.
+/// Returns whether a column gives the position of a row rather than a result.
 #[must_use]
 pub fn is_place(column: &str) -> bool {
     ["step", "time", "iteration"].contains(&column)

@@ -1,20 +1,20 @@
-//! When something is due: every so much time (landed on exactly), every so many steps, or at the end.
+//! Schedules: events at intervals of time (landed on exactly), at intervals of steps, or at the end.
 
 use dgsuite_timeint::{TimeError, TimePoint, multiples, next_multiple, same_time};
 
 use crate::pipeline::output::Every;
 
-/// The next time or step at which something is due. Times are multiples of the interval, so that a restarted
-/// run has the same ones.
+/// The next time or step of an event. Times are multiples of the interval, so that a restarted run has the
+/// same times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
     every: Every,
-    /// The multiple of the interval that comes next.
+    /// The next multiple of the interval.
     next: u64,
 }
 
 impl Schedule {
-    /// A schedule whose events up to and including `now` are over.
+    /// Makes a schedule whose events up to and including `now` are over.
     pub fn new(every: Every, now: TimePoint) -> Self {
         let TimePoint { t: time, step, .. } = now;
         let next = match every {
@@ -25,7 +25,7 @@ impl Schedule {
         Self { every, next }
     }
 
-    /// The next time, if the schedule is one of times.
+    /// Returns the next time, if events are at intervals of time.
     pub fn next_time(&self) -> Option<f64> {
         match self.every {
             Every::Time(interval) => Some(self.next as f64 * interval),
@@ -33,8 +33,8 @@ impl Schedule {
         }
     }
 
-    /// Steps that can be done from `now` before an event may be due by its number of steps; with `local`
-    /// steps, each of which counts as one unit of time, also by its time.
+    /// Returns the number of steps that can be done from `now` before an event may be due by its number of
+    /// steps; with `local` steps, which count as one unit of time each, also by its time.
     pub fn steps_left(&self, now: TimePoint, local: bool) -> u64 {
         match self.every {
             Every::Steps(n) => (self.next * n as u64).saturating_sub(now.step),
@@ -46,7 +46,7 @@ impl Schedule {
         }
     }
 
-    /// Whether an event is due now; moves on to the next one if so.
+    /// Returns whether an event is due now; if so, moves on to the next one.
     pub fn due(&mut self, now: TimePoint) -> bool {
         let TimePoint { t: time, step, .. } = now;
         let due = match self.every {
@@ -61,11 +61,11 @@ impl Schedule {
     }
 }
 
-/// The times that a run from `start` to `end` lands on for the sake of `every`. Without an end they are
-/// listed for 100,000 intervals; what comes later is done at the step after its time.
+/// Returns the times on which a run from `start` to `end` lands because of `every`. Without an end, 100,000
+/// intervals are listed; later events happen at the step after their time.
 ///
 /// # Errors
-/// More times than can be listed.
+/// Too many times to list.
 pub fn times(every: Every, start: f64, end: Option<f64>) -> Result<Vec<f64>, TimeError> {
     match every {
         Every::Time(interval) => {
@@ -76,7 +76,7 @@ pub fn times(every: Every, start: f64, end: Option<f64>) -> Result<Vec<f64>, Tim
     }
 }
 
-/// Intervals for which a run without an end time lands on times of output.
+/// Number of intervals for which a run without a final time lands on times of output.
 const HORIZON: f64 = 1e5;
 
 #[cfg(test)]
@@ -116,7 +116,7 @@ mod tests {
             let due: Vec<f64> = quarters.filter(|&t| schedule.due(at(t, 0))).collect();
             assert_eq!(due, (1..=10).map(|k| f64::from(k) * interval).collect::<Vec<_>>());
         }
-        // Due after each step, and not counted up to.
+        // Due after each step, without counting up to it.
         let mut schedule = Schedule::new(Every::Time(1e-300), at(0.0, 0));
         assert!((1..5).all(|k| schedule.due(at(0.25 * f64::from(k), 0))));
     }

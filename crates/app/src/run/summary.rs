@@ -1,4 +1,4 @@
-//! `summary.json`: one object that says what a run was and what came out of it.
+//! `summary.json`: one object with the properties and the results of a run.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::plan::print::elements_by_shape;
 use crate::systems::SystemError;
 use crate::systems::hyperbolic::{Description, Hyperbolic, Norms, Precision};
 
-/// The summary of a run that goes, or was killed: it stands in the place of that of a run before.
+/// Returns the summary of a run that is in progress or was killed; it replaces the summary of a former run.
 pub fn running(title: &str) -> Value {
     json!({ "title": title, "version": env!("CARGO_PKG_VERSION"), "status": "running" })
 }
@@ -19,20 +19,20 @@ pub fn running(title: &str) -> Value {
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// As planned.
+    /// It finished as planned.
     Ok,
-    /// From outside, before its end; nothing is wrong.
+    /// It was stopped from outside, before its end, without an error.
     Stopped,
-    /// By an error that is not of the solution: a full disk, no convergence.
+    /// An error that does not concern the solution: a full disk, no convergence.
     Failed,
     /// The solution is no longer finite.
     Diverged,
-    /// As planned, but a check does not hold.
+    /// It finished as planned, but a check does not hold.
     CheckFailed,
 }
 
 impl Status {
-    /// The word of the summary.
+    /// Returns the word in the summary.
     pub fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -43,7 +43,7 @@ impl Status {
         }
     }
 
-    /// What an error makes of a run.
+    /// Returns the status of a run with this error.
     pub fn of(error: &RunError) -> Self {
         match error {
             RunError::System(SystemError::NotFinite { .. }) | RunError::Time(_) => Self::Diverged,
@@ -52,15 +52,15 @@ impl Status {
     }
 }
 
-/// What is known at the end of a run.
+/// Data at the end of a run.
 pub struct Facts<'a> {
     /// The plan.
     pub plan: &'a Plan,
-    /// The solver's own account.
+    /// The solver's description of itself.
     pub description: &'a Description,
-    /// Counts of the time loop.
+    /// Counters of the time loop.
     pub tally: &'a Tally,
-    /// The last time and the number of steps, with those before a restart.
+    /// The last time and the number of steps, including steps before a restart.
     pub end: (f64, u64),
     /// Seconds of set-up.
     pub setup_s: f64,
@@ -70,7 +70,7 @@ pub struct Facts<'a> {
     pub last: &'a LastValues,
 }
 
-/// The summary without its status, errors and checks.
+/// Returns the summary without its status, errors and checks.
 pub fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
     let plan = facts.plan;
     let mesh = &plan.setup.mesh;
@@ -156,7 +156,7 @@ pub fn norms(norms: &Norms) -> Value {
     )
 }
 
-/// What stopped a run, for the summary.
+/// Returns the cause of a failed run, for the summary.
 pub fn failure(error: &RunError) -> Value {
     match error {
         RunError::System(SystemError::NotFinite { time, step, element, coordinates, what, state }) => json!({
@@ -166,14 +166,14 @@ pub fn failure(error: &RunError) -> Value {
             "element": element,
             "coordinates": coordinates,
             "no_longer": what,
-            // JSON has no word for a value that is not a number.
+            // JSON cannot represent numbers that are not finite.
             "state": state.iter().map(|(name, x)| (name.clone(), json!(x.to_string()))).collect::<Map<_, _>>(),
         }),
         _ => json!({ "message": error.to_string() }),
     }
 }
 
-/// The number at a path of the summary, such as `error.l2.rho`. A key may contain dots itself
+/// Returns the number at a path of the summary, such as `error.l2.rho`. Keys may contain dots
 /// (`integral.0.5*rho`).
 pub fn number_at(summary: &Value, path: &str) -> Option<f64> {
     if let Some(x) = child(summary, path).and_then(Value::as_f64) {

@@ -1,4 +1,4 @@
-//! Files of boundaries alone: the faces of named boundaries with the fields of the elements behind them.
+//! Files of boundaries alone: the faces of named boundaries with the fields of the adjacent elements.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use dgsuite_mesh::{Across, Mesh};
 
 use crate::writer::{CellBlock, Field, UnstructuredFields, Values};
 
-/// The faces of `boundaries` as cells, with the point values of `volume`, whose first field of cells is the
-/// number of the element.
+/// Returns the faces of `boundaries` as cells, with the point values of `volume`, whose first cell field is
+/// the number of the element.
 pub fn restrict(volume: &UnstructuredFields, mesh: &Mesh, boundaries: &[String]) -> UnstructuredFields {
-    // Where each element is: its block and its place there.
+    // The position of each element: its block and its index in the block.
     let mut places: BTreeMap<i64, (usize, usize)> = BTreeMap::new();
     for (b, block) in volume.pieces.iter().enumerate() {
         if let Some(Field { values: Values::Integer(ids), .. }) = block.cell_data.first() {
@@ -61,7 +61,7 @@ pub fn restrict(volume: &UnstructuredFields, mesh: &Mesh, boundaries: &[String])
     UnstructuredFields { time: volume.time, pieces: pieces.into_values().collect() }
 }
 
-/// The nodes of an element's lattice on one of its faces, in the order of the face's own lattice.
+/// Returns the nodes of an element's lattice on one of its faces, in the order of the face's own lattice.
 fn face_nodes(shape: Shape, order: usize, face: usize) -> Vec<usize> {
     let all = lattice(shape, order);
     let own = lattice(shape.face_shape(face).unwrap_or(Shape::Line), order);
@@ -83,7 +83,7 @@ mod tests {
             [(Shape::Triangle, 2), (Shape::Quadrilateral, 2), (Shape::Tetrahedron, 8), (Shape::Hexahedron, 4)]
         {
             let mut mesh = Cuboid::unit(shape, 2).build().unwrap();
-            // The geometry nodes of order 3 stand for the points of a sampled field.
+            // The geometry nodes of order 3 serve as points of a sampled field.
             mesh.elevate(3).unwrap();
             let mut block = CellBlock {
                 shape,

@@ -34,17 +34,17 @@ pub struct Row {
     pub label: Vec<Label>,
     /// Polynomial order.
     pub order: usize,
-    /// Uniform refinements.
+    /// Number of uniform refinements.
     pub refine: usize,
-    /// Elements.
+    /// Number of elements.
     pub elements: usize,
-    /// Unknowns.
+    /// Number of unknowns.
     pub dofs: usize,
-    /// Mesh size: the edge of a cube of the mean element's volume.
+    /// Mesh size: the edge length of a cube with the mean volume of the elements.
     pub h: f64,
     /// The summary of the case.
     pub summary: Value,
-    /// Rates against the case before in the same family, `{norm: {field: rate}}`.
+    /// Rates relative to the previous case of the same family, `{norm: {field: rate}}`.
     pub rate: Value,
 }
 
@@ -52,22 +52,22 @@ pub struct Row {
 #[derive(Clone, Debug)]
 pub struct Table {
     axes: Vec<String>,
-    /// Axes along which errors fall; rows that agree in all others are a family.
+    /// Axes along which errors decrease; rows that agree in all other axes are a family.
     refining: Vec<bool>,
     rate_key: Option<usize>,
-    /// Further values, with what to compare them with.
+    /// Further values of the summary, each with an optional reference value.
     values: Vec<(String, Option<f64>)>,
     rows: Vec<Row>,
 }
 
-/// Keys that change the size of the elements, and neither their shape nor their geometry.
+/// Keys that change the size of the elements but neither their shape nor their geometry.
 const REFINING: [&str; 4] = ["mesh.refine", "mesh.file", "mesh.generate.cells", "mesh.generate"];
 
-/// Cases of a family over which the slope of a rate check is taken.
+/// Number of cases of a family over which the slope for a rate check is computed.
 const SLOPE_CASES: usize = 3;
 
 impl Row {
-    /// The row of a case that was run.
+    /// Makes the row of a case that was run.
     pub fn new(label: Vec<Label>, order: usize, (mesh, refine): (&Mesh, usize), summary: &Value) -> Self {
         let elements = mesh.n_elements();
         let dofs = summary.pointer("/space/dofs").and_then(Value::as_u64).unwrap_or(0);
@@ -127,7 +127,7 @@ impl Table {
         }
     }
 
-    /// Adds a row and its rates against the last row of its family.
+    /// Adds a row and its rates relative to the last row of its family.
     pub fn push(&mut self, mut row: Row) {
         if let Some(before) = self.rows.iter().rev().find(|other| self.same_family(other, &row)) {
             row.rate = self.rates(&[before.clone(), row.clone()]);
@@ -140,7 +140,7 @@ impl Table {
         (0..self.axes.len()).filter(fixed).all(|i| a.label[i] == b.label[i])
     }
 
-    /// The rows that agree in everything but the refining keys, in order.
+    /// Returns the rows that agree in all keys but the refining ones, in order.
     pub fn families(&self) -> Vec<Vec<&Row>> {
         let mut families: Vec<Vec<&Row>> = Vec::new();
         for row in &self.rows {
@@ -152,13 +152,13 @@ impl Table {
         families
     }
 
-    /// What the rows of a family have in common, in words.
+    /// Describes the common keys of the rows of a family, in words.
     pub fn family_label(&self, row: &Row) -> String {
         let fixed = (0..self.axes.len()).filter(|&i| !self.refining[i]);
         fixed.map(|i| row.label[i].to_string()).collect::<Vec<_>>().join(", ")
     }
 
-    /// The slopes over the last three rows of a family, as `{rate: {norm: {field: slope}}}`.
+    /// Returns the slopes over the last three rows of a family, as `{rate: {norm: {field: slope}}}`.
     pub fn slopes(&self, family: &[&Row]) -> Value {
         let last: Vec<Row> = family.iter().rev().take(SLOPE_CASES).rev().map(|row| (*row).clone()).collect();
         json!({ "rate": self.rates(&last) })
@@ -182,8 +182,8 @@ impl Table {
         Value::Object(norms)
     }
 
-    /// The L2 error of the first conserved variable over the size that rates are taken in, a curve for each
-    /// family.
+    /// Charts the L2 error of the first conserved variable over the size that rates refer to, one curve for
+    /// each family.
     pub fn chart(&self) -> Chart {
         let field = self.rows.first().and_then(|row| row.conserved().into_iter().next()).unwrap_or_default();
         let refined = self.families().into_iter().filter(|family| family.len() > 1);
@@ -242,8 +242,8 @@ impl Table {
     }
 }
 
-/// The least-squares slope of `ln e` over `ln h`; `None` without two different sizes or with errors that have
-/// no logarithm.
+/// The least-squares slope of `ln e` over `ln h`; `None` without two different sizes or if an error has no
+/// logarithm.
 fn slope(h: &[f64], e: &[f64]) -> Option<f64> {
     let logs = |values: &[f64]| -> Option<Vec<f64>> {
         values.iter().map(|&x| (x > 0.0 && x.is_finite()).then(|| x.ln())).collect()
@@ -256,8 +256,8 @@ fn slope(h: &[f64], e: &[f64]) -> Option<f64> {
     (spread > 1e-20).then(|| joint / spread)
 }
 
-/// A value of the summary: counts as such, others with five digits behind the point, or in powers of ten
-/// where these say little.
+/// Formats a value of the summary: counts without decimals, others with five digits after the point, or with
+/// an exponent where these digits would not suffice.
 fn shown(value: Option<f64>) -> String {
     match value {
         None => "-".into(),
@@ -268,8 +268,8 @@ fn shown(value: Option<f64>) -> String {
 }
 
 impl fmt::Display for Table {
-    /// The conserved variables in L2, with the rate beside each error. A column is as wide as its widest
-    /// entry.
+    /// Shows the conserved variables in L2, with the rate beside each error. A column is as wide as its
+    /// widest entry.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(first) = self.rows.first() else { return write!(f, "no case was run") };
         let fields = first.conserved();

@@ -4,11 +4,11 @@ use super::setup::{BoundaryKind, Law};
 use crate::post::{Surface, dot};
 use dgsuite_ops::BoundarySamples;
 
-/// The flow at the points of a boundary; `primitive` turns a conserved state into a primitive one.
+/// Returns the flow at the points of a boundary; `primitive` turns a conserved state into a primitive one.
 ///
-/// Stress and heat are those of the scheme's own diffusive flux `(0, τ·n, v·τ·n − q·n)`. On a wall the
-/// pressure is the scheme's own too, the normal part of its momentum flux: what the flow as a whole loses
-/// there. Elsewhere it is that of the inner state.
+/// Stress and heat come from the diffusive flux of the scheme, `(0, τ·n, v·τ·n − q·n)`. On a wall the
+/// pressure is that of the scheme too: the normal component of its momentum flux, so that the forces balance
+/// the momentum of the flow. On other boundaries it is the pressure of the inner state.
 pub(crate) fn surface(
     samples: BoundarySamples,
     law: &Law,
@@ -57,7 +57,8 @@ pub(crate) fn surface(
     }
 }
 
-/// The gradient of primitive variables, `[axis][variable]`, from that of the conserved ones.
+/// Computes the gradient of the primitive variables, `[axis][variable]`, from the gradient of the conserved
+/// ones.
 ///
 /// `∂v = (∂(ρv) − v ∂ρ)/ρ`, `∂p = (γ − 1) (∂(ρE) − v·∂(ρv) + ½|v|² ∂ρ)`.
 pub(crate) fn primitive_gradient(law: &Law, dim: usize, u: &[f64], grad: &[f64], out: &mut [f64]) {
@@ -87,7 +88,7 @@ mod tests {
 
     #[test]
     fn primitive_gradients_are_those_of_the_primitive_variables() {
-        // Along a line w(s): the chain rule, by central differences.
+        // Along a line w(s), the chain rule must agree with central differences.
         let gas = Euler { gamma: 1.4 };
         let w = |s: f64| [1.2 + 0.3 * s, 0.4 - s, 0.7 * s, 0.9, 2.0 + s * s];
         let conserved = |s: f64| -> [f64; 5] { gas.to_conserved(&w(s)) };
@@ -134,7 +135,7 @@ mod tests {
         assert_eq!(at_wall.pressure(), [1.25], "the scheme's own on a wall");
         assert!((surface(&BoundaryKind::Outflow).pressure()[0] - 1.0).abs() < 1e-15);
         assert!((at_wall.traction[0][0] + 0.3).abs() < 1e-15 && at_wall.traction[0][1].abs() < 1e-15);
-        // q·n = −κ ∂T/∂n, κ = μ c_p/Pr = 0.1 · 3.5/0.7, ∂T/∂n = −2: heat goes into the wall.
+        // q·n = −κ ∂T/∂n, κ = μ c_p/Pr = 0.1 · 3.5/0.7, ∂T/∂n = −2: heat flows into the wall.
         assert!((at_wall.heat[0] - 1.0).abs() < 1e-14, "{:?}", at_wall.heat);
     }
 }

@@ -45,25 +45,24 @@ impl<T: PackScalar> Described for CudaDiscretization<T> {
     }
 }
 
-/// One stage as work for the device: what to do with which arrays.
+/// One stage as work for the device: an operation and its arrays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct StageCall {
-    /// Share of the step after which the stage is, and of its boundary fluxes in the step's.
+    /// Time of the stage as a share of the step, and weight of its boundary fluxes in the step.
     part: f64,
     share: f64,
-    /// The step in these weights is 0: the device knows its size.
+    /// The step size in these weights is 0, because the device computes it.
     weights: StageWeights,
     at: StageAddresses,
     /// Factors and address of the running sum.
     sum: Option<([f64; 3], u64)>,
-    /// A mean that is made after the stage.
+    /// A mean computed after the stage.
     mean: Option<MeanCall>,
-    /// Where the state is after the step, if this is its last stage.
+    /// Address of the state after the step, if this is its last stage.
     end: Option<u64>,
 }
 
-/// A mean of states as work for the device: `mean ← Σ f v`, by factors and addresses; of two vectors, or of
-/// three.
+/// A mean of states as work for the device, `mean ← Σ f v`: factors and addresses of two or three vectors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct MeanCall {
     mean: u64,
@@ -71,7 +70,7 @@ struct MeanCall {
     more: Option<(f64, u64)>,
 }
 
-/// A right-hand side that does nothing but write down what a stepper asks of it.
+/// A right-hand side that only records the calls of a stepper.
 struct Recorder<T: PackScalar> {
     calls: Vec<StageCall>,
     /// Number of the next stage in its step.
@@ -108,7 +107,7 @@ impl<T: PackScalar> Rhs for Recorder<T> {
     type Vector = CudaVector<T>;
     type Error = Infallible;
 
-    /// No scheme asks for a residual alone.
+    /// No scheme evaluates a residual alone.
     fn eval(&mut self, _: f64, _: &CudaVector<T>, _: &mut CudaVector<T>) -> Result<(), Infallible> {
         Ok(())
     }
@@ -143,7 +142,7 @@ impl<T: PackScalar> Rhs for Recorder<T> {
 
     fn mean(&mut self, mean: &mut CudaVector<T>, terms: &[(f64, &CudaVector<T>)]) -> Result<(), Infallible> {
         let of = |&(factor, v): &(f64, &CudaVector<T>)| (factor, v.buffer().ptr());
-        // The newest two first: a third one is added to them.
+        // The two newest first; a third one is added to them.
         let call = match terms {
             [a, b] => Some(MeanCall { mean: mean.buffer().ptr(), two: [of(a), of(b)], more: None }),
             [a, b, c] => Some(MeanCall { mean: mean.buffer().ptr(), two: [of(b), of(c)], more: Some(of(a)) }),
@@ -159,50 +158,49 @@ impl<T: PackScalar> Rhs for Recorder<T> {
 
 /// State, discretisation and stepper in precision `T`.
 ///
-/// The stepper writes down the stages of a step; the step is then put into the device's stream, as a graph
-/// where the same stages were made before, so that small meshes do not wait for launches.
+/// The stepper records the stages of a step. The engine then puts the step into the device's stream, as a
+/// graph if the same stages have been recorded before, so that small meshes do not wait for launches.
 pub(crate) struct CudaEngine<T: PackScalar> {
     discretization: CudaDiscretization<T>,
     stepper: Stepper<CudaVector<T>>,
     recorder: Recorder<T>,
     u: CudaVector<T>,
     kept: Option<CudaVector<T>>,
-    /// Weights of errors, and the device's control of them.
+    /// Weights of errors, and the error control on the device.
     weights: Option<(CudaVector<T>, DeviceControl)>,
-    /// Size of the step that the device knows.
+    /// The step size stored on the device.
     dt: Option<f64>,
-    /// Steps as graphs, by their stages: arrays change places from step to step, with a short period.
+    /// Recorded steps, found by their stages: arrays change places from step to step, with a short period.
     graphs: Vec<(Vec<StageCall>, EndOfStep, Graph)>,
     batches: Batches<T>,
     measures: RefCell<Measures>,
     sampler: Option<Sampler>,
     steps: u64,
-    /// Times that steps were launched one by one.
+    /// Number of times that steps were launched one by one.
     launched: u64,
     evaluations: u64,
 }
 
-/// What the device does at the end of a step.
+/// Work of the device at the end of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum EndOfStep {
-    /// Nothing: the host does what is to be done.
+    /// None: the host does everything.
     Nothing,
-    /// Time goes on, where something depends on it.
+    /// Advances the time, if anything depends on it.
     Tick,
-    /// The state is looked at; the next step is this multiple of its bound.
+    /// Checks the state; the next step is this multiple of its bound.
     Cfl(f64),
-    /// The state is looked at; elements have steps of their own.
+    /// Checks the state; each element has its own step.
     Local,
-    /// The step was an attempt: it stands if its error is small, and is taken back if not.
+    /// The step was an attempt: the device keeps it if its error is small, and undoes it otherwise.
     Judge,
 }
 
-/// Times that steps are put into the stream before the first graph is recorded: by then all that is made
-/// once has been made, such as
-/// data of boundaries, whose copies wait.
+/// Number of launches before the first graph is recorded: by then everything that is set up once has been set
+/// up, such as boundary data, whose copies wait for the device.
 const WARM_UP: u64 = 2;
-/// Most graphs; arrays of all schemes change places with a period of at most 3 steps, and there are single
-/// steps and batches of them.
+/// Largest number of graphs. The arrays of any scheme change places with a period of at most 3 steps, and
+/// there are graphs of single steps and of batches.
 const MOST_GRAPHS: usize = 24;
 
 impl<T: PackScalar> CudaEngine<T> {
@@ -239,7 +237,7 @@ impl<T: PackScalar> CudaEngine<T> {
         })
     }
 
-    /// One step of a size that the host knows.
+    /// Takes one step of a size known to the host.
     fn make_step(&mut self, t: f64, dt: f64, local: bool) -> Result<(), OpsError> {
         if self.dt != Some(dt) || self.discretization.is_moving() {
             self.discretization.set_clock(t, 0.0, StepChoice::Fixed(dt))?;
@@ -250,9 +248,8 @@ impl<T: PackScalar> CudaEngine<T> {
         self.put_steps(1, end, t, dt)
     }
 
-    /// Puts steps of the size that the device knows into its stream. `t` and `dt` are those of the step
-    /// where boundary data changes with
-    /// time on the host.
+    /// Puts steps of the size stored on the device into its stream. `t` and `dt` are time and size of the
+    /// step; they matter if boundary data changes with time on the host.
     fn put_steps(&mut self, n: usize, end: EndOfStep, t: f64, dt: f64) -> Result<(), OpsError> {
         self.recorder.calls.clear();
         for _ in 0..n {
@@ -294,8 +291,8 @@ impl<T: PackScalar> CudaEngine<T> {
         Ok(work()?)
     }
 
-    /// A copy of the state in host memory. After a failure of the device, which the next step reports, it
-    /// holds no numbers.
+    /// Returns a copy of the state in host memory. After a failure of the device, which the next step
+    /// reports, it is filled with NaN.
     fn state(&self) -> Vec<T> {
         self.u.buffer().to_vec().unwrap_or_else(|_| vec![T::from_f64(f64::NAN); self.u.len()])
     }
@@ -306,14 +303,13 @@ impl<T: PackScalar> CudaEngine<T> {
 }
 
 impl<T: PackScalar> Drop for CudaEngine<T> {
-    /// Waits for the device, which may still be copying to memory of ours; a failure has nobody left to hear
-    /// of it.
+    /// Waits for the device, which may still be copying to our memory. A failure can no longer be reported.
     fn drop(&mut self) {
         let _ = self.discretization.cuda().synchronize();
     }
 }
 
-/// Puts the judgement of the last step, which has led to `u`, into the device's stream.
+/// Puts the judgement of the last step, which resulted in `u`, into the device's stream.
 fn judge<T: PackScalar>(
     discretization: &mut CudaDiscretization<T>,
     stepper: &mut Stepper<CudaVector<T>>,
@@ -325,7 +321,7 @@ fn judge<T: PackScalar>(
         errors.dot_into(errors, &mut control.square, 0)?;
     }
     let Some(start) = stepper.start() else { return Ok(()) };
-    // SAFETY: both vectors live as long as the engine, whose end waits for the device's.
+    // SAFETY: both vectors live as long as the engine, which waits for the device when it is dropped.
     unsafe { discretization.judge(control, u.buffer().ptr(), start.buffer().ptr()) }
 }
 
@@ -344,8 +340,8 @@ fn launch<T: PackScalar>(
         } else {
             StageTime::Stage { time: t + part * dt, share }
         };
-        // SAFETY: the addresses were taken from the stepper's vectors and the state, which live as long as
-        // the engine.
+        // SAFETY: the addresses belong to the stepper's vectors and the state, which live as long as the
+        // engine.
         unsafe {
             discretization.stage_at(when, weights, at)?;
             if let Some((factors, sum)) = sum {
@@ -515,7 +511,7 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
     }
 
     fn keep(&mut self) -> bool {
-        // Memory may be short with large states.
+        // Large states may not leave enough memory.
         if self.kept.is_none() && Batches::<T>::vectors(self.u.len()) > 0 {
             self.kept = self.u.zeros_like().ok();
         }
@@ -532,7 +528,7 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
     fn weigh_errors(&mut self, weights: &[f64]) -> Result<(), OpsError> {
         let cuda = self.discretization.cuda().clone();
         let mut own = vec![T::ZERO; self.u.len()];
-        // Of the same length by construction.
+        // The lengths agree by construction.
         let _ = self.description().from_canonical_once(weights, &mut own);
         let buffer = DeviceBuffer::from_slice(&cuda, "weights of errors", &own)?;
         let control = self.discretization.control()?;

@@ -1,21 +1,21 @@
-//! Where a solver runs.
+//! The device of a solver: the CPU or an NVIDIA GPU.
 
 use dgsuite_gpu::cuda::{Cuda, DeviceInfo, nvrtc};
 use std::fmt;
 use std::str::FromStr;
 
-/// Where the state lives and steps are made.
+/// The device that stores the state and computes the steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Device {
     /// The CPU's threads.
     #[default]
     Cpu,
-    /// The NVIDIA GPU of this number, as the driver counts.
+    /// The NVIDIA GPU of this number, as counted by the driver.
     Cuda(usize),
 }
 
 impl Device {
-    /// The first GPU that can be used, or the CPU; with the reason where there is a GPU that cannot be used.
+    /// Returns the first usable GPU, or else the CPU; if there is a GPU that cannot be used, with the reason.
     #[must_use]
     pub fn auto() -> (Self, Option<String>) {
         match Self::usable(0) {
@@ -27,10 +27,10 @@ impl Device {
         }
     }
 
-    /// The GPU of this number if kernels can be compiled and run for it.
+    /// Returns the GPU of this number if kernels can be compiled and run for it.
     ///
     /// # Errors
-    /// A sentence that says what is missing.
+    /// A sentence that names what is missing.
     pub fn usable(ordinal: usize) -> Result<DeviceInfo, String> {
         let devices = Cuda::devices().map_err(|e| e.to_string())?;
         let n = devices.len();
@@ -43,18 +43,18 @@ impl Device {
     }
 }
 
-/// A device that is not known, or cannot be used.
+/// A device that is unknown or cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
-    /// The word means nothing.
+    /// The word is not a device.
     #[error("there is no device \"{0}\": known are auto, cpu, cuda, cuda:N")]
     Unknown(String),
-    /// Something is missing.
+    /// The device cannot be used.
     #[error("the device `{device}` cannot be used: {reason}")]
     Unusable {
         /// The device.
         device: String,
-        /// What is missing.
+        /// The reason.
         reason: String,
     },
 }

@@ -21,7 +21,7 @@ use dgsuite_physics::{
 };
 use std::sync::Arc;
 
-/// What does not depend on types.
+/// The parameters that do not depend on types.
 #[derive(Clone, Copy)]
 struct Rest<'a> {
     setup: &'a Setup,
@@ -38,7 +38,7 @@ macro_rules! by_flux {
             Riemann::Rusanov => $flux!(Rusanov),
             Riemann::Hll => $flux!(Hll),
             Riemann::Hllc => $flux!(Hllc),
-            // One type, so that its kernels are compiled once.
+            // One type for both, so that its kernels are compiled once.
             Riemann::Roe | Riemann::RoeLowMach => {
                 $flux!(roe($setup))
             }
@@ -46,7 +46,7 @@ macro_rules! by_flux {
     };
 }
 
-/// Roe's flux as asked for.
+/// Roe's flux with the dissipation of the set-up.
 fn roe(setup: &Setup) -> Roe {
     let whole = Roe { low_mach: setup.riemann == Riemann::RoeLowMach, ..Roe::PLAIN };
     let Some(dissipation) = setup.dissipation else { return whole };
@@ -60,7 +60,7 @@ fn roe(setup: &Setup) -> Roe {
 
 type Built = Result<Box<dyn Engine>, SystemError>;
 
-/// Build the engine that `setup` describes.
+/// Builds the engine that `setup` describes.
 pub(crate) fn engine(
     setup: &Setup,
     host: &Arc<Host>,
@@ -178,7 +178,7 @@ where
     Box::new(BoundaryOf::<L, F, B, D, N> { law, flux, condition })
 }
 
-/// Conditions that any law has.
+/// The conditions that every law has.
 fn open_boundary<T, L, F, const D: usize, const N: usize>(
     law: L,
     flux: F,
@@ -207,7 +207,7 @@ where
     flux.on_boundaries()
 }
 
-/// Conditions of a gas.
+/// The conditions of a gas.
 fn gas_boundary<T, F, const D: usize, const N: usize>(
     law: Euler,
     flux: F,
@@ -246,7 +246,7 @@ fn inflow(kind: &BoundaryKind, gas_constant: f64) -> Option<SubsonicInflow> {
     }
 }
 
-/// Conditions of a gas with viscosity: what the numerical flux sees, and what diffusion sees.
+/// The conditions of a viscous gas, for the numerical flux and for diffusion.
 fn viscous_boundary<T, F, const D: usize, const N: usize>(
     viscous: NavierStokes,
     flux: F,
@@ -289,7 +289,7 @@ where
     }
 }
 
-/// The source that makes `exact` a solution.
+/// The source term for which `exact` is a solution.
 fn manufactured(setup: &Setup, exact: &dyn Exact) -> Result<Arc<dyn Source>, SystemError> {
     let context = Context { dim: setup.mesh.dim, model: setup.law.model(), period: [0.0; 3] };
     Ok(Arc::new(Manufactured::for_model(&context, exact)?))

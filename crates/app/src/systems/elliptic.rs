@@ -1,7 +1,9 @@
-//! The screened Poisson equation `−∇·κ∇u + λu = f` by the symmetric interior penalty method, solved by
-//! conjugate gradients with p-multigrid and algebraic multigrid.
+//! The screened Poisson equation `−∇·κ∇u + λu = f` by the interior penalty method with multigrid.
 //!
-//! Operators (`ops`) and solvers (`amg`) do not know each other; they are introduced here.
+//! The linear systems are solved by conjugate gradients, preconditioned by p-multigrid and algebraic
+//! multigrid.
+//!
+//! Operators (`ops`) and solvers (`amg`) do not know each other; this module connects them.
 //!
 //! ```
 //! use dgsuite::systems::elliptic::*;
@@ -55,12 +57,12 @@ pub type Function = Arc<dyn Fn(usize, [f64; 3]) -> f64 + Send + Sync>;
 /// A function of element, place and outward normal.
 pub type BoundaryFunction = Arc<dyn Fn(usize, [f64; 3], [f64; 3]) -> f64 + Send + Sync>;
 
-/// What holds on a boundary.
+/// A boundary condition.
 #[derive(Clone)]
 pub struct EllipticCondition {
     /// The boundary's name in the mesh.
     pub name: String,
-    /// What is prescribed.
+    /// The kind of condition.
     pub kind: EllipticKind,
     /// The data g.
     pub data: BoundaryFunction,
@@ -73,7 +75,7 @@ impl EllipticCondition {
         Self { name: name.to_owned(), kind: EllipticKind::Dirichlet, data: Arc::new(|_, _, _| 0.0) }
     }
 
-    /// The word of the condition.
+    /// The name of the condition in the pipeline file.
     #[must_use]
     pub const fn kind_name(&self) -> &'static str {
         match self.kind {
@@ -84,7 +86,7 @@ impl EllipticCondition {
     }
 }
 
-/// All that a solver needs.
+/// The parameters of a solver.
 #[derive(Clone)]
 pub struct EllipticSetup {
     /// Mesh.
@@ -101,18 +103,19 @@ pub struct EllipticSetup {
     pub forcing: Function,
     /// Conditions on all boundaries.
     pub boundaries: Vec<EllipticCondition>,
-    /// Where nothing fixes a constant: a function with the mean that the solution shall have, or mean 0.
+    /// For a solution that is fixed only up to a constant: a function with the mean of the solution; default:
+    /// mean 0.
     pub mean_of: Option<Function>,
     /// The linear solver.
     pub solver: SolverOptions,
     /// CPU threads; 0 for all.
     pub threads: usize,
-    /// Where the solve runs; set-up is the CPU's.
+    /// The device of the solve; the set-up runs on the CPU.
     pub device: Device,
 }
 
 impl EllipticSetup {
-    /// `−∇²u = 0` without conditions, by the default solver on all threads.
+    /// `−∇²u = 0` without boundary conditions, with the default solver on all threads.
     #[must_use]
     pub fn new(mesh: Arc<Mesh>, order: usize) -> Self {
         Self {
@@ -131,48 +134,48 @@ impl EllipticSetup {
     }
 }
 
-/// Why a solver could not be made.
+/// Why a solver could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum EllipticError {
     /// The operator could not be set up.
     #[error(transparent)]
     Operator(#[from] OpsError),
-    /// The assembled matrix is no matrix that multigrid takes.
+    /// Multigrid cannot use the assembled matrix.
     #[error("the assembled matrix: {0}")]
     Matrix(#[source] MatrixError),
-    /// Entries that single precision does not hold.
+    /// Matrix entries that single precision cannot represent.
     #[error(
-        "kappa or lambda make entries beyond the range of single precision (3e38): scale the equation, or choose \
+        "kappa or lambda lead to matrix entries beyond the range of single precision (3e38): scale the equation, or choose \
          `solver.inner_precision: double`"
     )]
     Overflow,
-    /// There is no multigrid hierarchy.
+    /// No multigrid hierarchy could be built.
     #[error("multigrid: {}", with_cause(.0))]
     Multigrid(#[source] AmgError),
-    /// λ, or α of Robin conditions, that rounding loses beside κ.
+    /// λ, or α of Robin conditions, so small that rounding loses it beside κ.
     #[error(
-        "lambda and alpha are so small beside kappa that they do not fix u: make them 0, which takes the solution of mean 0, or larger"
+        "lambda and alpha are so small beside kappa that they do not fix u: set them to 0, for the solution of mean 0, or make them larger"
     )]
     NearlySingular,
-    /// A part of the mesh in which nothing fixes u, although something does in another.
+    /// A part of the mesh in which nothing fixes u, although a condition fixes it in another part.
     #[error(
         "nothing fixes u in the part of the mesh with element {element} at ({}, {}, {}), which is joined with no other: it needs a \
          `dirichlet` or `robin` boundary, or lambda > 0, as other parts have",
         at[0], at[1], at[2]
     )]
     Floating {
-        /// An element of the part, as the mesh file numbers it.
+        /// An element of this part, as numbered in the mesh file.
         element: u64,
         /// One of its vertices.
         at: [f64; 3],
     },
-    /// The machine refused.
+    /// The threads or the device could not be used.
     #[error(transparent)]
     Machine(#[from] GpuError),
 }
 
 impl EllipticError {
-    /// What to do about it, where the message does not say so.
+    /// Returns a hint, if the message does not contain one.
     #[must_use]
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
@@ -201,14 +204,14 @@ impl From<MatrixError> for EllipticError {
 impl From<AmgError> for EllipticError {
     fn from(error: AmgError) -> Self {
         match error {
-            // Problems without anything that fixes u are known to be singular.
+            // Problems in which nothing fixes u are known to be singular and reported otherwise.
             AmgError::Singular { .. } => Self::NearlySingular,
             error => Self::Multigrid(error),
         }
     }
 }
 
-/// An error of multigrid with what is behind it.
+/// Formats an error of multigrid with its cause.
 fn with_cause(error: &AmgError) -> String {
     match std::error::Error::source(error) {
         Some(source) => format!("{error}: {source}"),
@@ -225,29 +228,29 @@ pub struct LevelDescription {
     pub rows: usize,
     /// Stored entries; 0 for a level without a matrix.
     pub nonzeros: usize,
-    /// Bytes beyond those of the solver's own operator.
+    /// Bytes in addition to the solver's own operator.
     pub bytes: usize,
 }
 
-/// What a solver is made of, for plans and summaries.
+/// Sizes, memory and set-up times of a solver, for plans and summaries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EllipticDescription {
     /// Unknowns.
     pub dofs: usize,
     /// CPU threads.
     pub threads: usize,
-    /// The device's name, where it is no CPU.
+    /// The name of the device, if it is not the CPU.
     pub device_name: Option<String>,
     /// Bytes of operator, preconditioner and vectors on the device.
     pub device_bytes: usize,
     /// Bytes of the operator.
     pub operator_bytes: usize,
-    /// Bytes of the preconditioner, above those of the operator.
+    /// Bytes of the preconditioner, without the operator.
     pub preconditioner_bytes: usize,
     /// Its levels, the finest first; none without multigrid.
     pub levels: Vec<LevelDescription>,
-    /// Products with the operator of the finest level in each iteration, that of conjugate gradients
-    /// included; those of coarser levels count by their unknowns.
+    /// Products with the operator of the finest level in each iteration, including the one of conjugate
+    /// gradients; products on coarser levels count in proportion to their unknowns.
     pub applications: f64,
     /// Whether constants are in the null space.
     pub singular: bool,
@@ -260,7 +263,8 @@ pub struct EllipticDescription {
 }
 
 impl EllipticDescription {
-    /// Entries of all assembled levels over those of the finest of them; 0 without any.
+    /// Returns the number of entries of all assembled levels relative to the finest of them; 0 if there is
+    /// none.
     #[must_use]
     pub fn operator_complexity(&self) -> f64 {
         let entries: Vec<f64> =
@@ -277,12 +281,12 @@ pub struct Elliptic {
     solver: Solver,
     b: HostVector<f64>,
     x: HostVector<f64>,
-    /// What nothing fixes, of a singular problem.
+    /// The constants in the null space of a singular problem.
     constants: Option<Constants>,
     description: EllipticDescription,
 }
 
-/// Where the solve runs.
+/// The solver on the host or on a device.
 enum Solver {
     Host { preconditioner: Box<Built>, pcg: Pcg<HostVector<f64>> },
     Device(Box<DeviceSolver>),
@@ -365,20 +369,20 @@ impl Elliptic {
         Ok(Self { setup, host, operator, solver, b, x, constants, description })
     }
 
-    /// What was set up.
+    /// Returns sizes, memory and set-up times.
     #[must_use]
     pub fn describe(&self) -> &EllipticDescription {
         &self.description
     }
 
-    /// What it was made from.
+    /// Returns the parameters.
     #[must_use]
     pub fn setup(&self) -> &EllipticSetup {
         &self.setup
     }
 
-    /// Solves from `u = 0`. `progress` is told the iteration and its residual now and then; `stop` ends the
-    /// solve.
+    /// Solves from `u = 0`. Calls `progress` with the iteration and its residual from time to time; `stop`
+    /// ends the solve.
     pub fn solve(&mut self, stop: &AtomicBool, progress: &mut (dyn FnMut(usize, f64) + Send)) -> Solved {
         let start = Instant::now();
         let imbalance = self.right_hand_side();
@@ -428,7 +432,7 @@ impl Elliptic {
         Solved { u, outcome, refused, bad_datum, stopped, right_hand_side_s, solve_s, integral, imbalance }
     }
 
-    /// `b`; of a singular problem without the part that no solution can meet, which is told.
+    /// Computes `b`. For a singular problem, removes the part for which no solution exists and returns it.
     fn right_hand_side(&mut self) -> Option<Imbalance> {
         let forcing = &self.setup.forcing;
         let b = bridge::right_hand_side(&self.operator.0, &|e, x| forcing(e, x), &self.setup.boundaries);
@@ -436,7 +440,7 @@ impl Elliptic {
         self.constants.as_ref().and_then(|constants| constants.balance(&mut self.b))
     }
 
-    /// Norms of `u − exact`; the energy norm where the gradient is given.
+    /// Returns the norms of `u − exact`; the energy norm if the gradient is given.
     #[must_use]
     pub fn errors(
         &self,
@@ -447,7 +451,7 @@ impl Elliptic {
         self.operator.0.errors(u, exact, gradient)
     }
 
-    /// The solution on the lattices of the cells.
+    /// Returns the solution on the lattices of the cells.
     #[must_use]
     pub fn sample(&self, u: &[f64], order: usize) -> Vec<SampledSet> {
         let sets = self.operator.0.sample(u, order);

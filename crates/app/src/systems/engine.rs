@@ -11,7 +11,7 @@ use dgsuite_physics::formula::Formula;
 use dgsuite_timeint::{Rhs, Scheme, Stage, Stepper, TimePoint};
 use std::sync::Arc;
 
-/// What the facade asks of an engine, whatever its precision.
+/// The interface of an engine, independent of its precision.
 pub(crate) trait Engine: Send {
     fn discretization(&self) -> &dyn Described;
     fn step(&mut self, t: f64, dt: f64) -> Result<(), OpsError>;
@@ -22,9 +22,8 @@ pub(crate) trait Engine: Send {
     fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError>;
     fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms);
     fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64>;
-    /// Integrals of formulas of conserved variables, primitive variables and `x y z t`, where the engine can
-    /// do that by
-    /// itself.
+    /// Integrals of formulas of conserved variables, primitive variables and `x y z t`, if the engine can
+    /// evaluate them by itself.
     fn integrate_formulas(&self, _: &[Formula], _: f64) -> Option<Vec<f64>> {
         None
     }
@@ -34,13 +33,13 @@ pub(crate) trait Engine: Send {
     fn set_boundary_integrals(&mut self, values: &[f64]);
     fn sample(&self, order: usize) -> Vec<Sample>;
     fn sample_with_gradients(&self, t: f64, order: usize) -> Vec<Sample>;
-    /// Samples of the present state's primitive variables that arrive while the run goes on, where the engine
-    /// can do that.
+    /// Samples of the current state's primitive variables that arrive while the run goes on, if the engine
+    /// can do this.
     fn sample_later(&mut self, _order: usize) -> Option<SamplesUnderWay> {
         None
     }
     fn boundary_samples(&self, t: f64, boundary: &str) -> Option<BoundarySamples>;
-    /// Conserved variables at points of elements, given by their place in the reference element.
+    /// Conserved variables at points, given by element and reference coordinates.
     fn states_at(&self, places: &[Option<(usize, [f64; 3])>]) -> Vec<Option<Vec<f64>>>;
     fn to_canonical(&self) -> Vec<f64>;
     fn set_canonical(&mut self, values: &[f64]) -> Option<()>;
@@ -49,60 +48,57 @@ pub(crate) trait Engine: Send {
     fn primitives(&self) -> Vec<&'static str>;
     fn rhs_evaluations(&self) -> u64;
     fn state_bytes(&self) -> usize;
-    /// Keeps a copy of the state, where there is room for one.
+    /// Keeps a copy of the state; `false` if there is not enough memory.
     fn keep(&mut self) -> bool;
-    /// Back to the state that was kept last.
+    /// Returns to the state that was kept last.
     fn go_back(&mut self);
 
     /// Sets the weights of the coefficients, in canonical order, in the norm of a step's error.
     fn weigh_errors(&mut self, weights: &[f64]) -> Result<(), OpsError>;
-    /// A step, and the norm of its weighted error by the scheme's embedded solution.
+    /// Takes a step and returns the norm of its weighted error, from the scheme's embedded solution.
     fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError>;
-    /// Takes back the step that was tried last.
+    /// Undoes the last attempted step.
     fn undo_step(&mut self);
 
-    /// Whether steps can be put on their way without waiting for those before.
+    /// Returns whether steps can be started without waiting for previous ones.
     fn runs_ahead(&mut self) -> bool {
         false
     }
-    /// Puts steps on their way.
+    /// Starts steps.
     fn run_ahead(&mut self, _: Ahead<'_>) -> Result<(), OpsError> {
         Ok(())
     }
-    /// Waits for the oldest steps under way: the step bounds after each step (after the last, if sizes were
-    /// given), or
-    /// `None` where a state was bad.
+    /// Waits for the oldest steps in progress. Returns the step bounds after each step (after the last one,
+    /// if sizes were given), or `None` if a state was bad.
     fn finish_ahead(&mut self) -> Result<Option<Vec<f64>>, OpsError> {
         Ok(None)
     }
-    /// Waits for the oldest attempts under way.
+    /// Waits for the oldest attempts in progress.
     fn finish_attempts(&mut self) -> Result<Vec<Attempt>, OpsError> {
         Ok(Vec::new())
     }
-    /// Goes back to the state before the steps that were finished last, and forgets all that are under way.
+    /// Returns to the state before the steps that were finished last, and discards all that are in progress.
     fn undo_ahead(&mut self) -> Result<(), OpsError> {
         Ok(())
     }
 }
 
-/// Steps that are put on their way together.
+/// Steps that are started together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ahead<'a> {
-    /// Where each begins, and its size.
+    /// Steps with these starts and sizes.
     Sizes(&'a [(TimePoint, f64)]),
-    /// So many, each the multiple `cfl` of the step bound of its own state; `from` is where the first
-    /// begins, unless it
-    /// goes on after the steps under way.
+    /// `n` steps, each the multiple `cfl` of the step bound of its own state. `from` is the start of the
+    /// first one; `None` continues after the steps in progress.
     Cfl { cfl: f64, n: usize, from: Option<TimePoint> },
-    /// So many at time `t`, in each of which every element has its own step, the multiple `cfl` of its own
-    /// bound.
+    /// `n` steps at time `t` in which each element takes the multiple `cfl` of its own bound.
     Local { t: f64, cfl: f64, n: usize },
-    /// So many attempts at steps by their error; `from` is where the first begins, and what the control
-    /// begins with, unless it goes on after the attempts under way.
+    /// `n` attempts at steps by their error. `from` is the start of the first one with the initial values of
+    /// the control; `None` continues after the attempts in progress.
     Attempts { n: usize, from: Option<(TimePoint, ControlStart)> },
 }
 
-/// The discretisation's facts, free of its precision.
+/// Properties of the discretisation that do not depend on its precision.
 pub(crate) trait Described: Sync {
     fn dofs(&self) -> usize;
     fn bytes(&self) -> usize;
@@ -137,7 +133,7 @@ impl<T: PackScalar> Described for Discretization<T> {
     }
 }
 
-/// The discretisation as the right-hand side that a stepper asks.
+/// The discretisation as the right-hand side for a stepper.
 struct Semidiscrete<T: PackScalar> {
     discretization: Discretization<T>,
     evaluations: u64,
@@ -211,16 +207,16 @@ pub(crate) fn norms<T: PackScalar>(d: &Discretization<T>, rate: &[T]) -> Vec<f64
     squares.into_iter().map(f64::sqrt).collect()
 }
 
-/// The state `u` with every coefficient moved by one rounding, up or down without a pattern.
+/// Returns the state `u` with every coefficient changed by one rounding, up or down without a pattern.
 pub(crate) fn perturbed<T: PackScalar>(d: &Discretization<T>, u: &[T]) -> Vec<T> {
     let mut values = d.to_canonical(u);
     for (i, x) in values.iter_mut().enumerate() {
-        // The signs of a fixed multiplicative hash: without a pattern that the differences could cancel.
+        // The signs of a fixed multiplicative hash have no pattern in which the differences could cancel.
         let negative = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 1;
         *x *= 1.0 + if negative { -T::EPSILON.to_f64() } else { T::EPSILON.to_f64() };
     }
     let mut state = u.to_vec();
-    // Of the same length by construction; were it not, the states would be equal.
+    // The lengths agree by construction; otherwise the states would be equal.
     let _ = d.from_canonical(&values, &mut state);
     state
 }
@@ -231,7 +227,8 @@ impl<T: PackScalar> Engine for HostEngine<T> {
     }
 
     fn step(&mut self, t: f64, dt: f64) -> Result<(), OpsError> {
-        // Entered once a step: every entry of the pool from outside may take memory for its queue.
+        // The pool of threads is entered once per step, because entering it from outside may allocate memory
+        // for its queue.
         let host = Arc::clone(self.rhs.discretization.host());
         let (stepper, rhs, u) = (&mut self.stepper, &mut self.rhs, &mut self.u);
         host.install(|| stepper.step(rhs, t, dt, u))
@@ -342,7 +339,7 @@ impl<T: PackScalar> Engine for HostEngine<T> {
     }
 
     fn state_bytes(&self) -> usize {
-        // One more is kept, to go back to.
+        // One more state is kept, to return to.
         self.u.len() * T::BYTES * (self.stepper.scheme().n_vectors() + 1)
     }
 
@@ -361,7 +358,7 @@ impl<T: PackScalar> Engine for HostEngine<T> {
 
     fn weigh_errors(&mut self, weights: &[f64]) -> Result<(), OpsError> {
         let mut own = self.u.zeros_like()?;
-        // Of the same length by construction.
+        // The lengths agree by construction.
         let _ = self.rhs.discretization.from_canonical_once(weights, &mut own);
         self.weights = Some(own);
         Ok(())

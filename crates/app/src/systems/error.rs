@@ -1,13 +1,13 @@
-//! Why a solver of a conservation law could not be made, or stopped.
+//! Why a solver of a conservation law could not be set up, or stopped.
 
 use dgsuite_gpu::GpuError;
 use dgsuite_ops::OpsError;
 use dgsuite_physics::source::SourceError;
 
-/// Why a solver could not be made, or stopped.
+/// Why a solver could not be set up, or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemError {
-    /// A state that is not finite or not that of a gas.
+    /// A state that is not finite or not admissible for a gas.
     #[error(
         "at time {time:.6e}, step {step}: the solution is no longer {what} in element {element} near \
          ({:.6}, {:.6}, {:.6}): {}", coordinates[0], coordinates[1], coordinates[2], state_text(state)
@@ -15,18 +15,18 @@ pub enum SystemError {
     NotFinite {
         /// Time.
         time: f64,
-        /// Steps done.
+        /// Number of steps done.
         step: usize,
         /// The element's number in the mesh file.
         element: u64,
-        /// Where in the element.
+        /// A point in the element.
         coordinates: [f64; 3],
         /// "finite" or "admissible".
         what: &'static str,
-        /// The conserved state there, by name; of a gas also pressure and temperature.
+        /// The conserved state at this point, by name; for a gas also pressure and temperature.
         state: Vec<(String, f64)>,
     },
-    /// A condition that the law does not have.
+    /// A condition that the law does not support.
     #[error("boundary \"{boundary}\": {law} has no condition \"{condition}\"")]
     BoundaryNotForLaw {
         /// Name of the boundary.
@@ -38,34 +38,34 @@ pub enum SystemError {
     },
     /// A saved state of another law.
     #[error(
-        "the saved state is one of {found} with {sums} sums for conservation, this solver is one of {law} with {wanted}"
+        "the saved state is of {found} with {sums} sums for conservation, this solver is of {law} with {wanted}"
     )]
     OtherLaw {
         /// The law of the saved state.
         found: String,
-        /// Its sums, three for each unknown.
+        /// The number of its sums, three for each unknown.
         sums: usize,
         /// The law of the solver.
         law: &'static str,
-        /// Its sums.
+        /// The number of sums of the solver.
         wanted: usize,
     },
-    /// A saved state with too many or too few coefficients.
+    /// A saved state with the wrong number of coefficients.
     #[error(
         "the saved state has {found} coefficients, which do not fit order {order} with a {basis} basis on this mesh{}",
         those(wanted)
     )]
     Coefficients {
-        /// Coefficients found.
+        /// Number of coefficients found.
         found: usize,
         /// Order of the saved state.
         order: usize,
         /// Basis of the saved state.
         basis: String,
-        /// Coefficients wanted, where the order and the basis are those of the solver.
+        /// Number of coefficients needed, if order and basis are those of the solver.
         wanted: Option<usize>,
     },
-    /// A saved state whose coefficients mean something else.
+    /// A saved state with coefficients of another basis.
     #[error("the saved state has a {found} basis, this solver a {wanted} one")]
     OtherBasis {
         /// Basis of the saved state.
@@ -79,13 +79,13 @@ pub enum SystemError {
         /// The name.
         name: String,
     },
-    /// A source cannot be made from the solution.
-    #[error("no source can be made: {0}")]
+    /// No source term can be derived from the solution.
+    #[error("no source term can be derived: {0}")]
     Source(#[from] SourceError),
     /// The operators could not be set up.
     #[error(transparent)]
     Ops(OpsError),
-    /// The machine refused.
+    /// The threads or the device could not be used.
     #[error(transparent)]
     Machine(#[from] GpuError),
 }
@@ -96,7 +96,7 @@ impl From<OpsError> for SystemError {
     }
 }
 
-/// How many coefficients there should be.
+/// Names the expected number of coefficients.
 fn those(wanted: &Option<usize>) -> String {
     wanted.map_or_else(String::new, |wanted| format!(": these have {wanted}"))
 }

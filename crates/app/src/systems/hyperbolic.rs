@@ -50,7 +50,7 @@ use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
 pub(crate) use failure::{Coldest, Origin, Taken, Trail};
 
-/// Norms of an error by variable: conserved variables, then primitive ones, each once.
+/// Norms of an error by variable: conserved variables, then the primitive variables that are not conserved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Norms {
     /// Names of the variables.
@@ -66,7 +66,7 @@ pub struct Norms {
 /// The elements of one shape and geometry kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupDescription {
-    /// What was set up.
+    /// Sizes and schemes of the part.
     pub part: PartSummary,
     /// Largest geometry order of the shape.
     pub geometry_order: usize,
@@ -94,7 +94,7 @@ impl fmt::Display for GroupDescription {
     }
 }
 
-/// What a solver is made of, for plans and summaries.
+/// Sizes, memory and device of a solver, for plans and summaries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Description {
     /// Element groups.
@@ -109,9 +109,9 @@ pub struct Description {
     pub threads: usize,
     /// The instruction level in use, or the device's architecture.
     pub kernel: String,
-    /// The device's word: `cpu`, `cuda:0`.
+    /// The device in the pipeline file's form: `cpu`, `cuda:0`.
     pub device: String,
-    /// The device for people: the name of a GPU; empty for the CPU.
+    /// The name of a GPU; empty for the CPU.
     pub device_name: String,
 }
 
@@ -124,20 +124,20 @@ pub struct SampledSet {
     pub points: Vec<[f64; 3]>,
     /// Primitive variables, `[variable][cell × lattice point]`.
     pub values: Vec<Vec<f64>>,
-    /// Their derivatives, `[axis × variable][cell × lattice point]`; empty where they were not asked for.
+    /// Their derivatives, `[axis × variable][cell × lattice point]`; empty unless requested.
     pub gradients: Vec<Vec<f64>>,
     /// The elements' numbers in the mesh file.
     pub elements: Vec<u64>,
 }
 
-/// Values on lattices that are on their way from a device.
+/// Values on lattices that are being copied from a device.
 pub struct LaterSets {
     samples: SamplesUnderWay,
     mesh: Arc<Mesh>,
 }
 
 impl LaterSets {
-    /// Waits until they are there.
+    /// Waits until they have arrived.
     ///
     /// # Errors
     /// A failure of the device.
@@ -167,11 +167,11 @@ pub struct Hyperbolic {
 }
 
 impl Hyperbolic {
-    /// Set up, with `initial` at time `t0` as the state.
+    /// Sets up a solver with the state `initial` at time `t0`.
     ///
     /// # Errors
-    /// [`SystemError`] if the scheme cannot be had on the mesh, a boundary has no condition, or the
-    /// machine cannot hold it.
+    /// [`SystemError`] if the scheme does not exist on the mesh, a boundary has no condition, or memory or
+    /// device do not suffice.
     pub fn new(setup: Setup, initial: &dyn Exact, t0: f64) -> Result<Self, SystemError> {
         let host = Arc::new(Host::new(setup.threads)?);
         let engine = dispatch::engine(&setup, &host, &setup.space(), initial, t0)?;
@@ -180,7 +180,7 @@ impl Hyperbolic {
         Ok(Self { setup, host, engine, variables, primitives, time: t0, steps: 0, start, start_size })
     }
 
-    /// What was set up.
+    /// Returns sizes, memory and device of the solver.
     #[must_use]
     pub fn describe(&self) -> Description {
         let mesh = &self.setup.mesh;
@@ -203,7 +203,7 @@ impl Hyperbolic {
         }
     }
 
-    /// What it was made from.
+    /// Returns the parameters.
     #[must_use]
     pub fn setup(&self) -> &Setup {
         &self.setup
@@ -215,18 +215,18 @@ impl Hyperbolic {
         self.time
     }
 
-    /// Set the time, as when a step lands on an output time to the last bit.
+    /// Sets the time, as when a step lands exactly on an output time.
     pub fn set_time(&mut self, time: f64) {
         self.time = time;
     }
 
-    /// Steps done.
+    /// Number of steps done.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.steps
     }
 
-    /// Evaluations of the right-hand side.
+    /// Number of evaluations of the right-hand side.
     #[must_use]
     pub fn rhs_evaluations(&self) -> u64 {
         self.engine.rhs_evaluations()
@@ -256,18 +256,18 @@ impl Hyperbolic {
         self.setup.mesh.dim
     }
 
-    /// The least step of all elements that is one of [the set-up's measure](Setup::step_measure): for
-    /// `cfl = 1`, the least of `h / ((2p + 1)(λ + ν σ/τ))`.
+    /// Returns the smallest step over all elements that counts as one in [the set-up's
+    /// measure](Setup::step_measure): for `cfl = 1`, the smallest `h / ((2p + 1)(λ + ν σ/τ))`.
     ///
     /// # Errors
-    /// [`SystemError::NotFinite`] where the state is not finite or not that of a gas.
+    /// [`SystemError::NotFinite`] if the state is not finite or not admissible for a gas.
     pub fn stable_dt(&mut self) -> Result<f64, SystemError> {
         let outcome = self.engine.stable_dt();
         outcome.map_err(|e| self.located(e))
     }
 
-    /// The CFL number of the steps that are stable by default in the present state: the largest step of the
-    /// scheme in time, each element by its own spectrum, over the step for `cfl = 1`.
+    /// Returns the CFL number of the default steps in the current state: the largest stable step of the time
+    /// scheme, from the spectrum of each element, relative to the step for `cfl = 1`.
     ///
     /// # Errors
     /// As [`stable_dt`](Self::stable_dt).
@@ -283,10 +283,10 @@ impl Hyperbolic {
         Ok(self.setup.scheme.stable_radius(self.setup.order) * radius / cfl)
     }
 
-    /// One step of size `dt`.
+    /// Takes one step of size `dt`.
     ///
-    /// The state after it is not looked at: [`stable_dt`](Self::stable_dt), asked before the next
-    /// step, is what finds values that are not finite or not those of a gas.
+    /// This function does not check the new state: [`stable_dt`](Self::stable_dt), called before the next
+    /// step, finds values that are not finite or not admissible.
     ///
     /// # Errors
     /// [`SystemError`] of the operators.
@@ -298,7 +298,7 @@ impl Hyperbolic {
         Ok(())
     }
 
-    /// One step with each element's own stable step times `cfl`; time stands still.
+    /// Takes one step in which each element takes its own stable step times `cfl`; the time does not change.
     ///
     /// # Errors
     /// As [`step`](Self::step).
@@ -309,7 +309,7 @@ impl Hyperbolic {
         Ok(())
     }
 
-    /// L² norm of `∂u/∂t`, per conserved variable.
+    /// Returns the L² norm of `∂u/∂t`, per conserved variable.
     ///
     /// # Errors
     /// As [`step`](Self::step).
@@ -318,8 +318,8 @@ impl Hyperbolic {
         outcome.map_err(|e| self.located(e))
     }
 
-    /// What rounding of the state makes of the residual: the L² norm of `R(u (1 ± ε)) − R(u)` per conserved
-    /// variable, with a sign for each coefficient. A residual of this size says nothing any more.
+    /// Returns the effect of rounding on the residual: the L² norm of `R(u (1 ± ε)) − R(u)` per conserved
+    /// variable, with a sign for each coefficient. A residual of this size has no meaning any more.
     ///
     /// # Errors
     /// As [`step`](Self::step).
@@ -328,14 +328,14 @@ impl Hyperbolic {
         outcome.map_err(|e| self.located(e))
     }
 
-    /// Norms of the difference to `exact` at time `t`.
+    /// Returns the norms of the difference to `exact` at time `t`.
     #[must_use]
     pub fn errors(&self, exact: &dyn Exact, t: f64) -> Norms {
         let (names, n) = self.engine.errors(exact, t);
         Norms { names, l1: n.l1, l2: n.l2, linf: n.linf }
     }
 
-    /// Integrals over the domain of formulas, whose arguments are the conserved variables, the
+    /// Returns integrals over the domain of formulas, whose arguments are the conserved variables, the
     /// primitive variables and `x y z t`, in this order.
     #[must_use]
     pub fn integral(&self, formulas: &[Formula]) -> Vec<f64> {
@@ -357,14 +357,14 @@ impl Hyperbolic {
         })
     }
 
-    /// Integrals of the conserved variables, as the scheme conserves them.
+    /// Returns the integrals of the conserved variables, as the scheme conserves them.
     #[must_use]
     pub fn conserved_totals(&self) -> Vec<f64> {
         self.engine.totals()
     }
 
-    /// Per conserved variable `|∫u(t) − ∫u(0) − ∫∫ boundary rates| / ∫|u(0)|`; absolute where that
-    /// is 0.
+    /// Returns `|∫u(t) − ∫u(0) − ∫∫ boundary rates| / ∫|u(0)|` per conserved variable; the numerator alone if
+    /// the denominator is 0.
     #[must_use]
     pub fn conservation(&self) -> Vec<(String, f64)> {
         let now = self.engine.totals();
@@ -379,7 +379,7 @@ impl Hyperbolic {
             .collect()
     }
 
-    /// The flow at the points of a boundary, with the viscous stress there.
+    /// Returns the flow at the points of a boundary, with the viscous stress.
     ///
     /// # Errors
     /// [`SystemError::NoBoundary`] if the mesh has no such boundary.
@@ -390,14 +390,14 @@ impl Hyperbolic {
         Ok(surface(samples, &self.setup.law, kind, self.dim(), |u, w| d.to_primitive(u, w)))
     }
 
-    /// Primitive variables on the lattice of order `order`, for writers.
+    /// Returns primitive variables on the lattice of order `order`, for writers.
     #[must_use]
     pub fn sample(&self, order: usize) -> Vec<SampledSet> {
         self.sampled(order, false)
     }
 
-    /// [`Self::sample`] of the present state that arrives while the run goes on; `None` where nothing would
-    /// be gained.
+    /// As [`Self::sample`] for the current state, but the samples arrive while the run goes on; `None` if
+    /// this has no advantage.
     pub fn sample_later(&mut self, order: usize) -> Option<LaterSets> {
         let samples = self.engine.sample_later(order)?;
         Some(LaterSets { samples, mesh: Arc::clone(&self.setup.mesh) })
@@ -450,15 +450,15 @@ impl Hyperbolic {
             .collect()
     }
 
-    /// Primitive variables at points of the domain; `None` outside of it.
+    /// Returns primitive variables at points; `None` outside of the domain.
     #[must_use]
     pub fn evaluate_at(&self, points: &[[f64; 3]]) -> Vec<Option<Vec<f64>>> {
         let places: Vec<_> = points.iter().map(|&x| self.setup.mesh.find_point(x)).collect();
         self.evaluate_in(&places)
     }
 
-    /// Primitive variables at points that [`Mesh::find_point`] has found, each in its element; `None` where
-    /// it has found none.
+    /// Returns primitive variables at points found by [`Mesh::find_point`], with their elements; `None` for
+    /// points that are not in the mesh.
     #[must_use]
     pub fn evaluate_in(&self, places: &[Option<(usize, [f64; 3])>]) -> Vec<Option<Vec<f64>>> {
         let d = self.engine.discretization();
@@ -470,7 +470,8 @@ impl Hyperbolic {
         self.engine.states_at(places).into_iter().map(|u| u.map(primitive)).collect()
     }
 
-    /// The state, to be restored later in this or another precision and number of threads.
+    /// Returns the state, which can be restored later in this or another precision and with any number of
+    /// threads.
     #[must_use]
     pub fn save(&self) -> State {
         let n = self.n_fields();
@@ -490,12 +491,12 @@ impl Hyperbolic {
         }
     }
 
-    /// Go on from a saved state.
+    /// Continues from a saved state.
     ///
     /// # Errors
-    /// [`SystemError::OtherLaw`], [`SystemError::OtherBasis`] if its basis is not known,
-    /// [`SystemError::Coefficients`] if it is of another space or mesh. A state of another basis or order is
-    /// projected.
+    /// [`SystemError::OtherLaw`]; [`SystemError::OtherBasis`] if its basis is unknown;
+    /// [`SystemError::Coefficients`] if it belongs to another space or mesh. A state of another basis or
+    /// order is projected.
     pub fn restore(&mut self, state: &State) -> Result<(), SystemError> {
         let n = self.n_fields();
         let (law, wanted) = (self.setup.law.name(), 3 * n);
@@ -508,7 +509,7 @@ impl Hyperbolic {
         let restored = if same {
             self.engine.set_canonical(&state.fields)
         } else {
-            // Another basis of the same space, as a GPU may have, or another order.
+            // Another basis of the same space, as on a GPU, or another order.
             let unknown = || SystemError::OtherBasis { found: state.basis.clone(), wanted: basis_name(own) };
             let from = basis_of(&state.basis).ok_or_else(unknown)?;
             self.engine.set_canonical_of(from, state.order, &state.fields)
@@ -527,14 +528,14 @@ impl Hyperbolic {
         Ok(())
     }
 
-    /// An operator's error with the time and step of this run.
+    /// Adds the time and step of this run to an error of the operators.
     fn located(&self, error: OpsError) -> SystemError {
         match error {
             OpsError::State { what, element, at, state } => {
                 let mut named: Vec<(String, f64)> =
                     self.variables.iter().map(ToString::to_string).zip(state.iter().copied()).collect();
                 if self.setup.law.gas().is_some() {
-                    // What tells a user more: which of them is below zero.
+                    // Pressure and temperature show the user which of them is negative.
                     let mut w = vec![0.0; state.len()];
                     self.engine.discretization().to_primitive(&state, &mut w);
                     let (rho, p) = (w[0], w[w.len() - 1]);

@@ -1,4 +1,4 @@
-//! What a solver is made from: the law, the scheme, the boundaries, the machine.
+//! The parameters of a solver: law, scheme, boundaries, device.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -43,7 +43,7 @@ impl Law {
         }
     }
 
-    /// The parameters by the names of their keys in `physics`.
+    /// The parameters, by the names of their keys in `physics`.
     #[must_use]
     pub fn parameters(&self) -> Vec<(String, f64)> {
         let named = |list: &[(&str, f64)]| list.iter().map(|&(name, x)| (name.to_owned(), x)).collect();
@@ -71,7 +71,7 @@ impl Law {
         named(&all)
     }
 
-    /// The model that exact solutions and manufactured sources are for.
+    /// The model for exact solutions and manufactured source terms.
     #[must_use]
     pub fn model(&self) -> Model {
         match self {
@@ -83,7 +83,7 @@ impl Law {
         }
     }
 
-    /// The gas, of a law that has one.
+    /// The gas, if the law has one.
     #[must_use]
     pub const fn gas(&self) -> Option<Euler> {
         match self {
@@ -93,7 +93,7 @@ impl Law {
         }
     }
 
-    /// The specific gas constant in `p = ρ R T`; 1 where the law does not need one.
+    /// The specific gas constant in `p = ρ R T`; 1 if the law does not need one.
     #[must_use]
     pub const fn gas_constant(&self) -> f64 {
         match self {
@@ -103,7 +103,7 @@ impl Law {
     }
 }
 
-/// The numerical flux. Advection has one only, the upwind flux, which Rusanov's is there.
+/// The numerical flux. Advection has only the upwind flux, to which Rusanov's flux reduces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Riemann {
     /// Local Lax–Friedrichs.
@@ -115,12 +115,12 @@ pub enum Riemann {
     Hllc,
     /// Roe with entropy fix.
     Roe,
-    /// The same with jumps of the normal velocity scaled by the Mach number.
+    /// Roe's flux with jumps of the normal velocity scaled by the Mach number.
     RoeLowMach,
 }
 
 impl Riemann {
-    /// Its name in pipeline files.
+    /// The name in pipeline files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -133,7 +133,7 @@ impl Riemann {
     }
 }
 
-/// Arithmetic.
+/// Floating-point precision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
     /// 64 bits.
@@ -143,7 +143,7 @@ pub enum Precision {
     Single,
 }
 
-/// What happens on a boundary.
+/// A boundary condition.
 #[derive(Clone)]
 pub enum BoundaryKind {
     /// The outer state is prescribed.
@@ -156,37 +156,37 @@ pub enum BoundaryKind {
     Symmetry,
     /// Riemann invariants of a prescribed far field.
     FarField(Arc<dyn Exact>),
-    /// A prescribed pressure where the flow leaves below the speed of sound.
+    /// Prescribed pressure at a subsonic outlet.
     PressureOutlet {
         /// Pressure.
         p: Given,
-        /// Where it is prescribed, it is field N − 1 of these.
+        /// The prescribed pressure as a function: field N − 1 of this state.
         data: Option<Arc<dyn Exact>>,
     },
-    /// Prescribed total conditions where the flow enters below the speed of sound.
+    /// Prescribed total conditions at a subsonic inlet.
     SubsonicInflow {
         /// Total pressure.
         total_pressure: Given,
         /// Total temperature.
         total_temperature: Given,
-        /// Unit vector of the velocity; against the normal where there is none.
+        /// Unit vector of the velocity; default: against the normal.
         direction: Option<[Given; 3]>,
-        /// Where something is prescribed: total pressure, direction, total temperature.
+        /// The prescribed values as functions: total pressure, direction, total temperature.
         data: Option<Arc<dyn Exact>>,
     },
-    /// A wall that the gas sticks to.
+    /// A viscous wall.
     NoSlipWall {
-        /// Velocity of the wall; at rest where there is none.
+        /// Velocity of the wall; default: at rest.
         velocity: Option<[Given; 3]>,
-        /// Temperature of the wall; adiabatic where there is none.
+        /// Temperature of the wall; default: adiabatic.
         temperature: Option<Given>,
-        /// Where something is prescribed: anything, velocity, temperature.
+        /// The prescribed values as functions: an unused one, velocity, temperature.
         data: Option<Arc<dyn Exact>>,
     },
 }
 
 impl BoundaryKind {
-    /// The word of the pipeline file.
+    /// The name of the condition in the pipeline file.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -201,7 +201,7 @@ impl BoundaryKind {
         }
     }
 
-    /// The prescribed states or other numbers, if there are any.
+    /// The prescribed states or other numbers, if any.
     #[must_use]
     pub fn data(&self) -> Option<Arc<dyn Exact>> {
         match self {
@@ -223,9 +223,9 @@ impl fmt::Debug for BoundaryKind {
 /// A source term `S` in `∂u/∂t + ∇·F = S`.
 #[derive(Clone)]
 pub enum SourceTerm {
-    /// What makes this state a solution of the equations.
+    /// Derived such that this state is a solution of the equations.
     Manufactured(Arc<dyn Exact>),
-    /// Of each conserved variable, as a function of place and time.
+    /// Given for each conserved variable, as a function of place and time.
     Given(Arc<dyn Source>),
 }
 
@@ -238,7 +238,7 @@ impl fmt::Debug for SourceTerm {
     }
 }
 
-/// All that a solver needs.
+/// The parameters of a solver.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Mesh.
@@ -247,8 +247,8 @@ pub struct Setup {
     pub law: Law,
     /// Numerical flux.
     pub riemann: Riemann,
-    /// The share of the dissipation of Roe's flux between elements, about the two-point flux in split form;
-    /// default: Roe's flux.
+    /// The share of the dissipation of Roe's flux between elements; in split form it is added to the
+    /// two-point flux. Default: Roe's flux.
     pub dissipation: Option<f64>,
     /// The factor η of the lifted jumps in the viscous terms; default: the number of faces of the element.
     pub eta: Option<f64>,
@@ -274,13 +274,13 @@ pub struct Setup {
     pub boundaries: BTreeMap<String, BoundaryKind>,
     /// Time integration scheme.
     pub scheme: Scheme,
-    /// What the steps that the solver states are one of.
+    /// The measure that defines the size of a step of one.
     pub step_measure: StepMeasure,
-    /// Arithmetic.
+    /// Floating-point precision.
     pub precision: Precision,
     /// CPU threads; 0 for all.
     pub threads: usize,
-    /// Where the state lives and steps are made.
+    /// The device that stores the state and computes the steps.
     pub device: Device,
 }
 
@@ -313,7 +313,7 @@ impl Setup {
         }
     }
 
-    /// The same with nodal bases, collocated: Lobatto points, warp & blend on simplices.
+    /// Changes the scheme to nodal bases, collocated: Lobatto points, warp & blend on simplices.
     #[must_use]
     pub fn collocated(self) -> Self {
         Self {
@@ -324,7 +324,8 @@ impl Setup {
         }
     }
 
-    /// The same by flux reconstruction with the correction of parameter c, at Gauss or Lobatto points.
+    /// Changes the scheme to flux reconstruction with the correction of parameter c, at Gauss or Lobatto
+    /// points.
     #[must_use]
     pub fn flux_reconstruction(self, nodes: NodeSet, c: Parameter) -> Self {
         let form = Form::Strong;

@@ -1,36 +1,35 @@
-//! Saved states: what a run needs to go on, and what its coefficients mean.
+//! Saved states: the data that a run needs to continue, with the basis of their coefficients.
 
 use dgsuite_basis::{NodeSet, Representation};
 
-/// A saved state: what a run needs to go on as if it had not stopped.
+/// A saved state: the data with which a run continues as if it had not stopped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     /// Time.
     pub time: f64,
-    /// Steps done.
+    /// Number of steps done.
     pub step: usize,
     /// Polynomial degree.
     pub order: usize,
     /// The law's name.
     pub law: String,
-    /// The law's parameters by the name of their keys; empty where they are not known.
+    /// The law's parameters, by the names of their keys; empty if they are unknown.
     pub parameters: Vec<(String, f64)>,
-    /// What coefficients mean: the basis, with its nodes.
+    /// The basis of the coefficients, with its nodes.
     pub basis: String,
     /// Coefficients, `[global element][field][basis function]`.
     pub fields: Vec<f64>,
-    /// Per conserved variable: the time integral of the boundary's rates, the integral at the
-    /// start, and the integral of the size at the start; one after the other.
+    /// For each conserved variable in turn: the time integral of the boundary rates, the initial integral,
+    /// and the initial integral of the absolute value.
     pub tally: Vec<f64>,
 }
 
-/// Parameters that differ by less than this, relative to their size, are the same: rounding of what they were
-/// computed from.
+/// Parameters whose relative difference is smaller are equal: it may come from rounding.
 const SAME: f64 = 1e-12;
 
 impl State {
-    /// The parameters in which the law of this state is not that of a run, as `gamma 1.4 (this run: 1.3)`.
-    /// None where the state does not know its parameters.
+    /// Returns the parameters of the law that differ from those of a run, as `gamma 1.4 (this run: 1.3)`;
+    /// empty if the parameters of the state are unknown.
     #[must_use]
     pub fn other_parameters(&self, run: &[(String, f64)]) -> Vec<String> {
         if self.parameters.is_empty() {
@@ -70,7 +69,7 @@ pub(super) fn basis_name(representation: Representation) -> String {
     }
 }
 
-/// The basis of these words.
+/// Returns the basis of this name.
 pub(super) fn basis_of(name: &str) -> Option<Representation> {
     REPRESENTATIONS.into_iter().find(|&r| basis_name(r) == name)
 }

@@ -1,22 +1,22 @@
-//! Two-point fluxes of split forms: which ones a law has.
+//! Two-point fluxes of split forms, by law.
 
 use super::hyperbolic::{Form, Setup};
 use dgsuite_ops::{PackScalar, TwoPoint, TwoPointKernels};
 use dgsuite_physics::two_point::{Central, KennedyGruber, Ranocha};
 use dgsuite_physics::{Advection, Euler, Law};
 
-/// The two-point flux of a split form. Advection has one only, the mean.
+/// The two-point flux of a split form. Advection has only the mean flux.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SplitFlux {
-    /// Kinetic-energy preserving; without logarithms.
+    /// Preserves kinetic energy; has no logarithms.
     KennedyGruber,
-    /// Entropy-conservative and kinetic-energy preserving.
+    /// Conserves entropy and preserves kinetic energy.
     #[default]
     Ranocha,
 }
 
 impl Setup {
-    /// The same in split form, at Lobatto points.
+    /// Changes the scheme to split form, at Lobatto points.
     #[must_use]
     pub fn split(self, flux: SplitFlux) -> Self {
         Self { form: Form::Split, split_flux: flux, ..self.collocated() }
@@ -25,12 +25,12 @@ impl Setup {
 
 /// A law with two-point fluxes.
 pub(crate) trait SplitForms<T, const D: usize, const N: usize>: Law<D, N> {
-    /// The kernels of the two-point flux that is asked for.
+    /// Returns the kernels of the two-point flux.
     fn two_point(&self, flux: SplitFlux) -> Box<dyn TwoPointKernels<T>>;
 }
 
 impl<T: PackScalar, const D: usize> SplitForms<T, D, 1> for Advection<D> {
-    /// The mean, whatever is asked for: the others are fluxes of a gas.
+    /// Always the mean flux: the other fluxes are for a gas.
     fn two_point(&self, _: SplitFlux) -> Box<dyn TwoPointKernels<T>> {
         Box::new(TwoPoint::<_, _, D, 1> { law: *self, flux: Central })
     }

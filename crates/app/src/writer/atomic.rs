@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all: written beside their place, then renamed into it.
+//! Files that appear completely or not at all: written to a temporary file, then renamed.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -8,13 +8,13 @@ use tempfile::NamedTempFile;
 
 use super::WriterError;
 
-/// Write `bytes` to `path`, replacing what is there in one step.
+/// Writes `bytes` to `path`, replacing an existing file in one step.
 ///
-/// A reader sees the old file or the new one, never a part, even if the program or the machine
-/// stops meanwhile.
+/// A reader sees the old file or the new one, never a part, even if the program or the machine stops during
+/// the write.
 ///
 /// # Errors
-/// [`WriterError::Io`]; the old file is untouched then, and no temporary file is left.
+/// [`WriterError::Io`]; the old file is then untouched, and no temporary file is left.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WriterError> {
     write_with(path, |file| file.write_all(bytes))
 }
@@ -31,20 +31,20 @@ pub fn write_with(
 }
 
 fn fill_and_rename(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
-    // In the same directory: renaming works only within a file system. Removed where anything fails.
+    // In the same directory, because renaming works only within a file system. Removed if anything fails.
     let temporary = beside(path)?;
     let mut file = BufWriter::new(temporary.as_file().try_clone()?);
     fill(&mut file)?;
-    // The data must be on the disk before the name is: otherwise a crash may leave an empty file.
+    // The data must be on the disk before the name: otherwise a crash may leave an empty file.
     file.into_inner()?.sync_all()?;
     temporary.persist(path)?;
     sync_names(path);
     Ok(())
 }
 
-/// Puts the name of a file on the disk: until its directory is there, a crash of the machine may undo the
-/// renaming. Where directories cannot be synchronised (some network file systems, Windows) the system's own
-/// order has to do.
+/// Writes the name of a file to the disk: until its directory is on the disk, a crash of the machine may undo
+/// the renaming. Where directories cannot be synchronised (some network file systems, Windows), the operating
+/// system decides when this happens.
 fn sync_names(path: &Path) {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     if cfg!(unix)
@@ -54,7 +54,7 @@ fn sync_names(path: &Path) {
     }
 }
 
-/// A new file in the directory of `path`, readable as any file that a program makes.
+/// Creates a file in the directory of `path`, with the usual permissions.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(names(directory.path()), ["a.txt"]);
     }
 
-    /// Others may read what a run leaves, as far as the user's mask lets them.
+    /// Other users may read the results as far as the umask allows.
     #[cfg(unix)]
     #[test]
     fn a_file_has_the_permissions_of_any_new_file() {

@@ -1,4 +1,4 @@
-//! A time series written by a thread of its own, while the run goes on.
+//! A time series that a separate thread writes while the run goes on.
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -6,13 +6,13 @@ use std::thread::JoinHandle;
 use super::pvd::Series;
 use super::{UnstructuredFields, VtuOptions, WriterError};
 
-/// Fields that are made where they are written.
+/// A function that makes fields when they are about to be written.
 pub type Making = Box<dyn FnOnce() -> Result<UnstructuredFields, WriterError> + Send>;
 
-/// A [`Series`] that is compressed and written behind the caller's back, in the order given.
+/// A [`Series`] that a thread compresses and writes, in the order given.
 ///
-/// Only one set of fields waits while another is written: a run that makes fields faster than the disk takes
-/// them is held up, and needs no more memory than three sets.
+/// Only one set of fields waits while another is written. A run that makes fields faster than the disk
+/// accepts them has to wait, and needs memory for at most three sets.
 ///
 /// ```
 /// use dgsuite::writer::{UnstructuredFields, VtuOptions, background::BackgroundSeries, pvd::Series};
@@ -26,7 +26,7 @@ pub type Making = Box<dyn FnOnce() -> Result<UnstructuredFields, WriterError> + 
 /// ```
 #[derive(Debug)]
 pub struct BackgroundSeries {
-    /// None after the end, or after an error was handed out.
+    /// `None` after the end, or after an error was returned.
     sender: Option<SyncSender<Making>>,
     worker: Option<JoinHandle<Result<(), WriterError>>>,
 }
@@ -35,7 +35,7 @@ impl BackgroundSeries {
     /// Starts the thread.
     ///
     /// # Errors
-    /// [`WriterError::Thread`] if the system has none left.
+    /// [`WriterError::Thread`] if the operating system cannot start one.
     pub fn new(mut series: Series, options: VtuOptions) -> Result<Self, WriterError> {
         let (sender, receiver) = sync_channel::<Making>(1);
         let write = move || receiver.iter().try_for_each(|make| series.write(&make()?, &options).map(|_| ()));
@@ -46,19 +46,19 @@ impl BackgroundSeries {
         Ok(Self { sender: Some(sender), worker: Some(worker) })
     }
 
-    /// Hands fields over; waits if two sets before them are not on the disk yet.
+    /// Passes fields to the thread; waits if two earlier sets are not on the disk yet.
     ///
     /// # Errors
-    /// That of fields before these, which ends the series: whatever is handed over later is dropped.
+    /// The error of earlier fields, which ends the series: fields passed later are dropped.
     pub fn write(&mut self, fields: UnstructuredFields) -> Result<(), WriterError> {
         self.write_made(Box::new(move || Ok(fields)))
     }
 
-    /// As [`write`](Self::write), of fields that the thread makes first, where what they are made of may
-    /// still be on its way.
+    /// As [`write`](Self::write), for fields that the thread makes first, from data that may still be being
+    /// copied.
     ///
     /// # Errors
-    /// As for [`write`](Self::write); what `make` returns comes with the next fields.
+    /// As for [`write`](Self::write); an error of `make` is returned with the next fields.
     pub fn write_made(&mut self, make: Making) -> Result<(), WriterError> {
         match &self.sender {
             Some(sender) if sender.send(make).is_err() => self.finish(),
@@ -66,10 +66,10 @@ impl BackgroundSeries {
         }
     }
 
-    /// Waits until everything is on the disk. Nothing can be written after it.
+    /// Waits until everything is on the disk. Nothing can be written afterwards.
     ///
     /// # Errors
-    /// The first of the series, if it was not handed out before.
+    /// The first error of the series, if it was not returned before.
     pub fn finish(&mut self) -> Result<(), WriterError> {
         self.sender = None;
         match self.worker.take().map(JoinHandle::join) {
@@ -80,7 +80,7 @@ impl BackgroundSeries {
     }
 }
 
-/// What was handed over is written, also when a run fails.
+/// Fields passed earlier are written even if a run fails.
 impl Drop for BackgroundSeries {
     fn drop(&mut self) {
         self.sender = None;
@@ -118,7 +118,7 @@ mod tests {
     fn an_error_comes_out_once_and_ends_the_series() {
         let directory = tempfile::tempdir().unwrap();
         let series = Series::create(directory.path().join("fields.pvd")).unwrap();
-        // A file where the directory of the series would be.
+        // A file in place of the directory of the series.
         std::fs::write(directory.path().join("fields"), "in the way").unwrap();
         let mut writer = BackgroundSeries::new(series, VtuOptions::default()).unwrap();
         let results: Vec<bool> = (0..50).map(|step| writer.write(at(f64::from(step))).is_err()).collect();

@@ -1,19 +1,19 @@
-//! Arrays as VTK keeps them compressed: zlib blocks behind a header of their sizes.
+//! Compressed arrays in VTK's form: zlib blocks after a header with their sizes.
 //!
 //! ```text
 //! u64 number of blocks | u64 bytes of a full block | u64 bytes of the last block if partial, else 0
 //! u64 compressed bytes of block 0, 1, … | block 0 | block 1 | …
 //! ```
 //!
-//! Blocks are independent, so they are compressed in parallel and read back in any order.
+//! Blocks are independent, so they are compressed in parallel and can be read in any order.
 
 use std::io::{self, Write};
 
 use flate2::{Compression, write::ZlibEncoder};
 use rayon::prelude::*;
 
-/// Bytes of a full block before compression. zlib looks back 32 KiB at most, so that larger blocks
-/// compress hardly better; this size keeps both the header and the cost of starting a block small.
+/// Bytes of a full block before compression. zlib looks back 32 KiB at most, so larger blocks hardly compress
+/// better. This size keeps the header small and the cost of starting a block low.
 const BLOCK: usize = 1 << 17;
 
 /// One compressed array.
@@ -23,7 +23,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Compress `n` values of `W` bytes, value `i` being `value(i)`.
+    /// Compresses `n` values of `W` bytes; value `i` is `value(i)`.
     pub(super) fn compress<const W: usize>(
         n: usize,
         level: u32,

@@ -8,7 +8,7 @@ use super::{WriterError, atomic};
 
 /// A `.csv` file whose first column (time, or step) increases from row to row.
 ///
-/// Rows go to the file at once, so that a table can be watched and a crash loses none.
+/// Rows are written to the file at once, so that a table can be watched and a crash loses none.
 ///
 /// ```
 /// use dgsuite::writer::csv::Table;
@@ -30,7 +30,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Start a table at `path`, replacing what is there; its directory must exist.
+    /// Starts a table at `path`, replacing an existing one; its directory must exist.
     ///
     /// # Errors
     /// [`WriterError::Io`].
@@ -38,9 +38,9 @@ impl Table {
         Self::start(path.into(), columns, &[], f64::NEG_INFINITY)
     }
 
-    /// Continue the table at `path` after a restart at `key`, the value of the first column: rows
-    /// beyond it are dropped, and so is a last row cut short by a crash. Without such a file a new
-    /// table starts.
+    /// Continues the table at `path` after a restart at `key`, the value of the first column: rows beyond it
+    /// are dropped, and so is a last row cut short by a crash. If there is no such file, a new table is
+    /// started.
     ///
     /// # Errors
     /// [`WriterError::Columns`] if the table has other columns; [`WriterError::Read`] and
@@ -78,8 +78,8 @@ impl Table {
         Ok(Self { path, file, n_columns: columns.len(), last })
     }
 
-    /// Append a row. One whose first value is not beyond the last row's is left out: a time that
-    /// is due for two reasons, or again after a restart, is written once.
+    /// Appends a row. A row whose first value is not beyond that of the last row is left out, so that a time
+    /// that is due for two reasons, or again after a restart, is written once.
     ///
     /// # Errors
     /// [`WriterError::Io`].
@@ -96,24 +96,24 @@ impl Table {
         Ok(())
     }
 
-    /// Where the table is.
+    /// Path of the table.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// A table that was written, by columns.
+/// A table read from a file, by columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Columns {
     /// Names, in the order of the file.
     pub names: Vec<String>,
-    /// The numbers of each column; what is no number is NaN.
+    /// The numbers of each column; entries that are not numbers are NaN.
     pub values: Vec<Vec<f64>>,
 }
 
 impl Columns {
-    /// Reads a table. A last row cut short by a crash, or not yet written to its end, is left out.
+    /// Reads a table. An incomplete last row (cut short by a crash, or still being written) is left out.
     ///
     /// # Errors
     /// [`WriterError::Read`].
@@ -155,7 +155,7 @@ fn cells(line: &str) -> Vec<String> {
     cells
 }
 
-/// The shortest text that reads back as the same number, integers without a point.
+/// The shortest text that reads back as the same number; integers have no decimal point.
 fn number(x: f64) -> String {
     if x.is_nan() {
         "nan".to_owned()

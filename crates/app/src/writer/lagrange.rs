@@ -1,12 +1,12 @@
 //! The order of nodes in VTK's Lagrange cells, as maps from VTK's numbers to lattice nodes.
 //!
-//! VTK lists the vertices of a cell, then the nodes inside its edges, then those inside its faces,
-//! then those inside the cell. Vertices are numbered as [`Shape::vertices`]; what differs from
-//! shape to shape is the list of edges and faces and the sense in which each is run through
-//! (`edges` and `faces` below). Nodes inside a triangle are a triangle of order `n − 3`,
-//! numbered by the same rule; nodes inside a tetrahedron are a tetrahedron of order `n − 4`; nodes
-//! inside a quadrilateral or a hexahedron run row by row, layer by layer, and so do those inside a
-//! prism and inside its triangles (from order 5 this differs from the nodes of a triangle cell).
+//! VTK lists the vertices of a cell, then the nodes inside its edges, inside its faces, and inside the cell.
+//! Vertices are numbered as in [`Shape::vertices`]. The lists of edges and faces, and the direction in which
+//! each is traversed, depend on the shape (`edges` and `faces` below). Nodes inside a triangle are a triangle
+//! of order `n − 3`, numbered by the same rule; nodes inside a tetrahedron are a tetrahedron of order
+//! `n − 4`. Nodes inside a quadrilateral or a hexahedron are listed row by row, layer by layer, and so are
+//! nodes inside a prism and inside its triangles (from order 5 this differs from the nodes of a triangle
+//! cell).
 //!
 //! ```text
 //! triangle, order 4            quadrilateral, order 3
@@ -18,20 +18,20 @@
 //!  0  3  4  5  1                0  4  5  1
 //! ```
 //!
-//! Opposite edges of quadrilaterals and hexahedra run the same way (3 → 2 and not 2 → 3), and the
-//! four upright edges of a hexahedron come in the order 0-4, 1-5, 2-6, 3-7. That is the order of
-//! files of version 2.2; in older ones the last two are exchanged. The third quadrilateral of a
-//! prism runs from vertex 2 to vertex 0.
+//! Opposite edges of quadrilaterals and hexahedra have the same direction (3 → 2 and not 2 → 3), and the four
+//! upright edges of a hexahedron come in the order 0-4, 1-5, 2-6, 3-7. This is the order of files of version
+//! 2.2; in older ones the last two are exchanged. The third quadrilateral of a prism goes from vertex 2 to
+//! vertex 0.
 //!
 //! # Source
-//! `PointIndexFromIJK` and `InterpolateFunctions` of VTK's Lagrange cells; the whole order is
-//! checked against VTK itself by the test `vtk_readback`.
+//! `PointIndexFromIJK` and `InterpolateFunctions` of VTK's Lagrange cells. The test `vtk_readback` checks the
+//! whole order against VTK itself.
 
 use std::collections::HashMap;
 
 use dgsuite_basis::{Shape, lattice::lattice_indices};
 
-/// Lattice nodes of a Lagrange cell in VTK's order: node `v` of the VTK cell is node
+/// Returns the lattice nodes of a Lagrange cell in VTK's order: node `v` of the VTK cell is node
 /// `lagrange_nodes(shape, order)[v]` of the lattice.
 ///
 /// ```
@@ -44,7 +44,7 @@ use dgsuite_basis::{Shape, lattice::lattice_indices};
 /// ```
 ///
 /// # Panics
-/// If `order` is 0, or for pyramids, which have no Lagrange cell here.
+/// If `order` is 0, or for pyramids, whose Lagrange cell is not used here.
 #[must_use]
 pub fn lagrange_nodes(shape: Shape, order: usize) -> Vec<usize> {
     assert!(order > 0 && shape != Shape::Pyramid, "no Lagrange {shape} of order {order}");
@@ -53,7 +53,7 @@ pub fn lagrange_nodes(shape: Shape, order: usize) -> Vec<usize> {
     nodes(shape, order).iter().map(|index| position[index]).collect()
 }
 
-/// Edges as pairs of vertices, in VTK's order, each in the sense in which its nodes are listed.
+/// Edges as pairs of vertices, in VTK's order, each in the direction in which its nodes are listed.
 fn edges(shape: Shape) -> &'static [[usize; 2]] {
     match shape {
         Shape::Line => &[[0, 1]],
@@ -68,7 +68,7 @@ fn edges(shape: Shape) -> &'static [[usize; 2]] {
     }
 }
 
-/// Faces of solids by their vertices, in VTK's order: nodes run from the first vertex towards the
+/// Faces of solids by their vertices, in VTK's order: nodes are listed from the first vertex towards the
 /// second (fast) and towards the last (slow).
 fn faces(shape: Shape) -> &'static [&'static [usize]] {
     match shape {
@@ -131,9 +131,9 @@ fn rows(n: usize) -> Vec<[usize; 3]> {
     (1..n).flat_map(|j| (1..n - j).map(move |i| [i, j, 0])).collect()
 }
 
-/// The node `m/n` of the way from `origin` to each of the ends, ways added.
+/// The node `m/n` of the way from `origin` towards each of the ends, with the displacements added.
 fn between(n: usize, origin: [usize; 3], ends: &[([usize; 3], usize)]) -> [usize; 3] {
-    // All vertices are at 0 or n, so that n divides every product.
+    // All vertices are at 0 or n, so n divides every product.
     std::array::from_fn(|d| {
         let forward: usize = ends.iter().map(|(end, m)| end[d] * m / n).sum();
         let backward: usize = ends.iter().map(|(_, m)| origin[d] * m / n).sum();

@@ -1,11 +1,11 @@
-//! Cutting a cell into linear cells between the points of its lattice.
+//! Divides a cell into linear cells between the points of its lattice.
 //!
-//! Lines, triangles, quadrilaterals and hexahedra are cut along their rows and layers into `n^d`
-//! smaller ones. The tetrahedron of order `n` falls into small tetrahedra standing like the large
-//! one, octahedra (cut into four along one diagonal) and tetrahedra upside down: `n³` in all. The
-//! prism falls into `n³` prisms, each cut into three tetrahedra. The pyramid falls into pyramids
-//! standing on each square of a level, pyramids hanging from each square of the level above, and
-//! tetrahedra between two neighbouring standing pyramids:
+//! Lines, triangles, quadrilaterals and hexahedra are divided along their rows and layers into `n^d` smaller
+//! ones. The tetrahedron of order `n` is divided into small tetrahedra of the same orientation, octahedra
+//! (each divided into four along one diagonal) and inverted tetrahedra: `n³` in all. The prism is divided
+//! into `n³` prisms, each of them into three tetrahedra. The pyramid is divided into upright pyramids on each
+//! square of a level, inverted pyramids below each square of the level above, and tetrahedra between two
+//! neighbouring upright pyramids:
 //!
 //! ```text
 //!   order 2, seen from the side:      /\
@@ -14,8 +14,8 @@
 //!                                  /__\/__\
 //! ```
 //!
-//! `VTK_WEDGE` is not used, because versions of VTK differ in which of its two orientations has a
-//! positive volume: up to 9.6 it is the one whose base 0-1-2 points outward, in 9.7 the other.
+//! `VTK_WEDGE` is not used, because versions of VTK differ in which of its two orientations has a positive
+//! volume: up to 9.6 the one whose base 0-1-2 points outward, in 9.7 the other one.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ use dgsuite_basis::{
 };
 use vtkio::model::CellType;
 
-/// Linear cells that fill the shape: VTK type and lattice nodes of each.
+/// Returns the linear cells that fill the shape: VTK type and lattice nodes of each.
 pub(super) fn linear_cells(shape: Shape, n: usize) -> Vec<(CellType, Vec<usize>)> {
     let indices = lattice_indices(shape, n);
     let position: HashMap<[usize; 3], usize> =
@@ -46,9 +46,9 @@ pub(super) fn linear_cells(shape: Shape, n: usize) -> Vec<(CellType, Vec<usize>)
 
 type Cell = (CellType, Vec<[usize; 3]>);
 
-/// The cells that belong to the lattice point `[i, j, k]`, each cell to one point.
+/// Returns the cells that belong to the lattice point `[i, j, k]`; each cell belongs to one point.
 fn cells_at(shape: Shape, n: usize, [i, j, k]: [usize; 3]) -> Vec<Cell> {
-    // The nodes of a vertex list given relative to the point.
+    // The nodes of a list of vertices given relative to the point.
     let cell =
         |kind, steps: &[[usize; 3]]| (kind, steps.iter().map(|s| [i + s[0], j + s[1], k + s[2]]).collect());
     let mut out = Vec::new();
@@ -63,7 +63,7 @@ fn cells_at(shape: Shape, n: usize, [i, j, k]: [usize; 3]) -> Vec<Cell> {
             out.push(cell(CellType::Hexahedron, &[SQUARE, raised(SQUARE)].concat()));
         }
         Shape::Prism if k < n => {
-            // The base in lattice order gives every side the same diagonal from both sides.
+            // The base in lattice order gives each quadrilateral side the same diagonal in both prisms.
             let mut prism = |[a, b, c]: [[usize; 3]; 3]| {
                 let [d, e, f] = raised([a, b, c]);
                 out.extend([[a, b, c, d], [b, c, d, e], [c, d, e, f]].map(|t| cell(CellType::Tetra, &t)));
@@ -94,7 +94,7 @@ fn cells_at(shape: Shape, n: usize, [i, j, k]: [usize; 3]) -> Vec<Cell> {
     out
 }
 
-/// A square and the two triangles of a row, in the plane of a level.
+/// A square, and the two triangles of a row, in the plane of a level.
 const SQUARE: [[usize; 3]; 4] = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]];
 const UPRIGHT: [[usize; 3]; 3] = [[0, 0, 0], [1, 0, 0], [0, 1, 0]];
 const TURNED: [[usize; 3]; 3] = [[1, 0, 0], [1, 1, 0], [0, 1, 0]];
@@ -119,12 +119,12 @@ fn pyramid_cells(n: usize, [i, j, k]: [usize; 3], out: &mut Vec<Cell>) {
     }
     let inner = |i: usize| i > 0 && i < m;
     if inner(i) && inner(j) {
-        // Seen from its apex below, the base runs clockwise.
+        // Seen from the apex below it, the base is listed clockwise.
         let k1 = k + 1;
         let hanging = [[i - 1, j - 1, k1], [i - 1, j, k1], [i, j, k1], [i, j - 1, k1], [i, j, k]];
         out.push((CellType::Pyramid, hanging.to_vec()));
     }
-    // An inner edge of level k and the tips of the standing pyramids on both sides of it.
+    // An inner edge of level k and the tips of the upright pyramids on both sides of it.
     if i < m && inner(j) {
         let tetra = [[i, j, k], [i + 1, j, k], [i, j - 1, k + 1], [i, j, k + 1]];
         out.push((CellType::Tetra, tetra.to_vec()));
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// Signed length, area or volume of a linear cell with plane faces, by simplices from its
+    /// Signed length, area or volume of a linear cell with plane faces, as a sum over simplices from its
     /// first vertex.
     fn measure(kind: CellType, x: &[[f64; 3]]) -> f64 {
         let tetra = |a: usize, b: usize, c: usize, d: usize| volume(x, &[a, b, c, d]) / 6.0;
@@ -206,7 +206,7 @@ mod tests {
         }
     }
 
-    /// Faces of a linear solid, as VTK's vertex order has them.
+    /// Faces of a linear solid, in VTK's order of vertices.
     fn solid_faces(kind: CellType) -> &'static [&'static [usize]] {
         match kind {
             CellType::Tetra => Shape::Tetrahedron.faces(),
@@ -231,7 +231,7 @@ mod tests {
                     }
                 }
             }
-            // What is left open lies on the boundary of the shape.
+            // Faces without a partner lie on the boundary of the shape.
             for face in open {
                 let centre: [f64; 3] = std::array::from_fn(|d| {
                     face.iter().map(|&at| points[at][d]).sum::<f64>() / face.len() as f64

@@ -5,14 +5,14 @@ use vtkio::model::CellType;
 
 use super::{Cells, MAX_LAGRANGE_ORDER, WriterError, lagrange::lagrange_nodes, linear::linear_cells};
 
-/// VTK cells that stand for one cell.
+/// The VTK cells for one cell.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pattern {
     /// VTK type of each.
     pub(super) types: Vec<CellType>,
     /// Lattice nodes of all, in VTK's order, one cell after the other.
     pub(super) nodes: Vec<usize>,
-    /// Where each cell's nodes end in `nodes`.
+    /// End of each cell's nodes in `nodes`.
     pub(super) ends: Vec<usize>,
 }
 
@@ -35,8 +35,8 @@ impl Pattern {
     }
 }
 
-/// The Lagrange type, where it is preferred to linear cells: linear types are known to more
-/// programs, but `VTK_WEDGE` has no settled orientation (see `linear`).
+/// Returns the Lagrange type, unless linear cells are preferred. More programs know linear types, but
+/// `VTK_WEDGE` has no settled orientation (see `linear`).
 fn lagrange_type(shape: Shape, order: usize) -> Option<CellType> {
     match shape {
         Shape::Prism => Some(CellType::LagrangeWedge),

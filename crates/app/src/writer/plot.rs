@@ -9,9 +9,9 @@ use plotters::prelude::*;
 
 use super::{WriterError, atomic, vtu::is_xml};
 
-/// Curves over one axis, as a picture that every browser shows.
+/// Curves over one axis, as a picture that every browser can show.
 ///
-/// Points that an axis has no place for (not finite, or not positive on a logarithmic axis) are left out.
+/// Points that an axis cannot show (not finite, or not positive on a logarithmic axis) are left out.
 ///
 /// ```
 /// use dgsuite::writer::plot::{Chart, Curve};
@@ -27,7 +27,7 @@ use super::{WriterError, atomic, vtu::is_xml};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
-    /// Over the picture.
+    /// Title above the picture.
     pub title: String,
     /// Name of the horizontal axis.
     pub x: String,
@@ -46,7 +46,7 @@ pub struct Chart {
 pub struct Curve {
     /// Name in the legend.
     pub name: String,
-    /// Points in the order in which they are joined.
+    /// Points, in the order in which lines join them.
     pub points: Vec<(f64, f64)>,
     /// Whether each point is marked.
     pub marks: bool,
@@ -56,7 +56,7 @@ pub struct Curve {
 const SIZE: (u32, u32) = (900, 560);
 
 impl Chart {
-    /// The picture as text, or `None` if there is nothing to show.
+    /// Returns the picture as text, or `None` if there is nothing to show.
     pub fn svg(&self) -> Option<String> {
         let shown: Vec<(&Curve, Vec<(f64, f64)>)> = (self.curves.iter())
             .map(|curve| (curve, curve.points.iter().filter_map(|&p| self.place(p)).collect()))
@@ -67,14 +67,14 @@ impl Chart {
         let y = Axis::new(points().map(|p| p.1), self.log_y)?;
         let mut text = String::new();
         let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
-        // Writing into a string fails for no reason that an input has.
+        // Writing into a string cannot fail because of the input.
         self.draw(&root, &x, &y, &shown).and_then(|()| root.present()).ok()?;
         drop(root);
         // Names may come from a table or a mesh of another program.
         Some(text.replace(|c| !is_xml(c), "\u{fffd}"))
     }
 
-    /// Writes the picture, if there is something to show; whether there was.
+    /// Writes the picture if there is something to show; returns whether there was.
     ///
     /// # Errors
     /// [`WriterError::Io`].
@@ -85,7 +85,7 @@ impl Chart {
         }
     }
 
-    /// Where a point is on the axes: its coordinates or their logarithms to the base 10.
+    /// Coordinates of a point on the axes: its values or their logarithms to the base 10.
     fn place(&self, (x, y): (f64, f64)) -> Option<(f64, f64)> {
         let on = |value: f64, log: bool| {
             let place = if log { value.log10() } else { value };
@@ -144,7 +144,7 @@ impl Chart {
     }
 }
 
-/// Colours that readers with any eyesight tell apart (Okabe and Ito 2008), yellow left out, and then again.
+/// Colours that all readers can distinguish (Okabe and Ito 2008), without yellow; then they repeat.
 fn colour(k: usize) -> RGBColor {
     const COLOURS: [RGBColor; 7] = [
         RGBColor(0, 114, 178),
@@ -158,11 +158,11 @@ fn colour(k: usize) -> RGBColor {
     COLOURS[k % COLOURS.len()]
 }
 
-/// Numbers beside an axis.
+/// Largest number of labels on an axis.
 const MOST_LABELS: usize = 10;
 
-/// An axis: what it shows, in values or their logarithms, and where numbers stand. (The logarithmic axis of
-/// `plotters` 0.3.7 does not end where values are near the smallest or largest of all numbers.)
+/// An axis: its range, in values or their logarithms, and the positions of its labels. (The logarithmic axis
+/// of `plotters` 0.3.7 does not terminate for values near the smallest or largest of all numbers.)
 #[derive(Clone)]
 struct Axis {
     range: Range<f64>,
@@ -171,7 +171,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// An axis for all these places and a little beside them.
+    /// Makes an axis for all these values, with a margin.
     fn new(places: impl Iterator<Item = f64>, log: bool) -> Option<Self> {
         let (low, high) = places.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (v.min(l), v.max(h)));
         let width = (high - low).max(1e-9 * low.abs().max(high.abs()));
@@ -223,7 +223,7 @@ fn few_decades(range: &Range<f64>) -> Vec<f64> {
     all.filter(|v| range.contains(v)).collect()
 }
 
-/// A number beside an axis: short, powers of ten where it is very large or small.
+/// The label of a number: short, with an exponent if it is very large or small.
 fn label(v: f64) -> String {
     if v == 0.0 {
         return "0".to_owned();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{UnstructuredFields, VtuOptions, WriterError, atomic, vtu::escape};
 
-/// A `.pvd` file, rewritten atomically after every new entry, so that ParaView can watch a run.
+/// A `.pvd` file, rewritten atomically after every new entry, so that ParaView can follow a run.
 ///
 /// ```
 /// use dgsuite::writer::{UnstructuredFields, VtuOptions, pvd::Series};
@@ -23,7 +23,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// Start an empty series at `path`, making its directory.
+    /// Starts an empty series at `path` and creates its directory.
     ///
     /// # Errors
     /// [`WriterError::Io`].
@@ -34,8 +34,8 @@ impl Series {
         Ok(series)
     }
 
-    /// Continue the series at `path` from time `time`: later entries are dropped from it. Without
-    /// such a file a new series starts.
+    /// Continues the series at `path` from time `time`: later entries are dropped from it. If there is no
+    /// such file, a new series is started.
     ///
     /// # Errors
     /// [`WriterError::Series`] if the file is not one of these series; [`WriterError::Read`] and
@@ -62,18 +62,18 @@ impl Series {
         Ok(series)
     }
 
-    /// Write the fields to the next file of the series, `<stem>/<stem>_<number>.vtu` beside the
-    /// `.pvd` file, and list it. Returns its path.
+    /// Writes the fields to the next file of the series, `<stem>/<stem>_<number>.vtu` beside the `.pvd` file,
+    /// and lists it. Returns its path.
     ///
     /// # Errors
-    /// Those of [`UnstructuredFields::write`].
+    /// The errors of [`UnstructuredFields::write`].
     pub fn write(
         &mut self,
         fields: &UnstructuredFields,
         options: &VtuOptions,
     ) -> Result<PathBuf, WriterError> {
         let stem = self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        // One more than the highest number listed: entries may have been replaced or dropped.
+        // One more than the highest number listed, because entries may have been replaced or dropped.
         let number = |file: &str| file.strip_suffix(".vtu")?.rsplit('_').next()?.parse::<usize>().ok();
         let next = self.entries.iter().filter_map(|(_, file)| number(file)).max().map_or(0, |n| n + 1);
         let path = self.path.with_file_name(&stem).join(format!("{stem}_{next:06}.vtu"));
@@ -83,7 +83,7 @@ impl Series {
         Ok(path)
     }
 
-    /// List a file that is there already; an entry of the same time is replaced.
+    /// Lists an existing file; replaces an entry of the same time.
     ///
     /// # Errors
     /// [`WriterError::Io`].
@@ -96,7 +96,7 @@ impl Series {
         self.save()
     }
 
-    /// Times and files listed, by increasing time; files relative to the `.pvd` file.
+    /// Times and files in increasing order of time; files relative to the `.pvd` file.
     #[must_use]
     pub fn entries(&self) -> &[(f64, String)] {
         &self.entries
@@ -125,7 +125,7 @@ fn make_directory(path: &Path) -> Result<(), WriterError> {
     fs::create_dir_all(parent).map_err(WriterError::io(parent))
 }
 
-/// Time and file of a line as [`Series::save`] writes it.
+/// Reads time and file from a line as [`Series::save`] writes it.
 fn parse_entry(line: &str) -> Option<(f64, String)> {
     let attribute = |name: &str| {
         let (_, rest) = line.split_once(&format!(" {name}=\""))?;

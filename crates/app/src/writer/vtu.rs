@@ -1,11 +1,11 @@
 //! The `.vtu` file: XML that describes the arrays, followed by the arrays, raw and compressed.
 //!
-//! The XML is written here and not by `vtkio`, whose writer has neither appended data nor blocks:
-//! it would hold each array as one base64 text, a third larger, compressed by one thread. `vtkio`
-//! gives the cell types, and reads the XML back in the tests, beside VTK itself.
+//! The XML is not written by `vtkio`, whose writer has neither appended data nor blocks: it would store each
+//! array as one base64 text, a third larger, compressed by one thread. `vtkio` provides the cell types, and
+//! the tests read the XML back with it and with VTK.
 //!
-//! Version 2.2 tells VTK which order the nodes of Lagrange hexahedra have; other files are of version 1.0,
-//! which `meshio` and older readers accept too.
+//! Version 2.2 specifies the order of nodes in Lagrange hexahedra; files without them have version 1.0, which
+//! `meshio` and older readers accept too.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -20,12 +20,12 @@ use super::{
 };
 
 impl UnstructuredFields {
-    /// Write a `.vtu` file, atomically; the directory must exist. Blocks of the arrays are
-    /// compressed by the current rayon pool. Returns the bytes written.
+    /// Writes a `.vtu` file, atomically; the directory must exist. The current rayon pool compresses the
+    /// blocks of the arrays. Returns the number of bytes written.
     ///
     /// # Errors
-    /// [`WriterError::Order`], [`WriterError::Length`] or [`WriterError::FieldsDiffer`] where the
-    /// fields do not fit their cells, [`WriterError::Io`] from the system.
+    /// [`WriterError::Order`], [`WriterError::Length`] or [`WriterError::FieldsDiffer`] if the fields do not
+    /// fit their cells; [`WriterError::Io`] from the system.
     pub fn write(&self, path: &Path, options: &VtuOptions) -> Result<u64, WriterError> {
         self.check()?;
         let mut appended = Appended { options: *options, arrays: Vec::new(), offset: 0 };
@@ -90,7 +90,7 @@ impl UnstructuredFields {
     }
 }
 
-/// The arrays that follow the XML, and where the next one starts.
+/// The arrays that follow the XML, and the offset of the next one.
 struct Appended {
     options: VtuOptions,
     arrays: Vec<Blocks>,
@@ -98,7 +98,7 @@ struct Appended {
 }
 
 impl Appended {
-    /// Describe one piece in `xml` and append its arrays.
+    /// Describes one piece in `xml` and appends its arrays.
     fn piece(&mut self, xml: &mut String, block: &CellBlock, pattern: &Pattern) -> io::Result<()> {
         let (n_elements, n_points) = (block.n_cells(), block.points.len());
         let per_element = lattice_len(block.shape, block.order);
@@ -129,7 +129,7 @@ impl Appended {
         Ok(())
     }
 
-    /// A field with `n` tuples, tuple `i` being the field's `tuple(i)`; plane vectors get a zero.
+    /// Appends a field with `n` tuples, where tuple `i` is `tuple(i)`; vectors in the plane get a zero.
     fn field(
         &mut self,
         xml: &mut String,
@@ -167,7 +167,7 @@ impl Appended {
         }
     }
 
-    /// Append `n` numbers of `W` bytes and describe them.
+    /// Appends `n` numbers of `W` bytes and describes them.
     fn array<const W: usize>(
         &mut self,
         xml: &mut String,
@@ -191,12 +191,12 @@ impl Appended {
     }
 }
 
-/// Whether XML 1.0 can hold a character that terminals do not obey.
+/// Returns whether XML 1.0 can contain a character that is not a control character.
 pub(super) fn is_xml(c: char) -> bool {
     matches!(c, '\n' | '\t') || !(c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}'))
 }
 
-/// Text as the value of an XML attribute. Characters that XML 1.0 cannot hold become the replacement
+/// Escapes text for an XML attribute. Characters that XML 1.0 cannot contain become the replacement
 /// character.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -235,7 +235,7 @@ mod tests {
         }
     }
 
-    /// The same file with its arrays in base64, the one appended form that `vtkio` reads.
+    /// Converts the file to arrays in base64, the only appended form that `vtkio` reads.
     fn base64_form(file: &[u8]) -> String {
         use base64::{Engine, engine::general_purpose::STANDARD};
         let mark = b"encoding=\"raw\">\n_";

@@ -1,4 +1,4 @@
-//! Matches the conditions of the file with the boundaries of the mesh.
+//! Matches the conditions in the file with the boundaries of the mesh.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::pipeline::source::Place;
 use crate::plan::boundaries::is_periodic;
 use crate::systems::elliptic::{BoundaryFunction, EllipticCondition, EllipticKind};
 
-/// The condition on every boundary of the mesh.
+/// Returns the condition on every boundary of the mesh.
 ///
 /// # Errors
-/// Names that the mesh does not have, boundaries without a condition or with one although they are periodic,
+/// Names that the mesh does not have, boundaries without a condition, conditions on periodic boundaries,
 /// formulas that do not parse.
 pub(super) fn resolve(
     specs: &[BoundarySpec],
@@ -57,7 +57,8 @@ pub(super) fn resolve(
             (DataSpec::Exact, Some(exact), KindSpec::Neumann) => exact.flux(kappa, 0.0),
             (DataSpec::Exact, Some(exact), KindSpec::Robin { alpha }) => exact.flux(kappa, alpha),
             (DataSpec::Exact, None, _) => {
-                let expected = "the solution whose data are meant, a formula in x, y, z".to_owned();
+                let expected =
+                    "the solution from which the data are derived, a formula in x, y, z".to_owned();
                 let problem = Problem::MissingKey { key: "physics.exact".into(), expected };
                 return Err(InputError::at(&spec.name.place, problem));
             }

@@ -1,5 +1,4 @@
-//! Functions of place for an elliptic problem: formulas, a coefficient by regions, and the right-hand side
-//! and fluxes that belong to an exact solution, by dual numbers.
+//! Coefficients, exact solutions and derived data of elliptic problems, as functions of place.
 
 use std::sync::Arc;
 
@@ -18,12 +17,12 @@ pub const COORDINATES: [&str; 3] = ["x", "y", "z"];
 pub struct Scalar(Formula);
 
 impl Scalar {
-    /// From a formula whose variables are [`COORDINATES`].
+    /// Makes the function of a formula whose variables are [`COORDINATES`].
     pub fn new(formula: Formula) -> Self {
         Self(formula)
     }
 
-    /// The value at a point.
+    /// Returns the value at a point.
     pub fn at(&self, x: [f64; 3]) -> f64 {
         let mut out = [0.0];
         self.0.eval_batch(&[&x[..1], &x[1..2], &x[2..]], &mut out);
@@ -35,28 +34,28 @@ impl Scalar {
         self.0.text()
     }
 
-    /// Over any number type.
+    /// Evaluates the formula over any number type.
     fn trace<R: Real>(&self, x: &[R; 3]) -> R {
         self.0.trace(x)
     }
 }
 
-/// The coefficient κ: a formula for each region of the mesh.
+/// The coefficient κ: one formula, or one for each region of the mesh.
 #[derive(Clone, Debug)]
 pub struct Coefficient {
-    /// Formulas with the name of their region, empty where there is one for all, and where they were written.
+    /// Each formula with the name of its region (empty for a single formula) and its place in the file.
     pub parts: Vec<(String, Scalar, Place)>,
-    /// The part of each element; empty where there is one for all.
+    /// The index of the formula of each element; empty for a single formula.
     pub part_of: Vec<u32>,
 }
 
 impl Coefficient {
-    /// The formula of an element.
+    /// Returns the index of the formula of an element.
     pub fn part(&self, element: usize) -> usize {
         self.part_of.get(element).map_or(0, |&part| part as usize)
     }
 
-    /// The value in an element at a point.
+    /// Returns the value in an element at a point.
     pub fn at(&self, element: usize, x: [f64; 3]) -> f64 {
         self.parts[self.part(element)].1.at(x)
     }
@@ -80,7 +79,7 @@ pub struct ExactSolution {
 }
 
 impl ExactSolution {
-    /// From a formula, in a number of dimensions; derivatives are taken once, here.
+    /// Makes the solution from a formula in `dim` dimensions. Derivatives are computed once, here.
     pub fn new(value: Scalar, dim: usize) -> Self {
         let gradient = Recording::new(|_, x: [Sym; 3]| {
             let slope = |d: usize| match d < dim {
@@ -92,12 +91,12 @@ impl ExactSolution {
         Self { value, gradient: Arc::new(gradient) }
     }
 
-    /// ∇u at a point.
+    /// Returns ∇u at a point.
     pub fn gradient(&self, x: [f64; 3]) -> [f64; 3] {
         self.gradient.at(0.0, x)
     }
 
-    /// `κ ∂u/∂n + α u`: the data of a Neumann or Robin condition.
+    /// Returns `κ ∂u/∂n + α u`, the data of a Neumann or Robin condition.
     pub fn flux(&self, kappa: &Arc<Coefficient>, alpha: f64) -> BoundaryFunction {
         let (exact, kappa) = (self.clone(), Arc::clone(kappa));
         Arc::new(move |element, x, n| {
@@ -108,15 +107,15 @@ impl ExactSolution {
     }
 }
 
-/// 1 in direction `d`, 0 in others.
+/// 1 in direction `d`, 0 in the others.
 fn along(i: usize, d: usize) -> Sym {
     Sym::lit(if i == d { 1.0 } else { 0.0 })
 }
 
-/// `f = −∇·κ∇u + λu` for the exact solution u.
+/// Returns `f = −∇·κ∇u + λu` for the exact solution u.
 ///
-/// Dual numbers of dual numbers carry second derivatives through the formula; they are taken once, when the
-/// function is recorded, for each formula of κ.
+/// Dual numbers of dual numbers carry second derivatives through the formula. They are computed once for each
+/// formula of κ, when the function is recorded.
 pub fn forcing_for(exact: &ExactSolution, kappa: &Arc<Coefficient>, lambda: &Scalar, dim: usize) -> Function {
     let record = |kappa: &Scalar| {
         Recording::new(|_, x: [Sym; 3]| {
@@ -149,7 +148,8 @@ mod tests {
         Scalar::new(Constants::default().formula(text, &COORDINATES).unwrap())
     }
 
-    /// `−∇·κ∇u + λu` by hand for u = x² y + z, κ = 1 + x in one region and 2 in the other, λ = y.
+    /// `−∇·κ∇u + λu`, differentiated by hand, for u = x² y + z, κ = 1 + x in one region and 2 in the other,
+    /// λ = y.
     #[test]
     fn the_right_hand_side_of_a_polynomial_is_that_by_hand() {
         let place = Place::whole(&Source::new("case", ""));

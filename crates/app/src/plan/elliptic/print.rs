@@ -6,7 +6,7 @@ use super::EllipticPlan;
 use crate::plan::print::{bytes, elements_by_shape, grouped};
 use crate::systems::elliptic::{EllipticDescription, Preconditioning};
 
-/// The plan, one line for each part, and the table of levels.
+/// Describes the plan, one line for each part, with the table of levels.
 pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
     let mut out = String::new();
     let mut line = |key: &str, value: String| {
@@ -39,7 +39,7 @@ pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
         line("boundaries", conditions.join("; "));
     }
     if described.singular {
-        line("", "u is fixed up to a constant: the one with the mean of `exact`, or 0, is taken".into());
+        line("", "u is fixed up to a constant: its mean is that of `exact`, or 0".into());
     }
     let solver = &setup.solver;
     line(

@@ -9,7 +9,7 @@ use crate::pipeline::expression::Constants;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::{Located, Place, Source};
 
-/// The coefficient κ.
+/// Returns the coefficient κ.
 ///
 /// # Errors
 /// Formulas that do not parse, regions that the mesh does not have, regions of the mesh without a formula.
@@ -58,7 +58,7 @@ fn by_region(
     Ok(Coefficient { parts, part_of })
 }
 
-/// Refuses κ ≤ 0 at a node of the mesh.
+/// Rejects κ ≤ 0 at a node of the mesh.
 pub(super) fn positive(kappa: &Coefficient, mesh: &Mesh) -> Result<(), InputError> {
     for (element, x) in nodes_of(mesh) {
         let value = kappa.at(element, x);
@@ -72,7 +72,7 @@ pub(super) fn positive(kappa: &Coefficient, mesh: &Mesh) -> Result<(), InputErro
     Ok(())
 }
 
-/// Refuses λ < 0 at a node of the mesh.
+/// Rejects λ < 0 at a node of the mesh.
 pub(super) fn not_negative(lambda: &Scalar, text: &Located<String>, mesh: &Mesh) -> Result<(), InputError> {
     for (_, x) in nodes_of(mesh) {
         let value = lambda.at(x);

@@ -7,7 +7,7 @@ use crate::pipeline::node::Node;
 use crate::plan::resolved::{Tree, number, path_text, text};
 use crate::systems::elliptic::EllipticSetup;
 
-/// The tree with every default filled in.
+/// Returns the tree of the file with every default filled in.
 pub(super) fn resolve(document: &Document, file: &EllipticPipeline, setup: &EllipticSetup) -> Node {
     let mut tree = Tree::new(document);
     tree.default("title", text(&file.title));

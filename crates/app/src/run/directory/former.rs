@@ -1,7 +1,7 @@
-//! Results of a former run: which files they are, and how they make room for those of a new one.
+//! Results of a former run: recognises their files, and moves or deletes them for a new run.
 //!
-//! Only files with the names that runs give are results. All else in the directory is the user's, and is left
-//! alone, as is what lies behind symbolic links.
+//! Only files with the names that a run uses are results. All other files in the directory belong to the user
+//! and stay untouched, as does everything behind symbolic links.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use crate::writer::WriterError;
 /// What happens to the results of a former run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Former {
-    /// They are moved to `previous/`, in the place of those that are there.
+    /// They are moved to `previous/`, where they replace the results of an earlier run.
     #[default]
     Aside,
     /// They are deleted.
@@ -23,10 +23,10 @@ pub enum Former {
     Continue,
 }
 
-/// Where results of the run before are.
+/// The directory of the results of the previous run.
 pub const PREVIOUS: &str = "previous";
 
-/// Where they are on their way there: a run that is killed meanwhile loses nothing.
+/// A temporary directory during the move: a run that is killed meanwhile loses nothing.
 const PARTIAL: &str = ".previous.partial";
 
 /// Results in the directory itself.
@@ -43,7 +43,7 @@ const FILES: [&str; 7] = [
 /// Directories with results; the first is the root.
 const FOLDERS: [&str; 5] = ["", "fields", "surfaces", "monitors", "checkpoints"];
 
-/// Whether a run writes a file of this name into this folder.
+/// Returns whether a run writes a file of this name into this folder.
 fn is_result(folder: &str, name: &str) -> bool {
     match folder {
         "" => FILES.contains(&name),
@@ -71,7 +71,7 @@ fn is_monitor(name: &str) -> bool {
     KINDS.contains(&kind)
 }
 
-/// What a killed run left of a file that it had not finished: `.NAME.XXXXXX.tmp`.
+/// An unfinished file of a killed run: `.NAME.XXXXXX.tmp`.
 fn is_unfinished(folder: &str, name: &str) -> bool {
     let middle = name.strip_prefix('.').and_then(|rest| rest.strip_suffix(".tmp"));
     middle.and_then(|middle| middle.rsplit_once('.')).is_some_and(|(of, random)| {
@@ -79,7 +79,7 @@ fn is_unfinished(folder: &str, name: &str) -> bool {
     })
 }
 
-/// Files of a folder that `wanted` names, relative to the root.
+/// Lists the files of a folder that `wanted` accepts, relative to the root.
 fn list(root: &Path, folder: &str, wanted: fn(&str, &str) -> bool) -> Result<Vec<PathBuf>, WriterError> {
     let directory = root.join(folder);
     let entries = match fs::read_dir(&directory) {
@@ -102,12 +102,12 @@ fn list(root: &Path, folder: &str, wanted: fn(&str, &str) -> bool) -> Result<Vec
     Ok(files)
 }
 
-/// Whether a folder of the directory is a symbolic link.
+/// Returns whether a folder of the directory is a symbolic link.
 fn is_link(root: &Path, folder: &str) -> bool {
     !folder.is_empty() && fs::symlink_metadata(root.join(folder)).is_ok_and(|found| found.is_symlink())
 }
 
-/// The results in a directory that are not behind links.
+/// Lists the results in a directory that are not behind links.
 fn results(root: &Path) -> Result<Vec<PathBuf>, WriterError> {
     let mut all = Vec::new();
     for folder in FOLDERS.into_iter().filter(|folder| !is_link(root, folder)) {
@@ -150,12 +150,13 @@ fn set_aside(root: &Path) -> Result<(), WriterError> {
     if former.is_empty() && !partial.is_dir() {
         return Ok(());
     }
-    // First all to a place beside, then the older ones away, then the newer ones into their place.
+    // First moves the former results to a temporary directory, then removes the older ones, then moves the
+    // newer ones into their place.
     shift(root, &partial, &former)?;
     delete(&previous)?;
     let _ = fs::remove_dir(&previous);
     if fs::rename(&partial, &previous).is_err() {
-        // There are files of the user's own.
+        // The folder contains files of the user.
         shift(&partial, &previous, &results(&partial)?)?;
         let _ = fs::remove_dir(&partial);
     }
@@ -173,7 +174,7 @@ fn shift(from: &Path, to: &Path, files: &[PathBuf]) -> Result<(), WriterError> {
     Ok(())
 }
 
-/// Removes the folders of results that have nothing left in them.
+/// Removes the folders of results that are empty.
 fn remove_empty(root: &Path) {
     for folder in FOLDERS.into_iter().skip(1).filter(|folder| !is_link(root, folder)) {
         let _ = fs::remove_dir(root.join(folder));

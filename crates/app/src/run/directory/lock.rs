@@ -1,4 +1,4 @@
-//! The lock on a directory of results: two runs that write to one would destroy each other's files.
+//! The lock on a directory of results, because two runs in one directory would destroy each other's files.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{Read as _, Write as _};
@@ -6,11 +6,11 @@ use std::path::Path;
 
 use crate::writer::WriterError;
 
-/// The file that is locked. It stays: removing it while another run opens it would give both of them a lock.
+/// The file that is locked. It is never removed: if another run opened it meanwhile, both would have a lock.
 pub(super) const FILE: &str = ".dgsuite.lock";
 
-/// Takes the lock, which is held until the file is closed, also if the process is killed. `None` if the file
-/// system has no locks.
+/// Acquires the lock, which is held until the file is closed, also if the process is killed. `None` if the
+/// file system has no locks.
 ///
 /// # Errors
 /// [`WriterError::InUse`] if another run holds it, [`WriterError::Io`] if the directory cannot be written.
@@ -31,7 +31,7 @@ pub(super) fn take(root: &Path) -> Result<Option<File>, WriterError> {
         }
         Err(TryLockError::Error(_)) => return Ok(None),
     }
-    // For the message that another run gives; the lock holds without it.
+    // For the message of another run; the lock holds without it.
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let holder = format!("process {} {}", std::process::id(), host.trim());
     let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", holder.trim()));

@@ -1,4 +1,4 @@
-//! Why a linear solve did not end well, and what to do about it.
+//! Why a linear solve failed, and what to do about it.
 
 use dgsuite_amg::SolveError;
 use dgsuite_gpu::GpuError;
@@ -12,17 +12,17 @@ use crate::systems::elliptic::{BadDatum, Orders, Preconditioning, SmootherKind, 
 pub struct Failure {
     /// The status of the run.
     pub status: Status,
-    /// What happened.
+    /// The error.
     pub message: String,
-    /// What to do.
+    /// What to do about it.
     pub hint: String,
 }
 
-/// Changes of κ within an element that no smooth coefficient on a sensible mesh has.
+/// No smooth coefficient on a sensible mesh changes by this factor within an element.
 const JUMP: f64 = 1e3;
 
 impl Failure {
-    /// What the solver's error means for a user.
+    /// Translates the error of the solver for a user.
     pub fn of(error: &SolveError, bad_datum: Option<&BadDatum>, plan: &EllipticPlan) -> Self {
         if let Some(datum) = bad_datum {
             return Self::of_datum(datum, plan);
@@ -83,7 +83,7 @@ impl Failure {
                 (Status::Failed, hint.to_owned())
             }
             SolveError::NotFinite { .. } => {
-                let hint = "a formula may give values that are not finite, such as 1/x at 0: look at \
+                let hint = "a formula may give values that are not finite, such as 1/x at 0: check \
                             `physics.forcing` and the data of `boundaries`";
                 (Status::Diverged, hint.to_owned())
             }
@@ -96,7 +96,7 @@ impl Failure {
         Self { status, message: error.to_string(), hint }
     }
 
-    /// A right-hand side or a boundary's datum that is infinite or no number.
+    /// Describes a right-hand side or boundary datum that is not finite.
     fn of_datum(datum: &BadDatum, plan: &EllipticPlan) -> Self {
         let key = match &datum.boundary {
             None => "physics.forcing".to_owned(),
@@ -108,9 +108,9 @@ impl Failure {
             .collect();
         let message =
             format!("`{key}` is {} in element {} at ({})", datum.value, datum.element, at.join(", "));
-        let mut hint =
-            "formulas must be finite all over the elements: 1/x is not at 0, nor log(x) or sqrt(x) below"
-                .to_owned();
+        let mut hint = "formulas must be finite everywhere in the elements: 1/x is not at x = 0, \
+                 log(x) and sqrt(x) are not for x < 0"
+            .to_owned();
         if plan.exact.is_some() {
             hint.push_str(
                 "; where none is written, they are derived from `physics.exact` and its derivatives",
@@ -119,13 +119,13 @@ impl Failure {
         Self { status: Status::Diverged, message, hint }
     }
 
-    /// A device that failed on the way.
+    /// Describes a failure of the device.
     pub fn of_device(error: &GpuError) -> Self {
         let hint = "`device: cpu` solves the same problem without it".to_owned();
         Self { status: Status::Failed, message: error.to_string(), hint }
     }
 
-    /// A solve that was ended from outside.
+    /// Describes a solve that was stopped from outside.
     pub fn stopped(solved: &Solved) -> Self {
         let message = format!(
             "stopped after {} iterations at {:.2e} of the first residual",

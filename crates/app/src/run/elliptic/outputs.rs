@@ -1,4 +1,4 @@
-//! What a solve leaves behind: fields for ParaView, the history of residuals as a table.
+//! The files of a solve: fields for ParaView, the history of residuals as a table.
 
 use super::Failure;
 use crate::plan::elliptic::{EllipticField, EllipticPlan, FieldContent};
@@ -13,10 +13,10 @@ use crate::writer::{
     CellBlock, Field, MAX_LAGRANGE_ORDER, Precision, UnstructuredFields, VtuOptions, WriterError, csv,
 };
 
-/// Writes all results but the summary.
+/// Writes all results except the summary.
 ///
 /// # Errors
-/// Those of the file system.
+/// The errors of the file system.
 pub(super) fn write(
     plan: &EllipticPlan,
     solver: &Elliptic,
@@ -50,7 +50,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// The residuals of all iterations: `monitors/residual.csv`, and its curve.
+/// Writes the residuals of all iterations, `monitors/residual.csv`, and their curve.
 fn residuals(solved: &Solved, directory: &Directory) -> Result<(), WriterError> {
     let history = solved.history();
     let first = history.first().copied().filter(|first| *first > 0.0).unwrap_or(1.0);

@@ -6,7 +6,7 @@ use crate::plan::elliptic::EllipticPlan;
 use crate::plan::print::elements_by_shape;
 use crate::systems::elliptic::{Elliptic, Errors, Solved};
 
-/// The summary without its status, errors and checks.
+/// Returns the summary without its status, errors and checks.
 pub(super) fn facts(
     plan: &EllipticPlan,
     solver: &Elliptic,

@@ -1,4 +1,4 @@
-//! Steps by an estimate of their error: tried, and taken back where the error is too large.
+//! Steps by an estimate of their error: attempted, and undone if the error is too large.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -14,22 +14,22 @@ use crate::run::error::RunError;
 use crate::systems::engine::Ahead;
 use crate::systems::hyperbolic::Taken;
 
-/// Most attempts at a step: by then it is less than a millionth of the first one.
+/// Largest number of attempts at a step; the last one is less than a millionth of the first.
 const MOST: u32 = 20;
-/// How much steps may grow while batches are under way without coming too near to an event. More is put
-/// right: the batch is undone.
+/// Assumed growth of steps while batches are in progress, to keep away from events. If steps grow more, the
+/// batch is undone.
 const GROWTH: f64 = 1.3;
 
-/// The section of a checkpoint with what the control remembers.
+/// The section of a checkpoint with the state of the control.
 const SECTION: &str = "control";
 
-/// What the control remembers, as a section of a checkpoint.
+/// Returns the state of the control as a section of a checkpoint.
 pub fn section(memory: &Memory) -> Section<'static> {
     let Memory { dt, errors: [first, second], rejected } = *memory;
     Section::optional(SECTION, 1).numbers(vec![dt, first, second, f64::from(rejected)])
 }
 
-/// The inverse of [`section`]; `None` where the numbers are none that a control remembers.
+/// The inverse of [`section`]; `None` if the numbers are impossible.
 fn memory(section: &Section<'_>) -> Option<Memory> {
     let [dt, first, second, rejected] = *section.values() else { return None };
     let sound = [dt, first, second].iter().all(|x| *x > 0.0) && first.max(second) <= 1.0;
@@ -38,8 +38,7 @@ fn memory(section: &Section<'_>) -> Option<Memory> {
 }
 
 impl March<'_> {
-    /// Begins the control of errors, if there is to be one: with a stable step, or with what the checkpoint
-    /// has.
+    /// Starts the control of errors, if there is one, with a stable step or with the state in the checkpoint.
     pub(super) fn begin_adaptive(&mut self) -> Result<(), RunError> {
         if self.plan.time.adaptive.is_none() {
             return Ok(());
@@ -54,13 +53,13 @@ impl March<'_> {
         Ok(())
     }
 
-    /// What the control of errors remembers, for checkpoints.
+    /// Returns the state of the control of errors, for checkpoints.
     pub(super) fn memory(&self) -> Option<Memory> {
         self.adaptive.as_ref().map(Adaptive::memory)
     }
 
-    /// Tries steps until one is good; `false` if there is none left. Nobody sees the others: the state, its
-    /// time, the boundaries' time integrals are again what they were.
+    /// Attempts steps until one is good; `false` if there is none left. Rejected attempts leave no trace:
+    /// state, time and the time integrals of the boundaries are restored.
     pub(super) fn attempt(&mut self, spec: AdaptiveSpec) -> Result<bool, RunError> {
         let start = Instant::now();
         loop {
@@ -75,7 +74,7 @@ impl March<'_> {
             let mut limit = Ok(self.limit);
             if error <= 1.0 {
                 limit = self.solver.stable_dt();
-                // A state that is none is no solution, however smoothly it was reached.
+                // An invalid state is not a solution, however small its error is.
                 error = if limit.is_ok() { error } else { f64::INFINITY };
             }
             let Some(adaptive) = &mut self.adaptive else { return Ok(false) };
@@ -90,7 +89,7 @@ impl March<'_> {
             }
             let attempts = adaptive.memory().rejected;
             if attempts >= MOST {
-                // What cannot be stepped from is left as it came out, to be looked at.
+                // A state from which no step is possible is kept for inspection.
                 limit?;
                 self.solver.stable_dt()?;
                 self.solver.undo_step(t);
@@ -103,8 +102,8 @@ impl March<'_> {
         }
     }
 
-    /// Attempts that a device judges by itself. The control comes behind, with what the device found of each,
-    /// and says whether sizes and judgements are right.
+    /// Attempts that a device judges by itself. The control follows with the device's results of each
+    /// attempt, and confirms sizes and judgements.
     pub(super) fn run_attempts(
         &mut self,
         spec: AdaptiveSpec,
@@ -153,13 +152,13 @@ impl March<'_> {
         }
     }
 
-    /// The largest step that the present state may take.
+    /// Returns the largest allowed step from the current state.
     fn most(&self, spec: AdaptiveSpec) -> f64 {
         spec.cfl.map_or(f64::INFINITY, |cfl| cfl * self.limit)
     }
 
-    /// The sizes of the good steps among attempts of a device, if all are those that the control makes with
-    /// these errors.
+    /// Returns the sizes of the good steps among attempts of a device, if the control makes the same steps
+    /// with these errors.
     fn confirm_attempts(&mut self, spec: AdaptiveSpec, found: &[Attempt]) -> Option<Vec<f64>> {
         let mut sizes = Vec::with_capacity(found.len());
         for attempt in found {

@@ -1,10 +1,10 @@
-//! Steps that a device does by itself, while nobody needs to look: they are put on their way in batches, and
-//! what the device found of
-//! each state is read when the batch is over and the next one has begun.
+//! Steps that a device takes by itself, in batches without waiting for the host.
 //!
-//! The controller plans every step all the same, from the same step bounds, so that steps are those of a run
-//! that looks at each. A batch
-//! with a bad state, or one that should have landed within, is undone, and its steps are done one by one.
+//! The run reads what the device found of each state when a batch is over and the next one has begun.
+//!
+//! The controller still plans every step from the same step bounds, so the steps are the same as in a run
+//! that checks each of them. A batch with a bad state, or one in which a step should have landed on a time,
+//! is undone, and its steps are taken one by one.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -15,31 +15,30 @@ use super::March;
 use crate::run::error::RunError;
 use crate::systems::engine::Ahead;
 
-/// Most steps of a batch.
+/// Largest number of steps in a batch.
 pub(super) const BATCH: u64 = 24;
-/// Fewest steps that are worth a batch.
+/// Smallest number of steps for which a batch pays.
 pub(super) const FEWEST: u64 = 4;
-/// Batches under way.
+/// Number of batches in progress.
 pub(super) const DEPTH: usize = 2;
-/// After this time somebody may want to see something.
+/// Time after which the run returns to progress reports and signals.
 pub(super) const SLICE: Duration = Duration::from_millis(100);
-/// How much steps may grow while batches are under way without coming too near to an event, and steps kept
-/// from it.
+/// Assumed growth of steps while batches are in progress, and number of steps to keep away from an event.
 const GROWTH: f64 = 1.05;
 pub(super) const DISTANCE: u64 = 3;
 
-/// A batch under way.
+/// A batch in progress.
 struct Batch {
-    /// Where it begins, and where it ends if that is known beforehand.
+    /// Its start, and its end if known in advance.
     start: TimePoint,
     end: TimePoint,
-    /// Sizes of its steps if they are known beforehand.
+    /// Sizes of its steps if known in advance.
     sizes: Vec<(TimePoint, f64)>,
     n: u64,
 }
 
 impl March<'_> {
-    /// Steps that nobody needs to look at, at most `most`; `false` if there was none.
+    /// Takes at most `most` steps in batches; `false` if it took none.
     pub(super) fn run_ahead(&mut self, most: u64) -> Result<bool, RunError> {
         if self.careful > 0 || most < FEWEST || !self.solver.runs_ahead() {
             return Ok(false);
@@ -56,7 +55,7 @@ impl March<'_> {
         Ok(self.tally.steps > before)
     }
 
-    /// Steps whose sizes are known: the controller runs ahead.
+    /// Steps of known sizes: the controller plans in advance.
     fn run_sizes(&mut self, most: u64, begin: Instant) -> Result<(), RunError> {
         let mut under_way = VecDeque::new();
         let (mut put, mut open) = (0, true);
@@ -66,7 +65,7 @@ impl March<'_> {
                 let mut sizes = Vec::new();
                 while open && (sizes.len() as u64) < BATCH.min(most - put) {
                     let at = self.controller.now();
-                    // What cannot be planned is said when it is tried again, step by step.
+                    // An error of the plan is reported when the step is tried again, by itself.
                     let Ok(Some(step)) = self.controller.plan(self.limit) else {
                         open = false;
                         break;
@@ -91,7 +90,7 @@ impl March<'_> {
         }
     }
 
-    /// Steps whose sizes the device finds: the controller comes behind, and says whether they are right.
+    /// Steps whose sizes the device computes: the controller follows and confirms them.
     fn run_cfl(&mut self, cfl: f64, most: u64, begin: Instant) -> Result<(), RunError> {
         let mut under_way: VecDeque<Batch> = VecDeque::new();
         let mut put = 0;
@@ -122,12 +121,12 @@ impl March<'_> {
         }
     }
 
-    /// Steps that the plan has left.
+    /// Returns the number of steps left in the plan.
     pub(super) fn planned_left(&self) -> u64 {
         self.plan.time.steps.map_or(u64::MAX, |n| (n as u64).saturating_sub(self.controller.now().step))
     }
 
-    /// Local steps that nobody needs to look at, at most `most`; `false` if there was none.
+    /// Takes at most `most` local steps in batches; `false` if it took none.
     pub(super) fn run_locally_ahead(&mut self, most: u64) -> Result<bool, RunError> {
         let n = most.min(BATCH);
         if self.careful > 0 || n < FEWEST || !self.solver.runs_ahead() {
@@ -150,8 +149,8 @@ impl March<'_> {
         Ok(true)
     }
 
-    /// The sizes of the steps that a device has done, if they are those that the controller plans with these
-    /// bounds.
+    /// Returns the sizes of the steps that a device has taken, if the controller plans the same sizes with
+    /// these bounds.
     fn confirm(&mut self, cfl: f64, bounds: &[f64]) -> Option<Vec<f64>> {
         let mut sizes = Vec::with_capacity(bounds.len());
         for &bound in bounds {
@@ -166,7 +165,7 @@ impl March<'_> {
         Some(sizes)
     }
 
-    /// Back to the begin of a batch, whose steps and those after it are to be looked at one by one.
+    /// Returns to the start of a batch; its steps and later ones are then taken one by one.
     pub(super) fn undo(&mut self, start: TimePoint) -> Result<(), RunError> {
         self.solver.undo_ahead()?;
         self.controller.resume(start);

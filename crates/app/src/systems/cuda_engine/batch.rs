@@ -1,5 +1,4 @@
-//! Batches of steps: put into the device's stream without waiting, with a copy of the state before each, to
-//! go back to.
+//! Batches of steps in the device's stream, each with a copy of the state before it.
 
 use super::super::engine::Ahead;
 use super::{CudaEngine, EndOfStep};
@@ -10,41 +9,41 @@ use dgsuite_ops::{OpsError, PackScalar};
 use dgsuite_timeint::TimePoint;
 use std::collections::VecDeque;
 
-/// Batches that can be under way.
+/// Largest number of batches in progress.
 const DEPTH: usize = 2;
-/// States larger than this, in bytes, are stepped one by one: waiting for the host costs little beside such
-/// a step, and
-/// memory may be short.
+/// Larger states, in bytes, are advanced step by step: waiting for the host costs little beside such a step,
+/// and memory may be short.
 const LARGEST: usize = 256 << 20;
-/// Steps of one graph: a multiple of the periods with which arrays change places, so that one graph serves.
+/// Number of steps of one graph: a multiple of the periods with which arrays change places, so that one graph
+/// suffices.
 const STEPS: usize = 12;
 
-/// What a batch keeps.
+/// The data of a batch.
 struct Batch<T: PackScalar> {
-    /// The state before it, and the boundary's time integrals.
+    /// The state before the batch, and the time integrals of the boundaries.
     state: DeviceBuffer<T>,
     sums: DeviceBuffer<f64>,
-    /// What the device found, once `done` is passed.
+    /// What the device found, valid when `done` has passed.
     bounds: BoundsCopy,
     attempts: AttemptsCopy,
     done: Event,
-    /// Number of its first step among those that the device has ended, where each is looked at.
+    /// The number of its first step among the steps that the device has ended, if each state is checked.
     first: Option<u64>,
     n: usize,
-    /// Counts before it.
+    /// The counters before it.
     steps: u64,
     evaluations: u64,
 }
 
-/// The batches under way.
+/// The batches in progress.
 pub(super) struct Batches<T: PackScalar> {
     room: Vec<Batch<T>>,
     under_way: VecDeque<usize>,
-    /// The one that was finished last, if no other has taken its room.
+    /// The batch finished last, if its storage has not been reused.
     finished: Option<usize>,
-    /// Steps whose end the device has counted.
+    /// Number of steps whose end the device has counted.
     pub(super) ended: u64,
-    /// There was no memory.
+    /// Whether there was not enough memory.
     refused: bool,
 }
 
@@ -53,14 +52,14 @@ impl<T: PackScalar> Batches<T> {
         Self { room: Vec::new(), under_way: VecDeque::new(), finished: None, ended: 0, refused: false }
     }
 
-    /// Copies of the state that batches of such states keep.
+    /// Number of copies of the state that batches need for states of this length.
     pub(super) fn vectors(len: usize) -> usize {
         if len * T::BYTES <= LARGEST { DEPTH } else { 0 }
     }
 }
 
 impl<T: PackScalar> CudaEngine<T> {
-    /// Whether batches are possible here; makes room for them.
+    /// Returns whether batches are possible, and allocates memory for them.
     pub(super) fn can_run_ahead(&mut self) -> bool {
         let possible = Batches::<T>::vectors(self.u.len()) > 0 && self.discretization.is_autonomous();
         if !possible || self.batches.refused {
@@ -97,7 +96,7 @@ impl<T: PackScalar> CudaEngine<T> {
     /// Puts a batch into the device's stream.
     pub(super) fn put_batch(&mut self, steps: Ahead<'_>) -> Result<(), OpsError> {
         let free = (0..self.batches.room.len()).find(|i| !self.batches.under_way.contains(i));
-        // The caller asks `can_run_ahead` and finishes what is under way.
+        // The caller has called `can_run_ahead` and has finished batches in progress.
         let Some(free) = free else { return Ok(()) };
         self.batches.finished = None;
         let cuda = self.discretization.cuda().clone();
@@ -134,7 +133,7 @@ impl<T: PackScalar> CudaEngine<T> {
                 self.dt = None;
                 self.discretization.find_local_steps(self.u.buffer())?;
                 for i in 0..n {
-                    // Time stands still, where anything asks for it.
+                    // The time does not change; the clock is set if anything depends on it.
                     if i == 0 || self.discretization.is_moving() {
                         self.discretization.set_clock(t, 0.0, StepChoice::Fixed(cfl))?;
                     }
@@ -151,9 +150,8 @@ impl<T: PackScalar> CudaEngine<T> {
             }
         }
         let batch = &mut self.batches.room[free];
-        // SAFETY: the copies live as long as the engine, which waits for `done` before it reads them; the
-        // engine's end waits
-        // for the device's.
+        // SAFETY: the copies live as long as the engine, which waits for `done` before it reads them, and for
+        // the device when it is dropped.
         unsafe {
             match (steps, &self.weights) {
                 (Ahead::Attempts { .. }, Some((_, control))) => {
@@ -185,7 +183,7 @@ impl<T: PackScalar> CudaEngine<T> {
         Ok(())
     }
 
-    /// Puts attempts at steps into the device's stream; the number of the first one among all.
+    /// Puts attempts at steps into the device's stream; returns the number of the first one among all.
     fn put_attempts(&mut self, n: usize, from: Option<(TimePoint, ControlStart)>) -> Result<u64, OpsError> {
         let Some((_, control)) = &mut self.weights else { return Ok(0) };
         let first = control.attempts();
@@ -199,7 +197,7 @@ impl<T: PackScalar> CudaEngine<T> {
         Ok(first)
     }
 
-    /// Waits for the oldest batch of attempts under way.
+    /// Waits for the oldest batch of attempts in progress.
     pub(super) fn finish_attempts_of_batch(&mut self) -> Result<Vec<Attempt>, OpsError> {
         let Some(i) = self.batches.under_way.pop_front() else { return Ok(Vec::new()) };
         self.batches.finished = Some(i);
@@ -209,7 +207,7 @@ impl<T: PackScalar> CudaEngine<T> {
         Ok((0..batch.n as u64).map(|k| batch.attempts.at(first + k)).collect())
     }
 
-    /// Waits for the oldest batch under way; see [`finish_ahead`](super::Engine::finish_ahead).
+    /// Waits for the oldest batch in progress; see [`finish_ahead`](super::Engine::finish_ahead).
     pub(super) fn finish_batch(&mut self) -> Result<Option<Vec<f64>>, OpsError> {
         let Some(i) = self.batches.under_way.pop_front() else { return Ok(None) };
         self.batches.finished = Some(i);
@@ -223,7 +221,7 @@ impl<T: PackScalar> CudaEngine<T> {
         Ok(good.then(|| bounds.iter().map(|bound| bound.limit).collect()))
     }
 
-    /// Goes back to the state before the batch that was finished last, or before the oldest under way.
+    /// Returns to the state before the batch that was finished last, or before the oldest one in progress.
     pub(super) fn undo_batches(&mut self) -> Result<(), OpsError> {
         let cuda = self.discretization.cuda().clone();
         let oldest = self.batches.finished.take().or(self.batches.under_way.front().copied());

@@ -1,4 +1,4 @@
-//! Operators of `ops` in the form that solvers of `amg` ask for.
+//! Operators of `ops` behind the traits of `amg`.
 
 use std::sync::{Arc, Mutex};
 
@@ -31,7 +31,7 @@ impl Preconditioner<HostVector<f64>> for InverseMass {
     }
 }
 
-/// Inverses of the elements' blocks as a preconditioner.
+/// The inverses of the element blocks as a preconditioner.
 pub(super) struct Blocks<T: PackScalar>(pub(super) BlockInverse<T>);
 
 impl<T: PackScalar> Preconditioner<HostVector<T>> for Blocks<T> {
@@ -40,7 +40,7 @@ impl<T: PackScalar> Preconditioner<HostVector<T>> for Blocks<T> {
     }
 }
 
-/// Change of order between two levels.
+/// The transfer between two levels of different order.
 pub(super) struct BetweenOrders<T: PackScalar>(pub(super) PTransfer<T>);
 
 impl<T: PackScalar> Transfer<HostVector<T>> for BetweenOrders<T> {
@@ -53,7 +53,7 @@ impl<T: PackScalar> Transfer<HostVector<T>> for BetweenOrders<T> {
     }
 }
 
-/// The load of forcing and boundary data.
+/// Computes the load vector of forcing and boundary data.
 pub(super) fn right_hand_side(
     operator: &Sipdg<f64>,
     forcing: &Field<'_>,
@@ -70,8 +70,8 @@ pub(super) fn right_hand_side(
     operator.right_hand_side_with_normals(forcing, &data)
 }
 
-/// The first element whose data are not all finite: its right-hand side, or what one of its boundaries
-/// prescribes.
+/// Returns the first element whose data is not finite: its right-hand side, or the datum of one of its
+/// boundaries.
 pub(super) fn bad_datum(
     operator: &Sipdg<f64>,
     forcing: &Field<'_>,

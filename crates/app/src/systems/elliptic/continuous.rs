@@ -1,4 +1,4 @@
-//! The coarse space of continuous functions: what p-multigrid interpolates from, and the matrix below it.
+//! The coarse space of continuous functions: its prolongation to p-multigrid, and its matrix.
 
 use dgsuite_amg::Csr;
 use dgsuite_gpu::{Host, Scalar};
@@ -35,7 +35,8 @@ impl ContinuousSpace {
         Ok(Self { matrix: a.galerkin(host, &p)?, interpolation })
     }
 
-    /// P, whose row `row_of[i]`, or `i` without them, is for the entry i of the operator's vectors.
+    /// Returns P. Its row for the entry i of the operator's vectors is `row_of[i]`, or i if `row_of` is
+    /// `None`.
     pub(super) fn prolongation<T: Scalar>(&self, row_of: Option<&[u32]>) -> Result<Csr<T>, EllipticError> {
         let VertexInterpolation { n_vertices, starts, columns, values } = &self.interpolation;
         let n = starts.len() - 1;

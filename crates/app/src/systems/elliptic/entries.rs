@@ -1,5 +1,4 @@
-//! Vectors of one operator and those of another: unknowns alone, without padding, and in single precision,
-//! where the same unknowns have other entries.
+//! Maps between vectors of operators: with and without padding, in double and single precision.
 
 use dgsuite_amg::{Csr, Preconditioner};
 use dgsuite_gpu::{Host, HostVector, Scalar, Vector as _};
@@ -10,10 +9,10 @@ use super::EllipticError;
 
 type Vector<T> = HostVector<T>;
 
-/// The place of an entry that is no unknown.
+/// Marks an entry of a vector that is not an unknown.
 const NOWHERE: u32 = u32::MAX;
 
-/// Where unknowns are in vectors that have further entries.
+/// The positions of unknowns in vectors that have further entries.
 pub(super) struct Unknowns {
     /// The entry of each unknown.
     entries: Vec<u32>,
@@ -32,8 +31,8 @@ impl Unknowns {
     }
 }
 
-/// The assembled matrix of the unknowns alone, and where these are; `None` if vectors have no others, in the
-/// same order.
+/// Returns the assembled matrix of the unknowns alone, and their positions; `None` if the vectors contain
+/// only unknowns in the same order.
 pub(super) fn compact<T: PackScalar>(
     operator: &Sipdg<T>,
 ) -> Result<(Csr<f64>, Option<Unknowns>), EllipticError> {
@@ -50,7 +49,7 @@ pub(super) fn compact<T: PackScalar>(
     Ok((matrix, Some(Unknowns { entries, place })))
 }
 
-/// A preconditioner of the unknowns alone, for vectors that have further entries, which stay 0.
+/// A preconditioner of the unknowns alone, for vectors that have further entries; these stay 0.
 pub(super) struct Compact<T: Scalar> {
     inner: Box<dyn Preconditioner<Vector<T>> + Send>,
     unknowns: Option<Unknowns>,
@@ -78,7 +77,7 @@ impl<T: Scalar> Preconditioner<Vector<T>> for Compact<T> {
     }
 }
 
-/// `to[i] = of(places[i])`, 0 where there is no place.
+/// `to[i] = of(places[i])`; 0 for entries without a place.
 fn gather<T: Scalar>(to: &mut Vector<T>, places: &[u32], of: impl Fn(usize) -> T + Sync + Send) {
     to.for_each_piece(|first, piece| {
         for (to, &place) in piece.iter_mut().zip(&places[first..]) {
@@ -87,8 +86,8 @@ fn gather<T: Scalar>(to: &mut Vector<T>, places: &[u32], of: impl Fn(usize) -> T
     });
 }
 
-/// A preconditioner in single precision inside a solve in double precision. Its operator keeps twice as many
-/// elements in a pack, so that vectors are reordered on the way in and out. Residuals are scaled to a largest
+/// A preconditioner in single precision inside a solve in double precision. Its operator stores twice as many
+/// elements in a block, so vectors are reordered on the way in and out. Residuals are scaled to a largest
 /// entry of 1, so that they neither overflow nor underflow.
 pub(super) struct Reordered<M> {
     inner: M,

@@ -1,5 +1,4 @@
-//! The solve on an NVIDIA device: operators and matrices are set up on the host, everything in an iteration
-//! stays there.
+//! The solve on an NVIDIA device: set-up on the host, all iterations on the device.
 
 mod bridge;
 mod preconditioner;
@@ -21,8 +20,7 @@ use super::{EllipticError, LevelDescription};
 use crate::systems::setup::Precision;
 use preconditioner::Built;
 
-/// Opens a device, and compiles what every solve needs beside the work of the host, as long as the second is
-/// kept.
+/// Opens a device and compiles the common kernels in the background, as long as the returned guard lives.
 pub(super) fn open(ordinal: usize, options: &SolverOptions) -> Result<(Cuda, Ahead), GpuError> {
     let cuda = Cuda::new(ordinal)?;
     let mut sources = CudaVector::<f64>::sources();
@@ -48,11 +46,11 @@ pub(super) struct DeviceSolver {
     pcg: Pcg<CudaVector<f64>>,
     b: CudaVector<f64>,
     x: CudaVector<f64>,
-    /// Seconds for the copy of the operator.
+    /// Seconds to copy the operator.
     operator_s: f64,
 }
 
-/// What a solver on a device consists of.
+/// The parts of a solver on a device, with their sizes.
 pub(super) struct DeviceParts {
     pub(super) name: String,
     pub(super) operator_bytes: usize,
@@ -65,7 +63,7 @@ pub(super) struct DeviceParts {
 }
 
 impl DeviceSolver {
-    /// Copies the operator and sets the preconditioner up.
+    /// Copies the operator and sets up the preconditioner.
     pub(super) fn new(
         cuda: Cuda,
         operator: &Arc<Sipdg<f64>>,
@@ -104,7 +102,7 @@ impl DeviceSolver {
         }
     }
 
-    /// Takes over a right-hand side of the host.
+    /// Copies a right-hand side from the host.
     pub(super) fn upload(&mut self, b: &[f64]) -> Result<(), GpuError> {
         self.b = self.operator.0.upload(b)?;
         Ok(())
@@ -124,10 +122,10 @@ impl DeviceSolver {
         (outcome, stopped)
     }
 
-    /// The iterate in the host's order.
+    /// Returns the iterate in the order of the host.
     ///
     /// # Errors
-    /// The first failure of anything that was put into the device's stream.
+    /// The first failure of any work in the device's stream.
     pub(super) fn download(&self) -> Result<Vec<f64>, GpuError> {
         self.operator.0.download(&self.x)
     }

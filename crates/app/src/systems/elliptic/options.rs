@@ -1,4 +1,4 @@
-//! What can be chosen of the linear solver.
+//! The options of the linear solver.
 
 use dgsuite_amg::{AmgOptions, Coarsening, Cycle, Smoother, Strength};
 use dgsuite_basis::Shape;
@@ -25,7 +25,7 @@ pub enum Preconditioning {
 }
 
 impl Preconditioning {
-    /// The words of the pipeline file.
+    /// The values of the key in the pipeline file.
     pub const WORDS: [(&'static str, Self); 5] = [
         ("pmg-amg", Self::PmgAmg),
         ("amg", Self::Amg),
@@ -34,7 +34,7 @@ impl Preconditioning {
         ("none", Self::None),
     ];
 
-    /// The word of the pipeline file.
+    /// The value of the key in the pipeline file.
     #[must_use]
     pub fn word(self) -> &'static str {
         word_of(&Self::WORDS, self)
@@ -47,7 +47,7 @@ impl Preconditioning {
     }
 }
 
-/// What is done on each level before and after the correction from the coarser one.
+/// The smoother on each level, before and after the correction from the coarser one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SmootherKind {
     /// Chebyshev polynomial in `D⁻¹ A` on the upper part of its spectrum.
@@ -57,14 +57,15 @@ pub enum SmootherKind {
     Chebyshev4,
     /// Damped Jacobi sweeps.
     Jacobi,
-    /// The same with inverses of the elements' blocks in place of the diagonal. With the polynomial of the
-    /// first kind it is 166 iterations for 145 on quadrilaterals of order 4 stretched by 100, 16 for 15 on a
-    /// mesh of all shapes, and 12 for 13 on square ones.
+    /// Chebyshev polynomial of the fourth kind with the inverses of the element blocks instead of the
+    /// diagonal. With the polynomial of the first kind it takes 166 instead of 145 iterations on
+    /// quadrilaterals of order 4 stretched by 100, 16 instead of 15 on a mesh of all shapes, and 12 instead
+    /// of 13 on square ones.
     BlockJacobi,
 }
 
 impl SmootherKind {
-    /// The words of the pipeline file.
+    /// The values of the key in the pipeline file.
     pub const WORDS: [(&'static str, Self); 4] = [
         ("chebyshev", Self::Chebyshev),
         ("chebyshev4", Self::Chebyshev4),
@@ -72,16 +73,16 @@ impl SmootherKind {
         ("block-jacobi", Self::BlockJacobi),
     ];
 
-    /// The word of the pipeline file.
+    /// The value of the key in the pipeline file.
     #[must_use]
     pub fn word(self) -> &'static str {
         word_of(&Self::WORDS, self)
     }
 
-    /// What suits levels of p-multigrid. The nodal functions of pyramids, whose nodes are equispaced, are ill
-    /// conditioned at higher orders, which the diagonal does not mend: 162 of them take 18 23 44 72
-    /// iterations to 1e-8 with it at orders 3 to 6, and 13 11 14 13 with blocks, in as many seconds at order
-    /// 3 and in fewer at order 6.
+    /// Returns a suitable smoother for levels of p-multigrid. The nodal functions of pyramids, whose nodes
+    /// are equispaced, are ill conditioned at higher orders, and the diagonal does not improve this: 162
+    /// pyramids of orders 3 to 6 take 18 23 44 72 iterations to 1e-8 with the diagonal, and 13 11 14 13 with
+    /// blocks, in the same time at order 3 and in less at order 6.
     #[must_use]
     pub fn suited(order: usize, mesh: &Mesh) -> Self {
         let pyramids = mesh.sets.iter().any(|set| set.shape == Shape::Pyramid && !set.is_empty());
@@ -92,10 +93,10 @@ impl SmootherKind {
     }
 }
 
-/// The order from which on meshes with pyramids are smoothed by blocks.
+/// The order from which meshes with pyramids are smoothed by blocks.
 const BLOCKS_ON_PYRAMIDS: usize = 3;
 
-/// How the orders of p-multigrid fall.
+/// The orders of the levels of p-multigrid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Orders {
     /// Halved from level to level: 8 4 2 1.
@@ -106,19 +107,19 @@ pub enum Orders {
 }
 
 impl Orders {
-    /// The words of the pipeline file.
+    /// The values of the key in the pipeline file.
     pub const WORDS: [(&'static str, Self); 2] = [("half", Self::Half), ("minus-one", Self::MinusOne)];
 
-    /// The word of the pipeline file.
+    /// The value of the key in the pipeline file.
     #[must_use]
     pub fn word(self) -> &'static str {
         word_of(&Self::WORDS, self)
     }
 
-    /// What suits a smoother on a mesh on the CPU. On tetrahedra points leave to the next level what half of
-    /// the order does not have: 1,296 of them of orders 3 to 6 take 24 26 36 41 iterations to 1e-8 with
-    /// halved orders and 18 18 19 21 with all of them, which is 0.85 to 0.95 of the products with the
-    /// operator.
+    /// Returns suitable orders for a smoother on a mesh, on the CPU. On tetrahedra, point smoothers leave
+    /// error components to the next level that half of the order cannot represent: 1,296 tetrahedra of orders
+    /// 3 to 6 take 24 26 36 41 iterations to 1e-8 with halved orders and 18 18 19 21 with all orders, which
+    /// is 0.85 to 0.95 of the products with the operator.
     #[must_use]
     pub fn suited(smoother: SmootherKind, mesh: &Mesh) -> Self {
         let tetrahedra = mesh.sets.iter().any(|set| set.shape == Shape::Tetrahedron && !set.is_empty());
@@ -128,7 +129,7 @@ impl Orders {
         }
     }
 
-    /// The orders of the levels, from `order` to 1.
+    /// Returns the orders of the levels, from `order` to 1.
     ///
     /// ```
     /// use dgsuite::systems::elliptic::Orders;
@@ -146,7 +147,7 @@ impl Orders {
     }
 }
 
-/// What algebraic multigrid works on below the levels of p-multigrid.
+/// The space of algebraic multigrid, below the levels of p-multigrid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CoarseSpace {
     /// The continuous functions of order 1, one unknown at each vertex; order 1 is a level of p-multigrid.
@@ -157,11 +158,11 @@ pub enum CoarseSpace {
 }
 
 impl CoarseSpace {
-    /// The words of the pipeline file.
+    /// The values of the key in the pipeline file.
     pub const WORDS: [(&'static str, Self); 2] =
         [("continuous", Self::Continuous), ("discontinuous", Self::Discontinuous)];
 
-    /// The word of the pipeline file.
+    /// The value of the key in the pipeline file.
     #[must_use]
     pub fn word(self) -> &'static str {
         word_of(&Self::WORDS, self)
@@ -172,7 +173,7 @@ fn word_of<T: Copy + PartialEq>(words: &[(&'static str, T)], value: T) -> &'stat
     words.iter().find(|(_, v)| *v == value).map_or("", |(word, _)| word)
 }
 
-/// The word of the pipeline file for an aggregation.
+/// The value of the key in the pipeline file for an aggregation.
 const fn aggregation_word(aggregation: Coarsening) -> &'static str {
     match aggregation {
         Coarsening::PAIRWISE_STRICT => "pairwise-strict",
@@ -190,23 +191,23 @@ pub struct SolverOptions {
     pub preconditioner: Preconditioning,
     /// Ratio of the last residual's norm to that of the first.
     pub tolerance: f64,
-    /// Most iterations.
+    /// Largest number of iterations.
     pub max_iterations: usize,
-    /// Order in which the assembled levels are visited; those of p-multigrid form a V. `None`: what suits the
-    /// aggregation.
+    /// Order in which the assembled levels are visited; the levels of p-multigrid form a V-cycle. `None`:
+    /// chosen by the aggregation.
     pub cycle: Option<Cycle>,
-    /// Smoother of all levels. `None`: what suits shapes and order.
+    /// Smoother of all levels. `None`: chosen by shapes and order.
     pub smoother: Option<SmootherKind>,
-    /// Its degree, or number of sweeps: products with the operator before and after each correction. `None`:
-    /// what suits order and machine.
+    /// Degree or number of sweeps of the smoother: products with the operator before and after each
+    /// correction. `None`: chosen by order and device.
     pub degree: Option<usize>,
-    /// Orders of p-multigrid. `None`: what suits the shapes.
+    /// Orders of p-multigrid. `None`: chosen by the shapes.
     pub orders: Option<Orders>,
-    /// What algebraic multigrid works on. `None`: what suits the machine.
+    /// The space of algebraic multigrid. `None`: chosen by the device.
     pub coarse_space: Option<CoarseSpace>,
-    /// How rows of the assembled levels are gathered. `None`: what suits the shapes of the mesh.
+    /// The aggregation of rows of the assembled levels. `None`: chosen by the shapes of the mesh.
     pub aggregation: Option<Coarsening>,
-    /// Arithmetic of multigrid. On GPUs operators in single precision may multiply rounded numbers
+    /// Precision of multigrid. On GPUs operators in single precision may multiply rounded numbers
     /// ([`CudaSipdg::rounded`](dgsuite_ops::cuda::CudaSipdg::rounded)).
     pub inner_precision: Precision,
 }
@@ -231,21 +232,21 @@ impl Default for SolverOptions {
 }
 
 impl SolverOptions {
-    /// With the defaults of a device, for a problem of an order. There each visit of a level costs launches,
-    /// however small the level, and products with stored matrices cost more than those of the operator, so
-    /// that order 1 is a level of p-multigrid and the matrix below is that of the continuous functions, with
-    /// few and small levels. The second of them is visited twice: with V-cycles iterations grow with the
-    /// mesh, and on an H200 four million unknowns took 12.4 ms and 15 iterations of order 1 and 15.8 ms and
-    /// 13 of order 6 where these take 10.3 ms and 11, 15.2 ms and 12. Where other levels were chosen,
-    /// K-cycles end after three of them. With two, as [`AmgOptions::on_device`] has it, iterations grow with
-    /// the mesh: a problem of order 1 with four million unknowns took 33 of them and 141 ms, with three
-    /// levels 12 and 58 ms.
+    /// Fills in the defaults for a device, an order and a mesh. On a GPU each visit of a level costs
+    /// launches, however small the level, and products with stored matrices cost more than products with the
+    /// operator. So order 1 is a level of p-multigrid, and the matrix below it belongs to the continuous
+    /// functions, with few and small levels. The second of these levels is visited twice, because iterations
+    /// grow with the mesh for V-cycles: on an H200 with four million unknowns V-cycles took 12.4 ms and 15
+    /// iterations at order 1 and 15.8 ms and 13 at order 6; the default takes 10.3 ms and 11, and 15.2 ms
+    /// and 12. If other levels are chosen, K-cycles end after three levels. With two, as in
+    /// [`AmgOptions::on_device`], iterations grow with the mesh: a problem of order 1 with four million
+    /// unknowns took 33 iterations and 141 ms; with three levels it took 12 and 58 ms.
     ///
-    /// On stretched elements that are no simplices continuous functions take many iterations: 176 for 17 at
-    /// order 1 on quadrilaterals of aspect 100, each a fifth of the work. There the matrix of order 1 stays,
-    /// at order 1; beyond it neither does better.
+    /// Continuous functions take many iterations on stretched elements other than simplices: 176 instead of
+    /// 17 at order 1 on quadrilaterals of aspect ratio 100, each with a fifth of the work. There the default
+    /// at order 1 is the matrix of order 1; at higher orders neither is better.
     ///
-    /// On any device levels of p-multigrid that have pyramids are smoothed by blocks from an order on, see
+    /// On any device, levels of p-multigrid with pyramids are smoothed by blocks from some order on, see
     /// [`SmootherKind::suited`].
     #[must_use]
     pub fn on(self, device: Device, order: usize, mesh: &Mesh) -> Self {
@@ -257,8 +258,8 @@ impl SolverOptions {
         match device {
             Device::Cpu => {
                 let orders = self.orders.unwrap_or_else(|| Orders::suited(smoother, mesh));
-                // Products with the operator for 1e-8 on 10,082 triangles, degrees 3 and 4: 157 and 160 at
-                // order 5, 193 and 184 at order 7, 220 and 200 at order 8.
+                // Products with the operator for 1e-8 on 10,082 triangles, with degrees 3 and 4: 157 and 160
+                // at order 5, 193 and 184 at order 7, 220 and 200 at order 8.
                 let more = order >= 7
                     && self.preconditioner == Preconditioning::PmgAmg
                     && smoother != SmootherKind::BlockJacobi;
@@ -270,9 +271,9 @@ impl SolverOptions {
     }
 
     fn on_gpu(self, order: usize, mesh: &Mesh) -> Self {
-        // What an iteration does beside smoothing costs as much as some products, so that more smoothing pays
-        // where it saves iterations: on an H200 18.1 ms with degree 5 for 19.5 ms with 4 at order 7, 14.0 ms
-        // with 4 for 15.7 ms with 3 at order 5.
+        // The work of an iteration besides smoothing costs as much as some products, so more smoothing pays
+        // if it saves iterations: on an H200 18.1 ms with degree 5 and 19.5 ms with 4 at order 7, 14.0 ms
+        // with 4 and 15.7 ms with 3 at order 5.
         let degree = match order {
             0..=4 => 3,
             5..=6 => 4,
@@ -299,13 +300,13 @@ impl SolverOptions {
         self.orders.unwrap_or_default()
     }
 
-    /// The smoother's degree.
+    /// The degree of the smoother.
     #[must_use]
     pub fn degree(&self) -> usize {
         self.degree.unwrap_or(3)
     }
 
-    /// What algebraic multigrid works on.
+    /// The space of algebraic multigrid.
     #[must_use]
     pub fn coarse_space(&self) -> CoarseSpace {
         self.coarse_space.unwrap_or_default()
@@ -323,10 +324,10 @@ impl SolverOptions {
         self.cycle.unwrap_or(if self.is_smoothed() { Cycle::V } else { AmgOptions::default().cycle })
     }
 
-    /// How rows are gathered on a mesh: as chosen, or as suits the matrix and the shapes. Those of continuous
-    /// functions want smoothed aggregation. Else, on simplices the couplings of neighbours are negative and
-    /// sets of strongest neighbours are best; elements of other shapes have couplings of both signs, which
-    /// want pairs of a controlled quality.
+    /// Returns the aggregation on a mesh: as chosen, or else by matrix and shapes. Matrices of continuous
+    /// functions need smoothed aggregation. For other matrices on simplices, the couplings of neighbours are
+    /// negative and sets of strongest neighbours are best; on other shapes there are couplings of both signs,
+    /// which need pairs of controlled quality.
     #[must_use]
     pub fn aggregation_on(&self, simplices: bool) -> Coarsening {
         self.aggregation.unwrap_or(match simplices {
@@ -336,13 +337,14 @@ impl SolverOptions {
         })
     }
 
-    /// The word of the pipeline file for how rows are gathered on a mesh.
+    /// The value of the key in the pipeline file for the aggregation on a mesh.
     #[must_use]
     pub fn aggregation_word_on(&self, mesh: &Mesh) -> &'static str {
         aggregation_word(self.aggregation_on(is_simplicial(mesh)))
     }
 
-    /// Choices by word, as the pipeline file has them; those of multigrid only where there is one.
+    /// Returns the options given by words, as in the pipeline file; options of multigrid only if there is
+    /// multigrid.
     #[must_use]
     pub fn words(&self) -> Vec<(&'static str, String)> {
         let mut words = vec![("preconditioner", self.preconditioner.word().to_owned())];
@@ -362,7 +364,7 @@ impl SolverOptions {
         words
     }
 
-    /// Choices by number.
+    /// Returns the options given by numbers.
     #[must_use]
     pub fn numbers(&self) -> Vec<(&'static str, f64)> {
         let mut numbers = vec![("tolerance", self.tolerance), ("max_iterations", self.max_iterations as f64)];
@@ -372,8 +374,8 @@ impl SolverOptions {
         numbers
     }
 
-    /// The options of algebraic multigrid; element blocks are not known to a matrix, so that its levels are
-    /// smoothed by the diagonal then.
+    /// Returns the options of algebraic multigrid. A matrix does not know element blocks, so with this
+    /// smoother its levels are smoothed by the diagonal.
     pub(super) fn amg(&self, singular: bool, simplices: bool) -> AmgOptions {
         let default = AmgOptions::default();
         let degree = self.degree();

@@ -1,5 +1,4 @@
-//! Parts of the mesh that are joined nowhere: in each of them something has to fix the constant of u, or in
-//! none.
+//! Disconnected parts of the mesh: the constant of u must be fixed in all of them or in none.
 
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector};
 use dgsuite_mesh::{Across, Mesh};
@@ -7,18 +6,18 @@ use dgsuite_ops::elliptic::Sipdg;
 
 use super::{EllipticError, EllipticKind, EllipticSetup, Function, Imbalance};
 
-/// Elements by the part that they belong to.
+/// The part of the mesh of each element.
 #[derive(Debug, PartialEq)]
 struct Parts {
-    /// The part of each element.
+    /// Index of the part, by element.
     of: Vec<u32>,
     count: usize,
 }
 
 impl Parts {
-    /// Elements are joined by faces, periodic ones included.
+    /// Faces join elements, periodic faces too.
     fn new(mesh: &Mesh) -> Self {
-        // The representative of each element's part; chains are halved on the way.
+        // The representative of each element's part; chains are halved along the way.
         let mut parent: Vec<u32> = (0..mesh.n_elements() as u32).collect();
         let root = |parent: &mut [u32], mut e: u32| {
             while parent[e as usize] != e {
@@ -46,7 +45,7 @@ impl Parts {
         Self { of, count: count as usize }
     }
 
-    /// Whether something fixes u in each part: a boundary with u in its condition, or λ.
+    /// Returns whether something fixes u in each part: a boundary condition with u, or λ.
     fn fixed(&self, setup: &EllipticSetup) -> Vec<bool> {
         let mesh = &setup.mesh;
         let fixes: Vec<bool> = mesh
@@ -78,7 +77,7 @@ impl Parts {
     }
 }
 
-/// Refuses a problem that fixes u in some part of the mesh, but not in another.
+/// Rejects a problem that fixes u in some part of the mesh but not in another.
 ///
 /// # Errors
 /// [`EllipticError::Floating`].
@@ -99,17 +98,17 @@ pub(super) fn check(setup: &EllipticSetup) -> Result<(), EllipticError> {
     }
 }
 
-/// What balancing leaves of a right-hand side that is the same everywhere; a solver would take it for data.
+/// Relative rounding error of balancing a right-hand side that is constant; a solver would take it for data.
 const ROUNDING: f64 = 1e-13;
 
-/// The constants that nothing fixes: 1 in one part of the mesh and 0 in the others, with their loads `M 1`.
+/// The constants in the null space: 1 in one part of the mesh and 0 in the others, with their loads `M 1`.
 pub(super) struct Constants(Vec<[HostVector<f64>; 2]>);
 
 impl Constants {
-    /// Those of a singular problem.
+    /// Computes the constants of a singular problem.
     ///
     /// # Errors
-    /// Two vectors for each part do not fit.
+    /// Not enough memory for two vectors for each part.
     pub(super) fn new(operator: &Sipdg<f64>, host: &Host) -> Result<Self, GpuError> {
         let parts = Parts::new(operator.mesh());
         let one = |part: usize| {
@@ -122,8 +121,8 @@ impl Constants {
         (0..parts.count).map(one).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Takes what no solution can meet out of a right-hand side, the same of f everywhere in a part, and
-    /// tells the part with the largest share of it.
+    /// Removes the part of a right-hand side for which no solution exists, evenly from f in each part of the
+    /// mesh. Returns the imbalance of the part of the mesh with the largest share.
     pub(super) fn balance(&self, b: &mut HostVector<f64>) -> Option<Imbalance> {
         let before = b.norm_max();
         let mut worst: Option<Imbalance> = None;
@@ -142,7 +141,7 @@ impl Constants {
         worst
     }
 
-    /// Adds the constants that give u the mean of a function in each part, or mean 0.
+    /// Adds constants such that u has the mean of a given function in each part, or mean 0.
     pub(super) fn set_means(&self, operator: &Sipdg<f64>, u: &mut HostVector<f64>, of: Option<&Function>) {
         let wanted = of.map(|function| operator.project(&|element, x| function(element, x)));
         for [one, load] in &self.0 {

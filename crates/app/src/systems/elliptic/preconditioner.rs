@@ -1,5 +1,4 @@
-//! Makes the preconditioner that was chosen: p-multigrid over operators of falling order, algebraic multigrid
-//! below.
+//! Builds the preconditioner: p-multigrid over operators of decreasing order, then algebraic multigrid.
 
 use std::sync::Arc;
 
@@ -21,21 +20,21 @@ use super::watched::Apply;
 use super::{EllipticError, LevelDescription};
 use crate::systems::setup::Precision;
 
-/// A preconditioner and what it consists of.
+/// A preconditioner with its properties.
 pub(super) struct Built {
     pub(super) apply: Box<Apply<Vector<f64>>>,
-    /// Whether it is not quite linear.
+    /// Whether it is slightly nonlinear.
     pub(super) flexible: bool,
     pub(super) levels: Vec<LevelDescription>,
-    /// Bytes beside those of levels.
+    /// Bytes in addition to the levels.
     pub(super) bytes: usize,
-    /// Products with the operator in each application, in those of the finest level.
+    /// Products with the operator in each application, in products of the finest level.
     pub(super) applications: f64,
 }
 
 type Vector<T> = HostVector<T>;
 
-/// The preconditioner.
+/// Builds the preconditioner.
 pub(super) fn build(
     operator: &Operator<f64>,
     options: &SolverOptions,
@@ -60,7 +59,7 @@ pub(super) fn build(
         (Preconditioning::PmgAmg, Precision::Single) => {
             let orders = options.orders().levels(operator.0.order());
             if orders.len() == 1 && options.coarse_space() == CoarseSpace::Discontinuous {
-                // The matrix of order 1 is all there is: it takes residuals of either precision.
+                // There is only the matrix of order 1, which accepts residuals of either precision.
                 return assembled(operator, options, host, Precision::Single);
             }
             let single = Arc::new(operator.0.single()?);
@@ -81,11 +80,11 @@ pub(super) fn is_simplicial(mesh: &Mesh) -> bool {
     mesh.sets.iter().all(|set| matches!(set.shape, Shape::Triangle | Shape::Tetrahedron))
 }
 
-/// Lengths of an element's edges that differ by more than this make it a stretched one: point smoothers and
-/// continuous functions take about as many times the iterations as they are faster in each.
+/// An element is stretched if the lengths of its edges differ by more than this factor. There, the extra
+/// iterations of point smoothers and continuous functions outweigh their lower cost per iteration.
 const STRETCHED: f64 = 30.0;
 
-/// Whether more than a hundredth of the elements are stretched, simplices not counted.
+/// Returns whether more than a hundredth of the elements are stretched; simplices do not count.
 pub(super) fn is_stretched(mesh: &Mesh) -> bool {
     let mut stretched = 0;
     for set in &mesh.sets {
@@ -154,10 +153,10 @@ fn assembled(
     Ok(Built { apply: Box::new(apply), flexible: true, levels, bytes: 0, applications })
 }
 
-/// What a cycle of algebraic multigrid costs.
+/// The cost of a cycle of algebraic multigrid.
 pub(super) struct Work {
     /// Products with the finest matrix that read as many entries; a product with the matrix counts as one
-    /// with the operator, whatever its entries cost.
+    /// with the operator, whatever the cost of its entries.
     pub(super) products: f64,
 }
 
@@ -168,7 +167,8 @@ impl Work {
     }
 }
 
-/// Entries that a cycle reads: each level's times its products, visited as often as the cycle says.
+/// Returns the number of entries that a cycle reads: for each level its entries times its products times its
+/// visits.
 fn amg_work(summary: &HierarchySummary, degree: usize) -> f64 {
     let mut visits = 1.0;
     let mut work = 0.0;
@@ -179,7 +179,7 @@ fn amg_work(summary: &HierarchySummary, degree: usize) -> f64 {
             dgsuite_amg::Cycle::K { levels } => k > 0 && k <= levels,
         };
         let direct = summary.direct && k + 1 == summary.levels.len();
-        // Iterations of a K-cycle have a product of their own.
+        // Iterations of a K-cycle need one more product.
         let inner = if twice { 2.0 } else { 1.0 };
         visits *= inner;
         let products = if direct { 1.0 } else { 2.0 * degree as f64 + (inner - 1.0) };
@@ -195,7 +195,7 @@ fn degree(smoother: Smoother) -> usize {
     }
 }
 
-/// A level for the table.
+/// Describes a level for the table.
 pub(super) fn describe_amg(level: &dgsuite_amg::LevelSummary) -> LevelDescription {
     LevelDescription {
         kind: "amg".to_owned(),
@@ -205,8 +205,8 @@ pub(super) fn describe_amg(level: &dgsuite_amg::LevelSummary) -> LevelDescriptio
     }
 }
 
-/// p-multigrid from the order of `finest` to 1, where algebraic multigrid made by `amg` takes over. `apply`
-/// of the second part is to be replaced.
+/// Builds p-multigrid from the order of `finest` to 1, with the algebraic multigrid built by `amg` below. The
+/// caller replaces `apply` of the second result.
 fn p_multigrid<T: PackScalar>(
     finest: &Arc<Sipdg<T>>,
     options: &SolverOptions,
@@ -245,7 +245,7 @@ where
                 }
                 _ => (Box::new(jacobi(fine, host)?), fine.len() * T::BYTES),
             };
-        // The finest operator is the solver's own, or counted by its copy.
+        // The finest operator belongs to the solver, or its copy counts it.
         let own = if Arc::ptr_eq(fine, finest) { 0 } else { fine.bytes() };
         let name = format!("order {}", fine.order());
         let bytes = own + smoother_bytes;
@@ -284,7 +284,7 @@ where
         level.bytes += counted.vectors;
     }
     described.extend(summary.levels.iter().map(describe_amg));
-    // The matrix counts as an operator of as many rows.
+    // The matrix counts as an operator with as many rows.
     let coarse_work = Work::of(&summary, &amg_options).products;
     let share = if p_levels == 0 { 1.0 } else { rows as f64 / finest.dofs() as f64 };
     let applications = multigrid.summary().work() + coarse_work * share;

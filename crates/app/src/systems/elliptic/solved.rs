@@ -1,67 +1,67 @@
-//! What comes of a solve.
+//! The result of a solve.
 
 use dgsuite_amg::{Solution, SolveError};
 use dgsuite_gpu::GpuError;
 
-/// The part of the data that no solution can meet, of a problem that fixes u up to a constant only. Of a mesh
-/// of several parts that are joined nowhere: in the part where it is largest.
+/// The part of the data for which no solution exists, in a problem that fixes u only up to a constant. In a
+/// mesh of several disconnected parts: the part in which it is largest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Imbalance {
-    /// `∫ f + ∮ g`, which would have to be 0.
+    /// `∫ f + ∮ g`, which should be 0.
     pub total: f64,
-    /// Sum of the sizes of what is added up there.
+    /// Sum of the absolute values of the terms of `total`.
     pub size: f64,
 }
 
-/// Imbalance that cubature explains.
+/// Imbalance that cubature errors explain.
 const BALANCE: f64 = 1e-3;
 
 impl Imbalance {
-    /// Whether it is no more than errors of cubature.
+    /// Whether it is within the errors of cubature.
     #[must_use]
     pub fn is_compatible(&self) -> bool {
         self.total.abs() <= BALANCE * self.size
     }
 
-    /// What part of the data it is.
+    /// The imbalance relative to the data.
     pub(super) fn share(&self) -> f64 {
         if self.size > 0.0 { self.total.abs() / self.size } else { 0.0 }
     }
 }
 
-/// A datum that is infinite or no number.
+/// A datum that is not finite.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BadDatum {
-    /// The boundary whose datum it is; none for the right-hand side f.
+    /// The boundary of the datum; `None` for the right-hand side f.
     pub boundary: Option<String>,
-    /// The element, as the mesh file numbers it.
+    /// The element, as numbered in the mesh file.
     pub element: u64,
-    /// Where.
+    /// The point.
     pub at: [f64; 3],
-    /// What was found.
+    /// The value.
     pub value: f64,
 }
 
-/// A solve, whether it went well or not.
+/// The result of a solve, successful or not.
 #[derive(Debug)]
 pub struct Solved {
     /// The solution, or the last iterate, in the operator's order.
     pub u: Vec<f64>,
-    /// How it went.
+    /// The solution's residuals, or the error.
     pub outcome: Result<Solution, SolveError>,
-    /// What the device refused, which makes the outcome worthless.
+    /// The error of the device, which makes the outcome meaningless.
     pub refused: Option<GpuError>,
-    /// What made the first residual a number that is none.
+    /// The datum that is not finite, if the first residual is not finite.
     pub bad_datum: Option<BadDatum>,
-    /// Whether it was ended from outside.
+    /// Whether the solve was stopped from outside.
     pub stopped: bool,
-    /// Seconds for the right-hand side, its copy to the device included.
+    /// Seconds for the right-hand side, including its copy to the device.
     pub right_hand_side_s: f64,
     /// Seconds for the solve.
     pub solve_s: f64,
     /// `∫ u`.
     pub integral: f64,
-    /// Where nothing fixes a constant: what does not balance.
+    /// For a solution that is fixed only up to a constant: the imbalance of the data.
     pub imbalance: Option<Imbalance>,
 }
 
@@ -75,20 +75,20 @@ impl Solved {
         }
     }
 
-    /// Iterations done.
+    /// Number of iterations.
     #[must_use]
     pub fn iterations(&self) -> usize {
         self.outcome.as_ref().map_or_else(|e| e.history().len().saturating_sub(1), |s| s.iterations)
     }
 
-    /// The norm of the last residual: of a solution that of `b − A u`.
+    /// The norm of the last residual; for a solution that of `b − A u`.
     #[must_use]
     pub fn residual(&self) -> f64 {
         let last = self.history().last().copied().unwrap_or(0.0);
         self.outcome.as_ref().map_or(last, |solution| solution.true_residual)
     }
 
-    /// The last residual over the first.
+    /// The last residual relative to the first.
     #[must_use]
     pub fn reduction(&self) -> f64 {
         match self.history().first() {
@@ -97,7 +97,7 @@ impl Solved {
         }
     }
 
-    /// The mean factor of an iteration on the residual.
+    /// The mean factor by which an iteration reduces the residual.
     #[must_use]
     pub fn rate(&self) -> f64 {
         match self.iterations() {
@@ -106,7 +106,7 @@ impl Solved {
         }
     }
 
-    /// Millions of unknowns a second.
+    /// Millions of unknowns per second.
     #[must_use]
     pub fn mdofs_per_s(&self, dofs: usize) -> f64 {
         if self.solve_s > 0.0 { dofs as f64 / self.solve_s / 1e6 } else { 0.0 }

@@ -1,4 +1,4 @@
-//! A preconditioner that tells how far a solve has come, and that can end it.
+//! A preconditioner that reports the progress of a solve, and that can end it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -6,21 +6,21 @@ use std::time::{Duration, Instant};
 use dgsuite_amg::Preconditioner;
 use dgsuite_gpu::Vector;
 
-/// A preconditioner that may go to another thread.
+/// A preconditioner that can be sent to another thread.
 pub(super) type Apply<V> = dyn Preconditioner<V> + Send;
 
-/// Time between two norms of the residual: on a device each of them is waited for.
+/// Time between two norms of the residual; on a device the solve waits for each of them.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// It is asked once in each iteration, with the residual. Once the flag is set it answers zero, which ends
-/// conjugate gradients with the iterate at hand.
+/// Conjugate gradients call this preconditioner once in each iteration, with the residual. When the flag is
+/// set it returns zero, which ends the iteration with the current iterate.
 pub(super) struct Watched<'a, V> {
     inner: &'a mut Apply<V>,
     stop: &'a AtomicBool,
     progress: &'a mut (dyn FnMut(usize, f64) + Send),
     iteration: usize,
     said: Instant,
-    /// Whether the flag was seen.
+    /// Whether the flag was set.
     pub(super) stopped: bool,
 }
 

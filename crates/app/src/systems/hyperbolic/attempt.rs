@@ -1,20 +1,21 @@
-//! Steps that are tried: with an estimate of their error, by which they may be taken back.
+//! Attempted steps with an estimate of their error, which can be undone.
 
 use super::{Hyperbolic, Representation, SystemError};
 
 impl Hyperbolic {
     /// Prepares estimates of errors. With `s_k` the mean of `|u_k|` over the domain at the start of the run
-    /// (of momentum `(s_ρ s_ρE)^½`, as it may be at rest), and `e_k` the error of the field k in a step:
+    /// (for momentum `(s_ρ s_ρE)^½`, because it may be at rest), and `e_k` the error of the field k in a
+    /// step:
     ///
     /// ```text
     /// ε = (mean over elements and fields of ⟨e_k²⟩ / s_k²)^½
     /// ```
     ///
-    /// `⟨ ⟩` is the mean over the reference element, of modes by their orthonormality, else over the
+    /// `⟨ ⟩` is the mean over the reference element: for modes by their orthonormality, otherwise over the
     /// coefficients (nodes). Fields whose scale is zero are measured absolutely.
     ///
     /// # Errors
-    /// Those of the machine.
+    /// The errors of the device and the threads.
     pub(crate) fn weigh_errors(&mut self) -> Result<(), SystemError> {
         let scales = self.scales();
         let mesh = &self.setup.mesh;
@@ -34,7 +35,7 @@ impl Hyperbolic {
         Ok(self.engine.weigh_errors(&weights)?)
     }
 
-    /// What the errors of each conserved variable are measured by.
+    /// Returns the scales of the errors, by conserved variable.
     fn scales(&self) -> Vec<f64> {
         let volume = self.engine.integrate(1, &|_, _, out| out[0] = 1.0)[0];
         let mut scales: Vec<f64> = self.start_size.iter().map(|size| size / volume).collect();
@@ -44,8 +45,8 @@ impl Hyperbolic {
         scales.iter().map(|&scale| if scale > 0.0 { scale } else { 1.0 }).collect()
     }
 
-    /// One step of size `dt`, and the estimate ε of its error; no number where the new state is none. See
-    /// [`step`](Self::step); [`undo_step`](Self::undo_step) takes it back.
+    /// Takes one step of size `dt` and returns the estimate ε of its error; NaN if the new state is invalid.
+    /// See [`step`](Self::step); [`undo_step`](Self::undo_step) undoes it.
     ///
     /// # Errors
     /// As [`step`](Self::step).
@@ -57,7 +58,7 @@ impl Hyperbolic {
         Ok(error)
     }
 
-    /// Takes back the step that was tried last, which began at `time`.
+    /// Undoes the last attempted step, which began at `time`.
     pub(crate) fn undo_step(&mut self, time: f64) {
         self.engine.undo_step();
         self.time = time;

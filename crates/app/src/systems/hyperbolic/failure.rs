@@ -1,5 +1,7 @@
-//! Where a solution failed first, found from where it is no longer finite: a step takes bad values some
-//! elements further in every direction, so that they began in the middle.
+//! Finds the element in which a solution failed first.
+//!
+//! A step spreads bad values by some elements in every direction, so the failure began in the middle of the
+//! elements that are not finite.
 
 use super::{Hyperbolic, SystemError};
 use dgsuite_mesh::{Across, Mesh};
@@ -11,36 +13,36 @@ pub(crate) struct Origin {
     pub(crate) element: u64,
     /// The mean of its vertices.
     pub(crate) at: [f64; 3],
-    /// How many elements are not finite.
+    /// Number of elements that are not finite.
     pub(crate) bad: usize,
 }
 
-/// A step that was taken, so that it can be taken again.
+/// A recorded step, which can be repeated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Taken {
-    /// At a time, of a size.
+    /// A step of this size at this time.
     Step { t: f64, dt: f64 },
-    /// With this multiple of each element's own step.
+    /// A step with this multiple of each element's own step.
     Local { cfl: f64 },
 }
 
-/// The steps since a copy of the state was kept.
+/// The steps since the last copy of the state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trail {
     taken: Vec<Taken>,
     kept: bool,
 }
 
-/// Where a gas was nearest to being none.
+/// The state of a gas closest to an inadmissible one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Coldest {
     /// The element's number in the mesh file.
     pub(crate) element: u64,
-    /// Where in it.
+    /// The point.
     pub(crate) at: [f64; 3],
-    /// The temperature there.
+    /// The temperature at the point.
     pub(crate) temperature: f64,
-    /// The primitive state there, by name.
+    /// The primitive state at the point, by name.
     pub(crate) state: Vec<(&'static str, f64)>,
     /// Time of the state.
     pub(crate) time: f64,
@@ -52,7 +54,7 @@ impl Trail {
     /// Steps between two copies of the state: a copy costs about as much as a fifth of a stage.
     const STEPS: usize = 16;
 
-    /// Start and size of the last step, if it was one in time.
+    /// Returns start and size of the last step, if it was a step in time.
     pub(crate) fn last_step(&self) -> Option<(f64, f64)> {
         match *self.taken.last()? {
             Taken::Step { t, dt } => Some((t, dt)),
@@ -60,19 +62,19 @@ impl Trail {
         }
     }
 
-    /// What was kept is no longer before the present state.
+    /// Marks the copy of the state as unusable.
     pub(crate) fn lose(&mut self) {
         self.kept = false;
     }
 
-    /// The last step was taken back.
+    /// Removes the last step, which was undone.
     pub(crate) fn forget(&mut self) {
         self.taken.pop();
     }
 }
 
 impl Hyperbolic {
-    /// Notes a step that is about to be taken; keeps the state now and then.
+    /// Records a step that is about to be taken; copies the state from time to time.
     pub(crate) fn note(&mut self, trail: &mut Trail, step: Taken) {
         if !trail.kept || trail.taken.len() >= Trail::STEPS {
             trail.taken.clear();
@@ -81,8 +83,8 @@ impl Hyperbolic {
         trail.taken.push(step);
     }
 
-    /// The coldest point of the gas before the last step of `trail`, which is taken again from the state that
-    /// was kept. `None` where no state was kept, or for other laws. The state afterwards is that of before.
+    /// Returns the coldest point of the gas before the last step of `trail`, by repeating the steps from the
+    /// copy of the state. `None` if there is no copy, or for other laws. The state is unchanged afterwards.
     pub(crate) fn before(&mut self, trail: &Trail) -> Option<Coldest> {
         let (last, first) = trail.taken.split_last().filter(|_| trail.kept)?;
         self.setup.law.gas()?;
@@ -94,7 +96,7 @@ impl Hyperbolic {
         }
         let limit = self.engine.stable_dt().unwrap_or(0.0);
         let found = outcome.is_ok().then(|| self.coldest(limit)).flatten();
-        // A second failure is the first one.
+        // A second failure is the same as the first one.
         let _ = self.again(*last);
         (self.time, self.steps) = (time, steps);
         found
@@ -134,7 +136,8 @@ impl Hyperbolic {
         coldest
     }
 
-    /// The middle of the elements that are not finite; `None` if there are none, or no others.
+    /// Returns the middle of the elements that are not finite; `None` if there are none, or only such
+    /// elements.
     pub(crate) fn origin_of_failure(&self) -> Option<Origin> {
         let (mesh, fields) = (&self.setup.mesh, self.n_fields());
         let parts = self.engine.discretization().summary();
@@ -154,7 +157,7 @@ impl Hyperbolic {
     }
 }
 
-/// The bad element with most faces between it and a good one; `None` if all are good, or all bad.
+/// Returns the bad element with most faces between it and a good one; `None` if all are good, or all bad.
 fn middle(mesh: &Mesh, bad: &[bool]) -> Option<usize> {
     let pairs: Vec<[usize; 2]> = mesh
         .faces

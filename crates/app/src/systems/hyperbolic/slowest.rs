@@ -1,4 +1,4 @@
-//! How long the slowest process takes to cross the domain: what a run towards a steady state must wait for.
+//! The time that the slowest process takes to cross the domain, for runs to a steady state.
 
 use super::{Hyperbolic, Law};
 
@@ -11,14 +11,15 @@ struct Means {
 }
 
 impl Hyperbolic {
-    /// The longer of the times that flow and diffusion take across the domain, with its largest extent `L`:
+    /// Returns the longer of the times that flow and diffusion take across the domain, with its largest
+    /// extent `L`:
     ///
     /// ```text
     /// max(L/|v|, L²/ν)
     /// ```
     ///
-    /// `|v|` is the root mean square of the velocity, `ν` the mean of `μ/ρ min(1, γ/Pr)`. `None` where
-    /// nothing moves or diffuses.
+    /// `|v|` is the root mean square of the velocity, `ν` the mean of `μ/ρ min(1, γ/Pr)`. `None` if nothing
+    /// moves or diffuses.
     pub(crate) fn slowest_time(&self) -> Option<f64> {
         let [lower, upper] = self.setup.mesh.bounding_box();
         let extent = (0..3).map(|d| upper[d] - lower[d]).fold(0.0, f64::max);

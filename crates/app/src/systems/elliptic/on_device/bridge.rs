@@ -1,5 +1,6 @@
-//! Operators of `ops` on a device in the form that solvers of `amg` ask for. A launch that fails is kept by
-//! the device.
+//! Operators of `ops` on a device behind the traits of `amg`.
+//!
+//! The device stores the error of a launch that fails.
 
 use std::sync::Arc;
 
@@ -54,7 +55,7 @@ impl<T: Scalar> LinearOperator<CudaVector<T>> for OnDevice<T> {
     }
 }
 
-/// Inverses of the elements' blocks as a preconditioner.
+/// The inverses of the element blocks as a preconditioner.
 pub(super) struct Blocks<T: Scalar>(pub(super) CudaBlockInverse<T>);
 
 impl<T: Scalar> Preconditioner<CudaVector<T>> for Blocks<T> {
@@ -64,7 +65,7 @@ impl<T: Scalar> Preconditioner<CudaVector<T>> for Blocks<T> {
     }
 }
 
-/// Change of order between two levels.
+/// The transfer between two levels of different order.
 pub(super) struct BetweenOrders<T: Scalar>(pub(super) CudaPTransfer<T>);
 
 impl<T: Scalar> Transfer<CudaVector<T>> for BetweenOrders<T> {

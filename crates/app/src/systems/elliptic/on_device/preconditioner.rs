@@ -1,5 +1,4 @@
-//! The preconditioner that was chosen, on a device: p-multigrid over operators of falling order, algebraic
-//! multigrid below.
+//! Builds the preconditioner on a device: p-multigrid, then algebraic multigrid.
 
 use std::sync::Arc;
 
@@ -25,19 +24,19 @@ use crate::systems::setup::Precision;
 
 type Vector<T> = CudaVector<T>;
 
-/// A preconditioner and what it consists of.
+/// A preconditioner with its properties.
 pub(super) struct Built {
     pub(super) apply: Box<Apply<Vector<f64>>>,
-    /// Whether it is not quite linear.
+    /// Whether it is slightly nonlinear.
     pub(super) flexible: bool,
     pub(super) levels: Vec<LevelDescription>,
-    /// Bytes beside those of levels.
+    /// Bytes in addition to the levels.
     pub(super) bytes: usize,
-    /// Products with the operator in each application, in those of the finest level.
+    /// Products with the operator in each application, in products of the finest level.
     pub(super) applications: f64,
 }
 
-/// The preconditioner.
+/// Builds the preconditioner.
 pub(super) fn build(
     cuda: &Cuda,
     host_operator: &Arc<Sipdg<f64>>,
@@ -78,7 +77,7 @@ pub(super) fn build(
         (Preconditioning::PmgAmg, Precision::Single) => {
             let orders = options.orders().levels(host_operator.order());
             if orders.len() == 1 && options.coarse_space() == CoarseSpace::Discontinuous {
-                // The matrix of order 1 is all there is: it takes residuals of either precision.
+                // There is only the matrix of order 1, which accepts residuals of either precision.
                 let amg = options.amg(host_operator.is_singular(), is_simplicial(host_operator.mesh()));
                 let rows = host_operator.compressed_rows();
                 let (apply, bytes, levels, work) =
@@ -101,7 +100,7 @@ fn diagonal<T: Scalar>(host: &Sipdg<f64>, operator: &CudaSipdg<T>) -> Result<Vec
     Ok(operator.upload(&inverse_diagonal(host)?)?)
 }
 
-/// The entries of an operator's vectors inside and outside of those of its unknowns alone, see
+/// Maps between the entries of an operator's vectors and those of its unknowns alone, see
 /// [`CudaReordered::new`].
 fn places<T: Scalar>(operator: &CudaSipdg<T>, entries: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let rows = operator.rows();
@@ -161,7 +160,7 @@ fn matrix_solver<T: UploadAmg, S: Scalar>(
     Ok((Box::new(apply), bytes, levels, work))
 }
 
-/// p-multigrid from the order of `finest` to 1, where algebraic multigrid takes over.
+/// Builds p-multigrid from the order of `finest` to 1, with algebraic multigrid below.
 fn p_multigrid<T: UploadAmg>(
     cuda: &Cuda,
     host_finest: &Arc<Sipdg<f64>>,
@@ -207,7 +206,7 @@ fn p_multigrid<T: UploadAmg>(
                 (Box::new(jacobi), bytes)
             }
         };
-        // The finest operator is the solver's own, or counted by its copy.
+        // The finest operator belongs to the solver, or its copy counts it.
         let own = if Arc::ptr_eq(&fine, finest) { 0 } else { fine.bytes() };
         let (name, bytes) = (format!("order {}", fine.order()), own + smoother_bytes + transfer_bytes);
         let rows = host_fine.dofs();
@@ -262,8 +261,8 @@ impl Preconditioner<Vector<f64>> for Stored {
     }
 }
 
-/// The inverse mass matrix, stored: a block for each element, whose columns come from products with vectors
-/// that are 1 at one node of all elements.
+/// The inverse mass matrix, stored: a block for each element. Its columns are products with vectors that are
+/// 1 at one node of all elements.
 fn inverse_mass(
     cuda: &Cuda,
     host: &Sipdg<f64>,
