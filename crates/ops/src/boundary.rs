@@ -1,27 +1,29 @@
-//! Boundary faces: the outer trace from the inner one, and the flux that leaves through it.
+//! Boundary conditions on faces: outer states for the numerical flux, and the fluxes through the boundary.
 //!
-//! The faces of one condition are worked on together, before the residual: the outer states go to
-//! the exterior buffer, from which the residual reads them as it reads a foreign neighbour's; the
-//! numerical fluxes, integrated over the boundary, are the *tally* that conservation is checked with.
+//! All faces of one boundary are processed together, before the residual. The outer states are written to the
+//! exterior buffer, from which the residual reads them in the same way as the traces of elements of another
+//! group. The numerical fluxes, integrated over the boundary, are the *tally*, with which conservation is
+//! checked.
 
 use crate::diffusive_boundary::DiffusiveBoundaryKernel;
 use dgsuite_physics::trace::{Parameters, TraceError, device_fn};
 use dgsuite_physics::{Boundary, Exact, Law, NumericalFlux, Real};
 use std::sync::Arc;
 
-/// A boundary condition of one law and numerical flux, on many points.
+/// A boundary condition for one law and one numerical flux, evaluated at many points.
 pub trait BoundaryKernel<T>: Send + Sync {
-    /// `u⁺` (`up`) and `f*(u⁻, u⁺, n)` (`flux`) at points; all `[point][field]`, `normal`
-    /// `[point][D]`, `data` the prescribed conserved states or other numbers of the condition.
+    /// Computes `u⁺` (`up`) and `f*(u⁻, u⁺, n)` (`flux`) at points. All arrays are `[point][field]`, `normal`
+    /// is `[point][D]`; `data` holds the prescribed conserved states or other numbers that the condition
+    /// uses.
     fn outer(&self, um: &[T], normal: &[T], data: &[T], up: &mut [T], flux: &mut [T]);
 
-    /// What the condition means for diffusion, if it says so.
+    /// The treatment of diffusive fluxes on this boundary, if the condition defines one.
     fn diffusive(&self) -> Option<&dyn DiffusiveBoundaryKernel<T>> {
         None
     }
 
-    /// The condition as the CUDA function `outer(um, n, data, out)`; its parameters are added to
-    /// `parameters`.
+    /// Returns the condition as the text of a CUDA function `outer(um, n, data, out)` and adds the parameters
+    /// that it uses to `parameters`.
     ///
     /// # Errors
     /// [`TraceError`] if a parameter has two values.
@@ -66,12 +68,12 @@ where
     }
 }
 
-/// A condition bound to a boundary of the mesh.
+/// A boundary condition and the boundary of the mesh to which it applies.
 pub struct BoundaryBinding<T> {
     /// Name of the boundary in the mesh.
     pub name: String,
-    /// What it does.
+    /// The condition.
     pub kernel: Box<dyn BoundaryKernel<T>>,
-    /// Prescribed states, or the numbers that the condition asks for, where it has any.
+    /// Prescribed states, or other data of the condition, if it has any.
     pub data: Option<Arc<dyn Exact>>,
 }

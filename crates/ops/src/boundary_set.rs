@@ -1,4 +1,4 @@
-//! The faces of one boundary: where they are, what is prescribed there, room for traces and fluxes.
+//! The faces of one boundary: geometry, prescribed data, and buffers for traces and fluxes.
 
 use crate::boundary::BoundaryBinding;
 use crate::connect::Connectivity;
@@ -6,12 +6,12 @@ use crate::group::Group;
 use crate::simd::PackScalar;
 use dgsuite_mesh::Mesh;
 
-/// The faces of one boundary and what happens there.
+/// The faces of one boundary with their condition.
 pub(crate) struct BoundarySet<T> {
     pub(crate) binding: BoundaryBinding<T>,
     /// Index among the mesh's boundaries.
     pub(crate) boundary: usize,
-    /// First point of each face; one more at the end.
+    /// Index of the first point of each face, then the number of points.
     pub(crate) first: Vec<usize>,
     pub(crate) positions: Vec<[f64; 3]>,
     pub(crate) normal: Vec<T>,
@@ -23,11 +23,11 @@ pub(crate) struct BoundarySet<T> {
     pub(crate) data_buffer: Vec<Vec<f64>>,
     pub(crate) minus: Vec<T>,
     pub(crate) flux: Vec<T>,
-    /// `u_b`, where there is diffusion.
+    /// `u_b`, if there is diffusion.
     pub(crate) face: Vec<T>,
 }
 
-/// The points of one boundary: geometry, weights and room.
+/// Collects the points of one boundary: geometry and weights; allocates its buffers.
 pub(crate) fn boundary_set<T: PackScalar>(
     mesh: &Mesh,
     groups: &[Group<T>],
@@ -70,7 +70,7 @@ pub(crate) fn boundary_set<T: PackScalar>(
 }
 
 impl<T: PackScalar> BoundarySet<T> {
-    /// Prescribed states at time `t`; whether they have changed.
+    /// Evaluates the prescribed states at time `t`; returns whether they have changed.
     pub(crate) fn update_data(&mut self, t: f64, fields: usize) -> bool {
         let Some(exact) = &self.binding.data else { return false };
         if self.data_time.is_some_and(|last| last == t || exact.is_steady()) {

@@ -1,8 +1,8 @@
-//! Operators of a part as chains of sparse factors: sum factorisation where the space is a product.
+//! Operators of a part as products of sparse factors (sum factorisation on tensor shapes).
 //!
-//! A dense operator is a chain of one. On tensor shapes that are over-integrated, interpolation,
-//! projection and the residual operator are products of one-dimensional operators, a direction at
-//! a time; collocated ones are sparse as they stand.
+//! A dense operator is a chain with one factor. On over-integrated tensor shapes, interpolation, projection
+//! and the residual operator are products of one-dimensional operators, one direction after the other.
+//! Collocated operators are sparse already.
 
 use crate::panel::{Panels, Rows};
 use crate::simd::PackScalar;
@@ -16,7 +16,8 @@ pub(crate) struct Chain<T> {
 }
 
 impl<T: Scalar> Chain<T> {
-    /// From factors; `line` is the number of rows that follow one another along the first direction.
+    /// Builds the chain from its factors; the second entry of each is the number of rows that follow one
+    /// another along the first direction.
     pub(crate) fn new(factors: &[(Rows, usize)], max_rows: usize, width: usize) -> Self {
         Self { stages: factors.iter().map(|(m, line)| Panels::new(m, *line, max_rows, width)).collect() }
     }
@@ -31,12 +32,12 @@ impl<T: Scalar> Chain<T> {
         self.stages.last().map_or(0, Panels::rows)
     }
 
-    /// The most rows between two factors.
+    /// The largest number of rows between two factors.
     pub(crate) fn widest(&self) -> usize {
         self.stages.iter().map(Panels::rows).max().unwrap_or(0)
     }
 
-    /// Bytes held.
+    /// Memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.stages.iter().map(Panels::bytes).sum()
     }
@@ -59,8 +60,8 @@ pub(crate) struct Operators<T> {
     pub(crate) interp_face: Chain<T>,
 }
 
-/// The operators of one part as sparse factors, each with the number of rows that follow one another along
-/// the first direction; the first factor of a chain is applied first.
+/// The operators of one part as sparse factors. With each factor goes the number of rows that follow one
+/// another along the first direction. The first factor of a chain is applied first.
 pub(crate) struct Factors {
     /// `I`.
     pub(crate) interp: Vec<(Rows, usize)>,
@@ -121,7 +122,7 @@ impl<T: PackScalar> Operators<T> {
 }
 
 impl<T: PackScalar> Operators<T> {
-    /// Bytes held.
+    /// Memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.interp.bytes() + self.residual.bytes() + self.project.bytes() + self.interp_face.bytes()
     }
@@ -134,7 +135,7 @@ impl<T: PackScalar> Operators<T> {
     }
 }
 
-/// `A` in direction `d` of `dim`, identities of the given sizes in the others.
+/// `A` along direction `d` of `dim`; identity matrices of the given sizes along the other directions.
 fn along(a: &Matrix, d: usize, sizes: &[usize]) -> Rows {
     let mut out = Rows::identity(1);
     for (e, &n) in sizes.iter().enumerate().rev() {
@@ -170,9 +171,8 @@ fn projection(t: &TensorFactors, dim: usize) -> Vec<(Rows, usize)> {
         .collect()
 }
 
-/// `Σ_d P_d F_d − L f*` in stages, last direction first. With `P` the derivative factor and `Π` the
-/// mass factor of a direction, in three dimensions
-/// `P_r Π_s Π_t F_r + Π_r (P_s Π_t F_s + Π_s P_t F_t) − E Π_f f*`.
+/// `Σ_d P_d F_d − L f*` in stages, last direction first. With the derivative factor `P` and the mass factor
+/// `Π` of each direction, in three dimensions `P_r Π_s Π_t F_r + Π_r (P_s Π_t F_s + Π_s P_t F_t) − E Π_f f*`.
 fn residual(t: &TensorFactors, faces: &FaceFactors, dim: usize) -> Vec<(Rows, usize)> {
     let (n, q) = (t.n_basis_1d, t.n_points_1d);
     let (p, m) = (&t.project, &t.mass_project);
@@ -201,7 +201,7 @@ fn residual(t: &TensorFactors, faces: &FaceFactors, dim: usize) -> Vec<(Rows, us
 pub(crate) struct FaceFactors {
     /// `E`, `[np × face functions]`: `M⁻¹ φ(±1)` in the normal direction.
     pub(crate) lift: Rows,
-    /// Tangential projection, `[face functions × face points]`, one block a face.
+    /// Tangential projection, `[face functions × face points]`, one diagonal block for each face.
     pub(crate) project: Rows,
     /// `φ(±1)`, `[face functions × np]`.
     ends: Rows,
@@ -220,12 +220,12 @@ impl FaceFactors {
         let mut project = Rows { cols: reference.face_points.len(), rows: Vec::new() };
         let mut interp = Rows { cols, rows: Vec::new() };
         for f in 0..shape.n_faces() {
-            // The face's fixed direction and end, from its normal.
+            // The direction and the end that are constant on the face, from its normal.
             let normal = crate::geometry::reference_normal(shape, f);
             let d = (0..dim).find(|&d| normal[d].abs() > 0.5).unwrap_or(0);
             let end = usize::from(normal[d] > 0.0);
             let stride = n.pow(d as u32);
-            // Functions of the face: those of index 0 in direction d, in their order.
+            // Functions of the face: the functions with index 0 in direction d, in their order.
             let roots: Vec<usize> = (0..np).filter(|i| (i / stride) % n == 0).collect();
             let largest = |v: &[f64]| (0..n).max_by(|&a, &b| v[a].abs().total_cmp(&v[b].abs())).unwrap_or(0);
             let (il, ie) = (largest(&t.lift[end]), largest(&t.ends[end]));
@@ -261,7 +261,7 @@ impl FaceFactors {
     }
 }
 
-/// A row without what is rounding only.
+/// Removes entries of a row that are zero up to rounding.
 fn clean(row: Vec<(usize, f64)>) -> Vec<(usize, f64)> {
     let largest = row.iter().fold(0.0_f64, |m, e| m.max(e.1.abs()));
     row.into_iter().filter(|e| e.1.abs() > 1e-14 * largest).collect()

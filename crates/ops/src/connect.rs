@@ -1,10 +1,11 @@
-//! Who lies across each face: tables that a block's trace gather follows.
+//! Connectivity of the faces: tables by which a block reads the traces of its neighbours.
 //!
-//! An *inner* face joins two elements of one group: the neighbour's trace is read where it lies, at `[slot]`
-//! through a table of rows (basis functions or trace rows) that holds the neighbour's face and the
-//! orientation. For packs, the lanes of a face are sorted by block and table into [`Donor`]s: few permuted
-//! packs instead of many single loads. A *foreign* face (another group, or a boundary) reads its trace from
-//! the exterior buffer `[face][point][field]`, filled beforehand in this element's own face frame.
+//! An *inner* face joins two elements of one group. The neighbour's trace is read in place, at `[slot]`,
+//! through a table of rows (basis functions or trace rows) that depends on the neighbour's face and on the
+//! orientation. For SIMD packs, the lanes of a face are sorted by block and table into [`Donor`]s: a few
+//! packs are loaded and permuted, instead of many single loads. A *foreign* face (whose neighbour is in
+//! another group, or a boundary) reads its trace from the exterior buffer `[face][point][field]`, which is
+//! filled beforehand in the frame of this element's own face.
 
 use crate::error::OpsError;
 use crate::group::Group;
@@ -13,7 +14,7 @@ use dgsuite_basis::{ReferenceElement, Shape, face_permutation};
 use dgsuite_gpu::Element;
 use dgsuite_mesh::{Across, Mesh, Side};
 
-/// Orientations that a face can have, at most.
+/// The largest number of orientations of a face.
 pub(crate) const ORIENTATIONS: usize = 4;
 
 /// One lane of a block whose trace lies in the exterior buffer.
@@ -21,48 +22,48 @@ pub(crate) const ORIENTATIONS: usize = 4;
 pub(crate) struct Fix {
     pub(crate) face: u8,
     pub(crate) lane: u8,
-    /// Where the face's values begin in the exterior buffer.
+    /// Index of the face's first value in the exterior buffer.
     pub(crate) exterior: u32,
 }
 
-/// Lanes of one face of a block whose neighbours lie in one block and are read through one table: a
-/// face's states are a few packs of other blocks, their lanes permuted and merged. Neighbours along a
-/// space-filling curve are few blocks.
+/// Lanes of one face of a block whose neighbours lie in the same block and are read through the same table.
+/// The states across a face are assembled from a few packs of other blocks, whose lanes are permuted and
+/// merged. As elements are numbered along a space-filling curve, the neighbours lie in few blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Donor {
-    /// The neighbours' block.
+    /// The block of the neighbours.
     pub(crate) block: u32,
-    /// First entry of the table.
+    /// First entry of the table in [`Neighbours::tables`].
     pub(crate) table: u32,
-    /// Bit `l`: lane `l` has its neighbour there.
+    /// Bit `l` is set if the neighbour of lane `l` lies in this block.
     pub(crate) taken: u32,
-    /// Lane of that block for each own lane, or −1.
+    /// For each lane of the reading block, the lane of its neighbour in this block, or −1.
     pub(crate) lanes: [i8; MAX_LANES],
 }
 
-/// Neighbours of the elements of one group.
+/// The neighbours of the elements of one group.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Neighbours {
-    /// Slot across each face, `[block][face][lane]`; the slot itself where the face is foreign.
+    /// Slot across each face, `[block][face][lane]`; the element's own slot if the face is foreign.
     pub(crate) slot: Vec<u32>,
-    /// Table of rows to read it through, `[block][face][lane]`.
+    /// Number of the table through which the neighbour is read, `[block][face][lane]`.
     pub(crate) code: Vec<u8>,
-    /// `[code][point of the own face]`: row × fields × lanes; `table_len` entries a code.
+    /// `[code][point of the own face]`: row × fields × lanes; `table_len` entries for each code.
     pub(crate) tables: Vec<u32>,
-    /// The same into arrays of face points, `[slot][face point][field]`.
+    /// The same tables for arrays of face points, `[slot][face point][field]`.
     pub(crate) point_tables: Vec<u32>,
     pub(crate) table_len: usize,
-    /// `slot` and `code` once more, lanes of one block and table together: those of face `f` of block `b`
-    /// are `first_donor[b n_faces + f]..first_donor[b n_faces + f + 1]`.
+    /// The contents of `slot` and `code`, grouped by block and table: the donors of face `f` of block `b` are
+    /// `first_donor[b n_faces + f]..first_donor[b n_faces + f + 1]`.
     pub(crate) donors: Vec<Donor>,
     pub(crate) first_donor: Vec<u32>,
-    /// Foreign lanes, sorted by block: those of block `b` are `first_fix[b]..first_fix[b + 1]`.
+    /// Foreign lanes, sorted by block: the fixes of block `b` are `first_fix[b]..first_fix[b + 1]`.
     pub(crate) fixes: Vec<Fix>,
     pub(crate) first_fix: Vec<u32>,
 }
 
 impl Neighbours {
-    /// Bytes held.
+    /// Memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.slot.len() * 5
             + size_of_val(&self.donors[..])
@@ -75,13 +76,13 @@ impl Neighbours {
         &self.fixes[self.first_fix[block] as usize..self.first_fix[block + 1] as usize]
     }
 
-    /// The table of `code` into arrays of face points, for a face of `count` points.
+    /// The table of `code` for arrays of face points, for a face with `count` points.
     pub(crate) fn point_table(&self, code: u8, count: usize) -> &[u32] {
         let first = code as usize * self.table_len;
         &self.point_tables[first..first + count]
     }
 
-    /// The table of `code` for a face of `count` points.
+    /// The table of `code` for a face with `count` points.
     pub(crate) fn table(&self, code: u8, count: usize) -> &[u32] {
         let first = code as usize * self.table_len;
         &self.tables[first..first + count]
@@ -98,7 +99,7 @@ pub(crate) struct Foreign {
     pub(crate) exterior: u32,
 }
 
-/// A face of the boundary, in the order in which the exterior buffer holds them.
+/// A face of the boundary, in the order of the exterior buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BoundaryFace {
     pub(crate) group: u8,
@@ -106,22 +107,22 @@ pub(crate) struct BoundaryFace {
     pub(crate) face: u8,
 }
 
-/// Everything about the faces of a mesh.
+/// The connectivity of all faces of a mesh.
 pub(crate) struct Connectivity {
     /// Per group.
     pub(crate) neighbours: Vec<Neighbours>,
-    /// Per boundary of the mesh: its faces.
+    /// Per boundary of the mesh, its faces.
     pub(crate) boundaries: Vec<Vec<BoundaryFace>>,
-    /// Per boundary: where its values begin in the exterior buffer.
+    /// Per boundary, the index of its first value in the exterior buffer.
     pub(crate) boundary_exterior: Vec<usize>,
     pub(crate) foreign: Vec<Foreign>,
     /// Scalars of the exterior buffer.
     pub(crate) exterior_len: usize,
-    /// Those of its scalars that belong to boundaries; they come first.
+    /// Scalars of the exterior buffer that belong to boundaries; they come first.
     pub(crate) boundary_len: usize,
 }
 
-/// Where each element of the mesh went: `(group, slot)`.
+/// The group and slot of each element of the mesh.
 pub(crate) fn places<T: PackScalar>(mesh: &Mesh, groups: &[Group<T>]) -> Vec<(u8, u32)> {
     let mut out = vec![(0, 0); mesh.n_elements()];
     for (g, group) in groups.iter().enumerate() {
@@ -132,7 +133,7 @@ pub(crate) fn places<T: PackScalar>(mesh: &Mesh, groups: &[Group<T>]) -> Vec<(u8
     out
 }
 
-/// Build the tables.
+/// Builds the tables.
 pub(crate) fn connect<T: PackScalar>(mesh: &Mesh, groups: &[Group<T>]) -> Result<Connectivity, OpsError> {
     check_face_points(groups)?;
     let place = places(mesh, groups);
@@ -142,7 +143,7 @@ pub(crate) fn connect<T: PackScalar>(mesh: &Mesh, groups: &[Group<T>]) -> Result
     let mut boundaries = vec![Vec::new(); mesh.boundaries.len()];
     let mut foreign = Vec::new();
 
-    // Boundary faces first, one boundary after the other, then foreign faces.
+    // Boundary faces come first, one boundary after the other, then foreign faces.
     let points = |side: Side| {
         let group = &groups[place[side.element as usize].0 as usize];
         group.face_offsets[side.face as usize + 1] - group.face_offsets[side.face as usize]
@@ -218,13 +219,14 @@ fn set<T: Element>(n: &mut Neighbours, group: &Group<T>, slot: u32, face: u8, ac
     n.code[i] = code;
 }
 
-/// Where the neighbour across a face of a slot stands in [`Neighbours::slot`].
+/// Index of a face of a slot in [`Neighbours::slot`].
 pub(crate) fn index<T: Element>(group: &Group<T>, slot: usize, face: usize) -> usize {
     let lanes = group.state.lanes;
     ((slot / lanes) * group.shape.n_faces() + face) * lanes + slot % lanes
 }
 
-/// Tables that read every element's own face: what a foreign lane reads before it is overwritten.
+/// Tables in which every lane reads its own face: a foreign lane reads its own trace before the exterior
+/// overwrites it.
 fn blank<T: PackScalar>(group: &Group<T>) -> Result<Neighbours, OpsError> {
     let (lanes, n_faces) = (group.state.lanes, group.shape.n_faces());
     let n = group.state.blocks * n_faces * lanes;
@@ -251,8 +253,8 @@ fn blank<T: PackScalar>(group: &Group<T>) -> Result<Neighbours, OpsError> {
     Ok(out)
 }
 
-/// `[code][point of the own face]`: `row` of the point of the face that meets it, for each face and
-/// orientation; `len` entries a code.
+/// `[code][point of the own face]`: the `row` of the matching point of the other face, for each face and
+/// orientation; `len` entries for each code.
 pub(crate) fn orientation_tables(
     shape: Shape,
     reference: &ReferenceElement,
@@ -276,7 +278,7 @@ pub(crate) fn orientation_tables(
     Ok(tables)
 }
 
-/// Sort the foreign lanes by block and give the filler slots what the last element has.
+/// Sorts the foreign lanes by block and gives the filler slots the neighbours of the last element.
 fn finish<T: PackScalar>(n: &mut Neighbours, fixes: &mut Vec<(u32, Fix)>, group: &Group<T>) {
     let lanes = group.state.lanes;
     for part in &group.parts {
@@ -304,7 +306,7 @@ fn finish<T: PackScalar>(n: &mut Neighbours, fixes: &mut Vec<(u32, Fix)>, group:
     n.fixes = fixes.iter().map(|(_, f)| *f).collect();
     n.first_donor.push(0);
     if lanes > MAX_LANES {
-        return; // a device's layout; devices read lane by lane
+        return; // a device's layout; kernels on devices read lane by lane
     }
     for (slots, codes) in n.slot.chunks_exact(lanes).zip(n.code.chunks_exact(lanes)) {
         let first = n.donors.len();
@@ -322,7 +324,7 @@ fn finish<T: PackScalar>(n: &mut Neighbours, fixes: &mut Vec<(u32, Fix)>, group:
     }
 }
 
-/// Neighbours of different shape must have the same points on a face of one shape.
+/// Checks that neighbours of different shape have the same points on their common face.
 fn check_face_points<T: Element>(groups: &[Group<T>]) -> Result<(), OpsError> {
     let close = |a: &[f64; 3], b: &[f64; 3]| (0..3).all(|d| (a[d] - b[d]).abs() < 1e-12);
     let mut seen: Vec<(Shape, Shape, &[[f64; 3]])> = Vec::new();

@@ -1,9 +1,8 @@
-//! The pointwise half of diffusion: fluxes `F_v(u, ∇u)` at volume and face points, for a block of lanes at a
-//! time.
+//! Diffusive fluxes `F_v(u, ∇u)` at volume and face points, for one block of lanes at a time.
 //!
-//! Gradients come in reference coordinates, `g_d = ∂u/∂r_d` with what is lifted from the faces;
-//! `∇u = Σ_d ∇r_d g_d`. Affine elements hold `∇r_d` once; curved ones hold `J∇r_d` and `1/J` at every volume
-//! point, and `∇r_d` at every face point.
+//! Gradients are given in reference coordinates, `g_d = ∂u/∂r_d` plus the contributions lifted from the
+//! faces, so that `∇u = Σ_d ∇r_d g_d`. For an affine element `∇r_d` is stored once. For a curved element
+//! `J∇r_d` and `1/J` are stored at every volume point, and `∇r_d` at every face point.
 
 use crate::pointwise::{PerPoint, load_row, local, store_row};
 use crate::simd::{Kernel, Pack, PackScalar, checked};
@@ -18,7 +17,7 @@ pub struct VolumeMetric<'a, T> {
     pub metric: &'a [T],
     /// `1/J` at each point, `[point][lane]`; empty for affine elements.
     pub inverse_jacobian: &'a [T],
-    /// Which of the two.
+    /// Whether `metric` holds one value or one for each point.
     pub kind: PerPoint,
 }
 
@@ -27,20 +26,20 @@ pub struct VolumeMetric<'a, T> {
 pub struct FaceMetric<'a, T> {
     /// Unit normal and scale by face (affine) or face point, `[D + 1][lane]`.
     pub normal: &'a [T],
-    /// `∇r_d`: one (affine), or one a face point, `[d][x][lane]`.
+    /// `∇r_d`, `[d][x][lane]`: once (affine) or for each face point.
     pub metric: &'a [T],
-    /// Which of the two.
+    /// Whether `normal` and `metric` hold one value or one for each point.
     pub kind: PerPoint,
 }
 
-/// Pointwise diffusive fluxes of one law, in blocks of lanes.
+/// Pointwise diffusive fluxes of one law, for blocks of lanes.
 pub trait DiffusionKernels<T>: Send + Sync {
     /// Spatial dimension.
     fn dim(&self) -> usize;
     /// Number of unknowns.
     fn n_fields(&self) -> usize;
 
-    /// Contravariant diffusive fluxes at `n` points, subtracted: `out_d ← out_d − Σ_x G_dx F_v,x(u, ∇u)`.
+    /// Subtracts the contravariant diffusive fluxes at `n` points: `out_d ← out_d − Σ_x G_dx F_v,x(u, ∇u)`.
     ///
     /// `u`: `[n][field][lane]`; `gradient` and `out`: `[d][n][field][lane]`.
     fn volume(
@@ -53,7 +52,8 @@ pub trait DiffusionKernels<T>: Send + Sync {
         out: &mut [T],
     );
 
-    /// One-sided normal fluxes `F_v(u⁻, ∇u)·n` at the face points of a block, `n` of unit length and outward.
+    /// Computes the one-sided normal fluxes `F_v(u⁻, ∇u)·n` at the face points of a block, with the outward
+    /// unit normal `n`.
     ///
     /// The points of face `f` are `offsets[f]..offsets[f + 1]`. `um`: states of the element, point `q` at row
     /// `rows[q]`; `gradient`: `[d][point][field][lane]`; `out`: `[point][field][lane]`.
@@ -68,15 +68,15 @@ pub trait DiffusionKernels<T>: Send + Sync {
         out: &mut [T],
     );
 
-    /// Per lane, the largest diffusivity over `n` points.
+    /// Computes, per lane, the largest diffusivity over `n` points.
     fn diffusivity(&self, level: SimdLevel, n: usize, u: &[T], out: &mut [T]);
 
-    /// `F_v(u, ∇u)·n` of one state; `gradient` is physical, `[x][field]`.
+    /// Computes `F_v(u, ∇u)·n` for one state; `gradient` is physical, `[x][field]`.
     fn normal_flux(&self, u: &[f64], gradient: &[f64], n: &[f64], out: &mut [f64]);
 
-    /// The formulas as CUDA functions; the parameters that they use are added to `parameters`.
+    /// Returns the formulas as text of CUDA functions and adds the parameters that they use to `parameters`.
     ///
-    /// `diffusive_flux(u, grad, out)`: `F_v,x`, `[x][field]` as `grad` is;
+    /// `diffusive_flux(u, grad, out)` computes `F_v,x`, `[x][field]` as `grad` is;
     /// `normal_diffusive_flux(u, grad, n, out)`; `diffusivity(u, out)`.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ pub struct Diffusive<L, const D: usize, const N: usize> {
     pub diffusion: L,
 }
 
-/// `Σ_d G_dx g_d` for the `D` directions `x`.
+/// `Σ_d G_dx g_d` for each of the `D` directions `x`.
 #[inline(always)]
 fn physical<R: Real, const D: usize, const N: usize>(g: &[[R; D]; D], gradient: &[[R; N]; D]) -> [[R; N]; D] {
     let mut out = [[R::lit(0.0); N]; D];
@@ -107,7 +107,7 @@ fn physical<R: Real, const D: usize, const N: usize>(g: &[[R; D]; D], gradient: 
     out
 }
 
-/// A `D × D` metric.
+/// Loads a `D × D` metric.
 ///
 /// # Safety
 /// `p` covers `D² W` scalars.

@@ -1,10 +1,11 @@
-//! Diffusion in two passes over the blocks (BR2 with published fluxes).
+//! The two passes over blocks that evaluate diffusion (BR2 with published fluxes).
 //!
-//! The first pass lifts the gradient in each element, forms volume and inviscid face terms, and *publishes*
-//! the one-sided normal flux `F_v(u⁻, ∇u⁻)·n⁻` at the element's own face points. Of the mean
-//! `½ (F_v(u⁻, ∇u⁻) + F_v(u⁺, ∇u⁺))·n⁻` the first pass lifts the own half together with the inviscid flux,
-//! the second the neighbours', and adds what the first has left in its place. So the gradient is formed once,
-//! nothing but face fluxes is exchanged, and what leaves one element enters the other.
+//! The first pass computes the lifted gradient in each element, the volume terms and the inviscid face terms,
+//! and *publishes* the one-sided normal flux `F_v(u⁻, ∇u⁻)·n⁻` at the element's own face points. The
+//! numerical flux is the mean `½ (F_v(u⁻, ∇u⁻) + F_v(u⁺, ∇u⁺))·n⁻`. The first pass lifts the element's own
+//! half of it together with the inviscid flux. The second pass lifts the neighbours' half and adds the rows
+//! that the first pass has stored in its output. Thus the gradient is computed once, only face fluxes are
+//! exchanged, and the flux that leaves one element enters its neighbour.
 
 use crate::connect::Fix;
 use crate::diffusion::{DiffusionKernels, FaceMetric, VolumeMetric};
@@ -18,17 +19,20 @@ use crate::scheme::MetricRule;
 use crate::simd::PackScalar;
 use dgsuite_gpu::{Buffer, Element, SimdLevel};
 
-/// What diffusion reads besides the inputs of the residual.
+/// Inputs of diffusion besides the inputs of the residual.
 pub(crate) struct Diffusing<'a, T: Element> {
     pub(crate) diffusion: &'a dyn DiffusionKernels<T>,
-    /// `u_b − u⁻` at the points of all boundaries, where the exterior buffer has the outer states.
+    /// `u_b − u⁻` at the points of all boundaries, in the positions that the outer states have in the
+    /// exterior buffer.
     pub(crate) jumps: &'a [T],
 }
 
-/// Where the first pass writes. The pointers cover a group's state, its places, and all boundary points.
+/// Outputs of the first pass. The pointers cover a group's state, its places in the schedule, and all
+/// boundary points.
 #[derive(Clone, Copy)]
 pub(crate) struct Kept<'a, T> {
-    /// Volume terms, and face terms but for the neighbours' diffusive fluxes, before the metric rule.
+    /// Volume terms and face terms except the neighbours' diffusive fluxes, before the metric rule is
+    /// applied.
     pub(crate) rows: *mut T,
     /// One-sided normal fluxes.
     pub(crate) published: OneSided<'a, T>,
@@ -41,7 +45,7 @@ unsafe impl<T: Send> Send for Kept<'_, T> {}
 // SAFETY: likewise.
 unsafe impl<T: Send> Sync for Kept<'_, T> {}
 
-/// The first pass over `blocks`.
+/// Runs the first pass over `blocks`.
 ///
 /// # Safety
 /// `kept` covers the group and the boundaries, and no other thread works on these blocks.
@@ -79,7 +83,7 @@ unsafe fn gradient_block<T: PackScalar>(
     let b = block - part.first_block;
     let (minus, rows) = inputs.own_trace(block, u, &scratch.identity);
 
-    // 1. States across the faces, coefficients beside half jumps.
+    // 1. States across the faces; copies of the coefficients beside the half jumps.
     let across = inputs.across(block);
     prefetch_across(inputs, block + AHEAD, |b| inputs.across(b));
     T::gather(level, Gather { fields, offsets: &group.face_offsets, across, out: &mut scratch.plus });
@@ -99,7 +103,7 @@ unsafe fn gradient_block<T: PackScalar>(
         }
     }
 
-    // 2. Lifted gradients, fluxes in the volume and at the faces.
+    // 2. Lifted gradients; fluxes in the volume and at the faces.
     let nf = group.trace.rows;
     form_gradients(
         level,
@@ -138,7 +142,7 @@ unsafe fn gradient_block<T: PackScalar>(
     let metric = if per_point { &lifting.face_metric[b * len..(b + 1) * len] } else { metric };
     let face_metric = FaceMetric { normal: geometry, metric, kind: part.kind };
     let gradient = &scratch.face_gradients;
-    // The states across are not read any more.
+    // The states across the faces are not needed any more.
     let own = &mut scratch.plus;
     diffusing.diffusion.faces(level, &group.face_offsets, minus, rows, gradient, face_metric, own);
     let stride = published_len(group);
@@ -170,7 +174,7 @@ unsafe fn gradient_block<T: PackScalar>(
         }
     }
 
-    // 4. One product, kept for the second pass.
+    // 4. One product, stored for the second pass.
     let begin = block * group.state.block_len();
     let add = if split.is_some() { &scratch.points[..u.len()] } else { inputs.added(block) };
     let Some((last, before)) = part.operators.residual.stages.split_last() else { return };
@@ -182,8 +186,8 @@ unsafe fn gradient_block<T: PackScalar>(
     unsafe { T::multiply_finish(level, MultiplyFinish { fields, a: last, b: from, finish }) };
 }
 
-/// Gradients in the volume and at the faces from coefficients and half jumps, which stand behind one another
-/// in `joined`.
+/// Computes gradients in the volume and at the faces from coefficients and half jumps, which are stored one
+/// after the other in `joined`.
 fn form_gradients<T: PackScalar>(
     level: SimdLevel,
     group: &Group<T>,
@@ -215,7 +219,7 @@ fn form_gradients<T: PackScalar>(
     }
 }
 
-/// The second pass over `blocks`: what the first kept stands where `output` is written.
+/// Runs the second pass over `blocks`. On entry, `output` holds the rows that the first pass has stored.
 ///
 /// # Safety
 /// `output`'s pointers cover the group's state and `published` its places, no other thread works on these

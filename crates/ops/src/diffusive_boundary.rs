@@ -1,20 +1,19 @@
-//! Boundary faces under diffusion: the state that the gradient is lifted to, and the diffusive flux that
-//! leaves.
+//! Boundary conditions for diffusion: the state to which the gradient is lifted, and the diffusive flux.
 
 use crate::boundary::BoundaryKernel;
 use dgsuite_physics::trace::{Parameters, Sym, TraceError, device_fn};
 use dgsuite_physics::{Diffusion, DiffusiveBoundary, Real};
 
-/// What a boundary condition means for diffusion, on many points.
+/// The diffusive part of a boundary condition, evaluated at many points.
 pub trait DiffusiveBoundaryKernel<T>: Send + Sync {
-    /// `u_b` (`ub`) at points; all `[point][field]`, `normal` `[point][D]`.
+    /// Computes `u_b` (`ub`) at points. All arrays are `[point][field]`, `normal` is `[point][D]`.
     fn face_state(&self, um: &[T], normal: &[T], data: &[T], ub: &mut [T]);
 
-    /// The diffusive flux that leaves through the face; `gradient` is physical, `[point][x][field]`.
+    /// Computes the diffusive flux out of the domain; `gradient` is physical, `[point][x][field]`.
     fn normal_flux(&self, um: &[T], ub: &[T], gradient: &[T], normal: &[T], data: &[T], flux: &mut [T]);
 
-    /// The condition as the CUDA functions `face_state(um, n, data, out)` and
-    /// `boundary_flux(um, ub, grad, n, data, out)`, `grad` as `[x][field]`; their parameters are added to
+    /// Returns the condition as text of the CUDA functions `face_state(um, n, data, out)` and
+    /// `boundary_flux(um, ub, grad, n, data, out)`, with `grad` as `[x][field]`, and adds their parameters to
     /// `parameters`.
     ///
     /// # Errors
@@ -84,11 +83,11 @@ fn array<T: Copy, const N: usize>(from: &[T]) -> [T; N] {
     std::array::from_fn(|i| from[i])
 }
 
-/// A boundary condition with its meaning for diffusion.
+/// A boundary condition with its diffusive part.
 pub struct WithDiffusion<T> {
-    /// What the numerical flux sees.
+    /// The condition of the numerical flux.
     pub inviscid: Box<dyn BoundaryKernel<T>>,
-    /// What the gradient and the diffusive flux see.
+    /// The condition of the gradient and of the diffusive flux.
     pub diffusive: Box<dyn DiffusiveBoundaryKernel<T>>,
 }
 

@@ -1,4 +1,9 @@
-//! The right-hand side as a column of stages: traces, boundaries, foreign faces, residual.
+//! The right-hand side as a sequence of stages: traces, boundaries, foreign faces, residual.
+//!
+//! [`Discretization`] holds the groups of elements, their connectivity and the boundary conditions. One
+//! evaluation (1) interpolates traces where they are not nodal values, (2) evaluates the boundary conditions,
+//! (3) copies the traces of elements of other groups into the exterior buffer, and (4) runs the fused
+//! residual over the blocks of each group.
 
 use crate::boundary::BoundaryBinding;
 use crate::boundary_set::{BoundarySet, boundary_set};
@@ -22,14 +27,13 @@ use dgsuite_mesh::Mesh;
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Blocks that one thread works on before it asks for more.
+/// Number of blocks in one task of a parallel loop.
 pub(crate) const CHUNK: usize = 16;
 
-/// A discontinuous Galerkin discretisation of one law on one mesh.
+/// A discontinuous Galerkin discretisation of one equation on one mesh.
 ///
-/// The whole state is one array: the groups one after the other, each in its own [`Layout`].
-/// Nothing is allocated in [`eval`](Self::eval) or [`stage`](Self::stage), except by boundary data
-/// that depends on time.
+/// The state is one array: the groups follow one another, each in its own [`Layout`]. [`eval`](Self::eval)
+/// and [`stage`](Self::stage) do not allocate, except for boundary data and sources that depend on time.
 pub struct Discretization<T: Element> {
     pub(crate) mesh: Arc<Mesh>,
     pub(crate) host: Arc<Host>,
@@ -39,7 +43,7 @@ pub struct Discretization<T: Element> {
     pub(crate) groups: Vec<Group<T>>,
     pub(crate) connectivity: Connectivity,
     pub(crate) boundaries: Vec<BoundarySet<T>>,
-    /// Per group; empty where traces are read directly.
+    /// Traces per group; empty where they are nodal values and are read from the state.
     pub(crate) traces: Vec<Buffer<T>>,
     pub(crate) exterior: Vec<T>,
     pub(crate) scratch: Vec<Mutex<Scratch<T>>>,
@@ -48,15 +52,15 @@ pub struct Discretization<T: Element> {
     pub(crate) diffusion: Option<Box<dyn DiffusionKernels<T>>>,
     pub(crate) published: Option<Published<T>>,
     pub(crate) source: Option<SourceTerm<T>>,
-    /// Weight of the liftings on their faces, where it is not the number of faces.
+    /// Weight of the liftings on their own faces; `None` for the number of faces.
     pub(crate) eta: Option<f64>,
-    /// What the steps that are stated are one of.
+    /// The measure in which steps are given.
     pub(crate) measure: StepMeasure,
-    /// Factors of the step by slot, per group; empty vectors for one step everywhere.
+    /// Factors of the step, per group and slot; empty vectors if all elements use the same step.
     local: Vec<Vec<T>>,
 }
 
-/// A part of the discretisation, in numbers a person wants to see.
+/// Summary of one part of the discretisation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartSummary {
     /// Shape of the elements.
@@ -65,7 +69,7 @@ pub struct PartSummary {
     pub elements: usize,
     /// Basis functions of an element.
     pub n_basis: usize,
-    /// Volume points, and the cubature that made them.
+    /// Number of volume points of an element.
     pub volume_points: usize,
     /// Volume cubature.
     pub volume: Cubature,
@@ -75,10 +79,10 @@ pub struct PartSummary {
     pub face: Cubature,
     /// Metric rule.
     pub rule: MetricRule,
-    /// Whether neighbours' traces are read where they lie.
+    /// Whether traces of neighbours are read from the state.
     pub direct_traces: bool,
-    /// Numbers that stand for an element's metric terms and normals where a device computes them, curved
-    /// simplices of geometry order 2 without diffusion; 0 elsewhere.
+    /// Numbers per element from which a device computes metric terms and normals, for curved simplices of
+    /// geometry order 2 without diffusion; 0 otherwise.
     pub map_numbers: usize,
     /// Bytes of the operators that all elements share.
     pub operator_bytes: usize,
@@ -86,22 +90,23 @@ pub struct PartSummary {
     pub multiply_adds: usize,
 }
 
-/// Where the rows of each group go; there are not more groups than shapes.
+/// Outputs of the groups. There are at most as many groups as shapes.
 pub(crate) type Outputs<T> = [Option<Output<T>>; Shape::ALL.len()];
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Scratch holds no invariant: after a panic elsewhere it is as good as before.
+    // The work space has no invariant, so it can be used after a panic of another thread.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<T: PackScalar> Discretization<T> {
-    /// Discretise `equation` on `mesh`; `boundaries` name the conditions of the mesh's boundaries. Kernels of
-    /// a law are an equation, see [`Equation`].
+    /// Discretises `equation` on `mesh`. `boundaries` binds the conditions to the boundaries of the mesh by
+    /// name. [`PointKernels`] convert to an [`Equation`] without diffusion and source.
     ///
     /// # Errors
-    /// [`OpsError`] if the scheme cannot be had on the mesh, an element is inverted at a point that the
-    /// scheme uses, a boundary that has faces has no condition or one that does not know the diffusion, or
-    /// the parts of the equation differ in dimension or unknowns.
+    /// [`OpsError`] if the scheme does not exist on a shape of the mesh, if an element is inverted at a point
+    /// that the scheme uses, if a boundary with faces has no condition, or one without a diffusive part
+    /// although the equation has diffusion, or if the parts of the equation differ in dimension or number of
+    /// unknowns.
     pub fn new(
         mesh: Arc<Mesh>,
         scheme: &Scheme,
@@ -113,8 +118,8 @@ impl<T: PackScalar> Discretization<T> {
         Self::laid_out(mesh, scheme, equation.into(), boundaries, host, Lanes::Simd(level))
     }
 
-    /// The same in a layout of choice. In a device's layout it is a description: fields can be projected,
-    /// integrated and sampled, but nothing is evaluated.
+    /// As [`new`](Self::new), with a given layout. With the layout of a device the result is a description
+    /// only: fields can be projected, integrated and sampled, but nothing can be evaluated.
     pub(crate) fn laid_out(
         mesh: Arc<Mesh>,
         scheme: &Scheme,
@@ -132,7 +137,7 @@ impl<T: PackScalar> Discretization<T> {
             return Err(OpsError::Empty);
         }
         let fields = physics.n_fields();
-        // A scalar does not care how its periodic boundaries are turned; a vector would have to turn.
+        // A scalar does not depend on the rotation of periodic boundaries; a vector would have to be rotated.
         if let Some(link) = mesh.links.iter().find(|link| fields > 1 && !link.is_translation()) {
             let name =
                 |b: u32| mesh.boundaries.get(b as usize).map_or_else(String::new, |tag| tag.name.clone());
@@ -209,13 +214,13 @@ impl<T: PackScalar> Discretization<T> {
         })
     }
 
-    /// Scalars of a state, filler lanes included.
+    /// Number of scalars of a state, filler lanes included.
     #[must_use]
     pub fn len(&self) -> usize {
         self.groups.iter().map(|g| g.state.len()).sum()
     }
 
-    /// True if there is nothing.
+    /// True if the state is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -245,7 +250,7 @@ impl<T: PackScalar> Discretization<T> {
         self.physics.as_ref()
     }
 
-    /// The equation's diffusion, if it has one.
+    /// The equation's diffusion, if it has any.
     #[must_use]
     pub fn diffusion(&self) -> Option<&dyn DiffusionKernels<T>> {
         self.diffusion.as_deref()
@@ -263,12 +268,12 @@ impl<T: PackScalar> Discretization<T> {
         self.level
     }
 
-    /// Layout of each group's state and where it begins.
+    /// Shape, layout and offset of each group's state.
     pub fn layouts(&self) -> impl Iterator<Item = (Shape, Layout, usize)> + '_ {
         self.groups.iter().map(|g| (g.shape, g.state, g.offset))
     }
 
-    /// What was set up, part by part.
+    /// Summary of each part.
     #[must_use]
     pub fn summary(&self) -> Vec<PartSummary> {
         let mut out = Vec::new();
@@ -295,7 +300,7 @@ impl<T: PackScalar> Discretization<T> {
         out
     }
 
-    /// Bytes held besides states: geometry, connectivity, traces.
+    /// Memory in bytes, without states: geometry, connectivity, traces.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let geometry: usize = self.groups.iter().map(Group::geometry_bytes).sum();
@@ -306,7 +311,7 @@ impl<T: PackScalar> Discretization<T> {
         geometry + connectivity + traces * T::BYTES
     }
 
-    /// The residual, `du ← R(t, u)`.
+    /// Evaluates the residual, `du ← R(t, u)`.
     ///
     /// # Panics
     /// If the arrays do not have the state's length.
@@ -319,12 +324,13 @@ impl<T: PackScalar> Discretization<T> {
         self.residual(u, &outputs);
     }
 
-    /// A fused stage: `register ← a register + dt R(t, u)`, `next ← b start + (1 − b) u + c register`.
+    /// Evaluates a fused stage: `register ← a register + dt R(t, u)`,
+    /// `next ← b start + (1 − b) u + c register`.
     ///
-    /// `start` may be `None` where `b = 0`; a register of weight 0 is not read.
+    /// `start` may be `None` if `b = 0`. A register of weight 0 is not read.
     ///
     /// # Panics
-    /// If an array does not have the state's length, or `start` is wanted and missing.
+    /// If an array does not have the length of the state, or if `start` is needed and missing.
     pub fn stage(
         &mut self,
         t: f64,
@@ -360,8 +366,8 @@ impl<T: PackScalar> Discretization<T> {
         self.residual(u, &outputs);
     }
 
-    /// Multiply the step of every stage by a factor of each slot, as [`time_step`](Self::time_step)
-    /// gives them; `None` for one step everywhere.
+    /// Multiplies the step of every stage by a factor for each slot, as computed by
+    /// [`time_step`](Self::time_step); `None` restores one step for all elements.
     pub fn set_local_steps(&mut self, factors: Option<&[f64]>) {
         let mut first = 0;
         for (group, local) in self.groups.iter().zip(&mut self.local) {
@@ -374,14 +380,14 @@ impl<T: PackScalar> Discretization<T> {
         }
     }
 
-    /// Rate of change of the domain's integrals by the fluxes through the boundary, per conserved
-    /// variable, in the last evaluation: `−∮ f* dS`.
+    /// Rate of change of the integrals of the conserved variables due to the fluxes through the boundary, in
+    /// the last evaluation: `−∮ f* dS`.
     #[must_use]
     pub fn tally(&self) -> &[f64] {
         &self.tally
     }
 
-    /// Stages before the residual: traces, boundaries, foreign faces.
+    /// Runs the stages before the residual: traces, boundaries, foreign faces.
     fn prepare(&mut self, t: f64, u: &[T]) {
         assert!(u.len() == self.len(), "u has {} scalars, the state {}", u.len(), self.len());
         self.update_source(t);
@@ -390,7 +396,7 @@ impl<T: PackScalar> Discretization<T> {
         self.exchange(u);
     }
 
-    /// `I_f u` of the groups whose traces are not nodal values.
+    /// Computes `I_f u` of the groups whose traces are not nodal values.
     fn trace(&mut self, u: &[T]) {
         let (level, scratch) = (self.level, &self.scratch);
         for (group, traces) in self.groups.iter().zip(&mut self.traces) {
@@ -410,7 +416,7 @@ impl<T: PackScalar> Discretization<T> {
         }
     }
 
-    /// Outer states and fluxes on the boundary.
+    /// Computes outer states and fluxes on the boundary.
     fn boundary(&mut self, t: f64, u: &[T]) {
         self.tally.fill(0.0);
         let fields = self.physics.n_fields();
@@ -423,7 +429,7 @@ impl<T: PackScalar> Discretization<T> {
             let n = set.positions.len();
             let exterior_first = self.connectivity.boundary_exterior[set.boundary];
             let plus = &mut self.exterior[exterior_first..exterior_first + n * fields];
-            // Inner traces, then the condition, on runs of points.
+            // Gathers inner traces, then evaluates the condition, on runs of points.
             let gather = |f: usize, minus: &mut [T]| {
                 let face = faces[f];
                 let group = &groups[face.group as usize];
@@ -446,8 +452,8 @@ impl<T: PackScalar> Discretization<T> {
                 let p1 = first[f1];
                 kernel.outer(minus, &normal[p0 * dim..p1 * dim], &data[p0 * fields..p1 * fields], plus, flux);
             };
-            // Split by faces of equal count of points where possible; runs are independent, so the
-            // result does not depend on who computes them.
+            // Runs are split at faces, with equal numbers of points where possible. They are independent of
+            // each other, so the result does not depend on the distribution over threads.
             self.host
                 .install(|| split(faces.len(), first, fields, &mut set.minus, plus, &mut set.flux, &run));
             for (flux, w) in set.flux.chunks_exact(fields).zip(&set.weight) {
@@ -461,7 +467,7 @@ impl<T: PackScalar> Discretization<T> {
         }
     }
 
-    /// Traces of other groups' elements into the exterior buffer.
+    /// Copies traces of other groups' elements into the exterior buffer.
     fn exchange(&mut self, u: &[T]) {
         for foreign in &self.connectivity.foreign {
             let group = &self.groups[foreign.group as usize];
@@ -482,7 +488,7 @@ impl<T: PackScalar> Discretization<T> {
         }
     }
 
-    /// Where the rows of each group go.
+    /// The outputs of all groups.
     fn outputs(&self, of: impl Fn(&Group<T>) -> Output<T>) -> Outputs<T> {
         let mut outputs = [None; Shape::ALL.len()];
         for (output, group) in outputs.iter_mut().zip(&self.groups) {
@@ -491,7 +497,7 @@ impl<T: PackScalar> Discretization<T> {
         outputs
     }
 
-    /// Fused residual of every group, with diffusion in two passes.
+    /// Runs the fused residual of every group; with diffusion, both passes.
     fn residual(&mut self, u: &[T], outputs: &Outputs<T>) {
         if self.published.is_some() {
             self.diffuse(u, outputs);
@@ -513,18 +519,19 @@ impl<T: PackScalar> Discretization<T> {
         }
     }
 
-    /// Sets what the steps of [`time_step`](Self::time_step) are one of; the CFL number if it is not called.
+    /// Sets the measure of the steps that [`time_step`](Self::time_step) computes. The default is the CFL
+    /// number.
     pub fn measure_steps_by(&mut self, measure: StepMeasure) {
         self.measure = measure;
     }
 
-    /// The least step of all elements that is one of [the measure](StepMeasure), and per-slot steps on
-    /// demand: `1/Δt = τ λ + σ ν` with the largest speed `λ` and diffusivity `ν` of each element and its
-    /// largest eigenvalues `τ` of advection and `σ` of diffusion; for a CFL number
-    /// `1/Δt = (2p + 1)/h (λ + ν σ/τ)`.
+    /// Computes the smallest step of all elements for a value of 1 of [the measure](StepMeasure) and, if
+    /// `local` is given, the step of each slot: `1/Δt = τ λ + σ ν`, with the largest speed `λ` and
+    /// diffusivity `ν` in each element and the largest eigenvalues `τ` of advection and `σ` of diffusion. For
+    /// a CFL number, `1/Δt = (2p + 1)/h (λ + ν σ/τ)`.
     ///
     /// # Errors
-    /// [`OpsError::State`] at the first element whose state is not finite or not admissible.
+    /// [`OpsError::State`] for the first element whose state is not finite or not admissible.
     pub fn time_step(&self, u: &[T], mut local: Option<&mut Vec<f64>>) -> Result<f64, OpsError> {
         let unit = |group: &Group<T>, slot: usize| group.bounds[slot].unit(self.measure, self.scheme.order);
         let mut smallest = f64::INFINITY;
@@ -553,8 +560,8 @@ impl<T: PackScalar> Discretization<T> {
                 (dt, bad)
             };
             let chunks = blocks.div_ceil(CHUNK);
-            // `min` is exact, so the order in which chunks are joined does not matter; the first bad
-            // slot is found by its number.
+            // `min` is exact, so the order of the reduction does not matter; the first bad slot is the one
+            // with the smallest number.
             let (dt, bad) = self.host.install(|| {
                 (0..chunks).into_par_iter().map(chunk).reduce(
                     || (f64::INFINITY, None),
@@ -583,7 +590,8 @@ impl<T: PackScalar> Discretization<T> {
         Ok(smallest)
     }
 
-    /// Largest speed and smallest admissibility of each lane of a block. Diffusion adds `ν σ/τ` to the speed.
+    /// Computes the largest speed and the smallest admissibility of each lane of a block. Diffusion adds
+    /// `ν σ/τ` to the speed.
     fn block_speed(&self, group: &Group<T>, state: &[T], block: usize) -> ([T; 16], [T; 16]) {
         let (mut speed, mut admissible) = ([T::from_f64(0.0); 16], [T::from_f64(0.0); 16]);
         let len = group.state.block_len();
@@ -640,7 +648,7 @@ impl<T: PackScalar> Discretization<T> {
     }
 }
 
-/// The trace of one face, `[point][field]`, in its own frame.
+/// Reads the trace of one face, `[point][field]`, in the face's own frame.
 fn read_trace<T: PackScalar>(
     group: &Group<T>,
     u: &[T],
@@ -661,7 +669,7 @@ fn read_trace<T: PackScalar>(
     }
 }
 
-/// Run `run(first face, last face, …)` on halves until the pieces are small.
+/// Calls `run(first face, last face, …)` on halves, recursively, until the pieces are small.
 fn split<T: Send>(
     n_faces: usize,
     first: &[usize],

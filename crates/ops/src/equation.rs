@@ -1,5 +1,4 @@
-//! What is discretised: fluxes, and on demand diffusion and a source,
-//! `∂u/∂t + ∇·(F(u) − F_v(u, ∇u)) = S(t, x)`.
+//! The equation to be discretised: `∂u/∂t + ∇·(F(u) − F_v(u, ∇u)) = S(t, x)`.
 
 use crate::diffusion::DiffusionKernels;
 use crate::error::OpsError;
@@ -8,7 +7,7 @@ use crate::two_point::TwoPointKernels;
 use dgsuite_physics::Source;
 use std::sync::Arc;
 
-/// The point formulas of an equation. Kernels of the fluxes alone are an equation without diffusion and
+/// The point formulas of an equation. [`PointKernels`] alone convert to an equation without diffusion and
 /// source.
 ///
 /// ```
@@ -28,14 +27,14 @@ pub struct Equation<T> {
     pub two_point: Option<Box<dyn TwoPointKernels<T>>>,
     /// Diffusive fluxes `F_v`.
     pub diffusion: Option<Box<dyn DiffusionKernels<T>>>,
-    /// Weight `η` of the liftings on their own faces (BR2); the number of faces of the shape where `None`.
+    /// Weight `η` of the liftings on their own faces (BR2); `None` for the number of faces of the shape.
     pub eta: Option<f64>,
     /// Source `S` of the conserved variables.
     pub source: Option<Arc<dyn Source>>,
 }
 
 impl<T> Equation<T> {
-    /// Whether the parts belong together.
+    /// Checks that the parts agree in dimension and number of unknowns.
     pub(crate) fn check(&self) -> Result<(), OpsError> {
         let words = |dim: usize, fields: usize| format!("{fields} unknowns in {dim} dimensions");
         let (dim, fields) = (self.kernels.dim(), self.kernels.n_fields());
@@ -54,28 +53,28 @@ impl<T> Equation<T> {
         Ok(())
     }
 
-    /// With a two-point flux, for split forms.
+    /// Adds a two-point flux, for split forms.
     #[must_use]
     pub fn with_two_point(mut self, flux: Box<dyn TwoPointKernels<T>>) -> Self {
         self.two_point = Some(flux);
         self
     }
 
-    /// With diffusion.
+    /// Adds diffusion.
     #[must_use]
     pub fn with_diffusion(mut self, diffusion: Box<dyn DiffusionKernels<T>>) -> Self {
         self.diffusion = Some(diffusion);
         self
     }
 
-    /// With another weight of the liftings on their own faces than the number of faces.
+    /// Sets the weight of the liftings on their own faces, instead of the number of faces.
     #[must_use]
     pub fn with_eta(mut self, eta: f64) -> Self {
         self.eta = Some(eta);
         self
     }
 
-    /// With a source.
+    /// Adds a source.
     #[must_use]
     pub fn with_source(mut self, source: Arc<dyn Source>) -> Self {
         self.source = Some(source);

@@ -1,20 +1,20 @@
-//! What can go wrong when an operator is set up or evaluated.
+//! Errors of setting up and evaluating operators.
 
 use dgsuite_basis::{BasisError, Shape};
 
 /// Errors of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum OpsError {
-    /// A reference element could not be made.
+    /// A reference element could not be constructed.
     #[error(transparent)]
     Basis(#[from] BasisError),
-    /// The machine refused.
+    /// An error of the machine layer (`dgsuite-gpu`).
     #[error(transparent)]
     Machine(#[from] dgsuite_gpu::GpuError),
-    /// The formulas could not be printed for a device.
+    /// The formulas could not be translated for a device.
     #[error(transparent)]
     Trace(#[from] dgsuite_physics::trace::TraceError),
-    /// The law's dimension is not the mesh's.
+    /// The dimensions of law and mesh differ.
     #[error("the law has {law} dimensions, the mesh {mesh}")]
     Dimension {
         /// Dimension of the law.
@@ -40,7 +40,7 @@ pub enum OpsError {
         /// The Jacobian there.
         jacobian: f64,
     },
-    /// Two shapes do not share their points on a common face.
+    /// Two shapes do not have the same points on a common face.
     #[error(
         "{first} and {second} elements do not share their points on {face} faces: choose \
          a face cubature by degree, or Lobatto nodes"
@@ -53,7 +53,7 @@ pub enum OpsError {
         /// Shape of the face.
         face: Shape,
     },
-    /// Periodic boundaries that are turned against each other, under a law of vectors.
+    /// Two boundaries are periodic by a rotation, and the law has vectors.
     #[error(
         "boundaries \"{first}\" and \"{second}\" are periodic by a rotation; vectors would have to turn with it, \
          and only translations are supported"
@@ -70,18 +70,18 @@ pub enum OpsError {
         /// Name of the boundary.
         name: String,
     },
-    /// The condition of a boundary does not say what happens to diffusive fluxes there.
+    /// The condition of a boundary has no diffusive part, but the equation has diffusion.
     #[error("the condition of boundary \"{name}\" says nothing about diffusive fluxes")]
     BoundaryWithoutDiffusion {
         /// Name of the boundary.
         name: String,
     },
-    /// The parts of an equation do not belong together.
+    /// The parts of an equation differ in dimension or number of unknowns.
     #[error("the {part} is made for {found}, the law for {expected}")]
     Equation {
         /// "two-point flux", "diffusive flux" or "source".
         part: &'static str,
-        /// What it is made for.
+        /// What the part is made for.
         found: String,
         /// What the law is made for.
         expected: String,
@@ -89,19 +89,19 @@ pub enum OpsError {
     /// A split form without a two-point flux, or a two-point flux without a split form.
     #[error("a two-point flux belongs to the split form: give both or neither")]
     TwoPointFlux,
-    /// Something that only the CPU has.
+    /// A feature that is available on the CPU only.
     #[error("{what} run on the CPU only")]
     NotOnDevices {
-        /// What it is, in the plural.
+        /// The feature, in the plural.
         what: &'static str,
     },
     /// An elliptic problem that cannot be set up.
     #[error("elliptic problem: {reason}")]
     Elliptic {
-        /// What is wrong, and what would be right.
+        /// What is wrong, and how to correct it.
         reason: String,
     },
-    /// A coefficient of an elliptic problem is not admissible: `κ > 0` and `λ ≥ 0`, both finite.
+    /// A coefficient of an elliptic problem is not admissible: `κ > 0` and `λ ≥ 0` are required, both finite.
     #[error("{name} = {value:.6e} in element {element}; {name} has to be finite and {bound}")]
     Coefficient {
         /// "kappa" or "lambda".
@@ -113,15 +113,15 @@ pub enum OpsError {
         /// "positive" or "not negative".
         bound: &'static str,
     },
-    /// The scheme cannot be had on this shape.
+    /// The scheme does not exist on this shape.
     #[error("{shape}: {reason}")]
     Scheme {
         /// The shape.
         shape: Shape,
-        /// What is in the way, and what to do.
+        /// The reason, and how to avoid it.
         reason: &'static str,
     },
-    /// The state has a value that is not finite, or is outside the law's admissible set.
+    /// A value of the state is not finite, or lies outside the law's admissible set.
     #[error(
         "the solution is no longer {what} in element {element} near ({:.6}, {:.6}, {:.6})",
         at[0], at[1], at[2]

@@ -1,4 +1,4 @@
-//! Fields seen from outside: projection, norms, integrals, samples, the canonical order.
+//! Access to the solution: projection, norms, integrals, samples, and the canonical order of checkpoints.
 
 use crate::discretization::Discretization;
 use crate::group::{Group, element_points};
@@ -26,14 +26,14 @@ pub(crate) fn positions(mesh: &Mesh, element: usize, points: &[[f64; 3]]) -> Vec
     image(&weights, &element_points(mesh, set, local))
 }
 
-/// Physical coordinates from values of the geometry basis.
+/// Physical coordinates from values of the geometry basis, `[point × node]`, and nodes.
 pub(crate) fn image(weights: &Matrix, nodes: &[[f64; 3]]) -> Vec<[f64; 3]> {
     (0..weights.rows())
         .map(|q| std::array::from_fn(|d| nodes.iter().enumerate().map(|(m, x)| weights[(q, m)] * x[d]).sum()))
         .collect()
 }
 
-/// Unit normals and surface Jacobians at the points of one face, as the scheme holds them.
+/// Unit normals and surface Jacobians at the points of one face, as the scheme stores them.
 pub(crate) fn face_geometry<T: PackScalar>(
     group: &Group<T>,
     slot: usize,
@@ -48,7 +48,7 @@ pub(crate) fn face_geometry<T: PackScalar>(
     let rows = part.face.len() / part.n_blocks / ((dim + 1) * lanes);
     let curved = part.spec.rule != MetricRule::Affine;
     let read = |row: usize, c: usize| part.face[((b * rows + row) * (dim + 1) + c) * lanes + lane].to_f64();
-    // Affine elements hold sJ/J; J follows from the metric's determinant, det(∇r) = 1/J.
+    // Affine elements store sJ/J; J follows from the determinant of the metric, det(∇r) = 1/J.
     let jacobian = if curved { 1.0 } else { 1.0 / metric_determinant(&part.metric, b, lanes, lane, dim) };
     range
         .map(|q| {
@@ -69,7 +69,7 @@ fn metric_determinant<T: PackScalar>(metric: &[T], b: usize, lanes: usize, lane:
     }
 }
 
-/// A point rule on each set of the mesh: basis values, positions, weights.
+/// A point rule on each element set of the mesh: basis values, positions, weights.
 struct SetTables {
     basis: Matrix,
     geometry: Matrix,
@@ -77,7 +77,7 @@ struct SetTables {
     weights: Vec<f64>,
 }
 
-/// Norms of `u − u_exact`, field by field.
+/// Norms of `u − u_exact`, for each field.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Norms {
     /// `∫ |e|`.
@@ -88,7 +88,7 @@ pub struct Norms {
     pub linf: Vec<f64>,
 }
 
-/// Values of one shape's elements on a lattice.
+/// Values on a lattice in the elements of one shape.
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// Shape of the elements.
@@ -101,20 +101,19 @@ pub struct Sample {
     pub points: Vec<[f64; 3]>,
     /// Conserved states, `[field][element × lattice point]`.
     pub values: Vec<Vec<f64>>,
-    /// Lifted gradients, physical, `[x][field][element × lattice point]`; empty where they were not asked
-    /// for.
+    /// Lifted gradients, physical, `[x][field][element × lattice point]`; empty unless they were requested.
     pub gradients: Vec<Vec<Vec<f64>>>,
 }
 
 impl<T: PackScalar> Discretization<T> {
-    /// Project `exact` at time `t` onto the space: at the nodes where the volume cubature is
-    /// collocated, in L² of the reference element elsewhere.
+    /// Projects `exact` at time `t` onto the space: interpolation at the nodes if the volume cubature is
+    /// collocated, otherwise L² projection on the reference element.
     pub fn project(&self, exact: &dyn Exact, t: f64, u: &mut [T]) {
         let fields = self.physics.n_fields();
         for group in &self.groups {
             for part in &group.parts {
                 let reference = &part.reference;
-                // A finer rule than the scheme's, so that the projection itself is not aliased.
+                // A finer rule than the scheme's, so that the projection has no aliasing errors.
                 let (points, project) = match (part.collocated, &reference.nodes) {
                     (true, Some(nodes)) => (nodes.clone(), Matrix::identity(reference.n_basis)),
                     _ => fine_projection(reference),
@@ -161,10 +160,10 @@ impl<T: PackScalar> Discretization<T> {
         image(&tables[i].2, &element_points(&self.mesh, set, local))
     }
 
-    /// `∫ f(x, u) dx` for several integrands at once, by a rule of degree at least `degree`.
+    /// Computes `∫ f(x, u) dx` for several integrands at once, by a rule of degree at least `degree`.
     ///
-    /// `f` takes a position, the conserved state there and the integrands to fill. The result does
-    /// not depend on the number of threads.
+    /// `f` receives a position, the conserved state there and the array of integrands to fill. The result
+    /// does not depend on the number of threads.
     pub fn integrate(
         &self,
         u: &[T],
@@ -200,7 +199,7 @@ impl<T: PackScalar> Discretization<T> {
                 let c = coefficients(group, state, slot);
                 element_integrals(table, &nodes, &c, self.mesh.dim, n, &f)
             };
-            // Elements in parallel, summed in order within runs, runs in order.
+            // Elements run in parallel; sums are in fixed order within runs and over runs.
             let runs: Vec<(Vec<f64>, Vec<f64>)> = self.host.install(|| {
                 slots
                     .par_chunks(256)
@@ -226,8 +225,8 @@ impl<T: PackScalar> Discretization<T> {
         (sum, largest)
     }
 
-    /// Norms of the difference to `exact` at time `t`: conserved variables, then primitive ones,
-    /// each name once.
+    /// Norms of the difference to `exact` at time `t`: of the conserved variables, then of the primitive ones
+    /// that have other names.
     #[must_use]
     pub fn errors(&self, u: &[T], exact: &dyn Exact, t: f64) -> (Vec<String>, Norms) {
         let fields = self.physics.n_fields();
@@ -264,13 +263,13 @@ impl<T: PackScalar> Discretization<T> {
         (names, norms)
     }
 
-    /// Integrals of the conserved variables, by the scheme's own cubature: what the scheme conserves.
+    /// Integrals of the conserved variables by the scheme's own cubature, which the scheme conserves.
     #[must_use]
     pub fn totals(&self, u: &[T]) -> Vec<f64> {
         self.own_integral(u, |v| v)
     }
 
-    /// Integrals of the sizes of the conserved variables, by the scheme's own cubature.
+    /// Integrals of the absolute values of the conserved variables, by the scheme's own cubature.
     #[must_use]
     pub fn absolute_totals(&self, u: &[T]) -> Vec<f64> {
         self.own_integral(u, f64::abs)
@@ -331,7 +330,7 @@ impl<T: PackScalar> Discretization<T> {
         total
     }
 
-    /// Conserved states on the lattice of order `order`, shape by shape, for writers.
+    /// Samples the conserved state on the lattice of order `order`, shape by shape, for writers.
     #[must_use]
     pub fn sample(&self, u: &[T], order: usize) -> Vec<Sample> {
         let fields = self.physics.n_fields();
@@ -379,7 +378,7 @@ impl<T: PackScalar> Discretization<T> {
         Some(coefficients(group, state, slot).iter().map(|c| basis.mul_vec(c)[0]).collect())
     }
 
-    /// Group and slot of a global element.
+    /// Group and slot of an element of the mesh.
     fn place(&self, element: usize) -> Option<(usize, usize)> {
         self.groups.iter().enumerate().find_map(|(g, group)| {
             let slot = group.real_slots().find(|&s| group.elements[s] as usize == element)?;
@@ -387,9 +386,8 @@ impl<T: PackScalar> Discretization<T> {
         })
     }
 
-    /// The state in canonical order, `[global element][field][basis function]`, double precision.
-    ///
-    /// Independent of lanes, threads and precision of the layout.
+    /// Returns the state in canonical order, `[global element][field][basis function]`, in double precision.
+    /// It does not depend on lanes, threads and precision.
     #[must_use]
     pub fn to_canonical(&self, u: &[T]) -> Vec<f64> {
         let first = self.canonical_offsets();
@@ -409,15 +407,15 @@ impl<T: PackScalar> Discretization<T> {
         out
     }
 
-    /// Canonical coefficients of this basis from those of another basis of the same space; `None` if the
-    /// length does not fit or a shape cannot have the other basis.
+    /// Converts canonical coefficients of another basis of the same space to this basis. Returns `None` if
+    /// the length does not match or a shape does not have the other basis.
     #[must_use]
     pub fn convert_canonical(&self, canonical: &[f64], from: Representation) -> Option<Vec<f64>> {
         self.convert_canonical_of_order(canonical, from, self.scheme.order)
     }
 
     /// [`convert_canonical`](Self::convert_canonical) from another order, by L² projection on the reference
-    /// element: exact from lower orders.
+    /// element. The conversion from lower orders is exact.
     #[must_use]
     pub fn convert_canonical_of_order(
         &self,
@@ -431,7 +429,7 @@ impl<T: PackScalar> Discretization<T> {
         }
         let changes: Vec<Matrix> =
             self.groups.iter().map(|group| change_of_basis(group, from, order)).collect::<Option<_>>()?;
-        // Where the coefficients of each element begin in the other space.
+        // Offset of the coefficients of each element in the other space.
         let mut others = vec![0; self.mesh.n_elements() + 1];
         for (group, change) in self.groups.iter().zip(&changes) {
             for slot in group.real_slots() {
@@ -459,13 +457,13 @@ impl<T: PackScalar> Discretization<T> {
         Some(out)
     }
 
-    /// What the coefficients are.
+    /// The representation of the coefficients: modal, nodal or Taylor.
     #[must_use]
     pub fn representation(&self) -> Representation {
         self.scheme.representation
     }
 
-    /// The inverse of [`to_canonical`](Self::to_canonical); `None` if the length does not fit.
+    /// The inverse of [`to_canonical`](Self::to_canonical); `None` if the length does not match.
     #[must_use]
     pub fn from_canonical(&self, canonical: &[f64], u: &mut [T]) -> Option<()> {
         let first = self.canonical_offsets();
@@ -487,8 +485,8 @@ impl<T: PackScalar> Discretization<T> {
         Some(())
     }
 
-    /// The same with zeros in the copies of elements that fill blocks up: for weights of sums over a state,
-    /// in which each element is to count once.
+    /// As [`from_canonical`](Self::from_canonical), with zeros in the copies of elements that fill up blocks:
+    /// for weights of sums over a state, in which each element must count once.
     #[must_use]
     pub fn from_canonical_once(&self, canonical: &[f64], u: &mut [T]) -> Option<()> {
         self.from_canonical(canonical, u)?;
@@ -505,7 +503,7 @@ impl<T: PackScalar> Discretization<T> {
         Some(())
     }
 
-    /// Where each element begins in canonical order; one more at the end.
+    /// Offset of each element in canonical order, then the total.
     fn canonical_offsets(&self) -> Vec<usize> {
         let mut first = vec![0; self.mesh.n_elements() + 1];
         for group in &self.groups {
@@ -524,7 +522,7 @@ impl<T: PackScalar> Discretization<T> {
 fn change_of_basis<T: PackScalar>(group: &Group<T>, from: Representation, order: usize) -> Option<Matrix> {
     let reference = &group.parts[0].reference;
     let representation = representation_on(from, group.shape);
-    // Cubatures and corrections that only the own basis can have do not matter to what functions are.
+    // Cubatures and corrections do not change the functions; the other basis may not support this one's.
     let (volume, face) = (Cubature::Degree(0), Cubature::Degree(0));
     let spec =
         ElementSpec { representation, order, volume, face, correction: Correction::Dg, ..reference.spec };
@@ -533,9 +531,9 @@ fn change_of_basis<T: PackScalar>(group: &Group<T>, from: Representation, order:
     Some(project.mul(&other.evaluate(&points)))
 }
 
-/// Points and matrix of an L² projection by a rule finer than the scheme's. It leads through the orthonormal
-/// modes, whose mass matrix is 1: that of Taylor polynomials is singular to rounding at high orders, and
-/// collocated schemes lump theirs.
+/// Points and matrix of an L² projection by a rule finer than the scheme's. It goes through the orthonormal
+/// modes, whose mass matrix is the identity: the mass matrix of Taylor polynomials is singular to rounding at
+/// high orders, and collocated schemes lump theirs.
 fn fine_projection(reference: &ReferenceElement) -> (Vec<[f64; 3]>, Matrix) {
     let degree = match reference.spec.volume {
         Cubature::Degree(d) => d.max(2 * reference.spec.order + 2),

@@ -1,15 +1,14 @@
-//! Geometric factors: `J`, `J∇r_d` at volume points, `n` and `sJ` at face points.
+//! Geometric factors of elements: `J` and `J∇r_d` at volume points, `n` and `sJ` at face points.
 //!
-//! An element is the image of its reference shape under `x(r) = Σ_m ψ_m(r) x_m`, with `ψ` the
-//! Lagrange basis on the lattice of its geometry order. In two dimensions
-//! `J∇r = (y_s, −x_s)`, `J∇s = (−y_r, x_r)`; in three `J∇r = x_s × x_t` and cyclically (Hesthaven &
-//! Warburton 2008, §§6.1, 10.1). The scaled outward normal is `n sJ = τ` turned, or `τ₁ × τ₂`, with
-//! `τ` the images of the face frame's columns.
+//! An element is the image of its reference shape under `x(r) = Σ_m ψ_m(r) x_m`, with `ψ` the Lagrange basis
+//! on the lattice of its geometry order. In two dimensions `J∇r = (y_s, −x_s)`, `J∇s = (−y_r, x_r)`; in three
+//! `J∇r = x_s × x_t` and cyclic permutations (Hesthaven & Warburton 2008, §§6.1, 10.1). The scaled outward
+//! normal `n sJ` is `τ` rotated by −90°, or `τ₁ × τ₂`, with the images `τ` of the columns of the face frame.
 //!
 //! Nodal (collocated) metrics in three dimensions use the conservative curl form
 //! `Ja^i_n = −e_i · ∇_r × (x_l ∇_r x_m)`, `(n, m, l)` cyclic (Kopriva 2006), which satisfies the metric
-//! identities discretely. Where the nodes do not lie on the faces, the curl is taken on nodes that do and
-//! interpolated, so that both sides of a face find the same normals.
+//! identities discretely. If there are no nodes on the faces, the curl is evaluated at nodes that include the
+//! faces and then interpolated, so that both sides of a face have the same normals.
 
 use dgsuite_basis::lattice::lattice;
 use dgsuite_basis::{Correction, LagrangeBasis, Matrix, NodeSet, ReferenceElement, Representation, Shape};
@@ -116,25 +115,26 @@ pub(crate) struct GeometryTables {
     /// Face of each face point.
     face_of: Vec<usize>,
     curl_form: bool,
-    /// Nodes on the faces that the curl form is taken at, if the volume points are others.
+    /// Nodes, including the faces, at which the curl form is evaluated, if the volume points are others.
     curl_nodes: Option<CurlNodes>,
-    /// The geometry at the order of the solution, where its own is higher and metrics are nodal.
+    /// The geometry reduced to the order of the solution, if its own order is higher and metrics are nodal.
     reduced: Option<Box<Reduced>>,
 }
 
-/// A geometry of lower order through the nodes that fix it on the faces, so that neighbours still meet.
+/// A geometry of lower order that interpolates the nodes which determine it on the faces, so that neighbours
+/// still match.
 struct Reduced {
     /// The nodes.
     nodes: GeometryBasis,
-    /// From the nodes to the lattice of the lower order.
+    /// Interpolation from the nodes to the lattice of the lower order.
     to_lattice: Matrix,
     /// Tables of the lower order.
     tables: GeometryTables,
 }
 
 impl Reduced {
-    /// `None` where the order need not be reduced: metrics of flux reconstruction only are nodal whatever the
-    /// geometry.
+    /// Returns `None` if the order need not be reduced. Nodal metrics of flux reconstruction are used for any
+    /// geometry order.
     fn new(shape: Shape, order: usize, reference: &ReferenceElement) -> Option<Self> {
         let p = reference.spec.order;
         if order <= p || reference.spec.correction == Correction::Dg {
@@ -155,7 +155,7 @@ impl Reduced {
     }
 }
 
-/// The family whose nodes on a face fix polynomials there.
+/// The node family whose nodes on a face determine polynomials there.
 const fn face_nodes(shape: Shape) -> NodeSet {
     match shape {
         Shape::Triangle | Shape::Tetrahedron => NodeSet::WarpBlend,
@@ -163,18 +163,19 @@ const fn face_nodes(shape: Shape) -> NodeSet {
     }
 }
 
-/// Nodes that fix a polynomial on each face by its nodes there.
+/// Nodes that determine a polynomial on each face by the nodes on that face.
 struct CurlNodes {
     /// The geometry at the nodes.
     geometry: GeometryBasis,
     /// Derivatives at the nodes, of the Lagrange basis on them.
     derivative: [Matrix; 3],
-    /// From the nodes to the volume points.
+    /// Interpolation from the nodes to the volume points.
     interp: Matrix,
 }
 
 impl CurlNodes {
-    /// For volume points inside the element (Gauss points); `None` for those that are such nodes themselves.
+    /// For volume points inside the element (Gauss points); `None` if the volume points already are such
+    /// nodes.
     fn new(shape: Shape, order: usize, reference: &ReferenceElement) -> Option<Self> {
         if reference.spec.representation != Representation::Nodal(NodeSet::GaussLegendre) {
             return None;
@@ -198,7 +199,7 @@ impl GeometryTables {
         Self { shape, volume, face, face_of, curl_form, curl_nodes, reduced }
     }
 
-    /// All factors of the element with lattice nodes `x`.
+    /// Computes all factors of the element with lattice nodes `x`.
     pub(crate) fn element(&self, x: &[[f64; 3]], reference: &ReferenceElement) -> ElementGeometry {
         if let Some(reduced) = &self.reduced {
             return reduced.tables.element(&reduced.nodes(x), reference);
@@ -304,7 +305,7 @@ pub(crate) fn is_affine(shape: Shape, order: usize, lattice: &[[f64; 3]], x: &[[
     lattice.iter().zip(x).all(|(r, xm)| {
         let mut s = [r[0] - r0[0], r[1] - r0[1], r[2] - r0[2]];
         if shape == Shape::Pyramid {
-            // Vertex 4 sits over the centre: its column carries half a step of r and of s.
+            // Vertex 4 lies above the centre: its column contains half a step of r and of s.
             s[0] -= 0.5 * s[2];
             s[1] -= 0.5 * s[2];
         }

@@ -1,8 +1,9 @@
-//! Lifted gradients for output: at sample points, and on boundaries with everything that forces need.
+//! Lifted gradients for output: at sample points, and on boundaries for forces and heat fluxes.
 //!
-//! Element by element in plain double precision, from coefficients alone, so that it works for any layout, a
-//! device's too. The gradient is the scheme's own: `∇u + Σ_f r_f` inside, `∇u + η r_f` on a face. Without
-//! diffusion the jumps on a boundary lead to the mean with the outer state.
+//! The functions work element by element in double precision, from coefficients alone, so that they support
+//! any layout, including layouts of devices. The gradient is that of the scheme: `∇u + Σ_f r_f` in the
+//! volume, `∇u + η r_f` on a face. Without diffusion, the half jump on a boundary leads to the mean of the
+//! inner and the outer state.
 
 use crate::boundary_set::BoundarySet;
 use crate::connect::index;
@@ -19,19 +20,19 @@ use rayon::prelude::*;
 /// The solution on one boundary, at the face points of the scheme.
 #[derive(Clone, Debug, Default)]
 pub struct BoundarySamples {
-    /// First point of each face; one more at the end.
+    /// Index of the first point of each face, then the number of points.
     pub first: Vec<usize>,
     /// Global element of each face.
     pub elements: Vec<usize>,
     /// Positions.
     pub points: Vec<[f64; 3]>,
-    /// Unit normals, out of the domain.
+    /// Unit normals, pointing out of the domain.
     pub normals: Vec<[f64; 3]>,
     /// Surface cubature weights: `∫ f dS ≈ Σ w f`.
     pub weights: Vec<f64>,
     /// Inner states `u⁻`, `[point][field]`.
     pub inner: Vec<Vec<f64>>,
-    /// States on the boundary, `[point][field]`: `u_b` under diffusion, else the mean of `u⁻` and `u⁺`.
+    /// States on the boundary, `[point][field]`: `u_b` with diffusion, otherwise the mean of `u⁻` and `u⁺`.
     pub states: Vec<Vec<f64>>,
     /// Lifted gradients, physical, `[point][x][field]`.
     pub gradients: Vec<Vec<Vec<f64>>>,
@@ -48,13 +49,13 @@ type Jumps = Vec<Vec<f64>>;
 struct Outside<T> {
     minus: Vec<T>,
     inviscid: Vec<T>,
-    /// `u_b`, or the mean with the outer state.
+    /// `u_b`, or the mean of inner and outer state.
     face: Vec<T>,
     data: Vec<T>,
 }
 
 impl<T: PackScalar> Discretization<T> {
-    /// [`sample`](Self::sample) with the lifted gradients of the conserved variables at the same points.
+    /// As [`sample`](Self::sample), with the lifted gradients of the conserved variables at the same points.
     #[must_use]
     pub fn sample_with_gradients(&self, u: &[T], t: f64, order: usize) -> Vec<Sample> {
         let jumps = self.half_jumps(u, t);
@@ -65,8 +66,8 @@ impl<T: PackScalar> Discretization<T> {
         samples
     }
 
-    /// The solution on the boundary `name` at time `t`: states, lifted gradients, fluxes, normals and
-    /// weights. `None` where no face has that name.
+    /// Samples the solution on the boundary `name` at time `t`: states, lifted gradients, fluxes, normals and
+    /// weights. Returns `None` if no face belongs to that boundary.
     #[must_use]
     pub fn boundary_samples(&self, u: &[T], t: f64, name: &str) -> Option<BoundarySamples> {
         let set = self.boundaries.iter().find(|set| set.binding.name == name)?;
@@ -113,7 +114,7 @@ impl<T: PackScalar> Discretization<T> {
         Some(out)
     }
 
-    /// States on the two sides of a boundary.
+    /// Computes the states on the two sides of a boundary.
     fn outside(&self, set: &BoundarySet<T>, u: &[T], t: f64) -> Outside<T> {
         let fields = self.physics.n_fields();
         let mut minus = Vec::with_capacity(set.positions.len() * fields);
@@ -150,7 +151,7 @@ impl<T: PackScalar> Discretization<T> {
         Outside { minus, inviscid, face, data }
     }
 
-    /// Half jumps everywhere.
+    /// Computes the half jumps on all faces.
     fn half_jumps(&self, u: &[T], t: f64) -> Jumps {
         let fields = self.physics.n_fields();
         let traces: Vec<Vec<f64>> = self
@@ -168,7 +169,7 @@ impl<T: PackScalar> Discretization<T> {
                 self.host.install(|| (0..slots).into_par_iter().flat_map_iter(per_slot).collect())
             })
             .collect();
-        // Boundaries have jumps in the exterior, other groups states.
+        // The exterior array holds jumps for boundaries and states for other groups.
         let mut exterior = vec![0.0; self.connectivity.exterior_len];
         for set in &self.boundaries {
             let outside = self.outside(set, u, t);
@@ -315,8 +316,8 @@ fn row_times(a: &Matrix, row: usize, v: &[f64]) -> f64 {
     a.row(row).iter().zip(v).map(|(a, v)| a * v).sum()
 }
 
-/// Points a little away from the apex of a pyramid, where derivatives of its rational functions have no
-/// value.
+/// Moves points slightly away from the apex of a pyramid, where the derivatives of its rational functions are
+/// undefined.
 fn inside(shape: dgsuite_basis::Shape, mut points: Vec<[f64; 3]>) -> Vec<[f64; 3]> {
     const AWAY: f64 = 1e-6;
     if shape == dgsuite_basis::Shape::Pyramid {

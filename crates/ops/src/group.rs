@@ -1,9 +1,9 @@
 //! Element groups: the elements of one shape, their layout, matrices and geometry.
 //!
-//! A group's state is `[block][basis function][field][lane]`: a lane is one element, a block as many
-//! elements as a SIMD register has lanes. Affine elements come first, then curved ones, each part
-//! filled up to whole blocks with copies of its last element. Affine and curved elements share one
-//! state array and the same face points, so that a face between them is an ordinary inner face.
+//! The state of a group is `[block][basis function][field][lane]`: each lane is one element, and a block has
+//! as many elements as a SIMD register has lanes. Affine elements come first, then curved ones; each part is
+//! filled up to whole blocks with copies of its last element. Affine and curved elements share one state
+//! array and the same face points, so that a face between them is an ordinary inner face.
 
 use crate::chain::{Factors, Operators};
 use crate::cuda::fast::layout as layout_on_device;
@@ -24,7 +24,8 @@ use dgsuite_mesh::Mesh;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Where a group's values lie: `[block][row][field][lane]`, or `[block][field][row]` (`planar`, one lane).
+/// Memory layout of a group's values: `[block][row][field][lane]`, or `[block][field][row]` if `planar` (with
+/// one lane).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Lanes of a block.
@@ -35,7 +36,7 @@ pub struct Layout {
     pub rows: usize,
     /// Unknowns.
     pub fields: usize,
-    /// Whether the rows of one unknown lie together; a block is then one element.
+    /// Whether the rows of one unknown are contiguous; a block is then one element.
     pub planar: bool,
 }
 
@@ -52,13 +53,13 @@ impl Layout {
         self.blocks * self.block_len()
     }
 
-    /// True if there is nothing.
+    /// True if there are no values.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Where the value of `slot`, `row`, `field` lies.
+    /// Index of the value of `slot`, `row`, `field`.
     #[must_use]
     pub const fn index(&self, slot: usize, row: usize, field: usize) -> usize {
         (slot / self.lanes) * self.block_len()
@@ -67,13 +68,13 @@ impl Layout {
             + slot % self.lanes
     }
 
-    /// Scalars from a row of a block to the next.
+    /// Scalars between consecutive rows of a block.
     #[must_use]
     pub const fn row_stride(&self) -> usize {
         if self.planar { 1 } else { self.fields * self.lanes }
     }
 
-    /// Scalars from an unknown of a row to the next.
+    /// Scalars between consecutive unknowns of a row.
     #[must_use]
     pub const fn field_stride(&self) -> usize {
         if self.planar { self.rows } else { self.lanes }
@@ -86,7 +87,7 @@ pub(crate) struct Part<T: Element> {
     pub(crate) reference: Arc<ReferenceElement>,
     pub(crate) first_block: usize,
     pub(crate) n_blocks: usize,
-    /// Slots that hold elements of their own (the rest are copies of the last).
+    /// Number of elements, without the copies that fill up the last block.
     pub(crate) n_elements: usize,
     /// Volume points.
     pub(crate) n_points: usize,
@@ -146,18 +147,18 @@ pub(crate) struct Group<T: Element> {
     pub(crate) shape: Shape,
     pub(crate) state: Layout,
     pub(crate) trace: Layout,
-    /// Where the group's state begins in the whole state vector.
+    /// Offset of the group's state in the whole state vector.
     pub(crate) offset: usize,
     /// Points of each face: `face_offsets[f]..face_offsets[f + 1]`.
     pub(crate) face_offsets: Vec<usize>,
-    /// Basis function of each face point, where the points are nodes: traces are read directly.
+    /// The basis function of each face point if the points are nodes: traces are then read from the state.
     pub(crate) face_nodes: Option<Vec<u32>>,
     pub(crate) parts: Vec<Part<T>>,
     /// Global element index of each slot.
     pub(crate) elements: Vec<u32>,
     /// `h = d |E| / (largest face measure)` of each slot.
     pub(crate) size: Vec<f64>,
-    /// What the steps of each slot depend on; empty until [`add_bounds`](crate::step_bound::add_bounds).
+    /// Bounds of the step of each slot; empty until [`add_bounds`](crate::step_bound::add_bounds).
     pub(crate) bounds: Vec<ElementBound>,
 }
 
@@ -168,7 +169,7 @@ impl<T: PackScalar> Group<T> {
         &self.parts[i]
     }
 
-    /// Slots that hold elements of their own.
+    /// Slots of elements, without the copies that fill up blocks.
     pub(crate) fn real_slots(&self) -> impl Iterator<Item = usize> + '_ {
         self.parts.iter().flat_map(|p| {
             let first = p.first_block * self.state.lanes;
@@ -176,24 +177,24 @@ impl<T: PackScalar> Group<T> {
         })
     }
 
-    /// Bytes of geometry.
+    /// Memory of the geometry in bytes.
     pub(crate) fn geometry_bytes(&self) -> usize {
         self.parts.iter().map(Part::bytes).sum()
     }
 }
 
-/// Whom a layout is for.
+/// The machine that a layout is made for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Lanes {
-    /// The packs of a SIMD level.
+    /// The CPU: packs of a SIMD level.
     Simd(SimdLevel),
-    /// A device's kernels.
+    /// A device.
     Device,
-    /// A device's kernels of diffusion: element by element.
+    /// A device, with diffusion: element by element.
     Plain,
 }
 
-/// One element as the groups are built from it.
+/// One element as input to the construction of groups.
 #[derive(Clone, Copy)]
 struct Entry {
     global: u32,
@@ -201,7 +202,7 @@ struct Entry {
     local: usize,
 }
 
-/// Build the groups of `mesh` for `n_fields` unknowns.
+/// Builds the groups of `mesh` for `n_fields` unknowns.
 pub(crate) fn build<T: PackScalar>(
     mesh: &Mesh,
     scheme: &Scheme,
@@ -211,8 +212,9 @@ pub(crate) fn build<T: PackScalar>(
     build_with(mesh, scheme.form, n_fields, lanes, &Packings::default(), |needs| resolve(scheme, needs))
 }
 
-/// The same with specifications of one's own for the affine and curved elements of each shape. Blocks of
-/// lanes are chosen for having few neighbours, and `packings` keeps the choice for other orders.
+/// As [`build`], with given specifications for the affine and curved elements of each shape. Elements are
+/// assigned to blocks so that blocks have few neighbours; `packings` stores the assignment for spaces of
+/// other orders.
 pub(crate) fn build_with<T: PackScalar>(
     mesh: &Mesh,
     form: Form,
@@ -224,7 +226,7 @@ pub(crate) fn build_with<T: PackScalar>(
     let mut shapes: Vec<Shape> = mesh.sets.iter().map(|s| s.shape).collect();
     shapes.sort_unstable();
     shapes.dedup();
-    // Split every shape into affine and curved elements.
+    // Splits every shape into affine and curved elements.
     let mut split: Vec<(Vec<Entry>, Vec<Entry>, usize)> =
         shapes.iter().map(|&s| split_kinds(mesh, s)).collect();
     if let Lanes::Simd(level) = lanes {
@@ -264,7 +266,7 @@ pub(crate) fn build_with<T: PackScalar>(
     Ok(groups)
 }
 
-/// Affine elements, curved elements and the curved ones' largest geometry order.
+/// Returns affine elements, curved elements, and the largest geometry order of the curved ones.
 fn split_kinds(mesh: &Mesh, shape: Shape) -> (Vec<Entry>, Vec<Entry>, usize) {
     let (mut affine, mut curved, mut order) = (Vec::new(), Vec::new(), 1);
     for (s, set) in mesh.sets.iter().enumerate().filter(|(_, set)| set.shape == shape) {
@@ -517,8 +519,8 @@ fn face_measures(reference: &ReferenceElement, sj: impl Fn(usize) -> f64) -> f64
         .fold(0.0, f64::max)
 }
 
-/// `P_d`; in strong form `−D_d + L N̂_d I_f` on the projected flux. In split form these are for diffusive
-/// fluxes.
+/// `P_d`; in strong form `−D_d + L N̂_d I_f` applied to the projected flux. In split form these matrices are
+/// for diffusive fluxes.
 pub(crate) fn volume_matrices(reference: &ReferenceElement, form: Form, dim: usize) -> Vec<Matrix> {
     let (np, nq, nf) = (reference.n_basis, reference.volume.points.len(), reference.face_points.len());
     match form {
@@ -529,7 +531,8 @@ pub(crate) fn volume_matrices(reference: &ReferenceElement, form: Form, dim: usi
                 let offsets = &reference.face_offsets;
                 let face_of =
                     |q: usize| offsets.iter().rposition(|&o| o <= q).unwrap_or(0).min(shape.n_faces() - 1);
-                // The flux, projected to the space: coefficients, then its derivative and trace.
+                // The flux is projected to the space first; then its derivative and its trace follow from the
+                // coefficients.
                 let collocated = reference.spec.volume == Cubature::Collocated;
                 let pi = &if collocated { Matrix::identity(np) } else { reference.project_volume.clone() };
                 let derivative = pi.mul(&reference.derivative[d]).mul(pi);
@@ -544,14 +547,14 @@ pub(crate) fn volume_matrices(reference: &ReferenceElement, form: Form, dim: usi
     }
 }
 
-/// `M_e⁻¹ M̂` with `M_e = Iᵀ W J I`, worked out in the orthonormal modes: `M_e` of Taylor polynomials is
+/// `M_e⁻¹ M̂` with `M_e = Iᵀ W J I`, computed in the orthonormal modes: `M_e` of Taylor polynomials is
 /// singular to rounding at high orders.
 struct ExactInverse {
     /// Modes at the volume points.
     values: Matrix,
     weights: Vec<f64>,
     from_modes: Matrix,
-    /// `M̂` in modes, from coefficients.
+    /// `M̂`, from coefficients to modes.
     reference_mass: Matrix,
 }
 
@@ -567,7 +570,7 @@ impl ExactInverse {
         }
     }
 
-    /// With the Jacobian at the volume points.
+    /// The matrix for the given Jacobian at the volume points.
     fn of(&self, jacobian: &[f64]) -> Result<Matrix, OpsError> {
         let w: Vec<f64> = self.weights.iter().zip(jacobian).map(|(w, j)| w * j).collect();
         let mass = self.values.transpose().scale_cols(&w).mul(&self.values);

@@ -1,22 +1,23 @@
-//! Operators of the lifted gradient (BR2; Bassi & Rebay 1997, Bassi, Rebay, Mariotti, Pedinotti & Savini
-//! 1997).
+//! Operators of the lifted gradient (BR2).
 //!
-//! In an element, with the half jump `[u]_f = ½ (u⁺ − u⁻)` of face `f` (on a boundary `u_b − u⁻`), in
-//! reference coordinates
+//! BR2 is the second scheme of Bassi & Rebay 1997 and Bassi, Rebay, Mariotti, Pedinotti & Savini 1997. With
+//! the half jump `[u]_f = ½ (u⁺ − u⁻)` on face `f` (on a boundary `u_b − u⁻`), the gradients in an element,
+//! in reference coordinates, are
 //!
 //! ```text
 //! g_d   = D_d u + Σ_f N̂_d^f L_f [u]_f          in the volume,
 //! g_d^f = D_d u + η N̂_d^f L_f [u]_f            on face f,        ∇u = Σ_d ∇r_d g_d.
 //! ```
 //!
-//! `n sJ = Σ_d N̂_d J∇r_d` makes this the lifting `∫ r_f·τ = ∮_f [u] n·τ` for every `τ` whose contravariant
-//! components are polynomials. Nothing of the metric stands in the matrices: they serve affine and curved
-//! elements, a linear field (with the geometry in the space) has its exact gradient, and a constant one none.
+//! As `n sJ = Σ_d N̂_d J∇r_d`, this is the lifting `∫ r_f·τ = ∮_f [u] n·τ` for every `τ` whose contravariant
+//! components are polynomials. The matrices do not contain the metric, so they serve affine and curved
+//! elements. The gradient of a linear field is exact (if the geometry is in the space), that of a constant
+//! field is zero.
 //!
 //! The operator is coercive for `η > n_f`, the number of faces, and bounded below for `η = n_f` (Brezzi,
-//! Manzini, Marini, Pietra & Russo 2000; Arnold, Brezzi, Cockburn & Marini 2002):
-//! `‖Σ_f r_f‖² ≤ n_f Σ_f ‖r_f‖²`, as each point is reached by the liftings of at most `n_f` faces. The number
-//! of faces is the default.
+//! Manzini, Marini, Pietra & Russo 2000; Arnold, Brezzi, Cockburn & Marini 2002), because
+//! `‖Σ_f r_f‖² ≤ n_f Σ_f ‖r_f‖²`: the liftings of at most `n_f` faces overlap at a point. The default is
+//! `η = n_f`.
 
 pub(crate) mod spectrum;
 mod tensor;
@@ -31,17 +32,18 @@ use dgsuite_basis::{Cubature, Matrix, ReferenceElement, Shape};
 use dgsuite_gpu::{Buffer, Element, GpuError};
 use dgsuite_mesh::Mesh;
 
-/// The lifting operators of one part as sparse factors, each with the number of rows that follow one another
-/// along the first direction. Columns: basis functions, then face points with their half jumps.
+/// The lifting operators of one part as sparse factors. With each factor goes the number of rows that follow
+/// one another along the first direction. Columns: basis functions, then the half jumps at face points.
 pub(crate) struct LiftFactors {
-    /// `[u; [u]_f]` to `u` at volume points (not if collocated), then `g_d`, direction after direction.
+    /// From `[u; [u]_f]` to `u` at volume points (omitted if collocated), then `g_d`, direction after
+    /// direction.
     pub(crate) gradient: Vec<(Rows, usize)>,
-    /// `[u; [u]_f]` to `g_d^f` at the face points, direction after direction.
+    /// From `[u; [u]_f]` to `g_d^f` at the face points, direction after direction.
     pub(crate) face_gradient: Vec<(Rows, usize)>,
 }
 
 impl LiftFactors {
-    /// The operators of `reference`; `eta` is the weight of the liftings on their own faces.
+    /// Builds the operators of `reference`; `eta` is the weight of the liftings on their own faces.
     pub(crate) fn new(reference: &ReferenceElement, eta: f64) -> Self {
         let shape = reference.spec.shape;
         let dim = shape.dim();
@@ -100,7 +102,7 @@ pub(crate) fn point_normals(reference: &ReferenceElement) -> Vec<[f64; 3]> {
     (0..reference.face_points.len()).map(of).collect()
 }
 
-/// `∂φ_i/∂r_d` at the face points; at faces that carry nodes of a collocated element the rows are those of
+/// `∂φ_i/∂r_d` at the face points. On faces that carry nodes of a collocated element, the rows are those of
 /// the nodes.
 pub(crate) fn face_derivatives(reference: &ReferenceElement) -> Vec<Matrix> {
     let dim = reference.spec.shape.dim();
@@ -122,16 +124,16 @@ pub(crate) struct Lifting<T: Element> {
     pub(crate) face_metric: Buffer<T>,
 }
 
-/// How gradients are formed.
+/// How gradients are computed.
 pub(crate) enum Gradients<T> {
     /// From coefficients and half jumps together.
     Joined { gradient: Chain<T>, face_gradient: Chain<T> },
-    /// Collocated, with nodes on the faces: derivatives at the nodes serve the faces too, before the jumps
-    /// are added.
+    /// Collocated, with nodes on the faces: derivatives at the nodes are used on the faces too, before the
+    /// jumps are added.
     Nodal {
         /// `D_d`.
         slopes: Chain<T>,
-        /// `N̂_d L`, `[d][node]` by face points; rows off the faces may be empty.
+        /// `N̂_d L`, `[d][node]` × face points; rows of nodes that are not on faces may be empty.
         jumps: Panels<T>,
         /// `η I_f L_f`, face by face.
         own: Chain<T>,
@@ -169,7 +171,8 @@ impl<T: PackScalar> Gradients<T> {
         }
     }
 
-    /// Most rows of coefficients and jumps, of gradients in the volume and at faces, and between factors.
+    /// Number of rows: of coefficients and jumps, of gradients in the volume, of gradients at faces, and the
+    /// largest number between factors.
     pub(crate) fn rows(&self, nf: usize) -> [usize; 4] {
         match self {
             Self::Joined { gradient, face_gradient } => [
@@ -178,7 +181,7 @@ impl<T: PackScalar> Gradients<T> {
                 face_gradient.rows(),
                 gradient.widest().max(face_gradient.widest()),
             ],
-            // The own liftings lie behind the gradients at faces.
+            // The liftings on their own faces follow the gradients at faces.
             Self::Nodal { slopes, own, normals, .. } => {
                 let dim = slopes.rows() / slopes.cols();
                 debug_assert_eq!(normals.len() % dim, 0);
@@ -199,7 +202,7 @@ impl<T: PackScalar> Gradients<T> {
     }
 }
 
-/// `η I_f L_f`: each face's lifting at its own points.
+/// `η I_f L_f`: the lifting of each face, evaluated at its own points.
 fn own_liftings(reference: &ReferenceElement, eta: f64) -> Matrix {
     let nf = reference.face_points.len();
     let own = reference.interp_face.mul(&reference.lift);
@@ -209,21 +212,21 @@ fn own_liftings(reference: &ReferenceElement, eta: f64) -> Matrix {
 }
 
 impl<T: PackScalar> Lifting<T> {
-    /// Multiply–adds of both passes per element and field.
+    /// Multiply–adds of both passes, per element and field.
     pub(crate) fn multiply_adds(&self) -> usize {
         self.gradients.multiply_adds() + self.lift.multiply_adds()
     }
 }
 
-/// Weight of the liftings on their faces: `eta`, or the number of faces.
+/// Weight of the liftings on their own faces: `eta`, or the number of faces.
 pub(crate) fn penalty(shape: Shape, eta: Option<f64>) -> f64 {
     eta.unwrap_or(shape.n_faces() as f64)
 }
 
-/// Give each part of a group its lifting operators.
+/// Adds the lifting operators to each part of a group.
 ///
 /// # Errors
-/// [`GpuError`] if there is no room.
+/// [`GpuError`] if memory cannot be allocated.
 pub(crate) fn add_lifting<T: PackScalar>(
     group: &mut Group<T>,
     mesh: &Mesh,
@@ -273,8 +276,8 @@ pub(crate) fn face_metrics<T: PackScalar>(
     of_faces(part, slot - part.first_block * lanes, group.elements[slot] as usize, lanes, mesh)
 }
 
-/// The same for slot `slot` of the part: that of the nodes where curved elements are collocated and faces
-/// carry nodes.
+/// As [`face_metrics`], for slot `slot` of the part. Where curved elements are collocated and faces carry
+/// nodes, the metric is that of the nodes.
 fn of_faces<T: PackScalar>(
     part: &Part<T>,
     slot: usize,
@@ -290,7 +293,7 @@ fn of_faces<T: PackScalar>(
     }
 }
 
-/// `∇r_d` at node `q` as the volume holds it.
+/// `∇r_d` at node `q`, from the volume metric.
 fn nodal_metric<T: PackScalar>(
     part: &Part<T>,
     slot: usize,
@@ -311,7 +314,7 @@ fn nodal_metric<T: PackScalar>(
     out
 }
 
-/// `∇r_d` at the face points, from the element's map.
+/// `∇r_d` at the face points, from the map of the element.
 pub(crate) fn exact_metric(mesh: &Mesh, element: usize, reference: &ReferenceElement) -> Vec<[[f64; 3]; 3]> {
     let (set, local) = mesh.locate(element);
     let s = &mesh.sets[set];

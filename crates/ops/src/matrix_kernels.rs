@@ -1,4 +1,9 @@
-//! The SIMD kernels of the residual, each compiled once for each precision and instruction level.
+//! SIMD kernels of operator products and their epilogues, compiled once for each precision and SIMD level.
+//!
+//! [`MatrixKernels`] lists all SIMD kernels of the crate as methods that select the code of a [`SimdLevel`];
+//! it is implemented for `f64` and `f32`. Kernels are structs with their arguments. This file defines the
+//! products with [`Panels`], what happens to their rows ([`Finish`]: residual or Runge–Kutta stage), gathers
+//! of traces, and the metric rules; other kernels are defined beside the code that uses them.
 
 use crate::elliptic::bernstein::passes::{BernsteinPublish, BernsteinTest};
 use crate::elliptic::lines::boxes::blocks::LineBlocks;
@@ -13,11 +18,12 @@ use crate::residual::Output;
 use crate::simd::{Kernel, Pack, PackScalar};
 use dgsuite_gpu::{Scalar, SimdLevel};
 
-/// The trait of the entry points, and what they are for both precisions: `name: Kernel` dispatches a kernel
-/// to its instruction level.
+/// Defines the trait of the entry points and implements it for both precisions. `name: Kernel` dispatches a
+/// kernel to its SIMD level.
 macro_rules! entries {
     ($($name:ident: $kernel:ident,)*; unsafe [$($contract:ident: $bound:ident,)*]) => {
-        /// Entry points that are compiled in this crate, so that no user of it compiles them again.
+        /// Entry points that are compiled in this crate, so that dependent crates do not compile the kernels
+        /// again.
         #[allow(clippy::missing_safety_doc)] // sealed: the contracts stand on the kernels
         pub trait MatrixKernels: Scalar {
             $(
@@ -80,7 +86,7 @@ entries! {
     ]
 }
 
-/// Call a method for the number of fields: 1, 4 or 5.
+/// Calls a method with the number of fields as a constant: 1, 4 or 5.
 macro_rules! by_fields {
     ($self:ident, $v:ty) => {
         match $self.fields {
@@ -118,7 +124,7 @@ impl<T: PackScalar> MultiplyStore<'_, T> {
     }
 }
 
-/// `out ← out + A b`; rows of `A` without entries are not touched.
+/// `out ← out + A b`; rows of `A` without entries are not changed.
 pub struct MultiplyAdd<'a, T> {
     pub(crate) fields: usize,
     pub(crate) a: &'a Panels<T>,
@@ -143,7 +149,7 @@ impl<T: PackScalar> MultiplyAdd<'_, T> {
     }
 }
 
-/// Add to the row: `C_i ← C_i + c`.
+/// Adds to the row: `C_i ← C_i + c`.
 struct Add<T>(*mut T);
 
 impl<V: Pack, const N: usize> Epilogue<V, N> for Add<V::T> {
@@ -211,24 +217,24 @@ impl<T: PackScalar> FaceSlopes<'_, T> {
     }
 }
 
-/// Where the finished rows of a block go, and how they are scaled.
+/// Destination of the finished rows of a block, and their scaling.
 ///
-/// The user of a kernel that holds one vouches that `output` covers the block and that `add` is readable.
+/// Whoever creates a kernel with it guarantees that `output` covers the block and that `add` is readable.
 #[derive(Clone, Copy)]
 pub(crate) struct Finish<'a, T> {
     /// The block's state.
     pub(crate) u: &'a [T],
-    /// What is added to the rows before they are scaled, or empty; it may be where the rows go.
+    /// Rows that are added before the scaling, or empty; they may be in the destination.
     pub(crate) add: *const [T],
-    /// `1/J` by row and lane, or empty for 1.
+    /// `1/J` for each row and lane, or empty for 1.
     pub(crate) scale: &'a [T],
-    /// The block, and its first scalar in the group's state.
+    /// The block, and the offset of its first scalar in the group's state.
     pub(crate) block: usize,
     pub(crate) begin: usize,
     pub(crate) output: Output<T>,
 }
 
-/// [`Finish`] in packs.
+/// The contents of [`Finish`] as packs.
 struct FinishRows<V: Pack> {
     u: *const V::T,
     add: *const V::T,
@@ -281,7 +287,7 @@ impl<T: PackScalar> Finish<'_, T> {
                     } else {
                         V::lit(weights.dt) * V::load(local.add(self.block * V::W))
                     },
-                    // A register of weight 0 is not read: it may hold anything.
+                    // A register of weight 0 is not read: it may be uninitialised.
                     read: weights.a != 0.0,
                     write: weights.keep,
                     restart: weights.b != 0.0,
@@ -339,7 +345,7 @@ impl<V: Pack, const N: usize> Epilogue<V, N> for FinishRows<V> {
     }
 }
 
-/// `A b`, row by row to the residual or the stage.
+/// `A b`, passed row by row to the residual or the stage.
 pub struct MultiplyFinish<'a, T> {
     pub(crate) fields: usize,
     pub(crate) a: &'a Panels<T>,
@@ -366,7 +372,8 @@ impl<T: PackScalar> MultiplyFinish<'_, T> {
     }
 }
 
-/// The states across the faces of one block as rows, in its own face frames: `[point][field][lane]`.
+/// Copies the states across the faces of one block into rows, in the block's own face frames:
+/// `[point][field][lane]`.
 pub struct Gather<'a, T> {
     pub(crate) fields: usize,
     pub(crate) offsets: &'a [usize],
@@ -442,7 +449,7 @@ impl<T: PackScalar> HalfJump<'_, T> {
     }
 }
 
-/// `out_k ← Σ_i w_i r_ik`: the integral of a block's coefficients, one row.
+/// `out_k ← Σ_i w_i r_ik`: the integral of a block's coefficients, as one row.
 pub struct Gain<'a, T> {
     pub(crate) fields: usize,
     pub(crate) integral: &'a [T],
@@ -501,7 +508,8 @@ impl<T: PackScalar> Kernel<T> for Scale<'_, T> {
     }
 }
 
-/// `v + c 1` with the constant for which the block's integral is the gain, to the residual or stage.
+/// Adds the constant `c` for which the block's integral is the gain, and passes `v + c` to the residual or
+/// stage (weight-adjusted rule).
 pub struct AddConstant<'a, T> {
     pub(crate) fields: usize,
     /// Coefficients of the constant 1.
@@ -556,7 +564,7 @@ impl<T: PackScalar> AddConstant<'_, T> {
     }
 }
 
-/// `M_e⁻¹ M̂ r` with one dense matrix a lane, to the residual or stage.
+/// `M_e⁻¹ M̂ r` with a dense matrix for each lane, passed to the residual or stage.
 pub struct StoredInverse<'a, T> {
     pub(crate) fields: usize,
     /// `[i][j][lane]`.

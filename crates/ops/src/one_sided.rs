@@ -1,8 +1,8 @@
-//! One-sided normal fluxes between the two passes of diffusion.
+//! One-sided normal fluxes, which are exchanged between the two passes of diffusion.
 //!
-//! An element's fluxes lie together, `[place][lane][face point][field]`, so that a neighbour finds those of a
-//! face in few cache lines: in packs of lanes a line would hold one number for it. Both passes turn between
-//! the two orders in registers.
+//! The fluxes of an element are contiguous, `[place][lane][face point][field]`, so that a neighbour finds the
+//! fluxes of a face in few cache lines. In packs of lanes each cache line would contain only one number of
+//! that element. Both passes transpose between the two orders in registers.
 
 use crate::connect::Neighbours;
 use crate::group::Group;
@@ -10,18 +10,19 @@ use crate::matrix_kernels::by_fields;
 use crate::simd::{Kernel, MAX_LANES, Pack, PackScalar};
 use dgsuite_gpu::Element;
 
-/// Scalars of an element's one-sided fluxes, filled up to whole packs.
+/// Number of scalars of an element's one-sided fluxes, padded to whole packs.
 pub(crate) fn published_len<T: Element>(group: &Group<T>) -> usize {
     (group.trace.rows * group.trace.fields).next_multiple_of(group.trace.lanes)
 }
 
-/// Where the one-sided fluxes of a group lie.
+/// Location of the one-sided fluxes of a group.
 #[derive(Clone, Copy)]
 pub(crate) struct OneSided<'a, T> {
-    /// `[place][lane][face point][field]`, each lane filled up to `stride` scalars.
+    /// `[place][lane][face point][field]`, each lane padded to `stride` scalars.
     pub(crate) fluxes: *mut [T],
     pub(crate) stride: usize,
-    /// `[code][point of the own face]`: scalar of the point across in its element; see [`Neighbours`].
+    /// `[code][point of the own face]`: index of the matching point's first scalar in its element; see
+    /// [`Neighbours`].
     pub(crate) tables: &'a [u32],
     pub(crate) neighbours: &'a Neighbours,
     /// The place of each block, see [`Schedule`](crate::schedule::Schedule).
@@ -33,7 +34,7 @@ unsafe impl<T: Send> Send for OneSided<'_, T> {}
 // SAFETY: likewise.
 unsafe impl<T: Send> Sync for OneSided<'_, T> {}
 
-/// Normal and scale of faces or face points, and which points a face has.
+/// Normals and scales of faces or face points, and the points of each face.
 #[derive(Clone, Copy)]
 pub(crate) struct FaceScales<'a, T> {
     pub(crate) dim: usize,
@@ -44,14 +45,14 @@ pub(crate) struct FaceScales<'a, T> {
 }
 
 impl<T> OneSided<'_, T> {
-    /// First scalar of a block with `lanes` lanes.
+    /// Index of the first scalar of a block with `lanes` lanes.
     pub(crate) fn first_of(&self, block: usize, lanes: usize) -> usize {
         self.place[block] as usize * lanes * self.stride
     }
 }
 
 impl<T: PackScalar> FaceScales<'_, T> {
-    /// Half of the scale of point `q` of face `f`, where lengths are asserted by [`check`](Self::check).
+    /// Half of the scale at point `q` of face `f`; lengths must have been asserted by [`check`](Self::check).
     #[inline(always)]
     unsafe fn half<V: Pack<T = T>>(&self, f: usize, q: usize) -> V {
         let row = if self.per_point { q } else { f };
@@ -60,7 +61,7 @@ impl<T: PackScalar> FaceScales<'_, T> {
         V::lit(0.5) * unsafe { V::load(self.geometry.as_ptr().add(at)) }
     }
 
-    /// Number of faces and face points.
+    /// Asserts lengths; returns the number of faces and face points.
     #[inline(always)]
     fn check<V: Pack<T = T>>(&self) -> (usize, usize) {
         let n_faces = self.offsets.len() - 1;
@@ -71,12 +72,12 @@ impl<T: PackScalar> FaceScales<'_, T> {
     }
 }
 
-/// A block's one-sided fluxes `p⁻`: written for the neighbours, and the own half of the mean taken off the
-/// numerical flux, `surface ← surface − ½ s p⁻`.
+/// Stores the one-sided fluxes `p⁻` of a block for its neighbours, and subtracts its own half of the mean
+/// from the numerical flux, `surface ← surface − ½ s p⁻`.
 pub struct Publish<'a, T> {
     pub(crate) fields: usize,
     pub(crate) scales: FaceScales<'a, T>,
-    /// `[point][field][lane]`, filled up to `stride` packs.
+    /// `[point][field][lane]`, padded to `stride` packs.
     pub(crate) own: &'a [T],
     pub(crate) surface: &'a mut [T],
     pub(crate) stride: usize,
@@ -118,10 +119,10 @@ impl<T: PackScalar> Publish<'_, T> {
     }
 }
 
-/// `out ← −½ s p⁺` at the face points of one block: the neighbours' half of the mean flux, each `p` with its
-/// own outward normal.
+/// Computes `out ← −½ s p⁺` at the face points of one block: the neighbours' half of the mean flux, where
+/// each `p` refers to its own outward normal.
 ///
-/// The user vouches that the neighbours' fluxes are complete, and that nobody writes them.
+/// The caller guarantees that the neighbours' fluxes are complete and that no thread writes them.
 pub struct MeanFlux<'a, T> {
     pub(crate) fields: usize,
     pub(crate) scales: FaceScales<'a, T>,

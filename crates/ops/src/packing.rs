@@ -1,14 +1,14 @@
-//! Which elements share a block.
+//! Assignment of elements to blocks.
 //!
-//! A block reads what lies across its faces from the blocks of its neighbours, lane by lane. The fewer blocks
-//! these are, the fewer packs are loaded and permuted. Elements are therefore matched in pairs, pairs in
-//! fours, and so on: each with the neighbour that it shares most faces with, and among several with the one
-//! that lies beside it as earlier pairs lie side by side. Cells in rows become bricks that meet face to face;
-//! elsewhere blocks become compact.
+//! A block reads the states across its faces from the blocks of its neighbours, lane by lane. The fewer
+//! blocks these are, the fewer packs are loaded and permuted. Elements are therefore matched in pairs, pairs
+//! in fours, and so on. Each is matched with the neighbour with which it shares most faces. Among several
+//! such neighbours, the one is chosen that continues the direction of earlier pairs. Rows of cells become
+//! bricks that meet face to face; otherwise blocks become compact.
 //!
-//! Triangles are dealt out to two blocks, one of each pair to either: where pairs are the halves of
-//! quadrilaterals, all triangles of a block are alike, and a face of theirs finds all neighbours in one or
-//! two blocks. Tetrahedra of a mesh that repeats itself are dealt out likewise ([`alike`]).
+//! The two triangles of a pair are assigned to two different blocks. Where the pairs are halves of
+//! quadrilaterals, all triangles of a block are alike, and a face has all its neighbours in one or two
+//! blocks. Tetrahedra of a mesh with a repeated pattern are distributed in the same way ([`alike`]).
 
 mod alike;
 
@@ -21,24 +21,24 @@ use std::sync::{Arc, Mutex};
 /// No partner, or not in the part.
 const NONE: u32 = u32::MAX;
 
-/// One of two neighbours as the other sees it.
+/// An edge of the graph of neighbours, seen from one end.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Edge {
     to: u32,
-    /// Which of their faces they share, the same from both.
+    /// The numbers of the faces that they share, the same from both ends.
     kind: [u8; 2],
-    /// Faces in common.
+    /// Number of common faces.
     count: u8,
 }
 
-/// Who has which neighbours; those of `i` are `first[i]..first[i + 1]`.
+/// The graph of neighbours; the edges of `i` are `first[i]..first[i + 1]`.
 struct Graph {
     first: Vec<u32>,
     edges: Vec<Edge>,
 }
 
 impl Graph {
-    /// From pairs in any order, several of which may have the same ends.
+    /// Builds the graph from edges in any order, several of which may have the same ends.
     fn new(n: usize, pairs: &[(u32, Edge)]) -> Self {
         let mut next = vec![0; n + 1];
         pairs.iter().for_each(|(from, _)| next[*from as usize + 1] += 1);
@@ -64,7 +64,7 @@ impl Graph {
         out
     }
 
-    /// Elements joined by their faces, from their numbers in the mesh.
+    /// The graph of elements that share faces; `elements` are numbers of the mesh.
     fn of_elements(mesh: &Mesh, elements: &[u32]) -> Self {
         let mut place = vec![NONE; mesh.n_elements()];
         for (i, &e) in elements.iter().enumerate() {
@@ -92,12 +92,12 @@ impl Graph {
         &self.edges[self.first[i as usize] as usize..self.first[i as usize + 1] as usize]
     }
 
-    /// The partner of each, or [`NONE`], and which of a pair is the first: so that neighbours of first ones
-    /// are second ones, as far as possible.
+    /// Returns the partner of each node, or [`NONE`], and whether it is the first of its pair. As far as
+    /// possible, neighbours of first ones are second ones.
     fn matching(&self) -> (Vec<u32>, Vec<bool>) {
         let (mut partner, mut is_first) = (vec![NONE; self.len()], vec![false; self.len()]);
         let mut beside: Vec<u32> = Vec::new();
-        // From pair to pair, so that each finds others to lie beside.
+        // The search goes from pair to pair, so that each finds others to align with.
         let mut next: VecDeque<u32> = VecDeque::new();
         let mut seeds = 0..self.len() as u32;
         while let Some(i) = next.pop_front().or_else(|| seeds.next()) {
@@ -105,7 +105,7 @@ impl Graph {
                 continue;
             }
             let own = self.of(i);
-            // How many pairs lie beside the pair with each neighbour.
+            // For each neighbour: how many pairs lie beside the pair with it.
             beside.clear();
             beside.resize(own.len(), 0);
             for near in own.iter().map(|e| partner[e.to as usize]).filter(|&p| p != NONE) {
@@ -116,7 +116,7 @@ impl Graph {
                 }
             }
             let candidates = own.iter().zip(&beside).filter(|(e, _)| partner[e.to as usize] == NONE);
-            // The kind decides where nothing else does, so that the first pairs of a front are alike.
+            // The kind decides between equal candidates, so that the first pairs of a front are alike.
             let best = candidates.max_by_key(|(e, beside)| (e.count, **beside, Reverse((e.kind, e.to))));
             if let Some((&Edge { to, .. }, _)) = best {
                 let count = |x: u32, first: bool| {
@@ -134,16 +134,16 @@ impl Graph {
     }
 }
 
-/// The order in which the elements of a part fill blocks of `lanes`: positions in `elements`, which are
-/// numbers of the mesh along a space-filling curve. Blocks follow one another along the curve too. With
-/// `deal`, the elements of each pair go to different blocks.
+/// Returns the order in which the elements of a part fill blocks of `lanes`, as positions in `elements`,
+/// which are numbers of the mesh along a space-filling curve. Blocks follow one another along the curve too.
+/// With `deal`, the elements of each pair are assigned to different blocks.
 fn pack(mut graph: Graph, lanes: usize, deal: bool) -> Vec<u32> {
     let n = graph.len();
     if lanes < 2 || n <= lanes || !lanes.is_power_of_two() {
         return (0..n as u32).collect();
     }
     let lanes = if deal { 2 * lanes } else { lanes };
-    // Sets of `size` elements one behind the other.
+    // Sets of `size` elements, one after the other.
     let (mut sets, mut size): (Vec<u32>, usize) = ((0..n as u32).collect(), 1);
     let mut single: Vec<Vec<u32>> = Vec::new();
     while size < lanes {
@@ -174,7 +174,7 @@ fn pack(mut graph: Graph, lanes: usize, deal: bool) -> Vec<u32> {
         graph = Graph::new(joined.len() / (2 * size), &pairs);
         (sets, size) = (joined, 2 * size);
     }
-    // What has found no partner fills blocks along the curve.
+    // Sets without a partner fill blocks along the curve.
     single.sort_unstable_by_key(|set| set[0]);
     let rest = single.concat();
     let whole = rest.len() / lanes * lanes;
@@ -191,15 +191,15 @@ fn pack(mut graph: Graph, lanes: usize, deal: bool) -> Vec<u32> {
     out
 }
 
-/// What an order of elements depends on, besides the mesh: their shape, whether they are curved, and lanes.
+/// What an order of elements depends on, besides the mesh: shape, whether they are curved, and lanes.
 type Key = (Shape, bool, usize);
 
-/// Orders found so far on one mesh: those of the spaces of other polynomial orders are the same.
+/// Orders computed so far for one mesh; spaces of other polynomial orders use the same.
 #[derive(Debug, Default)]
 pub(crate) struct Packings(Mutex<Vec<(Key, Arc<Vec<u32>>)>>);
 
 impl Packings {
-    /// The order of [`pack`] of the elements of a shape that are curved, or of the others.
+    /// Returns the order by [`pack`] of the curved, or of the affine, elements of a shape.
     pub(crate) fn order(&self, mesh: &Mesh, key: Key, elements: &[u32]) -> Arc<Vec<u32>> {
         let mut known = lock(&self.0);
         if let Some((_, order)) = known.iter().find(|(k, _)| *k == key) {
@@ -211,7 +211,8 @@ impl Packings {
             Shape::Triangle | Shape::Quadrilateral | Shape::Hexahedron => {
                 pack(Graph::of_elements(mesh, elements), lanes, shape == Shape::Triangle)
             }
-            // Where they are not six to a cell, blocks along the curve have as few neighbours as others.
+            // If cells do not have six tetrahedra each, blocks along the curve have as few neighbours as
+            // others.
             Shape::Tetrahedron => alike::pack_alike(mesh, elements, lanes).unwrap_or_else(along),
             _ => along(),
         };
@@ -226,7 +227,7 @@ mod tests {
     use dgsuite_mesh::{SpaceFillingCurve, generate};
     use std::collections::BTreeSet;
 
-    /// Blocks, as seen through faces of one kind, that a face of a block reads, on average.
+    /// The average number of blocks that a face of a block reads, for faces of one kind.
     fn sources(mesh: &Mesh, order: &[u32], lanes: usize) -> f64 {
         let mut slot = vec![0; order.len()];
         order.iter().enumerate().for_each(|(i, &e)| slot[e as usize] = i);
@@ -244,7 +245,7 @@ mod tests {
 
     #[test]
     fn blocks_have_few_neighbours() {
-        // Sides that are no power of two, so that the curve does not meet bricks by itself.
+        // Numbers of cells that are not powers of two, so that the curve does not produce bricks by itself.
         let shapes = [Shape::Hexahedron, Shape::Quadrilateral, Shape::Triangle, Shape::Tetrahedron];
         for (shape, n) in shapes.into_iter().zip([11, 21, 21, 7]) {
             let mut mesh = generate::Box::unit(shape, n).build().unwrap();

@@ -1,18 +1,18 @@
-//! Operator times block, `C_i = Σ_j A_ij B_j`, with everything but `A` in lanes.
+//! Product of an operator with a block, `C_i = Σ_j A_ij B_j`, in panels of rows that stay in registers.
 //!
-//! `A` is the same for every element of a group; `B` and `C` are `[row][field][lane]`. A *panel* is
-//! a few rows of `A` whose accumulators, for all fields, stay in registers. Columns that all rows
-//! of a panel have (all of them in a dense operator, a line's own points in a tensor product) are
-//! *shared*: one load of `B` feeds every row. The others are *private* to a row: one load feeds one
-//! multiply–add, as a memory operand. Entries that are zero are neither stored nor multiplied, so
-//! one kernel serves dense operators, sum factorisation and Lobatto lifts.
+//! `A` is the same for all elements of a group; `B` and `C` are `[row][field][lane]`. A *panel* is a few rows
+//! of `A` whose accumulators, for all fields, fit into the registers. Columns with entries in all rows of a
+//! panel (all columns of a dense operator, or the points of a line in a tensor product) are *shared*: one
+//! load of `B` serves all rows. Other columns are *private* to a row: one load serves one multiply–add, as a
+//! memory operand. Zero entries are neither stored nor multiplied, so that one kernel serves dense operators,
+//! sum factorisation and lifts at Gauss–Lobatto nodes.
 
 use crate::simd::Pack;
 use dgsuite_basis::Matrix;
 use dgsuite_gpu::Scalar;
 use std::collections::BTreeMap;
 
-/// Rows of the panels for `n_fields` unknowns with packs `V`.
+/// Number of rows of a panel for `n_fields` unknowns with packs `V`.
 pub(crate) const fn panel_rows<V: Pack>(n_fields: usize) -> usize {
     match n_fields {
         1 => V::ROWS_1,
@@ -25,10 +25,10 @@ pub(crate) const fn panel_rows<V: Pack>(n_fields: usize) -> usize {
     }
 }
 
-/// Entries below this share of the largest are zero.
+/// Entries smaller than this fraction of the largest are treated as zero.
 const NEGLIGIBLE: f64 = 1e-14;
 
-/// A matrix by rows: `(column, entry)` pairs, columns ascending.
+/// A sparse matrix by rows: `(column, entry)` pairs, columns ascending.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Rows {
     pub(crate) cols: usize,
@@ -36,7 +36,7 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// The entries of a dense matrix that are not negligible.
+    /// Keeps the entries of a dense matrix that are not negligible.
     pub(crate) fn dense(m: &Matrix) -> Self {
         let largest = m.as_slice().iter().fold(0.0_f64, |a, x| a.max(x.abs()));
         let rows = (0..m.rows())
@@ -75,7 +75,7 @@ impl Rows {
         self
     }
 
-    /// `self ⊗ other`: `other`'s index runs fastest.
+    /// `self ⊗ other`: the index of `other` runs fastest.
     pub(crate) fn kron(&self, other: &Self) -> Self {
         let rows = self.rows.iter().flat_map(|a| {
             other.rows.iter().map(move |b| {
@@ -88,7 +88,7 @@ impl Rows {
     }
 }
 
-/// One panel's place in the arrays.
+/// Position of one panel in the arrays.
 #[derive(Clone, Copy, Debug)]
 struct Panel {
     rows: u8,
@@ -96,28 +96,28 @@ struct Panel {
     private: u32,
 }
 
-/// A matrix cut into panels of at most eight rows.
+/// A matrix divided into panels of at most eight rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Panels<T> {
     rows: usize,
     cols: usize,
     panels: Vec<Panel>,
-    /// Per panel: the rows that it computes.
+    /// Per panel, the rows that it computes.
     order: Vec<u32>,
-    /// Per panel: shared columns, then `[private][row]` columns; as offsets into a block.
+    /// Per panel, the shared columns, then the `[private][row]` columns, as offsets into a block.
     offsets: Vec<u32>,
-    /// Per panel: `[shared][row]` entries, then `[private][row]`.
+    /// Per panel, the `[shared][row]` entries, then `[private][row]`.
     entries: Vec<T>,
 }
 
 impl<T: Scalar> Panels<T> {
-    /// Cut `matrix` into panels of at most `max_rows` rows: either rows that follow one another, not across
-    /// lines of `line` rows, or rows that have the same columns, whichever loads less. A row of a block has
-    /// `width` scalars (fields × lanes).
+    /// Divides `matrix` into panels of at most `max_rows` rows: either consecutive rows, not across lines of
+    /// `line` rows, or rows with the same columns, whichever needs fewer loads. A row of a block has `width`
+    /// scalars (fields × lanes).
     pub(crate) fn new(matrix: &Rows, line: usize, max_rows: usize, width: usize) -> Self {
         let n = matrix.rows.len();
         let lines = (0..n).step_by(line.max(1)).map(|i| (i..n.min(i + line.max(1))).collect()).collect();
-        // Operators along a direction other than the first: rows far apart share their columns.
+        // Operators along a direction other than the first: rows far apart have the same columns.
         let mut alike: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
         for (i, row) in matrix.rows.iter().enumerate() {
             alike.entry(row.iter().map(|e| e.0).collect()).or_default().push(i);
@@ -141,11 +141,11 @@ impl<T: Scalar> Panels<T> {
         if alike.loads() < lines.loads() { alike } else { lines }
     }
 
-    /// The same without rows that have no entries, for products that are added.
+    /// As [`new`](Self::new), without rows that have no entries: for products that are added.
     pub(crate) fn filled(matrix: &Rows, max_rows: usize, width: usize) -> Self {
         let mut out = Self { rows: matrix.rows.len(), cols: matrix.cols, ..Self::default() };
         let filled: Vec<usize> = (0..matrix.rows.len()).filter(|&i| !matrix.rows[i].is_empty()).collect();
-        // Neighbouring rows with the same columns share panels.
+        // Consecutive rows with the same columns share panels.
         let mut first = 0;
         while first < filled.len() {
             let columns = |i: usize| matrix.rows[filled[i]].iter().map(|e| e.0);
@@ -159,8 +159,8 @@ impl<T: Scalar> Panels<T> {
         out
     }
 
-    /// Panels for products that are added, with columns between two of `offsets` at a time: rows that have
-    /// entries there share them.
+    /// Panels for products that are added. Each panel uses only columns between two consecutive `offsets` and
+    /// consists of rows with entries there.
     pub(crate) fn by_columns(matrix: &Rows, offsets: &[usize], max_rows: usize, width: usize) -> Self {
         let mut out = Self { rows: matrix.rows.len(), cols: matrix.cols, ..Self::default() };
         for w in offsets.windows(2) {
@@ -180,7 +180,7 @@ impl<T: Scalar> Panels<T> {
         out
     }
 
-    /// Registers loaded for a product of four fields.
+    /// Number of register loads of a product with four fields.
     fn loads(&self) -> usize {
         let of =
             |p: &Panel| (p.shared * (4 + u32::from(p.rows)) + p.private * 5 * u32::from(p.rows)) as usize;
@@ -203,7 +203,7 @@ impl<T: Scalar> Panels<T> {
         let private = own.iter().map(Vec::len).max().unwrap_or(0);
         for j in 0..private {
             for (row, whole) in own.iter().zip(rows) {
-                // Rows with fewer entries are filled up with zeros at a column of their own.
+                // Rows with fewer entries are padded with zeros at one of their own columns.
                 let (c, v) = row.get(j).copied().unwrap_or((whole.first().map_or(0, |e| e.0), 0.0));
                 self.offsets.push((c * width) as u32);
                 self.entries.push(T::from_f64(v));
@@ -226,7 +226,7 @@ impl<T: Scalar> Panels<T> {
         self.cols
     }
 
-    /// Bytes held.
+    /// Memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.entries.len() * size_of::<T>() + (self.offsets.len() + self.order.len()) * 4
     }
@@ -237,16 +237,16 @@ impl<T: Scalar> Panels<T> {
     }
 }
 
-/// What happens to a finished row of a product.
+/// The operation on a finished row of a product.
 pub(crate) trait Epilogue<V: Pack, const N: usize> {
-    /// Take row `i`.
+    /// Processes row `i`.
     ///
     /// # Safety
     /// `i` is a row of the product; the implementor's pointers cover it.
     unsafe fn row(&self, i: usize, c: [V; N]);
 }
 
-/// Write the row: `C_i ← c`.
+/// Writes the row: `C_i ← c`.
 pub(crate) struct Store<T>(pub(crate) *mut T);
 
 impl<V: Pack, const N: usize> Epilogue<V, N> for Store<V::T> {
@@ -259,7 +259,7 @@ impl<V: Pack, const N: usize> Epilogue<V, N> for Store<V::T> {
     }
 }
 
-/// `Σ_j A_rj B_j` for the `R` rows of one panel.
+/// Computes `Σ_j A_rj B_j` for the `R` rows of one panel.
 ///
 /// # Safety
 /// `offsets` and `entries` begin at the panel's; `b` covers the matrix's columns.
@@ -275,7 +275,8 @@ unsafe fn product<V: Pack, const R: usize, const N: usize>(
     unsafe {
         for j in 0..panel.shared as usize {
             let bj = b.add(*offsets.add(j) as usize);
-            // Entries of A in registers, fields of B one at a time: R N + R + 1 registers in all.
+            // Entries of A are kept in registers, fields of B are loaded one at a time: R N + R + 1 registers
+            // in all.
             let mut a = [V::lit(0.0); R];
             for r in 0..R {
                 a[r] = V::broadcast(entries.add(j * R + r));
@@ -302,7 +303,7 @@ unsafe fn product<V: Pack, const R: usize, const N: usize>(
     c
 }
 
-/// All rows of `A B`, each handed to `epilogue`.
+/// Computes all rows of `A B` and passes each to `epilogue`.
 ///
 /// # Safety
 /// `b` covers `cols × N × W` scalars, `a` was made for rows of `N × W` scalars, and `epilogue`
@@ -325,7 +326,7 @@ pub(crate) unsafe fn apply<V: Pack, const N: usize, E: Epilogue<V, N>>(
                 }
             }};
         }
-        // Arms beyond the most rows of these packs are never compiled.
+        // Arms beyond the largest number of rows of these packs are never compiled.
         macro_rules! up_to {
             ($($r:literal)*) => {
                 match panel.rows {
@@ -349,7 +350,7 @@ pub(crate) unsafe fn apply<V: Pack, const N: usize, E: Epilogue<V, N>>(
 mod tests {
     use super::*;
 
-    /// The matrix that the panels hold.
+    /// Reconstructs the matrix from the panels.
     fn unpack(p: &Panels<f64>, width: usize) -> Matrix {
         let mut out = Matrix::zeros(p.rows, p.cols);
         let (mut first, mut o, mut e) = (0, 0, 0);

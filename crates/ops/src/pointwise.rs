@@ -1,13 +1,13 @@
-//! The pointwise half of the residual: fluxes at points, for a block of lanes at a time.
+//! Inviscid fluxes at volume and face points, for one block of lanes at a time.
 //!
-//! [`PointKernels`] is what the operators know of an equation: how to turn states at points into
-//! contravariant fluxes, and two traces and a normal into a numerical flux. [`Pointwise`] makes it
-//! from a law and a numerical flux. One call handles one block of elements, so that the dynamic
-//! call costs nothing and matrices are compiled once for all equations.
+//! [`PointKernels`] is the interface between the operators and an equation: it converts states at points into
+//! contravariant fluxes, and two traces with a normal into a numerical flux. [`Pointwise`] implements it for
+//! a law and a numerical flux. One call processes one block of elements, so that the cost of the dynamic call
+//! is negligible, and the matrix kernels are compiled once for all equations.
 //!
 //! Index orders: states `[point][field][lane]`; metric terms `[d][x][lane]` (one per block) or
-//! `[point][d][x][lane]`; face geometry `[face or point][D + 1][lane]`: the unit normal, then the
-//! scale of the flux.
+//! `[point][d][x][lane]`; face geometry `[face or point][D + 1][lane]`, where the unit normal is followed by
+//! the scale of the flux.
 
 use crate::connect::Donor;
 use crate::simd::{Kernel, Pack, PackScalar, checked};
@@ -18,37 +18,38 @@ use dgsuite_physics::{Law, NumericalFlux};
 /// Whether geometry is one value per block (affine elements) or one per point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PerPoint {
-    /// The same at every point of an element (of a face).
+    /// The same at every point of an element (or of a face).
     No,
-    /// Its own at every point.
+    /// Different at every point.
     Yes,
 }
 
 /// States across the faces of a block.
 #[derive(Clone, Copy, Debug)]
 pub enum Across<'a, T> {
-    /// As rows, `[point][field][lane]`.
+    /// Copied to rows, `[point][field][lane]`.
     Rows(&'a [T]),
-    /// Read where the neighbours keep them.
+    /// Read from the neighbours' blocks.
     Neighbours(NeighbourStates<'a, T>),
 }
 
-/// Where the states across the faces of a block lie in an array of blocks.
+/// Location of the states across the faces of a block in an array of blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct NeighbourStates<'a, T> {
     /// The array, `[block][row][field][lane]`.
     pub(crate) values: &'a [T],
-    /// Scalars of one of its blocks.
+    /// Scalars of one block of the array.
     pub(crate) block_len: usize,
-    /// Blocks and tables of all faces.
+    /// Donor blocks and tables of all faces.
     pub(crate) donors: &'a [Donor],
-    /// Those of face `f` are `first[f]..first[f + 1]`.
+    /// The donors of face `f` are `first[f]..first[f + 1]`.
     pub(crate) first: &'a [u32],
-    /// `[code][point of the face]`: first scalar of the row in a block; `table_len` entries a code.
+    /// `[code][point of the face]`: index of the row's first scalar in a block; `table_len` entries for each
+    /// code.
     pub(crate) tables: &'a [u32],
 }
 
-/// Pointwise fluxes of one law and one numerical flux, in blocks of lanes.
+/// Pointwise fluxes of one law and one numerical flux, for blocks of lanes.
 pub trait PointKernels<T>: Send + Sync {
     /// Spatial dimension.
     fn dim(&self) -> usize;
@@ -59,15 +60,15 @@ pub trait PointKernels<T>: Send + Sync {
     /// Names of the primitive variables.
     fn primitives(&self) -> Vec<&'static str>;
 
-    /// Contravariant fluxes `F̂_d = Σ_x G_dx F_x(u)` at `n` points.
+    /// Computes the contravariant fluxes `F̂_d = Σ_x G_dx F_x(u)` at `n` points.
     ///
     /// `u`: `[n][field][lane]`; `metric`: `G`; `out`: `[d][n][field][lane]`.
     fn volume(&self, level: SimdLevel, n: usize, u: &[T], metric: &[T], kind: PerPoint, out: &mut [T]);
 
-    /// Numerical fluxes times their scale at the face points of a block.
+    /// Computes the numerical fluxes times their scale at the face points of a block.
     ///
-    /// The points of face `f` are `offsets[f]..offsets[f + 1]`. `um`: states of the element itself,
-    /// point `q` at row `rows[q]`; `up`: those across the faces; `out`: `[point][field][lane]`.
+    /// The points of face `f` are `offsets[f]..offsets[f + 1]`. `um`: states of the element itself, point `q`
+    /// at row `rows[q]`; `up`: states across the faces; `out`: `[point][field][lane]`.
     fn faces(
         &self,
         level: SimdLevel,
@@ -80,24 +81,25 @@ pub trait PointKernels<T>: Send + Sync {
         out: &mut [T],
     );
 
-    /// Per lane, the largest wave speed and the smallest admissibility over `n` points.
+    /// Computes, per lane, the largest wave speed and the smallest admissibility over `n` points.
     ///
-    /// A state that is not finite gives a speed that is not finite.
+    /// A state that is not finite results in a speed that is not finite.
     fn wave_speed(&self, level: SimdLevel, n: usize, u: &[T], speed: &mut [T], admissible: &mut [T]);
 
-    /// Primitive variables of one state.
+    /// Computes the primitive variables of one state.
     fn to_primitive(&self, u: &[f64], w: &mut [f64]);
 
-    /// The formulas as CUDA functions; the parameters that they use are added to `parameters`.
+    /// Returns the formulas as text of CUDA functions and adds the parameters that they use to `parameters`.
     ///
-    /// `volume_flux(u, g, out)`: `F̂_d` as in [`volume`](Self::volume), `[d][field]`;
+    /// `volume_flux(u, g, out)` computes `F̂_d` as [`volume`](Self::volume) does, `[d][field]`;
     /// `numerical_flux(um, up, n, out)`; `wave(u, out)`: largest speed and admissibility.
     ///
     /// # Errors
     /// [`TraceError`] if a parameter has two values.
     fn device_source(&self, parameters: &mut Parameters) -> Result<String, TraceError>;
 
-    /// `primitive(u, out)`: primitive variables of a state, as a CUDA function.
+    /// Returns the text of the CUDA function `primitive(u, out)`, which computes the primitive variables of a
+    /// state.
     ///
     /// # Errors
     /// [`TraceError`] if a parameter has two values.
@@ -113,7 +115,7 @@ pub struct Pointwise<L, F, const D: usize, const N: usize> {
     pub flux: F,
 }
 
-/// Read the `N` fields of one row.
+/// Loads the `N` fields of one row.
 ///
 /// # Safety
 /// `p` covers `(row + 1) × N × W` scalars.
@@ -127,7 +129,7 @@ pub(crate) unsafe fn load_row<V: Pack, const N: usize>(p: *const V::T, row: usiz
     u
 }
 
-/// Write the `N` fields of one row.
+/// Stores the `N` fields of one row.
 ///
 /// # Safety
 /// `p` covers `(row + 1) × N × W` writable scalars.
@@ -139,8 +141,8 @@ pub(crate) unsafe fn store_row<V: Pack, const N: usize>(p: *mut V::T, row: usize
     }
 }
 
-/// A law's parameters on the stack, where no store to an output can change them: they stay in registers. A
-/// type that has something to drop may allocate when cloned and is left where it is.
+/// Copies a law's parameters to the stack, where no store to an output can change them, so that they stay in
+/// registers. A type with a destructor may allocate when cloned and is used in place.
 macro_rules! local {
     ($law:ident = $from:expr) => {
         let copy;
@@ -232,7 +234,7 @@ impl<L: Law<D, N>, F: NumericalFlux<L, D, N>, T: PackScalar, const D: usize, con
                 // SAFETY: `q < n`, `g < g_rows` and `rows[q] < last`, lengths are asserted above; `of_face`
                 // has asserted that tables and blocks are inside.
                 unsafe {
-                    // One text for both kinds of neighbours, so that the flux is compiled once.
+                    // One code path for both kinds of neighbours, so that the flux is compiled once.
                     let plus = match &self.up {
                         Across::Rows(up) => load_row::<V, N>(up.as_ptr(), q),
                         Across::Neighbours(across) => across.state::<V, N>(donors, i),
@@ -302,7 +304,7 @@ impl<L: Law<D, N>, T: PackScalar, const D: usize, const N: usize> Kernel<T> for 
         assert!(self.speed.len() >= V::W && self.admissible.len() >= V::W);
         let mut fastest = V::lit(0.0);
         let mut worst = V::lit(f64::INFINITY);
-        // A sum keeps what `max` may lose: one NaN makes it NaN.
+        // A sum propagates NaN, which `max` may drop.
         let mut sum = V::lit(0.0);
         for q in 0..self.n {
             // SAFETY: point `q < n` of `u`, whose length is asserted above.
@@ -315,7 +317,7 @@ impl<L: Law<D, N>, T: PackScalar, const D: usize, const N: usize> Kernel<T> for 
             }
             worst = worst.min(self.law.admissibility(&uq));
         }
-        // `0 · sum` is 0 where all was finite and NaN elsewhere.
+        // `0 · sum` is 0 if all speeds were finite, and NaN otherwise.
         let speed = fastest + sum * V::lit(0.0);
         // SAFETY: both outputs hold `W` scalars, asserted above.
         unsafe {

@@ -1,5 +1,4 @@
-//! The two passes of diffusion, and what lies between them: jumps and fluxes on boundaries, published fluxes
-//! of other groups.
+//! Orchestration of the two passes of diffusion: boundary jumps and fluxes, exchange of published fluxes.
 
 use crate::boundary_set::BoundarySet;
 use crate::connect::{Connectivity, Neighbours};
@@ -16,27 +15,27 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Mutex;
 
-/// What diffusion keeps between its passes.
+/// Data that diffusion keeps between its passes.
 pub(crate) struct Published<T: Element> {
-    /// Per group: one-sided normal fluxes, see [`OneSided`].
+    /// Per group, one-sided normal fluxes, see [`OneSided`].
     pub(crate) fluxes: Vec<Buffer<T>>,
-    /// Per group: where the points across lie in them.
+    /// Per group, the index of the matching point of the neighbour in its fluxes.
     tables: Vec<Vec<u32>>,
-    /// Per group: the order of the passes.
+    /// Per group, the order of the passes.
     schedules: Vec<Schedule>,
-    /// `u_b − u⁻` on the boundaries, as the exterior buffer.
+    /// `u_b − u⁻` on the boundaries, in the order of the exterior buffer.
     pub(crate) jumps: Vec<T>,
     /// Physical gradients on the boundaries, `[point][x][field]`.
     pub(crate) gradients: Vec<T>,
-    /// One-sided fluxes of other groups, and what stands for them on boundaries.
+    /// One-sided fluxes of other groups' elements, and their replacements on boundaries.
     pub(crate) exterior: Vec<T>,
 }
 
 impl<T: PackScalar> Published<T> {
-    /// Room for `groups`.
+    /// Allocates the buffers for `groups`.
     ///
     /// # Errors
-    /// [`OpsError::Machine`] if it cannot be had.
+    /// [`OpsError::Machine`] if memory cannot be allocated.
     pub(crate) fn new(
         groups: &[Group<T>],
         connectivity: &Connectivity,
@@ -62,7 +61,7 @@ impl<T: PackScalar> Published<T> {
         })
     }
 
-    /// The one-sided fluxes of group `g`, which are `fluxes`, to be written and read.
+    /// The one-sided fluxes of group `g`, stored in `fluxes`, for reading and writing.
     fn one_sided<'a>(&'a self, fluxes: *mut [T], g: usize, inputs: &Inputs<'a, T>) -> OneSided<'a, T> {
         OneSided {
             fluxes,
@@ -73,14 +72,14 @@ impl<T: PackScalar> Published<T> {
         }
     }
 
-    /// One-sided fluxes of an element that is not read in the passes alone, `[face point][field]`.
+    /// One-sided fluxes of an element that is also read outside the passes, `[face point][field]`.
     fn of_element(&self, g: usize, group: &Group<T>, slot: usize) -> &[T] {
         let (lanes, len) = (group.state.lanes, published_len(group));
         let place = self.schedules[g].place[slot / lanes] as usize;
         &self.fluxes[g][(place * lanes + slot % lanes) * len..][..len]
     }
 
-    /// Scalars held.
+    /// Number of scalars stored.
     pub(crate) fn len(&self) -> usize {
         self.fluxes.iter().map(|b| b.len()).sum::<usize>()
             + self.jumps.len()
@@ -90,7 +89,7 @@ impl<T: PackScalar> Published<T> {
 }
 
 impl<T: PackScalar> BoundarySet<T> {
-    /// `u_b` and the jumps `u_b − u⁻`, after the inner traces are known.
+    /// Computes `u_b` and the jumps `u_b − u⁻`; needs the inner traces.
     pub(crate) fn face_states(&mut self, jumps: &mut [T]) {
         let Some(kernel) = self.binding.kernel.diffusive() else { return };
         kernel.face_state(&self.minus, &self.normal, &self.data, &mut self.face);
@@ -101,7 +100,7 @@ impl<T: PackScalar> BoundarySet<T> {
 }
 
 impl<T: PackScalar> Discretization<T> {
-    /// Both passes of diffusion over all groups.
+    /// Runs both passes of diffusion over all groups.
     pub(crate) fn diffuse(&mut self, u: &[T], outputs: &Outputs<T>) {
         let (Some(diffusion), Some(mut published)) = (self.diffusion.take(), self.published.take()) else {
             return;
@@ -150,12 +149,12 @@ impl<T: PackScalar> Discretization<T> {
         self.published = Some(published);
     }
 
-    /// Work space of the thread that asks.
+    /// Work space of the calling thread.
     fn scratch_of_thread(&self) -> &Mutex<Scratch<T>> {
         &self.scratch[rayon::current_thread_index().unwrap_or(0) % self.scratch.len()]
     }
 
-    /// What the residual of group `g` reads.
+    /// Inputs of the residual of group `g`.
     pub(crate) fn inputs<'a>(&'a self, g: usize, u: &'a [T], add: &'a [T]) -> Inputs<'a, T> {
         let group = &self.groups[g];
         Inputs {
@@ -171,8 +170,9 @@ impl<T: PackScalar> Discretization<T> {
         }
     }
 
-    /// The diffusive flux through each boundary. The exterior gets the one-sided flux whose mean with the
-    /// element's own is that flux, so that the second pass does not tell boundaries from neighbours.
+    /// Computes the diffusive flux through each boundary. The exterior buffer receives the one-sided flux
+    /// whose mean with the element's own is that flux, so that the second pass treats boundaries like
+    /// neighbours.
     fn boundary_fluxes(&mut self, published: &mut Published<T>) {
         let fields = self.physics.n_fields();
         let dim = self.physics.dim();
@@ -207,7 +207,7 @@ impl<T: PackScalar> Discretization<T> {
         published.exterior = all;
     }
 
-    /// Published fluxes of other groups' elements.
+    /// Copies published fluxes of other groups' elements into the exterior buffer.
     fn exchange_fluxes(&self, published: &mut Published<T>) {
         let mut all = std::mem::take(&mut published.exterior);
         for foreign in &self.connectivity.foreign {

@@ -1,10 +1,10 @@
-//! The fused residual and Runge–Kutta stage of one group, block by block.
+//! The fused residual and Runge–Kutta stage of one group of elements, block by block.
 //!
-//! For each block of elements: interpolate to volume points (`I`), form contravariant fluxes,
-//! gather the neighbours' traces, form numerical fluxes, and then one product
-//! `R = [P_0 | … | −L] (F̂_0, …, f̂*)ᵀ` whose finished rows are scaled by the metric rule and go
-//! straight into the stage update. Nothing but the state, the register and the geometry touches
-//! memory.
+//! For each block of elements: (1) interpolate the state to the volume points (`I`) and compute contravariant
+//! fluxes; (2) gather the neighbours' traces and compute numerical fluxes; (3) compute the product
+//! `R = [P_0 | … | −L] (F̂_0, …, f̂*)ᵀ`. Each finished row of the product is scaled by the metric rule and
+//! used in the update of the stage at once. Only the state, the register and the geometry are read from or
+//! written to memory; all other arrays stay in the cache.
 
 use crate::chain::Chain;
 use crate::connect::Neighbours;
@@ -23,7 +23,7 @@ use dgsuite_gpu::{Buffer, Element, SimdLevel};
 /// Coefficients of a stage: `reg ← a reg + dt R(u)`, `next ← b u₀ + (1 − b) u + c reg`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StageWeights {
-    /// Weight of the former register.
+    /// Weight of the previous value of the register.
     pub a: f64,
     /// Weight of the state at the beginning of the step.
     pub b: f64,
@@ -31,22 +31,22 @@ pub struct StageWeights {
     pub c: f64,
     /// Step size.
     pub dt: f64,
-    /// Whether the register is read later; if not, it need not be written.
+    /// Whether the register is read later; if not, it is not written.
     pub keep: bool,
 }
 
-/// Where finished rows go. The pointers cover a group's whole state.
+/// Destination of finished rows. The pointers cover a group's whole state.
 #[derive(Clone, Copy)]
 pub(crate) enum Output<T> {
     /// `du ← R`.
     Residual { du: *mut T },
-    /// A stage; `start` is `u₀` and is read only where `b ≠ 0`; `local` are factors of the step by
-    /// slot, or null.
+    /// A stage. `start` is `u₀` and is read only if `b ≠ 0`. `local` points to factors of the step by slot,
+    /// or is null.
     Stage { weights: StageWeights, local: *const T, start: *const T, register: *mut T, next: *mut T },
 }
 
 impl<T> Output<T> {
-    /// What is written last, a state: until then it may hold other rows.
+    /// The state that is written last; until then its memory may be used for other rows.
     pub(crate) fn rows(&self) -> *mut T {
         match *self {
             Self::Residual { du } => du,
@@ -62,18 +62,18 @@ unsafe impl<T: Send> Sync for Output<T> {}
 
 /// Work space of one thread, reused from block to block.
 pub(crate) struct Scratch<T: Element> {
-    /// States at volume points; in split form rows of the volume term.
+    /// States at volume points; in split form the rows of the volume term.
     pub(crate) points: Buffer<T>,
     /// `F̂_0, …, f̂*`.
     pub(crate) fluxes: Buffer<T>,
     /// Neighbours' traces.
     pub(crate) plus: Buffer<T>,
-    /// Weight-adjusted and stored rules: coefficients, twice.
+    /// Weight-adjusted and stored rules: two buffers of coefficients.
     pub(crate) first: Buffer<T>,
     pub(crate) second: Buffer<T>,
-    /// Between the factors of a chain.
+    /// Intermediate results between the factors of a chain.
     pub(crate) between: [Buffer<T>; 2],
-    /// One row: the integral that an element gains.
+    /// One row: the integral of the residual over an element.
     pub(crate) gain: Buffer<T>,
     /// Diffusion: coefficients and half jumps.
     pub(crate) joined: Buffer<T>,
@@ -85,10 +85,10 @@ pub(crate) struct Scratch<T: Element> {
 }
 
 impl<T: PackScalar> Scratch<T> {
-    /// Room for any block of `groups`.
+    /// Allocates work space for any block of `groups`.
     ///
     /// # Errors
-    /// [`OpsError::Machine`] if it cannot be had.
+    /// [`OpsError::Machine`] if memory cannot be allocated.
     pub(crate) fn new(groups: &[Group<T>]) -> Result<Self, OpsError> {
         let (mut points, mut fluxes, mut plus, mut rows, mut traces, mut between) = (0, 0, 0, 0, 0, 0);
         let (mut joined, mut gradients, mut face_gradients) = (0, 0, 0);
@@ -130,41 +130,41 @@ impl<T: PackScalar> Scratch<T> {
     }
 }
 
-/// What the residual of one group reads.
+/// Inputs of the residual of one group.
 pub(crate) struct Inputs<'a, T: Element> {
     pub(crate) group: &'a Group<T>,
     pub(crate) neighbours: &'a Neighbours,
     pub(crate) physics: &'a dyn PointKernels<T>,
-    /// The two-point flux, of split forms only.
+    /// The two-point flux, for split forms only.
     pub(crate) two_point: Option<&'a dyn TwoPointKernels<T>>,
     pub(crate) level: SimdLevel,
     /// The group's state.
     pub(crate) u: &'a [T],
-    /// The group's traces; unused where they are read directly.
+    /// The group's traces; unused if they are read from the state.
     pub(crate) traces: &'a [T],
     /// Traces of boundaries and other groups.
     pub(crate) exterior: &'a [T],
-    /// Rows that are added before the metric rule, as a state: projected sources; or none.
+    /// Rows that are added before the metric rule, in the layout of a state (projected sources), or empty.
     pub(crate) add: &'a [T],
 }
 
 impl<T: PackScalar> Scratch<T> {
-    /// States at the volume points of one block.
+    /// Computes the states at the volume points of one block.
     pub(crate) fn at_points(&mut self, part: &Part<T>, level: SimdLevel, fields: usize, u: &[T]) -> &[T] {
         multiply(level, fields, &part.operators.interp, u, &mut self.between, &mut self.points);
         &self.points
     }
 }
 
-/// Blocks ahead of the one at work whose neighbours' states are fetched into the cache: neighbours
-/// lie in no order that the hardware would foresee.
+/// The states of the neighbours of the block this many blocks ahead are prefetched: the hardware cannot
+/// predict their addresses.
 pub(crate) const AHEAD: usize = 3;
 
-/// Bytes of state that the cache still holds: a share of what processors have for one core.
+/// Bytes of recently used state that are assumed to be in the cache: a fraction of the cache per core.
 const RECENT: usize = 1 << 17;
 
 impl<'a, T: PackScalar> Inputs<'a, T> {
-    /// Where the states across the faces of a block lie.
+    /// Location of the states across the faces of a block.
     pub(crate) fn across(&self, block: usize) -> NeighbourStates<'a, T> {
         let group = self.group;
         let (values, block_len) = match group.face_nodes {
@@ -187,18 +187,18 @@ impl<'a, T: PackScalar> Inputs<'a, T> {
         &self.u[block * len..(block + 1) * len]
     }
 
-    /// What is added to the rows of a block before the metric rule, or nothing.
+    /// The rows that are added to a block before the metric rule, or an empty slice.
     pub(crate) fn added(&self, block: usize) -> &'a [T] {
         let len = self.group.state.block_len();
         if self.add.is_empty() { &[] } else { &self.add[block * len..(block + 1) * len] }
     }
 
-    /// Split form: what a part has for it.
+    /// The two-point flux and the lines of a part in split form; `None` in other forms.
     pub(crate) fn split<'p>(&self, part: &'p Part<T>) -> Option<(&'a dyn TwoPointKernels<T>, &'p Lines<T>)> {
         self.two_point.zip(part.lines.as_ref())
     }
 
-    /// Split form: what is added to the rows of a block and the volume term.
+    /// Split form: computes the rows that are added to a block, including the volume term.
     pub(crate) fn split_rows(
         &self,
         part: &Part<T>,
@@ -215,7 +215,7 @@ impl<'a, T: PackScalar> Inputs<'a, T> {
         flux.volume(self.level, lines, self.block_state(block), rows);
     }
 
-    /// The block's own trace: an array and the row of each face point.
+    /// The block's own trace: an array, and the row of each face point.
     pub(crate) fn own_trace<'b>(
         &'b self,
         block: usize,
@@ -229,7 +229,7 @@ impl<'a, T: PackScalar> Inputs<'a, T> {
         }
     }
 
-    /// Lanes whose neighbour is elsewhere take their values at the face points from an exterior buffer.
+    /// Replaces the values of foreign lanes at the face points by values of an exterior buffer.
     pub(crate) fn fix(&self, block: usize, exterior: &[T], plus: &mut [T]) {
         let (fields, lanes) = (self.group.state.fields, self.group.state.lanes);
         for fix in self.neighbours.fixes_of(block) {
@@ -243,7 +243,7 @@ impl<'a, T: PackScalar> Inputs<'a, T> {
     }
 }
 
-/// Fetch what lies across the faces of a block into the cache.
+/// Prefetches the states across the faces of a block.
 pub(crate) fn prefetch_across<'a, T: PackScalar>(
     inputs: &Inputs<'a, T>,
     block: usize,
@@ -260,7 +260,7 @@ pub(crate) fn prefetch_across<'a, T: PackScalar>(
     for (f, w) in across.first.windows(2).enumerate() {
         let count = group.face_offsets[f + 1] - group.face_offsets[f];
         for s in &across.donors[w[0] as usize..w[1] as usize] {
-            // Blocks worked on lately are in the cache, those that follow are on their way already.
+            // Recently used blocks are in the cache, and following ones have been prefetched already.
             if (recent..=block + AHEAD).contains(&(s.block as usize)) {
                 continue;
             }
@@ -274,13 +274,13 @@ pub(crate) fn prefetch_across<'a, T: PackScalar>(
     }
 }
 
-/// Ask for the cache line of `p`; any address will do.
+/// Prefetches the cache line of `p`; any address is allowed.
 #[inline(always)]
 pub(crate) fn prefetch<T>(p: *const T) {
     prefetch_into::<T, true>(p);
 }
 
-/// The same for the second-level cache, for what is not read at once.
+/// As [`prefetch`], into the second-level cache, for data that is not used at once.
 #[inline(always)]
 pub(crate) fn prefetch_second<T>(p: *const T) {
     prefetch_into::<T, false>(p);
@@ -304,7 +304,8 @@ fn prefetch_into<T, const FIRST: bool>(p: *const T) {
     let _ = p;
 }
 
-/// Traces of the blocks `blocks`: `I_f u`, written to `out` (those blocks' part of the buffer).
+/// Computes the traces `I_f u` of the blocks `blocks` and writes them to `out` (the part of the buffer for
+/// these blocks).
 pub(crate) fn trace_blocks<T: PackScalar>(
     group: &Group<T>,
     level: SimdLevel,
@@ -322,7 +323,7 @@ pub(crate) fn trace_blocks<T: PackScalar>(
     }
 }
 
-/// `out ← A b` through the factors of a chain.
+/// `out ← A b`, with `A` applied as a chain of factors.
 pub(crate) fn multiply<T: PackScalar>(
     level: SimdLevel,
     fields: usize,
@@ -336,7 +337,7 @@ pub(crate) fn multiply<T: PackScalar>(
     T::multiply_store(level, MultiplyStore { fields, a: last, b: from.unwrap_or(b), out });
 }
 
-/// All factors but the last; the result lies in one half of the scratch, or is `b` itself.
+/// Applies all factors but the last; the result lies in one half of the work space, or is `b` itself.
 pub(crate) fn before_last<'a, T: PackScalar>(
     level: SimdLevel,
     fields: usize,
@@ -354,7 +355,7 @@ pub(crate) fn before_last<'a, T: PackScalar>(
     (!factors.is_empty()).then_some(&from[..])
 }
 
-/// Residual or stage of the blocks `blocks` of a group.
+/// Computes the residual or stage of the blocks `blocks` of a group.
 ///
 /// # Safety
 /// `output`'s pointers cover the group's state and no other thread works on these blocks.
@@ -401,7 +402,7 @@ unsafe fn run_block<T: PackScalar>(
         physics.volume(level, part.n_points, &scratch.points, metric, part.kind, volume);
     }
 
-    // 2. Faces: neighbours' traces, numerical fluxes.
+    // 2. Faces: traces of the neighbours, numerical fluxes.
     let across = inputs.across(block);
     prefetch_across(inputs, block + AHEAD, |b| inputs.across(b));
     let up = if inputs.neighbours.fixes_of(block).is_empty() {
@@ -414,7 +415,7 @@ unsafe fn run_block<T: PackScalar>(
     let (minus, rows) = inputs.own_trace(block, u, &scratch.identity);
     physics.faces(level, &group.face_offsets, minus, rows, up, part.face_of(b), part.kind, surface);
 
-    // 3. One product, the metric rule, the stage.
+    // 3. One product, then the metric rule and the stage.
     let work = Work {
         first: &mut scratch.first,
         second: &mut scratch.second,
@@ -429,7 +430,7 @@ unsafe fn run_block<T: PackScalar>(
     unsafe { finish_block(inputs, part, block, chain, fluxes, add, work, output) };
 }
 
-/// Room for the metric rule.
+/// Work space of the metric rule.
 pub(crate) struct Work<'a, T: Element> {
     pub(crate) first: &'a mut Buffer<T>,
     pub(crate) second: &'a mut Buffer<T>,
@@ -437,7 +438,7 @@ pub(crate) struct Work<'a, T: Element> {
     pub(crate) gain: &'a mut Buffer<T>,
 }
 
-/// `A b + add` (which may be empty), the metric rule, the residual or stage.
+/// Computes `A b + add` (`add` may be empty), applies the metric rule, and writes the residual or stage.
 ///
 /// # Safety
 /// As [`run_blocks`], and `add` is readable; it may be the block's part of the output.
@@ -485,8 +486,8 @@ pub(crate) unsafe fn finish_block<T: PackScalar>(
     }
     let rows = state.rows;
     let weighted = &part.weighted[own * (rows + 1) * lanes..(own + 1) * (rows + 1) * lanes];
-    // ∫ r, the integral that the element must gain; then Π (1/J) I r, and the constant that
-    // restores the integral, (∫ r − ∫ J v) / ∫ J.
+    // First ∫ r, the integral that the element must gain; then v = Π (1/J) I r and the constant that restores
+    // the integral, (∫ r − ∫ J v) / ∫ J.
     T::gain(level, Gain { fields, integral: &part.integral, r: first, out: gain });
     multiply(level, fields, &o.interp, first, between, second);
     T::scale(level, Scale { fields, by: inverse_jacobian, values: second });

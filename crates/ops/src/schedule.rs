@@ -1,36 +1,36 @@
-//! In which order the two passes of diffusion visit the blocks of a group.
+//! The order in which the two passes of diffusion visit the blocks of a group.
 //!
-//! The second pass of a block reads what the first has written for its neighbours. It follows as soon as that
-//! is complete, while most of it lies in the cache: blocks along a space-filling curve have their neighbours
-//! nearby. Each thread works on regions of its own; blocks that read other regions, a boundary or another
-//! group wait for the end of the first pass. What no block reads any more gives its place to the next one's,
-//! so that what passes between the two stays in the cache.
+//! The second pass of a block reads what the first pass has written for its neighbours. It runs as soon as
+//! these data are complete, while most of them are still in the cache: along a space-filling curve,
+//! neighbours are close. Each thread works on its own regions. Blocks that read other regions, a boundary or
+//! another group wait until the first pass has ended everywhere. The memory (*place*) of data that no block
+//! needs any more is reused by the next block, so that the exchanged data stay in the cache.
 
 use crate::connect::Neighbours;
 use crate::group::Group;
 use dgsuite_gpu::Element;
 use std::ops::Range;
 
-/// Regions for each of several threads, so that they end together.
+/// Regions per thread, so that threads finish at about the same time.
 const SHARES: usize = 4;
 
 /// The order of one group's blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Schedule {
-    /// Blocks that one thread visits, in their order.
+    /// Ranges of blocks, each visited in order by one thread.
     pub(crate) regions: Vec<Range<usize>>,
-    /// Blocks whose second pass may follow the first of block `b`: `ready[first[b]..first[b + 1]]`.
+    /// Blocks whose second pass can run after the first pass of block `b`: `ready[first[b]..first[b + 1]]`.
     first: Vec<u32>,
     ready: Vec<u32>,
-    /// Blocks whose second pass waits for the end of the first.
+    /// Blocks whose second pass waits for the end of the first pass.
     pub(crate) waiting: Vec<u32>,
-    /// Where each block keeps what others read: one of `n_places`.
+    /// The place of each block's published data, one of `n_places`.
     pub(crate) place: Vec<u32>,
     pub(crate) n_places: usize,
 }
 
 impl Schedule {
-    /// The order for `threads` threads.
+    /// Computes the order for `threads` threads.
     pub(crate) fn new<T: Element>(group: &Group<T>, neighbours: &Neighbours, threads: usize) -> Self {
         let per_block = group.shape.n_faces() * group.state.lanes;
         let reads = |b: usize| {
@@ -44,8 +44,8 @@ impl Schedule {
         Self::of(&(0..group.state.blocks).map(reads).collect::<Vec<_>>(), threads)
     }
 
-    /// From the blocks that each block reads, itself among them, in ascending order, and whether these are
-    /// all that it reads.
+    /// Computes the order from the blocks that each block reads (including itself, ascending), and whether
+    /// these are all its inputs.
     fn of(reads: &[(Vec<u32>, bool)], threads: usize) -> Self {
         let blocks = reads.len();
         let count = if threads > 1 { SHARES * threads } else { 1 };
@@ -73,14 +73,14 @@ impl Schedule {
         out
     }
 
-    /// Give each block a place from its first pass until the last that reads it; regions are visited at the
-    /// same time.
+    /// Assigns a place to each block, from its first pass until the last block has read it. Different regions
+    /// are visited concurrently.
     fn find_places(&mut self, reads: &[(Vec<u32>, bool)]) {
         let mut readers = vec![0_u32; reads.len()];
         reads.iter().flat_map(|(read, _)| read).for_each(|&a| readers[a as usize] += 1);
         let mut place = vec![0; reads.len()];
         for region in &self.regions {
-            // The place left last is the one most likely in the cache.
+            // The place that became free last is the most likely to be in the cache.
             let mut free: Vec<u32> = Vec::new();
             for b in region.clone() {
                 place[b] = free.pop().unwrap_or_else(|| {
@@ -98,7 +98,7 @@ impl Schedule {
         self.place = place;
     }
 
-    /// Blocks whose second pass may follow the first of `block`.
+    /// Blocks whose second pass can run after the first pass of `block`.
     pub(crate) fn after(&self, block: usize) -> &[u32] {
         &self.ready[self.first[block] as usize..self.first[block + 1] as usize]
     }
@@ -110,7 +110,8 @@ mod tests {
 
     #[test]
     fn a_block_follows_all_that_it_reads() {
-        // Each reads three blocks around, every seventh one far away, every eleventh a boundary.
+        // Each block reads three blocks around it; every seventh reads one far away, every eleventh a
+        // boundary.
         let blocks = 500;
         let reads: Vec<(Vec<u32>, bool)> = (0..blocks)
             .map(|b: u32| {
@@ -121,7 +122,7 @@ mod tests {
         for threads in [1, 2, 5] {
             let schedule = Schedule::of(&reads, threads);
             let mut done = vec![0; blocks as usize];
-            // Which block's values lie in each place.
+            // The block whose values lie in each place.
             let mut held = vec![None; schedule.n_places];
             for region in &schedule.regions {
                 for b in region.clone() {

@@ -1,11 +1,11 @@
-//! From a scheme as asked for to reference elements and metric rules, shape by shape.
+//! From the requested scheme to reference elements and metric rules for each shape.
 //!
-//! The faces of a mesh share their points, so the face cubature is one for the whole mesh; the
-//! volume cubature and the metric rule belong to the elements of one shape and geometry kind.
+//! Both sides of a face use the same points, so there is one face cubature for the whole mesh. The volume
+//! cubature and the metric rule depend on the shape and on whether elements are affine or curved.
 //!
-//! Degrees on curved elements of geometry order `N_g` are raised so that the free stream is kept:
-//! the metric terms are polynomials of degree `N_g − 1` (two dimensions) or `2(N_g − 1)` (three;
-//! one more in each direction on tensor shapes), and the cubature integrates their products with
+//! On curved elements of geometry order `N_g` the degrees of cubatures are raised to preserve the free
+//! stream: the metric terms are polynomials of degree `N_g − 1` (two dimensions) or `2(N_g − 1)` (three
+//! dimensions; one more in each direction on tensor shapes), and the cubature integrates their products with
 //! the test functions exactly.
 
 use crate::error::OpsError;
@@ -24,8 +24,8 @@ pub enum Form {
     Strong,
     /// The strong form with two-point fluxes in the volume,
     /// `∂F̂_d/∂r_d ≈ 2 Σ_j D_ij f#(u_i, u_j, {{J∇r_d}})`, on quadrilaterals and hexahedra at Gauss–Lobatto
-    /// nodes: it keeps what the two-point flux keeps (Gassner, Winters & Kopriva 2016). The equation must
-    /// have a two-point flux.
+    /// nodes. It conserves what the two-point flux conserves, such as entropy (Gassner, Winters & Kopriva
+    /// 2016). The equation must have a two-point flux.
     Split,
 }
 
@@ -36,15 +36,15 @@ pub enum MetricRule {
     Affine,
     /// Nodal quadrature: `1/J` at the nodes (Kopriva 2009).
     Collocated,
-    /// `M⁻¹ ≈ M̂⁻¹ M_{1/J} M̂⁻¹` (Chan, Hewett, Warburton 2017), with the element's integral
-    /// restored by a constant.
+    /// `M⁻¹ ≈ M̂⁻¹ M_{1/J} M̂⁻¹` (Chan, Hewett & Warburton 2017), plus a constant that restores the element's
+    /// integral.
     WeightAdjusted,
-    /// The exact inverse, dense, one per element: the oracle.
+    /// The exact inverse, dense, stored for each element; for comparison.
     Stored,
 }
 
 impl MetricRule {
-    /// The name in words.
+    /// The name of the rule.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -56,12 +56,12 @@ impl MetricRule {
     }
 }
 
-/// A discontinuous Galerkin or flux reconstruction scheme, as a user asks for it.
+/// A discontinuous Galerkin or flux reconstruction scheme, as requested by the user.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scheme {
     /// Polynomial degree.
     pub order: usize,
-    /// Space of polynomials; default: total on simplices, tensor elsewhere.
+    /// Polynomial space; default: total degree on simplices, tensor products on other shapes.
     pub polynomials: Option<Polynomials>,
     /// Modal or nodal.
     pub representation: Representation,
@@ -71,14 +71,15 @@ pub struct Scheme {
     pub face: Option<Cubature>,
     /// Weak, strong or split form.
     pub form: Form,
-    /// Metric rule of curved elements; default: collocated where the scheme is, else weight-adjusted.
+    /// Metric rule of curved elements; default: collocated for collocated schemes, otherwise weight-adjusted.
     pub metric: Option<MetricRule>,
-    /// Discontinuous Galerkin, or flux reconstruction: nodal, collocated, in strong form.
+    /// Correction of flux reconstruction (nodal, collocated, strong form), or none for discontinuous
+    /// Galerkin.
     pub correction: Correction,
 }
 
 impl Scheme {
-    /// Modal, over-integrated, weak.
+    /// The modal, over-integrated scheme in weak form.
     #[must_use]
     pub const fn modal(order: usize) -> Self {
         Self {
@@ -93,7 +94,7 @@ impl Scheme {
         }
     }
 
-    /// Nodal and collocated: Lobatto nodes on tensor shapes, warp & blend on simplices.
+    /// The nodal, collocated scheme: Gauss–Lobatto nodes on tensor shapes, warp & blend nodes on simplices.
     #[must_use]
     pub const fn collocated(order: usize) -> Self {
         Self {
@@ -104,7 +105,7 @@ impl Scheme {
         }
     }
 
-    /// The split form, at Lobatto nodes.
+    /// The split form at Gauss–Lobatto nodes.
     #[must_use]
     pub const fn split(order: usize) -> Self {
         Self { form: Form::Split, ..Self::collocated(order) }
@@ -118,14 +119,14 @@ impl Scheme {
     /// du = (1/J) [ −Σ_d D_d F̂_d − (M + K)⁻¹ I_fᵀ W_f (f̂* − Σ_d N̂_d I_f F̂_d) ] .
     /// ```
     ///
-    /// Curved elements have `J∇r` at the solution points, of their geometry at order p where the mesh has a
-    /// higher one. The step bound follows the correction. Schemes with c > 0 are stable with larger steps
-    /// (upwind advection at p = 2, 3: spectra of c_sd are 0.65 times as large on quadrilaterals and 0.71 to
-    /// 0.77 times on triangles, those of c_hu 0.5 and 0.53 to 0.66 times), schemes with c < 0 with smaller
-    /// ones only: the highest modes of the lift are θ = 1/(1 − c/c_−) times as large, and so at most is the
-    /// spectrum of advection (half way to c_−, where θ = 2: 2 at p = 1, 1.85, 1.76, 1.69, 1.65 at p = 2 … 5
-    /// on the line, 1.6 to 1.8 on triangles), and θ² times that of diffusion, which lifts twice (4 at p = 1,
-    /// 3.32, 2.78, 2.41, 2.15).
+    /// On curved elements the scheme uses `J∇r` at the solution points; the geometry is reduced to order p if
+    /// its order is higher. The step bound includes the correction. Schemes with c > 0 are stable with larger
+    /// steps: for upwind advection at p = 2, 3 the spectra of c_sd are smaller by a factor of 0.65 on
+    /// quadrilaterals and 0.71 to 0.77 on triangles, those of c_hu by 0.5 and 0.53 to 0.66. Schemes with c <
+    /// 0 need smaller steps: the highest modes of the lift are larger by θ = 1/(1 − c/c_−). The spectrum of
+    /// advection grows by at most θ (for c = c_−/2, where θ = 2: by 2 at p = 1, 1.85, 1.76, 1.69, 1.65 at p =
+    /// 2 … 5 on the line, 1.6 to 1.8 on triangles), that of diffusion, which lifts twice, by at most θ² (by 4
+    /// at p = 1, 3.32, 2.78, 2.41, 2.15).
     #[must_use]
     pub const fn flux_reconstruction(order: usize, set: NodeSet, c: Parameter) -> Self {
         Self {
@@ -136,27 +137,27 @@ impl Scheme {
         }
     }
 
-    /// Whether there is anything to correct; flux reconstruction of order 0 is discontinuous Galerkin.
+    /// Whether there is a correction; flux reconstruction of order 0 is discontinuous Galerkin.
     fn corrected(&self) -> bool {
         self.correction != Correction::Dg && self.order > 0
     }
 }
 
-/// Number of basis functions of the elements of a shape under `scheme`.
+/// Number of basis functions of elements of a shape under `scheme`.
 #[must_use]
 pub fn basis_size(scheme: &Scheme, shape: Shape) -> usize {
     let polynomials = scheme.polynomials.unwrap_or(default_polynomials(scheme.representation, shape));
     dgsuite_basis::OrthonormalBasis::new(shape, scheme.order, polynomials).len()
 }
 
-/// Total degree on simplices and for Taylor bases, tensor products elsewhere.
+/// Total degree on simplices and for Taylor bases, otherwise tensor products.
 fn default_polynomials(representation: Representation, shape: Shape) -> Polynomials {
     let simplex = matches!(shape, Shape::Line | Shape::Triangle | Shape::Tetrahedron);
     let taylor = representation == Representation::Taylor && shape != Shape::Pyramid;
     if simplex || taylor { Polynomials::Total } else { Polynomials::Tensor }
 }
 
-/// What one shape of the mesh needs: its curved elements' largest geometry order, if it has any.
+/// What one shape of the mesh requires: the largest geometry order of its curved elements, if there are any.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Need {
     pub(crate) shape: Shape,
@@ -164,14 +165,14 @@ pub(crate) struct Need {
     pub(crate) curved: Option<usize>,
 }
 
-/// The specification of one part of a group, and its rule.
+/// The specification of one part of a group, and its metric rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PartSpec {
     pub(crate) element: ElementSpec,
     pub(crate) rule: MetricRule,
 }
 
-/// Specifications for affine and curved elements of each shape asked for.
+/// Computes the specifications for affine and curved elements of each shape of the mesh.
 pub(crate) fn resolve(
     scheme: &Scheme,
     needs: &[Need],
@@ -188,7 +189,7 @@ pub(crate) fn resolve(
                     reason: "pyramids have no collocated faces; give the face cubature by degree",
                 });
             }
-            // Nodal faces that would not keep the free stream give way to a cubature that does.
+            // If nodal faces would not preserve the free stream, they are replaced by a cubature that does.
             if needs
                 .iter()
                 .all(|n| n.curved.is_none_or(|g| reconstructs || nodal_faces_are_exact(n.shape, p, g)))
@@ -211,7 +212,7 @@ pub(crate) fn resolve(
         .collect()
 }
 
-/// Flux reconstruction is nodal, collocated and strong, on shapes that have corrections.
+/// Checks that flux reconstruction is nodal, collocated and strong, on shapes that have corrections.
 fn check_reconstruction(scheme: &Scheme, needs: &[Need]) -> Result<(), OpsError> {
     if scheme.correction == Correction::Dg {
         return Ok(());
@@ -233,7 +234,7 @@ fn check_reconstruction(scheme: &Scheme, needs: &[Need]) -> Result<(), OpsError>
     Ok(())
 }
 
-/// Split forms need summation by parts along lines of nodes, ends included.
+/// Checks that split forms have summation by parts along lines of nodes that include the end points.
 fn check_split(scheme: &Scheme, needs: &[Need]) -> Result<(), OpsError> {
     if scheme.form != Form::Split {
         return Ok(());
@@ -260,7 +261,7 @@ fn check_split(scheme: &Scheme, needs: &[Need]) -> Result<(), OpsError> {
     Ok(())
 }
 
-/// Degree that integrates `φ n sJ` exactly on every curved face.
+/// The degree that integrates `φ n sJ` exactly on every curved face.
 fn curved_face_degree(p: usize, needs: &[Need]) -> usize {
     needs
         .iter()
@@ -274,8 +275,8 @@ fn curved_face_degree(p: usize, needs: &[Need]) -> usize {
         .unwrap_or(0)
 }
 
-/// Whether `φ n sJ` is integrated exactly through the nodes of faces of geometry order `n`: by the
-/// interpolant on simplices, by Lobatto's rule (or nodal metrics) on tensor shapes.
+/// Whether the nodes of faces of geometry order `n` integrate `φ n sJ` exactly: by interpolation on
+/// simplices, by the Gauss–Lobatto rule (or nodal metrics) on tensor shapes.
 fn nodal_faces_are_exact(shape: Shape, p: usize, n: usize) -> bool {
     match shape {
         Shape::Line | Shape::Triangle => n <= p + 1,
@@ -284,7 +285,7 @@ fn nodal_faces_are_exact(shape: Shape, p: usize, n: usize) -> bool {
     }
 }
 
-/// Degree that integrates `∇φ · (J∇r)` exactly in a curved element.
+/// The degree that integrates `∇φ · (J∇r)` exactly in a curved element.
 fn curved_volume_degree(shape: Shape, p: usize, n: usize) -> usize {
     match shape {
         Shape::Line | Shape::Triangle => (p + n).saturating_sub(2),
@@ -294,8 +295,8 @@ fn curved_volume_degree(shape: Shape, p: usize, n: usize) -> usize {
     }
 }
 
-/// What a representation means on a shape. One name for the nodes of all shapes: Lobatto means warp & blend
-/// on simplices, whose edges carry the Lobatto points; pyramids are modal.
+/// The representation on one shape. One name selects the nodes of all shapes: Gauss–Lobatto means warp &
+/// blend on simplices, whose edges carry the Gauss–Lobatto points; pyramids are modal.
 pub(crate) fn representation_on(representation: Representation, shape: Shape) -> Representation {
     match (representation, shape) {
         (Representation::Nodal(_) | Representation::Taylor, Shape::Pyramid) => Representation::Modal,
@@ -350,10 +351,10 @@ fn part(scheme: &Scheme, shape: Shape, curved: Option<usize>, face: Cubature) ->
     Ok(PartSpec { element, rule })
 }
 
-/// Whether nodal metrics of geometry order `n` satisfy the metric identities and agree across faces: the
-/// geometry must be in the space, and in three dimensions either its curl form is fixed by the nodes on the
-/// face (Lobatto; Kopriva 2006), through which the face is integrated too (not where tetrahedra in the mesh
-/// ask for a cubature), or no product is truncated.
+/// Whether nodal metrics of geometry order `n` satisfy the metric identities and agree across faces. The
+/// geometry must be in the space. In three dimensions, moreover, either the curl form must be determined by
+/// the nodes on the face (Gauss–Lobatto; Kopriva 2006) and the face be integrated with them (which is not the
+/// case if tetrahedra in the mesh need a cubature), or no product must be truncated.
 fn keeps_free_stream_at_nodes(
     shape: Shape,
     representation: Representation,

@@ -1,9 +1,9 @@
-//! Packs of lanes: the number type of the hot loops, one SIMD register wide.
+//! Packs of SIMD lanes: the number type of the inner loops, one register wide.
 //!
 //! A kernel is written once, generic over [`Pack`], and entered through [`PackScalar::dispatch`], which calls
-//! it inside a function compiled for AVX-512, AVX2 + FMA, or the target's baseline. The packs
-//! themselves cannot be named outside and exist only inside such a call, which is what makes their
-//! use of instructions beyond the baseline sound.
+//! it inside a function compiled for AVX-512, for AVX2 + FMA, or for the baseline of the target. The pack
+//! types are private and exist only inside such a call; therefore it is sound that they use instructions
+//! beyond the baseline.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -14,7 +14,7 @@ mod portable;
 use dgsuite_gpu::{Scalar, SimdLevel};
 use dgsuite_physics::Real;
 
-/// Lanes of the widest pack.
+/// Number of lanes of the widest pack.
 pub(crate) const MAX_LANES: usize = 16;
 
 /// One register of `W` lanes.
@@ -23,13 +23,13 @@ pub trait Pack: Real {
     type T: Scalar;
     /// Number of lanes.
     const W: usize;
-    /// Rows of a panel that keep the accumulators of one field in registers.
+    /// Number of rows of a panel whose accumulators fit into the registers, for one field.
     const ROWS_1: usize;
-    /// The same for four fields.
+    /// As `ROWS_1`, for four fields.
     const ROWS_4: usize;
-    /// The same for five fields.
+    /// As `ROWS_1`, for five fields.
     const ROWS_5: usize;
-    /// Which lane of another pack goes to each lane, if any: see [`pick`](Self::pick).
+    /// A selection and permutation of lanes, see [`pick`](Self::pick).
     type Pick: Copy;
     /// Load `W` consecutive scalars.
     ///
@@ -46,12 +46,12 @@ pub trait Pack: Real {
     /// # Safety
     /// `p` points to a readable scalar.
     unsafe fn broadcast(p: *const Self::T) -> Self;
-    /// Ready for [`replace`](Self::replace): lane `l` comes from lane `lanes[l] < W` where bit `l` of `taken`
-    /// is set, and stays where it is not and `lanes[l]` is −1.
+    /// Prepares a permutation for [`replace`](Self::replace): lane `l` is replaced by lane `lanes[l] < W` if
+    /// bit `l` of `taken` is set. Where it is not set, `lanes[l]` must be −1, and the lane is kept.
     fn pick(lanes: &[i8; MAX_LANES], taken: u32) -> Self::Pick;
-    /// This pack, with the lanes that `pick` names replaced by lanes of `from`.
+    /// Returns this pack with the lanes of `pick` replaced by lanes of `from`.
     fn replace(self, from: Self, pick: Self::Pick) -> Self;
-    /// The same with lanes of the pack at `p`.
+    /// As [`replace`](Self::replace), with lanes of the pack at `p`.
     ///
     /// # Safety
     /// `p` points to `W` readable scalars.
@@ -60,7 +60,7 @@ pub trait Pack: Real {
         // SAFETY: the caller's contract.
         self.replace(unsafe { Self::load(p) }, pick)
     }
-    /// The lanes that `pick` names of the pack at `p`, to the pack at `to`.
+    /// Copies the lanes of `pick` from the pack at `p` to the pack at `to`.
     ///
     /// # Safety
     /// `p` points to `W` readable scalars, `to` to readable and writable ones.
@@ -70,7 +70,8 @@ pub trait Pack: Real {
         unsafe { Self::load(to).merge(p, pick).store(to) };
     }
 
-    /// Pack `k` holds the numbers `k` of `W` rows: lane `l` is that of the row at `rows[l]`.
+    /// Loads and transposes: pack `k` holds number `k` of each of `W` rows; lane `l` belongs to the row at
+    /// `rows[l]`.
     ///
     /// # Safety
     /// `rows[l]` points to `N` readable scalars for `l < W`.
@@ -90,7 +91,8 @@ pub trait Pack: Real {
         }
         out
     }
-    /// The `W` packs at `p`, lane `l` of all of them to the `W` scalars `l stride` behind `out`.
+    /// Stores and transposes the `W` packs at `p`: lane `l` of all packs goes to the `W` scalars at
+    /// `out + l stride`.
     ///
     /// # Safety
     /// `p` points to `W²` readable scalars, `out` to writable ones for `l < W`.
@@ -105,22 +107,22 @@ pub trait Pack: Real {
     }
 }
 
-/// Work to be run with the widest packs that the machine has.
+/// A computation that runs with the widest packs of the machine.
 ///
 /// `run` and everything that it calls in the hot path must be `#[inline(always)]`, so that it is
 /// compiled with the features of the entry function.
 pub trait Kernel<T: Scalar> {
-    /// Run with packs `V`.
+    /// Runs with packs `V`.
     fn run<V: Pack<T = T>>(self);
 }
 
-/// Scalars that the packs exist for.
+/// Scalar types for which packs exist.
 pub trait PackScalar: Scalar + crate::matrix_kernels::MatrixKernels {
-    /// Lanes of a register at `level`.
+    /// Number of lanes of a register at `level`.
     fn lanes(level: SimdLevel) -> usize;
-    /// Rows of a panel of a shared matrix for `n_fields` unknowns at `level`.
+    /// Number of rows of a panel for `n_fields` unknowns at `level`.
     fn panel_rows(level: SimdLevel, n_fields: usize) -> usize;
-    /// Run `kernel` with the packs of `level`.
+    /// Runs `kernel` with the packs of `level`.
     fn dispatch<K: Kernel<Self>>(level: SimdLevel, kernel: K);
 }
 
@@ -184,7 +186,7 @@ pack_scalar!(f64, dgsuite_physics::Lanes<f64, 4>, dgsuite_physics::Lanes<f64, 4>
 #[cfg(not(target_arch = "x86_64"))]
 pack_scalar!(f32, dgsuite_physics::Lanes<f32, 8>, dgsuite_physics::Lanes<f32, 8>, dgsuite_physics::Lanes<f32, 8>);
 
-/// The level to use: what is asked for, lowered to what the machine has.
+/// The level to use: the requested one, lowered to what the machine supports.
 #[must_use]
 pub(crate) fn checked(level: SimdLevel) -> SimdLevel {
     level.min(SimdLevel::hardware())
@@ -194,7 +196,7 @@ pub(crate) fn checked(level: SimdLevel) -> SimdLevel {
 mod tests {
     use super::*;
 
-    /// Square roots and reciprocals of the widest packs against the scalar ones.
+    /// Square roots and reciprocals of the widest packs, compared with scalar ones.
     struct Roots;
 
     impl Kernel<f64> for Roots {
@@ -227,7 +229,7 @@ mod tests {
         }
     }
 
-    /// Rows of four and five numbers into packs, packs into rows.
+    /// Transposes rows of four and five numbers into packs, and packs into rows.
     struct Turns;
 
     impl Kernel<f64> for Turns {

@@ -1,4 +1,4 @@
-//! Sources `S(t, x)`: evaluated at volume points, projected, added before the metric rule.
+//! Source terms `S(t, x)`: evaluated at volume points, projected, and added before the metric rule.
 
 use crate::discretization::Discretization;
 use crate::fields::positions;
@@ -12,8 +12,8 @@ use dgsuite_physics::Source;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// A source and its rows `Π J S` (`Π S` on affine elements, whose operators hold `1/J`), as the state of each
-/// group.
+/// A source and its projected rows, `Π J S` on curved and `Π S` on affine elements (whose operators contain
+/// `1/J`), in the layout of the state of each group.
 pub(crate) struct SourceTerm<T: Element> {
     source: Arc<dyn Source>,
     /// Per group.
@@ -25,10 +25,10 @@ pub(crate) struct SourceTerm<T: Element> {
 }
 
 impl<T: PackScalar> SourceTerm<T> {
-    /// Room for `source` on `groups`.
+    /// Allocates buffers for `source` on `groups`.
     ///
     /// # Errors
-    /// [`GpuError`] if it cannot be had.
+    /// [`GpuError`] if memory cannot be allocated.
     pub(crate) fn new(
         mesh: &Mesh,
         groups: &[Group<T>],
@@ -53,12 +53,12 @@ impl<T: PackScalar> SourceTerm<T> {
         Ok(Self { source, rows, points, time: None })
     }
 
-    /// Whether the rows at another time are the same.
+    /// Whether the rows do not depend on time.
     pub(crate) fn is_steady(&self) -> bool {
         self.source.is_steady()
     }
 
-    /// What is evaluated.
+    /// The formulas of the source.
     pub(crate) fn formulas(&self) -> &dyn Source {
         self.source.as_ref()
     }
@@ -68,7 +68,7 @@ impl<T: PackScalar> SourceTerm<T> {
         &self.points[group][part]
     }
 
-    /// Evaluate at time `t`, unless that is known.
+    /// Evaluates the rows at time `t`, unless they are up to date.
     pub(crate) fn update(&mut self, t: f64, groups: &[Group<T>], host: &Host) {
         if self.time.is_some_and(|last| last == t || self.source.is_steady()) {
             return;
@@ -96,7 +96,7 @@ impl<T: PackScalar> SourceTerm<T> {
     }
 }
 
-/// `Π J S` of the part's block `b`.
+/// Computes `Π J S` of the part's block `b`.
 fn block_rows<T: PackScalar>(
     group: &Group<T>,
     part: &Part<T>,
@@ -126,7 +126,7 @@ fn block_rows<T: PackScalar>(
 }
 
 impl<T: PackScalar> Discretization<T> {
-    /// The source's rows at time `t`, where there is a source.
+    /// Updates the rows of the source to time `t`, if there is a source.
     pub(crate) fn update_source(&mut self, t: f64) {
         if let Some(source) = &mut self.source {
             source.update(t, &self.groups, &self.host);

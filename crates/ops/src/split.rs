@@ -1,7 +1,7 @@
-//! The residual in separate, plain stages: traces, volume, surface, mass.
+//! Reference implementation of the residual in separate, simple stages: traces, volume, surface, mass.
 //!
-//! Element by element, dense, in scalars and in canonical order: the oracle that the fused kernels
-//! are tested against, and the shortest text of the method in this crate. It allocates freely.
+//! It works element by element with dense matrices and scalars, in canonical order. Tests compare the fused
+//! kernels with it, and it is the shortest description of the method in this crate. It allocates freely.
 
 mod diffusion;
 
@@ -16,18 +16,18 @@ use dgsuite_mesh::{Across, Mesh, Side};
 use dgsuite_physics::{Law, NumericalFlux, TwoPointFlux};
 use std::sync::Arc;
 
-/// One element's share: its reference element, rule and geometry.
+/// Data of one element: its reference element, metric rule and geometry.
 struct Element {
     reference: Arc<ReferenceElement>,
     rule: MetricRule,
     geometry: ElementGeometry,
 }
 
-/// `f#(u_l, u_r, n)`.
+/// A two-point flux `f#(u_l, u_r, n)`.
 type PairFlux<const D: usize, const N: usize> =
     Box<dyn Fn(&[f64; N], &[f64; N], &[f64; D]) -> [f64; N] + Send + Sync>;
 
-/// The split residual of law `L` with numerical flux `F`.
+/// The residual of law `L` with numerical flux `F` in separate stages.
 pub struct Split<L, F, const D: usize, const N: usize> {
     mesh: Arc<Mesh>,
     form: Form,
@@ -42,10 +42,10 @@ where
     L: Law<D, N>,
     F: NumericalFlux<L, D, N>,
 {
-    /// Set up on `mesh`.
+    /// Sets up the operators on `mesh`.
     ///
     /// # Errors
-    /// [`OpsError`] if the scheme cannot be had on the mesh.
+    /// [`OpsError`] if the scheme does not exist on a shape of the mesh.
     pub fn new(mesh: Arc<Mesh>, scheme: &Scheme, law: L, flux: F) -> Result<Self, OpsError> {
         let mut kinds = Vec::new();
         for e in 0..mesh.n_elements() {
@@ -93,7 +93,7 @@ where
         Ok(Self { mesh, form: scheme.form, law, flux, two_point: None, elements })
     }
 
-    /// With the two-point flux of a split form.
+    /// Adds the two-point flux of a split form.
     #[must_use]
     pub fn with_two_point<S: TwoPointFlux<L, D, N>>(mut self, flux: S) -> Self {
         let law = self.law.clone();
@@ -101,8 +101,8 @@ where
         self
     }
 
-    /// `du = R(u)`, both `[element][field][basis function]`; `outer(boundary, x⁻ trace, n)` gives
-    /// the outer state on a boundary.
+    /// Computes `du = R(u)`, both `[element][field][basis function]`. `outer(boundary, u⁻, n)` returns the
+    /// outer state on a boundary.
     #[must_use]
     pub fn eval(
         &self,
@@ -121,11 +121,10 @@ where
             .collect()
     }
 
-    /// What rounding does to the residual, in units of the rounding of one number: `√n S`, where `S` is the
-    /// sum of the absolute values of
-    /// the `n` terms of an entry, `Σ|P_ij||F̂_j| + Σ|L_ij||f̂*_j|`, behind the absolute values of the
-    /// inverse mass matrix. Arguments and order are those of
-    /// [`eval`](Self::eval).
+    /// Estimates the effect of rounding on the residual, in units of the rounding of one number: `√n S`,
+    /// where `S` is the sum of the absolute values of the `n` terms of an entry,
+    /// `Σ|P_ij||F̂_j| + Σ|L_ij||f̂*_j|`, multiplied by the absolute values of the inverse mass matrix.
+    /// Arguments and index order are those of [`eval`](Self::eval).
     #[must_use]
     pub fn rounding(
         &self,
@@ -144,7 +143,7 @@ where
                 for flux in volume.iter().map(|v| &v[k]).enumerate() {
                     let term = match self.form {
                         Form::Weak => absolute(&reference.project[flux.0], flux.1),
-                        // Two-point fluxes are of the size of the fluxes.
+                        // Two-point fluxes have the magnitude of the fluxes.
                         Form::Strong | Form::Split => strong_size(reference, collocated, flux.0, flux.1),
                     };
                     size.iter_mut().zip(term).for_each(|(s, t)| *s += t);
@@ -157,12 +156,12 @@ where
         self.elements.iter().enumerate().map(sizes).collect()
     }
 
-    /// Traces `I_f u`: `[element][face point]`.
+    /// Computes the traces `I_f u`: `[element][face point]`.
     fn traces(&self, u: &[Vec<Vec<f64>>]) -> Vec<Vec<[f64; N]>> {
         self.elements.iter().zip(u).map(|(el, u)| states(&el.reference.interp_face, u)).collect()
     }
 
-    /// Contravariant fluxes at volume points: `[d][field][point]`.
+    /// Computes contravariant fluxes at volume points: `[d][field][point]`.
     fn volume(&self, element: &Element, u: &[Vec<f64>]) -> Vec<Vec<Vec<f64>>> {
         let reference = &element.reference;
         let at_points: Vec<[f64; N]> = if reference.spec.volume == Cubature::Collocated {
@@ -182,7 +181,7 @@ where
         out
     }
 
-    /// Split form: `−Σ_d Σ_j 2 D_ij f#(u_i, u_j, {{J∇r_d}})`, `[field][node]`; nothing in other forms.
+    /// Split form: `−Σ_d Σ_j 2 D_ij f#(u_i, u_j, {{J∇r_d}})`, `[field][node]`; empty in other forms.
     fn differences(&self, element: &Element, u: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let (reference, metric) = (&element.reference, &element.geometry.metric);
         let np = reference.n_basis;
@@ -201,7 +200,7 @@ where
         out
     }
 
-    /// Numerical fluxes times `sJ`: `[element][field][face point]`.
+    /// Computes numerical fluxes times `sJ`: `[element][field][face point]`.
     fn surface(
         &self,
         traces: &[Vec<[f64; N]>],
@@ -238,7 +237,7 @@ where
         out
     }
 
-    /// Face points of `side` in the order in which the other side counts them.
+    /// The face points of `side`, in the numbering of the other side.
     fn meeting_points(&self, side: Side, orientation: u8) -> Vec<usize> {
         let reference = &self.elements[side.element as usize].reference;
         let f = side.face as usize;
@@ -249,8 +248,7 @@ where
         permutation.into_iter().map(|q| reference.face_offsets[f] + q).collect()
     }
 
-    /// Both terms against the test functions, beside what `rows` has, then the inverse mass matrix of the
-    /// rule.
+    /// Tests both terms, adds them to `rows`, and applies the inverse mass matrix by the metric rule.
     fn mass(
         &self,
         element: &Element,
@@ -279,7 +277,7 @@ where
     }
 }
 
-/// `−D f + L (N̂·f)` on the projected flux.
+/// `−D f + L (N̂·f)` of the projected flux.
 fn strong(reference: &ReferenceElement, collocated: bool, d: usize, flux: &[f64]) -> Vec<f64> {
     let projected = if collocated { flux.to_vec() } else { reference.project_volume.mul_vec(flux) };
     let derivative = reference.derivative[d].mul_vec(&projected);
@@ -340,8 +338,8 @@ fn strong_size(reference: &ReferenceElement, collocated: bool, d: usize, flux: &
     let project = |v: Vec<f64>| if collocated { v } else { absolute(&reference.project_volume, &v) };
     let projected = project(flux.iter().map(|f| f.abs()).collect());
     let derivative = project(absolute(&reference.derivative[d], &projected));
-    // Components of reference normals are at most 1, but for that of a simplex's slanted face, of some √3 at
-    // most.
+    // Components of reference normals are at most 1, except on a simplex's slanted face, where they are at
+    // most about √3.
     let trace = absolute(&reference.interp_face, &projected);
     let lifted = absolute(&reference.lift, &trace);
     lifted.iter().zip(derivative).map(|(l, d)| l + d).collect()

@@ -1,30 +1,31 @@
-//! Step bounds of elements: how large the spectra of advection and of diffusion are, element by element.
+//! Bounds of the time step for each element, from the largest eigenvalues of advection and diffusion.
 //!
-//! **Advection.** With the local Lax–Friedrichs flux and the speed λ, `½ d/dt ‖u‖² = −½ λ Σ_f ∮ |[[u]]|²`. A
-//! state that its neighbours mirror with the other sign loses most, so that eigenvalues have real parts of at
-//! least `−λ τ` with
+//! **Advection.** With the local Lax–Friedrichs flux and the speed λ, `½ d/dt ‖u‖² = −½ λ Σ_f ∮ |[[u]]|²`.
+//! The dissipation is largest if the neighbours' states are the mirror image with opposite sign; hence the
+//! real parts of the eigenvalues are at least `−λ τ` with
 //!
 //! ```text
 //! τ = max_u ∮_∂E u² / ∫_E u²,    the largest eigenvalue of  Σ_f w_f L_f I_f,    w_f = sJ / J on face f,
 //! ```
 //!
-//! in the inner product of the scheme, with its lumped masses or its correction: `(p + 1)(p + 2) d/Δx` on
-//! cubes, `p (p + 1) d/Δx` with the lumped masses of Lobatto points. On simplices, prisms and pyramids it is
-//! found for the element's weights, rounded up. On other shapes it is bounded by those of sets of faces, as
-//! the largest eigenvalue is convex and of degree one in the weights,
-//! `τ(w) ≤ Σ_i (w_i − w_{i−1}) τ(faces with w_f ≥ w_i)`, which is exact where the space is a product and
-//! opposite faces are equal.
+//! in the inner product of the scheme, including lumped masses or the correction. On cubes
+//! `τ = (p + 1)(p + 2) d/Δx`, with the lumped masses of Gauss–Lobatto points `p (p + 1) d/Δx`. On simplices,
+//! prisms and pyramids the program computes τ for the element's weights, rounded up. On other shapes it uses
+//! a bound by sets of faces. As the largest eigenvalue is convex and homogeneous of degree one in the
+//! weights, `τ(w) ≤ Σ_i (w_i − w_{i−1}) τ(faces with w_f ≥ w_i)`; this is exact if the space is a tensor
+//! product and opposite faces are equal.
 //!
-//! Curved elements have the eigenvalue of their own traces and masses, `∮ sJ u² / ∫ J u²`.
+//! For curved elements τ is the largest eigenvalue with their own traces and masses,
+//! `max_u ∮ sJ u² / ∫ J u²`.
 //!
-//! **Diffusion.** The largest eigenvalue `σ` of BR2, with values that the neighbours mirror, is of degree two
-//! in the inverse heights: `σ = Σ_f C_f w_f²`, exact on boxes. `C_f` is that of the least favourable of some
-//! affine elements. On curved elements `w_f` is the mean over the face, and `σ` grows by the square of what
-//! their τ exceeds that of the means; collocated quadrilaterals and hexahedra take the largest `w_f` at their
-//! nodes where that is more.
+//! **Diffusion.** The largest eigenvalue `σ` of BR2, with mirrored values of the neighbours, is homogeneous
+//! of degree two in the inverse heights: `σ = Σ_f C_f w_f²`, exact on boxes. `C_f` is the largest value over
+//! a few affine elements. On curved elements `w_f` is the mean over the face, and `σ` is multiplied by the
+//! square of the ratio of the element's τ to the τ of the mean weights. Collocated quadrilaterals and
+//! hexahedra use the largest `w_f` at their nodes if that gives more.
 //!
-//! Hence the step `Δt = S / (τ λ + σ ν)` with the product `S` of step and spectral radius that the scheme in
-//! time bears.
+//! Hence the step is `Δt = S / (τ λ + σ ν)`, where `S` is the largest product of step and spectral radius for
+//! which the time integration scheme is stable.
 
 use crate::group::{Group, Part};
 use crate::lifting::spectrum;
@@ -34,32 +35,33 @@ use dgsuite_basis::{Correction, Cubature, Matrix, NodeSet, ReferenceElement, Rep
 use rayon::prelude::*;
 use std::collections::HashMap;
 
-/// Most faces of an element.
+/// Largest number of faces of an element.
 const FACES: usize = 6;
 
-/// Weights of faces count as equal up to this share.
+/// Weights of faces count as equal if their relative difference is below this.
 const SAME: f64 = 1e-6;
 
-/// Iterations of the power method.
+/// Number of iterations of the power method.
 const ITERATIONS: usize = 100;
 
-/// The same for curved elements, each by itself, at most, and what that leaves out.
+/// Largest number of iterations for curved elements, each computed separately, and a margin for the remaining
+/// error.
 const CURVED_ITERATIONS: usize = 60;
 const CURVED_MARGIN: f64 = 1.02;
 
-/// What the stated steps are one of.
+/// The measure in which time steps are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StepMeasure {
-    /// The CFL number: steps are multiples of `min h / ((2p + 1)(λ + ν σ/τ))`,
+    /// CFL number: the step for the value 1 is `min h / ((2p + 1)(λ + ν σ/τ))`,
     /// `h = d |E| / (largest face measure)`.
     #[default]
     Cfl,
-    /// The product of step and spectral radius: steps are multiples of `min 1 / (τ λ + σ ν)`, each element by
-    /// its own shape, space and geometry.
+    /// Product of step and spectral radius: the step for the value 1 is `min 1 / (τ λ + σ ν)`, with the
+    /// shape, space and geometry of each element.
     Radius,
 }
 
-/// What the steps of one element depend on.
+/// Data on which the step of one element depends.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ElementBound {
     /// `h = d |E| / (largest face measure)`.
@@ -71,7 +73,7 @@ pub(crate) struct ElementBound {
 }
 
 impl ElementBound {
-    /// The largest step times `λ + ν σ/τ` that the measure states.
+    /// The step for the value 1 of the measure, times `λ + ν σ/τ`.
     pub(crate) fn unit(&self, measure: StepMeasure, order: usize) -> f64 {
         match measure {
             StepMeasure::Cfl => self.size / (2 * order + 1) as f64,
@@ -80,7 +82,8 @@ impl ElementBound {
     }
 }
 
-/// Find the bounds of all elements of a group whose lifting operators, if any, have the penalty `eta`.
+/// Computes the bounds of all elements of a group; `eta` is the penalty of its lifting operators, if it has
+/// any.
 pub(crate) fn add_bounds<T: PackScalar>(group: &mut Group<T>, eta: Option<f64>) {
     let lanes = group.state.lanes;
     let mut bounds = Vec::with_capacity(group.size.len());
@@ -98,11 +101,11 @@ pub(crate) fn add_bounds<T: PackScalar>(group: &mut Group<T>, eta: Option<f64>) 
             });
             let mut radius = of_means;
             if let Some(radii) = &curved {
-                // Where the metric varies, diffusion grows as the square of what traces grow by.
+                // Where the metric varies, diffusion grows with the square of the growth of the traces.
                 radius = radii[slot] * spectra.undamped();
                 sigma *= (radius / of_means).max(1.0).powi(2);
-                // At nodes of their own, which carry the metric, modes of high order see the largest of it
-                // alone.
+                // With collocated nodes, which carry the metric, modes of high order depend on its largest
+                // value alone.
                 if let (Some(c), true) = (diffusion, part.collocated && part.reference.tensor.is_some()) {
                     let square = |f: usize| largest_weight(part, slot, lanes, f).powi(2);
                     sigma = sigma.max((0..faces).map(|f| c[0] * square(f)).sum());
@@ -114,13 +117,13 @@ pub(crate) fn add_bounds<T: PackScalar>(group: &mut Group<T>, eta: Option<f64>) 
     group.bounds = bounds;
 }
 
-/// Whether a face is one of the other kind on a shape with two kinds of faces.
+/// Whether a face is of the second kind, on shapes with two kinds of faces.
 fn is_second(shape: Shape, face: usize) -> bool {
     matches!(shape, Shape::Prism | Shape::Pyramid) && shape.face_shape(face) == Some(Shape::Quadrilateral)
 }
 
-/// `sJ / J` of each face of a slot of the part; of curved elements the mean `∫ sJ / ∫ J` in units of that of
-/// the reference element.
+/// `sJ / J` of each face of a slot of the part; for curved elements the mean `∫ sJ / ∫ J`, relative to the
+/// reference element.
 fn face_weights<T: PackScalar>(part: &Part<T>, slot: usize, lanes: usize) -> [f64; FACES] {
     let reference = &part.reference;
     let (dim, faces) = (reference.spec.shape.dim(), reference.spec.shape.n_faces());
@@ -141,8 +144,8 @@ fn face_weights<T: PackScalar>(part: &Part<T>, slot: usize, lanes: usize) -> [f6
     })
 }
 
-/// `|Σ_d N̂_d ∇r_d|` of face `f`, the inverse height over it, the largest at the volume points of a slot of a
-/// curved part.
+/// The largest value of `|Σ_d N̂_d ∇r_d|` of face `f`, the inverse of the height above it, at the volume
+/// points of a slot of a curved part.
 fn largest_weight<T: PackScalar>(part: &Part<T>, slot: usize, lanes: usize, f: usize) -> f64 {
     let (dim, n) = (part.reference.spec.shape.dim(), part.n_points);
     let normal = crate::geometry::reference_normal(part.reference.spec.shape, f);
@@ -162,7 +165,7 @@ fn inverse_jacobians<T: PackScalar>(part: &Part<T>, slot: usize, lanes: usize) -
 }
 
 /// τ of the slots of a curved part: the largest eigenvalue of `I_f M_J⁻¹ I_fᵀ W_f sJ` with
-/// `M_J⁻¹ = Π (1/J) I M⁻¹`, which is also what collocated metrics amount to.
+/// `M_J⁻¹ = Π (1/J) I M⁻¹`; collocated metrics lead to the same operator.
 fn curved_radii<T: PackScalar>(part: &Part<T>, lanes: usize) -> Vec<f64> {
     let reference = &part.reference;
     let dim = reference.spec.shape.dim();
@@ -191,12 +194,12 @@ fn curved_radii<T: PackScalar>(part: &Part<T>, lanes: usize) -> Vec<f64> {
         }
         CURVED_MARGIN * largest
     };
-    // Fillers have what their element has; the power method is done for them too, as there are few.
+    // Fillers are copies of elements; the power method runs for them too, as there are few.
     (0..part.n_blocks * lanes).into_par_iter().map(radius).collect()
 }
 
-/// The largest eigenvalues of traces of a reference element for weights of its faces, found when they are
-/// asked for.
+/// The largest eigenvalues of the traces of a reference element for given weights of its faces, computed on
+/// demand.
 struct Spectra<'a> {
     reference: &'a ReferenceElement,
     /// `I_f L`, face points by face points.
@@ -210,7 +213,7 @@ impl<'a> Spectra<'a> {
         Self { reference, traces, known: HashMap::new() }
     }
 
-    /// τ for these weights of the faces, or a bound of it.
+    /// τ for these weights of the faces, or an upper bound of it.
     fn radius(&mut self, weights: &[f64]) -> f64 {
         let radius = match self.reference.spec.shape {
             Shape::Triangle => self.rounded(weights, 64),
@@ -220,8 +223,7 @@ impl<'a> Spectra<'a> {
         radius * self.undamped()
     }
 
-    /// Lumped masses of order 1 hardly damp waves: the schemes in time bear 0.78 times what they bear of
-    /// other spectra.
+    /// Lumped masses of order 1 hardly damp waves: the stable step is 0.78 times that for other spectra.
     fn undamped(&self) -> f64 {
         let spec = &self.reference.spec;
         let lines = spec.volume == Cubature::Collocated && spec.correction == Correction::Dg;
@@ -229,7 +231,7 @@ impl<'a> Spectra<'a> {
         if lumped && spec.order == 1 && self.reference.tensor.is_some() { 1.0 / 0.78 } else { 1.0 }
     }
 
-    /// For weights rounded up to this share of the largest.
+    /// τ for weights rounded up to multiples of this fraction of the largest.
     fn rounded(&mut self, weights: &[f64], levels: u8) -> f64 {
         let largest = weights.iter().copied().fold(0.0, f64::max);
         let mut shares = [0; FACES];
@@ -239,7 +241,7 @@ impl<'a> Spectra<'a> {
         largest / f64::from(levels) * self.of(shares)
     }
 
-    /// The bound by sets of faces.
+    /// The upper bound by sets of faces.
     fn layered(&mut self, weights: &[f64]) -> f64 {
         let (mut sum, mut below) = (0.0, 0.0);
         while let Some(next) = weights.iter().copied().filter(|&w| w > below * (1.0 + SAME)).reduce(f64::min)
@@ -248,7 +250,7 @@ impl<'a> Spectra<'a> {
             for (member, &w) in set.iter_mut().zip(weights) {
                 *member = u8::from(w >= next);
             }
-            // Weights that are equal up to rounding count as the largest of them.
+            // Weights that are equal up to rounding are replaced by the largest of them.
             let level = weights.iter().copied().filter(|&w| w <= next * (1.0 + SAME)).fold(next, f64::max);
             sum += (level - below) * self.of(set);
             below = level;
@@ -256,7 +258,7 @@ impl<'a> Spectra<'a> {
         sum
     }
 
-    /// The largest eigenvalue of `Σ_f w_f L_f I_f`, by the power method on the faces' points.
+    /// Computes the largest eigenvalue of `Σ_f w_f L_f I_f` by the power method on the face points.
     fn of(&mut self, weights: [u8; FACES]) -> f64 {
         let (reference, traces) = (self.reference, &self.traces);
         *self.known.entry(weights).or_insert_with(|| {
@@ -280,7 +282,7 @@ impl<'a> Spectra<'a> {
     }
 }
 
-/// `C_f` of `σ = Σ_f C_f w_f²`: of all faces, or of triangles and quadrilaterals on prisms and pyramids.
+/// `C_f` of `σ = Σ_f C_f w_f²`: for all faces, or for triangles and quadrilaterals of prisms and pyramids.
 fn diffusion_constants(reference: &ReferenceElement, eta: f64) -> [f64; 2] {
     let shape = reference.spec.shape;
     let diagonal = |entries: [f64; 3]| -> spectrum::Metric {
@@ -292,7 +294,7 @@ fn diffusion_constants(reference: &ReferenceElement, eta: f64) -> [f64; 2] {
             |d: usize, e: usize| if d < n && e < n { f64::from(d == e) - 1.0 / (n + 1) as f64 } else { 0.0 };
         std::array::from_fn(|d| std::array::from_fn(|e| 2.0 * entry(d, e)))
     };
-    // The largest eigenvalue over the sum of the squared weights of these faces.
+    // The largest eigenvalue divided by the sum of the squared weights of these faces.
     let constant = |metrics: &[spectrum::Metric], counted: &dyn Fn(usize) -> bool| {
         let of = |metric: &spectrum::Metric| {
             let squares = |f: usize| {

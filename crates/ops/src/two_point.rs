@@ -1,4 +1,4 @@
-//! Split forms of the volume term: two-point fluxes along the lines of nodes of a block of elements.
+//! Split forms of the volume term: two-point fluxes along the lines of nodes, for one block of elements.
 //!
 //! At Gauss–Lobatto nodes the strong form with its surface term is, for each direction and line of nodes,
 //!
@@ -6,9 +6,10 @@
 //! −Σ_j 2 D_ij f#(u_i, u_j, {{J∇r}}) + L (F̂·N̂) = −Σ_{j≠i} 2 D_ij f#(u_i, u_j, {{J∇r}}) ,
 //! ```
 //!
-//! as `D` is skew but for its first and last diagonal entry (summation by parts), and those are what is
-//! lifted. So one flux serves both nodes of a pair, and the rest of the residual is the lift of the numerical
-//! fluxes (Gassner, Winters & Kopriva, J. Comput. Phys. 327 (2016) 39–66).
+//! because `D` is skew-symmetric except for its first and last diagonal entry (summation by parts), and the
+//! lifted flux cancels these two. So one flux serves both nodes of a pair, and the remaining part of the
+//! residual is the lift of the numerical fluxes (Gassner, Winters & Kopriva, J. Comput. Phys. 327 (2016)
+//! 39–66).
 
 use crate::chain::Chain;
 use crate::panel::Rows;
@@ -19,9 +20,9 @@ use dgsuite_gpu::SimdLevel;
 use dgsuite_physics::trace::{Parameters, TraceError, device_fn};
 use dgsuite_physics::{Law, TwoPointFlux};
 
-/// What a part in split form has instead of volume matrices.
+/// The operators of a part in split form, instead of volume matrices.
 pub(crate) struct Lines<T> {
-    /// Nodes of a line.
+    /// Number of nodes of a line.
     pub(crate) n: usize,
     /// `D_ij` of a line, `[i][j]`.
     pub(crate) derivative: Vec<f64>,
@@ -30,7 +31,7 @@ pub(crate) struct Lines<T> {
 }
 
 impl<T: PackScalar> Lines<T> {
-    /// Of collocated Lobatto elements, for blocks of rows of `width` scalars.
+    /// Builds the lines of collocated Gauss–Lobatto elements, for blocks of rows of `width` scalars.
     pub(crate) fn new(reference: &ReferenceElement, max_rows: usize, width: usize) -> Self {
         let n = reference.tensor.as_ref().map_or(0, |t| t.n_basis_1d);
         // The first line of nodes runs along the first direction.
@@ -43,32 +44,32 @@ impl<T: PackScalar> Lines<T> {
 /// Geometry of the nodes of a block, and the derivative along a line.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeLines<'a, T> {
-    /// Nodes of a line, those of the first direction following one another.
+    /// Number of nodes of a line; nodes along the first direction are consecutive.
     pub n: usize,
     /// `D_ij`, `[i][j]`; the diagonal is not read.
     pub derivative: &'a [f64],
     /// `∇r_d` (affine) or `J∇r_d` at each node, `[d][x][lane]`.
     pub metric: &'a [T],
-    /// Which of the two.
+    /// Whether `metric` holds one value or one for each node.
     pub kind: PerPoint,
 }
 
-/// Two-point fluxes of one law, in blocks of lanes.
+/// Two-point fluxes of one law, for blocks of lanes.
 pub trait TwoPointKernels<T>: Send + Sync {
     /// Spatial dimension.
     fn dim(&self) -> usize;
     /// Number of unknowns.
     fn n_fields(&self) -> usize;
 
-    /// The volume term with its part of the surface term, added:
-    /// `out_i ← out_i − Σ_d Σ_{j≠i} 2 D_ij f#(u_i, u_j, ½ (G_i + G_j)_d)` with `j` on the line of `i` in
+    /// Adds the volume term with its part of the surface term,
+    /// `out_i ← out_i − Σ_d Σ_{j≠i} 2 D_ij f#(u_i, u_j, ½ (G_i + G_j)_d)`, with `j` on the line of `i` in
     /// direction `d`.
     ///
     /// `u` and `out`: `[node][field][lane]`.
     fn volume(&self, level: SimdLevel, lines: NodeLines<'_, T>, u: &[T], out: &mut [T]);
 
-    /// `two_point_flux(ul, ur, n, out)` as a CUDA function; the parameters that it uses are added to
-    /// `parameters`.
+    /// Returns the text of the CUDA function `two_point_flux(ul, ur, n, out)` and adds the parameters that it
+    /// uses to `parameters`.
     ///
     /// # Errors
     /// [`TraceError`] if a parameter has two values.
@@ -143,7 +144,7 @@ impl<L: Law<D, N>, S: TwoPointFlux<L, D, N>, T: PackScalar, const D: usize, cons
     }
 }
 
-/// Row `d` of a metric.
+/// Loads row `d` of a metric.
 ///
 /// # Safety
 /// `p` covers `D² W` scalars.

@@ -1,4 +1,4 @@
-//! The largest eigenvalue of the diffusion operator of one element, which bounds steps.
+//! The largest eigenvalue of the diffusion operator of one element, which bounds the time step.
 
 use super::{LiftFactors, point_normals};
 use crate::panel::Rows;
@@ -7,17 +7,17 @@ use dgsuite_basis::{Cubature, ReferenceElement};
 /// `∇r_d · ∇r_e` of an affine element.
 pub(crate) type Metric = [[f64; 3]; 3];
 
-/// Iterations of the power method: at most, and at least.
+/// Largest and smallest number of iterations of the power method.
 const MOST: usize = 300;
 const FEWEST: usize = 30;
 
-/// Ends the iterations: the relative change of the eigenvalue in one of them.
+/// The iteration ends when the relative change of the eigenvalue is less than this.
 const CHANGE: f64 = 2e-5;
 
-/// The largest eigenvalue of `−Δ` on the affine element with this metric, with the value 0 outside: what an
-/// element sees whose neighbours mirror it with the other sign, the worst that they can do. The power method,
-/// from a state without symmetry; states are measured by their values at the volume's points, so that steps
-/// are those of the space whatever its basis.
+/// Computes the largest eigenvalue of `−Δ` on the affine element with this metric and the value 0 outside.
+/// This is the worst case of a neighbour: its state is the mirror image with opposite sign. The power method
+/// starts from a state without symmetry. States are measured by their values at the volume points, so that
+/// the step does not depend on the basis.
 pub(crate) fn largest_eigenvalue(reference: &ReferenceElement, eta: f64, metric: &Metric) -> f64 {
     let factors = LiftFactors::new(reference, eta);
     let normals = point_normals(reference);

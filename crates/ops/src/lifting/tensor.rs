@@ -1,8 +1,9 @@
-//! The lifted gradient on tensor shapes, a direction at a time.
+//! The lifted gradient on tensor shapes as sparse factors, one direction at a time.
 //!
-//! Along direction `e` the values are interpolated and derived, finished gradients are interpolated, and the
-//! faces that close the direction join its gradient; the others' jumps are interpolated along their faces.
-//! What is not yet interpolated has `n` functions along a direction, what is has `q` points.
+//! The factor of direction `e` interpolates values and differentiates them along `e`, interpolates the
+//! gradients of the directions before, adds the jumps of the two faces at the ends of direction `e` to its
+//! gradient, and interpolates the jumps of the other faces along these faces. Along a direction that is not
+//! yet interpolated there are `n` functions, along others `q` points.
 
 use super::own_liftings;
 use crate::chain::FaceFactors;
@@ -10,14 +11,14 @@ use crate::geometry::reference_normal;
 use crate::panel::Rows;
 use dgsuite_basis::{ReferenceElement, TensorFactors};
 
-/// Direction and end of a face of a tensor shape, and `N̂` along the direction.
+/// Direction and end (0 or 1) of a face of a tensor shape, and `N̂` along that direction.
 fn closing(reference: &ReferenceElement, f: usize) -> (usize, usize, f64) {
     let normal = reference_normal(reference.spec.shape, f);
     let d = (0..3).find(|&d| normal[d].abs() > 0.5).unwrap_or(0);
     (d, usize::from(normal[d] > 0.0), normal[d])
 }
 
-/// A part of the columns, a tensor of the given sizes, first direction fastest.
+/// A part of the columns: a tensor of the given sizes, first direction fastest.
 #[derive(Clone)]
 struct Stream {
     first: usize,
@@ -50,7 +51,7 @@ impl Stream {
     }
 }
 
-/// `[u; [u]_f]` to `u` and `g_d` at the volume points.
+/// From `[u; [u]_f]` to `u` and `g_d` at the volume points.
 pub(super) fn gradient(reference: &ReferenceElement, t: &TensorFactors) -> Vec<(Rows, usize)> {
     let dim = reference.spec.shape.dim();
     let (n, q, np) = (t.n_basis_1d, t.n_points_1d, reference.n_basis);
@@ -106,7 +107,7 @@ pub(super) fn gradient(reference: &ReferenceElement, t: &TensorFactors) -> Vec<(
             .iter()
             .filter(|(f, _)| closing(reference, *f).0 > e)
             .map(|(f, s)| {
-                // Directions before the normal keep their place along the face.
+                // Directions before the normal keep their position along the face.
                 let mut sizes = s.sizes.clone();
                 sizes[e] = q;
                 let out = Stream { first: rows.len(), sizes };
@@ -133,8 +134,8 @@ pub(super) fn gradient(reference: &ReferenceElement, t: &TensorFactors) -> Vec<(
     stages
 }
 
-/// `[u; [u]_f]` to `g_d^f` at the face points: values and normal slopes on the faces first, then along the
-/// faces.
+/// From `[u; [u]_f]` to `g_d^f` at the face points: first values and normal derivatives on the faces, then
+/// interpolation along the faces.
 pub(super) fn face_gradient(reference: &ReferenceElement, t: &TensorFactors, eta: f64) -> Vec<(Rows, usize)> {
     let shape = reference.spec.shape;
     let dim = shape.dim();
@@ -143,7 +144,7 @@ pub(super) fn face_gradient(reference: &ReferenceElement, t: &TensorFactors, eta
     let slopes = reference.gradient(&reference.face_points);
     let own = Rows::dense(&own_liftings(reference, eta));
     let largest = |v: &[f64]| (0..v.len()).max_by(|&a, &b| v[a].abs().total_cmp(&v[b].abs())).unwrap_or(0);
-    // First stage: values of face functions, their normal slopes, own liftings.
+    // First stage: values of face functions, their normal derivatives, liftings on their own faces.
     let (mut values, mut normals) = (Vec::new(), Vec::new());
     // Second stage, `[d][point]`.
     let mut second = vec![vec![Vec::new(); nf]; dim];
@@ -160,7 +161,7 @@ pub(super) fn face_gradient(reference: &ReferenceElement, t: &TensorFactors, eta
         let points = reference.face_offsets[f]..reference.face_offsets[f + 1];
         let at = largest(&t.ends[end]);
         let along = |q: usize, a: usize| reference.interp_face[(q, roots[a] + at * stride)] / t.ends[end][at];
-        // Slopes of the one-dimensional functions at the end, where the face's function is largest.
+        // Derivatives of the one-dimensional functions at the end, where the face's function is largest.
         let first = points.start;
         let a0 = largest(&(0..per_face).map(|a| along(first, a)).collect::<Vec<_>>());
         let end_slopes: Vec<f64> =

@@ -1,26 +1,27 @@
-//! Elements that are alike in clusters that are alike: the six tetrahedra of each cell of a grid.
+//! Assignment of tetrahedra to blocks on meshes with a repeated pattern, such as six tetrahedra in each cell
+//! of a grid.
 //!
-//! Where the mesh repeats itself, elements fall into a few classes, within which they differ by nothing but
-//! their place and the scale of the axes. Clusters with one element of each class are found by the same walk
-//! across faces from each element of the first class. They are packed like cells, and each block takes the
-//! elements of one class: those of a face of it then have their neighbours in one or two blocks, of one class
-//! too.
+//! In such a mesh the elements fall into a few classes; the elements of one class differ only in their
+//! position and in the scale of the axes. Starting from each element of the first class, the same walk across
+//! faces finds a cluster with one element of each class. Clusters are packed like cells, and each block
+//! receives elements of one class only. A face of a block then has its neighbours in one or two blocks, which
+//! again contain one class.
 
 use super::{Edge, Graph, NONE, pack};
 use crate::group::element_points;
 use dgsuite_mesh::{Across, Mesh};
 use std::collections::BTreeMap;
 
-/// Most classes of a mesh that repeats itself.
+/// Largest number of classes of a mesh with a repeated pattern.
 const MOST_CLASSES: usize = 12;
 
-/// Steps that the position of a node within the box of its element is counted in.
+/// Steps in which the position of a node within the bounding box of its element is measured.
 const STEPS: f64 = 8.0;
 
-/// No class.
+/// Not in a class.
 const OTHER: u8 = u8::MAX;
 
-/// Positions of the nodes of an element within its box: what alike elements share.
+/// Positions of an element's nodes within its bounding box; they are equal for elements of one class.
 fn form(mesh: &Mesh, element: u32) -> Vec<i8> {
     let (set, local) = mesh.locate(element as usize);
     let nodes = element_points(mesh, set, local);
@@ -32,7 +33,7 @@ fn form(mesh: &Mesh, element: u32) -> Vec<i8> {
     nodes.iter().flat_map(|x| (0..3).map(move |d| step(x, d))).collect()
 }
 
-/// The class of each element, and how many there are; `None` where there are too many.
+/// Returns the class of each element and the number of classes; `None` if there are too many.
 fn classes(mesh: &Mesh, elements: &[u32]) -> Option<(Vec<u8>, usize)> {
     let mut known: BTreeMap<Vec<i8>, u8> = BTreeMap::new();
     let mut out = Vec::with_capacity(elements.len());
@@ -50,7 +51,7 @@ fn classes(mesh: &Mesh, elements: &[u32]) -> Option<(Vec<u8>, usize)> {
 /// A step of the walk: from which member of the cluster, across which face, to which class.
 type Step = (usize, usize, u8);
 
-/// The walk that fewest boundaries stop, from class 0 to all classes.
+/// Finds the walk from class 0 to all classes that is stopped by the fewest boundaries.
 fn walk(across: &[[u32; 4]], class: &[u8], n_classes: usize) -> Option<Vec<Step>> {
     let mut count = vec![[[0_u32; MOST_CLASSES]; 4]; n_classes];
     for (row, &c) in across.iter().zip(class) {
@@ -80,7 +81,7 @@ fn walk(across: &[[u32; 4]], class: &[u8], n_classes: usize) -> Option<Vec<Step>
     Some(steps)
 }
 
-/// The order of [`pack`] for tetrahedra of a mesh that repeats itself; `None` for another.
+/// The order of [`pack`] for tetrahedra of a mesh with a repeated pattern; `None` for other meshes.
 pub(super) fn pack_alike(mesh: &Mesh, elements: &[u32], lanes: usize) -> Option<Vec<u32>> {
     let n = elements.len();
     let (class, n_classes) = classes(mesh, elements)?;
@@ -102,7 +103,7 @@ pub(super) fn pack_alike(mesh: &Mesh, elements: &[u32], lanes: usize) -> Option<
     }
     let steps = walk(&across, &class, n_classes)?;
 
-    // Cluster, and which of its members, of each element.
+    // The cluster of each element, and its number within it.
     let mut of = vec![(NONE, 0_u8); n];
     let mut members: Vec<u32> = Vec::with_capacity(n);
     for first in (0..n as u32).filter(|i| class[*i as usize] == 0) {
@@ -146,7 +147,7 @@ pub(super) fn pack_alike(mesh: &Mesh, elements: &[u32], lanes: usize) -> Option<
     }
     let clusters = pack(Graph::new(members.len() / n_classes, &pairs), lanes, false);
 
-    // Blocks of each brick of clusters, and what is left, along the curve.
+    // Blocks of each brick of clusters, then the remaining elements, along the curve.
     let mut units: Vec<Vec<u32>> = Vec::new();
     let mut rest: Vec<u32> = (0..n as u32).filter(|i| of[*i as usize].0 == NONE).collect();
     for brick in clusters.chunks(lanes) {

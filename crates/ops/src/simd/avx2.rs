@@ -1,4 +1,4 @@
-//! Packs of AVX2 + FMA: four doubles, eight singles.
+//! SIMD packs for AVX2 + FMA: four `f64` or eight `f32`.
 //!
 //! SAFETY of the whole file: these types are reachable only inside `dispatch`, which has checked
 //! that the machine has AVX2 and FMA; every intrinsic below needs nothing else.
@@ -13,7 +13,7 @@ use dgsuite_physics::Real;
 pub(crate) struct F64x4(__m256d);
 
 impl F64x4 {
-    /// Lane by lane through `f`: for functions that have no instruction.
+    /// Applies `f` to each lane, for functions without an instruction.
     #[inline(always)]
     fn each(self, f: impl Fn(f64) -> f64) -> Self {
         let mut a = [0.0; 4];
@@ -27,7 +27,7 @@ impl F64x4 {
         }
     }
 
-    /// Lane by lane through `f` of two packs.
+    /// Applies `f` to each lane of two packs.
     #[inline(always)]
     fn each2(self, o: Self, f: impl Fn(f64, f64) -> f64) -> Self {
         let (mut a, mut b) = ([0.0; 4], [0.0; 4]);
@@ -224,7 +224,8 @@ impl Pack for F64x4 {
         unsafe {
             let lanes = _mm_loadu_si128(lanes.as_ptr().cast());
             let from = _mm256_cvtepi8_epi64(lanes);
-            // Halves of a lane: 2 l and 2 l + 1. A negative lane has its sign bit set, which `blendv` reads.
+            // Each lane of 64 bits is two halves, 2 l and 2 l + 1. A negative lane has its sign bit set,
+            // which `blendv` tests.
             let low = _mm256_slli_epi64::<1>(from);
             let high = _mm256_slli_epi64::<32>(_mm256_add_epi64(low, _mm256_set1_epi64x(1)));
             (_mm256_or_si256(low, high), _mm256_castsi256_pd(from))
@@ -246,7 +247,7 @@ impl Pack for F64x4 {
 pub(crate) struct F32x8(__m256);
 
 impl F32x8 {
-    /// Lane by lane through `f`: for functions that have no instruction.
+    /// Applies `f` to each lane, for functions without an instruction.
     #[inline(always)]
     fn each(self, f: impl Fn(f32) -> f32) -> Self {
         let mut a = [0.0; 8];
@@ -260,7 +261,7 @@ impl F32x8 {
         }
     }
 
-    /// Lane by lane through `f` of two packs.
+    /// Applies `f` to each lane of two packs.
     #[inline(always)]
     fn each2(self, o: Self, f: impl Fn(f32, f32) -> f32) -> Self {
         let (mut a, mut b) = ([0.0; 8], [0.0; 8]);
@@ -464,7 +465,7 @@ impl Pack for F32x8 {
         // SAFETY: see the head of the file.
         unsafe {
             let picked = _mm256_permutevar8x32_ps(from.0, pick);
-            // A negative lane has its sign bit set, which `blendv` reads.
+            // A negative lane has its sign bit set, which `blendv` tests.
             Self(_mm256_blendv_ps(picked, self.0, _mm256_castsi256_ps(pick)))
         }
     }

@@ -1,4 +1,4 @@
-//! Packs of AVX-512: eight doubles, sixteen singles.
+//! SIMD packs for AVX-512: eight `f64` or sixteen `f32`.
 //!
 //! SAFETY of the whole file: these types are reachable only inside `dispatch`, which has checked
 //! that the machine has AVX-512 F, DQ and VL; every intrinsic below needs nothing else.
@@ -13,7 +13,7 @@ use dgsuite_physics::Real;
 pub(crate) struct F64x8(__m512d);
 
 impl F64x8 {
-    /// Lane by lane through `f`: for functions that have no instruction.
+    /// Applies `f` to each lane, for functions without an instruction.
     #[inline(always)]
     fn each(self, f: impl Fn(f64) -> f64) -> Self {
         let mut a = [0.0; 8];
@@ -27,7 +27,7 @@ impl F64x8 {
         }
     }
 
-    /// Lane by lane through `f` of two packs.
+    /// Applies `f` to each lane of two packs.
     #[inline(always)]
     fn each2(self, o: Self, f: impl Fn(f64, f64) -> f64) -> Self {
         let (mut a, mut b) = ([0.0; 8], [0.0; 8]);
@@ -99,8 +99,8 @@ impl Real for F64x8 {
     fn sqrt(self) -> Self {
         // SAFETY: see the head of the file.
         unsafe {
-            // From 14 bits by a step of third order, √x = g / √(1 − 2 r) with r = ½ − g h, and one
-            // correction: the division unit would take three times as long.
+            // The estimate of 14 bits is improved by a step of third order, √x = g / √(1 − 2 r) with r = ½ −
+            // g h, and one correction; the division unit would take three times as long.
             let (x, half) = (self.0, _mm512_set1_pd(0.5));
             let y = _mm512_rsqrt14_pd(x);
             let (g, h) = (_mm512_mul_pd(x, y), _mm512_mul_pd(half, y));
@@ -164,7 +164,7 @@ impl Real for F64x8 {
     fn recip(self) -> Self {
         // SAFETY: see the head of the file.
         unsafe {
-            // Two Newton steps from 14 bits.
+            // Two Newton steps from an estimate of 14 bits.
             let (x, one) = (self.0, _mm512_set1_pd(1.0));
             let y = _mm512_rcp14_pd(x);
             let y = _mm512_fmadd_pd(y, _mm512_fnmadd_pd(x, y, one), y);
@@ -287,7 +287,7 @@ impl Pack for F64x8 {
     }
 }
 
-/// Numbers `first..first + 4` of eight rows, a register each.
+/// Numbers `first..first + 4` of eight rows, one register each.
 ///
 /// # Safety
 /// The rows have them; see the head of the file.
@@ -295,7 +295,7 @@ impl Pack for F64x8 {
 unsafe fn four_turned(rows: &[*const f64; MAX_LANES], first: usize) -> [__m512d; 4] {
     // SAFETY (whole body): by the caller's contract.
     unsafe {
-        // Rows l and l + 2 in one register, so that pairs of rows lie in order in the end.
+        // Rows l and l + 2 share a register, so that finally pairs of rows are in order.
         let mut two = [_mm512_setzero_pd(); 4];
         for (i, l) in [0, 1, 4, 5].into_iter().enumerate() {
             let low = _mm512_castpd256_pd512(_mm256_loadu_pd(rows[l].add(first)));
@@ -326,7 +326,7 @@ unsafe fn two_and_two(rows: &[*const f64; MAX_LANES], first: usize, k: usize) ->
     }
 }
 
-/// Two numbers of four lanes in each of four registers to every second row.
+/// Stores two numbers of four lanes in each of four registers to every second row.
 ///
 /// # Safety
 /// The rows have eight numbers; see the head of the file.
@@ -349,7 +349,7 @@ unsafe fn store_lanes(pairs: [__m512d; 4], out: *mut f64, stride: usize) {
 pub(crate) struct F32x16(__m512);
 
 impl F32x16 {
-    /// Lane by lane through `f`: for functions that have no instruction.
+    /// Applies `f` to each lane, for functions without an instruction.
     #[inline(always)]
     fn each(self, f: impl Fn(f32) -> f32) -> Self {
         let mut a = [0.0; 16];
@@ -363,7 +363,7 @@ impl F32x16 {
         }
     }
 
-    /// Lane by lane through `f` of two packs.
+    /// Applies `f` to each lane of two packs.
     #[inline(always)]
     fn each2(self, o: Self, f: impl Fn(f32, f32) -> f32) -> Self {
         let (mut a, mut b) = ([0.0; 16], [0.0; 16]);

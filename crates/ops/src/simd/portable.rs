@@ -1,4 +1,4 @@
-//! Packs on any target: plain arrays, left to the compiler's vectoriser.
+//! SIMD packs for any target: plain arrays, vectorised by the compiler.
 
 use super::{MAX_LANES, Pack};
 use dgsuite_physics::Lanes;

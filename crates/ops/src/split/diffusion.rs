@@ -1,4 +1,4 @@
-//! Diffusion in separate, plain stages (BR2): lift each face's jump, sum, evaluate fluxes, test them.
+//! Reference implementation of diffusion (BR2) in separate, simple stages: lift, sum, flux, test.
 
 use super::{Element, Split, invert, states, strong};
 use crate::lifting::{exact_metric, face_derivatives, penalty, point_normals};
@@ -7,8 +7,8 @@ use dgsuite_basis::{Cubature, Matrix};
 use dgsuite_mesh::{Across, Side};
 use dgsuite_physics::{Diffusion, Law, NumericalFlux};
 
-/// What a boundary means for diffusion: `u_b(boundary, u⁻, n)`, and the flux that leaves from
-/// `(boundary, u⁻, u_b, ∇u, n)`.
+/// The treatment of diffusion on boundaries: `u_b(boundary, u⁻, n)`, and the flux out of the domain as a
+/// function of `(boundary, u⁻, u_b, ∇u, n)`.
 pub struct Walls<'a, const D: usize, const N: usize> {
     /// `u_b`.
     pub state: &'a dyn Fn(usize, &[f64; N], &[f64; D]) -> [f64; N],
@@ -27,7 +27,7 @@ where
     L: Law<D, N>,
     F: NumericalFlux<L, D, N>,
 {
-    /// The diffusive part of the residual, `[element][field][basis function]`.
+    /// Computes the diffusive part of the residual, `[element][field][basis function]`.
     #[must_use]
     pub fn diffusive<V: Diffusion<D, N>>(
         &self,
@@ -113,7 +113,7 @@ where
         Gradients { volume, face }
     }
 
-    /// Means of the one-sided normal fluxes times `sJ`, `[element][field][face point]`.
+    /// Computes means of the one-sided normal fluxes times `sJ`, `[element][field][face point]`.
     fn mean_fluxes<V: Diffusion<D, N>>(
         &self,
         traces: &[Vec<[f64; N]>],
@@ -149,7 +149,7 @@ where
         out
     }
 
-    /// Fluxes against the test functions, then the metric rule.
+    /// Tests the fluxes and applies the metric rule.
     fn tested<V: Diffusion<D, N>>(
         &self,
         element: &Element,
@@ -191,8 +191,8 @@ where
             .collect()
     }
 
-    /// Every side, with the number of its boundary, or its neighbour and the neighbour's point for each own
-    /// one.
+    /// Visits every side, with the number of its boundary, or with its neighbour and the neighbour's point
+    /// that matches each own point.
     fn each_side(&self, mut visit: impl FnMut(Side, usize, Option<(usize, &[usize])>)) {
         for face in &self.mesh.faces {
             match face.across {
