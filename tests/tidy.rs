@@ -1,7 +1,6 @@
 //! What holds for the text of the repository: words, first lines, lengths, licences, the code map, the
 //! examples.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -176,6 +175,39 @@ fn no_file_is_too_long() {
     assert_none(&found, &format!("Rust files of more than {MAX_LINES} lines (one idea per file):"));
 }
 
+/// `tools/wrap.py` wraps them; a table, a heading, or a line with one word that fills it, may be longer.
+#[test]
+fn comments_and_pages_are_wrapped() {
+    const WIDTH: usize = 110;
+    let mut wrong = Vec::new();
+    for path in files_below(root()) {
+        let page = has_extension(&path, &["md"]);
+        // One file is one line of the code map, which is generated.
+        if path.ends_with("code-map.md") {
+            continue;
+        }
+        if !page && !has_extension(&path, &["rs", "cu", "cuh", "hpp"]) {
+            continue;
+        }
+        let mut fenced = false;
+        for (number, line) in read(&path).lines().enumerate() {
+            let bare = line.trim_start();
+            let text = bare.trim_start_matches(['/', '!', ' ']);
+            let exempt = if page {
+                fenced ^= bare.starts_with("```");
+                fenced || bare.starts_with(['|', '#', '<', '['])
+            } else {
+                !bare.starts_with("//") || text.starts_with('|')
+            };
+            let longest = bare.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
+            if !exempt && line.chars().count() > WIDTH && longest < WIDTH - 20 {
+                wrong.push(format!("{}:{}: {} characters", shown(&path), number + 1, line.chars().count()));
+            }
+        }
+    }
+    assert_none(&wrong, "comments and pages wider than 110 characters (tools/wrap.py wraps them):");
+}
+
 #[test]
 fn there_is_no_mod_rs() {
     let found: Vec<String> =
@@ -189,7 +221,7 @@ fn nothing_is_left_to_do_in_the_text() {
     let words = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
     for path in text_files() {
         let found = lines_with(&path, |line| words.iter().any(|word| has_word(line, word)));
-        assert_none(&found, "what is missing belongs into an issue, or into the README's list:");
+        assert_none(&found, "what is missing belongs into an issue, or into the README's list of limits:");
     }
 }
 
@@ -271,53 +303,6 @@ fn every_crate_has_a_readme_a_program_and_tests() {
             "crates/{name}: no example on its front page"
         );
     }
-}
-
-/// The entries of ARCHITECTURE.md's code map for one crate: lines "- `path` caption" under its heading,
-/// indented for children.
-fn code_map(name: &str) -> Vec<(String, String)> {
-    let page = read(&root().join("ARCHITECTURE.md"));
-    let heading = format!("### `crates/{name}`");
-    let mut lines = page.lines().skip_while(|line| !line.starts_with(&heading)).skip(1);
-    let section: Vec<&str> = lines.by_ref().take_while(|line| !line.starts_with('#')).collect();
-    let entries = section.iter().filter_map(|line| line.trim_start().strip_prefix("- `")?.split_once('`'));
-    let entries: Vec<_> =
-        entries.map(|(path, caption)| (path.to_owned(), caption.trim().to_owned())).collect();
-    assert!(!entries.is_empty(), "ARCHITECTURE.md has no entries under \"{heading}\"");
-    entries
-}
-
-/// Paths in the code map exist and every module is in it. An entry `name.rs` stands for `name/` as well.
-#[test]
-fn the_code_map_shows_every_module() {
-    let mut wrong = Vec::new();
-    for name in CRATES {
-        let source = source_of(name);
-        let mut named = BTreeSet::new();
-        for (path, caption) in code_map(name) {
-            if !source.join(&path).exists() {
-                wrong.push(format!("ARCHITECTURE.md names crates/{name}/src/{path}, which does not exist"));
-            }
-            if caption.split_whitespace().count() < 3 {
-                wrong.push(format!("ARCHITECTURE.md: crates/{name}/src/{path} has no caption"));
-            }
-            if !named.insert(path.clone()) {
-                wrong.push(format!("ARCHITECTURE.md names crates/{name}/src/{path} twice"));
-            }
-        }
-        for path in sources(name) {
-            let relative = shown(path.strip_prefix(&source).expect("below the crate's source"));
-            let top = relative.split('/').next().unwrap_or(&relative).trim_end_matches(".rs");
-            // The front page has its own place in the crate's documentation.
-            if top != "lib" && !named.contains(&format!("{top}.rs")) && !named.contains(&format!("{top}/")) {
-                let text = read(&path);
-                let first = text.lines().next().unwrap_or("").trim_start_matches("//! ");
-                wrong.push(format!("ARCHITECTURE.md, `crates/{name}`: add the line  - `{top}.rs` {first}"));
-            }
-        }
-    }
-    wrong.dedup();
-    assert_none(&wrong, "the code map is not that of the sources:");
 }
 
 /// Links between the pages, and from them to files, lead somewhere.
