@@ -9,7 +9,7 @@
 //! on meshes of triangles, quadrilaterals, tetrahedra, hexahedra, prisms and pyramids, affine and curved,
 //! mixed in one mesh, by discontinuous Galerkin or flux reconstruction schemes of any order; alone or fused
 //! with a Runge–Kutta stage; on CPUs and on NVIDIA devices. It also has the interior penalty operator of
-//! elliptic problems ([`elliptic`]). It knows no equation by name: the formulas of `F`, `F_v`, `S`, of
+//! elliptic problems ([`elliptic`]). It contains no equation: the formulas of `F`, `F_v`, `S`, of
 //! numerical fluxes and boundary conditions are type parameters, from `dgsuite_physics` or of your own.
 //!
 //! # What is computed
@@ -113,8 +113,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `dgsuite_timeint` has the schemes in time, step control and exact landing; `dgsuite::systems` introduces
-//! both to each other. On a device, [`cuda::CudaDiscretization::new`] takes the same arguments and a `Cuda`.
+//! `dgsuite_timeint` has the schemes in time, step control and exact landing; `dgsuite::systems` connects
+//! the two. On a device, [`cuda::CudaDiscretization::new`] takes the same arguments and a `Cuda`.
 //!
 //! # A tour of the modules
 //!
