@@ -33,7 +33,7 @@ pub(crate) struct Fix {
 pub(crate) struct Donor {
     /// The block of the neighbours.
     pub(crate) block: u32,
-    /// First entry of the table in [`Neighbours::tables`].
+    /// Index of the first entry of the table in the tables of [`Neighbours`].
     pub(crate) table: u32,
     /// Bit `l` is set if the neighbour of lane `l` lies in this block.
     pub(crate) taken: u32,

@@ -1,4 +1,4 @@
-//! Elliptic problems by the symmetric interior penalty method.
+//! Elliptic problems by the symmetric interior penalty method, matrix-free on the CPU.
 //!
 //! [`Sipdg`] discretises the screened Poisson equation
 //!
@@ -14,26 +14,34 @@
 //! ```
 //!
 //! (Arnold 1982). `{·}` is the mean of both sides. The coefficient of a face is the harmonic mean
-//! `κ_f = 2 κ⁻ κ⁺ / (κ⁻ + κ⁺)` of its two sides at each point: that is the mean of the fluxes `κ ∂u/∂n` with
-//! weights `κ⁺ / (κ⁻ + κ⁺)` and `κ⁻ / (κ⁻ + κ⁺)`, whose constants do not depend on the contrast (Ern,
-//! Stephansen & Zunino 2009).
+//! `κ_f = 2 κ⁻ κ⁺ / (κ⁻ + κ⁺)` of its two sides at each point. This is equivalent to the mean of the fluxes
+//! `κ ∂u/∂n` with weights `κ⁺ / (κ⁻ + κ⁺)` and `κ⁻ / (κ⁻ + κ⁺)`, whose constants do not depend on the
+//! contrast (Ern, Stephansen & Zunino 2009).
 //!
-//! **Penalty.** `τ = penalty · max over both sides of C |f| / |E|`, where C is the least constant of the
+//! **Penalty.** `τ = penalty · max over both sides of C |f| / |E|`, where C is the smallest constant of the
 //! trace inequality `∫_f v² ≤ C |f|/|E| ∫_E v²` for functions of order p: (p + 1)(p + 2)/2 on triangles, (p +
 //! 1)(p + 3)/3 on tetrahedra (Warburton & Hesthaven 2003; Shahbazi 2005), (p + 1)² on quadrilaterals and
-//! hexahedra, computed for prisms and pyramids. On curved elements `|f|/|E|` is the largest `sJ/J` at the
-//! points of the face, times the ratio of the reference measures. With a factor of ½ small meshes of each
-//! shape, sheared and bent, have positive definite matrices, but sheared pyramids of order 3 and mixtures
-//! with pyramids that are stretched by 5 do not, which have them with 0.7. Factors below ½ are refused.
+//! hexahedra, computed numerically for prisms and pyramids. On curved elements `|f|/|E|` is the largest
+//! `sJ/J` at the points of the face, times the ratio of the reference measures. With the factor ½, small
+//! meshes of each shape, sheared and curved, have positive definite matrices, except sheared pyramids of
+//! order 3 and mixtures with pyramids stretched by 5, for which the factor 0.7 suffices. Factors below ½ are
+//! rejected.
 //!
-//! **Boundaries** are ghosts: `u⁺ = 2g − u⁻` with the same normal derivative where `u = g` is prescribed, so
-//! that the penalty of a Dirichlet face counts twice; `u⁺ = u⁻` where the flux is.
+//! **Boundaries** are imposed by ghost states with the same normal derivative: `u⁺ = 2g − u⁻` where `u = g`
+//! is prescribed, so that the penalty of a Dirichlet face counts twice, and `u⁺ = u⁻` where the flux is
+//! prescribed.
 //!
-//! **Nodes** are warp & blend on simplices, Gauss points along lines (quadrilaterals, hexahedra, and across
-//! prisms), equispaced on pyramids. Products of two functions are integrated exactly on affine elements.
+//! **Nodes** are warp & blend nodes on simplices, Gauss points along lines (quadrilaterals, hexahedra, and
+//! the line of prisms), and equispaced nodes on pyramids. Products of two functions are integrated exactly on
+//! affine elements.
 //!
-//! A vector of the operator is `[block][node][lane]`, group after group, as everywhere in this crate; lanes
-//! that fill a block up have rows of the identity, zeros in right-hand sides, and no meaning.
+//! A vector of the operator is `[block][node][lane]`, group after group. Lanes that only fill up a block have
+//! rows of the identity and zeros in right-hand sides.
+//!
+//! How `A u` is evaluated depends on the elements: in Bernstein form for groups of affine simplices with
+//! constant coefficients (`elliptic/bernstein.rs`), along lines of nodes for quadrilaterals and hexahedra
+//! (`elliptic/lines.rs`, and `elliptic/lines/boxes.rs` for boxes), and by dense products otherwise
+//! (`elliptic/apply.rs`).
 //!
 //! ```
 //! use dgsuite_gpu::Host;
@@ -63,9 +71,9 @@ mod coefficient;
 mod continuous;
 pub(crate) mod device;
 mod field;
+mod foreign;
 pub(crate) mod lines;
 mod mass;
-mod mends;
 mod part;
 pub(crate) mod point_kernels;
 pub(crate) mod reflections;
@@ -87,23 +95,23 @@ use apply::Scratch;
 use coefficient::Coefficient;
 use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
 use dgsuite_mesh::Mesh;
+use foreign::ForeignLanes;
 use mass::Mass;
-use mends::Mends;
 use part::PartOperator;
 use schedule::{Schedule, Sizes};
 use space::{Beyond, Problem, Space};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// The highest order of an elliptic operator.
+/// The highest polynomial order of an elliptic operator.
 pub const MAX_ORDER: usize = 10;
 
-/// The smallest factor of the penalty.
+/// The smallest factor of the penalty that is accepted.
 pub const MIN_PENALTY: f64 = 0.5;
 
 /// A function of the element (numbered as in the mesh) and the position.
 pub type Field<'a> = dyn Fn(usize, [f64; 3]) -> f64 + Sync + 'a;
 
-/// A function of the element, the position on its boundary and the outward unit normal there: data of a
+/// A function of the element, the position on its boundary and the outward unit normal there, for data of a
 /// boundary.
 pub type BoundaryField<'a> = dyn Fn(usize, [f64; 3], [f64; 3]) -> f64 + Sync + 'a;
 
@@ -124,51 +132,52 @@ pub enum EllipticBoundary {
     },
 }
 
-/// What may be chosen.
+/// Options of the method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SipdgOptions {
     /// Polynomial order, 1 to [`MAX_ORDER`].
     pub order: usize,
-    /// Factor of the penalty, at least [`MIN_PENALTY`]; 1 is safe. Smaller factors make better conditioned
-    /// operators: 0.7 has been positive definite on every mesh tried.
+    /// Factor of the penalty, at least [`MIN_PENALTY`]. The default 1 is safe. Smaller factors lead to better
+    /// conditioned operators: 0.7 was positive definite on every mesh tested.
     pub penalty: f64,
 }
 
 impl SipdgOptions {
-    /// The documented penalty at an order.
+    /// The options with the default penalty, for the given order.
     #[must_use]
     pub const fn new(order: usize) -> Self {
         Self { order, penalty: 1.0 }
     }
 }
 
-/// The operator of a screened Poisson problem on a mesh: see the [module](self).
+/// The operator of a screened Poisson problem on a mesh, see the [module](self).
 pub struct Sipdg<T: Element> {
     space: Space<T>,
     level: SimdLevel,
     /// `[group][part]`.
     operators: Vec<Vec<PartOperator<T>>>,
     /// By group.
-    mends: Vec<Mends<T>>,
+    foreign: Vec<ForeignLanes<T>>,
     /// By group.
     schedules: Vec<Schedule<1>>,
-    /// By group and block: whether another group reads what it publishes.
+    /// By group and block: whether another group reads the published values of the block.
     read_by_others: Vec<Vec<bool>>,
-    /// By group: what other groups read, `[block][u, p][face point][lane]`; empty if there are none.
+    /// By group: the values that other groups read, `[block][u, p][face point][lane]`; empty if there are no
+    /// other groups.
     published: Mutex<Vec<Buffer<T>>>,
     scratch: Vec<Mutex<Scratch<T>>>,
     mass: OnceLock<Mass<T>>,
 }
 
 impl<T: PackScalar> Sipdg<T> {
-    /// Set up the operator. `boundaries` name the conditions of the boundaries of the mesh; a boundary
-    /// without faces needs none. `kappa` and `lambda` are projected to polynomials of the order in each
-    /// element (constants stay what they are).
+    /// Sets up the operator. `boundaries` binds the conditions to the boundaries of the mesh by name; a
+    /// boundary without faces needs none. `kappa` and `lambda` are projected, in each element, to polynomials
+    /// of the given order (constants remain unchanged).
     ///
     /// # Errors
-    /// [`OpsError::Elliptic`] for an order, penalty or α out of range, [`OpsError::Coefficient`] where a
+    /// [`OpsError::Elliptic`] for an order, penalty or α out of range, [`OpsError::Coefficient`] if a
     /// coefficient is not admissible, [`OpsError::BoundaryWithoutCondition`], [`OpsError::Jacobian`], and
-    /// what the machine refuses.
+    /// errors of memory allocation.
     pub fn new(
         mesh: Arc<Mesh>,
         options: &SipdgOptions,
@@ -224,10 +233,11 @@ impl<T: PackScalar> Sipdg<T> {
                 parts.map(|p| PartOperator::new(&space, g, p, level)).collect::<Result<Vec<_>, _>>()
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let mends: Vec<Mends<T>> = (0..operators.len()).map(|g| Mends::new(&space, g)).collect();
-        for (g, mends) in mends.iter().enumerate() {
+        let foreign: Vec<ForeignLanes<T>> =
+            (0..operators.len()).map(|g| ForeignLanes::new(&space, g)).collect();
+        for (g, foreign) in foreign.iter().enumerate() {
             if let [part] = &mut operators[g][..] {
-                part.change_form(&space.tables[g][0], mends, (level, space.groups[g].state.lanes))?;
+                part.change_form(&space.tables[g][0], foreign, (level, space.groups[g].state.lanes))?;
             }
         }
         let several = space.groups.len() > 1;
@@ -238,7 +248,7 @@ impl<T: PackScalar> Sipdg<T> {
             .collect::<Result<_, _>>()?;
         let mut read_by_others: Vec<Vec<bool>> =
             space.groups.iter().map(|g| vec![false; g.state.blocks]).collect();
-        for (group, block) in mends.iter().flat_map(|m| m.read_blocks(&space)) {
+        for (group, block) in foreign.iter().flat_map(|m| m.read_blocks(&space)) {
             read_by_others[group][block] = true;
         }
         let schedules: Vec<Schedule<1>> = space
@@ -267,14 +277,14 @@ impl<T: PackScalar> Sipdg<T> {
             .collect::<Result<_, _>>()?;
         let published = Mutex::new(published);
         let mass = OnceLock::new();
-        Ok(Self { space, level, operators, mends, schedules, read_by_others, published, scratch, mass })
+        Ok(Self { space, level, operators, foreign, schedules, read_by_others, published, scratch, mass })
     }
 
-    /// The same problem on another order.
+    /// The operator of the same problem for another order.
     ///
     /// # Errors
-    /// [`OpsError::Elliptic`] for an order out of range, [`OpsError::Coefficient`] where a coefficient is not
-    /// admissible at the points of that order, and what the machine refuses.
+    /// [`OpsError::Elliptic`] for an order out of range, [`OpsError::Coefficient`] if a coefficient is not
+    /// admissible at the points of that order, and errors of memory allocation.
     pub fn at_order(&self, order: usize) -> Result<Self, OpsError> {
         check_order(order)?;
         Self::of_problem(Arc::clone(&self.space.problem), order)
@@ -283,19 +293,19 @@ impl<T: PackScalar> Sipdg<T> {
     /// The same operator in single precision.
     ///
     /// # Errors
-    /// What the machine refuses.
+    /// Errors of memory allocation.
     pub fn single(&self) -> Result<Sipdg<f32>, OpsError> {
         Sipdg::of_problem(Arc::clone(&self.space.problem), self.space.order)
     }
 
-    /// Entries of a vector, padding included.
+    /// Length of a vector, padding included.
     #[must_use]
     #[allow(clippy::len_without_is_empty)] // a mesh without elements is refused
     pub fn len(&self) -> usize {
         self.space.len()
     }
 
-    /// Unknowns.
+    /// Number of unknowns.
     #[must_use]
     pub fn dofs(&self) -> usize {
         let of_group = |g: &crate::group::Group<T>| g.real_slots().count() * g.state.rows;
@@ -308,7 +318,7 @@ impl<T: PackScalar> Sipdg<T> {
         self.space.order
     }
 
-    /// Bytes of geometry, matrices, tables of neighbours and published values.
+    /// Memory in bytes: geometry, matrices, tables of neighbours and published values.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let operators: usize = self.operators.iter().flatten().map(PartOperator::bytes).sum();
@@ -321,7 +331,8 @@ impl<T: PackScalar> Sipdg<T> {
         operators + published + neighbours
     }
 
-    /// Multiply–adds of [`apply`](Self::apply) in products with reference matrices, which are nearly all.
+    /// Multiply–adds of [`apply`](Self::apply) in products with reference matrices, which are nearly all of
+    /// its arithmetic.
     #[must_use]
     pub fn multiply_adds(&self) -> usize {
         let of_group = |g: usize| -> usize {
@@ -341,13 +352,13 @@ impl<T: PackScalar> Sipdg<T> {
         &self.space.problem.mesh
     }
 
-    /// The machine that it runs on.
+    /// The machine on which the operator runs.
     #[must_use]
     pub fn host(&self) -> &Arc<Host> {
         &self.space.problem.host
     }
 
-    /// Whether constants are in the null space: no Dirichlet or Robin boundary and λ = 0.
+    /// Whether constants are in the null space: neither Dirichlet nor Robin boundaries, and λ = 0.
     #[must_use]
     pub fn is_singular(&self) -> bool {
         let problem = &self.space.problem;

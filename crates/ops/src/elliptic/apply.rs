@@ -1,16 +1,17 @@
-//! `A u`, matrix-free, in two passes over the blocks of a run.
+//! The product `A u`, matrix-free, in two passes over runs of blocks.
 //!
-//! The first publishes what neighbours read: values and conormal derivatives `p = κ_f n·∇u` at the face
-//! points. The second forms the gradient, `F_d = κ J Σ_e (∇r_d·∇r_e) ∂u/∂r_e`, gathers what the neighbours
-//! have published, and tests all of it in one product, `A u = [B_0ᵀ | … | I_fᵀ | Nᵀ] (F_0, …, y, z)ᵀ`.
+//! The first pass computes and stores (*publishes*) what neighbours read: values and conormal derivatives
+//! `p = κ_f n·∇u` at the face points. The second pass computes `F_d = κ J Σ_e (∇r_d·∇r_e) ∂u/∂r_e`, gathers
+//! the published values of the neighbours, and tests everything in one product,
+//! `A u = [B_0ᵀ | … | I_fᵀ | Nᵀ] (F_0, …, y, z)ᵀ`.
 
 mod boxes;
 mod simplices;
 
 use super::Sipdg;
 use super::bernstein::TOGETHER;
+use super::foreign::From;
 use super::lines::{LineGradient, LineTest, LineTraces};
-use super::mends::From;
 use super::part::PartOperator;
 use super::point_kernels::{Conduct, Conormal, FaceCoefficients, FaceTerms, GatherPair};
 use super::reflections::Symmetrise;
@@ -26,17 +27,17 @@ use crate::simd::PackScalar;
 use dgsuite_gpu::{Buffer, Element};
 use rayon::prelude::*;
 
-/// Blocks that one thread works on before it asks for more.
+/// Number of blocks in one task of a parallel loop.
 const CHUNK: usize = 16;
 
-/// Blocks ahead of the one at work whose values are fetched.
+/// The values of the block this many blocks ahead are prefetched.
 const NEXT: usize = 2;
 
 /// Work space of one thread.
 pub(super) struct Scratch<T: Element> {
-    /// What blocks publish, `[place][u, p][face point][lane]`, and one trace's length behind it.
+    /// Published values of blocks, `[place][u, p][face point][lane]`, followed by the length of one trace.
     published: Buffer<T>,
-    /// Gradients of the blocks at the same places, of simplices.
+    /// Gradients of the blocks at the same places, for simplices.
     gradients: Buffer<T>,
     work: Work<T>,
 }
@@ -49,7 +50,7 @@ struct Work<T: Element> {
     plus: Buffer<T>,
     tangential: Buffer<T>,
     between: [Buffer<T>; 2],
-    /// Sums and differences of nodal values, and what is between faces and modes, of simplices.
+    /// For simplices: sums and differences of nodal values, and intermediate results between faces and modes.
     nodes: Buffer<T>,
     faces: Buffer<T>,
 }
@@ -95,18 +96,18 @@ impl<T: PackScalar> Scratch<T> {
     }
 }
 
-/// Fetch what a later block reads into the cache.
+/// Prefetches the values that a later block reads.
 fn fetch<T: PackScalar>(values: &[T]) {
     values.iter().step_by(64 / T::BYTES).for_each(|v| prefetch(v));
 }
 
 impl<T: PackScalar> Sipdg<T> {
-    /// `au ← A u`, with `A` the matrix of [`assemble`](Self::assemble). Padding is copied.
+    /// `au ← A u`, with the matrix `A` of [`assemble`](Self::assemble). Padding is copied.
     ///
-    /// The result is the same to the last bit for any number of threads.
+    /// The result is bitwise the same for any number of threads.
     ///
     /// # Panics
-    /// If a vector does not have [`len`](Self::len) entries.
+    /// If a vector does not have the length [`len`](Self::len).
     pub fn apply(&self, u: &[T], au: &mut [T]) {
         assert!(u.len() == self.len() && au.len() == self.len(), "vectors of {} entries", self.len());
         let mut guard = lock(&self.published);
@@ -138,7 +139,7 @@ impl<T: PackScalar> Sipdg<T> {
         });
     }
 
-    /// `A u` of one run; `others` is what groups publish for each other.
+    /// Computes `A u` of one run; `others` holds the values that groups publish for each other.
     fn apply_run(&self, g: usize, run: usize, u: &[T], others: &[Buffer<T>], au: &mut [T]) {
         let group = &self.space.groups[g];
         let (len, size) = (group.state.block_len(), 2 * group.trace.block_len());
@@ -147,7 +148,7 @@ impl<T: PackScalar> Sipdg<T> {
         let plan = &self.schedules[g].runs[run];
         let mut scratch = self.scratch();
         let Scratch { published, gradients, work } = &mut *scratch;
-        // Gradients are kept where they are needed again.
+        // Gradients are stored if they are needed again.
         let kept = |block: usize, place: usize| {
             let rows = self.operator(g, block).simplex.as_ref().map_or(0, Simplex::gradient_rows);
             let size = rows * group.state.lanes;
@@ -193,7 +194,7 @@ impl<T: PackScalar> Sipdg<T> {
         }
     }
 
-    /// What other groups read of a group.
+    /// Publishes the values that other groups read of this group.
     fn publish_for_others(&self, g: usize, u: &[T], out: &mut Buffer<T>) {
         let size = 2 * self.space.groups[g].trace.block_len();
         out.par_chunks_mut(size * CHUNK).enumerate().for_each(|(chunk, out)| {
@@ -206,8 +207,8 @@ impl<T: PackScalar> Sipdg<T> {
         });
     }
 
-    /// Values and conormal derivatives of one block at least at the faces whose bit is set in `wanted`; the
-    /// gradient of simplices is kept where there is room.
+    /// Computes values and conormal derivatives of one block, at least at the faces whose bit is set in
+    /// `wanted`; stores the gradient of simplices if `gradient` has memory for it.
     fn publish_block(
         &self,
         g: usize,
@@ -256,7 +257,7 @@ impl<T: PackScalar> Sipdg<T> {
         T::conormal(self.level, Conormal { faces: self.faces(g, o, block), tangential, wanted, p });
     }
 
-    /// `A u` of one block.
+    /// Computes `A u` of one block.
     fn test_block(
         &self,
         g: usize,
@@ -284,7 +285,7 @@ impl<T: PackScalar> Sipdg<T> {
         self.pad(g, block, u, au);
     }
 
-    /// The same from what lies across the faces, with the chains or along lines.
+    /// As [`test_block`](Self::test_block), from the values across the faces, with the chains or along lines.
     fn test_chains(
         &self,
         g: usize,
@@ -326,12 +327,12 @@ impl<T: PackScalar> Sipdg<T> {
         }
     }
 
-    /// Robin boundaries add `α κ u` to the terms that test values, `y = κ sJ τ j − ½ (p⁻ − p⁺)`: twice that
-    /// to the derivative across the face.
+    /// Robin boundaries add `α κ u` to the terms that test values, `y = κ sJ τ j − ½ (p⁻ − p⁺)`; to do so,
+    /// twice that is added to the conormal derivative `p⁺`.
     fn add_robin(&self, g: usize, block: usize, wanted: u8, minus: &[T], p: &mut [T]) {
-        let (group, mends) = (&self.space.groups[g], &self.mends[g]);
+        let (group, foreign) = (&self.space.groups[g], &self.foreign[g]);
         let lanes = group.state.lanes;
-        for robin in mends.robin_of(block).iter().filter(|r| wanted >> r.face & 1 == 1) {
+        for robin in foreign.robin_of(block).iter().filter(|r| wanted >> r.face & 1 == 1) {
             let first = group.face_offsets[robin.face as usize];
             for (i, r) in robin.rows.iter().enumerate() {
                 let at = (first + i) * lanes + robin.lane as usize;
@@ -340,7 +341,7 @@ impl<T: PackScalar> Sipdg<T> {
         }
     }
 
-    /// What lies across the `wanted` faces of a block, a bit each.
+    /// Gathers the values across the faces of a block whose bit is set in `wanted`.
     fn gather(
         &self,
         g: usize,
@@ -362,12 +363,12 @@ impl<T: PackScalar> Sipdg<T> {
         };
         let offsets = &group.face_offsets;
         T::gather_pair(self.level, GatherPair { offsets, trace, across, wanted, out: plus });
-        self.mend(g, block, wanted, (minus, published), plus);
+        self.replace_foreign(g, block, wanted, (minus, published), plus);
         self.add_robin(g, block, wanted, minus, &mut plus[trace..]);
     }
 
-    /// The same for lanes at a boundary or another group.
-    fn mend(
+    /// Replaces the gathered values of foreign lanes: at a boundary, or from another group.
+    fn replace_foreign(
         &self,
         g: usize,
         block: usize,
@@ -377,12 +378,13 @@ impl<T: PackScalar> Sipdg<T> {
     ) {
         let group = &self.space.groups[g];
         let (trace, lanes) = (group.trace.block_len(), group.state.lanes);
-        for mend in self.mends[g].of(block).iter().filter(|m| wanted >> m.face & 1 == 1) {
-            let points = group.face_offsets[mend.face as usize]..group.face_offsets[mend.face as usize + 1];
-            match mend.from {
+        for lane_across in self.foreign[g].of(block).iter().filter(|m| wanted >> m.face & 1 == 1) {
+            let points = group.face_offsets[lane_across.face as usize]
+                ..group.face_offsets[lane_across.face as usize + 1];
+            match lane_across.from {
                 From::Ghost { sign } => {
                     for q in points {
-                        let at = q * lanes + mend.lane as usize;
+                        let at = q * lanes + lane_across.lane as usize;
                         plus[at] = sign * minus[at];
                         plus[trace + at] = sign * minus[trace + at];
                     }
@@ -392,7 +394,7 @@ impl<T: PackScalar> Sipdg<T> {
                     let table = self.space.connectivity.neighbours[other].point_table(code, points.len());
                     let theirs = self.space.groups[other].trace.block_len();
                     for (q, row) in points.zip(table) {
-                        let at = q * lanes + mend.lane as usize;
+                        let at = q * lanes + lane_across.lane as usize;
                         plus[at] = published[other][first + *row as usize];
                         plus[trace + at] = published[other][first + theirs + *row as usize];
                     }
@@ -401,7 +403,7 @@ impl<T: PackScalar> Sipdg<T> {
         }
     }
 
-    /// Lanes that only fill a block up have rows of the identity.
+    /// Copies lanes that only fill up a block: they have rows of the identity.
     pub(super) fn pad(&self, g: usize, block: usize, from: &[T], to: &mut [T]) {
         let group = &self.space.groups[g];
         let lanes = group.state.lanes;

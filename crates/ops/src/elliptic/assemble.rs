@@ -1,5 +1,7 @@
-//! The matrix, element by element, from the bilinear form: in double precision, at cubature points, in
-//! scalars.
+//! Assembly of the matrix, element by element, from the bilinear form.
+//!
+//! It works at cubature points, in double precision and with scalars, independently of the matrix-free
+//! product, which tests compare with it.
 
 use super::space::ElementTerms;
 use super::{Beyond, EllipticBoundary, Sipdg, Space};
@@ -9,44 +11,44 @@ use dgsuite_basis::Matrix;
 use rayon::prelude::*;
 use sprs::CsMat;
 
-/// What the bilinear form reads at the points of a side.
+/// Terms of the bilinear form at the points of a side.
 struct SideTerms {
-    /// First row of the reference element's tables.
+    /// First row in the tables of the reference element.
     first: usize,
     /// `[point][function]` physical normal derivatives.
     slopes: Vec<f64>,
-    /// `w κ_f sJ`; without κ_f where only the slopes are wanted.
+    /// `w κ_f sJ`; without κ_f where only the derivatives are used.
     weight: Vec<f64>,
     tau: f64,
 }
 
-/// The rows of the unknowns alone, compressed; columns of each row ascend, zeros are left out.
+/// The matrix of the unknowns in compressed rows; columns ascend in each row, zeros are omitted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompressedRows {
-    /// The entry in the operator's vectors of each row; other entries are padding.
+    /// For each row, its entry in the operator's vectors; the other entries are padding.
     pub entries: Vec<u32>,
-    /// Where each row starts, and the end.
+    /// Start of each row, then the end of the last.
     pub starts: Vec<usize>,
-    /// Column of each stored entry, numbered as the rows are.
+    /// Column of each stored entry, with the numbering of the rows.
     pub columns: Vec<u32>,
-    /// Its value.
+    /// Value of each stored entry.
     pub values: Vec<f64>,
 }
 
-/// Elements whose rows lie together, node by node, so that neighbouring rows have their columns at the same
-/// offsets. A fixed number: matrices, and all that is made of them, are the same in both precisions and with
-/// any vector instructions.
+/// Number of elements whose rows are numbered together, node by node, so that neighbouring rows have their
+/// columns at the same offsets. It is fixed, so that matrices and everything computed from them are the same
+/// in both precisions and for all SIMD levels.
 const ELEMENTS: usize = 8;
 
-/// Runs of so many elements whose rows are put together by one thread.
+/// Number of such groups of elements whose rows are assembled in one task.
 const RUNS: usize = 32;
 
-/// The place of an entry that is no unknown.
+/// The number of an entry that is not an unknown.
 const NOWHERE: u32 = u32::MAX;
 
 impl<T: PackScalar> Space<T> {
-    /// `∫ κ ∇φ_i·∇φ_j + λ φ_i φ_j` on one element: `add(factor, f)` with `factor f_i f_j` to be added for all
-    /// `i, j`.
+    /// `∫ κ ∇φ_i·∇φ_j + λ φ_i φ_j` on one element: calls `add(factor, f)`, where `factor f_i f_j` is to be
+    /// added for all `i, j`.
     fn volume_terms(&self, element: usize, terms: &ElementTerms, mut add: impl FnMut(f64, &[f64])) {
         let reference = &self.tables_of(element).reference;
         let (np, dim) = (reference.n_basis, self.problem.mesh.dim);
@@ -67,9 +69,10 @@ impl<T: PackScalar> Space<T> {
         }
     }
 
-    /// What the faces add to the block of an element with itself: `add(point, stiffness, penalty, slopes)`
-    /// with `penalty φ_i φ_j − stiffness (φ_i s_j + s_i φ_j)` at each face point, row `point` of the
-    /// reference element's tables.
+    /// The contribution of the faces to the diagonal block of an element: calls
+    /// `add(point, stiffness, penalty, slopes)` at each face point, where
+    /// `penalty φ_i φ_j − stiffness (φ_i s_j + s_i φ_j)` is to be added; `point` is a row of the tables of
+    /// the reference element.
     fn face_terms(&self, element: usize, terms: &ElementTerms, mut add: impl FnMut(usize, f64, f64, &[f64])) {
         let np = self.tables_of(element).reference.n_basis;
         for face in 0..self.problem.mesh.shape(element).n_faces() {
@@ -94,7 +97,7 @@ impl<T: PackScalar> Space<T> {
         }
     }
 
-    /// The block of an element with itself.
+    /// The diagonal block of an element.
     pub(super) fn diagonal_block(&self, element: usize) -> Matrix {
         self.own_block(element, &self.terms(element))
     }
@@ -135,7 +138,7 @@ impl<T: PackScalar> Space<T> {
                 out[(i, j)] = out[(j, i)];
             }
         }
-        // An element that meets itself across a periodic boundary.
+        // An element can be its own neighbour across a periodic boundary.
         for face in 0..self.problem.mesh.shape(element).n_faces() {
             if let Beyond::Element { side, .. } = self.across(element, face)
                 && side.element as usize == element
@@ -147,7 +150,7 @@ impl<T: PackScalar> Space<T> {
         out
     }
 
-    /// The diagonal of an element's block with itself.
+    /// The diagonal of an element's diagonal block.
     fn own_diagonal(&self, element: usize) -> Vec<f64> {
         let terms = self.terms(element);
         let reference = &self.tables_of(element).reference;
@@ -187,7 +190,8 @@ impl<T: PackScalar> Space<T> {
         SideTerms { first, slopes: tables.slopes(first, conormals), weight, tau }
     }
 
-    /// The neighbour across a face and the block that joins an element to it; `None` at a boundary.
+    /// The neighbour across a face and the off-diagonal block that couples an element to it; `None` at a
+    /// boundary.
     fn coupling(&self, element: usize, face: usize, terms: &ElementTerms) -> Option<(usize, Matrix)> {
         let Beyond::Element { side: plus, .. } = self.across(element, face) else { return None };
         let (other, their_face) = (plus.element as usize, plus.face as usize);
@@ -198,7 +202,7 @@ impl<T: PackScalar> Space<T> {
             theirs.slopes(theirs.reference.face_offsets[their_face], self.conormals(other, their_face));
         let meets = self.meeting_points(element, face);
         let mut out = Matrix::zeros(np, nq);
-        // − τ φ_i φ_j⁺ + ½ φ_i ∂φ_j⁺/∂n⁺ + ½ φ_j⁺ ∂φ_i/∂n, n⁺ the other side's normal.
+        // − τ φ_i φ_j⁺ + ½ φ_i ∂φ_j⁺/∂n⁺ + ½ φ_j⁺ ∂φ_i/∂n, with the normal n⁺ of the other side.
         for (q, (&m, w)) in meets.iter().zip(&side.weight).enumerate() {
             let phi = ours.reference.interp_face.row(side.first + q);
             let phi_plus = theirs.reference.interp_face.row(theirs.reference.face_offsets[their_face] + m);
@@ -214,14 +218,14 @@ impl<T: PackScalar> Space<T> {
         Some((other, out))
     }
 
-    /// The blocks of an element's rows: itself, then its neighbours, each once.
+    /// The blocks in the rows of an element: its own, then those of its neighbours, each once.
     fn blocks(&self, element: usize) -> Vec<(usize, Matrix)> {
         let terms = self.terms(element);
         let mut out = vec![(element, self.own_block(element, &terms))];
         for face in 0..self.problem.mesh.shape(element).n_faces() {
             match self.coupling(element, face, &terms) {
                 Some((other, block)) if other != element => {
-                    // Across periodic boundaries an element can meet another twice.
+                    // Across periodic boundaries, two elements can share two faces.
                     match out.iter_mut().find(|(e, _)| *e == other) {
                         Some((_, sum)) => *sum = sum.add_scaled(1.0, &block),
                         None => out.push((other, block)),
@@ -233,7 +237,8 @@ impl<T: PackScalar> Space<T> {
         out
     }
 
-    /// Elements whose rows lie together, chosen as those of a block with [`ELEMENTS`] lanes.
+    /// Elements whose rows are numbered together, chosen like the elements of a block with [`ELEMENTS`]
+    /// lanes.
     fn runs(&self) -> Vec<Vec<u32>> {
         let problem = &self.problem;
         let mut runs = Vec::new();
@@ -251,7 +256,7 @@ impl<T: PackScalar> Space<T> {
         runs
     }
 
-    /// The number among the unknowns of each entry of a vector, and the entries of the unknowns.
+    /// The number of each entry of a vector among the unknowns, and the entries of the unknowns.
     fn numbering(&self, runs: &[Vec<u32>]) -> (Vec<u32>, Vec<u32>) {
         let mut place = vec![NOWHERE; self.len()];
         let mut entries = Vec::with_capacity(place.len());
@@ -281,7 +286,7 @@ impl<T: PackScalar> Space<T> {
             values: Vec::with_capacity(entries),
         };
         for run in runs {
-            // Columns of the rows of each element, ascending, and where their entries are.
+            // Columns of the rows of each element, ascending, and the location of their entries.
             let of_element: Vec<(Vec<Place>, Vec<(usize, Matrix)>)> = run
                 .iter()
                 .map(|&element| {
@@ -313,10 +318,10 @@ impl<T: PackScalar> Space<T> {
     }
 }
 
-/// A column, the block that has it, and its column there.
+/// A column, the block that contains it, and its column in the block.
 type Place = (u32, usize, usize);
 
-/// Rows one after another.
+/// Consecutive rows.
 struct Piece {
     lengths: Vec<usize>,
     columns: Vec<u32>,
@@ -324,9 +329,9 @@ struct Piece {
 }
 
 impl<T: PackScalar> Sipdg<T> {
-    /// The matrix of the unknowns in compressed rows, in an order that does not depend on precision or vector
-    /// instructions: eight elements together, node by node. Integrated from the bilinear form, apart from
-    /// what [`apply`](Self::apply) uses.
+    /// Assembles the matrix of the unknowns in compressed rows. The order does not depend on precision or
+    /// SIMD level: the rows of eight elements are numbered together, node by node. The matrix is integrated
+    /// from the bilinear form, independently of [`apply`](Self::apply).
     #[must_use]
     pub fn compressed_rows(&self) -> CompressedRows {
         let space = &self.space;
@@ -360,9 +365,9 @@ impl<T: PackScalar> Sipdg<T> {
         })
     }
 
-    /// The matrix in compressed rows, in the order of the operator's vectors; entries that are zero are left
-    /// out, and padding has rows of the identity: [`compressed_rows`](Self::compressed_rows) with further
-    /// rows.
+    /// Assembles the matrix in compressed rows, in the order of the operator's vectors. Zero entries are
+    /// omitted, and padding has rows of the identity: [`compressed_rows`](Self::compressed_rows) with
+    /// additional rows.
     #[must_use]
     pub fn assemble(&self) -> CsMat<f64> {
         let CompressedRows { entries, starts, columns, values } = self.compressed_rows();

@@ -1,29 +1,29 @@
 //! Affine triangles and tetrahedra with constant coefficients, in Bernstein form.
 //!
-//! With coefficients `u = Σ_β b_β B_β`, |β| = p, all derivatives are differences of neighbouring coefficients
-//! and all traces are coefficients (Chan & Warburton 2017):
+//! With coefficients `u = Σ_β b_β B_β`, |β| = p, derivatives are differences of neighbouring coefficients,
+//! and the coefficients of a trace are coefficients of the element (Chan & Warburton 2017):
 //!
 //! ```text
 //! ∂_d u = (p / 2) Σ_α (b_{α + e_d} − b_{α + e_0}) B_α, |α| = p − 1.
 //! ```
 //!
-//! Coefficients of values and of conormal derivatives on the faces are all that neighbours exchange.
-//! Integrated by parts once more, the gradient is left in the form of second derivatives, which have few
-//! coefficients. What is left of dense products is the change of basis `b = T u` and its transpose, the
-//! products of the functions with those of order p − 2, and those of the faces:
+//! Neighbours exchange only the coefficients of values and of conormal derivatives on the faces. After
+//! integration by parts, the volume term contains second derivatives, which have few coefficients. The
+//! remaining dense products are the change of basis `b = T u` and its transpose, products of the basis
+//! functions with those of order p − 2, and products on the faces:
 //!
 //! ```text
 //! A u = Tᵀ (r − ¼ p (p − 1) C w),   w_γ = Σ_de G_de Δ_d Δ_e b,   C_βγ = ∫ B_β B_γ, |γ| = p − 2,
 //! r = Σ_f (M_f t_f (j_f + ½ E q_f) − ½ Σ_d c_fd Δ_dᵀ Eᵀ M_f t_f j_f),
 //! ```
 //!
-//! with the differences `Δ_d`, degree elevation `E`, the jumps `j`, the penalty `t = κ_f sJ τ`, the same on
-//! both sides of a face, and the factors `c_fd = (p/2) κ_f sJ n·∇r_d / t` of the conormal derivatives p⁻, p⁺
-//! out of either side, which are divided by the penalty so that jumps and sums `q = (2 κ⁻/κ_f − 1) p⁻ + p⁺`
-//! of all faces go through one product: the mean of the fluxes takes κ_f, the harmonic mean, and the
-//! integration by parts κ⁻. Reflections of the element, and of large faces, halve or quarter each of the
-//! products. A few blocks are worked on together, so that entries of matrices and tables are loaded once for
-//! all of them.
+//! with the differences `Δ_d`, degree elevation `E`, the jumps `j`, the penalty `t = κ_f sJ τ`, which is the
+//! same on both sides of a face, and the factors `c_fd = (p/2) κ_f sJ n·∇r_d / t` of the conormal derivatives
+//! p⁻, p⁺ (each with its own outward normal). These are divided by the penalty, so that jumps and the sums
+//! `q = (2 κ⁻/κ_f − 1) p⁻ + p⁺` of all faces go through one product. The mean of the fluxes contains the
+//! harmonic mean κ_f, the integration by parts κ⁻. Reflections of the element, and of faces with many
+//! coefficients, reduce each product to a half or a quarter. [`TOGETHER`] blocks are processed together, so
+//! that entries of matrices and tables are loaded once for all of them.
 
 mod crossings;
 mod orbits;
@@ -43,13 +43,14 @@ use dgsuite_gpu::SimdLevel;
 use orbits::Orbits;
 use terms::Terms;
 
-/// The highest order at which rounding in the change of basis is as small as in other products.
+/// The highest order at which the rounding errors of the change of basis are as small as those of other
+/// products.
 const MOST_ORDER: usize = 6;
 
-/// Most coefficients of a face whose reflection is not worth its additions.
+/// Reflections are not used on faces with at most this many coefficients.
 const FEW: usize = 6;
 
-/// Blocks that are worked on together: their rows lie side by side.
+/// Number of blocks that are processed together; their rows lie side by side.
 pub(super) const TOGETHER: usize = 4;
 
 /// Exponents of the barycentric coordinates.
@@ -59,15 +60,15 @@ type Exponents = [usize; 4];
 pub(super) struct Bernstein<T> {
     dim: usize,
     order: usize,
-    /// Coefficients of order p.
+    /// Number of coefficients of order p.
     n: usize,
-    /// Coefficients of a face, of orders p and p − 1.
+    /// Number of coefficients of a face, of orders p and p − 1.
     n_face: [usize; 2],
     nodes: Orbits,
     coefficients: Orbits,
-    /// Coefficients of order p − 2.
+    /// Coefficients of order p − 2, as orbits of reflections.
     curvatures: Orbits,
-    /// Coefficients of a face, of orders p and p − 1; `None` for faces of few.
+    /// Coefficients of a face, of orders p and p − 1, as orbits; `None` for faces with few coefficients.
     face: Option<[Orbits; 2]>,
     /// `M_f` between coefficients, for single lanes.
     dense_face_mass: Vec<T>,
@@ -77,24 +78,25 @@ pub(super) struct Bernstein<T> {
     to_nodes: Panels<T>,
     /// `[M_f, ½ M_f E; −½ Eᵀ M_f, 0]`.
     face_product: Panels<T>,
-    /// First scalars of the rows of `α + e_i` of the derivatives at the faces, `[face][k][i]`.
+    /// Offsets of the rows of `α + e_i` of the derivatives at the faces, `[face][k][i]`.
     slopes: Vec<u32>,
-    /// First scalars of the rows of `γ + e_i + e_j`, `[γ][i ≤ j]`.
+    /// Offsets of the rows of `γ + e_i + e_j`, `[γ][i ≤ j]`.
     twice_raised: Vec<u32>,
-    /// Which coefficients lie on each face, `[face][k]`.
+    /// The coefficients on each face, `[face][k]`.
     of_face: Vec<u32>,
-    /// What the rows at the faces add to coefficients.
+    /// The contributions of the rows at the faces to coefficients.
     terms: Terms,
-    /// First scalars of what a block itself publishes, `[k][face]`, derivatives behind values.
+    /// Offsets of a block's own published values, `[k][face]`; derivatives follow values.
     own: Vec<u32>,
-    /// Where neighbours publish the coefficients of a face, in the own order: [`Neighbours::point_tables`].
+    /// Offsets of the neighbours' published coefficients of a face, in the own order, as
+    /// [`Neighbours::point_tables`].
     tables: Vec<u32>,
     crossings: Crossings,
     schedule: Schedule<TOGETHER>,
     values: bool,
 }
 
-/// Exponents of order `n` in `count` coordinates.
+/// All exponents of order `n` in `count` coordinates.
 fn exponents(n: usize, count: usize) -> Vec<Exponents> {
     let mut out = Vec::new();
     let most = |i: usize| if i < count { n } else { 0 };
@@ -156,7 +158,7 @@ fn face_product(mass: &Matrix, faces: &[Vec<Exponents>; 2], by: Option<&[Orbits;
     Some(upper)
 }
 
-/// The exponents with `i` and `j` exchanged, for all: which they are.
+/// For each exponent, the index of the exponent with `i` and `j` exchanged.
 fn swapped(all: &[Exponents], i: usize, j: usize) -> Option<Vec<usize>> {
     let other = |x: &Exponents| {
         let mut y = *x;
@@ -166,7 +168,7 @@ fn swapped(all: &[Exponents], i: usize, j: usize) -> Option<Vec<usize>> {
     all.iter().map(other).collect()
 }
 
-/// The coordinates that the reflections of a shape exchange.
+/// The pairs of coordinates that the reflections of a shape exchange.
 fn exchanges(shape: Shape) -> &'static [[usize; 2]] {
     if shape == Shape::Triangle { &[[1, 2]] } else { &[[0, 1], [2, 3]] }
 }
@@ -176,20 +178,19 @@ fn orbits_of(all: &[Exponents], exchanges: &[[usize; 2]]) -> Option<Orbits> {
     Orbits::new(&images)
 }
 
-/// Coefficients on a face of exponents of order `n`: places of the points `exponents / n` in the face's
-/// frame.
+/// The points `exponents / n` of the coefficients of order `n` on a face, in the frame of the face.
 fn lattice(face: Shape, all: &[Exponents]) -> Vec<[f64; 3]> {
     let corners = face.vertices();
     let point = |a: &Exponents| {
         let n: usize = a.iter().sum();
-        // The only one of order 0 lies in the middle.
+        // The only coefficient of order 0 lies in the middle.
         let weight = |k: usize| if n == 0 { 1.0 / corners.len() as f64 } else { a[k] as f64 / n as f64 };
         std::array::from_fn(|d| corners.iter().enumerate().map(|(k, x)| weight(k) * x[d]).sum())
     };
     all.iter().map(point).collect()
 }
 
-/// The exponents of an element for those of a face.
+/// The exponents in the element of exponents on a face.
 fn on_face(shape: Shape, face: usize, frame: Shape, a: &Exponents) -> Exponents {
     let mut out = [0; 4];
     for (k, corner) in frame.vertices().iter().enumerate() {
@@ -201,10 +202,10 @@ fn on_face(shape: Shape, face: usize, frame: Shape, a: &Exponents) -> Exponents 
 }
 
 impl<T: PackScalar> Bernstein<T> {
-    /// `None` where nodes are not symmetric, or the order is too high.
+    /// Returns `None` if the nodes are not symmetric, or the order is too high.
     ///
     /// # Errors
-    /// [`OpsError::Basis`] where matrices cannot be inverted.
+    /// [`OpsError::Basis`] if a matrix cannot be inverted.
     pub(super) fn new(
         tables: &Tables,
         with_values: bool,
@@ -263,7 +264,7 @@ impl<T: PackScalar> Bernstein<T> {
             Panels::new(m, m.rows.len(), rows, fields * lanes)
         };
 
-        // First scalars of rows of blocks that lie side by side.
+        // Offsets of rows of blocks that lie side by side.
         let at_row = |row: usize| (row * TOGETHER * lanes) as u32;
         let find = |all: &[Exponents], a: &Exponents| all.iter().position(|b| b == a).unwrap_or(all.len());
         let plus = |a: &Exponents, i: usize| {
@@ -338,18 +339,18 @@ impl<T: PackScalar> Bernstein<T> {
         }))
     }
 
-    /// Rows that a block publishes: `b`, then the conormal derivatives, `[face][k]`.
+    /// Number of rows that a block publishes: `b`, then the conormal derivatives, `[face][k]`.
     pub(super) fn published_rows(&self) -> usize {
         self.n + (self.dim + 1) * self.n_face[1]
     }
 
-    /// Entries of one table of [`tables`](Self::tables).
+    /// Number of entries of one table of [`tables`](Self::tables).
     fn table_len(&self) -> usize {
         self.n_face[0] + self.n_face[1]
     }
 
-    /// Plan the runs of a group of `blocks` on `threads`, and find the neighbours; their donors are not
-    /// needed any more.
+    /// Plans the runs of a group of `blocks` on `threads`, and computes the crossings from the donors, which
+    /// are then dropped.
     pub(super) fn meet(
         &mut self,
         neighbours: &mut Neighbours,
@@ -365,22 +366,22 @@ impl<T: PackScalar> Bernstein<T> {
         neighbours.first_donor = vec![0; neighbours.first_donor.len()];
     }
 
-    /// Where a block finds its neighbours.
+    /// The crossings of a block.
     pub(super) fn crossings_of(&self, block: usize) -> &[crossings::Crossing] {
         self.crossings.of(block)
     }
 
-    /// What runs do, in order.
+    /// The schedule of the runs.
     pub(super) fn schedule(&self) -> &Schedule<TOGETHER> {
         &self.schedule
     }
 
-    /// Rows of work space: see [`passes::Rooms`].
+    /// Number of rows of work space, see [`passes::Rooms`].
     pub(super) fn work_rows(&self) -> usize {
         passes::Rooms::new(self).total
     }
 
-    /// Bytes of matrices and tables.
+    /// Memory in bytes of matrices and tables.
     pub(super) fn bytes(&self) -> usize {
         let matrices = [&self.to_coefficients, &self.to_nodes, &self.face_product];
         let tables = [&self.slopes, &self.twice_raised, &self.own, &self.tables];
@@ -392,7 +393,7 @@ impl<T: PackScalar> Bernstein<T> {
             + self.schedule.bytes()
     }
 
-    /// Multiply–adds of an element.
+    /// Multiply–adds per element.
     pub(super) fn multiply_adds(&self) -> usize {
         let n_faces = self.dim + 1;
         let products = self.to_coefficients.multiply_adds() + self.to_nodes.multiply_adds();
@@ -400,8 +401,8 @@ impl<T: PackScalar> Bernstein<T> {
         products + faces + self.slopes.len() + self.twice_raised.len()
     }
 
-    /// Let the rows of coefficients of faces be those of this form, `c_fd` and the penalty: they are the
-    /// factors of derivatives along the face's frame, and the penalty.
+    /// Converts the rows of face coefficients, which are the factors of derivatives along the face's frame
+    /// and the penalty, to those of this form, `c_fd` and the penalty.
     pub(super) fn adopt(&self, shape: Shape, faces: &mut [T], lanes: usize) {
         let (d, rows) = (self.dim, self.dim + 1);
         for block in faces.chunks_exact_mut((d + 1) * rows * lanes) {

@@ -1,4 +1,4 @@
-//! Dense matrices of the elements: block Jacobi.
+//! Block Jacobi: the inverse of each element's diagonal block as a dense matrix.
 
 use super::point_kernels::Blocks;
 use super::{Sipdg, Space};
@@ -10,10 +10,10 @@ use dgsuite_gpu::{Buffer, Element, Host, SimdLevel};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// A matrix for each element, `[block][i][j][lane]`; the identity in the padding.
+/// A dense matrix for each element, `[block][i][j][lane]`; the identity in the padding.
 ///
-/// It takes n² numbers an element with n functions: for a hexahedron of order 6 that is 0.9 MB in double
-/// precision.
+/// It stores n² numbers for an element with n functions: 0.9 MB in double precision for a hexahedron of
+/// order 6.
 pub struct BlockInverse<T: Element> {
     host: Arc<Host>,
     level: SimdLevel,
@@ -24,7 +24,7 @@ pub struct BlockInverse<T: Element> {
 pub(crate) struct ElementMatrix<'a, T> {
     pub(crate) n: usize,
     lanes: usize,
-    /// Its first row in a device's vectors.
+    /// The element's first row in a device's vectors.
     pub(crate) row: usize,
     entries: &'a [T],
 }
@@ -36,7 +36,7 @@ impl<T: Copy> ElementMatrix<'_, T> {
 }
 
 impl<T: PackScalar> BlockInverse<T> {
-    /// From a function of the element.
+    /// Builds the matrices from a function of the element.
     pub(super) fn new(
         space: &Space<T>,
         level: SimdLevel,
@@ -70,7 +70,7 @@ impl<T: PackScalar> BlockInverse<T> {
     /// `z ← B r`.
     ///
     /// # Panics
-    /// If a vector has another length than the operator's.
+    /// If the length of a vector is not that of the operator's vectors.
     pub fn apply(&self, r: &[T], z: &mut [T]) {
         let n: usize = self.groups.iter().map(|(l, ..)| l.len()).sum();
         assert!(r.len() == n && z.len() == n, "vectors of {n} entries");
@@ -90,7 +90,7 @@ impl<T: PackScalar> BlockInverse<T> {
         });
     }
 
-    /// The matrices of all elements, for a device: `rows` are the rows of its vectors, those of elements
+    /// The matrices of all elements, for a device: `rows` are the rows of its vectors; rows of elements are
     /// below `real`.
     pub(crate) fn of_elements(&self, rows: &[u32], real: usize) -> Vec<ElementMatrix<'_, T>> {
         let mut out = Vec::new();
@@ -107,7 +107,7 @@ impl<T: PackScalar> BlockInverse<T> {
         out
     }
 
-    /// Bytes held.
+    /// Memory in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.groups.iter().map(|(.., m)| m.len() * size_of::<T>()).sum()
@@ -115,7 +115,7 @@ impl<T: PackScalar> BlockInverse<T> {
 }
 
 impl<T: PackScalar> Sipdg<T> {
-    /// The inverses of the matrix's diagonal blocks: block Jacobi with the elements as blocks.
+    /// Computes the inverses of the matrix's diagonal blocks: block Jacobi with the elements as blocks.
     ///
     /// # Errors
     /// [`OpsError::Basis`] if a block is singular, [`OpsError::Machine`] if memory runs out.

@@ -1,9 +1,9 @@
-//! Coefficients of an elliptic problem as polynomials, one an element.
+//! Coefficients of an elliptic problem, projected to one polynomial per element.
 //!
-//! A coefficient is given as a function of element and position and is replaced by its L² projection, on the
-//! reference element, to polynomials of the order of the finest level. All levels then discretise the same
-//! problem. What is constant in each element stays what it is, with jumps wherever elements meet: cubature
-//! points of the projection lie inside the elements.
+//! A coefficient is given as a function of element and position. It is replaced by its L² projection, on the
+//! reference element, to polynomials of the order of the finest level, so that all levels discretise the same
+//! problem. A coefficient that is constant in each element remains unchanged; it may jump between elements,
+//! because the cubature points of the projection lie inside the elements.
 
 use super::Field;
 use crate::error::OpsError;
@@ -14,16 +14,17 @@ use dgsuite_gpu::Host;
 use dgsuite_mesh::Mesh;
 use rayon::prelude::*;
 
-/// Samples that differ by less than this share of the largest are one constant.
+/// Samples whose relative difference is below this are one constant.
 const SAME: f64 = 1e-14;
 
 /// A coefficient, by element.
 pub(super) struct Coefficient {
     name: &'static str,
     order: usize,
-    /// The constant of each element; where it is not one, its mean over the samples.
+    /// The constant of each element; if it is not constant, the mean of the samples.
     value: Vec<f64>,
-    /// Coefficients of the orthonormal modes, empty for constants; no entries at all if all are.
+    /// Coefficients of the orthonormal modes, empty for constants; the outer array is empty if all elements
+    /// have constants.
     modes: Vec<Vec<f64>>,
 }
 
@@ -67,12 +68,12 @@ impl Coefficient {
         Ok(out)
     }
 
-    /// Whether every element has a constant.
+    /// Whether the coefficient is constant in every element.
     pub(super) fn is_piecewise_constant(&self) -> bool {
         self.modes.is_empty()
     }
 
-    /// Whether it vanishes.
+    /// Whether the coefficient vanishes.
     pub(super) fn is_zero(&self) -> bool {
         self.modes.is_empty() && self.value.iter().all(|v| *v == 0.0)
     }
@@ -98,7 +99,7 @@ impl Coefficient {
         }
     }
 
-    /// Refuse values that make the operator indefinite.
+    /// Returns an error for values that make the operator indefinite.
     pub(super) fn check(&self, mesh: &Mesh, element: usize, values: &[f64]) -> Result<(), OpsError> {
         let positive = self.name == "kappa";
         let bad = |v: f64| !v.is_finite() || v < 0.0 || (positive && v == 0.0);

@@ -1,32 +1,33 @@
-//! Continuous functions of order 1: the values at vertices, and the nodal values that they have on elements.
+//! Continuous functions of order 1: interpolation from values at vertices to nodal values of elements.
 
 use super::Sipdg;
 use crate::simd::PackScalar;
 use dgsuite_basis::{LagrangeBasis, Matrix};
 use dgsuite_mesh::{Across, Mesh};
 
-/// The matrix P that takes values at vertices to the entries of an operator's vectors, in compressed rows.
-/// Its columns are the continuous functions that are linear on simplices and bilinear or trilinear on other
-/// shapes. Vertices that periodic faces identify are one, and vertices are numbered as elements meet them.
+/// The matrix P that interpolates values at vertices to the entries of an operator's vectors, in compressed
+/// rows. Its columns are the continuous functions that are linear on simplices and bilinear or trilinear on
+/// other shapes. Vertices that are identified by periodicity are one. Vertices are numbered in the order in
+/// which elements use them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VertexInterpolation {
-    /// Columns.
+    /// Number of columns.
     pub n_vertices: usize,
-    /// Where each row starts, and the end; rows of padding are empty.
+    /// Start of each row, then the end of the last; rows of padding are empty.
     pub starts: Vec<usize>,
     /// Column of each stored entry, ascending in a row.
     pub columns: Vec<u32>,
-    /// Its value.
+    /// Value of each stored entry.
     pub values: Vec<f64>,
 }
 
-/// Values of a vertex's function below this are those of a function that is zero at the node.
+/// Smaller values of a vertex's function are treated as zero.
 const ZERO: f64 = 1e-12;
 
-/// The number of a vertex that no element has had.
+/// Marks a vertex that no element has used yet.
 const NEW: u32 = u32::MAX;
 
-/// The number of each vertex of each element, element after element; and how many there are.
+/// The number of each vertex of each element, element after element, and the number of vertices.
 fn vertices(mesh: &Mesh) -> (Vec<Vec<u32>>, usize) {
     let mut parent: Vec<u32> = (0..mesh.points.len() as u32).collect();
     for face in &mesh.faces {
@@ -56,7 +57,7 @@ fn vertices(mesh: &Mesh) -> (Vec<Vec<u32>>, usize) {
     (of_element, count as usize)
 }
 
-/// The point that stands for all that are identified with `v`.
+/// The representative of all points that are identified with `v`.
 fn root(parent: &mut [u32], mut v: u32) -> u32 {
     while parent[v as usize] != v {
         parent[v as usize] = parent[parent[v as usize] as usize];
@@ -66,9 +67,9 @@ fn root(parent: &mut [u32], mut v: u32) -> u32 {
 }
 
 impl<T: PackScalar> Sipdg<T> {
-    /// The continuous functions of order 1 in the space of this operator: those that a multigrid method can
-    /// take for its next coarser level, with `Pᵀ A P` the matrix of continuous finite elements but for
-    /// boundaries, where conditions stay weak.
+    /// The continuous functions of order 1 in the space of this operator, which a multigrid method can use as
+    /// its next coarser level. `Pᵀ A P` is the matrix of continuous finite elements, except that boundary
+    /// conditions stay weak.
     #[must_use]
     pub fn vertex_interpolation(&self) -> VertexInterpolation {
         let space = &self.space;
@@ -81,7 +82,7 @@ impl<T: PackScalar> Sipdg<T> {
                 let nodes = group.parts[0].reference.nodes.as_deref().unwrap_or_default();
                 let lattice = LagrangeBasis::new(group.shape, 1);
                 let values = lattice.eval(nodes);
-                // The lattice has an order of its own.
+                // The lattice has its own order.
                 let at = |corner: &[f64; 3]| {
                     let apart = |node: &[f64; 3]| (0..3).map(|d| (node[d] - corner[d]).abs()).sum::<f64>();
                     lattice.nodes().iter().position(|node| apart(node) < ZERO).unwrap_or(0)
@@ -107,7 +108,7 @@ impl<T: PackScalar> Sipdg<T> {
                     if value.abs() < ZERO {
                         continue;
                     }
-                    // A periodic mesh of few elements may have a vertex twice in one of them.
+                    // On a periodic mesh with few elements, an element may contain a vertex twice.
                     match row.iter_mut().find(|(v, _)| *v == vertex) {
                         Some((_, sum)) => *sum += value,
                         None => row.push((vertex, value)),
@@ -144,8 +145,8 @@ mod tests {
         p.starts.windows(2).map(row).collect()
     }
 
-    /// A function of vertices is continuous: its energy has no jumps, so that twice the penalty changes
-    /// nothing; and linear functions are among them.
+    /// A function of vertices is continuous: its energy contains no jumps, so that doubling the penalty does
+    /// not change it; linear functions are reproduced.
     #[test]
     fn functions_of_vertices_are_continuous_and_linear_functions_are_among_them() {
         for (shape, vertices) in [
@@ -160,7 +161,7 @@ mod tests {
                 let a = operator(&mesh, SipdgOptions::new(order));
                 let p = a.vertex_interpolation();
                 assert_eq!((p.n_vertices, p.starts.len()), (vertices, a.len() + 1), "{shape:?}");
-                // Where each vertex is, from the mesh.
+                // The position of each vertex, from the mesh.
                 let (of_element, _) = super::vertices(&mesh);
                 let mut place = vec![[0.0; 3]; vertices];
                 for (element, own) in of_element.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What a device needs of the operator: the tables of its parts, in double precision and element by element.
+//! Tables of the elliptic operator for devices, in double precision and element by element.
 
 pub(crate) mod grids;
 pub(crate) mod simplices;
@@ -13,36 +13,37 @@ use dgsuite_basis::{Matrix, OrthonormalBasis, Polynomials, Shape};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
-/// Factors of tangential derivatives below this share of the normal one are rounding.
+/// Factors of tangential derivatives below this fraction of the normal factor are rounding errors.
 const ORTHOGONAL: f64 = 1e-13;
-/// Across the side lies a ghost of the element itself with the opposite values.
+/// The neighbour is a ghost of the element itself with the opposite values (Dirichlet boundary).
 pub(crate) const GHOST: u32 = 1 << 31;
-/// The side is a boundary where the flux is given: nothing is published, and the penalty is that of `u`
+/// The side is a boundary with prescribed flux: nothing is published for it, and the penalty applies to `u`
 /// itself.
 pub(crate) const NATURAL: u32 = 1 << 30;
 
-/// The elements of one part, in the device's order.
+/// The elements of one part, in the order of the device.
 pub(crate) struct DevicePart {
     pub(crate) shape: Shape,
     pub(crate) order: usize,
     /// Elements, in the order of the group's slots.
     pub(crate) elements: Vec<u32>,
-    /// Where its rows begin in the device's vectors, and its points in what is published.
+    /// Offsets of the part: its first row in the device's vectors, and its first point in the published
+    /// arrays.
     pub(crate) first_row: usize,
     pub(crate) first_point: usize,
-    /// Functions, and face points.
+    /// Numbers of functions and of face points.
     pub(crate) np: usize,
     pub(crate) nf: usize,
     /// The face of each face point.
     pub(crate) face_of: Vec<u32>,
     pub(crate) n_faces: usize,
-    /// Points of the gradient; whether `λ u` stands behind it; numbers of the metric at a point.
+    /// Number of points of the gradient; whether `λ u` follows it; numbers of the metric at a point.
     pub(crate) n_points: usize,
     pub(crate) n_values: usize,
     pub(crate) entries: usize,
-    /// Whether there is a row of coefficients for each point, not one for the element.
+    /// Whether there is a row of coefficients for each point; otherwise one for the element.
     pub(crate) per_point: bool,
-    /// As of [`super::part::PartOperator`]; without rows where faces are orthogonal to the lines of nodes.
+    /// As in [`super::part::PartOperator`]; without rows where faces are orthogonal to the lines of nodes.
     pub(crate) publish: Rows,
     pub(crate) tangential: Rows,
     pub(crate) tangential_test: Rows,
@@ -52,15 +53,15 @@ pub(crate) struct DevicePart {
     pub(crate) metric: Vec<f64>,
     /// `[element][face point or face][κ sJ c_0 …, κ sJ τ]`.
     pub(crate) face: Vec<f64>,
-    /// `[element][face]`: the first point of what the neighbour publishes, and where the points that meet
-    /// begin in `meets`, or [`GHOST`] or [`NATURAL`].
+    /// `[element][face]`: the first published point of the neighbour, and the index in `meets` from which the
+    /// matching points are listed, or [`GHOST`] or [`NATURAL`].
     pub(crate) sides: Vec<[u32; 2]>,
     pub(crate) meets: Vec<u32>,
 }
 
 /// The elements of one part in a device's vectors.
 pub(crate) struct DeviceSpan {
-    /// Group and part of the host.
+    /// Group and part on the host.
     place: (usize, usize),
     pub(crate) shape: Shape,
     pub(crate) elements: Vec<u32>,
@@ -70,15 +71,15 @@ pub(crate) struct DeviceSpan {
     nf: usize,
 }
 
-/// Where the rows of the host's vectors stand in a device's: `[element][function]`, part after part.
+/// The order of the rows in a device's vectors: `[element][function]`, part after part.
 pub(crate) struct DeviceLayout {
     pub(crate) spans: Vec<DeviceSpan>,
     pub(crate) rows: Vec<u32>,
-    /// Rows that are no padding: they come first.
+    /// Number of rows without padding; they come first.
     pub(crate) real: usize,
-    /// Face points of all elements.
+    /// Number of face points of all elements.
     pub(crate) points: usize,
-    /// By element: its span, and its number there.
+    /// For each element, its span and its number in it.
     places: Vec<(u32, u32)>,
 }
 
@@ -146,7 +147,7 @@ impl DeviceLayout {
     }
 }
 
-/// The matrices of the volume: those of [`super::part::PartOperator`].
+/// The matrices of the volume terms, as in [`super::part::PartOperator`].
 fn volume(tables: &Tables, constant: bool) -> (Vec<Matrix>, Matrix, Vec<Matrix>, Matrix) {
     let reference = &tables.reference;
     let (shape, np) = (reference.spec.shape, reference.n_basis);
@@ -165,7 +166,7 @@ fn volume(tables: &Tables, constant: bool) -> (Vec<Matrix>, Matrix, Vec<Matrix>,
     (gradient, values, gradient_test, values_test)
 }
 
-/// Matrices on top of each other.
+/// Stacks matrices vertically.
 fn stack(parts: impl IntoIterator<Item = Rows>) -> Rows {
     let mut parts = parts.into_iter();
     let mut out = parts.next().unwrap_or_default();
@@ -173,7 +174,7 @@ fn stack(parts: impl IntoIterator<Item = Rows>) -> Rows {
     out
 }
 
-/// Matrices side by side.
+/// Joins matrices horizontally.
 fn beside(parts: impl IntoIterator<Item = Rows>) -> Rows {
     let mut parts = parts.into_iter();
     let first = parts.next().unwrap_or_default();
@@ -245,7 +246,7 @@ impl DevicePart {
         out
     }
 
-    /// Rows of coefficients of volume and faces; whether all tangential factors vanish.
+    /// Computes the rows of coefficients of volume and faces; returns whether all tangential factors vanish.
     fn coefficients(&mut self, space: &Space<f64>, tables: &Tables) -> bool {
         let reference = &tables.reference;
         let (offsets, dim) = (&reference.face_offsets, self.shape.dim());
@@ -307,7 +308,7 @@ impl DevicePart {
         all.reduce(|| true, |a, b| a && b)
     }
 
-    /// What lies across each side.
+    /// Computes the neighbour of each side.
     fn connect(&mut self, space: &Space<f64>, layout: &DeviceLayout) {
         let mut known: HashMap<(usize, u32, u8, u8), u32> = HashMap::new();
         let mut sides = Vec::with_capacity(self.elements.len() * self.n_faces);

@@ -1,4 +1,4 @@
-//! Functions and vectors: right-hand side, projection, errors, integrals, samples.
+//! Functions and vectors of elliptic problems: right-hand side, projection, errors, integrals, samples.
 
 use super::space::ElementTerms;
 use super::{Beyond, BoundaryField, EllipticBoundary, Field, GradientField, Sipdg, Space};
@@ -18,11 +18,11 @@ pub struct EllipticErrors {
     pub l2: f64,
     /// Largest `|e|` over the points of the rule.
     pub linf: f64,
-    /// `(Σ_E ∫ κ |∇e|² + λ e²)^½`, where the exact gradient is known.
+    /// `(Σ_E ∫ κ |∇e|² + λ e²)^½`, if the exact gradient is given.
     pub energy: Option<f64>,
 }
 
-/// A rule finer than the operator's on the elements of one shape and geometry order.
+/// A rule finer than the operator's, for the elements of one shape and geometry order.
 struct Fine {
     shape: Shape,
     order: usize,
@@ -84,13 +84,13 @@ impl<T: PackScalar> Space<T> {
         &rules[rules.iter().position(|r| (r.shape, r.order) == (shape, order)).unwrap_or(0)]
     }
 
-    /// `work` on all elements in parallel, in the order of the mesh.
+    /// Calls `work` for all elements in parallel; results are in the order of the mesh.
     fn each<R: Send>(&self, work: impl Fn(usize) -> R + Sync + Send) -> Vec<R> {
         let n = self.problem.mesh.n_elements();
         self.problem.host.install(|| (0..n).into_par_iter().map(work).collect())
     }
 
-    /// What `work` adds to a list for each element, in the order of the mesh.
+    /// Collects the items that `work` appends for each element, in the order of the mesh.
     fn list<R: Clone + Send>(&self, work: impl Fn(usize, &mut Vec<R>) + Sync + Send) -> Vec<R> {
         let Ok(list) = self.in_pieces(|element, all| {
             work(element, all);
@@ -99,7 +99,7 @@ impl<T: PackScalar> Space<T> {
         list
     }
 
-    /// A vector from the numbers of all elements, one after another; zero in the padding.
+    /// A vector from consecutive numbers of all elements; zero in the padding.
     fn scatter(&self, numbers: &[f64]) -> Vec<T> {
         let mut out = vec![T::ZERO; self.len()];
         let mut numbers = numbers.iter();
@@ -124,7 +124,7 @@ impl<T: PackScalar> Space<T> {
         (0..self.n_basis(element)).map(|i| u[first + i * stride].to_f64()).collect()
     }
 
-    /// What the data of an element's boundary faces give to its right-hand side.
+    /// Adds the boundary data of an element's faces to its right-hand side.
     fn add_boundaries(&self, element: usize, data: &[&BoundaryField<'_>], out: &mut [f64]) {
         let mut terms: Option<ElementTerms> = None;
         for face in 0..self.problem.mesh.shape(element).n_faces() {
@@ -153,8 +153,8 @@ impl<T: PackScalar> Space<T> {
 }
 
 impl<T: PackScalar> Sipdg<T> {
-    /// The right-hand side `∫ f v` plus what the data `g` of the boundaries give, `data` in the order of the
-    /// boundaries of [`new`](Self::new); a boundary without data has `g = 0`.
+    /// Computes the right-hand side: `∫ f v` plus the contributions of the boundary data `g`. `data` is in
+    /// the order of the boundaries of [`new`](Self::new); a boundary without data has `g = 0`.
     #[must_use]
     pub fn right_hand_side(&self, f: &Field<'_>, data: &[&Field<'_>]) -> Vec<T> {
         let data: Vec<_> = data.iter().map(|g| move |element, x, _: [f64; 3]| g(element, x)).collect();
@@ -162,8 +162,8 @@ impl<T: PackScalar> Sipdg<T> {
         self.right_hand_side_with_normals(f, &data)
     }
 
-    /// [`right_hand_side`](Self::right_hand_side) with data that depend on the normal, such as the flux of a
-    /// solution.
+    /// As [`right_hand_side`](Self::right_hand_side), with data that depend on the normal, such as the flux
+    /// of a solution.
     #[must_use]
     pub fn right_hand_side_with_normals(&self, f: &Field<'_>, data: &[&BoundaryField<'_>]) -> Vec<T> {
         let space = &self.space;
@@ -186,7 +186,7 @@ impl<T: PackScalar> Sipdg<T> {
     }
 
     /// The entry of each unknown in vectors, by element of the mesh, then by node. Other entries are padding.
-    /// Operators of other precision have other entries, in the same order of unknowns.
+    /// Operators of other precision have other entries, with the same order of unknowns.
     #[must_use]
     pub fn unknowns(&self) -> Vec<u32> {
         let space = &self.space;
@@ -200,7 +200,7 @@ impl<T: PackScalar> Sipdg<T> {
         space.each(|element| space.entries_of(element).collect())
     }
 
-    /// The L² projection of a function.
+    /// Computes the L² projection of a function.
     #[must_use]
     pub fn project(&self, f: &Field<'_>) -> Vec<T> {
         let b: Vec<T> = self.right_hand_side(f, &[]);
@@ -209,7 +209,7 @@ impl<T: PackScalar> Sipdg<T> {
         u
     }
 
-    /// Norms of `u − exact`; the energy norm where the exact gradient is given.
+    /// Computes norms of `u − exact`, including the energy norm if the exact gradient is given.
     #[must_use]
     pub fn errors(&self, u: &[T], exact: &Field<'_>, gradient: Option<&GradientField<'_>>) -> EllipticErrors {
         let space = &self.space;
@@ -249,7 +249,7 @@ impl<T: PackScalar> Sipdg<T> {
         EllipticErrors { l1: sum[0], l2: sum[1].sqrt(), linf: sum[2], energy }
     }
 
-    /// `∫ u`.
+    /// Computes `∫ u`.
     #[must_use]
     pub fn integral(&self, u: &[T]) -> f64 {
         let space = &self.space;
@@ -261,8 +261,8 @@ impl<T: PackScalar> Sipdg<T> {
         space.each(of_element).iter().sum()
     }
 
-    /// Values on the lattice of an order, shape by shape, as
-    /// [`Discretization::sample`](crate::Discretization::sample) has them; one field.
+    /// Samples values on the lattice of an order, shape by shape, like
+    /// [`Discretization::sample`](crate::Discretization::sample); one field.
     #[must_use]
     pub fn sample(&self, u: &[T], order: usize) -> Vec<Sample> {
         let space = &self.space;

@@ -1,7 +1,8 @@
-//! Quadrilaterals and hexahedra at Gauss nodes: every product is along lines of nodes.
+//! Quadrilaterals and hexahedra at Gauss nodes: all products run along lines of nodes.
 //!
-//! With n nodes on a line, the gradient is n × n, a trace one row, and the derivative across a face another.
-//! Kernels are compiled for each n, so that a line's values stay in registers.
+//! With n nodes on a line, the gradient is an n × n product along each line, and the trace and the normal
+//! derivative on a face are one row each. Kernels are compiled for each n, so that the values of a line stay
+//! in registers.
 
 /// Calls `run_n::<V, n>` for the number of nodes on a line.
 macro_rules! by_nodes {
@@ -26,37 +27,37 @@ use super::tables::Tables;
 use crate::simd::{Kernel, Pack, PackScalar};
 use boxes::Mirrored;
 
-/// Most nodes of a line that there are kernels for.
+/// Largest number of nodes of a line for which there are kernels.
 const MAX_NODES: usize = 8;
 
-/// One-dimensional operators and where lines meet faces.
+/// One-dimensional operators, and the intersections of lines with faces.
 pub(crate) struct Lines<T> {
     n: usize,
     dim: usize,
     /// `∂φ_i/∂r (x_q)`, `[q][i]`.
     derivative: Vec<T>,
-    /// The same times the weight of q, `[i][q]`, or without where coefficients are weighted.
+    /// The derivative times the weight of q, `[i][q]`; without the weight if coefficients are weighted.
     test: Vec<T>,
     /// `[d][end][value, derivative along the face's normal][i]`.
     ends: Vec<T>,
-    /// Face point where a line ends, `[d][line][end]`.
+    /// Face point at which a line ends, `[d][line][end]`.
     rows: Vec<u32>,
-    /// Face at the ends of lines, `[d][end]`.
+    /// Face at each end of the lines, `[d][end]`.
     faces: Vec<u8>,
     /// First node of each line, `[d][line]`.
     first: Vec<u32>,
-    /// Weight of the other directions, `[d][line]`; one where coefficients are weighted.
+    /// Weight of the other directions, `[d][line]`; one if coefficients are weighted.
     across: Vec<T>,
-    /// Weight of a face point over `across`, `[d][line]`.
+    /// Weight of a face point divided by `across`, `[d][line]`.
     surface: Vec<T>,
-    /// Weight of each node; one where coefficients are weighted.
+    /// Weight of each node; one if coefficients are weighted.
     weight: Vec<T>,
-    /// Where nodes are mirror images of one another.
+    /// Tables for mirror-symmetric nodes.
     pub(super) mirrored: Option<Mirrored<T>>,
 }
 
 impl<T: PackScalar> Lines<T> {
-    /// `None` for shapes that are no products of lines, or lines that are too long.
+    /// Returns `None` for shapes that are not products of lines, or lines with too many nodes.
     pub(super) fn new(tables: &Tables, weighted: bool) -> Option<Self> {
         let reference = &tables.reference;
         let factors = reference.tensor.as_ref()?;
@@ -125,8 +126,8 @@ impl<T: PackScalar> Lines<T> {
         self.weight.len()
     }
 
-    /// Multiply–adds of an element: the gradient and its test, or both in one, values and derivatives at both
-    /// ends and theirs; those of boxes are halved.
+    /// Multiply–adds per element: the gradient and its test (or both in one), values and derivatives at both
+    /// ends, and their tests; those of boxes are halved.
     pub(super) fn multiply_adds(&self, rectangular: bool) -> usize {
         let n = self.n;
         let of_line =
@@ -139,13 +140,14 @@ impl<T: PackScalar> Lines<T> {
     }
 }
 
-/// The values at the nodes of a line.
+/// Loads the values at the nodes of a line.
 ///
 /// # Safety
-/// `u` points to the nodes of a block, of which `first + i stride` for i < N are some.
+/// `u` points to the nodes of a block, which include `first + i stride` for i < N.
 #[inline(always)]
 unsafe fn line<V: Pack, const N: usize>(u: *const V::T, first: usize, stride: usize) -> [V; N] {
-    // Not by a closure, which need not be inlined and is then compiled without the instructions of the packs.
+    // Not a closure: it might not be inlined, and would then be compiled without the instructions of the
+    // packs.
     let mut out = [V::lit(0.0); N];
     for i in 0..N {
         // SAFETY: the caller's contract.
@@ -154,7 +156,7 @@ unsafe fn line<V: Pack, const N: usize>(u: *const V::T, first: usize, stride: us
     out
 }
 
-/// `Σ_i a_i b_i`, the entries of `a` broadcast.
+/// `Σ_i a_i b_i`, with the entries of `a` broadcast.
 ///
 /// # Safety
 /// `a` points to N readable scalars.
@@ -170,13 +172,14 @@ unsafe fn product<V: Pack, const N: usize>(a: *const V::T, b: &[V; N]) -> V {
     }
 }
 
-/// Values and derivatives across the faces: `out ← [I_f; N] u`, or `[I_f; c_0 N] u`.
+/// Computes values and normal derivatives on the faces: `out ← [I_f; N] u`, or `[I_f; c_0 N] u`.
 pub struct LineTraces<'a, T> {
     pub(super) lines: &'a Lines<T>,
     pub(super) u: &'a [T],
-    /// Where `c_0` is taken from: where there are no other derivatives, it makes the conormal one.
+    /// Source of `c_0`: if there are no tangential derivatives, multiplication by it gives the conormal
+    /// derivative.
     pub(super) faces: Option<FaceCoefficients<'a, T>>,
-    /// Bit f: face f is wanted.
+    /// Bit f is set if face f is needed.
     pub(super) wanted: u8,
     pub(super) out: &'a mut [T],
 }
@@ -231,7 +234,8 @@ impl<T: PackScalar> LineTraces<'_, T> {
     }
 }
 
-/// The gradient at the nodes, `[d][node][lane]`, and if there is room the values behind it.
+/// Computes the gradient at the nodes, `[d][node][lane]`, followed by the values if `out` has memory for
+/// them.
 pub struct LineGradient<'a, T> {
     pub(super) lines: &'a Lines<T>,
     pub(super) values: bool,
@@ -277,7 +281,7 @@ impl<T: PackScalar> LineGradient<'_, T> {
     }
 }
 
-/// `A u = Σ_d D_dᵀ W F_d + I_fᵀ W_f y + Nᵀ W_f z`, and weighted values where there are any.
+/// `A u = Σ_d D_dᵀ W F_d + I_fᵀ W_f y + Nᵀ W_f z`, plus weighted values if there are any.
 pub struct LineTest<'a, T> {
     pub(super) lines: &'a Lines<T>,
     pub(super) values: bool,

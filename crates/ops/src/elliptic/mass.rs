@@ -1,5 +1,7 @@
-//! The mass matrix and its inverse: `J` times the reference matrix on affine elements, numbers at Gauss
-//! nodes, a dense matrix for each other curved element. They are made when they are first asked for.
+//! The mass matrix and its inverse.
+//!
+//! On affine elements they are `J` times the reference matrix, at Gauss nodes a diagonal, and on other curved
+//! elements a dense matrix for each element. They are computed at their first use.
 
 use super::point_kernels::Blocks;
 use super::{Sipdg, Space};
@@ -12,9 +14,9 @@ use dgsuite_basis::Matrix;
 use dgsuite_gpu::{Buffer, SimdLevel};
 use rayon::prelude::*;
 
-/// One of the two, for one part.
+/// The mass matrix or its inverse, for one part.
 enum Factor<T> {
-    /// A reference matrix and a number for each slot.
+    /// A reference matrix, and a factor for each slot.
     Affine { matrix: Chain<T>, scale: Vec<T> },
     /// `[block][node][lane]`.
     Diagonal(Vec<T>),
@@ -77,7 +79,7 @@ impl<T: PackScalar> Mass<T> {
             }
             let values = each(&|slot| space.mass_block(element(slot)).data);
             let inverse = each(&|slot| {
-                // Positive weights and Jacobians, which set-up has checked, make it regular.
+                // The matrix is regular: weights and Jacobians are positive, which was checked during set-up.
                 let regular = space.mass_block(element(slot)).inverse();
                 regular.map_or_else(|_| vec![f64::NAN; np * np], |m| m.data)
             });

@@ -1,9 +1,9 @@
-//! Operators of one part of a group in the precision and layout of its blocks.
+//! Operators and coefficients of one part of a group, in the precision and layout of its blocks.
 
 use super::bernstein::Bernstein;
+use super::foreign::{self, ForeignLanes};
 use super::lines::Lines;
 use super::lines::boxes::prefetch::Ahead;
-use super::mends::{self, Mends};
 use super::simplex::Simplex;
 use super::space::Space;
 use super::tables::{Tables, clean};
@@ -18,51 +18,52 @@ use dgsuite_basis::{Matrix, OrthonormalBasis, Polynomials, Shape};
 use dgsuite_gpu::{Buffer, Element, SimdLevel};
 use rayon::prelude::*;
 
-/// Factors of tangential derivatives below this share of the normal one are rounding.
+/// Factors of tangential derivatives below this fraction of the normal factor are rounding errors.
 const ORTHOGONAL: f64 = 1e-13;
 
-/// Blocks ahead of the one at work whose coefficients are fetched.
+/// The coefficients of the block this many blocks ahead are prefetched.
 const AHEAD: usize = 3;
 
-/// What a part needs for `A u`.
+/// The operators and coefficients of a part for `A u`.
 pub(super) struct PartOperator<T: Element> {
     pub(super) first_block: usize,
     pub(super) n_blocks: usize,
-    /// Points of the gradient, and rows of values behind it (none where λ = 0).
+    /// Number of points of the gradient, and number of rows of values after it (none if λ = 0).
     pub(super) n_points: usize,
     pub(super) n_values: usize,
     pub(super) per_point: bool,
-    /// Values and derivatives across the faces from a state: `[I_f; N]`.
+    /// From a state to values and normal derivatives on the faces: `[I_f; N]`.
     pub(super) publish: Chain<T>,
-    /// Tangential derivatives from traces; without stages where faces are orthogonal to the lines of nodes.
+    /// Tangential derivatives from traces; without factors if faces are orthogonal to the lines of nodes.
     pub(super) tangential: Chain<T>,
-    /// Its transpose with respect to the cubature weights.
+    /// The transpose of `tangential` with respect to the cubature weights.
     pub(super) tangential_test: Panels<T>,
-    /// Gradient, and values.
+    /// The gradient, and the values if λ ≠ 0.
     pub(super) gradient: Chain<T>,
-    /// `[gradientᵀ | I_fᵀ | Nᵀ]`, with cubature weights of the volume where `per_point` is false, and of the
-    /// faces: what is published has none, as the parts on the two sides of a face may differ in this.
+    /// `[gradientᵀ | I_fᵀ | Nᵀ]`, with the cubature weights of the volume if `per_point` is false, and with
+    /// the weights of the faces. Published values contain no weights, as the parts on the two sides of a face
+    /// may differ in this.
     pub(super) test: Chain<T>,
-    /// Instead of the chains, where nodes stand in lines.
+    /// Replaces the chains if nodes lie on lines.
     pub(super) lines: Option<Lines<T>>,
     /// Whether elements are rectangles or boxes with constant coefficients.
     pub(super) rectangular: bool,
-    /// Instead of the chains, on affine simplices with constant coefficients.
+    /// Replaces the chains on affine simplices with constant coefficients.
     pub(super) simplex: Option<Simplex<T>>,
-    /// Instead of that, where all neighbours are such elements, too.
+    /// Replaces `simplex` if all neighbours are such elements, too.
     pub(super) bernstein: Option<Bernstein<T>>,
     /// Per block, see [`super::point_kernels::Conduct`].
     pub(super) metric: Buffer<T>,
     /// Per block, see [`super::point_kernels::FaceCoefficients`]; in Bernstein form [`Bernstein::adopt`].
     pub(super) face: Buffer<T>,
-    /// `2 κ⁻ / κ_f − 1`, `[block][face][lane]`; empty where κ is the same across all faces, and on all but
-    /// simplices.
+    /// `2 κ⁻ / κ_f − 1`, `[block][face][lane]`; empty if κ is the same on both sides of all faces, and on
+    /// shapes other than simplices.
     shares: Buffer<T>,
     /// Per block, see [`Lines::box_coefficients`]; empty without boxes.
     pub(super) boxes: Buffer<T>,
     /// [`Lines::straight`]; empty without boxes.
     pub(super) straight: Vec<u32>,
-    /// What to fetch of boxes; empty without.
+    /// Blocks of boxes to prefetch; empty without boxes.
     pub(super) ahead: Ahead,
 }
 
@@ -80,8 +81,8 @@ impl Volume {
         let (shape, dim, np) = (reference.spec.shape, reference.spec.shape.dim(), reference.n_basis);
         let w = &reference.volume.weights;
         if constant && matches!(shape, Shape::Triangle | Shape::Tetrahedron) {
-            // Derivatives are polynomials of order p − 1: their orthonormal modes are the fewest numbers, and
-            // products of modes need no weights.
+            // Derivatives are polynomials of order p − 1: their orthonormal modes are the smallest set of
+            // numbers, and products of modes need no weights.
             let modes = OrthonormalBasis::new(shape, reference.spec.order - 1, Polynomials::Total);
             let project = modes.eval(&reference.volume.points).scale_rows(w).transpose();
             let gradient: Vec<Matrix> =
@@ -145,8 +146,8 @@ impl<T: PackScalar> PartOperator<T> {
         }
         let line = reference.tensor.as_ref().map_or(np, |t| t.n_basis_1d);
         let chain = |m: Rows, line: usize| Chain::new(&[(m, line)], rows, lanes);
-        // Rows of one group share their columns, so that they share loads: all rows of a simplex, whose
-        // matrices are full but for a few zeros, or those of one of its faces.
+        // Rows of one group share their columns and therefore loads: all rows of a simplex, whose matrices
+        // are full except for a few zeros, or the rows of one of its faces.
         let simplex = matches!(group.shape, Shape::Triangle | Shape::Tetrahedron);
         let dense = |m: &Matrix| if simplex { alike(m, &[0, m.rows()]) } else { Rows::dense(m) };
         let offsets = &reference.face_offsets;
@@ -230,7 +231,7 @@ impl<T: PackScalar> PartOperator<T> {
         self.faces_of(b..b + 1)
     }
 
-    /// The same of several blocks.
+    /// The rows of several blocks.
     pub(super) fn metrics_of(&self, blocks: std::ops::Range<usize>) -> &[T] {
         let len = self.metric.len() / self.n_blocks;
         &self.metric[blocks.start * len..blocks.end * len]
@@ -253,7 +254,7 @@ impl<T: PackScalar> PartOperator<T> {
         &self.boxes[(blocks.start - self.first_block) * len..(blocks.end - self.first_block) * len]
     }
 
-    /// The part is its whole group, and of boxes: neighbours are, too.
+    /// Adds data of neighbours to a part that is its whole group and consists of boxes.
     pub(super) fn meet(&mut self, neighbours: &Neighbours, offsets: &[usize], lanes: usize) {
         if let Some(lines) = &self.lines {
             lines.meet(&mut self.boxes, neighbours, &self.face, self.n_values > 0, lanes);
@@ -263,18 +264,18 @@ impl<T: PackScalar> PartOperator<T> {
         }
     }
 
-    /// The part is its whole group: in Bernstein form, if it is of affine simplices whose neighbours are in
-    /// the group.
+    /// Changes a part that is its whole group to Bernstein form, if it consists of affine simplices whose
+    /// neighbours are in the group.
     ///
     /// # Errors
-    /// [`OpsError::Basis`] where the change of basis cannot be inverted.
+    /// [`OpsError::Basis`] if the change of basis cannot be inverted.
     pub(super) fn change_form(
         &mut self,
         tables: &Tables,
-        of_group: &Mends<T>,
+        of_group: &ForeignLanes<T>,
         (level, lanes): (SimdLevel, usize),
     ) -> Result<(), OpsError> {
-        let alone = of_group.mends.iter().all(|m| matches!(m.from, mends::From::Ghost { .. }));
+        let alone = of_group.foreign.iter().all(|m| matches!(m.from, foreign::From::Ghost { .. }));
         if self.simplex.is_some() && alone {
             self.bernstein = Bernstein::new(tables, self.n_values > 0, level, lanes)?;
             if let Some(form) = &self.bernstein {
@@ -285,23 +286,23 @@ impl<T: PackScalar> PartOperator<T> {
         Ok(())
     }
 
-    /// Scalars that a block publishes, from the layout of its traces.
+    /// Number of scalars that a block publishes, from the layout of its traces.
     pub(super) fn published_len(&self, trace: &Layout) -> usize {
         self.bernstein.as_ref().map_or(2 * trace.block_len(), |b| b.published_rows() * trace.lanes)
     }
 
-    /// The metric of a block that will be worked on soon; `None` where it is large enough to be foreseen by
-    /// the hardware.
+    /// The metric of a block that will be processed soon, for prefetching; `None` if it is so large that the
+    /// hardware prefetches it.
     pub(super) fn metric_ahead(&self, b: usize) -> Option<&[T]> {
         (!self.per_point && b + AHEAD < self.n_blocks).then(|| self.metric_of(b + AHEAD))
     }
 
-    /// The same of the faces.
+    /// As `metric_ahead`, for the faces.
     pub(super) fn face_ahead(&self, b: usize) -> Option<&[T]> {
         (!self.per_point && b + AHEAD < self.n_blocks).then(|| self.face_of(b + AHEAD))
     }
 
-    /// Bytes of geometry and matrices.
+    /// Memory in bytes of geometry and matrices.
     pub(super) fn bytes(&self) -> usize {
         (self.metric.len() + self.face.len() + self.shares.len() + self.boxes.len()) * size_of::<T>()
             + self.ahead.bytes()
@@ -330,7 +331,7 @@ impl<T: PackScalar> PartOperator<T> {
             )
     }
 
-    /// The most rows of one of its products.
+    /// The largest number of rows of one of its products.
     pub(super) fn columns(&self) -> usize {
         let of_simplex = self.simplex.as_ref().map_or(0, |s| s.test.cols() + 2 * s.trace.rows());
         let of_bernstein = self.bernstein.as_ref().map_or(0, Bernstein::work_rows);
@@ -338,7 +339,8 @@ impl<T: PackScalar> PartOperator<T> {
     }
 }
 
-/// Rows with zeros where another row of their group, between two of `offsets`, has an entry.
+/// Rows of a matrix with explicit zeros where another row of their group has an entry; groups are between two
+/// of `offsets`.
 pub(super) fn alike(m: &Matrix, offsets: &[usize]) -> Rows {
     let mut rows = Vec::new();
     for w in offsets.windows(2) {
@@ -348,7 +350,7 @@ pub(super) fn alike(m: &Matrix, offsets: &[usize]) -> Rows {
     Rows { cols: m.cols(), rows }
 }
 
-/// `first` on top of `second`.
+/// `first` above `second`.
 fn below(mut first: Rows, second: &Rows) -> Rows {
     first.rows.extend(second.rows.iter().cloned());
     first
@@ -409,7 +411,7 @@ fn coefficients<T: PackScalar>(
                         }
                         for d in 0..dim {
                             for e in d + 1..dim {
-                                // G_de stands e − d places behind G_dd.
+                                // G_de is stored e − d places after G_dd.
                                 let diagonal = |d: usize| row[d * dim - d * d.saturating_sub(1) / 2];
                                 let entry = row[d * dim - d * d.saturating_sub(1) / 2 + e - d];
                                 orthogonal &= entry * entry <= ORTHOGONAL.powi(2) * diagonal(d) * diagonal(e);

@@ -1,15 +1,15 @@
-//! Pointwise SIMD kernels of the elliptic operator.
+//! SIMD kernels of the elliptic operator at points: fluxes, face terms, gathers, and block Jacobi.
 
 use crate::connect::Donor;
 use crate::pointwise::NeighbourStates;
 use crate::simd::{Kernel, Pack, PackScalar};
 
-/// `F_d = Σ_e G_de g_e` at the points of one block, and `λ u` behind it; in place.
+/// `F_d = Σ_e G_de g_e` at the points of one block, followed by `λ u`; in place.
 pub struct Conduct<'a, T> {
     pub(super) dim: usize,
-    /// Points, the rows of one `g_d`.
+    /// Number of points, the rows of one `g_d`.
     pub(super) n: usize,
-    /// Rows of values behind the gradient.
+    /// Number of rows of values after the gradient.
     pub(super) n_values: usize,
     /// Whether there is a row of coefficients for each point.
     pub(super) per_point: bool,
@@ -62,9 +62,9 @@ impl<T: PackScalar> Kernel<T> for Conduct<'_, T> {
 #[derive(Clone, Copy)]
 pub(super) struct FaceCoefficients<'a, T> {
     pub(super) dim: usize,
-    /// Points of each face.
+    /// First point of each face.
     pub(super) offsets: &'a [usize],
-    /// Whether there is a row for each point, not one for each face.
+    /// Whether there is a row for each point; otherwise one for each face.
     pub(super) per_point: bool,
     /// `[face or point][κ sJ c_0 …, κ sJ τ][lane]`: factors of the derivatives along the face's frame, and
     /// the penalty.
@@ -83,9 +83,9 @@ impl<T> FaceCoefficients<'_, T> {
 /// Conormal derivatives `p ← c_0 p + Σ_m c_m t_m` at the face points.
 pub struct Conormal<'a, T> {
     pub(super) faces: FaceCoefficients<'a, T>,
-    /// Derivatives along the tangents, `[m][point][lane]`; empty where their factors vanish.
+    /// Tangential derivatives, `[m][point][lane]`; empty if their factors vanish.
     pub(super) tangential: &'a [T],
-    /// Bit f: face f is wanted.
+    /// Bit f is set if face f is needed.
     pub(super) wanted: u8,
     pub(super) p: &'a mut [T],
 }
@@ -116,8 +116,8 @@ impl<T: PackScalar> Kernel<T> for Conormal<'_, T> {
     }
 }
 
-/// What the faces of one block give: with the jump `j = u⁻ − u⁺` and the conormal derivatives `p` of both
-/// sides, `y = κ sJ τ j − ½ (p⁻ − p⁺)` tests the functions and `z_m = −½ c_m j` their derivatives along the
+/// The face terms of one block: with the jump `j = u⁻ − u⁺` and the conormal derivatives `p` of both sides,
+/// `y = κ sJ τ j − ½ (p⁻ − p⁺)` tests the functions and `z_m = −½ c_m j` tests their derivatives along the
 /// frame.
 pub struct FaceTerms<'a, T> {
     pub(super) faces: FaceCoefficients<'a, T>,
@@ -127,7 +127,7 @@ pub struct FaceTerms<'a, T> {
     pub(super) plus: &'a [T],
     /// `y`, then `z_0`.
     pub(super) out: &'a mut [T],
-    /// `z_1 …`; empty where they vanish.
+    /// `z_1 …`; empty if they vanish.
     pub(super) tangential: &'a mut [T],
 }
 
@@ -165,13 +165,13 @@ impl<T: PackScalar> Kernel<T> for FaceTerms<'_, T> {
     }
 }
 
-/// The two published arrays of the neighbours, `u⁺` then `p⁺`, at the face points of one block.
+/// Gathers the two published arrays of the neighbours, `u⁺` then `p⁺`, at the face points of one block.
 pub struct GatherPair<'a, T> {
     pub(super) offsets: &'a [usize],
-    /// Scalars of one of the arrays in a block.
+    /// Number of scalars of one of the arrays in a block.
     pub(super) trace: usize,
     pub(super) across: NeighbourStates<'a, T>,
-    /// Bit f: face f is wanted.
+    /// Bit f is set if face f is needed.
     pub(super) wanted: u8,
     pub(super) out: &'a mut [T],
 }
@@ -210,10 +210,10 @@ impl<T: PackScalar> Kernel<T> for GatherPair<'_, T> {
 }
 
 impl<T: PackScalar> GatherPair<'_, T> {
-    /// `N` points of a face from `first` on, merged in registers.
+    /// Gathers `N` points of a face from `first` on, merged in registers.
     ///
     /// # Safety
-    /// They are points of the face that begins at `offset`, of which `donors` are those of
+    /// They are points of the face that begins at `offset`, and `donors` are those of
     /// [`of_face`](NeighbourStates::of_face).
     #[inline(always)]
     unsafe fn points<V: Pack<T = T>, const N: usize>(
@@ -227,7 +227,7 @@ impl<T: PackScalar> GatherPair<'_, T> {
         // and the outputs are face points of a trace.
         unsafe {
             for s in donors {
-                // One permutation for all points of the source.
+                // One permutation serves all points of the donor.
                 let pick = V::pick(&s.lanes, s.taken);
                 let base = self.across.values.as_ptr().add(s.block as usize * self.across.block_len);
                 let table = self.across.tables.as_ptr().add(s.table as usize + first);
@@ -247,7 +247,7 @@ impl<T: PackScalar> GatherPair<'_, T> {
     }
 }
 
-/// `z = B r` with a dense matrix for each lane, `[i][j][lane]`.
+/// `z = B r` with a dense matrix for each lane, `[i][j][lane]` (block Jacobi, mass matrices).
 pub struct Blocks<'a, T> {
     pub(super) n: usize,
     pub(super) matrix: &'a [T],
@@ -264,7 +264,7 @@ impl<T: PackScalar> Kernel<T> for Blocks<'_, T> {
             // SAFETY: lengths are asserted above.
             unsafe {
                 let row = self.matrix.as_ptr().add(i * n * V::W);
-                // Two sums, so that one multiply–add need not wait for the last.
+                // Two sums, so that consecutive multiply–adds do not depend on each other.
                 let (mut even, mut odd) = (V::lit(0.0), V::lit(0.0));
                 let mut j = 0;
                 while j + 1 < n {

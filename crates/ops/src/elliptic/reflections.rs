@@ -1,27 +1,28 @@
-//! Reflections of the simplices, in which operators fall apart.
+//! Reflections of simplices, under which operators split into smaller blocks.
 //!
-//! A triangle is its own image when two vertices are swapped, a tetrahedron also when the other two are.
-//! Nodes are paired with their images and replaced by sums and differences, modes by combinations that are
-//! even or odd, directions by ones that are kept or reversed: a derivative then leads from each class of
-//! functions (two on triangles, four on tetrahedra) to one other class, so that its matrix has a half, or a
-//! quarter, of the entries.
+//! A triangle is mapped to itself when two vertices are exchanged, a tetrahedron also when the other two are.
+//! Nodes are paired with their images and replaced by sums and differences, modes by even and odd
+//! combinations, and directions by ones that a reflection keeps or reverses. A derivative then maps each
+//! class of functions (two on triangles, four on tetrahedra) to one other class, so that its matrix has only
+//! a half, or a quarter, of the entries.
 
 use crate::simd::{Kernel, Pack, PackScalar};
 use dgsuite_basis::{Matrix, Shape};
 
-/// Coordinates that differ by less are the same.
+/// Coordinates with a smaller difference are the same.
 const SAME: f64 = 1e-9;
 
 /// Sums and differences of nodal values under the reflections of a shape.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reflections {
-    /// `[value, image, sum, difference]` under the first reflection: two nodes, and where their results go.
+    /// `[value, image, sum, difference]` under the first reflection: two nodes, and the places of their
+    /// results.
     pairs: Vec<[u32; 4]>,
     /// `[value, place]` of nodes that the first reflection keeps.
     kept: Vec<[u32; 2]>,
     /// Places that the second reflection exchanges.
     second: Vec<[u32; 2]>,
-    /// Where the classes begin among the results.
+    /// Start of each class among the results.
     pub(super) classes: Vec<usize>,
 }
 
@@ -49,14 +50,15 @@ const fn n_reflections(shape: Shape) -> usize {
 }
 
 impl Reflections {
-    /// Those of a triangle or tetrahedron with the given nodes; `None` if the nodes do not have its symmetry.
+    /// The reflections of a triangle or tetrahedron with the given nodes; `None` if the nodes are not
+    /// symmetric.
     pub(super) fn new(shape: Shape, nodes: &[[f64; 3]]) -> Option<Self> {
         let across = |k: usize, i: usize| {
             let x = image(shape, k, nodes[i]);
             nodes.iter().position(|y| (0..3).all(|d| (x[d] - y[d]).abs() < SAME))
         };
         let n = n_reflections(shape);
-        // Nodes by class, whose bits say which differences are taken.
+        // Nodes by class; the bits of a class indicate which differences are taken.
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); 1 << n];
         for first in 0..nodes.len() {
             let mut orbit = vec![(0, first)];
@@ -133,7 +135,7 @@ impl Reflections {
     }
 
     /// Orthonormal combinations of orthonormal modes that are even or odd, class by class, from the values of
-    /// the modes at points: `[mode][combination]`, and where classes begin.
+    /// the modes at points: `[mode][combination]`, and the start of each class.
     pub(super) fn modes(
         shape: Shape,
         points: &[[f64; 3]],
@@ -156,7 +158,7 @@ impl Reflections {
             }
             for j in 0..size {
                 let mut v = project.column(j);
-                // Twice is enough for orthogonality to rounding.
+                // Two passes give orthogonality up to rounding.
                 for _ in 0..2 {
                     for u in &found {
                         let dot: f64 = u.iter().zip(&v).map(|(a, b)| a * b).sum();

@@ -1,23 +1,23 @@
-//! When blocks publish and when they test, so that what is published stays in the cache.
+//! The order in which blocks publish and test, so that published values stay in the cache.
 //!
-//! A run of blocks is one thread's. It publishes a block shortly before another one tests what it reads
-//! there, and uses its place again once all that read it have. Places are as many as blocks along the front
-//! between those that are done and those that are to come. Blocks across the faces of the run, its *halo*,
-//! are published by their own runs once more, which costs less than to write everything to memory and to read
-//! it back.
+//! One thread processes a run of blocks. It publishes a block shortly before another block tests with its
+//! values, and reuses its memory (*place*) when all readers have finished. The number of places is the number
+//! of blocks along the front between finished and remaining blocks. Blocks across the faces of the run,
+//! its *halo*, are published a second time by this run, which costs less than writing all values to memory
+//! and reading them back.
 
 use crate::connect::{Neighbours, ORIENTATIONS};
 
-/// Bytes that all blocks of a run publish: what lies along its front then stays in the last cache.
+/// Bytes published by all blocks of a run; the values along its front then stay in the last-level cache.
 const ROOM: usize = 16 << 20;
 
-/// Fewest runs of a thread, so that none waits long for another.
+/// Smallest number of runs per thread, for load balance.
 const RUNS: usize = 4;
 
-/// Fewest blocks of a run.
+/// Smallest number of blocks of a run.
 const LEAST: usize = 16;
 
-/// Blocks of a group, and what each publishes.
+/// Number of blocks of a group, and bytes published by each.
 pub(super) struct Sizes {
     pub(super) blocks: usize,
     pub(super) n_faces: usize,
@@ -29,35 +29,35 @@ pub(super) struct Sizes {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Publication<const N: usize> {
     pub(super) blocks: [u32; N],
-    /// Faces at which something is wanted, a bit each.
+    /// Faces at which values are needed, as bits.
     pub(super) wanted: u8,
     pub(super) place: u32,
 }
 
-/// As many blocks that test side by side.
+/// `N` blocks that test side by side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Test {
-    /// Publications of the run that come before.
+    /// Number of publications of the run that must come before.
     pub(super) after: u32,
-    /// Where the blocks themselves have published.
+    /// The place at which the blocks themselves have published.
     pub(super) place: u32,
 }
 
-/// What one run does, in order.
+/// The publications and tests of one run, in order.
 #[derive(Clone, Debug)]
 pub(super) struct Run<const N: usize> {
     pub(super) publications: Vec<Publication<N>>,
-    /// Of its blocks, in order.
+    /// The tests of its own blocks, in order.
     pub(super) tests: Vec<Test>,
 }
 
-/// The runs of a group whose blocks are worked on `N` at a time.
+/// The runs of a group whose blocks are processed `N` at a time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Schedule<const N: usize> {
-    /// Blocks of each run but the last.
+    /// Number of blocks of each run except the last.
     pub(super) len: usize,
     pub(super) runs: Vec<Run<N>>,
-    /// The most places that a run needs.
+    /// The largest number of places of a run.
     pub(super) places: usize,
 }
 
@@ -71,13 +71,14 @@ struct Unit<const N: usize> {
 }
 
 impl<const N: usize> Schedule<N> {
-    /// Blocks in `neighbours.donors` become places of single blocks, those of their reader's run.
+    /// Plans all runs. Blocks in `neighbours.donors` are replaced by places of single blocks in their
+    /// reader's run.
     pub(super) fn new(neighbours: &mut Neighbours, sizes: &Sizes) -> Self {
         let &Sizes { blocks, n_faces, .. } = sizes;
         let share = blocks.div_ceil(RUNS * sizes.threads);
         let len = (ROOM / sizes.bytes.max(1)).min(share).max(LEAST).next_multiple_of(N);
         let mut out = Self { len, ..Self::default() };
-        // Where a block of the halo is, `units × N`.
+        // Position of a block of the halo, `units × N`.
         let mut halo_at = vec![u32::MAX; blocks];
         for first in (0..blocks).step_by(len) {
             let range = first..(first + len).min(blocks);
@@ -182,7 +183,7 @@ mod tests {
     use crate::connect::Donor;
     use crate::simd::MAX_LANES;
 
-    /// Sources of blocks in a row, each of which also reads two that look random.
+    /// Donors of blocks in a row, each of which also reads two pseudo-random ones.
     fn neighbours(blocks: usize, n_faces: usize, table_len: usize) -> Neighbours {
         let mut out = Neighbours { table_len, first_donor: vec![0], ..Neighbours::default() };
         let mut noise = 1_u64;

@@ -1,16 +1,16 @@
-//! Affine triangles and tetrahedra with constant coefficients, in modes of the gradient: beside other
-//! elements, and at high orders. Alone they are in Bernstein form ([`super::bernstein`]).
+//! Affine triangles and tetrahedra with constant coefficients, with modes of the gradient.
 //!
-//! The gradient is a polynomial of order p − 1, kept as orthonormal modes `g_a` along directions a of the
-//! reference element. A neighbour's conormal derivative and the test of the own are products with the traces
-//! R of these few modes,
+//! This form is used beside other elements, and at high orders; groups of such simplices alone use the
+//! Bernstein form ([`super::bernstein`]). The gradient is a polynomial of order p − 1 and is stored as
+//! orthonormal modes `g_a` along directions a of the reference element. The conormal derivative, and the test
+//! of the element's own face terms, are products with the traces R of these few modes,
 //!
 //! ```text
 //! p_f = R_f Σ_a c_fa g_a,     A u = Σ_a D_aᵀ ( Σ_b G_ab g_b − ½ Σ_f c_fa R_fᵀ W_f j_f ) + I_fᵀ W_f y,
 //! ```
 //!
-//! with `c_fa = κ_f sJ n·∇r_a`, the jumps `j` and `y = κ_f sJ τ j − ½ (p⁻ − p⁺)`. All but the traces is done
-//! between functions that reflections keep or reverse ([`super::reflections`]).
+//! with `c_fa = κ_f sJ n·∇r_a`, the jumps `j` and `y = κ_f sJ τ j − ½ (p⁻ − p⁺)`. All products except the
+//! traces are between functions that reflections keep or reverse ([`super::reflections`]).
 
 use super::point_kernels::FaceCoefficients;
 use super::reflections::{Reflections, directions};
@@ -20,7 +20,7 @@ use crate::panel::{Panels, Rows};
 use crate::simd::{Kernel, Pack, PackScalar};
 use dgsuite_basis::{Matrix, OrthonormalBasis, Polynomials, Shape};
 
-/// Most faces of a simplex.
+/// Largest number of faces of a simplex.
 const MAX_FACES: usize = 4;
 
 /// Operators of a simplex.
@@ -28,7 +28,7 @@ pub(super) struct Simplex<T> {
     pub(super) reflections: Reflections,
     /// `D`, from classes of nodes to classes of modes.
     pub(super) gradient: Chain<T>,
-    /// `Dᵀ`, and the mass matrix beside it where there are values.
+    /// `Dᵀ`, and the mass matrix if there are values.
     pub(super) test: Chain<T>,
     /// `I_f`.
     pub(super) trace: Chain<T>,
@@ -41,7 +41,7 @@ pub(super) struct Simplex<T> {
     pub(super) frames: Frames<T>,
 }
 
-/// How numbers along the directions follow from the stored ones.
+/// Conversion of stored coefficients to the directions a.
 pub(super) struct Frames<T> {
     dim: usize,
     n_faces: usize,
@@ -54,7 +54,7 @@ pub(super) struct Frames<T> {
 }
 
 impl<T: PackScalar> Simplex<T> {
-    /// `None` for other shapes, and for nodes without symmetry.
+    /// Returns `None` for other shapes, and if the nodes are not symmetric.
     pub(super) fn new(tables: &Tables, values: bool, max_rows: usize, lanes: usize) -> Option<Self> {
         let reference = &tables.reference;
         let shape = reference.spec.shape;
@@ -85,7 +85,7 @@ impl<T: PackScalar> Simplex<T> {
             })
             .collect();
 
-        // Class by class of the nodes, what follows from it: the rows of a class then share their columns.
+        // Class by class of the nodes, so that the rows of a class share their columns.
         let mut gradient = Rows { cols: np, rows: Vec::new() };
         let mut rows = vec![0; n_modes * dim];
         let mut test = vec![Vec::new(); np];
@@ -177,12 +177,12 @@ impl<T: PackScalar> Simplex<T> {
         })
     }
 
-    /// Rows of the gradient.
+    /// Number of rows of the gradient.
     pub(super) fn gradient_rows(&self) -> usize {
         self.gradient.rows()
     }
 
-    /// Rows of what is between faces and modes.
+    /// Number of rows between faces and modes.
     pub(super) fn face_rows(&self) -> usize {
         self.lift.rows()
     }
@@ -195,7 +195,7 @@ impl<T: PackScalar> Simplex<T> {
         self.chains().iter().map(|c| c.bytes()).sum::<usize>() + self.surface.bytes()
     }
 
-    /// Multiply–adds of an element.
+    /// Multiply–adds per element.
     pub(super) fn multiply_adds(&self) -> usize {
         let Frames { dim, n_faces, .. } = self.frames;
         let of_mode = dim * dim + 2 * n_faces * dim;
@@ -281,7 +281,7 @@ impl<T: PackScalar> FaceFluxes<'_, T> {
 }
 
 impl<T: PackScalar> Frames<T> {
-    /// Mode `m` of all derivatives.
+    /// Loads mode `m` of all derivatives.
     ///
     /// # Safety
     /// `gradient` points to all rows, and `m` is a mode.
@@ -296,7 +296,7 @@ impl<T: PackScalar> Frames<T> {
     }
 }
 
-/// `Σ_b G_ab g_b + Σ_f c_fa l_f`, and the values λ û behind it.
+/// `Σ_b G_ab g_b + Σ_f c_fa l_f`, followed by the values λ û.
 pub struct Divergence<'a, T> {
     pub(super) frames: &'a Frames<T>,
     pub(super) faces: &'a [T],
@@ -305,7 +305,7 @@ pub struct Divergence<'a, T> {
     pub(super) gradient: &'a [T],
     /// `l`, `[face][mode][lane]`.
     pub(super) lifted: &'a [T],
-    /// `û`, empty without λ.
+    /// `û`; empty without λ.
     pub(super) values: &'a [T],
     pub(super) out: &'a mut [T],
 }

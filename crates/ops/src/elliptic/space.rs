@@ -1,7 +1,7 @@
-//! The discrete problem without its fast kernels: elements, sides, coefficients and penalties in double
-//! precision.
+//! The discrete elliptic problem: elements, sides, coefficients and penalties, in double precision.
 //!
-//! Everything that is set up (operators of blocks, assembled matrix, right-hand side) reads geometry here.
+//! All set-up code (operators of blocks, assembled matrix, right-hand side) reads geometry and coefficients
+//! here.
 
 use super::coefficient::Coefficient;
 use super::tables::{Tables, specify};
@@ -18,10 +18,10 @@ use dgsuite_mesh::{Across, Mesh, Side};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Elements whose numbers a thread lists at a time.
+/// Number of elements that one task processes.
 const PIECE: usize = 256;
 
-/// What does not depend on the order of a level.
+/// Data that do not depend on the order of a level.
 pub(super) struct Problem {
     pub(super) mesh: Arc<Mesh>,
     pub(super) host: Arc<Host>,
@@ -30,9 +30,9 @@ pub(super) struct Problem {
     pub(super) lambda: Coefficient,
     /// Names and conditions, as given.
     pub(super) boundaries: Vec<(String, EllipticBoundary)>,
-    /// By boundary of the mesh: which of `boundaries` it has.
+    /// For each boundary of the mesh, its index in `boundaries`.
     pub(super) condition: Vec<Option<usize>>,
-    /// Which elements share blocks, for all orders.
+    /// The assignment of elements to blocks, for all orders.
     pub(super) packings: Packings,
 }
 
@@ -44,7 +44,7 @@ impl Problem {
     }
 }
 
-/// What lies across a side.
+/// The neighbour of a side.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Beyond {
     Element { side: Side, orientation: u8 },
@@ -113,7 +113,7 @@ impl<T: PackScalar> Space<T> {
             })
             .collect::<Result<Vec<_>, _>>()?;
         for part in groups.iter_mut().flat_map(|g| &mut g.parts) {
-            // The operator keeps metrics of its own.
+            // The operator stores its own metrics.
             part.metric = Buffer::zeros(0)?;
             part.face = Buffer::zeros(0)?;
             part.inverse_jacobian = Buffer::zeros(0)?;
@@ -159,25 +159,24 @@ impl<T: PackScalar> Space<T> {
         &self.tables[g as usize][part]
     }
 
-    /// Index of the operator's vectors at which an element's first function stands, and the stride of the
-    /// others.
+    /// Index in the operator's vectors of an element's first function, and the stride to the others.
     pub(super) fn rows(&self, element: usize) -> (usize, usize) {
         let (g, slot) = self.place[element];
         let group = &self.groups[g as usize];
         (group.offset + group.state.index(slot as usize, 0, 0), group.state.row_stride())
     }
 
-    /// Unknowns of an element.
+    /// Number of unknowns of an element.
     pub(super) fn n_basis(&self, element: usize) -> usize {
         self.groups[self.place[element].0 as usize].state.rows
     }
 
-    /// Scalars of a vector.
+    /// Length of a vector.
     pub(super) fn len(&self) -> usize {
         self.groups.iter().map(|g| g.state.len()).sum()
     }
 
-    /// What lies across a face of an element.
+    /// The neighbour across a face of an element.
     pub(super) fn across(&self, element: usize, face: usize) -> Beyond {
         self.sides[self.first_side[element] + face]
     }
@@ -188,7 +187,7 @@ impl<T: PackScalar> Space<T> {
         element_points(&self.problem.mesh, set, local)
     }
 
-    /// Geometry and coefficients of an element.
+    /// Computes geometry and coefficients of an element.
     pub(super) fn terms(&self, element: usize) -> ElementTerms {
         let tables = self.tables_of(element);
         let mesh = &self.problem.mesh;
@@ -221,8 +220,8 @@ impl<T: PackScalar> Space<T> {
         }
     }
 
-    /// The trace constants of all sides times the penalty factor; refuses bad coefficients and Jacobians on
-    /// the way.
+    /// Computes the trace constants of all sides times the penalty factor; returns an error for inadmissible
+    /// coefficients and Jacobians.
     fn traces(&self) -> Result<Vec<f64>, OpsError> {
         let problem = &self.problem;
         let of_element = |e: usize, all: &mut Vec<f64>| -> Result<(), OpsError> {
@@ -246,9 +245,9 @@ impl<T: PackScalar> Space<T> {
         self.in_pieces(of_element)
     }
 
-    /// What `work` adds to a list for each element, in the order of the mesh, or the first error. Threads
-    /// work on some elements at a time: a list for each element would be memory that one thread asks for and
-    /// another gives back, which makes them wait for each other.
+    /// Collects the items that `work` appends for each element, in the order of the mesh, or returns the
+    /// first error. Each task processes several elements: one list for each element would be allocated by one
+    /// thread and freed by another, which makes the threads wait for each other.
     pub(super) fn in_pieces<R: Clone + Send, E: Send>(
         &self,
         work: impl Fn(usize, &mut Vec<R>) -> Result<(), E> + Sync + Send,
@@ -264,7 +263,7 @@ impl<T: PackScalar> Space<T> {
         Ok(pieces.into_iter().collect::<Result<Vec<_>, E>>()?.concat())
     }
 
-    /// Penalty and coefficient of a face as one of its sides sees it: `τ` and `κ_f` at the side's points.
+    /// Penalty and coefficient of a face, seen from one of its sides: `τ` and `κ_f` at the side's points.
     pub(super) fn face_coefficients(&self, element: usize, face: usize) -> (f64, Vec<f64>) {
         let tables = self.tables_of(element);
         let range = tables.reference.face_offsets[face]..tables.reference.face_offsets[face + 1];
@@ -282,8 +281,8 @@ impl<T: PackScalar> Space<T> {
                     .zip(meets)
                     .map(|(q, &m)| {
                         let (a, b) = (own(q), kappa.at_point(other, &theirs.kappa[1], first + m));
-                        // Written so that equal sides give their value to the last bit, and both sides the
-                        // same.
+                        // Written so that equal values are reproduced exactly and both sides compute the same
+                        // number.
                         if a == b { a } else { 2.0 * (a * b) / (a + b) }
                     })
                     .collect();
@@ -292,7 +291,7 @@ impl<T: PackScalar> Space<T> {
         }
     }
 
-    /// For each point of a face the point of the other side that it meets; none at a boundary.
+    /// For each point of a face, the matching point of the other side; empty at a boundary.
     pub(super) fn meeting_points(&self, element: usize, face: usize) -> &[usize] {
         match self.across(element, face) {
             Beyond::Element { orientation, .. } => self.tables_of(element).meeting_points(face, orientation),
@@ -300,7 +299,7 @@ impl<T: PackScalar> Space<T> {
         }
     }
 
-    /// `b_d = n·∇r_d` at the points of one face, as [`FacePoint::conormal`] has them.
+    /// `b_d = n·∇r_d` at the points of one face, as computed by [`FacePoint::conormal`].
     pub(super) fn conormals(&self, element: usize, face: usize) -> impl Iterator<Item = [f64; 3]> {
         let tables = self.tables_of(element);
         let mesh = &self.problem.mesh;

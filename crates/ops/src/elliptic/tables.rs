@@ -1,5 +1,4 @@
-//! What all elements of a part share, in double precision: the reference element and what an elliptic
-//! operator needs of it beyond a residual.
+//! Tables shared by all elements of a part: reference element and elliptic operators, in double precision.
 
 use super::coefficient::Coefficient;
 use crate::error::OpsError;
@@ -12,10 +11,10 @@ use dgsuite_basis::{
 use dgsuite_mesh::Mesh;
 use std::sync::Arc;
 
-/// Entries of products below this share of the largest are rounding.
+/// Entries of products smaller than this fraction of the largest are rounding errors.
 const ROUNDING: f64 = 1e-13;
 
-/// Nodes of each shape: Gauss points along lines, whose mass matrix is diagonal; warp & blend on simplices.
+/// Nodes of each shape: Gauss points along lines, with a diagonal mass matrix; warp & blend on simplices.
 fn node_set(shape: Shape) -> NodeSet {
     match shape {
         Shape::Triangle | Shape::Tetrahedron => NodeSet::WarpBlend,
@@ -24,7 +23,8 @@ fn node_set(shape: Shape) -> NodeSet {
     }
 }
 
-/// Nodal elements of order `p`; all products of two functions of an affine element are integrated exactly.
+/// Specifies nodal elements of order `p`; products of two functions on an affine element are integrated
+/// exactly.
 pub(super) fn specify(p: usize, needs: &[Need]) -> Vec<(Option<PartSpec>, Option<PartSpec>)> {
     let spec = |shape: Shape, rule: MetricRule| PartSpec {
         element: ElementSpec {
@@ -57,19 +57,19 @@ pub(super) struct Tables {
     pub(super) geometry: Vec<(usize, GeometryTables)>,
     /// `∂φ_i/∂r_d` at the face points, `[d][k × i]`.
     pub(super) face_derivative: [Matrix; 3],
-    /// Derivatives of the functions at the face points along the frame of each face, `[m][k × i]`: across it,
-    /// along its reference normal, then along its tangents.
+    /// Derivatives of the functions at the face points along the frame of each face, `[m][k × i]`: along its
+    /// reference normal, then along its tangents.
     pub(super) frame_derivative: Vec<Matrix>,
-    /// Derivatives of a trace along the tangents from its values, `[k × k]`, block diagonal.
+    /// Tangential derivatives of a trace from its values, `[k × k]`, block diagonal.
     pub(super) tangential: Vec<Matrix>,
     /// From `b` in `b·∇̂u` to the factors of the derivatives along the frame, `[face][m][d]`.
     pub(super) frame: Vec<[[f64; 3]; 3]>,
-    /// `C |f̂| / |Ê|` of each face with the least C in `∫_f v² ≤ C |f|/|E| ∫_E v²`.
+    /// `C |f̂| / |Ê|` of each face, with the smallest C in `∫_f v² ≤ C |f|/|E| ∫_E v²`.
     pub(super) trace: Vec<f64>,
     /// Modes of the coefficients at volume and face points.
     pub(super) kappa: [Matrix; 2],
     pub(super) lambda: Matrix,
-    /// By face and orientation: for each point of the face the point of the other side that it meets.
+    /// For each face and orientation: for each point of the face, the matching point of the other side.
     meets: Vec<Vec<Vec<usize>>>,
 }
 
@@ -139,7 +139,7 @@ impl Tables {
         })
     }
 
-    /// For each point of a face the point of the other side that it meets.
+    /// For each point of a face, the matching point of the other side.
     pub(super) fn meeting_points(&self, face: usize, orientation: u8) -> &[usize] {
         &self.meets[face][orientation as usize]
     }
@@ -167,10 +167,10 @@ impl Tables {
     }
 }
 
-/// For each way in which a face can meet another: the point met by each of its points.
+/// For each orientation of a face relative to another: the matching point of each of its points.
 fn turns(shape: Shape, face: usize, points: &[[f64; 3]]) -> Vec<Vec<usize>> {
     let shape = shape.face_shape(face).unwrap_or(Shape::Line);
-    // The points are symmetric: `connect` has checked them.
+    // The points are symmetric, which `connect` has checked.
     let same = || (0..points.len()).collect();
     let turn = |k| face_permutation(shape, k, points).unwrap_or_else(|_| same());
     (0..shape.n_vertices()).map(turn).collect()
@@ -195,7 +195,7 @@ fn inverse_transpose(directions: &[[f64; 3]; 3], dim: usize) -> Result<[[f64; 3]
     Ok(out)
 }
 
-/// A matrix without what is rounding only.
+/// A matrix without entries that are zero up to rounding.
 pub(super) fn clean(m: &Matrix) -> Matrix {
     let largest = m.as_slice().iter().fold(0.0_f64, |a, x| a.max(x.abs()));
     let data = m.data.iter().map(|&v| if v.abs() > ROUNDING * largest { v } else { 0.0 }).collect();

@@ -1,4 +1,4 @@
-//! Between two orders of one problem.
+//! Transfers between two orders of one elliptic problem: interpolation and its transpose.
 
 use super::Sipdg;
 use crate::chain::Chain;
@@ -25,20 +25,20 @@ pub struct PTransfer<T> {
 struct GroupTransfer<T> {
     fine: Layout,
     coarse: Layout,
-    /// Where the group begins in the vectors.
+    /// Offsets of the group in the vectors of both orders.
     offsets: [usize; 2],
     prolong: Chain<T>,
     restrict: Chain<T>,
     shape: Shape,
-    /// The factors of both, for a device.
+    /// The factors of both directions, for a device.
     factors: [Vec<Rows>; 2],
 }
 
 impl<T: PackScalar> Sipdg<T> {
-    /// The transfer between two orders of one problem.
+    /// Sets up the transfer between two orders of one problem.
     ///
     /// # Errors
-    /// [`OpsError::Elliptic`] if they are not of one mesh, or the coarse order is the higher one.
+    /// [`OpsError::Elliptic`] if they are not on the same mesh, or if the coarse order is the higher one.
     pub fn transfer(fine: &Self, coarse: &Self) -> Result<PTransfer<T>, OpsError> {
         let refuse = |reason: &str| Err(OpsError::Elliptic { reason: reason.to_owned() });
         if !Arc::ptr_eq(fine.mesh(), coarse.mesh()) || fine.level != coarse.level {
@@ -79,7 +79,7 @@ impl<T: PackScalar> Sipdg<T> {
     }
 }
 
-/// Room between the factors of a chain; `None` if there is no memory left for a few rows.
+/// Allocates buffers between the factors of a chain; `None` if memory is exhausted.
 fn room_for<T: PackScalar>(len: usize) -> Option<[Buffer<T>; 2]> {
     Some([Buffer::zeros(len).ok()?, Buffer::zeros(len).ok()?])
 }
@@ -103,7 +103,7 @@ impl<T: PackScalar> PTransfer<T> {
     /// `fine ← fine + P coarse`.
     ///
     /// # Panics
-    /// If a vector has another length than its operator's.
+    /// If the length of a vector is not that of its operator's vectors.
     pub fn prolong(&self, coarse: &[T], fine: &mut [T]) {
         self.check(fine.len(), coarse.len());
         self.host.install(|| {
@@ -131,7 +131,7 @@ impl<T: PackScalar> PTransfer<T> {
     /// `coarse ← Pᵀ fine`.
     ///
     /// # Panics
-    /// If a vector has another length than its operator's.
+    /// If the length of a vector is not that of its operator's vectors.
     pub fn restrict(&self, fine: &[T], coarse: &mut [T]) {
         self.check(fine.len(), coarse.len());
         self.host.install(|| {
@@ -153,7 +153,7 @@ impl<T: PackScalar> PTransfer<T> {
         });
     }
 
-    /// The factors of interpolation and of its transpose for elements of a shape, the first applied first.
+    /// The factors of interpolation and of its transpose for elements of a shape; the first is applied first.
     pub(crate) fn factors_of(&self, shape: Shape) -> Option<[&[Rows]; 2]> {
         let group = self.groups.iter().find(|g| g.shape == shape)?;
         Some([&group.factors[0], &group.factors[1]])

@@ -1,5 +1,4 @@
-//! Assignment of tetrahedra to blocks on meshes with a repeated pattern, such as six tetrahedra in each cell
-//! of a grid.
+//! Assignment of tetrahedra to blocks on meshes with a repeated pattern, such as six in each cell of a grid.
 //!
 //! In such a mesh the elements fall into a few classes; the elements of one class differ only in their
 //! position and in the scale of the axes. Starting from each element of the first class, the same walk across

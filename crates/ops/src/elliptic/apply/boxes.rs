@@ -1,4 +1,4 @@
-//! `A u` of groups that are all boxes, in one pass: each block reads the nodes of its neighbours.
+//! The product `A u` for groups of rectangles or boxes, in one pass that reads the nodes of neighbours.
 
 use super::Work;
 use crate::elliptic::Sipdg;
@@ -9,12 +9,12 @@ use crate::simd::PackScalar;
 use dgsuite_gpu::Buffer;
 
 impl<T: PackScalar> Sipdg<T> {
-    /// The lines of a group that is all boxes.
+    /// The lines of a group that consists of boxes only.
     pub(in crate::elliptic) fn boxes(&self, g: usize) -> Option<&Lines<T>> {
         self.operators[g][0].lines.as_ref().filter(|_| self.schedules[g].runs.is_empty())
     }
 
-    /// A group of boxes, some blocks from `first` on: each reads the nodes of its neighbours.
+    /// Computes `A u` of some blocks of boxes, from block `first` on; each reads the nodes of its neighbours.
     pub(super) fn apply_boxes(
         &self,
         g: usize,
@@ -33,12 +33,12 @@ impl<T: PackScalar> Sipdg<T> {
         let blocks = first..first + au.len() / len;
         let mut begin = blocks.start;
         while begin < blocks.end {
-            // Blocks that need no mending are worked on together.
-            let to_mend = self.mends[g].has(begin);
-            let end = if to_mend {
+            // Blocks without foreign lanes are processed together.
+            let has_foreign = self.foreign[g].has(begin);
+            let end = if has_foreign {
                 begin + 1
             } else {
-                (begin..blocks.end).find(|b| self.mends[g].has(*b)).unwrap_or(blocks.end)
+                (begin..blocks.end).find(|b| self.foreign[g].has(*b)).unwrap_or(blocks.end)
             };
             let au = &mut au[(begin - first) * len..(end - first) * len];
             let own = &u[begin * len..end * len];
@@ -77,12 +77,12 @@ impl<T: PackScalar> Sipdg<T> {
                     },
                 );
             };
-            if to_mend {
+            if has_foreign {
                 for d in 0..dim {
                     work(d..d + 1, true, false, plus, au);
                     let (faces, wanted) = (Some(self.faces(g, o, begin)), lines.faces_across(d));
                     T::line_traces(self.level, LineTraces { lines, u: own, faces, wanted, out: minus });
-                    self.mend(g, begin, wanted, (minus, published), plus);
+                    self.replace_foreign(g, begin, wanted, (minus, published), plus);
                     self.add_robin(g, begin, wanted, minus, &mut plus[trace..]);
                     work(d..d + 1, false, true, plus, au);
                 }
@@ -94,7 +94,7 @@ impl<T: PackScalar> Sipdg<T> {
         }
     }
 
-    /// Sources of neighbours whose nodes are read, not those that the own lines lead to.
+    /// Number of donors whose nodes are read, without those that the block's own lines lead to.
     pub(in crate::elliptic) fn donors_across(&self, g: usize) -> usize {
         let (n, straight) = (&self.space.connectivity.neighbours[g], &self.operators[g][0].straight);
         let of_face = |(i, w): (usize, &[u32])| {
@@ -105,7 +105,7 @@ impl<T: PackScalar> Sipdg<T> {
         n.first_donor.windows(2).enumerate().map(of_face).sum()
     }
 
-    /// A block of boxes, from what lies across its faces.
+    /// Computes `A u` of a block of boxes from the values across its faces.
     pub(super) fn test_lines(
         &self,
         g: usize,

@@ -1,4 +1,4 @@
-//! `A u` of affine simplices with constant coefficients.
+//! The product `A u` for affine simplices with constant coefficients.
 
 use super::{Scratch, Sipdg, Work, fetch};
 use crate::elliptic::bernstein::passes::{BernsteinPublish, BernsteinTest};
@@ -11,7 +11,7 @@ use crate::residual::multiply;
 use crate::simd::PackScalar;
 
 impl<T: PackScalar> Sipdg<T> {
-    /// `A u` of one run, in Bernstein form.
+    /// Computes `A u` of one run in Bernstein form.
     pub(super) fn apply_bernstein(&self, g: usize, form: &Bernstein<T>, run: usize, u: &[T], au: &mut [T]) {
         let (group, o) = (&self.space.groups[g], &self.operators[g][0]);
         let len = group.state.block_len();
@@ -29,7 +29,7 @@ impl<T: PackScalar> Sipdg<T> {
             |p: &Publication<TOGETHER>| p.blocks.map(|block| of_blocks(block as usize..block as usize + 1));
         let faces_of =
             |p: &Publication<TOGETHER>| p.blocks.map(|block| o.face_of(block as usize - o.first_block));
-        let mends = &self.mends[g];
+        let foreign = &self.foreign[g];
         let mut done = 0;
         for (i, test) in plan.tests.iter().enumerate() {
             for j in done..test.after as usize {
@@ -61,8 +61,8 @@ impl<T: PackScalar> Sipdg<T> {
                 published: &published[..],
                 own: test.place as usize,
                 crossings: block.map(|block| form.crossings_of(block)),
-                mends: block.map(|block| mends.of(block)),
-                robin: block.map(|block| mends.robin_of(block)),
+                foreign: block.map(|block| foreign.of(block)),
+                robin: block.map(|block| foreign.robin_of(block)),
                 faces: o.faces_of(within.clone()),
                 shares: o.shares_of(within.clone()),
                 metric: o.metrics_of(within),
@@ -78,8 +78,8 @@ impl<T: PackScalar> Sipdg<T> {
         }
     }
 
-    /// `A u` of a block of affine simplices from what lies across the faces, with values and derivatives at
-    /// points.
+    /// Computes `A u` of a block of affine simplices from the values and derivatives at points across the
+    /// faces.
     pub(super) fn test_simplex(
         &self,
         g: usize,

@@ -1,47 +1,47 @@
-//! Where blocks find what their neighbours have published.
+//! Tables by which blocks in Bernstein form find the published values of their neighbours.
 
 use super::TOGETHER;
 use crate::connect::Neighbours;
 use crate::simd::MAX_LANES;
 
-/// Lanes of one face of a block whose neighbours have published in one place and are read through one
-/// table.
+/// Lanes of one face of a block whose neighbours have published at the same place and are read through the
+/// same table.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::elliptic) struct Crossing {
-    /// First scalar of what the neighbours' block has published.
+    /// Offset of the published values of the neighbours' block.
     pub(super) from: u32,
     /// First entry of the table.
     pub(super) table: u32,
-    /// First scalar of the face in a row of all faces of a block.
+    /// Offset of the face in a row that contains all faces of a block.
     pub(super) to: u32,
     /// See [`crate::connect::Donor`].
     pub(super) taken: u32,
     pub(super) lanes: [i8; MAX_LANES],
 }
 
-/// Crossings of all blocks.
+/// The crossings of all blocks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Crossings {
-    /// Those of block `b` are `all[first[b]..first[b + 1]]`.
+    /// The crossings of block `b` are `all[first[b]..first[b + 1]]`.
     all: Vec<Crossing>,
     first: Vec<u32>,
-    /// Scalars of what is published that they read.
+    /// Number of published scalars that are read.
     pub(super) reach: usize,
 }
 
-/// How blocks lie in their places, and tables.
+/// Sizes of blocks, places and tables.
 pub(super) struct Sizes {
     pub(super) n_faces: usize,
     pub(super) lanes: usize,
-    /// Rows of a block.
+    /// Number of rows of a block.
     pub(super) rows: usize,
-    /// Entries of a table.
+    /// Number of entries of a table.
     pub(super) table: usize,
 }
 
 impl Crossings {
-    /// From donors whose blocks are places, as [`Schedule`](crate::elliptic::schedule::Schedule) leaves
-    /// them.
+    /// Builds the crossings from donors whose blocks are places, as
+    /// [`Schedule`](crate::elliptic::schedule::Schedule) leaves them.
     pub(super) fn new(neighbours: &Neighbours, sizes: &Sizes) -> Self {
         let &Sizes { n_faces, lanes, rows, table } = sizes;
         let side_by_side = rows * TOGETHER * lanes;
@@ -65,7 +65,7 @@ impl Crossings {
         out
     }
 
-    /// Those of a block.
+    /// The crossings of a block.
     pub(super) fn of(&self, block: usize) -> &[Crossing] {
         &self.all[self.first[block] as usize..self.first[block + 1] as usize]
     }

@@ -1,33 +1,34 @@
-//! Numbers that reflections exchange, and their sums and differences.
+//! Orbits of coefficients under reflections, and their sums and differences.
 
 use crate::panel::Rows;
 use crate::simd::Pack;
 use dgsuite_basis::Matrix;
 
-/// Coordinates that differ by less are the same.
+/// Coordinates with a smaller difference are the same.
 const SAME: f64 = 1e-9;
 
-/// Entries below this share of the largest are rounding.
+/// Entries smaller than this fraction of the largest are rounding errors.
 const ROUNDING: f64 = 1e-10;
 
-/// Orbits of one or two reflections that commute.
+/// Orbits of one or two commuting reflections.
 ///
-/// Sums and differences of each orbit stand class by class, a class for the functions that each reflection
-/// keeps (bit not set) or reverses (bit set).
+/// Sums and differences of the orbits are grouped in classes. Bit `k` of a class is set if reflection `k`
+/// reverses the sign of its functions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Orbits {
-    /// Where classes begin.
+    /// Start of each class.
     classes: Vec<usize>,
-    /// `[item]`, and `[place]`.
+    /// `[item]`, and its `[place]`.
     ones: Vec<[[u32; 1]; 2]>,
     /// `[x, image]`, and the places of sum and difference.
     twos: Vec<[[u32; 2]; 2]>,
-    /// `[x, first image, second image, both]`, and the places of the even and odd ones in the same order.
+    /// `[x, first image, second image, image under both]`, and the places of their sums and differences in
+    /// the same order.
     fours: Vec<[[u32; 4]; 2]>,
 }
 
 impl Orbits {
-    /// From the image of each item under each reflection.
+    /// Builds the orbits from the image of each item under each reflection.
     pub(super) fn new(images: &[Vec<usize>]) -> Option<Self> {
         let n = images.first()?.len();
         let mut found: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();
@@ -73,7 +74,7 @@ impl Orbits {
         Some(out)
     }
 
-    /// Of points whose coordinates are exchanged.
+    /// Orbits of points under the exchange of coordinates.
     pub(super) fn of_points(points: &[[f64; 4]], exchanges: &[[usize; 2]]) -> Option<Self> {
         let image = |x: &[f64; 4], [i, j]: [usize; 2]| {
             let mut y = *x;
@@ -99,7 +100,7 @@ impl Orbits {
         ones.chain(twos).chain(fours)
     }
 
-    /// S of the sums and differences, `[place][item]`, and the sizes of orbits by place.
+    /// The matrix S of the sums and differences, `[place][item]`, and the size of the orbit of each place.
     pub(super) fn matrix(&self) -> (Matrix, Vec<f64>) {
         let mut out = Matrix::zeros(self.len(), self.len());
         let mut sizes = vec![1.0; self.len()];
@@ -115,8 +116,8 @@ impl Orbits {
         (out, sizes)
     }
 
-    /// `m̂` with `m = Sᵀ m̂ S`, where rows of `m` have these orbits and columns the other; `None` if it does
-    /// not keep classes.
+    /// `m̂` with `m = Sᵀ m̂ S`, where the rows of `m` have these orbits and its columns the orbits `columns`;
+    /// `None` if `m` does not preserve classes.
     pub(super) fn reduce(&self, m: &Matrix, columns: &Self) -> Option<Matrix> {
         let (left, sizes) = self.matrix();
         let (right, sizes_right) = columns.matrix();
@@ -138,7 +139,7 @@ impl Orbits {
     }
 
     /// The entries within classes of a matrix of [`reduce`](Self::reduce), whose columns have these orbits
-    /// and rows the other.
+    /// and whose rows have the orbits `rows`.
     pub(super) fn rows(&self, m: &Matrix, rows: &Self) -> Rows {
         let mut out = Rows { cols: m.cols(), rows: Vec::new() };
         for (r, c) in rows.classes.windows(2).zip(self.classes.windows(2)) {
@@ -147,13 +148,13 @@ impl Orbits {
         out
     }
 
-    /// Orbit by orbit, from items to the places of their sums and differences.
+    /// Computes the sums and differences of all orbits, from items to places.
     #[inline(always)]
     pub(super) fn sums<V: Pack, const N: usize>(&self, from: &impl Read<V, N>, to: &impl Write<V, N>) {
         self.turn::<V, N, 0>(from, to);
     }
 
-    /// Orbit by orbit, from places to items: the transpose.
+    /// The transpose of [`sums`](Self::sums), from places to items.
     #[inline(always)]
     pub(super) fn expand<V: Pack, const N: usize>(&self, from: &impl Read<V, N>, to: &impl Write<V, N>) {
         self.turn::<V, N, 1>(from, to);
@@ -197,25 +198,25 @@ impl Orbits {
     }
 }
 
-/// Where `N` packs of each item come from.
+/// A source of `N` packs for each item.
 pub(super) trait Read<V, const N: usize> {
-    /// Those of item `i`.
+    /// Loads the packs of item `i`.
     ///
     /// # Safety
     /// `i` is one of the items that the implementor's pointers cover.
     unsafe fn read(&self, i: u32) -> [V; N];
 }
 
-/// Where they go.
+/// A destination of `N` packs for each item.
 pub(super) trait Write<V, const N: usize> {
-    /// Those of item `i`.
+    /// Stores the packs of item `i`.
     ///
     /// # Safety
     /// `i` is one of the items that the implementor's pointers cover.
     unsafe fn write(&self, i: u32, x: [V; N]);
 }
 
-/// Rows of `N` packs one behind the other.
+/// Consecutive rows of `N` packs.
 pub(super) struct RowsOf<T>(pub(super) *mut T);
 
 impl<V: Pack, const N: usize> Read<V, N> for RowsOf<V::T> {

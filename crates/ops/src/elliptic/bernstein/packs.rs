@@ -1,11 +1,11 @@
-//! Where packs of blocks come from and go to.
+//! Sources and destinations of packs for the kernels in Bernstein form.
 
 use super::orbits::{Read, Write};
 use crate::panel::Epilogue;
 use crate::residual::prefetch_second;
 use crate::simd::Pack;
 
-/// Rows of several blocks, each with a factor.
+/// Rows of several blocks, each multiplied by a factor.
 pub(super) struct Scaled<V: Pack, const N: usize> {
     pub(super) factor: [V; N],
     pub(super) blocks: [*const V::T; N],
@@ -48,7 +48,7 @@ impl<V: Pack, const N: usize> Write<V, N> for Blocks<V::T, N> {
     }
 }
 
-/// Rows of one block, among those of `N` blocks side by side.
+/// Rows of one block among `N` blocks that lie side by side.
 pub(super) struct Among<T, const N: usize>(pub(super) *mut T);
 
 impl<V: Pack, const N: usize> Write<V, 1> for Among<V::T, N> {
@@ -59,11 +59,12 @@ impl<V: Pack, const N: usize> Write<V, 1> for Among<V::T, N> {
     }
 }
 
-/// Rows of blocks side by side, while the same rows of the first or the second half of the blocks to come are
-/// fetched: a share of the lines at a time leaves room for all that are under way.
+/// Writes rows of blocks side by side and prefetches the same rows of the first or the second half of the
+/// following blocks. Only a fraction of the cache lines is prefetched at a time, because the number of
+/// outstanding loads is limited.
 pub(super) struct Fetching<'a, T, const N: usize, const SECOND: bool> {
     pub(super) to: *mut T,
-    /// Any addresses will do.
+    /// Addresses to prefetch; any value is allowed.
     pub(super) next: &'a [*const T; N],
 }
 
@@ -90,10 +91,10 @@ impl<V: Pack, const N: usize, const SECOND: bool> Epilogue<V, N> for Fetching<'_
     }
 }
 
-/// Rows at the faces: the own and what lies across, each with a factor, `[face]`.
+/// Rows at the faces: a block's own and those across, each multiplied by a factor, `[face]`.
 pub(super) struct Across<V: Pack, const F: usize> {
     pub(super) own: *const V::T,
-    /// First scalars of the own rows, `[k][face]`.
+    /// Offsets of the own rows, `[k][face]`.
     pub(super) rows: *const u32,
     pub(super) across: *const V::T,
     pub(super) factors: [[V; 2]; F],

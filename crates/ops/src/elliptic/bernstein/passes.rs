@@ -1,25 +1,29 @@
-//! The operator in Bernstein form on a few blocks side by side, a pass that publishes and one that tests.
+//! The two passes of the operator in Bernstein form: one publishes face values, one tests.
+//!
+//! Both process [`TOGETHER`] blocks side by side. [`BernsteinPublish`] changes the basis to Bernstein
+//! coefficients and computes conormal derivatives on the faces. [`BernsteinTest`] reads the published values
+//! of the neighbours and computes `A u`; the equations are those of [`super`].
 
 use super::crossings::Crossing;
 use super::orbits::{Read, RowsOf, Write};
 use super::packs::{Across, Among, Blocks, Curvature, Fetching, Scaled};
 use super::terms::Terms;
 use super::{Bernstein, TOGETHER};
-use crate::elliptic::mends::{self, Mend, Robin};
+use crate::elliptic::foreign::{self, ForeignLane, Robin};
 use crate::panel::{Store, apply};
 use crate::residual::prefetch_second;
 use crate::simd::{Kernel, Pack, PackScalar};
 
-/// First packs of what lies in the work space.
+/// Offsets, in packs, of the arrays in the work space.
 pub(super) struct Rooms {
-    /// Sums and differences of coefficients, of those of second derivatives, and λ û, side by side.
+    /// Sums and differences of coefficients, of coefficients of second derivatives, and of λ û, side by side.
     high: usize,
     nodes: usize,
-    /// Of one block, at the faces, `[k][face]`, derivatives behind values: by turns what lies across, sums
-    /// and differences, their products.
+    /// For one block, at the faces, `[k][face]`, derivatives after values: first the values across, then sums
+    /// and differences, then their products.
     across: usize,
     places: usize,
-    /// Of one block: factors of derivatives, `[face][i]`.
+    /// For one block: factors of derivatives, `[face][i]`.
     factors: usize,
     pub(super) total: usize,
 }
@@ -43,7 +47,7 @@ impl Rooms {
     }
 }
 
-/// `b`, and the conormal derivatives at the faces whose bit is set in `wanted`.
+/// Computes `b`, and the conormal derivatives at the faces whose bit is set in `wanted`.
 pub struct BernsteinPublish<'a, T> {
     pub(in crate::elliptic) by: &'a Bernstein<T>,
     /// Values of each block.
@@ -51,7 +55,7 @@ pub struct BernsteinPublish<'a, T> {
     /// `c_f` and `t_f` of each face of each block.
     pub(in crate::elliptic) faces: [&'a [T]; TOGETHER],
     pub(in crate::elliptic) wanted: u8,
-    /// Values and factors of the blocks whose turn is next.
+    /// Values and factors of the next blocks, which are prefetched.
     pub(in crate::elliptic) next: [&'a [T]; TOGETHER],
     pub(in crate::elliptic) next_faces: [&'a [T]; TOGETHER],
     pub(in crate::elliptic) work: &'a mut [T],
@@ -106,10 +110,10 @@ impl<T: PackScalar> BernsteinPublish<'_, T> {
         }
     }
 
-    /// Conormal derivatives at face `f`, behind the coefficients.
+    /// Computes the conormal derivatives at face `f`, stored after the coefficients.
     ///
     /// # Safety
-    /// What is published has room at `out`, and each block has its factors.
+    /// The published values of the blocks fit at `out`, and each block has its factors.
     #[inline(always)]
     unsafe fn slopes<V: Pack<T = T>, const D: usize, const N: usize>(&self, f: usize, out: *mut T) {
         let (n, nq) = (self.by.n, self.by.n_face[1]);
@@ -142,26 +146,26 @@ impl<T: PackScalar> BernsteinPublish<'_, T> {
     }
 }
 
-/// `A u` of a few blocks side by side from what is published.
+/// Computes `A u` of a few blocks side by side from the published values.
 pub struct BernsteinTest<'a, T> {
     pub(in crate::elliptic) by: &'a Bernstein<T>,
     /// Values of the blocks, one after the other.
     pub(in crate::elliptic) u: &'a [T],
-    /// What is published, `[place][row][block][lane]`.
+    /// Published values, `[place][row][block][lane]`.
     pub(in crate::elliptic) published: &'a [T],
     /// The place of these blocks.
     pub(in crate::elliptic) own: usize,
     pub(in crate::elliptic) crossings: [&'a [Crossing]; TOGETHER],
-    pub(in crate::elliptic) mends: [&'a [Mend<T>]; TOGETHER],
-    /// With one value for all points of a face.
+    pub(in crate::elliptic) foreign: [&'a [ForeignLane<T>]; TOGETHER],
+    /// Robin boundaries, with one value for all points of a face.
     pub(in crate::elliptic) robin: [&'a [Robin<T>]; TOGETHER],
     /// `c_f` and `t_f` of each face, block by block.
     pub(in crate::elliptic) faces: &'a [T],
-    /// `2 κ⁻ / κ_f − 1` of each face, block by block; empty where κ does not change across faces.
+    /// `2 κ⁻ / κ_f − 1` of each face, block by block; empty if κ is the same on both sides of all faces.
     pub(in crate::elliptic) shares: &'a [T],
     /// `G_de`, and λ if there are values, block by block.
     pub(in crate::elliptic) metric: &'a [T],
-    /// Where results will be written next, and the metric of those blocks.
+    /// Destination of the next results, and the metric of the next blocks, which are prefetched.
     pub(in crate::elliptic) next: &'a [T],
     pub(in crate::elliptic) next_metric: &'a [T],
     pub(in crate::elliptic) work: &'a mut [T],
@@ -219,7 +223,8 @@ impl<T: PackScalar> BernsteinTest<'_, T> {
                     }
                     first.store(factors.add(f * F * V::W));
                 }
-                // One half of the lines to come is fetched here, the other with the last product.
+                // One half of the following cache lines is prefetched here, the other during the last
+                // product.
                 let later = if s < N / 2 { next[s] } else { nodes };
                 collect::<V, N>(&by.terms, sides, factors, nodes.add(s * V::W), later);
                 let factors = curvature::<V, D, P>(self.metric.as_ptr().add(s * of_metric));
@@ -250,10 +255,11 @@ impl<T: PackScalar> BernsteinTest<'_, T> {
         }
     }
 
-    /// What jumps and sums of derivatives leave at the faces of block `s`, `[k][face]`.
+    /// Computes the contributions of jumps and sums of derivatives at the faces of block `s`, `[k][face]`.
     ///
     /// # Safety
-    /// `own` is what the block has published, `faces` its rows of coefficients, and there is room at `work`.
+    /// `own` points to the published values of the block, `faces` to its rows of coefficients, and the work
+    /// space is large enough.
     #[inline(always)]
     unsafe fn sides<V: Pack<T = T>, const F: usize>(
         &self,
@@ -274,7 +280,7 @@ impl<T: PackScalar> BernsteinTest<'_, T> {
             for crossing in self.crossings[s] {
                 cross::<V, F>(by, crossing, self.published.as_ptr(), across);
             }
-            self.mend::<V, F>(s, own, across);
+            self.replace_foreign::<V, F>(s, own, across);
             let (mut of_values, mut of_derivatives) = ([[V::lit(1.0); 2]; F], [[V::lit(1.0); 2]; F]);
             for f in 0..F {
                 let penalty = V::load(faces.add((f * F + F - 1) * V::W));
@@ -307,15 +313,20 @@ impl<T: PackScalar> BernsteinTest<'_, T> {
         }
     }
 
-    /// Lanes of block `s` at a boundary: what lies across.
+    /// Replaces the values across the faces for lanes of block `s` at a boundary.
     ///
     /// # Safety
-    /// There is room at `across` for rows of `F` packs, and `own` is what the block has published.
+    /// `across` has memory for rows of `F` packs, and `own` points to the published values of the block.
     #[inline(always)]
-    unsafe fn mend<V: Pack<T = T>, const F: usize>(&self, s: usize, own: *const T, across: *mut T) {
-        for mend in self.mends[s] {
-            let mends::From::Ghost { sign } = mend.from else { continue };
-            let (f, lane) = (mend.face as usize, mend.lane as usize);
+    unsafe fn replace_foreign<V: Pack<T = T>, const F: usize>(
+        &self,
+        s: usize,
+        own: *const T,
+        across: *mut T,
+    ) {
+        for lane_across in self.foreign[s] {
+            let foreign::From::Ghost { sign } = lane_across.from else { continue };
+            let (f, lane) = (lane_across.face as usize, lane_across.lane as usize);
             for (k, rows) in self.by.own.chunks_exact(F).enumerate() {
                 // SAFETY: a row of the face, and of what is published.
                 unsafe { *across.add((k * F + f) * V::W + lane) = sign * *own.add(rows[f] as usize + lane) };
@@ -323,10 +334,10 @@ impl<T: PackScalar> BernsteinTest<'_, T> {
         }
     }
 
-    /// Robin boundaries of block `s` add `α κ sJ M_f u`.
+    /// Adds `α κ sJ M_f u` for Robin boundaries of block `s`.
     ///
     /// # Safety
-    /// What tests coefficients stands at `to`, and at `own` what the blocks have published.
+    /// `to` points to the terms that test coefficients, `own` to the published values of the blocks.
     #[inline(always)]
     unsafe fn add_robin<V: Pack<T = T>, const N: usize>(&self, s: usize, own: *const T, to: *mut T) {
         let (by, nf) = (self.by, self.by.n_face[0]);
@@ -380,12 +391,11 @@ unsafe fn curvature<V: Pack, const D: usize, const P: usize>(metric: *const V::T
     out
 }
 
-/// What the sides of one block among `N` add to its coefficients, while the rows of a block to come are
-/// fetched.
+/// Adds the contributions of the sides of one block among `N` to its coefficients; prefetches the rows of a
+/// following block.
 ///
 /// # Safety
-/// `sides` and `factors` hold all rows, and `to` has room for all coefficients. Any address will do for
-/// `next`.
+/// `sides` and `factors` hold all rows, and `to` has memory for all coefficients. `next` may be any address.
 #[inline(always)]
 unsafe fn collect<V: Pack, const N: usize>(
     terms: &Terms,
@@ -419,11 +429,10 @@ unsafe fn collect<V: Pack, const N: usize>(
     }
 }
 
-/// The lanes of a crossing, to rows of `F` packs.
+/// Copies the lanes of a crossing to rows of `F` packs.
 ///
 /// # Safety
-/// `published` is one that the crossing was made for, and there is room at `across` for all rows of the
-/// faces.
+/// The crossing was made for `published`, and `across` has memory for all rows of the faces.
 #[inline(always)]
 unsafe fn cross<V: Pack<T: PackScalar>, const F: usize>(
     by: &Bernstein<V::T>,

@@ -1,28 +1,28 @@
-//! What rows at the faces add to the coefficients of an element.
+//! Index lists for adding face terms to the Bernstein coefficients of an element.
 
-/// A run of coefficients with as many terms each.
+/// A run of coefficients with equal numbers of terms.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     pub(super) rows: usize,
-    /// Values on faces, which are added.
+    /// Number of values on faces, which are added.
     pub(super) plain: usize,
-    /// Derivatives on faces, which are added with a factor.
+    /// Number of derivatives on faces, which are added with a factor.
     pub(super) factored: usize,
 }
 
-/// Terms by coefficients. Places are first scalars of rows of one block.
+/// The terms of each coefficient. Places are offsets of rows of one block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Terms {
     pub(super) runs: Vec<Run>,
-    /// Run by run and row by row: where the coefficient stands, then where its values on faces stand, then
-    /// pairs of where a derivative and its factor stand.
+    /// Run by run and row by row: the place of the coefficient, then the places of its values on faces, then
+    /// pairs of the places of a derivative and its factor.
     pub(super) places: Vec<u32>,
 }
 
 impl Terms {
-    /// From the coefficient of each value `[face][k]` and the coefficients that each derivative `[face][k]`
-    /// is made of, `[i]`. Rows at the faces are numbered `[k][face]`, derivatives behind values, and factors
-    /// `[face][i]`.
+    /// Builds the lists from the coefficient of each value `[face][k]` and the coefficients of which each
+    /// derivative `[face][k]` consists, `[i]`. Rows at the faces are numbered `[k][face]`, derivatives after
+    /// values; factors are numbered `[face][i]`.
     pub(super) fn new(
         values: &[usize],
         raised: &[usize],

@@ -1,10 +1,10 @@
-//! Quadrilaterals and hexahedra at Gauss nodes: everything is along lines of nodes.
+//! Tables for devices of quadrilaterals and hexahedra at Gauss nodes, along lines of nodes.
 //!
-//! Sides are numbered 2 d + end for the ends of the direction d; the lines that end on a side are numbered by
-//! their other coordinates, the first fastest. Near a side a line is walked from the side inwards, whichever
-//! way it runs, so that values and slopes at the end have one row each. Conormal derivatives are taken along
-//! the element's own directions, `κ_f sJ n·∇u = Σ_d b_d ∂u/∂r_d`; those of a neighbour are turned to the same
-//! directions.
+//! Sides are numbered 2 d + end for the two ends of direction d. The lines that end on a side are numbered by
+//! their other coordinates, the first fastest. Near a side, a line is traversed from the side inwards
+//! (a *walk*), regardless of its direction, so that values and slopes at the end need only one row each.
+//! Conormal derivatives use the element's own directions, `κ_f sJ n·∇u = Σ_d b_d ∂u/∂r_d`; those of a
+//! neighbour are rotated to the same directions.
 
 use super::DeviceLayout;
 use crate::elliptic::space::{Beyond, Space};
@@ -16,9 +16,9 @@ use std::collections::HashMap;
 
 /// The neighbour has the opposite values.
 pub(crate) const OPPOSITE: u32 = 1 << 30;
-/// The neighbour's values count as zero.
+/// The values of the neighbour count as zero.
 pub(crate) const NOTHING: u32 = 1 << 31;
-/// Factors of derivatives along tangents below this share of the one across are rounding.
+/// Factors of tangential derivatives below this fraction of the normal factor are rounding errors.
 const ORTHOGONAL: f64 = 1e-13;
 /// Points closer than this are the same.
 const SAME: f64 = 1e-9;
@@ -26,38 +26,39 @@ const SAME: f64 = 1e-9;
 /// The elements, and the operators of a line.
 pub(crate) struct Grids {
     pub(crate) dim: usize,
-    /// Nodes of a line.
+    /// Number of nodes of a line.
     pub(crate) n: usize,
     pub(crate) n_elements: usize,
-    /// Whether there are coefficients for each point; with cubature weights then.
+    /// Whether there are coefficients for each point, which then include cubature weights.
     pub(crate) per_point: bool,
-    /// Whether there are derivatives along tangents.
+    /// Whether there are tangential derivatives.
     pub(crate) skew: bool,
     /// `[q][i]`: derivatives at the nodes.
     pub(crate) derivative: Vec<Vec<f64>>,
-    /// Values and inward slopes at the end where the walk begins.
+    /// Values and inward slopes at the end where a walk begins.
     pub(crate) end: [Vec<f64>; 2],
     pub(crate) weights: Vec<f64>,
     /// `[element][node or 1][κ J ∇r_d·∇r_e …, λ J]`.
     pub(crate) metric: Vec<f64>,
     pub(crate) reaction: bool,
-    /// `[element][side][line or 1]`: κ_f sJ τ, factors of the inward slope here and across, then of each
-    /// derivative along the side here and of each across.
+    /// `[element][side][line or 1]`: κ_f sJ τ, the factors of the inward slope of the element and of the
+    /// neighbour, then of each tangential derivative of the element and of each of the neighbour.
     pub(crate) faces: Vec<f64>,
-    /// `[element][side]`: the neighbour, and which walk, or [`OPPOSITE`] or [`NOTHING`].
+    /// `[element][side]`: the neighbour, and the number of its walk, or [`OPPOSITE`] or [`NOTHING`].
     pub(crate) sides: Vec<[u32; 2]>,
-    /// By walk: the first node of line 0, from a line to the next in both directions, and from node to node.
+    /// For each walk: the first node of line 0, the strides between lines in both directions, and the stride
+    /// between nodes.
     pub(crate) walks: Vec<[i32; 4]>,
 }
 
 impl Sipdg<f64> {
-    /// The tables of grids; `None` where there are other elements, or affine and curved ones.
+    /// The tables of grids; `None` if the mesh has other elements, or both affine and curved ones.
     pub(crate) fn grids(&self, layout: &DeviceLayout) -> Option<Grids> {
         self.space.problem.host.install(|| Grids::new(&self.space, layout))
     }
 }
 
-/// The lines of a side and where they lie.
+/// The lines of a side and their positions.
 struct Side {
     direction: usize,
     /// The other directions.
@@ -66,7 +67,7 @@ struct Side {
     points: Vec<usize>,
 }
 
-/// Nodes as a grid.
+/// Numbering of the nodes as a grid.
 struct Numbering {
     dim: usize,
     n: usize,
@@ -78,7 +79,7 @@ impl Numbering {
         self.n.pow(d as u32) as i32
     }
 
-    /// The place of a coordinate on a line.
+    /// The index of a coordinate on a line.
     fn index(&self, x: f64) -> Option<i32> {
         self.line.iter().position(|y| (x - y).abs() < SAME).map(|i| i as i32)
     }
@@ -146,7 +147,7 @@ impl Grids {
             });
             found as u32
         };
-        // Lines 0, 1 and, in space, n.
+        // Lines 0, 1 and, in three dimensions, n.
         let samples = [0, 1, if dim == 3 { n } else { 1 }];
         let mut own_walks = Vec::new();
         for side in &sides {
@@ -154,8 +155,8 @@ impl Grids {
             own_walks.push(walk_from([start(samples[0])?, start(samples[1])?, start(samples[2])?]));
         }
 
-        // What the elements know by themselves: metric, and conormals of the face points times sJ, which is
-        // the last number.
+        // Data that do not depend on neighbours: the metric, and conormals of the face points times sJ, which
+        // is the last number.
         let (n_edges, values) = (dim * (dim + 1) / 2, !problem.lambda.is_zero());
         let entries = n_edges + usize::from(values);
         let (points, face_rows) = if per_point { (nodes.len(), n_lines) } else { (1, 1) };
@@ -190,7 +191,7 @@ impl Grids {
                 }
             });
 
-        // How neighbours are turned: the walk, the neighbour's side and the directions, with their signs.
+        // Orientation of neighbours: the walk, the neighbour's side and the directions with their signs.
         let mut turns: HashMap<(usize, u8, u8), Turn> = HashMap::new();
         for &element in &span.elements {
             for (s, &face) in faces_of.iter().enumerate() {
@@ -312,13 +313,13 @@ impl Grids {
     }
 }
 
-/// How a neighbour lies to a side.
+/// The orientation of a neighbour relative to a side.
 struct Turn {
     walk: u32,
-    /// Its own side.
+    /// The side of the neighbour.
     side: usize,
-    /// Its direction along each of the side's other directions, and the sign.
+    /// The neighbour's direction along each of the side's other directions, and its sign.
     axes: Vec<(usize, f64)>,
-    /// The line there that meets each line here.
+    /// The neighbour's line that meets each line of the side.
     lines: Vec<usize>,
 }

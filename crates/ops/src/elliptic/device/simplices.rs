@@ -1,21 +1,20 @@
-//! Affine triangles and tetrahedra with piecewise constant coefficients: numbers of the edges, and matrices
-//! that do not depend on the element.
+//! Tables for devices of affine triangles and tetrahedra with piecewise constant coefficients.
 //!
-//! With the barycentric coordinates λ_i and `∂_i − ∂_j` the derivative along the edge from vertex j to vertex
-//! i,
-//!
+//! The metric of an element enters through one number for each edge; all matrices are the same for all
+//! elements. With the barycentric coordinates λ_i, and `∂_i − ∂_j` the derivative along the edge from vertex
+//! j to vertex i,
 //! ```text
 //! ∫ κ ∇u·∇v = Σ_{i<j} W_ij ∫̂ (∂_i − ∂_j)u (∂_i − ∂_j)v,    W_ij = −κ J ∇λ_i·∇λ_j,
 //! ```
 //!
 //! and across the face opposite to vertex c, `κ sJ ∂u/∂n = γ Σ_i W_ci (∂_i − ∂_c)u` with γ = d |Ê| / |F̂|. So
-//! the weights of the edges are all that the derivatives need of an element, and a neighbour's are found
-//! whichever way it is turned. What the jumps give is added to the edges' derivatives: with
-//! `h_i = ∂_i u + ½ γ ℓ_i`, `ℓ_i` the jump on the face opposite to vertex i tested by the modes,
-//! `Σ W_ij (h_i − h_j) (∂_i − ∂_j)v` has both terms.
+//! derivatives need only the weights of the edges, and the weights of a neighbour are found for any
+//! orientation. The contribution of the jumps is added to the edges' derivatives: with
+//! `h_i = ∂_i u + ½ γ ℓ_i`, where `ℓ_i` is the jump on the face opposite to vertex i, tested by the modes,
+//! `Σ W_ij (h_i − h_j) (∂_i − ∂_j)v` contains both terms.
 //!
-//! Sides are numbered by the vertex opposite to them. In a side's *own order* the nodes on the face come
-//! first, as they lie in the frame of the face, and both elements of a face list them alike.
+//! Sides are numbered by the opposite vertex. In a side's *own order* the nodes on the face come first, in
+//! the order of the frame of the face, so that both elements of a face list them in the same order.
 
 use super::DeviceLayout;
 use crate::elliptic::space::{Beyond, Space};
@@ -26,24 +25,24 @@ use dgsuite_basis::{Matrix, OrthonormalBasis, Polynomials, Shape, lattice::latti
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bits of a side's code, below the neighbour's number: how it is turned, then the flags.
+/// Bits of a side's code, below the neighbour's number: the orientation, then the flags.
 pub(crate) const CODE_BITS: u32 = 6;
-/// The neighbour has the opposite values: a Dirichlet boundary, the element itself lying across.
+/// The neighbour is the element itself with opposite values: a Dirichlet boundary.
 pub(crate) const OPPOSITE: u32 = 16;
-/// The penalty is that of the element's own values: a boundary with given flux.
+/// The penalty applies to the element's own values: a boundary with prescribed flux.
 pub(crate) const OWN: u32 = 32;
-/// An element is stretched if its longest edge is longer than this times its smallest height, and a mesh if
-/// more than a hundredth of its elements are.
+/// An element is stretched if its longest edge is longer than this times its smallest height; a mesh is
+/// stretched if more than a hundredth of its elements are.
 const STRETCHED: f64 = 30.0;
 /// Nodes and points closer than this are the same.
 const SAME: f64 = 1e-8;
 
-/// The elements, and the matrices of all.
+/// The elements, and the matrices that they share.
 pub(crate) struct Simplices {
     pub(crate) dim: usize,
     pub(crate) np: usize,
     pub(crate) n_elements: usize,
-    /// Whether the mesh is stretched: sums over edges then lose digits.
+    /// Whether the mesh is stretched; sums over edges then lose digits.
     pub(crate) stretched: bool,
     /// `[element][edge]`: W of the vertices (0, 1), (0, 2), (1, 2) or (0, 1), (0, 2), (0, 3), (1, 2), (1, 3),
     /// (2, 3).
@@ -56,21 +55,22 @@ pub(crate) struct Simplices {
     pub(crate) reaction: Option<Vec<f64>>,
     /// `[element][side]`: the neighbour's number and the code.
     pub(crate) sides: Vec<u32>,
-    /// By code, the side's own order: as seen from the other side `[face of the neighbour][orientation]`,
-    /// then of the element's own sides.
+    /// For each code, the side's own order: first as seen from the other side,
+    /// `[face of the neighbour][orientation]`, then for the element's own sides.
     pub(crate) nodes: Vec<Vec<usize>>,
-    /// By code: the edges from the face's vertices, in its own order, to the opposite one; and the side.
+    /// For each code, the edges from the face's vertices, in its own order, to the opposite vertex; and the
+    /// side.
     pub(crate) edges: Vec<Vec<usize>>,
     pub(crate) side_of_code: Vec<usize>,
-    /// Of each node the one in its place after vertices 0 and 1 are swapped.
+    /// For each node, its image when vertices 0 and 1 are exchanged.
     pub(crate) mirrored: Vec<usize>,
-    /// Nodes of a face.
+    /// Number of nodes of a face.
     pub(crate) n_face: usize,
     /// `∂_m − ∂_0` to orthonormal modes of order p − 1, m = 1 … dim: `[mode × node]`.
     pub(crate) gradient: Vec<Matrix>,
     /// `−½ γ (∂_last − ∂_c)` at the nodes of a face from the nodes in its own order.
     pub(crate) across: Matrix,
-    /// `−½ γ (∂_i − ∂_last)` there from the nodes of the face.
+    /// `−½ γ (∂_i − ∂_last)` at the nodes of a face, from the nodes of the face.
     pub(crate) tangent: Vec<Matrix>,
     /// The mass matrix of each side, `[node × node of the face]`.
     pub(crate) mass: Vec<Matrix>,
@@ -87,7 +87,8 @@ pub(crate) fn edge(dim: usize, a: usize, b: usize) -> usize {
 }
 
 impl Sipdg<f64> {
-    /// The tables of simplices; `None` where there are other elements, or coefficients that vary in them.
+    /// The tables of simplices; `None` if the mesh has other elements, or coefficients that vary within
+    /// elements.
     pub(crate) fn simplices(&self, layout: &DeviceLayout) -> Option<Simplices> {
         self.space.problem.host.install(|| Simplices::new(&self.space, layout))
     }
@@ -149,7 +150,7 @@ impl Simplices {
         let gradient = (1..=dim).map(|m| clean(&project.mul(&along(m, 0, &reference.derivative)))).collect();
         let swapped: Vec<usize> = [1, 0].into_iter().chain(2..=dim).collect();
         let mirrored = (0..nodes.len()).map(|k| image(dim, &swapped, nodes, k)).collect::<Option<_>>()?;
-        // The element in the order of a side: vertices 0 … dim − 1 on the face.
+        // The element in the order of a side: vertices 0 … dim − 1 are on the face.
         let identity: Vec<usize> = (0..=dim).collect();
         let canonical = order_of(&identity, nodes)?;
         let n_face = canonical.iter().filter(|&&n| barycentric(dim, nodes[n])[dim].abs() < SAME).count();
@@ -217,7 +218,7 @@ impl Simplices {
             let longest = (0..=dim)
                 .flat_map(|a| (0..a).map(move |b| (a, b)))
                 .fold(0.0, |m: f64, (a, b)| m.max(square(a, b)));
-            // A gradient's length is that of the inverse height.
+            // The length of the gradient is the inverse of the height.
             let steepest = (0..=dim).fold(0.0, |m: f64, c| m.max(dot(c, c)));
             if longest * steepest > STRETCHED * STRETCHED {
                 stretched.fetch_add(1, Ordering::Relaxed);
@@ -282,15 +283,15 @@ fn barycentric(dim: usize, x: [f64; 3]) -> Vec<f64> {
     out
 }
 
-/// The nodes of an element whose vertices are taken in the order `sigma`, as the nodes come if those of the
-/// face opposite to the last vertex are listed first; `None` if they are not symmetric.
+/// The order of the nodes of an element with its vertices permuted by `sigma`, when the nodes of the face
+/// opposite to the last vertex are listed first; `None` if the nodes are not symmetric.
 fn own_order(dim: usize, sigma: &[usize], nodes: &[[f64; 3]]) -> Option<Vec<usize>> {
     let on_face = |n: &usize| barycentric(dim, nodes[*n])[dim].abs() < SAME;
     let (first, rest): (Vec<usize>, Vec<usize>) = (0..nodes.len()).partition(on_face);
     first.into_iter().chain(rest).map(|k| image(dim, sigma, nodes, k)).collect()
 }
 
-/// The node whose coordinate of vertex `sigma[i]` is that of node `k` of vertex i.
+/// The node whose coordinate of vertex `sigma[i]` equals the coordinate of vertex i of node `k`.
 fn image(dim: usize, sigma: &[usize], nodes: &[[f64; 3]], k: usize) -> Option<usize> {
     let of_k = barycentric(dim, nodes[k]);
     nodes.iter().position(|&x| {

@@ -1,11 +1,11 @@
-//! Rectangles and boxes with constant coefficients.
+//! Rectangles and boxes with constant coefficients, without published values.
 //!
-//! What lies across a face is formed where it is needed, along the neighbours' lines that end there: two
-//! products for each of them. That is more arithmetic than to read what neighbours have published, but
-//! nothing but the result is written, and neighbours' nodes are in the cache along a space-filling curve.
-//! Neighbours in the same block have them at the other ends of the own lines. Products of the own lines lead
-//! from sums and differences of nodes that are mirror images to sums and differences, which halves them
-//! (Solomonoff 1992).
+//! Values and derivatives across a face are computed where they are needed, along the neighbours' lines that
+//! end there: two products for each line. This is more arithmetic than reading published values, but only the
+//! result is written, and along a space-filling curve the neighbours' nodes are in the cache. For neighbours
+//! in the same block they are at the other ends of the block's own lines. Products along the own lines go
+//! from sums and differences of mirror-image nodes to sums and differences, which halves them (Solomonoff
+//! 1992).
 
 pub(crate) mod blocks;
 pub(crate) mod prefetch;
@@ -16,28 +16,28 @@ use crate::error::OpsError;
 use crate::simd::PackScalar;
 use dgsuite_gpu::Buffer;
 
-/// Relative differences of what is the same.
+/// Values with a smaller relative difference are the same.
 const SAME: f64 = 1e-11;
 
-/// What follows from nodes that are mirror images of one another.
+/// Tables for nodes that are mirror images of one another.
 pub(crate) struct Mirrored<T> {
     /// Value and outward derivative at the second end, `[value, derivative][i]`.
     end: Vec<T>,
-    /// The same from sums and from differences of nodes, `[even, odd][value, derivative][i]`, of the first
-    /// half.
+    /// The same for sums and differences of nodes, `[even, odd][value, derivative][i]`, first half of the
+    /// nodes.
     ends: Vec<T>,
-    /// `Σ_q ∂φ_i/∂r w_q ∂φ_j/∂r` from sums to sums, then from differences to differences, `[i][j]` of the
-    /// first half.
+    /// `Σ_q ∂φ_i/∂r w_q ∂φ_j/∂r` from sums to sums, then from differences to differences, `[i][j]`, first
+    /// half of the nodes.
     stiffness: Vec<T>,
     /// Node at the far end of the line that ends at a face point.
     far: Vec<u32>,
-    /// From there to the next node, for each face.
+    /// Stride from there to the next node, for each face.
     step: Vec<i32>,
 }
 
 impl<T: PackScalar> Mirrored<T> {
-    /// From `[d][end][value, derivative][i]`, `[i][j]`, and of the lines their face points, faces and first
-    /// nodes; `None` where nodes are no mirror images.
+    /// From `[d][end][value, derivative][i]`, `[i][j]`, and the face points, faces and first nodes of the
+    /// lines; `None` if the nodes are not mirror images.
     pub(super) fn new(
         n: usize,
         (ends, stiffness): (&[f64], &[f64]),
@@ -57,7 +57,7 @@ impl<T: PackScalar> Mirrored<T> {
         if !(0..n * n).all(|k| same(stiffness[k], stiffness[n * n - 1 - k])) {
             return None;
         }
-        // A node in the middle is its own image, and stands for the sum.
+        // A node in the middle is its own image and contributes to sums only.
         let halves = |row: &[f64], sign: f64| -> Vec<T> {
             let middle = |i: usize| 2 * i + 1 == n;
             (0..n)
@@ -94,26 +94,26 @@ impl<T: PackScalar> Mirrored<T> {
     }
 }
 
-/// Rows of coefficients of one direction: `G_dd`, then of both ends [`C_0`, `TAU`, `C_0_PLUS`].
+/// Rows of coefficients of one direction: `G_dd`, then [`C_0`, `TAU`, `C_0_PLUS`] for both ends.
 const ROWS: usize = 7;
 const C_0: usize = 1;
 const TAU: usize = 2;
 const C_0_PLUS: usize = 3;
-/// From the rows of the first end to those of the second.
+/// Offset from the rows of the first end to those of the second.
 const END: usize = 3;
 
 impl<T: PackScalar> Lines<T> {
-    /// Rows of coefficients of a block of boxes: of each direction, then λ if there are values.
+    /// Number of rows of coefficients of a block of boxes: for each direction, then λ if there are values.
     pub(in crate::elliptic) const fn box_rows(&self, values: bool) -> usize {
         self.dim * ROWS + values as usize
     }
 
-    /// The coefficients of boxes, `[block][row][lane]`, from those of
-    /// [`Conduct`](crate::elliptic::point_kernels::Conduct) and of
+    /// The coefficients of boxes, `[block][row][lane]`, from the coefficients of
+    /// [`Conduct`](crate::elliptic::point_kernels::Conduct) and
     /// [`FaceCoefficients`](crate::elliptic::point_kernels::FaceCoefficients), without those of neighbours.
     ///
     /// # Errors
-    /// What the machine refuses.
+    /// Errors of memory allocation.
     pub(in crate::elliptic) fn box_coefficients(
         &self,
         (metric, face): (&[T], &[T]),
@@ -129,7 +129,7 @@ impl<T: PackScalar> Lines<T> {
             };
             let metric_of_block = b * (entries + usize::from(values));
             for d in 0..dim {
-                // G_dd among the entries above the diagonal, row by row.
+                // Position of G_dd among the entries of the upper triangle, row by row.
                 let diagonal = d * dim - d * d.saturating_sub(1) / 2;
                 put(d * ROWS, metric, metric_of_block + diagonal);
                 for end in 0..2 {
@@ -145,7 +145,7 @@ impl<T: PackScalar> Lines<T> {
         Ok(out)
     }
 
-    /// Add what neighbours have: all elements of the group are boxes.
+    /// Adds the coefficients of neighbours; all elements of the group must be boxes.
     pub(in crate::elliptic) fn meet(
         &self,
         coefficients: &mut [T],
@@ -168,8 +168,8 @@ impl<T: PackScalar> Lines<T> {
         }
     }
 
-    /// For each face the first entry of the table of those that meet it face to face along the lines: the
-    /// opposite face, not turned.
+    /// For each face, the first entry of the table of neighbours that continue the lines without rotation:
+    /// the opposite face in the same orientation.
     pub(in crate::elliptic) fn straight(&self, n: &Neighbours, offsets: &[usize], lanes: usize) -> Vec<u32> {
         let n_lines = self.nodes() / self.n;
         let mut out = vec![u32::MAX; 2 * self.dim];
@@ -192,12 +192,12 @@ impl<T: PackScalar> Lines<T> {
         out
     }
 
-    /// The faces across a direction, a bit each.
+    /// The faces at both ends of a direction, as bits.
     pub(in crate::elliptic) fn faces_across(&self, direction: usize) -> u8 {
         self.faces[2 * direction..2 * direction + 2].iter().fold(0, |bits, f| bits | (1_u8 << *f))
     }
 
-    /// Multiply–adds of one source of neighbours, a lane.
+    /// Multiply–adds of one donor, per lane.
     pub(in crate::elliptic) fn multiply_adds_of_donor(&self) -> usize {
         2 * self.nodes()
     }

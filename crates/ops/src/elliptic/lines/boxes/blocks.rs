@@ -1,7 +1,7 @@
-//! The kernel that works on blocks of boxes.
+//! The kernel that computes `A u` on blocks of boxes, two lines of nodes at once.
 //!
-//! Packs of eight numbers are loaded at half the rate at which they are multiplied and added, so that two
-//! lines are worked on at once: an entry of a matrix is loaded once for both.
+//! Packs of eight numbers are loaded at half the rate of multiply–adds. Therefore two lines are processed at
+//! once, and each entry of a matrix is loaded once for both.
 
 use super::prefetch::Ahead;
 use super::{C_0, C_0_PLUS, END, Lines, Mirrored, ROWS, TAU};
@@ -10,50 +10,50 @@ use crate::pointwise::NeighbourStates;
 use crate::residual::prefetch_second;
 use crate::simd::{Kernel, MAX_LANES, Pack, PackScalar};
 
-/// Where boxes find those across their faces.
+/// Location of the neighbours of boxes.
 #[derive(Clone, Copy)]
 pub(in crate::elliptic) struct Around<'a, T> {
     /// The nodes of the group; tables lead to face points.
     pub(in crate::elliptic) across: NeighbourStates<'a, T>,
-    /// Entries of a table.
+    /// Number of entries of a table.
     pub(in crate::elliptic) table_len: usize,
-    /// First points of faces.
+    /// First point of each face.
     pub(in crate::elliptic) offsets: &'a [usize],
     /// [`Lines::straight`].
     pub(in crate::elliptic) straight: &'a [u32],
-    /// The number in the group of the block at work, or of the first of a run.
+    /// Number in the group of the current block, or of the first block of a run.
     pub(in crate::elliptic) block: usize,
-    /// Blocks whose nodes are to be fetched.
+    /// Blocks whose nodes are prefetched.
     pub(in crate::elliptic) ahead: &'a Ahead,
 }
 
 impl<T> Around<'_, T> {
-    /// Whether a source is what the own lines already have at their other ends.
+    /// Whether a donor is the block itself, so that its values are at the other ends of the own lines.
     #[inline(always)]
     fn is_own(&self, s: &Donor, face: usize) -> bool {
         s.block as usize == self.block && s.table == self.straight[face]
     }
 }
 
-/// `A u` of rectangles and boxes with constant coefficients, whose `G` is diagonal,
+/// Computes `A u` of rectangles and boxes with constant coefficients, whose `G` is diagonal:
 /// `Σ_d G_dd D_dᵀ W D_d u + I_fᵀ W_f y + Nᵀ W_f z` with `y` and `z` of
-/// [`FaceTerms`](crate::elliptic::point_kernels::FaceTerms), and weighted values where there are any: one
-/// direction at a time, so that what is gathered for it is still in the nearest cache.
+/// [`FaceTerms`](crate::elliptic::point_kernels::FaceTerms), plus weighted values if there are any. It
+/// processes one direction at a time, so that the values gathered for it are still in the first-level cache.
 ///
-/// What lies across is `u⁺` and `p⁺` of neighbours in other blocks; those in the own block are taken from the
-/// own lines.
+/// The values across the faces are `u⁺` and `p⁺` of neighbours in other blocks. Neighbours in the same block
+/// are read from the own lines.
 pub struct LineBlocks<'a, T> {
     pub(in crate::elliptic) lines: &'a Lines<T>,
-    /// The directions whose terms are added; the first of all writes, others add.
+    /// The directions whose terms are added. Direction 0 writes the result, others add to it.
     pub(in crate::elliptic) directions: std::ops::Range<usize>,
     pub(in crate::elliptic) values: bool,
     /// Nodes of the blocks, `[block][node][lane]`.
     pub(in crate::elliptic) u: &'a [T],
     /// Rows of [`Lines::box_coefficients`] of the blocks.
     pub(in crate::elliptic) coefficients: &'a [T],
-    /// Where neighbours are; without, all that lies across is in `plus`.
+    /// Location of the neighbours; if `None`, `plus` holds all values across.
     pub(in crate::elliptic) around: Option<Around<'a, T>>,
-    /// Gather, then test: one of both alone where what was gathered is mended between.
+    /// Whether to gather, then test; either is done alone if foreign lanes are replaced in between.
     pub(in crate::elliptic) gather: bool,
     pub(in crate::elliptic) test: bool,
     /// `u⁺`, then `p⁺`, `[face point][lane]`, of one block.
@@ -68,7 +68,7 @@ impl<T: PackScalar> Kernel<T> for LineBlocks<'_, T> {
     }
 }
 
-/// The body for each `$i < $n`, of at most four: arrays that it indexes stay in registers.
+/// Repeats the body for each `$i < $n` (at most four), so that the arrays it indexes stay in registers.
 macro_rules! unrolled {
     ($i:ident < $n:expr, $body:block) => {{
         unrolled!(@ 0, $i, $n, $body);
@@ -145,30 +145,30 @@ impl<T: PackScalar> LineBlocks<'_, T> {
     }
 }
 
-/// Where `u⁺` and `p⁺` of both ends of a direction are.
+/// Location of `u⁺` and `p⁺` at both ends of a direction.
 #[derive(Clone, Copy)]
 struct Plus<T> {
     /// Row `r` of a trace at `ends[end] + r W`.
     ends: [*mut T; 2],
-    /// `p⁺` is so much behind `u⁺`.
+    /// Offset from `u⁺` to `p⁺`.
     trace: usize,
 }
 
 impl<T> Plus<T> {
-    /// Those of one direction alone, in the same place for all: the next direction finds it in the nearest
-    /// cache. `first` are the first rows of both faces, `count` the rows of one, times lanes.
+    /// Location for one direction alone, at the same address for all directions, so that it stays in the
+    /// first-level cache. `first` are the first rows of both faces, `count` the rows of one, times lanes.
     #[inline(always)]
     fn of_direction(plus: *mut T, first: [usize; 2], count: usize) -> Self {
-        // The rows of the other faces are not there, and not asked for.
+        // The rows of other faces do not exist and are not accessed.
         let ends = [plus.wrapping_sub(first[0]), plus.wrapping_add(count).wrapping_sub(first[1])];
         Self { ends, trace: 2 * count }
     }
 }
 
-/// `u⁺` and `p⁺` at the faces across a direction, of neighbours that are not in the own block.
+/// Gathers `u⁺` and `p⁺` at the two faces of a direction, for neighbours in other blocks.
 ///
 /// # Safety
-/// `coefficients` are those of a block, `plus` has room for the rows of the direction's faces.
+/// `coefficients` are those of a block; `plus` has memory for the rows of the direction's faces.
 #[inline(always)]
 unsafe fn gather<V: Pack, const N: usize>(
     (l, mirrored): (&Lines<V::T>, &Mirrored<V::T>),
@@ -179,8 +179,8 @@ unsafe fn gather<V: Pack, const N: usize>(
 ) where
     V::T: PackScalar,
 {
-    // SAFETY (whole body): by the caller's contract; tables lead to rows of a trace, and know the face that
-    // they are for.
+    // SAFETY (whole body): by the caller's contract; tables lead to rows of a trace and depend on the face
+    // that they are for.
     unsafe {
         let mut ends = [[V::lit(0.0); N]; 2];
         for k in 0..2 {
@@ -234,27 +234,27 @@ unsafe fn gather<V: Pack, const N: usize>(
     }
 }
 
-/// A direction of a block to be tested.
+/// One direction of a block to be tested.
 struct Direction<'a, V: Pack> {
     l: &'a Lines<V::T>,
     mirrored: &'a Mirrored<V::T>,
     d: usize,
     u: *const V::T,
-    /// What lies across.
+    /// Values across the faces.
     plus: Plus<V::T>,
     out: *mut V::T,
     /// 2 `G_dd`, and λ if there are values.
     g: V,
     lambda: Option<V>,
-    /// −`c_0`, 2 τ and the neighbours' `c_0` of both ends.
+    /// −`c_0`, 2 τ, and the neighbours' `c_0`, for both ends.
     slope: [V; 2],
     penalty: [V; 2],
     slope_plus: [V; 2],
-    /// Which lanes have their neighbours at the other ends of the own lines.
+    /// The lanes whose neighbours are at the other ends of the own lines.
     own: [V::Pick; 2],
 }
 
-/// The terms of a direction.
+/// Adds the terms of a direction.
 ///
 /// # Safety
 /// `u`, `coefficients` and `out` are those of a block, `plus` has the rows of the direction's faces.
@@ -325,7 +325,7 @@ impl<V: Pack> Direction<'_, V>
 where
     V::T: PackScalar,
 {
-    /// `P` lines from `line` on: each entry of a matrix is loaded once for all.
+    /// Processes `P` lines from `line` on; each entry of a matrix is loaded once for all.
     ///
     /// # Safety
     /// These are lines of a block.
@@ -334,7 +334,7 @@ where
         let (l, d) = (self.l, self.d);
         let (half, zero) = (V::lit(0.5), V::lit(0.0));
         let stride = stride::<N>(d) * V::W;
-        // Sums and differences of nodes; one in the middle stands for a sum.
+        // Sums and differences of nodes; a node in the middle counts as a sum.
         let (sums, differences) = (const { N.div_ceil(2) }, const { N / 2 });
         // SAFETY (whole body): coefficients, nodes of lines and their ends; by the caller's contract.
         unsafe {
@@ -358,8 +358,8 @@ where
                 at_ends[k][0] = product_of::<V, N, P>(even.add(k * N), &sum, sums);
                 at_ends[k][1] = product_of::<V, N, P>(odd.add(k * N), &difference, differences);
             }
-            // Sums and differences of 2 y and −2 z over the weight of the line, which results are multiplied
-            // by: constant coefficients have it in `across`, and nothing in `surface`.
+            // Sums and differences of 2 y and −2 z divided by the weight of the line, by which results are
+            // multiplied: with constant coefficients that weight is `across`, and `surface` is 1.
             let (mut y, mut z, mut weight) = ([[zero; P]; 2], [[zero; P]; 2], [zero; P]);
             for q in 0..P {
                 weight[q] = half * V::broadcast(l.across.as_ptr().add(line + q));
@@ -406,7 +406,7 @@ where
         }
     }
 
-    /// A direction's result of the node at `at`, times a weight.
+    /// Stores the result of a direction at node `at`, times a weight.
     ///
     /// # Safety
     /// It is a node of the block.
@@ -427,7 +427,7 @@ where
     }
 }
 
-/// From a node to the next along direction `d`.
+/// Stride between nodes along direction `d`.
 #[inline(always)]
 const fn stride<const N: usize>(d: usize) -> usize {
     match d {
@@ -437,7 +437,7 @@ const fn stride<const N: usize>(d: usize) -> usize {
     }
 }
 
-/// `Σ_i a_i b_i` over the first `count`, of `P` columns.
+/// `Σ_i a_i b_i` over the first `count` entries, for `P` columns.
 ///
 /// # Safety
 /// `a` points to `count` ≤ N readable scalars.

@@ -1,28 +1,29 @@
-//! What to fetch into the second-level cache ahead of its use.
+//! Lists of blocks of boxes to prefetch into the second-level cache.
 //!
-//! Along a space-filling curve most of a block's neighbours have been read lately. The others are found when
-//! the operator is built, and asked for a few lines at a time while earlier blocks are worked on.
+//! Along a space-filling curve, most of a block's neighbours have been read recently. The others are
+//! determined when the operator is built. They are prefetched, a few cache lines at a time, while earlier
+//! blocks are processed.
 
 use crate::connect::Neighbours;
 
-/// Blocks between fetching and reading.
+/// Number of blocks between the prefetch and the use.
 const BLOCKS: usize = 2;
 
-/// A block is in the cache while others of so many bytes are worked on: results and coefficients take room,
-/// too.
+/// A block is assumed to stay in the cache while blocks of this many bytes in total are processed; results
+/// and coefficients need cache, too.
 const RECENT: usize = 400 << 10;
 
-/// Blocks to be fetched.
+/// Blocks to prefetch.
 #[derive(Debug, Default)]
 pub(in crate::elliptic) struct Ahead {
-    /// Those of block `b` are `first[b]..first[b + 1]`.
+    /// The list of block `b` is `first[b]..first[b + 1]`.
     first: Vec<u32>,
     blocks: Vec<u32>,
 }
 
 impl Ahead {
-    /// What each of the blocks, of `bytes` each, reads for the first time in a while: itself and its
-    /// neighbours.
+    /// Lists, for each block of `bytes` bytes, the blocks (itself and neighbours) that have not been read
+    /// recently.
     pub(in crate::elliptic) fn new(n: &Neighbours, n_faces: usize, bytes: usize) -> Self {
         let count = (n.first_donor.len() - 1) / n_faces;
         let recent = RECENT / bytes;
@@ -31,7 +32,7 @@ impl Ahead {
             let (begin, end) = (n.first_donor[block * n_faces], n.first_donor[(block + 1) * n_faces]);
             let others = n.donors[begin as usize..end as usize].iter().map(|s| s.block as usize);
             for other in std::iter::once(block).chain(others) {
-                // One more than the last block that read it.
+                // The number of the last block that read it, plus one.
                 if read[other] == 0 || block + 1 - read[other] > recent {
                     out.blocks.push(other as u32);
                 }
@@ -42,7 +43,7 @@ impl Ahead {
         out
     }
 
-    /// What to fetch during the work on a block, the share of direction `d` of `dim`.
+    /// The blocks to prefetch during the work on a block: the part for direction `d` of `dim`.
     #[inline(always)]
     pub(super) fn of(&self, block: usize, d: usize, dim: usize) -> &[u32] {
         let block = block + BLOCKS;
@@ -54,7 +55,7 @@ impl Ahead {
         &of_block[(d * share).min(of_block.len())..((d + 1) * share).min(of_block.len())]
     }
 
-    /// Bytes held.
+    /// Memory in bytes.
     pub(in crate::elliptic) fn bytes(&self) -> usize {
         size_of_val(&self.first[..]) + size_of_val(&self.blocks[..])
     }

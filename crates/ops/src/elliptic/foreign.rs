@@ -1,45 +1,48 @@
-//! Lanes whose neighbours are not in their group: boundaries and other shapes.
+//! Foreign lanes of the elliptic operator: sides at boundaries or to elements of other groups.
+//!
+//! The gather of a block reads neighbours within its group. The values of the remaining lanes are replaced
+//! afterwards by those listed here.
 
 use super::EllipticBoundary;
 use super::space::{Beyond, Space};
 use crate::simd::PackScalar;
 
-/// A lane whose neighbour is not in its group: what stands in for the values gathered.
-pub(super) struct Mend<T> {
+/// A lane whose neighbour is not in its group, and the origin of its values.
+pub(super) struct ForeignLane<T> {
     pub(super) face: u8,
     pub(super) lane: u8,
     pub(super) from: From<T>,
 }
 
-/// Where the values across such a face come from.
+/// The origin of the values across such a face.
 pub(super) enum From<T> {
-    /// The own values times ±1.
+    /// The element's own values times ±1 (boundary).
     Ghost { sign: T },
-    /// Another group: the lane's first published value, and the code of its table.
+    /// Another group: offset of the lane's first published value, and the code of its table.
     Group { group: u8, first: usize, code: u8 },
 }
 
-/// `α κ`-weighted values of a Robin boundary, added behind the face terms.
+/// `α κ`-weighted values of a Robin boundary, which are added to the face terms.
 pub(super) struct Robin<T> {
     pub(super) face: u8,
     pub(super) lane: u8,
-    /// A value for each point.
+    /// One value for each point.
     pub(super) rows: Vec<T>,
 }
 
-/// Lanes of each block to be mended.
-pub(super) struct Mends<T> {
+/// The foreign lanes and Robin boundaries of each block of a group.
+pub(super) struct ForeignLanes<T> {
     pub(super) first: Vec<u32>,
-    pub(super) mends: Vec<Mend<T>>,
+    pub(super) foreign: Vec<ForeignLane<T>>,
     pub(super) first_robin: Vec<u32>,
     pub(super) robin: Vec<Robin<T>>,
 }
 
-impl<T: PackScalar> Mends<T> {
+impl<T: PackScalar> ForeignLanes<T> {
     pub(super) fn new(space: &Space<T>, g: usize) -> Self {
         let group = &space.groups[g];
         let lanes = group.state.lanes;
-        let mut out = Self { first: vec![0], mends: Vec::new(), first_robin: vec![0], robin: Vec::new() };
+        let mut out = Self { first: vec![0], foreign: Vec::new(), first_robin: vec![0], robin: Vec::new() };
         for block in 0..group.state.blocks {
             for fix in space.connectivity.neighbours[g].fixes_of(block) {
                 let element = group.elements[block * lanes + fix.lane as usize] as usize;
@@ -67,40 +70,40 @@ impl<T: PackScalar> Mends<T> {
                                 .collect();
                             out.robin.push(Robin { face: fix.face, lane: fix.lane, rows });
                         }
-                        // A Dirichlet ghost mirrors the values, the others repeat them.
+                        // A Dirichlet ghost has the opposite values, other ghosts the same values.
                         let dirichlet = matches!(condition, EllipticBoundary::Dirichlet);
                         From::Ghost { sign: if dirichlet { T::ZERO - T::ONE } else { T::ONE } }
                     }
                 };
-                out.mends.push(Mend { face: fix.face, lane: fix.lane, from });
+                out.foreign.push(ForeignLane { face: fix.face, lane: fix.lane, from });
             }
-            out.first.push(out.mends.len() as u32);
+            out.first.push(out.foreign.len() as u32);
             out.first_robin.push(out.robin.len() as u32);
         }
         out
     }
 
-    /// Those of a block.
-    pub(super) fn of(&self, block: usize) -> &[Mend<T>] {
-        &self.mends[self.first[block] as usize..self.first[block + 1] as usize]
+    /// The foreign lanes of a block.
+    pub(super) fn of(&self, block: usize) -> &[ForeignLane<T>] {
+        &self.foreign[self.first[block] as usize..self.first[block + 1] as usize]
     }
 
-    /// Robin boundaries of a block.
+    /// The Robin boundaries of a block.
     pub(super) fn robin_of(&self, block: usize) -> &[Robin<T>] {
         &self.robin[self.first_robin[block] as usize..self.first_robin[block + 1] as usize]
     }
 
-    /// Whether a block has any.
+    /// Whether a block has any foreign lanes.
     pub(super) fn has(&self, block: usize) -> bool {
         self.first[block] < self.first[block + 1] || self.first_robin[block] < self.first_robin[block + 1]
     }
 
-    /// Groups and blocks that the group reads through its mends.
+    /// Groups and blocks from which foreign lanes of this group read.
     pub(super) fn read_blocks<'a>(
         &'a self,
         space: &'a Space<T>,
     ) -> impl Iterator<Item = (usize, usize)> + 'a {
-        self.mends.iter().filter_map(|m| match m.from {
+        self.foreign.iter().filter_map(|m| match m.from {
             From::Group { group, first, .. } => {
                 let size = 2 * space.groups[group as usize].trace.block_len();
                 Some((group as usize, first / size))
