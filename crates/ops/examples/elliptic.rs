@@ -1,14 +1,15 @@
-//! The speed of the interior penalty operator, beside the copy bandwidth of the machine.
+//! Measures the speed of the interior penalty operator, compared with the copy bandwidth of the machine.
 //!
 //! ```sh
 //! cargo run --release -p dgsuite-ops --example elliptic -- THREADS [ORDERS [SHAPES [MILLIONS]]]
 //! cargo run --release -p dgsuite-ops --example elliptic -- 2 2,3,4,5,6 tri,hex 2
 //! ```
 //!
-//! Prints for each case the unknowns per second; the bytes that have to move for one of them (reading `u`,
-//! writing `A u`, and for each element its metric, 8 (d (d + 1)/2) bytes, the coefficients of its faces, 8
-//! (d + 1) each, and its neighbours, 8 each), and the share of the copy bandwidth that this is; the
-//! multiply-adds for one unknown, and the share of the machine's rate that these are.
+//! For each case the program prints the unknowns per second; the bytes that must be moved per unknown
+//! (reading `u`, writing `A u`, and for each element its metric, 8 (d (d + 1)/2) bytes, the coefficients of
+//! its faces, 8 (d + 1) bytes each, and its neighbours, 8 bytes each), with the corresponding fraction of the
+//! copy bandwidth; and the multiply–adds per unknown, with the corresponding fraction of the machine's peak
+//! rate.
 
 #![allow(clippy::print_stdout)] // a program that prints
 
@@ -19,7 +20,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// As the program has it.
+/// The allocator of the program `dgsuite`.
 #[global_allocator]
 static ALLOCATOR: HugePages = HugePages;
 

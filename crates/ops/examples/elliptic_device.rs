@@ -1,15 +1,16 @@
-//! The speed of the interior penalty operator on an NVIDIA device, and how far it is from the host's.
+//! Measures the speed of the interior penalty operator on an NVIDIA device and compares results with the CPU.
 //!
 //! ```sh
-//! cargo run --release -p dgsuite-ops --example elliptic_device -- [ORDERS [SHAPES [MILLIONS [PRECISIONS [LAMBDA]]]]]
+//! cargo run --release -p dgsuite-ops --example elliptic_device -- [ORDERS [SHAPES [MILLIONS \
+//!     [PRECISIONS [LAMBDA]]]]]
 //! cargo run --release -p dgsuite-ops --example elliptic_device -- 1,2,3,4 tri,tet,hex 5 8,4
 //! ```
 //!
-//! Prints for each case the unknowns per second, the bytes that an application has to move per second, and
-//! the largest difference from the host's result over its largest entry. SHAPES: `tri`, `quad`, `tet`, `hex`,
-//! `prism`; with `bent-` before them the mesh is curved. PRECISIONS: bytes of a number, or `r` for single
-//! precision with the rounded products of preconditioners. LAMBDA: the coefficient of the mass matrix, 0
-//! unless given.
+//! For each case the program prints the unknowns per second, the bytes that an application must move per
+//! second, and the largest difference from the CPU's result, relative to its largest entry. SHAPES: `tri`,
+//! `quad`, `tet`, `hex`, `prism`; with the prefix `bent-` the mesh is curved. PRECISIONS: bytes of a number,
+//! or `r` for single precision with the rounded products of preconditioners. LAMBDA: the coefficient of the
+//! mass matrix, 0 by default.
 
 #![allow(clippy::print_stdout)] // a program that prints
 
@@ -22,7 +23,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Applications that are timed together, and how often.
+/// Number of applications in one measurement, and number of measurements.
 const RUNS: (usize, usize) = (10, 15);
 
 fn operator(

@@ -1,12 +1,12 @@
-//! A wave carried once around a periodic square: the right-hand side, its fused stages, and nothing else.
+//! Advects a wave once through a periodic square, with the right-hand side and its fused stages only.
 //!
 //! ```sh
 //! cargo run --release -p dgsuite-ops --example wave
 //! ```
 //!
-//! `∂u/∂t + a·∇u = 0` with `a = (1, 1/2)` to `t = 2`, when the wave is where it was; the scheme of Shu and
-//! Osher (1988) in three stages `next ← b u₀ + (1 − b) (u + dt R(u))`. Prints the L² error for two meshes and
-//! the order between them.
+//! Solves `∂u/∂t + a·∇u = 0` with `a = (1, 1/2)` until `t = 2`, when the exact solution equals the initial
+//! state. Time integration is the scheme of Shu and Osher (1988) in three stages
+//! `next ← b u₀ + (1 − b) (u + dt R(u))`. Prints the L² error on two meshes and the order of convergence.
 
 #![allow(clippy::print_stdout)] // a program that prints
 
@@ -31,7 +31,7 @@ impl Exact for Wave {
     }
 }
 
-/// L² error at `t = 2` on `n × n` squares cut into triangles.
+/// Computes the L² error at `t = 2` on `n × n` squares divided into triangles.
 fn error(n: usize, order: usize) -> Result<f64, Box<dyn std::error::Error>> {
     let mut mesh = Square::unit(Shape::Triangle, n).build()?;
     mesh.make_periodic("xmin", "xmax")?;

@@ -1,4 +1,4 @@
-//! Properties of the residual for random states: invariances that any scheme must have.
+//! Properties of the residual for random states: invariances of any consistent scheme.
 
 use dgsuite_gpu::Host;
 use dgsuite_mesh::{Mesh, Shape, SpaceFillingCurve, generate};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 const GAS: Euler = Euler { gamma: 1.4 };
 
-/// A random trigonometric flow, turned by `angle` about the origin.
+/// A random trigonometric flow, rotated by `angle` about the origin.
 #[derive(Clone, Debug)]
 struct Flow {
     amplitudes: Vec<f64>,
@@ -25,7 +25,7 @@ impl Exact for Flow {
         let (c, s) = (self.angle.cos(), self.angle.sin());
         out.iter_mut().for_each(Vec::clear);
         for p in x {
-            // The flow in the frame that was turned.
+            // The flow in the rotated frame.
             let (a, b) = (c * p[0] + s * p[1], c * p[1] - s * p[0]);
             let m = &self.amplitudes;
             let rho = 1.0 + 0.2 * m[0] * (a + 2.0 * b).sin();
@@ -50,7 +50,7 @@ fn square(shape: Shape, n: usize) -> Mesh {
     mesh
 }
 
-/// The residual in canonical order, with the mesh's element numbers.
+/// The residual in canonical order, and the mesh's element numbers.
 fn residual(mesh: Mesh, scheme: &Scheme, flow: &Flow, hllc: bool) -> (Vec<f64>, Vec<u64>) {
     let tags = (0..mesh.n_elements()).map(|e| mesh.tag(e)).collect();
     let host = Arc::new(Host::new(1).expect("a machine"));

@@ -1,4 +1,4 @@
-//! What a discretisation refuses, and how it says so.
+//! Invalid input of a discretisation is rejected with a clear message.
 
 use dgsuite_gpu::Host;
 use dgsuite_mesh::{Mesh, Shape, generate};

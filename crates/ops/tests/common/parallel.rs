@@ -1,8 +1,8 @@
-//! Many cases at once, for tests with long versions.
+//! Runs many test cases in parallel, for tests with long versions.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// `f` of all items on so many threads, the last items first: the long ones belong there.
+/// Applies `f` to all items on the given number of threads, last items first: put the long ones last.
 pub(crate) fn every<T: Sync, U: Send>(items: &[T], threads: usize, f: impl Fn(&T) -> U + Sync) -> Vec<U> {
     let next = AtomicUsize::new(items.len());
     let work = || {

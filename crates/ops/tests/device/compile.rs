@@ -1,4 +1,4 @@
-//! Every kernel's text is accepted by the device compiler, and takes no more registers than it should.
+//! The device compiler accepts the texts of all kernels, and register use stays within limits.
 
 use crate::resources::{is_small, is_stage};
 use crate::testkit::{Cells, GAS, PLANE, SPACE, mesh, schemes, two_point};
@@ -18,7 +18,7 @@ where
     Pointwise<dgsuite_physics::Euler, Hllc, 2, 4>: PointKernels<T>,
     Pointwise<dgsuite_physics::Euler, Hllc, 3, 5>: PointKernels<T>,
 {
-    // One cell a side would leave its lattice nodes where they are.
+    // With one cell per side, all lattice nodes would stay in place.
     let mesh = mesh(cells, order, order, false);
     let host = Arc::new(Host::new(1).expect("a machine"));
     let (law, flux, condition) = (GAS, Hllc, SlipWall);
@@ -51,29 +51,29 @@ fn every_kernel_compiles() {
     let mut seen = HashSet::new();
     let mut n = 0;
     let fr = |cells, p| schemes(cells, p).into_iter().filter(|s| s.0.starts_with("FR"));
-    // Orders are spread over the schemes, so that every order and every scheme is seen with every shape.
+    // Orders are distributed over the schemes, so that every order and every scheme occurs with every shape.
     for (i, cells) in PLANE.into_iter().chain(SPACE).enumerate() {
         for (j, order) in [1, 2].into_iter().enumerate() {
             let p = [1, 3, 2, 0, 4][(i + j) % 5];
             let list = schemes(cells, p.max(j));
             let (_, scheme) = list[(i + 2 * j) % list.len()];
             let mut double = texts::<f64>(cells, &scheme, order);
-            // Flux reconstruction by turns, at Gauss and Lobatto points.
+            // Flux reconstruction alternates between Gauss and Gauss–Lobatto points.
             if j == 0 && i.is_multiple_of(3) {
                 double
                     .extend(fr(cells, 2).nth(i % 2).map_or(Vec::new(), |s| texts::<f64>(cells, &s.1, order)));
             }
-            // Compiled in resources.rs.
+            // These are compiled in resources.rs.
             double.retain(|source| !is_small(source));
             let single = texts::<f32>(cells, &scheme, order);
             let single = if (i + j) % 4 == 1 { &single[..] } else { &[] };
-            // Of diffusion the universal kernels, in the plane and in space: resources.rs compiles the
+            // Of diffusion only the universal kernels, in two and three dimensions; resources.rs compiles the
             // others.
             let universal = ["gradient.cu", "mean_flux.cu", "speed.cu", "diffusive_boundary.cu"];
             let mut viscous = Vec::new();
             if matches!(cells, Cells::Of(Shape::Triangle | Shape::Pyramid)) && j == 1 {
                 viscous = viscous_texts::<f64>(cells, &scheme, order);
-                // The bound of the plane is run under emulation.
+                // The step bound in two dimensions is tested under emulation.
                 let alone = |s: &Source| match s.name.as_str() {
                     "mean_flux.cu" => !is_stage(s),
                     "speed.cu" => cells == Cells::Of(Shape::Triangle),
@@ -85,7 +85,7 @@ fn every_kernel_compiles() {
                 if !seen.insert(source.digest(&[])) {
                     continue;
                 }
-                // A few for the generation before, too.
+                // A few are also compiled for the previous generation.
                 let older = n % 12 == 5 && nvrtc::compile_for("sm_80", source).is_ok();
                 match nvrtc::compile_for("sm_90", source) {
                     Ok(compiled) => {

@@ -1,4 +1,4 @@
-//! The interior penalty operator, block Jacobi and transfers between orders on the device equal the host's.
+//! The interior penalty operator, block Jacobi and p-transfers give the same results on device and host.
 
 use crate::emulated::{quadrilaterals, row};
 use crate::residual::device;
@@ -12,7 +12,7 @@ use dgsuite_ops::{EllipticBoundary, Sipdg, SipdgOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What the coefficients are: constants κ = 1 and λ = 0, constants that jump, or functions.
+/// Kinds of coefficients: constants κ = 1 and λ = 0, constants that jump, or functions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Coefficients {
     One,
@@ -20,7 +20,7 @@ pub(crate) enum Coefficients {
     Smooth,
 }
 
-/// Numbers between −1 and 1 that look random.
+/// Pseudo-random numbers between −1 and 1.
 fn noise(n: usize, seed: u64) -> Vec<f64> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
@@ -32,7 +32,7 @@ fn noise(n: usize, seed: u64) -> Vec<f64> {
     (0..n).map(|_| next()).collect()
 }
 
-/// An operator with Dirichlet, Robin and Neumann conditions by turns.
+/// An operator with alternating Dirichlet, Robin and Neumann conditions.
 pub(crate) fn operator(mesh: &Arc<Mesh>, order: usize, coefficients: Coefficients) -> Sipdg<f64> {
     let conditions =
         [EllipticBoundary::Dirichlet, EllipticBoundary::Robin { alpha: 2.5 }, EllipticBoundary::Neumann];
@@ -54,19 +54,19 @@ pub(crate) fn operator(mesh: &Arc<Mesh>, order: usize, coefficients: Coefficient
         .expect("an operator")
 }
 
-/// Largest `|a_i − b_i| / s_i`.
+/// The largest `|a_i − b_i|` divided by `scale`.
 fn gap(a: &[f64], b: &[f64], scale: f64) -> f64 {
     a.iter().zip(b).fold(0.0_f64, |m, (x, y)| m.max((x - y).abs())) / scale
 }
 
-/// `Σ_j |A_ij| |u_j|`, the largest, and the entries of the longest row.
+/// The largest `Σ_j |A_ij| |u_j|`, and the number of entries of the longest row.
 fn magnitude(a: &sprs::CsMat<f64>, u: &[f64]) -> (f64, usize) {
     let rows = || a.outer_iterator();
     let sum = rows().map(|r| r.iter().map(|(j, v)| (v * u[j]).abs()).sum::<f64>()).fold(0.0, f64::max);
     (sum, rows().map(|r| r.nnz()).max().unwrap_or(0))
 }
 
-/// Applies the operator on both, and with `levels` block Jacobi and transfers.
+/// Applies the operator on both machines; with `levels` also block Jacobi and transfers.
 pub(crate) fn compare_elliptic<T: Scalar>(
     cuda: &Cuda,
     mesh: &Arc<Mesh>,
@@ -97,13 +97,13 @@ pub(crate) fn compare_elliptic<T: Scalar>(
     }
 }
 
-/// The residual and a smoother's step, where the operator does them itself, with `au` for `A u`.
+/// Compares the residual and a smoother's step, if the operator computes them itself; `au` is `A u`.
 fn compare_steps<T: Scalar>(on_device: &CudaSipdg<T>, u: &[f64], au: &[f64], what: &str, rounding: f64) {
     let [b, d, old] = [6, 7, 8].map(|seed| noise(u.len(), seed));
     let [on, b_on, d_on] = [u, &b, &d].map(|v| on_device.upload(v).expect("room"));
     let beta = 0.75;
     let exact: Vec<f64> = (0..u.len()).map(|i| u[i] + beta * d[i] * (b[i] - au[i])).collect();
-    // The sum of sizes that rounding refers to is at least that of what is added to A u.
+    // The sum of magnitudes to which rounding refers is at least the magnitude of the terms added to A u.
     let rounding = rounding.max(8.0 * if T::BYTES == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON });
     let mut y = on_device.upload(&old).expect("room");
     if !on_device.relax(beta, &d_on, &b_on, &on, &mut y).expect("a launch") {
@@ -118,7 +118,7 @@ fn compare_steps<T: Scalar>(on_device: &CudaSipdg<T>, u: &[f64], au: &[f64], wha
     assert!(difference <= 8.0, "{what}: the residual differs by {difference:.1} roundings");
 }
 
-/// A function u with its energy √(uᵀA u), A u of the host, and by how much that of the device differs.
+/// A function u with its energy √(uᵀA u), the host's A u, and the difference of the device's result.
 struct Applied {
     u: Vec<f64>,
     energy: f64,
@@ -126,8 +126,9 @@ struct Applied {
     error: Vec<f64>,
 }
 
-/// The operator of preconditioners: between smooth functions and noise its error is a small part of their
-/// energies, which a constant in them does not enter, and what it makes has no part along constants.
+/// Checks the operator of preconditioners: tested with smooth functions and noise, its error is a small
+/// fraction of their energies (which do not depend on constants in them), and its results have no component
+/// along constants.
 pub(crate) fn compare_rounded(cuda: &Cuda, cells: Cells, n: usize, order: usize) {
     let mesh = mesh(cells, n, 1, false);
     let boundaries: Vec<_> =
@@ -155,7 +156,7 @@ pub(crate) fn compare_rounded(cuda: &Cuda, cells: Cells, n: usize, order: usize)
     let rough: Vec<Applied> = (3..11)
         .map(|seed| of(noise(host.len(), seed).iter().zip(&one).map(|(v, o)| v * o).collect()))
         .collect();
-    // Where u or what it is tested by is noise, so is what comes out, and the mean of squares tells its size.
+    // If u or the test function is noise, so is the result, and the mean square measures its magnitude.
     let tested = |what: &str, pairs: &mut dyn Iterator<Item = (&Applied, &Applied)>, most: f64| {
         let shares: Vec<f64> = pairs.map(|(u, v)| dot(&v.u, &u.error) / (u.energy * v.energy)).collect();
         let share = (dot(&shares, &shares) / shares.len() as f64).sqrt();
@@ -172,7 +173,7 @@ pub(crate) fn compare_rounded(cuda: &Cuda, cells: Cells, n: usize, order: usize)
     }
 }
 
-/// What a multigrid needs beside the operator.
+/// Compares what multigrid uses besides the operator: block Jacobi and transfers.
 fn compare_levels<T: Scalar>(
     host: &Sipdg<f64>,
     on_device: &CudaSipdg<T>,
@@ -207,7 +208,7 @@ fn compare_levels<T: Scalar>(
     let mut low = coarse_twin.upload(&down.iter().map(|_| 9.0).collect::<Vec<_>>()).expect("room");
     twin.restrict(&on, &mut low).expect("a launch");
     twin.prolong_add(&coarse_twin.upload(&c).expect("room"), &mut fine).expect("a launch");
-    // What fills the host's blocks up has no meaning.
+    // Entries that fill up the host's blocks are arbitrary.
     let real = |a: &Sipdg<f64>, v: Vec<f64>| {
         let one = a.project(&|_, _| 1.0);
         v.into_iter().zip(one).map(|(v, o)| if o == 0.0 { 0.0 } else { v }).collect::<Vec<_>>()
@@ -222,10 +223,10 @@ fn compare_levels<T: Scalar>(
     }
 }
 
-/// A mesh with the order and coefficients to try on it.
+/// A description, a mesh, an order and coefficients.
 pub(crate) type Case = (String, Arc<Mesh>, usize, Coefficients);
 
-/// Every shape, affine and curved, and numbers of elements at which groups are full, one short and one over.
+/// All shapes, affine and curved, with numbers of elements for which groups are full, one short and one over.
 pub(crate) fn few() -> Vec<Case> {
     use Coefficients::{Jumps, One, Smooth};
     let mut cases = Vec::new();
@@ -236,7 +237,7 @@ pub(crate) fn few() -> Vec<Case> {
     add(Cells::Mixed3, 1, 1, false, 1, Jumps);
     add(Cells::Of(Shape::Hexahedron), 2, 2, false, 1, Smooth);
     add(Cells::Of(Shape::Quadrilateral), 3, 2, false, 2, One);
-    // Faces that are not orthogonal to lines, affine; and orthogonal ones.
+    // Affine elements with faces that are not orthogonal to lines, and with orthogonal ones.
     let mut sheared = generate::Box::unit(Shape::Hexahedron, 2).build().expect("a box");
     sheared.map(|[x, y, z]| [x + 0.3 * y, y + 0.1 * z, z + 0.2 * x]).expect("an affine map");
     cases.push(("sheared".to_owned(), Arc::new(sheared), 2, Jumps));
@@ -278,7 +279,7 @@ fn elliptic_operators_of_all_orders_in_space_are_the_hosts() {
     compare_orders(&SPACE, &[1, 2, 3, 4, 6], 2);
 }
 
-/// Compares on boxes of `n` cells a direction: affine, with coefficients that jump, and curved.
+/// Compares on boxes with `n` cells per direction: affine, with coefficients that jump, and curved.
 fn compare_orders(cells: &[Cells], orders: &[usize], n: usize) {
     use Coefficients::{Jumps, One, Smooth};
     // The longest first.
@@ -295,7 +296,7 @@ fn compare_orders(cells: &[Cells], orders: &[usize], n: usize) {
     });
 }
 
-/// Runs cases on some threads, since compiling their kernels takes most of the time.
+/// Runs cases on several threads, as the compilation of their kernels takes most of the time.
 fn side_by_side<C: Sync>(cases: &[C], run: impl Fn(&Cuda, &C) + Sync) {
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -310,8 +311,7 @@ fn side_by_side<C: Sync>(cases: &[C], run: impl Fn(&Cuda, &C) + Sync) {
     });
 }
 
-/// Every kernel's text is accepted by the device compiler, and the fast ones hold what they work on in
-/// registers.
+/// The device compiler accepts the texts of all kernels, and the fast ones keep their data in registers.
 #[test]
 fn elliptic_kernels_compile() {
     use Coefficients::{Jumps, One, Smooth};

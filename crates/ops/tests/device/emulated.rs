@@ -1,7 +1,8 @@
-//! The kernels on the host, under sanitizers: a child of this test finds an emulated device (`gpu`'s
-//! `shim::Emulator`).
+//! Runs the kernels on the host under sanitizers, on the emulated device of `gpu` (`shim::Emulator`).
 //!
-//! Meshes are small, and their numbers of elements are those at which groups of elements of a warp or a block
+//! The test runs itself as a child process, which finds the emulated device.
+//!
+//! Meshes are small. Their numbers of elements are those for which groups of elements of a warp or a block
 //! are full, one short and one over.
 
 use crate::elliptic::{ROUNDED, compare_elliptic, compare_rounded, few};
@@ -15,9 +16,9 @@ use dgsuite_mesh::Mesh;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Triangles or tetrahedra in a row: element i has the points i, i + 1, …
+/// A row of triangles or tetrahedra: element i has the points i, i + 1, …
 ///
-/// In space that is the helix of Boerdijk and Coxeter, of regular tetrahedra with edges of length 1.
+/// In three dimensions this is the Boerdijk–Coxeter helix of regular tetrahedra with edges of length 1.
 pub(crate) fn row(dim: usize, n: usize) -> Arc<Mesh> {
     let (radius, angle, rise) = (0.3 * 3.0_f64.sqrt(), (-2.0_f64 / 3.0).acos(), 0.1_f64.sqrt());
     let mut text = format!("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n{}\n", n + dim);
@@ -38,7 +39,7 @@ pub(crate) fn row(dim: usize, n: usize) -> Arc<Mesh> {
     Arc::new(dgsuite_mesh::gmsh::read_bytes(text.as_bytes(), &Default::default()).expect("a mesh").0)
 }
 
-/// Quadrilaterals in a row.
+/// A row of quadrilaterals.
 pub(crate) fn quadrilaterals(n: usize) -> Arc<Mesh> {
     let (min, max) = ([-1.0; 3], [1.0; 3]);
     let (shape, diagonal) = (Shape::Quadrilateral, dgsuite_mesh::generate::Diagonal::Alternate);
@@ -46,7 +47,7 @@ pub(crate) fn quadrilaterals(n: usize) -> Arc<Mesh> {
     Arc::new(row.build().expect("a mesh"))
 }
 
-/// A mesh, with the name and order of the scheme to try on it.
+/// The kind of a mesh, the mesh, its cells, and the name and order of the scheme to test on it.
 type Case = (&'static str, Arc<Mesh>, Cells, &'static str, usize);
 
 fn cases() -> Vec<Case> {
@@ -54,7 +55,7 @@ fn cases() -> Vec<Case> {
     let (triangle, tetrahedron) = (shape(Shape::Triangle), shape(Shape::Tetrahedron));
     let (quadrilateral, hexahedron) = (shape(Shape::Quadrilateral), shape(Shape::Hexahedron));
     let mut cases = Vec::new();
-    // Those with the most kernels first.
+    // The cases with the most kernels come first.
     let mut on_box = |what, cells, order, periodic, scheme, p, n| {
         cases.push((what, mesh(cells, n, order, periodic), cells, scheme, p));
     };
@@ -67,7 +68,7 @@ fn cases() -> Vec<Case> {
     on_box("curved", quadrilateral, 2, true, "modal strong", 1, 3);
     on_box("periodic", hexahedron, 1, true, "collocated", 3, 2);
     on_box("curved", hexahedron, 2, false, "collocated", 2, 2);
-    // Too curved for its nodes: the universal kernel on a planar layout.
+    // Curved elements whose nodes do not preserve the free stream: the universal kernel on a planar layout.
     on_box("curved", hexahedron, 2, false, "collocated", 1, 2);
     on_box("curved", quadrilateral, 2, false, "collocated split", 2, 3);
     on_box("curved", hexahedron, 2, false, "collocated split", 2, 2);
@@ -83,19 +84,19 @@ fn cases() -> Vec<Case> {
     on_box("box", shape(Shape::Prism), 1, false, "nodal", 1, 1);
     on_box("curved", shape(Shape::Prism), 2, false, "collocated", 2, 1);
     on_box("periodic", shape(Shape::Prism), 1, true, "collocated strong", 3, 2);
-    // Prisms integrated by a cubature: with more points than functions, in layers of their own or not.
+    // Prisms integrated by a cubature, with more points than functions, processed in separate layers or not.
     on_box("periodic", shape(Shape::Prism), 1, true, "modal strong", 3, 2);
     on_box("curved", shape(Shape::Prism), 2, false, "modal", 2, 2);
     on_box("curved", shape(Shape::Prism), 2, false, "FR Gauss", 2, 1);
     on_box("curved", tetrahedron, 2, false, "nodal", 2, 2);
     on_box("curved", triangle, 2, true, "collocated", 3, 3);
     on_box("curved", triangle, 2, false, "modal", 4, 3);
-    // Warps that go on with a second group of curved elements; metric terms that are read, not computed.
+    // Warps that process a second group of curved elements; metric terms that are read instead of computed.
     on_box("curved", triangle, 2, true, "nodal", 2, 6);
     on_box("curved", tetrahedron, 2, true, "nodal", 2, 3);
     on_box("curved", triangle, 3, false, "modal", 2, 2);
     on_box("box", shape(Shape::Pyramid), 1, false, "modal", 1, 1);
-    // Flux reconstruction: nodal metrics on curved simplices, lifts that reach into the element.
+    // Flux reconstruction: nodal metrics on curved simplices, lifts that act in the whole element.
     on_box("curved", Cells::Mixed2, 2, false, "FR Gauss", 2, 2);
     on_box("curved", triangle, 2, false, "FR Lobatto", 2, 2);
     on_box("curved", tetrahedron, 2, false, "FR Gauss", 1, 1);
@@ -108,11 +109,11 @@ fn cases() -> Vec<Case> {
         cases.push(("row", row(3, n), tetrahedron, "nodal", 2));
         cases.push(("row", quadrilaterals(n), quadrilateral, "collocated", 2));
     }
-    // Gauss points, eight elements a block.
+    // Gauss points, eight elements per block.
     cases.push(("row", quadrilaterals(9), quadrilateral, "FR Gauss", 3));
-    // Threads that pass fluxes on.
+    // Threads that exchange fluxes through registers.
     cases.push(("row", quadrilaterals(33), quadrilateral, "collocated", 1));
-    // In single precision two elements a warp, which waits for no other.
+    // In single precision two elements per warp, which needs no barrier with other warps.
     cases.push(("row", quadrilaterals(9), quadrilateral, "collocated", 3));
     // Blocks of 32 elements, 128 threads.
     for n in [1, 31, 32, 33, 129] {
@@ -132,17 +133,17 @@ fn cases() -> Vec<Case> {
     ] {
         cases.push(("row", row(cells.dim(), 9), cells, scheme, p));
     }
-    // Warps that go on with a second group, and fetch it while they work on the first.
+    // Warps that process a second group and load it while they work on the first.
     cases.push(("row", row(2, 201), triangle, "nodal", 5));
     cases.push(("row", row(3, 201), tetrahedron, "nodal", 2));
     cases
 }
 
-/// Cases that also march: how their descriptions begin, the flux and the conditions on their boundaries.
+/// Cases that also march in time: the beginning of their descriptions, the flux and the boundary conditions.
 const MARCHES: [(&str, usize, usize); 2] =
     [("row of 9 Of(Triangle), nodal p = 2", 2, 1), ("row of 9 Of(Quadrilateral), collocated p = 2", 3, 4)];
-/// Cases that are tried with diffusion too, by how their descriptions begin: passes for every part, fast and
-/// universal, affine and curved, and the faces between groups are met once.
+/// Cases that are also tested with diffusion, by the beginning of their descriptions. They cover the passes
+/// of all parts, fast and universal, affine and curved; faces between groups occur once.
 const VISCOUS: [&str; 15] = [
     "curved of 6 Mixed2, nodal p = 1",
     "curved of 9 Of(Quadrilateral), collocated p = 3",
@@ -161,14 +162,14 @@ const VISCOUS: [&str; 15] = [
     "row of 9 Of(Tetrahedron), modal p = 3",
 ];
 
-/// The case that is tried with a source of inviscid flow.
+/// The case that is tested with a source in inviscid flow.
 const SOURCE: &str = "curved of 9 Of(Quadrilateral), modal strong p = 1";
 
-/// All cases, or those in whose description `DGSUITE_CASE` occurs.
+/// Runs all cases, or those with `DGSUITE_CASE` in their description.
 #[test]
 #[ignore = "run by kernels_are_sound"]
 fn child() {
-    // All threads share it, and record graphs beside each other's work.
+    // All threads share the device and record graphs concurrently.
     let Some(cuda) = device() else { return };
     let only = std::env::var("DGSUITE_CASE").unwrap_or_default();
     let mut cases = cases();
@@ -213,8 +214,8 @@ fn child() {
             elliptic.get(next_elliptic.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
         {
             let start = std::time::Instant::now();
-            // Vectors of the device are of one kind for all elements: what moves between them is tried on
-            // mixed meshes.
+            // All elements use the same vectors on the device; copies between them are tested on mixed
+            // meshes.
             let levels = what.starts_with("Mixed") || what.contains("Quadrilateral");
             compare_elliptic::<f64>(&cuda, mesh, what, *p, *coefficients, levels);
             if [7, 9].contains(&mesh.n_elements()) {
@@ -230,7 +231,7 @@ fn child() {
     });
     for (shape, orders) in ROUNDED.into_iter().filter(|_| "rounded".contains(&only)) {
         let n = if shape == Shape::Triangle { 3 } else { 1 };
-        // The others differ by the launch alone; devices try them all.
+        // The others differ only in the launch; they are all tested on real devices.
         orders
             .iter()
             .filter(|p| [3, 8].contains(p))

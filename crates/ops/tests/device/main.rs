@@ -1,8 +1,8 @@
-//! The device's operators against the host's. Without a device or a compiler a test says SKIPPED.
+//! The operators on the device are compared with the host's. Without device or compiler tests print SKIPPED.
 
-#![allow(clippy::print_stdout, clippy::print_stderr)] // says what it skips
+#![allow(clippy::print_stdout, clippy::print_stderr)] // prints what it skips
 
-#[allow(dead_code)] // shared with the laws of the host
+#[allow(dead_code)] // shared with the tests of the host in tests/laws
 #[path = "../laws/testkit.rs"]
 mod testkit;
 

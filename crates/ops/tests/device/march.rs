@@ -1,5 +1,4 @@
-//! A hundred steps on the device end where the host's do, with every numerical flux and every condition on
-//! boundaries.
+//! A hundred steps on device and host agree, with every numerical flux and every boundary condition.
 
 use crate::residual::device;
 use crate::testkit::{Cells, GAS, PLANE, SPACE, mesh, schemes, wavy};
@@ -19,11 +18,12 @@ use dgsuite_physics::{
 };
 use std::sync::Arc;
 
-/// Steps of SSP-RK(3,3) (Shu and Osher 1988): shares of the start, of the stage, and where the stages are.
+/// Stages of SSP-RK(3,3) (Shu and Osher 1988): weights of the start and of the stage, and times of the
+/// stages.
 const STAGES: [(f64, f64); 3] = [(0.0, 1.0), (0.75, 0.25), (1.0 / 3.0, 2.0 / 3.0)];
 const STEPS: usize = 100;
 
-/// Conditions on the boundaries of `mesh`, turning with `shift`.
+/// Conditions on the boundaries of `mesh`, rotated by `shift`.
 fn bindings<T, F, const D: usize, const N: usize>(
     mesh: &Mesh,
     flux: F,
@@ -51,7 +51,7 @@ where
     let names = mesh.boundary_names().into_iter().enumerate();
     names
         .map(|(i, name)| {
-            // The flow enters at xmin, ymax and zmin, where something must hold it.
+            // The flow enters at xmin, ymax and zmin, where a condition must prescribe it.
             let turn = (i + shift) % 4;
             let kernel = match (matches!(i, 0 | 3 | 4), turn) {
                 (_, 0) => of::<T, F, _, D, N>(flux, Prescribed),
@@ -67,11 +67,11 @@ where
         .collect()
 }
 
-/// Shares of the stable step that are tried, until the host's run lives: walls that a flow leaves at once,
-/// and others that it runs into, are hard on some schemes.
+/// Fractions of the stable step that are tried until the host's run succeeds: walls from which the flow
+/// separates at once, and walls into which it runs, are difficult for some schemes.
 const SHARES: [f64; 2] = [0.1, 0.02];
 
-/// The share of the largest value by which `STEPS` steps on the device and on the host differ.
+/// The difference after `STEPS` steps on the device and on the host, relative to the largest value.
 fn difference<T, F, const D: usize, const N: usize>(
     cuda: &Cuda,
     mesh: &Arc<Mesh>,
@@ -137,7 +137,7 @@ where
 
     let buffer = |values: &[T]| DeviceBuffer::from_slice(cuda, "a test", values).expect("memory");
     let (mut u, mut start, mut next, mut register) = (buffer(&v), buffer(&v), buffer(&v), buffer(&v));
-    // Half of those that have stages of one kernel take them.
+    // Half of the cases for which stages of one kernel exist use them.
     if shift.is_multiple_of(2) {
         device.gather_stages().expect("a kernel");
     }
@@ -158,7 +158,7 @@ where
     a.iter().zip(&b).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max) / largest
 }
 
-/// One flux of the four, in the plane or in space.
+/// Runs with one of the four fluxes, in two or three dimensions.
 fn with_flux<T>(cuda: &Cuda, mesh: &Arc<Mesh>, scheme: &Scheme, flux: usize, shift: usize) -> f64
 where
     T: PackScalar + Real,
@@ -183,7 +183,7 @@ where
     }
 }
 
-/// Checks one case in double precision, or in single.
+/// Checks one case in double or in single precision.
 pub(crate) fn same_after_a_hundred_steps(
     cuda: &Cuda,
     cells: Cells,
@@ -194,10 +194,10 @@ pub(crate) fn same_after_a_hundred_steps(
     shift: usize,
     single: bool,
 ) {
-    // A point of a far field whose flow turns from outwards to inwards takes its entropy from the other side
-    // at once. Where that comes a stage earlier or later the end moves by more than rounding: prisms, modal
-    // strong, p = 2, in single precision, by 9.4e-5, as on the host from one in six starts that differ by
-    // 3e-6, all by that much.
+    // At a point of a far field where the flow turns from outward to inward, the entropy changes to that of
+    // the other side at once. If this happens a stage earlier or later, the final state changes by more than
+    // rounding: for prisms, modal strong, p = 2, in single precision, by 9.4e-5. The same occurs on the host
+    // for one in six initial states that differ by 3e-6, always by that amount.
     let (found, allowed) = if single {
         (with_flux::<f32>(cuda, mesh, scheme, flux, shift), 1e-4)
     } else {
@@ -209,7 +209,8 @@ pub(crate) fn same_after_a_hundred_steps(
     assert!(found <= allowed, "{what}: {found:e}");
 }
 
-/// Every shape with every basis, affine and curved; fluxes, orders and conditions are spread over them.
+/// Tests every shape with every basis, affine and curved; fluxes, orders and conditions are distributed over
+/// them.
 #[test]
 fn a_hundred_steps_are_the_hosts() {
     let Some(cuda) = device() else { return };

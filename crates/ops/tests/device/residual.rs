@@ -1,4 +1,4 @@
-//! One residual and a stage on the device equal the host's.
+//! A residual and a stage on the device equal the host's.
 
 use crate::testkit::{Cells, PLANE, SPACE, euler, mesh, nested, schemes, shake, two_point, wavy};
 use dgsuite_basis::Representation;
@@ -26,7 +26,7 @@ pub(crate) fn device() -> Option<Cuda> {
     }
 }
 
-/// The device's twin of `testkit::euler`.
+/// The device version of `testkit::euler`.
 fn euler_on<T>(
     cuda: &Cuda,
     mesh: &Arc<dgsuite_mesh::Mesh>,
@@ -79,9 +79,9 @@ where
     compare_on::<T>(cuda, &mesh(cells, n, order, periodic), &what, scheme);
 }
 
-/// The largest difference of a residual on the device and on the host, entry by entry in the device's basis,
-/// as a share of what rounding
-/// may do: `8 √n ε S` with `S` the sum of the absolute values of its `n` terms.
+/// The largest difference between a residual on the device and on the host, entry by entry in the device's
+/// basis, divided by the bound for rounding errors `8 √n ε S`, where `S` is the sum of the absolute values of
+/// the `n` terms of the entry.
 fn rounding<T>(
     mesh: &Arc<dgsuite_mesh::Mesh>,
     scheme: &Scheme,
@@ -105,7 +105,7 @@ where
     host.from_canonical(&canonical, &mut u).expect("the same size");
     host.eval(0.0, &u, &mut du);
     let (u, expected) = (nested(&host, &u, mesh), nested(&host, &du, mesh));
-    // Fluxes on boundaries are sized by the states within.
+    // Fluxes on boundaries have the magnitude of those of the inner states.
     let sizes = if mesh.dim == 2 {
         let split = Split::<_, _, 2, 4>::new(Arc::clone(mesh), &scheme, GAS, Rusanov).expect("set up");
         split.rounding(&u, &|_, um, _| *um)
@@ -125,7 +125,7 @@ where
         .fold(0.0, f64::max)
 }
 
-/// A residual, a stage, the step bound and the boundary's rates on the device and on the host.
+/// Compares a residual, a stage, the step bound and the boundary's rates on device and host.
 pub(crate) fn compare_on<T>(cuda: &Cuda, mesh: &Arc<dgsuite_mesh::Mesh>, what: &str, scheme: &Scheme)
 where
     T: PackScalar + Real,
@@ -143,8 +143,8 @@ where
     });
 }
 
-/// A residual, a stage, the step bound and the boundary's rates of two discretisations that should be one;
-/// `more` is asked of the device in the same state.
+/// Compares a residual, a stage, the step bound and the boundary's rates of two discretisations that should
+/// agree; `more` checks the device further in the same state.
 pub(crate) fn compare_twins<T: PackScalar>(
     cuda: &Cuda,
     mut host: Discretization<T>,
@@ -157,7 +157,7 @@ pub(crate) fn compare_twins<T: PackScalar>(
     let (mut u, mut du) = (zero(host.len()), zero(host.len()));
     host.project(exact, 0.0, &mut u);
     shake(&host, &mut u);
-    // The device may have another basis of the same space.
+    // The device may use another basis of the same space.
     let canonical = device
         .description()
         .convert_canonical(&host.to_canonical(&u), host.representation())
@@ -182,7 +182,7 @@ pub(crate) fn compare_twins<T: PackScalar>(
 
     more(&mut device, &on_device);
 
-    // A stage, with every term, at another time.
+    // A stage with all terms, at another time.
     let dt = 0.01 / scale;
     let weights = StageWeights { a: -0.5, b: 0.25, c: 0.75, dt, keep: true };
     let mut next = zero(host.len());
@@ -210,18 +210,18 @@ pub(crate) fn compare_twins<T: PackScalar>(
         assert!((dt * x - y).abs() <= tolerance * dt * (1.0 + x.abs()), "{what}: rates {} and {y:e}", dt * x);
     }
 
-    // The stage as a graph, in which groups are branches.
+    // The stage as a CUDA graph, in which groups are branches.
     if host.layouts().count() > 1 {
         device.eval(0.0, &on_device, &mut rate).expect("a residual");
         let mut again = DeviceBuffer::from_slice(cuda, "a test", &zero(v.len())).expect("memory");
-        // What the host evaluates of the stage's time is there before.
+        // Data for the stage's time that the host evaluates must exist before.
         device.eval(0.3, &on_device, &mut again).expect("a residual");
         let work = |_: &_| device.stage(0.3, 1.0, weights, &on_device, Some(&first), &mut rate, &mut again);
         cuda.capture(work).expect("a graph").launch().expect("a stage");
         assert!(after.to_vec().expect("a copy") == again.to_vec().expect("a copy"), "{what}: a graph");
     }
 
-    // Samples for writers, made there.
+    // Samples for writers, computed on the device.
     let order = device.description().order().max(1);
     let mut sampler = None;
     let later = device.sample_later(&mut sampler, &on_device, order).expect("samples").expect("a kernel");
@@ -241,8 +241,8 @@ pub(crate) fn compare_twins<T: PackScalar>(
         }
     }
 
-    // The same stage as one kernel, where there is one. Emulated, that is tried on few meshes: it is compiled
-    // for each.
+    // The same stage as one kernel, if it exists. Under emulation few meshes are tested, as the kernel is
+    // compiled for each.
     let wanted = GATHERED.contains(&what);
     if cuda.info().name.starts_with("emulated") && !wanted {
         return;
@@ -266,8 +266,8 @@ pub(crate) fn compare_twins<T: PackScalar>(
     }
 }
 
-/// Emulated cases whose stage is tried as one kernel: interpolated and collocated face points, in the plane
-/// and in space, curved elements, several groups of a warp.
+/// Emulated cases whose stage is tested as one kernel: interpolated and collocated face points, in two and
+/// three dimensions, curved elements, several groups per warp.
 const GATHERED: [&str; 4] = [
     "curved of 18 Of(Triangle), collocated p = 3",
     "row of 33 Of(Triangle), nodal p = 3",
@@ -275,8 +275,8 @@ const GATHERED: [&str; 4] = [
     "curved of 8 Of(Triangle), nodal p = 2",
 ];
 
-/// Every scheme of every shape, affine and curved, with boundaries and without; orders are spread over the
-/// schemes, or, with DGSUITE_FULL, each is tried with all.
+/// Tests every scheme on every shape, affine and curved, with and without boundaries. Orders are distributed
+/// over the schemes; with `DGSUITE_FULL` each scheme is tested with all orders.
 #[test]
 fn residuals_are_the_hosts() {
     let Some(cuda) = device() else { return };
@@ -295,7 +295,7 @@ fn residuals_are_the_hosts() {
                         continue;
                     }
                     compare::<f64>(&cuda, cells, name, &scheme, order, (j + p) % 2 == 0, 3);
-                    // Taylor bases are too ill-conditioned for a bound of their own in single precision.
+                    // Taylor bases are too ill-conditioned in single precision for a fixed bound.
                     if (j + p).is_multiple_of(4) && scheme.representation != Representation::Taylor {
                         compare::<f32>(&cuda, cells, name, &scheme, order, false, 3);
                     }
@@ -325,7 +325,7 @@ fn bad_states_are_found_where_they_are() {
     let middle = own.len() / 2;
     own[middle] = f64::NAN;
     host.from_canonical(&own, &mut u).expect("the same size");
-    // The device may have another basis of the same space.
+    // The device may use another basis of the same space.
     let canonical =
         device.description().convert_canonical(&own, host.representation()).expect("the same space");
     let mut v = vec![0.0; device.len()];

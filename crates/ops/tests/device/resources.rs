@@ -1,4 +1,4 @@
-//! The fast kernels hold what they work on in registers, at every order that they are built for.
+//! The fast kernels keep their data in registers, at every order for which they are built.
 
 use crate::compile::texts;
 use crate::testkit::{Cells, schemes};
@@ -11,22 +11,21 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes of a thread's stack: registers that it had no room for, and arrays. Builds were chosen by speed, and
-/// more threads with a few numbers on the stack can be faster than fewer without; how many depends on the
-/// flux and on the compiler's version. An array that is indexed by what only the run knows would take the
-/// stack with it.
+/// Largest stack of a thread in bytes: spilled registers and arrays. The builds were chosen by speed, and
+/// more threads with a few spilled numbers can be faster than fewer threads without; the best number depends
+/// on the flux and the version of the compiler. An array indexed at run time would need much more stack.
 const STACK: u32 = 256;
-/// The first pass of diffusion on tetrahedra holds three gradients beside the rates, which no register file
-/// has room for.
+/// The first pass of diffusion on tetrahedra holds three gradients besides the rates, which do not fit into
+/// the registers.
 const STACK_OF_PASSES: u32 = 512;
 
-/// Shape, scheme, order, order of the geometry, bytes of a number. Collocated simplices are the same text
-/// with fewer products.
+/// Shape, scheme, order, geometry order, bytes of a number. Collocated simplices use the same text with fewer
+/// products.
 fn cases() -> Vec<(Shape, &'static str, usize, usize, usize)> {
     let mut cases = Vec::new();
     cases.extend((0..=6).map(|p| (Shape::Triangle, "nodal", p, 1, 8)));
     cases.extend((0..=5).map(|p| (Shape::Tetrahedron, "nodal", p, 1, 8)));
-    // Order 4 takes the compiler as long as a hundred others; it has 255 registers and no stack.
+    // Order 4 takes as long to compile as a hundred others; it uses 255 registers and no stack.
     cases.extend((1..=3).map(|p| (Shape::Triangle, "nodal", p, 1, 4)));
     cases.push((Shape::Tetrahedron, "nodal", 1, 1, 4));
     cases.extend((1..=6).map(|p| (Shape::Triangle, "nodal", p, 2, 8)));
@@ -54,12 +53,12 @@ fn split((shape, p, geometry): (Shape, usize, usize)) -> (Shape, &'static str, u
     (shape, "collocated split", p, geometry, 8)
 }
 
-/// Whether a text is a stage's.
+/// Whether a text is that of a stage.
 pub(crate) fn is_stage(source: &Source) -> bool {
     source.defines.iter().any(|(name, value)| name == "STAGE" && value == "1")
 }
 
-/// Whether a text is the stage of a small mesh.
+/// Whether a text is that of a stage on small meshes.
 pub(crate) fn is_small(source: &Source) -> bool {
     source.defines.iter().any(|(name, value)| name == "SMALL" && value == "1")
 }
@@ -106,7 +105,7 @@ fn passes_of_diffusion_fit_registers() {
     fit_registers(&passes(), &texts, 2, STACK_OF_PASSES);
 }
 
-/// Compiles the kernels of the cases, `each` of one, prints what they take, and refuses large stacks.
+/// Compiles the kernels of the cases, `each` of one case, prints their resources, and fails for large stacks.
 fn fit_registers(
     cases: &[(Shape, &'static str, usize, usize, usize)],
     texts: &(dyn Fn(Cells, &Scheme, usize, usize) -> Vec<Source> + Sync),
@@ -154,14 +153,14 @@ fn fit_registers(
             r.registers, r.stack_bytes, r.spill_stores
         );
     }
-    // Every case has its fast kernel: the universal one would do, slower.
+    // Every case has a fast kernel; the universal one would work too, but slower.
     let known: HashSet<&str> = rows.iter().map(|r| r.0.as_str()).collect();
     assert_eq!(known.len(), each * cases.len());
     let large: Vec<_> = rows.iter().filter(|(_, r)| r.stack_bytes > most).collect();
     assert!(large.is_empty(), "{large:?}");
 }
 
-/// Both passes of diffusion, as above.
+/// The cases of both passes of diffusion.
 fn passes() -> Vec<(Shape, &'static str, usize, usize, usize)> {
     let mut cases = Vec::new();
     cases.extend((1..=6).map(|p| (Shape::Triangle, "nodal", p, 1, 8)));

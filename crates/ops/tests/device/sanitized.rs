@@ -1,6 +1,6 @@
-//! Every fast kernel once, at the numbers of elements where groups are full, one short and one over: what
-//! `tools/gpu-sanitize.sh` runs under
-//! NVIDIA's compute-sanitizer.
+//! Runs every fast kernel once, for NVIDIA's compute-sanitizer (`tools/gpu-sanitize.sh`).
+//!
+//! The numbers of elements are those for which groups are full, one short and one over.
 
 use crate::emulated::{quadrilaterals, row};
 use crate::residual::{compare_on, device};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Numbers of elements.
 const COUNTS: [usize; 5] = [1, 31, 32, 33, 37];
 
-/// All cases, or those in whose description `DGSUITE_CASE` occurs.
+/// Runs all cases, or those with `DGSUITE_CASE` in their description.
 #[test]
 #[ignore = "run by tools/gpu-sanitize.sh"]
 fn child() {
@@ -37,7 +37,7 @@ fn child() {
     };
     let of = Cells::Of;
     for p in 1..=6 {
-        // Every order sees two of the counts, and every count several orders.
+        // Every order is tested with two of the counts, and every count with several orders.
         for n in [COUNTS[p % 5], COUNTS[(p + 2) % 5]] {
             for name in ["nodal", "collocated"] {
                 try_on(&row(2, n), of(Shape::Triangle), name, p);
@@ -49,7 +49,7 @@ fn child() {
         }
         try_on(&mesh(of(Shape::Hexahedron), 2, 1 + p % 2, false), of(Shape::Hexahedron), "collocated", p);
     }
-    // Builds of hexahedra that the other geometry has, and those of single precision.
+    // Builds of hexahedra that are specific to the other geometry, and those of single precision.
     for (p, geometry) in [(3, 1), (5, 1), (7, 1), (7, 2)] {
         try_on(&mesh(of(Shape::Hexahedron), 1, geometry, false), of(Shape::Hexahedron), "collocated", p);
     }
@@ -61,7 +61,7 @@ fn child() {
     for p in [1, 2, 3] {
         try_on(&mesh(of(Shape::Prism), 2, 1 + p % 2, false), of(Shape::Prism), "collocated", p);
     }
-    // Racecheck takes each of their many accesses: few elements.
+    // Racecheck records each of their many accesses, so there are few elements.
     for p in [2, 3] {
         try_on(&mesh(of(Shape::Hexahedron), 1, p - 1, false), of(Shape::Hexahedron), "collocated split", p);
         try_on(&quadrilaterals(7), of(Shape::Quadrilateral), "collocated split", p);

@@ -1,5 +1,4 @@
-//! With diffusion too the device is the host: Navier–Stokes, by BR2, with walls, prescribed states and a
-//! source.
+//! With diffusion, device and host agree: Navier–Stokes by BR2, with walls, prescribed states and a source.
 
 use crate::residual::{compare_twins, device};
 use crate::testkit::{Cells, GAS, PLANE, SPACE, mesh, schemes, two_point, wavy};
@@ -21,7 +20,7 @@ use dgsuite_physics::{Euler, Exact, Given, NavierStokes, NoSlipWall, Prescribed,
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Viscosity that depends on the state, so that nothing of it can be wrong unseen.
+/// The viscosity depends on the state, so that an error in it cannot go unnoticed.
 const LAW: NavierStokes = NavierStokes {
     gas: GAS,
     prandtl: 0.72,
@@ -30,13 +29,13 @@ const LAW: NavierStokes = NavierStokes {
 };
 const WALL: NoSlipWall =
     NoSlipWall { heat: WallHeat::Adiabatic, velocity: Some(Given::vector([0.1, -0.2, 0.3])) };
-/// With velocity and temperature from [`swaying`].
+/// Walls with velocity and temperature from [`swaying`].
 const SWAYING: NoSlipWall = NoSlipWall {
     heat: WallHeat::Isothermal { temperature: Given::Prescribed },
     velocity: Some([Given::Prescribed; 3]),
 };
 
-/// What the tests need of a precision.
+/// Point formulas for each precision.
 pub(crate) trait Precision: PackScalar + Real {
     fn physics(plane: bool) -> Box<dyn PointKernels<Self>>;
     fn diffusion(plane: bool) -> Box<dyn DiffusionKernels<Self>>;
@@ -94,7 +93,7 @@ fn equation<T: Precision>(dim: usize, scheme: &Scheme) -> Equation<T> {
     equation
 }
 
-/// Velocity and temperature of a wall, which change with place and time; the device evaluates them itself.
+/// Velocity and temperature of a wall that change in space and time; the device evaluates them itself.
 fn swaying(dim: usize) -> Arc<dyn Exact> {
     Arc::new(Recording::new(|t, x| {
         let mut numbers = vec![Sym::lit(0.0)];
@@ -104,7 +103,7 @@ fn swaying(dim: usize) -> Arc<dyn Exact> {
     }))
 }
 
-/// Moving walls at the first two boundaries, prescribed states at the others.
+/// Moving walls on the first two boundaries, prescribed states on the others.
 fn bindings<T: Precision>(mesh: &Mesh, data: &Arc<dyn Exact>) -> Vec<BoundaryBinding<T>> {
     let (law, flux) = (GAS, Rusanov);
     let of = |i: usize| -> Box<dyn BoundaryKernel<T>> {
@@ -145,12 +144,12 @@ fn bindings<T: Precision>(mesh: &Mesh, data: &Arc<dyn Exact>) -> Vec<BoundaryBin
     mesh.boundary_names().into_iter().enumerate().map(named).collect()
 }
 
-/// A residual, a stage, the step bound and the boundary's rates on the device and on the host.
+/// Compares a residual, a stage, the step bound and the boundary's rates on device and host.
 pub(crate) fn compare_viscous<T: Precision>(cuda: &Cuda, mesh: &Arc<Mesh>, what: &str, scheme: &Scheme) {
     compare_equations(cuda, mesh, &format!("viscous {what}"), scheme, || equation::<T>(mesh.dim, scheme));
 }
 
-/// The same of inviscid flow, whose source the universal kernel adds.
+/// As [`compare_viscous`], for inviscid flow, whose source the universal kernel adds.
 pub(crate) fn compare_source<T: Precision>(cuda: &Cuda, mesh: &Arc<Mesh>, what: &str, scheme: &Scheme) {
     let equation = || Equation::from(T::physics(mesh.dim == 2)).with_source(gain(mesh.dim));
     compare_equations(cuda, mesh, &format!("with a source {what}"), scheme, equation);
@@ -170,7 +169,7 @@ fn compare_equations<T: Precision>(
     let device = CudaDiscretization::new(Arc::clone(mesh), scheme, equation(), bindings(), threads(), cuda);
     let (host, device) = (host.expect("a discretisation"), device.expect("a discretisation"));
     compare_twins(cuda, host, device, exact.as_ref(), what, |device, _| {
-        // But for the prescribed states of boundaries, which cannot be traced.
+        // Prescribed states of boundaries cannot be translated; without them the device works alone.
         let alone = device.is_autonomous() || !mesh.boundaries.is_empty();
         assert!(alone && device.is_moving(), "{what}: the host works between stages");
     });
@@ -178,7 +177,7 @@ fn compare_equations<T: Precision>(
 
 /// The texts of all kernels of `cells` under `scheme`.
 pub(crate) fn viscous_texts<T: Precision>(cells: Cells, scheme: &Scheme, order: usize) -> Vec<Source> {
-    // One cell a side would leave its lattice nodes where they are.
+    // With one cell per side, all lattice nodes would stay in place.
     let mesh = mesh(cells, order, order, false);
     let exact: Arc<dyn Exact> = Arc::new(wavy(mesh.dim));
     let (equation, bindings) = (equation::<T>(mesh.dim, scheme), bindings::<T>(&mesh, &exact));
@@ -186,8 +185,8 @@ pub(crate) fn viscous_texts<T: Precision>(cells: Cells, scheme: &Scheme, order: 
     CudaDiscretization::texts(mesh, scheme, equation, bindings, host).expect("texts")
 }
 
-/// Every scheme of every shape, affine and curved, with boundaries and without; orders are spread over the
-/// schemes.
+/// Tests every scheme on every shape, affine and curved, with and without boundaries; orders are distributed
+/// over the schemes.
 #[test]
 fn viscous_residuals_are_the_hosts() {
     let Some(cuda) = device() else { return };
@@ -216,7 +215,7 @@ fn viscous_residuals_are_the_hosts() {
     });
 }
 
-/// Sources of inviscid flow: all metric rules, layouts and both precisions.
+/// Tests sources in inviscid flow: all metric rules, layouts and both precisions.
 #[test]
 fn sources_without_diffusion_are_the_hosts() {
     let Some(cuda) = device() else { return };

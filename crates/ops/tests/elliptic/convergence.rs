@@ -1,4 +1,4 @@
-//! Manufactured solutions, and polynomials, which are solved exactly.
+//! Manufactured solutions converge at the expected order; polynomials are solved exactly.
 
 #![expect(clippy::print_stdout, reason = "the long version prints its table")]
 
@@ -8,7 +8,7 @@ use dgsuite_mesh::{Mesh, Shape};
 use dgsuite_ops::{EllipticBoundary, EllipticErrors, Sipdg, SipdgOptions};
 use std::sync::Arc;
 
-/// `u = sin(2x + 0.3) cos(1.5 y − 0.2) (cos(z + 0.1))`, in the plane without its last factor.
+/// `u = sin(2x + 0.3) cos(1.5 y − 0.2) (cos(z + 0.1))`; in two dimensions without the last factor.
 fn exact(dim: usize, x: [f64; 3]) -> (f64, [f64; 3], f64) {
     let (a, b, c) = (2.0 * x[0] + 0.3, 1.5 * x[1] - 0.2, x[2] + 0.1);
     let (cz, sz) = if dim == 3 { (c.cos(), c.sin()) } else { (1.0, 0.0) };
@@ -18,7 +18,8 @@ fn exact(dim: usize, x: [f64; 3]) -> (f64, [f64; 3], f64) {
     (u, gradient, laplacian)
 }
 
-/// `κ = 1 + x/2`, `λ = 1`, Dirichlet but for a Neumann boundary at xmax and a Robin one at ymax.
+/// `κ = 1 + x/2`, `λ = 1`; Dirichlet conditions except a Neumann boundary at xmax and a Robin boundary at
+/// ymax.
 fn errors(mesh: Mesh, order: usize) -> EllipticErrors {
     let dim = mesh.dim;
     let kappa = |_: usize, x: [f64; 3]| 1.0 + 0.5 * x[0];
@@ -55,8 +56,8 @@ fn errors(mesh: Mesh, order: usize) -> EllipticErrors {
     a.errors(&u, &|_, x| exact(dim, x).0, Some(&|_, x| exact(dim, x).1))
 }
 
-/// One pair of meshes: the shape (`None` for all of the dimension), the dimension, cells a side, order, how
-/// far the mesh is bent.
+/// A pair of meshes: the shape (`None` for all shapes of the dimension), the dimension, cells per side,
+/// order, and the amplitude of the deformation.
 struct Case {
     shape: Option<Shape>,
     dim: usize,
@@ -66,13 +67,14 @@ struct Case {
 }
 
 impl Case {
-    /// The orders of the errors in L² and energy if they are not those of the theory, `p + 1` and `p`.
+    /// Returns the orders of the errors in L² and energy if they are not the theoretical ones, `p + 1` and
+    /// `p`.
     fn check(&self) -> Result<(), String> {
         let &Self { shape, dim, cells, order, size } = self;
         let [coarse, fine] = cells.map(|n| {
             let mut mesh = unit(shape, dim, n);
             if size > 0.0 {
-                // Elements are bent up to order 4, pyramids up to 2.
+                // Elements are curved up to order 4, pyramids up to order 2.
                 let pyramids = mesh.sets.iter().any(|set| set.shape == Shape::Pyramid);
                 bend_from(&mut mesh, order.clamp(2, if pyramids { 2 } else { 4 }), 0.0, size);
             }
@@ -112,9 +114,9 @@ fn solutions_converge_with_the_right_orders() {
                 if dim == 3 && order + 1 > top && curved && !full() {
                     continue;
                 }
-                // The composition of solution and bend is resolved from finer meshes on, or with a smaller
-                // bend: the best approximation shows no more than these orders. On pyramids of order 6 that
-                // of finer ones is as small as the rounding of the solve.
+                // The composition of solution and deformation is resolved on finer meshes only, or with a
+                // smaller deformation: even the best approximation does not show higher orders. On finer
+                // meshes of pyramids of order 6 the error is as small as the rounding errors of the solver.
                 let cells = if shape == Some(Shape::Pyramid) && order == 6 { [2, 4] } else { cells };
                 let (cells, size) = match (dim, order, curved) {
                     (3, ..=2, true) => ([4, 8], 0.06),

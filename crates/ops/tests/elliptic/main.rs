@@ -1,7 +1,6 @@
-//! The interior penalty operator against its matrix, manufactured solutions and what any such operator must
-//! have.
+//! The interior penalty operator: comparison with its matrix, manufactured solutions, general properties.
 //!
-//! `DGSUITE_FULL=1` runs orders 1 to 6 where these tests run a few.
+//! With `DGSUITE_FULL=1` the tests run orders 1 to 6, otherwise a few.
 
 mod convergence;
 mod operator;
@@ -19,7 +18,7 @@ pub fn full() -> bool {
     std::env::var_os("DGSUITE_FULL").is_some_and(|v| v == "1")
 }
 
-/// A machine of that many threads.
+/// A machine with the given number of threads.
 pub fn host(threads: usize) -> Arc<Host> {
     Arc::new(Host::new(threads).expect("a machine"))
 }
@@ -36,12 +35,12 @@ pub fn unit(shape: Option<Shape>, dim: usize, n: usize) -> Mesh {
     .expect("a box")
 }
 
-/// A smooth map of the unit box to itself that bends everything inside.
+/// Deforms the unit box by a smooth map to itself that curves all inner elements.
 pub fn bend(mesh: &mut Mesh, order: usize) {
     bend_from(mesh, order, 0.0, 0.06);
 }
 
-/// The same of what lies beyond `x = from`, by at most `size` in each direction: elements before it stay
+/// As [`bend`], for elements beyond `x = from`, by at most `size` in each direction; elements before it stay
 /// affine.
 pub fn bend_from(mesh: &mut Mesh, order: usize, from: f64, size: f64) {
     mesh.elevate(order).expect("elevation");
@@ -54,13 +53,13 @@ pub fn bend_from(mesh: &mut Mesh, order: usize, from: f64, size: f64) {
     .expect("a map that does not fold");
 }
 
-/// A map that turns boxes into parallelograms.
+/// Deforms boxes into parallelograms.
 pub fn shear(mesh: &mut Mesh) {
     let dim = mesh.dim;
     mesh.map(|[x, y, z]| [x + 0.3 * y, y + 0.1 * x, if dim == 3 { z + 0.2 * x } else { z }]).expect("affine");
 }
 
-/// One condition on all boundaries.
+/// The same condition on all boundaries.
 pub fn everywhere(mesh: &Mesh, condition: EllipticBoundary) -> Vec<(String, EllipticBoundary)> {
     mesh.boundary_names().iter().map(|n| ((*n).to_owned(), condition)).collect()
 }
@@ -73,7 +72,7 @@ pub fn poisson(mesh: &Arc<Mesh>, order: usize, condition: EllipticBoundary) -> S
         .expect("an operator")
 }
 
-/// Numbers between −1 and 1 that look random.
+/// Pseudo-random numbers between −1 and 1.
 pub fn noise(n: usize, seed: u64) -> Vec<f64> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     (0..n)
@@ -91,7 +90,7 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Conjugate gradients with block Jacobi; the solution and the number of iterations.
+/// Solves by conjugate gradients with block Jacobi; returns the solution and the number of iterations.
 pub fn solve(a: &Sipdg<f64>, b: &[f64], tolerance: f64) -> (Vec<f64>, usize) {
     let blocks = a.block_inverses().expect("regular blocks");
     let n = a.len();

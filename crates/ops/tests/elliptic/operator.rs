@@ -1,4 +1,4 @@
-//! The matrix-free operator against the assembled matrix; symmetry, definiteness, threads, refusals.
+//! The matrix-free operator: comparison with the assembled matrix, symmetry, definiteness, threads, refusals.
 
 use crate::{SHAPES, bend, bend_from, dot, everywhere, full, host, noise, poisson, shear, solve, unit};
 use dgsuite_mesh::{Mesh, Shape};
@@ -32,7 +32,7 @@ fn largest(v: &[f64]) -> f64 {
     v.iter().fold(0.0, |m, x| m.max(x.abs()))
 }
 
-/// `A u` by both; the asymmetry; whether Cholesky succeeds.
+/// Compares `A u` by both, and checks symmetry and whether Cholesky factorisation succeeds.
 fn check(a: &Sipdg<f64>, definite: bool, what: &str) {
     let matrix = a.assemble();
     let u = noise(a.len(), 7);
@@ -89,7 +89,7 @@ fn cholesky(matrix: &sprs::CsMat<f64>) -> bool {
     true
 }
 
-/// Name, whether there are curved elements, whether κ jumps. Half: affine and curved elements meet.
+/// Name, whether there are curved elements, whether κ jumps. In "half", affine and curved elements meet.
 const KINDS: [(&str, bool, bool); 4] =
     [("affine", false, true), ("sheared", false, true), ("curved", true, false), ("half", true, true)];
 
@@ -113,7 +113,7 @@ fn apply_is_the_matrix_and_the_matrix_is_positive_definite() {
                     bend_from(&mut mesh, 2, if kind == "half" { 0.49 } else { 0.0 }, 0.06);
                 }
                 let boundaries = mixed_boundaries(&mut mesh);
-                // Stretched pyramids, and sheared ones from order 3 on, need more than one half.
+                // Stretched pyramids, and sheared ones from order 3 on, need a factor larger than one half.
                 let pyramids = dim == 3 && matches!(shape, None | Some(Shape::Pyramid));
                 let penalty = if pyramids { 0.7 } else { 0.5 };
                 let options = SipdgOptions { penalty, ..SipdgOptions::new(order) };
@@ -127,8 +127,8 @@ fn apply_is_the_matrix_and_the_matrix_is_positive_definite() {
     }
 }
 
-/// Orders beyond those of the other tests, on the fewest elements: affine ones where the order is odd, curved
-/// ones where it is even; in space order 7, for time.
+/// Tests orders beyond those of the other tests on few elements: affine ones for odd, curved ones for even
+/// orders; in three dimensions order 7 only, to save time.
 #[test]
 fn apply_is_the_matrix_up_to_order_ten() {
     for (shape, dim, _) in SHAPES {
@@ -152,8 +152,9 @@ fn apply_is_the_matrix_up_to_order_ten() {
     }
 }
 
-/// The smallest eigenvalue of `M⁻¹ A` with Dirichlet conditions is that of the unit box, `d π²`: no other,
-/// spurious one lies below. By inverse iterations from noise, which has a part of everything.
+/// The smallest eigenvalue of `M⁻¹ A` with Dirichlet conditions is that of the unit box, `d π²`; there is no
+/// smaller, spurious one. Computed by inverse iteration, starting from noise, which contains all
+/// eigenvectors.
 #[test]
 fn the_smallest_eigenvalue_is_that_of_the_box() {
     for (shape, dim, n) in SHAPES {
@@ -163,7 +164,7 @@ fn the_smallest_eigenvalue_is_that_of_the_box() {
                 bend(&mut mesh, 2);
             }
             let a = poisson(&Arc::new(mesh), if dim == 2 { 5 } else { 4 }, EllipticBoundary::Dirichlet);
-            // Entries that are no unknowns stay zero.
+            // Entries that are not unknowns stay zero.
             let one = a.project(&|_, _| 1.0);
             let mut u: Vec<f64> = noise(a.len(), 5)
                 .iter()
@@ -172,8 +173,8 @@ fn the_smallest_eigenvalue_is_that_of_the_box() {
                 .collect();
             let mut mu = vec![0.0; a.len()];
             let mut eigenvalue = 0.0;
-            // The next eigenvalues are twice as large: what is left of them falls by four with each, whatever
-            // the noise.
+            // The next eigenvalues are at least twice as large: their components decrease by a factor of four
+            // in each iteration, for any initial noise.
             for _ in 0..13 {
                 a.mass(&u, &mut mu);
                 let (next, _) = solve(&a, &mu, 1e-9);
@@ -186,7 +187,7 @@ fn the_smallest_eigenvalue_is_that_of_the_box() {
             }
             let exact = dim as f64 * std::f64::consts::PI.powi(2);
             let gap = (eigenvalue / exact - 1.0).abs();
-            // Bends are not resolved by so few elements.
+            // So few elements do not resolve the deformation.
             assert!(
                 gap < if curved { 0.02 } else { 5e-3 },
                 "{shape:?} {dim}D curved {curved}: {eigenvalue} for {exact}"
@@ -215,8 +216,8 @@ fn simplices_of_high_order_lose_no_accuracy() {
     }
 }
 
-/// The largest difference between `A u` by `apply` and by the matrix, in units of √n ε Σ_j |A_ij| |u_j|: n
-/// the entries of the longest row, the sum the largest of all rows.
+/// The largest difference between `A u` by `apply` and by the matrix, in units of √n ε Σ_j |A_ij| |u_j|,
+/// where n is the number of entries of the longest row and the sum is the largest of all rows.
 fn roundings(a: &Sipdg<f64>) -> f64 {
     let matrix = a.assemble();
     let u = noise(a.len(), 3);
@@ -232,8 +233,8 @@ fn roundings(a: &Sipdg<f64>) -> f64 {
     gap / (f64::EPSILON * (longest as f64).sqrt() * sum)
 }
 
-/// A box of 3 cells in each direction, each of them turned to where another of its corners, and of its axes,
-/// comes first.
+/// A box with 3 cells in each direction, each with a different first corner and a different order of its
+/// axes.
 fn turned_boxes(dim: usize) -> Mesh {
     let node = |x: [usize; 3]| 1 + x[0] + 4 * x[1] + 16 * x[2];
     let (kind, corners) = if dim == 2 { (3, 4) } else { (5, 8) };
@@ -248,8 +249,8 @@ fn turned_boxes(dim: usize) -> Mesh {
     for e in 0..cells {
         let mut corner: Vec<usize> = Vec::new();
         for c in 0..corners {
-            // The corner (a, b, c) of the element, in the order of the format; turned about the last axis,
-            // then the axes.
+            // The corner (a, b, c) of the element, in the order of the file format, rotated about the last
+            // axis; then the axes are permuted.
             let c = (c & 4) + (c + e) % 4;
             let mut at = [usize::from(c % 4 == 1 || c % 4 == 2), c / 2 % 2, c / 4];
             if dim == 3 {
@@ -308,7 +309,7 @@ fn threads_and_lanes_do_not_change_the_last_bit() {
         }
         let boundaries = mixed_boundaries(&mut mesh);
         let mesh = Arc::new(mesh);
-        // Affine simplices with constants in their elements have a form of their own.
+        // Affine simplices with piecewise constant coefficients use a form of their own.
         let kappa: &dgsuite_ops::elliptic::Field<'_> = if curved { &smooth } else { &jumps };
         let of = |threads: usize| {
             let options = SipdgOptions::new(order);
@@ -335,14 +336,14 @@ fn single_precision_is_the_same_operator() {
     let (mut au, mut bv) = (vec![0.0; a.len()], vec![0.0; b.len()]);
     a.apply(&u, &mut au);
     b.apply(&v, &mut bv);
-    // In different layouts: compare what they do to a function.
+    // The layouts differ, so the effect on a function is compared.
     let energy = crate::dot(&u, &au);
     let single: f64 = v.iter().zip(&bv).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum();
     assert!((energy / single - 1.0).abs() < 1e-4, "{energy} {single}");
 }
 
-/// So that what is made of a matrix, such as the levels of algebraic multigrid, does not depend on the
-/// precision, or on how many elements a vector instruction takes.
+/// Thus everything computed from a matrix, such as the levels of algebraic multigrid, does not depend on the
+/// precision or on the SIMD level.
 #[test]
 fn the_matrix_is_the_same_in_both_precisions() {
     for (dim, cells) in [(2, 7), (3, 3)] {
@@ -354,7 +355,7 @@ fn the_matrix_is_the_same_in_both_precisions() {
         assert_eq!((&rows.starts, &rows.columns), (&single.starts, &single.columns));
         assert_eq!(rows.values, single.values);
         assert_ne!(rows.entries, single.entries, "the vectors differ");
-        // The number of each row's unknown, by element and node.
+        // The number of the unknown of each row, by element and node.
         let numbers = |entries: &[u32], unknowns: &[u32], n: usize| -> Vec<usize> {
             let mut number = vec![n; n];
             unknowns.iter().enumerate().for_each(|(k, &i)| number[i as usize] = k);
@@ -391,7 +392,7 @@ fn block_jacobi_inverts_the_diagonal_blocks() {
     bend(&mut mesh, 2);
     let a = poisson(&Arc::new(mesh), 3, EllipticBoundary::Dirichlet);
     let (blocks, matrix) = (a.block_inverses().expect("regular"), a.assemble());
-    // One element alone: its block times the inverse's column is a unit vector on the element.
+    // On one element alone: its block times the column of the inverse is a unit vector on the element.
     let mut r = vec![0.0; a.len()];
     r[0] = 1.0;
     let mut z = vec![0.0; a.len()];

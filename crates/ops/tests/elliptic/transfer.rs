@@ -1,4 +1,4 @@
-//! Transfers between orders.
+//! Transfers between orders: prolongation preserves functions, restriction is its transpose.
 
 use crate::{SHAPES, dot, noise, poisson, unit};
 use dgsuite_ops::{EllipticBoundary, Sipdg};

@@ -1,8 +1,9 @@
-//! No boundary condition feeds energy into viscous flow: the operators of small boxes, linearised about
-//! uniform states.
+//! No boundary condition adds energy to viscous flow.
+//!
+//! The tests linearise the operators of small boxes about uniform states.
 //!
 //! In the variables `y = (√ρ v', p'/(√ρ c), (p/(γ(γ−1)))^½ s')`, with `s' = p'/p − γ ρ'/ρ`, the linear
-//! equations are symmetric and `½ ∫ |y|²` is an energy, which neither waves nor diffusion raise.
+//! equations are symmetric, and `½ ∫ |y|²` is an energy that neither waves nor diffusion increase.
 
 use crate::testkit::{Cells, GAS, State, mesh};
 use dgsuite_basis::{Matrix, Shape};
@@ -19,16 +20,16 @@ use dgsuite_physics::{
 use std::sync::Arc;
 
 const SHAPES: [Cells; 2] = [Cells::Of(Shape::Quadrilateral), Cells::Of(Shape::Triangle)];
-/// Sound has the speed 1.
+/// The speed of sound is 1.
 const PRESSURE: f64 = 1.0 / 1.4;
 /// Gas at rest.
 const REST: [f64; 4] = [1.0, 0.0, 0.0, PRESSURE];
-/// Slow: diffusion outweighs the flow.
+/// Slow flow: diffusion dominates.
 const SLOW: [f64; 4] = [1.0, 0.03, 0.02, PRESSURE];
 /// At more than half the speed of sound.
 const FAST: [f64; 4] = [1.0, 0.5, 0.3, PRESSURE];
 
-/// What a condition must not do: the gradient is lifted towards its outer state.
+/// A wrong treatment for comparison: the gradient is lifted towards the condition's outer state.
 #[derive(Clone, Copy)]
 struct Lifted<B, const LEVEL: bool>(B);
 
@@ -49,7 +50,7 @@ impl<B: Boundary<Euler, 2, 4>, const LEVEL: bool> DiffusiveBoundary<NavierStokes
     }
 }
 
-/// The reservoir of the state `w`, along its velocity or against the normal of gas at rest.
+/// The reservoir of the state `w`, directed along its velocity, or against the normal for gas at rest.
 fn reservoir(w: [f64; 4]) -> SubsonicInflow {
     let q2 = w[1] * w[1] + w[2] * w[2];
     let rise = 1.0 + 0.2 * q2;
@@ -62,7 +63,7 @@ fn reservoir(w: [f64; 4]) -> SubsonicInflow {
     }
 }
 
-/// A box of two cells a side with one condition on all its boundaries, whose data are the state `w`.
+/// A box with two cells per side and the same condition on all boundaries, whose data are the state `w`.
 fn discretise<C>(cells: Cells, p: usize, mu: f64, condition: &C, w: [f64; 4]) -> Discretization<f64>
 where
     C: Boundary<Euler, 2, 4> + DiffusiveBoundary<NavierStokes, 2, 4>,
@@ -90,7 +91,7 @@ where
         .expect("the discretisation is made")
 }
 
-/// From disturbances of the conserved state `(ρ, ρv, ρE)` about `w` to the variables `y`.
+/// Maps disturbances of the conserved state `(ρ, ρv, ρE)` about `w` to the variables `y`.
 fn symmetric_variables(w: [f64; 4]) -> Matrix {
     let [rho, u, v, p] = w;
     let (g, g1) = (GAS.gamma, GAS.gamma - 1.0);
@@ -105,8 +106,8 @@ fn symmetric_variables(w: [f64; 4]) -> Matrix {
     })
 }
 
-/// The operator about `w` in the variables `y` and orthonormal modes, which all elements share, by
-/// differences.
+/// The operator about `w` in the variables `y` and in orthonormal modes, which all elements share, computed
+/// by finite differences.
 fn linearised<C>(cells: Cells, p: usize, mu: f64, condition: &C, w: [f64; 4]) -> Matrix
 where
     C: Boundary<Euler, 2, 4> + DiffusiveBoundary<NavierStokes, 2, 4>,
@@ -144,14 +145,14 @@ where
     matrix
 }
 
-/// Whether no disturbance's energy `|y|²` grows faster than at the rate `2 δ`: `δ 1 − ½ (A + Aᵀ)` has a
-/// factorisation of Cholesky.
+/// Whether the energy `|y|²` of every disturbance grows more slowly than at the rate `2 δ`: whether
+/// `δ 1 − ½ (A + Aᵀ)` has a Cholesky factorisation.
 fn grows_slower_than(a: &Matrix, delta: f64) -> bool {
     let n = a.rows();
     let mut l =
         Matrix::from_fn(n, n, |i, j| if i == j { delta } else { 0.0 } - 0.5 * (a[(i, j)] + a[(j, i)]));
     for k in 0..n {
-        // Not a number is no pivot either.
+        // NaN is not a valid pivot either.
         if !matches!(l[(k, k)].partial_cmp(&0.0), Some(std::cmp::Ordering::Greater)) {
             return false;
         }
@@ -166,11 +167,11 @@ fn grows_slower_than(a: &Matrix, delta: f64) -> bool {
     true
 }
 
-/// The largest entry of `exp(A t)` at `t = 2^k` and twice as late, by squaring.
+/// The largest entry of `exp(A t)` at `t = 2^k` and at twice that time, by squaring.
 fn growth(a: &Matrix, k: i32) -> f64 {
     let halvings = k + a.norm_1().log2().ceil() as i32 + 1;
     let small = a.scaled(f64::exp2(f64::from(k - halvings)));
-    // ‖small‖ ≤ ½: the rest of the series is 2e-14 of it.
+    // ‖small‖ ≤ ½: the remainder of the series is 2e-14 of it.
     let mut exponential = Matrix::identity(a.rows());
     for i in (1..=11).rev() {
         exponential = Matrix::identity(a.rows()).add_scaled(1.0 / f64::from(i), &small.mul(&exponential));
@@ -181,7 +182,7 @@ fn growth(a: &Matrix, k: i32) -> f64 {
     exponential.mul(&exponential).max_abs() / exponential.max_abs()
 }
 
-/// The diffusive half, of viscosity 1: that of a large one leaves nothing of the waves.
+/// The diffusive part for viscosity 1; with a large viscosity the waves are negligible.
 fn diffusive_half<C>(cells: Cells, p: usize, condition: &C, w: [f64; 4]) -> Matrix
 where
     C: Boundary<Euler, 2, 4> + DiffusiveBoundary<NavierStokes, 2, 4>,
@@ -197,9 +198,9 @@ where
     for cells in SHAPES {
         for p in orders.clone() {
             let a = diffusive_half(cells, p, condition, w);
-            // Rounding and differences; stresses along level faces do not cancel at the corners of the box,
-            // whatever the mesh and the order: a small part of the slowest diffusion over the box, whose rate
-            // is (π/2)².
+            // Rounding and finite differences. Stresses along plane faces do not cancel at the corners of the
+            // box, for any mesh and order; their effect is small compared with the slowest diffusion mode of
+            // the box, whose rate is (π/2)².
             let delta = if C::LEVEL { 0.4 } else { 1e-7 * a.norm_1() };
             assert!(grows_slower_than(&a, delta), "{name} {cells:?} p = {p} about {w:?} feeds energy");
         }
@@ -225,7 +226,7 @@ fn no_boundary_feeds_energy_into_diffusion() {
 
 #[test]
 fn gradients_lifted_towards_the_states_of_waves_feed_energy() {
-    // Otherwise the test above shows nothing.
+    // Otherwise the test above would prove nothing.
     let w = SLOW;
     for cells in SHAPES {
         for p in [2, 4] {
@@ -239,7 +240,7 @@ fn gradients_lifted_towards_the_states_of_waves_feed_energy() {
     }
 }
 
-/// With waves: at the boundaries that let them pass, disturbances leave or decay, at any viscosity.
+/// Including waves: disturbances leave or decay between boundaries that let them pass, for any viscosity.
 #[test]
 fn gas_between_open_boundaries_comes_to_rest() {
     let w = SLOW;

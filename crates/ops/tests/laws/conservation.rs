@@ -1,4 +1,4 @@
-//! What leaves one element enters its neighbour: integrals change by the boundary's fluxes only.
+//! Conservation: the integrals of the unknowns change by the boundary fluxes only.
 
 use crate::testkit::{PLANE, SPACE, euler, mesh, schemes, shake, wavy};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The residual of a smooth flow converges: `R(u) → −∇·F(u)`, and smooth waves at order p + 1.
+//! Convergence for smooth flow: the residual converges to `−∇·F(u)`, and waves converge at order p + 1.
 
 use crate::testkit::{Cells, PLANE, SPACE, State, euler, mesh, schemes};
 use dgsuite_basis::Shape;
@@ -25,13 +25,13 @@ pub(crate) const B: [f64; 5] = [
 pub(crate) const C: [f64; 5] =
     [0.0, 0.1496590219992291, 0.3704009573642048, 0.6222557631344432, 0.9582821306746903];
 
-/// L² errors of a density wave carried with the flow over `t = 0.5`.
+/// L² errors of a density wave advected with the flow over `t = 0.5`.
 fn error(cells: Cells, n: usize, geometry: usize, scheme: &dgsuite_ops::Scheme, periodic: bool) -> f64 {
     let dim = cells.dim();
     let wave: Arc<dyn dgsuite_physics::Exact> = Arc::new(State(dim + 2, move |x: [f64; 3], t: f64| {
         let v = [0.8, 0.5, -0.4];
-        // In space a third of the wave number, so that few cells resolve it; the boundaries have the exact
-        // state there.
+        // In three dimensions a third of the wave number, which few cells resolve; the boundaries prescribe
+        // the exact state.
         let k = std::f64::consts::PI / if dim == 3 { 3.0 } else { 1.0 };
         let phase: f64 = (0..dim).map(|d| k * (x[d] - v[d] * t)).sum();
         let mut w = vec![1.0 + 0.2 * phase.sin()];
@@ -63,8 +63,9 @@ fn check(cells: Cells, coarse: usize, geometry: usize, p: usize) {
         let periodic = p.is_multiple_of(2) && cells.dim() == 2;
         let e = [1, 2].map(|k| error(cells, coarse * k, geometry, &scheme, periodic));
         let rate = (e[0] / e[1]).log2();
-        // Two coarse meshes only; the asymptotic orders are measured by the suite's own test.
-        // Rusanov's flux shows even orders late on quadrilaterals at flux points away from the nodes.
+        // There are only two coarse meshes; the tests of the program measure asymptotic orders. With the
+        // Rusanov flux, even orders on quadrilaterals with flux points away from the nodes appear on finer
+        // meshes only.
         let late = name.starts_with("FR") && cells != Cells::Of(Shape::Triangle) && p.is_multiple_of(2);
         let margin = if cells.dim() == 3 || late { 0.3 } else { 0.5 };
         assert!(

@@ -1,5 +1,7 @@
-//! Diffusion: fused is split, linear fields have their gradients, uniform ones none, operators are symmetric
-//! and dissipate, integrals change by boundary fluxes alone.
+//! Properties of diffusion: comparison with the reference stages, exactness, symmetry, conservation.
+//!
+//! Linear fields have their exact gradients and uniform fields none; operators are symmetric and dissipative;
+//! integrals change by boundary fluxes only.
 
 use crate::oracle::difference;
 use crate::testkit::{Cells, GAS, PLANE, SPACE, State, mesh, nested, schemes, shake, wavy};
@@ -42,7 +44,7 @@ impl<F: Fn([f64; 3]) -> f64 + Send + Sync> Exact for Scalar<F> {
     }
 }
 
-/// Law and diffusion with prescribed states on all boundaries.
+/// A law with diffusion, and prescribed states on all boundaries.
 #[expect(clippy::needless_pass_by_value, reason = "formulas are small values")]
 pub(crate) fn diffusing<T, L, F, V, const D: usize, const N: usize>(
     mesh: &Arc<Mesh>,
@@ -111,9 +113,9 @@ where
     }
 }
 
-/// A flow in which everything varies, and the source that makes it a solution.
+/// A flow in which all quantities vary, and the source for which it is a solution.
 pub(crate) fn manufactured(dim: usize) -> (Arc<dyn Exact>, Arc<dyn Source>) {
-    // A mean flow that passes several cells, so that entropy forgets how it began.
+    // The mean flow passes several cells, so that the initial entropy leaves the domain.
     let solution =
         ManufacturedGas { length: 2.0, frequency: 0.5, velocity: [1.0; 3], ..ManufacturedGas::new() };
     if dim == 2 {
@@ -127,7 +129,7 @@ pub(crate) fn manufactured(dim: usize) -> (Arc<dyn Exact>, Arc<dyn Source>) {
     }
 }
 
-/// Diffusion alone: the operator of a scalar at rest.
+/// Diffusion only: the operator of a scalar without advection.
 pub(crate) fn heat(mesh: &Arc<Mesh>, scheme: &Scheme, data: Option<&Arc<dyn Exact>>) -> Discretization<f64> {
     let (nu, level) = (ScalarDiffusion { nu: 1.0 }, SimdLevel::detect());
     if mesh.dim == 2 {
@@ -149,7 +151,8 @@ where
     Rusanov: dgsuite_physics::NumericalFlux<dgsuite_physics::Euler, D, N>,
     NavierStokes: Diffusion<D, N>,
 {
-    // On the boundaries of the oracle `Prescribed` has the state 0.9 u⁻: any that is not the inner one.
+    // On the boundaries of the reference, `Prescribed` has the state 0.9 u⁻, which differs from the inner
+    // one.
     let split =
         Split::<_, _, D, N>::new(mesh.clone(), scheme, GAS, Rusanov).expect("set up").with_two_point(Central);
     let walls = Walls {
@@ -210,7 +213,7 @@ fn two_passes_are_plain_stages() {
 
 #[test]
 fn linear_fields_diffuse_to_nothing() {
-    // Their gradients are exact and constant, so no flux differs from another; jumps are zero on all faces.
+    // Their gradients are exact and constant, so all fluxes are equal and jumps vanish on all faces.
     for cells in PLANE.into_iter().chain(SPACE) {
         for (geometry, p) in [(1, 1), (1, 3), (2, 2), (2, 4)] {
             if geometry > 1 && p > 2 && cells.dim() == 3 {
@@ -220,8 +223,8 @@ fn linear_fields_diffuse_to_nothing() {
             let linear: Arc<dyn Exact> =
                 Arc::new(Scalar(|x: [f64; 3]| 0.3 + 0.7 * x[0] - 0.4 * x[1] + 0.2 * x[2]));
             for (name, scheme) in schemes(cells, p) {
-                // A polynomial of x is one of r only where the geometry is in the space; curl-form metrics of
-                // space are not the map's own.
+                // A polynomial of x is one of r only if the geometry is in the space; curl-form metrics in
+                // three dimensions differ from those of the map.
                 let nodal = name.contains("collocated") || name.contains("FR");
                 let total = scheme.polynomials == Some(dgsuite_basis::Polynomials::Total);
                 if geometry > 1 && (nodal && cells.dim() == 3 || name.contains("Taylor") || total) {
@@ -331,8 +334,7 @@ fn any_number_of_threads_gives_the_same_bits_and_a_stage_is_its_residual() {
     }
 }
 
-/// The matrix of the operator in the modes of each element times its Jacobian: symmetric where the operator
-/// is.
+/// The matrix of the operator in the modes of each element, times its Jacobian; symmetric if the operator is.
 fn operator(d: &mut Discretization<f64>, mesh: &Mesh, scheme: &Scheme) -> (Vec<Vec<f64>>, Vec<f64>) {
     let n = d.dofs();
     let columns: Vec<Vec<f64>> = (0..n)
@@ -372,7 +374,8 @@ fn the_operator_of_a_scalar_is_symmetric_and_dissipates() {
                     assert!((a(i, j) - a(j, i)).abs() < 1e-11 * size, "{shape} p = {p}: {i}, {j}");
                 }
             }
-            // Cholesky's decomposition of −A + ε I exists: no eigenvalue of A is above ε, a constant's is 0.
+            // −A + ε I has a Cholesky decomposition: no eigenvalue of A is above ε; the eigenvalue of
+            // constants is 0.
             let mut l: Vec<Vec<f64>> = (0..n)
                 .map(|i| (0..n).map(|j| -a(i, j) + if i == j { 1e-9 * size } else { 0.0 }).collect())
                 .collect();
@@ -405,12 +408,12 @@ fn samples_have_the_gradients_of_linear_fields_and_fluxes_of_the_scheme() {
                 for x in 0..mesh.dim {
                     let worst =
                         sample.gradients[x][0].iter().fold(0.0_f64, |m, g| m.max((g - slopes[x]).abs()));
-                    // At the apex of a pyramid rational functions are nearly singular.
+                    // Near the apex of a pyramid, rational functions are nearly singular.
                     let tolerance = if sample.shape == Shape::Pyramid { 1e-5 } else { 1e-10 };
                     assert!(worst < tolerance, "{cells:?} {} geometry {geometry}: {worst:.2e}", sample.shape);
                 }
             }
-            // The tally is the integral of the sampled fluxes, and the flux is the slope along the normal.
+            // The tally is the integral of the sampled fluxes, and the flux is the normal derivative.
             let mut du = vec![0.0; d.len()];
             d.project(&Scalar(|x: [f64; 3]| (x[0] + 0.3 * x[1]).sin()), 0.0, &mut u);
             d.eval(0.0, &u, &mut du);

@@ -1,7 +1,9 @@
-//! Manufactured solutions converge at their order: advection–diffusion of a scalar and viscous flow, on every
-//! shape and on mixed meshes, affine and curved, with the solution prescribed on all boundaries.
+//! Manufactured solutions converge at the expected order: scalar advection–diffusion and viscous flow.
 //!
-//! These are a few coarse ones. Viscous flow on all shapes, of all orders and schemes takes hours: it is in
+//! The tests cover all shapes and mixed meshes, affine and curved, with the solution prescribed on all
+//! boundaries.
+//!
+//! They use a few coarse meshes. Viscous flow on all shapes with all orders and schemes takes hours; it is in
 //! the pipelines `orders*.yaml` of `examples/navier-stokes`.
 
 use crate::convergence::{A, B, C};
@@ -15,10 +17,10 @@ use dgsuite_physics::source::Manufactured;
 use dgsuite_physics::{Advection, Exact, Roe, Rusanov, ScalarDiffusion, Source};
 use std::sync::Arc;
 
-/// Product of step and spectral radius, small enough that the error in time does not show.
+/// Product of step and spectral radius, so small that the error in time is negligible.
 const STEP: f64 = 1.6;
 
-/// March to `end` and take the L² errors.
+/// Integrates to `end` and returns the L² errors.
 fn march(d: &mut Discretization<f64>, exact: &dyn Exact, end: f64) -> Vec<f64> {
     let len = d.len();
     let (mut u, mut register, mut next) = (vec![0.0; len], vec![0.0; len], vec![0.0; len]);
@@ -43,17 +45,17 @@ enum Model {
     Flow,
 }
 
-/// On half a wave length in each direction, with cells whose Reynolds number is about 1 and a flow that
-/// passes several of them: the constants of the errors of density and pressure at even orders differ between
-/// convective and viscous cells, and until the projection is forgotten, so that meshes on the way from one to
-/// the other show half an order too little.
+/// The solution has half a wave length in each direction, the cell Reynolds number is about 1, and the flow
+/// passes several cells. At even orders the error constants of density and pressure differ between
+/// convection-dominated and diffusion-dominated cells, and until the initial projection has left the domain;
+/// meshes in between show orders that are too low by one half.
 fn errors(model: Model, cells: Cells, n: usize, geometry: usize, scheme: &Scheme) -> Vec<f64> {
     let mut mesh = mesh(cells, n, geometry, false);
     Arc::make_mut(&mut mesh).scale(0.5).expect("smaller");
     let (dim, level, threads, end) = (cells.dim(), SimdLevel::detect(), 2, 0.2);
     if model == Model::Flow {
         let (exact, source) = manufactured(dim);
-        // Even orders show with Roe's flux on meshes as coarse as these, odd ones with any.
+        // On meshes as coarse as these, even orders appear with Roe's flux, odd orders with any flux.
         let (data, source, viscosity) = (Some(&exact), Some(source), VISCOUS);
         let mut d = match (dim, scheme.order % 2) {
             (2, 0) => diffusing::<f64, _, _, _, 2, 4>(
@@ -122,7 +124,7 @@ struct Case {
 }
 
 impl Case {
-    /// The orders from `coarse` cells a side to twice as many, if they are too low.
+    /// Returns the orders between `coarse` cells per side and twice as many, if they are too low.
     fn check(&self) -> Result<(), String> {
         let &Self { model, cells, geometry, name, ref scheme, coarse } = self;
         let p = scheme.order as f64;
@@ -156,8 +158,8 @@ fn plane_orders() {
     let mut cases = Vec::new();
     for cells in PLANE {
         let (flow, scalar) = (Model::Flow, Model::Scalar);
-        // Flows of even order come to their rates on finer meshes only, with or without viscosity; scalars at
-        // once.
+        // Flows of even order reach their rates on finer meshes only, with or without viscosity; scalars
+        // reach them at once.
         for (model, geometry, (name, scheme), coarse) in [
             (flow, 1, modal(1), 4),
             (flow, 1, nodal(3), 4),

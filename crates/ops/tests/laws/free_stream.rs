@@ -1,4 +1,4 @@
-//! A uniform flow stays uniform, on every mesh, with every scheme.
+//! Free-stream preservation: a uniform flow stays uniform on every mesh, with every scheme.
 
 use crate::testkit::{Cells, PLANE, SPACE, State, euler, mesh, schemes};
 use dgsuite_ops::Form;
@@ -21,7 +21,7 @@ fn largest_rate(
     }));
     schemes(cells, p)
         .into_iter()
-        // Split forms need the geometry in the space.
+        // Split forms need a geometry that is in the space.
         .filter(|(_, scheme)| scheme.form != Form::Split || geometry <= p)
         .map(|(name, scheme)| {
             let mut d = euler::<f64>(&mesh, &scheme, Some(&uniform), 1);
@@ -29,7 +29,7 @@ fn largest_rate(
             d.project(uniform.as_ref(), 0.0, &mut u);
             let mut du = vec![0.0; d.len()];
             d.eval(0.0, &u, &mut du);
-            // As a function: coefficients of a Taylor basis are derivatives, and large ones.
+            // Measured as a function: coefficients of a Taylor basis are derivatives, which are large.
             let square = |_: [f64; 3], rate: &[f64], out: &mut [f64]| {
                 out.iter_mut().zip(rate).for_each(|(square, x)| *square = x * x);
             };
@@ -61,7 +61,7 @@ fn free_stream_is_kept_on_curved_meshes() {
             }
         }
     }
-    // Nodes of prisms keep it at order 3, and those of tetrahedra do not.
+    // The nodes of prisms preserve it at order 3, those of tetrahedra do not.
     for cells in SPACE.into_iter().chain([Cells::Stacked]) {
         let geometries: &[(usize, usize)] = if cells.has_pyramids() { &[(2, 2)] } else { &[(2, 2), (3, 3)] };
         for &(p, geometry) in geometries {

@@ -1,4 +1,4 @@
-//! The laws that the operators obey, for every shape, scheme and geometry.
+//! Mathematical properties of the operators, for every shape, scheme and geometry.
 
 mod testkit;
 

@@ -1,4 +1,4 @@
-//! The fused kernels give what the separate stages give, at every SIMD level and in both precisions.
+//! The fused kernels agree with the separate stages of `split`, at every SIMD level and in both precisions.
 
 use crate::testkit::{Cells, GAS, PLANE, SPACE, at_level, euler, mesh, nested, schemes, shake, wavy};
 use dgsuite_gpu::SimdLevel;
@@ -97,7 +97,7 @@ fn a_stage_is_the_residual_and_the_update() {
             let v = 0.25 * start[i] + 0.75 * u[i] + 0.7 * r;
             assert!((register[i] - r).abs() < 1e-14 && (next[i] - v).abs() < 1e-14, "{name} at {i}");
         }
-        // A register of weight 0 is not read, and one that is not kept is not written.
+        // A register of weight 0 is not read, and one without `keep` is not written.
         let mut register = vec![f64::NAN; n];
         let weights = StageWeights { a: 0.0, b: 0.0, c: 1.0, dt: 1e-3, keep: false };
         d.stage(0.0, weights, &u, None, &mut register, &mut next);

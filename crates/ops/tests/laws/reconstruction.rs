@@ -1,4 +1,4 @@
-//! Flux reconstruction: the schemes that it is another name of, and the steps that it allows.
+//! Flux reconstruction: equivalence to other schemes for certain parameters, and stable steps.
 
 use crate::diffusion::viscous;
 use crate::testkit::{Cells, euler, mesh, shake, wavy};
@@ -9,8 +9,8 @@ use dgsuite_ops::{Discretization, Form, Pointwise, Scheme};
 use dgsuite_physics::{Advection, Rusanov};
 use std::sync::Arc;
 
-/// Largest difference of the residuals of a smooth state, relative to the largest entry; with or without
-/// viscosity.
+/// The largest difference between the residuals of a smooth state, relative to the largest entry; with or
+/// without viscosity.
 fn difference(cells: Cells, geometry: usize, a: &Scheme, b: &Scheme, diffusion: bool) -> f64 {
     let mesh = mesh(cells, 2, geometry, true);
     let rate = |scheme: &Scheme| {
@@ -30,9 +30,9 @@ fn difference(cells: Cells, geometry: usize, a: &Scheme, b: &Scheme, diffusion: 
     a.iter().zip(&b).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs())) / size
 }
 
-/// At Gauss points, and on affine simplices, `c = 0` has the matrices of collocated discontinuous Galerkin;
-/// so has g₂ at Lobatto points with the lumped mass (Huynh 2007; De Grazia et al. 2014). Another parameter is
-/// another scheme.
+/// At Gauss points, and on affine simplices, the matrices for `c = 0` are those of collocated discontinuous
+/// Galerkin. So are those of g₂ at Gauss–Lobatto points with the lumped mass (Huynh 2007; De Grazia et al.
+/// 2014). Other parameters lead to other schemes.
 #[test]
 fn some_parameters_are_discontinuous_galerkin() {
     let zero = Parameter::C(0.0);
@@ -64,7 +64,7 @@ fn some_parameters_are_discontinuous_galerkin() {
     }
 }
 
-/// The spectral radius of upwind advection, by the growth of a vector under many products.
+/// The spectral radius of upwind advection, from the growth of a vector under many products.
 fn spectral_radius(shape: Shape, p: usize, parameter: Parameter) -> f64 {
     let mesh = mesh(Cells::Of(shape), 3, 1, true);
     let law = Advection { velocity: [1.0, 0.4] };
@@ -85,7 +85,7 @@ fn spectral_radius(shape: Shape, p: usize, parameter: Parameter) -> f64 {
     (growth / f64::from(steps)).exp()
 }
 
-/// Spectra shrink, and steps grow, with the parameter.
+/// Spectra shrink, and stable steps grow, with the parameter.
 #[test]
 fn larger_parameters_allow_larger_steps() {
     for (shape, factor) in [(Shape::Quadrilateral, Shape::Line), (Shape::Triangle, Shape::Triangle)] {

@@ -1,4 +1,4 @@
-//! Split forms: what they are another name of, and what they keep.
+//! Split forms: equivalence to other schemes, and conserved quantities.
 
 use crate::testkit::{Cells, GAS, euler, mesh, shake, wavy};
 use dgsuite_basis::lattice::lattice;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 const TENSOR: [Shape; 2] = [Shape::Quadrilateral, Shape::Hexahedron];
 
-/// Rates of a shaken wave of one unknown.
+/// Rates of a perturbed wave of one unknown.
 fn advection<const D: usize>(mesh: &Arc<Mesh>, scheme: &Scheme) -> Vec<f64> {
     let law = Advection { velocity: std::array::from_fn::<f64, D, _>(|d| [1.0, 0.4, -0.7][d]) };
     let mut equation = Equation::<f64>::from(Box::new(Pointwise::<_, _, D, 1> { law, flux: Rusanov }));
@@ -48,7 +48,7 @@ fn the_mean_of_linear_fluxes_is_the_strong_form() {
     }
 }
 
-/// A two-point flux at the faces: no dissipation.
+/// Uses a two-point flux at the faces: no dissipation.
 #[derive(Clone, Copy)]
 struct AtFaces<S>(S);
 
@@ -102,8 +102,8 @@ fn node_masses(mesh: &Mesh, shape: Shape, p: usize) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// Rate of the entropy `−ρ s/(γ−1)`, `s = ln(p/ρ^γ)`, by the nodes' quadrature, relative to the sum of its
-/// terms' sizes.
+/// Rate of the entropy `−ρ s/(γ−1)`, `s = ln(p/ρ^γ)`, by the quadrature of the nodes, relative to the sum of
+/// the magnitudes of its terms.
 fn entropy_rate<F, S, const D: usize, const N: usize>(
     shape: Shape,
     geometry: usize,
@@ -196,7 +196,7 @@ fn a_modal_state_becomes_a_nodal_one() {
         }
         let back = modal.convert_canonical(&own, nodal.representation()).expect("the same space");
         assert!(back.iter().zip(&canonical).all(|(a, b)| (a - b).abs() < 1e-13), "{scheme:?}");
-        // A higher order holds all that a lower one has.
+        // A higher order contains the functions of a lower one.
         let order = scheme.order;
         let higher = euler::<f64>(&mesh, &Scheme::modal(5), None, 1);
         let raised = higher.convert_canonical_of_order(&own, nodal.representation(), order).expect("raised");

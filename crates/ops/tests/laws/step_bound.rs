@@ -1,4 +1,4 @@
-//! Step bounds follow the largest eigenvalues of the operators on every shape, which power iterations find.
+//! Step bounds follow the largest eigenvalues of the operators, computed by power iteration, on every shape.
 
 use crate::diffusion::heat;
 use crate::testkit::{Cells, State, euler, mesh};
@@ -16,7 +16,7 @@ const SHAPES: [Shape; 6] = [
     Shape::Pyramid,
 ];
 
-/// A scalar, the same everywhere.
+/// The zero scalar field.
 struct Zero;
 
 impl Exact for Zero {
@@ -29,11 +29,11 @@ impl Exact for Zero {
     }
 }
 
-/// The largest modulus of the eigenvalues of the residual linearised about `rest`, for which the residual is
-/// zero.
+/// The largest modulus of the eigenvalues of the residual linearised about `rest`, for which the residual
+/// vanishes.
 fn radius(d: &mut Discretization<f64>, rest: &[f64], size: f64) -> f64 {
     let mut w: Vec<f64> = (0..d.len()).map(|i| ((i * 7919 + 13) % 101) as f64 / 50.0 - 1.0).collect();
-    // Filler lanes hold what their element has.
+    // Filler lanes are copies of elements.
     let canonical = d.to_canonical(&w);
     d.from_canonical(&canonical, &mut w).expect("it fits");
     let (mut u, mut du) = (vec![0.0; d.len()], vec![0.0; d.len()]);
@@ -45,7 +45,7 @@ fn radius(d: &mut Discretization<f64>, rest: &[f64], size: f64) -> f64 {
             *u = rest + scale * w;
         }
         d.eval(0.0, &u, &mut du);
-        // The mean of the last ones: a pair of eigenvalues turns, and the norm goes up and down.
+        // The mean of the last iterations: for a complex pair of eigenvalues the norm oscillates.
         if i >= 260 {
             log += (norm(&du) / size).ln();
             counted += 1;
@@ -75,8 +75,8 @@ fn the_bound_of_diffusion_follows_the_largest_eigenvalue() {
                 d.measure_steps_by(StepMeasure::Radius);
                 let rest = vec![0.0; d.len()];
                 let product = radius(&mut d, &rest, 1.0) * d.time_step(&rest, None).expect("finite");
-                // On boxes neighbours mirror each other; the power iteration ends some thousandths below. The
-                // tetrahedra of a cube are better than the least favourable ones.
+                // On boxes neighbours can mirror each other; the power iteration ends some thousandths below.
+                // The tetrahedra of a cube are better than the least favourable ones.
                 let least = if shape == Shape::Tetrahedron { 0.65 } else { 0.85 };
                 assert!((least..1.01).contains(&product), "{shape}, p = {p}, {name}: {product:.3}");
             }
@@ -101,7 +101,7 @@ fn the_bound_of_waves_follows_the_largest_eigenvalue() {
                 let mut u = vec![0.0; d.len()];
                 d.project(rest.as_ref(), 0.0, &mut u);
                 let product = radius(&mut d, &u, 1e-6) * d.time_step(&u, None).expect("a gas");
-                // The lumped masses of order 1 count more than their radius, as they hardly damp.
+                // With the lumped masses of order 1 the bound is larger than the radius, as they hardly damp.
                 let lumped = p == 1 && name == "collocated";
                 let least = if shape == Shape::Pyramid || lumped { 0.6 } else { 0.85 };
                 assert!((least..1.01).contains(&product), "{shape}, p = {p}, {name}: {product:.3}");
@@ -110,7 +110,7 @@ fn the_bound_of_waves_follows_the_largest_eigenvalue() {
     }
 }
 
-/// A wave number at rest in a mesh of two shapes is bounded by each part for itself.
+/// A mesh of two shapes: the bound is the smallest of all parts.
 #[test]
 fn the_least_step_of_all_parts_wins() {
     let step = |cells: Cells| {

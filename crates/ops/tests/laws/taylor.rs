@@ -1,4 +1,4 @@
-//! Taylor polynomials span what modes of a total degree span, at every order.
+//! Taylor polynomials span the same space as modes of a total degree, at every order.
 
 use crate::testkit::{Cells, PLANE, SPACE, euler, mesh, wavy};
 use dgsuite_basis::{Polynomials, Representation, Shape};
@@ -17,8 +17,8 @@ fn samples(cells: Cells, geometry: usize, scheme: &Scheme) -> [Vec<Sample>; 2] {
     [d.sample(&u, 3), d.sample(&du, 3)]
 }
 
-/// Rounding relative to the largest value, in the state and in its residual: monomials are the less like one
-/// another the more the shape is a box.
+/// Rounding relative to the largest value, in the state and in its residual: the closer the shape is to a
+/// box, the better conditioned are the monomials.
 fn rounding(cells: Cells) -> [f64; 2] {
     match cells {
         Cells::Of(Shape::Quadrilateral | Shape::Hexahedron) => [1e-11, 1e-9],

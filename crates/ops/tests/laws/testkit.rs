@@ -1,4 +1,4 @@
-//! Meshes, exact states and discretisations that the tests share.
+//! Meshes, exact states and discretisations shared by the tests.
 
 use dgsuite_basis::Shape;
 use dgsuite_gpu::{Host, SimdLevel};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub(crate) const GAS: Euler = Euler { gamma: 1.4 };
 
-/// A state as a function of place and time, in primitive variables.
+/// A state as a function of position and time, in primitive variables.
 pub(crate) struct State<F>(pub(crate) usize, pub(crate) F);
 
 impl<F: Fn([f64; 3], f64) -> Vec<f64> + Send + Sync> Exact for State<F> {
@@ -54,13 +54,13 @@ pub(crate) fn wavy(dim: usize) -> impl Exact {
     })
 }
 
-/// The kinds of meshes that a law is tried on.
+/// The kinds of meshes on which properties are tested.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Cells {
     Of(Shape),
     Mixed2,
     Mixed3,
-    /// Prisms, and tetrahedra above them.
+    /// Prisms with tetrahedra above them.
     Stacked,
 }
 
@@ -88,7 +88,7 @@ impl Cells {
     }
 }
 
-/// `[-1, 1]^d` with `n` cells a side, curved by one smooth periodic map if `order > 1`.
+/// `[-1, 1]^d` with `n` cells per side, curved by one smooth periodic map if `order > 1`.
 pub(crate) fn mesh(cells: Cells, n: usize, order: usize, periodic: bool) -> Arc<Mesh> {
     let (min, max) = ([-1.0; 3], [1.0; 3]);
     let mut mesh = match cells {
@@ -123,7 +123,7 @@ pub(crate) fn mesh(cells: Cells, n: usize, order: usize, periodic: bool) -> Arc<
     Arc::new(mesh)
 }
 
-/// A discretisation of the Euler equations whose boundaries have `data` outside.
+/// A discretisation of the Euler equations with the outer states `data` on all boundaries.
 pub(crate) fn euler<T>(
     mesh: &Arc<Mesh>,
     scheme: &Scheme,
@@ -176,7 +176,7 @@ where
         .expect("the discretisation is made")
 }
 
-/// The two-point flux of a split form, nothing for others.
+/// The two-point flux of a split form; `None` for other forms.
 pub(crate) fn two_point<T: dgsuite_ops::PackScalar>(
     dim: usize,
     scheme: &Scheme,
@@ -214,15 +214,15 @@ pub(crate) fn nested<T: dgsuite_ops::PackScalar>(
         .collect()
 }
 
-/// A smooth state with jumps of some percent between elements: nodal values of a smooth state have none where
-/// nodes lie on faces, and no jumps hide what is wrong with lifts.
+/// Adds jumps of some percent between elements to a smooth state. Nodal values of a smooth state have no
+/// jumps if nodes lie on faces, and without jumps errors in lifts go unnoticed.
 pub(crate) fn shake<T: dgsuite_ops::PackScalar>(d: &Discretization<T>, u: &mut [T]) {
     let shaken: Vec<f64> =
         d.to_canonical(u).iter().enumerate().map(|(i, x)| x * (1.0 + 0.02 * (i as f64).sin())).collect();
     d.from_canonical(&shaken, u).expect("it fits");
 }
 
-/// Every scheme that `cells` can have at order `p`.
+/// All schemes that `cells` supports at order `p`.
 pub(crate) fn schemes(cells: Cells, p: usize) -> Vec<(&'static str, Scheme)> {
     use dgsuite_basis::{Cubature, NodeSet, Representation};
     use dgsuite_ops::MetricRule;
@@ -251,7 +251,7 @@ pub(crate) fn schemes(cells: Cells, p: usize) -> Vec<(&'static str, Scheme)> {
             let face = Some(Cubature::Collocated);
             out.push(("collocated split", Scheme::split(p)));
             out.push(("collocated Gauss", Scheme { representation: gauss, volume: face, face, ..modal }));
-            // A point a direction more than functions.
+            // One point per direction more than functions.
             let more = Some(Cubature::Degree(2 * p + 3));
             out.push(("over-integrated", Scheme { volume: more, face: more, ..modal }));
         }

@@ -1,4 +1,4 @@
-//! Results are the same to the last bit for any number of threads.
+//! Results are bitwise the same for any number of threads.
 
 use crate::testkit::{Cells, PLANE, euler, mesh, schemes, wavy};
 use std::sync::Arc;
