@@ -4,14 +4,14 @@
 //! error norms, tables, checkpoints and files for ParaView. The solvers in [`systems`] do not depend on YAML:
 //! they can be used from Rust with a mesh and parameters alone.
 //!
-//! | concept | type | what it is |
+//! | concept | type | content |
 //! |---|---|---|
-//! | file as written | [`pipeline::Document`], [`pipeline::Pipeline`] | a tree that knows its places; typed sections |
-//! | mistake of the input | [`pipeline::problem::InputError`] | what, where (file, line, column, key), and a hint |
-//! | file as meant | [`plan::Plan`] | mesh read, names resolved, defaults filled in, all checked |
+//! | file as written | [`pipeline::Document`], [`pipeline::Pipeline`] | a tree of values with their places in the file; typed sections |
+//! | mistake in the input | [`pipeline::problem::InputError`] | the mistake, its place (file, line, column, key), and a hint |
+//! | checked file | [`plan::Plan`] | mesh read, names resolved, defaults filled in, everything checked |
 //! | run | [`run::Prepared`], [`run::Report`] | time loop, outputs, monitors, checks, summary |
 //! | elliptic problem | [`plan::elliptic::EllipticPlan`], [`run::elliptic::PreparedElliptic`] | a linear system instead of a time loop |
-//! | run of either kind | [`job::Job`] | what the program starts |
+//! | run of either kind | [`job::Job`] | a run as the program starts it |
 //! | study | [`study::Study`] | a matrix of runs and its table of rates |
 //! | solver | [`systems::hyperbolic::Hyperbolic`] | a conservation law on a mesh |
 //! | linear solver | [`systems::elliptic::Elliptic`] | the screened Poisson equation on a mesh |
@@ -54,3 +54,8 @@ pub mod run;
 pub mod study;
 pub mod systems;
 pub mod writer;
+
+/// The example of the README as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

@@ -72,7 +72,7 @@ impl<const D: usize> Law<D, 1> for Advection<D> {
     #[expect(clippy::eq_op, reason = "the difference is not zero for infinities and NaN")]
     #[inline(always)]
     fn admissibility<R: Real>(&self, u: &[R; 1]) -> R {
-        // u − u is zero for finite numbers only.
+        // `u − u` is zero only for finite numbers.
         R::select((u[0] - u[0]).le(R::lit(0.0)), R::lit(1.0), R::lit(0.0))
     }
 }

@@ -1,4 +1,4 @@
-//! Boundary conditions: the state outside of a face from the state inside.
+//! Boundary conditions: compute the state outside of a face from the state inside.
 
 mod far_field;
 mod given;
@@ -19,16 +19,17 @@ pub use wall::{SlipWall, Symmetry};
 use crate::law::Law;
 use crate::real::Real;
 
-/// A boundary condition, imposed weakly: the numerical flux sees the outer state `u⁺` that this returns.
+/// A boundary condition, imposed weakly: the numerical flux uses the outer state `u⁺` that
+/// [`outer`](Boundary::outer) returns.
 pub trait Boundary<L: Law<D, N>, const D: usize, const N: usize>: Clone + Send + Sync + 'static {
     /// Name in pipeline files.
     const NAME: &'static str;
 
-    /// Whether [`outer`](Boundary::outer) looks at the prescribed data.
+    /// Whether [`outer`](Boundary::outer) uses the prescribed data.
     const USES_DATA: bool;
 
-    /// The outer state `u⁺` from the inner state `um`, the outward unit normal `n` and prescribed `data`: a
-    /// conserved state, or the numbers that the condition says are [`Given::Prescribed`]; any numbers where
-    /// it does not use them.
+    /// Returns the outer state `u⁺` for the inner state `um`, the outward unit normal `n` and prescribed
+    /// `data`: a conserved state, or the numbers for which the condition has [`Given::Prescribed`]. The data
+    /// is ignored by conditions that do not use it.
     fn outer<R: Real>(&self, law: &L, um: &[R; N], n: &[R; D], data: &[R; N]) -> [R; N];
 }

@@ -1,5 +1,4 @@
-//! Fields derived from a gas state and its gradient: vorticity, Q-criterion, Mach number, temperature,
-//! entropy; and the force on a wall.
+//! Quantities derived from a gas state and its gradient: vorticity, Q-criterion, Mach number, wall force.
 
 use crate::diffusion::Diffusion;
 use crate::euler::Euler;
@@ -46,8 +45,8 @@ pub fn vorticity<R: Real, const D: usize, const N: usize>(u: &[R; N], grad: &[[R
     w
 }
 
-/// Q-criterion, `Q = ½ (|Ω|² − |S|²)` with the antisymmetric and symmetric parts of `∇v`; above zero where
-/// rotation outweighs strain.
+/// Q-criterion, `Q = ½ (|Ω|² − |S|²)` with the antisymmetric and symmetric parts of `∇v`; positive where
+/// rotation exceeds strain.
 ///
 /// # Source
 /// Hunt, Wray & Moin, CTR-S88 (1988) 193–208; for a compressible flow `S` keeps its trace.
@@ -86,7 +85,7 @@ where
     w[N - 1] / (w[0] * R::param("gas_constant", gas_constant))
 }
 
-/// Entropy `s = ln(p/ρ^γ)`, in units of `c_v` and from an arbitrary zero.
+/// Entropy `s = ln(p/ρ^γ)`, in units of `c_v` and up to a constant.
 #[inline(always)]
 pub fn entropy<R: Real, const D: usize, const N: usize>(gas: &Euler, u: &[R; N]) -> R
 where
@@ -96,10 +95,9 @@ where
     w[N - 1].ln() - gas.gamma::<R>() * w[0].ln()
 }
 
-/// The force that a gas exerts on a wall, per area: pressure and friction, `p n` and `−τ n`, with `n` out of
-/// the gas.
+/// The force of a gas on a wall, per area: pressure and friction, `p n` and `−τ n`, with `n` out of the gas.
 ///
-/// `u` is the state at the wall, where the gas moves with it, and `grad` its gradient.
+/// `u` is the state at the wall, where the gas has the velocity of the wall, and `grad` its gradient.
 #[inline(always)]
 pub fn wall_force<R: Real, const D: usize, const N: usize>(
     ns: &NavierStokes,

@@ -6,8 +6,8 @@ pub use scalar::ScalarDiffusion;
 
 use crate::real::{Real, array};
 
-/// The diffusive flux `F_v(u, ∇u)` of a law with `N` unknowns in `D` space dimensions, and what step bounds
-/// need of it.
+/// The diffusive flux `F_v(u, ∇u)` of a law with `N` unknowns in `D` space dimensions, and the diffusivity
+/// for step bounds.
 ///
 /// Index order: `grad[d][k] = ∂u_k/∂x_d` of the conserved unknowns, `flux[d][k]`. The flux is linear in the
 /// gradient.
@@ -29,11 +29,12 @@ pub trait Diffusion<const D: usize, const N: usize>: Clone + Send + Sync + 'stat
         sum
     }
 
-    /// The largest kinematic diffusivity `ν_max` (length² per time) of a state, which bounds the step.
+    /// Returns the largest kinematic diffusivity `ν_max` (length² per time) of a state, which bounds the
+    /// step.
     fn diffusivity<R: Real>(&self, u: &[R; N]) -> R;
 }
 
-/// No diffusion, `F_v = 0`: for what takes a law with its diffusion, where the law has none.
+/// No diffusion, `F_v = 0`: for functions that take a law with its diffusion, if the law has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NoDiffusion;
 
@@ -49,8 +50,8 @@ impl<const D: usize, const N: usize> Diffusion<D, N> for NoDiffusion {
     }
 }
 
-/// What a boundary condition means for the diffusive flux: the value that the gradient is lifted towards, and
-/// the flux.
+/// The part of a boundary condition for the diffusive flux: the value towards which the gradient is lifted,
+/// and the flux.
 ///
 /// # Energy
 /// Linearised about a uniform state, in variables `w` in which diffusion is symmetric (`F_v = K ∇w`) and data
@@ -60,13 +61,13 @@ impl<const D: usize, const N: usize> Diffusion<D, N> for NoDiffusion {
 /// d/dt ½ ∫ |w|² = −∫ ∇w·K ∇w + ∮ (w·F̂ + (w − w_b)·F_n) dS − … at inner faces
 /// ```
 ///
-/// where `F_n` is the flux of the gradient inside and `F̂` that of
-/// [`normal_flux`](DiffusiveBoundary::normal_flux). Two choices keep the energy from growing, for each part
-/// of `w` by itself: *lifted*, `w_b = 0` and `F̂` from the lifted gradient, whose jump outweighs
-/// `2 w·F_n`; *level*, `w_b = w` and no flux. With `w_b = P w` and the flux of the gradient inside, `P w·F_n`
-/// remains, and `(w − w_b)·F_n` where that flux is left out; nothing outweighs either where diffusion is
-/// faster than the flow on the scale of an element. So the states of characteristic conditions are for the
-/// numerical flux alone.
+/// where `F_n` is the flux of the inner gradient and `F̂` the flux that
+/// [`normal_flux`](DiffusiveBoundary::normal_flux) returns. For each component of `w` there are two choices
+/// with which the energy does not grow: *lifted*, `w_b = 0` and `F̂` from the lifted gradient, whose jump
+/// outweighs `2 w·F_n`; and *level*, `w_b = w` and no flux. With `w_b = P w` and the flux of the inner
+/// gradient, `P w·F_n` remains, and `(w − w_b)·F_n` if this flux is omitted; nothing outweighs either term
+/// where diffusion is faster than the flow on the scale of an element. Therefore the states of characteristic
+/// conditions are used for the numerical flux only.
 ///
 /// # Source
 /// Arnold, Brezzi, Cockburn & Marini, SIAM J. Numer. Anal. 39 (2002) 1749–1779 (Dirichlet and Neumann
@@ -74,20 +75,19 @@ impl<const D: usize, const N: usize> Diffusion<D, N> for NoDiffusion {
 pub trait DiffusiveBoundary<V: Diffusion<D, N>, const D: usize, const N: usize>:
     Clone + Send + Sync + 'static
 {
-    /// Whether the solution does not change across the face, so that its gradient there has no part along the
-    /// normal.
+    /// Whether the solution is constant across the face, so that its gradient has no normal component there.
     const LEVEL: bool = false;
 
-    /// The state `u_b` on the face; the lifted jump is `u_b − u⁻`. `um` is the inner state, `n` the outward
-    /// unit normal, `data` the prescribed conserved state (any numbers where the condition does not use it).
-    /// Unless a condition says more, the inner state: nothing is lifted.
+    /// Returns the state `u_b` on the face; the lifted jump is `u_b − u⁻`. `um` is the inner state, `n` the
+    /// outward unit normal, `data` the prescribed conserved state (ignored by conditions that do not use it).
+    /// The default is the inner state: nothing is lifted.
     #[inline(always)]
     fn face_state<R: Real>(&self, _diffusion: &V, um: &[R; N], _n: &[R; D], _data: &[R; N]) -> [R; N] {
         *um
     }
 
-    /// The diffusive flux that leaves through the face, from the inner state, `u_b` and the lifted inner
-    /// gradient: unless a condition says more, that of `u_b` and this gradient.
+    /// Returns the diffusive flux that leaves through the face, from the inner state, `u_b` and the lifted
+    /// inner gradient. The default is the flux of `u_b` and this gradient.
     #[inline(always)]
     fn normal_flux<R: Real>(
         &self,
@@ -103,8 +103,8 @@ pub trait DiffusiveBoundary<V: Diffusion<D, N>, const D: usize, const N: usize>:
     }
 }
 
-/// The gradient without its part along the unit normal, `∇u − n (n·∇u)`: what is left where a solution does
-/// not change across a boundary.
+/// Returns the gradient without its component along the unit normal, `∇u − n (n·∇u)`: the gradient of a
+/// solution that is constant across a boundary.
 #[inline(always)]
 fn along_the_face<R: Real, const D: usize, const N: usize>(grad: &[[R; N]; D], n: &[R; D]) -> [[R; N]; D] {
     let mut along = *grad;

@@ -9,7 +9,7 @@ use crate::real::{Real, array, dot};
 /// F_d = (ρ v_d, ρ v v_d + p e_d, (ρE + p) v_d),   p = (γ − 1) (ρE − ½ ρ |v|²),   c² = γ p / ρ
 /// ```
 ///
-/// `ρE` is the total energy per volume. One set of formulas serves `Law<2, 4>` and `Law<3, 5>`.
+/// `ρE` is the total energy per volume. The same formulas implement `Law<2, 4>` and `Law<3, 5>`.
 ///
 /// # Source
 /// Toro, *Riemann Solvers and Numerical Methods for Fluid Dynamics*, 3rd ed., 2009, chapters 1 and 3.
@@ -27,7 +27,7 @@ pub struct Euler {
     pub gamma: f64,
 }
 
-/// What the Riemann solvers need of one side of a face, with the density inverted once.
+/// The quantities on one side of a face that Riemann solvers need; they invert the density once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Side<R, const D: usize> {
     pub(crate) rho: R,
@@ -89,7 +89,7 @@ impl Euler {
         }
     }
 
-    /// Normal flux `(ρ v_n, ρ v v_n + p n, (ρE + p) v_n)` from parts that are known already.
+    /// Normal flux `(ρ v_n, ρ v v_n + p n, (ρE + p) v_n)` from quantities that are already known.
     #[inline(always)]
     pub(crate) fn flux_of<R: Real, const D: usize, const N: usize>(
         u: &[R; N],
@@ -150,7 +150,7 @@ impl Euler {
         Self::flux_of(u, dot(&m, n) * inv_rho, p, n)
     }
 
-    /// Sum of the normal fluxes of both sides and the larger normal speed; the pressures are summed first.
+    /// Sum of the normal fluxes of both sides, and the larger normal speed. The pressures are added first.
     #[inline(always)]
     fn flux_sum_any<R: Real, const D: usize, const N: usize>(
         &self,
@@ -236,8 +236,8 @@ macro_rules! euler {
 
             #[inline(always)]
             fn admissibility<R: Real>(&self, u: &[R; $n]) -> R {
-                // The pressure comes second: `min` keeps its second argument where either is not a number,
-                // and a density of zero or NaN makes the pressure one as well.
+                // The pressure is the second argument: `min` returns its second argument if either is NaN,
+                // and for a density of zero or NaN the pressure is NaN as well.
                 let inv_rho = u[0].recip();
                 u[0].min(self.pressure::<R, $d, $n>(u, inv_rho))
             }

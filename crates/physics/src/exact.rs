@@ -1,8 +1,8 @@
-//! Exact solutions: initial states, boundary data and the reference of error norms.
+//! Exact solutions: initial states, boundary data and reference solutions of error norms.
 //!
-//! A solution is written once over [`Real`] as a [`Solution`] of primitive unknowns. [`ClosedForm`] joins it
-//! with a law to an [`Exact`], which evaluates batches of points behind a pointer. [`by_name`] makes one from
-//! a name and parameters, as a pipeline file gives them; [`catalogue()`] lists the names.
+//! A solution is written once over [`Real`] as a [`Solution`] of primitive unknowns. [`ClosedForm`] combines
+//! it with a law to an [`Exact`], which evaluates batches of points behind a pointer. [`by_name`] makes one
+//! from a name and parameters, as in a pipeline file; [`catalogue()`] lists the names.
 
 mod catalogue;
 mod closed_form;
@@ -32,8 +32,8 @@ use crate::trace::Recording;
 
 /// A solution known in closed form, evaluated at batches of points.
 ///
-/// The data of boundary conditions are given in this form too; what is said of states here holds there for
-/// the numbers that the condition asks for.
+/// The data of boundary conditions has this form too; statements about states then apply to the numbers that
+/// the condition uses.
 pub trait Exact: Send + Sync {
     /// Number of fields, the `N` of the law.
     fn n_fields(&self) -> usize;
@@ -59,7 +59,8 @@ pub trait Exact: Send + Sync {
 
 /// A formula for the primitive unknowns of a law with `N` of them.
 pub trait Solution<const N: usize>: Clone + Send + Sync + 'static {
-    /// Primitive unknowns at time `t` and point `(x, y, z)`; two-dimensional solutions do not look at `z`.
+    /// Returns the primitive unknowns at time `t` and point `(x, y, z)`; two-dimensional solutions ignore
+    /// `z`.
     fn primitive<R: Real>(&self, t: R, x: &[R; 3]) -> [R; N];
 
     /// Whether the solution does not depend on time.
@@ -68,27 +69,27 @@ pub trait Solution<const N: usize>: Clone + Send + Sync + 'static {
     }
 }
 
-/// What can be wrong with a request for an exact solution.
+/// Why there is no exact solution for a request.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExactError {
     /// There is no solution of this name.
     #[error("there is no exact solution `{name}`{}; known: {}", did_you_mean(hint), known.join(", "))]
     UnknownName {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The nearest known name, if one is near.
+        /// The nearest known name, if there is one.
         hint: Option<String>,
-        /// All names for the model at hand.
+        /// All names for this model.
         known: Vec<String>,
     },
     /// The solution belongs to another model or dimension.
     #[error("exact solution `{name}` is for {expected}, not for {found}")]
     Mismatch {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// What the solution is for.
+        /// The model or dimension of the solution.
         expected: String,
-        /// What was at hand.
+        /// The requested model or dimension.
         found: String,
     },
     /// The solution has no such parameter.
@@ -102,12 +103,12 @@ pub enum ExactError {
         solution: String,
         /// The parameter given.
         name: String,
-        /// The nearest known parameter, if one is near.
+        /// The nearest known parameter, if there is one.
         hint: Option<String>,
         /// All parameters of the solution.
         known: Vec<String>,
     },
-    /// A parameter has a value that makes no sense.
+    /// A parameter has an impossible value.
     #[error("exact solution `{solution}`: `{name}` is {value}, expected {expected}")]
     BadParameter {
         /// The solution.
@@ -116,13 +117,13 @@ pub enum ExactError {
         name: String,
         /// Its value.
         value: f64,
-        /// What is allowed.
+        /// The allowed values.
         expected: &'static str,
     },
-    /// The two states move apart so fast that a vacuum forms; the exact solver does not follow that.
+    /// The two states separate so fast that a vacuum forms, which the exact solver does not support.
     #[error("the states of the Riemann problem move apart at {speed}, above {limit}: a vacuum forms")]
     Vacuum {
-        /// Speed at which the states move apart.
+        /// Speed at which the states separate.
         speed: f64,
         /// Largest speed without vacuum, `2 (c_l + c_r)/(γ − 1)`.
         limit: f64,

@@ -1,4 +1,4 @@
-//! Formulas as users write them: parsed once, evaluated in batches, differentiated, or recorded for a GPU.
+//! Formulas of users: parsed once, evaluated in batches, differentiated, or recorded for a GPU.
 //!
 //! # Language
 //! Numbers, the variables and constants of a [`Names`], `pi`, `deg` (π/180); `+ - * /`, `^` or `**` (right
@@ -6,7 +6,7 @@
 //! `if(condition, a, b)`; functions of one number `sin cos tan asin acos atan sinh cosh tanh exp log (= ln)
 //! log10 sqrt abs sign floor erf`, of two `atan2 pow`, of two or more `min max`. `/` is real division. A
 //! condition used as a number is 1 or 0; a number used as a condition is true unless it is 0. A value that is
-//! not a number or infinite stays one when it is multiplied by 0.
+//! infinite or NaN does not become 0 by multiplication with 0.
 //!
 //! ```
 //! use dgsuite_physics::formula::{Formula, Names};
@@ -48,24 +48,24 @@ impl Formula {
     /// Parses a formula.
     ///
     /// # Errors
-    /// [`FormulaError`] with the text, the place in it, and a hint where there is one.
+    /// [`FormulaError`] with the text, the place of the error, and a hint if there is one.
     pub fn parse(text: &str, names: &Names) -> Result<Self, FormulaError> {
         let (graph, root) = parser::parse(text, names)?;
         let tape = Tape::new(&graph, &[root]);
         Ok(Self { text: text.to_owned(), graph, root, tape })
     }
 
-    /// The text that was parsed.
+    /// Returns the text that was parsed.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// All variables that it may use, in the order that values are given in.
+    /// Returns all variables that it may use, in the order of its arguments.
     pub fn names(&self) -> &[String] {
         self.graph.inputs()
     }
 
-    /// The variables that its value depends on.
+    /// Returns the variables on which its value depends.
     pub fn variables(&self) -> Vec<&str> {
         let live = self.graph.live(&[self.root]);
         let name = |(id, node): (Id, Node)| match node {
@@ -75,26 +75,26 @@ impl Formula {
         self.graph.iter().filter_map(name).collect()
     }
 
-    /// Whether its value depends on this variable.
+    /// Returns whether its value depends on this variable.
     pub fn depends_on(&self, variable: &str) -> bool {
         self.variables().contains(&variable)
     }
 
-    /// Its value, if it is the same for all values of variables and parameters.
+    /// Returns its value, if it is the same for all values of variables and parameters.
     pub fn constant(&self) -> Option<f64> {
         self.graph.literal_value(self.root)
     }
 
-    /// Its value at one point.
+    /// Evaluates it at one point.
     ///
     /// # Panics
-    /// If `values` does not have one entry per variable of the names it was parsed with.
+    /// If `values` does not have one entry for each variable of its names.
     pub fn eval(&self, values: &[f64]) -> f64 {
         self.trace(values)
     }
 
-    /// Its values at many points: `out[i]` from `values[v][i]`, variable `v` at point `i`. A slice of length
-    /// 1 is a variable that is the same at all points. Nothing is allocated after the first calls on a
+    /// Evaluates it at many points: `out[i]` from `values[v][i]`, variable `v` at point `i`. A slice of
+    /// length 1 is a variable that is the same at all points. Nothing is allocated after the first calls on a
     /// thread.
     ///
     /// # Panics

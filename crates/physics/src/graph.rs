@@ -1,4 +1,4 @@
-//! Expression graphs: what a recorded formula or a parsed one is made of.
+//! Expression graphs: the form of recorded and of parsed formulas.
 
 mod eval;
 mod fold;
@@ -69,16 +69,16 @@ pub enum Binary {
     Max,
 }
 
-/// What a node computes. Operands come before their users in the graph.
+/// The operation of a node. Operands come before the nodes that use them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
     /// The input with this index.
     Input(u32),
     /// The parameter with this index.
     Parameter(u32),
-    /// A literal, by its bits, so that equal literals are one node.
+    /// A literal, stored by its bits, so that equal literals are one node.
     Literal(u64),
-    /// A condition that is known.
+    /// A constant condition.
     Bool(bool),
     /// An operation on one number.
     Unary(Unary, Id),
@@ -94,7 +94,7 @@ pub enum Node {
     Or(Id, Id),
     /// The opposite condition.
     Not(Id),
-    /// `Select(c, a, b)`: `a` where the condition holds, `b` elsewhere; of numbers.
+    /// `Select(c, a, b)`: `a` if the condition holds, otherwise `b`; both are numbers.
     Select(Id, Id, Id),
 }
 
@@ -120,7 +120,7 @@ impl Node {
         }
     }
 
-    /// Whether the node is a condition rather than a number.
+    /// Returns whether the node is a condition rather than a number.
     pub fn is_condition(&self) -> bool {
         matches!(
             self,
@@ -134,20 +134,20 @@ impl Node {
     }
 }
 
-/// A parameter of a law as a formula refers to it.
+/// A parameter of a law in a formula.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter {
     /// The name given to [`Real::param`](crate::Real::param).
     pub name: &'static str,
-    /// The value given with it.
+    /// The value passed with it.
     pub value: f64,
 }
 
 /// A directed graph of operations without cycles, in which equal subexpressions are one node.
 ///
-/// Nodes are simplified as they are added: operations on literals are carried out, `x + 0`, `x · 1`, `0 · x`
-/// and the like disappear, `−(−x)` is `x`, `x + (−y)` is `x − y`. Every such step keeps the value for finite
-/// `x` (the sign of a zero aside).
+/// Nodes are simplified when they are added: operations on literals are carried out, `x + 0`, `x · 1`,
+/// `0 · x` and the like disappear, `−(−x)` is `x`, `x + (−y)` is `x − y`. Every simplification preserves the
+/// value for finite `x` (except the sign of a zero).
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     nodes: Vec<Node>,
@@ -158,47 +158,47 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// A graph without nodes.
+    /// Makes a graph without nodes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// All nodes; operands come before their users.
+    /// Returns all nodes; operands come before the nodes that use them.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// All nodes with their identities; operands come before their users.
+    /// Returns all nodes with their identities; operands come before the nodes that use them.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (Id, Node)> + '_ {
         self.nodes.iter().enumerate().map(|(i, node)| (Id(i as u32), *node))
     }
 
-    /// The node itself.
+    /// Returns the node.
     pub fn node(&self, id: Id) -> Node {
         self.nodes[id.index()]
     }
 
-    /// Names of the inputs, by index.
+    /// Returns the names of the inputs, by index.
     pub fn inputs(&self) -> &[String] {
         &self.inputs
     }
 
-    /// Parameters in the order of first use.
+    /// Returns the parameters in the order of first use.
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
     }
 
-    /// The name given to a node, if any.
+    /// Returns the name of a node, if it has one.
     pub fn label(&self, id: Id) -> Option<&'static str> {
         self.labels.get(&id).copied()
     }
 
-    /// Names a node that has none yet; the first name stays.
+    /// Names a node unless it has a name.
     pub fn set_label(&mut self, id: Id, name: &'static str) {
         self.labels.entry(id).or_insert(name);
     }
 
-    /// The input of this name.
+    /// Returns the input of this name, and adds it if necessary.
     pub fn input(&mut self, name: &str) -> Id {
         let index = match self.inputs.iter().position(|n| n == name) {
             Some(i) => i,
@@ -210,8 +210,8 @@ impl Graph {
         self.intern(Node::Input(index as u32))
     }
 
-    /// The parameter of this name and value. A second value for a name is a second parameter of that name;
-    /// the printer refuses such a graph.
+    /// Returns the parameter of this name and value, and adds it if necessary. A second value for a name is a
+    /// second parameter of that name; printing such a graph is an error.
     pub fn parameter(&mut self, name: &'static str, value: f64) -> Id {
         let same = |p: &Parameter| p.name == name && p.value.to_bits() == value.to_bits();
         let index = match self.parameters.iter().position(same) {
@@ -224,12 +224,12 @@ impl Graph {
         self.intern(Node::Parameter(index as u32))
     }
 
-    /// A literal number.
+    /// Returns a literal number.
     pub fn literal(&mut self, x: f64) -> Id {
         self.intern(Node::Literal(x.to_bits()))
     }
 
-    /// The value of a literal node.
+    /// Returns the value of a literal node.
     pub fn literal_value(&self, id: Id) -> Option<f64> {
         match self.node(id) {
             Node::Literal(bits) => Some(f64::from_bits(bits)),
@@ -237,7 +237,7 @@ impl Graph {
         }
     }
 
-    /// Which nodes the outputs depend on, by index.
+    /// Returns which nodes the outputs depend on, by index.
     pub fn live(&self, outputs: &[Id]) -> Vec<bool> {
         let mut live = vec![false; self.nodes.len()];
         for o in outputs {
@@ -251,7 +251,7 @@ impl Graph {
         live
     }
 
-    /// Adds a node, or finds the equal one: addition and multiplication also with their operands exchanged.
+    /// Adds a node, or finds an equal one; for addition and multiplication also one with exchanged operands.
     fn intern(&mut self, node: Node) -> Id {
         let key = match node {
             Node::Binary(op @ (Binary::Add | Binary::Mul), a, b) if b < a => Node::Binary(op, b, a),

@@ -5,8 +5,8 @@ use crate::real::{Real, array};
 /// A conservation law with `N` unknowns in `D` space dimensions, `∂u_k/∂t + Σ_d ∂F_dk/∂x_d = 0`.
 ///
 /// Index order: `flux[d][k]`, direction first, unknown last. States are conserved unless a name says
-/// primitive. Admissible states have [`admissibility`](Law::admissibility) above zero; for others the
-/// formulas return numbers without meaning, or NaN.
+/// primitive. States with [`admissibility`](Law::admissibility) above zero are admissible; for other states
+/// the formulas return meaningless numbers or NaN.
 pub trait Law<const D: usize, const N: usize>: Clone + Send + Sync + 'static {
     /// Name in pipeline files.
     const NAME: &'static str;
@@ -17,11 +17,11 @@ pub trait Law<const D: usize, const N: usize>: Clone + Send + Sync + 'static {
     /// Names of the primitive unknowns.
     fn primitives(&self) -> [&'static str; N];
 
-    /// The flux `F_d(u)`.
+    /// Returns the flux `F_d(u)`.
     fn flux<R: Real>(&self, u: &[R; N]) -> [[R; N]; D];
 
-    /// The flux through a surface element, `Σ_d F_d(u) n_d`. `n` is any vector, of unit length or not: with a
-    /// scaled row of the inverse metric it is a contravariant flux.
+    /// Returns the flux through a surface element, `Σ_d F_d(u) n_d`. `n` is any vector, of unit length or
+    /// not: with a scaled row of the inverse metric it is a contravariant flux.
     #[inline(always)]
     fn normal_flux<R: Real>(&self, u: &[R; N], n: &[R; D]) -> [R; N] {
         let f = self.flux(u);
@@ -34,12 +34,12 @@ pub trait Law<const D: usize, const N: usize>: Clone + Send + Sync + 'static {
         sum
     }
 
-    /// Largest size of a wave speed along the unit vector `n`.
+    /// Returns the largest absolute value of a wave speed along the unit vector `n`.
     fn normal_speed<R: Real>(&self, u: &[R; N], n: &[R; D]) -> R;
 
-    /// What a flux with a single wave speed needs of the two sides of a face with unit normal `n`: the sum of
-    /// the normal fluxes, `(F(u⁻) + F(u⁺))·n`, and the larger of the normal speeds. A law overrides it where
-    /// the sides share work.
+    /// Returns the input of a flux with a single wave speed at a face with unit normal `n`: the sum of the
+    /// normal fluxes, `(F(u⁻) + F(u⁺))·n`, and the larger of the normal speeds. A law overrides this function
+    /// if the sides share work.
     #[inline(always)]
     fn flux_sum_and_speed<R: Real>(&self, um: &[R; N], up: &[R; N], n: &[R; D]) -> ([R; N], R) {
         let (fm, fp) = (self.normal_flux(um, n), self.normal_flux(up, n));
@@ -47,16 +47,16 @@ pub trait Law<const D: usize, const N: usize>: Clone + Send + Sync + 'static {
         (array!(N, |k| fm[k] + fp[k]), speed)
     }
 
-    /// Largest size of a wave speed in any direction.
+    /// Returns the largest absolute value of a wave speed in any direction.
     fn max_speed<R: Real>(&self, u: &[R; N]) -> R;
 
-    /// Primitive unknowns of a conserved state.
+    /// Returns the primitive unknowns of a conserved state.
     fn to_primitive<R: Real>(&self, u: &[R; N]) -> [R; N];
 
-    /// Conserved state of primitive unknowns.
+    /// Returns the conserved state of primitive unknowns.
     fn to_conserved<R: Real>(&self, w: &[R; N]) -> [R; N];
 
-    /// Above zero exactly where the state makes sense (Euler: the lesser of density and pressure;
-    /// advection: 1 for finite values). A state with a NaN gives NaN or a number that is not above zero.
+    /// Returns a number above zero exactly if the state is admissible (Euler: the smaller of density and
+    /// pressure; advection: 1 for finite values). For a state with a NaN it is NaN or not above zero.
     fn admissibility<R: Real>(&self, u: &[R; N]) -> R;
 }

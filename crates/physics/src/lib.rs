@@ -1,10 +1,9 @@
-//! Pointwise physics, written once: conservation laws, Riemann solvers, boundary states, exact solutions and
-//! formulas.
+//! Point formulas, written once: conservation laws, Riemann solvers, boundary states, exact solutions.
 //!
 //! Every formula is a Rust function over a number type [`Real`]. With `f64`, `f32` or [`Lanes`] it runs on a
 //! CPU, with [`Dual`] it gives exact derivatives, and with [`trace::Sym`] it is recorded and printed as a
-//! CUDA C++ function. The crate knows no meshes, arrays or devices, and depends on nothing but the standard
-//! library and an error macro.
+//! CUDA C++ function. The crate does not depend on meshes, arrays or devices; its only dependency is an error
+//! macro.
 //!
 //! | idea | items |
 //! |---|---|
@@ -14,7 +13,7 @@
 //! | numerical flux `f*(u⁻, u⁺, n)` | [`NumericalFlux`]: [`Rusanov`], [`Hll`], [`Hllc`], [`Roe`] (about a [`FaceMean`]) |
 //! | two-point flux `f#(u_l, u_r, n)` | [`TwoPointFlux`]: [`two_point::KennedyGruber`], [`two_point::Ranocha`], [`two_point::Central`] |
 //! | outer state `u⁺` at a boundary | [`Boundary`]: [`Prescribed`], [`Outflow`], [`SlipWall`], [`Symmetry`], [`NoSlipWall`], [`FarField`], [`PressureOutlet`], [`SubsonicInflow`]; its diffusive part is [`DiffusiveBoundary`] |
-//! | fields for output, set-ups | [`derived`], [`reference::ReferenceState`] |
+//! | output fields, wall forces, reference states | [`derived`], [`reference::ReferenceState`] |
 //! | exact solutions | [`Exact`], [`exact::by_name`], [`exact::RiemannProblem`], vortices, waves |
 //! | source terms | [`Source`]: [`source::Manufactured`], [`source::FormulaSource`] |
 //! | formulas of users | [`formula::Formula`], [`formula::FormulaExact`] |
@@ -37,7 +36,7 @@
 //! ```
 //!
 //! Conventions: states are conserved unless a name says primitive; `n` points from the minus to the plus
-//! side; arrays are indexed `[direction][unknown]`. All quantities are in any one consistent system of units.
+//! side; arrays are indexed `[direction][unknown]`. Quantities are in any consistent system of units.
 #![forbid(unsafe_code)]
 
 pub mod advection;
@@ -72,3 +71,8 @@ pub use navier_stokes::NavierStokes;
 pub use real::{Dual, Lanes, Real};
 pub use source::Source;
 pub use two_point::TwoPointFlux;
+
+/// The example of the README as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

@@ -8,16 +8,16 @@ use crate::diffusion::Diffusion;
 use crate::euler::Euler;
 use crate::real::{Real, array, dot};
 
-/// Viscous stress and heat flux of a perfect gas, used beside [`Euler`], `u = (ρ, ρv, ρE)`:
+/// Viscous stress and heat flux of a perfect gas, used together with [`Euler`], `u = (ρ, ρv, ρE)`:
 ///
 /// ```text
 /// F_v,d = (0, τ_d, τ_d·v − q_d)
 /// τ = μ (∇v + ∇vᵀ − ⅔ ∇·v I),   q = −κ ∇T,   κ = μ c_p/Pr
 /// ```
 ///
-/// With the internal energy `e = c_v T` the heat flux is `q = −γ μ/Pr ∇e`, so that a constant viscosity needs
-/// no gas constant. One set of formulas serves `Diffusion<2, 4>` and `Diffusion<3, 5>`; in two dimensions
-/// nothing changes along z, and the factor stays ⅔.
+/// With the internal energy `e = c_v T` the heat flux is `q = −γ μ/Pr ∇e`, so a constant viscosity needs no
+/// gas constant. The same formulas implement `Diffusion<2, 4>` and `Diffusion<3, 5>`; in two dimensions
+/// derivatives along z are zero, and the factor stays ⅔.
 ///
 /// # Source
 /// Toro 2009, §1.3; Stokes' hypothesis for the second viscosity.
@@ -38,11 +38,11 @@ pub struct NavierStokes {
     pub prandtl: f64,
     /// Dynamic viscosity `μ`.
     pub viscosity: Viscosity,
-    /// Specific gas constant `R` in `p = ρ R T`; a constant viscosity does not look at it.
+    /// Specific gas constant `R` in `p = ρ R T`; not used with a constant viscosity.
     pub gas_constant: f64,
 }
 
-/// A state and its gradient in the variables that the fluxes are written in.
+/// A state and its gradient in the variables of the fluxes.
 struct Local<R, const D: usize> {
     v: [R; D],
     /// `μ/ρ`.
@@ -76,14 +76,14 @@ impl NavierStokes {
         self.viscosity.at(self.temperature(e))
     }
 
-    /// `γ/Pr`: the heat flux is `−μ` times that times `∇e`.
+    /// `γ/Pr`: the heat flux is `−μ γ/Pr ∇e`.
     #[inline(always)]
     fn heat<R: Real>(&self) -> R {
-        // One parameter: a quotient of parameters would be a division at every point of a device.
+        // One parameter, because a quotient of parameters would be a division at every point on a device.
         R::param("gamma_over_prandtl", self.gas.gamma / self.prandtl)
     }
 
-    /// Internal energy per mass from the total one, `e = E − ½ |v|²`.
+    /// Internal energy per mass from the total energy per mass, `e = E − ½ |v|²`.
     #[inline(always)]
     fn internal<R: Real, const D: usize>(total: R, v: &[R; D]) -> R {
         R::lit(-0.5).mul_add(dot(v, v), total)

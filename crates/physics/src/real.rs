@@ -1,24 +1,24 @@
-//! The number type that every point formula is written over.
+//! The number type of all point formulas.
 //!
-//! A formula that is generic over [`Real`] is written once and used four ways:
-//! with `f64` or `f32` it is a number, with [`Lanes`] it is a pack of numbers in SIMD registers, with
-//! [`Dual`] it is a derivative, and with [`Sym`](crate::trace::Sym) it is recorded and printed as CUDA C++.
+//! A formula that is generic over [`Real`] is written once and used in four ways: `f64` or `f32` evaluate it,
+//! [`Lanes`] evaluate it for a pack of numbers in SIMD registers, [`Dual`] differentiates it, and
+//! [`Sym`](crate::trace::Sym) records it, to be printed as CUDA C++.
 //!
 //! # Rules for formulas
-//! 1. No `if` on values: [`Real::select`], [`Real::min`], [`Real::max`]. Both arms must be finite for
+//! 1. No `if` on values: use [`Real::select`], [`Real::min`], [`Real::max`]. Both arms must be finite for
 //!    admissible states. Select inputs, not outputs: it is cheaper to choose a side and compute one flux than
 //!    to compute two fluxes and choose.
-//! 2. Loops only over dimensions and variables, so that they unroll.
-//! 3. Sums start from the first term, and nothing is multiplied by unit vectors.
-//! 4. Parameters of a law go through [`Real::param`], so that device code takes them as arguments.
+//! 2. Loops over dimensions and variables only, so that they are unrolled.
+//! 3. Sums start with the first term, and nothing is multiplied by unit vectors.
+//! 4. Parameters of a law use [`Real::param`], so that device code takes them as arguments.
 //! 5. Iterations have a fixed number of steps.
-//! 6. What runs at every point is `#[inline(always)]` and uses loops rather than closures, so that it is
-//!    compiled as part of the kernel that calls it, for that kernel's registers.
+//! 6. Functions that run at every point are `#[inline(always)]` and use loops rather than closures, so that
+//!    they are compiled as part of the kernel that calls them, for its registers.
 
-/// The array `[f(0), …, f(n − 1)]` of copies, without a closure: `array!(n, |i| expression)`.
+/// Builds the array `[f(0), …, f(n − 1)]` without a closure: `array!(n, |i| expression)`.
 ///
-/// `std::array::from_fn` and closures are compiled as functions of their own, which need not be inlined into
-/// kernels that are compiled for wider registers; a loop always is.
+/// `std::array::from_fn` and closures are compiled as separate functions, which may not be inlined into
+/// kernels for wider registers; a loop always is.
 macro_rules! array {
     ($n:expr, |$i:ident| $e:expr) => {{
         let mut a = [{
@@ -44,10 +44,10 @@ pub use lanes::Lanes;
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// A real number, or something that follows its rules: a pack of lanes, a dual number, a recorded symbol.
+/// A real number, or a type with the same operations: a pack of lanes, a dual number, a recorded symbol.
 ///
-/// Implementors need the required methods only; each provided method may be replaced by a better one of the
-/// same meaning.
+/// Only the required methods must be implemented. An implementation may override provided methods with faster
+/// ones of the same meaning.
 ///
 /// ```
 /// use dgsuite_physics::{Dual, Real};
@@ -72,20 +72,20 @@ pub trait Real:
     + Div<Output = Self>
     + Neg<Output = Self>
 {
-    /// The outcome of a comparison: `bool` for numbers, one per lane for packs, a symbol for recordings.
+    /// The result of a comparison: `bool` for numbers, one per lane for packs, a symbol for recordings.
     type Mask: Copy;
 
     /// A literal.
     fn lit(x: f64) -> Self;
 
-    /// A parameter of a law: its value on the CPU, a named kernel argument where formulas are recorded.
+    /// A parameter of a law: its value on the CPU, a named kernel argument in recorded formulas.
     #[inline(always)]
     fn param(name: &'static str, value: f64) -> Self {
         let _ = name;
         Self::lit(value)
     }
 
-    /// Names an intermediate result in recorded formulas; does nothing to the value.
+    /// Names an intermediate result in recorded formulas; does not change the value.
     #[inline(always)]
     fn named(self, name: &'static str) -> Self {
         let _ = name;
@@ -106,7 +106,7 @@ pub trait Real:
     fn cos(self) -> Self;
     /// Hyperbolic tangent.
     fn tanh(self) -> Self;
-    /// Largest integer that is not above the number.
+    /// Largest integer that is not greater than the number.
     fn floor(self) -> Self;
     /// `self` to a real power.
     fn powf(self, exponent: Self) -> Self;
@@ -131,25 +131,25 @@ pub trait Real:
         Self::lit(1.0) / self
     }
 
-    /// `self` to an integer power, by repeated squaring: every implementation rounds alike.
+    /// `self` to an integer power, by repeated squaring: all implementations round in the same way.
     #[inline(always)]
     fn powi(self, n: i32) -> Self {
         special::powi(self, n)
     }
 
-    /// `self * a + b`: two roundings for plain numbers, one instruction where the type has it.
+    /// `self * a + b`: two roundings for plain numbers, one instruction if the type has it.
     #[inline(always)]
     fn mul_add(self, a: Self, b: Self) -> Self {
         self * a + b
     }
 
-    /// The lesser number; `other` where either is not a number (`self < other ? self : other`).
+    /// The smaller number; `other` if either is NaN (`self < other ? self : other`).
     #[inline(always)]
     fn min(self, other: Self) -> Self {
         Self::select(self.lt(other), self, other)
     }
 
-    /// The greater number; `other` where either is not a number (`self > other ? self : other`).
+    /// The larger number; `other` if either is NaN (`self > other ? self : other`).
     #[inline(always)]
     fn max(self, other: Self) -> Self {
         Self::select(other.lt(self), self, other)
@@ -165,11 +165,11 @@ pub trait Real:
     fn or(a: Self::Mask, b: Self::Mask) -> Self::Mask;
     /// The opposite condition.
     fn not(a: Self::Mask) -> Self::Mask;
-    /// `a` where the condition holds, `b` elsewhere.
+    /// `a` if the condition holds, otherwise `b`.
     fn select(condition: Self::Mask, a: Self, b: Self) -> Self;
 }
 
-/// Scalar product `Σ_i a_i b_i`, started from the first term.
+/// Scalar product `Σ_i a_i b_i`, starting with the first term.
 ///
 /// # Panics
 /// At compile time for `D = 0`.

@@ -1,28 +1,26 @@
-//! From Mach and Reynolds number to the numbers that a run needs: density, velocity, pressure, temperature,
-//! viscosity.
+//! Reference states: density, velocity, pressure, viscosity from Mach and Reynolds numbers.
 
 use crate::euler::Euler;
 use crate::navier_stokes::{NavierStokes, Viscosity};
 
-/// How far the viscosity follows the temperature.
+/// The dependence of the viscosity on the temperature.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ViscosityModel {
-    /// Not at all.
+    /// A constant viscosity.
     Constant,
     /// `(T/T∞)^ω`.
     PowerLaw {
         /// The exponent `ω`.
         exponent: f64,
     },
-    /// Sutherland's law with `S/T∞`, Sutherland's temperature over that of the free stream (both in the same
-    /// unit).
+    /// Sutherland's law with `S/T∞`, Sutherland's temperature relative to the temperature of the free stream.
     Sutherland {
-        /// `S/T∞`: for air 110.4 K over the temperature in kelvin.
+        /// `S/T∞`; for air 110.4 K divided by the temperature in kelvin.
         s_over_t: f64,
     },
 }
 
-/// The units that the free stream is described in.
+/// The units of the free stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scales {
     /// Density, speed and temperature of the free stream are one. The gas constant follows, `R = 1/(γ M²)`.
@@ -39,7 +37,7 @@ pub enum Scales {
     },
 }
 
-/// The free stream of a flow that is given by Mach and Reynolds number.
+/// The free stream of a flow with given Mach and Reynolds numbers.
 ///
 /// ```text
 /// c = √(γ R T),   V = M c,   p = ρ R T,   Re = ρ V L/μ
@@ -71,11 +69,11 @@ pub struct ReferenceState {
     pub temperature: f64,
     /// Dynamic viscosity `μ` at that temperature.
     pub mu: f64,
-    /// The equations' parameters.
+    /// The parameters of the equations.
     pub equations: NavierStokes,
 }
 
-/// What can be wrong with a reference state.
+/// Why a reference state cannot be derived.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ReferenceError {
     /// A number that must be positive is not.
@@ -85,7 +83,7 @@ pub enum ReferenceError {
         name: &'static str,
         /// Its value.
         value: f64,
-        /// What it must exceed.
+        /// The bound that it must exceed.
         least: f64,
     },
 }
@@ -94,7 +92,7 @@ impl ReferenceState {
     /// Derives the free stream.
     ///
     /// # Errors
-    /// [`ReferenceError`] if `γ ≤ 1`, or any other number is not positive and finite.
+    /// [`ReferenceError`] if `γ ≤ 1`, or if another number is not positive and finite.
     pub fn new(
         gas: Euler,
         prandtl: f64,
@@ -149,12 +147,12 @@ impl ReferenceState {
         })
     }
 
-    /// Primitive state of the free stream along a unit vector: density, velocity, pressure.
+    /// Returns the primitive state of the free stream along a unit vector: density, velocity, pressure.
     pub fn primitive(&self, direction: [f64; 3]) -> (f64, [f64; 3], f64) {
         (self.density, direction.map(|a| a * self.speed), self.pressure)
     }
 
-    /// What was derived, each with its value and how: name, value, formula.
+    /// Lists the derived quantities: name, value, formula.
     pub fn derived(&self) -> Vec<(&'static str, f64, &'static str)> {
         let ns = &self.equations;
         let cp = ns.gas.gamma / (ns.gas.gamma - 1.0) * ns.gas_constant;

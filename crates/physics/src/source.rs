@@ -1,4 +1,4 @@
-//! Source terms, `∂u/∂t + ∇·F = S(t, x)`: from formulas, or derived so that a given solution is exact.
+//! Source terms, `∂u/∂t + ∇·F = S(t, x)`: from formulas, or derived from an exact solution.
 
 mod formulas;
 mod manufactured;
@@ -8,19 +8,20 @@ pub use manufactured::{Manufactured, SourceError, source_of};
 
 use crate::trace::{Parameters, TraceError};
 
-/// A source of the conserved unknowns as a function of time and place.
+/// A source term of the conserved unknowns as a function of time and place.
 pub trait Source: Send + Sync {
     /// Number of fields, the `N` of the law.
     fn n_fields(&self) -> usize;
 
-    /// The source at points `(x, y, z)` and time `t`: `out[k][i]` is field `k` at point `i`, per volume and
-    /// time. Each vector of `out` is set to the number of points; nothing is allocated where it has room.
+    /// Computes the source term at points `(x, y, z)` and time `t`: `out[k][i]` is field `k` at point `i`,
+    /// per volume and time. Each vector of `out` is set to the number of points; nothing is allocated if it
+    /// has the capacity.
     ///
     /// # Panics
     /// If `out` does not have one vector per field.
     fn eval(&self, t: f64, x: &[[f64; 3]], out: &mut [Vec<f64>]);
 
-    /// Whether the source does not depend on time.
+    /// Returns whether the source term does not depend on time.
     fn is_steady(&self) -> bool;
 
     /// Prints `__device__ void source(const Parameters&, const real

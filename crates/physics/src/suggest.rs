@@ -1,7 +1,7 @@
-//! The nearest known word to a misspelt one.
+//! Finds the known word nearest to a misspelt one.
 
-/// The word of `known` nearest to `word` by edit distance, if it is near enough to be meant: at most a third
-/// of its letters wrong. Letters' case, and `-` against `_`, do not count.
+/// Returns the word of `known` nearest to `word` by edit distance, if at most a third of its letters are
+/// wrong. Case, and `-` against `_`, do not count.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |s: &str| -> Vec<char> { s.to_lowercase().replace('_', "-").chars().collect() };
     let word = plain(word);
@@ -17,8 +17,8 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(.., k)| k)
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b` (optimal string
-/// alignment).
+/// Number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b` (optimal
+/// string alignment).
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = vec![0; b.len() + 1];
     let mut previous: Vec<usize> = (0..=b.len()).collect();

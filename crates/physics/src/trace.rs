@@ -1,4 +1,4 @@
-//! Recording formulas: a number type that remembers what was done to it, and prints it as CUDA C++.
+//! Records formulas with a number type that remembers its operations, and prints them as CUDA C++.
 //!
 //! ```
 //! use dgsuite_physics::trace::{Parameters, device_fn};

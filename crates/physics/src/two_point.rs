@@ -15,8 +15,8 @@ use crate::real::Real;
 /// linear in `n`, which is any vector.
 ///
 /// A split form replaces the divergence in the nodes of a tensor element by `2 Σ_j D_ij f#(u_i, u_j, n)` with
-/// the mean of the two metric vectors for `n`; with Gauss–Lobatto nodes it keeps what the two-point flux
-/// keeps.
+/// the mean of the two metric vectors for `n`; with Gauss–Lobatto nodes it conserves the quantities that the
+/// two-point flux conserves.
 ///
 /// # Source
 /// Gassner, Winters & Kopriva, J. Comput. Phys. 327 (2016) 39–66.
@@ -24,16 +24,16 @@ pub trait TwoPointFlux<L: Law<D, N>, const D: usize, const N: usize>: Copy + Sen
     /// Name in pipeline files.
     const NAME: &'static str;
 
-    /// The flux through the vector `n` from the states at two points.
+    /// Returns the flux through the vector `n` from the states at two points.
     fn eval<R: Real>(&self, law: &L, ul: &[R; N], ur: &[R; N], n: &[R; D]) -> [R; N];
 }
 
-/// Logarithmic mean `(b − a)/(ln b − ln a)` of two positive numbers, also where they are nearly or exactly
+/// Logarithmic mean `(b − a)/(ln b − ln a)` of two positive numbers, also if they are nearly or exactly
 /// equal.
 ///
-/// With `f = (b − a)/(b + a)` it is `½ (a + b) (1 − f²/3 − 4 f⁴/45 − …)`. Results are selected here, not
-/// inputs of a common last operation: where numbers are close, as in most pairs of nodes, a device then skips
-/// the logarithm and its divisions.
+/// With `f = (b − a)/(b + a)` it is `½ (a + b) (1 − f²/3 − 4 f⁴/45 − …)`. This function selects results, not
+/// inputs of a common last operation: if the numbers are close, as for most pairs of nodes, a device then
+/// skips the logarithm and its divisions.
 ///
 /// # Source
 /// Ismail & Roe, J. Comput. Phys. 228 (2009) 5410–5436, appendix B.
@@ -54,15 +54,15 @@ pub fn inverse_logarithmic_mean<R: Real>(a: R, b: R) -> R {
     R::select(near, inverse_sum * series, ratio.ln() / difference)
 }
 
-/// What both means take: `f²`, below 1e-4 of which the series are exact to rounding, and what else they use
-/// there and beyond.
+/// The common quantities of both means: `f²`, below 1e-4 of which the series are exact to rounding, and the
+/// terms used below and above that bound.
 struct Close<R: Real> {
     sum: R,
     inverse_sum: R,
     difference: R,
     f2: R,
     near: R::Mask,
-    /// `b/a`; where it is not used, a number whose logarithm is not zero.
+    /// `b/a`; if it is not used, a number whose logarithm is not zero.
     ratio: R,
 }
 

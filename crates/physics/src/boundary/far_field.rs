@@ -1,4 +1,4 @@
-//! Far field: outgoing waves leave, incoming ones bring the free stream.
+//! Far field: outgoing waves leave, incoming waves come from the free stream.
 
 use super::Boundary;
 use crate::advection::Advection;
@@ -18,13 +18,13 @@ use crate::real::{Real, array, dot};
 /// v_n = ½ (J⁺ + J⁻),   c = ¼ (γ−1) (J⁺ − J⁻)
 /// ```
 ///
-/// entropy and tangential velocity from the side that the flow comes from. Advection: the free stream where
-/// it flows in, the inner value elsewhere.
+/// with entropy and tangential velocity from upwind. Advection: the free stream at inflow, the inner value
+/// elsewhere.
 ///
-/// Diffusion sees no free stream: nothing is lifted, and the diffusive flux is that of the gradient along the
-/// face, as in [`Outflow`](super::Outflow). Waves cross the face by convection alone; a gradient lifted
-/// towards the outer state, which mixes both sides, would let disturbances grow where diffusion outweighs the
-/// flow on the scale of an element.
+/// The free stream does not enter diffusion: nothing is lifted, and the diffusive flux is that of the
+/// gradient along the face, as in [`Outflow`](super::Outflow). Waves cross the face by convection alone. A
+/// gradient lifted towards the outer state, which mixes both sides, would let disturbances grow where
+/// diffusion outweighs the flow on the scale of an element.
 ///
 /// # Source
 /// Hirsch, *Numerical Computation of Internal and External Flows*, vol. 2, 1990, chapter 19.
@@ -54,8 +54,8 @@ where
         let vn = half * (j_plus + j_minus);
         let c = (R::lit(0.25) * g1 * (j_plus - j_minus)).max(R::lit(1e-3) * c_in);
 
-        // Side that the flow comes from: its entropy p/ρ^γ gives ρ = ρ_K (c²/c_K²)^{1/(γ−1)}.
-        // Where one side decides alone it decides this as well.
+        // The upwind side K determines the entropy: p/ρ^γ gives ρ = ρ_K (c²/c_K²)^{1/(γ−1)}. In supersonic
+        // flow this is the side that determines everything.
         let leaves = R::or(all_out, R::and(zero.lt(vn), R::not(all_in)));
         let (rho_k, c2_k) = (R::select(leaves, inner.rho, free.rho), R::select(leaves, inner.c2, free.c2));
         let c2 = c * c;

@@ -1,4 +1,4 @@
-//! Inflow from a reservoir: total pressure, total temperature and direction are given.
+//! Inflow from a reservoir with given total pressure, total temperature and direction.
 
 use super::{Boundary, Given};
 use crate::diffusion::{Diffusion, DiffusiveBoundary};
@@ -7,30 +7,30 @@ use crate::law::Law;
 use crate::navier_stokes::NavierStokes;
 use crate::real::{Real, array, dot};
 
-/// Subsonic inflow with total pressure `p₀`, total temperature `T₀` and a direction `a`; the pressure wave
-/// that leaves decides the speed:
+/// Subsonic inflow with total pressure `p₀`, total temperature `T₀` and a direction `a`; the outgoing
+/// pressure wave determines the speed:
 ///
 /// ```text
 /// J = v⁻·n + 2c⁻/(γ−1) = q a·n + 2c/(γ−1),   c² + ½ (γ−1) q² = c₀² = γ R T₀
 /// T = T₀ c²/c₀²,   p = p₀ (T/T₀)^{γ/(γ−1)},   v = q a
 /// ```
 ///
-/// The speed `q` is kept between zero and that of sound. Diffusion does not see the reservoir: nothing is
-/// lifted, and the diffusive flux is that of the gradient along the face, as in
+/// The speed `q` is limited to the range from zero to the speed of sound. The reservoir does not enter
+/// diffusion: nothing is lifted, and the diffusive flux is that of the gradient along the face, as in
 /// [`FarField`](super::FarField).
 ///
 /// # Source
 /// Carlson, *Inflow/Outflow Boundary Conditions with Application to FUN3D*, NASA/TM–2011-217181, 2011.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SubsonicInflow {
-    /// Total pressure `p₀`; where it is prescribed, the first entry of the data.
+    /// Total pressure `p₀`; if prescribed, the first entry of the data.
     pub total_pressure: Given,
-    /// Total temperature `T₀`; where it is prescribed, the last entry of the data.
+    /// Total temperature `T₀`; if prescribed, the last entry of the data.
     pub total_temperature: Given,
     /// Specific gas constant `R` in `p = ρ R T`.
     pub gas_constant: f64,
-    /// Unit vector that the gas flows along, into the domain; where it is prescribed, component `d` is entry
-    /// `1 + d` of the data. `None` is against the normal.
+    /// Unit vector of the velocity, into the domain; if prescribed, component `d` is entry `1 + d` of the
+    /// data. `None` means against the normal.
     pub direction: Option<[Given; 3]>,
 }
 
@@ -51,7 +51,8 @@ where
             Some(a) => array!(D, |d| a[d].value(NAMES[d], data[1 + d])),
             None => array!(D, |d| -n[d]),
         };
-        // The cosine between direction and inner normal; a face along the flow counts as one at a flat angle.
+        // The cosine between the direction and the inward normal, with a positive lower bound for faces along
+        // the flow.
         let inward = (-dot(&direction, n)).max(R::lit(1e-3));
         let p0 = self.total_pressure.value("total_pressure", data[0]);
         let rt0 = R::param("gas_constant", self.gas_constant)

@@ -1,4 +1,4 @@
-//! Walls that gas sticks to.
+//! Viscous walls, adiabatic or isothermal, at rest or moving.
 
 use super::wall::mirror;
 use super::{Boundary, Given};
@@ -8,15 +8,15 @@ use crate::law::Law;
 use crate::navier_stokes::NavierStokes;
 use crate::real::{Real, array, dot};
 
-/// What a wall does with heat.
+/// The thermal condition of a wall.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WallHeat {
     /// No heat flux.
     Adiabatic,
-    /// The wall has this temperature, `e_w = R T_w/(γ − 1)`; the gas constant is that of [`NavierStokes`],
-    /// also where the viscosity is constant.
+    /// The wall has this temperature, `e_w = R T_w/(γ − 1)`. The gas constant is that of [`NavierStokes`],
+    /// also with a constant viscosity.
     Isothermal {
-        /// The temperature of the wall; where it is prescribed, the last entry of the data.
+        /// The temperature of the wall; if prescribed, the last entry of the data.
         temperature: Given,
     },
 }
@@ -29,7 +29,7 @@ pub enum WallHeat {
 /// F_v·n = (0, τn, τn·v_w − q_n)                               τ, q_n from u_b and ∇u; q_n = 0 (adiabatic)
 /// ```
 ///
-/// Friction is the business of the diffusive part alone, so the convective flux is that of a
+/// Friction belongs to the diffusive part alone, so the convective flux is that of a
 /// [`SlipWall`](super::SlipWall).
 ///
 /// # Source
@@ -39,13 +39,13 @@ pub enum WallHeat {
 pub struct NoSlipWall {
     /// Adiabatic or isothermal.
     pub heat: WallHeat,
-    /// Velocity of a moving wall; where it is prescribed, component `d` is entry `1 + d` of the data. Only
-    /// its part along the wall counts, since the wall stays in its place. `None` is at rest.
+    /// Velocity of a moving wall; if prescribed, component `d` is entry `1 + d` of the data. Only its
+    /// tangential component counts, because the wall does not change its place. `None` means at rest.
     pub velocity: Option<[Given; 3]>,
 }
 
 impl NoSlipWall {
-    /// Velocity of the wall, along itself.
+    /// Tangential velocity of the wall.
     #[inline(always)]
     fn velocity<R: Real, const D: usize, const N: usize>(&self, n: &[R; D], data: &[R; N]) -> [R; D] {
         const NAMES: [&str; 3] = ["wall_u", "wall_v", "wall_w"];

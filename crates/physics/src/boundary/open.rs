@@ -1,4 +1,4 @@
-//! Conditions for any law: a prescribed state, and a copy of the inner one.
+//! Conditions for any law: a prescribed state, or a copy of the inner state.
 
 use super::Boundary;
 use crate::diffusion::{Diffusion, DiffusiveBoundary};
@@ -19,7 +19,7 @@ impl<L: Law<D, N>, const D: usize, const N: usize> Boundary<L, D, N> for Prescri
     }
 }
 
-/// The diffusive flux is that of the prescribed state and the inner gradient, which is lifted towards that
+/// The diffusive flux is that of the prescribed state and the inner gradient, which is lifted towards this
 /// state.
 impl<V: Diffusion<D, N>, const D: usize, const N: usize> DiffusiveBoundary<V, D, N> for Prescribed {
     #[inline(always)]
@@ -28,12 +28,12 @@ impl<V: Diffusion<D, N>, const D: usize, const N: usize> DiffusiveBoundary<V, D,
     }
 }
 
-/// The outer state is the inner state, `u⁺ = u⁻` (supersonic outlet). The solution does not change across the
+/// The outer state is the inner state, `u⁺ = u⁻` (supersonic outlet). The solution is constant across the
 /// face: nothing is lifted, and the diffusive flux is that of the gradient along the face.
 ///
 /// The one-sided flux of the inner gradient would impose nothing; where diffusion outweighs the flow on the
-/// scale of an element, no condition at all lets disturbances grow. A gradient of zero is always well posed,
-/// and exact where the flow leaves without changing.
+/// scale of an element, disturbances grow without a condition. A gradient of zero is always well posed, and
+/// exact if the flow leaves without changing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outflow;
 

@@ -1,4 +1,4 @@
-//! Walls without friction and planes of symmetry: the mirrored state, and no shear.
+//! Inviscid walls and planes of symmetry: the mirrored state, without shear.
 
 use super::Boundary;
 use crate::diffusion::{Diffusion, DiffusiveBoundary};
@@ -7,7 +7,7 @@ use crate::law::Law;
 use crate::navier_stokes::NavierStokes;
 use crate::real::{Real, dot};
 
-/// The inner state with its normal momentum turned round, `ρv⁺ = ρv⁻ − 2 (ρv⁻·n) n`.
+/// The inner state with reversed normal momentum, `ρv⁺ = ρv⁻ − 2 (ρv⁻·n) n`.
 #[inline(always)]
 pub(super) fn mirror<R: Real, const D: usize, const N: usize>(um: &[R; N], n: &[R; D]) -> [R; N] {
     let m = Euler::momentum::<R, D, N>(um);
@@ -19,7 +19,7 @@ pub(super) fn mirror<R: Real, const D: usize, const N: usize>(um: &[R; N], n: &[
     up
 }
 
-/// The inner state without its normal momentum; density and internal energy stay.
+/// The inner state without its normal momentum; density and internal energy do not change.
 #[inline(always)]
 fn slide<R: Real, const D: usize, const N: usize>(um: &[R; N], n: &[R; D]) -> [R; N] {
     let m = Euler::momentum::<R, D, N>(um);
@@ -32,8 +32,8 @@ fn slide<R: Real, const D: usize, const N: usize>(um: &[R; N], n: &[R; D]) -> [R
     ub
 }
 
-/// The diffusive flux through a face that neither drags nor conducts heat: the normal stress `(n·τ n) n`
-/// alone, which does no work, since nothing moves across the face.
+/// The diffusive flux through a face without friction and heat conduction: the normal stress `(n·τ n) n`
+/// alone, which does no work because the normal velocity is zero.
 #[inline(always)]
 fn without_shear<R: Real, const D: usize, const N: usize>(
     diffusion: &NavierStokes,
@@ -53,17 +53,17 @@ where
     out
 }
 
-/// Wall that gas slides along: `ρ⁺ = ρ⁻`, `ρE⁺ = ρE⁻`, normal momentum turned round. Every numerical flux of
-/// this crate then passes no mass. With viscosity, it neither drags nor conducts heat: the gradient is lifted
-/// towards the state without normal momentum, and the normal stress is all that is left of the diffusive
-/// flux.
+/// Wall with slip: `ρ⁺ = ρ⁻`, `ρE⁺ = ρE⁻`, normal momentum reversed. The mass flux of every numerical flux of
+/// this crate is then zero. With viscosity, the wall has neither friction nor heat flux: the gradient is
+/// lifted towards the state without normal momentum, and only the normal stress of the diffusive flux
+/// remains.
 ///
 /// # Source
 /// Toro 2009, §6.3.3 (reflective boundary).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlipWall;
 
-/// Plane of symmetry: the states and the fluxes of [`SlipWall`], which are those of a mirrored flow.
+/// Plane of symmetry: the states and fluxes of [`SlipWall`], which are those of a mirrored flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Symmetry;
 

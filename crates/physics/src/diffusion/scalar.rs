@@ -3,7 +3,7 @@
 use super::Diffusion;
 use crate::real::{Real, array};
 
-/// Diffusion of a scalar with a constant diffusivity, `F_v = ν ∇u`, used beside
+/// Diffusion of a scalar with a constant diffusivity, `F_v = ν ∇u`, used together with
 /// [`Advection`](crate::Advection).
 ///
 /// ```

@@ -14,7 +14,7 @@ use crate::suggest::nearest;
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
 
-/// The law that an exact solution is asked for.
+/// The law for which an exact solution is requested.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Model {
     /// Linear advection with this velocity (the first `dim` components).
@@ -41,22 +41,21 @@ impl Model {
         }
     }
 
-    /// Whether the states of an entry are states of this model: those of a gas without viscosity serve one
-    /// with it, as initial states, or as solutions with a manufactured source.
+    /// Returns whether the states of an entry are states of this model. States of an inviscid gas serve a
+    /// viscous one too, as initial states or as solutions with a manufactured source term.
     fn takes(&self, entry: &Entry) -> bool {
         entry.model == self.name() || (entry.model == "euler" && matches!(self, Self::NavierStokes(_)))
     }
 }
 
-/// Where an exact solution is to hold.
+/// The domain and law of an exact solution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Context {
     /// Number of space dimensions, 2 or 3.
     pub dim: usize,
     /// The law.
     pub model: Model,
-    /// Periods of the domain in x, y and z; 0 where it is not periodic. Solutions that are carried along come
-    /// back.
+    /// Periods of the domain in x, y and z; 0 if it is not periodic. Solutions that move then return.
     pub period: [f64; 3],
 }
 
@@ -73,7 +72,7 @@ pub fn catalogue() -> &'static [Entry] {
 ///
 /// # Errors
 /// [`ExactError`]: an unknown name or parameter (with the nearest known one), a solution of another model or
-/// dimension, a value that makes no sense.
+/// dimension, an impossible value.
 ///
 /// ```
 /// use dgsuite_physics::exact::{Context, Exact, Model, by_name};
@@ -141,7 +140,7 @@ fn advection(
     })
 }
 
-/// Flows of a gas with viscosity only.
+/// Flows of viscous gases only.
 fn viscous(name: &str, r: &Reader<'_>, ns: NavierStokes, dim: usize) -> Result<Box<dyn Exact>, ExactError> {
     match name {
         "couette" => {
@@ -167,7 +166,7 @@ fn viscous(name: &str, r: &Reader<'_>, ns: NavierStokes, dim: usize) -> Result<B
     }
 }
 
-/// Flows of a gas; `mu` is its viscosity where that is constant.
+/// Flows of a gas; `mu` is its viscosity if that is constant.
 fn euler(name: &str, r: &Reader<'_>, gas: Euler, dim: usize, mu: f64) -> Result<Box<dyn Exact>, ExactError> {
     let g1 = gas.gamma - 1.0;
     Ok(match name {
@@ -204,7 +203,7 @@ fn euler(name: &str, r: &Reader<'_>, gas: Euler, dim: usize, mu: f64) -> Result<
             let mut period = r.periods()?;
             let along = axis.iter().position(|a| a.abs() == 1.0);
             match along {
-                // Nothing changes along the axis.
+                // The solution is constant along the axis.
                 Some(d) => period[d] = 0.0,
                 None if period != [0.0; 3] => {
                     return Err(ExactError::Mismatch {
@@ -327,7 +326,7 @@ fn gas_flow(gas: Euler, dim: usize, plane: impl Solution<4>, space: impl Solutio
     }
 }
 
-/// A scalar carried along in two or three dimensions.
+/// A moving scalar in two or three dimensions.
 fn scalar(velocity: [f64; 3], dim: usize, solution: impl Solution<1>) -> Box<dyn Exact> {
     if dim == 2 {
         let law = Advection { velocity: [velocity[0], velocity[1]] };

@@ -1,4 +1,4 @@
-//! A solution formula joined with its law: conserved states at batches of points.
+//! A formula of a solution combined with its law: conserved states at batches of points.
 
 use super::{Exact, Solution};
 use crate::law::Law;
@@ -24,7 +24,7 @@ pub struct ClosedForm<L, S, const D: usize, const N: usize> {
 }
 
 impl<L: Law<D, N>, S: Solution<N>, const D: usize, const N: usize> ClosedForm<L, S, D, N> {
-    /// Joins a solution with its law.
+    /// Combines a solution with its law.
     pub fn new(law: L, solution: S) -> Self {
         Self { law, solution }
     }

@@ -1,4 +1,4 @@
-//! Flow between two plates of which one moves, with its temperature.
+//! Couette flow between two plates, one of them moving, with its temperature.
 
 use super::Solution;
 use super::vortex::primitive_state;
@@ -13,11 +13,11 @@ use crate::real::Real;
 /// T = T₀ + η (T₁ − T₀) + Pr U²/(2 c_p) η (1 − η),   c_p = γ R/(γ−1),   ρ = p/(R T)
 /// ```
 ///
-/// The viscosity's value does not matter, only that it is constant.
+/// The solution does not depend on the value of the viscosity, which must be constant.
 ///
 /// # Source
-/// White, *Viscous Fluid Flow*, 3rd ed., 2006, §3-2.1. Gao et al. use it as a test; their printed profile
-/// lacks the factor `U²`.
+/// White, *Viscous Fluid Flow*, 3rd ed., 2006, §3-2.1. Gao et al. use it as a test; the profile in their
+/// paper lacks the factor `U²`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Couette {
     /// The gas, with its Prandtl number and gas constant; its viscosity must be constant.
@@ -26,7 +26,7 @@ pub struct Couette {
     pub speed: f64,
     /// Distance `H` of the walls.
     pub height: f64,
-    /// Where the lower wall is, `y₀`.
+    /// Position of the lower wall, `y₀`.
     pub bottom: f64,
     /// Temperature `T₀` of the lower wall.
     pub t_bottom: f64,

@@ -7,9 +7,9 @@ use std::f64::consts::FRAC_1_SQRT_2;
 pub struct Parameter {
     /// Name in pipeline files.
     pub name: &'static str,
-    /// Value where none is given; periods default to those of the domain.
+    /// Default value; periods default to those of the domain.
     pub default: f64,
-    /// What it means.
+    /// Its meaning.
     pub about: &'static str,
 }
 
@@ -18,12 +18,12 @@ pub struct Parameter {
 pub struct Entry {
     /// Name in pipeline files.
     pub name: &'static str,
-    /// Name of the model: that of the law, as [`Law::NAME`](crate::Law::NAME), or `navier-stokes`. What is
-    /// listed for `euler` can be asked for in `navier-stokes` as well.
+    /// Name of the model: that of the law, as [`Law::NAME`](crate::Law::NAME), or `navier-stokes`. Solutions
+    /// listed for `euler` can also be used in `navier-stokes`.
     pub model: &'static str,
-    /// Dimensions that it exists in.
+    /// Dimensions in which it exists.
     pub dims: &'static [usize],
-    /// One line of what it is.
+    /// A description in one line.
     pub about: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],

@@ -1,12 +1,12 @@
-//! A smooth gas flow in which everything varies: a solution by virtue of its source.
+//! A smooth gas flow in which all variables vary: a solution if a source term is added.
 
 use super::Solution;
 use super::vortex::primitive_state;
 use crate::real::Real;
 use std::f64::consts::TAU;
 
-/// Waves of all primitive unknowns, each with its own direction, phase and sense in time; with a manufactured
-/// source it solves any equations of a gas:
+/// Waves of all primitive unknowns, each with its own direction, phase and direction in time. With a
+/// manufactured source term they are a solution of any equations of a gas:
 ///
 /// ```text
 /// ρ = ρ₀ (1 + A sin φ₀),   v_i = V_i + A √(p₀/ρ₀) sin φ_i,   p = p₀ (1 + A sin φ₄)
@@ -51,7 +51,7 @@ impl Default for ManufacturedGas {
     }
 }
 
-/// Wave vector, sense in time and phase of density, three velocities and pressure.
+/// Wave vector, direction in time and phase of density, three velocities and pressure.
 const WAVES: [([f64; 3], f64, f64); 5] = [
     ([1.0, 1.0, -1.0], 1.0, 0.3),
     ([1.0, -1.0, 1.0], -1.0, 1.1),
@@ -65,7 +65,7 @@ impl<const N: usize> Solution<N> for ManufacturedGas {
         const VELOCITY: [&str; 3] = ["manufactured_u", "manufactured_v", "manufactured_w"];
         let one = R::lit(1.0);
         let number = R::param("manufactured_wave", TAU / self.length);
-        // Without a frequency nothing depends on time, which tracers are to see.
+        // With frequency zero, nothing must depend on time, also in recordings.
         let time = if self.frequency == 0.0 {
             R::lit(0.0)
         } else {

@@ -1,4 +1,4 @@
-//! Reading the parameters of a named solution: defaults, unknown names, values that make no sense.
+//! Reads the parameters of a named solution: defaults, unknown names, impossible values.
 
 use super::entries::{Entry, Parameter};
 use super::{Context, ExactError};
@@ -40,7 +40,7 @@ impl<'a> Reader<'a> {
         Ok(reader)
     }
 
-    /// Whether a parameter belongs to a direction that this dimension does not have.
+    /// Returns whether a parameter belongs to a direction that does not exist in this dimension.
     fn is_absent(&self, name: &str) -> bool {
         let third = ["w", "z0", "kz", "nz", "axis_z", "period_z", "w_left", "w_right"];
         let second = ["v", "y0", "ky", "ny", "period_y", "v_left", "v_right"];
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value given, or the default. A direction that the dimension does not have is 0.
+    /// Returns the given value or the default; 0 for a direction that does not exist in this dimension.
     pub(super) fn number(&self, name: &str) -> f64 {
         if self.is_absent(name) {
             return 0.0;
@@ -72,13 +72,13 @@ impl<'a> Reader<'a> {
         self.given.get(name).copied().unwrap_or_else(default)
     }
 
-    /// A number that must be above zero.
+    /// Returns a number that must be above zero.
     pub(super) fn positive(&self, name: &str) -> Result<f64, ExactError> {
         let value = self.number(name);
         if value > 0.0 { Ok(value) } else { Err(self.bad(name, value, "a number above 0")) }
     }
 
-    /// A number that must lie strictly between two bounds.
+    /// Returns a number that must lie strictly between two bounds.
     pub(super) fn between(
         &self,
         name: &str,
@@ -90,12 +90,12 @@ impl<'a> Reader<'a> {
         if value > low && value < high { Ok(value) } else { Err(self.bad(name, value, expected)) }
     }
 
-    /// Three numbers.
+    /// Returns three numbers.
     pub(super) fn vector(&self, names: [&str; 3]) -> [f64; 3] {
         names.map(|n| self.number(n))
     }
 
-    /// Three numbers, scaled to unit length.
+    /// Returns three numbers, scaled to unit length.
     pub(super) fn direction(&self, names: [&str; 3]) -> Result<[f64; 3], ExactError> {
         let v = self.vector(names);
         let length = v.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Periods of the domain: those of the context unless given; 0 or more.
+    /// Returns the periods of the domain, from the context unless given; 0 or more.
     pub(super) fn periods(&self) -> Result<[f64; 3], ExactError> {
         let period = self.vector(PERIODS);
         for (d, p) in period.iter().enumerate() {

@@ -25,8 +25,8 @@ pub struct StarRegion<R> {
     pub velocity: R,
 }
 
-/// Two states that meet at the plane `n·x = x_d` at `t = 0`, followed through shocks, contact and
-/// rarefactions.
+/// Two states that meet at the plane `n·x = x_d` at `t = 0`, and the shocks, contact and rarefactions that
+/// follow.
 ///
 /// The tangential velocity jumps at the contact.
 ///
@@ -42,7 +42,7 @@ pub struct RiemannProblem {
     star: StarRegion<f64>,
 }
 
-/// One acoustic wave as seen from its own side: velocities are towards the outside of the star region.
+/// One acoustic wave, seen from its own side: velocities are positive away from the star region.
 struct Wave<R> {
     /// Speed at the outer edge: head of a rarefaction, or the shock.
     head: R,
@@ -52,15 +52,15 @@ struct Wave<R> {
     density: R,
 }
 
-/// Newton steps to `p*`. The function is concave and grows, so that the root of each tangent is below `p*`:
-/// after the first step the iterates grow to the solution, and more steps than needed change nothing.
+/// Newton steps to `p*`. The function is concave and increasing, so the root of each tangent is below `p*`:
+/// after the first step the iterates increase to the solution, and further steps change nothing.
 const NEWTON_STEPS: usize = 30;
 
 impl RiemannProblem {
-    /// The problem of two states that meet at `direction·x = diaphragm`; `direction` has unit length.
+    /// Makes the problem of two states that meet at `direction·x = diaphragm`; `direction` has unit length.
     ///
     /// # Errors
-    /// [`ExactError::Vacuum`] if the states move apart too fast.
+    /// [`ExactError::Vacuum`] if the states separate too fast.
     pub fn new(
         gas: Euler,
         left: GasState,
@@ -86,7 +86,7 @@ impl RiemannProblem {
     /// Sod's shock tube along x: `(1, 0, 1)` on the left and `(0.125, 0, 0.1)` on the right of `diaphragm`.
     ///
     /// # Errors
-    /// None for `γ > 1`; the type is that of [`RiemannProblem::new`].
+    /// None for `γ > 1`; the type is the one of [`RiemannProblem::new`].
     ///
     /// # Source
     /// Sod, J. Comput. Phys. 27 (1978) 1–31.
@@ -96,21 +96,21 @@ impl RiemannProblem {
         Self::new(gas, left, right, [1.0, 0.0, 0.0], diaphragm)
     }
 
-    /// Pressure and velocity between the acoustic waves.
+    /// Returns pressure and velocity between the acoustic waves.
     pub fn star(&self) -> StarRegion<f64> {
         self.star
     }
 
-    /// Densities left and right of the contact.
+    /// Returns the densities left and right of the contact.
     pub fn star_densities(&self) -> [f64; 2] {
-        // Velocities do not enter the densities.
+        // The densities do not depend on the velocities.
         let density =
             |s: &GasState| wave(self.gas.gamma, s.density, 0.0, s.pressure, 0.0, self.star.pressure).density;
         [density(&self.left), density(&self.right)]
     }
 
-    /// Speeds of head and tail of the left wave, the contact, and tail and head of the right wave. Head and
-    /// tail of a shock are equal.
+    /// Returns the speeds of head and tail of the left wave, the contact, and tail and head of the right
+    /// wave. Head and tail of a shock are equal.
     pub fn speeds(&self) -> [f64; 5] {
         let side = |s: &GasState, sign: f64| {
             let u = sign * dot(&s.velocity, &self.direction);
@@ -121,8 +121,8 @@ impl RiemannProblem {
     }
 }
 
-/// The pressure function of one side and its derivative: the change of velocity across the wave that takes
-/// the side from pressure `p_k` to `p` (Toro 2009, Eq. 4.6–4.7).
+/// The pressure function of one side and its derivative: the change of velocity across the wave that changes
+/// the pressure from `p_k` to `p` (Toro 2009, Eq. 4.6–4.7).
 fn pressure_function<R: Real>(gamma: R, rho: R, p_k: R, p: R) -> [R; 2] {
     let (one, half, two) = (R::lit(1.0), R::lit(0.5), R::lit(2.0));
     let g1 = gamma - one;
@@ -164,8 +164,8 @@ fn star_region<R: Real>(gamma: f64, left: [f64; 3], right: [f64; 3]) -> StarRegi
     StarRegion { pressure: p, velocity: half * (u_l + u_r + f_r - f_l) }
 }
 
-/// The acoustic wave between an outer state and the star region, velocities counted outwards (Toro 2009,
-/// §4.5).
+/// The acoustic wave between an outer state and the star region, with velocities positive outwards (Toro
+/// 2009, §4.5).
 fn wave<R: Real>(gamma: R, rho: R, u: R, p: R, u_star: R, p_star: R) -> Wave<R> {
     let (one, half) = (R::lit(1.0), R::lit(0.5));
     let g1 = gamma - one;
@@ -193,8 +193,8 @@ impl<const N: usize> Solution<N> for RiemannProblem {
         let s = dot(&n, x) - R::lit(self.diaphragm);
         let (u_star, p_star) = (R::lit(self.star.velocity), R::lit(self.star.pressure));
 
-        // Choose the side of the contact, and look outwards from it: one wave is left to sample. Distances
-        // are compared, s with speed × t, so that t = 0 gives the initial states.
+        // Chooses the side of the contact, with velocities positive outwards, so that only one wave is
+        // sampled. Distances are compared, s with speed × t, so that t = 0 gives the initial states.
         let right = (u_star * t).le(s);
         let pick = |l: f64, r: f64| R::select(right, R::lit(r), R::lit(l));
         let sign = pick(-1.0, 1.0);

@@ -11,8 +11,8 @@ use crate::real::Real;
 /// ρ = ρ_i (1 + ½ (γ−1) M_i² (1 − (r_i/r)²))^{1/(γ−1)},   |v| = M_i c_i r_i/r,   p = p_i (ρ/ρ_i)^γ
 /// ```
 ///
-/// with `c_i = 1`, so `p_i = ρ_i/γ`. The flow turns clockwise: it enters the quarter annulus through `x = 0`
-/// and leaves through `y = 0`.
+/// with `c_i = 1`, so `p_i = ρ_i/γ`. The flow rotates clockwise: it enters the quarter annulus through
+/// `x = 0` and leaves through `y = 0`.
 ///
 /// # Source
 /// Aftosmis, Gaitonde & Tavares, AIAA J. 33 (1995) 2038–2049; Krivodonova & Berger, J. Comput. Phys. 211
@@ -44,8 +44,8 @@ impl Solution<4> for SupersonicVortex {
         let density = R::param("vortex_inner_density", self.density);
         let g1 = self.gas.gamma_minus_one::<R>();
 
-        // Inside of the radius where the temperature would vanish the flow does not exist; a floor keeps the
-        // formula finite there.
+        // The flow does not exist inside the radius at which the temperature vanishes; a lower bound keeps
+        // the formula finite there.
         let r2 = x[0] * x[0] + x[1] * x[1];
         let ratio2 = inner * inner / r2.max(R::lit(1e-30));
         let heat = half * g1 * mach * mach;

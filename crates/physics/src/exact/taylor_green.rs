@@ -1,4 +1,4 @@
-//! Taylor–Green vortices: the start of the standard case of decaying turbulence.
+//! Taylor–Green vortices: the initial state of the standard case of decaying turbulence.
 
 use super::Solution;
 use super::vortex::primitive_state;
@@ -12,7 +12,7 @@ use crate::real::Real;
 /// p = p₀ + ρ₀ V²/16 (cos 2x + cos 2y)(cos 2z + 2),   p₀ = ρ₀ V²/(γ M²),   T = T₀: ρ = ρ₀ p/p₀
 /// ```
 ///
-/// That is the initial state; what follows is not known in closed form, and the formula does not change in
+/// This is the initial state; the later flow is not known in closed form, and the formula does not depend on
 /// time. In two dimensions vortices decay with the kinematic viscosity `ν`, up to terms of order `M²`:
 ///
 /// ```text
@@ -34,7 +34,7 @@ pub struct TaylorGreen {
     pub speed: f64,
     /// Length `L`, the period over `2π`.
     pub length: f64,
-    /// Kinematic viscosity `ν` of the decay in two dimensions; 0 for none.
+    /// Kinematic viscosity `ν` of the decay in two dimensions; 0 for no decay.
     pub viscosity: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Isentropic vortices: smooth exact solutions of the Euler equations that the flow carries along.
+//! Isentropic vortices: smooth exact solutions of the Euler equations, carried by the flow.
 
 use super::Solution;
 use crate::euler::Euler;
@@ -26,7 +26,7 @@ pub(super) fn relative<R: Real>(
     })
 }
 
-/// Primitive state in two or three dimensions; the third velocity is left out where `N = 4`.
+/// Primitive state in two or three dimensions; without the third velocity if `N = 4`.
 #[inline(always)]
 pub(super) fn primitive_state<R: Real, const N: usize>(rho: R, v: [R; 3], p: R) -> [R; N] {
     const { assert!(N == 4 || N == 5, "an Euler state in 2D or 3D") };
@@ -41,7 +41,7 @@ pub(super) fn primitive_state<R: Real, const N: usize>(rho: R, v: [R; 3], p: R) 
     })
 }
 
-/// Isentropic vortex with a Gaussian of half the usual exponent in the swirl:
+/// Isentropic vortex with a Gaussian of half the usual exponent in the swirl velocity:
 ///
 /// ```text
 /// ξ = x − x₀ − V∞ t,  r = |ξ|/r_c,  f₀ = 1 − r²
@@ -53,7 +53,7 @@ pub(super) fn primitive_state<R: Real, const N: usize>(rho: R, v: [R; 3], p: R) 
 /// In three dimensions it is extruded along z.
 ///
 /// # Source
-/// One of the family that Spiegel, Huynh & DeBonis survey in AIAA 2015-2444.
+/// A member of the family surveyed by Spiegel, Huynh & DeBonis in AIAA 2015-2444.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IsentropicVortex {
     /// The gas.
@@ -66,11 +66,11 @@ pub struct IsentropicVortex {
     pub radius: f64,
     /// Density of the free stream.
     pub density: f64,
-    /// Velocity of the free stream, not zero; the third component may only carry the vortex along itself.
+    /// Velocity of the free stream, not zero; its third component moves the vortex along its own axis.
     pub velocity: [f64; 3],
     /// Centre at `t = 0`.
     pub centre: [f64; 3],
-    /// Periods of the domain; 0 where it is not periodic.
+    /// Periods of the domain; 0 if it is not periodic.
     pub period: [f64; 3],
 }
 
@@ -139,7 +139,7 @@ pub struct BetaVortex {
     pub velocity: [f64; 3],
     /// Centre at `t = 0`.
     pub centre: [f64; 3],
-    /// Periods of the domain; 0 where it is not periodic.
+    /// Periods of the domain; 0 if it is not periodic.
     pub period: [f64; 3],
 }
 
@@ -172,8 +172,8 @@ impl<const N: usize> Solution<N> for BetaVortex {
 /// T = 1 − (γ−1) f² / (4γ),  ρ = T^{1/(γ−1)},  v = V + f a × ξ + j e^{(1−r²)/2} a,  p = ρ^γ
 /// ```
 ///
-/// The jet depends on the distance from the axis only, which the swirl does not change, so it is carried
-/// along unchanged: the solution is exact for every `β`, `j`, `a` and `V`.
+/// The jet depends only on the distance from the axis, which the swirl does not change, so it is carried
+/// without changing: the solution is exact for every `β`, `j`, `a` and `V`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VortexTube {
     /// The gas.
@@ -188,7 +188,7 @@ pub struct VortexTube {
     pub centre: [f64; 3],
     /// Direction of the axis, of unit length.
     pub axis: [f64; 3],
-    /// Periods of the domain; 0 where it is not periodic. Only along x, y or z can a tube be periodic.
+    /// Periods of the domain; 0 if it is not periodic. A tube can be periodic only along x, y or z.
     pub period: [f64; 3],
 }
 
@@ -219,7 +219,7 @@ impl<const N: usize> Solution<N> for VortexTube {
         let gamma = self.gas.gamma::<R>();
 
         let xi = relative(x, t, centre, velocity, self.period);
-        // a × ξ is as long as the distance from the axis; with a literal axis its zeros fold away in
+        // a × ξ is as long as the distance from the axis; for a literal axis its zeros are simplified in
         // recordings.
         let turn = [
             axis[1] * xi[2] - axis[2] * xi[1],

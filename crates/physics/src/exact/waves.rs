@@ -1,4 +1,4 @@
-//! Solutions that only move: waves and pulses of density in a gas, of the unknown in advection; and rest.
+//! Solutions that move without changing: density waves in a gas, waves and pulses of a scalar, rest.
 
 use super::Solution;
 use super::vortex::{primitive_state, relative};
@@ -95,9 +95,9 @@ pub struct GaussianPulse {
     pub velocity: [f64; 3],
     /// Centre at `t = 0`.
     pub centre: [f64; 3],
-    /// Periods of the domain; 0 where it is not periodic.
+    /// Periods of the domain; 0 if it is not periodic.
     pub period: [f64; 3],
-    /// Number of space dimensions that the distance is taken in.
+    /// Number of space dimensions in which the distance is measured.
     pub dim: usize,
 }
 
@@ -114,7 +114,7 @@ impl Solution<1> for GaussianPulse {
     }
 }
 
-/// The same state everywhere and always.
+/// A uniform, steady state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Uniform<const N: usize> {
     /// Primitive unknowns.

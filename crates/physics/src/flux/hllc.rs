@@ -14,14 +14,15 @@ use crate::real::{Real, array};
 /// s* = (p⁺ − p⁻ + μ⁻ v_n⁻ − μ⁺ v_n⁺) / (μ⁻ − μ⁺)
 /// ```
 ///
-/// and with `K` the side of the contact that holds the face,
+/// and with `K` the side of the contact in which the face lies,
 ///
 /// ```text
 /// f* = F_K + ŝ_K (u*_K − u_K),   ŝ⁻ = min(s⁻, 0),  ŝ⁺ = max(s⁺, 0)
 /// u*_K = ((s_K − v_n) u_K + (p* − p)(0, n, 0) + (0, 0, p* s* − p v_n)) / (s_K − s*),   p* = p + μ (s* − v_n)
 /// ```
 ///
-/// The side is chosen first and one flux computed, which needs fewer registers than choosing among fluxes.
+/// The side is chosen first and one flux is computed, which needs fewer registers than a choice between
+/// fluxes.
 ///
 /// # Source
 /// Toro 2009, §10.4–10.6; wave speeds of Batten, Clarke, Lambert & Causon 1997.

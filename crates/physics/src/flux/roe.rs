@@ -16,51 +16,52 @@ use crate::two_point::{KennedyGruber, Ranocha, TwoPointFlux};
 /// with waves `v̂_n ∓ ĉ` (sound, `α = (Δp ∓ ρ̂ ĉ Δv_n)/(2ĉ²)`) and `v̂_n` (entropy, `α = Δρ − Δp/ĉ²`, and
 /// shear, `ρ̂ (Δv − Δv_n n)`), `ρ̂ = √(ρ⁻ρ⁺)`.
 ///
-/// Entropy fix: where a sound wave is a rarefaction with speeds `λ_a < 0 < λ_b` at its ends, `|λ|` becomes
-/// the chord of `|·|` between them,
+/// Entropy fix: if a sound wave is a rarefaction with speeds `λ_a < 0 < λ_b` at its ends, `|λ|` becomes the
+/// chord of `|·|` between them,
 ///
 /// ```text
 /// |λ| ← (λ (λ_a + λ_b) − 2 λ_a λ_b) / (λ_b − λ_a)
 /// ```
 ///
-/// It has no parameter and leaves contacts, shear layers and supersonic flow as they are. The state between
-/// the sound waves comes from the linearised jump and the Riemann invariant of the wave.
+/// It has no parameter and does not change contacts, shear layers and supersonic flow. The state between the
+/// sound waves comes from the linearised jump and the Riemann invariant of the wave.
 ///
 /// # Source
 /// Roe 1981; Toro 2009, §11.2 and §11.4 (Harten & Hyman, J. Comput. Phys. 50 (1983) 235–269).
 ///
 /// # Low Mach numbers
 /// The sound waves dissipate jumps of the normal velocity by `½ ρ̂ ĉ Δv_n`, which at a Mach number `M` is
-/// `1/M` times what convection needs. With [`low_mach`](Self::low_mach) they see `min(1, M) Δv_n` instead
-/// (Rieper, J. Comput. Phys. 230 (2011) 5263–5287), where `M` is the larger of the Mach numbers `|v|/c` of
-/// the two sides (as in Oßwald, Siegmund, Birken, Hannemann & Meister, Int. J. Numer. Methods Fluids 81
-/// (2016) 71–87): that of the mean velocity vanishes between streams that part with opposite velocities.
-/// Supersonic flow is as with Roe's flux; weak shocks, and sound in gas at rest, are dissipated less.
+/// `1/M` times what convection needs. With [`low_mach`](Self::low_mach) they dissipate jumps `min(1, M) Δv_n`
+/// instead (Rieper, J. Comput. Phys. 230 (2011) 5263–5287), where `M` is the larger of the Mach numbers
+/// `|v|/c` of the two sides (as in Oßwald, Siegmund, Birken, Hannemann & Meister, Int. J. Numer. Methods
+/// Fluids 81 (2016) 71–87): the Mach number of the mean velocity vanishes between streams with opposite
+/// velocities. Supersonic flow is the same as with Roe's flux; weak shocks, and sound in a gas at rest, are
+/// dissipated less.
 ///
 /// # Less dissipation
-/// What a numerical flux dissipates is meant for steps between elements that are resolved badly or not at
-/// all. In under-resolved turbulence it drains more than the missing scales would. With a `dissipation` `κ`
-/// below 1, and any of the means `f#`,
+/// The dissipation of a numerical flux is designed for steps between elements that are poorly resolved or not
+/// resolved. In under-resolved turbulence it removes more energy than the missing scales would. With a
+/// `dissipation` `κ` below 1, and any of the means `f#`, the flux is
 ///
 /// ```text
 /// f* = f#(u⁻, u⁺, n) − κ ½ Σ_i |λ_i| α_i r_i
 /// ```
 ///
 /// which is no longer upwind in supersonic flow. With the two-point flux of the split form for `f#`, only the
-/// waves' part changes what that form keeps: kinetic energy, or entropy (Gassner, Winters & Kopriva, J.
-/// Comput. Phys. 327 (2016) 39–66; a small `κ` as in Flad & Gassner, J. Comput. Phys. 350 (2017) 782–795).
-/// Boundaries see all of Roe's flux, for sound to leave.
+/// dissipation of the waves changes the quantities that this form conserves: kinetic energy, or entropy
+/// (Gassner, Winters & Kopriva, J. Comput. Phys. 327 (2016) 39–66; a small `κ` as in Flad & Gassner, J.
+/// Comput. Phys. 350 (2017) 782–795). At boundaries the dissipation is always Roe's, so that sound can leave.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Roe {
     /// Whether jumps of the normal velocity are scaled by the Mach number.
     pub low_mach: bool,
-    /// What the waves dissipate from.
+    /// The mean to which the dissipation of the waves is added.
     pub mean: FaceMean,
     /// The share `κ` of the dissipation, from 0 to 1.
     pub dissipation: f64,
 }
 
-/// The mean of two states' fluxes from which a numerical flux dissipates.
+/// A mean of two states' fluxes to which the dissipation of a numerical flux is added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FaceMean {
     /// `½ (F⁻ + F⁺)`.
@@ -79,7 +80,7 @@ impl Roe {
     pub const LOW_MACH: Self = Self { low_mach: true, ..Self::PLAIN };
 }
 
-/// `|λ|`, or its chord over `[a, b]` where that interval holds zero inside.
+/// `|λ|`, or its chord over `[a, b]` if this interval contains zero.
 #[inline(always)]
 fn fixed_speed<R: Real>(lambda: R, a: R, b: R) -> R {
     let zero = R::lit(0.0);
@@ -125,9 +126,10 @@ where
 
         let inverse = roe.c2.recip();
         let seen = if self.low_mach {
-            // The mean velocity would vanish between streams that part, and nothing would hold them together.
+            // The mean velocity would vanish between diverging streams, and there would be no dissipation to
+            // couple them.
             let fastest = (dot(&m.v, &m.v) / m.c2).max(dot(&p.v, &p.v) / p.c2);
-            // Roots of subnormal numbers are not everywhere numbers.
+            // Not every device can compute roots of subnormal numbers.
             impedance * fastest.max(R::lit(1e-16)).min(R::lit(1.0)).sqrt()
         } else {
             impedance

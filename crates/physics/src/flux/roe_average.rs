@@ -1,4 +1,4 @@
-//! Roe's average of two gas states and the wave speeds bounded with it.
+//! Roe's average of two gas states, and the wave speeds bounded with it.
 
 use crate::euler::{Euler, Side};
 use crate::real::{Real, array, dot};
@@ -24,7 +24,7 @@ pub(super) struct RoeAverage<R, const D: usize> {
 /// ĉ² = ω c⁻² + (1−ω) c⁺² + ½ (γ−1) ω (1−ω) |v⁺ − v⁻|²
 /// ```
 ///
-/// which is positive by construction, where `(γ−1)(Ĥ − ½|v̂|²)` loses digits at high Mach numbers.
+/// which is positive by construction, while `(γ−1)(Ĥ − ½|v̂|²)` loses digits at high Mach numbers.
 ///
 /// # Source
 /// Roe, J. Comput. Phys. 43 (1981) 357–372; Toro 2009, §11.2.

@@ -10,7 +10,7 @@ use crate::real::{Real, array};
 /// f* = ½ (F(u⁻)·n + F(u⁺)·n) − ½ λ (u⁺ − u⁻),   λ = max(λ(u⁻, n), λ(u⁺, n))
 /// ```
 ///
-/// For linear advection this is the upwind flux. For Euler it costs one reciprocal and one square root a
+/// For linear advection this is the upwind flux. For Euler it costs one reciprocal and one square root per
 /// side.
 ///
 /// # Source

@@ -1,4 +1,4 @@
-//! What can be wrong with a formula, and where.
+//! Errors of formulas, with their place.
 
 use std::ops::Range;
 
@@ -8,44 +8,44 @@ use std::ops::Range;
 pub struct FormulaError {
     /// The whole formula.
     pub text: String,
-    /// The bytes of the text that the error is about; empty at the end of the text.
+    /// The bytes of the text to which the error refers; empty at the end of the text.
     pub span: Range<usize>,
-    /// What is wrong.
+    /// The error.
     pub kind: FormulaErrorKind,
-    /// How to write it instead, where that is known.
+    /// A hint how to write it instead, if known.
     pub hint: Option<String>,
 }
 
-/// What is wrong with a formula.
+/// The kinds of errors in a formula.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormulaErrorKind {
-    /// Nothing but blanks.
+    /// The text is empty or blank.
     #[error("empty formula")]
     Empty,
     /// A character that is not part of the language.
     #[error("unexpected character `{0}`")]
     UnexpectedCharacter(char),
-    /// Digits that are not a number.
+    /// Digits that do not form a number.
     #[error("malformed number `{0}`")]
     BadNumber(String),
     /// A number beyond the range of double precision.
     #[error("the number `{0}` is too large: double precision ends at 1.8e308")]
     TooLarge(String),
-    /// Something else was expected here.
+    /// A token that is not allowed here.
     #[error("unexpected {found}, expected {expected}")]
     Unexpected {
-        /// What is there.
+        /// The token found.
         found: String,
-        /// What could be there.
+        /// The tokens allowed.
         expected: &'static str,
     },
     /// A parenthesis is not closed.
     #[error("parenthesis is not closed")]
     Unclosed,
-    /// A name that is neither variable nor constant.
+    /// A name that is neither a variable nor a constant.
     #[error("unknown name `{0}`")]
     UnknownName(String),
-    /// A name before a parenthesis that is no function.
+    /// A name before a parenthesis that is not a function.
     #[error("unknown function `{0}`")]
     UnknownFunction(String),
     /// A function has too few or too many arguments.
@@ -53,15 +53,15 @@ pub enum FormulaErrorKind {
     ArgumentCount {
         /// The function.
         function: &'static str,
-        /// How many it takes.
+        /// The allowed number of arguments.
         expected: &'static str,
-        /// How many there are.
+        /// The number of arguments found.
         found: usize,
     },
-    /// `a < b < c`, which does not mean what it looks like.
+    /// `a < b < c`, which does not have its mathematical meaning.
     #[error("comparisons cannot be chained")]
     ChainedComparison,
-    /// More levels of parentheses and signs than anyone needs.
+    /// More levels of parentheses and signs than the parser supports.
     #[error("nested too deeply")]
     TooDeep,
 }
@@ -72,7 +72,7 @@ impl FormulaError {
         self.text[..self.span.start].chars().count() + 1
     }
 
-    /// The text, of a long one the part around the span.
+    /// The text, or for a long text the part around the span.
     fn shown(&self) -> String {
         let (first, n) = (self.column() - 1, self.text.chars().count());
         let (start, end) = (first.saturating_sub(60), (first + 60).min(n));
@@ -88,7 +88,7 @@ impl FormulaError {
     /// The text with carets under the span, on two lines.
     pub fn snippet(&self) -> String {
         let width = self.text[self.span.clone()].chars().count().max(1);
-        // Tabs and line ends would move the carets.
+        // Tabs and line ends would shift the carets.
         let line: String = self.text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
         format!("{line}\n{}{}", " ".repeat(self.column() - 1), "^".repeat(width))
     }

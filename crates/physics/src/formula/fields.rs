@@ -1,4 +1,4 @@
-//! An exact solution made of formulas, one per primitive unknown.
+//! An exact solution given by formulas, one per primitive unknown.
 
 use super::{Formula, FormulaError, Names};
 use crate::exact::Exact;
@@ -8,7 +8,7 @@ use crate::suggest::nearest;
 use crate::trace::Recording;
 use std::collections::BTreeMap;
 
-/// What can be wrong with a set of formulas for the unknowns of a law.
+/// Errors in a set of formulas for the unknowns of a law.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FieldsError {
     /// The law has no such primitive unknown.
@@ -17,7 +17,7 @@ pub enum FieldsError {
     UnknownField {
         /// The name given.
         name: String,
-        /// The nearest unknown, if one is near.
+        /// The nearest unknown, if there is one.
         hint: Option<String>,
         /// The primitive unknowns of the law.
         expected: Vec<String>,
@@ -25,7 +25,7 @@ pub enum FieldsError {
     /// Some unknowns have no formula.
     #[error("no formula for {}", names.join(", "))]
     Missing {
-        /// The primitive unknowns without one.
+        /// The primitive unknowns without a formula.
         names: Vec<String>,
     },
     /// A formula cannot be parsed.
@@ -33,7 +33,7 @@ pub enum FieldsError {
     Formula {
         /// The primitive unknown.
         field: String,
-        /// What is wrong.
+        /// The error.
         source: Box<FormulaError>,
     },
 }
@@ -62,7 +62,7 @@ pub struct FormulaExact<L, const D: usize, const N: usize> {
     steady: bool,
 }
 
-/// Parses the formulas given for some of `fields`; `None` where there is none.
+/// Parses the formulas given for some of `fields`; `None` for fields without one.
 pub(crate) fn parse_fields<const N: usize>(
     fields: [&'static str; N],
     texts: &BTreeMap<String, String>,
@@ -90,11 +90,11 @@ pub(crate) fn parse_fields<const N: usize>(
     Ok(formulas)
 }
 
-/// Points that are gathered and evaluated at once.
+/// Number of points that are gathered and evaluated together.
 const CHUNK: usize = 256;
 
 impl<L: Law<D, N>, const D: usize, const N: usize> FormulaExact<L, D, N> {
-    /// A solution from one formula per primitive unknown, in the law's order.
+    /// Makes a solution from one formula per primitive unknown, in the law's order.
     ///
     /// # Panics
     /// If the formulas were not parsed with the variables `x, y, z, t` in this order.
@@ -130,12 +130,12 @@ impl<L: Law<D, N>, const D: usize, const N: usize> FormulaExact<L, D, N> {
         }
     }
 
-    /// The formulas, in the order of the law's primitive unknowns.
+    /// Returns the formulas, in the order of the law's primitive unknowns.
     pub fn formulas(&self) -> &[Formula; N] {
         &self.formulas
     }
 
-    /// The conserved state at one point, over any number type.
+    /// Evaluates the conserved state at one point, over any number type.
     pub fn state<R: Real>(&self, t: R, x: &[R; 3]) -> [R; N] {
         let values = [x[0], x[1], x[2], t];
         self.law.to_conserved(&std::array::from_fn(|k| self.formulas[k].trace(&values)))

@@ -12,7 +12,7 @@ pub(super) struct Function {
     build: Build,
 }
 
-/// How a function's arguments become nodes.
+/// How a function of arguments becomes nodes.
 enum Build {
     Unary(Unary),
     Binary(Binary),
@@ -60,7 +60,7 @@ static FUNCTIONS: [Function; 23] = [
         let one = g.literal(1.0);
         g.binary(Binary::Atan2, a[0], one)
     }),
-    // As a product with tanh: the difference of exponentials would lose all digits near zero.
+    // A product with tanh: the difference of exponentials would lose all digits near zero.
     one("sinh", |g, a| {
         let (t, c) = (g.unary(Unary::Tanh, a[0]), hyperbolic_cosine(g, a[0]));
         g.binary(Binary::Mul, t, c)
@@ -93,12 +93,12 @@ static FUNCTIONS: [Function; 23] = [
     },
 ];
 
-/// The function of this name.
+/// Returns the function of this name.
 pub(super) fn find(name: &str) -> Option<&'static Function> {
     FUNCTIONS.iter().find(|f| f.name == name)
 }
 
-/// Names of all functions.
+/// Returns the names of all functions.
 pub(super) fn known<'a>() -> impl Iterator<Item = &'a str> {
     FUNCTIONS.iter().map(|f| f.name)
 }
@@ -122,7 +122,7 @@ impl Function {
     }
 }
 
-/// `a^b`: products for whole literals, a root for one half.
+/// `a^b`: products for integer literals, a root for one half.
 pub(super) fn power(g: &mut Graph, a: Id, b: Id) -> Id {
     match g.literal_value(b) {
         Some(n) if n.fract() == 0.0 && n.abs() <= 64.0 => g.power(a, n as i32),
@@ -131,8 +131,8 @@ pub(super) fn power(g: &mut Graph, a: Id, b: Id) -> Id {
     }
 }
 
-/// `a b`. Where one factor is 0 and the other may be infinite or not a number, the product is the difference
-/// of the other factor and itself, which no later simplification turns into 0.
+/// `a b`. If one factor is 0 and the other may be infinite or NaN, the product is the difference of the other
+/// factor and itself, which no later simplification turns into 0.
 pub(super) fn product(g: &mut Graph, a: Id, b: Id) -> Id {
     let is_zero = |g: &Graph, id: Id| g.literal_value(id) == Some(0.0);
     match (is_zero(g, a), is_zero(g, b)) {
@@ -151,7 +151,7 @@ pub(super) fn quotient(g: &mut Graph, a: Id, b: Id) -> Id {
     g.binary(Binary::Div, a, b)
 }
 
-/// A condition as a number, 1 or 0; a number as it is.
+/// A condition as a number, 1 or 0; a number unchanged.
 pub(super) fn number(g: &mut Graph, a: Id) -> Id {
     if !g.node(a).is_condition() {
         return a;
@@ -160,7 +160,7 @@ pub(super) fn number(g: &mut Graph, a: Id) -> Id {
     g.select(a, one, zero)
 }
 
-/// A number as a condition, true unless 0; a condition as it is.
+/// A number as a condition, true unless 0; a condition unchanged.
 pub(super) fn condition(g: &mut Graph, a: Id) -> Id {
     if g.node(a).is_condition() {
         return a;

@@ -8,35 +8,36 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 /// One degree in radians: `sin(30*deg)` is one half.
 const DEGREE: f64 = PI / 180.0;
 
-/// What can be wrong with a new name.
+/// Why a name cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// Not a letter or underscore followed by letters, digits and underscores.
     #[error("`{0}` is not a name: letters, digits and underscores, not a digit first")]
     Malformed(String),
-    /// The name has a meaning already.
+    /// The name already has a meaning.
     #[error("`{name}` is already {what}")]
     Taken {
         /// The name.
         name: String,
-        /// What it is.
+        /// Its meaning.
         what: &'static str,
     },
 }
 
-/// Variables, constants and parameters that a formula may use, beside the functions, `pi` and `deg = pi/180`.
+/// Variables, constants and parameters that a formula may use, in addition to the functions, `pi` and
+/// `deg = pi/180`.
 ///
-/// A name of the user's own hides `deg`, so that formulas which define it themselves keep their meaning.
+/// A name of the user replaces `deg`, so that formulas which define it themselves keep their meaning.
 ///
 /// A *constant* is replaced by its value when a formula is parsed. A *parameter* keeps its name: recorded
-/// formulas take it as a kernel argument, so that another value needs no other kernel.
+/// formulas take it as a kernel argument, so another value does not need another kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Names {
     variables: Vec<String>,
     values: BTreeMap<String, Value>,
 }
 
-/// What a name that is not a variable stands for.
+/// The meaning of a name that is not a variable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value {
     Constant(f64),
@@ -44,10 +45,10 @@ pub(super) enum Value {
 }
 
 impl Names {
-    /// Variables in the order that values are given in.
+    /// Makes names with these variables, in the order of their values.
     ///
     /// # Panics
-    /// If a variable is not a name, or is a function or `pi`, or comes twice.
+    /// If a variable is not a name, is a function or `pi`, or occurs twice.
     pub fn new<'a>(variables: impl IntoIterator<Item = &'a str>) -> Self {
         let mut names = Self::default();
         for v in variables {
@@ -59,37 +60,37 @@ impl Names {
         names
     }
 
-    /// The variables `x, y, z, t`.
+    /// Makes the variables `x, y, z, t`.
     pub fn space_time() -> Self {
         Self::new(["x", "y", "z", "t"])
     }
 
-    /// With a constant.
+    /// Adds a constant.
     ///
     /// # Errors
-    /// [`NameError`] if it is not a name or has a meaning already.
+    /// [`NameError`] if it is not a name or already has a meaning.
     pub fn constant(mut self, name: &str, value: f64) -> Result<Self, NameError> {
         self.check(name)?;
         self.values.insert(name.to_owned(), Value::Constant(value));
         Ok(self)
     }
 
-    /// With a parameter.
+    /// Adds a parameter.
     ///
     /// # Errors
-    /// [`NameError`] if it is not a name or has a meaning already.
+    /// [`NameError`] if it is not a name or already has a meaning.
     pub fn parameter(mut self, name: &str, value: f64) -> Result<Self, NameError> {
         self.check(name)?;
         self.values.insert(name.to_owned(), Value::Parameter(permanent(name), value));
         Ok(self)
     }
 
-    /// The variables in order.
+    /// Returns the variables in order.
     pub fn variables(&self) -> &[String] {
         &self.variables
     }
 
-    /// All names but functions, in the order of most use.
+    /// Returns all names except functions, the most used ones first.
     pub(super) fn known(&self) -> impl Iterator<Item = &str> {
         let variables = self.variables.iter().map(String::as_str);
         variables.chain(self.values.keys().map(String::as_str)).chain(["pi", "deg"])
@@ -125,7 +126,7 @@ impl Names {
     }
 }
 
-/// The same text for the rest of the program; each text is stored once.
+/// Returns the same text with a static lifetime; each text is stored once.
 fn permanent(name: &str) -> &'static str {
     static STORED: LazyLock<Mutex<BTreeSet<&'static str>>> = LazyLock::new(Mutex::default);
     let mut stored = STORED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Operator-precedence (Pratt) parser: text to graph.
+//! Operator-precedence (Pratt) parser: converts a text to a graph.
 
 use super::error::{FormulaError, FormulaErrorKind};
 use super::functions::{self, Function, condition, equal, number, power, product, quotient};
@@ -8,13 +8,14 @@ use crate::graph::{Binary, Graph, Id, Unary};
 use crate::suggest::nearest;
 use std::ops::Range;
 
-/// Levels of parentheses, signs and exponents; deeper formulas are refused rather than overflow the stack.
+/// Largest number of levels of parentheses, signs and exponents; deeper formulas are an error instead of a
+/// stack overflow.
 const DEEPEST: usize = 200;
 
 /// Binding power of a sign: above products, below powers.
 const PREFIX: u8 = 11;
 
-/// Binding powers left and right of an operator; the right one is smaller where it is right associative.
+/// Left and right binding powers of an operator; the right one is smaller for right-associative operators.
 fn binding(sign: &str) -> Option<(u8, u8)> {
     Some(match sign {
         "||" => (1, 2),
@@ -27,7 +28,7 @@ fn binding(sign: &str) -> Option<(u8, u8)> {
     })
 }
 
-/// The graph of a formula, whose inputs are the variables in order, and the node of its value.
+/// Returns the graph of a formula, whose inputs are the variables in order, and the node of its value.
 pub(super) fn parse(text: &str, names: &Names) -> Result<(Graph, Id), FormulaError> {
     let mut graph = Graph::new();
     for v in names.variables() {
@@ -68,7 +69,7 @@ impl Parser<'_> {
         self.tokens[self.at].1.clone()
     }
 
-    /// Moves on; the closing [`Token::End`] is never passed.
+    /// Advances to the next token, but never beyond the closing [`Token::End`].
     fn next(&mut self) -> Token {
         let token = self.peek().clone();
         self.at = (self.at + 1).min(self.tokens.len() - 1);
@@ -84,7 +85,7 @@ impl Parser<'_> {
         self.error(FormulaErrorKind::Unexpected { found, expected }, self.span(), hint)
     }
 
-    /// A value follows a value: the reader probably means a product.
+    /// The error for a value that follows a value: probably a product is meant.
     fn missing_operator(&self) -> FormulaError {
         let before = self.at.checked_sub(1).map(|i| self.tokens[i].1.clone());
         let hint = before.map(|b| {
@@ -98,7 +99,7 @@ impl Parser<'_> {
         matches!(self.peek(), Token::Number(_) | Token::Name(_) | Token::Sign("("))
     }
 
-    /// An expression whose operators bind at least as tightly as `least`.
+    /// Parses an expression whose operators bind at least as tightly as `least`.
     fn expression(&mut self, least: u8) -> Result<Id, FormulaError> {
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -122,7 +123,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// A number, a name, a function of arguments, a parenthesis, or any of them with a sign before it.
+    /// Parses a number, a name, a function call, a parenthesis, or one of them with a sign.
     fn value(&mut self) -> Result<Id, FormulaError> {
         let span = self.span();
         match self.next() {
@@ -154,7 +155,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The parenthesis that closes the one at `open`.
+    /// Parses the parenthesis that closes the one at `open`.
     fn close(&mut self, open: Range<usize>) -> Result<(), FormulaError> {
         match self.peek() {
             Token::Sign(")") => {

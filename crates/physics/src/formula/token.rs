@@ -1,4 +1,4 @@
-//! Splitting a formula into numbers, names and signs.
+//! Splits a formula into numbers, names and signs.
 
 use super::error::{FormulaError, FormulaErrorKind};
 use std::ops::Range;
@@ -14,7 +14,7 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// The piece in words, for messages.
+    /// Describes the token in words, for messages.
     pub(super) fn describe(&self) -> String {
         match self {
             Self::Number(x) => format!("number `{x}`"),
@@ -45,12 +45,12 @@ const SIGNS: [(&str, &str); 20] = [
     ("<", "<"),
     (">", ">"),
     ("!", "!"),
-    // The minus and times signs that word processors put in.
+    // The minus and times signs that word processors insert.
     ("\u{2212}", "-"),
     ("\u{00d7}", "*"),
 ];
 
-/// The pieces of a formula with their places, closed by [`Token::End`].
+/// Returns the tokens with their places, followed by [`Token::End`].
 pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Range<usize>)>, FormulaError> {
     let mut list = Vec::new();
     let mut at = 0;
@@ -98,7 +98,7 @@ fn number(text: &str, at: usize) -> Result<(Token, usize), FormulaError> {
             end = exponent;
         }
     }
-    // "1.2.3": report all of it.
+    // "1.2.3": the error shows all of it.
     let mut all = end;
     while all < bytes.len() && (bytes[all] == b'.' || bytes[all].is_ascii_digit()) {
         all += 1;

@@ -1,10 +1,10 @@
-//! Evaluating a graph over any number type.
+//! Evaluates a graph over any number type.
 
 use super::fold::{apply_binary, apply_unary};
 use super::{Graph, Id, Node};
 use crate::real::Real;
 
-/// What a node evaluates to.
+/// The value of a node.
 enum Value<R: Real> {
     Number(R),
     Condition(R::Mask),
@@ -18,10 +18,10 @@ impl<R: Real> Clone for Value<R> {
 impl<R: Real> Copy for Value<R> {}
 
 impl Graph {
-    /// The values of `outputs` for the given inputs, over any number type: numbers evaluate the formula, dual
-    /// numbers differentiate it, symbols record it again inside another formula.
+    /// Returns the values of `outputs` for the given inputs, over any number type: numbers evaluate the
+    /// formula, dual numbers differentiate it, symbols record it again inside another formula.
     ///
-    /// A condition that is asked for as an output is 1 where it holds and 0 elsewhere.
+    /// A condition as an output is 1 if it holds and 0 otherwise.
     ///
     /// # Panics
     /// If `inputs` has fewer entries than [`Graph::inputs`].
@@ -68,7 +68,7 @@ fn number<R: Real>(values: &[Option<Value<R>>], id: Id) -> R {
     }
 }
 
-/// The condition at a node; a number counts as true where it is not zero.
+/// The condition at a node; a number counts as true if it is not zero.
 fn condition<R: Real>(values: &[Option<Value<R>>], id: Id) -> R::Mask {
     match values[id.index()] {
         Some(Value::Condition(m)) => m,

@@ -1,4 +1,4 @@
-//! Adding operations to a graph, simplified where literals make that possible.
+//! Adds operations to a graph, with simplifications where operands are literals.
 
 use super::{Binary, Graph, Id, Node, Unary};
 use crate::real::Real;
@@ -81,8 +81,8 @@ impl Graph {
         }
     }
 
-    /// Whether a node has a finite value for all finite values of inputs and parameters, but for overflow. A
-    /// node whose value may have a pole, or may not be defined, has none.
+    /// Returns whether a node has a finite value for all finite values of inputs and parameters, except for
+    /// overflow. A node that may have a pole, or may be undefined, does not.
     pub fn is_finite(&self, id: Id) -> bool {
         let live = self.live(&[id]);
         self.iter().filter(|(id, _)| live[id.index()]).all(|(_, node)| match node {
@@ -94,7 +94,7 @@ impl Graph {
         })
     }
 
-    /// Adds `a` to a whole power, as products.
+    /// Adds `a` to an integer power, as products.
     pub fn power(&mut self, a: Id, n: i32) -> Id {
         let mut rest = n.unsigned_abs();
         let mut square = a;
@@ -127,7 +127,7 @@ impl Graph {
         }
     }
 
-    /// Adds a condition that is known.
+    /// Adds a constant condition.
     pub fn boolean(&mut self, value: bool) -> Id {
         self.intern(Node::Bool(value))
     }
@@ -163,7 +163,7 @@ impl Graph {
         }
     }
 
-    /// Adds the choice of `a` where the condition holds and `b` elsewhere.
+    /// Adds the choice of `a` if the condition holds and `b` otherwise.
     pub fn select(&mut self, condition: Id, a: Id, b: Id) -> Id {
         match self.node(condition) {
             Node::Bool(true) => a,

@@ -4,11 +4,11 @@ use super::{Binary, Graph, Id, Node, Unary};
 use crate::real::Real;
 use std::cell::RefCell;
 
-/// Points that an operation takes at once: enough to hide its dispatch, few enough to stay in the first
+/// Points per operation: enough to hide the cost of its dispatch, few enough to stay in the first-level
 /// cache.
 const BLOCK: usize = 128;
 
-/// Where an operand lies.
+/// The storage of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operand {
     Variable(usize),
@@ -17,7 +17,7 @@ enum Operand {
     Register(usize),
 }
 
-/// What an operation does; conditions are 1 and 0.
+/// An operation; conditions are 1 and 0.
 #[derive(Clone, Copy, Debug)]
 enum Action {
     Unary(Unary, Operand),
@@ -30,7 +30,7 @@ enum Action {
     Select(Operand, Operand, Operand),
 }
 
-/// The operations that some outputs need, in order, each with its own result register.
+/// The operations needed for some outputs, in order, each with its own result register.
 #[derive(Clone, Debug)]
 pub(crate) struct Tape {
     operations: Vec<(Action, usize)>,
@@ -40,8 +40,8 @@ pub(crate) struct Tape {
 }
 
 impl Tape {
-    /// The operations that the values at `roots` need. Registers are used again once their value is dead; an
-    /// operation's result never shares one with its operands.
+    /// Collects the operations needed for the values at `roots`. Registers are reused when their values are
+    /// no longer needed; the result of an operation never shares a register with its operands.
     pub(crate) fn new(graph: &Graph, roots: &[Id]) -> Self {
         let live = graph.live(roots);
         let mut last_use = vec![0; live.len()];
@@ -107,11 +107,11 @@ impl Tape {
         Operand::Constant(self.constants.len() - 1)
     }
 
-    /// Values at `n_points` points, from `values[v]`, one for each point or one for all. Those of the `k`-th
-    /// root are handed to `write`, a range of points at a time.
+    /// Computes values at `n_points` points from `values[v]`, with one entry per point or one for all. Passes
+    /// the values of the `k`-th root to `write`, a range of points at a time.
     ///
     /// # Panics
-    /// If `values` have other lengths than these.
+    /// If `values` have other lengths.
     pub(crate) fn eval(
         &self,
         n_points: usize,
@@ -122,7 +122,7 @@ impl Tape {
             let n = x.len();
             assert!(n == n_points || n == 1, "variable {v} has {n} values for {n_points} points");
         }
-        // Blocks are kept from call to call on each thread.
+        // Each thread keeps its blocks from call to call.
         thread_local!(static KEPT: RefCell<Vec<Vec<f64>>> = const { RefCell::new(Vec::new()) });
         let mut kept = KEPT.take();
         let n_blocks = self.n_registers + self.constants.len() + values.len();
@@ -147,7 +147,8 @@ impl Tape {
                 x => &x[start..start + n],
             };
             for (action, target) in &self.operations {
-                // The target is not among the operands, so it may leave the list while they are read.
+                // The result is not among the operands, so it can be taken out of the list while they are
+                // read.
                 let mut block = std::mem::take(&mut registers[*target]);
                 let read = |o: Operand| match o {
                     Operand::Variable(v) => variable(v),
@@ -170,13 +171,13 @@ impl Tape {
     }
 }
 
-/// One operation on a block.
+/// Applies one operation to a block.
 #[inline]
 fn run<'a>(action: Action, read: impl Fn(Operand) -> &'a [f64], out: &mut [f64]) {
     let truth = |b: bool| f64::from(u8::from(b));
     match action {
         Action::Unary(op, a) => {
-            // One loop per operation, chosen outside of it.
+            // The operation is chosen outside of the loop.
             let a = read(a);
             match op {
                 Unary::Neg => one(a, out, |x| -x),

@@ -15,7 +15,7 @@ use crate::real::Real;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Viscosity {
-    /// The same everywhere, `μ`.
+    /// A constant viscosity `μ`.
     Constant {
         /// Dynamic viscosity.
         mu: f64,
@@ -41,7 +41,7 @@ pub enum Viscosity {
 }
 
 impl Viscosity {
-    /// The viscosity at a temperature, which must be positive.
+    /// Returns the viscosity at a temperature, which must be positive.
     #[inline(always)]
     pub fn at<R: Real>(&self, temperature: R) -> R {
         match *self {
@@ -60,7 +60,7 @@ impl Viscosity {
         }
     }
 
-    /// Whether the viscosity is the same at all temperatures, so that no gas constant is needed.
+    /// Returns whether the viscosity is the same at all temperatures, so that no gas constant is needed.
     pub fn is_constant(&self) -> bool {
         matches!(self, Self::Constant { .. })
     }

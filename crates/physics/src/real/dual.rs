@@ -6,7 +6,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 /// Value and directional derivative, `f(x + εd) = f(x) + ε f′(x) d` with `ε² = 0`.
 ///
 /// Evaluating a formula on dual numbers gives its exact derivative (forward-mode differentiation).
-/// Comparisons look at values only; at a kink the derivative is that of the arm taken.
+/// Comparisons use the values only; at a kink the derivative is that of the chosen arm.
 ///
 /// ```
 /// use dgsuite_physics::{Dual, Real};
@@ -15,26 +15,26 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dual<R> {
-    /// The number itself.
+    /// The value.
     pub value: R,
-    /// Its derivative along the direction that the variables were seeded with.
+    /// Its derivative along the direction with which the variables were seeded.
     pub derivative: R,
 }
 
 impl<R: Real> Dual<R> {
-    /// A number with the given derivative.
+    /// Makes a number with the given derivative.
     #[inline(always)]
     pub fn new(value: R, derivative: R) -> Self {
         Self { value, derivative }
     }
 
-    /// A number that does not depend on the variable.
+    /// Makes a number that does not depend on the variable.
     #[inline(always)]
     pub fn constant(value: R) -> Self {
         Self::new(value, R::lit(0.0))
     }
 
-    /// The variable itself: derivative one.
+    /// Makes the variable itself, with derivative one.
     #[inline(always)]
     pub fn variable(value: R) -> Self {
         Self::new(value, R::lit(1.0))
@@ -152,7 +152,7 @@ impl<R: Real> Real for Dual<R> {
     }
     #[inline(always)]
     fn powf(self, exponent: Self) -> Self {
-        // d(aᵇ) = b aᵇ⁻¹ da + aᵇ ln(a) db; the second term only where b varies, so that a ≤ 0 is allowed.
+        // d(aᵇ) = b aᵇ⁻¹ da + aᵇ ln(a) db; the second term only if b varies, so that a ≤ 0 is allowed.
         let (a, b) = (self.value, exponent.value);
         let value = a.powf(b);
         let base = b * a.powf(b - R::lit(1.0)) * self.derivative;

@@ -1,11 +1,11 @@
-//! A pack of `W` numbers that moves through a formula together.
+//! A pack of `W` numbers that are evaluated together.
 
 use super::Real;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// `W` numbers side by side; every operation acts lane by lane, and rounds as the plain number does.
+/// `W` numbers; every operation acts on each lane and rounds as the plain number type does.
 ///
-/// Portable: an array, which the compiler turns into whatever vector registers the target has.
+/// It is portable: an array, which the compiler maps to the vector registers of the target.
 ///
 /// ```
 /// use dgsuite_physics::{Lanes, Real};
@@ -16,7 +16,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 pub struct Lanes<T, const W: usize>(pub [T; W]);
 
 impl<T: Real, const W: usize> Lanes<T, W> {
-    /// The same number in every lane.
+    /// Makes a pack with the same number in every lane.
     #[inline(always)]
     pub fn splat(x: T) -> Self {
         Self([x; W])

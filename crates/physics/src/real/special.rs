@@ -2,7 +2,7 @@
 
 use super::Real;
 
-/// `x` to an integer power: binary powers from the least significant digit, reciprocal last.
+/// `x` to an integer power: binary powers from the least significant digit on, the reciprocal last.
 #[inline(always)]
 pub(super) fn powi<R: Real>(x: R, n: i32) -> R {
     let mut rest = n.unsigned_abs();

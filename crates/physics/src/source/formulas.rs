@@ -1,4 +1,4 @@
-//! A source term written as formulas.
+//! A source term given by formulas.
 
 use super::source_from_recording;
 use crate::formula::{FieldsError, Formula, Names, parse_fields};
@@ -6,7 +6,7 @@ use crate::law::Law;
 use crate::trace::{Recording, Sym};
 use std::collections::BTreeMap;
 
-/// Formulas in `x, y, z, t` for the sources of the conserved unknowns of a law.
+/// Formulas in `x, y, z, t` for the source term, by conserved unknowns of a law.
 ///
 /// ```
 /// use dgsuite_physics::Euler;
@@ -26,7 +26,7 @@ pub struct FormulaSource {
 }
 
 impl FormulaSource {
-    /// Parses one formula for each conserved unknown that has a source; the others have none.
+    /// Parses one formula for each conserved unknown with a source term; the source term of others is zero.
     ///
     /// # Errors
     /// [`FieldsError`]: a name that is not a conserved unknown, a formula that does not parse.

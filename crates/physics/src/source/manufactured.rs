@@ -1,4 +1,4 @@
-//! The source that makes a given function a solution, derived by dual numbers.
+//! The source term for which a given function is a solution, derived by dual numbers.
 
 use super::{Source, source_from_recording};
 use crate::advection::Advection;
@@ -9,13 +9,13 @@ use crate::law::Law;
 use crate::real::{Dual, Real, array};
 use crate::trace::Recording;
 
-/// What can be wrong with a request for a manufactured source.
+/// Why no source term can be derived.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
-    /// The solution is not a formula that can be differentiated.
+    /// The solution is not a formula and cannot be differentiated.
     #[error("the solution is not a formula, so no source can be derived from it")]
     NotAFormula,
-    /// The solution has another number of unknowns than the law.
+    /// The number of unknowns of the solution is not that of the law.
     #[error("the solution has {found} unknowns, the law has {expected}")]
     WrongFields {
         /// Unknowns of the law.
@@ -25,15 +25,15 @@ pub enum SourceError {
     },
 }
 
-/// The source that makes any function `u(t, x)` a solution (method of manufactured solutions):
+/// The source term for which any function `u(t, x)` is a solution (method of manufactured solutions):
 ///
 /// ```text
 /// S = ∂u/∂t + ∇·(F(u) − F_v(u, ∇u))
 /// ```
 ///
-/// The derivatives are exact: dual numbers of dual numbers carry first and second ones through the solution's
-/// formula and the fluxes. They are taken once, when the source is recorded; what runs afterwards is a list
-/// of operations. For an exact solution the source is zero to rounding.
+/// The derivatives are exact: dual numbers of dual numbers carry first and second derivatives through the
+/// formula of the solution and the fluxes. They are computed once, when the source term is recorded; the
+/// evaluation is a list of operations. For an exact solution the source term is zero to rounding.
 ///
 /// # Source
 /// Roache, J. Fluids Eng. 124 (2002) 4–10.
@@ -61,7 +61,7 @@ pub struct Manufactured {
 }
 
 impl Manufactured {
-    /// Derives the source for a law, its diffusion ([`NoDiffusion`] where it has none) and a solution.
+    /// Derives the source term for a law, its diffusion ([`NoDiffusion`] if there is none) and a solution.
     ///
     /// # Errors
     /// [`SourceError`]: the solution is not a formula, or not one for this law.
@@ -85,7 +85,7 @@ impl Manufactured {
         Ok(Self { recording })
     }
 
-    /// Derives the source for the model of a context, as exact solutions by name have it.
+    /// Derives the source term for the model of a context, as for exact solutions by name.
     ///
     /// # Errors
     /// [`SourceError`]: the solution is not a formula, or not one for this model and dimension.
@@ -104,7 +104,7 @@ impl Manufactured {
         }
     }
 
-    /// The largest size of the source among points, for each unknown.
+    /// Returns the largest absolute value of the source term over some points, for each unknown.
     pub fn size_at(&self, t: f64, x: &[[f64; 3]]) -> Vec<f64> {
         let mut out = vec![Vec::new(); self.n_fields()];
         self.eval(t, x, &mut out);
@@ -114,7 +114,7 @@ impl Manufactured {
 
 source_from_recording!(Manufactured);
 
-/// `∂u/∂t + ∇·(F(u) − F_v(u, ∇u))` of the recorded conserved state `u(t, x)`, over any number type.
+/// Computes `∂u/∂t + ∇·(F(u) − F_v(u, ∇u))` of the recorded conserved state `u(t, x)`, over any number type.
 ///
 /// # Panics
 /// If the state does not have `N` numbers.

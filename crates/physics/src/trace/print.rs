@@ -1,39 +1,39 @@
-//! Printing recorded formulas as CUDA C++ functions.
+//! Prints recorded formulas as CUDA C++ functions.
 
 use super::symbol::{Sym, input, record};
 use crate::graph::{Binary, Graph, Id, Node, Parameter, Unary};
 use std::fmt::Write;
 
-/// What the printed functions call beside the C++ library: put it before them, after a definition of `real`
-/// and after [`ROOTS`] or other functions of those names.
+/// Functions that the printed code calls, besides the C++ library. Place this text before the printed code,
+/// after a definition of `real` and after [`ROOTS`] or other functions of those names.
 pub const PRELUDE: &str = "\
 template <class T> __device__ __forceinline__ T lesser(T a, T b) { return a < b ? a : b; }
 template <class T> __device__ __forceinline__ T greater(T a, T b) { return a > b ? a : b; }
 ";
 
-/// Reciprocal and square root as the compiler makes them. They have names of their own, so that a kernel may
-/// have faster ones instead.
+/// Reciprocal and square root as the compiler implements them. They have separate names, so that a kernel may
+/// define faster ones instead.
 pub const ROOTS: &str = "\
 template <class T> __device__ __forceinline__ T reciprocal(T a) { return T(1) / a; }
 template <class T> __device__ __forceinline__ T square_root(T a) { return sqrt(a); }
 ";
 
-/// What can be wrong with a formula that is to be printed.
+/// Why a formula cannot be printed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TraceError {
-    /// One name stands for two numbers; the kernel's arguments have room for one.
+    /// One name has two values; the arguments of the kernel have one entry for it.
     #[error("parameter `{name}` has two values in one kernel: {first} and {second}")]
     ParameterConflict {
         /// The parameter.
         name: &'static str,
-        /// The value that came first.
+        /// The first value.
         first: f64,
         /// The other value.
         second: f64,
     },
 }
 
-/// The parameters that the functions of one kernel use, in the order of first use: the fields of the kernel's
+/// The parameters of the functions of one kernel, in the order of first use: the fields of the kernel's
 /// argument `parameters`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parameters {
@@ -41,23 +41,23 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// No parameters yet.
+    /// Makes a list without parameters.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Names in order.
+    /// Returns the names in order.
     pub fn names(&self) -> Vec<&'static str> {
         self.list.iter().map(|p| p.name).collect()
     }
 
-    /// Values in order; what the host passes as the argument struct.
+    /// Returns the values in order; the host passes them as the argument struct.
     pub fn values(&self) -> Vec<f64> {
         self.list.iter().map(|p| p.value).collect()
     }
 
-    /// The C++ definition `struct Parameters { real …; };`. Without parameters it has one unused field, since
-    /// a kernel argument must not be empty.
+    /// Returns the C++ definition `struct Parameters { real …; };`. Without parameters it has one unused
+    /// field, because a kernel argument must not be empty.
     pub fn definition(&self) -> String {
         if self.list.is_empty() {
             return "struct Parameters { real unused; };\n".to_owned();
@@ -93,7 +93,7 @@ pub struct Arguments<'a> {
 }
 
 impl Arguments<'_> {
-    /// The array argument of this name as symbols.
+    /// Returns the array argument of this name as symbols.
     ///
     /// # Panics
     /// If there is no argument of this name and length.
@@ -102,7 +102,7 @@ impl Arguments<'_> {
         std::array::from_fn(|i| input(&format!("{name}[{i}]")))
     }
 
-    /// The array argument of this name as symbols, however long it is.
+    /// Returns the array argument of this name as symbols, for any length.
     ///
     /// # Panics
     /// If there is no argument of this name.
@@ -112,7 +112,7 @@ impl Arguments<'_> {
         (0..*len).map(|i| input(&format!("{name}[{i}]"))).collect()
     }
 
-    /// The scalar argument of this name (declared with length 0) as a symbol.
+    /// Returns the scalar argument of this name (declared with length 0) as a symbol.
     ///
     /// # Panics
     /// If there is no scalar argument of this name.
@@ -125,16 +125,16 @@ impl Arguments<'_> {
 /// Records `body` and prints it as
 /// `__device__ __forceinline__ void name(const Parameters& parameters, const real (&a)[n]…, real (&out)[m])`.
 ///
-/// `arguments` are names and lengths; length 0 is a scalar. The parameters met are added to `parameters`, so
-/// that the functions of a kernel share one argument struct. Equal subexpressions are computed once, unused
-/// ones not at all, and the order of operations is that of the Rust formula: without contraction the results
-/// agree bit for bit.
+/// `arguments` are names and lengths; length 0 is a scalar. The parameters of the formula are added to
+/// `parameters`, so that the functions of a kernel share one argument struct. Equal subexpressions are
+/// computed once, unused ones not at all, and the order of operations is that of the Rust formula: without
+/// contraction the results agree bit for bit.
 ///
 /// # Errors
 /// [`TraceError::ParameterConflict`] if a parameter has another value here than in an earlier function.
 ///
 /// # Panics
-/// If `body` asks for arguments that are not in the list.
+/// If `body` uses arguments that are not in the list.
 pub fn device_fn<O: IntoIterator<Item = Sym>>(
     name: &str,
     arguments: &[(&str, usize)],
@@ -148,7 +148,7 @@ pub fn device_fn<O: IntoIterator<Item = Sym>>(
     })
 }
 
-/// [`device_fn`], once for all formulas: there are hundreds of them in a program.
+/// [`device_fn`], compiled once for all formulas: a program has hundreds of them.
 fn print(
     name: &str,
     arguments: &[(&str, usize)],
@@ -179,7 +179,7 @@ fn print(
     Ok(text)
 }
 
-/// How tightly the outermost operation of a printed expression binds, as in C++.
+/// Precedence of the outermost operation of a printed expression, as in C++.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Select,
@@ -204,7 +204,7 @@ impl Expression {
         Self { text, level }
     }
 
-    /// The text, in parentheses unless it binds at least as tightly as `level`.
+    /// Returns the text, in parentheses unless it binds at least as tightly as `level`.
     fn at(&self, level: Level) -> String {
         if self.level >= level { self.text.clone() } else { format!("({})", self.text) }
     }
@@ -219,14 +219,14 @@ struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// Expressions longer than this get a name, for the reader.
+    /// Longer expressions get a name, for readers.
     const LONG: usize = 88;
 
     fn new(graph: &'a Graph, taken: Vec<String>) -> Self {
         Self { graph, taken, n_temporaries: 0, text: String::new() }
     }
 
-    /// Writes the statements that the outputs need; returns the outputs' expressions.
+    /// Writes the statements needed for the outputs; returns the expressions of the outputs.
     fn statements(&mut self, out: &[Id]) -> Vec<String> {
         let live = self.graph.live(out);
         let mut uses = vec![0usize; live.len()];
@@ -290,7 +290,8 @@ impl<'a> Body<'a> {
             Node::Bool(b) => Expression::new(b.to_string(), Atom),
             Node::Unary(Unary::Neg, a) => Expression::new(format!("-{}", p(a).at(Atom)), Sign),
             Node::Unary(op, a) => Expression::new(format!("{}({})", unary_name(op), p(a).text), Atom),
-            // Sums and products are printed as they were computed: neither associates in floating point.
+            // Sums and products are printed in the order of computation, because floating-point operations do
+            // not associate.
             Node::Binary(Binary::Add, a, b) => Expression::new(infix(a, "+", b, Sum, Product), Sum),
             Node::Binary(Binary::Sub, a, b) => Expression::new(infix(a, "-", b, Sum, Product), Sum),
             Node::Binary(Binary::Mul, a, b) => Expression::new(infix(a, "*", b, Product, Sign), Product),
@@ -328,8 +329,8 @@ fn unary_name(op: Unary) -> &'static str {
     }
 }
 
-/// A literal that C++ reads back to the same bits; the cast makes it a `float` where `real` is one.
-/// Infinities and NaN are quotients, since device compilers without headers know no names for them.
+/// A literal that C++ reads back to the same bits; the cast makes it a `float` if `real` is one. Infinities
+/// and NaN are quotients, because device compilers without headers have no names for them.
 fn literal(x: f64) -> String {
     if x.is_nan() {
         "real(0.0 / 0.0)".to_owned()

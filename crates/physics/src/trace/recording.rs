@@ -1,4 +1,4 @@
-//! Functions of place and time, recorded once: evaluated in batches, differentiated, or printed for a device.
+//! Functions of place and time, recorded once: evaluated, differentiated, or printed for a device.
 
 use super::{Parameters, Sym, TraceError, device_fn, input, record};
 use crate::exact::Exact;
@@ -25,11 +25,11 @@ pub struct Recording {
 /// Inputs, in the order of [`Graph::eval`].
 const INPUTS: [&str; 4] = ["x", "y", "z", "t"];
 
-/// Points that are gathered and evaluated at once.
+/// Number of points that are gathered and evaluated together.
 const CHUNK: usize = 256;
 
 impl Recording {
-    /// Records what `f` computes from time and place.
+    /// Records the function `f` of time and place.
     pub fn new<O: IntoIterator<Item = Sym>>(f: impl FnOnce(Sym, [Sym; 3]) -> O) -> Self {
         let (graph, outputs) = record(|| {
             let [x, y, z, t] = INPUTS.map(input);
@@ -42,26 +42,26 @@ impl Recording {
         Self { graph, outputs, tape, moving }
     }
 
-    /// How many numbers it computes.
+    /// Returns the number of outputs.
     pub fn n_outputs(&self) -> usize {
         self.outputs.len()
     }
 
-    /// Whether any of the numbers depends on time.
+    /// Returns whether any output depends on time.
     pub fn depends_on_time(&self) -> bool {
         self.moving
     }
 
-    /// The numbers over any number type; for many points with plain numbers, [`eval_batch`](Self::eval_batch)
-    /// is faster.
+    /// Evaluates the outputs over any number type; for plain numbers at many points,
+    /// [`eval_batch`](Self::eval_batch) is faster.
     pub fn eval<R: Real>(&self, t: R, x: &[R; 3]) -> Vec<R> {
         self.graph.eval(&[x[0], x[1], x[2], t], &self.outputs)
     }
 
-    /// The numbers at one point, without an allocation.
+    /// Evaluates the outputs at one point, without an allocation.
     ///
     /// # Panics
-    /// If it computes another number of them.
+    /// If the number of outputs is not `N`.
     pub fn at<const N: usize>(&self, t: f64, x: [f64; 3]) -> [f64; N] {
         assert_eq!(N, self.outputs.len(), "as many numbers as it computes");
         let mut out = [0.0; N];
@@ -69,11 +69,11 @@ impl Recording {
         out
     }
 
-    /// The numbers at many points: `out[k][i]` is the `k`-th at point `i`. Each vector of `out` is set to the
-    /// number of points; nothing is allocated where it has room.
+    /// Evaluates the outputs at many points: `out[k][i]` is the `k`-th at point `i`. Each vector of `out` is
+    /// set to the number of points; nothing is allocated if it has the capacity.
     ///
     /// # Panics
-    /// If `out` does not have one vector per number.
+    /// If `out` does not have one vector per output.
     pub fn eval_batch(&self, t: f64, x: &[[f64; 3]], out: &mut [Vec<f64>]) {
         assert_eq!(out.len(), self.outputs.len(), "one vector per number");
         for o in out.iter_mut() {
@@ -105,7 +105,7 @@ impl Recording {
     }
 }
 
-/// The numbers as data of a boundary condition.
+/// The outputs as data of a boundary condition.
 impl Exact for Recording {
     fn n_fields(&self) -> usize {
         self.n_outputs()

@@ -11,7 +11,7 @@ thread_local! {
     static CURRENT: RefCell<Option<(u32, Graph)>> = const { RefCell::new(None) };
 }
 
-/// Serial numbers tell the symbols of one recording from those of another.
+/// Serial numbers distinguish the symbols of different recordings.
 static SERIAL: AtomicU32 = AtomicU32::new(0);
 
 /// A number in a formula that is being recorded.
@@ -30,7 +30,7 @@ pub struct Sym {
 #[derive(Clone, Copy, Debug)]
 pub struct Condition(Sym);
 
-/// Puts the thread's previous recording back, also when the recorded formula panics.
+/// Restores the thread's previous recording, also when the recorded formula panics.
 struct Restore(Option<(u32, Graph)>);
 
 impl Drop for Restore {
@@ -39,8 +39,8 @@ impl Drop for Restore {
     }
 }
 
-/// Runs `body` with a new graph as the place that symbols record into; returns the graph and what `body`
-/// returned. Recordings may be nested; their symbols may not be mixed.
+/// Runs `body` with a new graph into which symbols record; returns the graph and the result of `body`.
+/// Recordings may be nested; their symbols must not be mixed.
 pub fn record<T>(body: impl FnOnce() -> T) -> (Graph, T) {
     let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
     let _restore = Restore(CURRENT.replace(Some((serial, Graph::new()))));
@@ -49,7 +49,7 @@ pub fn record<T>(body: impl FnOnce() -> T) -> (Graph, T) {
     (graph, result)
 }
 
-/// The input of this name in the current recording.
+/// Returns the input of this name in the current recording.
 ///
 /// # Panics
 /// Outside of a recording.
@@ -57,7 +57,7 @@ pub fn input(name: &str) -> Sym {
     add(&[], |g| g.input(name))
 }
 
-/// Adds to the current graph.
+/// Adds a node to the current graph.
 fn add(operands: &[Sym], f: impl FnOnce(&mut Graph) -> Id) -> Sym {
     CURRENT.with_borrow_mut(|current| {
         let Some((serial, graph)) = current else { panic!("a symbol was used outside of a recording") };
@@ -69,7 +69,7 @@ fn add(operands: &[Sym], f: impl FnOnce(&mut Graph) -> Id) -> Sym {
 }
 
 impl Sym {
-    /// The node in the graph of its recording.
+    /// Returns the node in the graph of its recording.
     pub fn id(self) -> Id {
         self.id
     }

@@ -5,7 +5,8 @@ use crate::law::Law;
 use crate::real::{Real, array};
 
 /// The mean of the two fluxes, `f# = ½ (F(u_l) + F(u_r))·n`, for any law. On affine elements its split form
-/// is the strong form; of a linear law with a constant speed it keeps the energy, also on curved ones.
+/// is the strong form; for a linear law with a constant speed it conserves the energy, also on curved
+/// elements.
 ///
 /// # Source
 /// Gassner, Winters & Kopriva, J. Comput. Phys. 327 (2016) 39–66, §3.

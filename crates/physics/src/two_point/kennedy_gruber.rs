@@ -5,7 +5,7 @@ use crate::euler::Euler;
 use crate::law::Law;
 use crate::real::{Real, array};
 
-/// Kennedy and Gruber's flux, with arithmetic means `{·}`, of which the volume terms keep the kinetic energy:
+/// Kennedy and Gruber's flux, with arithmetic means `{·}`; its volume terms conserve the kinetic energy:
 ///
 /// ```text
 /// f_ρ = {ρ} {v}·n,   f_ρv = f_ρ {v} + {p} n,   f_ρE = f_ρ {E} + {p} {v}·n

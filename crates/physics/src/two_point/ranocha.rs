@@ -5,8 +5,8 @@ use crate::euler::Euler;
 use crate::law::Law;
 use crate::real::{Real, array, dot};
 
-/// Ranocha's flux, with arithmetic means `{·}` and logarithmic means `{·}_log`: it keeps the entropy and the
-/// kinetic energy, and a flow of constant pressure and velocity stays one.
+/// Ranocha's flux, with arithmetic means `{·}` and logarithmic means `{·}_log`. It conserves entropy and
+/// kinetic energy, and preserves flows of constant pressure and velocity.
 ///
 /// ```text
 /// f_ρ = {ρ}_log {v}·n,   f_ρv = f_ρ {v} + {p} n
