@@ -1,14 +1,13 @@
-//! Who may depend on whom: the floor plan of ARCHITECTURE.md, and the oldest Rust that the dependencies ask
-//! for.
+//! Tests the dependencies among crates against the floor plan of ARCHITECTURE.md, and the oldest Rust.
 //!
-//! Both are read from `cargo metadata`, so that they hold for what cargo builds and not for what a page says.
+//! Both are read from `cargo metadata`, so that the tests check what cargo builds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use serde_json::Value;
 
-/// Each crate (by folder) and the crates below it that it may use.
+/// Each crate (by folder) with the crates below it that it may use.
 const FLOOR_PLAN: [(&str, &[&str]); 8] = [
     ("app", &["amg", "basis", "gpu", "mesh", "ops", "physics", "timeint"]),
     ("ops", &["basis", "gpu", "mesh", "physics"]),
@@ -55,7 +54,7 @@ fn edges(metadata: &Value, kind: &str) -> BTreeSet<(String, String)> {
         let from = text(package, "name");
         for dependency in list(package, "dependencies") {
             let of_kind = dependency["kind"].as_str().unwrap_or("normal") == kind;
-            // A member is a dependency with a path; what comes from a registry has none.
+            // A member is a dependency with a path; dependencies from a registry have none.
             if of_kind && dependency["path"].is_string() {
                 edges.insert((folder_of(from).to_owned(), folder_of(text(dependency, "name")).to_owned()));
             }
@@ -68,7 +67,7 @@ fn allowed(from: &str, to: &str) -> bool {
     FLOOR_PLAN.iter().any(|(name, below)| *name == from && below.contains(&to))
 }
 
-/// The crates that `from` may reach, itself included.
+/// The crates that `from` may reach, including itself.
 fn below(from: &str) -> BTreeSet<&'static str> {
     let (name, direct) = FLOOR_PLAN.iter().find(|(name, _)| *name == from).expect("a crate of the plan");
     direct.iter().flat_map(|next| below(next)).chain([*name]).collect()
@@ -112,7 +111,8 @@ fn build_dependencies_are_none() {
     }
 }
 
-/// Tests may look sideways, but not up: a crate must be testable without the crates above it.
+/// Tests may depend on crates of the same floor, but not above: a crate must be testable without the crates
+/// above it.
 #[test]
 fn dev_dependencies_do_not_go_up() {
     let metadata = cargo_metadata(&["--no-deps"]);
@@ -134,7 +134,7 @@ fn cuda_is_reached_through_gpu_alone() {
     }
 }
 
-/// What the registry shows of a crate: `cargo publish` refuses one without, and a reader misses it.
+/// Data that the registry shows; `cargo publish` rejects a crate without it.
 #[test]
 fn each_crate_could_be_published() {
     let metadata = cargo_metadata(&["--no-deps"]);
@@ -152,7 +152,8 @@ fn each_crate_could_be_published() {
         assert!(!list(package, "categories").is_empty(), "{name}: categories");
         assert!(package["publish"].is_null(), "{name} is kept from being published");
         for dependency in list(package, "dependencies") {
-            // cargo drops dev-dependencies without a version from the packed manifest, and refuses others.
+            // cargo drops dev-dependencies without a version from the packed manifest, and rejects other
+            // dependencies without one.
             let packed = dependency["kind"].as_str() != Some("dev");
             assert!(
                 !packed || text(dependency, "req") != "*",
@@ -169,7 +170,7 @@ fn version(words: &str) -> (u32, u32, u32) {
     (parts.next().expect("a major version"), parts.next().unwrap_or(0), parts.next().unwrap_or(0))
 }
 
-/// The dependencies build with the Rust that the workspace states as its oldest, as far as they say.
+/// The dependencies build with the oldest Rust of the workspace, as far as they declare theirs.
 #[test]
 fn no_dependency_asks_for_a_newer_rust() {
     let rustc = Command::new("rustc").arg("-vV").output().expect("rustc can be started");

@@ -1,5 +1,4 @@
-//! A time step of the whole solver allocates nothing once it has run: every kind of face, both schemes, one
-//! thread and two.
+//! A time step of the whole solver allocates nothing: all kinds of faces, both schemes, one and two threads.
 
 use dgsuite::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Setup};
 use dgsuite_mesh::generate::MixedBox;
@@ -9,21 +8,21 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The system's allocator, counting.
+/// The system's allocator with a counter.
 struct Counting;
 
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call is passed on to the system's allocator unchanged.
+// SAFETY: every call is forwarded to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         CALLS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller's guarantees are forwarded.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller's guarantees are forwarded.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -31,7 +30,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// A vortex on triangles and quadrilaterals, periodic in y, with boundaries that hold a far field.
+/// A vortex on triangles and quadrilaterals, periodic in y, with far-field boundaries.
 fn solver(collocated: bool, curved: bool, threads: usize) -> Hyperbolic {
     let mut mesh =
         MixedBox { dim: 2, min: [-5.0; 3], max: [5.0; 3], cells: [12, 12, 1] }.build().expect("a box");
@@ -52,16 +51,16 @@ fn solver(collocated: bool, curved: bool, threads: usize) -> Hyperbolic {
     Hyperbolic::new(setup, state("isentropic-vortex").as_ref(), 0.0).expect("a solver")
 }
 
-/// Handing a step to the pool of threads may take a new segment of its queue, once for 63 jobs.
+/// Passing a step to the pool of threads may allocate a new segment of its queue, once for 63 jobs.
 const QUEUE_SEGMENTS: usize = 1;
 const STEPS: usize = 60;
 
 #[test]
 fn a_step_does_not_allocate() {
-    // Meshes are made by the pool that all of a process share; its threads are to have started, as a solver's
-    // have.
+    // The global pool of the process makes meshes; its threads must have started, like those of the solvers.
     rayon::broadcast(|_| ());
-    // Kept to the end: the threads of a pool that is given up take memory while they end, at any time.
+    // The pools are kept until the end, because threads of a dropped pool allocate when they end, at any
+    // time.
     let mut solvers = Vec::new();
     for (collocated, curved) in [(false, false), (true, false), (false, true), (true, true)] {
         for threads in [1, 2] {

@@ -1,5 +1,6 @@
-//! Orders of convergence: the slope of the L² error of every conserved variable over the last three
-//! refinements is at least p + 0.8, for every shape and for mixed meshes.
+//! Orders of convergence on every shape and on mixed meshes: the slopes of L² errors are at least p + 0.8.
+//!
+//! A slope is taken for every conserved variable over the last three refinements.
 //!
 //! `cargo test --release --test orders -- --nocapture` prints the table. The environment variable
 //! `DGSUITE_FULL=1` adds the orders and shapes that take minutes rather than seconds.
@@ -42,8 +43,8 @@ impl Cells {
     }
 }
 
-/// A smooth map of the box onto itself, the same for all refinements; its geometry order is the
-/// order of the scheme, at least 2.
+/// A smooth map of the box onto itself, the same for all refinements; its geometry order is the order of the
+/// scheme, but at least 2.
 fn curve(mesh: &mut Mesh, half: f64, p: usize) {
     mesh.elevate(p.clamp(2, 4)).expect("a higher order");
     let pi = std::f64::consts::PI;
@@ -57,7 +58,7 @@ fn curve(mesh: &mut Mesh, half: f64, p: usize) {
     .expect("a curved mesh");
 }
 
-/// What the elements compute.
+/// The scheme on the elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Space {
     /// Discontinuous Galerkin, modal.
@@ -88,8 +89,8 @@ impl Space {
     }
 }
 
-/// L² errors of the conserved variables: the vortex in a periodic box in the plane, a vortex tube
-/// with its exact state on the boundary in space.
+/// Returns the L² errors of the conserved variables: in two dimensions for the vortex in a periodic box, in
+/// three dimensions for a vortex tube with the exact state on the boundary.
 fn errors(cells: Cells, space: Space, curved: bool, p: usize, half: f64, n: usize) -> Vec<f64> {
     let dim = cells.dim();
     let mut mesh = cells.mesh(half, n);
@@ -109,12 +110,12 @@ fn errors(cells: Cells, space: Space, curved: bool, p: usize, half: f64, n: usiz
         .into_iter()
         .map(|b| (b.to_owned(), BoundaryKind::Prescribed(exact.clone())))
         .collect();
-    // Both fluxes have the order p + 1; on meshes as coarse as these Rusanov's shows it at odd orders, where
-    // its dissipation helps, and Roe's at even ones.
+    // Both fluxes have the order p + 1. On such coarse meshes, Rusanov's flux shows it at odd orders, where
+    // its dissipation helps, and Roe's flux at even ones.
     let riemann = if p % 2 == 1 { Riemann::Rusanov } else { Riemann::Roe };
     let setup = Setup { boundaries, riemann, ..Setup::new(Arc::new(mesh), Law::Euler { gamma: 1.4 }, p) };
     let mut solver = Hyperbolic::new(space.of(setup), exact.as_ref(), 0.0).expect("a solver");
-    // Small enough that the error in time does not show.
+    // Small enough that the error in time is negligible.
     let (end, cfl) = if dim == 2 { (1.0, 0.3) } else { (0.1, 0.12) };
     let steps = (end / (cfl * solver.stable_dt().expect("a gas"))).ceil();
     for _ in 0..steps as usize {
@@ -158,7 +159,7 @@ fn full() -> bool {
     std::env::var_os("DGSUITE_FULL").is_some_and(|v| v == "1")
 }
 
-/// `(order, half width, coarsest mesh)` in the plane.
+/// `(order, half width, coarsest mesh)` in two dimensions.
 fn plane() -> Vec<(usize, f64, usize)> {
     let mut out = vec![(1, 5.0, 24), (2, 5.0, 16)];
     if full() {
@@ -201,7 +202,7 @@ fn cells_in_space() {
     for shape in [Shape::Hexahedron, Shape::Tetrahedron, Shape::Prism] {
         check(Cells::Of(shape), false, 1, 1.0, 4);
         if full() {
-            // Prisms show their orders on finer meshes.
+            // Prisms need finer meshes to show their orders.
             let (affine, curved) = if shape == Shape::Prism { (6, 7) } else { (4, 5) };
             check(Cells::Of(shape), false, 2, 0.5, affine);
             check(Cells::Of(shape), false, 3, 0.5, affine - 1);

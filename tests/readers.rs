@@ -1,8 +1,7 @@
-//! The fuzz targets (`fuzz/`) on stable Rust: over all good files and over damaged copies of them, the same
-//! ones each time.
+//! Runs the fuzz targets (`fuzz/`) on stable Rust, over good files and damaged copies, the same each time.
 //!
-//! `DGSUITE_FUZZ_SECONDS=120` goes on for as long with other copies; the one at hand is kept in
-//! `target/fuzz`, so that it is there after an abort or a kill, and so is every one that failed.
+//! `DGSUITE_FUZZ_SECONDS=120` continues for that time with other copies. The copy in work is stored in
+//! `target/fuzz`, so that it is there after an abort or a kill; so is every copy that failed.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +17,7 @@ mod targets;
 
 use mutate::Mutator;
 
-/// Files larger than this take long and show nothing that smaller ones do not.
+/// Larger files take long and find nothing that smaller ones do not find.
 const LARGEST: u64 = 12_000;
 
 fn root() -> &'static Path {
@@ -38,8 +37,8 @@ fn files(folders: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
     paths.into_iter().map(|path| (path.clone(), fs::read(&path).expect("a good file"))).collect()
 }
 
-/// Runs a target over the files of some folders, and over damaged copies of them: `copies`, or as many as a
-/// while allows.
+/// Runs a target over the files of some folders, and over damaged copies of them: `copies` of them, or as
+/// many as the time allows.
 #[expect(clippy::print_stdout, reason = "the harness shows it where a test fails, or if asked")]
 fn try_all(target: &str, run: fn(&[u8]), folders: &[&str], copies: usize) {
     for (path, bytes) in files(folders) {

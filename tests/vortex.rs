@@ -1,4 +1,4 @@
-//! The isentropic vortex in a periodic box against an independent code's errors.
+//! The errors of the isentropic vortex in a periodic box agree with those of an independent code.
 
 use dgsuite::systems::hyperbolic::{Hyperbolic, Law, Setup};
 use dgsuite_mesh::generate::{Box as Square, Diagonal};

@@ -1,15 +1,16 @@
-//! The default step beside the largest stable one, by shape, geometry, form and order, found by stepping a
-//! gas at rest, or in a uniform flow, with noise.
+//! Prints the default step beside the largest stable one, by shape, geometry, form and order.
+//!
+//! The largest stable step is found by stepping a gas at rest, or in a uniform flow, with noise.
 //!
 //! ```text
 //! cargo run --release -p dgsuite --example stable_steps -- [orders] [shapes] [forms] [geometries] [fluids] [schemes] [machs]
 //! cargo run --release -p dgsuite --example stable_steps -- 1,2,3 tri,quad modal,collocated affine,curved euler,viscous lserk54 0
 //! ```
 //!
-//! Shapes: `tri quad tet hex prism pyramid tri+quad prism+tet mixed`; forms: `modal collocated fr`; `viscous`
-//! is a fluid in which diffusion alone bounds the step, in `both` it takes half of the bound. The number is
-//! the largest stable step over the default step, within two per cent; a step is stable if noise has not
-//! grown after 400 of them.
+//! Shapes: `tri quad tet hex prism pyramid tri+quad prism+tet mixed`; forms: `modal collocated fr`. In
+//! `viscous` diffusion alone bounds the step; in `both` it contributes half of the bound. The number is the
+//! largest stable step divided by the default step, within two per cent; a step is stable if noise has not
+//! grown after 400 steps.
 
 use std::error::Error;
 use std::io::Write as _;
@@ -21,16 +22,16 @@ use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::{Euler, Exact, NavierStokes};
 use dgsuite_timeint::Scheme;
 
-/// Steps after which noise must not have grown.
+/// Number of steps after which noise must not have grown.
 const STEPS: usize = 400;
 
-/// Noise that is larger than this share of the first has grown.
+/// Noise larger than this multiple of the initial noise has grown.
 const GROWN: f64 = 3.0;
 
-/// Ratio of ratios at which the search ends.
+/// Ratio of the bounds at which the search ends.
 const CLOSE: f64 = 1.02;
 
-/// A uniform flow of density 1.4 and pressure 1 along (1, 0.5, 0.25), with noise without pattern.
+/// A uniform flow of density 1.4 and pressure 1 along (1, 0.5, 0.25), with random noise.
 struct Flow {
     dim: usize,
     mach: f64,
@@ -74,9 +75,9 @@ struct Case<'a> {
     mach: f64,
 }
 
-/// A unit square or cube whose opposite sides are joined.
+/// A periodic unit square or cube.
 fn mesh(shape: &str, curved: bool, order: usize) -> Result<Mesh, Box<dyn Error>> {
-    // Low orders are limited by waves of several cells, high ones by those of two.
+    // Waves over several cells limit low orders, waves over two cells high ones.
     let (plane, space) = (if order < 4 { 8 } else { 4 }, if order < 3 { 4 } else { 2 });
     let box_of =
         |shape: Shape| generate::Box::unit(shape, if shape.dim() == 2 { plane } else { space }).build();
@@ -134,12 +135,12 @@ fn solver(case: &Case<'_>, mesh: &Arc<Mesh>, order: usize, mu: f64) -> Result<Hy
     Ok(Hyperbolic::new(setup, &flow, 0.0)?)
 }
 
-/// The largest stable step over the default step.
+/// Returns the largest stable step divided by the default step.
 fn ratio(case: &Case<'_>, order: usize) -> Result<f64, Box<dyn Error>> {
     let mesh = Arc::new(mesh(case.shape, case.curved, order)?);
     let mut mu = 100.0;
     if case.fluid == "both" {
-        // As much of 1/Δt by diffusion as by waves.
+        // Diffusion contributes as much to 1/Δt as waves.
         let waves = 1.0 / solver(case, &mesh, order, 1e-12)?.stable_dt()?;
         mu = waves / (1.0 / solver(case, &mesh, order, 1.0)?.stable_dt()? - waves);
     }

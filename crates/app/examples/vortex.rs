@@ -1,4 +1,4 @@
-//! A solver without a pipeline file: the isentropic vortex on triangles, its error at every order.
+//! A solver without a pipeline file: the errors of the isentropic vortex on triangles, by order.
 //!
 //! ```text
 //! cargo run --release -p dgsuite --example vortex

@@ -1,5 +1,4 @@
-//! Steps by an estimate of their error: rejected ones leave no trace, tolerances are kept, runs continue and
-//! repeat to the bit.
+//! Steps by an estimate of their error: rejected steps leave no trace, tolerances hold, runs repeat.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
@@ -9,7 +8,7 @@ mod support;
 use serde_json::Value;
 use support::{Case, WAVE, number};
 
-/// Gas that flows through a box; a front enters so suddenly that steps fail.
+/// Gas flows through a box; a front enters so suddenly that steps fail.
 const FRONT: &str = "\
 title: A front that enters
 mesh: { generate: { shape: tri, min: [0, 0], max: [1, 1], cells: [3, 3] } }
@@ -27,7 +26,7 @@ monitors:
   - integral: { fields: [rho, rho_E, p*x*t], every_steps: 1 }
 ";
 
-/// What a run came to, without what clocks say.
+/// The results of a run without its times.
 fn outcome(summary: &Value) -> [Value; 3] {
     ["time", "integral", "error"].map(|key| summary.get(key).cloned().unwrap_or_default())
 }
@@ -38,7 +37,7 @@ fn rejected_steps_leave_the_tally_and_the_monitors_untouched() {
     let summary = case.run(&[]);
     assert!(number(&summary, "/time/rejected") >= 1.0, "nothing was rejected: {}", summary["time"]);
     for name in ["rho", "rho_u", "rho_v", "rho_E"] {
-        // What has flowed through the boundaries, rejected steps left out, to rounding.
+        // What has flowed through the boundaries agrees to rounding, so rejected steps do not count.
         let defect = number(&summary, &format!("/conservation/{name}"));
         assert!(defect < 1e-14, "{name}: {defect:e}");
     }
@@ -67,7 +66,7 @@ fn a_continued_run_makes_the_steps_of_one_that_was_not_interrupted() {
 
 #[test]
 fn steps_do_not_depend_on_the_number_of_threads() {
-    // Enough numbers for reductions on several threads.
+    // Long enough for reductions on several threads.
     let many = FRONT.replace("cells: [3, 3]", "cells: [30, 30]").replace("end: 0.3", "end: 1, steps: 6");
     let case = Case::new(&many.replace("checkpoint: { every: 0.1, keep: 9 }", "checkpoint: none"));
     let [one, two] = ["threads=1", "threads=2"].map(|threads| outcome(&case.run(&["--set", threads])));
@@ -84,11 +83,12 @@ fn steps_follow_the_tolerance_and_a_cfl_number_bounds_them() {
     let bound = largest(&["--set", "time={ scheme: rdpk35, cfl: 0.05, end: 0.1 }"]);
     assert!(bound < coarse, "or the bound is none: {bound}");
     let bounded = largest(&["--set", "time.cfl=0.05"]);
-    // The last two steps before the end are halves of what is left.
+    // The last two steps before the end are halves of the remaining time.
     assert!((bounded / bound - 1.0).abs() < 1e-5, "{bounded} and {bound}");
 }
 
-/// Blocks are filled up with copies of elements, twice as many in single precision: they do not count.
+/// Incomplete blocks are filled with copies of elements, more of them in single precision: these must not
+/// count.
 #[test]
 fn errors_do_not_depend_on_how_elements_are_packed() {
     let case =
@@ -98,12 +98,12 @@ fn errors_do_not_depend_on_how_elements_are_packed() {
             let args = [format!("mesh.generate.cells={cells}"), format!("precision={precision}")];
             number(&case.run(&["--set", &args[0], "--set", &args[1]]), "/time/dt_max")
         });
-        // Errors of 1e-4 are told from rounding of 6e-8 to three digits.
+        // Errors of 1e-4 differ from rounding errors of 6e-8 in the first three digits.
         assert!((double / single - 1.0).abs() < 1e-3, "{cells}: {double} and {single}");
     }
 }
 
-/// A loose tolerance lets steps grow to where they are barely stable, and no farther.
+/// With a loose tolerance steps grow until they are barely stable, and no further.
 #[test]
 fn the_error_keeps_steps_stable() {
     let case =

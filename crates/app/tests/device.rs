@@ -1,6 +1,7 @@
-//! Whole runs on the emulated device are those of the CPU, and twice the same: steps that the device does by
-//! itself, data of boundaries that changes with time, viscous flow between walls, monitors, and a run that
-//! fails.
+//! Whole runs on the emulated device agree with the CPU, and repeat bit by bit.
+//!
+//! The cases cover steps that the device takes by itself, boundary data that changes with time, viscous flow
+//! between walls, monitors, and a run that fails.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
@@ -13,7 +14,7 @@ use dgsuite_gpu::shim::{Emulator, ShimError};
 use serde_json::Value;
 use support::Case;
 
-/// A wave of density that enters and leaves through boundaries, whose exact solution is known.
+/// A density wave that enters and leaves through boundaries, with a known exact solution.
 const WAVE: &str = "\
 title: A wave that enters and leaves
 mesh: { generate: { shape: tri, min: [0, 0], max: [1, 1], cells: [2, 2] } }
@@ -27,7 +28,7 @@ boundaries:
   ymax: { type: pressure-outlet, p: 1 }
 ";
 
-/// Viscous flow along a warm wall and a moving one, with a source.
+/// Viscous flow along a warm wall and a moving one, with a source term.
 const CHANNEL: &str = "\
 title: A channel with a moving wall
 mesh: { generate: { shape: tri, min: [0, 0], max: [1, 1], cells: [2, 2] } }
@@ -62,7 +63,7 @@ boundaries:
   xmax: { type: pressure-outlet, p: 1 }
 ";
 
-/// The name, beginning and rest of each case.
+/// Name, start and remaining lines of each case.
 const CASES: [(&str, &str, &str); 7] = [
     (
         "adaptive",
@@ -139,18 +140,18 @@ fn run(case: &Case, device: &str, mut command: Command) -> Found {
     Found { summary: serde_json::from_str(&summary).unwrap(), failure, tables }
 }
 
-/// Whether two numbers are the same but for rounding, which is that of numbers of 24 bits if `single`.
+/// Returns whether two numbers agree to rounding; with `single`, to rounding of 24 bits.
 fn near(x: f64, y: f64, single: bool) -> bool {
     let (relative, absolute) = if single { (1e-5, 1e-5) } else { (1e-10, 1e-13) };
     (x - y).abs() <= relative * x.abs() + absolute
 }
 
-/// Every number of `a` is that of `b`, but for rounding.
+/// Checks that every number of `a` agrees with `b` to rounding.
 fn same(what: &str, a: &Value, b: &Value, single: bool) {
     match (a, b) {
         (Value::Number(x), Value::Number(y)) => {
             let (x, y) = (x.as_f64().unwrap(), y.as_f64().unwrap());
-            // Conservation itself is rounding.
+            // The conservation defect is rounding itself.
             assert!(near(x, y, single), "{what}: {x:e} and {y:e}");
         }
         (Value::Object(x), Value::Object(y)) => {
@@ -179,7 +180,7 @@ boundaries:
 output: { fields: none }
 ";
 
-/// Where nothing fixes a constant.
+/// u is fixed only up to a constant.
 const SINGULAR: &str = "\
 title: A pure Neumann problem
 mesh: { generate: { shape: quad, cells: [3, 3] } }
@@ -223,8 +224,8 @@ fn poisson_on_an_emulated_device_is_that_of_the_cpu() {
         let of = |found: &Found, path: &str| found.summary.pointer(path).and_then(Value::as_f64).unwrap();
         let iterations = [&cpu, &gpu].map(|found| of(found, "/linear/iterations"));
         assert!((iterations[0] - iterations[1]).abs() <= 1.0, "{solver}: {iterations:?}");
-        // Both are solved to 1e-9 of the first residual, and errors are larger by no more than the condition
-        // number.
+        // Both residuals are at most 1e-9 of the first, so the errors are larger by the condition number at
+        // most.
         for path in ["/error/l2/u", "/error/energy/u", "/integral/u"] {
             let (x, y) = (of(&cpu, path), of(&gpu, path));
             assert!((x - y).abs() <= 1e-6 * x.abs() + 1e-7, "{solver} {path}: {x:e} and {y:e}");
@@ -240,7 +241,7 @@ fn runs_on_an_emulated_device_are_those_of_the_cpu() {
     for (name, beginning, rest) in CASES {
         let mut beginning = beginning.to_owned();
         if name == "by error" {
-            // Errors are measured in the basis of the machine, which is to be the same.
+            // Errors are measured in the basis of the device, so both runs use the same basis.
             beginning = beginning.replace("order: 1", "order: 1, basis: nodal");
         }
         let case = Case::new(&format!("{beginning}{rest}"));
@@ -262,7 +263,7 @@ fn runs_on_an_emulated_device_are_those_of_the_cpu() {
             }
         }
         if name == "failing" {
-            // Time, step, element and place; the numbers of a state that fails are nobody's.
+            // Time, step, element and place; the numbers of a failed state have no meaning.
             let said = |text: &str| {
                 let line =
                     text.lines().find(|line| line.contains("no longer")).unwrap_or_default().to_owned();

@@ -1,5 +1,4 @@
-//! The directory of results: one run at a time, former results moved aside, nothing of the user's own
-//! touched.
+//! The directory of results: one run at a time, former results moved aside, files of the user untouched.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
@@ -43,7 +42,7 @@ fn a_run_moves_the_one_before_aside_or_deletes_it_where_it_is_told_to() {
     assert_eq!(case.summary("out/case/previous"), first);
     assert!(case.path("out/case/fields/mine.vtu").exists());
 
-    // What the run before left can be continued elsewhere, but not over itself.
+    // A run in another directory can continue former results, but not one that would replace them.
     let restart = ["run", "case.yaml", "--restart", "out/case/previous", "--set", "time.end=0.2"];
     let refused = case.dgsuite(&restart);
     assert_eq!(refused.code, 2);
@@ -54,8 +53,7 @@ fn a_run_moves_the_one_before_aside_or_deletes_it_where_it_is_told_to() {
     assert_eq!(number(&case.summary("elsewhere"), "/time/end"), 0.2);
 }
 
-/// Tables and lists of fields of a former run are those of another run, although both start from a
-/// checkpoint.
+/// Tables and lists of fields of a former run belong to another run, although both start from a checkpoint.
 #[test]
 fn a_run_from_a_checkpoint_of_another_directory_does_not_continue_what_is_there() {
     let monitors = "monitors: [ { integral: { fields: [rho], every_steps: 1 } } ]\n";

@@ -1,5 +1,4 @@
-//! How a run ends, and what it says on the way: its answer, what failed and why, progress where there is no
-//! terminal.
+//! The messages at the end of a run: results, failures with their reasons, progress without a terminal.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
@@ -16,7 +15,7 @@ use dgsuite::plan::Choices;
 use dgsuite::run::{Prepared, log::Log};
 use support::{Case, PLATE, STREAM, WAVE, with};
 
-/// Where a part of a text begins.
+/// The position of a part of a text.
 #[track_caller]
 fn at(text: &str, part: &str) -> usize {
     text.find(part).unwrap_or_else(|| panic!("`{part}` is not in:\n{text}"))
@@ -41,7 +40,7 @@ fn a_run_ends_with_its_answer() {
         Some(true),
         "{said}"
     );
-    // Norms of the error stand behind the speed as well.
+    // Norms of the error come after the speed as well.
     let said = Case::new(WAVE).dgsuite(&["run", "case.yaml"]).stdout;
     assert!(at(&said, "results in") < at(&said, "error "), "{said}");
 }
@@ -131,7 +130,7 @@ fn names_that_begin_as_formulas_of_spreadsheets_are_quoted() {
     case.run(&[]);
     let table = fs::read_to_string(case.path("out/case/monitors/integral.csv")).unwrap();
     assert_eq!(table.lines().next(), Some("step,time,\"=1+1\",\"-u\""));
-    // The picture and a continued run know the column.
+    // The picture and a continued run recognise the column.
     assert!(fs::read_to_string(case.path("out/case/monitors/integral.svg")).unwrap().contains("=1+1"));
     case.run(&["--restart", "latest", "--set", "time.end=0.06"]);
 }

@@ -1,4 +1,4 @@
-//! Runs that are ended from outside: by signals at any time, or killed; and what the next run finds.
+//! Runs that are stopped by signals or killed, and what the next run finds.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
@@ -25,7 +25,7 @@ fn signals_stop_a_run_after_a_checkpoint() {
         let mut run = Endless::start(&endless(), STARTED);
         assert_eq!(run.case.summary("out/case")["status"], json!("running"));
         if signal == "HUP" {
-            // The shell and the kernel send it both.
+            // The shell and the kernel both send this signal.
             run.signal(signal);
         }
         assert_eq!(run.end_by(signal), Some(0), "{signal}");
@@ -38,7 +38,7 @@ fn signals_stop_a_run_after_a_checkpoint() {
     }
 }
 
-/// Whether a process catches SIGTERM by now.
+/// Whether a process has set up its handler of SIGTERM.
 #[cfg(target_os = "linux")]
 fn listens(process: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
@@ -50,12 +50,12 @@ fn listens(process: u32) -> bool {
 #[test]
 fn signals_during_preparation_end_the_program_at_once() {
     for (signal, code) in [("TERM", 128 + 15), ("USR1", 128 + 10)] {
-        // Its mesh takes seconds.
+        // Making its mesh takes seconds.
         let mut run = Endless::start_with(Case::new(&endless()), &["--set", "mesh.refine=8"], "case.yaml");
         while !listens(run.run.id()) {
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
-        // What sets the flag comes after the last of the handlers is there.
+        // The flag is set after the last handler is set up.
         std::thread::sleep(std::time::Duration::from_millis(100));
         assert_eq!(run.end_by(signal), Some(code));
         assert!(!run.case.path("out").exists());
@@ -96,7 +96,7 @@ fn a_continued_run_that_is_killed_does_not_leave_the_summary_of_the_run_before()
     assert_eq!(run.end_by("KILL"), None);
     assert_eq!(run.case.summary("out/case")["status"], json!("running"));
     assert!(!stale.exists() && run.case.path("out/case/checkpoints/mine.tmp").exists());
-    // The checkpoint is whole all the same.
+    // The checkpoint is complete nevertheless.
     let steps = newest(&run.case)[5..13].parse::<u64>().unwrap() + 2;
     let more = ["--restart", "latest", "--set", "time.end=1e6", "--set", &format!("time.steps={steps}")];
     assert_eq!(number(&run.case.run(&more), "/time/steps"), steps as f64);
@@ -118,7 +118,7 @@ fn as_many_checkpoints_are_kept_over_restarts() {
     assert_eq!(kept(), expected([3, 4]));
     case.run(&["--restart", "latest", "--set", "time.steps=6"]);
     assert_eq!(kept(), expected([5, 6]));
-    // From an older one: the states beyond it are another run's by now.
+    // From an older checkpoint: later states belong to the former run.
     case.run(&[
         "--restart",
         "out/case/checkpoints/step-00000005.dgs",

@@ -1,4 +1,4 @@
-//! Every shipped example runs, shortened by its `ci` block, and keeps its checks.
+//! Every example runs, shortened by its `ci` block, and passes its checks.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
@@ -45,7 +45,7 @@ fn every_example_runs() {
     }
 }
 
-/// The long form of every example passes its checks' validation as well.
+/// The checks of the long form of every example are valid too.
 #[test]
 fn every_example_is_fit_to_run_in_full() {
     for file in examples() {

@@ -1,5 +1,4 @@
-//! What messages offer is there, and leads on: hints, lists of words, places; and nothing is said where
-//! nothing is wrong.
+//! The hints of messages are correct and useful, and valid input gives no message.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
@@ -8,7 +7,7 @@ mod support;
 
 use support::{Case, PLATE, STREAM, WAVE, refused, with};
 
-/// `check` of the case with overrides ends with 2; its message.
+/// Runs `check` on the case with overrides, which must end with 2; returns its message.
 #[track_caller]
 fn message(case: &Case, sets: &[&str]) -> String {
     let mut args = vec!["check", "case.yaml"];
@@ -18,7 +17,7 @@ fn message(case: &Case, sets: &[&str]) -> String {
     outcome.stderr
 }
 
-/// The message has all of `parts` and none of `not`.
+/// The message contains all of `parts` and none of `not`.
 #[track_caller]
 fn says(case: &Case, sets: &[&str], parts: &[&str], not: &[&str]) {
     let text = message(case, sets);
@@ -80,7 +79,7 @@ fn words_that_are_offered_are_there() {
 
 #[test]
 fn names_that_yaml_reads_as_comments_are_shown_in_quotes() {
-    // Gmsh numbers groups that have no name.
+    // Gmsh numbers groups without a name.
     let case =
         with(STREAM, "generate: { shape: tri, min: [0, 0], max: [2, 1], cells: [4, 2] }", "file: plain.msh");
     let mesh = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n3\n1 0 0 0\n2 1 0 0\n3 0 1 0\n$EndNodes\n\
@@ -270,7 +269,7 @@ fn characters_that_terminals_obey_are_refused_and_never_shown() {
         assert!(text.contains("has the control character \\u{"), "{text}");
         assert!(text.chars().all(|c| !c.is_control() || c == '\n'), "{text:?}");
     }
-    // What is not of the pipeline file reaches the terminal as well.
+    // Names that do not come from the pipeline file are printed too.
     std::fs::write(case.path("strange.msh"), "\u{1b}[31mred\n").unwrap();
     let text = message(&case, &["mesh={ file: strange.msh }"]);
     assert!(text.contains("not a Gmsh mesh") && !text.contains('\u{1b}'), "{text:?}");

@@ -1,4 +1,4 @@
-//! The manual's files are read as they stand there.
+//! The files in the manual are read as they are printed there.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ fn every_file_of_the_manual_is_read() {
     }
 }
 
-/// Lines that are commented out in the manual, put in the place of what they replace.
+/// Lines that are commented out in the manual, in place of the lines that they replace.
 #[test]
 fn the_alternatives_of_the_manual_are_read() {
     let file = MANUAL.split("```yaml\n").nth(2).and_then(|part| part.split("```").next()).unwrap_or("");

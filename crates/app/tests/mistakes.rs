@@ -1,5 +1,6 @@
-//! Every mistake of the input has its own message with file, line, column and key, ends with exit code 2, and
-//! leaves the results that are there untouched.
+//! Every mistake in the input has its own message with file, line, column and key, and exit code 2.
+//!
+//! Results that exist stay untouched.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
@@ -136,7 +137,7 @@ fn periodic_pairs_that_do_not_match() {
 
 #[test]
 fn an_inverted_element() {
-    // A quadrilateral that crosses itself: no orientation makes it valid.
+    // A quadrilateral with crossing sides, which no orientation makes valid.
     let case = with(WAVE, "generate: { shape: quad, cells: [4, 4] }", "file: bow.msh");
     let mesh = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 1 1 0\n$EndNodes\n\
                 $Elements\n1\n17 3 2 1 1 1 2 3 4\n$EndElements\n";
@@ -177,7 +178,7 @@ fn numbers_that_make_no_sense() {
     refused(&case, &[], &["`physics.gamma` is 1, but must be greater than 1"]);
 }
 
-/// Of the machine, or of a limit that the shell sets, which is the same everywhere.
+/// Memory of the machine, or a limit of the shell, which has the same effect everywhere.
 #[cfg(target_os = "linux")]
 #[test]
 fn meshes_that_need_more_memory_than_there_is() {
@@ -262,7 +263,7 @@ fn outputs_monitors_and_checks_by_wrong_names() {
     refused(&case, &[], &["the times of `monitors.1.probe.every` are too many", "case.yaml:13:98"]);
     let case = more("output: { averages: { every: 1e-300 } }\n");
     refused(&case, &[], &["`output.averages.every`", "every 1e-300 is", "case.yaml:13:30"]);
-    // Within a step of a run that ends after some.
+    // Within a step of a run that ends after a number of steps.
     let yaml = format!("{STREAM}output: {{ averages: {{ every: 1e-300 }} }}\n");
     let case = with(&yaml, "time: { end: 0.05 }", "time: { steps: 3, dt: 0.01 }");
     refused(&case, &[], &["`output.averages.every`", "times up to 0.01,", "case.yaml:13:30"]);
@@ -304,7 +305,7 @@ fn what_this_version_does_not_have() {
     let sentence = "`physics.model: incompressible` is not supported by this version";
     refused(&case, &[], &[sentence, "case.yaml:4:19", "hint: the models of this version are"]);
     let case = Case::new(STREAM);
-    // Nobody has a hundred.
+    // No machine has a hundred.
     refused(
         &case,
         &["--device", "cuda:99"],

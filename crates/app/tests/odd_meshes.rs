@@ -1,5 +1,4 @@
-//! Meshes that can be read, but not as they are meant: refused with what is wrong and where the mesh was
-//! named.
+//! Meshes that can be read but are not valid: refused with the reason and the place of `mesh.file`.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
@@ -8,7 +7,7 @@ mod support;
 
 use support::{Case, WAVE};
 
-/// A square of two triangles in MSH 2.2, with more elements and with z as a formula gives it.
+/// A square of two triangles in MSH 2.2, with additional elements and with z given by a formula.
 fn square(elements: &[&str], z: impl Fn(f64) -> f64) -> String {
     let mut text = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n2\n1 7 \"wall\"\n1 8 \"inlet\"\n\
                     $EndPhysicalNames\n$Nodes\n4\n"

@@ -1,5 +1,4 @@
-//! Elliptic problems from the pipeline file to `summary.json`: solves, conditions, null space, failures,
-//! mistakes.
+//! Elliptic problems from the pipeline file to `summary.json`: solves, null space, failures, mistakes.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
@@ -26,7 +25,7 @@ boundaries:
 solver: { tolerance: 1e-13 }
 ";
 
-/// `check` and `run` of the case end with 2, and the message has all the given parts.
+/// `check` and `run` of the case end with 2, and the message contains all given parts.
 #[track_caller]
 fn refused(case: &Case, parts: &[&str]) {
     for command in ["check", "run"] {
@@ -45,7 +44,7 @@ fn with(old: &str, new: &str) -> Case {
     Case::new(&CUBIC.replace(old, new))
 }
 
-/// Ctrl-C is no failure: the last iterate and its residuals are written, nothing is checked.
+/// Ctrl-C is not a failure: the last iterate and its residuals are written, and nothing is checked.
 #[cfg(unix)]
 #[test]
 fn a_signal_ends_a_solve_with_its_last_iterate() {
@@ -118,15 +117,15 @@ fn a_run_leaves_fields_and_residuals_and_the_file_that_repeats_it() {
     ] {
         assert!(outcome.stdout.contains(part), "`{part}` is not in:\n{}", outcome.stdout);
     }
-    // The file that is kept repeats the run.
+    // The stored file repeats the run.
     std::fs::copy(case.path("out/case/pipeline.yaml"), case.path("again.yaml")).unwrap();
     let again = case.dgsuite(&["run", "--quiet", "again.yaml", "--output", "again"]);
     assert_eq!(again.code, 0, "{}", again.stderr);
     assert_eq!(case.summary("again")["error"], summary["error"]);
 }
 
-/// Without a value of u given anywhere, the solution with the mean of `exact` is taken; data that no solution
-/// has are said.
+/// If no condition fixes u, the solution has the mean of `exact`; data for which there is no solution is
+/// reported.
 #[test]
 fn the_constant_of_a_pure_neumann_problem_is_that_of_the_exact_solution() {
     let neumann = "
@@ -152,7 +151,7 @@ space: { order: 4 }
     assert!(number(&summary, "/integral/u").abs() < 1e-12, "{summary}");
 }
 
-/// Two squares that share nothing, in one mesh.
+/// Two disconnected squares in one mesh.
 const TWO_SQUARES: &str = "$MeshFormat
 2.2 0 8
 $EndMeshFormat
@@ -187,7 +186,7 @@ $Elements
 $EndElements
 ";
 
-/// Parts of a mesh that touch nowhere have a constant each: all fixed, none, or a part that is named.
+/// Each disconnected part of a mesh has its own constant: all are fixed, or none; otherwise a part is named.
 #[test]
 fn parts_of_a_mesh_have_their_own_constants() {
     let of = |left: &str, right: &str, forcing: &str| {
@@ -211,7 +210,7 @@ solver: {{ tolerance: 1e-11 }}
         let summary = of(left, right, exact).run(&["--quiet"]);
         assert!(number(&summary, "/error/linf/u") < 1e-8, "{left} {right}: {summary}");
     }
-    // Balanced as a whole, but in neither part.
+    // Balanced in total, but not in each part.
     let case = of("neumann, flux: 0", "neumann, flux: 0", "forcing: 'if(x < 1.5, 1, -1)'");
     let outcome = case.dgsuite(&["run", "case.yaml"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
@@ -244,7 +243,7 @@ fn values_that_are_not_finite_end_a_solve() {
     assert_eq!(outcome.code, 1, "{}", outcome.stderr);
     assert!(outcome.stderr.contains("`physics.forcing` is NaN in element 1 at (0."), "{}", outcome.stderr);
     assert_eq!(case.summary("out/case")["status"], "diverged");
-    // Where the exact solution is the cause, this is said.
+    // If the exact solution is the cause, the message says so.
     let outcome = with("exact: x^3 - 2*x*y^2 + y", "exact: sqrt(x)").dgsuite(&["run", "case.yaml"]);
     assert_eq!(outcome.code, 1, "{}", outcome.stderr);
     for part in ["`boundaries.xmin` is ", " at (0.000000, 0.", "derived from `physics.exact`"] {
@@ -252,7 +251,7 @@ fn values_that_are_not_finite_end_a_solve() {
     }
 }
 
-/// Squares of 1e-200 are 0: that is no residual of 0.
+/// The square of 1e-200 is 0 in double precision, but the residual is not 0.
 #[test]
 fn data_whose_squares_are_no_numbers_end_a_solve() {
     for (forcing, size) in [("1e-200*sin(x)", "e-20"), ("1e200*sin(x)", "e19")] {
@@ -272,8 +271,8 @@ boundaries: {{ xmin: {{ type: dirichlet, u: 0 }}, xmax: {{ type: dirichlet, u: 0
     }
 }
 
-/// Levels of high order on pyramids are smoothed by blocks unless something else is chosen: in a cube of six
-/// of them order 5 takes 26 iterations with points.
+/// Levels of high order on pyramids are smoothed by blocks by default: in a cube of six pyramids order 5
+/// takes 26 iterations with point smoothers.
 #[test]
 fn pyramids_of_high_order_are_smoothed_by_blocks() {
     let of = |order: usize, solver: &str| {
@@ -303,7 +302,7 @@ boundaries:
     }
 }
 
-/// All orders are levels on tetrahedra, but not with blocks.
+/// All orders are levels on tetrahedra, except with blocks.
 #[test]
 fn tetrahedra_have_all_orders_as_levels() {
     let of = |shape: &str, solver: &str| {
@@ -323,7 +322,7 @@ boundaries:
         let orders = kinds.filter(|level| level["kind"].as_str().unwrap().starts_with("order")).count();
         (orders, number(&summary, "/linear/iterations"))
     };
-    // Order 1 is the matrix of algebraic multigrid.
+    // Algebraic multigrid works on the matrix of order 1.
     let (levels, by_default) = of("tet", "");
     let (halved, by_halves) = of("tet", "coarsening: half");
     assert_eq!((levels, halved), (4, 2));

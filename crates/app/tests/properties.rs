@@ -1,4 +1,4 @@
-//! Laws of the reader of pipeline files, on random input.
+//! Properties of the reader of pipeline files, for random input.
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ fn read(text: &str) -> Result<(), String> {
 proptest! {
     #![proptest_config(config())]
 
-    /// Any text is read or refused with a message; nothing panics.
+    /// Any text is read or rejected with a message; nothing panics.
     #[test]
     fn any_text_is_read_or_refused(text in "[ -~\n]{0,200}") {
         if let Err(message) = read(&text) {
@@ -45,7 +45,7 @@ proptest! {
         }
     }
 
-    /// A case with one character replaced, inserted or removed is read or refused with a message.
+    /// A case with one character replaced, inserted or removed is read or rejected with a message.
     #[test]
     fn a_typo_is_read_or_refused(at in 0..CASE.len(), c in "[ -~]?", skip in 0..2_usize) {
         let end = (at + skip).min(CASE.len());
@@ -55,7 +55,7 @@ proptest! {
         }
     }
 
-    /// What an override sets is what is then found at its path.
+    /// A value set by an override is found at its path.
     #[test]
     fn an_override_is_found_where_it_was_set(
         path in prop::collection::vec("[a-z]{1,6}", 1..4),
@@ -78,7 +78,7 @@ proptest! {
         let root = Node::parse(&Source::new("case.yaml", format!("x: {x:?}\n"))).unwrap();
         let again = Node::parse(&Source::new("again.yaml", root.to_yaml().unwrap())).unwrap();
         let number = |node: &Node| node.get("x").unwrap().value.scalar_text().unwrap().parse::<f64>().unwrap();
-        // Zero loses its sign: as a value of a key it has none.
+        // Zero loses its sign, which has no meaning as a value of a key.
         prop_assert_eq!((number(&root) + 0.0).to_bits(), (x + 0.0).to_bits());
         prop_assert_eq!((number(&again) + 0.0).to_bits(), (x + 0.0).to_bits());
     }

@@ -1,5 +1,4 @@
-//! Runs that go on from checkpoints: files of the first format, other parameters of the law, numbers that do
-//! not fit.
+//! Runs that continue from checkpoints: the first format, other parameters of the law, impossible numbers.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
@@ -12,7 +11,7 @@ use std::path::Path;
 use dgsuite::checkpoint;
 use support::{Case, number};
 
-/// The run that `data/first-format.dgs` is from.
+/// The run that wrote `data/first-format.dgs`.
 const TWO_CELLS: &str = "\
 mesh:
   generate: { shape: quad, cells: [2, 1] }
@@ -41,7 +40,7 @@ fn a_checkpoint_of_the_first_format_is_continued_as_one_of_today() {
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     assert!(!outcome.stderr.contains("warning"), "its parameters are not known: {}", outcome.stderr);
     let old = case.summary("out/old");
-    // Another machine may round another way.
+    // Another machine may round differently.
     for key in ["/integral/rho", "/integral/rho_E", "/time/end", "/time/steps"] {
         let (a, b) = (number(&old, key), number(&today, key));
         assert!((a - b).abs() <= 1e-12 * b.abs(), "{key}: {a} and {b}");

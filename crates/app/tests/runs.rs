@@ -1,4 +1,4 @@
-//! What a run leaves behind: summary, tables, field files, checkpoints; overrides, checks, restart, failure.
+//! The results of a run: summary, tables, field files, checkpoints; overrides, checks, restart, failure.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
@@ -27,7 +27,7 @@ fn a_run_leaves_a_summary_fields_a_log_and_the_file_as_it_was_run() {
         assert!(case.path("out/case").join(file).exists(), "{file}");
     }
 
-    // The file as it was run gives the same run again, from where it lies.
+    // The resolved file repeats the run from its own place.
     let again = support::dgsuite(&case.path("out/case"), &["run", "pipeline.yaml", "--output", "../again"]);
     assert_eq!(again.code, 0, "{}", again.stderr);
     assert_eq!(case.summary("out/again")["error"], summary["error"]);
@@ -45,7 +45,7 @@ fn overrides_reach_any_key_and_the_command_line_wins_over_the_ci_block() {
     let summary = case.summary("elsewhere");
     assert_eq!(summary["space"], json!({ "order": 3, "dofs": 20 * 16 }));
     assert_eq!(summary["time"]["steps"], json!(1));
-    // A fixed step takes the place of the CFL number, and a number of steps that of the end.
+    // A fixed step replaces the CFL number, and a number of steps replaces the end.
     let summary = case.run(&["--set", "time.dt=0.01", "--set", "time.steps=4"]);
     assert_eq!((number(&summary, "/time/dt_min"), number(&summary, "/time/end")), (0.01, 0.04));
 }
@@ -198,7 +198,7 @@ fn a_stopped_and_continued_run_equals_an_uninterrupted_one() {
 }
 
 /// Nodal values, modes and Taylor coefficients of one state are converted into each other, and a higher order
-/// holds what a lower one does.
+/// contains the functions of a lower one.
 #[test]
 fn a_run_goes_on_in_another_basis_and_order() {
     let case = Case::new(&WAVE.replace("shape: quad", "shape: tri"));
@@ -259,11 +259,11 @@ fn default_steps_follow_the_correction() {
         text.split(')').next().unwrap().parse().unwrap()
     };
     let share = |c: &str| cfl(c) / cfl("0");
-    // Half way to c_− and three quarters of the way the highest modes of the correction are 2 and 4 times as
+    // Half way to c_− and three quarters of the way, the highest modes of the correction are 2 and 4 times as
     // large.
     assert!((0.5..0.6).contains(&share("-1/45")) && (0.25..0.35).contains(&share("-1.5/45")));
     assert!(share("sd") > 1.3 && share("hu") > share("sd"));
-    // With those of c = 0 the error is 1e7 by then.
+    // With the steps of c = 0 the error would be 1e7 by then.
     let sets = ["--set", "space.vcjh=-1/45", "--set", "time.end=10", "--set", "output.fields=none"];
     let outcome = case.dgsuite(&[&["run", "case.yaml"][..], &sets].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
@@ -282,7 +282,7 @@ fn a_failure_that_spreads_is_traced_to_where_it_began() {
     let line = outcome.stderr.lines().find(|line| line.contains("began near the middle of them")).unwrap();
     let place = line.split_once(" at (").unwrap().1;
     let [x, y] = [0, 1].map(|i| place.split(',').nth(i).unwrap().trim().parse::<f64>().unwrap());
-    // The first element that is not finite is 0.16 away.
+    // The distance to the first element that is not finite is 0.16.
     assert!((x - 1.3).hypot(y - 0.6) < 0.12, "{line}");
 }
 
@@ -304,7 +304,7 @@ fn a_run_that_blows_up_says_where_and_keeps_its_last_checkpoint() {
     assert!(summary["failure"]["state"].is_object());
     assert!(case.path("out/case/fields/failed.vtu").exists());
     assert!(case.path("out/case/checkpoints/latest").exists());
-    // The checkpoint is good: a smaller step goes on from it.
+    // The checkpoint is good: a run with smaller steps continues from it.
     let steps = number(&summary, "/failure/step");
     let more = format!("time.steps={}", steps + 3.0);
     let sets = ["--set", "time.dt=1e-4", "--set", "time.end=100", "--set", &more];
@@ -316,7 +316,7 @@ fn a_run_that_blows_up_says_where_and_keeps_its_last_checkpoint() {
 #[test]
 fn a_steady_run_stops_at_its_tolerance_or_says_that_it_did_not() {
     let yaml = STREAM.replace("initial: { rho: 1,", "initial: { rho: 1 + 0.01*sin(3*x),");
-    // Supersonic: the wave leaves and does not come back.
+    // Supersonic flow: the wave leaves and does not return.
     let yaml = yaml.replace("u: 0.5", "u: 2");
     let steady =
         "time: { scheme: ssprk33, steady: { tolerance: 1e-6, max_steps: 4000, local_steps: true } }\n";
@@ -328,9 +328,9 @@ fn a_steady_run_stops_at_its_tolerance_or_says_that_it_did_not() {
     assert!(outcome.stderr.contains("no steady state: the residual is"), "{}", outcome.stderr);
     let summary = case.summary("out/case");
     assert_eq!(summary["status"], json!("failed"));
-    // It goes on from where it gave up.
+    // The run continues from the point where it gave up.
     case.run(&["--restart", "latest"]);
-    // What rounding cannot reach is not waited for, and a steady state is one from its first step.
+    // The run does not wait for a residual below rounding, and recognises a steady state at its first step.
     let summary = case.run(&["--set", "time.steady.tolerance=1e-30"]);
     assert!(number(&summary, "/steady/residual") < 1e-11, "{}", summary["steady"]);
     assert!(number(&summary, "/time/steps") < 2000.0, "{}", summary["time"]);
@@ -340,8 +340,8 @@ fn a_steady_run_stops_at_its_tolerance_or_says_that_it_did_not() {
     assert_eq!(number(&summary, "/steady/residual"), 0.0);
 }
 
-/// A bump crosses the box in more steps than a run waits by itself, and all that time its rate of change has
-/// the same norm.
+/// A bump crosses the box in more steps than the default patience, and its rate of change keeps the same
+/// norm.
 #[test]
 fn a_steady_run_waits_for_what_crosses_the_domain_slowly() {
     let case = Case::new(
@@ -366,7 +366,7 @@ fn a_taylor_basis_gives_the_solution_of_the_modes_of_its_degree() {
             let space = format!("space={{ order: 3, basis: {basis}, polynomials: total }}");
             number(&case.run(&["--set", &space, "--set", "time.dt=2e-3"]), "/error/l2/u")
         });
-        // The same polynomials: all that differs is rounding.
+        // Both spaces have the same polynomials, so only rounding differs.
         assert!((errors[0] - errors[1]).abs() < 1e-11, "{shape}: {errors:?}");
         let tensor = "space={ order: 2, basis: taylor, polynomials: tensor }";
         let outcome = case.dgsuite(&["check", "case.yaml", "--set", tensor]);

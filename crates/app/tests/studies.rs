@@ -75,7 +75,7 @@ fn a_case_of_a_study_may_start_where_the_one_before_ended() {
 fn rates_may_be_measured_in_the_time_step() {
     let study = "study: { time.dt: [1/500, 1/1000, 1/2000], rate_in: time.dt }\n\
         checks: [ { value: rate.l2.u, between: [1.9, 2.2] } ]\n";
-    // Eleventh order in space leaves the error of the second-order scheme alone.
+    // At order ten in space only the error of the second-order time scheme remains.
     let yaml = WAVE.replace("cells: [4, 4]", "cells: [2, 2]").replace("order: 2", "order: 10");
     let yaml = yaml.replace("{ end: 0.1 }", "{ scheme: ssprk22, end: 1/5 }");
     let summary = Case::new(&format!("{yaml}{study}")).run(&[]);

@@ -7,7 +7,7 @@ mod support;
 
 use support::Case;
 
-/// Couette flow from its exact solution: the wall above moves and is warmer.
+/// Couette flow from its exact solution: the upper wall moves and is warmer.
 const COUETTE: &str = "title: Couette
 mesh: { generate: { shape: quad, max: [2, 2], cells: [2, 4] } }
 physics: { model: navier-stokes, prandtl: 0.72, reference: { mach: 0.1, reynolds: 10, length: 2, temperature: 0.85 } }
@@ -26,7 +26,7 @@ monitors:
   - wall: { boundary: ymin }
 ";
 
-/// Flow that meets a plate all at once, with steps several times too large.
+/// A flow that meets a plate suddenly, with steps several times too large.
 const PLATE: &str = "title: A plate
 mesh: { generate: { shape: quad, cells: [6, 4], max: [2, 1] } }
 physics: { model: navier-stokes, reference: { mach: 0.2, reynolds: 100, length: 1 } }
@@ -57,26 +57,25 @@ fn near(x: f64, expected: f64, within: f64) {
 fn walls_feel_the_exact_friction_and_heat_of_couette_flow() {
     let case = Case::new(COUETTE);
     let summary = case.run(&[]);
-    // τ = μ U/H = 0.2 · 1/2 per area; the walls have length 2. The gas holds back the moving wall.
+    // τ = μ U/H = 0.2 · 1/2 per area; the walls have length 2. The gas decelerates the moving wall.
     let tau = 0.1;
     near(number(&summary, "forces.ymax.viscous_force.0"), -2.0 * tau, 1e-5);
     near(number(&summary, "forces.ymin.viscous_force.0"), 2.0 * tau, 1e-5);
-    // Pressure pushes outwards, and is that of the reference state.
+    // The pressure acts outwards and equals the reference pressure.
     let p = number(&summary, "reference.p_ref");
     near(number(&summary, "forces.ymax.pressure_force.1"), 0.0, 1e-5 * p);
-    // C_D = F/(½ ρ U² L), drag being along x.
+    // C_D = F/(½ ρ U² L) with drag along x.
     near(number(&summary, "forces.ymin.cd"), 2.0 * tau / (0.5 * 2.0), 1e-5);
-    // About (1, 0) the force on the upper wall, 2 above, turns anticlockwise.
+    // The moment about (1, 0) of the force on the upper wall, at distance 2, is positive (anticlockwise).
     near(number(&summary, "forces.ymax.moment.2"), 2.0 * 2.0 * tau, 1e-5 * p);
-    // q at the walls: −κ dT/dy = −κ (ΔT/H ± Pr U²/(2 c_p)/H), and both together are the work of the moving
-    // wall.
+    // q at the walls: −κ dT/dy = −κ (ΔT/H ± Pr U²/(2 c_p)/H); their sum is the work of the moving wall.
     let heat = number(&summary, "forces.ymax.heat") + number(&summary, "forces.ymin.heat");
     near(heat, 2.0 * tau, 1e-3);
     let cp = 3.5 * number(&summary, "reference.R_ref");
     let kappa = 0.2 * cp / 0.72;
     let slope = 0.05 / 2.0 + 0.72 / (2.0 * cp) / 2.0;
     near(number(&summary, "forces.ymin.heat"), 2.0 * kappa * slope, 1e-3);
-    // Friction along the wall below has one sign.
+    // The friction along the lower wall has one sign.
     near(number(&summary, "wall.ymin.separation.count"), 0.0, 0.0);
     let curve = std::fs::read_to_string(case.path("out/case/monitors/wall-curve.csv")).unwrap();
     let rows: Vec<Vec<f64>> =
@@ -87,8 +86,8 @@ fn walls_feel_the_exact_friction_and_heat_of_couette_flow() {
     }
 }
 
-/// The walls of Couette flow by formulas are those by numbers, to the last bit: as formulas that change with
-/// place or time, and as a wall that turns about a point far away.
+/// Couette flow with walls given by formulas equals the flow with walls given by numbers, to the last bit:
+/// with formulas that depend on place or time, and with a wall that rotates about a distant point.
 #[test]
 fn walls_by_formulas_are_walls_by_numbers() {
     let short = COUETTE.replace("steps: 200", "steps: 20");
@@ -102,12 +101,13 @@ fn walls_by_formulas_are_walls_by_numbers() {
     assert_eq!(numbers, forces("0.85 + floor(t)", "velocity: { u: 1 + floor(t) }"));
     let turning = forces("0.85", "rotation: { omega: -1/1024, centre: [1, -1022] }");
     near(number(&turning, "ymax.viscous_force.0"), number(&numbers, "ymax.viscous_force.0"), 1e-6);
-    // What changes with time does change.
+    // Data that depends on time changes the solution.
     let slower = forces("0.85", "velocity: { u: 1 - t }");
     assert!(number(&slower, "ymax.viscous_force.0") > number(&numbers, "ymax.viscous_force.0"));
 }
 
-/// A wall cannot leave its place: allowed, as only the part along the wall counts, but said.
+/// A wall velocity normal to the wall is allowed, as only the tangential component counts, but a warning is
+/// printed.
 #[test]
 fn a_wall_that_moves_across_itself_is_warned_about() {
     let said = |motion: &str| {
@@ -149,7 +149,8 @@ fn means_over_time_and_forces_go_on_after_a_restart() {
     }
 }
 
-/// Slow waves in honey: the step is that of diffusion alone, and energy must fall with it on every shape.
+/// Slow waves in a very viscous fluid: diffusion alone bounds the step, and the energy must decrease with it
+/// on every shape.
 #[test]
 fn the_default_step_is_stable_for_diffusion_alone() {
     let plane = "cells: [4, 4] }, periodic: [[xmin, xmax], [ymin, ymax]] }";
@@ -191,7 +192,7 @@ fn a_gas_too_cold_to_exist_is_named_with_place_and_hint() {
     for part in parts {
         assert!(outcome.stderr.contains(part), "`{part}` is not in:\n{}", outcome.stderr);
     }
-    // Steps that fail later: what is said of the state before is that of a run that ends there.
+    // The message about the state before a late failure agrees with a run that ends there.
     let said = Case::new(PLATE).dgsuite(&["run", "case.yaml"]).stderr;
     let number = |after: &str| -> f64 {
         let (_, rest) = said.split_once(after).unwrap_or_else(|| panic!("no `{after}` in {said}"));
@@ -232,11 +233,11 @@ monitors: [ {{ integral: {{ fields: [mu_ref, speed_ref*L_ref] }} }} ]
     let re = 1.225 * 170.146 * 2.0 / 1.789e-5;
     near(number(&summary, "reference.reynolds") / re, 1.0, 1e-3);
     near(number(&summary, "integral.mu_ref"), 1.789e-5, 1e-8);
-    // The Reynolds number decides about the density.
+    // The Reynolds number determines the density.
     let summary =
         case(&format!("{air}, reference: {{ mach: 0.2, reynolds: 1e5, temperature: 288.15, length: 1 }}"));
     near(number(&summary, "reference.rho_ref"), 1e5 * 1.7893e-5 / (0.2 * 340.29), 1e-5);
-    // Without units density, speed and temperature are 1, and μ = 1/Re at the reference temperature.
+    // Without units, density, speed and temperature are 1, and μ = 1/Re at the reference temperature.
     let summary = case(
         "viscosity: { power: { exponent: 0.7 } }, reference: { mach: 0.1, reynolds: 200, length: 4, angle: pi/6 }",
     );

@@ -1,10 +1,9 @@
-//! Files written by `writer` are read by the real VTK, which must find the polynomials put in.
+//! VTK reads the files written by `writer`, and finds the polynomials that were written.
 //!
-//! Each shape is written at every order with polynomial fields of that order on cells bent by a
-//! polynomial map; VTK's own cells are evaluated at random points (`tests/tools/vtk_readback.py`)
-//! and compared with the polynomials. The interpreter is `$DGSUITE_VTK_PYTHON`, or `python3` where
-//! it has the module `vtk` (from PyPI). Without it the test is skipped and says so; with
-//! `DGSUITE_REQUIRE_TOOLS=1` that is a failure.
+//! Each shape is written at every order, with polynomial fields of this order on cells curved by a polynomial
+//! map. VTK's own cells are evaluated at random points (`tests/tools/vtk_readback.py`) and compared with the
+//! polynomials. The interpreter is `$DGSUITE_VTK_PYTHON`, or `python3` if it has the module `vtk` (from
+//! PyPI). Without it the test prints that it is skipped; with `DGSUITE_REQUIRE_TOOLS=1` it fails.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot write its files has failed")]
 
@@ -42,8 +41,8 @@ impl Random {
 struct Polynomial(Vec<(f64, [i32; 3])>);
 
 impl Polynomial {
-    /// Random coefficients on every monomial of degree at most `degree` that the Lagrange cell of
-    /// order `order` holds.
+    /// Random coefficients of every monomial of degree at most `degree` that the Lagrange cell of order
+    /// `order` contains.
     fn random(shape: Shape, order: i32, degree: i32, size: f64, random: &mut Random) -> Self {
         let mut terms = Vec::new();
         for a in 0..=degree {
@@ -76,8 +75,7 @@ struct Cell {
 }
 
 impl Cell {
-    /// Cell number `c` of a row, bent by a map of degree `min(order, 3)`, the fields of degree
-    /// `order`.
+    /// Cell number `c` of a row, curved by a map of degree `min(order, 3)`, with fields of degree `order`.
     fn curved(shape: Shape, order: usize, c: usize, components: usize, random: &mut Random) -> Self {
         let n = order as i32;
         let mut geometry: Vec<_> =
@@ -100,7 +98,7 @@ impl Cell {
         self.velocity.iter().map(|v| v.at(r)).collect()
     }
 
-    /// What VTK must find at `r`; vectors have three components there.
+    /// The values that VTK must find at `r`; vectors have three components there.
     fn expected(&self, r: [f64; 3]) -> Value {
         let mut velocity = self.velocity(r);
         velocity.resize(3, 0.0);
@@ -123,7 +121,7 @@ fn block(shape: Shape, order: usize, cells: &[Cell]) -> CellBlock {
     }
 }
 
-/// Writes files and notes what is to be found in each.
+/// Writes files and the values to be found in each.
 struct Files {
     directory: PathBuf,
     expected: Vec<Value>,
@@ -181,7 +179,7 @@ impl Files {
         );
     }
 
-    /// Pyramids, which are cut: the values of curved ones at every point of the file.
+    /// Pyramids, which are divided: for curved ones the values at every point of the file.
     fn pyramid(&mut self, order: usize, precision: Precision) {
         let cells: Vec<_> =
             (0..3).map(|c| Cell::curved(Shape::Pyramid, order, c, 3, &mut self.random)).collect();
@@ -192,8 +190,8 @@ impl Files {
         self.write(&name, vec![block(Shape::Pyramid, order, &cells)], options, expected);
     }
 
-    /// Cells cut into linear ones: their sizes, that they leave no gap, and that linear fields on a
-    /// straight cell are the same everywhere in them.
+    /// Cells divided into linear ones: their sizes, that they leave no gap, and that linear fields on a
+    /// straight cell are reproduced everywhere.
     fn linear(&mut self, shape: Shape, order: usize) {
         let dim = shape.dim();
         let matrix: Vec<Vec<f64>> = (0..dim)
@@ -234,7 +232,7 @@ impl Files {
         );
     }
 
-    /// Every shape in one file, each as a piece of its own order.
+    /// Every shape in one file, each as a piece with its own order.
     fn mixed(&mut self) {
         let (mut pieces, mut probes, mut points) = (Vec::new(), Vec::new(), Vec::new());
         let mut n_cells = 0;
@@ -289,7 +287,7 @@ fn vtk_type(shape: Shape, order: usize) -> u8 {
     if order == 1 { linear } else { lagrange }
 }
 
-/// An interpreter that has VTK and the script, or why there is none.
+/// An interpreter with VTK and the script, or the reason why there is none.
 fn tools() -> Result<(PathBuf, PathBuf), String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/tools/vtk_readback.py");
     if !script.exists() {
@@ -317,7 +315,7 @@ fn vtk_reads_every_shape_and_order() {
         Ok(tools) => tools,
         Err(reason) => {
             assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{reason}");
-            // Not eprintln!: the harness would hide the line of a test that passes.
+            // Not eprintln!, because the harness would hide the line if the test passes.
             let _ = writeln!(std::io::stderr(), "SKIPPED vtk_reads_every_shape_and_order: {reason}");
             return;
         }
@@ -348,7 +346,7 @@ fn vtk_reads_every_shape_and_order() {
     assert!(passed, "{text}");
     assert!(text.contains(&format!("{} files agree", expected.as_array().unwrap().len())), "{text}");
 
-    // The comparison itself: a value off by 1e-8 must be found.
+    // The comparison itself must find a value that is wrong by 1e-8.
     let wrong = &mut expected[0]["probes"][3]["expected"]["Pressure"][0];
     *wrong = json!(wrong.as_f64().unwrap() + 1e-8);
     let first = Value::Array(vec![expected[0].take()]);

@@ -1,4 +1,4 @@
-//! A formula of the user: value, derivative, time per evaluation, and device code.
+//! Prints value, derivative, time per evaluation and device code of a formula.
 //!
 //! `cargo run --release -p dgsuite-physics --example formula -- "1 + 0.2*sin(pi*(x+y))*exp(-x^2)"`
 #![expect(clippy::print_stdout, reason = "the report is what the program is for")]
@@ -9,7 +9,7 @@ use dgsuite_physics::trace::{Parameters, device_fn};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// What the default formula is in Rust, to compare the speed with.
+/// The default formula in Rust, to compare the speed.
 fn native(x: f64, y: f64) -> f64 {
     1.0 + 0.2 * (std::f64::consts::PI * (x + y)).sin() * (-(x * x)).exp()
 }

@@ -1,4 +1,4 @@
-//! Sod's shock tube by first-order finite volumes with each flux, against the exact solution.
+//! Solves Sod's shock tube by first-order finite volumes with each flux, and prints the errors.
 //!
 //! `cargo run --release -p dgsuite-physics --example sod -- [cells]`
 #![expect(clippy::print_stdout, reason = "the table is what the program is for")]
@@ -18,7 +18,7 @@ fn error<F: NumericalFlux<Euler, 2, 4>>(flux: F, sod: &RiemannProblem, n: usize)
     while t < END {
         let fastest = u.iter().map(|u| GAS.max_speed(u)).fold(0.0, f64::max);
         let dt = (0.5 * h / fastest).min(END - t);
-        // Faces 0 … n; the states beside the ends are copies of the end cells.
+        // Faces 0 … n; the states outside the ends are copies of the end cells.
         let faces: Vec<[f64; 4]> = (0..=n)
             .map(|f| flux.eval(&GAS, &u[f.saturating_sub(1)], &u[f.min(n - 1)], &[1.0, 0.0]))
             .collect();

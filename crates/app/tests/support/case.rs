@@ -1,4 +1,4 @@
-//! What the tests of the binary share: a directory with a case, and what came out of running it.
+//! Common code of the tests of the program: a directory with a case, and the outcome of a command.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ boundaries:
 time: { steps: 1 }
 ";
 
-/// What a command said and how it ended.
+/// The output and exit code of a command.
 pub(crate) struct Outcome {
     pub(crate) code: i32,
     pub(crate) stdout: String,
@@ -174,7 +174,7 @@ impl Drop for Endless {
     }
 }
 
-/// `run` and `check` of the case end with 2, and the message has all the given parts.
+/// `run` and `check` of the case end with 2, and the message contains all given parts.
 #[track_caller]
 pub(crate) fn refused(case: &Case, args: &[&str], parts: &[&str]) {
     std::fs::create_dir_all(case.path("out/case")).unwrap();

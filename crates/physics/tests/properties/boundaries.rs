@@ -7,7 +7,7 @@ use dgsuite_physics::{
 };
 use proptest::prelude::*;
 
-/// Through a wall goes momentum along the normal, and nothing else.
+/// Only normal momentum crosses a wall.
 fn passes_only_pressure<F, B, const D: usize, const N: usize>(flux: F, wall: B, g: Gas, n: [f64; 3])
 where
     Euler: Law<D, N>,
@@ -20,10 +20,10 @@ where
     let momentum: [f64; D] = std::array::from_fn(|d| f[1 + d]);
     let push = dot(&momentum, &n);
     let expected = std::array::from_fn(|k| if k == 0 || k == N - 1 { 0.0 } else { push * n[k - 1] });
-    // The tangential flux vanishes for fluxes that see contacts; the others spread shear, of which a mirrored
-    // state has none.
+    // The tangential flux vanishes for fluxes that resolve contacts; the others diffuse shear, which a
+    // mirrored state does not have.
     assert_close(F::NAME, &f, &expected, &size, 1e-13);
-    // Gas at rest along the normal feels its own pressure.
+    // A gas without normal velocity has its own pressure at the wall.
     let vn = dot(&std::array::from_fn::<f64, D, _>(|d| g.v[d]), &n);
     let still =
         Gas { v: std::array::from_fn(|d| if d < D { g.v[d] - vn * n[d] } else { 0.0 }), ..g }.state::<D, N>();
@@ -40,7 +40,7 @@ where
     passes_only_pressure::<_, _, D, N>(Hll, SlipWall, g, n);
     passes_only_pressure::<_, _, D, N>(Hllc, SlipWall, g, n);
     passes_only_pressure::<_, _, D, N>(Roe::PLAIN, SlipWall, g, n);
-    // The convective flux of a wall without slip leaves the friction to the diffusive one.
+    // Friction belongs to the diffusive flux of a no-slip wall, not to the convective one.
     let sticky = NoSlipWall { heat: WallHeat::Adiabatic, velocity: Some(Given::vector([3.0, -2.0, 1.0])) };
     passes_only_pressure::<_, _, D, N>(Rusanov, sticky, g, n);
     passes_only_pressure::<_, _, D, N>(Hllc, sticky, g, n);
@@ -57,7 +57,7 @@ where
     let scale = |u: &[f64; N]| -> [f64; N] {
         std::array::from_fn(|k| if k == 0 { u[0] } else { u[N - 1] + u[0] * (1.0 + u[N - 1] / u[0]) })
     };
-    // The free stream itself is kept, whatever its direction and speed.
+    // The free stream is preserved, whatever its direction and speed.
     assert_close("free stream", &FarField.outer(&GAS, &data, &n, &data), &data, &scale(&data), 1e-12);
 
     let normal = |g: &Gas| dot(&std::array::from_fn::<f64, D, _>(|d| g.v[d]), &n);

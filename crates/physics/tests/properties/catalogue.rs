@@ -56,7 +56,7 @@ fn every_parameter_matters() {
             }
             let value = match parameter.name {
                 name if name.starts_with("period") => 0.7,
-                // A direction: scaling it changes nothing, turning it round does.
+                // A direction: scaling does not change the solution, reversal does.
                 "nx" => -1.0,
                 _ => parameter.default + 0.125,
             };
@@ -99,7 +99,7 @@ fn wrong_requests_say_what_is_wrong() {
     let periodic = Context { period: [1.0; 3], ..context(3, Model::Euler { gamma: 1.4 }) };
     assert!(message("vortex-tube", &[], &periodic).contains("oblique"));
     assert_eq!(message("vortex-tube", &[("axis_x", 0.0), ("axis_y", 0.0)], &periodic), "");
-    // What is known without viscosity may start a flow with it, and not the other way round.
+    // Inviscid solutions may be initial states of viscous flow, but not the other way round.
     let viscous = |dim, gas| context(dim, Model::NavierStokes(gas));
     assert_eq!(message("entropy-wave", &[], &viscous(2, SUTHERLAND)), "");
     assert!(message("sine-wave", &[], &viscous(3, CONSTANT)).contains("not for navier-stokes in 3D"));
@@ -120,7 +120,7 @@ fn periods_come_from_the_domain_unless_given() {
         e.eval(t, &[x], &mut out);
         out[0][0]
     };
-    // After one period of motion along the diagonal the vortex is back.
+    // After one period along the diagonal the vortex has returned.
     let period = 10.0 * 2f64.sqrt();
     let x = [0.3, -0.2, 0.0];
     assert!((at(vortex.as_ref(), period, x) - at(vortex.as_ref(), 0.0, x)).abs() < 1e-14);

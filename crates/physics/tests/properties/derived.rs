@@ -1,4 +1,4 @@
-//! Derived fields and reference states.
+//! Properties of derived fields and reference states.
 
 use crate::fields::*;
 use crate::states::*;
@@ -28,7 +28,7 @@ proptest! {
             }
         }
         prop_assert!((derived::q_criterion(&u, &grad) - q).abs() < 10.0 * size);
-        // In two dimensions the third component is all that is left.
+        // In two dimensions only the third component is not zero.
         let (u, grad) = f.conserved::<2, 4>();
         let w = derived::vorticity(&u, &grad);
         prop_assert!(w[0] == 0.0 && w[1] == 0.0 && (w[2] - expected[2]).abs() < size);
@@ -56,7 +56,7 @@ proptest! {
             let u = Gas { rho, v, p }.state::<2, 4>();
             prop_assert!((derived::mach::<_, 2, 4>(&GAS, &u) / mach - 1.0).abs() < 1e-12);
             prop_assert!((rho * r.speed * length / r.mu / reynolds - 1.0).abs() < 1e-12);
-            // The equations' viscosity and temperature at the free stream are those derived.
+            // Viscosity and temperature of the equations at the free stream are the derived ones.
             let e = p / (rho * (GAS.gamma - 1.0));
             prop_assert!((r.equations.temperature(e) / r.temperature - 1.0).abs() < 1e-12);
             prop_assert!((r.equations.viscosity_at(e) / r.mu - 1.0).abs() < 1e-12);
@@ -67,7 +67,7 @@ proptest! {
 
 #[test]
 fn friction_pulls_a_wall_along() {
-    // Gas above a wall at y = 0 moves faster with y; its normal points into the wall.
+    // The velocity of a gas above a wall at y = 0 increases with y; its normal points into the wall.
     let (rho, p) = (1.0, 2.0);
     let u = [rho, 0.0, 0.0, p / (GAS.gamma - 1.0)];
     let grad = [[0.0; 4], [0.0, 3.0, 0.0, 0.0]];

@@ -6,7 +6,7 @@ use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::{Diffusion, Euler, Law, NavierStokes, ScalarDiffusion};
 use proptest::prelude::*;
 
-/// Stress and heat flux from the primitive variables, as the textbook writes them.
+/// Stress and heat flux from the primitive variables, as in textbooks.
 fn the_textbook_s_stress_and_heat_flux<const D: usize, const N: usize>(ns: NavierStokes, field: Field)
 where
     NavierStokes: Diffusion<D, N>,
@@ -65,7 +65,7 @@ fn the_diffusivity_is_the_largest_eigenvalue<const D: usize, const N: usize>(
 {
     let n = unit::<D>(n);
     let u = g.state::<D, N>();
-    // Moving faster along `a` at the same density and internal energy: (0, a, v·a).
+    // A change of velocity along `a` at constant density and internal energy: (0, a, v·a).
     let moved = |a: [f64; D]| -> [f64; N] {
         std::array::from_fn(|k| match k {
             0 => 0.0,
@@ -81,7 +81,7 @@ fn the_diffusivity_is_the_largest_eigenvalue<const D: usize, const N: usize>(
     for vector in [moved(n), moved(across), warmer] {
         let flux = ns.normal_diffusive_flux(&u, &n.map(|n| vector.map(|x| n * x)), &n);
         let most = vector.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
-        // Small where nothing but the direction across is left of a normal along the last one.
+        // Small if a normal along the last axis leaves only a small component.
         if most < 1e-3 {
             continue;
         }
@@ -120,7 +120,7 @@ fn the_flux_turns_with_the_flow<const D: usize, const N: usize>(
 {
     let (u, grad) = field.conserved::<D, N>();
     let n = unit::<D>(n);
-    // The gradient turns in its direction and in its momentum.
+    // The gradient rotates in its direction and in its momentum.
     let mut turned = [[0.0; N]; D];
     for k in 0..N {
         let along: [f64; D] = rotate(&std::array::from_fn(|d| grad[d][k]), mirrors);
@@ -185,11 +185,12 @@ proptest! {
 
     #[test]
     fn heat_flows_to_where_it_is_colder(g in gas(), slope in 0.01..1.0f64) {
-        // Warmer along x at constant pressure, at rest: the diffusive flux adds energy against x.
+        // Temperature increases along x at constant pressure, at rest: the diffusive flux adds energy towards
+        // −x.
         let still = Field { gas: Gas { v: [0.0; 3], ..g }, slopes: [[-slope, 0.0, 0.0, 0.0, 0.0], [0.0; 5], [0.0; 5]] };
         let (u, grad) = still.conserved::<2, 4>();
         let flux = CONSTANT.diffusive_flux(&u, &grad);
-        // −F_v is what the conserved energy is carried by: from warm to cold.
+        // −F_v transports the conserved energy from warm to cold.
         prop_assert!(-flux[0][3] < 0.0 && flux[1][3] == 0.0);
         let kappa_over_r = MU * GAS.gamma / (GAS.gamma - 1.0) / 0.72;
         let expected = kappa_over_r * g.p / g.rho * slope;
@@ -215,7 +216,7 @@ fn the_viscosity_of_air_is_the_tabulated_one() {
         let tabulated = 1.458e-6 * t.powf(1.5) / (t + 110.4);
         assert!((air.at(t) / tabulated - 1.0).abs() < 2e-4, "{t} K: {:e} {tabulated:e}", air.at(t));
     }
-    // The exponent is that of the power law, and one at the reference temperature.
+    // The exponent is that of the power law; the viscosity is the reference one at the reference temperature.
     let power = Viscosity::PowerLaw { mu_ref: 2.0, t_ref: 300.0, exponent: 0.5 };
     assert_eq!((power.at(300.0), power.at(1200.0)), (2.0, 4.0));
 }

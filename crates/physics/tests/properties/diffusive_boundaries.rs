@@ -1,4 +1,4 @@
-//! Properties of what boundary conditions mean for diffusion.
+//! Properties of the diffusive part of boundary conditions.
 
 use crate::fields::*;
 use crate::states::*;
@@ -8,7 +8,7 @@ use dgsuite_physics::{
 };
 use proptest::prelude::*;
 
-/// The state of the face and the flux through it.
+/// The face state and the flux through the face.
 fn face<B, const D: usize, const N: usize>(
     condition: B,
     u: &[f64; N],
@@ -24,7 +24,7 @@ where
     (ub, condition.normal_flux(&SUTHERLAND, u, &ub, grad, n, data))
 }
 
-/// A field that a condition holds for exactly keeps its state and its flux.
+/// A field that satisfies a condition exactly keeps its state and its flux.
 fn keeps<B, const D: usize, const N: usize>(condition: B, field: Field, n: &[f64; D], data: &[f64; N])
 where
     NavierStokes: Diffusion<D, N>,
@@ -39,7 +39,7 @@ where
     assert_close(&what, &flux, &exact, &field.scale::<D, N>(&SUTHERLAND), 1e-11);
 }
 
-/// The field with the parts of its velocity and slopes that a wall does not allow taken away.
+/// Removes the components of velocity and slopes that a wall does not allow.
 struct Shaped<const D: usize> {
     field: Field,
     n: [f64; D],
@@ -48,7 +48,7 @@ struct Shaped<const D: usize> {
 impl<const D: usize> Shaped<D> {
     fn new(field: Field, n: [f64; 3]) -> Self {
         let mut field = field;
-        // Nothing moves or changes along directions that do not exist.
+        // Velocity and slopes vanish along directions that do not exist.
         for d in D..3 {
             field.gas.v[d] = 0.0;
         }
@@ -77,7 +77,7 @@ impl<const D: usize> Shaped<D> {
         self
     }
 
-    /// No heat flux along the normal: pressure and density change alike.
+    /// No heat flux along the normal: relative slopes of pressure and density are equal.
     fn adiabatic(mut self) -> Self {
         self = self.level(4);
         self.level(0)
@@ -151,7 +151,7 @@ where
     let n = unit::<D>(n);
     let (u, grad) = f.conserved::<D, N>();
     let size = f.scale::<D, N>(&SUTHERLAND);
-    // Heat flux and work: an adiabatic wall at rest passes no energy, a moving one does the work of its
+    // Heat flux and work: an adiabatic wall at rest transmits no energy; a moving one does the work of its
     // friction.
     let wall = |velocity| NoSlipWall { heat: WallHeat::Adiabatic, velocity };
     let (ub, still) = face(wall(None), &u, &grad, &n, &[f64::NAN; N]);
@@ -163,7 +163,7 @@ where
     assert!((flux[N - 1] - work).abs() <= 1e-13 * size[N - 1]);
     let across: f64 = (0..D).map(|d| ub[1 + d] * n[d]).sum();
     assert!(across.abs() <= 1e-14 * u[0], "the wall stays in its place");
-    // The temperature of an isothermal wall, whatever the gas does.
+    // The temperature of an isothermal wall does not depend on the gas.
     let isothermal = |temperature, velocity| NoSlipWall {
         heat: WallHeat::Isothermal { temperature },
         velocity: Some(velocity),
@@ -176,7 +176,7 @@ where
     assert_eq!((ub, flux), face(prescribed, &u, &grad, &n, &data));
     let p = GAS.to_primitive(&ub)[N - 1];
     assert!((p / (ub[0] * SUTHERLAND.gas_constant) - 1.25).abs() < 1e-13);
-    // A wall without friction neither drags nor warms.
+    // An inviscid wall has neither friction nor heat flux.
     let (ub, flux) = face(SlipWall, &u, &grad, &n, &[f64::NAN; N]);
     let stress: f64 = (0..D).map(|d| flux[1 + d] * n[d]).sum();
     let expected = std::array::from_fn(|k| if k == 0 || k == N - 1 { 0.0 } else { stress * n[k - 1] });
@@ -210,11 +210,11 @@ fn the_inflow_comes_from_its_reservoir<const D: usize, const N: usize>(
         gas_constant: r,
         direction,
     };
-    // The flow that the reservoir feeds stays as it is.
+    // The flow from the reservoir is preserved.
     let u = flow.state::<D, N>();
     let outer = reservoir.outer(&GAS, &u, &n, &[f64::NAN; N]);
     assert_close("inflow", &outer, &u, &[u[0] + u[N - 1]; N], 1e-11);
-    // Any other inner state: total temperature and pressure, direction, subsonic, and the wave that leaves.
+    // Any other inner state: total temperature and pressure, direction, subsonic, and the outgoing wave.
     let other = Gas { v: std::array::from_fn(|d| 0.3 * flow.v[d]), p: 0.97 * g.p, rho: g.rho };
     let outer = reservoir.outer(&GAS, &other.state::<D, N>(), &n, &[f64::NAN; N]);
     let w = GAS.to_primitive(&outer);
@@ -247,7 +247,7 @@ fn the_inflow_comes_from_its_reservoir<const D: usize, const N: usize>(
         let inside = leaving(dot(&std::array::from_fn::<f64, D, _>(|d| other.v[d]), &n), other.c());
         assert!((leaving(dot(&v, &n), c2.sqrt()) - inside).abs() < 1e-11 * (1.0 + inside.abs()));
     }
-    // Without a direction the gas comes along the normal.
+    // Without a direction the inflow is along the normal.
     let straight = SubsonicInflow { direction: None, ..reservoir };
     let w = GAS.to_primitive(&straight.outer(&GAS, &u, &n, &[f64::NAN; N]));
     let v: [f64; D] = std::array::from_fn(|d| w[1 + d]);
@@ -287,9 +287,9 @@ proptest! {
     }
 }
 
-/// A reservoir that feeds a space of little pressure, or gas that runs away from it, is choked: the gas
-/// enters at the speed of sound, at the critical temperature `2 T₀/(γ + 1)`. The wave that leaves alone would
-/// ask for more.
+/// If the pressure inside is low, or the gas inside moves away, the inflow is choked: the gas enters at the
+/// speed of sound, at the critical temperature `2 T₀/(γ + 1)`. The outgoing wave alone would give a higher
+/// speed.
 #[test]
 fn a_reservoir_is_choked_at_the_speed_of_sound() {
     let reservoir = SubsonicInflow {

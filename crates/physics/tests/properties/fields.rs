@@ -63,13 +63,13 @@ impl Field {
         (self.gas.state::<D, N>(), grad)
     }
 
-    /// Moving with another velocity.
+    /// Adds a constant velocity.
     pub(crate) fn boosted(mut self, w: [f64; 3]) -> Self {
         self.gas.v = std::array::from_fn(|d| self.gas.v[d] + w[d]);
         self
     }
 
-    /// What rounding of the diffusive flux is measured against.
+    /// The scale of rounding errors of the diffusive flux.
     pub(crate) fn scale<const D: usize, const N: usize>(&self, ns: &NavierStokes) -> [f64; N]
     where
         NavierStokes: Diffusion<D, N>,

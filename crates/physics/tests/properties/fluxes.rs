@@ -79,7 +79,7 @@ fn turns_with_the_states<F: NumericalFlux<Euler, D, N>, const D: usize, const N:
     assert_close(F::NAME, &turned, &expected, &flux_scale::<D, N>(&[&a, &b]), 1e-11);
 }
 
-/// A share of the dissipation about each of the means, and all of it on boundaries.
+/// A share of the dissipation added to each of the means, and all of it on boundaries.
 fn dissipates_by_shares<const D: usize, const N: usize>(a: Gas, b: Gas, n: [f64; 3])
 where
     Euler: Law<D, N>,
@@ -104,15 +104,15 @@ where
     }
 }
 
-/// Where all waves go one way the flux is that of the side they come from.
+/// If all waves move in one direction, the flux is that of the upwind side.
 fn upwind<F: NumericalFlux<Euler, D, N>, const D: usize, const N: usize>(flux: F, a: Gas, b: Gas, n: [f64; 3])
 where
     Euler: Law<D, N>,
 {
     let n3 = n;
     let n = unit::<D>(n);
-    // Enough speed along the normal that the slowest wave, of these states and of their Roe average, goes
-    // along.
+    // A normal speed so large that the slowest wave of these states and of their Roe average has the same
+    // direction.
     let jump: f64 = (0..3).map(|d| (a.v[d] - b.v[d]).powi(2)).sum::<f64>().sqrt();
     let boost = 8.0 + 2.0 * (a.c() + b.c() + jump);
     let moved = |g: Gas, sign: f64| {
@@ -128,7 +128,7 @@ where
     }
 }
 
-/// A contact at rest, with a shear along it, passes no mass and no energy.
+/// The flux of mass and energy through a contact at rest, also with shear, is zero.
 fn keeps_a_contact<F: NumericalFlux<Euler, D, N>, const D: usize, const N: usize>(
     flux: F,
     a: Gas,
@@ -150,7 +150,7 @@ fn keeps_a_contact<F: NumericalFlux<Euler, D, N>, const D: usize, const N: usize
     assert_close(F::NAME, &flux.eval(&GAS, &um, &up, &n), &expected, &size, 1e-13);
 }
 
-/// States before and behind a shock that stands in a flow of the given Mach number (Rankine–Hugoniot).
+/// States on both sides of a steady shock in a flow of the given Mach number (Rankine–Hugoniot).
 fn standing_shock(ahead: Gas, mach: f64, n: [f64; 3], dim: usize) -> (Gas, Gas) {
     let g = GAS.gamma;
     let m2 = mach * mach;
@@ -162,8 +162,8 @@ fn standing_shock(ahead: Gas, mach: f64, n: [f64; 3], dim: usize) -> (Gas, Gas) 
     (Gas { v: along(speed), ..ahead }, Gas { rho, v: along(speed * ahead.rho / rho), p })
 }
 
-/// A single shock, at rest or also with any velocity, shear along it included: the flux is that of the side
-/// that the face is in, exactly.
+/// A single shock, at rest or with any velocity, also with shear: the flux is exactly that of the side in
+/// which the face lies.
 fn keeps_a_shock<F: NumericalFlux<Euler, D, N>, const D: usize, const N: usize>(
     flux: F,
     g: Gas,
@@ -188,7 +188,7 @@ fn keeps_a_shock<F: NumericalFlux<Euler, D, N>, const D: usize, const N: usize>(
     }
 }
 
-/// The same two states the wrong way round would be a shock that lowers entropy: no flux may keep it.
+/// The same two states exchanged would be a shock that decreases entropy: no flux may preserve it.
 fn breaks_an_expansion_shock<F: NumericalFlux<Euler, D, N>, const D: usize, const N: usize>(
     flux: F,
     g: Gas,
@@ -219,7 +219,7 @@ fn derivative_is_that_of_differences<F: NumericalFlux<Euler, D, N>, const D: usi
     Euler: Law<D, N>,
 {
     let (a, b, n) = (a.state::<D, N>(), b.state::<D, N>(), unit::<D>(n));
-    // Both sides at once, in proportion to the state, so that it stays admissible.
+    // Changes both sides in proportion to the state, so that it stays admissible.
     let step = |u: &[f64; N], k: usize, side: f64| along[k] * side * (0.2 * u[0] + 0.05 * u[k].abs());
     let da: [f64; N] = std::array::from_fn(|k| step(&a, k, 1.0));
     let db: [f64; N] = std::array::from_fn(|k| step(&b, k, -0.7));
@@ -232,7 +232,7 @@ fn derivative_is_that_of_differences<F: NumericalFlux<Euler, D, N>, const D: usi
     let h = 1e-6;
     let (ahead, behind) = (at(h), at(-h));
     let slope = std::array::from_fn(|k| (ahead[k] - behind[k]) / (2.0 * h));
-    // Slopes change fast where the pressure is small against the kinetic energy.
+    // Slopes change fast if the pressure is small compared with the kinetic energy.
     let stiff = |g: &[f64; N]| g[N - 1] / (Law::<D, N>::to_primitive(&GAS, g)[N - 1]);
     let factor = 1.0 + stiff(&a) + stiff(&b);
     let size = flux_scale::<D, N>(&[&a, &b]).map(|s| s * factor * factor);
@@ -315,7 +315,7 @@ proptest! {
     #[test]
     fn hll_hllc_and_roe_are_exact_for_single_shocks(g in gas(), mach in 1.05..8.0f64, n in direction()) {
         for_each!(keeps_a_shock, [Hll, Hllc, ROE], (g, mach, n, &[[0.0; 3], g.v]));
-        // Where a shock moves, both sides may be subsonic.
+        // With a moving shock, both sides may be subsonic.
         for_each!(keeps_a_shock, [LOW_MACH], (g, mach, n, &[[0.0; 3]]));
     }
 
@@ -349,8 +349,8 @@ proptest! {
     }
 }
 
-/// Two streams that meet with opposite small normal velocities: Roe's flux answers with the pressure
-/// `ρ c Δv/2` of sound, the other one with the `ρ |v| Δv/2` of convection.
+/// Two streams with small opposite normal velocities: the pressure of Roe's flux is `ρ c Δv/2`, as for sound;
+/// that of the other flux is `ρ |v| Δv/2`, as for convection.
 #[test]
 fn the_fix_for_low_mach_numbers_scales_the_pressure_of_sound() {
     let (mach, jump) = (0.01, 1e-6);

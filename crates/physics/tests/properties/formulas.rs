@@ -121,12 +121,12 @@ fn a_factor_of_zero_hides_no_value_that_is_not_finite() {
         let mut out = [0.0; 3];
         f.eval_batch(&[&[0.5; 3], &[0.0], &[0.0], &[0.0]], &mut out);
         assert!(out.iter().all(|x| x.is_nan()), "{text}");
-        // As it is recorded for a device.
+        // As recorded for a device.
         let recorded = f.trace(&[Dual::constant(0.5_f64); 4]);
         assert!(recorded.value.is_nan(), "{text}");
     }
     assert_eq!(parse("1 + 0*log(1 + x)").eval(&[0.5, 0.0, 0.0, 0.0]), 1.0);
-    // What is finite wherever its variables are disappears.
+    // Terms that are finite for all values of their variables disappear.
     for text in ["1 + 0*x", "1 + off*sin(x)*exp(-y^2)", "1 + 0/3*x"] {
         assert_eq!(parse(text).constant(), Some(1.0), "{text}");
     }
@@ -213,14 +213,14 @@ fn long_formulas_need_no_deep_stack() {
     assert_eq!(Formula::parse(&text, &names()).unwrap().eval(&[1.0, 0.0, 0.0, 0.0]), 20_001.0);
 }
 
-/// A random formula as text, with the number that Rust itself gives.
+/// A random formula as text, with its value computed by Rust.
 #[derive(Clone, Debug)]
 struct Sample {
     text: String,
     value: fn(f64, f64) -> f64,
 }
 
-/// Random formulas built by text; values are compared among evaluations, not with Rust.
+/// Random formulas as text; values are compared between evaluations, not with Rust.
 fn formula() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         (0u32..50).prop_map(|n| format!("{}", f64::from(n) / 8.0)),
@@ -317,7 +317,7 @@ fn fields(list: &[(&str, &str)]) -> Result<FormulaExact<dgsuite_physics::Euler, 
 fn formulas_of_primitive_unknowns_make_a_conserved_solution() {
     let f = fields(&[("rho", "1 + 0.2*sin(x - t)"), ("u", "M"), ("v", "y"), ("p", "1/1.4")]).unwrap();
     assert!(!f.is_steady());
-    // More points than are gathered at once.
+    // More points than one chunk.
     let points: Vec<[f64; 3]> = (0..600).map(f64::from).map(|i| [0.01 * i, 1.0 - 0.003 * i, 0.0]).collect();
     let mut out = vec![Vec::new(); f.n_fields()];
     f.eval(0.4, &points, &mut out);

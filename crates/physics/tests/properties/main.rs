@@ -1,4 +1,4 @@
-//! Laws that hold for all admissible states: one module per part of the crate.
+//! Properties that hold for all admissible states: one module per part of the crate.
 #![expect(clippy::unwrap_used, reason = "a test that fails may panic")]
 
 mod boundaries;

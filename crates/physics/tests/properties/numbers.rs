@@ -1,4 +1,4 @@
-//! Number types agree with one another.
+//! All number types give the same results.
 
 use crate::states::config;
 use dgsuite_physics::{Dual, Lanes, Real};
@@ -36,7 +36,7 @@ proptest! {
         let d = everything(Dual::variable(x), Dual::constant(y));
         prop_assert!((d.value - f(x)).abs() <= 1e-13 * (1.0 + f(x).abs()));
         let h = 1e-6;
-        // Away from the kinks at 0 and y, where the slope jumps.
+        // Away from 0 and y, where the slope jumps.
         prop_assume!(x.abs() > 2.0 * h && (x - y).abs() > 2.0 * h && x.cos().abs() > 1e-2);
         let slope = (f(x + h) - f(x - h)) / (2.0 * h);
         prop_assert!((d.derivative - slope).abs() <= 1e-6 * (1.0 + slope.abs()), "{} {}", d.derivative, slope);
@@ -44,8 +44,7 @@ proptest! {
 
     #[test]
     fn lanes_of_dual_numbers_differentiate_lane_by_lane(x in prop::array::uniform2(-2.0..2.0f64)) {
-        // Hidden from the compiler, which makes roots of powers with a known exponent, but not in every
-        // place.
+        // Hidden from the compiler, which replaces powers with a known exponent by roots, but not everywhere.
         let y = std::hint::black_box(0.5);
         let pack = everything(Dual::variable(Lanes(x)), Dual::constant(Lanes::lit(y)));
         for i in 0..2 {

@@ -30,7 +30,7 @@ where
     (0..N).map(|k| sum[k].abs() / (1.0 + largest)).fold(0.0, f64::max)
 }
 
-/// How much the solution varies: a constant would pass every test above.
+/// The variation of the solution: a constant would pass every test above.
 fn variation<S: Solution<N>, const N: usize>(solution: &S, t: f64, x: [f64; 3]) -> f64 {
     let slopes = (0..3).flat_map(|d| {
         let mut seeded = x.map(Dual::constant);

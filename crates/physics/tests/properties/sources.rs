@@ -1,4 +1,4 @@
-//! Manufactured sources: zero for exact solutions, the differences of the fluxes for others.
+//! Manufactured source terms: zero for exact solutions, differences of the fluxes for others.
 
 use crate::fields::*;
 use crate::states::GAS;
@@ -40,9 +40,9 @@ fn couette_flow_needs_no_source() {
     };
     let exact = largest(couette(VISCOUS.prandtl));
     assert!(exact < 1e-12, "{exact:e}");
-    // The heat of friction is part of that: with another Prandtl number the profile is wrong.
+    // This includes the heat of friction: with another Prandtl number the profile is wrong.
     assert!(largest(couette(1.0)) > 1e-3);
-    // Temperatures and velocities of the walls, and the Mach number of Gao et al. at the upper one.
+    // Temperatures and velocities of the walls, and Gao et al.'s Mach number at the upper one.
     let at = |y: f64| -> [f64; 4] { couette(0.72).primitive(0.0, &[0.0, y, 0.0]) };
     let temperature = |w: [f64; 4]| w[3] / (w[0] * VISCOUS.gas_constant);
     let (low, high) = (at(-0.5), at(1.5));
@@ -129,7 +129,7 @@ where
         }
     }
     assert!(largest.iter().all(|s| *s > 0.05), "every equation has a source: {largest:?}");
-    // Without viscosity it is another one.
+    // Without viscosity the source term differs.
     let inviscid = Manufactured::new::<_, _, D, N>(&GAS, &NoDiffusion, &form).unwrap();
     let mut other = vec![Vec::new(); N];
     inviscid.eval(t, &x, &mut other);
@@ -170,7 +170,7 @@ fn formulas_have_the_source_of_the_solution_that_they_spell() {
 fn batches_points_and_devices_run_the_same_operations() {
     let form = ClosedForm::<_, _, 2, 4>::new(GAS, ManufacturedGas::new());
     let source = Manufactured::new::<_, _, 2, 4>(&GAS, &SUTHERLAND, &form).unwrap();
-    // More points than a block or a chunk holds.
+    // More points than one block or one chunk.
     let x = points(700);
     let mut out = vec![vec![f64::NAN; 3]; 4];
     source.eval(0.1, &x, &mut out);
@@ -211,7 +211,7 @@ fn what_is_no_formula_for_the_law_is_refused() {
 
 #[test]
 fn taylor_green_vortices_decay_with_their_viscosity_in_two_dimensions() {
-    // Mass and momentum hold up to terms of order M²; without the decay they do not.
+    // Mass and momentum balance up to terms of order M²; without the decay they do not.
     let ns = NavierStokes { gas_constant: 1.0, ..VISCOUS };
     let size = |viscosity: f64| {
         let vortices = TaylorGreen { mach: 1e-3, viscosity, ..TaylorGreen::new(GAS) };

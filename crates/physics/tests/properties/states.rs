@@ -6,7 +6,7 @@ use proptest::test_runner::RngSeed;
 
 pub(crate) const GAS: Euler = Euler { gamma: 1.4 };
 
-/// The same cases in every run; failures leave no files.
+/// The same cases in every run; failures do not write files.
 pub(crate) fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases,
@@ -66,7 +66,7 @@ pub(crate) fn dot<const D: usize>(a: &[f64; D], b: &[f64; D]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// The rotation that two reflections make, applied to a vector.
+/// The rotation composed of two reflections, applied to a vector.
 pub(crate) fn rotate<const D: usize>(v: &[f64; D], mirrors: [[f64; 3]; 2]) -> [f64; D] {
     let mut v = *v;
     for m in mirrors {
@@ -77,13 +77,13 @@ pub(crate) fn rotate<const D: usize>(v: &[f64; D], mirrors: [[f64; 3]; 2]) -> [f
     v
 }
 
-/// A state with its momentum rotated; works for fluxes as well.
+/// A state with its momentum rotated; also for fluxes.
 pub(crate) fn rotate_state<const D: usize, const N: usize>(u: &[f64; N], mirrors: [[f64; 3]; 2]) -> [f64; N] {
     let m: [f64; D] = rotate(&std::array::from_fn(|d| u[1 + d]), mirrors);
     std::array::from_fn(|k| if k == 0 || k == N - 1 { u[k] } else { m[k - 1] })
 }
 
-/// Size of the fluxes that a state makes, for each unknown: what rounding is measured against.
+/// Size of the fluxes of a state, for each unknown: the scale of rounding errors.
 pub(crate) fn flux_scale<const D: usize, const N: usize>(states: &[&[f64; N]]) -> [f64; N]
 where
     Euler: Law<D, N>,

@@ -1,4 +1,4 @@
-//! Two-point fluxes: consistent, symmetric, and what each keeps.
+//! Two-point fluxes are consistent and symmetric, and conserve their quantities.
 
 use crate::states::*;
 use dgsuite_physics::two_point::{KennedyGruber, Ranocha, TwoPointFlux, logarithmic_mean};
@@ -44,7 +44,7 @@ fn entropy_variables<const D: usize, const N: usize>(g: Gas) -> [f64; N] {
     })
 }
 
-/// `Δw·f# − Δψ` relative to the terms that it is made of.
+/// `Δw·f# − Δψ` relative to the terms in it.
 fn entropy_defect<F, const D: usize, const N: usize>(flux: F, a: Gas, b: Gas, n: [f64; 3]) -> f64
 where
     Euler: Law<D, N>,
@@ -76,7 +76,7 @@ proptest! {
     fn ranocha_keeps_the_entropy(a in gas(), b in gas(), n in direction(), near in 1e-6..0.1f64) {
         prop_assert!(entropy_defect::<_, 2, 4>(Ranocha, a, b, n) < 1e-13);
         prop_assert!(entropy_defect::<_, 3, 5>(Ranocha, a, b, n) < 1e-13);
-        // Where the means come from series as well.
+        // Also for states so close that the means come from series.
         let close = Gas { rho: a.rho * (1.0 + near), v: a.v.map(|v| v + near), p: a.p * (1.0 - 0.5 * near) };
         prop_assert!(entropy_defect::<_, 3, 5>(Ranocha, a, close, n) < 1e-13);
     }

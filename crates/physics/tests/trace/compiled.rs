@@ -1,4 +1,4 @@
-//! The printed text, compiled by the machine's C++ compiler, gives the bits that Rust gives.
+//! The printed code, compiled by the machine's C++ compiler, computes the same bits as Rust.
 
 use crate::sources::{
     AIR, Face, Flux, Formula, INFLOW, Outer, Random, SPARING, SYRUP, Split, Viscous, WALL, WARM,
@@ -42,7 +42,7 @@ macro_rules! bits {
 bits!(f64, "double", u64);
 bits!(f32, "float", u32);
 
-/// The first compiler that runs.
+/// The first compiler that works.
 fn compiler() -> Option<String> {
     let named = std::env::var("CXX").ok();
     let known = ["c++", "g++", "clang++"].map(str::to_owned);
@@ -52,7 +52,7 @@ fn compiler() -> Option<String> {
         .find(|c| Command::new(c).arg("--version").output().is_ok_and(|o| o.status.success()))
 }
 
-/// One formula's part of the program and of its input, and what Rust computes.
+/// One formula's part of the program and of its input, and the results of Rust.
 #[derive(Default)]
 struct Exchange {
     functions: String,
@@ -109,8 +109,8 @@ impl Exchange {
     }
 }
 
-/// Compiles and runs all formulas in the precision of `T`; compares bit by bit, powers to a few units in the
-/// last place (their library function need not be the same).
+/// Compiles and runs all formulas in the precision of `T`. Compares bit by bit, except powers, whose library
+/// function may differ by a few units in the last place.
 fn compare<T: Bits>(compiler: &str) {
     let mut exchange = Exchange::default();
     let mut parameters = Parameters::new();
@@ -157,7 +157,7 @@ fn printed_formulas_compiled_by_a_host_compiler_give_the_same_bits() {
     let Some(compiler) = compiler() else {
         let required = std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_some_and(|v| v == "1");
         assert!(!required, "no C++ compiler (c++, g++ or clang++), and DGSUITE_REQUIRE_TOOLS=1 asks for one");
-        // Not by `println!`, which the harness swallows where the test passes.
+        // Not `println!`, because the harness hides its output if the test passes.
         let reason = "SKIPPED printed formulas against a C++ compiler: none of c++, g++, clang++ runs here";
         writeln!(std::io::stderr(), "{reason}").unwrap();
         return;

@@ -1,4 +1,4 @@
-//! Recorded formulas: the graph computes what Rust computes, and so does the printed C++.
+//! Recorded formulas: the graph and the printed C++ compute the same as Rust.
 #![expect(clippy::unwrap_used, reason = "a test that fails may panic")]
 
 mod compiled;

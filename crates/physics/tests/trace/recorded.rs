@@ -1,4 +1,4 @@
-//! The recorded graph, evaluated with numbers, gives the bits that the formula itself gives.
+//! The recorded graph, evaluated with numbers, gives the same bits as the formula itself.
 
 use crate::sources::{
     AIR, Face, Flux, Formula, GAS, INFLOW, Outer, Random, SPARING, SYRUP, Split, Viscous, WALL, WARM, body,

@@ -1,6 +1,6 @@
-//! The printed text of fluxes, as files to read and review.
+//! The printed code of fluxes, as files to read and review.
 //!
-//! `DGSUITE_UPDATE_SNAPSHOTS=1 cargo test` writes the files anew.
+//! `DGSUITE_UPDATE_SNAPSHOTS=1 cargo test` writes the files again.
 
 use crate::sources::{AIR, Face, Flux, GAS, Outer, SYRUP, Split, Viscous, WALL, print};
 use dgsuite_physics::trace::{Parameters, device_fn};

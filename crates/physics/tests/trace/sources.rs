@@ -1,4 +1,4 @@
-//! The formulas that these tests record, each as a device function and as a Rust function of the same inputs.
+//! The formulas recorded by these tests, each as a device function and as a Rust function of the same inputs.
 
 use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::trace::{Arguments, Parameters, Sym, device_fn};
@@ -43,11 +43,11 @@ pub(crate) struct Flux<F>(pub(crate) F);
 #[derive(Clone, Copy)]
 pub(crate) struct Outer<B>(pub(crate) B);
 
-/// A diffusive flux; the second state changes along the normal only.
+/// A diffusive flux; the second state varies along the normal only.
 #[derive(Clone, Copy)]
 pub(crate) struct Viscous(pub(crate) NavierStokes);
 
-/// The state of a face plus the diffusive flux through it, of a boundary condition.
+/// The face state of a boundary condition plus the diffusive flux through the face.
 #[derive(Clone, Copy)]
 pub(crate) struct Face<B>(pub(crate) B);
 
@@ -108,7 +108,7 @@ where
     }
 }
 
-/// Records a formula in the arguments of its device function.
+/// Records a formula with the arguments of its device function.
 pub(crate) fn body<F: Formula<D, N>, const D: usize, const N: usize>(
     formula: F,
 ) -> impl Fn(&Arguments<'_>) -> [Sym; N] {
