@@ -49,4 +49,4 @@ draw sphere sphere --field Velocity --component x --label u --slice y=0 --mesh -
 
 run taylor-green navier-stokes/taylor-green --set space.order=5 --set time.end=8 \
     --set "output.fields={every: 4, names: [QCriterion, { Speed: sqrt(u^2 + v^2 + w^2) }]}"
-draw taylor-green taylor-green --surface QCriterion=4 --field Speed --range 0 1.2 --box --width 640 --height 600 --zoom 1.1
+draw taylor-green taylor-green --surface QCriterion=4 --field Speed --range 0 1.2 --box --width 640 --height 600
