@@ -1,16 +1,17 @@
-// Boundary faces of all conditions: the outer state from the inner one, the flux that leaves, and its time
-// integral at each point. The host's twin is `Discretization::boundary`. One thread a point; the points of a
-// face lie together; a block works on points of one run, which share condition and group. Always in double
-// precision, which times and coordinates need; states are stored in their own. Beside the macros of
-// common.cuh: BLOCK threads; KEEP_DATA of boundary_point.cuh.
+// Boundary faces of all conditions: outer state, numerical flux, and its time integral at each point.
+//
+// Same computation as `Discretization::boundary` on the host. One thread per point. The points of a face are
+// consecutive, and a block processes points of one run, which have the same condition and group. The
+// arithmetic is always in double precision, which times and coordinates need; states are stored in their own
+// precision. Macros beside those of common.cuh: BLOCK threads; KEEP_DATA of boundary_point.cuh.
 #include "boundary_point.cuh"
 
-// Time and share are those of `boundary_point`.
+// Arguments of time and weight as in `boundary_point`.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     boundary(const stored* u, const BoundaryRun* runs, u32 n_runs, const Clock* clock, double time, double part,
              double share, const Parameters parameters) {
-    // The residual behind may fetch its operators and states from here on: what is before this kernel is
-    // done.
+    // From here on the next residual kernel may load its operators and states: the kernels before this one
+    // have finished.
     dg_wait_for_kernels_before();
     dg_let_next_kernel_start();
     u32 i = 0;

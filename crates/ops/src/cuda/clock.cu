@@ -1,7 +1,8 @@
-// Time and step size on the device: the host's twin is `Controller` of timeint, whose sums these are,
-// without fusing. One block.
+// Time and step size on the device, and the control of step sizes by error estimates; one block.
+//
+// Same sums as `Controller` of timeint on the host, without fused multiply–adds.
 
-// The least of `n` bounds; the result is thread 0's. BLOCK threads, a power of two.
+// The smallest of `n` bounds; thread 0 returns the result. BLOCK threads, a power of two.
 static __device__ __forceinline__ StepBound least_of(const StepBound* partial, u32 n) {
     __shared__ StepBound tree[BLOCK];
     StepBound bound;
@@ -28,7 +29,7 @@ static __device__ __forceinline__ StepBound least_of(const StepBound* partial, u
     return tree[0];
 }
 
-// t + low ← t + low + dt (Dekker's two-sum), and a step more.
+// t + low ← t + low + dt (two-sum; Dekker), and increments the number of steps.
 static __device__ __forceinline__ void tick_once(Clock* clock) {
     const double dt = clock->dt + clock->low;
     const double t = clock->t + dt, seen = t - clock->t;
@@ -37,13 +38,13 @@ static __device__ __forceinline__ void tick_once(Clock* clock) {
     clock->steps += 1;
 }
 
-// The least of `n` bounds to `result`.
+// Writes the smallest of `n` bounds to `result`.
 extern "C" __global__ void __launch_bounds__(BLOCK) least(const StepBound* partial, u32 n, StepBound* result) {
     const StepBound bound = least_of(partial, n);
     if (threadIdx.x == 0) *result = bound;
 }
 
-// Sets the clock; with cfl > 0 the step is that multiple of `bound`.
+// Sets the clock. If cfl > 0, the step is cfl times `bound`.
 extern "C" __global__ void set_clock(Clock* clock, double t, double low, double dt, double cfl,
                                      const StepBound* bound) {
     if (threadIdx.x > 0) return;
@@ -52,14 +53,13 @@ extern "C" __global__ void set_clock(Clock* clock, double t, double low, double 
     clock->dt = cfl > 0 ? cfl * bound->step : dt;
 }
 
-// The end of a step whose size stays.
+// Ends a step of constant size.
 extern "C" __global__ void tick(Clock* clock) {
     if (threadIdx.x == 0) tick_once(clock);
 }
 
-// The end of a step whose state has these bounds: the least, to `bound` and to the ring `record` of `ring`
-// places; with
-// cfl > 0 the next step's size.
+// Ends a step whose new state has these bounds: writes the smallest to `bound` and to the ring `record` of
+// `ring` places; if cfl > 0, computes the size of the next step.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     end_step(const StepBound* partial, u32 n, StepBound* bound, StepBound* record, u32 ring, Clock* clock, double cfl) {
     const StepBound found = least_of(partial, n);
@@ -70,23 +70,25 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     if (cfl > 0) clock->dt = cfl * found.step;
 }
 
-// What decides on steps that are tried: the host's twin is `Adaptive` of timeint. Mirrored by `ControlWords`
-// in control.rs.
+// Data for accepting or rejecting steps. Same as `Adaptive` of timeint on the host; mirrored by
+// `ControlWords` in control.rs.
 struct Control {
-    double wanted, second, third;  // the step that is wanted, the errors of the last two good steps
+    double wanted, second, third;  // desired step; errors of the last two accepted steps
     double limit;                  // the step bound of the present state
-    double tolerance, cfl;         // cfl: the multiple of that bound that a step may have at most; 0 for none
-    u64 attempts;                  // tried since the device was set up
-    u32 rejected, restore;         // since the last good step; whether the last step is to be taken back
+    // cfl: largest multiple of that bound that is allowed for a step; 0 for none
+    double tolerance, cfl;
+    u64 attempts;                  // number of attempts since the device was set up
+    // rejections since the last accepted step; whether to restore the state before the last step
+    u32 rejected, restore;
 };
 
-// One attempt, as the host reads it.
+// The record of one attempt, as the host reads it.
 struct Attempt {
     double dt, error, limit;
     u64 good;
 };
 
-// x^(n/64) by square roots and products, which are the same bits on the host.
+// x^(n/64) by square roots and products, which give the same bits as on the host.
 static __device__ double root_power(double x, u32 n) {
     double root = x, product = 1;
     for (u32 bit = 32; bit > 0; bit /= 2) {
@@ -100,20 +102,20 @@ static __device__ double clamped(double x, double least, double most) {
     return x < least ? least : x > most ? most : x;
 }
 
-// The size of the next attempt.
+// Computes the size of the next attempt.
 static __device__ void choose(const Control* c, Clock* clock) {
     const double most = c->cfl * c->limit;
     clock->dt = c->cfl > 0 && most < c->wanted ? most : c->wanted;
 }
 
-// The first attempt, whose state has the bound `bound`.
+// Sets the size of the first attempt; the state has the bound `bound`.
 extern "C" __global__ void begin_attempts(const Control* c, Clock* clock) {
     if (threadIdx.x == 0) choose(c, clock);
 }
 
-// The end of an attempt whose state has these bounds and whose weighted errors have the sum of squares
-// `square`: whether it is good, and the size of the next one. The record of attempt i is at i modulo `ring`.
-// One block.
+// Ends an attempt whose new state has these bounds and whose weighted errors have the sum of squares
+// `square`: accepts or rejects it, and computes the size of the next attempt. The record of attempt i is
+// stored at i modulo `ring`. One block.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     judge(const StepBound* partial, u32 n, const double* square, Control* c, Attempt* record, u32 ring, Clock* clock) {
     const StepBound found = least_of(partial, n);
@@ -149,7 +151,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     choose(c, clock);
 }
 
-// to <- from, word by word, if the last step is to be taken back.
+// to ← from, word by word, if the last step is to be undone.
 extern "C" __global__ void restore(const Control* c, u32* to, const u32* from, u64 n) {
     if (!c->restore) return;
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (u64)gridDim.x * blockDim.x) to[i] = from[i];

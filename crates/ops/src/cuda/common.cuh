@@ -1,16 +1,21 @@
-// What every kernel of the operators shares: arguments, neighbours' traces, the stage.
+// Definitions shared by all kernels of the operators: arguments, traces of neighbours, the Runge–Kutta stage.
 //
-// Defined by the host beforehand: `real`, the traced functions of the law, and as macros DIM FIELDS LANES
-// dimension, unknowns, elements of a block of the layout PLANAR rows of one unknown lie together in the state
-// (1); LANES = 1 NP NQ NF FACES basis functions, volume points, face points, faces of an element FACE_FIRST {
-// first point of each face, …, NF } CURVED geometry per point (1) or per element and face (0) COLLOCATED
-// volume points are the nodes DIRECT face points are nodes: traces are read from the state STAGE residual
-// alone (0) or fused with a stage (1) Index orders are those of the host: state [block][row][field][lane] or
-// [block][field][row] (PLANAR), metric [d][x] or [point][d][x], face geometry [face or point][DIM + 1] (unit
-// normal, scale), each interleaved by lanes.
+// The host defines beforehand the type `real`, the traced functions of the law, and these macros:
+// - DIM, FIELDS, LANES: dimension, unknowns, elements of a block of the layout
+// - PLANAR: rows of one unknown are contiguous in the state (1); then LANES = 1
+// - NP, NQ, NF, FACES: basis functions, volume points, face points, faces of an element
+// - FACE_FIRST: { first point of each face, …, NF }
+// - CURVED: geometry for each point (1), or for each element and face (0)
+// - COLLOCATED: volume points are the nodes
+// - DIRECT: face points are nodes, and traces are read from the state
+// - STAGE: residual alone (0), or fused with a stage (1)
+//
+// Index orders are those of the host: state [block][row][field][lane] or [block][field][row] (PLANAR), metric
+// [d][x] or [point][d][x], face geometry [face or point][DIM + 1] (unit normal, scale), each interleaved by
+// lanes.
 
-// The number type of arrays in memory but operators: that of the arithmetic, or, with DG_STORED_SINGLE, a
-// smaller one.
+// `stored` is the number type of arrays in memory except operators: that of the arithmetic, or a smaller one
+// with DG_STORED_SINGLE.
 #ifdef DG_STORED_SINGLE
 typedef float stored;
 #else
@@ -20,51 +25,51 @@ typedef unsigned int u32;
 typedef unsigned char u8;
 typedef unsigned long long u64;
 
-// Scalars of one block of the state, and of the traces.
+// Number of scalars of one block of the state, and of the traces.
 constexpr u32 STATE_BLOCK = NP * FIELDS * LANES;
 constexpr u32 TRACE_BLOCK = NF * FIELDS * LANES;
-// From a row of the state to the next, and from an unknown to the next.
+// Stride between rows of the state, and between unknowns.
 constexpr u32 ROW_STRIDE = PLANAR ? 1 : FIELDS * LANES;
 constexpr u32 FIELD_STRIDE = PLANAR ? NP : LANES;
 // The code of a face whose trace lies in the exterior buffer.
 constexpr u32 EXTERIOR = 255;
 
-// Step size, and time in two numbers, `t + low`: the host's `TimePoint`. Stages read `dt`.
+// Step size, and time as the sum of two numbers, `t + low`, like the host's `TimePoint`. Stages read `dt`.
 struct Clock {
     double dt, t, low;
-    u64 steps;  // done since the device was set up
+    u64 steps;  // number of steps since the device was set up
 };
 
-// The result of a step bound: least step for cfl = 1, and the first bad slot (0xffffffff for none).
+// Result of a step bound: the smallest step for cfl = 1, and the first bad slot (0xffffffff for none).
 struct StepBound {
     double step;
     u32 bad;
     u32 unused;
 };
 
-// The group, the part that this launch works on, and where the result goes. Mirrored by `Arguments` in
-// launch.rs.
+// Arguments of the kernels of a group: arrays of the group and of the part that the launch processes, and the
+// destination. Mirrored by `Arguments` in arguments.rs.
 struct Arguments {
     const stored* u;               // state of the group
-    const stored* traces;          // traces of the group where they are not read from the state
+    const stored* traces;          // traces of the group, if they are not read from the state
     const stored* exterior;        // traces of boundaries and other groups, [face][point][field]
-    const u32* across;             // [block][face][lane]: slot across, or where the trace begins in `exterior`
-    const u8* code;                // [block][face][lane]: table to read it through, or EXTERIOR
-    const u32* rows;               // [code][point]: first scalar of the row in a block
-    const u32* own;                // [face point]: first scalar of the own trace's row in a block
+    const u32* across;             // [block][face][lane]: slot across, or index of the trace in `exterior`
+    const u8* code;                // [block][face][lane]: table of rows to use, or EXTERIOR
+    const u32* rows;               // [code][point]: offset of the row in a block
+    const u32* own;                // [face point]: offset of the row of the element's own trace in a block
     const stored* metric;          // of the part
     const stored* face;            // of the part
     const stored* inverse_jacobian;  // of the part, [point]; curved only
-    const stored* weighted;        // of the part: see the weight-adjusted rule
-    const stored* inverse;         // of the part: see the stored rule
-    const stored* map;             // of the part: see quadratic.cuh
+    const stored* weighted;        // of the part, for the weight-adjusted rule
+    const stored* inverse;         // of the part, for the stored rule
+    const stored* map;             // of the part, see quadratic.cuh
     const real* tables;            // operators, in the order of the kernel
-    const u32* indices;            // their indices, where they are sparse
+    const u32* indices;            // their indices, if they are sparse
     const stored* local;           // factor of the step by slot, or null
-    const stored* start;           // state at the beginning of the step; read where b ≠ 0
+    const stored* start;           // state at the beginning of the step; read if b ≠ 0
     stored* reg;                   // register of the stage
     stored* out;                   // residual, or next state
-    real* work;                    // work space where shared memory is too small
+    real* work;                    // work space, if shared memory is too small
     const double* step;            // step size
     const stored* source;          // of the group: rows of the source, as the state, or null; the universal residual reads it
     double a, b, c;                // stage: reg ← a reg + dt R, out ← b start + (1 − b) u + c reg
@@ -74,18 +79,18 @@ struct Arguments {
     u32 table_len;                 // entries of a table of rows
 };
 
-// First scalar of a slot in an array of blocks of `block` scalars.
+// Offset of a slot in an array of blocks of `block` scalars.
 static __device__ __forceinline__ u64 slot_begin(u32 slot, u32 block) {
     return LANES == 1 ? (u64)slot * block : (u64)(slot / LANES) * block + slot % LANES;
 }
 
-// First scalar of row `row` of a part's table, [element][rows][width] interleaved by lanes.
+// Offset of row `row` of a part's table, [element][rows][width] interleaved by lanes.
 static __device__ __forceinline__ u64 part_row(u32 element, u32 rows, u32 row, u32 width) {
     return LANES == 1 ? ((u64)element * rows + row) * width
                       : ((u64)(element / LANES) * rows + row) * width * LANES + element % LANES;
 }
 
-// Where the trace across a face lies.
+// Location of the trace across a face: an array, and a table of rows (null if the trace is contiguous).
 struct Across {
     const stored* values;
     const u32* rows;
@@ -106,7 +111,7 @@ static __device__ __forceinline__ Across across(const Arguments& a, u32 slot, u3
     return r;
 }
 
-// The state across point `point` of the face.
+// Loads the state across point `point` of the face.
 static __device__ __forceinline__ void state_across(const Across& r, u32 point, real (&up)[FIELDS]) {
     const bool outside = r.rows == nullptr;
     const stored* p = r.values + (outside ? point * FIELDS : __ldg(r.rows + point));
@@ -115,17 +120,17 @@ static __device__ __forceinline__ void state_across(const Across& r, u32 point, 
     for (int k = 0; k < FIELDS; ++k) up[k] = __ldg(p + k * stride);
 }
 
-// Where the inner trace at a face point comes from: `n` rows of an element, by a table of their places, with
-// weights. Face points that are nodes, or whose traces are there already, have one row of weight 1.
+// Computation of the inner trace at a face point: `n` rows of an element, given by a table of places, with
+// weights. Face points that are nodes, or whose traces are stored, have one row of weight 1.
 struct InnerTrace {
     const stored* values;  // state or traces
-    const u64* begin;     // [point]: first scalar of the element's block
-    const u32* list;      // [point]: first of its places in `places`
-    const u32* weight;    // [point]: first of its weights in `weights`
+    const u64* begin;     // [point]: offset of the element's block
+    const u32* list;      // [point]: index of its first place in `places`
+    const u32* weight;    // [point]: index of its first weight in `weights`
     const u32* places;
     const stored* weights;
     u32 n;
-    u32 stride;           // between the unknowns of a row
+    u32 stride;           // stride between the unknowns of a row
 };
 
 static __device__ __forceinline__ void inner_trace(const InnerTrace& t, u32 q, real (&u)[FIELDS]) {
@@ -139,14 +144,14 @@ static __device__ __forceinline__ void inner_trace(const InnerTrace& t, u32 q, r
         for (int k = 0; k < FIELDS; ++k) u[k] += (real)w[m] * p[place[m] + k * t.stride];
 }
 
-// Metric terms of an element at a volume point: ∇r_d, or J∇r_d where curved.
+// Loads the metric terms of an element at a volume point: ∇r_d, or J∇r_d if curved.
 static __device__ __forceinline__ void metric_at(const Arguments& a, u32 element, u32 q, real (&g)[DIM * DIM]) {
     const stored* p = a.metric + part_row(element, CURVED ? NQ : 1, CURVED ? q : 0, DIM * DIM);
 #pragma unroll
     for (int i = 0; i < DIM * DIM; ++i) g[i] = __ldg(p + i * LANES);
 }
 
-// Unit normal and scale of the flux at a face point: sJ/J, or sJ where curved.
+// Loads the unit normal at a face point; returns the scale of the flux: sJ/J, or sJ if curved.
 static __device__ __forceinline__ real normal_at(const Arguments& a, u32 element, u32 face, u32 q, real (&n)[DIM]) {
     const stored* p = a.face + part_row(element, CURVED ? NF : FACES, CURVED ? q : face, DIM + 1);
 #pragma unroll
@@ -154,7 +159,7 @@ static __device__ __forceinline__ real normal_at(const Arguments& a, u32 element
     return __ldg(p + DIM * LANES);
 }
 
-// Numerical flux times its scale at a face point, from both traces.
+// Computes the numerical flux times its scale at a face point, from both traces.
 static __device__ __forceinline__ void face_flux(const Arguments& a, const Parameters& parameters, u32 element, u32 face,
                                           u32 q, const real (&um)[FIELDS], const real (&up)[FIELDS],
                                           real (&f)[FIELDS]) {
@@ -165,7 +170,7 @@ static __device__ __forceinline__ void face_flux(const Arguments& a, const Param
     for (int k = 0; k < FIELDS; ++k) f[k] *= scale;
 }
 
-// The factors of a stage, in the kernel's precision.
+// The coefficients of a stage, in the kernel's precision.
 struct StageFactors {
     real a, b, rest, c, dt;
 };
@@ -181,7 +186,8 @@ static __device__ __forceinline__ StageFactors stage_factors(const Arguments& a,
     return s;
 }
 
-// One finished entry of the residual, `r`, at position `at` of the state, whose value is `u`.
+// Finishes one entry `r` of the residual, at position `at` of the state, where the state has the value `u`:
+// stores it, or updates the stage.
 static __device__ __forceinline__ void finish(const Arguments& a, const StageFactors& s, u64 at, real u, real r) {
     if (STAGE) {
         real g = r * s.dt;
@@ -194,7 +200,8 @@ static __device__ __forceinline__ void finish(const Arguments& a, const StageFac
     }
 }
 
-// Likewise with the register's entry in hand, `before`, of meaning where the stage reads it.
+// As `finish`, with the register's entry `before` already loaded (it is used only if the stage reads the
+// register).
 static __device__ __forceinline__ void finish_with(const Arguments& a, const StageFactors& s, u64 at, bool reads_register,
                                                    real before, real u, real r) {
     if (STAGE) {

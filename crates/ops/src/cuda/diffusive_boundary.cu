@@ -1,9 +1,11 @@
-// Boundary faces of one condition under diffusion, one thread a point: the jump that the gradient is lifted
-// to, and, after the first pass, the diffusive flux that leaves. The host's twins are
-// `BoundarySet::face_states` and `Discretization::boundary_fluxes`.
+// Boundary faces of one condition under diffusion: the lifted jump, and the diffusive flux.
 //
-// Beside the macros of common.cuh: BLOCK threads; the traced functions `face_state` (u_b from u⁻, the normal
-// and prescribed data) and `boundary_flux`.
+// One thread per point. The first kernel computes the jump `u_b − u⁻` before the first pass; the second
+// computes the diffusive flux out of the domain after it. Same computation as `BoundarySet::face_states` and
+// `Discretization::boundary_fluxes` on the host.
+//
+// Macros and functions beside those of common.cuh: BLOCK threads; the traced functions `face_state` (u_b from
+// u⁻, the normal and prescribed data) and `boundary_flux`.
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
     face_jumps(const InnerTrace inner, const real* normal, const real* data, u32 n, real* jumps,
@@ -21,9 +23,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     for (int k = 0; k < FIELDS; ++k) jumps[(u64)q * FIELDS + k] = ub[k] - um[k];
 }
 
-// `exterior` gets the diffusive flux, which the second pass takes from the numerical one that the first has
-// published: it does not tell boundaries from neighbours. The time integrals of what leaves are those of
-// boundary.cu.
+// Writes the diffusive flux to `exterior`. The second pass subtracts it from the numerical flux that the
+// first pass has published, as it does for neighbours. Adds to the time integrals of boundary.cu.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     face_fluxes(const InnerTrace inner, const real* normal, const real* weight, const real* data,
                 const real* gradients, u32 n, real* exterior, const Clock* clock, double share,

@@ -1,16 +1,17 @@
-// A u of the interior penalty method, in two kernels, from the tables of the host (elliptic/device.rs): any
-// shape, order and geometry.
+// A u of the interior penalty method for any shape, order and geometry, in two kernels.
+//
+// The tables come from the host (elliptic/device.rs).
 //
 // `elliptic_publish` writes what neighbours read: values and conormal derivatives p = κ sJ n·∇u at the face
-// points, in pairs. `elliptic_test` forms the gradient, F_d = κ J Σ_e (∇r_d·∇r_e) ∂u/∂r_e, and what the faces
-// give, with the jump j = u⁻ − u⁺: y = κ sJ τ j − ½ (p⁻ − p⁺) tests the functions and z_m = −½ c_m j their
-// derivatives along the face's frame.
+// points, in pairs. `elliptic_test` computes the gradient, F_d = κ J Σ_e (∇r_d·∇r_e) ∂u/∂r_e, and the face
+// terms: with the jump j = u⁻ − u⁺, y = κ sJ τ j − ½ (p⁻ − p⁺) tests the functions and z_m = −½ c_m j tests
+// their derivatives along the face's frame.
 //
-// A block works on ELEMENTS elements, whose numbers lie in shared memory as [row][element]; a thread forms a
-// row for CHUNK of them, so that an entry of a matrix is read once for CHUNK products.
+// A block processes ELEMENTS elements, whose numbers are in shared memory as [row][element]. A thread
+// computes one row for CHUNK elements, so that an entry of a matrix is loaded once for CHUNK products.
 //
-// Defined by the host: NP, NF (face points), DIM, FACES, POINTS, VALUES (rows of λ u, or 0), ENTRIES of the
-// metric, PER_POINT, SKEW (whether derivatives along tangents count), ELEMENTS, CHUNK, THREADS.
+// Macros defined by the host: NP, NF (face points), DIM, FACES, POINTS, VALUES (rows of λ u, or 0), ENTRIES
+// of the metric, PER_POINT, SKEW (whether tangential derivatives contribute), ELEMENTS, CHUNK, THREADS.
 #include "device.cuh"
 
 typedef unsigned u32;
@@ -21,7 +22,7 @@ constexpr int FACE_ROWS = PER_POINT ? NF : FACES;
 constexpr int METRIC_ROWS = PER_POINT ? POINTS : 1;
 constexpr u32 GHOST = 1u << 31, NATURAL = 1u << 30;
 
-// Rows of equal length, [entry][row]; shorter ones are filled up with zeros.
+// A matrix with rows of equal length, [entry][row]; shorter rows are padded with zeros.
 struct Matrix {
     const real* values;
     const u32* columns;
@@ -38,11 +39,11 @@ struct Part {
     u64 first_row, first_point;
     u32 n_elements;
     u32 padding;
-    // Rows that are copied: they belong to no element.
+    // Rows that are only copied: they belong to no element.
     u64 copied, n_copied;
 };
 
-// out ← A in (+ out), rows [row][element].
+// out ← A in, or out ← out + A in; rows are [row][element].
 template <bool ADD> DG_DEVICE void multiply(const Matrix& a, const real* in, real* out) {
     constexpr u32 chunks = ELEMENTS / CHUNK;
     for (u32 item = threadIdx.x; item < a.rows * chunks; item += THREADS) {
@@ -61,7 +62,7 @@ template <bool ADD> DG_DEVICE void multiply(const Matrix& a, const real* in, rea
     }
 }
 
-// The values of the block's elements, zeros beyond the last.
+// Loads the values of the block's elements; zeros beyond the last.
 DG_DEVICE void load(const Part& a, const real* u, u32 first, u32 n, real* to) {
     for (u32 item = threadIdx.x; item < ELEMENTS * NP; item += THREADS) {
         const u32 e = item / NP, i = item % NP;
@@ -136,7 +137,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             } else if (code == NATURAL) {
                 jump = minus;
             } else {
-                // The first point of the face has a place in `meets` of its own.
+                // The first point of the face has its own place in `meets`.
                 u32 i = q;
                 while (i > 0 && dg_load(a.face_of + i - 1) == f) --i;
                 const real* other = published + 2 * (u64)(from + dg_load(a.meets + code + q - i));

@@ -1,10 +1,12 @@
-// Block Jacobi: a dense matrix for each element. Defined by the host: NP, THREADS.
+// Block Jacobi: multiplies the rows of each element by its dense matrix.
+//
+// Macros defined by the host: NP, THREADS.
 #include "device.cuh"
 
 typedef unsigned u32;
 typedef unsigned long long u64;
 
-// z ← B r, matrices as [element][column][row].
+// z ← B r, with matrices as [element][column][row].
 extern "C" __global__ void __launch_bounds__(THREADS) block_multiply(const real* __restrict__ matrices, const real* __restrict__ r,
                                                                       real* __restrict__ z, u64 first_row, u64 rows, u64 copied,
                                                                       u64 n_copied) {

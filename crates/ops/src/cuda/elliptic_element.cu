@@ -1,11 +1,13 @@
-// A u of the interior penalty method on affine simplices of low order with piecewise constant coefficients,
-// in one kernel: a thread works on an element. What is calculated is written in elliptic/device/simplices.rs,
-// what may be done with it at once in elliptic_step.cuh.
+// A u of the interior penalty method on affine simplices of low order: one thread per element.
 //
-// Defined by the host: DIM, NP, FACE_NODES, MODES (of order p − 1), RATIO and REACTION (whether there are
-// such numbers), CODES, THREADS, BLOCKS, CODE_BITS; as lists the matrices GRADIENT [d][mode][node], ACROSS
-// [face node][own order], TANGENT [m][face node][face node], FACE_MASS [face node][face node], LIFT
-// [side][mode][face node], VOLUME_MASS [node][node], OWN_ROWS [side][own order], OWN_EDGES [side][edge].
+// Coefficients are piecewise constant. The formulas are in elliptic/device/simplices.rs; elliptic_step.cuh
+// defines how A u is used at once in a residual or a smoother's step.
+//
+// Macros defined by the host: DIM, NP, FACE_NODES, MODES (of order p − 1), RATIO and REACTION (whether such
+// coefficients exist), CODES, THREADS, BLOCKS, CODE_BITS; and the matrices as lists: GRADIENT
+// [d][mode][node], ACROSS [face node][own order], TANGENT [m][face node][face node], FACE_MASS [face
+// node][face node], LIFT [side][mode][face node], VOLUME_MASS [node][node], OWN_ROWS [side][own order],
+// OWN_EDGES [side][edge].
 #include "device.cuh"
 #include "elliptic_step.cuh"
 

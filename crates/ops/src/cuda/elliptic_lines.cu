@@ -1,13 +1,12 @@
-// A u of the interior penalty method on quadrilaterals and hexahedra at Gauss nodes, in one kernel: a thread
-// works on a line of nodes, direction by direction. What is calculated is written in
-// elliptic/device/grids.rs.
+// A u of the interior penalty method on quadrilaterals and hexahedra: one thread per line of Gauss nodes.
 //
-// A block works on ELEMENTS elements with a thread for each of their lines of one direction. In shared memory
-// the nodes of an element lie with an odd distance between lines of the first direction, so that threads read
-// different banks.
+// One kernel processes one direction after the other. The formulas are in elliptic/device/grids.rs.
 //
-// Defined by the host: DIM, LINE_NODES (nodes of a line), PER_POINT, SKEW, REACTION, ELEMENTS, THREADS; as
-// lists DERIVATIVE [q][i], END_VALUE and END_SLOPE [i], WEIGHTS [i].
+// A block processes ELEMENTS elements, with a thread for each of their lines of one direction. In shared
+// memory, the lines of the first direction have an odd distance, so that threads access different banks.
+//
+// Macros defined by the host: DIM, LINE_NODES (nodes of a line), PER_POINT, SKEW, REACTION, ELEMENTS,
+// THREADS; and the lists DERIVATIVE [q][i], END_VALUE and END_SLOPE [i], WEIGHTS [i].
 #include "device.cuh"
 
 typedef unsigned u32;
@@ -17,7 +16,7 @@ constexpr int LINES = DIM == 2 ? LINE_NODES : LINE_NODES * LINE_NODES, NP = LINE
 constexpr int ENTRIES = DIM * (DIM + 1) / 2 + REACTION, WIDTH = 3 + (SKEW ? 2 * (DIM - 1) : 0);
 constexpr int TANGENTS = DIM - 1, POINTS = PER_POINT ? NP : 1, FACE_ROWS = PER_POINT ? LINES : 1;
 constexpr u32 OPPOSITE = 1u << 30, NOTHING = 1u << 31;
-// Numbers of the faces of an element in shared memory: of each side TANGENTS + 2 or 2 TANGENTS for each line.
+// Numbers of the faces of an element in shared memory: for each side and line TANGENTS + 2, or 2 TANGENTS.
 constexpr int OF_SIDE = PER_POINT ? 2 + TANGENTS : 2 * TANGENTS, OF_FACES = SKEW ? 2 * DIM * OF_SIDE * LINES : 0;
 
 struct Arguments {
@@ -34,7 +33,7 @@ static __device__ const real end_value[LINE_NODES] = END_VALUE;
 static __device__ const real end_slope[LINE_NODES] = END_SLOPE;
 static __device__ const real weights[LINE_NODES] = WEIGHTS;
 
-// In shared memory the first node of a line of direction d, and the way from node to node.
+// Index in shared memory of the first node of a line of direction d, and the stride between its nodes.
 DG_DEVICE u32 first_of(int d, u32 line) {
     if (DIM == 2) return d == 0 ? line * ROW : line;
     const u32 a = line % LINE_NODES, b = line / LINE_NODES;
@@ -52,7 +51,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     real* const own = shared + (busy ? local : 0) * DIM * SPACE;
     real* const slopes = own + SPACE;
     real* const of_faces = shared + ELEMENTS * DIM * SPACE + (busy ? local : 0) * OF_FACES;
-    // Weight of the line's other directions where coefficients have none.
+    // Weight of the line's other directions, if coefficients are not weighted.
     const real line_weight = PER_POINT ? real(1) : DIM == 2 ? weights[line] : weights[line % LINE_NODES] * weights[line / LINE_NODES];
     dg_wait_for_kernels_before();
     for (u64 i = blockIdx.x * THREADS + threadIdx.x; i < a.n_copied; i += (u64)gridDim.x * THREADS)
@@ -68,8 +67,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
     dg_block_sync();
 
-    // What the faces give, tested by values and by inward slopes; slopes, then fluxes along the line of the
-    // last direction, which no other thread needs.
+    // The face terms, tested by values (y) and by inward slopes (z). `along_last` holds slopes, then fluxes
+    // along the line of the last direction, which no other thread needs.
     real y[DIM][2], z[DIM][2], along_last[LINE_NODES];
     if (busy) {
 #pragma unroll
@@ -159,7 +158,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         }
     }
     if (SKEW && busy) {
-        // Derivatives along the side, and what is tested by them.
+        // Derivatives along the side, and the terms that they test.
 #pragma unroll
         for (int side = 0; side < 2 * DIM; ++side) {
             const real* const from = of_faces + side * OF_SIDE * LINES;

@@ -1,19 +1,21 @@
-// A u of the interior penalty method on affine simplices with piecewise constant coefficients, in one kernel:
-// a warp works on 8 ROWS elements with the tensor cores (fragments.cuh), those of double precision, or with
-// DG_SINGLE those for numbers of 11 bits. What is calculated is written in elliptic/device/simplices.rs, what
-// may be done with it at once in elliptic_step.cuh.
+// A u of the interior penalty method on affine simplices, by tensor cores: one warp per 8 ROWS elements.
 //
-// A block keeps the matrices in shared memory and goes over the elements. The reflection of an element that
-// swaps its vertices 0 and 1 takes nodes to nodes and modes to themselves or their opposites: the products
-// with matrices of the volume can be those of even and odd parts, each of half as many rows and columns
-// (cuda/elliptic/halves.rs). Without PAIRS all nodes and modes count as even. A neighbour's row is read in
-// the side's own order, in which the derivatives at the face are one matrix for all sides; of the products
-// only that one, from x = W⁻ u⁻ − W⁺ u⁺, needs nodes off the face.
+// Coefficients are piecewise constant. The products use the tensor cores (fragments.cuh) in double precision
+// or, with DG_SINGLE, with numbers of 11 bits. The formulas are in elliptic/device/simplices.rs;
+// elliptic_step.cuh defines how A u is used at once in a residual or a smoother's step.
 //
-// Defined by the host: DIM, NP, FACE_NODES, PAIRS (of nodes that are each other's image), OWN_IMAGES (nodes
-// that are their own), EVEN_MODES and ODD_MODES (of order p − 1), RATIO and REACTION (whether there are such
-// numbers), CODES, WARPS, BLOCKS, ROWS, OWN_EDGES ({ the edges of each side }), MASS_TILES ({ of each side
-// the tiles that its mass matrix has entries in }), ENTRIES (numbers of all matrices), CODE_BITS.
+// A block keeps the matrices in shared memory and iterates over the elements. The reflection of an element
+// that exchanges its vertices 0 and 1 permutes the nodes and maps each mode to itself or its negative.
+// Products with matrices of the volume can therefore be split into even and odd parts, with half as many rows
+// and columns each (cuda/elliptic/halves.rs). Without PAIRS, all nodes and modes count as even. A neighbour's
+// row is read in the side's own order, in which the derivatives at the face are one matrix for all sides.
+// Only this product, of x = W⁻ u⁻ − W⁺ u⁺, needs nodes that are not on the face.
+//
+// Macros defined by the host: DIM, NP, FACE_NODES, PAIRS (pairs of nodes that are images of each other),
+// OWN_IMAGES (nodes that are their own images), EVEN_MODES and ODD_MODES (of order p − 1), RATIO and REACTION
+// (whether such coefficients exist), CODES, WARPS, BLOCKS, ROWS, OWN_EDGES ({ the edges of each side }),
+// MASS_TILES ({ for each side, the tiles in which its mass matrix has entries }), ENTRIES (numbers of all
+// matrices), CODE_BITS.
 #include "device.cuh"
 
 #if defined(DG_STORED_SINGLE) || defined(DG_SINGLE)
@@ -28,7 +30,7 @@ typedef unsigned long long u64;
 #include "fragments.cuh"
 
 constexpr int SIDES = DIM + 1, EDGES = DIM * (DIM + 1) / 2, INNER = NP - FACE_NODES;
-// Of sums over pairs, with the nodes that are their own images, and of differences; of even and odd modes.
+// Sums over pairs together with the nodes that are their own images, and differences; even and odd modes.
 constexpr bool HALVES = PAIRS > 0;
 constexpr int WAITING = HALVES ? 2 : 1;
 constexpr int EVEN_STEPS = (PAIRS + OWN_IMAGES + 3) / 4, ODD_STEPS = (PAIRS + 3) / 4;
@@ -36,21 +38,21 @@ constexpr int EVEN_TILES = (EVEN_STEPS + 1) / 2, ODD_TILES = (ODD_STEPS + 1) / 2
 constexpr int MODE_TILES = fragment_tiles(EVEN_MODES) + fragment_tiles(ODD_MODES);
 constexpr int FACE_STEPS = fragment_steps(FACE_NODES), FACE_TILES = fragment_tiles(FACE_NODES);
 constexpr int INNER_STEPS = INNER > 0 ? fragment_steps(INNER) : 0, ROW_STEPS = FACE_STEPS + INNER_STEPS;
-// Words of four rows each; of the nodes those of the first of each pair and its own images, then those of the
-// second.
+// Words that hold four rows each. Words of nodes: those of the first of each pair and of own images, then
+// those of the second.
 constexpr int ROW_WORDS = (ROW_STEPS + 3) / 4, FIRST_WORDS = (EVEN_STEPS + 3) / 4, NODE_WORDS = FIRST_WORDS + (ODD_STEPS + 3) / 4;
-// Of the words: those of the codes, then those of the nodes.
+// The words of the codes come first, then the words of the nodes.
 constexpr int NODES_AT = CODES * 4 * ROW_WORDS, WORDS = NODES_AT + 4 * NODE_WORDS;
 
-// Of the even (0) or the odd (1).
+// Number of steps over the even (0) or odd (1) nodes.
 DG_DEVICE constexpr int node_steps(int odd) { return odd ? ODD_STEPS : EVEN_STEPS; }
 DG_DEVICE constexpr int node_tiles(int odd) { return odd ? ODD_TILES : EVEN_TILES; }
 DG_DEVICE constexpr int mode_steps(int odd) { return fragment_steps(odd ? ODD_MODES : EVEN_MODES); }
 DG_DEVICE constexpr int mode_tiles(int odd) { return fragment_tiles(odd ? ODD_MODES : EVEN_MODES); }
-// In halves derivative 0 makes odd of even, the others leave them.
+// With PAIRS, derivative 0 maps even to odd functions and vice versa; the others preserve parity.
 DG_DEVICE constexpr int image(int odd, int d) { return HALVES && d == 0 ? 1 - odd : odd; }
 
-// Where the matrices begin, in fragments: the derivatives of even and odd, and what is tested by them.
+// Offsets of the matrices, in fragments: the derivatives of even and odd functions, and their tests.
 DG_DEVICE constexpr int derivatives(int odd, int d) {
     return odd * EVEN_STEPS * (mode_tiles(image(0, 0)) + (DIM - 1) * mode_tiles(0)) +
            (d > 0 ? node_steps(odd) * (mode_tiles(image(odd, 0)) + (d - 1) * mode_tiles(odd)) : 0);
@@ -68,8 +70,8 @@ constexpr int VOLUME_MASS = tests(1, 0) + mode_steps(1) * (node_tiles(image(1, 0
 
 struct Arguments {
     const real* matrices;
-    // [code][lane of four][word]: rows in the side's own order, four to a word; then [lane of four][word] of
-    // the nodes as the matrices number them.
+    // [code][lane of four][word]: rows in the side's own order, four per word; then [lane of four][word] for
+    // the nodes in the numbering of the matrices.
     const u32* rows;
     // [code]: the edges of the side, a byte each, then the side.
     const u32* edges;
@@ -82,8 +84,8 @@ struct Arguments {
     u64 copied, n_copied;
 };
 
-// Numbers of 11 bits are those of differences: derivatives are those of u less its value at a node of the
-// element, so that rounding takes a small part of slopes and jumps, not of u.
+// Numbers of 11 bits hold differences: derivatives are computed from u minus its value at one node of the
+// element, so that rounding is relative to slopes and jumps, not to u.
 constexpr bool ROUNDED = sizeof(real) == 4;
 
 DG_DEVICE real less(real value, real at_node) { return ROUNDED ? value - at_node : value; }
@@ -94,13 +96,13 @@ DG_DEVICE constexpr int edge(int a, int b) {
     return i * DIM - i * (i - 1) / 2 + j - i - 1;
 }
 
-// Node `half` of the pair that the lane has in a step.
+// Node `half` of the pair that the lane holds in a step.
 DG_DEVICE u32 node_of(const u32 (&nodes)[NODE_WORDS], int half, int s) {
     return nodes[half * FIRST_WORDS + s / 4] >> 8 * (s % 4) & 255u;
 }
 
-// Sums and differences of the two halves in steps that have both, those of nodes from those of even and odd
-// parts, or, if halves of these, the other way round.
+// Replaces the two halves by sums and differences, in steps that have both: from even and odd parts to nodes,
+// or (applied to halves) the reverse.
 DG_DEVICE void exchange(real (&y)[NODE_TILES][ROWS][2]) {
 #pragma unroll
     for (int s = 0; s < ODD_STEPS; ++s)
@@ -112,8 +114,8 @@ DG_DEVICE void exchange(real (&y)[NODE_TILES][ROWS][2]) {
         }
 }
 
-// The fluxes from the derivatives, with weights W of the edges: in halves of h_0 = ∂_01 and h_d = ∂_0d +
-// ∂_1d, else of h_d = ∂_0d.
+// Computes the fluxes from the derivatives, with the weights W of the edges. With PAIRS the derivatives are
+// h_0 = ∂_01 and h_d = ∂_0d + ∂_1d, otherwise h_d = ∂_0d.
 DG_DEVICE void fluxes(const real (&weights)[EDGES], const real (&h)[DIM], real (&f)[DIM]) {
 #pragma unroll
     for (int d = 0; d < DIM; ++d) f[d] = HALVES && d > 0 ? real(0) : weights[edge(0, d + 1)] * h[d];
@@ -174,8 +176,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             for (int i = 0; i < EDGES; ++i) weights[k][i] = dg_load(a.weights + e[k] * EDGES + i);
         }
 
-        // Derivatives along the edge from vertex 0 to vertex 1, and the sums of those from both to each other
-        // vertex; the reaction. Of modes and nodes first the even, then the odd.
+        // Derivatives along the edge from vertex 0 to vertex 1, and sums of the derivatives from both
+        // vertices to each other vertex; the reaction. Even modes and nodes come first, then odd ones.
         real g[DIM][MODE_TILES][ROWS][2], y[NODE_TILES][ROWS][2];
 #pragma unroll
         for (int t = 0; t < NODE_TILES; ++t) fragment_zero(y[t]);
@@ -218,10 +220,10 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                 }
             }
         }
-        // From sums and differences to nodes, of those in pairs half.
+        // From sums and differences to nodes; nodes in pairs get half.
         if (REACTION) exchange(y);
 
-        // The jumps on sides that belong to all derivatives wait until these are needed.
+        // Jumps on sides that contribute to all derivatives are kept until they are needed.
         real waiting[WAITING][FACE_STEPS][ROWS];
 #pragma unroll
         for (int c = SIDES - 1; c >= 0; --c) {
@@ -249,7 +251,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                     own[k][m] = ratio[k] * weights[k][own_edges[c][i]];
                     out[k][m] = theirs * (real)dg_load(a.weights + neighbour * EDGES + (edges >> 8 * i & 255u));
                 }
-                // own[0] has the weight of the last vertex; the derivative along its edge has the sum of all.
+                // own[0] has the weight of the last vertex; the derivative along its edge has the sum of all
+                // weights.
 #pragma unroll
                 for (int i = 1; i < DIM; ++i) {
                     own[k][0] += own[k][i];

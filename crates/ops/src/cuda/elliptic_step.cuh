@@ -1,8 +1,9 @@
-// What becomes of A x where it is formed: itself, the residual b − A x, or a step of a smoother with the
-// inverse diagonal. The vectors come and go once, beside the arithmetic of the operator.
+// Epilogues of A x: the product, the residual b − A x, or a smoother's step with the inverse diagonal.
+//
+// As the operator applies them at once, each vector is loaded and stored only once.
 #pragma once
 
-// A x; with `b` the residual; with the inverse diagonal too, x + beta D^-1 (b - A x).
+// Returns A x; with `b` the residual b − A x; with the inverse diagonal as well, x + beta D⁻¹ (b − A x).
 template <class T>
 DG_DEVICE T finish_step(double beta, T ax, const T* x, const T* inverse_diagonal, const T* b, unsigned long long i) {
     if (!b) return ax;

@@ -1,17 +1,17 @@
-// Between two orders: a chain of sparse factors.
+// Transfers between two orders: a chain of sparse factors for each element.
 //
-// Defined by the host: STAGES, WIDEST (rows of the widest vector of the chain), ROWS_IN, ROWS_OUT, ELEMENTS
-// of a block, CHUNK of them that a thread forms a row for, STRIDE (their numbers of one row and what lies
-// between rows: odd, so that rows of one element lie in different banks of shared memory), THREADS, ADD.
+// Macros defined by the host: STAGES, WIDEST (rows of the widest vector of the chain), ROWS_IN, ROWS_OUT,
+// ELEMENTS of a block, CHUNK (elements for which a thread computes a row), STRIDE (distance between rows in
+// shared memory: odd, so that rows of one element are in different banks), THREADS, ADD.
 #include "device.cuh"
 
 typedef unsigned u32;
 typedef unsigned long long u64;
 
-// Numbers of a thread that are under way at once.
+// Number of loads that a thread has outstanding.
 #define AHEAD 8
 
-// Rows of equal length, [entry][row].
+// A matrix with rows of equal length, [entry][row].
 struct Matrix {
     const real* values;
     const u32* columns;
@@ -22,8 +22,8 @@ struct Chain {
     Matrix stages[STAGES];
 };
 
-// out ← A in, or out + A in: the factors one after the other for ELEMENTS elements, whose numbers lie as
-// [row][element].
+// out ← A in, or out ← out + A in: applies the factors one after the other to ELEMENTS elements, whose
+// numbers are stored as [row][element].
 extern "C" __global__ void __launch_bounds__(THREADS)
     transfer(const Chain a, const real* __restrict__ in, real* __restrict__ out, u64 first_in, u64 first_out, u32 n_elements,
              u32 padding) {
@@ -61,7 +61,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
     real* const place = out + first_out + (u64)first * ROWS_OUT;
     for (u32 begin = threadIdx.x; begin < n * ROWS_OUT; begin += AHEAD * THREADS) {
-        // What is there is read for several numbers before the first is written.
+        // Several old values are loaded before the first new one is stored.
         real v[AHEAD];
 #pragma unroll
         for (int k = 0; k < AHEAD; ++k) {

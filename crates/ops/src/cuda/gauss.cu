@@ -1,14 +1,17 @@
-// The fused residual and Runge–Kutta stage on quadrilaterals and hexahedra with Gauss points, affine or
-// curved: nodal at these points, or modal or nodal and integrated by them. The host's twin is residual.rs;
-// operators come from gauss.rs, the traces of other elements from gauss_traces.cu.
+// Fused residual and stage on quadrilaterals and hexahedra with Gauss points: one thread per node.
 //
-// One thread a node, a few elements a block. Values at the points go to shared memory, from which face
-// points, dealt out to all threads, take their own traces; contravariant fluxes follow; after a barrier each
-// node sums along its lines and from their ends. Macros as in gauss.cuh, and STAGE.
+// Elements are affine or curved; the basis is nodal at these points, or any basis integrated by them. Same
+// computation as residual.rs on the host; operators come from gauss.rs, the traces of other elements from
+// gauss_traces.cu.
+//
+// A block processes a few elements. Values at the points are written to shared memory. From these, face
+// points, which are distributed over all threads, compute their own traces. Contravariant fluxes follow.
+// After a barrier, each node sums along its lines and adds the lifts from their ends. Macros as in gauss.cuh,
+// and STAGE.
 
 #include "gauss.cuh"
 
-// The plan of shared memory.
+// Layout of shared memory.
 constexpr int VALUE_AT = MATRICES;                          // [element][field][node]
 constexpr int FLUX_AT = VALUE_AT + ELEMENTS * FIELDS * POINTS;  // [element][direction][field][node]
 // [element][field][direction, end][number across the lines]
@@ -16,10 +19,10 @@ constexpr int FACE_FLUX_AT = FLUX_AT + ELEMENTS * DIM * FIELDS * POINTS;
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arguments a, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
-    const u32 first = blockIdx.x * ELEMENTS;  // of the part
+    const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     const bool reads_register = STAGE && a.a != 0.0;
-    // A thread beyond the last element computes that one again, and stores nothing.
+    // Threads beyond the last element repeat the computation of the last one and store nothing.
     const u32 local = threadIdx.x / POINTS, node = threadIdx.x % POINTS;
     const Function function = function_of(node);
     const bool exists = local < n;
@@ -54,7 +57,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     for (int k = 0; k < FIELDS; ++k) value[k] = u[k];
     if (TRANSFORM) {
         dg_block_sync();
-        // Fluxes are read last, and values are free for the result.
+        // Fluxes are read last, so the result may be written over values.
         transform<POINTS>(shared + VALUES_AT, DIM == 3 ? fluxes : values, DIM == 3 ? values : fluxes, node, value);
     }
 #pragma unroll
@@ -74,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         ask(item, asked);
         solve(item, asked);
     }
-    // What the stage needs, before the sums.
+    // Loads for the stage are issued before the sums.
     if (reads_register) {
         if (!PLANAR) load_row(a.reg + at, before);
 #pragma unroll
@@ -83,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     }
     dg_block_sync();
 
-    // 3. Sums along the lines, and from their ends.
+    // 3. Sums along the lines, and lifts from their ends.
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) rate[k] = 0;
 #pragma unroll
@@ -103,7 +106,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) rate[k] *= scale;
     }
-    // Values were read for the last time before the block met.
+    // Values were read for the last time before the last barrier.
     if (TRANSFORM) transform<POINTS>(shared + BACK_AT, values, fluxes, node, rate);
 
     // 4. The stage; see `finish`.

@@ -1,34 +1,36 @@
-// The first pass of diffusion on quadrilaterals and hexahedra with Gauss points, affine or curved. The host's
-// twin is `gradient_block` in diffusion_passes.rs; operators come from gauss.rs and gauss_diffusion.rs.
+// First pass of diffusion on quadrilaterals and hexahedra with Gauss points: one thread per node.
 //
-// One thread a node, a few elements a block; face points are dealt out to all threads, for the numerical
-// fluxes and again for what is published, and take states and gradients along the lines that end there.
-// Macros as in gauss.cuh, and ETA, the weight of the liftings on their own faces. `tables` goes on with the
-// 1-D derivative of values at the points.
+// Elements are affine or curved. Same computation as `gradient_block` in diffusion_passes.rs on the host;
+// operators come from gauss.rs and gauss_diffusion.rs.
+//
+// A block processes a few elements. Face points are distributed over all threads, first for the numerical
+// fluxes and again for the published fluxes; they compute states and gradients along the lines that end
+// there. Macros as in gauss.cuh, and ETA, the weight of the liftings on their own faces. `tables` continues
+// with the 1-D derivative of values at the points.
 
 #include "gauss.cuh"
 
-// The plan of shared memory.
+// Layout of shared memory.
 constexpr int DERIVE_AT = MATRICES;
 constexpr int STATE_AT = DERIVE_AT + (NODES * LINE + 3) / 4 * 4;       // values at the points, [element][field][node]
 constexpr int FACES_AT = STATE_AT + ELEMENTS * FIELDS * POINTS;            // half jumps and numerical fluxes, [element][2 fields][place]
 constexpr int GRADIENT_AT = FACES_AT + ELEMENTS * 2 * FIELDS * NF;     // [element][direction][field][node]; then fluxes
 constexpr int ROWS = DIM * FIELDS * POINTS;
 
-// A face point of the block, and the state on the other side.
+// A face point of the block, with the state across.
 struct Point {
-    u32 element;         // of the block
-    u32 q;               // number among the face points of an element
-    long long boundary;  // see `boundary_begin`
+    u32 element;         // numbered in the block
+    u32 q;               // numbered among the face points of the element
+    long long boundary;  // offset of the face's boundary points, see `boundary_begin`
     real up[FIELDS];
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     gradient(const Arguments a, const Published p, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
-    const u32 first = blockIdx.x * ELEMENTS;  // of the part
+    const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
-    // A thread beyond the last element computes that one again, and stores nothing.
+    // Threads beyond the last element repeat the computation of the last one and store nothing.
     const u32 local = threadIdx.x / POINTS, node = threadIdx.x % POINTS;
     const Function function = function_of(node);
     const bool exists = local < n;
@@ -42,7 +44,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         load_row_constant(r.values + (r.rows ? __ldg(r.rows + number) : number * FIELDS), point.up);
         point.boundary = boundary_begin(a, p, r);
     };
-    // What lies along a line at its end.
+    // The value at the end of a line.
     const auto at_end = [&](const real* from, const FaceLine& line, real (&x)[FIELDS]) {
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) x[k] = 0;
@@ -74,14 +76,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     real *state = shared + STATE_AT + local * FIELDS * POINTS, *slopes = shared + GRADIENT_AT + local * ROWS;
     if (TRANSFORM) {
         dg_block_sync();
-        // Not where it is read last.
+        // Not the array that is read last.
         transform<POINTS>(shared + VALUES_AT, DIM == 3 ? slopes : state, DIM == 3 ? state : slopes, node, u);
     }
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) state[k * POINTS + node] = u[k];
     dg_block_sync();
 
-    // 2. Half jumps and numerical fluxes; slopes in reference coordinates, without liftings.
+    // 2. Half jumps and numerical fluxes; derivatives in reference coordinates, without liftings.
     if (threadIdx.x < n * NF) solve(asked);
     for (u32 item = threadIdx.x + THREADS; item < n * NF; item += THREADS) {
         ask(item, asked);
@@ -99,12 +101,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
     dg_block_sync();
 
-    // 3. Faces: the gradient with their own lifting, what the second pass lifts.
+    // 3. Faces: the gradient with the face's own lifting, and the published flux.
     for (u32 item = threadIdx.x; item < n * NF; item += THREADS) {
         const u32 e = item / NF, q = item % NF, face = q / FACE_POINTS;
         const FaceLine line = face_line(q);
         const u32 direction = line.place / (2 * FACE_POINTS);
-        real own = 0;  // what the lifting of 1 is at the end
+        real own = 0;  // the lifting of 1 at the end
 #pragma unroll
         for (int m = 0; m < NODES; ++m)
             own += shared[ENDS_AT + line.end * NODES + m] * shared[LIFT_AT + line.end * NODES + m];
@@ -171,7 +173,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         add_line<POINTS>(shared + PROJECT_AT + i * LINE, slopes + d * FIELDS * POINTS + node - i * power(d), power(d), rate);
     }
 
-    // 5. The rows, kept for the second pass.
+    // 5. Stores the rows for the second pass.
     if (p.source) {
         real more[FIELDS];
         load_node(p.source + at, more);

@@ -1,13 +1,15 @@
-// The second pass of diffusion on quadrilaterals and hexahedra with Gauss points, affine or curved: the
-// fluxes through face points, lifted along the lines that end there and added to what the first pass kept,
-// and the stage. The host's twin is `mean_flux_blocks` in diffusion_passes.rs.
+// Second pass of diffusion on quadrilaterals and hexahedra with Gauss points: one thread per node.
 //
-// One thread a node, a few elements a block; face points are dealt out to all threads. Macros as in
-// gauss.cuh, and STAGE.
+// It computes the fluxes through face points, lifts them along the lines that end there, adds the result to
+// the rows of the first pass, and updates the stage. Same computation as `mean_flux_blocks` in
+// diffusion_passes.rs on the host.
+//
+// A block processes a few elements, affine or curved; face points are distributed over all threads. Macros as
+// in gauss.cuh, and STAGE.
 
 #include "gauss.cuh"
 
-// The plan of shared memory.
+// Layout of shared memory.
 constexpr int FLUX_AT = MATRICES;                         // [element][field][place]
 constexpr int EVEN_AT = FLUX_AT + ELEMENTS * FIELDS * NF;  // where coefficients are other than values, [element][field][node]
 constexpr int ODD_AT = EVEN_AT + ELEMENTS * FIELDS * POINTS;
@@ -15,9 +17,9 @@ constexpr int ODD_AT = EVEN_AT + ELEMENTS * FIELDS * POINTS;
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     residual(const Arguments a, const Published p, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
-    const u32 first = blockIdx.x * ELEMENTS;  // of the part
+    const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
-    // A thread beyond the last element computes that one again, and stores nothing.
+    // Threads beyond the last element repeat the computation of the last one and store nothing.
     const u32 local = threadIdx.x / POINTS, node = threadIdx.x % POINTS;
     const Function function = function_of(node);
     const bool exists = local < n;

@@ -1,18 +1,19 @@
-// Traces of quadrilaterals and hexahedra with Gauss points: from the points of a line to its ends. One thread
-// a node, then one a number of a face point, in the order in which they lie in memory, [slot][face
-// point][field]. The host's twin is `trace_blocks` in residual.rs. Macros as in gauss.cuh.
+// Traces of quadrilaterals and hexahedra with Gauss points: from the points of a line to its ends.
+//
+// First one thread per node, then one thread per number of a face point, in the order of memory, [slot][face
+// point][field]. Same computation as `trace_blocks` in residual.rs on the host. Macros as in gauss.cuh.
 
 #include "gauss.cuh"
 
-constexpr int FIELD = POINTS | 1;  // from an unknown to the next in shared memory: threads read several together
+constexpr int FIELD = POINTS | 1;  // stride between unknowns in shared memory: threads read several together
 constexpr int EVEN_AT = MATRICES;
 constexpr int ODD_AT = EVEN_AT + ELEMENTS * FIELDS * FIELD;
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) traces(const Arguments a) {
     DG_DYNAMIC_SHARED(real, shared);
-    const u32 first = blockIdx.x * ELEMENTS;  // of the part
+    const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
-    // A thread beyond the last element computes that one again, and stores nothing.
+    // Threads beyond the last element repeat the computation of the last one and store nothing.
     const u32 local = threadIdx.x / POINTS, node = threadIdx.x % POINTS;
     const Function function = function_of(node);
     const u32 element = first + (local < n ? local : n - 1);
@@ -24,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) traces(const Argum
         dg_block_sync();
         transform<FIELD>(shared + VALUES_AT, even, odd, node, u);
     }
-    // Not where it was read last.
+    // Not the array that was read last.
     const int values_at = TRANSFORM && DIM == 3 ? ODD_AT : EVEN_AT;
     real* values = values_at == ODD_AT ? odd : even;
 #pragma unroll

@@ -1,12 +1,14 @@
-// The first pass of diffusion for every shape, order, basis and metric rule: lifted gradients, volume terms
-// kept as rows before the metric rule, what the element adds to normal fluxes published. ELEMENTS elements a
-// block. The host's twin is `gradient_block` in diffusion_passes.rs.
+// First pass of diffusion for any shape, order, basis and metric rule.
 //
-// Beside the macros of common.cuh: BLOCK threads, ELEMENTS elements, the chains GRADIENT, FACE_GRADIENT and
-// RESIDUAL, and the plan of the work space: JOINED_AT, GRADIENTS_AT, FLUXES_AT, EVEN_AT, ODD_AT and its size
-// WORK, in shared memory where SHARED_WORK.
+// It computes lifted gradients, stores the volume terms as rows before the metric rule, and publishes the
+// element's part of normal fluxes. A block processes ELEMENTS elements at a time. Same computation as
+// `gradient_block` in diffusion_passes.rs on the host.
+//
+// Macros beside those of common.cuh: BLOCK threads, ELEMENTS elements, the chains GRADIENT, FACE_GRADIENT and
+// RESIDUAL, and the layout of the work space: JOINED_AT, GRADIENTS_AT, FLUXES_AT, EVEN_AT, ODD_AT and its
+// size WORK; it is in shared memory if SHARED_WORK.
 
-// Rows of an element: states and half jumps; states at volume points and gradients; fluxes.
+// Numbers of rows of an element: states and half jumps; states at volume points and gradients; fluxes.
 constexpr u32 JOINED = NP + NF, GRADIENTS = (COLLOCATED ? 0 : NQ) + DIM * NQ, FLUXES = DIM * NQ + NF;
 
 static_assert(!PLANAR, "groups that these kernels work on are laid out row by row");
@@ -15,10 +17,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     gradient(const Arguments a, const Published p, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
     real* work = SHARED_WORK ? shared : a.work + (u64)blockIdx.x * WORK;
-    real* joined = work + JOINED_AT;        // states beside half jumps; at the end the finished rows
+    real* joined = work + JOINED_AT;        // states beside half jumps; at the end, the finished rows
     real* gradients = work + GRADIENTS_AT;  // at volume points, then at face points
     real* fluxes = work + FLUXES_AT;        // F̂_0, …, f̂*
-    real *even = work + EVEN_AT, *odd = work + ODD_AT;  // between the factors of a chain
+    real *even = work + EVEN_AT, *odd = work + ODD_AT;  // intermediate results of chains
     const auto own_trace = [&](u32 e, u32 q, u32 slot, real (&um)[FIELDS]) {
         const real* own = DIRECT ? joined + e * JOINED * FIELDS + __ldg(a.own + q)
                                  : a.traces + (u64)slot * TRACE_BLOCK + q * FIELDS;
@@ -27,7 +29,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     };
     const u32 groups = (a.count + ELEMENTS - 1) / ELEMENTS;
     for (u32 group = blockIdx.x; group < groups; group += gridDim.x) {
-        const u32 element = group * ELEMENTS;  // of the part
+        const u32 element = group * ELEMENTS;  // numbered in the part
         const u32 n = a.count - element < ELEMENTS ? a.count - element : ELEMENTS;
         const u64 begin = (u64)(a.first + element) * STATE_BLOCK;
         for (u32 i = threadIdx.x; i < n * STATE_BLOCK; i += BLOCK)
@@ -92,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
         }
         dg_block_sync();
 
-        // 3. Faces: gradients with their own liftings, one-sided fluxes.
+        // 3. Faces: gradients with the faces' own liftings, one-sided fluxes.
         multiply_chain(a, FACE_GRADIENT, n, joined, even, odd, gradients);
         for (u32 item = threadIdx.x; item < n * NF; item += BLOCK) {
             const u32 e = item / NF, q = item % NF, face = face_of(q), slot = a.first + element + e;
@@ -118,7 +120,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
         }
         dg_block_sync();
 
-        // 4. One product, kept for the second pass.
+        // 4. One product, stored for the second pass.
         multiply_chain(a, RESIDUAL, n, fluxes, even, odd, joined);
         for (u32 i = threadIdx.x; i < n * STATE_BLOCK; i += BLOCK) {
             const real r = joined[i];

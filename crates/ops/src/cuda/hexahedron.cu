@@ -1,31 +1,43 @@
-// The fused residual and Runge–Kutta stage on quadrilaterals and hexahedra with collocated Gauss–Lobatto
-// nodes, affine or curved, unknown by unknown. The host's twin is residual.rs; operators come from tensor.rs.
+// Fused residual and stage on hexahedra with Gauss–Lobatto nodes, unknown by unknown: one thread per node.
 //
-// State is [element][field][node] (PLANAR): one thread a node, so that the threads of a warp read and write
-// along memory whatever the number of unknowns. Contravariant fluxes go to shared memory; after one barrier
-// each node sums along its lines, or warps do it with the FP64 tensor cores, a slab of nodes at a time. Face
-// points are dealt out to all threads, or done by the threads of nodes where lines end.
+// It also serves quadrilaterals with an odd number of unknowns (quadrilateral.cu has the even ones). Elements
+// are affine or curved, nodes collocated. Same computation as residual.rs on the host; operators come from
+// tensor.rs.
 //
-// Beside the macros of common.cuh, with DIRECT = 1, COLLOCATED = 1 and PLANAR = 1: NODES nodes along a line
-// ELEMENTS of a block BLOCKS blocks of a multiprocessor DEAL face points are dealt out (1), or done where
-// lines end (0) ASK directions in which neighbours' states are asked for before the first flux; DEAL = 0
-// SLABS sums by tensor cores (1) or by threads (0); three dimensions, at most 8 nodes along a line NORMALS
-// read (0), or computed from the metric (1) SPLIT two-point fluxes along the lines (1); states are in shared
-// memory then, not fluxes; SLABS = 0 AHEAD the register is asked for before the arithmetic (1), before the
-// sums (2), or after all (0) KEEP a node's state stays in registers (1), or is read again before the sums (0)
-// FACE_AT [direction][end]: number of the face there FACE_POINT [direction, end][number across the lines]:
-// point of the face, counted within it, at a node `tables` has the 1-D matrix P, [node][node], and the lifts
-// at both ends.
+// The state is [element][field][node] (PLANAR), so that the threads of a warp access consecutive addresses
+// for any number of unknowns. Contravariant fluxes are written to shared memory. After one barrier, each node
+// sums along its lines, or warps compute these sums with the FP64 tensor cores, one slab of nodes at a time.
+// Face points are distributed over all threads, or processed by the threads of the nodes at the ends of
+// lines.
+//
+// Macros beside those of common.cuh, with DIRECT = 1, COLLOCATED = 1 and PLANAR = 1:
+// - NODES: nodes along a line
+// - ELEMENTS: elements of a block
+// - BLOCKS: blocks per multiprocessor
+// - DEAL: face points are distributed over all threads (1), or processed at the ends of lines (0)
+// - ASK: number of directions in which neighbours' states are loaded before the first flux; for DEAL = 0
+// - SLABS: sums by tensor cores (1) or by threads (0); three dimensions, at most 8 nodes along a line
+// - NORMALS: read (0), or computed from the metric (1)
+// - SPLIT: two-point fluxes along the lines (1); shared memory then holds states, not fluxes; SLABS = 0
+// - AHEAD: the register is loaded before the arithmetic (1), before the sums (2), or at the end (0)
+// - KEEP: a node's state stays in registers (1), or is loaded again before the sums (0)
+// - FACE_AT: [direction][end], number of the face there
+// - FACE_POINT: [direction, end][number across the lines], the point of the face at a node, counted within
+//   the face
+//
+// `tables` contains the 1-D matrix P, [node][node], and the lifts at both ends.
 
 constexpr int FACE_POINTS = NF / FACES;
 static __device__ const unsigned short face_point[FACES][FACE_POINTS] = FACE_POINT;
-constexpr int BUSY = ELEMENTS * NP;                       // threads with a node
+constexpr int BUSY = ELEMENTS * NP;                       // number of threads with a node
 constexpr int THREADS = SLABS ? (BUSY + 31) / 32 * 32 : BUSY;
-constexpr int LINE = NODES | 1;                           // row of P in shared memory, against bank conflicts
+// row of P in shared memory, padded against bank conflicts
+constexpr int LINE = NODES | 1;
 
 static __device__ __forceinline__ constexpr int power(int d) { return d == 0 ? 1 : d == 1 ? NODES : NODES * NODES; }
 
-// Nodes of a plane in shared memory: padded so that eight planes of four nodes lie in different banks.
+// Stride between planes of nodes in shared memory: padded so that eight planes of four nodes are in different
+// banks.
 static __device__ __forceinline__ constexpr int plane_stride() {
     int n = NODES * NODES;
     if (SLABS)
@@ -33,8 +45,9 @@ static __device__ __forceinline__ constexpr int plane_stride() {
     return n;
 }
 constexpr int PLANE = plane_stride();
-constexpr int FIELD = DIM == 3 ? NODES * PLANE : NP;      // scalars of one flux component of one element
-// The plan of shared memory.
+// number of scalars of one flux component of one element
+constexpr int FIELD = DIM == 3 ? NODES * PLANE : NP;
+// Layout of shared memory.
 constexpr int FLUX_AT = (NODES * LINE + 1) / 2 * 2;       // [element][direction][field][node]
 // [element][field][direction, end][number across the lines]
 constexpr int ROWS = SPLIT ? FIELDS : DIM * FIELDS;        // states or fluxes of a node
@@ -46,7 +59,7 @@ static __device__ __forceinline__ u32 place(u32 node) {
 
 static __device__ __forceinline__ constexpr int stride(int d) { return d == 2 ? PLANE : power(d); }
 
-// The number of a node among those with the same coordinate in direction d.
+// The number of a node among the nodes with the same coordinate in direction d.
 static __device__ __forceinline__ u32 across_line(u32 node, int d) {
     return d == 0 ? node / NODES : d == 1 ? node / (NODES * NODES) * NODES + node % NODES : node % (NODES * NODES);
 }
@@ -56,15 +69,15 @@ static __device__ __forceinline__ void load_state(const real* p, u32 stride, rea
     for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * stride);
 }
 
-// The state across point `point` of a face.
+// Loads the state across point `point` of a face.
 static __device__ __forceinline__ void load_across(const Arguments& a, u32 slot, u32 face, u32 point, real (&x)[FIELDS]) {
     const Across r = across(a, slot, face);
     const bool outside = r.rows == nullptr;
     load_state(r.values + (outside ? point * FIELDS : __ldg(r.rows + point)), outside ? 1 : NP, x);
 }
 
-// Unit normal and scale of the flux at point `q` of the element's faces, which is a node, at `end` of
-// direction d.
+// Unit normal at point `q` of the element's faces, which is a node, at `end` of direction d; returns the
+// scale of the flux.
 static __device__ __forceinline__ real normal_of(const Arguments& a, u32 element, u32 face, u32 q, u32 node, u32 d,
                                                  u32 end, real (&n)[DIM]) {
     if (!NORMALS) return normal_at(a, element, face, q, n);
@@ -86,27 +99,27 @@ static __device__ __forceinline__ real normal_of(const Arguments& a, u32 element
 #include "two_point.cuh"
 #endif
 
-// A node at the end of a line, and the state on the other side.
+// A node at the end of a line, with the state across.
 struct End {
-    bool is;    // whether the node is one
+    bool is;    // whether the node is at an end
     u32 face;   // number of the face
     u32 point;  // number of the point within it
     real up[FIELDS];
 };
 
-// A face point of the block, and the state on the other side.
+// A face point of the block, with the state across.
 struct Point {
-    u32 element;  // of the block
-    u32 q;        // number among the face points of an element
-    u32 node;     // the own trace's
+    u32 element;  // numbered in the block
+    u32 q;        // numbered among the face points of the element
+    u32 node;     // the node of the element's own trace
     real up[FIELDS];
 };
 
 #if SLABS
-// Sums along the lines of a slab: eight rows and columns at a time. Slab `s` of an element has the nodes of
-// the same second coordinate, for the first and third direction, and those of the same third one, for the
-// second. Sums take the place of the fluxes of the first direction (first and third direction together) and
-// of the second.
+// Computes the sums along the lines of a slab, eight rows and columns at a time. Slab `s` of an element
+// consists of the nodes with the same second coordinate, for the first and third direction, and of those with
+// the same third coordinate, for the second direction. The sums replace the fluxes of the first direction
+// (first and third direction together) and of the second.
 static __device__ __forceinline__ void sum_slab(real* flux, const real* matrix, u32 slab, u32 lane) {
     constexpr int STEPS = (NODES + 3) / 4;
     const u32 r = lane / 4, j = lane % 4, row = r < NODES ? r : NODES - 1;
@@ -153,10 +166,10 @@ static __device__ __forceinline__ void sum_slab(real* flux, const real* matrix, 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arguments a, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
     real *matrix = shared, *flux = shared + FLUX_AT;
-    const u32 first = blockIdx.x * ELEMENTS;  // of the part
+    const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     const bool reads_register = STAGE && a.a != 0.0;
-    // A thread beyond the last element computes that one again, and stores nothing.
+    // Threads beyond the last element repeat the computation of the last one and store nothing.
     const bool busy = THREADS == BUSY || threadIdx.x < BUSY;
     const u32 local = busy ? threadIdx.x / NP : 0, node = busy ? threadIdx.x % NP : 0;
     const bool exists = busy && local < n;
@@ -259,7 +272,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     }
     if (AHEAD == 2) ask_register();
     if (!KEEP) {
-        // Volatile, or the compiler would keep what it has read before.
+        // Volatile; otherwise the compiler would keep the values read before.
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) u[k] = static_cast<const volatile real*>(a.u)[at + k * NP];
     }

@@ -1,14 +1,15 @@
-// Nodes of quadrilaterals and hexahedra as ends of lines: at Gauss–Lobatto nodes the face points are nodes at
-// −1 or +1 of the line across the face.
+// Ends of the lines of nodes of quadrilaterals and hexahedra at Gauss–Lobatto nodes.
 //
-// Beside the macros of common.cuh: NODES of a line, FACE_AT and FACE_POINT as tensor.rs makes them.
+// Face points are nodes at −1 or +1 of the line normal to the face.
+//
+// Macros beside those of common.cuh: NODES of a line; FACE_AT and FACE_POINT as written by tensor.rs.
 
 constexpr int FACE_POINTS = NF / FACES;
 static __device__ const unsigned short face_point[FACES][FACE_POINTS] = FACE_POINT;
 
 static __device__ __forceinline__ constexpr int power(int d) { return d == 0 ? 1 : d == 1 ? NODES : NODES * NODES; }
 
-// The number of a node among those with the same coordinate in direction d.
+// The number of a node among the nodes with the same coordinate in direction d.
 static __device__ __forceinline__ u32 across_line(u32 node, int d) {
     return d == 0 ? node / NODES : d == 1 ? node / (NODES * NODES) * NODES + node % NODES : node % (NODES * NODES);
 }

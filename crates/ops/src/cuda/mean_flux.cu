@@ -1,10 +1,12 @@
-// The second pass of diffusion for every shape, order, basis and metric rule: the fluxes through face points,
-// lifted and added to what the first pass kept, the metric rule, the stage. ELEMENTS elements a block. The
-// host's twin is `mean_flux_blocks` in diffusion_passes.rs.
+// Second pass of diffusion for any shape, order, basis and metric rule.
 //
-// Beside the macros of common.cuh: BLOCK threads, ELEMENTS elements, the chain LIFT, what metric_rule.cuh
-// takes, and the plan of the work space: FLUXES_AT, RATE_AT, POINTS_AT, EVEN_AT, ODD_AT, GAIN_AT and its size
-// WORK, in shared memory where SHARED_WORK.
+// It computes the fluxes through face points, lifts them, adds them to the rows of the first pass, and
+// applies the metric rule and the stage. A block processes ELEMENTS elements at a time. Same computation as
+// `mean_flux_blocks` in diffusion_passes.rs on the host.
+//
+// Macros beside those of common.cuh: BLOCK threads, ELEMENTS elements, the chain LIFT, the macros of
+// metric_rule.cuh, and the layout of the work space: FLUXES_AT, RATE_AT, POINTS_AT, EVEN_AT, ODD_AT, GAIN_AT
+// and its size WORK; it is in shared memory if SHARED_WORK.
 
 #include "metric_rule.cuh"
 
@@ -16,10 +18,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     real* work = SHARED_WORK ? shared : a.work + (u64)blockIdx.x * WORK;
     real* fluxes = work + FLUXES_AT;  // [element][face point][field]
     real* rate = work + RATE_AT;      // residual
-    real *even = work + EVEN_AT, *odd = work + ODD_AT;  // between the factors of a chain
+    real *even = work + EVEN_AT, *odd = work + ODD_AT;  // intermediate results of chains
     const u32 groups = (a.count + ELEMENTS - 1) / ELEMENTS;
     for (u32 group = blockIdx.x; group < groups; group += gridDim.x) {
-        const u32 element = group * ELEMENTS;  // of the part
+        const u32 element = group * ELEMENTS;  // numbered in the part
         const u32 n = a.count - element < ELEMENTS ? a.count - element : ELEMENTS;
         const u64 begin = (u64)(a.first + element) * STATE_BLOCK;
         for (u32 item = threadIdx.x; item < n * NF; item += BLOCK) {

@@ -1,17 +1,16 @@
-// Integrals over elements of M integrands, and their largest values over the points: the host's twin is
-// `Discretization::integrate`. Always in double precision; states are of type STATE_REAL. One block works on
-// a run of elements, a thread on
-// one point at a time; sums have a fixed shape.
+// Integrals of M integrands over elements, and their largest values over the points.
 //
-// Defined before: `real` (double), STATE_REAL, DIM, FIELDS, M, BLOCK, RUN (elements of a block), and the
-// traced function
-// integrand(parameters, u, x, t, out).
+// Same computation as `Discretization::integrate` on the host, always in double precision; states have the
+// type STATE_REAL. A block processes a run of elements, a thread one point at a time. Sums have a fixed
+// order.
+//
+// Defined by the host: `real` (double), STATE_REAL, DIM, FIELDS, M, BLOCK, RUN (elements of a block), and the
+// traced function integrand(parameters, u, x, t, out).
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-// Elements of one group, part and geometry order, with a rule of points. Mirrored by `Elements` in
-// measure.rs.
+// Elements of one group, part and geometry order, with a point rule. Mirrored by `Elements` in measure.rs.
 struct Elements {
     const u32* slots;        // [element]
     const double* nodes;     // [element][node][3]
@@ -19,12 +18,13 @@ struct Elements {
     const double* geometry;  // [point][node]
     const double* gradient;  // [direction][point][node]
     const double* weights;   // [point]
-    u64 offset;              // of the group in the state
+    u64 offset;              // offset of the group in the state
     u32 count, lanes, n_basis, n_points, n_nodes;
     u32 row_stride, field_stride, unused;  // in the state
 };
 
-// Sums, then largest values, of the block's threads; the result is thread 0's. BLOCK is a power of two.
+// Combines sums, then largest values, of the block's threads; thread 0 has the result. BLOCK is a power of
+// two.
 static __device__ __forceinline__ void combine(double* tree, double sum, double largest, double* out) {
     tree[threadIdx.x] = sum;
     tree[BLOCK + threadIdx.x] = largest;
@@ -86,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     for (int m = 0; m < M; ++m) combine(tree, sum[m], largest[m], partial + (u64)blockIdx.x * 2 * M + m);
 }
 
-// The sums and largest values of `n` blocks.
+// Combines the sums and largest values of `n` blocks.
 extern "C" __global__ void __launch_bounds__(BLOCK) gather(const double* partial, u32 n, double* result) {
     __shared__ double tree[2 * BLOCK];
     for (int m = 0; m < M; ++m) {

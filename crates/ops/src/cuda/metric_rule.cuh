@@ -1,18 +1,19 @@
-// The metric rule and the stage: from the integrals of an element's residual to its next state. The host's
-// twin is `finish_block` in residual.rs.
+// Metric rule and stage of the universal kernels: from the tested residual of an element to its next state.
 //
-// Beside the macros of common.cuh: BLOCK threads, RULE (0 affine, 1 collocated, 2 weight-adjusted, 3 stored),
-// the chains INTERP and PROJECT of sparse.cuh where the rule is weight-adjusted, and INTEGRAL and ONE, where
-// its tables begin.
+// Same computation as `finish_block` in residual.rs on the host.
+//
+// Macros beside those of common.cuh: BLOCK threads; RULE (0 affine, 1 collocated, 2 weight-adjusted, 3
+// stored); if the rule is weight-adjusted, the chains INTERP and PROJECT of sparse.cuh and the offsets
+// INTEGRAL and ONE of its tables.
 
-// For `n` elements from `element` of the part on: `rate` is their residual before the rule, `u` are their
-// states, both [element][row][field]; `points`, `even`, `odd` and `gain` are work space of the
-// weight-adjusted rule. The block has met after `rate` was written; it must meet before that is written
-// again.
+// For `n` elements of the part from `element` on: `rate` is their residual before the rule, `u` their state,
+// both [element][row][field]; `points`, `even`, `odd` and `gain` are work space of the weight-adjusted rule.
+// There must be a barrier between writing `rate` and this call, and another before it is written again.
 static __device__ __forceinline__ void finish_elements(const Arguments& a, u32 element, u32 n, const real* u, real* rate,
                                                        real* points, real* even, real* odd, real* gain) {
 #if RULE == 2
-    // ∫ r, the integral that the element must gain; then Π (1/J) I r, and the constant that restores it.
+    // First ∫ r, the integral that the element must gain; then Π (1/J) I r, and the constant that restores
+    // the integral.
     for (u32 item = threadIdx.x; item < n * FIELDS; item += BLOCK) {
         const real* r = rate + (item / FIELDS) * STATE_BLOCK + item % FIELDS;
         real sum = 0;

@@ -1,11 +1,11 @@
-// Normals from metric terms.
+// Face normals computed from metric terms.
 //
-// Beside the macros of common.cuh:
-//   NORMALS            read (0; affine only), or computed from the metric (1): arithmetic in place of memory
-//   REFERENCE_NORMALS  { N̂ of each face }
+// Macros beside those of common.cuh:
+// - NORMALS: read (0; affine only), or computed from the metric (1), which replaces loads by arithmetic
+// - REFERENCE_NORMALS: { N̂ of each face }
 
-// Unit normal of a face and the scale of its flux, sJ/J or, curved, sJ; `g` has the metric terms of the
-// element or point.
+// Computes the unit normal of a face; returns the scale of its flux, sJ/J or, if curved, sJ. `g` holds the
+// metric terms of the element or point.
 static __device__ __forceinline__ real face_normal(const Arguments& a, u32 element, u32 face,
                                                    const real (&g)[DIM * DIM], real (&n)[DIM]) {
     if (!NORMALS) return normal_at(a, element, face, 0, n);

@@ -1,36 +1,40 @@
-// The fused residual and Runge–Kutta stage on prisms with collocated nodes, affine or curved: triangles times
-// lines. The host's twin is residual.rs; operators come from prism.rs.
+// Fused residual and stage on prisms with collocated nodes: one thread per node.
 //
-// State is [element][field][node] (PLANAR), the nodes of a layer together: node (z, t) is z TRIANGLE + t. One
-// thread a node, a few elements a block. Face points are dealt out to all threads; fluxes go to shared
-// memory; after one barrier each node sums over its layer, over its line, and over the face points of both.
-// The register is asked for before the arithmetic.
+// Prisms are affine or curved, with the nodes of a triangle times those of a line. Same computation as
+// residual.rs on the host; operators come from prism.rs.
 //
-// Beside the macros of common.cuh, with DIRECT = 1, COLLOCATED = 1 and PLANAR = 1, and those of prisms.cuh:
-// ELEMENTS of a block BLOCKS blocks of a multiprocessor NORMALS REFERENCE_NORMALS see normals.cuh; where face
-// points are nodes, normals follow from the metric there
+// The state is [element][field][node] (PLANAR), layer after layer: node (z, t) is z TRIANGLE + t. A block
+// processes a few elements. Face points are distributed over all threads, and fluxes are written to shared
+// memory. After one barrier, each node sums over its layer, over its line, and over the face points of both.
+// The register is loaded before the arithmetic.
+//
+// Macros beside those of common.cuh, with DIRECT = 1, COLLOCATED = 1 and PLANAR = 1, and those of prisms.cuh:
+// - ELEMENTS: elements of a block
+// - BLOCKS: blocks per multiprocessor
+// - NORMALS, REFERENCE_NORMALS: see normals.cuh; as face points are nodes, normals follow from the metric
+//   there
 
 #include "prisms.cuh"
 
 constexpr int THREADS = ELEMENTS * NP;
-// The plan of shared memory.
+// Layout of shared memory.
 constexpr int FLUX_AT = (ENTRIES + 1) / 2 * 2;                             // [element][direction][field][node]
 constexpr int FACE_FLUX_AT = FLUX_AT + ELEMENTS * DIM * FIELDS * NP;       // [element][field][place]
 
-// A face point of the block, and the state on the other side.
+// A face point of the block, with the state across.
 struct Point {
-    u32 element;  // of the block
-    u32 q;        // number among the face points of an element
+    u32 element;  // numbered in the block
+    u32 q;        // numbered among the face points of the element
     real up[FIELDS];
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arguments a, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
     real *flux = shared + FLUX_AT, *face_flux_at = shared + FACE_FLUX_AT;
-    const u32 first = blockIdx.x * ELEMENTS;  // of the part
+    const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     const bool reads_register = STAGE && a.a != 0.0;
-    // A thread beyond the last element computes that one again, and stores nothing.
+    // Threads beyond the last element repeat the computation of the last one and store nothing.
     const u32 local = threadIdx.x / NP, node = threadIdx.x % NP;
     const bool exists = local < n;
     const u32 element = first + (exists ? local : n - 1), slot = a.first + element;

@@ -1,16 +1,17 @@
-// The fused residual and Runge–Kutta stage on prisms integrated by a cubature, affine or curved: triangles
-// times lines. The host's twin is residual.rs; operators come from prism_cubature.rs, traces from
-// prism_cubature_traces.cu.
+// Fused residual and stage on prisms integrated by a cubature: one thread per volume point.
 //
-// One thread a volume point, of which the first are functions, a few elements a block. Coefficients go to the
-// layers, values and fluxes to the points; a thread sums some functions of a layer over its points and sides,
-// or over the points of an end; each function then sums along its line. Macros as in prism_cubature.cuh, and
-// STAGE.
+// Prisms are affine or curved, triangles times lines. Same computation as residual.rs on the host; operators
+// come from prism_cubature.rs, traces from prism_cubature_traces.cu.
+//
+// The first threads of an element also hold its basis functions; a block processes a few elements.
+// Coefficients are transformed to the layers, then to values and fluxes at the points. A thread sums some
+// functions of a layer over the layer's points and sides, or over the points of an end. Finally each function
+// sums along its line. Macros as in prism_cubature.cuh, and STAGE.
 
 #include "prism_cubature.cuh"
 
 constexpr int MATRICES = (TRACES_AT + (CURVED ? 2 * NP : 0) + 1) / 2 * 2;
-// The plan of shared memory. Coefficients in the layers, then contravariant fluxes
+// Layout of shared memory. First coefficients in the layers, then contravariant fluxes
 // [element][direction][field][point], then sums over the triangle, [element][2 fields][function].
 constexpr int ROOM_AT = MATRICES;
 constexpr int ROOM = padded(DIM * FIELDS * FLUX, FLUX);
@@ -22,10 +23,10 @@ constexpr int END_AT = FACE_AT + ELEMENTS * FACE;
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arguments a, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
-    const u32 first = blockIdx.x * ELEMENTS;  // of the part
+    const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     const bool reads_register = STAGE && a.a != 0.0;
-    // A thread beyond the last element computes that one again, and stores nothing.
+    // Threads beyond the last element repeat the computation of the last one and store nothing.
     const u32 local = threadIdx.x / NQ, point = threadIdx.x % NQ;
     const bool is_function = point < NP;
     const u32 element = first + (local < n ? local : n - 1), slot = a.first + element;
@@ -43,7 +44,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         real um[FIELDS], f[FIELDS];
         load_row_constant(a.traces + (u64)(a.first + first + e) * TRACE_BLOCK + q * FIELDS, um);
         face_flux(a, parameters, first + e, face_of(q), q, um, up, f);
-        // Less, as they are lifted with the other sign.
+        // Negative, as they are lifted with the opposite sign.
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) f[k] = -f[k];
         put<NF>(shared + FACE_AT + e * FACE + face_place[q], f);
@@ -94,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     dg_block_sync();
 
     // 3. Sums over the triangle: over points and sides of a layer, of the first two fluxes and of the third;
-    //    over the points of an end.
+    //    and sums over the points of an end.
     constexpr u32 ITEMS = NODES * GROUPS;
     static_assert(2 * ITEMS <= NQ, "a thread for each sum");
     const bool is_third = threadIdx.x >= n * ITEMS, has_item = threadIdx.x < 2 * n * ITEMS;
@@ -120,7 +121,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     dg_block_sync();
     if (has_item)
         put_rows<NP>(shared + ROOM_AT + item_element * ROOM + (is_third ? FIELDS * NP : 0) + item_layer * TRIANGLE, group, sum);
-    // What the stage needs, before the last sums.
+    // Loads for the stage are issued before the last sums.
     real u[FIELDS], before[FIELDS], rate[FIELDS];
     if (STAGE && is_function) load_function(a.u + at, u);
     if (reads_register && is_function) {
@@ -129,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     }
     dg_block_sync();
 
-    // 4. Sums along the line: coefficients, or where curved those in the layers.
+    // 4. Sums along the line: coefficients or, if curved, coefficients in the layers.
     clear(rate);
     if (is_function) {
         constexpr bool BACK = TRANSFORM && !CURVED;

@@ -1,44 +1,52 @@
-// Prisms integrated by a cubature that is a triangle's times a line's with as many Gauss points as there are
-// functions along the line. What is a matrix along lines for the basis is one for values in the layers of
-// these points: states are turned into coefficients of the triangle's functions in each layer on the way in,
-// and back on the way out.
+// Prisms integrated by a cubature: layout of operators, products with them, weight-adjusted rule.
 //
-// State is [element][field][function] (PLANAR), function (z, t) is z TRIANGLE + t; point (z, q) of the volume
-// z POINTS + q. Beside the macros of common.cuh, with DIRECT = 0: NODES functions, and layers, along a line
-// TRIANGLE functions of the triangle POINTS volume points of a layer END_POINTS face points of a triangle
-// TRANSFORM whether functions along a line are other than those of the layers (1) NODAL volume points of a
-// layer are the nodes of its functions (1) GROUP rows of a matrix for the triangle's functions that a thread
-// takes ELEMENTS of a block BLOCKS blocks of a multiprocessor FACE_PLACE [face point]: points of the lower
-// and of the upper triangle, then [side][layer][number] `tables` has, for the line, to the layers
-// [layer][function] and back [function][layer], the sum along it of what the triangle's projection makes of
-// fluxes, as functions [function][layer] and in the layers [layer][layer], lifts from both ends alike
-// [end][function], [end][layer], values at both ends [end][function]; for the triangle, values at points
-// [function][point], the derivatives' projections and the projection [point][function], lifts from sides
-// [side, number][function] and from the points of the ends [point][function]; traces on sides
-// [function][side, number] and at the points of the ends [function][point]; then ∫ φ by layer and function,
-// and the coefficients of 1.
+// The cubature is that of a triangle times a Gauss rule along the line with as many points as there are
+// functions along the line. A one-dimensional matrix for the basis corresponds to one for values in the
+// layers of these points. Thus states are converted to coefficients of the triangle's functions in each layer
+// on input, and back on output.
+//
+// The state is [element][field][function] (PLANAR), with function (z, t) at z TRIANGLE + t; volume point (z,
+// q) is z POINTS + q. Macros beside those of common.cuh, with DIRECT = 0:
+// - NODES: functions, and layers, along a line
+// - TRIANGLE: functions of the triangle
+// - POINTS: volume points of a layer
+// - END_POINTS: face points of a triangle
+// - TRANSFORM: whether the functions along a line differ from those of the layers (1)
+// - NODAL: volume points of a layer are the nodes of its functions (1)
+// - GROUP: rows of a matrix for the triangle's functions that a thread computes
+// - ELEMENTS: elements of a block
+// - BLOCKS: blocks per multiprocessor
+// - FACE_PLACE: [face point], points of the lower and of the upper triangle, then [side][layer][number]
+//
+// `tables` contains for the line: to the layers [layer][function] and back [function][layer]; the sum along
+// the line of the projected fluxes, as functions [function][layer] and in the layers [layer][layer]; likewise
+// the lifts from both ends [end][function], [end][layer]; values at both ends [end][function]. For the
+// triangle: values at points [function][point]; the projections of derivatives and of values
+// [point][function]; lifts from sides [side, number][function] and from the points of the ends
+// [point][function]; traces on sides [function][side, number] and at the points of the ends
+// [function][point]. Then ∫ φ by layer and function, and the coefficients of 1.
 #pragma once
 #include "rows.cuh"
 
 constexpr int THREADS = ELEMENTS * NQ;
-// Rows of a matrix for the triangle's functions that a thread takes: `first`, `first` + GROUPS and so on.
-// Shared memory bounds the kernels, and values that are loaded serve all of them; more rows have too few
-// threads.
+// Number of groups of rows: a thread computes the rows `first`, `first` + GROUPS and so on. The kernels are
+// limited by shared memory, and loaded values serve all rows of a thread; with more rows there would be too
+// few threads.
 constexpr u32 GROUPS = (TRIANGLE + GROUP - 1) / GROUP;
 constexpr int SQUARE = NODES * NODES;
 constexpr int LAYER = TRIANGLE * POINTS;
 constexpr int SIDE_POINTS = 3 * NODES;  // of a layer
-// Fluxes at volume points lie [field][layer][number], these so far apart that the points of layers, and of
-// elements, are in different banks of shared memory.
+// Fluxes at volume points are stored [field][layer][number]; layers have this distance, so that the points of
+// layers, and of elements, are in different banks of shared memory.
 constexpr int FLUX_LAYER = POINTS | 1;
 constexpr int FLUX = NODES * FLUX_LAYER;
 constexpr int BANKS = 32;
-// `size` and what makes it `rest`, but for multiples of BANKS.
+// The smallest number from `size` on that is `rest` modulo BANKS.
 static __device__ __forceinline__ constexpr int padded(int size, int rest) {
     return size + ((rest - size) % BANKS + BANKS) % BANKS;
 }
 constexpr int FACE_REST = NODES % 2 == 1 ? SQUARE : NODES + 1;
-// Where the tables lie.
+// Offsets of the tables.
 constexpr int VALUES_AT = 0;
 constexpr int BACK_AT = SQUARE;
 constexpr int SLOPE_BACK_AT = 2 * SQUARE;
@@ -54,12 +62,12 @@ constexpr int END_LIFT_AT = SIDE_LIFT_AT + SIDE_POINTS * TRIANGLE;
 constexpr int TRACES_AT = END_LIFT_AT + END_POINTS * TRIANGLE;
 constexpr int INTEGRAL_AT = TRACES_AT + (SIDE_POINTS + END_POINTS) * TRIANGLE;
 constexpr int ONE_AT = INTEGRAL_AT + NP;
-// Of an element, [end][field][function of the triangle].
+// Size per element of [end][field][function of the triangle].
 constexpr int END = 2 * FIELDS * TRIANGLE;
 
 static __device__ const unsigned short face_place[NF] = FACE_PLACE;
 
-// The unknowns of a function in the state.
+// Loads the unknowns of a function in the state.
 static __device__ __forceinline__ void load_function(const stored* p, real (&x)[FIELDS]) {
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * NP);
@@ -71,8 +79,8 @@ static __device__ __forceinline__ void put(real* to, const real (&x)[FIELDS]) {
     for (int k = 0; k < FIELDS; ++k) to[k * FIELD] = x[k];
 }
 
-// x += Σ_m row[m ROW] of what lies at `from`, [field][m], with `FIELD` between fields and `STEP` between what
-// is summed.
+// x += Σ_m row[m ROW] times the numbers at `from`, [field][m], with the stride `FIELD` between fields and
+// `STEP` between summands.
 template <int COUNT, int ROW, int FIELD, int STEP>
 static __device__ __forceinline__ void add_row(const real* row, const real* from, real (&x)[FIELDS]) {
 #pragma unroll 8
@@ -83,13 +91,13 @@ static __device__ __forceinline__ void add_row(const real* row, const real* from
     }
 }
 
-// The `r`-th row of a thread; the last again where there is none.
+// The `r`-th row of a thread; the last one again if there is none.
 static __device__ __forceinline__ u32 row_of(u32 first, u32 r) {
     const u32 row = first + r * GROUPS;
     return GROUPS * GROUP == TRIANGLE || row < TRIANGLE ? row : TRIANGLE - 1;
 }
 
-// Likewise for the rows of a thread, of a matrix [m][row].
+// As `add_row`, for the rows of a thread of a matrix [m][row].
 template <int COUNT, int FIELD>
 static __device__ __forceinline__ void add_rows(const real* matrix, u32 first, const real* from, real (&x)[GROUP][FIELDS]) {
 #pragma unroll 4
@@ -123,8 +131,8 @@ static __device__ __forceinline__ void clear_rows(real (&x)[GROUP][FIELDS]) {
     for (u32 r = 0; r < GROUP; ++r) clear(x[r]);
 }
 
-// Lifts from the points of both ends of `n` elements to `END` numbers of each, by the last threads; `faces`
-// are the fluxes there, as far from one element to the next as `FACE`.
+// Computes lifts from the points of both ends of `n` elements, `END` numbers each, with the last threads of
+// the block; `faces` are the fluxes there, with the stride `FACE` between elements.
 template <int FACE>
 static __device__ __forceinline__ void lift_ends(u32 n, const real* lifts, const real* faces, real* to) {
     for (u32 item = THREADS - 1 - threadIdx.x; item < n * 2 * GROUPS; item += THREADS) {
@@ -136,16 +144,16 @@ static __device__ __forceinline__ void lift_ends(u32 n, const real* lifts, const
     }
 }
 
-// `rate`, a function's row in the layers, to coefficients of the basis by the weight-adjusted rule: Π (1/J)
-// of the values at the points, and the constant that restores the element's integral. `rows` and `rooms` are
-// room of the block's elements, as far from one to the next as `ROWS` and `ROOM`; the first holds FIELDS NP
-// numbers, the second 3 FIELDS NQ, `parts` that of 2 FIELDS TRIANGLE an element. The block meets between, and
-// has met since these were read. The tables as in memory.
+// Converts `rate`, a function's row in the layers, to coefficients of the basis by the weight-adjusted rule:
+// Π (1/J) of the values at the points, and the constant that restores the element's integral. `rows` and
+// `rooms` are work space of the block's elements, with the strides `ROWS` and `ROOM`; the first holds FIELDS
+// NP numbers, the second 3 FIELDS NQ, and `parts` 2 FIELDS TRIANGLE per element. Contains barriers; there
+// must be one between the last use of these arrays and the call. The tables are read from global memory.
 template <int ROWS, int ROOM>
 static __device__ __forceinline__ void metric_rule(const Arguments& a, u32 first, u32 n, const real* back, const real* interp,
                                                    const real* project, const real* integral, real* rows, real* rooms,
                                                    real* parts, real (&rate)[FIELDS]) {
-    constexpr u32 PARTS = TRIANGLE < 4 ? 2 * TRIANGLE : 8;  // of the sum over an element
+    constexpr u32 PARTS = TRIANGLE < 4 ? 2 * TRIANGLE : 8;  // number of parts of the sum over an element
     const u32 local = threadIdx.x / NQ, point = threadIdx.x % NQ, element = first + (local < n ? local : n - 1);
     const u32 z = point / TRIANGLE, t = point % TRIANGLE;
     const bool is_function = point < NP;
@@ -182,7 +190,7 @@ static __device__ __forceinline__ void metric_rule(const Arguments& a, u32 first
             add_row<NODES, 1, NP, TRIANGLE>(back + z * NODES, layers + t, rate);
         }
     }
-    // With a point a function the rule conserves by itself.
+    // With one point per function, the rule is conservative by itself.
     if (POINTS == TRIANGLE) return;
     if (is_function) put<NP>(values + 2 * FIELDS * NQ + point, rate);
     dg_block_sync();

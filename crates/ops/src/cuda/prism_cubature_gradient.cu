@@ -1,21 +1,24 @@
-// The first pass of diffusion on prisms integrated by a cubature, affine or curved: triangles times lines.
-// The host's twin is `gradient_block` in diffusion_passes.rs; operators come from prism_cubature.rs and
-// prism_cubature_diffusion.rs.
+// First pass of diffusion on prisms integrated by a cubature: one thread per volume point.
 //
-// One thread a volume point, of which the first are functions, a few elements a block; face points are dealt
-// out to all threads, for the numerical fluxes and again for what is published. Coefficients and their
-// derivatives along the line are made in the layers and at both ends; the triangle's derivatives are taken on
-// the way to points. What is kept for the second pass are sums in the layers. Macros as in
-// prism_cubature.cuh, and ETA, the weight of the liftings on their own faces, and SIDE_NORMALS, N̂ of the
-// sides in the plane of the triangle. `tables` goes on with the derivative along the line in the layers
-// [layer][function] and at both ends [end][function]; of the triangle both derivatives at points
+// Prisms are affine or curved, triangles times lines. Same computation as `gradient_block` in
+// diffusion_passes.rs on the host; operators come from prism_cubature.rs and prism_cubature_diffusion.rs.
+//
+// The first threads of an element also hold its basis functions; a block processes a few elements. Face
+// points are distributed over all threads, first for the numerical fluxes and again for the published fluxes.
+// Coefficients and their derivatives along the line are computed in the layers and at both ends; the
+// triangle's derivatives are applied together with the interpolation to points. The second pass receives sums
+// in the layers.
+//
+// Macros as in prism_cubature.cuh; ETA, the weight of the liftings on their own faces; and SIDE_NORMALS, N̂
+// of the sides in the plane of the triangle. `tables` continues with the derivative along the line in the
+// layers [layer][function] and at both ends [end][function]; for the triangle both derivatives at points
 // [function][point], the lifts of sides there [side, number][point], both derivatives on sides
-// [function][side, number] and at the points of ends [function][point], the lifts of a side at itself
-// [side][number][at number] and of an end [point][at point]; both ends' lifts at themselves.
+// [function][side, number] and at the points of ends [function][point], the lifts of a side at its own points
+// [side][number][at number] and of an end [point][at point]; and the lifts of both ends at themselves.
 
 #include "prism_cubature.cuh"
 
-// Where the tables lie in shared memory: without the lifts of sides and the constants of the metric rule.
+// Offsets of the tables in shared memory: without the lifts of sides and the constants of the metric rule.
 constexpr int FROM_END_LIFT = SIDE_LIFT_AT;
 constexpr int FROM_TRACES = FROM_END_LIFT + END_POINTS * TRIANGLE;
 constexpr int SLOPES_AT = FROM_TRACES + (SIDE_POINTS + END_POINTS) * TRIANGLE;
@@ -28,32 +31,32 @@ constexpr int OWN_SIDE_AT = DERIVE_END_AT + 2 * END_POINTS * TRIANGLE;
 constexpr int OWN_END_AT = OWN_SIDE_AT + 3 * SQUARE;
 constexpr int OWN_ENDS_AT = OWN_END_AT + END_POINTS * END_POINTS;
 constexpr int MATRICES = OWN_ENDS_AT + 2;
-constexpr int MORE_AT = ONE_AT + NP;  // of what goes on, in memory
+constexpr int MORE_AT = ONE_AT + NP;  // offset of the further tables, in global memory
 
-constexpr int ROWS = (NODES + 2) * TRIANGLE;  // of the layers, the lower and the upper end
-// The plan of shared memory. Coefficients and derivatives along the line, [element][2 fields][row], then
+constexpr int ROWS = (NODES + 2) * TRIANGLE;  // rows of the layers, the lower and the upper end
+// Layout of shared memory. First coefficients and derivatives along the line, [element][2 fields][row], then
 // contravariant fluxes [element][direction][field][point], then sums over the triangle, [element][2
 // fields][function].
 constexpr int ROOM_AT = MATRICES;
 constexpr int ROOM = padded(FIELDS * (DIM * FLUX > 2 * ROWS ? DIM * FLUX : 2 * ROWS), FLUX);
-// States, then half jumps and numerical fluxes, [element][2 fields][place].
+// First states, then half jumps and numerical fluxes, [element][2 fields][place].
 constexpr int FACE_AT = ROOM_AT + ELEMENTS * ROOM;
 constexpr int FACE = padded(FIELDS * (2 * NF > NP ? 2 * NF : NP), FACE_REST);
 // Liftings from the points of both ends.
 constexpr int END_AT = FACE_AT + ELEMENTS * FACE;
 
-// A face point of the block, and the state on the other side.
+// A face point of the block, with the state across.
 struct Point {
-    u32 element;         // of the block
-    u32 q;               // number among the face points of an element
+    u32 element;         // numbered in the block
+    u32 q;               // numbered among the face points of the element
     u32 side;            // the face
-    long long boundary;  // see `boundary_begin`
+    long long boundary;  // offset of the face's boundary points, see `boundary_begin`
     real up[FIELDS];
 };
 
-// The derivatives in reference coordinates of what has the coefficients `layer`, and behind them those of its
-// derivative along the line: `value` and `derive` are columns, from a function to the next `STEP`, of both
-// derivatives `NEXT` apart.
+// Computes the derivatives in reference coordinates of the function with the coefficients `layer`, which are
+// followed by the coefficients of its derivative along the line. `value` and `derive` are columns with the
+// stride `STEP` between functions; the two derivatives are `NEXT` apart.
 template <int STEP, int NEXT>
 static __device__ __forceinline__ void slopes_at(const real* value, const real* derive, const real* layer, real (&u)[FIELDS],
                                                  real (&slope)[DIM * FIELDS]) {
@@ -79,9 +82,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     gradient(const Arguments a, const Published p, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
     constexpr int normals[3][2] = SIDE_NORMALS;
-    const u32 first = blockIdx.x * ELEMENTS;  // of the part
+    const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
-    // A thread beyond the last element computes that one again, and stores nothing.
+    // Threads beyond the last element repeat the computation of the last one and store nothing.
     const u32 local = threadIdx.x / NQ, point = threadIdx.x % NQ;
     const bool is_function = point < NP;
     const u32 element = first + (local < n ? local : n - 1), slot = a.first + element;
@@ -155,7 +158,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
     dg_block_sync();
 
-    // 3. Faces: the gradient with their own lifting, what the second pass lifts; liftings of the ends.
+    // 3. Faces: the gradient with the face's own lifting, the published flux; liftings of the ends.
     for (u32 item = threadIdx.x; item < n * NF; item += THREADS) {
         const u32 e = item / NF, q = item % NF, side = face_of(q), place = face_place[q];
         const real *layers = shared + ROOM_AT + e * ROOM, *y = shared + FACE_AT + e * FACE;
@@ -254,7 +257,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         for (int d = is_third ? 2 : 0; d < (is_third ? 3 : 2); ++d)
             add_rows<POINTS, FLUX>(shared + TEST_AT + d * LAYER, group, fluxes + d * FIELDS * FLUX, sum);
     }
-    // The source, where the states were.
+    // The source is loaded into the memory of the states.
     if (p.source && is_function) {
         real source[FIELDS];
         load_function(p.source + at, source);
@@ -266,7 +269,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     dg_block_sync();
     if (!is_function || local >= n) return;
 
-    // 6. And along the line, in the layers; kept for the second pass.
+    // 6. Sums along the line, in the layers; stored for the second pass.
     real rate[FIELDS];
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) rate[k] = room[k * NP + point];

@@ -1,24 +1,27 @@
-// The second pass of diffusion on prisms integrated by a cubature, affine or curved: the fluxes through face
-// points, lifted and added to what the first pass kept in the layers, the metric rule and the stage. The
-// host's twin is `mean_flux_blocks` in diffusion_passes.rs.
+// Second pass of diffusion on prisms integrated by a cubature: one thread per volume point.
 //
-// One thread a volume point, of which the first are functions, a few elements a block; face points are dealt
-// out to all threads. Macros as in prism_cubature.cuh, and STAGE.
+// It computes the fluxes through face points, lifts them, adds them to the sums in the layers of the first
+// pass, and applies the metric rule and the stage. Same computation as `mean_flux_blocks` in
+// diffusion_passes.rs on the host.
+//
+// Prisms are affine or curved. The first threads of an element also hold its basis functions; a block
+// processes a few elements. Face points are distributed over all threads. Macros as in prism_cubature.cuh,
+// and STAGE.
 
 #include "prism_cubature.cuh"
 
-// Where the tables lie in shared memory: those of the line, lifts, and where curved what the metric rule
-// takes.
+// Offsets of the tables in shared memory: those of the line, lifts and, if curved, those of the metric rule.
 constexpr int FROM_LIFTS = LINES;
 constexpr int LIFTS = (SIDE_POINTS + END_POINTS) * TRIANGLE;
 constexpr int FROM_INTERP = FROM_LIFTS + LIFTS;
 constexpr int FROM_PROJECT = FROM_INTERP + LAYER;
 constexpr int FROM_INTEGRAL = FROM_PROJECT + LAYER;
 constexpr int MATRICES = CURVED ? FROM_INTEGRAL + 2 * NP : FROM_INTERP;
-// The plan of shared memory. Sums over the triangle, [element][field][function], and room of the metric rule.
+// Layout of shared memory. Sums over the triangle, [element][field][function], and work space of the metric
+// rule.
 constexpr int ROOM_AT = MATRICES;
 constexpr int ROOM = FIELDS * (CURVED ? DIM * NQ : NP);
-// Fluxes, [element][field][place], then rows of the metric rule.
+// First fluxes, [element][field][place], then rows of the metric rule.
 constexpr int FACE_AT = ROOM_AT + ELEMENTS * ROOM;
 constexpr int FACE = padded(FIELDS * (NF > NP ? NF : NP), FACE_REST);
 // Lifts from the points of both ends.
@@ -27,10 +30,10 @@ constexpr int END_AT = FACE_AT + ELEMENTS * FACE;
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     residual(const Arguments a, const Published p, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
-    const u32 first = blockIdx.x * ELEMENTS;  // of the part
+    const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     const bool reads_register = STAGE && a.a != 0.0;
-    // A thread beyond the last element computes that one again, and stores nothing.
+    // Threads beyond the last element repeat the computation of the last one and store nothing.
     const u32 local = threadIdx.x / NQ, point = threadIdx.x % NQ;
     const bool is_function = point < NP;
     const u32 element = first + (local < n ? local : n - 1), slot = a.first + element;
@@ -66,7 +69,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
     dg_block_sync();
 
-    // 2. Their lifts, for some functions of a layer, and from the points of the ends.
+    // 2. Lifts of the fluxes, for some functions of a layer, and from the points of the ends.
     if (has_item) {
         const real* sides = shared + FACE_AT + item_element * FACE + 2 * END_POINTS + item_layer * NODES;
 #pragma unroll 1
@@ -83,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
     dg_block_sync();
 
-    // 3. Coefficients, or where curved rows in the layers.
+    // 3. Coefficients or, if curved, rows in the layers.
     clear(rate);
     if (is_function) {
         constexpr bool BACK = TRANSFORM && !CURVED;

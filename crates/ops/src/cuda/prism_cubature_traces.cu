@@ -1,19 +1,22 @@
-// Traces of prisms integrated by a cubature, in the order in which they lie in memory, [slot][face
-// point][field]: coefficients in the layers and at both ends, of them values at face points, dealt out to all
-// threads. The host's twin is `trace_blocks` in residual.rs. Macros as in prism_cubature.cuh.
+// Traces of prisms integrated by a cubature, [slot][face point][field].
+//
+// First one thread per function computes coefficients in the layers and at both ends. Then all threads
+// compute values at face points, in the order of memory. Same computation as `trace_blocks` in residual.rs on
+// the host. Macros as in prism_cubature.cuh.
 
 #include "prism_cubature.cuh"
 
-constexpr int ROWS = (NODES + 2) * TRIANGLE;  // of the layers, the lower and the upper end
-// The plan of shared memory.
-constexpr int TRACE_AT = LINES;                                            // as `tables` from TRACES_AT on
+constexpr int ROWS = (NODES + 2) * TRIANGLE;  // rows of the layers, the lower and the upper end
+// Layout of shared memory.
+constexpr int TRACE_AT = LINES;                                            // like `tables` from TRACES_AT on
 constexpr int LAYERS_AT = TRACE_AT + (SIDE_POINTS + END_POINTS) * TRIANGLE;  // [element][field][row]
-constexpr int OUT_AT = LAYERS_AT + ELEMENTS * FIELDS * ROWS;               // [element][face point][field]; states before
+// [element][face point][field]; before that, states
+constexpr int OUT_AT = LAYERS_AT + ELEMENTS * FIELDS * ROWS;
 constexpr int OUT = FIELDS * (NF > NP ? NF : NP);
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) traces(const Arguments a) {
     DG_DYNAMIC_SHARED(real, shared);
-    const u32 first = blockIdx.x * ELEMENTS;  // of the part
+    const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     const stored* from = a.u + (u64)(a.first + first) * STATE_BLOCK;
     for (u32 i = threadIdx.x; i < n * STATE_BLOCK; i += THREADS)

@@ -1,38 +1,44 @@
-// The first pass of diffusion on prisms with collocated nodes, affine or curved: triangles times lines. The
-// host's twin is `gradient_block` in diffusion_passes.rs; operators come from prism_diffusion.rs.
+// First pass of diffusion on prisms with collocated nodes: one thread per node.
 //
-// State is [element][field][node] (PLANAR), as in prism.cu: node (z, t) is z TRIANGLE + t. One thread a node,
-// a few elements a block. Face points, which are nodes, are dealt out to all threads, for the numerical
-// fluxes and again for what is published. Three barriers: states and jumps are in shared memory before
-// derivatives, gradients before what is published, contravariant fluxes before their sums; one more where
-// fluxes take the place of gradients.
+// Prisms are affine or curved, triangles times lines. Same computation as `gradient_block` in
+// diffusion_passes.rs on the host; operators come from prism_diffusion.rs.
 //
-// Beside the macros of common.cuh, with DIRECT = 1, COLLOCATED = 1 and PLANAR = 1, and those of prisms.cuh
-// and normals.cuh: ELEMENTS BLOCKS elements of a block, blocks of a multiprocessor ETA weight of the liftings
-// on their own faces SEPARATE contravariant fluxes have room of their own (1), or take that of the gradients
-// (0) `tables` has those of prism.cu, then the layer's derivatives [direction][column][row] and the line's
+// The state is [element][field][node] (PLANAR), as in prism.cu: node (z, t) is z TRIANGLE + t. A block
+// processes a few elements. Face points, which are nodes, are distributed over all threads, first for the
+// numerical fluxes and again for the published fluxes. There are three barriers: states and jumps must be in
+// shared memory before derivatives, gradients before the published fluxes, and contravariant fluxes before
+// their sums. A fourth is needed if fluxes overwrite gradients.
+//
+// Macros beside those of common.cuh, with DIRECT = 1, COLLOCATED = 1 and PLANAR = 1, and those of prisms.cuh
+// and normals.cuh:
+// - ELEMENTS, BLOCKS: elements of a block, blocks per multiprocessor
+// - ETA: weight of the liftings on their own faces
+// - SEPARATE: contravariant fluxes have their own memory (1), or overwrite the gradients (0)
+//
+// `tables` contains those of prism.cu, then the layer's derivatives [direction][column][row] and the line's
 // [row][column].
 
 #include "prisms.cuh"
 
 constexpr int THREADS = ELEMENTS * NP;
-constexpr int ROWS = DIM * FIELDS * NP;                            // scalars of an element's gradients, or fluxes
+// scalars of an element's gradients, or fluxes
+constexpr int ROWS = DIM * FIELDS * NP;
 constexpr int SLOPES_AT = ENTRIES;                                 // derivatives in a layer
 constexpr int SLOPE_AT = SLOPES_AT + 2 * LAYER;                    // along a line
 constexpr int ALL_ENTRIES = SLOPE_AT + NODES * NODES;
-// The plan of shared memory.
+// Layout of shared memory.
 constexpr int STATE_AT = (ALL_ENTRIES + 1) / 2 * 2;                // [element][field][node]
 constexpr int FACES_AT = STATE_AT + ELEMENTS * FIELDS * NP;        // half jumps and numerical fluxes, [element][2 fields][place]
 constexpr int GRADIENT_AT = FACES_AT + ELEMENTS * 2 * FIELDS * NF; // [element][x][field][node]
 constexpr int FLUX_AT = GRADIENT_AT + (SEPARATE ? ELEMENTS * ROWS : 0);  // [element][direction][field][node]
 
-// A face point of the block, and the state on the other side.
+// A face point of the block, with the state across.
 struct Point {
-    u32 element;         // of the block
-    u32 q;               // number among the face points of an element
+    u32 element;         // numbered in the block
+    u32 q;               // numbered among the face points of the element
     u32 face;
-    u32 own;             // the node
-    long long boundary;  // see `boundary_begin`
+    u32 own;             // the node of the element's own trace
+    long long boundary;  // offset of the face's boundary points, see `boundary_begin`
     real up[FIELDS];
 };
 
@@ -40,15 +46,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     gradient(const Arguments a, const Published p, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
     real* faces = shared + FACES_AT;
-    const u32 first = blockIdx.x * ELEMENTS;  // of the part
+    const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
-    // A thread beyond the last element computes that one again, and stores nothing.
+    // Threads beyond the last element repeat the computation of the last one and store nothing.
     const u32 local = threadIdx.x / NP, node = threadIdx.x % NP;
     const bool exists = local < n;
     const u32 mine = exists ? local : n - 1, element = first + mine, slot = a.first + element;
     const u64 at = (u64)slot * STATE_BLOCK + node;
 
-    // 1. States here and, at face points, across; what is lifted there, and numerical fluxes.
+    // 1. States at nodes and across face points; half jumps and numerical fluxes.
     const auto ask = [&](u32 item, Point& point) {
         point.element = item / NF;
         point.q = item % NF;
@@ -59,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         load_node(r.values + (r.rows ? __ldg(r.rows + number) : number * FIELDS), r.rows ? NP : 1, point.up);
         point.boundary = boundary_begin(a, p, r);
     };
-    // Unit normal and scale at a face point; from the metric of the node where curved.
+    // Unit normal and scale at a face point; from the metric of the node if curved.
     const auto face_direction = [&](u32 e, u32 face, u32 own, real (&normal)[DIM]) {
         real g[DIM * DIM];
         if (CURVED) metric_at(a, first + e, own, g);
@@ -128,7 +134,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     for (int i = 0; i < DIM * FIELDS; ++i) kept[i * NP] = grad[i];
     dg_block_sync();
 
-    // 3. Faces: the gradient with their own lifting, what the second pass lifts.
+    // 3. Faces: the gradient with the face's own lifting, and the published flux.
     const auto publish_all = [&] {
         for (u32 item = threadIdx.x; item < n * NF; item += THREADS) {
             const u32 e = item / NF, q = item % NF, face = face_of(q), own = __ldg(a.own + q), place = face_place[q];
@@ -224,7 +230,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     dg_block_sync();
     if (!exists) return;
 
-    // 5. Sums over the layer and the line, kept for the second pass.
+    // 5. Sums over the layer and the line, stored for the second pass.
     real rate[FIELDS];
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) rate[k] = p.source ? (real)__ldg(p.source + at + k * NP) : (real)0;

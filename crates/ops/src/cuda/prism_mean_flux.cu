@@ -1,25 +1,26 @@
-// The second pass of diffusion on prisms with collocated nodes, affine or curved: the fluxes through face
-// points, lifted and added to what the first pass kept, and the stage. The host's twin is `mean_flux_blocks`
-// in diffusion_passes.rs.
+// Second pass of diffusion on prisms with collocated nodes: one thread per node.
 //
-// Face points are dealt out to all threads of a block; after one barrier each node sums over those of its
-// layer and its line. What the stage needs is asked for before the fluxes, so that one wait covers all.
-// Macros and layouts as in prism_gradient.cu, and STAGE.
+// It computes the fluxes through face points, lifts them, adds them to the rows of the first pass, and
+// updates the stage. Same computation as `mean_flux_blocks` in diffusion_passes.rs on the host.
+//
+// Prisms are affine or curved. Face points are distributed over all threads of a block. After one barrier,
+// each node sums over the face points of its layer and its line. Data of the stage are loaded before the
+// fluxes, so that the latencies of all loads overlap. Macros and layouts as in prism_gradient.cu, and STAGE.
 
 #include "prisms.cuh"
 
 constexpr int THREADS = ELEMENTS * NP;
 constexpr int LIFTS = 3 * NODES * TRIANGLE;
-// The plan of shared memory: lifts of the sides, then fluxes times their scale, [element][field][place].
+// Layout of shared memory: lifts of the sides, then fluxes times their scale, [element][field][place].
 constexpr int FACE_FLUX_AT = (LIFTS + 1) / 2 * 2;
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     residual(const Arguments a, const Published p, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
-    const u32 first = blockIdx.x * ELEMENTS;  // of the part
+    const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     const bool reads_register = STAGE && a.a != 0.0;
-    // A thread beyond the last element reads that one again, and stores nothing.
+    // Threads beyond the last element load the last one again and store nothing.
     const u32 local = threadIdx.x / NP, node = threadIdx.x % NP;
     const bool exists = local < n;
     const u32 element = first + (exists ? local : n - 1), slot = a.first + element;
@@ -49,7 +50,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     dg_block_sync();
     if (!exists) return;
 
-    // 2. Their lifts.
+    // 2. Lifts of the fluxes.
     const real* fluxes = shared + FACE_FLUX_AT + local * NF * FIELDS;
 #pragma unroll
     for (int side = 0; side < 3; ++side) {

@@ -1,9 +1,12 @@
-// Prisms at collocated nodes: where their operators and face points lie, sums over the sides.
+// Prisms with collocated nodes: layout of operators and face points, and sums over the sides.
 //
-// Beside the macros of common.cuh, with PLANAR = 1: NODES nodes along a line TRIANGLE nodes of a layer
-// FACE_PLACE [face point]: nodes of the lower and of the upper layer, then [side][layer][number] `tables`
-// begins with the layer's matrices [direction][column][row], the lifts of the sides [side][number][row], the
-// line's matrix [row][column], and the lifts of the lower and upper face.
+// Macros beside those of common.cuh, with PLANAR = 1:
+// - NODES: nodes along a line
+// - TRIANGLE: nodes of a layer
+// - FACE_PLACE: [face point], nodes of the lower and of the upper layer, then [side][layer][number]
+//
+// `tables` begins with the layer's matrices [direction][column][row], the lifts of the sides
+// [side][number][row], the line's matrix [row][column], and the lifts of the lower and upper face.
 
 static __device__ const unsigned short face_place[NF] = FACE_PLACE;
 constexpr int LAYER = TRIANGLE * TRIANGLE;
@@ -12,14 +15,14 @@ constexpr int LINE_AT = SIDES_AT + 3 * NODES * TRIANGLE;
 constexpr int ENDS_AT = LINE_AT + NODES * NODES;
 constexpr int ENTRIES = ENDS_AT + 2;
 
-// The unknowns at `p`, the first of them.
+// Loads the unknowns whose first is at `p`.
 static __device__ __forceinline__ void load_node(const stored* p, u32 stride, real (&x)[FIELDS]) {
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * stride);
 }
 
-// At node `t` of layer `z`, the lift of what stands at a side's points of an element: `lifts` are those of
-// all sides, `values` is [field][place].
+// Sums, at node `t` of layer `z`, the lifts from the points of a side of an element: `lifts` holds the lifts
+// of all sides, `values` is [field][place].
 static __device__ __forceinline__ void side_sum(const real* lifts, const real* values, int side, u32 z, u32 t,
                                                 real (&sum)[FIELDS]) {
 #pragma unroll

@@ -1,36 +1,42 @@
-// What passes between the two passes of diffusion: jumps on boundaries, one-sided normal fluxes, finished
-// rows. The host's twins are published.rs and diffusion_passes.rs.
+// Data exchanged between the two passes of diffusion: jumps on boundaries, published fluxes, stored rows.
+//
+// Same data as in published.rs and diffusion_passes.rs on the host; here an element publishes its part of the
+// flux through the face, f* included.
 
 #include "rows.cuh"
 
 // Mirrored by `PublishedArguments` in published.rs.
 struct Published {
-    const stored* jumps;     // u_b − u⁻ at the points of boundaries, as the exterior buffer
+    const stored* jumps;     // u_b − u⁻ at the points of boundaries, in the order of the exterior buffer
     stored* gradients;       // physical gradients there, [boundary point][x][field]
     stored* fluxes;          // of the group: what an element adds to normal fluxes, [slot][face point][field] or, PLANAR,
                            // [slot][field][face point]
-    const stored* exterior;  // that of other groups and what stands for it on boundaries, [face][point][field]
-    const u32* rows;       // [code][point]: first scalar of the row in a block of `fluxes`
+    // published fluxes of other groups and their replacements on boundaries, [face][point][field]
+    const stored* exterior;
+    const u32* rows;       // [code][point]: offset of the row in a block of `fluxes`
     const stored* metric;    // of the part: ∇r_d at face points, [element][point][d][x]; curved only
-    stored* kept;            // of the group: what the first pass leaves to the second, as the state; see `Keep`
-    const stored* source;    // of the group: rows of the source, as the state, or null
-    stored* lifted;        // of the group: half jumps, as `fluxes`; where a kernel of faces leaves them to one of the volume
+    // of the group: rows of the first pass for the second, in the layout of the state; see `Keep`
+    stored* kept;
+    const stored* source;    // of the group: rows of the source, in the layout of the state, or null
+    // of the group: half jumps, in the layout of `fluxes`, if one kernel processes faces and another the
+    // volume
+    stored* lifted;
     u32 boundary;          // scalars of the exterior buffer that belong to boundaries; they come first
     u32 table_len;         // entries of a table of rows
 };
 
 static_assert(LANES == 1, "published fluxes are laid out element by element");
-// From a face point to the next, and from an unknown to the next, in `fluxes`.
+// Strides in `fluxes`: between face points, and between unknowns.
 constexpr u32 FLUX_ROW = PLANAR ? 1 : FIELDS, FLUX_FIELD = PLANAR ? NF : 1;
 
-// Where a face's state lies in the arrays of boundary points; −1 if it is not on a boundary.
+// Offset of a face's state in the arrays of boundary points; −1 if the face is not on a boundary.
 static __device__ __forceinline__ long long boundary_begin(const Arguments& a, const Published& p, const Across& r) {
     if (r.rows != nullptr) return -1;
     const long long at = r.values - a.exterior;
     return at < (long long)p.boundary ? at : -1;
 }
 
-// What is lifted at a face point: ½ (u⁺ − u⁻), or u_b − u⁻ on a boundary.
+// The lifted jump at a face point: ½ (u⁺ − u⁻), or u_b − u⁻ on a boundary.
 static __device__ __forceinline__ void half_jump(const Published& p, long long boundary, u32 point,
                                                  const real (&um)[FIELDS], const real (&up)[FIELDS],
                                                  real (&jump)[FIELDS]) {
@@ -61,10 +67,11 @@ static __device__ __forceinline__ void face_metric_at(const Arguments& a, const 
     for (int i = 0; i < DIM * DIM; ++i) metric[i] = __ldg(from + i);
 }
 
-// Publishes what the element adds to the normal flux at a face point: ½ (f* − F·n), of the numerical flux `f`
-// and its own diffusive flux; `gradient` is physical. Both are outward, so that the flux through the point is
-// this less the same of the other side: f* − ½ (F·n − F'·n'). On a boundary it is f*, and the gradient is
-// kept: the rest is the condition's.
+// Publishes the element's part of the normal flux at a face point: ½ (f* − F·n), with the numerical flux `f`
+// and the element's own diffusive flux; `gradient` is physical. Each side uses its outward normal, so that
+// the flux through the point is this value minus that of the other side: f* − ½ (F·n − F'·n'). On a boundary
+// the published value is f*, and the gradient is stored: the diffusive flux is computed by the boundary
+// condition.
 static __device__ __forceinline__ void publish(const Parameters& parameters, const Published& p, u32 slot, u32 q,
                                                long long boundary, u32 point, const real (&um)[FIELDS],
                                                const real (&gradient)[DIM * FIELDS], const real (&n)[DIM],
@@ -85,7 +92,7 @@ static __device__ __forceinline__ void publish(const Parameters& parameters, con
     for (int i = 0; i < DIM * FIELDS; ++i) kept[i] = gradient[i];
 }
 
-// Where the published fluxes across a face lie.
+// Location of the published fluxes across a face.
 static __device__ __forceinline__ Across fluxes_across(const Arguments& a, const Published& p, u32 slot, u32 face) {
     const u32 to = __ldg(a.across + (u64)slot * FACES + face);
     const u32 code = __ldg(a.code + (u64)slot * FACES + face);
@@ -95,8 +102,8 @@ static __device__ __forceinline__ Across fluxes_across(const Arguments& a, const
     return r;
 }
 
-// What the first pass keeps of its rows `R`: with the fast kernels `R`, or, where a stage follows,
-// `a reg + dt R`, so that the second pass, which memory bounds, need not read the register.
+// Stores the rows `R` of the first pass. The fast kernels store `R` or, if a stage follows, `a reg + dt R`,
+// so that the second pass, which is limited by memory bandwidth, need not read the register.
 struct Keep {
     real a, dt;
     bool reads_register;
@@ -111,7 +118,7 @@ static __device__ __forceinline__ Keep keep_factors(const Arguments& a, u32 slot
     return k;
 }
 
-// The factors of the second pass's stage, where the first kept what stands for the register.
+// The coefficients of the second pass's stage, if the first pass has stored `a reg + dt R`.
 static __device__ __forceinline__ StageFactors kept_factors(const Arguments& a, u32 slot) {
     StageFactors s = stage_factors(a, slot);
     s.a = 1;

@@ -1,17 +1,18 @@
-// Metric terms of curved triangles and tetrahedra of geometry order 2 from the derivatives of their maps:
-// arithmetic in place of memory. The host's side is quadratic.rs.
+// Metric terms of curved triangles and tetrahedra of geometry order 2, computed from derivatives of the map.
 //
-// Beside the macros of common.cuh:
-//   QUADRATIC  whether the part has such derivatives
+// Arithmetic replaces loads of the metric. The host's part is quadratic.rs.
+//
+// Macros beside those of common.cuh:
+// - QUADRATIC: whether the part has such derivatives
 
 #if QUADRATIC
-// Numbers of derivatives: first [d][x], then second [d <= e][x].
+// Number of derivatives: first derivatives [d][x], then second derivatives [d <= e][x].
 constexpr int DERIVATIVES = DIM * DIM + DIM * (DIM + 1) / 2 * DIM;
-// Numbers of an element: derivatives, then `weighted` of the weight-adjusted rule; filled up so that records
-// begin at pairs and those of eight elements lie in different banks.
+// Numbers of an element: derivatives, then `weighted` of the weight-adjusted rule; padded so that records
+// begin at even numbers and those of eight elements are in different banks.
 constexpr int RECORD = DERIVATIVES + NP + 1 + (6 - (DERIVATIVES + NP + 1) % 4) % 4;
 
-// J∇r_d at a place `at` from the centre of an element whose record is `map`; returns J.
+// Computes J∇r_d at the position `at` relative to the centre of an element whose record is `map`; returns J.
 static __device__ __forceinline__ real quadratic_metric(const stored* map, const real* at, real (&g)[DIM * DIM]) {
     real m[DERIVATIVES], t[DIM][DIM], r[DIM];
 #pragma unroll

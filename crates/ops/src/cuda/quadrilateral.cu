@@ -1,44 +1,53 @@
-// The fused residual and Runge–Kutta stage on quadrilaterals with collocated Gauss–Lobatto nodes and an even
-// number of unknowns, affine or curved. The host's twin is residual.rs; operators come from tensor.rs;
-// hexahedron.cu has the other cases.
+// Fused residual and stage on quadrilaterals with Gauss–Lobatto nodes: one thread per node.
 //
-// One thread a node, a few elements a block. Face points are dealt out to all threads; or a thread at the end
-// of a line forms the numerical flux there itself, so that its own trace and the flux never leave its
-// registers. Contravariant fluxes go to shared memory; after one barrier each node sums along its lines.
-// Where a warp has elements of its own it waits for no other; with two nodes a line threads pass fluxes on to
-// each other, without shared memory. State is [element][node][field] (LANES = 1), read and written in packs,
-// see rows.cuh.
+// The number of unknowns is even (hexahedron.cu has the other cases); elements are affine or curved, nodes
+// collocated. Same computation as residual.rs on the host; operators come from tensor.rs.
 //
-// Beside the macros of common.cuh, with DIRECT = 1 and COLLOCATED = 1: NODES nodes along a line ELEMENTS of a
-// block BLOCKS blocks of a multiprocessor AHEAD the register is asked for before the arithmetic (1) or after
-// (0) DEAL face points are dealt out (1), or done where lines end (0) ASK directions in which neighbours'
-// states are asked for before the first flux; DEAL = 0 SPLIT two-point fluxes along the lines (1); states are
-// in shared memory then, not fluxes FACE_AT [direction][end]: number of the face there FACE_POINT [direction,
-// end][number across the lines]: point of the face, counted within it, at a node `tables` has the 1-D matrix
-// P, [node][node], and the lifts at both ends. `u`, `reg`, `start` and `out` begin at multiples of 16 bytes.
+// A block processes a few elements. Face points are distributed over all threads; or a thread at the end of a
+// line computes the numerical flux there itself, so that its own trace and the flux stay in registers.
+// Contravariant fluxes are written to shared memory; after one barrier, each node sums along its lines. If a
+// warp processes whole elements, no barrier with other warps is needed; with two nodes per line, threads
+// exchange fluxes by shuffles, without shared memory. The state is [element][node][field] (LANES = 1), read
+// and written in packs, see rows.cuh.
+//
+// Macros beside those of common.cuh, with DIRECT = 1 and COLLOCATED = 1:
+// - NODES: nodes along a line
+// - ELEMENTS: elements of a block
+// - BLOCKS: blocks per multiprocessor
+// - AHEAD: the register is loaded before the arithmetic (1) or after it (0)
+// - DEAL: face points are distributed over all threads (1), or processed at the ends of lines (0)
+// - ASK: number of directions in which neighbours' states are loaded before the first flux; for DEAL = 0
+// - SPLIT: two-point fluxes along the lines (1); shared memory then holds states, not fluxes
+// - FACE_AT: [direction][end], number of the face there
+// - FACE_POINT: [direction, end][number across the lines], the point of the face at a node, counted within
+//   the face
+//
+// `tables` contains the 1-D matrix P, [node][node], and the lifts at both ends. `u`, `reg`, `start` and `out`
+// are aligned to 16 bytes.
 
 constexpr int FACE_POINTS = NF / FACES;
 static __device__ const unsigned short face_point[FACES][FACE_POINTS] = FACE_POINT;
 constexpr int THREADS = ELEMENTS * NP;
-constexpr int LINE = NODES | 1;                          // row of P in shared memory, against bank conflicts
-// The plan of shared memory.
-constexpr int WIDTH = IN_FOURS ? PACK : 1;               // numbers that are moved together there
+// row of P in shared memory, padded against bank conflicts
+constexpr int LINE = NODES | 1;
+// Layout of shared memory.
+constexpr int WIDTH = IN_FOURS ? PACK : 1;               // numbers that are moved together
 constexpr int FLUX_AT = (NODES * LINE + 3) / 4 * 4;      // [element][direction][field by WIDTH][node][of WIDTH]
 // [element][field by WIDTH][direction, end][number across the lines][of WIDTH]
 constexpr int FACE_FLUX_AT = FLUX_AT + ELEMENTS * (SPLIT ? 1 : DIM) * FIELDS * NP;
-// Whether warps have elements of their own, and all of their face points. The matrix is not in shared memory
-// then.
+// Whether each warp processes whole elements and all their face points. The matrix is then not in shared
+// memory.
 constexpr bool ALONE = DEAL && !SPLIT && NF == NP && 32 % NP == 0;
-// Whether the nodes of a line are threads of one warp side by side, which pass fluxes on to each other.
+// Whether the nodes of a line are adjacent threads of one warp, which exchange fluxes by shuffles.
 constexpr bool PASSED = NODES == 2 && !SPLIT && THREADS % 32 == 0;
 constexpr int MATRIX_ROW = ALONE || PASSED ? NODES : LINE;
 
 static __device__ __forceinline__ constexpr int power(int d) { return d == 0 ? 1 : NODES; }
 
-// The number of a node among those with the same coordinate in direction d.
+// The number of a node among the nodes with the same coordinate in direction d.
 static __device__ __forceinline__ u32 across_line(u32 node, int d) { return d == 0 ? node / NODES : node % NODES; }
 
-// The unknowns of one of `n` places in shared memory.
+// Stores the unknowns of one of `n` places in shared memory.
 static __device__ __forceinline__ void store_shared(real* p, u32 n, const real (&x)[FIELDS]) {
 #pragma unroll
     for (int k = 0; k < FIELDS / WIDTH; ++k) {
@@ -53,7 +62,7 @@ static __device__ __forceinline__ void store_shared(real* p, u32 n, const real (
     }
 }
 
-// x += w times those.
+// x += w times the unknowns of one of `n` places in shared memory.
 static __device__ __forceinline__ void add_shared(const real* p, u32 n, real w, real (&x)[FIELDS]) {
 #pragma unroll
     for (int k = 0; k < FIELDS / WIDTH; ++k) {
@@ -72,8 +81,8 @@ static __device__ __forceinline__ void meet() {
     else dg_block_sync();
 }
 
-// Numerical flux times its scale at a node at `end` of direction d, ∇r_d or J∇r_d being `g`: n sJ/J = ± ∇r_d,
-// or n sJ = ± J∇r_d, since face points are nodes.
+// Computes the numerical flux times its scale at a node at `end` of direction d. `g` is ∇r_d or J∇r_d; as
+// face points are nodes, n sJ/J = ± ∇r_d, or n sJ = ± J∇r_d.
 static __device__ __forceinline__ void end_flux(const Parameters& parameters, const real (&um)[FIELDS],
                                                 const real (&up)[FIELDS], real g0, real g1, u32 end,
                                                 real (&f)[FIELDS]) {
@@ -88,19 +97,19 @@ static __device__ __forceinline__ void end_flux(const Parameters& parameters, co
 #include "two_point.cuh"
 #endif
 
-// A node at the end of a line, and the state on the other side.
+// A node at the end of a line, with the state across.
 struct End {
-    bool is;  // whether the node is one
+    bool is;  // whether the node is at an end
     real up[FIELDS];
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arguments a, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
     real *matrix = shared, *flux = shared + FLUX_AT;
-    const u32 first = blockIdx.x * ELEMENTS;  // of the part
+    const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
     const bool reads_register = STAGE && a.a != 0.0;
-    // A thread beyond the last element computes that one again, and stores nothing.
+    // Threads beyond the last element repeat the computation of the last one and store nothing.
     const u32 local = threadIdx.x / NP, node = threadIdx.x % NP;
     const bool exists = local < n;
     const u32 element = first + (exists ? local : n - 1), slot = a.first + element;

@@ -1,10 +1,11 @@
-// The fused residual and Runge–Kutta stage for every shape, order, basis and metric rule: ELEMENTS elements a
-// block, operators as chains of sparse factors, everything between in work space. The host's twin is
-// residual.rs.
+// Fused residual and stage for any shape, order, basis and metric rule, with operators as sparse factors.
 //
-// Beside the macros of common.cuh: BLOCK threads, ELEMENTS elements, RULE (0 affine, 1 collocated, 2
-// weight-adjusted, 3 stored), the chains INTERP, RESIDUAL, PROJECT, and the plan of the work space:
-// FLUXES_AT, RATE_AT, POINTS_AT, EVEN_AT, ODD_AT, GAIN_AT and its size WORK, in shared memory where
+// A block processes ELEMENTS elements at a time: the threads share the rows of each product and the points of
+// each flux. All intermediate results are in work space. Same computation as residual.rs on the host.
+//
+// Macros beside those of common.cuh: BLOCK threads; ELEMENTS elements; RULE (0 affine, 1 collocated, 2
+// weight-adjusted, 3 stored); the chains INTERP, RESIDUAL, PROJECT; and the layout of the work space:
+// FLUXES_AT, RATE_AT, POINTS_AT, EVEN_AT, ODD_AT, GAIN_AT and its size WORK; it is in shared memory if
 // SHARED_WORK.
 
 #include "metric_rule.cuh"
@@ -13,13 +14,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK) residual(const Arguments a, 
     DG_DYNAMIC_SHARED(real, shared);
     real* work = SHARED_WORK ? shared : a.work + (u64)blockIdx.x * WORK;
     real* u = work + STATE_AT;        // states
-    real* fluxes = work + FLUXES_AT;  // F̂_0, …, f̂*, each element's rows together
+    real* fluxes = work + FLUXES_AT;  // F̂_0, …, f̂*; the rows of each element are contiguous
     real* rate = work + RATE_AT;      // residual
     real* points = work + POINTS_AT;  // states at volume points
-    real *even = work + EVEN_AT, *odd = work + ODD_AT;  // between the factors of a chain
+    real *even = work + EVEN_AT, *odd = work + ODD_AT;  // intermediate results of chains
     const u32 groups = (a.count + ELEMENTS - 1) / ELEMENTS;
     for (u32 group = blockIdx.x; group < groups; group += gridDim.x) {
-        const u32 element = group * ELEMENTS;  // of the part
+        const u32 element = group * ELEMENTS;  // numbered in the part
         const u32 n = a.count - element < ELEMENTS ? a.count - element : ELEMENTS;
         load_states(a, a.first + element, n, u);
         dg_block_sync();
@@ -57,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) residual(const Arguments a, 
         }
         dg_block_sync();
 
-        // 3. One product, the metric rule, the stage.
+        // 3. One product, then the metric rule and the stage.
         multiply_chain(a, RESIDUAL, n, fluxes, even, odd, rate);
         if (a.source) {
             for (u32 item = threadIdx.x; item < n * NP; item += BLOCK) {

@@ -1,8 +1,7 @@
-// Rows of a state whose unknowns are contiguous (LANES = 1), read and written in packs where they come so,
-// and the stage on such rows.
+// Loads and stores of rows with contiguous unknowns (LANES = 1) in packs, and the stage on such rows.
 #pragma once
 
-// Numbers that are moved together: two, or four of single precision.
+// Numbers that are moved together: two, or four in single precision.
 #if defined(DG_SINGLE) || defined(DG_STORED_SINGLE)
 typedef float2 pair;
 constexpr bool IN_FOURS = FIELDS % 4 == 0;
@@ -19,7 +18,7 @@ static __device__ __forceinline__ stored entry(const pack& y, int i) {
     return reinterpret_cast<const stored*>(&y)[i];
 }
 
-// The unknowns of one row of the state, contiguous (LANES = 1).
+// Loads the unknowns of one row of the state.
 static __device__ __forceinline__ void load_row(const stored* p, real (&x)[FIELDS]) {
     if (FIELDS % PACK == 0) {
 #pragma unroll
@@ -34,7 +33,7 @@ static __device__ __forceinline__ void load_row(const stored* p, real (&x)[FIELD
     }
 }
 
-// Likewise from memory that the kernel does not write.
+// As `load_row`, from memory that the kernel does not write.
 static __device__ __forceinline__ void load_row_constant(const stored* p, real (&x)[FIELDS]) {
     if (FIELDS % PACK == 0) {
 #pragma unroll
@@ -64,7 +63,7 @@ static __device__ __forceinline__ void store_row(stored* p, const real (&x)[FIEL
     }
 }
 
-// Two numbers that lie together.
+// Loads two consecutive numbers.
 static __device__ __forceinline__ void load_two(const stored* p, real (&x)[2]) {
     const pair y = __ldg(reinterpret_cast<const pair*>(p));
     x[0] = y.x;
@@ -78,14 +77,14 @@ static __device__ __forceinline__ void store_two(stored* p, const real (&x)[2]) 
     *reinterpret_cast<pair*>(p) = y;
 }
 
-// Brings the lines of `n` numbers near, each lane some.
+// Prefetches the cache lines of `n` numbers; each lane takes some of them.
 static __device__ __forceinline__ void prefetch_lines(const stored* from, u32 n, u32 lane) {
     constexpr u32 LINE = 128 / sizeof(stored);
     for (u32 i = lane * LINE; i < n; i += 32 * LINE) dg_prefetch(from + i);
 }
 
-// The stage for one row: see `finish`. `before` is the row of the register, read where `reads_register`; `u`
-// its state, `r` its residual; `at` where it lies.
+// Updates the stage for one row, see `finish`. `before` is the row of the register, used if `reads_register`;
+// `u` its state, `r` its residual; `at` its offset in the state.
 static __device__ __forceinline__ void finish_row_with(const Arguments& a, const StageFactors& s, bool reads_register,
                                                        const real (&before)[FIELDS], u64 at, const real (&u)[FIELDS],
                                                        const real (&r)[FIELDS]) {
@@ -117,7 +116,7 @@ static __device__ __forceinline__ void finish_row_with(const Arguments& a, const
     store_row(a.out + at, next);
 }
 
-// Likewise from where the register lies; `reg` is null where the stage does not read it.
+// As `finish_row_with`, loading the register from `reg`; `reg` is null if the stage does not read it.
 static __device__ __forceinline__ void finish_row(const Arguments& a, const StageFactors& s, const stored* reg, u64 at,
                                                   const real (&u)[FIELDS], const real (&r)[FIELDS]) {
     real before[FIELDS];

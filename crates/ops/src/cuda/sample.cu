@@ -1,8 +1,10 @@
-// Primitive states on the lattices of elements, for writers: the host's twin is `Discretization::sample`.
-// Always in double precision; states are of type STATE_REAL. One thread a point.
+// Primitive states on the lattices of elements, for writers: one thread per point.
 //
-// Defined before: `real` (double), STATE_REAL, FIELDS, BLOCK, and the traced function primitive(parameters,
-// u, w).
+// Same computation as `Discretization::sample` on the host, always in double precision; states have the type
+// STATE_REAL.
+//
+// Defined by the host: `real` (double), STATE_REAL, FIELDS, BLOCK, and the traced function
+// primitive(parameters, u, w).
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -12,7 +14,7 @@ struct Sampled {
     const u32* slots;      // [element]
     const double* basis;   // [point][basis function]
     double* out;           // [unknown][element][point]
-    u64 offset;            // of the group in the state
+    u64 offset;            // offset of the group in the state
     u32 count, lanes, n_basis, n_points;
     u32 row_stride, field_stride;  // in the state
 };

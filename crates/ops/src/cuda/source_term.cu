@@ -1,19 +1,22 @@
-// Rows of a source that changes with time: its formulas at volume points, times J where the element is
-// curved, projected. The host's twin is `block_rows` in source.rs of the crate. ELEMENTS elements a block.
-// Always in double precision, which times and coordinates need; rows are stored in the state's.
+// Projected rows of a source that changes with time, from its formulas at volume points.
 //
-// Beside the macros of common.cuh: BLOCK threads, ELEMENTS elements; the traced function `source`.
+// The values are multiplied by J if the element is curved, and projected. A block processes ELEMENTS
+// elements. Same computation as `block_rows` in source.rs on the host. The arithmetic is always in double
+// precision, which times and coordinates need; rows are stored in the precision of the state.
+//
+// Macros and functions beside those of common.cuh: BLOCK threads, ELEMENTS elements; the traced function
+// `source`.
 
 static_assert(LANES == 1, "rows of sources are laid out element by element");
 
 // `position`: of the part's volume points, [element][point][3]; `inverse_jacobian`: of the part,
-// [element][point]; read where CURVED; `project`: Π by columns, [point][row]; `rows`: of the group. The time
-// is that of `clock` and `part` of its step, or `time` if `part` is negative.
+// [element][point], read if CURVED; `project`: Π by columns, [point][row]; `rows`: of the group. The time is
+// the clock's time plus `part` of its step, or `time` if `part` is negative.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     source_rows(const double* position, const stored* inverse_jacobian, const double* project, stored* rows, const Clock* clock,
                 double time, double part, u32 first, u32 count, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, values);  // [element][point][field]
-    const u32 element = blockIdx.x * ELEMENTS;  // of the part
+    const u32 element = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = count - element < ELEMENTS ? count - element : ELEMENTS;
     if (part >= 0) time = clock->t + part * clock->dt;
     for (u32 item = threadIdx.x; item < n * NQ; item += BLOCK) {

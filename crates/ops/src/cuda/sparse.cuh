@@ -1,17 +1,17 @@
-// Chains of sparse factors applied to a few elements in work space, [element][row][field].
+// Products with chains of sparse factors, for a few elements in work space, [element][row][field].
 //
-// A factor is held by rows: `indices` has `rows + 1` offsets and then the columns, `tables` the entries. The
-// host writes one `Factor` for each as a constant; see `chain_source` in source.rs.
+// A factor is stored by rows: `indices` has `rows + 1` offsets and then the columns, `tables` the entries.
+// The host writes one `Factor` for each as a constant, see operators.rs.
 
 struct Factor {
     u32 rows;    // rows of the factor
     u32 cols;    // columns
-    u32 first;   // where its offsets begin in `indices`
-    u32 column;  // where its columns begin in `indices`
-    u32 entry;   // where its entries begin in `tables`
+    u32 first;   // index of its first offset in `indices`
+    u32 column;  // index of its first column in `indices`
+    u32 entry;   // index of its first entry in `tables`
 };
 
-// out ← A in, for `n` elements. The block must meet before and after.
+// out ← A in, for `n` elements. Barriers are needed before and after.
 static __device__ __forceinline__ void multiply(const Arguments& a, const Factor& A, u32 n, const real* in, real* out) {
     for (u32 item = threadIdx.x; item < n * A.rows; item += BLOCK) {
         const u32 e = item / A.rows, i = item % A.rows;
@@ -32,8 +32,8 @@ static __device__ __forceinline__ void multiply(const Arguments& a, const Factor
     }
 }
 
-// A chain of N factors, the first applied first: from `in` through `even` and `odd` to `out`. A chain of one
-// needs `out` to lie apart from `in`.
+// Applies a chain of N factors, the first one first: from `in` through `even` and `odd` to `out`. With a
+// single factor, `out` must not overlap `in`.
 template <int N>
 static __device__ __forceinline__ void multiply_chain(const Arguments& a, const Factor (&A)[N], u32 n, const real* in,
                                                       real* even, real* odd, real* out) {
@@ -47,7 +47,7 @@ static __device__ __forceinline__ void multiply_chain(const Arguments& a, const 
     }
 }
 
-// The states of `n` elements from `slot` on, as [element][row][field]. The block must meet after.
+// Loads the states of `n` elements from `slot` on, as [element][row][field]. A barrier is needed after.
 static __device__ __forceinline__ void load_states(const Arguments& a, u32 slot, u32 n, real* to) {
     constexpr u32 len = NP * FIELDS;
     for (u32 i = threadIdx.x; i < n * len; i += BLOCK) {

@@ -1,9 +1,11 @@
-// The step bound of each element, unit / (λ + ν σ/τ), and its least over a part; a state that is not finite
-// or not admissible gives its slot. The host's twin is `Discretization::time_step`.
+// Step bound of each element, unit / (λ + ν σ/τ), the smallest over a part, and the detection of bad states.
 //
-// Beside the macros of common.cuh: BLOCK threads, ELEMENTS elements, the chain INTERP, the plan of the work
-// space POINTS_AT, EVEN_AT, ODD_AT, FOUND_AT and its size WORK, in shared memory where SHARED_WORK; DIFFUSION
-// where the law has a diffusivity, and then DIFFUSIVITY_AT.
+// A state that is not finite or not admissible is reported by its slot. A block processes ELEMENTS elements
+// at a time. Same computation as `Discretization::time_step` on the host.
+//
+// Macros beside those of common.cuh: BLOCK threads; ELEMENTS elements; the chain INTERP; the layout of the
+// work space POINTS_AT, EVEN_AT, ODD_AT, FOUND_AT and its size WORK; it is in shared memory if SHARED_WORK;
+// DIFFUSION if the law has a diffusivity, and then DIFFUSIVITY_AT.
 
 constexpr u32 NONE = 0xffffffffu;
 
@@ -13,7 +15,8 @@ static __device__ __forceinline__ StepBound lesser_bound(StepBound a, StepBound 
     return a;
 }
 
-// Least over the block by a tree of fixed shape; the result is thread 0's. BLOCK is a power of two.
+// The smallest bound of the block, by a tree of fixed shape; thread 0 returns the result. BLOCK is a power of
+// two.
 static __device__ __forceinline__ StepBound least_of_block(StepBound bound) {
     __shared__ StepBound tree[BLOCK];
     tree[threadIdx.x] = bound;
@@ -25,8 +28,8 @@ static __device__ __forceinline__ StepBound least_of_block(StepBound bound) {
     return tree[0];
 }
 
-// `unit`, `spread`: those of each slot, `spread` is σ/τ and read with DIFFUSION only; `steps`: the step of
-// each slot, or null; `partial`: one bound a block.
+// `unit`, `spread`: of each slot; `spread` is σ/τ and read with DIFFUSION only; `steps`: the step of each
+// slot, or null; `partial`: one bound per block.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     wave_speed(const Arguments a, const Parameters parameters, const double* unit, const double* spread,
                real* steps, StepBound* partial) {
@@ -45,7 +48,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
         load_states(a, a.first + element, n, u);
         dg_block_sync();
         if (!COLLOCATED) multiply_chain(a, INTERP, n, u, work + EVEN_AT, work + ODD_AT, points);
-        // The speed at each point, or -1 where the state is bad.
+        // The speed at each point, or −1 if the state is bad.
         real* found = work + FOUND_AT;
         for (u32 item = threadIdx.x; item < n * NQ; item += BLOCK) {
             real state[FIELDS], w[2];
@@ -75,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
             }
             const u32 slot = a.first + element + e;
 #if DIFFUSION
-            // As if waves were faster by ν σ/τ.
+            // Diffusion increases the speed of waves by ν σ/τ.
             real largest = 0;
             for (u32 q = 0; q < NQ; ++q) {
                 const real nu = work[DIFFUSIVITY_AT + e * NQ + q];

@@ -1,9 +1,8 @@
-// Small work: the total of the boundary's time integrals, a sum of fixed shape by one block; running sums of
-// schemes.
+// Sums over the boundary's time integrals, and running sums of time integration schemes.
 
-// integrals_k ← integrals_k + Σ_q (sums_qk + corrections_qk), compensated (Neumaier 1974), and the points
-// begin anew:
-// `integrals` holds FIELDS sums, then FIELDS corrections. BLOCK threads, a power of two.
+// integrals_k ← integrals_k + Σ_q (sums_qk + corrections_qk), with compensated summation (Neumaier 1974) and
+// in fixed order, by one block; resets the sums of the points to zero. `integrals` holds FIELDS sums, then
+// FIELDS corrections. BLOCK threads, a power of two.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     tally(double* sums, double* corrections, u64 n, double* integrals) {
     __shared__ double tree[BLOCK];
@@ -30,7 +29,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     }
 }
 
-// sum ← p sum + q u + d reg, entry by entry; what has a factor of zero is not read.
+// sum ← p sum + q u + d reg, entry by entry; vectors with a factor of zero are not read.
 extern "C" __global__ void running_sum(real* sum, const real* u, const real* reg, u64 n, double p, double q, double d) {
     const u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;

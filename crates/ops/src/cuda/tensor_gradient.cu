@@ -1,27 +1,33 @@
-// The first pass of diffusion on quadrilaterals and hexahedra with collocated Gauss–Lobatto nodes, affine or
-// curved. The host's twin is `gradient_block` in diffusion_passes.rs; operators come from tensor.rs.
+// First pass of diffusion on quadrilaterals and hexahedra with Gauss–Lobatto nodes: one thread per node.
 //
-// One thread a node, a few elements a block. Face points, which are nodes, are dealt out to all threads, for
-// the numerical fluxes and again for what is published. Three barriers: states and jumps are in shared memory
-// before derivatives, gradients before what is published, contravariant fluxes before their sums; one more
-// where fluxes take the place of gradients. States of hexahedra are [element][field][node] (PLANAR), so that
-// the threads of a warp read and write along memory; those of quadrilaterals, whose unknowns come in pairs,
-// are [element][node][field].
+// Elements are affine or curved, nodes collocated. Same computation as `gradient_block` in
+// diffusion_passes.rs on the host; operators come from tensor.rs.
 //
-// Beside the macros of common.cuh, with DIRECT = 1 and COLLOCATED = 1, and those of lines.cuh: ELEMENTS
-// BLOCKS elements of a block, blocks of a multiprocessor ETA weight of the liftings on their own faces SPLIT
-// two-point fluxes of the convective part along the lines (1); its numerical flux is all that is lifted then
-// SEPARATE contravariant fluxes have room of their own (1), or take that of the gradients (0) `tables` has
-// the 1-D matrix P, [node][node], the lifts at both ends, the 1-D derivative.
+// A block processes a few elements. Face points, which are nodes, are distributed over all threads, first for
+// the numerical fluxes and again for the published fluxes. There are three barriers: states and jumps must be
+// in shared memory before derivatives, gradients before the published fluxes, and contravariant fluxes before
+// their sums. A fourth is needed if fluxes overwrite gradients. States of hexahedra are
+// [element][field][node] (PLANAR), so that the threads of a warp access consecutive addresses; those of
+// quadrilaterals, whose unknowns are loaded in pairs, are [element][node][field].
+//
+// Macros beside those of common.cuh, with DIRECT = 1 and COLLOCATED = 1, and those of lines.cuh:
+// - ELEMENTS, BLOCKS: elements of a block, blocks per multiprocessor
+// - ETA: weight of the liftings on their own faces
+// - SPLIT: two-point fluxes of the convective part along the lines (1); then only its numerical flux is
+//   lifted
+// - SEPARATE: contravariant fluxes have their own memory (1), or overwrite the gradients (0)
+//
+// `tables` contains the 1-D matrix P, [node][node], the lifts at both ends, and the 1-D derivative.
 
 #include "lines.cuh"
 
 constexpr int THREADS = ELEMENTS * NP;
-constexpr int LINE = NODES | 1;                                    // row of a matrix in shared memory, against bank conflicts
-// Room in shared memory of a plane of nodes, of the nodes of an element, of its state and its fluxes; of the
-// points of a face and of an element. Where lines have four nodes, a line's number is read by four lanes that
-// lie together, in one transaction for the warp if all lines lie in different banks: planes, or elements of
-// the plane, are apart by one number more; faces by three, for the nodes of opposite ones.
+// row of a matrix in shared memory, padded against bank conflicts
+constexpr int LINE = NODES | 1;
+// Sizes in shared memory: of a plane of nodes; of the nodes, the state and the fluxes of an element; of the
+// points of a face and of an element. If lines have four nodes, four adjacent lanes read the same number of a
+// line. The warp needs one transaction if all lines are in different banks: planes (or elements, in two
+// dimensions) are therefore one number further apart, and faces three, for the nodes of opposite faces.
 constexpr bool MOVED = NODES == 4 && !SPLIT;
 constexpr int PLANE = DIM == 3 ? NODES * NODES + MOVED : 0;
 constexpr int FIELD = DIM == 3 ? NODES * PLANE : NP;
@@ -30,7 +36,7 @@ constexpr int FLUX = DIM * FIELDS * FIELD + (MOVED && DIM == 2);
 constexpr int FACE = FACE_POINTS + (MOVED && DIM == 3 ? 3 : 0);
 constexpr int TRACE = FACES * FACE;
 constexpr int ROWS = DIM * FIELDS * NP;                            // scalars of an element's gradients
-// The plan of shared memory.
+// Layout of shared memory.
 constexpr int DERIVE_AT = NODES * LINE;
 constexpr int STATE_AT = 2 * NODES * LINE;                         // [element][field][node]
 constexpr int FACES_AT = STATE_AT + ELEMENTS * STATE;              // half jumps and numerical fluxes, [element][2 fields][point]
@@ -41,49 +47,49 @@ constexpr int FLUX_AT = GRADIENT_AT + (SEPARATE ? ELEMENTS * ROWS : 0);  // [ele
 #include "two_point.cuh"
 #endif
 
-// A face point of the block, and the state on the other side.
+// A face point of the block, with the state across.
 struct Point {
-    u32 element;         // of the block
-    u32 q;               // number among the face points of an element
-    u32 own;             // where the own trace lies in its block of the state
-    long long boundary;  // see `boundary_begin`
+    u32 element;         // numbered in the block
+    u32 q;               // numbered among the face points of the element
+    u32 own;             // offset of the element's own trace in its block of the state
+    long long boundary;  // offset of the face's boundary points, see `boundary_begin`
     real up[FIELDS];
 };
 
-// Where a node's gradient lies among those of its element: lines and planes of an even number of nodes are
-// turned against one another, so that the nodes of a face lie in different banks of shared memory whatever
-// its direction.
+// Position of a node's gradient among those of its element. Lines and planes with an even number of nodes are
+// rotated against one another, so that the nodes of a face are in different banks of shared memory for any
+// direction of the face.
 static __device__ __forceinline__ u32 place(u32 node) {
     if (DIM != 3 || NODES % 2 != 0) return node;
     const u32 i = node % NODES, j = node / NODES % NODES, k = node / (NODES * NODES);
     return (k * NODES + (j + k) % NODES) * NODES + (i + j) % NODES;
 }
 
-// The unknowns at `p`, the first of them: in a state, or a row of the exterior buffer.
+// Loads the unknowns whose first is at `p`, in a state or in a row of the exterior buffer.
 static __device__ __forceinline__ void load_node(const real* p, bool in_state, real (&x)[FIELDS]) {
     if (!PLANAR) return load_row_constant(p, x);
 #pragma unroll
     for (int k = 0; k < FIELDS; ++k) x[k] = __ldg(p + k * (in_state ? NP : 1));
 }
 
-// Where a node lies among those of its element.
+// Position of a node among those of its element.
 static __device__ __forceinline__ u32 moved(u32 node) {
     return DIM == 3 && MOVED ? node + node / (NODES * NODES) : node;
 }
 
-// From a node to the next of its line in direction d.
+// Stride between the nodes of a line in direction d.
 static __device__ __forceinline__ constexpr int along(int d) { return d == 2 ? PLANE : power(d); }
 
-// Whether sums along a line go over all of its nodes from the beginning. Otherwise each node adds its own
-// number, which it has, and goes around from there: fewer numbers come from shared memory. With four nodes
-// that is faster, on an H200, in all directions but the first, where lanes that share a line lie together and
-// take the same number at once; with others it is not.
+// Whether sums along a line start at its first node. Otherwise each node first adds its own number, which it
+// has in a register, and continues from there, cyclically: fewer numbers are read from shared memory. With
+// four nodes this is faster, on an H200, in all directions except the first, where lanes that share a line
+// are adjacent and read the same number at once; with other numbers of nodes it is not.
 static __device__ __forceinline__ constexpr bool from_beginning(int d) {
     return d == 0 || NODES != 4;
 }
 
-// Adds Σ_m row[m] line[m] over the nodes of a line in direction d to `sum`, unless `from_beginning` without
-// that of node i of it, which lies at `at`.
+// Adds Σ_m row[m] line[m] over the nodes of a line in direction d to `sum`; unless `from_beginning`, the term
+// of node i itself is omitted. `at` is the location of node i.
 static __device__ __forceinline__ void add_line(const real* row, const real* at, u32 i, int d, real (&sum)[FIELDS]) {
     const real* begin = at - i * along(d);
 #pragma unroll
@@ -100,9 +106,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     gradient(const Arguments a, const Published p, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
     real *project = shared, *derive = shared + DERIVE_AT, *faces = shared + FACES_AT;
-    const u32 first = blockIdx.x * ELEMENTS;  // of the part
+    const u32 first = blockIdx.x * ELEMENTS;  // numbered in the part
     const u32 n = a.count - first < ELEMENTS ? a.count - first : ELEMENTS;
-    // A thread beyond the last element computes that one again, and stores nothing.
+    // Threads beyond the last element repeat the computation of the last one and store nothing.
     const u32 local = threadIdx.x / NP, node = threadIdx.x % NP;
     const bool exists = local < n;
     const u32 element = first + (exists ? local : n - 1), slot = a.first + element;
@@ -117,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         point.boundary = boundary_begin(a, p, r);
     };
 
-    // 1. States here and, at face points, across; what is lifted there, and numerical fluxes.
+    // 1. States at nodes and across face points; half jumps and numerical fluxes.
     const auto solve = [&](const Point& point) {
         real um[FIELDS], jump[FIELDS], f[FIELDS], normal[DIM];
         load_node(a.u + (u64)(a.first + first + point.element) * STATE_BLOCK + point.own, true, um);
@@ -172,7 +178,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     for (int i = 0; i < DIM * FIELDS; ++i) kept[i * NP] = grad[i];
     dg_block_sync();
 
-    // 3. Faces: the gradient with their own lifting, what the second pass lifts.
+    // 3. Faces: the gradient with the face's own lifting, and the published flux.
     const auto publish_all = [&] {
         constexpr u32 face_at[DIM][2] = FACE_AT;
         for (u32 item = threadIdx.x; item < n * NF; item += THREADS) {
@@ -266,7 +272,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     add_two_point_fluxes(a, parameters, element, node, project, state - node, u, g, rate);
 #endif
 
-    // 5. The rows, kept for the second pass.
+    // 5. Stores the rows for the second pass.
     if (!exists) return;
     if (p.source) {
         real more[FIELDS];

@@ -1,9 +1,10 @@
-// The second pass of diffusion on quadrilaterals and hexahedra with collocated Gauss–Lobatto nodes, affine or
-// curved: the fluxes through face points, lifted and added to what the first pass kept, and the stage. The
-// host's twin is `mean_flux_blocks` in diffusion_passes.rs.
+// Second pass of diffusion on quadrilaterals and hexahedra with Gauss–Lobatto nodes: one thread per node.
 //
-// One thread a node, which shares nothing with others. What the stage needs is asked for before the fluxes,
-// so that one wait covers all. Macros and layouts as in tensor_gradient.cu, and STAGE.
+// It computes the fluxes through face points, lifts them, adds them to the rows of the first pass, and
+// updates the stage. Same computation as `mean_flux_blocks` in diffusion_passes.rs on the host.
+//
+// Elements are affine or curved. Threads do not exchange data. Data of the stage are loaded before the
+// fluxes, so that the latencies of all loads overlap. Macros and layouts as in tensor_gradient.cu, and STAGE.
 
 #include "lines.cuh"
 
@@ -17,7 +18,7 @@ static __device__ __forceinline__ void load_node(const real* p, real (&x)[FIELDS
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     residual(const Arguments a, const Published p, const Parameters parameters) {
-    const u32 element = blockIdx.x * ELEMENTS + threadIdx.x / NP, node = threadIdx.x % NP;  // of the part
+    const u32 element = blockIdx.x * ELEMENTS + threadIdx.x / NP, node = threadIdx.x % NP;  // numbered in the part
     if (element >= a.count) return;
     const u32 slot = a.first + element;
     const u64 at = (u64)slot * STATE_BLOCK + node * ROW_STRIDE;

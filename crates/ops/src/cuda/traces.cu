@@ -1,8 +1,9 @@
-// Traces I_f u of a group whose traces are not nodal values: ELEMENTS elements a block, [slot][face
-// point][field]. The host's twin is `trace_blocks` in residual.rs.
+// Traces I_f u of groups whose traces are not nodal values, [slot][face point][field].
 //
-// Beside the macros of common.cuh: BLOCK threads, ELEMENTS elements, the chain TRACE, the plan of the work
-// space EVEN_AT, ODD_AT, OUT_AT and its size WORK, in shared memory where SHARED_WORK.
+// A block processes ELEMENTS elements. Same computation as `trace_blocks` in residual.rs on the host.
+//
+// Macros beside those of common.cuh: BLOCK threads, ELEMENTS elements, the chain TRACE, the layout of the
+// work space EVEN_AT, ODD_AT, OUT_AT and its size WORK; it is in shared memory if SHARED_WORK.
 
 extern "C" __global__ void __launch_bounds__(BLOCK) traces(const Arguments a) {
     DG_DYNAMIC_SHARED(real, shared);

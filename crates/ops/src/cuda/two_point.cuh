@@ -1,13 +1,14 @@
-// Split forms on quadrilaterals and hexahedra with collocated Gauss–Lobatto nodes: two-point fluxes between
-// the nodes of each line. The host's twin is two_point.rs.
+// Two-point fluxes of split forms between the Gauss–Lobatto nodes of each line.
 //
-// Beside the macros of common.cuh, with SPLIT = 1: NODES of a line, `power`, LINE: a row of the 1-D matrix in
-// shared memory.
+// For quadrilaterals and hexahedra. Same computation as two_point.rs on the host.
+//
+// Macros and functions beside those of common.cuh, with SPLIT = 1: NODES of a line, `power`, and LINE, the
+// row of the 1-D matrix in shared memory.
 
-// Adds −Σ_d Σ_{m ≠ i} 2 D_im f#(u_i, u_m, ½ (G_i + G_m)_d) to `rate`, where m goes over the other nodes of
-// the line of `node` in direction d. `matrix` is that of the strong form, which is −D but for the two entries
-// at its corners; `states` those of the element, [field][node]; `u` and `g` are state and metric of the node.
-// Each pair is met twice, once from either end, so that no thread waits for another.
+// Adds −Σ_d Σ_{m ≠ i} 2 D_im f#(u_i, u_m, ½ (G_i + G_m)_d) to `rate`, where m runs over the other nodes of
+// the line of `node` in direction d. `matrix` is that of the strong form, which is −D except for the two
+// entries at its corners; `states` are those of the element, [field][node]; `u` and `g` are state and metric
+// of the node. Each pair is computed twice, once from either end, so that no thread waits for another.
 static __device__ __forceinline__ void add_two_point_fluxes(const Arguments& a, const Parameters& parameters, u32 element,
                                                             u32 node, const real* matrix, const real* states,
                                                             const real (&u)[FIELDS], const real (&g)[DIM * DIM],
