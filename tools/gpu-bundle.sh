@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# One folder that tests and measures on a machine with an NVIDIA GPU and nothing else: no toolchain, no network.
+# Packs one folder for tests and measurements on a machine with an NVIDIA GPU but without toolchain or
+# network.
 #
 #     tools/gpu-bundle.sh [FOLDER]          (default: target/gpu-bundle)
-#     cd FOLDER && ./run.sh                 there
+#     cd FOLDER && ./run.sh                 (on that machine)
 #
-# It holds the program, the device tests of gpu, ops and amg, examples with their meshes, run.sh and sanitize.sh. What it needs
-# there is the driver and NVIDIA's run-time compiler (libnvrtc.so of a CUDA toolkit, or of PyPI's nvidia-cuda-nvrtc).
+# The folder contains the program, the device tests of gpu, ops and amg, examples with their meshes, run.sh
+# and sanitize.sh. The machine needs the driver and NVIDIA's run-time compiler (libnvrtc.so of a CUDA toolkit,
+# or of PyPI's nvidia-cuda-nvrtc).
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -14,7 +16,7 @@ limit_mib=40
 cases=(isentropic-vortex entropy-wave-hex entropy-wave-tet vortex-mixed supersonic-vortex)
 export CARGO_TERM_COLOR=never
 
-# The executable that cargo names for the test `device` of a package.
+# Prints the executable of the test `device` of a package, as cargo reports it.
 device_test() {
     cargo test --release --package "$1" --test device --no-run --message-format json |
         sed -n 's/.*"name":"device".*"executable":"\([^"]*\)".*/\1/p' | tail -1
@@ -35,7 +37,7 @@ strip "$folder"/bin/*
 for case in "${cases[@]}"; do
     file=examples/euler/$case.yaml
     cp "$file" "$folder/examples/euler/"
-    # Its mesh, by the path that the file names.
+    # The mesh of the file, if it has one.
     sed -n 's/^ *file: *\([^ ]*\.msh\).*/\1/p' "$file" | while read -r mesh; do
         cp "examples/euler/$mesh" "$folder/data/meshes/"
     done

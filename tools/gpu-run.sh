@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# Tests, then pipelines, then benchmarks on an NVIDIA GPU, from the folder that tools/gpu-bundle.sh packs.
+# Runs tests, then pipelines, then benchmarks on an NVIDIA GPU, in the folder that tools/gpu-bundle.sh packs.
 #
 #     ./run.sh [DEVICE]      DEVICE: cuda (default), cuda:N, or cpu to rehearse without a GPU
 #
-# What matters most comes first; all of it ends within eight minutes. It leaves result.json, bench.json and a log of each
-# step in log/, and prints a table last. Exit status 0 if every test passed and both machines agree.
+# The most important parts come first; everything ends within eight minutes. The script writes result.json,
+# bench.json and a log of each step in log/, and prints a table last. Exit status 0 if every test passed and
+# both devices agree.
 
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 device=${1:-cuda}
 limit=470
-# Largest difference between error norms of the device and of the CPU: rounding of some hundred steps.
+# Largest difference between error norms of the device and of the CPU: rounding errors of some hundred steps.
 agree=1e-9
 table=
 steps=
@@ -19,7 +20,7 @@ failed=0
 mkdir -p log out
 rm -f result.json bench.json
 
-# NVIDIA's run-time compiler where the program does not look by itself: beside the packages of Python.
+# Finds NVIDIA's run-time compiler in places where the program does not look, such as Python's packages.
 if [[ -z ${DGSUITE_NVRTC:-} ]]; then
     for file in /usr/local/cuda*/lib64/libnvrtc.so.1[23] /usr/local/cuda*/targets/x86_64-linux/lib/libnvrtc.so.1[23] \
         /usr/lib/x86_64-linux-gnu/libnvrtc.so.1[23] \
@@ -28,10 +29,11 @@ if [[ -z ${DGSUITE_NVRTC:-} ]]; then
     done
 fi
 export DGSUITE_CACHE=$PWD/kernels
-# A test without a device fails, where it would otherwise say SKIPPED.
+# A test without a device fails instead of printing SKIPPED.
 [[ $device == cpu ]] || export DGSUITE_REQUIRE_GPU=1
 
-# step NAME SECONDS COMMAND…: runs it within its time and what is left of the whole, and keeps its result.
+# step NAME SECONDS COMMAND…: runs the command within its time and the time that is left, and stores its
+# result.
 step() {
     local name=$1 most=$2 left=$((limit - SECONDS)) begin=$SECONDS status word
     shift 2
@@ -54,7 +56,7 @@ step() {
     return $((status != 0))
 }
 
-# The L2 error of the density in a summary.
+# Prints the L2 error of the density in a summary.
 error_of() {
     awk '/"l2"/ { inside = 1 } inside && /"rho":/ { gsub(/[^0-9.eE+-]/, "", $2); print $2; exit }' "$1/summary.json"
 }
@@ -67,7 +69,7 @@ step devices 30 bin/dgsuite devices
 cat log/devices.txt
 step gpu-tests 60 bin/gpu-device
 step amg-tests 60 bin/amg-device --skip emulated
-# A hundred steps of every shape and scheme take most of it: their kernels are many.
+# A hundred steps of every shape and scheme take most of the time, because they need many kernels.
 step ops-tests 240 bin/ops-device --skip compile --skip emulated --skip resources
 
 comparison=
@@ -92,7 +94,7 @@ while read -r case; do
     }')
 done <cases.txt
 
-# The first on simplices and tensor elements in their fast forms, the next everything else, as far as time goes.
+# First the fast forms of simplices and tensor elements, then the others, as far as time allows.
 size=()
 [[ $device == cpu ]] && size=(--size 0.05)
 step bench 150 bin/dgsuite bench --device "$device" --json bench.json --forms collocated,nodal --orders 1,2,3,4 "${size[@]}"

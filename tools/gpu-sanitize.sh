@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# NVIDIA's compute-sanitizer over the device tests: every checker on a covering set of kernels, orders and numbers of elements.
+# Runs the device tests under NVIDIA's compute-sanitizer: every checker on a covering set of kernels, orders
+# and sizes.
 #
 #     tools/gpu-sanitize.sh [OPS_TEST [PROGRAM]]
 #
-# OPS_TEST is the test `device` of dgsuite-ops (default: as gpu-bundle.sh packs it, bin/ops-device), PROGRAM is dgsuite (bin/dgsuite).
-# Element counts 1, 31, 32, 33 and 37 on every shape with a fast kernel, at every order that one is built for, with boundaries; then a
-# run of the program. Exit status 0 if nothing was found, 1 if something was, 77 if there is no compute-sanitizer.
+# OPS_TEST is the test `device` of dgsuite-ops (default: bin/ops-device, as packed by gpu-bundle.sh), PROGRAM
+# is dgsuite (default: bin/dgsuite). The cases are 1, 31, 32, 33 and 37 elements of every shape with a fast
+# kernel, at every order of that kernel, with boundaries; then a run of the program. Exit status 0 if nothing
+# was found, 1 if something was found, 77 if there is no compute-sanitizer.
 
 set -uo pipefail
 
@@ -18,11 +20,11 @@ trap 'rm -rf "$scratch"' EXIT
 export DGSUITE_REQUIRE_GPU=1
 failed=0
 
-# Compiled beforehand, so that checkers time kernels and not compilers.
+# Compiles the kernels beforehand, so that the checkers' time limit applies to kernels alone.
 "$test" --exact sanitized::child --ignored >"$scratch/log" 2>&1 || { tail -5 "$scratch/log"; exit 1; }
 for checker in memcheck racecheck initcheck synccheck; do
     options=(--tool "$checker" --error-exitcode 9 --print-limit 5)
-    # Questions to the driver whose answer is an error code are asked on purpose.
+    # The program calls some functions of the driver that are expected to return an error code.
     [[ $checker == memcheck ]] && options+=(--report-api-errors no)
     begin=$SECONDS
     timeout "${LIMIT:-60}" "$tool" "${options[@]}" "$test" --exact sanitized::child --ignored --nocapture >"$scratch/log" 2>&1
@@ -39,7 +41,7 @@ for checker in memcheck racecheck initcheck synccheck; do
             --device cuda --output "$scratch/out" --set checks=[] >"$scratch/log" 2>&1
         status=$?
         printf '%-10s whole run        %s\n' "$checker" "$(grep -h 'SUMMARY' "$scratch/log" | tail -1 || true)"
-        # A run that did not get far enough for a summary was not checked.
+        # A run without a summary was not checked.
         if ((status != 0 && status != 124)) || ! grep -q 'SUMMARY' "$scratch/log" || grep -q 'SUMMARY: [1-9]' "$scratch/log"; then
             failed=1
             tail -5 "$scratch/log"

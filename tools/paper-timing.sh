@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# The timing cases of two papers on a GPU and on one core of the CPU, side by side.
+# Prints the timing cases of two papers on a GPU and on one core of the CPU, side by side.
 #
 #     tools/paper-timing.sh [PROGRAM [DEVICE]]      (default: target/release/dgsuite cuda)
 #
-# Ten steps of the isentropic vortex on 524,288 triangles, with the times of Chen (2014), Table 2, on a GPU and one core of then; 10,000
-# steps (order 1) and 1,000 steps (order 4) of the supersonic vortex on 180 to 184,320 triangles, whose times Fuhry, Giuliani and
-# Krivodonova (2014) show in a figure only, with the L2 error of the density. Times are those of the steps alone, as `timing.run_s` of
-# summary.json has them. One core takes as many steps as some seconds allow, and its time is scaled to the whole.
+# Ten steps of the isentropic vortex on 524,288 triangles, beside the times of Chen (2014), Table 2, on a GPU
+# and one core of that time; 10,000 steps (order 1) and 1,000 steps (order 4) of the supersonic vortex on 180
+# to 184,320 triangles, whose times Fuhry, Giuliani and Krivodonova (2014) show only in a figure, with the L2
+# error of the density. Times are those of the steps alone, `timing.run_s` in summary.json. One core takes as
+# many steps as some seconds allow, and its time is scaled to all steps.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,19 +17,19 @@ device=${2:-cuda}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# Unknowns times stages that one core may work through for one case.
+# Largest number of unknowns times stages for one case on one core.
 budget=600000000
 
 value() { sed -n "s/^ *\"$1\": \([0-9.eE+-]*\),\{0,1\}$/\1/p" "$scratch/out/summary.json" | head -1; }
-# The L2 error of the density.
+# Prints the L2 error of the density.
 error_of() { awk '/"l2"/ { inside = 1 } inside && /"rho":/ { gsub(/[^0-9.eE+-]/, "", $2); print $2; exit }' "$scratch/out/summary.json"; }
 
-# run FILE DEVICE STEPS KEY=VALUE…: seconds and error.
+# run FILE DEVICE STEPS KEY=VALUE…: prints seconds and error.
 run() {
     local file=$1 on=$2 steps=$3 set=()
     shift 3
     for pair in "$@"; do set+=(--set "$pair"); done
-    # Checks are those of the full length of the file's own case.
+    # The checks of the file hold for its full length only.
     "$program" run --quiet "$file" --device "$on" --output "$scratch/out" --set "time.steps=$steps" --set checks=[] "${set[@]}" >&2
     echo "$(value run_s) $(error_of)"
 }
@@ -41,7 +42,7 @@ row() {
     few=$((budget / work))
     ((few < 5)) && few=5
     ((few > steps)) && few=$steps
-    # Once before, so that kernels are compiled.
+    # A first run compiles the kernels.
     run "$file" "$device" 3 "space.order=$p" "$@" >/dev/null
     gpu=$(run "$file" "$device" "$steps" "space.order=$p" "$@")
     cpu=$(run "$file" cpu "$few" "space.order=$p" threads=1 "$@")

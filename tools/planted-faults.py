@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Plant faults into a copy of the sources, one at a time, and see whether the tests find them.
+"""Plants faults into a copy of the sources, one at a time, and reports whether the tests find them.
 
     tools/planted-faults.py                 all faults of the table below
     tools/planted-faults.py roe shear mesh  those whose name or crate contains one of the words
-    tools/planted-faults.py --check         only look whether each text of the table is found once
+    tools/planted-faults.py --check         only checks that each text of the table occurs once in the sources
 
-A fault is a text of one file that is replaced by another one, and the narrow test that should fail then. The copy is the last commit's
-(`git archive`), in target/planted-faults; nothing of the working tree is touched. Each test must pass without a fault first. Prints
-killed or SURVIVED for each fault; the exit code is 1 if one survived, 2 if the table does not fit the sources any more.
-`CARGO_TARGET_DIR` is respected, so that dependencies that are built already need not be built again.
+A fault replaces a text of one file by another one; a narrow test should then fail. The copy is made from the last commit
+(`git archive`), in target/planted-faults; the working tree is not touched. Each test must pass without a fault first.
+Prints killed or SURVIVED for each fault. The exit code is 1 if one survived, 2 if the table does not fit the sources any
+more. `CARGO_TARGET_DIR` is used, so that dependencies need not be built again.
 """
 
 import io
@@ -134,7 +134,7 @@ FAULTS = {
         "const ROUNDING: f64 = 1e-3;",
         "dgsuite-amg", ["--test", "multigrid"],
     ),
-    # gpu, the host's side
+    # gpu, on the host
     "sums forget what rounding took from the right branch": (
         "crates/gpu/src/vector/reduce.rs",
         "Self { sum: joined.sum, error: joined.error + other.error }",
@@ -172,7 +172,7 @@ FAULTS = {
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PLACE = ROOT / "target" / "planted-faults"
 TREE = PLACE / "tree"
-# A test that takes longer hangs: that is noticed, too.
+# A test that takes longer hangs, which counts as a failure.
 LONGEST = 1800
 
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# 100 steps of the flow around a sphere on the twelve grids of Castonguay, Williams, Vincent, Lopez and Jameson (2011), on a GPU and on one
-# core of the CPU, side by side.
+# Prints the times of 100 steps of the flow around a sphere on the twelve grids of Castonguay, Williams,
+# Vincent, Lopez and Jameson (2011), on a GPU and on one core of the CPU, side by side.
 #
-#     tools/sphere-timing.sh [PROGRAM [DEVICE [FOLDER]]]      (default: target/release/dgsuite cuda, a folder that is removed)
+#     tools/sphere-timing.sh [PROGRAM [DEVICE [FOLDER]]]      (default: target/release/dgsuite cuda, a temporary folder)
 #
-# Hexahedra and prisms have the paper's numbers of elements, tetrahedra within a percent (data/meshes/spheres.py makes the meshes in
-# FOLDER, where they are not there yet; it needs numpy, and Gmsh's module for tetrahedra). The paper's order is p + 1. The paper prints no
-# times but the ratio of a Tesla C2050 to a core of a Xeon X5670: 25 at least, 45 at best. One core takes as many steps as some seconds
-# allow, and its time is scaled to 100 steps. Times are those of the steps alone, `timing.run_s` of summary.json.
+# Hexahedra and prisms have the paper's numbers of elements, tetrahedra within a percent
+# (data/meshes/spheres.py makes the meshes in FOLDER unless they exist; it needs numpy, and Gmsh's module for
+# tetrahedra). The paper's order is p + 1. The paper has no times, only the ratio of a Tesla C2050 to a core
+# of a Xeon X5670: between 25 and 45. One core takes as many steps as some seconds allow, and its time is
+# scaled to 100 steps. Times are those of the steps alone, `timing.run_s` in summary.json.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -20,12 +21,12 @@ folder=${3:-$scratch}
 mkdir -p "$folder"
 folder=$(realpath "$folder")
 
-# Solution points times stages that one core may work through for one case.
+# Largest number of solution points times stages for one case on one core.
 budget=${BUDGET:-20000000}
 
 value() { sed -n "s/^ *\"$1\": \([0-9.eE+-]*\),\{0,1\}$/\1/p" "$scratch/out/summary.json" | head -1; }
 
-# run DEVICE STEPS KEY=VALUE…: seconds.
+# run DEVICE STEPS KEY=VALUE…: prints seconds.
 run() {
     local on=$1 steps=$2 set=()
     shift 2
@@ -45,7 +46,7 @@ row() {
     few=$((budget / (points * 5)))
     ((few < 2)) && few=2
     ((few > 100)) && few=100
-    # Once before, so that kernels are compiled.
+    # A first run compiles the kernels.
     run "$device" 3 "${all[@]}" >/dev/null
     gpu=$(run "$device" 100 "${all[@]}")
     cpu=$(run cpu "$few" threads=1 "${all[@]}")

@@ -3,8 +3,8 @@
 
     tools/wrap.py [--check] [FILE...]
 
-Without files it takes all of the repository that git knows. Only paragraphs with a line that is too long change;
-tables, code blocks, headings and links that cannot be broken stay. With --check it changes nothing, prints the
+Without files it wraps all files of the repository. Only paragraphs with a line that is too long change; tables, code
+blocks, headings and links that cannot be broken stay. With --check it changes nothing, prints the
 lines that are too long and ends with exit code 1 if there are any.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 WIDTH = 110
 SOURCES = {".rs": ("///", "//!", "//"), ".cu": ("///", "//"), ".cuh": ("///", "//"), ".hpp": ("///", "//")}
 ITEM = re.compile(r"(\s*)([-*+]|\d+[.)])\s+")
-# A word that starts a line in another meaning than in the middle of one.
+# Words with another meaning at the start of a line than inside one.
 MARKS = re.compile(r"([-*+#>|=]|\d+[.)]$|```)")
 
 

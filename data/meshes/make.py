@@ -4,13 +4,13 @@
     python3 make.py            # all meshes
     python3 make.py cube-tet   # only those whose name starts so
 
-A finer mesh of a body, with the sizes that its .geo names, and another order of the geometry:
+A finer mesh of a body, with sizes named in its .geo, and another order of the geometry:
 
     python3 make.py cylinder --set n=96 --set layers=12 --set wake=0.4 --order 4 --output fine.msh
 
-The meshes named after a .geo come from that file. The files in orders/ are one element of each
-shape, glued together and bent by polynomials that keep the volume; the tests read them to
-compare Gmsh's numbering of nodes with ours.
+Meshes with the name of a .geo file are made from it. The files in orders/ contain one element of
+each shape, joined and curved by polynomials that preserve the volume; the tests read them to compare
+Gmsh's numbering of nodes with ours.
 """
 
 import argparse
@@ -103,7 +103,8 @@ def prisms(order, radii):
     triangles = [[int(t) for t in nodes[i : i + count]] for i in range(0, len(nodes), count)]
     where = {t: gmsh.model.mesh.getNode(t)[0] for t in sorted(set(sum(triangles, [])))}
     at = {(round(order * lattice[2 * i]), round(order * lattice[2 * i + 1])): i for i in range(count)}
-    # Triangles of the shell that are seen from outside go around the other way than the first face of a prism.
+    # Triangles of the shell that are seen from outside go around the other way than the first face of a
+    # prism.
     turned = [at[s, r] for r, s in sorted(at, key=at.get)]
     a, b, c = (where[t] for t in triangles[0][:3])
     normal = [(b[i] - a[i]) * (c[j] - a[j]) - (b[j] - a[j]) * (c[i] - a[i]) for i, j in ((1, 2), (2, 0), (0, 1))]

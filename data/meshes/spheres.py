@@ -14,7 +14,8 @@ import numpy as np
 
 RADII = 0.5, 10.0
 
-# Of each shape and of its faces on the sphere: Gmsh's type, the vertices, and which vertices are averaged for the other nodes.
+# Of each shape and of its faces on the sphere: Gmsh's type, the vertices, and which vertices are averaged for
+# the other nodes.
 EDGES = "01 03 04 12 15 23 26 37 45 47 56 67"
 KINDS = {
     "hex": (12, 8, f"{EDGES} 0123 0145 0347 1256 2367 4567 01234567", 10, 4, "01 12 23 30 0123"),

@@ -1,4 +1,4 @@
-"""Read .vtu files with the real VTK and compare them with what was meant to be written.
+"""Reads .vtu files with VTK and compares them with the data that should have been written.
 
 usage: vtk_readback.py EXPECTED.json
 
@@ -21,7 +21,7 @@ import vtk
 
 
 class Difference(Exception):
-    """What was found and what was expected."""
+    """A value that differs from the expected one."""
 
 
 def need(condition, text):

@@ -3,8 +3,10 @@
 //! The largest stable step is found by stepping a gas at rest, or in a uniform flow, with noise.
 //!
 //! ```text
-//! cargo run --release -p dgsuite --example stable_steps -- [orders] [shapes] [forms] [geometries] [fluids] [schemes] [machs]
-//! cargo run --release -p dgsuite --example stable_steps -- 1,2,3 tri,quad modal,collocated affine,curved euler,viscous lserk54 0
+//! cargo run --release -p dgsuite --example stable_steps -- \
+//!     [orders] [shapes] [forms] [geometries] [fluids] [schemes] [machs]
+//! cargo run --release -p dgsuite --example stable_steps -- \
+//!     1,2,3 tri,quad modal,collocated affine,curved euler,viscous lserk54 0
 //! ```
 //!
 //! Shapes: `tri quad tet hex prism pyramid tri+quad prism+tet mixed`; forms: `modal collocated fr`. In

@@ -16,7 +16,8 @@ use crate::real::Real;
 /// time. In two dimensions vortices decay with the kinematic viscosity `ν`, up to terms of order `M²`:
 ///
 /// ```text
-/// u = V sin x cos y e^{−2νt/L²},   v = −V cos x sin y e^{−2νt/L²},   p = p₀ + ρ₀ V²/4 (cos 2x + cos 2y) e^{−4νt/L²}
+/// u = V sin x cos y e^{−2νt/L²},   v = −V cos x sin y e^{−2νt/L²}
+/// p = p₀ + ρ₀ V²/4 (cos 2x + cos 2y) e^{−4νt/L²}
 /// ```
 ///
 /// # Source
