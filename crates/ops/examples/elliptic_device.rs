@@ -123,7 +123,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let setup = start.elapsed().as_secs_f64();
             let Ok(cuda) = &cuda else {
                 let mut texts = CudaSipdg::<f64>::texts(&a)?;
-                texts.extend(CudaSipdg::<f32>::rounded_sources(&a)?);
+                texts.extend(CudaSipdg::<f32>::rounded_texts(&a)?);
                 for source in &texts {
                     let compiled = match nvrtc::compile_for("sm_90", source) {
                         Err(reason @ GpuError::NoCompiler { .. }) => {

@@ -1,10 +1,16 @@
-//! The operators on NVIDIA devices: the twins of the host's residual, traces, boundaries and step bound.
+//! The operators on NVIDIA devices: residual, traces, boundaries, diffusion, step bounds, elliptic problems.
 //!
-//! A [`CudaDiscretization`] holds a mesh's geometry, connectivity and operators on a device and evaluates the
-//! same right-hand side as [`Discretization`](crate::Discretization), from the same formulas: what
-//! [`PointKernels`] and [`BoundaryKernel`](crate::BoundaryKernel) print as CUDA is put in front of the
-//! kernels beside this file and compiled for the device found, specialised to shape, order, basis, cubature,
-//! geometry and precision.
+//! A [`CudaDiscretization`] stores geometry, connectivity and operators of a mesh on a device and evaluates
+//! the same right-hand side as [`Discretization`](crate::Discretization). It uses the same formulas:
+//! [`PointKernels`] and [`BoundaryKernel`](crate::BoundaryKernel) return them as text of CUDA functions,
+//! which is put in front of the kernels (`.cu` files in `src/cuda`). The result is compiled at run time for
+//! the device, with shape, order, basis, cubature, geometry and precision as constants.
+//!
+//! Each part of a group (elements of one shape, affine or curved) runs either *universal* kernels, which
+//! support every scheme by chains of sparse factors, or *fast* kernels for its kind of elements, which
+//! `fast.rs` and `fast_diffusion.rs` select: small simplices, simplices on tensor cores, quadrilaterals and
+//! hexahedra at Gauss–Lobatto or Gauss points, prisms. With diffusion, a stage consists of two passes, which
+//! exchange published fluxes.
 //!
 //! [`PointKernels`]: crate::PointKernels
 

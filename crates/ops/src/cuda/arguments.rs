@@ -1,6 +1,6 @@
-//! The argument structure of the group kernels; `Arguments` in common.cuh is its mirror.
+//! The structure of kernel arguments; `Arguments` in common.cuh is the same structure.
 
-/// Addresses and numbers that a kernel of one part takes. Addresses of what a kernel does not read may be 0.
+/// Addresses and numbers for a kernel of one part. Addresses of arrays that a kernel does not read may be 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Arguments {
@@ -35,8 +35,8 @@ pub(super) struct Arguments {
     pub(super) table_len: u32,
 }
 
-/// The runs of boundaries' points and when a stage is, for kernels that work on boundaries themselves;
-/// `OwnBoundaries` in simplex.cu is its mirror.
+/// Runs of boundary points and the time of a stage, for kernels that process boundaries themselves; same as
+/// `OwnBoundaries` in simplex.cu.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OwnBoundaries {

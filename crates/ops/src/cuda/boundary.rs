@@ -1,4 +1,4 @@
-//! Boundaries on the device: outer states, fluxes, and their time integral, for all conditions in one launch.
+//! Boundaries on a device: outer states, fluxes and their time integrals, for all conditions in one launch.
 
 use crate::boundary_set::BoundarySet;
 use crate::connect::Connectivity;
@@ -14,25 +14,24 @@ use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
 use std::fmt::Write;
 
-/// The formulas of all conditions, as one text, with what each boundary needs of it.
+/// The formulas of all conditions as one text, and where each boundary finds its own in it.
 pub(super) struct ConditionText {
     pub(super) functions: String,
     sets: Vec<Condition>,
 }
 
-/// A boundary's condition in the text.
+/// The condition of one boundary in the text.
 struct Condition {
     /// Number of its formulas.
     kind: usize,
     parameters: Vec<f64>,
-    /// Whether its states change with time, and the device evaluates them.
+    /// Whether its states change with time and are evaluated by the device.
     moving: bool,
 }
 
 impl ConditionText {
-    /// Equal formulas are written once. States that change with time are evaluated on the device where they
-    /// can be
-    /// traced, in double precision: the host's is what times and coordinates need.
+    /// Writes equal formulas once. States that change with time are evaluated on the device if they can be
+    /// translated, in double precision, because times and coordinates need it.
     pub(super) fn new<T: PackScalar>(law: &LawText, sets: &[BoundarySet<T>]) -> Result<Self, OpsError> {
         let (mut texts, mut found) = (Vec::<(String, bool)>::new(), Vec::new());
         for set in sets {
@@ -40,7 +39,7 @@ impl ConditionText {
             let mut text = set.binding.kernel.device_source(&mut parameters)?;
             let changing = set.binding.data.as_ref().filter(|data| !data.is_steady());
             let mut all = parameters.clone();
-            // A name with two values leaves the data to the host.
+            // If a name has two values, the host evaluates the data.
             let prescribed =
                 changing.and_then(|data| data.recorded()?.device_fn("prescribed", &mut all).ok());
             let moving = prescribed.is_some();
@@ -89,10 +88,10 @@ impl ConditionText {
     }
 }
 
-/// The text of the kernel of all boundaries.
+/// Builds the text of the kernel of all boundaries.
 ///
 /// # Errors
-/// A parameter of a condition that has two values.
+/// If a parameter of a condition has two values.
 pub(super) fn boundary_text<T: PackScalar>(
     law: &LawText,
     sets: &[BoundarySet<T>],
@@ -103,40 +102,40 @@ pub(super) fn boundary_text<T: PackScalar>(
     let law = law.with_text(&conditions.functions);
     let source = pointwise::<f64>("boundary.cu", include_str!("boundary.cu"), &law, dim, fields);
     let source = if T::BYTES == 4 { source.define("DG_STORED_SINGLE", 1) } else { source };
-    // Diffusion reads the data too, from where the host puts them otherwise.
+    // Diffusion reads the data too, so the kernel stores them as the host would.
     let keep = usize::from(law.lifts.is_some());
     Ok((conditions, source.define("BLOCK", POINT_THREADS).define("KEEP_DATA", keep)))
 }
 
-/// When a stage is, and what its fluxes count for.
+/// The time of a stage, and the weight of its fluxes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StageTime {
-    /// A residual alone, at a time.
+    /// A residual without a stage, at this time.
     At(f64),
-    /// A stage at a time, with its share of the step's fluxes.
+    /// A stage at a given time, with the weight of its fluxes in the step.
     Stage {
         /// The time.
         time: f64,
         /// Weight of its fluxes in the integral over the step.
         share: f64,
     },
-    /// A stage of the step that the device's clock is at.
+    /// A stage of the step at the device's clock.
     Clock {
-        /// Share of the step after which it is.
+        /// Position of the stage as a fraction of the step.
         part: f64,
         /// Weight of its fluxes in the integral over the step.
         share: f64,
     },
 }
 
-/// How the fluxes of a stage add up to the integral over the step.
+/// How the fluxes of a stage are accumulated in the integral over the step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Accrual {
-    /// Address of the clock; 0 if nothing is added.
+    /// Address of the clock; 0 if nothing is accumulated.
     pub(super) clock: u64,
-    /// Time, where the host gives it.
+    /// Time, if the host sets it.
     pub(super) time: f64,
-    /// Share of the step after which the stage is; negative where the host gives the time.
+    /// Position of the stage as a fraction of the step; negative if the host sets the time.
     pub(super) part: f64,
     /// Weight of the fluxes.
     pub(super) share: f64,
@@ -152,24 +151,24 @@ impl StageTime {
     }
 }
 
-/// What a run of points of one condition in one group keeps on the device.
+/// Data on the device of a run of points with one condition in one group.
 pub(super) struct Run<T: PackScalar> {
     pub(super) points: TracePoints,
     pub(super) normal: DeviceBuffer<T>,
     pub(super) weight: DeviceBuffer<T>,
     _position: DeviceBuffer<f64>,
-    /// Number of the boundary, and of the group whose elements the points belong to.
+    /// Numbers of the boundary and of the group to which the elements belong.
     boundary: usize,
     pub(super) group: usize,
-    /// First scalar among the boundary's data.
+    /// Offset in the boundary's data.
     pub(super) first: usize,
     pub(super) count: usize,
-    /// First scalar in the exterior buffer, and among the sums.
+    /// Offset in the exterior buffer, and in the sums.
     pub(super) exterior: usize,
     at: usize,
 }
 
-/// Words of a run's structure.
+/// Number of words of the structure of a run.
 const WORDS: usize = 18;
 
 /// The boundaries of a mesh on the device.
@@ -177,14 +176,15 @@ pub(super) struct DeviceBoundaries<T: PackScalar> {
     function: Function,
     tally: Function,
     law: Vec<f64>,
-    /// Prescribed states of each boundary that the host evaluates.
+    /// Prescribed states of each boundary for which the host evaluates them.
     pub(super) data: Vec<DeviceBuffer<T>>,
-    /// Whether the device evaluates them.
+    /// For each boundary, whether the device evaluates them.
     moving: Vec<bool>,
     runs: DeviceBuffer<u64>,
     n_runs: usize,
     blocks: usize,
-    /// Time integrals of the fluxes at all points, `[point][field]`, then what they lost by rounding.
+    /// Time integrals of the fluxes at all points, `[point][field]`, then their corrections for rounding
+    /// errors.
     sums: DeviceBuffer<f64>,
     points: usize,
     fields: usize,
@@ -216,7 +216,7 @@ impl<T: PackScalar> DeviceBoundaries<T> {
         for condition in &conditions.sets {
             parameters_at.push(parameters.len());
             parameters.extend(&condition.parameters);
-            // A structure without parameters has one field, and all begin at even places.
+            // A structure without parameters has one field, and each begins at an even offset.
             parameters.resize((parameters.len() + 1).next_multiple_of(2), 0.0);
         }
         let parameters = DeviceBuffer::from_slice(cuda, WHAT, &parameters)?;
@@ -310,17 +310,17 @@ impl<T: PackScalar> DeviceBoundaries<T> {
         })
     }
 
-    /// Whether there are any.
+    /// Whether there are boundaries.
     pub(super) fn any(&self) -> bool {
         self.n_runs > 0
     }
 
-    /// Whether some states change with time, and the device evaluates them.
+    /// Whether some states change with time and are evaluated by the device.
     pub(super) fn is_moving(&self) -> bool {
         self.moving.contains(&true)
     }
 
-    /// Whether the host has nothing to do between stages.
+    /// Whether the host need not do anything between stages.
     pub(super) fn is_autonomous(&self, sets: &[BoundarySet<T>]) -> bool {
         let steady = |set: &BoundarySet<T>| set.binding.data.as_ref().is_none_or(|d| d.is_steady());
         sets.iter().zip(&self.moving).all(|(set, &moving)| moving || steady(set))
@@ -349,7 +349,7 @@ impl<T: PackScalar> DeviceBoundaries<T> {
         self.sums.bytes()
     }
 
-    /// New prescribed states of boundary `i`, if the host evaluates them.
+    /// Updates the prescribed states of boundary `i`, if the host evaluates them.
     fn update(&mut self, i: usize, set: &mut BoundarySet<T>, time: f64) -> Result<(), GpuError> {
         if !self.moving[i] && set.update_data(time, self.fields) {
             self.data[i].upload(&set.data)?;
@@ -357,12 +357,12 @@ impl<T: PackScalar> DeviceBoundaries<T> {
         Ok(())
     }
 
-    /// Runs of points that share a condition.
+    /// Number of runs of points.
     pub(super) fn n_runs(&self) -> usize {
         self.n_runs
     }
 
-    /// What a kernel needs that does the work of [`launch`](Self::launch) itself.
+    /// The arguments for a kernel that does the work of [`launch`](Self::launch) itself.
     pub(super) fn own(
         &mut self,
         sets: &mut [BoundarySet<T>],
@@ -376,7 +376,8 @@ impl<T: PackScalar> DeviceBoundaries<T> {
         Ok(OwnBoundaries { runs: self.runs.ptr(), clock, time, part, share })
     }
 
-    /// Outer states to the exterior buffer, fluxes to the time integrals, from the state at `u`.
+    /// Computes outer states and fluxes from the state at `u`: writes the former to the exterior buffer, and
+    /// adds the latter to the time integrals.
     pub(super) fn launch(
         &mut self,
         cuda: &Cuda,
@@ -400,7 +401,7 @@ impl<T: PackScalar> DeviceBoundaries<T> {
         unsafe { cuda.launch(&self.function, config, &self.args) }
     }
 
-    /// Moves the time integrals of the points to `integrals`: sums by conserved variable, then their
+    /// Moves the time integrals of the points to `integrals`: sums for each conserved variable, then their
     /// corrections.
     pub(super) fn collect(&self, cuda: &Cuda, integrals: &DeviceBuffer<f64>) -> Result<(), GpuError> {
         if self.points == 0 {

@@ -1,11 +1,12 @@
-//! Launches that do not wait for one another: the kernels of several groups and parts run beside each other,
-//! so that the end of one fills the device with the next.
+//! Concurrent launches: streams beside the main stream for the kernels of several groups and parts.
+//!
+//! When one kernel no longer occupies the whole device, blocks of the next run beside it.
 
 use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Cuda, Event, Stream};
 
-/// Streams beside the main one. What is put into them between [`fork`](Self::fork) and [`join`](Self::join)
-/// comes, for the main stream, between the two; recorded, they are branches of a graph.
+/// Streams beside the main one. Launches between [`fork`](Self::fork) and [`join`](Self::join) run, relative
+/// to the main stream, between the two calls; when recorded, they become branches of a graph.
 pub(super) struct Branches {
     streams: Vec<(Stream, Event)>,
     begin: Event,
@@ -18,7 +19,7 @@ impl Branches {
         Ok(Self { streams: streams.collect::<Result<_, _>>()?, begin: Event::new(cuda)? })
     }
 
-    /// The streams wait for what the main one has so far.
+    /// Makes the other streams wait for all work in the main stream so far.
     pub(super) fn fork(&self, cuda: &Cuda) -> Result<(), GpuError> {
         if self.streams.is_empty() {
             return Ok(());
@@ -27,12 +28,12 @@ impl Branches {
         self.streams.iter().try_for_each(|(stream, _)| stream.wait(&self.begin))
     }
 
-    /// The stream of launch `i`; the main one is that of the first, and of all where there are no others.
+    /// The stream of launch `i`: the main stream for the first launch, and for all if there are no others.
     pub(super) fn stream<'a>(&'a self, cuda: &'a Cuda, i: usize) -> &'a Stream {
         i.checked_sub(1).and_then(|i| self.streams.get(i)).map_or(cuda.stream(), |(stream, _)| stream)
     }
 
-    /// The main stream waits for the others.
+    /// Makes the main stream wait for the others.
     pub(super) fn join(&self, cuda: &Cuda) -> Result<(), GpuError> {
         self.streams.iter().try_for_each(|(stream, end)| {
             stream.record(end)?;

@@ -1,4 +1,4 @@
-//! Time and step size on the device: step bounds, and steps whose sizes follow from them without the host.
+//! Time and step size on a device: step bounds, and steps whose sizes follow from them without the host.
 
 use crate::cuda::discretization::CudaDiscretization;
 use crate::cuda::kernel_text::{LawText, REDUCE_THREADS, pointwise};
@@ -8,11 +8,11 @@ use crate::step_bound::StepMeasure;
 use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, PinnedBuffer, Source};
 
-/// A step bound as kernels write it: `StepBound` in common.cuh, as two words.
+/// Words of a step bound, `StepBound` in common.cuh.
 pub(super) const BOUND_WORDS: usize = 2;
 /// Words of `Clock` in common.cuh.
 const CLOCK_WORDS: usize = 4;
-/// Step bounds that the device keeps: those of the last steps.
+/// Number of step bounds that the device stores: those of the last steps.
 pub const RING: usize = 256;
 
 /// No slot.
@@ -28,16 +28,16 @@ pub(super) struct DeviceClock {
     pub(super) judge: Function,
     pub(super) restore: Function,
     pub(super) clock: DeviceBuffer<f64>,
-    /// Bounds of blocks of elements.
+    /// Bounds of all blocks of elements.
     pub(super) bounds: DeviceBuffer<u64>,
     pub(super) n_bounds: usize,
-    /// The least bound, then the ring of those of the last steps.
+    /// The smallest bound, then the ring of bounds of the last steps.
     found: DeviceBuffer<u64>,
     pub(super) args: Args,
 }
 
-/// The text of the clock's kernels. Nothing is fused: the sums are the host's.
-pub(super) fn clock_source<T: PackScalar>(law: &LawText, dim: usize, fields: usize) -> Source {
+/// Builds the text of the clock's kernels. Without fused multiply–adds, so that sums equal the host's.
+pub(super) fn clock_text<T: PackScalar>(law: &LawText, dim: usize, fields: usize) -> Source {
     let source = pointwise::<T>("clock.cu", include_str!("clock.cu"), law, dim, fields);
     source.define("BLOCK", REDUCE_THREADS).exact()
 }
@@ -66,7 +66,7 @@ impl DeviceClock {
         self.clock.ptr()
     }
 
-    /// The least of the bounds `begin..end`, to `found`.
+    /// Computes the smallest of the bounds `begin..end` into `found`.
     fn least(&mut self, cuda: &Cuda, begin: usize, end: usize) -> Result<(), GpuError> {
         self.args.clear();
         self.args.pointer(self.bounds.ptr_at(begin * BOUND_WORDS)).value((end - begin) as u32);
@@ -93,7 +93,7 @@ impl DeviceClock {
     }
 }
 
-/// The step bound of a state as the device found it.
+/// The step bound of a state, computed by the device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepBound {
     /// The largest stable step for `cfl = 1`.
@@ -108,7 +108,7 @@ impl StepBound {
     }
 }
 
-/// How large the device's next step is.
+/// How the size of the device's next step is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepChoice {
     /// This size.
@@ -117,14 +117,14 @@ pub enum StepChoice {
     Cfl(f64),
 }
 
-/// A copy of the device's step bounds that arrives later.
+/// A copy of the device's step bounds, made asynchronously.
 pub struct BoundsCopy(PinnedBuffer<u64>);
 
 impl BoundsCopy {
-    /// Room for one.
+    /// Allocates a copy.
     ///
     /// # Errors
-    /// Too little memory.
+    /// If memory cannot be allocated.
     pub fn new(cuda: &Cuda) -> Result<Self, GpuError> {
         Ok(Self(PinnedBuffer::zeros(cuda, (1 + RING) * BOUND_WORDS)?))
     }
@@ -135,8 +135,8 @@ impl BoundsCopy {
         StepBound::from_words(&self.0[..BOUND_WORDS])
     }
 
-    /// The bound at the end of step `i` of those that [`CudaDiscretization::end_step`] ended; the last
-    /// [`RING`] are there.
+    /// The bound at the end of step `i` of the steps ended by [`CudaDiscretization::end_step`]; only the last
+    /// [`RING`] are stored.
     #[must_use]
     pub fn at(&self, i: u64) -> StepBound {
         let at = (1 + (i % RING as u64) as usize) * BOUND_WORDS;
@@ -145,11 +145,11 @@ impl BoundsCopy {
 }
 
 impl<T: PackScalar> CudaDiscretization<T> {
-    /// Sets what stated steps are one of, as
+    /// Sets the measure of steps, as
     /// [`Discretization::measure_steps_by`](crate::Discretization::measure_steps_by).
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn measure_steps_by(&mut self, measure: StepMeasure) -> Result<(), GpuError> {
         self.description.measure_steps_by(measure);
         let order = self.description.order();
@@ -162,7 +162,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// Sets the size of the step on the device.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn set_step(&mut self, dt: f64) -> Result<(), GpuError> {
         self.set_clock(0.0, 0.0, StepChoice::Fixed(dt))
     }
@@ -170,20 +170,20 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// Sets the device's time, `t + low`, and the size of its next step.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn set_clock(&mut self, t: f64, low: f64, size: StepChoice) -> Result<(), GpuError> {
         self.clock.set(&self.cuda, t, low, size)
     }
 
-    /// The end of a step in the device's stream. With a CFL number the state's step bound is kept, and the
-    /// next step is that multiple
-    /// of it; without, time goes on where something depends on it.
+    /// Ends a step in the device's stream. With a CFL number, the step bound of the state is stored, and the
+    /// next step is the CFL number times the bound. Without, only the time advances, if anything depends on
+    /// it.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     ///
     /// # Safety
-    /// `u` is the address of a state on this device that lives until the stream has passed.
+    /// `u` is the address of a state on this device that is valid until the stream has processed this call.
     pub unsafe fn end_step(&mut self, u: u64, cfl: Option<f64>) -> Result<(), GpuError> {
         let Some(cfl) = cfl else {
             if !self.is_moving() {
@@ -199,11 +199,11 @@ impl<T: PackScalar> CudaDiscretization<T> {
         unsafe { self.end_with_bound(u, false, cfl) }
     }
 
-    /// The end of a step with local steps: the state's step bound is kept, and every slot has its own step
-    /// for the next one. The clock's step, by which they are multiplied, stays.
+    /// Ends a step with local steps: stores the step bound of the state and computes each slot's own step for
+    /// the next one. The clock's step, by which they are multiplied, does not change.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     ///
     /// # Safety
     /// As for [`end_step`](Self::end_step).
@@ -212,7 +212,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         unsafe { self.end_with_bound(u, true, 0.0) }
     }
 
-    /// The state's step bound to the ring; with `cfl > 0` the next step is that multiple of it.
+    /// Adds the state's step bound to the ring; with `cfl > 0` the next step is `cfl` times the bound.
     ///
     /// # Safety
     /// As for [`end_step`](Self::end_step).
@@ -231,10 +231,10 @@ impl<T: PackScalar> CudaDiscretization<T> {
         unsafe { self.cuda.launch(&clock.advance, LaunchConfig::new(1, REDUCE_THREADS as u32), &clock.args) }
     }
 
-    /// Looks for the step bound of a state, which a copy of the bounds then has as its last.
+    /// Computes the step bound of a state; it becomes the last one in copies of the bounds.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     ///
     /// # Safety
     /// As for [`end_step`](Self::end_step).
@@ -244,19 +244,19 @@ impl<T: PackScalar> CudaDiscretization<T> {
         self.clock.least(&self.cuda, 0, n)
     }
 
-    /// Starts to copy the step bounds, and does not wait.
+    /// Starts to copy the step bounds and returns at once.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     ///
     /// # Safety
-    /// Until the stream has passed the copy, `to` must live and be neither read nor written.
+    /// Until the stream has processed the copy, `to` must stay valid and must be neither read nor written.
     pub unsafe fn copy_bounds(&self, to: &mut BoundsCopy) -> Result<(), GpuError> {
         // SAFETY: the caller's promise.
         unsafe { self.clock.found.download_async(0, &mut to.0, self.cuda.stream()) }
     }
 
-    /// Step bounds of all blocks of elements; the end of each group's.
+    /// Launches the step bounds of all blocks of elements; returns the end of each group's.
     pub(super) fn launch_speeds(&mut self, u: u64, local: bool) -> Result<(), GpuError> {
         let (mut first, mut bound) = (0, 0);
         for (group, host) in self.groups.iter_mut().zip(&self.description.groups) {
@@ -269,13 +269,12 @@ impl<T: PackScalar> CudaDiscretization<T> {
         Ok(())
     }
 
-    /// The least step that is one of the measure, as
-    /// [`Discretization::time_step`](crate::Discretization::time_step); with `local`, every slot's own step
-    /// is
-    /// kept for [`use_local_steps`](Self::use_local_steps). Waits for the device.
+    /// Computes the smallest step for a value of 1 of the measure, as
+    /// [`Discretization::time_step`](crate::Discretization::time_step). With `local`, the step of each slot
+    /// is stored for [`use_local_steps`](Self::use_local_steps). Waits for the device.
     ///
     /// # Errors
-    /// [`OpsError::State`] at the first element whose state is not finite or not admissible; those of the
+    /// [`OpsError::State`] for the first element whose state is not finite or not admissible; errors of the
     /// device.
     pub fn time_step(&mut self, u: &DeviceBuffer<T>, local: bool) -> Result<f64, OpsError> {
         if local {
@@ -288,7 +287,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         if found.good {
             return Ok(found.limit);
         }
-        // Slots are numbers within a group: find the first group that has a bad one.
+        // Slots are numbered within groups: find the first group that has a bad one.
         let mut begin = 0;
         for g in 0..self.groups.len() {
             let end = begin + self.groups[g].bounds();
@@ -307,16 +306,16 @@ impl<T: PackScalar> CudaDiscretization<T> {
         Ok(found.limit)
     }
 
-    /// Finds every slot's own step for [`use_local_steps`](Self::use_local_steps), and does not wait.
+    /// Computes each slot's own step for [`use_local_steps`](Self::use_local_steps) and returns at once.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn find_local_steps(&mut self, u: &DeviceBuffer<T>) -> Result<(), GpuError> {
         self.make_local()?;
         self.launch_speeds(u.ptr(), true)
     }
 
-    /// Room for local steps.
+    /// Allocates memory for local steps.
     fn make_local(&mut self) -> Result<(), GpuError> {
         let slots: usize = self.description.groups.iter().map(|g| g.state.blocks * g.state.lanes).sum();
         if self.local.len() != slots {
@@ -325,7 +324,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         Ok(())
     }
 
-    /// Multiply the step of every stage by the slots' own steps as they were found last, or not.
+    /// Sets whether the step of every stage is multiplied by the last computed steps of the slots.
     pub fn use_local_steps(&mut self, yes: bool) {
         self.use_local = yes && !self.local.is_empty();
     }

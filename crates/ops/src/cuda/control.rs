@@ -1,4 +1,4 @@
-//! Steps that are tried on the device, by an estimate of their error: it decides by itself which are good.
+//! Adaptive steps on a device: it accepts or rejects steps by error estimates, without the host.
 
 use crate::cuda::clock::RING;
 use crate::cuda::discretization::CudaDiscretization;
@@ -10,40 +10,40 @@ use dgsuite_gpu::cuda::{Cuda, DeviceBuffer, LaunchConfig, PinnedBuffer};
 /// Words of `Control` and of `Attempt` in clock.cu.
 const CONTROL_WORDS: usize = 8;
 const ATTEMPT_WORDS: usize = 4;
-/// Blocks that put an array back.
+/// Blocks and threads of the kernel that restores an array.
 const RESTORE: (u32, u32) = (528, 256);
 
-/// What the control of errors begins with.
+/// Initial data of the error control.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ControlStart {
-    /// The step that is wanted.
+    /// The desired step.
     pub wanted: f64,
-    /// Errors of the last good steps relative to the tolerance, the newest first.
+    /// Errors of the last accepted steps relative to the tolerance, the newest first.
     pub errors: [f64; 2],
-    /// Attempts that were rejected since.
+    /// Number of attempts rejected since then.
     pub rejected: u32,
     /// The step bound of the state.
     pub limit: f64,
-    /// The norm of the weighted error that a good step may have.
+    /// The largest norm of the weighted error of an accepted step.
     pub tolerance: f64,
-    /// The multiple of the step bound that a step may have at most.
+    /// The largest allowed multiple of the step bound.
     pub cfl: Option<f64>,
 }
 
-/// A step that was tried.
+/// An attempted step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Attempt {
     /// Its size.
     pub dt: f64,
-    /// Its error relative to the tolerance; infinite where the state is no longer one.
+    /// Its error relative to the tolerance; infinite if the new state is not admissible.
     pub error: f64,
-    /// The step bound of the state afterwards.
+    /// The step bound of the new state.
     pub limit: f64,
-    /// Whether it stands.
+    /// Whether it was accepted.
     pub good: bool,
 }
 
-/// The device's control of errors, with what it needs for a step to be taken back.
+/// The error control of a device, with the data for undoing a step.
 pub struct DeviceControl {
     control: DeviceBuffer<u64>,
     record: DeviceBuffer<u64>,
@@ -51,23 +51,23 @@ pub struct DeviceControl {
     pub square: DeviceBuffer<f64>,
     /// The boundary's time integrals before the step.
     sums: DeviceBuffer<f64>,
-    /// Attempts so far.
+    /// Number of attempts so far.
     attempts: u64,
 }
 
-/// A copy of the attempts that arrives later.
+/// A copy of the record of attempts, made asynchronously.
 pub struct AttemptsCopy(PinnedBuffer<u64>);
 
 impl AttemptsCopy {
-    /// Room for one.
+    /// Allocates a copy.
     ///
     /// # Errors
-    /// Too little memory.
+    /// If memory cannot be allocated.
     pub fn new(cuda: &Cuda) -> Result<Self, GpuError> {
         Ok(Self(PinnedBuffer::zeros(cuda, RING * ATTEMPT_WORDS)?))
     }
 
-    /// Attempt `i` of all; the last [`RING`] are there.
+    /// Attempt `i`, counted from the beginning; only the last [`RING`] are stored.
     #[must_use]
     pub fn at(&self, i: u64) -> Attempt {
         let at = (i % RING as u64) as usize * ATTEMPT_WORDS;
@@ -78,23 +78,23 @@ impl AttemptsCopy {
 }
 
 impl DeviceControl {
-    /// Attempts that were put on their way.
+    /// Number of attempts launched so far.
     #[must_use]
     pub fn attempts(&self) -> u64 {
         self.attempts
     }
 
-    /// So many more attempts were put on their way.
+    /// Adds `n` to the number of launched attempts.
     pub fn count(&mut self, n: usize) {
         self.attempts += n as u64;
     }
 }
 
 impl<T: PackScalar> CudaDiscretization<T> {
-    /// A control that has not begun.
+    /// Creates an error control that has not started.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn control(&self) -> Result<DeviceControl, GpuError> {
         let cuda = &self.cuda;
         Ok(DeviceControl {
@@ -106,10 +106,10 @@ impl<T: PackScalar> CudaDiscretization<T> {
         })
     }
 
-    /// Begins, or begins anew, with the device's clock as it is.
+    /// Starts, or restarts, with the device's clock as it is.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn begin_attempts(
         &mut self,
         control: &mut DeviceControl,
@@ -127,32 +127,32 @@ impl<T: PackScalar> CudaDiscretization<T> {
         unsafe { self.cuda.launch(&clock.begin, LaunchConfig::new(1, 1), &clock.args) }
     }
 
-    /// Keeps what a step changes beside the state; before each attempt, in the device's stream.
+    /// Saves what a step changes besides the state. To be called before each attempt, in the device's stream.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn keep_sums(&self, control: &mut DeviceControl) -> Result<(), GpuError> {
         control.sums.copy_from(self.sums(), self.cuda.stream())
     }
 
-    /// Puts back what [`keep_sums`](Self::keep_sums) kept.
+    /// Restores what [`keep_sums`](Self::keep_sums) saved.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn put_sums_back(&mut self, control: &DeviceControl) -> Result<(), GpuError> {
         self.restore_sums(&control.sums)
     }
 
-    /// The end of an attempt in the device's stream, whose weighted errors have the sum of squares
-    /// `control.square`: a good step stands and time goes on; else state and boundary sums are again what
-    /// they were. The size of the next one follows.
+    /// Ends an attempt in the device's stream, whose weighted errors have the sum of squares
+    /// `control.square`. If it is accepted, time advances; otherwise state and boundary sums are restored.
+    /// Computes the size of the next attempt.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     ///
     /// # Safety
-    /// `u` and `start` are addresses of distinct states on this device, after and before the step, that live
-    /// until the stream has passed.
+    /// `u` and `start` are addresses of distinct states on this device, after and before the step, that are
+    /// valid until the stream has processed this call.
     pub unsafe fn judge(&mut self, control: &DeviceControl, u: u64, start: u64) -> Result<(), GpuError> {
         self.launch_speeds(u, false)?;
         let state = self.len() * T::BYTES / 4;
@@ -178,13 +178,13 @@ impl<T: PackScalar> CudaDiscretization<T> {
         Ok(())
     }
 
-    /// Starts to copy the record of attempts, and does not wait.
+    /// Starts to copy the record of attempts and returns at once.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     ///
     /// # Safety
-    /// Until the stream has passed the copy, `to` must live and be neither read nor written.
+    /// Until the stream has processed the copy, `to` must stay valid and must be neither read nor written.
     pub unsafe fn copy_attempts(
         &self,
         control: &DeviceControl,

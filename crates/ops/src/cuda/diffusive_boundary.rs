@@ -1,4 +1,4 @@
-//! Boundaries under diffusion on the device: jumps before the first pass, fluxes after it.
+//! Boundaries under diffusion on a device: jumps before the first pass, fluxes after it.
 
 use crate::boundary_set::BoundarySet;
 use crate::cuda::boundary::{Accrual, DeviceBoundaries, Run};
@@ -10,8 +10,8 @@ use crate::simd::PackScalar;
 use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Args, Cuda, Function, LaunchConfig, Source};
 
-/// The text of a boundary's kernels, and the law with the condition's formulas; nothing if the condition does
-/// not know diffusion.
+/// Builds the text of a boundary's kernels, and the law with the condition's formulas; `None` if the
+/// condition has no diffusive part.
 pub(super) fn diffusive_text<T: PackScalar>(
     law: &LawText,
     set: &BoundarySet<T>,
@@ -27,7 +27,7 @@ pub(super) fn diffusive_text<T: PackScalar>(
     Ok(Some((law, source.define("BLOCK", POINT_THREADS))))
 }
 
-/// What a boundary does to diffusion, beside [`DeviceBoundaries`].
+/// The diffusive part of a boundary, in addition to [`DeviceBoundaries`].
 pub(super) struct DiffusiveBoundary<T> {
     jumps: Function,
     fluxes: Function,
@@ -36,7 +36,7 @@ pub(super) struct DiffusiveBoundary<T> {
 }
 
 impl<T: PackScalar> DiffusiveBoundary<T> {
-    /// The boundary `set` under the diffusion of `law`; nothing if there is none.
+    /// Sets up the boundary `set` for the diffusion of `law`; `None` if there is none.
     pub(super) fn new(
         cuda: &Cuda,
         law: &LawText,
@@ -54,7 +54,7 @@ impl<T: PackScalar> DiffusiveBoundary<T> {
         }))
     }
 
-    /// The jumps `u_b − u⁻`, from the state at `u`.
+    /// Computes the jumps `u_b − u⁻` from the state at `u`.
     pub(super) fn launch_jumps(
         &mut self,
         cuda: &Cuda,
@@ -75,8 +75,8 @@ impl<T: PackScalar> DiffusiveBoundary<T> {
         Ok(())
     }
 
-    /// The fluxes that leave: what stands for them to the exterior, and taken from the boundary's time
-    /// integrals.
+    /// Computes the diffusive fluxes out of the domain: writes them to the exterior buffer for the second
+    /// pass, and subtracts them from the boundary's time integrals.
     pub(super) fn launch_fluxes(
         &mut self,
         cuda: &Cuda,

@@ -3,13 +3,13 @@
 use crate::boundary::BoundaryBinding;
 use crate::cuda::boundary::{DeviceBoundaries, StageTime, boundary_text};
 use crate::cuda::branches::Branches;
-use crate::cuda::clock::{DeviceClock, clock_source};
+use crate::cuda::clock::{DeviceClock, clock_text};
 use crate::cuda::device_group::{DeviceGroup, StageVectors};
 use crate::cuda::diffusive_boundary::{DiffusiveBoundary, diffusive_text};
 use crate::cuda::faces::TraceSource;
 use crate::cuda::fast::wants_nodes;
 use crate::cuda::kernel_text::{LawText, POINT_THREADS, REDUCE_THREADS, pointwise};
-use crate::cuda::measure::sample_source;
+use crate::cuda::measure::sample_text;
 use crate::cuda::part_texts::kernel_texts;
 use crate::cuda::published::Shared;
 use crate::cuda::small::gathered;
@@ -170,7 +170,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             exterior,
             integrals: DeviceBuffer::zeros(cuda, "boundary integrals", 2 * fields)?,
             running_sum,
-            clock: DeviceClock::new(cuda, &clock_source::<T>(&law, dim, fields), n_bounds)?,
+            clock: DeviceClock::new(cuda, &clock_text::<T>(&law, dim, fields), n_bounds)?,
             local: DeviceBuffer::zeros(cuda, "local steps", 0)?,
             use_local: false,
             work: DeviceBuffer::zeros(cuda, "work space", work)?,
@@ -530,8 +530,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
         out.push(pointwise::<T>("exchange.cu", include_str!("exchange.cu"), &law, dim, fields));
         let tally = pointwise::<T>("tally.cu", include_str!("tally.cu"), &law, dim, fields);
         out.push(tally.define("BLOCK", REDUCE_THREADS));
-        out.push(clock_source::<T>(&law, dim, fields));
-        out.push(sample_source::<T>(dim, fields));
+        out.push(clock_text::<T>(&law, dim, fields));
+        out.push(sample_text::<T>(dim, fields));
         Ok(out)
     }
 }

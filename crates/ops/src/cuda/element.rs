@@ -1,4 +1,4 @@
-//! `element.cu`: small affine simplices in layouts of 32 lanes, their operators as literals.
+//! Text and operators of `element.cu`: small affine simplices, one thread per element, layouts of 32 lanes.
 
 use crate::cuda::fragments::{face_interpolation, face_nodes};
 use crate::cuda::kernel_text::{KernelText, LaunchShape, Sizes, reference_normals};
@@ -7,15 +7,15 @@ use crate::simd::PackScalar;
 use dgsuite_basis::{BasisError, Matrix, ReferenceElement, Representation, Shape};
 use std::fmt::Write;
 
-/// Elements of a block of the layout: the threads of a warp.
+/// Elements of a block of the layout: one per thread of a warp.
 pub(crate) const LANES: usize = 32;
-/// Entries of a matrix that are smaller than this part of its largest are rounding.
+/// Entries of a matrix smaller than this fraction of the largest are rounding errors.
 const ROUNDING: f64 = 1e-14;
 /// Threads of a block.
 const THREADS: usize = 128;
 
-/// Whether elements of `order` are few enough numbers for the registers of a thread, and the kernel was the
-/// fastest on an H200 of those tried; `bytes` of a number.
+/// Whether an element of `order` fits into the registers of a thread and this kernel was the fastest on an
+/// H200 of those tried; `bytes` of a number.
 pub(crate) const fn is_small(shape: Shape, order: usize, bytes: usize) -> bool {
     match (shape, bytes) {
         (Shape::Triangle, 8) => order <= 2,
@@ -25,7 +25,7 @@ pub(crate) const fn is_small(shape: Shape, order: usize, bytes: usize) -> bool {
     }
 }
 
-/// The macros of `element.cu` that hold operators, and the nodes of the faces.
+/// The macros of `element.cu` that contain operators, and the nodes of the faces.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ElementTables {
     /// Name and text of each macro.
@@ -37,16 +37,16 @@ pub(crate) struct ElementTables {
 }
 
 impl ElementTables {
-    /// The operators of a nodal element, or of constants; `project` are the matrices that the fluxes of each
-    /// direction are multiplied by, `[basis function × volume point]`.
+    /// The operators of a nodal element, or of constants. `project` are the matrices by which the fluxes of
+    /// each direction are multiplied, `[basis function × volume point]`.
     ///
-    /// `None` if the kernel can't run the element: faces that differ, or whose traces need more than the
-    /// nodes on them.
+    /// Returns `None` if the kernel does not support the element: if faces differ, or if traces depend on
+    /// more than the nodes on them.
     ///
     /// # Errors
-    /// As [`ReferenceElement::new`], where the shape has no such nodes.
+    /// As [`ReferenceElement::new`], if the shape has no such nodes.
     pub(crate) fn new(reference: &ReferenceElement, project: &[Matrix]) -> Result<Option<Self>, BasisError> {
-        // A constant's only coefficient is at every face.
+        // The only coefficient of a constant belongs to every face.
         let nodes = match reference.spec.representation {
             _ if reference.n_basis == 1 => Some(vec![vec![0]; reference.spec.shape.n_faces()]),
             Representation::Nodal(set) => face_nodes(reference, set)?,
@@ -70,8 +70,8 @@ impl ElementTables {
     }
 }
 
-/// The rows of a matrix, in numbers that read back to the same bits; entries that differ from zero by
-/// rounding are zero, so that they cost nothing.
+/// The rows of a matrix as decimal numbers that read back to the same bits. Entries that are zero up to
+/// rounding are written as zero, so that they cost nothing.
 fn matrix(a: &Matrix) -> String {
     let rounding = ROUNDING * a.max_abs();
     let number = |x: &f64| format!("{:e}", if x.abs() < rounding { 0.0 } else { *x });
@@ -86,11 +86,11 @@ fn braces(entries: impl Iterator<Item = String>) -> String {
     out + "}"
 }
 
-/// The kernel of an affine part whose operators are `tables`.
+/// Builds the kernel of an affine part with the operators `tables`.
 pub(super) fn text<T: PackScalar>(of: &Setting<'_, T>, tables: &ElementTables, stage: bool) -> KernelText {
     let sizes = Sizes { direct: true, ..of.sizes() };
     let scalars = sizes.np * sizes.fields;
-    // Blocks of a multiprocessor: fewer where states need more registers.
+    // Blocks per multiprocessor: fewer if states need more registers.
     let words = scalars * T::BYTES / 4;
     let blocks = match (T::BYTES, words) {
         (_, 0..=8) | (4, 0..=24) => 4,

@@ -1,9 +1,9 @@
-//! The interior penalty operator on NVIDIA devices: the twins of [`Sipdg`], [`BlockInverse`] and
-//! [`PTransfer`](crate::elliptic::PTransfer).
+//! The interior penalty operator on NVIDIA devices, with block Jacobi and transfers between orders.
 //!
-//! A vector of a device is `[element][node]`, part after part, with no padding between elements; the rows
-//! that fill up the host's blocks stand at its end, so that both have one length. [`CudaSipdg::rows`] is the
-//! permutation.
+//! [`CudaSipdg`] is the device version of [`Sipdg`], [`CudaBlockInverse`] of [`BlockInverse`],
+//! [`CudaPTransfer`] of [`PTransfer`](crate::elliptic::PTransfer). A vector on a device is `[element][node]`,
+//! part after part, without padding between elements. The rows that fill up the host's blocks are at its end,
+//! so that both vectors have the same length. [`CudaSipdg::rows`] is the permutation.
 
 mod block_jacobi;
 mod halves;
@@ -27,19 +27,19 @@ use rounding::Products;
 use simplex::{Finish, Simplex};
 use universal::Universal;
 
-/// A text of this folder in one precision.
+/// A kernel text of this folder in one precision, with its headers.
 fn with_headers<T: Scalar>(name: &str, text: &str) -> Source {
     let source = Source::new(name, text);
     if T::BYTES == 4 { source.define("DG_SINGLE", 1) } else { source }
 }
 
-/// Numbers in another precision on a device.
+/// Copies numbers to a device, converted to another precision.
 fn upload<T: Scalar>(cuda: &Cuda, what: &str, numbers: &[f64]) -> Result<DeviceBuffer<T>, GpuError> {
     let numbers: Vec<T> = numbers.iter().map(|v| T::from_f64(*v)).collect();
     DeviceBuffer::from_slice(cuda, what, &numbers)
 }
 
-/// Where the elements of one shape stand in a device's vectors.
+/// Location of the elements of one shape in a device's vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
     shape: Shape,
@@ -48,7 +48,7 @@ struct Span {
     np: usize,
 }
 
-/// How the operator is applied.
+/// The kernels that apply the operator.
 enum Kernels<T: Scalar> {
     /// Two kernels for each part, from the host's tables.
     Universal(Universal<T>),
@@ -67,7 +67,7 @@ impl<T: Scalar> Kernels<T> {
         }
     }
 
-    /// What an application moves beside its vectors.
+    /// Bytes that an application moves besides its vectors.
     fn bytes_moved(&self) -> usize {
         match self {
             Self::Universal(k) => k.bytes_moved(),
@@ -77,38 +77,39 @@ impl<T: Scalar> Kernels<T> {
     }
 }
 
-/// The operator of a screened Poisson problem on a device: `A u` as by [`Sipdg::apply`], to rounding.
+/// The operator of a screened Poisson problem on a device: `A u` as computed by [`Sipdg::apply`], up to
+/// rounding.
 ///
-/// Kernels are compiled for the device found, each specialised to shape, order, geometry and precision. The
-/// numbers of single precision are rounded from the host's in double precision.
+/// Kernels are compiled at run time for the device, with shape, order, geometry and precision as constants.
+/// Numbers in single precision are rounded from the host's in double precision.
 pub struct CudaSipdg<T: Scalar> {
     cuda: Cuda,
     order: usize,
     rows: Vec<u32>,
-    /// Rows of elements; the others fill up the host's blocks.
+    /// Number of rows of elements; the others fill up the host's blocks.
     real: usize,
     spans: Vec<Span>,
     kernels: Kernels<T>,
 }
 
 impl<T: Scalar> CudaSipdg<T> {
-    /// The twin of `host` on a device.
+    /// Sets up the operator `host` on a device.
     ///
     /// # Errors
-    /// [`OpsError::Elliptic`] for operators of more than 2³⁰ entries, [`OpsError::Machine`] for what the
-    /// device or its compiler refuses.
+    /// [`OpsError::Elliptic`] for operators with more than 2³⁰ entries, [`OpsError::Machine`] for errors of
+    /// the device or its compiler.
     pub fn new(cuda: &Cuda, host: &Sipdg<f64>) -> Result<Self, OpsError> {
         Self::with(cuda, host, Products::Double)
     }
 
-    /// Nearly the twin of `host`, for preconditioners: in single precision, kernels that use tensor cores for
-    /// affine simplices multiply differences that are rounded to 11 bits (TF32) and sum in single precision.
-    /// Elsewhere, and in double precision, this is [`new`](Self::new).
+    /// An approximation of `host` for preconditioners: in single precision, the kernels that use tensor cores
+    /// for affine simplices multiply differences rounded to 11 bits (TF32) and sum in single precision. For
+    /// other elements, and in double precision, this is [`new`](Self::new).
     ///
-    /// ‖Ã u − A u‖ ≤ ε ‖u‖ in the energy norm and its dual, with ε of the order of 10⁻³ and independent of
-    /// the size of the elements: slopes and jumps are formed in single precision before they are rounded, and
-    /// the derivatives' matrices are rounded so that those of constants, with which fluxes are tested, vanish
-    /// still.
+    /// ‖Ã u − A u‖ ≤ ε ‖u‖ in the energy norm and its dual, where ε is of the order of 10⁻³ and independent
+    /// of the size of the elements: derivatives and jumps are computed in single precision before they are
+    /// rounded, and the matrices of the derivatives are rounded so that derivatives of constants, with which
+    /// fluxes are tested, still vanish.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -116,7 +117,7 @@ impl<T: Scalar> CudaSipdg<T> {
         Self::with(cuda, host, Self::rounded_products())
     }
 
-    /// What [`rounded`](Self::rounded) multiplies.
+    /// The products of [`rounded`](Self::rounded).
     fn rounded_products() -> Products {
         if T::BYTES == 4 { Products::Rounded } else { Products::Double }
     }
@@ -144,19 +145,19 @@ impl<T: Scalar> CudaSipdg<T> {
         Ok(Self { cuda: cuda.clone(), order, rows: layout.rows, real, spans, kernels })
     }
 
-    /// The texts of its kernels, as they are compiled.
+    /// The texts of the operator's kernels, as they are compiled.
     ///
     /// # Errors
-    /// As for [`new`](Self::new), but for the device's.
+    /// As for [`new`](Self::new), except errors of the device.
     pub fn texts(host: &Sipdg<f64>) -> Result<Vec<Source>, OpsError> {
         Self::texts_with(host, Products::Double)
     }
 
-    /// Those of [`rounded`](Self::rounded).
+    /// The texts of the kernels of [`rounded`](Self::rounded).
     ///
     /// # Errors
     /// As for [`texts`](Self::texts).
-    pub fn rounded_sources(host: &Sipdg<f64>) -> Result<Vec<Source>, OpsError> {
+    pub fn rounded_texts(host: &Sipdg<f64>) -> Result<Vec<Source>, OpsError> {
         Self::texts_with(host, Self::rounded_products())
     }
 
@@ -170,7 +171,7 @@ impl<T: Scalar> CudaSipdg<T> {
         }
     }
 
-    /// Entries of a vector: as many as the host's.
+    /// Length of a vector, the same as on the host.
     #[must_use]
     #[allow(clippy::len_without_is_empty)] // a mesh without elements is refused
     pub fn len(&self) -> usize {
@@ -189,30 +190,30 @@ impl<T: Scalar> CudaSipdg<T> {
         &self.cuda
     }
 
-    /// Bytes held on the device: geometry, matrices, tables of neighbours and what is published.
+    /// Memory on the device in bytes: geometry, matrices, tables of neighbours and published values.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.kernels.bytes()
     }
 
-    /// Bytes that one application has to move: `u`, `A u`, coefficients, tables of neighbours, and what is
-    /// published, each once or, where a kernel writes what another reads, twice.
+    /// Bytes that one application must move: `u`, `A u`, coefficients, tables of neighbours, and published
+    /// values; each once, or twice if one kernel writes what another reads.
     #[must_use]
     pub fn bytes_moved(&self) -> usize {
         2 * self.real * T::BYTES + self.kernels.bytes_moved()
     }
 
-    /// The row of the device's vectors of each row of the host's: a permutation. Rows that fill up the host's
-    /// blocks come last, and are those of the identity here as there.
+    /// For each row of the host's vectors, the row of the device's vectors: a permutation. Rows that fill up
+    /// the host's blocks come last; they are rows of the identity on both.
     #[must_use]
     pub fn rows(&self) -> &[u32] {
         &self.rows
     }
 
-    /// A vector of the device from one of the host.
+    /// Copies a vector from the host to the device.
     ///
     /// # Errors
-    /// [`GpuError::Length`] for another length than [`len`](Self::len), and what the device refuses.
+    /// [`GpuError::Length`] if the length is not [`len`](Self::len), and errors of the device.
     pub fn upload(&self, host: &[f64]) -> Result<CudaVector<T>, GpuError> {
         self.check("copying a vector to the device", host.len())?;
         let mut numbers = vec![T::ZERO; host.len()];
@@ -221,11 +222,11 @@ impl<T: Scalar> CudaSipdg<T> {
         CudaVector::from_buffer(&self.cuda, buffer)
     }
 
-    /// A vector of the host from one of the device.
+    /// Copies a vector from the device to the host.
     ///
     /// # Errors
-    /// [`GpuError::Length`] for another length than [`len`](Self::len), a failure of a kernel before, or of
-    /// the driver.
+    /// [`GpuError::Length`] if the length is not [`len`](Self::len), and errors of the device or of earlier
+    /// kernels.
     pub fn download(&self, vector: &CudaVector<T>) -> Result<Vec<f64>, GpuError> {
         self.check("copying a vector from the device", vector.buffer().len())?;
         self.cuda.take_failure()?;
@@ -233,10 +234,10 @@ impl<T: Scalar> CudaSipdg<T> {
         Ok(self.rows.iter().map(|&row| numbers[row as usize].to_f64()).collect())
     }
 
-    /// `au ← A u`: launches alone, which a graph can record.
+    /// Computes `au ← A u`. Consists of launches only, which a graph can record.
     ///
     /// # Errors
-    /// [`GpuError::Length`] for another length than [`len`](Self::len), or those of a launch.
+    /// [`GpuError::Length`] if a length is not [`len`](Self::len), and errors of launches.
     pub fn apply(&self, u: &CudaVector<T>, au: &mut CudaVector<T>) -> Result<(), GpuError> {
         self.check("applying an operator", u.buffer().len())?;
         self.check("applying an operator", au.buffer().len())?;
@@ -247,18 +248,18 @@ impl<T: Scalar> CudaSipdg<T> {
         }
     }
 
-    /// Whether [`relax`](Self::relax) and [`residual`](Self::residual) are faster than the product and a pass
-    /// over the vectors beside it: where a thread works on an element, on triangles up to order 2 and
-    /// tetrahedra of order 1. The kernels of the tensor cores read an element's numbers by four lanes, in
-    /// small pieces, for which multiplying has to wait: on an H200 whole solves of orders 4, 5 and 8 took
-    /// longer so. With rounded products on triangles of order 6 they took 17.1 ms for 17.9.
+    /// Whether [`relax`](Self::relax) and [`residual`](Self::residual) are faster than the product followed
+    /// by a pass over the vectors. This is so if one thread processes an element, on triangles up to order 2
+    /// and tetrahedra of order 1. In the kernels with tensor cores, four lanes load an element's numbers in
+    /// small pieces, and the products wait for them: on an H200, whole solves with orders 4, 5 and 8 took
+    /// longer. With rounded products, on triangles of order 6, they took 17.1 ms instead of 17.9.
     #[must_use]
     pub fn is_faster_in_one_pass(&self) -> bool {
         matches!(&self.kernels, Kernels::Simplex(k) if k.is_faster_in_one_pass())
     }
 
-    /// `r ← b − A u`, where the kernel does so in its one pass: for affine simplices. Elsewhere it returns
-    /// `false` and does nothing.
+    /// Computes `r ← b − A u` if the kernel supports this in one pass: for affine simplices. Otherwise it
+    /// returns `false` and does nothing.
     ///
     /// # Errors
     /// As for [`apply`](Self::apply).
@@ -271,8 +272,8 @@ impl<T: Scalar> CudaSipdg<T> {
         self.finish(Finish { beta: 0.0, inverse_diagonal: None, b: b.buffer() }, u, r)
     }
 
-    /// A step of a smoother, `y ← x + β D⁻¹ (b − A x)`, where the kernel does so in its one pass: for affine
-    /// simplices. Elsewhere it returns `false` and does nothing.
+    /// A step of a smoother, `y ← x + β D⁻¹ (b − A x)`, if the kernel supports this in one pass: for affine
+    /// simplices. Otherwise it returns `false` and does nothing.
     ///
     /// # Errors
     /// As for [`apply`](Self::apply).
@@ -303,10 +304,10 @@ impl<T: Scalar> CudaSipdg<T> {
         Ok(true)
     }
 
-    /// The host's inverses of the diagonal blocks on the device.
+    /// Copies the host's inverses of the diagonal blocks to the device.
     ///
     /// # Errors
-    /// [`OpsError::Elliptic`] if `host` is not of this operator, and what the device refuses.
+    /// [`OpsError::Elliptic`] if `host` does not belong to this operator, and errors of the device.
     pub fn block_inverses(&self, host: &BlockInverse<f64>) -> Result<CudaBlockInverse<T>, OpsError> {
         CudaBlockInverse::new(self, host)
     }

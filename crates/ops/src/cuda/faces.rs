@@ -1,7 +1,7 @@
-//! How kernels reach the traces of a group's elements, and where the traces that they need come from.
+//! Tables by which kernels read the traces of a group's elements and of their neighbours.
 //!
-//! Traces are read from the state where face points are nodes; where they are not, either a kernel has
-//! written them before, or the kernel that wants them interpolates them from the nodes on the face.
+//! If face points are nodes, traces are read from the state. Otherwise either a kernel has written them
+//! before, or the kernel interpolates them from the nodes on the face.
 
 use crate::connect::{Neighbours, ORIENTATIONS, orientation_tables};
 use crate::error::OpsError;
@@ -9,33 +9,33 @@ use crate::group::Group;
 use crate::simd::PackScalar;
 use dgsuite_basis::{Cubature, ElementSpec, ReferenceElement};
 
-/// Where traces are.
+/// Location of the traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TraceSource {
-    /// Rows of the state.
+    /// In the state.
     State,
-    /// Rows of the traces that a kernel has written.
+    /// In the array of traces that a kernel has written.
     Traces,
-    /// Combinations of the rows of the nodes on the face.
+    /// Interpolated from the nodes on the face.
     FaceNodes,
 }
 
-/// Tables of the rows behind the faces of a group.
+/// Tables of rows for the faces of a group.
 pub(super) struct FaceTables<T> {
     pub(super) source: TraceSource,
-    /// `[face][entry]`: first scalar of the own row in a block.
+    /// `[face][entry]`: offset of the element's own row in a block.
     pub(super) own: Vec<u32>,
-    /// `[code][entry]`: first scalar of the row across, in the own face's order; `len` apart.
+    /// `[code][entry]`: offset of the row across, in the order of the own face; `len` entries for each code.
     pub(super) rows: Vec<u32>,
     pub(super) len: usize,
-    /// Face points from entries, `[point of a face][entry]`; one 1 where points are entries.
+    /// Face points from entries, `[point of a face][entry]`; a single 1 if points are entries.
     pub(super) weights: Vec<T>,
-    /// Entries that a point is made of.
+    /// Number of entries from which a point is interpolated.
     pub(super) n_inner: usize,
 }
 
 impl<T: PackScalar> FaceTables<T> {
-    /// The rows of the scheme's face points: nodes, or traces.
+    /// Tables of the scheme's face points, which are nodes or traces.
     pub(super) fn of_points(group: &Group<T>, neighbours: &Neighbours) -> Self {
         let own = match &group.face_nodes {
             Some(nodes) => nodes.iter().map(|&n| n * group.state.row_stride() as u32).collect(),
@@ -51,7 +51,7 @@ impl<T: PackScalar> FaceTables<T> {
         }
     }
 
-    /// The rows of `face_nodes`, from which the face points of a simplex are interpolated.
+    /// Tables of the nodes on the faces, from which the face points of a simplex are interpolated.
     pub(super) fn of_nodes(group: &Group<T>, face_nodes: &[Vec<usize>]) -> Result<Self, OpsError> {
         let scale = group.state.row_stride();
         let reference = &group.parts[0].reference;
@@ -74,8 +74,8 @@ impl<T: PackScalar> FaceTables<T> {
         Ok(Self { source: TraceSource::FaceNodes, own, rows, len, weights, n_inner: len })
     }
 
-    /// The list of entries of point `q` (of a face) read through `table` entries that begin at `first`, and
-    /// the first of its weights.
+    /// The first entry of point `q` (of a face) whose table entries begin at `first`, and the offset of its
+    /// weights.
     pub(super) fn point(&self, first: usize, q: usize) -> (u32, u32) {
         match self.source {
             TraceSource::FaceNodes => (first as u32, (q * self.n_inner) as u32),

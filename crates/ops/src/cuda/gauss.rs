@@ -1,5 +1,7 @@
-//! `gauss.cu` and `gauss_traces.cu`: quadrilaterals and hexahedra whose cubature has as many Gauss points
-//! along a line as there are basis functions, whatever the basis, or more on affine elements.
+//! Text and operators of `gauss.cu` and `gauss_traces.cu`: quadrilaterals and hexahedra with Gauss points.
+//!
+//! The cubature has as many Gauss points along a line as there are basis functions, for any basis, or more on
+//! affine elements.
 
 use crate::cuda::kernel_text::KernelText;
 use crate::cuda::setting::{Block, File, Room, Setting, list, registers_of};
@@ -7,33 +9,33 @@ use crate::scheme::{Form, MetricRule};
 use crate::simd::PackScalar;
 use dgsuite_basis::{Matrix, ReferenceElement, Shape};
 
-/// Threads of a block that the kernels aim at.
+/// Approximate number of threads of a block.
 const NEAR_THREADS: usize = 128;
-/// Distance below which matrices and coordinates are the same.
+/// Matrices and coordinates whose distance is below this are the same.
 const SAME: f64 = 1e-10;
 
-/// The operators of the kernels, and the place of each face point.
+/// The operators of the kernels, and the position of each face point.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GaussTables {
-    /// In the order of `gauss.cuh`: with `T` the matrix from coefficients to values at the points, `T P`,
-    /// `T`, `T⁻¹` (with more points than functions that of projection; both have zeros up to the number of
-    /// points), values at both ends from those at the points, lifts from there to the points.
+    /// In the order of `gauss.cuh`. With the matrix `T` from coefficients to values at the points: `T P`,
+    /// `T`, `T⁻¹` (with more points than functions, the projection; both are padded with zeros to the number
+    /// of points), values at both ends from values at the points, lifts from the ends to the points.
     pub(crate) entries: Vec<f64>,
     /// Points along a line.
     pub(super) n_nodes: usize,
     /// Basis functions along a line.
     n_functions: usize,
-    /// Whether `T` is other than the identity.
+    /// Whether `T` differs from the identity.
     pub(super) transform: bool,
-    /// For each face point, `(2 direction + end) · points of a face` and its line's number across the lines
-    /// of that direction, faster directions first.
+    /// For each face point, `(2 direction + end) · points of a face` plus the number of its line across the
+    /// lines of that direction, faster directions first.
     place: Vec<usize>,
 }
 
 impl GaussTables {
-    /// The tables of a quadrilateral or hexahedron; `None` unless its face points are where lines of its
-    /// points end, and its residual becomes its rate by a number an element or, with as many points along a
-    /// line as functions, a point.
+    /// The tables of a quadrilateral or hexahedron. Returns `None` unless its face points are the ends of the
+    /// lines of its points, and its metric rule is a factor for each element or, with as many points along a
+    /// line as functions, for each point.
     #[must_use]
     pub(crate) fn new(reference: &ReferenceElement, form: Form, rule: MetricRule) -> Option<Self> {
         let tensor = reference.tensor.as_ref()?;
@@ -83,13 +85,13 @@ impl GaussTables {
         self.n_nodes > self.n_functions
     }
 
-    /// The stage or residual; `None` if it does not fit the device.
+    /// Builds the kernel of the stage or residual; `None` if it does not fit the device.
     pub(super) fn text<T: PackScalar>(&self, of: &Setting<'_, T>, stage: bool) -> Option<KernelText> {
         let s = of.sizes();
         let registers = match (T::BYTES, s.dim) {
             (4, _) => 56,
             (_, 2) => 80,
-            // Two blocks of the large elements, as far as that leaves enough.
+            // Two blocks of the large elements per multiprocessor, if that leaves enough registers.
             _ => registers_of(2, Block::near(s.nq, NEAR_THREADS).threads).clamp(64, 96),
         };
         // Values, fluxes and numerical fluxes.
@@ -98,7 +100,7 @@ impl GaussTables {
         self.kernel(of, file, stage, room)
     }
 
-    /// The kernel of traces; `None` if it does not fit the device.
+    /// Builds the kernel of traces; `None` if it does not fit the device.
     pub(super) fn traces<T: PackScalar>(&self, of: &Setting<'_, T>) -> Option<KernelText> {
         let s = of.sizes();
         let element = (s.nq | 1) * s.fields * if self.transform { 2 } else { 1 };
@@ -106,7 +108,8 @@ impl GaussTables {
         self.kernel(of, file, false, Room { registers: 40, block: 0, element })
     }
 
-    /// The kernel of `file`, with `room` beside the matrices; `None` if it does not fit the device.
+    /// Builds the kernel of `file`, with `room` in addition to the matrices; `None` if it does not fit the
+    /// device.
     pub(super) fn kernel<T: PackScalar>(
         &self,
         of: &Setting<'_, T>,
@@ -129,8 +132,8 @@ impl GaussTables {
     }
 }
 
-/// Whether the kernels know how a part's residual becomes its rate: by a number an element or a point. With
-/// as many points as functions the weight-adjusted rule is the latter, and conserves by itself.
+/// Whether the kernels support a metric rule: a factor for each element or point. With as many points as
+/// functions the weight-adjusted rule is a factor for each point, and is conservative by itself.
 pub(super) const fn knows(rule: MetricRule, as_many: bool) -> bool {
     match rule {
         MetricRule::Affine => true,
@@ -139,7 +142,7 @@ pub(super) const fn knows(rule: MetricRule, as_many: bool) -> bool {
     }
 }
 
-/// The place of face point `q`, if it is at the end of a line of points.
+/// The position of face point `q`, if it is at the end of a line of points.
 fn place(reference: &ReferenceElement, q: usize) -> Option<usize> {
     let points = &reference.tensor.as_ref()?.points;
     let (shape, n) = (reference.spec.shape, points.len());
@@ -181,7 +184,8 @@ mod tests {
         all
     }
 
-    /// The matrices that the kernels apply, written out: traces, sums along lines, lifts from their ends.
+    /// The matrices that the kernels apply, written explicitly: traces, sums along lines, lifts from their
+    /// ends.
     #[test]
     fn lines_between_points_are_the_dense_matrices() {
         for (shape, order) in [(Shape::Quadrilateral, 1), (Shape::Quadrilateral, 4), (Shape::Hexahedron, 2)] {

@@ -1,5 +1,6 @@
-//! `gauss_gradient.cu` and `gauss_mean_flux.cu`: both passes of diffusion on quadrilaterals and hexahedra
-//! with Gauss points.
+//! Texts and operators of `gauss_gradient.cu` and `gauss_mean_flux.cu`: diffusion with Gauss points.
+//!
+//! Both passes on quadrilaterals and hexahedra.
 
 use crate::cuda::fast_diffusion::Passes;
 use crate::cuda::gauss::GaussTables;
@@ -9,22 +10,21 @@ use crate::scheme::{Form, PartSpec};
 use crate::simd::PackScalar;
 use dgsuite_basis::{BasisError, ReferenceElement, Shape};
 
-/// Highest order whose gradients and jumps fit the shared memory of a block.
+/// The highest order whose gradients and jumps fit into the shared memory of a block.
 const MOST_PLANAR_ORDER: usize = 9;
 
-/// The operators of both passes of a part, or nothing if these kernels can't run it.
+/// The operators of both passes of a part.
 pub(super) struct GaussDiffusion {
     tables: GaussTables,
-    /// Those of `gauss.cu`, then the 1-D derivative of values at the points.
+    /// The operators of `gauss.cu`, then the 1-D derivative of values at the points.
     entries: Vec<f64>,
 }
 
-/// Whether these kernels run the elements of `specs` and want the unknowns one after the other: those of
-/// hexahedra do, unless there are more points than functions, where it depends on the mesh whether the
-/// universal kernels run them.
+/// Whether these kernels run the elements of `specs` with contiguous unknowns: they do on hexahedra, unless
+/// there are more points than functions; then it depends on the mesh whether the universal kernels run them.
 ///
 /// # Errors
-/// Those of reference elements.
+/// Errors of reference elements.
 pub(super) fn is_planar(shape: Shape, specs: [Option<PartSpec>; 2], form: Form) -> Result<bool, BasisError> {
     for spec in specs.into_iter().flatten() {
         let known = spec.element.order <= MOST_PLANAR_ORDER;
@@ -37,9 +37,9 @@ pub(super) fn is_planar(shape: Shape, specs: [Option<PartSpec>; 2], form: Form) 
 }
 
 impl GaussDiffusion {
-    /// With more points than functions the mesh must have no boundaries: jumps are lifted as they are at the
-    /// points, which is right where they are polynomials of the space, as between elements, not where a
-    /// condition makes others of them.
+    /// Returns `None` if these kernels do not support the part. With more points than functions, the mesh
+    /// must have no boundaries: jumps are lifted from their values at the points, which is exact only if they
+    /// are polynomials in the space, as between elements but not on boundaries.
     pub(super) fn new<T: PackScalar>(of: &Setting<'_, T>, form: Form) -> Option<Self> {
         let Setting { law, group, part } = *of;
         let tables = GaussTables::new(&part.reference, form, part.spec.rule)?;
@@ -54,7 +54,7 @@ impl GaussDiffusion {
         Some(Self { tables, entries })
     }
 
-    /// The traces that the first pass reads; `None` if the kernel does not fit the device.
+    /// The kernel of the traces that the first pass reads; `None` if it does not fit the device.
     pub(super) fn traces<T: PackScalar>(&self, of: &Setting<'_, T>) -> Option<KernelText> {
         self.tables.traces(of)
     }

@@ -1,7 +1,7 @@
-//! Norms and integrals of a state on the device: the state is not copied to the host.
+//! Norms and integrals of a state on a device, without copying the state to the host.
 //!
-//! Integrands are traced formulas of the state, the place and the time. What cannot be traced, or whose
-//! tables do not fit, is left to the host.
+//! Integrands are translated formulas of the state, position and time. The host computes integrals whose
+//! formulas cannot be translated or whose tables are too large.
 
 use crate::cuda::discretization::CudaDiscretization;
 use crate::cuda::kernel_text::REDUCE_THREADS;
@@ -15,10 +15,10 @@ use dgsuite_physics::Exact;
 use dgsuite_physics::trace::{PRELUDE, Parameters, ROOTS, TraceError};
 use std::fmt::Write;
 
-/// Elements of a block.
+/// Number of elements that a block processes.
 const RUN: usize = 16;
-/// Most bytes of a group's nodes on the device; larger meshes are measured by the host, since memory may be
-/// short.
+/// Largest size in bytes of a group's nodes on the device; larger meshes are measured by the host, to save
+/// device memory.
 const LARGEST: usize = 256 << 20;
 
 /// The points at which integrands are evaluated.
@@ -30,7 +30,7 @@ pub enum PointRule {
     Own,
 }
 
-/// Elements of a group that share tables; `Elements` in measure.cu is laid out like `words`.
+/// Elements of a group that share tables; `words` has the layout of `Elements` in measure.cu.
 struct Elements {
     words: [u64; 11],
     blocks: usize,
@@ -39,13 +39,13 @@ struct Elements {
     _tables: [DeviceBuffer<f64>; 4],
 }
 
-/// Tables of the rules that were asked for, kept from one measurement to the next.
+/// Tables of the rules used so far, which are kept for later measurements.
 #[derive(Default)]
 pub struct Measures {
     rules: Vec<(PointRule, Vec<Elements>)>,
 }
 
-/// What is integrated: a text with `integrand`, its parameters, and how many numbers it gives.
+/// An integrand: text of `integrand`, its parameters, and the number of its values.
 pub struct Integrand {
     text: String,
     parameters: Parameters,
@@ -53,11 +53,11 @@ pub struct Integrand {
 }
 
 impl Integrand {
-    /// Integrands of conserved states `u`, primitive states `w`, place and time, as the CUDA function
-    /// `formulas(parameters, u, w, x, t, out)` that `trace` prints.
+    /// Integrands of conserved states `u`, primitive states `w`, position and time, given by `trace` as text
+    /// of the CUDA function `formulas(parameters, u, w, x, t, out)`.
     ///
     /// # Errors
-    /// A parameter with two values.
+    /// If a parameter has two values.
     pub fn of_formulas<T: PackScalar>(
         on: &CudaDiscretization<T>,
         n: usize,
@@ -71,7 +71,7 @@ impl Integrand {
         Ok(Self { text: text + &function(body), parameters, n })
     }
 
-    /// A function of each conserved value by itself, `v`.
+    /// A function of each conserved value `v` separately.
     fn of_values(fields: usize, expression: &str) -> Self {
         let body = format!(
             "  for (int k = 0; k < FIELDS; ++k) {{\n    const real v = u[k];\n    out[k] = {expression};\n  }}\n"
@@ -79,8 +79,8 @@ impl Integrand {
         Self { text: function(&body), parameters: Parameters::new(), n: fields }
     }
 
-    /// Sizes and squares of the differences to `exact`: of the conserved values, then of the primitive ones
-    /// of number `extra`.
+    /// Absolute values and squares of the differences to `exact`: of the conserved values, then of the
+    /// primitive ones with the numbers `extra`.
     fn of_errors<T: PackScalar>(
         on: &CudaDiscretization<T>,
         exact: &dyn Exact,
@@ -113,7 +113,7 @@ fn function(body: &str) -> String {
     )
 }
 
-/// The text of the kernels that measure `integrand`.
+/// Builds the text of the kernels that measure `integrand`.
 fn kernel_text<T: PackScalar>(integrand: &Integrand, dim: usize, fields: usize) -> Source {
     let text = format!(
         "#include \"device.cuh\"\n{ROOTS}{PRELUDE}{}{}#line 1 \"measure.cu\"\n{}",
@@ -130,14 +130,14 @@ fn kernel_text<T: PackScalar>(integrand: &Integrand, dim: usize, fields: usize) 
         .define("RUN", RUN)
 }
 
-/// A text as measurements have it, for compilers without a device.
-pub(super) fn sample_source<T: PackScalar>(dim: usize, fields: usize) -> Source {
+/// A sample text, for compilation without a device.
+pub(super) fn sample_text<T: PackScalar>(dim: usize, fields: usize) -> Source {
     kernel_text::<T>(&Integrand::of_values(fields, "fabs(v)"), dim, fields)
 }
 
 impl<T: PackScalar> CudaDiscretization<T> {
-    /// Norms of the difference to `exact`, as [`Discretization::errors`](crate::Discretization::errors);
-    /// `None` if the host must do it.
+    /// Computes norms of the difference to `exact`, as
+    /// [`Discretization::errors`](crate::Discretization::errors); `None` if the host must compute them.
     pub fn errors(
         &self,
         measures: &mut Measures,
@@ -163,10 +163,10 @@ impl<T: PackScalar> CudaDiscretization<T> {
         Some((names, norms))
     }
 
-    /// Integrals of the conserved variables, or of their sizes, by the scheme's own cubature; `None` if the
-    /// host must do it.
+    /// Computes integrals of the conserved variables, or of their absolute values, by the scheme's own
+    /// cubature; `None` if the host must compute them.
     pub fn totals(&self, measures: &mut Measures, u: &DeviceBuffer<T>, sizes: bool) -> Option<Vec<f64>> {
-        // The scheme's own Jacobians are those of its precision.
+        // In single precision the scheme's own Jacobians are rounded.
         if T::BYTES != 8 {
             return None;
         }
@@ -175,7 +175,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
         Some(self.measure(measures, u, PointRule::Own, &integrand, 0.0)?.0)
     }
 
-    /// L² norms by conserved variable of an array like the state; `None` if the host must do it.
+    /// Computes L² norms, for each conserved variable, of an array in the layout of the state; `None` if the
+    /// host must compute them.
     pub fn norms(&self, measures: &mut Measures, rate: &DeviceBuffer<T>) -> Option<Vec<f64>> {
         let integrand = Integrand::of_values(self.description.physics.n_fields(), "v * v");
         let rule = PointRule::Degree(2 * self.description.order());
@@ -183,9 +184,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
         Some(squares.into_iter().map(f64::sqrt).collect())
     }
 
-    /// Integrals of an integrand and its largest values; `None` if the host must do it, also where the
-    /// device fails: the next step
-    /// says so.
+    /// Computes the integrals of an integrand and its largest values. Returns `None` if the host must compute
+    /// them; also after an error of the device, which the next step reports.
     pub fn measure(
         &self,
         measures: &mut Measures,
@@ -239,7 +239,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         Ok((values[..n].to_vec(), values[n..].to_vec()))
     }
 
-    /// Elements with the tables of a rule; `None` if they are too many.
+    /// Elements with the tables of a rule; `None` if there are too many.
     fn elements(&self, rule: PointRule) -> Result<Option<Vec<Elements>>, GpuError> {
         let mesh = &self.description.mesh;
         let mut out = Vec::new();
@@ -288,7 +288,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
     }
 }
 
-/// Tables of points, with the elements' nodes yet to come.
+/// Tables of a point rule, to be completed by the elements' nodes.
 struct Tables<'a> {
     basis: Matrix,
     geometry: Matrix,

@@ -1,4 +1,4 @@
-//! The operators of a part as the universal kernels hold them: chains of sparse factors by rows.
+//! Operators of a part for the universal kernels: chains of sparse factors, stored by rows.
 
 use crate::chain::Factors;
 use crate::cuda::published::PassFactors;
@@ -6,7 +6,7 @@ use crate::panel::Rows;
 use dgsuite_gpu::Scalar;
 use std::fmt::Write;
 
-/// Entries and indices of sparse factors, and the constants that say where each lies.
+/// Entries and indices of sparse factors, and text that defines the offsets of each.
 pub(super) struct Packed<T> {
     /// `a.tables`.
     pub(super) entries: Vec<T>,
@@ -14,9 +14,9 @@ pub(super) struct Packed<T> {
     pub(super) indices: Vec<u32>,
     /// Definitions of the chains `INTERP`, `RESIDUAL`, `PROJECT`, `TRACE` as arrays of `Factor`.
     pub(super) text: String,
-    /// Where the integral's weights begin in `entries`.
+    /// Offset of the integral's weights in `entries`.
     pub(super) integral: usize,
-    /// Where the coefficients of the constant 1 begin in `entries`.
+    /// Offset of the coefficients of the constant 1 in `entries`.
     pub(super) one: usize,
 }
 
@@ -70,7 +70,7 @@ impl<T: Scalar> Packed<T> {
     }
 }
 
-/// Most rows between two factors of a chain.
+/// Largest number of rows between two factors of a chain.
 pub(super) fn widest_between(chain: &[(Rows, usize)]) -> usize {
     chain.split_last().map_or(0, |(_, before)| before.iter().map(|(m, _)| m.rows.len()).max().unwrap_or(0))
 }
@@ -88,7 +88,7 @@ mod tests {
         let factors = Factors { interp: chain(), residual: chain(), project: chain(), interp_face: chain() };
         let p = Packed::<f64>::new(&factors, &[0.5], &[0.25, 0.75]);
         assert!(p.text.contains("RESIDUAL[1] = { { 3, 4, "));
-        // The second factor, by its numbers.
+        // The second factor, by its offsets.
         let numbers: Vec<usize> = p.text.lines().nth(1).map_or_else(Vec::new, |line| {
             let (_, list) = line.split_once("{ {").unwrap_or_default();
             list.split([',', '}']).filter_map(|s| s.trim().parse().ok()).collect()

@@ -1,4 +1,4 @@
-//! `prism.cu`: collocated prisms. Their operators are those of a triangle and of a line.
+//! Text and operators of `prism.cu`: collocated prisms, with operators of a triangle and of a line.
 
 use crate::cuda::kernel_text::{KernelText, reference_normals};
 use crate::cuda::setting::{Block, File, Setting, list};
@@ -9,15 +9,15 @@ use crate::simd::PackScalar;
 use dgsuite_basis::{Cubature, Matrix, ReferenceElement, Shape};
 use dgsuite_gpu::cuda::Source;
 
-/// Registers that the kernel is held to.
+/// Limit of registers per thread.
 const REGISTERS_OF_THREAD: usize = 80;
 const REGISTERS_OF_THREAD_SINGLE: usize = 64;
-/// Threads of a block that the kernel aims at.
+/// Approximate number of threads of a block.
 const NEAR_THREADS: usize = 160;
-/// Part of the largest entry of a matrix by which a product may miss an entry.
+/// Largest error of an entry of a product, as a fraction of the largest entry of the matrix.
 const ROUNDING: f64 = 1e-11;
 
-/// The operators of `prism.cu` and the place of each face point.
+/// The operators of `prism.cu` and the position of each face point.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PrismTables {
     /// The layer's matrices `[direction][column][row]`, the lifts of the sides `[side][number][row]`, the
@@ -27,10 +27,10 @@ pub(crate) struct PrismTables {
     pub(crate) n_nodes: usize,
     /// Nodes of a layer.
     pub(crate) n_triangle: usize,
-    /// Where the flux of each face point goes: nodes of the lower and of the upper layer, then
+    /// Destination of the flux of each face point: nodes of the lower and of the upper layer, then
     /// `[side][layer][number]`.
     pub(crate) place: Vec<usize>,
-    /// The faces that are sides, in their order in the tables.
+    /// The faces that are sides, in the order of the tables.
     pub(crate) sides: Vec<usize>,
 }
 
@@ -54,7 +54,7 @@ impl PrismTables {
         for m in &volume[..2] {
             entries.extend((0..nt * nt).map(|i| m[(i % nt, i / nt)]));
         }
-        // Where the points go, and the triangle's nodes on each side.
+        // Destinations of the points, and the triangle's nodes on each side.
         let layer = |q: &usize| *q / nt;
         let (mut place, mut sides, mut ends) = (vec![0; reference.face_points.len()], Vec::new(), [0.0; 2]);
         for (f, nodes) in faces.iter().enumerate() {
@@ -98,7 +98,7 @@ impl PrismTables {
             .define("FACE_PLACE", list(&self.place))
     }
 
-    /// Entry of the volume matrix of direction `d` as the kernel has it.
+    /// Entry of the volume matrix of direction `d`, as the kernel applies it.
     fn volume(&self, d: usize, i: usize, j: usize) -> f64 {
         let (n, nt) = (self.n_nodes, self.n_triangle);
         let ((z, t), (zj, tj)) = ((i / nt, i % nt), (j / nt, j % nt));
@@ -110,7 +110,7 @@ impl PrismTables {
         }
     }
 
-    /// Entry of the lift as the kernel has it.
+    /// Entry of the lift, as the kernel applies it.
     fn lift(&self, i: usize, q: usize) -> f64 {
         let (n, nt) = (self.n_nodes, self.n_triangle);
         let (z, t, place) = (i / nt, i % nt, self.place[q]);
@@ -125,19 +125,19 @@ impl PrismTables {
     }
 }
 
-/// Whether a matrix has these entries, but for rounding.
+/// Whether a matrix has these entries up to rounding.
 pub(super) fn agree(a: &Matrix, b: impl Fn(usize, usize) -> f64) -> bool {
     let tolerance = ROUNDING * a.max_abs();
     (0..a.rows).all(|i| (0..a.cols).all(|j| (a[(i, j)] - b(i, j)).abs() <= tolerance))
 }
 
-/// `N̂` of the sides in the plane of the triangle; along the line it is 0.
+/// `N̂` of the sides in the plane of the triangle; the component along the line is 0.
 pub(super) fn side_normals(shape: Shape) -> String {
     let normals = (0..shape.n_faces()).map(|f| reference_normal(shape, f)).filter(|n| n[2] == 0.0);
     list(normals.map(|n| list([n[0], n[1]].map(|x| x.round() as i64))))
 }
 
-/// The kernel of a part whose operators are `tables`; `None` if it does not fit the device.
+/// Builds the kernel of a part with the operators `tables`; `None` if it does not fit the device.
 pub(super) fn text<T: PackScalar>(
     of: &Setting<'_, T>,
     tables: &PrismTables,
@@ -145,7 +145,7 @@ pub(super) fn text<T: PackScalar>(
 ) -> Option<KernelText> {
     let sizes = of.sizes();
     let registers = if T::BYTES == 4 { REGISTERS_OF_THREAD_SINGLE } else { REGISTERS_OF_THREAD };
-    // The plan of shared memory of prism.cu.
+    // The layout of shared memory in prism.cu.
     let block = Block::near(sizes.np, NEAR_THREADS)
         .room::<T>(tables.entries.len().next_multiple_of(2), (3 * sizes.np + sizes.nf) * sizes.fields);
     let file = File { name: "prism.cu", text: include_str!("prism.cu"), headers: &["normals.cuh"] };

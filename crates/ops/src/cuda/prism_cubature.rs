@@ -1,6 +1,7 @@
-//! `prism_cubature.cu` and `prism_cubature_traces.cu`: prisms integrated by a triangle's cubature times as
-//! many Gauss points as there are functions along the line, whatever the basis. Their operators are those of
-//! a triangle and of a line.
+//! Text and operators of `prism_cubature.cu` and `prism_cubature_traces.cu`: prisms integrated by a cubature.
+//!
+//! The cubature is a triangle's times as many Gauss points as there are functions along the line, for any
+//! basis. The operators are products of those of a triangle and of a line.
 
 use crate::cuda::kernel_text::KernelText;
 use crate::cuda::prism::agree;
@@ -10,12 +11,12 @@ use crate::scheme::Form;
 use crate::simd::PackScalar;
 use dgsuite_basis::{Matrix, ReferenceElement, Shape};
 
-/// Threads of a block that the kernels aim at.
+/// Approximate number of threads of a block.
 const NEAR_THREADS: usize = 240;
-/// Distance below which coordinates are the same.
+/// Coordinates whose distance is below this are the same.
 const SAME: f64 = 1e-10;
 
-/// The operators of the kernels, and the place of each face point.
+/// The operators of the kernels, and the position of each face point.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CubatureTables {
     /// In the order of `prism_cubature.cuh`.
@@ -28,17 +29,17 @@ pub(crate) struct CubatureTables {
     pub(super) n_points: usize,
     /// Face points of a triangle.
     pub(super) n_ends: usize,
-    /// Whether functions along a line are other than those of the layers.
+    /// Whether the functions along a line differ from those of the layers.
     pub(super) transform: bool,
-    /// Whether volume points of a layer are the nodes of its functions.
+    /// Whether the volume points of a layer are the nodes of its functions.
     pub(super) nodal: bool,
     /// For each face point: points of the lower and of the upper triangle, then `[side][layer][number]`.
     pub(super) place: Vec<usize>,
 }
 
-/// The factors of a prism's operators, of the line and of the triangle; see `prism_cubature.cuh`.
+/// The factors of a prism's operators, for the line and for the triangle; see `prism_cubature.cuh`.
 pub(super) struct Factors {
-    /// To the layers, `[layer][function]`, and back.
+    /// From functions to layers, `[layer][function]`, and back.
     pub(super) values: Matrix,
     pub(super) back: Matrix,
     /// `[function][layer]`
@@ -49,7 +50,7 @@ pub(super) struct Factors {
     pub(super) end_lifts: Matrix,
     /// `[point][function]`
     pub(super) interp: Matrix,
-    /// `[function][point]`: those of the derivatives, the projection.
+    /// `[function][point]`: of the derivatives, and the projection.
     test: [Matrix; 3],
     /// `[side, number][function]` and `[point][function]`
     pub(super) side_traces: Matrix,
@@ -60,14 +61,14 @@ pub(super) struct Factors {
 }
 
 impl CubatureTables {
-    /// The tables of a prism; `None` unless its points stand in as many layers as it has functions along a
-    /// line, its face points are in these layers and at the ends, and its operators are products.
+    /// The tables of a prism. Returns `None` unless its points are in as many layers as it has functions
+    /// along a line, its face points are in these layers and at the ends, and its operators are products.
     #[must_use]
     pub(crate) fn new(reference: &ReferenceElement, form: Form) -> Option<Self> {
         Some(Self::with_factors(reference, form)?.0)
     }
 
-    /// The same with the factors of the operators.
+    /// As [`new`](Self::new), with the factors of the operators.
     pub(super) fn with_factors(reference: &ReferenceElement, form: Form) -> Option<(Self, Factors)> {
         let (spec, nq) = (reference.spec, reference.volume.points.len());
         if spec.shape != Shape::Prism
@@ -107,7 +108,7 @@ impl CubatureTables {
         Some((tables, factors))
     }
 
-    /// The stage or residual; `None` if it does not fit the device.
+    /// Builds the kernel of the stage or residual; `None` if it does not fit the device.
     pub(super) fn text<T: PackScalar>(&self, of: &Setting<'_, T>, stage: bool) -> Option<KernelText> {
         let s = of.sizes();
         let registers = if T::BYTES == 4 { 64 } else { 96 };
@@ -120,7 +121,7 @@ impl CubatureTables {
         self.kernel(of, file, stage, room)
     }
 
-    /// The kernel of traces; `None` if it does not fit the device.
+    /// Builds the kernel of traces; `None` if it does not fit the device.
     pub(super) fn traces<T: PackScalar>(&self, of: &Setting<'_, T>) -> Option<KernelText> {
         let (s, n, nt) = (of.sizes(), self.n_nodes, self.n_triangle);
         let room = Room {
@@ -132,29 +133,29 @@ impl CubatureTables {
         self.kernel(of, File { name: "prism_cubature_traces.cu", text, headers: &[] }, false, room)
     }
 
-    /// Rows of an unknown's fluxes at volume points; `FLUX` of `prism_cubature.cuh`.
+    /// Number of rows of an unknown's fluxes at volume points; `FLUX` of `prism_cubature.cuh`.
     pub(super) const fn flux_rows(&self) -> usize {
         self.n_nodes * (self.n_points | 1)
     }
 
-    /// The room of an element for fluxes, of `size` numbers or some more.
+    /// Memory of an element for fluxes: `size` numbers plus padding.
     pub(super) const fn room(&self, size: usize) -> usize {
         padded(size, self.flux_rows())
     }
 
-    /// The room of an element for what stands at face points, of `size` numbers or some more.
+    /// Memory of an element for values at face points: `size` numbers plus padding.
     pub(super) const fn face_room(&self, size: usize) -> usize {
         let n = self.n_nodes;
         padded(size, if n % 2 == 1 { n * n } else { n + 1 })
     }
 
-    /// Where the tables of traces begin.
+    /// Offset of the tables of traces.
     pub(super) fn traces_at(&self) -> usize {
         let (n, nt) = (self.n_nodes, self.n_triangle);
         4 * n * n + 6 * n + nt * (4 * self.n_points + 3 * n + self.n_ends)
     }
 
-    /// The kernel of `file`; `None` if it does not fit the device.
+    /// Builds the kernel of `file`; `None` if it does not fit the device.
     pub(super) fn kernel<T: PackScalar>(
         &self,
         of: &Setting<'_, T>,
@@ -180,7 +181,7 @@ impl CubatureTables {
 
 impl Factors {
     /// The factors of a prism with `[functions along a line, of the triangle, points of a layer, of an end]`;
-    /// `None` unless its operators are their products.
+    /// `None` unless its operators are products of them.
     fn new(reference: &ReferenceElement, form: Form, sizes: [usize; 4], place: &[usize]) -> Option<Self> {
         let [n, nt, tq, ne] = sizes;
         let (np, nf) = (reference.n_basis, place.len());
@@ -262,8 +263,8 @@ impl Factors {
     }
 }
 
-/// The place of each face point, and the points of an end; `None` unless the sides' stand at `heights`, as
-/// many in each layer.
+/// The position of each face point, and the number of points of an end; `None` unless the points of the sides
+/// are at `heights`, equally many in each layer.
 fn places(reference: &ReferenceElement, heights: &[f64]) -> Option<(Vec<usize>, usize)> {
     let close = |a: f64, b: f64| (a - b).abs() < SAME;
     let same = |a: &[f64; 3], b: &[f64; 3]| close(a[0], b[0]) && close(a[1], b[1]);
@@ -301,19 +302,19 @@ fn places(reference: &ReferenceElement, heights: &[f64]) -> Option<(Vec<usize>, 
     sorted.iter().enumerate().all(|(i, &p)| i == p).then_some((place, base.len()))
 }
 
-/// `size` and what makes it `rest`, but for multiples of banks of shared memory.
+/// The smallest number from `size` on that is `rest` modulo the number of banks of shared memory.
 const fn padded(size: usize, rest: usize) -> usize {
     size + (rest + 32 - size % 32) % 32
 }
 
-/// Row and column of the entry of largest magnitude.
+/// Row and column of the entry with the largest magnitude.
 pub(super) fn largest(m: &Matrix) -> (usize, usize) {
     let all = m.as_slice();
     let i = (0..all.len()).max_by(|&i, &j| all[i].abs().total_cmp(&all[j].abs())).unwrap_or(0);
     (i / m.cols.max(1), i % m.cols.max(1))
 }
 
-/// The `rows` × `cols` factor beside `outer` of a Kronecker product.
+/// The `rows` × `cols` factor of a Kronecker product whose other factor is `outer`.
 pub(super) fn inner(product: &Matrix, outer: &Matrix, rows: usize, cols: usize) -> Matrix {
     let (i, j) = largest(outer);
     Matrix::from_fn(rows, cols, |r, c| product[(i * rows + r, j * cols + c)] / outer[(i, j)])
@@ -325,7 +326,7 @@ mod tests {
     use dgsuite_basis::correction::Parameter;
     use dgsuite_basis::{Correction, Cubature, ElementSpec, NodeSet, Representation};
 
-    /// Every operator is compared with the dense one where tables are made.
+    /// `with_factors` compares every operator with the dense one.
     #[test]
     fn operators_of_the_usual_forms_are_triangles_times_lines() {
         for order in 1..=6 {

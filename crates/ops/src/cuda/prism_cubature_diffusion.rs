@@ -1,5 +1,7 @@
-//! `prism_cubature_gradient.cu` and `prism_cubature_mean_flux.cu`: both passes of diffusion on prisms
-//! integrated by a triangle's cubature times as many Gauss points as there are functions along the line.
+//! Texts and operators of `prism_cubature_gradient.cu` and `prism_cubature_mean_flux.cu`.
+//!
+//! Both passes of diffusion on prisms integrated by a triangle's cubature times as many Gauss points as there
+//! are functions along the line.
 
 use crate::cuda::fast_diffusion::Passes;
 use crate::cuda::gauss;
@@ -12,20 +14,20 @@ use crate::scheme::{Form, PartSpec};
 use crate::simd::PackScalar;
 use dgsuite_basis::{BasisError, Matrix, ReferenceElement};
 
-/// Highest order whose operators, gradients and jumps fit the shared memory of a block.
+/// The highest order whose operators, gradients and jumps fit into the shared memory of a block.
 const MOST_ORDER: usize = 6;
 
 /// The operators of both passes of a part.
 pub(super) struct CubatureDiffusion {
     tables: CubatureTables,
-    /// Those of `prism_cubature.cuh`, then those of `prism_cubature_gradient.cu`.
+    /// The operators of `prism_cubature.cuh`, then those of `prism_cubature_gradient.cu`.
     entries: Vec<f64>,
 }
 
 /// Whether these kernels run the elements of `specs`.
 ///
 /// # Errors
-/// Those of reference elements.
+/// Errors of reference elements.
 pub(super) fn is_known(specs: [Option<PartSpec>; 2], form: Form) -> Result<bool, BasisError> {
     for spec in specs.into_iter().flatten() {
         let known = spec.element.order <= MOST_ORDER && gauss::knows(spec.rule, true);
@@ -37,7 +39,7 @@ pub(super) fn is_known(specs: [Option<PartSpec>; 2], form: Form) -> Result<bool,
 }
 
 impl CubatureDiffusion {
-    /// The operators of a part, or nothing if these kernels can't run it.
+    /// The operators of a part; `None` if these kernels do not support it.
     pub(super) fn new<T: PackScalar>(of: &Setting<'_, T>, form: Form) -> Option<Self> {
         let known = of.group.state.planar && gauss::knows(of.part.spec.rule, true);
         known.then(|| Self::of(&of.part.reference, form))?
@@ -51,7 +53,7 @@ impl CubatureDiffusion {
         Some(Self { tables, entries })
     }
 
-    /// The traces that the first pass reads; `None` if the kernel does not fit the device.
+    /// The kernel of the traces that the first pass reads; `None` if it does not fit the device.
     pub(super) fn traces<T: PackScalar>(&self, of: &Setting<'_, T>) -> Option<KernelText> {
         self.tables.traces(of)
     }
@@ -101,7 +103,7 @@ impl<T: PackScalar> Passes<T> for CubatureDiffusion {
     }
 }
 
-/// What the first pass has beside the tables of `prism_cubature.cuh`; `None` unless derivatives are products.
+/// The tables of the first pass after those of `prism_cubature.cuh`; `None` unless derivatives are products.
 fn slopes(reference: &ReferenceElement, tables: &CubatureTables, f: &Factors) -> Option<Vec<f64>> {
     let (n, nt, tq, ne) = (tables.n_nodes, tables.n_triangle, tables.n_points, tables.n_ends);
     let (np, nf) = (reference.n_basis, tables.place.len());
@@ -115,7 +117,7 @@ fn slopes(reference: &ReferenceElement, tables: &CubatureTables, f: &Factors) ->
     let (q, t) = largest(&f.end_traces);
     let ends = Matrix::from_fn(2, n, |e, z| faces[2][(e * ne + q, z * nt + t)] / f.end_traces[(q, t)]);
     let triangle = [0, 1].map(|d| inner(&volume[d], &f.values, tq, nt));
-    // Of the lower end, and of the sides' points in layer 0.
+    // For the lower end, and for the sides' points in layer 0.
     let (_, z) = largest(&f.ends.row_range(0..1));
     let on_ends = [0, 1].map(|d| Matrix::from_fn(ne, nt, |q, t| faces[d][(q, z * nt + t)] / f.ends[(0, z)]));
     let (_, z) = largest(&f.values.row_range(0..1));

@@ -1,5 +1,4 @@
-//! The texts and launches of `prism_gradient.cu` and `prism_mean_flux.cu`: both passes of diffusion on
-//! collocated prisms.
+//! Texts and operators of `prism_gradient.cu` and `prism_mean_flux.cu`: diffusion on collocated prisms.
 
 use crate::cuda::fast_diffusion::Passes;
 use crate::cuda::kernel_text::{KernelText, reference_normals};
@@ -9,25 +8,25 @@ use crate::scheme::{Form, MetricRule, PartSpec};
 use crate::simd::PackScalar;
 use dgsuite_basis::{BasisError, ReferenceElement, Shape};
 
-/// Threads of a block that both passes aim at.
+/// Approximate number of threads of a block, in both passes.
 const NEAR_THREADS: usize = 160;
-/// Highest order whose gradients and jumps fit the shared memory of a block.
+/// The highest order whose gradients and jumps fit into the shared memory of a block.
 const MOST_ORDER: usize = 7;
-/// Registers that the passes are held to.
+/// Limits of registers per thread.
 const GRADIENT_REGISTERS: usize = 128;
 const MEAN_REGISTERS: usize = 64;
 
 /// The operators of both passes of a part.
 pub(super) struct PrismDiffusion {
     tables: PrismTables,
-    /// Those of `prism.cu`, then the layer's derivatives `[direction][column][row]` and the line's
+    /// The operators of `prism.cu`, then the layer's derivatives `[direction][column][row]` and the line's
     /// `[row][column]`.
     entries: Vec<f64>,
 }
 
 /// Whether these kernels run the elements of `specs`.
 ///
-/// # Errors
+/// Errors of reference elements.
 /// Those of reference elements.
 pub(super) fn is_known(specs: [Option<PartSpec>; 2], form: Form) -> Result<bool, BasisError> {
     for spec in specs.into_iter().flatten() {
@@ -40,7 +39,7 @@ pub(super) fn is_known(specs: [Option<PartSpec>; 2], form: Form) -> Result<bool,
     Ok(true)
 }
 
-/// The tables of `prism.cu`, and with the derivatives behind them; `None` unless all are products.
+/// The tables of `prism.cu`, and the same followed by the derivatives; `None` unless all are products.
 fn entries(reference: &ReferenceElement, form: Form) -> Option<(PrismTables, Vec<f64>)> {
     let tables = PrismTables::new(reference, form)?;
     let (n, nt) = (tables.n_nodes, tables.n_triangle);
@@ -65,7 +64,7 @@ fn entries(reference: &ReferenceElement, form: Form) -> Option<(PrismTables, Vec
 }
 
 impl PrismDiffusion {
-    /// The operators of a part, or nothing if these kernels can't run it.
+    /// The operators of a part; `None` if these kernels do not support it.
     pub(super) fn new<T: PackScalar>(of: &Setting<'_, T>, form: Form) -> Option<Self> {
         if !of.group.state.planar || of.group.face_nodes.is_none() {
             return None;
@@ -80,7 +79,7 @@ impl<T: PackScalar> Passes<T> for PrismDiffusion {
         let sizes = of.sizes();
         let block = Block::near(sizes.np, NEAR_THREADS);
         let blocks = block.by_registers(GRADIENT_REGISTERS);
-        // The plan of shared memory of prism_gradient.cu.
+        // The layout of shared memory in prism_gradient.cu.
         let plan = |rooms: usize| {
             let element = (1 + rooms * sizes.dim) * sizes.np + 2 * sizes.nf;
             block.room::<T>(self.entries.len().next_multiple_of(2), element * sizes.fields)
@@ -106,7 +105,7 @@ impl<T: PackScalar> Passes<T> for PrismDiffusion {
 
     fn mean_flux(&self, of: &Setting<'_, T>, stage: bool) -> Option<KernelText> {
         let sizes = of.sizes();
-        // The plan of shared memory of prism_mean_flux.cu.
+        // The layout of shared memory in prism_mean_flux.cu.
         let lifts = 3 * self.tables.n_nodes * self.tables.n_triangle;
         let block =
             Block::near(sizes.np, NEAR_THREADS).room::<T>(lifts.next_multiple_of(2), sizes.nf * sizes.fields);

@@ -1,4 +1,4 @@
-//! Diffusion in two passes on the device: what passes between them, and the texts of both.
+//! Diffusion in two passes on a device: data exchanged between them, and texts of the universal kernels.
 
 use crate::connect::{Connectivity, Neighbours};
 use crate::cuda::kernel_text::{self, KernelText, Universal};
@@ -12,10 +12,10 @@ use crate::simd::PackScalar;
 use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
 
-/// That a law has diffusion, by BR2.
+/// Parameters of BR2, for laws with diffusion.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lifts {
-    /// Weight of the liftings on their faces, where it is not the number of faces.
+    /// Weight of the liftings on their own faces; `None` for the number of faces.
     pub(super) eta: Option<f64>,
 }
 
@@ -28,7 +28,7 @@ impl Lifts {
     }
 }
 
-/// What the passes of diffusion multiply with, as chains of sparse factors; see [`LiftFactors`].
+/// The operators of both passes as chains of sparse factors; see [`LiftFactors`].
 pub(super) struct PassFactors {
     pub(super) gradient: Vec<(Rows, usize)>,
     pub(super) face_gradient: Vec<(Rows, usize)>,
@@ -36,7 +36,7 @@ pub(super) struct PassFactors {
     pub(super) lift: Vec<(Rows, usize)>,
 }
 
-/// Addresses that both passes take; `Published` in published.cuh is the mirror.
+/// Addresses for both passes; same as `Published` in published.cuh.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PublishedArguments {
@@ -53,13 +53,13 @@ pub(super) struct PublishedArguments {
     table_len: u32,
 }
 
-/// What all groups share.
+/// Arrays shared by all groups.
 pub(super) struct Shared<T: PackScalar> {
-    /// `u_b − u⁻` on the boundaries, as the exterior buffer.
+    /// `u_b − u⁻` on the boundaries, in the order of the exterior buffer.
     pub(super) jumps: DeviceBuffer<T>,
     /// Physical gradients there, `[point][x][field]`.
     pub(super) gradients: DeviceBuffer<T>,
-    /// One-sided fluxes of other groups, and what stands for them on boundaries.
+    /// Published fluxes of other groups, and their replacements on boundaries.
     pub(super) exterior: DeviceBuffer<T>,
     boundary: u32,
 }
@@ -81,20 +81,21 @@ impl<T: PackScalar> Shared<T> {
     }
 }
 
-/// What a group keeps between the passes.
+/// Arrays of a group between the passes.
 pub(super) struct GroupPublished<T: PackScalar> {
-    /// What elements add to normal fluxes, as traces, or unknown by unknown where the state is planar.
+    /// The elements' parts of normal fluxes, in the layout of traces, or unknown by unknown if the state is
+    /// planar.
     pub(super) fluxes: DeviceBuffer<T>,
     kept: DeviceBuffer<T>,
-    /// Half jumps, where faces and volume have kernels of their own; else empty.
+    /// Half jumps, if faces and volume have separate kernels; otherwise empty.
     lifted: DeviceBuffer<T>,
     rows: DeviceBuffer<u32>,
-    /// Of each part.
+    /// The metric at face points of each part.
     metric: Vec<DeviceBuffer<T>>,
     table_len: usize,
-    /// Scalars from an unknown to the next in `fluxes`.
+    /// Stride between unknowns in `fluxes`.
     pub(super) field_stride: usize,
-    /// Unknowns of a row that lie together in `fluxes`.
+    /// Number of unknowns of a row that are contiguous in `fluxes`.
     together: u32,
 }
 
@@ -129,13 +130,12 @@ impl<T: PackScalar> GroupPublished<T> {
         })
     }
 
-    /// Where a row of a table of points lies in a block of `fluxes`.
+    /// Offset in a block of `fluxes` of a row of a table of points.
     pub(super) const fn place(&self, row: u32) -> u32 {
         row / self.together
     }
 
-    /// The arguments of part `part`.
-    /// `source` is the address of the group's rows of the source, or 0.
+    /// The arguments of part `part`; `source` is the address of the group's rows of the source, or 0.
     pub(super) fn arguments(&self, shared: &Shared<T>, source: u64, part: usize) -> PublishedArguments {
         PublishedArguments {
             jumps: shared.jumps.ptr(),
@@ -158,7 +158,7 @@ impl<T: PackScalar> GroupPublished<T> {
     }
 }
 
-/// The text of a universal kernel of diffusion.
+/// Builds the text of a universal kernel of diffusion.
 fn universal<T: PackScalar>(
     name: &str,
     body: &str,
@@ -170,7 +170,7 @@ fn universal<T: PackScalar>(
     kernel_text::universal(name, &body, of, stage, regions)
 }
 
-/// The first pass of a part.
+/// Builds the first pass of a part.
 pub(super) fn gradient<T: PackScalar>(of: &Universal<'_, T>, lifts: &PassFactors) -> KernelText {
     let (s, factors) = (of.of.sizes(), of.factors);
     let (even, odd) = between(&[&lifts.gradient, &lifts.face_gradient, &factors.residual]);
@@ -185,7 +185,7 @@ pub(super) fn gradient<T: PackScalar>(of: &Universal<'_, T>, lifts: &PassFactors
     universal("gradient.cu", include_str!("gradient.cu"), of, 0, &regions)
 }
 
-/// The second pass of a part, alone or with the stage.
+/// Builds the second pass of a part, alone or with the stage.
 pub(super) fn mean_flux<T: PackScalar>(
     of: &Universal<'_, T>,
     lifts: &PassFactors,
@@ -207,7 +207,7 @@ pub(super) fn mean_flux<T: PackScalar>(
     universal("mean_flux.cu", include_str!("mean_flux.cu"), of, stage, &regions)
 }
 
-/// Rows between the factors of chains: after factors of even and of odd number.
+/// Largest numbers of rows between the factors of chains: after an even and after an odd number of factors.
 fn between(chains: &[&Vec<(Rows, usize)>]) -> (usize, usize) {
     let rows = chains.iter().map(|c| widest_between(c)).max().unwrap_or(0);
     (rows, if chains.iter().any(|c| c.len() > 2) { rows } else { 0 })

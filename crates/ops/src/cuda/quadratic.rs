@@ -1,10 +1,9 @@
-//! The geometry of curved triangles and tetrahedra of order 2 in few numbers: derivatives of the map at one
-//! point.
+//! The geometry of curved triangles and tetrahedra of order 2 as derivatives of the map at one point.
 //!
-//! With x(r) a polynomial of degree 2, `∂x/∂r_d (r) = ∂x/∂r_d (c) + Σ_e ∂²x/∂r_d∂r_e (r − c)_e`. These are 10
-//! numbers of a triangle and 27 of a tetrahedron, where metric terms and normals at all points are 51 of a
-//! triangle at p = 2 and several hundred of a tetrahedron; `simplex.cu` computes those from these, see
-//! `quadratic.cuh`.
+//! If x(r) is a polynomial of degree 2, `∂x/∂r_d (r) = ∂x/∂r_d (c) + Σ_e ∂²x/∂r_d∂r_e (r − c)_e`. These are
+//! 10 numbers for a triangle and 27 for a tetrahedron, whereas metric terms and normals at all points are 51
+//! numbers for a triangle at p = 2 and several hundred for a tetrahedron. `simplex.cu` computes the latter
+//! from the former, see `quadratic.cuh`.
 
 use crate::geometry::GeometryBasis;
 use crate::simd::PackScalar;
@@ -13,7 +12,7 @@ use dgsuite_basis::{ReferenceElement, Shape};
 /// The order of the geometry.
 pub(crate) const ORDER: usize = 2;
 
-/// Whether elements of a shape have such derivatives.
+/// Whether elements of a shape have such a record.
 pub(crate) const fn has_map(shape: Shape) -> bool {
     matches!(shape, Shape::Triangle | Shape::Tetrahedron)
 }
@@ -23,22 +22,22 @@ pub(crate) const fn derivatives_len(dim: usize) -> usize {
     dim * dim + dim * (dim + 1) / 2 * dim
 }
 
-/// Numbers of an element's record: the derivatives, `weighted` numbers more, and some of no meaning, so that
-/// records begin at pairs and those of eight elements lie in different banks of shared memory.
+/// Number of scalars of an element's record: the derivatives, `weighted` further numbers, and padding, so
+/// that records begin at even offsets and those of eight elements are in different banks of shared memory.
 pub(crate) const fn record_len(dim: usize, weighted: usize) -> usize {
     let n = derivatives_len(dim) + weighted;
     n + (4 + 2 - n % 4) % 4
 }
 
-/// The point that maps are expanded about: the centroid of the reference shape.
+/// The point about which maps are expanded: the centroid of the reference shape.
 pub(crate) fn centre(shape: Shape) -> [f64; 3] {
     let dim = shape.dim();
     let c = 2.0 / (dim + 1) as f64 - 1.0;
     std::array::from_fn(|d| if d < dim { c } else { 0.0 })
 }
 
-/// Where the volume points, then the face points of an element lie from the centre, `[point][d]`, and as many
-/// zeros as make an even number.
+/// Positions relative to the centre of the volume points, then of the face points, `[point][d]`, padded with
+/// zeros to an even number.
 pub(crate) fn places(reference: &ReferenceElement) -> Vec<f64> {
     let shape = reference.spec.shape;
     let (dim, c) = (shape.dim(), centre(shape));
@@ -48,10 +47,10 @@ pub(crate) fn places(reference: &ReferenceElement) -> Vec<f64> {
     places
 }
 
-/// Derivatives of maps of one shape.
+/// Computes derivatives of maps of one shape.
 pub(crate) struct Derivatives {
     dim: usize,
-    /// At the centre, and one further in each direction.
+    /// At the centre, and at one further point in each direction.
     basis: GeometryBasis,
 }
 

@@ -1,5 +1,6 @@
-//! Samples for writers, made on the device and copied out beside the steps that follow: whoever asks does not
-//! wait, and whoever needs the numbers does, on a thread of its own.
+//! Samples for writers, computed on a device and copied to the host while the run continues.
+//!
+//! Requesting a sample does not wait; a thread of the writer waits for the numbers.
 
 use crate::cuda::discretization::CudaDiscretization;
 use crate::cuda::kernel_text::REDUCE_THREADS;
@@ -12,12 +13,12 @@ use dgsuite_physics::trace::{PRELUDE, Parameters, ROOTS};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Samples that can be under way.
+/// Largest number of samples in progress.
 const DEPTH: usize = 2;
-/// Larger samples, in bytes, are made by the host: memory may be short.
+/// Samples larger than this, in bytes, are computed by the host, to save device memory.
 const LARGEST: usize = 1 << 30;
 
-/// Room for the samples of one moment on both machines.
+/// Buffers for one sample on both machines.
 struct Room {
     values: DeviceBuffer<f64>,
     copy: PinnedBuffer<f64>,
@@ -36,28 +37,28 @@ struct SampledGroup {
     row_stride: usize,
     field_stride: usize,
     offset: usize,
-    /// First scalar in the room.
+    /// Offset in the buffers.
     first: usize,
 }
 
-/// What samples of one order need, kept from one to the next.
+/// Data for samples of one order, kept for later samples.
 pub struct Sampler {
     order: usize,
     kernel: Function,
     parameters: Vec<f64>,
     groups: Vec<SampledGroup>,
     len: usize,
-    /// Elements and places of the points; no values.
+    /// Elements and positions of the points; no values.
     places: Arc<Vec<Sample>>,
     beside: Stream,
-    /// Rooms made so far; those that nobody needs come back.
+    /// Number of buffers allocated; buffers that are no longer used are returned.
     made: usize,
     back: Sender<Room>,
     free: Receiver<Room>,
     args: Args,
 }
 
-/// Samples on their way to the host.
+/// A sample that is being copied to the host.
 pub struct SamplesUnderWay {
     room: Option<Room>,
     back: Sender<Room>,
@@ -65,11 +66,11 @@ pub struct SamplesUnderWay {
 }
 
 impl SamplesUnderWay {
-    /// Primitive states on the lattices, shape by shape, once they are there. Waits for the device to have
-    /// passed the moment of the samples, no further.
+    /// Returns primitive states on the lattices, shape by shape. Waits until the device has finished the
+    /// sample, but not for later work.
     ///
     /// # Errors
-    /// A failure of the device.
+    /// Errors of the device.
     pub fn wait(mut self) -> Result<Vec<Sample>, GpuError> {
         let mut samples = self.places.as_ref().clone();
         let Some(room) = &self.room else { return Ok(samples) };
@@ -88,14 +89,14 @@ impl SamplesUnderWay {
 
     fn give_back(&mut self) {
         if let Some(room) = self.room.take() {
-            // Nobody is left to want it after the sampler's end.
+            // The sampler may no longer exist.
             let _ = self.back.send(room);
         }
     }
 }
 
 impl Drop for SamplesUnderWay {
-    /// The room goes back once nothing is copied to it any more.
+    /// Returns the buffers when nothing is copied to them any more.
     fn drop(&mut self) {
         if let Some(room) = &self.room {
             let _ = room.copied.synchronize();
@@ -104,7 +105,7 @@ impl Drop for SamplesUnderWay {
     }
 }
 
-/// The text of the kernel; `None` if the law's primitive variables cannot be traced.
+/// Builds the text of the kernel; `None` if the law's primitive variables cannot be translated.
 fn kernel_text<T: PackScalar>(on: &CudaDiscretization<T>) -> Option<(Source, Vec<f64>)> {
     let physics = &on.description.physics;
     let mut parameters = Parameters::new();
@@ -124,13 +125,13 @@ fn kernel_text<T: PackScalar>(on: &CudaDiscretization<T>) -> Option<(Source, Vec
 }
 
 impl<T: PackScalar> CudaDiscretization<T> {
-    /// Starts to sample the primitive variables of a state on the lattices of order `order`, and does not
-    /// wait for the device; but for those that asked before, if two samples are under way. What comes is
-    /// [`Discretization::sample`](crate::Discretization::sample) to rounding, with primitive variables for
-    /// conserved ones. `None` if the host must do it.
+    /// Starts to sample the primitive variables of a state on the lattices of order `order`. It does not wait
+    /// for the device, except for an earlier sample if two are in progress. The result is that of
+    /// [`Discretization::sample`](crate::Discretization::sample) up to rounding, with primitive instead of
+    /// conserved variables. Returns `None` if the host must compute it.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn sample_later(
         &self,
         sampler: &mut Option<Sampler>,
@@ -170,7 +171,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         Ok(Some(SamplesUnderWay { room: Some(room), back, places }))
     }
 
-    /// Room that nobody uses; waits for one if there are as many as may be. `None` if there is no memory.
+    /// Returns unused buffers; waits for some if the largest number is in use. `None` if there is no memory.
     fn room(&self, sampler: &mut Sampler) -> Result<Option<Room>, GpuError> {
         if let Ok(room) = sampler.free.try_recv() {
             return Ok(Some(room));
@@ -198,12 +199,12 @@ impl<T: PackScalar> CudaDiscretization<T> {
                 Err(other) => return Err(other),
             }
         }
-        // The sampler itself holds a sender: what is waited for is a room, or for ever if one was lost, which
-        // its owner's `drop` excludes.
+        // As the sampler itself holds a sender, this waits for a buffer; it would wait for ever if one were
+        // lost, which the `drop` of its owner prevents.
         Ok(sampler.free.recv().ok())
     }
 
-    /// Tables of samples; `None` if they are too large or the law cannot be traced.
+    /// Tables of samples; `None` if they are too large or the law cannot be translated.
     fn sampler(&self, order: usize) -> Result<Option<Sampler>, GpuError> {
         let d = &self.description;
         let fields = d.physics.n_fields();
@@ -235,7 +236,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             return Ok(None);
         }
         let kernel = self.cuda.compile(&source)?.function("sample")?;
-        // The host knows the places of the points; its values are not wanted.
+        // The host computes the positions of the points; its values are not used.
         let mut places = d.sample(&vec![T::from_f64(0.0); d.len()], order);
         places.iter_mut().flat_map(|sample| &mut sample.values).for_each(Vec::clear);
         let (back, free) = channel();

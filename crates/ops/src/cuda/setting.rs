@@ -1,5 +1,4 @@
-//! What the kernels of a part are made for, and what the fast ones have in common: texts, and blocks that the
-//! device has room for.
+//! The setting of a part's kernels (law, group, part), and the choice of blocks that fit the device.
 
 use crate::cuda::kernel_text::{KernelText, LaunchShape, LawText, Sizes, wide_with_headers, with_headers};
 use crate::group::{Group, Part};
@@ -7,28 +6,27 @@ use crate::lifting::penalty;
 use crate::simd::PackScalar;
 use dgsuite_gpu::cuda::Source;
 
-/// Bytes of shared memory of a multiprocessor that its blocks may have, and those of it that each takes for
-/// itself.
+/// Bytes of shared memory of a multiprocessor that its blocks may use, and the bytes reserved by each block.
 pub(super) const SHARED: usize = 227 * 1024;
 pub(super) const OF_A_BLOCK: usize = 1024;
-/// Registers of a multiprocessor, most threads of a block, most blocks.
+/// Registers of a multiprocessor, largest number of threads of a block, largest number of blocks.
 const REGISTERS: usize = 65_536;
 const MOST_THREADS: usize = 1024;
 const MOST_BLOCKS: usize = 32;
-/// Most blocks of kernels of points that registers are held to.
+/// Largest number of blocks to which registers are limited in kernels of points.
 const MOST_BLOCKS_OF_POINTS: usize = 16;
 
-/// Blocks of so many threads that a multiprocessor has room for with `registers` for each thread.
+/// Number of blocks with `threads` threads that fit on a multiprocessor with `registers` per thread.
 pub(super) const fn blocks_of(threads: usize, registers: usize) -> usize {
     REGISTERS / (registers * threads.next_multiple_of(32))
 }
 
-/// Registers of each thread, a multiple of 8, with which a multiprocessor has room for so many blocks.
+/// Registers per thread, a multiple of 8, with which this many blocks fit on a multiprocessor.
 pub(super) const fn registers_of(blocks: usize, threads: usize) -> usize {
     REGISTERS / (blocks * threads.next_multiple_of(32)) / 8 * 8
 }
 
-/// A `.cu` file, and the headers that stand before it beside those of every kernel.
+/// A `.cu` file, and the headers that it needs besides those of all kernels.
 #[derive(Clone, Copy)]
 pub(super) struct File {
     pub(super) name: &'static str,
@@ -36,7 +34,7 @@ pub(super) struct File {
     pub(super) headers: &'static [&'static str],
 }
 
-/// Blocks of a kernel that has a thread for each node or point of a few elements.
+/// A block of a kernel with one thread for each node or point of a few elements.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub(super) elements: usize,
@@ -46,7 +44,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// A thread for each of the `rows` of an element, near `threads` in all with few idle lanes.
+    /// One thread for each of the `rows` of an element, about `threads` in total, with few idle lanes.
     pub(super) fn near(rows: usize, threads: usize) -> Self {
         let warps = |e: usize| (e * rows).next_multiple_of(32);
         let quality =
@@ -56,34 +54,33 @@ impl Block {
         Self { elements, threads: elements * rows, shared: 0 }
     }
 
-    /// With idle threads to whole warps.
+    /// Pads the threads to whole warps.
     pub(super) const fn whole_warps(self) -> Self {
         Self { threads: self.threads.next_multiple_of(32), ..self }
     }
 
-    /// With so many scalars of shared memory, and so many more for each element.
+    /// Sets the shared memory: `scalars` per block, and `element` for each element.
     pub(super) const fn room<T: PackScalar>(self, scalars: usize, element: usize) -> Self {
         Self { shared: T::BYTES * (scalars + self.elements * element), ..self }
     }
 
-    /// Blocks of a multiprocessor that has `registers` for each thread.
+    /// Blocks per multiprocessor with `registers` per thread.
     pub(super) fn by_registers(&self, registers: usize) -> usize {
         blocks_of(self.threads, registers).clamp(1, MOST_BLOCKS)
     }
 
-    /// Blocks that the shared memory of a multiprocessor has room for.
+    /// Blocks per multiprocessor by shared memory.
     pub(super) const fn by_room(&self) -> usize {
         SHARED / (self.shared + OF_A_BLOCK)
     }
 
-    /// Whether a multiprocessor can run such a block.
+    /// Whether a multiprocessor can run the block.
     const fn fits(&self) -> bool {
         self.threads <= MOST_THREADS && self.shared <= SHARED
     }
 }
 
-/// What a kernel of points takes: registers that it is held to, scalars of shared memory for a block and for
-/// each element.
+/// Resources of a kernel of points: limit of registers, scalars of shared memory per block and per element.
 #[derive(Clone, Copy)]
 pub(super) struct Room {
     pub(super) registers: usize,
@@ -91,7 +88,7 @@ pub(super) struct Room {
     pub(super) element: usize,
 }
 
-/// What kernels of a part are made for.
+/// The law, group and part for which kernels are built.
 pub(super) struct Setting<'a, T: PackScalar> {
     pub(super) law: &'a LawText,
     pub(super) group: &'a Group<T>,
@@ -111,7 +108,7 @@ impl<T: PackScalar> Setting<'_, T> {
         Sizes::new(self.group, self.part)
     }
 
-    /// Weight of the liftings on their faces, as the macro `ETA`.
+    /// Weight of the liftings on their own faces, as the macro `ETA`.
     pub(super) fn eta(&self) -> String {
         format!("{:?}", penalty(self.group.shape, self.law.lifts.and_then(|lifts| lifts.eta)))
     }
@@ -126,12 +123,12 @@ impl<T: PackScalar> Setting<'_, T> {
         sizes.define(with_headers::<T>(file.name, self.text(file)), &self.group.face_offsets)
     }
 
-    /// The same, calculating in double precision whatever it stores.
+    /// As [`with_sizes`](Self::with_sizes), with arithmetic in double precision for any stored precision.
     pub(super) fn wide_with_sizes(&self, file: File, sizes: &Sizes) -> Source {
         sizes.define(wide_with_headers::<T>(file.name, self.text(file)), &self.group.face_offsets)
     }
 
-    /// The kernel with `blocks` of a multiprocessor; `None` if it does not fit the device.
+    /// Builds the kernel with `blocks` per multiprocessor; `None` if it does not fit the device.
     pub(super) fn kernel(&self, file: File, block: Block, blocks: usize) -> Option<KernelText> {
         let Block { elements, threads, shared } = block;
         let source =
@@ -140,8 +137,8 @@ impl<T: PackScalar> Setting<'_, T> {
         block.fits().then_some(KernelText { source, shape, wide: false })
     }
 
-    /// A kernel with a thread for each volume point, near `threads` in a block; `None` if it does not fit the
-    /// device.
+    /// Builds a kernel with one thread for each volume point, about `threads` per block; `None` if it does
+    /// not fit the device.
     pub(super) fn kernel_of_points(&self, file: File, threads: usize, room: Room) -> Option<KernelText> {
         let block = Block::near(self.part.n_points, threads).room::<T>(room.block, room.element);
         let blocks = block.by_registers(room.registers).min(block.by_room());

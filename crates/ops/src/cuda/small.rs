@@ -1,5 +1,6 @@
-//! Small meshes, where a stage takes no longer than the launch of its kernels: one kernel a stage, which
-//! works on boundaries itself and is launched while the one before works.
+//! Small meshes: one kernel per stage, boundaries included, launched while the previous one runs.
+//!
+//! On such meshes a stage takes no longer than the launch of its kernels.
 
 use crate::cuda::boundary::ConditionText;
 use crate::cuda::discretization::{CudaDiscretization, law_text};
@@ -11,12 +12,12 @@ use crate::error::OpsError;
 use crate::simd::PackScalar;
 
 impl<T: PackScalar> CudaDiscretization<T> {
-    /// Makes each stage one kernel, boundaries included, if the mesh is so small that the device works on all
-    /// elements at once, and of elements that have such a kernel: simplices in double precision, without
-    /// diffusion. Results are the same to rounding. `false` if nothing changes.
+    /// Makes each stage a single kernel, boundaries included. This is possible if the mesh is so small that
+    /// the device processes all elements at once, and for elements with such a kernel: simplices in double
+    /// precision, without diffusion. Results are the same up to rounding. Returns `false` if nothing changes.
     ///
     /// # Errors
-    /// Those of compilers and of the device.
+    /// Errors of compilation and of the device.
     pub fn gather_stages(&mut self) -> Result<bool, OpsError> {
         if self.gathered || !self.exchanges.is_empty() {
             return Ok(self.gathered);
@@ -31,8 +32,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
     }
 }
 
-/// The stage of each part, with so many runs of boundary points, for so many multiprocessors; `None` if a
-/// part has none, or there are several groups.
+/// Builds the stage of each part, for a number of runs of boundary points and a number of multiprocessors;
+/// `None` if a part has no such kernel, or if there are several groups.
 pub(super) fn gathered<T: PackScalar>(
     d: &Discretization<T>,
     law: &LawText,

@@ -1,5 +1,6 @@
-//! Sources on the device: by a kernel where they change with time and their formulas can be traced, else from
-//! the host.
+//! Source terms on a device: evaluated by a kernel if they change with time, otherwise by the host.
+//!
+//! The host also evaluates sources whose formulas cannot be translated.
 
 use crate::cuda::boundary::Accrual;
 use crate::cuda::device_group::{DeviceGroup, Kernel};
@@ -16,7 +17,7 @@ use dgsuite_physics::Source;
 /// Threads of a block.
 const THREADS: usize = 128;
 
-/// The kernel of one part, and what it reads.
+/// The kernel of one part, and its arrays.
 struct SourcePart {
     kernel: Kernel,
     group: usize,
@@ -29,20 +30,20 @@ struct SourcePart {
 
 /// The source of a discretisation on the device.
 pub(super) struct DeviceSource {
-    /// Every part, where the device evaluates the source; else empty.
+    /// All parts, if the device evaluates the source; otherwise empty.
     parts: Vec<SourcePart>,
     parameters: Vec<f64>,
-    /// Time of the rows that the host has sent.
+    /// Time of the rows that the host has copied.
     time: Option<f64>,
     args: Args,
 }
 
-/// The law with the formulas of the source; `None` if they cannot be traced beside it.
+/// The law with the formulas of the source; `None` if they cannot be translated together.
 fn with_source(law: &LawText, source: &dyn Source) -> Option<LawText> {
     law.with(|parameters| source.device_source(parameters)).ok()
 }
 
-/// The text of a part's kernel; `None` if a block has too little room for an element's points.
+/// Builds the text of a part's kernel; `None` if an element's points do not fit into a block.
 fn text<T: PackScalar>(of: &Setting<'_, T>) -> Option<KernelText> {
     let sizes = of.sizes();
     let elements = (THREADS / sizes.np.max(sizes.nq)).max(1);
@@ -60,8 +61,8 @@ fn text<T: PackScalar>(of: &Setting<'_, T>) -> Option<KernelText> {
     Some(KernelText { source, shape, wide: true })
 }
 
-/// The texts of all parts, by group and part, if the device evaluates the source: it changes with time, and
-/// can be traced.
+/// The texts of all parts, by group and part, if the device evaluates the source: if it changes with time and
+/// can be translated.
 pub(super) fn source_term_texts<T: PackScalar>(
     law: &LawText,
     source: &SourceTerm<T>,
@@ -117,7 +118,7 @@ impl DeviceSource {
         Ok(Self { parts, parameters, time: None, args: Args::new() })
     }
 
-    /// Whether the device evaluates it.
+    /// Whether the device evaluates the source.
     pub(super) fn is_moving(&self) -> bool {
         !self.parts.is_empty()
     }
@@ -126,7 +127,7 @@ impl DeviceSource {
         self.parts.iter().map(|part| part.position.bytes() + part.project.bytes()).sum()
     }
 
-    /// Rows at the time of a stage, where they are not there yet.
+    /// Updates the rows to the time of a stage, unless they are up to date.
     pub(super) fn update<T: PackScalar>(
         &mut self,
         cuda: &Cuda,

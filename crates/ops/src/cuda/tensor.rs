@@ -1,5 +1,6 @@
-//! `quadrilateral.cu` and `hexahedron.cu`: collocated quadrilaterals and hexahedra. Their operators are one
-//! matrix for the lines and the lifts at their ends.
+//! Texts and operators of `quadrilateral.cu` and `hexahedron.cu`: Gauss–Lobatto nodes, collocated.
+//!
+//! The operators are one matrix along lines, and the lifts at the ends of lines.
 
 use crate::cuda::kernel_text::KernelText;
 use crate::cuda::setting::{Block, File, Setting, list};
@@ -7,18 +8,18 @@ use crate::scheme::Form;
 use crate::simd::PackScalar;
 use dgsuite_basis::{Matrix, ReferenceElement, Shape};
 
-/// The operators of `quadrilateral.cu` and `hexahedron.cu`, and the place of each face.
+/// The operators of `quadrilateral.cu` and `hexahedron.cu`, and the position of each face.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TensorTables {
-    /// The 1-D matrix that fluxes along a line are multiplied by, `[node × node]`, then the lifts at −1 and
+    /// The 1-D matrix by which fluxes along a line are multiplied, `[node × node]`, then the lifts at −1 and
     /// at +1.
     pub(crate) entries: Vec<f64>,
     /// Nodes along a line.
     pub(crate) n_nodes: usize,
     /// For each direction, the faces at −1 and at +1.
     pub(crate) face_at: Vec<[usize; 2]>,
-    /// For each direction and end, the point of the face, counted within it, at each of its nodes; these in
-    /// the order of their numbers.
+    /// For each direction and end, the point of the face at each of its nodes, counted within the face; nodes
+    /// are in the order of their numbers.
     pub(crate) face_point: Vec<Vec<usize>>,
 }
 
@@ -56,7 +57,7 @@ impl TensorTables {
         let mut face_at = vec![[0; 2]; shape.dim()];
         let mut face_point = vec![Vec::new(); shape.n_faces()];
         for (face, nodes) in face_nodes.iter().enumerate() {
-            // The coordinate that the face's vertices share.
+            // The coordinate that is equal for all vertices of the face.
             let vertices = shape.face_vertices(face);
             let of = |v: usize, d: usize| shape.vertices()[v][d];
             let d = (0..shape.dim()).find(|&d| vertices.iter().all(|&v| of(v, d) == of(vertices[0], d)))?;
@@ -75,28 +76,28 @@ impl TensorTables {
     }
 }
 
-/// How a kernel is built; see the heads of quadrilateral.cu and hexahedron.cu.
+/// Variants of a kernel; see the heads of quadrilateral.cu and hexahedron.cu.
 #[derive(Clone, Copy)]
 struct Build {
-    /// Threads of a block that it aims at.
+    /// Approximate number of threads of a block.
     threads: usize,
-    /// Registers that it is held to.
+    /// Limit of registers per thread.
     registers: usize,
-    /// Directions in which neighbours are asked for early.
+    /// Number of directions in which neighbours are loaded early.
     ask: usize,
-    /// Whether face points are dealt out to all threads.
+    /// Whether face points are distributed over all threads.
     deal: bool,
-    /// Whether the tensor cores sum along the lines.
+    /// Whether sums along lines use the tensor cores.
     slabs: bool,
-    /// Whether normals are computed from the metric; quadrilateral.cu always does.
+    /// Whether normals are computed from the metric; in quadrilateral.cu they always are.
     normals: bool,
-    /// When the register is asked for.
+    /// When the register is loaded.
     ahead: Ahead,
-    /// Whether a node's state stays in registers; quadrilateral.cu always has it there.
+    /// Whether a node's state stays in registers; in quadrilateral.cu it always does.
     keep: bool,
 }
 
-/// When the register is asked for, as the kernels number it; the last is hexahedron.cu's alone.
+/// When the register is loaded, in the numbering of the kernels; the last is for hexahedron.cu only.
 #[derive(Clone, Copy)]
 enum Ahead {
     AfterAll = 0,
@@ -104,28 +105,28 @@ enum Ahead {
     BeforeSums = 2,
 }
 
-/// Face points at the ends of lines; normals from the metric.
+/// Fluxes at the ends of lines; normals from the metric.
 const fn ends(registers: usize, ask: usize) -> Build {
     let (deal, slabs, ahead) = (false, false, Ahead::AfterAll);
     Build { threads: 128, registers, ask, deal, slabs, normals: true, ahead, keep: true }
 }
 
-/// Likewise with the register asked for early.
+/// As [`ends`], with the register loaded early.
 const fn early(registers: usize, ask: usize) -> Build {
     Build { ahead: Ahead::BeforeArithmetic, ..ends(registers, ask) }
 }
 
-/// Face points dealt out, the register asked for early.
+/// Face points distributed over all threads, the register loaded early.
 const fn dealt(registers: usize) -> Build {
     Build { deal: true, ..early(registers, 0) }
 }
 
-/// Face points dealt out, sums by the tensor cores.
+/// Face points distributed over all threads, sums by the tensor cores.
 const fn slabs(registers: usize) -> Build {
     Build { slabs: true, ..dealt(registers) }
 }
 
-/// The build of split forms, whose two-point fluxes need registers.
+/// The variant for split forms, whose two-point fluxes need registers.
 const fn split_build(dim: usize, order: usize) -> Build {
     if dim == 2 {
         ends(128, 0)
@@ -136,7 +137,7 @@ const fn split_build(dim: usize, order: usize) -> Build {
     }
 }
 
-/// The build that was fastest on an H200 of those tried; tensor cores have double precision only.
+/// The variant that was the fastest on an H200 of those tried; tensor cores support double precision only.
 const fn build(dim: usize, order: usize, curved: bool, single: bool) -> Build {
     let build = match (dim, order, curved) {
         (2, 1 | 5, false) => early(72, 0),
@@ -152,8 +153,8 @@ const fn build(dim: usize, order: usize, curved: bool, single: bool) -> Build {
         (_, 6, _) => Build { normals: curved, ..slabs(80) },
         _ => Build { normals: false, ahead: Ahead::BeforeSums, keep: false, ..slabs(64) },
     };
-    // Numbers of single precision take one register, not two; tiles of the tensor cores have eight nodes of a
-    // line.
+    // A number in single precision takes one register instead of two; tiles of the tensor cores have eight
+    // nodes of a line.
     match (single, dim, order, curved) {
         (true, 2, 2, false) => return ends(40, 2),
         (true, 2, 3, _) => return dealt(40),
@@ -164,7 +165,7 @@ const fn build(dim: usize, order: usize, curved: bool, single: bool) -> Build {
     let threads = if small { 64 } else { 128 };
     let most = if dim == 2 || order >= 2 { 48 } else { 64 };
     let registers = if single && build.registers > most { most } else { build.registers };
-    // Which leaves room for the state, and for the register too where it is asked for early.
+    // This leaves registers for the state, and also for the register of the stage if it is loaded early.
     let build = if wide {
         Build { deal: true, ahead: Ahead::BeforeSums, keep: true, ..build }
     } else if single && dim == 3 {
@@ -175,12 +176,12 @@ const fn build(dim: usize, order: usize, curved: bool, single: bool) -> Build {
     Build { threads, registers, slabs: build.slabs && !single && order < 8, ..build }
 }
 
-/// Nodes of a plane of a hexahedron in shared memory; as PLANE of hexahedron.cu.
+/// Stride between planes of a hexahedron in shared memory, as PLANE of hexahedron.cu.
 fn plane(n: usize, slabs: bool) -> usize {
     if slabs { (n * n..).find(|p| [4, 12].contains(&(p % 16))).unwrap_or(n * n) } else { n * n }
 }
 
-/// The kernel of a part whose operators are `tables`; `None` if it does not fit the device.
+/// Builds the kernel of a part with the operators `tables`; `None` if it does not fit the device.
 pub(super) fn text<T: PackScalar>(
     of: &Setting<'_, T>,
     tables: &TensorTables,
@@ -191,7 +192,7 @@ pub(super) fn text<T: PackScalar>(
     let (order, split) = (of.part.spec.element.order, of.law.two_point);
     let build = if split { split_build(dim, order) } else { build(dim, order, sizes.curved, T::BYTES == 4) };
     let block = Block::near(np, build.threads);
-    // The plans of shared memory of the two kernels.
+    // The layouts of shared memory of the two kernels.
     let nodes = if dim == 3 { n * plane(n, build.slabs) } else { np };
     let rows = if split { 1 } else { dim };
     let faces = if build.deal { sizes.nf } else { 0 };
@@ -227,7 +228,7 @@ mod tests {
     use crate::group::volume_matrices;
     use dgsuite_basis::{ElementSpec, NodeSet};
 
-    /// The matrices that the kernel applies, written out: sums along lines, lifts at their ends.
+    /// The matrices that the kernel applies, written explicitly: sums along lines, lifts at their ends.
     #[test]
     fn lines_and_lifts_are_the_dense_matrices() {
         for (shape, order) in [(Shape::Quadrilateral, 1), (Shape::Quadrilateral, 4), (Shape::Hexahedron, 3)] {
@@ -249,11 +250,11 @@ mod tests {
                 let face_nodes = r.face_nodes.as_ref().unwrap();
                 for (d, end) in (0..shape.dim()).flat_map(|d| [(d, 0), (d, 1)]) {
                     let (f, stride) = (t.face_at[d][end], n.pow(d as u32));
-                    // Kernels take normals from ∇r_d.
+                    // Kernels compute normals from ∇r_d.
                     let out = if end == 0 { -1.0 } else { 1.0 };
                     let normal = crate::geometry::reference_normal(shape, f);
                     assert_eq!(normal, [0, 1, 2].map(|x| if x == d { out } else { 0.0 }));
-                    // Across the lines in the kernel's order: faster directions first.
+                    // Numbers across the lines in the kernel's order: faster directions first.
                     let number = |node: usize| node / (stride * n) * stride + node % stride;
                     for (b, &q) in t.face_point[2 * d + end].iter().enumerate() {
                         let node = face_nodes[f][q];

@@ -1,5 +1,6 @@
-//! The texts and launches of `tensor_gradient.cu` and `tensor_mean_flux.cu`: both passes of diffusion on
-//! quadrilaterals and hexahedra at Gauss–Lobatto nodes.
+//! Texts and operators of `tensor_gradient.cu` and `tensor_mean_flux.cu`: diffusion at Gauss–Lobatto nodes.
+//!
+//! Both passes on quadrilaterals and hexahedra.
 
 use crate::cuda::fast_diffusion::Passes;
 use crate::cuda::kernel_text::KernelText;
@@ -9,30 +10,29 @@ use crate::scheme::{Form, MetricRule, PartSpec};
 use crate::simd::PackScalar;
 use dgsuite_basis::{BasisError, ReferenceElement, Shape};
 
-/// Threads of a block that both passes aim at.
+/// Approximate number of threads of a block, in both passes.
 const NEAR_THREADS: usize = 128;
-/// Highest order whose gradients and jumps fit the shared memory of a block.
+/// The highest order whose gradients and jumps fit into the shared memory of a block.
 const MOST_PLANAR_ORDER: usize = 9;
-/// Registers that the second pass is held to.
+/// Limit of registers per thread of the second pass.
 const MEAN_REGISTERS: usize = 64;
 
-/// Registers that the first pass is held to.
+/// Limit of registers per thread of the first pass.
 const fn gradient_registers(dim: usize) -> usize {
     if dim == 2 { 80 } else { 128 }
 }
 
-/// The operators of both passes of a part, or nothing if these kernels can't run it.
+/// The operators of both passes of a part.
 pub(super) struct TensorDiffusion {
     tables: TensorTables,
-    /// Those of `quadrilateral.cu`, then the 1-D derivative.
+    /// The operators of `quadrilateral.cu`, then the 1-D derivative.
     entries: Vec<f64>,
 }
 
-/// Whether these kernels run the elements of `specs` and want the unknowns one after the other: those of
-/// hexahedra do.
+/// Whether these kernels run the elements of `specs` with contiguous unknowns: they do on hexahedra.
 ///
 /// # Errors
-/// Those of reference elements.
+/// Errors of reference elements.
 pub(super) fn is_planar(shape: Shape, specs: [Option<PartSpec>; 2], form: Form) -> Result<bool, BasisError> {
     for spec in specs.into_iter().flatten() {
         let metric = matches!(spec.rule, MetricRule::Affine | MetricRule::Collocated);
@@ -84,7 +84,7 @@ impl<T: PackScalar> Passes<T> for TensorDiffusion {
         let (sizes, n) = (of.sizes(), self.tables.n_nodes);
         let block = Block::near(sizes.np, NEAR_THREADS);
         let registers = gradient_registers(sizes.dim);
-        // The plan of shared memory of tensor_gradient.cu.
+        // The layout of shared memory in tensor_gradient.cu.
         let moved = usize::from(n == 4 && !of.law.two_point);
         let (field, apart, face) = match sizes.dim {
             3 => (n * (n * n + moved), 0, n * n + 3 * moved),

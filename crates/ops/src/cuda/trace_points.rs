@@ -1,4 +1,4 @@
-//! Points whose inner traces kernels read, such as those of boundaries: where these lie.
+//! Tables of points whose inner traces kernels read, such as those of boundaries.
 
 use crate::cuda::faces::{FaceTables, TraceSource};
 use crate::group::Group;
@@ -6,7 +6,7 @@ use crate::simd::PackScalar;
 use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
 
-/// Where the inner traces of some points lie; `InnerTrace` in common.cuh is the mirror.
+/// Location of the inner traces of some points; same as `InnerTrace` in common.cuh.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InnerTrace {
@@ -27,7 +27,7 @@ pub(super) struct TracePoints {
     pub(super) weight: DeviceBuffer<u32>,
 }
 
-/// The same while they are collected.
+/// The same tables during construction.
 #[derive(Default)]
 pub(super) struct TraceList {
     begin: Vec<u64>,
@@ -36,7 +36,7 @@ pub(super) struct TraceList {
 }
 
 impl TraceList {
-    /// The points of a face of `slot`, read through the entries of a table from `first` on.
+    /// Adds the points of a face of `slot`, read through the entries of a table from `first` on.
     pub(super) fn push<T: PackScalar>(
         &mut self,
         group: &Group<T>,

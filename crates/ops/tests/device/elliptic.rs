@@ -336,7 +336,7 @@ fn elliptic_kernels_compile() {
         let double = CudaSipdg::<f64>::texts(&host).expect("texts");
         let single = if p <= 3 { CudaSipdg::<f32>::texts(&host).expect("texts") } else { Vec::new() };
         let rounded = match cells == triangle && [3, 8].contains(&p) || cells == tetrahedron && p == 4 {
-            true => CudaSipdg::<f32>::rounded_sources(&host).expect("texts"),
+            true => CudaSipdg::<f32>::rounded_texts(&host).expect("texts"),
             false => Vec::new(),
         };
         for source in double.iter().chain(&single).chain(&rounded) {

@@ -1,4 +1,4 @@
-//! Block Jacobi on a device.
+//! Block Jacobi on a device: launches of `elliptic_block_jacobi.cu`.
 
 use super::{CudaSipdg, with_headers};
 use crate::elliptic::BlockInverse;
@@ -9,12 +9,12 @@ use dgsuite_gpu::{CudaVector, GpuError, Scalar};
 /// Threads of a block.
 const THREADS: u32 = 256;
 
-/// A matrix for each element on a device, as [`BlockInverse`]; the identity in the rows that fill up the
-/// host's blocks.
+/// A dense matrix for each element on a device, as [`BlockInverse`]; the identity in the rows that fill up
+/// the host's blocks.
 pub struct CudaBlockInverse<T: Scalar> {
     cuda: Cuda,
     len: usize,
-    /// Rows of elements.
+    /// Number of rows of elements.
     real: usize,
     parts: Vec<Part<T>>,
 }
@@ -61,16 +61,16 @@ impl<T: Scalar> CudaBlockInverse<T> {
         Ok(Self { cuda: cuda.clone(), len: operator.len(), real: operator.real, parts })
     }
 
-    /// Bytes held on the device.
+    /// Memory on the device in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.parts.iter().map(|p| p.matrices.bytes()).sum()
     }
 
-    /// `z ← B r`: launches alone, which a graph can record.
+    /// Computes `z ← B r`. Consists of launches only, which a graph can record.
     ///
     /// # Errors
-    /// [`GpuError::Length`] for another length than the operator's, or those of a launch.
+    /// [`GpuError::Length`] if a length is not the operator's, and errors of launches.
     pub fn apply(&self, r: &CudaVector<T>, z: &mut CudaVector<T>) -> Result<(), GpuError> {
         for found in [r.buffer().len(), z.buffer().len()] {
             if found != self.len {

@@ -1,14 +1,13 @@
-//! Affine simplices by even and odd parts under the reflection that swaps vertices 0 and 1: the tables of
-//! `elliptic_simplex.cu`.
+//! Tables of `elliptic_simplex.cu`: affine simplices split into even and odd parts under a reflection.
 //!
-//! The reflection takes each node to a node and each mode to itself or its opposite. The derivative along the
-//! edge from vertex 0 to vertex 1 makes odd of even and even of odd, the sums of those from both to another
-//! vertex and the mass matrix leave them. So a matrix of all nodes falls apart in two of half as many rows
-//! and columns.
+//! The reflection that exchanges vertices 0 and 1 permutes the nodes and maps each mode to itself or its
+//! negative. The derivative along the edge from vertex 0 to vertex 1 maps even to odd functions and vice
+//! versa; the sums of the derivatives from both vertices to another vertex, and the mass matrix, preserve
+//! parity. So a matrix for all nodes splits into two with half as many rows and columns.
 //!
-//! Nodes stand in *slots*, four to a step: first the pairs of nodes that are each other's image, then those
-//! that are their own. In steps that odd parts have too, the kernel takes the sum and the difference of both
-//! nodes of a slot; a node that is its own image is there twice.
+//! Nodes are in *slots*, four for each step: first the pairs of nodes that are images of each other, then
+//! those that are their own images. In steps that odd parts have too, the kernel computes the sum and the
+//! difference of the two nodes of a slot; a node that is its own image occurs twice in its slot.
 
 use crate::cuda::elliptic::rounding::{Products, rounded_without_sum};
 use crate::cuda::fragments::{Padding, fragment, pairs, row, steps, tiles};
@@ -17,13 +16,13 @@ use crate::elliptic::device::simplices::Simplices;
 use dgsuite_basis::Matrix;
 use dgsuite_gpu::cuda::Source;
 
-/// Share of a derivative's square that may be of the other parity.
+/// Largest fraction of a derivative's square that may have the other parity.
 const NEITHER: f64 = 1e-10;
 
-/// The nodes and the modes of an element, by what the reflection makes of them.
+/// The nodes and the modes of an element, ordered by the reflection.
 pub(super) struct Halves<'a> {
     of: &'a Simplices,
-    /// By slot, a node and its image.
+    /// For each slot, a node and its image.
     slots: Vec<[usize; 2]>,
     n_pairs: usize,
     /// The even and the odd modes.
@@ -33,12 +32,13 @@ pub(super) struct Halves<'a> {
 }
 
 impl<'a> Halves<'a> {
-    /// Without a reflection: nodes are their own images, modes even, and derivatives those along the edges
-    /// from vertex 0.
+    /// Without a reflection: nodes are their own images, modes are even, and derivatives are those along the
+    /// edges from vertex 0.
     pub(super) fn whole(t: &'a Simplices) -> Self {
         let own = t.nodes.len() - t.dim - 1;
         let sides = || t.nodes[own..].iter().map(|o| &o[..t.n_face]);
-        // Vertices, then the nodes of one side after the other, so that a side's stand in few tiles.
+        // Vertices first, then the nodes of one side after the other, so that the nodes of a side are in few
+        // tiles.
         let corners = (0..t.np).filter(|n| sides().filter(|s| s.contains(n)).count() == t.dim);
         let mut slots: Vec<[usize; 2]> = Vec::new();
         for n in corners.chain(sides().flatten().copied()).chain(0..t.np) {
@@ -50,10 +50,10 @@ impl<'a> Halves<'a> {
         Self { of: t, slots, n_pairs: 0, modes, derivatives: t.gradient.clone() }
     }
 
-    /// By the reflection; `None` if a mode is neither even nor odd.
+    /// With the reflection; `None` if a mode is neither even nor odd.
     pub(super) fn new(t: &'a Simplices) -> Option<Self> {
         let own = t.nodes.len() - t.dim - 1;
-        // Those of side 1 before others, so that a side's stand in few tiles.
+        // Nodes of side 1 first, so that the nodes of a side are in few tiles.
         let sides = t.nodes[own + 1..].iter().flat_map(|o| &o[..t.n_face]).copied();
         let (mut of_pairs, mut alone): (Vec<[usize; 2]>, Vec<[usize; 2]>) = (Vec::new(), Vec::new());
         let mut seen = vec![false; t.np];
@@ -69,7 +69,7 @@ impl<'a> Halves<'a> {
         for k in 0..along.rows() {
             let own: f64 = along.row(k).iter().map(|v| v * v).sum();
             let mirrored: f64 = (0..t.np).map(|n| along[(k, n)] * along[(k, t.mirrored[n])]).sum();
-            // A derivative along the swapped edge has the other parity than its mode.
+            // The derivative along the exchanged edge changes parity.
             let odd = mirrored > 0.0;
             if (own - mirrored.abs()).abs() > NEITHER * own {
                 return None;
@@ -84,12 +84,12 @@ impl<'a> Halves<'a> {
         Some(Self { of: t, slots, n_pairs, modes, derivatives })
     }
 
-    /// Slots of even and odd parts, with what fills up the last step.
+    /// Number of slots of even and odd parts, padded to whole steps.
     fn rows(&self) -> [usize; 2] {
         [self.slots.len(), self.n_pairs].map(|n| n.next_multiple_of(4))
     }
 
-    /// The slots of even or odd parts as the tensor cores number them.
+    /// The slots of even or odd parts in the numbering of the tensor cores.
     fn order(&self, odd: usize) -> Vec<usize> {
         let n = self.rows()[odd];
         let mut out = vec![0; n];
@@ -101,8 +101,8 @@ impl<'a> Halves<'a> {
         out
     }
 
-    /// Coefficients of even or odd parts from those of nodes, `value(n)`: of the mean of a slot's nodes or of
-    /// half their difference; half of nodes that are their own image.
+    /// Coefficients of even or odd parts from coefficients of nodes, `value(n)`: the mean of the two nodes of
+    /// a slot, or half their difference; half the value for nodes that are their own image.
     fn part(&self, odd: usize, slot: usize, value: impl Fn(usize) -> f64) -> f64 {
         match self.slots.get(slot) {
             Some(&[a, b]) if slot < self.n_pairs => {
@@ -113,27 +113,27 @@ impl<'a> Halves<'a> {
         }
     }
 
-    /// Whether the kernel has both nodes of a slot, so that it takes their sum.
+    /// Whether the kernel has both nodes of a slot, so that it computes their sum.
     fn in_both(&self, slot: usize) -> bool {
         slot < self.rows()[1]
     }
 
-    /// Twice where a node is its own image.
+    /// 2 if a node is its own image, otherwise 1.
     fn alone(&self, slot: usize) -> f64 {
         if slot < self.n_pairs { 1.0 } else { 2.0 }
     }
 
-    /// What is summed in a slot until all sides are done, as part of its value.
+    /// The factor of what is summed in a slot until all sides are done.
     fn share(&self, slot: usize) -> f64 {
         if self.in_both(slot) { 0.5 } else { 1.0 }
     }
 
-    /// The input of a slot that is the node's value once has the coefficient of the whole.
+    /// The coefficient of an input that contains the node's value once.
     fn input(&self, slot: usize) -> f64 {
         if self.in_both(slot) { 1.0 } else { self.alone(slot) }
     }
 
-    /// What derivative `d` makes of even or odd parts.
+    /// The parity of derivative `d` of even or odd parts.
     fn image(&self, odd: usize, d: usize) -> usize {
         if self.n_pairs > 0 && d == 0 { 1 - odd } else { odd }
     }
@@ -148,7 +148,7 @@ impl<'a> Halves<'a> {
         if products == Products::Rounded && odd == 0 { rounded_without_sum(&m) } else { m }
     }
 
-    /// The mass matrix of a side, to the first and second nodes of the slots.
+    /// The mass matrix of a side, for the first and second nodes of the slots.
     fn face_mass(&self, c: usize) -> [Matrix; 2] {
         let m = &self.of.mass[c];
         [0, 1].map(|half| {
@@ -160,7 +160,7 @@ impl<'a> Halves<'a> {
         })
     }
 
-    /// Of each side a bit for the tiles of its mass matrix that have entries.
+    /// For each side, bits for the tiles of its mass matrix that have entries.
     fn mass_tiles(&self) -> Vec<u32> {
         let filled = |m: &Matrix, tile: usize| {
             let rows = pairs(2, 4).filter_map(|(i, j)| row(m.rows(), 2 * tile + i, j));
@@ -174,7 +174,7 @@ impl<'a> Halves<'a> {
         (0..=self.of.dim).map(of_side).collect()
     }
 
-    /// The matrices as the tensor cores take them, in the order of `elliptic_simplex.cu`.
+    /// The matrices in the layout of the tensor cores, in the order of `elliptic_simplex.cu`.
     pub(super) fn fragments(&self, products: Products) -> Vec<f64> {
         let t = self.of;
         let (np, face) = (t.np, t.n_face);
@@ -199,7 +199,7 @@ impl<'a> Halves<'a> {
         t.tangent.iter().for_each(|m| put(std::slice::from_ref(m)));
         (0..=t.dim).for_each(|c| put(&self.face_mass(c)));
         for (c, m) in t.lift.iter().enumerate() {
-            // Both edges to the side's opposite vertex.
+            // Both edges to the vertex opposite to the side.
             let twice = if self.n_pairs > 0 && c > 1 { 2.0 } else { 1.0 };
             put(&self
                 .modes
@@ -229,8 +229,8 @@ impl<'a> Halves<'a> {
         out
     }
 
-    /// The rows of a side's own order for the lanes of four, four steps to a word: `[code][lane][word]`, and
-    /// behind them the first and the second nodes of the slots.
+    /// The rows of a side's own order for the groups of four lanes, four steps per word:
+    /// `[code][lane][word]`, followed by the first and the second nodes of the slots.
     pub(super) fn words(&self) -> Vec<u32> {
         let t = self.of;
         let (face, inner) = (t.n_face, t.np - t.n_face);
@@ -256,7 +256,7 @@ impl<'a> Halves<'a> {
         out
     }
 
-    /// What the text is told of them.
+    /// Defines the macros of the kernel.
     pub(super) fn define(&self, source: Source) -> Source {
         source
             .define("PAIRS", self.n_pairs)

@@ -1,4 +1,4 @@
-//! Quadrilaterals and hexahedra at Gauss nodes: one kernel, a thread for each line (`elliptic_lines.cu`).
+//! Launches of `elliptic_lines.cu`: quadrilaterals and hexahedra at Gauss nodes, one thread per line.
 
 use super::{upload, with_headers};
 use crate::cuda::setting::{SHARED, list};
@@ -8,10 +8,10 @@ use crate::error::OpsError;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
 use dgsuite_gpu::{GpuError, Scalar};
 
-/// About as many threads has a block.
+/// Approximate number of threads of a block.
 const THREADS: usize = 128;
 
-/// As `Arguments` of the kernel.
+/// The structure `Arguments` of the kernel.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Arguments {
@@ -35,7 +35,7 @@ pub(super) struct Lines<T: Scalar> {
     config: LaunchConfig,
 }
 
-/// A text, and the elements, threads and shared memory of a block.
+/// A kernel text, and the elements, threads and shared memory of a block.
 struct Text {
     source: Source,
     elements: usize,
@@ -47,7 +47,7 @@ fn numbers_of(values: &[f64]) -> String {
     list(values.iter().map(|v| format!("real({v:e})")))
 }
 
-/// The text for lines of a length; `None` if an element does not fit.
+/// The text for a number of nodes per line; `None` if an element does not fit into a block.
 fn text<T: Scalar>(t: &Grids) -> Option<Text> {
     let (n, dim) = (t.n, t.dim);
     let lines = n.pow(dim as u32 - 1);
@@ -99,7 +99,7 @@ impl<T: Scalar> Lines<T> {
         Ok(Some(Self { numbers, sides, walks, arguments, function, config }))
     }
 
-    /// The text of its kernel; `None` if the order is too high for it.
+    /// The text of the kernel; `None` if the order is too high for it.
     pub(super) fn text(t: &Grids) -> Option<Source> {
         text::<T>(t).map(|text| text.source)
     }

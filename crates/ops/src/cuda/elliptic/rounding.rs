@@ -1,9 +1,9 @@
-//! Numbers of 11 bits for the tensor cores (TF32).
+//! Rounding of matrices to numbers of 11 bits for the tensor cores (TF32).
 
 use crate::elliptic::device::simplices::Simplices;
 use dgsuite_basis::Matrix;
 
-/// What the tensor cores multiply.
+/// Precision of the products on the tensor cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Products {
     /// Numbers in double precision.
@@ -14,28 +14,28 @@ pub(super) enum Products {
 }
 
 impl Products {
-    /// Those for a mesh: on stretched elements fluxes along short edges are small differences of large
-    /// numbers.
+    /// The products to use on a mesh: on stretched elements, fluxes along short edges are small differences
+    /// of large numbers, so these use double precision.
     pub(super) fn on(self, t: &Simplices) -> Self {
         if t.stretched { Self::Double } else { self }
     }
 }
 
-/// Bits of a rounded number behind the leading one, of the 23 of single precision.
+/// Bits of a rounded number after the leading one; single precision has 23.
 const BITS: i32 = 10;
 
-/// The nearest number of 11 bits.
+/// The nearest number with 11 bits.
 pub(super) fn rounded(v: f64) -> f32 {
     let half = 1_u32 << (22 - BITS);
     f32::from_bits((v as f32).to_bits().wrapping_add(half) & !(2 * half - 1))
 }
 
-/// The matrix in numbers of 11 bits, where rows whose sum is zero have it still: multiples of the last bit of
-/// a row's largest number, the nearest but for as many as would make a sum.
+/// The matrix in numbers of 11 bits, such that rows with sum zero keep it: entries are multiples of the last
+/// bit of the row's largest entry, rounded to nearest except for as many entries as are needed for the sum.
 ///
-/// Of the derivatives' matrix `D`, whose rows' sums are the derivatives of a constant, that leaves nothing of
-/// `Dᵀ f` along constants. What were left there would not shrink with the elements as the fluxes' energy
-/// does.
+/// In the matrix `D` of the derivatives, row sums are derivatives of a constant. With exact zero sums, `Dᵀ f`
+/// has no component along constants. Such a component would not shrink with the size of the elements, as the
+/// energy of the fluxes does.
 pub(super) fn rounded_without_sum(m: &Matrix) -> Matrix {
     let mut out = Matrix::zeros(m.rows(), m.cols());
     for i in 0..m.rows() {
@@ -47,7 +47,7 @@ pub(super) fn rounded_without_sum(m: &Matrix) -> Matrix {
         let exact: Vec<f64> = m.row(i).iter().map(|v| v / unit).collect();
         let mut whole: Vec<f64> = exact.iter().map(|v| v.round()).collect();
         let sum: f64 = whole.iter().sum();
-        // Those that were rounded most towards the sum's side go to the other.
+        // Entries that were rounded most in the direction of the sum are rounded the other way.
         let over = |j: &usize| sum.signum() * (whole[*j] - exact[*j]);
         let mut by_error: Vec<usize> = (0..exact.len()).filter(|&j| exact[j] != 0.0).collect();
         by_error.sort_by(|a, b| over(b).total_cmp(&over(a)).then(a.cmp(b)));

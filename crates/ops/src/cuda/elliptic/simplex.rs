@@ -1,5 +1,7 @@
-//! Affine simplices: one kernel, with the FP64 tensor cores (`elliptic_simplex.cu`), or at low orders a
-//! thread for each element (`elliptic_element.cu`).
+//! Launches of `elliptic_simplex.cu` and `elliptic_element.cu`: affine simplices in one kernel.
+//!
+//! The former uses the tensor cores, one warp for 8 or more elements; the latter, for low orders, one thread
+//! per element.
 
 use crate::cuda::elliptic::halves::Halves;
 use crate::cuda::elliptic::rounding::{Products, rounded};
@@ -12,30 +14,30 @@ use dgsuite_basis::Matrix;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
 use dgsuite_gpu::{Element, GpuError, Scalar};
 
-/// Elements of a row of a warp's.
+/// Number of elements of a row of tiles.
 const GROUP: usize = 8;
-/// Threads of a block, where one works on an element.
+/// Threads of a block of the kernel with one thread per element.
 const THREADS: u32 = 128;
-/// Rows that a byte can number.
+/// The largest number of rows that a byte can number.
 const MOST_ROWS: usize = 256;
-/// Dimension and nodes of the elements where the kernel for numbers of 11 bits has warps enough to hide a
-/// smoother's step.
+/// Dimension and number of nodes for which the kernel with numbers of 11 bits has enough warps to hide the
+/// loads of a smoother's step.
 const HIDDEN: (usize, usize) = (2, 28);
 
 /// The header of both kernels.
 const STEP: (&str, &str) = ("elliptic_step.cuh", include_str!("../elliptic_step.cuh"));
 
-/// What becomes of `A u`; as `Step` of the kernels, and its vectors.
+/// The operation on `A u`, as `Step` of the kernels, and its vectors.
 #[derive(Clone, Copy)]
 pub(super) struct Finish<'a, T: Scalar> {
     /// Factors of `u`, of what the result replaces, and of the preconditioned residual.
     pub(super) beta: f64,
-    /// Without it the result is the residual.
+    /// If `None`, the result is the residual.
     pub(super) inverse_diagonal: Option<&'a DeviceBuffer<T>>,
     pub(super) b: &'a DeviceBuffer<T>,
 }
 
-/// As `Arguments` of both kernels; the first only has matrices.
+/// The structure `Arguments` of both kernels; only the first has matrices.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Arguments {
@@ -52,7 +54,7 @@ struct Arguments {
     n_copied: u64,
 }
 
-/// With the address of the matrices before the others.
+/// The arguments with the address of the matrices in front.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct WithMatrices {
@@ -66,28 +68,28 @@ pub(super) struct Simplex<T: Scalar> {
     tables: Vec<DeviceBuffer<u32>>,
     rows: DeviceBuffer<u64>,
     matrices: DeviceBuffer<f64>,
-    /// Instead of these where products are of rounded numbers.
+    /// The matrices rounded to 11 bits, used instead of the others if products are rounded.
     rounded: DeviceBuffer<f32>,
     arguments: Arguments,
     function: Function,
     config: LaunchConfig,
-    /// Whether a residual or a smoother's step costs less than what it saves.
+    /// Whether computing a residual or a smoother's step in the same pass saves time.
     one_pass: bool,
 }
 
-/// Whether a thread works on an element.
+/// Whether one thread processes an element.
 fn by_element(t: &Simplices) -> bool {
     t.np <= if t.dim == 2 { 6 } else { 4 }
 }
 
-/// How the tensor cores are given their work.
+/// Distribution of the work on the tensor cores.
 #[derive(Clone, Copy)]
 struct Build {
     warps: usize,
-    /// Of a multiprocessor.
+    /// Blocks per multiprocessor.
     blocks: usize,
-    /// Times eight elements that a warp works on: with two of them devices of compute capability 9 multiply
-    /// at twice the rate.
+    /// A warp processes this many times eight elements: with two, devices of compute capability 9 multiply at
+    /// twice the rate.
     rows: usize,
 }
 
@@ -112,7 +114,7 @@ const fn build(dim: usize, np: usize, products: Products) -> Build {
     Build { warps, blocks, rows }
 }
 
-/// A matrix in the language of the kernels.
+/// A matrix as a list in CUDA.
 fn rows_of(m: &Matrix) -> String {
     list((0..m.rows()).map(|i| list(m.row(i).iter().map(|v| format!("real({v:e})")))))
 }
@@ -121,7 +123,7 @@ fn numbers_of(rows: &[Vec<usize>]) -> String {
     list(rows.iter().map(list))
 }
 
-/// What both texts have.
+/// Macros of both texts.
 fn common(source: Source, t: &Simplices) -> Source {
     let own = t.edges.len() - t.dim - 1;
     source
@@ -136,10 +138,10 @@ fn common(source: Source, t: &Simplices) -> Source {
         .define("OWN_EDGES", numbers_of(&t.edges[own..]))
 }
 
-/// A text, the tables that it reads, and the threads, elements and shared memory of a block.
+/// A kernel text, its tables, and the threads, elements and shared memory of a block.
 struct Text {
     source: Source,
-    /// The matrices as the tensor cores take them, and the rows of nodes.
+    /// The matrices in the layout of the tensor cores; `words` are the rows of nodes.
     entries: Vec<f64>,
     words: Vec<u32>,
     threads: u32,
@@ -147,14 +149,15 @@ struct Text {
     shared: usize,
 }
 
-/// The text for simplices of an order; `None` if it is too high.
+/// The text for simplices of an order; `None` if the order is too high.
 fn text<T: Scalar>(t: &Simplices, products: Products) -> Option<Text> {
     if by_element(t) {
         let (source, threads, elements) = (element_text::<T>(t), THREADS, THREADS as usize);
         return Some(Text { source, entries: Vec::new(), words: Vec::new(), threads, elements, shared: 0 });
     }
-    // Products bind in double precision on triangles alone: on an H200 halves took 1.02 to 1.16 times as long
-    // with numbers of 11 bits, and 1.1 to 1.3 times on tetrahedra, whose faces' matrices are most of all.
+    // The products limit the speed only in double precision on triangles: on an H200, halves took 1.02 to
+    // 1.16 times as long with numbers of 11 bits, and 1.1 to 1.3 times on tetrahedra, where most of the
+    // matrices belong to faces.
     let halves = match products {
         Products::Double if t.dim == 2 => Halves::new(t).unwrap_or_else(|| Halves::whole(t)),
         _ => Halves::whole(t),
@@ -190,7 +193,7 @@ fn text<T: Scalar>(t: &Simplices, products: Products) -> Option<Text> {
     })
 }
 
-/// The text of a thread for each element.
+/// The text of the kernel with one thread per element.
 fn element_text<T: Scalar>(t: &Simplices) -> Source {
     let own = t.nodes.len() - t.dim - 1;
     let face_mass = Matrix::from_fn(t.n_face, t.n_face, |i, j| t.mass[0][(t.nodes[own][i], j)]);
@@ -273,17 +276,17 @@ impl<T: Scalar> Simplex<T> {
         Ok(Some(Self { numbers, tables, rows, matrices, rounded, arguments, function, config, one_pass }))
     }
 
-    /// The text of its kernel; `None` if the order is too high for it.
+    /// The text of the kernel; `None` if the order is too high for it.
     pub(super) fn text(t: &Simplices, products: Products) -> Option<Source> {
         text::<T>(t, products.on(t)).map(|text| text.source)
     }
 
-    /// Whether a residual or a smoother's step costs less than what it saves.
+    /// Whether computing a residual or a smoother's step in the same pass saves time.
     pub(super) fn is_faster_in_one_pass(&self) -> bool {
         self.one_pass
     }
 
-    /// Whether a thread works on an element.
+    /// Whether one thread processes an element.
     fn is_by_element(&self) -> bool {
         self.matrices.is_empty() && self.rounded.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Between two orders on a device.
+//! Transfers between two orders on a device: launches of `elliptic_transfer.cu`.
 
 use super::universal::{Blocks, DeviceRows, MatrixArgument};
 use super::{CudaSipdg, with_headers};
@@ -8,14 +8,14 @@ use crate::panel::Rows;
 use dgsuite_gpu::cuda::{Args, Cuda, Function, LaunchConfig};
 use dgsuite_gpu::{CudaVector, GpuError, Scalar};
 
-/// Most factors of a chain: one for each direction.
+/// Largest number of factors of a chain: one for each direction.
 const MOST: usize = 3;
 
-/// Bytes of shared memory below which elements are small.
+/// Elements that need less shared memory than this, in bytes, are small.
 const SMALL: usize = 512;
 
-/// Interpolation from a coarse order to a fine one, and its transpose, on a device: as [`PTransfer`]. Rows
-/// that fill up the host's blocks are left alone.
+/// Interpolation from a coarse order to a fine one, and its transpose, on a device, as [`PTransfer`]. Rows
+/// that fill up the host's blocks are not changed.
 pub struct CudaPTransfer<T: Scalar> {
     cuda: Cuda,
     /// Lengths of the vectors, fine and coarse.
@@ -46,7 +46,7 @@ impl<T: Scalar> Step<T> {
         let rows = factors.last().map_or(0, |m| m.rows.len());
         let widest = factors.iter().map(|m| m.rows.len()).fold(cols, usize::max);
         let per_element = 2 * widest * T::BYTES;
-        // Small elements: so many that the threads of a block have something to do where the rows are fewest.
+        // Small elements: as many as keep the threads of a block busy at the factor with the fewest rows.
         let busy = if per_element <= SMALL { cols.min(rows).max(1) } else { widest };
         let blocks = Blocks::new(busy, per_element).ok_or_else(refuse)?;
         let stride = blocks.elements | 1;
@@ -87,10 +87,11 @@ impl<T: Scalar> Step<T> {
 }
 
 impl<T: Scalar> CudaPTransfer<T> {
-    /// The twin of `host`, which is between the operators that `fine` and `coarse` are the twins of.
+    /// Sets up `host`, the transfer between the operators of which `fine` and `coarse` are the device
+    /// versions.
     ///
     /// # Errors
-    /// [`OpsError::Elliptic`] if they do not belong together, and what the device refuses.
+    /// [`OpsError::Elliptic`] if they do not belong together, and errors of the device.
     pub fn new(
         cuda: &Cuda,
         fine: &CudaSipdg<T>,
@@ -117,19 +118,19 @@ impl<T: Scalar> CudaPTransfer<T> {
         Ok(Self { cuda: cuda.clone(), lengths: [fine.len(), coarse.len()], prolong, restrict })
     }
 
-    /// `fine ← fine + P coarse`: launches alone, which a graph can record.
+    /// Computes `fine ← fine + P coarse`. Consists of launches only, which a graph can record.
     ///
     /// # Errors
-    /// [`GpuError::Length`] for other lengths than the operators', or those of a launch.
+    /// [`GpuError::Length`] if lengths are not the operators', and errors of launches.
     pub fn prolong_add(&self, coarse: &CudaVector<T>, fine: &mut CudaVector<T>) -> Result<(), GpuError> {
         self.check([fine.buffer().len(), coarse.buffer().len()])?;
         self.prolong.iter().try_for_each(|step| step.launch(&self.cuda, coarse, fine))
     }
 
-    /// `coarse ← Pᵀ fine`: launches alone, which a graph can record.
+    /// Computes `coarse ← Pᵀ fine`. Consists of launches only, which a graph can record.
     ///
     /// # Errors
-    /// [`GpuError::Length`] for other lengths than the operators', or those of a launch.
+    /// [`GpuError::Length`] if lengths are not the operators', and errors of launches.
     pub fn restrict(&self, fine: &CudaVector<T>, coarse: &mut CudaVector<T>) -> Result<(), GpuError> {
         self.check([fine.buffer().len(), coarse.buffer().len()])?;
         self.restrict.iter().try_for_each(|step| step.launch(&self.cuda, fine, coarse))

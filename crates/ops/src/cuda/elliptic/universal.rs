@@ -1,4 +1,4 @@
-//! Any operator: two kernels for each part, from the host's tables (`elliptic.cu`).
+//! Launches of `elliptic.cu`: any elements, two kernels for each part, from the host's tables.
 
 use crate::cuda::elliptic::{upload, with_headers};
 use crate::elliptic::device::{DeviceLayout, DevicePart};
@@ -7,7 +7,7 @@ use crate::panel::Rows;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
 use dgsuite_gpu::{GpuError, Scalar};
 
-/// Shared memory of a block that leaves room for others, and the most that there is.
+/// Shared memory of a block that allows several blocks per multiprocessor, and the largest that is available.
 const ROOM: [usize; 2] = [48 * 1024, 224 * 1024];
 
 /// Rows of equal length on a device, `[entry][row]`.
@@ -18,7 +18,7 @@ pub(super) struct DeviceRows<T: Scalar> {
     width: usize,
 }
 
-/// As `Matrix` of the kernels.
+/// The structure `Matrix` of the kernels.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct MatrixArgument {
@@ -54,7 +54,7 @@ impl<T: Scalar> DeviceRows<T> {
     }
 }
 
-/// How many elements a block works on.
+/// Number of elements that a block processes, and how rows are distributed.
 #[derive(Clone, Copy)]
 pub(super) struct Blocks {
     pub(super) elements: usize,
@@ -63,11 +63,11 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// For elements that take `per_element` bytes of shared memory and whose products have about `rows` rows;
-    /// `None` if one does not fit.
+    /// For elements that need `per_element` bytes of shared memory and whose products have about `rows` rows;
+    /// `None` if not even one element fits.
     pub(super) fn new(rows: usize, per_element: usize) -> Option<Self> {
         let threads: usize = if rows > 256 { 256 } else { 128 };
-        // Enough to occupy the threads, four to a row.
+        // Enough elements to occupy the threads, four for each row.
         let wanted = (threads * 4).div_ceil(rows).next_multiple_of(4);
         let fits = |room: usize| room / per_element;
         let few = |most: usize, chunk: usize| most / chunk * chunk;
@@ -83,7 +83,7 @@ impl Blocks {
     }
 }
 
-/// As `Part` of the kernels.
+/// The structure `Part` of the kernels.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct PartArgument {
@@ -110,7 +110,7 @@ struct Part<T: Scalar> {
     test: (Function, LaunchConfig),
 }
 
-/// The kernels of all parts, and what they publish.
+/// The kernels of all parts, and the published values.
 pub(super) struct Universal<T: Scalar> {
     parts: Vec<Part<T>>,
     published: DeviceBuffer<T>,
@@ -231,7 +231,7 @@ impl<T: Scalar> Universal<T> {
         self.parts.iter().map(of_part).sum::<usize>() + self.published.bytes()
     }
 
-    /// What an application moves beside its vectors: `u` is read again.
+    /// Bytes that an application moves besides its vectors: `u` is read twice.
     pub(super) fn bytes_moved(&self) -> usize {
         let of_part = |p: &Part<T>| {
             let vector = p.argument.n_elements as usize * p.matrices[4].rows * T::BYTES;
