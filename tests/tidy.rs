@@ -1,15 +1,14 @@
-//! What holds for the text of the repository: words, first lines, lengths, licences, the code map, the
-//! examples.
+//! Rules for the text of the repository: words, first lines, lengths, licences, links, examples.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const CRATES: [&str; 8] = ["amg", "app", "basis", "gpu", "mesh", "ops", "physics", "timeint"];
-/// Crates without a line of `unsafe`. The others need it for SIMD (`gpu`, `ops`) and for launches of kernels
-/// (`amg`).
+/// Crates without `unsafe`. The others need it for SIMD (`gpu`, `ops`), for launches of kernels (`amg`) and
+/// for steps that a device replays (`app`).
 const SAFE_CRATES: [&str; 4] = ["basis", "mesh", "physics", "timeint"];
 const MAX_LINES: usize = 700;
-/// Folders with these names hold what programs wrote.
+/// Folders of these names contain outputs of programs.
 const SKIPPED: [&str; 3] = ["target", "out", ".git"];
 const TEXT: [&str; 9] = ["rs", "md", "toml", "yaml", "yml", "py", "geo", "sh", "cu"];
 
@@ -17,7 +16,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A path as messages and pages write it: from the root, with `/`.
+/// A path as in messages and pages: relative to the root, with `/`.
 fn shown(path: &Path) -> String {
     let path = path.strip_prefix(root()).unwrap_or(path);
     path.components().map(|c| c.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
@@ -27,7 +26,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", shown(path)))
 }
 
-/// All files below a folder, sorted; results, build outputs and version control left out.
+/// All files below a folder, sorted, without results, build outputs and version control.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut open = vec![folder.to_owned()];
@@ -74,7 +73,7 @@ fn text_files() -> Vec<PathBuf> {
     files
 }
 
-/// The lines that hold one of some words, as `path:line: text`.
+/// The lines that contain one of some words, as `path:line: text`.
 fn lines_with(path: &Path, found: impl Fn(&str) -> bool) -> Vec<String> {
     let text = read(path);
     let numbered = text.lines().enumerate();
@@ -84,7 +83,8 @@ fn lines_with(path: &Path, found: impl Fn(&str) -> bool) -> Vec<String> {
         .collect()
 }
 
-/// Does a word stand in a line, neither preceded nor followed by a letter, digit or underscore?
+/// Returns whether a line contains a word that is neither preceded nor followed by a letter, digit or
+/// underscore.
 fn has_word(line: &str, word: &str) -> bool {
     let part_of_word = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| {
@@ -103,14 +103,14 @@ fn words_are_found_whole() {
     assert!(!has_word("words", "word") && !has_word("sword", "word") && !has_word("a_word", "word"));
 }
 
-/// Operators serve any conservation law, and the machine any solver: they do not know who uses them.
+/// Operators serve any conservation law, and `gpu` any solver: their sources do not name the equations.
 #[test]
 fn lower_floors_do_not_name_what_is_above_them() {
     for (name, words) in [("ops", ["euler", "navier"]), ("gpu", ["mesh", "flux"])] {
         for path in files_below(&source_of(name)) {
             let found = lines_with(&path, |line| {
                 let line = line.to_lowercase();
-                // The front page may say what the crate does not know.
+                // The front page may list what the crate does not know.
                 !line.contains("knows no") && words.iter().any(|word| line.contains(word))
             });
             assert_none(&found, &format!("words {words:?} in crates/{name}/src:"));
@@ -128,7 +128,7 @@ fn cuda_is_called_from_gpu_alone() {
     }
 }
 
-/// A library that prints cannot be used in a program with its own output. Tests and documentation may.
+/// A library that prints cannot be used in a program with its own output. Tests and documentation may print.
 #[test]
 fn only_app_prints() {
     for name in CRATES.iter().filter(|name| **name != "app") {
@@ -217,7 +217,7 @@ fn there_is_no_mod_rs() {
 
 #[test]
 fn nothing_is_left_to_do_in_the_text() {
-    // Written in two pieces, so that this file passes its own test.
+    // Written in two pieces, so that this file passes the test.
     let words = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
     for path in text_files() {
         let found = lines_with(&path, |line| words.iter().any(|word| has_word(line, word)));
@@ -234,7 +234,7 @@ fn no_path_of_somebody_s_machine() {
         concat!("C:", "\\"),
         concat!("/wo", "rk/"),
     ];
-    // After a letter, a dot or a closing brace the path goes on from something relative.
+    // After a letter, a dot or a closing brace the path is part of a relative one.
     let absolute = |line: &str, path: &str| {
         line.match_indices(path)
             .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-}*".contains(c)))
@@ -257,7 +257,7 @@ fn crates_without_unsafe_forbid_it() {
     }
 }
 
-/// Each `unsafe` block or implementation is explained in the lines above it or in the line itself.
+/// A comment above each `unsafe` block or implementation, or in its line, gives the reason why it is sound.
 #[test]
 fn every_unsafe_block_says_why_it_is_sound() {
     const ABOVE: usize = 12;
@@ -287,7 +287,7 @@ fn both_licences_are_here_in_full() {
     assert!(apache.lines().count() > 150, "the Apache licence is not the full text");
 }
 
-/// Every crate can be read and tried by itself.
+/// Every crate can be read and tried alone.
 #[test]
 fn every_crate_has_a_readme_a_program_and_tests() {
     for name in CRATES {
@@ -305,7 +305,7 @@ fn every_crate_has_a_readme_a_program_and_tests() {
     }
 }
 
-/// Links between the pages, and from them to files, lead somewhere.
+/// Links between the pages, and from pages to files, have existing targets.
 #[test]
 fn links_in_the_pages_lead_to_files() {
     let mut wrong = Vec::new();
@@ -324,7 +324,7 @@ fn links_in_the_pages_lead_to_files() {
     assert_none(&wrong, "links to files that do not exist:");
 }
 
-/// The pages name example pipelines and data; a name that is gone misleads.
+/// Example pipelines and data that the pages name exist.
 #[test]
 fn pipelines_and_data_named_in_the_pages_exist() {
     let mut wrong = Vec::new();

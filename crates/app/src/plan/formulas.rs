@@ -10,7 +10,7 @@ use crate::pipeline::quantity::{Quantity, VectorQuantity};
 use crate::pipeline::source::Located;
 use crate::pipeline::state::{Condition, InitialSpec, StateSpec, WallMotion};
 
-/// A formula in `x, y, z, t` of a boundary or a source.
+/// A formula in `x, y, z, t` of a boundary or a source term.
 #[derive(Debug)]
 pub struct RunningFormula {
     /// The boundary where it is evaluated; `None` for the whole domain.

@@ -183,7 +183,7 @@ pub(super) static CATALOGUE: [Entry; 13] = [
         name: "manufactured",
         model: "euler",
         dims: &[2, 3],
-        about: "waves of density, velocity and pressure, each with its own direction; needs a source",
+        about: "waves of density, velocity and pressure, each with its own direction; needs a source term",
         parameters: &[
             p("rho", 1.0, "mean density"),
             p("u", 0.5, "mean velocity"),
@@ -203,7 +203,7 @@ pub(super) static CATALOGUE: [Entry; 13] = [
         parameters: &[
             p("u", 1.0, "velocity of the upper wall"),
             p("height", 2.0, "distance of the walls"),
-            p("y0", 0.0, "where the lower wall is"),
+            p("y0", 0.0, "position of the lower wall"),
             p("t_bottom", 0.8, "temperature of the lower wall"),
             p("t_top", 0.85, "temperature of the upper wall"),
             p("rho_top", 1.0, "density at the upper wall"),

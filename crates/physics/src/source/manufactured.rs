@@ -13,7 +13,7 @@ use crate::trace::Recording;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
     /// The solution is not a formula and cannot be differentiated.
-    #[error("the solution is not a formula, so no source can be derived from it")]
+    #[error("the solution is not a formula, so no source term can be derived from it")]
     NotAFormula,
     /// The number of unknowns of the solution is not that of the law.
     #[error("the solution has {found} unknowns, the law has {expected}")]
