@@ -16,7 +16,7 @@ Transfinite Curve {1, 3} = 4;
 Transfinite Curve {2, 4} = 13;
 Transfinite Surface {1};
 Recombine Surface {1};
-// The flow turns clockwise: in at x = 0, out at y = 0.
+// The flow rotates clockwise: inflow at x = 0, outflow at y = 0.
 Physical Curve("inner") = {4};
 Physical Curve("outer") = {2};
 Physical Curve("inlet") = {3};

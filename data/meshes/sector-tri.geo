@@ -14,7 +14,7 @@ Circle(4) = {2, 1, 5};
 Curve Loop(1) = {1, 2, -3, -4};
 Plane Surface(1) = {1};
 Periodic Curve {3} = {1} Rotate {{0, 0, 1}, {0, 0, 0}, Pi/3};
-// A negative number turns the elements round; the group is the same.
+// A negative number reverses the elements; the group is the same.
 Physical Curve("lower") = {-1};
 Physical Curve("outer") = {2};
 Physical Curve("upper") = {3};

@@ -1,4 +1,4 @@
-//! What is fuzzed, as plain functions.
+//! The fuzz targets, as plain functions.
 
 pub mod mutate;
 pub mod targets;

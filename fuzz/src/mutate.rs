@@ -1,6 +1,6 @@
-//! Damaged copies of good files, the same ones for the same seed.
+//! Damages copies of good files, in the same way for the same seed.
 
-/// Words that readers may stumble over.
+/// Words with which readers may have difficulties.
 const WORDS: [&[u8]; 24] = [
     b"0",
     b"-1",
@@ -35,12 +35,12 @@ pub struct Mutator {
 }
 
 impl Mutator {
-    /// One that is determined by `seed`.
+    /// Makes a mutator that is determined by `seed`.
     pub fn new(seed: u64) -> Self {
         Self { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 }
     }
 
-    /// A number below `n`, which must not be 0 (xorshift64*, Vigna 2016).
+    /// Returns a number below `n`, which must not be 0 (xorshift64*, Vigna 2016).
     pub fn below(&mut self, n: usize) -> usize {
         self.state ^= self.state >> 12;
         self.state ^= self.state << 25;
@@ -48,7 +48,7 @@ impl Mutator {
         (self.state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % n
     }
 
-    /// A copy of one of `files`, damaged in one to four places.
+    /// Returns a copy of one of `files`, damaged in one to four places.
     pub fn damaged(&mut self, files: &[Vec<u8>]) -> Vec<u8> {
         let mut file = files[self.below(files.len())].clone();
         for _ in 0..=self.below(4) {
@@ -77,12 +77,12 @@ impl Mutator {
                 file.splice(at..end, part.iter().copied());
             }
             7 => {
-                // A number of eight bytes, as binary files have them.
+                // A number of eight bytes, as in binary files.
                 let number = [0, 1, 7, 1 << 20, 1 << 40, u64::MAX, u64::MAX / 8, 1 << 63][self.below(8)];
                 file.iter_mut().skip(at).zip(number.to_le_bytes()).for_each(|(to, from)| *to = from);
             }
             _ => {
-                // A word in the place of the one here.
+                // Another word in place of the existing one.
                 let is_part = |b: &u8| b.is_ascii_alphanumeric() || b"+-._".contains(b);
                 let from = file[..at].iter().rposition(|b| !is_part(b)).map_or(0, |i| i + 1);
                 let to = file[at..].iter().position(|b| !is_part(b)).map_or(file.len(), |i| at + i);

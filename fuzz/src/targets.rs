@@ -1,7 +1,7 @@
-//! What is fuzzed: the readers of all that comes from outside.
+//! The fuzz targets: the readers of files that come from outside.
 //!
-//! Each takes any bytes. It panics if the reader does, or if the reader breaks a promise about what it
-//! accepts.
+//! Each target accepts any bytes. It panics if the reader panics, or if the reader breaks a promise about the
+//! files that it accepts.
 
 use std::fs;
 use std::path::Path;
@@ -29,8 +29,8 @@ fn counts(mesh: &Mesh) -> [usize; 5] {
     counts
 }
 
-/// Gmsh files: what is accepted has elements of positive volume with every side in one face, and is read
-/// again from what is written of it.
+/// Gmsh files: an accepted mesh has elements of positive volume with every side in one face, and can be
+/// written and read again.
 pub fn mesh(data: &[u8]) {
     let Ok((mesh, report)) = gmsh::read_bytes(data, &ReadOptions::default()) else { return };
     report.warnings.iter().for_each(|warning| assert!(!warning.to_string().is_empty()));
@@ -50,8 +50,8 @@ pub fn mesh(data: &[u8]) {
     }
 }
 
-/// Pipeline files: what is refused has a message, and the tree of what is read is read again from what is
-/// written of it.
+/// Pipeline files: a rejected file has a message, and the tree of an accepted file can be written and read
+/// again.
 pub fn pipeline(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let source = Source::new("case.yaml", text);
@@ -71,7 +71,7 @@ pub fn pipeline(data: &[u8]) {
     }
 }
 
-/// The run that the good checkpoints are from.
+/// The run that wrote the good checkpoints.
 const TWO_CELLS: &str = "\
 mesh: { generate: { shape: quad, cells: [2, 1] } }
 physics: { model: euler, gamma: 1.3 }
@@ -88,8 +88,8 @@ threads: 1
 output: { averages: { every_steps: 1, names: [rho] } }
 ";
 
-/// Checkpoints: a run starts from what is accepted. Files are tried as they are and with checksums that fit,
-/// since what lies behind those would hardly ever be reached.
+/// Checkpoints: a run starts from every accepted file. Files are tried as they are and with matching
+/// checksums, because otherwise the code after the checksums would hardly ever be reached.
 pub fn checkpoint(data: &[u8]) {
     let source = Source::new("case.yaml", TWO_CELLS);
     let document = Document::parse(&source, Path::new("."), "case", false, &[]).expect("a pipeline file");
@@ -105,7 +105,8 @@ pub fn checkpoint(data: &[u8]) {
     fs::remove_file(&path).expect("a temporary file");
 }
 
-/// A checkpoint of either format with the right checksums, as far as its lengths tell where they stand.
+/// Returns a checkpoint of either format with the right checksums, as far as its lengths give their
+/// positions.
 fn sealed(data: &[u8]) -> Vec<u8> {
     let mut file = data.to_vec();
     let mut seal = |from: usize, to: usize| {
@@ -137,7 +138,8 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// Formulas: one number whether points are taken alone or together, with or without derivatives.
+/// Formulas: the value is the same whether points are evaluated alone or together, with or without
+/// derivatives.
 pub fn formula(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let names = Names::new(["x", "y", "z", "t"]).constant("gamma", 1.4).expect("a new name");
@@ -166,7 +168,7 @@ pub fn formula(data: &[u8]) {
     assert!(formula.variables().iter().all(|name| ["x", "y", "z", "t"].contains(name)));
 }
 
-/// The same bits, or neither a number.
+/// The same bits, or both NaN.
 fn same(a: f64, b: f64) -> bool {
     a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
 }

@@ -1,7 +1,7 @@
 //! Prints value, derivative, time per evaluation and device code of a formula.
 //!
 //! `cargo run --release -p dgsuite-physics --example formula -- "1 + 0.2*sin(pi*(x+y))*exp(-x^2)"`
-#![expect(clippy::print_stdout, reason = "the report is what the program is for")]
+#![expect(clippy::print_stdout, reason = "the program prints a report")]
 
 use dgsuite_physics::Dual;
 use dgsuite_physics::formula::{Formula, Names};

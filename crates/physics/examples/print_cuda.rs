@@ -1,7 +1,7 @@
 //! Prints a numerical flux of the Euler equations as CUDA C++.
 //!
 //! `cargo run --release -p dgsuite-physics --example print_cuda -- [rusanov|hll|hllc|roe] [2|3]`
-#![expect(clippy::print_stdout, reason = "the text is what the program is for")]
+#![expect(clippy::print_stdout, reason = "the program prints a text")]
 
 use dgsuite_physics::trace::{PRELUDE, Parameters, ROOTS, TraceError, device_fn};
 use dgsuite_physics::{Euler, Hll, Hllc, Law, NumericalFlux, Roe, Rusanov};

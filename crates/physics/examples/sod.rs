@@ -1,7 +1,7 @@
 //! Solves Sod's shock tube by first-order finite volumes with each flux, and prints the errors.
 //!
 //! `cargo run --release -p dgsuite-physics --example sod -- [cells]`
-#![expect(clippy::print_stdout, reason = "the table is what the program is for")]
+#![expect(clippy::print_stdout, reason = "the program prints a table")]
 
 use dgsuite_physics::exact::{ExactError, RiemannProblem, Solution};
 use dgsuite_physics::{Euler, Hll, Hllc, Law, NumericalFlux, Roe, Rusanov};
