@@ -241,7 +241,7 @@ impl Prepared {
         if status == Status::Stopped {
             let go_on = match self.plan.checkpoint {
                 Some(_) => "; continue with --restart latest",
-                None => "; no checkpoint was written, as `output.checkpoint` is none",
+                None => "; no checkpoint was written",
             };
             let local = plan.time.steady.is_some_and(|steady| steady.local_steps);
             // With local steps, elements have no common time.
