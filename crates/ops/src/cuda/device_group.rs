@@ -1,4 +1,4 @@
-//! The compiled kernels of a group and the arrays that they read.
+//! A group of elements on a device: its compiled kernels, their arrays, and the launches.
 
 use crate::connect::Neighbours;
 use crate::cuda::arguments::{Arguments, OwnBoundaries};
@@ -22,15 +22,15 @@ use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig};
 /// The code of a face whose trace lies in the exterior buffer; `EXTERIOR` in common.cuh.
 const EXTERIOR: u8 = 255;
 
-/// A compiled kernel and how it is launched.
+/// A compiled kernel with its launch configuration.
 pub(super) struct Kernel {
     function: Function,
     shape: LaunchShape,
     /// As [`KernelText::wide`].
     wide: bool,
-    /// Blocks of a launch.
+    /// Number of blocks of a launch.
     blocks: u32,
-    /// Whether it waits itself for the kernels before.
+    /// Whether the kernel itself waits for earlier kernels (programmatic dependent launch).
     waits: bool,
 }
 
@@ -46,7 +46,7 @@ impl Kernel {
         function.set_max_dynamic_shared(shape.shared)?;
         let mut blocks = elements.div_ceil(shape.elements);
         if shape.persistent {
-            // Enough blocks to fill the device; each takes several groups of elements in turn.
+            // Enough blocks to fill the device; each processes several groups of elements in turn.
             let resident = function.blocks_per_multiprocessor(shape.threads as u32, shape.shared)?.max(1);
             blocks = blocks.min(cuda.info().n_multiprocessors as usize * resident as usize);
         }
@@ -54,7 +54,7 @@ impl Kernel {
         Ok(Self { function, shape, wide: text.wide, blocks: blocks as u32, waits })
     }
 
-    /// Scalars of global work space.
+    /// Scalars of work space in global memory.
     fn work(&self) -> usize {
         self.blocks as usize * self.shape.work
     }
@@ -63,10 +63,10 @@ impl Kernel {
         LaunchConfig::new(self.blocks, self.shape.threads as u32).shared(self.shape.shared as u32)
     }
 
-    /// Launches it in the main stream.
+    /// Launches the kernel in the main stream.
     ///
     /// # Safety
-    /// The arguments are the kernel's, and arrays have room for what it works on.
+    /// `args` are the arguments of the kernel, and its arrays are large enough.
     pub(super) unsafe fn launch(&self, cuda: &Cuda, args: &Args) -> Result<(), GpuError> {
         // SAFETY: the caller's.
         unsafe { cuda.launch(&self.function, self.config(), args) }
@@ -111,12 +111,12 @@ impl<T: PackScalar> FastOperators<T> {
 pub(super) struct DevicePart<T: PackScalar> {
     pub(super) residual: Kernel,
     pub(super) stage: Kernel,
-    /// The stage with the boundaries' points, on small meshes.
+    /// The stage that includes the boundaries' points, for small meshes.
     small: Option<Kernel>,
     traces: Option<Kernel>,
-    /// Whether that takes the operators of the fast kernel.
+    /// Whether the kernel of the traces uses the operators of the fast kernel.
     fast_traces: bool,
-    /// The first pass of diffusion.
+    /// The first pass of diffusion, as one or two kernels.
     gradient: Vec<Kernel>,
     speed: Kernel,
     metric: DeviceBuffer<T>,
@@ -124,9 +124,9 @@ pub(super) struct DevicePart<T: PackScalar> {
     pub(super) inverse_jacobian: DeviceBuffer<T>,
     weighted: DeviceBuffer<T>,
     inverse: DeviceBuffer<T>,
-    /// Derivatives of the maps of curved elements, for the kernel that takes them.
+    /// Derivatives of the maps of curved elements, if the kernel uses them.
     map: DeviceBuffer<T>,
-    /// Operators of the fast kernel, where residual and stage are such.
+    /// Operators of the fast kernel, if residual and stage are fast.
     fast: Option<FastOperators<T>>,
     entries: DeviceBuffer<T>,
     indices: DeviceBuffer<u32>,
@@ -142,27 +142,27 @@ pub(super) struct DeviceGroup<T: PackScalar> {
     rows: DeviceBuffer<u32>,
     own: DeviceBuffer<u32>,
     weights: DeviceBuffer<T>,
-    /// The step times `λ + ν σ/τ` by slot.
+    /// For each slot, the step for the value 1 of the measure, times `λ + ν σ/τ`.
     unit: DeviceBuffer<f64>,
-    /// `σ/τ` by slot, where there is diffusion.
+    /// `σ/τ` for each slot, if there is diffusion.
     spread: DeviceBuffer<f64>,
     pub(super) traces: DeviceBuffer<T>,
     pub(super) faces: FaceTables<T>,
-    /// Where there is diffusion.
+    /// Arrays of diffusion, if there is any.
     pub(super) published: Option<GroupPublished<T>>,
-    /// Rows of the source, as the state; empty where there is none.
+    /// Rows of the source, in the layout of the state; empty if there is none.
     pub(super) source: DeviceBuffer<T>,
     offset: usize,
-    /// Scalars between the unknowns of a row that traces are read from.
+    /// Stride between the unknowns of a row from which traces are read.
     field_stride: usize,
     parameters: Vec<T>,
-    /// The same for kernels that calculate in double precision.
+    /// The parameters for kernels that compute in double precision.
     wide_parameters: Vec<f64>,
     /// Arguments of launches, kept so that a launch allocates nothing.
     args: Args,
 }
 
-/// Where a stage's vectors lie; addresses of the whole state, 0 where there is none.
+/// Locations of a stage's vectors: addresses of the whole state, 0 if there is none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StageVectors {
     pub(super) start: u64,
@@ -177,7 +177,7 @@ pub(super) struct StageVectors {
 }
 
 impl StageVectors {
-    /// Those of a group whose first slot is number `slot` of all.
+    /// The addresses for a group whose first slot has the number `slot` among all slots.
     pub(super) fn at_slot<T: PackScalar>(self, slot: usize) -> Self {
         let local = if self.local == 0 { 0 } else { self.local + (slot * T::BYTES) as u64 };
         Self { local, ..self }
@@ -290,7 +290,7 @@ impl<T: PackScalar> DeviceGroup<T> {
         })
     }
 
-    /// What the traces of points are made of; `values` is the whole state.
+    /// Arguments for computing the traces of points; `u` is the whole state.
     pub(super) fn inner_trace(&self, u: u64, points: &TracePoints, rows: bool) -> InnerTrace {
         let state = u + (self.offset * T::BYTES) as u64;
         InnerTrace {
@@ -305,7 +305,7 @@ impl<T: PackScalar> DeviceGroup<T> {
         }
     }
 
-    /// Scalars of global work space that the group's kernels want.
+    /// Scalars of work space in global memory that the group's kernels need.
     pub(super) fn work(&self) -> usize {
         let kernels = self.parts.iter().flat_map(|p| {
             let others = [Some(&p.residual), Some(&p.stage), Some(&p.speed), p.traces.as_ref()];
@@ -322,12 +322,12 @@ impl<T: PackScalar> DeviceGroup<T> {
         Ok(())
     }
 
-    /// The address of the rows of the source; 0 where there is none.
+    /// The address of the rows of the source; 0 if there is none.
     fn source_rows(&self) -> u64 {
         if self.source.is_empty() { 0 } else { self.source.ptr() }
     }
 
-    /// Bytes held on the device.
+    /// Memory on the device in bytes.
     pub(super) fn bytes(&self) -> usize {
         let parts = self.parts.iter().map(|p| {
             [&p.metric, &p.face, &p.inverse_jacobian, &p.weighted, &p.inverse, &p.map, &p.entries]
@@ -374,7 +374,7 @@ impl<T: PackScalar> DeviceGroup<T> {
         }
     }
 
-    /// Traces of the group's elements, where they are not nodal values.
+    /// Launches the traces of the group's elements, unless they are nodal values.
     pub(super) fn launch_traces(&mut self, cuda: &Cuda, u: u64, work: u64) -> Result<(), GpuError> {
         for i in 0..self.parts.len() {
             let part = &self.parts[i];
@@ -391,7 +391,7 @@ impl<T: PackScalar> DeviceGroup<T> {
         Ok(())
     }
 
-    /// The first pass of diffusion of every part, in branches from a number on.
+    /// Launches the first pass of diffusion of every part, in the given branches from a number on.
     pub(super) fn launch_gradient(
         &mut self,
         cuda: &Cuda,
@@ -433,9 +433,9 @@ impl<T: PackScalar> DeviceGroup<T> {
         Ok(())
     }
 
-    /// The residual (`vectors.step` 0) or a stage of every part, with diffusion its second pass; with
-    /// `early`, right behind the boundaries' kernel, which writes nothing but the exterior buffer and sums of
-    /// its own.
+    /// Launches the residual (`vectors.step` is 0) or a stage of every part; with diffusion its second pass.
+    /// With `early`, it follows directly after the boundaries' kernel, which writes only the exterior buffer
+    /// and its own sums, and may start before that kernel ends.
     pub(super) fn launch_residual(
         &mut self,
         cuda: &Cuda,
@@ -494,12 +494,12 @@ impl<T: PackScalar> DeviceGroup<T> {
         Ok(())
     }
 
-    /// Blocks of the step bound's launches: one bound each.
+    /// Number of blocks of the step bound's launches; each writes one bound.
     pub(super) fn bounds(&self) -> usize {
         self.parts.iter().map(|p| p.speed.blocks as usize).sum()
     }
 
-    /// Sets what the stated steps are one of, in place, so that recorded launches see it too.
+    /// Sets the measure of steps in place, so that recorded launches use it too.
     pub(super) fn measure_steps_by(
         &mut self,
         group: &Group<T>,
@@ -510,7 +510,8 @@ impl<T: PackScalar> DeviceGroup<T> {
         self.unit.upload(&unit)
     }
 
-    /// Step bounds of every part to `partial`; the steps of the slots to `steps` unless it is 0.
+    /// Launches the step bounds of every part, into `partial`, and the steps of the slots, into `steps`
+    /// unless it is 0.
     pub(super) fn launch_speed(
         &mut self,
         cuda: &Cuda,

@@ -1,4 +1,4 @@
-//! The right-hand side on a device.
+//! The right-hand side on a device: set-up, launches of residuals and stages, boundary integrals.
 
 use crate::boundary::BoundaryBinding;
 use crate::cuda::boundary::{DeviceBoundaries, StageTime, boundary_text};
@@ -28,10 +28,10 @@ use dgsuite_gpu::{GpuError, Host};
 use dgsuite_mesh::Mesh;
 use std::sync::Arc;
 
-/// Where a stage's arrays lie on the device.
+/// Addresses of a stage's arrays on the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageAddresses {
-    /// State that the stage starts from.
+    /// State at the beginning of the stage.
     pub u: u64,
     /// State at the beginning of the step, or 0.
     pub start: u64,
@@ -41,47 +41,47 @@ pub struct StageAddresses {
     pub next: u64,
 }
 
-/// Points whose traces go from one group to others' elements.
+/// Points whose traces are copied from one group to elements of others.
 pub(super) struct Exchange {
     group: usize,
     from: TracePoints,
-    /// The same in the published fluxes of diffusion; empty where there is none.
+    /// The same points in the published fluxes of diffusion; empty without diffusion.
     fluxes: DeviceBuffer<u64>,
     to: DeviceBuffer<u32>,
     count: usize,
 }
 
-/// A discontinuous Galerkin discretisation on a device: the twin of [`Discretization`].
+/// A discontinuous Galerkin discretisation on a device, the counterpart of [`Discretization`] on the host.
 ///
-/// States are arrays in the device's own layout; [`description`](Self::description) projects, integrates and
-/// samples copies of them on the host, and converts to and from the canonical order. Its basis may be another
-/// than the scheme's (nodal values for modes), of the same space. Calls put work into the device's main
-/// stream and return; only [`time_step`](Self::time_step) and [`integrals`](Self::integrals) wait for it. In
-/// double and single precision results are the same on every run; no sum depends on the order in which
-/// threads happen to run.
+/// States are arrays in the device's own layout. [`description`](Self::description) projects, integrates and
+/// samples copies of them on the host, and converts them to and from the canonical order. The basis may
+/// differ from the scheme's (nodal values instead of modes), for the same space. Calls put work into the
+/// device's main stream and return; only [`time_step`](Self::time_step) and [`integrals`](Self::integrals)
+/// wait for it. In double and single precision results are the same in every run: no sum depends on the order
+/// in which threads run.
 pub struct CudaDiscretization<T: PackScalar> {
     pub(super) cuda: Cuda,
     pub(super) description: Discretization<T>,
     pub(super) groups: Vec<DeviceGroup<T>>,
     pub(super) boundaries: DeviceBoundaries<T>,
     pub(super) exchanges: Vec<Exchange>,
-    /// One for each part of each group.
+    /// One branch for each part of each group.
     branches: Branches,
-    /// Stages are one kernel each, boundaries included.
+    /// Whether stages are one kernel each, boundaries included.
     pub(super) gathered: bool,
     exchange: Function,
     exchange_fluxes: Function,
-    /// Where there is diffusion: what its passes share, and what boundaries do to it.
+    /// The arrays shared by the passes of diffusion, and its boundary kernels, if there is diffusion.
     diffusion: Option<Shared<T>>,
     diffusive: Vec<Option<DiffusiveBoundary<T>>>,
     source: Option<DeviceSource>,
     exterior: DeviceBuffer<T>,
-    /// Time integrals of the boundary's rates, then their corrections; those since the last look are with
-    /// the boundaries.
+    /// Time integrals of the boundary's rates, then their corrections, up to the last call of `integrals`;
+    /// later contributions are stored with the boundaries.
     integrals: DeviceBuffer<f64>,
     running_sum: Function,
     pub(super) clock: DeviceClock,
-    /// Steps by slot of all groups, one group after the other.
+    /// Steps of the slots of all groups, one group after the other.
     pub(super) local: DeviceBuffer<T>,
     pub(super) use_local: bool,
     pub(super) work: DeviceBuffer<T>,
@@ -89,12 +89,12 @@ pub struct CudaDiscretization<T: PackScalar> {
 }
 
 impl<T: PackScalar> CudaDiscretization<T> {
-    /// Discretise `equation` on `mesh` for `cuda`; `boundaries` name the conditions of the mesh's boundaries.
-    /// `host` works during set-up and for output, and evaluates a source that changes with time and cannot be
-    /// traced.
+    /// Discretises `equation` on `mesh` for the device `cuda`. `boundaries` binds the conditions to the
+    /// boundaries of the mesh by name. `host` is used during set-up and for output; it also evaluates a
+    /// source that changes with time and cannot be translated.
     ///
     /// # Errors
-    /// Those of [`Discretization::new`]; [`OpsError::Machine`] if the device has too little memory or a
+    /// Errors of [`Discretization::new`]; [`OpsError::Machine`] if the device has too little memory or if a
     /// kernel cannot be compiled.
     pub fn new(
         mesh: Arc<Mesh>,
@@ -152,7 +152,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         let running_sum = kernel("tally.cu", include_str!("tally.cu"), "running_sum", reduce)?;
         let n_bounds: usize = groups.iter().map(DeviceGroup::bounds).sum();
         let work = groups.iter().map(DeviceGroup::work).max().unwrap_or(0);
-        // Kernels that share work space follow one another.
+        // Kernels that share work space must not run concurrently.
         let parts: usize = groups.iter().map(|g| g.parts.len()).sum();
         let branches = Branches::new(cuda, if work == 0 { parts } else { 1 })?;
         let mut found = Self {
@@ -177,14 +177,14 @@ impl<T: PackScalar> CudaDiscretization<T> {
             args: Args::new(),
             description,
         };
-        // Here already, as a graph of launches can't be captured around an upload.
+        // Uploaded here, as a graph of launches cannot be captured around an upload.
         if found.description.source.as_ref().is_some_and(|source| source.is_steady()) {
             found.update_source(StageTime::At(0.0))?;
         }
         Ok(found)
     }
 
-    /// The same discretisation's facts and its fields in host memory. It cannot be evaluated.
+    /// The same discretisation as a description, with fields in host memory. It cannot be evaluated.
     #[must_use]
     pub fn description(&self) -> &Discretization<T> {
         &self.description
@@ -196,19 +196,19 @@ impl<T: PackScalar> CudaDiscretization<T> {
         &self.cuda
     }
 
-    /// Scalars of a state.
+    /// Number of scalars of a state.
     #[must_use]
     pub fn len(&self) -> usize {
         self.description.len()
     }
 
-    /// True if there is nothing.
+    /// True if the state is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes held on the device besides states.
+    /// Memory on the device in bytes, without states.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.groups.iter().map(DeviceGroup::bytes).sum::<usize>()
@@ -220,40 +220,40 @@ impl<T: PackScalar> CudaDiscretization<T> {
             + self.source.as_ref().map_or(0, DeviceSource::bytes)
     }
 
-    /// Whether each group's traces are written by a kernel of their own, as they are read by the next.
+    /// For each group, whether a separate kernel writes its traces for the next kernel.
     pub fn writes_traces(&self) -> impl Iterator<Item = bool> + '_ {
         self.groups.iter().map(|g| g.faces.source == TraceSource::Traces)
     }
 
-    /// Registers and bytes of local memory of each part's fused kernel, with its shape.
+    /// Shape, registers and bytes of local memory of each part's fused kernel.
     pub fn resources(&self) -> impl Iterator<Item = (dgsuite_basis::Shape, u32, u32)> + '_ {
         self.description.groups.iter().zip(&self.groups).flat_map(|(host, device)| {
             device.parts.iter().map(|p| (host.shape, p.stage.registers(), p.stage.local_bytes()))
         })
     }
 
-    /// The residual, `du ← R(t, u)`.
+    /// Evaluates the residual, `du ← R(t, u)`.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     ///
     /// # Panics
-    /// If the arrays do not have the state's length.
+    /// If the arrays do not have the length of the state.
     pub fn eval(&mut self, t: f64, u: &DeviceBuffer<T>, du: &mut DeviceBuffer<T>) -> Result<(), GpuError> {
         let n = self.len();
         assert!(u.len() == n && du.len() == n, "u and du have the state's length");
         self.run(StageTime::At(t), u.ptr(), StageVectors { out: du.ptr(), ..StageVectors::default() })
     }
 
-    /// A fused stage, as [`Discretization::stage`], with the step of [`set_step`](Self::set_step);
-    /// `weights.dt` is not read. `share` is the weight of its boundary fluxes in
+    /// Evaluates a fused stage, as [`Discretization::stage`], with the step of [`set_step`](Self::set_step);
+    /// `weights.dt` is not used. `share` is the weight of its boundary fluxes in the
     /// [`integrals`](Self::integrals) over the step.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     ///
     /// # Panics
-    /// If an array does not have the state's length, or `start` is wanted and missing.
+    /// If an array does not have the length of the state, or if `start` is needed and missing.
     pub fn stage(
         &mut self,
         t: f64,
@@ -281,14 +281,16 @@ impl<T: PackScalar> CudaDiscretization<T> {
         unsafe { self.stage_at(StageTime::Stage { time: t, share }, weights, addresses) }
     }
 
-    /// As [`stage`](Self::stage), with arrays by address and its time as the host or the device knows it.
+    /// As [`stage`](Self::stage), with addresses of arrays, and the time given by the host or by the device's
+    /// clock.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     ///
     /// # Safety
-    /// The addresses are those of arrays of the state's length on this device, distinct but for `start` and
-    /// `u`, and stay valid until the stream has passed the stage; `start` is one where `weights.b ≠ 0`.
+    /// The addresses are those of arrays with the length of the state on this device, distinct except for
+    /// `start` and `u`. They stay valid until the stream has processed the stage; `start` is such an address
+    /// if `weights.b ≠ 0`.
     pub unsafe fn stage_at(
         &mut self,
         when: StageTime,
@@ -309,14 +311,14 @@ impl<T: PackScalar> CudaDiscretization<T> {
         self.run(when, addresses.u, vectors)
     }
 
-    /// `sum ← p sum + q u + d register` by address: the running sum that some schemes carry.
+    /// Computes `sum ← p sum + q u + d register`, given addresses: a running sum that some schemes need.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     ///
     /// # Safety
-    /// The addresses are those of distinct arrays of the state's length on this device, valid until the
-    /// stream has passed.
+    /// The addresses are those of distinct arrays with the length of the state on this device, valid until
+    /// the stream has processed the call.
     pub unsafe fn running_sum_at(
         &mut self,
         factors: [f64; 3],
@@ -334,8 +336,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
         }
     }
 
-    /// Whether steps are the same work for the host at all times: no source and no boundary data changes with
-    /// time but what the device evaluates.
+    /// Whether all steps are the same work for the host: the device evaluates all sources and boundary data
+    /// that change with time.
     #[must_use]
     pub fn is_autonomous(&self) -> bool {
         let moving = self.source.as_ref().is_some_and(DeviceSource::is_moving);
@@ -349,7 +351,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         self.boundaries.is_moving() || self.source.as_ref().is_some_and(DeviceSource::is_moving)
     }
 
-    /// Everything before the residual, then the residual or stage of every group.
+    /// Launches all stages before the residual, then the residual or stage of every group.
     fn run(&mut self, when: StageTime, u: u64, vectors: StageVectors) -> Result<(), GpuError> {
         self.update_source(when)?;
         let (cuda, work) = (&self.cuda, self.work.ptr());
@@ -378,7 +380,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         }
         self.publish(when, u, &vectors)?;
         let (cuda, work) = (&self.cuda, self.work.ptr());
-        // The passes of diffusion have kernels between the boundaries' and the residual.
+        // With diffusion, the first pass runs between the boundaries' kernel and the residual.
         let mut early = self.boundaries.any() && self.exchanges.is_empty() && self.diffusion.is_none();
         let (mut slots, mut branch) = (0, 0);
         self.branches.fork(cuda)?;
@@ -404,7 +406,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         self.branches.join(cuda)
     }
 
-    /// New rows of the source, if it changes with time.
+    /// Updates the rows of the source, if it changes with time.
     fn update_source(&mut self, when: StageTime) -> Result<(), GpuError> {
         let d = &mut self.description;
         let (Some(term), Some(source)) = (&mut d.source, &mut self.source) else { return Ok(()) };
@@ -412,7 +414,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         source.update(&self.cuda, when.accrual(clock), term, &d.host, &d.groups, &mut self.groups)
     }
 
-    /// The first pass of diffusion, and what the second reads of boundaries and other groups.
+    /// Launches the first pass of diffusion, and the fluxes of boundaries and other groups for the second.
     fn publish(&mut self, when: StageTime, u: u64, vectors: &StageVectors) -> Result<(), GpuError> {
         let accrual = when.accrual(self.clock.ptr());
         let Some(shared) = &self.diffusion else { return Ok(()) };
@@ -454,10 +456,10 @@ impl<T: PackScalar> CudaDiscretization<T> {
         Ok(())
     }
 
-    /// Time integrals of the boundary's rates by conserved variable. Waits for the device.
+    /// Time integrals of the boundary's rates for each conserved variable. Waits for the device.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn integrals(&self) -> Result<Vec<f64>, GpuError> {
         self.boundaries.collect(&self.cuda, &self.integrals)?;
         let values = self.integrals.to_vec()?;
@@ -465,13 +467,13 @@ impl<T: PackScalar> CudaDiscretization<T> {
         Ok((0..n).map(|k| values[k] + values[n + k]).collect())
     }
 
-    /// Sets the boundary's time integrals, as after a restart.
+    /// Sets the time integrals of the boundary's rates, for a restart.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     ///
     /// # Panics
-    /// If there is not one value for each conserved variable.
+    /// If the number of values is not that of the conserved variables.
     pub fn set_integrals(&mut self, values: &[f64]) -> Result<(), GpuError> {
         let mut all = values.to_vec();
         all.resize(2 * values.len(), 0.0);
@@ -479,27 +481,27 @@ impl<T: PackScalar> CudaDiscretization<T> {
         self.integrals.upload(&all)
     }
 
-    /// Time integrals at the boundary's points since they were last asked for: what a step changes beside
-    /// the state.
+    /// Time integrals at the boundary's points since the last call of [`integrals`](Self::integrals): data
+    /// that a step changes besides the state.
     #[must_use]
     pub fn sums(&self) -> &DeviceBuffer<f64> {
         self.boundaries.sums()
     }
 
-    /// Puts back what [`sums`](Self::sums) was.
+    /// Restores the value of [`sums`](Self::sums).
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     pub fn restore_sums(&mut self, from: &DeviceBuffer<f64>) -> Result<(), GpuError> {
         self.boundaries.sums_mut().copy_from(from, self.cuda.stream())
     }
 }
 
 impl<T: PackScalar> CudaDiscretization<T> {
-    /// The texts of all kernels that [`new`](Self::new) would compile, for compilers without a device.
+    /// The texts of all kernels that [`new`](Self::new) would compile, for compilation without a device.
     ///
     /// # Errors
-    /// As [`new`](Self::new), but for those of the device.
+    /// Errors of [`new`](Self::new), except those of the device.
     pub fn texts(
         mesh: Arc<Mesh>,
         scheme: &Scheme,
@@ -536,7 +538,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
     }
 }
 
-/// The formulas of the law, with those of its diffusion.
+/// The formulas of the law, including those of its diffusion.
 pub(super) fn law_text<T: PackScalar>(d: &Discretization<T>) -> Result<LawText, OpsError> {
     let law = LawText::new(d.physics.as_ref())?.with_two_point(d.two_point.as_deref())?;
     let mut law = law.with_diffusion(d.diffusion(), d.eta)?.with_source(d.source.is_some());
@@ -544,13 +546,13 @@ pub(super) fn law_text<T: PackScalar>(d: &Discretization<T>) -> Result<LawText, 
     Ok(law)
 }
 
-/// The scheme with the basis that devices keep: nodal values in place of modes where there are simplices with
-/// fast kernels, which then take only the nodes on a face for a neighbour's trace. The space, and so the
+/// The scheme with the basis for devices: nodal values instead of modes if there are simplices with fast
+/// kernels, for which the nodes on a face then suffice for a neighbour's trace. The space, and thus the
 /// method, is the same on every shape; pyramids keep their modes.
 fn on_device(scheme: &Scheme, mesh: &Mesh) -> Scheme {
     let wants = |shape| wants_nodes(shape, scheme.order);
     let some = mesh.sets.iter().any(|s| wants(s.shape));
-    // Spaces of total degree have no nodes on shapes that are products.
+    // Spaces of total degree have no nodes on tensor shapes.
     let nodes = some && (scheme.polynomials.is_none() || mesh.sets.iter().all(|s| wants(s.shape)));
     if nodes && scheme.representation == Representation::Modal {
         Scheme { representation: Representation::Nodal(NodeSet::GaussLobatto), ..*scheme }
@@ -559,7 +561,7 @@ fn on_device(scheme: &Scheme, mesh: &Mesh) -> Scheme {
     }
 }
 
-/// The faces between groups, by the group whose traces are read.
+/// The faces between groups, ordered by the group whose traces are read.
 fn exchanges<T: PackScalar>(
     cuda: &Cuda,
     d: &Discretization<T>,

@@ -1,4 +1,4 @@
-//! Which fast kernel runs a part, if one does, and its text.
+//! Selection of the fast kernel of a part, if there is one, and its text.
 
 use crate::cuda::element::{self, ElementTables};
 use crate::cuda::fragments::SimplexTables;
@@ -15,12 +15,12 @@ use crate::scheme::{Form, MetricRule, PartSpec};
 use crate::simd::PackScalar;
 use dgsuite_basis::{BasisError, ReferenceElement, Representation, Shape};
 
-/// Lanes of the device's layout of a group whose affine and curved elements are `specs`, and whether it is
-/// planar: a warp's lanes where a thread works on an element, planar where one works on a node whose unknowns
-/// are odd in number.
+/// Lanes of a group's layout on the device, for affine and curved elements with the specifications `specs`,
+/// and whether it is planar. The lanes are those of a warp if one thread processes an element. The layout is
+/// planar if one thread processes a node and the unknowns cannot be loaded in pairs.
 ///
 /// # Errors
-/// Those of reference elements.
+/// Errors of reference elements.
 pub(crate) fn layout<T: PackScalar>(
     shape: Shape,
     specs: [Option<PartSpec>; 2],
@@ -52,29 +52,29 @@ pub(crate) fn layout<T: PackScalar>(
     }
 }
 
-/// Whether the unknowns of tensor elements with fast kernels lie one after the other.
+/// Whether the unknowns of tensor elements with fast kernels are stored one after the other.
 const fn is_planar(shape: Shape, fields: usize) -> bool {
     matches!(shape, Shape::Hexahedron) || !fields.is_multiple_of(2)
 }
 
-/// Whether the fast kernels of elements of `order` want nodal values.
+/// Whether the fast kernels of elements of `order` need nodal values.
 pub(super) const fn wants_nodes(shape: Shape, order: usize) -> bool {
     matches!(shape, Shape::Triangle | Shape::Tetrahedron) && order > 0
 }
 
-/// Whether a part is collocated and its mass matrix that of the reference element times a number, or a number
-/// a node.
+/// Whether a part is collocated, and its mass matrix is that of the reference element times a factor for each
+/// element or node.
 fn is_diagonal<T: PackScalar>(part: &Part<T>) -> bool {
     part.collocated && matches!(part.spec.rule, MetricRule::Affine | MetricRule::Collocated)
 }
 
-/// Whether a part begins where pairs of numbers do, in which some kernels read and write.
+/// Whether a part begins at an even offset: some kernels load and store pairs of numbers.
 fn in_pairs<T: PackScalar>(group: &Group<T>, part: &Part<T>) -> bool {
     let begin = part.first_block * group.state.block_len();
     (group.offset + begin).is_multiple_of(2)
 }
 
-/// The operators of the fast kernel of a part.
+/// The fast kernel of a part, with its operators.
 pub(super) enum Fast {
     /// `element.cu`
     Element(ElementTables),
@@ -91,11 +91,11 @@ pub(super) enum Fast {
 }
 
 impl Fast {
-    /// The fast kernels that can run the parts of a group; none where there is diffusion, whose kernels are
-    /// those of `fast_diffusion.rs`.
+    /// Selects the fast kernels of the parts of a group; `None` for each part if there is diffusion, for
+    /// which `fast_diffusion.rs` selects kernels.
     ///
     /// # Errors
-    /// Those of reference elements.
+    /// Errors of reference elements.
     pub(super) fn of_parts<T: PackScalar>(
         law: &LawText,
         group: &Group<T>,
@@ -110,7 +110,7 @@ impl Fast {
             .iter()
             .map(|part| Self::new(&Setting { law, group, part }, form))
             .collect::<Result<Vec<_>, _>>()?;
-        // Kernels that make traces leave none for those that read them.
+        // Kernels that interpolate traces themselves do not store them for other kernels.
         let makes = |fast: &Option<Self>| fast.as_ref().is_some_and(Self::makes_traces);
         let (some, all) = (found.iter().any(makes), found.iter().all(makes));
         if some && !all && group.face_nodes.is_none() {
@@ -119,7 +119,7 @@ impl Fast {
         Ok(found)
     }
 
-    /// The fast kernel that can run `part`.
+    /// Selects the fast kernel of `part`.
     fn new<T: PackScalar>(of: &Setting<'_, T>, form: Form) -> Result<Option<Self>, OpsError> {
         let Setting { group, part, .. } = *of;
         if group.state.lanes == element::LANES {
@@ -173,7 +173,7 @@ impl Fast {
         laid_out.then(|| GaussTables::new(&part.reference, form, part.spec.rule))?.map(Self::Gauss)
     }
 
-    /// The nodes of each face, where the kernel interpolates face points from them.
+    /// The nodes of each face, if the kernel interpolates face points from them.
     pub(super) fn interpolated_nodes(&self) -> Option<&[Vec<usize>]> {
         match self {
             Self::Element(tables) if tables.face_interp => Some(&tables.face_nodes),
@@ -182,7 +182,7 @@ impl Fast {
         }
     }
 
-    /// Whether the kernel needs no traces beside the state.
+    /// Whether the kernel interpolates traces itself.
     pub(super) const fn makes_traces(&self) -> bool {
         matches!(self, Self::Element(_) | Self::Simplex(_))
     }
@@ -199,8 +199,8 @@ impl Fast {
         }
     }
 
-    /// The text of the stage of a small mesh with so many runs of boundary points; `None` if there is none,
-    /// or so many multiprocessors cannot work on all elements at once.
+    /// Builds the stage of a small mesh, for a number of runs of boundary points; `None` if there is no such
+    /// kernel, or if `multiprocessors` cannot process all elements at once.
     pub(super) fn small_text<T: PackScalar>(
         &self,
         of: &Setting<'_, T>,
@@ -213,7 +213,7 @@ impl Fast {
         }
     }
 
-    /// The text; `None` if the kernel does not fit the device.
+    /// Builds the kernel; `None` if it does not fit the device.
     pub(super) fn text<T: PackScalar>(&self, of: &Setting<'_, T>, stage: bool) -> Option<KernelText> {
         match self {
             Self::Element(tables) => Some(element::text(of, tables, stage)),
@@ -225,7 +225,7 @@ impl Fast {
         }
     }
 
-    /// The text of the kernel that writes the traces that this one reads; `None` if it reads none, or it does
+    /// Builds the kernel that writes the traces that this one reads; `None` if it reads none, or if it does
     /// not fit.
     pub(super) fn traces<T: PackScalar>(&self, of: &Setting<'_, T>) -> Option<KernelText> {
         match self {

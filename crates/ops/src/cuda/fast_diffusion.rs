@@ -1,4 +1,4 @@
-//! Which fast kernels run the two passes of diffusion of a part, if any do.
+//! Selection of the fast kernels for the two passes of diffusion of a part, if there are any.
 
 use crate::cuda::gauss_diffusion::{self, GaussDiffusion};
 use crate::cuda::kernel_text::KernelText;
@@ -12,11 +12,11 @@ use crate::scheme::{Form, PartSpec};
 use crate::simd::PackScalar;
 use dgsuite_basis::{BasisError, Shape};
 
-/// Whether the device's layout of a group whose affine and curved elements are `specs` has the unknowns one
-/// after the other: where fast kernels run all of them and work on a node whose unknowns are odd in number.
+/// Whether the device's layout is planar for a group with affine and curved elements of the specifications
+/// `specs`: if fast kernels run all of them, with one thread per node, and unknowns are not loaded in pairs.
 ///
 /// # Errors
-/// Those of reference elements.
+/// Errors of reference elements.
 pub(crate) fn is_planar(shape: Shape, specs: [Option<PartSpec>; 2], form: Form) -> Result<bool, BasisError> {
     match shape {
         Shape::Hexahedron => Ok(tensor_diffusion::is_planar(shape, specs, form)?
@@ -30,23 +30,23 @@ pub(crate) fn is_planar(shape: Shape, specs: [Option<PartSpec>; 2], form: Form) 
 
 /// The texts of both passes of a part, and their operators.
 pub(super) struct FastDiffusion {
-    /// The first pass, in one or two.
+    /// The first pass, as one or two kernels.
     pub(super) gradient: Vec<KernelText>,
     pub(super) residual: KernelText,
     pub(super) stage: KernelText,
-    /// What writes the traces that the first pass reads, where it is another than the universal kernel.
+    /// The kernel that writes the traces that the first pass reads, if it is not the universal one.
     pub(super) traces: Option<KernelText>,
     entries: Vec<f64>,
-    /// The nodes of faces, where traces are interpolated from them.
+    /// The nodes of faces, if traces are interpolated from them.
     pub(super) nodes: Option<Vec<Vec<usize>>>,
 }
 
-/// Fast kernels of both passes.
+/// The fast kernels of both passes.
 pub(super) trait Passes<T: PackScalar> {
-    /// The first pass, in one kernel or two; `None` if it does not fit the device.
+    /// Builds the first pass, as one or two kernels; `None` if it does not fit the device.
     fn gradient(&self, of: &Setting<'_, T>) -> Option<Vec<KernelText>>;
 
-    /// The second pass, alone or with the stage; `None` if it does not fit the device.
+    /// Builds the second pass, alone or with the stage; `None` if it does not fit the device.
     fn mean_flux(&self, of: &Setting<'_, T>, stage: bool) -> Option<KernelText>;
 
     /// The operators' entries.
@@ -61,7 +61,7 @@ impl FastDiffusion {
     pub(super) fn new<T: PackScalar>(of: &Setting<'_, T>, form: Form) -> Result<Option<Self>, OpsError> {
         let Setting { law, group, part } = *of;
         let Some(lifts) = law.lifts else { return Ok(None) };
-        // The kernels read pairs of numbers, which must begin at even places.
+        // The kernels load pairs of numbers, which must begin at even offsets.
         let begin = part.first_block * group.state.lanes * group.state.rows * group.state.fields;
         let even = group.state.planar || (group.offset + begin).is_multiple_of(2);
         if !even || group.state.lanes != 1 {
@@ -81,7 +81,7 @@ impl FastDiffusion {
         })
     }
 
-    /// Kernels that read states, or traces that the universal kernel writes.
+    /// For kernels that read states, or traces written by the universal kernel.
     fn of<T: PackScalar>(of: &Setting<'_, T>, passes: impl Passes<T>) -> Option<Self> {
         Some(Self {
             gradient: passes.gradient(of)?,

@@ -1,29 +1,29 @@
-//! Operators in the order in which the tensor cores take them: the tables of `simplex.cu`.
+//! Operators in the layout of the tensor cores, for `simplex.cu`.
 //!
-//! A product `C += A B` of the FP64 tensor cores has eight elements as rows of `A` and `C`, four rows of the
-//! input as columns of `A`, eight rows of the output as columns of `C`. Lane `l` of a warp holds
-//! `B[l % 4][l / 4]` and `C[l / 4][2 (l % 4) + {0, 1}]`. Rows are numbered ([`row`]) so that an entry of `C`
-//! is an entry of `A` for the next product where it lies; see `fragments.cuh`, which has the same functions.
+//! In a product `C += A B` of the FP64 tensor cores, the rows of `A` and `C` are eight elements, the columns
+//! of `A` four rows of the input, and the columns of `C` eight rows of the output. Lane `l` of a warp holds
+//! `B[l % 4][l / 4]` and `C[l / 4][2 (l % 4) + {0, 1}]`. Rows are numbered ([`row`]) so that an entry of `C`,
+//! where it is, is an entry of `A` in the next product; `fragments.cuh` has the same functions.
 
 use crate::cuda::quadratic;
 use dgsuite_basis::{BasisError, ElementSpec, Matrix, NodeSet, ReferenceElement};
 
-/// Lanes of a warp, and entries of a fragment of an operator.
+/// Number of lanes of a warp, and of entries of a fragment of an operator.
 pub(super) const LANES: usize = 32;
-/// Traces that differ by less are one function of the face's nodes.
+/// Traces that differ by less than this are the same function of the face's nodes.
 const SAME_TRACE: f64 = 1e-10;
 
-/// Tiles of eight rows that hold `n` rows.
+/// Number of tiles of eight rows for `n` rows.
 pub(crate) const fn tiles(n: usize) -> usize {
     n.div_ceil(8)
 }
 
-/// Steps of four rows that hold `n` rows: two a tile, one where the last tile has four rows or fewer.
+/// Number of steps of four rows for `n` rows: two per tile, one if the last tile has at most four rows.
 pub(crate) const fn steps(n: usize) -> usize {
     2 * tiles(n) - (!n.is_multiple_of(8) && n % 8 <= 4) as usize
 }
 
-/// The row that lane `j` of four has in a step; `None` for padding.
+/// The row of lane `j` of four in a step; `None` for padding.
 pub(crate) const fn row(n: usize, step: usize, j: usize) -> Option<usize> {
     let first = step / 2 * 8;
     let half = n - first <= 4;
@@ -36,16 +36,16 @@ const fn column(n: usize, tile: usize, c: usize) -> Option<usize> {
     row(n, 2 * tile + c % 2, c / 2)
 }
 
-/// What the columns of an operator hold that belong to no row of its output.
+/// The contents of columns of an operator that belong to no row of its output.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Padding {
-    /// Nothing.
+    /// Zeros.
     Zero,
-    /// The first row again, so that the state there is a state.
+    /// A copy of the first row, so that the padding contains a valid state.
     First,
 }
 
-/// The fragment of the operator `a` (`[output × input]`) that takes step `step` of its input to tile `tile`
+/// Appends the fragment of the operator `a` (`[output × input]`) from step `step` of its input to tile `tile`
 /// of its output.
 pub(super) fn fragment(a: &Matrix, step: usize, tile: usize, padding: Padding, out: &mut Vec<f64>) {
     for lane in 0..LANES {
@@ -63,7 +63,7 @@ pub(crate) struct SimplexTables {
     /// `[step][tile]`, `∫ φ` and the constant 1 `[basis function]` and the places of points (see
     /// `quadratic.rs`), projections `[step][tile][direction]`.
     pub(crate) entries: Vec<f64>,
-    /// Where the projections begin; they may stay out of shared memory.
+    /// Offset of the projections; they may stay in global memory.
     pub(crate) project_at: usize,
     /// The nodes of each face, in the order of the face's frame.
     pub(crate) face_nodes: Vec<Vec<usize>>,
@@ -72,14 +72,15 @@ pub(crate) struct SimplexTables {
 }
 
 impl SimplexTables {
-    /// The tables of a nodal triangle or tetrahedron of the node family `set`; `project` are the matrices
-    /// that the fluxes of each direction are multiplied by, `[basis function × volume point]`; `weighted`
-    /// adds what the weight-adjusted rule needs.
+    /// The tables of a nodal triangle or tetrahedron with the node family `set`. `project` are the matrices
+    /// by which the fluxes of each direction are multiplied, `[basis function × volume point]`; `weighted`
+    /// adds the tables of the weight-adjusted rule.
     ///
-    /// `None` if the kernel can't run the element: faces whose traces need more than the nodes on them.
+    /// Returns `None` if the kernel does not support the element: if traces depend on more than the nodes on
+    /// a face.
     ///
     /// # Errors
-    /// As [`ReferenceElement::new`], where the shape has no such nodes.
+    /// As [`ReferenceElement::new`], if the shape has no such nodes.
     pub(crate) fn new(
         reference: &ReferenceElement,
         set: NodeSet,
@@ -131,8 +132,8 @@ pub(super) fn pairs(n: usize, m: usize) -> impl Iterator<Item = (usize, usize)> 
     (0..n).flat_map(move |i| (0..m).map(move |j| (i, j)))
 }
 
-/// The element's nodes on each face, in the order in which a collocated element of the same nodes lists them;
-/// `None` if some face has none.
+/// The element's nodes on each face, in the order of a collocated element with the same nodes; `None` if a
+/// face has no nodes.
 pub(crate) fn face_nodes(
     reference: &ReferenceElement,
     set: NodeSet,
@@ -141,7 +142,7 @@ pub(crate) fn face_nodes(
     Ok(ReferenceElement::new(&spec)?.face_nodes)
 }
 
-/// The matrix that takes the nodes of any face to its points; `None` if faces differ or need other nodes.
+/// The matrix from the nodes of a face to its points; `None` if faces differ or depend on other nodes.
 pub(crate) fn face_interpolation(reference: &ReferenceElement, face_nodes: &[Vec<usize>]) -> Option<Matrix> {
     let offsets = &reference.face_offsets;
     let of = |f: usize, q: usize, n: usize| reference.interp_face[(offsets[f] + q, face_nodes[f][n])];
@@ -167,16 +168,16 @@ mod tests {
     use super::*;
     use dgsuite_basis::{Correction, Cubature, Polynomials, Representation, Shape};
 
-    /// What a lane of a warp holds of the rows of eight elements: `[step][lane]`.
+    /// The values that the lanes of a warp hold of the rows of eight elements: `[step][lane]`.
     type Held = Vec<[f64; LANES]>;
 
-    /// The rows of eight elements, spread over a warp as the kernel reads them.
+    /// Distributes the rows of eight elements over a warp, as the kernel reads them.
     fn hold(rows: usize, value: impl Fn(usize, usize) -> f64) -> Held {
         let entry = |s: usize, lane: usize| value(lane / 4, row(rows, s, lane % 4).unwrap_or(0));
         (0..steps(rows)).map(|s| std::array::from_fn(|lane| entry(s, lane))).collect()
     }
 
-    /// `C += A B` of the tensor cores, by the definition of their operands.
+    /// `C += A B` of the tensor cores, from the definition of their operands.
     fn multiply(c: &mut [[f64; LANES]; 2], a: &[f64; LANES], b: &[f64]) {
         for lane in 0..LANES {
             for (i, c) in c.iter_mut().enumerate() {
@@ -186,7 +187,7 @@ mod tests {
         }
     }
 
-    /// A product with an operator whose fragments are `[tile][step]` or `[step][tile]`, accumulated.
+    /// Accumulates a product with an operator whose fragments are `[tile][step]` or `[step][tile]`.
     fn product(
         fragments: &[f64],
         held: &Held,
@@ -235,7 +236,7 @@ mod tests {
             let (np, nq, dim) = (r.n_basis, r.volume.len(), shape.dim());
             let nodes = hold(np, value);
 
-            // States at volume points; then, of each direction d, (d + 1) times the state as a flux,
+            // States at volume points; then, for each direction d, (d + 1) times the state as a flux,
             // projected.
             let mut points = vec![[0.0; LANES]; steps(nq)];
             product(&t.entries, &nodes, &mut points, tiles(nq), |tile, step| tile * steps(np) + step);
@@ -245,7 +246,7 @@ mod tests {
                 let at = |tile: usize, step: usize| (step * tiles(np) + tile) * dim + d;
                 product(&t.entries[t.project_at..], &flux, &mut rate, tiles(np), at);
             }
-            // Traces from face nodes, lifted.
+            // Traces from face nodes, then lifted.
             let (nn, ng) = (t.face_nodes[0].len(), r.face_offsets[1]);
             let face_at = tiles(nq) * steps(np) * LANES;
             let lift_at = face_at + if t.face_interp { tiles(ng) * steps(nn) * LANES } else { 0 };
@@ -281,7 +282,7 @@ mod tests {
         let t = SimplexTables::new(&r, NodeSet::WarpBlend, &r.project, false).unwrap().unwrap();
         let mut points = vec![[0.0; LANES]; 2];
         product(&t.entries, &hold(6, |_, _| 1.0), &mut points, 1, |_, step| step);
-        // Six points fill three lanes of four; the fourth has the first point's state, not zero.
+        // Six points fill three of four lanes; the fourth has the first point's state, not zero.
         assert!(points.iter().flatten().all(|x| (x - 1.0).abs() < 1e-13));
     }
 

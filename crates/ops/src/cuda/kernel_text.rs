@@ -1,4 +1,8 @@
-//! The text of a kernel: traced formulas and sizes in front of a `.cu` file.
+//! The text of a kernel: the law's formulas and the sizes of a part, in front of a `.cu` file.
+//!
+//! [`LawText`] holds the formulas translated to CUDA, [`Sizes`] the macros, [`KernelText`] the result with
+//! its launch configuration. This file also builds the texts of the universal kernels, which support every
+//! scheme.
 
 use crate::chain::Factors;
 use crate::cuda::operators::{Packed, widest_between};
@@ -14,12 +18,12 @@ use dgsuite_basis::{Cubature, Shape};
 use dgsuite_gpu::cuda::Source;
 use dgsuite_physics::trace::{PRELUDE, Parameters, TraceError};
 
-/// Dynamic shared memory that a block of a universal kernel may take, in bytes; more goes to work space in
-/// global memory. Half of what a multiprocessor has on devices of compute capability 9, so that two blocks
-/// fit.
+/// Largest dynamic shared memory in bytes of a block of a universal kernel; larger work space is in global
+/// memory. It is half of the shared memory of a multiprocessor on devices of compute capability 9, so that
+/// two blocks fit.
 pub(super) const SHARED_LIMIT: usize = 100 * 1024;
 
-/// The sizes of a part that kernels are specialised to.
+/// The sizes of a part that are constants of its kernels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sizes {
     pub(super) dim: usize,
@@ -82,21 +86,21 @@ const fn rule_number(rule: MetricRule) -> u8 {
     }
 }
 
-/// What a universal kernel needs of work space, and how many elements a block works on.
+/// The work space of a universal kernel, and the number of elements that a block processes.
 #[derive(Clone, Debug, PartialEq)]
 struct Plan {
     elements: usize,
     threads: usize,
-    /// Scalars.
+    /// Size in scalars.
     work: usize,
     shared: bool,
-    /// Names of the regions and where they begin.
+    /// Names and offsets of the regions.
     regions: Vec<(&'static str, usize)>,
 }
 
 impl Plan {
     fn new(sizes: &Sizes, bytes: usize, regions: &[(&'static str, usize)]) -> Self {
-        // Enough elements to give every thread of a block something to do, as far as they fit.
+        // Enough elements to keep all threads of a block busy, if they fit.
         let per_element: usize = regions.iter().map(|r| r.1).sum::<usize>() * sizes.fields;
         let rows = sizes.np.max(sizes.nq).max(sizes.nf);
         let threads: usize = if rows > 128 { 256 } else { 128 };
@@ -131,13 +135,13 @@ impl Plan {
     }
 }
 
-/// The traced text of a law: its parameters' structure and functions.
+/// The formulas of a law in CUDA: the structure of its parameters, and functions.
 pub(super) struct LawText {
     pub(super) parameters: Parameters,
     functions: String,
-    /// Whether there is a two-point flux, of a split form.
+    /// Whether there is a two-point flux, for a split form.
     pub(super) two_point: bool,
-    /// Set where there is diffusion.
+    /// Parameters of the lifting, if there is diffusion.
     pub(super) lifts: Option<Lifts>,
     /// Whether there is a source.
     pub(super) source: bool,
@@ -159,7 +163,7 @@ impl LawText {
         Ok(Self { two_point: true, ..law })
     }
 
-    /// With the formulas of the diffusive flux, if there is one, and the weight of liftings.
+    /// Adds the formulas of the diffusive flux, if there is one, and the weight of liftings.
     pub(super) fn with_diffusion<T>(
         self,
         diffusion: Option<&dyn DiffusionKernels<T>>,
@@ -170,18 +174,18 @@ impl LawText {
         Ok(Self { lifts: Some(Lifts { eta }), ..law })
     }
 
-    /// With a source or without; its formulas are its own kernel's.
+    /// Sets whether there is a source; its formulas are in its own kernel.
     pub(super) fn with_source(self, source: bool) -> Self {
         Self { source, ..self }
     }
 
-    /// With more functions, such as those of boundary conditions.
+    /// Adds functions, such as those of boundary conditions.
     pub(super) fn with_text(&self, more: &str) -> Self {
         let (parameters, functions) = (self.parameters.clone(), self.functions.clone() + more);
         Self { parameters, functions, ..*self }
     }
 
-    /// With more functions, such as a boundary condition's.
+    /// Adds functions, such as those of a boundary condition.
     pub(super) fn with(
         &self,
         more: impl FnOnce(&mut Parameters) -> Result<String, TraceError>,
@@ -191,7 +195,7 @@ impl LawText {
         Ok(Self { parameters, functions, ..*self })
     }
 
-    /// Everything before the kernels' own text.
+    /// All text in front of the kernel.
     pub(super) fn preamble(&self) -> String {
         format!(
             "#include \"device.cuh\"\n#include \"fast_math.cuh\"\n{PRELUDE}{}{}#include \"common.cuh\"\n",
@@ -201,7 +205,7 @@ impl LawText {
     }
 }
 
-/// The fields of `struct Parameters` as a kernel's argument.
+/// The fields of `struct Parameters`, as a kernel argument.
 pub(super) fn parameter_values<T: PackScalar>(parameters: &Parameters) -> Vec<T> {
     let mut values: Vec<T> = parameters.values().into_iter().map(T::from_f64).collect();
     if values.is_empty() {
@@ -231,51 +235,51 @@ pub(super) fn with_headers<T: PackScalar>(name: &str, text: String) -> Source {
     if T::BYTES == 4 { source.define("DG_SINGLE", 1) } else { source }
 }
 
-/// As [`with_headers`], of a kernel that calculates in double precision whatever it stores.
+/// As [`with_headers`], for a kernel that computes in double precision for any stored precision.
 pub(super) fn wide_with_headers<T: PackScalar>(name: &str, text: String) -> Source {
     let source = with_headers::<f64>(name, text);
     if T::BYTES == 4 { source.define("DG_STORED_SINGLE", 1) } else { source }
 }
 
-/// The normals of the reference faces as a macro of normals.cuh.
+/// The normals of the reference faces, as a macro of normals.cuh.
 pub(super) fn reference_normals(shape: Shape) -> String {
     let integers = |n: [f64; 3]| list(n.iter().take(shape.dim()).map(|x| x.round() as i64));
     list((0..shape.n_faces()).map(|f| integers(crate::geometry::reference_normal(shape, f))))
 }
 
-/// A text of a kernel and how it is to be launched.
+/// The text of a kernel and its launch configuration.
 #[derive(Clone)]
 pub(super) struct KernelText {
     pub(super) source: Source,
     pub(super) shape: LaunchShape,
-    /// Whether parameters and operators are double whatever the precision of the state.
+    /// Whether parameters and operators are in double precision for any precision of the state.
     pub(super) wide: bool,
 }
 
-/// How a kernel is launched.
+/// The launch configuration of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LaunchShape {
     /// Threads of a block.
     pub(super) threads: usize,
-    /// Elements that a block works on at a time.
+    /// Number of elements that a block processes at a time.
     pub(super) elements: usize,
     /// Bytes of dynamic shared memory.
     pub(super) shared: usize,
     /// Scalars of work space in global memory that each block needs.
     pub(super) work: usize,
-    /// Whether a block goes on with other elements; if not, there is a block for each group of elements.
+    /// Whether a block processes several groups of elements in turn; otherwise there is a block for each
+    /// group.
     pub(super) persistent: bool,
 }
 
-/// The operators of a part as chains of sparse factors, and what their kernels, the universal ones, are made
-/// for.
+/// The setting of universal kernels, with the operators of the part as chains of sparse factors.
 pub(super) struct Universal<'a, T: PackScalar> {
     pub(super) of: Setting<'a, T>,
     pub(super) factors: &'a Factors,
     pub(super) packed: &'a Packed<T>,
 }
 
-/// The text of a universal kernel.
+/// Builds the text of a universal kernel.
 pub(super) fn universal<T: PackScalar>(
     name: &str,
     body: &str,
@@ -292,7 +296,7 @@ pub(super) fn universal<T: PackScalar>(
     KernelText { source: plan.define(source), shape: plan.shape(T::BYTES), wide: false }
 }
 
-/// The fused residual of a part, alone or with the stage.
+/// Builds the fused residual of a part, alone or with the stage.
 pub(super) fn residual<T: PackScalar>(of: &Universal<'_, T>, stage: bool) -> KernelText {
     let (s, factors) = (of.of.sizes(), of.factors);
     let fluxes = s.dim * s.nq + s.nf;
@@ -313,7 +317,7 @@ pub(super) fn residual<T: PackScalar>(of: &Universal<'_, T>, stage: bool) -> Ker
     universal("residual.cu", include_str!("residual.cu"), of, stage, &regions)
 }
 
-/// The traces of a part.
+/// Builds the kernel of the traces of a part.
 pub(super) fn traces<T: PackScalar>(of: &Universal<'_, T>) -> KernelText {
     let (s, factors) = (of.of.sizes(), of.factors);
     let between = widest_between(&factors.interp_face);
@@ -321,13 +325,13 @@ pub(super) fn traces<T: PackScalar>(of: &Universal<'_, T>) -> KernelText {
     universal("traces.cu", include_str!("traces.cu"), of, 0, &regions)
 }
 
-/// The step bound of a part.
+/// Builds the kernel of the step bound of a part.
 pub(super) fn speed<T: PackScalar>(of: &Universal<'_, T>) -> KernelText {
     let (law, factors) = (of.of.law, of.factors);
     let s = of.of.sizes();
     let (points, between) = if s.collocated { (0, 0) } else { (s.nq, widest_between(&factors.interp)) };
     let odd = if factors.interp.len() > 2 { between } else { 0 };
-    // One number a point lies in a region of `nq` rows, which is ample.
+    // One number for each point needs less than `nq` rows.
     let regions = [
         ("STATE_AT", s.np),
         ("POINTS_AT", points),
@@ -341,12 +345,12 @@ pub(super) fn speed<T: PackScalar>(of: &Universal<'_, T>) -> KernelText {
     text
 }
 
-/// Threads of the kernels that work point by point.
+/// Threads per block of kernels with one thread per point.
 pub(super) const POINT_THREADS: usize = 128;
-/// Threads of the one block that sums or compares.
+/// Threads of the single block of sums and comparisons.
 pub(super) const REDUCE_THREADS: usize = 256;
 
-/// A kernel that needs no sizes of a group but those that it shares with all.
+/// Builds a kernel that does not depend on the sizes of a group.
 pub(super) fn pointwise<T: PackScalar>(
     name: &str,
     body: &str,

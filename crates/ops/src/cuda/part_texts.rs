@@ -1,4 +1,4 @@
-//! Which texts run a part: residual and stage, alone or in two passes, traces, step bound.
+//! Kernel texts of a part: residual and stage, alone or in two passes, traces, step bound.
 
 use crate::chain::Factors;
 use crate::cuda::fast::Fast;
@@ -19,13 +19,14 @@ pub(super) struct PartTexts {
     pub(super) stage: KernelText,
     pub(super) speed: KernelText,
     pub(super) traces: Option<KernelText>,
-    /// Whether that of the traces takes the operators of the fast kernel.
+    /// Whether the kernel of the traces uses the operators of the fast kernel.
     pub(super) fast_traces: bool,
-    /// The first pass of diffusion, in one or two.
+    /// The first pass of diffusion, as one or two kernels.
     pub(super) gradient: Vec<KernelText>,
 }
 
-/// The texts of a part's kernels, and the operators of the universal ones; `written` says whether traces are.
+/// Builds the texts of a part's kernels and the operators of the universal ones; `written`: whether a kernel
+/// writes traces.
 pub(super) fn part_texts<T: PackScalar>(
     of: Setting<'_, T>,
     form: Form,
@@ -72,7 +73,8 @@ pub(super) fn part_texts<T: PackScalar>(
     (texts, packed)
 }
 
-/// Refuses split forms of a part that no fast kernel runs: the universal ones have no two-point fluxes.
+/// Returns an error for split forms if no fast kernel runs the part: the universal ones have no two-point
+/// fluxes.
 pub(super) fn check_split(
     law: &LawText,
     fast: Option<&Fast>,

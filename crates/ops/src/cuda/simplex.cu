@@ -1,33 +1,44 @@
-// The fused residual and Runge–Kutta stage on triangles and tetrahedra, nodal, affine or curved, with the
-// FP64 tensor cores. Numbers are double between memory and memory, and `stored` there. The host's twin is
-// residual.rs; operators come from fragments.rs.
+// Fused residual and stage on nodal triangles and tetrahedra, on tensor cores: one warp per eight elements.
 //
-// A warp owns eight elements and goes from group to group; blocks stay as long as there is work. States of a
-// group arrive in shared memory while the group before is computed. Everything between interpolation and lift
-// stays in registers: see fragments.cuh. State is [element][node][field] (LANES = 1), metric terms one set an
-// element or, curved, one a point; curved elements of geometry order 2 have their maps' derivatives instead,
-// which are fetched with the state. The weight-adjusted rule takes the residual to the points once more and
-// back, two unknowns at a time.
+// Elements are affine or curved. The arithmetic is in double precision; arrays in memory have the type
+// `stored`. Same computation as residual.rs on the host; operators come from fragments.rs.
 //
-// Beside the macros of common.cuh, with DIRECT = 1 (rows and own are rows of face nodes, in the face's
-// frame): RULE 0 affine, 1 collocated, 2 weight-adjusted FACE_NODES FACE_POINTS of one face; equal if
-// FACE_INTERP is 0: face points are the nodes FACE_INTERP face points are interpolated from face nodes CODES
-// tables of rows WARPS BLOCKS warps of a block, blocks of a multiprocessor KEEP states stay in registers (1)
-// or are read from shared memory again (0) BUFFERS room for the states of this many groups; without KEEP, 2
-// to fetch one ahead AHEAD registers of the stage are fetched ahead too PREFETCH what is not fetched ahead is
-// brought to the device's second cache before it is needed FACE_UNROLL faces whose arithmetic is interleaved
-// NORMALS read (0), or computed from the metric (1); affine or QUADRATIC QUADRATIC metric terms are computed
-// from derivatives of the map (1), see quadratic.cuh; weight-adjusted REFERENCE_NORMALS { N̂ of each face }
-// SMALL the stage of a small mesh: a warp has one group, boundaries' points are done here, and the kernel is
-// launched while the one before works RUNS runs of boundaries' points; SMALL SHARED_TABLES entries of
-// `tables` that are copied to shared memory; projections, the last, may stay out `u`, `reg`, `start` and
-// `out` begin at multiples of 16 bytes, and so does slot `first` in them.
+// A warp processes groups of eight elements, one after the other; a block runs as long as there is work.
+// States of a group are copied to shared memory while the previous group is computed. All intermediate
+// results from interpolation to lift stay in registers, see fragments.cuh. The state is
+// [element][node][field] (LANES = 1). There is one set of metric terms for each element or, if curved, for
+// each point; curved elements of geometry order 2 have the derivatives of their maps instead, which are
+// loaded with the state. The weight-adjusted rule interpolates the residual to the points and projects it,
+// two unknowns at a time.
+//
+// Macros beside those of common.cuh, with DIRECT = 1 (`rows` and `own` are rows of face nodes, in the face's
+// frame):
+// - RULE: 0 affine, 1 collocated, 2 weight-adjusted
+// - FACE_NODES, FACE_POINTS: of one face; equal if FACE_INTERP is 0: face points are the nodes
+// - FACE_INTERP: face points are interpolated from face nodes
+// - CODES: number of tables of rows
+// - WARPS, BLOCKS: warps of a block, blocks per multiprocessor
+// - KEEP: states stay in registers (1), or are read again from shared memory (0)
+// - BUFFERS: memory for the states of this many groups; without KEEP, 2 to copy one group ahead
+// - AHEAD: registers of the stage are copied ahead, too
+// - PREFETCH: data that are not copied ahead are prefetched into the second-level cache
+// - FACE_UNROLL: number of faces whose arithmetic is interleaved
+// - NORMALS: read (0), or computed from the metric (1); affine or QUADRATIC
+// - QUADRATIC: metric terms are computed from derivatives of the map (1), see quadratic.cuh; weight-adjusted
+// - REFERENCE_NORMALS: { N̂ of each face }
+// - SMALL: the stage of a small mesh: a warp has one group, points of boundaries are processed here, and the
+//   kernel is launched while the previous one runs
+// - RUNS: number of runs of boundary points, for SMALL
+// - SHARED_TABLES: entries of `tables` that are copied to shared memory; projections, the last, may be left
+//   out
+//
+// `u`, `reg`, `start`, `out`, and slot `first` in them, are aligned to 16 bytes.
 
 constexpr int STATE_STEPS = fragment_steps(NP), STATE_TILES = fragment_tiles(NP);
 constexpr int POINT_STEPS = fragment_steps(NQ), POINT_TILES = fragment_tiles(NQ);
 constexpr int NODE_STEPS = fragment_steps(FACE_NODES);
 constexpr int TRACE_STEPS = fragment_steps(FACE_POINTS), TRACE_TILES = fragment_tiles(FACE_POINTS);
-// Where operators begin in `tables`, in the order of fragments.rs.
+// Offsets of the operators in `tables`, in the order of fragments.rs.
 constexpr int INTERP_AT = 0;                                                    // [tile][step]
 constexpr int FACE_AT = INTERP_AT + (COLLOCATED ? 0 : POINT_TILES * STATE_STEPS * 32);  // [tile][step]
 constexpr int LIFT_AT = FACE_AT + (FACE_INTERP ? TRACE_TILES * NODE_STEPS * 32 : 0);    // [face][step][tile]
@@ -41,11 +52,12 @@ constexpr int PROJECT_AT = PLACES_AT + (WEIGHTED ? PLACES + PLACES % 2 : 0);    
 
 constexpr int GROUP = 8;                      // elements of a warp
 constexpr int GROUP_STATE = GROUP * STATE_BLOCK;
-// Results go through shared memory where a row is not a whole number of pairs.
+// Results go through shared memory if a row is not a whole number of pairs.
 constexpr bool STAGED = FIELDS % 2 != 0;
 constexpr bool STATE_AHEAD = KEEP || BUFFERS > 1;
-constexpr int BEYOND = BUFFERS * GROUP_STATE;  // where the room beyond the states begins
-constexpr int RECORDS = BEYOND + (AHEAD || (STAGED && KEEP) ? GROUP_STATE : 0);  // where those of the elements begin
+constexpr int BEYOND = BUFFERS * GROUP_STATE;  // offset of the memory after the states
+// offset of the elements' records
+constexpr int RECORDS = BEYOND + (AHEAD || (STAGED && KEEP) ? GROUP_STATE : 0);
 #if QUADRATIC
 constexpr int GROUP_RECORDS = GROUP * RECORD;
 constexpr int SCALES = RECORDS + (STATE_AHEAD ? 2 : 1) * GROUP_RECORDS;  // 1/J, [step][lane]
@@ -54,7 +66,7 @@ constexpr int WARP_SPACE = SCALES + POINT_STEPS * 32;
 constexpr int WARP_SPACE = RECORDS;
 #endif
 
-// Starts to copy `n` scalars, `most` at most; an odd one at the end is copied at once.
+// Starts to copy `n` scalars (at most `most`); an odd one at the end is copied at once.
 template <int most> static __device__ __forceinline__ void fetch(stored* to, const stored* from, u32 n, u32 lane) {
     const u32 pairs = n / 2;
 #pragma unroll
@@ -67,7 +79,7 @@ template <int most> static __device__ __forceinline__ void fetch(stored* to, con
     if (n % 2 && lane == 0) to[2 * pairs] = from[2 * pairs];
 }
 
-// Metric terms at a point, in pairs where they come in pairs.
+// Loads metric terms at a point, in pairs if their number is even.
 static __device__ __forceinline__ void point_metric(const Arguments& a, u32 element, u32 q, real (&g)[DIM * DIM]) {
     if (DIM != 2) return metric_at(a, element, q, g);
     const pair* p = reinterpret_cast<const pair*>(a.metric + ((u64)element * NQ + q) * DIM * DIM);
@@ -177,15 +189,15 @@ static __device__ __forceinline__ void adjust(const Arguments& a, const real* ta
 }
 
 #if SMALL
-// When the stage is, and the runs of all boundaries. Mirrored by `OwnBoundaries` in arguments.rs.
+// The time of the stage, and the runs of all boundaries. Mirrored by `OwnBoundaries` in arguments.rs.
 struct OwnBoundaries {
     const BoundaryRun* runs;
     const Clock* clock;
     double time, part, share;
 };
 
-// The points on boundaries of `n` elements from `slot` on, whose states are at `state`: what the kernel of
-// boundary.cu does for all. A lane looks at one face, then all lanes share the points of those found.
+// Processes the boundary points of `n` elements from `slot` on, whose states are at `state`, like the kernel
+// in boundary.cu. Each lane examines one face; then all lanes share the points of the faces found.
 static __device__ __forceinline__ void boundary_points(const Arguments& a, const OwnBoundaries& own,
                                                        const BoundaryRun* runs, const Parameters& parameters,
                                                        const u32* own_rows, const stored* state, u32 slot, u32 n) {
@@ -250,7 +262,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     u32* shared_rows = reinterpret_cast<u32*>(states + WARPS * WARP_SPACE);
     u32* shared_own = shared_rows + CODES * FACE_NODES;
     if (!SMALL) dg_let_next_kernel_start();
-    // All on their way at once: small meshes wait for little else.
+    // All loads are issued at once: on small meshes their latency dominates.
     for (u32 i = 2 * threadIdx.x; i < SHARED_TABLES; i += 64 * WARPS) dg_cp_async16(shared + i, a.tables + i);
     dg_cp_async_commit();
     for (u32 i = threadIdx.x; i < CODES * FACE_NODES; i += 32 * WARPS)
@@ -285,7 +297,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         dg_cp_async_commit();
     };
 
-    // What lies behind an element's faces, and its metric terms: nothing that changes.
+    // The neighbours across the faces of an element, and its metric terms, which do not change.
     u32 to[FACES], code[FACES];
     real g[DIM * DIM];
     const auto find_element = [&](u32 group) {
@@ -299,20 +311,20 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     };
 
     u32 group = blockIdx.x * WARPS + warp, buffer = 0, record = 0;
-    // Curved elements', a group ahead.
+    // For curved elements, one group ahead.
     if (SMALL || CURVED) find_element(group);
     if (SMALL) {
         dg_wait_for_kernels_before();
-        // Not before: no more than one kernel should wait.
+        // Not earlier: at most one kernel should be waiting.
         dg_let_next_kernel_start();
     }
     if (STATE_AHEAD) fetch_state(group, state, 0);
     fetch_register(group);
-    // The tables; the states and registers of the first group may still be on their way.
+    // The tables must have arrived; states and registers of the first group may still be in transit.
     dg_cp_async_wait<STATE_AHEAD ? 2 : 1>();
     dg_block_sync();
     for (; group < groups; group += stride, buffer = BUFFERS - 1 - buffer, record = STATE_AHEAD ? 1 - record : 0) {
-        // Lanes of elements that do not exist take the part's last element; what they compute is not stored.
+        // Lanes without an element repeat the part's last element; their results are not stored.
         const u32 wanted = group * GROUP + r;
         const bool exists = wanted < a.count;
         const u32 element = exists ? wanted : a.count - 1, slot = a.first + element;
@@ -345,7 +357,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         boundary_points(a, own, runs, parameters, shared_own, group_state, a.first + group * GROUP, elements_of(group));
 #endif
 
-        // 1. Faces: both traces, numerical fluxes, lift. The exterior buffer may still be being written.
+        // 1. Faces: both traces, numerical fluxes, lift. The previous kernel may still be writing the
+        //    exterior buffer.
         if (!SMALL) dg_wait_for_kernels_before();
 #pragma unroll(FACE_UNROLL)
         for (int face = 0; face < FACES; ++face) {
@@ -365,7 +378,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             for (int t = 0; t < TRACE_TILES; ++t) {
                 real minus[FIELDS][2], plus[FIELDS][2];
 #if QUADRATIC
-                // Before there are traces to hold.
+                // Computed before registers are needed for traces.
                 real normals[2][DIM], lengths[2];
 #pragma unroll
                 for (int i = 0; i < 2; ++i) {
@@ -526,7 +539,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                 finish_row(a, factors, reads_register ? before : nullptr, at, x, y);
             }
         } else {
-            // First where the lanes have it, then along memory.
+            // Stored first in the distribution over lanes, then copied in the order of memory.
             stored* staged = AHEAD || KEEP ? beyond : group_state;
             if (!AHEAD) dg_warp_sync();
 #pragma unroll
@@ -545,7 +558,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             dg_warp_sync();
             const u32 n = elements_of(group) * STATE_BLOCK;
             const u64 begin = part_begin + (u64)group * GROUP_STATE;
-            const bool in_place = !KEEP && AHEAD;  // the state is still there
+            const bool in_place = !KEEP && AHEAD;  // the state is still in shared memory
             const auto finish_at = [&](real& y, real x, real before, real start) {
                 if (!STAGE) return y;
                 if (!AHEAD && reads_register) y += factors.a * before;

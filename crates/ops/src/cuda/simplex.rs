@@ -1,5 +1,7 @@
-//! The text and launch of `simplex.cu`: simplices, nodal. In single precision states are stored so, and
-//! calculated with in double precision, which the tensor cores have.
+//! Text and launch of `simplex.cu`: nodal simplices on tensor cores.
+//!
+//! In single precision, states are stored in single precision; the arithmetic is in double precision, which
+//! the tensor cores support.
 
 use crate::connect::ORIENTATIONS;
 use crate::cuda::fragments::{LANES, SimplexTables, steps};
@@ -10,10 +12,10 @@ use crate::scheme::MetricRule;
 use crate::simd::PackScalar;
 use dgsuite_basis::Shape;
 
-/// Elements of a warp.
+/// Number of elements of a warp.
 const GROUP: usize = 8;
 
-/// How the kernel is built; see the head of simplex.cu.
+/// Variants of the kernel; see the head of simplex.cu.
 #[derive(Clone, Copy)]
 struct Build {
     warps: usize,
@@ -25,7 +27,7 @@ struct Build {
     tables_out: bool,
     /// Whether the arithmetic of the faces is interleaved.
     unroll: bool,
-    /// Whether what is not fetched ahead is brought to the second cache before it is needed.
+    /// Whether data that are not copied ahead are prefetched into the second-level cache.
     prefetch: bool,
 }
 
@@ -45,7 +47,7 @@ const fn resident(warps: usize, blocks: usize) -> Build {
     }
 }
 
-/// States are read from shared memory again; one block fills a multiprocessor.
+/// States are read again from shared memory; one block fills a multiprocessor.
 const fn streaming(warps: usize, buffers: usize, ahead: bool) -> Build {
     let (blocks, keep) = (1, false);
     Build {
@@ -66,7 +68,7 @@ const fn with_normals(build: Build) -> Build {
     Build { normals: true, ..build }
 }
 
-/// The build that was fastest on an H200 of those tried for the shape and order.
+/// The variant that was the fastest on an H200 of those tried, for each shape and order.
 const fn build(shape: Shape, order: usize, collocated: bool) -> Build {
     match (shape, order, collocated) {
         (Shape::Triangle, 0..=2, false) => resident(4, 4),
@@ -88,7 +90,7 @@ const fn build(shape: Shape, order: usize, collocated: bool) -> Build {
     }
 }
 
-/// The same for curved elements, which need room for a point's metric terms.
+/// The variants for curved elements, which need registers for metric terms at a point.
 const fn build_curved(shape: Shape, order: usize) -> Build {
     match (shape, order) {
         (Shape::Triangle, 0 | 1) => resident(4, 4),
@@ -104,10 +106,10 @@ const fn build_curved(shape: Shape, order: usize) -> Build {
     }
 }
 
-/// Fewest warps of a multiprocessor with which the kernel is worth its while.
+/// Smallest number of warps per multiprocessor for which the kernel is efficient.
 const FEWEST_WARPS: usize = 4;
 
-/// The kernel of a part whose operators are `tables`; `None` if it does not fit the device.
+/// Builds the kernel of a part with the operators `tables`; `None` if it does not fit the device.
 pub(super) fn text<T: PackScalar>(
     of: &Setting<'_, T>,
     tables: &SimplexTables,
@@ -117,16 +119,16 @@ pub(super) fn text<T: PackScalar>(
     built(of, tables, stage, b, None)
 }
 
-/// Warps of a block on a small mesh, as few as will do; with one, an H200 was slower on 2,880 triangles and
-/// no faster on 180.
+/// Warps of a block on a small mesh: the smallest number that works. With one warp, an H200 was slower on
+/// 2,880 triangles and no faster on 180.
 const SMALL_WARPS: [usize; 2] = [2, 4];
 /// Bytes of shared memory of a multiprocessor.
 const MULTIPROCESSOR: usize = 228 * 1024;
-/// Warps that a multiprocessor has registers for, if threads take as many as they may.
+/// Number of warps for which a multiprocessor has registers, with the largest number per thread.
 const RESIDENT_WARPS: usize = 8;
 
-/// The kernel of a stage on a small mesh, with so many runs of boundary points, whose conditions are among
-/// the functions of `law`; `None` if so many multiprocessors cannot work on all elements at once.
+/// Builds the kernel of a stage on a small mesh, for a number of runs of boundary points, whose conditions
+/// are among the functions of `law`; `None` if `multiprocessors` cannot process all elements at once.
 pub(super) fn small<T: PackScalar>(
     of: &Setting<'_, T>,
     tables: &SimplexTables,

@@ -15,24 +15,24 @@ use crate::scheme::{Form, MetricRule};
 use crate::simd::PackScalar;
 use dgsuite_basis::{Matrix, ReferenceElement, Representation, Shape};
 
-/// Elements of a warp.
+/// Number of elements of a warp.
 const GROUP: usize = 8;
-/// Derivatives along a face of size below this, beside those across, are zero.
+/// Derivatives along a face smaller than this, relative to those across, are zero.
 const SAME_SLOPE: f64 = 1e-10;
 
-/// How the first pass is built; see the head of simplex_gradient.cu.
+/// Variants of the first pass; see the head of simplex_gradient.cu.
 #[derive(Clone, Copy)]
 struct Build {
     warps: usize,
-    /// Warps that share eight elements.
+    /// Number of warps that share eight elements.
     team: usize,
     blocks: usize,
     buffers: usize,
-    /// Whether half jumps wait in shared memory.
+    /// Whether half jumps are stored in shared memory.
     jumps: bool,
 }
 
-/// What a kernel of the first pass does; WORK of simplex_gradient.cu.
+/// The part of the first pass that a kernel computes; WORK of simplex_gradient.cu.
 #[derive(Clone, Copy)]
 enum Work {
     All,
@@ -43,11 +43,11 @@ enum Work {
 /// The kernels of the first pass.
 enum Builds {
     One(Build),
-    /// Faces, then the volume.
+    /// One kernel for faces, then one for the volume.
     Two(Build, Build),
 }
 
-/// The builds that were fastest on an H200 of those tried for the shape and order.
+/// The variants that were the fastest on an H200 of those tried, for each shape and order.
 fn builds(shape: Shape, order: usize, collocated: bool) -> Builds {
     let kept = |warps, blocks, buffers| Build { warps, team: 1, blocks, buffers, jumps: false };
     let waiting = |warps, blocks, buffers| Build { warps, team: 1, blocks, buffers, jumps: true };
@@ -71,17 +71,17 @@ pub(super) struct SimplexDiffusion {
     pub(super) tables: SimplexTables,
     /// In the order of simplex_gradient.cu.
     entries: Vec<f64>,
-    /// Where operators begin that may stay out of shared memory, and the end.
+    /// Offsets of operators that may stay in global memory, and the end.
     cuts: [usize; 5],
-    /// Where the lifts begin.
+    /// Offset of the lifts.
     lift_at: usize,
 }
 
 impl SimplexDiffusion {
-    /// The operators of a part, or nothing if these kernels can't run it.
+    /// The operators of a part; `None` if these kernels do not support it.
     ///
     /// # Errors
-    /// Those of reference elements.
+    /// Errors of reference elements.
     pub(super) fn new<T: PackScalar>(
         of: &Setting<'_, T>,
         form: Form,
@@ -98,7 +98,8 @@ impl SimplexDiffusion {
         let Some(tables) = SimplexTables::new(reference, nodes, &project, false)? else { return Ok(None) };
         let (np, nq, dim) = (reference.n_basis, reference.volume.points.len(), group.shape.dim());
         let ng = reference.face_offsets[1];
-        // What faces take, what volume points take, and the lifts, which the second pass alone takes.
+        // Operators of the faces, operators of the volume points, and the lifts, which only the second pass
+        // uses.
         let lifts_at = tables.project_at - group.shape.n_faces() * steps(ng) * tiles(np) * 32;
         let face_at = if part.collocated { 0 } else { tiles(nq) * steps(np) * 32 };
         let mut entries = tables.entries[face_at..lifts_at].to_vec();
@@ -150,8 +151,8 @@ impl SimplexDiffusion {
         Ok(Some(Self { tables, entries, cuts, lift_at }))
     }
 
-    /// A kernel of the first pass, of as many warps as fit the device, at most those of `b` and at least half
-    /// of them.
+    /// Builds a kernel of the first pass with as many warps as fit the device, at most as many as in `b` and
+    /// at least half of them.
     fn widest<T: PackScalar>(&self, of: &Setting<'_, T>, work: Work, b: Build) -> Option<KernelText> {
         let least = b.warps.div_ceil(2);
         (least..=b.warps)
@@ -160,7 +161,7 @@ impl SimplexDiffusion {
             .find_map(|warps| self.work(of, work, Build { warps, ..b }))
     }
 
-    /// A kernel of the first pass.
+    /// Builds a kernel of the first pass.
     fn work<T: PackScalar>(&self, of: &Setting<'_, T>, work: Work, b: Build) -> Option<KernelText> {
         let (sizes, group) = (of.sizes(), of.group);
         let faces_waiting = match work {
@@ -184,7 +185,7 @@ impl SimplexDiffusion {
             Work::Faces => (0, volume_at),
             Work::Volume => (volume_at, end),
         };
-        // The last operators may stay out; all of them, where faces have none to themselves.
+        // The last operators may stay in global memory; all of them, if no operator is for faces only.
         let to = self
             .cuts
             .into_iter()
@@ -265,22 +266,22 @@ impl<T: PackScalar> Passes<T> for SimplexDiffusion {
     }
 }
 
-/// What gives the gradient at the points of a face, in directions of the face: across it, the first reference
-/// direction in which its normal has a part; along it the others, less the first where the normal has a part
-/// in all.
+/// Operators of the gradient at the points of a face, in directions of the face. Across: the first reference
+/// direction in which its normal has a component. Along: the other directions, minus the first one if the
+/// normal has a component in all directions.
 struct FaceOperators {
-    /// Of half jumps: the direction across.
+    /// From half jumps to the direction across.
     lift: Matrix,
-    /// Of the state.
+    /// From the state to the direction across.
     across: Matrix,
-    /// Of face nodes.
+    /// From face nodes to the directions along.
     along: Vec<Matrix>,
-    /// Of the state.
+    /// From the state to the directions along.
     along_of_state: Vec<Matrix>,
 }
 
 impl FaceOperators {
-    /// Those of face `f`; `None` if derivatives along it need more than the nodes on it.
+    /// The operators of face `f`; `None` if derivatives along it depend on more than the nodes on it.
     fn new(reference: &ReferenceElement, f: usize, nodes: &[usize], eta: f64) -> Option<Self> {
         let (first, np) = (reference.face_offsets[f], reference.n_basis);
         let ng = reference.face_offsets[f + 1] - first;
@@ -314,7 +315,7 @@ impl FaceOperators {
         })
     }
 
-    /// In the order of simplex_gradient.cu.
+    /// Appends the fragments in the order of simplex_gradient.cu.
     fn write(&self, entries: &mut Vec<f64>) {
         let ng = self.lift.rows;
         for tile in 0..tiles(ng) {
@@ -336,13 +337,13 @@ impl FaceOperators {
     }
 }
 
-/// Whether the last tile of `n` rows takes one step.
+/// Whether the last tile of `n` rows needs one step only.
 const fn has_half(n: usize) -> bool {
     steps(n) % 2 == 1
 }
 
-/// The fragment of two operators whose outputs' last tiles, of four rows or fewer, share one: the first in
-/// its even columns.
+/// The fragment of two operators whose outputs share a last tile (of at most four rows): the first uses its
+/// even columns.
 fn both(of: &[Matrix; 2], tile: usize, step: usize, entries: &mut Vec<f64>) {
     let row = |r: usize| 8 * tile + r / 2;
     let a =
@@ -350,7 +351,7 @@ fn both(of: &[Matrix; 2], tile: usize, step: usize, entries: &mut Vec<f64>) {
     fragment(&a, step, 0, Padding::Zero, entries);
 }
 
-/// Whether every `N̂` has entries of one sign and of size 1, as the tables of liftings suppose.
+/// Whether every `N̂` has entries of one sign and of magnitude 1, as the tables of liftings assume.
 fn signs_are_plain(reference: &ReferenceElement, dim: usize) -> bool {
     (0..reference.spec.shape.n_faces()).all(|f| {
         let n = reference_normal(reference.spec.shape, f);

@@ -2,26 +2,33 @@
 // are double between memory and memory, and `stored` there. The host's twin is `gradient_block` in
 // diffusion_passes.rs; operators come from simplex_diffusion.rs.
 //
-// A warp, or two, own eight elements, as in simplex.cu, and keep the half jumps of all faces: a face's own
-// lifting is a product at its points, those of all faces are products at volume points. Everything between
-// traces and rows stays in registers: see fragments.cuh. Where that is too much for registers and shared
-// memory, faces and volume are two kernels one after the other, and the half jumps pass through memory.
+// A warp, or two, process eight elements, as in simplex.cu, and keep the half jumps of all faces: a face's
+// own lifting is a product at its points, and the liftings of all faces are products at volume points. All
+// intermediate results stay in registers, see fragments.cuh. If registers and shared memory do not suffice,
+// faces and volume are two consecutive kernels, which pass the half jumps through memory.
 //
-// At a face the gradient is taken in directions of its own: along the face, where derivatives are those of
-// the trace and take its nodes alone, and across, in the direction of the lifting. Where few points are left
-// for a last tile, in the plane, two directions share it: one in the even columns, one in the odd.
+// On a face, the gradient is computed in directions of the face: along the face, where derivatives are those
+// of the trace and depend on its nodes only, and across, in the direction of the lifting. In two dimensions,
+// if the last tile has few points, two directions share it: one uses the even columns, one the odd.
 //
-// Beside the macros of common.cuh, with DIRECT = 1 (rows and own are rows of face nodes, in the face's
-// frame): FACE_NODES FACE_POINTS of one face; equal if FACE_INTERP is 0: face points are the nodes
-// FACE_INTERP face points are interpolated from face nodes CODES tables of rows WORK 0 faces and volume, 1
-// faces, 2 volume WARPS BLOCKS warps of a block, blocks of a multiprocessor TEAM warps that share eight
-// elements: 1, or 2 with JUMPS: then each takes half of the faces and every other tile of volume points, and
-// shared memory has room for operators, too BUFFERS room for the states of this many groups; 2 to fetch one
-// ahead JUMPS half jumps wait in registers (0), or in shared memory (1): then faces and tiles go one by one,
-// and traces are taken once for jumps and once for fluxes, so that few numbers are held at a time AHEAD rows
-// of neighbours are copied to shared memory while the group before is computed REFERENCE_NORMALS { N̂ of each
-// face }, of entries −1, 0 and 1 TABLES_FROM TABLES_TO entries of `tables` that are copied to shared memory:
-// whole operators `u` and `kept` begin at multiples of 16 bytes, and so does slot `first` in them.
+// Macros beside those of common.cuh, with DIRECT = 1 (`rows` and `own` are rows of face nodes, in the face's
+// frame):
+// - FACE_NODES, FACE_POINTS: of one face; equal if FACE_INTERP is 0: face points are the nodes
+// - FACE_INTERP: face points are interpolated from face nodes
+// - CODES: number of tables of rows
+// - WORK: 0 faces and volume, 1 faces, 2 volume
+// - WARPS, BLOCKS: warps of a block, blocks per multiprocessor
+// - TEAM: number of warps that share eight elements: 1, or 2 with JUMPS; then each processes half of the
+//   faces and every other tile of volume points, and shared memory also holds operators
+// - BUFFERS: memory for the states of this many groups; 2 to copy one group ahead
+// - JUMPS: half jumps stay in registers (0) or in shared memory (1); in the latter case faces and tiles are
+//   processed one by one, and traces are computed twice, for jumps and for fluxes, so that few numbers are
+//   held at a time
+// - AHEAD: rows of neighbours are copied to shared memory while the previous group is computed
+// - REFERENCE_NORMALS: { N̂ of each face }, with entries −1, 0 and 1
+// - TABLES_FROM, TABLES_TO: entries of `tables` that are copied to shared memory: whole operators
+//
+// `u`, `kept`, and slot `first` in them, are aligned to 16 bytes.
 
 #include "simplex_gradient.cuh"
 
@@ -39,7 +46,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     for (u32 i = threadIdx.x; WORK != 2 && i < FACES * FACE_NODES; i += 32 * WARPS) shared_own[i] = __ldg(a.own + i);
 
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, r = lane >> 2, j = lane & 3;
-    // The team, the warp's number in it and the thread's.
+    // The team, the warp's number in it, and the thread's.
     const u32 team = warp / TEAM, member = warp % TEAM, mate = threadIdx.x % MATES;
     const auto operator_at = [&](int at) {
         return (at >= TABLES_FROM && at < TABLES_TO ? shared - TABLES_FROM : a.tables) + at + lane;
@@ -60,8 +67,9 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         dg_cp_async_commit();
     };
 
-    // What lies behind an element's faces; asked for one group ahead, as are the rows of face nodes there.
-    // Behind a face without a neighbour are its own, or, where points are nodes, the states of the exterior.
+    // The neighbours across an element's faces, found one group ahead, as are the rows of face nodes there.
+    // For a face without a neighbour these are the element's own or, if points are nodes, the states of the
+    // exterior.
     stored* there = acrosses + warp * ACROSS_SPACE + 2 * lane;
     u32 to_ahead[FACES], code_ahead[FACES], slot_ahead = 0, outside_faces = 0;
     const auto find_ahead = [&](u32 group) {
@@ -94,7 +102,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         }
         dg_cp_async_commit();
     };
-    // Rows of face nodes across a face, as the copies left them.
+    // Reads the rows of face nodes across a face from their copies.
     const auto load_across = [&](int face, int s, real (&up)[FIELDS]) {
 #pragma unroll
         for (int k = 0; k < FIELDS / 2; ++k) {
@@ -111,14 +119,14 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     dg_block_sync();
     if (AHEAD) fetch_across();
     for (; group < groups; group += stride, buffer = BUFFERS - 1 - buffer) {
-        // Lanes of elements that do not exist take the part's last element; what they compute is not stored.
+        // Lanes without an element repeat the part's last element; their results are not stored.
         const u32 wanted = group * GROUP + r;
         const bool exists = wanted < a.count;
         const u32 element = exists ? wanted : a.count - 1, slot = a.first + element;
         dg_cp_async_wait<0>();
         team_sync();
         stored* group_state = state + buffer * GROUP_STATE;
-        // The state of the lane's element, the last one that there is.
+        // The state of the lane's element, or of the last existing one.
         const u32 last = elements_of(group) - 1;
         const stored* u = group_state + (r < last ? r : last) * STATE_BLOCK;
         if (BUFFERS > 1) fetch_state(group + stride, state + (1 - buffer) * GROUP_STATE);
@@ -163,7 +171,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             const auto interpolate = [&](int t, real (&minus)[FIELDS][2], real (&plus)[FIELDS][2]) {
                 fragment_zero(minus);
                 fragment_zero(plus);
-// Unrolled, the kernel of both has too few registers.
+// If it were unrolled, the kernel with both would need too many registers.
 #pragma unroll(in_registers || WORK == 1 ? NODE_STEPS : 1)
                 for (int s = 0; s < NODE_STEPS; ++s) {
                     const u32 node = fragment_row(FACE_NODES, s, j);
@@ -176,7 +184,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                     fragment_multiply(plus, up, b);
                 }
             };
-            // The states on both sides of the lane's point of a step.
+            // The states on both sides at the lane's point of a step.
             const auto states_at = [&](int t, int i, u32 point, const real (&minus)[FIELDS][2], const real (&plus)[FIELDS][2],
                                        real (&um)[FIELDS], real (&up)[FIELDS]) {
                 if (FACE_INTERP) {
@@ -227,7 +235,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             }
 #pragma unroll(in_registers ? TRACE_TILES : 1)
             for (int t = 0; t < TRACE_TILES; ++t) {
-                // Across and along the face.
+                // Derivatives across and along the face.
                 real slope[DIM][FIELDS][2];
 #pragma unroll
                 for (int d = 0; d < DIM; ++d) fragment_zero(slope[d]);
@@ -310,16 +318,16 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         real rate[STATE_TILES][FIELDS][2];
 #pragma unroll
         for (int t = 0; t < STATE_TILES; ++t) fragment_zero(rate[t]);
-        // With `shares`, a constant, the directions share the tile.
+        // If `shares` (a constant), the directions share the tile.
         const auto volume = [&](int t, bool shares) {
             real points[FIELDS][2], slope[DIM][FIELDS][2];
             fragment_zero(points);
             fragment_zero(slope[0]);
-            // Tables of liftings hold the sign of the face's normal. A face has it in one direction or in
-            // all: those of all come first, where the directions are still the same.
+            // Tables of liftings contain the sign of the face's normal. The normal of a face has either one
+            // component or all: faces with all come first, while the directions are still equal.
             const auto lift = [&](int face, bool all) {
-                // Not unrolled where they come from memory: all would be asked for at once, and fill the
-                // registers.
+                // Not unrolled if operators are read from global memory: all loads would be issued at once
+                // and fill the registers.
 #pragma unroll(in_registers ? TRACE_STEPS : 1)
                 for (int s = 0; s < TRACE_STEPS; ++s) {
                     const real b = point_lift[((face * POINT_TILES + t) * TRACE_STEPS + s) * 32];
@@ -416,7 +424,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                 store_row(p.kept + at, y);
             }
         } else {
-            // First where the lanes have it, then along memory.
+            // Stored first in the distribution over lanes, then copied in the order of memory.
             team_sync();
 #pragma unroll
             for (int turn = 0; turn < TEAM; ++turn) {

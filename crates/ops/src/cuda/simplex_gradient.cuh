@@ -1,15 +1,14 @@
-// What simplex_gradient.cu takes from its macros: where operators lie, the directions of faces, copies to
-// shared memory.
+// Constants and helpers of simplex_gradient.cu: layout of operators, directions of faces, copies.
 
 constexpr int STATE_STEPS = fragment_steps(NP), STATE_TILES = fragment_tiles(NP);
 constexpr int POINT_STEPS = fragment_steps(NQ), POINT_TILES = fragment_tiles(NQ);
 constexpr int NODE_STEPS = fragment_steps(FACE_NODES);
 constexpr int TRACE_STEPS = fragment_steps(FACE_POINTS), TRACE_TILES = fragment_tiles(FACE_POINTS);
-// Where operators begin in `tables`, in the order of simplex_diffusion.rs.
+// Offsets of the operators in `tables`, in the order of simplex_diffusion.rs.
 constexpr int FACE_AT = 0;                                                                   // [tile][step]
 constexpr bool TRACE_SHARED = DIM == 2 && fragment_half(FACE_POINTS), POINT_SHARED = DIM == 2 && fragment_half(NQ);
-// Of a face and tile: [step] the lifting, [step] the direction across, [step][direction] those along from
-// face nodes.
+// For each face and tile: [step] the lifting, [step] the direction across, [step][direction] the directions
+// along, from face nodes.
 constexpr int FACE_TILE = TRACE_STEPS + STATE_STEPS + (DIM - 1) * NODE_STEPS;
 constexpr int FACE_TILES = TRACE_TILES * FACE_TILE - (TRACE_SHARED ? NODE_STEPS : 0);
 constexpr int FACE_SLOPE_AT = FACE_AT + (FACE_INTERP ? TRACE_TILES * NODE_STEPS * 32 : 0);   // [face][tile]
@@ -20,23 +19,23 @@ constexpr int PROJECT_AT = SLOPE_AT + (DIM * POINT_TILES - POINT_SHARED) * STATE
 constexpr int SHARED_TABLES = TABLES_TO - TABLES_FROM;
 
 constexpr int GROUP = 8;  // elements of a team
-constexpr int TEAMS = WARPS / TEAM, MATES = 32 * TEAM;  // and threads of a team
+constexpr int TEAMS = WARPS / TEAM, MATES = 32 * TEAM;  // and number of threads of a team
 static_assert(TEAM == 1 || (FIELDS % 2 != 0 && JUMPS && WORK == 0 && !AHEAD), "where two warps share elements, they meet in shared memory");
 constexpr int GROUP_STATE = GROUP * STATE_BLOCK;
-// Results go through shared memory where a row is not a whole number of pairs.
+// Results go through shared memory if a row is not a whole number of pairs.
 constexpr bool STAGED = FIELDS % 2 != 0;
-// Waits for the team.
+// Barrier of the team.
 static __device__ __forceinline__ void team_sync() {
     if (TEAM == 1) dg_warp_sync();
     else dg_pair_sync();
 }
 
-// Half jumps of all faces wait there, or those of one where the volume has a kernel of its own.
+// Number of faces whose half jumps are stored here: all, or one if the volume has its own kernel.
 constexpr int JUMP_FACES = WORK == 1 ? 1 : JUMPS ? FACES : 0;
 constexpr int JUMP_SPACE = JUMP_FACES * TRACE_STEPS * FIELDS * 32;  // of a team: [face][step][field][lane]
 
-// The first direction in which a face's normal has a part, in two bits for each face, and the faces that have
-// one in all.
+// The first direction in which a face's normal has a component, in two bits for each face, and the faces
+// whose normal has a component in all directions.
 static __device__ constexpr u32 directions_across() {
     constexpr int normal[FACES][DIM] = REFERENCE_NORMALS;
     u32 bits = 0;
