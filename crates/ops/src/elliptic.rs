@@ -19,9 +19,9 @@
 //! contrast (Ern, Stephansen & Zunino 2009).
 //!
 //! **Penalty.** `τ = penalty · max over both sides of C |f| / |E|`, where C is the smallest constant of the
-//! trace inequality `∫_f v² ≤ C |f|/|E| ∫_E v²` for functions of order p: (p + 1)(p + 2)/2 on triangles, (p +
-//! 1)(p + 3)/3 on tetrahedra (Warburton & Hesthaven 2003; Shahbazi 2005), (p + 1)² on quadrilaterals and
-//! hexahedra, computed numerically for prisms and pyramids. On curved elements `|f|/|E|` is the largest
+//! trace inequality `∫_f v² ≤ C |f|/|E| ∫_E v²` for functions of order p: `(p + 1)(p + 2)/2` on triangles,
+//! `(p + 1)(p + 3)/3` on tetrahedra (Warburton & Hesthaven 2003; Shahbazi 2005), `(p + 1)²` on quadrilaterals
+//! and hexahedra, computed numerically for prisms and pyramids. On curved elements `|f|/|E|` is the largest
 //! `sJ/J` at the points of the face, times the ratio of the reference measures. With the factor ½, small
 //! meshes of each shape, sheared and curved, have positive definite matrices, except sheared pyramids of
 //! order 3 and mixtures with pyramids stretched by 5, for which the factor 0.7 suffices. Factors below ½ are

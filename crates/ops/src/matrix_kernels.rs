@@ -264,7 +264,7 @@ enum Target<V: Pack> {
 
 impl<T: PackScalar> Finish<'_, T> {
     /// # Safety
-    /// `output` covers the block, `add` is readable, and `rows` rows are at hand.
+    /// `output` covers the block, `add` is readable, and there are `rows` rows.
     #[inline(always)]
     unsafe fn rows<V: Pack<T = T>, const N: usize>(&self, rows: usize) -> FinishRows<V> {
         assert!(self.u.len() >= rows * N * V::W);
@@ -364,7 +364,7 @@ impl<T: PackScalar> MultiplyFinish<'_, T> {
     #[inline(always)]
     fn run_fields<V: Pack<T = T>, const N: usize>(self) {
         assert!(self.b.len() >= self.a.cols() * N * V::W);
-        // SAFETY: lengths are asserted here and in `rows`; the output is the user's word.
+        // SAFETY: lengths are asserted here and in `rows`; the caller guarantees the output.
         unsafe {
             let rows = self.finish.rows::<V, N>(self.a.rows());
             apply::<V, N, _>(self.a, self.b.as_ptr(), &rows);
@@ -537,7 +537,7 @@ impl<T: PackScalar> AddConstant<'_, T> {
                 && self.v.len() >= n * N * V::W
                 && self.gain.len() >= N * V::W
         );
-        // SAFETY: lengths are asserted above and in `rows`; the output is the user's word.
+        // SAFETY: lengths are asserted above and in `rows`; the caller guarantees the output.
         unsafe {
             let (v, weighted) = (self.v.as_ptr(), self.weighted.as_ptr());
             let per_volume = V::load(weighted.add(n * V::W));
@@ -585,7 +585,7 @@ impl<T: PackScalar> StoredInverse<'_, T> {
     fn run_fields<V: Pack<T = T>, const N: usize>(self) {
         let n = (self.inverse.len() / V::W).isqrt();
         assert!(self.r.len() >= n * N * V::W);
-        // SAFETY: lengths are asserted here and in `rows`; the output is the user's word.
+        // SAFETY: lengths are asserted here and in `rows`; the caller guarantees the output.
         unsafe {
             let rows = self.finish.rows::<V, N>(n);
             for i in 0..n {

@@ -160,7 +160,8 @@ impl<T: PackScalar> MeanFlux<'_, T> {
             }
             for q in first..end {
                 // SAFETY: tables hold points of an element, `stride` covers them; slots and entries are
-                // asserted above, lengths by `check`. The user vouches that nobody writes what is read.
+                // asserted above, lengths by `check`. The caller guarantees that no thread writes what is
+                // read.
                 unsafe {
                     let half = self.scales.half::<V>(f, q);
                     let mut rows = base;

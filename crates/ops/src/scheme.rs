@@ -121,12 +121,15 @@ impl Scheme {
     ///
     /// On curved elements the scheme uses `J∇r` at the solution points; the geometry is reduced to order p if
     /// its order is higher. The step bound includes the correction. Schemes with c > 0 are stable with larger
-    /// steps: for upwind advection at p = 2, 3 the spectra of c_sd are smaller by a factor of 0.65 on
-    /// quadrilaterals and 0.71 to 0.77 on triangles, those of c_hu by 0.5 and 0.53 to 0.66. Schemes with c <
-    /// 0 need smaller steps: the highest modes of the lift are larger by θ = 1/(1 − c/c_−). The spectrum of
-    /// advection grows by at most θ (for c = c_−/2, where θ = 2: by 2 at p = 1, 1.85, 1.76, 1.69, 1.65 at p =
-    /// 2 … 5 on the line, 1.6 to 1.8 on triangles), that of diffusion, which lifts twice, by at most θ² (by 4
-    /// at p = 1, 3.32, 2.78, 2.41, 2.15).
+    /// steps: for upwind advection at p = 2, 3 the spectra of c_sd are 0.65 times as large as those of
+    /// `c = 0` on quadrilaterals and 0.71 to 0.77 times on triangles, the spectra of c_hu 0.5 and 0.53 to
+    /// 0.66 times.
+    ///
+    /// Schemes with c < 0 need smaller steps: the highest modes of the lift are θ = 1/(1 − c/c_−) times as
+    /// large. The spectrum of advection is at most θ times as large (for c = c_−/2, where θ = 2: 2 times at
+    /// p = 1, 1.85, 1.76, 1.69, 1.65 times at p = 2 … 5 on the line, 1.6 to 1.8 times on triangles). The
+    /// spectrum of diffusion, which lifts twice, is at most θ² times as large (4 times at p = 1, then 3.32,
+    /// 2.78, 2.41, 2.15).
     #[must_use]
     pub const fn flux_reconstruction(order: usize, set: NodeSet, c: Parameter) -> Self {
         Self {

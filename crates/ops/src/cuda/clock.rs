@@ -195,7 +195,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             // SAFETY: the argument is the kernel's.
             return unsafe { self.cuda.launch(&clock.tick, LaunchConfig::new(1, 1), &clock.args) };
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's contract.
         unsafe { self.end_with_bound(u, false, cfl) }
     }
 
@@ -208,7 +208,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// # Safety
     /// As for [`end_step`](Self::end_step).
     pub unsafe fn end_local_step(&mut self, u: u64) -> Result<(), GpuError> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's contract.
         unsafe { self.end_with_bound(u, true, 0.0) }
     }
 
@@ -252,7 +252,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// # Safety
     /// Until the stream has processed the copy, `to` must stay valid and must be neither read nor written.
     pub unsafe fn copy_bounds(&self, to: &mut BoundsCopy) -> Result<(), GpuError> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's contract.
         unsafe { self.clock.found.download_async(0, &mut to.0, self.cuda.stream()) }
     }
 

@@ -162,8 +162,8 @@ impl<T: PackScalar> CudaDiscretization<T> {
         clock.args.buffer(&clock.bounds).value(clock.n_bounds as u32).buffer(&control.square);
         clock.args.buffer(&control.control).buffer(&control.record).value(RING as u32).buffer(&clock.clock);
         let arrays = [(u, start, state), (sums, control.sums.ptr(), n_sums)];
-        // SAFETY: the arguments are the kernels'; the addresses are the caller's word, and sums have the kept
-        // ones' length.
+        // SAFETY: the arguments are the kernels'; the addresses are the caller's contract, and sums have the
+        // kept ones' length.
         unsafe {
             let config = LaunchConfig::new(1, REDUCE_THREADS as u32);
             self.cuda.launch(&clock.judge, config, &clock.args)?;
@@ -190,7 +190,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         control: &DeviceControl,
         to: &mut AttemptsCopy,
     ) -> Result<(), GpuError> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's contract.
         unsafe { control.record.download_async(0, &mut to.0, self.cuda.stream()) }
     }
 }

@@ -68,7 +68,7 @@ impl Kernel {
     /// # Safety
     /// `args` are the arguments of the kernel, and its arrays are large enough.
     pub(super) unsafe fn launch(&self, cuda: &Cuda, args: &Args) -> Result<(), GpuError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { cuda.launch(&self.function, self.config(), args) }
     }
 

@@ -330,7 +330,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         self.args.clear();
         self.args.pointer(sum).pointer(u).pointer(register).value(n as u64);
         self.args.value(factors[0]).value(factors[1]).value(factors[2]);
-        // SAFETY: the arguments are the kernel's; the addresses are the caller's word.
+        // SAFETY: the arguments are the kernel's; the addresses are the caller's contract.
         unsafe {
             self.cuda.launch(&self.running_sum, LaunchConfig::cover(n, POINT_THREADS as u32), &self.args)
         }
