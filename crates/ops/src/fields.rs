@@ -1,4 +1,8 @@
 //! Access to the solution: projection, norms, integrals, samples, and the canonical order of checkpoints.
+//!
+//! Projection, integrals and norms use cubatures finer than the scheme's, unless they say otherwise; they run
+//! over elements in parallel and sum in fixed order. The canonical order `[element][field][basis function]`
+//! does not depend on the layout and is what checkpoints contain.
 
 use crate::discretization::Discretization;
 use crate::group::{Group, element_points};

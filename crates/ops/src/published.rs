@@ -1,4 +1,8 @@
 //! Orchestration of the two passes of diffusion: boundary jumps and fluxes, exchange of published fluxes.
+//!
+//! Within regions of blocks both passes run interleaved (see [`Schedule`]). Then the diffusive fluxes on
+//! boundaries are computed, published fluxes of other groups are copied, and the second pass runs over the
+//! blocks that had to wait for them.
 
 use crate::boundary_set::BoundarySet;
 use crate::connect::{Connectivity, Neighbours};

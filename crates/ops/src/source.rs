@@ -1,4 +1,7 @@
 //! Source terms `S(t, x)`: evaluated at volume points, projected, and added before the metric rule.
+//!
+//! The rows `Π J S` have the layout of a state and are added to the tested residual before the metric rule.
+//! They are evaluated again only if the source changes with time.
 
 use crate::discretization::Discretization;
 use crate::fields::positions;

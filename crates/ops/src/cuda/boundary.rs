@@ -1,4 +1,9 @@
 //! Boundaries on a device: outer states, fluxes and their time integrals, for all conditions in one launch.
+//!
+//! The formulas of every condition are put into a namespace of their own, and a `switch` over the number of
+//! the formula selects the function, so that one kernel (`boundary.cu`) serves all boundaries. Points are
+//! ordered in runs with the same condition and group. The kernel also integrates the fluxes over time at each
+//! point; a second kernel (`tally.cu`) sums them when the host asks for the integrals.
 
 use crate::boundary_set::BoundarySet;
 use crate::connect::Connectivity;

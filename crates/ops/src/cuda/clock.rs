@@ -1,4 +1,9 @@
 //! Time and step size on a device: step bounds, and steps whose sizes follow from them without the host.
+//!
+//! The clock (time and step size) is in device memory; stages read the step from there. At the end of a step,
+//! kernels compute the step bound of each element and the smallest of all, and set the next step, so that
+//! many steps can be launched without waiting. The host reads the bounds later from a ring of the last
+//! [`RING`] steps.
 
 use crate::cuda::discretization::CudaDiscretization;
 use crate::cuda::kernel_text::{LawText, REDUCE_THREADS, pointwise};

@@ -1,4 +1,9 @@
 //! Adaptive steps on a device: it accepts or rejects steps by error estimates, without the host.
+//!
+//! For schemes with an embedded error estimate. Each attempt of a step is followed by a kernel that compares
+//! the weighted error with the tolerance, accepts the step or restores the state before it, and computes the
+//! size of the next attempt. The host launches several attempts without waiting and reads their records
+//! later.
 
 use crate::cuda::clock::RING;
 use crate::cuda::discretization::CudaDiscretization;

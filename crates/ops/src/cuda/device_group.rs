@@ -1,4 +1,9 @@
 //! A group of elements on a device: its compiled kernels, their arrays, and the launches.
+//!
+//! [`DeviceGroup`] holds what all parts of a group share: tables of neighbours, traces, sizes for step
+//! bounds, published fluxes. [`DevicePart`] holds the kernels and the geometry of its affine or its curved
+//! elements. Launches fill in [`Arguments`] with addresses and weights; they do not allocate, so that they
+//! can be recorded in a graph.
 
 use crate::connect::Neighbours;
 use crate::cuda::arguments::{Arguments, OwnBoundaries};
@@ -486,9 +491,9 @@ impl<T: PackScalar> DeviceGroup<T> {
             }
             let config = kernel.config().early(small.is_some() || (early && i == 0 && kernel.waits));
             let stream = branches.0.stream(cuda, branches.1 + i);
-            // SAFETY: as above; the vectors cover the whole state, by the callers' assertions. A kernel that
-            // waits itself reads before that what the kernel before it does not write; that of a small mesh,
-            // what no kernel writes.
+            // SAFETY: as above; the vectors cover the whole state, by the callers' assertions. Before it
+            // waits for the previous kernel, a kernel reads only what that kernel does not write; the kernel
+            // of a small mesh reads only what no kernel writes.
             unsafe { cuda.launch_on(stream, &kernel.function, config, &self.args)? };
         }
         Ok(())

@@ -1,4 +1,11 @@
 //! The right-hand side on a device: set-up, launches of residuals and stages, boundary integrals.
+//!
+//! [`CudaDiscretization`] owns the groups, boundaries and clock of a mesh on a device. One residual or stage
+//! launches, in this order: the rows of a source that changes with time; the traces of groups for which a
+//! separate kernel writes them; the boundary conditions; the copy of traces between groups. With diffusion
+//! follow the jumps on boundaries, the first pass of every part, the diffusive fluxes on boundaries and the
+//! copy of published fluxes between groups. The last launches are the fused residual, or the second pass, of
+//! every part, in concurrent branches.
 
 use crate::boundary::BoundaryBinding;
 use crate::cuda::boundary::{DeviceBoundaries, StageTime, boundary_text};

@@ -1,4 +1,9 @@
 //! Selection of the fast kernel of a part, if there is one, and its text.
+//!
+//! A part runs a fast kernel if its reference element has the structure that the kernel needs (the
+//! constructors of the tables return `None` otherwise), if its metric rule is supported, and if the kernel's
+//! registers and shared memory fit the device. Otherwise it runs the universal kernel. [`layout`] chooses the
+//! memory layout of a group before its parts exist.
 
 use crate::cuda::element::{self, ElementTables};
 use crate::cuda::fragments::SimplexTables;

@@ -1,4 +1,8 @@
 //! Diffusion in two passes on a device: data exchanged between them, and texts of the universal kernels.
+//!
+//! On a device an element publishes its part of the complete normal flux, `½ (f* − F_v·n)`, so that the
+//! second pass reads one number for each side of a face and unknown. The flux through a point is the
+//! difference of the numbers of its two sides.
 
 use crate::connect::{Connectivity, Neighbours};
 use crate::cuda::kernel_text::{self, KernelText, Universal};

@@ -1,4 +1,7 @@
 //! The setting of a part's kernels (law, group, part), and the choice of blocks that fit the device.
+//!
+//! [`Block`] and [`Room`] describe the threads, registers and shared memory of a block of elements. From
+//! these the number of blocks per multiprocessor follows, for devices of compute capability 9.
 
 use crate::cuda::kernel_text::{KernelText, LaunchShape, LawText, Sizes, wide_with_headers, with_headers};
 use crate::group::{Group, Part};

@@ -1,4 +1,7 @@
 //! Continuous functions of order 1: interpolation from values at vertices to nodal values of elements.
+//!
+//! Below the lowest polynomial order, a multigrid method can continue on the continuous functions with one
+//! unknown for each vertex. This file computes their nodal values, with periodic vertices identified.
 
 use super::Sipdg;
 use crate::simd::PackScalar;

@@ -1,4 +1,9 @@
 //! Tables of the elliptic operator for devices, in double precision and element by element.
+//!
+//! [`DeviceLayout`] defines the order of a device's vectors, `[element][function]`, part after part.
+//! [`DevicePart`] has the tables of the universal kernels (`cuda/elliptic.cu`): matrices, coefficients and
+//! neighbours, as in [`super::part`] but with one element after the other instead of blocks of lanes. The
+//! submodules have the tables of the kernels for simplices and for quadrilaterals and hexahedra.
 
 pub(crate) mod grids;
 pub(crate) mod simplices;

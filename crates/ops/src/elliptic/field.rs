@@ -1,4 +1,7 @@
 //! Functions and vectors of elliptic problems: right-hand side, projection, errors, integrals, samples.
+//!
+//! Right-hand sides and errors use a cubature finer than the operator's and run element by
+//! element in double precision, in parallel over elements and with results in the order of the mesh.
 
 use super::space::ElementTerms;
 use super::{Beyond, BoundaryField, EllipticBoundary, Field, GradientField, Sipdg, Space};

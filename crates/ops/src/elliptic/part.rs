@@ -1,4 +1,12 @@
 //! Operators and coefficients of one part of a group, in the precision and layout of its blocks.
+//!
+//! [`PartOperator::new`] computes the matrices that all elements share and the coefficients of each element:
+//! `G_de = w J κ ∇r_d·∇r_e` and `w J λ` in the volume, `κ_f sJ` times the conormal directions and `κ_f sJ τ`
+//! on the faces. If κ, λ and the map are constant in each element, there is one row of coefficients for each
+//! element and face, and the matrices contain the cubature weights; otherwise there is one for each point.
+//! Depending on the elements, `A u` uses one of four forms: dense products (`publish`, `gradient`, `test`),
+//! lines of nodes (`lines`, with `boxes` for boxes), modes of the gradient (`simplex`), or Bernstein
+//! coefficients (`bernstein`).
 
 use super::bernstein::Bernstein;
 use super::foreign::{self, ForeignLanes};

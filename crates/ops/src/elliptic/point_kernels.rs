@@ -1,4 +1,9 @@
 //! SIMD kernels of the elliptic operator at points: fluxes, face terms, gathers, and block Jacobi.
+//!
+//! With the operator's coefficients `G` in the volume and `(c_m, κ_f sJ τ)` on the faces: [`Conduct`]
+//! multiplies gradients by `G`, [`Conormal`] computes conormal derivatives, [`GatherPair`] reads the
+//! neighbours' values and conormal derivatives, [`FaceTerms`] computes the terms that the faces add, and
+//! [`Blocks`] multiplies by a dense matrix for each lane. All process one block of lanes.
 
 use crate::connect::Donor;
 use crate::pointwise::NeighbourStates;

@@ -1,4 +1,8 @@
 //! Tables shared by all elements of a part: reference element and elliptic operators, in double precision.
+//!
+//! These are the derivatives of the basis functions at face points along the frame of each face (its
+//! reference normal, then its tangents), the constants C of the trace inequality, and the matching points for
+//! each orientation of a face.
 
 use super::coefficient::Coefficient;
 use crate::error::OpsError;

@@ -1,4 +1,8 @@
 //! Transfers between two orders of one elliptic problem: interpolation and its transpose.
+//!
+//! Prolongation evaluates the coarse polynomials at the fine nodes: by one-dimensional factors, one direction
+//! after the other, on quadrilaterals and hexahedra, by a dense matrix on other shapes. Restriction is its
+//! transpose.
 
 use super::Sipdg;
 use crate::chain::Chain;

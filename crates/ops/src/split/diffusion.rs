@@ -1,4 +1,7 @@
 //! Reference implementation of diffusion (BR2) in separate, simple stages: lift, sum, flux, test.
+//!
+//! With half jumps `[u]_f`, the gradients are `∇u + Σ_f r_f` in the volume and `∇u + η r_f` on face f; the
+//! numerical flux is the mean of the two one-sided fluxes, or the flux of the boundary condition.
 
 use super::{Element, Split, invert, states, strong};
 use crate::lifting::{exact_metric, face_derivatives, penalty, point_normals};

@@ -1,4 +1,8 @@
 //! The product `A u` for groups of rectangles or boxes, in one pass that reads the nodes of neighbours.
+//!
+//! Blocks whose lanes all have neighbours in the group, or in the block itself, gather and test in one
+//! kernel, several blocks at a time. For blocks with foreign lanes, the gathered values are corrected between
+//! the two steps.
 
 use super::Work;
 use crate::elliptic::Sipdg;

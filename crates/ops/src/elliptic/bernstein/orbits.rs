@@ -1,4 +1,8 @@
 //! Orbits of coefficients under reflections, and their sums and differences.
+//!
+//! If a matrix commutes with reflections, it maps sums of images to sums and differences to differences. With
+//! the matrix `S` of these sums and differences, `m = Sᵀ m̂ S`, where `m̂` has entries within classes only: a
+//! half of the entries for one reflection, a quarter for two.
 
 use crate::panel::Rows;
 use crate::simd::Pack;
