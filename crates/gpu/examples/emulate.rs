@@ -1,4 +1,4 @@
-//! Runs a program on an emulated NVIDIA device: `emulate PROGRAM ARGUMENTS…`; without a program, shows the
+//! Runs a program on an emulated NVIDIA device: `emulate PROGRAM ARGUMENTS…`; without a program, prints the
 //! device.
 #![allow(clippy::print_stdout)]
 

@@ -1,11 +1,11 @@
-//! Prints this machine's speed limits on one thread and on all, and what vector arithmetic reaches of them:
+//! Prints this machine's speed limits on one thread and on all, and the rates of vector arithmetic:
 //! `cargo run --release --example limits`.
 
 use std::time::Instant;
 
 use dgsuite_gpu::{Backend, GpuError, Host, HostVector, SimdLevel, Vector, probe};
 
-/// Entries of the vectors that are timed: 128 MiB each.
+/// Entries of the vectors in the measurements: 128 MiB each.
 const LENGTH: usize = 16 << 20;
 
 /// GB/s of an operation that moves `bytes` for each entry, best of five.

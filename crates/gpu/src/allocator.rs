@@ -1,18 +1,18 @@
-//! An allocator for programs whose arrays are large.
+//! A global allocator that requests huge pages for large arrays.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
 /// Size of a huge page, bytes.
 const PAGE: usize = 2 << 20;
 
-/// The least allocation that is worth asking for them, bytes.
+/// The smallest allocation for which huge pages are requested, bytes.
 const LARGE: usize = 2 * PAGE;
 
-/// The system's allocator, which on Linux asks for arrays of 4 MiB and more to lie in huge pages.
+/// The system's allocator, which on Linux requests huge pages for arrays of 4 MiB and more.
 ///
-/// The kernel heeds this where `/sys/kernel/mm/transparent_hugepage/enabled` is `madvise` or `always`. Arrays
-/// are then there after a 512th of the page faults, and reading them out of order misses the table of pages
-/// less.
+/// The kernel does so if `/sys/kernel/mm/transparent_hugepage/enabled` is `madvise` or `always`. Arrays then
+/// cause a 512th of the page faults, and reading them out of order causes fewer misses in the translation
+/// buffer.
 ///
 /// ```
 /// #[global_allocator]
@@ -24,15 +24,15 @@ const LARGE: usize = 2 * PAGE;
 #[derive(Clone, Copy, Debug)]
 pub struct HugePages;
 
-/// Ask for huge pages where they fit into `size` bytes at `start`.
+/// Requests huge pages where they fit into `size` bytes at `start`.
 fn advise(start: *mut u8, size: usize) {
     #[cfg(target_os = "linux")]
     if size >= LARGE && !start.is_null() {
         let begin = start.align_offset(PAGE);
         if begin < size {
             let len = (size - begin) / PAGE * PAGE;
-            // SAFETY: whole pages inside an allocation of the caller's; the advice changes no contents, and a
-            // kernel that does not know it says so.
+            // SAFETY: whole pages inside an allocation of the caller; the advice changes no contents, and a
+            // kernel that does not support it returns an error.
             unsafe { libc::madvise(start.add(begin).cast(), len, libc::MADV_HUGEPAGE) };
         }
     }
@@ -40,7 +40,7 @@ fn advise(start: *mut u8, size: usize) {
     let _ = (start, size);
 }
 
-// SAFETY: all memory is the system allocator's, with the layouts that the caller gives.
+// SAFETY: all memory comes from the system allocator, with the caller's layouts.
 unsafe impl GlobalAlloc for HugePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's contract is the same.
@@ -54,7 +54,7 @@ unsafe impl GlobalAlloc for HugePages {
             // SAFETY: the caller's contract is the same.
             return unsafe { System.alloc_zeroed(layout) };
         }
-        // The system writes zeros into arrays of large alignment: it must not do so before it is advised.
+        // The system allocator writes zeros into arrays of large alignment; the advice must come before that.
         let aligned = layout.align() > align_of::<u128>();
         // SAFETY: the caller's contract is the same.
         let start = unsafe { if aligned { System.alloc(layout) } else { System.alloc_zeroed(layout) } };
@@ -90,7 +90,7 @@ mod tests {
             let layout = Layout::from_size_align(size, align).unwrap();
             // SAFETY: the layout has a size; all accesses lie inside it.
             unsafe {
-                // Dirty memory that may be handed out again.
+                // Write to memory that the allocator may reuse.
                 let first = HugePages.alloc(layout);
                 first.write_bytes(7, size);
                 HugePages.dealloc(first, layout);

@@ -1,16 +1,16 @@
-//! Where arrays live and loops run: what solvers ask of a machine.
+//! The interface of a machine: vectors and copies to and from them.
 
 use crate::{GpuError, Host, HostVector, Scalar, Vector};
 
-/// A machine: it makes vectors and moves numbers to and from them.
+/// A machine: it creates vectors and copies numbers to and from them.
 ///
-/// A handle, cheap to clone. Operators are types of their own, generic over the backend and implemented
-/// beside each other for each machine; only what every solver needs is here.
+/// A handle, cheap to clone. Operators are separate types, generic over the backend and implemented for each
+/// machine; this trait contains only what every solver needs.
 pub trait Backend: Clone + Send + Sync + 'static {
     /// The machine's vectors.
     type Vector<T: Scalar>: Vector<Scalar = T>;
 
-    /// One line for people: the machine and how it is used.
+    /// One line that describes the machine and how it is used.
     fn describe(&self) -> String;
 
     /// A vector of `len` zeros.
@@ -28,7 +28,7 @@ pub trait Backend: Clone + Send + Sync + 'static {
     /// Copies a vector's values out.
     ///
     /// # Errors
-    /// Those of the machine; the host has none.
+    /// The errors of the machine; the host has none.
     ///
     /// # Panics
     /// If the lengths differ.
@@ -52,7 +52,7 @@ impl Backend for Host {
     }
 
     fn download<T: Scalar>(&self, vector: &HostVector<T>, values: &mut [T]) -> Result<(), GpuError> {
-        assert_eq!(vector.len(), values.len(), "a vector is copied out to a slice of its own length");
+        assert_eq!(vector.len(), values.len(), "a vector is copied to a slice of the same length");
         values.copy_from_slice(vector);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Arrays of fixed length that start on a cache line.
+//! Arrays of fixed length, aligned to a cache line.
 
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
@@ -12,10 +12,10 @@ use crate::{GpuError, Host};
 /// Alignment of every buffer, in bytes: one cache line, one AVX-512 register.
 pub const ALIGNMENT: usize = 64;
 
-/// Elements of one parallel piece when a buffer is first touched, in bytes.
+/// Size of a parallel piece when a buffer is first written, in bytes.
 const TOUCH_BYTES: usize = 1 << 20;
 
-/// Plain data for which all bits zero is a value.
+/// Plain data for which all bits zero are a valid value.
 ///
 /// # Safety
 /// A type may implement this only if the all-zero bit pattern is a valid value, it has no drop glue, and its
@@ -56,18 +56,18 @@ impl<T: Element> Buffer<T> {
     /// `len` zeros, written by the calling thread.
     ///
     /// # Errors
-    /// [`GpuError::OutOfMemory`] if the memory cannot be had.
+    /// [`GpuError::OutOfMemory`] if there is not enough memory.
     pub fn zeros(len: usize) -> Result<Self, GpuError> {
         let layout = Self::layout(len)?;
         // SAFETY: `allocate` calls this only with a layout of non-zero size.
         Self::allocate(len, layout, |layout| unsafe { alloc_zeroed(layout) })
     }
 
-    /// `len` zeros, written first by the threads of `host`, so that on a machine with several memories each
-    /// page lies near a thread that will use it.
+    /// `len` zeros, first written by the threads of `host`, so that on a machine with several memory nodes
+    /// each page lies near a thread that will use it.
     ///
     /// # Errors
-    /// [`GpuError::OutOfMemory`] if the memory cannot be had.
+    /// [`GpuError::OutOfMemory`] if there is not enough memory.
     pub fn zeros_on(host: &Host, len: usize) -> Result<Self, GpuError> {
         let piece = TOUCH_BYTES / size_of::<T>().max(1);
         if host.n_threads() == 1 || len <= piece {
@@ -94,7 +94,7 @@ impl<T: Element> Buffer<T> {
     /// A copy of `values`.
     ///
     /// # Errors
-    /// [`GpuError::OutOfMemory`] if the memory cannot be had.
+    /// [`GpuError::OutOfMemory`] if there is not enough memory.
     pub fn from_slice(values: &[T]) -> Result<Self, GpuError> {
         let layout = Self::layout(values.len())?;
         // SAFETY: `allocate` calls this only with a layout of non-zero size.
@@ -109,7 +109,7 @@ impl<T: Element> Buffer<T> {
         self
     }
 
-    /// The elements, to be changed.
+    /// The elements, mutable.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         self
     }
@@ -126,7 +126,7 @@ impl<T: Element> Buffer<T> {
             .map_err(|_| GpuError::OutOfMemory { bytes: len as u128 * size_of::<T>() as u128 })
     }
 
-    /// Memory from `request` (not called for an empty layout), uninitialised if that leaves it so.
+    /// Memory from `request` (not called for an empty layout); uninitialised if `request` leaves it so.
     fn allocate(
         len: usize,
         layout: Layout,
@@ -169,7 +169,7 @@ impl<T: Element> Drop for Buffer<T> {
 }
 
 impl<T: Element> Clone for Buffer<T> {
-    /// A copy; as everywhere in Rust's own containers, no memory for it ends the program.
+    /// A copy; as with Rust's own containers, the program ends if there is no memory for it.
     fn clone(&self) -> Self {
         match Self::from_slice(self) {
             Ok(copy) => copy,

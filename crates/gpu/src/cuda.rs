@@ -1,12 +1,12 @@
 //! NVIDIA devices: memory, streams, kernels compiled at run time, graphs.
 //!
-//! Nothing of CUDA is needed to build or to start a program that uses this: driver and compiler are looked
-//! for when [`Cuda::new`] is called, and their absence is an error with a sentence to read.
+//! CUDA is not needed to build or to start a program that uses this module: [`Cuda::new`] looks for the
+//! driver and the compiler, and returns an error that explains what is missing.
 //!
 //! | concept | type | what it is |
 //! |---|---|---|
 //! | device | [`Cuda`], [`DeviceInfo`] | a handle to one device with its main stream; clones share it |
-//! | array | [`DeviceBuffer`], [`PinnedBuffer`] | on the device; on the host, for copies beside other work |
+//! | array | [`DeviceBuffer`], [`PinnedBuffer`] | on the device; on the host, for asynchronous copies |
 //! | order | [`Stream`], [`Event`] | a queue of work; a mark in it with its time |
 //! | text | [`Source`], [`Options`] | CUDA C++ with headers, defines and compiler options |
 //! | code | [`Module`], [`Function`], [`nvrtc`] | compiled for the device found, cached in memory and on disk ([`Cache`]), ahead of need by a thread ([`Ahead`]) |
@@ -61,10 +61,11 @@ use crate::{GpuError, Scalar};
 use device::Context;
 use nvrtc::Compiled;
 
-/// One NVIDIA device: its context, its main stream, its compiled kernels. A handle; clones share all of it.
+/// One NVIDIA device: its context, its main stream, its compiled kernels. A handle; clones share all of
+/// these.
 ///
-/// Threads may share it: each may compile, launch, copy, wait and record ([`Cuda::capture`]) while the others
-/// do. The order of work on the same array is theirs to see to.
+/// Threads may share it: each may compile, launch, copy, wait and record ([`Cuda::capture`]) at the same time
+/// as the others. They must order their work on the same array themselves.
 #[derive(Clone)]
 pub struct Cuda {
     inner: Arc<Inner>,
@@ -72,19 +73,19 @@ pub struct Cuda {
 
 struct Inner {
     stream: Stream,
-    /// What is `stream` to a thread that records.
+    /// The stream that replaces `stream` on a thread that records.
     recorded: Stream,
     cache: Cache,
-    /// Texts by their digest, each with a lock of its own: another thread that asks for it waits for one
+    /// Texts by their digest, each with its own lock, so that several threads that need one wait for a single
     /// compilation.
     modules: Mutex<HashMap<u128, Arc<Mutex<Code>>>>,
-    /// The arithmetic of vectors, by the name of their number type.
+    /// The kernels of vector arithmetic, by the name of their number type.
     vectors: Mutex<HashMap<&'static str, Arc<Kernels>>>,
     /// The first failure of an operation that could not return it.
     failure: Mutex<Option<GpuError>>,
 }
 
-/// How far a text has come.
+/// The state of a text.
 #[derive(Default)]
 enum Code {
     #[default]
@@ -93,7 +94,7 @@ enum Code {
     Loaded(Arc<Module>),
 }
 
-/// A thread that compiles texts; it ends with the text at hand when this is dropped, which waits for it.
+/// A thread that compiles texts. Dropping it waits for the current text and skips the others.
 #[must_use = "dropping it ends the compilation"]
 pub struct Ahead {
     stop: Arc<AtomicBool>,
@@ -103,13 +104,14 @@ pub struct Ahead {
 impl Drop for Ahead {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // A thread that panicked has said so, and what it did not compile is compiled by who needs it.
+        // A panic of the thread has been printed; texts that it did not compile are compiled when they are
+        // needed.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
 impl Cuda {
-    /// Opens device number `ordinal`, with the kernel cache that the environment names.
+    /// Opens device number `ordinal`, with the kernel cache from the environment.
     ///
     /// # Errors
     /// [`GpuError::NoDriver`], [`GpuError::DriverTooOld`], [`GpuError::NoDevice`],
@@ -118,7 +120,7 @@ impl Cuda {
         Self::with_cache(ordinal, Cache::from_environment())
     }
 
-    /// As [`new`](Self::new), with a chosen kernel cache.
+    /// As [`new`](Self::new), with the given kernel cache.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -129,7 +131,7 @@ impl Cuda {
         Ok(Self { inner: Arc::new(Inner { stream, recorded, cache, modules, vectors, failure }) })
     }
 
-    /// The devices that the driver shows, at least one.
+    /// The devices that the driver reports, at least one.
     ///
     /// # Errors
     /// [`GpuError::NoDriver`], [`GpuError::DriverTooOld`], [`GpuError::NoDevice`], or another failure of the
@@ -138,35 +140,35 @@ impl Cuda {
         device::devices()
     }
 
-    /// What the driver says about this device; `memory_free` is as it was when it was opened.
+    /// The driver's description of this device; `memory_free` is from the time when it was opened.
     pub fn info(&self) -> &DeviceInfo {
         &self.context().info
     }
 
-    /// The main stream, which work goes to unless another is named; inside [`capture`](Self::capture) the one
-    /// that is recorded.
+    /// The main stream, which receives all work without an explicit stream; inside [`capture`](Self::capture)
+    /// the stream that is recorded.
     pub fn stream(&self) -> &Stream {
         if self.context().is_recorded_here() { &self.inner.recorded } else { &self.inner.stream }
     }
 
-    /// Free and total memory now, in bytes.
+    /// Current free and total memory, in bytes.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// The errors of the driver.
     pub fn memory(&self) -> Result<(usize, usize), GpuError> {
         self.context().memory()
     }
 
-    /// Waits for all work on the device, and before for the recordings of other threads.
+    /// Waits for all work on the device; waits first for recordings of other threads to end.
     ///
     /// # Errors
-    /// A failure of any kernel before, or of the driver.
+    /// A failure of any earlier kernel, or of the driver.
     pub fn synchronize(&self) -> Result<(), GpuError> {
         self.context().synchronize()
     }
 
-    /// Compiles a text for this device and loads it; at once if it was compiled before, here or in another
-    /// run.
+    /// Compiles a text for this device and loads it; returns at once if it was compiled before, in this run
+    /// or another.
     ///
     /// # Errors
     /// [`GpuError::NoCompiler`], [`GpuError::Compile`] with the compiler's log, or a failure of the driver.
@@ -187,10 +189,10 @@ impl Cuda {
         Ok(module)
     }
 
-    /// Compiles texts on a thread of its own, in their order, while the caller works on something else;
-    /// [`compile`](Self::compile) then finds them, or waits for the one at hand. Nothing of the driver is
-    /// called there: the thread may go on while work is recorded. A text that cannot be compiled is left to
-    /// who asks for it, who is told why.
+    /// Compiles texts in order on a separate thread while the caller continues; [`compile`](Self::compile)
+    /// then finds them, or waits for the current one. The thread does not call the driver, so that it may run
+    /// while work is recorded. A text that cannot be compiled gives its error to the caller of
+    /// [`compile`](Self::compile).
     pub fn compile_ahead(&self, sources: Vec<Source>) -> Ahead {
         let (inner, stop) = (self.inner.clone(), Arc::new(AtomicBool::new(false)));
         let (architecture, stopped) = (self.info().architecture(), stop.clone());
@@ -205,16 +207,16 @@ impl Cuda {
                 }
             }
         };
-        // Without a thread everything is compiled when it is needed.
+        // If the thread cannot be started, everything is compiled when it is needed.
         let thread = std::thread::Builder::new().name("compiler".to_owned()).spawn(work).ok();
         Ahead { stop, thread }
     }
 
-    /// Median time of `runs` calls of `work`, in seconds, each between two events of the main stream, after
-    /// one call that is not counted.
+    /// Median time of `runs` calls of `work`, in seconds, each measured by two events of the main stream,
+    /// after one call that is not counted.
     ///
     /// # Errors
-    /// Those of `work`, a failure of a kernel, or of the driver.
+    /// The errors of `work`, a failure of a kernel, or of the driver.
     pub fn median_time(
         &self,
         runs: usize,
@@ -233,7 +235,7 @@ impl Cuda {
         Ok(times[times.len() / 2])
     }
 
-    /// The kernels of vector arithmetic, compiled when they are first asked for.
+    /// The kernels of vector arithmetic, compiled at the first call.
     pub(crate) fn vector_kernels<T: Scalar>(&self) -> Result<Arc<Kernels>, GpuError> {
         let mut vectors = self.inner.vectors.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = vectors.get(T::NAME) {
@@ -244,8 +246,8 @@ impl Cuda {
         Ok(kernels)
     }
 
-    /// Keeps a failure that its place cannot return, for [`take_failure`](Self::take_failure) and the next
-    /// [`Backend::download`](crate::Backend::download); the first one stays.
+    /// Stores a failure that the caller cannot return, for [`take_failure`](Self::take_failure) and the next
+    /// [`Backend::download`](crate::Backend::download); only the first one is kept.
     pub fn note(&self, result: Result<(), GpuError>) {
         if let Err(error) = result {
             let mut failure = self.inner.failure.lock().unwrap_or_else(PoisonError::into_inner);
@@ -253,10 +255,10 @@ impl Cuda {
         }
     }
 
-    /// The failure that was kept, if there is one.
+    /// Returns the stored failure, if there is one.
     ///
     /// # Errors
-    /// That failure, once.
+    /// The stored failure, once.
     pub fn take_failure(&self) -> Result<(), GpuError> {
         let mut failure = self.inner.failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.take().map_or(Ok(()), Err)
@@ -268,7 +270,7 @@ impl Cuda {
 }
 
 impl Inner {
-    /// The place of a text.
+    /// The entry of a text.
     fn code(&self, architecture: &str, source: &Source) -> Arc<Mutex<Code>> {
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
         modules.entry(source.digest(&[architecture])).or_default().clone()

@@ -1,4 +1,4 @@
-//! What can go wrong on a machine: memory, threads, instruction sets, devices and their compiler.
+//! Errors of a machine: memory, threads, SIMD levels, devices and their compiler.
 
 use std::fmt;
 
@@ -8,37 +8,37 @@ use crate::SimdLevel;
 #[derive(Debug, thiserror::Error)]
 pub enum GpuError {
     /// An array did not fit into memory.
-    #[error("out of memory: {bytes} bytes were wanted for one array")]
+    #[error("out of memory: {bytes} bytes are needed for one array")]
     OutOfMemory {
-        /// Size of the array that could not be had, in bytes.
+        /// Size of the array, in bytes.
         bytes: u128,
     },
-    /// More threads were asked for than a pool may have.
+    /// More threads than a pool can have.
     #[error("{wanted} threads were asked for, at most {most} are possible")]
     TooManyThreads {
-        /// The number asked for.
+        /// The requested number.
         wanted: usize,
-        /// The largest number accepted.
+        /// The largest possible number.
         most: usize,
     },
-    /// The operating system refused to start the threads.
+    /// The operating system did not start the threads.
     #[error("could not start {wanted} threads")]
     Threads {
-        /// The number asked for (0: all).
+        /// The requested number (0: all).
         wanted: usize,
-        /// The pool's own error.
+        /// The error of the pool.
         source: rayon::ThreadPoolBuildError,
     },
-    /// A word that names no instruction level.
-    #[error("unknown instruction level '{word}': expected portable, avx2 or avx512")]
+    /// A word that is not a SIMD level.
+    #[error("unknown SIMD level '{word}': expected portable, avx2 or avx512")]
     UnknownSimdLevel {
-        /// The word as it was written.
+        /// The word.
         word: String,
     },
-    /// An instruction level that this CPU does not have.
-    #[error("this CPU has no {wanted}: its best level is {best}")]
+    /// A SIMD level that this CPU does not have.
+    #[error("this CPU does not support {wanted}: its best level is {best}")]
     SimdUnavailable {
-        /// The level asked for.
+        /// The requested level.
         wanted: SimdLevel,
         /// The best level of this CPU.
         best: SimdLevel,
@@ -46,17 +46,17 @@ pub enum GpuError {
     /// There is no NVIDIA driver on this machine.
     #[error("no NVIDIA driver was found (libcuda.so.1): install one, or run on the CPU")]
     NoDriver,
-    /// The driver does not know the interface that we use.
+    /// The driver is older than the interface used here.
     #[error(
-        "the NVIDIA driver is too old: it serves CUDA {found}, at least {needed} is needed; update the driver"
+        "the NVIDIA driver is too old: it supports CUDA {found}, but at least {needed} is needed; update the driver"
     )]
     DriverTooOld {
-        /// The CUDA version that the driver serves.
+        /// The CUDA version that the driver supports.
         found: CudaVersion,
-        /// The oldest that will do.
+        /// The oldest supported version.
         needed: CudaVersion,
     },
-    /// The driver is there but sees no device.
+    /// The driver does not see any device.
     #[error("the NVIDIA driver sees no device (CUDA_VISIBLE_DEVICES = {visible})")]
     NoDevice {
         /// The environment variable that hides devices, or `unset`.
@@ -65,13 +65,13 @@ pub enum GpuError {
     /// A device number that this machine does not have.
     #[error("there is no device {ordinal}: this machine has {count}, numbered from 0")]
     NoSuchDevice {
-        /// The number asked for.
+        /// The requested number.
         ordinal: usize,
-        /// How many devices there are.
+        /// Number of devices.
         count: usize,
     },
     /// An array did not fit into the memory of a device.
-    #[error("out of memory on the device: {bytes} bytes were wanted for {what}, {free} of {total} are free")]
+    #[error("out of memory on the device: {bytes} bytes are needed for {what}, {free} of {total} are free")]
     OutOfDeviceMemory {
         /// What the array is for.
         what: String,
@@ -82,7 +82,7 @@ pub enum GpuError {
         /// All memory of the device, in bytes.
         total: usize,
     },
-    /// NVIDIA's run-time compiler is not on this machine.
+    /// NVIDIA's run-time compiler was not found.
     #[error(
         "no run-time compiler was found (libnvrtc.so; it comes with the CUDA toolkit and as PyPI's \
          nvidia-cuda-nvrtc): let DGSUITE_NVRTC name the file; tried: {tried}"
@@ -91,35 +91,35 @@ pub enum GpuError {
         /// The names and paths that were tried.
         tried: String,
     },
-    /// The run-time compiler refused a kernel's text.
+    /// The run-time compiler found errors in a kernel text.
     #[error("{name} does not compile for {architecture}:\n{log}")]
     Compile {
         /// The name of the text.
         name: String,
-        /// What it was compiled for, such as `sm_90`.
+        /// The architecture, such as `sm_90`.
         architecture: String,
-        /// The compiler's messages, with our file names and lines.
+        /// The compiler's messages, with the names and lines of the kernel texts.
         log: String,
     },
-    /// The run-time compiler failed for a reason of its own.
-    #[error("the run-time compiler failed at {doing} (code {code})")]
+    /// The run-time compiler failed for another reason.
+    #[error("the run-time compiler failed while {doing} (code {code})")]
     Compiler {
-        /// What was asked of it.
+        /// The operation that failed.
         doing: &'static str,
-        /// Its error number.
+        /// Its error code.
         code: i32,
     },
-    /// A compiled text has no kernel, or no constant, of a name.
+    /// A compiled text has no kernel, or no constant, of this name.
     #[error("{module} has no {what} named '{name}'")]
     NoSymbol {
         /// The name of the text.
         module: String,
         /// `kernel` or `constant`.
         what: &'static str,
-        /// The name asked for.
+        /// The requested name.
         name: String,
     },
-    /// A kernel cannot be launched as asked.
+    /// A kernel cannot be launched in this way.
     #[error("kernel {kernel} cannot be launched with {config}: {reason}")]
     Launch {
         /// The kernel.
@@ -129,37 +129,37 @@ pub enum GpuError {
         /// The driver's reason.
         reason: String,
     },
-    /// A kernel failed while it ran. The device is unusable in this process from here on.
+    /// A kernel failed while it ran. This process cannot use the device any more.
     #[error(
-        "a kernel failed on the device ({reason}), noticed at {doing}: the device cannot be used any more by this run"
+        "a kernel failed on the device ({reason}), noticed while {doing}: this run cannot use the device any more"
     )]
     Kernel {
-        /// What was being done when it was noticed.
+        /// The operation that noticed it.
         doing: &'static str,
         /// The driver's reason.
         reason: String,
     },
     /// Any other failure of the driver.
-    #[error("the NVIDIA driver failed at {doing}: {reason}")]
+    #[error("the NVIDIA driver failed while {doing}: {reason}")]
     Driver {
-        /// What was asked of it.
+        /// The operation that failed.
         doing: &'static str,
         /// The driver's reason.
         reason: String,
     },
     /// Two arrays of one copy differ in length.
-    #[error("{doing}: {wanted} entries do not fit {found}")]
+    #[error("{doing}: {wanted} entries do not fit into {found}")]
     Length {
-        /// What was asked for.
+        /// The operation.
         doing: &'static str,
-        /// Entries asked for.
+        /// Entries expected.
         wanted: usize,
-        /// Entries there are.
+        /// Entries found.
         found: usize,
     },
 }
 
-/// A version of CUDA as drivers and compilers state it.
+/// A version of CUDA, as drivers and compilers report it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CudaVersion {
     /// 12 of 12.4.

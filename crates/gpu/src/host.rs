@@ -1,4 +1,4 @@
-//! The CPU as a machine: a pool of threads and an instruction level.
+//! The CPU as a machine: a thread pool and a SIMD level.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::simd::simd_versions;
 use crate::{GpuError, SimdLevel};
 
-/// Most threads that a pool may have.
+/// Largest number of threads of a pool.
 pub const MAX_THREADS: usize = 4096;
 
 /// Stack of each thread: element kernels keep their small matrices there.
 const STACK_BYTES: usize = 8 << 20;
 
-/// The CPU: its own pool of threads, and the instruction level that loops use.
+/// The CPU: a thread pool of its own, and the SIMD level of loops.
 ///
 /// A handle: clones share the pool. Work that calls many small operations (a time step, a solve) should run
 /// inside one [`install`](Self::install); operations called from there neither switch threads nor allocate.
@@ -37,7 +37,7 @@ struct Inner {
     simd: SimdLevel,
 }
 
-/// A loop that [`Host::vectorized`] runs with the registers of the host's instruction level.
+/// A loop that [`Host::vectorized`] runs at the host's SIMD level.
 ///
 /// ```
 /// use dgsuite_gpu::{Host, Vectorized};
@@ -55,7 +55,7 @@ struct Inner {
 /// # Ok::<(), dgsuite_gpu::GpuError>(())
 /// ```
 pub trait Vectorized {
-    /// What comes out.
+    /// The result.
     type Output;
     /// The loop. It must be `#[inline(always)]`, and so must be what it calls. Results have the same bits at
     /// all levels: `a * b + c` is never contracted.
@@ -67,16 +67,16 @@ simd_versions! {
 }
 
 impl Host {
-    /// A pool of `threads` threads (0: one for each core the process may use), at the best instruction level
+    /// A pool of `threads` threads (0: one for each core available to the process), at the best SIMD level
     /// that `DGSUITE_SIMD` allows.
     ///
     /// # Errors
-    /// Too many threads, threads that do not start, or a word in `DGSUITE_SIMD` that names no level.
+    /// Too many threads, threads that do not start, or an unknown level in `DGSUITE_SIMD`.
     pub fn new(threads: usize) -> Result<Self, GpuError> {
         Self::build(threads, SimdLevel::hardware_lowered()?)
     }
 
-    /// As [`new`](Self::new), at a chosen instruction level; the environment is not asked.
+    /// As [`new`](Self::new), at the given SIMD level; the environment is ignored.
     ///
     /// # Errors
     /// As for [`new`](Self::new), or [`GpuError::SimdUnavailable`] if this CPU lacks the level.
@@ -102,8 +102,8 @@ impl Host {
             .stack_size(STACK_BYTES)
             .build()
             .map_err(|source| GpuError::Threads { wanted: threads, source })?;
-        // A thread takes memory when it starts and when it first looks for work; a busy machine may put both
-        // off into a caller's first steps, which are to allocate nothing.
+        // A thread allocates when it starts and when it first looks for work. On a busy machine both could be
+        // delayed into the caller's first steps, which must not allocate.
         pool.broadcast(|_| ());
         Ok(Self { inner: Arc::new(Inner { pool, n_threads, simd }) })
     }
@@ -113,7 +113,7 @@ impl Host {
         self.inner.n_threads
     }
 
-    /// The instruction level that loops use; never above [`SimdLevel::hardware`].
+    /// The SIMD level of loops; never above [`SimdLevel::hardware`].
     pub fn simd(&self) -> SimdLevel {
         self.inner.simd
     }
@@ -124,7 +124,7 @@ impl Host {
         self.inner.pool.install(work)
     }
 
-    /// Runs a loop on this thread, in a function that is compiled for the host's instruction level.
+    /// Runs a loop on this thread, in a function compiled for the host's SIMD level.
     #[inline]
     pub fn vectorized<W: Vectorized>(&self, work: W) -> W::Output {
         run_vectorized(self, work)

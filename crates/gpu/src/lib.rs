@@ -1,20 +1,19 @@
-//! The machine: threads, instruction levels, NVIDIA devices, arrays, reproducible vector arithmetic.
+//! The machine: threads, SIMD levels, NVIDIA devices, arrays, reproducible vector arithmetic.
 //!
-//! Solvers are written once against [`Backend`] and [`Vector`]; this crate says where arrays live and how
-//! loops over them run. It knows no meshes, no equations and no physics. Its promise is that results do not
-//! depend on the number of threads, on the instruction level, on the device, or on the run: not in the last
-//! bit.
+//! Solvers are written once, generic over [`Backend`] and [`Vector`]; this crate implements both for CPUs and
+//! NVIDIA devices. It is independent of discretisations and physics. Results do not depend on the number of
+//! threads, on the SIMD level, on the device, or on the run, not even in the last bit.
 //!
 //! | concept | type | what it is |
 //! |---|---|---|
-//! | machine | [`Backend`] | makes vectors, moves numbers to and from them |
-//! | CPU | [`Host`] | an own pool of threads and a [`SimdLevel`] |
+//! | machine | [`Backend`] | creates vectors, copies numbers to and from them |
+//! | CPU | [`Host`] | a thread pool of its own and a [`SimdLevel`] |
 //! | NVIDIA device | [`cuda::Cuda`] | memory, streams, kernels compiled at run time, graphs |
 //! | array | [`Buffer`], [`cuda::DeviceBuffer`] | fixed length, aligned to 64 bytes; on a device |
 //! | vector | [`Vector`], [`HostVector`], [`CudaVector`] | updates, dot products, norms |
 //! | number | [`Scalar`] | `f64` or `f32` |
 //! | speed limits | [`probe`] | copy, triad and read bandwidth, multiply-add rate, launch time |
-//! | kernels without a device | [`shim`] | the same text on the host, under sanitizers |
+//! | kernels without a device | [`shim`] | runs the same text on the host, under sanitizers |
 //! | allocator | [`HugePages`] | for programs with large arrays |
 //! | failure | [`GpuError`] | memory, threads, instruction sets, drivers, compilers, kernels |
 //!
@@ -30,11 +29,11 @@
 //! ```
 //!
 //! # Invariants
-//! * A reduction's tree depends on the vector's length alone.
-//! * No operation on vectors allocates; from inside [`Host::install`] none switches threads.
-//! * A vector on a device has the bits of one on the host: the same operations in the same order.
-//! * Without a driver, a compiler or a device there is an error with a sentence, never a panic.
-//! * A [`Host`]'s instruction level never exceeds that of the CPU. Every `unsafe` block says why it is sound.
+//! * The tree of a reduction depends only on the vector's length.
+//! * Operations on vectors do not allocate; inside [`Host::install`] they do not switch threads.
+//! * A vector on a device has the same bits as on the host: the same operations in the same order.
+//! * A missing driver, compiler or device is an error that explains what is missing, never a panic.
+//! * A [`Host`]'s SIMD level never exceeds that of the CPU. Every `unsafe` block explains why it is sound.
 
 mod allocator;
 mod backend;
@@ -56,3 +55,8 @@ pub use host::{Host, MAX_THREADS, Vectorized};
 pub use scalar::Scalar;
 pub use simd::{SIMD_VARIABLE, SimdLevel};
 pub use vector::{CudaVector, HostVector, Vector};
+
+/// The examples of the README as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

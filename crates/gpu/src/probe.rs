@@ -1,8 +1,8 @@
-//! Speed limits of this machine, measured: memory bandwidth and multiply-add rate.
+//! Measurement of this machine's speed limits: memory bandwidth and multiply-add rate.
 //!
-//! The figures are the axes of a roofline: a kernel that moves `b` bytes and does `f` operations can take no
-//! less than `max(b / bandwidth, f / rate)`. Each is the best of several runs on the CPU, and the median of
-//! several on a device.
+//! The figures are the axes of a roofline: a kernel that moves `b` bytes and does `f` operations takes at
+//! least `max(b / bandwidth, f / rate)`. Each figure is the best of several runs on the CPU, and the median
+//! of several runs on a device.
 
 mod bandwidth;
 mod device;
@@ -14,14 +14,14 @@ pub use device::{DeviceEffort, DeviceLimits, measure_device};
 
 use crate::{GpuError, Host};
 
-/// What to measure with.
+/// The size of the measurements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effort {
-    /// Bytes of each of the three arrays of the bandwidth tests; more than the last cache level holds.
+    /// Bytes of each of the three arrays of the bandwidth tests; more than the last-level cache.
     pub array_bytes: usize,
     /// Multiply-adds of each accumulator in the rate tests.
     pub fma_rounds: u64,
-    /// Runs of each test, of which the best counts.
+    /// Runs of each test, of which the best is used.
     pub runs: usize,
 }
 
@@ -32,10 +32,10 @@ impl Default for Effort {
     }
 }
 
-/// Measured limits of a [`Host`], with all its threads at work.
+/// Measured limits of a [`Host`], with all its threads in use.
 ///
-/// Bandwidths count the bytes that the loop names (8 per `f64` read or written), not the cache line that a
-/// store may fetch first.
+/// Bandwidths count the bytes of the loop (8 per `f64` read or written), without the cache line that a store
+/// may fetch first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// `b_i = a_i`: 16 bytes each, in bytes per second.
@@ -50,7 +50,7 @@ pub struct Limits {
     pub flops_single: f64,
 }
 
-/// Measures the limits of `host` with the threads and the instruction level that it has.
+/// Measures the limits of `host` with its threads and its SIMD level.
 ///
 /// # Errors
 /// [`GpuError::OutOfMemory`] if the arrays do not fit.

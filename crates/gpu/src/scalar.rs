@@ -6,9 +6,9 @@ use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssi
 
 use crate::Element;
 
-/// A floating point number that arrays are made of: `f64` or `f32`.
+/// The number type of an array: `f64` or `f32`.
 ///
-/// Reductions of single precision arrays are summed in `f64`, whatever the array's type.
+/// Reductions of arrays in single precision are summed in `f64`.
 pub trait Scalar:
     Element
     + Debug
@@ -27,7 +27,7 @@ pub trait Scalar:
     + DivAssign
     + Sum
 {
-    /// The word that pipeline files use: `double` or `single`.
+    /// The word in pipeline files: `double` or `single`.
     const NAME: &'static str;
     /// Bytes of one number.
     const BYTES: usize;

@@ -1,10 +1,10 @@
-//! Kernels without a device: the same text, compiled by the host's C++ compiler and run by fibres under
-//! sanitizers.
+//! Kernels without a device: compiles the same text with the host's C++ compiler and runs it with fibres
+//! under sanitizers.
 //!
 //! The threads of a block are fibres that meet at every collective operation (`shim/shim.hpp`). Buffers have
-//! their exact size, so that the address sanitizer finds every wrong index; threads that wait for each other
-//! at different places, and results that depend on the order in which threads run, are errors. It is slow,
-//! and meant for tests: a thousand threads, not a million.
+//! their exact size, so that the address sanitizer finds every wrong index. Threads that wait for each other
+//! at different places, and results that depend on the order of threads, are errors. This is slow and meant
+//! for tests, with thousands of threads and not millions.
 //!
 //! ```no_run
 //! use dgsuite_gpu::cuda::{LaunchConfig, Source};
@@ -34,11 +34,11 @@ use crate::cuda::{DEVICE_HEADER, LaunchConfig, Source};
 
 pub use emulator::Emulator;
 
-/// Compilers that are tried, in order, unless `CXX` names one.
+/// Compilers that are tried, in order, unless `CXX` is set.
 const COMPILERS: [&str; 3] = ["g++", "c++", "clang++"];
 
-/// Arguments of the compiler. Not optimised: a kernel runs over a few elements once or twice, and compiling
-/// it is what takes the time.
+/// Arguments of the compiler, without optimisation: a kernel runs over a few elements once or twice, and
+/// compiling it takes most of the time.
 const ARGUMENTS: [&str; 9] = [
     "-std=c++17",
     "-O0",
@@ -51,16 +51,16 @@ const ARGUMENTS: [&str; 9] = [
     "-DDGSUITE_SHIM",
 ];
 
-/// Why a kernel could not be run on the host, or what is wrong with it.
+/// Why a kernel could not be run on the host, or which error it has.
 #[derive(Debug, thiserror::Error)]
 pub enum ShimError {
     /// No C++ compiler was found.
-    #[error("no C++ compiler was found (tried {tried}): install g++, or let CXX name one")]
+    #[error("no C++ compiler was found (tried {tried}): install g++, or set CXX")]
     NoCompiler {
-        /// What was tried.
+        /// The compilers that were tried.
         tried: String,
     },
-    /// The text is not valid for the host.
+    /// The text cannot be compiled for the host.
     #[error("{name} does not compile for the host:\n{log}")]
     Compile {
         /// The name of the text.
@@ -68,17 +68,17 @@ pub enum ShimError {
         /// The compiler's messages.
         log: String,
     },
-    /// The kernel broke a rule: a wrong index, a barrier that not all threads reach, an overflow.
+    /// The kernel has an error: a wrong index, a barrier that not all threads reach, an overflow.
     #[error("{kernel} failed:\n{log}")]
     Run {
         /// The kernel.
         kernel: String,
-        /// What the sanitizers or the fibres said.
+        /// The output of the sanitizers or the fibres.
         log: String,
     },
     /// The kernel's result depends on the order in which threads run.
     #[error(
-        "{kernel} gives another byte {byte} of buffer {buffer} when threads run in another order: a race"
+        "{kernel} writes another byte {byte} of buffer {buffer} when threads run in another order: a race"
     )]
     Order {
         /// The kernel.
@@ -88,14 +88,14 @@ pub enum ShimError {
         /// The first byte that differs.
         byte: usize,
     },
-    /// A name that was not given to [`Program::new`].
+    /// A name that was not passed to [`Program::new`].
     #[error("the program has no kernel or constant '{name}'")]
     NoSymbol {
-        /// The name asked for.
+        /// The requested name.
         name: String,
     },
     /// A file could not be written or read.
-    #[error("a file of the kernel's program failed")]
+    #[error("cannot write or read a file of the kernel's program")]
     Io(#[from] io::Error),
 }
 
@@ -104,7 +104,8 @@ pub enum ShimError {
 pub struct Arg {
     bytes: Vec<u8>,
     is_pointer: bool,
-    /// Where in the bytes which buffer's address stands, and how many bytes beyond its start.
+    /// For each pointer: its position in the bytes, the buffer, and the offset in bytes from the buffer's
+    /// start.
     pointers: Vec<(usize, usize, usize)>,
 }
 
@@ -114,7 +115,7 @@ impl Arg {
         Self::within(i, 0)
     }
 
-    /// An address inside a buffer, `offset` bytes beyond its start.
+    /// An address inside a buffer, `offset` bytes from its start.
     pub fn within(i: usize, offset: usize) -> Self {
         Self { bytes: vec![0; 8], is_pointer: true, pointers: vec![(0, i, offset)] }
     }
@@ -129,14 +130,14 @@ impl Arg {
         Self::structure(bytes(&[value]), &[])
     }
 
-    /// A structure, as bytes, with the addresses of buffers in it: pairs (place in bytes, buffer).
+    /// A structure, as bytes, that contains addresses of buffers: pairs (position in bytes, buffer).
     pub fn structure(bytes: Vec<u8>, pointers: &[(usize, usize)]) -> Self {
         let pointers = pointers.iter().map(|&(place, buffer)| (place, buffer, 0)).collect();
         Self { bytes, is_pointer: false, pointers }
     }
 }
 
-/// The bytes of some numbers.
+/// The bytes of numbers.
 pub fn bytes<T: Element>(values: &[T]) -> Vec<u8> {
     // SAFETY: an `Element` of this crate is a number or an array of numbers: no padding, all bytes
     // initialised.
@@ -146,7 +147,7 @@ pub fn bytes<T: Element>(values: &[T]) -> Vec<u8> {
 /// Numbers from their bytes.
 ///
 /// # Panics
-/// If the bytes are not a whole number of them.
+/// If the number of bytes is not a multiple of the size.
 pub fn values<T: Element>(bytes: &[u8]) -> Vec<T> {
     assert_eq!(bytes.len() % size_of::<T>(), 0, "a whole number of values");
     // SAFETY: every bit pattern is a value of a number; the read needs no alignment.
@@ -176,8 +177,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Compiles a text with those of its kernels that will be run, and those of its `__constant__` variables
-    /// that will be set. Compiler options of `source` are left out: nothing is fused.
+    /// Compiles a text. `kernels` are its kernels that will be run, `constants` its `__constant__` variables
+    /// that will be set. Compiler options of `source` are ignored: nothing is fused.
     ///
     /// # Errors
     /// [`ShimError::NoCompiler`], [`ShimError::Compile`], [`ShimError::Io`].
@@ -205,10 +206,10 @@ impl Program {
         Ok(Self { folder, kernels: names(kernels), constants: names(constants), set: Vec::new() })
     }
 
-    /// Sets a `__constant__` variable for every run from now on.
+    /// Sets a `__constant__` variable for all later runs.
     ///
     /// # Errors
-    /// [`ShimError::NoSymbol`] if the program was made without it.
+    /// [`ShimError::NoSymbol`] if the program was built without it.
     pub fn set_constant<T: Element>(&mut self, name: &str, values: &[T]) -> Result<(), ShimError> {
         let number = find(&self.constants, name)?;
         self.set.retain(|(i, _)| *i != number);
@@ -220,7 +221,7 @@ impl Program {
     /// order. The results, which must agree, replace the buffers.
     ///
     /// # Errors
-    /// [`ShimError::Run`] with what the sanitizers say, [`ShimError::Order`], [`ShimError::NoSymbol`],
+    /// [`ShimError::Run`] with the output of the sanitizers, [`ShimError::Order`], [`ShimError::NoSymbol`],
     /// [`ShimError::Io`].
     pub fn run(
         &self,
@@ -250,7 +251,7 @@ impl Program {
         Ok(())
     }
 
-    /// A launch as `shim/main.hpp` reads it.
+    /// A launch in the format of `shim/main.hpp`.
     fn input(
         &self,
         kernel: usize,
@@ -288,7 +289,7 @@ impl Program {
         input
     }
 
-    /// One run of the program: its input, and the bytes of all buffers after it.
+    /// One run of the program: from its input to the bytes of all buffers.
     fn once(&self, kernel: &str, input: &[u8]) -> Result<Vec<u8>, ShimError> {
         let n = next_number();
         let (from, to) = (self.folder.0.join(format!("in-{n}")), self.folder.0.join(format!("out-{n}")));
@@ -313,7 +314,7 @@ fn find(names: &[String], name: &str) -> Result<usize, ShimError> {
     names.iter().position(|n| n == name).ok_or_else(|| ShimError::NoSymbol { name: name.to_owned() })
 }
 
-/// The program's main file.
+/// The main file of the program.
 fn main_text(text: &str, kernels: &[&str], constants: &[&str]) -> String {
     let mut main =
         format!("#include \"main.hpp\"\n#include \"{text}\"\nint main(int argc, char** argv) {{\n");
@@ -331,8 +332,8 @@ fn main_text(text: &str, kernels: &[&str], constants: &[&str]) -> String {
     main
 }
 
-/// `extern __shared__ T name[];`, which C++ has no word for, as a pointer to the block's dynamic shared
-/// memory. Lines stay lines.
+/// Replaces `extern __shared__ T name[];`, which C++ lacks, by a pointer to the block's dynamic shared
+/// memory. Line numbers do not change.
 fn host_text(text: &str) -> String {
     const WORDS: &str = "extern __shared__";
     let mut out = String::with_capacity(text.len());
@@ -343,7 +344,7 @@ fn host_text(text: &str) -> String {
         let end = rest.find(';').unwrap_or(rest.len());
         let (declaration, after) = rest.split_at(end);
         let declaration = declaration.split('[').next().unwrap_or("").trim();
-        // An alignment in front: the shared memory has the largest that a type may ask for.
+        // An alignment before the type: the shared memory has the largest possible alignment.
         let declaration = match declaration.strip_prefix("__align__(") {
             Some(more) => more.split_once(')').map_or(more, |(_, declaration)| declaration).trim(),
             None => declaration,
@@ -362,7 +363,7 @@ fn next_number() -> u64 {
     COUNT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// A folder of its own below the system's for temporary files; it goes with the program.
+/// A temporary folder, removed with the program.
 #[derive(Debug)]
 struct Folder(PathBuf);
 

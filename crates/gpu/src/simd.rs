@@ -1,19 +1,20 @@
-//! Instruction levels of the CPU: what it has, and what the user lets us use.
+//! SIMD levels of the CPU: detection, and the limit set by the user.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::GpuError;
 
-/// Environment variable that lowers the instruction level (`portable`, `avx2`, `avx512`).
+/// Environment variable that lowers the SIMD level (`portable`, `avx2`, `avx512`).
 pub const SIMD_VARIABLE: &str = "DGSUITE_SIMD";
 
 /// A set of vector instructions, ordered from the least to the most capable.
 ///
-/// The level chooses between versions of one loop; it is fixed when a [`Host`](crate::Host) is made.
+/// The level selects one of several versions of each loop; it is fixed when a [`Host`](crate::Host) is
+/// created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SimdLevel {
-    /// What the compiler's base target has (SSE2 on x86-64, NEON on AArch64).
+    /// The instructions of the compiler's base target (SSE2 on x86-64, NEON on AArch64).
     Portable,
     /// `avx2` and `fma`: 256-bit registers, 16 of them.
     Avx2,
@@ -26,7 +27,7 @@ impl SimdLevel {
     /// Every level, from the least to the most capable.
     pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
 
-    /// The best level that this CPU has, whatever the environment says.
+    /// The best level that this CPU supports; ignores the environment.
     pub fn hardware() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
@@ -47,13 +48,13 @@ impl SimdLevel {
         }
     }
 
-    /// The level to use: [`hardware`](Self::hardware), lowered by the variable `DGSUITE_SIMD` where it is
-    /// set. A word there that names no level is passed over here; [`Host::new`](crate::Host::new) refuses it.
+    /// The level to use: [`hardware`](Self::hardware), lowered by the variable `DGSUITE_SIMD` if it is set.
+    /// An unknown word there is ignored here; [`Host::new`](crate::Host::new) refuses it.
     pub fn detect() -> Self {
         Self::hardware_lowered().unwrap_or_else(|_| Self::hardware())
     }
 
-    /// As [`detect`](Self::detect), but a bad word is an error.
+    /// As [`detect`](Self::detect), but an unknown word is an error.
     pub(crate) fn hardware_lowered() -> Result<Self, GpuError> {
         match std::env::var(SIMD_VARIABLE) {
             Ok(word) if !word.is_empty() => Ok(Self::hardware().min(word.parse()?)),
@@ -92,11 +93,11 @@ impl FromStr for SimdLevel {
     }
 }
 
-/// Writes a loop once and compiles it for each instruction level.
+/// Defines a loop once and compiles it for each SIMD level.
 ///
-/// `fn name<T: Bound>(args) -> R = body;` makes `name(host, args)`, which calls the inlined `body(args)`
-/// inside a function of the host's level. `body` must be `#[inline(always)]`. No version contracts
-/// `a * b + c`, so all levels give the same bits.
+/// `fn name<T: Bound>(args) -> R = body;` defines `name(host, args)`, which calls the inlined `body(args)`
+/// inside a function compiled for the host's level. `body` must be `#[inline(always)]`. No version contracts
+/// `a * b + c`, so that all levels give the same bits.
 macro_rules! simd_versions {
     ($(#[$doc:meta])* fn $name:ident<$T:ident: $bound:path>($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? = $body:path;) => {
         $(#[$doc])*
@@ -113,7 +114,7 @@ macro_rules! simd_versions {
                     $body($($arg),*)
                 }
                 match host.simd() {
-                    // SAFETY: a `Host` is only built with a level that this CPU reports (`Host::with_simd`).
+                    // SAFETY: a `Host` is only built with a level that this CPU supports (`Host::with_simd`).
                     $crate::SimdLevel::Avx512 => return unsafe { avx512($($arg),*) },
                     // SAFETY: as above.
                     $crate::SimdLevel::Avx2 => return unsafe { avx2($($arg),*) },

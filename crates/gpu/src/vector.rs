@@ -1,4 +1,4 @@
-//! Vector arithmetic that time integrators and linear solvers are written in.
+//! Vector arithmetic for time integrators and linear solvers.
 
 pub(crate) mod cuda;
 mod host;
@@ -11,13 +11,13 @@ use crate::{GpuError, Scalar};
 
 /// A vector of numbers on some machine: the arithmetic of time integrators and Krylov methods.
 ///
-/// Factors are `f64`, rounded once to the vector's type. Reductions return `f64`; they sum in double
-/// precision over a tree that depends on the length alone, so that a machine gives the same bits on every run
-/// and for every number of threads. A factor of zero in front of the old value means that the old value is
-/// not read (so a NaN there does no harm).
+/// Factors are `f64`, rounded once to the vector's type. Reductions return `f64`. They sum in double
+/// precision over a tree that depends only on the length, so that a machine gives the same bits on every run
+/// and for any number of threads. If the factor of the old value is zero, the old value is not read (so that
+/// a NaN there has no effect).
 ///
-/// Updates do not return errors: a machine that works asynchronously keeps its first failure and reports it
-/// at the next call that moves data off it.
+/// Updates do not return errors: an asynchronous machine stores its first failure and reports it at the next
+/// call that copies data to the host.
 ///
 /// # Panics
 /// Every operation on two vectors panics if their lengths differ.
@@ -57,7 +57,7 @@ pub trait Vector: Sized + Send {
     /// `Σ_i self_i x_i`.
     fn dot(&self, x: &Self) -> f64;
 
-    /// `Σ_i self_i x_i` and `Σ_i self_i y_i`: where sums are waited for, once.
+    /// `Σ_i self_i x_i` and `Σ_i self_i y_i`, with a single wait on asynchronous machines.
     fn dot_two(&self, x: &Self, y: &Self) -> [f64; 2] {
         [self.dot(x), self.dot(y)]
     }

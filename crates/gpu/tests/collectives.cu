@@ -3,7 +3,7 @@
 struct Scale { const double* x; double a; int n; };
 __constant__ double shift[2] = {1.0, 2.0};
 
-// Sums of rows of 64 numbers: shuffles in a warp, shared memory between two.
+// Sums of rows of 64 numbers: shuffles within a warp, shared memory between two.
 extern "C" __global__ void __launch_bounds__(64) row_sums(Scale s, double* out) {
     __shared__ double half[2];
     const int i = blockIdx.x * 64 + threadIdx.x;
@@ -23,7 +23,8 @@ extern "C" __global__ void product(const double* a, const double* b, double* c) 
     *reinterpret_cast<double2*>(c + l / 4 * 8 + 2 * (l % 4)) = make_double2(c0, c1);
 }
 
-// C (16 x 8) = A (16 x 4) B (4 x 8) in numbers of 11 bits: those of A are rounded, those of B cut off.
+// C (16 x 8) = A (16 x 4) B (4 x 8) for numbers with 11 bits of mantissa: entries of A are rounded, entries
+// of B truncated.
 extern "C" __global__ void product_of_few_bits(const float* a, const float* b, float* c) {
     const unsigned l = dg_lane();
     float c0 = 0, c1 = 0, d0 = 0, d1 = 0;
@@ -35,7 +36,8 @@ extern "C" __global__ void product_of_few_bits(const float* a, const float* b, f
     to[65] = d1;
 }
 
-// Each thread brings two numbers, block-wise reversed by way of dynamic shared memory, two groups under way.
+// Each thread copies two numbers, reversed within a block in dynamic shared memory, with two groups in
+// flight.
 extern "C" __global__ void reversed(const double* x, double* y, int rounds) {
     DG_DYNAMIC_SHARED(double, ring);
     const int t = threadIdx.x, width = 2 * blockDim.x;

@@ -1,4 +1,4 @@
-//! On a device: memory, kernels, graphs and vectors. Without one every test says so and passes, unless
+//! Memory, kernels, graphs and vectors on a device. Without one every test prints SKIPPED and passes, unless
 //! `DGSUITE_REQUIRE_GPU` is 1.
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,7 @@ use dgsuite_gpu::probe::{DeviceEffort, measure_device};
 use dgsuite_gpu::shim::{Emulator, ShimError};
 use dgsuite_gpu::{Backend, CudaVector, GpuError, Host, Scalar, Vector};
 
-/// A device for one test at a time, so that memory and times are its own.
+/// A device for one test at a time, so that tests share neither memory nor time.
 fn device(test: &str) -> Option<(Cuda, MutexGuard<'static, ()>)> {
     static ONE: Mutex<()> = Mutex::new(());
     let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -20,7 +20,7 @@ fn device(test: &str) -> Option<(Cuda, MutexGuard<'static, ()>)> {
         Ok(cuda) => Some((cuda, guard)),
         Err(reason) => {
             assert!(std::env::var_os("DGSUITE_REQUIRE_GPU").is_none_or(|v| v != "1"), "{reason}");
-            // Not eprintln!: the harness would hide the line of a test that passes.
+            // Not eprintln!: the test harness hides its output in tests that pass.
             let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {reason}");
             None
         }
@@ -83,11 +83,11 @@ fn arrays_keep_what_is_written() {
     let empty = DeviceBuffer::<u64>::zeros(&cuda, "a test", 0).unwrap();
     assert!(empty.is_empty() && empty.to_vec().unwrap().is_empty());
 
-    // Beside the main stream, which waits by an event.
+    // A second stream beside the main stream, which waits for an event.
     let (stream, event) = (Stream::new(&cuda).unwrap(), Event::new(&cuda).unwrap());
     let mut pinned = PinnedBuffer::<f32>::zeros(&cuda, 1000).unwrap();
     pinned.copy_from_slice(&values);
-    // SAFETY: `pinned` is not touched before the main stream, which waits for this copy, has been waited for.
+    // SAFETY: `pinned` is not used before the main stream, which waits for this copy, has completed.
     unsafe { b.upload_async(0, &pinned, &stream).unwrap() };
     stream.record(&event).unwrap();
     cuda.stream().wait(&event).unwrap();
@@ -130,7 +130,7 @@ fn kernels_run_and_refuse_what_does_not_fit() {
     let x = DeviceBuffer::from_slice(&cuda, "a test", &[1.0, 2.0, 3.0]).unwrap();
     let mut args = Args::new();
     args.buffer(&x).value(0.5).value(2_u32);
-    // SAFETY: the arguments are those of the kernels; where they are not, the launch is refused.
+    // SAFETY: the arguments match the kernels; if they do not, the launch is refused.
     unsafe {
         cuda.launch(&scale, LaunchConfig::cover(3, 128), &args).unwrap();
         args.set(1, 2.0);
@@ -141,7 +141,7 @@ fn kernels_run_and_refuse_what_does_not_fit() {
         assert!(matches!(&refused, Err(GpuError::Launch { kernel, .. }) if kernel == "scale"), "{refused:?}");
         args.value(1_u8);
         let refused = cuda.launch(&scale, LaunchConfig::new(1, 32), &args);
-        // Drivers before 12.4 do not tell a kernel's arguments.
+        // Drivers before 12.4 do not report a kernel's arguments.
         assert!(matches!(refused, Err(GpuError::Launch { .. })), "{refused:?}");
     }
 
@@ -153,18 +153,18 @@ fn kernels_run_and_refuse_what_does_not_fit() {
     }
     args.clear();
     args.value(Shift { by: [1.0, 10.0, 100.0], n: 3 }).buffer(&x);
-    // SAFETY: the arguments are those of the kernel.
+    // SAFETY: the arguments match the kernel.
     unsafe { cuda.launch(&module.function("shift").unwrap(), LaunchConfig::new(1, 3), &args).unwrap() };
     assert_eq!(x.to_vec().unwrap(), [7.0, 38.0, 303.0]);
 
-    // 64 KiB: more than a launch gets without asking.
+    // 64 KiB: more than the default limit.
     let (n, threads) = (8192_u32, 256_u32);
     let much = module.function("much_shared").unwrap();
     let sums = DeviceBuffer::<f64>::zeros(&cuda, "a test", 256).unwrap();
     args.clear();
     args.buffer(&sums).value(n);
     let config = LaunchConfig::new(1, threads).shared(8 * n);
-    // SAFETY: the arguments are those of the kernel.
+    // SAFETY: the arguments match the kernel.
     let launch = || unsafe { cuda.launch(&much, config, &args) };
     assert!(matches!(launch(), Err(GpuError::Launch { .. })));
     much.set_max_dynamic_shared(8 * n as usize).unwrap();
@@ -175,13 +175,13 @@ fn kernels_run_and_refuse_what_does_not_fit() {
     assert!(much.set_max_dynamic_shared(1 << 30).is_err());
 }
 
-/// The wrappers' bodies for the device, with the numbers that shim.rs expects of those for the host.
+/// The device versions of the wrappers, with the numbers that shim.rs expects for the host.
 #[test]
 fn collectives_agree_with_the_host() {
     let Some((cuda, _guard)) = device("collectives_agree_with_the_host") else { return };
     let module = cuda.compile(&Source::new("collectives.cu", include_str!("collectives.cu"))).unwrap();
     let run = |kernel: &str, config: LaunchConfig, args: &Args| {
-        // SAFETY: each caller below gives the arguments of its kernel, on buffers that live until they are
+        // SAFETY: each caller below passes the arguments of its kernel, on buffers that live until they are
         // read.
         unsafe { cuda.launch(&module.function(kernel).unwrap(), config, args).unwrap() };
     };
@@ -212,7 +212,7 @@ fn collectives_agree_with_the_host() {
     let c: Vec<f64> = (0..64).map(|i| (0..8).map(|k| a[i / 8 * 8 + k] * b[k * 8 + i % 8]).sum()).collect();
     assert_eq!(dc.to_vec().unwrap(), c);
 
-    // 1024.5 is rounded to 1025, and 3.0001 cut to 3.
+    // 1024.5 is rounded to 1025, and 3.0001 truncated to 3.
     let a: Vec<f32> = (0..64_u8).map(|i| 1024.0 + 0.5 * f32::from(i)).collect();
     let whole: Vec<f32> = (0..32_i8).map(|i| f32::from(i * 5 % 11 - 4)).collect();
     let b: Vec<f32> = whole.iter().map(|v| v + 1e-4 * v.signum() * v.abs().min(1.0)).collect();
@@ -286,7 +286,7 @@ fn a_graph_repeats_what_was_recorded() {
     assert_eq!(values, [after(1.0, 0.5), after(-2.0, 0.25)]);
     assert_eq!(sum.to_vec().unwrap(), [0.0, values[0] + values[1]]);
 
-    // What cannot be recorded is an error, and the stream works on.
+    // An operation that cannot be recorded is an error, and the stream remains usable.
     let failed = cuda.capture(|stream| stream.synchronize());
     assert!(matches!(failed, Err(GpuError::Driver { .. })));
     let nested = cuda.capture(|_| cuda.capture(|_| Ok(())).map(drop));
@@ -301,8 +301,8 @@ fn a_graph_repeats_what_was_recorded() {
     cuda.synchronize().unwrap();
 }
 
-/// Work of threads that share a device, or have it twice, goes on while one of them records: what they launch
-/// is not recorded, what they wait for is done, and no recording is lost.
+/// Threads that share a device, or have opened it twice, continue to work while one of them records: their
+/// launches are not recorded, waiting works, and no recording is lost.
 #[test]
 fn threads_share_a_device_while_some_record() {
     const RECORDINGS: usize = 20;
@@ -315,7 +315,7 @@ fn threads_share_a_device_while_some_record() {
         for i in 1..=RECORDINGS {
             let graph = cuda.capture(|_| {
                 x.axpby(1.0, &y, 1.0);
-                // Long enough for the others to come between.
+                // Long enough for the other threads to run in between.
                 std::thread::sleep(Duration::from_millis(1));
                 x.axpby(-2.0, &y, 1.0);
                 Ok(())
@@ -338,7 +338,7 @@ fn threads_share_a_device_while_some_record() {
             x.upload(&[1, 2, 3]).unwrap();
             let mut args = Args::new();
             args.buffer(&x);
-            // SAFETY: the argument is the kernel's, and `x` lives until it is read back.
+            // SAFETY: the argument matches the kernel, and `x` lives until it is read back.
             unsafe { cuda.launch(&add, LaunchConfig::new(1, 3), &args).unwrap() };
             cuda.stream().record(&event).unwrap();
             event.synchronize().unwrap();
@@ -354,7 +354,7 @@ fn threads_share_a_device_while_some_record() {
     };
     std::thread::scope(|scope| {
         for own in [false, true, false] {
-            // Dropped at the end of the thread, however it ends.
+            // Dropped at the end of the thread, in any case.
             let here = recorders.clone();
             scope.spawn(move || {
                 let _here = here;
@@ -423,7 +423,7 @@ fn vectors_have_the_bits_of_the_host() {
     cuda.take_failure().unwrap();
 }
 
-/// The child of the test below: what it does ends every use of the device in its process.
+/// The child of the test below: after its failure the process cannot use the device any more.
 #[test]
 #[ignore = "run by a_kernel_that_fails_is_reported"]
 fn a_kernel_that_fails() {
@@ -437,7 +437,7 @@ fn a_kernel_that_fails() {
     // process.
     unsafe { cuda.launch(&fault, LaunchConfig::new(1, 1), &args).unwrap() };
     assert!(matches!(cuda.synchronize(), Err(GpuError::Kernel { .. })));
-    // Updates have no result to say it with; it is kept for the next copy.
+    // Updates do not return a result; the failure is stored for the next copy.
     x.fill(2.0);
     assert!(x.sum().is_nan());
     let kept = cuda.download(&x, &mut [0.0]);
@@ -449,7 +449,8 @@ fn a_kernel_that_fails() {
 fn a_kernel_that_fails_is_reported() {
     let Some((cuda, _guard)) = device("a_kernel_that_fails_is_reported") else { return };
     if cuda.info().name.starts_with("emulated") {
-        // There a wrong address ends the process, with its place in the kernel's text: see emulator.rs.
+        // On the emulator a wrong address ends the process, with its line in the kernel's text: see
+        // emulator.rs.
         return;
     }
     let child = Command::new(std::env::current_exe().unwrap())
@@ -492,14 +493,14 @@ fn kernels_are_compiled_ahead_and_once() {
     drop(ahead);
     let x = DeviceBuffer::from_slice(&cuda, "a test", &[1, 2, 3]).unwrap();
     for by in [1, 2, 3] {
-        // Of a text that nobody has compiled yet, two threads that ask for it get one module.
+        // Two threads that request a text that is not compiled yet get the same module.
         let [module, same] = std::thread::scope(|scope| {
             [0, 1].map(|_| scope.spawn(|| cuda.compile(&text(by)).unwrap())).map(|t| t.join().unwrap())
         });
         assert!(Arc::ptr_eq(&module, &same));
         let mut args = Args::new();
         args.buffer(&x);
-        // SAFETY: the argument is the kernel's, and `x` lives until it is read back.
+        // SAFETY: the argument matches the kernel, and `x` lives until it is read back.
         unsafe { cuda.launch(&module.function("add").unwrap(), LaunchConfig::new(1, 3), &args).unwrap() };
     }
     assert_eq!(x.to_vec().unwrap(), [7, 8, 9]);
@@ -515,7 +516,7 @@ fn limits_are_those_of_a_device() {
     let limits =
         measure_device(&cuda, DeviceEffort { array_bytes: 256 << 20, ..DeviceEffort::default() }).unwrap();
     println!("{limits:?}");
-    // Any device that we compile for; a figure below is a mistake in the measurement.
+    // Any supported device; a lower figure is an error of the measurement.
     assert!(limits.copy > 5e10 && limits.read > 5e10 && limits.driver_copy > 5e10);
     assert!(limits.flops_single > 5e11 && limits.flops_double > 1e10);
     assert!(limits.launch < 1e-4 && limits.graph_node < 1e-4);

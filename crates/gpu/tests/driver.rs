@@ -1,5 +1,5 @@
-//! What a user reads when the driver is missing, old, without devices or out of memory: a driver of some
-//! lines of C, opened in the real one's place by a child of this test, says it on any machine.
+//! The messages if the driver is missing, old, without devices or out of memory. A small driver in C replaces
+//! the real one in a child process of this test, so that the test runs on any machine.
 #![allow(clippy::unwrap_used)]
 
 use std::io::Write;
@@ -8,8 +8,8 @@ use std::process::Command;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
 use dgsuite_gpu::shim::compiler;
 
-/// Two devices of 1000 bytes, of which 600 are free and one array of 512 can be had. The version, the result
-/// of `cuInit` and the number of devices come from the environment.
+/// Two devices with 1000 bytes, of which 600 are free; one array of 512 bytes can be allocated. The version,
+/// the result of `cuInit` and the number of devices come from the environment.
 const DRIVER: &str = r#"
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ fn each_failure_is_a_sentence() {
         Ok(compiler) => compiler,
         Err(reason) => {
             assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{reason}");
-            // Not eprintln!: the harness would hide the line of a test that passes.
+            // Not eprintln!: the test harness hides its output in tests that pass.
             let _ = writeln!(std::io::stderr(), "SKIPPED each_failure_is_a_sentence: {reason}");
             return;
         }
@@ -81,24 +81,26 @@ fn each_failure_is_a_sentence() {
             .unwrap();
         let words = String::from_utf8(child.stdout).unwrap();
         assert!(child.status.success(), "{variable}={value}: {words}");
-        // The harness writes the test's name in front of the first.
+        // The test harness prints the test's name before the first.
         let said = words.lines().filter_map(|line| line.split_once("said: "));
         said.map(|(_, words)| words.to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(
         said("FAKE_VERSION", "11040"),
-        ["the NVIDIA driver is too old: it serves CUDA 11.4, at least 12.0 is needed; update the driver"]
+        [
+            "the NVIDIA driver is too old: it supports CUDA 11.4, but at least 12.0 is needed; update the driver"
+        ]
     );
     assert_eq!(said("FAKE_COUNT", "0"), ["the NVIDIA driver sees no device (CUDA_VISIBLE_DEVICES = 7)"]);
     assert_eq!(said("FAKE_INIT", "100"), ["the NVIDIA driver sees no device (CUDA_VISIBLE_DEVICES = 7)"]);
-    // A toolkit's stub in the driver's place.
+    // A stub from the toolkit instead of the driver.
     assert_eq!(
         said("FAKE_INIT", "34"),
         ["no NVIDIA driver was found (libcuda.so.1): install one, or run on the CPU"]
     );
     assert_eq!(
         said("FAKE_INIT", "803"),
-        ["the NVIDIA driver failed at starting: ?, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"]
+        ["the NVIDIA driver failed while starting: ?, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"]
     );
     let works = said("FAKE_INIT", "0");
     assert!(works[0].starts_with("2 devices, A device of straw, sm_7576, 16 multiprocessors, "), "{works:?}");
@@ -108,12 +110,12 @@ fn each_failure_is_a_sentence() {
         [
             "there is no device 5: this machine has 2, numbered from 0",
             "512",
-            "out of memory on the device: 720 bytes were wanted for the state of 9 elements, 600 of 1000 are free",
+            "out of memory on the device: 720 bytes are needed for the state of 9 elements, 600 of 1000 are free",
         ]
     );
     assert_eq!(
         said("FAKE_SYNC", "700")[2],
-        "a kernel failed on the device (an illegal memory access, CUDA_ERROR_ILLEGAL_ADDRESS), noticed at waiting for a \
-         stream: the device cannot be used any more by this run"
+        "a kernel failed on the device (an illegal memory access, CUDA_ERROR_ILLEGAL_ADDRESS), noticed while waiting for a \
+         stream: this run cannot use the device any more"
     );
 }

@@ -1,4 +1,4 @@
-//! The tests of the device (`device.rs`) on the emulated one, where there is a C++ compiler.
+//! Errors of kernels on the emulated device end the process, where there is a C++ compiler.
 #![allow(clippy::unwrap_used)]
 
 use std::io::Write;
@@ -26,7 +26,7 @@ fn child() {
     if blocks == 0 {
         args.set(0, z.ptr());
     }
-    // SAFETY: what is wrong is the test's point, and happens to the host's own memory.
+    // SAFETY: the error is the purpose of the test, and affects the host's own memory only.
     unsafe {
         cuda.launch(&kernel.function(name).unwrap(), LaunchConfig::new(blocks.max(1), 20), &args).unwrap();
     };
@@ -49,16 +49,16 @@ fn mistakes_end_the_process() {
     let (right, log) = run("3");
     assert!(!right && log.contains("heap-buffer-overflow") && log.contains("text.cu:2"), "{log}");
     let (right, log) = run("0");
-    assert!(!right && log.contains("text.cu: race gives another byte"), "{log}");
+    assert!(!right && log.contains("text.cu: race writes another byte"), "{log}");
 }
 
-/// The emulator, or a line that says why there is none.
+/// The emulator; prints the reason if there is none.
 fn emulator(test: &str) -> Option<Emulator> {
     match Emulator::new() {
         Ok(emulator) => Some(emulator),
         Err(reason @ ShimError::NoCompiler { .. }) => {
             assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{reason}");
-            // Not eprintln!: the harness would hide the line of a test that passes.
+            // Not eprintln!: the test harness hides its output in tests that pass.
             let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {reason}");
             None
         }

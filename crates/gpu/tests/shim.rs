@@ -1,4 +1,4 @@
-//! The host's stand-in for a device: collectives mean what the PTX manual says, and each kind of mistake is
+//! Kernels on the host: collectives have the meaning given in the PTX manual, and each kind of error is
 //! found.
 #![allow(clippy::unwrap_used)]
 
@@ -8,11 +8,11 @@ use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{LaunchConfig, Source, nvrtc};
 use dgsuite_gpu::shim::{Arg, Program, ShimError, bytes, compiler, values};
 
-/// Whether there is a C++ compiler; says so if not.
+/// Whether there is a C++ compiler; prints the reason if not.
 fn has_compiler(test: &str) -> bool {
     let Err(reason) = compiler() else { return true };
     assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{reason}");
-    // Not eprintln!: the harness would hide the line of a test that passes.
+    // Not eprintln!: the test harness hides its output in tests that pass.
     let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {reason}");
     false
 }
@@ -27,7 +27,7 @@ fn collectives_do_what_the_device_does() {
     let kernels = ["row_sums", "product", "product_of_few_bits", "reversed", "votes", "roots"];
     let source = Source::new("collectives.cu", RIGHT);
     let mut program = Program::new(&source, &kernels, &["shift"]).unwrap();
-    // Where NVRTC is, it must take the very same text.
+    // If NVRTC is available, it must accept the same text.
     match nvrtc::compile_for("sm_90", &source) {
         Ok(compiled) => assert_eq!(compiled.resources().len(), kernels.len()),
         Err(error) => assert!(matches!(error, GpuError::NoCompiler { .. }), "{error}"),
@@ -56,7 +56,7 @@ fn collectives_do_what_the_device_does() {
     let c: Vec<f64> = (0..64).map(|i| (0..8).map(|k| a[i / 8 * 8 + k] * b[k * 8 + i % 8]).sum()).collect();
     assert_eq!(values::<f64>(&memory[2]), c);
 
-    // 1024.5 is rounded to 1025, and 3.0001 cut to 3.
+    // 1024.5 is rounded to 1025, and 3.0001 truncated to 3.
     let a: Vec<f32> = (0..64_u8).map(|i| 1024.0 + 0.5 * f32::from(i)).collect();
     let whole: Vec<f32> = (0..32_i16).map(|i| f32::from(i * 5 % 11 - 4)).collect();
     let b: Vec<f32> = whole.iter().map(|v| v + 1e-4 * v.signum() * v.abs().min(1.0)).collect();
@@ -81,7 +81,7 @@ fn collectives_do_what_the_device_does() {
     let expected: Vec<u32> = (0..32).map(|l| bits.wrapping_add(1000 * x[3] + 100_000 * down(l))).collect();
     assert_eq!(values::<u32>(&memory[1]), expected);
 
-    // From 20 bits to all: two units in the last place.
+    // From 20 bits to full precision: within two units in the last place.
     let x: Vec<f64> = (0..256).map(|i| f64::powi(10.0, i % 41 - 20) * (1.0 + f64::from(i) / 251.0)).collect();
     let mut memory = [bytes(&x), bytes(&[0.0; 768])];
     program.run("roots", LaunchConfig::new(4, 64), &mut memory, &[Arg::buffer(0), Arg::buffer(1)]).unwrap();
@@ -176,7 +176,7 @@ fn mistakes_are_found() {
     }
     let race = launch("no_barrier", 32, 1);
     assert!(matches!(&race, Err(ShimError::Order { buffer: 0, .. })), "{race:?}");
-    // The same kernels without their mistakes.
+    // The same kernels without their errors.
     assert_eq!(launch("no_barrier", 32, 0).unwrap()[..3], [0.0, 1.0, 2.0]);
     assert_eq!(launch("half_a_barrier", 32, 2).unwrap()[31], 0.0);
     assert_eq!(launch("two_barriers", 32, 2).unwrap()[31], 0.0);

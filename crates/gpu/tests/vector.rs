@@ -1,5 +1,5 @@
-//! Laws of vector arithmetic on the CPU: bitwise equality for any threads and instruction level, and
-//! agreement with plain sums.
+//! Vector arithmetic on the CPU: the same bits for any number of threads and any SIMD level, and agreement
+//! with plain sums.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use dgsuite_gpu::{ALIGNMENT, Backend, Buffer, Host, HostVector, Scalar, SimdLevel, Vector};
 use proptest::prelude::*;
 
-/// Hosts of every kind: 1, 2 and 5 threads, each instruction level of this CPU.
+/// Hosts of each kind: 1, 2 and 5 threads, each SIMD level of this CPU.
 static HOSTS: LazyLock<Vec<Host>> = LazyLock::new(|| {
     SimdLevel::ALL
         .into_iter()
@@ -89,7 +89,7 @@ proptest! {
         prop_assert!((xv.norm2() - squares.sqrt()).abs() <= f64::EPSILON * (n as f64 + 2.0) * squares.sqrt());
     }
 
-    /// The sum is exact up to one rounding even where plain summation loses every digit.
+    /// The sum is exact up to one rounding even if plain summation loses all digits.
     #[test]
     fn sums_survive_cancellation(seed: u64, n in 1usize..20_000, at in 0.0..1.0) {
         let small = numbers(seed, n).iter().map(|a| (a * 1e3).round()).collect::<Vec<_>>();

@@ -1,8 +1,8 @@
-//! Compiled kernels on disk, so that the second run does not wait for the compiler.
+//! The cache of compiled kernels on disk, so that the second run does not wait for the compiler.
 //!
-//! An entry is named by a digest of all that it depends on, appears whole or not at all, and carries a digest
-//! of its own bytes: what is broken is compiled again. A folder that cannot be written costs time, nothing
-//! else.
+//! An entry is named by a digest of everything it depends on, appears completely or not at all, and contains
+//! a digest of its own bytes: a damaged entry is compiled again. If the folder cannot be written, kernels are
+//! compiled in every run, without an error.
 
 use std::fs;
 use std::io::Write;
@@ -14,23 +14,23 @@ use super::nvrtc::{self, Compiled};
 use super::source::{Digest, Source};
 use crate::GpuError;
 
-/// The environment variable that names the folder.
+/// The environment variable with the folder.
 pub const CACHE_VARIABLE: &str = "DGSUITE_CACHE";
 
-/// First bytes of an entry: the name and version of its form.
+/// First bytes of an entry: the name and version of the format.
 const MAGIC: [u8; 8] = *b"dgcubin1";
 /// Bytes before the log: magic, digest of the rest, length of the log.
 const HEAD: usize = 8 + 16 + 8;
 
-/// Where compiled kernels are kept.
+/// The location of compiled kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
     folder: Option<PathBuf>,
 }
 
 impl Cache {
-    /// The folder of `DGSUITE_CACHE`; without it `dgsuite/kernels` in the user's folder of caches
-    /// (`XDG_CACHE_HOME`, `~/.cache`); without that, none.
+    /// The folder in `DGSUITE_CACHE`; otherwise `dgsuite/kernels` in the user's cache folder
+    /// (`XDG_CACHE_HOME`, `~/.cache`); otherwise none.
     pub fn from_environment() -> Self {
         let folder = |variable: &str| std::env::var_os(variable).filter(|v| !v.is_empty()).map(PathBuf::from);
         let user = || folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")));
@@ -38,7 +38,7 @@ impl Cache {
         Self { folder }
     }
 
-    /// A folder, which is made when it is first needed.
+    /// The given folder, which is created when it is first needed.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self { folder: Some(folder.into()) }
     }
@@ -53,10 +53,10 @@ impl Cache {
         self.folder.as_deref()
     }
 
-    /// Machine code of a text, from the cache or from the compiler; then it is kept.
+    /// Machine code of a text, from the cache or from the compiler; the latter is stored in the cache.
     ///
     /// # Errors
-    /// Those of [`nvrtc::compile_for`].
+    /// The errors of [`nvrtc::compile_for`].
     pub fn compile(&self, architecture: &str, source: &Source) -> Result<Compiled, GpuError> {
         let key = source.digest(&[&nvrtc::version()?.to_string(), architecture]);
         let path = self.folder.as_ref().map(|folder| folder.join(format!("{key:032x}.cubin")));
@@ -65,7 +65,7 @@ impl Cache {
         }
         let compiled = nvrtc::compile_for(architecture, source)?;
         if let Some(path) = path {
-            // A disk that is full or read-only must not end a run that needs nothing of it.
+            // A full or read-only disk must not end the run.
             let _ = store(&path, &encode(&compiled));
         }
         Ok(compiled)
@@ -85,7 +85,7 @@ fn encode(compiled: &Compiled) -> Vec<u8> {
     [&MAGIC[..], &checksum(&body), &body].concat()
 }
 
-/// `None` if anything about the entry is not as [`encode`] writes it.
+/// `None` if the entry differs in any way from the format of [`encode`].
 fn decode(entry: &[u8]) -> Option<Compiled> {
     let (head, rest) = entry.split_at_checked(HEAD)?;
     let (magic, digest, length) = (&head[..8], &head[8..24], &head[24..]);
@@ -95,8 +95,7 @@ fn decode(entry: &[u8]) -> Option<Compiled> {
     Some(Compiled { cubin: cubin.to_vec(), log: String::from_utf8(log.to_vec()).ok()? })
 }
 
-/// Writes beside the place and renames into it: readers and writers in other processes see whole entries
-/// only.
+/// Writes a temporary file and renames it: readers and writers in other processes see complete entries only.
 fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder)?;

@@ -1,11 +1,10 @@
-// The few ways in which kernels reach what C++ has no words for: lanes, barriers, shuffles, tensor cores,
-// asynchronous copies, approximate reciprocals. Each has a body for the device and, with DGSUITE_SHIM, one
-// for the host, where fibres play the threads of a block (shim.hpp). Kernels that use nothing else run on
-// both from one text.
+// Wrappers of hardware features that C++ lacks: lanes, barriers, shuffles, tensor cores, asynchronous copies,
+// approximate reciprocals. Each has a body for the device and, with DGSUITE_SHIM, one for the host, where
+// fibres play the threads of a block (shim.hpp). Kernels that use only these run on both from one text.
 //
-// Collectives (warp_sync, shuffles, votes, mma) are called by all 32 lanes of a warp together; pair_sync by
-// both warps, block_sync by all threads of a block. A block that uses collectives of warps has a multiple of
-// 32 threads.
+// Collectives (warp_sync, shuffles, votes, mma) must be called by all 32 lanes of a warp together, pair_sync
+// by both warps, block_sync by all threads of a block. A block that uses collectives of warps must have a
+// multiple of 32 threads.
 #pragma once
 
 #ifdef DGSUITE_SHIM
@@ -43,7 +42,7 @@ DG_DEVICE unsigned dg_lane() {
 #endif
 }
 
-// Waits for the lanes of the warp; what they wrote before is seen after.
+// Waits for the lanes of the warp; their earlier writes are visible afterwards.
 DG_DEVICE void dg_warp_sync() {
 #ifdef DGSUITE_SHIM
     shim::meet_warp("dg_warp_sync");
@@ -52,18 +51,18 @@ DG_DEVICE void dg_warp_sync() {
 #endif
 }
 
-// Waits for the lanes of two warps, 2 i and 2 i + 1 of a block of up to 30 and one row of threads; what they
-// wrote before is seen after.
+// Waits for the lanes of two warps, 2 i and 2 i + 1, in a one-dimensional block of up to 30 warps; their
+// earlier writes are visible afterwards.
 DG_DEVICE void dg_pair_sync() {
 #ifdef DGSUITE_SHIM
     shim::meet_pair("dg_pair_sync");
 #else
-    // Barrier 0 is the block's.
+    // Barrier 0 belongs to the block.
     asm volatile("bar.sync %0, 64;" ::"r"(1 + (threadIdx.x >> 6)) : "memory");
 #endif
 }
 
-// Waits for the threads of the block; what they wrote before is seen after.
+// Waits for the threads of the block; their earlier writes are visible afterwards.
 DG_DEVICE void dg_block_sync() {
 #ifdef DGSUITE_SHIM
     shim::meet_block("dg_block_sync");
@@ -72,19 +71,18 @@ DG_DEVICE void dg_block_sync() {
 #endif
 }
 
-// ---- kernels one after the other ---------------------------------------------------------------
+// ---- consecutive kernels -----------------------------------------------------------------------
 
-// A kernel that is launched early (`LaunchConfig::early`) may start before those ahead of it in the stream
-// are done: it waits for
-// them here. Until then it reads only what none of them writes, and writes nothing. Returns at once in other
-// launches.
+// A kernel with an early launch (`LaunchConfig::early`) may start before the previous kernels of the stream
+// end; it waits for them here. Before this call it must read only data that none of them writes, and write
+// nothing. Returns at once in other launches.
 DG_DEVICE void dg_wait_for_kernels_before() {
 #if !defined(DGSUITE_SHIM) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-// Lets a kernel that is launched early after this one start, once all blocks have said so or are done.
+// Allows the next kernel with an early launch to start, once all blocks have called this or have ended.
 DG_DEVICE void dg_let_next_kernel_start() {
 #if !defined(DGSUITE_SHIM) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
@@ -93,7 +91,7 @@ DG_DEVICE void dg_let_next_kernel_start() {
 
 // ---- exchange between lanes --------------------------------------------------------------------
 
-// The value that lane `from` (modulo 32) gives.
+// The value of lane `from` (modulo 32).
 template <class T> DG_DEVICE T dg_shuffle(T value, unsigned from) {
 #ifdef DGSUITE_SHIM
     return shim::exchange("dg_shuffle", value, from % 32);
@@ -102,7 +100,7 @@ template <class T> DG_DEVICE T dg_shuffle(T value, unsigned from) {
 #endif
 }
 
-// The value that lane `lane ^ mask` gives.
+// The value of lane `lane ^ mask`.
 template <class T> DG_DEVICE T dg_shuffle_xor(T value, unsigned mask) {
 #ifdef DGSUITE_SHIM
     return shim::exchange("dg_shuffle_xor", value, (dg_lane() ^ mask) % 32);
@@ -111,7 +109,7 @@ template <class T> DG_DEVICE T dg_shuffle_xor(T value, unsigned mask) {
 #endif
 }
 
-// The value that lane `lane + n` gives; this lane's own beyond the last.
+// The value of lane `lane + n`; this lane's own value if there is no such lane.
 template <class T> DG_DEVICE T dg_shuffle_down(T value, unsigned n) {
 #ifdef DGSUITE_SHIM
     const unsigned from = dg_lane() + n;
@@ -121,7 +119,7 @@ template <class T> DG_DEVICE T dg_shuffle_down(T value, unsigned n) {
 #endif
 }
 
-// Bit l is set if lane l says yes.
+// Bit l is set if `yes` is true on lane l.
 DG_DEVICE unsigned dg_ballot(bool yes) {
 #ifdef DGSUITE_SHIM
     return shim::ballot("dg_ballot", yes);
@@ -135,8 +133,8 @@ DG_DEVICE bool dg_all(bool yes) { return dg_ballot(yes) == 0xffffffffu; }
 
 // ---- tensor cores ------------------------------------------------------------------------------
 
-// C += A B with A of 8 x 4, B of 4 x 8, C of 8 x 8 numbers, spread over the warp (PTX ISA, mma.m8n8k4 for
-// .f64): lane l holds A[l/4][l%4], B[l%4][l/4], C[l/4][2 (l%4)] and C[l/4][2 (l%4) + 1].
+// C += A B with A of 8 x 4, B of 4 x 8, C of 8 x 8 numbers, distributed over the warp (PTX ISA, mma.m8n8k4
+// for .f64): lane l holds A[l/4][l%4], B[l%4][l/4], C[l/4][2 (l%4)] and C[l/4][2 (l%4) + 1].
 DG_DEVICE void dg_mma_f64_8x8x4(double& c0, double& c1, double a, double b) {
 #ifdef DGSUITE_SHIM
     shim::mma_f64_8x8x4(c0, c1, a, b);
@@ -147,8 +145,8 @@ DG_DEVICE void dg_mma_f64_8x8x4(double& c0, double& c1, double a, double b) {
 #endif
 }
 
-// Two such products of one B: C += A B and D += E B. Devices of compute capability 9 do both in one
-// instruction (mma.m16n8k4), at twice the rate.
+// Two such products with the same B: C += A B and D += E B. Devices of compute capability 9 compute both in
+// one instruction (mma.m16n8k4), at twice the rate.
 DG_DEVICE void dg_mma_f64_16x8x4(double& c0, double& c1, double& d0, double& d1, double a, double e, double b) {
 #if !defined(DGSUITE_SHIM) && __CUDA_ARCH__ >= 900
     asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
@@ -160,22 +158,22 @@ DG_DEVICE void dg_mma_f64_16x8x4(double& c0, double& c1, double& d0, double& d1,
 #endif
 }
 
-// Two such products in numbers of 8 bits of exponent and 11 of mantissa (TF32), summed in single precision.
-// Those of A and E are rounded to the nearest here; those of B have to be such numbers, or their last 13 bits
-// are cut off.
+// Two such products of TF32 numbers (8 bits of exponent, 11 of mantissa), summed in single precision. The
+// entries of A and E are rounded to the nearest here; the entries of B must be TF32 numbers, otherwise their
+// last 13 bits are truncated.
 DG_DEVICE void dg_mma_tf32_16x8x4(float& c0, float& c1, float& d0, float& d1, float a, float e, float b) {
 #ifdef DGSUITE_SHIM
     shim::mma_tf32_8x8x4(c0, c1, a, b);
     shim::mma_tf32_8x8x4(d0, d1, e, b);
 #else
-    // The tensor cores cut off.
+    // The tensor cores truncate.
     asm volatile("mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
                  : "+f"(c0), "+f"(c1), "+f"(d0), "+f"(d1)
                  : "r"(__float_as_uint(a) + 0x1000u), "r"(__float_as_uint(e) + 0x1000u), "r"(__float_as_uint(b)));
 #endif
 }
 
-// ---- copies beside arithmetic ------------------------------------------------------------------
+// ---- asynchronous copies -----------------------------------------------------------------------
 
 // Starts a copy of 16 bytes from global to shared memory; both addresses are multiples of 16.
 DG_DEVICE void dg_cp_async16(void* shared, const void* global) {
@@ -187,7 +185,7 @@ DG_DEVICE void dg_cp_async16(void* shared, const void* global) {
 #endif
 }
 
-// As dg_cp_async16, of 8 bytes.
+// As dg_cp_async16, for 8 bytes.
 DG_DEVICE void dg_cp_async8(void* shared, const void* global) {
 #ifdef DGSUITE_SHIM
     shim::cp_async(shared, global, 8);
@@ -206,7 +204,7 @@ DG_DEVICE void dg_cp_async_commit() {
 #endif
 }
 
-// Waits until at most N groups of this thread are under way. Other threads see the copies after a barrier.
+// Waits until at most N groups of this thread are in flight. Other threads see the copies after a barrier.
 template <int N> DG_DEVICE void dg_cp_async_wait() {
 #ifdef DGSUITE_SHIM
     shim::cp_async_wait(N);
@@ -217,15 +215,15 @@ template <int N> DG_DEVICE void dg_cp_async_wait() {
 
 // ---- memory ------------------------------------------------------------------------------------
 
-// Reads what no thread writes during the kernel.
+// Reads data that no thread writes during the kernel.
 template <class T> DG_DEVICE T dg_load(const T* address) { return __ldg(address); }
 
-// Reads, and writes, what is not used again soon.
+// Reads, and writes, data that is not used again soon.
 template <class T> DG_DEVICE T dg_load_once(const T* address) { return __ldcs(address); }
 template <class T> DG_DEVICE void dg_store_once(T* address, T value) { __stcs(address, value); }
 
-// Brings the line of an address near, for a read some hundred instructions later. The address need not be
-// valid.
+// Prefetches the cache line of an address, for a read some hundred instructions later. The address need not
+// be valid.
 DG_DEVICE void dg_prefetch(const void* address) {
 #ifdef DGSUITE_SHIM
     (void)address;

@@ -10,7 +10,7 @@ use sys::CUdevice_attribute as Attribute;
 use super::driver::{self, check, wrapped};
 use crate::{CudaVersion, GpuError};
 
-/// What the driver says about a device.
+/// The driver's description of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceInfo {
     /// Its number, from 0, in the driver's order.
@@ -23,29 +23,29 @@ pub struct DeviceInfo {
     pub n_multiprocessors: u32,
     /// Memory, in bytes.
     pub memory_total: usize,
-    /// Memory that was free when it was asked, in bytes; `None` if the device let no context be made.
+    /// Free memory at the time of the query, in bytes; `None` if no context could be created on the device.
     pub memory_free: Option<usize>,
-    /// Cache that all multiprocessors share, in bytes.
+    /// Cache shared by all multiprocessors, in bytes.
     pub l2_bytes: usize,
-    /// Most shared memory that a block can be given, in bytes.
+    /// Largest shared memory of a block, in bytes.
     pub shared_per_block: usize,
     /// Shared memory of a multiprocessor, in bytes.
     pub shared_per_multiprocessor: usize,
-    /// The version of CUDA that the driver serves.
+    /// The version of CUDA that the driver supports.
     pub driver: CudaVersion,
 }
 
 impl DeviceInfo {
-    /// The architecture as compilers write it: `sm_90`.
+    /// The architecture as compilers name it: `sm_90`.
     pub fn architecture(&self) -> String {
         format!("sm_{}{}", self.capability.0, self.capability.1)
     }
 
-    /// All that can be asked without a context; `memory_free` is `None`.
+    /// Everything that can be queried without a context; `memory_free` is `None`.
     fn new(ordinal: usize, device: sys::CUdevice, driver: CudaVersion) -> Result<Self, GpuError> {
-        const DOING: &str = "describing a device";
+        const DOING: &str = "querying a device";
         let number = |attribute| {
-            // SAFETY: `device` was given by the driver.
+            // SAFETY: `device` comes from the driver.
             let value = unsafe { result::device::get_attribute(device, attribute) };
             wrapped(DOING, value).map(i32::unsigned_abs)
         };
@@ -83,13 +83,13 @@ impl fmt::Display for DeviceInfo {
     }
 }
 
-/// Number of devices that the driver shows.
+/// Number of devices that the driver reports.
 fn count() -> Result<usize, GpuError> {
     let count = wrapped("counting devices", result::device::get_count())?;
     Ok(usize::try_from(count).unwrap_or(0))
 }
 
-/// Every device that the driver shows.
+/// All devices that the driver reports.
 pub(super) fn devices() -> Result<Vec<DeviceInfo>, GpuError> {
     let driver = driver::load()?;
     let n_devices = count()?;
@@ -105,7 +105,8 @@ pub(super) fn devices() -> Result<Vec<DeviceInfo>, GpuError> {
     (0..n_devices).map(one).collect()
 }
 
-/// The driver's state on one device, with the stream that work goes to unless another is named.
+/// The driver's state on one device, with the main stream, which receives all work without an explicit
+/// stream.
 ///
 /// It is the device's primary context, shared with other CUDA libraries in the process.
 pub(super) struct Context {
@@ -113,24 +114,25 @@ pub(super) struct Context {
     raw: sys::CUcontext,
     /// The main stream.
     pub(super) main: sys::CUstream,
-    /// What takes the place of the main stream on a thread that records: nobody else puts work into it or
-    /// waits for it.
+    /// The stream that replaces the main stream on a thread that records: no other thread puts work into it
+    /// or waits for it.
     pub(super) recorded: sys::CUstream,
-    /// Held by the thread that records.
+    /// Locked by the thread that records.
     recorder: Mutex<()>,
     pub(super) info: DeviceInfo,
 }
 
-/// Held by all who record, and alone by who waits for a whole device: the driver breaks off the recordings on
-/// a device that is waited for, also those of other contexts, which are one to it.
+/// Locked for reading by all threads that record, and for writing by a thread that waits for a whole device:
+/// the driver aborts all recordings on a device that is waited for, including those of other contexts, since
+/// all share the primary context.
 static WHOLE_DEVICE: RwLock<()> = RwLock::new(());
 
 thread_local! {
-    /// The context that this thread records on.
+    /// The context on which this thread records.
     static RECORDING: Cell<*const Context> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Leave to record; this thread's work goes to [`Context::recorded`] as long as it lasts.
+/// Permission to record; while it exists this thread's work goes to [`Context::recorded`].
 pub(super) struct Turn<'a> {
     _alone: MutexGuard<'a, ()>,
     _shared: RwLockReadGuard<'static, ()>,
@@ -158,21 +160,23 @@ impl Context {
         }
         let device = wrapped("finding a device", result::device::get(ordinal as i32))?;
         let info = DeviceInfo::new(ordinal, device, driver)?;
-        // SAFETY: `device` was given by the driver; released in `drop`.
+        // SAFETY: `device` comes from the driver; released in `drop`.
         let raw = wrapped("opening a device", unsafe { result::primary_ctx::retain(device) })?;
         let none = std::ptr::null_mut();
         let mut context = Self { device, raw, main: none, recorded: none, recorder: Mutex::new(()), info };
         context.bind()?;
         for stream in [&mut context.main, &mut context.recorded] {
-            *stream =
-                wrapped("making a stream", result::stream::create(result::stream::StreamKind::NonBlocking))?;
+            *stream = wrapped(
+                "creating a stream",
+                result::stream::create(result::stream::StreamKind::NonBlocking),
+            )?;
         }
         let (free, _) = context.memory()?;
         context.info.memory_free = Some(free);
         Ok(Arc::new(context))
     }
 
-    /// Makes the context current on this thread: before every call that needs one.
+    /// Makes the context current on this thread; required before every call that needs a context.
     pub(super) fn bind(&self) -> Result<(), GpuError> {
         // SAFETY: the context was retained and is released only in `drop`.
         wrapped("using a device from this thread", unsafe { result::ctx::set_current(self.raw) })
@@ -183,15 +187,15 @@ impl Context {
         std::ptr::eq(RECORDING.get(), self)
     }
 
-    /// The stream that this thread's work goes to unless another is named.
+    /// The stream that receives this thread's work without an explicit stream.
     pub(super) fn stream(&self) -> sys::CUstream {
         if self.is_recorded_here() { self.recorded } else { self.main }
     }
 
-    /// Waits until no other thread records on this context, and lets this one.
+    /// Waits until no other thread records on this context, and grants this thread the permission.
     ///
     /// # Errors
-    /// [`GpuError::Driver`] if this thread records already.
+    /// [`GpuError::Driver`] if this thread is already recording.
     pub(super) fn begin_turn(&self) -> Result<Turn<'_>, GpuError> {
         if !RECORDING.get().is_null() {
             let reason = driver::reason(sys::CUresult::CUDA_ERROR_ILLEGAL_STATE);
@@ -206,28 +210,28 @@ impl Context {
     /// Free and total memory, in bytes.
     pub(super) fn memory(&self) -> Result<(usize, usize), GpuError> {
         self.bind()?;
-        wrapped("asking for free memory", result::mem_get_info())
+        wrapped("querying free memory", result::mem_get_info())
     }
 
-    /// Waits for all work on the device, after the recordings under way.
+    /// Waits for all work on the device, after the current recordings.
     pub(super) fn synchronize(&self) -> Result<(), GpuError> {
         if !RECORDING.get().is_null() {
-            // Its own recording has no end to wait for.
+            // The thread's own recording cannot end while it waits.
             return check("waiting for the device", sys::CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
         }
         let _alone = WHOLE_DEVICE.write().unwrap_or_else(PoisonError::into_inner);
         self.bind()?;
-        // SAFETY: no preconditions beside a current context.
+        // SAFETY: the only precondition is a current context.
         check("waiting for the device", unsafe { sys::cuCtxSynchronize() })
     }
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // Failures have nowhere to go; after a failed kernel all of these fail.
+        // Errors cannot be returned here; after a failed kernel all of these calls fail.
         if self.bind().is_ok() {
             for stream in [self.main, self.recorded].into_iter().filter(|stream| !stream.is_null()) {
-                // SAFETY: made in `on`, and whoever uses it holds this context.
+                // SAFETY: created in `on`, and every user of it holds this context.
                 let _ = unsafe { result::stream::destroy(stream) };
             }
         }

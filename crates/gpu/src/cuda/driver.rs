@@ -1,34 +1,34 @@
-//! The NVIDIA driver: is it there, is it new enough, and what do its error codes mean.
+//! The NVIDIA driver: loading, version check, error codes.
 //!
-//! `cudarc` loads the driver's library at the first call and panics where there is none; every path to it
-//! leads through [`load`].
+//! `cudarc` loads the driver's library at the first call and panics if there is none. So every path to it
+//! calls [`load`] first.
 
 use cudarc::driver::{result, sys};
 use sys::CUresult;
 
 use crate::{CudaVersion, GpuError};
 
-/// The oldest driver interface that has all functions that we call.
+/// The oldest driver version that has all functions used here.
 const OLDEST: CudaVersion = CudaVersion { major: 12, minor: 0 };
 
 impl CudaVersion {
-    /// From the number that drivers give: 12040 is 12.4.
+    /// From the driver's version number: 12040 is 12.4.
     pub(super) fn from_number(number: i32) -> Self {
         let number = number.unsigned_abs();
         Self { major: number / 1000, minor: number % 1000 / 10 }
     }
 }
 
-/// Finds and starts the driver; from then on its functions can be called.
+/// Loads and initialises the driver; its functions can be called afterwards.
 pub(super) fn load() -> Result<CudaVersion, GpuError> {
     // SAFETY: opens the driver's library by name, which runs its initialisers and nothing else.
     if !unsafe { sys::is_culib_present() } {
         return Err(GpuError::NoDriver);
     }
     let mut number = 0;
-    // SAFETY: the library is there, every version of it has this function, and `number` is a place for an
+    // SAFETY: the library is loaded, every version of it has this function, and `number` is a place for an
     // int.
-    check("asking for its version", unsafe { sys::cuDriverGetVersion(&raw mut number) })?;
+    check("reading its version", unsafe { sys::cuDriverGetVersion(&raw mut number) })?;
     let found = CudaVersion::from_number(number);
     if found < OLDEST {
         return Err(GpuError::DriverTooOld { found, needed: OLDEST });
@@ -38,7 +38,7 @@ pub(super) fn load() -> Result<CudaVersion, GpuError> {
     Ok(found)
 }
 
-/// The result of a driver call as ours.
+/// Converts the result of a driver call.
 pub(super) fn check(doing: &'static str, code: CUresult) -> Result<(), GpuError> {
     if code == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(failure(doing, code)) }
 }
@@ -48,7 +48,7 @@ pub(super) fn wrapped<T>(doing: &'static str, result: Result<T, result::DriverEr
     result.map_err(|error| failure(doing, error.0))
 }
 
-/// The driver's own words for a code.
+/// The driver's description of an error code.
 pub(super) fn reason(code: CUresult) -> String {
     let name = format!("{code:?}");
     match result::DriverError(code).error_string() {
@@ -76,7 +76,7 @@ fn failure(doing: &'static str, code: CUresult) -> GpuError {
     }
 }
 
-/// No device is visible.
+/// The error if no device is visible.
 pub(super) fn no_device() -> GpuError {
     let visible = std::env::var("CUDA_VISIBLE_DEVICES").unwrap_or_else(|_| "unset".to_owned());
     GpuError::NoDevice { visible }

@@ -1,4 +1,4 @@
-//! Graphs: a sequence of launches, recorded once and started as one.
+//! Graphs: a sequence of launches, recorded once and started together.
 
 use cudarc::driver::{result, sys};
 
@@ -6,10 +6,10 @@ use super::driver::{check, wrapped};
 use super::{Cuda, Stream};
 use crate::GpuError;
 
-/// Launches and copies that start together, without the cost of one launch each.
+/// Launches and copies that start together, without the cost of separate launches.
 ///
-/// Pointers and scalars are those of the recording; what changes from one launch to the next lives in device
-/// memory. Everything that the recorded work uses must outlive the graph; kernels do, since the graph holds
+/// Pointers and scalars are those of the recording; data that changes between launches must lie in device
+/// memory. Everything that the recorded work uses must outlive the graph. Kernels do, since the graph holds
 /// its device.
 pub struct Graph {
     cuda: Cuda,
@@ -17,18 +17,19 @@ pub struct Graph {
     n_nodes: usize,
 }
 
-// SAFETY: the handle is used by one thread at a time (`launch` is the only use, and the driver orders it).
+// SAFETY: one thread at a time uses the handle (`launch` is the only use, and the driver orders it).
 unsafe impl Send for Graph {}
 
 impl Cuda {
     /// Records what `work` puts into [`Cuda::stream`] as a graph, without running it.
     ///
-    /// Inside, only launches and asynchronous copies are allowed: nothing that waits, no allocation, no other
-    /// recording. Work of other threads goes to the device meanwhile, as ever; one that records too, or waits
-    /// for the whole device, waits for this end first, so `work` must not wait for such a thread.
+    /// Inside `work` only launches and asynchronous copies are allowed: no waiting, no allocation, no other
+    /// recording. Work of other threads still goes to the device meanwhile. A thread that also records, or
+    /// that waits for the whole device, first waits for the end of this recording, so `work` must not wait
+    /// for such a thread.
     ///
     /// # Errors
-    /// Those of `work`, or of the driver if something in it cannot be recorded.
+    /// The errors of `work`, or of the driver if something in it cannot be recorded.
     pub fn capture(&self, work: impl FnOnce(&Stream) -> Result<(), GpuError>) -> Result<Graph, GpuError> {
         const MODE: sys::CUstreamCaptureMode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         self.context().bind()?;
@@ -36,7 +37,7 @@ impl Cuda {
         let stream = self.stream();
         // SAFETY: the stream lives as long as this device.
         wrapped("starting to record", unsafe { result::stream::begin_capture(stream.raw, MODE) })?;
-        // The recording is ended by `open`, whatever becomes of `work`.
+        // `open` ends the recording even if `work` fails.
         let open = Recording(stream);
         let worked = work(stream);
         let graph = open.end();
@@ -44,22 +45,22 @@ impl Cuda {
         let graph = match (worked, graph) {
             (Ok(()), Ok(graph)) => graph,
             (Err(error), Ok(graph)) => {
-                // SAFETY: given by `end`, destroyed once.
+                // SAFETY: returned by `end`, destroyed once.
                 let _ = unsafe { result::graph::destroy(graph) };
                 return Err(error);
             }
             (Err(error), Err(_)) | (Ok(()), Err(error)) => return Err(error),
         };
         let mut n_nodes = 0;
-        // SAFETY: a null array asks for the number alone.
+        // SAFETY: a null array requests the number only.
         let counted = unsafe { sys::cuGraphGetNodes(graph, std::ptr::null_mut(), &raw mut n_nodes) };
         let mut exec = std::ptr::null_mut();
-        // SAFETY: `graph` is whole; the driver copies what it needs.
+        // SAFETY: `graph` is complete; the driver copies what it needs.
         let made = unsafe { sys::cuGraphInstantiateWithFlags(&raw mut exec, graph, 0) };
-        // SAFETY: given by `end`, destroyed once.
+        // SAFETY: returned by `end`, destroyed once.
         let _ = unsafe { result::graph::destroy(graph) };
         check("counting what was recorded", counted)?;
-        check("making a graph", made)?;
+        check("creating a graph", made)?;
         Ok(Graph { cuda: self.clone(), exec, n_nodes })
     }
 }
@@ -79,7 +80,7 @@ impl Recording<'_> {
 impl Drop for Recording<'_> {
     /// Only reached when `work` panics.
     fn drop(&mut self) {
-        // SAFETY: as in `end`; a graph that came of it is left to the driver.
+        // SAFETY: as in `end`; the driver keeps a graph that may result.
         let _ = unsafe { result::stream::end_capture(self.0.raw) };
     }
 }
@@ -88,7 +89,7 @@ impl Graph {
     /// Puts the whole graph into the device's main stream.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// The errors of the driver.
     pub fn launch(&self) -> Result<(), GpuError> {
         self.launch_on(self.cuda.stream())
     }
@@ -96,7 +97,7 @@ impl Graph {
     /// Puts the whole graph into a stream.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// The errors of the driver.
     pub fn launch_on(&self, stream: &Stream) -> Result<(), GpuError> {
         self.cuda.context().bind()?;
         // SAFETY: both handles live as long as their owners.
@@ -112,7 +113,7 @@ impl Graph {
 impl Drop for Graph {
     fn drop(&mut self) {
         if self.cuda.context().bind().is_ok() {
-            // SAFETY: made by `capture`, destroyed once.
+            // SAFETY: created by `capture`, destroyed once.
             let _ = unsafe { result::graph::exec_destroy(self.exec) };
         }
     }

@@ -1,4 +1,4 @@
-//! Launching kernels: grid and block, and arguments that cost no allocation.
+//! Kernel launches: grid, block, and arguments that need no allocation.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -9,32 +9,31 @@ use super::driver::{self, check};
 use super::{Cuda, DeviceBuffer, Function, Stream};
 use crate::{CudaVersion, Element, GpuError};
 
-/// Most arguments of a kernel.
+/// Largest number of arguments of a kernel.
 const MAX_ARGUMENTS: usize = 64;
 
-/// How many blocks of how many threads, and shared memory beside that of fixed size.
+/// Number of blocks, threads per block, and dynamic shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchConfig {
     /// Blocks in x, y, z.
     pub grid: [u32; 3],
-    /// Threads of a block in x, y, z.
+    /// Threads per block in x, y, z.
     pub block: [u32; 3],
     /// Dynamic shared memory of a block, in bytes.
     pub shared: u32,
-    /// Whether the kernel may start before those ahead of it in the stream are done, and waits for them
-    /// itself
-    /// (`dg_wait_for_kernels_before` of device.cuh).
+    /// Whether the kernel may start before the previous kernels of the stream end; it must then wait for them
+    /// itself (`dg_wait_for_kernels_before` of device.cuh).
     pub early: bool,
 }
 
 impl LaunchConfig {
-    /// A row of blocks of rows of threads.
+    /// A one-dimensional grid of one-dimensional blocks.
     pub fn new(blocks: u32, threads: u32) -> Self {
         Self { grid: [blocks, 1, 1], block: [threads, 1, 1], shared: 0, early: false }
     }
 
-    /// At least one thread for each of `n` items; none if there are none. The kernel must ask for the end
-    /// itself.
+    /// At least one thread for each of `n` items; an empty grid for `n = 0`. The kernel must check for the
+    /// end itself.
     pub fn cover(n: usize, threads: u32) -> Self {
         let blocks = n.div_ceil(threads.max(1) as usize);
         Self::new(u32::try_from(blocks).unwrap_or(u32::MAX), threads)
@@ -47,9 +46,8 @@ impl LaunchConfig {
         self
     }
 
-    /// May start before the kernels ahead of it in the stream are done, where device and driver can do so.
-    /// The kernel waits for them itself, or
-    /// what it reads is not yet written.
+    /// Allows the kernel to start before the previous kernels of the stream end, if device and driver support
+    /// it. The kernel must wait for them itself; otherwise it may read data that is not yet written.
     #[must_use]
     pub fn early(mut self, yes: bool) -> Self {
         self.early = yes;
@@ -75,14 +73,14 @@ impl fmt::Display for LaunchConfig {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Args {
-    /// The values, each from an 8-byte boundary on.
+    /// The values, each aligned to 8 bytes.
     words: Vec<u64>,
     /// First word and size in bytes of each.
     places: Vec<(usize, usize)>,
 }
 
 impl Args {
-    /// No arguments yet.
+    /// An empty list of arguments.
     pub fn new() -> Self {
         Self { words: Vec::with_capacity(32), places: Vec::with_capacity(16) }
     }
@@ -97,7 +95,7 @@ impl Args {
         self.places.is_empty()
     }
 
-    /// Forgets all arguments; keeps their memory.
+    /// Removes all arguments; keeps their memory.
     pub fn clear(&mut self) {
         self.words.clear();
         self.places.clear();
@@ -113,7 +111,7 @@ impl Args {
         self.value(address)
     }
 
-    /// Appends a value: a number, or a `#[repr(C)]` structure laid out as the kernel's.
+    /// Appends a value: a number, or a `#[repr(C)]` structure with the layout of the kernel's.
     pub fn value<T: Copy + 'static>(&mut self, value: T) -> &mut Self {
         let first = self.words.len();
         self.words.resize(first + size_of::<T>().div_ceil(8), 0);
@@ -122,13 +120,13 @@ impl Args {
         self
     }
 
-    /// Appends numbers that the kernel takes as one structure of that many fields.
+    /// Appends numbers that the kernel declares as one structure with that many fields.
     pub fn slice<T: Element>(&mut self, values: &[T]) -> &mut Self {
         let first = self.words.len();
         let bytes = size_of_val(values);
         self.words.resize(first + bytes.div_ceil(8), 0);
         self.places.push((first, bytes));
-        // SAFETY: the words just made have room for the values; elements are plain numbers.
+        // SAFETY: the words just added have room for the values; elements are plain numbers.
         unsafe {
             let to = self.words[first..].as_mut_ptr().cast::<u8>();
             std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), to, bytes);
@@ -136,7 +134,7 @@ impl Args {
         self
     }
 
-    /// Changes argument `i` to a value of the same size.
+    /// Replaces argument `i` by a value of the same size.
     ///
     /// # Panics
     /// If there is no argument `i`, or its size differs.
@@ -165,33 +163,33 @@ impl Args {
 }
 
 impl Cuda {
-    /// Puts a kernel into the device's main stream.
+    /// Launches a kernel in the device's main stream.
     ///
     /// # Errors
-    /// [`GpuError::Launch`] if the arguments are not in number and size those of the kernel (where the driver
-    /// tells), or if the device cannot run such blocks.
+    /// [`GpuError::Launch`] if number and sizes of the arguments do not match the kernel (if the driver
+    /// reports them), or if the device cannot run such blocks.
     ///
     /// # Safety
-    /// The arguments must have the types of the kernel's parameters, their addresses must be valid for what
-    /// the kernel reads and writes, and stay so until the stream has passed it.
+    /// The arguments must have the types of the kernel's parameters. Their addresses must be valid for the
+    /// kernel's reads and writes until the stream has passed the launch.
     pub unsafe fn launch(
         &self,
         function: &Function,
         config: LaunchConfig,
         args: &Args,
     ) -> Result<(), GpuError> {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller makes the same promise.
         unsafe { self.launch_on(self.stream(), function, config, args) }
     }
 
-    /// Whether device and driver can start a kernel before those ahead of it are done, also in graphs.
+    /// Whether device and driver can start a kernel before the previous ones end, also in graphs.
     fn overlaps(&self) -> bool {
         const DRIVER: CudaVersion = CudaVersion { major: 12, minor: 4 };
         let info = self.info();
         info.capability.0 >= 9 && info.driver >= DRIVER
     }
 
-    /// Puts a kernel into a stream. A grid without blocks does nothing.
+    /// Launches a kernel in the given stream. A grid without blocks does nothing.
     ///
     /// # Errors
     /// As for [`launch`](Self::launch).
@@ -218,7 +216,7 @@ impl Cuda {
             && !wanted.iter().eq(args.places.iter().map(|(_, bytes)| bytes))
         {
             let given: Vec<usize> = args.places.iter().map(|place| place.1).collect();
-            return Err(refused(format!("its arguments have {wanted:?} bytes, given were {given:?}")));
+            return Err(refused(format!("its arguments have {wanted:?} bytes, but {given:?} were passed")));
         }
         if args.len() > MAX_ARGUMENTS {
             return Err(refused(format!("{} arguments, at most {MAX_ARGUMENTS} are possible", args.len())));
@@ -232,7 +230,7 @@ impl Cuda {
         if early && self.overlaps() {
             let mut attribute = sys::CUlaunchAttribute {
                 id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-                // SAFETY: numbers, addresses and their arrays: zero bits are values of each.
+                // SAFETY: numbers, addresses and arrays of them: zero bits are valid for each.
                 ..unsafe { std::mem::zeroed() }
             };
             attribute.value.programmaticStreamSerializationAllowed = 1;
@@ -249,15 +247,15 @@ impl Cuda {
                 numAttrs: 1,
             };
             let (arguments, more) = (pointers.as_mut_ptr(), std::ptr::null_mut());
-            // SAFETY: as below; the driver reads configuration and attribute in the call.
+            // SAFETY: as below; the driver reads configuration and attribute during the call.
             let code = unsafe { sys::cuLaunchKernelEx(&raw const whole, function.raw, arguments, more) };
             return match check("launching a kernel", code) {
                 Err(GpuError::Driver { .. }) => Err(refused(driver::reason(code))),
                 other => other,
             };
         }
-        // SAFETY: the function and the stream live; each pointer leads to a value that the driver copies in
-        // the call; the caller answers for types and addresses.
+        // SAFETY: the function and the stream exist; each pointer refers to a value that the driver copies
+        // during the call; the caller is responsible for types and addresses.
         let code = unsafe {
             sys::cuLaunchKernel(
                 function.raw,

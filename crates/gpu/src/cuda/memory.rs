@@ -1,4 +1,4 @@
-//! Arrays in device memory, and arrays on the host that a device copies from and to by itself.
+//! Arrays in device memory, and pinned arrays on the host for asynchronous copies.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -14,9 +14,9 @@ use crate::{Element, GpuError};
 
 /// An array of fixed length in the memory of a device.
 ///
-/// Plain copies ([`upload`](Self::upload), [`download`](Self::download)) go through the device's main stream,
-/// in order with what was put there, and wait. The memory is plain device memory, which other devices of the
-/// host can be let read.
+/// The copies [`upload`](Self::upload) and [`download`](Self::download) go through the device's main stream,
+/// in order with its other work, and wait. The memory is ordinary device memory, to which other devices of
+/// the host can be granted access.
 pub struct DeviceBuffer<T: Element> {
     context: Arc<Context>,
     start: sys::CUdeviceptr,
@@ -25,7 +25,7 @@ pub struct DeviceBuffer<T: Element> {
 }
 
 impl<T: Element> DeviceBuffer<T> {
-    /// `len` elements with any value. `what` is told when memory runs out.
+    /// `len` uninitialised elements. `what` names the array in the error if memory runs out.
     ///
     /// # Errors
     /// [`GpuError::OutOfDeviceMemory`], or another failure of the driver.
@@ -51,19 +51,19 @@ impl<T: Element> DeviceBuffer<T> {
         Ok(Self { context, start, len, element: PhantomData })
     }
 
-    /// `len` zeros. `what` is told when memory runs out.
+    /// `len` zeros. `what` names the array in the error if memory runs out.
     ///
     /// # Errors
     /// [`GpuError::OutOfDeviceMemory`], or another failure of the driver.
     pub fn zeros(cuda: &Cuda, what: &str, len: usize) -> Result<Self, GpuError> {
-        // SAFETY: filled in the next line, in the stream that every later use is ordered after by the wait.
+        // SAFETY: filled in the next line, in the stream that orders every later use by the wait.
         let mut buffer = unsafe { Self::uninit(cuda, what, len) }?;
         buffer.clear(cuda.stream())?;
         cuda.stream().synchronize()?;
         Ok(buffer)
     }
 
-    /// A copy of `values`. `what` is told when memory runs out.
+    /// A copy of `values`. `what` names the array in the error if memory runs out.
     ///
     /// # Errors
     /// [`GpuError::OutOfDeviceMemory`], or another failure of the driver.
@@ -89,7 +89,7 @@ impl<T: Element> DeviceBuffer<T> {
         self.len * size_of::<T>()
     }
 
-    /// Address on the device of the first element (0 if there is none).
+    /// Address on the device of the first element (0 for an empty array).
     pub fn ptr(&self) -> u64 {
         self.start
     }
@@ -107,13 +107,13 @@ impl<T: Element> DeviceBuffer<T> {
     /// Sets all bytes to zero, in a stream.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// The errors of the driver.
     pub fn clear(&mut self, stream: &Stream) -> Result<(), GpuError> {
         if self.bytes() == 0 {
             return Ok(());
         }
         self.context.bind()?;
-        // SAFETY: the range is that of this buffer.
+        // SAFETY: the range is the whole buffer.
         let code = unsafe { sys::cuMemsetD8Async(self.start, 0, self.bytes(), stream.raw) };
         check("clearing memory", code)
     }
@@ -121,7 +121,7 @@ impl<T: Element> DeviceBuffer<T> {
     /// Copies `values` in and waits.
     ///
     /// # Errors
-    /// [`GpuError::Length`] if the lengths differ; a failure of a kernel before, or of the driver.
+    /// [`GpuError::Length`] if the lengths differ; a failure of an earlier kernel, or of the driver.
     pub fn upload(&mut self, values: &[T]) -> Result<(), GpuError> {
         self.whole("copying to the device", values.len())?;
         self.upload_at(0, values)
@@ -138,22 +138,22 @@ impl<T: Element> DeviceBuffer<T> {
         }
         let stream = Stream::current(&self.context);
         self.context.bind()?;
-        // SAFETY: the range was checked; `values` outlives the copy, since we wait for it.
+        // SAFETY: the range is checked; `values` outlives the copy, since this function waits for it.
         let copied = unsafe { result::memcpy_htod_async(self.ptr_at(offset), values, stream.raw) };
         wrapped("copying to the device", copied)?;
         stream.synchronize()
     }
 
-    /// Copies all elements out and waits.
+    /// Copies all elements to `values` and waits.
     ///
     /// # Errors
-    /// [`GpuError::Length`] if the lengths differ; a failure of a kernel before, or of the driver.
+    /// [`GpuError::Length`] if the lengths differ; a failure of an earlier kernel, or of the driver.
     pub fn download(&self, values: &mut [T]) -> Result<(), GpuError> {
         self.whole("copying from the device", values.len())?;
         self.download_at(0, values)
     }
 
-    /// Copies the elements from `offset` on out, and waits.
+    /// Copies the elements from `offset` on to `values`, and waits.
     ///
     /// # Errors
     /// As for [`download`](Self::download).
@@ -164,18 +164,18 @@ impl<T: Element> DeviceBuffer<T> {
             return stream.synchronize();
         }
         self.context.bind()?;
-        // SAFETY: the range was checked; `values` outlives the copy, since we wait for it.
+        // SAFETY: the range is checked; `values` outlives the copy, since this function waits for it.
         let copied = unsafe { result::memcpy_dtoh_async(values, self.ptr_at(offset), stream.raw) };
         wrapped("copying from the device", copied)?;
         stream.synchronize()
     }
 
-    /// All elements, copied out.
+    /// A copy of all elements.
     ///
     /// # Errors
-    /// A failure of a kernel before, or of the driver.
+    /// A failure of an earlier kernel, or of the driver.
     pub fn to_vec(&self) -> Result<Vec<T>, GpuError> {
-        // SAFETY: `Element` means that all bits zero are a value.
+        // SAFETY: for an `Element` all bits zero are a valid value.
         let mut values = vec![unsafe { std::mem::zeroed::<T>() }; self.len];
         self.download(&mut values)?;
         Ok(values)
@@ -210,7 +210,7 @@ impl<T: Element> DeviceBuffer<T> {
             return Ok(());
         }
         self.context.bind()?;
-        // SAFETY: both ranges were checked, and two buffers do not overlap.
+        // SAFETY: both ranges are checked, and two buffers do not overlap.
         let copied =
             unsafe { result::memcpy_dtod_async(self.ptr_at(to), other.ptr_at(from), bytes, stream.raw) };
         wrapped("copying on the device", copied)
@@ -222,7 +222,7 @@ impl<T: Element> DeviceBuffer<T> {
     /// [`GpuError::Length`] if the range does not fit, or a failure of the driver.
     ///
     /// # Safety
-    /// Until the stream has passed the copy, `from` must live and not be written.
+    /// Until the stream has passed the copy, `from` must exist and not be written.
     pub unsafe fn upload_async(
         &mut self,
         offset: usize,
@@ -234,7 +234,7 @@ impl<T: Element> DeviceBuffer<T> {
             return Ok(());
         }
         self.context.bind()?;
-        // SAFETY: the range was checked; the caller keeps `from`.
+        // SAFETY: the range is checked; the caller keeps `from`.
         let copied = unsafe { result::memcpy_htod_async(self.ptr_at(offset), from, stream.raw) };
         wrapped("copying to the device", copied)
     }
@@ -245,7 +245,7 @@ impl<T: Element> DeviceBuffer<T> {
     /// [`GpuError::Length`] if the range does not fit, or a failure of the driver.
     ///
     /// # Safety
-    /// Until the stream has passed the copy, `to` must live and be neither read nor written.
+    /// Until the stream has passed the copy, `to` must exist and be neither read nor written.
     pub unsafe fn download_async(
         &self,
         offset: usize,
@@ -257,7 +257,7 @@ impl<T: Element> DeviceBuffer<T> {
             return Ok(());
         }
         self.context.bind()?;
-        // SAFETY: the range was checked; the caller keeps `to`.
+        // SAFETY: the range is checked; the caller keeps `to`.
         let copied = unsafe { result::memcpy_dtoh_async(to, self.ptr_at(offset), stream.raw) };
         wrapped("copying from the device", copied)
     }
@@ -283,8 +283,8 @@ impl<T: Element> Drop for DeviceBuffer<T> {
     }
 }
 
-/// An array on the host that stays in one place of physical memory, so that devices copy from and to it
-/// beside other work.
+/// An array on the host that is pinned in physical memory, so that devices copy from and to it
+/// asynchronously.
 ///
 /// It derefs to a slice.
 pub struct PinnedBuffer<T: Element> {
@@ -302,8 +302,7 @@ impl<T: Element> PinnedBuffer<T> {
     /// `len` zeros.
     ///
     /// # Errors
-    /// [`GpuError::OutOfMemory`] if the system does not give so much memory, or another failure of the
-    /// driver.
+    /// [`GpuError::OutOfMemory`] if the system cannot provide the memory, or another failure of the driver.
     pub fn zeros(cuda: &Cuda, len: usize) -> Result<Self, GpuError> {
         let context = cuda.context().clone();
         let bytes = len as u128 * size_of::<T>() as u128;
@@ -317,7 +316,7 @@ impl<T: Element> PinnedBuffer<T> {
                 code => GpuError::Driver { doing: "pinning memory", reason: driver::reason(code) },
             })?;
             start = NonNull::new(raw.cast()).ok_or(GpuError::OutOfMemory { bytes })?;
-            // SAFETY: `size` bytes were just given; zero bits are a value of an `Element`.
+            // SAFETY: `size` bytes were just allocated; zero bits are a valid `Element`.
             unsafe { start.as_ptr().write_bytes(0, len) };
         }
         Ok(Self { context, start, len })
@@ -343,7 +342,7 @@ impl<T: Element> DerefMut for PinnedBuffer<T> {
 impl<T: Element> Drop for PinnedBuffer<T> {
     fn drop(&mut self) {
         if self.len * size_of::<T>() > 0 && self.context.bind().is_ok() {
-            // SAFETY: given by the driver in `zeros`, freed once.
+            // SAFETY: allocated by the driver in `zeros`, freed once.
             let _ = unsafe { result::free_host(self.start.as_ptr().cast()) };
         }
     }

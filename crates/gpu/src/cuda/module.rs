@@ -1,4 +1,4 @@
-//! Compiled texts on a device, their kernels and their constants.
+//! Compiled kernel texts on a device, with their kernels and constants.
 
 use std::ffi::CString;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::driver::{check, wrapped};
 use super::nvrtc::{Compiled, Resources};
 use crate::{CudaVersion, Element, GpuError};
 
-/// The first driver that tells the sizes of a kernel's arguments.
+/// The first driver version that reports the sizes of a kernel's arguments.
 const TELLS_ARGUMENTS: CudaVersion = CudaVersion { major: 12, minor: 4 };
 
 /// Machine code of one text, loaded on a device.
@@ -30,8 +30,7 @@ unsafe impl Sync for Module {}
 impl Module {
     pub(super) fn load(context: &Arc<Context>, name: &str, compiled: &Compiled) -> Result<Self, GpuError> {
         context.bind()?;
-        // SAFETY: a cubin states its own length, and it is what the compiler made or what its digest vouches
-        // for.
+        // SAFETY: a cubin contains its own length, and it comes from the compiler or has a valid digest.
         let raw = unsafe { result::module::load_data(compiled.cubin.as_ptr().cast()) };
         let raw = wrapped("loading a kernel", raw)?;
         let (context, resources) = (context.clone(), compiled.resources());
@@ -43,12 +42,12 @@ impl Module {
         &self.name
     }
 
-    /// What the compiler said of each kernel.
+    /// The compiler's report on each kernel.
     pub fn resources(&self) -> &[Resources] {
         &self.resources
     }
 
-    /// A kernel by its name.
+    /// Finds a kernel by its name.
     ///
     /// # Errors
     /// [`GpuError::NoSymbol`] if there is none, or a failure of the driver.
@@ -61,7 +60,7 @@ impl Module {
         let number = |attribute| {
             // SAFETY: `raw` is a function of this module, which the result keeps.
             let value = unsafe { result::function::get_function_attribute(raw, attribute) };
-            wrapped("describing a kernel", value).map(i32::unsigned_abs)
+            wrapped("querying a kernel", value).map(i32::unsigned_abs)
         };
         Ok(Function {
             raw,
@@ -104,7 +103,8 @@ impl Module {
             return Err(GpuError::Length { doing: "setting a constant", wanted, found: bytes });
         }
         let stream = self.context.stream();
-        // SAFETY: the range is that of the variable; `values` outlives the copy, since we wait for it.
+        // SAFETY: the range is that of the variable; `values` outlives the copy, since this function waits
+        // for it.
         let copied = unsafe { result::memcpy_htod_async(start, values, stream) };
         wrapped("setting a constant", copied)?;
         // SAFETY: the stream lives as long as its context.
@@ -129,7 +129,7 @@ impl Drop for Module {
     }
 }
 
-/// Sizes of a kernel's arguments. The driver must be one that [`TELLS_ARGUMENTS`].
+/// Sizes of a kernel's arguments. The driver must have at least the version [`TELLS_ARGUMENTS`].
 fn argument_bytes(function: sys::CUfunction) -> Vec<usize> {
     let mut sizes = Vec::new();
     let (mut offset, mut size) = (0, 0);
@@ -143,13 +143,13 @@ fn argument_bytes(function: sys::CUfunction) -> Vec<usize> {
     sizes
 }
 
-/// A kernel on a device, with what it takes of a multiprocessor.
+/// A kernel on a device, with its use of a multiprocessor.
 #[derive(Clone)]
 pub struct Function {
     pub(super) raw: sys::CUfunction,
     pub(super) module: Arc<Module>,
     pub(super) name: String,
-    /// Sizes of the arguments, if the driver tells them.
+    /// Sizes of the arguments, if the driver reports them.
     pub(super) argument_bytes: Option<Vec<usize>>,
     registers: u32,
     local_bytes: u32,
@@ -168,33 +168,33 @@ impl Function {
         &self.name
     }
 
-    /// Registers of each thread.
+    /// Registers per thread.
     pub fn registers(&self) -> u32 {
         self.registers
     }
 
-    /// Local memory of each thread, in bytes: its stack with spilt registers.
+    /// Local memory per thread, in bytes: its stack with spilled registers.
     pub fn local_bytes(&self) -> u32 {
         self.local_bytes
     }
 
-    /// Shared memory of fixed size, in bytes.
+    /// Static shared memory, in bytes.
     pub fn shared_bytes(&self) -> u32 {
         self.shared_bytes
     }
 
-    /// Most threads of a block.
+    /// Largest number of threads per block.
     pub fn max_threads(&self) -> u32 {
         self.max_threads
     }
 
-    /// Bytes that instructions write to spill registers, as the compiler said.
+    /// Bytes that instructions write to spill registers, as reported by the compiler.
     pub fn spill_stores(&self) -> u32 {
         let found = self.module.resources.iter().find(|resources| resources.kernel == self.name);
         found.map_or(0, |resources| resources.spill_stores)
     }
 
-    /// Lets launches ask for up to `bytes` of shared memory beside that of fixed size; needed above 48 KiB.
+    /// Allows launches with up to `bytes` of dynamic shared memory; required above 48 KiB.
     ///
     /// # Errors
     /// A failure of the driver, for instance if the device has less.
@@ -207,7 +207,7 @@ impl Function {
         wrapped("setting a kernel's shared memory", set)
     }
 
-    /// How many blocks of `threads` threads and `dynamic_shared` bytes fit on one multiprocessor.
+    /// Number of blocks of `threads` threads and `dynamic_shared` bytes that fit on one multiprocessor.
     ///
     /// # Errors
     /// A failure of the driver.
@@ -223,7 +223,7 @@ impl Function {
                 dynamic_shared,
             )
         };
-        check("asking for a kernel's occupancy", code)?;
+        check("querying a kernel's occupancy", code)?;
         Ok(blocks.unsigned_abs())
     }
 }

@@ -1,7 +1,7 @@
-//! NVIDIA's run-time compiler: text in, machine code out. It needs no device, so kernels can be checked
-//! without one.
+//! NVIDIA's run-time compiler NVRTC: compiles a kernel text to machine code. It needs no device, so that
+//! kernels can be checked without one.
 //!
-//! Its library is found at run time: the file that `DGSUITE_NVRTC` names, or the usual names and places.
+//! The library is found at run time: the file in `DGSUITE_NVRTC`, or the usual names and places.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -12,36 +12,36 @@ use libloading::Library;
 use super::Source;
 use crate::{CudaVersion, GpuError};
 
-/// The environment variable that names the compiler's library.
+/// The environment variable with the compiler's library.
 pub const NVRTC_VARIABLE: &str = "DGSUITE_NVRTC";
 
 const SUCCESS: c_int = 0;
-/// `NVRTC_ERROR_COMPILATION`, `_INVALID_OPTION`: the log says what is wrong with the text or the options.
+/// `NVRTC_ERROR_COMPILATION`, `_INVALID_OPTION`: the log describes the error in the text or the options.
 const REFUSED: [c_int; 2] = [6, 5];
 
-/// Machine code and what the compiler said of it.
+/// Machine code and the compiler's log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compiled {
-    /// A cubin for the architecture asked for.
+    /// A cubin for the requested architecture.
     pub cubin: Vec<u8>,
     /// The compiler's log: warnings, and the resources of each kernel.
     pub log: String,
 }
 
-/// What a kernel takes of a multiprocessor, as the compiler says it.
+/// A kernel's use of a multiprocessor, as reported by the compiler.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
     /// Name of the kernel.
     pub kernel: String,
-    /// Registers of each thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Stack of each thread, in bytes: local arrays and spilt registers.
+    /// Stack per thread, in bytes: local arrays and spilled registers.
     pub stack_bytes: u32,
     /// Bytes that instructions write to spill registers.
     pub spill_stores: u32,
     /// Bytes that instructions read to restore registers.
     pub spill_loads: u32,
-    /// Shared memory of fixed size, in bytes.
+    /// Static shared memory, in bytes.
     pub shared_bytes: u32,
 }
 
@@ -52,9 +52,9 @@ impl Compiled {
     }
 }
 
-/// Reads the lines that `ptxas -v` writes.
+/// Parses the lines of `ptxas -v`.
 fn resources(log: &str) -> Vec<Resources> {
-    /// The number before `unit` in one of the parts that commas separate.
+    /// The number before `unit` in one of the parts separated by commas.
     fn number(line: &str, unit: &str) -> Option<u32> {
         line.split([',', ':'])
             .find_map(|part| part.trim().strip_suffix(unit)?.trim().rsplit(' ').next()?.parse().ok())
@@ -75,7 +75,7 @@ fn resources(log: &str) -> Vec<Resources> {
     found
 }
 
-/// The version of the compiler that this process finds.
+/// The version of the compiler that this process uses.
 ///
 /// # Errors
 /// [`GpuError::NoCompiler`] if there is none.
@@ -104,7 +104,7 @@ pub fn compile_for(architecture: &str, source: &Source) -> Result<Compiled, GpuE
     let arguments: Vec<*const c_char> = arguments.iter().map(|a| a.as_ptr()).collect();
     let program = Program::new(api, source, &text)?;
 
-    // SAFETY: the program is whole, and the arguments live to the end of the call.
+    // SAFETY: the program is valid, and the arguments live to the end of the call.
     let code = unsafe { (api.compile)(program.raw, arguments.len() as c_int, arguments.as_ptr()) };
     let log = program.bytes("reading its log", api.log_size, api.log)?;
     let log = String::from_utf8_lossy(&log).trim_end_matches(['\0', '\n']).to_owned();
@@ -123,7 +123,7 @@ type Size = unsafe extern "C" fn(ProgramHandle, *mut usize) -> c_int;
 type Bytes = unsafe extern "C" fn(ProgramHandle, *mut c_char) -> c_int;
 type Strings = *const *const c_char;
 
-/// The functions of the library that we call (`nvrtc.h` of CUDA 12 and 13).
+/// The functions of the library that are used here (`nvrtc.h` of CUDA 12 and 13).
 struct Api {
     version: CudaVersion,
     create: unsafe extern "C" fn(
@@ -140,11 +140,11 @@ struct Api {
     log: Bytes,
     cubin_size: Size,
     cubin: Bytes,
-    /// Keeps the functions where they are.
+    /// Keeps the library loaded.
     _library: Library,
 }
 
-/// The library, opened at the first call.
+/// The library, loaded at the first call.
 fn library() -> Result<&'static Api, GpuError> {
     static LIBRARY: OnceLock<Result<Api, String>> = OnceLock::new();
     LIBRARY.get_or_init(open).as_ref().map_err(|tried| GpuError::NoCompiler { tried: tried.clone() })
@@ -155,7 +155,7 @@ fn candidates() -> Vec<PathBuf> {
     const NAMES: [&str; 3] = ["libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"];
     if let Some(named) = std::env::var_os(NVRTC_VARIABLE).filter(|named| !named.is_empty()) {
         let named = PathBuf::from(named);
-        // A folder is fine as well.
+        // A folder is accepted as well.
         return if named.is_dir() { NAMES.map(|name| named.join(name)).to_vec() } else { vec![named] };
     }
     let mut places = vec![PathBuf::new()];
@@ -166,14 +166,14 @@ fn candidates() -> Vec<PathBuf> {
     places.iter().flat_map(|place| NAMES.map(|name| place.join(name))).collect()
 }
 
-/// Opens the first library that can be used, or says what was tried.
+/// Opens the first usable library, or returns the list of attempts.
 fn open() -> Result<Api, String> {
     let mut tried = Vec::new();
     for path in candidates() {
         open_builtins(&path);
-        // SAFETY: opening the library runs its initialisers; it is NVIDIA's or the one that the user names.
+        // SAFETY: opening the library runs its initialisers; it is NVIDIA's or the one named by the user.
         match unsafe { Library::new(&path) } {
-            // SAFETY: the library calls itself NVRTC.
+            // SAFETY: the library has the name of NVRTC.
             Ok(library) => match unsafe { Api::new(library) } {
                 Ok(api) => return Ok(api),
                 Err(reason) => tried.push(format!("{} ({reason})", path.display())),
@@ -184,11 +184,11 @@ fn open() -> Result<Api, String> {
     Err(tried.join(", "))
 }
 
-/// Opens the library of built-in functions that lies beside the compiler: NVRTC asks for it by its bare name
-/// only, which the system does not find in a package's folder unless it is open already.
+/// Opens the library of built-in functions beside the compiler. NVRTC loads it by its bare name only, which
+/// the system does not find in a package's folder unless the library is already open.
 fn open_builtins(compiler: &Path) {
     let Some(folder) = compiler.parent().filter(|folder| folder.is_absolute()) else { return };
-    // NVRTC finds what the links in its place lead to.
+    // NVRTC looks beside the file that a link points to.
     let Ok(folder) = folder.canonicalize() else { return };
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with("libnvrtc-builtins.so") {
@@ -216,7 +216,7 @@ impl Api {
                 function(&library, "nvrtcVersion")?;
             let (mut major, mut minor) = (0, 0);
             if ask(&raw mut major, &raw mut minor) != SUCCESS {
-                return Err("it does not tell its version".to_owned());
+                return Err("it does not report its version".to_owned());
             }
             Ok(Self {
                 version: CudaVersion { major: major.unsigned_abs(), minor: minor.unsigned_abs() },
@@ -233,11 +233,11 @@ impl Api {
     }
 }
 
-/// A text on its way through the compiler.
+/// A text during compilation.
 struct Program<'a> {
     api: &'a Api,
     raw: ProgramHandle,
-    /// The compiler may keep pointers to what it was given.
+    /// The compiler may keep pointers to its inputs.
     _texts: Vec<CString>,
 }
 
@@ -260,18 +260,18 @@ impl<'a> Program<'a> {
             (api.create)(&raw mut raw, text, name, n_headers, bodies.as_ptr(), names.as_ptr())
         };
         if code != SUCCESS {
-            return Err(GpuError::Compiler { doing: "taking a text", code });
+            return Err(GpuError::Compiler { doing: "reading a kernel text", code });
         }
         Ok(Self { api, raw, _texts: texts })
     }
 
-    /// What one of the library's pairs of functions gives: a size, then as many bytes.
+    /// The result of one of the library's pairs of functions: a size, then as many bytes.
     fn bytes(&self, doing: &'static str, size: Size, get: Bytes) -> Result<Vec<u8>, GpuError> {
         let mut n_bytes = 0;
-        // SAFETY: the program is whole and `n_bytes` a place for a size.
+        // SAFETY: the program is valid and `n_bytes` a place for a size.
         let code = unsafe { size(self.raw, &raw mut n_bytes) };
         let mut bytes = vec![0_u8; n_bytes.max(1)];
-        // SAFETY: `bytes` has the size that was just given.
+        // SAFETY: `bytes` has the size just returned.
         let code = if code == SUCCESS { unsafe { get(self.raw, bytes.as_mut_ptr().cast()) } } else { code };
         if code == SUCCESS { Ok(bytes) } else { Err(GpuError::Compiler { doing, code }) }
     }
@@ -288,7 +288,7 @@ impl Drop for Program<'_> {
 mod tests {
     use super::*;
 
-    /// Words of ptxas 13.0 and 12.4.
+    /// Output of ptxas 13.0 and 12.4.
     #[test]
     fn resources_are_read_from_the_log() {
         let log = "ptxas info    : 0 bytes gmem, 64 bytes cmem[3]\n\

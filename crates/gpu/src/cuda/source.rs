@@ -1,7 +1,6 @@
-//! The text of kernels with all that its compilation depends on, and the digest of both.
+//! Kernel texts with everything that their compilation depends on, and their digest.
 
-/// The header `device.cuh`, which every text may include: the wrappers that kernels reach the hardware
-/// through.
+/// The header `device.cuh`, which every text may include: the wrappers of hardware features.
 pub const DEVICE_HEADER: (&str, &str) = ("device.cuh", include_str!("device.cuh"));
 
 /// CUDA C++ text with its headers, defines and options.
@@ -25,24 +24,25 @@ pub struct Source {
     pub name: String,
     /// The text.
     pub text: String,
-    /// Names and texts of headers, as the text includes them; `device.cuh` is always there.
+    /// Names and texts of headers, as the text includes them; `device.cuh` is always available.
     pub headers: Vec<(String, String)>,
     /// Macros and their values, in order.
     pub defines: Vec<(String, String)>,
-    /// What the compiler may do.
+    /// Compiler options.
     pub options: Options,
 }
 
-/// What the compiler may do with a text.
+/// Compiler options for a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// May `a * b + c` be one rounding? Without, results are those of a host that does not fuse.
+    /// Whether `a * b + c` may be rounded once. If not, results equal those of a host without fused
+    /// operations.
     pub contract: bool,
-    /// Should instructions know their lines, for profilers?
+    /// Whether instructions refer to lines of the text, for profilers.
     pub line_info: bool,
-    /// Most registers of a thread; `None` leaves it to `__launch_bounds__`.
+    /// Largest number of registers per thread; `None` leaves it to `__launch_bounds__`.
     pub max_registers: Option<u32>,
-    /// Any other options of the compiler, as NVRTC spells them.
+    /// Other options, in the syntax of NVRTC.
     pub extra: Vec<String>,
 }
 
@@ -53,21 +53,21 @@ impl Default for Options {
 }
 
 impl Source {
-    /// A text with no headers, no defines, and the usual options.
+    /// A text with no headers, no defines, and the default options.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let (headers, defines) = (vec![DEVICE_HEADER], Vec::new());
         let headers = headers.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
         Self { name: name.into(), text: text.into(), headers, defines, options: Options::default() }
     }
 
-    /// With a header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
         self.headers.push((name.into(), text.into()));
         self
     }
 
-    /// With a macro.
+    /// Adds a macro.
     #[must_use]
     #[expect(clippy::needless_pass_by_value, reason = "values are literals and small numbers")]
     pub fn define(mut self, name: impl Into<String>, value: impl ToString) -> Self {
@@ -75,21 +75,21 @@ impl Source {
         self
     }
 
-    /// Without fusing products and sums.
+    /// Disables the fusion of products and sums.
     #[must_use]
     pub fn exact(mut self) -> Self {
         self.options.contract = false;
         self
     }
 
-    /// With other options.
+    /// Replaces the options.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
         self
     }
 
-    /// The compiler's arguments, but for the architecture.
+    /// The compiler's arguments, except the architecture.
     pub(super) fn arguments(&self) -> Vec<String> {
         let options = &self.options;
         let mut arguments = vec![
@@ -105,8 +105,8 @@ impl Source {
         arguments
     }
 
-    /// A number that differs, for all practical purposes, if anything does that the result of a compilation
-    /// depends on; `more` is what the text itself does not know (compiler, architecture).
+    /// A number that differs, for all practical purposes, if anything differs that the result of a
+    /// compilation depends on; `more` contains what the text does not include (compiler, architecture).
     pub fn digest(&self, more: &[&str]) -> u128 {
         let mut digest = Digest::default();
         let arguments = self.arguments();
@@ -119,8 +119,8 @@ impl Source {
     }
 }
 
-/// The FNV-1a hash of 128 bits (Fowler, Noll, Vo; draft-eastlake-fnv, constants for 128 bits), over parts
-/// that are each followed by their length. It tells texts apart; it is no protection against malice.
+/// The FNV-1a hash of 128 bits (Fowler, Noll, Vo; draft-eastlake-fnv, constants for 128 bits) over parts,
+/// each followed by its length. It distinguishes texts; it does not protect against manipulation.
 pub(super) struct Digest(pub(super) u128);
 
 impl Default for Digest {
@@ -167,7 +167,7 @@ mod tests {
             assert_ne!(source.digest(&["13.0", "sm_90"]), other.digest(&["13.0", "sm_90"]), "{other:?}");
         }
         assert_ne!(source.digest(&["13.0", "sm_90"]), source.digest(&["13.0", "sm_80"]));
-        // Parts do not run into each other.
+        // Parts are separated.
         assert_ne!(source.digest(&["ab", "c"]), source.digest(&["a", "bc"]));
     }
 }

@@ -1,4 +1,4 @@
-//! Streams, which put work in order, and events, which mark places in them.
+//! Streams, which order work, and events, which mark positions in them.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use super::device::Context;
 use super::driver::wrapped;
 use crate::GpuError;
 
-/// A queue of work on a device: what is put into it runs in order, beside that of other streams.
+/// A queue of work on a device: its work runs in order, concurrently with other streams.
 pub struct Stream {
     pub(super) context: Arc<Context>,
     pub(super) raw: sys::CUstream,
-    /// Streams of the context end with the context.
+    /// Streams of the context are destroyed with the context.
     owned: bool,
 }
 
@@ -29,12 +29,12 @@ impl Stream {
         Self { context: context.clone(), raw: context.main, owned: false }
     }
 
-    /// The stream that takes its place on a thread that records.
+    /// The stream that replaces the main stream on a thread that records.
     pub(super) fn recorded(context: &Arc<Context>) -> Self {
         Self { context: context.clone(), raw: context.recorded, owned: false }
     }
 
-    /// The one of them that this thread's work goes to.
+    /// The stream that receives this thread's work: the main or the recorded one.
     pub(super) fn current(context: &Arc<Context>) -> Self {
         Self { context: context.clone(), raw: context.stream(), owned: false }
     }
@@ -42,39 +42,39 @@ impl Stream {
     /// A new stream.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// The errors of the driver.
     pub fn new(cuda: &Cuda) -> Result<Self, GpuError> {
         let context = cuda.context().clone();
         context.bind()?;
         let raw =
-            wrapped("making a stream", result::stream::create(result::stream::StreamKind::NonBlocking))?;
+            wrapped("creating a stream", result::stream::create(result::stream::StreamKind::NonBlocking))?;
         Ok(Self { context, raw, owned: true })
     }
 
     /// Waits until all work of the stream is done.
     ///
     /// # Errors
-    /// A failure of any kernel before, or of the driver.
+    /// A failure of any earlier kernel, or of the driver.
     pub fn synchronize(&self) -> Result<(), GpuError> {
         self.context.bind()?;
         // SAFETY: the stream lives as long as `self`.
         wrapped("waiting for a stream", unsafe { result::stream::synchronize(self.raw) })
     }
 
-    /// Marks this place of the stream with an event.
+    /// Records an event at this position of the stream.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// The errors of the driver.
     pub fn record(&self, event: &Event) -> Result<(), GpuError> {
         self.context.bind()?;
         // SAFETY: both handles live as long as their owners.
         wrapped("recording an event", unsafe { result::event::record(event.raw, self.raw) })
     }
 
-    /// Work put into this stream from now on waits until the event's place in its own stream is reached.
+    /// Makes later work of this stream wait until the event's position in its own stream is reached.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// The errors of the driver.
     pub fn wait(&self, event: &Event) -> Result<(), GpuError> {
         self.context.bind()?;
         let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
@@ -86,13 +86,13 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if self.owned && self.context.bind().is_ok() {
-            // SAFETY: made by `new`, destroyed once; the driver lets work in it end first.
+            // SAFETY: created by `new`, destroyed once; the driver first completes the stream's work.
             let _ = unsafe { result::stream::destroy(self.raw) };
         }
     }
 }
 
-/// A mark in a stream, with the time at which the device passed it.
+/// A position in a stream, with the time at which the device passed it.
 pub struct Event {
     context: Arc<Context>,
     raw: sys::CUevent,
@@ -107,18 +107,18 @@ impl Event {
     /// A new event, not yet recorded.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// The errors of the driver.
     pub fn new(cuda: &Cuda) -> Result<Self, GpuError> {
         let context = cuda.context().clone();
         context.bind()?;
-        let raw = wrapped("making an event", result::event::create(Flags::CU_EVENT_DEFAULT))?;
+        let raw = wrapped("creating an event", result::event::create(Flags::CU_EVENT_DEFAULT))?;
         Ok(Self { context, raw })
     }
 
     /// Waits until the device has passed the event.
     ///
     /// # Errors
-    /// A failure of any kernel before, or of the driver.
+    /// A failure of any earlier kernel, or of the driver.
     pub fn synchronize(&self) -> Result<(), GpuError> {
         self.context.bind()?;
         // SAFETY: the event lives as long as `self`.
@@ -128,13 +128,13 @@ impl Event {
     /// Whether the device has passed the event.
     ///
     /// # Errors
-    /// A failure of any kernel before, or of the driver.
+    /// A failure of any earlier kernel, or of the driver.
     pub fn is_done(&self) -> Result<bool, GpuError> {
         self.context.bind()?;
         // SAFETY: the event lives as long as `self`.
         match unsafe { result::event::query(self.raw) } {
             Err(error) if error.0 == sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
-            other => wrapped("asking for an event", other).map(|()| true),
+            other => wrapped("querying an event", other).map(|()| true),
         }
     }
 
@@ -142,7 +142,7 @@ impl Event {
     /// this event.
     ///
     /// # Errors
-    /// An event that was not recorded, or those of [`synchronize`](Self::synchronize).
+    /// An event that was not recorded, or the errors of [`synchronize`](Self::synchronize).
     pub fn seconds_since(&self, start: &Self) -> Result<f64, GpuError> {
         self.synchronize()?;
         // SAFETY: both events live as long as their owners.
@@ -154,7 +154,7 @@ impl Event {
 impl Drop for Event {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
-            // SAFETY: made by `new`, destroyed once.
+            // SAFETY: created by `new`, destroyed once.
             let _ = unsafe { result::event::destroy(self.raw) };
         }
     }

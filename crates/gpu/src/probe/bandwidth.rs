@@ -1,4 +1,4 @@
-//! Memory bandwidth: copy, triad (McCalpin's STREAM, 1995) and read, each thread on its own stretch.
+//! Memory bandwidth: copy, triad (McCalpin's STREAM, 1995) and read, each thread on its own part.
 
 use std::hint::black_box;
 

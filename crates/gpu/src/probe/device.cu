@@ -1,11 +1,11 @@
-// Kernels whose speed is that of one part of the device: memory, multiply-adds, tensor cores, launches.
+// Kernels limited by one part of the device: memory, multiply-adds, tensor cores, launches.
 #include "device.cuh"
 
 struct alignas(16) Pair {
     double x, y;
 };
 
-// Each thread copies 4 pairs that lie a block apart.
+// Each thread copies 4 pairs, one block apart.
 extern "C" __global__ void __launch_bounds__(256) copy_pairs(Pair* to, const Pair* from, unsigned long long n) {
     const unsigned long long first = blockIdx.x * 1024ull + threadIdx.x;
     Pair some[4];
@@ -17,7 +17,7 @@ extern "C" __global__ void __launch_bounds__(256) copy_pairs(Pair* to, const Pai
         if (first + 256 * k < n) to[first + 256 * k] = some[k];
 }
 
-// Reads all pairs; writes only if their sum is a number that it never is.
+// Reads all pairs; writes only if their sum has a value that never occurs.
 extern "C" __global__ void __launch_bounds__(256) read_pairs(const Pair* from, double* never, unsigned long long n) {
     double sum = 0.0;
     const unsigned long long stride = gridDim.x * 256ull;

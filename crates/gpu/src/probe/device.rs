@@ -1,24 +1,23 @@
-//! Speed limits of a device: memory bandwidth, multiply-adds, tensor cores, launches, timed by its own
-//! events.
+//! Speed limits of a device: memory bandwidth, multiply-adds, tensor cores, launches, measured with events.
 
 use crate::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
 use crate::{Element, GpuError};
 
-/// Threads of a block in all kernels of device.cu.
+/// Threads per block in all kernels of device.cu.
 const THREADS: u32 = 256;
-/// Blocks for each multiprocessor in the kernels that do not go through memory: 2048 threads.
+/// Blocks per multiprocessor in the kernels without memory traffic: 2048 threads.
 const BLOCKS: u32 = 8;
-/// Launches, or launches of a graph, that are timed together.
+/// Launches, or launches of a graph, that are measured together.
 const LAUNCHES: usize = 500;
 
-/// What to measure with.
+/// The size of the measurements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceEffort {
-    /// Bytes of each of the two arrays of the bandwidth tests; more than the device's cache holds.
+    /// Bytes of each of the two arrays of the bandwidth tests; more than the device's cache.
     pub array_bytes: usize,
     /// Multiply-adds of each accumulator in the rate tests.
     pub fma_rounds: u32,
-    /// Runs of each test, of which the median counts.
+    /// Runs of each test, of which the median is used.
     pub runs: usize,
 }
 
@@ -53,8 +52,8 @@ pub struct DeviceLimits {
 /// Measures the limits of a device.
 ///
 /// # Errors
-/// [`GpuError::OutOfDeviceMemory`] if the arrays do not fit; those of [`Cuda::compile`]; a failure of the
-/// driver.
+/// [`GpuError::OutOfDeviceMemory`] if the arrays do not fit; the errors of [`Cuda::compile`]; a failure of
+/// the driver.
 pub fn measure_device(cuda: &Cuda, effort: DeviceEffort) -> Result<DeviceLimits, GpuError> {
     let probe = Probe::new(cuda, effort)?;
     let (copy, driver_copy, read) = probe.bandwidth()?;
@@ -72,7 +71,7 @@ pub fn measure_device(cuda: &Cuda, effort: DeviceEffort) -> Result<DeviceLimits,
     })
 }
 
-/// The kernels' text.
+/// The text of the kernels.
 fn source() -> Source {
     Source::new("device.cu", include_str!("device.cu"))
 }
@@ -90,11 +89,11 @@ impl<'a> Probe<'a> {
 
     /// Median time of a launch, in seconds.
     fn time(&self, function: &Function, config: LaunchConfig, args: &Args) -> Result<f64, GpuError> {
-        // SAFETY: the callers below give each kernel of device.cu the arguments that it has.
+        // SAFETY: the callers below pass each kernel of device.cu its arguments.
         self.cuda.median_time(self.effort.runs, || unsafe { self.cuda.launch(function, config, args) })
     }
 
-    /// By a kernel's copy, the driver's copy, and reading: bytes per second.
+    /// Bandwidth of the kernel's copy, of the driver's copy, and of reading, in bytes per second.
     fn bandwidth(&self) -> Result<(f64, f64, f64), GpuError> {
         let n = (self.effort.array_bytes / 16).max(1);
         let from = DeviceBuffer::<[f64; 2]>::zeros(self.cuda, "measuring the memory", n)?;
@@ -123,7 +122,7 @@ impl<'a> Probe<'a> {
         Ok(operations * threads as f64 * f64::from(self.effort.fma_rounds) / time)
     }
 
-    /// Time of an empty kernel: launched, and in a graph.
+    /// Time of an empty kernel, launched separately and in a graph.
     fn launches(&self) -> Result<(f64, f64), GpuError> {
         let (nothing, args) = (self.module.function("nothing")?, Args::new());
         let many = || {
@@ -145,7 +144,7 @@ mod tests {
     use super::*;
     use crate::shim::{self, Arg, Program, bytes, values};
 
-    /// The kernels do the work that is counted: copies are whole, chains reach their fixed point, products
+    /// The kernels do the work that is counted: copies are complete, chains reach their fixed point, products
     /// their sum.
     #[test]
     fn kernels_do_what_is_counted() {

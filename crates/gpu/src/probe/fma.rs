@@ -1,7 +1,7 @@
-//! Multiply-add rate: independent chains `x ← x m + a` in registers, on every thread at once.
+//! Multiply-add rate: independent chains `x ← x m + a` in registers, on all threads at once.
 //!
-//! A multiply-add takes about four cycles and two can start in each, so at least eight chains must run side
-//! by side; 12 fill the 16 registers of AVX2, 24 the 32 of AVX-512.
+//! A multiply-add takes about four cycles and two can start in each, so that at least eight chains must run
+//! concurrently; 12 fill the 16 registers of AVX2, 24 the 32 of AVX-512.
 
 use std::hint::black_box;
 
@@ -14,7 +14,7 @@ const CHAINS_AVX2: usize = 12;
 /// Chains of the AVX-512 loop.
 #[cfg(target_arch = "x86_64")]
 const CHAINS_AVX512: usize = 24;
-/// Numbers of the portable loop: an array that the compiler's own vector loop runs over.
+/// Numbers of the portable loop, an array that the compiler vectorises.
 const NUMBERS_PORTABLE: usize = 128;
 /// Multiply-adds of each number in one sweep of the portable loop.
 const STEPS_PORTABLE: u64 = 8;
@@ -36,7 +36,7 @@ macro_rules! rate {
             };
             let time = best_time(effort.runs, || {
                 black_box(host.on_each_thread(|_| match host.simd() {
-                    // SAFETY: a `Host` is only built with a level that this CPU reports.
+                    // SAFETY: a `Host` is only built with a level that this CPU supports.
                     #[cfg(target_arch = "x86_64")]
                     SimdLevel::Avx2 => unsafe { $avx2(rounds, m, a) },
                     // SAFETY: as above.
@@ -76,7 +76,7 @@ macro_rules! rate {
             x.into_iter().map(|x| $get512(x)).sum()
         }
 
-        /// A multiply and an add: base targets need not have a fused instruction.
+        /// A multiply and an add: baseline targets may lack a fused instruction.
         fn $portable(rounds: u64, m: $T, a: $T) -> $T {
             let mut x: [$T; NUMBERS_PORTABLE] = std::array::from_fn(|i| 1.0 + i as $T);
             for _ in 0..rounds / STEPS_PORTABLE {
@@ -124,7 +124,7 @@ rate!(
 mod tests {
     use super::*;
 
-    /// Every level does the work that is counted: the chains converge to the fixed point a / (1 − m).
+    /// Each level does the work that is counted: the chains converge to the fixed point a / (1 − m).
     #[test]
     fn chains_of_each_level_reach_their_fixed_point() {
         let (m, a) = (0.5, 1.0);
@@ -134,13 +134,13 @@ mod tests {
         #[cfg(target_arch = "x86_64")]
         {
             if SimdLevel::hardware() >= SimdLevel::Avx2 {
-                // SAFETY: the level was just asked for.
+                // SAFETY: the level was just checked.
                 let (double, single) =
                     unsafe { (double_avx2(80, m, a), single_avx2(40, m as f32, a as f32)) };
                 assert_eq!((double, single), (24.0, 24.0));
             }
             if SimdLevel::hardware() >= SimdLevel::Avx512 {
-                // SAFETY: the level was just asked for.
+                // SAFETY: the level was just checked.
                 let (double, single) =
                     unsafe { (double_avx512(80, m, a), single_avx512(40, m as f32, a as f32)) };
                 assert_eq!((double, single), (48.0, 48.0));

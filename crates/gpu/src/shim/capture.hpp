@@ -1,10 +1,10 @@
-// What the emulated driver allows while a stream is recorded: the rules of "stream capture" in NVIDIA's CUDA
-// C++ Programming Guide.
+// The behaviour of the emulated driver while a stream is recorded: the rules of "stream capture" in NVIDIA's
+// CUDA C++ Programming Guide.
 //
-// Whoever waits for a recorded stream, for one of its events or for its device gets an error, and the
-// recording is lost, whichever thread began it. So is that of a thread that allocates, frees or loads code
-// meanwhile; of any thread, if the recording is of the global kind. A stream joins a recording when it waits
-// for an event of it, and must be waited for before the end.
+// Waiting for a recorded stream, for one of its events or for its device is an error and invalidates the
+// recording, whichever thread began it. Allocating, freeing or loading code invalidates the recording of the
+// same thread; if the recording is of the global kind, in any thread. A stream joins a recording when it
+// waits for an event of it, and must be waited for before the end.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ enum Code {
 };
 
 struct Stream;
-// For each stream of a recording, how much of its work comes before a place.
+// For each stream of a recording, how much of its work precedes a position.
 using Seen = std::map<const Stream*, std::size_t>;
 
 struct Graph { std::vector<Work> work; };
@@ -64,7 +64,7 @@ struct Event {
     Seen seen;
 };
 
-// Held by every function that reads or writes what follows, or the device's memory.
+// Locked by every function that reads or writes the following data, or the device's memory.
 inline std::mutex lock;
 inline std::vector<std::shared_ptr<Capture>> captures;
 
@@ -81,7 +81,7 @@ inline int put(Stream* stream, Work work) {
     return SUCCESS;
 }
 
-// For calls that stand in no stream and wait: allocation, and loading of code.
+// For calls that belong to no stream and wait: allocation, and loading of code.
 inline int outside_captures() {
     const std::lock_guard<std::mutex> guard(lock);
     int code = SUCCESS;
@@ -95,7 +95,7 @@ inline int outside_captures() {
     return code;
 }
 
-// Waiting for an event on the host, or asking for it.
+// Waiting for an event on the host, or querying it.
 inline int look_at(const Event* event) {
     const std::lock_guard<std::mutex> guard(lock);
     if (!event->capture) return SUCCESS;

@@ -1,12 +1,12 @@
-// An NVIDIA driver and its run-time compiler, as far as this crate calls them, that run kernels on the host: the library that takes
-// their place in a process started by `Emulator` (emulator.rs).
+// An emulated NVIDIA driver with its run-time compiler, as far as this crate calls them, that runs kernels on
+// the host. This library replaces theirs in a process started by `Emulator` (emulator.rs).
 //
-// The compiler turns a text into a library of the host under sanitizers (module.hpp); its machine code is the path of that library. The
-// driver's memory is the heap, each array of its exact size and full of NaN at first. All work is done at once,
-// whatever its stream; recorded work when its graph is launched (capture.hpp has what may happen meanwhile). Every launch is
-// run twice, with threads and blocks in ascending and in descending order, and all of the device's memory must come out
-// the same: if not, that is a race.
-// Mistakes of a kernel end the process, with a sentence.
+// The compiler turns a text into a library of the host under sanitizers (module.hpp); its machine code is the
+// path of that library. The driver's memory is the heap; each array has its exact size and initially contains
+// NaN. All work is done at once, in any stream; recorded work is done when its graph is launched (capture.hpp
+// has the rules for recordings). Every launch runs twice, with threads and blocks in ascending and in
+// descending order, and the complete device memory must be the same afterwards; a difference is a race.
+// Errors of a kernel end the process with a message.
 #include "capture.hpp"
 
 #include <cstddef>
@@ -31,7 +31,7 @@ namespace {
 using Address = unsigned long long;
 using Bytes = std::vector<unsigned char>;
 
-// What the device has: little, so that blocks go on with other elements.
+// The device has few multiprocessors, so that blocks process several elements.
 constexpr int MULTIPROCESSORS = 2, BLOCKS = 1;
 constexpr int SHARED = 227 << 10, SHARED_UNASKED = 48 << 10, THREADS = 1024;
 constexpr std::size_t MEMORY = std::size_t(1) << 30;
@@ -62,7 +62,7 @@ std::vector<Bytes> snapshot() {
     return all;
 }
 
-// All of the device's memory, once with threads in one order and once in the other.
+// All of the device's memory, once with threads in each order.
 void run(const Function& f, const unsigned* grid, const unsigned* block, unsigned shared, void** arguments) {
     const std::vector<Bytes> before = snapshot();
     f.module->launch(f.number, grid, block, shared, 0, arguments);
@@ -75,7 +75,7 @@ void run(const Function& f, const unsigned* grid, const unsigned* block, unsigne
         const auto* down = reinterpret_cast<const unsigned char*>(start);
         for (std::size_t b = 0; b < bytes; b++)
             if (down[b] != up[i][b])
-                fail(f.module->name + ": " + f.name + " gives another byte " + std::to_string(b) + " of an array of " +
+                fail(f.module->name + ": " + f.name + " writes another byte " + std::to_string(b) + " of an array of " +
                      std::to_string(bytes) + " bytes when threads run in another order: a race");
         i++;
     }
@@ -188,7 +188,8 @@ int cuModuleLoadData(Module** module, const char* image) {
     *module = made;
     return SUCCESS;
 }
-// Functions of a module are few: they stay, and so does its library, whose lines a report may still name.
+// Modules have few functions: they stay loaded, and so does the library, since a report may still refer to
+// its lines.
 int cuModuleUnload(Module*) { return SUCCESS; }
 int cuModuleGetFunction(Function** function, Module* module, const char* name) {
     const int number = module->find(name);
@@ -229,7 +230,7 @@ int cuLaunchKernel(Function* function, unsigned gx, unsigned gy, unsigned gz, un
     const std::uint64_t threads = std::uint64_t(bx) * by * bz;
     if (threads == 0 || threads > THREADS || gy > 65535 || gz > 65535 || shared > unsigned(function->shared))
         return INVALID_VALUE;
-    // Arguments are copied now, as the driver does; the work may be done later.
+    // Arguments are copied now, as in the driver; the work may be done later.
     std::vector<Bytes> values;
     for (std::size_t i = 0, n; (n = function->module->size(function->number, i)) > 0; i++) {
         const auto* first = static_cast<const unsigned char*>(arguments[i]);
@@ -249,7 +250,7 @@ struct LaunchConfig {
     void* attributes;
     unsigned n_attributes;
 };
-// Early launches are launches: all work is done in order.
+// Early launches are ordinary launches: all work is done in order.
 int cuLaunchKernelEx(const LaunchConfig* c, Function* function, void** arguments, void** more) {
     return cuLaunchKernel(function, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared,
                           c->stream, arguments, more);
@@ -276,7 +277,7 @@ int nvrtcGetCUBIN(nvrtcText* text, char* to) { std::strcpy(to, text->code.c_str(
 
 namespace {
 
-// Names behind `__global__ void`, past launch bounds.
+// The names after `__global__ void`, without launch bounds.
 std::vector<std::string> kernel_names(const std::string& text) {
     std::vector<std::string> names;
     const std::string word = "__global__ void", bounds = "__launch_bounds__";

@@ -1,5 +1,5 @@
-//! A process that finds an emulated driver and compiler in the place of NVIDIA's, so that all that runs on a
-//! device runs on the host.
+//! A process with an emulated driver and compiler instead of NVIDIA's, so that programs for devices run on
+//! the host.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -12,11 +12,12 @@ use crate::cuda::nvrtc::NVRTC_VARIABLE;
 /// An emulated NVIDIA driver with its run-time compiler (`driver.cpp`), for processes started by
 /// [`command`](Self::command).
 ///
-/// To them the machine has one device, `emulated by the host`. Whatever uses [`Cuda`](crate::cuda::Cuda) runs
-/// unchanged: memory, streams, graphs and kernels, each launch under sanitizers and in two orders of threads.
-/// What NVIDIA's driver refuses while a stream is recorded is refused (`capture.hpp`). A kernel's mistake
-/// ends the process with a report and exit status other than 0. Its compiled kernels are kept as long as the
-/// emulator lives and are shared by its processes.
+/// In these processes the machine has one device, `emulated by the host`. Programs that use
+/// [`Cuda`](crate::cuda::Cuda) run unchanged: memory, streams, graphs and kernels, with each launch under
+/// sanitizers and in two orders of threads. Operations that NVIDIA's driver refuses while a stream is
+/// recorded are refused (`capture.hpp`). An error of a kernel ends the process with a report and an exit
+/// status other than 0. Compiled kernels are kept as long as the emulator exists and are shared by its
+/// processes.
 ///
 /// ```no_run
 /// use dgsuite_gpu::shim::Emulator;
@@ -28,7 +29,7 @@ use crate::cuda::nvrtc::NVRTC_VARIABLE;
 pub struct Emulator {
     folder: Folder,
     compiler: String,
-    /// The address sanitizer's library, which must be the first of a process.
+    /// The address sanitizer's library, which must be loaded first.
     sanitizer: PathBuf,
 }
 
@@ -36,14 +37,14 @@ impl Emulator {
     /// Compiles the driver.
     ///
     /// # Errors
-    /// [`ShimError::NoCompiler`] if there is no C++ compiler or none with GCC's address sanitizer,
+    /// [`ShimError::NoCompiler`] if there is no C++ compiler with GCC's address sanitizer,
     /// [`ShimError::Compile`], [`ShimError::Io`].
     pub fn new() -> Result<Self, ShimError> {
         const LIBRARY: &str = "libasan.so";
         let compiler = compiler()?;
         let found = Command::new(&compiler).arg(format!("-print-file-name={LIBRARY}")).output()?;
         let sanitizer = PathBuf::from(String::from_utf8_lossy(&found.stdout).trim());
-        // The bare name means that it was not found.
+        // The compiler prints the bare name if it does not find the library.
         if !sanitizer.is_absolute() {
             return Err(ShimError::NoCompiler { tried: format!("{compiler}, which has no {LIBRARY}") });
         }
@@ -72,7 +73,7 @@ impl Emulator {
         Ok(emulator)
     }
 
-    /// A command that will run `program` with the emulated driver.
+    /// A command that runs `program` with the emulated driver.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let folder = &self.folder.0;
         let mut path = OsString::from(folder);

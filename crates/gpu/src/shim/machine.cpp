@@ -1,4 +1,4 @@
-// The fibres that play the threads of a block (shim.hpp): the part that no kernel's text changes.
+// The fibres for the threads of a block (shim.hpp): the part that does not depend on the kernel's text.
 #include "shim.hpp"
 
 #include <sys/mman.h>
@@ -19,7 +19,7 @@
 #endif
 
 #if defined(__x86_64__)
-// Saves the registers that a call must keep on the stack, stores the stack pointer in *save and takes up `next`.
+// Pushes the callee-saved registers, stores the stack pointer in *save and switches to `next`.
 extern "C" void shim_switch(void** save, void* next);
 asm(R"(
 .text
@@ -53,7 +53,7 @@ namespace shim {
 namespace {
 
 constexpr std::size_t STACK = 256 << 10;
-// Most dynamic shared memory of a block: that of sm_90.
+// Largest dynamic shared memory of a block, as on sm_90.
 constexpr std::size_t SHARED = 227 << 10;
 
 // ---- fibres ------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ constexpr std::size_t SHARED = 227 << 10;
 struct Place {
     void* stack_pointer = nullptr;
     void start(unsigned char* stack, void (*entry)()) {
-        // After the `ret` into `entry` the stack is as after a call: 8 bytes off a multiple of 16.
+        // After the `ret` into `entry` the stack must look as after a call: 8 bytes off a multiple of 16.
         void** top = reinterpret_cast<void**>(stack + STACK) - 2;
         top[1] = nullptr;
         top[0] = reinterpret_cast<void*>(entry);
@@ -97,7 +97,7 @@ struct Thread {
     const char* operation = "";
     uint3 index{};
     unsigned parity = 0;
-    // Copies under way, oldest first, and the number of groups closed so far.
+    // Copies in flight, oldest first, and the number of groups closed so far.
     std::vector<Copy> copies;
     unsigned groups = 0;
 };
@@ -112,7 +112,7 @@ struct Machine {
     void (*kernel)(const void*) = nullptr;
     const void* arguments = nullptr;
     bool descending = false;
-    // What lanes show each other: two sets in turn, since a fast lane may be one operation ahead.
+    // Data exchanged between lanes: two sets in turn, since a fast lane may be one operation ahead.
     std::vector<unsigned char> slots;
 };
 Machine machine;
@@ -159,7 +159,7 @@ void resume(unsigned t) {
     SHIM_ARRIVE(machine.fake_stack, nullptr, nullptr);
 }
 
-// Lets threads `first` to `end` go on if all of them wait for each other.
+// Lets threads `first` to `end` continue if all of them wait for each other.
 bool release(unsigned first, unsigned end, State state) {
     for (unsigned t = first; t < end; t++)
         if (machine.threads[t].state != state) return false;
@@ -224,7 +224,7 @@ const unsigned char* show(const char* operation, const void* value, std::size_t 
 }
 
 const unsigned char* shown(const unsigned char* set, unsigned from) {
-    if (machine.current / WARP * WARP + from >= machine.threads.size()) fail("a lane is asked that the block lacks");
+    if (machine.current / WARP * WARP + from >= machine.threads.size()) fail("a shuffle reads a lane that the block does not have");
     return set + from * SLOT;
 }
 
@@ -292,7 +292,7 @@ void cp_async_commit() { machine.threads[machine.current].groups++; }
 void cp_async_wait(unsigned under_way) {
     Thread& self = machine.threads[machine.current];
     std::size_t done = 0;
-    // Group g is closed if g < groups; all but the last `under_way` closed ones are waited for.
+    // Group g is closed if g < groups; waits for all closed groups except the last `under_way`.
     while (done < self.copies.size() && self.copies[done].group + under_way < self.groups) {
         std::memcpy(self.copies[done].to, self.copies[done].from, self.copies[done].bytes);
         done++;
@@ -352,7 +352,7 @@ void launch(dim3 grid, dim3 block, std::size_t shared, bool descending, void (*k
     }
     SHIM_ALLOW(shared_memory, SHARED);
     for (Thread& thread : machine.threads) {
-        // What stands there next is not of this stack.
+        // The next contents do not belong to this stack.
         SHIM_ALLOW(thread.stack, STACK);
     }
 }

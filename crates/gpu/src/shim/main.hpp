@@ -1,10 +1,11 @@
-// The program around the kernels of one text: reads a launch from a file, runs it, writes the memory back.
+// The main program for the kernels of one text: reads a launch from a file, runs it, writes the memory back.
 //
 //     program INPUT OUTPUT
 //
-// All numbers are u64, little end first. INPUT: number of the kernel; grid x y z; block x y z; bytes of
-// dynamic shared memory; descending; n buffers, each size and bytes; n constants, each number, size and
-// bytes; n arguments, each kind (0 value, 1 address), size and bytes, then n addresses in it, each place,
+// All numbers are u64, little-endian. INPUT: number of the kernel; grid x y z; block x y z; bytes of dynamic
+// shared memory; descending; n buffers, each size and bytes; n constants, each number, size and bytes; n
+// arguments, each kind (0 value, 1 address), size and bytes, then n addresses in it, each position, buffer
+// and offset. OUTPUT: the bytes of the buffers.
 // buffer and offset. OUTPUT: the bytes of the buffers.
 #pragma once
 
@@ -73,7 +74,7 @@ inline int run(int argc, char** argv, const std::vector<Binder>& kernels, const 
     for (Buffer& buffer : buffers) {
         buffer.bytes = input.number();
         void* start = nullptr;
-        // As the device's allocator aligns.
+        // The alignment of the device's allocator.
         if (posix_memalign(&start, 256, buffer.bytes) != 0) fail("no memory for a buffer");
         buffer.start = static_cast<unsigned char*>(start);
         input.bytes(buffer.start, buffer.bytes);

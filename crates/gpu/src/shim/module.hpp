@@ -1,4 +1,4 @@
-// One text as a library of kernels, for the emulated driver (driver.cpp): what it asks of a module.
+// The interface of a text compiled as a library of kernels, for the emulated driver (driver.cpp).
 #pragma once
 
 #include "shim.hpp"
@@ -7,8 +7,8 @@ namespace shim {
 
 constexpr std::size_t MOST_PARAMETERS = 32;
 
-// A kernel of any parameters; `call` knows them. Little is left to templates: they take the compiler most of
-// its time.
+// A kernel with any parameters; `call` depends on them. Templates are kept small: they take most of the
+// compiler's time.
 struct Kernel {
     const char* name;
     std::size_t sizes[MOST_PARAMETERS + 1];
@@ -35,7 +35,7 @@ template <class... P> Kernel kernel(const char* name, void (*kernel)(P...)) {
             }};
 }
 
-// Kernels of the text, and one without a name.
+// The kernels of the text, followed by one without a name.
 extern const Kernel kernels[];
 
 // A kernel and its arguments.
@@ -46,7 +46,7 @@ struct Call {
 
 } // namespace shim
 
-// The number of the kernel of a name; −1 if there is none.
+// The number of the kernel with this name; −1 if there is none.
 extern "C" inline __attribute__((used)) int shim_find(const char* name) {
     for (int i = 0; shim::kernels[i].name; i++)
         if (std::strcmp(shim::kernels[i].name, name) == 0) return i;

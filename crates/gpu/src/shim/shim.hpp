@@ -1,17 +1,16 @@
 // A block of threads on the host: the same kernel text, compiled as C++17, run by fibres.
 //
-// Each thread of a block is a fibre with a stack of its own. It runs until a collective operation (a barrier,
-// an exchange between lanes), where it gives way; when all lanes of its warp, or all threads of its block,
-// have arrived at the same operation, they go on. Threads that can never meet (one has ended, or waits
-// elsewhere) end the program with a sentence. Blocks run one after the other. Fibres run in ascending or in
-// descending order: a kernel whose result depends on it lacks a barrier.
+// Each thread of a block is a fibre with its own stack. It runs until a collective operation (a barrier, an
+// exchange between lanes), where it yields. When all lanes of its warp, or all threads of its block, have
+// arrived at the same operation, they continue. Threads that can never meet (one has ended, or waits
+// elsewhere) end the program with a message. Blocks run one after the other. Fibres run in ascending or in
+// descending order: a kernel whose result depends on the order lacks a barrier.
 //
-// Checked by the sanitizers that this is compiled with: every access to global memory (each buffer has its
-// exact size), to static and dynamic shared memory, to local arrays; alignment of vector types; integer
-// overflow.
+// The sanitizers check every access to global memory (each buffer has its exact size), to static and dynamic
+// shared memory and to local arrays; alignment of vector types; integer overflow.
 //
-// This is what a kernel's text sees. The fibres are in machine.cpp, which is compiled once: with them in each
-// text, the compiler spent three quarters of its time on them.
+// This is the part that a kernel's text includes. The fibres are in machine.cpp, which is compiled once: when
+// they were part of each text, the compiler spent three quarters of its time on them.
 #pragma once
 
 #include <cmath>
@@ -59,7 +58,7 @@ inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 
-// ---- functions of the device that C++ lacks ----------------------------------------------------
+// ---- device functions that C++ lacks -----------------------------------------------------------
 
 template <class T> T min(T a, T b) { return b < a ? b : a; }
 template <class T> T max(T a, T b) { return a < b ? b : a; }
@@ -99,9 +98,9 @@ unsigned lane();
 
 constexpr std::size_t SLOT = 16;
 
-// Shows some bytes to the warp and returns the set of slots that all lanes have written.
+// Publishes some bytes to the warp and returns the set of slots that all lanes have written.
 const unsigned char* show(const char* operation, const void* value, std::size_t bytes);
-// What a lane has shown.
+// The bytes that a lane has published.
 const unsigned char* shown(const unsigned char* set, unsigned from);
 
 template <class T> T exchange(const char* operation, T value, unsigned from) {
@@ -112,13 +111,13 @@ template <class T> T exchange(const char* operation, T value, unsigned from) {
 
 unsigned ballot(const char* operation, bool yes);
 void mma_f64_8x8x4(double& c0, double& c1, double a, double b);
-// The same in numbers of 11 bits: those of A are rounded, those of B cut off.
+// The same for numbers with 11 bits of mantissa: entries of A are rounded, entries of B truncated.
 void mma_tf32_8x8x4(float& c0, float& c1, float a, float b);
 
 // ---- asynchronous copies -----------------------------------------------------------------------
 
-// Made when they are waited for; until then the target holds NaN, so that reading too early, or writing where
-// somebody still reads, shows.
+// Copies are done when they are waited for; until then the target contains NaN, so that reading it too early,
+// or copying to memory that is still read, shows.
 void cp_async(void* to, const void* from, std::size_t bytes);
 void cp_async_commit();
 void cp_async_wait(unsigned under_way);
@@ -127,7 +126,7 @@ void cp_async_wait(unsigned under_way);
 
 unsigned char* dynamic_shared();
 
-// The upper 20 bits of a mantissa, as the device's approximations have.
+// The upper 20 bits of a mantissa, as in the device's approximations.
 double coarse(double x);
 
 // ---- launches ----------------------------------------------------------------------------------
@@ -137,7 +136,7 @@ void launch(dim3 grid, dim3 block, std::size_t shared, bool descending, void (*k
 
 } // namespace shim
 
-// ---- CUDA's own names of the collectives -------------------------------------------------------
+// ---- CUDA names of the collectives -------------------------------------------------------------
 
 inline void __syncthreads() { shim::meet_block("__syncthreads"); }
 inline void __syncwarp(unsigned = 0xffffffffu) { shim::meet_warp("__syncwarp"); }

@@ -1,4 +1,4 @@
-//! Vectors on a device: the host's operations in the host's order, so that the bits agree.
+//! Vectors on a device: the same operations in the same order as on the host, so that the bits agree.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,15 +6,16 @@ use super::Vector;
 use crate::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, PinnedBuffer, Source};
 use crate::{Backend, GpuError, Scalar};
 
-/// Threads of a block, and entries that it updates (`THREADS`, `THREADS * UNROLL` of update.cu).
+/// Threads per block, and entries that a block updates (`THREADS`, `THREADS * UNROLL` of update.cu).
 const UPDATE: (u32, usize) = (256, 1024);
-/// Threads of a block, and entries that it reduces (`THREADS`, `LEAF` of reduce.cu).
+/// Threads per block, and entries that a block reduces (`THREADS`, `LEAF` of reduce.cu).
 const REDUCE: (u32, usize) = (256, super::reduce::LEAF);
-/// Threads that join the results of blocks, and at most squared as many results (`JOINED` of reduce.cu).
+/// Threads that combine the results of blocks, at most the square of this number of results (`JOINED` of
+/// reduce.cu).
 const JOINED: u32 = 1024;
-/// Most reductions that are waited for together.
+/// Largest number of reductions with a common wait.
 const TOGETHER: usize = 2;
-/// Most terms of one launch of `lincomb`.
+/// Largest number of terms of one launch of `lincomb`.
 const TERMS: usize = 8;
 
 /// The kernels of one number type.
@@ -28,7 +29,7 @@ fn sources<T: Scalar>() -> [Source; 2] {
     )
 }
 
-/// The terms of one launch, as update.cu has them.
+/// The terms of one launch, with the layout of update.cu.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Terms {
@@ -49,11 +50,12 @@ pub(crate) struct Kernels {
     add_and_square: [Function; 2],
     sum: [Function; 2],
     max: [Function; 2],
-    /// Held from the first launch of an operation to its last, so that those of two threads do not mix.
+    /// Locked from the first to the last launch of an operation, so that the operations of two threads do not
+    /// mix.
     work: Mutex<Work>,
 }
 
-/// What an operation needs beside its vectors.
+/// The work space of an operation.
 struct Work {
     args: Args,
     /// One result for each block; a compensated sum has two numbers.
@@ -91,12 +93,12 @@ impl Kernels {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes room for the partial results of vectors of `len` entries, so that no reduction has to.
+    /// Allocates the partial results for vectors of `len` entries, so that no reduction has to.
     fn reserve(&self, cuda: &Cuda, len: usize) -> Result<(), GpuError> {
         let blocks = len.div_ceil(REDUCE.1);
         let mut work = self.work();
         if blocks > work.partial.len() {
-            // Work under way may still use the old ones; they are freed when it has ended.
+            // Current work may still use the old ones; they are freed when it has ended.
             work.partial = DeviceBuffer::zeros(cuda, "partial sums", blocks.next_power_of_two())?;
         }
         Ok(())
@@ -105,9 +107,9 @@ impl Kernels {
 
 /// A vector in the memory of a device.
 ///
-/// Updates return at once and run in the order of the device's main stream. A failure is kept and returned by
-/// the next [`Backend::download`]; until then reductions give NaN. Updates (not reductions that return a
-/// number) can be recorded in a graph.
+/// Updates return at once and run in the order of the device's main stream. A failure is stored and returned
+/// by the next [`Backend::download`]; until then reductions give NaN. Updates (but not reductions that return
+/// a number) can be recorded in a graph.
 pub struct CudaVector<T: Scalar> {
     data: DeviceBuffer<T>,
     cuda: Cuda,
@@ -115,7 +117,7 @@ pub struct CudaVector<T: Scalar> {
 }
 
 impl<T: Scalar> CudaVector<T> {
-    /// The texts of all operations, for [`Cuda::compile_ahead`].
+    /// The kernel texts of all operations, for [`Cuda::compile_ahead`].
     pub fn sources() -> Vec<Source> {
         sources::<T>().into()
     }
@@ -123,13 +125,13 @@ impl<T: Scalar> CudaVector<T> {
     /// `len` zeros.
     ///
     /// # Errors
-    /// [`GpuError::OutOfDeviceMemory`], the first time those of [`Cuda::compile`], or a failure of the
-    /// driver.
+    /// [`GpuError::OutOfDeviceMemory`], at the first call the errors of [`Cuda::compile`], or a failure of
+    /// the driver.
     pub fn zeros(cuda: &Cuda, len: usize) -> Result<Self, GpuError> {
         Self::from_buffer(cuda, DeviceBuffer::zeros(cuda, "a vector", len)?)
     }
 
-    /// A vector that takes over a buffer.
+    /// A vector that takes ownership of a buffer.
     ///
     /// # Errors
     /// As for [`zeros`](Self::zeros).
@@ -144,7 +146,7 @@ impl<T: Scalar> CudaVector<T> {
         &self.data
     }
 
-    /// The entries, to be changed.
+    /// The entries, mutable.
     pub fn buffer_mut(&mut self) -> &mut DeviceBuffer<T> {
         &mut self.data
     }
@@ -154,43 +156,43 @@ impl<T: Scalar> CudaVector<T> {
         &self.cuda
     }
 
-    /// Leaves `Σ_i self_i x_i` in entry `at` of `result`, without waiting.
+    /// Writes `Σ_i self_i x_i` to entry `at` of `result`, without waiting.
     ///
     /// # Errors
-    /// Those of a launch.
+    /// The errors of a launch.
     ///
     /// # Panics
     /// If the lengths differ, or `result` has no entry `at`.
     #[track_caller]
     pub fn dot_into(&self, x: &Self, result: &mut DeviceBuffer<f64>, at: usize) -> Result<(), GpuError> {
         self.same_length(x);
-        assert!(at < result.len(), "a place for the result");
+        assert!(at < result.len(), "the result needs an entry");
         self.reduce(&mut self.kernels.work(), &self.kernels.dot, &[&self.data, &x.data], result.ptr_at(at))
     }
 
-    /// Leaves `Σ_i self_i` in entry `at` of `result`, without waiting.
+    /// Writes `Σ_i self_i` to entry `at` of `result`, without waiting.
     ///
     /// # Errors
-    /// Those of a launch.
+    /// The errors of a launch.
     ///
     /// # Panics
     /// If `result` has no entry `at`.
     #[track_caller]
     pub fn sum_into(&self, result: &mut DeviceBuffer<f64>, at: usize) -> Result<(), GpuError> {
-        assert!(at < result.len(), "a place for the result");
+        assert!(at < result.len(), "the result needs an entry");
         self.reduce(&mut self.kernels.work(), &self.kernels.sum, &[&self.data], result.ptr_at(at))
     }
 
-    /// Leaves `max_i |self_i|` in entry `at` of `result`, without waiting; NaN if any entry is NaN.
+    /// Writes `max_i |self_i|` to entry `at` of `result`, without waiting; NaN if any entry is NaN.
     ///
     /// # Errors
-    /// Those of a launch.
+    /// The errors of a launch.
     ///
     /// # Panics
     /// If `result` has no entry `at`.
     #[track_caller]
     pub fn norm_max_into(&self, result: &mut DeviceBuffer<f64>, at: usize) -> Result<(), GpuError> {
-        assert!(at < result.len(), "a place for the result");
+        assert!(at < result.len(), "the result needs an entry");
         self.reduce(&mut self.kernels.work(), &self.kernels.max, &[&self.data], result.ptr_at(at))
     }
 
@@ -209,7 +211,8 @@ impl<T: Scalar> CudaVector<T> {
         })
     }
 
-    /// The same for `sums` sums, which are left one after the other; `arguments` come before the others.
+    /// As [`reduce`](Self::reduce) for `sums` sums, which are written one after the other; `arguments`
+    /// precede the others.
     fn reduce_with(
         &self,
         work: &mut Work,
@@ -224,16 +227,16 @@ impl<T: Scalar> CudaVector<T> {
         args.clear();
         arguments(args);
         args.buffer(partial).value(self.data.len() as u64);
-        // SAFETY: the arguments are those of the kernel; `reserve` made room for all blocks of this length,
-        // two numbers for each.
+        // SAFETY: the arguments match the kernel; `reserve` allocated two numbers for each block of this
+        // length.
         unsafe { self.cuda.launch(&kernels[0], LaunchConfig::new(blocks, REDUCE.0), args)? };
         args.clear();
         args.buffer(partial).value(blocks).pointer(result);
-        // SAFETY: as above; the caller names a place for the results.
+        // SAFETY: as above; the caller provides memory for the results.
         unsafe { self.cuda.launch(&kernels[1], LaunchConfig::new(sums, JOINED), args) }
     }
 
-    /// A reduction whose result is waited for.
+    /// A reduction that waits for its result.
     fn reduced(&self, kernels: &[Function; 2], vectors: &[&DeviceBuffer<T>]) -> f64 {
         let [value] = self.all_reduced(kernels, |args| {
             for vector in vectors {
@@ -243,7 +246,7 @@ impl<T: Scalar> CudaVector<T> {
         value
     }
 
-    /// A reduction to `N` sums, at most [`TOGETHER`], which are waited for.
+    /// A reduction to `N` sums, at most [`TOGETHER`], that waits for them.
     fn all_reduced<const N: usize>(
         &self,
         kernels: &[Function; 2],
@@ -266,21 +269,21 @@ impl<T: Scalar> CudaVector<T> {
         })
     }
 
-    /// One launch over all entries; `arguments` come before their number.
+    /// One launch over all entries; `arguments` precede the number of entries.
     fn update(&self, kernel: &Function, arguments: impl FnOnce(&mut Args)) {
         let mut work = self.kernels.work();
         work.args.clear();
         arguments(&mut work.args);
         work.args.value(self.data.len() as u64);
         let config = LaunchConfig::new(self.data.len().div_ceil(UPDATE.1) as u32, UPDATE.0);
-        // SAFETY: the arguments are those of the kernels of update.cu, all vectors have this length, and the
-        // driver frees none of them before the launch has ended.
+        // SAFETY: the arguments match the kernels of update.cu, all vectors have this length, and the driver
+        // frees none of them before the launch has ended.
         self.cuda.note(unsafe { self.cuda.launch(kernel, config, &work.args) });
     }
 
     #[track_caller]
     fn same_length(&self, x: &Self) {
-        assert_eq!(self.data.len(), x.data.len(), "vectors of one operation have one length");
+        assert_eq!(self.data.len(), x.data.len(), "vectors of one operation must have one length");
     }
 }
 
@@ -321,7 +324,7 @@ impl<T: Scalar> Vector for CudaVector<T> {
         for (_, x) in terms {
             self.same_length(x);
         }
-        // At least one launch, so that the old value is multiplied even if there are no terms.
+        // At least one launch, so that the old value is multiplied even without terms.
         let mut b = b;
         for first in (0..terms.len().max(1)).step_by(TERMS) {
             let some = &terms[first..terms.len().min(first + TERMS)];
@@ -332,7 +335,7 @@ impl<T: Scalar> Vector for CudaVector<T> {
             self.update(&self.kernels.lincomb, |args| {
                 args.buffer(&self.data).value(b).value(list);
             });
-            // What is there now is the sum so far.
+            // The vector now contains the sum so far.
             b = 1.0;
         }
     }
@@ -404,7 +407,7 @@ impl Backend for Cuda {
     }
 
     fn download<T: Scalar>(&self, vector: &CudaVector<T>, values: &mut [T]) -> Result<(), GpuError> {
-        assert_eq!(vector.len(), values.len(), "a vector is copied out to a slice of its own length");
+        assert_eq!(vector.len(), values.len(), "a vector is copied to a slice of the same length");
         self.take_failure()?;
         vector.data.download(values)
     }

@@ -32,10 +32,10 @@ pub struct HostVector<T: Scalar> {
 }
 
 impl<T: Scalar> HostVector<T> {
-    /// `len` zeros, touched first by the threads of `host`.
+    /// `len` zeros, first written by the threads of `host`.
     ///
     /// # Errors
-    /// [`GpuError::OutOfMemory`] if the memory cannot be had.
+    /// [`GpuError::OutOfMemory`] if there is not enough memory.
     pub fn zeros(host: &Host, len: usize) -> Result<Self, GpuError> {
         Ok(Self { data: Buffer::zeros_on(host, len)?, host: host.clone() })
     }
@@ -43,24 +43,24 @@ impl<T: Scalar> HostVector<T> {
     /// A copy of `values`.
     ///
     /// # Errors
-    /// [`GpuError::OutOfMemory`] if the memory cannot be had.
+    /// [`GpuError::OutOfMemory`] if there is not enough memory.
     pub fn from_slice(host: &Host, values: &[T]) -> Result<Self, GpuError> {
         let mut vector = Self::zeros(host, values.len())?;
         vector.data.copy_from_slice(values);
         Ok(vector)
     }
 
-    /// A vector that takes over a buffer.
+    /// A vector that takes ownership of a buffer.
     pub fn from_buffer(host: &Host, data: Buffer<T>) -> Self {
         Self { data, host: host.clone() }
     }
 
-    /// The buffer, with the host let go.
+    /// Returns the buffer and releases the host.
     pub fn into_buffer(self) -> Buffer<T> {
         self.data
     }
 
-    /// The machine that works on this vector.
+    /// The machine of this vector.
     pub fn host(&self) -> &Host {
         &self.host
     }
@@ -70,7 +70,7 @@ impl<T: Scalar> HostVector<T> {
         &self.data
     }
 
-    /// The entries, to be changed.
+    /// The entries, mutable.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.data
     }
@@ -90,19 +90,19 @@ impl<T: Scalar> HostVector<T> {
         }
     }
 
-    /// Whether a reduction over this vector is worth the threads.
+    /// Whether a reduction over this vector is large enough for several threads.
     fn parallel(&self) -> bool {
         self.host.n_threads() > 1 && self.data.len() > PIECE
     }
 
-    /// Runs a reduction on the pool, or here if that is quicker. The result is the same.
+    /// Runs a reduction on the pool, or on this thread if that is faster. The result is the same.
     fn reduce<A: Send>(&self, work: impl FnOnce(bool) -> A + Send) -> A {
         if self.parallel() { self.host.install(|| work(true)) } else { work(false) }
     }
 
     #[track_caller]
     fn same_length(&self, x: &Self) {
-        assert_eq!(self.data.len(), x.data.len(), "vectors of one operation have one length");
+        assert_eq!(self.data.len(), x.data.len(), "vectors of one operation must have one length");
     }
 }
 

@@ -1,17 +1,17 @@
 // Reductions over the tree of vector/reduce.rs: leaves of LEAF entries with LANES running sums, joined in
-// pairs. A tree that splits at the largest power of two is the tree that joins neighbours level by level, an
-// odd last one passing up; so a block has a leaf, and what the blocks leave is joined in a second kernel. All
-// threads of a block load, and leave in shared memory what 16 of them add up, a lane each: one after another,
-// but from nearby. Every bit is that of the host.
+// pairs. A tree that splits at the largest power of two equals the tree that joins neighbours level by level
+// and passes an odd last one up. So each block reduces a leaf, and a second kernel joins the results of the
+// blocks. All threads of a block load entries to shared memory; 16 of them then sum one lane each, in order.
+// All results have the bits of the host.
 #include "device.cuh"
 
 #define LEAF 4096ull
 #define LANES 16u
 #define THREADS 256u
-// Threads, and partial results at a time, of the second kernel.
+// Threads of the second kernel, and partial results that it joins at a time.
 #define JOINED 1024u
 
-// A sum and what rounding took from it (Knuth's two-sum).
+// A sum and its rounding error (Knuth's two-sum).
 struct Compensated {
     double sum, error;
 };
@@ -38,21 +38,21 @@ struct Sum {
     static DG_DEVICE Compensated down(Compensated a, unsigned n) {
         return {dg_shuffle_down(a.sum, n), dg_shuffle_down(a.error, n)};
     }
-    // An infinite sum has a meaningless error.
+    // The error of an infinite sum is meaningless.
     static DG_DEVICE double result(Compensated a) { return fabs(a.sum) <= 1.7976931348623157e308 ? a.sum + a.error : a.sum; }
 };
 
-// The larger magnitude; NaN wins.
+// The larger magnitude, or NaN if one is NaN.
 struct Largest {
     typedef double Value;
     static DG_DEVICE double join(double a, double b) { return a != a || a > b ? a : b; }
     static DG_DEVICE double down(double a, unsigned n) { return dg_shuffle_down(a, n); }
-    // One NaN for all, as the host gives.
+    // A single NaN pattern, as on the host.
     static DG_DEVICE double result(double a) { return a != a ? __longlong_as_double(0x7ff8000000000000ll) : a; }
 };
 
-// Joins values[0 .. count) to values[0]. All threads of the block call it; there are at least count / 2 of
-// them.
+// Joins values[0 .. count) to values[0]. All threads of the block call it; there must be at least count / 2
+// of them.
 template <class R> DG_DEVICE void tree(typename R::Value* values, unsigned count) {
     const unsigned t = threadIdx.x;
     dg_block_sync();
@@ -67,8 +67,8 @@ template <class R> DG_DEVICE void tree(typename R::Value* values, unsigned count
     }
 }
 
-// The partial result of a leaf's entries, as the threads of the block have left them, `add`ed in the order of
-// their lanes; then the lanes are joined.
+// The partial result of a leaf from the entries in shared memory, `add`ed in order for each lane; then the
+// lanes are joined.
 template <class R, class Add>
 DG_DEVICE void leaf_sum(typename R::Value zero, typename R::Value* partial, const double* entries, unsigned count, Add add) {
     dg_block_sync();
@@ -81,13 +81,13 @@ DG_DEVICE void leaf_sum(typename R::Value zero, typename R::Value* partial, cons
     if (threadIdx.x == 0) partial[blockIdx.x] = lane;
 }
 
-// The entries of the block's leaf of n.
+// Number of entries in the block's leaf of n entries.
 DG_DEVICE unsigned leaf_count(unsigned long long n) {
     const unsigned long long left = n - blockIdx.x * LEAF;
     return left < LEAF ? unsigned(left) : unsigned(LEAF);
 }
 
-// The partial result of a leaf: of `make(i)` for each entry.
+// The partial result of a leaf, with `make(i)` for each entry.
 template <class R, class Make, class Add>
 DG_DEVICE void leaf(typename R::Value zero, typename R::Value* partial, unsigned long long n, Make make, Add add) {
     __shared__ double entries[LEAF];
@@ -100,7 +100,7 @@ DG_DEVICE void leaf(typename R::Value zero, typename R::Value* partial, unsigned
     leaf_sum<R>(zero, partial, entries, count, add);
 }
 
-// Joins the partial results of `count` blocks, at most JOINED^2; of several sums a block joins one.
+// Joins the partial results of `count` blocks, at most JOINED^2; for several sums each block joins one.
 template <class R> DG_DEVICE void join(const typename R::Value* partials, unsigned count, double* results) {
     const typename R::Value* const partial = partials + (unsigned long long)blockIdx.x * count;
     double* const result = results + blockIdx.x;
@@ -125,7 +125,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         [](double lane, double entry) { return lane + entry; });
 }
 
-// The sums of x y and x z, the second behind those of all blocks of the first.
+// The sums of x y and x z; the results of the second follow those of all blocks of the first.
 extern "C" __global__ void __launch_bounds__(THREADS)
     dot_two_blocks(const real* __restrict__ x, const real* __restrict__ y, const real* __restrict__ z, double* partial,
                    unsigned long long n) {

@@ -1,8 +1,8 @@
 //! Reductions over a tree of fixed shape: the same bits for any number of threads.
 //!
-//! The range is cut into leaves of [`LEAF`] entries; a node of the tree splits its leaves at the largest
-//! power of two below their number. The shape depends on the length alone, threads only decide who works out
-//! which branch. Nothing is allocated.
+//! The range is divided into leaves of [`LEAF`] entries. A node of the tree splits its leaves at the largest
+//! power of two below their number. The shape depends only on the length; the threads only decide which of
+//! them computes a branch. Nothing is allocated.
 
 use std::ops::Range;
 
@@ -15,10 +15,10 @@ pub(crate) const LEAF: usize = 4096;
 /// Ranges longer than this are split between threads.
 const GRAIN: usize = 8 * LEAF;
 
-/// Running sums of a leaf, one per lane: a fixed number, whatever the registers' width.
+/// Running sums of a leaf, one per lane: a fixed number, independent of the register width.
 const LANES: usize = 16;
 
-/// Reduces `0..n`: `leaf` works out one leaf, `join` combines two neighbours.
+/// Reduces `0..n`: `leaf` computes one leaf, `join` combines two neighbours.
 pub(crate) fn tree<A: Send>(
     parallel: bool,
     n: usize,
@@ -48,7 +48,7 @@ fn node<A: Send>(
     join(a, b)
 }
 
-/// The same over leaves that are changed on the way: `leaf` gets its entries of `y` and where they start.
+/// The same over leaves that are modified: `leaf` receives its entries of `y` and the index of the first.
 pub(crate) fn tree_mut<T: Send, A: Send>(
     parallel: bool,
     first: usize,
@@ -73,7 +73,7 @@ pub(crate) fn tree_mut<T: Send, A: Send>(
     join(a, b)
 }
 
-/// A sum and what rounding took from it.
+/// A sum and its rounding error.
 #[derive(Clone, Copy)]
 pub(crate) struct Compensated {
     sum: f64,
@@ -84,7 +84,7 @@ impl Compensated {
     const ZERO: Self = Self { sum: 0.0, error: 0.0 };
 
     pub(crate) fn value(self) -> f64 {
-        // An infinite sum has a meaningless (NaN) error.
+        // The error of an infinite sum is meaningless (NaN).
         if self.sum.is_finite() { self.sum + self.error } else { self.sum }
     }
 
@@ -147,7 +147,7 @@ fn sum_body<T: Scalar>(x: &[T]) -> Compensated {
     fold(lanes, Compensated::join)
 }
 
-/// Largest magnitude, and whether a NaN was seen (comparisons pass over it).
+/// Largest magnitude, and whether there is a NaN (comparisons ignore it).
 #[inline(always)]
 fn max_body<T: Scalar>(x: &[T]) -> f64 {
     let (blocks, rest) = x.as_chunks::<LANES>();
@@ -168,7 +168,7 @@ fn max_body<T: Scalar>(x: &[T]) -> f64 {
     if nan.contains(&true) { f64::NAN } else { fold(lanes, |a, b| if b > a { b } else { a }).to_f64() }
 }
 
-/// The larger of two magnitudes; NaN wins.
+/// The larger of two magnitudes, or NaN if one is NaN.
 pub(crate) fn larger(a: f64, b: f64) -> f64 {
     if a.is_nan() || a > b { a } else { b }
 }

@@ -1,8 +1,8 @@
-// Updates of vectors, entry by entry: the device's half of vector/host.rs, with the same operations in the
-// same order.
+// Updates of vectors, entry by entry: the device counterpart of vector/host.rs, with the same operations in
+// the same order.
 #include "device.cuh"
 
-// Each thread takes UNROLL entries that lie a block apart, so that several loads are under way at once.
+// Each thread processes UNROLL entries, one block apart, so that several loads are in flight.
 #define THREADS 256
 #define UNROLL 4
 #define FOR_EACH_ENTRY(i, n)                                                                                     \
@@ -10,7 +10,7 @@
                            i = blockIdx.x * (unsigned long long)(THREADS * UNROLL) + threadIdx.x;               \
                            step < UNROLL; step++, i += THREADS) if (i < n)
 
-// Factors come in double precision and are rounded once.
+// Factors are passed in double precision and rounded once.
 struct Terms {
     const real* x[8];
     double c[8];

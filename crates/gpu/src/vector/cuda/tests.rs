@@ -1,4 +1,4 @@
-//! The kernels of vectors, run on the host, against the host's own vectors: bit by bit.
+//! The kernels of vectors, run on the host, compared bit by bit with the host's own vectors.
 
 use std::io::Write;
 
@@ -52,7 +52,8 @@ impl<T: Scalar> Twin<T> {
         self.reduce_to(&format!("{kind}_blocks"), &format!("{kind}_join"), vectors, &args, &[host]);
     }
 
-    /// The same for some sums and other arguments before the last; returns the vectors.
+    /// As [`reduce`](Self::reduce) for several sums and with other arguments before the last; returns the
+    /// vectors.
     fn reduce_to(
         &self,
         kernel: &str,
@@ -123,7 +124,7 @@ fn every_kernel<T: Scalar>() {
             assert_eq!(memory[..2], [bytes(&p[..]), bytes(&iterate[..])], "step_and_turn, n = {n}, b = {b}");
         }
     }
-    // One leaf, not full; full leaves with an odd one; more than a block.
+    // One leaf that is not full; full leaves with an odd one; more than a block.
     for n in [0, 1, 17, 3 * 4096 + 5, REDUCE.1 + 4096 + 33] {
         let (x, y) = (numbers::<T>(n as u64 + 7, n), numbers::<T>(!(n as u64), n));
         let (hx, hy) = (twin.host(&x), twin.host(&y));
@@ -157,8 +158,8 @@ fn every_kernel_gives_the_bits_of_the_host() {
     every_kernel::<f32>();
 }
 
-/// Where the compiler is: all fit into registers, on the oldest architecture that we name and the newest that
-/// we measured.
+/// With the compiler: everything fits into registers, on the oldest supported architecture and the newest
+/// measured one.
 #[test]
 fn kernels_compile_without_spills() {
     for source in [sources::<f64>(), sources::<f32>()].concat() {
@@ -186,7 +187,7 @@ fn many_blocks_are_joined_as_the_host_joins_leaves() {
     }
     let [_, reduce] = sources::<f64>();
     let program = Program::new(&reduce, &["sum_join"], &[]).unwrap();
-    // Integers: exact in any order; then a cancellation that only compensation survives.
+    // Integers: exact in any order; then a cancellation that needs compensation.
     let count = 2 * JOINED as usize + 5;
     let mut partial: Vec<[f64; 2]> = (0..count).map(|i| [i as f64, 0.25]).collect();
     partial[3][0] += 1e17;

@@ -6,14 +6,14 @@ use std::io::Write;
 use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Cache, Options, Source, nvrtc};
 
-/// Whether the compiler is there; says so if not.
+/// Whether the compiler is available; prints the reason if not.
 fn compiler(test: &str) -> bool {
     match nvrtc::version() {
         Ok(_) => true,
         Err(reason) => {
             let required = std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_some_and(|v| v == "1");
             assert!(!required, "{reason}");
-            // Not eprintln!: the harness would hide the line of a test that passes.
+            // Not eprintln!: the test harness hides its output in tests that pass.
             let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {reason}");
             false
         }
@@ -40,7 +40,7 @@ fn a_kernel_compiles_for_an_architecture_and_tells_its_resources() {
         assert_eq!((scale.kernel.as_str(), scale.spill_stores, scale.stack_bytes), ("scale", 0, 0));
         assert!((6..=24).contains(&scale.registers), "{scale:?}");
     }
-    // Too few registers for 64 numbers at once: they spill, and the log tells.
+    // Too few registers for 64 numbers: they spill, and the log reports it.
     let greedy = r#"extern "C" __global__ void greedy(double* x, int n) {
         double a[64];
         for (int i = 0; i < 64; i++) a[i] = x[i * n];
@@ -86,14 +86,14 @@ fn the_cache_gives_the_same_code_and_heals() {
         path
     };
     let stored = std::fs::read(entry()).unwrap();
-    // The log holds the time that the compiler took: the same log comes from the file.
+    // The log contains the compilation time: the same log is read from the file.
     assert_eq!(cache.compile("sm_90", &source).unwrap(), first);
     std::fs::write(entry(), &stored[..stored.len() / 2]).unwrap();
     let healed = cache.compile("sm_90", &source).unwrap();
     assert_eq!(healed.resources(), first.resources());
     assert!(std::fs::read(entry()).unwrap().len() > stored.len() / 2 + 100);
     assert_eq!(cache.compile("sm_90", &source).unwrap(), healed);
-    // A folder that cannot be made costs nothing but time.
+    // A folder that cannot be created costs only time.
     let blocked = Cache::at(entry().join("below a file"));
     assert_eq!(blocked.compile("sm_90", &source).unwrap().resources(), first.resources());
 }
