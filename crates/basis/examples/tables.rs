@@ -1,5 +1,5 @@
-//! Prints what the crate offers: sizes of spaces, points of rules, conditioning of node sets, and
-//! how well an element's matrices satisfy summation by parts, and the time to build elements.
+//! Prints sizes of spaces, points of rules, conditioning of node sets, the error of summation by parts of an
+//! element's matrices, and the time to build elements.
 //!
 //! `cargo run --release -p dgsuite-basis --example tables`
 #![expect(clippy::print_stdout, reason = "a program that prints")]

@@ -1,9 +1,9 @@
-//! How good a set of nodes is: Lebesgue constant and condition of the Vandermonde matrix.
+//! The quality of node sets: Lebesgue constant and condition number of the Vandermonde matrix.
 
 use crate::{LagrangeBasis, Matrix, lattice::lattice};
 
-/// Condition number `σ_max / σ_min` in the 2-norm; infinite for a singular matrix, NaN if the
-/// singular values cannot be found.
+/// Condition number `σ_max / σ_min` in the 2-norm; infinite for a singular matrix, NaN if the computation of
+/// the singular values fails.
 #[must_use]
 pub fn condition_number(matrix: &Matrix) -> f64 {
     matrix.singular_values().map_or(f64::NAN, |s| match (s.first(), s.last()) {

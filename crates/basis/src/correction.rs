@@ -1,7 +1,7 @@
 //! Corrections of flux reconstruction: the one-parameter family of Vincent, Castonguay, Jameson and Huynh.
 //!
-//! Flux reconstruction adds to the divergence of the discontinuous flux `F` what its jumps to the common
-//! fluxes `f*` at the faces ask for. Its energy-stable schemes are discontinuous Galerkin schemes with
+//! Flux reconstruction adds a correction to the divergence of the discontinuous flux `F`: a lift of its jumps
+//! to the common fluxes `f*` at the faces. Its energy-stable schemes are discontinuous Galerkin schemes with
 //! another lift (Allaneau & Jameson 2011; Zwanenburg & Nadarajah 2016),
 //!
 //! ```text
@@ -9,13 +9,13 @@
 //! ```
 //!
 //! where `M` is the exact mass matrix and the derivatives of degree p are constants. `K` vanishes on
-//! polynomials of lower degree: so it does on `D·F` of a line or simplex, and on the constant, which keeps
+//! polynomials of lower degree. So it vanishes on `D·F` of a line or simplex, and on constants, which keeps
 //! the scheme conservative. On the line the columns of the lift are the derivatives of
-//! [`correction_functions`] (Vincent, Castonguay & Jameson 2011), on triangles and tetrahedra the correction
-//! fields of Castonguay, Vincent & Jameson (2012) and Williams & Jameson (2014). Derivatives are taken in the
-//! coordinates of the *regular* simplex with edges of length 2, the line's length, so that `K` does not
-//! depend on the numbering of the vertices. Quadrilaterals, hexahedra and prisms are products, corrected in
-//! the direction across each face.
+//! [`correction_functions`] (Vincent, Castonguay & Jameson 2011); on triangles and tetrahedra they are the
+//! correction fields of Castonguay, Vincent & Jameson (2012) and Williams & Jameson (2014). Derivatives refer
+//! to the coordinates of the *regular* simplex with edges of length 2, the length of the line, so that `K`
+//! does not depend on the numbering of the vertices. Quadrilaterals, hexahedra and prisms are products,
+//! corrected in the direction across each face.
 //!
 //! | parameter | scheme on the line |
 //! |---|---|
@@ -24,14 +24,14 @@
 //! | [`c_hu`] | Huynh's g₂: discontinuous Galerkin with the mass lumped at Lobatto points |
 //! | c → ∞ | the top mode is no longer corrected |
 //!
-//! A larger c damps the correction of the top modes: larger steps are stable, at some cost in accuracy; the
-//! order stays p + 1 for moderate c. On simplices the named values have the spectrum of the line's: its
-//! numbers would be far too large there. Stability asks for `c > c_−`, where `M + K` stops being positive
-//! definite; see [`c_minus`].
+//! A larger c damps the correction of the highest modes: it allows larger steps and costs some accuracy; the
+//! order remains p + 1 for moderate c. On simplices the named parameters are defined by the spectrum of
+//! `M⁻¹ K` on the line, since the line's values of c would be far too large there. Stability requires
+//! `c > c_−`, below which `M + K` is not positive definite; see [`c_minus`].
 
 use crate::{BasisError, Matrix, OrthonormalBasis, Polynomials, Quadrature, Shape, jacobi::legendre};
 
-/// How jumps at the faces enter an element.
+/// The lift of jumps at the faces.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Correction {
     /// Discontinuous Galerkin: `M⁻¹ I_fᵀ W_f`, with the mass matrix of the element's cubature.
@@ -53,7 +53,7 @@ pub enum Parameter {
 }
 
 impl Parameter {
-    /// c on a line, triangle or tetrahedron.
+    /// The value of c on a line, triangle or tetrahedron.
     ///
     /// # Errors
     /// [`BasisError::NoCorrection`] on other shapes.
@@ -92,7 +92,7 @@ pub fn c_hu(shape: Shape, order: usize) -> Result<f64, BasisError> {
     with_eta(shape, order, (order + 1) as f64 / order.max(1) as f64)
 }
 
-/// The c for which the largest eigenvalue of `M⁻¹ K` is `eta`; 0 for order 0, which has nothing to correct.
+/// The c for which the largest eigenvalue of `M⁻¹ K` is `eta`; 0 for order 0, which needs no correction.
 fn with_eta(shape: Shape, order: usize, eta: f64) -> Result<f64, BasisError> {
     let least = c_minus(shape, order)?;
     Ok(if order == 0 { 0.0 } else { -eta * least })
@@ -141,7 +141,7 @@ pub fn correction_functions(order: usize, c: f64, x: f64) -> [(f64, f64); 2] {
 pub(crate) fn filter(shape: Shape, order: usize, parameter: Parameter) -> Result<Option<Matrix>, BasisError> {
     let c = parameter.on(shape, order)?;
     let least = c_minus(shape, order)?;
-    // Beside the bound the inverse is rounding.
+    // Close to the bound the inverse is dominated by rounding.
     if !c.is_finite() || 1.0 - c / least < 1e-10 {
         return Err(BasisError::UnstableCorrection { shape, order, c, least });
     }
@@ -208,7 +208,7 @@ fn top_form(shape: Shape, order: usize) -> Result<Option<Matrix>, BasisError> {
                 let mut beta = *alpha;
                 beta[i] += 1;
                 match next.iter_mut().find(|entry| entry.0 == beta) {
-                    // All ways to differentiate β are the same derivative.
+                    // All orders of differentiation by β give the same derivative.
                     Some(entry) => entry.1 += count,
                     None => next.push((beta, *count, slope.mul_vec(row))),
                 }

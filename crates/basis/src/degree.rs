@@ -2,12 +2,12 @@
 
 use crate::{Matrix, ReferenceElement};
 
-/// The matrix `[to's functions][from's functions]` that takes a field from one element's space to
-/// another's on the same shape: the same function where the target holds it, its L2 projection
-/// where not.
+/// The matrix `[to's functions][from's functions]` that maps a field from one element's space to another's on
+/// the same shape. The field stays the same function if the target space contains it; otherwise the result is
+/// its L2 projection.
 ///
-/// In orthonormal modes it copies the modes that both spaces have and drops the others, so going up
-/// and back down is the identity.
+/// In orthonormal modes it copies the modes that both spaces have and drops the others, so that raising the
+/// order and lowering it again is the identity.
 ///
 /// ```
 /// use dgsuite_basis::{ElementSpec, Matrix, ReferenceElement, Shape, degree_change};

@@ -1,4 +1,4 @@
-//! The reference element: every dense matrix that a discontinuous Galerkin scheme needs.
+//! The reference element: all dense matrices of a discontinuous Galerkin scheme.
 
 mod corrected;
 mod faces;
@@ -17,7 +17,7 @@ use crate::{
     BasisError, Correction, Matrix, OrthonormalBasis, Polynomials, Quadrature, Shape, nodes::product,
 };
 
-/// Distance below which a face point is a node.
+/// Distance below which a face point coincides with a node.
 const SAME_POINT: f64 = 1e-10;
 
 /// The matrices of a scheme on one shape.
@@ -34,31 +34,32 @@ const SAME_POINT: f64 = 1e-10;
 /// | `interp_face` | `[k × i]` | `I_f = φ_i(y_k)` |
 /// | `lift` | `[i × k]` | `L = M⁻¹ I_fᵀ W_f` |
 ///
-/// **Collocated** elements have their nodes as volume points, `I = Π = 1`, `P_d = M⁻¹ D_dᵀ M`, and
-/// weights `M 1`. The mass matrix is exact, except along Lobatto lines, where it is lumped (DGSEM).
-/// Collocated faces carry the nodes of the same family on the face (Gauss: Gauss points), and `L`
-/// integrates the interpolated flux with the face's mass matrix (exact, or lumped as in the
-/// volume); `face_weights` are its row sums, the same for both neighbours, which is what makes the
-/// scheme conservative. Row sums of exact mass matrices can be zero or negative.
+/// **Collocated** elements have their nodes as volume points, `I = Π = 1`, `P_d = M⁻¹ D_dᵀ M`, and weights
+/// `M 1`. The mass matrix is exact, except along Lobatto lines, where it is lumped (DGSEM). Collocated faces
+/// have the nodes of the same family on the face (Gauss: Gauss points), and `L` integrates the interpolated
+/// flux with the face's mass matrix (exact, or lumped as in the volume). `face_weights` are its row sums.
+/// They are the same for both neighbours, which makes the scheme conservative. Row sums of exact mass
+/// matrices can be zero or negative.
 ///
-/// **Otherwise** `M` is exact whatever the degree of the cubature. Summation by parts,
-/// `M D_d + D_dᵀ M = Σ_f ∮ n_d φφᵀ`, holds to rounding where the volume and face rules integrate
-/// products of two functions: from degree `2 · order` on (in each coordinate for tensor spaces),
-/// on pyramids too, whose rational functions the collapsed rule integrates exactly.
+/// **Otherwise** `M` is exact for any degree of the cubature. Summation by parts,
+/// `M D_d + D_dᵀ M = Σ_f ∮ n_d φφᵀ`, holds up to rounding where the volume and face rules integrate products
+/// of two functions: from degree `2 · order` on (in each coordinate for tensor spaces), also on pyramids,
+/// whose rational functions the collapsed rule integrates exactly.
 ///
-/// **Flux reconstruction** ([`Correction::Vcjh`]) has `L = (M + K)⁻¹ I_fᵀ W_f` with the exact `M`, at Lobatto
-/// nodes too, and is meant for the strong form: its residual is `−Σ_d D_d F_d − L (f* − Σ_d N̂_d I_f F_d)`.
-/// On products the correction acts across the face only; along the face the flux is interpolated (collocated)
-/// or projected. See [`correction`](mod@crate::correction).
+/// **Flux reconstruction** ([`Correction::Vcjh`]) has `L = (M + K)⁻¹ I_fᵀ W_f` with the exact `M`, also at
+/// Lobatto nodes, and is meant for the strong form: its residual is
+/// `−Σ_d D_d F_d − L (f* − Σ_d N̂_d I_f F_d)`. On products the correction acts only in the direction across
+/// the face; along the face the flux is interpolated (collocated) or projected. See
+/// [`correction`](mod@crate::correction).
 ///
-/// Faces must have equal point sets on both sides. Collocated families that meet point to point:
-/// triangles (warp & blend) with Lobatto quadrilaterals; tetrahedra (warp & blend), prisms (warp &
-/// blend or Lobatto) and Lobatto hexahedra; Gauss hexahedra with Gauss prisms, and those with
-/// tetrahedra. In other mixtures (Gauss quadrilaterals beside triangles, anything beside pyramids)
-/// give the faces a cubature degree, which all shapes share.
+/// Faces need equal point sets on both sides. These collocated families meet point to point: triangles (warp
+/// & blend) with Lobatto quadrilaterals; tetrahedra (warp & blend), prisms (warp & blend or Lobatto) and
+/// Lobatto hexahedra; Gauss hexahedra with Gauss prisms, and these with tetrahedra. For other mixtures (Gauss
+/// quadrilaterals beside triangles, any shape beside pyramids) choose a cubature degree for the faces, which
+/// all shapes share.
 ///
-/// Dense matrices are always built. For tensor spaces they are Kronecker products, quick to make;
-/// the memory at order 10 on a hexahedron is 14 MB for each collocated matrix.
+/// Dense matrices are always built. For tensor spaces they are Kronecker products, which are fast to compute;
+/// at order 10 on a hexahedron each collocated matrix needs 14 MB.
 ///
 /// ```
 /// use dgsuite_basis::{ElementSpec, NodeSet, ReferenceElement, Shape};
@@ -72,7 +73,7 @@ const SAME_POINT: f64 = 1e-10;
 /// ```
 #[derive(Clone, Debug)]
 pub struct ReferenceElement {
-    /// The choices that made it.
+    /// The specification of the element.
     pub spec: ElementSpec,
     /// Number of basis functions.
     pub n_basis: usize,
@@ -107,7 +108,7 @@ pub struct ReferenceElement {
     pub mass_inverse: Matrix,
     /// For collocated faces whose points are nodes: for each face, the node at each point.
     pub face_nodes: Option<Vec<Vec<usize>>>,
-    /// One-dimensional factors, where the space is a product of lines.
+    /// One-dimensional factors, if the space is a product of lines.
     pub tensor: Option<TensorFactors>,
     functions: Functions,
 }
@@ -116,11 +117,11 @@ impl ReferenceElement {
     /// Builds the element.
     ///
     /// # Errors
-    /// [`BasisError::UnsupportedNodes`] for a family that the shape does not have;
-    /// [`BasisError::NodesDoNotSpan`] for nodes with a total-degree space on quadrilaterals, hexahedra
-    /// and prisms; [`BasisError::NotCollocated`] for collocation of modes, or on pyramids;
+    /// [`BasisError::UnsupportedNodes`] for a family that is not defined on the shape;
+    /// [`BasisError::NodesDoNotSpan`] for nodes with a total-degree space on quadrilaterals, hexahedra and
+    /// prisms; [`BasisError::NotCollocated`] for collocation of modes, or on pyramids;
     /// [`BasisError::NotTotalDegree`] for a Taylor basis of another space; [`BasisError::NoCorrection`] and
-    /// [`BasisError::UnstableCorrection`] for flux reconstruction where there is none.
+    /// [`BasisError::UnstableCorrection`] for a correction that does not exist or is not stable.
     pub fn new(spec: &ElementSpec) -> Result<Self, BasisError> {
         let &ElementSpec { shape, order, polynomials, representation, .. } = spec;
         let functions = Functions::new(shape, order, polynomials, representation)?;
@@ -148,7 +149,7 @@ impl ReferenceElement {
         };
         let (interp_face, tested) = match &face_nodes {
             Some(faces) => {
-                // Unit rows, so that traces are copies; columns of M⁻¹ likewise.
+                // Unit rows, so that traces are copies; the same for columns of M⁻¹.
                 let at: Vec<usize> = faces.iter().flatten().copied().collect();
                 let n = functions.len();
                 let rows = Matrix::from_fn(at.len(), n, |k, i| if at[k] == i { 1.0 } else { 0.0 });
@@ -214,7 +215,8 @@ impl ReferenceElement {
         }
     }
 
-    /// `[mode][function]`: coefficients to those of the orthonormal modes (`V⁻¹`; identity if modal).
+    /// `[mode][function]`: maps coefficients to coefficients of the orthonormal modes (`V⁻¹`; identity if
+    /// modal).
     #[must_use]
     pub fn to_modes(&self) -> Matrix {
         self.functions.to_modes()
@@ -233,7 +235,7 @@ fn kron<'a>(factors: &'a [Factor], of: impl Fn(&'a Factor) -> &'a Matrix) -> Mat
     rest.iter().fold(first, |product, f| of(f).kron(&product))
 }
 
-/// For each direction: `special` in the factor that owns it, `other` in the others.
+/// For each direction: `special` in the factor with that direction, `other` in the others.
 fn directional<'a>(
     factors: &'a [Factor],
     special: impl Fn(&'a Factor) -> &'a Vec<Matrix>,

@@ -1,4 +1,4 @@
-//! What can be wrong with a request for a reference element.
+//! Errors of specifications, node sets and matrices.
 
 use crate::{Polynomials, Shape, nodes::NodeSet};
 
@@ -9,41 +9,41 @@ pub enum BasisError {
     /// The node family is not defined on the shape.
     #[error("{set} nodes are not defined on a {shape}")]
     UnsupportedNodes {
-        /// The shape asked for.
+        /// The shape.
         shape: Shape,
-        /// The node family asked for.
+        /// The node family.
         set: NodeSet,
     },
-    /// Collocation was asked for where there is nothing to collocate at, or no operator for it.
+    /// Collocation without nodes to collocate at, or without an operator for it.
     #[error("no collocated form on a {shape}: give a cubature degree instead")]
     NotCollocated {
-        /// The shape asked for.
+        /// The shape.
         shape: Shape,
     },
-    /// A nodal basis needs as many nodes as the space has dimensions.
+    /// The number of nodes differs from the dimension of the space.
     #[error(
         "{nodes} nodes cannot span the {polynomials} polynomials of a {shape} ({n_basis} dimensions): \
          use the modal form, or the tensor space"
     )]
     NodesDoNotSpan {
-        /// The shape asked for.
+        /// The shape.
         shape: Shape,
-        /// The polynomial space asked for.
+        /// The polynomial space.
         polynomials: Polynomials,
         /// Number of nodes of the family.
         nodes: usize,
         /// Dimension of the space.
         n_basis: usize,
     },
-    /// A Taylor basis holds the polynomials of a total degree, and nothing else.
+    /// A Taylor basis for a space that is not of a total degree.
     #[error("a Taylor basis on a {shape} spans the polynomials of a total degree: choose that space")]
     NotTotalDegree {
-        /// The shape asked for.
+        /// The shape.
         shape: Shape,
     },
     /// A face's point set is not mapped to itself when the two sides meet.
     #[error(
-        "the points of a {shape} face do not meet each other at orientation {orientation} (point {point})"
+        "the points of a {shape} face do not coincide with each other at orientation {orientation} (point {point})"
     )]
     NotSymmetric {
         /// Shape of the face.
@@ -53,13 +53,13 @@ pub enum BasisError {
         /// The first point without a partner.
         point: usize,
     },
-    /// No corrections of flux reconstruction are known on the shape, or for its space.
+    /// No corrections of flux reconstruction are known for the shape or its space.
     #[error(
         "no corrections of flux reconstruction are known on a {shape}: they need simplices, or products of simplices \
          and lines with the tensor space"
     )]
     NoCorrection {
-        /// The shape asked for.
+        /// The shape.
         shape: Shape,
     },
     /// A parameter for which flux reconstruction is not stable.
@@ -71,12 +71,12 @@ pub enum BasisError {
         shape: Shape,
         /// Order of the polynomials.
         order: usize,
-        /// The parameter asked for.
+        /// The parameter.
         c: f64,
         /// The bound that it must exceed.
         least: f64,
     },
-    /// A matrix has no inverse to working precision.
+    /// A matrix that is singular to working precision.
     #[error("a {size} × {size} matrix is singular to working precision")]
     Singular {
         /// Number of rows.

@@ -1,7 +1,7 @@
 //! Jacobi polynomials and their Gauss, Gauss–Lobatto and Gauss–Jacobi rules for any count.
 //!
-//! Zeros by bisection and Newton's method; weights as reciprocals of sums of squares of orthonormal
-//! polynomials (Christoffel numbers), which cannot cancel.
+//! Zeros are computed by bisection and Newton's method. Weights are reciprocals of sums of squares of
+//! orthonormal polynomials (Christoffel numbers), so that nothing cancels.
 
 /// Coefficients `a_n`, `b_n` of `x p_n = a_{n+1} p_{n+1} + b_n p_n + a_n p_{n−1}`, where `p_n` is
 /// the polynomial of degree `n` orthonormal on [−1, 1] under `(1−x)^α (1+x)^β`.
@@ -85,9 +85,8 @@ pub fn legendre(n: usize, x: f64) -> f64 {
 
 /// Zeros of the Jacobi polynomial of degree `n`, in increasing order.
 ///
-/// They are the eigenvalues of the tridiagonal matrix of the recurrence: each is bracketed by
-/// bisection on the number of negative pivots (Sturm's count), which cannot miss one, and polished
-/// by Newton's method.
+/// They are the eigenvalues of the tridiagonal matrix of the recurrence. Each is bracketed by bisection on
+/// the number of negative pivots (Sturm's count), which cannot miss one, and refined by Newton's method.
 #[must_use]
 pub fn jacobi_zeros(n: usize, alpha: usize, beta: usize) -> Vec<f64> {
     let coefficients: Vec<(f64, f64)> = (0..n).map(|k| recurrence(k, alpha, beta)).collect();
@@ -117,7 +116,7 @@ pub fn jacobi_zeros(n: usize, alpha: usize, beta: usize) -> Vec<f64> {
         zeros.push(x);
     }
     if alpha == beta {
-        // The zeros are symmetric; make them so to the last bit.
+        // The zeros are symmetric; make them symmetric to the last bit.
         for i in 0..n / 2 {
             let x = 0.5 * (zeros[n - 1 - i] - zeros[i]);
             (zeros[i], zeros[n - 1 - i]) = (-x, x);
@@ -141,7 +140,7 @@ pub fn jacobi_zeros(n: usize, alpha: usize, beta: usize) -> Vec<f64> {
 /// If `n` is zero.
 #[must_use]
 pub fn gauss_jacobi(n: usize, alpha: usize, beta: usize) -> (Vec<f64>, Vec<f64>) {
-    assert!(n > 0, "a rule has at least one point");
+    assert!(n > 0, "a rule needs at least one point");
     let points = jacobi_zeros(n, alpha, beta);
     let weight = |x: f64| {
         let (mut before, mut here) = (0.0, 1.0 / total_weight(alpha, beta).sqrt());
@@ -167,14 +166,14 @@ pub fn gauss_legendre(n: usize) -> (Vec<f64>, Vec<f64>) {
     gauss_jacobi(n, 0, 0)
 }
 
-/// Gauss–Lobatto rule of `n ≥ 2` points on [−1, 1], both ends among them, exact to degree `2n − 3`:
+/// Gauss–Lobatto rule of `n ≥ 2` points on [−1, 1], including both ends, exact to degree `2n − 3`:
 /// `w_i = 2 / (n (n−1) P_{n−1}(x_i)²)`.
 ///
 /// # Panics
 /// If `n < 2`.
 #[must_use]
 pub fn gauss_lobatto(n: usize) -> (Vec<f64>, Vec<f64>) {
-    assert!(n > 1, "a Lobatto rule has both ends");
+    assert!(n > 1, "a Lobatto rule needs at least two points, the ends");
     let mut points = vec![-1.0];
     points.extend(jacobi_zeros(n - 2, 1, 1));
     points.push(1.0);

@@ -1,8 +1,8 @@
 //! Lagrange bases: the functions that are one at one node and zero at the others.
 //!
 //! `ℓ_i(x) = Σ_m ψ_m(x) (V⁻¹)_mi` with the generalised Vandermonde matrix `V_im = ψ_m(x_i)` of the
-//! orthonormal modes. Products of lines (and of triangle and line) stay products, so that their
-//! values are those of the factors and no large matrix is inverted.
+//! orthonormal modes. Products of lines (and of triangle and line) are evaluated factor by factor, so that no
+//! large matrix is inverted.
 
 use crate::nodes::{NodeSet, line_nodes, nodes, solid_face};
 use crate::{BasisError, Matrix, OrthonormalBasis, Polynomials, Shape};
@@ -38,7 +38,7 @@ impl LagrangeBasis {
     /// tensor on quadrilaterals and hexahedra, their product on prisms, the rational space on pyramids.
     ///
     /// # Panics
-    /// If the order is so high (beyond 30) that the equispaced nodes are no basis in double precision.
+    /// If the order is so high (above 30) that the basis on equispaced nodes is singular in double precision.
     #[must_use]
     pub fn new(shape: Shape, order: usize) -> Self {
         match Self::with_nodes(shape, order, NodeSet::Equispaced) {
@@ -50,8 +50,8 @@ impl LagrangeBasis {
     /// The basis of the given order on a family of nodes.
     ///
     /// # Errors
-    /// [`BasisError::UnsupportedNodes`] where the family is not defined on the shape,
-    /// [`BasisError::Singular`] if the nodes are no basis in double precision.
+    /// [`BasisError::UnsupportedNodes`] if the family is not defined on the shape, [`BasisError::Singular`]
+    /// if the basis on these nodes is singular in double precision.
     pub fn with_nodes(shape: Shape, order: usize, set: NodeSet) -> Result<Self, BasisError> {
         let nodes = nodes(shape, order, set)?;
         let line = |set| {
@@ -67,11 +67,11 @@ impl LagrangeBasis {
         Ok(Self { shape, order, nodes, kind })
     }
 
-    /// The basis on any nodes, as many as the space of [`Self::new`] has dimensions.
+    /// The basis on given nodes, as many as the space of [`Self::new`] has dimensions.
     ///
     /// # Errors
-    /// [`BasisError::NodesDoNotSpan`] if the number is another, [`BasisError::Singular`] if the nodes
-    /// are no basis.
+    /// [`BasisError::NodesDoNotSpan`] if the number of nodes is wrong, [`BasisError::Singular`] if they do
+    /// not determine a basis.
     pub fn on_points(shape: Shape, order: usize, nodes: Vec<[f64; 3]>) -> Result<Self, BasisError> {
         Self::dense(shape, order, nodes)
     }
@@ -85,7 +85,7 @@ impl LagrangeBasis {
         }
         let vandermonde = modes.eval(&nodes);
         let rough = vandermonde.inverse()?;
-        // One Newton step, C ← C (2 − V C), takes the rounding of the factorisation out.
+        // One Newton step, C ← C (2 − V C), removes the rounding errors of the factorisation.
         let residual = Matrix::identity(nodes.len()).add_scaled(-1.0, &vandermonde.mul(&rough));
         let transform = rough.add_scaled(1.0, &rough.mul(&residual));
         Ok(Self { shape, order, nodes, kind: Kind::Dense { modes, transform, vandermonde } })
@@ -161,7 +161,7 @@ impl LagrangeBasis {
         }
     }
 
-    /// The bases of which this one is a product, the fastest first; itself alone if it is none.
+    /// The factors of a product basis, the fastest first; the basis itself if it is not a product.
     pub(crate) fn factors(&self) -> Vec<Self> {
         match &self.kind {
             Kind::Dense { .. } => vec![self.clone()],
@@ -169,8 +169,8 @@ impl LagrangeBasis {
         }
     }
 
-    /// `V`, `[node][mode]`: takes coefficients of the orthonormal modes (of the tensor space where
-    /// there is one) to nodal values.
+    /// `V`, `[node][mode]`: maps coefficients of the orthonormal modes (of the tensor space where there is
+    /// one) to nodal values.
     #[must_use]
     pub fn vandermonde(&self) -> Matrix {
         match &self.kind {
@@ -179,7 +179,7 @@ impl LagrangeBasis {
         }
     }
 
-    /// `V⁻¹`, `[mode][node]`: takes nodal values to coefficients of the orthonormal modes.
+    /// `V⁻¹`, `[mode][node]`: maps nodal values to coefficients of the orthonormal modes.
     #[must_use]
     pub fn to_modes(&self) -> Matrix {
         match &self.kind {
@@ -189,7 +189,7 @@ impl LagrangeBasis {
     }
 }
 
-/// `f` of every factor at its own coordinates of the points.
+/// Evaluates `f` for every factor at its own coordinates of the points.
 fn each<T>(
     factors: &[LagrangeBasis],
     points: &[[f64; 3]],

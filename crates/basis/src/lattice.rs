@@ -1,8 +1,8 @@
-//! Equispaced lattices: the node order in which curved geometry and output cells are kept.
+//! Equispaced lattices: the node order of curved geometry and of output cells.
 //!
-//! A lattice of order `n` has its points at multiples of `2/n`; `r` runs fastest, then `s`, then
-//! `t`. On simplices the rows shrink; on the pyramid level `k` of `0..=n` is a square of
-//! `(n − k + 1)²` points. Order 0 is the single point at the centroid of the vertices.
+//! A lattice of order `n` has its points at multiples of `2/n`; `r` runs fastest, then `s`, then `t`. On
+//! simplices the rows become shorter; on the pyramid level `k` of `0..=n` is a square of `(n − k + 1)²`
+//! points. Order 0 is the single point at the centroid of the vertices.
 
 use crate::Shape;
 
@@ -78,7 +78,7 @@ pub fn lattice(shape: Shape, n: usize) -> Vec<[f64; 3]> {
         .collect()
 }
 
-/// Positions of the shape's vertices in the lattice of order `n ≥ 1`.
+/// Indices of the shape's vertices in the lattice of order `n ≥ 1`.
 #[must_use]
 pub fn lattice_vertices(shape: Shape, n: usize) -> Vec<usize> {
     let points = lattice(shape, n);

@@ -1,21 +1,21 @@
 //! Reference elements: orthonormal and nodal bases, cubature and operators on seven shapes.
 //!
-//! A discontinuous Galerkin or flux reconstruction scheme is a small set of reference matrices; this
-//! crate makes them, for any order and for modal, nodal or Taylor, collocated or over-integrated schemes.
-//! Around them stand the parts they are made of, each useful alone: polynomial bases, rules,
-//! node sets, geometry bases. It knows nothing of meshes and equations.
+//! The operators of a discontinuous Galerkin or flux reconstruction scheme are a small set of reference
+//! matrices. This crate computes them for any order and for modal, nodal or Taylor, collocated or
+//! over-integrated schemes. Their components are available separately: polynomial bases, quadrature rules,
+//! node sets, geometry bases. The crate is independent of meshes and equations.
 //!
-//! | to | use |
+//! | task | items |
 //! |---|---|
-//! | name a shape, its faces and how two faces meet | [`Shape`], [`face_permutation`] |
-//! | evaluate orthonormal modes and their gradients | [`OrthonormalBasis`] |
-//! | integrate | [`Quadrature`]; one-dimensional rules in [`jacobi`] |
-//! | place nodes, and judge them | [`nodes()`], [`NodeSet`], [`conditioning`] |
-//! | interpolate, or map curved geometry | [`LagrangeBasis`] on the [`lattice`](mod@lattice) |
-//! | get all matrices of a scheme | [`ElementSpec`] → [`ReferenceElement`], [`TensorFactors`] |
-//! | reconstruct fluxes | [`Correction`], [`correction`] |
-//! | change the order of a field | [`degree_change`] |
-//! | work with cell averages and derivatives | [`TaylorBasis`] |
+//! | shapes, their faces, relative orientation of two faces | [`Shape`], [`face_permutation`] |
+//! | orthonormal modes and their gradients | [`OrthonormalBasis`] |
+//! | integration | [`Quadrature`]; one-dimensional rules in [`jacobi`] |
+//! | nodes and their quality | [`nodes()`], [`NodeSet`], [`conditioning`] |
+//! | interpolation, curved geometry | [`LagrangeBasis`] on the [`lattice`](mod@lattice) |
+//! | all matrices of a scheme | [`ElementSpec`] → [`ReferenceElement`], [`TensorFactors`] |
+//! | flux reconstruction | [`Correction`], [`correction`] |
+//! | change of the order of a field | [`degree_change`] |
+//! | cell averages and derivatives | [`TaylorBasis`] |
 //!
 //! Integrate, differentiate and lift on a tetrahedron:
 //!
@@ -34,10 +34,10 @@
 //!
 //! # Conventions
 //!
-//! Points are `[r, s, t]`, unused coordinates zero. Matrices are row-major, named by what they take
-//! and give: `[point][function]` evaluates, `[function][point]` projects. In products of lines `r` runs
-//! fastest; the rest follows the lattice, shown here for order 2 (a face's frame starts at its first
-//! listed vertex):
+//! Points are `[r, s, t]`, unused coordinates are zero. Matrices are row-major; their documentation gives the
+//! meaning of rows and columns: `[point][function]` evaluates, `[function][point]` projects. In products of
+//! lines `r` runs fastest. Other nodes follow the lattice, shown here for order 2 (a face's frame starts at
+//! its first listed vertex):
 //!
 //! ```text
 //!   s                     s
@@ -78,3 +78,8 @@ pub use orthonormal::{OrthonormalBasis, Polynomials};
 pub use quadrature::Quadrature;
 pub use shape::Shape;
 pub use taylor::TaylorBasis;
+
+/// The examples of the README as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

@@ -1,6 +1,6 @@
 //! Small dense matrices for set-up: products, Kronecker products, solves.
 //!
-//! Row-major storage; the factorisations are faer's and stay behind this face.
+//! Row-major storage; faer computes the factorisations and is not part of the interface.
 
 use std::ops::{Index, IndexMut};
 
@@ -100,7 +100,7 @@ impl Matrix {
         &self.data[i * self.cols..(i + 1) * self.cols]
     }
 
-    /// Row `i`, to be changed.
+    /// Row `i`, mutable.
     #[must_use]
     pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
         &mut self.data[i * self.cols..(i + 1) * self.cols]
@@ -216,7 +216,7 @@ impl Matrix {
         Self { rows: self.rows * b.rows, cols: self.cols * b.cols, data }
     }
 
-    /// `[A B]`: the columns of `b` behind those of `self`.
+    /// `[A B]`: the columns of `b` after the columns of `self`.
     ///
     /// # Panics
     /// If the numbers of rows differ.
@@ -255,10 +255,10 @@ impl Matrix {
     /// # Panics
     /// If the matrix is not square.
     pub fn inverse(&self) -> Result<Self, BasisError> {
-        assert_eq!(self.rows, self.cols, "a square matrix has an inverse");
+        assert_eq!(self.rows, self.cols, "only a square matrix has an inverse");
         let inverse = Self::of_faer(&self.view().partial_piv_lu().inverse());
         let condition = self.norm_1() * inverse.norm_1();
-        // Written so that NaN is refused, too.
+        // Written so that NaN is refused as well.
         if condition < 1.0 / f64::EPSILON || self.rows == 0 {
             Ok(inverse)
         } else {
@@ -274,7 +274,7 @@ impl Matrix {
     /// # Panics
     /// If the matrix is not square, or `B` has another number of rows.
     pub fn solve(&self, b: &Self) -> Result<Self, BasisError> {
-        assert_eq!(self.rows, self.cols, "a square matrix is solved");
+        assert_eq!(self.rows, self.cols, "only a square system can be solved");
         assert_eq!(self.rows, b.rows, "rows of the right-hand side");
         let x = Self::of_faer(&self.view().partial_piv_lu().solve(b.view()));
         if x.data.iter().all(|v| v.is_finite()) {

@@ -14,18 +14,17 @@ use crate::{BasisError, OrthonormalBasis, Polynomials, Quadrature, Shape, jacobi
 /// | prism | warp & blend × Lobatto | warp & blend × Gauss | warp & blend × Lobatto | equispaced |
 /// | pyramid | – | – | – | equispaced |
 ///
-/// In one dimension warp & blend *is* Gauss–Lobatto. On the line and the prism `WarpBlend` and
-/// `GaussLobatto` have the same nodes and differ in the collocated mass matrix: exact along the
-/// line for the first, lumped for the second.
+/// In one dimension warp & blend *is* Gauss–Lobatto. On the line and the prism `WarpBlend` and `GaussLobatto`
+/// have the same nodes but different collocated mass matrices: exact along the line for the first, lumped for
+/// the second.
 ///
-/// The cubature points of simplices are those of the symmetric rule with exactly as many points as the space
-/// has dimensions: triangles of orders 1, 2 and 4, tetrahedra of orders 1 and 4 (degrees of exactness at
-/// least 2p − 1). Where the tables have no such rule, or its points are no good nodes, warp & blend takes its
-/// place.
+/// The cubature points of simplices are the points of the symmetric rule with exactly as many points as the
+/// space has dimensions: triangles of orders 1, 2 and 4, tetrahedra of orders 1 and 4 (exact to degree 2p − 1
+/// at least). Where the tables have no such rule, or its points are badly conditioned as nodes, warp & blend
+/// nodes are used instead.
 ///
-/// The triangle of a prism has the nodes of a tetrahedron's face, so that the two meet node to node.
-/// They differ (from order 4 on) from those of the triangle as a cell, whose blending parameter is
-/// its own.
+/// The triangle of a prism has the nodes of a tetrahedron's face, so that the two meet node to node. From
+/// order 4 on these differ from the nodes of the triangle as a cell, which has its own blending parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeSet {
     /// Warburton's explicit nodes on simplices (2006).
@@ -38,7 +37,7 @@ pub enum NodeSet {
     Equispaced,
 }
 
-/// Cubature points whose Vandermonde matrix has a larger condition number are no nodes.
+/// Cubature points with a larger condition number of the Vandermonde matrix are not used as nodes.
 const WORST_CONDITION: f64 = 100.0;
 
 impl NodeSet {

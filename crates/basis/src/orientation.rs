@@ -1,13 +1,12 @@
-//! Which points of two elements meet on their common face.
+//! The correspondence of face points between two elements.
 
 use crate::{BasisError, Shape};
 
-/// Distance below which two face points are the same.
+/// Distance below which two face points coincide.
 const SAME_POINT: f64 = 1e-9;
 
-/// For each point of the minus side's face, the index of the plus side's point that it meets when
-/// the two sides have the same points in their frames and meet with orientation `k`
-/// ([`Shape::meet`]).
+/// For each point of the minus side's face, the index of the plus side's point that coincides with it, when
+/// the two sides have the same points in their frames and meet with orientation `k` ([`Shape::meet`]).
 ///
 /// The permutation is its own inverse.
 ///
@@ -19,7 +18,7 @@ const SAME_POINT: f64 = 1e-9;
 /// ```
 ///
 /// # Errors
-/// [`BasisError::NotSymmetric`] if a point meets none of the points, or two meet the same one.
+/// [`BasisError::NotSymmetric`] if a point has no counterpart, or two points have the same one.
 ///
 /// # Panics
 /// If `k` is not a rotation of the face, or the shape is not that of a face.

@@ -1,8 +1,8 @@
 //! Orthonormal polynomial bases on the seven shapes, with gradients.
 //!
-//! Every mode is a product of Jacobi polynomials in collapsed coordinates. The recurrences are run
-//! on homogeneous forms `τ^n P_n(x/τ)`, which are polynomials of the reference coordinates, so that
-//! neither values nor gradients are singular at collapsed vertices.
+//! Every mode is a product of Jacobi polynomials in collapsed coordinates. The recurrences are evaluated for
+//! homogeneous forms `τ^n P_n(x/τ)`, which are polynomials of the reference coordinates, so that neither
+//! values nor gradients are singular at collapsed vertices.
 
 mod jet;
 
@@ -10,7 +10,7 @@ use jet::{Jet, Number};
 
 use crate::{Matrix, Shape, jacobi};
 
-/// Which polynomials a space of order `p` holds, where a shape has a choice.
+/// The polynomials of a space of order `p`, for shapes with a choice.
 ///
 /// | shape | `Total` | `Tensor` |
 /// |---|---|---|
@@ -18,8 +18,8 @@ use crate::{Matrix, Shape, jacobi};
 /// | prism | total degree ≤ p | P_p(triangle) ⊗ P_p(line) |
 /// | line, triangle, tetrahedron, pyramid | one space only | the same |
 ///
-/// The pyramid's is the rational space of Bergot, Cohen & Duruflé (2010): dimension
-/// (p+1)(p+2)(2p+3)/6; it holds all polynomials of total degree ≤ p, and its traces are polynomials.
+/// The pyramid has the rational space of Bergot, Cohen & Duruflé (2010): its dimension is (p+1)(p+2)(2p+3)/6,
+/// it contains all polynomials of total degree ≤ p, and its traces are polynomials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Polynomials {
     /// Total degree at most the order.
@@ -38,10 +38,9 @@ impl std::fmt::Display for Polynomials {
 }
 
 /// An orthonormal basis of the polynomials of one order on a shape: `∫ ψ_m ψ_n = δ_mn`.
-///
-/// Mode 0 is constant. Tensor modes are ordered with the degree in `r` fastest, then `s`, then `t`
-/// (prism: the triangle's modes fastest); all others by degree, lowest first, so that a space of
-/// lower order is a leading part.
+/// Mode 0 is constant. Tensor modes are ordered with the degree in `r` fastest, then `s`, then `t` (prism:
+/// the triangle's modes fastest). All other modes are ordered by degree, lowest first, so that the modes of a
+/// space of lower order come first.
 ///
 /// Sources: Dubiner (1991) and Koornwinder (1975) on simplices, in the form of Hesthaven & Warburton
 /// (2008), §6.1 and §10.1; Bergot, Cohen & Duruflé (2010) on the pyramid.
@@ -75,7 +74,7 @@ impl OrthonormalBasis {
         self.modes.len()
     }
 
-    /// Never: mode 0 is always there.
+    /// Always false: mode 0 exists.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.modes.is_empty()
@@ -99,15 +98,15 @@ impl OrthonormalBasis {
         self.polynomials
     }
 
-    /// The degrees `[i, j, k]` of each mode in the shape's collapsed coordinates. A mode is the same
-    /// function in every space of the shape that holds its degrees.
+    /// The degrees `[i, j, k]` of each mode in the shape's collapsed coordinates. A mode is the same function
+    /// in every space of the shape that contains its degrees.
     #[must_use]
     pub fn modes(&self) -> &[[usize; 3]] {
         &self.modes
     }
 
-    /// Degree of each mode, the number that a filter or a smoothness sensor goes by: the total
-    /// degree, or for tensor spaces the largest degree in one factor.
+    /// Degree of each mode, for filters and smoothness sensors: the total degree, or for tensor spaces the
+    /// largest degree in one factor.
     #[must_use]
     pub fn degrees(&self) -> Vec<usize> {
         let tensor = self.polynomials == Polynomials::Tensor;
@@ -190,7 +189,7 @@ fn homogeneous<R: Number>(p: usize, alpha: usize, x: R, tau: R) -> Vec<R> {
     out
 }
 
-/// Hands every mode at the point `x` to `put`.
+/// Passes every mode at the point `x` to `put`.
 fn evaluate<R: Number>(
     shape: Shape,
     p: usize,
@@ -204,7 +203,7 @@ fn evaluate<R: Number>(
         Shape::Line | Shape::Quadrilateral | Shape::Hexahedron => {
             let along = |x: R, d: usize| homogeneous(if d < shape.dim() { p } else { 0 }, 0, x, one);
             let (a, b, c) = (along(r, 0), along(s, 1), along(t, 2));
-            // Unused directions carry the constant 1/√2, which is taken out again.
+            // Unused directions contribute the constant 1/√2, which is divided out.
             let scale = 2f64.powi(3 - shape.dim() as i32).sqrt();
             for (m, &[i, j, k]) in modes.iter().enumerate() {
                 put(m, (a[i] * b[j] * c[k]).scale(scale));

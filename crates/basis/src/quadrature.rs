@@ -36,11 +36,11 @@ pub struct Quadrature {
 }
 
 impl Quadrature {
-    /// The best rule known here that is exact to `degree`.
+    /// The best available rule that is exact to `degree`.
     ///
     /// * line, quadrilateral, hexahedron: products of Gauss–Legendre rules;
     /// * triangle to degree 20, tetrahedron to degree 20: fully symmetric rules, tabulated
-    ///   (Witherden & Vincent 2015 and sources beside the tables); beyond, collapsed Gauss–Jacobi;
+    ///   (Witherden & Vincent 2015 and sources given with the tables); beyond, collapsed Gauss–Jacobi;
     /// * prism: the triangle's rule times Gauss–Legendre;
     /// * pyramid: collapsed Gauss–Jacobi, exact for polynomials of total degree `degree`, and for
     ///   products of two functions of the pyramid's rational space of order `degree / 2`, or of one
@@ -61,12 +61,12 @@ impl Quadrature {
         Self { shape, points, weights, degree }
     }
 
-    /// A rule exact to `degree` that the symmetries of the shape map to itself, as faces need whose
-    /// two sides see them turned.
+    /// A rule exact to `degree` that the symmetries of the shape map to itself. Faces need it, since their
+    /// two sides see them rotated against each other.
     ///
-    /// Where [`Self::new`] has a symmetric rule it is that one. On simplices beyond the tables the
-    /// collapsed rule is averaged over the symmetry group: the cost is 6 (triangle) or 24
-    /// (tetrahedron) times its points. The pyramid's rule has the symmetries of its base.
+    /// If the rule of [`Self::new`] is symmetric, it is returned. On simplices beyond the tables the
+    /// collapsed rule is averaged over the symmetry group, which costs 6 (triangle) or 24 (tetrahedron) times
+    /// its points. The pyramid's rule has the symmetries of its base.
     #[must_use]
     pub fn symmetric(shape: Shape, degree: usize) -> Self {
         let tabulated = match shape {
@@ -165,7 +165,7 @@ mod tests {
         assert!(rule.weights.iter().all(|&w| w > 0.0), "{name} {shape} {degree}");
         assert!(rule.points.iter().all(|&x| shape.contains(x, -1e-6)), "{name} {shape} {degree}: inside");
         let error = defect(rule, degree);
-        // The averaged rules add up tens of thousands of points.
+        // The averaged rules sum over tens of thousands of points.
         let tolerance = if rule.len() > 10_000 { 1e-13 } else { 3e-14 };
         assert!(error < tolerance, "{name} {shape} {degree}: {error:e}");
     }
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn rules_do_not_promise_less_than_they_keep() {
-        // The next degree must fail somewhere, or the table's degree is understated.
+        // The next degree must fail somewhere; otherwise the table understates the degree.
         for degree in 1..=20 {
             let rule = Quadrature::new(Shape::Triangle, degree);
             assert!(defect(&rule, rule.degree + 1) > 1e-9, "triangle {degree}");

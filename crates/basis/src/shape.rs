@@ -1,12 +1,12 @@
-//! The seven reference shapes: vertices, faces, face frames and how two face frames meet.
+//! The seven reference shapes: vertices, faces, face frames and their relative orientation.
 //!
-//! Vertices are numbered as Gmsh numbers them. The vertices of a face are listed so that its
-//! normal, by the right-hand rule, points out of the element; in two dimensions the edges run
-//! counter-clockwise. The *face frame* maps the reference coordinates of the face's own shape onto
-//! the face, sending the vertices of the face's reference shape to the listed vertices in order.
+//! Vertices are numbered as in Gmsh. The vertices of a face are listed so that its normal, by the right-hand
+//! rule, points out of the element; in two dimensions the edges run counter-clockwise. The *face frame* maps
+//! the reference coordinates of the face's own shape onto the face, so that the vertices of the face's
+//! reference shape become the listed vertices in order.
 //!
-//! Two elements of positive volume that share a face traverse it in opposite senses, so one number
-//! describes how they meet: with `m` the vertices of the minus side's face and `q` those of the
+//! Two elements of positive volume that share a face traverse it in opposite directions, so that one number
+//! describes their relative orientation: with `m` the vertices of the minus side's face and `q` those of the
 //! plus side's, the orientation `k` is the rotation for which `m[i] = q[(k − i) mod n]`.
 
 /// A reference shape.
@@ -50,7 +50,7 @@ impl Shape {
         Self::Pyramid,
     ];
 
-    /// The name in lower case, as users write and read it.
+    /// The name in lower case, for input and output.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -194,8 +194,8 @@ impl Shape {
 
     /// Map a point of face `face`, given in the face's frame, to the element's coordinates.
     ///
-    /// Affine on line and triangle faces, bilinear on quadrilateral faces (which are
-    /// parallelograms on every reference shape, so the map is affine there too).
+    /// Affine on line and triangle faces, bilinear on quadrilateral faces (these are parallelograms on every
+    /// reference shape, so that the map is affine there too).
     #[must_use]
     pub fn face_point(self, face: usize, xi: [f64; 3]) -> [f64; 3] {
         let corner = |i: usize| self.vertices()[self.face_vertices(face)[i]];
@@ -254,8 +254,8 @@ impl Shape {
         }
     }
 
-    /// The point of the plus side's face frame that meets `xi` of the minus side's, when the two
-    /// meet with orientation `k` (`m[i] = q[(k − i) mod n]`). The map is its own inverse.
+    /// The point in the plus side's face frame that coincides with `xi` in the minus side's, when the two
+    /// sides meet with orientation `k` (`m[i] = q[(k − i) mod n]`). The map is its own inverse.
     ///
     /// `self` is the shape of the face: line, triangle or quadrilateral.
     ///
@@ -265,7 +265,7 @@ impl Shape {
     pub fn meet(self, k: usize, xi: [f64; 3]) -> [f64; 3] {
         let n = self.n_vertices();
         assert!(self.dim() < 3 && k < n, "orientation {k} of a {}", self.name());
-        // The vertex weights of ξ on the minus side, handed to the plus side's vertices.
+        // The vertex weights of ξ on the minus side, assigned to the plus side's vertices.
         let [a, b] = [xi[0], xi[1]];
         let weights: [f64; 4] = match self {
             Self::Line => [0.5 * (1.0 - a), 0.5 * (1.0 + a), 0.0, 0.0],

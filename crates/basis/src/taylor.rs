@@ -1,8 +1,8 @@
 //! The Taylor basis: scaled monomials about an element's centroid, with zero mean.
 //!
-//! Unlike the other bases of this crate it lives in physical coordinates, one for each element: the
-//! coefficient of the constant is the cell average, and the next ones are scaled derivatives at the
-//! centroid, whatever the element's shape.
+//! Unlike the other bases of this crate it is defined in physical coordinates, separately for each element:
+//! the coefficient of the constant is the cell average, and the next ones are scaled derivatives at the
+//! centroid, for any shape of the element.
 //!
 //! Source: Luo, Baum & Löhner, "A discontinuous Galerkin method based on a Taylor basis for the
 //! compressible flows on arbitrary grids", Journal of Computational Physics 227 (2008) 8875–8893.
@@ -12,7 +12,7 @@ use crate::Matrix;
 /// Taylor basis of one element: `B_0 = 1` and, for each multi-index `α` with `1 ≤ |α| ≤ p`,
 /// `B_α = ((x − x_c)/h)^α / α! − mean`, the mean taken over the element.
 ///
-/// Functions are ordered by degree, within a degree with the power of `x` falling, then that of `y`.
+/// Functions are ordered by degree; within a degree the power of `x` decreases, then the power of `y`.
 ///
 /// ```
 /// use dgsuite_basis::{Quadrature, Shape, TaylorBasis};
@@ -33,12 +33,12 @@ pub struct TaylorBasis {
 }
 
 impl TaylorBasis {
-    /// The basis of total degree `order` on the element that has the given physical volume points,
-    /// with weights that include the Jacobian.
+    /// The basis of total degree `order` on the element with the given physical volume points, whose weights
+    /// include the Jacobian.
     ///
-    /// Means and centroid are those of the rule: exact if it integrates polynomials of degree `order`
-    /// in the physical coordinates. `scale` is the length by which each coordinate is divided, for
-    /// example [`Self::half_extent`]; scales of unused coordinates are ignored.
+    /// Means and centroid are computed with the rule: exactly if it integrates polynomials of degree `order`
+    /// in the physical coordinates. `scale` is the length by which each coordinate is divided, for example
+    /// [`Self::half_extent`]; scales of unused coordinates are ignored.
     ///
     /// # Panics
     /// If `dim` is not 1, 2 or 3, or the numbers of points and weights differ or are zero.
@@ -73,7 +73,7 @@ impl TaylorBasis {
         self.powers.len()
     }
 
-    /// Never: the constant is always there.
+    /// Always false: the constant exists.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.powers.is_empty()

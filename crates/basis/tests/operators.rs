@@ -74,8 +74,8 @@ fn summation_by_parts(e: &ReferenceElement) -> f64 {
     worst
 }
 
-/// Summation by parts needs face fluxes integrated as the volume integrates them: a mass lumped on
-/// the faces only, or in the volume only, does not match.
+/// Summation by parts needs face fluxes integrated in the same way as in the volume: it fails for a mass
+/// matrix lumped on the faces only, or in the volume only.
 fn lumped_on_one_side(spec: &ElementSpec) -> bool {
     spec.representation == Representation::Nodal(NodeSet::GaussLobatto)
         && (spec.volume == Cubature::Collocated) != (spec.face == Cubature::Collocated)
@@ -126,7 +126,7 @@ fn mass_matrices_have_their_inverses_and_the_measure() {
             for spec in specs(shape, order) {
                 let e = build(&spec);
                 let identity = Matrix::identity(e.n_basis);
-                // Taylor polynomials are far from orthogonal: rounding grows with the condition.
+                // Taylor polynomials are far from orthogonal: rounding errors grow with the condition number.
                 let condition = (e.mass.max_abs() * e.mass_inverse.max_abs()).max(1.0);
                 let error = e.mass.mul(&e.mass_inverse).distance(&identity);
                 assert!(error < 1e-12_f64.max(1e-15 * condition), "{spec:?}: {error:e}");
@@ -153,7 +153,7 @@ fn lift_of_a_constant_has_the_face_measure() {
                     let range = e.face_offsets[f]..e.face_offsets[f + 1];
                     let mut flux = vec![0.0; e.face_points.len()];
                     flux[range.clone()].fill(1.0);
-                    // 1ᵀ M L 1_f: what the face adds to the integral over the element.
+                    // 1ᵀ M L 1_f: the contribution of the face to the integral over the element.
                     let lifted = e.mass.mul_vec(&e.lift.mul_vec(&flux));
                     let total: f64 = one.iter().zip(&lifted).map(|(a, b)| a * b).sum();
                     assert!((total - measure).abs() < 1e-12, "{spec:?} face {f}: {total}");
@@ -167,7 +167,7 @@ fn lift_of_a_constant_has_the_face_measure() {
 
 #[test]
 fn each_face_flux_adds_its_weight_to_the_cell_integral() {
-    // The conservation that both neighbours must agree on: 1ᵀ M L = face weights, entry by entry.
+    // Conservation requires of both neighbours: 1ᵀ M L = face weights, entry by entry.
     for shape in Shape::ALL {
         for order in 1..=4 {
             for spec in specs(shape, order) {
@@ -212,7 +212,7 @@ fn projection_undoes_interpolation() {
             for spec in specs(shape, order) {
                 let e = build(&spec);
                 let product = e.project_volume.mul(&e.interp_volume);
-                // A rule of degree 2p on the nodes' own basis is exact.
+                // A rule of degree 2p is exact for the nodal basis.
                 assert!(product.distance(&Matrix::identity(e.n_basis)) < 1e-11, "{spec:?}");
             }
         }
@@ -245,7 +245,7 @@ fn collocated_faces_are_nodes_where_the_family_has_them() {
         for set in NodeSet::ALL.into_iter().filter(|s| s.is_defined_on(shape)) {
             let e = build(&ElementSpec::collocated(shape, 4, set));
             let warp_blend = dgsuite_basis::nodes(shape, 4, NodeSet::WarpBlend).ok();
-            // Where no cubature has as many points as the space, warp & blend stands in.
+            // Where no cubature has as many points as the space, warp & blend nodes are used.
             let on_faces =
                 set != NodeSet::GaussLegendre || (shape == Shape::Tetrahedron && e.nodes == warp_blend);
             assert_eq!(e.face_nodes.is_some(), on_faces, "{shape} {set}");
@@ -447,7 +447,7 @@ fn impossible_elements_are_refused_with_their_reason() {
 
 #[test]
 fn a_hexahedron_of_order_eight_is_built_in_a_moment() {
-    // 729 functions; Kronecker products make this a matter of writing memory.
+    // 729 functions; with Kronecker products the time is that of writing the memory.
     let e = build(&ElementSpec::collocated(Shape::Hexahedron, 8, NodeSet::GaussLobatto));
     assert_eq!(e.n_basis, 729);
     let cubes: Vec<f64> = e.nodes.as_ref().unwrap().iter().map(|x| x[2].powi(8)).collect();

@@ -1,4 +1,5 @@
-//! Elements of flux reconstruction: their lifts are the classical corrections, and keep what must be kept.
+//! Elements of flux reconstruction: their lifts are the classical corrections, and preserve moments and
+//! symmetries.
 
 use dgsuite_basis::correction::{Parameter, c_hu, c_minus, c_sd, correction_functions};
 use dgsuite_basis::{
@@ -42,7 +43,7 @@ fn lifts_of_the_line_are_derivatives_of_the_correction_functions() {
     }
 }
 
-/// Huynh's g₂ at Lobatto points lumps: the lift of the discontinuous Galerkin spectral element method.
+/// Huynh's g₂ at Lobatto points is lumping: the lift of the discontinuous Galerkin spectral element method.
 #[test]
 fn the_lumping_parameter_gives_the_lumped_lift() {
     for shape in [Shape::Line, Shape::Quadrilateral, Shape::Hexahedron] {
@@ -89,7 +90,7 @@ fn lower_moments_of_a_jump_do_not_depend_on_the_parameter() {
                     let (a, b) = (moments(&zero), moments(&other));
                     // On products K vanishes on degrees below p in the direction across the face.
                     assert!(a.distance(&b) < 1e-11 * (1.0 + a.max_abs()), "{shape} {p} {set} {face:?}");
-                    // The mean: what enters through the face stays.
+                    // The mean: the flux that enters through the face is preserved.
                     let sums = other.lift.transpose().mul_vec(&other.volume.weights);
                     for (s, w) in sums.iter().zip(&other.face_weights) {
                         assert!((s - w).abs() < 1e-12, "{shape} {p} {set} {face:?}: {s} {w}");
@@ -101,7 +102,7 @@ fn lower_moments_of_a_jump_do_not_depend_on_the_parameter() {
     }
 }
 
-/// On products each face point enters along its own line of nodes.
+/// On products each face point affects only its own line of nodes.
 #[test]
 fn corrections_of_products_stay_on_their_lines() {
     for p in 1..=4 {
@@ -128,7 +129,7 @@ fn corrections_of_products_stay_on_their_lines() {
     }
 }
 
-/// A jump in a corner of a simplex enters alike in every corner.
+/// A jump in a corner of a simplex has the same effect in every corner.
 #[test]
 fn corrections_have_the_symmetries_of_the_simplex() {
     for shape in [Shape::Triangle, Shape::Tetrahedron] {
@@ -150,7 +151,7 @@ fn corrections_have_the_symmetries_of_the_simplex() {
     }
 }
 
-/// The correction is one of functions, whatever represents them.
+/// The correction acts on functions, independently of their representation.
 #[test]
 fn modal_and_nodal_elements_have_the_same_corrections() {
     for shape in CORRECTED {

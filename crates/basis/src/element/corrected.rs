@@ -1,14 +1,16 @@
-//! The lift of flux reconstruction from that of the exact mass matrix: `(M + K)⁻¹ M` across each face.
+//! The lift of flux reconstruction, `(M + K)⁻¹ M` applied to the lift of the exact mass matrix across each
+//! face.
 
 use super::factor::Factor;
 use super::tensor::TensorFactors;
 use crate::correction::{Parameter, filter};
 use crate::{BasisError, Matrix, Shape};
 
-/// Entries below this share of a face's largest are rounding: products of a mass matrix and its inverse.
+/// Entries below this fraction of the face's largest are rounding errors of the mass matrix times its
+/// inverse.
 const NEGLIGIBLE: f64 = 1e-13;
 
-/// Turns `L = M⁻¹ I_fᵀ W_f` into `(M + K)⁻¹ I_fᵀ W_f`, in the factor that each face closes.
+/// Turns `L = M⁻¹ I_fᵀ W_f` into `(M + K)⁻¹ I_fᵀ W_f`, in the factor across each face.
 ///
 /// # Errors
 /// [`BasisError::NoCorrection`], [`BasisError::UnstableCorrection`].
@@ -54,8 +56,8 @@ fn of_factor(factor: &Factor, order: usize, parameter: Parameter) -> Result<Opti
     Ok(filter.map(|q| functions.of_modes().mul(&q).mul(&functions.to_modes())))
 }
 
-/// The factor across which a face lies: the line along which its vertices agree, or else the one that is no
-/// line.
+/// The factor across which a face lies: the line on which the face's vertices coincide, or otherwise the
+/// factor that is not a line.
 fn closed_by(shape: Shape, face: usize, factors: &[Factor]) -> usize {
     let vertices = shape.face_vertices(face);
     let agree = |d: usize| {
@@ -73,7 +75,7 @@ fn closed_by(shape: Shape, face: usize, factors: &[Factor]) -> usize {
     0
 }
 
-/// `q` applied to the factor with `before` functions of faster factors, in some columns.
+/// Applies `q` to the factor with `before` functions of faster factors, in the given columns.
 fn along(q: &Matrix, before: usize, lift: &mut Matrix, columns: std::ops::Range<usize>) {
     let n = q.rows();
     for k in columns {
@@ -88,7 +90,7 @@ fn along(q: &Matrix, before: usize, lift: &mut Matrix, columns: std::ops::Range<
     }
 }
 
-/// Zeros in the place of rounding.
+/// Sets rounding errors to zero.
 fn clean(lift: &mut Matrix, columns: std::ops::Range<usize>) {
     let entries = |i: usize| columns.clone().map(move |k| (i, k));
     let largest = (0..lift.rows()).flat_map(entries).fold(0.0_f64, |m, at| m.max(lift[at].abs()));

@@ -5,7 +5,7 @@ use super::spec::{Cubature, ElementSpec, Representation};
 use crate::nodes::{NodeSet, nodes, solid_face};
 use crate::{BasisError, LagrangeBasis, Matrix, Quadrature, Shape};
 
-/// How fluxes given at a face's points are tested: `∮ φ_i f ≈ Σ_jk φ_i(x_j) M_jk f_k`.
+/// A rule that tests fluxes given at a face's points: `∮ φ_i f ≈ Σ_jk φ_i(x_j) M_jk f_k`.
 pub(super) struct FaceRule {
     pub(super) quadrature: Quadrature,
     pub(super) mass: FaceMass,
@@ -39,8 +39,8 @@ pub(super) fn face_rule(spec: &ElementSpec, face: usize) -> Result<FaceRule, Bas
         if spec.shape != Shape::Prism || set == NodeSet::GaussLegendre {
             return Ok(weighted(rule));
         }
-        // Lobatto prism: along the triangle's edge (ξ, fastest) the mass stays exact as in the
-        // volume, along the line it is lumped. The row sums are the products of Lobatto weights.
+        // Lobatto prism: along the triangle's edge (ξ, fastest) the mass matrix is exact as in the volume,
+        // along the line it is lumped. The row sums are the products of Lobatto weights.
         let edge = exact_mass(Shape::Line, order, nodes(Shape::Line, order, set)?)?;
         let along = Quadrature::lobatto(Shape::Line, order + 1);
         let mass = Matrix::diagonal(&along.weights).kron(&edge);
@@ -61,9 +61,9 @@ fn exact_mass(shape: Shape, order: usize, points: Vec<[f64; 3]>) -> Result<Matri
 /// The nodes of an element on a face of the given shape, in the face's frame.
 fn trace_nodes(face: Shape, order: usize, set: NodeSet) -> Result<Vec<[f64; 3]>, BasisError> {
     match (face, set) {
-        // Triangular faces of solids have nodes of their own under every family.
+        // Triangular faces of solids have their own nodes in every family.
         (Shape::Triangle, _) => Ok(solid_face(order, set)),
-        // Quadrilateral faces of warp & blend prisms carry products of Lobatto points.
+        // Quadrilateral faces of warp & blend prisms have products of Lobatto points.
         (Shape::Quadrilateral, NodeSet::WarpBlend) => nodes(face, order, NodeSet::GaussLobatto),
         _ => nodes(face, order, set),
     }

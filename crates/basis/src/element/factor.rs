@@ -1,9 +1,9 @@
 //! The reference matrices of one factor of a shape.
 //!
-//! A line, simplex or pyramid has one factor; quadrilaterals and hexahedra with the tensor space are
-//! products of lines, prisms of a triangle and a line. Every matrix of a product is the Kronecker
-//! product of matrices of its factors: derivatives and projections take the special matrix in one
-//! factor and interpolation (or the L2 projection) in the others.
+//! A line, simplex or pyramid has one factor. Quadrilaterals and hexahedra with the tensor space are products
+//! of lines, prisms of a triangle and a line. Every matrix of a product is the Kronecker product of matrices
+//! of its factors: a derivative or projection has the special matrix in one factor and the interpolation (or
+//! the L2 projection) in the others.
 
 use super::reference_taylor::ReferenceTaylor;
 use super::spec::{Cubature, Representation};
@@ -99,7 +99,7 @@ impl Functions {
         }
     }
 
-    /// `[mode][function]`: coefficients to those of the orthonormal modes.
+    /// `[mode][function]`: maps coefficients to coefficients of the orthonormal modes.
     pub(super) fn to_modes(&self) -> Matrix {
         match self {
             Self::Modal(basis) => Matrix::identity(basis.len()),
@@ -137,9 +137,9 @@ impl Functions {
         }
     }
 
-    /// `M⁻¹ A` for what is tested with the functions, `[function × point]`. For Taylor polynomials it is
-    /// `V (Vᵀ A)`, tested with the modes first: the condition number of `M⁻¹` is the square of that of `V`,
-    /// 10⁹ at order 10.
+    /// `M⁻¹ A` for integrals `A` tested with the functions, `[function × point]`. For Taylor polynomials it
+    /// is computed as `V (Vᵀ A)`, tested with the modes first: the condition number of `M⁻¹` is the square of
+    /// that of `V`, 10⁹ at order 10.
     pub(super) fn tested(&self, mass_inverse: &Matrix, a: &Matrix) -> Matrix {
         match self {
             Self::Taylor(taylor) => taylor.from_modes.mul(&taylor.from_modes.transpose().mul(a)),

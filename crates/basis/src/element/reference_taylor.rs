@@ -4,8 +4,8 @@ use crate::{BasisError, Matrix, OrthonormalBasis, Polynomials, Quadrature, Shape
 
 /// [`TaylorBasis`] of the reference shape, with the change to and from orthonormal modes.
 ///
-/// An affine map sends it to a Taylor basis of the element, in coordinates along the element's own edges: the
-/// first coefficient is the element's mean, the next ones are scaled derivatives at its centroid.
+/// An affine map turns it into a Taylor basis of the element, in coordinates along the element's own edges:
+/// the first coefficient is the element's mean, the next ones are scaled derivatives at its centroid.
 #[derive(Clone, Debug)]
 pub(super) struct ReferenceTaylor {
     pub(super) basis: TaylorBasis,
@@ -21,7 +21,7 @@ impl ReferenceTaylor {
     /// The basis of total degree `order`.
     ///
     /// # Errors
-    /// [`BasisError::NotTotalDegree`] where the space holds other polynomials: tensor spaces, pyramids.
+    /// [`BasisError::NotTotalDegree`] if the space contains other polynomials: tensor spaces, pyramids.
     pub(super) fn new(shape: Shape, order: usize, polynomials: Polynomials) -> Result<Self, BasisError> {
         let modes = OrthonormalBasis::new(shape, order, polynomials);
         let rule = Quadrature::new(shape, 2 * order);

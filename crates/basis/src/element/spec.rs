@@ -1,8 +1,8 @@
-//! What a reference element is asked to be: space, representation, cubature.
+//! The specification of a reference element: space, representation, cubature, correction.
 
 use crate::{Correction, NodeSet, Polynomials, Shape};
 
-/// How the coefficients of a field represent it.
+/// The meaning of a field's coefficients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Representation {
     /// Coefficients of the orthonormal modes of [`crate::OrthonormalBasis`].
@@ -10,11 +10,11 @@ pub enum Representation {
     /// Values at nodes.
     Nodal(NodeSet),
     /// Coefficients of the [`crate::TaylorBasis`] of the reference shape: scaled monomials about its
-    /// centroid. Only with spaces of total degree.
+    /// centroid. Only for spaces of total degree.
     Taylor,
 }
 
-/// Where a flux is evaluated.
+/// The points at which a flux is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cubature {
     /// At the nodes (volume), or at the nodes of the same family on the face's own shape (faces).
@@ -23,7 +23,7 @@ pub enum Cubature {
     Degree(usize),
 }
 
-/// The choices that fix a [`crate::ReferenceElement`].
+/// The specification of a [`crate::ReferenceElement`].
 ///
 /// ```
 /// use dgsuite_basis::{ElementSpec, NodeSet, Shape};
@@ -37,7 +37,7 @@ pub struct ElementSpec {
     pub shape: Shape,
     /// Order of the polynomials.
     pub order: usize,
-    /// The space, where the shape leaves a choice.
+    /// The space, for shapes with a choice.
     pub polynomials: Polynomials,
     /// Modes, nodes or Taylor polynomials.
     pub representation: Representation,
@@ -45,7 +45,7 @@ pub struct ElementSpec {
     pub volume: Cubature,
     /// Cubature of the face terms.
     pub face: Cubature,
-    /// How jumps at the faces enter: the scheme is discontinuous Galerkin, or flux reconstruction.
+    /// The lift of jumps at the faces: discontinuous Galerkin or flux reconstruction.
     pub correction: Correction,
 }
 

@@ -54,7 +54,7 @@ impl TensorFactors {
     pub(super) fn new(line: &Factor, face: Cubature, diagonal: Option<Quadrature>) -> Self {
         let ends = line.functions.eval(&[[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]);
         let ends = [0, 1].map(|e| match &line.functions {
-            // Node on the end: the other functions vanish there exactly.
+            // A node at the end: the other functions vanish there exactly.
             Functions::Nodal(basis) if basis.nodes().iter().any(|x| x[0] == 2.0 * e as f64 - 1.0) => {
                 ends.row(e).iter().map(|x| x.round()).collect()
             }
@@ -69,7 +69,7 @@ impl TensorFactors {
                 (rule, interp, project)
             }
             Cubature::Collocated => {
-                // The faces carry the nodes, with the diagonal mass of the family or the exact one.
+                // The faces have the nodes, with the diagonal mass matrix of the family or the exact one.
                 let n = line.functions.len();
                 let (rule, mass) = match diagonal {
                     Some(rule) => {

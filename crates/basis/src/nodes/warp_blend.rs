@@ -1,8 +1,8 @@
 //! Warp & blend nodes on triangles and tetrahedra.
 //!
-//! The equispaced lattice is moved so that its edges become Gauss–Lobatto points; the displacement
-//! of each edge is blended into the faces, and that of each face into the volume, with an exponent
-//! chosen order by order to make the Lebesgue constant small.
+//! The equispaced lattice is moved so that its edges become Gauss–Lobatto points. The displacement of each
+//! edge is blended into the faces, and the displacement of each face into the volume, with an exponent chosen
+//! for each order to make the Lebesgue constant small.
 //!
 //! Source: Warburton, "An explicit construction of interpolation nodes on the simplex", Journal of
 //! Engineering Mathematics 56 (2006) 247–262; blending parameters as tabulated with the codes of
@@ -22,13 +22,13 @@ const ALPHA_TETRAHEDRON: [f64; 15] = [
     0.9655,
 ];
 
-/// Warp & blend nodes of order `n ≥ 1` in lattice order, on the triangle as a cell of its own.
+/// Warp & blend nodes of order `n ≥ 1` in lattice order, on the triangle as a cell.
 pub(super) fn triangle(n: usize) -> Vec<[f64; 3]> {
     on_triangle(n, ALPHA_TRIANGLE.get(n - 1).copied().unwrap_or(5.0 / 3.0))
 }
 
-/// The nodes that a tetrahedron of order `n ≥ 1` has on its faces: a triangle's, with the
-/// tetrahedron's blending parameter.
+/// The nodes of a tetrahedron of order `n ≥ 1` on its faces: those of a triangle, with the tetrahedron's
+/// blending parameter.
 pub(super) fn tetrahedron_face(n: usize) -> Vec<[f64; 3]> {
     on_triangle(n, alpha_tetrahedron(n))
 }

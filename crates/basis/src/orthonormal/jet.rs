@@ -1,8 +1,8 @@
-//! Numbers for evaluating a basis: a value alone, or a value with its gradient.
+//! Number types for the evaluation of a basis: a value alone, or a value with its gradient.
 
 use std::ops::{Add, Mul, Sub};
 
-/// The arithmetic in which the recurrences of the bases are written.
+/// The arithmetic used by the recurrences of the bases.
 pub(crate) trait Number: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
     /// A constant.
     fn constant(x: f64) -> Self;

@@ -1,4 +1,4 @@
-//! Collapsed rules: Gauss–Jacobi products pulled back to triangle, tetrahedron and pyramid.
+//! Collapsed rules: Gauss–Jacobi products mapped to triangle, tetrahedron and pyramid.
 //!
 //! With `n` points in each direction they integrate degree `2n − 1`; weights are positive and points
 //! inside. On the pyramid the same holds for the rational functions `τ^m (r/τ)^i (s/τ)^j t^k` with
@@ -11,7 +11,7 @@ use crate::{Shape, jacobi};
 /// The rule exact to `degree`.
 ///
 /// # Panics
-/// If the shape is not one that collapses.
+/// If the shape is not a triangle, tetrahedron or pyramid.
 pub(super) fn collapsed(shape: Shape, degree: usize) -> (Points, Weights) {
     let n = degree / 2 + 1;
     let (a, wa) = jacobi::gauss_legendre(n);
@@ -53,13 +53,13 @@ pub(super) fn collapsed(shape: Shape, degree: usize) -> (Points, Weights) {
                 }
             }
         }
-        _ => panic!("a {shape} does not collapse"),
+        _ => panic!("there is no collapsed rule on a {shape}"),
     }
     (points, weights)
 }
 
-/// The average of a collapsed rule over the symmetry group of the simplex, as one orbit for each
-/// point of the rule, equal orbits merged.
+/// The average of a collapsed rule over the symmetry group of the simplex, with one orbit for each point of
+/// the rule and equal orbits merged.
 ///
 /// # Panics
 /// If the shape is neither triangle nor tetrahedron.
@@ -70,7 +70,7 @@ pub(super) fn symmetrised(shape: Shape, degree: usize) -> (Points, Weights) {
     for (&x, &w) in points.iter().zip(&weights) {
         let mut l = barycentric(shape, x);
         l[..n].sort_by(f64::total_cmp);
-        // Coordinates equal up to rounding are equal, so that no point is counted twice.
+        // Coordinates that agree up to rounding are made equal, so that no point is counted twice.
         for a in 1..n {
             if l[a] - l[a - 1] < SAME {
                 l[a] = l[a - 1];

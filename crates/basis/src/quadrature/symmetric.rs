@@ -1,8 +1,8 @@
 //! Fully symmetric rules from their orbits.
 //!
-//! An orbit is one point, given by barycentric coordinates, with all its images under permutations
-//! of the vertices; all share one weight. Tables hold the orbits alone, normalised so that the
-//! weights of all points add up to the reference measure.
+//! An orbit is one point, given by barycentric coordinates, with all its images under permutations of the
+//! vertices; all have the same weight. Tables contain only the orbits, normalised so that the weights of all
+//! points add up to the reference measure.
 
 use super::tetrahedron_table::TETRAHEDRON;
 use super::triangle_table::TRIANGLE;
@@ -33,7 +33,7 @@ pub(super) enum Orbit3 {
     General(f64, f64, f64, f64),
 }
 
-/// The tabulated rule of least degree that reaches `degree`, with its degree.
+/// The tabulated rule of the smallest degree that is at least `degree`, with its degree.
 pub(super) fn triangle(degree: usize) -> Option<(Points, Weights, usize)> {
     let (degree, orbits) = TRIANGLE.iter().find(|(d, _)| *d >= degree)?;
     let mut rule = (Points::new(), Weights::new());
@@ -48,7 +48,7 @@ pub(super) fn triangle(degree: usize) -> Option<(Points, Weights, usize)> {
     Some((rule.0, rule.1, *degree))
 }
 
-/// The tabulated rule of least degree that reaches `degree`, with its degree.
+/// The tabulated rule of the smallest degree that is at least `degree`, with its degree.
 pub(super) fn tetrahedron(degree: usize) -> Option<(Points, Weights, usize)> {
     let (degree, orbits) = TETRAHEDRON.iter().find(|(d, _)| *d >= degree)?;
     let mut rule = (Points::new(), Weights::new());
@@ -83,8 +83,8 @@ pub(super) fn expand(shape: Shape, l: [f64; 4], w: f64, rule: &mut (Points, Weig
 
 /// Reference coordinates of a point of a simplex with the given barycentric coordinates.
 ///
-/// The coordinates sum to one only up to rounding, which is harmless: each reference coordinate is
-/// taken from its own barycentric one.
+/// The coordinates sum to one only up to rounding. This does no harm, because each reference coordinate is
+/// computed from its own barycentric one.
 fn cartesian(shape: Shape, l: [f64; 4]) -> [f64; 3] {
     std::array::from_fn(|d| if d < shape.dim() { 2.0 * l[d + 1] - 1.0 } else { 0.0 })
 }

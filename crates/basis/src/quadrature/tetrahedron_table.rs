@@ -1,16 +1,16 @@
 //! Orbits of fully symmetric rules on the tetrahedron, degrees 1 to 20.
 //!
-//! Weights add up to 4/3 over all points of a rule. Sources: degrees 1 to 9, Witherden & Vincent, "On
-//! the identification of symmetric quadrature rules for finite element methods", Computers &
-//! Mathematics with Applications 69 (2015) 1232–1241, supplementary tables; degrees 10 and above,
-//! the rules by F. D. Witherden distributed with PyFR 3.1 (`quadrules/tet`), found by the same
-//! method. Both are given to 38 digits and rounded here to the nearest double. Degrees 4 and 14 are
-//! served by 5 and 15: the rule of degree 14 in that collection has a negative weight.
+//! Weights add up to 4/3 over all points of a rule. Sources: degrees 1 to 9, Witherden & Vincent, "On the
+//! identification of symmetric quadrature rules for finite element methods", Computers & Mathematics with
+//! Applications 69 (2015) 1232–1241, supplementary tables; degrees 10 and above, the rules by F. D. Witherden
+//! distributed with PyFR 3.1 (`quadrules/tet`), found by the same method. Both are given to 38 digits and
+//! rounded here to the nearest double. Degrees 4 and 14 use the rules of degrees 5 and 15: the rule of degree
+//! 14 in that collection has a negative weight.
 //!
-//! The published rules of degrees 9 to 12, 19 and 20 have an orbit on the boundary (barycentric
-//! coordinate below 2e-9). Their orbit structures have more unknowns than moment equations, so here
-//! that coordinate is moved to 2e-3 (degrees 9, 10), 3e-4 (11), 3.5e-4 (12), 2e-4 (19) and
-//! 1.5e-4 (20), and the equations are solved again, nearest solution by Newton's method to 40 digits.
+//! The published rules of degrees 9 to 12, 19 and 20 have an orbit on the boundary (barycentric coordinate
+//! below 2e-9). Their orbit structures have more unknowns than moment equations. Therefore that coordinate is
+//! moved here to 2e-3 (degrees 9, 10), 3e-4 (11), 3.5e-4 (12), 2e-4 (19) and 1.5e-4 (20), and the equations
+//! are solved again for the nearest solution, by Newton's method to 40 digits.
 
 use super::symmetric::Orbit3::{self, Axis, Centre, General, Median, Plane};
 

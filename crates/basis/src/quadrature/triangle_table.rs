@@ -1,11 +1,11 @@
 //! Orbits of fully symmetric rules on the triangle, degrees 1 to 20.
 //!
 //! Weights add up to 2 over all points of a rule. Source: Witherden & Vincent, "On the identification of
-//! symmetric quadrature rules for finite element methods", Computers & Mathematics with
-//! Applications 69 (2015) 1232–1241, supplementary tables to 38 digits, rounded here to the nearest
-//! double. The 55-point structure of degree 16 has a one-parameter family of solutions; the published
-//! member has points on the edges, so the one whose fifth median orbit has `a = 0.4985` is used
-//! instead, found by Newton's method on the moment equations to 40 digits: all its points are inside.
+//! symmetric quadrature rules for finite element methods", Computers & Mathematics with Applications 69
+//! (2015) 1232–1241, supplementary tables to 38 digits, rounded here to the nearest double. The 55-point
+//! structure of degree 16 has a one-parameter family of solutions. The published member has points on the
+//! edges; the one whose fifth median orbit has `a = 0.4985` is used instead. It was found by Newton's method
+//! on the moment equations to 40 digits, and all its points are inside.
 
 use super::symmetric::Orbit2::{self, Centre, General, Median};
 
