@@ -1,4 +1,4 @@
-//! Prints what is in a mesh: `cargo run --example mesh_info -- FILE.msh …`; without a file, a
+//! Prints the contents of meshes: `cargo run --example mesh_info -- FILE.msh …`; without a file, of a
 //! generated mesh of all solid shapes.
 #![allow(clippy::print_stdout, reason = "printing is what this program is for")]
 

@@ -1,4 +1,4 @@
-//! Times reading and connecting a large mesh that this crate wrote itself:
+//! Measures the time to read and connect a large mesh, written by this program first:
 //! `cargo run --release --example read_million -- [elements] [shape]` (default 1,000,000 triangles).
 #![allow(clippy::print_stdout, reason = "printing is what this program is for")]
 

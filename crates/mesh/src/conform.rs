@@ -1,5 +1,4 @@
-//! Conformity: faces of the hull that should have met another element, and curved faces that
-//! should coincide.
+//! Conformity checks: outer faces that should meet another element, and curved faces that should coincide.
 
 use std::collections::HashMap;
 
@@ -14,10 +13,10 @@ use crate::{
     sides::{Corners, face_corners},
 };
 
-/// Two points are one place if they are closer than this part of the shortest edge nearby.
+/// Two points coincide if their distance is less than this fraction of the shortest edge nearby.
 const SAME: f64 = 1e-6;
 
-/// Look among the sides that border on nothing and have no name for those that should meet.
+/// Check the sides without neighbour and without name for those that should meet another element.
 ///
 /// # Errors
 /// [`MeshError::UnmergedNodes`] for two faces at one place, [`MeshError::MixedFace`] for triangles
@@ -56,7 +55,7 @@ pub(crate) fn check_hull(draft: &Draft, sides: &[Side]) -> Result<(), MeshError>
     let mean_edge = faces.iter().map(&shortest).sum::<f64>() / faces.len() as f64;
     let near = Nearby::new(&draft.points, &ids, 2.0 * mean_edge);
 
-    // The lowest of the vertices at each vertex's place stands for all of them.
+    // The lowest vertex at each place represents all vertices at that place.
     let mut canonical: HashMap<u32, u32> = HashMap::with_capacity(ids.len());
     let mut reach: HashMap<u32, f64> = HashMap::with_capacity(ids.len());
     for c in &faces {

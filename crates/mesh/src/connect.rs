@@ -1,4 +1,4 @@
-//! Faces from elements: which sides are one face, and what the others border on.
+//! Faces from elements: pairs of sides, periodic pairs and boundary sides.
 
 use crate::{
     Across, BoundaryTag, Face, Mesh, MeshError, PeriodicFace, PeriodicLink, RegionTag, Side, UNNAMED,
@@ -24,7 +24,7 @@ pub(crate) struct Mark {
     pub(crate) boundary: u32,
 }
 
-/// Two sides that a periodic link makes one face: `first` lies on the link's first boundary.
+/// Two sides that a periodic link joins to one face: `first` lies on the link's first boundary.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Join {
     pub(crate) first: Side,
@@ -69,7 +69,7 @@ impl Draft {
 
     /// The mesh: inner faces from `paired`, periodic ones from `joins`, the rest on boundaries.
     ///
-    /// Sides that nothing marks go to the boundary [`UNNAMED`]. Marks on inner faces are ignored.
+    /// Sides without a mark go to the boundary [`UNNAMED`]. Marks on inner faces are ignored.
     pub(crate) fn connect(
         mut self,
         paired: &Paired,

@@ -31,10 +31,10 @@ impl Digest {
 }
 
 impl Mesh {
-    /// A number that depends on points (bit by bit), elements, regions, faces and boundary names,
-    /// and on their order; the same on every machine.
+    /// A number computed from points (bit by bit), elements, regions, faces and boundary names, and from
+    /// their order; the same on every machine.
     ///
-    /// A checkpoint stores it to recognise its mesh.
+    /// A checkpoint stores it to identify its mesh.
     #[must_use]
     pub fn digest(&self) -> u64 {
         let mut d = Digest(self.dim as u64);

@@ -1,4 +1,4 @@
-//! Higher geometry order, other coordinates: how meshes become curved.
+//! Curved meshes: elevation of the geometry order and maps of the coordinates.
 
 use crate::{
     Mesh, MeshError, gmsh,
@@ -9,8 +9,8 @@ use crate::{
 impl Mesh {
     /// Raise the geometry order of all elements below `order` to `order`, by interpolation.
     ///
-    /// The shape of the domain does not change; [`Mesh::map`] can bend it then. Points are numbered
-    /// anew, elements and faces keep their numbers.
+    /// The shape of the domain does not change; [`Mesh::map`] can bend it afterwards. Points are renumbered;
+    /// elements and faces keep their numbers.
     ///
     /// # Errors
     /// [`MeshError::GeometryOrder`] beyond order 4 (pyramids: 2).
@@ -30,7 +30,7 @@ impl Mesh {
         for ((set, order), nodes) in self.sets.iter_mut().zip(orders).zip(nodes) {
             (set.order, set.nodes) = (order, nodes);
         }
-        // Sets of one shape are neighbours, so that joining them keeps all numbers.
+        // Sets of one shape are adjacent, so that joining them keeps all numbers.
         let mut joined: Vec<crate::ElementSet> = Vec::new();
         for set in self.sets.drain(..) {
             match joined.last_mut().filter(|last| last.shape == set.shape && last.order == set.order) {
@@ -48,8 +48,8 @@ impl Mesh {
 
     /// Move every geometry node from `x` to `f(x)`; in the plane z stays zero.
     ///
-    /// Elements keep their geometry order: [`Mesh::elevate`] first where a curved image is wanted.
-    /// On an error the mesh is as it was.
+    /// Elements keep their geometry order: call [`Mesh::elevate`] first if the image is curved. On an error
+    /// the mesh is unchanged.
     ///
     /// # Errors
     /// [`MeshError::NotFinite`] (nodes counted from 1), [`MeshError::Inverted`],
@@ -100,7 +100,7 @@ impl Mesh {
         }
     }
 
-    /// Find the maps of the periodic links again from the nodes that they pair.
+    /// Recompute the maps of the periodic links from the nodes that they pair.
     fn relink(&mut self) -> Result<(), MeshError> {
         for (l, pairs) in link_pairs(self).into_iter().enumerate() {
             if pairs.is_empty() {

@@ -1,4 +1,4 @@
-//! What can be wrong with a mesh, with the numbers and the place that show it.
+//! The errors of reading, building and changing meshes, with numbers and coordinates.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use dgsuite_basis::Shape;
 /// A place in a mesh file: the line in a text file, the byte in a binary one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// Bytes before the place.
+    /// Offset in bytes.
     pub byte: usize,
     /// Line, counted from 1; `None` in binary files.
     pub line: Option<usize>,
@@ -36,10 +36,10 @@ fn nearest_hint(nearest: Option<&String>) -> String {
     nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }
 
-/// Why a mesh could not be read, made or changed.
+/// Why a mesh could not be read, built or changed.
 ///
-/// Elements and nodes are named by the numbers that the file gives them; coordinates are those of
-/// the centroid of the element's or face's vertices.
+/// Elements and nodes are given by their numbers in the file; coordinates are the centroid of the vertices of
+/// the element or face.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeshError {
@@ -48,57 +48,57 @@ pub enum MeshError {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong in it.
+        /// The error in the file.
         #[source]
         error: Box<MeshError>,
     },
     /// The file does not exist.
     #[error("there is no such mesh file")]
     NotFound,
-    /// A directory, a pipe or a device in the place of a file.
-    #[error("this is not a regular file, which a mesh is read from")]
+    /// A directory, a pipe or a device instead of a file.
+    #[error("this is not a regular file")]
     NotAFile,
     /// The operating system could not read or write the file.
     #[error("cannot read or write the file: {0}")]
     Io(#[from] std::io::Error),
-    /// The file does not start as Gmsh's MSH files do.
+    /// The file does not start like an MSH file of Gmsh.
     #[error("not a Gmsh mesh: `$MeshFormat` was expected, found {}", or_nothing(found))]
     NotGmsh {
         /// The first characters of the file.
         found: String,
     },
-    /// A version of MSH that is not read.
-    #[error("MSH version {found} is not read; save it again with `{fix}`")]
+    /// A version of MSH that the reader does not support.
+    #[error("MSH version {found} is not supported; save the mesh again with `{fix}`")]
     Version {
         /// The version in the file.
         found: String,
-        /// A command that makes a readable file.
+        /// A command that writes a supported file.
         fix: &'static str,
     },
     /// A word size other than 8 bytes.
-    #[error("{location}: words of {found} bytes are not read, only 8")]
+    #[error("{location}: a data size of {found} bytes is not supported, only 8")]
     DataSize {
-        /// Where it is said.
+        /// Where the size is.
         location: Location,
         /// The size in the file.
         found: i64,
     },
-    /// The integer 1 that shows the byte order of a binary file is neither way round.
-    #[error("{location}: the byte order of this binary file cannot be told; was it copied as text?")]
+    /// The integer 1 that gives the byte order of a binary file is not 1 in either byte order.
+    #[error("{location}: the byte order of this binary file cannot be determined; was it copied as text?")]
     ByteOrder {
         /// Where the integer is.
         location: Location,
     },
-    /// Something else than what the format asks for.
+    /// A text or number that the format does not allow there.
     #[error("{location}, in ${section}: expected {expected}, found `{found}`")]
     Syntax {
-        /// Where.
+        /// Where it is.
         location: Location,
         /// The section.
         section: String,
-        /// What the format asks for.
+        /// What the format requires.
         expected: &'static str,
-        /// What the file has.
+        /// What the file contains.
         found: String,
     },
     /// The file ends too early.
@@ -111,51 +111,51 @@ pub enum MeshError {
         /// What was expected next.
         expected: &'static str,
     },
-    /// A count that the file is too short to satisfy.
+    /// A count that needs more bytes than the file has left.
     #[error("{location}, in ${section}: {count} {what} are announced, but only {bytes} bytes follow")]
     Count {
         /// Where the count is.
         location: Location,
         /// The section.
         section: String,
-        /// Things counted.
+        /// The kind of items counted.
         what: &'static str,
         /// The count.
         count: u64,
         /// Bytes left in the file.
         bytes: usize,
     },
-    /// Blocks that do not add up to what their section announces.
+    /// Blocks whose sum differs from the total that their section announces.
     #[error("{location}, in ${section}: {announced} {what} are announced, but the blocks hold {found}")]
     Total {
         /// Where the total is.
         location: Location,
         /// The section.
         section: &'static str,
-        /// Things counted.
+        /// The kind of items counted.
         what: &'static str,
         /// The total announced.
         announced: usize,
         /// The sum of the blocks.
         found: usize,
     },
-    /// A section does not end where its counts say.
+    /// A section that does not end after the announced number of items.
     #[error("{location}: `$End{section}` was expected, found `{found}`; a count in the section may be wrong")]
     SectionEnd {
-        /// Where.
+        /// Where it should end.
         location: Location,
         /// The section.
         section: String,
-        /// What the file has.
+        /// What the file contains.
         found: String,
     },
-    /// A section that must be there is not.
+    /// A required section is missing.
     #[error("the file has no ${section} section")]
     MissingSection {
         /// The section.
         section: &'static str,
     },
-    /// A section that may be there once is there twice.
+    /// A second copy of a section that may occur only once.
     #[error("{location}: a second ${section} section")]
     RepeatedSection {
         /// Where the second one starts.
@@ -163,14 +163,14 @@ pub enum MeshError {
         /// The section.
         section: String,
     },
-    /// A section that changes the meaning of the others and is not read.
-    #[error("{location}: ${section} is not read; save the mesh again with `{fix}`")]
+    /// A section that changes the meaning of other sections and that the reader does not support.
+    #[error("{location}: ${section} is not supported; save the mesh again with `{fix}`")]
     UnsupportedSection {
         /// Where the section starts.
         location: Location,
         /// The section.
         section: String,
-        /// A setting that makes a readable file.
+        /// A setting that writes a supported file.
         fix: &'static str,
     },
     /// An element type that Gmsh does not have.
@@ -181,8 +181,8 @@ pub enum MeshError {
         /// The type number.
         kind: i64,
     },
-    /// An element type that Gmsh has and that is of no use here.
-    #[error("element {element} is a {name} (Gmsh type {kind}), which is not read; {fix}")]
+    /// An element type of Gmsh that the reader does not support.
+    #[error("element {element} is a {name} (Gmsh type {kind}), which is not supported; {fix}")]
     UnsupportedElement {
         /// The element's number.
         element: u64,
@@ -195,23 +195,23 @@ pub enum MeshError {
     },
     /// Geometry of too high an order.
     #[error(
-        "{shape} elements of geometry order {order} are not read (at most {max}); set `Mesh.ElementOrder = {max}`"
+        "{shape} elements of geometry order {order} are not supported (at most {max}); set `Mesh.ElementOrder = {max}`"
     )]
     GeometryOrder {
         /// The shape.
         shape: Shape,
-        /// The order asked for.
+        /// The order in the file or the call.
         order: usize,
-        /// The highest that is possible.
+        /// The highest supported order.
         max: usize,
     },
-    /// Two nodes with one number.
-    #[error("node {node} is there twice")]
+    /// Two nodes with the same number.
+    #[error("node {node} is defined twice")]
     DuplicateNode {
         /// The node's number.
         node: u64,
     },
-    /// An element names a node that is not there.
+    /// An element refers to a node that does not exist.
     #[error("element {element} uses node {node}, which is not in $Nodes")]
     MissingNode {
         /// The element's number.
@@ -225,20 +225,20 @@ pub enum MeshError {
         /// The node's number.
         node: u64,
     },
-    /// No elements that could carry a solution.
+    /// No elements that can carry a solution.
     #[error(
         "the mesh has no triangles, quadrilaterals or solid elements (with physical groups, Gmsh saves only elements of a group: add a `Physical Surface` in 2D or a `Physical Volume` in 3D)"
     )]
     NoElements,
-    /// A plane mesh outside the xy plane.
+    /// A plane mesh outside of the xy plane.
     #[error("the plane mesh does not lie in the xy plane: its extent in {axis} is zero")]
     NotInPlane {
         /// The axis without extent.
         axis: char,
     },
-    /// A surface in space that is no plane of constant z.
+    /// A surface in space that is not a plane of constant z.
     #[error(
-        "the mesh has two dimensions, but its z runs from {min} to {max}: turn it into a plane of constant z (surfaces in space are not solved on)"
+        "the mesh has two dimensions, but its z ranges from {min} to {max}: move it into a plane of constant z (surfaces in space are not supported)"
     )]
     NotFlat {
         /// Least z.
@@ -246,9 +246,9 @@ pub enum MeshError {
         /// Greatest z.
         max: f64,
     },
-    /// Surface elements that fill no plane, without a volume.
+    /// Surface elements that do not lie in one plane, without a volume.
     #[error(
-        "the mesh has no solid elements, and its triangles and quadrilaterals do not lie in one plane: it is the surface of a body in space; mesh the volume (`Mesh 3;`, `gmsh -3`), and add a `Physical Volume` if the file has physical groups, as Gmsh saves only elements of a group"
+        "the mesh has no solid elements, and its triangles and quadrilaterals do not lie in one plane: it is the surface of a body in space; mesh the volume (`Mesh 3;`, `gmsh -3`), and add a `Physical Volume` if the file has physical groups, because Gmsh then saves only elements of a group"
     )]
     SurfaceInSpace,
     /// Two physical groups with one number.
@@ -264,7 +264,7 @@ pub enum MeshError {
         second: String,
     },
     /// An element whose Jacobian changes sign.
-    #[error("{shape} {element} at {} is inverted: its Jacobian runs from {min:.3e} to {max:.3e}", Point(.centroid))]
+    #[error("{shape} {element} at {} is inverted: its Jacobian ranges from {min:.3e} to {max:.3e}", Point(.centroid))]
     Inverted {
         /// The element's number.
         element: u64,
@@ -272,12 +272,12 @@ pub enum MeshError {
         shape: Shape,
         /// Centroid of its vertices.
         centroid: [f64; 3],
-        /// Least Jacobian found.
+        /// Smallest Jacobian found.
         min: f64,
-        /// Greatest Jacobian found.
+        /// Largest Jacobian found.
         max: f64,
     },
-    /// An element without volume, or with one node in two places.
+    /// An element without volume, or with a repeated node.
     #[error("{shape} {element} at {} is degenerate: it has no volume or repeats a node", Point(.centroid))]
     Degenerate {
         /// The element's number.
@@ -287,8 +287,8 @@ pub enum MeshError {
         /// Centroid of its vertices.
         centroid: [f64; 3],
     },
-    /// Two elements on the same vertices.
-    #[error("elements {first} and {second} at {} are the same", Point(.centroid))]
+    /// Two elements with the same vertices.
+    #[error("elements {first} and {second} at {} have the same vertices", Point(.centroid))]
     DuplicateElement {
         /// The first element's number.
         first: u64,
@@ -315,8 +315,8 @@ pub enum MeshError {
         /// Centroid of the face.
         centroid: [f64; 3],
     },
-    /// A node in the middle of another element's face.
-    #[error("a node of element {neighbour} hangs in the face of element {element} at {}; meshes must be conforming", Point(.point))]
+    /// A node in the interior of another element's face.
+    #[error("a node of element {neighbour} lies inside the face of element {element} at {} (hanging node); meshes must be conforming", Point(.point))]
     HangingNode {
         /// The element whose face holds the node.
         element: u64,
@@ -325,7 +325,7 @@ pub enum MeshError {
         /// The node.
         point: [f64; 3],
     },
-    /// A quadrilateral face against triangular ones.
+    /// A quadrilateral face that meets triangular faces.
     #[error("the quadrilateral face of element {element} at {} meets triangular faces, such as that of element {neighbour}; pyramids are needed between them", Point(.centroid))]
     MixedFace {
         /// The element with the quadrilateral face.
@@ -336,7 +336,7 @@ pub enum MeshError {
         centroid: [f64; 3],
     },
     /// Two faces at one place that do not share their nodes.
-    #[error("elements {first} and {second} touch at {} but do not share nodes; merge them (`Coherence;` in the .geo, `Coherence Mesh` in Gmsh), or name both faces as boundaries if the gap is meant", Point(.centroid))]
+    #[error("elements {first} and {second} touch at {} but do not share nodes; merge them (`Coherence;` in the .geo, `Coherence Mesh` in Gmsh), or name both faces as boundaries if the gap is intended", Point(.centroid))]
     UnmergedNodes {
         /// The first element's number.
         first: u64,
@@ -345,7 +345,7 @@ pub enum MeshError {
         /// Centroid of the face.
         centroid: [f64; 3],
     },
-    /// Two curved elements that disagree about the face they share.
+    /// Two curved elements whose geometry differs on the face they share.
     #[error("the curved faces of elements {first} and {second} at {} differ by {distance:.3e}", Point(.centroid))]
     CurvedFace {
         /// The first element's number.
@@ -354,10 +354,10 @@ pub enum MeshError {
         second: u64,
         /// Centroid of the face.
         centroid: [f64; 3],
-        /// Largest distance of nodes that should be the same.
+        /// Largest distance of nodes that should coincide.
         distance: f64,
     },
-    /// A boundary element that is no element's face.
+    /// A boundary element that is not a face of any element.
     #[error("element {element} of boundary `{boundary}` at {} is not a face of any element of the mesh; are the surface and the volume meshed together and both in physical groups?", Point(.centroid))]
     OrphanBoundary {
         /// The boundary element's number.
@@ -370,11 +370,11 @@ pub enum MeshError {
     /// A boundary name that the mesh does not have.
     #[error("the mesh has no boundary `{name}` (it has: {}){}", known.join(", "), nearest_hint(nearest.as_ref()))]
     UnknownBoundary {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The names that there are.
+        /// The existing names.
         known: Vec<String>,
-        /// The most similar one.
+        /// The most similar name.
         nearest: Option<String>,
     },
     /// Boundaries that do not match face by face.
@@ -391,14 +391,14 @@ pub enum MeshError {
         /// Centroid of a face (of the first boundary, if it has one left over) without a partner.
         centroid: [f64; 3],
     },
-    /// A boundary joined to itself.
+    /// A boundary that is joined to itself.
     #[error("boundary `{name}` cannot be periodic with itself")]
     PeriodicSelf {
         /// The boundary.
         name: String,
     },
-    /// A boundary that is periodic with another one already.
-    #[error("boundary `{name}` is periodic with `{other}` already")]
+    /// A boundary that is already periodic with another one.
+    #[error("boundary `{name}` is already periodic with `{other}`")]
     AlreadyPeriodic {
         /// The boundary.
         name: String,
@@ -415,12 +415,12 @@ pub enum MeshError {
         /// Upper end.
         max: f64,
     },
-    /// Too few cells to build the mesh from.
+    /// Too few cells for the mesh.
     #[error("{cells} cells in {axis} are too few (at least {least})")]
     TooFewCells {
         /// The axis.
         axis: char,
-        /// Cells asked for.
+        /// Number of cells requested.
         cells: usize,
         /// Least number.
         least: usize,
@@ -437,23 +437,23 @@ pub enum MeshError {
         /// The factor.
         factor: f64,
     },
-    /// More than 32-bit indices can count.
+    /// A number of items that exceeds 32-bit indices.
     #[error("{count} {what} are too many (at most {max})")]
     TooLarge {
-        /// Things counted.
+        /// The kind of items counted.
         what: &'static str,
-        /// How many there are.
+        /// Their number.
         count: usize,
-        /// How many there may be.
+        /// The largest possible number.
         max: usize,
     },
-    /// A reference element that could not be made.
+    /// A reference element that could not be built.
     #[error(transparent)]
     Basis(#[from] dgsuite_basis::BasisError),
 }
 
 impl MeshError {
-    /// The error itself, without the path that it happened in.
+    /// The error itself, without the path of the file.
     #[must_use]
     pub fn without_path(&self) -> &Self {
         match self {
@@ -467,7 +467,7 @@ impl MeshError {
     }
 }
 
-/// What was found, or a word for nothing that can be shown.
+/// The text found, or `no text` if there is nothing to show.
 fn or_nothing(found: &str) -> String {
     if found.is_empty() { "no text".to_owned() } else { format!("`{found}`") }
 }

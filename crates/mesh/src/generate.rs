@@ -1,4 +1,4 @@
-//! Meshes of boxes: every shape, and mixtures of shapes.
+//! Generators of box meshes with elements of one shape.
 
 use dgsuite_basis::{Shape, lattice::lattice_vertices};
 
@@ -14,7 +14,7 @@ mod stack;
 pub use mixed::MixedBox;
 pub use stack::Stack;
 
-/// How a rectangle is cut into two triangles.
+/// The diagonal that cuts a rectangle into two triangles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Diagonal {
     /// From `(xmax, ymin)` to `(xmin, ymax)`.
@@ -22,11 +22,11 @@ pub enum Diagonal {
     Anti,
     /// From `(xmin, ymin)` to `(xmax, ymax)`.
     Main,
-    /// Anti where the indices of the cell add up to an even number, main elsewhere.
+    /// Anti-diagonal where the indices of the cell have an even sum, main diagonal elsewhere.
     Alternate,
 }
 
-/// A box `[min, max]` cut into equal cells, and these into elements of one shape.
+/// A box `[min, max]` divided into equal cells, and the cells into elements of one shape.
 ///
 /// | shape | elements of a cell |
 /// |---|---|
@@ -36,8 +36,8 @@ pub enum Diagonal {
 /// | prism | 2 over the triangles of the xy plane, by `diagonal` |
 /// | pyramid | 6 over the faces, with the apex in the middle |
 ///
-/// The boundaries are called `xmin xmax ymin ymax` and, in space, `zmin zmax`; opposite ones match,
-/// so that each pair can be made periodic. In the plane the third components are ignored.
+/// The boundaries are called `xmin xmax ymin ymax` and, in space, `zmin zmax`. Opposite boundaries match, so
+/// that each pair can be made periodic. In the plane the third components are ignored.
 ///
 /// ```
 /// use dgsuite_mesh::{Shape, generate::{Box, Diagonal}};
@@ -63,7 +63,7 @@ pub struct Box {
     pub max: [f64; 3],
     /// Number of cells in each direction.
     pub cells: [usize; 3],
-    /// How rectangles are cut for triangles and prisms.
+    /// The diagonals of triangles and prisms.
     pub diagonal: Diagonal,
 }
 
@@ -74,7 +74,7 @@ impl Box {
         Self { shape, min: [0.0; 3], max: [1.0; 3], cells: [n; 3], diagonal: Diagonal::Anti }
     }
 
-    /// Make the mesh. Elements are numbered cell by cell, x fastest.
+    /// Build the mesh. Elements are numbered cell by cell, x fastest.
     ///
     /// # Errors
     /// [`MeshError::BoxShape`] for lines, [`MeshError::EmptyBox`], [`MeshError::TooFewCells`].
@@ -105,14 +105,14 @@ fn triangles<T: Copy>(c: [T; 4], main: bool) -> [[T; 3]; 2] {
     if main { [[c[0], c[1], c[2]], [c[2], c[3], c[0]]] } else { [[c[0], c[1], c[3]], [c[2], c[3], c[1]]] }
 }
 
-/// The six tetrahedra around the diagonal from corner 0 to corner 6 of a hexahedron: one for each
-/// path along three edges.
+/// The six tetrahedra around the diagonal from corner 0 to corner 6 of a hexahedron, one for each path along
+/// three edges.
 fn tetrahedra(c: &[u32; 8]) -> [[u32; 4]; 6] {
     const PATHS: [[usize; 2]; 6] = [[1, 2], [5, 1], [2, 3], [3, 7], [4, 5], [7, 4]];
     PATHS.map(|[a, b]| [c[0], c[a], c[b], c[6]])
 }
 
-/// Elements of order 1 by shape, as they are made.
+/// Elements of order 1 by shape, while the mesh is built.
 #[derive(Default)]
 struct Elements {
     /// Vertices, in Gmsh's order, for each shape.
@@ -127,7 +127,7 @@ impl Elements {
         }
     }
 
-    /// Fill a cell; `main` is the diagonal of triangles and prisms.
+    /// Fill a cell with elements; `main` selects the diagonal of triangles and prisms.
     fn fill(&mut self, grid: &mut Grid, cell: [usize; 3], shape: Shape, main: bool) {
         let c = grid.corners(cell);
         match shape {
@@ -156,7 +156,7 @@ struct Grid {
     dim: usize,
     n: [usize; 3],
     points: Vec<[f64; 3]>,
-    /// Points of the grid proper; centres of cells come after them.
+    /// Number of grid points; centres of cells follow them.
     n_grid: usize,
 }
 
@@ -206,7 +206,7 @@ impl Grid {
         ((k * (self.n[1] + 1) + j) * (self.n[0] + 1) + i) as u32
     }
 
-    /// Corners of a cell in Gmsh's order of a hexahedron; in the plane the first four count.
+    /// Corners of a cell in Gmsh's order of a hexahedron; in the plane only the first four are used.
     fn corners(&self, [i, j, k]: [usize; 3]) -> [u32; 8] {
         let top = (k + 1).min(self.n[2]);
         let level = |k| [[i, j, k], [i + 1, j, k], [i + 1, j + 1, k], [i, j + 1, k]];

@@ -63,9 +63,9 @@ pub(crate) fn norm(a: [f64; 3]) -> f64 {
 
 /// Points at which the sign of the Jacobian decides whether an element is valid.
 ///
-/// One point on straight simplices, the corners of straight quadrilaterals (where that is exact),
-/// elsewhere a lattice one order finer than the geometry, and at least of order 2. The apex of a
-/// pyramid is left out: the Jacobian matrix has no single value there.
+/// One point for straight simplices, the corners for straight quadrilaterals (where that is exact), otherwise
+/// a lattice one order finer than the geometry, and at least of order 2. The apex of a pyramid is omitted:
+/// the Jacobian matrix is not unique there.
 pub(crate) fn sample_points(shape: Shape, order: usize) -> Vec<[f64; 3]> {
     match (shape, order) {
         (Shape::Triangle | Shape::Tetrahedron, 1) => lattice(shape, 0),
@@ -90,7 +90,7 @@ pub(crate) fn volume_rule(shape: Shape, order: usize) -> Quadrature {
     Quadrature::new(shape, degree)
 }
 
-/// Volume of each element of a set.
+/// Volumes of the elements of a set.
 pub(crate) fn set_volumes(points: &[[f64; 3]], set: &ElementSet) -> Vec<f64> {
     let rule = volume_rule(set.shape, set.order);
     let sampler = Sampler::new(set.shape, set.order, &rule.points);
@@ -104,7 +104,7 @@ pub(crate) fn set_volumes(points: &[[f64; 3]], set: &ElementSet) -> Vec<f64> {
 impl Mesh {
     /// Volume (in the plane: area) of each element, by global index.
     ///
-    /// `|E| = ∫ J dr`, by a rule that is exact for the element's polynomial geometry.
+    /// `|E| = ∫ J dr`, with a rule that is exact for the element's polynomial geometry.
     #[must_use]
     pub fn volumes(&self) -> Vec<f64> {
         self.sets.iter().flat_map(|set| set_volumes(&self.points, set)).collect()
@@ -130,7 +130,7 @@ impl Mesh {
             }
         }
         if s.shape == Shape::Pyramid {
-            // The apex lies above the middle of the base, not above vertex 0.
+            // The apex lies above the centre of the base, not above vertex 0.
             for j in 0..3 {
                 columns[2][j] -= 0.5 * (columns[0][j] + columns[1][j]);
             }

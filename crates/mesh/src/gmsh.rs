@@ -1,10 +1,9 @@
 //! Gmsh's MSH files: reading and writing versions 2.2 and 4.1, text and binary.
 //!
-//! Files are read by an own parser on `nom`: sections and text by its combinators, bulk data of
-//! binary files in one pass over the bytes. All element types of the seven shapes are known;
-//! complete ones up to geometry order 4 (pyramids 2) are read, the others are refused by name.
-//! Nothing that a file says can make the reader panic, or ask for more memory than a small
-//! multiple of the file's size.
+//! A parser on `nom` reads the files: sections and text with its combinators, bulk data of binary files in
+//! one pass over the bytes. It knows all element types of the seven shapes, reads the complete ones up to
+//! geometry order 4 (pyramids 2), and refuses the others by name. No file content can make the reader panic,
+//! or allocate more than a small multiple of the file's size.
 
 use std::path::Path;
 
@@ -42,10 +41,10 @@ impl std::fmt::Display for Version {
     }
 }
 
-/// Highest geometry order that is read; pyramids have [`MAX_PYRAMID_ORDER`].
+/// Highest supported geometry order; [`MAX_PYRAMID_ORDER`] for pyramids.
 pub const MAX_ORDER: usize = 4;
 
-/// Highest geometry order of pyramids that is read.
+/// Highest supported geometry order of pyramids.
 pub const MAX_PYRAMID_ORDER: usize = 2;
 
 /// The highest geometry order of a shape.
@@ -54,10 +53,10 @@ pub const fn max_order(shape: crate::Shape) -> usize {
     if matches!(shape, crate::Shape::Pyramid) { MAX_PYRAMID_ORDER } else { MAX_ORDER }
 }
 
-/// What is done with a file beyond reading it.
+/// What the reader does after reading the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// Join the boundaries that `$Periodic` pairs, and those called `periodic-NAME-l` and
+    /// Join the boundaries that `$Periodic` pairs, and boundaries called `periodic-NAME-l` and
     /// `periodic-NAME-r`.
     pub periodic: bool,
 }
@@ -69,11 +68,11 @@ impl Default for ReadOptions {
 }
 
 impl Mesh {
-    /// Read a Gmsh file (MSH 2.2 or 4.1, text or binary), and join the boundaries that it says are
+    /// Read a Gmsh file (MSH 2.2 or 4.1, text or binary), and join the boundaries that the file declares as
     /// periodic.
     ///
     /// # Errors
-    /// [`MeshError::File`] with the path and what is wrong.
+    /// [`MeshError::File`] with the path and the reason.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, MeshError> {
         read(path.as_ref(), &ReadOptions::default()).map(|(mesh, _)| mesh)
     }
@@ -88,16 +87,16 @@ impl Mesh {
     }
 }
 
-/// Read a file, and tell what was found in it.
+/// Read a file; also returns a report of its contents.
 ///
 /// # Errors
-/// [`MeshError::File`] with the path and what is wrong.
+/// [`MeshError::File`] with the path and the reason.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<(Mesh, Report), MeshError> {
     let refused = |e: std::io::Error| match e.kind() {
         std::io::ErrorKind::NotFound => MeshError::NotFound.in_file(path),
         _ => MeshError::Io(e).in_file(path),
     };
-    // A pipe may wait for ever for somebody who writes, and a device may have no end.
+    // Opening a pipe could block for ever, and reading a device might never end.
     if !std::fs::metadata(path).map_err(refused)?.is_file() {
         return Err(MeshError::NotAFile.in_file(path));
     }
@@ -108,7 +107,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<(Mesh, Report), MeshEr
 /// Read the content of a file.
 ///
 /// # Errors
-/// What is wrong with it.
+/// [`MeshError`] with the reason.
 pub fn read_bytes(bytes: &[u8], options: &ReadOptions) -> Result<(Mesh, Report), MeshError> {
     assemble::assemble(&raw::parse(bytes)?, options)
 }

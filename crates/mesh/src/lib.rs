@@ -1,22 +1,22 @@
 //! Unstructured curved meshes in two and three dimensions, for discontinuous Galerkin methods.
 //!
-//! A [`Mesh`] is read from a Gmsh file or made by a generator; it knows its elements by shape and
-//! geometry order, every face once with both sides and how they are turned against each other, and
-//! its boundaries by name. It can be made periodic, curved, refined, renumbered, measured and
-//! written. It knows nothing of fields, equations or devices.
+//! A [`Mesh`] is read from a Gmsh file or built by a generator. It stores the elements by shape and geometry
+//! order, every face once with both sides and their relative orientation, and named boundaries. A mesh can be
+//! made periodic, curved, refined, renumbered, measured and written. This crate is independent of fields,
+//! equations and devices.
 //!
-//! | you want | look at |
+//! | task | items |
 //! |---|---|
-//! | a mesh from a `.msh` file, and what was odd about it | [`Mesh::read`], [`gmsh::read`] |
-//! | a box of any shape, or of all shapes | [`generate::Box`], [`generate::MixedBox`] |
-//! | the neighbour across a face | [`Face`], [`Across`], [`Shape::meet`] |
-//! | periodic boundaries | [`Mesh::make_periodic`], [`PeriodicLink`] |
-//! | curved elements | [`Mesh::elevate`], [`Mesh::map`] |
-//! | a family of finer meshes | [`Mesh::refine_uniform`] |
-//! | neighbours close in memory | [`Mesh::renumber`] |
-//! | volumes, sizes, bad elements | [`Mesh::volumes`], [`quality::statistics`] |
-//! | a `.msh` file from a mesh | [`Mesh::write`] |
-//! | to recognise a mesh again | [`Mesh::digest`] |
+//! | read a `.msh` file, with a report of warnings | [`Mesh::read`], [`gmsh::read`] |
+//! | generate a box of any shape, or of all shapes | [`generate::Box`], [`generate::MixedBox`] |
+//! | find the neighbour across a face | [`Face`], [`Across`], [`Shape::meet`] |
+//! | make boundaries periodic | [`Mesh::make_periodic`], [`PeriodicLink`] |
+//! | curve elements | [`Mesh::elevate`], [`Mesh::map`] |
+//! | refine | [`Mesh::refine_uniform`] |
+//! | renumber for locality | [`Mesh::renumber`] |
+//! | compute volumes, sizes and quality | [`Mesh::volumes`], [`quality::statistics`] |
+//! | write a `.msh` file | [`Mesh::write`] |
+//! | identify a mesh | [`Mesh::digest`] |
 //!
 //! ```
 //! use dgsuite_mesh::{Shape, SpaceFillingCurve, generate::Box, quality};
@@ -34,11 +34,11 @@
 //!
 //! # Invariants
 //!
-//! * Elements have positive Jacobians: the reader turns inverted ones round or refuses them.
+//! * Elements have positive Jacobians: the reader reverses inverted ones or refuses them.
 //! * Meshes are conforming: hanging nodes, unmerged nodes and faces with three elements are errors.
 //! * Geometry nodes are in lattice order ([`dgsuite_basis::lattice`]), vertices and faces as in
 //!   [`Shape`].
-//! * The same input gives the same mesh, whatever the number of threads.
+//! * The same input gives the same mesh, for any number of threads.
 #![forbid(unsafe_code)]
 
 mod conform;
@@ -63,9 +63,16 @@ mod sides;
 mod skeleton;
 mod topology;
 
-pub use dgsuite_basis::Shape;
+// What the public interface mentions, so that a program needs no other dependency.
+pub use dgsuite_basis as basis;
+pub use dgsuite_basis::{BasisError, Shape};
 pub use error::{Location, MeshError};
 pub use mesh::{
     Across, BoundaryTag, ElementSet, Face, Mesh, PeriodicFace, PeriodicLink, RegionTag, Side, UNNAMED,
 };
 pub use renumber::SpaceFillingCurve;
+
+/// The examples of the README as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

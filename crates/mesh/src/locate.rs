@@ -1,20 +1,20 @@
-//! Which element holds a point: Newton's method on the elements whose boxes hold it.
+//! Point location: Newton's method on the elements whose bounding boxes contain the point.
 
 use dgsuite_basis::LagrangeBasis;
 
 use crate::Mesh;
 
-/// Newton steps; the maps are close to affine, so a few would do.
+/// Newton steps; the maps are nearly affine, so that a few are enough.
 const STEPS: usize = 20;
 
-/// How far outside its reference shape a point may lie and still belong to an element.
+/// How far outside of its reference shape a point may lie and still belong to an element.
 const TOLERANCE: f64 = 1e-9;
 
 impl Mesh {
-    /// The element that holds the point `x`, and the point's reference coordinates there.
+    /// Find the element that contains the point `x`, and the point's reference coordinates there.
     ///
-    /// On a face the element of the lowest number is taken; `None` outside of the mesh. The search
-    /// goes through all elements: it is meant for a few points, such as probes.
+    /// On a face the element with the lowest number is returned; outside of the mesh `None`. The search loops
+    /// over all elements: it is meant for a few points, such as probes.
     ///
     /// ```
     /// use dgsuite_mesh::{Shape, generate::Box};
@@ -44,7 +44,7 @@ impl Mesh {
         None
     }
 
-    /// Whether the box of the nodes, a little enlarged for curved elements, holds the point.
+    /// Whether the bounding box of the nodes, slightly enlarged for curved elements, contains the point.
     fn box_holds(&self, nodes: &[[f64; 3]], x: [f64; 3]) -> bool {
         (0..self.dim).all(|d| {
             let (low, high) =
@@ -54,7 +54,7 @@ impl Mesh {
         })
     }
 
-    /// The reference point whose image is `x`, by Newton's method from the shape's middle.
+    /// The reference point whose image is `x`, by Newton's method from the shape's centre.
     fn invert(&self, basis: &LagrangeBasis, nodes: &[[f64; 3]], x: [f64; 3]) -> Option<[f64; 3]> {
         let vertices = basis.shape().vertices();
         let mut r: [f64; 3] =

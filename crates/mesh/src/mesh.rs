@@ -1,4 +1,4 @@
-//! The mesh: points, elements by shape, faces that join them, and named boundaries.
+//! The mesh: points, elements by shape, faces between them, and named boundaries.
 
 use dgsuite_basis::Shape;
 
@@ -20,7 +20,7 @@ pub struct Mesh {
     pub sets: Vec<ElementSet>,
     /// Every face once.
     pub faces: Vec<Face>,
-    /// Boundaries that faces refer to by index. Boundaries that are periodic now stay in the list.
+    /// Boundaries, to which faces refer by index. Boundaries that have become periodic stay in the list.
     pub boundaries: Vec<BoundaryTag>,
     /// Names of regions (physical groups of the elements), by region number.
     pub region_names: Vec<RegionTag>,
@@ -39,9 +39,9 @@ pub struct ElementSet {
     pub order: usize,
     /// Nodes `[element][lattice node]`, indices into the points.
     pub nodes: Vec<u32>,
-    /// The numbers that the file gives the elements.
+    /// The numbers of the elements in the file.
     pub tags: Vec<u64>,
-    /// Region (physical group) of each element; 0 where it has none.
+    /// Region (physical group) of each element; 0 for none.
     pub regions: Vec<u32>,
     /// Global index of the first element.
     pub first: usize,
@@ -56,27 +56,27 @@ pub struct Side {
     pub face: u8,
 }
 
-/// What lies on the other side of a face.
+/// What lies across a face.
 ///
-/// `orientation` is the rotation `k` with which the face frames meet (see
-/// [`Shape::meet`]): `m[i] = q[(k − i) mod n]` for the vertices of the minus and plus side.
+/// `orientation` is the rotation `k` between the face frames (see [`Shape::meet`]): `m[i] = q[(k − i) mod n]`
+/// for the vertices of the minus and plus side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Across {
     /// Another element that shares the face's vertices.
     Interior {
         /// The other side.
         plus: Side,
-        /// How the frames meet.
+        /// Rotation between the face frames.
         orientation: u8,
     },
-    /// An element at another place, reached by a periodic boundary.
+    /// An element at another place, across a periodic boundary.
     Periodic {
         /// The other side.
         plus: Side,
-        /// How the frames meet.
+        /// Rotation between the face frames.
         orientation: u8,
     },
-    /// Nothing: a boundary, by index.
+    /// A boundary, by index.
     Boundary(u32),
 }
 
@@ -85,32 +85,32 @@ pub enum Across {
 pub struct Face {
     /// The side with the lower element.
     pub minus: Side,
-    /// What is on the other side.
+    /// What lies across the face.
     pub across: Across,
 }
 
 /// A boundary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundaryTag {
-    /// The physical name, `#tag` where it has none, or [`UNNAMED`].
+    /// The physical name, `#tag` if there is none, or [`UNNAMED`].
     pub name: String,
-    /// The file's number: of the physical group, or of the geometrical entity where there is none.
+    /// The number in the file: of the physical group, or of the geometrical entity if there is no group.
     pub tag: i32,
 }
 
-/// The name of the boundary that collects faces for which the file has no boundary element.
+/// The name of the boundary of all faces for which the file has no boundary element.
 pub const UNNAMED: &str = "unnamed";
 
 /// The name of a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegionTag {
-    /// The number that elements carry.
+    /// The number that elements refer to.
     pub region: u32,
     /// The physical name.
     pub name: String,
 }
 
-/// Two boundaries that are periodic: the affine map `x₂ = A x₁ + b` takes the first to the second.
+/// Two boundaries that are periodic: the affine map `x₂ = A x₁ + b` maps the first to the second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PeriodicLink {
     /// Index of the first boundary.
@@ -124,7 +124,7 @@ pub struct PeriodicLink {
 }
 
 impl PeriodicLink {
-    /// The point of the second boundary that belongs to `x` of the first.
+    /// The point of the second boundary that corresponds to `x` on the first.
     #[must_use]
     pub fn apply(&self, x: [f64; 3]) -> [f64; 3] {
         std::array::from_fn(|i| (0..3).map(|j| self.linear[i][j] * x[j]).sum::<f64>() + self.offset[i])
@@ -137,7 +137,7 @@ impl PeriodicLink {
     }
 }
 
-/// Where a periodic face comes from.
+/// The origin of a periodic face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeriodicFace {
     /// The face's minus side.
@@ -182,7 +182,7 @@ impl Mesh {
         self.sets.iter().map(ElementSet::len).sum()
     }
 
-    /// The set of global element `element`, and its number there.
+    /// The set of global element `element`, and its number in the set.
     ///
     /// # Panics
     /// If there is no such element.
@@ -199,7 +199,7 @@ impl Mesh {
         self.sets[self.locate(element).0].shape
     }
 
-    /// The number that the file gives a global element.
+    /// The number of a global element in the file.
     #[must_use]
     pub fn tag(&self, element: usize) -> u64 {
         let (set, i) = self.locate(element);
@@ -232,7 +232,7 @@ impl Mesh {
         self.mean(&self.element_vertices(element))
     }
 
-    /// Shape of the face that `side` lies on.
+    /// Shape of a side.
     ///
     /// # Panics
     /// If the element has no such face.
@@ -272,7 +272,7 @@ impl Mesh {
 
     /// Names of the boundaries that have faces, in the order of their numbers.
     ///
-    /// Boundaries that have become periodic are not among them.
+    /// Boundaries that have become periodic are not included.
     #[must_use]
     pub fn boundary_names(&self) -> Vec<&str> {
         let counts = self.boundary_counts();
@@ -291,10 +291,10 @@ impl Mesh {
         counts
     }
 
-    /// Index of the boundary called `name`, whether it has faces or is periodic.
+    /// Index of the boundary called `name`, which may have faces or be periodic.
     ///
     /// # Errors
-    /// [`MeshError::UnknownBoundary`] with the names that there are and the nearest one.
+    /// [`MeshError::UnknownBoundary`] with the existing names and the most similar one.
     pub fn boundary_index(&self, name: &str) -> Result<u32, MeshError> {
         match self.boundaries.iter().position(|b| b.name == name) {
             Some(i) => Ok(i as u32),

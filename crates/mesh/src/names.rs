@@ -1,6 +1,6 @@
-//! The name most similar to a misspelt one.
+//! The most similar name to a misspelt one.
 
-/// The known name at the least edit distance, if that is at most a third of the length or 2.
+/// The known name at the smallest edit distance, if that is at most a third of the length or 2.
 pub(crate) fn nearest(name: &str, known: &[String]) -> Option<String> {
     let limit = (name.chars().count() / 3).max(2);
     known
@@ -11,7 +11,7 @@ pub(crate) fn nearest(name: &str, known: &[String]) -> Option<String> {
         .map(|(_, k)| k.clone())
 }
 
-/// Insertions, deletions, substitutions and exchanges of neighbours that make `a` from `b`.
+/// Number of insertions, deletions, substitutions and exchanges of neighbours that turn `b` into `a`.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     // rows[i][j]: distance of the first i characters of a and j of b.

@@ -1,4 +1,4 @@
-//! Points found by their coordinates: a hash of grid cells.
+//! Search for points by their coordinates, with a hash of grid cells.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ impl<'a> Nearby<'a> {
         Self { points, cell, cells }
     }
 
-    /// The point nearest to `x` within `tolerance ≤ cell`; the lowest of equals.
+    /// The point nearest to `x` within `tolerance ≤ cell`; the lowest index among equals.
     pub(crate) fn nearest(&self, x: [f64; 3], tolerance: f64) -> Option<u32> {
         let mut best: Option<(f64, u32)> = None;
         self.within(x, x, tolerance, |id| {
@@ -32,7 +32,7 @@ impl<'a> Nearby<'a> {
         best.map(|(_, id)| id)
     }
 
-    /// Visit the points whose cell meets the box from `lower` to `upper`, widened by `margin`.
+    /// Visit the points whose cell intersects the box from `lower` to `upper`, enlarged by `margin`.
     ///
     /// If the box has more cells than there are points, all points are visited.
     pub(crate) fn within(&self, lower: [f64; 3], upper: [f64; 3], margin: f64, mut visit: impl FnMut(u32)) {
@@ -58,7 +58,7 @@ impl<'a> Nearby<'a> {
 }
 
 fn index(x: [f64; 3], cell: f64) -> [i64; 3] {
-    // Far below the ends of the range, so that neighbours can be counted.
+    // Far from the ends of the range, so that neighbours have valid numbers.
     x.map(|x| (x / cell).floor().clamp(-1e18, 1e18) as i64)
 }
 

@@ -1,4 +1,4 @@
-//! Orientation: every element must have a positive Jacobian.
+//! Orientation: checks that every element has a positive Jacobian and reverses inverted ones.
 
 use dgsuite_basis::Shape;
 use rayon::prelude::*;
@@ -14,7 +14,7 @@ use crate::{
 /// An element is degenerate if `|J|` is below this times its diameter to the power of its dimension.
 const DEGENERATE: f64 = 1e-14;
 
-/// What the Jacobians of an element say.
+/// The signs of an element's Jacobians.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Verdict {
     Positive,
@@ -23,7 +23,7 @@ enum Verdict {
     Degenerate,
 }
 
-/// Turn elements round whose Jacobian is negative everywhere; their numbers are returned.
+/// Reverse the elements whose Jacobian is negative everywhere; returns their numbers.
 ///
 /// # Errors
 /// [`MeshError::Degenerate`] and [`MeshError::Inverted`] for the first element that cannot be used.
@@ -59,7 +59,7 @@ impl Mesh {
     /// finer than the geometry of curved ones.
     ///
     /// # Errors
-    /// [`MeshError::Inverted`] or [`MeshError::Degenerate`] for the first element that has not.
+    /// [`MeshError::Inverted`] or [`MeshError::Degenerate`] for the first element that does not.
     pub fn check_orientation(&self) -> Result<(), MeshError> {
         for set in &self.sets {
             for (i, verdict) in judge(&self.points, set) {
@@ -90,7 +90,7 @@ fn error(points: &[[f64; 3]], set: &ElementSet, i: usize, verdict: Verdict) -> M
     }
 }
 
-/// The elements of a set that are not plainly positive, in order.
+/// The elements of a set whose Jacobian is not positive everywhere, in order.
 fn judge(points: &[[f64; 3]], set: &ElementSet) -> Vec<(usize, Verdict)> {
     let n = set.nodes_per_element();
     let odd = |f: &(dyn Fn(&[u32]) -> Verdict + Sync)| {

@@ -1,8 +1,7 @@
-//! Periodic boundaries: two boundaries become one set of faces.
+//! Periodic boundaries: joins two boundaries to one set of faces.
 //!
-//! The faces of the first boundary are carried to the second by a translation, or failing that by
-//! a rotation about a coordinate axis through the origin (with a shift along it), and matched
-//! vertex by vertex.
+//! A translation maps the faces of the first boundary to the second; if none fits, a rotation about a
+//! coordinate axis through the origin (with a shift along it) does. Faces are matched vertex by vertex.
 
 use std::collections::HashMap;
 
@@ -16,7 +15,7 @@ use crate::{
     topology::meeting_nodes,
 };
 
-/// Vertices match within this part of the shortest edge on the two boundaries.
+/// Vertices match within this fraction of the shortest edge on the two boundaries.
 pub(crate) const TOLERANCE: f64 = 1e-4;
 
 pub(crate) const IDENTITY: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
@@ -24,9 +23,8 @@ pub(crate) const IDENTITY: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0
 impl Mesh {
     /// Join the boundaries `first` and `second` face by face, so that the domain is periodic.
     ///
-    /// Vertices must match within 10⁻⁴ of the shortest edge on the two boundaries. Nothing happens
-    /// if the two are joined already (as by the file's `$Periodic`). On an error the mesh is as
-    /// it was.
+    /// Vertices must match within 10⁻⁴ of the shortest edge on the two boundaries. The call does nothing if
+    /// the two are already joined (for example by the file's `$Periodic`). On an error the mesh is unchanged.
     ///
     /// # Errors
     /// [`MeshError::UnknownBoundary`], [`MeshError::PeriodicSelf`], [`MeshError::AlreadyPeriodic`],
@@ -77,7 +75,7 @@ impl Mesh {
         }))
     }
 
-    /// Turn every periodic face back into two boundary faces.
+    /// Split every periodic face into two boundary faces again.
     pub fn cut_periodic(&mut self) {
         let origin: HashMap<Side, PeriodicFace> = self.periodic_faces.iter().map(|&p| (p.minus, p)).collect();
         let mut faces = Vec::with_capacity(self.faces.len() + origin.len());
@@ -173,7 +171,7 @@ impl Mesh {
         self.periodic_faces.sort_unstable_by_key(|p| p.minus);
     }
 
-    /// The joins that make the periodic faces of this mesh.
+    /// The joins that describe the periodic faces of this mesh.
     pub(crate) fn joins(&self) -> Vec<Join> {
         let origin: HashMap<Side, PeriodicFace> = self.periodic_faces.iter().map(|&p| (p.minus, p)).collect();
         let join = |f: &Face| match (f.across, origin.get(&f.minus)) {
@@ -187,9 +185,8 @@ impl Mesh {
     }
 }
 
-/// Affine maps that may take the points `nodes[0]` to `nodes[1]`: the translation of the bounding
-/// boxes' centres, then rotations about z, x and y that take mean to mean. None if there are no
-/// points.
+/// Affine maps that may map the points `nodes[0]` to `nodes[1]`: the translation of the bounding boxes'
+/// centres, then rotations about z, x and y that map mean to mean. Empty if there are no points.
 pub(crate) fn candidates(
     points: &[[f64; 3]],
     dim: usize,
@@ -219,7 +216,7 @@ pub(crate) fn candidates(
     out
 }
 
-/// For each link the nodes of its first boundary with those of the second, sorted.
+/// For each link the pairs of nodes on its first and second boundary, sorted.
 pub(crate) fn link_pairs(mesh: &Mesh) -> Vec<Vec<(u32, u32)>> {
     let mut pairs = vec![Vec::new(); mesh.links.len()];
     let sides = SideNodes::new(mesh);
@@ -238,8 +235,8 @@ pub(crate) fn link_pairs(mesh: &Mesh) -> Vec<Vec<(u32, u32)>> {
     pairs
 }
 
-/// An affine map that takes the first of each pair to the second within `tolerance` times the
-/// extent of the first ones: `guess`, else `linear` with the offset of the means, else one of the
+/// An affine map from the first to the second node of each pair, within `tolerance` times the extent of the
+/// first nodes: `guess`, otherwise `linear` with the offset of the means, otherwise one of the
 /// [`candidates`]. The error is the second node of a pair that no map fits.
 pub(crate) fn fit(
     points: &[[f64; 3]],

@@ -1,4 +1,4 @@
-//! How good the elements are: scaled Jacobian, variation of the Jacobian, size, volume.
+//! Element quality: scaled Jacobian, variation of the Jacobian, size, volume.
 
 use dgsuite_basis::{LagrangeBasis, Matrix, Quadrature, Shape};
 use rayon::prelude::*;
@@ -13,28 +13,28 @@ use crate::{
 /// Measures of one element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ElementQuality {
-    /// Least over the vertices of `c · det(t₁, t₂, t₃) / (|t₁| |t₂| |t₃|)` with the tangents `t` of
-    /// the edges that leave the vertex, and `c` such that the regular element has 1. At most about
-    /// 1; zero or less where a corner is flat or inverted. The apex of a pyramid is left out.
+    /// Smallest value over the vertices of `c · det(t₁, t₂, t₃) / (|t₁| |t₂| |t₃|)` with the tangents `t` of
+    /// the edges at the vertex, and `c` such that the regular element has 1. At most about 1; zero or
+    /// negative where a corner is flat or inverted. The apex of a pyramid is omitted.
     ///
     /// Source: Knupp (2000), as in the Verdict library's scaled Jacobian.
     pub scaled_jacobian: f64,
-    /// `min J / max J` over sample points: 1 for an affine element, less the more it is distorted.
+    /// `min J / max J` over sample points: 1 for an affine element, smaller for distorted ones.
     pub jacobian_ratio: f64,
-    /// `h = d |E| / (largest face measure)`, the length that step sizes are computed from.
+    /// `h = d |E| / (largest face measure)`, the length scale of step sizes.
     pub size: f64,
-    /// Volume, in the plane area.
+    /// Volume; area in the plane.
     pub volume: f64,
 }
 
-/// Least, mean and greatest of a measure over the mesh.
+/// Smallest, mean and largest value of a measure over the mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// Least value.
+    /// Smallest value.
     pub min: f64,
     /// Mean over the elements.
     pub mean: f64,
-    /// Greatest value.
+    /// Largest value.
     pub max: f64,
 }
 
@@ -43,7 +43,7 @@ pub struct Range {
 pub struct Worst {
     /// Global index.
     pub element: usize,
-    /// The number that the file gives it.
+    /// Its number in the file.
     pub tag: u64,
     /// Its shape.
     pub shape: Shape,
@@ -58,7 +58,7 @@ pub struct Worst {
 pub struct Statistics {
     /// Number of elements of each shape and geometry order.
     pub elements: Vec<(Shape, usize, usize)>,
-    /// Volume, in the plane area.
+    /// Volume; area in the plane.
     pub volume: f64,
     /// See [`ElementQuality::scaled_jacobian`].
     pub scaled_jacobian: Range,
@@ -66,7 +66,7 @@ pub struct Statistics {
     pub jacobian_ratio: Range,
     /// See [`ElementQuality::size`].
     pub size: Range,
-    /// The elements of least scaled Jacobian, worst first.
+    /// The elements with the smallest scaled Jacobian, worst first.
     pub worst: Vec<Worst>,
 }
 
@@ -110,7 +110,7 @@ pub fn statistics(mesh: &Mesh) -> Statistics {
     }
 }
 
-/// Measures of every element, by global index.
+/// Measures of each element, by global index.
 #[must_use]
 pub fn elements(mesh: &Mesh) -> Vec<ElementQuality> {
     mesh.sets.iter().flat_map(|set| set_quality(mesh, set)).collect()
@@ -147,7 +147,7 @@ fn set_quality(mesh: &Mesh, set: &ElementSet) -> Vec<ElementQuality> {
     set.nodes.par_chunks(set.nodes_per_element()).zip(volumes.par_iter()).map(measure).collect()
 }
 
-/// A vertex with the directions of the edges that leave it, in a right-handed order.
+/// A vertex with the directions of its edges, in right-handed order.
 struct Corner {
     vertex: usize,
     directions: Vec<[f64; 3]>,
@@ -187,9 +187,9 @@ impl Corner {
     }
 }
 
-/// The faces of a set's elements, ready to be measured.
+/// The faces of a set's elements, prepared for measuring.
 struct Faces {
-    /// For each face its nodes in the element's lattice, and the rule of its shape.
+    /// For each face its nodes in the element's lattice, and the index of its shape's rule.
     nodes: Vec<(Vec<usize>, usize)>,
     rules: Vec<(Vec<f64>, [Matrix; 3], usize)>,
 }
@@ -208,7 +208,7 @@ impl Faces {
             nodes.push((on.clone(), at));
         }
         let rule = |&shape: &Shape| {
-            // Exact for plane faces; curved ones have no polynomial measure.
+            // Exact for plane faces; the measure of curved ones is not a polynomial.
             let straight = set.order == 1 && shape != Shape::Quadrilateral;
             let rule = Quadrature::new(shape, if straight { 0 } else { 2 * set.order });
             let grad = LagrangeBasis::new(shape, set.order).grad(&rule.points);

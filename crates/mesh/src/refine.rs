@@ -1,4 +1,4 @@
-//! Uniform refinement: every element is split, curved nodes come from the parent's geometry.
+//! Uniform refinement: splits every element; curved nodes are computed from the parent's geometry.
 //!
 //! | element | children |
 //! |---|---|
@@ -9,9 +9,9 @@
 //! | prism | 8 prisms |
 //! | pyramid | 6 pyramids and 4 tetrahedra |
 //!
-//! The nodes of all children lie on the parent's lattice of twice the order. Children of all shapes
-//! but the pyramid are affine images of the reference shape, so that the geometry is reproduced
-//! exactly; inside a pyramid that is no affine image it is interpolated.
+//! The nodes of all children lie on the parent's lattice of twice the order. Children of all shapes except
+//! the pyramid are affine images of the reference shape, so that the geometry is reproduced exactly. In a
+//! pyramid that is not an affine image the geometry is interpolated.
 
 use std::collections::HashMap;
 
@@ -34,12 +34,12 @@ use template::Template;
 impl Mesh {
     /// Split every element once: four children in the plane, eight in space (pyramids: ten).
     ///
-    /// Boundary names, regions and periodicity are kept. The children of an element follow one
-    /// another; elements are numbered from 1 anew.
+    /// Boundary names, regions and periodicity are kept. The children of an element are numbered
+    /// consecutively; element numbers start again from 1.
     ///
     /// # Errors
-    /// [`MeshError::TooLarge`] if 32-bit indices do not suffice; [`MeshError::Inverted`] if a child
-    /// of a strongly curved pyramid is not valid.
+    /// [`MeshError::TooLarge`] if 32-bit indices are not enough; [`MeshError::Inverted`] if a child of a
+    /// strongly curved pyramid is not valid.
     pub fn refine_uniform(&mut self) -> Result<(), MeshError> {
         let doubled: Vec<usize> = self.sets.iter().map(|s| 2 * s.order).collect();
         let skeleton = Skeleton::new(self, &doubled)?;
@@ -58,7 +58,7 @@ impl Mesh {
             region_names: self.region_names.clone(),
             links: self.links.clone(),
         };
-        // Where the children of each set and shape begin in their new set.
+        // The start of the children of each set and shape in their new set.
         let mut starts: Vec<HashMap<Shape, usize>> = Vec::with_capacity(splits.len());
         for (set, split) in self.sets.iter().zip(&splits) {
             starts.push(split.append(set, &mut draft.sets));
@@ -101,7 +101,7 @@ impl Mesh {
         Ok(())
     }
 
-    /// Pair the children of periodic faces: nodes of the two faces meet through their frames.
+    /// Pair the children of periodic faces by the nodes of the two face frames.
     fn child_joins(
         &self,
         draft: &Draft,
@@ -150,12 +150,12 @@ impl Mesh {
     }
 }
 
-/// How the elements of a set are split.
+/// The splitting of a set's elements.
 struct Split {
     fine: Lattice,
-    /// The ways of splitting the shape: three for tetrahedra, one for the others.
+    /// The possible splittings of the shape: three for tetrahedra, one for the others.
     templates: Vec<Template>,
-    /// The way of each element.
+    /// The splitting of each element.
     choice: Vec<u8>,
     /// Nodes of the children by shape, element by element.
     nodes: Vec<(Shape, Vec<u32>)>,
@@ -169,7 +169,7 @@ impl Split {
         let mut choice = Vec::with_capacity(set.len());
         let mut by_shape: Vec<(Shape, Vec<u32>)> = Vec::new();
         for e in nodes.chunks_exact(n) {
-            // The shortest diagonal, the first of equals.
+            // The shortest diagonal; the first among equals.
             let length = |t: &Template| {
                 t.diagonal.map_or(0.0, |[a, b]| distance(points[e[a] as usize], points[e[b] as usize]))
             };
@@ -189,7 +189,7 @@ impl Split {
         Self { fine, templates, choice, nodes: by_shape }
     }
 
-    /// Add the children to the new sets; returns where they begin, by shape.
+    /// Add the children to the new sets; returns their starts, by shape.
     fn append(&self, parent: &ElementSet, sets: &mut Vec<ElementSet>) -> HashMap<Shape, usize> {
         let mut starts = HashMap::new();
         for (shape, nodes) in &self.nodes {

@@ -2,7 +2,7 @@
 
 use crate::{Across, Face, Mesh, PeriodicFace, Side, sides::NONE};
 
-/// A curve that visits the cells of a grid of `2ᵇ` cells in each direction.
+/// A space-filling curve through the cells of a grid of `2ᵇ` cells in each direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SpaceFillingCurve {
     /// Hilbert's curve: consecutive cells share a face.
@@ -34,7 +34,7 @@ impl SpaceFillingCurve {
     }
 }
 
-/// Skilling's `AxestoTranspose`: the bits of the Hilbert index, dealt out to the coordinates.
+/// Skilling's `AxestoTranspose`: the bits of the Hilbert index, distributed over the coordinates.
 fn to_transpose(x: &mut [u32], bits: u32) {
     let n = x.len();
     let top = 1_u32 << (bits - 1);
@@ -69,8 +69,8 @@ fn to_transpose(x: &mut [u32], bits: u32) {
 impl Mesh {
     /// Sort the elements of each set along `curve` (by centroid) and the nodes by first use.
     ///
-    /// Element numbers of the file, regions, boundaries and periodic pairs move along. Returns
-    /// `new[old]`, the new global index of each element. Doing it twice changes nothing more.
+    /// Element numbers of the file, regions, boundaries and periodic pairs are permuted accordingly. Returns
+    /// `new[old]`, the new global index of each element. A second call changes nothing.
     pub fn renumber(&mut self, curve: SpaceFillingCurve) -> Vec<u32> {
         let [lower, upper] = self.bounding_box();
         let bits = if self.dim == 2 { 31 } else { 21 };
@@ -127,9 +127,9 @@ impl Mesh {
         self.points = points;
     }
 
-    /// Rename the sides of all faces, and bring the faces back into their order.
+    /// Renumber the sides of all faces, and sort the faces again.
     ///
-    /// Exchanging minus and plus keeps the orientation: `m[i] = q[k − i]` says `q[j] = m[k − j]`.
+    /// Exchanging minus and plus keeps the orientation: `m[i] = q[k − i]` implies `q[j] = m[k − j]`.
     pub(crate) fn move_sides(&mut self, to: impl Fn(Side) -> Side) {
         let mut moved: Vec<(Face, Option<PeriodicFace>)> = Vec::with_capacity(self.faces.len());
         let mut origin = self.periodic_faces.iter().peekable();

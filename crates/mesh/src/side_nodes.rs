@@ -1,4 +1,4 @@
-//! Nodes of many sides: the lattices are made once.
+//! Geometry nodes of many sides, with each lattice computed once.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::{
     topology::{Lattice, meeting_nodes},
 };
 
-/// The lattices of a mesh's sets, and how face lattices meet.
+/// The lattices of a mesh's sets, and the correspondence of face lattices.
 pub(crate) struct SideNodes<'a> {
     mesh: &'a Mesh,
     lattices: Vec<Lattice>,
@@ -36,7 +36,7 @@ impl<'a> SideNodes<'a> {
         Corners::new(self.mesh.side_vertices(side))
     }
 
-    /// The vertices of some sides, each once, sorted.
+    /// The vertices of several sides, each once, sorted.
     pub(crate) fn vertices(&self, sides: &[Side]) -> Vec<u32> {
         let mut nodes: Vec<u32> = sides.iter().flat_map(|&s| self.mesh.side_vertices(s)).collect();
         nodes.sort_unstable();
@@ -50,7 +50,7 @@ impl<'a> SideNodes<'a> {
         (0..v.len()).map(|i| distance(at(i), at(i + 1))).fold(f64::INFINITY, f64::min)
     }
 
-    /// Check that the curved nodes of two sides that meet are the same under the link's map.
+    /// Check that the curved nodes of two joined sides coincide under the link's map.
     ///
     /// Sides of different geometry order are not compared.
     pub(crate) fn check_curve(

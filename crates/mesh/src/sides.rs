@@ -1,8 +1,8 @@
-//! All sides of all elements, found by their vertices.
+//! The sides of all elements, found by their vertices.
 //!
-//! Sides are put into buckets by their lowest vertex (a counting sort) and sorted in each bucket
-//! by the other vertices; two sides with the same key are one face. The cost is linear in the
-//! number of sides, and the result depends on nothing but the elements.
+//! Sides are sorted into buckets by their lowest vertex (counting sort), and within each bucket by the other
+//! vertices. Two sides with the same key are one face. The cost is linear in the number of sides, and the
+//! result depends on the elements only.
 
 use dgsuite_basis::Shape;
 
@@ -12,13 +12,13 @@ use crate::{
     topology::Lattice,
 };
 
-/// No side, no vertex.
+/// Marks a missing side or vertex.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Numbers the sides of all elements: set by set, element by element, face by face.
 #[derive(Clone, Debug)]
 pub(crate) struct SideNumbers {
-    /// For each set: first side, faces of an element, first element.
+    /// For each set: first side, number of faces per element, first element.
     sets: Vec<(usize, usize, usize)>,
     pub(crate) len: usize,
 }
@@ -53,7 +53,7 @@ impl SideNumbers {
     }
 }
 
-/// The vertices of a side in face order; edges and triangles leave the last places unused.
+/// The vertices of a side in face order; edges and triangles do not use the last places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Corners {
     pub(crate) node: [u32; 4],
@@ -87,7 +87,7 @@ impl Corners {
         let n = self.n;
         let k = (0..n).find(|&k| other.node[k] == self.node[0])?;
         let meets = n == other.n && (0..n).all(|i| self.node[i] == other.node[(k + n - i) % n]);
-        // An edge that both sides run through in the same sense also fits, with k = 0.
+        // An edge with the same direction on both sides also fits, with k = 0.
         (meets && (n > 2 || k == 1)).then_some(k as u8)
     }
 }
@@ -107,7 +107,7 @@ struct Record {
     side: u32,
 }
 
-/// The sides by their vertices.
+/// Sides sorted by their vertices.
 pub(crate) struct SideTable {
     starts: Vec<u32>,
     records: Vec<Record>,
@@ -151,7 +151,7 @@ impl SideTable {
         bucket[from..to].iter().map(|r| r.side)
     }
 
-    /// For each side the number of the side that it shares its vertices with, or [`NONE`].
+    /// For each side the number of the side with the same vertices, or [`NONE`].
     ///
     /// # Errors
     /// [`MeshError::NonManifold`] or [`MeshError::DuplicateElement`] where more than two sides meet.
@@ -186,7 +186,7 @@ fn for_each_side(sets: &[ElementSet], corners: &[Vec<Vec<usize>>], mut visit: im
     let mut side = 0;
     for (set, faces) in sets.iter().zip(corners) {
         if set.shape == Shape::Triangle && set.order == 1 {
-            // The commonest mesh by far deserves straight code.
+            // A separate loop for triangle meshes, the most frequent case.
             for e in set.nodes.chunks_exact(3) {
                 for (a, b) in [(e[0], e[1]), (e[1], e[2]), (e[2], e[0])] {
                     visit(side, [a.min(b), a.max(b), NONE, NONE]);
@@ -209,7 +209,7 @@ fn for_each_side(sets: &[ElementSet], corners: &[Vec<Vec<usize>>], mut visit: im
     }
 }
 
-/// The error for sides that share a face and should not: duplicates are told from true crowds.
+/// The error for sides that must not share a face: duplicate elements, or too many elements at a face.
 pub(crate) fn crowded(points: &[[f64; 3]], sets: &[ElementSet], sides: &[Side]) -> MeshError {
     let describe = |side: &Side| {
         let e = side.element as usize;

@@ -1,8 +1,8 @@
 //! A finer lattice on every element whose nodes are shared across faces and edges.
 //!
-//! Nodes are recognised by what they lie on (vertex, edge, face, inside), never by their
-//! coordinates. Where the new lattice has a node of the old one, its coordinates stay bit by bit;
-//! elsewhere they are interpolated by the element's own geometry.
+//! Nodes are identified by the entity they lie on (vertex, edge, face, interior), never by coordinates. Where
+//! a new node coincides with an old one, its coordinates are kept bit by bit; elsewhere they are interpolated
+//! with the element's own geometry.
 
 use std::collections::HashMap;
 
@@ -15,13 +15,13 @@ use crate::{
     topology::{Lattice, meeting_nodes, position},
 };
 
-/// What a node of a lattice lies on.
+/// The entity on which a lattice node lies.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Vertex,
-    /// Edge and position from its first vertex.
+    /// Edge, and position from its first vertex.
     Edge(usize, usize),
-    /// Face and number in the lattice of its frame.
+    /// Face, and number in the lattice of its frame.
     Face(usize, usize),
     Inside,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Skeleton {
     pub(crate) nodes: Vec<Vec<u32>>,
 }
 
-/// The places of the nodes of a lattice. In the plane edges are faces.
+/// The entities of the nodes of a lattice. In the plane edges are faces.
 fn places(fine: &Lattice) -> Vec<Place> {
     let mut out = vec![Place::Inside; fine.points.len()];
     for (f, nodes) in fine.faces.iter().enumerate() {
@@ -65,7 +65,7 @@ impl Skeleton {
     /// The lattices of order `orders[set]`, numbered by first use.
     pub(crate) fn new(mesh: &Mesh, orders: &[usize]) -> Result<Self, MeshError> {
         let numbers = SideNumbers::new(&mesh.sets)?;
-        // For plus sides of inner faces: the minus side that owns the face's nodes.
+        // For plus sides of inner faces: the minus side that has the face's nodes.
         let mut owner: Vec<(u32, u8)> = vec![(NONE, 0); numbers.len];
         for face in &mesh.faces {
             if let Across::Interior { plus, orientation } = face.across {
@@ -86,7 +86,7 @@ impl Skeleton {
             let coarse = Lattice::new(set.shape, set.order);
             let weights = interpolation(set, &fine);
             let places = places(&fine);
-            // Nodes inside each face, by rank; its border belongs to edges or vertices.
+            // Nodes inside each face, by rank; nodes on its border belong to edges or vertices.
             let ranks: Vec<Vec<u32>> =
                 fine.faces.iter().enumerate().map(|(f, on)| ranks(&places, f, on)).collect();
             let mut all = Vec::with_capacity(set.len() * fine.points.len());
@@ -161,7 +161,7 @@ impl Skeleton {
 
 /// For each node of a face's lattice its rank among the nodes inside the face, or [`NONE`].
 ///
-/// The rank depends on the face's shape alone, so that it is the same on both sides.
+/// The rank depends on the face's shape only, so that it is the same on both sides.
 fn ranks(places: &[Place], f: usize, on: &[usize]) -> Vec<u32> {
     let mut next = 0;
     let mut rank = |&l: &usize| match places[l] {

@@ -1,11 +1,11 @@
-//! Which nodes of an element's lattice lie on its vertices, edges and faces.
+//! The nodes of an element's lattice on its vertices, edges and faces.
 
 use dgsuite_basis::{
     Shape,
     lattice::{lattice, lattice_indices, lattice_vertices},
 };
 
-/// The lattice of one shape and order, taken apart.
+/// The lattice of one shape and order, by vertices, edges and faces.
 #[derive(Clone, Debug)]
 pub(crate) struct Lattice {
     pub(crate) shape: Shape,
@@ -18,18 +18,18 @@ pub(crate) struct Lattice {
     pub(crate) edges: Vec<Vec<usize>>,
     /// All nodes of each face, in the lattice order of the face frame.
     pub(crate) faces: Vec<Vec<usize>>,
-    /// The exchange of the first two reference directions: it turns an inverted element round.
+    /// Exchange of the first two reference directions; it reverses an inverted element.
     pub(crate) mirror: Vec<usize>,
 }
 
-/// Position of `x` among `points`; lattices of one reference element never come closer than 1e-9.
+/// Index of `x` in `points`; lattice points of a reference element are more than 1e-9 apart.
 pub(crate) fn position(points: &[[f64; 3]], x: [f64; 3]) -> Option<usize> {
     points.iter().position(|y| (0..3).all(|d| (x[d] - y[d]).abs() < 1e-9))
 }
 
-/// Nodes of the vertices of a shape in the lattice of order `n ≥ 1`, and how many there are.
+/// Nodes of the vertices of a shape in the lattice of order `n ≥ 1`, and their number.
 ///
-/// The same as `lattice_vertices` without its search: this is asked for every face of a mesh.
+/// The same as `lattice_vertices` without its search, because it is called for every face of a mesh.
 pub(crate) const fn vertex_places(shape: Shape, n: usize) -> ([usize; 8], usize) {
     let triangle = (n + 1) * (n + 2) / 2;
     let square = (n + 1) * (n + 1);
@@ -94,7 +94,7 @@ impl Lattice {
     }
 }
 
-/// The vertices next to vertex 0 along the reference axes (pyramid: the apex along the third).
+/// The vertices next to vertex 0 along the reference axes (for a pyramid: the apex along the third).
 pub(crate) const fn axis_vertices(shape: Shape) -> &'static [usize] {
     match shape {
         Shape::Line => &[1],
@@ -105,7 +105,7 @@ pub(crate) const fn axis_vertices(shape: Shape) -> &'static [usize] {
     }
 }
 
-/// For each node of a face's lattice on the minus side, the node of the plus side that it meets.
+/// For each node of a face's lattice on the minus side, the corresponding node of the plus side.
 pub(crate) fn meeting_nodes(face: Shape, order: usize, orientation: u8) -> Vec<usize> {
     let points = lattice(face, order);
     let meet = |&xi: &[f64; 3]| position(&points, face.meet(orientation as usize, xi)).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! Connectivity of generated meshes: counts, topology, and independence of how elements are numbered.
+//! Connectivity of generated meshes: counts, topology, independence of the numbering of elements.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "support/checks.rs"]
@@ -167,7 +167,7 @@ fn curved_elements_meet_at_every_geometry_order() {
 
 #[test]
 fn elevation_reproduces_polynomial_geometry() {
-    // A quadratic shear of volume one: order 2 represents it exactly, order 4 the same after it.
+    // A quadratic shear of volume one: order 2 represents it exactly, and order 4 the same after it.
     for shape in PLANE.into_iter().chain(SOLID) {
         let mut mesh = sheared(shape, [2, 2, 2]);
         let before = volume(&mesh);
@@ -183,7 +183,7 @@ fn elevation_reproduces_polynomial_geometry() {
             for [x, y, z] in &mesh.points {
                 let x0 = x - 0.3 * y * y;
                 let z0 = if mesh.dim == 3 { z + 0.2 * y * y } else { 0.0 };
-                // Undone, the nodes are multiples of 1/8 in the sheared box again.
+                // With the map undone, the nodes are multiples of 1/8 in the sheared box again.
                 let (y0, x0) = (y - 0.3 * z0, x0 - 0.2 * (y - 0.3 * z0) + 0.1 * z0);
                 for c in [x0, y0, z0] {
                     assert!((8.0 * c - (8.0 * c).round()).abs() < 1e-11, "{shape}: {x} {y} {z}");
@@ -214,14 +214,14 @@ fn maps_that_spoil_the_mesh_are_refused_and_undone() {
     assert!((volume(&mesh) - 4.0).abs() < 1e-14);
 }
 
-/// All ways to turn a shape onto itself, as vertex permutations.
+/// All rotations of a shape onto itself, as vertex permutations.
 fn rotations(shape: Shape) -> Vec<Vec<usize>> {
     fn place(shape: Shape, taken: &mut Vec<usize>, out: &mut Vec<Vec<usize>>) {
         let v = shape.vertices();
         if taken.len() == v.len() {
-            // A turn keeps faces faces, and their sense.
+            // A rotation maps faces to faces and keeps their direction.
             let plain = |f: &[usize]| {
-                // Two vertices have a sense only as they stand.
+                // Two vertices have a direction only in the given order.
                 let lowest = if f.len() == 2 { 0 } else { (0..f.len()).min_by_key(|&i| f[i]).unwrap() };
                 (0..f.len()).map(|i| f[(lowest + i) % f.len()]).collect::<Vec<_>>()
             };
@@ -235,7 +235,7 @@ fn rotations(shape: Shape) -> Vec<Vec<usize>> {
         for i in 0..v.len() {
             if !taken.contains(&i) {
                 taken.push(i);
-                // Prune: edges must stay edges.
+                // Prune: edges must be mapped to edges.
                 let edge = |a: usize, b: usize| shape.edges().iter().any(|e| *e == [a.min(b), a.max(b)]);
                 let n = taken.len() - 1;
                 if (0..n).all(|j| edge(j, n) == edge(taken[j], taken[n])) {
@@ -264,7 +264,7 @@ fn shapes_have_their_rotations() {
     }
 }
 
-/// The mesh written out as text, each element turned and the elements shuffled as `choices` say.
+/// The mesh as text, with elements rotated and shuffled according to `choices`.
 fn turned(mesh: &Mesh, choices: &[usize]) -> Vec<u8> {
     let text = String::from_utf8(gmsh::to_bytes(
         mesh,
@@ -358,7 +358,7 @@ proptest! {
         }
         let (a, b) = (quality::statistics(&before), quality::statistics(&mesh));
         prop_assert!((a.volume - b.volume).abs() < 1e-13);
-        // A second time nothing moves.
+        // A second call changes nothing.
         let digest = mesh.digest();
         mesh.renumber(curve);
         prop_assert_eq!(mesh.digest(), digest);

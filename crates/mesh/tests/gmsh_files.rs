@@ -1,4 +1,4 @@
-//! Files that Gmsh 4.15 wrote: names, counts, periodicity, node order, every variant of the format.
+//! Files written by Gmsh 4.15: names, counts, periodicity, node order, every variant of the format.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "support/checks.rs"]
@@ -56,17 +56,17 @@ fn periodic_squares() {
         names.sort_unstable();
         assert_eq!(names, ["bottom", "left", "right", "top"]);
         assert_eq!(faces_on(&open, "left"), faces_on(&open, "right"));
-        // What the file pairs, matching by coordinates pairs as well.
+        // Matching by coordinates finds the same pairs as the file.
         let mut matched = open.clone();
         matched.make_periodic("left", "right").unwrap();
         matched.make_periodic("top", "bottom").unwrap();
         check(&matched);
         assert_eq!(matched.faces, mesh.faces);
-        // Asking again for what the file says already changes nothing.
+        // Joining again what the file has joined changes nothing.
         let mut again = mesh.clone();
         again.make_periodic("right", "left").unwrap();
         assert_eq!(again, mesh);
-        // And cutting gives the boundaries back.
+        // Cutting restores the boundaries.
         again.cut_periodic();
         check(&again);
         assert_eq!(again.faces, open.faces);
@@ -81,7 +81,7 @@ fn a_sector_is_periodic_by_rotation() {
     for name in ["sector-tri.msh", "sector-tri-22.msh"] {
         let (mesh, report) = read(name);
         assert_eq!(mesh.boundary_names(), ["outer", "inner"]);
-        // The surface is in its group with a negative number; MSH 2.2 has its elements inside out.
+        // The surface is in its group with a negative number; in MSH 2.2 its elements are reversed.
         let turned: Vec<usize> = report
             .warnings
             .iter()
@@ -179,14 +179,14 @@ fn node_orders_of_every_shape_order_and_format() {
                 let (mesh, report) = read(&format!("orders/{what}-o{order}-{form}.msh"));
                 assert_eq!(report.binary, form.ends_with("binary"));
                 assert_eq!(report.version, if form.starts_with("22") { Version::V22 } else { Version::V41 });
-                // One side of the hull in the plane and in space is a wall; the rest has no name.
+                // One outer side in the plane and in space is a wall; the rest has no name.
                 let unnamed = |w: &Warning| matches!(w, Warning::UnnamedFaces { .. });
                 assert!(report.warnings.iter().all(unnamed), "{:?}", report.warnings);
                 assert_eq!((faces_on(&mesh, "wall 1"), faces_on(&mesh, "wall 2")), (1, 1));
                 straight_again(&mesh, dim, order);
                 meshes.push(mesh);
             }
-            // All four hold the same mesh; text has 16 digits.
+            // All four files contain the same mesh; text has 16 digits.
             for mesh in &meshes[1..] {
                 assert_eq!(counts(mesh), counts(&meshes[0]));
                 for (set, other) in mesh.sets.iter().zip(&meshes[0].sets) {
@@ -200,8 +200,8 @@ fn node_orders_of_every_shape_order_and_format() {
     }
 }
 
-/// Undo the bending `x += yⁿ/8`, `z += yⁿ/16`: each element is an affine image of its lattice again,
-/// and the bent geometry is reproduced between the nodes too.
+/// Undoes the bending `x += yⁿ/8`, `z += yⁿ/16`: each element is an affine image of its lattice again, and
+/// the bent geometry is also reproduced between the nodes.
 fn straight_again(mesh: &Mesh, dim: usize, order: usize) {
     let n = order as i32;
     let undo =
@@ -217,7 +217,7 @@ fn straight_again(mesh: &Mesh, dim: usize, order: usize) {
             .into_iter()
             .map(|v| straight[v])
             .collect();
-        // The vertices' own multilinear map takes the lattice to the nodes.
+        // The multilinear map of the vertices maps the lattice to the nodes.
         let linear = LagrangeBasis::new(set.shape, 1);
         let place = dgsuite_basis::lattice::lattice_vertices(set.shape, 1);
         let mut corners = vec![[0.0; 3]; vertices.len()];

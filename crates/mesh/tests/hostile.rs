@@ -1,4 +1,4 @@
-//! Damaged files: never a panic, never much memory, and whatever is accepted is a valid mesh.
+//! Damaged files: no panic, bounded memory, and whatever is accepted is a valid mesh.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "support/checks.rs"]
@@ -39,7 +39,7 @@ fn seeds() -> Vec<Vec<u8>> {
     files
 }
 
-/// Peak resident memory of this process, in bytes, where the system tells it.
+/// Peak resident memory of this process in bytes, where the system reports it.
 fn peak_memory() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|l| l.starts_with("VmHWM"))?;
@@ -184,7 +184,7 @@ fn huge_counts_ask_for_no_memory() {
 
 #[test]
 fn a_star_of_many_elements_on_one_node_takes_no_quadratic_time() {
-    // All sides share their lowest vertex; sorting keeps the bucket harmless.
+    // All sides share their lowest vertex; sorting keeps the cost of the bucket low.
     let n = 60_000;
     let mut text = format!("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n{}\n1 0 0 0\n", n + 1);
     for i in 0..n {

@@ -1,4 +1,4 @@
-//! Periodic boundaries beyond plain translations of a file's pairs.
+//! Periodic boundaries beyond translations from a file's pairs.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -25,7 +25,7 @@ fn rotations_are_found_and_said_to_be_rotations() {
     let [x, y, z] = sector.links[0].apply([2.0, 0.0, 0.25]);
     let expected = [2.0 * 1.0_f64.cos(), 2.0 * 1.0_f64.sin(), 0.25];
     assert!([x, y, z].iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-14));
-    // A box bent after it was made periodic is periodic by rotation then.
+    // A box bent after it was made periodic has a periodic rotation.
     let mut bent = Box { cells: [3, 4, 1], ..Box::unit(Shape::Triangle, 1) }.build().unwrap();
     bent.make_periodic("ymin", "ymax").unwrap();
     assert!(bent.links[0].is_translation());
@@ -37,7 +37,7 @@ fn rotations_are_found_and_said_to_be_rotations() {
 #[test]
 fn rotations_are_found_about_every_axis() {
     for axis in 0..3 {
-        // The plane of the sector has the two axes that follow, so that angles run to the right about the
+        // The plane of the sector is spanned by the next two axes, so that angles are positive about the
         // axis.
         let turned = |[r, a, h]: [f64; 3]| {
             let mut x = [0.0; 3];
@@ -72,7 +72,8 @@ fn pairs_called_l_and_r_are_periodic() {
     assert_eq!(open.boundary_names().len(), 4);
 }
 
-/// Two quadrilaterals, one above the other. `left` is periodic to `low` and to `high`, and `ends` to itself.
+/// Two quadrilaterals, one above the other. `left` is periodic with `low` and with `high`, and `ends` with
+/// itself.
 const SEVERAL: &str = r#"$MeshFormat
 2.2 0 8
 $EndMeshFormat
@@ -134,7 +135,7 @@ fn a_boundary_may_have_several_partners_and_is_written_so_that_it_can_be_read() 
             assert_eq!(again, mesh, "{format:?}");
         }
     }
-    // Joining again what is joined does nothing, whichever partner is named; another is refused.
+    // Joining boundaries again does nothing, whichever partner is named; another partner is refused.
     let mut same = mesh.clone();
     for (first, second) in [("left", "low"), ("high", "left")] {
         same.make_periodic(first, second).unwrap();

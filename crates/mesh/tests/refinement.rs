@@ -1,4 +1,4 @@
-//! Uniform refinement: what it keeps and what it multiplies.
+//! Uniform refinement: what it preserves and what it multiplies.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "support/checks.rs"]
@@ -109,7 +109,8 @@ fn children_of_a_curved_gmsh_mesh_lie_on_the_parents_curves() {
         let mesh = Mesh::read(data(name)).unwrap();
         let fine = refined(&mesh);
         let order: i32 = mesh.max_order() as i32;
-        // The coarse curve misses the circle by O(h^(n+1)); refined nodes lie on it, not on the circle.
+        // The coarse curve deviates from the circle by O(h^(n+1)); refined nodes lie on the curve, not on the
+        // circle.
         let miss = |m: &Mesh, name: &str, radius: f64| {
             let b = m.boundary_index(name).unwrap();
             let on = m.faces.iter().filter(|f| f.across == dgsuite_mesh::Across::Boundary(b));

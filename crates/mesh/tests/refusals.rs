@@ -1,4 +1,4 @@
-//! Each thing that can be wrong with a mesh has its own error, with the numbers that show it.
+//! Each invalid mesh has its own error, with the numbers that show it.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "support/checks.rs"]
@@ -94,7 +94,7 @@ fn sections_that_are_missing_repeated_or_cut_off() {
     let nodes = head.split_once("$Nodes").unwrap().1;
     let twice = text.replace("$Elements", &format!("$Nodes{nodes}$Elements"));
     assert!(matches!(refuse(&twice), MeshError::RepeatedSection { section, .. } if section == "Nodes"));
-    // Cut off anywhere after the header, a text file is truncated, not something else.
+    // A text file cut off anywhere after the header gives the error `Truncated`, and no other.
     for end in text.find("$Nodes").unwrap() + 7..text.len() - 13 {
         let cut = &text[..end];
         let error = refuse(cut);
@@ -193,7 +193,7 @@ fn nodes_that_are_wrong() {
         let error = refuse(&text.replace("4 0 1 0\n", &format!("4 0 {bad} 0\n")));
         assert!(matches!(error, MeshError::NotFinite { node: 4 }), "{error}");
     }
-    // Nodes that nothing uses may be anywhere, and are left out.
+    // Nodes that nothing uses may lie anywhere, and are ignored.
     let loose = msh22(&[SQUARE.as_slice(), &[[f64::NAN, 5.0, 0.0]]].concat(), &TWO);
     let (mesh, report) = accept(&loose);
     assert_eq!(mesh.points.len(), 4);
@@ -215,19 +215,19 @@ fn sparse_numbers_are_read() {
 
 #[test]
 fn elements_that_are_inverted_or_flat() {
-    // Clockwise triangles and quadrilaterals, and a tetrahedron inside out, are turned round.
+    // Clockwise triangles and quadrilaterals, and an inverted tetrahedron, are reversed.
     let (mesh, report) = accept(&msh22(&SQUARE, &["2 0 1 1 3 2", "2 0 1 1 3 4"]));
     assert!(report.warnings.contains(&Warning::Reoriented { count: 1, first: 1 }));
     assert!((volume(&mesh) - 1.0).abs() < 1e-15);
     let (mesh, _) = accept(&msh22(&SQUARE, &["3 0 1 1 4 3 2"]));
     assert!((volume(&mesh) - 1.0).abs() < 1e-15);
-    // A bow tie has both signs.
+    // A self-intersecting quadrilateral has both signs.
     let error = refuse(&msh22(&SQUARE, &["3 0 1 1 3 2 4"]));
     assert!(
         matches!(error, MeshError::Inverted { element: 1, shape: Shape::Quadrilateral, centroid, min, max } if centroid == [0.5, 0.5, 0.0] && min < 0.0 && max > 0.0),
         "{error}"
     );
-    // A dart: one corner is concave.
+    // A quadrilateral with a concave corner.
     let dart = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.2, 0.2, 0.0], [0.0, 1.0, 0.0]];
     assert!(matches!(refuse(&msh22(&dart, &["3 0 1 1 2 3 4"])), MeshError::Inverted { element: 1, .. }));
     // Three points on a line, and one node twice.
@@ -264,7 +264,7 @@ fn elements_that_do_not_fit_together() {
     // Two triangles on the same side of their common edge.
     let error = refuse(&msh22(&five, &["2 0 1 1 2 3", "2 0 1 1 5 3"]));
     assert!(matches!(error, MeshError::Overlap { first: 1, second: 2, .. }), "{error}");
-    // Two halves that have nodes of their own on the diagonal.
+    // Two halves with separate nodes on the diagonal.
     let torn = [SQUARE.as_slice(), &SQUARE].concat();
     let error = refuse(&msh22(&torn, &["2 0 1 1 2 3", "2 0 1 5 7 8"]));
     assert!(
@@ -272,14 +272,14 @@ fn elements_that_do_not_fit_together() {
         "{error}"
     );
     assert!(error.to_string().contains("Coherence"));
-    // A node in the middle of the diagonal that only one side knows.
+    // A node in the middle of the diagonal that belongs to one side only.
     let hanging = [SQUARE.as_slice(), &[[0.5, 0.5, 0.0]]].concat();
     let error = refuse(&msh22(&hanging, &["2 0 1 1 2 3", "2 0 1 1 5 4", "2 0 1 5 3 4"]));
     assert!(
         matches!(error, MeshError::HangingNode { element: 1, neighbour: 2, point } if point == [0.5, 0.5, 0.0]),
         "{error}"
     );
-    // The same gaps are fine where both sides have names: a slit.
+    // The same gaps are accepted where both sides have names: a slit.
     let slit = msh22(&torn, &["2 0 1 1 2 3", "2 0 1 5 7 8", "1 7 1 1 3", "1 8 2 5 7"]);
     assert_eq!(faces_on(&accept(&slit).0, "#7"), 1);
 }
@@ -347,7 +347,7 @@ fn boundary_elements() {
     // Without a physical group it is a construction line.
     let (_, report) = accept(&named(&["1 0 6 2 4"]));
     assert!(report.warnings.contains(&Warning::LooseBoundary { name: "#6".to_owned(), count: 1 }));
-    // Two names on one edge: the first counts. One element in two groups: written twice by Gmsh.
+    // Two names on one edge: the first is used. One element in two groups: Gmsh writes it twice.
     let (mesh, report) = accept(&named(&["1 7 1 1 2", "1 8 2 2 1"]));
     assert_eq!(mesh.boundary_names(), ["south wall", UNNAMED]);
     let double =
@@ -358,8 +358,8 @@ fn boundary_elements() {
     assert_eq!(mesh.n_elements(), 2);
     let regions = Warning::SeveralRegions { first: "#1".to_owned(), second: "#2".to_owned(), count: 2 };
     assert!(report.warnings.contains(&regions), "{:?}", report.warnings);
-    // So are faces, in MSH 2.2 one after the other, in MSH 4.1 by their curve; where they lie inside nothing
-    // is doubled.
+    // Faces as well, in MSH 2.2 one after the other, in MSH 4.1 by their curve. Where they lie inside the
+    // mesh nothing is doubled.
     let twice = named(&["1 7 1 1 2", "1 8 1 1 2", "1 7 1 2 3", "1 8 1 2 3", "1 7 1 1 3", "1 8 1 1 3"]);
     let curve = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n\
         $PhysicalNames\n2\n1 7 \"south wall\"\n1 8 \"nowhere\"\n$EndPhysicalNames\n\
@@ -381,7 +381,7 @@ fn boundary_elements() {
         refuse(&twice),
         MeshError::DuplicatePhysicalGroup { dim: 1, tag: 7, first, second } if first == "a" && second == "b"
     ));
-    // Numbers count for each dimension apart.
+    // Numbers are separate for each dimension.
     accept(&names(&msh22(&SQUARE, &TWO), &["1 7 \"a\"", "2 7 \"b\""]));
 }
 
@@ -394,7 +394,7 @@ fn planes() {
     let tilted = |slope: f64| msh22(&SQUARE.map(|[x, y, _]| [x, y, slope * (x + y)]), &TWO);
     let error = refuse(&tilted(0.1));
     assert!(matches!(error, MeshError::NotFlat { min: 0.0, max: 0.2 }), "{error}");
-    // What is left of a rotation of coordinates written with eight digits.
+    // The rounding of a rotation of coordinates written with eight digits.
     let (_, report) = accept(&tilted(1e-8));
     assert!(report.warnings.contains(&Warning::ZDropped { min: 0.0, max: 2e-8 }));
     let upright = SQUARE.map(|[x, y, _]| [x, 0.0, y]);
@@ -409,7 +409,7 @@ fn planes() {
 fn directories_and_pipes_are_no_meshes() {
     let directory = tempfile::tempdir().unwrap();
     let pipe = directory.path().join("pipe.msh");
-    // Nobody writes into the pipe: a reader would wait for ever.
+    // Nobody writes into the pipe: reading from it would never end.
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success());
     for path in [Some(directory.path()), made.then_some(&*pipe)].into_iter().flatten() {
         let error = gmsh::read(path, &ReadOptions::default()).unwrap_err();
@@ -434,7 +434,7 @@ fn periodic_boundaries() {
         "{error}"
     );
     assert_eq!(mesh, before);
-    // One boundary finer than the other: the leftover face is named by its coordinates.
+    // One boundary is finer than the other: the error gives the coordinates of the face without partner.
     let uneven = |y: f64| {
         let points = [
             [0.0, 0.0, 0.0],

@@ -1,4 +1,4 @@
-//! What is written is read again, bit by bit, in every variant of the format.
+//! Meshes that are written and read again are the same, bit by bit, in every variant of the format.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "support/checks.rs"]
@@ -78,7 +78,7 @@ fn make(r: &Recipe) -> Mesh {
     let highest = mesh.sets.iter().map(|s| gmsh::max_order(s.shape)).min().unwrap();
     mesh.elevate(r.order.min(highest)).unwrap();
     if r.bent {
-        // Coarse meshes may not stand it; they stay straight then.
+        // The map may invert elements of coarse meshes; they stay straight then.
         let _ = mesh.map(swirl);
     }
     if r.refined {

@@ -1,4 +1,4 @@
-//! Boxes of several shapes that fit together.
+//! Generator of box meshes that contain all shapes.
 
 use dgsuite_basis::Shape;
 
@@ -9,10 +9,10 @@ use crate::{
 
 /// A box of all shapes of its dimension, in slabs along x.
 ///
-/// In the plane: quadrilaterals, then triangles. In space: hexahedra, prisms, a slab of pyramids
-/// and tetrahedra around cell centres, tetrahedra, and a second slab of pyramids and tetrahedra.
-/// Each slab has about the same number of layers. Opposite boundaries match, so that each pair can
-/// be made periodic; names are those of [`crate::generate::Box`].
+/// In the plane: quadrilaterals, then triangles. In space: hexahedra, prisms, a slab of pyramids and
+/// tetrahedra around cell centres, tetrahedra, and a second slab of pyramids and tetrahedra. Each slab has
+/// about the same number of layers. Opposite boundaries match, so that each pair can be made periodic; they
+/// have the names of [`crate::generate::Box`].
 ///
 /// ```
 /// use dgsuite_mesh::generate::MixedBox;
@@ -37,7 +37,7 @@ pub struct MixedBox {
 enum Slab {
     Hexahedra,
     Prisms,
-    /// Pyramids and tetrahedra that meet in the middle of the cell.
+    /// Pyramids and tetrahedra that meet in the centre of the cell.
     Centred,
     Tetrahedra,
 }
@@ -45,7 +45,7 @@ enum Slab {
 const SLABS: [Slab; 5] = [Slab::Hexahedra, Slab::Prisms, Slab::Centred, Slab::Tetrahedra, Slab::Centred];
 
 impl MixedBox {
-    /// Make the mesh.
+    /// Build the mesh.
     ///
     /// # Errors
     /// [`MeshError::EmptyBox`], [`MeshError::TooFewCells`].
@@ -94,19 +94,20 @@ impl MixedBox {
         SLABS[i * SLABS.len() / self.cells[0]]
     }
 
-    /// Pyramids over the cell's faces, and two tetrahedra over faces that tetrahedra share.
+    /// Pyramids over the cell's faces, or two tetrahedra over a face shared with tetrahedra.
     fn centred(&self, i: usize, c: &[u32; 8], centre: u32, elements: &mut Elements) {
         for (f, &face) in Shape::Hexahedron.faces().iter().enumerate() {
-            // Faces 4 and 2 of the hexahedron are those at its lower and upper x.
+            // Faces 4 and 2 of the hexahedron lie at its lower and upper x.
             let neighbour = match f {
                 4 => i.checked_sub(1),
                 2 => Some(i + 1).filter(|&i| i < self.cells[0]),
                 _ => None,
             };
-            // The listed corners run counter-clockwise seen from outside; elements want inside.
+            // The listed corners run counter-clockwise seen from outside; elements need them seen from
+            // inside.
             let q = [face[0], face[3], face[2], face[1]].map(|v| c[v]);
             if neighbour.is_some_and(|n| self.slab(n) == Slab::Tetrahedra) {
-                // The tetrahedra's diagonal joins the lowest and highest corners of the face.
+                // The diagonal of the tetrahedra connects the lowest and highest corners of the face.
                 let main = matches!(
                     [face[0], face[3], face[2], face[1]].iter().position(|&v| v == 0 || v == 6),
                     Some(0 | 2)

@@ -1,4 +1,4 @@
-//! Boxes of two shapes, one above or beside the other.
+//! Generator of box meshes with layers of two shapes.
 
 use dgsuite_basis::Shape;
 
@@ -7,14 +7,13 @@ use crate::{
     generate::{Elements, Grid},
 };
 
-/// A box of two shapes: cells of the lower layers are filled with one, those of the upper layers with the
-/// other.
+/// A box of two shapes: one fills the cells of the lower layers, the other the cells of the upper layers.
 ///
-/// Layers follow one another along the last direction. In the plane any two shapes meet; in space prisms and
-/// tetrahedra do, whose faces there are triangles, and hexahedra and pyramids. Hexahedra and prisms meet
-/// where the latter have quadrilaterals: their layers follow one another along the first direction. Cells are
-/// filled as those of [`crate::generate::Box`], triangles of triangles and prisms by the main diagonal; names
-/// of boundaries are its, too, and opposite ones match, so that each pair can be made periodic.
+/// Layers are stacked along the last direction. In the plane any two shapes are possible; in space prisms and
+/// tetrahedra, which share triangular faces, and hexahedra and pyramids. Hexahedra and prisms share
+/// quadrilateral faces, so that their layers are stacked along the first direction. Cells are filled as in
+/// [`crate::generate::Box`], with the main diagonal for triangles of triangles and prisms. Boundaries have
+/// the same names as there, and opposite ones match, so that each pair can be made periodic.
 ///
 /// ```
 /// use dgsuite_mesh::{Shape, generate::Stack};
@@ -40,7 +39,7 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// The direction in which the layers of these shapes follow one another: 0 for x.
+    /// The direction in which the layers of these shapes are stacked: 0 for x.
     #[must_use]
     pub const fn axis(shapes: [Shape; 2]) -> usize {
         match shapes {
@@ -49,10 +48,10 @@ impl Stack {
         }
     }
 
-    /// Make the mesh.
+    /// Build the mesh.
     ///
     /// # Errors
-    /// [`MeshError::BoxShape`] for a second shape that does not meet the first, and for lines;
+    /// [`MeshError::BoxShape`] for two shapes that do not fit together, and for lines;
     /// [`MeshError::EmptyBox`], [`MeshError::TooFewCells`].
     pub fn build(&self) -> Result<Mesh, MeshError> {
         let [below, above] = self.shapes;

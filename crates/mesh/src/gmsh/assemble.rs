@@ -1,4 +1,4 @@
-//! A mesh from the sections of a file.
+//! Assembly of a mesh from the sections of a file.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -22,7 +22,7 @@ use crate::{
     sides::NONE,
 };
 
-/// The mesh, and what was odd about it.
+/// The mesh and its report with warnings.
 pub(crate) fn assemble(raw: &Raw, options: &ReadOptions) -> Result<(Mesh, Report), MeshError> {
     let mut report = Report {
         version: raw.version,
@@ -63,11 +63,11 @@ pub(crate) fn assemble(raw: &Raw, options: &ReadOptions) -> Result<(Mesh, Report
     Ok((mesh, report))
 }
 
-/// File numbers of nodes to their places in the file.
+/// From the file's node numbers to positions in the file.
 pub(crate) enum NodeIndex {
-    /// Place by number, for numbers without large gaps.
+    /// Position by number, for numbers without large gaps.
     Dense(Vec<u32>),
-    /// Sorted numbers and places.
+    /// Sorted numbers and their positions.
     Sparse(Vec<(u64, u32)>),
 }
 
@@ -103,10 +103,10 @@ impl NodeIndex {
     }
 }
 
-/// The physical groups of a block: the number without sign of the one that counts, 0 for none, and those of
-/// the others.
+/// The physical groups of a block: the number, without sign, of the first one (0 for none), and the numbers
+/// of the others.
 ///
-/// Gmsh gives groups a negative number where it reverses the orientation.
+/// Gmsh writes a negative number for groups with reversed orientation.
 pub(crate) fn physical<'a>(
     raw: &'a Raw,
     block: &Block,
@@ -121,7 +121,7 @@ pub(crate) fn physical<'a>(
     (first, others.filter(move |&group| group != first))
 }
 
-/// Elements of the highest dimension by shape and order; nodes are places in the file.
+/// Elements of the highest dimension by shape and order; nodes are positions in the file.
 fn element_sets(raw: &Raw, dim: usize, index: &NodeIndex) -> Result<Vec<ElementSet>, MeshError> {
     let mut sets: Vec<ElementSet> = Vec::new();
     let mut permutations: HashMap<(Shape, usize), Vec<usize>> = HashMap::new();
@@ -147,7 +147,7 @@ fn element_sets(raw: &Raw, dim: usize, index: &NodeIndex) -> Result<Vec<ElementS
             }
             Ok(())
         };
-        // Errors are looked for in order, so that the first one is reported.
+        // Errors are checked in order, so that the first one is reported.
         let results: Vec<Result<(), MeshError>> = nodes
             .par_chunks_mut(n * 4096)
             .zip(block.nodes.par_chunks(n * 4096).zip(block.tags.par_chunks(4096)))
@@ -176,7 +176,7 @@ fn element_sets(raw: &Raw, dim: usize, index: &NodeIndex) -> Result<Vec<ElementS
     Ok(sets)
 }
 
-/// Keep the points that elements use, in the file's order; returns the new place of each.
+/// Keep the points that elements use, in the file's order; returns the new number of each.
 fn keep_used_points(
     raw: &Raw,
     draft: &mut Draft,
@@ -204,11 +204,11 @@ fn keep_used_points(
     Ok(new_of_file)
 }
 
-/// A plane mesh may leave its plane by this share of its extent: slopes of that size change lengths by
-/// rounding only (their square).
+/// A plane mesh may deviate from its plane by this fraction of its extent: slopes of that size change lengths
+/// by rounding only (their square).
 const FLAT: f64 = 1e-6;
 
-/// Put a plane mesh into z = 0.
+/// Move a plane mesh to z = 0.
 fn flatten(draft: &mut Draft, warnings: &mut Vec<Warning>) -> Result<(), MeshError> {
     if draft.dim != 2 || draft.points.is_empty() {
         return Ok(());
@@ -238,7 +238,7 @@ fn flatten(draft: &mut Draft, warnings: &mut Vec<Warning>) -> Result<(), MeshErr
     Ok(())
 }
 
-/// Whether all points lie in one plane, as far as a plane mesh must.
+/// Whether all points lie in one plane, within the tolerance for plane meshes.
 fn is_plane(points: &[[f64; 3]]) -> bool {
     let minus = |a: &[f64; 3], b: &[f64; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
     let cross = |a: &[f64; 3], b: &[f64; 3]| {
@@ -247,8 +247,8 @@ fn is_plane(points: &[[f64; 3]]) -> bool {
     let dot = |a: &[f64; 3], b: &[f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
     let length = |a: &[f64; 3]| dot(a, a).sqrt();
     let Some(first) = points.first() else { return true };
-    // The triangle of the first point, the one furthest from it, and the one furthest from the line through
-    // both.
+    // The triangle of the first point, the point farthest from it, and the point farthest from the line
+    // through both.
     let arms = || points.iter().map(|x| minus(x, first));
     let longest = |a: [f64; 3], b: [f64; 3]| if length(&b) > length(&a) { b } else { a };
     let far = arms().fold([0.0; 3], longest);
@@ -267,7 +267,7 @@ fn region_names(raw: &Raw, draft: &Draft) -> Vec<RegionTag> {
     used.iter().filter_map(named).collect()
 }
 
-/// Tell of elements in several physical groups, of which the first counts.
+/// Warn about elements in several physical groups, of which the first is used.
 fn several_regions(raw: &Raw, dim: usize, warnings: &mut Vec<Warning>) {
     let mut counts: BTreeMap<(u32, u32), usize> = BTreeMap::new();
     for block in raw.blocks.iter().filter(|b| b.kind.dim() == Some(dim)) {

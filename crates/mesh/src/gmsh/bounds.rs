@@ -1,4 +1,4 @@
-//! The hull: boundary elements of the file found again as sides, named, and joined by `$Periodic`.
+//! Boundaries: matches the boundary elements of a file with sides, names them, and joins them by `$Periodic`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,7 +21,7 @@ struct Tagged {
     side: u32,
     boundary: u32,
     entity: i32,
-    /// False if the boundary has its name from the entity, for want of a physical group.
+    /// False if the boundary is named by its entity because it has no physical group.
     physical: bool,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Hull {
     sides: Vec<Side>,
 }
 
-/// A boundary while its elements are gathered.
+/// A boundary while its elements are collected.
 #[derive(Default)]
 struct Group {
     name: String,
@@ -41,7 +41,7 @@ struct Group {
     loose: usize,
 }
 
-/// Find the sides of all boundary elements, and make the boundaries.
+/// Find the sides of all boundary elements, and build the boundaries.
 pub(crate) fn hull(
     raw: &Raw,
     draft: &mut Draft,
@@ -71,7 +71,7 @@ pub(crate) fn hull(
         let (number, others) = physical(raw, block, dim);
         let parent = raw.entities.get(&(dim, block.entity)).and_then(|e| e.parent);
         let entity = parent.map_or(block.entity, |(_, tag)| tag);
-        // Entities and physical groups are numbered apart.
+        // Entities and physical groups have separate numbers.
         let group = match number {
             0 => group_of((false, format!("#{entity}")), entity, &mut groups),
             _ => group_of(key_of(number), number.cast_signed(), &mut groups),
@@ -121,7 +121,7 @@ pub(crate) fn hull(
         warnings.push(Warning::SeveralBoundaries { first, second, count });
     }
     for g in &groups {
-        // Interfaces between partitions are nothing to tell about.
+        // Interfaces between partitions need no warning.
         if g.interior > 0 && g.physical {
             warnings.push(Warning::InteriorBoundary { name: g.name.clone(), count: g.interior });
         }
@@ -150,7 +150,7 @@ pub(crate) fn group_names(raw: &Raw, dim: usize) -> HashMap<u32, &str> {
     of_dim.map(|(_, tag, name)| (tag.unsigned_abs(), name.as_str())).collect()
 }
 
-/// Make the boundaries that have sides, physical groups first, by number; returns the index of each.
+/// Build the boundaries that have sides, physical groups first, by number; returns the index of each.
 fn boundaries(groups: &[Group], tagged: &[(u32, usize, i32)], draft: &mut Draft) -> Vec<u32> {
     let mut used = vec![false; groups.len()];
     tagged.iter().for_each(|&(_, g, _)| used[g] = true);
@@ -179,7 +179,7 @@ impl Hull {
         self.tagged.iter().zip(&self.sides).map(mark).collect()
     }
 
-    /// Sides of the hull that no physical group names.
+    /// Outer sides without a physical group.
     pub(crate) fn loose_ends(&self, paired: &Paired) -> Vec<Side> {
         let mut named = self.tagged.iter().filter(|t| t.physical).map(|t| t.side).peekable();
         let mut out = Vec::new();
@@ -192,7 +192,7 @@ impl Hull {
         out
     }
 
-    /// The sides that `$Periodic` joins; the links go to the draft.
+    /// The sides that `$Periodic` joins; also adds the links to the draft.
     pub(crate) fn joins(
         &self,
         raw: &Raw,
@@ -208,7 +208,7 @@ impl Hull {
         for link in raw.links.iter().filter(|l| l.dim == draft.dim - 1) {
             let slaves = by_entity.get(&link.slave).unwrap_or(&none);
             let masters = by_entity.get(&link.master).unwrap_or(&none);
-            // Gmsh saves the relation also if the entities themselves are not saved.
+            // Gmsh also saves the relation of entities that it does not save.
             if slaves.is_empty() || masters.is_empty() || link.slave == link.master {
                 continue;
             }
@@ -217,7 +217,7 @@ impl Hull {
             let corners = |t: &Tagged| side_corners(draft, paired.numbers.side(t.side));
             let all = |sides: &[&Tagged]| -> Vec<Corners> { sides.iter().map(|t| corners(t)).collect() };
             let (slave_faces, master_faces) = (all(slaves), all(masters));
-            // Gmsh leaves the pairs out where it extrudes periodic surfaces.
+            // Gmsh omits the pairs where it extrudes periodic surfaces.
             if slave_faces.iter().any(|c| c.as_slice().iter().any(|v| !pairs.contains_key(v))) {
                 pairs.extend(pairs_by_place(draft, link, &master_faces, &slave_faces));
             }
@@ -268,7 +268,7 @@ impl Hull {
     }
 }
 
-/// Vertices of the slave and of the master that the file's map, or one that fits, brings together.
+/// Pairs of vertices of the slave and the master, by the file's map or by one that fits.
 fn pairs_by_place(draft: &Draft, link: &Link, masters: &[Corners], slaves: &[Corners]) -> HashMap<u32, u32> {
     let vertices = |faces: &[Corners]| {
         let mut all: Vec<u32> = faces.iter().flat_map(|c| c.as_slice().iter().copied()).collect();
@@ -295,7 +295,7 @@ fn pairs_by_place(draft: &Draft, link: &Link, masters: &[Corners], slaves: &[Cor
     HashMap::new()
 }
 
-/// Matrix and offset of a 4 × 4 map by rows.
+/// Matrix and offset of a 4 × 4 map stored by rows.
 fn affine_map(a: [f64; 16]) -> ([[f64; 3]; 3], [f64; 3]) {
     let linear = std::array::from_fn(|i| std::array::from_fn(|j| a[4 * i + j]));
     (linear, [a[3], a[7], a[11]])
@@ -309,7 +309,7 @@ fn side_corners(draft: &Draft, side: Side) -> Corners {
     Corners::new(set.shape.face_vertices(side.face as usize).iter().map(|&v| nodes[at[v]]))
 }
 
-/// The map from master to slave: the file's if it fits the node pairs, or else one that does.
+/// The map from master to slave: the file's if it fits the node pairs, otherwise one that does.
 fn link_map(
     draft: &Draft,
     link: &Link,
@@ -321,7 +321,7 @@ fn link_map(
     ids.sort_unstable();
     let given = link.affine.map(affine_map);
     let (linear, offset) = given.map_or((IDENTITY, None), |(linear, offset)| (linear, Some(offset)));
-    // The pairs are what counts; the map only has to say the same within the size of the entity.
+    // The pairs are authoritative; the map only has to agree with them within the size of the entity.
     match fit(&draft.points, draft.dim, &ids, linear, offset, TOLERANCE) {
         Ok((linear, offset)) => Ok(PeriodicLink { first, second, linear, offset }),
         Err(node) => {

@@ -1,4 +1,4 @@
-//! A cursor over a mesh file: tokens of text files, words of binary files, errors with the place.
+//! A cursor over a mesh file: tokens of text files, words of binary files, errors with their location.
 
 use nom::{
     IResult, Parser,
@@ -11,7 +11,7 @@ use nom::{
 
 use crate::{Location, MeshError};
 
-/// How numbers are written.
+/// The encoding of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Text,
@@ -34,12 +34,12 @@ fn line(i: &[u8]) -> Parsed<'_, &[u8]> {
     terminated(take_till(|b| b == b'\n'), opt(tag("\n"))).parse(i)
 }
 
-/// The rest of the file and the section that is being read.
+/// The rest of the file and the name of the current section.
 pub(crate) struct Input<'a> {
     whole: &'a [u8],
     rest: &'a [u8],
     pub(crate) encoding: Encoding,
-    /// Lines mean nothing in a binary file, not even in its text parts.
+    /// Line numbers are meaningless in a binary file, even in its text parts.
     binary: bool,
     section: String,
 }
@@ -53,13 +53,13 @@ impl<'a> Input<'a> {
         self.location_of(self.rest)
     }
 
-    /// What is left, to be given to [`Self::location_of`] if something turns out wrong: counting
-    /// lines takes time.
+    /// The rest of the file, to be passed to [`Self::location_of`] if an error follows: counting lines takes
+    /// time.
     pub(crate) const fn here(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// The place where `rest`, an end of the file, begins; in text that of its first word.
+    /// The location where `rest`, an end of the file, begins; in text the location of its first word.
     pub(crate) fn location_of(&self, rest: &[u8]) -> Location {
         let mut byte = self.whole.len() - rest.len();
         if self.encoding == Encoding::Text {
@@ -70,23 +70,23 @@ impl<'a> Input<'a> {
         }
         let before = &self.whole[..byte.min(self.whole.len())];
         let ends = before.iter().filter(|&&b| b == b'\n').count();
-        // At the end of the file the last line is the last one with something on it.
+        // At the end of the file, the last line is the last one that is not empty.
         let line = if byte == self.whole.len() && before.ends_with(b"\n") { ends.max(1) } else { ends + 1 };
         Location { byte, line: Some(line) }
     }
 
-    /// The first word of what is left, shortened, for messages.
+    /// The first word of the rest, shortened, for messages.
     fn found(&self) -> String {
         let start = self.rest.iter().take_while(|&&b| is_space(b)).count();
         let word = self.rest[start..].iter().take_while(|&&b| !is_space(b)).take(24);
         word.flat_map(|&b| std::ascii::escape_default(b)).map(char::from).collect()
     }
 
-    /// What to say when `expected` is not there: cut off, or something else.
+    /// The error if `expected` is not there: the file is cut off, or something else is there.
     pub(crate) fn unexpected(&self, expected: &'static str) -> MeshError {
         let (location, section) = (self.location(), self.section.clone());
         let at_end = match self.encoding {
-            // A last word without an end of line may be half of one.
+            // A last word without a line end may be incomplete.
             Encoding::Text => {
                 let start = self.rest.iter().take_while(|&&b| is_space(b)).count();
                 !self.rest[start..].iter().any(|&b| is_space(b))
@@ -114,18 +114,18 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Read what follows as `encoding` says.
+    /// Read the following with this encoding.
     pub(crate) fn set_encoding(&mut self, encoding: Encoding) {
         self.encoding = encoding;
         self.binary = encoding != Encoding::Text;
     }
 
-    /// Begin again at the start of the file.
+    /// Return to the start of the file.
     pub(crate) const fn rewind(&mut self) {
         self.rest = self.whole;
     }
 
-    /// True if `word` comes next.
+    /// True if the next word is `word`.
     pub(crate) fn next_word_is(&self, expected: &[u8]) -> bool {
         word(self.rest).is_ok_and(|(_, found)| found == expected)
     }
@@ -150,14 +150,14 @@ impl<'a> Input<'a> {
         })
     }
 
-    /// What is left of the line, as text; invalid bytes are replaced.
+    /// The rest of the line as text; invalid bytes are replaced.
     pub(crate) fn line(&mut self) -> String {
         let (rest, bytes) = line(self.rest).unwrap_or((&[], self.rest));
         self.rest = rest;
         String::from_utf8_lossy(bytes).trim_end_matches('\r').to_owned()
     }
 
-    /// Step over white space; true if something is left.
+    /// Skip white space; true if something follows.
     pub(crate) fn skip_space(&mut self) -> bool {
         let n = self.rest.iter().take_while(|&&b| is_space(b)).count();
         self.rest = &self.rest[n..];
@@ -166,7 +166,7 @@ impl<'a> Input<'a> {
 
     /// The name of the section that starts here, after white space.
     ///
-    /// The line is consumed with its end, and with nothing after it.
+    /// The line and its end are consumed, and nothing after them.
     pub(crate) fn section(&mut self) -> Result<String, MeshError> {
         self.skip_space();
         "".clone_into(&mut self.section);
@@ -203,7 +203,7 @@ impl<'a> Input<'a> {
         Err(MeshError::SectionEnd { location, section, found: self.found() })
     }
 
-    /// Step over the section's content, whatever it is, up to its end.
+    /// Skip the section's content up to its end.
     pub(crate) fn skip_section(&mut self) -> Result<(), MeshError> {
         let end = format!("$End{}", self.section);
         let found: Parsed<'_, &[u8]> = take_until(end.as_bytes()).parse(self.rest);
@@ -219,7 +219,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Run `read` on a part of the file that is text even in binary files.
+    /// Run `read` on a part of the file that is text, even in binary files.
     pub(crate) fn in_text<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, MeshError>,
@@ -230,7 +230,7 @@ impl<'a> Input<'a> {
         result
     }
 
-    /// A count written as text on a line of its own; what follows the line's end may be binary.
+    /// A count written as text on a line of its own; binary data may follow the line's end.
     pub(crate) fn text_count(&mut self, what: &'static str, least_bytes: usize) -> Result<usize, MeshError> {
         self.in_text(|input| {
             let n = input.count(what, least_bytes)?;
@@ -278,12 +278,12 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// A count of things that take at least `least_bytes` each; refused if the file is too short.
+    /// A count of items that need at least `least_bytes` each; an error if the file is too short.
     pub(crate) fn count(&mut self, what: &'static str, least_bytes: usize) -> Result<usize, MeshError> {
         let here = self.rest;
         let count = self.size(what)?;
         let bytes = self.rest.len();
-        // The last thing of a text file may lack the end of its line.
+        // The last item of a text file may lack its line end.
         let possible = (bytes / least_bytes.max(1)) as u64 + 1;
         if count > possible {
             let (location, section) = (self.location_of(here), self.section.clone());

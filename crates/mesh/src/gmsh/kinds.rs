@@ -1,19 +1,19 @@
-//! Gmsh's element types: shape, order, number of nodes, and what cannot be read.
+//! Gmsh's element types: shape, order, number of nodes, and whether they are supported.
 
 use dgsuite_basis::{Shape, lattice::lattice_len};
 
-/// What an element type is.
+/// The family of an element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     /// A single node.
     Point,
-    /// A complete Lagrange element; order 0 is the element with one node in its middle.
+    /// A complete Lagrange element; order 0 is the element with one node at its centre.
     Complete(Shape, usize),
-    /// Anything else, with its shape if it has one of ours.
+    /// Any other type, with its shape if it is one of the seven.
     Other(Option<Shape>, Defect),
 }
 
-/// Why an element type is of no use.
+/// Why an element type is not supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Defect {
     /// Nodes on the edges (or faces) only.
@@ -32,7 +32,7 @@ pub(crate) struct Kind {
 }
 
 impl Kind {
-    /// Dimension; `None` for the specials, which have no fixed one here.
+    /// Dimension; `None` for special types, which have no fixed one here.
     pub(crate) const fn dim(&self) -> Option<usize> {
         match self.family {
             Family::Point => Some(0),
@@ -41,7 +41,7 @@ impl Kind {
         }
     }
 
-    /// Number of vertices, which come first among the nodes; elements of order 0 have none.
+    /// Number of vertices, which are the first nodes; elements of order 0 have none.
     pub(crate) const fn n_vertices(&self) -> usize {
         match self.family {
             Family::Complete(_, 0) | Family::Other(None, _) => 0,
@@ -50,7 +50,7 @@ impl Kind {
         }
     }
 
-    /// What to do about a type that is not read.
+    /// The remedy for a type that is not supported.
     pub(crate) const fn fix(&self) -> &'static str {
         match self.family {
             Family::Other(_, Defect::Serendipity) => {
@@ -166,8 +166,8 @@ pub(crate) fn number_of(shape: Shape, order: usize) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// Number and nodes of every type, as `gmsh.model.mesh.getElementProperties` of Gmsh 4.15 says
-    /// (prisms from order 3 on, which it refuses: as its `GmshDefines.h` names them).
+    /// Number and nodes of every type, from `gmsh.model.mesh.getElementProperties` of Gmsh 4.15 (for prisms
+    /// from order 3 on, which it refuses: from the names in its `GmshDefines.h`).
     const NODES: &[(u32, usize)] = &[
         (1, 2),
         (2, 3),

@@ -1,8 +1,8 @@
 //! Gmsh's order of the nodes of complete Lagrange elements.
 //!
-//! First the vertices, then the inner nodes of each edge, then those of each face, then those of
-//! the volume; faces and volumes are numbered in the same way, as smaller elements of their own
-//! shape. (Prisms have a triangle times a line inside.) Gmsh has its own lists of edges and faces.
+//! First the vertices, then the inner nodes of each edge, of each face, and of the volume. Faces and volumes
+//! are numbered in the same way, as smaller elements of their own shape. (Prisms contain a triangle times a
+//! line.) Gmsh has its own lists of edges and faces.
 
 use dgsuite_basis::{Shape, lattice::lattice};
 
@@ -42,8 +42,8 @@ fn combine(terms: &[(f64, X)]) -> X {
     std::array::from_fn(|d| terms.iter().map(|&(w, x)| w * x[d]).sum())
 }
 
-/// The corners of the element that holds the inner nodes of an element with corners `v` and order
-/// `n`, and its order; `None` if there are no inner nodes.
+/// The corners of the element formed by the inner nodes of an element with corners `v` and order `n`, and its
+/// order; `None` if there are no inner nodes.
 fn inner(shape: Shape, v: &[X], n: usize) -> Option<(Vec<X>, usize)> {
     // Each corner moves inward by 1/n along the edges that leave it.
     let step = 1.0 / n as f64;
@@ -57,7 +57,7 @@ fn inner(shape: Shape, v: &[X], n: usize) -> Option<(Vec<X>, usize)> {
     match shape {
         Shape::Line => (n > 1).then(|| (corners(&[&[1], &[0]]), n - 2)),
         Shape::Triangle => (n > 2).then(|| (corners(&[&[1, 2], &[0, 2], &[0, 1]]), n - 3)),
-        // Bilinear: one step along both edges from the corner, composed.
+        // Bilinear: one step along both edges from the corner, combined.
         Shape::Quadrilateral => (n > 1).then(|| (tensor_corners(v, step), n - 2)),
         Shape::Tetrahedron => {
             (n > 3).then(|| (corners(&[&[1, 2, 3], &[0, 2, 3], &[0, 1, 3], &[0, 1, 2]]), n - 4))
@@ -70,7 +70,7 @@ fn inner(shape: Shape, v: &[X], n: usize) -> Option<(Vec<X>, usize)> {
             all.extend(low.iter().zip(&high).map(|(&a, &b)| mix(b, a)));
             (all, n - 2)
         }),
-        // One level up and one step in at the base, two levels down at the apex.
+        // One level up and one step inwards at the base, two levels down at the apex.
         Shape::Pyramid => (n > 2).then(|| {
             let base = |a: usize, b: usize, d: usize| {
                 combine(&[(1.0 - 3.0 * step, v[a]), (step, v[b]), (step, v[d]), (step, v[4])])
@@ -146,7 +146,7 @@ pub(crate) fn gmsh_nodes(shape: Shape, n: usize) -> Vec<[f64; 3]> {
     out
 }
 
-/// For each node of Gmsh's order its place in the lattice.
+/// For each node in Gmsh's order its position in the lattice.
 pub(crate) fn gmsh_to_lattice(shape: Shape, n: usize) -> Vec<usize> {
     let points = lattice(shape, n);
     gmsh_nodes(shape, n).into_iter().map(|x| position(&points, x).unwrap_or(usize::MAX)).collect()

@@ -1,4 +1,4 @@
-//! A Gmsh file as it is written: sections taken apart, nothing interpreted yet.
+//! The sections of a Gmsh file as they are written, without interpretation.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,9 +18,9 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub(crate) kind: Kind,
-    /// Number of the entity; its dimension is the kind's.
+    /// Number of the entity, which has the dimension of the kind.
     pub(crate) entity: i32,
-    /// Number of the physical group (MSH 2.2; MSH 4.1 has it with the entity).
+    /// Number of the physical group (MSH 2.2; in MSH 4.1 the entity has it).
     pub(crate) physical: Option<i32>,
     pub(crate) tags: Vec<u64>,
     /// Node numbers `[element][node]` in Gmsh's order.
@@ -47,7 +47,7 @@ pub(crate) struct Link {
     pub(crate) pairs: Vec<(u64, u64)>,
 }
 
-/// All that is used of a file.
+/// All data used from a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Raw {
     pub(crate) version: Version,
@@ -59,10 +59,10 @@ pub(crate) struct Raw {
     pub(crate) coordinates: Vec<[f64; 3]>,
     pub(crate) blocks: Vec<Block>,
     pub(crate) links: Vec<Link>,
-    /// Elements that MSH 2.2 repeats because they belong to several physical groups: the later ones, by kind,
-    /// entity, the group before and their own.
+    /// Elements that MSH 2.2 repeats because they belong to several physical groups: the later copies, by
+    /// kind, entity, previous group and own group.
     pub(crate) repeated: BTreeMap<(u32, i32, i32, i32), Block>,
-    /// Names of sections that were stepped over.
+    /// Names of sections that were skipped.
     pub(crate) skipped: Vec<String>,
 }
 

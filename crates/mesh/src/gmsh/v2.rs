@@ -89,7 +89,7 @@ pub(crate) fn elements(input: &mut Input<'_>, raw: &mut Raw) -> Result<(), MeshE
     Ok(())
 }
 
-/// The element type that comes next.
+/// The type of the next element.
 fn known_kind(input: &mut Input<'_>, element: u64) -> Result<Kind, MeshError> {
     let here = input.here();
     let number = input.int("an element type")?;
@@ -102,7 +102,7 @@ fn known_kind(input: &mut Input<'_>, element: u64) -> Result<Kind, MeshError> {
     }
 }
 
-/// Types without a fixed number of nodes cannot even be stepped over.
+/// Types without a fixed number of nodes cannot even be skipped.
 pub(crate) fn refuse_special(kind: Kind, element: u64) -> Result<Kind, MeshError> {
     if kind.dim().is_some() {
         return Ok(kind);
@@ -115,7 +115,7 @@ fn push(raw: &mut Raw, kind: Kind, element: u64, tags: &[i32], nodes: &[u64]) {
     let entity = tags.get(1).copied().unwrap_or(0);
     if let Some(last) = raw.blocks.last_mut() {
         let same = last.kind == kind && last.entity == entity;
-        // An element of several physical groups is there once for each of them.
+        // An element of several physical groups is written once for each of them.
         if same && last.physical != Some(physical) && last.nodes.ends_with(nodes) {
             let key = (kind.number, entity, last.physical.unwrap_or(0), physical);
             let empty =

@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// A number of bytes that `text` characters or a binary record take at least.
+/// The least number of bytes of an item with `text` characters or a binary record.
 fn least(input: &Input<'_>, text: usize, binary: usize) -> usize {
     if input.encoding == Encoding::Text { text } else { binary }
 }
@@ -27,7 +27,7 @@ fn dimension(input: &mut Input<'_>) -> Result<usize, MeshError> {
     })
 }
 
-/// `$Entities`: which physical groups each geometrical entity belongs to.
+/// `$Entities`: the physical groups of each geometrical entity.
 pub(crate) fn entities(input: &mut Input<'_>, raw: &mut Raw) -> Result<(), MeshError> {
     let mut counts = [0; 4];
     for count in &mut counts {
@@ -43,7 +43,7 @@ pub(crate) fn entities(input: &mut Input<'_>, raw: &mut Raw) -> Result<(), MeshE
     Ok(())
 }
 
-/// `$PartitionedEntities`: the same for pieces of entities, with the entity that each is a piece of.
+/// `$PartitionedEntities`: the same for parts of entities, with the entity of each part.
 pub(crate) fn partitioned_entities(input: &mut Input<'_>, raw: &mut Raw) -> Result<(), MeshError> {
     input.size("the number of partitions")?;
     for _ in 0..input.count("ghost entities", least(input, 4, 8))? {
@@ -63,7 +63,7 @@ pub(crate) fn partitioned_entities(input: &mut Input<'_>, raw: &mut Raw) -> Resu
                 input.int("a partition")?;
             }
             let physical = bounds_and_groups(input, dim)?;
-            // An interface between partitions has a parent of higher dimension; it is no boundary.
+            // An interface between partitions has a parent of higher dimension; it is not a boundary.
             let parent = usize::try_from(parent_dim).ok().filter(|&d| d == dim).map(|d| (d, parent_tag));
             raw.entities.insert((dim, tag), Entity { physical, parent });
         }
@@ -89,7 +89,7 @@ fn bounds_and_groups(input: &mut Input<'_>, dim: usize) -> Result<Vec<i32>, Mesh
     Ok(physical)
 }
 
-/// `$Nodes`: blocks of numbers, then of coordinates (and parametric coordinates, which are left out).
+/// `$Nodes`: blocks of numbers, then of coordinates (and parametric coordinates, which are ignored).
 pub(crate) fn nodes(input: &mut Input<'_>, raw: &mut Raw) -> Result<(), MeshError> {
     let blocks = input.count("blocks of nodes", least(input, 8, 20))?;
     let location = input.location();
@@ -145,7 +145,7 @@ pub(crate) fn elements(input: &mut Input<'_>, raw: &mut Raw) -> Result<(), MeshE
             let location = input.location_of(here);
             return Err(MeshError::UnknownElementType { location, kind: i64::from(number) });
         };
-        // Each element takes its number and its nodes, so that a wrong count cannot ask for memory.
+        // Each element needs its number and its nodes, so that a wrong count cannot allocate memory.
         let per_element = 1 + kind.n_nodes;
         let n = input.count("elements of a block", least(input, 2, 8) * per_element)?;
         total += n;
@@ -180,7 +180,7 @@ pub(crate) fn elements(input: &mut Input<'_>, raw: &mut Raw) -> Result<(), MeshE
     check_total("Elements", "elements", location, n, total)
 }
 
-/// The blocks must hold together what the section announces.
+/// Check that the blocks add up to the total that the section announces.
 fn check_total(
     section: &'static str,
     what: &'static str,

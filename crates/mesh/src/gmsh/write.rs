@@ -1,9 +1,8 @@
 //! Writing MSH 2.2 and 4.1, text and binary, either byte order.
 //!
-//! Boundary faces become elements of their own, with their physical names; periodic faces are written as
-//! boundary elements on both sides and as node pairs in `$Periodic`. `$Periodic` speaks of entities, so that
-//! a boundary is one entity for each of its partners. Text has as many digits as are needed to read the same
-//! numbers back.
+//! Boundary faces become elements with their physical names. Periodic faces are written as boundary elements
+//! on both sides and as node pairs in `$Periodic`. `$Periodic` relates entities, so that a boundary has one
+//! entity for each of its partners. Text has as many digits as are needed to read the same numbers back.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +15,14 @@ use crate::{
     topology::Lattice,
 };
 
-/// How a mesh file is written.
+/// The format of a mesh file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     /// Version of the format.
     pub version: Version,
     /// True for a binary file.
     pub binary: bool,
-    /// True to store the high byte first in a binary file.
+    /// True for a binary file with the high byte first.
     pub big_endian: bool,
 }
 
@@ -34,7 +33,7 @@ impl Default for Format {
     }
 }
 
-/// Numbers as text with blanks and line ends, or as bytes.
+/// Numbers as text with spaces and line ends, or as bytes.
 struct Output {
     bytes: Vec<u8>,
     format: Format,
@@ -94,7 +93,7 @@ struct Block {
 /// elements get numbers above them.
 ///
 /// # Panics
-/// If an element has a geometry order that Gmsh has no type for (10 and more).
+/// If an element has a geometry order for which Gmsh has no type (10 and higher).
 #[must_use]
 pub fn to_bytes(mesh: &Mesh, format: &Format) -> Vec<u8> {
     let mut out = Output { bytes: Vec::new(), format: *format };
@@ -123,16 +122,16 @@ pub fn to_bytes(mesh: &Mesh, format: &Format) -> Vec<u8> {
     out.bytes
 }
 
-/// The entity of a region, and of the first part of a boundary; Gmsh wants positive numbers.
+/// The entity of a region, and of the first part of a boundary; Gmsh requires positive numbers.
 const fn entity(index: u32) -> i32 {
     index.cast_signed().wrapping_add(1)
 }
 
-/// A part of a boundary: the faces that are not periodic, or those that lie on one side of a link (true for
-/// its second).
+/// A part of a boundary: the faces that are not periodic, or the faces on one side of a link (true for its
+/// second).
 type Part = (u32, Option<(u32, bool)>);
 
-/// The sides of boundary faces with the parts that they belong to, in the order of the faces.
+/// The sides of boundary faces with their parts, in the order of the faces.
 fn boundary_parts(mesh: &Mesh) -> Vec<(Side, Part)> {
     let mut origin = mesh.periodic_faces.iter().peekable();
     let mut all = Vec::new();
@@ -157,7 +156,7 @@ fn boundary_parts(mesh: &Mesh) -> Vec<(Side, Part)> {
     all
 }
 
-/// The entity of every part: that of its boundary for the first, one of its own for the others.
+/// The entity of every part: the boundary's entity for the first, a separate one for the others.
 fn boundary_entities(mesh: &Mesh) -> BTreeMap<Part, i32> {
     let mut entities: BTreeMap<Part, i32> =
         boundary_parts(mesh).into_iter().map(|(_, part)| (part, 0)).collect();
@@ -170,13 +169,13 @@ fn boundary_entities(mesh: &Mesh) -> BTreeMap<Part, i32> {
     entities
 }
 
-/// True if the boundary's name is a physical name of its own.
+/// True if the boundary's name is a physical name of the file.
 fn is_named(mesh: &Mesh, boundary: usize) -> bool {
     let b = &mesh.boundaries[boundary];
     b.name != crate::UNNAMED && !b.name.starts_with('#')
 }
 
-/// The physical group of a boundary; `#tag` keeps the number and gets no name.
+/// The physical group of a boundary; `#tag` keeps the number and has no name.
 fn group(mesh: &Mesh, boundary: usize) -> i32 {
     let b = &mesh.boundaries[boundary];
     if b.name == crate::UNNAMED { 0 } else { b.tag }
@@ -195,7 +194,7 @@ fn physical_names(mesh: &Mesh, out: &mut Output) {
     }
 }
 
-/// All elements by dimension, entity and type: boundaries first, as Gmsh does.
+/// All elements by dimension, entity and type; boundaries first, as in Gmsh.
 fn blocks(mesh: &Mesh, entities: &BTreeMap<Part, i32>) -> Vec<Block> {
     let lattices: Vec<Lattice> = mesh.sets.iter().map(|s| Lattice::new(s.shape, s.order)).collect();
     let mut next = mesh.sets.iter().flat_map(|s| s.tags.iter().copied()).max().unwrap_or(0);
@@ -216,7 +215,7 @@ fn blocks(mesh: &Mesh, entities: &BTreeMap<Part, i32>) -> Vec<Block> {
         blocks.push(block(dim, entities[&part], physical, shape, order, tags, &nodes));
     }
     for set in &mesh.sets {
-        // Runs of one region, so that the order of the elements stays.
+        // Runs of one region, so that the order of the elements is kept.
         let n = set.nodes_per_element();
         let mut start = 0;
         for run in set.regions.chunk_by(|a, b| a == b) {
@@ -288,7 +287,7 @@ fn elements_22(blocks: &[Block], out: &mut Output) {
     out.text(if out.format.binary { "\n$EndElements\n" } else { "$EndElements\n" });
 }
 
-/// Entities with a bounding box that holds everything, which is all that readers use it for.
+/// Entities with a bounding box around everything; readers need no more.
 fn entities_41(mesh: &Mesh, blocks: &[Block], out: &mut Output) {
     let mut all: [BTreeMap<i32, i32>; 4] = Default::default();
     for b in blocks {
@@ -361,7 +360,7 @@ fn periodic(mesh: &Mesh, entities: &BTreeMap<Part, i32>, out: &mut Output) {
         return;
     }
     out.text("$Periodic\n");
-    // MSH 2.2 has this section as text also in binary files.
+    // In MSH 2.2 this section is text, even in binary files.
     let binary = out.format.binary;
     out.format.binary = binary && out.format.version == Version::V41;
     out.number(used.len() as u64);

@@ -1,4 +1,4 @@
-//! How one element is split: the children's nodes on the parent's finer lattice.
+//! Templates of refinement: the children's nodes on the parent's finer lattice.
 
 use dgsuite_basis::{Shape, lattice::lattice};
 
@@ -18,7 +18,7 @@ pub(crate) struct Child {
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
     pub(crate) children: Vec<Child>,
-    /// For each face of the parent the children's faces on it, as child and face.
+    /// For each face of the parent the children's faces on it, as (child, face).
     pub(crate) sides: Vec<Vec<(usize, u8)>>,
     /// Ends of the inner diagonal of a tetrahedron, on the finer lattice.
     pub(crate) diagonal: Option<[usize; 2]>,
@@ -47,7 +47,7 @@ impl Template {
         self.children.iter().filter(|c| c.shape == shape).count()
     }
 
-    /// Number of a child among those of its shape.
+    /// Number of a child among the children of its shape.
     pub(crate) fn rank(&self, child: usize) -> usize {
         let shape = self.children[child].shape;
         self.children[..child].iter().filter(|c| c.shape == shape).count()
@@ -77,7 +77,7 @@ fn affine(shape: Shape, corners: &[X], r: X) -> X {
         columns[d] = std::array::from_fn(|j| 0.5 * (corners[v][j] - corners[0][j]));
     }
     if shape == Shape::Pyramid {
-        // The apex lies above the middle of the base.
+        // The apex lies above the centre of the base.
         columns[2] = std::array::from_fn(|j| columns[2][j] - 0.5 * (columns[0][j] + columns[1][j]));
     }
     for d in 0..shape.dim() {
@@ -90,10 +90,10 @@ fn middle(a: X, b: X) -> X {
     std::array::from_fn(|d| 0.5 * (a[d] + b[d]))
 }
 
-/// Children of the reference shape by their corners, and the diagonal that tells the ways apart.
+/// Children of the reference shape by their corners, and the diagonal that distinguishes the splittings.
 fn split(shape: Shape) -> Vec<(Vec<(Shape, Vec<X>)>, Option<[X; 2]>)> {
     let v = shape.vertices();
-    // Copies at half the size, one in each corner: all of a product shape, part of the others.
+    // Copies at half the size, one in each corner: all children of a product shape, some of the others.
     let corner = |i: usize| (shape, v.iter().map(|&x| middle(v[i], x)).collect::<Vec<X>>());
     let mut children: Vec<(Shape, Vec<X>)> = (0..v.len()).map(corner).collect();
     let m = |i: usize, j: usize| middle(v[i], v[j]);
@@ -108,7 +108,7 @@ fn split(shape: Shape) -> Vec<(Vec<(Shape, Vec<X>)>, Option<[X; 2]>)> {
             }
         }
         Shape::Tetrahedron => {
-            // Each diagonal of the octahedron in the middle, and the ring of edges around it.
+            // Each diagonal of the octahedron in the centre, and the ring of edges around it.
             let ways = [
                 ([m(0, 1), m(2, 3)], [m(0, 2), m(1, 2), m(1, 3), m(0, 3)]),
                 ([m(0, 2), m(1, 3)], [m(0, 1), m(1, 2), m(2, 3), m(0, 3)]),
@@ -139,7 +139,7 @@ fn split(shape: Shape) -> Vec<(Vec<(Shape, Vec<X>)>, Option<[X; 2]>)> {
     vec![(children, None)]
 }
 
-/// The corners of a tetrahedron in an order that gives it a positive volume.
+/// The corners of a tetrahedron in an order with positive volume.
 fn positive([a, b, c, d]: [X; 4]) -> Vec<X> {
     let u = |x: X| -> X { std::array::from_fn(|i| x[i] - a[i]) };
     if crate::geometry::determinant(&[u(b), u(c), u(d)]) > 0.0 { vec![a, b, c, d] } else { vec![a, c, b, d] }

@@ -1,4 +1,4 @@
-//! What every valid mesh must satisfy, checked from outside.
+//! Checks of the invariants that every valid mesh satisfies.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::collections::{HashMap, HashSet};
@@ -64,11 +64,11 @@ pub(crate) fn structure(mesh: &Mesh) {
     assert_eq!(seen.len(), sides);
 }
 
-/// The two sides of every face see the same points through their frames.
+/// The two sides of every face have the same points in their frames.
 fn sides_meet(mesh: &Mesh) {
     let bases: Vec<LagrangeBasis> = mesh.sets.iter().map(|s| LagrangeBasis::new(s.shape, s.order)).collect();
     let mut cache: HashMap<(usize, u8, Option<u8>), Matrix> = HashMap::new();
-    // Points of a side: of its own frame, or those that meet the minus side's with orientation k.
+    // Points of a side: of its own frame, or the points that meet the minus side's with orientation k.
     let mut points = |side: Side, k: Option<u8>| -> Vec<[f64; 3]> {
         let (set, i) = mesh.locate(side.element as usize);
         let shape = mesh.sets[set].shape;
@@ -126,7 +126,7 @@ pub(crate) fn euler_characteristic(mesh: &Mesh) -> i64 {
     }
     let cells = mesh.n_elements() as i64;
     let (v, e) = (vertices.len() as i64, edges.len() as i64);
-    // A periodic face has vertices of its own on each side.
+    // A periodic face has its own vertices on each side.
     let faces = (mesh.faces.len() + mesh.periodic_faces.len()) as i64;
     if mesh.dim == 2 { v - e + cells } else { v - e + faces - cells }
 }
@@ -154,7 +154,7 @@ pub(crate) fn volume(mesh: &Mesh) -> f64 {
     mesh.volumes().iter().sum()
 }
 
-/// A smooth map that keeps the box [0, 1]^d and its periodicity and bends everything inside.
+/// A smooth map that preserves the box [0, 1]^d and its periodicity and bends everything inside.
 pub(crate) fn swirl([x, y, z]: [f64; 3]) -> [f64; 3] {
     use std::f64::consts::TAU;
     let bump = 0.04 * ((TAU * x).sin() * (TAU * y).sin() + (TAU * z).sin() * (TAU * x).cos());
