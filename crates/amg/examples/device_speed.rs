@@ -1,8 +1,8 @@
-//! Speed of products, smoothers and solves on an NVIDIA device: `device_speed [N2] [N3]` with problems of N2²
+//! Measures products, smoothers and solves on an NVIDIA device: `device_speed [N2] [N3]` uses problems of N2²
 //! and N3³ rows.
 //!
-//! Rates count each byte once that an operation must move: the matrix, and each vector that it reads or
-//! writes. They stand beside the device's own rate of copying.
+//! Rates count once each byte that an operation must move: the matrix, and each vector that it reads or
+//! writes. They are printed next to the device's own copy rate.
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;
@@ -17,7 +17,7 @@ use dgsuite_gpu::{Backend, GpuError, Host, Scalar, Vector};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// Operations that are timed together, and how often: the median counts.
+/// Operations timed together, and the number of such timings, of which the median is printed.
 const TOGETHER: usize = 10;
 const RUNS: usize = 11;
 
@@ -47,7 +47,7 @@ fn main() -> Result<(), Failure> {
         solves(&host, &cuda, a)?;
         println!();
     }
-    // More than any cache holds.
+    // Larger than any cache.
     for (name, a) in [
         (format!("5 points, {} x {0}", 2 * n2), gallery::diffusion_2d(2 * n2, 2 * n2, true, |_, _| 1.0)?),
         (format!("7 points, {} x {0} x {0}", 8 * n3 / 5), gallery::poisson_7(8 * n3 / 5)?),

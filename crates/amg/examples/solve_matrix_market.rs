@@ -3,9 +3,9 @@
 //! `cargo run --release --example solve_matrix_market -- [FILE | poisson-5:N | poisson-7:N | poisson-27:N |
 //! anisotropic:N | jump:N | neumann:N | sipdg:N | sipdg-half:N] [OPTION=VALUE …]`.
 //!
-//! The right-hand side is half smooth, half rough, or that of a file with one number a line, such as a Matrix
-//! Market `array` (`rhs=FILE`); `solution=FILE` keeps what comes out, likewise. Without convergence, and for
-//! anything that is wrong with file or options, the exit code is 1.
+//! The right-hand side is half smooth and half rough, or is read from a file with one number a line, such as
+//! a Matrix Market `array` (`rhs=FILE`). `solution=FILE` writes the solution in the same format. The exit
+//! code is 1 if the solve does not converge, and for any error in the file or the options.
 //!
 //! Options: `device` (cpu, cuda), `preconditioner` (amg, amg-double, jacobi, none), `cycle` (v, w, k, k2 …),
 //! `smoother` (chebyshev, chebyshev-4, jacobi, l1-jacobi), `coarsening` (pairwise, pairwise-strict,
@@ -31,7 +31,7 @@ const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/poisson_10x10.mt
 
 type Failure = Box<dyn std::error::Error>;
 
-/// The matrix that a word names: a file, or a problem of the gallery with its size.
+/// The matrix for a word: a file, or a problem of the gallery with its size.
 fn matrix(word: &str) -> Result<Csr<f64>, Failure> {
     let problem = word.split_once(':').filter(|_| !std::path::Path::new(word).exists());
     let Some((name, size)) = problem else { return Ok(read_matrix_market(word)?) };
@@ -39,7 +39,7 @@ fn matrix(word: &str) -> Result<Csr<f64>, Failure> {
     if n == 0 {
         return Err("a problem of size 0 has no rows".into());
     }
-    // Squares of n/16 cells with κ = 1 and 10⁴ in turn.
+    // Squares of n/16 cells, with κ = 1 and 10⁴ alternating.
     let jumps = |i: usize, j: usize| if (16 * i / n + 16 * j / n).is_multiple_of(2) { 1.0 } else { 1e4 };
     Ok(match name {
         "poisson-5" => gallery::poisson_2d(n, n, 1.0)?,
@@ -52,20 +52,20 @@ fn matrix(word: &str) -> Result<Csr<f64>, Failure> {
         "neumann" => gallery::diffusion_2d(n, n, false, |_, _| 1.0)?,
         _ => {
             let known = "poisson-5, poisson-7, poisson-27, anisotropic, jump, neumann, sipdg or sipdg-half";
-            return Err(format!("no problem is called '{name}', expected {known} before the colon").into());
+            return Err(format!("unknown problem '{name}', expected {known} before the colon").into());
         }
     })
 }
 
-/// A number of the command line.
+/// Parses a number of the command line.
 fn number<T: std::str::FromStr>(what: &str, word: &str) -> Result<T, Failure> {
-    word.parse().map_err(|_| format!("{what} is a number, but '{word}' is none").into())
+    word.parse().map_err(|_| format!("{what} must be a number, found '{word}'").into())
 }
 
 /// A preconditioner of one machine's vectors.
 type Boxed<B> = Box<dyn Preconditioner<<B as Backend>::Vector<f64>> + Send>;
 
-/// The preconditioner that a word names, where `amg` and `in_double` make those of the machine.
+/// The preconditioner for a word; `amg` and `in_double` build the machine's own.
 fn preconditioner<B: Backend>(
     word: &str,
     machine: &B,
@@ -81,17 +81,14 @@ where
         "jacobi" => Ok(Box::new(Jacobi::new(machine, a)?)),
         "amg" => amg(),
         "amg-double" => in_double(),
-        _ => {
-            Err(format!("no preconditioner is called '{word}', expected amg, amg-double, jacobi or none")
-                .into())
-        }
+        _ => Err(format!("unknown preconditioner '{word}', expected amg, amg-double, jacobi or none").into()),
     }
 }
 
-/// How a solve went, its seconds, and the last iterate.
+/// The result of a solve, its time in seconds, and the last iterate.
 type Solved<V> = (Result<Solution, SolveError>, f64, V);
 
-/// Solves from zero.
+/// Solves from a zero guess.
 fn solve<V: Vector>(
     a: &impl LinearOperator<V>,
     m: &mut (dyn Preconditioner<V> + Send),
@@ -115,8 +112,8 @@ fn solve<V: Vector>(
     Ok((result, start.elapsed().as_secs_f64(), x))
 }
 
-/// The numbers of a file, one a line; lines with `%`, and after them the sizes of a Matrix Market array, are
-/// left out.
+/// Reads a file with one number a line; skips lines with `%` and, in a Matrix Market array, the line with the
+/// sizes.
 fn numbers(path: &str, n: usize) -> Result<Vec<f64>, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))?;
     let array = text.starts_with("%%MatrixMarket");
@@ -129,11 +126,11 @@ fn numbers(path: &str, n: usize) -> Result<Vec<f64>, Failure> {
     let found: Vec<f64> = lines.map(entry).collect::<Result<_, _>>()?;
     match found.len() {
         len if len == n => Ok(found),
-        len => Err(format!("{path} has {len} numbers, but the matrix has {n} rows").into()),
+        len => Err(format!("{path} contains {len} numbers, but the matrix has {n} rows").into()),
     }
 }
 
-/// A vector as a Matrix Market array.
+/// Writes a vector as a Matrix Market array.
 fn keep(path: &str, x: &[f64]) -> Result<(), Failure> {
     let mut text = format!("%%MatrixMarket matrix array real general\n{} 1\n", x.len());
     for x in x {
@@ -191,12 +188,12 @@ fn run() -> Result<(), Failure> {
             Some(("singular", "yes")) => options.null_space = NullSpace::Constant,
             Some(("singular", "no")) => options.null_space = NullSpace::None,
             Some(("singular", word)) => {
-                return Err(format!("singular is yes or no, but '{word}' is neither").into());
+                return Err(format!("singular must be yes or no, found '{word}'").into());
             }
             Some((option, _)) => {
                 let known = "device preconditioner cycle smoother coarsening quality degree ratio tolerance threads singular \
                              rhs solution";
-                return Err(format!("no option is called '{option}', expected one of {known}").into());
+                return Err(format!("unknown option '{option}', expected one of {known}").into());
             }
             None if argument.starts_with('-') => {
                 return Err(format!("expected a FILE or OPTION=VALUE, found '{argument}'").into());
@@ -205,7 +202,7 @@ fn run() -> Result<(), Failure> {
         }
     }
     if !(tolerance > 0.0 && tolerance < 1.0) {
-        return Err(format!("tolerance is {tolerance}, possible is what lies between 0 and 1").into());
+        return Err(format!("tolerance is {tolerance}, but must lie between 0 and 1").into());
     }
     if let Smoother::Chebyshev { .. } = options.smoother {
         options.smoother = Smoother::Chebyshev { degree: chebyshev.0, ratio: chebyshev.1 };
@@ -219,7 +216,7 @@ fn run() -> Result<(), Failure> {
     println!("{path}: {} rows, {} entries; {}", a.n_rows(), a.n_nonzeros(), host.describe());
 
     if !word.starts_with("amg") {
-        // Multigrid looks for itself.
+        // Multigrid checks the symmetry itself.
         a.require_symmetric(1e-12).map_err(|error| format!("conjugate gradients cannot be used: {error}"))?;
     }
     let b: Vec<f64> = match &rhs {
@@ -275,7 +272,7 @@ fn run() -> Result<(), Failure> {
             cuda.download(&last, &mut x)?;
             (result, time, setup)
         }
-        _ => return Err(format!("no device is called '{device}', expected cpu or cuda").into()),
+        _ => return Err(format!("unknown device '{device}', expected cpu or cuda").into()),
     };
     let solution = result?;
     println!(

@@ -19,17 +19,16 @@ use host::{HostLevels, Level, Way};
 
 /// A multigrid hierarchy and its cycle: `z = M⁻¹ r` for any symmetric positive definite matrix.
 ///
-/// Rows are gathered into aggregates by the entries of the matrix alone; the prolongation P is constant on
-/// each, and the coarser matrix is `Pᵀ A P` (Notay 2010). Levels are set up in double precision and stored in
-/// that of `T`: single precision halves the traffic of a cycle, and a solver in double precision around it
-/// loses nothing. Vectors are scaled on the way in and out, so that single precision neither overflows nor
-/// underflows.
+/// Rows are grouped into aggregates by the entries of the matrix alone. The prolongation P is constant on
+/// each aggregate, and the coarser matrix is `Pᵀ A P` (Notay 2010). Levels are computed in double precision
+/// and stored in the precision of `T`: single precision halves the memory traffic of a cycle and does not
+/// change the accuracy of a solver in double precision around it. Vectors are scaled on entry and on exit, so
+/// that single precision neither overflows nor underflows.
 ///
-/// With the K-cycle (the default) the map is not quite linear: use [`Pcg::flexible`](crate::Pcg::flexible).
+/// With the K-cycle (the default) the map is not linear: use [`Pcg::flexible`](crate::Pcg::flexible).
 ///
 /// ```
-/// use dgsuite_amg::{Amg, AmgOptions, Pcg, Stop, gallery};
-/// use dgsuite_gpu::{Backend, Host, Vector};
+/// use dgsuite_amg::{Amg, AmgOptions, Backend, Host, Pcg, Stop, Vector, gallery};
 /// let host = Host::new(0)?;
 /// let a = gallery::poisson_2d(200, 200, 1.0)?;
 /// let mut amg = Amg::new(&host, &a, &AmgOptions::default())?;
@@ -54,8 +53,8 @@ impl Amg<f32> {
     /// Levels in single precision: the choice for solves in double precision.
     ///
     /// # Errors
-    /// [`AmgError`]: options without a meaning, a matrix that is not symmetric positive definite as far as
-    /// can be seen, or memory.
+    /// [`AmgError`]: options out of range, a matrix that is visibly not symmetric positive definite, or not
+    /// enough memory.
     pub fn new(host: &Host, a: &Csr<f64>, options: &AmgOptions) -> Result<Self, AmgError> {
         Self::build(host, a, options)
     }
@@ -116,7 +115,7 @@ impl<T: Scalar> Amg<T> {
             let smoother = (options.smoother, largest);
             levels.push(Level::new(host, matrix, scale, way, smoother, solved_directly, twice)?);
             if k > 0 {
-                // Freed at once: the level has its own copy.
+                // Freed early: the level has its own copy.
                 matrices[k - 1] = Sparse::default();
             }
         }
@@ -132,13 +131,13 @@ impl<T: Scalar> Amg<T> {
         })
     }
 
-    /// The levels: rows, entries, bytes.
+    /// The levels with their rows, entries and bytes.
     pub fn summary(&self) -> &HierarchySummary {
         &self.summary
     }
 }
 
-/// Gives the row of an error on the coarsest level its number on the finest.
+/// Translates the row number of an error on the coarsest level to the finest level.
 fn on_finest(error: AmgError, steps: &[Step]) -> AmgError {
     let AmgError::Singular { row, rows } = error else { return error };
     let (mut row, mut rows) = (row, rows);
@@ -149,7 +148,7 @@ fn on_finest(error: AmgError, steps: &[Step]) -> AmgError {
     AmgError::Singular { row, rows }
 }
 
-/// The cycle on `r`, which may be of either precision.
+/// Applies the cycle to `r`, which may be in either precision.
 impl<T: Scalar, S: Scalar> Preconditioner<HostVector<S>> for Amg<T> {
     #[track_caller]
     fn apply(&mut self, r: &HostVector<S>, z: &mut HostVector<S>) {

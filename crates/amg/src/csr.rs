@@ -5,12 +5,12 @@ use sprs::CsMatI;
 
 use crate::{LinearOperator, MatrixError};
 
-/// Most rows or columns: columns are numbered in 32 bits, which is half of the traffic of 64.
+/// Largest number of rows or columns: column numbers are stored in 32 bits, half the memory traffic of 64.
 pub const MAX_ROWS: usize = u32::MAX as usize;
 
-/// A sparse matrix in compressed rows, columns of each row in ascending order, all entries finite.
+/// A sparse matrix in compressed rows: the columns of each row ascend, and all entries are finite.
 ///
-/// A thin, checked cover of [`sprs::CsMatI`]; [`as_sprs`](Self::as_sprs) gives what lies underneath.
+/// A checked wrapper of [`sprs::CsMatI`]; [`as_sprs`](Self::as_sprs) returns the wrapped matrix.
 ///
 /// ```
 /// use dgsuite_amg::Csr;
@@ -25,8 +25,8 @@ pub struct Csr<T: Scalar> {
 }
 
 impl<T: Scalar> Csr<T> {
-    /// A matrix from entries `(row, column, value)` in any order; entries of one place are added in the order
-    /// given.
+    /// Builds a matrix from entries `(row, column, value)` in any order. Entries at the same place are added
+    /// in the order given.
     ///
     /// # Errors
     /// [`MatrixError::OutsideMatrix`], [`MatrixError::NotFinite`] or [`MatrixError::TooLarge`].
@@ -69,11 +69,12 @@ impl<T: Scalar> Csr<T> {
         Self::from_arrays(n_rows, n_cols, starts, columns, values)
     }
 
-    /// A matrix from the arrays of compressed rows: where each row starts (and the end), columns, values.
+    /// Builds a matrix from the arrays of compressed rows: the start of each row (and the end), columns,
+    /// values.
     ///
     /// # Errors
-    /// [`MatrixError::Structure`] if the arrays do not fit together or a row's columns do not ascend, and the
-    /// errors of [`from_triplets`](Self::from_triplets).
+    /// [`MatrixError::Structure`] if the arrays do not fit together or the columns of a row do not ascend,
+    /// and the errors of [`from_triplets`](Self::from_triplets).
     pub fn from_arrays(
         n_rows: usize,
         n_cols: usize,
@@ -93,7 +94,7 @@ impl<T: Scalar> Csr<T> {
         Ok(csr)
     }
 
-    /// A matrix of sprs, in compressed rows or columns.
+    /// Converts a matrix of sprs, in compressed rows or columns.
     ///
     /// # Errors
     /// [`MatrixError::NotFinite`] or [`MatrixError::TooLarge`].
@@ -105,7 +106,7 @@ impl<T: Scalar> Csr<T> {
         Self::from_arrays(n_rows, n_cols, starts, columns.into_iter().map(|j| j as u32).collect(), values)
     }
 
-    /// The matrix as sprs knows it.
+    /// The matrix as a type of sprs.
     pub fn as_sprs(&self) -> &CsMatI<T, u32, usize> {
         &self.matrix
     }
@@ -137,12 +138,12 @@ impl<T: Scalar> Csr<T> {
         columns.iter().zip(values).map(|(&j, &value)| (j as usize, value))
     }
 
-    /// The entry `(i, j)`, zero where none is stored.
+    /// The entry `(i, j)`; zero if it is not stored.
     pub fn get(&self, i: usize, j: usize) -> T {
         self.matrix.get(i, j).copied().unwrap_or(T::ZERO)
     }
 
-    /// The diagonal, zero where no entry is stored.
+    /// The diagonal; zero for entries that are not stored.
     pub fn diagonal(&self) -> Vec<T> {
         (0..self.n_rows().min(self.n_cols())).map(|i| self.get(i, i)).collect()
     }
@@ -152,7 +153,7 @@ impl<T: Scalar> Csr<T> {
         Self { matrix: self.matrix.transpose_view().to_csr() }
     }
 
-    /// Whether `|a_ij − a_ji| ≤ tolerance max |a|` for all entries.
+    /// Checks that `|a_ij − a_ji| ≤ tolerance max |a|` for all entries.
     ///
     /// # Errors
     /// [`MatrixError::NotSquare`], or [`MatrixError::NotSymmetric`] with the first pair that differs.
@@ -181,7 +182,16 @@ fn check_size(n_rows: usize, n_cols: usize) -> Result<(), MatrixError> {
     Ok(())
 }
 
-/// `y = A x`, rows in parallel, each summed from left to right: the same bits for any number of threads.
+/// As [`Csr::from_sprs`].
+impl<T: Scalar> TryFrom<sprs::CsMat<T>> for Csr<T> {
+    type Error = MatrixError;
+
+    fn try_from(matrix: sprs::CsMat<T>) -> Result<Self, MatrixError> {
+        Self::from_sprs(matrix)
+    }
+}
+
+/// `y = A x`, with rows in parallel, each summed from left to right: the same bits for any number of threads.
 impl<T: Scalar> LinearOperator<HostVector<T>> for Csr<T> {
     fn n_rows(&self) -> usize {
         self.n_rows()

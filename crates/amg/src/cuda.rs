@@ -1,10 +1,8 @@
-//! Sparse products and multigrid on NVIDIA devices: set up on the CPU, carried out wholly on the device.
+//! Sparse products and multigrid on NVIDIA devices: set up on the CPU, run entirely on the device.
 //!
 //! ```no_run
-//! use dgsuite_amg::cuda::{CudaAmg, CudaCsr};
-//! use dgsuite_amg::{AmgOptions, Pcg, Stop, gallery};
-//! use dgsuite_gpu::cuda::Cuda;
-//! use dgsuite_gpu::{Backend, Host, Vector};
+//! use dgsuite_amg::cuda::{Cuda, CudaAmg, CudaCsr};
+//! use dgsuite_amg::{AmgOptions, Backend, Host, Pcg, Stop, Vector, gallery};
 //! let (host, cuda) = (Host::new(0)?, Cuda::new(0)?);
 //! let a = gallery::poisson_2d(1000, 1000, 1.0)?;
 //! let mut amg = CudaAmg::new(&host, &cuda, &a, &AmgOptions::on_device())?;
@@ -23,14 +21,14 @@
 //! | preconditioner | [`CudaAmg`] | the hierarchy of [`Amg`](crate::Amg), its cycle recorded as a graph |
 //! | given levels | [`CudaMultigrid`] | the cycle of [`Multigrid`](crate::Multigrid) over operators on the device, recorded |
 //! | transfer | [`CudaInterpolation`] | a stored prolongation and its transpose |
-//! | smoother | [`CudaJacobi`] | the diagonal; a step of a polynomial is one kernel beside the product |
+//! | smoother | [`CudaJacobi`] | the diagonal; a step of a polynomial smoother is the product and one more kernel |
 //! | order of entries | [`CudaReordered`] | a preconditioner whose unknowns lie in another order, or without padding |
 //!
-//! # Which choice when
-//! A K-cycle on all levels visits the level k 2^k times, and on a device each visit costs the time of some
-//! launches, however small the level. So on a device K-cycles on the two finest levels alone are the default
-//! ([`AmgOptions::on_device`](crate::AmgOptions::on_device)); where iterations then are many, three levels
-//! may be faster.
+//! # Which options to choose
+//! A K-cycle on all levels visits level k 2^k times, and on a device each visit costs several launches,
+//! however small the level. So the default on a device is K-cycles on the two finest levels only
+//! ([`AmgOptions::on_device`](crate::AmgOptions::on_device)); if that takes many iterations, three levels may
+//! be faster.
 //!
 //! On an H200, with a million rows, to 10⁻⁸:
 //!
@@ -42,8 +40,8 @@
 //! | K on all levels | 888 | 15, 39 ms | 14, 39 ms |
 //!
 //! # Invariants
-//! * Sums have a fixed order: the same bits on every run. The order is not the host's, except in
-//!   [`RowLayout::Slices`].
+//! * Sums have a fixed order, so that results have the same bits on every run. The order differs from the
+//!   host's, except in [`RowLayout::Slices`].
 //! * A cycle never waits for the host.
 
 mod amg;
@@ -63,10 +61,13 @@ pub use layout::RowLayout;
 pub use multigrid::CudaMultigrid;
 pub use reordered::{CudaReordered, NOWHERE};
 
+pub use dgsuite_gpu::CudaVector;
+pub use dgsuite_gpu::cuda::Cuda;
+
 use dgsuite_gpu::Scalar;
 use dgsuite_gpu::cuda::Source;
 
-/// The texts of everything here that works in the precision `T`, for
+/// All kernel texts of this module in the precision `T`, for
 /// [`Cuda::compile_ahead`](dgsuite_gpu::cuda::Cuda::compile_ahead).
 pub fn sources<T: Scalar>() -> Vec<Source> {
     vec![
@@ -86,7 +87,7 @@ mod tests {
 
     use super::{csr, sources};
 
-    /// For the device of today and the generation before, in both precisions, without spilling.
+    /// For two generations of devices, in both precisions, without register spills.
     #[test]
     fn kernels_compile_for_devices() {
         for source in sources::<f64>().into_iter().chain(sources::<f32>()) {
@@ -94,7 +95,7 @@ mod tests {
                 Ok(compiled) => compiled,
                 Err(reason @ GpuError::NoCompiler { .. }) => {
                     assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{reason}");
-                    // Not eprintln!: the harness would hide the line of a test that passes.
+                    // Not eprintln!: the test harness hides its output in tests that pass.
                     let _ = writeln!(std::io::stderr(), "SKIPPED kernels_compile_for_devices: {reason}");
                     return;
                 }

@@ -1,4 +1,4 @@
-//! The direct solve of the coarsest level: the inverse of its matrix, dense.
+//! The direct solver of the coarsest level: the dense inverse of its matrix.
 
 use dgsuite_gpu::{HostVector, Scalar};
 use faer::linalg::solvers::DenseSolveCore;
@@ -9,24 +9,25 @@ use crate::{AmgError, NullSpace};
 
 /// The inverse of a small symmetric matrix, or its pseudo-inverse where parts of it are singular; row-major.
 ///
-/// It is kept and multiplied in double precision, whatever the vectors are: rounded to single precision, the
-/// inverse of a matrix with a condition beyond 10⁷ may be singular, and no preconditioner.
+/// The inverse is stored and multiplied in double precision, in whatever precision the vectors are. Rounded
+/// to single precision, the inverse of a matrix with a condition number beyond 10⁷ may be singular, and then
+/// it is not a preconditioner.
 pub(crate) struct DenseInverse {
     n: usize,
     entries: Vec<f64>,
     singular: bool,
 }
 
-/// A connected part whose rows all sum to less than this share of the diagonal has constants in its null
-/// space.
+/// A connected part has constants in its null space if each of its rows sums to less than this fraction of
+/// the diagonal.
 const SINGULAR: f64 = 1e-12;
 
 impl DenseInverse {
-    /// Inverts by Cholesky's factorisation. On each connected part with vanishing row sums the projector on
-    /// constants is added before and taken off after, which gives the pseudo-inverse there.
+    /// Inverts by Cholesky factorisation. On each connected part with vanishing row sums the projector onto
+    /// constants is added before and subtracted afterwards, which gives the pseudo-inverse there.
     ///
     /// # Errors
-    /// [`AmgError::Singular`] (rows are numbered on this level) or [`AmgError::NotPositiveDefinite`].
+    /// [`AmgError::Singular`] (rows numbered on this level) or [`AmgError::NotPositiveDefinite`].
     pub(crate) fn new(a: View<'_, f64>, null_space: NullSpace) -> Result<Self, AmgError> {
         let n = a.n_rows();
         let mut dense = Mat::<f64>::zeros(n, n);
@@ -56,7 +57,7 @@ impl DenseInverse {
         add(&mut inverse, -1.0 / scale);
         let entry = |i: usize, j: usize| 0.5 * (inverse[(i, j)] + inverse[(j, i)]);
         let entries: Vec<f64> = (0..n * n).map(|k| entry(k / n, k % n)).collect();
-        // What rounding leaves of a singular matrix has pivots of any size.
+        // Rounding leaves pivots of any size in a singular matrix.
         let largest = (0..n).map(|i| entry(i, i)).fold(0.0, f64::max);
         if largest * scale * f64::EPSILON * 16.0 >= 1.0 || entries.iter().any(|a| !a.is_finite()) {
             return Err(AmgError::NotPositiveDefinite { rows: n });
@@ -68,7 +69,7 @@ impl DenseInverse {
     pub(crate) fn apply<T: Scalar>(&self, b: &HostVector<T>, x: &mut HostVector<T>) {
         let b = b.as_slice();
         for (x, row) in x.iter_mut().zip(self.entries.chunks_exact(self.n)) {
-            // Running sums that the compiler may keep in one register.
+            // Separate partial sums, which the compiler can keep in one register.
             let mut lanes = [0.0; 16];
             let (blocks, rest) = row.as_chunks::<16>();
             let (b_blocks, b_rest) = b.as_chunks::<16>();
@@ -107,7 +108,7 @@ impl DenseInverse {
     }
 }
 
-/// Connected parts of a matrix whose rows sum to zero, each ascending.
+/// Connected parts of a matrix whose rows sum to zero, each as an ascending list of rows.
 fn singular_parts(a: View<'_, f64>) -> Vec<Vec<usize>> {
     let n = a.n_rows();
     let mut seen = vec![false; n];
@@ -160,8 +161,8 @@ mod tests {
         assert!(x.iter().zip(&exact).all(|(x, e)| (x - e).abs() < 1e-13));
     }
 
-    /// Two chains without ends and one with: the pseudo-inverse solves what can be solved, with mean zero on
-    /// each chain.
+    /// Two chains with free ends and one with fixed ends: the pseudo-inverse solves the solvable part, with
+    /// mean zero on each free chain.
     #[test]
     fn each_floating_part_gets_its_pseudo_inverse() {
         let host = Host::new(1).unwrap();
@@ -185,8 +186,8 @@ mod tests {
         assert!(x.iter().zip(&exact).all(|(x, e)| (x - e).abs() < 1e-13), "{:?}", x.as_slice());
     }
 
-    /// (1, −1) is solved for beside a constant that is 10⁸ times as large in the inverse, in single
-    /// precision.
+    /// Solves for (1, −1) in single precision beside a constant component that is 10⁸ times as large in the
+    /// inverse.
     #[test]
     fn single_precision_vectors_keep_a_matrix_near_singular_definite() {
         let host = Host::new(1).unwrap();
@@ -204,7 +205,7 @@ mod tests {
         let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 1, 1.0), (0, 1, 2.0), (1, 0, 2.0)]).unwrap();
         let refused = DenseInverse::new(a.view(), NullSpace::Constant).map(|_| ());
         assert!(matches!(refused, Err(AmgError::NotPositiveDefinite { rows: 2 })));
-        // Singular with (1, 1) → 0 reached through another vector than constants.
+        // Singular, but its null vector is not constant.
         let a = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 1, 1.0), (0, 1, 1.0), (1, 0, 1.0)]).unwrap();
         assert!(DenseInverse::new(a.view(), NullSpace::Constant).is_err());
     }

@@ -1,8 +1,8 @@
-//! What can go wrong with matrices and in solves.
+//! Errors of matrices, files, set-up and solves.
 
 use std::path::PathBuf;
 
-/// A matrix that is not what it should be.
+/// A matrix that is not valid.
 ///
 /// Numbers of rows and columns in the fields count from 0, as in [`Csr`](crate::Csr); those in messages count
 /// from 1, as in Matrix Market files.
@@ -30,14 +30,14 @@ pub enum MatrixError {
         /// Its value.
         value: f64,
     },
-    /// More rows or columns than 32-bit indices can number.
+    /// More rows or columns than 32-bit indices can hold.
     #[error("a matrix of {n_rows} by {n_cols} is too large: at most {most} rows and columns are possible")]
     TooLarge {
-        /// Rows wanted.
+        /// Rows requested.
         n_rows: usize,
-        /// Columns wanted.
+        /// Columns requested.
         n_cols: usize,
-        /// Most rows and columns.
+        /// Largest number of rows or columns.
         most: usize,
     },
     /// A matrix with unequal numbers of rows and columns where a square one is needed.
@@ -74,10 +74,10 @@ pub enum MatrixError {
         /// The row, from 0.
         row: usize,
     },
-    /// Arrays that do not make a compressed matrix.
-    #[error("the arrays are no compressed matrix: {reason}")]
+    /// Arrays that do not form a matrix in compressed rows.
+    #[error("the arrays do not form a matrix in compressed rows: {reason}")]
     Structure {
-        /// What sprs found.
+        /// The reason, from sprs.
         reason: sprs::errors::StructureError,
     },
 }
@@ -90,11 +90,11 @@ pub enum MatrixMarketError {
     File {
         /// The file.
         path: PathBuf,
-        /// The system's own error.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// The file is packed by gzip.
-    #[error("{} is compressed: unpack it first, by gunzip", path.display())]
+    /// The file is compressed with gzip.
+    #[error("{} is compressed: decompress it first, with gunzip", path.display())]
     Compressed {
         /// The file.
         path: PathBuf,
@@ -102,46 +102,46 @@ pub enum MatrixMarketError {
     /// The first line is not a Matrix Market header.
     #[error("line 1: expected '%%MatrixMarket matrix coordinate real symmetric', found '{found}'")]
     Header {
-        /// The line as it is, shortened.
+        /// The line, shortened.
         found: String,
     },
-    /// A kind of matrix that is not read.
+    /// A kind of matrix that the reader does not support.
     #[error("line 1: '{word}' is not supported, expected {expected}")]
     Unsupported {
-        /// The word of the header.
+        /// The word in the header.
         word: String,
-        /// What is read in its place.
+        /// The words that are supported.
         expected: &'static str,
     },
-    /// A line that is not what it should be.
+    /// A line that does not have the expected form.
     #[error("line {line}: expected {expected}, found '{found}'")]
     Line {
         /// Number of the line, from 1.
         line: usize,
-        /// What belongs there.
+        /// What was expected there.
         expected: &'static str,
-        /// The line as it is, shortened.
+        /// The line, shortened.
         found: String,
     },
-    /// Fewer or more entries than announced.
-    #[error("{expected} entries were announced, {found} are there")]
+    /// A number of entries other than the header announces.
+    #[error("the header announces {expected} entries, but the file has {found}")]
     Count {
         /// Entries announced.
         expected: usize,
-        /// Entries there.
+        /// Entries found.
         found: usize,
     },
-    /// More rows than the file can have entries for.
-    #[error("{rows} rows were announced, but with {entries} entries nearly all of them would be empty")]
+    /// More rows than the file has room for entries.
+    #[error("the header announces {rows} rows, but with {entries} entries nearly all of them would be empty")]
     EmptyRows {
         /// Rows announced.
         rows: usize,
         /// Entries announced.
         entries: usize,
     },
-    /// An entry above the diagonal of a matrix that stores its lower half.
+    /// An entry above the diagonal in a symmetric file, which stores the lower half.
     #[error(
-        "line {line}: entry ({row}, {col}) lies above the diagonal, but a symmetric file holds the lower half"
+        "line {line}: entry ({row}, {col}) lies above the diagonal, but a symmetric file stores the lower half"
     )]
     UpperEntry {
         /// Number of the line, from 1.
@@ -151,16 +151,16 @@ pub enum MatrixMarketError {
         /// Column of the entry, from 1 as in the file.
         col: usize,
     },
-    /// The entries do not make a matrix.
-    #[error("the entries make no matrix")]
+    /// The entries do not form a valid matrix.
+    #[error("the file does not contain a valid matrix")]
     Matrix {
-        /// Why not.
+        /// The reason.
         #[from]
         source: MatrixError,
     },
 }
 
-/// A solve that did not succeed. Each kind holds the residual norms so far, from the first on.
+/// A solve that failed. Each variant holds the residual norms up to the failure, starting with the first.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SolveError {
     /// A search direction `p` with `pᵀ A p ≤ 0`.
@@ -186,36 +186,36 @@ pub enum SolveError {
     /// A number that is infinite or not a number.
     #[error("{what} is not finite in iteration {iteration}")]
     NotFinite {
-        /// What the number is.
+        /// Name of the number.
         what: &'static str,
         /// The iteration, from 0 (before the first).
         iteration: usize,
         /// Residual norms.
         history: Vec<f64>,
     },
-    /// A first residual whose squares double precision does not hold.
+    /// A first residual whose squares overflow or underflow in double precision.
     #[error(
-        "entries of the first residual are as large as {size:.1e}, and their squares are beyond the range of double precision"
+        "the largest entry of the first residual is {size:.1e}: its square is beyond the range of double precision"
     )]
     Range {
         /// The largest entry.
         size: f64,
-        /// Residual norms, useless here.
+        /// Residual norms; of no use here.
         history: Vec<f64>,
     },
-    /// All iterations were spent.
+    /// The largest number of iterations was reached.
     #[error("no convergence in {iterations} iterations: residual {residual:.3e}, target {target:.3e}")]
     MaxIterations {
         /// Iterations done.
         iterations: usize,
         /// Norm of the last residual.
         residual: f64,
-        /// Norm that was to be reached.
+        /// The target norm.
         target: f64,
         /// Residual norms.
         history: Vec<f64>,
     },
-    /// The residual has grown beyond all that rounding explains.
+    /// The residual has grown by more than rounding can explain.
     #[error("divergence: the residual has grown to {residual:.3e} from {first:.3e} in iteration {iteration}")]
     Diverged {
         /// The iteration, from 1.
@@ -236,7 +236,7 @@ pub enum SolveError {
         iterations: usize,
         /// Norm of the true residual.
         residual: f64,
-        /// Norm that was to be reached.
+        /// The target norm.
         target: f64,
         /// Residual norms.
         history: Vec<f64>,
@@ -244,7 +244,7 @@ pub enum SolveError {
 }
 
 impl SolveError {
-    /// Norms of the residuals, the first one before any iteration.
+    /// Norms of the residuals; the first one is from before the first iteration.
     pub fn history(&self) -> &[f64] {
         match self {
             Self::NotPositiveDefinite { history, .. }
@@ -258,39 +258,40 @@ impl SolveError {
     }
 }
 
-/// Why there is no multigrid hierarchy.
+/// Why a multigrid hierarchy could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum AmgError {
-    /// A word that names no choice.
+    /// A word that is not one of the choices.
     #[error("unknown {option} '{word}', expected {expected}")]
     UnknownOption {
-        /// What was to be chosen.
+        /// The name of the option.
         option: &'static str,
         /// The word, shortened.
         word: String,
-        /// The words there are.
+        /// The valid words.
         expected: &'static str,
     },
-    /// A number outside the range in which it has a meaning.
-    #[error("{option} is {value}, possible are {least} to {most}")]
+    /// A number outside its valid range.
+    #[error("{option} is {value}, but must lie between {least} and {most}")]
     OptionOutOfRange {
-        /// What was to be chosen.
+        /// The name of the option.
         option: &'static str,
         /// The number.
         value: f64,
-        /// Least number possible.
+        /// Smallest valid number.
         least: f64,
-        /// Largest number possible.
+        /// Largest valid number.
         most: f64,
     },
-    /// The matrix is not that of a symmetric positive definite operator.
+    /// The matrix is not symmetric positive definite.
     #[error("the matrix is not symmetric positive definite")]
     Matrix {
-        /// The entry.
+        /// The entry at fault.
         #[from]
         source: MatrixError,
     },
-    /// Constants on some connected rows are in the null space, and this was not announced.
+    /// Constants on some connected rows are in the null space, although
+    /// [`NullSpace::None`](crate::NullSpace::None) was chosen.
     #[error(
         "the matrix is singular: the rows connected with row {} (about {rows}) all sum to zero; \
          if this is meant, choose NullSpace::Constant", row + 1
@@ -298,10 +299,10 @@ pub enum AmgError {
     Singular {
         /// A row of the singular part, from 0.
         row: usize,
-        /// How many rows the part has, about.
+        /// Approximate number of rows of the part.
         rows: usize,
     },
-    /// Cholesky's factorisation of the coarsest level breaks down.
+    /// The Cholesky factorisation of the coarsest level fails.
     #[error("the matrix is not positive definite: its restriction to {rows} aggregates is not")]
     NotPositiveDefinite {
         /// Rows of the coarsest level.
@@ -319,7 +320,7 @@ pub enum AmgError {
         /// The diagonal entry.
         value: f64,
     },
-    /// A level's operator or smoother of which the largest eigenvalue cannot be estimated.
+    /// The largest eigenvalue of a level's operator with its smoother cannot be estimated.
     #[error(
         "level '{level}' with {rows} rows: the operator or its smoother's preconditioner is not positive definite, \
          or not finite"
@@ -330,19 +331,19 @@ pub enum AmgError {
         /// Rows of the level.
         rows: usize,
     },
-    /// A cycle that cannot be recorded for a device.
+    /// A cycle that is too long to be recorded for a device.
     #[error(
         "a W- or K-cycle over {doublings} levels visits the coarsest more than {most} times: \
          choose K-cycles on fewer levels"
     )]
     TooManyVisits {
-        /// Levels that are visited twice for each visit of the one above.
+        /// Number of levels that are visited twice for each visit of the next finer one.
         doublings: usize,
-        /// Most visits.
+        /// Largest number of visits.
         most: usize,
     },
-    /// The machine refused a vector or a kernel.
-    #[error("no room for the levels, or no kernels for them")]
+    /// Not enough memory for a vector, or a kernel that could not be compiled or loaded.
+    #[error("the multigrid levels need memory or kernels that are not available")]
     Machine {
         /// The machine's error.
         #[from]

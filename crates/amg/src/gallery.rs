@@ -1,4 +1,4 @@
-//! Matrices with known spectra, to test solvers with.
+//! Matrices with known spectra, for tests of solvers.
 
 mod sipdg;
 
@@ -28,11 +28,12 @@ pub fn poisson_1d_eigenvalue(n: usize, k: usize) -> f64 {
 /// The five-point Laplacian on `nx × ny` points (x fastest) between zero sides, with the factor `epsilon` in
 /// front of the second difference in y: 1 is the isotropic problem, less or more an anisotropic one.
 ///
-/// Eigenvectors are products of those in one dimension, eigenvalues
-/// `λ_kl = λ_k(nx) + ε λ_l(ny)` by [`poisson_1d_eigenvalue`].
+/// The five-point Laplacian on `nx × ny` points (x fastest) with zero boundary values and the factor
+/// `epsilon` in front of the second difference in y: 1 is the isotropic problem, smaller or larger values an
+/// anisotropic one.
 ///
-/// # Errors
-/// [`MatrixError::TooLarge`].
+/// Eigenvectors are products of the one-dimensional ones; eigenvalues are `λ_kl = λ_k(nx) + ε λ_l(ny)` with
+/// [`poisson_1d_eigenvalue`].
 pub fn poisson_2d(nx: usize, ny: usize, epsilon: f64) -> Result<Csr<f64>, MatrixError> {
     let n = nx.saturating_mul(ny);
     let mut entries = Vec::new();
@@ -60,8 +61,8 @@ pub fn poisson_2d(nx: usize, ny: usize, epsilon: f64) -> Result<Csr<f64>, Matrix
     Csr::from_triplets(n, n, entries)
 }
 
-/// A Laplacian on `n × n × n` points (x fastest) between zero sides: `−Σ w (u_neighbour − u)` with weights by
-/// the number of coordinates in which a neighbour differs.
+/// A Laplacian on `n × n × n` points (x fastest) with zero boundary values: `−Σ w (u_neighbour − u)`, where
+/// the weight depends on the number of coordinates in which the neighbour differs.
 fn stencil_3d(n: usize, weights: [f64; 3]) -> Result<Csr<f64>, MatrixError> {
     let rows = n.saturating_mul(n).saturating_mul(n);
     if rows > crate::MAX_ROWS {
@@ -90,8 +91,8 @@ fn stencil_3d(n: usize, weights: [f64; 3]) -> Result<Csr<f64>, MatrixError> {
     Csr::from_arrays(rows, rows, starts, columns, values)
 }
 
-/// The seven-point Laplacian on `n³` points (x fastest) between zero sides. Eigenvectors are products of
-/// those in one dimension, eigenvalues the sums.
+/// The seven-point Laplacian on `n³` points (x fastest) with zero boundary values. Eigenvectors are products
+/// of the one-dimensional ones, eigenvalues the sums.
 ///
 /// # Errors
 /// [`MatrixError::TooLarge`].
@@ -99,8 +100,8 @@ pub fn poisson_7(n: usize) -> Result<Csr<f64>, MatrixError> {
     stencil_3d(n, [1.0, 0.0, 0.0])
 }
 
-/// The 27-point Laplacian on `n³` points (x fastest) between zero sides: 26 on the diagonal, −1 for each
-/// neighbour.
+/// The 27-point Laplacian on `n³` points (x fastest) with zero boundary values: 26 on the diagonal, −1 for
+/// each neighbour.
 ///
 /// # Errors
 /// [`MatrixError::TooLarge`].
@@ -108,9 +109,9 @@ pub fn poisson_27(n: usize) -> Result<Csr<f64>, MatrixError> {
     stencil_3d(n, [1.0; 3])
 }
 
-/// `−∇·(κ ∇u)` by finite volumes on `nx × ny` cells of side 1 (x fastest), `κ(i, j)` positive in cell (i, j):
-/// a face between cells takes the harmonic mean. With `zero_sides` u = 0 half a cell outside; without,
-/// nothing flows out, and constants are in the null space.
+/// `−∇·(κ ∇u)` by finite volumes on `nx × ny` cells of side 1 (x fastest), with a positive `κ(i, j)` in cell
+/// (i, j) and the harmonic mean of κ on faces between cells. With `zero_sides`, u = 0 half a cell outside;
+/// without, there is no flux through the boundary, and constants are in the null space.
 ///
 /// # Errors
 /// [`MatrixError::TooLarge`], or [`MatrixError::NotFinite`] if κ is.
@@ -160,9 +161,9 @@ pub fn diffusion_2d(
     Csr::from_arrays(rows, rows, starts, columns, values)
 }
 
-/// The Laplacian of a random graph, plus `shift` on the diagonal: `n` nodes, each joined with its successor
-/// and `degree` others drawn by a fixed generator from `seed`, with weights between 0.1 and 1.1. With `shift
-/// = 0` constants are in the null space.
+/// The Laplacian of a random graph, plus `shift` on the diagonal: `n` nodes, each connected with its
+/// successor and with `degree` others that a fixed generator draws from `seed`, with weights between 0.1 and
+/// 1.1. With `shift = 0` constants are in the null space.
 ///
 /// # Errors
 /// [`MatrixError::TooLarge`], or [`MatrixError::NotFinite`] if `shift` is.
@@ -242,7 +243,7 @@ mod tests {
         let open = diffusion_2d(7, 5, true, kappa).unwrap();
         let closed = diffusion_2d(7, 5, false, kappa).unwrap();
         open.require_symmetric(0.0).unwrap();
-        // Between κ = 1 + 2·3 and 1 + 3·3 the harmonic mean; what flows out of an open side is 2κ.
+        // The harmonic mean of κ = 1 + 2·3 and 1 + 3·3; the coefficient of an open side is 2κ.
         assert_eq!(closed.get(2 + 7 * 3, 3 + 7 * 3), -2.0 * 7.0 * 10.0 / 17.0);
         let sums = |a: &Csr<f64>| (0..35).map(|i| a.row(i).map(|(_, v)| v).sum::<f64>()).collect::<Vec<_>>();
         assert!(sums(&closed).iter().all(|sum| sum.abs() < 1e-12));

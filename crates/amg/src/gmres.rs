@@ -1,23 +1,21 @@
-//! Generalised minimal residuals for systems that need not be symmetric, restarted, with a preconditioner
-//! that may vary.
+//! Restarted GMRES for nonsymmetric systems, with a preconditioner that may vary.
 
 use dgsuite_gpu::{GpuError, Vector};
 
 use crate::pcg::check_first;
 use crate::{LinearOperator, Preconditioner, Reference, Solution, SolveError, Stop};
 
-/// The method of generalised minimal residuals (Saad and Schultz 1986), restarted after so many directions
-/// and flexible: preconditioned from the right by a map that may differ from one application to the next
-/// (Saad 1993). It asks nothing of the matrix but that it is regular.
+/// Generalised minimal residuals (Saad and Schultz 1986), restarted after a given number of directions, and
+/// flexible: the preconditioner is applied from the right and may differ from one application to the next
+/// (Saad 1993). The matrix only has to be regular.
 ///
-/// The residual that the recurrence states is checked against `b − A x` at every restart and at the end, so
-/// that a solution that is returned is one. A cycle that brings nothing is
-/// [stagnation](SolveError::Stagnated): more directions before a restart, or a better preconditioner, are
-/// wanted, or the matrix is singular.
+/// The residual of the recurrence is compared with `b − A x` at every restart and at the end, so that a
+/// solution is returned only if its true residual meets the target. A cycle without progress ends with
+/// [`SolveError::Stagnated`]: allow more directions before a restart, or use a better preconditioner; or the
+/// matrix is singular.
 ///
 /// ```
-/// use dgsuite_amg::{Csr, Gmres, Identity, Stop};
-/// use dgsuite_gpu::{Backend, Host, Vector};
+/// use dgsuite_amg::{Backend, Csr, Gmres, Host, Identity, Stop, Vector};
 /// let host = Host::new(1)?;
 /// // Upwind differences: not symmetric.
 /// let a = Csr::from_triplets(20, 20, (0..20).flat_map(|i| [(i, i, 1.5), (i, usize::max(i, 1) - 1, -1.0)]))?;
@@ -28,22 +26,23 @@ use crate::{LinearOperator, Preconditioner, Reference, Solution, SolveError, Sto
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Gmres<V: Vector> {
-    /// Orthonormal directions, one more than there are in `z`.
+    /// Orthonormal directions, one more than in `z`.
     v: Vec<V>,
-    /// The same after the preconditioner.
+    /// The directions after the preconditioner.
     z: Vec<V>,
 }
 
-/// A cycle must bring the true residual below this share of what it was before.
+/// A cycle must reduce the true residual below this fraction of its value before.
 const CYCLE_GAIN: f64 = 0.999;
-/// Orthogonalisation is repeated where it left less than this share of a vector (Daniel, Gragg, Kaufman and
+/// Orthogonalisation is repeated if it leaves less than this fraction of a vector (Daniel, Gragg, Kaufman and
 /// Stewart 1976).
 const CANCELLED: f64 = 0.7;
-/// A direction that lies in the space of the former ones up to this share of its length adds nothing.
+/// A direction adds nothing if less than this fraction of its length lies outside of the space of the former
+/// ones.
 const ROUNDING: f64 = 1e-14;
 
 impl<V: Vector> Gmres<V> {
-    /// A solver for vectors like `prototype`, restarted after `restart` directions (at least 1).
+    /// Allocates a solver for vectors like `prototype`, restarted after `restart` directions (at least 1).
     ///
     /// # Errors
     /// [`GpuError::OutOfMemory`] if `2 restart + 1` vectors do not fit.
@@ -53,7 +52,7 @@ impl<V: Vector> Gmres<V> {
         Ok(Self { v: vectors(restart + 1)?, z: vectors(restart)? })
     }
 
-    /// Solves `A x = b` from the guess in `x`. Sums are worked out in the same order on every run.
+    /// Solves `A x = b` from the guess in `x`. Sums are computed in the same order on every run.
     ///
     /// # Errors
     /// [`SolveError`], with `x` at the last iterate.
@@ -90,7 +89,7 @@ impl<V: Vector> Gmres<V> {
             if !residual.is_finite() {
                 return Err(SolveError::NotFinite { what: "the residual", iteration: iterations, history });
             }
-            // A cycle that was cut off by the number of iterations has not had its chance.
+            // A cycle that the limit of iterations interrupted does not count as stagnation.
             if residual > target && residual > CYCLE_GAIN * before && iterations < stop.max_iterations {
                 return Err(SolveError::Stagnated { iterations, residual, target, history });
             }
@@ -98,7 +97,8 @@ impl<V: Vector> Gmres<V> {
         Ok(Solution { iterations: history.len() - 1, residuals: history, true_residual: residual, target })
     }
 
-    /// One cycle: the `x` of least residual in the space of the directions; `v[0]` holds the residual.
+    /// One cycle: computes the `x` of least residual in the space of the directions; `v[0]` holds the
+    /// residual.
     fn cycle(
         &mut self,
         a: &impl LinearOperator<V>,
@@ -161,7 +161,7 @@ impl<V: Vector> Gmres<V> {
     }
 }
 
-/// `min ‖β e₁ − H y‖` for a Hessenberg matrix that grows by columns, made triangular by Givens's rotations.
+/// `min ‖β e₁ − H y‖` for a Hessenberg matrix that grows by columns, made triangular by Givens rotations.
 struct LeastSquares {
     /// Columns of the triangular factor.
     columns: Vec<Vec<f64>>,
@@ -176,8 +176,8 @@ impl LeastSquares {
         Self { columns: Vec::new(), rotations: Vec::new(), right: vec![beta] }
     }
 
-    /// Takes column j with its j + 2 entries. `false`, with the column left out, if it depends on the former
-    /// ones up to rounding, `size` being its length.
+    /// Adds column j with its j + 2 entries. Returns `false`, without adding it, if the column depends on the
+    /// former ones up to rounding; `size` is its length.
     fn add(&mut self, mut column: Vec<f64>, size: f64) -> bool {
         for (k, &(c, s)) in self.rotations.iter().enumerate() {
             let (upper, lower) = (column[k], column[k + 1]);

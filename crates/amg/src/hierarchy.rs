@@ -1,4 +1,4 @@
-//! From a matrix to ever coarser ones: aggregation and Galerkin products until a size is reached.
+//! Coarsening of a matrix: aggregation and Galerkin products until a level is small enough.
 
 mod aggregates;
 mod galerkin;
@@ -17,7 +17,7 @@ pub(crate) use smoothed::Smoothed;
 use crate::sparse::{Sparse, View, pieces};
 use crate::{AmgOptions, Coarsening, Csr, MatrixError, Strength};
 
-/// One step of coarsening: how a level's rows are gathered, and the matrix of the aggregates.
+/// One step of coarsening: the aggregates of a level's rows, and the matrix of the aggregates.
 pub(crate) struct Step {
     pub(crate) aggregates: Aggregates,
     /// The prolongation, where it is not constant on aggregates.
@@ -25,14 +25,14 @@ pub(crate) struct Step {
     pub(crate) matrix: Sparse<f64>,
 }
 
-/// A level must have fewer than this share of the rows of the next finer one.
+/// A level must have fewer rows than this fraction of the next finer one.
 const STAGNATION: f64 = 0.8;
 
-/// How often a coarsening that stagnates is loosened.
+/// How often the criteria of a coarsening that stagnates are relaxed.
 const LOOSENINGS: usize = 6;
 
-/// All coarser levels of a matrix, finest first. An empty list means that the matrix is small enough, or that
-/// no coarsening helps. `scale` brings entries to a size of one.
+/// Computes all coarser levels of a matrix, finest first. The list is empty if the matrix is small enough, or
+/// if no coarsening helps. `scale` brings entries to the order of one.
 pub(crate) fn coarsen(host: &Host, a: View<'_, f64>, scale: f64, options: &AmgOptions) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     while steps.len() + 1 < options.max_levels {
@@ -54,8 +54,9 @@ pub(crate) fn coarsen(host: &Host, a: View<'_, f64>, scale: f64, options: &AmgOp
     steps
 }
 
-/// Aggregates of a level. Where they are too many the demands on them are lowered: the quality threshold is
-/// squared, the threshold of strength is quartered. `None` if that is in vain, or nothing is left.
+/// Aggregates of a level. If there are too many of them the criteria are relaxed: the quality threshold is
+/// squared, the threshold of strength is divided by four. Returns `None` if that does not help, or if no row
+/// needs a coarser level.
 fn aggregate(host: &Host, a: View<'_, f64>, coarsening: Coarsening) -> Option<Aggregates> {
     let mut coarsening = coarsening;
     for _ in 0..=LOOSENINGS {
@@ -95,11 +96,11 @@ impl Strength {
     }
 }
 
-/// Entries that mirror each other may differ by this share of `(a_ii a_jj)^½`.
+/// Mirrored entries may differ by this fraction of `(a_ii a_jj)^½`.
 const ASYMMETRY: f64 = 1e-9;
 
-/// Whether a matrix can be that of a symmetric positive (semi-)definite operator, as far as its entries show;
-/// its largest diagonal entry.
+/// Checks whether a matrix can be symmetric positive (semi-)definite, as far as its entries show; returns its
+/// largest diagonal entry.
 ///
 /// # Errors
 /// [`MatrixError::NotSquare`], [`MatrixError::EmptyRow`], [`MatrixError::DiagonalNotPositive`] or
@@ -115,8 +116,8 @@ pub(crate) fn check(host: &Host, a: &Csr<f64>) -> Result<f64, MatrixError> {
     }
 }
 
-/// The largest diagonal entry of a matrix whose entries mirror each other to the bit and whose diagonal is
-/// positive.
+/// The largest diagonal entry of a matrix that is symmetric to the last bit and has a positive diagonal;
+/// `None` for other matrices.
 fn largest_if_mirrored(host: &Host, view: View<'_, f64>) -> Option<f64> {
     let found = pieces(host, view.n_rows(), |rows| {
         let (mut largest, mut above, mut below) = (0.0f64, 0, 0);
@@ -143,11 +144,12 @@ fn largest_if_mirrored(host: &Host, view: View<'_, f64>) -> Option<f64> {
         let piece = piece?;
         (largest, above, below) = (largest.max(piece.0), above + piece.1, below + piece.2);
     }
-    // Each entry above the diagonal has its mirror: where there are as many below, these are all.
+    // Each entry above the diagonal has its mirror: if there are as many below, these are all.
     (above == below).then_some(largest)
 }
 
-/// What a matrix that is not so is to be called, if it is not symmetric but for rounding.
+/// Finds the error of a matrix that is not symmetric to the last bit; differences within rounding are
+/// accepted.
 fn judge(host: &Host, view: View<'_, f64>) -> Result<f64, MatrixError> {
     let diagonal = |i: usize| {
         let (columns, values) = view.row(i);
@@ -167,7 +169,7 @@ fn judge(host: &Host, view: View<'_, f64>) -> Result<f64, MatrixError> {
             largest = largest.max(here);
             for (&col, &value) in columns.iter().zip(values) {
                 let col = col as usize;
-                // The upper half suffices, except for entries whose mirror is missing.
+                // The upper half is enough, except for entries whose mirror is missing.
                 let (others, mirrors) = view.row(col);
                 let mirrored = others.binary_search(&(row as u32)).map_or(0.0, |k| mirrors[k]);
                 if value != mirrored {
@@ -212,7 +214,7 @@ mod tests {
             let error = MatrixError::NotSymmetric { row, col, value: 0.5, mirrored: 0.0 };
             assert_eq!(with(&[(row, col, 0.5)]), Err(error));
         }
-        // As many above as below, but not where they belong.
+        // As many entries above the diagonal as below, but not mirrored.
         assert!(with(&[(2, 0, 0.5), (1, 2, 0.5)]).is_err());
     }
 

@@ -4,16 +4,16 @@ use dgsuite_gpu::{GpuError, Scalar, Vector};
 
 use crate::{LinearOperator, Preconditioner};
 
-/// Of a known bound that is no more than this times the estimate, nothing better is sought.
+/// If a known bound is at most this multiple of the estimate, the bound is used.
 const NEAR: f64 = 1.08;
 
-/// A vector to start from: entries of size 1 to 2 with signs that neighbours do not share, rich in the upper
-/// end of the spectrum.
+/// A start vector: entries of size 1 to 2 with signs that vary between neighbours, rich in the upper end of
+/// the spectrum.
 pub(crate) fn rough<T: Scalar>(n: usize) -> Vec<T> {
     (0..n).map(rough_entry).collect()
 }
 
-/// Its entry `i`.
+/// Entry `i` of the start vector.
 #[inline]
 pub(crate) fn rough_entry<T: Scalar>(i: usize) -> T {
     let bits = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
@@ -21,18 +21,19 @@ pub(crate) fn rough_entry<T: Scalar>(i: usize) -> T {
     T::from_f64(if bits & 1 == 0 { size } else { -size })
 }
 
-/// The largest eigenvalue of `M⁻¹ A` for symmetric `A` and symmetric positive definite `M`: the estimate θ of
-/// so many steps and twice the residual of its vector, `θ + 2 β |s|` with `s` the last entry of the unit
-/// eigenvector of the tridiagonal matrix. An eigenvalue lies within that residual of θ; that the largest does
-/// is not proven, but found in practice (Zhou and Li 2011, "Bounding the spectrum of large Hermitian
-/// matrices"), and twice it has been above in all cases here. `None` if one of the matrices turns out not to
-/// be definite, or not finite.
+/// The largest eigenvalue of `M⁻¹ A` for symmetric `A` and symmetric positive definite `M`: the estimate θ
+/// after `steps` steps plus twice the residual of its vector, `θ + 2 β |s|`, where `s` is the last entry of
+/// the unit eigenvector of the tridiagonal matrix. An eigenvalue lies within that residual of θ. That the
+/// largest one does is not proven, but observed in practice (Zhou and Li 2011, "Bounding the spectrum of
+/// large Hermitian matrices"); twice the residual was an upper bound in all cases here. Returns `None` if one
+/// of the matrices is not definite, or not finite.
 ///
-/// `A M⁻¹` is symmetric in the inner product `(u, v) = uᵀ M⁻¹ v`, so that products with `A` and `M⁻¹` are all
-/// that is asked for. The first vector is `x + A x`, both of size one: where entries of A differ by decades
-/// one of the two sees the rows with small entries, the other those with large ones.
+/// `A M⁻¹` is symmetric in the inner product `(u, v) = uᵀ M⁻¹ v`, so that only products with `A` and `M⁻¹`
+/// are needed. The first vector is `x + A x`, both scaled to length one: where entries of A differ by
+/// decades, one of the two represents the rows with small entries, the other the rows with large ones.
 ///
-/// Estimates grow with each step: where one comes [`NEAR`] to a known `bound`, the bound is the result.
+/// Estimates increase with each step. If one comes within the factor [`NEAR`] of a known `bound`, the bound
+/// is the result.
 pub(crate) fn largest_eigenvalue<V: Vector>(
     a: &(impl LinearOperator<V> + ?Sized),
     m: &mut (impl Preconditioner<V> + ?Sized),
@@ -83,7 +84,7 @@ pub(crate) fn largest_eigenvalue<V: Vector>(
 }
 
 /// The last entry of the unit eigenvector of a symmetric tridiagonal matrix for its largest eigenvalue, which
-/// must not be below it: entries, and what elimination leaves of the diagonal, are positive then.
+/// `largest` must not underestimate: then all entries and all pivots of the elimination are positive.
 fn last_entry(diagonal: &[f64], beside: &[f64], largest: f64) -> f64 {
     let (mut entry, mut squares, mut coupling) = (1.0, 1.0, 0.0);
     for (d, b) in diagonal.iter().zip(beside) {
@@ -158,7 +159,7 @@ mod tests {
         assert_eq!(largest_eigenvalue(&negative, &mut crate::Identity, &x, 8, f64::INFINITY).unwrap(), None);
         let x = host.upload(&[1.0, f64::NAN]).unwrap();
         assert_eq!(largest_eigenvalue(&negative, &mut crate::Identity, &x, 8, f64::INFINITY).unwrap(), None);
-        // One eigenvalue alone: Lanczos's method ends after one step.
+        // A single eigenvalue: Lanczos's method ends after one step.
         let five = Csr::from_triplets(2, 2, [(0, 0, 5.0), (1, 1, 5.0)]).unwrap();
         let x = host.upload(&[1.0, -1.0]).unwrap();
         let found = largest_eigenvalue(&five, &mut crate::Identity, &x, 8, f64::INFINITY).unwrap().unwrap();

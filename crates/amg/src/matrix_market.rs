@@ -1,5 +1,5 @@
-//! Matrices from Matrix Market files (Boisvert, Pozo, Remington 1996): `coordinate`, `real` or `integer`,
-//! `general` or `symmetric`.
+//! Reads matrices from Matrix Market files (Boisvert, Pozo, Remington 1996): `coordinate`, `real` or
+//! `integer`, `general` or `symmetric`.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::{Csr, MAX_ROWS, MatrixError, MatrixMarketError};
 /// Reads a matrix from a file.
 ///
 /// # Errors
-/// [`MatrixMarketError`], with the line where there is one.
+/// [`MatrixMarketError`], with the line number where there is one.
 pub fn read_matrix_market(path: impl AsRef<Path>) -> Result<Csr<f64>, MatrixMarketError> {
     let path = path.as_ref();
     let bytes =
@@ -16,11 +16,11 @@ pub fn read_matrix_market(path: impl AsRef<Path>) -> Result<Csr<f64>, MatrixMark
     if bytes.starts_with(&GZIP) {
         return Err(MatrixMarketError::Compressed { path: path.to_owned() });
     }
-    // Names in comments may be in any encoding; what is read is ASCII.
+    // Comments may be in any encoding; everything that is parsed is ASCII.
     parse_matrix_market(&String::from_utf8_lossy(&bytes))
 }
 
-/// The first bytes of a file that gzip packed (RFC 1952, section 2.3.1).
+/// The first bytes of a gzip file (RFC 1952, section 2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Reads a matrix from text.
@@ -33,7 +33,7 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// ```
 ///
 /// # Errors
-/// [`MatrixMarketError`], with the line where there is one.
+/// [`MatrixMarketError`], with the line number where there is one.
 pub fn parse_matrix_market(text: &str) -> Result<Csr<f64>, MatrixMarketError> {
     let text = text.trim_start_matches('\u{feff}'); // a byte order mark
     let mut lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
@@ -52,8 +52,8 @@ pub fn parse_matrix_market(text: &str) -> Result<Csr<f64>, MatrixMarketError> {
         return Err(MatrixError::NotSquare { n_rows, n_cols }.into());
     }
 
-    // An announced number is not trusted with memory: a line of text stands behind each entry, and an entry
-    // behind most rows.
+    // The announced size alone must not allocate memory: each entry needs a line of text, and most rows need
+    // an entry.
     if n_rows > text.len() {
         return Err(MatrixMarketError::EmptyRows { rows: n_rows, entries: n_entries.min(text.len()) });
     }
@@ -82,7 +82,7 @@ pub fn parse_matrix_market(text: &str) -> Result<Csr<f64>, MatrixMarketError> {
     Ok(Csr::from_triplets(n_rows, n_cols, entries)?)
 }
 
-/// Whether the matrix is symmetric, from the first line.
+/// Whether the first line announces a symmetric matrix.
 fn header(line: &str) -> Result<bool, MatrixMarketError> {
     let lower = line.to_ascii_lowercase();
     let [banner, object, format, field, symmetry] =
@@ -174,8 +174,8 @@ mod tests {
         assert!(message(&format!("{GENERAL}2 2 1\n1 3 1.0\n")).contains("inside the matrix"));
         assert!(message(&format!("{GENERAL}2 2 1\n0 1 1.0\n")).contains("counted from 1"));
         let few = message(&format!("{GENERAL}2 2 2\n1 1 1.0\n"));
-        assert_eq!(few, "2 entries were announced, 1 are there");
-        assert!(message(&format!("{GENERAL}2 2 1\n1 1 1\n2 2 1\n")).contains("2 are there"));
+        assert_eq!(few, "the header announces 2 entries, but the file has 1");
+        assert!(message(&format!("{GENERAL}2 2 1\n1 1 1\n2 2 1\n")).contains("but the file has 2"));
         assert!(message(&format!("{SYMMETRIC}2 2 1\n1 2 1.0\n")).contains("above the diagonal"));
         assert!(matches!(
             parse_matrix_market(&format!("{SYMMETRIC}2 3 0\n")),
@@ -184,7 +184,7 @@ mod tests {
         let vast = message(&format!("{GENERAL}4000000000 4000000000 1\n1 1 1.0\n"));
         assert_eq!(
             vast,
-            "4000000000 rows were announced, but with 1 entries nearly all of them would be empty"
+            "the header announces 4000000000 rows, but with 1 entries nearly all of them would be empty"
         );
         assert!(matches!(
             parse_matrix_market(&format!("{GENERAL}99999999999 1 0\n")),
@@ -196,7 +196,7 @@ mod tests {
         ));
     }
 
-    /// A byte order mark, ends of lines as on Windows, and a comment in Latin-1.
+    /// A byte order mark, Windows line endings, and a comment in Latin-1.
     #[test]
     fn files_of_other_systems_are_read() {
         let path = std::env::temp_dir().join(format!("dgsuite-amg-{}.mtx", std::process::id()));
@@ -207,7 +207,7 @@ mod tests {
         let packed = read_matrix_market(&path).unwrap_err().to_string();
         std::fs::remove_file(&path).unwrap();
         assert_eq!(read.unwrap().get(0, 0), 3.0);
-        assert!(packed.ends_with(".mtx is compressed: unpack it first, by gunzip"), "{packed}");
+        assert!(packed.ends_with(".mtx is compressed: decompress it first, with gunzip"), "{packed}");
     }
 
     #[test]

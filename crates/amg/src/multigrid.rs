@@ -1,4 +1,4 @@
-//! Multigrid over levels that are given: operators, stored or not, and the transfers between them.
+//! A V-cycle over given levels: operators, stored or matrix-free, and the transfers between them.
 
 mod summary;
 mod transfer;
@@ -10,32 +10,32 @@ pub use transfer::{Interpolation, Transfer};
 
 use crate::{AmgError, LinearOperator, Preconditioner, Smoother, lanczos, smoother};
 
-/// How a level is smoothed: a polynomial in `M⁻¹ A`, applied by the steps that all smoothers share.
+/// The smoother of a level: a polynomial in `M⁻¹ A`, applied by the steps that all smoothers share.
 pub struct LevelSmoother<V> {
     /// The polynomial. Its interval comes from the largest eigenvalue of `M⁻¹ A` (Lanczos's method, in the
-    /// inner product of `M⁻¹`), except for [`Smoother::L1Jacobi`], where that is taken to be at most 1.
+    /// inner product of `M⁻¹`); for [`Smoother::L1Jacobi`] that eigenvalue is assumed to be at most 1.
     pub polynomial: Smoother,
-    /// `z = M⁻¹ r`, symmetric positive definite: point Jacobi, block Jacobi, or better.
+    /// `z = M⁻¹ r`, symmetric positive definite: point Jacobi, block Jacobi or another preconditioner.
     pub inverse: Box<dyn Preconditioner<V> + Send>,
 }
 
-/// A level with all but its vectors.
+/// A level without its vectors.
 pub struct LevelSpec<V> {
-    /// What the level is called in the table and in errors.
+    /// Name of the level in the table and in errors.
     pub name: String,
     /// `y = A x`, symmetric positive (semi-)definite.
     pub operator: Box<dyn LinearOperator<V> + Send + Sync>,
-    /// How the level is smoothed, before and after the correction alike.
+    /// The smoother, the same before and after the correction.
     pub smoother: LevelSmoother<V>,
-    /// The way to the next coarser level.
+    /// The transfer to the next coarser level.
     pub transfer: Box<dyn Transfer<V> + Send + Sync>,
     /// Bytes of operator, smoother and transfer, if they are known; for the table.
     pub bytes: Option<usize>,
 }
 
-/// The coarsest level: something that solves on it, exactly or nearly.
+/// The coarsest level: its exact or approximate solver.
 pub struct CoarseSpec<V> {
-    /// What the level is called in the table.
+    /// Name of the level in the table.
     pub name: String,
     /// Number of rows.
     pub n_rows: usize,
@@ -47,27 +47,30 @@ pub struct CoarseSpec<V> {
 
 /// A V-cycle over given levels, the finest first: `z = M⁻¹ r`.
 ///
-/// On each level the smoother runs on a zero guess, the residual is restricted, the next level's answer is
-/// prolongated and added, and the smoother runs again. With `R = Pᵀ` and a symmetric coarse solver the map is
-/// linear, symmetric and, while no smoother overshoots, positive definite. With a K-cycle as coarse solver it
-/// is not quite linear: use [`Pcg::flexible`](crate::Pcg::flexible).
+/// On each level the smoother runs on a zero guess, the residual is restricted, the correction of the next
+/// coarser level is prolongated and added, and the smoother runs again. With `R = Pᵀ` and a symmetric coarse
+/// solver the map is linear, symmetric and, as long as no smoother overshoots, positive definite. With a
+/// K-cycle as coarse solver the map is not linear: use [`Pcg::flexible`](crate::Pcg::flexible).
 ///
 /// ```
 /// use dgsuite_amg::{
-///     Amg, AmgOptions, CoarseSpec, Csr, Interpolation, Jacobi, LevelSmoother, LevelSpec, Multigrid, Pcg, Smoother, Stop, gallery,
+///     Amg, AmgOptions, Backend, CoarseSpec, Csr, Host, Interpolation, Jacobi, LevelSmoother, LevelSpec,
+///     Multigrid, Pcg, Smoother, Stop, Vector, gallery,
 /// };
-/// use dgsuite_gpu::{Backend, Host, Vector};
 /// let host = Host::new(1)?;
 /// let (fine, n) = (255, 127);
 /// let a = gallery::poisson_1d(fine)?;
 /// // Linear interpolation: 1 at every second point, ½ beside it.
-/// let p = Csr::from_triplets(fine, n, (0..n).flat_map(|k| [(2 * k, k, 0.5), (2 * k + 1, k, 1.0), (2 * k + 2, k, 0.5)]))?;
+/// let column = |k: usize| [(2 * k, k, 0.5), (2 * k + 1, k, 1.0), (2 * k + 2, k, 0.5)];
+/// let p = Csr::from_triplets(fine, n, (0..n).flat_map(column))?;
 /// // PᵀAP is half of the second difference.
-/// let coarse = gallery::poisson_1d(n)?;
-/// let coarse = Csr::from_triplets(n, n, (0..n).flat_map(|i| coarse.row(i).map(move |(j, v)| (i, j, 0.5 * v))))?;
+/// let double = gallery::poisson_1d(n)?;
+/// let halves = |i: usize| double.row(i).map(move |(j, v)| (i, j, 0.5 * v));
+/// let coarse = Csr::from_triplets(n, n, (0..n).flat_map(halves))?;
+/// let inverse = Box::new(Jacobi::new(&host, &a)?);
 /// let level = LevelSpec {
 ///     name: "h".into(),
-///     smoother: LevelSmoother { polynomial: Smoother::CHEBYSHEV, inverse: Box::new(Jacobi::new(&host, &a)?) },
+///     smoother: LevelSmoother { polynomial: Smoother::CHEBYSHEV, inverse },
 ///     operator: Box::new(a.clone()),
 ///     transfer: Box::new(Interpolation::new(p)),
 ///     bytes: None,
@@ -89,7 +92,7 @@ pub struct Multigrid<V: Vector> {
     summary: MultigridSummary,
 }
 
-/// A level: what was given of it, the steps of its smoother, and room for a cycle.
+/// A level: the given parts, the steps of its smoother, and the vectors of a cycle.
 struct Level<V> {
     operator: Box<dyn LinearOperator<V> + Send + Sync>,
     inverse: Box<dyn Preconditioner<V> + Send>,
@@ -100,21 +103,21 @@ struct Level<V> {
     y: V,
     r: V,
     z: V,
-    /// Right-hand side and answer of the next coarser level.
+    /// Right-hand side and solution of the next coarser level.
     coarse_b: V,
     coarse_x: V,
 }
 
-/// Steps of Lanczos's method on each level: more than for stored matrices of low order, since the spectra of
-/// high orders thin out towards their upper end.
+/// Steps of Lanczos's method on each level. More than for stored matrices of low order, since the spectra of
+/// high orders are sparse near their upper end.
 const LANCZOS_STEPS: usize = 12;
 
 impl<V: Vector> Multigrid<V> {
-    /// Sets the levels up, the finest first: vectors on `machine` and the intervals of the smoothers. Without
-    /// levels the coarse solver is all there is.
+    /// Sets up the levels, the finest first: vectors on `machine` and the intervals of the smoothers. Without
+    /// levels only the coarse solver is applied.
     ///
     /// # Errors
-    /// [`AmgError::OptionOutOfRange`], [`AmgError::SmootherNotPositive`], or memory.
+    /// [`AmgError::OptionOutOfRange`], [`AmgError::SmootherNotPositive`], or not enough memory.
     ///
     /// # Panics
     /// If an operator, a preconditioner or a transfer expects vectors of another length than its level has.
@@ -148,7 +151,7 @@ impl<V: Vector> Multigrid<V> {
                 bytes: level.bytes,
                 vectors: (3 * here + 2 * next) * T::BYTES,
                 largest: Some(largest),
-                // The first step on a zero guess needs none; the residual needs one.
+                // The first step on a zero guess needs no application; the residual needs one.
                 applications: 2 * steps.len(),
             });
             set_up.push(Level {
@@ -175,7 +178,7 @@ impl<V: Vector> Multigrid<V> {
         Ok(Self { levels: set_up, coarse: coarse.solver, n_rows: rows[0], summary })
     }
 
-    /// The levels: rows, bytes, operator applications of a cycle.
+    /// The levels with their rows, bytes and operator applications per cycle.
     pub fn summary(&self) -> &MultigridSummary {
         &self.summary
     }
@@ -191,7 +194,7 @@ impl<V: Vector> Preconditioner<V> for Multigrid<V> {
     }
 }
 
-/// A cycle `x ← M⁻¹ b` in its three parts.
+/// The three parts of a cycle `x ← M⁻¹ b`.
 impl<V: Vector> Multigrid<V> {
     /// Smooths and restricts, level by level.
     pub(crate) fn descend(&mut self, b: &V, x: &mut V) {
@@ -245,7 +248,7 @@ impl<V: Vector> Level<V> {
         }
     }
 
-    /// A step on `x`, with the former `x` left in `y`.
+    /// A step on `x`; leaves the former `x` in `y`.
     fn step(&mut self, beta: f64, b: &V, x: &mut V) {
         let Self { operator, inverse, y, .. } = self;
         if !inverse.inverse_diagonal().is_some_and(|diagonal| operator.relax(beta, diagonal, b, x, y)) {

@@ -1,4 +1,4 @@
-//! What a Krylov method asks of a matrix and of a preconditioner.
+//! The interfaces of matrices and preconditioners that Krylov methods use.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use dgsuite_gpu::Vector;
 
 /// A linear map `y = A x` of vectors of one kind. It need not be stored as a matrix.
 pub trait LinearOperator<V: Vector> {
-    /// Number of rows; square operators are meant where nothing else is said.
+    /// Number of rows. Operators are square unless something else is stated.
     fn n_rows(&self) -> usize;
 
     /// `y ← A x`.
@@ -15,7 +15,7 @@ pub trait LinearOperator<V: Vector> {
     /// If a length does not fit.
     fn apply(&self, x: &V, y: &mut V);
 
-    /// `r ← b − A x`. Worth an own implementation where it takes fewer passes over the vectors.
+    /// `r ← b − A x`. Override it where a single pass over the vectors is possible.
     ///
     /// # Panics
     /// If a length does not fit.
@@ -24,8 +24,8 @@ pub trait LinearOperator<V: Vector> {
         r.axpby(1.0, b, -1.0);
     }
 
-    /// A smoother's step with the inverse of a diagonal, `y ← x + β D⁻¹ (b − A x)`, if the operator does all
-    /// of it in one pass, and whether it did.
+    /// One step of a smoother with the inverse of a diagonal, `y ← x + β D⁻¹ (b − A x)`, for operators that
+    /// compute all of it in one pass. Returns whether the step was done.
     ///
     /// # Panics
     /// If a length does not fit.
@@ -105,7 +105,7 @@ pub trait Preconditioner<V: Vector> {
     /// If a length does not fit.
     fn apply(&mut self, r: &V, z: &mut V);
 
-    /// The first step of a smoother, from a zero guess: `x ← β M⁻¹ b`. `z` is room.
+    /// The first step of a smoother, from a zero guess: `x ← β M⁻¹ b`. `z` is work space.
     ///
     /// # Panics
     /// If a length does not fit.
@@ -114,8 +114,8 @@ pub trait Preconditioner<V: Vector> {
         x.axpby(beta, z, 0.0);
     }
 
-    /// A further step: `y ← x + β M⁻¹ (b − A x)` with `A x` in `r`; `r` and `z` are room afterwards. Worth an
-    /// own implementation where it takes fewer passes over the vectors.
+    /// A further step of a smoother: `y ← x + β M⁻¹ (b − A x)`, with `A x` in `r`; `r` and `z` are
+    /// overwritten. Override it where fewer passes over the vectors are possible.
     ///
     /// # Panics
     /// If a length does not fit.
@@ -125,7 +125,7 @@ pub trait Preconditioner<V: Vector> {
         y.lincomb(0.0, &[(1.0, x), (beta, z)]);
     }
 
-    /// `M⁻¹` if it is a diagonal, for operators that do a smoother's step themselves
+    /// `M⁻¹` if it is diagonal, for operators that do a smoother's step themselves
     /// ([`LinearOperator::relax`]).
     fn inverse_diagonal(&self) -> Option<&V> {
         None

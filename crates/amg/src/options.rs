@@ -1,14 +1,14 @@
-//! What can be chosen of a multigrid method, as types and as words.
+//! Options of algebraic multigrid, as types and as words.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::AmgError;
 
-/// How rows are gathered into aggregates, which become the rows of the next coarser level.
+/// How rows are grouped into aggregates, which become the rows of the next coarser level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Coarsening {
-    /// Pairs, pairs of pairs and so on, each chosen and admitted by its quality (Notay 2010, 2012; Napov and
+    /// Pairs, pairs of pairs and so on, each chosen and accepted by its quality (Notay 2010, 2012; Napov and
     /// Notay 2012).
     Pairwise {
         /// Number of pairings: aggregates have up to `2^passes` rows. From 1 to 3.
@@ -22,10 +22,10 @@ pub enum Coarsening {
         /// Which connections are strong.
         strength: Strength,
     },
-    /// The same neighbourhoods, with a prolongation that is smoothed, `P = (I − ω D⁻¹ A) P₀` with `P₀`
-    /// constant on each and ω = 4/3 of the inverse largest eigenvalue of `D⁻¹ A` (Vaněk, Mandel and Brezina
-    /// 1996): V-cycles suffice. For matrices of continuous finite elements and of finite differences; those
-    /// of interior penalty methods fill up.
+    /// The same neighbourhoods with a smoothed prolongation, `P = (I − ω D⁻¹ A) P₀`, where `P₀` is constant
+    /// on each aggregate and ω is 4/3 divided by the largest eigenvalue of `D⁻¹ A` (Vaněk, Mandel and Brezina
+    /// 1996). V-cycles suffice. For matrices of continuous finite elements and of finite differences; with
+    /// matrices of interior penalty methods the coarser levels fill in.
     SmoothedAggregation {
         /// Which connections are strong.
         strength: Strength,
@@ -37,15 +37,15 @@ pub enum Coarsening {
 pub enum Strength {
     /// `|a_ij| > θ (a_ii a_jj)^½` (Vaněk, Mandel and Brezina 1996); θ = 0.08 is usual.
     Symmetric(f64),
-    /// `−a_ij > θ max_k(−a_ik)`, row i judging for itself (Ruge and Stüben 1987); θ = 0.5 keeps few, 0.25
-    /// more.
+    /// `−a_ij > θ max_k(−a_ik)`, with the maximum over row i (Ruge and Stüben 1987); θ = 0.5 selects few
+    /// connections, 0.25 more.
     NegativeMaximum(f64),
 }
 
-/// What is done on each level before and after the correction from the coarser one.
+/// The smoother, applied on each level before and after the coarse correction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Smoother {
-    /// `x ← x + ω D⁻¹ (b − A x)` with ω = 4/3 of the inverse largest eigenvalue of `D⁻¹ A`.
+    /// `x ← x + ω D⁻¹ (b − A x)`, where ω is 4/3 divided by the largest eigenvalue of `D⁻¹ A`.
     Jacobi {
         /// Number of sweeps.
         sweeps: usize,
@@ -64,58 +64,59 @@ pub enum Smoother {
         /// Ratio of the interval's ends.
         ratio: f64,
     },
-    /// Chebyshev polynomial of the fourth kind, which needs no lower end (Lottes 2023).
+    /// Chebyshev polynomial of the fourth kind, which needs no lower bound (Lottes 2023).
     ChebyshevFourth {
         /// Degree: products with A.
         degree: usize,
     },
 }
 
-/// In which order levels are visited.
+/// The order in which a cycle visits the levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cycle {
     /// Each level once.
     V,
-    /// Each coarser level twice from the one above it.
+    /// Each coarser level twice for each visit of the next finer one.
     W,
-    /// Up to two iterations of flexible conjugate gradients on each of the coarser levels, as many as
-    /// `levels` counted from the finest; V below (Notay 2008).
+    /// Up to two iterations of flexible conjugate gradients on each of the first `levels` coarser levels,
+    /// counted from the finest; a V-cycle below (Notay 2008).
     K {
-        /// Number of levels with such iterations; [`usize::MAX`] for as many as pay: four, and more where
-        /// they are large and coarsening goes on (which [`HierarchySummary::cycle`](crate::HierarchySummary)
-        /// tells).
+        /// Number of levels with such iterations. [`usize::MAX`] chooses it: four, and more where the levels
+        /// are large and coarsening is fast ([`HierarchySummary::cycle`](crate::HierarchySummary) reports the
+        /// choice).
         levels: usize,
     },
 }
 
-/// What is known of the vectors with `A x = 0`.
+/// The null space of A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NullSpace {
-    /// There are none: a singular matrix is an error.
+    /// None: a singular matrix is an error.
     None,
     /// Constants, on each connected part of the matrix whose rows sum to zero (pure Neumann problems).
     Constant,
 }
 
-/// The choices of a multigrid method. The default serves scalar elliptic problems on any mesh.
+/// Options of a multigrid method. The default works for scalar elliptic problems on any mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AmgOptions {
     /// How levels are made.
     pub coarsening: Coarsening,
-    /// What is done on them.
+    /// The smoother.
     pub smoother: Smoother,
-    /// In which order.
+    /// The cycle.
     pub cycle: Cycle,
     /// Whether the matrix may be singular.
     pub null_space: NullSpace,
-    /// A level with so few rows is solved directly, by its dense inverse.
+    /// A level with at most this many rows is solved directly, with its dense inverse.
     pub direct_rows: usize,
-    /// Most levels, the finest included.
+    /// Largest number of levels, including the finest.
     pub max_levels: usize,
 }
 
 impl Default for AmgOptions {
-    /// Double pairwise aggregation with κ = 8, Chebyshev of degree 2, K-cycle on as many levels as pay.
+    /// Double pairwise aggregation with κ = 8, Chebyshev smoother of degree 2, K-cycle on as many levels as
+    /// are worthwhile.
     fn default() -> Self {
         Self {
             coarsening: Coarsening::PAIRWISE,
@@ -129,27 +130,27 @@ impl Default for AmgOptions {
 }
 
 impl AmgOptions {
-    /// The default for devices ([`cuda`](crate::cuda)): K-cycles on the two finest levels alone. A cycle on
-    /// all levels is hundreds of launches for levels of a few rows, and takes longer than the iterations that
-    /// it saves.
+    /// The default for devices ([`cuda`](crate::cuda)): K-cycles on the two finest levels only. A K-cycle on
+    /// all levels needs hundreds of launches for levels of a few rows, which take longer than the iterations
+    /// that they save.
     pub fn on_device() -> Self {
         Self { cycle: Cycle::K { levels: 2 }, ..Self::default() }
     }
 }
 
 impl Coarsening {
-    /// Double pairwise aggregation with κ = 8 (Napov and Notay 2012). Less keeps iterations down where
-    /// penalties couple rows, more coarsens stretched grids faster.
+    /// Double pairwise aggregation with κ = 8 (Napov and Notay 2012). A smaller κ needs fewer iterations
+    /// where penalties couple rows; a larger κ coarsens stretched grids faster.
     pub const PAIRWISE: Self = Self::Pairwise { passes: 2, quality: 8.0 };
 
     /// Double pairwise aggregation with κ = 4: aggregates of strongly coupled rows only. For interior penalty
-    /// methods of degree 1, whose values at one place belong together: 9 to 12 iterations on any mesh,
-    /// whatever the penalty, for 5 to 10 % more entries than with [`PAIRWISE`](Self::PAIRWISE). Stretched
-    /// grids coarsen by two only.
+    /// methods of degree 1, where it groups the values at one place: 9 to 12 iterations on any mesh, for any
+    /// penalty, for 5 to 10 % more entries than with [`PAIRWISE`](Self::PAIRWISE). Stretched grids coarsen by
+    /// a factor of two only.
     pub const PAIRWISE_STRICT: Self = Self::Pairwise { passes: 2, quality: 4.0 };
 
     /// Smoothed aggregation along the larger negative entries: all neighbours in matrices of linear and
-    /// trilinear elements of even shape, those across the thin direction in stretched ones.
+    /// trilinear elements of regular shape, the neighbours across the thin direction in stretched ones.
     pub const SMOOTHED: Self = Self::SmoothedAggregation { strength: Strength::NegativeMaximum(0.25) };
 }
 
@@ -159,7 +160,7 @@ impl Smoother {
 }
 
 impl Smoother {
-    /// Whether each number lies where it has a meaning.
+    /// Checks that each number lies in its valid range.
     ///
     /// # Errors
     /// [`AmgError::OptionOutOfRange`].
@@ -185,13 +186,13 @@ fn within(option: &'static str, value: f64, least: f64, most: f64) -> Result<(),
     }
 }
 
-/// Most rows that may be solved by a dense inverse.
+/// Largest number of rows for a dense inverse.
 const MAX_DIRECT_ROWS: usize = 4000;
-/// Most sweeps, or the largest degree, of a smoother.
+/// Largest number of sweeps, and largest degree, of a smoother.
 const MAX_SWEEPS: usize = 64;
 
 impl AmgOptions {
-    /// Whether each number lies where it has a meaning.
+    /// Checks that each number lies in its valid range.
     ///
     /// # Errors
     /// [`AmgError::OptionOutOfRange`].
@@ -262,7 +263,7 @@ impl FromStr for Smoother {
 impl FromStr for Cycle {
     type Err = AmgError;
 
-    /// `v`, `w`, `k` (as many levels as pay) or `k2` (the two finest, and so on).
+    /// `v`, `w`, `k` (as many levels as are worthwhile) or `k2` (the two finest, and so on).
     fn from_str(word: &str) -> Result<Self, AmgError> {
         match word {
             "v" => Ok(Self::V),

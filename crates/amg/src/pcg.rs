@@ -1,5 +1,4 @@
-//! Preconditioned conjugate gradients for symmetric positive definite systems, also with a preconditioner
-//! that varies.
+//! Preconditioned conjugate gradients for symmetric positive definite systems, plain and flexible.
 
 use dgsuite_gpu::{GpuError, Vector};
 
@@ -14,16 +13,16 @@ pub enum Reference {
     RightHandSide,
 }
 
-/// When to stop: at `‖b − A x‖₂ ≤ max(relative · reference, absolute)`, or after so many iterations.
+/// Stopping criterion: `‖b − A x‖₂ ≤ max(relative · reference, absolute)`, or a number of iterations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stop {
     /// Relative tolerance.
     pub relative: f64,
-    /// What it refers to.
+    /// What the relative tolerance refers to.
     pub reference: Reference,
     /// Absolute tolerance.
     pub absolute: f64,
-    /// Most iterations.
+    /// Largest number of iterations.
     pub max_iterations: usize,
 }
 
@@ -34,29 +33,28 @@ impl Default for Stop {
     }
 }
 
-/// How a solve went.
+/// The result of a solve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
     /// Iterations done.
     pub iterations: usize,
-    /// Residual norms as the iteration carries them along, the first before any iteration.
+    /// Norms of the residuals that the iteration updates; the first is from before the first iteration.
     pub residuals: Vec<f64>,
-    /// Norm of `b − A x`, worked out at the end.
+    /// Norm of `b − A x`, computed at the end.
     pub true_residual: f64,
-    /// The norm that was to be reached.
+    /// The target norm.
     pub target: f64,
 }
 
-/// The method of conjugate gradients (Hestenes and Stiefel 1952) with a preconditioner, and its vectors.
+/// The preconditioned conjugate gradient method (Hestenes and Stiefel 1952) and its vectors.
 ///
-/// The residual that the iteration carries along drifts from `b − A x` by rounding. When it meets the target
-/// the true residual is worked out; if that does not meet it, the iteration starts again from there, and if
-/// this no longer helps the solve has [stagnated](SolveError::Stagnated). So a solution that is returned is
-/// one.
+/// The residual that the iteration updates drifts away from `b − A x` by rounding. When it meets the target
+/// the true residual is computed. If that does not meet the target, the iteration restarts from there; if a
+/// restart does not help, the solve has [stagnated](SolveError::Stagnated). So a returned solution always
+/// meets the target.
 ///
 /// ```
-/// use dgsuite_amg::{Identity, Pcg, Stop, gallery};
-/// use dgsuite_gpu::{Backend, Host, Vector};
+/// use dgsuite_amg::{Backend, Host, Identity, Pcg, Stop, Vector, gallery};
 /// let host = Host::new(1)?;
 /// let a = gallery::poisson_1d(100)?;
 /// let b = host.upload(&[1.0; 100])?;
@@ -72,19 +70,19 @@ pub struct Pcg<V: Vector> {
     p: V,
     q: V,
     flexible: bool,
-    /// The null space's vector of length one, if there is one.
+    /// The unit vector of the null space, if there is one.
     null: Option<V>,
 }
 
-/// Growth of the residual that is called divergence. Its 2-norm may grow for a while, but by no more than the
-/// root of the condition number.
+/// A growth of the residual by this factor is divergence. The 2-norm may grow for a while, but by no more
+/// than the square root of the condition number.
 const DIVERGENCE: f64 = 1e12;
 
-/// A restart from the true residual must bring it below this share of what it was.
+/// A restart from the true residual must reduce it below this fraction of its former value.
 const RESTART_GAIN: f64 = 0.5;
 
 impl<V: Vector> Pcg<V> {
-    /// A solver for vectors like `prototype`.
+    /// Allocates a solver for vectors like `prototype`.
     ///
     /// # Errors
     /// [`GpuError::OutOfMemory`] if its four vectors do not fit.
@@ -93,18 +91,17 @@ impl<V: Vector> Pcg<V> {
         Ok(Self { r: zeros()?, z: zeros()?, p: zeros()?, q: zeros()?, flexible: false, null: None })
     }
 
-    /// The flexible method (Notay 2000), for preconditioners that are not quite linear, such as a K-cycle:
-    /// each direction is made conjugate to the one before by a product of its own, at the cost of one more
-    /// reduction.
+    /// Selects the flexible method (Notay 2000), for preconditioners that are not linear, such as a K-cycle.
+    /// Each direction is made conjugate to the one before explicitly, at the cost of one more reduction.
     #[must_use]
     pub fn flexible(mut self) -> Self {
         self.flexible = true;
         self
     }
 
-    /// For singular matrices with `A 1 = 0` (pure Neumann problems): the right-hand side is taken without its
-    /// mean, which nothing could meet, and so are the residuals. The mean of the solution stays that of the
-    /// guess if the preconditioner keeps to this, as [`Amg`](crate::Amg) does.
+    /// For singular matrices with `A 1 = 0` (pure Neumann problems): removes the mean of the right-hand side,
+    /// for which there is no solution, and of the residuals. The mean of the solution stays the mean of the
+    /// guess if the preconditioner preserves it, as [`Amg`](crate::Amg) does.
     ///
     /// # Errors
     /// [`GpuError::OutOfMemory`] if one more vector does not fit.
@@ -114,9 +111,9 @@ impl<V: Vector> Pcg<V> {
         self.without(&ones)
     }
 
-    /// For singular matrices with `A n = 0`, where `n` is not all ones: the right-hand side and the residuals
-    /// are taken without their part along `n`. That part of the solution is whatever guess and preconditioner
-    /// make it.
+    /// For singular matrices with `A n = 0`, where `n` is not constant: removes the component along `n` from
+    /// the right-hand side and the residuals. The component of the solution along `n` is not determined; it
+    /// depends on the guess and the preconditioner.
     ///
     /// # Errors
     /// [`GpuError::OutOfMemory`] if one more vector does not fit.
@@ -130,7 +127,7 @@ impl<V: Vector> Pcg<V> {
         Ok(self)
     }
 
-    /// Solves `A x = b` from the guess in `x`. Sums are worked out in the same order on every run.
+    /// Solves `A x = b` from the guess in `x`. Sums are computed in the same order on every run.
     ///
     /// # Errors
     /// [`SolveError`], with `x` at the last iterate.
@@ -195,7 +192,7 @@ impl<V: Vector> Pcg<V> {
                 residual = self.step_residual(alpha);
                 history.push(residual);
                 if !(residual.is_finite() && residual > target && residual <= DIVERGENCE * first) {
-                    // This was the last step along p, or it is the last before another start.
+                    // The last step along p, or the last one before a restart.
                     x.axpby(alpha, &self.p, 1.0);
                 }
                 if !residual.is_finite() {
@@ -227,7 +224,7 @@ impl<V: Vector> Pcg<V> {
                 }
                 m.apply(&self.r, &mut self.z);
                 // −zᵀq / pᵀq makes the next direction conjugate to this one; with a fixed preconditioner it
-                // is next / rho.
+                // equals next / rho.
                 let (next, beta) = if self.flexible {
                     let [next, overlap] = self.z.dot_two(&self.r, &self.q);
                     (next, -overlap / curvature)
@@ -239,7 +236,7 @@ impl<V: Vector> Pcg<V> {
                     x.axpby(alpha, &self.p, 1.0);
                     return Err(refused);
                 }
-                // x takes its step along p here, where p is read anyway.
+                // The step of x along p is done here, in the same pass over p.
                 self.p.step_and_turn(alpha, x, beta, &self.z);
                 rho = next;
             }
@@ -272,11 +269,11 @@ fn remove<V: Vector>(null: Option<&V>, x: &mut V) {
     }
 }
 
-/// A first residual below this has squares that fade into rounding before a solve is done.
+/// The squares of a first residual below this underflow before the solve ends.
 const SMALLEST: f64 = 1e-130;
 
-/// Whether the first residual `r` is a vector of finite numbers whose squares are such, too; one that is as
-/// small as wanted will do.
+/// Checks that the first residual `r` and the squares of its entries are finite and do not underflow. A
+/// residual that is already small enough passes.
 pub(crate) fn check_first<V: Vector>(
     r: &V,
     residual: f64,
@@ -297,7 +294,7 @@ pub(crate) fn check_first<V: Vector>(
     })
 }
 
-/// Whether `rᵀ M⁻¹ r` is a positive number; if not, the error takes the history over.
+/// Checks that `rᵀ M⁻¹ r` is positive and finite; if not, the error takes the history.
 fn check_product(product: f64, iteration: usize, history: &mut Vec<f64>) -> Result<(), SolveError> {
     if !product.is_finite() {
         let history = std::mem::take(history);

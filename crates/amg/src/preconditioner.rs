@@ -1,4 +1,4 @@
-//! The simplest preconditioners: none, the diagonal, and any other one in single precision.
+//! Simple preconditioners: the identity, the diagonal, and a wrapper for single precision.
 
 use dgsuite_gpu::{Backend, GpuError, Host, HostVector, Scalar, Vector};
 
@@ -26,7 +26,7 @@ impl<V: Vector> Jacobi<V> {
         Self { inverse_diagonal }
     }
 
-    /// From a matrix's diagonal, for vectors on `machine`.
+    /// From the diagonal of a matrix, for vectors on `machine`.
     ///
     /// # Errors
     /// [`JacobiError`] if a diagonal entry is not positive or the vector does not fit into memory.
@@ -51,7 +51,7 @@ impl<V: Vector> Preconditioner<V> for Jacobi<V> {
     }
 }
 
-/// The same with a diagonal that is somebody else's.
+/// Jacobi's preconditioner with a borrowed diagonal.
 pub(crate) struct Diagonal<'a, V>(pub(crate) &'a V);
 
 impl<V: Vector> Preconditioner<V> for Diagonal<'_, V> {
@@ -60,9 +60,9 @@ impl<V: Vector> Preconditioner<V> for Diagonal<'_, V> {
     }
 }
 
-/// A preconditioner of single precision inside a solve in double precision: half of the traffic, and a Krylov
-/// method around it loses nothing. Residuals are scaled to a largest entry of 1, so that they neither
-/// overflow nor underflow on the way in.
+/// A preconditioner in single precision inside a solve in double precision. It halves the memory traffic and
+/// does not change the accuracy of the Krylov method around it. Residuals are scaled to a largest entry of 1,
+/// so that they neither overflow nor underflow.
 #[derive(Clone, Debug)]
 pub struct InSingle<M> {
     inner: M,
@@ -71,7 +71,7 @@ pub struct InSingle<M> {
 }
 
 impl<M: Preconditioner<HostVector<f32>>> InSingle<M> {
-    /// Around a preconditioner for vectors of so many entries.
+    /// Wraps a preconditioner for vectors of `n_rows` entries.
     ///
     /// # Errors
     /// [`GpuError::OutOfMemory`] if two vectors in single precision do not fit.
@@ -110,18 +110,18 @@ impl<M: Preconditioner<HostVector<f32>>> Preconditioner<HostVector<f64>> for InS
     }
 }
 
-/// Why there is no Jacobi preconditioner.
+/// Why a Jacobi preconditioner could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum JacobiError {
     /// The diagonal is not positive.
-    #[error("no Jacobi preconditioner")]
+    #[error("no Jacobi preconditioner for this matrix")]
     Matrix {
-        /// The entry.
+        /// The entry at fault.
         #[from]
         source: MatrixError,
     },
-    /// The machine refused the vector.
-    #[error("no room for the diagonal")]
+    /// The vector does not fit into memory.
+    #[error("no memory for the diagonal")]
     Machine {
         /// The machine's error.
         #[from]

@@ -4,15 +4,15 @@ use dgsuite_gpu::{GpuError, Vector};
 
 use crate::LinearOperator;
 
-/// The last solutions of `A x = b` for changing `b`, and the guess they give for the next (Fischer 1998).
+/// Stores the last solutions of `A x = b` for changing `b` and computes from them a guess for the next solve
+/// (Fischer 1998).
 ///
-/// The guess is the combination of the solutions kept that is nearest to the new one in the norm `(xᵀ A
-/// x)^½`. Kept are the last few, as `X = V R` with `Vᵀ A V = 1`: when one more comes the oldest leaves, by
-/// rotations of V, so that V spans the others exactly.
+/// The guess is the combination of the stored solutions that is nearest to the new one in the norm
+/// `(xᵀ A x)^½`. The solutions are stored as `X = V R` with `Vᵀ A V = 1`. When the window is full, the oldest
+/// solution is removed by rotations of V, so that V spans exactly the others.
 ///
 /// ```
-/// use dgsuite_amg::{Identity, Pcg, Projection, Stop, gallery};
-/// use dgsuite_gpu::{Backend, Host, Vector};
+/// use dgsuite_amg::{Backend, Host, Identity, Pcg, Projection, Reference, Stop, Vector, gallery};
 /// let host = Host::new(1)?;
 /// let a = gallery::poisson_2d(30, 30, 1.0)?;
 /// let mut guesses = Projection::new(8);
@@ -21,7 +21,7 @@ use crate::LinearOperator;
 /// for step in 0..3 {
 ///     b.fill(1.0 + step as f64);
 ///     guesses.guess(&b, &mut x);
-///     let stop = Stop { reference: dgsuite_amg::Reference::RightHandSide, ..Stop::default() };
+///     let stop = Stop { reference: Reference::RightHandSide, ..Stop::default() };
 ///     let solution = pcg.solve(&a, &mut Identity, &b, &mut x, &stop)?;
 ///     assert!(step == 0 || solution.iterations == 0);     // a multiple of a known solution
 ///     guesses.keep(&a, &x)?;
@@ -32,30 +32,31 @@ pub struct Projection<V: Vector> {
     window: usize,
     /// Directions, orthonormal in the inner product of A, and their products with A.
     basis: Vec<(V, V)>,
-    /// Column j: coefficients of solution j, the oldest first, by the first j + 1 directions.
+    /// Column j: coefficients of solution j, oldest first, in the first j + 1 directions.
     columns: Vec<Vec<f64>>,
 }
 
-/// A solution adds nothing if its energy outside of the others' span is this share of its own: rounding.
+/// A solution adds nothing if its energy outside of the span of the others is less than this fraction of its
+/// own.
 const NOTHING_NEW: f64 = 1e-24;
 
 impl<V: Vector> Projection<V> {
-    /// Keeps up to `window` solutions; none for 0, and guesses are then zero.
+    /// Stores up to `window` solutions; with 0 it stores none, and guesses are zero.
     pub fn new(window: usize) -> Self {
         Self { window, basis: Vec::new(), columns: Vec::new() }
     }
 
-    /// Number of solutions kept.
+    /// Number of stored solutions.
     pub fn len(&self) -> usize {
         self.basis.len()
     }
 
-    /// Whether no solution is kept.
+    /// Whether no solution is stored.
     pub fn is_empty(&self) -> bool {
         self.basis.is_empty()
     }
 
-    /// Forgets all: for a new matrix.
+    /// Removes all solutions; call it when the matrix changes.
     pub fn clear(&mut self) {
         self.basis.clear();
         self.columns.clear();
@@ -73,8 +74,8 @@ impl<V: Vector> Projection<V> {
         }
     }
 
-    /// Adds a solution, one product with A; the oldest leaves if there are too many. A solution that is a
-    /// combination of those kept changes nothing.
+    /// Adds a solution, with one product with A, and removes the oldest if the window is full. A solution
+    /// that is a combination of the stored ones changes nothing.
     ///
     /// # Errors
     /// [`GpuError::OutOfMemory`] if two more vectors do not fit.
@@ -89,7 +90,7 @@ impl<V: Vector> Projection<V> {
         let (mut v, mut av) = (x.zeros_like()?, x.zeros_like()?);
         v.copy_from(x);
         let mut column = vec![0.0; self.basis.len()];
-        // Twice is enough (Giraud, Langou, Rozložník and van den Eshof 2005).
+        // Orthogonalising twice is enough (Giraud, Langou, Rozložník and van den Eshof 2005).
         for _ in 0..2 {
             for ((w, aw), coefficient) in self.basis.iter().zip(&mut column) {
                 let share = aw.dot(&v);
@@ -116,8 +117,8 @@ impl<V: Vector> Projection<V> {
         Ok(())
     }
 
-    /// Takes the first solution out: without its column R has one entry below the diagonal in each column,
-    /// which rotations of neighbouring directions remove. `spare` is work space.
+    /// Removes the first solution. Without its column R has one entry below the diagonal in each column;
+    /// rotations of neighbouring directions eliminate it. `spare` is work space.
     fn forget_oldest(&mut self, mut spare: V) {
         self.columns.remove(0);
         for k in 0..self.columns.len() {
@@ -153,7 +154,7 @@ mod tests {
         host.upload(&(0..300).map(|i| entry(f64::from(i))).collect::<Vec<_>>()).unwrap()
     }
 
-    /// Distance of the guess for `A x` from x, relative.
+    /// Relative distance between the guess for `A x` and x.
     fn miss(a: &Csr<f64>, guesses: &Projection<HostVector<f64>>, x: &HostVector<f64>) -> f64 {
         let (mut b, mut guess) = (x.zeros_like().unwrap(), x.zeros_like().unwrap());
         a.apply(x, &mut b);
@@ -162,7 +163,7 @@ mod tests {
         guess.norm2() / x.norm2()
     }
 
-    /// Solutions quadratic in time: any three span all, the last three after many rotations, too.
+    /// Solutions quadratic in time: any three span all of them, also after many rotations.
     #[test]
     fn a_window_of_three_follows_a_parabola_for_ever() {
         let host = Host::new(1).unwrap();

@@ -1,10 +1,10 @@
-//! Matrices for many products: slices of sixteen rows, each stored as suits its entries.
+//! Matrices for many products: slices of sixteen rows, each stored in the format that suits its entries.
 //!
-//! Compressed rows take an index for each entry and a short loop for each row. Where the rows of a slice have
-//! their entries at the same offsets from the diagonal, as on any part of a structured grid, one index does
-//! for sixteen entries, and they are multiplied by consecutive entries of x; where lengths agree, sixteen
-//! rows advance together (sliced ELLPACK, Kreutzer et al. 2014); what fits neither stays as it is. Each row
-//! is summed from left to right, so that all kinds give the bits of compressed rows.
+//! Compressed rows need an index for each entry and a short loop for each row. Where the rows of a slice have
+//! their entries at the same offsets from the diagonal, as on any part of a structured grid, one index serves
+//! sixteen entries, which multiply consecutive entries of x. Where rows have similar lengths, sixteen rows
+//! advance together (sliced ELLPACK, Kreutzer et al. 2014). Other slices remain compressed rows. Each row is
+//! summed from left to right, so that all formats give the bits of compressed rows.
 
 mod block;
 
@@ -15,7 +15,7 @@ use crate::sparse::{Sparse, View, pieces};
 use crate::{Csr, LinearOperator};
 use block::{Block, LANES};
 
-/// Rows of a block, which one thread works on: those of a piece of [`pieces`].
+/// Rows of a block, which one thread processes: the same as a piece of [`pieces`].
 const BLOCK: usize = crate::sparse::PIECE;
 
 /// A matrix in slices.
@@ -27,14 +27,14 @@ pub(crate) struct Sliced<T> {
 }
 
 impl<T: Scalar> Sliced<T> {
-    /// `factor` times a matrix with so many columns, rounded once to this precision.
+    /// `factor` times a matrix with `n_cols` columns, rounded once to this precision.
     pub(crate) fn new(host: &Host, a: View<'_, f64>, factor: f64, n_cols: usize) -> Self {
         let blocks = pieces(host, a.n_rows(), |rows| Block::new(a, factor, n_cols, rows));
         Self { n_rows: a.n_rows(), n_nonzeros: a.n_nonzeros(), blocks }
     }
 
-    /// The same, and what `work` makes of the first row of each block and its entries of a vector, while the
-    /// block is in the cache.
+    /// As [`new`](Self::new); in addition calls `work` with the first row of each block and the block's
+    /// entries of a vector, while the block is in the cache, and returns the results.
     pub(crate) fn new_beside<R: Send>(
         host: &Host,
         a: View<'_, f64>,
@@ -53,12 +53,12 @@ impl<T: Scalar> Sliced<T> {
         (Self { n_rows: n, n_nonzeros: a.n_nonzeros(), blocks }, made)
     }
 
-    /// No rows.
+    /// A matrix without rows.
     pub(crate) fn empty() -> Self {
         Self { n_rows: 0, n_nonzeros: 0, blocks: Vec::new() }
     }
 
-    /// Entries of the matrix that this was made of.
+    /// Number of entries of the original matrix.
     pub(crate) fn n_nonzeros(&self) -> usize {
         self.n_nonzeros
     }
@@ -161,7 +161,7 @@ impl<T: Scalar> Sliced<T> {
     }
 }
 
-/// The products of a block, for one of [`Sliced::for_each_slice`]'s.
+/// The loop over the slices of a block for [`Sliced::for_each_slice`].
 struct Slices<'a, T, W> {
     first: usize,
     block: &'a Block<T>,
@@ -177,7 +177,7 @@ impl<T: Scalar, W: Fn(usize, &mut [T], &[T; LANES])> Vectorized for Slices<'_, T
     fn run(self) {
         for (s, (y, slice)) in self.y.chunks_mut(LANES).zip(&self.block.slices).enumerate() {
             let (first, product) = (self.first + s * LANES, self.block.product(slice, self.x));
-            // A length that the compiler knows makes vector instructions.
+            // A length known at compile time gives vector instructions.
             if y.len() == LANES {
                 (self.work)(first, &mut y[..LANES], &product);
             } else {
@@ -200,9 +200,9 @@ impl<T: Scalar> LinearOperator<HostVector<T>> for Sliced<T> {
 /// A matrix for many products on the CPU, stored in slices of sixteen rows.
 ///
 /// Where neighbouring rows have their entries at the same offsets from the diagonal, as on any part of a
-/// structured grid, one index does for sixteen entries: products with five-point matrices take two thirds of
-/// the time of those with [`Csr`]. For finite vectors they have the same bits. To make one takes as long as a
-/// few products.
+/// structured grid, one index serves sixteen entries: products with five-point matrices take two thirds of
+/// the time of [`Csr`]. For finite vectors results have the same bits. Building one takes as long as a few
+/// products.
 #[derive(Clone, Debug)]
 pub struct SlicedCsr<T: Scalar> {
     matrix: Sliced<T>,
@@ -210,7 +210,7 @@ pub struct SlicedCsr<T: Scalar> {
 }
 
 impl SlicedCsr<f64> {
-    /// A copy of a matrix.
+    /// Copies a matrix.
     pub fn new(host: &Host, a: &Csr<f64>) -> Self {
         Self { matrix: Sliced::new(host, a.view(), 1.0, a.n_cols()), n_cols: a.n_cols() }
     }
@@ -249,7 +249,7 @@ mod tests {
         [count(Kind::Band), count(Kind::Columns), count(Kind::Rows)]
     }
 
-    /// Rows of any length, some of none.
+    /// Rows of any length; some are empty.
     fn ragged(n: usize, n_cols: usize) -> Csr<f64> {
         let entries = (0..n).flat_map(|i| {
             (0..(i * i) % 23).map(move |k| (i, (i * 7 + k * k * 31) % n_cols, 1.0 + (i + 3 * k) as f64))

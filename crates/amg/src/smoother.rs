@@ -1,17 +1,17 @@
-//! Polynomial smoothers, each as the factors of its steps.
+//! Polynomial smoothers, each as the coefficients of its steps.
 
 use std::f64::consts::PI;
 
 use crate::Smoother;
 
-/// The β of steps `x ← x + β M⁻¹ (b − A x)`, whose error polynomial is `Π (1 − β λ)`: inverses of its roots.
-/// A step needs no iterate but the last, where the usual three-term recurrences read two.
+/// The β of the steps `x ← x + β M⁻¹ (b − A x)`, whose error polynomial is `Π (1 − β λ)`: the inverses of its
+/// roots. A step needs only the last iterate, where the usual three-term recurrences read two.
 ///
-/// `largest` is the largest eigenvalue of `M⁻¹ A`, or a little more; M is the diagonal, or what else a level
-/// has. All these are polynomials in `M⁻¹ A`, so that the same steps before and after a correction make a
-/// symmetric cycle.
+/// `largest` is the largest eigenvalue of `M⁻¹ A`, or slightly more; M is the diagonal or another
+/// preconditioner of the level. All of these are polynomials in `M⁻¹ A`, so that the same steps before and
+/// after a correction make a symmetric cycle.
 pub(crate) fn steps(smoother: Smoother, largest: f64) -> Vec<f64> {
-    // From the k-th root, 1 … degree, as a share of `largest`.
+    // Steps from the roots k = 1 … degree, relative to `largest`.
     let of_roots = |degree: usize, root: &dyn Fn(f64) -> f64| {
         in_stable_order(degree).into_iter().map(|k| 1.0 / (largest * root(k as f64))).collect()
     };
@@ -19,20 +19,20 @@ pub(crate) fn steps(smoother: Smoother, largest: f64) -> Vec<f64> {
         Smoother::Jacobi { sweeps } => vec![4.0 / (3.0 * largest); sweeps],
         Smoother::L1Jacobi { sweeps } => vec![1.0; sweeps],
         Smoother::Chebyshev { degree, ratio } => {
-            // Those of Chebyshev's polynomial on [1/ratio, 1] (Saad 2003, section 12.3).
+            // The roots of Chebyshev's polynomial on [1/ratio, 1] (Saad 2003, section 12.3).
             let (centre, half) = (0.5 * (1.0 + 1.0 / ratio), 0.5 * (1.0 - 1.0 / ratio));
             of_roots(degree, &|k| centre - half * (PI * (k - 0.5) / degree as f64).cos())
         }
         Smoother::ChebyshevFourth { degree } => {
-            // Of W_m(1 − 2 x), with W_m(cos t) = sin((m + ½) t) / sin(t / 2) (Lottes 2023).
+            // The roots of W_m(1 − 2 x), with W_m(cos t) = sin((m + ½) t) / sin(t / 2) (Lottes 2023).
             of_roots(degree, &|k| 0.5 - 0.5 * (PI * k / (degree as f64 + 0.5)).cos())
         }
     }
 }
 
-/// The numbers 1 … n in an order in which steps with the roots of these numbers do not make what rounding
-/// leaves of one of them grow in the next: small and large ones take turns, and so do their halves (Lebedev
-/// and Finogenov 1971, for powers of two; others leave out what is beyond n).
+/// The numbers 1 … n in an order in which the rounding errors of one step do not grow in the next: small and
+/// large roots alternate, recursively (Lebedev and Finogenov 1971, for powers of two; for other n the numbers
+/// beyond n are left out).
 fn in_stable_order(n: usize) -> Vec<usize> {
     let mut order = vec![1];
     while order.len() < n {
@@ -47,13 +47,13 @@ fn in_stable_order(n: usize) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// The factor by which an error component of eigenvalue λ of `D⁻¹ A` shrinks.
+    /// The factor that multiplies an error component of eigenvalue λ of `D⁻¹ A`.
     fn damping(smoother: Smoother, largest: f64, eigenvalue: f64) -> f64 {
         steps(smoother, largest).iter().map(|beta| 1.0 - beta * eigenvalue).product()
     }
 
-    /// Neither the iterates on the way nor what rounding leaves of them exceeds twice what the smoother makes
-    /// of a residual, `Σ β`.
+    /// Neither intermediate iterates nor rounding errors exceed twice the smoother's result for a residual,
+    /// `Σ β`.
     #[test]
     fn no_order_of_steps_makes_rounding_grow() {
         assert_eq!(in_stable_order(8), [1, 8, 4, 5, 2, 7, 3, 6]);

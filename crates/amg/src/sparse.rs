@@ -1,4 +1,4 @@
-//! Matrices in compressed rows without checks, and parallel loops of the set-up.
+//! Compressed rows without checks, and the parallel loops of the set-up.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::Csr;
 
-/// Rows that one piece of parallel set-up works on. Results never depend on it.
+/// Rows of one piece of the parallel set-up. Results do not depend on it.
 pub(crate) const PIECE: usize = 8 * 1024;
 
 /// The arrays of a matrix in compressed rows.
@@ -18,7 +18,7 @@ pub(crate) struct Sparse<T> {
     pub(crate) values: Vec<T>,
 }
 
-/// A look at the arrays of a matrix in compressed rows.
+/// A borrowed view of the arrays of a matrix in compressed rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a, T> {
     pub(crate) starts: &'a [usize],
@@ -55,7 +55,7 @@ impl<'a, T: Scalar> View<'a, T> {
         columns.iter().zip(values).map(|(&j, &a)| (j as usize, a))
     }
 
-    /// The transposed matrix of a matrix with `n_cols` columns.
+    /// The transpose of a matrix with `n_cols` columns.
     pub(crate) fn transposed(self, n_cols: usize) -> Sparse<T> {
         let mut starts = vec![0; n_cols + 1];
         for &j in self.columns {
@@ -115,7 +115,7 @@ impl<T: Scalar> Sparse<T> {
     }
 }
 
-/// What `work` makes of each piece of `0..n`, in order; pieces run in parallel.
+/// The results of `work` for each piece of `0..n`, in order; pieces run in parallel.
 pub(crate) fn pieces<R: Send>(
     host: &Host,
     n: usize,

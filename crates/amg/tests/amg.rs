@@ -1,4 +1,4 @@
-//! Multigrid: rates that do not depend on the mesh, determinism, null spaces, and what is refused.
+//! Multigrid: rates that do not depend on the mesh, determinism, null spaces, and matrices that are refused.
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
 use dgsuite_amg::{
@@ -37,8 +37,8 @@ fn iterations(host: &Host, a: &Csr<f64>, options: &AmgOptions) -> usize {
     solve(host, a, options, &stop(1e-8, 200)).0.unwrap().iterations
 }
 
-/// The κ-bound of double pairwise aggregation with K-cycles (Notay 2010; Napov and Notay 2012) does not know
-/// the mesh.
+/// The bound by κ of double pairwise aggregation with K-cycles (Notay 2010; Napov and Notay 2012) does not
+/// depend on the mesh.
 #[test]
 fn k_cycle_iterations_do_not_grow_with_the_mesh() {
     let host = Host::new(2).unwrap();
@@ -52,7 +52,7 @@ fn k_cycle_iterations_do_not_grow_with_the_mesh() {
     assert!(counts[1] <= 14, "{counts:?}");
 }
 
-/// Smoothed prolongations make V-cycles independent of the mesh, but for a slow growth with the number of
+/// Smoothed prolongations make V-cycles independent of the mesh, except for a slow growth with the number of
 /// levels (Vaněk, Mandel and Brezina 1996).
 #[test]
 fn v_cycles_of_smoothed_aggregation_do_not_grow_with_the_mesh() {
@@ -65,9 +65,9 @@ fn v_cycles_of_smoothed_aggregation_do_not_grow_with_the_mesh() {
     assert!(counts[2] <= 14 && counts[2] <= counts[0] + 4, "{counts:?}");
 }
 
-/// Interior penalty matrices couple the values at one place strongest, in rings of six on this mesh, with
-/// entries of both signs elsewhere. 10³ to 3·10⁴ triangles; from 33 thousand rows on several chunks are
-/// paired by themselves.
+/// Interior penalty matrices couple the values at one place most strongly, in rings of six on this mesh, and
+/// have entries of both signs elsewhere. 10³ to 3·10⁴ triangles; from 33 thousand rows on, several chunks are
+/// paired separately.
 #[test]
 fn interior_penalty_matrices_are_solved_on_any_mesh() {
     let host = Host::new(2).unwrap();
@@ -105,7 +105,7 @@ fn problems() -> [(&'static str, Csr<f64>); 6] {
     ]
 }
 
-/// Too few iterations, or more digits than there are: the error says which, and holds the residuals.
+/// Too few iterations, or a tolerance below rounding: the error says which, and holds the residuals.
 #[test]
 fn what_does_not_converge_says_why() {
     let host = Host::new(2).unwrap();
@@ -197,8 +197,8 @@ fn linear_cycles_are_symmetric_and_positive() {
     }
 }
 
-/// Single precision levels cost a solve in double precision no more than an iteration, and entries far
-/// outside of its range cost nothing: scaling by powers of two changes no bit.
+/// Levels in single precision cost a solve in double precision at most one more iteration. Entries far
+/// outside of the range of single precision cost nothing: scaling by powers of two changes no bit.
 #[test]
 fn single_precision_levels_serve_double_precision_solves() {
     let host = Host::new(1).unwrap();
@@ -281,8 +281,8 @@ fn the_table_counts_rows_entries_and_bytes() {
     let last = summary.levels.last().unwrap();
     assert!(summary.direct && last.rows <= 300 && last.nonzeros == last.rows * last.rows);
     assert!(summary.levels.windows(2).all(|pair| pair[1].rows < pair[0].rows / 2));
-    // Three vectors and the diagonal; aggregates, without the rows at the sides, whose diagonal is 5/4 of or
-    // more than the other entries' sum. The matrix in single precision has less than an index for each entry.
+    // Three vectors and the diagonal; aggregates, without the boundary rows, whose diagonal is at least 5/4
+    // of the sum of the other entries. The matrix in single precision needs less than one index per entry.
     let others = 4 * 4 * 4096 + 4 * (4096 + 62 * 62 + summary.levels[1].rows + 1);
     let matrix = summary.levels[0].bytes - others;
     assert!(matrix > 4 * a.n_nonzeros() && matrix < 7 * a.n_nonzeros(), "{matrix}");
@@ -319,7 +319,7 @@ fn what_is_not_symmetric_positive_definite_is_refused() {
         wide,
         Err(AmgError::Matrix { source: MatrixError::NotSquare { n_rows: 2, n_cols: 3 } })
     ));
-    // Indefinite where only coarser levels show it: the Laplacian less a multiple of the identity.
+    // Indefinite, which shows on coarser levels only: the Laplacian minus a multiple of the identity.
     let a = gallery::poisson_2d(60, 60, 1.0).unwrap();
     let shifted =
         (0..3600).flat_map(|i| a.row(i).map(move |(j, v)| (i, j, if i == j { v - 0.05 } else { v })));
@@ -351,7 +351,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Random weighted graphs plus a positive diagonal, weights over eight decades, levels down to a few
-    /// rows. (Less on the diagonal, and 10⁻⁸ is below what double precision attains.)
+    /// rows. (With a smaller diagonal double precision cannot reach 10⁻⁸.)
     #[test]
     fn random_m_matrices_are_solved(
         n in 2usize..200,
@@ -379,7 +379,8 @@ proptest! {
         let (solution, _) = solve(&host, &a, &options, &stop(1e-8, 150));
         let solution = solution.unwrap();
         prop_assert!(solution.true_residual <= solution.target);
-        // Quality control bounds the condition; large aggregates over eight decades of weights have no bound.
+        // Quality control bounds the condition number; large aggregates over eight decades of weights have no
+        // bound.
         let most = if matches!(options.coarsening, Coarsening::Pairwise { .. }) { 40 } else { 120 };
         prop_assert!(solution.iterations <= most, "{}", solution.iterations);
     }

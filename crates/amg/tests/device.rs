@@ -1,5 +1,5 @@
-//! Products, cycles and solves on a device equal those on the host. Without a device every test says so and
-//! passes, unless `DGSUITE_REQUIRE_GPU` is 1; where there is a C++ compiler all of them run on an emulated
+//! Products, cycles and solves on a device equal those on the host. Without a device every test prints
+//! SKIPPED and passes, unless `DGSUITE_REQUIRE_GPU` is 1; with a C++ compiler all of them run on an emulated
 //! device, on smaller problems.
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
@@ -15,7 +15,7 @@ use dgsuite_gpu::cuda::Cuda;
 use dgsuite_gpu::shim::{Emulator, ShimError};
 use dgsuite_gpu::{Backend, CudaVector, Host, Scalar, Vector};
 
-/// A device for one test at a time, so that memory and times are its own.
+/// A device for one test at a time, so that tests share neither memory nor time.
 fn device(test: &str) -> Option<(Cuda, MutexGuard<'static, ()>)> {
     static ONE: Mutex<()> = Mutex::new(());
     let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -23,7 +23,7 @@ fn device(test: &str) -> Option<(Cuda, MutexGuard<'static, ()>)> {
         Ok(cuda) => Some((cuda, guard)),
         Err(reason) => {
             assert!(std::env::var_os("DGSUITE_REQUIRE_GPU").is_none_or(|v| v != "1"), "{reason}");
-            // Not eprintln!: the harness would hide the line of a test that passes.
+            // Not eprintln!: the test harness hides its output in tests that pass.
             let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {reason}");
             None
         }
@@ -111,7 +111,7 @@ fn every_layout_agrees<T: Scalar>(cuda: &Cuda) {
     ];
     for (name, n, length) in rows {
         let a = random::<T>(n, length);
-        // The emulator takes its time.
+        // The emulator is slow.
         let shifts: &[u32] = if emulated(cuda) { &[1, 5] } else { &[0, 1, 2, 3, 4, 5] };
         let groups = shifts.iter().map(|&shift| RowLayout::Groups { shift });
         for layout in groups.chain([RowLayout::Slices]) {
@@ -125,7 +125,7 @@ fn products_and_steps_equal_the_host_s() {
     let Some((cuda, _guard)) = device("products_and_steps_equal_the_host_s") else { return };
     every_layout_agrees::<f64>(&cuda);
     every_layout_agrees::<f32>(&cuda);
-    // Not square; in slices each row is summed as the host does.
+    // Not square; in slices each row is summed in the order of the host.
     let entries = [(0, 4, 2.0), (2, 0, 1.0), (2, 3, 0.1), (2, 4, 0.3), (3, 1, -1.0)];
     let a = Csr::from_triplets(4, 5, entries).unwrap();
     let x = [0.1, 0.2, 0.3, 0.7, 0.9];
@@ -148,7 +148,7 @@ fn difference<T: Scalar, S: Scalar>(host: &Host, cuda: &Cuda, amg: &mut Amg<T>, 
     copy.apply(&on_device, &mut found);
     let once = download(cuda, &found);
     if T::BYTES == 4 {
-        // Another, and the same again: a cycle leaves nothing behind.
+        // Another vector, and the first again: a cycle leaves no state behind.
         let mut other = on_device.zeros_like().unwrap();
         copy.apply(&found, &mut other);
         copy.apply(&on_device, &mut found);
@@ -162,7 +162,7 @@ fn difference<T: Scalar, S: Scalar>(host: &Host, cuda: &Cuda, amg: &mut Amg<T>, 
 fn cycles_equal_the_host_s() {
     let Some((cuda, _guard)) = device("cycles_equal_the_host_s") else { return };
     let host = Host::new(0).unwrap();
-    // On a device large enough for the layouts of many rows.
+    // On a device, large enough for the layouts of many rows.
     let n = if emulated(&cuda) { 13 } else { 300 };
     let a = gallery::poisson_2d(n, n + 1, 0.7).unwrap();
     let default = AmgOptions { direct_rows: if emulated(&cuda) { 8 } else { 100 }, ..AmgOptions::default() };
@@ -183,7 +183,7 @@ fn cycles_equal_the_host_s() {
         let found = difference::<f64, f64>(&host, &cuda, &mut double, 5);
         assert!(double.summary().levels.len() > 2 && found < 1e-12, "{cycle} {smoother:?}: {found}");
         if emulated(&cuda) && k % 2 == 0 {
-            // The emulator takes its time.
+            // The emulator is slow.
             continue;
         }
         let mut single = Amg::new(&host, &a, &options).unwrap();
@@ -254,7 +254,7 @@ fn a_solve_is_that_of_the_host_and_repeats_its_bits() {
     let right: Vec<f64> = (0..n * n).map(|i| 0.5 + (i as f64).sin()).collect();
     let direct_rows = if emulated(&cuda) { 20 } else { 300 };
     let cycles = [Cycle::K { levels: 2 }, Cycle::V];
-    // The emulator takes its time.
+    // The emulator is slow.
     for cycle in cycles.into_iter().take(if emulated(&cuda) { 1 } else { 2 }) {
         let options = AmgOptions { cycle, direct_rows, ..AmgOptions::default() };
         let mut amg = Amg::new(&host, &a, &options).unwrap();
@@ -264,7 +264,7 @@ fn a_solve_is_that_of_the_host_and_repeats_its_bits() {
         let mut copy = CudaAmg::upload(&cuda, &amg).unwrap();
         let (found, y) = on_device(&cuda, &a, &mut copy, &right);
         assert!(found.iterations.abs_diff(expected.iterations) <= 1, "{cycle}: {found:?} {expected:?}");
-        // Both meet the residual's tolerance; errors are larger by no more than the condition number.
+        // Both meet the tolerance for the residual; errors may be larger by the condition number.
         let worst = x.iter().zip(&y).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
         assert!(worst < 1e-5 * x.norm_max(), "{cycle}: {worst}");
         let mut another = CudaAmg::new(&host, &cuda, &a, &options).unwrap();

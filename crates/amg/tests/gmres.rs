@@ -36,7 +36,7 @@ fn convection(n: usize, wind: f64) -> Csr<f64> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Random matrices with an outweighing diagonal of either sign, so neither symmetric nor definite.
+    /// Random matrices with a dominant diagonal of either sign, so neither symmetric nor definite.
     #[test]
     fn random_matrices_are_solved_as_by_elimination(
         n in 1usize..40,
@@ -125,7 +125,7 @@ fn preconditioners_help_and_may_vary() {
         assert!(ax.norm2() <= 1e-8 * b.norm2());
         solution.iterations
     };
-    // Of the symmetric part, with a K-cycle, which is not linear.
+    // Multigrid of the symmetric part, with a K-cycle, which is not linear.
     let laplacian = gallery::poisson_2d(n, n, 1.0).unwrap();
     let mut amg = Amg::new(&host, &laplacian, &AmgOptions::default()).unwrap();
     let mut jacobi = Jacobi::new(&host, &a).unwrap();
@@ -143,7 +143,7 @@ fn preconditioners_help_and_may_vary() {
 
 #[test]
 fn failures_are_typed() {
-    // A cyclic shift: nothing is gained before the last direction.
+    // A cyclic shift: the residual does not decrease before the last direction.
     let shift = Csr::from_triplets(10, 10, (0..10).map(|i| (i, (i + 1) % 10, 1.0))).unwrap();
     let mut b = [0.0; 10];
     b[3] = 1.0;
@@ -156,7 +156,7 @@ fn failures_are_typed() {
     }
     let spent = solve(&shift, &b, 10, &Stop { max_iterations: 4, ..tight() }).0;
     assert!(matches!(spent, Err(SolveError::MaxIterations { iterations: 4, .. })), "{spent:?}");
-    // Singular, with a right-hand side that nothing meets, and with one that much meets.
+    // Singular, with a right-hand side outside of the range, and with one inside.
     let singular = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 1.0)]).unwrap();
     assert!(matches!(solve(&singular, &[1.0, 1.0], 5, &tight()).0, Err(SolveError::Stagnated { .. })));
     assert!(solve(&singular, &[1.0, -1.0], 5, &tight()).0.is_ok());

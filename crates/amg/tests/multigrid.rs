@@ -1,4 +1,4 @@
-//! Multigrid over given levels: symmetry, rates that do not depend on the mesh, determinism, what is refused.
+//! Multigrid over given levels: symmetry, rates that do not depend on the mesh, determinism, refused input.
 #![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
 
 use dgsuite_amg::{
@@ -40,7 +40,7 @@ fn line(n: usize) -> Vec<(usize, usize, f64)> {
     (0..n).flat_map(|k| [(2 * k, k, 0.5), (2 * k + 1, k, 1.0), (2 * k + 2, k, 0.5)]).collect()
 }
 
-/// The five-point stencil on `n × n` points; it does not depend on the mesh size, so that coarser grids have
+/// The five-point stencil on `n × n` points. It does not depend on the mesh size, so that coarser grids have
 /// it too.
 fn grid<T: Scalar>(n: usize) -> Csr<T> {
     let a = gallery::poisson_2d(n, n, 1.0).unwrap();
@@ -133,7 +133,7 @@ fn a_cycle_is_symmetric_and_positive() {
                 "{polynomial:?} {blocks}"
             );
             assert!(mu.dot(&u) > 0.0 && mv.dot(&v) > 0.0);
-            // The same on every call: nothing of a cycle is left over for the next one.
+            // The same on every call: a cycle leaves no state behind for the next one.
             assert!(apply(&u).iter().zip(mu.iter()).all(|(a, b)| a == b));
         }
     }
@@ -181,7 +181,7 @@ fn the_table_counts_rows_bytes_and_applications() {
             && text.ends_with("5.14 applications of the finest operator"),
         "{text}"
     );
-    // What is counted is what is done: 4 on the finest level.
+    // The count equals the applications that are made: 4 on the finest level.
     struct Counting(Csr<f64>, std::sync::Arc<std::sync::atomic::AtomicUsize>);
     impl LinearOperator<V<f64>> for Counting {
         fn n_rows(&self) -> usize {
@@ -239,7 +239,7 @@ fn levels_that_are_not_positive_are_named() {
     }
 }
 
-/// What cancels but for rounding is left out of a coarser level, what is small is not.
+/// Sums that cancel up to rounding are left out of a coarser level; small entries are kept.
 #[test]
 fn a_coarser_level_keeps_small_entries() {
     let host = Host::new(1).unwrap();

@@ -132,7 +132,7 @@ fn indefinite_and_singular_matrices_are_found_out() {
     assert!(matches!(result, Err(SolveError::NotPositiveDefinite { curvature: 0.0, .. })));
 }
 
-/// Minus the identity, or zero, or NaN: no preconditioner.
+/// Minus the identity, zero, or NaN: not a valid preconditioner.
 struct Times(f64);
 
 impl Preconditioner<V> for Times {
@@ -154,7 +154,7 @@ fn bad_preconditioners_and_numbers_are_found_out() {
     assert!(matches!(run(f64::NAN, &b), Err(SolveError::NotFinite { what: "rᵀM⁻¹r", iteration: 0, .. })));
     let nan = host.upload(&[f64::NAN; 10]).unwrap();
     assert!(matches!(run(1.0, &nan), Err(SolveError::NotFinite { what: "the first residual", .. })));
-    // Squares of these numbers are 0 or infinite, but they are not.
+    // The squares of these numbers are 0 or infinite; the numbers themselves are not.
     for extreme in [1e-200, 1e200] {
         let result = run(1.0, &host.upload(&[extreme; 10]).unwrap());
         assert!(matches!(result, Err(SolveError::Range { size, .. }) if size == extreme), "{result:?}");
@@ -165,8 +165,8 @@ fn bad_preconditioners_and_numbers_are_found_out() {
     assert!(matches!(result, Err(SolveError::MaxIterations { iterations: 0, .. })));
 }
 
-/// With a fixed preconditioner the flexible method is the plain one; with one that changes it keeps its rate,
-/// the plain one does not.
+/// With a fixed preconditioner the flexible method equals the plain one. With one that changes it keeps its
+/// rate, and the plain method does not.
 #[test]
 fn the_flexible_method_bears_a_preconditioner_that_changes() {
     let host = Host::new(1).unwrap();
@@ -217,7 +217,7 @@ fn a_mean_that_nothing_meets_is_left_out() {
     assert!(with.is_err());
 }
 
-/// A rotation with growth: `pᵀAp > 0`, and conjugate gradients go astray.
+/// A rotation with growth: `pᵀAp > 0`, but conjugate gradients diverge.
 #[test]
 fn divergence_is_called_so() {
     let host = Host::new(1).unwrap();
@@ -230,7 +230,7 @@ fn divergence_is_called_so() {
     }
 }
 
-/// Below the rounding of `b − A x` no solver gets; the failure says where the true residual stays.
+/// No solver reaches a residual below the rounding of `b − A x`; the error reports the true residual.
 #[test]
 fn what_rounding_forbids_is_stagnation() {
     let host = Host::new(1).unwrap();

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Times the example solve_matrix_market beside PyAMG (and pyamgcl, if it is installed) on problems of a million rows.
+"""Compares the example solve_matrix_market with PyAMG (and pyamgcl, if installed) on problems of a million rows.
 
     cargo build --release -p dgsuite-amg --example solve_matrix_market
     python3 -m venv venv && venv/bin/pip install pyamg
-    CPLUS_INCLUDE_PATH=BOOST/include venv/bin/pip install pyamgcl  # built from source, which needs the headers of Boost
+    CPLUS_INCLUDE_PATH=BOOST/include venv/bin/pip install pyamgcl  # built from source, needs the headers of Boost
     venv/bin/python crates/amg/tools/compare_pyamg.py target/release/examples/solve_matrix_market [PROBLEM ...]
 
-Same matrices, same right-hand side (half smooth, half rough), conjugate gradients to 1e-8 of |b|. All methods run in
-turn, on one thread and on two (PyAMG on one). Prints a table of set-up, solve and total in seconds, the medians by total of
-a few runs, and ends with status 1 if anything else is faster in total than ours on as many threads.
+All methods use the same matrices, the same right-hand side (half smooth, half rough) and conjugate gradients to
+1e-8 of |b|. They run in turn, on one thread and on two (PyAMG on one). The script prints a table of the seconds
+of set-up, solve and total, each the median by total of a few runs, and ends with status 1 if another method is
+faster in total than dgsuite-amg on the same number of threads.
 """
 
 import ctypes
@@ -24,7 +25,7 @@ import scipy.sparse.linalg
 
 RUNS = 3
 MAX_ITERATIONS = 100
-# A method that took so long once is not run again, s.
+# A method that takes longer than this is run only once, s.
 LONG = 5.0
 
 
@@ -112,7 +113,7 @@ def pyamgcl_run(a, b):
 
     start = time.perf_counter()
     levels = pyamgcl.amg(a, {"coarsening.type": "smoothed_aggregation", "relax.type": "spai0"})
-    # Its own conjugate gradients, so that nothing but amgcl is timed.
+    # The conjugate gradients of amgcl itself, so that only amgcl is timed.
     solve = pyamgcl.solver(levels, {"type": "cg", "tol": 1e-8, "maxiter": MAX_ITERATIONS})
     middle = time.perf_counter()
     x = solve(b)

@@ -2,8 +2,8 @@
 
 use crate::Cycle;
 
-/// The levels of a hierarchy on some machine, the finest is level 0. Each has a right-hand side `b`, an
-/// iterate `x` and, where a cycle may visit it twice, room for a first direction `c`.
+/// The levels of a hierarchy on some machine; level 0 is the finest. Each has a right-hand side `b`, an
+/// iterate `x` and, where a cycle may visit it twice, work space for a first direction `c`.
 pub(crate) trait Levels {
     /// Number of levels.
     fn count(&self) -> usize;
@@ -11,9 +11,9 @@ pub(crate) trait Levels {
     fn has_direct_solve(&self) -> bool;
     /// `x ← A⁻¹ b` on the coarsest level.
     fn solve_directly(&mut self);
-    /// The smoother's steps on `x = 0`.
+    /// Applies the smoother's steps to `x = 0`.
     fn smooth_from_zero(&mut self, k: usize);
-    /// The smoother's steps on `x` as it is.
+    /// Applies the smoother's steps to the present `x`.
     fn smooth(&mut self, k: usize);
     /// `b_{k+1} ← Pᵀ (b_k − A x_k)`.
     fn restrict_residual(&mut self, k: usize);
@@ -23,29 +23,29 @@ pub(crate) trait Levels {
     fn set_aside(&mut self, k: usize);
     /// `x ← x + c`.
     fn add_set_aside(&mut self, k: usize);
-    /// The first iteration of a K-cycle, with the direction in `x`: sets it aside, and makes `b` the
-    /// residual. False if that is enough, with the solution in `x`. A machine that does not wait for its
-    /// numbers says true, and heeds them in [`second_direction`](Self::second_direction).
+    /// The first iteration of a K-cycle, with the direction in `x`: stores it and replaces `b` by the
+    /// residual. Returns false if one iteration is enough; `x` is then the solution. A machine that does not
+    /// wait for its numbers returns true and uses them in [`second_direction`](Self::second_direction).
     fn first_direction(&mut self, k: usize) -> bool;
-    /// The second iteration, with its direction in `x`: leaves the best combination of both there.
+    /// The second iteration, with its direction in `x`: leaves the best combination of both directions there.
     fn second_direction(&mut self, k: usize);
 }
 
-/// The K-cycle's second iteration is left out where the first reduced the residual to this share (Notay
-/// 2008).
+/// The K-cycle omits its second iteration if the first reduced the residual to this fraction (Notay 2008).
 pub(crate) const ENOUGH: f64 = 0.25;
 
-/// Levels that a K-cycle of as many as pay has at least, the finest not counted.
+/// Least number of K-cycle levels in the automatic choice, the finest not counted.
 const K_LEVELS: usize = 4;
-/// Fewest rows of a further one.
+/// Least number of rows of a further K-cycle level.
 const K_ROWS: usize = 2048;
-/// The most entries that it reads, with all its visits, for one of the finest level.
+/// Largest number of entries that a further level reads, over all its visits, relative to the finest level.
 const K_SHARE: f64 = 0.25;
 
-/// The cycle on levels of so many rows and entries, where [`usize::MAX`] levels of a K-cycle become as many
-/// as pay. Iterations on a level double the visits of all below: on small ones they take time and save
-/// nothing, and where coarsening slows down, work grows without bound (8 million rows of seven points took 15
-/// iterations and 510 s with all levels, 15 and 20 s with four).
+/// The cycle for levels with the given rows and entries; [`usize::MAX`] levels of a K-cycle become as many as
+/// are worthwhile. K-cycle iterations on a level double the visits of all levels below. On small levels they
+/// cost time and save nothing, and where coarsening slows down, the work grows without bound (8 million rows
+/// of seven points took 15 iterations and 510 s with K-cycles on all levels, 15 iterations and 20 s with
+/// four).
 pub(crate) fn worthwhile(cycle: Cycle, sizes: &[(usize, usize)]) -> Cycle {
     let Cycle::K { levels: usize::MAX } = cycle else { return cycle };
     let finest = sizes.first().map_or(0.0, |&(_, entries)| entries as f64);
@@ -60,7 +60,7 @@ pub(crate) fn run(levels: &mut impl Levels, cycle: Cycle) {
     visit(levels, cycle, 0);
 }
 
-/// Whether a cycle visits level `k` twice for each visit of the level above it.
+/// Whether a cycle visits level `k` twice for each visit of the next finer level.
 pub(crate) fn visits_twice(cycle: Cycle, k: usize, count: usize, direct: bool) -> bool {
     let wanted = match cycle {
         Cycle::V => false,
@@ -118,14 +118,14 @@ mod tests {
             (0..count).map(|k| (rows as f64 / ratio.powi(k)) as usize).map(|n| (n, 5 * n)).collect()
         };
         let of = |sizes: &[(usize, usize)]| worthwhile(Cycle::K { levels: usize::MAX }, sizes);
-        // As long as levels are large, four at least, and as many as there are.
+        // As long as levels are large; at least four; at most as many as there are.
         assert_eq!(of(&sizes(1_000_000, 4.0, 8)), Cycle::K { levels: 4 });
         assert_eq!(of(&sizes(9_000_000, 4.0, 9)), Cycle::K { levels: 6 });
         assert_eq!(of(&sizes(1000, 4.0, 3)), Cycle::K { levels: 2 });
         assert_eq!(of(&sizes(100, 4.0, 1)), Cycle::K { levels: 0 });
         // Slow coarsening.
         assert_eq!(of(&sizes(8_000_000, 1.4, 30)), Cycle::K { levels: 4 });
-        // What was asked for.
+        // An explicit number is kept.
         for cycle in [Cycle::V, Cycle::W, Cycle::K { levels: 9 }] {
             assert_eq!(worthwhile(cycle, &sizes(1_000_000, 1.4, 30)), cycle);
         }

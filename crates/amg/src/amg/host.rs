@@ -1,4 +1,4 @@
-//! Levels on the CPU, and what a cycle does on each of them.
+//! The levels of a hierarchy on the CPU, and the operations of a cycle on them.
 
 use dgsuite_gpu::{Backend, Host, HostVector, Scalar, Vector};
 
@@ -19,16 +19,16 @@ pub(crate) struct HostLevels<T: Scalar> {
     pub(crate) direct: Option<DenseInverse>,
 }
 
-/// The way between a level and the next coarser one.
+/// The transfer between a level and the next coarser one.
 pub(crate) enum Way<T> {
     /// The prolongation is constant on aggregates.
     Aggregates(Aggregates),
-    /// It is stored, and so is its transpose.
+    /// The prolongation and its transpose are stored.
     Stored { p: Sliced<T>, transposed: Sliced<T> },
 }
 
 impl<T: Scalar> Way<T> {
-    /// By a prolongation with `n_cols` columns.
+    /// From a prolongation with `n_cols` columns.
     pub(super) fn stored(host: &Host, p: &Sparse<f64>, n_cols: usize) -> Self {
         let transposed = p.view().transposed(n_cols);
         Self::Stored {
@@ -46,14 +46,14 @@ impl<T: Scalar> Way<T> {
     }
 }
 
-/// A level: its matrix, its smoother, the way to the next coarser one, and room for a cycle.
+/// A level: its matrix, its smoother, the transfer to the next coarser level, and the vectors of a cycle.
 pub(crate) struct Level<T: Scalar> {
     pub(crate) matrix: Sliced<T>,
     pub(crate) inverse_diagonal: HostVector<T>,
     pub(crate) steps: Vec<f64>,
-    /// To the next coarser level; `None` on the coarsest.
+    /// The transfer to the next coarser level; `None` on the coarsest.
     pub(crate) way: Option<Way<T>>,
-    /// Right-hand side, which iterations of the K-cycle overwrite by their residual.
+    /// Right-hand side; iterations of the K-cycle overwrite it with their residual.
     pub(crate) b: HostVector<T>,
     pub(crate) x: HostVector<T>,
     pub(crate) y: HostVector<T>,
@@ -65,7 +65,7 @@ pub(crate) struct Level<T: Scalar> {
 }
 
 impl<T: Scalar> Level<T> {
-    /// A smoother may come with the largest eigenvalue of `D⁻¹ A`, where it is known.
+    /// Builds a level. The smoother may come with the largest eigenvalue of `D⁻¹ A`, where it is known.
     pub(super) fn new(
         host: &Host,
         a: View<'_, f64>,
@@ -126,8 +126,8 @@ impl<T: Scalar> Level<T> {
     }
 }
 
-/// The inverse of the scaled diagonal, or of the row sums of magnitudes, from row `first` on; returns
-/// Gershgorin's bound of the eigenvalues of `D⁻¹ A` for these rows.
+/// Inverts the scaled diagonal, or the row sums of magnitudes, from row `first` on; returns Gershgorin's
+/// bound on the eigenvalues of `D⁻¹ A` for these rows.
 fn invert_diagonal<T: Scalar>(
     a: View<'_, f64>,
     scale: f64,
@@ -148,7 +148,7 @@ fn invert_diagonal<T: Scalar>(
 }
 
 impl<T: Scalar> Level<T> {
-    /// A smoother's step.
+    /// One step of the smoother.
     fn step(&mut self, beta: f64) {
         self.matrix.relax(beta, &self.inverse_diagonal, &self.b, &self.x, &mut self.y);
         std::mem::swap(&mut self.x, &mut self.y);
@@ -246,7 +246,7 @@ impl<T: Scalar> Levels for HostLevels<T> {
         let (rho, alpha, size) = (level.c.dot(&level.v), level.c.dot(&level.b), level.b.dot(&level.b));
         level.first = [rho, alpha];
         if !(rho > 0.0 && rho.is_finite()) {
-            // Nothing, or something that is no direction: pass it on, the solver outside judges.
+            // Zero or not a direction: pass it on; the outer solver reports the error.
             std::mem::swap(&mut level.x, &mut level.c);
             return false;
         }

@@ -1,4 +1,4 @@
-//! What a hierarchy consists of, as numbers and as a table.
+//! Rows, entries and bytes of a hierarchy's levels, as numbers and as a table.
 
 use std::fmt;
 
@@ -13,9 +13,9 @@ use crate::dense::DenseInverse;
 pub struct LevelSummary {
     /// Rows of the matrix.
     pub rows: usize,
-    /// Stored entries of the matrix; of its inverse where the level is solved directly.
+    /// Stored entries of the matrix, or of its inverse where the level is solved directly.
     pub nonzeros: usize,
-    /// Bytes of the matrix or inverse, the smoother, the way to the next level and the vectors.
+    /// Bytes of the matrix or inverse, the smoother, the transfer to the next level and the vectors.
     pub bytes: usize,
 }
 
@@ -24,11 +24,11 @@ pub struct LevelSummary {
 pub struct HierarchySummary {
     /// The levels.
     pub levels: Vec<LevelSummary>,
-    /// Whether the coarsest level is solved directly; if not, coarsening stagnated and it is smoothed.
+    /// Whether the coarsest level is solved directly; if not, coarsening stagnated and the level is smoothed.
     pub direct: bool,
     /// Whether constants are in the null space of some part of the matrix.
     pub floating: bool,
-    /// In which order they are visited: a K-cycle has its number of levels.
+    /// The cycle; a K-cycle with the number of its levels.
     pub cycle: Cycle,
 }
 

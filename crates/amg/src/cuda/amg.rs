@@ -1,4 +1,4 @@
-//! Algebraic multigrid on a device: the host's hierarchy, its cycle recorded once and replayed.
+//! Algebraic multigrid on a device: the hierarchy of the host, with its cycle recorded once and replayed.
 
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, Graph, LaunchConfig};
 use dgsuite_gpu::{CudaVector, GpuError, Host, Scalar, Vector};
@@ -8,22 +8,23 @@ use super::levels::{self, CudaLevels, Start};
 use crate::amg::cycle::{self, Levels};
 use crate::{Amg, AmgError, AmgOptions, Csr, HierarchySummary, NullSpace, Preconditioner};
 
-/// Most visits of one level in a cycle: W- and K-cycles double them with each level.
+/// Largest number of visits of one level in a cycle; W- and K-cycles double the visits with each level.
 const MOST_VISITS: usize = 1 << 12;
 
-/// A multigrid hierarchy on a device, and its cycle: `z = M⁻¹ r`, as [`Amg`] on the host, to rounding.
+/// A multigrid hierarchy on a device, and its cycle: `z = M⁻¹ r`, equal to [`Amg`] on the host up to
+/// rounding.
 ///
 /// The hierarchy is set up on the host and copied. A cycle is recorded as a graph of launches; nothing in it
-/// waits for the host, not even the K-cycle's inner products. So a K-cycle always carries out its second
-/// iteration, and leaves its result out where the host would not have begun it.
+/// waits for the host, not even the inner products of K-cycles. So a K-cycle always computes its second
+/// iteration and discards the result where the host would not have started it.
 ///
-/// Vectors may be of either precision, whatever that of the levels.
+/// Vectors may have either precision, independently of the levels.
 pub struct CudaAmg<T: Scalar = f32> {
     cuda: Cuda,
-    /// Held for the memory that the graph works on.
+    /// Owns the memory that the graph works on.
     levels: CudaLevels<T>,
     graph: Graph,
-    /// Where the graph starts, and where it leaves its result.
+    /// The graph's input and the address of its result.
     start: Start,
     result: u64,
     /// Largest entry of the residual, and sum of the result.
@@ -33,7 +34,7 @@ pub struct CudaAmg<T: Scalar = f32> {
     leave: [Function; 2],
     center: [Function; 2],
     scale: f64,
-    /// Whether the result is to have mean zero.
+    /// Whether the mean of the result is removed.
     centered: bool,
     summary: HierarchySummary,
 }
@@ -42,7 +43,7 @@ impl CudaAmg<f32> {
     /// Levels in single precision: the choice for solves in double precision. Set up on `host`.
     ///
     /// # Errors
-    /// [`AmgError`]: those of [`Amg::new`], a cycle of too many visits, or the device.
+    /// [`AmgError`]: the errors of [`Amg::new`], a cycle with too many visits, or an error of the device.
     pub fn new(host: &Host, cuda: &Cuda, a: &Csr<f64>, options: &AmgOptions) -> Result<Self, AmgError> {
         Self::upload(cuda, &Amg::new(host, a, options)?)
     }
@@ -59,7 +60,7 @@ impl CudaAmg<f64> {
 }
 
 impl<T: Scalar> CudaAmg<T> {
-    /// A copy of a hierarchy on a device.
+    /// Copies a hierarchy to a device.
     ///
     /// # Errors
     /// [`AmgError::TooManyVisits`], or [`AmgError::Machine`]: memory, the compiler or the driver.
@@ -105,7 +106,7 @@ impl<T: Scalar> CudaAmg<T> {
         &self.summary
     }
 
-    /// Launches of one cycle.
+    /// Number of launches in one cycle.
     pub fn n_launches(&self) -> usize {
         self.graph.n_nodes()
     }
@@ -117,8 +118,8 @@ impl<T: Scalar> CudaAmg<T> {
         let mut args = Args::new();
         args.buffer(r.buffer()).buffer(&self.scalars).pointer(self.levels.right_hand_side());
         args.value(n as u32).value(self.start);
-        // SAFETY: the arguments are those of the kernel for numbers of this size; the lengths are those of
-        // the finest level.
+        // SAFETY: the arguments match the kernel for numbers of this size; the lengths are those of the
+        // finest level.
         unsafe { self.cuda.launch(&self.enter[which], config, &args)? };
         self.graph.launch()?;
         args.clear();
@@ -136,8 +137,8 @@ impl<T: Scalar> CudaAmg<T> {
     }
 }
 
-/// The cycle on `r`, which may be of either precision. It returns at once; a launch that fails is reported by
-/// the next download.
+/// Applies the cycle to `r`, which may be in either precision. The call returns before the device has
+/// finished; the next download reports a launch that failed.
 impl<T: Scalar, S: Scalar> Preconditioner<CudaVector<S>> for CudaAmg<T> {
     #[track_caller]
     fn apply(&mut self, r: &CudaVector<S>, z: &mut CudaVector<S>) {

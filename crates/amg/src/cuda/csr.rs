@@ -1,4 +1,4 @@
-//! A sparse matrix on a device: products, residuals and steps of smoothers, each in one kernel.
+//! A sparse matrix on a device: products, residuals and smoothing steps, each in one kernel.
 
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
 use dgsuite_gpu::{CudaVector, GpuError, Scalar, Vector};
@@ -10,7 +10,7 @@ use crate::{Csr, LinearOperator};
 /// Threads of a block.
 pub(super) const THREADS: u32 = 256;
 
-/// A text of this crate with the header for rows, for one precision.
+/// A kernel text of this crate with the header for rows, for one precision.
 pub(super) fn source<T: Scalar>(name: &str, text: &str) -> Source {
     let source = Source::new(name, text).header("rows.cuh", include_str!("rows.cuh"));
     let source = source.define("THREADS", THREADS).define("SLICE", layout::SLICE);
@@ -23,12 +23,12 @@ pub(super) fn own_source<T: Scalar>() -> Source {
 
 /// A sparse matrix in the memory of a device.
 ///
-/// A product moves, beside `x` and `y`, for each stored entry 4 bytes of column and one number: 12 bytes an
-/// entry in double precision, 8 in single; and 8 bytes for each row, or each slice of 32. A smoother's step
-/// reads three vectors more than a product (`b`, `D⁻¹` and the former iterate).
+/// Beside `x` and `y` a product moves, for each stored entry, 4 bytes for the column and one number: 12 bytes
+/// in double precision, 8 in single; and 8 bytes for each row, or for each slice of 32. A smoother's step
+/// reads three more vectors than a product (`b`, `D⁻¹` and the former iterate).
 ///
-/// Operations return at once and run in the order of the device's main stream; a launch that fails is
-/// reported by the next download, as for [`CudaVector`].
+/// Operations return at once and run in the order of the device's main stream; the next download reports a
+/// launch that failed, as for [`CudaVector`].
 pub struct CudaCsr<T: Scalar> {
     cuda: Cuda,
     starts: DeviceBuffer<u64>,
@@ -43,7 +43,7 @@ pub struct CudaCsr<T: Scalar> {
     relax: Function,
 }
 
-/// A matrix as `Matrix` of rows.cuh.
+/// `Matrix` of rows.cuh.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct MatrixArgument {
@@ -55,7 +55,7 @@ pub(super) struct MatrixArgument {
     sliced: u32,
 }
 
-/// What a smoother needs beside its coefficients.
+/// The vectors of a smoother's step.
 pub(super) struct Relaxation<'a, T: Scalar> {
     pub(super) inverse_diagonal: &'a DeviceBuffer<T>,
     pub(super) b: &'a DeviceBuffer<T>,
@@ -64,15 +64,15 @@ pub(super) struct Relaxation<'a, T: Scalar> {
 }
 
 impl<T: Scalar> CudaCsr<T> {
-    /// A copy of a matrix on a device, in the layout that suits its rows.
+    /// Copies a matrix to a device, in the layout that suits its rows.
     ///
     /// # Errors
-    /// [`GpuError::OutOfDeviceMemory`], those of [`Cuda::compile`], or a failure of the driver.
+    /// [`GpuError::OutOfDeviceMemory`], the errors of [`Cuda::compile`], or a failure of the driver.
     pub fn new(cuda: &Cuda, matrix: &Csr<T>) -> Result<Self, GpuError> {
         Self::with_layout(cuda, matrix, layout::choose(matrix.view()))
     }
 
-    /// As [`new`](Self::new), in a layout of one's choice.
+    /// As [`new`](Self::new), in the given layout.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -84,7 +84,7 @@ impl<T: Scalar> CudaCsr<T> {
         Self::upload(cuda, matrix.view(), matrix.n_cols(), layout)
     }
 
-    /// A level's matrix, square.
+    /// The matrix of a level, square.
     pub(super) fn of_level(cuda: &Cuda, matrix: View<'_, T>) -> Result<Self, GpuError> {
         Self::upload(cuda, matrix, matrix.n_rows(), layout::choose(matrix))
     }
@@ -123,12 +123,12 @@ impl<T: Scalar> CudaCsr<T> {
         self.n_cols
     }
 
-    /// How the rows lie in memory.
+    /// The layout of the rows in memory.
     pub fn layout(&self) -> RowLayout {
         self.layout
     }
 
-    /// Bytes of the matrix: what a product moves beside its vectors.
+    /// Bytes of the matrix, which a product moves in addition to its vectors.
     pub fn bytes(&self) -> usize {
         self.starts.bytes() + self.columns.bytes() + self.values.bytes()
     }
@@ -147,8 +147,7 @@ impl<T: Scalar> CudaCsr<T> {
         );
         let mut args = Args::new();
         args.value(self.argument()).buffer(b.buffer()).buffer(x.buffer()).buffer(r.buffer());
-        // SAFETY: the arguments are those of the kernel; the lengths were checked, columns are below
-        // `n_cols`.
+        // SAFETY: the arguments match the kernel; the lengths are checked, and columns are below `n_cols`.
         let launched = unsafe { self.cuda.launch(&self.residual, self.per_row(self.n_rows), &args) };
         self.cuda.note(launched);
     }
@@ -163,8 +162,7 @@ impl<T: Scalar> CudaCsr<T> {
         assert_eq!(y.len(), self.n_rows, "y + A x needs as many entries in y as A has rows");
         let mut args = Args::new();
         args.value(self.argument()).buffer(x.buffer()).buffer(y.buffer());
-        // SAFETY: the arguments are those of the kernel; the lengths were checked, columns are below
-        // `n_cols`.
+        // SAFETY: the arguments match the kernel; the lengths are checked, and columns are below `n_cols`.
         let launched = unsafe { self.cuda.launch(&self.add_product, self.per_row(self.n_rows), &args) };
         self.cuda.note(launched);
     }
@@ -182,8 +180,7 @@ impl<T: Scalar> CudaCsr<T> {
         );
         let mut args = Args::new();
         args.value(self.argument()).buffer(b).buffer(x).buffer(r);
-        // SAFETY: the arguments are those of the kernel; the lengths were checked, columns are below
-        // `n_cols`.
+        // SAFETY: the arguments match the kernel; the lengths are checked, and columns are below `n_cols`.
         unsafe { self.cuda.launch(&self.residual, self.per_row(self.n_rows), &args) }
     }
 
@@ -205,7 +202,7 @@ impl<T: Scalar> CudaCsr<T> {
         self.cuda.note(self.step(beta, &vectors));
     }
 
-    /// The same without other vectors than buffers.
+    /// As [`relax`](Self::relax), on buffers.
     #[track_caller]
     pub(super) fn step(&self, beta: f64, vectors: &Relaxation<'_, T>) -> Result<(), GpuError> {
         let Relaxation { inverse_diagonal, b, x, y } = vectors;
@@ -217,8 +214,7 @@ impl<T: Scalar> CudaCsr<T> {
         let mut args = Args::new();
         args.value(self.argument()).buffer(inverse_diagonal).buffer(b).buffer(x).buffer(y);
         args.value(beta);
-        // SAFETY: the arguments are those of the kernel; the lengths were checked, columns are below
-        // `n_cols`.
+        // SAFETY: the arguments match the kernel; the lengths are checked, and columns are below `n_cols`.
         unsafe { self.cuda.launch(&self.relax, self.per_row(self.n_rows), &args) }
     }
 
@@ -234,8 +230,8 @@ impl<T: Scalar> CudaCsr<T> {
         }
     }
 
-    /// A launch with the lanes of a row for each of `n` items. It may begin before the kernels ahead of it
-    /// are done: all kernels of this crate wait for them themselves.
+    /// A launch with the lanes of a row for each of `n` items. It may begin before the previous kernels end:
+    /// all kernels of this crate wait for them themselves.
     pub(super) fn per_row(&self, n: usize) -> LaunchConfig {
         LaunchConfig::cover(n << self.layout.shift(), THREADS).early(true)
     }
@@ -253,8 +249,7 @@ impl<T: Scalar> LinearOperator<CudaVector<T>> for CudaCsr<T> {
         assert_eq!(y.len(), self.n_rows, "y = A x needs as many entries in y as A has rows");
         let mut args = Args::new();
         args.value(self.argument()).buffer(x.buffer()).buffer(y.buffer());
-        // SAFETY: the arguments are those of the kernel; the lengths were checked, columns are below
-        // `n_cols`.
+        // SAFETY: the arguments match the kernel; the lengths are checked, and columns are below `n_cols`.
         let launched = unsafe { self.cuda.launch(&self.multiply, self.per_row(self.n_rows), &args) };
         self.cuda.note(launched);
     }

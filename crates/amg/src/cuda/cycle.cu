@@ -1,19 +1,19 @@
-// What a multigrid cycle does beside smoothing. Scalars of K-cycles stay in device memory: blocks leave their
-// sums in `partial`, and the kernels that need the totals add them up, each block for itself and all in the
-// same order.
+// Kernels of a multigrid cycle, apart from smoothing. Scalars of K-cycles stay in device memory: each block
+// writes its sums to `partial`, and the kernels that need the totals add them up, in every block and always
+// in the same order.
 //
-// Compiled with ENOUGH: the second iteration of a K-cycle is not heeded where the first reduced the residual
-// to this share.
+// Compiled with ENOUGH: the second iteration of a K-cycle is ignored if the first reduced the residual to
+// this fraction.
 //
-// Whoever writes a level's right-hand side b writes beta D^-1 b to x as well: the smoother's first step from
-// zero.
+// A kernel that writes a level's right-hand side b also writes beta D^-1 b to x: the smoother's first step
+// from zero.
 #include "rows.cuh"
 
 #define WARPS (THREADS / 32)
-// The number of a row that belongs to no aggregate.
+// Marks a row that belongs to no aggregate.
 #define NONE 0xffffffffu
 
-// The smoother's first step of a level; nothing where there is no smoother.
+// The smoother's first step on a level; does nothing where there is no smoother.
 struct Start {
     const real* inverse_diagonal;
     real* x;
@@ -28,7 +28,7 @@ template <u32 N> struct Sums {
     double of[N];
 };
 
-// Sums over the block, in all its threads.
+// Sums over the block; every thread gets them.
 template <u32 N> DG_DEVICE Sums<N> over_block(Sums<N> sums) {
     __shared__ double warps[N][WARPS];
 #pragma unroll
@@ -46,7 +46,7 @@ template <u32 N> DG_DEVICE Sums<N> over_block(Sums<N> sums) {
     return sums;
 }
 
-// The totals of what `count` blocks left.
+// The totals over `count` blocks.
 template <u32 N> DG_DEVICE Sums<N> total(const double* partial, u32 count) {
     Sums<N> sums = {};
     for (u32 i = threadIdx.x; i < count; i += THREADS)
@@ -62,14 +62,14 @@ template <u32 N> DG_DEVICE void leave_sums(Sums<N> sums, double* partial) {
         if (threadIdx.x == k) partial[blockIdx.x * N + k] = sums.of[k];
 }
 
-// A direction's length is a number.
+// Whether the square of a direction's length is a positive finite number.
 DG_DEVICE bool good(double rho) { return rho > 0.0 && rho <= 1.7976931348623157e308; }
 
-// Threads of the grid, for kernels whose blocks take several turns. All threads of a block take as many.
+// Threads of the grid, for kernels whose blocks loop. All threads of a block loop equally often.
 #define GRID (gridDim.x * (u64)THREADS)
 
-// coarse b <- P^T (b - A x), where aggregate k has the rows rows[starts[k] .. starts[k + 1]), and the coarse
-// level's start.
+// coarse b <- P^T (b - A x), where aggregate k has the rows rows[starts[k] .. starts[k + 1]), and the first
+// smoothing step of the coarse level.
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
     restrict_residual(Matrix a, const real* __restrict__ b, const real* __restrict__ x, const u32* __restrict__ starts,
                       const u32* __restrict__ rows, u32 n_coarse, real* coarse, Start start) {
@@ -91,7 +91,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4)
     }
 }
 
-// coarse b <- R r with a stored restriction, and the coarse level's start.
+// coarse b <- R r with a stored restriction, and the first smoothing step of the coarse level.
 extern "C" __global__ void __launch_bounds__(THREADS)
     restrict_by(Matrix restriction, const real* __restrict__ r, real* coarse, Start start) {
     begin();
@@ -104,8 +104,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// A level's solution from its directions: its x; or c + x for kind 1 (W-cycles), the combination of least
-// energy of c and x for kind 2 (K-cycles), by the sums of `first_sums`, `first_step` and `second_sums`.
+// A level's solution from its directions: x for kind 0; c + x for kind 1 (W-cycles); the combination of c and
+// x with the least energy for kind 2 (K-cycles), from the sums of `first_sums`, `first_step` and
+// `second_sums`.
 struct Combination {
     real of_c, of_x;
 };
@@ -133,7 +134,7 @@ DG_DEVICE Combination combine(u32 kind, const double* first, u32 n_first, const 
     return found;
 }
 
-// x <- x + P e, with e the coarse level's solution.
+// x <- x + P e, with e the solution of the coarse level.
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
     prolongate(real* x, const u32* __restrict__ of_row, u32 n, const real* __restrict__ e, const real* __restrict__ c,
                u32 kind, const double* first, u32 n_first, const double* left, u32 n_left, const double* second,
@@ -163,7 +164,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4)
         const u32 lane = LANE_OF(p, thread);
         real sum = product(p, row, lane, e);
         if (kind != 0) {
-            // Without the second direction nothing is heeded of it, not even what is no number.
+            // A second direction with factor 0 is ignored, even if it is not finite.
             sum = g != real(0) ? g * sum : real(0);
             sum = sum + f * product(p, row, lane, c);
         }
@@ -171,7 +172,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4)
     }
 }
 
-// b <- b - A c, and the start.
+// b <- b - A c, and the first smoothing step.
 extern "C" __global__ void __launch_bounds__(THREADS)
     subtract_product(Matrix a, const real* __restrict__ c, real* b, Start start) {
     begin();
@@ -206,7 +207,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4)
     leave_sums(sums, partial);
 }
 
-// b <- b - (c.b / c.v) v, and the start; sum b.b
+// b <- b - (c.b / c.v) v, and the first smoothing step; sum b.b
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
     first_step(const double* first, u32 n_first, real* b, const real* __restrict__ v, u32 n, Start start, double* partial) {
     begin();
@@ -243,7 +244,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4)
     leave_sums(sums, partial);
 }
 
-// x <- A^-1 b with the inverse, dense and in double precision. A warp has a row.
+// x <- A^-1 b with the dense inverse in double precision. One warp per row.
 extern "C" __global__ void __launch_bounds__(THREADS)
     solve_directly(const double* __restrict__ inverse, const real* __restrict__ b, real* x, u32 n) {
     begin();
@@ -255,9 +256,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (row < n && dg_lane() == 0) x[row] = real(sum);
 }
 
-// ---- the way in and out, for vectors of either precision -----------------------------------------
+// ---- entry and exit, for vectors of either precision -----------------------------------------------
 
-// b <- r / size, and the start
+// b <- r / size, and the first smoothing step
 template <class T> DG_DEVICE void scale_in(const T* r, const double* size_, real* b, u32 n, const Start& start) {
     const double size = *size_;
     const u64 i = THREAD_OF_GRID;

@@ -1,4 +1,4 @@
-//! The way between two levels that is a stored matrix, on a device.
+//! A stored prolongation between two levels on a device.
 
 use dgsuite_gpu::cuda::Cuda;
 use dgsuite_gpu::{CudaVector, GpuError, Scalar};
@@ -6,18 +6,17 @@ use dgsuite_gpu::{CudaVector, GpuError, Scalar};
 use super::csr::CudaCsr;
 use crate::{Csr, LinearOperator, Transfer};
 
-/// [`Interpolation`](crate::Interpolation) on a device: a prolongation that is stored as a matrix, and its
-/// transpose.
+/// [`Interpolation`](crate::Interpolation) on a device: a prolongation stored as a matrix, and its transpose.
 pub struct CudaInterpolation<T: Scalar> {
     p: CudaCsr<T>,
     transposed: CudaCsr<T>,
 }
 
 impl<T: Scalar> CudaInterpolation<T> {
-    /// From P: a row for each row of the finer level, a column for each of the coarser.
+    /// From P, with a row for each row of the finer level and a column for each row of the coarser.
     ///
     /// # Errors
-    /// Memory, the compiler or the driver.
+    /// Not enough memory, or an error of the compiler or the driver.
     pub fn new(cuda: &Cuda, p: &Csr<T>) -> Result<Self, GpuError> {
         Ok(Self { p: CudaCsr::new(cuda, p)?, transposed: CudaCsr::new(cuda, &p.transpose())? })
     }
@@ -28,7 +27,7 @@ impl<T: Scalar> CudaInterpolation<T> {
     }
 }
 
-/// Launches alone, which a graph can record.
+/// Consists of launches only, which a graph can record.
 impl<T: Scalar> Transfer<CudaVector<T>> for CudaInterpolation<T> {
     #[track_caller]
     fn restrict(&self, fine: &CudaVector<T>, coarse: &mut CudaVector<T>) {

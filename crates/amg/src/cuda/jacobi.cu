@@ -1,7 +1,7 @@
-// Steps of polynomial smoothers with the diagonal, beside a product with an operator that is not stored.
+// Steps of polynomial smoothers with the diagonal, for operators that are not stored.
 #include "rows.cuh"
 
-// Entries of a thread of the first kernel, a block apart; as in jacobi.rs.
+// Entries per thread of the first kernel, one block apart; as in jacobi.rs.
 #define UNROLL 4
 
 // x <- beta D^-1 b

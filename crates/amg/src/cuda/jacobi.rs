@@ -1,4 +1,4 @@
-//! Jacobi's preconditioner on a device, whose steps as a smoother are one kernel each.
+//! Jacobi's preconditioner on a device, with each smoothing step in one kernel.
 
 use dgsuite_gpu::cuda::{Args, Cuda, Function, LaunchConfig, Source};
 use dgsuite_gpu::{CudaVector, GpuError, Scalar, Vector};
@@ -6,7 +6,7 @@ use dgsuite_gpu::{CudaVector, GpuError, Scalar, Vector};
 use super::csr::{THREADS, source};
 use crate::Preconditioner;
 
-/// Entries of a thread of the first kernel (`UNROLL` of jacobi.cu).
+/// Entries per thread of the first kernel (`UNROLL` of jacobi.cu).
 const UNROLL: usize = 4;
 
 pub(super) fn own_source<T: Scalar>() -> Source {
@@ -15,9 +15,8 @@ pub(super) fn own_source<T: Scalar>() -> Source {
 
 /// `z_i = r_i / a_ii` on a device.
 ///
-/// As a smoother of an operator that is not stored, a step reads four vectors and the old iterate and writes
-/// one: 24 bytes an entry in single precision, where the vector operations of [`Jacobi`](crate::Jacobi)
-/// move 40.
+/// As the smoother of a matrix-free operator, a step reads four vectors and the old iterate and writes one:
+/// 24 bytes an entry in single precision, where the vector operations of [`Jacobi`](crate::Jacobi) move 40.
 pub struct CudaJacobi<T: Scalar> {
     cuda: Cuda,
     inverse_diagonal: CudaVector<T>,
@@ -29,7 +28,7 @@ impl<T: Scalar> CudaJacobi<T> {
     /// From `1 / a_ii`.
     ///
     /// # Errors
-    /// Those of [`Cuda::compile`].
+    /// The errors of [`Cuda::compile`].
     pub fn from_inverse_diagonal(inverse_diagonal: CudaVector<T>) -> Result<Self, GpuError> {
         let cuda = inverse_diagonal.cuda().clone();
         let module = cuda.compile(&own_source::<T>())?;
@@ -51,7 +50,7 @@ impl<T: Scalar> CudaJacobi<T> {
     fn launch(&self, kernel: &Function, args: &Args, entries: usize) {
         let threads = self.inverse_diagonal.len().div_ceil(entries);
         let config = LaunchConfig::cover(threads, THREADS).early(true);
-        // SAFETY: the callers give the arguments of their kernel, and have checked the lengths.
+        // SAFETY: the callers pass the arguments of their kernel and have checked the lengths.
         let launched = unsafe { self.cuda.launch(kernel, config, args) };
         self.cuda.note(launched);
     }

@@ -1,5 +1,5 @@
-//! How rows lie in device memory: in slices whose lanes have a row each, or one after another with several
-//! lanes for each.
+//! Layouts of a matrix in device memory: slices with one lane per row, or compressed rows with several lanes
+//! per row.
 
 use dgsuite_gpu::Scalar;
 
@@ -7,23 +7,23 @@ use crate::sparse::View;
 
 /// Rows of a slice: the lanes of a warp.
 pub(super) const SLICE: usize = 32;
-/// Slices may store this share of entries in vain.
+/// Slices may store this multiple of the entries.
 const PADDING: f64 = 1.15;
-/// With fewer rows than this a lane for each leaves most of a device idle, and a row's entries are one long
-/// wait.
+/// With fewer rows than this, one lane per row leaves most of a device idle, and each lane waits long for its
+/// entries.
 const MANY_ROWS: usize = 1 << 16;
-/// Up to this length, rows of single precision are faster one after another, a lane for each, than in slices:
-/// 5 and 7 entries were measured on an H200, with 84 to 91 % of its copy rate against 69 to 71 %.
+/// In single precision, rows up to this length are faster as compressed rows with one lane each than in
+/// slices: 5 and 7 entries were measured on an H200, with 84 to 91 % of its copy rate against 69 to 71 %.
 const SHORT_ROW: f64 = 8.0;
-/// Longer rows than this are read side by side by their own lanes.
+/// Rows longer than this are read by several lanes each.
 const LONG_ROW: f64 = 48.0;
-/// Most lanes of a row: a warp.
+/// Logarithm of the largest number of lanes per row, a warp.
 const MAX_SHIFT: u32 = 5;
 
-/// How the rows of a matrix lie in device memory.
+/// The layout of a matrix's rows in device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowLayout {
-    /// Slices of 32 rows, padded to their longest row: entry k of all of them lies side by side, and a lane
+    /// Slices of 32 rows, padded to their longest row. Entry k of all rows lies side by side, and one lane
     /// sums a row from left to right (the sliced ELLPACK format; Kreutzer, Hager, Wellein, Fehske and Bishop
     /// 2014).
     Slices,
@@ -46,14 +46,14 @@ impl RowLayout {
 
 /// The arrays of a matrix as the kernels read them.
 pub(super) struct Arrays<T> {
-    /// Of each slice, or each row, and the end.
+    /// The start of each slice or row, and the end.
     pub(super) starts: Vec<u64>,
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<T>,
 }
 
-/// The layout in which a product is fastest: slices for many even rows, but for short ones of single
-/// precision; else lanes enough to fill a device, and few enough to each have work.
+/// The fastest layout for a product: slices for many rows of similar lengths, except short ones in single
+/// precision; otherwise enough lanes per row to fill a device, but with work for each lane.
 pub(super) fn choose<T: Scalar>(a: View<'_, T>) -> RowLayout {
     let n = a.n_rows();
     let mean = a.n_nonzeros() as f64 / n.max(1) as f64;
@@ -66,7 +66,7 @@ pub(super) fn choose<T: Scalar>(a: View<'_, T>) -> RowLayout {
     RowLayout::Groups { shift: lanes.max(1.0).log2().floor().min(f64::from(MAX_SHIFT)) as u32 }
 }
 
-/// Where slices start, and the end.
+/// The start of each slice, and the end.
 fn slices<T: Scalar>(a: View<'_, T>) -> Vec<u64> {
     let (n, mut end) = (a.n_rows(), 0);
     let mut starts = vec![0];
@@ -95,7 +95,7 @@ impl<T: Scalar> Arrays<T> {
                     let places = (starts[slice] as usize + lane..starts[slice + 1] as usize).step_by(SLICE);
                     let (own, entries) = a.row(i);
                     for (k, at) in places.enumerate() {
-                        // Beyond the row's end: zero times an entry of x that the row has anyway.
+                        // Padding: zero times an entry of x that the row reads anyway.
                         let last = k.min(own.len().saturating_sub(1));
                         columns[at] = own.get(last).copied().unwrap_or(0);
                         values[at] = entries.get(k).copied().unwrap_or(T::ZERO);

@@ -1,4 +1,4 @@
-//! Levels on a device, and what a cycle does on each of them: launches that wait for nothing.
+//! The levels of a hierarchy on a device, and the operations of a cycle on them, as launches without waiting.
 
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
 use dgsuite_gpu::{GpuError, Scalar, Vector};
@@ -7,13 +7,13 @@ use super::csr::{CudaCsr, Relaxation, THREADS, source};
 use crate::amg::cycle::{ENOUGH, Levels};
 use crate::amg::host::{HostLevels, Level, Way};
 
-/// Most blocks of the kernels that sum, or need sums: four for each multiprocessor of a large device. A fixed
-/// number, so that sums are those of any device.
+/// Largest number of blocks of the kernels that compute or need sums: four for each multiprocessor of a large
+/// device. A fixed number, so that sums are the same on every device.
 const BLOCKS: u32 = 512;
 /// Warps of a block.
 const WARPS: u32 = THREADS / 32;
 
-/// The text of all but smoothing.
+/// The kernel text of everything except smoothing.
 pub(super) fn own_source<T: Scalar>() -> Source {
     source::<T>("cycle.cu", include_str!("cycle.cu")).define("ENOUGH", ENOUGH)
 }
@@ -40,10 +40,10 @@ pub(super) struct CudaLevels<T: Scalar> {
     failure: Option<GpuError>,
 }
 
-/// A level; who writes `b` writes the smoother's first step from zero to `x` as well.
+/// A level. Every kernel that writes `b` also writes the smoother's first step from zero to `x`.
 struct CudaLevel<T: Scalar> {
     n: usize,
-    /// With the inverse of its diagonal; `None` where the level is solved directly.
+    /// The matrix and the inverse of its diagonal; `None` where the level is solved directly.
     smoothed: Option<(CudaCsr<T>, DeviceBuffer<T>)>,
     steps: Vec<f64>,
     way: Option<CudaWay<T>>,
@@ -52,10 +52,10 @@ struct CudaLevel<T: Scalar> {
     y: DeviceBuffer<T>,
     c: DeviceBuffer<T>,
     v: DeviceBuffer<T>,
-    /// Sums of [`BLOCKS`] blocks: three of the first direction, that of its residual, three of the second
+    /// Sums of [`BLOCKS`] blocks: three of the first direction, one of its residual, three of the second
     /// direction.
     sums: [DeviceBuffer<f64>; 3],
-    /// What the next finer level takes as this level's solution.
+    /// The form in which the next finer level reads this level's solution.
     solution: Solution,
 }
 
@@ -65,7 +65,7 @@ enum CudaWay<T: Scalar> {
     Stored { p: Box<CudaCsr<T>>, transposed: Box<CudaCsr<T>> },
 }
 
-/// The solution of a level, as `prolongate` of cycle.cu numbers its kinds.
+/// The solution of a level, with the numbers of `prolongate` in cycle.cu.
 #[derive(Clone, Copy, PartialEq)]
 enum Solution {
     Iterate = 0,
@@ -73,7 +73,7 @@ enum Solution {
     Combination = 2,
 }
 
-/// The smoother's first step, as `Start` of cycle.cu.
+/// The smoother's first step: `Start` of cycle.cu.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Start {
@@ -83,7 +83,7 @@ pub(super) struct Start {
 }
 
 impl<T: Scalar> CudaLevels<T> {
-    /// Copies of the host's levels.
+    /// Copies the levels of the host.
     pub(super) fn new(cuda: &Cuda, host: &HostLevels<T>) -> Result<Self, GpuError> {
         let module = cuda.compile(&own_source::<T>())?;
         let kernels = Kernels {
@@ -114,17 +114,17 @@ impl<T: Scalar> CudaLevels<T> {
         self.levels[0].n
     }
 
-    /// Where the finest level has its right-hand side.
+    /// Address of the right-hand side of the finest level.
     pub(super) fn right_hand_side(&self) -> u64 {
         self.levels[0].b.ptr()
     }
 
-    /// Where the finest level has its iterate now.
+    /// Address of the present iterate of the finest level.
     pub(super) fn iterate(&self) -> u64 {
         self.levels[0].x.ptr()
     }
 
-    /// The start of level `k`.
+    /// The smoother's first step on level `k`.
     pub(super) fn start(&self, k: usize) -> Start {
         self.levels[k].start()
     }
@@ -198,7 +198,7 @@ impl<T: Scalar> CudaLevel<T> {
         }
     }
 
-    /// Blocks of the kernels that sum over rows, and of those that go over entries.
+    /// Number of blocks of the kernels that sum over rows, and of the kernels that loop over entries.
     fn blocks(&self) -> (u32, u32) {
         let rows = self.smoothed.as_ref().map_or(0, |(matrix, _)| matrix.per_row(self.n).grid[0]);
         (rows.min(BLOCKS), entries(self.n).grid[0])
@@ -242,7 +242,7 @@ impl<T: Scalar> CudaWay<T> {
     }
 }
 
-/// A launch over `n` entries in several turns.
+/// A launch over `n` entries whose threads loop.
 fn entries(n: usize) -> LaunchConfig {
     let mut config = LaunchConfig::cover(n, THREADS).early(true);
     config.grid[0] = config.grid[0].min(BLOCKS);
@@ -263,13 +263,13 @@ impl<T: Scalar> Levels for CudaLevels<T> {
         let mut args = Args::new();
         args.buffer(inverse).buffer(&level.b).buffer(&level.x).value(level.n as u32);
         let config = LaunchConfig::new((level.n as u32).div_ceil(WARPS), THREADS).early(true);
-        // SAFETY: the arguments are those of the kernel; the inverse has the square of the level's rows.
+        // SAFETY: the arguments match the kernel; the inverse has the square of the level's rows.
         let done = unsafe { self.cuda.launch(&self.kernels.solve_directly, config, &args) };
         self.note(done);
     }
 
     fn smooth_from_zero(&mut self, k: usize) {
-        // The first step was done with `b`.
+        // The first step was done together with `b`.
         for i in 1..self.levels[k].steps.len() {
             self.relax(k, self.levels[k].steps[i]);
         }
@@ -292,8 +292,8 @@ impl<T: Scalar> Levels for CudaLevels<T> {
                 args.buffer(starts).buffer(rows).value(coarse.n as u32);
                 args.buffer(&coarse.b).value(coarse.start());
                 let config = matrix.per_row(coarse.n);
-                // SAFETY: the arguments are those of the kernel; the coarse level has a row for each
-                // aggregate, whose rows are those of this level.
+                // SAFETY: the arguments match the kernel; the coarse level has a row for each aggregate, and
+                // aggregates consist of rows of this level.
                 unsafe { self.cuda.launch(&self.kernels.restrict_residual, config, &args) }
             }
             CudaWay::Stored { transposed, .. } => {
@@ -301,8 +301,8 @@ impl<T: Scalar> Levels for CudaLevels<T> {
                 let residual = matrix.residual_of(&level.b, &level.x, &mut level.y);
                 args.value(transposed.argument()).buffer(&level.y).buffer(&coarse.b).value(coarse.start());
                 let config = transposed.per_row(coarse.n);
-                // SAFETY: the arguments are those of the kernel; the restriction has a row for each of the
-                // coarse level's and a column for each of this level's.
+                // SAFETY: the arguments match the kernel; the restriction has a row for each row of the
+                // coarse level and a column for each row of this level.
                 residual.and_then(|()| unsafe { self.cuda.launch(&self.kernels.restrict_by, config, &args) })
             }
         };
@@ -328,9 +328,9 @@ impl<T: Scalar> Levels for CudaLevels<T> {
         args.buffer(&coarse.sums[0]).value(row_blocks);
         args.buffer(&coarse.sums[1]).value(entry_blocks);
         args.buffer(&coarse.sums[2]).value(row_blocks);
-        // SAFETY: the arguments are those of the kernels; aggregates, and columns of a prolongation, are
-        // below the coarse level's rows, and a solution other than the iterate is there on levels with a
-        // first direction and sums alone.
+        // SAFETY: the arguments match the kernels; aggregates, and columns of a prolongation, are below the
+        // coarse level's number of rows; only levels with a first direction and sums have a solution other
+        // than the iterate.
         let done = unsafe { self.cuda.launch(kernel, config, &args) };
         self.levels[k + 1].solution = Solution::Iterate;
         self.note(done);
@@ -343,7 +343,7 @@ impl<T: Scalar> Levels for CudaLevels<T> {
         let mut args = Args::new();
         args.value(matrix.argument()).buffer(&level.c).buffer(&level.b).value(level.start());
         let config = matrix.per_row(level.n);
-        // SAFETY: the arguments are those of the kernel; all vectors have the level's length.
+        // SAFETY: the arguments match the kernel; all vectors have the level's length.
         let done = unsafe { self.cuda.launch(&self.kernels.subtract_product, config, &args) };
         self.note(done);
     }
@@ -364,8 +364,8 @@ impl<T: Scalar> Levels for CudaLevels<T> {
             .buffer(&level.v)
             .buffer(&level.sums[0]);
         let config = LaunchConfig::new(row_blocks, THREADS).early(true);
-        // SAFETY: the arguments are those of the kernel; vectors have the level's length, and there is room
-        // for the sums of all blocks.
+        // SAFETY: the arguments match the kernel; vectors have the level's length, and there is room for the
+        // sums of all blocks.
         let summed = unsafe { self.cuda.launch(&self.kernels.first_sums, config, &args) };
         args.clear();
         args.buffer(&level.sums[0]).value(row_blocks).buffer(&level.b).buffer(&level.v).value(level.n as u32);
@@ -388,8 +388,8 @@ impl<T: Scalar> Levels for CudaLevels<T> {
             .buffer(&level.v)
             .buffer(&level.sums[2]);
         let config = LaunchConfig::new(row_blocks, THREADS).early(true);
-        // SAFETY: the arguments are those of the kernel; vectors have the level's length, and there is room
-        // for the sums of all blocks.
+        // SAFETY: the arguments match the kernel; vectors have the level's length, and there is room for the
+        // sums of all blocks.
         let done = unsafe { self.cuda.launch(&self.kernels.second_sums, config, &args) };
         self.note(done);
     }

@@ -1,4 +1,4 @@
-//! A cycle over given levels on a device, recorded once and replayed, inside a solve in double precision.
+//! A V-cycle over given levels on a device, recorded once and replayed, inside a solve in double precision.
 
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer, Graph};
 use dgsuite_gpu::{Backend, CudaVector, GpuError, Scalar, Vector};
@@ -8,15 +8,15 @@ use crate::{Multigrid, MultigridSummary, Preconditioner};
 
 /// [`Multigrid`] on a device: `z = M⁻¹ r` for residuals in double precision, with levels of any precision.
 ///
-/// The way down to the coarsest level and the way up are recorded as one graph each; between them the coarse
-/// solver runs, which may be a graph of its own ([`CudaAmg`](super::CudaAmg)). Nothing waits for the host. So
-/// operators, transfers and smoothers may do nothing but launch kernels when they are applied. Residuals are
-/// scaled to a largest entry of 1, so that they neither overflow nor underflow in single precision.
+/// The descent to the coarsest level and the ascent are recorded as one graph each. The coarse solver runs
+/// between them and may be a graph of its own ([`CudaAmg`](super::CudaAmg)). Nothing waits for the host, so
+/// operators, transfers and smoothers may only launch kernels when they are applied. Residuals are scaled to
+/// a largest entry of 1, so that they neither overflow nor underflow in single precision.
 pub struct CudaMultigrid<T: Scalar = f32> {
     cuda: Cuda,
     down: Graph,
     up: Graph,
-    /// Held for the memory that the graphs work on.
+    /// Owns the memory that the graphs work on.
     multigrid: Multigrid<CudaVector<T>>,
     r: CudaVector<T>,
     z: CudaVector<T>,
@@ -30,11 +30,12 @@ impl<T: Scalar> CudaMultigrid<T> {
     /// Records the cycle of `multigrid`.
     ///
     /// # Errors
-    /// Memory, the compiler or the driver; a level that does more than to launch.
+    /// Not enough memory, an error of the compiler or the driver, or a level that does more than launch
+    /// kernels.
     pub fn new(cuda: &Cuda, mut multigrid: Multigrid<CudaVector<T>>) -> Result<Self, GpuError> {
         let n = multigrid.n_rows();
         let (r, mut z) = (cuda.zeros(n)?, cuda.zeros(n)?);
-        // What failed before is not the recording's.
+        // An earlier failure does not belong to the recording.
         cuda.take_failure()?;
         let down = cuda.capture(|_| {
             multigrid.descend(&r, &mut z);
@@ -57,17 +58,17 @@ impl<T: Scalar> CudaMultigrid<T> {
         })
     }
 
-    /// The levels.
+    /// The levels with their rows, bytes and operator applications per cycle.
     pub fn summary(&self) -> &MultigridSummary {
         self.multigrid.summary()
     }
 
-    /// Launches on the way down and up, without those of the coarse solver.
+    /// Number of launches in descent and ascent, without the coarse solver.
     pub fn n_launches(&self) -> usize {
         self.down.n_nodes() + self.up.n_nodes()
     }
 
-    /// Bytes of the vectors on the way in and out.
+    /// Bytes of the input and output vectors.
     pub fn bytes(&self) -> usize {
         2 * self.r.buffer().bytes()
     }
@@ -82,7 +83,7 @@ impl<T: Scalar> CudaMultigrid<T> {
     }
 }
 
-/// A launch that fails is reported by the next download.
+/// The next download reports a launch that failed.
 impl<T: Scalar> Preconditioner<CudaVector<f64>> for CudaMultigrid<T> {
     #[track_caller]
     fn apply(&mut self, r: &CudaVector<f64>, z: &mut CudaVector<f64>) {

@@ -1,17 +1,17 @@
-// Vectors of one order of entries and precision from those of another.
+// Copies of vectors to another order of entries and another precision.
 #include "device.cuh"
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-// Entries of a thread, a block apart, so that several loads are under way at once; as in reordered.rs.
+// Entries per thread, one block apart, so that several loads are in flight; as in reordered.rs.
 #define UNROLL 4
 
-// The place of an entry that has no counterpart.
+// Marks an entry without a counterpart.
 #define NOWHERE 0xffffffffu
 
-// to_i <- factor from_{places_i}, 0 where there is no place; without `places` the order is the same. The
-// factor is *size, or its inverse: 0 for a size of 0.
+// to_i <- factor from_{places_i}, or 0 where there is no place; without `places` the order is the same. The
+// factor is *size, or its inverse, which is 0 for a size of 0.
 template <class To, class From>
 DG_DEVICE void gather(To* __restrict__ to, const From* __restrict__ from, const u32* __restrict__ places, const double* size_, u32 inverse, u64 n) {
     dg_let_next_kernel_start();

@@ -1,23 +1,22 @@
-//! Preconditioners on a device for vectors of another order of entries, of another precision, or with
-//! padding.
+//! Preconditioners on a device for vectors in another order, in another precision, or with padding.
 
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
 use dgsuite_gpu::{Backend, CudaVector, GpuError, Scalar, Vector};
 
 use crate::Preconditioner;
 
-/// Threads of a block, and entries of a thread (`UNROLL` of reordered.cu).
+/// Threads per block, and entries per thread (`UNROLL` of reordered.cu).
 const THREADS: u32 = 256;
 const UNROLL: usize = 4;
 
-/// The place of an entry that has no counterpart; it becomes 0.
+/// Marks an entry without a counterpart; it becomes 0.
 pub const NOWHERE: u32 = u32::MAX;
 
 pub(super) fn own_source() -> Source {
     Source::new("reordered.cu", include_str!("reordered.cu"))
 }
 
-/// Copies from vectors of one order and precision to those of another, `to_i = factor from_{places_i}`.
+/// Copies a vector to another order and precision, `to_i = factor from_{places_i}`.
 pub(super) struct Gather<S: Scalar, T: Scalar> {
     cuda: Cuda,
     kernel: Function,
@@ -25,7 +24,7 @@ pub(super) struct Gather<S: Scalar, T: Scalar> {
     numbers: std::marker::PhantomData<fn(S) -> T>,
 }
 
-/// What the entries are multiplied by.
+/// The factor of a copy.
 #[derive(Clone, Copy)]
 pub(super) enum Factor<'a> {
     One,
@@ -34,7 +33,7 @@ pub(super) enum Factor<'a> {
 }
 
 impl<S: Scalar, T: Scalar> Gather<S, T> {
-    /// `places[i]` is the entry that goes to `i`, or [`NOWHERE`]; nothing where the order is the same.
+    /// `places[i]` is the source of entry `i`, or [`NOWHERE`]; `None` if the order is the same.
     pub(super) fn new(cuda: &Cuda, places: Option<&[u32]>) -> Result<Self, GpuError> {
         let word = |bytes: usize| if bytes == 4 { "single" } else { "double" };
         let module = cuda.compile(&own_source())?;
@@ -49,7 +48,7 @@ impl<S: Scalar, T: Scalar> Gather<S, T> {
         self.places.as_ref().map_or(0, DeviceBuffer::bytes)
     }
 
-    /// Launches alone. Places must be below the length of `from`.
+    /// Launches the copy. Places must be below the length of `from`.
     pub(super) fn launch(
         &self,
         from: &CudaVector<S>,
@@ -57,7 +56,7 @@ impl<S: Scalar, T: Scalar> Gather<S, T> {
         to: &mut CudaVector<T>,
     ) -> Result<(), GpuError> {
         let entries = self.places.as_ref().map_or(from.len(), DeviceBuffer::len);
-        assert_eq!(to.len(), entries, "a vector of the entries that are asked for");
+        assert_eq!(to.len(), entries, "the target has one entry per place");
         let (size, inverse) = match factor {
             Factor::One => (0, 0u32),
             Factor::Size(size) => (size.ptr(), 0),
@@ -68,14 +67,12 @@ impl<S: Scalar, T: Scalar> Gather<S, T> {
         args.pointer(self.places.as_ref().map_or(0, DeviceBuffer::ptr)).pointer(size).value(inverse);
         args.value(to.len() as u64);
         let config = LaunchConfig::cover(to.len().div_ceil(UNROLL), THREADS).early(true);
-        // SAFETY: the arguments are those of the kernel; the constructors of the types below have checked the
-        // places.
+        // SAFETY: the arguments match the kernel; the constructors of the types below check the places.
         unsafe { self.cuda.launch(&self.kernel, config, &args) }
     }
 }
 
-/// A preconditioner whose vectors have the unknowns in another order, or no padding; launches alone around
-/// it.
+/// A preconditioner whose vectors have their unknowns in another order, or no padding. It adds only launches.
 pub struct CudaReordered<T: Scalar, M> {
     cuda: Cuda,
     inner: M,
@@ -86,14 +83,14 @@ pub struct CudaReordered<T: Scalar, M> {
 }
 
 impl<T: Scalar, M: Preconditioner<CudaVector<T>>> CudaReordered<T, M> {
-    /// `inwards[i]` is the entry outside of entry `i` inside, `outwards` the other way round; [`NOWHERE`]
-    /// where there is none, which then is 0.
+    /// `inwards[i]` is the outer entry that becomes inner entry `i`, `outwards` the reverse; [`NOWHERE`] for
+    /// entries without a counterpart, which become 0.
     ///
     /// # Errors
-    /// Memory, the compiler or the driver.
+    /// Not enough memory, or an error of the compiler or the driver.
     ///
     /// # Panics
-    /// If an entry is beyond the vector that it is to be in.
+    /// If an entry is beyond the end of its vector.
     #[track_caller]
     pub fn new(cuda: &Cuda, inner: M, inwards: &[u32], outwards: &[u32]) -> Result<Self, GpuError> {
         let below = |places: &[u32], n: usize| places.iter().all(|&p| p == NOWHERE || (p as usize) < n);

@@ -1,13 +1,13 @@
-// Rows of a sparse matrix on a device: the two layouts of layout.rs behind one product.
+// Products of the rows of a sparse matrix on a device, for both layouts of layout.rs.
 #pragma once
 #include "device.cuh"
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-// Compiled with THREADS, those of a block in all kernels of this crate, and SLICE, the rows of a slice.
+// Compiled with THREADS, the threads per block of all kernels of this crate, and SLICE, the rows per slice.
 
-// As `MatrixArgument` of csr.rs.
+// `MatrixArgument` of csr.rs.
 struct Matrix {
     const u64* starts;
     const u32* columns;
@@ -15,11 +15,11 @@ struct Matrix {
     u32 n_rows;
     // 2^shift lanes share a row.
     u32 shift;
-    // Entry k of the rows of a slice is stored side by side, and a lane has a row.
+    // Sliced: entries k of a slice's rows lie side by side, and each lane has a row.
     u32 sliced;
 };
 
-// This lane's share of sum_j a_ij x_j; with a lane for each row all of it, summed from left to right.
+// This lane's part of sum_j a_ij x_j; with one lane per row the whole sum, from left to right.
 DG_DEVICE real share_of_product(const Matrix& a, u32 row, u32 lane, const real* __restrict__ x) {
     u64 at, end;
     u32 stride;
@@ -50,12 +50,12 @@ DG_DEVICE real product(const Matrix& a, u64 row, u32 lane, const real* __restric
     return sum_of_lanes(a, row < a.n_rows ? share_of_product(a, u32(row), lane, x) : real(0));
 }
 
-// Whose row this thread works on, and as which lane; `thread` is its number in the grid.
+// The row of this thread, and its lane in the row; `thread` is its number in the grid.
 #define ROW_OF(a, thread) ((thread) >> (a).shift)
 #define LANE_OF(a, thread) (u32(thread) & ((1u << (a).shift) - 1))
 #define THREAD_OF_GRID (blockIdx.x * (u64)THREADS + threadIdx.x)
 
-// Kernels of a cycle are launched before those ahead of them are done: each starts with this.
+// Kernels of a cycle may be launched before the previous ones end: each calls this first.
 DG_DEVICE void begin() {
     dg_let_next_kernel_start();
     dg_wait_for_kernels_before();

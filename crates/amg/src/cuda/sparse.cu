@@ -1,5 +1,4 @@
-// Products with a sparse matrix, and the one fused step that smoothing consists of: the device's half of
-// sparse.rs.
+// Products with a sparse matrix, and the fused smoothing step: the device counterpart of sparse.rs.
 #include "rows.cuh"
 
 // y <- A x

@@ -4,8 +4,8 @@ use crate::{Csr, MatrixError};
 
 /// Rows of the matrix of a reference triangle: `∫ φ_k` over each edge, with n·∇φ_l on it times its length.
 ///
-/// Triangle (0,0), (1,0), (0,1) with the edges 01, 12, 20. The other triangle of a square is this one turned
-/// by half a circle about the middle of edge 12, for which all of these numbers are the same.
+/// Triangle (0,0), (1,0), (0,1) with the edges 01, 12, 20. The other triangle of a square is this one rotated
+/// by 180° about the midpoint of edge 12, and all of these numbers are the same for it.
 const ENDS: [[usize; 2]; 3] = [[0, 1], [1, 2], [2, 0]];
 /// `|f| n·∇φ_l`.
 const SLOPE: [[f64; 3]; 3] = [[1.0, 0.0, -1.0], [-2.0, 1.0, 1.0], [1.0, -1.0, 0.0]];
@@ -14,17 +14,17 @@ const SQUARE: [f64; 3] = [1.0, 2.0, 1.0];
 /// `∫ ∇φ_k·∇φ_l`.
 const STIFFNESS: [[f64; 3]; 3] = [[1.0, -0.5, -0.5], [-0.5, 0.5, 0.0], [-0.5, 0.0, 0.5]];
 
-/// `−Δu` with u = 0 on the sides of a square, by the symmetric interior penalty method (Arnold 1982) at
-/// degree 1, with values at the vertices as unknowns: n × n squares, each cut in two triangles, three rows to
-/// a triangle.
+/// `−Δu` with u = 0 on the boundary of a square, by the symmetric interior penalty method (Arnold 1982) at
+/// degree 1, with vertex values as unknowns: n × n squares, each split into two triangles, three rows for
+/// each triangle.
 ///
 /// ```text
 /// a(u, v) = Σ_E ∫ ∇u·∇v − Σ_f ∫ ({n·∇u} [v] + {n·∇v} [u] − τ [u] [v]),    τ = penalty · 3 |f|/|E|
 /// ```
 ///
-/// with means {·} and jumps [·]; on the sides of the square {n·∇u} = n·∇u, \[u\] = u and the penalty is twice
-/// as large, as if the neighbour were a mirror image. The factor `3 |f|/|E|` is `(p+1)(p+2)/2` over a height
-/// of the triangle (Shahbazi 2005); `penalty = 1` is usual, ½ is still positive definite.
+/// with means {·} and jumps [·]. On the boundary of the square {n·∇u} = n·∇u, \[u\] = u, and the penalty is
+/// twice as large, as if the neighbour were a mirror image. The factor `3 |f|/|E|` is `(p+1)(p+2)/2` divided
+/// by a height of the triangle (Shahbazi 2005); `penalty = 1` is usual, and ½ is still positive definite.
 ///
 /// # Errors
 /// [`MatrixError::TooLarge`], or [`MatrixError::NotFinite`] if `penalty` is.
@@ -92,7 +92,7 @@ fn weight(face: usize, penalty: f64) -> f64 {
     6.0 * penalty * SQUARE[face]
 }
 
-/// A triangle with itself.
+/// The block of a triangle with itself.
 fn own_block(neighbours: &[Option<usize>; 3], penalty: f64) -> [[f64; 3]; 3] {
     let mut block = STIFFNESS;
     for (face, neighbour) in neighbours.iter().enumerate() {
@@ -107,7 +107,8 @@ fn own_block(neighbours: &[Option<usize>; 3], penalty: f64) -> [[f64; 3]; 3] {
     block
 }
 
-/// A triangle (rows) with its neighbour across a face (columns), which goes along the face the other way.
+/// The block of a triangle (rows) with its neighbour across a face (columns); the neighbour traverses the
+/// face in the opposite direction.
 fn cross_block(face: usize, penalty: f64) -> [[f64; 3]; 3] {
     let [a, b] = ENDS[face];
     let same_place = |l: usize| {
@@ -146,8 +147,9 @@ mod tests {
         }
     }
 
-    /// `A u` is the consistent residual for smooth fields: zero away from the sides for linear ones, and for
-    /// x (n − x) the load of f = 2, as interpolation at the vertices is continuous and its slopes jump.
+    /// `A u` is the consistent residual for smooth fields: zero away from the boundary for linear fields, and
+    /// the load of f = 2 for x (n − x), since interpolation at the vertices is continuous and its slopes
+    /// jump.
     #[test]
     fn linear_fields_are_in_the_null_space_inside() {
         let host = Host::new(1).unwrap();
@@ -166,7 +168,7 @@ mod tests {
         for e in (0..2 * n * n).filter(|&e| inside(e)) {
             assert!((0..3).all(|k| au[3 * e + k].abs() < 1e-12), "{e}");
         }
-        // Tested with a continuous v (a hat), jumps of u and v vanish and what is left is ∫ ∇u·∇v: the
+        // Tested with a continuous v (a hat function), the jumps of u and v vanish, and ∫ ∇u·∇v remains: the
         // five-point stencil of −Δ.
         let au = at(&|[x, _]| x * (n as f64 - x));
         let hat = |point: [f64; 2]| {
@@ -179,7 +181,8 @@ mod tests {
         assert!((hat([3.0, 2.0]) - 2.0).abs() < 1e-12 && (hat([2.0, 4.0]) - 2.0).abs() < 1e-12);
     }
 
-    /// λ_min(A u = λ M u) tends to 2π² of the unit square; energy of the lowest sine by Rayleigh's quotient.
+    /// λ_min(A u = λ M u) tends to 2π² for the unit square; the energy of the lowest sine is a Rayleigh
+    /// quotient.
     #[test]
     fn the_energy_of_a_sine_is_that_of_the_equation() {
         let host = Host::new(1).unwrap();

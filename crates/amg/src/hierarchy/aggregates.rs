@@ -7,23 +7,23 @@ use rayon::prelude::*;
 
 use crate::sparse::{PIECE, tabulate};
 
-/// The number of a row that belongs to no aggregate.
+/// Marks a row that belongs to no aggregate.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Which aggregate each row belongs to, and which rows each aggregate has.
+/// The aggregate of each row, and the rows of each aggregate.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Aggregates {
     /// The aggregate of each row, or [`NONE`].
     pub(crate) of_row: Vec<u32>,
-    /// Where the rows of each aggregate start in `rows`, and the end.
+    /// The start of each aggregate's rows in `rows`, and the end.
     pub(crate) starts: Vec<u32>,
     /// Rows, ascending in each aggregate.
     pub(crate) rows: Vec<u32>,
 }
 
 impl Aggregates {
-    /// Numbers the aggregates by their first rows. `label[i]` is any number below the number of rows that the
-    /// rows of one aggregate share, or [`NONE`].
+    /// Numbers the aggregates by their first rows. `label[i]` is any number below the number of rows, the
+    /// same for all rows of one aggregate, or [`NONE`].
     pub(crate) fn from_labels(label: &[u32]) -> Self {
         let mut number = vec![NONE; label.len()];
         let mut of_row = vec![NONE; label.len()];
@@ -66,8 +66,8 @@ impl Aggregates {
         &self.rows[self.starts[k] as usize..self.starts[k + 1] as usize]
     }
 
-    /// The same in parallel, where the label of a row is the first row of its aggregate and no aggregate
-    /// reaches beyond a chunk of so many rows.
+    /// As [`from_labels`](Self::from_labels), in parallel; the label of a row must be the first row of its
+    /// aggregate, and no aggregate may extend over two chunks of `chunk` rows.
     pub(crate) fn within_chunks(host: &Host, label: &[u32], chunk: usize) -> Self {
         let count = |(k, label): (usize, &[u32])| {
             let is_first = |(i, label): &(usize, &u32)| **label as usize == k * chunk + i;
@@ -93,8 +93,8 @@ impl Aggregates {
         Self { of_row, starts, rows }
     }
 
-    /// Aggregates of aggregates: the rows of the finer level by the aggregates of the coarser. Both are
-    /// numbered by their first rows, and so is what comes out.
+    /// Aggregates of aggregates: the rows of the finer level, grouped by the aggregates of the coarser. Both
+    /// are numbered by their first rows, and so is the result.
     pub(crate) fn then(&self, host: &Host, coarser: &Self) -> Self {
         let of_row = tabulate(host, self.of_row.len(), |i| match self.of_row[i] {
             NONE => NONE,
@@ -136,14 +136,14 @@ impl Aggregates {
     }
 }
 
-/// The rows of a chunk, whose aggregates have none outside, and its part of each array.
+/// The rows of a chunk, whose aggregates have no rows outside, and its part of each array.
 struct Chunk<'a> {
     first_row: usize,
     first_aggregate: u32,
     first_place: u32,
     label: &'a [u32],
     of_row: &'a mut [u32],
-    /// Where the rows of its aggregates end.
+    /// The ends of its aggregates' rows.
     ends: &'a mut [u32],
     rows: &'a mut [u32],
 }
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(Aggregates::from_labels(&[NONE]).len(), 0);
     }
 
-    /// Labels of pairs and triples within chunks of eight rows, some of none.
+    /// Labels of pairs and triples within chunks of eight rows; some rows have no aggregate.
     fn labels(n: usize, seed: u64) -> Vec<u32> {
         let mut state = seed;
         let mut random = |n: usize| {

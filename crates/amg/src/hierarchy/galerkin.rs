@@ -10,13 +10,13 @@ use super::aggregates::{Aggregates, NONE};
 use crate::sparse::{Sparse, View};
 use crate::{Csr, MatrixError};
 
-/// Pieces for each thread: enough to even out unequal rows.
+/// Pieces of work per thread: enough to balance unequal rows.
 const PIECES_PER_THREAD: usize = 4;
-/// Coarse rows that are worth a piece.
+/// Least number of coarse rows in a piece.
 const LEAST_ROWS: usize = 1024;
 
-/// `a_KL = Σ_{i∈K} Σ_{j∈L} a_ij`, columns ascending. Each entry is summed in the order of rows and columns,
-/// so that the bits do not depend on how rows are shared among threads.
+/// `a_KL = Σ_{i∈K} Σ_{j∈L} a_ij`, with ascending columns. Each entry is summed in the order of rows and
+/// columns, so that its bits do not depend on how threads share the rows.
 pub(crate) fn product(host: &Host, a: View<'_, f64>, aggregates: &Aggregates) -> Sparse<f64> {
     let n = aggregates.len();
     let most = |k: usize| aggregates.rows(k).iter().map(|&i| a.length(i as usize)).sum();
@@ -32,7 +32,8 @@ pub(crate) fn product(host: &Host, a: View<'_, f64>, aggregates: &Aggregates) ->
     })
 }
 
-/// `A B`, where B has `n_cols` columns; columns ascending, each entry summed in the order of the row of A.
+/// `A B`, where B has `n_cols` columns; columns ascend, and each entry is summed in the order of the row of
+/// A.
 pub(crate) fn multiply(host: &Host, a: View<'_, f64>, b: View<'_, f64>, n_cols: usize) -> Sparse<f64> {
     let most = |i: usize| a.row(i).0.iter().map(|&k| b.length(k as usize)).sum();
     collect(host, [a.n_rows(), n_cols], most, |i, row| {
@@ -45,9 +46,9 @@ pub(crate) fn multiply(host: &Host, a: View<'_, f64>, b: View<'_, f64>, n_cols: 
 }
 
 impl Csr<f64> {
-    /// `Pᵀ A P`, the matrix of a coarser level with the prolongation P (Galerkin's). Entries below 10⁻¹²
-    /// (a_ii a_jj)^½, sums that cancel but for rounding, are left out. The same bits for any number of
-    /// threads.
+    /// Computes `Pᵀ A P`, the Galerkin matrix of a coarser level with the prolongation P. Entries below 10⁻¹²
+    /// (a_ii a_jj)^½ are rounding errors of sums that cancel and are left out. The result has the same bits
+    /// for any number of threads.
     ///
     /// # Errors
     /// [`MatrixError::NotFinite`] where a sum overflows.
@@ -67,7 +68,7 @@ impl Csr<f64> {
     }
 }
 
-/// Entries of less than this share of the root of both diagonal entries are rounding.
+/// Entries below this fraction of the geometric mean of both diagonal entries are rounding errors.
 const ROUNDING: f64 = 1e-12;
 
 fn without_rounding(a: View<'_, f64>) -> Sparse<f64> {
@@ -86,8 +87,8 @@ fn without_rounding(a: View<'_, f64>) -> Sparse<f64> {
     kept
 }
 
-/// Where `Pᵀ A P` has at most so many terms for each row of A, they are summed without the product `A P` in
-/// between, which would be larger than A.
+/// If `Pᵀ A P` has at most this many terms for each row of A, they are summed directly, without the
+/// intermediate product `A P`, which would be larger than A.
 const FEW_TERMS: f64 = 36.0;
 
 /// `Pᵀ A P`, where P has `n` columns.
@@ -101,7 +102,7 @@ pub(crate) fn triple_product(host: &Host, a: View<'_, f64>, p: View<'_, f64>, n:
     multiply(host, transposed.view(), ap.view(), n)
 }
 
-/// `Pᵀ A P` from P and its transpose.
+/// `Pᵀ A P` from P and its transpose, without the intermediate product.
 fn at_once(host: &Host, transposed: View<'_, f64>, a: View<'_, f64>, p: View<'_, f64>) -> Sparse<f64> {
     let n = transposed.n_rows();
     let reach = |i: usize| a.row(i).0.iter().map(|&j| p.length(j as usize)).sum::<usize>();
@@ -117,8 +118,8 @@ fn at_once(host: &Host, transposed: View<'_, f64>, a: View<'_, f64>, p: View<'_,
     })
 }
 
-/// A matrix of so many rows and columns: `add` adds the terms of a row to a collector, and they are `most` at
-/// most.
+/// Builds a matrix with `n` rows: `add` adds the terms of a row to a collector, and `most` bounds their
+/// number.
 pub(super) fn collect(
     host: &Host,
     [n, n_cols]: [usize; 2],
@@ -133,7 +134,7 @@ pub(super) fn collect(
     let room = |k: usize| rows(k).map(|i| most(i).min(n_cols)).sum();
     let room: Vec<usize> = host.install(|| (0..n_pieces).into_par_iter().map(room).collect());
     let all = room.iter().sum();
-    // Each piece has room for the most that it can be, of which memory is there once it is written.
+    // Each piece reserves room for its largest size; the system provides the memory when it is written.
     let (mut starts, mut columns, mut values) = (vec![0; n + 1], vec![0; all], vec![0.0; all]);
     let mut pieces = Vec::with_capacity(n_pieces);
     let (mut ends_left, mut columns_left, mut values_left) =
@@ -144,7 +145,7 @@ pub(super) fn collect(
         let values = values_left.split_off_mut(..room).unwrap_or_default();
         pieces.push((rows(k), ends, columns, values));
     }
-    // Collectors take long to make: there are as many as work at one time.
+    // Collectors take long to allocate: there are as many as work at the same time.
     let idle = Mutex::new(Vec::new());
     let fill = |(rows, ends, columns, values): (Range<usize>, &mut [usize], &mut [u32], &mut [f64])| {
         let collector = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -171,7 +172,7 @@ pub(super) fn collect(
     Sparse { starts, columns, values }
 }
 
-/// Brings pieces together that fill a part of their room.
+/// Moves pieces together that fill only a part of their room.
 fn close_up<T: Copy>(array: &mut Vec<T>, room: &[usize], lengths: &[usize]) {
     let (mut from, mut to) = (0, 0);
     for (room, length) in room.iter().zip(lengths) {
@@ -184,13 +185,13 @@ fn close_up<T: Copy>(array: &mut Vec<T>, room: &[usize], lengths: &[usize]) {
 
 /// Sums the entries of one row at a time (Gustavson 1978).
 pub(super) struct Collector {
-    /// Where the entry of a column lies in the row at hand, if it lies there.
+    /// The position of a column's entry in the current row, if it has one.
     place: Vec<u32>,
     columns: Vec<u32>,
     values: Vec<f64>,
 }
 
-/// Rows of up to so many entries are sorted by insertion.
+/// Rows of up to this many entries are sorted by insertion.
 const SHORT: usize = 32;
 
 impl Collector {
@@ -210,7 +211,7 @@ impl Collector {
         }
     }
 
-    /// Writes the row to the first places and forgets it; returns the number of its entries.
+    /// Writes the row to the first places and clears it; returns the number of its entries.
     fn finish_row(&mut self, to_columns: &mut [u32], to_values: &mut [f64]) -> usize {
         let (columns, values) = (&mut self.columns, &mut self.values);
         let n = columns.len();
@@ -227,7 +228,7 @@ impl Collector {
             to_values[..n].copy_from_slice(values);
         } else {
             columns.sort_unstable();
-            // Places are those of before.
+            // `place` still holds the positions from before the sort.
             for (to, &column) in to_values.iter_mut().zip(columns.iter()) {
                 *to = values[self.place[column as usize] as usize];
             }

@@ -14,7 +14,7 @@ use crate::sparse::{View, pieces, tabulate};
 const UNDECIDED: u64 = 1 << 62;
 const IN_SET: u64 = 2 << 62;
 
-/// A row that is alone with so dominant a diagonal (κ of Napov and Notay's rule) needs no coarser level.
+/// An isolated row with a diagonal this dominant (κ in the rule of Napov and Notay) needs no coarser level.
 const KAPPA: f64 = 8.0;
 
 /// Strong connections of each row: columns and magnitudes, without the diagonal.
@@ -25,8 +25,8 @@ struct Graph {
 }
 
 impl Graph {
-    /// Each row judges for itself, so that a row of small entries does not draw in a neighbour with large
-    /// ones.
+    /// Each row applies the criterion to its own entries, so that a row of small entries is not strongly
+    /// connected with a neighbour of large ones.
     fn new(host: &Host, a: View<'_, f64>, table: &[RowSums], strength: Strength) -> Self {
         let strong = |i: usize, j: usize, value: f64| match strength {
             Strength::Symmetric(theta) => {
@@ -86,9 +86,9 @@ fn shuffled(i: usize) -> u64 {
     (z ^ (z >> 31)) >> 34
 }
 
-/// Roots: rows of which no two lie within distance two, and no other could be added (Bell, Dalton and Olson
-/// 2012, algorithm 5). Rows decide in rounds, all at once, so that threads change nothing; only those that
-/// are still open are visited again.
+/// Roots: rows at distance more than two from each other, so many that no row could be added (Bell, Dalton
+/// and Olson 2012, algorithm 5). All rows decide at the same time in each round, so that the result does not
+/// depend on threads; only undecided rows are visited again.
 fn roots(host: &Host, graph: &Graph) -> Vec<bool> {
     let n = graph.n_rows();
     let number = |i: u32| UNDECIDED | shuffled(i as usize) << 32 | u64::from(i);
@@ -100,7 +100,8 @@ fn roots(host: &Host, graph: &Graph) -> Vec<bool> {
         unsettled = kept(host, &unsettled, |i| {
             let most = graph.largest(i, &rank);
             near[i].store(most, Relaxed);
-            // Else a root is near, or all have decided against it: this will not change.
+            // Otherwise a root is near, or all neighbours have decided against it; this does not change any
+            // more.
             most & UNDECIDED != 0
         });
         open = kept(host, &open, |i| {
@@ -115,7 +116,7 @@ fn roots(host: &Host, graph: &Graph) -> Vec<bool> {
     rank.into_iter().map(|rank| rank.into_inner() & IN_SET != 0).collect()
 }
 
-/// The rows of a list for which `keep` says so, in order; it is asked in parallel.
+/// The rows of a list for which `keep` returns true, in order; `keep` is evaluated in parallel.
 fn kept(host: &Host, rows: &[u32], keep: impl Fn(usize) -> bool + Sync + Send) -> Vec<u32> {
     pieces(host, rows.len(), |range| {
         rows[range].iter().copied().filter(|&i| keep(i as usize)).collect::<Vec<_>>()
@@ -123,7 +124,7 @@ fn kept(host: &Host, rows: &[u32], keep: impl Fn(usize) -> bool + Sync + Send) -
     .concat()
 }
 
-/// Aggregates around the roots: a root takes its neighbours, and each row that is left joins its strongest
+/// Aggregates around the roots: each root with its neighbours; each remaining row joins its strongest
 /// neighbour.
 pub(crate) fn aggregate(host: &Host, a: View<'_, f64>, strength: Strength) -> Aggregates {
     let table = RowSums::table(host, a);
@@ -192,7 +193,7 @@ mod tests {
 
     #[test]
     fn each_row_judges_its_connections_for_itself() {
-        // Row 1 sees −1 beside −10; for row 0 it is all there is.
+        // Row 1 has −1 beside −10; row 0 has no other entry.
         let entries = [
             (0, 0, 1.0),
             (0, 1, -1.0),

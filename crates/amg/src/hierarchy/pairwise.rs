@@ -1,4 +1,4 @@
-//! Aggregation by repeated pairing, each pair chosen and admitted by its quality.
+//! Aggregation by repeated pairing; each pair is chosen and accepted by its quality.
 
 use dgsuite_gpu::Host;
 use rayon::prelude::*;
@@ -9,19 +9,19 @@ use super::quality::{self, MOST_ROWS};
 use super::rows::RowSums;
 use crate::sparse::View;
 
-/// Rows that are paired with each other only, whatever the number of threads: pairing is sequential.
+/// Rows are paired within chunks of this size, whatever the number of threads: pairing is sequential.
 const CHUNK: usize = 32 * 1024;
-/// Partners of a second or third pairing that are judged, best first.
+/// Number of partners examined in a second or third pairing, best first.
 const CANDIDATES: usize = 6;
 
-/// In the first pairing a row takes no partner whose μ is more than this multiple of the best among all of
-/// its neighbours, those that are taken included. It rather waits for the second: a weak pair, made because
-/// the strong partners were gone, pulls its surroundings into a worse pattern. (In matrices of interior
+/// In the first pairing a row accepts no partner whose μ exceeds this multiple of the best μ among all of its
+/// neighbours, paired ones included; it waits for the second pairing instead. A weak pair, made because the
+/// strong partners are already paired, forces its surroundings into a worse pattern. (In matrices of interior
 /// penalty methods the strong partners are the values of neighbouring elements at the same place.)
 const NEARLY: f64 = 1.25;
 
 /// Aggregates of up to `2^passes` rows (Napov and Notay 2012, algorithms 4.2 and 4.3). Rows that need no
-/// coarser level belong to none.
+/// coarser level belong to no aggregate.
 pub(crate) fn aggregate(host: &Host, a: View<'_, f64>, passes: usize, kappa: f64) -> Aggregates {
     let table = RowSums::table(host, a);
     let mut aggregates = first_pass(host, a, &table, kappa);
@@ -77,7 +77,7 @@ fn next_pass(
             return;
         }
         label[i - first] = i as u32;
-        // The best few, in order; equal ones in the order of columns.
+        // The best few, in order; equal ones in the order of their columns.
         let mut best = [(f64::INFINITY, i); CANDIDATES];
         for (j, value) in coarse.entries(i) {
             if j > i && j - first < label.len() && label[j - first] == NONE {
@@ -109,7 +109,7 @@ fn next_pass(
     })
 }
 
-/// Visits each row in order with the labels of its chunk, whose first row is given; chunks run in parallel.
+/// Visits each row in order with the labels of its chunk and the chunk's first row; chunks run in parallel.
 fn match_chunks(host: &Host, n: usize, visit: impl Fn(usize, &mut [u32], usize) + Sync + Send) -> Aggregates {
     let mut label = vec![NONE; n];
     let chunk = |(k, label): (usize, &mut [u32])| {
@@ -164,8 +164,8 @@ mod tests {
 
     #[test]
     fn a_row_whose_strong_partner_is_taken_waits_rather_than_take_a_weak_one() {
-        // Couplings along a line. Row 1, the strong partner of row 2, goes to row 0; row 3 is a partner that
-        // κ admits, but 2.6 times worse.
+        // Couplings along a line. Row 1, the strong partner of row 2, is paired with row 0. κ accepts row 3
+        // as partner, but its μ is 2.6 times larger.
         let couplings = [10.0, 10.0, 0.5, 0.5];
         let mut entries = Vec::new();
         for (i, &c) in couplings.iter().enumerate() {

@@ -1,9 +1,9 @@
-//! How good an aggregate is: the condition number that two-grid theory assigns to it (Napov and Notay 2012).
+//! The quality of an aggregate: its local two-grid condition number (Napov and Notay 2012).
 
 use super::rows::RowSums;
 use crate::sparse::View;
 
-/// Most rows of an aggregate that is judged.
+/// Largest number of rows of an aggregate.
 pub(crate) const MOST_ROWS: usize = 8;
 
 /// `1 / (1/a + 1/b)`, zero if one of them is not positive.
@@ -13,19 +13,19 @@ fn parallel_sum(a: f64, b: f64) -> f64 {
 }
 
 /// μ of the pair {i, j} with entry `a = a_ij`, for the smoother `½ D⁻¹` (the quality of Notay 2012, derived
-/// for symmetric matrices): `2 (1/a_ii + 1/a_jj)⁻¹ / (−a_ij + (1/σ_i + 1/σ_j)⁻¹)`, σ the row sums. Infinite
-/// if it is no pair to make.
+/// for symmetric matrices): `2 (1/a_ii + 1/a_jj)⁻¹ / (−a_ij + (1/σ_i + 1/σ_j)⁻¹)`, with σ the row sums.
+/// Infinite if the rows should not be paired.
 #[inline(always)]
 pub(crate) fn pair(i: &RowSums, j: &RowSums, a: f64) -> f64 {
     let below = -a + parallel_sum(i.excess, j.excess);
     if below > 0.0 { 2.0 * parallel_sum(i.diagonal, j.diagonal) / below } else { f64::INFINITY }
 }
 
-/// Whether μ ≤ κ for the aggregate of some rows: whether `κ A_G − M_G + M_G 1 (M_G 1)ᵀ / (1ᵀ M_G 1)` is
-/// positive semi-definite, with `A_G` the rows' own part of A (couplings to others lumped to the diagonal)
-/// and `M_G = 2 D_G` its smoother.
+/// Whether μ ≤ κ for an aggregate: whether `κ A_G − M_G + M_G 1 (M_G 1)ᵀ / (1ᵀ M_G 1)` is positive
+/// semi-definite, where `A_G` is the aggregate's part of A (couplings to other rows are lumped to the
+/// diagonal) and `M_G = 2 D_G` its smoother.
 pub(crate) fn admits(a: View<'_, f64>, table: &[RowSums], rows: &[u32], kappa: f64) -> bool {
-    // Loops of a length that the compiler knows take half of the time.
+    // Loops of a length known at compile time take half the time.
     fn of<const N: usize>(a: View<'_, f64>, table: &[RowSums], rows: &[u32], kappa: f64) -> bool {
         rows.first_chunk::<N>().is_some_and(|rows| semi_definite(matrix_of(a, table, rows, kappa)))
     }
@@ -42,7 +42,7 @@ pub(crate) fn admits(a: View<'_, f64>, table: &[RowSums], rows: &[u32], kappa: f
     }
 }
 
-/// The matrix of [`admits`], each row and column on its own scale.
+/// The matrix of [`admits`], with each row and column scaled.
 #[inline(always)]
 fn matrix_of<const N: usize>(
     a: View<'_, f64>,
@@ -63,7 +63,7 @@ fn matrix_of<const N: usize>(
         }
         weight[k] = 2.0 * row.diagonal;
         z[k][k] = kappa * (row.excess - inside) - weight[k];
-        // Weights within one aggregate may differ by many decades: each row is judged on its own scale.
+        // Weights within one aggregate may differ by many decades: each row has its own scale.
         root[k] = (kappa * (row.diagonal + row.magnitude)).sqrt();
     }
     let total: f64 = weight.iter().sum();
@@ -78,11 +78,11 @@ fn matrix_of<const N: usize>(
     z
 }
 
-/// What rounding leaves of a null pivot.
+/// Size of a zero pivot after rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// Cholesky's elimination on entries of size one: all pivots positive, the last one perhaps zero (constants
-/// are a null vector where no row has an excess).
+/// Cholesky elimination of a matrix with entries of order one: true if all pivots are positive, where the
+/// last one may be zero (constants are a null vector where no row has an excess).
 #[inline(always)]
 fn semi_definite<const N: usize>(mut z: [[f64; N]; N]) -> bool {
     for k in 0..N {
@@ -110,19 +110,19 @@ mod tests {
     use super::*;
     use crate::{Csr, gallery};
 
-    /// Inside the five-point grid a pair has μ = 4 (by hand: above 2 · 2, below 1).
+    /// Inside the five-point grid a pair has μ = 4 (by hand: numerator 2 · 2, denominator 1).
     #[test]
     fn a_pair_of_the_five_point_grid_has_quality_four() {
         let a = gallery::poisson_2d(9, 9, 1.0).unwrap();
         let table = RowSums::table(&Host::new(1).unwrap(), a.view());
         assert!((pair(&table[40], &table[41], -1.0) - 4.0).abs() < 1e-14);
         assert!(admits(a.view(), &table, &[40, 41], 4.001) && !admits(a.view(), &table, &[40, 41], 3.999));
-        // Rows that are not coupled make no aggregate, at no κ.
+        // Rows without a coupling do not form an aggregate, for any κ.
         assert!(!admits(a.view(), &table, &[20, 60], 1e6));
         assert_eq!(pair(&table[20], &table[60], 0.0), f64::INFINITY);
     }
 
-    /// For pairs the closed formula and the matrix test are one.
+    /// For pairs the closed formula and the matrix test agree.
     #[test]
     fn the_two_judgements_of_a_pair_agree() {
         for (c, d) in [(0.0, 0.0), (0.3, 0.0), (0.1, 2.0), (5.0, 4.0)] {
@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// A strong pair that hangs by a thread of 10⁻⁸ on another is no aggregate with it.
+    /// Two strong pairs coupled by 10⁻⁸ do not form an aggregate.
     #[test]
     fn weak_bonds_are_seen_beside_strong_ones() {
         let (strong, thread, outside) = (1e4, 1e-4, 1.0);

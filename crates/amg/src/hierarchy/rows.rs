@@ -1,4 +1,4 @@
-//! What coarsening asks of each row: its diagonal entry and the sums of the others.
+//! Diagonal entries and row sums, which coarsening needs.
 
 use dgsuite_gpu::Host;
 
@@ -9,7 +9,7 @@ use crate::sparse::{View, tabulate};
 pub(crate) struct RowSums {
     /// `a_ii`.
     pub(crate) diagonal: f64,
-    /// `max(Σ_j a_ij, 0)`; zero where rounding alone is left of it.
+    /// `max(Σ_j a_ij, 0)`; zero if the sum is a rounding error.
     pub(crate) excess: f64,
     /// `Σ_{j≠i} |a_ij|`.
     pub(crate) magnitude: f64,
@@ -17,11 +17,11 @@ pub(crate) struct RowSums {
     pub(crate) most_negative: f64,
 }
 
-/// A row sum below this share of the row's entries is rounding.
+/// A row sum below this fraction of the row's entries is a rounding error.
 const ROUNDING: f64 = 1e-12;
 
 impl RowSums {
-    /// Of one row.
+    /// The sums of one row.
     #[inline]
     pub(crate) fn of(a: View<'_, f64>, i: usize) -> Self {
         let mut row = Self::default();
@@ -40,13 +40,13 @@ impl RowSums {
         row
     }
 
-    /// Of all rows.
+    /// The sums of all rows.
     pub(crate) fn table(host: &Host, a: View<'_, f64>) -> Vec<Self> {
         tabulate(host, a.n_rows(), |i| Self::of(a, i))
     }
 
-    /// Whether the diagonal so outweighs the row that smoothing alone solves for it: `a_ii ≥ κ/(κ−2) Σ|a_ij|`
-    /// (Napov and Notay 2012, section 3.3). Such a row needs no coarser level.
+    /// Whether the diagonal dominates the row so strongly that smoothing alone solves for it:
+    /// `a_ii ≥ κ/(κ−2) Σ|a_ij|` (Napov and Notay 2012, section 3.3). Such a row needs no coarser level.
     pub(crate) fn dominated_by_diagonal(&self, quality: f64) -> bool {
         (quality - 2.0) * self.diagonal >= quality * self.magnitude
     }

@@ -13,7 +13,7 @@ use crate::sparse::{Sparse, View, tabulate};
 /// Steps of Lanczos's method.
 const LANCZOS_STEPS: usize = 8;
 
-/// A prolongation, and the eigenvalue that smoothed it.
+/// A prolongation, and the eigenvalue used to smooth it.
 pub(crate) struct Smoothed {
     /// `P = (I − ω D⁻¹ A) P₀`.
     pub(crate) prolongation: Sparse<f64>,
@@ -28,7 +28,7 @@ pub(super) fn prolongation(host: &Host, a: View<'_, f64>, scale: f64, aggregates
     let rows = RowSums::table(host, a);
     let largest = largest_eigenvalue(host, a, scale, &rows);
     let damping = 4.0 / (3.0 * largest);
-    // A row that belongs to no aggregate, but has a neighbour in one, gets its share by A.
+    // A row without an aggregate whose neighbour is in one gets its entry from A.
     let prolongation = galerkin::collect(
         host,
         [n, aggregates.len()],
@@ -48,7 +48,8 @@ pub(super) fn prolongation(host: &Host, a: View<'_, f64>, scale: f64, aggregates
     Smoothed { prolongation, largest }
 }
 
-/// The largest eigenvalue of `D⁻¹ A`, or Gershgorin's bound. In single precision: its margin is far larger.
+/// The largest eigenvalue of `D⁻¹ A`, or Gershgorin's bound; computed in single precision, whose error is far
+/// below the margin.
 fn largest_eigenvalue(host: &Host, a: View<'_, f64>, scale: f64, rows: &[RowSums]) -> f64 {
     let bound = rows.iter().map(|row| row.l1() / row.diagonal).fold(0.0, f64::max);
     let found = || {

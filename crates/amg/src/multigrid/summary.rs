@@ -1,21 +1,21 @@
-//! What given levels cost, as numbers and as a table.
+//! Rows, bytes and operator applications of given levels, as numbers and as a table.
 
 use std::fmt;
 
-/// One of the levels.
+/// One of the levels of a multigrid method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MultigridLevel {
     /// Its name.
     pub name: String,
     /// Its rows.
     pub rows: usize,
-    /// Bytes of operator, smoother and transfer, or of the coarse solver, where they were told.
+    /// Bytes of operator, smoother and transfer, or of the coarse solver, where they were given.
     pub bytes: Option<usize>,
     /// Bytes of the cycle's vectors.
     pub vectors: usize,
-    /// The largest eigenvalue that the smoother reckons with; `None` on the coarsest level.
+    /// The largest eigenvalue that the smoother uses; `None` on the coarsest level.
     pub largest: Option<f64>,
-    /// Applications of the operator in a cycle; none are counted inside the coarse solver.
+    /// Applications of the operator in a cycle; applications inside the coarse solver are not counted.
     pub applications: usize,
 }
 
@@ -27,14 +27,14 @@ pub struct MultigridSummary {
 }
 
 impl MultigridSummary {
-    /// Operator applications of a cycle, those of coarser levels by their share of the finest level's rows.
-    /// The coarse solver is not counted.
+    /// Operator applications of a cycle in units of the finest level: an application on a coarser level
+    /// counts by its number of rows. The coarse solver is not counted.
     pub fn work(&self) -> f64 {
         let finest = self.levels.first().map_or(1, |level| level.rows).max(1) as f64;
         self.levels.iter().map(|level| (level.applications * level.rows) as f64 / finest).sum()
     }
 
-    /// Bytes of all levels as far as they were told, and of the vectors.
+    /// Bytes of all levels, where they were given, and of the vectors.
     pub fn bytes(&self) -> usize {
         self.levels.iter().map(|level| level.bytes.unwrap_or(0) + level.vectors).sum()
     }

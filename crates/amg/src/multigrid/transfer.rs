@@ -1,4 +1,4 @@
-//! The way between two levels, and the one that is a stored matrix.
+//! Restriction and prolongation between two levels, and the implementation as a stored matrix.
 
 use dgsuite_gpu::{HostVector, Scalar, Vector};
 
@@ -19,7 +19,7 @@ pub trait Transfer<V: Vector> {
     fn prolong_add(&self, coarse: &V, fine: &mut V);
 }
 
-/// A prolongation that is stored as a matrix, and its transpose.
+/// A prolongation stored as a matrix, and its transpose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interpolation<T: Scalar> {
     p: Csr<T>,
@@ -27,7 +27,7 @@ pub struct Interpolation<T: Scalar> {
 }
 
 impl<T: Scalar> Interpolation<T> {
-    /// From P: a row for each row of the finer level, a column for each of the coarser.
+    /// From P, with a row for each row of the finer level and a column for each row of the coarser.
     pub fn new(p: Csr<T>) -> Self {
         let transposed = p.transpose();
         Self { p, transposed }

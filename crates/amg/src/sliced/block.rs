@@ -1,4 +1,4 @@
-//! Rows in slices of sixteen: how their entries are stored, and products of a slice.
+//! Slices of sixteen rows: storage of their entries, and products.
 
 use std::ops::Range;
 
@@ -8,12 +8,12 @@ use crate::sparse::View;
 
 /// Rows of a slice.
 pub(super) const LANES: usize = 16;
-/// A slice is stored by offsets if that takes at most this multiple of its entries.
+/// A slice is stored by offsets if that needs at most this multiple of its entries.
 const BAND_FILL: f64 = 1.75;
-/// A slice is stored by columns if that takes at most this multiple of its entries.
+/// A slice is stored by columns if that needs at most this multiple of its entries.
 const COLUMNS_FILL: f64 = 1.8;
 
-/// How the entries of a slice are stored, `width` places for each row.
+/// The storage format of a slice, with `width` places for each row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind {
     /// Place by place, sixteen values each; one index, the column of the first row.
@@ -28,12 +28,12 @@ pub(super) enum Kind {
 pub(super) struct Slice {
     pub(super) kind: Kind,
     width: u32,
-    /// Where its values and its indices start in those of the block.
+    /// The start of its values and of its indices in the arrays of the block.
     values: usize,
     indices: usize,
 }
 
-/// Rows that one thread works on.
+/// The rows that one thread processes.
 #[derive(Clone, Debug)]
 pub(super) struct Block<T> {
     pub(super) slices: Vec<Slice>,
@@ -42,7 +42,7 @@ pub(super) struct Block<T> {
 }
 
 impl<T: Scalar> Block<T> {
-    /// The rows of a range, times a factor.
+    /// The rows of a range, multiplied by a factor.
     pub(super) fn new(a: View<'_, f64>, factor: f64, n_cols: usize, rows: Range<usize>) -> Self {
         let entries = a.starts[rows.end] - a.starts[rows.start];
         let mut block = Self {
@@ -103,7 +103,7 @@ impl<T: Scalar> Block<T> {
         } else if full && width <= allowed(COLUMNS_FILL) {
             let (at, at_index) = (self.values.len(), self.indices.len());
             self.values.resize(at + LANES * width, T::ZERO);
-            // Places that hold no entry multiply zero by an entry of x that is read anyway.
+            // Places without an entry multiply zero by an entry of x that is read anyway.
             self.indices.resize(at_index + LANES * width, 0);
             for (l, i) in rows.enumerate() {
                 let mut last = 0;
@@ -130,7 +130,7 @@ impl<T: Scalar> Block<T> {
         self.slices.push(Slice { kind, width: width as u32, values, indices });
     }
 
-    /// `Σ_j a_ij x_j` of the rows of a slice.
+    /// `Σ_j a_ij x_j` for the rows of a slice.
     #[inline(always)]
     pub(super) fn product(&self, slice: &Slice, x: &[T]) -> [T; LANES] {
         let (width, values, indices) =
@@ -198,7 +198,7 @@ impl<T: Scalar> Block<T> {
     }
 }
 
-/// Whether all rows of a slice have their entries, so many, at the same offsets from the diagonal.
+/// Whether each row of a slice has `width` entries, all at the same offsets from the diagonal.
 fn same_offsets(a: View<'_, f64>, first: usize, width: usize) -> bool {
     let starts = &a.starts[first..=first + LANES];
     if starts[LANES] - starts[0] != LANES * width || starts.windows(2).any(|ends| ends[1] - ends[0] != width)
@@ -215,7 +215,7 @@ fn same_offsets(a: View<'_, f64>, first: usize, width: usize) -> bool {
     differ == 0
 }
 
-/// The offsets from the diagonal at which some row of a slice has an entry, ascending.
+/// The offsets from the diagonal at which at least one row of a slice has an entry, ascending.
 #[derive(Default)]
 struct Offsets {
     found: Vec<i64>,
@@ -223,8 +223,8 @@ struct Offsets {
 }
 
 impl Offsets {
-    /// Finds those of the slice that starts at a row. False if they are more than `most`, or reach beyond the
-    /// columns.
+    /// Finds the offsets of the slice that starts at row `first`. Returns false if there are more than
+    /// `most`, or if they reach beyond the columns.
     fn find(&mut self, a: View<'_, f64>, first: usize, most: usize, n_cols: usize) -> bool {
         self.found.clear();
         self.found.extend(a.row(first).0.iter().map(|&j| i64::from(j) - first as i64));
