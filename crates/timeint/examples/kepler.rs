@@ -1,7 +1,7 @@
-//! A planet on an eccentric orbit: order and cost of each scheme, `cargo run --release --example kepler`.
+//! Compares order and cost of the schemes on an eccentric orbit: `cargo run --release --example kepler`.
 //!
-//! `x'' = -x / |x|³` from the perihelion of an orbit of eccentricity 1/2. After one period the planet is back
-//! where it was: what it misses by is the error.
+//! `x'' = -x / |x|³` from the perihelion of an orbit of eccentricity 1/2. After one period the planet returns
+//! to its start; its distance from the start is the error.
 
 use dgsuite_gpu::{GpuError, Host, HostVector};
 use dgsuite_timeint::{Controller, Schedule, Scheme, StepSize, Stepper, from_fn};

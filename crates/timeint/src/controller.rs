@@ -1,4 +1,4 @@
-//! How large each step is, and which times it must land on.
+//! Step control: the size of each step, and exact landing on output times and on the end.
 
 mod adaptive;
 mod events;
@@ -14,63 +14,63 @@ use events::Events;
 /// How the step size is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepSize {
-    /// This multiple of the stable step that the problem states at each step, `min h / ((2p + 1) λ)`.
+    /// This multiple of the stable step that the problem returns at each step, `min h / ((2p + 1) λ)`.
     Cfl(f64),
-    /// Always the same.
+    /// A constant step.
     Fixed(f64),
 }
 
-/// What a run is to cover.
+/// The extent of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schedule {
-    /// Time at the start.
+    /// Start time.
     pub start: f64,
-    /// Time of the end.
+    /// End time.
     pub end: Option<f64>,
-    /// Most steps.
+    /// Largest number of steps.
     pub steps: Option<u64>,
-    /// Times to land on, in any order; those outside the run are passed over.
+    /// Times to land on, in any order; times outside of the run are ignored.
     pub events: Vec<f64>,
 }
 
-/// One step, as planned.
+/// A planned step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// Its number, from 0.
     pub index: u64,
-    /// Where it starts.
+    /// Its start time.
     pub t: f64,
     /// Its size.
     pub dt: f64,
-    /// Where it ends: bit for bit the event or the end that it lands on, if it does.
+    /// Its end time: if it lands on an event or the end, the same bits as that time.
     pub t_next: f64,
     /// Whether it lands on an event or on the end.
     pub lands: bool,
-    /// What `t_next` lost by rounding.
+    /// The rounding error of `t_next`.
     low: f64,
 }
 
-/// Why a run is over.
+/// Why a run has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
-    /// The end time is reached.
+    /// It has reached the end time.
     End,
-    /// All steps are done.
+    /// It has done all steps.
     Steps,
 }
 
-/// A step may be stretched by this share to land, so that rounding does not leave a sliver behind.
+/// A step may be longer by this fraction in order to land, so that rounding does not leave a tiny step.
 pub const STRETCH: f64 = 1e-6;
 
 /// Plans the steps of a run.
 ///
-/// With `dt` the step that is wanted and `r` what is left to the next event or to the end, the step is
+/// With `dt` the wanted step and `r` the time left to the next event or to the end, the step is
 /// * `r`, which lands, if `r ≤ (1 + 10⁻⁶) dt`;
 /// * `r / 2` if `r < 2 dt`, so that the last two steps are equal and none is tiny;
 /// * `dt` otherwise.
 ///
-/// Time is kept in two numbers, so that a fixed step that divides the run gives exactly the number of steps
-/// that it should, however many they are.
+/// Time is stored as the sum of two numbers, so that a fixed step that divides the run gives exactly the
+/// expected number of steps, however many there are.
 ///
 /// ```
 /// use dgsuite_timeint::{Controller, Schedule, StepSize};
@@ -95,10 +95,10 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// A run at its start.
+    /// Starts a run.
     ///
     /// # Errors
-    /// A step size, CFL number or time that makes no sense, or a run without an end.
+    /// A step size, CFL number or time that is not valid, or a run without an end.
     pub fn new(schedule: &Schedule, size: StepSize) -> Result<Self, TimeError> {
         let Schedule { start, end, steps, ref events } = *schedule;
         let (what, value) = match size {
@@ -121,13 +121,13 @@ impl Controller {
         Ok(Self { size, steps, end, events, now: TimePoint { t: start, low: 0.0, step: 0 } })
     }
 
-    /// Goes on from a point of an earlier run, as if it had not been interrupted.
+    /// Continues from a point of an earlier run, as if it had not been interrupted.
     pub fn resume(&mut self, point: TimePoint) {
         self.now = point;
         self.events.skip_to(point.t);
     }
 
-    /// Where the run is.
+    /// The present point of the run.
     pub fn now(&self) -> TimePoint {
         self.now
     }
@@ -137,12 +137,12 @@ impl Controller {
         self.events.next().map(|target| self.now.until(target))
     }
 
-    /// Whether `time` has been reached, up to the rounding by which events are told apart.
+    /// Whether `time` has been reached, up to the rounding within which events are equal.
     pub fn reached(&self, time: f64) -> bool {
         same_time(time, self.now.t) || time <= self.now.t
     }
 
-    /// Why the run is over, if it is.
+    /// Why the run has ended, if it has.
     pub fn finish(&self) -> Option<Finish> {
         if self.end.is_some_and(|end| self.now.t >= end) {
             Some(Finish::End)
@@ -153,12 +153,12 @@ impl Controller {
         }
     }
 
-    /// The next step, or `None` if the run is over. `limit` is the stable step at CFL number one (infinite
-    /// where nothing moves); a fixed step does not look at it.
+    /// The next step, or `None` if the run has ended. `limit` is the stable step at CFL number one (infinite
+    /// if the solution does not change); a fixed step ignores it.
     ///
     /// # Errors
-    /// [`TimeError::StepLimit`] if the limit is not positive, [`TimeError::StepTooSmall`] if time would stand
-    /// still.
+    /// [`TimeError::StepLimit`] if the limit is not positive, [`TimeError::StepTooSmall`] if time would not
+    /// advance.
     pub fn plan(&self, limit: f64) -> Result<Option<Step>, TimeError> {
         let wanted = match self.size {
             StepSize::Fixed(dt) => dt,
@@ -167,8 +167,8 @@ impl Controller {
         self.plan_size(wanted, limit)
     }
 
-    /// The next step, or `None` if the run is over, if one of size `wanted` is wanted; `limit` is named where
-    /// that is no size.
+    /// The next step for a wanted size, or `None` if the run has ended; errors report `limit` if `wanted` is
+    /// not a valid size.
     ///
     /// # Errors
     /// As [`plan`](Self::plan).
@@ -199,7 +199,7 @@ impl Controller {
         Ok(Some(Step { index: step, t, dt, t_next, lands, low }))
     }
 
-    /// Takes a planned step as done.
+    /// Marks a planned step as done.
     pub fn accept(&mut self, step: &Step) {
         self.now = TimePoint { t: step.t_next, low: step.low, step: step.index + 1 };
         self.events.skip_to(step.t_next);

@@ -1,29 +1,29 @@
-//! What can go wrong in step control and in the choice of a scheme.
+//! Errors of step control and of the choice of a scheme.
 
 /// Failure of step control.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TimeError {
-    /// A word that names no scheme.
+    /// A word that is not a scheme.
     #[error(
         "unknown time scheme '{word}': expected one of rk2, heun, rk4, ssprk22, ssprk33, ssprk54, lserk54, \
          rdpk35"
     )]
     UnknownScheme {
-        /// The word as it was written.
+        /// The word.
         word: String,
     },
     /// A CFL number or a step size that is not positive and finite.
     #[error("{what} must be positive and finite, not {value}")]
     NotPositive {
-        /// What the number is.
+        /// Name of the number.
         what: &'static str,
         /// The number.
         value: f64,
     },
     /// A time that is not finite, or an end before the start.
-    #[error("{what} is {value}, which is no time at or after the start {start}")]
+    #[error("{what} is {value}, but must be a finite time at or after the start {start}")]
     BadTime {
-        /// What the time is.
+        /// Name of the time.
         what: &'static str,
         /// The time.
         value: f64,
@@ -33,29 +33,31 @@ pub enum TimeError {
     /// Neither an end nor a number of steps.
     #[error("a run needs an end time or a number of steps")]
     Endless,
-    /// More output times than memory should be spent on.
-    #[error("every {period:?} is {count:.3e} times up to {end:?}, of which at most {most} are possible")]
+    /// Too many output times.
+    #[error(
+        "an output every {period:?} up to {end:?} makes {count:.3e} times, but at most {most} are possible"
+    )]
     TooManyTimes {
-        /// Distance of the times.
+        /// Interval of the times.
         period: f64,
         /// Their number.
         count: f64,
-        /// The last time wanted.
+        /// The last requested time.
         end: f64,
-        /// Most times that are made.
+        /// Largest possible number of times.
         most: usize,
     },
-    /// The stable step is zero, negative or not a number: the state has gone bad.
+    /// The stable step is zero, negative or not a number: the state is no longer valid.
     #[error("step {step} at time {t}: the stable step is {limit}")]
     StepLimit {
         /// Steps done so far.
         step: u64,
         /// Time reached.
         t: f64,
-        /// The value given as the stable step.
+        /// The value of the stable step.
         limit: f64,
     },
-    /// The step is so small that time stands still.
+    /// The step is so small that the time does not change.
     #[error("step {step} at time {t}: a step of {dt} does not advance time")]
     StepTooSmall {
         /// Steps done so far.
@@ -65,7 +67,7 @@ pub enum TimeError {
         /// The step size.
         dt: f64,
     },
-    /// The tolerance is not reached however small the step.
+    /// The error exceeds the tolerance for any size of the step.
     #[error(
         "step {step} at time {t}: after {attempts} attempts a step of {dt} still has {error:.2e} times the error that \
          time.adaptive.tolerance allows"
@@ -79,7 +81,7 @@ pub enum TimeError {
         dt: f64,
         /// Its error relative to the tolerance.
         error: f64,
-        /// Attempts that were made.
+        /// Number of attempts.
         attempts: u32,
     },
 }

@@ -1,9 +1,9 @@
-//! Scalar integrals in time beside the state, with the weights of the Runge–Kutta scheme.
+//! Scalar time integrals in addition to the state, with the weights of the Runge–Kutta scheme.
 
-/// `I_k ← I_k + dt Σ_i b_i r_k(t_i)`, summed over the steps with what rounding drops carried along.
+/// `I_k ← I_k + dt Σ_i b_i r_k(t_i)`, summed over the steps with compensation of rounding errors.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Integrals {
-    /// Σ b_i r_k of the step under way.
+    /// Σ b_i r_k of the current step.
     step: Vec<f64>,
     /// Totals over the finished steps.
     total: Vec<f64>,
@@ -14,20 +14,20 @@ pub(crate) struct Integrals {
 }
 
 impl Integrals {
-    /// Forgets the step under way.
+    /// Discards the current step.
     pub(crate) fn begin(&mut self) {
         self.step.fill(0.0);
         self.before[0].copy_from_slice(&self.total);
         self.before[1].copy_from_slice(&self.carry);
     }
 
-    /// Forgets the last finished step.
+    /// Discards the last finished step.
     pub(crate) fn undo(&mut self) {
         self.total.copy_from_slice(&self.before[0]);
         self.carry.copy_from_slice(&self.before[1]);
     }
 
-    /// Takes up the rates of one stage.
+    /// Adds the rates of one stage.
     #[track_caller]
     pub(crate) fn add(&mut self, weight: f64, rates: &[f64]) {
         if self.total.is_empty() {
@@ -36,13 +36,13 @@ impl Integrals {
             self.carry = vec![0.0; rates.len()];
             self.before = [self.total.clone(), self.carry.clone()];
         }
-        assert_eq!(self.total.len(), rates.len(), "the number of side integrals may not change");
+        assert_eq!(self.total.len(), rates.len(), "the number of side integrals must not change");
         for (sum, rate) in self.step.iter_mut().zip(rates) {
             *sum += weight * rate;
         }
     }
 
-    /// Adds the finished step to the totals (Kahan's summation).
+    /// Adds the finished step to the totals (Kahan summation).
     pub(crate) fn finish(&mut self, dt: f64) {
         for ((total, carry), sum) in self.total.iter_mut().zip(&mut self.carry).zip(&self.step) {
             let increment = dt * sum - *carry;
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "may not change")]
+    #[should_panic(expected = "must not change")]
     fn the_number_of_rates_is_fixed() {
         let mut integrals = Integrals::default();
         integrals.add(1.0, &[5.0]);

@@ -1,9 +1,10 @@
-//! From `u(t)` to `u(t + Δt)`: explicit Runge–Kutta schemes in low-storage form, over any right-hand side.
+//! Explicit Runge–Kutta schemes in low-storage form with step control, for any right-hand side.
 //!
-//! A problem states `du/dt = R(t, u)` as an [`Rhs`]; a [`Stepper`] advances it without allocating, and a
-//! [`Controller`] says how large each step is so that output times are hit to the last bit. It knows nothing
-//! of space: states are [`Vector`](dgsuite_gpu::Vector)s on some machine. Scalar rates (boundary fluxes, say)
-//! are integrated beside the state with the same weights, so that a conservation budget closes to rounding.
+//! A problem implements `du/dt = R(t, u)` as an [`Rhs`]; a [`Stepper`] advances it without allocating, and a
+//! [`Controller`] computes the size of each step so that output times are reached to the last bit. The crate
+//! is independent of space: states are [`Vector`]s on some machine. Scalar rates (for example boundary
+//! fluxes) are integrated together with the state, with the same weights, so that a conservation budget
+//! closes up to rounding.
 //!
 //! | concept | type | what it is |
 //! |---|---|---|
@@ -12,11 +13,10 @@
 //! | scheme | [`Scheme`] | coefficients, order, stability limits, default CFL number |
 //! | step | [`Stepper`] | the vectors of a scheme, side integrals |
 //! | step size | [`Controller`], [`Schedule`], [`StepSize`] | CFL or fixed, exact landing |
-//! | error control | [`Adaptive`] | step sizes by an embedded solution |
-//! | steady state | [`Steady`] | converged, down to rounding, stagnated or diverged |
+//! | error control | [`Adaptive`] | step sizes from an embedded solution |
+//! | steady state | [`Steady`] | converged, at the level of rounding, stagnated or diverged |
 //!
 //! ```
-//! use dgsuite_gpu::{Host, HostVector};
 //! use dgsuite_timeint::*;
 //! let mut u = HostVector::from_slice(&Host::new(1)?, &[1.0, 0.0])?;
 //! let mut circle = from_fn(|_t, u: &HostVector<f64>, du: &mut HostVector<f64>| {
@@ -34,10 +34,10 @@
 //! ```
 //!
 //! # Invariants
-//! * What a scheme does is what its [`Tableau`] says: the tableau is derived from the stages.
-//! * A step does not allocate. Shares of means add to exactly one, so constants stay constant.
-//! * A step that lands ends at the event's very bits; unless events lie closer together, no step is shorter
-//!   than half of the wanted one.
+//! * The [`Tableau`] of a scheme is derived from its stages, so that the two agree.
+//! * A step does not allocate. The weights of means add to exactly one, so that constants stay constant.
+//! * A step that lands ends at the same bits as its event. Unless events lie closer together, no step is
+//!   shorter than half of the wanted one.
 #![forbid(unsafe_code)]
 
 mod controller;
@@ -57,3 +57,12 @@ pub use rhs::{FnRhs, Rhs, RunningSum, Stage, from_fn};
 pub use scheme::{Base, Mean, Row, Scheme, Tableau};
 pub use steady::{Patience, Steady, Tolerance, Verdict};
 pub use stepper::Stepper;
+
+// What the public interface mentions, so that a program needs no other dependency.
+pub use dgsuite_gpu as gpu;
+pub use dgsuite_gpu::{Backend, GpuError, Host, HostVector, Vector};
+
+/// The examples of the README as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

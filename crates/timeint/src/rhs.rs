@@ -1,4 +1,4 @@
-//! The right-hand side of `du/dt = R(t, u)`, and the stage in which low-storage schemes are written.
+//! The right-hand side of `du/dt = R(t, u)`, and the stage of low-storage schemes.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -12,12 +12,12 @@ use dgsuite_gpu::Vector;
 /// next ← b u₀ + (1 − b) u + c reg
 /// ```
 /// With `a ≠ 0, b = 0` this is the 2N form of Williamson (1980); with `a = 0, b ≠ 0` the convex form of Shu
-/// and Osher (1988). A zero factor means that the vector behind it is not read.
+/// and Osher (1988). If a factor is zero, its vector is not read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stage {
     /// Factor of the old register.
     pub a: f64,
-    /// Share of the base state `u₀`; zero where the stage has none.
+    /// Weight of the base state `u₀`; zero for stages without one.
     pub b: f64,
     /// Factor of the new register.
     pub c: f64,
@@ -27,13 +27,13 @@ pub struct Stage {
     pub keep: bool,
 }
 
-/// Factors of the running sum that some schemes carry beside the stages.
+/// Factors of the running sum that some schemes compute in addition to the stages.
 ///
 /// ```text
 /// sum ← p sum + q u + d reg
 /// ```
-/// with `u` the state that the stage started from and `reg` the register after it. A zero factor means that
-/// the vector behind it is not read.
+/// with `u` the state at the start of the stage and `reg` the register after it. If a factor is zero, its
+/// vector is not read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunningSum {
     /// Factor of the old sum.
@@ -46,25 +46,25 @@ pub struct RunningSum {
 
 /// The right-hand side `R` of `du/dt = R(t, u)`.
 ///
-/// Only [`eval`](Self::eval) must be written. Where the stage can be done in the same sweep as `R`,
-/// [`stage`](Self::stage) is overridden too: it is what a [`Stepper`](crate::Stepper) calls.
+/// Only [`eval`](Self::eval) must be implemented. Override [`stage`](Self::stage) as well if the stage can be
+/// computed in the same sweep as `R`; the [`Stepper`](crate::Stepper) calls `stage`.
 pub trait Rhs {
     /// The state.
     type Vector: Vector;
-    /// What can go wrong while `R` is worked out.
+    /// The error of the evaluation of `R`.
     type Error;
 
     /// `du ← R(t, u)`.
     ///
     /// # Errors
-    /// Those of the problem.
+    /// The errors of the problem.
     fn eval(&mut self, t: f64, u: &Self::Vector, du: &mut Self::Vector) -> Result<(), Self::Error>;
 
-    /// One stage, as [`Stage`] says. `u`, `next` and `reg` are distinct; `u0` is given where `b ≠ 0`.
-    /// By default an [`eval`](Self::eval) followed by vector updates, without a vector of its own.
+    /// Computes one [`Stage`]. `u`, `next` and `reg` are distinct; `u0` is passed if `b ≠ 0`. The default is
+    /// an [`eval`](Self::eval) followed by vector updates, without a further vector.
     ///
     /// # Errors
-    /// Those of the problem.
+    /// The errors of the problem.
     fn stage(
         &mut self,
         t: f64,
@@ -87,10 +87,11 @@ pub trait Rhs {
         Ok(())
     }
 
-    /// One stage and the update of the running sum ([`RunningSum`]); by default one after the other.
+    /// Computes one stage and the update of the running sum ([`RunningSum`]); the default does one after the
+    /// other.
     ///
     /// # Errors
-    /// Those of the problem.
+    /// The errors of the problem.
     fn stage_with_sum(
         &mut self,
         t: f64,
@@ -111,30 +112,30 @@ pub trait Rhs {
         Ok(())
     }
 
-    /// `mean ← Σ f v` over the pairs `(f, v)` of `terms`, at most three: states that some schemes lean on.
+    /// `mean ← Σ f v` over the pairs `(f, v)` of `terms`, at most three: base states of some schemes.
     ///
     /// # Errors
-    /// Those of the problem.
+    /// The errors of the problem.
     fn mean(&mut self, mean: &mut Self::Vector, terms: &[(f64, &Self::Vector)]) -> Result<(), Self::Error> {
         mean.lincomb(0.0, terms);
         Ok(())
     }
 
-    /// Rates of scalar side integrals (fluxes through each boundary, say), as found by the last
-    /// [`eval`](Self::eval) or stage. The stepper integrates them with the weights of the scheme, exactly as
-    /// it does the state, so that budgets close to rounding. Their number may not change.
+    /// Rates of scalar side integrals (for example fluxes through each boundary), as computed by the last
+    /// [`eval`](Self::eval) or stage. The stepper integrates them with the same weights as the state, so that
+    /// budgets close up to rounding. Their number must not change.
     fn tally(&self) -> &[f64] {
         &[]
     }
 
-    /// Local time steps: a factor for each unknown, by which `dt` is multiplied there. Time has no meaning
-    /// then; use it for steady states, with a `dt` of 1 if the factors are the local steps themselves.
+    /// Local time steps: a factor of `dt` for each unknown. Time then has no meaning. Use it for steady
+    /// states, with `dt = 1` if the factors are the local steps themselves.
     fn step_scale(&self) -> Option<&Self::Vector> {
         None
     }
 }
 
-/// A right-hand side that is a plain function without failure; made by [`from_fn`].
+/// A right-hand side given by a function that cannot fail; created by [`from_fn`].
 pub struct FnRhs<V, F> {
     function: F,
     vector: PhantomData<fn(V)>,
@@ -143,7 +144,7 @@ pub struct FnRhs<V, F> {
 /// A [`Rhs`] from a function `f(t, u, du)`.
 ///
 /// ```
-/// use dgsuite_gpu::HostVector;
+/// use dgsuite_timeint::HostVector;
 /// let decay = dgsuite_timeint::from_fn(|_t, u: &HostVector<f64>, du: &mut HostVector<f64>| du[0] = -u[0]);
 /// # let _ = decay;
 /// ```

@@ -27,16 +27,16 @@ use crate::TimeError;
 /// | [`Lserk54`](Self::Lserk54) | `lserk54` | 5 | 4 | 3 | Carpenter and Kennedy (1994) |
 /// | [`Rdpk35`](Self::Rdpk35) | `rdpk35` | 5 | 3 (2) | 7 | Ranocha, Dalcin, Parsani and Ketcheson (2022) |
 ///
-/// "Vectors" counts the state itself. [`Lserk54`](Self::Lserk54) needs the fewest and allows nearly the
-/// largest step for each evaluation: it is the one to take unless something speaks against it.
+/// "Vectors" includes the state. [`Lserk54`](Self::Lserk54) needs the fewest and allows nearly the largest
+/// step per evaluation. Use it unless there is a reason against it.
 ///
 /// [`Rdpk35`](Self::Rdpk35) has an embedded solution of order 2, from which an [`Adaptive`](crate::Adaptive)
-/// control finds the step. Its stable step on spectra of upwind discontinuous Galerkin operators is 1.21
+/// control computes the step. Its stable step on spectra of upwind discontinuous Galerkin operators is 1.21
 /// times that of [`Lserk54`](Self::Lserk54) at degree 1, 1.12 times at degree 3, 1.06 times from degree 5 on
-/// (`data/pairs.py`). The pair of Kennedy, Carpenter and Lewis (2000), RK4(3)5[2R+]C, reaches no farther than
-/// [`Lserk54`](Self::Lserk54). That of order 4(3) with nine stages by the first authors reaches up to 1.07
-/// times as far for each stage, but keeps a vector more for each of nine stages or reads and writes an error
-/// vector in each.
+/// (`data/pairs.py`). The stable step of the pair of Kennedy, Carpenter and Lewis (2000), RK4(3)5[2R+]C, is
+/// not larger than that of [`Lserk54`](Self::Lserk54). The nine-stage pair of order 4(3) by Ranocha et al.
+/// allows up to 1.07 times the step per stage, but stores one more vector for each of nine stages, or reads
+/// and writes an error vector in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
     /// The explicit midpoint rule.
@@ -70,7 +70,7 @@ impl Scheme {
         Self::Rdpk35,
     ];
 
-    /// The word that pipeline files use.
+    /// The word in pipeline files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Midpoint => "rk2",
@@ -93,12 +93,12 @@ impl Scheme {
         }
     }
 
-    /// Stages: evaluations of the right-hand side in one step.
+    /// Number of stages: evaluations of the right-hand side per step.
     pub fn n_stages(self) -> usize {
         self.rows().len()
     }
 
-    /// Vectors that a step needs, the state among them.
+    /// Number of vectors that a step needs, including the state.
     pub fn n_vectors(self) -> usize {
         let rows = self.rows();
         let based = rows.iter().any(|row| row.base != Base::None);
@@ -107,8 +107,8 @@ impl Scheme {
         3 + usize::from(based) + usize::from(summed) + means
     }
 
-    /// The largest multiple of the forward Euler step under which the scheme preserves strong stability
-    /// (total variation, positivity), for the schemes made for it: their SSP coefficient.
+    /// The SSP coefficient: the largest multiple of the forward Euler step for which the scheme preserves
+    /// strong stability (total variation, positivity); `None` for schemes that are not designed for it.
     pub fn ssp_coefficient(self) -> Option<f64> {
         match self {
             Self::SspRk22 | Self::SspRk33 | Self::Heun => Some(1.0),
@@ -161,7 +161,8 @@ mod tests {
         assert_eq!(counts, expected);
     }
 
-    /// The coefficient is the least ratio α/β of the convex form: each stage is then a mean of Euler steps.
+    /// The coefficient is the smallest ratio α/β of the convex form: each stage is then a mean of Euler
+    /// steps.
     #[test]
     fn ssp_coefficients_are_the_least_ratio_of_the_convex_form() {
         let ratio = |scheme: Scheme| {
@@ -174,7 +175,7 @@ mod tests {
         assert!((ratio(Scheme::SspRk33) - 1.0).abs() < 1e-15);
         let spiteri_ruuth = Scheme::SspRk54.ssp_coefficient().unwrap();
         assert!((ratio(Scheme::SspRk54) - spiteri_ruuth).abs() < 1e-12);
-        // The running sum holds an Euler step of its own, with the same least ratio.
+        // The running sum contains an Euler step of its own, with the same smallest ratio.
         let fourth = Scheme::SspRk54.rows()[3].sum.unwrap();
         assert!((fourth.q / fourth.d - spiteri_ruuth).abs() < 1e-12);
     }

@@ -1,6 +1,6 @@
-//! When a run towards a steady state may stop: converged, stuck, or gone bad.
+//! Stopping criteria for steady states: converged, at the level of rounding, stagnated, or diverged.
 
-/// What residuals are compared with.
+/// The reference for residuals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
     /// `r ≤ τ`.
@@ -11,7 +11,7 @@ pub enum Tolerance {
     Largest(f64),
 }
 
-/// When lack of progress counts as being stuck.
+/// When lack of progress counts as stagnation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Patience {
     /// Steps without progress.
@@ -21,7 +21,7 @@ pub struct Patience {
 }
 
 impl Default for Patience {
-    /// 5,000 steps without one percent gained.
+    /// 5,000 steps without an improvement by one percent.
     fn default() -> Self {
         Self { steps: 5_000, factor: 0.99 }
     }
@@ -30,25 +30,25 @@ impl Default for Patience {
 /// The state of a steady run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
-    /// Not there yet; `ratio` is the largest `r_k / reference_k` (the residual itself if absolute).
+    /// Not converged; `ratio` is the largest `r_k / reference_k` (the residual itself if absolute).
     Continue {
-        /// What is left.
+        /// The present ratio.
         ratio: f64,
     },
     /// Every residual is below its tolerance.
     Converged {
-        /// What is left.
+        /// The present ratio.
         ratio: f64,
     },
-    /// Nothing but rounding is left of any residual, though not every one is below its tolerance, and they
-    /// fall no more.
+    /// All residuals are at the level of rounding and no longer decrease, although not all are below their
+    /// tolerance.
     Rounding {
-        /// What is left.
+        /// The present ratio.
         ratio: f64,
     },
     /// No progress for longer than the patience.
     Stagnated {
-        /// The best ratio that was reached.
+        /// The best ratio so far.
         best: f64,
         /// The step at which it was reached.
         since: u64,
@@ -60,7 +60,7 @@ pub enum Verdict {
     },
 }
 
-/// Watches the residuals of a steady run, one for each conserved variable.
+/// Monitors the residuals of a steady run, one for each conserved variable.
 ///
 /// ```
 /// use dgsuite_timeint::{Patience, Steady, Tolerance, Verdict};
@@ -70,7 +70,7 @@ pub enum Verdict {
 /// assert!(matches!(steady.observe(3, &[1e-3, 8e-3]), Verdict::Converged { .. }));
 /// ```
 ///
-/// A run that starts where nothing moves has no large residual to compare with; [`Steady::rounding`] tells
+/// A run that starts from a steady state has no large residual as a reference; [`Steady::rounding`] detects
 /// it:
 ///
 /// ```
@@ -82,46 +82,47 @@ pub enum Verdict {
 pub struct Steady {
     tolerance: Tolerance,
     patience: Patience,
-    /// Residuals up to which there is nothing but rounding; empty if unknown.
+    /// Residuals at the level of rounding; empty if unknown.
     floor: Vec<f64>,
     reference: Vec<f64>,
-    /// Best ratio, and the step at which it was last improved enough.
+    /// Best ratio, and the step of the last sufficient improvement.
     best: f64,
     since: u64,
 }
 
-/// A variable whose reference never exceeds this share of the largest one is at rest but for rounding (a
-/// velocity that is zero by symmetry): it is measured against the largest instead.
+/// A variable whose reference never exceeds this fraction of the largest one is zero up to rounding (for
+/// example a velocity that is zero by symmetry): it is compared with the largest reference instead.
 const NOISE: f64 = 1e-8;
 
-/// Among residuals that rounding alone could make, this part of the patience is enough.
+/// Fraction of the patience that is enough if rounding alone could cause the residuals.
 const HASTE: u64 = 10;
 
 impl Steady {
-    /// A watch that has seen nothing yet.
+    /// A monitor without residuals.
     pub fn new(tolerance: Tolerance, patience: Patience) -> Self {
         Self { tolerance, patience, floor: Vec::new(), reference: Vec::new(), best: f64::INFINITY, since: 0 }
     }
 
-    /// States, for each variable, the residual up to which there is nothing but rounding.
+    /// Sets, for each variable, the residual at the level of rounding.
     ///
-    /// A variable that has never been above it has a ratio of zero. A run with no variable above it ends as
-    /// soon as the residuals have not fallen for a tenth of the patience, whatever the tolerance.
+    /// A variable that has never exceeded its level has a ratio of zero. A run with no variable above its
+    /// level ends as soon as the residuals have not decreased for a tenth of the patience, for any tolerance.
     #[must_use]
     pub fn rounding(mut self, floor: Vec<f64>) -> Self {
         self.floor = floor;
         self
     }
 
-    /// Waits at least `steps` steps without progress from now on: as many as the slowest process takes.
+    /// From now on waits at least `steps` steps without progress, for example the duration of the slowest
+    /// process.
     pub fn wait(&mut self, steps: u64) {
         self.patience.steps = self.patience.steps.max(steps);
     }
 
-    /// Takes up the residuals after `step` steps.
+    /// Evaluates the residuals after `step` steps.
     ///
     /// # Panics
-    /// If the number of residuals changes, or is not that of [`rounding`](Self::rounding).
+    /// If the number of residuals changes, or differs from that of [`rounding`](Self::rounding).
     #[track_caller]
     pub fn observe(&mut self, step: u64, residuals: &[f64]) -> Verdict {
         if let Some(variable) = residuals.iter().position(|r| !r.is_finite()) {
@@ -136,7 +137,10 @@ impl Steady {
             self.since = step;
         }
         let n = residuals.len();
-        assert!(self.reference.len() == n && self.floor.len() == n, "the number of residuals may not change");
+        assert!(
+            self.reference.len() == n && self.floor.len() == n,
+            "the number of residuals must not change"
+        );
         if matches!(self.tolerance, Tolerance::Largest(_)) {
             for (reference, &r) in self.reference.iter_mut().zip(residuals) {
                 *reference = reference.max(r);
@@ -170,7 +174,8 @@ impl Steady {
         let ratios =
             residuals.iter().zip(&self.reference).zip(&self.floor).map(|((&r, &reference), &floor)| {
                 let reference = if reference <= NOISE * largest { largest } else { reference };
-                // A first residual that was rounding is no measure; the residual itself may have grown since.
+                // A first residual at the level of rounding is not a reference; the residual itself may have
+                // grown since.
                 if r.max(reference) <= floor || r == 0.0 { 0.0 } else { r / reference }
             });
         ratios.fold(0.0, f64::max)
@@ -239,7 +244,7 @@ mod tests {
         let mut steady = Steady::new(Tolerance::First(1e-3), BRIEF);
         steady.observe(0, &[1.0, 1e-17]);
         assert!(matches!(steady.observe(1, &[1e-4, 2e-17]), Verdict::Converged { .. }));
-        // Far below rounding of its own, and a tolerance far below the share that counts as noise.
+        // Far below its own level of rounding, with a tolerance far below the fraction that counts as noise.
         let mut strict = Steady::new(Tolerance::Largest(1e-11), BRIEF);
         strict.observe(0, &[0.5, 1e-15]);
         assert_eq!(strict.observe(1, &[1e-12, 2e-15]), Verdict::Converged { ratio: 2e-12 });

@@ -8,11 +8,10 @@ use crate::integrals::Integrals;
 use crate::scheme::{Base, Mean, Row};
 use crate::{Rhs, Scheme, Stage};
 
-/// A scheme with the vectors that it works in. A step allocates nothing.
+/// A scheme with its vectors. A step does not allocate.
 ///
 /// ```
-/// use dgsuite_gpu::{Host, HostVector};
-/// use dgsuite_timeint::{Scheme, Stepper, from_fn};
+/// use dgsuite_timeint::{Host, HostVector, Scheme, Stepper, from_fn};
 /// let host = Host::new(1)?;
 /// let mut u = HostVector::from_slice(&host, &[1.0f64])?;
 /// let mut decay = from_fn(|_t, u: &HostVector<f64>, du: &mut HostVector<f64>| du[0] = -u[0]);
@@ -21,30 +20,30 @@ use crate::{Rhs, Scheme, Stage};
 ///     let Ok(()) = stepper.step(&mut decay, 0.1 * i as f64, 0.1, &mut u);
 /// }
 /// assert!((u[0] - (-1.0f64).exp()).abs() < 1e-6);
-/// # Ok::<(), dgsuite_gpu::GpuError>(())
+/// # Ok::<(), dgsuite_timeint::GpuError>(())
 /// ```
 pub struct Stepper<V: Vector> {
     scheme: Scheme,
     /// Weights of the quadrature in time.
     weights: Vec<f64>,
-    /// Times of the stages, as shares of the step.
+    /// Times of the stages, as fractions of the step.
     times: Vec<f64>,
     /// Whether the register is read after each stage.
     keep: Vec<bool>,
     reg: V,
     next: V,
-    /// The other stage state, where the start of the step is kept.
+    /// The other stage state, if the start of the step is kept.
     other: Option<V>,
     sum: Option<V>,
-    /// Means of states, all of a step.
+    /// The means of states of a step.
     means: Vec<V>,
-    /// Factors of the estimate of the error: start, means, last input, result.
+    /// Factors of the error estimate: start, means, last input, result.
     error: Option<Vec<f64>>,
     integrals: Integrals,
 }
 
 impl<V: Vector> Stepper<V> {
-    /// A stepper for states like `prototype` (same length, same machine).
+    /// Creates a stepper for states like `prototype` (same length, same machine).
     ///
     /// # Errors
     /// [`GpuError::OutOfMemory`] if the scheme's vectors do not fit.
@@ -89,7 +88,7 @@ impl<V: Vector> Stepper<V> {
     }
 
     /// The side integrals `∫ r_k dt` over all steps so far, for the rates of [`Rhs::tally`]; empty before the
-    /// first step and where there are none.
+    /// first step and if there are none.
     pub fn integrals(&self) -> &[f64] {
         self.integrals.values()
     }
@@ -102,8 +101,8 @@ impl<V: Vector> Stepper<V> {
     /// One step: `u(t) → u(t + dt)`. The buffers of `u` and of the stepper may be exchanged.
     ///
     /// # Errors
-    /// Those of `rhs`. Then the side integrals are those of the last finished step, and `u` is the state that
-    /// the failed stage started from (in schemes of three vectors) or the state at `t` (in the others).
+    /// The errors of `rhs`. The side integrals are then those of the last finished step, and `u` is the state
+    /// at the start of the failed stage (in schemes of three vectors) or the state at `t` (in the others).
     ///
     /// # Panics
     /// If `u` is not like the prototype, or the number of side integrals changes.
@@ -120,7 +119,7 @@ impl<V: Vector> Stepper<V> {
             let stage = Stage { a: row.a, b: row.b, c: row.c, dt, keep: self.keep[i] };
             let time = t + self.times[i] * dt;
             match &mut self.other {
-                // 2N: the state and `next` change places at each stage.
+                // 2N: the state and `next` are exchanged at each stage.
                 None => {
                     rhs.stage(time, &stage, u, None, &mut self.reg, &mut self.next)?;
                     swap(u, &mut self.next);
@@ -162,9 +161,9 @@ impl<V: Vector> Stepper<V> {
         Ok(())
     }
 
-    /// The norm `(Σ_i (w_i e_i)²)^½` of the estimated error `e` of the last step, which has led to `u`, with
-    /// weights `w`; `None` for schemes without an embedded solution. Once after a step: the vectors of its
-    /// stages are worked in.
+    /// The norm `(Σ_i (w_i e_i)²)^½` of the estimated error `e` of the last step, which resulted in `u`, with
+    /// weights `w`; `None` for schemes without an embedded solution. Call it only once after a step: it
+    /// overwrites the vectors of the stages.
     pub fn weighted_error(&mut self, u: &V, weights: &V) -> Option<f64> {
         Some(self.weigh_error(u, weights)?.norm2())
     }
@@ -179,18 +178,20 @@ impl<V: Vector> Stepper<V> {
         Some(&self.next)
     }
 
-    /// The state at the start of the last step, of schemes that keep it.
+    /// The state at the start of the last step, for schemes that keep it.
     pub fn start(&self) -> Option<&V> {
         self.other.as_ref()
     }
 
-    /// Takes the last step back, of schemes that [estimate](Self::weighted_error) its error: `u` and the side
-    /// integrals are again what they were at its start, to the last bit. Only once, and before anything else.
+    /// Undoes the last step, for schemes that [estimate](Self::weighted_error) its error: restores `u` and
+    /// the side integrals of its start, to the last bit. Call it only once, and before anything else.
     ///
     /// # Panics
     /// If the scheme keeps no state at the start of a step.
     pub fn undo(&mut self, u: &mut V) {
-        let Some(start) = &mut self.other else { panic!("{} keeps no start of a step", self.scheme) };
+        let Some(start) = &mut self.other else {
+            panic!("{} does not keep the start of a step", self.scheme)
+        };
         swap(u, start);
         self.integrals.undo();
     }

@@ -1,5 +1,4 @@
-//! Steps by the error of an embedded solution: what is estimated, what comes of the tolerance, what is taken
-//! back.
+//! Adaptive steps: the error estimate, the error as a function of the tolerance, steps that are undone.
 #![allow(clippy::unwrap_used)]
 
 use dgsuite_gpu::{Host, HostVector};
@@ -11,7 +10,7 @@ fn vector(values: &[f64]) -> HostVector<f64> {
     HostVector::from_slice(&Host::new(1).unwrap(), values).unwrap()
 }
 
-/// A nonlinear oscillator: the plane turns at the rate r². From (1.5, 0) the angle is 2.25 t.
+/// A nonlinear oscillator: the plane rotates at the rate r². From (1.5, 0) the angle is 2.25 t.
 fn twist() -> impl Rhs<Vector = HostVector<f64>, Error = std::convert::Infallible> {
     from_fn(|_t, u: &HostVector<f64>, du: &mut HostVector<f64>| {
         let r2 = u[0] * u[0] + u[1] * u[1];
@@ -66,8 +65,8 @@ fn the_estimate_is_the_difference_of_the_two_solutions() {
     assert_eq!(stepper.weighted_error(&u, &u), None);
 }
 
-/// The estimate is of order dt³, the error of a step dt⁴: over many steps the error is in proportion to the
-/// tolerance, and steps to its cube root.
+/// The estimate is of order dt³, the error of a step dt⁴: over many steps the error is proportional to the
+/// tolerance, and the step to its cube root.
 #[test]
 fn the_error_is_in_proportion_to_the_tolerance() {
     for scheme in PAIRS {

@@ -1,4 +1,4 @@
-//! Step control: every event is landed on to the last bit, no step is too long, none is needlessly short.
+//! Step control: steps land on every event to the last bit, and no step is too long or needlessly short.
 #![allow(clippy::unwrap_used)]
 
 use dgsuite_timeint::{Controller, Finish, STRETCH, Schedule, Step, StepSize, multiples};
@@ -29,7 +29,7 @@ proptest! {
         prop_assert_eq!(run.finish(), Some(Finish::End));
         prop_assert_eq!(run.now().t.to_bits(), end.to_bits());
 
-        // Steps join, advance, and are no longer than wanted.
+        // Steps are contiguous, advance, and are no longer than wanted.
         let mut t = start;
         for (i, (step, wanted)) in steps.iter().enumerate() {
             prop_assert!(step.index == i as u64 && step.t == t && step.t_next > step.t);
@@ -46,8 +46,8 @@ proptest! {
             prop_assert!(hit || twin, "missed {event}");
         }
 
-        // A step below half of the wanted one only where the interval itself, from where it was begun, was
-        // short or where the limit has just changed.
+        // A step is below half of the wanted one only if the interval itself was short from where it began,
+        // or if the limit has just changed.
         let mut marks = events.clone();
         marks.push(end);
         for (step, wanted) in &steps {
@@ -61,7 +61,7 @@ proptest! {
         }
     }
 
-    /// Fixed steps: as many as the run holds, for any step that divides it.
+    /// Fixed steps: as many as fit into the run, for any step that divides it.
     #[test]
     fn fixed_steps_are_counted_exactly(n in 1usize..5_000, end in 0.1..100.0, start in 0.0..5.0) {
         let dt = end / n as f64;

@@ -1,4 +1,4 @@
-//! A step allocates nothing once it has run.
+//! A step does not allocate after the first one.
 #![allow(clippy::unwrap_used)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use dgsuite_gpu::{Host, HostVector, Vector};
 use dgsuite_timeint::{Rhs, Scheme, Stepper};
 
-/// The system's allocator, counting.
+/// The system allocator, with a counter.
 struct Counting;
 
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call is passed on to the system's allocator unchanged.
+// SAFETY: every call is passed on unchanged to the system allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         CALLS.fetch_add(1, Ordering::Relaxed);
@@ -29,7 +29,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Linear decay with a tally and local steps, on vectors that are worked on in parallel.
+/// Linear decay with a tally and local steps, on vectors large enough for parallel operations.
 struct Decay {
     scale: HostVector<f64>,
     rates: [f64; 3],

@@ -42,7 +42,8 @@ fn problems() -> Vec<Problem> {
             start: vec![1.0, 0.0],
             end: vec![(-0.5f64).exp() * 3.0f64.cos(), (-0.5f64).exp() * 3.0f64.sin()],
         },
-        // A nonlinear oscillator: the plane turns at the rate r², r² kept. From (1.5, 0): angle 2.25 t.
+        // A nonlinear oscillator: the plane rotates at the rate r², and r² is constant. From (1.5, 0): angle
+        // 2.25 t.
         Problem {
             name: "twist",
             rate: |_, u, du| {

@@ -1,4 +1,4 @@
-//! What the stages do: the Butcher form, side integrals, constants, local steps, errors, precision.
+//! Stages: agreement with the Butcher form, side integrals, constants, local steps, errors, precision.
 #![allow(clippy::unwrap_used)]
 
 use dgsuite_gpu::{Host, HostVector, Vector};
@@ -11,7 +11,7 @@ fn vector(values: &[f64]) -> V {
     HostVector::from_slice(&Host::new(1).unwrap(), values).unwrap()
 }
 
-/// A coupled nonlinear problem with time in it.
+/// A coupled nonlinear problem that depends on time.
 fn rate(t: f64, u: &[f64], du: &mut [f64]) {
     let n = u.len();
     for i in 0..n {
@@ -19,7 +19,7 @@ fn rate(t: f64, u: &[f64], du: &mut [f64]) {
     }
 }
 
-/// One step as the Butcher tableau says.
+/// One step by the Butcher tableau.
 fn butcher_step(scheme: Scheme, t: f64, dt: f64, u: &[f64]) -> Vec<f64> {
     let tableau = scheme.tableau();
     let mut slopes: Vec<Vec<f64>> = Vec::new();
@@ -80,7 +80,7 @@ proptest! {
         }
     }
 
-    /// The total changes by exactly what the side integrals say passed through the ends.
+    /// The change of the total equals the side integrals of the fluxes through the ends.
     #[test]
     fn budgets_close_to_rounding(
         u in prop::collection::vec(0.2..1.5, 2..20), dt in 1e-3..0.1, which in 0usize..7, steps in 1usize..40,
@@ -99,8 +99,7 @@ proptest! {
         prop_assert!((state.sum() - before - through).abs() < 1e-14 * scale * (1.0 + steps as f64).sqrt() * 4.0);
     }
 
-    /// Shares of means add to exactly one: a state at rest stays as it is to the last bit, but for one
-    /// rounding.
+    /// The weights of means add to exactly one: a state at rest does not change, except for one rounding.
     #[test]
     fn constants_stay_constant(value in -1e3..1e3, which in 0usize..7) {
         let scheme = Scheme::ALL[which];
@@ -114,7 +113,7 @@ proptest! {
     }
 }
 
-/// A problem that counts calls, fails when told to, and does stage and sum by itself in one sweep.
+/// A problem that counts calls, can be made to fail, and computes stage and sum in one sweep.
 struct Fused {
     calls: usize,
     fail_at: usize,
@@ -148,7 +147,7 @@ impl Rhs for Fused {
         du.copy_from_slice(next);
         for i in 0..u.len() {
             let r = if s.a == 0.0 { s.dt * du[i] } else { s.a * reg[i] + s.dt * du[i] };
-            // What need not be kept is spoilt, to see that nobody reads it.
+            // A register that need not be kept is overwritten with NaN, to check that it is not read.
             reg[i] = if s.keep { r } else { f64::NAN };
             next[i] = u0.map_or(0.0, |u0| s.b * u0[i]) + (1.0 - s.b) * u[i] + s.c * r;
         }
@@ -173,7 +172,7 @@ fn a_fused_stage_may_drop_what_is_not_kept() {
         }
         assert_eq!(own.calls, 5 * scheme.n_stages());
         assert!(plain.iter().zip(fused.iter()).all(|(a, b)| (a - b).abs() < 1e-14), "{scheme}");
-        assert!(!own.kept[scheme.n_stages() - 1], "the last register is read by nobody");
+        assert!(!own.kept[scheme.n_stages() - 1], "the last register is not read");
     }
 }
 

@@ -59,8 +59,8 @@ fn acoustics(order: usize, u: &[f64], du: &mut [f64]) {
     }
 }
 
-/// Growth of the L2 norm over many steps from a state with every mode in it; `radius` is the product of step
-/// and spectral radius.
+/// Growth of the L2 norm over many steps from a state that contains every mode; `radius` is the product of
+/// step and spectral radius.
 fn growth(scheme: Scheme, order: usize, radius: f64, steps: usize) -> f64 {
     let host = Host::new(1).unwrap();
     let n = CELLS * FIELDS * (order + 1);
@@ -84,8 +84,7 @@ fn the_default_is_stable_and_a_quarter_more_is_not() {
             let radius = scheme.stable_radius(order);
             let grown = growth(scheme, order, radius, 300);
             assert!(grown < 1.05, "{scheme}, p = {order}: grown to {grown:.3e}");
-            // With two stages steps are limited by accuracy; modes grow slowly up to the reach on the real
-            // axis.
+            // With two stages accuracy limits the steps; modes grow slowly up to the limit on the real axis.
             if scheme.n_stages() > 2 {
                 let grown = growth(scheme, order, 1.25 * radius, 300);
                 assert!(

@@ -1,23 +1,23 @@
-//! The size of steps from an estimate of their error.
+//! Control of the step size by an estimate of the error.
 
 use crate::{STRETCH, Scheme};
 
-/// Share of the step that the error alone would allow.
+/// Fraction of the step that the error alone would allow.
 const SAFETY: f64 = 0.9;
-/// A step is at most this multiple of the one before, and at least that one.
+/// Smallest and largest ratio of a step to the one before.
 const FACTORS: [f64; 2] = [0.2, 2.0];
-/// Smaller errors count as this one.
+/// Smaller errors are replaced by this value.
 const LEAST: f64 = 1e-10;
 
-/// What the control of step sizes remembers from step to step: a checkpoint must hold it for the steps to go
-/// on as if uninterrupted.
+/// The memory of the step size control between steps; a checkpoint must store it so that the steps continue
+/// as if uninterrupted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory {
-    /// The step that is wanted next.
+    /// The wanted size of the next step.
     pub dt: f64,
-    /// Errors of the last steps that were taken, the newest first, relative to the tolerance.
+    /// Errors of the last accepted steps, newest first, relative to the tolerance.
     pub errors: [f64; 2],
-    /// Attempts that were rejected since then.
+    /// Attempts rejected since then.
     pub rejected: u32,
 }
 
@@ -28,13 +28,13 @@ pub struct Memory {
 /// dt ← dt · clamp(0.9 ε₁^(−β₁/k) ε₂^(−β₂/k) ε₃^(−β₃/k), 0.2, 2),   β = (0.64, −0.31, 0.04)
 /// ```
 ///
-/// with `ε₁` the error of the step relative to the tolerance and `ε₂`, `ε₃` those of the steps before. A step
-/// with `ε₁ > 1`, or no number, is rejected and tried again with `dt · clamp(0.9 ε₁^(−1/k), 0.2, 0.9)`; the
-/// step after that does not grow. A step that was shortened from outside and succeeded leaves the wanted size
-/// as it was.
+/// with `ε₁` the error of the step relative to the tolerance and `ε₂`, `ε₃` the errors of the steps before. A
+/// step with `ε₁ > 1`, or NaN, is rejected and repeated with `dt · clamp(0.9 ε₁^(−1/k), 0.2, 0.9)`; the step
+/// after that does not grow. A successful step that was shortened from outside does not change the wanted
+/// size.
 ///
-/// Exponents are rounded to 64ths: powers are then square roots and products, which are the same bits on
-/// every machine.
+/// Exponents are rounded to 64ths, so that powers are computed with square roots and products, which have the
+/// same bits on every machine.
 ///
 /// # Source
 /// Söderlind (2003), digital filters in adaptive time-stepping; β of Ranocha, Dalcin, Parsani and Ketcheson
@@ -61,24 +61,25 @@ impl Adaptive {
         Some(Self { memory: Memory { dt: first, errors: [1.0; 2], rejected: 0 } })
     }
 
-    /// The step that is wanted next.
+    /// The wanted size of the next step.
     #[must_use]
     pub fn wanted(&self) -> f64 {
         self.memory.dt
     }
 
-    /// What must be kept.
+    /// The memory, for a checkpoint.
     #[must_use]
     pub fn memory(&self) -> Memory {
         self.memory
     }
 
-    /// Goes on from what was kept.
+    /// Continues with the memory of a checkpoint.
     pub fn resume(&mut self, memory: Memory) {
         self.memory = memory;
     }
 
-    /// Whether a step of size `dt` with this error, relative to the tolerance, is good; finds the next size.
+    /// Returns whether a step of size `dt` with this error, relative to the tolerance, is accepted; computes
+    /// the next size.
     pub fn judge(&mut self, dt: f64, error: f64) -> bool {
         let Memory { dt: wanted, errors: [second, third], rejected } = self.memory;
         let [least, most] = FACTORS;
@@ -141,7 +142,7 @@ mod tests {
         }
         let settled = control.wanted();
         assert!((0.7..0.95).contains(&settled), "{settled}");
-        // It follows an abrupt change of the problem in a few steps.
+        // The control follows an abrupt change of the problem within a few steps.
         let mut rejected = 0;
         for _ in 0..40 {
             let dt = control.wanted();
@@ -169,7 +170,7 @@ mod tests {
         let mut control = control(1.0);
         assert!(control.judge(0.4, 1e-3));
         assert_eq!(control, Adaptive::new(Scheme::Rdpk35, 1.0).unwrap());
-        // But a rejection counts.
+        // A rejection, however, has an effect.
         assert!(!control.judge(0.4, 2.0));
         assert!(control.wanted() < 0.4);
     }

@@ -2,29 +2,29 @@
 
 use crate::TimeError;
 
-/// Times closer than this share of their size are one: multiples of intervals and sums of steps are only that
-/// exact.
+/// Times that differ by less than this fraction of their size are equal: multiples of intervals and sums of
+/// steps are not more accurate.
 const SAME: f64 = 1e-12;
 
-/// Most times that [`multiples`] makes.
+/// Largest number of times that [`multiples`] returns.
 pub const MAX_TIMES: usize = 10_000_000;
 
-/// Whether two times are the same up to rounding, which is relative: no scale of time is special.
+/// Whether two times are equal up to rounding, which is relative: no scale of time is special.
 pub fn same_time(a: f64, b: f64) -> bool {
     (a - b).abs() <= SAME * a.abs().max(b.abs())
 }
 
-/// The number of the first multiple of `period` that is later than `time`, as far as the two can be told
-/// apart; 0 before time 0.
+/// The number of the first multiple of `period` that is later than `time`, up to rounding; 0 before time 0.
 pub fn next_multiple(period: f64, time: f64) -> u64 {
     let is_over = |k: u64| k as f64 * period <= time || same_time(k as f64 * period, time);
-    // The cast saturates. The quotient is off by rounding, so that one more, or two, may be over.
+    // The cast saturates. The quotient has a rounding error, so that one or two further multiples may also
+    // have passed.
     let last = (time.max(0.0) * (1.0 + SAME) / period).floor() as u64;
     (last..last.saturating_add(2)).find(|&k| !is_over(k)).unwrap_or(last.saturating_add(2))
 }
 
-/// How many multiples of `period` there are after `start` and up to `end`, at most, and the number of the
-/// first that [`multiples`] looks at.
+/// An upper bound of the number of multiples of `period` after `start` and up to `end`, and the number of the
+/// first one that [`multiples`] examines.
 ///
 /// # Errors
 /// As for [`multiples`].
@@ -40,7 +40,7 @@ fn count_multiples(period: f64, start: f64, end: f64) -> Result<(f64, u64), Time
     Ok((first, count.max(0.0) as u64))
 }
 
-/// Whether [`multiples`] would make its times, without making them.
+/// Checks that [`multiples`] can compute its times, without computing them.
 ///
 /// # Errors
 /// As for [`multiples`].
@@ -48,8 +48,7 @@ pub fn check_multiples(period: f64, start: f64, end: f64) -> Result<(), TimeErro
     count_multiples(period, start, end).map(|_| ())
 }
 
-/// The multiples `k × period` after `start` and up to `end` (which is among them if it is one up to
-/// rounding).
+/// The multiples `k × period` after `start` and up to `end` (included if it is a multiple up to rounding).
 ///
 /// # Errors
 /// A period that is not positive, or more than [`MAX_TIMES`] times.
@@ -59,7 +58,7 @@ pub fn multiples(period: f64, start: f64, end: f64) -> Result<Vec<f64>, TimeErro
     Ok(times.filter(|&t| t > start).map(|t| if same_time(t, end) { end } else { t }).collect())
 }
 
-/// Events still to come, in order; the end of the run is the last of them.
+/// Events that are still ahead, in order; the end of the run is the last one.
 #[derive(Clone, Debug)]
 pub(super) struct Events {
     times: Vec<f64>,
@@ -85,7 +84,7 @@ impl Events {
         self.times.get(self.next).copied()
     }
 
-    /// Passes over everything up to `t`.
+    /// Skips all events up to `t`.
     pub(super) fn skip_to(&mut self, t: f64) {
         self.next = self.times.partition_point(|&event| event <= t);
     }
@@ -114,7 +113,7 @@ mod tests {
     fn times_that_differ_by_rounding_are_one_event() {
         let events = Events::new(0.0, Some(1.0), &[0.1 * 3.0, 0.3, 1.0 - 1e-15, 0.0, 7.0]).unwrap();
         assert_eq!(events.times, [0.3, 1.0]);
-        // At any scale: 2e-300 is as far from 1e-300 as 2 from 1.
+        // At any scale: 2e-300 differs from 1e-300 as 2 differs from 1.
         for scale in [1e-300, 1e-13, 1.0, 1e13, 1e300] {
             let times = [0.1 * 3.0, 0.3, 1.0 - 1e-15, 0.0, 0.3 + 1e-11].map(|t| t * scale);
             let events = Events::new(0.0, Some(scale), &times).unwrap();
@@ -134,7 +133,7 @@ mod tests {
         let sum: f64 = (0..1000).map(|_| 0.1).sum();
         assert_eq!((sum != 100.0, next_multiple(0.1, sum)), (true, 1001));
         assert_eq!((next_multiple(0.5, -3.0), next_multiple(1e300, 1.0)), (0, 1));
-        // Neither counted up to, nor beyond the largest number.
+        // Very many multiples, and multiples beyond the largest number.
         assert_eq!([next_multiple(1e-300, 1.0), next_multiple(f64::MIN_POSITIVE, 1e300)], [u64::MAX; 2]);
         assert!(next_multiple(1e-16, 1.0) > 10_000_000_000_000_000);
     }

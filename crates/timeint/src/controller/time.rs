@@ -1,11 +1,11 @@
-//! A point in time, kept in two numbers so that adding up steps loses nothing.
+//! A point in time, stored as two numbers so that sums of steps have no rounding error.
 
-/// Where a run is: what a checkpoint must hold for the steps to go on as if uninterrupted.
+/// The present point of a run; a checkpoint must store it so that the steps continue as if uninterrupted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimePoint {
     /// Time.
     pub t: f64,
-    /// What `t` lost by rounding: the time is `t + low`.
+    /// The rounding error of `t`: the time is `t + low`.
     pub low: f64,
     /// Steps done.
     pub step: u64,
@@ -17,7 +17,7 @@ impl TimePoint {
         (target - self.t) - self.low
     }
 
-    /// The time after a step of `dt`, in two numbers (Dekker's two-sum).
+    /// The time after a step of `dt`, as two numbers (Dekker's two-sum).
     pub(super) fn after(&self, dt: f64) -> (f64, f64) {
         let dt = dt + self.low;
         let t = self.t + dt;
@@ -38,8 +38,8 @@ mod tests {
             for step in 1..5000_u64 {
                 let (t, low) = now.after(dt);
                 now = TimePoint { t, low, step };
-                // n dt in two numbers; `t` alone is off by up to half a unit in the last place of the end,
-                // 500 times this bound.
+                // n dt as two numbers; `t` alone has an error of up to half a unit in the last place of the
+                // end, 500 times this bound.
                 let (n, product) = (step as f64, step as f64 * dt);
                 let left = (end - product) - n.mul_add(dt, -product);
                 assert!((now.until(end) - left).abs() <= 1e-15 * dt, "{step} steps of {dt}");

@@ -1,4 +1,4 @@
-//! The Butcher tableau of a scheme, worked out from its stages.
+//! The Butcher tableau of a scheme, computed from its stages.
 
 use crate::scheme::{Base, Mean, Scheme};
 
@@ -9,7 +9,7 @@ pub struct Tableau {
     pub a: Vec<Vec<f64>>,
     /// Weights of the quadrature in time.
     pub b: Vec<f64>,
-    /// Times of the stages, as shares of the step: the row sums of `a`.
+    /// Times of the stages, as fractions of the step: the row sums of `a`.
     pub c: Vec<f64>,
 }
 
@@ -22,11 +22,11 @@ pub(super) struct Combination {
 
 /// The vectors of a step as combinations.
 pub(super) struct Symbols {
-    /// States that the stages start from.
+    /// The states at the start of the stages.
     pub(super) inputs: Vec<Combination>,
-    /// Means of states, in the order in which they are made.
+    /// Means of states, in the order in which they are computed.
     pub(super) means: Vec<Combination>,
-    /// The state at the end.
+    /// The state at the end of the step.
     pub(super) result: Combination,
 }
 
@@ -39,7 +39,7 @@ impl Combination {
 }
 
 impl Scheme {
-    /// The vectors of a step, by its stages run on symbols.
+    /// The vectors of a step, computed by running its stages on symbols.
     pub(super) fn symbols(self) -> Symbols {
         let n = self.n_stages();
         let zero = Combination { start: 0.0, k: vec![0.0; n] };
@@ -68,7 +68,7 @@ impl Scheme {
         Symbols { inputs, means, result: u }
     }
 
-    /// The Butcher tableau, derived from the stages: what they do is what it says, to rounding.
+    /// The Butcher tableau, derived from the stages, so that it agrees with them up to rounding.
     pub fn tableau(self) -> Tableau {
         let Symbols { inputs, result, .. } = self.symbols();
         let a: Vec<Vec<f64>> = inputs.into_iter().map(|input| input.k).collect();
@@ -144,7 +144,7 @@ mod tests {
         assert!(t.c.iter().zip(c).all(|(x, y)| close(*x, y)), "{:?}", t.c);
     }
 
-    /// The Shu–Osher form as printed by Spiteri and Ruuth, run on symbols of its own.
+    /// The Shu–Osher form as printed by Spiteri and Ruuth, run on separate symbols.
     #[test]
     fn spiteri_ruuth_equals_its_printed_form() {
         let unit = |i: usize| (0..5).map(|j| if i == j { 1.0 } else { 0.0 }).collect::<Vec<f64>>();

@@ -1,11 +1,11 @@
-//! Embedded pairs: a second solution of lower order from the same stages, whose difference estimates a step's
-//! error.
+//! Embedded pairs: a second solution of lower order from the same stages; the difference estimates the error
+//! of a step.
 
 use crate::scheme::butcher::Combination;
 use crate::scheme::tables::{Base, Mean, Row, row, share};
 use crate::scheme::{Scheme, Symbols};
 
-/// Coefficients γ₂, γ₃, δ and β of a stage in 3S* form (Ketcheson 2010; γ₁ is what is left to one):
+/// Coefficients γ₂, γ₃, δ and β of a stage in 3S* form (Ketcheson 2010; γ₁ is the difference to one):
 /// `S₂ ← S₂ + δ S₁`, `S₁ ← γ₁ S₁ + γ₂ S₂ + γ₃ S₃ + β dt R(S₁)`, with `S₃` the state at the start of the step.
 struct Stage3S {
     g2: f64,
@@ -50,16 +50,16 @@ const EMBEDDED: [f64; 5] = [
     1.070_116_530_120_251_8e-1,
 ];
 
-/// `S₂` is kept as means whose shares add to one. A stage's own input is not in its base: it goes to the
-/// share `1 − b`.
+/// `S₂` is stored as means whose weights add to one. A stage's own input is not part of its base: it belongs
+/// to the weight `1 − b`.
 pub(super) static RDPK35: [Row; 5] = {
     let [two, three, four, five] = STAGES;
-    // Shares of the states in `S₂`, before and after each stage takes its input up.
+    // Weights of the states in `S₂`, before and after each stage adds its input.
     let (s2, s3) = (1.0 + two.d, 1.0 + two.d + three.d);
     let s4 = s3 + four.d;
     let (b3, b4, b5) = (share(three.g2 * s2), share(four.g2 * s3 + four.g3), share(five.g2 * s4 + five.g3));
     let (m4, q4) = (four.g2 * s2 / b4, four.g2 * three.d / b4);
-    // All of the last base but the input of the fourth stage is a multiple of the base before and of the
+    // Except for the input of the fourth stage, the last base is a combination of the base before and the
     // start.
     let (m5, q5) = (five.g2 * b4 / (four.g2 * b5), five.g2 * four.d / b5);
     [
@@ -86,10 +86,11 @@ impl Scheme {
         (self == Self::Rdpk35).then_some(2)
     }
 
-    /// Factors with which the vectors of a step add to `û − u = dt Σ_i (b̂_i − b_i) R_i`: those of the state
-    /// at its start, of each mean, of the input of the last stage, and of the new state.
+    /// Factors with which the vectors of a step add up to `û − u = dt Σ_i (b̂_i − b_i) R_i`: the factors of
+    /// the state at its start, of each mean, of the input of the last stage, and of the new state.
     ///
-    /// No rate has to be kept for the estimate: each stage tells its rate by the states around it.
+    /// The estimate needs no stored rates: the rate of each stage follows from the states before and after
+    /// it.
     pub fn error_factors(self) -> Option<Vec<f64>> {
         let embedded = self.embedded()?;
         let Symbols { inputs, means, result } = self.symbols();
@@ -97,14 +98,15 @@ impl Scheme {
         let mut vectors: Vec<&Combination> = means.iter().collect();
         vectors.extend(inputs.last());
         vectors.push(&result);
-        // Vector i has rates up to that of stage i alone: solved from the last one to the first.
+        // Vector i contains rates up to that of stage i only: the system is solved from the last one to the
+        // first.
         let mut left: Vec<f64> = embedded.iter().zip(&result.k).map(|(b, own)| b - own).collect();
         let mut factors = vec![0.0; vectors.len()];
         for (i, vector) in vectors.iter().enumerate().rev() {
             factors[i] = left[i] / vector.k[i];
             left.iter_mut().zip(&vector.k).for_each(|(left, k)| *left -= factors[i] * k);
         }
-        // What is left of the start: all rates zero, no error.
+        // The factor of the start: zero rates must give zero error.
         let of_start = -factors.iter().zip(&vectors).map(|(f, v)| f * v.start).sum::<f64>() / start.start;
         factors.insert(0, of_start);
         Some(factors)
@@ -123,7 +125,7 @@ mod tests {
         5.670_552_807_902_877e-1,
     ];
 
-    /// The recursion as printed, on symbols of its own.
+    /// The recursion as printed, run on separate symbols.
     #[test]
     fn the_means_are_the_printed_recursion() {
         let mean = |terms: &[(f64, &[f64; 6])]| -> [f64; 6] {
@@ -199,7 +201,7 @@ mod tests {
         for (i, k) in error.k.iter().enumerate() {
             assert!((k - (EMBEDDED[i] - result.k[i])).abs() < 1e-16, "rate {i}: {k}");
         }
-        // Rounding of the states does the estimate no harm.
+        // Rounding errors of the states do not spoil the estimate.
         assert!(factors.iter().all(|f| f.abs() < 0.3), "{factors:?}");
     }
 }

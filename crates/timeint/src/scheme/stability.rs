@@ -1,12 +1,13 @@
-//! How far the schemes reach: limits of linear stability, and the step to use when none is given.
+//! Limits of linear stability, and the default step size.
 
 use crate::scheme::Scheme;
 
-/// Share of the limit that the default takes: nonlinear problems and curved elements need some air.
+/// The default as a fraction of the limit: nonlinear problems and curved elements need a margin.
 const MARGIN: f64 = 0.9;
 
 impl Scheme {
-    /// The largest `x` for which `|R(−y)| ≤ 1` for all `0 ≤ y ≤ x`: reach on the negative real axis.
+    /// The stability limit on the negative real axis: the largest `x` for which `|R(−y)| ≤ 1` for all
+    /// `0 ≤ y ≤ x`.
     pub fn real_limit(self) -> f64 {
         match self {
             Self::Midpoint | Self::Heun | Self::SspRk22 => 2.0,
@@ -18,8 +19,8 @@ impl Scheme {
         }
     }
 
-    /// The largest `y` for which `|R(iω)| ≤ 1` for all `0 ≤ ω ≤ y`: reach on the imaginary axis. Zero for
-    /// schemes of two stages, which amplify a wave by `1 + (ω dt)⁴ / 8` in each step.
+    /// The stability limit on the imaginary axis: the largest `y` for which `|R(iω)| ≤ 1` for all
+    /// `0 ≤ ω ≤ y`. Zero for schemes of two stages, which amplify a wave by `1 + (ω dt)⁴ / 8` in each step.
     pub fn imaginary_limit(self) -> f64 {
         match self {
             Self::Midpoint | Self::Heun | Self::SspRk22 => 0.0,
@@ -31,14 +32,14 @@ impl Scheme {
         }
     }
 
-    /// Largest product of step and spectral radius with which upwind discontinuous Galerkin operators of
+    /// Largest product of step and spectral radius for which upwind discontinuous Galerkin operators of
     /// degree `order` are stable.
     ///
-    /// Their spectra reach furthest along the negative real axis, where the states of neighbours alternate in
-    /// sign, so that this is [the reach there](Self::real_limit). The regions of the two schemes of five
-    /// stages are narrow beside the axis, where low orders have eigenvalues: their limits are those of
-    /// acoustics on a line (`tests/upwind.rs`), which hold in more dimensions too. With two stages and p ≥ 2
-    /// no step is strictly stable; the limit is the one up to which no mode grows by more than 10⁻⁴ in a
+    /// Their spectra extend farthest along the negative real axis, where the states of neighbours alternate
+    /// in sign, so that this is [the limit there](Self::real_limit). The stability regions of the two schemes
+    /// of five stages are narrow beside the axis, where low orders have eigenvalues. Their limits are those
+    /// of acoustics on a line (`tests/upwind.rs`), which also hold in more dimensions. With two stages and p
+    /// ≥ 2 no step is strictly stable; the limit is the step up to which no mode grows by more than 10⁻⁴ per
     /// step.
     fn upwind_limit(self, order: usize) -> f64 {
         let listed = |limits: &[f64]| limits.get(order).copied().unwrap_or(self.real_limit());
@@ -52,8 +53,8 @@ impl Scheme {
         }
     }
 
-    /// The product of step and spectral radius to use when no step is given, for polynomials of degree
-    /// `order`: nine tenths of the largest with which upwind discontinuous Galerkin operators are stable.
+    /// The default product of step and spectral radius for polynomials of degree `order`: nine tenths of the
+    /// largest for which upwind discontinuous Galerkin operators are stable.
     pub fn stable_radius(self, order: usize) -> f64 {
         MARGIN * self.upwind_limit(order)
     }

@@ -3,7 +3,7 @@
 use crate::rhs::RunningSum;
 use crate::scheme::{Scheme, embedded};
 
-/// The state that a stage leans on beside its input.
+/// The base state of a stage, in addition to its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
     /// None: `b = 0`.
@@ -16,12 +16,12 @@ pub enum Base {
     Mean,
 }
 
-/// A mean of states that later stages lean on: `mean ← m (the mean before) + q u + s u₀`, with `u` the state
-/// that the stage started from and `u₀` that at the start of the step. `m + q + s = 1`. Each mean of a step
-/// stays until its end.
+/// A mean of states that is the base of later stages: `mean ← m (the mean before) + q u + s u₀`, with `u` the
+/// state at the start of the stage and `u₀` the state at the start of the step. `m + q + s = 1`. Each mean of
+/// a step is kept until its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
-    /// Factor of the mean before; zero for the first one.
+    /// Factor of the previous mean; zero for the first one.
     pub m: f64,
     /// Factor of the stage's input.
     pub q: f64,
@@ -34,15 +34,15 @@ pub struct Mean {
 pub struct Row {
     /// Factor of the old register.
     pub a: f64,
-    /// Share of the base.
+    /// Weight of the base.
     pub b: f64,
     /// Factor of the new register.
     pub c: f64,
     /// The base.
     pub base: Base,
-    /// What the running sum takes up after this stage.
+    /// The update of the running sum after this stage.
     pub sum: Option<RunningSum>,
-    /// A mean that is made after this stage.
+    /// A mean that is computed after this stage.
     pub mean: Option<Mean>,
 }
 
@@ -54,8 +54,8 @@ const fn row_with_sum(b: f64, c: f64, base: Base, p: f64, q: f64, d: f64) -> Row
     Row { a: 0.0, b, c, base, sum: Some(RunningSum { p, q, d }), mean: None }
 }
 
-/// `b` rounded so that `b` and `1 − b` are both numbers of the machine: shares of a mean then add to exactly
-/// one, and a constant state gains nothing from step to step.
+/// `b` rounded so that `b` and `1 − b` are both floating point numbers. The weights of a mean then add to
+/// exactly one, and a constant state does not drift.
 pub(super) const fn share(b: f64) -> f64 {
     1.0 - (1.0 - b)
 }
@@ -79,7 +79,7 @@ static MIDPOINT: [Row; 2] = [row(0.0, 0.0, 0.5, Base::None), row(0.0, 1.0, 1.0, 
 /// Heun (1900) in Williamson's 2N form: the register after the second stage is `dt (R(u₁) − R(u₀))`.
 static HEUN: [Row; 2] = [row(0.0, 0.0, 1.0, Base::None), row(-1.0, 0.0, 0.5, Base::None)];
 
-/// Kutta (1901): the running sum gathers `u₀ + dt (k₁/6 + k₂/3 + k₃/3)`, the last stage adds `dt k₄/6`.
+/// Kutta (1901): the running sum collects `u₀ + dt (k₁/6 + k₂/3 + k₃/3)`, the last stage adds `dt k₄/6`.
 static RK4: [Row; 4] = [
     row_with_sum(0.0, 0.5, Base::None, 0.0, 1.0, 1.0 / 6.0),
     row_with_sum(1.0, 0.5, Base::Start, 1.0, 0.0, 1.0 / 3.0),
@@ -97,15 +97,15 @@ static SSPRK33: [Row; 3] = [
     row(0.0, share(1.0 / 3.0), 2.0 / 3.0, Base::Start),
 ];
 
-/// Share of everything but `u₄` in the last stage of Spiteri and Ruuth's scheme.
+/// Weight of everything except `u₄` in the last stage of Spiteri and Ruuth's scheme.
 const SSP54_B: f64 = share(1.0 - 0.386_708_617_503_269);
-/// Share of `u₂` therein (0.517231671970585 in the last stage as printed; the rest is `u₃`'s
+/// Weight of `u₂` in it (0.517231671970585 in the last stage as printed; the rest belongs to `u₃`,
 /// 0.096059710526147).
 const SSP54_Q: f64 = share(1.0 - 0.096_059_710_526_147 / SSP54_B);
 
 /// Spiteri and Ruuth (2002), SSPRK(5,4). The last stage,
-/// `u = α₂ u₂ + α₃ u₃ + β₃ dt R(u₃) + α₄ u₄ + β₄ dt R(u₄)`,
-/// is the mean of `u₄` and of a running sum that takes up `u₂`, `u₃` and `dt R(u₃)`.
+/// `u = α₂ u₂ + α₃ u₃ + β₃ dt R(u₃) + α₄ u₄ + β₄ dt R(u₄)`, is the mean of `u₄` and of a running sum of `u₂`,
+/// `u₃` and `dt R(u₃)`.
 static SSPRK54: [Row; 5] = [
     row(0.0, 0.0, 0.391_752_226_571_890, Base::None),
     row(0.0, share(0.444_370_493_651_235), 0.368_410_593_050_371, Base::Start),
