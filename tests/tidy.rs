@@ -1,5 +1,6 @@
 //! Rules for the text of the repository: words, first lines, lengths, licences, links, examples.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -305,23 +306,64 @@ fn every_crate_has_a_readme_a_program_and_tests() {
     }
 }
 
-/// Links between the pages, and from pages to files, have existing targets.
+/// The anchors of a page: its headings in lower case, blanks as `-`, without punctuation, as mdBook and
+/// GitHub make them.
+fn anchors(page: &str) -> BTreeSet<String> {
+    let mut fenced = false;
+    let mut found = BTreeSet::new();
+    for line in page.lines() {
+        fenced ^= line.trim_start().starts_with("```");
+        let title = line.trim_start_matches('#');
+        if fenced || title.len() == line.len() || !title.starts_with(' ') {
+            continue;
+        }
+        let kept = title.trim().chars().filter(|c| c.is_alphanumeric() || " _-".contains(*c));
+        found.insert(kept.map(|c| if c == ' ' { '-' } else { c }).collect::<String>().to_lowercase());
+    }
+    found
+}
+
+/// Links between the pages, and from them to files, lead somewhere; so do anchors.
 #[test]
-fn links_in_the_pages_lead_to_files() {
+fn links_in_the_pages_lead_to_files_and_headings() {
     let mut wrong = Vec::new();
     for page in files_below(root()).iter().filter(|path| has_extension(path, &["md"])) {
         let text = read(page);
         for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let file = target.split('#').next().unwrap_or("");
-            if file.is_empty() || file.contains("://") || file.contains("::") {
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            if file.contains("://") || file.contains("::") {
                 continue;
             }
-            if !page.parent().expect("a file's folder").join(file).exists() {
+            let path = match file {
+                "" => page.clone(),
+                file => page.parent().expect("a file's folder").join(file),
+            };
+            let leads = path.exists()
+                && (anchor.is_empty() || path.is_dir() || anchors(&read(&path)).contains(anchor));
+            if !leads {
                 wrong.push(format!("{}: {target}", shown(page)));
             }
         }
     }
-    assert_none(&wrong, "links to files that do not exist:");
+    assert_none(&wrong, "links to files or headings that do not exist:");
+}
+
+/// Every page of the book is in its table of contents.
+#[test]
+fn the_book_lists_every_page() {
+    let folder = root().join("docs/src");
+    let contents = read(&folder.join("SUMMARY.md"));
+    let mut missing = Vec::new();
+    for path in files_below(&folder).iter().filter(|path| has_extension(path, &["md"])) {
+        let page = shown(path).trim_start_matches("docs/src/").to_owned();
+        if page != "SUMMARY.md" && !page.starts_with("images/") && !contents.contains(&format!("({page})")) {
+            missing.push(page);
+        }
+        if read(path).lines().count() < 5 {
+            missing.push(format!("{} is empty", shown(path)));
+        }
+    }
+    assert_none(&missing, "pages that docs/src/SUMMARY.md does not list:");
 }
 
 /// Example pipelines and data that the pages name exist.
@@ -335,8 +377,8 @@ fn pipelines_and_data_named_in_the_pages_exist() {
             let word = word.trim_end_matches(['.', ':']);
             let ours =
                 ["examples/", "data/", "crates/", "tests/"].iter().any(|start| word.starts_with(start));
-            // `<case>` and `*` stand for several files.
-            if ours && !word.contains(['<', '*', '…']) {
+            // `<case>` and `*` stand for several files, `out/` is where runs write.
+            if ours && !word.contains(['<', '*', '…']) && !word.contains("/out/") {
                 count += 1;
                 if !root().join(word).exists() {
                     wrong.push(format!("{name}: {word}"));
@@ -346,6 +388,17 @@ fn pipelines_and_data_named_in_the_pages_exist() {
     }
     assert!(count > 5, "too few names were found to believe the answer: {count}");
     assert_none(&wrong, "files that are named and do not exist:");
+}
+
+/// The front page is read in a minute, and fits a terminal; the other one in ten.
+#[test]
+fn the_front_pages_are_short() {
+    let readme = read(&root().join("README.md"));
+    assert!(readme.lines().count() <= 150, "README.md has more than 150 lines");
+    let wide: Vec<&str> = readme.lines().filter(|line| line.chars().count() > 110).collect();
+    assert!(wide.is_empty(), "README.md has lines of more than 110 characters:\n{}", wide.join("\n"));
+    let size = read(&root().join("ARCHITECTURE.md")).len();
+    assert!(size <= 15_000, "ARCHITECTURE.md has {size} bytes, more than 15,000");
 }
 
 #[test]
