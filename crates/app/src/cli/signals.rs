@@ -2,7 +2,9 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use signal_hook::consts::TERM_SIGNALS;
 use signal_hook::flag::{register, register_conditional_shutdown};
@@ -17,19 +19,31 @@ const NOTICES: [i32; 3] =
 #[cfg(not(unix))]
 const NOTICES: [i32; 0] = [];
 
-/// Lets signals set `choices.stop`. While `choices.preparing` is set, signals end the program with the exit
-/// code that a shell uses for them (128 + number); so does the second SIGINT or SIGTERM at any time.
+/// Signals that arrive within this time of the first one are the same request: `timeout` sends SIGTERM to the
+/// process and then to its group, and a terminal sends SIGINT to a whole pipeline.
+const SAME_REQUEST: Duration = Duration::from_secs(1);
+
+/// Makes signals set `choices.stop`. While `choices.preparing` is set, signals end the program with the exit
+/// code that a shell uses for them (128 + number); so does a later SIGINT or SIGTERM at any time.
 ///
 /// # Errors
 /// The errors of the operating system.
 pub(super) fn listen(choices: &Choices) -> io::Result<()> {
-    let insisted = Arc::new(AtomicBool::new(false));
+    let (first, insisted) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     for &signal in TERM_SIGNALS {
         register_conditional_shutdown(signal, 128 + signal, Arc::clone(&choices.preparing))?;
         register_conditional_shutdown(signal, 128 + signal, Arc::clone(&insisted))?;
-        register(signal, Arc::clone(&insisted))?;
+        register(signal, Arc::clone(&first))?;
         register(signal, Arc::clone(&choices.stop))?;
     }
+    // A handler cannot look at a clock, so a thread waits for the first signal.
+    thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        while !first.load(Ordering::Relaxed) {
+            thread::sleep(SAME_REQUEST / 4);
+        }
+        thread::sleep(SAME_REQUEST);
+        insisted.store(true, Ordering::Relaxed);
+    })?;
     for signal in NOTICES.into_iter().filter(|&signal| !is_ignored(signal)) {
         register_conditional_shutdown(signal, 128 + signal, Arc::clone(&choices.preparing))?;
         register(signal, Arc::clone(&choices.stop))?;
