@@ -1,7 +1,10 @@
 //! The faces of one boundary: geometry, prescribed data, and buffers for traces and fluxes.
 
+use std::sync::OnceLock;
+
 use crate::boundary::BoundaryBinding;
 use crate::connect::Connectivity;
+use crate::gradients::BoundarySlopes;
 use crate::group::Group;
 use crate::simd::PackScalar;
 use dgsuite_mesh::Mesh;
@@ -25,6 +28,8 @@ pub(crate) struct BoundarySet<T> {
     pub(crate) flux: Vec<T>,
     /// `u_b`, if there is diffusion.
     pub(crate) face: Vec<T>,
+    /// Operators of the gradients at the points, made at their first use.
+    pub(crate) slopes: OnceLock<BoundarySlopes>,
 }
 
 /// Collects the points of one boundary: geometry and weights; allocates its buffers.
@@ -61,6 +66,7 @@ pub(crate) fn boundary_set<T: PackScalar>(
         minus: zeros(),
         flux: zeros(),
         face: zeros(),
+        slopes: OnceLock::new(),
         positions,
         normal,
         weight,

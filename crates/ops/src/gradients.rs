@@ -9,7 +9,7 @@ use crate::boundary_set::BoundarySet;
 use crate::connect::index;
 use crate::discretization::Discretization;
 use crate::fields::{Sample, coefficients, face_geometry};
-use crate::geometry::GeometryBasis;
+use crate::geometry::{GeometryBasis, reference_normal};
 use crate::group::{Group, element_points};
 use crate::lifting::{face_derivatives, face_metrics, metric_of, penalty, point_normals};
 use crate::simd::PackScalar;
@@ -42,6 +42,16 @@ pub struct BoundarySamples {
     pub diffusive: Vec<Vec<f64>>,
 }
 
+/// What gradients at the points of one boundary need besides the state: it does not change with time.
+pub(crate) struct BoundarySlopes {
+    /// `∂φ_i/∂r_d` at the face points of the parts that the boundary touches, with their group and first block.
+    parts: Vec<(usize, usize, Vec<Matrix>)>,
+    /// Unit normals at the points of the boundary.
+    normals: Vec<[f64; 3]>,
+    /// `∇r_d` at the points of the boundary.
+    metric: Vec<[[f64; 3]; 3]>,
+}
+
 /// Half jumps at the face points of every slot of each group, `[group][slot × point × field]`.
 type Jumps = Vec<Vec<f64>>;
 
@@ -72,7 +82,7 @@ impl<T: PackScalar> Discretization<T> {
     pub fn boundary_samples(&self, u: &[T], t: f64, name: &str) -> Option<BoundarySamples> {
         let set = self.boundaries.iter().find(|set| set.binding.name == name)?;
         let fields = self.physics.n_fields();
-        let dim = self.mesh.dim;
+        let slopes = set.slopes.get_or_init(|| self.boundary_slopes(set));
         let outside = self.outside(set, u, t);
         let rows = |v: &[T]| -> Vec<Vec<f64>> {
             v.chunks_exact(fields).map(|row| row.iter().map(|x| x.to_f64()).collect()).collect()
@@ -80,6 +90,7 @@ impl<T: PackScalar> Discretization<T> {
         let mut out = BoundarySamples {
             first: set.first.clone(),
             points: set.positions.clone(),
+            normals: slopes.normals.clone(),
             weights: set.weight.clone(),
             inner: rows(&outside.minus),
             states: rows(&outside.face),
@@ -90,17 +101,20 @@ impl<T: PackScalar> Discretization<T> {
         for (f, face) in faces.iter().enumerate() {
             let group = &self.groups[face.group as usize];
             out.elements.push(group.elements[face.slot as usize] as usize);
-            out.normals.extend(face_geometry(group, face.slot as usize, face.face as usize, dim).0);
             let points = set.first[f]..set.first[f + 1];
-            let jump: Vec<Vec<f64>> =
-                points.map(|p| (0..fields).map(|k| out.states[p][k] - out.inner[p][k]).collect()).collect();
+            let jump = |p: usize| (0..fields).map(|k| out.states[p][k] - out.inner[p][k]).collect();
+            let jump: Vec<Vec<f64>> = points.clone().map(jump).collect();
             let state = &u[group.offset..group.offset + group.state.len()];
+            let (slot, metric) = (face.slot as usize, &slopes.metric[points]);
+            let slopes = slopes.of(face.group as usize, group, slot);
             out.gradients.extend(self.face_gradient(
                 group,
                 state,
-                face.slot as usize,
+                slot,
                 face.face as usize,
                 &jump,
+                slopes,
+                metric,
             ));
         }
         let mut flux = vec![T::ZERO; outside.minus.len()];
@@ -112,6 +126,23 @@ impl<T: PackScalar> Discretization<T> {
         }
         out.diffusive = rows(&flux);
         Some(out)
+    }
+
+    /// Computes the operators of the gradients at the points of a boundary.
+    fn boundary_slopes(&self, set: &BoundarySet<T>) -> BoundarySlopes {
+        let mut slopes = BoundarySlopes { parts: Vec::new(), normals: Vec::new(), metric: Vec::new() };
+        for face in &self.connectivity.boundaries[set.boundary] {
+            let (g, slot, f) = (face.group as usize, face.slot as usize, face.face as usize);
+            let group = &self.groups[g];
+            let part = group.part_of(slot / group.state.lanes);
+            if !slopes.parts.iter().any(|(of, first, _)| (*of, *first) == (g, part.first_block)) {
+                slopes.parts.push((g, part.first_block, face_derivatives(&part.reference)));
+            }
+            slopes.normals.extend(face_geometry(group, slot, f, self.mesh.dim).0);
+            let metric = face_metrics(part, slot, group, &self.mesh);
+            slopes.metric.extend_from_slice(&metric[group.face_offsets[f]..group.face_offsets[f + 1]]);
+        }
+        slopes
     }
 
     /// Computes the states on the two sides of a boundary.
@@ -267,7 +298,8 @@ impl<T: PackScalar> Discretization<T> {
         (0..dim).map(|x| (0..fields).map(|k| column(x, k)).collect()).collect()
     }
 
-    /// `∇u + η r_f` at the points of one face, `[point][x][field]`.
+    /// `∇u + η r_f` at the points of one face, `[point][x][field]`, with the operators of its part and the
+    /// metric at its points.
     fn face_gradient(
         &self,
         group: &Group<T>,
@@ -275,30 +307,39 @@ impl<T: PackScalar> Discretization<T> {
         slot: usize,
         face: usize,
         jump: &[Vec<f64>],
+        slopes: &[Matrix],
+        metric: &[[[f64; 3]; 3]],
     ) -> Vec<Vec<Vec<f64>>> {
         let dim = self.mesh.dim;
-        let part = group.part_of(slot / group.state.lanes);
-        let reference = &part.reference;
-        let (slopes, normals) = (face_derivatives(reference), point_normals(reference));
+        let reference = &group.part_of(slot / group.state.lanes).reference;
+        let normal = reference_normal(group.shape, face);
         let eta = penalty(group.shape, self.eta);
-        let metric = face_metrics(part, slot, group, &self.mesh);
         let points = group.face_offsets[face]..group.face_offsets[face + 1];
         let mut out = vec![vec![vec![0.0; group.state.fields]; dim]; points.len()];
+        let mut full = vec![0.0; group.trace.rows];
         for (k, c) in coefficients(group, state, slot).iter().enumerate() {
-            let mut full = vec![0.0; group.trace.rows];
             points.clone().zip(jump).for_each(|(q, jump)| full[q] = jump[k]);
             let lifted = reference.lift.mul_vec(&full);
             for (i, q) in points.clone().enumerate() {
                 let own = eta * row_times(&reference.interp_face, q, &lifted);
                 for d in 0..dim {
-                    let g = row_times(&slopes[d], q, c) + normals[q][d] * own;
+                    let g = row_times(&slopes[d], q, c) + normal[d] * own;
                     for x in 0..dim {
-                        out[i][x][k] += metric[q][d][x] * g;
+                        out[i][x][k] += metric[i][d][x] * g;
                     }
                 }
             }
         }
         out
+    }
+}
+
+impl BoundarySlopes {
+    /// The derivatives at the face points of the part of an element.
+    fn of<T: PackScalar>(&self, g: usize, group: &Group<T>, slot: usize) -> &[Matrix] {
+        let first = group.part_of(slot / group.state.lanes).first_block;
+        let found = self.parts.iter().find(|(of, block, _)| (*of, *block) == (g, first));
+        found.map_or(&[], |(.., slopes)| slopes)
     }
 }
 
