@@ -25,7 +25,8 @@ fn signals_stop_a_run_after_a_checkpoint() {
         let mut run = Endless::start(&endless(), STARTED);
         assert_eq!(run.case.summary("out/case")["status"], json!("running"));
         if ["HUP", "TERM"].contains(&signal) {
-            // The shell and the kernel both send SIGHUP; `timeout` sends SIGTERM to the process and to its group.
+            // The shell and the kernel both send SIGHUP; `timeout` sends SIGTERM to the process and to its
+            // group.
             run.signal(signal);
         }
         assert_eq!(run.end_by(signal), Some(0), "{signal}");

@@ -44,7 +44,8 @@ pub struct BoundarySamples {
 
 /// What gradients at the points of one boundary need besides the state: it does not change with time.
 pub(crate) struct BoundarySlopes {
-    /// `∂φ_i/∂r_d` at the face points of the parts that the boundary touches, with their group and first block.
+    /// `∂φ_i/∂r_d` at the face points of the parts that the boundary touches, with their group and first
+    /// block.
     parts: Vec<(usize, usize, Vec<Matrix>)>,
     /// Unit normals at the points of the boundary.
     normals: Vec<[f64; 3]>,
