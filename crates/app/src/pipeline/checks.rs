@@ -53,13 +53,23 @@ impl Limit {
     }
 }
 
-/// A number, small counts without powers of ten.
+/// A number in decimal notation, unless it is very small or very large.
 fn plain(x: f64) -> String {
-    if is_count(x) { format!("{x:.0}") } else { format!("{x:e}") }
+    match x.abs() {
+        0.0 => "0".to_owned(),
+        1e-3..1e6 => x.to_string(),
+        _ if is_count(x) => format!("{x:.0}"),
+        _ => format!("{x:e}"),
+    }
+}
+
+/// A result with seven significant digits.
+pub fn rounded(x: f64) -> String {
+    plain(format!("{x:.6e}").parse().unwrap_or(x))
 }
 
 /// Whether a number is one that is shown without powers of ten.
-pub fn is_count(x: f64) -> bool {
+fn is_count(x: f64) -> bool {
     x.fract() == 0.0 && x.abs() < 1e7
 }
 
@@ -161,4 +171,24 @@ fn distance(node: &Node, key: &str, constants: &Constants, near: f64) -> Result<
         return Err(InputError::range(&located, "at least 0"));
     }
     Ok(located.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_printed_without_powers_of_ten_where_that_is_short() {
+        for (x, text) in [
+            (1.547_039_44, "1.547039"),
+            (-0.004_860_634_2, "-0.004860634"),
+            (764.269_9, "764.2699"),
+            (-0.0, "0"),
+            (5.382_911e-7, "5.382911e-7"),
+            (3.1e9, "3.1e9"),
+            (2_000_000.0, "2000000"),
+        ] {
+            assert_eq!(rounded(x), text);
+        }
+    }
 }

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::pipeline::checks::rounded;
+
 /// Returns the last values of the monitors, a line for each; the most important ones come last.
 pub fn lines(summary: &Map<String, Value>) -> Vec<String> {
     let entries = |section: &str| summary.get(section).and_then(Value::as_object).into_iter().flatten();
@@ -28,7 +30,7 @@ pub fn lines(summary: &Map<String, Value>) -> Vec<String> {
 /// `name = value`, with enough digits to compare.
 fn valued(name: &str, value: &Value) -> String {
     match value.as_f64() {
-        Some(x) => format!("{name} = {x:.6e}"),
+        Some(x) => format!("{name} = {}", rounded(x)),
         None => format!("{name} is not finite"),
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::summary::number_at;
-use crate::pipeline::checks::{CheckSpec, Limit, is_count};
+use crate::pipeline::checks::{CheckSpec, Limit, rounded};
 use crate::pipeline::expression::Constants;
 
 /// A check with the measured value.
@@ -50,8 +50,7 @@ impl std::fmt::Display for CheckResult {
         let verdict = if self.passed { "passed" } else { "FAILED" };
         let measured = match self.measured {
             None => "not known".to_owned(),
-            Some(x) if is_count(x) => format!("{x:.0}"),
-            Some(x) => format!("{x:.6e}"),
+            Some(x) => rounded(x),
         };
         write!(f, "check {verdict}: {} = {measured}, {}", self.value, self.limit)
     }
