@@ -17,6 +17,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::bench;
 use crate::job::Job;
 use crate::pipeline::Document;
+use crate::pipeline::keys;
 use crate::pipeline::overrides::Override;
 use crate::pipeline::problem::InputError;
 use crate::pipeline::source::printable;
@@ -55,11 +56,33 @@ enum Command {
     /// Draw columns of a table as curves (SVG)
     #[command(after_help = PLOT_HELP)]
     Plot(plot::PlotArgs),
+    /// Print the keys of the pipeline file with their types and defaults
+    #[command(after_help = KEYS_HELP)]
+    Keys(KeysArgs),
     /// Describe meshes
     Mesh {
         #[command(subcommand)]
         command: MeshCommand,
     },
+}
+
+const KEYS_HELP: &str = "\
+In a path <name> stands for a name of your choice, [] for an entry of a list, and {a,b} for each of the names.
+
+Examples:
+  dgsuite keys
+  dgsuite keys space
+  dgsuite keys monitors.forces
+  dgsuite keys riemann";
+
+#[derive(Debug, Args)]
+struct KeysArgs {
+    /// Print this key and the keys below it (default: all keys)
+    #[arg(value_name = "PATH")]
+    path: Option<String>,
+    /// Print the page of the book (Markdown)
+    #[arg(long, conflicts_with = "path")]
+    markdown: bool,
 }
 
 const PLOT_HELP: &str = "\
@@ -193,6 +216,7 @@ fn exit_code_of(error: &anyhow::Error) -> u8 {
         || error.is::<DeviceError>()
         || error.is::<bench::BenchError>()
         || error.is::<plot::PlotError>()
+        || error.is::<keys::KeysError>()
         || matches!(error.downcast_ref(), Some(StudyError::Input(_)))
         || matches!(writer_error(error), Some(WriterError::InUse { .. } | WriterError::Linked { .. }));
     if input { 2 } else { 1 }
@@ -216,6 +240,11 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         }
         Command::Plot(args) => {
             print(&shown(&plot::draw(&args)?))?;
+            Ok(0)
+        }
+        Command::Keys(args) => {
+            let text = if args.markdown { keys::markdown() } else { keys::text(args.path.as_deref())? };
+            print(&text)?;
             Ok(0)
         }
         Command::Mesh { command: MeshCommand::Info { file } } => {

@@ -1,13 +1,14 @@
 //! The pipeline file as written: parsed, overridden and typed, but not yet checked against a mesh.
 //!
-//! Text → [`Node`] (a tree that knows its places) → overrides → [`Pipeline`] (typed sections). What the
-//! file *means*, with its mesh read and all names resolved, is a [`Plan`](crate::plan::Plan).
+//! Text → [`Node`] (a tree with the place of each value) → overrides → [`Pipeline`] (typed sections). What
+//! the file *means*, with its mesh read and all names resolved, is a [`Plan`](crate::plan::Plan).
 //!
-#![doc = include_str!("../PIPELINE.md")]
+//! The keys, their types and defaults are in one table, [`keys`]; `dgsuite keys` prints it.
 
 pub mod checks;
 pub mod elliptic;
 pub mod expression;
+pub mod keys;
 pub mod mesh;
 pub mod monitors;
 pub mod nearest;
@@ -30,6 +31,7 @@ use std::sync::Arc;
 
 use self::checks::CheckSpec;
 use self::expression::Constants;
+use self::keys::Scope;
 use self::mesh::MeshSpec;
 use self::monitors::MonitorSpec;
 use self::node::{Node, Value};
@@ -44,26 +46,6 @@ use self::state::{BoundarySpec, InitialSpec};
 use self::study::StudySpec;
 use self::time::TimeSpec;
 use crate::systems::hyperbolic::Precision;
-
-/// The keys of the top level.
-pub(crate) const KEYS: [&str; 16] = [
-    "title",
-    "constants",
-    "mesh",
-    "physics",
-    "space",
-    "initial",
-    "boundaries",
-    "time",
-    "solver",
-    "device",
-    "precision",
-    "threads",
-    "output",
-    "monitors",
-    "checks",
-    "study",
-];
 
 /// A pipeline file with its overrides applied.
 #[derive(Clone, Debug)]
@@ -105,9 +87,9 @@ pub struct Pipeline {
     pub output: OutputSpec,
     /// Numbers recorded during the run.
     pub monitors: Vec<MonitorSpec>,
-    /// What the run must show.
+    /// The checks: what the run must show.
     pub checks: Vec<CheckSpec>,
-    /// A matrix of cases.
+    /// The study, if there is one.
     pub study: Option<StudySpec>,
     /// Where the file starts.
     pub place: Place,
@@ -131,7 +113,7 @@ impl Document {
         Self::parse(&source, base, &stem, ci, overrides)
     }
 
-    /// [`Self::read`] of a text that is already there.
+    /// Does the same as [`Self::read`] with a text in memory.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -148,11 +130,10 @@ impl Document {
             entries.retain(|e| e.key != "ci");
         }
         if ci {
-            overrides::apply(&mut root, &sets)?;
-            overrides::apply(&mut root, &checks)?;
+            change(&mut root, &sets)?;
+            change(&mut root, &checks)?;
         }
-        overrides::apply(&mut root, overrides)?;
-        root.check_characters()?;
+        change(&mut root, overrides)?;
         Ok(Self { root, base: base.to_owned(), stem: stem.to_owned() })
     }
 
@@ -165,8 +146,7 @@ impl Document {
         if let Value::Map(entries) = &mut case.root.value {
             entries.retain(|e| e.key != "study");
         }
-        overrides::apply(&mut case.root, overrides)?;
-        case.root.check_characters()?;
+        change(&mut case.root, overrides)?;
         Ok(case)
     }
 
@@ -184,24 +164,22 @@ impl Document {
     /// The sections of a model in time, typed; those of an elliptic problem are read by [`Self::elliptic`].
     ///
     /// # Errors
-    /// The first mistake: an unknown key, a value of the wrong kind or out of its range.
+    /// The first mistake that is found: an unknown key, a value of the wrong type or out of its range.
     pub fn pipeline(&self) -> Result<Pipeline, InputError> {
-        // A mistyped key of the top level is reported before anything that it leaves missing.
-        Section::open(&self.root, "", &KEYS, &Constants::default())?;
+        // A mistyped key of the top level is reported before the section that it leaves missing.
+        Section::file(&self.root, &Constants::default())?;
         let constants = Constants::read(self.root.get("constants"))?;
-        let top = Section::open(&self.root, "", &KEYS, &constants)?;
+        let top = Section::file(&self.root, &constants)?;
         let device = device(&top)?;
         let physics = PhysicsSpec::read(&top)?;
         let model = physics.model.name();
-        // The names of a reference state can be used everywhere but in the section that makes them.
+        // All sections except `physics`, which defines them, can use the names of a reference state.
         let constants = match &physics.reference {
             Some(state) => state.extend(&constants, &physics.place)?,
             None => constants,
         };
-        let top = Section::open(&self.root, "", &KEYS, &constants)?;
-        if top.has("solver") {
-            return Err(top.misplaced("solver", &format!("the model {model}"), "the model poisson"));
-        }
+        let top = Section::file(&self.root, &constants)?;
+        top.of_model(model)?;
         let space = SpaceSpec::read(&top, model)?;
         let time = TimeSpec::read(&top)?;
         let precision =
@@ -216,7 +194,7 @@ impl Document {
             device,
             output: OutputSpec::read(&top)?,
             monitors: MonitorSpec::read_all(&top, model)?,
-            checks: CheckSpec::read_all(top.node("checks"), "checks", &constants)?,
+            checks: CheckSpec::read_all(&top)?,
             study: StudySpec::read(&top)?,
             place: self.root.place.clone(),
             base: self.base.clone(),
@@ -260,7 +238,7 @@ impl Sections {
         }
     }
 
-    /// What the run must show.
+    /// The checks: what the run must show.
     pub fn checks(&self) -> &[CheckSpec] {
         match self {
             Self::Flow(file) => &file.checks,
@@ -268,7 +246,7 @@ impl Sections {
         }
     }
 
-    /// A matrix of cases.
+    /// The study, if there is one.
     pub fn study(&self) -> Option<&StudySpec> {
         match self {
             Self::Flow(file) => file.study.as_ref(),
@@ -277,17 +255,29 @@ impl Sections {
     }
 }
 
+/// Applies overrides. The block `ci` was read before them and cannot be changed by them.
+fn change(root: &mut Node, overrides: &[Override]) -> Result<(), InputError> {
+    if let Some(late) = overrides.iter().find(|item| item.path.first().is_some_and(|key| key == "ci")) {
+        let (owner, belongs) =
+            ("overrides".to_owned(), "the file; `--set` takes the keys themselves".to_owned());
+        let key = late.path.join(".");
+        return Err(InputError::at(&late.place, Problem::Misplaced { key, owner, belongs }));
+    }
+    overrides::apply(root, overrides)?;
+    root.check_characters()
+}
+
 /// The overrides of the block `ci`: those of `set`, then the replaced `checks`.
 fn ci_block(root: &Node) -> Result<(Vec<Override>, Vec<Override>), InputError> {
-    let Some(node) = root.get("ci") else { return Ok((Vec::new(), Vec::new())) };
+    if root.get("ci").is_none() {
+        return Ok((Vec::new(), Vec::new()));
+    }
     let none = Constants::default();
-    let section = Section::open(node, "ci", &["set", "checks"], &none)?;
-    let sets = match section.node("set") {
-        Some(set) => Section::open_any(set, "ci.set", &none)?
-            .entries()
-            .iter()
-            .map(Override::from_entry)
-            .collect::<Result<_, _>>()?,
+    let Some(section) = Section::file(root, &none)?.section("ci")? else {
+        return Ok((Vec::new(), Vec::new()));
+    };
+    let sets = match section.section("set")? {
+        Some(set) => set.entries().iter().map(Override::from_entry).collect::<Result<_, _>>()?,
         None => Vec::new(),
     };
     let checks = match section.entry("checks") {
@@ -297,14 +287,14 @@ fn ci_block(root: &Node) -> Result<(Vec<Override>, Vec<Override>), InputError> {
     Ok((sets, checks))
 }
 
-/// Where to run, as the file says it.
+/// Where the run computes, as written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeviceSpec {
     /// A GPU if one can be used, else the CPU.
     Auto,
     /// The CPU.
     Cpu,
-    /// The GPU of this number, and where it was asked for.
+    /// The GPU with this number, and where it was requested.
     Cuda(usize, Place),
 }
 
@@ -320,7 +310,7 @@ fn device(top: &Section<'_>) -> Result<DeviceSpec, InputError> {
     if let Some(Ok(n)) = word.value.strip_prefix("cuda:").map(str::parse) {
         return Ok(DeviceSpec::Cuda(n, word.place));
     }
-    let known = ["auto", "cpu", "cuda", "cuda:N"].map(str::to_owned).to_vec();
+    let known = top.words("device", Scope::default()).into_iter().map(str::to_owned).collect();
     Err(InputError::at(&word.place, Problem::UnknownValue { key: word.key, found: word.value, known }))
 }
 

@@ -78,6 +78,45 @@ fn words_that_are_offered_are_there() {
 }
 
 #[test]
+fn messages_quote_the_table_of_keys() {
+    let case = Case::new(STREAM);
+    says(
+        &case,
+        &["space.cfl=1"],
+        &["unknown key `cfl`", "known keys: order, scheme", "`cfl` is a key of `time`"],
+        &[],
+    );
+    says(
+        &case,
+        &["mesh.colour=red"],
+        &["known keys: file, generate", "hint: `dgsuite keys mesh` explains it"],
+        &[],
+    );
+    says(
+        &case,
+        &["space.order=two"],
+        &[
+            "= space.order: whole number from 0 to 10; default: 3",
+            "hint: `dgsuite keys space.order` explains it",
+        ],
+        &[],
+    );
+    says(&case, &["monitors=[{ probe: { fields: u } }]"], &["`dgsuite keys monitors.0.probe.fields`"], &[]);
+    says(&case, &["ci.set.time.steps=1"], &["`ci.set.time.steps` does not belong to overrides"], &[]);
+    for (path, part) in [("space.ordr", "did you mean `space.order`?"), ("nothing.like.it", "has no key")] {
+        let outcome = case.dgsuite(&["keys", path]);
+        assert_eq!(outcome.code, 2);
+        assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
+    }
+    let outcome = case.dgsuite(&["keys", "monitors.0.probe.fields"]);
+    assert!(
+        outcome.code == 0 && outcome.stdout.starts_with("monitors[].probe.fields  ["),
+        "{}",
+        outcome.stdout
+    );
+}
+
+#[test]
 fn names_that_yaml_reads_as_comments_are_shown_in_quotes() {
     // Gmsh numbers groups without a name.
     let case =

@@ -309,7 +309,7 @@ fn what_this_version_does_not_have() {
     refused(
         &case,
         &["--device", "cuda:99"],
-        &["the device `cuda:99` cannot be used: ", "command line:1:10", "hint: `device: auto` takes the CPU"],
+        &["the device `cuda:99` cannot be used: ", "command line:1:10", "hint: `device: auto` uses the CPU"],
     );
     refused(
         &case,
@@ -347,7 +347,7 @@ fn viscous_flows_that_are_not_complete() {
         (
             ", length: 1 }",
             " }",
-            &["`physics.reference.length` is missing", "the Reynolds number is made with", "case.yaml:4:"],
+            &["`physics.reference.length` is missing", "the length of the Reynolds number", "case.yaml:4:"],
         ),
         (
             "reynolds: 100, ",
@@ -595,7 +595,7 @@ fn split_forms_that_are_none() {
         more.iter().for_each(|m| args.extend(["--set", m]));
         refused(&case, &args, parts);
     };
-    split(&["space.basis=modal"], &["`space.basis` is modal", "nodal, as `form: split` takes fluxes"]);
+    split(&["space.basis=modal"], &["`space.basis` is modal", "nodal, as `form: split` uses fluxes"]);
     split(
         &["space.nodes=gauss", "space.basis=nodal"],
         &["`space.nodes` is gauss", "lobatto, as `form: split`"],

@@ -1,4 +1,4 @@
-//! The list `checks`: what a run must show, as limits on values of its summary.
+//! The list `checks`: limits on values of the summary, which a run must keep.
 
 use super::expression::{Constants, wrong_type};
 use super::node::{Node, Value};
@@ -34,7 +34,7 @@ pub enum Limit {
     Between(f64, f64),
     /// At most `within` away from `near`.
     Near {
-        /// The value wanted.
+        /// The expected value.
         near: f64,
         /// The largest distance, absolute.
         within: f64,
@@ -42,7 +42,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Whether a value keeps the limit; an undefined one does not.
+    /// Returns whether a value keeps the limit; NaN does not.
     pub fn holds(&self, x: f64) -> bool {
         match *self {
             Self::Below(limit) => x < limit,
@@ -68,7 +68,7 @@ pub fn rounded(x: f64) -> String {
     plain(format!("{x:.6e}").parse().unwrap_or(x))
 }
 
-/// Whether a number is one that is shown without powers of ten.
+/// Returns whether a number is shown without powers of ten.
 fn is_count(x: f64) -> bool {
     x.fract() == 0.0 && x.abs() < 1e7
 }
@@ -89,15 +89,13 @@ impl CheckSpec {
     ///
     /// # Errors
     /// A check without a value or a limit, or with several limits.
-    pub fn read_all(node: Option<&Node>, key: &str, constants: &Constants) -> Result<Vec<Self>, InputError> {
-        let Some(node) = node else { return Ok(Vec::new()) };
-        let items = super::section::list(node, key)?;
-        items.iter().enumerate().map(|(i, item)| Self::read(item, &format!("{key}.{i}"), constants)).collect()
+    pub fn read_all(top: &Section<'_>) -> Result<Vec<Self>, InputError> {
+        let Some(items) = top.list("checks")? else { return Ok(Vec::new()) };
+        items.iter().enumerate().map(|(i, item)| Self::read(&top.item("checks", i, item)?)).collect()
     }
 
-    fn read(item: &Node, key: &str, constants: &Constants) -> Result<Self, InputError> {
-        let known = ["value", "below", "above", "between", "near", "within"];
-        let section = Section::open(item, key, &known, constants)?;
+    fn read(section: &Section<'_>) -> Result<Self, InputError> {
+        section.known()?;
         let value = section.text("value")?.ok_or_else(|| {
             section.missing("value", "the path of a value in the summary, such as error.l2.rho")
         })?;
@@ -132,7 +130,7 @@ impl CheckSpec {
         Ok(Self { value, limit })
     }
 
-    /// The limit's numbers; `constants` may name more than the file's, such as `order`.
+    /// Evaluates the numbers of the limit; `constants` may contain further names, such as `order`.
     ///
     /// # Errors
     /// Expressions that are no numbers, an empty interval, a negative distance.
@@ -156,7 +154,7 @@ impl CheckSpec {
     }
 }
 
-/// An absolute distance, or a share of `near` in per cent.
+/// The distance: absolute, or as a percentage of `near`.
 fn distance(node: &Node, key: &str, constants: &Constants, near: f64) -> Result<f64, InputError> {
     let located = match &node.value {
         Value::Text(text) if text.trim_end().ends_with('%') => {

@@ -19,7 +19,7 @@ use super::problem::{InputError, Problem};
 use super::section::Section;
 use super::source::Place;
 use super::study::StudySpec;
-use super::{DeviceSpec, Document, KEYS};
+use super::{DeviceSpec, Document};
 
 /// The word of the model.
 pub const MODEL: &str = "poisson";
@@ -50,9 +50,9 @@ pub struct EllipticPipeline {
     pub device: DeviceSpec,
     /// Results.
     pub output: OutputSpec,
-    /// What the run must show.
+    /// The checks: what the run must show.
     pub checks: Vec<CheckSpec>,
-    /// A matrix of cases.
+    /// The study, if there is one.
     pub study: Option<StudySpec>,
     /// Where the file starts.
     pub place: Place,
@@ -63,7 +63,7 @@ pub struct EllipticPipeline {
 }
 
 impl Document {
-    /// Whether the file describes an elliptic problem.
+    /// Returns whether the file describes an elliptic problem.
     pub fn is_elliptic(&self) -> bool {
         let model = self.root.get("physics").and_then(|physics| physics.get("model"));
         model.and_then(|node| node.value.scalar_text()).is_some_and(|word| word == MODEL)
@@ -72,12 +72,12 @@ impl Document {
     /// The sections of an elliptic problem, typed.
     ///
     /// # Errors
-    /// The first mistake: an unknown key, one that belongs to models in time, a value of the wrong kind or
-    /// out of its range.
+    /// The first mistake that is found: an unknown key, a key of the models in time, a value of the wrong
+    /// type or out of its range.
     pub fn elliptic(&self) -> Result<EllipticPipeline, InputError> {
-        Section::open(&self.root, "", &KEYS, &Constants::default())?;
+        Section::file(&self.root, &Constants::default())?;
         let constants = Constants::read(self.root.get("constants"))?;
-        let top = Section::open(&self.root, "", &KEYS, &constants)?;
+        let top = Section::file(&self.root, &constants)?;
         without_time(&top)?;
         let physics = PoissonSpec::read(&top)?;
         let space = SipdgSpec::read(&top)?;
@@ -89,7 +89,7 @@ impl Document {
             threads: top.count("threads", 0)?.map_or(0, |n| n.value),
             device: super::device(&top)?,
             output: output(&top)?,
-            checks: CheckSpec::read_all(top.node("checks"), "checks", &constants)?,
+            checks: CheckSpec::read_all(&top)?,
             study: StudySpec::read(&top)?,
             place: self.root.place.clone(),
             base: self.base.clone(),
@@ -106,21 +106,18 @@ impl Document {
     }
 }
 
-/// Refuses what has a meaning in time only.
+/// Rejects keys of the models in time.
 fn without_time(top: &Section<'_>) -> Result<(), InputError> {
-    let marching = "the models that march in time; this one has one solution, which the solver starts from 0";
-    let recorded = "the models that march in time; residuals of this one are in monitors/residual.csv, and errors \
+    let marching = "the models that march in time; poisson has no time, and its solver starts from 0";
+    let recorded = "the models that march in time; the residuals of poisson are in monitors/residual.csv, and its errors \
                     against `physics.exact` in the summary";
     for (key, belongs) in [("initial", marching), ("time", marching), ("monitors", recorded)] {
         if top.has(key) {
             return Err(top.misplaced(key, OWNER, belongs));
         }
     }
-    if let Some(study) = top.node("study") {
-        let study = Section::open_any(study, "study", top.constants())?;
-        if study.has("continued") {
-            return Err(study.misplaced("continued", OWNER, marching));
-        }
+    if let Some(study) = top.section("study")?.filter(|study| study.has("continued")) {
+        return Err(study.misplaced("continued", OWNER, marching));
     }
     let precision = top.choice("precision", &[("double", true), ("single", false)])?;
     match precision.filter(|double| !double.value) {
@@ -137,16 +134,15 @@ fn without_time(top: &Section<'_>) -> Result<(), InputError> {
 
 fn output(top: &Section<'_>) -> Result<OutputSpec, InputError> {
     let spec = OutputSpec::read(top)?;
-    let belongs = "the models that march in time; this one writes its solution once";
-    if let Some(node) = top.node("output") {
-        let section = Section::open_any(node, "output", top.constants())?;
+    let belongs = "the models that march in time; poisson writes its solution once";
+    if let Some(section) = top.section("output")? {
         for key in ["surfaces", "averages", "checkpoint"] {
             if section.has(key) {
                 return Err(section.misplaced(key, OWNER, belongs));
             }
         }
-        if let Some(fields) = section.node("fields").filter(|node| node.value.scalar_text().is_none()) {
-            let fields = Section::open_any(fields, "output.fields", top.constants())?;
+        let is_section = section.node("fields").is_some_and(|node| node.value.scalar_text().is_none());
+        if let Some(fields) = is_section.then(|| section.section("fields")).transpose()?.flatten() {
             for key in ["every", "every_steps"] {
                 if fields.has(key) {
                     return Err(fields.misplaced(key, OWNER, belongs));

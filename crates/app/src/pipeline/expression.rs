@@ -1,4 +1,4 @@
-//! Named constants and the expressions that are allowed wherever a number is wanted.
+//! Named constants, and the expressions that may stand in place of numbers.
 
 use dgsuite_physics::formula::{Formula, FormulaError, Names};
 
@@ -6,7 +6,7 @@ use super::node::{Node, Value};
 use super::problem::{InputError, Problem, names_reference, of_reference};
 use super::source::Located;
 
-/// The coordinates and the time, in the order in which formulas receive them.
+/// The coordinates and the time, in the order of the arguments of formulas.
 pub const COORDINATES: [&str; 4] = ["x", "y", "z", "t"];
 
 /// The file's `constants`, in the order of the file.
@@ -42,7 +42,7 @@ impl Constants {
         &self.values
     }
 
-    /// With a further constant, which hides one of the same name: `order` in the limits of checks.
+    /// Adds a constant, which replaces one of the same name: `order` in the limits of checks.
     #[must_use]
     pub fn and(&self, name: &str, value: f64) -> Self {
         let mut more = self.clone();
@@ -51,7 +51,7 @@ impl Constants {
         more
     }
 
-    /// The names that a formula in `variables` may use; a variable hides a constant of its name.
+    /// The names that a formula in `variables` may use; a variable hides a constant of the same name.
     pub(crate) fn names(&self, variables: &[&str]) -> Names {
         let mut names = Names::new(variables.iter().copied());
         for (name, value) in self.values.iter().filter(|(name, _)| !variables.contains(&name.as_str())) {
@@ -61,26 +61,26 @@ impl Constants {
         names
     }
 
-    /// Parses a formula in `variables` (values are handed over in that order) and these constants.
+    /// Parses a formula in `variables` (the order of its arguments) and these constants.
     ///
     /// # Errors
-    /// What is wrong with the text and where.
+    /// The mistake in the text, with its place.
     pub fn formula(&self, text: &str, variables: &[&str]) -> Result<Formula, FormulaError> {
         Formula::parse(text, &self.names(variables))
     }
 
-    /// [`Self::formula`] of a text of the file; a variable hides a constant of its name.
+    /// Parses a text of the file as [`Self::formula`] does.
     ///
     /// # Errors
-    /// What is wrong with the text and where, with the excerpt of the file.
+    /// The mistake in the text, with an excerpt of the file.
     pub fn located_formula(&self, text: &Located<String>, variables: &[&str]) -> Result<Formula, InputError> {
         self.formula(&text.value, variables).map_err(|error| InputError::formula(text, error))
     }
 
-    /// The value of an expression without variables.
+    /// Evaluates an expression without variables.
     ///
     /// # Errors
-    /// What is wrong with the text and where.
+    /// The mistake in the text, with its place.
     pub fn evaluate(&self, text: &str) -> Result<f64, FormulaError> {
         Ok(self.formula(text, &[])?.eval(&[]))
     }
@@ -137,7 +137,7 @@ fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic()) && text.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// The error for a value of the wrong kind.
+/// The error for a value of the wrong type.
 pub fn wrong_type(node: &Node, key: &str, expected: &str) -> InputError {
     InputError::at(
         &node.place,

@@ -6,11 +6,12 @@ use dgsuite_basis::Shape;
 use dgsuite_mesh::generate::Diagonal;
 
 use super::expression::wrong_type;
+use super::keys::Scope;
 use super::problem::InputError;
 use super::section::{self, Section};
 use super::source::{Located, Place};
 
-/// Where the mesh comes from and what is done to it.
+/// The origin of the mesh, and its changes before the run.
 #[derive(Clone, Debug)]
 pub struct MeshSpec {
     /// File or generator.
@@ -21,13 +22,13 @@ pub struct MeshSpec {
     pub refine: usize,
     /// Factor on all coordinates.
     pub scale: f64,
-    /// A map that bends the refined and scaled mesh.
+    /// A map of the nodes of the refined and scaled mesh.
     pub map: Option<MapSpec>,
     /// Where the section starts.
     pub place: Place,
 }
 
-/// A map of the mesh's nodes, by formulas in `x, y, z`; a coordinate without one stays.
+/// A map of the mesh's nodes, by formulas in `x, y, z`; a coordinate without a formula does not change.
 #[derive(Clone, Debug)]
 pub struct MapSpec {
     /// The order of the geometry to which elements are raised first.
@@ -50,12 +51,12 @@ pub enum MeshSource {
     Generate(Generator),
 }
 
-/// What the cells of a box are cut into.
+/// The elements that the cells of a box are divided into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filling {
     /// Elements of one shape.
     One(Shape),
-    /// A half of one shape, the other of another.
+    /// One half of the box of one shape, the other half of another.
     Two([Shape; 2]),
     /// All shapes of the dimension, in slabs.
     All,
@@ -90,7 +91,7 @@ pub const SHAPES: [(&str, Shape); 6] = [
     ("pyramid", Shape::Pyramid),
 ];
 
-/// The words for two shapes, of which the first is below, or at lower x where these meet.
+/// The words for two shapes; the first is in the lower half, or at lower x.
 const PAIRS: [(&str, [Shape; 2]); 3] = [
     ("tri+quad", [Shape::Triangle, Shape::Quadrilateral]),
     ("prism+tet", [Shape::Prism, Shape::Tetrahedron]),
@@ -100,21 +101,20 @@ const PAIRS: [(&str, [Shape; 2]); 3] = [
 const DIAGONALS: [(&str, Diagonal); 3] =
     [("anti", Diagonal::Anti), ("main", Diagonal::Main), ("alternate", Diagonal::Alternate)];
 
-/// The most cells in a direction.
+/// The largest number of cells in a direction.
 const MAX_CELLS: f64 = 1e7;
 
-/// The most uniform refinements: the elements of a mesh multiply by 8 with each in three dimensions.
+/// The largest number of uniform refinements; in three dimensions each multiplies the number of elements
+/// by 8.
 const MAX_REFINE: usize = 12;
 
 impl MeshSpec {
     /// Reads the section.
     ///
     /// # Errors
-    /// A missing or doubled origin, or values of the wrong kind.
+    /// No origin or two of them, or values of the wrong type.
     pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
-        let known = ["file", "generate", "periodic", "refine", "scale", "map"];
-        let section =
-            top.section("mesh", &known)?.ok_or_else(|| top.missing("mesh", "mesh: { file: MESH.msh }"))?;
+        let section = top.section("mesh")?.ok_or_else(|| top.missing("mesh", "mesh: { file: MESH.msh }"))?;
         section.exclusive("file", "generate")?;
         let source = match (section.text("file")?, section.node("generate")) {
             (Some(file), _) => MeshSource::File(file.with(PathBuf::from(&file.value))),
@@ -136,12 +136,12 @@ impl MeshSpec {
     }
 }
 
-/// The order of the geometry of a bent mesh whose file gives none.
+/// The default order of the geometry of a mapped mesh.
 const DEFAULT_MAP_ORDER: usize = 3;
 
 impl MapSpec {
     fn read(mesh: &Section<'_>) -> Result<Option<Self>, InputError> {
-        let Some(section) = mesh.section("map", &["order", "x", "y", "z"])? else { return Ok(None) };
+        let Some(section) = mesh.section("map")? else { return Ok(None) };
         let order = section.count("order", 1)?;
         let formula = |axis: &str| {
             section.node(axis).map(|node| section.constants().text(node, &section.key(axis))).transpose()
@@ -173,20 +173,14 @@ fn periodic_pairs(section: &Section<'_>) -> Result<Vec<PeriodicPair>, InputError
 
 impl Generator {
     fn read(mesh: &Section<'_>) -> Result<Self, InputError> {
-        let known = ["shape", "min", "max", "cells", "diagonal"];
-        let section = mesh.section("generate", &known)?.ok_or_else(|| mesh.missing("generate", "a box"))?;
+        let section = mesh.section("generate")?.ok_or_else(|| mesh.missing("generate", "a box"))?;
         let words: Vec<_> = (SHAPES.iter().map(|&(word, shape)| (word, Filling::One(shape))))
             .chain(PAIRS.iter().map(|&(word, pair)| (word, Filling::Two(pair))))
             .chain([("mixed", Filling::All)])
             .collect();
         let shape = section
             .choice("shape", &words)?
-            .ok_or_else(|| {
-                section.missing(
-                    "shape",
-                    "tri, quad, tet, hex, prism, pyramid, tri+quad, prism+tet, hex+prism or mixed",
-                )
-            })?
+            .ok_or_else(|| section.missing("shape", &section.words("shape", Scope::default()).join(", ")))?
             .value;
         let cells =
             section.vector("cells")?.ok_or_else(|| section.missing("cells", "cells in each direction"))?;

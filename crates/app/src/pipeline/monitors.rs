@@ -1,15 +1,16 @@
-//! The list `monitors`: numbers that a run records while it goes.
+//! The list `monitors`: numbers that are recorded during a run.
 
 use std::path::PathBuf;
 
+use super::keys::{self, Scope};
 use super::node::{Node, Value};
 use super::output::Every;
-use super::problem::{InputError, Problem};
+use super::problem::InputError;
 use super::section::{self, Section};
 use super::source::{Located, Place};
 use super::state::StateSpec;
 
-/// The words for monitors, which their files are named after.
+/// The words for monitors, which are also the names of their files.
 pub const KINDS: [&str; 7] = ["residual", "error", "integral", "forces", "wall", "recirculation", "probe"];
 
 /// A monitor as written.
@@ -39,7 +40,7 @@ pub enum MonitorKind {
     Integral {
         /// Formulas in the conserved and primitive variables, x, y, z and t.
         fields: Vec<NamedFormula>,
-        /// What to compare their history with.
+        /// The table to compare their history with.
         reference: Option<HistorySpec>,
     },
     /// Values at points.
@@ -62,7 +63,7 @@ pub enum MonitorKind {
     },
 }
 
-/// A formula and the name of its values, which is its own text where none is given.
+/// A formula and the name of its values; the text of the formula if the file gives no name.
 #[derive(Clone, Debug)]
 pub struct NamedFormula {
     /// The name in tables and the summary.
@@ -80,8 +81,7 @@ pub struct HistorySpec {
     pub columns: Vec<(String, Located<usize>)>,
 }
 
-/// Boundaries and the scales of coefficients, as written; `None` where the reference state of `physics`
-/// serves.
+/// Boundaries and the scales of coefficients, as written; `None` for the values of `physics.reference`.
 #[derive(Clone, Debug)]
 pub struct ForcesSpec {
     /// The boundaries.
@@ -92,9 +92,9 @@ pub struct ForcesSpec {
     pub drag: Option<Located<Vec<f64>>>,
     /// Direction of lift.
     pub lift: Option<Located<Vec<f64>>>,
-    /// The point that moments are about.
+    /// The point that moments are taken about.
     pub origin: Option<Located<Vec<f64>>>,
-    /// The time from which means and frequencies are taken.
+    /// The time from which means and frequencies are computed.
     pub from: Option<f64>,
     /// Where the section starts.
     pub place: Place,
@@ -130,10 +130,10 @@ impl Norm {
     }
 }
 
-/// The interval of a residual monitor that gives none.
+/// The default number of steps between the rows of a monitor `residual`.
 const RESIDUAL_STEPS: usize = 100;
 
-/// The interval of monitors of forces and wakes that give none.
+/// The default number of steps between the rows of the monitors `forces` and `recirculation`.
 const FORCE_STEPS: usize = 10;
 
 impl MonitorSpec {
@@ -149,56 +149,46 @@ impl MonitorSpec {
     fn read(item: &Node, i: usize, top: &Section<'_>, model: &str) -> Result<Self, InputError> {
         let expected = "a monitor such as `residual: { every_steps: 100 }`";
         let list_key = format!("monitors.{i}");
-        let (name, place, node) = match &item.value {
+        let entry = match &item.value {
             Value::Map(entries) => match entries.as_slice() {
-                [only] => (only.key.as_str(), &only.place, &only.node),
+                [only] => only,
                 _ => return Err(super::expression::wrong_type(item, &list_key, expected)),
             },
             _ => return Err(super::expression::wrong_type(item, &list_key, expected)),
         };
-        let key = format!("{list_key}.{name}");
-        let section = Section::open_any(node, &key, top.constants())?;
+        let (name, place) = (entry.key.as_str(), &entry.place);
+        let monitor = top.item("monitors", i, item)?;
+        monitor.known()?;
+        monitor.of_model(model)?;
+        let section = monitor.named(entry)?;
         let every = |default| Every::read(&section, default);
         let (kind, every) = match name {
             "residual" => {
-                section.only(&["every", "every_steps"])?;
+                section.known()?;
                 (MonitorKind::Residual, every(Every::Steps(RESIDUAL_STEPS))?)
             }
             "error" => (error(&section)?, every(Every::End)?),
             "integral" => {
-                section.only(&["fields", "every", "every_steps", "reference"])?;
+                section.known()?;
                 let fields = formulas(&section, "conserved or primitive variables")?;
                 let reference = history(&section, &fields)?;
                 (MonitorKind::Integral { fields, reference }, every(Every::End)?)
             }
             "probe" => {
-                section.only(&["points", "fields", "every", "every_steps"])?;
+                section.known()?;
                 let fields = formulas(&section, "primitive variables")?;
                 (MonitorKind::Probe { points: points(&section)?, fields }, every(Every::Steps(1))?)
             }
-            "forces" | "wall" if model == "advection" => {
-                let problem = Problem::Misplaced {
-                    key: format!("{list_key}.{name}"),
-                    owner: "the model advection".into(),
-                    belongs: "the models of a gas".into(),
-                };
-                return Err(InputError::at(place, problem));
-            }
             "forces" => (MonitorKind::Forces(forces(&section, true)?), every(Every::Steps(FORCE_STEPS))?),
             "wall" => (MonitorKind::Wall(forces(&section, false)?), every(Every::End)?),
-            "recirculation" => {
-                section.only(&["from", "to", "every", "every_steps"])?;
+            _ => {
+                section.known()?;
                 let end = |key: &str, expected: &str| {
                     section.vector(key)?.ok_or_else(|| section.missing(key, expected))
                 };
                 let from = end("from", "the point of the body where the wake begins")?;
                 let to = end("to", "a point in the wake, beyond the recirculation")?;
                 (MonitorKind::Recirculation { from, to }, every(Every::Steps(FORCE_STEPS))?)
-            }
-            _ => {
-                let known = KINDS.map(str::to_owned).to_vec();
-                let problem = Problem::UnknownKey { key: name.to_owned(), section: list_key, known };
-                return Err(InputError::at(place, problem));
             }
         };
         Ok(Self { kind, every, place: place.clone() })
@@ -207,8 +197,7 @@ impl MonitorSpec {
 
 fn error(section: &Section<'_>) -> Result<MonitorKind, InputError> {
     if !section.has("exact") {
-        let known = ["exact", "norms", "every", "every_steps"];
-        section.only(&known)?;
+        section.only(&keys::known(section.steps(), Scope::default()).names)?;
         return Err(section.missing("exact", "the name of a solution, or a formula for each variable"));
     }
     let exact = StateSpec::read(section, &["norms", "every", "every_steps"])?;
@@ -222,13 +211,9 @@ fn error(section: &Section<'_>) -> Result<MonitorKind, InputError> {
     Ok(MonitorKind::Error { exact, norms })
 }
 
-/// Reads boundaries and scales; a time to start means from is only known to forces.
+/// Reads boundaries and scales; only forces have means, and a time from which they are computed.
 fn forces(section: &Section<'_>, history: bool) -> Result<ForcesSpec, InputError> {
-    let mut known = vec!["boundary", "reference", "every", "every_steps"];
-    if history {
-        known.push("from");
-    }
-    section.only(&known)?;
+    section.known()?;
     let key = section.key("boundary");
     let node =
         section.node("boundary").ok_or_else(|| section.missing("boundary", "the name of a boundary"))?;
@@ -243,23 +228,20 @@ fn forces(section: &Section<'_>, history: bool) -> Result<ForcesSpec, InputError
         return Err(super::expression::wrong_type(node, &key, expected));
     }
     section::once(&boundaries)?;
-    let mut keys = SCALES.to_vec();
-    keys.extend(["direction", "lift", "origin"]);
     let mut spec = ForcesSpec {
         boundaries,
         scales: [None; 5],
         drag: None,
         lift: None,
         origin: None,
-        from: section.number("from")?.map(|t| t.value),
+        from: if history { section.number("from")?.map(|t| t.value) } else { None },
         place: section.place().clone(),
         path: section.path().to_owned(),
     };
-    if let Some(node) = section.node("reference") {
-        let inner = Section::open_any(node, &section.key("reference"), section.constants())?;
-        // The state of the gas is fixed in one place, from which coefficients take what is not given here.
+    if let Some(inner) = section.unchecked("reference")? {
+        // The state of the gas is given in `physics.reference`, which also has the default scales.
         for key in ["mach", "reynolds", "temperature", "angle"] {
-            if inner.has(key) {
+            if inner.entries().iter().any(|entry| entry.key == key) {
                 let owner = "the scales of coefficients";
                 return Err(inner.misplaced(
                     key,
@@ -268,7 +250,7 @@ fn forces(section: &Section<'_>, history: bool) -> Result<ForcesSpec, InputError
                 ));
             }
         }
-        inner.only(&keys)?;
+        inner.known()?;
         for (key, scale) in SCALES.iter().zip(&mut spec.scales) {
             let found = if *key == "pressure" { inner.number(key)? } else { inner.positive(key)? };
             *scale = found.map(|x| x.value);
@@ -298,7 +280,7 @@ fn formulas(section: &Section<'_>, variables: &str) -> Result<Vec<NamedFormula>,
             _ => (None, item),
         };
         let formula = section.constants().text(node, &key)?;
-        // A formula of several lines names a column of a table, which has one.
+        // The name of a column has one line, also if the formula has several.
         let own = || formula.value.split_whitespace().collect::<Vec<_>>().join(" ");
         Ok(NamedFormula { name: name.unwrap_or_else(own), formula })
     };
@@ -309,12 +291,12 @@ fn formulas(section: &Section<'_>, variables: &str) -> Result<Vec<NamedFormula>,
 
 /// Reads the table that integrals are compared with.
 fn history(section: &Section<'_>, fields: &[NamedFormula]) -> Result<Option<HistorySpec>, InputError> {
-    let Some(inner) = section.section("reference", &["file", "columns"])? else { return Ok(None) };
+    let Some(inner) = section.section("reference")? else { return Ok(None) };
     let file = inner.text("file")?.ok_or_else(|| inner.missing("file", "a table of numbers over time"))?;
     let expected = "the column of each integral by its name, such as { energy: 2 }";
-    let node = inner.node("columns").ok_or_else(|| inner.missing("columns", expected))?;
+    let columns = inner.unchecked("columns")?.ok_or_else(|| inner.missing("columns", expected))?;
     let known: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
-    let columns = Section::open(node, &inner.key("columns"), &known, inner.constants())?;
+    columns.only(&known)?;
     let column = |name: &&str| Some(columns.count(name, 2).transpose()?.map(|n| ((*name).to_owned(), n)));
     let columns = known.iter().filter_map(column).collect::<Result<_, _>>()?;
     Ok(Some(HistorySpec { file: file.with(PathBuf::from(&file.value)), columns }))

@@ -21,7 +21,8 @@ pub fn distance(a: &str, b: &str) -> usize {
     last[b.len()]
 }
 
-/// What other codes and people call things; of several names for one word, the first that is known counts.
+/// Names from other codes with the name here. If a word has several entries, the first whose name is known is
+/// used.
 const SYNONYMS: [(&str, &str); 26] = [
     ("wall", "no-slip-wall"),
     ("wall", "slip-wall"),
@@ -51,9 +52,9 @@ const SYNONYMS: [(&str, &str); 26] = [
     ("host", "cpu"),
 ];
 
-/// The name in `known` that `typed` was most likely meant to be, if one is near enough to be worth saying:
-/// within a third of its length (at least one change, none in one or two letters), or one the beginning of
-/// the other.
+/// The name in `known` that is nearest to `typed`, if one is near enough to be offered: the number of changes
+/// is at most a third of the length (at least one; none for names of one or two letters), or one name begins
+/// with the other.
 pub fn nearest<'a, S: AsRef<str>>(typed: &str, known: &'a [S]) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     let meant = SYNONYMS.iter().filter(|(word, _)| plain(word) == plain(typed));
@@ -66,7 +67,7 @@ pub fn nearest<'a, S: AsRef<str>>(typed: &str, known: &'a [S]) -> Option<&'a str
         let (short, long) = (plain(typed), plain(name));
         let prefix = short.len() >= 3 && (long.starts_with(&short) || short.starts_with(&long));
         let length = typed.chars().count().max(name.chars().count());
-        // Between one or two letters every change is as likely as another.
+        // In names of one or two letters every change leads to another valid name.
         let allowed = if length <= 2 { 0 } else { (length / 3).max(1) };
         (d <= allowed || prefix).then_some(d)
     };

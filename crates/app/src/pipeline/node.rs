@@ -1,8 +1,8 @@
-//! The pipeline file as a tree in which every key and value knows where it was written.
+//! The pipeline file as a tree in which every key and value has the place where it was written.
 //!
-//! This is the only module that knows the YAML parser. The parser reads YAML 1.2 and reports places; typed
-//! reading is done by [`Section`](super::section::Section) on this tree, because overrides (`--set`, `ci`,
-//! `study`) change the tree before it is read.
+//! This is the only module that uses the YAML parser, which reads YAML 1.2 and reports places.
+//! [`Section`](super::section::Section) reads typed values from this tree, because overrides (`--set`, `ci`,
+//! `study`) change the tree before that.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use serde_saphyr::{DuplicateKeyPolicy, Location, Options, Spanned};
 use super::problem::{InputError, Problem};
 use super::source::{Place, Source};
 
-/// Most levels of lists and sections. No file needs a dozen; each takes some kilobytes of stack, which ends
-/// where a program may not fail.
+/// The largest number of nested lists and sections. Each level needs some kilobytes of stack, and a stack
+/// overflow would abort the program without a message.
 pub const DEEPEST: usize = 32;
 
 /// A value and where it was written.
@@ -75,7 +75,7 @@ impl Node {
         Ok(place_tree(raw, source))
     }
 
-    /// The value of `key`, if this is a mapping that has it.
+    /// The value of `key`, if this is a mapping with this key.
     pub fn get(&self, key: &str) -> Option<&Self> {
         match &self.value {
             Value::Map(entries) => entries.iter().find(|e| e.key == key).map(|e| &e.node),
@@ -83,8 +83,8 @@ impl Node {
         }
     }
 
-    /// Refuses characters that terminals obey and XML cannot hold: in keys all that control, in texts all but
-    /// ends of lines and tabulators.
+    /// Rejects characters that terminals interpret and XML cannot contain: all control characters in keys,
+    /// and all except line ends and tabulators in texts.
     ///
     /// # Errors
     /// [`Problem::Control`] at the first.
@@ -113,7 +113,7 @@ impl Node {
         serde_saphyr::to_string(self)
     }
 
-    /// What kind of value this is, in words with the value where it is short.
+    /// The kind of this value in words, with the value if it is short.
     pub fn kind(&self) -> String {
         match &self.value {
             Value::Null => "nothing".into(),
@@ -128,7 +128,7 @@ impl Node {
 }
 
 impl Value {
-    /// A scalar as the text that it was written as (numbers in their shortest form).
+    /// A scalar as text (numbers in their shortest form).
     pub fn scalar_text(&self) -> Option<String> {
         match self {
             Self::Text(t) => Some(t.clone()),
@@ -189,7 +189,7 @@ fn written(place: &Place) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// The tree as the parser hands it out, before places are tied to the source.
+/// The tree of the parser, before its places are related to the source.
 enum Raw {
     Null,
     Bool(bool),

@@ -1,4 +1,5 @@
-//! The section `output`: where results go, which fields are written and when, and checkpoints.
+//! The section `output`: the directory of the results, fields, means and checkpoints, and when they are
+//! written.
 
 use std::path::PathBuf;
 
@@ -7,12 +8,12 @@ use super::problem::InputError;
 use super::section::{self, Section};
 use super::source::{Located, Place};
 
-/// How often something is done. It is always done once more at the end of the run.
+/// How often something is written or recorded, beside the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Every {
-    /// Every so much time.
+    /// At intervals of time.
     Time(f64),
-    /// Every so many steps.
+    /// At intervals of steps.
     Steps(usize),
     /// Only at the end.
     End,
@@ -49,10 +50,10 @@ pub struct OutputSpec {
     pub place: Option<Place>,
 }
 
-/// Something that a run writes unless it is switched off by the word `none`.
+/// A result that is written unless the file has the word `none`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wanted<T> {
-    /// The file says nothing.
+    /// The file does not mention it.
     Default,
     /// `none`.
     Off,
@@ -61,17 +62,16 @@ pub enum Wanted<T> {
 }
 
 impl<T> Wanted<T> {
-    /// The section at `key` as read by `read`, the word `none`, or nothing.
+    /// Reads the section at `key` by `read`, the word `none`, or nothing.
     fn read<'a>(
         parent: &Section<'a>,
         key: &str,
-        known: &[&str],
         read: impl FnOnce(&Section<'a>) -> Result<T, InputError>,
     ) -> Result<Self, InputError> {
         match parent.node(key).map(|n| &n.value) {
             None => Ok(Self::Default),
             Some(Value::Text(word)) if word == "none" => Ok(Self::Off),
-            Some(_) => match parent.section(key, known)? {
+            Some(_) => match parent.section(key)? {
                 Some(section) => read(&section).map(Self::Given),
                 None => Ok(Self::Default),
             },
@@ -84,8 +84,8 @@ impl<T> Wanted<T> {
 pub struct FieldsSpec {
     /// When; also at the start.
     pub every: Every,
-    /// Names such as Density or rho, or a name of the user's own with a formula; `None` for the model's usual
-    /// ones.
+    /// Names such as Density or rho, or a new name with a formula; `None` for the default fields of the
+    /// model.
     pub names: Option<Vec<FieldSpec>>,
     /// 64-bit numbers in the files (32-bit by default).
     pub double: bool,
@@ -122,7 +122,7 @@ pub struct AveragesSpec {
     pub names: Option<Vec<FieldSpec>>,
 }
 
-/// The interval of samples where none is given.
+/// The default number of steps between samples.
 const AVERAGE_STEPS: usize = 10;
 
 /// When checkpoints are written and how many are kept.
@@ -130,11 +130,11 @@ const AVERAGE_STEPS: usize = 10;
 pub struct CheckpointSpec {
     /// When; also at the end.
     pub every: Every,
-    /// The latest so many are kept.
+    /// The number of checkpoints that are kept, the latest ones.
     pub keep: usize,
 }
 
-/// The number of checkpoints kept where the file does not say.
+/// The default number of checkpoints that are kept.
 pub const DEFAULT_KEEP: usize = 2;
 
 impl OutputSpec {
@@ -143,9 +143,7 @@ impl OutputSpec {
     /// # Errors
     /// Values of the wrong kind.
     pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
-        let Some(section) =
-            top.section("output", &["directory", "fields", "surfaces", "averages", "checkpoint"])?
-        else {
+        let Some(section) = top.section("output")? else {
             return Ok(Self {
                 directory: None,
                 fields: Wanted::Default,
@@ -155,7 +153,6 @@ impl OutputSpec {
                 place: None,
             });
         };
-        let known = ["every", "every_steps", "names", "format", "precision"];
         let directory = section.text("directory")?;
         if let Some(nothing) = directory.as_ref().filter(|d| d.value.is_empty()) {
             return Err(InputError::range(&nothing.with("empty"), "the path of a directory"));
@@ -163,8 +160,8 @@ impl OutputSpec {
         Ok(Self {
             directory: directory.map(|d| d.with(PathBuf::from(&d.value))),
             place: Some(section.place().clone()),
-            fields: Wanted::read(&section, "fields", &known, FieldsSpec::read)?,
-            surfaces: match section.section("surfaces", &["boundaries", "every", "every_steps", "names"])? {
+            fields: Wanted::read(&section, "fields", FieldsSpec::read)?,
+            surfaces: match section.section("surfaces")? {
                 Some(inner) => {
                     let key = inner.key("boundaries");
                     let expected = "a list of names of boundaries";
@@ -181,7 +178,7 @@ impl OutputSpec {
                 }
                 None => None,
             },
-            averages: match section.section("averages", &["from", "every", "every_steps", "names"])? {
+            averages: match section.section("averages")? {
                 Some(inner) => Some(AveragesSpec {
                     from: inner.number("from")?.map_or(0.0, |t| t.value),
                     every: Every::read(&inner, Every::Steps(AVERAGE_STEPS))?,
@@ -189,7 +186,7 @@ impl OutputSpec {
                 }),
                 None => None,
             },
-            checkpoint: Wanted::read(&section, "checkpoint", &["every", "every_steps", "keep"], |c| {
+            checkpoint: Wanted::read(&section, "checkpoint", |c| {
                 let keep = c.count("keep", 1)?.map_or(DEFAULT_KEEP, |n| n.value);
                 Ok(CheckpointSpec { every: Every::read(c, Every::End)?, keep })
             })?,

@@ -1,4 +1,4 @@
-//! Overrides: `--set space.order=4`, the block `ci` and the cases of a study change the tree before it is
+//! Overrides: `--set space.order=4`, the section `ci` and the cases of a study change the tree before it is
 //! read.
 
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use super::node::{DEEPEST, Entry, Node, Value};
 use super::problem::{InputError, PathFault, Problem};
 use super::source::{Place, Source};
 
-/// A key path with the value to put there.
+/// A path of a key with its new value.
 #[derive(Clone, Debug)]
 pub struct Override {
-    /// The keys from the top; an entry of a list is meant by its number from 0, or by the key of a list entry
-    /// that is a section with one key (`monitors.error.every`).
+    /// The keys from the top. An entry of a list is addressed by its number, counted from 0, or by its key if
+    /// it is a section with one key (`monitors.error.every`).
     pub path: Vec<String>,
     /// Where the path was written.
     pub place: Place,
@@ -19,7 +19,7 @@ pub struct Override {
     pub node: Node,
 }
 
-/// Keys of one section of which at most one has a meaning: setting one removes the other.
+/// Keys of one section that exclude each other: setting one removes the other.
 const ALTERNATIVES: [(&str, &str); 5] =
     [("cfl", "dt"), ("end", "steady"), ("steps", "steady"), ("file", "generate"), ("every", "every_steps")];
 
@@ -52,7 +52,7 @@ impl Override {
         Ok(Self { path: split_path(path.trim(), &place)?, place, node })
     }
 
-    /// The override of `path` that an option of its own stands for, as `--device cpu` does.
+    /// The override of `path` by an option such as `--device cpu`.
     ///
     /// # Errors
     /// [`Problem::Syntax`] for a value that is not YAML.
@@ -81,8 +81,8 @@ impl Override {
     }
 }
 
-/// Applies a batch of overrides. What excludes a key of the batch is removed first, so that two keys of one
-/// batch that exclude each other are both kept and refused later.
+/// Applies a batch of overrides. Keys that exclude a key of the batch are removed first, so that two keys of
+/// one batch that exclude each other are both kept, and rejected by the reader.
 ///
 /// # Errors
 /// [`Problem::Path`] where a path leads through a single value or past the end of a list.
@@ -128,7 +128,7 @@ fn split_path(text: &str, place: &Place) -> Result<Vec<String>, InputError> {
     Err(InputError::at(place, Problem::Path { path: text.to_owned(), reason }))
 }
 
-/// The child of `node` that `key` means, if there is one.
+/// The child of `node` that `key` addresses, if there is one.
 fn child<'a>(node: &'a mut Node, key: &str) -> Option<&'a mut Node> {
     match &mut node.value {
         Value::Map(entries) => entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.node),

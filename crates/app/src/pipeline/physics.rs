@@ -2,10 +2,11 @@
 
 use dgsuite_physics::navier_stokes::Viscosity;
 
+use super::keys::MODELS;
 use super::node::Value;
 use super::problem::InputError;
 use super::reference::{Reference, ViscosityKind, ViscositySpec};
-use super::section::{self, Section};
+use super::section::Section;
 use super::source::{Located, Place};
 use super::state::{self, Formula};
 
@@ -51,9 +52,9 @@ pub enum Model {
 /// A source term as written.
 #[derive(Clone, Debug)]
 pub enum SourceSpec {
-    /// What makes the exact solution one of the equations.
+    /// The source for which the exact solution solves the equations.
     Manufactured(Place),
-    /// A formula for each conserved variable; 0 for those that are not given.
+    /// A formula for each conserved variable; 0 for the others.
     Formulas(Vec<Formula>),
 }
 
@@ -71,51 +72,25 @@ impl Model {
 /// The Prandtl number of air.
 const PRANDTL: f64 = 0.72;
 
-/// Each parameter and the models that have it.
-pub(crate) const PARAMETERS: [(&str, &[&str]); 11] = [
-    ("gamma", &["euler", "navier-stokes"]),
-    ("prandtl", &["navier-stokes"]),
-    ("gas_constant", &["navier-stokes"]),
-    ("viscosity", &["navier-stokes"]),
-    ("reference", &["euler", "navier-stokes"]),
-    ("source", &["euler", "navier-stokes", "advection"]),
-    ("velocity", &["advection"]),
-    ("forcing", &["poisson"]),
-    ("lambda", &["poisson"]),
-    ("kappa", &["poisson"]),
-    ("exact", &["poisson"]),
-];
-
-/// The models.
-const MODELS: [&str; 4] = ["advection", "euler", "navier-stokes", "poisson"];
-
 impl PhysicsSpec {
     /// Reads the section.
     ///
     /// # Errors
-    /// No model or one that is not there yet, parameters of another model, values out of range.
+    /// No model, an unknown model, parameters of another model, values out of range.
     pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
-        let mut known = vec!["model"];
-        known.extend(PARAMETERS.iter().map(|(key, _)| *key));
-        let section = top
-            .section("physics", &known)?
-            .ok_or_else(|| top.missing("physics", "physics: { model: euler }"))?;
-        let instead = "the models of this version are advection, euler, navier-stokes and poisson; navier-stokes at a \
-                       Mach number of 0.1 or 0.2 is nearly incompressible";
+        let section =
+            top.section("physics")?.ok_or_else(|| top.missing("physics", "physics: { model: euler }"))?;
+        let instead = "the models of this version are advection, euler, navier-stokes (laminar) and poisson; use \
+                       navier-stokes at a Mach number of 0.1 or 0.2 for nearly incompressible flow";
         section.lacks(
             "model",
             &["incompressible", "incompressible-navier-stokes", "ins", "rans", "les"],
             instead,
         )?;
         let model = section
-            .choice("model", &MODELS.map(|w| (w, w)))?
+            .choice("model", &MODELS.map(|word| (word, word)))?
             .ok_or_else(|| section.missing("model", "advection, euler, navier-stokes or poisson"))?;
-        for (key, owners) in PARAMETERS {
-            if section.has(key) && !owners.contains(&model.value) {
-                let owner = format!("the model {}", model.value);
-                return Err(section.misplaced(key, &owner, &format!("the model {}", owners.join(" or "))));
-            }
-        }
+        section.of_model(model.value)?;
         let place = model.place.clone();
         let source = source(&section)?;
         if model.value == "advection" {
@@ -168,7 +143,7 @@ fn viscosity(physics: &Section<'_>) -> Result<Option<ViscositySpec>, InputError>
             "a section such as { constant: 0.01 } or { sutherland: { mu_ref: …, t_ref: …, s: … } }";
         return Err(super::expression::wrong_type(node, &physics.key("viscosity"), expected));
     }
-    let section = Section::open(node, &physics.key("viscosity"), &words, physics.constants())?;
+    let Some(section) = physics.section("viscosity")? else { return Ok(None) };
     for (i, first) in words.iter().enumerate() {
         for second in &words[i + 1..] {
             section.exclusive(first, second)?;
@@ -179,12 +154,11 @@ fn viscosity(physics: &Section<'_>) -> Result<Option<ViscositySpec>, InputError>
         let mu = not_negative(mu)?;
         return Ok(Some(ViscositySpec { kind: ViscosityKind::Constant, mu: Some(mu), t_ref: None, place }));
     }
-    let (inner, kind) = if let Some(inner) = section.section("power", &["mu_ref", "t_ref", "exponent"])? {
+    let (inner, kind) = if let Some(inner) = section.section("power")? {
         let exponent = inner.number("exponent")?.ok_or_else(|| inner.missing("exponent", "such as 0.76"))?;
         (inner, ViscosityKind::Power(exponent.value))
-    } else if let Some(inner) = section.section("sutherland", &["mu_ref", "t_ref", "s"])? {
-        let expected =
-            "Sutherland's temperature S: 110.4 in kelvin for air, or that over the reference temperature";
+    } else if let Some(inner) = section.section("sutherland")? {
+        let expected = "Sutherland's temperature S: 110.4 in kelvin for air, or 110.4 divided by the reference temperature";
         let s = inner.positive("s")?.ok_or_else(|| inner.missing("s", expected))?;
         (inner, ViscosityKind::Sutherland(s.value))
     } else {
@@ -202,11 +176,9 @@ fn not_negative(mu: Located<f64>) -> Result<Located<f64>, InputError> {
 /// Reads `source: manufactured`, or formulas for conserved variables.
 fn source(physics: &Section<'_>) -> Result<Option<SourceSpec>, InputError> {
     let Some(node) = physics.node("source") else { return Ok(None) };
-    let key = physics.key("source");
     if matches!(node.value, Value::Map(_)) {
-        let section = Section::open_any(node, &key, physics.constants())?;
+        let Some(section) = physics.section("source")? else { return Ok(None) };
         return Ok(Some(SourceSpec::Formulas(state::formulas(&section, &[])?)));
     }
-    let word = section::choice(node, &key, &[("manufactured", ())])?;
-    Ok(Some(SourceSpec::Manufactured(word.place)))
+    Ok(physics.choice("source", &[("manufactured", ())])?.map(|word| SourceSpec::Manufactured(word.place)))
 }

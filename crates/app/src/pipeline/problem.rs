@@ -1,4 +1,4 @@
-//! What can be wrong with the input: one variant for each mistake, with the place and the nearest valid name.
+//! Mistakes of the input: one variant for each, with its place and the nearest valid name.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use dgsuite_mesh::MeshError;
 use dgsuite_physics::formula::{FormulaError, FormulaErrorKind};
 
+use super::keys::{self, Scope};
 use super::nearest::nearest;
 use super::source::{Located, Place, TextError};
 
@@ -23,10 +24,10 @@ pub enum Problem {
     /// The text is not YAML.
     #[error("this is not valid YAML: {reason}")]
     Syntax {
-        /// The parser's words.
+        /// The message of the parser.
         reason: String,
     },
-    /// A key that has no meaning here.
+    /// A key that the table does not have in this section.
     #[error("unknown key `{key}`{}", inside(section))]
     UnknownKey {
         /// The key as written.
@@ -41,20 +42,20 @@ pub enum Problem {
     MissingKey {
         /// Its path.
         key: String,
-        /// What to write there.
+        /// The value that is expected.
         expected: String,
     },
-    /// A value of another kind than wanted.
+    /// A value of the wrong type.
     #[error("`{key}` must be {expected}, but {found} was found")]
     WrongType {
         /// The key's path.
         key: String,
-        /// What is wanted.
+        /// The type that is expected.
         expected: String,
-        /// What is there.
+        /// The value in words.
         found: String,
     },
-    /// A word that is not among those known for the key.
+    /// A word that the key does not have.
     #[error("`{found}` is not a value of `{key}`")]
     UnknownValue {
         /// The key's path.
@@ -64,7 +65,7 @@ pub enum Problem {
         /// The known words.
         known: Vec<String>,
     },
-    /// A value outside the range that makes sense.
+    /// A value out of its range.
     #[error("`{key}` is {value}, but must be {expected}")]
     OutOfRange {
         /// The key's path.
@@ -82,14 +83,14 @@ pub enum Problem {
         /// The other's.
         second: String,
     },
-    /// A key that belongs to another choice made elsewhere in the file.
+    /// A key that belongs to another choice than the one in the file.
     #[error("`{key}` does not belong to {owner}")]
     Misplaced {
         /// The key's path.
         key: String,
-        /// What was chosen, such as `the model euler`.
+        /// The choice in the file, such as `the model euler`.
         owner: String,
-        /// Where the key does belong.
+        /// The choice that the key belongs to.
         belongs: String,
     },
     /// An angle that is a bare number.
@@ -108,7 +109,7 @@ pub enum Problem {
         /// What is wrong with it.
         error: FormulaError,
     },
-    /// A name that cannot be given to a constant.
+    /// A name that a constant cannot have.
     #[error("this constant cannot be used: {error}")]
     Constant {
         /// Why not.
@@ -134,25 +135,25 @@ pub enum Problem {
         /// Where.
         point: [f64; 3],
     },
-    /// Part of the contract that this version does not have yet.
+    /// A word that this version does not support.
     #[error("`{key}: {value}` is not supported by this version")]
     Unsupported {
         /// The key's path.
         key: String,
         /// The value.
         value: String,
-        /// What can be used instead.
+        /// What to use instead.
         instead: String,
     },
-    /// The device that was asked for cannot be used.
+    /// The requested device cannot be used.
     #[error("the device `{device}` cannot be used: {reason}")]
     Device {
-        /// The device's word.
+        /// The word for the device.
         device: String,
-        /// What is missing.
+        /// The reason.
         reason: String,
     },
-    /// The mesh file cannot be read or is not fit for use.
+    /// The mesh file cannot be read or used.
     #[error("the mesh {}: {}", path.display(), error.without_path())]
     Mesh {
         /// The file.
@@ -160,7 +161,7 @@ pub enum Problem {
         /// What is wrong with it.
         error: MeshError,
     },
-    /// Faces that two physical groups of the mesh claim.
+    /// Faces that belong to two physical groups of the mesh.
     #[error("the mesh {}: {count} faces belong to both boundaries `{first}` and `{second}`", path.display())]
     SharedFaces {
         /// The file.
@@ -172,7 +173,7 @@ pub enum Problem {
         /// The other.
         second: String,
     },
-    /// The built-in mesh cannot be made.
+    /// The mesh cannot be generated.
     #[error("the generated mesh: {error}")]
     Generate {
         /// What is wrong with it.
@@ -206,12 +207,12 @@ pub enum Problem {
         /// The region.
         name: String,
     },
-    /// Boundaries of the mesh that the file does not mention.
+    /// Boundaries of the mesh without a condition in the file.
     #[error("no condition is given for {}", boundary_list(names))]
     MissingBoundary {
         /// The names without a condition.
         names: Vec<String>,
-        /// A condition that the model has, as an example.
+        /// A condition of the model, as an example.
         example: &'static str,
     },
     /// Two boundaries that cannot be joined.
@@ -230,13 +231,13 @@ pub enum Problem {
         /// Its name.
         name: String,
     },
-    /// A point where a value is wanted that is in no element.
+    /// A point outside of all elements.
     #[error("the point ({}) is outside of the mesh", coordinates(point))]
     PointOutside {
         /// The point.
         point: [f64; 3],
     },
-    /// A line along which values are wanted that meets no element.
+    /// A line outside of all elements.
     #[error("the line from ({}) to ({}) is outside of the mesh", coordinates(from), coordinates(to))]
     LineOutside {
         /// Its first point.
@@ -244,18 +245,18 @@ pub enum Problem {
         /// Its last one.
         to: [f64; 3],
     },
-    /// More elements than the machine has memory for.
+    /// More elements than fit into memory.
     #[error(
         "{elements} elements of order {order} need about {needed} of memory, but only {there} may be used here"
     )]
     Memory {
-        /// How many there would be.
+        /// Their number.
         elements: String,
         /// Polynomial order.
         order: usize,
         /// An estimate.
         needed: String,
-        /// What the machine has, or a limit on this process.
+        /// The memory of the machine, or a limit on this process.
         there: String,
     },
     /// Results that would replace the pipeline file.
@@ -264,15 +265,15 @@ pub enum Problem {
         /// The directory of the results.
         directory: PathBuf,
     },
-    /// A directory that cannot be made or written to.
+    /// A directory that cannot be created or written to.
     #[error("results cannot be written to {}: {reason}", directory.display())]
     Unwritable {
         /// The directory of the results.
         directory: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         reason: std::io::Error,
     },
-    /// A name that is given twice where each stands for something of its own.
+    /// A name that is given twice in one list.
     #[error("`{key}` has the name `{name}` twice")]
     Twice {
         /// The key's path.
@@ -280,7 +281,7 @@ pub enum Problem {
         /// The name.
         name: String,
     },
-    /// A character that no name and no text can have.
+    /// A control character in a name or a text.
     #[error("{what} has the control character {}", .character.escape_unicode())]
     Control {
         /// The key or the text, with the character made visible.
@@ -288,7 +289,7 @@ pub enum Problem {
         /// The character.
         character: char,
     },
-    /// Times of output that a run cannot land on.
+    /// Too many times of output.
     #[error("the times of `{key}` are too many: {error}")]
     Times {
         /// The key of the interval.
@@ -302,13 +303,13 @@ pub enum Problem {
         /// What is wrong with it.
         error: crate::checkpoint::CheckpointError,
     },
-    /// The solver of an elliptic problem refuses the set-up.
+    /// The solver of an elliptic problem rejects the set-up.
     #[error("this problem cannot be set up: {error}")]
     Elliptic {
         /// Why.
         error: crate::systems::elliptic::EllipticError,
     },
-    /// The solver refuses the set-up.
+    /// The solver rejects the set-up.
     #[error("this set-up cannot be run: {error}")]
     Setup {
         /// Why.
@@ -330,7 +331,7 @@ pub enum Problem {
     },
 }
 
-/// Why a key path leads nowhere.
+/// The reason why a path of a key cannot be followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathFault {
     /// An empty key between two dots, at the start or at the end.
@@ -340,14 +341,14 @@ pub enum PathFault {
     #[error("the list there has {0} entries (counted from 0)")]
     Index(usize),
     /// A key below a value that has no keys.
-    #[error("there is a single value above it")]
+    #[error("the value above it has no keys")]
     Scalar,
     /// More keys than a file may have levels.
     #[error("it has more than {} keys", super::node::DEEPEST)]
     TooDeep,
 }
 
-/// A message without the middle of what is too long for one.
+/// A message without its middle part if it is too long.
 fn cut(text: &str) -> String {
     let [most, kept] = [600, 200];
     let n = text.chars().count();
@@ -372,8 +373,8 @@ fn boundary_list(names: &[String]) -> String {
     if names.len() == 1 { format!("the boundary {list}") } else { format!("the boundaries {list}") }
 }
 
-/// A name as it is written as a key of a YAML file: in quotes where it would be read as something else, such
-/// as the comment that begins with `#1`.
+/// A name as a key of a YAML file: in quotes if YAML would read it as something else, such as `#1`, which
+/// begins a comment.
 fn as_key(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_alphanumeric() || "_-.+".contains(c))
@@ -381,7 +382,7 @@ fn as_key(name: &str) -> String {
     if plain { name.to_owned() } else { format!("{name:?}") }
 }
 
-/// The most names that a message lists.
+/// The largest number of names that a message lists.
 const LISTED: usize = 24;
 
 fn listed(names: &[String]) -> String {
@@ -392,19 +393,19 @@ fn listed(names: &[String]) -> String {
     if text.is_empty() { "(none)".into() } else { text }
 }
 
-/// What to say of a name of the reference state that is not known at `key`.
+/// The hint on a name of the reference state that is not known at `key`.
 pub(super) fn of_reference(key: &str, name: &str) -> String {
     match (key.starts_with("physics."), name) {
         (true, "mu_ref") => {
             "leave `viscosity: { constant: … }` out: with `reynolds` and `length` in `physics.reference` the viscosity follows"
         }
-        (true, _) => "the names of the reference state are for the other sections: within `physics` write the number",
+        (true, _) => "only other sections can use the names of the reference state: within `physics` write the number",
         _ => "`physics.reference: { mach: 0.2, reynolds: 100, length: 1 }` gives this name to the other sections",
     }
     .to_owned()
 }
 
-/// Whether this is such a name.
+/// Returns whether this is a name of the reference state.
 pub(super) fn names_reference(name: &str) -> bool {
     super::reference::NAMES.contains(&name)
 }
@@ -413,8 +414,26 @@ fn is_of_reference(kind: &FormulaErrorKind) -> bool {
     matches!(kind, FormulaErrorKind::UnknownName(name) if names_reference(name))
 }
 
+/// The place of an unknown key that another section has.
+fn elsewhere(key: &str) -> Option<String> {
+    let path = keys::only_place(key)?;
+    Some(match path.rsplit_once('.') {
+        Some((section, _)) => format!("`{key}` is a key of `{section}`"),
+        None => format!("`{key}` is a key of the top level"),
+    })
+}
+
+/// The command that explains a key or the keys of a section.
+fn explained(path: &str) -> Option<String> {
+    if path.is_empty() {
+        return Some("`dgsuite keys` explains all keys".into());
+    }
+    let known = !keys::at(&keys::steps(path), Scope::default()).is_empty();
+    known.then(|| format!("`dgsuite keys {path}` explains it"))
+}
+
 impl Problem {
-    /// What was expected, where a list or a range helps.
+    /// The expected names, type or value, if there is more than the message contains.
     fn expected(&self) -> Option<String> {
         match self {
             Self::UnknownKey { known, .. } => Some(format!("known keys: {}", listed(known))),
@@ -422,35 +441,39 @@ impl Problem {
             Self::UnknownBoundary { known, .. } => Some(format!("boundaries of the mesh: {}", listed(known))),
             Self::UnknownRegion { known, .. } => Some(format!("regions of the mesh: {}", listed(known))),
             Self::MissingKey { expected, .. } => Some(format!("expected: {expected}")),
+            Self::WrongType { key, .. } => keys::describe(key),
             _ => None,
         }
     }
 
-    /// Advice: the nearest valid name, or what to do.
+    /// The hint: the nearest valid name, or what to do.
     fn hint(&self) -> Option<String> {
         let near =
             |typed: &str, known: &[String]| nearest(typed, known).map(|n| format!("did you mean `{n}`?"));
         match self {
-            Self::UnknownKey { key, known, .. } => near(key, known),
-            Self::UnknownValue { found, known, .. } => {
+            Self::UnknownKey { key, section, known } => {
+                near(key, known).or_else(|| elsewhere(key)).or_else(|| explained(section))
+            }
+            Self::MissingKey { key, .. } | Self::WrongType { key, .. } => explained(key),
+            Self::UnknownValue { key, found, known } => {
                 let monitored = ["residual", "integral"].into_iter().find(|monitor| {
                     let recorded = |value: &str| value.split('.').next() == Some(monitor);
                     recorded(found) && !known.iter().any(|value| recorded(value))
                 });
                 match monitored {
                     Some(monitor) => Some(format!("it is recorded by a monitor `{monitor}`")),
-                    None => near(found, known),
+                    None => near(found, known).or_else(|| explained(key)),
                 }
             }
             Self::Mesh { path, error } if matches!(error.without_path(), MeshError::NotFound) => {
                 let looked = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-                Some(format!("paths are relative to the pipeline file: {} was looked for", looked.display()))
+                Some(format!("paths are relative to the pipeline file: {} does not exist", looked.display()))
             }
             Self::Memory { .. } => Some(
-                "take fewer elements (`mesh.generate.cells`, `mesh.refine`) or a lower `space.order`".into(),
+                "use fewer elements (`mesh.generate.cells`, `mesh.refine`) or a lower `space.order`".into(),
             ),
             Self::SharedFaces { .. } => Some(
-                "a face has one condition: let every curve or surface be in one physical group only".into(),
+                "a face has one condition: put every curve or surface into one physical group only".into(),
             ),
             Self::Overwrites { .. } | Self::Unwritable { .. } => {
                 Some("choose another `output.directory`, or `--output DIR`".into())
@@ -462,9 +485,7 @@ impl Problem {
             )),
             Self::Misplaced { belongs, .. } => Some(format!("it belongs to {belongs}")),
             Self::Unsupported { instead, .. } => Some(instead.clone()),
-            Self::Device { .. } => {
-                Some("`device: auto` takes the CPU where there is no GPU that can be used".into())
-            }
+            Self::Device { .. } => Some("`device: auto` uses the CPU if no GPU can be used".into()),
             Self::Formula { key, error } if is_of_reference(&error.kind) => {
                 Some(of_reference(key, &error.text[error.span.clone()]))
             }
@@ -477,7 +498,7 @@ impl Problem {
                 "write {value}*deg for degrees; radians are an expression, such as pi/90 or {value}*1"
             )),
             Self::Override { text } if !text.contains(char::is_whitespace) => {
-                Some(format!("write a value behind it, as in  --set {text}=VALUE"))
+                Some(format!("add a value, as in  --set {text}=VALUE"))
             }
             Self::Override { .. } => Some("for example  --set space.order=4".into()),
             _ => None,
@@ -485,12 +506,12 @@ impl Problem {
     }
 }
 
-/// A mistake in the input and where it is: file, line, column and key. Ends a command with exit code 2.
+/// A mistake in the input with its place: file, line, column and key. The command ends with exit code 2.
 #[derive(Debug)]
 pub struct InputError {
-    /// What is wrong.
+    /// The mistake.
     pub problem: Box<Problem>,
-    /// Where, if it is in a text.
+    /// Its place, if it is in a text.
     pub place: Option<Place>,
 }
 
@@ -500,7 +521,7 @@ impl InputError {
         Self { problem: Box::new(problem), place: Some(place.clone()) }
     }
 
-    /// A mistake that has no place in a text.
+    /// A mistake without a place in a text.
     pub fn nowhere(problem: Problem) -> Self {
         Self { problem: Box::new(problem), place: None }
     }
@@ -517,7 +538,7 @@ impl InputError {
         )
     }
 
-    /// A formula that cannot be used; the place is narrowed to the part that is wrong.
+    /// A formula that cannot be used; the place is the part of the formula with the mistake.
     pub fn formula(what: &Located<String>, error: FormulaError) -> Self {
         let place = what.place.part(&what.value, &error.span);
         Self::at(&place, Problem::Formula { key: what.key.clone(), error })

@@ -1,6 +1,7 @@
-//! Numbers of boundary conditions, which may be formulas in place and time.
+//! Data of boundary conditions: numbers, or formulas in x, y, z and t.
 
 use super::expression::{COORDINATES, Constants, wrong_type};
+use super::keys::Kind;
 use super::node::{Node, Value};
 use super::problem::InputError;
 use super::section::{Section, list};
@@ -20,9 +21,9 @@ pub enum Quantity {
 pub struct VectorQuantity {
     /// The components.
     pub components: [Option<Quantity>; 3],
-    /// How many there are in a list, or up to the last that a section names.
+    /// The length of the list, or the number of components up to the last one in a section.
     pub len: usize,
-    /// Whether they were given as a list, which must have one for each direction.
+    /// Whether they were given as a list, which must have one component for each direction.
     pub is_list: bool,
     /// The key's path, with its place.
     pub key: Located<()>,
@@ -38,7 +39,7 @@ impl Quantity {
             let located = Located { value: text.clone(), key: key.to_owned(), place: node.place.clone() };
             match constants.formula(text, &COORDINATES) {
                 Ok(formula) if !formula.variables().is_empty() => return Ok(Self::Formula(located)),
-                // What a coordinate has no influence on, such as 1 + 0*x, is a number.
+                // A formula that depends on no coordinate, such as 1 + 0*x, is a number.
                 Ok(formula) => {
                     let value = located.with(formula.eval(&[0.0; COORDINATES.len()]));
                     if !value.value.is_finite() {
@@ -46,8 +47,8 @@ impl Quantity {
                     }
                     return Ok(Self::Constant(value));
                 }
-                // What is wrong with an expression may be said of the formula; a single word is no attempt at
-                // one.
+                // A mistake in an expression is reported as one in a formula; a single word is not an
+                // expression.
                 Err(error) if text.contains(|c: char| !c.is_alphanumeric() && c != '_') => {
                     return Err(InputError::formula(&located, error));
                 }
@@ -72,6 +73,7 @@ impl Section<'_> {
     /// # Errors
     /// As [`Quantity::read`].
     pub fn quantity(&self, key: &str) -> Result<Option<Quantity>, InputError> {
+        self.held(key, |kind| matches!(kind, Kind::Formula(_)));
         self.node(key).map(|node| Quantity::read(node, &self.key(key), self.constants())).transpose()
     }
 
@@ -95,7 +97,7 @@ impl Section<'_> {
         let path = self.key(key);
         let located = Located { value: (), key: path.clone(), place: node.place.clone() };
         if let Value::Map(_) = node.value {
-            let inner = Self::open(node, &path, &names, self.constants())?;
+            let Some(inner) = self.section(key)? else { return Ok(None) };
             let mut components = [None, None, None];
             for (component, name) in components.iter_mut().zip(names) {
                 *component = inner.quantity(name)?;

@@ -1,16 +1,16 @@
-//! The block `physics.reference`: one state of the gas from Mach and Reynolds number, and the viscosity that
-//! fits it.
+//! The section `physics.reference`: one state of the gas from its Mach and Reynolds numbers, and the
+//! viscosity that belongs to it.
 //!
-//! Two ways lead to the same numbers.
+//! The state can be given in two ways.
 //!
-//! * **Without units.** No `gas_constant` is given: density, speed and temperature are 1 unless the file says
-//!   otherwise; the speed of sound `c = |v|/M`, the gas constant `R = c²/(γ T)` and the pressure `p = ρ R T`
+//! * **Without units.** No `gas_constant` is given: density, speed and temperature are 1 unless they are
+//!   given; the speed of sound `c = |v|/M`, the gas constant `R = c²/(γ T)` and the pressure `p = ρ R T`
 //!   follow.
 //! * **With units.** `gas_constant` and `temperature` are given: `c = √(γ R T)`, `|v| = M c`. The density is
 //!   that of `density` or `pressure`; where a law with its own viscosity and a Reynolds number are given,
 //!   `ρ = Re μ/(|v| L)`.
 //!
-//! A Reynolds number `Re = ρ |v| L/μ` fixes the one quantity that is left: the viscosity, or the density.
+//! A Reynolds number `Re = ρ |v| L/μ` determines the remaining quantity: the viscosity, or the density.
 
 use std::f64::consts::TAU;
 use std::ops::RangeInclusive;
@@ -21,11 +21,7 @@ use super::section::Section;
 use super::source::{Located, Place};
 use dgsuite_physics::navier_stokes::Viscosity;
 
-/// The keys of the block.
-const KEYS: [&str; 9] =
-    ["mach", "reynolds", "length", "density", "pressure", "velocity", "temperature", "direction", "angle"];
-
-/// The names that a reference state may give to expressions.
+/// The names of a reference state that expressions may use.
 pub(super) const NAMES: [&str; 11] = [
     "rho_ref",
     "speed_ref",
@@ -40,7 +36,7 @@ pub(super) const NAMES: [&str; 11] = [
     "L_ref",
 ];
 
-/// The reference state, with what was derived.
+/// The reference state, with its derived quantities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
     /// Mach number `|v|/c`.
@@ -63,13 +59,13 @@ pub struct Reference {
     pub temperature: f64,
     /// Speed of sound `c`.
     pub sound: f64,
-    /// Dynamic viscosity at `T`; `None` for a gas without.
+    /// Dynamic viscosity at `T`; `None` for an inviscid gas.
     pub viscosity: Option<f64>,
     /// Specific gas constant `R`.
     pub gas_constant: f64,
 }
 
-/// A viscosity as written: what a reference state may complete.
+/// A viscosity as written; a reference state may complete it.
 #[derive(Clone, Debug)]
 pub struct ViscositySpec {
     /// The law.
@@ -93,19 +89,19 @@ pub enum ViscosityKind {
     Sutherland(f64),
 }
 
-/// Sutherland's temperature over the one that it is related to: it is 0.38 for air at 288 K, and never far
-/// from one.
+/// The accepted ratio of Sutherland's temperature to `t_ref`: it is 0.38 for air at 288 K, and near 1 for all
+/// gases.
 const SUTHERLAND_RATIO: RangeInclusive<f64> = 0.01..=10.0;
 
 impl ViscositySpec {
-    /// Refuses a temperature of Sutherland's law in another unit than the one that it is related to.
+    /// Rejects a temperature of Sutherland's law in another unit than `t_ref`.
     fn check(&self, t_ref: f64) -> Result<(), InputError> {
         match self.kind {
             ViscosityKind::Sutherland(s) if !SUTHERLAND_RATIO.contains(&(s / t_ref)) => {
                 let key = "physics.viscosity.sutherland.s".to_owned();
                 let expected = format!(
                     "0.01 to 10 times the temperature {t_ref} of the viscosity mu_ref, in the same unit: 110.4/288.15 for \
-                     air where that temperature is 1"
+                     air if that temperature is 1"
                 );
                 Err(InputError::range(&Located { value: s, key, place: self.place.clone() }, expected))
             }
@@ -122,7 +118,7 @@ impl ViscositySpec {
         }
     }
 
-    /// The law where no reference state completes it.
+    /// The law without a reference state to complete it.
     ///
     /// # Errors
     /// Numbers that are missing; a law in temperature without a gas constant.
@@ -154,8 +150,8 @@ impl ViscositySpec {
 }
 
 impl Reference {
-    /// Reads the block beside the ratio of specific heats, the gas constant and the viscosity of `physics`;
-    /// completes the viscosity.
+    /// Reads the section; `gamma`, `gas_constant` and `viscosity` are the values of `physics`. Completes the
+    /// viscosity.
     ///
     /// # Errors
     /// Numbers that are missing, out of range, or that contradict each other.
@@ -166,7 +162,7 @@ impl Reference {
         viscosity: Option<&ViscositySpec>,
         viscous: bool,
     ) -> Result<Option<(Self, Option<Viscosity>)>, InputError> {
-        let Some(section) = physics.section("reference", &KEYS)? else { return Ok(None) };
+        let Some(section) = physics.section("reference")? else { return Ok(None) };
         let mach = section
             .positive("mach")?
             .ok_or_else(|| section.missing("mach", "the Mach number of the reference state"))?
@@ -177,7 +173,7 @@ impl Reference {
         }
         let length = section.positive("length")?.map(|l| l.value);
         if reynolds.is_some() && length.is_none() {
-            return Err(section.missing("length", "the length that the Reynolds number is made with"));
+            return Err(section.missing("length", "the length of the Reynolds number"));
         }
         section.exclusive("density", "pressure")?;
         let given_temperature = section.positive("temperature")?.map(|t| t.value);
@@ -194,7 +190,7 @@ impl Reference {
                     ));
                 }
                 let t = given_temperature.ok_or_else(|| {
-                    section.missing("temperature", "the temperature that gas_constant is for")
+                    section.missing("temperature", "the temperature, as `gas_constant` is given")
                 })?;
                 (mach * (gamma * r * t).sqrt(), t, r)
             }
@@ -214,7 +210,7 @@ impl Reference {
             None => section.positive("density")?.map(|rho| rho.value),
         };
         let (density, law) = match (&reynolds, length, own) {
-            // The Reynolds number fixes the density of a gas with units and a viscosity.
+            // The Reynolds number determines the density of a gas with units and a viscosity.
             (Some(re), Some(l), Some(law)) if gas_constant.is_some() && given_density.is_none() => {
                 (re.value * law.at(temperature) / (speed * l), Some(law))
             }
@@ -299,7 +295,7 @@ impl Reference {
         Ok(more)
     }
 
-    /// The state in words, for the plan.
+    /// Describes the state, for the plan.
     pub fn describe(&self) -> String {
         let mut parts = vec![format!("Mach {}", short(self.mach))];
         if let (Some(re), Some(length)) = (self.reynolds, self.length) {
@@ -322,7 +318,7 @@ fn direction(section: &Section<'_>) -> Result<[f64; 3], InputError> {
     section.exclusive("direction", "angle")?;
     if let Some(angle) = section.number("angle")? {
         let written = section.node("angle").and_then(|node| node.value.scalar_text()).unwrap_or_default();
-        // 2 of no unit means degrees to whoever writes it, and radians to a formula.
+        // Whoever writes a bare 2 means degrees, but formulas use radians.
         if angle.value != 0.0 && written.trim().parse::<f64>().is_ok() {
             return Err(InputError::at(&angle.place, Problem::NoUnit { key: angle.key, value: written }));
         }

@@ -1,13 +1,20 @@
-//! Typed reading of a section of the pipeline file: every key is known beforehand, every value is checked.
+//! Typed reading of a section of the pipeline file: every key is one of the table, every value is checked.
 
 use super::expression::{Constants, wrong_type};
+use super::keys::{self, Kind, Scope};
 use super::node::{Entry, Node, Value};
 use super::problem::{InputError, Problem};
 use super::source::{Located, Place};
 
 /// A mapping of the file that is being read. A key without a value counts as absent.
+///
+/// Its keys must be in the table ([`keys`](super::keys)). The tests of this crate verify that the table has
+/// every key that is read, with the type of the value and the words of a choice.
 #[derive(Clone, Debug)]
 pub struct Section<'a> {
+    /// The keys and numbers that lead here from the top.
+    steps: Vec<String>,
+    /// The same, with dots between them, as messages write it.
     path: String,
     place: &'a Place,
     entries: &'a [Entry],
@@ -15,41 +22,100 @@ pub struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// The mapping at `node`, whose keys must all be among `known`.
+    /// The whole file; the keys of its top level must all be in the table.
     ///
     /// # Errors
     /// [`Problem::WrongType`] if it is no mapping, [`Problem::UnknownKey`] for the first unknown key.
-    pub fn open(
-        node: &'a Node,
-        path: &str,
-        known: &[&str],
-        constants: &'a Constants,
-    ) -> Result<Self, InputError> {
-        let section = Self::open_any(node, path, constants)?;
-        section.only(known)?;
-        Ok(section)
+    pub fn file(root: &'a Node, constants: &'a Constants) -> Result<Self, InputError> {
+        let file = Self::at(root, Vec::new(), constants)?;
+        file.known()?;
+        Ok(file)
     }
 
-    /// The mapping at `node` with keys of the user's choice.
-    ///
-    /// # Errors
-    /// [`Problem::WrongType`] if it is no mapping.
-    pub fn open_any(node: &'a Node, path: &str, constants: &'a Constants) -> Result<Self, InputError> {
+    /// The mapping at `node`, which `steps` lead to.
+    fn at(node: &'a Node, steps: Vec<String>, constants: &'a Constants) -> Result<Self, InputError> {
+        let path = steps.join(".");
         let entries: &[Entry] = match &node.value {
             Value::Map(entries) => entries,
             Value::Null => &[],
             _ => {
-                return Err(wrong_type(
-                    node,
-                    if path.is_empty() { "the file" } else { path },
-                    "a section with keys",
-                ));
+                let name = if path.is_empty() { "the file" } else { &path };
+                return Err(wrong_type(node, name, "a section with keys"));
             }
         };
-        Ok(Self { path: path.to_owned(), place: &node.place, entries, constants })
+        Ok(Self { steps, path, place: &node.place, entries, constants })
     }
 
-    /// Refuses keys outside `known`.
+    /// The steps of a key of this section.
+    fn steps_to(&self, key: &str) -> Vec<String> {
+        self.steps.iter().cloned().chain([key.to_owned()]).collect()
+    }
+
+    /// The section below a key, whose keys must all be in the table.
+    ///
+    /// # Errors
+    /// [`Problem::WrongType`] if it is no mapping, [`Problem::UnknownKey`] for the first unknown key.
+    pub fn section(&self, key: &str) -> Result<Option<Self>, InputError> {
+        let section = self.unchecked(key)?;
+        section.as_ref().map_or(Ok(()), Self::known)?;
+        Ok(section)
+    }
+
+    /// [`Self::section`], or one without keys where it is not given.
+    ///
+    /// # Errors
+    /// As [`Self::section`].
+    pub fn section_or_empty(&self, key: &str) -> Result<Self, InputError> {
+        Ok(self.section(key)?.unwrap_or_else(|| {
+            let steps = self.steps_to(key);
+            Self { path: steps.join("."), steps, place: self.place, entries: &[], constants: self.constants }
+        }))
+    }
+
+    /// The section below a key, without a check of its keys.
+    ///
+    /// # Errors
+    /// [`Problem::WrongType`] if it is no mapping.
+    pub fn unchecked(&self, key: &str) -> Result<Option<Self>, InputError> {
+        self.node(key).map(|node| Self::at(node, self.steps_to(key), self.constants)).transpose()
+    }
+
+    /// The section of an entry whose name the user chose, without a check of its keys.
+    ///
+    /// # Errors
+    /// [`Problem::WrongType`] if it is no mapping.
+    pub fn named(&self, entry: &'a Entry) -> Result<Self, InputError> {
+        Self::at(&entry.node, self.steps_to(&entry.key), self.constants)
+    }
+
+    /// The section that is entry `i` of the list below a key, without a check of its keys.
+    ///
+    /// # Errors
+    /// [`Problem::WrongType`] if it is no mapping.
+    pub fn item(&self, key: &str, i: usize, node: &'a Node) -> Result<Self, InputError> {
+        let mut steps = self.steps_to(key);
+        steps.push(i.to_string());
+        Self::at(node, steps, self.constants)
+    }
+
+    /// Rejects keys that the table does not have in this section.
+    ///
+    /// # Errors
+    /// [`Problem::UnknownKey`] for the first unknown key.
+    pub fn known(&self) -> Result<(), InputError> {
+        self.known_in(Scope::default())
+    }
+
+    /// Rejects keys that the table does not have in this section for a model or a type of boundary.
+    ///
+    /// # Errors
+    /// [`Problem::UnknownKey`] for the first unknown key.
+    pub fn known_in(&self, scope: Scope<'_>) -> Result<(), InputError> {
+        let known = keys::known(&self.steps, scope);
+        if known.free { Ok(()) } else { self.only(&known.names) }
+    }
+
+    /// Rejects keys outside `known`.
     ///
     /// # Errors
     /// [`Problem::UnknownKey`] for the first unknown key.
@@ -65,6 +131,40 @@ impl<'a> Section<'a> {
                 },
             )),
         }
+    }
+
+    /// Rejects keys that the table has for other models only.
+    ///
+    /// # Errors
+    /// [`Problem::Misplaced`] for the first.
+    pub fn of_model(&self, model: &str) -> Result<(), InputError> {
+        for entry in self.entries.iter().filter(|entry| !matches!(entry.node.value, Value::Null)) {
+            let owners = keys::models(&self.steps_to(&entry.key));
+            if !owners.contains(&model) {
+                let belongs = format!("the model {}", owners.join(" or "));
+                return Err(self.misplaced(&entry.key, &format!("the model {model}"), &belongs));
+            }
+        }
+        Ok(())
+    }
+
+    /// The words that the table has for a key.
+    pub fn words(&self, key: &str, scope: Scope<'_>) -> Vec<&'static str> {
+        keys::at(&self.steps_to(key), scope).iter().flat_map(|key| key.words()).copied().collect()
+    }
+
+    /// Verifies, in the tests of this crate only, that the table has a key with a kind of value.
+    pub(super) fn held(&self, key: &str, kind: impl Fn(&Kind) -> bool) {
+        if cfg!(test) {
+            let rows = keys::at(&self.steps_to(key), Scope::default());
+            let found = rows.iter().flat_map(|row| row.kinds).any(kind);
+            assert!(found, "the table of keys has no `{}` of this kind: {rows:?}", self.key(key));
+        }
+    }
+
+    /// The keys and numbers that lead here from the top.
+    pub fn steps(&self) -> &[String] {
+        &self.steps
     }
 
     /// The section's own path.
@@ -94,6 +194,7 @@ impl<'a> Section<'a> {
 
     /// The entry of a key, unless it is absent or has no value.
     pub fn entry(&self, key: &str) -> Option<&'a Entry> {
+        self.held(key, |_| true);
         self.entries.iter().find(|e| e.key == key && !matches!(e.node.value, Value::Null))
     }
 
@@ -114,13 +215,13 @@ impl<'a> Section<'a> {
 
     /// The error for a key that belongs to another choice.
     pub fn misplaced(&self, key: &str, owner: &str, belongs: &str) -> InputError {
-        let place = self.entry(key).map_or(self.place, |e| &e.place);
+        let place = self.entries.iter().find(|e| e.key == key).map_or(self.place, |e| &e.place);
         let problem =
             Problem::Misplaced { key: self.key(key), owner: owner.to_owned(), belongs: belongs.to_owned() };
         InputError::at(place, problem)
     }
 
-    /// Refuses `second` where `first` is given as well.
+    /// Rejects `second` if `first` is given as well.
     ///
     /// # Errors
     /// [`Problem::Conflict`].
@@ -139,6 +240,7 @@ impl<'a> Section<'a> {
     /// # Errors
     /// A value that is no number.
     pub fn number(&self, key: &str) -> Result<Option<Located<f64>>, InputError> {
+        self.held(key, |kind| matches!(kind, Kind::Number(_)));
         self.node(key).map(|node| self.constants.number(node, &self.key(key))).transpose()
     }
 
@@ -158,6 +260,7 @@ impl<'a> Section<'a> {
     /// # Errors
     /// A value that is no whole number or below `least`.
     pub fn count(&self, key: &str, least: usize) -> Result<Option<Located<usize>>, InputError> {
+        self.held(key, |kind| matches!(*kind, Kind::Whole(from, _) if from == least));
         self.node(key).map(|node| count(node, &self.key(key), least, self.constants)).transpose()
     }
 
@@ -166,6 +269,7 @@ impl<'a> Section<'a> {
     /// # Errors
     /// Any other value.
     pub fn flag(&self, key: &str) -> Result<Option<Located<bool>>, InputError> {
+        self.held(key, |kind| *kind == Kind::Flag);
         self.node(key)
             .map(|node| match node.value {
                 Value::Bool(value) => Ok(Located { value, key: self.key(key), place: node.place.clone() }),
@@ -179,6 +283,7 @@ impl<'a> Section<'a> {
     /// # Errors
     /// A list or a section.
     pub fn text(&self, key: &str) -> Result<Option<Located<String>>, InputError> {
+        self.held(key, |kind| matches!(kind, Kind::Text | Kind::Words(_)));
         self.node(key).map(|node| text(node, &self.key(key), "a text")).transpose()
     }
 
@@ -191,11 +296,17 @@ impl<'a> Section<'a> {
         key: &str,
         choices: &[(&str, T)],
     ) -> Result<Option<Located<T>>, InputError> {
+        self.held(key, |kind| match kind {
+            Kind::Words(words) => {
+                words.len() == choices.len() && choices.iter().all(|(word, _)| words.contains(word))
+            }
+            _ => false,
+        });
         self.node(key).map(|node| choice(node, &self.key(key), choices)).transpose()
     }
 
-    /// Refuses words that other versions and other codes have for a key, by a sentence of their own that says
-    /// what is there instead. They are not among the words that messages offer.
+    /// Rejects words that other codes have for a key, with a hint of its own on what to use instead. Messages
+    /// do not offer these words.
     ///
     /// # Errors
     /// [`Problem::Unsupported`].
@@ -209,19 +320,12 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The section below a key, whose keys must be among `known`.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
-    pub fn section(&self, key: &str, known: &[&str]) -> Result<Option<Self>, InputError> {
-        self.node(key).map(|node| Self::open(node, &self.key(key), known, self.constants)).transpose()
-    }
-
     /// The items of a list.
     ///
     /// # Errors
     /// A value that is no list.
     pub fn list(&self, key: &str) -> Result<Option<&'a [Node]>, InputError> {
+        self.held(key, |kind| matches!(kind, Kind::List(..)));
         self.node(key).map(|node| list(node, &self.key(key))).transpose()
     }
 
@@ -230,6 +334,7 @@ impl<'a> Section<'a> {
     /// # Errors
     /// A value that is no list of one to three numbers.
     pub fn vector(&self, key: &str) -> Result<Option<Located<Vec<f64>>>, InputError> {
+        self.held(key, |kind| matches!(kind, Kind::Vector | Kind::List(_, [Kind::Whole(..)])));
         let Some(node) = self.node(key) else { return Ok(None) };
         let path = self.key(key);
         let items = list(node, &path)?;
@@ -256,7 +361,7 @@ pub fn list<'a>(node: &'a Node, key: &str) -> Result<&'a [Node], InputError> {
     }
 }
 
-/// Refuses a name that is given twice in one list.
+/// Rejects a name that is given twice in one list.
 ///
 /// # Errors
 /// [`Problem::Twice`] at the second.

@@ -12,10 +12,10 @@ pub enum TextError {
     /// The system refused.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// More than anybody writes: a device, or another kind of file.
-    #[error("it has more than {} MiB, which no such file has", MOST_BYTES >> 20)]
+    /// More than a text file has: a device, or another kind of file.
+    #[error("it is larger than {} MiB, the limit of text files", MOST_BYTES >> 20)]
     TooLong,
-    /// Bytes that are no characters.
+    /// Bytes that are not UTF-8.
     #[error(
         "it is not UTF-8 text: byte {byte} of line {line} is 0x{value:02x}; save it with the encoding UTF-8"
     )]
@@ -51,7 +51,8 @@ pub fn read_text(path: &Path) -> Result<String, TextError> {
     })
 }
 
-/// A text with its control characters made visible, but for ends of lines: a terminal would obey them.
+/// A text with its control characters, except line ends, made visible, because a terminal would interpret
+/// them.
 #[must_use]
 pub fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -69,10 +70,10 @@ pub fn printable(text: &str) -> String {
 /// The most characters of a line that an excerpt shows, and how many of them before the place.
 const EXCERPT: [usize; 2] = [100, 60];
 
-/// A text that values come from: the pipeline file, or one option of the command line.
+/// A text that contains values: the pipeline file, or one option of the command line.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Source {
-    /// What the user calls it: the path as given, or `command line`.
+    /// Its name in messages: the path as given, or `command line`.
     pub name: String,
     /// The whole text.
     pub text: String,
@@ -90,16 +91,16 @@ impl Source {
     }
 }
 
-/// A stretch of one line of a [`Source`]. Lines and columns count from 1, in characters.
+/// A part of one line of a [`Source`]. Lines and columns count from 1, in characters.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The text that it points into.
+    /// The text that contains it.
     pub source: Arc<Source>,
     /// Line, from 1.
     pub line: usize,
     /// Column, from 1, in characters.
     pub column: usize,
-    /// How many characters are meant; at least one is underlined.
+    /// The number of characters; at least one is underlined.
     pub length: usize,
 }
 
@@ -131,7 +132,7 @@ impl Place {
         }
     }
 
-    /// The line with the meant part underlined, as compilers print it; of a long line the part around it.
+    /// The line with this part underlined, as compilers print it; of a long line the text around this part.
     pub fn excerpt(&self) -> String {
         let all: Vec<char> = self.source.line(self.line).chars().collect();
         let [most, before] = EXCERPT;

@@ -11,10 +11,10 @@ use crate::systems::hyperbolic::{Form, Riemann, SplitFlux};
 /// The highest polynomial order: reference matrices are well conditioned and tested up to it.
 pub const MAX_ORDER: usize = 10;
 
-/// The order where the file gives none.
+/// The default order.
 const DEFAULT_ORDER: usize = 3;
 
-/// The discretisation as written; `None` where the plan chooses.
+/// The discretisation as written; the plan replaces `None` by a default.
 #[derive(Clone, Debug)]
 pub struct SpaceSpec {
     /// Polynomial degree p.
@@ -62,26 +62,7 @@ impl SpaceSpec {
     /// # Errors
     /// Unknown words, orders out of range, choices of other models or later versions.
     pub fn read(top: &Section<'_>, model: &str) -> Result<Self, InputError> {
-        let known = [
-            "order",
-            "scheme",
-            "vcjh",
-            "basis",
-            "riemann",
-            "dissipation",
-            "viscous",
-            "limiter",
-            "polynomials",
-            "nodes",
-            "form",
-            "split_flux",
-            "cubature",
-        ];
-        let empty = super::node::Node { value: super::node::Value::Null, place: top.place().clone() };
-        let section = match top.section("space", &known)? {
-            Some(section) => section,
-            None => Section::open(&empty, "space", &known, top.constants())?,
-        };
+        let section = top.section_or_empty("space")?;
         let order = section.count("order", 0)?;
         if let Some(order) = order.as_ref().filter(|p| p.value > MAX_ORDER) {
             return Err(InputError::range(order, format!("from 0 to {MAX_ORDER}")));
@@ -129,7 +110,7 @@ impl SpaceSpec {
                 return Err(InputError::range(&form.with(word), "strong, as `scheme: fr` corrects fluxes"));
             }
             if let Some(Cubature::Degree(_)) = volume {
-                let owner = "`scheme: fr`, whose fluxes are taken at the nodes";
+                let owner = "`scheme: fr`, whose fluxes are evaluated at the nodes";
                 return Err(section.misplaced(
                     "cubature",
                     owner,
@@ -145,23 +126,23 @@ impl SpaceSpec {
                 let word = format!("{:?}", basis.value).to_lowercase();
                 return Err(InputError::range(
                     &basis.with(word),
-                    "nodal, as `form: split` takes fluxes between nodes",
+                    "nodal, as `form: split` uses fluxes between nodes",
                 ));
             }
             if let Some(nodes) = nodes.as_ref().filter(|n| n.value != NodeSet::GaussLobatto) {
                 let word = if nodes.value == NodeSet::GaussLegendre { "gauss" } else { "warp-blend" };
                 return Err(InputError::range(
                     &nodes.with(word),
-                    "lobatto, as `form: split` sums by parts up to the ends of lines",
+                    "lobatto, as `form: split` needs nodes at the ends of lines",
                 ));
             }
             if [volume, face].iter().any(|c| matches!(c, Some(Cubature::Degree(_)))) {
-                let owner = "`form: split`, whose fluxes are taken at the nodes";
+                let owner = "`form: split`, whose fluxes are evaluated at the nodes";
                 return Err(section.misplaced("cubature", owner, "`form: weak` and `form: strong`"));
             }
             (volume, face) = (Some(Cubature::Collocated), Some(Cubature::Collocated));
         }
-        // A node set or a collocated cubature is the choice of a nodal basis.
+        // A node set or a collocated cubature implies a nodal basis.
         let implied = (nodes.is_some() || volume == Some(Cubature::Collocated)).then_some(BasisSpec::Nodal);
         let default_form = if correction.is_some() { Form::Strong } else { Form::Weak };
         let basis = basis.map(|b| b.value).or(implied);
@@ -187,8 +168,8 @@ impl SpaceSpec {
 /// `limiter: none`; there is no other.
 fn limiter(section: &Section<'_>) -> Result<(), InputError> {
     let Some(word) = section.text("limiter")?.filter(|word| word.value != "none") else { return Ok(()) };
-    let instead = "this version has no limiters and captures no shocks: leave the key out; where under-resolved flow \
-                   ends in negative pressures, try `form: split`";
+    let instead = "this version has no limiters and no shock capturing: remove the key; if under-resolved flow ends \
+                   in negative pressures, try `form: split`";
     section.lacks("limiter", &[&word.value], instead)
 }
 
@@ -256,12 +237,12 @@ fn viscous(section: &Section<'_>, model: &str) -> Result<Option<f64>, InputError
         section.choice("viscous", &[("br2", ())])?;
         return Ok(None);
     }
-    let Some(kind) = section.section("viscous", &["br2"])? else { return Ok(None) };
-    let Some(br2) = kind.section("br2", &["eta"])? else { return Ok(None) };
+    let Some(kind) = section.section("viscous")? else { return Ok(None) };
+    let Some(br2) = kind.section("br2")? else { return Ok(None) };
     let eta = br2.number("eta")?;
     match eta {
         Some(eta) if eta.value < 1.0 => {
-            Err(InputError::range(&eta, "at least 1, better the number of faces"))
+            Err(InputError::range(&eta, "at least 1; the scheme is stable from the number of faces on"))
         }
         eta => Ok(eta.map(|eta| eta.value)),
     }
@@ -310,7 +291,7 @@ fn cubature(section: &Section<'_>) -> Result<(Option<Cubature>, Option<Cubature>
         section.choice("cubature", &[("collocated", ())])?;
         return Ok((Some(Cubature::Collocated), Some(Cubature::Collocated)));
     }
-    let Some(inner) = section.section("cubature", &["volume", "face"])? else { return Ok((None, None)) };
+    let Some(inner) = section.section("cubature")? else { return Ok((None, None)) };
     let one = |key: &str| -> Result<Option<Cubature>, InputError> {
         match inner.node(key).map(|n| &n.value) {
             Some(super::node::Value::Text(word)) if word == "collocated" => Ok(Some(Cubature::Collocated)),

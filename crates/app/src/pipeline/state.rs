@@ -2,17 +2,18 @@
 
 use std::path::PathBuf;
 
+use super::keys::{FLOW, Scope};
 use super::node::{Node, Value};
 use super::problem::{InputError, Problem};
 use super::quantity::{Quantity, VectorQuantity};
 use super::section::Section;
 use super::source::{Located, Place};
 
-/// A state as a function of place and time, as written. Names of variables and parameters are checked in the
-/// plan, where the mesh's dimension is known.
+/// A state as a function of place and time, as written. The plan checks the names of variables and
+/// parameters, because they depend on the dimension of the mesh.
 #[derive(Clone, Debug)]
 pub enum StateSpec {
-    /// A known solution with its parameters; `bare` where only its name was given.
+    /// A known solution with its parameters; `bare` if only its name was given.
     Named {
         /// The name.
         name: Located<String>,
@@ -41,7 +42,7 @@ pub struct Formula {
     pub text: Located<String>,
 }
 
-/// What a run starts from.
+/// The start of a run.
 #[derive(Clone, Debug)]
 pub enum InitialSpec {
     /// The default: the gas at rest, or u = 0.
@@ -58,8 +59,7 @@ impl InitialSpec {
     /// # Errors
     /// Values of the wrong kind.
     pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
-        let Some(node) = top.node("initial") else { return Ok(Self::Rest) };
-        let section = Section::open_any(node, "initial", top.constants())?;
+        let Some(section) = top.section("initial")? else { return Ok(Self::Rest) };
         if let Some(file) = section.text("restart")? {
             section.only(&["restart"])?;
             return Ok(Self::Restart(file.with(PathBuf::from(&file.value))));
@@ -67,6 +67,9 @@ impl InitialSpec {
         Ok(Self::State(StateSpec::read(&section, &[])?))
     }
 }
+
+/// The expected value of the key `exact`.
+const SOLUTION: &str = "the name of a solution, or a section with a formula for each variable";
 
 impl StateSpec {
     /// Reads a state from a section that may have the further keys `others`.
@@ -85,7 +88,9 @@ impl StateSpec {
         let beside = |key: &str| !others.contains(&key) && key != "exact";
         match &exact.value {
             Value::Map(_) => {
-                let inner = Section::open_any(exact, &section.key("exact"), section.constants())?;
+                let Some(inner) = section.section("exact")? else {
+                    return Err(section.missing("exact", SOLUTION));
+                };
                 if let Some(extra) = section.entries().iter().find(|e| beside(&e.key)) {
                     return Err(InputError::at(
                         &extra.place,
@@ -102,8 +107,7 @@ impl StateSpec {
                 }
             }
             _ => {
-                let expected = "the name of a solution, or a section with a formula for each variable";
-                let name = super::section::text(exact, &section.key("exact"), expected)?;
+                let name = super::section::text(exact, &section.key("exact"), SOLUTION)?;
                 Self::named(section, name, beside)
             }
         }
@@ -162,28 +166,27 @@ pub enum Condition {
     SlipWall,
     /// A plane of symmetry.
     Symmetry,
-    /// Characteristic condition against a state far away.
+    /// Characteristic condition with a given outer state.
     FarField(StateSpec),
-    /// A pressure is imposed where the flow leaves below the speed of sound.
+    /// A pressure is imposed on a subsonic outflow.
     PressureOutlet {
         /// The pressure.
         p: Quantity,
     },
-    /// Total pressure, total temperature and direction are imposed where the flow enters below the speed of
-    /// sound.
+    /// Total pressure, total temperature and direction are imposed on a subsonic inflow.
     SubsonicInflow {
         /// The total pressure.
         total_pressure: Quantity,
         /// The total temperature.
         total_temperature: Quantity,
-        /// The direction; inwards along the normal where none is given.
+        /// The direction; inwards along the normal if none is given.
         direction: Option<VectorQuantity>,
     },
-    /// A wall that the gas sticks to.
+    /// A no-slip wall.
     NoSlipWall {
         /// The wall's temperature; none for an adiabatic wall.
         temperature: Option<Quantity>,
-        /// How the wall moves; at rest where nothing is given.
+        /// The motion of the wall; at rest if none is given.
         motion: Option<WallMotion>,
     },
 }
@@ -191,30 +194,18 @@ pub enum Condition {
 /// The velocity of a wall, along itself.
 #[derive(Clone, Debug)]
 pub enum WallMotion {
-    /// By its components.
+    /// Components of the velocity.
     Velocity(VectorQuantity),
-    /// As a rigid body turns: `v = omega × (x − centre)`.
+    /// Rotation of a rigid body: `v = omega × (x − centre)`.
     Rotation {
         /// The angular velocity, counter-clockwise seen against the axis.
         omega: Quantity,
-        /// A point of the axis; the origin where none is given.
+        /// A point of the axis; the origin if none is given.
         centre: Option<Located<Vec<f64>>>,
-        /// The direction of the axis in space; z where none is given.
+        /// The direction of the axis in space; z if none is given.
         axis: Option<Located<Vec<f64>>>,
     },
 }
-
-/// The kinds, and the models that have them.
-const KINDS: [(&str, &[&str]); 8] = [
-    ("dirichlet", &["euler", "navier-stokes", "advection"]),
-    ("outflow", &["euler", "navier-stokes", "advection"]),
-    ("slip-wall", &["euler", "navier-stokes"]),
-    ("no-slip-wall", &["navier-stokes"]),
-    ("symmetry", &["euler", "navier-stokes"]),
-    ("far-field", &["euler", "navier-stokes", "advection"]),
-    ("subsonic-inflow", &["euler", "navier-stokes"]),
-    ("pressure-outlet", &["euler", "navier-stokes"]),
-];
 
 impl BoundarySpec {
     /// Reads the section `boundaries`.
@@ -222,14 +213,13 @@ impl BoundarySpec {
     /// # Errors
     /// Unknown types, missing or surplus data.
     pub fn read_all(top: &Section<'_>, model: &str) -> Result<Vec<Self>, InputError> {
-        let Some(node) = top.node("boundaries") else { return Ok(Vec::new()) };
-        let section = Section::open_any(node, "boundaries", top.constants())?;
+        let Some(section) = top.section("boundaries")? else { return Ok(Vec::new()) };
         section
             .entries()
             .iter()
             .map(|entry| {
                 let key = section.key(&entry.key);
-                let inner = Section::open_any(&entry.node, &key, section.constants())?;
+                let inner = section.named(entry)?;
                 let name = Located { value: entry.key.clone(), key, place: entry.place.clone() };
                 Ok(Self { name, condition: Condition::read(&inner, model)? })
             })
@@ -241,28 +231,26 @@ impl Condition {
     fn read(section: &Section<'_>, model: &str) -> Result<Self, InputError> {
         section.lacks("type", &["curved-slip-wall"], "use slip-wall on a mesh with curved elements")?;
         section.lacks("type", &["periodic"], "join two boundaries by `mesh.periodic: [[NAME, NAME]]`")?;
-        if let Some(word) = section.text("type")? {
-            let owners = KINDS.iter().find(|(kind, _)| *kind == word.value).map(|(_, owners)| *owners);
-            if owners.is_some_and(|owners| !owners.contains(&model)) {
-                return Err(of_other_models(&word, model));
-            }
+        let offered = section.words("type", Scope { model: Some(model), kind: None });
+        if let Some(word) = section.text("type")?
+            && !offered.contains(&word.value.as_str())
+            && FLOW.iter().any(|&model| {
+                section.words("type", Scope { model: Some(model), kind: None }).contains(&word.value.as_str())
+            })
+        {
+            return Err(of_other_models(&word, model));
         }
-        let offered: Vec<_> = KINDS
-            .iter()
-            .filter(|(_, owners)| owners.contains(&model))
-            .map(|&(kind, _)| (kind, kind))
-            .collect();
-        let names = || offered.iter().map(|(kind, _)| *kind).collect::<Vec<_>>().join(", ");
-        let kind = section.choice("type", &offered)?.ok_or_else(|| section.missing("type", &names()))?;
-        let bare = |condition: Self| section.only(&["type"]).map(|()| condition);
+        let words: Vec<_> = offered.iter().map(|&word| (word, word)).collect();
+        let kind =
+            section.choice("type", &words)?.ok_or_else(|| section.missing("type", &offered.join(", ")))?;
+        section.known_in(Scope { model: Some(model), kind: Some(kind.value) })?;
         match kind.value {
             "dirichlet" => Ok(Self::Dirichlet(StateSpec::read(section, &["type"])?)),
             "far-field" => Ok(Self::FarField(StateSpec::read(section, &["type"])?)),
-            "outflow" => bare(Self::Outflow),
-            "slip-wall" => bare(Self::SlipWall),
-            "symmetry" => bare(Self::Symmetry),
+            "outflow" => Ok(Self::Outflow),
+            "slip-wall" => Ok(Self::SlipWall),
+            "symmetry" => Ok(Self::Symmetry),
             "pressure-outlet" => {
-                section.only(&["type", "p"])?;
                 let p = section
                     .positive_quantity("p")?
                     .ok_or_else(|| section.missing("p", "the pressure outside"))?;
@@ -278,9 +266,9 @@ impl Condition {
 fn of_other_models(word: &Located<String>, model: &str) -> InputError {
     let belongs = match model {
         "advection" => {
-            "the models of a gas; advection has dirichlet (which lets out what leaves), far-field and outflow"
+            "the models of a gas; advection has far-field, outflow and dirichlet (without effect on an outflow)"
         }
-        _ => "the model navier-stokes: it needs viscosity; the wall of a gas without is slip-wall",
+        _ => "the model navier-stokes: it needs viscosity; use slip-wall for an inviscid gas",
     };
     let key = format!("{}: {}", word.key, word.value);
     let problem = Problem::Misplaced { key, owner: format!("the model {model}"), belongs: belongs.into() };
@@ -288,11 +276,10 @@ fn of_other_models(word: &Located<String>, model: &str) -> InputError {
 }
 
 fn inflow(section: &Section<'_>) -> Result<Condition, InputError> {
-    section.only(&["type", "total_pressure", "total_temperature", "direction"])?;
     let given = |key: &str| {
         section
             .positive_quantity(key)?
-            .ok_or_else(|| section.missing(key, "the value that the gas has when it is brought to rest"))
+            .ok_or_else(|| section.missing(key, "the value of the gas brought to rest without losses"))
     };
     Ok(Condition::SubsonicInflow {
         total_pressure: given("total_pressure")?,
@@ -303,7 +290,6 @@ fn inflow(section: &Section<'_>) -> Result<Condition, InputError> {
 
 /// A no-slip wall: adiabatic, or with a temperature; at rest or moving.
 fn wall(section: &Section<'_>) -> Result<Condition, InputError> {
-    section.only(&["type", "adiabatic", "temperature", "velocity", "rotation"])?;
     let temperature = section.positive_quantity("temperature")?;
     match (section.flag("adiabatic")?, &temperature) {
         (Some(flag), Some(_)) if flag.value => section.exclusive("adiabatic", "temperature")?,
@@ -313,7 +299,7 @@ fn wall(section: &Section<'_>) -> Result<Condition, InputError> {
         _ => {}
     }
     section.exclusive("velocity", "rotation")?;
-    let motion = match section.section("rotation", &["omega", "centre", "axis"])? {
+    let motion = match section.section("rotation")? {
         Some(rotation) => Some(WallMotion::Rotation {
             omega: rotation
                 .quantity("omega")?

@@ -1,17 +1,18 @@
 //! The section `study`: a matrix of cases, each the file with some keys changed.
 
+use super::keys::{self, Scope};
 use super::node::{Node, Value};
 use super::overrides::Override;
 use super::problem::{InputError, Problem};
 use super::section::{self, Section};
 use super::source::{Located, Place};
 
-/// A study as written.
+/// A study, as written.
 #[derive(Clone, Debug)]
 pub struct StudySpec {
-    /// The keys that change, the first slowest.
+    /// The keys that change; the last one changes fastest.
     pub axes: Vec<Axis>,
-    /// Against what rates are measured.
+    /// The quantity that rates are measured in.
     pub rate_in: RateIn,
     /// Further values of the summary in the table, with a value to compare with.
     pub values: Vec<(Located<String>, Option<f64>)>,
@@ -19,7 +20,7 @@ pub struct StudySpec {
     pub continued: bool,
 }
 
-/// A key and the values that it takes.
+/// A key and its values.
 #[derive(Clone, Debug)]
 pub struct Axis {
     /// The short name in tables (`order`, `refine`, or the path).
@@ -32,7 +33,7 @@ pub struct Axis {
     pub values: Vec<Node>,
 }
 
-/// The quantity whose ratio between two cases the rate of an error is measured in.
+/// The quantity whose ratio between two cases defines the rate of an error.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RateIn {
     /// The mesh size.
@@ -44,10 +45,7 @@ pub enum RateIn {
 /// The short names of axes.
 const SHORT: [(&str, &str); 2] = [("order", "space.order"), ("refine", "mesh.refine")];
 
-/// The keys that are no axes.
-const OWN: [&str; 3] = ["rate_in", "values", "continued"];
-
-/// The most cases of a study.
+/// The largest number of cases of a study.
 const MAX_CASES: usize = 1000;
 
 impl StudySpec {
@@ -56,10 +54,10 @@ impl StudySpec {
     /// # Errors
     /// Values that are no lists, an unknown quantity for rates.
     pub fn read(top: &Section<'_>) -> Result<Option<Self>, InputError> {
-        let Some(node) = top.node("study") else { return Ok(None) };
-        let section = Section::open_any(node, "study", top.constants())?;
+        let Some(section) = top.section("study")? else { return Ok(None) };
         let mut axes = Vec::new();
-        for entry in section.entries().iter().filter(|e| !OWN.contains(&e.key.as_str())) {
+        let own = keys::known(section.steps(), Scope::default()).names;
+        for entry in section.entries().iter().filter(|e| !own.contains(&e.key.as_str())) {
             let key = section.key(&entry.key);
             let values = section::list(&entry.node, &key)?.to_vec();
             if values.is_empty() {
@@ -117,7 +115,7 @@ impl StudySpec {
     }
 }
 
-/// Reads `values`: paths of the summary in a list, or each with the value of somebody else.
+/// Reads `values`: paths of the summary in a list, or each with a number to compare it with.
 fn values(section: &Section<'_>) -> Result<Vec<(Located<String>, Option<f64>)>, InputError> {
     let (Some(node), key) = (section.node("values"), section.key("values")) else { return Ok(Vec::new()) };
     if let Value::Map(entries) = &node.value {

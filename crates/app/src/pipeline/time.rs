@@ -1,4 +1,4 @@
-//! The section `time`: scheme, step size, and when to stop.
+//! The section `time`: scheme, step size, and the end of the run.
 
 use dgsuite_ops::StepMeasure;
 use dgsuite_timeint::Scheme;
@@ -30,14 +30,15 @@ pub struct TimeSpec {
 /// The step size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepSpec {
-    /// From the wave speeds; `None` is the largest that is stable, each element by its own spectrum.
+    /// By wave speeds and a CFL number; `None` for the largest stable step, from the spectrum of each
+    /// element.
     Cfl(Option<f64>),
     /// Fixed.
     Fixed(f64),
 }
 
 impl StepSpec {
-    /// What the solver is to state steps as one of.
+    /// The measure in which the solver states its steps.
     pub fn measure(self) -> StepMeasure {
         match self {
             Self::Cfl(Some(_)) => StepMeasure::Cfl,
@@ -54,7 +55,7 @@ pub const AUTO: &str = "auto";
 pub struct AdaptiveSpec {
     /// The error of a step that is allowed, relative to the size of the solution.
     pub tolerance: f64,
-    /// The CFL number that bounds steps from above, if any does.
+    /// A CFL number that bounds steps from above, if there is one.
     pub cfl: Option<f64>,
 }
 
@@ -65,7 +66,7 @@ pub struct SteadySpec {
     pub tolerance: f64,
     /// The most steps.
     pub max_steps: usize,
-    /// Every element takes its own step size.
+    /// Every element uses its own step size.
     pub local_steps: bool,
 }
 
@@ -73,11 +74,10 @@ impl TimeSpec {
     /// Reads the section.
     ///
     /// # Errors
-    /// No end, both `cfl` and `dt`, a step that is not positive, a scheme that is not there.
+    /// No end, both `cfl` and `dt`, a step that is not positive, an unknown scheme.
     pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
-        let known = ["scheme", "cfl", "dt", "adaptive", "end", "steps", "steady"];
         let wanted = "time: { end: T }, or `steps`, or `steady`";
-        let section = top.section("time", &known)?.ok_or_else(|| top.missing("time", wanted))?;
+        let section = top.section("time")?.ok_or_else(|| top.missing("time", wanted))?;
         for (a, b) in [
             ("cfl", "dt"),
             ("adaptive", "dt"),
@@ -100,7 +100,7 @@ impl TimeSpec {
         let steps = section.count("steps", 0)?.map(|n| n.value);
         let steady = SteadySpec::read(&section)?;
         if let Some(dt) = section.entry("dt").filter(|_| steady.is_some_and(|steady| steady.local_steps)) {
-            // Elements that step by their own bounds have no common step.
+            // With local steps the elements have no common step.
             let (first, second) = (section.key("dt"), section.key("steady.local_steps"));
             return Err(InputError::at(&dt.place, Problem::Conflict { first, second }));
         }
@@ -111,10 +111,10 @@ impl TimeSpec {
     }
 }
 
-/// The scheme where the file gives none: the fewest vectors and nearly the largest step.
+/// The default scheme: the fewest vectors and nearly the largest step.
 const DEFAULT_SCHEME: Scheme = Scheme::Lserk54;
 
-/// The scheme where steps are to be found from their error.
+/// The default scheme with `adaptive`.
 const DEFAULT_PAIR: Scheme = Scheme::Rdpk35;
 
 /// Names of schemes that are implicit, or not stable with high order in space.
@@ -143,7 +143,7 @@ fn scheme(section: &Section<'_>) -> Result<Scheme, InputError> {
 
 impl AdaptiveSpec {
     fn read(time: &Section<'_>, scheme: Scheme, step: StepSpec) -> Result<Option<Self>, InputError> {
-        let Some(section) = time.section("adaptive", &["tolerance"])? else { return Ok(None) };
+        let Some(section) = time.section("adaptive")? else { return Ok(None) };
         if scheme.embedded_order().is_none() {
             let pairs: Vec<&str> =
                 Scheme::ALL.iter().filter(|s| s.embedded_order().is_some()).map(|s| s.name()).collect();
@@ -166,7 +166,7 @@ impl AdaptiveSpec {
 
 impl SteadySpec {
     fn read(time: &Section<'_>) -> Result<Option<Self>, InputError> {
-        let Some(section) = time.section("steady", &["tolerance", "max_steps", "local_steps"])? else {
+        let Some(section) = time.section("steady")? else {
             return Ok(None);
         };
         let tolerance = section.positive("tolerance")?;

@@ -1,5 +1,7 @@
 //! `boundaries` of an elliptic problem: Dirichlet, Neumann and Robin conditions.
 
+use super::MODEL;
+use crate::pipeline::keys::Scope;
 use crate::pipeline::problem::InputError;
 use crate::pipeline::section::Section;
 use crate::pipeline::source::{Located, Place};
@@ -32,7 +34,7 @@ pub enum KindSpec {
 /// The data of a condition.
 #[derive(Clone, Debug)]
 pub enum DataSpec {
-    /// Those of the exact solution.
+    /// The data of the exact solution.
     Exact,
     /// A formula in x, y, z.
     Formula(Located<String>),
@@ -41,20 +43,18 @@ pub enum DataSpec {
 const KINDS: [&str; 3] = ["dirichlet", "neumann", "robin"];
 
 impl BoundarySpec {
-    /// Reads the section `boundaries`; `exact` says whether there is an exact solution, whose data are then
-    /// the default.
+    /// Reads the section `boundaries`. If there is an `exact` solution, its data are the default.
     ///
     /// # Errors
     /// Unknown types, missing or surplus data.
     pub fn read_all(top: &Section<'_>, exact: bool) -> Result<Vec<Self>, InputError> {
-        let Some(node) = top.node("boundaries") else { return Ok(Vec::new()) };
-        let section = Section::open_any(node, "boundaries", top.constants())?;
+        let Some(section) = top.section("boundaries")? else { return Ok(Vec::new()) };
         section
             .entries()
             .iter()
             .map(|entry| {
                 let key = section.key(&entry.key);
-                let inner = Section::open_any(&entry.node, &key, section.constants())?;
+                let inner = section.named(entry)?;
                 let name = Located { value: entry.key.clone(), key, place: entry.place.clone() };
                 Self::read(name, &inner, exact, &entry.place)
             })
@@ -79,20 +79,17 @@ impl BoundarySpec {
                 if alpha.value < 0.0 {
                     return Err(InputError::range(
                         &alpha,
-                        "0 or more, or the problem is not positive definite",
+                        "0 or more; otherwise the problem is not positive definite",
                     ));
                 }
                 ("g", KindSpec::Robin { alpha: alpha.value })
             }
         };
-        match kind {
-            KindSpec::Robin { .. } => section.only(&["type", key, "alpha"])?,
-            _ => section.only(&["type", key])?,
-        }
+        section.known_in(Scope { model: Some(MODEL), kind: Some(word.value) })?;
         let without_exact = |at: &Place| {
             let problem = crate::pipeline::problem::Problem::MissingKey {
                 key: "physics.exact".into(),
-                expected: "the solution whose data are meant, a formula in x, y, z".into(),
+                expected: "the exact solution, a formula in x, y, z".into(),
             };
             InputError::at(at, problem)
         };

@@ -1,8 +1,7 @@
 //! `physics` of the screened Poisson equation `−∇·κ∇u + λu = f`: formulas in x, y, z.
 
-use super::{MODEL, OWNER};
+use super::MODEL;
 use crate::pipeline::node::Value;
-use crate::pipeline::physics::PARAMETERS;
 use crate::pipeline::problem::InputError;
 use crate::pipeline::section::Section;
 use crate::pipeline::source::{Located, Place};
@@ -14,7 +13,7 @@ pub struct PoissonSpec {
     pub forcing: ForcingSpec,
     /// The coefficient κ.
     pub kappa: KappaSpec,
-    /// The coefficient λ; 0 where none is given.
+    /// The coefficient λ; 0 if none is given.
     pub lambda: Option<Located<String>>,
     /// The exact solution.
     pub exact: Option<Located<String>>,
@@ -25,7 +24,7 @@ pub struct PoissonSpec {
 /// The right-hand side as written.
 #[derive(Clone, Debug)]
 pub enum ForcingSpec {
-    /// What makes the exact solution one of the equation.
+    /// The right-hand side for which the exact solution solves the equation.
     Exact,
     /// A formula.
     Formula(Located<String>),
@@ -48,16 +47,10 @@ impl PoissonSpec {
     /// # Errors
     /// Parameters of other models, values that are no formulas, no right-hand side.
     pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
-        let mut known = vec!["model"];
-        known.extend(PARAMETERS.iter().map(|(key, _)| *key));
         let section = top
-            .section("physics", &known)?
+            .section("physics")?
             .ok_or_else(|| top.missing("physics", "physics: { model: poisson, forcing: 1 }"))?;
-        for (key, owners) in PARAMETERS {
-            if section.has(key) && !owners.contains(&MODEL) {
-                return Err(section.misplaced(key, OWNER, &format!("the model {}", owners.join(" or "))));
-            }
-        }
+        section.of_model(MODEL)?;
         let place = section.node("model").map_or(section.place(), |node| &node.place).clone();
         let exact = formula(&section, "exact")?;
         let given = formula(&section, "forcing")?;
@@ -65,12 +58,12 @@ impl PoissonSpec {
             (None, Some(_)) => ForcingSpec::Exact,
             (Some(word), Some(_)) if word.value == "exact" => ForcingSpec::Exact,
             (Some(word), None) if word.value == "exact" => {
-                return Err(section.missing("exact", "the solution that the right-hand side is made for"));
+                return Err(section.missing("exact", "the solution that the right-hand side is derived from"));
             }
             (Some(text), _) => ForcingSpec::Formula(text),
             (None, None) => {
                 let expected =
-                    "the right-hand side f, a formula in x, y, z; or `exact`, a solution to make it for";
+                    "the right-hand side f, a formula in x, y, z; or `exact`, a solution to derive it from";
                 return Err(section.missing("forcing", expected));
             }
         };
@@ -87,7 +80,7 @@ fn kappa(section: &Section<'_>) -> Result<KappaSpec, InputError> {
     if !matches!(node.value, Value::Map(_)) {
         return Ok(formula(section, "kappa")?.map_or(KappaSpec::One, KappaSpec::Everywhere));
     }
-    let inner = Section::open_any(node, &section.key("kappa"), section.constants())?;
+    let Some(inner) = section.section("kappa")? else { return Ok(KappaSpec::One) };
     let regions = inner
         .entries()
         .iter()

@@ -2,56 +2,40 @@
 
 use dgsuite_amg::{Coarsening, Cycle};
 
-use crate::pipeline::node::{Node, Value};
+use crate::pipeline::keys::Scope;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::section::Section;
-use crate::pipeline::source::Located;
 use crate::systems::elliptic::{CoarseSpace, Orders, Preconditioning, SmootherKind, SolverOptions};
 use crate::systems::hyperbolic::Precision;
 
 /// The solver as written: its options, each with a default.
 pub type SolverSpec = SolverOptions;
 
-/// The keys, and whether they describe multigrid.
-const KEYS: [(&str, bool); 10] = [
-    ("preconditioner", false),
-    ("tolerance", false),
-    ("max_iterations", false),
-    ("cycle", true),
-    ("smoother", true),
-    ("degree", true),
-    ("coarsening", true),
-    ("coarse_space", true),
-    ("aggregation", true),
-    ("inner_precision", true),
-];
+/// The keys that describe multigrid.
+const MULTIGRID: [&str; 7] =
+    ["cycle", "smoother", "degree", "coarsening", "coarse_space", "aggregation", "inner_precision"];
 
-/// Degrees of smoothers that make sense.
+/// The largest degree of a smoother.
 const MAX_DEGREE: usize = 20;
 
 impl SolverOptions {
     /// Reads the section; all of it has defaults.
     ///
     /// # Errors
-    /// Unknown words, numbers out of range, keys of multigrid beside a preconditioner that is none.
+    /// Unknown words, numbers out of range, keys of multigrid with another preconditioner.
     pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
-        let known = KEYS.map(|(key, _)| key);
-        let empty = Node { value: Value::Null, place: top.place().clone() };
-        let section = match top.section("solver", &known)? {
-            Some(section) => section,
-            None => Section::open(&empty, "solver", &known, top.constants())?,
-        };
+        let section = top.section_or_empty("solver")?;
         let default = Self::default();
         let preconditioner = section.choice("preconditioner", &Preconditioning::WORDS)?;
         let preconditioner = preconditioner.map_or(default.preconditioner, |p| p.value);
         let word = preconditioner.word();
-        let surplus = KEYS.iter().find(|(key, multigrid)| *multigrid && section.has(key));
-        if let Some((key, _)) = surplus.filter(|_| !preconditioner.is_multigrid()) {
+        let surplus = MULTIGRID.iter().find(|key| section.has(key));
+        if let Some(key) = surplus.filter(|_| !preconditioner.is_multigrid()) {
             let owner = format!("the preconditioner {word}");
             return Err(section.misplaced(key, &owner, "the preconditioners pmg-amg and amg"));
         }
         for (key, meaning) in
-            [("coarsening", "orders of its levels"), ("coarse_space", "what is below its levels")]
+            [("coarsening", "the orders of its levels"), ("coarse_space", "the space below its levels")]
         {
             if preconditioner == Preconditioning::Amg && section.has(key) {
                 return Err(section.misplaced(key, "the preconditioner amg", &format!("pmg-amg: {meaning}")));
@@ -72,7 +56,7 @@ impl SolverOptions {
             let problem = Problem::Misplaced {
                 key: format!("{}: {}", blocks.key, blocks.value.word()),
                 owner: "the preconditioner amg".into(),
-                belongs: "pmg-amg: a matrix does not know of elements".into(),
+                belongs: "pmg-amg; algebraic multigrid on a matrix has no elements".into(),
             };
             return Err(InputError::at(&blocks.place, problem));
         }
@@ -85,37 +69,28 @@ impl SolverOptions {
             preconditioner,
             tolerance: tolerance.map_or(default.tolerance, |t| t.value),
             max_iterations: max_iterations.map_or(default.max_iterations, |n| n.value),
-            cycle: parsed::<Cycle>(&section, "cycle", &["v", "w", "k", "k2"])?.or(default.cycle),
+            cycle: parsed::<Cycle>(&section, "cycle")?.or(default.cycle),
             smoother: smoother.map(|s| s.value).or(default.smoother),
             degree: degree.map(|d| d.value).or(default.degree),
             orders: orders.map(|o| o.value).or(default.orders),
             coarse_space: coarse_space.map(|c| c.value).or(default.coarse_space),
-            aggregation: aggregation(&section)?.or(default.aggregation),
+            aggregation: parsed::<Coarsening>(&section, "aggregation")?.or(default.aggregation),
             inner_precision: inner.map_or(default.inner_precision, |p| p.value),
         })
     }
 }
 
-/// A word that the type itself reads; `known` is what errors list.
-fn parsed<T: std::str::FromStr>(
-    section: &Section<'_>,
-    key: &str,
-    known: &[&str],
-) -> Result<Option<T>, InputError> {
+/// A word that the type itself reads; the table of keys has the words that errors list.
+fn parsed<T: std::str::FromStr>(section: &Section<'_>, key: &str) -> Result<Option<T>, InputError> {
     let Some(word) = section.text(key)? else { return Ok(None) };
     match word.value.parse() {
         Ok(value) => Ok(Some(value)),
-        Err(_) => Err(unknown(word, known)),
+        Err(_) => {
+            let known = section.words(key, Scope::default()).into_iter().map(str::to_owned).collect();
+            Err(InputError::at(
+                &word.place,
+                Problem::UnknownValue { key: word.key, found: word.value, known },
+            ))
+        }
     }
-}
-
-fn unknown(word: Located<String>, known: &[&str]) -> InputError {
-    let known = known.iter().map(|&k| k.to_owned()).collect();
-    InputError::at(&word.place, Problem::UnknownValue { key: word.key, found: word.value, known })
-}
-
-/// `aggregation`: how rows of the assembled levels are gathered.
-fn aggregation(section: &Section<'_>) -> Result<Option<Coarsening>, InputError> {
-    let words = ["pairwise", "pairwise-strict", "independent-sets", "independent-sets-negative", "smoothed"];
-    parsed(section, "aggregation", &words)
 }

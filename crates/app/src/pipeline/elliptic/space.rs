@@ -1,13 +1,13 @@
 //! `space` of an elliptic problem: polynomial order and penalty of the symmetric interior penalty method.
 
-use super::OWNER;
-use crate::pipeline::node::{Node, Value};
+use super::MODEL;
+use crate::pipeline::node::Value;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::section::{Section, choice};
 use crate::pipeline::source::Place;
 use crate::pipeline::space::MAX_ORDER;
 
-/// The order where the file gives none.
+/// The default order.
 const DEFAULT_ORDER: usize = 3;
 
 /// The discretisation as written.
@@ -27,31 +27,8 @@ impl SipdgSpec {
     /// # Errors
     /// Keys of flow models, orders and penalties out of range.
     pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
-        let known = [
-            "order",
-            "scheme",
-            "basis",
-            "viscous",
-            "vcjh",
-            "riemann",
-            "dissipation",
-            "limiter",
-            "polynomials",
-            "nodes",
-            "form",
-            "split_flux",
-            "cubature",
-        ];
-        let empty = Node { value: Value::Null, place: top.place().clone() };
-        let section = match top.section("space", &known)? {
-            Some(section) => section,
-            None => Section::open(&empty, "space", &known, top.constants())?,
-        };
-        for key in &known[4..] {
-            if section.has(key) {
-                return Err(section.misplaced(key, OWNER, "the models of flow"));
-            }
-        }
+        let section = top.section_or_empty("space")?;
+        section.of_model(MODEL)?;
         let only = |key: &str, word: &str, others: &[&'static str]| -> Result<(), InputError> {
             let Some(node) = section.node(key) else { return Ok(()) };
             let mut words = vec![(word, true)];
@@ -71,8 +48,8 @@ impl SipdgSpec {
         only("basis", "nodal", &["modal", "taylor"])?;
         let mut penalty = 1.0;
         if section.node("viscous").is_some_and(|node| matches!(node.value, Value::Map(_))) {
-            let kind = section.section("viscous", &["sipdg"])?;
-            if let Some(sipdg) = kind.map(|kind| kind.section("sipdg", &["penalty"])).transpose()?.flatten()
+            let kind = section.section("viscous")?;
+            if let Some(sipdg) = kind.map(|kind| kind.section("sipdg")).transpose()?.flatten()
                 && let Some(factor) = sipdg.number("penalty")?
             {
                 if !(0.5..=100.0).contains(&factor.value) {

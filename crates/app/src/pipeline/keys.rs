@@ -1,0 +1,289 @@
+//! The table of every key of a pipeline file: its path, type, default, models and meaning.
+//!
+//! The reader ([`Section`](super::section::Section)) accepts the keys of this table and no others.
+//! `dgsuite keys` prints the table, error messages quote it, and the book's page of keys is generated from
+//! it. Tests verify that the reader uses every key, that the words and limits in the table are those of the
+//! reader, and that its defaults are those that a run writes to its `pipeline.yaml`.
+//!
+//! # Paths
+//! The parts of a path are separated by dots. A part is a name, or stands for several:
+//!
+//! | part | stands for |
+//! |---|---|
+//! | `<name>` | a name that the user chooses, such as that of a boundary or of a variable |
+//! | `[]` | an entry of a list |
+//! | `{a,b}` | each of the names in the braces |
+
+mod general;
+mod mesh;
+mod monitors;
+mod output;
+mod physics;
+mod print;
+mod solver;
+mod space;
+mod state;
+#[cfg(test)]
+mod tests;
+mod time;
+
+pub use self::print::{KeysError, describe, markdown, text};
+
+/// The models.
+pub const MODELS: [&str; 4] = ["euler", "navier-stokes", "advection", "poisson"];
+
+/// The models that march in time.
+pub(super) const FLOW: &[&str] = &["euler", "navier-stokes", "advection"];
+/// The models of a gas.
+const GAS: &[&str] = &["euler", "navier-stokes"];
+const EULER: &[&str] = &["euler"];
+const NAVIER_STOKES: &[&str] = &["navier-stokes"];
+const ADVECTION: &[&str] = &["advection"];
+const POISSON: &[&str] = &["poisson"];
+
+/// The names in formulas of place and time.
+const SPACE_TIME: &str = "x, y, z, t";
+
+/// One key of the pipeline file.
+#[derive(Debug)]
+pub struct Key {
+    /// The full path.
+    pub path: &'static str,
+    /// The kinds of values that it may have.
+    pub kinds: &'static [Kind],
+    /// What holds where the key is not given.
+    pub default: Absent,
+    /// The models that have the key; none stands for all.
+    pub models: &'static [&'static str],
+    /// The types of a boundary that have the key; none stands for all.
+    pub types: &'static [&'static str],
+    /// The meaning, in one or two sentences.
+    pub text: &'static str,
+    /// The first version with this key.
+    pub since: &'static str,
+}
+
+/// A kind of value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A section with keys of its own.
+    Section,
+    /// A number, or an expression without variables.
+    Number(Range),
+    /// A whole number within these limits, both included, or an expression.
+    Whole(usize, usize),
+    /// `true` or `false`.
+    Flag,
+    /// Any text.
+    Text,
+    /// One of some words; an upper-case letter in a word stands for a number.
+    Words(&'static [&'static str]),
+    /// A number or a formula, with the names that it may use.
+    Formula(&'static str),
+    /// A list with one number for each direction.
+    Vector,
+    /// A list of such values, with a name for them.
+    List(&'static str, &'static [Kind]),
+}
+
+/// The numbers that are accepted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Range {
+    /// All.
+    Any,
+    /// Those greater than this.
+    Above(f64),
+    /// Those not less than this.
+    AtLeast(f64),
+    /// Those from the first to the second, both included.
+    Between(f64, f64),
+    /// Those from the first, included or not, to below the second.
+    Below(Low, f64),
+}
+
+/// A lower limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Low {
+    /// The limit belongs to the range.
+    From(f64),
+    /// The limit does not belong to the range.
+    Over(f64),
+}
+
+/// What holds where a key is not given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Absent {
+    /// The key must be given.
+    Required,
+    /// The file has nothing of the kind.
+    Nothing,
+    /// This value.
+    Value(&'static str),
+    /// What these words say.
+    Says(&'static str),
+}
+
+/// A key that all models have.
+const fn key(path: &'static str, kinds: &'static [Kind], default: Absent, text: &'static str) -> Key {
+    Key { path, kinds, default, models: &[], types: &[], text, since: "0.1" }
+}
+
+impl Key {
+    /// The key, for some models only.
+    const fn of(self, models: &'static [&'static str]) -> Self {
+        Self { models, ..self }
+    }
+
+    /// The key, for some types of a boundary only.
+    const fn with(self, types: &'static [&'static str]) -> Self {
+        Self { types, ..self }
+    }
+
+    /// The last part of the path.
+    pub fn name(&self) -> &'static str {
+        self.path.rsplit('.').next().unwrap_or(self.path)
+    }
+
+    /// The parts of the path.
+    pub fn parts(&self) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for piece in self.path.split('.') {
+            let name = piece.trim_end_matches("[]");
+            parts.push(match name.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+                Some(names) => Part::Each(names.split(',').collect()),
+                None if name.starts_with('<') => Part::Free,
+                None => Part::Each(vec![name]),
+            });
+            parts.extend((name.len() < piece.len()).then_some(Part::Item));
+        }
+        parts
+    }
+
+    /// The words that the key may have as a value.
+    pub fn words(&self) -> &'static [&'static str] {
+        let words = |kind: &Kind| if let Kind::Words(words) = kind { Some(*words) } else { None };
+        self.kinds.iter().find_map(words).unwrap_or(&[])
+    }
+}
+
+/// A part of a path.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// One of these names.
+    Each(Vec<&'static str>),
+    /// A name that the user chooses.
+    Free,
+    /// An entry of a list.
+    Item,
+}
+
+impl Part {
+    /// Whether a step of a file's path can be this part.
+    fn is(&self, step: &str) -> bool {
+        match self {
+            Self::Each(names) => names.contains(&step),
+            Self::Free => true,
+            Self::Item => step.parse::<usize>().is_ok(),
+        }
+    }
+}
+
+/// The part of the table that counts: the keys of a model, or those of a type of boundary.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scope<'a> {
+    /// Only keys of this model.
+    pub model: Option<&'a str>,
+    /// Only keys of boundaries of this type.
+    pub kind: Option<&'a str>,
+}
+
+impl Scope<'_> {
+    fn has(&self, key: &Key) -> bool {
+        let within =
+            |all: &[&str], one: Option<&str>| all.is_empty() || one.is_none_or(|one| all.contains(&one));
+        within(key.models, self.model) && within(key.types, self.kind)
+    }
+}
+
+/// Every key, in the order of the sections of a file.
+pub fn all() -> impl Iterator<Item = &'static Key> {
+    const TABLES: [&[Key]; 9] = [
+        mesh::KEYS,
+        physics::KEYS,
+        space::KEYS,
+        state::KEYS,
+        time::KEYS,
+        solver::KEYS,
+        output::KEYS,
+        monitors::KEYS,
+        general::LAST,
+    ];
+    general::FIRST.iter().chain(TABLES.into_iter().flatten())
+}
+
+/// The rows for one path of a file, such as `["boundaries", "inlet", "type"]`: several where models or types
+/// differ. A row with a name comes before one in which the user chooses it.
+pub fn at<S: AsRef<str>>(steps: &[S], scope: Scope<'_>) -> Vec<&'static Key> {
+    let of = |key: &&'static Key| {
+        let parts = key.parts();
+        parts.len() == steps.len() && parts.iter().zip(steps).all(|(part, step)| part.is(step.as_ref()))
+    };
+    let rows: Vec<_> = all().filter(|key| scope.has(key)).filter(of).collect();
+    let named: Vec<_> = rows.iter().copied().filter(|key| key.parts().last() != Some(&Part::Free)).collect();
+    if named.is_empty() { rows } else { named }
+}
+
+/// The keys of a section by its path, for the reader.
+#[derive(Debug, PartialEq)]
+pub struct Known {
+    /// Their names.
+    pub names: Vec<&'static str>,
+    /// Whether the user may choose further names.
+    pub free: bool,
+}
+
+/// The keys known in a section of a file.
+pub fn known<S: AsRef<str>>(section: &[S], scope: Scope<'_>) -> Known {
+    let mut known = Known { names: Vec::new(), free: false };
+    for key in all().filter(|key| scope.has(key)) {
+        let parts = key.parts();
+        let Some((last, above)) = parts.split_last() else { continue };
+        if above.len() != section.len()
+            || !above.iter().zip(section).all(|(part, step)| part.is(step.as_ref()))
+        {
+            continue;
+        }
+        match last {
+            Part::Each(names) => {
+                for name in names {
+                    if !known.names.contains(name) {
+                        known.names.push(name);
+                    }
+                }
+            }
+            Part::Free => known.free = true,
+            Part::Item => {}
+        }
+    }
+    known
+}
+
+/// The models that have a key.
+pub fn models<S: AsRef<str>>(steps: &[S]) -> Vec<&'static str> {
+    let rows = at(steps, Scope::default());
+    let has =
+        |model: &&'static str| rows.iter().any(|key| key.models.is_empty() || key.models.contains(model));
+    MODELS.iter().copied().filter(has).collect()
+}
+
+/// The path of the key with this name, if there is exactly one.
+pub fn only_place(name: &str) -> Option<&'static str> {
+    let mut paths: Vec<_> = all().filter(|key| key.name() == name).map(|key| key.path).collect();
+    paths.dedup();
+    if let [path] = paths.as_slice() { Some(path) } else { None }
+}
+
+/// The steps of a path as messages write it. A name with a dot in it is split.
+pub fn steps(path: &str) -> Vec<&str> {
+    path.split('.').collect()
+}

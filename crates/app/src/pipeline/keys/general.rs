@@ -1,0 +1,138 @@
+//! Keys of the top level, `checks`, `study` and `ci`.
+
+use super::Absent::{Nothing, Required, Says, Value};
+use super::Kind::{Flag, List, Number, Section, Text, Whole, Words};
+use super::Range::{Any, AtLeast};
+use super::{FLOW, Key, POISSON, key};
+
+/// The keys that a file begins with.
+pub(super) const FIRST: &[Key] = &[
+    key("title", &[Text], Says("the file's name"), "The title of the case, for reports and pictures."),
+    key(
+        "device",
+        &[Words(&["auto", "cpu", "cuda", "cuda:N"])],
+        Value("auto"),
+        "Where the run computes. `auto` is an NVIDIA GPU if one can be used, else the CPU; `cuda:1` is the \
+         second GPU.",
+    ),
+    key("precision", &[Words(&["double", "single"])], Value("double"), "The arithmetic of the solution.")
+        .of(FLOW),
+    key(
+        "precision",
+        &[Words(&["double"])],
+        Value("double"),
+        "The arithmetic of the solution. `solver.inner_precision` is that of the preconditioner.",
+    )
+    .of(POISSON),
+    key("threads", &[Whole(0, usize::MAX)], Value("0"), "The number of CPU threads; 0 stands for all cores."),
+    key("constants", &[Section], Nothing, "Names for numbers, which every expression of the file may use."),
+    key(
+        "constants.<name>",
+        &[Number(Any)],
+        Nothing,
+        "The value of a constant. Its expression may use the constants above it.",
+    ),
+];
+
+/// The keys that a file ends with.
+pub(super) const LAST: &[Key] = &[
+    key(
+        "checks",
+        &[List("checks", &[Section])],
+        Nothing,
+        "What the run must show. The program ends with exit code 1 if a check does not hold.",
+    ),
+    key(
+        "checks[].value",
+        &[Text],
+        Required,
+        "The path of a value in `summary.json`, such as `error.l2.rho` or `forces.body.cd`.",
+    ),
+    key(
+        "checks[].{below,above}",
+        &[Number(Any)],
+        Nothing,
+        "The value must be less, or greater, than this number. The expression may use `order`.",
+    ),
+    key(
+        "checks[].between",
+        &[List("two numbers", &[Number(Any)])],
+        Nothing,
+        "The value must be in this interval, whose ends are included. The expressions may use `order`.",
+    ),
+    key(
+        "checks[].near",
+        &[Number(Any)],
+        Nothing,
+        "The value must be this number, up to the distance `within`. The expression may use `order`.",
+    ),
+    key(
+        "checks[].within",
+        &[Number(AtLeast(0.0)), Text],
+        Says("none; required with `near`"),
+        "The largest distance from `near`: a number, or a percentage of `near` such as `5%`.",
+    ),
+    key(
+        "study",
+        &[Section],
+        Nothing,
+        "A study: the file is run for every combination of the values of its axes, and a table with the \
+         errors and the orders of convergence is printed.",
+    ),
+    key(
+        "study.<axis>",
+        &[List("values", &[])],
+        Says("none; a study has at least one axis"),
+        "The values of a key on one axis of the study. The name is the path of the key, such as \
+         `time.cfl`; `order` and `refine` stand for `space.order` and `mesh.refine`. The last axis changes \
+         fastest.",
+    ),
+    key(
+        "study.rate_in",
+        &[Text],
+        Value("h"),
+        "What the orders of convergence are measured in: `h`, the size of the elements, or an axis with \
+         numbers such as `time.dt`.",
+    ),
+    key(
+        "study.values",
+        &[List("paths of the summary", &[Text]), Section],
+        Nothing,
+        "Values of the summary that become columns of the table: a list, or a section with a number to \
+         compare each with.",
+    ),
+    key(
+        "study.values.<path>",
+        &[Number(Any)],
+        Nothing,
+        "The number to compare the value with, or nothing. The name is the path of the value, such as \
+         `forces.body.cd`.",
+    ),
+    key(
+        "study.continued",
+        &[Flag],
+        Value("false"),
+        "Whether each case starts from the last state of the case before it. All cases must have the same \
+         mesh.",
+    )
+    .of(FLOW),
+    key(
+        "ci",
+        &[Section],
+        Nothing,
+        "The changes that the option `--ci` makes, so that an example runs briefly in tests.",
+    ),
+    key("ci.set", &[Section], Nothing, "Keys and their values in the short run."),
+    key(
+        "ci.set.<path>",
+        &[Text, Number(Any), List("values", &[]), Section],
+        Nothing,
+        "The value of a key in the short run. The name is the path of the key, such as `time.steps`.",
+    ),
+    key(
+        "ci.checks",
+        &[List("checks", &[Section])],
+        Says("those of `checks`"),
+        "The checks of the short run, in place of `checks`.",
+    ),
+];

@@ -1,0 +1,83 @@
+//! Keys of the section `mesh`.
+
+use super::Absent::{Nothing, Required, Says, Value};
+use super::Kind::{Formula, List, Number, Section, Text, Vector, Whole, Words};
+use super::Range::Above;
+use super::{Key, key};
+
+pub(super) const KEYS: &[Key] = &[
+    key("mesh", &[Section], Required, "Where the mesh comes from, and what is done to it before the run."),
+    key(
+        "mesh.file",
+        &[Text],
+        Says("none; one of `file` and `generate` is required"),
+        "The path of a Gmsh file (MSH 2.2 or 4.1, text or binary). Its physical groups name the boundaries \
+         and regions, and the pairs of its `$Periodic` are joined.",
+    ),
+    key(
+        "mesh.generate",
+        &[Section],
+        Says("none; one of `file` and `generate` is required"),
+        "A box with a regular mesh. Its boundaries are `xmin`, `xmax`, `ymin`, `ymax` and, in space, \
+         `zmin`, `zmax`.",
+    ),
+    key(
+        "mesh.generate.shape",
+        &[Words(&[
+            "tri",
+            "quad",
+            "tet",
+            "hex",
+            "prism",
+            "pyramid",
+            "tri+quad",
+            "prism+tet",
+            "hex+prism",
+            "mixed",
+        ])],
+        Required,
+        "The shape of the elements: one shape, two shapes with half of the box each, or `mixed` for all \
+         shapes of the dimension in slabs along x.",
+    ),
+    key(
+        "mesh.generate.cells",
+        &[List("one whole number for each direction", &[Whole(1, 10_000_000)])],
+        Required,
+        "The number of cells in each direction, before they are cut into elements. Two numbers give a box \
+         in the plane, three a box in space.",
+    ),
+    key("mesh.generate.min", &[Vector], Says("0 in each direction"), "The lower corner of the box."),
+    key("mesh.generate.max", &[Vector], Says("1 in each direction"), "The upper corner of the box."),
+    key(
+        "mesh.generate.diagonal",
+        &[Words(&["anti", "main", "alternate"])],
+        Value("anti"),
+        "How squares are cut into triangles, for the shapes `tri` and `prism`.",
+    ),
+    key(
+        "mesh.periodic",
+        &[List("pairs of boundary names", &[List("two names", &[Text])])],
+        Says("the pairs of the file's `$Periodic`"),
+        "Pairs of boundaries that are joined, such as `[[left, right]]`. A joined boundary has no condition.",
+    ),
+    key(
+        "mesh.refine",
+        &[Whole(0, 12)],
+        Value("0"),
+        "The number of uniform refinements. Curved boundaries stay curved.",
+    ),
+    key("mesh.scale", &[Number(Above(0.0))], Value("1"), "A factor on all coordinates."),
+    key(
+        "mesh.map",
+        &[Section],
+        Nothing,
+        "Moves all nodes by formulas, after the refinement and the scaling.",
+    ),
+    key(
+        "mesh.map.order",
+        &[Whole(1, usize::MAX)],
+        Value("3"),
+        "The polynomial order of the geometry to which elements are raised before their nodes are moved.",
+    ),
+    key("mesh.map.{x,y,z}", &[Formula("x, y, z")], Says("the coordinate itself"), "The new coordinate."),
+];

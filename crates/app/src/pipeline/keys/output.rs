@@ -1,0 +1,124 @@
+//! Keys of the section `output`.
+
+use super::Absent::{Nothing, Required, Says, Value};
+use super::Kind::{List, Number, Section, Text, Whole, Words};
+use super::Range::{Above, Any};
+use super::{FLOW, Key, key};
+
+const TIME: super::Kind = Number(Above(0.0));
+const STEPS: super::Kind = Whole(1, usize::MAX);
+const NAMES: super::Kind = List("names of fields, or `Name: formula`", &[Text, Section]);
+
+pub(super) const KEYS: &[Key] = &[
+    key("output", &[Section], Nothing, "The results: where they are written, which, and when."),
+    key(
+        "output.directory",
+        &[Text],
+        Says("`out/` and the file's name"),
+        "The directory of the results, relative to the pipeline file.",
+    ),
+    key(
+        "output.fields",
+        &[Words(&["none"]), Section],
+        Says("the usual fields at the start and the end"),
+        "Fields for ParaView, in `fields.pvd` and `fields/*.vtu`; `none` writes none.",
+    ),
+    key(
+        "output.fields.every",
+        &[TIME],
+        Nothing,
+        "The interval of time between files, beside those at the start and the end.",
+    )
+    .of(FLOW),
+    key(
+        "output.fields.every_steps",
+        &[STEPS],
+        Nothing,
+        "The number of steps between files, in place of `every`.",
+    )
+    .of(FLOW),
+    key(
+        "output.fields.names",
+        &[NAMES],
+        Says("Density, Velocity and Pressure; u of advection; u and error of poisson"),
+        "The fields: names that the program knows, primitive variables, or names of your own with a formula.",
+    ),
+    key("output.fields.format", &[Words(&["vtu"])], Value("vtu"), "The format of the files."),
+    key(
+        "output.fields.precision",
+        &[Words(&["single", "double"])],
+        Value("single"),
+        "The precision of the numbers in the files.",
+    ),
+    key(
+        "output.surfaces",
+        &[Section],
+        Nothing,
+        "Fields on boundaries alone, in `surfaces.pvd` and `surfaces/*.vtu`.",
+    )
+    .of(FLOW),
+    key("output.surfaces.boundaries", &[List("names of boundaries", &[Text])], Required, "The boundaries.")
+        .of(FLOW),
+    key(
+        "output.surfaces.every",
+        &[TIME],
+        Nothing,
+        "The interval of time between files, beside those at the start and the end.",
+    )
+    .of(FLOW),
+    key(
+        "output.surfaces.every_steps",
+        &[STEPS],
+        Nothing,
+        "The number of steps between files, in place of `every`.",
+    )
+    .of(FLOW),
+    key("output.surfaces.names", &[NAMES], Says("as in `output.fields`"), "The fields.").of(FLOW),
+    key(
+        "output.averages",
+        &[Section],
+        Nothing,
+        "Means of fields over time, in `averages.vtu` at the end and in checkpoints.",
+    )
+    .of(FLOW),
+    key("output.averages.from", &[Number(Any)], Value("0"), "The time from which samples are taken.")
+        .of(FLOW),
+    key(
+        "output.averages.every",
+        &[TIME],
+        Nothing,
+        "The interval of time between samples, in place of `every_steps`.",
+    )
+    .of(FLOW),
+    key("output.averages.every_steps", &[STEPS], Value("10"), "The number of steps between samples.")
+        .of(FLOW),
+    key("output.averages.names", &[NAMES], Says("as in `output.fields`"), "The fields.").of(FLOW),
+    key(
+        "output.checkpoint",
+        &[Words(&["none"]), Section],
+        Says("one checkpoint at the end"),
+        "Checkpoints, from which a run can be continued; `none` writes none.",
+    )
+    .of(FLOW),
+    key(
+        "output.checkpoint.every",
+        &[TIME],
+        Nothing,
+        "The interval of time between checkpoints, beside the one at the end.",
+    )
+    .of(FLOW),
+    key(
+        "output.checkpoint.every_steps",
+        &[STEPS],
+        Nothing,
+        "The number of steps between checkpoints, in place of `every`.",
+    )
+    .of(FLOW),
+    key(
+        "output.checkpoint.keep",
+        &[Whole(1, usize::MAX)],
+        Value("2"),
+        "The number of checkpoints that are kept, the latest ones.",
+    )
+    .of(FLOW),
+];

@@ -1,0 +1,184 @@
+//! Keys of the section `physics`.
+
+use super::Absent::{Nothing, Required, Says, Value};
+use super::Kind::{Formula, Number, Section, Vector, Words};
+use super::Range::{Above, Any, AtLeast};
+use super::{ADVECTION, FLOW, GAS, Key, MODELS, NAVIER_STOKES, POISSON, SPACE_TIME, key};
+
+const POSITIVE: super::Kind = Number(Above(0.0));
+
+pub(super) const KEYS: &[Key] = &[
+    key("physics", &[Section], Required, "The model and its parameters."),
+    key(
+        "physics.model",
+        &[Words(&MODELS)],
+        Required,
+        "The equations: the compressible Euler equations, the compressible Navier-Stokes equations \
+         (laminar), linear advection, or Poisson's equation.",
+    ),
+    key("physics.gamma", &[Number(Above(1.0))], Value("1.4"), "The ratio of specific heats.").of(GAS),
+    key("physics.prandtl", &[POSITIVE], Value("0.72"), "The Prandtl number.").of(NAVIER_STOKES),
+    key(
+        "physics.gas_constant",
+        &[POSITIVE],
+        Says(
+            "1, or derived from the Mach number of `reference`; required where the viscosity depends on \
+             the temperature and there is no `reference`",
+        ),
+        "The specific gas constant R in p = ρRT. With a `reference` it makes the reference state one with \
+         units.",
+    )
+    .of(NAVIER_STOKES),
+    key(
+        "physics.viscosity",
+        &[Section],
+        Says("derived from the Reynolds number of `reference`; required without one"),
+        "The dynamic viscosity by one of three laws.",
+    )
+    .of(NAVIER_STOKES),
+    key("physics.viscosity.constant", &[Number(AtLeast(0.0))], Nothing, "A constant dynamic viscosity μ.")
+        .of(NAVIER_STOKES),
+    key("physics.viscosity.power", &[Section], Nothing, "A power law, μ = mu_ref (T/t_ref)^exponent.")
+        .of(NAVIER_STOKES),
+    key(
+        "physics.viscosity.sutherland",
+        &[Section],
+        Nothing,
+        "Sutherland's law, μ = mu_ref (T/t_ref)^1.5 (t_ref + s)/(T + s).",
+    )
+    .of(NAVIER_STOKES),
+    key(
+        "physics.viscosity.{power,sutherland}.mu_ref",
+        &[Number(AtLeast(0.0))],
+        Says("derived from the Reynolds number of `reference`; required without one"),
+        "The viscosity at the temperature `t_ref`.",
+    )
+    .of(NAVIER_STOKES),
+    key(
+        "physics.viscosity.{power,sutherland}.t_ref",
+        &[POSITIVE],
+        Says("the temperature of `reference`; required without one"),
+        "The temperature at which the viscosity is `mu_ref`.",
+    )
+    .of(NAVIER_STOKES),
+    key("physics.viscosity.power.exponent", &[Number(Any)], Required, "The exponent of the temperature.")
+        .of(NAVIER_STOKES),
+    key(
+        "physics.viscosity.sutherland.s",
+        &[POSITIVE],
+        Required,
+        "Sutherland's temperature in the unit of `t_ref`: 110.4 for air in kelvin, 110.4/288.15 where \
+         temperatures are relative to 288.15 K.",
+    )
+    .of(NAVIER_STOKES),
+    key(
+        "physics.reference",
+        &[Section],
+        Nothing,
+        "A reference state of the gas, with units or without. Expressions of the other sections may use \
+         its numbers: `rho_ref`, `speed_ref`, `u_ref`, `v_ref`, `w_ref`, `p_ref`, `T_ref`, `c_ref`, \
+         `R_ref`, `mu_ref`, `L_ref`.",
+    )
+    .of(GAS),
+    key("physics.reference.mach", &[POSITIVE], Required, "The Mach number |v|/c.").of(GAS),
+    key(
+        "physics.reference.reynolds",
+        &[POSITIVE],
+        Says("none; required where `viscosity` has no numbers"),
+        "The Reynolds number ρ|v|L/μ, which fixes the viscosity, or the density of a state with units.",
+    )
+    .of(NAVIER_STOKES),
+    key(
+        "physics.reference.length",
+        &[POSITIVE],
+        Says("none; required with `reynolds`"),
+        "The length L of the Reynolds number and of force coefficients.",
+    )
+    .of(GAS),
+    key("physics.reference.density", &[POSITIVE], Says("1, or derived"), "The density.").of(GAS),
+    key("physics.reference.pressure", &[POSITIVE], Says("derived"), "The pressure, in place of the density.")
+        .of(GAS),
+    key(
+        "physics.reference.velocity",
+        &[POSITIVE],
+        Says("1; derived from the Mach number where `gas_constant` is given"),
+        "The magnitude of the velocity, in a state without units.",
+    )
+    .of(GAS),
+    key(
+        "physics.reference.temperature",
+        &[POSITIVE],
+        Says("1; required where `gas_constant` is given"),
+        "The temperature.",
+    )
+    .of(GAS),
+    key(
+        "physics.reference.direction",
+        &[Vector],
+        Says("the x-axis"),
+        "The direction of the velocity; its length does not matter.",
+    )
+    .of(GAS),
+    key(
+        "physics.reference.angle",
+        &[Number(Any)],
+        Value("0"),
+        "The angle of the velocity to the x-axis, in place of `direction`, from `-360*deg` to `360*deg`. \
+         Write `2*deg` for degrees, or an expression in radians.",
+    )
+    .of(GAS),
+    key(
+        "physics.source",
+        &[Words(&["manufactured"]), Section],
+        Nothing,
+        "A source term. `manufactured` derives the source for which the exact solution of `initial` solves \
+         the equations.",
+    )
+    .of(FLOW),
+    key(
+        "physics.source.<variable>",
+        &[Formula(SPACE_TIME)],
+        Value("0"),
+        "The source of a conserved variable: `rho`, `rho_u`, `rho_v`, `rho_w`, `rho_E`, or `u`.",
+    )
+    .of(FLOW),
+    key(
+        "physics.velocity",
+        &[Vector],
+        Required,
+        "The velocity of linear advection. The unknown is called `u`.",
+    )
+    .of(ADVECTION),
+    key(
+        "physics.exact",
+        &[Formula("x, y, z")],
+        Nothing,
+        "The exact solution, from which the program derives right-hand side and boundary data and computes \
+         errors.",
+    )
+    .of(POISSON),
+    key(
+        "physics.forcing",
+        &[Words(&["exact"]), Formula("x, y, z")],
+        Says("`exact` if `physics.exact` is given; required without it"),
+        "The right-hand side f of −∇·(κ∇u) + λu = f. `exact` derives it from the exact solution, κ and λ.",
+    )
+    .of(POISSON),
+    key(
+        "physics.kappa",
+        &[Formula("x, y, z"), Section],
+        Value("1"),
+        "The coefficient κ, which must be greater than 0: one formula, or a section with one for each \
+         region of the mesh.",
+    )
+    .of(POISSON),
+    key(
+        "physics.kappa.<region>",
+        &[Formula("x, y, z")],
+        Required,
+        "The coefficient κ in a region of the mesh.",
+    )
+    .of(POISSON),
+    key("physics.lambda", &[Formula("x, y, z")], Value("0"), "The coefficient λ, which must be 0 or more.")
+        .of(POISSON),
+];

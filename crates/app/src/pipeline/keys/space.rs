@@ -1,0 +1,136 @@
+//! Keys of the section `space`.
+
+use super::Absent::{Nothing, Says, Value};
+use super::Kind::{Number, Section, Whole, Words};
+use super::Range::{Any, AtLeast, Between};
+use super::{FLOW, GAS, Key, NAVIER_STOKES, POISSON, key};
+
+pub(super) const KEYS: &[Key] = &[
+    key("space", &[Section], Nothing, "The discretisation in space."),
+    key("space.order", &[Whole(0, 10)], Value("3"), "The polynomial degree p of the solution.").of(FLOW),
+    key("space.order", &[Whole(1, 10)], Value("3"), "The polynomial degree p of the solution.").of(POISSON),
+    key(
+        "space.scheme",
+        &[Words(&["dg", "fr"])],
+        Value("dg"),
+        "Discontinuous Galerkin, or flux reconstruction: `basis: nodal`, `form: strong`, fluxes at the \
+         nodes, not on pyramids.",
+    )
+    .of(FLOW),
+    key("space.scheme", &[Words(&["dg"])], Value("dg"), "Discontinuous Galerkin.").of(POISSON),
+    key(
+        "space.vcjh",
+        &[Words(&["dg", "sd", "hu"]), Number(Any)],
+        Value("dg"),
+        "The correction of `scheme: fr`: `dg` (c = 0), `sd` (spectral difference), `hu` (Huynh) or the \
+         number c.",
+    )
+    .of(FLOW),
+    key(
+        "space.basis",
+        &[Words(&["modal", "nodal", "taylor"])],
+        Says("`modal`; `nodal` with `scheme: fr`, `form: split`, `nodes` or a collocated cubature"),
+        "The basis functions: orthonormal modes, Lagrange polynomials at nodes, or scaled monomials about \
+         the centroid.",
+    )
+    .of(FLOW),
+    key("space.basis", &[Words(&["nodal"])], Value("nodal"), "Lagrange polynomials at nodes.").of(POISSON),
+    key(
+        "space.nodes",
+        &[Words(&["lobatto", "gauss", "warp-blend"])],
+        Says("`lobatto` (warp & blend on simplices); `gauss` with `scheme: fr`"),
+        "The nodes of a nodal basis.",
+    )
+    .of(FLOW),
+    key(
+        "space.polynomials",
+        &[Words(&["total", "tensor"])],
+        Says("`total` on simplices and for a Taylor basis, `tensor` elsewhere"),
+        "The polynomial space: total degree p, or degree p in each direction.",
+    )
+    .of(FLOW),
+    key(
+        "space.form",
+        &[Words(&["weak", "strong", "split"])],
+        Says("`weak`; `strong` with `scheme: fr`"),
+        "The form of the volume term. `split` uses two-point fluxes, for under-resolved flow, at Lobatto \
+         nodes of quadrilaterals and hexahedra.",
+    )
+    .of(FLOW),
+    key(
+        "space.split_flux",
+        &[Words(&["kennedy-gruber", "ranocha"])],
+        Value("ranocha"),
+        "The two-point flux of `form: split`: Kennedy and Gruber's (faster), or Ranocha's (conserves \
+         entropy and kinetic energy).",
+    )
+    .of(GAS),
+    key(
+        "space.riemann",
+        &[Words(&["rusanov", "llf", "hll", "hllc", "roe", "roe-low-mach"])],
+        Value("rusanov"),
+        "The numerical flux. `llf` is another name for `rusanov`; `roe-low-mach` dissipates less at low \
+         Mach numbers. Advection has `rusanov` only, which is its upwind flux.",
+    )
+    .of(FLOW),
+    key(
+        "space.dissipation",
+        &[Number(Between(0.0, 1.0))],
+        Says("the whole of Roe's flux"),
+        "The share of the dissipation of `riemann: roe` or `roe-low-mach` that is kept between elements.",
+    )
+    .of(GAS),
+    key(
+        "space.viscous",
+        &[Words(&["br2"]), Section],
+        Value("br2"),
+        "The discretisation of the viscous terms: the second scheme of Bassi and Rebay.",
+    )
+    .of(NAVIER_STOKES),
+    key("space.viscous.br2", &[Section], Nothing, "The second scheme of Bassi and Rebay with its factor.")
+        .of(NAVIER_STOKES),
+    key(
+        "space.viscous.br2.eta",
+        &[Number(AtLeast(1.0))],
+        Says("the number of an element's faces"),
+        "The factor η on the lifted jumps. The scheme is stable from the number of an element's faces on.",
+    )
+    .of(NAVIER_STOKES),
+    key(
+        "space.viscous",
+        &[Words(&["sipdg"]), Section],
+        Value("sipdg"),
+        "The discretisation of the diffusion: the symmetric interior penalty method.",
+    )
+    .of(POISSON),
+    key("space.viscous.sipdg", &[Section], Nothing, "The symmetric interior penalty method with its factor.")
+        .of(POISSON),
+    key(
+        "space.viscous.sipdg.penalty",
+        &[Number(Between(0.5, 100.0))],
+        Value("1"),
+        "A factor on the penalty for which the method is known to be stable.",
+    )
+    .of(POISSON),
+    key(
+        "space.limiter",
+        &[Words(&["none"])],
+        Value("none"),
+        "There is no limiter and no shock capturing in this version.",
+    )
+    .of(FLOW),
+    key(
+        "space.cubature",
+        &[Words(&["collocated"]), Section],
+        Says("degrees 2p in the volume and 2p + 1 on faces, raised on curved elements"),
+        "The numerical integration. `collocated` integrates at the nodes of a nodal basis.",
+    )
+    .of(FLOW),
+    key(
+        "space.cubature.{volume,face}",
+        &[Whole(0, 40), Words(&["collocated"])],
+        Says("2p in the volume and 2p + 1 on faces, raised on curved elements"),
+        "The degree of the polynomials that the rule integrates exactly, or `collocated`.",
+    )
+    .of(FLOW),
+];

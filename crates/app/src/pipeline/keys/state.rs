@@ -1,0 +1,271 @@
+//! Keys of the sections `initial` and `boundaries`.
+
+use super::Absent::{Nothing, Required, Says, Value};
+use super::Kind::{Flag, Formula, List, Number, Section, Text, Vector, Words};
+use super::Range::{Above, AtLeast};
+use super::{ADVECTION, EULER, FLOW, GAS, Key, NAVIER_STOKES, POISSON, SPACE_TIME, key};
+
+const COMPONENTS: super::Kind = List("one number or formula for each direction", &[Formula(SPACE_TIME)]);
+const POSITIVE: super::Kind = Number(Above(0.0));
+
+/// The conditions that prescribe a state.
+const STATES: &[&str] = &["dirichlet", "far-field"];
+const WALL: &[&str] = &["no-slip-wall"];
+const INFLOW: &[&str] = &["subsonic-inflow"];
+
+pub(super) const KEYS: &[Key] = &[
+    key(
+        "initial",
+        &[Section],
+        Says("a gas at rest with ρ = p = 1, or u = 0"),
+        "The state at the start: a formula for each primitive variable, an exact solution, or a checkpoint.",
+    )
+    .of(FLOW),
+    key(
+        "initial.restart",
+        &[Text],
+        Nothing,
+        "The path of a checkpoint to start from, or of a folder with checkpoints, of which the newest is \
+         used.",
+    )
+    .of(FLOW),
+    key(
+        "initial.exact",
+        &[Text, Section],
+        Nothing,
+        "The name of an exact solution, or a section with a formula for each primitive variable. Errors \
+         are measured against it.",
+    )
+    .of(FLOW),
+    key(
+        "initial.exact.name",
+        &[Text],
+        Nothing,
+        "The name of an exact solution, whose parameters stand beside it.",
+    )
+    .of(FLOW),
+    key(
+        "initial.exact.<variable>",
+        &[Formula(SPACE_TIME)],
+        Required,
+        "The formula of a primitive variable, or with `name` a parameter of that solution.",
+    )
+    .of(FLOW),
+    key(
+        "initial.<variable>",
+        &[Formula(SPACE_TIME)],
+        Required,
+        "The formula of a primitive variable (`rho`, `u`, `v`, `w`, `p`), or beside `exact` a parameter of \
+         that solution.",
+    )
+    .of(FLOW),
+    key(
+        "boundaries",
+        &[Section],
+        Says("none; every boundary that is not periodic is required"),
+        "The conditions on the boundaries, by the names that the mesh gives them.",
+    ),
+    key("boundaries.<name>", &[Section], Required, "The condition on the boundary of this name."),
+    key(
+        "boundaries.<name>.type",
+        &[Words(&[
+            "dirichlet",
+            "outflow",
+            "slip-wall",
+            "symmetry",
+            "far-field",
+            "subsonic-inflow",
+            "pressure-outlet",
+        ])],
+        Required,
+        "The kind of condition.",
+    )
+    .of(EULER),
+    key(
+        "boundaries.<name>.type",
+        &[Words(&[
+            "dirichlet",
+            "outflow",
+            "slip-wall",
+            "no-slip-wall",
+            "symmetry",
+            "far-field",
+            "subsonic-inflow",
+            "pressure-outlet",
+        ])],
+        Required,
+        "The kind of condition.",
+    )
+    .of(NAVIER_STOKES),
+    key(
+        "boundaries.<name>.type",
+        &[Words(&["dirichlet", "outflow", "far-field"])],
+        Required,
+        "The kind of condition. `dirichlet` prescribes u where the flow enters.",
+    )
+    .of(ADVECTION),
+    key(
+        "boundaries.<name>.type",
+        &[Words(&["dirichlet", "neumann", "robin"])],
+        Required,
+        "The kind of condition: u, κ ∂u/∂n, or κ ∂u/∂n + αu is prescribed.",
+    )
+    .of(POISSON),
+    key(
+        "boundaries.<name>.exact",
+        &[Text, Section],
+        Nothing,
+        "The prescribed state is an exact solution: its name, or a section as in `initial.exact`. The name \
+         alone stands for the solution of `initial` with its parameters.",
+    )
+    .of(FLOW)
+    .with(STATES),
+    key(
+        "boundaries.<name>.exact.name",
+        &[Text],
+        Nothing,
+        "The name of an exact solution, whose parameters stand beside it.",
+    )
+    .of(FLOW)
+    .with(STATES),
+    key(
+        "boundaries.<name>.exact.<variable>",
+        &[Formula(SPACE_TIME)],
+        Required,
+        "The formula of a primitive variable, or with `name` a parameter of that solution.",
+    )
+    .of(FLOW)
+    .with(STATES),
+    key(
+        "boundaries.<name>.<variable>",
+        &[Formula(SPACE_TIME)],
+        Required,
+        "The prescribed primitive variable (`rho`, `u`, `v`, `w`, `p`), or beside `exact` a parameter of \
+         that solution.",
+    )
+    .of(FLOW)
+    .with(STATES),
+    key(
+        "boundaries.<name>.adiabatic",
+        &[Flag],
+        Says("`true` without `temperature`"),
+        "No heat flows through the wall.",
+    )
+    .of(NAVIER_STOKES)
+    .with(WALL),
+    key(
+        "boundaries.<name>.temperature",
+        &[POSITIVE, Formula(SPACE_TIME)],
+        Says("none: the wall is adiabatic"),
+        "The temperature of an isothermal wall.",
+    )
+    .of(NAVIER_STOKES)
+    .with(WALL),
+    key(
+        "boundaries.<name>.velocity",
+        &[COMPONENTS, Section],
+        Says("0: the wall is at rest"),
+        "The velocity of the wall along itself: a list, or a section with some components.",
+    )
+    .of(NAVIER_STOKES)
+    .with(WALL),
+    key(
+        "boundaries.<name>.velocity.{u,v,w}",
+        &[Formula(SPACE_TIME)],
+        Value("0"),
+        "A component of the wall's velocity.",
+    )
+    .of(NAVIER_STOKES)
+    .with(WALL),
+    key(
+        "boundaries.<name>.rotation",
+        &[Section],
+        Nothing,
+        "The wall moves as a rigid body that rotates, with the velocity ω × (x − centre).",
+    )
+    .of(NAVIER_STOKES)
+    .with(WALL),
+    key(
+        "boundaries.<name>.rotation.omega",
+        &[Formula(SPACE_TIME)],
+        Required,
+        "The angular velocity in radians per time, counter-clockwise in the plane.",
+    )
+    .of(NAVIER_STOKES)
+    .with(WALL),
+    key(
+        "boundaries.<name>.rotation.centre",
+        &[Vector],
+        Says("the origin"),
+        "A point of the axis of rotation.",
+    )
+    .of(NAVIER_STOKES)
+    .with(WALL),
+    key(
+        "boundaries.<name>.rotation.axis",
+        &[Vector],
+        Says("the z-axis"),
+        "The direction of the axis, in space only.",
+    )
+    .of(NAVIER_STOKES)
+    .with(WALL),
+    key(
+        "boundaries.<name>.{total_pressure,total_temperature}",
+        &[POSITIVE, Formula(SPACE_TIME)],
+        Required,
+        "The value that the gas would have if it were brought to rest without losses.",
+    )
+    .of(GAS)
+    .with(INFLOW),
+    key(
+        "boundaries.<name>.direction",
+        &[COMPONENTS, Section],
+        Says("inwards along the normal"),
+        "The direction of the inflow, of any length: a list, or a section with some components.",
+    )
+    .of(GAS)
+    .with(INFLOW),
+    key(
+        "boundaries.<name>.direction.{x,y,z}",
+        &[Formula(SPACE_TIME)],
+        Value("0"),
+        "A component of the direction.",
+    )
+    .of(GAS)
+    .with(INFLOW),
+    key("boundaries.<name>.p", &[POSITIVE, Formula(SPACE_TIME)], Required, "The pressure outside.")
+        .of(GAS)
+        .with(&["pressure-outlet"]),
+    key(
+        "boundaries.<name>.u",
+        &[Words(&["exact"]), Formula("x, y, z")],
+        Says("`exact` if `physics.exact` is given; required without it"),
+        "The prescribed value of u.",
+    )
+    .of(POISSON)
+    .with(&["dirichlet"]),
+    key(
+        "boundaries.<name>.flux",
+        &[Words(&["exact"]), Formula("x, y, z")],
+        Says("`exact` if `physics.exact` is given; required without it"),
+        "The prescribed flux κ ∂u/∂n along the outward normal.",
+    )
+    .of(POISSON)
+    .with(&["neumann"]),
+    key(
+        "boundaries.<name>.g",
+        &[Words(&["exact"]), Formula("x, y, z")],
+        Says("`exact` if `physics.exact` is given; required without it"),
+        "The prescribed value of κ ∂u/∂n + αu.",
+    )
+    .of(POISSON)
+    .with(&["robin"]),
+    key(
+        "boundaries.<name>.alpha",
+        &[Number(AtLeast(0.0))],
+        Required,
+        "The coefficient α of the condition `robin`.",
+    )
+    .of(POISSON)
+    .with(&["robin"]),
+];
