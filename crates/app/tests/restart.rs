@@ -93,7 +93,7 @@ fn coefficients_that_do_not_fit_their_order_are_refused_with_both_named() {
     );
     refused(
         &|c| c.state.tally.truncate(9),
-        "euler with 9 sums for conservation, this solver is one of euler with 12",
+        "euler with 9 sums for conservation, this solver is of euler with 12",
     );
     refused(&|c| c.state.basis = "wavelets".into(), "has a wavelets basis");
     refused(&|c| c.state.order = 1000, "has order 1000, which is not from 0 to 10");
