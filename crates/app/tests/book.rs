@@ -1,0 +1,48 @@
+//! The pages of the book that describe keys and commands are those of this program.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+
+use std::path::Path;
+
+use clap::{Command, CommandFactory};
+use dgsuite::cli::Cli;
+use dgsuite::pipeline::keys;
+
+fn page(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src").join(name)).unwrap()
+}
+
+#[test]
+fn the_page_of_keys_is_that_of_the_table() {
+    let (page, table) = (page("keys.md"), keys::markdown());
+    let differing = page.lines().zip(table.lines()).find(|(old, new)| old != new);
+    let renew = "cargo run --release -p dgsuite -- keys --markdown > docs/src/keys.md";
+    assert!(page == table, "docs/src/keys.md is out of date; renew it by\n  {renew}\n{differing:?}");
+}
+
+/// What the page lacks of a command and of those below it.
+fn missing(command: &Command, name: &str, page: &str) -> Vec<String> {
+    let mut lacks = Vec::new();
+    // `mesh` alone, as the program alone, does nothing.
+    if !command.has_subcommands() && !page.contains(&format!("`{name}`")) {
+        lacks.push(name.to_owned());
+    }
+    // The part of the page about this command, or about the program.
+    let part = page.split(&format!("\n## {name}\n")).nth(1).and_then(|rest| rest.split("\n## ").next());
+    for option in command.get_arguments() {
+        let Some(long) = option.get_long().map(|long| format!("--{long}")) else { continue };
+        if !part.unwrap_or(page).contains(&long) {
+            lacks.push(format!("{name} {long}"));
+        }
+    }
+    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+        lacks.extend(missing(inner, &format!("{name} {}", inner.get_name()), page));
+    }
+    lacks
+}
+
+#[test]
+fn the_page_of_commands_has_every_command_and_option() {
+    let lacks = missing(&Cli::command(), "dgsuite", &page("commands.md"));
+    assert!(lacks.is_empty(), "docs/src/commands.md does not mention {lacks:?}");
+}
