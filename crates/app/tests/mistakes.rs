@@ -262,11 +262,11 @@ fn outputs_monitors_and_checks_by_wrong_names() {
     );
     refused(&case, &[], &["the times of `monitors.1.probe.every` are too many", "case.yaml:13:98"]);
     let case = more("output: { averages: { every: 1e-300 } }\n");
-    refused(&case, &[], &["`output.averages.every`", "every 1e-300 is", "case.yaml:13:30"]);
+    refused(&case, &[], &["`output.averages.every`", "every 1e-300 up to", "case.yaml:13:30"]);
     // Within a step of a run that ends after a number of steps.
     let yaml = format!("{STREAM}output: {{ averages: {{ every: 1e-300 }} }}\n");
     let case = with(&yaml, "time: { end: 0.05 }", "time: { steps: 3, dt: 0.01 }");
-    refused(&case, &[], &["`output.averages.every`", "times up to 0.01,", "case.yaml:13:30"]);
+    refused(&case, &[], &["`output.averages.every`", "up to 0.01 makes", "case.yaml:13:30"]);
     let case = more("monitors: [ { probe: { points: [[1, 0.5], [3, 0]], fields: [u] } } ]\n");
     let parts = ["the point (3.000000, 0.000000, 0.000000) is outside of the mesh", "case.yaml:13:43"];
     refused(&case, &[], &parts);

@@ -36,7 +36,7 @@ fn meshes_that_would_be_changed_without_a_word() {
         assert!(!case.path("out").exists());
     };
     std::fs::write(case.path("square.msh"), square(&[], |x| 0.1 * x)).unwrap();
-    refused(&["square.msh", "its z runs from 0 to 0.1", "case.yaml:3:9"]);
+    refused(&["square.msh", "its z ranges from 0 to 0.1", "case.yaml:3:9"]);
     let both = ["7 1 1 2", "8 1 1 2", "8 2 2 3", "8 2 3 4", "8 2 4 1"];
     std::fs::write(case.path("square.msh"), square(&both, |_| 0.0)).unwrap();
     let parts =

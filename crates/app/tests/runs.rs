@@ -71,7 +71,7 @@ fn a_run_that_would_only_land_on_times_of_output_says_so() {
     let case = Case::new(&format!("{wave}output: {{ fields: {{ every: 1e-300 }} }}\n"));
     let outcome = case.dgsuite(&["run", "case.yaml"]);
     assert_eq!(outcome.code, 1, "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("every 1e-300 is"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("every 1e-300 up to"), "{}", outcome.stderr);
 }
 
 #[test]

@@ -91,13 +91,13 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "integral    rho = 4.000000e0, strange is not finite",
-                "wall        body: cp_min = -1.000000e0, cp_max = 1.000000e0, cf_max = 5.000000e-1, \
+                "integral    rho = 4, strange is not finite",
+                "wall        body: cp_min = -1, cp_max = 1, cf_max = 0.5, \
                  separation at (0.50000, 0.25000)",
-                "wake        length = 2.500000e0",
+                "wake        length = 2.5",
                 "wake        length-2: no reversed flow",
-                "forces      body: cd = 1.500000e0, cl = -2.500000e-1, cs = 0.000000e0, cm = 0.000000e0, \
-                 means cd = 1.250000e0, cl = 0.000000e0, amplitudes cd = 5.000000e-1, cl = 2.000000e0, \
+                "forces      body: cd = 1.5, cl = -0.25, cs = 0, cm = 0, \
+                 means cd = 1.25, cl = 0, amplitudes cd = 0.5, cl = 2, \
                  Strouhal number 0.16400 with a resolution of 1.0e-2",
             ]
         );
