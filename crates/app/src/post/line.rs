@@ -1,23 +1,17 @@
-//! Lengths along a line: the point where reversed flow turns forwards again.
+//! Lengths along a line: the point where reversed flow ends.
 
-/// Returns the first point where `u` crosses zero from below, by linear interpolation; `None` if `u` is never
-/// negative before it is positive, or never positive after it was negative.
+/// Returns the end of the interval of reversed flow (`u < 0`) with the strongest reversed flow, by linear
+/// interpolation; `None` if `u` is never negative, or if the line ends before the interval does.
 ///
 /// For the velocity along the axis of a wake, starting at the body, this is the length of the recirculation
-/// region.
+/// region. Beside a wall, where the condition of no slip holds weakly, `u` may change its sign between the first
+/// points; such an interval is ignored.
 #[must_use]
-pub fn first_return(s: &[f64], u: &[f64]) -> Option<f64> {
-    let mut negative = false;
-    for i in 0..s.len().min(u.len()) {
-        if u[i] < 0.0 {
-            negative = true;
-        } else if negative {
-            // Between two values of different sign, or at a zero.
-            let share = u[i - 1] / (u[i - 1] - u[i]);
-            return Some(s[i - 1] + share * (s[i] - s[i - 1]));
-        }
-    }
-    None
+pub fn end_of_reversed_flow(s: &[f64], u: &[f64]) -> Option<f64> {
+    let lowest = (0..s.len().min(u.len())).min_by(|&i, &j| u[i].total_cmp(&u[j]))?;
+    let end = (lowest..s.len().min(u.len())).find(|&i| u[i] >= 0.0).filter(|_| u[lowest] < 0.0)?;
+    let share = u[end - 1] / (u[end - 1] - u[end]);
+    Some(s[end - 1] + share * (s[end] - s[end - 1]))
 }
 
 /// Returns `n + 1` equally spaced points from `a` to `b`, with their distances from `a`.
@@ -39,9 +33,12 @@ mod tests {
         let (s, _) = points([0.5, 0.0, 0.0], [5.5, 0.0, 0.0], 997);
         let mut u: Vec<f64> = s.iter().map(|s| s * s - 4.0).collect();
         u[0] = 0.0;
-        assert!((first_return(&s, &u).unwrap() - 2.0).abs() < 1e-5);
-        assert_eq!(first_return(&s, &vec![1.0; s.len()]), None);
-        assert_eq!(first_return(&s, &vec![-1.0; s.len()]), None);
-        assert_eq!(first_return(&[0.0, 1.0, 2.0], &[0.0, -1.0, 0.0]), Some(2.0));
+        assert!((end_of_reversed_flow(&s, &u).unwrap() - 2.0).abs() < 1e-5);
+        assert_eq!(end_of_reversed_flow(&s, &vec![1.0; s.len()]), None);
+        assert_eq!(end_of_reversed_flow(&s, &vec![-1.0; s.len()]), None);
+        assert_eq!(end_of_reversed_flow(&[0.0, 1.0, 2.0], &[0.0, -1.0, 0.0]), Some(2.0));
+        // The velocity at a wall is not exactly zero, and may have either sign.
+        (u[0], u[1], u[2]) = (1e-6, -1e-3, 1e-5);
+        assert!((end_of_reversed_flow(&s, &u).unwrap() - 2.0).abs() < 1e-5);
     }
 }

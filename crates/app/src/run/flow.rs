@@ -123,7 +123,7 @@ pub fn recirculation(
     };
     let (s, u): (Vec<f64>, Vec<f64>) =
         s.iter().zip(solver.evaluate_in(places)).filter_map(|(&s, w)| Some((s, speed(w)?))).unzip();
-    line::first_return(&s, &u)
+    line::end_of_reversed_flow(&s, &u)
 }
 
 /// Returns means, amplitudes and the frequency of lift from a table of forces, starting at a given time.
