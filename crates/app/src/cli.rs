@@ -171,8 +171,9 @@ struct FileArgs {
     /// Write results to this directory
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Continue from a checkpoint: a file, or `latest` for the newest one in the output directory
-    #[arg(long, value_name = "FILE|latest")]
+    /// Continue from a checkpoint: a file, `latest` for the newest one in the output directory, or `auto` for
+    /// the newest one if there is one
+    #[arg(long, value_name = "FILE|latest|auto")]
     restart: Option<PathBuf>,
 }
 

@@ -59,7 +59,8 @@ use crate::systems::hyperbolic::{BoundaryKind, Device, Form, Law, Setup, SourceT
 pub struct Choices {
     /// The directory of the results, relative to the working directory; replaces `output.directory`.
     pub output: Option<PathBuf>,
-    /// The checkpoint to start from: a file, or `latest` for the newest one in the output directory.
+    /// The checkpoint to start from: a file, `latest` for the newest one in the output directory, or `auto`
+    /// for the newest one if there is one.
     pub restart: Option<PathBuf>,
     /// Deletes the results of a former run instead of moving them to `previous`.
     pub overwrite: bool,

@@ -47,6 +47,16 @@ fn a_checkpoint_of_the_first_format_is_continued_as_one_of_today() {
     }
 }
 
+/// The jobs of a chain are started by one command line.
+#[test]
+fn an_automatic_restart_begins_and_then_continues() {
+    let case = Case::new(TWO_CELLS);
+    let steps = |set: &[&str]| number(&case.run(&[&["--restart", "auto"], set].concat()), "/time/steps");
+    assert_eq!(steps(&["--set", "time.end=0.025"]), 1.0);
+    assert_eq!(steps(&[]), 2.0);
+    assert!(!case.path("out/case/previous").exists(), "the second run continues the results of the first");
+}
+
 #[test]
 fn a_restart_with_another_law_warns_and_names_both_values() {
     let case = Case::new(TWO_CELLS);

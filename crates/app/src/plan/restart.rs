@@ -22,11 +22,15 @@ pub(super) fn read(
     law: &Law,
     mesh: u64,
 ) -> Result<Option<(PathBuf, Checkpoint)>, InputError> {
-    let (path, place): (PathBuf, Option<&Place>) = match (&choices.restart, &pipeline.initial) {
-        (Some(path), _) if path == Path::new("latest") => {
-            (directory.join("checkpoints").join("latest"), None)
-        }
-        (Some(path), _) => (path.clone(), None),
+    let latest = directory.join("checkpoints").join("latest");
+    let chosen = match &choices.restart {
+        Some(word) if word == Path::new("latest") => Some(latest),
+        // The first job of a chain has nothing to continue.
+        Some(word) if word == Path::new("auto") => Some(latest).filter(|file| file.exists()),
+        other => other.clone(),
+    };
+    let (path, place): (PathBuf, Option<&Place>) = match (chosen, &pipeline.initial) {
+        (Some(path), _) => (path, None),
         (None, InitialSpec::Restart(file)) => (pipeline.resolve(&file.value), Some(&file.place)),
         (None, _) => return Ok(None),
     };

@@ -4,8 +4,8 @@
 /// interpolation; `None` if `u` is never negative, or if the line ends before the interval does.
 ///
 /// For the velocity along the axis of a wake, starting at the body, this is the length of the recirculation
-/// region. Beside a wall, where the condition of no slip holds weakly, `u` may change its sign between the first
-/// points; such an interval is ignored.
+/// region. Beside a wall, where the condition of no slip holds weakly, `u` may change its sign between the
+/// first points; such an interval is ignored.
 #[must_use]
 pub fn end_of_reversed_flow(s: &[f64], u: &[f64]) -> Option<f64> {
     let lowest = (0..s.len().min(u.len())).min_by(|&i, &j| u[i].total_cmp(&u[j]))?;
