@@ -6,6 +6,7 @@ use std::path::Path;
 use dgsuite_mesh::quality::{self, Range};
 use dgsuite_mesh::{Mesh, MeshError};
 
+use crate::pipeline::checks::rounded;
 use crate::plan::print::{elements_by_shape, grouped, shape_word};
 
 /// Reads a mesh and returns its description.
@@ -28,8 +29,8 @@ pub(super) fn describe(file: &Path) -> Result<String, MeshError> {
     line("faces", grouped(mesh.faces.len()));
     let [low, high] = mesh.bounding_box();
     let axes = ["x", "y", "z"];
-    let ranges: Vec<String> =
-        (0..mesh.dim).map(|d| format!("{} from {} to {}", axes[d], low[d], high[d])).collect();
+    let range = |d: usize| format!("{} from {} to {}", axes[d], rounded(low[d]), rounded(high[d]));
+    let ranges: Vec<String> = (0..mesh.dim).map(range).collect();
     line("extent", ranges.join(", "));
     let boundaries: Vec<String> = mesh
         .boundaries
