@@ -30,7 +30,8 @@ fn largest_error(dim: usize, collocated: bool) -> f64 {
         .into_iter()
         .map(|b| (b.to_owned(), BoundaryKind::FarField(uniform.clone())))
         .collect();
-    let setup = Setup { boundaries, ..Setup::new(Arc::new(mesh), Law::Euler { gamma: 1.4 }, 2) };
+    let setup =
+        Setup { boundaries, ..Setup::new(Arc::new(mesh), Law::Euler { gamma: 1.4, gas_constant: 1.0 }, 2) };
     let setup = if collocated { setup.collocated() } else { setup };
     let mut solver = Hyperbolic::new(setup, uniform.as_ref(), 0.0).expect("a solver");
     let dt = 0.1 * solver.stable_dt().expect("a gas");

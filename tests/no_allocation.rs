@@ -46,7 +46,11 @@ fn solver(collocated: bool, curved: bool, threads: usize) -> Hyperbolic {
     };
     let far = BoundaryKind::FarField(state("uniform"));
     let boundaries = [("xmin".to_owned(), far), ("xmax".to_owned(), BoundaryKind::Outflow)].into();
-    let setup = Setup { boundaries, threads, ..Setup::new(Arc::new(mesh), Law::Euler { gamma: 1.4 }, 3) };
+    let setup = Setup {
+        boundaries,
+        threads,
+        ..Setup::new(Arc::new(mesh), Law::Euler { gamma: 1.4, gas_constant: 1.0 }, 3)
+    };
     let setup = if collocated { setup.collocated() } else { setup };
     Hyperbolic::new(setup, state("isentropic-vortex").as_ref(), 0.0).expect("a solver")
 }

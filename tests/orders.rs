@@ -113,7 +113,11 @@ fn errors(cells: Cells, space: Space, curved: bool, p: usize, half: f64, n: usiz
     // Both fluxes have the order p + 1. On such coarse meshes, Rusanov's flux shows it at odd orders, where
     // its dissipation helps, and Roe's flux at even ones.
     let riemann = if p % 2 == 1 { Riemann::Rusanov } else { Riemann::Roe };
-    let setup = Setup { boundaries, riemann, ..Setup::new(Arc::new(mesh), Law::Euler { gamma: 1.4 }, p) };
+    let setup = Setup {
+        boundaries,
+        riemann,
+        ..Setup::new(Arc::new(mesh), Law::Euler { gamma: 1.4, gas_constant: 1.0 }, p)
+    };
     let mut solver = Hyperbolic::new(space.of(setup), exact.as_ref(), 0.0).expect("a solver");
     // Small enough that the error in time is negligible.
     let (end, cfl) = if dim == 2 { (1.0, 0.3) } else { (0.1, 0.12) };

@@ -22,7 +22,7 @@ fn run(p: usize, n: usize) -> (Vec<f64>, Vec<f64>) {
     mesh.renumber(SpaceFillingCurve::Hilbert);
     let context = Context { dim: 2, model: Model::Euler { gamma: 1.4 }, period: [10.0, 10.0, 0.0] };
     let vortex = by_name("isentropic-vortex", &Default::default(), &context).expect("a known solution");
-    let setup = Setup::new(Arc::new(mesh), Law::Euler { gamma: 1.4 }, p);
+    let setup = Setup::new(Arc::new(mesh), Law::Euler { gamma: 1.4, gas_constant: 1.0 }, p);
     let mut solver = Hyperbolic::new(setup, vortex.as_ref(), 0.0).expect("a solver");
     let steps = (10.0 / (0.5 * solver.stable_dt().expect("a gas"))).ceil();
     for _ in 0..steps as usize {

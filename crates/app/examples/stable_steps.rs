@@ -122,7 +122,7 @@ fn solver(case: &Case<'_>, mesh: &Arc<Mesh>, order: usize, mu: f64) -> Result<Hy
     let gas = Euler { gamma: 1.4 };
     let viscosity = Viscosity::Constant { mu };
     let law = match case.fluid {
-        "euler" => Law::Euler { gamma: 1.4 },
+        "euler" => Law::Euler { gamma: 1.4, gas_constant: 1.0 },
         _ => Law::NavierStokes(NavierStokes { gas, prandtl: 0.72, viscosity, gas_constant: 1.0 }),
     };
     let setup = Setup::new(Arc::clone(mesh), law, order);

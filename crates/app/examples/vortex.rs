@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout();
     writeln!(out, "order   unknowns  steps   L2 error of rho   of rho_u   conservation")?;
     for order in 1..=4 {
-        let setup = Setup::new(Arc::clone(&mesh), Law::Euler { gamma }, order);
+        let setup = Setup::new(Arc::clone(&mesh), Law::Euler { gamma, gas_constant: 1.0 }, order);
         let cfl = 0.7;
         let mut solver = Hyperbolic::new(setup, vortex.as_ref(), 0.0)?;
         let end = 1.0;

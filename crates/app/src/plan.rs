@@ -367,7 +367,7 @@ fn small_eta(eta: Option<f64>, mesh: &Mesh) -> Option<String> {
 
 fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {
     match &pipeline.physics.model {
-        Model::Euler { gamma } => Ok(Law::Euler { gamma: *gamma }),
+        Model::Euler { gamma, gas_constant } => Ok(Law::Euler { gamma: *gamma, gas_constant: *gas_constant }),
         Model::NavierStokes { gamma, prandtl, viscosity, gas_constant } => {
             Ok(Law::NavierStokes(NavierStokes {
                 gas: Euler { gamma: *gamma },

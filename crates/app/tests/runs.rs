@@ -411,3 +411,27 @@ fn mesh_info_lists_what_a_file_holds() {
         assert!(outcome.stdout.contains(part), "`{part}` is not in:\n{}", outcome.stdout);
     }
 }
+
+/// The reservoir of a free stream gives this free stream: its temperature is that of the reference.
+#[test]
+fn temperatures_of_inviscid_flow_are_those_of_its_reference() {
+    let case = Case::new(
+        "\
+constants: { M: 0.2, f: 1 + 0.2*M^2 }
+mesh: { generate: { shape: quad, cells: [2, 2] } }
+physics: { model: euler, reference: { mach: M } }
+space: { order: 2 }
+initial: { rho: rho_ref, u: u_ref, v: 0, p: p_ref }
+boundaries:
+  xmin: { type: subsonic-inflow, total_pressure: p_ref*f^3.5, total_temperature: T_ref*f, direction: [1, 0] }
+  xmax: { type: pressure-outlet, p: p_ref }
+  ymin: { type: slip-wall }
+  ymax: { type: slip-wall }
+time: { steps: 20 }
+monitors:
+  - integral: { fields: [{ change: (u - u_ref)^2 + (rho - rho_ref)^2 }] }
+",
+    );
+    let change = number(&case.run(&[]), "/integral/change");
+    assert!(change < 1e-20, "{change:e}");
+}

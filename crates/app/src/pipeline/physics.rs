@@ -35,6 +35,8 @@ pub enum Model {
     Euler {
         /// Ratio of specific heats.
         gamma: f64,
+        /// Specific gas constant.
+        gas_constant: f64,
     },
     /// The compressible Navier–Stokes equations of an ideal gas.
     NavierStokes {
@@ -106,7 +108,8 @@ impl PhysicsSpec {
         let gamma = gamma.map_or(1.4, |g| g.value);
         if model.value == "euler" {
             let reference = Reference::read(&section, gamma, None, None, false)?.map(|(state, _)| state);
-            return Ok(Self { model: Model::Euler { gamma }, reference, source, place });
+            let gas_constant = reference.as_ref().map_or(1.0, |state| state.gas_constant);
+            return Ok(Self { model: Model::Euler { gamma, gas_constant }, reference, source, place });
         }
         let prandtl = section.positive("prandtl")?.map_or(PRANDTL, |pr| pr.value);
         let given = section.positive("gas_constant")?.map(|r| r.value);

@@ -155,7 +155,7 @@ fn mesh_line(plan: &Plan) -> String {
 fn physics_line(plan: &Plan) -> String {
     let variables = plan.variables.conserved.join(", ");
     match plan.variables.law() {
-        Law::Euler { gamma } => {
+        Law::Euler { gamma, .. } => {
             format!("euler in {}D, gamma {gamma}; unknowns {variables}", plan.variables.dim())
         }
         Law::NavierStokes(viscous) => format!(

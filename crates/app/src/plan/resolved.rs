@@ -30,7 +30,7 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
     tree.default("mesh.scale", number(pipeline.mesh.scale));
     match pipeline.physics.model {
         Model::Advection { .. } => {}
-        Model::Euler { gamma } => tree.default("physics.gamma", number(gamma)),
+        Model::Euler { gamma, .. } => tree.default("physics.gamma", number(gamma)),
         Model::NavierStokes { gamma, prandtl, .. } => {
             tree.default("physics.gamma", number(gamma));
             tree.default("physics.prandtl", number(prandtl));

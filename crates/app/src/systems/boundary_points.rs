@@ -100,7 +100,13 @@ mod tests {
         let mut grad = vec![0.0; 15];
         grad[5..10].copy_from_slice(&du);
         let mut out = vec![1.0; 15];
-        primitive_gradient(&Law::Euler { gamma: gas.gamma }, 3, &conserved(s), &grad, &mut out);
+        primitive_gradient(
+            &Law::Euler { gamma: gas.gamma, gas_constant: 1.0 },
+            3,
+            &conserved(s),
+            &grad,
+            &mut out,
+        );
         for k in 0..5 {
             assert!((out[5 + k] - dw[k]).abs() < 1e-8, "{k}: {} {}", out[5 + k], dw[k]);
             assert_eq!(out[k], 0.0);

@@ -80,12 +80,17 @@ pub(crate) fn engine(
                         open_boundary::<$t, _, _, $d, 1>(law, Rusanov, kind)
                     })
                 }
-                Law::Euler { gamma } => {
+                Law::Euler { gamma, gas_constant } => {
                     let law = Euler { gamma: *gamma };
                     macro_rules! flux {
                         ($f:expr) => {
                             finish::<$t, _, _, $d, $n>(rest, law, $f, None, &|kind| {
-                                gas_boundary::<$t, _, $d, $n>(law, on_boundaries::<_, $d, $n>($f), kind)
+                                gas_boundary::<$t, _, $d, $n>(
+                                    law,
+                                    *gas_constant,
+                                    on_boundaries::<_, $d, $n>($f),
+                                    kind,
+                                )
                             })
                         };
                     }
@@ -210,6 +215,7 @@ where
 /// The conditions of a gas.
 fn gas_boundary<T, F, const D: usize, const N: usize>(
     law: Euler,
+    gas_constant: f64,
     flux: F,
     kind: &BoundaryKind,
 ) -> Option<Box<dyn BoundaryKernel<T>>>
@@ -230,7 +236,7 @@ where
             Some(of::<T, _, _, _, D, N>(law, flux, PressureOutlet { p: *p }))
         }
         BoundaryKind::SubsonicInflow { .. } => {
-            inflow(kind, 1.0).map(|condition| of::<T, _, _, _, D, N>(law, flux, condition))
+            inflow(kind, gas_constant).map(|condition| of::<T, _, _, _, D, N>(law, flux, condition))
         }
         other => open_boundary::<T, _, _, D, N>(law, flux, other),
     }

@@ -27,6 +27,8 @@ pub enum Law {
     Euler {
         /// Ratio of specific heats.
         gamma: f64,
+        /// The specific gas constant in `p = ρ R T`, which temperatures of output and boundaries need.
+        gas_constant: f64,
     },
     /// The compressible Navier–Stokes equations of a perfect gas.
     NavierStokes(NavierStokes),
@@ -51,7 +53,7 @@ impl Law {
             Self::Advection { velocity } => {
                 return velocity.iter().enumerate().map(|(d, &a)| (format!("velocity.{d}"), a)).collect();
             }
-            Self::Euler { gamma } => return named(&[("gamma", *gamma)]),
+            Self::Euler { gamma, .. } => return named(&[("gamma", *gamma)]),
             Self::NavierStokes(law) => law,
         };
         let mut all = vec![("gamma", gas.gamma), ("prandtl", *prandtl), ("gas_constant", *gas_constant)];
@@ -78,7 +80,7 @@ impl Law {
             Self::Advection { velocity } => Model::Advection {
                 velocity: std::array::from_fn(|d| velocity.get(d).copied().unwrap_or(0.0)),
             },
-            Self::Euler { gamma } => Model::Euler { gamma: *gamma },
+            Self::Euler { gamma, .. } => Model::Euler { gamma: *gamma },
             Self::NavierStokes(viscous) => Model::NavierStokes(*viscous),
         }
     }
@@ -88,17 +90,18 @@ impl Law {
     pub const fn gas(&self) -> Option<Euler> {
         match self {
             Self::Advection { .. } => None,
-            Self::Euler { gamma } => Some(Euler { gamma: *gamma }),
+            Self::Euler { gamma, .. } => Some(Euler { gamma: *gamma }),
             Self::NavierStokes(viscous) => Some(viscous.gas),
         }
     }
 
-    /// The specific gas constant in `p = ρ R T`; 1 if the law does not need one.
+    /// The specific gas constant in `p = ρ R T`; 1 if the law has none.
     #[must_use]
     pub const fn gas_constant(&self) -> f64 {
         match self {
+            Self::Advection { .. } => 1.0,
+            Self::Euler { gas_constant, .. } => *gas_constant,
             Self::NavierStokes(viscous) => viscous.gas_constant,
-            _ => 1.0,
         }
     }
 }
