@@ -17,6 +17,7 @@
 mod arguments;
 mod boundary;
 mod branches;
+mod choice;
 mod clock;
 mod control;
 mod device_group;
@@ -51,6 +52,7 @@ mod tensor_diffusion;
 mod trace_points;
 
 pub use boundary::StageTime;
+pub use choice::ChosenKernels;
 pub use clock::{BoundsCopy, RING, StepBound, StepChoice};
 pub use control::{Attempt, AttemptsCopy, ControlStart, DeviceControl};
 pub use discretization::{CudaDiscretization, StageAddresses};

@@ -84,7 +84,7 @@ pub struct PartSummary {
     /// Whether traces of neighbours are read from the state.
     pub direct_traces: bool,
     /// Numbers per element from which a device computes metric terms and normals, for curved simplices of
-    /// geometry order 2 without diffusion; 0 otherwise.
+    /// geometry order 2; 0 otherwise.
     pub map_numbers: usize,
     /// Bytes of the operators that all elements share.
     pub operator_bytes: usize,
@@ -291,7 +291,7 @@ impl<T: PackScalar> Discretization<T> {
                     face: p.spec.element.face,
                     rule: p.spec.rule,
                     direct_traces: g.face_nodes.is_some(),
-                    map_numbers: if p.lifting.is_none() { p.map.len() / p.n_elements.max(1) } else { 0 },
+                    map_numbers: p.map.len() / p.n_elements.max(1),
                     operator_bytes: p.operators.bytes(),
                     multiply_adds: p.lifting.as_ref().map_or(0, Lifting::multiply_adds)
                         + p.operators

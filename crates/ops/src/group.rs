@@ -237,6 +237,8 @@ pub(crate) fn build_with<T: PackScalar>(
                 *entries = order.iter().map(|&i| entries[i as usize]).collect();
             }
         }
+    } else {
+        split.iter_mut().for_each(|(affine, curved, order)| even_out(mesh, affine, curved, *order));
     }
     let needs: Vec<Need> = shapes
         .iter()
@@ -292,6 +294,18 @@ fn split_kinds(mesh: &Mesh, shape: Shape) -> (Vec<Entry>, Vec<Entry>, usize) {
     (affine, curved, order)
 }
 
+/// Moves an affine element to the curved ones if the affine elements are odd in number. Device kernels read
+/// pairs of numbers, and the states of curved elements must then begin at an even place.
+fn even_out(mesh: &Mesh, affine: &mut Vec<Entry>, curved: &mut Vec<Entry>, order: usize) {
+    if curved.is_empty() || affine.len().is_multiple_of(2) {
+        return;
+    }
+    // Preferably one with the geometry order of the curved elements.
+    let last = affine.iter().rposition(|e| mesh.sets[e.set].order == order).unwrap_or(affine.len() - 1);
+    let entry = affine.remove(last);
+    curved.insert(curved.partition_point(|e| (e.set, e.local) < (entry.set, entry.local)), entry);
+}
+
 /// Lattice nodes of an element.
 pub(crate) fn element_points(mesh: &Mesh, set: usize, local: usize) -> Vec<[f64; 3]> {
     let set = &mesh.sets[set];
@@ -309,7 +323,7 @@ fn build_group<T: PackScalar>(
     lanes: Lanes,
     offset: usize,
 ) -> Result<Group<T>, OpsError> {
-    let on_device = matches!(lanes, Lanes::Device);
+    let on_device = !matches!(lanes, Lanes::Simd(_));
     let (lanes, planar, rows_per_panel) = match lanes {
         Lanes::Simd(level) => (T::lanes(level), false, T::panel_rows(level, n_fields)),
         Lanes::Device => {

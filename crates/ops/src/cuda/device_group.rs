@@ -209,11 +209,7 @@ impl<T: PackScalar> DeviceGroup<T> {
             }
         }
         let fast = Fast::of_parts(law, group, form)?;
-        let passes: Vec<Option<FastDiffusion>> = group
-            .parts
-            .iter()
-            .map(|part| FastDiffusion::new(&Setting { law, group, part }, form))
-            .collect::<Result<_, _>>()?;
+        let passes = FastDiffusion::of_parts(law, group, form)?;
         let first = fast.first().and_then(Option::as_ref);
         let nodes = passes.first().and_then(|p| p.as_ref()?.nodes.as_deref());
         let faces = match nodes.or_else(|| first.and_then(Fast::interpolated_nodes)) {
@@ -248,7 +244,9 @@ impl<T: PackScalar> DeviceGroup<T> {
                 let entries = passes.as_ref().map(FastDiffusion::entries);
                 let entries = entries.or_else(|| fast.as_ref().map(Fast::entries));
                 let own = entries.map(|entries| FastOperators::new(cuda, entries, wide));
-                let map: &[T] = if matches!(fast, Some(Fast::Simplex(_))) { &part.map } else { &[] };
+                let takes_map = matches!(fast, Some(Fast::Simplex(_)))
+                    || passes.as_ref().is_some_and(|passes| passes.takes_map);
+                let map: &[T] = if takes_map { &part.map } else { &[] };
                 Ok(DevicePart {
                     fast: own.transpose()?,
                     residual,

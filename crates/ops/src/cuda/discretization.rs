@@ -522,7 +522,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         let (dim, fields) = (d.physics.dim(), d.physics.n_fields());
         let mut out = Vec::new();
         for group in &d.groups {
-            out.extend(kernel_texts(&law, group, scheme.form)?);
+            out.extend(kernel_texts(&law, group, scheme.form)?.into_iter().flat_map(|part| part.texts));
         }
         out.extend(gathered(&d, &law, d.boundaries.len(), 1)?.into_iter().flatten().map(|text| text.source));
         if let Some((_, texts)) =
@@ -556,7 +556,7 @@ pub(super) fn law_text<T: PackScalar>(d: &Discretization<T>) -> Result<LawText, 
 /// The scheme with the basis for devices: nodal values instead of modes if there are simplices with fast
 /// kernels, for which the nodes on a face then suffice for a neighbour's trace. The space, and thus the
 /// method, is the same on every shape; pyramids keep their modes.
-fn on_device(scheme: &Scheme, mesh: &Mesh) -> Scheme {
+pub(super) fn on_device(scheme: &Scheme, mesh: &Mesh) -> Scheme {
     let wants = |shape| wants_nodes(shape, scheme.order);
     let some = mesh.sets.iter().any(|s| wants(s.shape));
     // Spaces of total degree have no nodes on tensor shapes.

@@ -1,13 +1,14 @@
 //! Selection of the fast kernels for the two passes of diffusion of a part, if there are any.
 
 use crate::cuda::gauss_diffusion::{self, GaussDiffusion};
-use crate::cuda::kernel_text::KernelText;
+use crate::cuda::kernel_text::{KernelText, LawText};
 use crate::cuda::prism_cubature_diffusion::{self, CubatureDiffusion};
 use crate::cuda::prism_diffusion::{self, PrismDiffusion};
 use crate::cuda::setting::Setting;
 use crate::cuda::simplex_diffusion::SimplexDiffusion;
 use crate::cuda::tensor_diffusion::{self, TensorDiffusion};
 use crate::error::OpsError;
+use crate::group::Group;
 use crate::scheme::{Form, PartSpec};
 use crate::simd::PackScalar;
 use dgsuite_basis::{BasisError, Shape};
@@ -39,6 +40,8 @@ pub(super) struct FastDiffusion {
     entries: Vec<f64>,
     /// The nodes of faces, if traces are interpolated from them.
     pub(super) nodes: Option<Vec<Vec<usize>>>,
+    /// Whether they take the derivatives of curved elements' maps.
+    pub(super) takes_map: bool,
 }
 
 /// The fast kernels of both passes.
@@ -54,11 +57,33 @@ pub(super) trait Passes<T: PackScalar> {
 }
 
 impl FastDiffusion {
+    /// The fast kernels that can run the parts of a group.
+    ///
+    /// # Errors
+    /// Those of reference elements.
+    pub(super) fn of_parts<T: PackScalar>(
+        law: &LawText,
+        group: &Group<T>,
+        form: Form,
+    ) -> Result<Vec<Option<Self>>, OpsError> {
+        let mut found = group
+            .parts
+            .iter()
+            .map(|part| Self::new(&Setting { law, group, part }, form))
+            .collect::<Result<Vec<_>, _>>()?;
+        // Kernels that interpolate traces leave none for those that read them.
+        let makes = |passes: &Option<Self>| passes.as_ref().is_some_and(|passes| passes.nodes.is_some());
+        if found.iter().any(makes) && !found.iter().all(makes) {
+            found.iter_mut().for_each(|passes| *passes = None);
+        }
+        Ok(found)
+    }
+
     /// The fast kernels that can run `part`.
     ///
     /// # Errors
     /// Those of reference elements.
-    pub(super) fn new<T: PackScalar>(of: &Setting<'_, T>, form: Form) -> Result<Option<Self>, OpsError> {
+    fn new<T: PackScalar>(of: &Setting<'_, T>, form: Form) -> Result<Option<Self>, OpsError> {
         let Setting { law, group, part } = *of;
         let Some(lifts) = law.lifts else { return Ok(None) };
         // The kernels load pairs of numbers, which must begin at even offsets.
@@ -90,6 +115,7 @@ impl FastDiffusion {
             traces: None,
             entries: passes.into_entries(),
             nodes: None,
+            takes_map: false,
         })
     }
 
@@ -107,7 +133,7 @@ impl FastDiffusion {
 
     fn simplex<T: PackScalar>(of: &Setting<'_, T>, simplex: SimplexDiffusion) -> Option<Self> {
         let nodes = simplex.tables.face_interp.then(|| simplex.tables.face_nodes.clone());
-        Some(Self { nodes, ..Self::of(of, simplex)? })
+        Some(Self { nodes, takes_map: true, ..Self::of(of, simplex)? })
     }
 
     /// The operators' entries.

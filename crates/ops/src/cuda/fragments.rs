@@ -111,11 +111,7 @@ impl SimplexTables {
             }
         }
         if weighted {
-            for (step, tile) in pairs(steps(volume.rows), tiles(np)) {
-                fragment(&reference.project_volume, step, tile, Padding::Zero, &mut entries);
-            }
-            entries.extend(volume.transpose().mul_vec(&reference.volume.weights));
-            entries.extend(reference.project_volume.mul_vec(&vec![1.0; volume.rows]));
+            weight_adjusted(reference, &mut entries);
             entries.extend(quadratic::places(reference));
         }
         let project_at = entries.len();
@@ -126,6 +122,17 @@ impl SimplexTables {
         }
         Ok(Some(Self { entries, project_at, face_nodes, face_interp }))
     }
+}
+
+/// What the weight-adjusted rule takes beside the interpolation to volume points: `Π` `[step][tile]`, `∫ φ`
+/// and the constant 1 `[basis function]`.
+pub(super) fn weight_adjusted(reference: &ReferenceElement, entries: &mut Vec<f64>) {
+    let volume = &reference.interp_volume;
+    for (step, tile) in pairs(steps(volume.rows), tiles(reference.n_basis)) {
+        fragment(&reference.project_volume, step, tile, Padding::Zero, entries);
+    }
+    entries.extend(volume.transpose().mul_vec(&reference.volume.weights));
+    entries.extend(reference.project_volume.mul_vec(&vec![1.0; volume.rows]));
 }
 
 pub(super) fn pairs(n: usize, m: usize) -> impl Iterator<Item = (usize, usize)> {

@@ -221,6 +221,7 @@ pub(super) fn with_headers<T: PackScalar>(name: &str, text: String) -> Source {
         .header("rows.cuh", include_str!("rows.cuh"))
         .header("normals.cuh", include_str!("normals.cuh"))
         .header("fragments.cuh", include_str!("fragments.cuh"))
+        .header("weight_adjusted.cuh", include_str!("weight_adjusted.cuh"))
         .header("quadratic.cuh", include_str!("quadratic.cuh"))
         .header("sparse.cuh", include_str!("sparse.cuh"))
         .header("metric_rule.cuh", include_str!("metric_rule.cuh"))
@@ -230,6 +231,7 @@ pub(super) fn with_headers<T: PackScalar>(name: &str, text: String) -> Source {
         .header("prism_cubature.cuh", include_str!("prism_cubature.cuh"))
         .header("two_point.cuh", include_str!("two_point.cuh"))
         .header("published.cuh", include_str!("published.cuh"))
+        .header("simplex_geometry.cuh", include_str!("simplex_geometry.cuh"))
         .header("simplex_gradient.cuh", include_str!("simplex_gradient.cuh"))
         .header("boundary_point.cuh", include_str!("boundary_point.cuh"));
     if T::BYTES == 4 { source.define("DG_SINGLE", 1) } else { source }

@@ -1,6 +1,7 @@
 //! Kernel texts of a part: residual and stage, alone or in two passes, traces, step bound.
 
 use crate::chain::Factors;
+use crate::cuda::choice::ChosenKernels;
 use crate::cuda::fast::Fast;
 use crate::cuda::fast_diffusion::FastDiffusion;
 use crate::cuda::kernel_text::{self, KernelText, LawText, Universal};
@@ -9,9 +10,8 @@ use crate::cuda::published;
 use crate::cuda::setting::Setting;
 use crate::error::OpsError;
 use crate::group::{Group, volume_matrices};
-use crate::scheme::Form;
+use crate::scheme::{Form, MetricRule};
 use crate::simd::PackScalar;
-use dgsuite_gpu::cuda::Source;
 
 /// The texts of a part's kernels.
 pub(super) struct PartTexts {
@@ -86,7 +86,7 @@ pub(super) fn check_split(
     Ok(())
 }
 
-/// The texts of a group's kernels.
+/// The texts of a group's kernels, part by part.
 ///
 /// # Errors
 /// Those of reference elements.
@@ -94,18 +94,29 @@ pub(super) fn kernel_texts<T: PackScalar>(
     law: &LawText,
     group: &Group<T>,
     form: Form,
-) -> Result<Vec<Source>, OpsError> {
-    let mut texts = Vec::new();
-    for (part, fast) in group.parts.iter().zip(Fast::of_parts(law, group, form)?) {
+) -> Result<Vec<ChosenKernels>, OpsError> {
+    let mut chosen = Vec::new();
+    let passes = FastDiffusion::of_parts(law, group, form)?;
+    for ((part, fast), passes) in group.parts.iter().zip(Fast::of_parts(law, group, form)?).zip(passes) {
         let of = Setting { law, group, part };
-        let passes = FastDiffusion::new(&of, form)?;
         check_split(law, fast.as_ref(), passes.as_ref())?;
         let makes_traces = passes.as_ref().is_some_and(|passes| passes.nodes.is_some())
             || fast.as_ref().is_some_and(Fast::makes_traces);
         let written = group.face_nodes.is_none() && !makes_traces;
         let (t, _) = part_texts(of, form, fast.as_ref(), passes.as_ref(), written);
-        let of_part = [Some(t.residual), Some(t.stage), Some(t.speed), t.traces].into_iter().flatten();
-        texts.extend(of_part.chain(t.gradient).map(|text| text.source));
+        let first = t.gradient.first().unwrap_or(&t.residual);
+        chosen.push(ChosenKernels {
+            shape: group.shape,
+            curved: part.spec.rule != MetricRule::Affine,
+            fast: fast.is_some() || passes.is_some(),
+            name: first.source.name.clone(),
+            texts: [Some(t.residual), Some(t.stage), Some(t.speed), t.traces]
+                .into_iter()
+                .flatten()
+                .chain(t.gradient)
+                .map(|text| text.source)
+                .collect(),
+        });
     }
-    Ok(texts)
+    Ok(chosen)
 }

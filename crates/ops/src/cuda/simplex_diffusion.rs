@@ -1,11 +1,12 @@
 //! The operators, texts and launches of `simplex_gradient.cu` and `simplex_mean_flux.cu`: both passes of
-//! diffusion on affine simplices, nodal. In single precision states are stored so, and calculated with in
+//! diffusion on simplices, nodal. In single precision states are stored so, and calculated with in
 //! double precision, which the tensor cores have.
 
 use crate::connect::ORIENTATIONS;
 use crate::cuda::fast_diffusion::Passes;
-use crate::cuda::fragments::{Padding, SimplexTables, fragment, pairs, steps, tiles};
+use crate::cuda::fragments::{Padding, SimplexTables, fragment, pairs, steps, tiles, weight_adjusted};
 use crate::cuda::kernel_text::{KernelText, LaunchShape, Sizes, reference_normals};
+use crate::cuda::quadratic::places;
 use crate::cuda::setting::{File, OF_A_BLOCK, SHARED, Setting, blocks_of};
 use crate::error::OpsError;
 use crate::geometry::reference_normal;
@@ -75,6 +76,8 @@ pub(super) struct SimplexDiffusion {
     cuts: [usize; 5],
     /// Offset of the lifts.
     lift_at: usize,
+    /// Where the places of points begin, from which the geometry is computed of elements that have maps.
+    places_at: usize,
 }
 
 impl SimplexDiffusion {
@@ -89,8 +92,9 @@ impl SimplexDiffusion {
     ) -> Result<Option<Self>, OpsError> {
         let Setting { group, part, .. } = *of;
         let Representation::Nodal(nodes) = part.spec.element.representation else { return Ok(None) };
-        let alone = group.parts.len() == 1;
-        if part.spec.rule != MetricRule::Affine || group.state.rows < 3 || !alone {
+        let weighted = part.spec.rule == MetricRule::WeightAdjusted;
+        let known = part.spec.rule != MetricRule::Stored && !(weighted && part.collocated);
+        if !known || group.state.rows < 3 {
             return Ok(None);
         }
         let reference = &part.reference;
@@ -146,9 +150,17 @@ impl SimplexDiffusion {
         entries.extend_from_slice(&tables.entries[tables.project_at..]);
         let lift_at = entries.len();
         entries.extend_from_slice(&tables.entries[lifts_at..tables.project_at]);
+        if weighted {
+            entries.extend_from_slice(&tables.entries[..face_at]);
+            weight_adjusted(reference, &mut entries);
+        }
+        let places_at = entries.len();
+        if !part.map.is_empty() {
+            entries.extend(places(reference));
+        }
         debug_assert!(signs_are_plain(reference, dim));
         let cuts = [face_slope_at, volume_at, slope_at, project_at, lift_at];
-        Ok(Some(Self { tables, entries, cuts, lift_at }))
+        Ok(Some(Self { tables, entries, cuts, lift_at, places_at }))
     }
 
     /// Builds a kernel of the first pass with as many warps as fit the device, at most as many as in `b` and
@@ -192,7 +204,7 @@ impl SimplexDiffusion {
             .rev()
             .filter(|&cut| cut >= from && cut <= most)
             .find(|&cut| b.blocks * (bytes(cut - from) + OF_A_BLOCK) <= SHARED)?;
-        let mut text = self.text(of, "simplex_gradient.cu", include_str!("simplex_gradient.cu"));
+        let mut text = self.text(of, "simplex_gradient.cu", include_str!("simplex_gradient.cu"), true);
         text.source = text
             .source
             .define("STAGE", 0)
@@ -211,7 +223,14 @@ impl SimplexDiffusion {
         Some(text)
     }
 
-    fn text<T: PackScalar>(&self, of: &Setting<'_, T>, name: &'static str, text: &'static str) -> KernelText {
+    /// A text of either pass; `quadratic` allows geometry computed from derivatives of maps.
+    fn text<T: PackScalar>(
+        &self,
+        of: &Setting<'_, T>,
+        name: &'static str,
+        text: &'static str,
+        quadratic: bool,
+    ) -> KernelText {
         let sizes = Sizes { direct: true, ..of.sizes() };
         let file = File { name, text, headers: &["rows.cuh", "fragments.cuh", "published.cuh"] };
         let source = of
@@ -220,7 +239,9 @@ impl SimplexDiffusion {
             .define("FACE_POINTS", of.group.face_offsets[1])
             .define("FACE_INTERP", u8::from(self.tables.face_interp))
             .define("CODES", sizes.faces * ORIENTATIONS)
-            .define("REFERENCE_NORMALS", reference_normals(of.group.shape));
+            .define("REFERENCE_NORMALS", reference_normals(of.group.shape))
+            .define("QUADRATIC", u8::from(quadratic && !of.part.map.is_empty()))
+            .define("PLACES_AT", self.places_at);
         let shape = LaunchShape { threads: 0, elements: 0, shared: 0, work: 0, persistent: true };
         KernelText { source, shape, wide: true }
     }
@@ -239,16 +260,20 @@ impl<T: PackScalar> Passes<T> for SimplexDiffusion {
     fn mean_flux(&self, of: &Setting<'_, T>, stage: bool) -> Option<KernelText> {
         let (sizes, group) = (of.sizes(), of.group);
         let (warps, rate) = (4, tiles(sizes.np) * sizes.fields * 4);
-        // Registers for the rates and some 40 more, or 60 where the fluxes of a face take two steps.
+        // Registers for the rates and some 40 more, or 60 where the fluxes of a face take two steps; for the
+        // weight-adjusted rule, two unknowns of the rates once more.
         let more = if sizes.fields == 4 && steps(group.face_offsets[1]) > 1 { 64 } else { 48 };
+        let weighted = sizes.rule == MetricRule::WeightAdjusted;
+        let more = more + if weighted { 4 * steps(sizes.np) } else { 0 };
         let blocks = blocks_of(32 * warps, rate + more).clamp(2, 8);
         let staged = if sizes.fields.is_multiple_of(2) { 0 } else { warps * GROUP * sizes.np * sizes.fields };
-        let lifts = sizes.faces * steps(group.face_offsets[1]) * tiles(sizes.np) * 32;
-        let shared = 8 * (lifts + staged);
+        let shared = 8 * (self.places_at - self.lift_at + staged);
         if shared > SHARED {
             return None;
         }
-        let mut text = self.text(of, "simplex_mean_flux.cu", include_str!("simplex_mean_flux.cu"));
+        // The metric terms of tetrahedra would not fit the registers beside the rates.
+        let (name, body) = ("simplex_mean_flux.cu", include_str!("simplex_mean_flux.cu"));
+        let mut text = self.text(of, name, body, sizes.dim == 2);
         text.source = text
             .source
             .define("STAGE", u8::from(stage))

@@ -1,6 +1,6 @@
-// The first pass of diffusion on affine triangles and tetrahedra, nodal, with the FP64 tensor cores. Numbers
-// are double between memory and memory, and `stored` there. The host's twin is `gradient_block` in
-// diffusion_passes.rs; operators come from simplex_diffusion.rs.
+// The first pass of diffusion on triangles and tetrahedra, affine or curved, nodal, with the FP64 tensor
+// cores. Numbers are double between memory and memory, and `stored` there. The host's twin is
+// `gradient_block` in diffusion_passes.rs; operators come from simplex_diffusion.rs.
 //
 // A warp, or two, process eight elements, as in simplex.cu, and keep the half jumps of all faces: a face's
 // own lifting is a product at its points, and the liftings of all faces are products at volume points. All
@@ -30,6 +30,7 @@
 //
 // `u`, `kept`, and slot `first` in them, are aligned to 16 bytes.
 
+#include "simplex_geometry.cuh"
 #include "simplex_gradient.cuh"
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
@@ -135,7 +136,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         if (AHEAD) find_ahead(group + stride < groups ? group + stride : group);
 
         // What the stage will need at the end.
-        if ((TEAM == 1 || member == 0) && WORK != 1 && a.step != nullptr && a.a != 0.0) {
+        if (!CURVED && (TEAM == 1 || member == 0) && WORK != 1 && a.step != nullptr && a.a != 0.0) {
             prefetch_lines(a.reg + part_begin + (u64)group * GROUP_STATE, elements_of(group) * STATE_BLOCK, lane);
         }
 
@@ -156,7 +157,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             const stored* neighbour = a.u + (u64)(outside ? slot : to) * STATE_BLOCK;
             // The normal, and duals of the directions across and along the face: n sJ/J = Σ_d N̂_d ∇r_d.
             real n[DIM], along[DIM * DIM];
-            {
+            if (!CURVED) {
                 const u32 across = across_direction(face);
                 const real size = normal_at(a, element, face, 0, n), scale = is_slanted(face) ? size : -size;
                 const stored* metric = a.metric + (u64)element * (DIM * DIM);
@@ -230,6 +231,9 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                             jumps[((JUMP_FACES > 1 ? face : 0) * TRACE_STEPS + step) * FIELDS * 32 + k * 32] = jump[k];
                         }
                     }
+#if CURVED
+                    if (in_registers) curved_normal(a, p, element, face, face * FACE_POINTS + point, n);
+#endif
                     if (in_registers) numerical_flux(parameters, um, up, n, flux[step]);
                 }
             }
@@ -279,6 +283,9 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                     const int step = 2 * t + i;
                     if (step >= TRACE_STEPS) continue;
                     real um[FIELDS], f[FIELDS], reference[DIM * FIELDS], grad[DIM * FIELDS];
+#if CURVED
+                    face_directions(a, p, element, face, face * FACE_POINTS + fragment_row(FACE_POINTS, step, j), n, along);
+#endif
                     if (in_registers) {
 #pragma unroll
                         for (int k = 0; k < FIELDS; ++k) {
@@ -313,7 +320,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 
         // 2. Volume: states and lifted gradients at points, contravariant fluxes, projection.
         real g[DIM * DIM];
-        metric_at(a, element, 0, g);
+        if (!CURVED) metric_at(a, element, 0, g);
         const stored* lifted = p.lifted + (u64)slot * TRACE_BLOCK;
         real rate[STATE_TILES][FIELDS][2];
 #pragma unroll
@@ -381,7 +388,14 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                 for (int d = 0; d < DIM; ++d)
 #pragma unroll
                     for (int k = 0; k < FIELDS; ++k) reference[d * FIELDS + k] = slope[d][k][i];
+#if CURVED
+                const real inverse = volume_geometry(a, element, fragment_row(NQ, 2 * t + i, j), g);
+#endif
                 physical_gradient(g, reference, grad);
+#if CURVED
+#pragma unroll
+                for (int k = 0; k < DIM * FIELDS; ++k) grad[k] *= inverse;
+#endif
                 diffusive_flux(parameters, x, grad, diffusive);
                 volume_flux(parameters, x, g, f);
                 const real* b = project + (2 * t + i) * STATE_TILES * DIM * 32;
@@ -404,7 +418,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         if (POINT_SHARED) volume(POINT_TILES - 1, true);
 
         // 3. The rows, kept for the second pass.
-        const Keep keep = keep_factors(a, slot);
+        const Keep keep = own_keep(a, slot);
         if (!STAGED) {
 #pragma unroll
             for (int s = 0; s < STATE_STEPS; ++s) {

@@ -34,35 +34,15 @@ static __device__ __forceinline__ void team_sync() {
 constexpr int JUMP_FACES = WORK == 1 ? 1 : JUMPS ? FACES : 0;
 constexpr int JUMP_SPACE = JUMP_FACES * TRACE_STEPS * FIELDS * 32;  // of a team: [face][step][field][lane]
 
-// The first direction in which a face's normal has a component, in two bits for each face, and the faces
-// whose normal has a component in all directions.
-static __device__ constexpr u32 directions_across() {
-    constexpr int normal[FACES][DIM] = REFERENCE_NORMALS;
-    u32 bits = 0;
-    for (int f = 0; f < FACES; ++f) {
-        int d = 0;
-        while (normal[f][d] == 0) ++d;
-        bits |= d << 2 * f;
-    }
-    return bits;
-}
-static __device__ constexpr u32 slanted_faces() {
-    constexpr int normal[FACES][DIM] = REFERENCE_NORMALS;
-    u32 bits = 0;
-    for (int f = 0; f < FACES; ++f) {
-        bool all = true;
-        for (int d = 0; d < DIM; ++d) all = all && normal[f][d] != 0;
-        bits |= (u32)all << f;
-    }
-    return bits;
-}
-static __device__ __forceinline__ u32 across_direction(int face) {
-    constexpr u32 bits = directions_across();
-    return bits >> 2 * face & 3;
-}
-static __device__ __forceinline__ bool is_slanted(int face) {
-    constexpr u32 bits = slanted_faces();
-    return bits >> face & 1;
+// What the first pass keeps: see `Keep`. The rows of a curved element are kept as they are: the second pass
+// applies the metric rule to them and to what it lifts.
+static __device__ __forceinline__ Keep own_keep(const Arguments& a, u32 slot) {
+    if (!CURVED) return keep_factors(a, slot);
+    Keep k;
+    k.a = 0;
+    k.dt = 1;
+    k.reads_register = false;
+    return k;
 }
 
 constexpr int ACROSS_SPACE = AHEAD ? FACES * NODE_STEPS * FIELDS * 32 : 0;  // of a warp: [face][step][pair][lane]
@@ -94,7 +74,7 @@ static __device__ __forceinline__ void keep_rows(const Arguments& a, const Publi
         for (u32 i = mate; i < n; i += MATES) rows[i] += __ldg(p.source + begin + i);
     }
     real dt = keep.dt;
-    if (a.step != nullptr && a.local) {
+    if (!CURVED && a.step != nullptr && a.local) {
         dt = *a.step;
 #pragma unroll 1
         for (u32 i = mate; i < n; i += MATES) rows[i] *= __ldg(a.local + slot + i / STATE_BLOCK);

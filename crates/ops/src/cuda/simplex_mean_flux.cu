@@ -1,9 +1,11 @@
-// The second pass of diffusion on affine triangles and tetrahedra, with the FP64 tensor cores: the fluxes
-// through face points, lifted and added to what the first pass kept, and the stage. The host's twin is
-// `mean_flux_blocks` in diffusion_passes.rs; macros and operators are those of simplex_gradient.cu, and
-// STAGE.
+// The second pass of diffusion on triangles and tetrahedra, affine or curved, with the FP64 tensor cores: the
+// fluxes through face points, lifted and added to what the first pass kept, on curved elements the metric
+// rule, and the stage. The host's twin is `mean_flux_blocks` in diffusion_passes.rs; macros and operators are
+// those of simplex_gradient.cu, and STAGE.
 //
-// A warp owns eight elements; only the lifts are in shared memory.
+// A warp owns eight elements; the lifts and what the weight-adjusted rule takes are in shared memory.
+
+#include "simplex_geometry.cuh"
 
 constexpr int STATE_STEPS = fragment_steps(NP), STATE_TILES = fragment_tiles(NP);
 constexpr int TRACE_STEPS = fragment_steps(FACE_POINTS);
@@ -12,17 +14,29 @@ constexpr int GROUP_STATE = GROUP * STATE_BLOCK;
 // Results go through shared memory where a row is not a whole number of pairs.
 constexpr bool STAGED = FIELDS % 2 != 0;
 constexpr int LIFTS = FACES * TRACE_STEPS * STATE_TILES * 32;  // [face][step][tile]
+#if RULE == 2
+constexpr bool SCALES_HERE = false;
+constexpr int POINT_STEPS = fragment_steps(NQ), POINT_TILES = fragment_tiles(NQ);
+constexpr int INTERP_AT = LIFTS;                                         // [tile][step]
+constexpr int ADJUST_AT = INTERP_AT + POINT_TILES * STATE_STEPS * 32;    // Π, [step][tile]
+constexpr int INTEGRAL_AT = ADJUST_AT + POINT_STEPS * STATE_TILES * 32;  // ∫ φ, [row]
+constexpr int ONE_AT = INTEGRAL_AT + NP;                                 // coefficients of the constant 1, [row]
+constexpr int TABLES = ONE_AT + NP;
+#include "weight_adjusted.cuh"
+#else
+constexpr int TABLES = LIFTS;
+#endif
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     residual(const Arguments a, const Published p, const Parameters parameters) {
     DG_DYNAMIC_SHARED(real, shared);
-    for (u32 i = 2 * threadIdx.x; i < LIFTS; i += 64 * WARPS) dg_cp_async16(shared + i, a.tables + LIFT_AT + i);
+    for (u32 i = 2 * threadIdx.x; i < TABLES; i += 64 * WARPS) dg_cp_async16(shared + i, a.tables + LIFT_AT + i);
     dg_cp_async_commit();
     dg_cp_async_wait<0>();
     dg_block_sync();
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, r = lane >> 2, j = lane & 3;
     const real* lifts = shared + lane;
-    real* staged = shared + LIFTS + (STAGED ? warp * GROUP_STATE : 0);
+    real* staged = shared + TABLES + (STAGED ? warp * GROUP_STATE : 0);
     const u32 groups = (a.count + GROUP - 1) / GROUP, stride = gridDim.x * WARPS;
     for (u32 group = blockIdx.x * WARPS + warp; group < groups; group += stride) {
         // Lanes of elements that do not exist take the part's last element; what they compute is not stored.
@@ -37,18 +51,47 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             const Across there = fluxes_across(a, p, slot, face);
             real n[DIM];
             // The lifts in the table are −L.
+#if !CURVED
             const real scale = normal_at(a, element, face, 0, n);
+#endif
 #pragma unroll
             for (int s = 0; s < TRACE_STEPS; ++s) {
                 const u32 point = fragment_row(FACE_POINTS, s, j);
                 real f[FIELDS];
+#if CURVED
+                const real scale = curved_normal(a, p, element, face, face * FACE_POINTS + point, n);
+#endif
                 common_flux(p, there, slot, face * FACE_POINTS + point, point, scale, f);
 #pragma unroll
                 for (int t = 0; t < STATE_TILES; ++t)
                     fragment_multiply(rate[t], f, lifts[((face * TRACE_STEPS + s) * STATE_TILES + t) * 32]);
             }
         }
+#if CURVED
+#pragma unroll
+        for (int s = 0; s < STATE_STEPS; ++s) {
+            const int row = fragment_row_or_none(NP, s, j);
+            if (row < 0) continue;
+            real kept[FIELDS];
+            load_row_constant(p.kept + (u64)slot * STATE_BLOCK + row * FIELDS, kept);
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k) rate[s / 2][k][s % 2] += kept[k];
+        }
+        const bool reads_register = STAGE && a.a != 0.0;
+        StageFactors factors = stage_factors(a, slot);
+#else
         StageFactors factors = kept_factors(a, slot);
+#endif
+#if RULE == 2
+        adjust(a, shared, element, a.weighted + (u64)element * (NP + 1), nullptr, rate);
+#elif RULE == 1
+#pragma unroll
+        for (int s = 0; s < STATE_STEPS; ++s) {
+            const real inverse = __ldg(a.inverse_jacobian + (u64)element * NP + fragment_row(NP, s, j));
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k) rate[s / 2][k][s % 2] *= inverse;
+        }
+#endif
         if (!STAGED) {
 #pragma unroll
             for (int s = 0; s < STATE_STEPS; ++s) {
@@ -56,14 +99,22 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                 if (row < 0 || !exists) continue;
                 const u64 at = (u64)slot * STATE_BLOCK + row * FIELDS;
                 real x[FIELDS], f[FIELDS], kept[FIELDS];
+#if CURVED
+                if (reads_register) load_row(a.reg + at, kept);
+#else
                 load_row_constant(p.kept + at, kept);
+#endif
                 if (STAGE) load_row_constant(a.u + at, x);
 #pragma unroll
                 for (int k = 0; k < FIELDS; ++k) {
                     if (!STAGE) x[k] = 0;
-                    f[k] = rate[s / 2][k][s % 2] + (STAGE ? 0 : kept[k]);
+                    f[k] = rate[s / 2][k][s % 2] + (STAGE || CURVED ? 0 : kept[k]);
                 }
+#if CURVED
+                finish_row_with(a, factors, reads_register, kept, at, x, f);
+#else
                 finish_row_with(a, factors, STAGE, kept, at, x, f);
+#endif
             }
         } else {
             // First where the lanes have it, times the step, then along memory.
@@ -89,7 +140,16 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             for (u32 i = 2 * lane; i + 1 < n; i += 64) {
                 const double2 r = *reinterpret_cast<const double2*>(staged + i);
                 real kept[2], next[2];
+#if CURVED
+                kept[0] = kept[1] = 0;
+                if (reads_register) {
+                    const pair before = *reinterpret_cast<const pair*>(a.reg + begin + i);
+                    kept[0] = factors.a * before.x;
+                    kept[1] = factors.a * before.y;
+                }
+#else
                 load_two(p.kept + begin + i, kept);
+#endif
                 next[0] = kept[0] + (STAGE ? factors.dt * r.x : r.x);
                 next[1] = kept[1] + (STAGE ? factors.dt * r.y : r.y);
                 if (STAGE) {
@@ -109,8 +169,13 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             }
             if (STATE_BLOCK % 2 && n % 2 && lane == 0) {
                 const u64 at = begin + n - 1;
+                const real x = STAGE ? (real)__ldg(a.u + at) : 0;
+#if CURVED
+                finish_with(a, factors, at, reads_register, reads_register ? (real)a.reg[at] : 0, x, staged[n - 1]);
+#else
                 const real kept = __ldg(p.kept + at);
-                finish_with(a, factors, at, STAGE, kept, STAGE ? (real)__ldg(a.u + at) : 0, staged[n - 1] + (STAGE ? 0 : kept));
+                finish_with(a, factors, at, STAGE, kept, x, staged[n - 1] + (STAGE ? 0 : kept));
+#endif
             }
             dg_warp_sync();
         }

@@ -39,6 +39,20 @@ pub(crate) fn row(dim: usize, n: usize) -> Arc<Mesh> {
     Arc::new(dgsuite_mesh::gmsh::read_bytes(text.as_bytes(), &Default::default()).expect("a mesh").0)
 }
 
+/// [`row`] with geometry of order 2, of which the second half is curved.
+pub(crate) fn half_curved_row(dim: usize, n: usize) -> Arc<Mesh> {
+    let mut mesh = Arc::unwrap_or_clone(row(dim, n));
+    mesh.elevate(2).expect("the order is raised");
+    let (along, aside) = if dim == 2 { (0, 1) } else { (2, 0) };
+    let end = mesh.points.iter().map(|x| x[along]).fold(0.0, f64::max);
+    mesh.map(|mut x| {
+        x[aside] += 0.1 * (x[along] - 0.5 * end).max(0.0) * (x[along] - end);
+        x
+    })
+    .expect("the mesh is moved");
+    Arc::new(mesh)
+}
+
 /// A row of quadrilaterals.
 pub(crate) fn quadrilaterals(n: usize) -> Arc<Mesh> {
     let (min, max) = ([-1.0; 3], [1.0; 3]);
@@ -133,6 +147,9 @@ fn cases() -> Vec<Case> {
     ] {
         cases.push(("row", row(cells.dim(), 9), cells, scheme, p));
     }
+    // Affine and curved elements in one group.
+    cases.push(("half curved", half_curved_row(2, 33), triangle, "nodal", 3));
+    cases.push(("half curved", half_curved_row(3, 17), tetrahedron, "nodal", 3));
     // Warps that process a second group and load it while they work on the first.
     cases.push(("row", row(2, 201), triangle, "nodal", 5));
     cases.push(("row", row(3, 201), tetrahedron, "nodal", 2));
@@ -144,7 +161,7 @@ const MARCHES: [(&str, usize, usize); 2] =
     [("row of 9 Of(Triangle), nodal p = 2", 2, 1), ("row of 9 Of(Quadrilateral), collocated p = 2", 3, 4)];
 /// Cases that are also tested with diffusion, by the beginning of their descriptions. They cover the passes
 /// of all parts, fast and universal, affine and curved; faces between groups occur once.
-const VISCOUS: [&str; 15] = [
+const VISCOUS: [&str; 21] = [
     "curved of 6 Mixed2, nodal p = 1",
     "curved of 9 Of(Quadrilateral), collocated p = 3",
     "periodic of 8 Of(Hexahedron), collocated p = 3",
@@ -160,6 +177,12 @@ const VISCOUS: [&str; 15] = [
     "row of 9 Of(Triangle), collocated p = 2",
     "row of 9 Of(Tetrahedron), nodal p = 2",
     "row of 9 Of(Tetrahedron), modal p = 3",
+    "curved of 8 Of(Triangle), nodal p = 2",
+    "curved of 18 Of(Triangle), collocated p = 3",
+    "curved of 8 Of(Triangle), FR Lobatto p = 2",
+    "curved of 48 Of(Tetrahedron), nodal p = 2",
+    "half curved of 33 Of(Triangle), nodal p = 3",
+    "half curved of 17 Of(Tetrahedron), nodal p = 3",
 ];
 
 /// The case that is tested with a source in inviscid flow.

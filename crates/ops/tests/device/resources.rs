@@ -165,6 +165,9 @@ fn passes() -> Vec<(Shape, &'static str, usize, usize, usize)> {
     let mut cases = Vec::new();
     cases.extend((1..=6).map(|p| (Shape::Triangle, "nodal", p, 1, 8)));
     cases.extend((1..=4).map(|p| (Shape::Tetrahedron, "nodal", p, 1, 8)));
+    cases.extend((1..=5).map(|p| (Shape::Triangle, "nodal", p, 2, 8)));
+    cases.extend((1..=4).map(|p| (Shape::Tetrahedron, "nodal", p, 2, 8)));
+    cases.push((Shape::Triangle, "FR Lobatto", 3, 2, 8));
     cases.extend((1..=5).map(|p| (Shape::Prism, "collocated", p, 1, 8)));
     cases.extend([2, 4].map(|p| (Shape::Prism, "collocated", p, 2, 8)));
     cases.extend((1..=4).map(|p| (Shape::Prism, "modal", p, 1, 8)));

@@ -1,5 +1,6 @@
 //! With diffusion, device and host agree: Navier–Stokes by BR2, with walls, prescribed states and a source.
 
+use crate::emulated::half_curved_row;
 use crate::residual::{compare_twins, device};
 use crate::testkit::{Cells, GAS, PLANE, SPACE, mesh, schemes, two_point, wavy};
 use dgsuite_basis::Representation;
@@ -183,6 +184,22 @@ pub(crate) fn viscous_texts<T: Precision>(cells: Cells, scheme: &Scheme, order: 
     let (equation, bindings) = (equation::<T>(mesh.dim, scheme), bindings::<T>(&mesh, &exact));
     let host = Arc::new(Host::new(1).expect("a machine"));
     CudaDiscretization::texts(mesh, scheme, equation, bindings, host).expect("texts")
+}
+
+/// Tests that curved elements in a mesh take no fast kernel away, whatever the number of affine ones.
+#[test]
+fn affine_and_curved_tetrahedra_share_a_mesh_on_fast_kernels() {
+    let scheme = Scheme::modal(4);
+    for n in [16, 17, 18, 19] {
+        let (mesh, host) = (half_curved_row(3, n), Arc::new(Host::new(1).expect("a machine")));
+        let exact: Arc<dyn Exact> = Arc::new(wavy(3));
+        let bindings = bindings::<f64>(&mesh, &exact);
+        let found = CudaDiscretization::chosen(mesh, &scheme, equation(3, &scheme), bindings, host);
+        let found = found.expect("kernels");
+        let kinds: Vec<_> = found.iter().map(|k| (k.curved, k.fast, k.name.as_str())).collect();
+        let name = "simplex_gradient.cu";
+        assert_eq!(kinds, [(false, true, name), (true, true, name)], "{n} elements");
+    }
 }
 
 /// Tests every scheme on every shape, affine and curved, with and without boundaries; orders are distributed
