@@ -147,8 +147,11 @@ impl<T: PackScalar> Discretization<T> {
         }
         let level = checked(host.simd());
         let evaluates = matches!(lanes, Lanes::Simd(_));
-        let plain = diffusion.is_some() || source.is_some();
-        let lanes = if plain && !evaluates { Lanes::Plain } else { lanes };
+        let lanes = match lanes {
+            Lanes::Device if diffusion.is_some() => Lanes::Plain,
+            Lanes::Device if source.is_some() => Lanes::Single,
+            _ => lanes,
+        };
         let mut groups = host.install(|| build::<T>(&mesh, scheme, fields, lanes))?;
         if two_point.is_some() != (scheme.form == Form::Split) {
             return Err(OpsError::TwoPointFlux);

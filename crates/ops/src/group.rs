@@ -190,6 +190,8 @@ pub(crate) enum Lanes {
     Simd(SimdLevel),
     /// A device.
     Device,
+    /// A device, with a source but no diffusion: as `Device`, but element by element.
+    Single,
     /// A device, with diffusion: element by element.
     Plain,
 }
@@ -330,6 +332,7 @@ fn build_group<T: PackScalar>(
             let (lanes, planar) = layout_on_device::<T>(shape, kinds.map(|(_, spec)| spec), form, n_fields)?;
             (lanes, planar, 1)
         }
+        Lanes::Single => (1, layout_on_device::<T>(shape, kinds.map(|(_, spec)| spec), form, n_fields)?.1, 1),
         Lanes::Plain => (1, diffusion_is_planar(shape, kinds.map(|(_, spec)| spec), form)?, 1),
     };
     let dim = mesh.dim;

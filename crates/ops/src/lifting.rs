@@ -235,7 +235,7 @@ pub(crate) fn add_lifting<T: PackScalar>(
 ) -> Result<(), GpuError> {
     let rows_per_panel = match lanes {
         Lanes::Simd(level) => T::panel_rows(level, group.state.fields),
-        Lanes::Device | Lanes::Plain => 1,
+        Lanes::Device | Lanes::Single | Lanes::Plain => 1,
     };
     let lanes = group.state.lanes;
     let width = group.state.fields * lanes;

@@ -9,6 +9,7 @@
 // - COLLOCATED: volume points are the nodes
 // - DIRECT: face points are nodes, and traces are read from the state
 // - STAGE: residual alone (0), or fused with a stage (1)
+// - SOURCE: defined where a fast residual without diffusion adds the rows of a source
 //
 // Index orders are those of the host: state [block][row][field][lane] or [block][field][row] (PLANAR), metric
 // [d][x] or [point][d][x], face geometry [face or point][DIM + 1] (unit normal, scale), each interleaved by
@@ -71,7 +72,7 @@ struct Arguments {
     stored* out;                   // residual, or next state
     real* work;                    // work space, if shared memory is too small
     const double* step;            // step size
-    const stored* source;          // of the group: rows of the source, as the state, or null; the universal residual reads it
+    const stored* source;          // of the group: rows of the source, as the state, or null; residuals read it
     double a, b, c;                // stage: reg ← a reg + dt R, out ← b start + (1 − b) u + c reg
     u32 keep;                      // whether the register is stored
     u32 first;                     // first slot of the part

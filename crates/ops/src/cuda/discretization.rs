@@ -115,9 +115,6 @@ impl<T: PackScalar> CudaDiscretization<T> {
         let description =
             Discretization::laid_out(mesh, scheme, equation.into(), boundaries, host, Lanes::Device)?;
         let law = law_text(&description)?;
-        if law.source && law.lifts.is_none() && law.two_point {
-            return Err(OpsError::NotOnDevices { what: "sources of split forms without diffusion" });
-        }
         let connectivity = &description.connectivity;
         let (dim, fields) = (description.physics.dim(), description.physics.n_fields());
         let groups = description

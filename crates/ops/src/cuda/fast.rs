@@ -106,8 +106,7 @@ impl Fast {
         group: &Group<T>,
         form: Form,
     ) -> Result<Vec<Option<Self>>, OpsError> {
-        // Sources are added by the passes of diffusion and by the universal kernel.
-        if law.lifts.is_some() || law.source {
+        if law.lifts.is_some() {
             return Ok(group.parts.iter().map(|_| None).collect());
         }
         let mut found = group

@@ -101,6 +101,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
             for (int k = 0; k < FIELDS; ++k) rate[k] -= lift * y[k * NF];
         }
     }
+#ifdef SOURCE
+    // The metric rule takes its values at the points.
+    real more[FIELDS];
+    load_node(a.source + at, more);
+    if (CURVED) {
+        if (TRANSFORM) {
+            dg_block_sync();
+            transform<POINTS>(shared + VALUES_AT, values, fluxes, node, more);
+            dg_block_sync();
+        }
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) rate[k] += more[k];
+    }
+#endif
     if (CURVED) {
         const real scale = __ldg(a.inverse_jacobian + (u64)element * NQ + node);
 #pragma unroll
@@ -108,6 +122,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     }
     // Values were read for the last time before the last barrier.
     if (TRANSFORM) transform<POINTS>(shared + BACK_AT, values, fluxes, node, rate);
+#ifdef SOURCE
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) rate[k] += CURVED ? 0 : more[k];
+#endif
 
     // 4. The stage; see `finish`.
     if (!exists || !function.exists) return;

@@ -315,6 +315,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
             for (int k = 0; k < FIELDS; ++k) rate[k] -= lift * y[k * NF];
         }
     }
+#ifdef SOURCE
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) rate[k] += __ldg(a.source + at + k * NP);
+#endif
     if (CURVED) {
         const real scale = __ldg(a.inverse_jacobian + (u64)element * NP + node);
 #pragma unroll

@@ -131,6 +131,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
 #pragma unroll
         for (int k = 0; k < FIELDS; ++k) rate[k] -= p * faces[k * NF + end * TRIANGLE + t];
     }
+#ifdef SOURCE
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) rate[k] += __ldg(a.source + at + k * NP);
+#endif
     if (CURVED) {
         const real scale = __ldg(a.inverse_jacobian + (u64)element * NP + node);
 #pragma unroll

@@ -121,6 +121,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
     dg_block_sync();
     if (has_item)
         put_rows<NP>(shared + ROOM_AT + item_element * ROOM + (is_third ? FIELDS * NP : 0) + item_layer * TRIANGLE, group, sum);
+#ifdef SOURCE
+    // The source of curved elements, whose rule takes the layers, where the numerical fluxes were.
+    real more[FIELDS];
+    clear(more);
+    if (is_function) load_function(a.source + at, more);
+    if (CURVED && is_function) put<NP>(face + point, more);
+#endif
     // Loads for the stage are issued before the last sums.
     real u[FIELDS], before[FIELDS], rate[FIELDS];
     if (STAGE && is_function) load_function(a.u + at, u);
@@ -149,6 +156,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
             for (int k = 0; k < FIELDS; ++k) rate[k] += lift * ends[(end * FIELDS + k) * TRIANGLE];
         }
     }
+#ifdef SOURCE
+    if (CURVED) {
+        if (is_function) add_row<NODES, 1, NP, TRIANGLE>(shared + VALUES_AT + z * NODES, face + t, rate);
+        dg_block_sync();
+    } else {
+#pragma unroll
+        for (int k = 0; k < FIELDS; ++k) rate[k] += more[k];
+    }
+#endif
     if (CURVED)
         metric_rule<FACE, ROOM>(a, first, n, shared + BACK_AT, shared + INTERP_AT, shared + TEST_AT + 2 * LAYER,
                                 shared + TRACES_AT, shared + FACE_AT, shared + ROOM_AT, shared + END_AT, rate);

@@ -224,6 +224,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) residual(const Arg
         add_shared(shared + FACE_FLUX_AT + local * FIELDS * NF + ((2 * d + e) * FACE_POINTS + across_line(node, d)) * WIDTH,
                   NF, -__ldg(a.tables + NODES * NODES + e), rate);
     }
+#ifdef SOURCE
+    real more[FIELDS];
+    load_row_constant(a.source + at, more);
+#pragma unroll
+    for (int k = 0; k < FIELDS; ++k) rate[k] += more[k];
+#endif
     if (CURVED) {
         const real scale = __ldg(a.inverse_jacobian + (u64)element * NP + node);
 #pragma unroll

@@ -123,12 +123,22 @@ impl<T: PackScalar> Setting<'_, T> {
 
     /// A text with the macros of `sizes`.
     pub(super) fn with_sizes(&self, file: File, sizes: &Sizes) -> Source {
-        sizes.define(with_headers::<T>(file.name, self.text(file)), &self.group.face_offsets)
+        let source = sizes.define(with_headers::<T>(file.name, self.text(file)), &self.group.face_offsets);
+        self.with_source(source)
     }
 
     /// As [`with_sizes`](Self::with_sizes), with arithmetic in double precision for any stored precision.
     pub(super) fn wide_with_sizes(&self, file: File, sizes: &Sizes) -> Source {
-        sizes.define(wide_with_headers::<T>(file.name, self.text(file)), &self.group.face_offsets)
+        let source =
+            sizes.define(wide_with_headers::<T>(file.name, self.text(file)), &self.group.face_offsets);
+        self.with_source(source)
+    }
+
+    /// With the macro SOURCE where the residual's kernel adds rows of a source; with diffusion the first pass
+    /// adds them where there are any.
+    fn with_source(&self, source: Source) -> Source {
+        let adds = self.law.source && self.law.lifts.is_none();
+        if adds { source.define("SOURCE", 1) } else { source }
     }
 
     /// Builds the kernel with `blocks` per multiprocessor; `None` if it does not fit the device.

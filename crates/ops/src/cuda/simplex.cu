@@ -407,6 +407,18 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             }
         }
 
+#ifdef SOURCE
+#pragma unroll
+        for (int s = 0; s < STATE_STEPS; ++s) {
+            const int row = fragment_row_or_none(NP, s, j);
+            if (row < 0) continue;
+            real more[FIELDS];
+            load_row_constant(a.source + (u64)slot * STATE_BLOCK + row * FIELDS, more);
+#pragma unroll
+            for (int k = 0; k < FIELDS; ++k) rate[s / 2][k][s % 2] += more[k];
+        }
+#endif
+
         // 3. The metric rule.
 #if QUADRATIC
         adjust(a, shared, element, map + DERIVATIVES, scales, rate);

@@ -41,7 +41,7 @@ pub(super) fn gathered<T: PackScalar>(
     multiprocessors: usize,
 ) -> Result<Option<Vec<KernelText>>, OpsError> {
     let [group] = &d.groups[..] else { return Ok(None) };
-    if law.lifts.is_some() {
+    if law.lifts.is_some() || law.source {
         return Ok(None);
     }
     let conditions = ConditionText::new::<T>(law, &d.boundaries)?;

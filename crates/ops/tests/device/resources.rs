@@ -2,7 +2,7 @@
 
 use crate::compile::texts;
 use crate::testkit::{Cells, schemes};
-use crate::viscous::viscous_texts;
+use crate::viscous::{texts_with_source, viscous_texts};
 use dgsuite_basis::Shape;
 use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Source, nvrtc};
@@ -103,6 +103,29 @@ fn passes_of_diffusion_fit_registers() {
         viscous_texts::<f64>(cells, scheme, geometry).into_iter().filter(wanted).collect()
     };
     fit_registers(&passes(), &texts, 2, STACK_OF_PASSES);
+}
+
+#[test]
+fn residuals_with_a_source_fit_registers() {
+    let texts = |cells: Cells, scheme: &Scheme, geometry: usize, _: usize| {
+        let wanted = |source: &Source| {
+            let other = ["residual.cu", "speed.cu"].contains(&source.name.as_str());
+            !other && is_stage(source) && !is_small(source)
+        };
+        texts_with_source::<f64>(cells, scheme, geometry).into_iter().filter(wanted).collect()
+    };
+    let cases = [
+        (Shape::Triangle, "nodal", 3, 2, 8),
+        (Shape::Tetrahedron, "nodal", 2, 1, 8),
+        (Shape::Quadrilateral, "collocated", 3, 2, 8),
+        (Shape::Quadrilateral, "collocated split", 3, 1, 8),
+        (Shape::Quadrilateral, "modal", 3, 1, 8),
+        (Shape::Hexahedron, "collocated", 3, 1, 8),
+        (Shape::Hexahedron, "nodal", 3, 2, 8),
+        (Shape::Prism, "collocated", 3, 1, 8),
+        (Shape::Prism, "nodal", 3, 2, 8),
+    ];
+    fit_registers(&cases, &texts, 1, STACK);
 }
 
 /// Compiles the kernels of the cases, `each` of one case, prints their resources, and fails for large stacks.

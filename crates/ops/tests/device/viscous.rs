@@ -150,9 +150,13 @@ pub(crate) fn compare_viscous<T: Precision>(cuda: &Cuda, mesh: &Arc<Mesh>, what:
     compare_equations(cuda, mesh, &format!("viscous {what}"), scheme, || equation::<T>(mesh.dim, scheme));
 }
 
-/// As [`compare_viscous`], for inviscid flow, whose source the universal kernel adds.
+/// As [`compare_viscous`], for inviscid flow with a source.
 pub(crate) fn compare_source<T: Precision>(cuda: &Cuda, mesh: &Arc<Mesh>, what: &str, scheme: &Scheme) {
-    let equation = || Equation::from(T::physics(mesh.dim == 2)).with_source(gain(mesh.dim));
+    let equation = || {
+        let mut equation = Equation::from(T::physics(mesh.dim == 2)).with_source(gain(mesh.dim));
+        equation.two_point = two_point(mesh.dim, scheme);
+        equation
+    };
     compare_equations(cuda, mesh, &format!("with a source {what}"), scheme, equation);
 }
 
@@ -184,6 +188,15 @@ pub(crate) fn viscous_texts<T: Precision>(cells: Cells, scheme: &Scheme, order: 
     let (equation, bindings) = (equation::<T>(mesh.dim, scheme), bindings::<T>(&mesh, &exact));
     let host = Arc::new(Host::new(1).expect("a machine"));
     CudaDiscretization::texts(mesh, scheme, equation, bindings, host).expect("texts")
+}
+
+/// The same for inviscid flow with a source.
+pub(crate) fn texts_with_source<T: Precision>(cells: Cells, scheme: &Scheme, order: usize) -> Vec<Source> {
+    let mesh = mesh(cells, order, order, true);
+    let mut equation = Equation::from(T::physics(mesh.dim == 2)).with_source(gain(mesh.dim));
+    equation.two_point = two_point(mesh.dim, scheme);
+    let host = Arc::new(Host::new(1).expect("a machine"));
+    CudaDiscretization::texts(mesh, scheme, equation, Vec::new(), host).expect("texts")
 }
 
 /// Tests that curved elements in a mesh take no fast kernel away, whatever the number of affine ones.
