@@ -20,12 +20,13 @@
 //! three more vectors.
 
 mod case;
+mod choice;
 mod poisson;
 mod table;
 
-use crate::systems::hyperbolic::{Device, SplitFlux};
-use case::{Case, Form, Machine};
-use dgsuite_basis::{NodeSet, Shape};
+use crate::systems::hyperbolic::Device;
+use case::{Bend, Case, Flow, Form, Machine};
+use dgsuite_basis::Shape;
 use dgsuite_gpu::cuda::Cuda;
 use dgsuite_gpu::probe::{self, DeviceEffort, Effort};
 use dgsuite_gpu::{GpuError, Host};
@@ -34,6 +35,8 @@ use poisson::Poisson;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
+use choice::choices_on;
+pub use choice::{Choice, choices, digests, list};
 pub use table::{head, line};
 
 /// What to measure.
@@ -47,17 +50,21 @@ pub struct Options {
     pub shapes: Vec<String>,
     /// Polynomial degrees.
     pub orders: Vec<usize>,
-    /// Forms: `collocated nodal modal`; `fr fr-gauss`, flux reconstruction at Lobatto and at Gauss points;
-    /// and `kennedy-gruber ranocha`, the two-point fluxes of split forms.
+    /// Forms: `collocated nodal modal taylor`; `collocated-strong modal-strong`, in strong form;
+    /// `modal-stored taylor-stored`, with stored inverses of mass matrices; `fr fr-gauss`, flux
+    /// reconstruction at Lobatto and at Gauss points; and `kennedy-gruber ranocha`, the two-point fluxes of
+    /// split forms.
     pub forms: Vec<String>,
-    /// Models: `euler navier-stokes poisson`.
+    /// Models: `euler euler-source navier-stokes poisson`.
     pub models: Vec<String>,
-    /// Geometries: `affine curved`.
+    /// Geometries: `affine curved half-curved`.
     pub geometries: Vec<String>,
     /// Precisions: `double single`.
     pub precisions: Vec<String>,
     /// Millions of degrees of freedom of each case.
     pub size: f64,
+    /// Measure each kernel of [`choices`] once on each shape, geometry and model in place of the cases above.
+    pub all: bool,
 }
 
 /// Why a measurement failed.
@@ -104,13 +111,13 @@ pub struct Limits {
 /// One measurement.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// `euler`, `navier-stokes` or `poisson`.
+    /// `euler`, `euler-source`, `navier-stokes` or `poisson`.
     pub model: &'static str,
     /// Shape, or the two shapes of a mixed mesh.
     pub shape: &'static str,
-    /// `affine` or `curved`.
+    /// `affine`, `curved` or `half-curved`.
     pub geometry: &'static str,
-    /// `collocated`, `nodal`, `modal`, `kennedy-gruber` or `ranocha`; `sip` for the interior penalty method.
+    /// One of [`Options::forms`]; `sip` for the interior penalty method.
     pub form: &'static str,
     /// `double` or `single`.
     pub precision: &'static str,
@@ -164,8 +171,8 @@ impl Row {
 /// The model of a row.
 #[derive(Clone, Copy)]
 enum Model {
-    /// The residual of a gas; `true` with viscosity.
-    Flow(bool),
+    /// The residual of a gas.
+    Flow(Flow),
     /// The interior penalty operator.
     Poisson,
 }
@@ -206,23 +213,12 @@ pub fn run(
             ("prism+tet", (Shape::Prism, Some(Shape::Tetrahedron))),
         ],
     )?;
-    let forms = words(
-        "form",
-        &options.forms,
-        &[
-            ("collocated", Form::Collocated),
-            ("nodal", Form::Nodal),
-            ("modal", Form::Modal),
-            ("fr", Form::Reconstruction(NodeSet::GaussLobatto)),
-            ("fr-gauss", Form::Reconstruction(NodeSet::GaussLegendre)),
-            ("kennedy-gruber", Form::Split(SplitFlux::KennedyGruber)),
-            ("ranocha", Form::Split(SplitFlux::Ranocha)),
-        ],
-    )?;
-    let known =
-        [("euler", Model::Flow(false)), ("navier-stokes", Model::Flow(true)), ("poisson", Model::Poisson)];
+    let forms = words("form", &options.forms, &Form::ALL)?;
+    let known = [Flow::Euler, Flow::Source, Flow::NavierStokes].map(|flow| (flow.name(), Model::Flow(flow)));
+    let known: Vec<_> = known.into_iter().chain([("poisson", Model::Poisson)]).collect();
     let models = words("model", &options.models, &known)?;
-    let curved = words("geometry", &options.geometries, &[("affine", false), ("curved", true)])?;
+    let known = [Bend::None, Bend::All, Bend::Half].map(|bend| (bend.name(), bend));
+    let bends = words("geometry", &options.geometries, &known)?;
     let single = words("precision", &options.precisions, &[("double", false), ("single", true)])?;
     let host = Arc::new(Host::new(options.threads)?);
     let (machine, name, limits) = match options.device {
@@ -259,23 +255,27 @@ pub fn run(
     for &model in &models {
         for &single in &single {
             for &(shape, above) in &shapes {
-                for &curved in &curved {
-                    let Model::Flow(viscous) = model else {
+                for &bend in &bends {
+                    let Model::Flow(flow) = model else {
                         let size = options.size;
-                        let of = |&order| Poisson { shape, curved, order, single, size };
+                        let of = |&order| Poisson { shape, bend, order, single, size };
                         solves.extend(options.orders.iter().filter(|_| above.is_none()).map(of));
                         continue;
                     };
                     for &form in &forms {
                         let size = options.size;
-                        let of = |&order| Case { viscous, shape, above, curved, form, order, single, size };
+                        let of = |&order| Case { flow, shape, above, bend, form, order, single, size };
                         cases.extend(options.orders.iter().map(of));
                     }
                 }
             }
         }
     }
-    for case in cases.into_iter().filter(Case::exists) {
+    cases.retain(Case::exists);
+    if options.all {
+        (cases, solves) = (choice::covering(&choices_on(&host), options.size), Vec::new());
+    }
+    for case in cases {
         let row = case
             .measure(&machine, &host)
             .map_err(|error| BenchError::Operator { case: case.to_string(), error })?;

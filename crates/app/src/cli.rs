@@ -97,12 +97,14 @@ const BENCH_HELP: &str = "\
 Each row is the residual of the Euler or Navier-Stokes equations on a periodic box, alone and fused with a Runge-Kutta stage.
 The columns are degrees of freedom per second, bytes per second (bytes that the layout must move), and the floor: the time that
 these bytes, or the matrix products, take at the measured limits, as a share of the measured time. With `--model poisson`
-each row is the interior penalty operator: the product A u, and a smoother's step with the diagonal.
+each row is the interior penalty operator: the product A u, and a smoother's step with the diagonal. `--all` lists the
+kernels that a GPU runs for every combination of shape, form, geometry and model at orders 1 to 4, and how many are fast.
 
 Examples:
   dgsuite bench --device cpu --threads 1 --shapes tri,quad
   dgsuite bench --device cuda --orders 3 --precision double,single --json bench.json
-  dgsuite bench --model poisson --shapes tri,tet --orders 1,2,3,4,5,6,7,8 --size 4";
+  dgsuite bench --model poisson --shapes tri,tet --orders 1,2,3,4,5,6,7,8 --size 4
+  dgsuite bench --all --dry";
 
 #[derive(Debug, Args)]
 struct BenchArgs {
@@ -119,14 +121,15 @@ struct BenchArgs {
     /// Polynomial degrees
     #[arg(long, value_delimiter = ',', default_value = "1,2,3,4")]
     orders: Vec<usize>,
-    /// Forms: collocated; nodal and modal (over-integrated); fr and fr-gauss (flux reconstruction at Lobatto
-    /// and Gauss points); kennedy-gruber and ranocha (split)
+    /// Forms: collocated; nodal, modal and taylor (over-integrated); collocated-strong and modal-strong;
+    /// modal-stored and taylor-stored (stored inverses of mass matrices); fr and fr-gauss (flux
+    /// reconstruction at Lobatto and Gauss points); kennedy-gruber and ranocha (split)
     #[arg(long, value_delimiter = ',', default_value = "collocated,nodal")]
     forms: Vec<String>,
-    /// Models: euler, navier-stokes, poisson
+    /// Models: euler, euler-source, navier-stokes, poisson
     #[arg(long, value_delimiter = ',', default_value = "euler")]
     model: Vec<String>,
-    /// Geometries: affine, curved
+    /// Geometries: affine, curved, half-curved
     #[arg(long, value_delimiter = ',', default_value = "affine")]
     geometry: Vec<String>,
     /// Precisions: double, single
@@ -138,6 +141,13 @@ struct BenchArgs {
     /// Write the results to this file, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// List the kernels of all combinations of shape, form, geometry, model and order 1 to 4; on a GPU then
+    /// measure each kernel once on each shape, geometry and model
+    #[arg(long)]
+    all: bool,
+    /// With --all: list only
+    #[arg(long, requires = "all")]
+    dry: bool,
 }
 
 const RUN_HELP: &str = "\
@@ -293,7 +303,23 @@ fn run(args: &RunArgs) -> anyhow::Result<u8> {
 
 fn benchmark(args: &BenchArgs) -> anyhow::Result<u8> {
     let device: Device = args.device.parse()?;
-    let default_size = if device == Device::Cpu { 2.0 } else { 30.0 };
+    if args.all {
+        let choices = bench::choices(args.threads)?;
+        print(&format!("{}\n{}", bench::list(&choices), bench::digests(&choices)))?;
+        if args.dry || device == Device::Cpu {
+            return Ok(0);
+        }
+    }
+    let default_size = match device {
+        Device::Cpu => 2.0,
+        Device::Cuda(_) => {
+            if args.all {
+                4.0
+            } else {
+                30.0
+            }
+        }
+    };
     let options = bench::Options {
         device,
         threads: args.threads,
@@ -304,6 +330,7 @@ fn benchmark(args: &BenchArgs) -> anyhow::Result<u8> {
         geometries: args.geometry.clone(),
         precisions: args.precision.clone(),
         size: args.size.unwrap_or(default_size),
+        all: args.all,
     };
     let mut printed = Ok(());
     let mut say = |text: String| {

@@ -7,13 +7,14 @@ use dgsuite_basis::{NodeSet, Representation, Shape};
 use dgsuite_gpu::Host;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
 use dgsuite_mesh::{Mesh, MeshError, SpaceFillingCurve, generate};
-use dgsuite_ops::cuda::CudaDiscretization;
+use dgsuite_ops::cuda::{ChosenKernels, CudaDiscretization};
 use dgsuite_ops::{
     DiffusionKernels, Diffusive, Discretization, Equation, MetricRule, OpsError, PackScalar, PartSummary,
     PointKernels, Pointwise, Scheme, StageWeights,
 };
 use dgsuite_physics::navier_stokes::Viscosity;
-use dgsuite_physics::{Euler, Exact, NavierStokes, Rusanov};
+use dgsuite_physics::trace::{Parameters, Recording, Sym, TraceError};
+use dgsuite_physics::{Euler, Exact, NavierStokes, Real, Rusanov, Source};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,14 +24,96 @@ use std::time::Instant;
 pub(super) enum Form {
     /// Nodal; volume and face points are the nodes.
     Collocated,
+    /// The same in strong form.
+    CollocatedStrong,
     /// Nodal, over-integrated.
     Nodal,
     /// Modal, over-integrated.
     Modal,
+    /// The same in strong form.
+    ModalStrong,
+    /// Modal, with exact inverses of mass matrices.
+    ModalStored,
+    /// Taylor bases, over-integrated.
+    Taylor,
+    /// The same with exact inverses of mass matrices.
+    TaylorStored,
     /// Flux reconstruction with Huynh's correction, at nodes of this set.
     Reconstruction(NodeSet),
     /// Split form with this two-point flux at Lobatto nodes of quadrilaterals and hexahedra.
     Split(SplitFlux),
+}
+
+impl Form {
+    /// The names of the command line.
+    pub(super) const ALL: [(&'static str, Self); 12] = [
+        ("collocated", Self::Collocated),
+        ("collocated-strong", Self::CollocatedStrong),
+        ("nodal", Self::Nodal),
+        ("modal", Self::Modal),
+        ("modal-strong", Self::ModalStrong),
+        ("modal-stored", Self::ModalStored),
+        ("taylor", Self::Taylor),
+        ("taylor-stored", Self::TaylorStored),
+        ("fr", Self::Reconstruction(NodeSet::GaussLobatto)),
+        ("fr-gauss", Self::Reconstruction(NodeSet::GaussLegendre)),
+        ("kennedy-gruber", Self::Split(SplitFlux::KennedyGruber)),
+        ("ranocha", Self::Split(SplitFlux::Ranocha)),
+    ];
+
+    /// The name on the command line.
+    pub(super) fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, form)| *form == self).map_or("", |(name, _)| name)
+    }
+
+    /// Whether volume and face points are nodes.
+    const fn is_collocated(self) -> bool {
+        matches!(self, Self::Collocated | Self::CollocatedStrong | Self::Reconstruction(_) | Self::Split(_))
+    }
+}
+
+/// The equations of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// The Euler equations.
+    Euler,
+    /// The same with a source.
+    Source,
+    /// With viscosity and heat conduction.
+    NavierStokes,
+}
+
+impl Flow {
+    /// The name on the command line.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Euler => "euler",
+            Self::Source => "euler-source",
+            Self::NavierStokes => "navier-stokes",
+        }
+    }
+}
+
+/// Which elements are curved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bend {
+    /// None.
+    None,
+    /// All elements: a smooth map moves the nodes of the whole box.
+    All,
+    /// The elements of one half of the box.
+    Half,
+}
+
+impl Bend {
+    /// The name on the command line.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::None => "affine",
+            Self::All => "curved",
+            Self::Half => "half-curved",
+        }
+    }
 }
 
 /// The machine to measure on.
@@ -42,12 +125,11 @@ pub(super) enum Machine {
 /// What to measure.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Case {
-    /// Whether there are viscosity and heat conduction.
-    pub(super) viscous: bool,
+    pub(super) flow: Flow,
     pub(super) shape: Shape,
     /// A second shape in the upper part of the box, with as many unknowns.
     pub(super) above: Option<Shape>,
-    pub(super) curved: bool,
+    pub(super) bend: Bend,
     pub(super) form: Form,
     pub(super) order: usize,
     pub(super) single: bool,
@@ -57,9 +139,8 @@ pub(super) struct Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let curved = if self.curved { "curved " } else { "" };
-        let viscous = if self.viscous { "viscous " } else { "" };
-        write!(f, "{viscous}{curved}{} elements, p = {}, {:?}", self.name(), self.order, self.form)
+        let (flow, bend) = (self.flow.name(), self.bend.name());
+        write!(f, "{flow}, {bend} {} elements, p = {}, {}", self.name(), self.order, self.form.name())
     }
 }
 
@@ -87,18 +168,19 @@ impl Exact for Wave {
 pub(super) fn on_periodic(
     build: impl FnOnce() -> Result<Mesh, MeshError>,
     dim: usize,
-    curved: bool,
+    bend: Bend,
 ) -> Result<Arc<Mesh>, OpsError> {
     let finished = || {
         let mut mesh = build()?;
         for pair in [["xmin", "xmax"], ["ymin", "ymax"], ["zmin", "zmax"]].iter().take(dim) {
             mesh.make_periodic(pair[0], pair[1])?;
         }
-        if curved {
+        if bend != Bend::None {
             mesh.elevate(2)?;
             let pi = std::f64::consts::PI;
             mesh.map(|[x, y, z]| {
-                let bump = 0.05 * (pi * x).sin() * (pi * y).sin();
+                let there = if bend == Bend::Half && x < 0.0 { 0.0 } else { 1.0 };
+                let bump = 0.05 * there * (pi * x).sin() * (pi * y).sin();
                 [x + bump, y - bump, z]
             })?;
         }
@@ -113,17 +195,24 @@ impl Case {
     pub(super) fn exists(&self) -> bool {
         // The geometry of curved elements must be in the polynomial space.
         let split = matches!(self.form, Form::Split(_));
-        let nodes = !matches!(self.form, Form::Nodal | Form::Modal);
+        let nodes = self.form.is_collocated();
         let lines = matches!(self.shape, Shape::Quadrilateral | Shape::Hexahedron);
-        (self.order > 0 || !nodes) && (!self.curved || self.order >= 2) && (lines || !split)
+        (self.order > 0 || !nodes) && (self.bend == Bend::None || self.order >= 2) && (lines || !split)
     }
 
     fn scheme(&self) -> Scheme {
         let modal = Scheme::modal(self.order);
+        let strong = dgsuite_ops::Form::Strong;
+        let (stored, taylor) = (Some(MetricRule::Stored), Representation::Taylor);
         match self.form {
             Form::Collocated => Scheme::collocated(self.order),
+            Form::CollocatedStrong => Scheme { form: strong, ..Scheme::collocated(self.order) },
             Form::Nodal => Scheme { representation: Representation::Nodal(NodeSet::GaussLobatto), ..modal },
             Form::Modal => modal,
+            Form::ModalStrong => Scheme { form: strong, ..modal },
+            Form::ModalStored => Scheme { metric: stored, ..modal },
+            Form::Taylor => Scheme { representation: taylor, ..modal },
+            Form::TaylorStored => Scheme { representation: taylor, metric: stored, ..modal },
             Form::Reconstruction(set) => Scheme::flux_reconstruction(self.order, set, Parameter::Huynh),
             Form::Split(_) => Scheme::split(self.order),
         }
@@ -164,7 +253,7 @@ impl Case {
             None => generate::Box { shape, min, max, cells, diagonal }.build(),
             Some(above) => generate::Stack { shapes: [shape, above], min, max, cells, lower }.build(),
         };
-        on_periodic(build, dim, self.curved)
+        on_periodic(build, dim, self.bend)
     }
 
     /// Measures on `machine`. A mixed mesh is measured after its parts alone, which have about as many
@@ -207,25 +296,10 @@ impl Case {
         Diffusive<NavierStokes, 2, 4>: DiffusionKernels<T>,
         Diffusive<NavierStokes, 3, 5>: DiffusionKernels<T>,
     {
-        let (law, flux, dim) = (Euler { gamma: 1.4 }, Rusanov, self.shape.dim());
+        let dim = self.shape.dim();
         let scheme = self.scheme();
         let mesh = self.mesh()?;
-        let kernels: Box<dyn PointKernels<T>> = if dim == 2 {
-            Box::new(Pointwise::<_, _, 2, 4> { law, flux })
-        } else {
-            Box::new(Pointwise::<_, _, 3, 5> { law, flux })
-        };
-        let mut equation = Equation::from(kernels);
-        if self.viscous {
-            equation = equation.with_diffusion(diffusion(law, dim));
-        }
-        if let Form::Split(flux) = self.form {
-            equation = equation.with_two_point(if dim == 2 {
-                SplitForms::<T, 2, 4>::two_point(&law, flux)
-            } else {
-                SplitForms::<T, 3, 5>::two_point(&law, flux)
-            });
-        }
+        let equation = self.equation::<T>();
         let weights = StageWeights { a: -0.5, b: 0.0, c: 0.1, dt: 1e-9, keep: true };
         let zeros = |n: usize| vec![T::from_f64(0.0); n];
         let (time, parts, dofs, resources) = match machine {
@@ -260,6 +334,42 @@ impl Case {
         Ok((self.row::<T>(time, &parts[0], dofs as f64, resources), parts))
     }
 
+    fn equation<T>(&self) -> Equation<T>
+    where
+        T: PackScalar,
+        Pointwise<Euler, Rusanov, 2, 4>: PointKernels<T>,
+        Pointwise<Euler, Rusanov, 3, 5>: PointKernels<T>,
+        Diffusive<NavierStokes, 2, 4>: DiffusionKernels<T>,
+        Diffusive<NavierStokes, 3, 5>: DiffusionKernels<T>,
+    {
+        let (law, flux, dim) = (Euler { gamma: 1.4 }, Rusanov, self.shape.dim());
+        let kernels: Box<dyn PointKernels<T>> = if dim == 2 {
+            Box::new(Pointwise::<_, _, 2, 4> { law, flux })
+        } else {
+            Box::new(Pointwise::<_, _, 3, 5> { law, flux })
+        };
+        let mut equation = Equation::from(kernels);
+        match self.flow {
+            Flow::Euler => {}
+            Flow::Source => equation = equation.with_source(Arc::new(Heating::new(dim))),
+            Flow::NavierStokes => equation = equation.with_diffusion(diffusion(law, dim)),
+        }
+        if let Form::Split(flux) = self.form {
+            equation = equation.with_two_point(if dim == 2 {
+                SplitForms::<T, 2, 4>::two_point(&law, flux)
+            } else {
+                SplitForms::<T, 3, 5>::two_point(&law, flux)
+            });
+        }
+        equation
+    }
+
+    /// The kernels of a device in double precision on a mesh of a few elements.
+    pub(super) fn chosen(&self, host: &Arc<Host>) -> Result<Vec<ChosenKernels>, OpsError> {
+        let mesh = Self { size: 0.0, ..*self }.mesh()?;
+        CudaDiscretization::<f64>::chosen(mesh, &self.scheme(), self.equation(), Vec::new(), Arc::clone(host))
+    }
+
     fn row<T: PackScalar>(
         &self,
         time: [f64; 2],
@@ -289,21 +399,14 @@ impl Case {
         // Published fluxes, rows stored between the passes, and the geometry read again.
         let published = 3.0 * (part.face_points * fields) as f64 * s;
         let kept = (2 * per_element) as f64 * s;
-        let viscous = if self.viscous { geometry + neighbours + published + kept } else { 0.0 };
+        let viscous =
+            if self.flow == Flow::NavierStokes { geometry + neighbours + published + kept } else { 0.0 };
         let shared = (geometry + neighbours + traces + viscous) / per_element as f64;
         Row {
-            model: if self.viscous { "navier-stokes" } else { "euler" },
+            model: self.flow.name(),
             shape: self.name(),
-            geometry: if self.curved { "curved" } else { "affine" },
-            form: match self.form {
-                Form::Collocated => "collocated",
-                Form::Nodal => "nodal",
-                Form::Modal => "modal",
-                Form::Reconstruction(NodeSet::GaussLegendre) => "fr-gauss",
-                Form::Reconstruction(_) => "fr",
-                Form::Split(SplitFlux::KennedyGruber) => "kennedy-gruber",
-                Form::Split(SplitFlux::Ranocha) => "ranocha",
-            },
+            geometry: self.bend.name(),
+            form: self.form.name(),
             precision: if self.single { "single" } else { "double" },
             order: self.order,
             dofs,
@@ -313,6 +416,37 @@ impl Case {
             of_parts: None,
             resources,
         }
+    }
+}
+
+/// A source of energy that changes with time and place.
+struct Heating(Recording);
+
+impl Heating {
+    fn new(dim: usize) -> Self {
+        Self(Recording::new(move |t, x| {
+            let mut numbers = vec![Sym::lit(0.0); dim + 1];
+            numbers.push(Sym::lit(1e-3) * (x[0] + x[1] + t).sin());
+            numbers
+        }))
+    }
+}
+
+impl Source for Heating {
+    fn n_fields(&self) -> usize {
+        self.0.n_outputs()
+    }
+
+    fn eval(&self, t: f64, x: &[[f64; 3]], out: &mut [Vec<f64>]) {
+        self.0.eval_batch(t, x, out);
+    }
+
+    fn is_steady(&self) -> bool {
+        !self.0.depends_on_time()
+    }
+
+    fn device_source(&self, parameters: &mut Parameters) -> Result<String, TraceError> {
+        self.0.device_fn("source", parameters)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The interior penalty operator as a row of the benchmark: `A u`, and a smoother's step with the diagonal.
 
 use super::Row;
-use super::case::{Machine, RUNS, median, on_periodic};
+use super::case::{Bend, Machine, RUNS, median, on_periodic};
 use dgsuite_amg::cuda::CudaJacobi;
 use dgsuite_amg::{Jacobi, Preconditioner};
 use dgsuite_basis::Shape;
@@ -20,7 +20,7 @@ const BETA: f64 = 1e-3;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Poisson {
     pub(super) shape: Shape,
-    pub(super) curved: bool,
+    pub(super) bend: Bend,
     pub(super) order: usize,
     pub(super) single: bool,
     /// Millions of degrees of freedom.
@@ -29,15 +29,15 @@ pub(super) struct Poisson {
 
 impl fmt::Display for Poisson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let curved = if self.curved { "curved " } else { "" };
-        write!(f, "interior penalty on {curved}{} elements, p = {}", self.shape.name(), self.order)
+        let (bend, shape) = (self.bend.name(), self.shape.name());
+        write!(f, "interior penalty on {bend} {shape} elements, p = {}", self.order)
     }
 }
 
 impl Poisson {
     /// Returns whether there is such an operator.
     pub(super) fn exists(&self) -> bool {
-        self.order >= if self.curved { 2 } else { 1 }
+        self.order >= if self.bend == Bend::None { 1 } else { 2 }
     }
 
     /// Measures on `machine`.
@@ -51,7 +51,7 @@ impl Poisson {
         let n = (self.size * 1e6 / per_cell).powf(1.0 / dim as f64).round().max(2.0) as usize;
         let (min, max, cells, diagonal) = ([-1.0; 3], [1.0; 3], [n; 3], generate::Diagonal::Anti);
         let mesh =
-            on_periodic(|| generate::Box { shape, min, max, cells, diagonal }.build(), dim, self.curved)?;
+            on_periodic(|| generate::Box { shape, min, max, cells, diagonal }.build(), dim, self.bend)?;
         let one = |_: usize, _: [f64; 3]| 1.0;
         let options = SipdgOptions::new(self.order);
         let a = Sipdg::<f64>::new(mesh, &options, &one, &one, &[], Arc::clone(host))?;
@@ -67,7 +67,7 @@ impl Poisson {
         Ok(Row {
             model: "poisson",
             shape: shape.name(),
-            geometry: if self.curved { "curved" } else { "affine" },
+            geometry: self.bend.name(),
             form: "sip",
             precision: if self.single { "single" } else { "double" },
             order: self.order,

@@ -39,6 +39,7 @@ pub fn line(row: &Row, limits: &Limits) -> String {
     let share = |which: usize| 100.0 * row.floor(which, limits) / row.time[which];
     let model = match row.model {
         "euler" => "",
+        "euler-source" => "with source ",
         "poisson" => "poisson ",
         _ => "viscous ",
     };
