@@ -131,8 +131,8 @@ pub(super) const KEYS: &[Key] = &[
         "physics.source",
         &[Words(&["manufactured"]), Section],
         Nothing,
-        "A source term. `manufactured` derives the source for which the exact solution of `initial` solves \
-         the equations.",
+        "A source term. `manufactured` derives the source for which the exact solution solves the equations: \
+         the one of the first monitor `error`, else of `initial`.",
     )
     .of(FLOW),
     key(
