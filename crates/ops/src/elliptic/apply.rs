@@ -327,8 +327,8 @@ impl<T: PackScalar> Sipdg<T> {
         }
     }
 
-    /// Robin boundaries add `α κ u` to the terms that test values, `y = κ sJ τ j − ½ (p⁻ − p⁺)`; to do so,
-    /// twice that is added to the conormal derivative `p⁺`.
+    /// Robin boundaries add `α sJ u` to the terms that test values, `y = κ sJ τ j − ½ (p⁻ − p⁺)`. For this,
+    /// the function adds twice that term to the conormal derivative `p⁺`.
     fn add_robin(&self, g: usize, block: usize, wanted: u8, minus: &[T], p: &mut [T]) {
         let (group, foreign) = (&self.space.groups[g], &self.foreign[g]);
         let lanes = group.state.lanes;

@@ -22,11 +22,12 @@ pub(super) enum From<T> {
     Group { group: u8, first: usize, code: u8 },
 }
 
-/// `α κ`-weighted values of a Robin boundary, which are added to the face terms.
+/// The factors `α sJ` of `u` at the points of a Robin boundary, `κ ∂u/∂n + α u = g`, which are added to the
+/// face terms.
 pub(super) struct Robin<T> {
     pub(super) face: u8,
     pub(super) lane: u8,
-    /// One value for each point.
+    /// One factor for each point.
     pub(super) rows: Vec<T>,
 }
 

@@ -334,7 +334,7 @@ impl<T: PackScalar> BernsteinTest<'_, T> {
         }
     }
 
-    /// Adds `α κ sJ M_f u` for Robin boundaries of block `s`.
+    /// Adds `α sJ M_f u` for Robin boundaries of block `s`.
     ///
     /// # Safety
     /// `to` points to the terms that test coefficients, `own` to the published values of the blocks.
