@@ -1,7 +1,7 @@
 //! Runs the fuzz targets (`fuzz/`) on stable Rust, over good files and damaged copies, the same each time.
 //!
-//! `DGSUITE_FUZZ_SECONDS=120` continues for that time with other copies. The copy in work is stored in
-//! `target/fuzz`, so that it is there after an abort or a kill; so is every copy that failed.
+//! `DGSUITE_FUZZ_SECONDS=120` continues for that time with other copies. The current copy is stored in
+//! `target/fuzz`, so that it is available after an abort or a kill; every copy that failed is kept there.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -39,7 +39,7 @@ fn files(folders: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
 
 /// Runs a target over the files of some folders, and over damaged copies of them: `copies` of them, or as
 /// many as the time allows.
-#[expect(clippy::print_stdout, reason = "the harness shows it where a test fails, or if asked")]
+#[expect(clippy::print_stdout, reason = "the harness shows it if a test fails, or on request")]
 fn try_all(target: &str, run: fn(&[u8]), folders: &[&str], copies: usize) {
     for (path, bytes) in files(folders) {
         println!("{}", path.display());

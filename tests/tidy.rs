@@ -64,7 +64,7 @@ fn sources(name: &str) -> Vec<PathBuf> {
 fn rust_files() -> Vec<PathBuf> {
     let mut files = files_below(root());
     files.retain(|path| has_extension(path, &["rs"]));
-    assert!(files.len() > 50, "too few Rust files were found to believe the answer: {}", files.len());
+    assert!(files.len() > 50, "too few Rust files were found for a meaningful test: {}", files.len());
     files
 }
 
@@ -377,7 +377,7 @@ fn pipelines_and_data_named_in_the_pages_exist() {
             let word = word.trim_end_matches(['.', ':']);
             let ours =
                 ["examples/", "data/", "crates/", "tests/"].iter().any(|start| word.starts_with(start));
-            // `<case>` and `*` stand for several files, `out/` is where runs write.
+            // `<case>` and `*` are placeholders, and `out/` contains results of runs.
             if ours && !word.contains(['<', '*', '…']) && !word.contains("/out/") {
                 count += 1;
                 if !root().join(word).exists() {
@@ -386,7 +386,7 @@ fn pipelines_and_data_named_in_the_pages_exist() {
             }
         }
     }
-    assert!(count > 5, "too few names were found to believe the answer: {count}");
+    assert!(count > 5, "too few names were found for a meaningful test: {count}");
     assert_none(&wrong, "files that are named and do not exist:");
 }
 

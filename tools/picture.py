@@ -68,7 +68,7 @@ BATCH = 1_000_000                                                         # smal
 
 
 class Mistake(Exception):
-    """What the user can mend."""
+    """A mistake in the input, which the user can correct."""
 
 
 def lattice(kind, n):

@@ -82,7 +82,7 @@ impl Mutator {
                 file.iter_mut().skip(at).zip(number.to_le_bytes()).for_each(|(to, from)| *to = from);
             }
             _ => {
-                // Another word in place of the existing one.
+                // Replaces a word by another one.
                 let is_part = |b: &u8| b.is_ascii_alphanumeric() || b"+-._".contains(b);
                 let from = file[..at].iter().rposition(|b| !is_part(b)).map_or(0, |i| i + 1);
                 let to = file[at..].iter().position(|b| !is_part(b)).map_or(file.len(), |i| at + i);

@@ -45,7 +45,7 @@ pub fn mesh(data: &[u8]) {
         let written = gmsh::to_bytes(&mesh, &format);
         match gmsh::read_bytes(&written, &ReadOptions::default()) {
             Ok((again, _)) => assert_eq!(counts(&again), counts(&mesh), "{format:?}"),
-            Err(error) => panic!("what was written as {format:?} is refused: {error}"),
+            Err(error) => panic!("a file written as {format:?} is rejected: {error}"),
         }
     }
 }
@@ -67,7 +67,7 @@ pub fn pipeline(data: &[u8]) {
             assert!(!error.to_string().is_empty());
         }
         let written = document.root.to_yaml().expect("a tree can be written");
-        Node::parse(&Source::new("again.yaml", written)).expect("what was written can be read");
+        Node::parse(&Source::new("again.yaml", written)).expect("a written tree can be read");
     }
 }
 

@@ -118,7 +118,7 @@ pub enum MatrixMarketError {
     Line {
         /// Number of the line, from 1.
         line: usize,
-        /// What was expected there.
+        /// The expected text.
         expected: &'static str,
         /// The line, shortened.
         found: String,
@@ -200,7 +200,7 @@ pub enum SolveError {
     Range {
         /// The largest entry.
         size: f64,
-        /// Residual norms; of no use here.
+        /// Residual norms.
         history: Vec<f64>,
     },
     /// The largest number of iterations was reached.

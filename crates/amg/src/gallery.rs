@@ -8,7 +8,7 @@ pub use sipdg::sipdg_triangles;
 
 use crate::{Csr, MatrixError};
 
-/// The second difference `(−1, 2, −1)` on `n` points between zero ends.
+/// The second difference `(−1, 2, −1)` on `n` points with zero boundary values.
 ///
 /// Eigenvectors `sin(k π i / (n + 1))`, `i = 1 … n`, eigenvalues [`poisson_1d_eigenvalue`].
 ///
@@ -25,9 +25,6 @@ pub fn poisson_1d_eigenvalue(n: usize, k: usize) -> f64 {
     4.0 * s * s
 }
 
-/// The five-point Laplacian on `nx × ny` points (x fastest) between zero sides, with the factor `epsilon` in
-/// front of the second difference in y: 1 is the isotropic problem, less or more an anisotropic one.
-///
 /// The five-point Laplacian on `nx × ny` points (x fastest) with zero boundary values and the factor
 /// `epsilon` in front of the second difference in y: 1 is the isotropic problem, smaller or larger values an
 /// anisotropic one.

@@ -107,7 +107,7 @@ pub use projection::Projection;
 pub use sliced::SlicedCsr;
 pub use solve::{Solved, SystemError, solve};
 
-// What the public interface mentions, so that a program needs no other dependency.
+// Re-exports of the types in the public interface, so that a program needs no other dependency.
 pub use dgsuite_gpu as gpu;
 pub use dgsuite_gpu::{Backend, GpuError, Host, HostVector, Scalar, Vector};
 pub use sprs;

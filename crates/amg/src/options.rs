@@ -50,7 +50,7 @@ pub enum Smoother {
         /// Number of sweeps.
         sweeps: usize,
     },
-    /// The same with the row sums of `|A|` in place of D, and ω = 1: convergent for every symmetric positive
+    /// The same with the row sums of `|A|` instead of D, and ω = 1: convergent for every symmetric positive
     /// definite matrix (Baker, Falgout, Kolev and Yang 2011).
     L1Jacobi {
         /// Number of sweeps.

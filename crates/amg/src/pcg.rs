@@ -294,7 +294,7 @@ pub(crate) fn check_first<V: Vector>(
     })
 }
 
-/// Checks that `rᵀ M⁻¹ r` is positive and finite; if not, the error takes the history.
+/// Checks that `rᵀ M⁻¹ r` is positive and finite; if not, moves the history into the error.
 fn check_product(product: f64, iteration: usize, history: &mut Vec<f64>) -> Result<(), SolveError> {
     if !product.is_finite() {
         let history = std::mem::take(history);

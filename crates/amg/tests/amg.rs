@@ -1,5 +1,5 @@
 //! Multigrid: rates that do not depend on the mesh, determinism, null spaces, and matrices that are refused.
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 use dgsuite_amg::{
     Amg, AmgError, AmgOptions, Coarsening, Csr, Cycle, MatrixError, NullSpace, Pcg, Preconditioner,

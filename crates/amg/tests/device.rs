@@ -1,7 +1,7 @@
 //! Products, cycles and solves on a device equal those on the host. Without a device every test prints
 //! SKIPPED and passes, unless `DGSUITE_REQUIRE_GPU` is 1; with a C++ compiler all of them run on an emulated
 //! device, on smaller problems.
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,5 @@
 //! Generalised minimal residuals: against dense solves, restarts, varying preconditioners, and failures.
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 use dgsuite_amg::{
     Amg, AmgOptions, Csr, Gmres, Identity, Jacobi, LinearOperator, Pcg, Preconditioner, Reference, Solution,

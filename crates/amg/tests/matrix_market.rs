@@ -1,5 +1,5 @@
 //! Matrix Market: what is written is read back, and no text makes the reader panic.
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
 //! Multigrid over given levels: symmetry, rates that do not depend on the mesh, determinism, refused input.
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 use dgsuite_amg::{
     Amg, AmgError, AmgOptions, CoarseSpec, Csr, InSingle, Interpolation, Jacobi, LevelSmoother, LevelSpec,

@@ -1,5 +1,5 @@
 //! Conjugate gradients: known solutions and rates, determinism, and every way to fail.
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 use dgsuite_amg::{
     Csr, Identity, Jacobi, LinearOperator, Pcg, Preconditioner, Reference, Solution, SolveError, Stop,

@@ -1,4 +1,4 @@
-//! Prints the default step beside the largest stable one, by shape, geometry, form and order.
+//! Compares the default step with the largest stable step, by shape, geometry, form and order.
 //!
 //! The largest stable step is found by stepping a gas at rest, or in a uniform flow, with noise.
 //!

@@ -4,12 +4,12 @@
 //!
 //! | section | description | numbers |
 //! |---|---|---|
-//! | `run` | version of the program, mesh digest, steps of the run and of the solver | time, what it lost by rounding, time of the state |
+//! | `run` | version of the program, mesh digest, steps of the run and of the solver | time, its rounding error, time of the state |
 //! | `law` | name of the law, names of its parameters | their values |
 //! | `state` | basis, order | coefficients, `[element][field][basis function]` |
 //! | `tally` | | time integrals of the boundary fluxes, integrals at the start, integrals of the sizes there |
 //! | `averages` (optional) | | means over time so far |
-//! | `control` (optional) | | the step that the control of errors wants, the last two errors, attempts rejected since |
+//! | `control` (optional) | | the next step of the error control, the last two errors, attempts rejected since |
 //!
 //! To store more, push a [`Section`] to [`Checkpoint::sections`], add a row for it to `KNOWN`, and read it
 //! after a restart with [`Checkpoint::section`].

@@ -81,13 +81,13 @@ pub struct Pipeline {
     pub precision: Precision,
     /// CPU threads, 0 for all.
     pub threads: usize,
-    /// Where to run.
+    /// The device on which to run.
     pub device: DeviceSpec,
     /// Results.
     pub output: OutputSpec,
     /// Numbers recorded during the run.
     pub monitors: Vec<MonitorSpec>,
-    /// The checks: what the run must show.
+    /// The checks: limits that results must keep.
     pub checks: Vec<CheckSpec>,
     /// The study, if there is one.
     pub study: Option<StudySpec>,
@@ -166,7 +166,8 @@ impl Document {
     /// # Errors
     /// The first mistake that is found: an unknown key, a value of the wrong type or out of its range.
     pub fn pipeline(&self) -> Result<Pipeline, InputError> {
-        // A mistyped key of the top level is reported before the section that it leaves missing.
+        // An unknown key of the top level is reported first, because a misspelt section would also be
+        // missing.
         Section::file(&self.root, &Constants::default())?;
         let constants = Constants::read(self.root.get("constants"))?;
         let top = Section::file(&self.root, &constants)?;
@@ -238,7 +239,7 @@ impl Sections {
         }
     }
 
-    /// The checks: what the run must show.
+    /// The checks: limits that results must keep.
     pub fn checks(&self) -> &[CheckSpec] {
         match self {
             Self::Flow(file) => &file.checks,

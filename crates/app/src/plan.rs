@@ -64,7 +64,7 @@ pub struct Choices {
     pub restart: Option<PathBuf>,
     /// Deletes the results of a former run instead of moving them to `previous`.
     pub overwrite: bool,
-    /// The case belongs to a study: fields and checkpoints are written only where the file asks for them, and
+    /// The case belongs to a study: fields and checkpoints are written only if the file requests them, and
     /// its checks are those of the study.
     pub case_of_study: bool,
     /// A later run starts from the last state of this one, so this run writes it unless the file says

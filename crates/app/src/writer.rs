@@ -4,10 +4,10 @@
 //! |---|---|
 //! | fields of one time, `.vtu` | [`UnstructuredFields::write`] |
 //! | fields over time, `.vtu` files and their `.pvd` | [`pvd::Series`] |
-//! | the same while a run goes on | [`background::BackgroundSeries`] |
+//! | the same, written by a separate thread | [`background::BackgroundSeries`] |
 //! | a monitor's table, `.csv` | [`csv::Table`] |
 //! | curves as a picture, `.svg` | [`plot::Chart`] |
-//! | any file that must never be seen half written | [`atomic::write`] |
+//! | any file that other programs must never read incomplete | [`atomic::write`] |
 //!
 //! This module does not depend on the pipeline file or the solvers: it takes points and values on the
 //! equispaced lattice of each cell (`dgsuite_basis::lattice`) and writes files.

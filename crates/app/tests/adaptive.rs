@@ -1,6 +1,6 @@
 //! Steps by an estimate of their error: rejected steps leave no trace, tolerances hold, runs repeat.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 #[path = "support/case.rs"]
 mod support;
@@ -44,7 +44,7 @@ fn rejected_steps_leave_the_tally_and_the_monitors_untouched() {
     assert_eq!(number(&summary, "/time/end"), 0.3);
     let rows = case.table("out/case/monitors/integral.csv");
     assert_eq!(rows.len() as f64, 1.0 + number(&summary, "/time/steps"), "a row for each step that counts");
-    assert!(rows.windows(2).all(|pair| pair[0][1] < pair[1][1]), "time goes on");
+    assert!(rows.windows(2).all(|pair| pair[0][1] < pair[1][1]), "time increases");
     assert!(rows.iter().any(|row| row[1] == 0.1), "steps land on events");
 }
 

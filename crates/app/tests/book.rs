@@ -1,6 +1,6 @@
-//! The pages of the book that describe keys and commands are those of this program.
+//! The pages of the book about keys and commands agree with this program.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ fn the_page_of_keys_is_that_of_the_table() {
     assert!(page == table, "docs/src/keys.md is out of date; renew it by\n  {renew}\n{differing:?}");
 }
 
-/// What the page lacks of a command and of those below it.
+/// The commands and options, from this command down, that the page does not mention.
 fn missing(command: &Command, name: &str, page: &str) -> Vec<String> {
     let mut lacks = Vec::new();
     // `mesh` alone, as the program alone, does nothing.

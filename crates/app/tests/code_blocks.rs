@@ -1,6 +1,6 @@
-//! Code blocks of the book are true: pipelines are accepted or run, keys exist, commands work.
+//! Code blocks of the book work: pipelines are accepted or run, keys exist, commands succeed.
 //!
-//! The words after ```` ```yaml ```` or ```` ```sh ```` say what holds of a block of `docs/src`:
+//! The words after ```` ```yaml ```` or ```` ```sh ```` determine how a block of `docs/src` is tested:
 //!
 //! | words | test |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! Paths in pipelines are relative to the repository.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -74,7 +74,7 @@ fn blocks() -> Vec<Block> {
         .collect();
     pages.sort();
     let blocks: Vec<Block> = pages.iter().flat_map(|page| blocks_of(page)).collect();
-    assert!(blocks.len() > 20, "too few code blocks were found to believe the answer: {}", blocks.len());
+    assert!(blocks.len() > 20, "too few code blocks were found for a meaningful test: {}", blocks.len());
     blocks
 }
 
@@ -103,7 +103,7 @@ fn directory() -> tempfile::TempDir {
     directory
 }
 
-/// Runs a command in a directory; what it printed, where it fails.
+/// Runs a command in a directory; returns its output if it fails.
 fn failure(command: &mut Command, directory: &Path) -> Option<String> {
     let output = command.current_dir(directory).output().unwrap();
     let printed = [output.stdout, output.stderr].concat();

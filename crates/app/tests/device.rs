@@ -1,9 +1,9 @@
 //! Whole runs on the emulated device agree with the CPU, and repeat bit by bit.
 //!
-//! The cases cover steps that the device takes by itself, boundary data that changes with time, viscous flow
+//! The cases cover batches of steps on the device, boundary data that changes with time, viscous flow
 //! between walls, monitors, and a run that fails.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 #[path = "support/case.rs"]
 mod support;

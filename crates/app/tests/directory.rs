@@ -1,6 +1,6 @@
 //! The directory of results: one run at a time, former results moved aside, files of the user untouched.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 #[path = "support/case.rs"]
 mod support;

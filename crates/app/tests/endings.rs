@@ -1,6 +1,6 @@
 //! The messages at the end of a run: results, failures with their reasons, progress without a terminal.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 #[path = "support/case.rs"]
 mod support;

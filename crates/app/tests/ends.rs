@@ -1,7 +1,7 @@
-//! Runs that are stopped by signals or killed, and what the next run finds.
+//! Runs that are stopped by signals or killed, and the run that follows.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 #[path = "support/case.rs"]
 mod support;
@@ -75,7 +75,7 @@ fn a_run_under_nohup_outlives_its_terminal() {
     }
     run.signal("HUP");
     std::thread::sleep(std::time::Duration::from_millis(100));
-    assert_eq!(run.run.try_wait().unwrap(), None, "it goes on");
+    assert_eq!(run.run.try_wait().unwrap(), None, "the run continues");
     assert_eq!(run.end_by("TERM"), Some(0));
 }
 

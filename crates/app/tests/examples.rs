@@ -1,6 +1,6 @@
 //! Every example runs, shortened by its `ci` block, and passes its checks.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 #[path = "support/case.rs"]
 mod support;

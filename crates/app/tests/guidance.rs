@@ -1,6 +1,6 @@
 //! The hints of messages are correct and useful, and valid input gives no message.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 #[path = "support/case.rs"]
 mod support;
@@ -183,7 +183,7 @@ fn a_mesh_that_is_no_file_is_refused_at_once() {
 #[test]
 fn what_the_machine_refuses_is_placed_where_it_was_asked_for() {
     let case = with(STREAM, "space: { order: 1 }", "threads: 100000\nspace: { order: 1 }");
-    refused(&case, &[], &["100000 threads were asked for", "case.yaml:5:10"]);
+    refused(&case, &[], &["100000 threads were requested", "case.yaml:5:10"]);
     refused(&Case::new(STREAM), &["--set", "threads=100000"], &["100000 threads", "command line:1:15"]);
 }
 

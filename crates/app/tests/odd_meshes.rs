@@ -1,6 +1,6 @@
 //! Meshes that can be read but are not valid: refused with the reason and the place of `mesh.file`.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 #[path = "support/case.rs"]
 mod support;

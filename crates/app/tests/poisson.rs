@@ -1,6 +1,6 @@
 //! Elliptic problems from the pipeline file to `summary.json`: solves, null space, failures, mistakes.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 #[path = "support/case.rs"]
 mod support;

@@ -1,6 +1,6 @@
 //! Runs that continue from checkpoints: the first format, other parameters of the law, impossible numbers.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 #[path = "support/case.rs"]
 mod support;

@@ -1,6 +1,6 @@
 //! The results of a run: summary, tables, field files, checkpoints; overrides, checks, restart, failure.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 #[path = "support/case.rs"]
 mod support;
@@ -328,7 +328,7 @@ fn a_steady_run_stops_at_its_tolerance_or_says_that_it_did_not() {
     assert!(outcome.stderr.contains("no steady state: the residual is"), "{}", outcome.stderr);
     let summary = case.summary("out/case");
     assert_eq!(summary["status"], json!("failed"));
-    // The run continues from the point where it gave up.
+    // The run continues from the point where it ended.
     case.run(&["--restart", "latest"]);
     // The run does not wait for a residual below rounding, and recognises a steady state at its first step.
     let summary = case.run(&["--set", "time.steady.tolerance=1e-30"]);

@@ -1,6 +1,6 @@
 //! Studies: the table of errors and rates, its checks, and the results of the cases.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 #[path = "support/case.rs"]
 mod support;

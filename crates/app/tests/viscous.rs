@@ -1,6 +1,6 @@
 //! Viscous runs from the command line: exact forces and heat, monitors of bodies, means over time, restarts.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where its preparation fails")]
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
 
 #[path = "support/case.rs"]
 mod support;

@@ -14,7 +14,7 @@ pub enum GpuError {
         bytes: u128,
     },
     /// More threads than a pool can have.
-    #[error("{wanted} threads were asked for, at most {most} are possible")]
+    #[error("{wanted} threads were requested, at most {most} are possible")]
     TooManyThreads {
         /// The requested number.
         wanted: usize,
@@ -73,7 +73,7 @@ pub enum GpuError {
     /// An array did not fit into the memory of a device.
     #[error("out of memory on the device: {bytes} bytes are needed for {what}, {free} of {total} are free")]
     OutOfDeviceMemory {
-        /// What the array is for.
+        /// The purpose of the array.
         what: String,
         /// Its size, in bytes.
         bytes: u128,

@@ -20,7 +20,7 @@ int cuInit(unsigned) { return set("FAKE_INIT", 0); }
 int cuDeviceGetCount(int* n) { *n = set("FAKE_COUNT", 2); return 0; }
 int cuDeviceGet(int* device, int i) { *device = i; return 0; }
 int cuDeviceGetAttribute(int* value, int attribute, int) { *value = attribute; return 0; }
-int cuDeviceGetName(char* name, int n, int) { strncpy(name, "A device of straw", n); return 0; }
+int cuDeviceGetName(char* name, int n, int) { strncpy(name, "A test device", n); return 0; }
 int cuDeviceTotalMem_v2(size_t* bytes, int) { *bytes = 1000; return 0; }
 int cuDevicePrimaryCtxRetain(void** context, int) { *context = (void*)1; return 0; }
 int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
@@ -103,7 +103,7 @@ fn each_failure_is_a_sentence() {
         ["the NVIDIA driver failed while starting: ?, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"]
     );
     let works = said("FAKE_INIT", "0");
-    assert!(works[0].starts_with("2 devices, A device of straw, sm_7576, 16 multiprocessors, "), "{works:?}");
+    assert!(works[0].starts_with("2 devices, A test device, sm_7576, 16 multiprocessors, "), "{works:?}");
     assert!(works[0].ends_with("driver for CUDA 13.0"), "{works:?}");
     assert_eq!(
         works[1..],

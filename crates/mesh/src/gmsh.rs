@@ -1,9 +1,9 @@
 //! Gmsh's MSH files: reading and writing versions 2.2 and 4.1, text and binary.
 //!
 //! A parser on `nom` reads the files: sections and text with its combinators, bulk data of binary files in
-//! one pass over the bytes. It knows all element types of the seven shapes, reads the complete ones up to
-//! geometry order 4 (pyramids 2), and refuses the others by name. No file content can make the reader panic,
-//! or allocate more than a small multiple of the file's size.
+//! one pass over the bytes. It recognises all element types of the seven shapes, reads the complete ones up
+//! to geometry order 4 (pyramids 2), and rejects the others by name. No file content can make the reader
+//! panic, or allocate more than a small multiple of the file's size.
 
 use std::path::Path;
 
@@ -53,7 +53,7 @@ pub const fn max_order(shape: crate::Shape) -> usize {
     if matches!(shape, crate::Shape::Pyramid) { MAX_PYRAMID_ORDER } else { MAX_ORDER }
 }
 
-/// What the reader does after reading the file.
+/// The actions of the reader after reading the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
     /// Join the boundaries that `$Periodic` pairs, and boundaries called `periodic-NAME-l` and

@@ -63,7 +63,7 @@ mod sides;
 mod skeleton;
 mod topology;
 
-// What the public interface mentions, so that a program needs no other dependency.
+// Re-exports of the types in the public interface, so that a program needs no other dependency.
 pub use dgsuite_basis as basis;
 pub use dgsuite_basis::{BasisError, Shape};
 pub use error::{Location, MeshError};

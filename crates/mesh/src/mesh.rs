@@ -56,7 +56,7 @@ pub struct Side {
     pub face: u8,
 }
 
-/// What lies across a face.
+/// The neighbour across a face.
 ///
 /// `orientation` is the rotation `k` between the face frames (see [`Shape::meet`]): `m[i] = q[(k − i) mod n]`
 /// for the vertices of the minus and plus side.
@@ -85,7 +85,7 @@ pub enum Across {
 pub struct Face {
     /// The side with the lower element.
     pub minus: Side,
-    /// What lies across the face.
+    /// The neighbour across the face.
     pub across: Across,
 }
 

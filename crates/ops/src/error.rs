@@ -71,7 +71,7 @@ pub enum OpsError {
         name: String,
     },
     /// The condition of a boundary has no diffusive part, but the equation has diffusion.
-    #[error("the condition of boundary \"{name}\" says nothing about diffusive fluxes")]
+    #[error("the condition of boundary \"{name}\" has no diffusive part, but the equation has diffusion")]
     BoundaryWithoutDiffusion {
         /// Name of the boundary.
         name: String,
@@ -81,9 +81,9 @@ pub enum OpsError {
     Equation {
         /// "two-point flux", "diffusive flux" or "source".
         part: &'static str,
-        /// What the part is made for.
+        /// Dimension and number of unknowns of the part.
         found: String,
-        /// What the law is made for.
+        /// Dimension and number of unknowns of the law.
         expected: String,
     },
     /// A split form without a two-point flux, or a two-point flux without a split form.
@@ -98,7 +98,7 @@ pub enum OpsError {
     /// An elliptic problem that cannot be set up.
     #[error("elliptic problem: {reason}")]
     Elliptic {
-        /// What is wrong, and how to correct it.
+        /// The error, and how to correct it.
         reason: String,
     },
     /// A coefficient of an elliptic problem is not admissible: `κ > 0` and `λ ≥ 0` are required, both finite.

@@ -42,7 +42,7 @@ pub struct BoundarySamples {
     pub diffusive: Vec<Vec<f64>>,
 }
 
-/// What gradients at the points of one boundary need besides the state: it does not change with time.
+/// Time-independent data from which gradients at the points of one boundary are computed.
 pub(crate) struct BoundarySlopes {
     /// `∂φ_i/∂r_d` at the face points of the parts that the boundary touches, with their group and first
     /// block.

@@ -21,8 +21,8 @@
 //! ```
 //!
 //! with interpolation to volume points `I` and face points `I_f`, projection tested with derivatives
-//! `P_d = M⁻¹ D_dᵀ W`, and the lift `L = M⁻¹ I_fᵀ W_f`. All are matrices of the reference element, made by
-//! `dgsuite_basis`. A modal, nodal or Taylor basis, a collocated or another cubature, weak or strong form,
+//! `P_d = M⁻¹ D_dᵀ W`, and the lift `L = M⁻¹ I_fᵀ W_f`. All are matrices of the reference element, computed
+//! by `dgsuite_basis`. A modal, nodal or Taylor basis, a collocated or another cubature, weak or strong form,
 //! flux reconstruction: each is a choice of these matrices, not a branch of the kernels. The split form alone
 //! has another volume term, two-point fluxes along lines of nodes. Where the space is a product, matrices are
 //! chains of one-dimensional factors. Diffusion (BR2) adds matrices of the reference element too, and a
@@ -35,17 +35,17 @@
 //! | discretisation | [`Discretization`] | a mesh, a scheme and an equation, set up: evaluates `R`, projects, integrates, samples |
 //! | scheme | [`Scheme`] | order, space, basis, cubatures, [`Form`], correction of flux reconstruction |
 //! | metric rule | [`MetricRule`] | how `M_J⁻¹` is applied: affine (`1/J`), collocated (`1/J` at the nodes), weight-adjusted (two reference matrices and `1/J` at points), stored (dense, exact) |
-//! | equation | [`Equation`] | [`PointKernels`] of a law and a numerical flux, made by [`Pointwise`]; on demand [`TwoPointKernels`] of split forms ([`TwoPoint`]), [`DiffusionKernels`] ([`Diffusive`]) and a source |
+//! | equation | [`Equation`] | [`PointKernels`] of a law and a numerical flux, made by [`Pointwise`]; optionally [`TwoPointKernels`] of split forms ([`TwoPoint`]), [`DiffusionKernels`] ([`Diffusive`]) and a source |
 //! | boundary | [`BoundaryBinding`] | a name of the mesh with a [`BoundaryKernel`], made by [`BoundaryOf`]; with diffusion [`WithDiffusion`] |
 //! | group, part | [`PartSummary`] | a group is the elements of one shape; its parts are the affine and the curved ones, which share one state array |
 //! | block, lane, slot | [`Layout`] | a lane is one element, a block as many as a SIMD register has lanes; a slot numbers elements within a group |
 //! | trace | | values of one side at the points of a face; `minus` is the element's own, `plus` the other |
-//! | inner, foreign face | | the neighbour has the same shape and is read where it lies; it has another shape, or there is a boundary: its trace comes from the exterior buffer |
+//! | inner, foreign face | | across an inner face the neighbour has the same shape, and its state is read in place; a foreign face is on a boundary or has a neighbour of another shape, whose trace is read from the exterior buffer |
 //! | stage | [`StageWeights`] | `register ← a register + dt R`, `next ← b start + (1 − b) u + c register`, in the sweep that computes `R` |
 //! | step bound | [`StepMeasure`] | the largest stable step of each element, from its own spectrum |
 //! | samples | [`Sample`], [`BoundarySamples`], [`Norms`] | values and lifted gradients for output, on boundaries with fluxes; errors |
 //! | device | [`cuda::CudaDiscretization`] | the same on an NVIDIA device, from the same formulas |
-//! | oracle | [`split::Split`] | the same method in separate, plain stages: the shortest text of it, and what kernels are tested against |
+//! | oracle | [`split::Split`] | the same method in separate, simple stages: the reference with which tests compare the kernels |
 //!
 //! # Index orders
 //!
@@ -88,7 +88,7 @@
 //! let mut rhs =
 //!     Discretization::<f64>::new(Arc::new(mesh), &scheme, physics, boundaries.into(), host)?;
 //!
-//! // The residual of the projected wave: what the domain gains comes in through the boundary.
+//! // The residual of the projected wave: its integral equals the flux through the boundary.
 //! let zeros = vec![0.0; rhs.len()];
 //! let (mut u, mut du) = (zeros.clone(), zeros.clone());
 //! rhs.project(&*exact, 0.0, &mut u);
@@ -120,8 +120,8 @@
 //!
 //! | modules | compute |
 //! |---|---|
-//! | `scheme`, `group`, `geometry`, `connect`, `packing` | set-up: reference elements and metric rules by shape; elements in blocks; `J`, `J∇r_d`, normals; who lies across each face; which elements share a block |
-//! | `discretization` | the column of stages: source, traces, boundaries, exchange between shapes, residual |
+//! | `scheme`, `group`, `geometry`, `connect`, `packing` | set-up: reference elements and metric rules by shape; elements in blocks; `J`, `J∇r_d`, normals; the neighbour across each face; the elements of each block |
+//! | `discretization` | the sequence of stages: source, traces, boundaries, exchange between shapes, residual |
 //! | `residual`, `chain`, `panel`, `matrix_kernels`, `simd` | the fused sweep over blocks: products with sparse factors in registers, the metric rule, the stage; compiled for AVX-512, AVX2 and the baseline |
 //! | `pointwise`, `diffusion`, `two_point`, `source` | formulas of the equation, for a block of lanes at a time |
 //! | `boundary`, `boundary_set`, `diffusive_boundary` | outer states, fluxes and face states on boundaries |
@@ -129,20 +129,20 @@
 //! | `step_bound` | the largest eigenvalues of advection and diffusion, element by element |
 //! | `fields`, `gradients` | projection, norms, integrals, samples, gradients for output |
 //! | [`elliptic`] | the interior penalty operator `−∇·(κ∇u) + λu`, matrix-free and assembled |
-//! | [`cuda`] | the twins on NVIDIA devices: texts, tables, launches, clock |
-//! | [`split`] | the oracle: read it first |
+//! | [`cuda`] | the same operators on NVIDIA devices: kernel texts, tables, launches, clock |
+//! | [`split`] | the oracle: start reading here |
 //!
 //! # Invariants
-//! * It names no equation, reads no file, and knows no time stepper.
+//! * This crate contains no equation, reads no file, and does not depend on a time stepper.
 //! * Both sides of a face are evaluated at the same points: what leaves one element enters the other.
-//! * The free stream is kept on curved meshes: cubature degrees are raised until the metric identities hold
-//!   discretely, and collocated metric terms have the conservative curl form.
+//! * The free stream is preserved on curved meshes: cubature degrees are raised until the metric identities
+//!   hold discretely, and collocated metric terms have the conservative curl form.
 //! * Every block writes only its own part of the output, and sums have a fixed order: results are the same to
 //!   the last bit for any number of threads.
 //! * [`Discretization::eval`] and [`Discretization::stage`] do not allocate, except for boundary data and
 //!   sources that change with time.
 //! * A law has 1, 4 or 5 unknowns: the kernels are compiled for these.
-//! * `unsafe` is confined to the SIMD kernels, the hand-over of output pointers to threads, and launches on
+//! * `unsafe` is confined to the SIMD kernels, the passing of output pointers to threads, and launches on
 //!   devices.
 //!
 //! # How it is tested

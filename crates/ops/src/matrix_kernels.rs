@@ -2,8 +2,8 @@
 //!
 //! [`MatrixKernels`] lists all SIMD kernels of the crate as methods that select the code of a [`SimdLevel`];
 //! it is implemented for `f64` and `f32`. Kernels are structs with their arguments. This file defines the
-//! products with [`Panels`], what happens to their rows ([`Finish`]: residual or Runge–Kutta stage), gathers
-//! of traces, and the metric rules; other kernels are defined beside the code that uses them.
+//! products with [`Panels`], the processing of their rows ([`Finish`]: residual or Runge–Kutta stage),
+//! gathers of traces, and the metric rules; other kernels are defined beside the code that uses them.
 
 use crate::elliptic::bernstein::passes::{BernsteinPublish, BernsteinTest};
 use crate::elliptic::lines::boxes::blocks::LineBlocks;
@@ -24,7 +24,7 @@ macro_rules! entries {
     ($($name:ident: $kernel:ident,)*; unsafe [$($contract:ident: $bound:ident,)*]) => {
         /// Entry points that are compiled in this crate, so that dependent crates do not compile the kernels
         /// again.
-        #[allow(clippy::missing_safety_doc)] // sealed: the contracts stand on the kernels
+        #[allow(clippy::missing_safety_doc)] // sealed: the safety contracts are documented at the kernels
         pub trait MatrixKernels: Scalar {
             $(
                 #[doc = concat!("[`", stringify!($kernel), "`].")]
@@ -219,7 +219,8 @@ impl<T: PackScalar> FaceSlopes<'_, T> {
 
 /// Destination of the finished rows of a block, and their scaling.
 ///
-/// Whoever creates a kernel with it guarantees that `output` covers the block and that `add` is readable.
+/// The code that creates a kernel with it guarantees that `output` covers the block and that `add` is
+/// readable.
 #[derive(Clone, Copy)]
 pub(crate) struct Finish<'a, T> {
     /// The block's state.

@@ -191,7 +191,8 @@ fn pack(mut graph: Graph, lanes: usize, deal: bool) -> Vec<u32> {
     out
 }
 
-/// What an order of elements depends on, besides the mesh: shape, whether they are curved, and lanes.
+/// The properties, in addition to the mesh, that determine an order of elements: shape, whether they are
+/// curved, and lanes.
 type Key = (Shape, bool, usize);
 
 /// Orders computed so far for one mesh; spaces of other polynomial orders use the same.
@@ -245,7 +246,7 @@ mod tests {
 
     #[test]
     fn blocks_have_few_neighbours() {
-        // Numbers of cells that are not powers of two, so that the curve does not produce bricks by itself.
+        // Numbers of cells that are not powers of two, so that the curve alone does not produce bricks.
         let shapes = [Shape::Hexahedron, Shape::Quadrilateral, Shape::Triangle, Shape::Tetrahedron];
         for (shape, n) in shapes.into_iter().zip([11, 21, 21, 7]) {
             let mut mesh = generate::Box::unit(shape, n).build().unwrap();

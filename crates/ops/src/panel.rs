@@ -318,7 +318,7 @@ pub(crate) unsafe fn apply<V: Pack, const N: usize, E: Epilogue<V, N>>(
     for &panel in &a.panels {
         macro_rules! rows {
             ($r:literal) => {{
-                // SAFETY: the pointers stand at this panel; `b` is covered by the contract.
+                // SAFETY: the pointers point to this panel; `b` is covered by the contract.
                 let c = unsafe { product::<V, $r, N>(panel, offsets, entries, b) };
                 for r in 0..$r {
                     // SAFETY: the panel has `$r` places in `order`, which holds rows.

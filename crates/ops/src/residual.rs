@@ -291,7 +291,7 @@ fn prefetch_into<T, const FIRST: bool>(p: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use core::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
-        // SAFETY: a prefetch has no effect but on the cache, and never faults.
+        // SAFETY: a prefetch affects only the cache, and never faults.
         unsafe {
             if FIRST {
                 _mm_prefetch::<_MM_HINT_T0>(p.cast());

@@ -160,7 +160,8 @@ fn default_polynomials(representation: Representation, shape: Shape) -> Polynomi
     if simplex || taylor { Polynomials::Total } else { Polynomials::Tensor }
 }
 
-/// What one shape of the mesh requires: the largest geometry order of its curved elements, if there are any.
+/// The requirements of one shape of the mesh: the largest geometry order of its curved elements, if there are
+/// any.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Need {
     pub(crate) shape: Shape,
@@ -229,7 +230,7 @@ fn check_reconstruction(scheme: &Scheme, needs: &[Need]) -> Result<(), OpsError>
         return refuse("flux reconstruction needs a nodal basis");
     }
     if scheme.volume != Some(Cubature::Collocated) {
-        return refuse("flux reconstruction takes the flux at its solution points, not by a cubature");
+        return refuse("flux reconstruction evaluates the flux at its solution points, not by a cubature");
     }
     if scheme.form != Form::Strong {
         return refuse("flux reconstruction is a strong form");
@@ -245,7 +246,7 @@ fn check_split(scheme: &Scheme, needs: &[Need]) -> Result<(), OpsError> {
     for &Need { shape, curved, .. } in needs {
         let refuse = |reason| Err(OpsError::Scheme { shape, reason });
         if !matches!(shape, Shape::Quadrilateral | Shape::Hexahedron) {
-            return refuse("split forms are for quadrilaterals and hexahedra, whose nodes stand in lines");
+            return refuse("split forms are for quadrilaterals and hexahedra, whose nodes lie on lines");
         }
         let lobatto =
             representation_on(scheme.representation, shape) == Representation::Nodal(NodeSet::GaussLobatto);

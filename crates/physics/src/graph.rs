@@ -146,8 +146,8 @@ pub struct Parameter {
 /// A directed graph of operations without cycles, in which equal subexpressions are one node.
 ///
 /// Nodes are simplified when they are added: operations on literals are carried out, `x + 0`, `x · 1`,
-/// `0 · x` and the like disappear, `−(−x)` is `x`, `x + (−y)` is `x − y`. Every simplification preserves the
-/// value for finite `x` (except the sign of a zero).
+/// `0 · x` and similar terms are removed, `−(−x)` is `x`, `x + (−y)` is `x − y`. Every simplification
+/// preserves the value for finite `x` (except the sign of a zero).
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     nodes: Vec<Node>,

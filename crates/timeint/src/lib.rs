@@ -58,7 +58,7 @@ pub use scheme::{Base, Mean, Row, Scheme, Tableau};
 pub use steady::{Patience, Steady, Tolerance, Verdict};
 pub use stepper::Stepper;
 
-// What the public interface mentions, so that a program needs no other dependency.
+// Re-exports of the types in the public interface, so that a program needs no other dependency.
 pub use dgsuite_gpu as gpu;
 pub use dgsuite_gpu::{Backend, GpuError, Host, HostVector, Vector};
 

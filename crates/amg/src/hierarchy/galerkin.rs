@@ -145,7 +145,7 @@ pub(super) fn collect(
         let values = values_left.split_off_mut(..room).unwrap_or_default();
         pieces.push((rows(k), ends, columns, values));
     }
-    // Collectors take long to allocate: there are as many as work at the same time.
+    // Allocating a collector is slow, so there are only as many as run at the same time.
     let idle = Mutex::new(Vec::new());
     let fill = |(rows, ends, columns, values): (Range<usize>, &mut [usize], &mut [u32], &mut [f64])| {
         let collector = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();

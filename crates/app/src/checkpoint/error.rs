@@ -65,7 +65,7 @@ pub enum CheckpointProblem {
     },
 }
 
-/// Why a checkpoint is known to be damaged.
+/// The evidence that a checkpoint is damaged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
     /// There are fewer bytes than the header announces.
@@ -76,7 +76,7 @@ pub enum Damage {
         /// Bytes announced.
         wanted: u64,
     },
-    /// The file ends within or between its sections, or goes on after them.
+    /// The file ends within or between its sections, or continues after the last one.
     #[error("it does not end where its sections do")]
     End,
     /// The checksum of a file of the first format.

@@ -36,7 +36,7 @@ pub(super) fn listen(choices: &Choices) -> io::Result<()> {
         register(signal, Arc::clone(&first))?;
         register(signal, Arc::clone(&choices.stop))?;
     }
-    // A handler cannot look at a clock, so a thread waits for the first signal.
+    // A signal handler cannot measure time, so a thread waits for the first signal.
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         while !first.load(Ordering::Relaxed) {
             thread::sleep(SAME_REQUEST / 4);

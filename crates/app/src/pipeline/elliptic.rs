@@ -46,11 +46,11 @@ pub struct EllipticPipeline {
     pub solver: SolverSpec,
     /// CPU threads, 0 for all.
     pub threads: usize,
-    /// Where to run.
+    /// The device on which to run.
     pub device: DeviceSpec,
     /// Results.
     pub output: OutputSpec,
-    /// The checks: what the run must show.
+    /// The checks: limits that results must keep.
     pub checks: Vec<CheckSpec>,
     /// The study, if there is one.
     pub study: Option<StudySpec>,

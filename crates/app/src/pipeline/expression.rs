@@ -1,4 +1,4 @@
-//! Named constants, and the expressions that may stand in place of numbers.
+//! Named constants, and the expressions that may replace numbers.
 
 use dgsuite_physics::formula::{Formula, FormulaError, Names};
 

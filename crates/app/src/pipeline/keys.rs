@@ -6,9 +6,9 @@
 //! reader, and that its defaults are those that a run writes to its `pipeline.yaml`.
 //!
 //! # Paths
-//! The parts of a path are separated by dots. A part is a name, or stands for several:
+//! The parts of a path are separated by dots. A part is a name or a placeholder:
 //!
-//! | part | stands for |
+//! | part | meaning |
 //! |---|---|
 //! | `<name>` | a name that the user chooses, such as that of a boundary or of a variable |
 //! | `[]` | an entry of a list |
@@ -51,11 +51,11 @@ pub struct Key {
     pub path: &'static str,
     /// The kinds of values that it may have.
     pub kinds: &'static [Kind],
-    /// What holds where the key is not given.
+    /// The default.
     pub default: Absent,
-    /// The models that have the key; none stands for all.
+    /// The models that have the key; an empty list means all.
     pub models: &'static [&'static str],
-    /// The types of a boundary that have the key; none stands for all.
+    /// The types of a boundary that have the key; an empty list means all.
     pub types: &'static [&'static str],
     /// The meaning, in one or two sentences.
     pub text: &'static str,
@@ -76,7 +76,7 @@ pub enum Kind {
     Flag,
     /// Any text.
     Text,
-    /// One of some words; an upper-case letter in a word stands for a number.
+    /// One of some words; an upper-case letter in a word is a placeholder for a number.
     Words(&'static [&'static str]),
     /// A number or a formula, with the names that it may use.
     Formula(&'static str),
@@ -91,13 +91,13 @@ pub enum Kind {
 pub enum Range {
     /// All.
     Any,
-    /// Those greater than this.
+    /// Numbers greater than this.
     Above(f64),
-    /// Those not less than this.
+    /// Numbers not less than this.
     AtLeast(f64),
-    /// Those from the first to the second, both included.
+    /// Numbers from the first to the second, both included.
     Between(f64, f64),
-    /// Those from the first, included or not, to below the second.
+    /// Numbers from the first, included or not, to below the second.
     Below(Low, f64),
 }
 
@@ -110,16 +110,16 @@ pub enum Low {
     Over(f64),
 }
 
-/// What holds where a key is not given.
+/// The default of a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Absent {
     /// The key must be given.
     Required,
-    /// The file has nothing of the kind.
+    /// The key has no default and need not be given.
     Nothing,
-    /// This value.
+    /// A value.
     Value(&'static str),
-    /// What these words say.
+    /// A default described in words.
     Says(&'static str),
 }
 
@@ -188,7 +188,7 @@ impl Part {
     }
 }
 
-/// The part of the table that counts: the keys of a model, or those of a type of boundary.
+/// A restriction of the table to the keys of a model or of a type of boundary.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scope<'a> {
     /// Only keys of this model.

@@ -16,15 +16,15 @@ pub const KINDS: [&str; 7] = ["residual", "error", "integral", "forces", "wall",
 /// A monitor as written.
 #[derive(Clone, Debug)]
 pub struct MonitorSpec {
-    /// What is recorded.
+    /// The recorded quantities.
     pub kind: MonitorKind,
-    /// When.
+    /// The interval of its rows.
     pub every: Every,
     /// Where it was written.
     pub place: Place,
 }
 
-/// What is recorded.
+/// The recorded quantities.
 #[derive(Clone, Debug)]
 pub enum MonitorKind {
     /// The L2 norm of du/dt for each conserved variable.

@@ -318,7 +318,7 @@ fn direction(section: &Section<'_>) -> Result<[f64; 3], InputError> {
     section.exclusive("direction", "angle")?;
     if let Some(angle) = section.number("angle")? {
         let written = section.node("angle").and_then(|node| node.value.scalar_text()).unwrap_or_default();
-        // Whoever writes a bare 2 means degrees, but formulas use radians.
+        // A bare number probably means degrees, but formulas use radians.
         if angle.value != 0.0 && written.trim().parse::<f64>().is_ok() {
             return Err(InputError::at(&angle.place, Problem::NoUnit { key: angle.key, value: written }));
         }

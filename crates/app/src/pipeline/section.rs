@@ -278,7 +278,7 @@ impl<'a> Section<'a> {
             .transpose()
     }
 
-    /// A text; numbers are taken as written.
+    /// A text; a number is returned as it is written.
     ///
     /// # Errors
     /// A list or a section.

@@ -9,10 +9,10 @@ use std::sync::Arc;
 /// Why a text cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum TextError {
-    /// The system refused.
+    /// The system reported an error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// More than a text file has: a device, or another kind of file.
+    /// The file is larger than a text file can be: it is a device or another kind of file.
     #[error("it is larger than {} MiB, the limit of text files", MOST_BYTES >> 20)]
     TooLong,
     /// Bytes that are not UTF-8.
@@ -141,7 +141,7 @@ impl Place {
             false => 0,
         };
         let last = all.len().min(first + most);
-        // A character each, so that the marks stay below what they mean.
+        // Each becomes one character, so that the marks below stay aligned with the text.
         let shown = all[first..last].iter().map(|&c| if c.is_control() { ' ' } else { c });
         let (left, right) = (if first > 0 { "…" } else { "" }, if last < all.len() { "…" } else { "" });
         let line: String = left.chars().chain(shown).chain(right.chars()).collect();

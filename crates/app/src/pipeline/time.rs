@@ -17,9 +17,9 @@ pub struct TimeSpec {
     pub step: StepSpec,
     /// Steps by an estimate of their error.
     pub adaptive: Option<AdaptiveSpec>,
-    /// The last time.
+    /// The final time.
     pub end: Option<Located<f64>>,
-    /// The most steps.
+    /// The largest number of steps.
     pub steps: Option<usize>,
     /// A steady run.
     pub steady: Option<SteadySpec>,
@@ -64,7 +64,7 @@ pub struct AdaptiveSpec {
 pub struct SteadySpec {
     /// The residual at which to stop, relative to the largest so far in each conserved variable.
     pub tolerance: f64,
-    /// The most steps.
+    /// The largest number of steps.
     pub max_steps: usize,
     /// Every element uses its own step size.
     pub local_steps: bool,

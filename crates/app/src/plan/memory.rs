@@ -1,7 +1,7 @@
 //! Memory that a run needs, estimated from its elements before it is allocated.
 //!
-//! An operating system that has promised more memory than it has kills a program without a message. An error
-//! in advance can say what would help.
+//! An operating system that overcommits memory kills a program without a message. An error before the
+//! allocation can suggest a remedy.
 
 use std::fs;
 use std::path::Path;

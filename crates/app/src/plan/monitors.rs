@@ -22,13 +22,13 @@ use crate::post::line;
 
 /// A monitor, resolved.
 pub struct MonitorPlan {
-    /// What it records.
+    /// The recorded quantities.
     pub kind: MonitorJob,
     /// Its times, besides the end.
     pub every: Every,
 }
 
-/// What a monitor records, resolved.
+/// The quantities that a monitor records, resolved.
 pub enum MonitorJob {
     /// The residual.
     Residual,

@@ -114,7 +114,7 @@ impl Variables {
     }
 }
 
-/// Returns the gas of a law; the callers have dealt with laws that have none.
+/// Returns the gas of a law; the callers exclude laws that have none.
 fn gas(law: &Law) -> Euler {
     law.gas().unwrap_or(Euler { gamma: 1.4 })
 }

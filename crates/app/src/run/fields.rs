@@ -28,8 +28,8 @@ pub fn sample(
     UnstructuredFields { time, pieces }
 }
 
-/// As [`sample`] for fields without derivatives, but the writing thread makes them while the run goes on;
-/// `None` if the solver cannot do so.
+/// As [`sample`] for fields without derivatives, but the writing thread computes them while the run
+/// continues; `None` if the solver cannot do so.
 pub fn sample_later(
     solver: &mut Hyperbolic,
     time: f64,

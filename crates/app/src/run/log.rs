@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(log.interval(), Some(LINE_INTERVAL));
         log.progress(0.25, "step 7".into());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), " 25.0 %  step 7\n");
-        assert_eq!(Log::new(true).interval(), None, "nobody wants any");
+        assert_eq!(Log::new(true).interval(), None, "quiet: no lines of progress");
         assert_eq!(log.for_a_part().interval(), Some(LINE_INTERVAL));
     }
 

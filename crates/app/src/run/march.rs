@@ -170,7 +170,7 @@ impl<'a> March<'a> {
         Ok(())
     }
 
-    /// Returns whether the run has been asked to stop.
+    /// Returns whether a stop was requested.
     fn stops(&mut self) -> bool {
         self.tally.stopped = self.plan.stop.load(Ordering::Relaxed);
         self.tally.stopped
@@ -209,9 +209,9 @@ impl<'a> March<'a> {
         let mut floor = self.solver.rounding()?;
         floor.iter_mut().for_each(|x| *x *= ROUNDINGS);
         let tolerance = Tolerance::Largest(spec.tolerance);
-        // Sound that travels to and fro between body and far field keeps residuals up for a long time, so the
-        // patience grows with the allowed steps. The time of slower processes is computed when the patience
-        // ends.
+        // Sound waves between body and far field keep residuals high for a long time, so the number of steps
+        // without progress that is allowed grows with the number of allowed steps. The time of slower
+        // processes is computed when that number is reached.
         let steps = Patience::default().steps.max((spec.max_steps / 4) as u64);
         let patience = Patience { steps, ..Patience::default() };
         let mut steady = Steady::new(tolerance, patience).rounding(floor);

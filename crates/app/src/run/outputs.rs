@@ -44,7 +44,7 @@ pub struct Outputs<'a> {
     spent: Duration,
 }
 
-/// The moment of a call, beside regular events.
+/// The stage of the run at which results are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// Before the first step.
@@ -251,7 +251,7 @@ impl<'a> Outputs<'a> {
         &self.last
     }
 
-    /// Returns the time that the run waited for results; field files are written while it goes on.
+    /// Returns the time that the run waited for results; field files are written while it continues.
     pub fn spent(&self) -> Duration {
         self.spent
     }

@@ -3,7 +3,7 @@
 //! The linear systems are solved by conjugate gradients, preconditioned by p-multigrid and algebraic
 //! multigrid.
 //!
-//! Operators (`ops`) and solvers (`amg`) do not know each other; this module connects them.
+//! Operators (`ops`) and solvers (`amg`) do not depend on each other; this module connects them.
 //!
 //! ```
 //! use dgsuite::systems::elliptic::*;

@@ -22,8 +22,8 @@ pub(crate) trait Engine: Send {
     fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError>;
     fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms);
     fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64>;
-    /// Integrals of formulas of conserved variables, primitive variables and `x y z t`, if the engine can
-    /// evaluate them by itself.
+    /// Integrals of formulas of conserved variables, primitive variables and `x y z t`, if the engine has its
+    /// own kernels for them.
     fn integrate_formulas(&self, _: &[Formula], _: f64) -> Option<Vec<f64>> {
         None
     }
@@ -33,7 +33,7 @@ pub(crate) trait Engine: Send {
     fn set_boundary_integrals(&mut self, values: &[f64]);
     fn sample(&self, order: usize) -> Vec<Sample>;
     fn sample_with_gradients(&self, t: f64, order: usize) -> Vec<Sample>;
-    /// Samples of the current state's primitive variables that arrive while the run goes on, if the engine
+    /// Samples of the current state's primitive variables that arrive while the run continues, if the engine
     /// can do this.
     fn sample_later(&mut self, _order: usize) -> Option<SamplesUnderWay> {
         None

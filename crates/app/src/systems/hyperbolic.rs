@@ -396,7 +396,7 @@ impl Hyperbolic {
         self.sampled(order, false)
     }
 
-    /// As [`Self::sample`] for the current state, but the samples arrive while the run goes on; `None` if
+    /// As [`Self::sample`] for the current state, but the samples arrive while the run continues; `None` if
     /// this has no advantage.
     pub fn sample_later(&mut self, order: usize) -> Option<LaterSets> {
         let samples = self.engine.sample_later(order)?;

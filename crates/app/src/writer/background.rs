@@ -1,4 +1,4 @@
-//! A time series that a separate thread writes while the run goes on.
+//! A time series that a separate thread writes while the run continues.
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;

@@ -207,7 +207,7 @@ impl Api {
         /// # Safety
         /// `F` must be the function's type.
         unsafe fn function<F: Copy>(library: &Library, name: &str) -> Result<F, String> {
-            // SAFETY: the caller knows the type.
+            // SAFETY: by the caller's contract.
             unsafe { library.get::<F>(name.as_bytes()) }.map(|f| *f).map_err(|_| format!("it has no {name}"))
         }
         // SAFETY: types as in nvrtc.h.

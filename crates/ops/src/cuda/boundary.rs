@@ -19,7 +19,7 @@ use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
 use std::fmt::Write;
 
-/// The formulas of all conditions as one text, and where each boundary finds its own in it.
+/// The formulas of all conditions as one text, and the formulas of each boundary in it.
 pub(super) struct ConditionText {
     pub(super) functions: String,
     sets: Vec<Condition>,

@@ -133,7 +133,7 @@ impl GaussTables {
 }
 
 /// Whether the kernels support a metric rule: a factor for each element or point. With as many points as
-/// functions the weight-adjusted rule is a factor for each point, and is conservative by itself.
+/// functions the weight-adjusted rule is a factor for each point, and conservative without a correction.
 pub(super) const fn knows(rule: MetricRule, as_many: bool) -> bool {
     match rule {
         MetricRule::Affine => true,

@@ -202,7 +202,7 @@ where
             // box, for any mesh and order; their effect is small compared with the slowest diffusion mode of
             // the box, whose rate is (π/2)².
             let delta = if C::LEVEL { 0.4 } else { 1e-7 * a.norm_1() };
-            assert!(grows_slower_than(&a, delta), "{name} {cells:?} p = {p} about {w:?} feeds energy");
+            assert!(grows_slower_than(&a, delta), "{name} {cells:?} p = {p} about {w:?} adds energy");
         }
     }
 }

@@ -63,12 +63,12 @@ const U: [&str; 3] = ["u", "v", "w"];
 const X0: [&str; 3] = ["x0", "y0", "z0"];
 const K: [&str; 3] = ["kx", "ky", "kz"];
 
-/// All solutions that [`by_name`] knows.
+/// All solutions that [`by_name`] accepts.
 pub fn catalogue() -> &'static [Entry] {
     &CATALOGUE
 }
 
-/// The exact solution of this name, with the given parameters in place of its defaults.
+/// The exact solution of this name, with the given parameters instead of its defaults.
 ///
 /// # Errors
 /// [`ExactError`]: an unknown name or parameter (with the nearest known one), a solution of another model or

@@ -13,7 +13,7 @@ pub struct Parameter {
     pub about: &'static str,
 }
 
-/// A solution that [`by_name`](super::by_name) knows.
+/// A solution that [`by_name`](super::by_name) accepts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
     /// Name in pipeline files.

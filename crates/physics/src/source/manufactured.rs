@@ -51,7 +51,7 @@ pub enum SourceError {
 /// let source = Manufactured::new::<_, _, 2, 4>(&gas, &ns, &wave)?;
 /// let mut out = vec![Vec::new(); 4];
 /// source.eval(0.0, &[[0.1, 0.2, 0.0]], &mut out);
-/// assert!(out[0][0].abs() < 1e-14); // mass is conserved by itself
+/// assert!(out[0][0].abs() < 1e-14); // mass is conserved without a source
 /// assert!(out[3][0].abs() > 1e-3); // heat is conducted
 /// # Ok::<(), dgsuite_physics::source::SourceError>(())
 /// ```

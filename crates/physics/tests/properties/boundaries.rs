@@ -101,7 +101,7 @@ where
     let vn = dot(&std::array::from_fn::<f64, D, _>(|d| g.v[d]), &n);
     assert_eq!(outer[..N - 1], u[..N - 1], "density and momentum come from inside");
     if vn > g.c() * (1.0 + 1e-12) {
-        assert_eq!(outer, u, "supersonic outflow is left alone");
+        assert_eq!(outer, u, "supersonic outflow is not changed");
     } else if vn < g.c() * (1.0 - 1e-12) {
         let w = GAS.to_primitive(&outer);
         assert!((w[N - 1] - p).abs() <= 1e-14 * (outer[N - 1] + u[N - 1]), "{} for {p}", w[N - 1]);

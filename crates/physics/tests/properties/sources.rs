@@ -191,7 +191,7 @@ fn batches_points_and_devices_run_the_same_operations() {
             .iter()
             .all(|p| parameters.names().contains(p))
     );
-    assert!(!text.contains("x[2]"), "two dimensions do not look at z");
+    assert!(!text.contains("x[2]"), "two-dimensional solutions do not depend on z");
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn compare<T: Bits>(compiler: &str) {
 fn printed_formulas_compiled_by_a_host_compiler_give_the_same_bits() {
     let Some(compiler) = compiler() else {
         let required = std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_some_and(|v| v == "1");
-        assert!(!required, "no C++ compiler (c++, g++ or clang++), and DGSUITE_REQUIRE_TOOLS=1 asks for one");
+        assert!(!required, "no C++ compiler (c++, g++ or clang++), and DGSUITE_REQUIRE_TOOLS=1 requires one");
         // Not `println!`, because the harness hides its output if the test passes.
         let reason = "SKIPPED printed formulas against a C++ compiler: none of c++, g++, clang++ runs here";
         writeln!(std::io::stderr(), "{reason}").unwrap();

@@ -201,7 +201,7 @@ mod tests {
         for (i, k) in error.k.iter().enumerate() {
             assert!((k - (EMBEDDED[i] - result.k[i])).abs() < 1e-16, "rate {i}: {k}");
         }
-        // Rounding errors of the states do not spoil the estimate.
+        // Rounding errors of the states do not affect the estimate.
         assert!(factors.iter().all(|f| f.abs() < 0.3), "{factors:?}");
     }
 }

@@ -11,13 +11,13 @@ use crate::pipeline::source::{Located, Place};
 pub struct BoundarySpec {
     /// The boundary's name in the mesh.
     pub name: Located<String>,
-    /// What is prescribed.
+    /// The kind of condition.
     pub kind: KindSpec,
     /// The data.
     pub data: DataSpec,
 }
 
-/// What is prescribed on a boundary.
+/// The kind of condition on a boundary.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum KindSpec {
     /// `u = g`.

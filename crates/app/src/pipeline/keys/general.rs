@@ -40,7 +40,7 @@ pub(super) const LAST: &[Key] = &[
         "checks",
         &[List("checks", &[Section])],
         Nothing,
-        "What the run must show. The program ends with exit code 1 if a check does not hold.",
+        "Limits that results must keep. The program ends with exit code 1 if a check does not hold.",
     ),
     key(
         "checks[].value",

@@ -106,7 +106,7 @@ pub(super) const KEYS: &[Key] = &[
         "monitors[].integral.fields",
         &[FORMULAS],
         Required,
-        "What is integrated: formulas in the conserved and primitive variables, x, y, z and t.",
+        "The integrands: formulas in the conserved and primitive variables, x, y, z and t.",
     )
     .of(FLOW),
     key(
@@ -216,7 +216,7 @@ pub(super) const KEYS: &[Key] = &[
         "monitors[].probe.fields",
         &[FORMULAS],
         Required,
-        "What is recorded: formulas in the primitive variables.",
+        "The recorded quantities: formulas in the primitive variables.",
     )
     .of(FLOW),
 ];

@@ -41,7 +41,7 @@ pub(super) const KEYS: &[Key] = &[
         "output.fields.names",
         &[NAMES],
         Says("Density, Velocity and Pressure; u of advection; u and error of poisson"),
-        "The fields: names that the program knows, primitive variables, or names of your own with a formula.",
+        "The fields: predefined names, primitive variables, or names of your own with a formula.",
     ),
     key("output.fields.format", &[Words(&["vtu"])], Value("vtu"), "The format of the files."),
     key(

@@ -67,7 +67,7 @@ impl Key {
         self.kinds.iter().map(|kind| kind.shown(mark)).collect::<Vec<_>>().join(", or ")
     }
 
-    /// What holds where the key is not given, in words.
+    /// The default in words.
     fn default_shown(&self, mark: &str) -> String {
         match self.default {
             Absent::Required => "required".into(),
@@ -113,7 +113,8 @@ fn within(key: &Key, query: &[&str]) -> Option<bool> {
     left.peek().is_none().then_some(named)
 }
 
-/// The keys at and below a path; those that have its only step as a part of theirs if there are no others.
+/// The keys at and below a path. If there are none and the path has one step, the keys whose paths contain
+/// this step.
 ///
 /// # Errors
 /// [`KeysError`] for a path without keys.

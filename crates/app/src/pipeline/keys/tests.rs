@@ -264,7 +264,7 @@ fn with(root: &Node, steps: &[String], value: Value) -> Node {
     changed
 }
 
-/// A row with the choices that its path leaves open taken as a file takes them.
+/// A row of the table, with the names that a path of a file chooses.
 fn tag(key: &Key, steps: &[String]) -> String {
     let part = |(part, step): (&Part, &String)| match part {
         Part::Each(_) => step.clone(),
@@ -304,7 +304,7 @@ fn every_key_of_the_table_is_read() {
         let root = tree(file);
         for (steps, _) in rows(&root) {
             let wrong = with(&root, &steps, absurd(&root.place).value);
-            assert!(read(&wrong).is_err(), "nobody reads {}", steps.join("."));
+            assert!(read(&wrong).is_err(), "the reader does not use {}", steps.join("."));
         }
     }
 }
@@ -337,7 +337,7 @@ fn numbers_outside_of_the_stated_range_are_refused() {
             }
         }
     }
-    assert!(count > 100, "{count} numbers are too few to believe the answer");
+    assert!(count > 100, "{count} numbers are too few for a meaningful test");
 }
 
 #[test]
@@ -346,7 +346,7 @@ fn every_stated_word_is_one_of_the_reader() {
         let root = tree(file);
         for (steps, key) in rows(&root) {
             for word in key.words() {
-                // In `cuda:N` and `kN` the letter stands for a number.
+                // In `cuda:N` and `kN` the letter is a placeholder for a number.
                 let text = word.replace('N', "2");
                 if let Err(error) = read(&with(&root, &steps, Value::Text(text))) {
                     let refused =
@@ -371,7 +371,7 @@ fn scalar(text: &str) -> Value {
 
 #[test]
 fn a_stated_default_reads_as_if_the_key_were_not_there() {
-    // The plan, and not the reader, fills these in, or keeps which key they were read from.
+    // The plan, not the reader, fills in these defaults, or stores the key from which they were read.
     let of_the_plan = [
         "space.vcjh",
         "physics.source.<variable>",
@@ -441,7 +441,7 @@ fn stated_defaults_are_what_a_run_writes_to_its_pipeline_file() {
             }
         }
     }
-    assert!(seen.len() >= 20, "too few defaults are written to believe the answer: {seen:?}");
+    assert!(seen.len() >= 20, "too few defaults are written for a meaningful test: {seen:?}");
 }
 
 fn pipelines_below(folder: &Path, files: &mut Vec<PathBuf>) {

@@ -102,8 +102,8 @@ impl March<'_> {
         }
     }
 
-    /// Attempts that a device judges by itself. The control follows with the device's results of each
-    /// attempt, and confirms sizes and judgements.
+    /// Takes steps that the device accepts or rejects without the host. The control then repeats the
+    /// decisions with the device's errors, and confirms them and the step sizes.
     pub(super) fn run_attempts(
         &mut self,
         spec: AdaptiveSpec,

@@ -1,6 +1,6 @@
-//! Steps that a device takes by itself, in batches without waiting for the host.
+//! Batches of steps that a device computes without waiting for the host.
 //!
-//! The run reads what the device found of each state when a batch is over and the next one has begun.
+//! The run reads the device's checks of the states after a batch has ended and the next one has begun.
 //!
 //! The controller still plans every step from the same step bounds, so the steps are the same as in a run
 //! that checks each of them. A batch with a bad state, or one in which a step should have landed on a time,
@@ -17,7 +17,7 @@ use crate::systems::engine::Ahead;
 
 /// Largest number of steps in a batch.
 pub(super) const BATCH: u64 = 24;
-/// Smallest number of steps for which a batch pays.
+/// Smallest number of steps for which a batch is faster than single steps.
 pub(super) const FEWEST: u64 = 4;
 /// Number of batches in progress.
 pub(super) const DEPTH: usize = 2;
@@ -65,7 +65,7 @@ impl March<'_> {
                 let mut sizes = Vec::new();
                 while open && (sizes.len() as u64) < BATCH.min(most - put) {
                     let at = self.controller.now();
-                    // An error of the plan is reported when the step is tried again, by itself.
+                    // An error of the plan is reported when the step is tried again alone.
                     let Ok(Some(step)) = self.controller.plan(self.limit) else {
                         open = false;
                         break;

@@ -23,7 +23,7 @@ struct Batch<T: PackScalar> {
     /// The state before the batch, and the time integrals of the boundaries.
     state: DeviceBuffer<T>,
     sums: DeviceBuffer<f64>,
-    /// What the device found, valid when `done` has passed.
+    /// The device's checks of the states, valid after the event `done`.
     bounds: BoundsCopy,
     attempts: AttemptsCopy,
     done: Event,

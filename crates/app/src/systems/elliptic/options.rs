@@ -374,8 +374,8 @@ impl SolverOptions {
         numbers
     }
 
-    /// Returns the options of algebraic multigrid. A matrix does not know element blocks, so with this
-    /// smoother its levels are smoothed by the diagonal.
+    /// Returns the options of algebraic multigrid. A matrix has no element blocks, so with this smoother its
+    /// levels are smoothed by the diagonal.
     pub(super) fn amg(&self, singular: bool, simplices: bool) -> AmgOptions {
         let default = AmgOptions::default();
         let degree = self.degree();

@@ -98,7 +98,7 @@ pub(super) fn check(setup: &EllipticSetup) -> Result<(), EllipticError> {
     }
 }
 
-/// Relative rounding error of balancing a right-hand side that is constant; a solver would take it for data.
+/// Relative rounding error of a constant right-hand side after balancing; a solver would treat it as data.
 const ROUNDING: f64 = 1e-13;
 
 /// The constants in the null space: 1 in one part of the mesh and 0 in the others, with their loads `M 1`.

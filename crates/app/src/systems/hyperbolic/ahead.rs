@@ -1,4 +1,4 @@
-//! Steps that a device takes by itself: started, waited for, undone.
+//! Batches of steps on a device: starts them, waits for them, undoes them.
 
 use super::{Hyperbolic, SystemError};
 use crate::systems::engine::Ahead;
