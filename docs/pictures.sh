@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the examples of which README and the book show pictures, and draws them into docs/src/images.
+# Runs the examples whose pictures README and the book show, and draws the pictures into docs/src/images.
 #
 #     docs/pictures.sh [PROGRAM [FOLDER]]      (default: target/release/dgsuite target/pictures)
 #

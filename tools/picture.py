@@ -192,7 +192,7 @@ def order(kind, size):
 
 
 def cells_of(grid, subdivide):
-    """Cells of a grid by kind and number of nodes, all high-order cells cut as often."""
+    """Cells of a grid by kind and number of nodes, all high-order cells divided into the same number of parts."""
     kinds = vtk_to_numpy(grid.GetCellTypesArray())
     offsets = vtk_to_numpy(grid.GetCells().GetOffsetsArray())
     nodes = vtk_to_numpy(grid.GetCells().GetConnectivityArray())
@@ -271,7 +271,7 @@ def means_at_nodes(points, values, size):
 
 def cut(cells, points, colour, axis, position, mesh):
     """The polygons in which a plane cuts cells, and the lines in which it cuts their faces."""
-    # A little off the wanted place: a plane in which faces lie would cut them twice or not at all.
+    # Slightly off the requested place: a plane in which faces lie would cut them twice or not at all.
     position += 1e-6 * np.ptp(points[:, axis])
     plane = vtkPlane()
     plane.SetNormal(*np.eye(3)[axis])
@@ -309,7 +309,7 @@ def surfaces(cells, points, values, levels, colour):
     parts = []
     for group in (g for g in cells if g.dimension == 3):
         at = values[group.nodes]
-        # Polynomials leave the range of their nodes by a little.
+        # Polynomials slightly exceed the range of their nodal values.
         slack = 0.1 * (at.max(1) - at.min(1))
         keep = np.zeros(len(at), dtype=bool)
         for level in levels:
@@ -351,7 +351,7 @@ def table(name, low, high):
 
 
 def actor(data, lookup=None, colour=(0, 0, 0), width=1.0):
-    """Something to draw, by its scalars with `lookup`, else in one colour."""
+    """An object to draw, coloured by its scalars with `lookup`, otherwise in one colour."""
     mapper = vtkPolyDataMapper()
     mapper.SetInputData(data)
     if lookup:
@@ -411,7 +411,7 @@ def with_bar(picture, where, colours, low, high, label):
 
 
 def few_colours(picture, colours):
-    """The picture with a palette of 256: half of the map, black, white, and what else it has most of."""
+    """The picture with a palette of 256: half of the map, black, white, and the most frequent other colours."""
     others = np.reshape(picture.quantize(126).getpalette()[:378], (-1, 3))
     palette = [np.round(255 * colours[::2]), others, [[0, 0, 0], [255, 255, 255]]]
     palette = np.concatenate(palette).astype(np.int32)
@@ -426,7 +426,7 @@ def few_colours(picture, colours):
 
 
 def render(actors, camera, width, height):
-    """Actors on white, at twice the size and brought down, which smooths edges."""
+    """Actors on white, drawn at twice the size and scaled down, which smooths edges."""
     renderer = vtkRenderer()
     renderer.SetBackground(1, 1, 1)
     for it in actors:
@@ -483,7 +483,7 @@ def flat(options, data, lines, axes, lookup):
 
     towards = np.cross(np.eye(3)[across], np.eye(3)[up])
     for i, it in enumerate(actors):
-        it.SetPosition(*(1e-3 * i * extent * towards))        # later ones before earlier ones
+        it.SetPosition(*(1e-3 * i * extent * towards))        # later actors in front of earlier ones
 
     def camera(renderer):
         middle = 0.5 * (low + high).astype(float)
@@ -499,7 +499,7 @@ def flat(options, data, lines, axes, lookup):
 
 
 def solid(options, data, lookup, bounds):
-    """A picture of surfaces in space, with the body and the box around the mesh if they are wanted."""
+    """A picture of surfaces in space, with the body and the box around the mesh if requested."""
     shown = [actor(data, lookup)]
     if options.body:
         shown.append(actor(areas(read(options.body, options.time), options.subdivide), None, (0.7, 0.7, 0.7)))

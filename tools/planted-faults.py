@@ -34,7 +34,7 @@ FAULTS = {
         "R::and(vn.lt(zero), R::not(all_in))",
         "dgsuite-physics", ["--test", "properties", "boundaries::"],
     ),
-    "a wall moves across itself": (
+    "a wall moves along its normal": (
         "crates/physics/src/boundary/no_slip.rs",
         "array!(D, |d| v[d] - vn * n[d])",
         "array!(D, |d| v[d] - R::lit(0.0) * vn * n[d])",
@@ -65,7 +65,7 @@ FAULTS = {
         "(b * b - a * a) / (h * (h + 1.0))",
         "dgsuite-basis", ["--lib", "jacobi"],
     ),
-    "two face points meet the same one": (
+    "two face points have the same partner": (
         "crates/basis/src/orientation.rs",
         "Some(j) if !taken[j] => {",
         "Some(j) => {",
@@ -84,7 +84,7 @@ FAULTS = {
         "index(upper, self.cell)",
         "dgsuite-mesh", ["--lib", "nearby"],
     ),
-    "the digest does not know regions": (
+    "the digest ignores regions": (
         "crates/mesh/src/digest.rs",
         "set.regions.iter().for_each(|&r| d.word(u64::from(r)));",
         "set.regions.iter().for_each(|&_| d.word(0));",
@@ -122,20 +122,20 @@ FAULTS = {
         "(PI * k / (degree as f64 + 1.0)).cos()",
         "dgsuite-amg", ["--lib", "smoother"],
     ),
-    "a direction of no curvature goes through": (
+    "a direction without curvature is accepted": (
         "crates/amg/src/pcg.rs",
         "if curvature <= 0.0 {",
         "if curvature < 0.0 {",
         "dgsuite-amg", ["--test", "pcg"],
     ),
-    "entries of coarse matrices taken for rounding": (
+    "entries of coarse matrices treated as rounding errors": (
         "crates/amg/src/hierarchy/galerkin.rs",
         "const ROUNDING: f64 = 1e-12;",
         "const ROUNDING: f64 = 1e-3;",
         "dgsuite-amg", ["--test", "multigrid"],
     ),
     # gpu, on the host
-    "sums forget what rounding took from the right branch": (
+    "sums lose the rounding errors of the right branch": (
         "crates/gpu/src/vector/reduce.rs",
         "Self { sum: joined.sum, error: joined.error + other.error }",
         "Self { sum: joined.sum, error: joined.error }",
@@ -154,7 +154,7 @@ FAULTS = {
         "*jump = T::from_f64(0.5) * (*face - *minus);",
         "dgsuite-ops", ["--test", "laws", "diffusion::"],
     ),
-    "diffusive fluxes leave the tally": (
+    "diffusive fluxes have the wrong sign in the tally": (
         "crates/ops/src/published.rs",
         "self.tally[k] += w * flux[k].to_f64();",
         "self.tally[k] -= w * flux[k].to_f64();",

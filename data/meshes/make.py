@@ -2,9 +2,9 @@
 """Makes every .msh of this folder again with Gmsh's Python module (pip install gmsh; made with 4.15).
 
     python3 make.py            # all meshes
-    python3 make.py cube-tet   # only those whose name starts so
+    python3 make.py cube-tet   # only meshes whose name starts with this
 
-A finer mesh of a body, with sizes named in its .geo, and another order of the geometry:
+A finer mesh of a body, with sizes defined in its .geo, and another order of the geometry:
 
     python3 make.py cylinder --set n=96 --set layers=12 --set wake=0.4 --order 4 --output fine.msh
 
@@ -21,7 +21,7 @@ import gmsh
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PARSER = argparse.ArgumentParser(description="Makes the meshes of this folder.")
-PARSER.add_argument("names", nargs="*", help="only meshes whose name starts so")
+PARSER.add_argument("names", nargs="*", help="only meshes whose name starts with this")
 PARSER.add_argument("--set", action="append", default=[], metavar="NAME=NUMBER", help="a size of the .geo")
 PARSER.add_argument("--order", type=int, help="order of the geometry")
 PARSER.add_argument("--output", help="the file of the one mesh that is made")
@@ -52,7 +52,7 @@ MESHES = [
     for order in (2, 3, 4)
 ]
 
-# The same square in the forms that users have. (Partitions differ a little from run to run.)
+# The same square in other formats that users may have. (Partitions differ a little from run to run.)
 VARIANTS = {
     "square-tri-22": dict(version=2.2, binary=0),
     "square-tri-22-binary": dict(version=2.2, binary=1),
@@ -103,7 +103,7 @@ def prisms(order, radii):
     triangles = [[int(t) for t in nodes[i : i + count]] for i in range(0, len(nodes), count)]
     where = {t: gmsh.model.mesh.getNode(t)[0] for t in sorted(set(sum(triangles, [])))}
     at = {(round(order * lattice[2 * i]), round(order * lattice[2 * i + 1])): i for i in range(count)}
-    # Triangles of the shell that are seen from outside go around the other way than the first face of a
+    # Seen from outside, triangles of the shell are numbered in the direction opposite to the first face of a
     # prism.
     turned = [at[s, r] for r, s in sorted(at, key=at.get)]
     a, b, c = (where[t] for t in triangles[0][:3])
@@ -222,7 +222,7 @@ def pyramid(order):
 
 
 def bend(dim, order):
-    """x += y^n/8 and, in space, z += y^n/16: polynomials of the geometry's order, volumes stay."""
+    """x += y^n/8 and, in space, z += y^n/16: polynomials of the geometry's order, which preserve volumes."""
     tags, coordinates, _ = gmsh.model.mesh.getNodes()
     for i, tag in enumerate(tags):
         x, y, z = coordinates[3 * i : 3 * i + 3]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Meshes of the space around a sphere of diameter 1, of one shape and of geometry order 2, as large as one wants.
+"""Meshes of the space around a sphere of diameter 1, of one shape and of geometry order 2, of any size.
 
-    python3 spheres.py hex 12 24 hex.msh       # 6 n² m hexahedra: n along an edge of the cube that is blown up, m layers
+    python3 spheres.py hex 12 24 hex.msh       # 6 n² m hexahedra: n along an edge of the mapped cube, m layers
     python3 spheres.py prism 15 15 prism.msh   # 12 n² m prisms
-    python3 spheres.py tet 0.187 tet.msh       # tetrahedra by Gmsh (pip install gmsh), so large on the sphere
+    python3 spheres.py tet 0.187 tet.msh       # tetrahedra by Gmsh (pip install gmsh), of this size on the sphere
 
-With numpy alone for the first two. Layers grow by the same factor up to the radius 10; nodes lie on spheres.
+The first two need numpy only. Layers grow by the same factor up to the radius 10; nodes lie on spheres.
 """
 
 import sys
@@ -14,8 +14,8 @@ import numpy as np
 
 RADII = 0.5, 10.0
 
-# Of each shape and of its faces on the sphere: Gmsh's type, the vertices, and which vertices are averaged for
-# the other nodes.
+# For each shape and its faces on the sphere: Gmsh's type, the number of vertices, and the vertices that are
+# averaged for the other nodes.
 EDGES = "01 03 04 12 15 23 26 37 45 47 56 67"
 KINDS = {
     "hex": (12, 8, f"{EDGES} 0123 0145 0347 1256 2367 4567 01234567", 10, 4, "01 12 23 30 0123"),

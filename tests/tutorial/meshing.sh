@@ -49,7 +49,7 @@ for name in $names; do
     gmsh "-$dimension" "$name" -o mesh.msh >gmsh.log 2>&1 || fail "$(cat gmsh.log)"$'\n'"gmsh cannot mesh $name"
     "$dgsuite" mesh info mesh.msh >info
     echo "$name: $(sed -n 's/^elements *//p' info)"
-    # Boundaries are groups one dimension lower; a periodic pair stands in a line of its own.
+    # Boundaries are groups one dimension lower; a periodic pair is on a separate line.
     kind=$([[ $dimension == 2 ]] && echo Curve || echo Surface)
     grep -oE "Physical $kind\(\"[^\"]*\"\)" "$name" | cut -d'"' -f2 >wanted
     [[ -s wanted ]] || fail "$name names no boundary"

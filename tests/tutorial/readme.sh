@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Goes from a .geo file of one's own to the drag of a cylinder, with nothing but what README.md says.
+# Computes the drag of a cylinder from a .geo file, with the commands and the pipeline file of README.md.
 #
 #     tests/tutorial/readme.sh DGSUITE PYTHON
 #
@@ -58,8 +58,8 @@ block gmsh-commands | grep -v '^paraview ' >commands
 grep -q '^dgsuite run' commands || fail "$page has no command dgsuite run in the block after <!-- gmsh-commands -->"
 bash -euxo pipefail commands
 
-# Between what experiments and other codes report (1.48 to 1.62) and some per cent more, as the box is small and the
-# mesh coarse.
+# The values of experiments and other codes are 1.48 to 1.62; some per cent more are allowed, as the box is small
+# and the mesh coarse.
 python3 - <<'END'
 import json
 
