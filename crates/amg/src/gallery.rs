@@ -31,6 +31,9 @@ pub fn poisson_1d_eigenvalue(n: usize, k: usize) -> f64 {
 ///
 /// Eigenvectors are products of the one-dimensional ones; eigenvalues are `λ_kl = λ_k(nx) + ε λ_l(ny)` with
 /// [`poisson_1d_eigenvalue`].
+///
+/// # Errors
+/// [`MatrixError::TooLarge`].
 pub fn poisson_2d(nx: usize, ny: usize, epsilon: f64) -> Result<Csr<f64>, MatrixError> {
     let n = nx.saturating_mul(ny);
     let mut entries = Vec::new();

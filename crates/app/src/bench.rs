@@ -63,7 +63,7 @@ pub struct Options {
     pub precisions: Vec<String>,
     /// Millions of degrees of freedom of each case.
     pub size: f64,
-    /// Measure each kernel of [`choices`] once on each shape, geometry and model in place of the cases above.
+    /// Measure each kernel of [`choices`] once on each shape, geometry and model instead of the cases above.
     pub all: bool,
 }
 

@@ -58,15 +58,15 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Asks the rule that chooses for every combination. No device is needed.
+/// Returns the kernels that are chosen for every combination. No device is needed.
 ///
 /// # Errors
-/// Those of the machine.
+/// Errors of the machine.
 pub fn choices(threads: usize) -> Result<Vec<Choice>, GpuError> {
     Ok(choices_on(&Arc::new(Host::new(threads)?)))
 }
 
-/// The same on a machine that is there.
+/// As [`choices`], on an existing machine.
 pub(super) fn choices_on(host: &Arc<Host>) -> Vec<Choice> {
     host.install(|| cases().into_par_iter().map(|case| Choice::of(case, host)).collect())
 }
@@ -100,7 +100,7 @@ impl Choice {
     }
 }
 
-/// The name of a text, and a digest of what the compiler sees of it: without comments and unused headers.
+/// The name of a text, and a digest of its lines without comments and unused headers.
 /// Only the length of operators in literals counts: their last digits depend on the machine's cosine.
 fn digest(source: &Source) -> (String, u64) {
     let mut lines = Vec::new();

@@ -232,7 +232,7 @@ fn viscous(section: &Section<'_>, model: &str) -> Result<Option<f64>, InputError
         section.lacks(
             "viscous",
             &["sipdg", "br1", "ldg"],
-            "the viscous terms of navier-stokes are those of br2",
+            "the model navier-stokes discretises its viscous terms by br2",
         )?;
         section.choice("viscous", &[("br2", ())])?;
         return Ok(None);

@@ -43,7 +43,7 @@ pub enum SeriesError {
         column: usize,
     },
     /// Times that do not increase.
-    #[error("the time of line {line} is not after that of the line before")]
+    #[error("the time of line {line} is not after the time of the line before")]
     Order {
         /// The line, counted from 1.
         line: usize,

@@ -6,7 +6,6 @@
 // shared memory; descending; n buffers, each size and bytes; n constants, each number, size and bytes; n
 // arguments, each kind (0 value, 1 address), size and bytes, then n addresses in it, each position, buffer
 // and offset. OUTPUT: the bytes of the buffers.
-// buffer and offset. OUTPUT: the bytes of the buffers.
 #pragma once
 
 #include "shim.hpp"

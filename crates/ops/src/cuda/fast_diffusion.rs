@@ -60,7 +60,7 @@ impl FastDiffusion {
     /// The fast kernels that can run the parts of a group.
     ///
     /// # Errors
-    /// Those of reference elements.
+    /// Errors of reference elements.
     pub(super) fn of_parts<T: PackScalar>(
         law: &LawText,
         group: &Group<T>,
@@ -82,7 +82,7 @@ impl FastDiffusion {
     /// The fast kernels that can run `part`.
     ///
     /// # Errors
-    /// Those of reference elements.
+    /// Errors of reference elements.
     fn new<T: PackScalar>(of: &Setting<'_, T>, form: Form) -> Result<Option<Self>, OpsError> {
         let Setting { law, group, part } = *of;
         let Some(lifts) = law.lifts else { return Ok(None) };

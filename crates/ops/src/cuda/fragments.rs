@@ -124,8 +124,8 @@ impl SimplexTables {
     }
 }
 
-/// What the weight-adjusted rule takes beside the interpolation to volume points: `Π` `[step][tile]`, `∫ φ`
-/// and the constant 1 `[basis function]`.
+/// The operators of the weight-adjusted rule in addition to the interpolation to volume points: `Π`
+/// `[step][tile]`, `∫ φ` and the constant 1 `[basis function]`.
 pub(super) fn weight_adjusted(reference: &ReferenceElement, entries: &mut Vec<f64>) {
     let volume = &reference.interp_volume;
     for (step, tile) in pairs(steps(volume.rows), tiles(reference.n_basis)) {

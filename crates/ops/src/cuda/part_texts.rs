@@ -89,7 +89,7 @@ pub(super) fn check_split(
 /// The texts of a group's kernels, part by part.
 ///
 /// # Errors
-/// Those of reference elements.
+/// Errors of reference elements.
 pub(super) fn kernel_texts<T: PackScalar>(
     law: &LawText,
     group: &Group<T>,

@@ -26,8 +26,8 @@ pub(super) struct PrismDiffusion {
 
 /// Whether these kernels run the elements of `specs`.
 ///
+/// # Errors
 /// Errors of reference elements.
-/// Those of reference elements.
 pub(super) fn is_known(specs: [Option<PartSpec>; 2], form: Form) -> Result<bool, BasisError> {
     for spec in specs.into_iter().flatten() {
         let metric = matches!(spec.rule, MetricRule::Affine | MetricRule::Collocated);

@@ -260,8 +260,8 @@ impl<T: PackScalar> Passes<T> for SimplexDiffusion {
     fn mean_flux(&self, of: &Setting<'_, T>, stage: bool) -> Option<KernelText> {
         let (sizes, group) = (of.sizes(), of.group);
         let (warps, rate) = (4, tiles(sizes.np) * sizes.fields * 4);
-        // Registers for the rates and some 40 more, or 60 where the fluxes of a face take two steps; for the
-        // weight-adjusted rule, two unknowns of the rates once more.
+        // Registers for the rates and about 40 more, or 60 if the fluxes of a face need two steps; the
+        // weight-adjusted rule needs two unknowns of the rates a second time.
         let more = if sizes.fields == 4 && steps(group.face_offsets[1]) > 1 { 64 } else { 48 };
         let weighted = sizes.rule == MetricRule::WeightAdjusted;
         let more = more + if weighted { 4 * steps(sizes.np) } else { 0 };
@@ -271,7 +271,7 @@ impl<T: PackScalar> Passes<T> for SimplexDiffusion {
         if shared > SHARED {
             return None;
         }
-        // The metric terms of tetrahedra would not fit the registers beside the rates.
+        // The metric terms of tetrahedra do not fit into the registers together with the rates.
         let (name, body) = ("simplex_mean_flux.cu", include_str!("simplex_mean_flux.cu"));
         let mut text = self.text(of, name, body, sizes.dim == 2);
         text.source = text

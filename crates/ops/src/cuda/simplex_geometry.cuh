@@ -1,8 +1,8 @@
 // The geometry of curved triangles and tetrahedra at volume and face points, for both passes of diffusion.
 //
-// Beside published.cuh and, as macros:
-//   QUADRATIC          read (0), or computed from derivatives of the map (1): arithmetic in place of memory
-//   PLACES_AT          where the places of volume and face points begin in `tables`; QUADRATIC
+// Macros beside those of published.cuh:
+//   QUADRATIC          read (0), or computed from derivatives of the map (1), which needs fewer loads
+//   PLACES_AT          offset in `tables` of the places of volume and face points; QUADRATIC
 //   REFERENCE_NORMALS  { N̂ of each face }, of entries −1, 0 and 1
 
 #include "quadratic.cuh"

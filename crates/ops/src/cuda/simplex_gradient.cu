@@ -1,6 +1,6 @@
 // The first pass of diffusion on triangles and tetrahedra, affine or curved, nodal, with the FP64 tensor
-// cores. Numbers are double between memory and memory, and `stored` there. The host's twin is
-// `gradient_block` in diffusion_passes.rs; operators come from simplex_diffusion.rs.
+// cores. The arithmetic is in double precision; arrays in memory have the type `stored`. Same computation as
+// `gradient_block` in diffusion_passes.rs on the host; operators come from simplex_diffusion.rs.
 //
 // A warp, or two, process eight elements, as in simplex.cu, and keep the half jumps of all faces: a face's
 // own lifting is a product at its points, and the liftings of all faces are products at volume points. All
@@ -135,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         const u32 outsides = outside_faces;
         if (AHEAD) find_ahead(group + stride < groups ? group + stride : group);
 
-        // What the stage will need at the end.
+        // Data that the stage needs at the end.
         if (!CURVED && (TEAM == 1 || member == 0) && WORK != 1 && a.step != nullptr && a.a != 0.0) {
             prefetch_lines(a.reg + part_begin + (u64)group * GROUP_STATE, elements_of(group) * STATE_BLOCK, lane);
         }
@@ -143,8 +143,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         constexpr bool in_registers = !JUMPS && WORK == 0;
         real kept[in_registers ? FACES : 1][TRACE_STEPS][FIELDS];
 
-        // 1. Faces: both traces, half jumps, numerical fluxes; the gradient there, what the second pass
-        //    lifts.
+        // 1. Faces: both traces, half jumps, numerical fluxes; the gradient there, and the fluxes that the
+        //    second pass lifts.
 #pragma unroll(in_registers ? FACES : 1)
         for (int face = TEAM == 1 ? 0 : member; face < (WORK == 2 ? 0 : FACES); face += TEAM) {
             u32 to = 0, code = 0;

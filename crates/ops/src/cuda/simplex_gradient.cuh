@@ -34,8 +34,8 @@ static __device__ __forceinline__ void team_sync() {
 constexpr int JUMP_FACES = WORK == 1 ? 1 : JUMPS ? FACES : 0;
 constexpr int JUMP_SPACE = JUMP_FACES * TRACE_STEPS * FIELDS * 32;  // of a team: [face][step][field][lane]
 
-// What the first pass keeps: see `Keep`. The rows of a curved element are kept as they are: the second pass
-// applies the metric rule to them and to what it lifts.
+// The rows that the first pass stores, see `Keep`. The rows of a curved element are stored unchanged: the
+// second pass applies the metric rule to them and to the fluxes that it lifts.
 static __device__ __forceinline__ Keep own_keep(const Arguments& a, u32 slot) {
     if (!CURVED) return keep_factors(a, slot);
     Keep k;
@@ -65,8 +65,8 @@ static __device__ __forceinline__ void fetch(stored* to, const stored* from, u32
     if (STATE_BLOCK % 2 && n % 2 && mate == 0) to[2 * pairs] = from[2 * pairs];
 }
 
-// Keeps the `n` numbers at `rows`, those of a group from `slot` on, which lie at `begin` of the state. The
-// team meets before.
+// Stores the `n` numbers at `rows` of a group from `slot` on, whose offset in the state is `begin`. The team
+// must synchronise before.
 static __device__ __forceinline__ void keep_rows(const Arguments& a, const Published& p, const Keep& keep, u32 slot, u64 begin,
                                                  u32 n, u32 mate, stored* rows) {
     if (p.source) {

@@ -1,9 +1,10 @@
 // The second pass of diffusion on triangles and tetrahedra, affine or curved, with the FP64 tensor cores: the
-// fluxes through face points, lifted and added to what the first pass kept, on curved elements the metric
-// rule, and the stage. The host's twin is `mean_flux_blocks` in diffusion_passes.rs; macros and operators are
-// those of simplex_gradient.cu, and STAGE.
+// fluxes through face points, lifted and added to the rows of the first pass; the metric rule on curved
+// elements; and the stage. Same computation as `mean_flux_blocks` in diffusion_passes.rs on the host; macros
+// and operators as in simplex_gradient.cu, and STAGE.
 //
-// A warp owns eight elements; the lifts and what the weight-adjusted rule takes are in shared memory.
+// A warp processes eight elements; the lifts and the operators of the weight-adjusted rule are in shared
+// memory.
 
 #include "simplex_geometry.cuh"
 
@@ -11,7 +12,7 @@ constexpr int STATE_STEPS = fragment_steps(NP), STATE_TILES = fragment_tiles(NP)
 constexpr int TRACE_STEPS = fragment_steps(FACE_POINTS);
 constexpr int GROUP = 8;  // elements of a warp
 constexpr int GROUP_STATE = GROUP * STATE_BLOCK;
-// Results go through shared memory where a row is not a whole number of pairs.
+// Results go through shared memory if a row is not a whole number of pairs.
 constexpr bool STAGED = FIELDS % 2 != 0;
 constexpr int LIFTS = FACES * TRACE_STEPS * STATE_TILES * 32;  // [face][step][tile]
 #if RULE == 2
@@ -39,7 +40,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     real* staged = shared + TABLES + (STAGED ? warp * GROUP_STATE : 0);
     const u32 groups = (a.count + GROUP - 1) / GROUP, stride = gridDim.x * WARPS;
     for (u32 group = blockIdx.x * WARPS + warp; group < groups; group += stride) {
-        // Lanes of elements that do not exist take the part's last element; what they compute is not stored.
+        // Lanes beyond the last element repeat the computation of the last one and store nothing.
         const u32 wanted = group * GROUP + r;
         const bool exists = wanted < a.count;
         const u32 element = exists ? wanted : a.count - 1, slot = a.first + element;

@@ -1,10 +1,10 @@
-// The weight-adjusted rule of eight elements of a warp, whose rows are in registers as fragments.cuh has
-// them.
+// The weight-adjusted rule for eight elements of a warp, whose rows are in registers in the layout of
+// fragments.cuh.
 //
-// Beside fragments.cuh and rows.cuh: STATE_STEPS STATE_TILES POINT_STEPS POINT_TILES, of the basis functions
-// and the volume points, SCALES_HERE, whether 1/J is in shared memory or is read, and where operators begin:
-// INTERP_AT interpolation to volume points [tile][step], ADJUST_AT Π [step][tile], INTEGRAL_AT ∫ φ [row],
-// ONE_AT the coefficients of the constant 1 [row].
+// Needs fragments.cuh, rows.cuh and these constants: STATE_STEPS STATE_TILES POINT_STEPS POINT_TILES, of the
+// basis functions and the volume points, SCALES_HERE, whether 1/J is in shared memory (otherwise it is read),
+// and the offsets of operators: INTERP_AT interpolation to volume points [tile][step], ADJUST_AT Π
+// [step][tile], INTEGRAL_AT ∫ φ [row], ONE_AT the coefficients of the constant 1 [row].
 
 // The sum over the four lanes of an element.
 static __device__ __forceinline__ void sum_lanes(real (&x)[FIELDS]) {
@@ -22,9 +22,9 @@ static __device__ __forceinline__ void multiply_two(real (&c)[FIELDS][2], int k,
     else dg_mma_f64_8x8x4(c[k][0], c[k][1], a[0], b);
 }
 
-// R ← Π (1/J) I R with the constant that keeps ∫ R: see the weight-adjusted rule of residual.cu. `rate` has
-// lane (r, j)'s rows of the warp's eight elements, `weight` is ∫ J φ / ∫ J, then 1/∫ J, of the lane's
-// element, `scales` its 1/J [step][lane] where SCALES_HERE.
+// R ← Π (1/J) I R with the constant that preserves ∫ R, see the weight-adjusted rule of residual.cu. `rate`
+// has lane (r, j)'s rows of the warp's eight elements, `weight` is ∫ J φ / ∫ J, then 1/∫ J, of the lane's
+// element, `scales` its 1/J [step][lane] if SCALES_HERE.
 static __device__ __forceinline__ void adjust(const Arguments& a, const real* tables, u32 element, const stored* weight,
                                               const stored* scales, real (&rate)[STATE_TILES][FIELDS][2]) {
     const u32 lane = threadIdx.x & 31, j = lane & 3;

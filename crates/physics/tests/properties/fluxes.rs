@@ -350,7 +350,7 @@ proptest! {
 }
 
 /// Two streams with small opposite normal velocities: the pressure of Roe's flux is `ρ c Δv/2`, as for sound;
-/// that of the other flux is `ρ |v| Δv/2`, as for convection.
+/// the pressure of the other flux is `ρ |v| Δv/2`, as for convection.
 #[test]
 fn the_fix_for_low_mach_numbers_scales_the_pressure_of_sound() {
     let (mach, jump) = (0.01, 1e-6);
