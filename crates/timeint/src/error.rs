@@ -58,7 +58,7 @@ pub enum TimeError {
         limit: f64,
     },
     /// The step is so small that the time does not change.
-    #[error("step {step} at time {t}: a step of {dt} does not advance time")]
+    #[error("step {step} at time {t}: a step of {dt:.4e} does not advance time")]
     StepTooSmall {
         /// Steps done so far.
         step: u64,
@@ -69,7 +69,7 @@ pub enum TimeError {
     },
     /// The error exceeds the tolerance for any size of the step.
     #[error(
-        "step {step} at time {t}: after {attempts} attempts a step of {dt} still has {error:.2e} times the error that \
+        "step {step} at time {t}: after {attempts} attempts a step of {dt:.4e} still has {error:.2e} times the error that \
          time.adaptive.tolerance allows"
     )]
     Rejected {

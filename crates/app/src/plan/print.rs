@@ -56,6 +56,11 @@ fn short(x: f64) -> String {
     rounded.to_string()
 }
 
+/// A number of threads with its word.
+pub fn threads(n: usize) -> String {
+    if n == 1 { "1 thread".to_owned() } else { format!("{n} threads") }
+}
+
 /// Bytes in a readable unit.
 pub fn bytes(n: usize) -> String {
     let x = n as f64;
@@ -238,7 +243,7 @@ fn time_line(plan: &Plan, first_dt: Option<f64>, stable_cfl: Option<f64>) -> Str
 
 fn device_line(description: &Description) -> String {
     if description.device_name.is_empty() {
-        format!("cpu, {} threads, {}", description.threads, description.kernel)
+        format!("cpu, {}, {}", threads(description.threads), description.kernel)
     } else {
         format!("{}, {}, {}", description.device, description.device_name, description.kernel)
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::EllipticPlan;
-use crate::plan::print::{bytes, elements_by_shape, grouped};
+use crate::plan::print::{bytes, elements_by_shape, grouped, threads};
 use crate::systems::elliptic::{EllipticDescription, Preconditioning};
 
 /// Describes the plan, one line for each part, with the table of levels.
@@ -99,7 +99,7 @@ pub fn plan(plan: &EllipticPlan, described: &EllipticDescription) -> String {
                 bytes(described.device_bytes),
                 described.threads
             ),
-            None => format!("cpu, {} threads", described.threads),
+            None => format!("cpu, {}", threads(described.threads)),
         },
     );
     let mut output = plan.directory.display().to_string();
