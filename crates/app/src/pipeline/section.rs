@@ -8,7 +8,7 @@ use super::source::{Located, Place};
 
 /// A mapping of the file that is being read. A key without a value counts as absent.
 ///
-/// Its keys must be in the table ([`keys`](super::keys)). The tests of this crate verify that the table has
+/// Its keys must be in the table ([`keys`]). The tests of this crate verify that the table has
 /// every key that is read, with the type of the value and the words of a choice.
 #[derive(Clone, Debug)]
 pub struct Section<'a> {
