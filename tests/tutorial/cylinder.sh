@@ -10,44 +10,22 @@
 
 set -euo pipefail
 
-fail() {
-    echo "$*" >&2
-    exit 1
-}
-
-(($# == 2)) || fail "usage: $0 DGSUITE PYTHON"
-page=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/docs/src/tutorial.md
-dgsuite=$(realpath "$1")
-tools=$(cd "$(dirname "$2")" && pwd)
-[[ -x $tools/gmsh ]] || fail "there is no command gmsh beside $2: pip install gmsh"
-
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-mkdir "$scratch/bin" "$scratch/case"
-ln -s "$dgsuite" "$scratch/bin/dgsuite"
-export PATH=$scratch/bin:$tools:$PATH
-cd "$scratch/case"
-
-# All code blocks that follow the line <!-- tutorial: $1 -->, one after the other.
-blocks() {
-    awk -v mark="<!-- tutorial: $1 -->" '
-        $0 == mark { found = 1; next }
-        found && /^```/ { if (++fences == 2) found = fences = 0; next }
-        found && fences == 1' "$page"
-}
+# shellcheck source=tests/tutorial/common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash" "$@"
+page=docs/src/tutorial.md
 
 for name in cylinder.geo cylinder.yaml; do
-    blocks "$name" >"$name"
+    blocks "$page" "tutorial: $name" >"$name"
     [[ -s $name ]] || fail "$page has no code block after <!-- tutorial: $name -->"
 done
-blocks run >commands
+blocks "$page" "tutorial: run" >commands
 for command in gmsh "dgsuite check" "dgsuite run"; do
     grep -q "^$command " commands || fail "$page has no command $command in the blocks after <!-- tutorial: run -->"
 done
 bash -euxo pipefail commands
 
 # The numbers of the table's row "this page" are those of the run.
-python3 - "$page" out/cylinder/summary.json <<'END'
+python3 - "$root/$page" out/cylinder/summary.json <<'END'
 import json
 import sys
 

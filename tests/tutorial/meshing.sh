@@ -10,44 +10,24 @@
 
 set -euo pipefail
 
-fail() {
-    echo "$*" >&2
-    exit 1
-}
+# shellcheck source=tests/tutorial/common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash" "$@"
+page=docs/src/meshing.md
 
-(($# == 2)) || fail "usage: $0 DGSUITE PYTHON"
-pages=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/docs/src
-dgsuite=$(realpath "$1")
-tools=$(cd "$(dirname "$2")" && pwd)
-[[ -x $tools/gmsh ]] || fail "there is no command gmsh beside $2: pip install gmsh"
-export PATH=$tools:$PATH
-
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-
-# The code block of page $1 that follows the line $2.
-block() {
-    awk -v mark="$2" '
-        $0 == mark { found = 1; next }
-        found && /^```/ { if (++fences == 2) exit; next }
-        found && fences == 1' "$pages/$1"
-}
-
-names=$(sed -n 's/^<!-- mesh: \(.*\) -->$/\1/p' "$pages/meshing.md")
-[[ -n $names ]] || fail "docs/src/meshing.md has no line <!-- mesh: NAME.geo -->"
+names=$(sed -n 's/^<!-- mesh: \(.*\) -->$/\1/p' "$root/$page")
+[[ -n $names ]] || fail "$page has no line <!-- mesh: NAME.geo -->"
 for name in $names; do
-    block meshing.md "<!-- mesh: $name -->" >"$name"
-    [[ -s $name ]] || fail "docs/src/meshing.md has no code block after <!-- mesh: $name -->"
+    blocks "$page" "mesh: $name" >"$name"
+    [[ -s $name ]] || fail "$page has no code block after <!-- mesh: $name -->"
     if [[ $name == layers.geo ]]; then
-        block tutorial.md "<!-- tutorial: cylinder.geo -->" >cylinder.geo
+        blocks docs/src/tutorial.md "tutorial: cylinder.geo" >cylinder.geo
         { sed '/^Physical/d' cylinder.geo && cat layers.geo && grep '^Physical' cylinder.geo; } >joined.geo
         mv joined.geo layers.geo
     fi
     dimension=2
     ! grep -q 'Physical Volume' "$name" || dimension=3
     gmsh "-$dimension" "$name" -o mesh.msh >gmsh.log 2>&1 || fail "$(cat gmsh.log)"$'\n'"gmsh cannot mesh $name"
-    "$dgsuite" mesh info mesh.msh >info
+    dgsuite mesh info mesh.msh >info
     echo "$name: $(sed -n 's/^elements *//p' info)"
     # Boundaries are groups one dimension lower; a periodic pair is on a separate line.
     kind=$([[ $dimension == 2 ]] && echo Curve || echo Surface)

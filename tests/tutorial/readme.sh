@@ -9,31 +9,8 @@
 
 set -euo pipefail
 
-fail() {
-    echo "$*" >&2
-    exit 1
-}
-
-(($# == 2)) || fail "usage: $0 DGSUITE PYTHON"
-page=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/README.md
-dgsuite=$(realpath "$1")
-tools=$(cd "$(dirname "$2")" && pwd)
-[[ -x $tools/gmsh ]] || fail "there is no command gmsh beside $2: pip install gmsh"
-
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-mkdir "$scratch/bin" "$scratch/case"
-ln -s "$dgsuite" "$scratch/bin/dgsuite"
-export PATH=$scratch/bin:$tools:$PATH
-cd "$scratch/case"
-
-# The code block of the page after the line <!-- $1 -->.
-block() {
-    awk -v mark="<!-- $1 -->" '
-        $0 == mark { found = 1; next }
-        found && /^```/ { if (++fences == 2) exit; next }
-        found && fences == 1' "$page"
-}
+# shellcheck source=tests/tutorial/common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash" "$@"
 
 # A box with a round hole: the elements are small at the cylinder and behind it.
 cat >cylinder.geo <<'END'
@@ -52,10 +29,10 @@ Physical Curve("cylinder") = {5};
 Physical Curve("far") = {6, 7, 8, 9};
 Physical Surface("gas") = {1};
 END
-block cylinder >cylinder.yaml
-block gmsh-commands | grep -v '^paraview ' >commands
-[[ -s cylinder.yaml ]] || fail "$page has no block after <!-- cylinder -->"
-grep -q '^dgsuite run' commands || fail "$page has no command dgsuite run in the block after <!-- gmsh-commands -->"
+blocks README.md cylinder >cylinder.yaml
+blocks README.md gmsh-commands | grep -v '^paraview ' >commands
+[[ -s cylinder.yaml ]] || fail "README.md has no block after <!-- cylinder -->"
+grep -q '^dgsuite run' commands || fail "README.md has no command dgsuite run in the block after <!-- gmsh-commands -->"
 bash -euxo pipefail commands
 
 # The values of experiments and other codes are 1.48 to 1.62; some per cent more are allowed, as the box is small
