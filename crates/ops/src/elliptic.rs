@@ -67,6 +67,7 @@ mod apply;
 mod assemble;
 pub(crate) mod bernstein;
 mod block_jacobi;
+mod boundary_points;
 mod coefficient;
 mod continuous;
 pub(crate) mod device;
@@ -85,6 +86,7 @@ mod transfer;
 
 pub use assemble::CompressedRows;
 pub use block_jacobi::BlockInverse;
+pub use boundary_points::{BoundaryPoints, Triplet};
 pub use continuous::VertexInterpolation;
 pub use field::EllipticErrors;
 pub use transfer::PTransfer;

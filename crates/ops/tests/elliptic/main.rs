@@ -2,6 +2,7 @@
 //!
 //! With `DGSUITE_FULL=1` the tests run orders 1 to 6, otherwise a few.
 
+mod boundary_points;
 mod convergence;
 mod operator;
 #[path = "../common/parallel.rs"]
