@@ -1,6 +1,6 @@
 //! Linear advection with a constant velocity, `∂u/∂t + a·∇u = 0`.
 
-use crate::law::Law;
+use crate::law::{Law, finite};
 use crate::real::{Real, array, dot};
 
 /// Linear advection `∂u/∂t + ∇·(a u) = 0` of one scalar in `D` dimensions.
@@ -69,10 +69,8 @@ impl<const D: usize> Law<D, 1> for Advection<D> {
         *w
     }
 
-    #[expect(clippy::eq_op, reason = "the difference is not zero for infinities and NaN")]
     #[inline(always)]
     fn admissibility<R: Real>(&self, u: &[R; 1]) -> R {
-        // `u − u` is zero only for finite numbers.
-        R::select((u[0] - u[0]).le(R::lit(0.0)), R::lit(1.0), R::lit(0.0))
+        finite(u)
     }
 }

@@ -2,6 +2,7 @@
 
 mod far_field;
 mod given;
+mod incompressible;
 mod inflow;
 mod no_slip;
 mod open;
@@ -10,6 +11,7 @@ mod wall;
 
 pub use far_field::FarField;
 pub use given::Given;
+pub use incompressible::{InflowProtected, ZeroNormalVelocity, ZeroPressure, ZeroVelocity};
 pub use inflow::SubsonicInflow;
 pub use no_slip::{NoSlipWall, WallHeat};
 pub use open::{Outflow, Prescribed};

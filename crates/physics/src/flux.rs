@@ -1,11 +1,13 @@
 //! Numerical fluxes: one value at a face from the states on its two sides.
 
+mod central;
 mod hll;
 mod hllc;
 mod roe;
 mod roe_average;
 mod rusanov;
 
+pub use central::Central;
 pub use hll::Hll;
 pub use hllc::Hllc;
 pub use roe::{FaceMean, Roe};
@@ -17,7 +19,8 @@ use crate::real::{Real, array};
 /// A numerical flux `f*(u⁻, u⁺, n)` through a face with unit normal `n`, which points from minus to plus.
 ///
 /// All numerical fluxes are consistent, `f*(u, u, n) = Σ_d F_d(u) n_d`, and conservative,
-/// `f*(a, b, n) = −f*(b, a, −n)`, to rounding.
+/// `f*(a, b, n) = −f*(b, a, −n)`, to rounding. The only exception is [`PenaltyFlux`](crate::PenaltyFlux),
+/// which is conservative but zero without a jump.
 pub trait NumericalFlux<L: Law<D, N>, const D: usize, const N: usize>: Copy + Send + Sync + 'static {
     /// Name in pipeline files.
     const NAME: &'static str;

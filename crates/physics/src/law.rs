@@ -60,3 +60,15 @@ pub trait Law<const D: usize, const N: usize>: Clone + Send + Sync + 'static {
     /// pressure; advection: 1 for finite values). For a state with a NaN it is NaN or not above zero.
     fn admissibility<R: Real>(&self, u: &[R; N]) -> R;
 }
+
+/// Returns 1 if all numbers are finite, otherwise 0: the admissibility of a law without bounds on its states.
+#[expect(clippy::eq_op, reason = "the difference is not zero for infinities and NaN")]
+#[inline(always)]
+pub(crate) fn finite<R: Real, const N: usize>(u: &[R; N]) -> R {
+    // `u − u` is zero only for finite numbers.
+    let mut sum = u[0] - u[0];
+    for k in 1..N {
+        sum = sum + (u[k] - u[k]);
+    }
+    R::select(sum.le(R::lit(0.0)), R::lit(1.0), R::lit(0.0))
+}

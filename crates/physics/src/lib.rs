@@ -8,11 +8,11 @@
 //! | idea | items |
 //! |---|---|
 //! | number types | [`Real`], [`Lanes`], [`Dual`], [`trace::Sym`] |
-//! | `∂u/∂t + ∇·F(u) = 0` | [`Law`]: [`Advection`], [`Euler`] |
+//! | `∂u/∂t + ∇·F(u) = 0` | [`Law`]: [`Advection`], [`Euler`]; of incompressible flow [`Convection`], [`Incompressible`], [`Penalty`], [`Transport`] |
 //! | diffusive flux `F_v(u, ∇u)` | [`Diffusion`]: [`ScalarDiffusion`], [`NavierStokes`] |
-//! | numerical flux `f*(u⁻, u⁺, n)` | [`NumericalFlux`]: [`Rusanov`], [`Hll`], [`Hllc`], [`Roe`] (about a [`FaceMean`]) |
+//! | numerical flux `f*(u⁻, u⁺, n)` | [`NumericalFlux`]: [`Rusanov`], [`Central`], [`Hll`], [`Hllc`], [`Roe`] (about a [`FaceMean`]), [`PenaltyFlux`], [`TransportFlux`] |
 //! | two-point flux `f#(u_l, u_r, n)` | [`TwoPointFlux`]: [`two_point::KennedyGruber`], [`two_point::Ranocha`], [`two_point::Central`] |
-//! | outer state `u⁺` at a boundary | [`Boundary`]: [`Prescribed`], [`Outflow`], [`SlipWall`], [`Symmetry`], [`NoSlipWall`], [`FarField`], [`PressureOutlet`], [`SubsonicInflow`]; its diffusive part is [`DiffusiveBoundary`] |
+//! | outer state `u⁺` at a boundary | [`Boundary`]: [`Prescribed`], [`Outflow`], [`SlipWall`], [`Symmetry`], [`NoSlipWall`], [`FarField`], [`PressureOutlet`], [`SubsonicInflow`], [`ZeroVelocity`], [`ZeroPressure`], [`ZeroNormalVelocity`], [`InflowProtected`]; its diffusive part is [`DiffusiveBoundary`] |
 //! | output fields, wall forces, reference states | [`derived`], [`reference::ReferenceState`] |
 //! | exact solutions | [`Exact`], [`exact::by_name`], [`exact::RiemannProblem`], vortices, waves |
 //! | source terms | [`Source`]: [`source::Manufactured`], [`source::FormulaSource`] |
@@ -48,6 +48,7 @@ pub mod exact;
 pub mod flux;
 pub mod formula;
 pub mod graph;
+pub mod incompressible;
 pub mod law;
 pub mod navier_stokes;
 pub mod real;
@@ -59,13 +60,14 @@ pub mod two_point;
 
 pub use advection::Advection;
 pub use boundary::{
-    Boundary, FarField, Given, NoSlipWall, Outflow, Prescribed, PressureOutlet, SlipWall, SubsonicInflow,
-    Symmetry, WallHeat,
+    Boundary, FarField, Given, InflowProtected, NoSlipWall, Outflow, Prescribed, PressureOutlet, SlipWall,
+    SubsonicInflow, Symmetry, WallHeat, ZeroNormalVelocity, ZeroPressure, ZeroVelocity,
 };
 pub use diffusion::{Diffusion, DiffusiveBoundary, NoDiffusion, ScalarDiffusion};
 pub use euler::Euler;
 pub use exact::Exact;
-pub use flux::{FaceMean, Hll, Hllc, NumericalFlux, Roe, Rusanov};
+pub use flux::{Central, FaceMean, Hll, Hllc, NumericalFlux, Roe, Rusanov};
+pub use incompressible::{Convection, Incompressible, Penalty, PenaltyFlux, Transport, TransportFlux};
 pub use law::Law;
 pub use navier_stokes::NavierStokes;
 pub use real::{Dual, Lanes, Real};

@@ -9,6 +9,7 @@ mod diffusive_boundaries;
 mod fields;
 mod fluxes;
 mod formulas;
+mod incompressible;
 mod laws;
 mod numbers;
 mod solutions;

@@ -1,12 +1,15 @@
 //! The printed code, compiled by the machine's C++ compiler, computes the same bits as Rust.
 
 use crate::sources::{
-    AIR, Face, Flux, Formula, INFLOW, Outer, Random, SPARING, SYRUP, Split, Viscous, WALL, WARM,
-    for_each_formula, print,
+    AIR, CONVECTION, COUPLING, Face, Flux, FluxOf, Formula, INFLOW, Outer, OuterOf, Random, SPARING, SYRUP,
+    Split, TRANSPORT, Viscous, WALL, WARM, for_each_formula, print,
 };
 use dgsuite_physics::trace::{PRELUDE, Parameters, ROOTS};
 use dgsuite_physics::two_point::KennedyGruber;
-use dgsuite_physics::{Euler, FarField, Hll, Hllc, Law, PressureOutlet, Real, Roe, Rusanov, SlipWall};
+use dgsuite_physics::{
+    Central, FarField, Hll, Hllc, InflowProtected, Penalty, PenaltyFlux, PressureOutlet, Real, Roe, Rusanov,
+    SlipWall, TransportFlux, ZeroNormalVelocity, ZeroPressure, ZeroVelocity,
+};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -68,9 +71,7 @@ impl Exchange {
         formula: F,
         parameters: &mut Parameters,
         expected: &mut Vec<T>,
-    ) where
-        Euler: Law<D, N>,
-    {
+    ) {
         self.functions.push_str(&print::<F, D, N>(name, formula, parameters));
         let _ = writeln!(
             self.calls,
@@ -80,8 +81,8 @@ impl Exchange {
         self.names.push((name, N));
         let mut random = Random(0xD1B5_4A32_D192_ED03);
         for _ in 0..CASES {
-            let um = random.state::<D, N>().map(T::lit);
-            let up = random.state::<D, N>().map(T::lit);
+            let um = formula.state(&mut random).map(T::lit);
+            let up = formula.state(&mut random).map(T::lit);
             let n = random.normal::<D>().map(T::lit);
             um.iter().chain(&up).chain(&n).for_each(|x| x.write(&mut self.input));
             expected.extend(formula.eval(&um, &up, &n));

@@ -3,8 +3,8 @@
 use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::trace::{Arguments, Parameters, Sym, device_fn};
 use dgsuite_physics::{
-    Boundary, Diffusion, DiffusiveBoundary, Euler, FaceMean, Given, Law, NavierStokes, NoSlipWall,
-    NumericalFlux, Real, Roe, SubsonicInflow, TwoPointFlux, WallHeat,
+    Boundary, Convection, Diffusion, DiffusiveBoundary, Euler, FaceMean, Given, Incompressible, Law,
+    NavierStokes, NoSlipWall, NumericalFlux, Real, Roe, SubsonicInflow, Transport, TwoPointFlux, WallHeat,
 };
 
 pub(crate) const GAS: Euler = Euler { gamma: 1.4 };
@@ -30,9 +30,52 @@ pub(crate) const WARM: NoSlipWall =
 
 pub(crate) const SPARING: Roe = Roe { mean: FaceMean::KennedyGruber, dissipation: 0.2, ..Roe::LOW_MACH };
 
+pub(crate) const CONVECTION: Convection = Convection { factor: 1.25 };
+pub(crate) const COUPLING: Incompressible = Incompressible { viscosity: 0.01 };
+pub(crate) const TRANSPORT: Transport = Transport { factor: 1.25 };
+
 /// A formula of two states and a normal.
 pub(crate) trait Formula<const D: usize, const N: usize>: Copy {
     fn eval<R: Real>(&self, um: &[R; N], up: &[R; N], n: &[R; D]) -> [R; N];
+
+    /// A random state.
+    fn state(&self, random: &mut Random) -> [f64; N];
+}
+
+/// A numerical flux of any law.
+#[derive(Clone, Copy)]
+pub(crate) struct FluxOf<L, F>(pub(crate) L, pub(crate) F);
+
+/// The outer state of a boundary condition of any law; the second state is its data.
+#[derive(Clone, Copy)]
+pub(crate) struct OuterOf<L, B>(pub(crate) L, pub(crate) B);
+
+impl<L, F, const D: usize, const N: usize> Formula<D, N> for FluxOf<L, F>
+where
+    L: Law<D, N> + Copy,
+    F: NumericalFlux<L, D, N>,
+{
+    fn eval<R: Real>(&self, um: &[R; N], up: &[R; N], n: &[R; D]) -> [R; N] {
+        self.1.eval(&self.0, um, up, n)
+    }
+
+    fn state(&self, random: &mut Random) -> [f64; N] {
+        random.numbers()
+    }
+}
+
+impl<L, B, const D: usize, const N: usize> Formula<D, N> for OuterOf<L, B>
+where
+    L: Law<D, N> + Copy,
+    B: Boundary<L, D, N> + Copy,
+{
+    fn eval<R: Real>(&self, um: &[R; N], up: &[R; N], n: &[R; D]) -> [R; N] {
+        self.1.outer(&self.0, um, n, up)
+    }
+
+    fn state(&self, random: &mut Random) -> [f64; N] {
+        random.numbers()
+    }
 }
 
 /// A numerical flux.
@@ -62,22 +105,32 @@ fn gradient<R: Real, const D: usize, const N: usize>(u: &[R; N], n: &[R; D]) -> 
 
 impl<const D: usize, const N: usize> Formula<D, N> for Viscous
 where
+    Euler: Law<D, N>,
     NavierStokes: Diffusion<D, N>,
 {
     fn eval<R: Real>(&self, um: &[R; N], up: &[R; N], n: &[R; D]) -> [R; N] {
         self.0.normal_diffusive_flux(um, &gradient(up, n), n)
+    }
+
+    fn state(&self, random: &mut Random) -> [f64; N] {
+        random.gas::<D, N>()
     }
 }
 
 impl<B: DiffusiveBoundary<NavierStokes, D, N> + Copy, const D: usize, const N: usize> Formula<D, N>
     for Face<B>
 where
+    Euler: Law<D, N>,
     NavierStokes: Diffusion<D, N>,
 {
     fn eval<R: Real>(&self, um: &[R; N], up: &[R; N], n: &[R; D]) -> [R; N] {
         let ub = self.0.face_state(&AIR, um, n, up);
         let f = self.0.normal_flux(&AIR, um, &ub, &gradient(up, n), n, up);
         std::array::from_fn(|k| ub[k] + f[k])
+    }
+
+    fn state(&self, random: &mut Random) -> [f64; N] {
+        random.gas::<D, N>()
     }
 }
 
@@ -88,6 +141,10 @@ where
     fn eval<R: Real>(&self, um: &[R; N], up: &[R; N], n: &[R; D]) -> [R; N] {
         self.0.eval(&GAS, um, up, n)
     }
+
+    fn state(&self, random: &mut Random) -> [f64; N] {
+        random.gas::<D, N>()
+    }
 }
 
 impl<F: NumericalFlux<Euler, D, N>, const D: usize, const N: usize> Formula<D, N> for Flux<F>
@@ -97,6 +154,10 @@ where
     fn eval<R: Real>(&self, um: &[R; N], up: &[R; N], n: &[R; D]) -> [R; N] {
         self.0.eval(&GAS, um, up, n)
     }
+
+    fn state(&self, random: &mut Random) -> [f64; N] {
+        random.gas::<D, N>()
+    }
 }
 
 impl<B: Boundary<Euler, D, N> + Copy, const D: usize, const N: usize> Formula<D, N> for Outer<B>
@@ -105,6 +166,10 @@ where
 {
     fn eval<R: Real>(&self, um: &[R; N], up: &[R; N], n: &[R; D]) -> [R; N] {
         self.0.outer(&GAS, um, n, up)
+    }
+
+    fn state(&self, random: &mut Random) -> [f64; N] {
+        random.gas::<D, N>()
     }
 }
 
@@ -144,10 +209,21 @@ macro_rules! for_each_formula {
         for_each_formula!(@dims $visit, slip_face, Face(SlipWall));
         for_each_formula!(@dims $visit, outlet_face, Face(PressureOutlet { p: 0.7.into() }));
         for_each_formula!(@dims $visit, kennedy_gruber, Split(KennedyGruber));
+        for_each_formula!(@both $visit, convection, FluxOf(CONVECTION, Rusanov), 2, 3);
+        for_each_formula!(@both $visit, coupling, FluxOf(COUPLING, Central), 3, 4);
+        for_each_formula!(@both $visit, penalty, FluxOf(Penalty, PenaltyFlux), 4, 5);
+        for_each_formula!(@both $visit, transport, FluxOf(TRANSPORT, TransportFlux), 4, 6);
+        for_each_formula!(@both $visit, still, OuterOf(COUPLING, ZeroVelocity), 3, 4);
+        for_each_formula!(@both $visit, open, OuterOf(COUPLING, ZeroPressure), 3, 4);
+        for_each_formula!(@both $visit, reflected, OuterOf(TRANSPORT, ZeroNormalVelocity), 4, 6);
+        for_each_formula!(@both $visit, protected, OuterOf(CONVECTION, InflowProtected), 2, 3);
     };
     (@dims $visit:ident, $name:ident, $formula:expr) => {
-        $visit!(concat!(stringify!($name), "_2d"), $formula, 2, 4);
-        $visit!(concat!(stringify!($name), "_3d"), $formula, 3, 5);
+        for_each_formula!(@both $visit, $name, $formula, 4, 5);
+    };
+    (@both $visit:ident, $name:ident, $formula:expr, $plane:literal, $space:literal) => {
+        $visit!(concat!(stringify!($name), "_2d"), $formula, 2, $plane);
+        $visit!(concat!(stringify!($name), "_3d"), $formula, 3, $space);
     };
 }
 pub(crate) use for_each_formula;
@@ -163,8 +239,13 @@ impl Random {
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// An admissible state with velocities up to about Mach 5.
-    pub(crate) fn state<const D: usize, const N: usize>(&mut self) -> [f64; N]
+    /// Numbers between −3 and 3.
+    pub(crate) fn numbers<const N: usize>(&mut self) -> [f64; N] {
+        std::array::from_fn(|_| 6.0 * self.next() - 3.0)
+    }
+
+    /// An admissible state of a gas with velocities up to about Mach 5.
+    pub(crate) fn gas<const D: usize, const N: usize>(&mut self) -> [f64; N]
     where
         Euler: Law<D, N>,
     {
