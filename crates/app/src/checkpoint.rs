@@ -9,6 +9,7 @@
 //! | `state` | basis, order | coefficients, `[element][field][basis function]` |
 //! | `tally` | | time integrals of the boundary fluxes, integrals at the start, integrals of the sizes there |
 //! | `averages` (optional) | | means over time so far |
+//! | `history` (optional) | lengths of the past fields of a multistep scheme, number of its past steps | sizes of these steps, coefficients of the fields |
 //! | `control` (optional) | | the next step of the error control, the last two errors, attempts rejected since |
 //!
 //! To store more, push a [`Section`] to [`Checkpoint::sections`], add a row for it to `KNOWN`, and read it
@@ -28,6 +29,7 @@ use serde::{Deserialize, Serialize};
 pub use self::error::{CheckpointError, CheckpointProblem, Damage};
 pub use self::section::Section;
 use crate::pipeline::space::MAX_ORDER;
+use crate::systems::Histories;
 use crate::systems::hyperbolic::State;
 use crate::writer::{WriterError, atomic};
 
@@ -35,8 +37,8 @@ use crate::writer::{WriterError, atomic};
 const LATEST: &str = "latest";
 
 /// The sections that this program reads, each with the newest version that it can read.
-const KNOWN: [(&str, u16); 6] =
-    [("run", 1), ("law", 1), ("state", 1), ("tally", 1), ("averages", 1), ("control", 1)];
+const KNOWN: [(&str, u16); 7] =
+    [("run", 1), ("law", 1), ("state", 1), ("tally", 1), ("averages", 1), ("history", 1), ("control", 1)];
 
 /// Largest number of steps of a run: numbers of steps are columns of tables, as 64-bit floating-point
 /// numbers.
@@ -89,6 +91,12 @@ struct StateHeader {
     order: usize,
 }
 
+#[derive(Serialize, Deserialize)]
+struct HistoryHeader {
+    steps: usize,
+    fields: Vec<usize>,
+}
+
 /// Writes the state as `step-N.dgs` into `directory` and makes `latest` point to it.
 ///
 /// # Errors
@@ -111,6 +119,11 @@ pub fn write(directory: &Path, checkpoint: &Checkpoint, mesh: u64) -> Result<Pat
     ];
     if !averages.is_empty() {
         own.push(Section::optional("averages", 1).numbers(averages));
+    }
+    if let Some(Histories { steps, fields }) = &state.histories {
+        let about = HistoryHeader { steps: steps.len(), fields: fields.iter().map(Vec::len).collect() };
+        let numbers: Vec<f64> = steps.iter().chain(fields.iter().flatten()).copied().collect();
+        own.push(Section::optional("history", 1).about(&about).numbers(numbers));
     }
     atomic::write_with(&path, |out| section::write_all(out, own.iter().chain(sections)))?;
     atomic::write(&directory.join(LATEST), format!("{name}\n").as_bytes())?;
@@ -202,6 +215,7 @@ fn from_sections(mut sections: Vec<Section<'static>>) -> Result<Read, Checkpoint
     let mut need = |name: &'static str| find(name).ok_or(Damage::Missing(name));
     let [run, law, state, tally] = [need("run")?, need("law")?, need("state")?, need("tally")?];
     let averages = find("averages").map_or_else(Vec::new, Section::into_values);
+    let histories = find("history").map(|section| past(&section)).transpose()?;
     let header = |name: &str| Damage::Header(name.to_owned());
     let about: RunHeader = run.description().ok_or_else(|| header("run"))?;
     let &[t, low, time] = run.values() else { return Err(header("run").into()) };
@@ -219,9 +233,24 @@ fn from_sections(mut sections: Vec<Section<'static>>) -> Result<Read, Checkpoint
         basis: space.basis,
         fields: state.into_values(),
         tally: tally.into_values(),
+        histories,
     };
     let now = TimePoint { t, low, step: about.step };
     Ok(Read { checkpoint: Checkpoint { now, state, averages, sections }, mesh: about.mesh })
+}
+
+/// Reads the past states of a multistep scheme.
+fn past(section: &Section<'_>) -> Result<Histories, Damage> {
+    let header = || Damage::Header("history".to_owned());
+    let HistoryHeader { steps, fields } = section.description().ok_or_else(header)?;
+    let (steps, mut rest) = section.values().split_at_checked(steps).ok_or_else(header)?;
+    let mut all = Vec::new();
+    for length in fields {
+        let (field, behind) = rest.split_at_checked(length).ok_or_else(header)?;
+        all.push(field.to_vec());
+        rest = behind;
+    }
+    if rest.is_empty() { Ok(Histories { steps: steps.to_vec(), fields: all }) } else { Err(header()) }
 }
 
 /// Rejects numbers that no run can have: a file with correct checksums may still come from another program or
@@ -246,7 +275,8 @@ fn bounded(checkpoint: &Checkpoint) -> Result<(), CheckpointProblem> {
         let found = now.step.max(state.step as u64).to_string();
         return refused("number of steps", found, &format!("at most {MAX_STEPS}"));
     }
-    let numbers = state.fields.iter().chain(&state.tally).chain(averages);
+    let past = state.histories.iter().flat_map(|h| h.steps.iter().chain(h.fields.iter().flatten()));
+    let numbers = state.fields.iter().chain(&state.tally).chain(averages).chain(past);
     match numbers.into_iter().find(|x| !x.is_finite()) {
         Some(x) => refused("a state with the number", x.to_string(), "finite"),
         None => Ok(()),
@@ -300,6 +330,7 @@ mod tests {
             basis: "modal".into(),
             fields: (0..30).map(|i| (f64::from(i) * 0.37).sin()).collect(),
             tally: vec![1.0 / 3.0, -2.0],
+            histories: Some(Histories { steps: vec![0.1, 0.05], fields: vec![vec![1.5; 3], vec![-0.1; 2]] }),
         };
         Checkpoint {
             now: TimePoint { t: 0.3, low: 1e-17, step: 17 },
@@ -402,6 +433,8 @@ mod tests {
         refused(&|c| c.now.step = u64::MAX, "number of steps 18446744073709551615");
         refused(&|c| c.state.fields[3] = f64::NAN, "a state with the number NaN");
         refused(&|c| c.averages[0] = f64::NEG_INFINITY, "a state with the number -inf");
+        let past = Histories { steps: vec![f64::NAN], fields: Vec::new() };
+        refused(&|c| c.state.histories = Some(past.clone()), "a state with the number NaN");
     }
 
     #[test]

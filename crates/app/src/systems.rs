@@ -9,8 +9,11 @@ pub mod elliptic;
 pub(crate) mod engine;
 mod error;
 pub mod hyperbolic;
+pub mod incompressible;
 pub mod setup;
+mod solves;
 mod state;
 pub(crate) mod two_point;
 
 pub use hyperbolic::SystemError;
+pub use solves::{Histories, Iterations, PhaseSeconds, SolveStatistics};

@@ -73,6 +73,16 @@ pub(super) fn read(rest: &[u8]) -> Result<Read, CheckpointProblem> {
     let fields = numbers.by_ref().take(header.coefficients).collect();
     let averages = numbers.collect();
     let (order, law, basis) = (header.order, header.law, header.basis);
-    let state = State { time, step: header.step, order, law, parameters: Vec::new(), basis, tally, fields };
+    let state = State {
+        time,
+        step: header.step,
+        order,
+        law,
+        parameters: Vec::new(),
+        basis,
+        tally,
+        fields,
+        histories: None,
+    };
     Ok(Read { checkpoint: Checkpoint { now, state, averages, sections: Vec::new() }, mesh: header.mesh })
 }

@@ -170,6 +170,11 @@ fn physics_line(plan: &Plan) -> String {
             viscous.prandtl,
             viscosity_text(viscous)
         ),
+        Law::Incompressible(law) => format!(
+            "incompressible in {}D, viscosity {}; unknowns {variables}",
+            plan.variables.dim(),
+            short(law.viscosity)
+        ),
         Law::Advection { velocity } => {
             format!("advection in {}D, velocity {velocity:?}", plan.variables.dim())
         }

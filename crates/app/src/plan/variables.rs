@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use dgsuite_physics::formula::{FieldsError, Formula, FormulaExact, Names};
 use dgsuite_physics::source::FormulaSource;
-use dgsuite_physics::{Advection, Euler, Exact, Law as Formulas, Source};
+use dgsuite_physics::{Advection, Euler, Exact, Incompressible, Law as Formulas, Source};
 
 use crate::systems::hyperbolic::Law;
+use crate::systems::incompressible;
 
 /// The variables of a law in a number of dimensions.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +29,8 @@ impl Variables {
         let (conserved, primitive) = match (law, dim) {
             (Law::Advection { .. }, 2) => names(&Advection::<2> { velocity: [0.0; 2] }),
             (Law::Advection { .. }, _) => names(&Advection::<3> { velocity: [0.0; 3] }),
+            (Law::Incompressible(law), 2) => names::<_, 2, 3>(&flow(law)),
+            (Law::Incompressible(law), _) => names::<_, 3, 4>(&flow(law)),
             (_, 2) => names::<_, 2, 4>(&gas(law)),
             (..) => names::<_, 3, 5>(&gas(law)),
         };
@@ -63,7 +66,7 @@ impl Variables {
     /// The primitive variables that must be positive.
     pub fn positive(&self) -> &'static [&'static str] {
         match self.law {
-            Law::Advection { .. } => &[],
+            Law::Advection { .. } | Law::Incompressible(_) => &[],
             _ => &["rho", "p"],
         }
     }
@@ -78,6 +81,8 @@ impl Variables {
             // The velocity does not matter for a state.
             (Law::Advection { .. }, 2) => state(Advection::<2> { velocity: [0.0; 2] }, formulas),
             (Law::Advection { .. }, _) => state(Advection::<3> { velocity: [0.0; 3] }, formulas),
+            (Law::Incompressible(law), 2) => state::<_, 2, 3>(flow(law), formulas),
+            (Law::Incompressible(law), _) => state::<_, 3, 4>(flow(law), formulas),
             (law, 2) => state::<_, 2, 4>(gas(law), formulas),
             (law, _) => state::<_, 3, 5>(gas(law), formulas),
         }
@@ -99,6 +104,8 @@ impl Variables {
             (Law::Advection { .. }, _) => {
                 FormulaSource::parse(&Advection::<3> { velocity: [0.0; 3] }, texts, names)
             }
+            (Law::Incompressible(law), 2) => FormulaSource::parse::<_, 2, 3>(&flow(law), texts, names),
+            (Law::Incompressible(law), _) => FormulaSource::parse::<_, 3, 4>(&flow(law), texts, names),
             (law, 2) => FormulaSource::parse::<_, 2, 4>(&gas(law), texts, names),
             (law, _) => FormulaSource::parse::<_, 3, 5>(&gas(law), texts, names),
         }?))
@@ -107,7 +114,7 @@ impl Variables {
     /// Replaces conserved values `u[variable][point]` by primitive ones.
     pub fn to_primitive(&self, u: &mut [Vec<f64>]) {
         match (&self.law, self.dim) {
-            (Law::Advection { .. }, _) => {}
+            (Law::Advection { .. } | Law::Incompressible(_), _) => {}
             (law, 2) => to_primitive::<_, 2, 4>(&gas(law), u),
             (law, _) => to_primitive::<_, 3, 5>(&gas(law), u),
         }
@@ -117,6 +124,11 @@ impl Variables {
 /// Returns the gas of a law; the callers exclude laws that have none.
 fn gas(law: &Law) -> Euler {
     law.gas().unwrap_or(Euler { gamma: 1.4 })
+}
+
+/// Returns the formulas of incompressible flow.
+fn flow(law: &incompressible::Incompressible) -> Incompressible {
+    Incompressible { viscosity: law.viscosity }
 }
 
 fn names<L: Formulas<D, N>, const D: usize, const N: usize>(

@@ -6,7 +6,8 @@ use dgsuite_ops::BoundarySamples;
 
 /// Returns the flow at the points of a boundary; `primitive` turns a conserved state into a primitive one.
 ///
-/// Stress and heat come from the diffusive flux of the scheme, `(0, τ·n, v·τ·n − q·n)`. On a wall the
+/// Stress and heat come from the diffusive flux of the scheme, `(0, τ·n, v·τ·n − q·n)`; for incompressible
+/// flow it is `(τ·n, 0)` with `τ = ν (∇u + ∇uᵀ)`, and there is no heat. On the wall of a gas the
 /// pressure is that of the scheme too: the normal component of its momentum flux, so that the forces balance
 /// the momentum of the flow. On other boundaries it is the pressure of the inner state.
 pub(crate) fn surface(
@@ -38,6 +39,10 @@ pub(crate) fn surface(
         }
     }
     let (mut traction, mut heat) = (Vec::new(), Vec::new());
+    if let Law::Incompressible(_) = law {
+        let stress = |flux: &Vec<f64>| std::array::from_fn(|d| if d < dim { flux[d] } else { 0.0 });
+        traction = samples.diffusive.iter().map(stress).collect();
+    }
     if let Law::NavierStokes(_) = law {
         for (flux, u) in samples.diffusive.iter().zip(&samples.states) {
             let stress = momentum(flux);

@@ -96,6 +96,10 @@ pub(crate) fn engine(
                     }
                     by_flux!(setup, flux)
                 }
+                Law::Incompressible(_) => Err(SystemError::Unavailable {
+                    law: setup.law.name(),
+                    what: "in this version".to_owned(),
+                }),
                 Law::NavierStokes(viscous) => {
                     let diffusion: Box<dyn DiffusionKernels<$t>> =
                         Box::new(Diffusive::<_, $d, $n> { diffusion: *viscous });
@@ -281,6 +285,7 @@ where
         }};
     }
     match *kind {
+        BoundaryKind::Open { .. } => None,
         BoundaryKind::Prescribed(_) => both!(Prescribed),
         BoundaryKind::Outflow => both!(Outflow),
         BoundaryKind::FarField(_) => both!(FarField),

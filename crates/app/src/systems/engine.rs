@@ -1,5 +1,6 @@
 //! A conservation law in one precision: the discretisation, a Runge–Kutta scheme and the state.
 
+use super::solves::{Histories, SolveStatistics};
 use dgsuite_basis::Representation;
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};
 use dgsuite_ops::cuda::{Attempt, ControlStart, SamplesUnderWay};
@@ -59,6 +60,20 @@ pub(crate) trait Engine: Send {
     fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError>;
     /// Undoes the last attempted step.
     fn undo_step(&mut self);
+
+    /// Counts and times of the linear solvers, if the steps need them.
+    fn solves(&self) -> Option<SolveStatistics> {
+        None
+    }
+    /// The past states of a multistep scheme; `None` if the scheme does not need any.
+    fn histories(&self) -> Option<Histories> {
+        None
+    }
+    /// Continues with past states, after [`set_canonical`](Self::set_canonical); `None` if they do not fit.
+    /// Without this call the scheme starts again from the state alone.
+    fn set_histories(&mut self, _: &Histories) -> Option<()> {
+        None
+    }
 
     /// Returns whether steps can be started without waiting for previous ones.
     fn runs_ahead(&mut self) -> bool {

@@ -36,6 +36,14 @@ pub enum SystemError {
         /// The law's name.
         law: &'static str,
     },
+    /// A set-up that the solver of the law does not support.
+    #[error("{law} is not available {what}")]
+    Unavailable {
+        /// The law's name.
+        law: &'static str,
+        /// Where it is not available, such as "in single precision".
+        what: String,
+    },
     /// A saved state of another law.
     #[error(
         "the saved state is of {found} with {sums} sums for conservation, this solver is of {law} with {wanted}"

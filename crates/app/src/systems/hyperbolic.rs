@@ -34,6 +34,7 @@ use super::dispatch;
 use super::engine::Engine;
 pub use super::error::SystemError;
 pub use super::setup::{BoundaryKind, Law, Precision, Riemann, Setup, SourceTerm};
+pub use super::solves::{Histories, SolveStatistics};
 pub use super::state::State;
 use super::state::{basis_name, basis_of};
 pub use super::two_point::SplitFlux;
@@ -230,6 +231,12 @@ impl Hyperbolic {
     #[must_use]
     pub fn rhs_evaluations(&self) -> u64 {
         self.engine.rhs_evaluations()
+    }
+
+    /// Counts and times of the linear solvers; `None` if the law has none.
+    #[must_use]
+    pub fn solves(&self) -> Option<SolveStatistics> {
+        self.engine.solves()
     }
 
     /// Names of the conserved variables.
@@ -488,10 +495,12 @@ impl Hyperbolic {
             basis: basis_name(self.engine.discretization().representation()),
             fields: self.engine.to_canonical(),
             tally,
+            histories: self.engine.histories(),
         }
     }
 
-    /// Continues from a saved state.
+    /// Continues from a saved state. A multistep scheme continues with the saved past states if they are
+    /// those of the same scheme, order and basis; otherwise it starts again from the state alone.
     ///
     /// # Errors
     /// [`SystemError::OtherLaw`]; [`SystemError::OtherBasis`] if its basis is unknown;
@@ -520,6 +529,10 @@ impl Hyperbolic {
             basis: state.basis.clone(),
             wanted: same.then(|| self.engine.discretization().dofs()),
         })?;
+        if let Some(histories) = state.histories.as_ref().filter(|_| same) {
+            // A multistep scheme whose past states do not fit starts again with order 1.
+            let _ = self.engine.set_histories(histories);
+        }
         self.engine.set_boundary_integrals(&state.tally[..n]);
         self.start = state.tally[n..2 * n].to_vec();
         self.start_size = state.tally[2 * n..].to_vec();

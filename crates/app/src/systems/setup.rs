@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::device::Device;
+use super::incompressible::Incompressible;
 use super::two_point::SplitFlux;
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
@@ -32,6 +33,8 @@ pub enum Law {
     },
     /// The compressible Navier–Stokes equations of a perfect gas.
     NavierStokes(NavierStokes),
+    /// The incompressible Navier–Stokes equations.
+    Incompressible(Incompressible),
 }
 
 impl Law {
@@ -42,6 +45,7 @@ impl Law {
             Self::Advection { .. } => "advection",
             Self::Euler { .. } => "euler",
             Self::NavierStokes(_) => "navier-stokes",
+            Self::Incompressible(_) => "incompressible",
         }
     }
 
@@ -54,6 +58,7 @@ impl Law {
                 return velocity.iter().enumerate().map(|(d, &a)| (format!("velocity.{d}"), a)).collect();
             }
             Self::Euler { gamma, .. } => return named(&[("gamma", *gamma)]),
+            Self::Incompressible(law) => return named(&[("viscosity", law.viscosity)]),
             Self::NavierStokes(law) => law,
         };
         let mut all = vec![("gamma", gas.gamma), ("prandtl", *prandtl), ("gas_constant", *gas_constant)];
@@ -82,6 +87,7 @@ impl Law {
             },
             Self::Euler { gamma, .. } => Model::Euler { gamma: *gamma },
             Self::NavierStokes(viscous) => Model::NavierStokes(*viscous),
+            Self::Incompressible(law) => Model::Incompressible { viscosity: law.viscosity },
         }
     }
 
@@ -89,7 +95,7 @@ impl Law {
     #[must_use]
     pub const fn gas(&self) -> Option<Euler> {
         match self {
-            Self::Advection { .. } => None,
+            Self::Advection { .. } | Self::Incompressible(_) => None,
             Self::Euler { gamma, .. } => Some(Euler { gamma: *gamma }),
             Self::NavierStokes(viscous) => Some(viscous.gas),
         }
@@ -99,7 +105,7 @@ impl Law {
     #[must_use]
     pub const fn gas_constant(&self) -> f64 {
         match self {
-            Self::Advection { .. } => 1.0,
+            Self::Advection { .. } | Self::Incompressible(_) => 1.0,
             Self::Euler { gas_constant, .. } => *gas_constant,
             Self::NavierStokes(viscous) => viscous.gas_constant,
         }
@@ -153,6 +159,18 @@ pub enum BoundaryKind {
     Prescribed(Arc<dyn Exact>),
     /// The outer state is the inner one.
     Outflow,
+    /// An open boundary of incompressible flow, where the viscous stress balances the pressure.
+    Open {
+        /// Whether the pressure is reduced where the flow enters, which keeps energy bounded: with the
+        /// outward unit normal n, `p = ν n·∂u/∂n − ½|u|² Θ(n·u)`, Θ being 1 for inflow and 0 for outflow,
+        /// smoothed by tanh.
+        ///
+        /// # Source
+        /// Dong, Karniadakis, Chryssostomidis, J. Comput. Phys. 261 (2014) 83–105.
+        backflow: bool,
+        /// A solution whose pressure and normal derivative of the velocity are imposed instead of zero.
+        data: Option<Arc<dyn Exact>>,
+    },
     /// An inviscid wall.
     SlipWall,
     /// A plane of symmetry.
@@ -194,7 +212,7 @@ impl BoundaryKind {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Prescribed(_) => "dirichlet",
-            Self::Outflow => "outflow",
+            Self::Outflow | Self::Open { .. } => "outflow",
             Self::SlipWall => "slip-wall",
             Self::Symmetry => "symmetry",
             Self::FarField(_) => "far-field",
@@ -209,7 +227,8 @@ impl BoundaryKind {
     pub fn data(&self) -> Option<Arc<dyn Exact>> {
         match self {
             Self::Prescribed(exact) | Self::FarField(exact) => Some(Arc::clone(exact)),
-            Self::PressureOutlet { data, .. }
+            Self::Open { data, .. }
+            | Self::PressureOutlet { data, .. }
             | Self::SubsonicInflow { data, .. }
             | Self::NoSlipWall { data, .. } => data.clone(),
             Self::Outflow | Self::SlipWall | Self::Symmetry => None,

@@ -1,5 +1,6 @@
 //! Saved states: the data that a run needs to continue, with the basis of their coefficients.
 
+use super::solves::Histories;
 use dgsuite_basis::{NodeSet, Representation};
 
 /// A saved state: the data with which a run continues as if it had not stopped.
@@ -22,6 +23,8 @@ pub struct State {
     /// For each conserved variable in turn: the time integral of the boundary rates, the initial integral,
     /// and the initial integral of the absolute value.
     pub tally: Vec<f64>,
+    /// The past states of a multistep scheme.
+    pub histories: Option<Histories>,
 }
 
 /// Parameters whose relative difference is smaller are equal: it may come from rounding.

@@ -29,6 +29,11 @@ pub enum Model {
     },
     /// The Navier–Stokes equations of this gas.
     NavierStokes(NavierStokes),
+    /// The incompressible Navier–Stokes equations with this kinematic viscosity.
+    Incompressible {
+        /// Kinematic viscosity ν.
+        viscosity: f64,
+    },
 }
 
 impl Model {
@@ -38,6 +43,7 @@ impl Model {
             Self::Advection { .. } => "advection",
             Self::Euler { .. } => "euler",
             Self::NavierStokes(_) => "navier-stokes",
+            Self::Incompressible { .. } => "incompressible",
         }
     }
 
@@ -115,6 +121,7 @@ pub fn by_name(
             let mu = if let Viscosity::Constant { mu } = ns.viscosity { mu } else { 0.0 };
             euler(name, &reader, ns.gas, context.dim, mu)
         }
+        Model::Incompressible { .. } => unreachable!("`{name}` is in the catalogue of incompressible flow"),
     }
 }
 

@@ -101,6 +101,7 @@ impl Manufactured {
             (Model::Euler { gamma }, _) => Self::new::<_, _, 3, 5>(&Euler { gamma }, &NoDiffusion, solution),
             (Model::NavierStokes(ns), 2) => Self::new::<_, _, 2, 4>(&ns.gas, &ns, solution),
             (Model::NavierStokes(ns), _) => Self::new::<_, _, 3, 5>(&ns.gas, &ns, solution),
+            (Model::Incompressible { .. }, _) => Err(SourceError::NotAFormula),
         }
     }
 

@@ -35,6 +35,7 @@ impl Hyperbolic {
             (out[1], out[2]) = match law {
                 Law::Advection { velocity } => (velocity.iter().map(|v| v * v).sum(), 0.0),
                 Law::Euler { .. } => (squared_speed(u), 0.0),
+                Law::Incompressible(law) => (u[..n - 1].iter().map(|v| v * v).sum(), law.viscosity),
                 Law::NavierStokes(viscous) => {
                     let squared = squared_speed(u);
                     let mu: f64 = viscous.viscosity_at(u[n - 1] / u[0] - 0.5 * squared);

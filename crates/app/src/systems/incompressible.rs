@@ -1,0 +1,14 @@
+//! Incompressible flow: the Navier–Stokes equations of a fluid of constant density.
+//!
+//! ```text
+//! ∂u/∂t + ∇·(u ⊗ u) = −∇p + ν Δu + f,   ∇·u = 0
+//! ```
+//!
+//! `u` is the velocity, `p` the pressure divided by the density, `ν` the kinematic viscosity and `f` a force
+//! per mass. The unknowns of a run are `u v [w] p`. [`Incompressible`] has the parameters of the law and of
+//! the time integration; with [`Law::Incompressible`](super::setup::Law::Incompressible) a
+//! [`Hyperbolic`](super::hyperbolic::Hyperbolic) solver runs it.
+
+mod setup;
+
+pub use setup::{Incompressible, Penalties, Splitting};

@@ -1,0 +1,100 @@
+//! The parameters of incompressible flow.
+
+use crate::systems::elliptic::SolverOptions;
+
+/// How velocity and pressure are decoupled in a step of size Δt of a backward difference formula.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Splitting {
+    /// Explicit convection, a Poisson problem for the pressure, projection, then an implicit viscous step.
+    ///
+    /// # Source
+    /// Karniadakis, Israeli, Orszag, J. Comput. Phys. 97 (1991) 414–443, with the weak forms and boundary
+    /// data of Fehn, Wall, Kronbichler, J. Comput. Phys. 351 (2017) 392–421.
+    #[default]
+    Dual,
+    /// An implicit viscous step with the old pressure, then a Poisson problem for the pressure's increment.
+    ///
+    /// # Source
+    /// Guermond, Minev, Shen, Comput. Methods Appl. Mech. Engrg. 195 (2006) 6011–6045.
+    PressureCorrection {
+        /// Whether ν∇·û is subtracted from the pressure (the rotational form), which removes the artificial
+        /// boundary condition ∂p/∂n = const at walls.
+        rotational: bool,
+    },
+}
+
+/// Factors ζ of the penalties on divergence and on normal jumps of the velocity; 0 for none.
+///
+/// After each step the velocity û is replaced by the solution `u` of
+///
+/// ```text
+/// (v, u) + Δt Σ_e τ_D (∇·v, ∇·u) + Δt Σ_f τ_C ⟨[v]·n, [u]·n⟩ = (v, û)   for all v
+/// τ_D = ζ_D |u| h/(p + 1),   τ_C = ζ_C |u|
+/// ```
+///
+/// with the mean speed `|u|` of an element (of both elements of a face), `h` the element's volume to the
+/// power `1/d`, and the order `p`.
+///
+/// # Source
+/// Fehn, Wall, Kronbichler, J. Comput. Phys. 372 (2018) 667–693.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Penalties {
+    /// ζ_D, of the divergence.
+    pub divergence: f64,
+    /// ζ_C, of the normal jumps.
+    pub continuity: f64,
+}
+
+impl Penalties {
+    /// No penalties.
+    pub const NONE: Self = Self { divergence: 0.0, continuity: 0.0 };
+}
+
+impl Default for Penalties {
+    fn default() -> Self {
+        Self { divergence: 1.0, continuity: 1.0 }
+    }
+}
+
+/// The law of incompressible flow, with its time integration and linear solvers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Incompressible {
+    /// Kinematic viscosity ν, positive.
+    pub viscosity: f64,
+    /// Order of the backward difference formula and of the extrapolation of explicit terms: 1, 2 or 3.
+    pub time_order: usize,
+    /// Whether the first step is Δt/100 and the next ones grow to Δt. Without it, the first steps of order 1
+    /// limit the accuracy of formulas of order 3 to order 2.
+    pub graded_start: bool,
+    /// How velocity and pressure are decoupled.
+    pub splitting: Splitting,
+    /// Number of explicit sub-steps of convection in each step; `None`: convection is extrapolated.
+    pub subcycles: Option<usize>,
+    /// Penalties on divergence and normal jumps.
+    pub penalties: Penalties,
+    /// Factor of `max |n·u|` in the local Lax–Friedrichs flux of convection.
+    pub lax_friedrichs: f64,
+    /// The solver of the pressure.
+    pub pressure: SolverOptions,
+    /// The solver of the velocity components.
+    pub velocity: SolverOptions,
+}
+
+impl Incompressible {
+    /// Returns the law with the viscosity ν and default parameters: order 2 in time with a graded start, dual
+    /// splitting, no sub-steps, both penalties and a Lax–Friedrichs factor of 1.
+    #[must_use]
+    pub fn new(viscosity: f64) -> Self {
+        Self {
+            viscosity,
+            time_order: 2,
+            graded_start: true,
+            splitting: Splitting::default(),
+            subcycles: None,
+            penalties: Penalties::default(),
+            lax_friedrichs: 1.0,
+            pressure: SolverOptions::default(),
+            velocity: SolverOptions::default(),
+        }
+    }
+}

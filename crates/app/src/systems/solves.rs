@@ -1,0 +1,57 @@
+//! Counts and times of the linear solvers of a run, and the past states of multistep schemes.
+
+/// Iterations of one linear solver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Iterations {
+    /// Sum over all solves.
+    pub total: u64,
+    /// The largest number of one solve.
+    pub most: u64,
+}
+
+impl Iterations {
+    /// Adds the iterations of a solve.
+    pub fn add(&mut self, iterations: u64) {
+        self.total += iterations;
+        self.most = self.most.max(iterations);
+    }
+}
+
+/// Seconds of the phases of the steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PhaseSeconds {
+    /// Convective terms and sub-steps.
+    pub advection: f64,
+    /// Right-hand side and solution of the pressure's problem, and projection.
+    pub pressure: f64,
+    /// Right-hand side and solution of the velocity's problem.
+    pub velocity: f64,
+    /// The problem with penalties on divergence and normal jumps.
+    pub penalty: f64,
+    /// All else.
+    pub rest: f64,
+}
+
+/// Counts and times of the steps of incompressible flow since the start of the run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SolveStatistics {
+    /// Number of steps.
+    pub steps: u64,
+    /// Iterations for the pressure.
+    pub pressure: Iterations,
+    /// Iterations for each component of the velocity.
+    pub velocity: Vec<Iterations>,
+    /// Iterations for the problem with penalties.
+    pub penalty: Iterations,
+    /// Seconds by phase.
+    pub seconds: PhaseSeconds,
+}
+
+/// The past states with which a multistep scheme continues.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Histories {
+    /// Sizes of past steps, the last step first.
+    pub steps: Vec<f64>,
+    /// Past fields, chosen and ordered by the engine; the coefficients of each in canonical order.
+    pub fields: Vec<Vec<f64>>,
+}
