@@ -9,9 +9,10 @@
 
 use crate::connect::Fix;
 use crate::diffusion::{DiffusionKernels, FaceMetric, VolumeMetric};
+use crate::finish::Finish;
 use crate::group::{Group, Part};
 use crate::lifting::{Gradients, Lifting};
-use crate::matrix_kernels::{FaceSlopes, Finish, Gather, HalfJump, MultiplyAdd, MultiplyFinish};
+use crate::matrix_kernels::{FaceSlopes, Gather, HalfJump, MultiplyAdd, MultiplyFinish};
 use crate::one_sided::{FaceScales, MeanFlux, OneSided, Publish, published_len};
 use crate::pointwise::{Across, PerPoint};
 use crate::residual::{AHEAD, Inputs, Output, Scratch, Work, finish_block, multiply, prefetch_across};

@@ -122,7 +122,7 @@
 //! |---|---|
 //! | `scheme`, `group`, `geometry`, `connect`, `packing` | set-up: reference elements and metric rules by shape; elements in blocks; `J`, `J∇r_d`, normals; the neighbour across each face; the elements of each block |
 //! | `discretization` | the sequence of stages: source, traces, boundaries, exchange between shapes, residual |
-//! | `residual`, `chain`, `panel`, `matrix_kernels`, `simd` | the fused sweep over blocks: products with sparse factors in registers, the metric rule, the stage; compiled for AVX-512, AVX2 and the baseline |
+//! | `residual`, `chain`, `panel`, `matrix_kernels`, `finish`, `span`, `simd` | the fused sweep over blocks: products with sparse factors in registers, the metric rule, the stage; compiled for AVX-512, AVX2 and the baseline |
 //! | `pointwise`, `diffusion`, `two_point`, `source` | formulas of the equation, for a block of lanes at a time |
 //! | `boundary`, `boundary_set`, `diffusive_boundary` | outer states, fluxes and face states on boundaries |
 //! | `lifting`, `diffusion_passes`, `one_sided`, `published`, `schedule` | diffusion (BR2) in two passes, and the order in which they visit blocks |
@@ -141,7 +141,8 @@
 //!   the last bit for any number of threads.
 //! * [`Discretization::eval`] and [`Discretization::stage`] do not allocate, except for boundary data and
 //!   sources that change with time.
-//! * A law has 1, 4 or 5 unknowns: the kernels are compiled for these.
+//! * A law has any number of unknowns. The matrix kernels are compiled for 1 to 6; more are processed one by
+//!   one.
 //! * `unsafe` is confined to the SIMD kernels, the passing of output pointers to threads, and launches on
 //!   devices.
 //!
@@ -169,6 +170,7 @@ pub mod elliptic;
 mod equation;
 mod error;
 mod fields;
+mod finish;
 mod geometry;
 mod gradients;
 mod group;
@@ -184,6 +186,7 @@ mod schedule;
 mod scheme;
 mod simd;
 mod source;
+mod span;
 pub mod split;
 mod step_bound;
 mod two_point;

@@ -2,8 +2,8 @@
 //!
 //! [`MatrixKernels`] lists all SIMD kernels of the crate as methods that select the code of a [`SimdLevel`];
 //! it is implemented for `f64` and `f32`. Kernels are structs with their arguments. This file defines the
-//! products with [`Panels`], the processing of their rows ([`Finish`]: residual or Runge–Kutta stage),
-//! gathers of traces, and the metric rules; other kernels are defined beside the code that uses them.
+//! products with [`Panels`], gathers of traces, and the metric rules; other kernels are defined beside the
+//! code that uses them.
 
 use crate::elliptic::bernstein::passes::{BernsteinPublish, BernsteinTest};
 use crate::elliptic::lines::boxes::blocks::LineBlocks;
@@ -11,11 +11,12 @@ use crate::elliptic::lines::{LineGradient, LineTest, LineTraces};
 use crate::elliptic::point_kernels::{Blocks, Conduct, Conormal, FaceTerms, GatherPair};
 use crate::elliptic::reflections::{Expand, Symmetrise};
 use crate::elliptic::simplex::{Divergence, FaceFluxes, Jumps};
+use crate::finish::Finish;
 use crate::one_sided::{MeanFlux, Publish};
 use crate::panel::{Epilogue, Panels, Store, apply};
 use crate::pointwise::NeighbourStates;
-use crate::residual::Output;
 use crate::simd::{Kernel, Pack, PackScalar};
+use crate::span::{Span, by_fields};
 use dgsuite_gpu::{Scalar, SimdLevel};
 
 /// Defines the trait of the entry points and implements it for both precisions. `name: Kernel` dispatches a
@@ -86,19 +87,6 @@ entries! {
     ]
 }
 
-/// Calls a method with the number of fields as a constant: 1, 4 or 5.
-macro_rules! by_fields {
-    ($self:ident, $v:ty) => {
-        match $self.fields {
-            1 => $self.run_fields::<$v, 1>(),
-            4 => $self.run_fields::<$v, 4>(),
-            5 => $self.run_fields::<$v, 5>(),
-            n => unreachable!("{n} fields"),
-        }
-    };
-}
-pub(crate) use by_fields;
-
 /// `out ← A b`.
 pub struct MultiplyStore<'a, T> {
     pub(crate) fields: usize,
@@ -109,18 +97,24 @@ pub struct MultiplyStore<'a, T> {
 
 impl<T: PackScalar> Kernel<T> for MultiplyStore<'_, T> {
     #[inline(always)]
-    fn run<V: Pack<T = T>>(self) {
+    fn run<V: Pack<T = T>>(mut self) {
         by_fields!(self, V);
     }
 }
 
 impl<T: PackScalar> MultiplyStore<'_, T> {
     #[inline(always)]
-    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
-        let width = N * V::W;
+    fn run_fields<V: Pack<T = T>, const N: usize>(&mut self, span: Span) {
+        let width = span.of() * V::W;
         assert!(self.b.len() >= self.a.cols() * width && self.out.len() >= self.a.rows() * width);
         // SAFETY: lengths are asserted above; the panels were made for this width.
-        unsafe { apply::<V, N, _>(self.a, self.b.as_ptr(), &Store(self.out.as_mut_ptr())) };
+        unsafe {
+            apply::<V, N, _>(
+                self.a,
+                span.of_rows::<V>(self.b.as_ptr()),
+                &Store { out: self.out.as_mut_ptr(), span },
+            );
+        }
     }
 }
 
@@ -134,23 +128,32 @@ pub struct MultiplyAdd<'a, T> {
 
 impl<T: PackScalar> Kernel<T> for MultiplyAdd<'_, T> {
     #[inline(always)]
-    fn run<V: Pack<T = T>>(self) {
+    fn run<V: Pack<T = T>>(mut self) {
         by_fields!(self, V);
     }
 }
 
 impl<T: PackScalar> MultiplyAdd<'_, T> {
     #[inline(always)]
-    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
-        let width = N * V::W;
+    fn run_fields<V: Pack<T = T>, const N: usize>(&mut self, span: Span) {
+        let width = span.of() * V::W;
         assert!(self.b.len() >= self.a.cols() * width && self.out.len() >= self.a.rows() * width);
         // SAFETY: lengths are asserted above; the panels were made for this width.
-        unsafe { apply::<V, N, _>(self.a, self.b.as_ptr(), &Add(self.out.as_mut_ptr())) };
+        unsafe {
+            apply::<V, N, _>(
+                self.a,
+                span.of_rows::<V>(self.b.as_ptr()),
+                &Add { out: self.out.as_mut_ptr(), span },
+            );
+        }
     }
 }
 
 /// Adds to the row: `C_i ← C_i + c`.
-struct Add<T>(*mut T);
+struct Add<T> {
+    out: *mut T,
+    span: Span,
+}
 
 impl<V: Pack, const N: usize> Epilogue<V, N> for Add<V::T> {
     #[inline(always)]
@@ -158,7 +161,7 @@ impl<V: Pack, const N: usize> Epilogue<V, N> for Add<V::T> {
         for k in 0..N {
             // SAFETY: row `i` of the output, by the caller's contract.
             unsafe {
-                let p = self.0.add((i * N + k) * V::W);
+                let p = self.out.add(self.span.at(i, k) * V::W);
                 (V::load(p) + c[k]).store(p);
             }
         }
@@ -182,19 +185,19 @@ pub struct FaceSlopes<'a, T> {
 
 impl<T: PackScalar> Kernel<T> for FaceSlopes<'_, T> {
     #[inline(always)]
-    fn run<V: Pack<T = T>>(self) {
+    fn run<V: Pack<T = T>>(mut self) {
         by_fields!(self, V);
     }
 }
 
 impl<T: PackScalar> FaceSlopes<'_, T> {
     #[inline(always)]
-    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
+    fn run_fields<V: Pack<T = T>, const N: usize>(&mut self, span: Span) {
         let n_faces = self.offsets.len() - 1;
         let (n, dim) = (self.nodes.len(), self.normals.len() / n_faces);
-        let n_nodes = self.slopes.len() / (dim * N * V::W);
+        let n_nodes = self.slopes.len() / (dim * span.of() * V::W);
         assert!(self.offsets[n_faces] == n && self.nodes.iter().all(|&i| (i as usize) < n_nodes));
-        assert!(self.own.len() >= n * N * V::W && self.out.len() >= dim * n * N * V::W);
+        assert!(self.own.len() >= n * span.of() * V::W && self.out.len() >= dim * n * span.of() * V::W);
         for d in 0..dim {
             for f in 0..n_faces {
                 let normal = self.normals[f * dim + d];
@@ -203,142 +206,13 @@ impl<T: PackScalar> FaceSlopes<'_, T> {
                     unsafe {
                         let normal = V::broadcast(&normal);
                         let node = *self.nodes.get_unchecked(q) as usize;
-                        let slope = self.slopes.as_ptr().add((d * n_nodes + node) * N * V::W);
-                        let own = self.own.as_ptr().add(q * N * V::W);
-                        let out = self.out.as_mut_ptr().add((d * n + q) * N * V::W);
+                        let slope = self.slopes.as_ptr().add(span.at(d * n_nodes + node, 0) * V::W);
+                        let own = self.own.as_ptr().add(span.at(q, 0) * V::W);
+                        let out = self.out.as_mut_ptr().add(span.at(d * n + q, 0) * V::W);
                         for k in 0..N {
                             let s = V::load(slope.add(k * V::W));
                             normal.mul_add(V::load(own.add(k * V::W)), s).store(out.add(k * V::W));
                         }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Destination of the finished rows of a block, and their scaling.
-///
-/// The code that creates a kernel with it guarantees that `output` covers the block and that `add` is
-/// readable.
-#[derive(Clone, Copy)]
-pub(crate) struct Finish<'a, T> {
-    /// The block's state.
-    pub(crate) u: &'a [T],
-    /// Rows that are added before the scaling, or empty; they may be in the destination.
-    pub(crate) add: *const [T],
-    /// `1/J` for each row and lane, or empty for 1.
-    pub(crate) scale: &'a [T],
-    /// The block, and the offset of its first scalar in the group's state.
-    pub(crate) block: usize,
-    pub(crate) begin: usize,
-    pub(crate) output: Output<T>,
-}
-
-/// The contents of [`Finish`] as packs.
-struct FinishRows<V: Pack> {
-    u: *const V::T,
-    add: *const V::T,
-    scale: *const V::T,
-    target: Target<V>,
-}
-
-#[derive(Clone, Copy)]
-enum Target<V: Pack> {
-    Residual {
-        du: *mut V::T,
-    },
-    Stage {
-        a: V,
-        b: V,
-        rest: V,
-        c: V,
-        dt: V,
-        read: bool,
-        write: bool,
-        restart: bool,
-        start: *const V::T,
-        register: *mut V::T,
-        next: *mut V::T,
-    },
-}
-
-impl<T: PackScalar> Finish<'_, T> {
-    /// # Safety
-    /// `output` covers the block, `add` is readable, and there are `rows` rows.
-    #[inline(always)]
-    unsafe fn rows<V: Pack<T = T>, const N: usize>(&self, rows: usize) -> FinishRows<V> {
-        assert!(self.u.len() >= rows * N * V::W);
-        assert!(self.scale.is_empty() || self.scale.len() >= rows * V::W);
-        let scale = if self.scale.is_empty() { std::ptr::null() } else { self.scale.as_ptr() };
-        assert!(self.add.is_empty() || self.add.len() >= rows * N * V::W);
-        let add = if self.add.is_empty() { std::ptr::null() } else { self.add.cast::<T>() };
-        let begin = self.begin;
-        // SAFETY: the block lies inside the group's state, by the caller's contract.
-        let target = unsafe {
-            match self.output {
-                Output::Residual { du } => Target::Residual { du: du.add(begin) },
-                Output::Stage { weights, local, start, register, next } => Target::Stage {
-                    a: V::lit(weights.a),
-                    b: V::lit(weights.b),
-                    rest: V::lit(1.0 - weights.b),
-                    c: V::lit(weights.c),
-                    dt: if local.is_null() {
-                        V::lit(weights.dt)
-                    } else {
-                        V::lit(weights.dt) * V::load(local.add(self.block * V::W))
-                    },
-                    // A register of weight 0 is not read: it may be uninitialised.
-                    read: weights.a != 0.0,
-                    write: weights.keep,
-                    restart: weights.b != 0.0,
-                    start: if start.is_null() { start } else { start.add(begin) },
-                    register: register.add(begin),
-                    next: next.add(begin),
-                },
-            }
-        };
-        FinishRows { u: self.u.as_ptr(), add, scale, target }
-    }
-}
-
-impl<V: Pack, const N: usize> Epilogue<V, N> for FinishRows<V> {
-    #[inline(always)]
-    unsafe fn row(&self, i: usize, mut c: [V; N]) {
-        // SAFETY (whole body): row `i` of the block in each array, by the caller's contract.
-        unsafe {
-            if !self.add.is_null() {
-                for k in 0..N {
-                    c[k] = c[k] + V::load(self.add.add((i * N + k) * V::W));
-                }
-            }
-            if !self.scale.is_null() {
-                let s = V::load(self.scale.add(i * V::W));
-                for k in 0..N {
-                    c[k] = c[k] * s;
-                }
-            }
-            match self.target {
-                Target::Residual { du } => {
-                    for k in 0..N {
-                        c[k].store(du.add((i * N + k) * V::W));
-                    }
-                }
-                Target::Stage { a, b, rest, c: weight, dt, read, write, restart, start, register, next } => {
-                    for k in 0..N {
-                        let at = (i * N + k) * V::W;
-                        let mut r = c[k] * dt;
-                        if read {
-                            r = a.mul_add(V::load(register.add(at)), r);
-                        }
-                        if write {
-                            r.store(register.add(at));
-                        }
-                        let mut v = V::load(self.u.add(at));
-                        if restart {
-                            v = b.mul_add(V::load(start.add(at)), rest * v);
-                        }
-                        weight.mul_add(r, v).store(next.add(at));
                     }
                 }
             }
@@ -356,19 +230,19 @@ pub struct MultiplyFinish<'a, T> {
 
 impl<T: PackScalar> Kernel<T> for MultiplyFinish<'_, T> {
     #[inline(always)]
-    fn run<V: Pack<T = T>>(self) {
+    fn run<V: Pack<T = T>>(mut self) {
         by_fields!(self, V);
     }
 }
 
 impl<T: PackScalar> MultiplyFinish<'_, T> {
     #[inline(always)]
-    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
-        assert!(self.b.len() >= self.a.cols() * N * V::W);
+    fn run_fields<V: Pack<T = T>, const N: usize>(&mut self, span: Span) {
+        assert!(self.b.len() >= self.a.cols() * span.of() * V::W);
         // SAFETY: lengths are asserted here and in `rows`; the caller guarantees the output.
         unsafe {
-            let rows = self.finish.rows::<V, N>(self.a.rows());
-            apply::<V, N, _>(self.a, self.b.as_ptr(), &rows);
+            let rows = self.finish.rows::<V>(self.a.rows(), span);
+            apply::<V, N, _>(self.a, span.of_rows::<V>(self.b.as_ptr()), &rows);
         }
     }
 }
@@ -384,24 +258,24 @@ pub struct Gather<'a, T> {
 
 impl<T: PackScalar> Kernel<T> for Gather<'_, T> {
     #[inline(always)]
-    fn run<V: Pack<T = T>>(self) {
+    fn run<V: Pack<T = T>>(mut self) {
         by_fields!(self, V);
     }
 }
 
 impl<T: PackScalar> Gather<'_, T> {
     #[inline(always)]
-    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
+    fn run_fields<V: Pack<T = T>, const N: usize>(&mut self, span: Span) {
         let n_faces = self.offsets.len() - 1;
-        assert!(self.out.len() >= self.offsets[n_faces] * N * V::W);
-        let store = Store(self.out.as_mut_ptr());
+        assert!(self.out.len() >= self.offsets[n_faces] * span.of() * V::W);
+        let store = Store { out: self.out.as_mut_ptr(), span };
         for f in 0..n_faces {
             let count = self.offsets[f + 1] - self.offsets[f];
             let donors = self.across.of_face(f, count);
             for i in 0..count {
                 // SAFETY: `i < count`, `of_face` has asserted the rest; the output's length is asserted.
                 unsafe {
-                    let state = self.across.state::<V, N>(donors, i);
+                    let state = self.across.state::<V, N>(donors, i, span);
                     Epilogue::<V, N>::row(&store, self.offsets[f] + i, state);
                 }
             }
@@ -422,25 +296,25 @@ pub struct HalfJump<'a, T> {
 
 impl<T: PackScalar> Kernel<T> for HalfJump<'_, T> {
     #[inline(always)]
-    fn run<V: Pack<T = T>>(self) {
+    fn run<V: Pack<T = T>>(mut self) {
         by_fields!(self, V);
     }
 }
 
 impl<T: PackScalar> HalfJump<'_, T> {
     #[inline(always)]
-    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
+    fn run_fields<V: Pack<T = T>, const N: usize>(&mut self, span: Span) {
         let n = self.rows.len();
         let last = self.rows.iter().fold(0, |last, &r| last.max(r as usize + 1));
-        assert!(self.minus.len() >= last * N * V::W);
-        assert!(self.plus.len() >= n * N * V::W && self.out.len() >= n * N * V::W);
+        assert!(self.minus.len() >= last * span.of() * V::W);
+        assert!(self.plus.len() >= n * span.of() * V::W && self.out.len() >= n * span.of() * V::W);
         let half = V::lit(0.5);
         for (q, &row) in self.rows.iter().enumerate() {
             // SAFETY: `q < n` and `row < last`; lengths are asserted above.
             unsafe {
-                let minus = self.minus.as_ptr().add(row as usize * N * V::W);
-                let plus = self.plus.as_ptr().add(q * N * V::W);
-                let out = self.out.as_mut_ptr().add(q * N * V::W);
+                let minus = self.minus.as_ptr().add(span.at(row as usize, 0) * V::W);
+                let plus = self.plus.as_ptr().add(span.at(q, 0) * V::W);
+                let out = self.out.as_mut_ptr().add(span.at(q, 0) * V::W);
                 for k in 0..N {
                     let jump = V::load(plus.add(k * V::W)) - V::load(minus.add(k * V::W));
                     (half * jump).store(out.add(k * V::W));
@@ -460,26 +334,26 @@ pub struct Gain<'a, T> {
 
 impl<T: PackScalar> Kernel<T> for Gain<'_, T> {
     #[inline(always)]
-    fn run<V: Pack<T = T>>(self) {
+    fn run<V: Pack<T = T>>(mut self) {
         by_fields!(self, V);
     }
 }
 
 impl<T: PackScalar> Gain<'_, T> {
     #[inline(always)]
-    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
+    fn run_fields<V: Pack<T = T>, const N: usize>(&mut self, span: Span) {
         let n = self.integral.len();
-        assert!(self.r.len() >= n * N * V::W && self.out.len() >= N * V::W);
+        assert!(self.r.len() >= n * span.of() * V::W && self.out.len() >= span.of() * V::W);
         let mut gain = [V::lit(0.0); N];
         // SAFETY: lengths are asserted above.
         unsafe {
             for i in 0..n {
                 let w = V::broadcast(self.integral.as_ptr().add(i));
                 for k in 0..N {
-                    gain[k] = w.mul_add(V::load(self.r.as_ptr().add((i * N + k) * V::W)), gain[k]);
+                    gain[k] = w.mul_add(V::load(self.r.as_ptr().add(span.at(i, k) * V::W)), gain[k]);
                 }
             }
-            Epilogue::<V, N>::row(&Store(self.out.as_mut_ptr()), 0, gain);
+            Epilogue::<V, N>::row(&Store { out: self.out.as_mut_ptr(), span }, 0, gain);
         }
     }
 }
@@ -524,19 +398,19 @@ pub struct AddConstant<'a, T> {
 
 impl<T: PackScalar> Kernel<T> for AddConstant<'_, T> {
     #[inline(always)]
-    fn run<V: Pack<T = T>>(self) {
+    fn run<V: Pack<T = T>>(mut self) {
         by_fields!(self, V);
     }
 }
 
 impl<T: PackScalar> AddConstant<'_, T> {
     #[inline(always)]
-    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
+    fn run_fields<V: Pack<T = T>, const N: usize>(&mut self, span: Span) {
         let n = self.one.len();
         assert!(
             self.weighted.len() >= (n + 1) * V::W
-                && self.v.len() >= n * N * V::W
-                && self.gain.len() >= N * V::W
+                && self.v.len() >= n * span.of() * V::W
+                && self.gain.len() >= span.of() * V::W
         );
         // SAFETY: lengths are asserted above and in `rows`; the caller guarantees the output.
         unsafe {
@@ -544,20 +418,20 @@ impl<T: PackScalar> AddConstant<'_, T> {
             let per_volume = V::load(weighted.add(n * V::W));
             let mut c = [V::lit(0.0); N];
             for k in 0..N {
-                c[k] = V::load(self.gain.as_ptr().add(k * V::W)) * per_volume;
+                c[k] = V::load(self.gain.as_ptr().add(span.at(0, k) * V::W)) * per_volume;
             }
             for i in 0..n {
                 let w = V::load(weighted.add(i * V::W));
                 for k in 0..N {
-                    c[k] = c[k] - w * V::load(v.add((i * N + k) * V::W));
+                    c[k] = c[k] - w * V::load(v.add(span.at(i, k) * V::W));
                 }
             }
-            let rows = self.finish.rows::<V, N>(n);
+            let rows = self.finish.rows::<V>(n, span);
             for i in 0..n {
                 let one = V::broadcast(self.one.as_ptr().add(i));
                 let mut row = [V::lit(0.0); N];
                 for k in 0..N {
-                    row[k] = one.mul_add(c[k], V::load(v.add((i * N + k) * V::W)));
+                    row[k] = one.mul_add(c[k], V::load(v.add(span.at(i, k) * V::W)));
                 }
                 Epilogue::<V, N>::row(&rows, i, row);
             }
@@ -576,25 +450,25 @@ pub struct StoredInverse<'a, T> {
 
 impl<T: PackScalar> Kernel<T> for StoredInverse<'_, T> {
     #[inline(always)]
-    fn run<V: Pack<T = T>>(self) {
+    fn run<V: Pack<T = T>>(mut self) {
         by_fields!(self, V);
     }
 }
 
 impl<T: PackScalar> StoredInverse<'_, T> {
     #[inline(always)]
-    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
+    fn run_fields<V: Pack<T = T>, const N: usize>(&mut self, span: Span) {
         let n = (self.inverse.len() / V::W).isqrt();
-        assert!(self.r.len() >= n * N * V::W);
+        assert!(self.r.len() >= n * span.of() * V::W);
         // SAFETY: lengths are asserted here and in `rows`; the caller guarantees the output.
         unsafe {
-            let rows = self.finish.rows::<V, N>(n);
+            let rows = self.finish.rows::<V>(n, span);
             for i in 0..n {
                 let mut row = [V::lit(0.0); N];
                 for j in 0..n {
                     let m = V::load(self.inverse.as_ptr().add((i * n + j) * V::W));
                     for k in 0..N {
-                        row[k] = m.mul_add(V::load(self.r.as_ptr().add((j * N + k) * V::W)), row[k]);
+                        row[k] = m.mul_add(V::load(self.r.as_ptr().add(span.at(j, k) * V::W)), row[k]);
                     }
                 }
                 Epilogue::<V, N>::row(&rows, i, row);

@@ -6,8 +6,8 @@
 
 use crate::connect::Neighbours;
 use crate::group::Group;
-use crate::matrix_kernels::by_fields;
 use crate::simd::{Kernel, MAX_LANES, Pack, PackScalar};
+use crate::span::{Span, by_fields};
 use dgsuite_gpu::Element;
 
 /// Number of scalars of an element's one-sided fluxes, padded to whole packs.
@@ -87,18 +87,18 @@ pub struct Publish<'a, T> {
 
 impl<T: PackScalar> Kernel<T> for Publish<'_, T> {
     #[inline(always)]
-    fn run<V: Pack<T = T>>(self) {
+    fn run<V: Pack<T = T>>(mut self) {
         by_fields!(self, V);
     }
 }
 
 impl<T: PackScalar> Publish<'_, T> {
     #[inline(always)]
-    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
+    fn run_fields<V: Pack<T = T>, const N: usize>(&mut self, span: Span) {
         let (n_faces, n) = self.scales.check::<V>();
         let stride = self.stride;
-        assert!(stride.is_multiple_of(V::W) && stride >= n * N && self.own.len() >= stride * V::W);
-        assert!(self.surface.len() >= n * N * V::W && self.out.len() >= stride * V::W);
+        assert!(stride.is_multiple_of(V::W) && stride >= n * span.of() && self.own.len() >= stride * V::W);
+        assert!(self.surface.len() >= n * span.of() * V::W && self.out.len() >= stride * V::W);
         let (own, surface, out) = (self.own.as_ptr(), self.surface.as_mut_ptr(), self.out.as_mut_ptr());
         for f in 0..n_faces {
             for q in self.scales.offsets[f]..self.scales.offsets[f + 1] {
@@ -106,11 +106,14 @@ impl<T: PackScalar> Publish<'_, T> {
                 unsafe {
                     let half = self.scales.half::<V>(f, q);
                     for k in 0..N {
-                        let at = (q * N + k) * V::W;
+                        let at = span.at(q, k) * V::W;
                         (V::load(surface.add(at)) - half * V::load(own.add(at))).store(surface.add(at));
                     }
                 }
             }
+        }
+        if !span.is_last::<N>() {
+            return;
         }
         for first in (0..stride).step_by(V::W) {
             // SAFETY: `stride` packs and `W` rows of `stride` scalars, a multiple of `W`, as asserted above.
@@ -133,16 +136,16 @@ pub struct MeanFlux<'a, T> {
 
 impl<T: PackScalar> Kernel<T> for MeanFlux<'_, T> {
     #[inline(always)]
-    fn run<V: Pack<T = T>>(self) {
+    fn run<V: Pack<T = T>>(mut self) {
         by_fields!(self, V);
     }
 }
 
 impl<T: PackScalar> MeanFlux<'_, T> {
     #[inline(always)]
-    fn run_fields<V: Pack<T = T>, const N: usize>(self) {
+    fn run_fields<V: Pack<T = T>, const N: usize>(&mut self, span: Span) {
         let (n_faces, n) = self.scales.check::<V>();
-        assert!(self.out.len() >= n * N * V::W);
+        assert!(self.out.len() >= n * span.of() * V::W);
         let OneSided { fluxes, stride, tables, neighbours, place } = self.from;
         let lanes = self.block * n_faces * V::W..(self.block + 1) * n_faces * V::W;
         let (slots, codes) = (&neighbours.slot[lanes.clone()], &neighbours.code[lanes]);
@@ -166,11 +169,11 @@ impl<T: PackScalar> MeanFlux<'_, T> {
                     let half = self.scales.half::<V>(f, q);
                     let mut rows = base;
                     for l in 0..V::W {
-                        rows[l] = base[l].add(*table[l].add(q - first) as usize);
+                        rows[l] = base[l].add(*table[l].add(q - first) as usize + span.at(0, 0));
                     }
                     let across = V::load_turned::<N>(&rows);
                     for k in 0..N {
-                        (-(half * across[k])).store(self.out.as_mut_ptr().add((q * N + k) * V::W));
+                        (-(half * across[k])).store(self.out.as_mut_ptr().add(span.at(q, k) * V::W));
                     }
                 }
             }

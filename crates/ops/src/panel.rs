@@ -8,6 +8,7 @@
 //! sum factorisation and lifts at Gauss–Lobatto nodes.
 
 use crate::simd::Pack;
+use crate::span::Span;
 use dgsuite_basis::Matrix;
 use dgsuite_gpu::Scalar;
 use std::collections::BTreeMap;
@@ -247,14 +248,17 @@ pub(crate) trait Epilogue<V: Pack, const N: usize> {
 }
 
 /// Writes the row: `C_i ← c`.
-pub(crate) struct Store<T>(pub(crate) *mut T);
+pub(crate) struct Store<T> {
+    pub(crate) out: *mut T,
+    pub(crate) span: Span,
+}
 
 impl<V: Pack, const N: usize> Epilogue<V, N> for Store<V::T> {
     #[inline(always)]
     unsafe fn row(&self, i: usize, c: [V; N]) {
         for k in 0..N {
             // SAFETY: row `i` of the output, by the caller's contract.
-            unsafe { c[k].store(self.0.add((i * N + k) * V::W)) };
+            unsafe { c[k].store(self.out.add(self.span.at(i, k) * V::W)) };
         }
     }
 }
@@ -306,8 +310,8 @@ unsafe fn product<V: Pack, const R: usize, const N: usize>(
 /// Computes all rows of `A B` and passes each to `epilogue`.
 ///
 /// # Safety
-/// `b` covers `cols × N × W` scalars, `a` was made for rows of `N × W` scalars, and `epilogue`
-/// accepts every row of `a`.
+/// `a` was made for rows of the length of those at `b`, `b` covers the first `N` packs of `cols` such rows,
+/// and `epilogue` accepts every row of `a`.
 #[inline(always)]
 pub(crate) unsafe fn apply<V: Pack, const N: usize, E: Epilogue<V, N>>(
     a: &Panels<V::T>,

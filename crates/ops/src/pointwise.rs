@@ -11,6 +11,7 @@
 
 use crate::connect::Donor;
 use crate::simd::{Kernel, Pack, PackScalar, checked};
+use crate::span::Span;
 use dgsuite_gpu::SimdLevel;
 use dgsuite_physics::trace::{Parameters, TraceError, device_fn};
 use dgsuite_physics::{Law, NumericalFlux};
@@ -237,7 +238,7 @@ impl<L: Law<D, N>, F: NumericalFlux<L, D, N>, T: PackScalar, const D: usize, con
                     // One code path for both kinds of neighbours, so that the flux is compiled once.
                     let plus = match &self.up {
                         Across::Rows(up) => load_row::<V, N>(up.as_ptr(), q),
-                        Across::Neighbours(across) => across.state::<V, N>(donors, i),
+                        Across::Neighbours(across) => across.state::<V, N>(donors, i, Span::all(N)),
                     };
                     let geometry = geometry.add(g * (D + 1) * V::W);
                     let mut normal = [V::lit(0.0); D];
@@ -266,13 +267,18 @@ impl<T: PackScalar> NeighbourStates<'_, T> {
         donors
     }
 
-    /// The state across point `i` of a face.
+    /// The unknowns of `span` of the state across point `i` of a face.
     ///
     /// # Safety
     /// `donors` are of [`of_face`](Self::of_face) and `i` is a point of the face; table entries are rows of
-    /// a block of `N` fields.
+    /// a block with the unknowns of `span`.
     #[inline(always)]
-    pub(crate) unsafe fn state<V: Pack<T = T>, const N: usize>(&self, donors: &[Donor], i: usize) -> [V; N] {
+    pub(crate) unsafe fn state<V: Pack<T = T>, const N: usize>(
+        &self,
+        donors: &[Donor],
+        i: usize,
+        span: Span,
+    ) -> [V; N] {
         let mut state = [V::lit(0.0); N];
         for s in donors {
             let pick = V::pick(&s.lanes, s.taken);
@@ -281,7 +287,7 @@ impl<T: PackScalar> NeighbourStates<'_, T> {
                 let row = *self.tables.get_unchecked(s.table as usize + i) as usize;
                 let p = self.values.as_ptr().add(s.block as usize * self.block_len + row);
                 for k in 0..N {
-                    state[k] = state[k].merge(p.add(k * V::W), pick);
+                    state[k] = state[k].merge(p.add(span.at(0, k) * V::W), pick);
                 }
             }
         }

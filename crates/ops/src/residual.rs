@@ -9,10 +9,9 @@
 use crate::chain::Chain;
 use crate::connect::Neighbours;
 use crate::error::OpsError;
+use crate::finish::Finish;
 use crate::group::{Group, Part};
-use crate::matrix_kernels::{
-    AddConstant, Finish, Gain, Gather, MultiplyFinish, MultiplyStore, Scale, StoredInverse,
-};
+use crate::matrix_kernels::{AddConstant, Gain, Gather, MultiplyFinish, MultiplyStore, Scale, StoredInverse};
 use crate::one_sided::published_len;
 use crate::pointwise::{Across, NeighbourStates, PointKernels};
 use crate::scheme::MetricRule;

@@ -223,7 +223,7 @@ impl<T: PackScalar> Space<T> {
             elements: vec![element as u32; n],
             points: positions(&self.problem.mesh, element, &reference.face_points[range.clone()]),
             normals: range.clone().map(|q| terms.face[q].normal).collect(),
-            weights: range.clone().map(|q| terms.face[q].weight).collect(),
+            weights: range.map(|q| terms.face[q].weight).collect(),
             boundary: vec![boundary as u32; n],
             kappa,
             tau: vec![tau; n],

@@ -9,6 +9,7 @@ use crate::elliptic::{ROUNDED, compare_elliptic, compare_rounded, few};
 use crate::march::same_after_a_hundred_steps;
 use crate::residual::{compare_on, device};
 use crate::testkit::{Cells, mesh, schemes};
+use crate::unknowns::compare_few;
 use crate::viscous::{compare_source, compare_viscous};
 use dgsuite_basis::Shape;
 use dgsuite_gpu::shim::{Emulator, ShimError};
@@ -261,6 +262,7 @@ fn child() {
         for _ in 0..3 {
             scope.spawn(work);
         }
+        scope.spawn(|| compare_few(&cuda, &only));
     });
     for (shape, orders) in ROUNDED.into_iter().filter(|_| "rounded".contains(&only)) {
         let n = if shape == Shape::Triangle { 3 } else { 1 };

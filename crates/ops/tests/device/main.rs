@@ -6,6 +6,9 @@
 #[path = "../laws/testkit.rs"]
 mod testkit;
 
+#[path = "../common/several.rs"]
+mod several;
+
 mod compile;
 mod elliptic;
 mod emulated;
@@ -13,4 +16,5 @@ mod march;
 mod residual;
 mod resources;
 mod sanitized;
+mod unknowns;
 mod viscous;

@@ -21,9 +21,9 @@ fn meshes(curved: bool) -> impl Iterator<Item = Mesh> {
     SHAPES.into_iter().map(move |(shape, dim, n)| {
         let mut mesh = unit(shape, dim, n);
         if curved {
-            bend(&mut mesh, 2)
+            bend(&mut mesh, 2);
         } else {
-            shear(&mut mesh)
+            shear(&mut mesh);
         }
         mesh
     })

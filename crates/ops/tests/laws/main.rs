@@ -1,5 +1,7 @@
 //! Mathematical properties of the operators, for every shape, scheme and geometry.
 
+#[path = "../common/several.rs"]
+mod several;
 mod testkit;
 
 mod boundary_energy;
@@ -14,3 +16,4 @@ mod split_form;
 mod step_bound;
 mod taylor;
 mod threads;
+mod unknowns;

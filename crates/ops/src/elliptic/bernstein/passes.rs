@@ -13,6 +13,7 @@ use crate::elliptic::foreign::{self, ForeignLane, Robin};
 use crate::panel::{Store, apply};
 use crate::residual::prefetch_second;
 use crate::simd::{Kernel, Pack, PackScalar};
+use crate::span::Span;
 
 /// Offsets, in packs, of the arrays in the work space.
 pub(super) struct Rooms {
@@ -296,7 +297,7 @@ impl<T: PackScalar> BernsteinTest<'_, T> {
             if let Some([by_high, by_low]) = &by.face {
                 by_high.sums::<V, F>(&values, &RowsOf(places));
                 by_low.sums::<V, F>(&derivatives, &RowsOf(places.add(low)));
-                apply::<V, F, _>(&by.face_product, places, &Store(across));
+                apply::<V, F, _>(&by.face_product, places, &Store { out: across, span: Span::all(F) });
                 by_high.expand::<V, F>(&RowsOf(across), &RowsOf(places));
                 by_low.expand::<V, F>(&RowsOf(across.add(low)), &RowsOf(places.add(low)));
                 places
@@ -307,7 +308,7 @@ impl<T: PackScalar> BernsteinTest<'_, T> {
                 for k in 0..nq as u32 {
                     RowsOf(places.add(low)).write(k, derivatives.read(k));
                 }
-                apply::<V, F, _>(&by.face_product, places, &Store(across));
+                apply::<V, F, _>(&by.face_product, places, &Store { out: across, span: Span::all(F) });
                 across
             }
         }
