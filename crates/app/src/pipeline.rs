@@ -8,6 +8,7 @@
 pub mod checks;
 pub mod elliptic;
 pub mod expression;
+pub mod incompressible;
 pub mod keys;
 pub mod mesh;
 pub mod monitors;
@@ -37,15 +38,16 @@ use self::monitors::MonitorSpec;
 use self::node::{Node, Value};
 use self::output::OutputSpec;
 use self::overrides::Override;
-use self::physics::PhysicsSpec;
+use self::physics::{Model, PhysicsSpec};
 use self::problem::{InputError, Problem};
 use self::section::Section;
-use self::source::{Place, Source};
+use self::source::{Located, Place, Source};
 use self::space::SpaceSpec;
 use self::state::{BoundarySpec, InitialSpec};
 use self::study::StudySpec;
 use self::time::TimeSpec;
 use crate::systems::hyperbolic::Precision;
+use crate::systems::incompressible::Incompressible;
 
 /// A pipeline file with its overrides applied.
 #[derive(Clone, Debug)]
@@ -77,6 +79,8 @@ pub struct Pipeline {
     pub boundaries: Vec<BoundarySpec>,
     /// Time stepping.
     pub time: TimeSpec,
+    /// The parameters of incompressible flow, for this model only.
+    pub incompressible: Option<Incompressible>,
     /// Arithmetic of the solution.
     pub precision: Precision,
     /// CPU threads, 0 for all.
@@ -182,9 +186,16 @@ impl Document {
         let top = Section::file(&self.root, &constants)?;
         top.of_model(model)?;
         let space = SpaceSpec::read(&top, model)?;
-        let time = TimeSpec::read(&top)?;
+        let incompressible = match physics.model {
+            Model::Incompressible { viscosity } => Some(incompressible::read(&top, viscosity)?),
+            _ => None,
+        };
+        let time = TimeSpec::read(&top, model)?;
         let precision =
             top.choice("precision", &[("double", Precision::Double), ("single", Precision::Single)])?;
+        if incompressible.is_some() {
+            in_double_precision(precision.as_ref(), "`solver.pressure.inner_precision`")?;
+        }
         let pipeline = Pipeline {
             title: top.text("title")?.map_or_else(|| self.stem.clone(), |t| t.value),
             mesh: MeshSpec::read(&top)?,
@@ -204,6 +215,7 @@ impl Document {
             physics,
             space,
             time,
+            incompressible,
         };
         let with_order = constants.and("order", pipeline.space.order as f64);
         for check in &pipeline.checks {
@@ -286,6 +298,20 @@ fn ci_block(root: &Node) -> Result<(Vec<Override>, Vec<Override>), InputError> {
         None => Vec::new(),
     };
     Ok((sets, checks))
+}
+
+/// Rejects single precision for models with linear solvers, of which `key` is that of the preconditioner.
+fn in_double_precision(precision: Option<&Located<Precision>>, key: &str) -> Result<(), InputError> {
+    match precision.filter(|precision| precision.value == Precision::Single) {
+        Some(single) => {
+            let instead = format!(
+                "the solution is in double precision; {key}: single (the default) makes the preconditioner single"
+            );
+            let problem = Problem::Unsupported { key: single.key.clone(), value: "single".into(), instead };
+            Err(InputError::at(&single.place, problem))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Where the run computes, as written.

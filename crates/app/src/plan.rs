@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use dgsuite_basis::{Correction, NodeSet, Representation};
+use dgsuite_basis::{Correction, NodeSet, Representation, Shape};
 use dgsuite_gpu::GpuError;
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::{Euler, Exact, NavierStokes};
@@ -34,7 +34,7 @@ use dgsuite_timeint::StepSize;
 use self::fields::OutputField;
 use self::formulas::RunningFormula;
 use self::memory::Load;
-pub use self::monitors::{ForcesJob, MonitorJob, MonitorPlan, integral_variables};
+pub use self::monitors::{ForcesJob, Integrand, MonitorJob, MonitorPlan, integral_variables};
 use self::states::States;
 use self::values::KnownValues;
 use self::variables::Variables;
@@ -52,7 +52,9 @@ use crate::pipeline::state::{InitialSpec, StateSpec};
 use crate::pipeline::time::{AdaptiveSpec, SteadySpec, StepSpec};
 use crate::pipeline::{DeviceSpec, Document, Pipeline};
 use crate::run::directory::Former;
+use crate::systems::SystemError;
 use crate::systems::hyperbolic::{BoundaryKind, Device, Form, Law, Setup, SourceTerm};
+use crate::systems::incompressible::Incompressible;
 
 /// Options of the command line that are not keys of the file.
 #[derive(Clone, Debug, Default)]
@@ -230,6 +232,7 @@ impl Plan {
         let load = Load::of_flow(&pipeline);
         let (mesh, mut warnings) = mesh::build(&pipeline.mesh, &pipeline.constants, &pipeline.base, &load)?;
         let law = law(&pipeline, mesh.dim)?;
+        without_pyramids(&law, &mesh, &pipeline.mesh.place)?;
         let variables = Variables::of(&law, mesh.dim);
         fits_the_plane(pipeline.physics.reference.as_ref(), mesh.dim)?;
         let initial_spec = match &pipeline.initial {
@@ -344,6 +347,18 @@ impl Plan {
     }
 }
 
+/// Rejects pyramids, on which there is no incompressible flow yet.
+fn without_pyramids(law: &Law, mesh: &Mesh, place: &Place) -> Result<(), InputError> {
+    let pyramids = mesh.sets.iter().any(|set| set.shape == Shape::Pyramid && !set.is_empty());
+    match law {
+        Law::Incompressible(_) if pyramids => {
+            let error = SystemError::Unavailable { law: law.name(), what: "on pyramids".to_owned() };
+            Err(InputError::at(place, Problem::Setup { error }))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Rejects a reference velocity that leaves the plane of the mesh.
 fn fits_the_plane(reference: Option<&Reference>, dim: usize) -> Result<(), InputError> {
     match reference {
@@ -375,6 +390,10 @@ fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {
                 viscosity: *viscosity,
                 gas_constant: *gas_constant,
             }))
+        }
+        Model::Incompressible { viscosity } => {
+            let given = pipeline.incompressible.clone();
+            Ok(Law::Incompressible(given.unwrap_or_else(|| Incompressible::new(*viscosity))))
         }
         Model::Advection { velocity } if velocity.value.len() == dim => {
             Ok(Law::Advection { velocity: velocity.value.clone() })
@@ -542,9 +561,13 @@ fn time_plan(pipeline: &Pipeline, start: f64) -> Result<TimePlan, InputError> {
     if let Some(end) = spec.end.as_ref().filter(|end| end.value < start) {
         return Err(InputError::range(end, format!("at least {start}, where the run starts")));
     }
-    let stable_radius = spec.scheme.stable_radius(pipeline.space.order);
+    let order = pipeline.space.order;
+    let (scheme, stable_radius) = match &pipeline.incompressible {
+        Some(law) => (law.scheme_name(), law.stable_radius(order)),
+        None => (spec.scheme.name(), spec.scheme.stable_radius(order)),
+    };
     Ok(TimePlan {
-        scheme: spec.scheme.name().to_owned(),
+        scheme: scheme.to_owned(),
         stable_radius,
         step: match spec.step {
             StepSpec::Cfl(cfl) => StepSize::Cfl(cfl.unwrap_or(stable_radius)),

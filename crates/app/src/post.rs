@@ -1,9 +1,11 @@
-//! Quantities of a flow as plain functions: forces, wall curves, wake lengths, frequencies, decay rates.
+//! Quantities of a flow as plain functions: forces, wall curves, wake lengths, frequencies, decay rates,
+//! integrals of derivatives.
 
 pub mod forces;
 pub mod history;
 pub mod line;
 pub mod spectrum;
+pub mod volume;
 pub mod wall;
 
 /// The solution at the points of a boundary, face by face.

@@ -381,11 +381,19 @@ fn closing(summary: &Map<String, Value>, directory: &std::path::Path) -> String 
         true => "a steady state".to_owned(),
         false => format!("t = {}", number("time", "end")),
     };
+    let work = match summary.get("linear") {
+        Some(linear) => {
+            let [pressure, velocity] = ["pressure", "velocity"].map(|solver| {
+                linear.get(solver).and_then(|s| s.get("iterations")).and_then(Value::as_f64).unwrap_or(0.0)
+            });
+            format!("iterations per step: pressure {pressure:.1}, velocity {velocity:.1}")
+        }
+        None => format!("{:.1} MDOF/s", number("timing", "gdofs_per_s") * 1e3),
+    };
     format!(
-        "{} steps to {reached} in {:.2} s, {:.1} MDOF/s; results in {}",
+        "{} steps to {reached} in {:.2} s, {work}; results in {}",
         grouped(number("time", "steps") as usize),
         number("timing", "run_s"),
-        number("timing", "gdofs_per_s") * 1e3,
         directory.display()
     )
 }

@@ -301,8 +301,8 @@ fn restarts_from_nothing() {
 
 #[test]
 fn what_this_version_does_not_have() {
-    let case = with(STREAM, "model: euler", "model: incompressible");
-    let sentence = "`physics.model: incompressible` is not supported by this version";
+    let case = with(STREAM, "model: euler", "model: rans");
+    let sentence = "`physics.model: rans` is not supported by this version";
     refused(&case, &[], &[sentence, "case.yaml:4:19", "hint: the models of this version are"]);
     let case = Case::new(STREAM);
     // No machine has a hundred.

@@ -15,11 +15,12 @@ use super::checks::CheckSpec;
 use super::expression::Constants;
 use super::mesh::MeshSpec;
 use super::output::OutputSpec;
-use super::problem::{InputError, Problem};
+use super::problem::InputError;
 use super::section::Section;
 use super::source::Place;
 use super::study::StudySpec;
 use super::{DeviceSpec, Document};
+use crate::systems::hyperbolic::Precision;
 
 /// The word of the model.
 pub const MODEL: &str = "poisson";
@@ -119,17 +120,9 @@ fn without_time(top: &Section<'_>) -> Result<(), InputError> {
     if let Some(study) = top.section("study")?.filter(|study| study.has("continued")) {
         return Err(study.misplaced("continued", OWNER, marching));
     }
-    let precision = top.choice("precision", &[("double", true), ("single", false)])?;
-    match precision.filter(|double| !double.value) {
-        Some(single) => {
-            let instead = "the solution is in double precision; `solver.inner_precision: single` (the default) makes \
-                           the preconditioner single";
-            let problem =
-                Problem::Unsupported { key: single.key, value: "single".into(), instead: instead.into() };
-            Err(InputError::at(&single.place, problem))
-        }
-        None => Ok(()),
-    }
+    let precision =
+        top.choice("precision", &[("double", Precision::Double), ("single", Precision::Single)])?;
+    super::in_double_precision(precision.as_ref(), "`solver.inner_precision`")
 }
 
 fn output(top: &Section<'_>) -> Result<OutputSpec, InputError> {

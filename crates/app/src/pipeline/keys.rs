@@ -30,12 +30,21 @@ mod time;
 pub use self::print::{KeysError, describe, markdown, text};
 
 /// The models.
-pub const MODELS: [&str; 4] = ["euler", "navier-stokes", "advection", "poisson"];
+pub const MODELS: [&str; 5] = ["euler", "navier-stokes", "incompressible", "advection", "poisson"];
 
 /// The models that march in time.
-pub(super) const FLOW: &[&str] = &["euler", "navier-stokes", "advection"];
+pub(super) const FLOW: &[&str] = &["euler", "navier-stokes", "incompressible", "advection"];
+/// The models whose steps are explicit.
+const EXPLICIT: &[&str] = &["euler", "navier-stokes", "advection"];
 /// The models of a gas.
 const GAS: &[&str] = &["euler", "navier-stokes"];
+/// The models of a fluid with a pressure.
+const FLUID: &[&str] = &["euler", "navier-stokes", "incompressible"];
+/// The models with viscous walls.
+const VISCOUS: &[&str] = &["navier-stokes", "incompressible"];
+/// The models with linear solvers.
+const IMPLICIT: &[&str] = &["poisson", "incompressible"];
+const INCOMPRESSIBLE: &[&str] = &["incompressible"];
 const EULER: &[&str] = &["euler"];
 const NAVIER_STOKES: &[&str] = &["navier-stokes"];
 const ADVECTION: &[&str] = &["advection"];
@@ -207,13 +216,16 @@ impl Scope<'_> {
 
 /// Every key, in the order of the sections of a file.
 pub fn all() -> impl Iterator<Item = &'static Key> {
-    const TABLES: [&[Key]; 9] = [
+    const TABLES: [&[Key]; 12] = [
         mesh::KEYS,
         physics::KEYS,
         space::KEYS,
         state::KEYS,
         time::KEYS,
+        solver::SECTIONS,
         solver::KEYS,
+        solver::PRESSURE,
+        solver::VELOCITY,
         output::KEYS,
         monitors::KEYS,
         general::LAST,

@@ -11,7 +11,8 @@ use super::source::{Located, Place};
 use super::state::StateSpec;
 
 /// The words for monitors, which are also the names of their files.
-pub const KINDS: [&str; 7] = ["residual", "error", "integral", "forces", "wall", "recirculation", "probe"];
+pub const KINDS: [&str; 8] =
+    ["residual", "error", "integral", "divergence", "forces", "wall", "recirculation", "probe"];
 
 /// A monitor as written.
 #[derive(Clone, Debug)]
@@ -38,11 +39,13 @@ pub enum MonitorKind {
     },
     /// Integrals over the domain.
     Integral {
-        /// Formulas in the conserved and primitive variables, x, y, z and t.
+        /// Formulas in the conserved and primitive variables, derivatives of the latter, x, y, z and t.
         fields: Vec<NamedFormula>,
         /// The table to compare their history with.
         reference: Option<HistorySpec>,
     },
+    /// The L² norm of the divergence of the velocity.
+    Divergence,
     /// Values at points.
     Probe {
         /// The points.
@@ -130,7 +133,7 @@ impl Norm {
     }
 }
 
-/// The default number of steps between the rows of a monitor `residual`.
+/// The default number of steps between the rows of the monitors `residual` and `divergence`.
 const RESIDUAL_STEPS: usize = 100;
 
 /// The default number of steps between the rows of the monitors `forces` and `recirculation`.
@@ -166,6 +169,10 @@ impl MonitorSpec {
             "residual" => {
                 section.known()?;
                 (MonitorKind::Residual, every(Every::Steps(RESIDUAL_STEPS))?)
+            }
+            "divergence" => {
+                section.known()?;
+                (MonitorKind::Divergence, every(Every::Steps(RESIDUAL_STEPS))?)
             }
             "error" => (error(&section)?, every(Every::End)?),
             "integral" => {

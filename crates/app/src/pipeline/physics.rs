@@ -49,6 +49,11 @@ pub enum Model {
         /// Specific gas constant.
         gas_constant: f64,
     },
+    /// The incompressible Navier–Stokes equations.
+    Incompressible {
+        /// Kinematic viscosity.
+        viscosity: f64,
+    },
 }
 
 /// A source term as written.
@@ -67,6 +72,7 @@ impl Model {
             Self::Advection { .. } => "advection",
             Self::Euler { .. } => "euler",
             Self::NavierStokes { .. } => "navier-stokes",
+            Self::Incompressible { .. } => "incompressible",
         }
     }
 }
@@ -82,18 +88,17 @@ impl PhysicsSpec {
     pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
         let section =
             top.section("physics")?.ok_or_else(|| top.missing("physics", "physics: { model: euler }"))?;
-        let instead = "the models of this version are advection, euler, navier-stokes (laminar) and poisson; use \
-                       navier-stokes at a Mach number of 0.1 or 0.2 for nearly incompressible flow";
-        section.lacks(
-            "model",
-            &["incompressible", "incompressible-navier-stokes", "ins", "rans", "les"],
-            instead,
-        )?;
-        let model = section
-            .choice("model", &MODELS.map(|word| (word, word)))?
-            .ok_or_else(|| section.missing("model", "advection, euler, navier-stokes or poisson"))?;
+        let instead = "the models of this version are advection, euler, navier-stokes, incompressible (both laminar) \
+                       and poisson";
+        section.lacks("model", &["rans", "les"], instead)?;
+        let model = section.choice("model", &MODELS.map(|word| (word, word)))?.ok_or_else(|| {
+            section.missing("model", "advection, euler, navier-stokes, incompressible or poisson")
+        })?;
         section.of_model(model.value)?;
         let place = model.place.clone();
+        if model.value == "incompressible" {
+            return Self::incompressible(&section, place);
+        }
         let source = source(&section)?;
         if model.value == "advection" {
             let velocity = section.vector("velocity")?.ok_or_else(|| {
@@ -108,7 +113,7 @@ impl PhysicsSpec {
         let gamma = gamma.map_or(1.4, |g| g.value);
         if model.value == "euler" {
             let reference = Reference::read(&section, gamma, None, None, false)?.map(|(state, _)| state);
-            let gas_constant = reference.as_ref().map_or(1.0, |state| state.gas_constant);
+            let gas_constant = reference.as_ref().map_or(1.0, |state| state.gas_constant());
             return Ok(Self { model: Model::Euler { gamma, gas_constant }, reference, source, place });
         }
         let prandtl = section.positive("prandtl")?.map_or(PRANDTL, |pr| pr.value);
@@ -127,13 +132,35 @@ impl PhysicsSpec {
                 }
             },
         };
-        let gas_constant = reference.as_ref().map_or(given.unwrap_or(1.0), |state| state.gas_constant);
+        let gas_constant = reference.as_ref().map_or(given.unwrap_or(1.0), |state| state.gas_constant());
         Ok(Self {
             model: Model::NavierStokes { gamma, prandtl, viscosity, gas_constant },
             reference,
             source,
             place,
         })
+    }
+
+    /// Reads the section of incompressible flow.
+    fn incompressible(section: &Section<'_>, place: Place) -> Result<Self, InputError> {
+        let given = section.positive("viscosity")?;
+        let (reference, viscosity) = match Reference::incompressible(section, given.as_ref())? {
+            Some((state, viscosity)) => (Some(state), viscosity),
+            None => match &given {
+                Some(viscosity) => (None, viscosity.value),
+                None => {
+                    return Err(section.missing(
+                        "viscosity",
+                        "the kinematic viscosity, or a `reference` with Reynolds number and length",
+                    ));
+                }
+            },
+        };
+        let source = match section.section("forcing")? {
+            Some(forcing) => Some(SourceSpec::Formulas(state::formulas(&forcing, &[])?)),
+            None => None,
+        };
+        Ok(Self { model: Model::Incompressible { viscosity }, reference, source, place })
     }
 }
 

@@ -22,7 +22,7 @@ use super::source::{Located, Place};
 use dgsuite_physics::navier_stokes::Viscosity;
 
 /// The names of a reference state that expressions may use.
-pub(super) const NAMES: [&str; 11] = [
+pub(super) const NAMES: [&str; 12] = [
     "rho_ref",
     "speed_ref",
     "u_ref",
@@ -33,14 +33,15 @@ pub(super) const NAMES: [&str; 11] = [
     "c_ref",
     "R_ref",
     "mu_ref",
+    "nu_ref",
     "L_ref",
 ];
 
 /// The reference state, with its derived quantities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// Mach number `|v|/c`.
-    pub mach: f64,
+    /// The numbers of a gas; `None` for incompressible flow, whose density is 1.
+    pub gas: Option<GasNumbers>,
     /// Reynolds number `ρ |v| L/μ`, where there is a viscosity and a length.
     pub reynolds: Option<f64>,
     /// The length `L`.
@@ -53,16 +54,23 @@ pub struct Reference {
     pub direction: [f64; 3],
     /// Where the block is written.
     pub place: Place,
-    /// Pressure `p`.
+    /// Pressure `p`; 0 for incompressible flow.
     pub pressure: f64,
+    /// Dynamic viscosity at the temperature; `None` for an inviscid gas.
+    pub viscosity: Option<f64>,
+}
+
+/// The numbers of a reference state that only a gas has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GasNumbers {
+    /// Mach number `|v|/c`.
+    pub mach: f64,
     /// Temperature `T`.
     pub temperature: f64,
     /// Speed of sound `c`.
     pub sound: f64,
-    /// Dynamic viscosity at `T`; `None` for an inviscid gas.
-    pub viscosity: Option<f64>,
     /// Specific gas constant `R`.
-    pub gas_constant: f64,
+    pub constant: f64,
 }
 
 /// A viscosity as written; a reference state may complete it.
@@ -242,7 +250,7 @@ impl Reference {
         }
         let mu = law.map(|law| law.at(temperature));
         let reference = Self {
-            mach,
+            gas: Some(GasNumbers { mach, temperature, sound: speed / mach, constant: r }),
             reynolds: reynolds
                 .map(|re| re.value)
                 .or_else(|| Some(density * speed * length? / mu.filter(|&mu| mu > 0.0)?)),
@@ -252,29 +260,75 @@ impl Reference {
             direction: direction(&section)?,
             place: section.entry("direction").map_or(section.place(), |e| &e.place).clone(),
             pressure: density * r * temperature,
-            temperature,
-            sound: speed / mach,
             viscosity: mu,
-            gas_constant: r,
         };
         Ok(Some((reference, law)))
+    }
+
+    /// Reads the section of incompressible flow, whose density is 1, with its viscosity.
+    ///
+    /// # Errors
+    /// Numbers that are missing, out of range, or that contradict each other.
+    pub fn incompressible(
+        physics: &Section<'_>,
+        given: Option<&Located<f64>>,
+    ) -> Result<Option<(Self, f64)>, InputError> {
+        let Some(section) = physics.section("reference")? else { return Ok(None) };
+        section.of_model("incompressible")?;
+        let reynolds = section.positive("reynolds")?;
+        let length = section.positive("length")?.map(|l| l.value);
+        let speed = section.positive("velocity")?.map_or(1.0, |v| v.value);
+        let viscosity = match (given, &reynolds, length) {
+            (Some(nu), None, _) => nu.value,
+            (Some(nu), Some(re), _) => {
+                let problem = Problem::Conflict { first: nu.key.clone(), second: re.key.clone() };
+                return Err(InputError::at(&re.place, problem));
+            }
+            (None, Some(re), Some(l)) => speed * l / re.value,
+            (None, Some(_), None) => {
+                return Err(section.missing("length", "the length of the Reynolds number"));
+            }
+            (None, None, _) => {
+                let expected = "the Reynolds number (with `length`), or `physics.viscosity`";
+                return Err(section.missing("reynolds", expected));
+            }
+        };
+        let reference = Self {
+            gas: None,
+            reynolds: reynolds.map(|re| re.value).or_else(|| Some(speed * length? / viscosity)),
+            length,
+            density: 1.0,
+            speed,
+            direction: direction(&section)?,
+            place: section.entry("direction").map_or(section.place(), |e| &e.place).clone(),
+            pressure: 0.0,
+            viscosity: Some(viscosity),
+        };
+        Ok(Some((reference, viscosity)))
+    }
+
+    /// The specific gas constant; 1 without a gas.
+    pub fn gas_constant(&self) -> f64 {
+        self.gas.map_or(1.0, |gas| gas.constant)
     }
 
     /// The names that expressions may use, with their values.
     pub fn names(&self) -> Vec<(&'static str, f64)> {
         let [x, y, z] = self.direction.map(|d| d * self.speed);
-        let mut names = vec![
-            ("rho_ref", self.density),
-            ("speed_ref", self.speed),
-            ("u_ref", x),
-            ("v_ref", y),
-            ("w_ref", z),
-            ("p_ref", self.pressure),
-            ("T_ref", self.temperature),
-            ("c_ref", self.sound),
-            ("R_ref", self.gas_constant),
-        ];
-        names.extend(self.viscosity.map(|mu| ("mu_ref", mu)));
+        let mut names = vec![("speed_ref", self.speed), ("u_ref", x), ("v_ref", y), ("w_ref", z)];
+        match self.gas {
+            None => names.extend(self.viscosity.map(|nu| ("nu_ref", nu))),
+            Some(gas) => {
+                names.insert(0, ("rho_ref", self.density));
+                names.extend([
+                    ("p_ref", self.pressure),
+                    ("T_ref", gas.temperature),
+                    ("c_ref", gas.sound),
+                    ("R_ref", gas.constant),
+                ]);
+                names.extend(self.viscosity.map(|mu| ("mu_ref", mu)));
+            }
+        }
         names.extend(self.length.map(|length| ("L_ref", length)));
         names
     }
@@ -297,7 +351,7 @@ impl Reference {
 
     /// Describes the state, for the plan.
     pub fn describe(&self) -> String {
-        let mut parts = vec![format!("Mach {}", short(self.mach))];
+        let mut parts: Vec<String> = self.gas.iter().map(|gas| format!("Mach {}", short(gas.mach))).collect();
         if let (Some(re), Some(length)) = (self.reynolds, self.length) {
             parts.push(format!("Re {} by length {}", short(re), short(length)));
         }

@@ -3,6 +3,7 @@
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Cubature, NodeSet, Polynomials};
 
+use super::incompressible::MODEL;
 use super::problem::InputError;
 use super::section::Section;
 use super::source::{Located, Place};
@@ -66,6 +67,9 @@ impl SpaceSpec {
         let order = section.count("order", 0)?;
         if let Some(order) = order.as_ref().filter(|p| p.value > MAX_ORDER) {
             return Err(InputError::range(order, format!("from 0 to {MAX_ORDER}")));
+        }
+        if model == MODEL {
+            return Self::incompressible(&section, order);
         }
         let correction = correction(&section)?;
         limiter(&section)?;
@@ -147,6 +151,7 @@ impl SpaceSpec {
         let default_form = if correction.is_some() { Form::Strong } else { Form::Weak };
         let basis = basis.map(|b| b.value).or(implied);
         let riemann = riemann(&section, model)?;
+        section.of_model(model)?;
         Ok(Self {
             order: order.map_or(DEFAULT_ORDER, |p| p.value),
             correction,
@@ -163,6 +168,43 @@ impl SpaceSpec {
             place: section.place().clone(),
         })
     }
+}
+
+impl SpaceSpec {
+    /// Reads the section of incompressible flow: nodes of the elliptic operators, and convection in weak
+    /// form.
+    fn incompressible(section: &Section<'_>, order: Option<Located<usize>>) -> Result<Self, InputError> {
+        section.of_model(MODEL)?;
+        if let Some(order) = order.as_ref().filter(|p| p.value == 0) {
+            return Err(InputError::range(order, format!("from 1 to {MAX_ORDER}")));
+        }
+        for (key, word, others) in
+            [("scheme", "dg", &["fr"][..]), ("basis", "nodal", &["modal", "taylor"][..])]
+        {
+            section.lacks(key, others, &format!("the model incompressible has `{key}: {word}`"))?;
+            section.choice(key, &[(word, ())])?;
+        }
+        Ok(Self {
+            order: order.map_or(DEFAULT_ORDER, |p| p.value),
+            correction: None,
+            basis: Some(BasisSpec::Nodal),
+            riemann: default_flux(section),
+            dissipation: None,
+            polynomials: None,
+            nodes: None,
+            form: Form::Weak,
+            eta: None,
+            split_flux: SplitFlux::default(),
+            volume: None,
+            face: None,
+            place: section.place().clone(),
+        })
+    }
+}
+
+/// The default flux, as if it stood at the start of the section.
+fn default_flux(section: &Section<'_>) -> Located<Riemann> {
+    Located { value: Riemann::Rusanov, key: section.key("riemann"), place: section.place().clone() }
 }
 
 /// `limiter: none`; there is no other.
@@ -257,13 +299,7 @@ fn riemann(section: &Section<'_>, model: &str) -> Result<Located<Riemann>, Input
         ("roe", Riemann::Roe),
         ("roe-low-mach", Riemann::RoeLowMach),
     ];
-    let Some(found) = section.choice("riemann", &words)? else {
-        return Ok(Located {
-            value: Riemann::Rusanov,
-            key: section.key("riemann"),
-            place: section.place().clone(),
-        });
-    };
+    let Some(found) = section.choice("riemann", &words)? else { return Ok(default_flux(section)) };
     if model == "advection" && !matches!(found.value, Riemann::Rusanov) {
         let hint = "the model euler; rusanov is the upwind flux of advection";
         return Err(section.misplaced("riemann", "the model advection", hint));

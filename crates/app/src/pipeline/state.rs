@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::incompressible::MODEL;
 use super::keys::{FLOW, Scope};
 use super::node::{Node, Value};
 use super::problem::{InputError, Problem};
@@ -162,6 +163,13 @@ pub enum Condition {
     Dirichlet(StateSpec),
     /// The outer state is the inner one.
     Outflow,
+    /// An open boundary of incompressible flow.
+    Open {
+        /// Whether the pressure is reduced where the flow enters.
+        backflow: bool,
+        /// The solution whose pressure and normal derivative of the velocity are imposed.
+        exact: Option<StateSpec>,
+    },
     /// No flow through the wall, mirrored momentum.
     SlipWall,
     /// A plane of symmetry.
@@ -247,16 +255,19 @@ impl Condition {
         match kind.value {
             "dirichlet" => Ok(Self::Dirichlet(StateSpec::read(section, &["type"])?)),
             "far-field" => Ok(Self::FarField(StateSpec::read(section, &["type"])?)),
+            "outflow" if model == MODEL => open(section),
             "outflow" => Ok(Self::Outflow),
             "slip-wall" => Ok(Self::SlipWall),
             "symmetry" => Ok(Self::Symmetry),
             "pressure-outlet" => {
-                let p = section
-                    .positive_quantity("p")?
-                    .ok_or_else(|| section.missing("p", "the pressure outside"))?;
+                // The pressure of incompressible flow is known up to a constant.
+                let p =
+                    if model == MODEL { section.quantity("p")? } else { section.positive_quantity("p")? }
+                        .ok_or_else(|| section.missing("p", "the pressure outside"))?;
                 Ok(Self::PressureOutlet { p })
             }
             "subsonic-inflow" => inflow(section),
+            _ if model == MODEL => Ok(Self::NoSlipWall { temperature: None, motion: motion(section)? }),
             _ => wall(section),
         }
     }
@@ -265,6 +276,9 @@ impl Condition {
 /// The error for a condition that the model does not have.
 fn of_other_models(word: &Located<String>, model: &str) -> InputError {
     let belongs = match model {
+        MODEL => {
+            "the models of a gas; incompressible has dirichlet, no-slip-wall, symmetry, outflow and pressure-outlet"
+        }
         "advection" => {
             "the models of a gas; advection has far-field, outflow and dirichlet (without effect on an outflow)"
         }
@@ -273,6 +287,17 @@ fn of_other_models(word: &Located<String>, model: &str) -> InputError {
     let key = format!("{}: {}", word.key, word.value);
     let problem = Problem::Misplaced { key, owner: format!("the model {model}"), belongs: belongs.into() };
     InputError::at(&word.place, problem)
+}
+
+/// An outflow of incompressible flow.
+fn open(section: &Section<'_>) -> Result<Condition, InputError> {
+    let kind = section.choice("kind", &[("dong", true), ("do-nothing", false)])?;
+    let exact = match section.has("exact") {
+        true => Some(StateSpec::read(section, &["type", "kind"])?),
+        // Without a solution there are no parameters, whose names would be free.
+        false => section.only(&["type", "kind", "exact"]).map(|()| None)?,
+    };
+    Ok(Condition::Open { backflow: kind.is_none_or(|kind| kind.value), exact })
 }
 
 fn inflow(section: &Section<'_>) -> Result<Condition, InputError> {
@@ -298,8 +323,13 @@ fn wall(section: &Section<'_>) -> Result<Condition, InputError> {
         }
         _ => {}
     }
+    Ok(Condition::NoSlipWall { temperature, motion: motion(section)? })
+}
+
+/// The motion of a wall.
+fn motion(section: &Section<'_>) -> Result<Option<WallMotion>, InputError> {
     section.exclusive("velocity", "rotation")?;
-    let motion = match section.section("rotation")? {
+    Ok(match section.section("rotation")? {
         Some(rotation) => Some(WallMotion::Rotation {
             omega: rotation
                 .quantity("omega")?
@@ -308,6 +338,5 @@ fn wall(section: &Section<'_>) -> Result<Condition, InputError> {
             axis: rotation.vector("axis")?,
         }),
         None => section.quantities("velocity", ["u", "v", "w"])?.map(WallMotion::Velocity),
-    };
-    Ok(Condition::NoSlipWall { temperature, motion })
+    })
 }

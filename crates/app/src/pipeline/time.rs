@@ -3,6 +3,7 @@
 use dgsuite_ops::StepMeasure;
 use dgsuite_timeint::Scheme;
 
+use super::incompressible::MODEL;
 use super::node::{Node, Value};
 use super::problem::{InputError, Problem};
 use super::section::Section;
@@ -11,7 +12,7 @@ use super::source::{Located, Place};
 /// Time stepping as written.
 #[derive(Clone, Debug)]
 pub struct TimeSpec {
-    /// The Runge–Kutta scheme.
+    /// The Runge–Kutta scheme; without a meaning for incompressible flow.
     pub scheme: Scheme,
     /// How steps are chosen.
     pub step: StepSpec,
@@ -74,10 +75,11 @@ impl TimeSpec {
     /// Reads the section.
     ///
     /// # Errors
-    /// No end, both `cfl` and `dt`, a step that is not positive, an unknown scheme.
-    pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
+    /// No end, both `cfl` and `dt`, a step that is not positive, an unknown scheme, keys of other models.
+    pub fn read(top: &Section<'_>, model: &str) -> Result<Self, InputError> {
         let wanted = "time: { end: T }, or `steps`, or `steady`";
         let section = top.section("time")?.ok_or_else(|| top.missing("time", wanted))?;
+        section.of_model(model)?;
         for (a, b) in [
             ("cfl", "dt"),
             ("adaptive", "dt"),
@@ -87,7 +89,8 @@ impl TimeSpec {
         ] {
             section.exclusive(a, b)?;
         }
-        let scheme = scheme(&section)?;
+        // The order of incompressible flow is one of its parameters.
+        let scheme = if model == MODEL { DEFAULT_SCHEME } else { scheme(&section)? };
         let step = match section.positive("dt")? {
             Some(dt) => StepSpec::Fixed(dt.value),
             None if matches!(section.node("cfl"), Some(Node { value: Value::Text(word), .. }) if word == AUTO) => {
@@ -98,7 +101,7 @@ impl TimeSpec {
         let adaptive = AdaptiveSpec::read(&section, scheme, step)?;
         let end = section.number("end")?;
         let steps = section.count("steps", 0)?.map(|n| n.value);
-        let steady = SteadySpec::read(&section)?;
+        let steady = SteadySpec::read(&section, model)?;
         if let Some(dt) = section.entry("dt").filter(|_| steady.is_some_and(|steady| steady.local_steps)) {
             // With local steps the elements have no common step.
             let (first, second) = (section.key("dt"), section.key("steady.local_steps"));
@@ -165,10 +168,11 @@ impl AdaptiveSpec {
 }
 
 impl SteadySpec {
-    fn read(time: &Section<'_>) -> Result<Option<Self>, InputError> {
+    fn read(time: &Section<'_>, model: &str) -> Result<Option<Self>, InputError> {
         let Some(section) = time.section("steady")? else {
             return Ok(None);
         };
+        section.of_model(model)?;
         let tolerance = section.positive("tolerance")?;
         if let Some(wide) = tolerance.as_ref().filter(|t| t.value >= 1.0) {
             return Err(InputError::range(wide, "below 1, as it is relative to the largest residual"));

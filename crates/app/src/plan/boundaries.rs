@@ -85,6 +85,9 @@ fn condition(
         Condition::Dirichlet(spec) => BoundaryKind::Prescribed(checked(spec)?),
         Condition::FarField(spec) => BoundaryKind::FarField(checked(spec)?),
         Condition::Outflow => BoundaryKind::Outflow,
+        Condition::Open { backflow, exact } => {
+            BoundaryKind::Open { backflow: *backflow, data: exact.as_ref().map(checked).transpose()? }
+        }
         Condition::SlipWall => BoundaryKind::SlipWall,
         Condition::Symmetry => BoundaryKind::Symmetry,
         Condition::PressureOutlet { .. }

@@ -6,6 +6,7 @@ use super::variables::Variables;
 use crate::pipeline::expression::Constants;
 use crate::pipeline::output::FieldSpec;
 use crate::pipeline::problem::{InputError, Problem};
+use crate::systems::hyperbolic::Law;
 
 /// A field of the output files.
 #[derive(Debug)]
@@ -21,37 +22,63 @@ pub struct OutputField {
 
 /// The fields known by name for a gas, in two and three dimensions.
 fn gas_fields(dim: usize) -> Vec<(&'static str, Vec<&'static str>)> {
-    let three = dim == 3;
-    let (energy, mach) = if three {
+    let (energy, mach) = if dim == 3 {
         ("p/(gamma - 1) + rho*(u^2 + v^2 + w^2)/2", "sqrt((u^2 + v^2 + w^2)*rho/(gamma*p))")
     } else {
         ("p/(gamma - 1) + rho*(u^2 + v^2)/2", "sqrt((u^2 + v^2)*rho/(gamma*p))")
     };
+    let momentum = if dim == 3 { vec!["rho*u", "rho*v", "rho*w"] } else { vec!["rho*u", "rho*v", "0"] };
+    let mut fields = vec![
+        ("Density", vec!["rho"]),
+        velocity(dim),
+        ("Pressure", vec!["p"]),
+        ("Mach", vec![mach]),
+        ("Momentum", momentum),
+        ("Energy", vec![energy]),
+        ("Temperature", vec!["p/(rho*gas_constant)"]),
+        ("SoundSpeed", vec!["sqrt(gamma*p/rho)"]),
+        ("Entropy", vec!["log(p/rho^gamma)"]),
+    ];
+    fields.extend(derivatives(dim));
+    fields
+}
+
+/// The fields known by name for incompressible flow.
+fn incompressible_fields(dim: usize) -> Vec<(&'static str, Vec<&'static str>)> {
+    let mut fields = vec![velocity(dim), ("Pressure", vec!["p"])];
+    fields.extend(derivatives(dim));
+    fields
+}
+
+/// The velocity, with three components.
+fn velocity(dim: usize) -> (&'static str, Vec<&'static str>) {
+    ("Velocity", if dim == 3 { vec!["u", "v", "w"] } else { vec!["u", "v", "0"] })
+}
+
+/// The fields of derivatives of the velocity.
+fn derivatives(dim: usize) -> Vec<(&'static str, Vec<&'static str>)> {
+    let three = dim == 3;
     // Q = (|Ω|² − |S|²)/2 = −½ ∂v_i/∂x_j ∂v_j/∂x_i.
     let q = match three {
         true => "-(u_x^2 + v_y^2 + w_z^2)/2 - u_y*v_x - u_z*w_x - v_z*w_y",
         false => "-(u_x^2 + v_y^2)/2 - u_y*v_x",
     };
-    let divergence = if three { "u_x + v_y + w_z" } else { "u_x + v_y" };
     vec![
-        ("Density", vec!["rho"]),
-        ("Velocity", if three { vec!["u", "v", "w"] } else { vec!["u", "v", "0"] }),
-        ("Pressure", vec!["p"]),
-        ("Mach", vec![mach]),
-        ("Momentum", if three { vec!["rho*u", "rho*v", "rho*w"] } else { vec!["rho*u", "rho*v", "0"] }),
-        ("Energy", vec![energy]),
-        ("Temperature", vec!["p/(rho*gas_constant)"]),
-        ("SoundSpeed", vec!["sqrt(gamma*p/rho)"]),
-        ("Entropy", vec!["log(p/rho^gamma)"]),
         // In two dimensions it is the component along the normal of the plane.
         ("Vorticity", if three { vec!["w_y - v_z", "u_z - w_x", "v_x - u_y"] } else { vec!["v_x - u_y"] }),
         ("QCriterion", vec![q]),
-        ("Divergence", vec![divergence]),
+        ("Divergence", vec![if three { "u_x + v_y + w_z" } else { "u_x + v_y" }]),
     ]
 }
 
-/// The number of fields of [`gas_fields`] that are written by default.
-const USUAL: usize = 3;
+/// Returns the fields known by name for a law, and the number of those that are written by default.
+fn known_fields(law: &Law, dim: usize) -> (Vec<(&'static str, Vec<&'static str>)>, usize) {
+    match law {
+        Law::Advection { .. } => (Vec::new(), 0),
+        Law::Euler { .. } | Law::NavierStokes(_) => (gas_fields(dim), 3),
+        Law::Incompressible(_) => (incompressible_fields(dim), 2),
+    }
+}
 
 /// Compiles the fields that the file names, or the default ones of the model.
 ///
@@ -63,7 +90,7 @@ pub fn resolve(
     constants: &Constants,
 ) -> Result<Vec<OutputField>, InputError> {
     let gas = variables.law().gas();
-    let known = if gas.is_some() { gas_fields(variables.dim()) } else { Vec::new() };
+    let (known, usual) = known_fields(variables.law(), variables.dim());
     let own = match gas {
         Some(gas) => {
             let r = variables.law().gas_constant();
@@ -87,10 +114,10 @@ pub fn resolve(
         Ok(field(name, components))
     };
     let Some(specs) = specs else {
-        let usual = known.iter().take(USUAL);
-        return match gas {
-            Some(_) => usual.map(|(name, texts)| compile(name, texts)).collect(),
-            None => Ok(vec![compile("u", &["u"])?]),
+        let usual = known.iter().take(usual);
+        return match known.is_empty() {
+            false => usual.map(|(name, texts)| compile(name, texts)).collect(),
+            true => Ok(vec![compile("u", &["u"])?]),
         };
     };
     specs

@@ -55,6 +55,7 @@ pub(super) fn running(file: &Pipeline) -> Result<Vec<RunningFormula>, InputError
         let mut texts: Vec<&Located<String>> = Vec::new();
         match &spec.condition {
             Condition::Dirichlet(state) | Condition::FarField(state) => texts.extend(of_state(state)),
+            Condition::Open { exact, .. } => texts.extend(exact.iter().flat_map(of_state)),
             Condition::PressureOutlet { p } => texts.extend(of_number(p)),
             Condition::SubsonicInflow { total_pressure, total_temperature, direction } => {
                 texts.extend(of_number(total_pressure).into_iter().chain(of_number(total_temperature)));

@@ -54,9 +54,14 @@ impl Load {
             total: file.space.polynomials == Some(Polynomials::Total),
             unknowns: match file.physics.model {
                 Model::Advection { .. } => |_| 1,
+                Model::Incompressible { .. } => |dim| dim + 1,
                 _ => |dim| dim + 2,
             },
-            vectors: if on_host(&file.device) { file.time.scheme.n_vectors() + 1 } else { 1 },
+            vectors: match (on_host(&file.device), &file.incompressible) {
+                (false, _) => 1,
+                (true, None) => file.time.scheme.n_vectors() + 1,
+                (true, Some(law)) => 2 * law.time_order + KRYLOV_VECTORS,
+            },
             number: match file.precision {
                 Precision::Double => 8,
                 Precision::Single => 4,

@@ -10,7 +10,7 @@ use dgsuite_physics::formula::Formula;
 use super::states::States;
 use super::variables::Variables;
 use crate::pipeline::Pipeline;
-use crate::pipeline::expression::COORDINATES;
+use crate::pipeline::expression::{COORDINATES, Constants};
 use crate::pipeline::monitors::{ForcesSpec, HistorySpec, MonitorKind, MonitorSpec, NamedFormula, Norm};
 use crate::pipeline::output::Every;
 use crate::pipeline::problem::{InputError, Problem};
@@ -43,11 +43,14 @@ pub enum MonitorJob {
     Integral {
         /// Names: those given, or the formulas as written.
         names: Vec<String>,
-        /// Formulas in the variables of [`integral_variables`].
-        formulas: Vec<Formula>,
+        /// Their formulas.
+        formulas: Vec<Integrand>,
         /// Reference data for their history.
         references: Vec<Option<Series>>,
     },
+    /// The divergence of the velocity, whose square this formula in the variables of
+    /// [`Integrand::Derivatives`] is.
+    Divergence(Box<Formula>),
     /// Values at points.
     Probe {
         /// The points.
@@ -70,6 +73,14 @@ pub enum MonitorJob {
         /// The unit vector along the line.
         along: [f64; 3],
     },
+}
+
+/// The formula of an integral.
+pub enum Integrand {
+    /// A formula in the variables of [`integral_variables`].
+    Values(Formula),
+    /// A formula in the primitive variables, their derivatives, and `x, y, z, t`.
+    Derivatives(Formula),
 }
 
 /// Boundaries and scales, resolved.
@@ -130,15 +141,15 @@ pub fn resolve(
                     MonitorJob::Error { exact: states.resolve(exact)?, norms: norms.clone() }
                 }
                 MonitorKind::Integral { fields, reference } => {
-                    let variables = integral_variables(states.variables);
-                    let variables: Vec<&str> = variables.iter().map(String::as_str).collect();
-                    let (names, formulas) = named(fields, &variables)?;
+                    let formulas = fields.iter().map(|f| integrand(f, states)).collect::<Result<_, _>>()?;
+                    let names: Vec<String> = fields.iter().map(|f| f.name.clone()).collect();
                     let references = match reference {
                         Some(spec) => histories(spec, &names, base)?,
                         None => vec![None; names.len()],
                     };
                     MonitorJob::Integral { names, formulas, references }
                 }
+                MonitorKind::Divergence => MonitorJob::Divergence(Box::new(divergence(states)?)),
                 MonitorKind::Probe { points, fields } => {
                     let (names, formulas) = named(fields, &states.variables.primitive)?;
                     let points =
@@ -162,6 +173,35 @@ pub fn resolve(
             Ok(MonitorPlan { kind, every: spec.every })
         })
         .collect()
+}
+
+/// The arguments of integrated formulas with derivatives: primitive variables, their derivatives,
+/// `x, y, z, t`.
+fn derivative_variables(variables: &Variables) -> Vec<&str> {
+    variables.with_gradients().into_iter().chain(COORDINATES).collect()
+}
+
+/// Returns the formula of an integral; one that uses derivatives has primitive variables alone.
+fn integrand(field: &NamedFormula, states: &States<'_>) -> Result<Integrand, InputError> {
+    let (constants, variables) = (states.constants, states.variables);
+    let derivatives = derivative_variables(variables);
+    if let Ok(formula) = constants.formula(&field.formula.value, &derivatives)
+        && variables.gradients.iter().any(|name| formula.depends_on(name))
+    {
+        return Ok(Integrand::Derivatives(formula));
+    }
+    let values = integral_variables(variables);
+    let values: Vec<&str> = values.iter().map(String::as_str).collect();
+    constants.located_formula(&field.formula, &values).map(Integrand::Values)
+}
+
+/// Returns the square of the divergence of the velocity.
+fn divergence(states: &States<'_>) -> Result<Formula, InputError> {
+    let text = if states.variables.dim() == 3 { "(u_x + v_y + w_z)^2" } else { "(u_x + v_y)^2" };
+    let formula = Constants::default().formula(text, &derivative_variables(states.variables));
+    formula.map_err(|error| {
+        InputError::nowhere(Problem::Formula { key: "monitors.divergence".to_owned(), error })
+    })
 }
 
 /// Warns of means that would begin at or after the end of the run and never be computed.

@@ -42,6 +42,8 @@ enum Vector {
 /// The resolved numbers of a condition: those before the vector, the vector, and those after it.
 pub struct Numbers {
     dim: usize,
+    /// Whether the data has a place before the vector, as the state of a gas has.
+    gas: bool,
     first: Option<Term>,
     vector: Option<Vector>,
     last: Option<Term>,
@@ -115,7 +117,8 @@ pub fn resolve(
 ) -> Result<Numbers, InputError> {
     let dim = states.variables.dim();
     let term = |quantity: &Quantity| Term::new(quantity, states);
-    let mut numbers = Numbers { dim, first: None, vector: None, last: None };
+    let gas = states.variables.law().gas().is_some();
+    let mut numbers = Numbers { dim, gas, first: None, vector: None, last: None };
     // The place of each number in the file, for errors about its values.
     let mut written: Vec<(usize, &'static str, &str, &Place)> = Vec::new();
     match condition {
@@ -158,10 +161,12 @@ pub fn resolve(
         }
         _ => {}
     }
-    let mut values = vec![Vec::new(); dim + 2];
+    let mut values = vec![Vec::new(); numbers.len()];
     numbers.recorded().eval_batch(0.0, points, &mut values);
     for (k, variable, key, place) in written {
-        let positive = k == 0 || k == dim + 1;
+        let positive = gas && (k == 0 || k == dim + 1);
+        // Places are counted with one before the vector.
+        let k = k + numbers.vector_at() - 1;
         let bad = |x: &f64| !x.is_finite() || (positive && *x <= 0.0);
         if let Some(i) = values[k].iter().position(bad) {
             let (key, variable) = (key.to_owned(), variable.to_owned());
@@ -217,6 +222,16 @@ fn unfit(shown: &Located<String>, dim: usize) -> InputError {
 }
 
 impl Numbers {
+    /// The number of entries of the data.
+    fn len(&self) -> usize {
+        self.vector_at() + self.dim + 1
+    }
+
+    /// The place of the vector in the data.
+    fn vector_at(&self) -> usize {
+        usize::from(self.gas)
+    }
+
     /// Records all numbers as functions of time and place, in the order of the condition's data; 0 for
     /// numbers that are not given.
     fn recorded(&self) -> Recording {
@@ -224,7 +239,10 @@ impl Numbers {
             let vector = self.vector.as_ref().map(|v| v.value(t, &x));
             let scalar =
                 |term: &Option<Term>| term.as_ref().map_or_else(|| Real::lit(0.0), |s| s.value(t, &x));
-            let mut out = vec![scalar(&self.first)];
+            let mut out = Vec::new();
+            if self.gas {
+                out.push(scalar(&self.first));
+            }
             out.extend((0..self.dim).map(|d| vector.map_or_else(|| Real::lit(0.0), |v| v[d])));
             out.push(scalar(&self.last));
             out
@@ -253,14 +271,14 @@ impl Numbers {
     pub fn leads_out(&self, mesh: &Mesh, name: &str) -> bool {
         let sides = sides_of(mesh, name);
         let points: Vec<[f64; 3]> = sides.iter().map(|&side| mesh.side_centroid(side)).collect();
-        let mut values = vec![Vec::new(); self.dim + 2];
+        let mut values = vec![Vec::new(); self.len()];
         self.recorded().eval_batch(0.0, &points, &mut values);
         let leads_out = |(i, &side): (usize, &Side)| {
             let n = normal(&mesh.side_vertices(side), mesh);
             let inside = mesh.centroid(side.element as usize);
             let along = |v: &dyn Fn(usize) -> f64| (0..self.dim).map(|d| n[d] * v(d)).sum::<f64>();
             // The normal points away from the centre of the element.
-            along(&|d| values[1 + d][i]) * along(&|d| points[i][d] - inside[d]) > 0.0
+            along(&|d| values[self.vector_at() + d][i]) * along(&|d| points[i][d] - inside[d]) > 0.0
         };
         self.vector.is_some() && !sides.is_empty() && sides.iter().enumerate().all(leads_out)
     }
@@ -271,13 +289,14 @@ impl Numbers {
         self.vector.as_ref()?;
         let sides = sides_of(mesh, name);
         let points: Vec<[f64; 3]> = sides.iter().map(|&side| mesh.side_centroid(side)).collect();
-        let mut values = vec![Vec::new(); self.dim + 2];
+        let mut values = vec![Vec::new(); self.len()];
         let (mut fastest, mut across, mut place) = (0.0_f64, 0.0_f64, [0.0; 3]);
         let recorded = self.recorded();
         for t in [0.0, 1.0] {
             recorded.eval_batch(t, &points, &mut values);
             for (i, &side) in sides.iter().enumerate() {
-                let v: [f64; 3] = std::array::from_fn(|d| if d < self.dim { values[1 + d][i] } else { 0.0 });
+                let v: [f64; 3] =
+                    std::array::from_fn(|d| if d < self.dim { values[self.vector_at() + d][i] } else { 0.0 });
                 let n = normal(&mesh.side_vertices(side), mesh);
                 let through = (v[0] * n[0] + v[1] * n[1] + v[2] * n[2]).abs();
                 fastest = fastest.max(v.iter().map(|c| c * c).sum::<f64>().sqrt());

@@ -13,7 +13,9 @@ use dgsuite_timeint::StepSize;
 use super::Plan;
 use crate::pipeline::output::Every;
 use crate::pipeline::time::AdaptiveSpec;
-use crate::systems::hyperbolic::{Description, Form, Law, SplitFlux, StepMeasure};
+use crate::systems::elliptic::SolverOptions;
+use crate::systems::hyperbolic::{Description, Form, Law, Setup, SplitFlux, StepMeasure};
+use crate::systems::incompressible::{Incompressible, Penalties, Splitting};
 
 /// The word of the pipeline file for a shape.
 pub fn shape_word(shape: Shape) -> &'static str {
@@ -94,6 +96,34 @@ pub fn plan(
         line("source", format!("{source:?}"));
     }
     let space = &plan.setup;
+    line(
+        "space",
+        match &space.law {
+            Law::Incompressible(law) => incompressible_line(law, space.order),
+            _ => space_line(space),
+        },
+    );
+    for group in &description.groups {
+        line("", group.to_string());
+    }
+    line("unknowns", format!("{} ({})", grouped(description.dofs), bytes(description.bytes)));
+    let names: Vec<String> =
+        plan.setup.boundaries.iter().map(|(name, kind)| format!("{name}: {}", kind.name())).collect();
+    if !names.is_empty() {
+        line("boundaries", names.join("; "));
+    }
+    line("time", time_line(plan, first_dt, stable_cfl));
+    if let Law::Incompressible(law) = &space.law {
+        line("pressure", solver_line(&law.pressure));
+        line("velocity", solver_line(&law.velocity));
+    }
+    line("device", device_line(description));
+    line("output", output_line(plan));
+    out
+}
+
+/// The discretisation of an explicit model.
+fn space_line(space: &Setup) -> String {
     let flux = match space.dissipation {
         Some(share) => format!("{} flux with {share} of its dissipation", space.riemann.name()),
         None => format!("{} flux", space.riemann.name()),
@@ -121,20 +151,23 @@ pub fn plan(
         Representation::Taylor => "taylor".to_owned(),
         Representation::Nodal(nodes) => format!("nodal ({nodes})"),
     };
-    line("space", format!("{scheme}, {basis}, order {}, {flux}{form}{viscous}", space.order));
-    for group in &description.groups {
-        line("", group.to_string());
-    }
-    line("unknowns", format!("{} ({})", grouped(description.dofs), bytes(description.bytes)));
-    let names: Vec<String> =
-        plan.setup.boundaries.iter().map(|(name, kind)| format!("{name}: {}", kind.name())).collect();
-    if !names.is_empty() {
-        line("boundaries", names.join("; "));
-    }
-    line("time", time_line(plan, first_dt, stable_cfl));
-    line("device", device_line(description));
-    line("output", output_line(plan));
-    out
+    format!("{scheme}, {basis}, order {}, {flux}{form}{viscous}", space.order)
+}
+
+/// The discretisation of incompressible flow.
+fn incompressible_line(law: &Incompressible, order: usize) -> String {
+    let Penalties { divergence, continuity } = law.penalties;
+    let penalties = match law.penalties == Penalties::NONE {
+        true => "no penalties".to_owned(),
+        false => format!("penalties {divergence} on divergence and {continuity} on normal jumps"),
+    };
+    format!("dg, nodal, order {order}, Lax-Friedrichs factor {}, {penalties}", law.lax_friedrichs)
+}
+
+/// The linear solvers of incompressible flow, in words.
+fn solver_line(options: &SolverOptions) -> String {
+    let word = options.preconditioner.word();
+    format!("{word}, tolerance {:e}, at most {} iterations", options.tolerance, options.max_iterations)
 }
 
 fn mesh_line(plan: &Plan) -> String {
@@ -201,6 +234,16 @@ fn viscosity_text(viscous: &NavierStokes) -> String {
 fn time_line(plan: &Plan, first_dt: Option<f64>, stable_cfl: Option<f64>) -> String {
     let time = &plan.time;
     let mut text = time.scheme.clone();
+    if let Law::Incompressible(law) = &plan.setup.law {
+        text.push_str(match law.splitting {
+            Splitting::Dual => ", dual splitting",
+            Splitting::PressureCorrection { rotational: true } => ", rotational pressure correction",
+            Splitting::PressureCorrection { rotational: false } => ", pressure correction",
+        });
+        if let Some(n) = law.subcycles {
+            let _ = write!(text, ", {n} sub-steps");
+        }
+    }
     match (time.step, time.adaptive) {
         (_, Some(AdaptiveSpec { tolerance, cfl })) => {
             let _ = write!(text, ", steps by error, tolerance {tolerance:e}");

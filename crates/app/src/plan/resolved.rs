@@ -18,6 +18,7 @@ use crate::pipeline::state::InitialSpec;
 use crate::pipeline::time::AUTO;
 use crate::pipeline::{Document, Pipeline};
 use crate::systems::hyperbolic::{Form, Law, Precision, Setup, SplitFlux, StepMeasure};
+use crate::systems::incompressible::{Incompressible, Penalties, Splitting};
 
 /// Returns the tree of the file with every default filled in.
 pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &TimePlan) -> Node {
@@ -29,7 +30,7 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
     tree.default("mesh.refine", number(pipeline.mesh.refine as f64));
     tree.default("mesh.scale", number(pipeline.mesh.scale));
     match pipeline.physics.model {
-        Model::Advection { .. } => {}
+        Model::Advection { .. } | Model::Incompressible { .. } => {}
         Model::Euler { gamma, .. } => tree.default("physics.gamma", number(gamma)),
         Model::NavierStokes { gamma, prandtl, .. } => {
             tree.default("physics.gamma", number(gamma));
@@ -39,7 +40,10 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
             }
         }
     }
-    space(&mut tree, setup);
+    match &setup.law {
+        Law::Incompressible(law) => incompressible(&mut tree, law, setup.order),
+        _ => space(&mut tree, setup),
+    }
     if let InitialSpec::Restart(file) = &pipeline.initial {
         tree.set("initial.restart", path_text(&pipeline.resolve(&file.value)));
     }
@@ -59,13 +63,42 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
     if let Some(steady) = time.steady {
         tree.default("time.steady.tolerance", number(steady.tolerance));
         tree.default("time.steady.max_steps", number(steady.max_steps as f64));
-        tree.default("time.steady.local_steps", Value::Bool(steady.local_steps));
+        if !matches!(setup.law, Law::Incompressible(_)) {
+            tree.default("time.steady.local_steps", Value::Bool(steady.local_steps));
+        }
     }
     tree.default("device", text(&setup.device.to_string()));
     tree.default("precision", text(if setup.precision == Precision::Double { "double" } else { "single" }));
     tree.default("threads", number(setup.threads as f64));
     tree.set("output.directory", text("."));
     tree.into_root()
+}
+
+fn incompressible(tree: &mut Tree, law: &Incompressible, order: usize) {
+    tree.default("physics.viscosity", number(law.viscosity));
+    tree.default("space.order", number(order as f64));
+    tree.default("space.scheme", text("dg"));
+    tree.default("space.basis", text("nodal"));
+    if law.penalties == Penalties::default() {
+        tree.default("space.penalties", text("on"));
+    }
+    tree.default("space.lax_friedrichs", number(law.lax_friedrichs));
+    match law.splitting {
+        Splitting::Dual => tree.default("time.splitting", text("dual")),
+        Splitting::PressureCorrection { rotational } => {
+            tree.default("time.rotational", Value::Bool(rotational));
+        }
+    }
+    tree.default("time.subcycles", number(law.subcycles.unwrap_or(0) as f64));
+    tree.default("time.graded_start", Value::Bool(law.graded_start));
+    for (section, solver) in [("pressure", &law.pressure), ("velocity", &law.velocity)] {
+        for (key, word) in solver.words() {
+            tree.default(&format!("solver.{section}.{key}"), text(&word));
+        }
+        for (key, value) in solver.numbers() {
+            tree.default(&format!("solver.{section}.{key}"), number(value));
+        }
+    }
 }
 
 fn space(tree: &mut Tree, setup: &Setup) {

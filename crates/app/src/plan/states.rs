@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dgsuite_physics::exact::{Context, ExactError, by_name};
+use dgsuite_physics::formula::Formula;
 use dgsuite_physics::{Exact, Source};
 
 use super::variables::Variables;
@@ -71,6 +72,7 @@ impl States<'_> {
         path: &str,
     ) -> Result<Arc<dyn Exact>, InputError> {
         let primitive = &self.variables.primitive;
+        let has_gas = self.variables.law().gas().is_some();
         if let Some(strange) = given.iter().find(|f| !primitive.contains(&f.variable.value.as_str())) {
             let known = primitive.iter().map(|&v| v.to_owned()).chain(["exact".to_owned()]).collect();
             return Err(InputError::at(
@@ -82,6 +84,8 @@ impl States<'_> {
             .iter()
             .map(|variable| match given.iter().find(|f| f.variable.value == *variable) {
                 Some(f) => self.constants.located_formula(&f.text, &COORDINATES),
+                // The pressure follows from the velocity, but errors are those of a given solution.
+                None if *variable == "p" && !has_gas && !path.ends_with(".exact") => zero(path),
                 None => Err(InputError::at(
                     place,
                     Problem::MissingKey {
@@ -94,18 +98,20 @@ impl States<'_> {
         Ok(self.variables.from_formulas(formulas))
     }
 
-    /// Returns a source term from formulas for conserved variables; 0 for variables without a formula.
+    /// Returns a source term from formulas for conserved variables, or for the velocity components of
+    /// incompressible flow; 0 for variables without a formula.
     ///
     /// # Errors
     /// Names that are not conserved variables, formulas that do not parse.
     pub fn source(&self, given: &[FormulaSpec]) -> Result<Arc<dyn Source>, InputError> {
         let conserved = &self.variables.conserved;
         if let Some(strange) = given.iter().find(|f| !conserved.contains(&f.variable.value.as_str())) {
+            let section = strange.variable.key.rsplit_once('.').map_or("physics", |(section, _)| section);
             return Err(InputError::at(
                 &strange.variable.place,
                 Problem::UnknownKey {
                     key: strange.variable.value.clone(),
-                    section: "physics.source".to_owned(),
+                    section: section.to_owned(),
                     known: conserved.iter().map(|&v| v.to_owned()).collect(),
                 },
             ));
@@ -175,6 +181,13 @@ impl States<'_> {
         }
         Ok(())
     }
+}
+
+/// The formula 0.
+fn zero(path: &str) -> Result<Formula, InputError> {
+    Constants::default()
+        .formula("0", &COORDINATES)
+        .map_err(|error| InputError::nowhere(Problem::Formula { key: path.to_owned(), error }))
 }
 
 impl StateSpec {

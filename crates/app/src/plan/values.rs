@@ -6,6 +6,7 @@ use crate::pipeline::monitors::{ForcesSpec, MonitorKind, MonitorSpec, Norm};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Located;
 use crate::post::forces::Coefficients;
+use crate::systems::hyperbolic::Law;
 
 /// Paths in the summary of every run.
 const ALWAYS: [&str; 13] = [
@@ -22,6 +23,21 @@ const ALWAYS: [&str; 13] = [
     "timing.run_s",
     "timing.rhs_evaluations",
     "timing.gdofs_per_s",
+];
+
+/// Paths in the summary of incompressible flow.
+const OF_SOLVES: [&str; 11] = [
+    "linear.pressure.iterations",
+    "linear.pressure.max",
+    "linear.velocity.iterations",
+    "linear.velocity.max",
+    "linear.penalty.iterations",
+    "linear.penalty.max",
+    "timing.phases.advection",
+    "timing.phases.pressure",
+    "timing.phases.velocity",
+    "timing.phases.penalty",
+    "timing.phases.rest",
 ];
 
 /// The values that can be checked.
@@ -97,8 +113,16 @@ impl KnownValues {
             }
         }
         let recorded = monitors.iter().any(|monitor| matches!(monitor.kind, MonitorKind::Residual));
-        for section in ["conservation", "residual"].into_iter().filter(|&s| recorded || s != "residual") {
-            names.extend(variables.conserved.iter().map(|field| format!("{section}.{field}")));
+        let incompressible = matches!(variables.law(), Law::Incompressible(_));
+        for (section, there) in [("conservation", !incompressible), ("residual", recorded)] {
+            let fields = variables.conserved.iter().filter(|_| there);
+            names.extend(fields.map(|field| format!("{section}.{field}")));
+        }
+        if incompressible {
+            names.extend(OF_SOLVES.map(str::to_owned));
+        }
+        if monitors.iter().any(|monitor| matches!(monitor.kind, MonitorKind::Divergence)) {
+            names.push("divergence.l2".to_owned());
         }
         for monitor in monitors {
             if let MonitorKind::Integral { fields, reference } = &monitor.kind {

@@ -118,8 +118,9 @@ pub fn recirculation(
     along: [f64; 3],
 ) -> Option<f64> {
     let dim = solver.dim();
+    let first = solver.primitives().iter().position(|name| *name == "u")?;
     let speed = |values: Option<Vec<f64>>| {
-        values.map(|w| (0..dim).map(|d| w.get(1 + d).copied().unwrap_or(0.0) * along[d]).sum::<f64>())
+        values.map(|w| (0..dim).map(|d| w.get(first + d).copied().unwrap_or(0.0) * along[d]).sum::<f64>())
     };
     let (s, u): (Vec<f64>, Vec<f64>) =
         s.iter().zip(solver.evaluate_in(places)).filter_map(|(&s, w)| Some((s, speed(w)?))).unzip();

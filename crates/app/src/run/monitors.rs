@@ -10,7 +10,7 @@ use super::not_finite::NotFinite;
 use super::pictures;
 use super::schedule::Schedule;
 use crate::pipeline::monitors::Norm;
-use crate::plan::{ForcesJob, MonitorJob, Plan};
+use crate::plan::{ForcesJob, Integrand, MonitorJob, Plan};
 use crate::systems::hyperbolic::{Hyperbolic, Norms};
 use crate::writer::atomic;
 use crate::writer::csv::{Columns, Table};
@@ -32,6 +32,8 @@ pub struct LastValues {
     pub residual: Map<String, Value>,
     /// Integrals by name.
     pub integral: Map<String, Value>,
+    /// Norms of the divergence of the velocity.
+    pub divergence: Map<String, Value>,
     /// Decay and deviation from reference data, by name of the integral.
     pub history: Map<String, Value>,
     /// Forces by boundary.
@@ -106,11 +108,16 @@ impl Monitor<'_> {
                 row.extend(norms.iter().flat_map(|norm| norm_of(&errors, *norm)));
             }
             MonitorJob::Integral { names, formulas, .. } => {
-                let values = solver.integral(formulas);
+                let values = integrals(solver, formulas);
                 for (name, x) in names.iter().zip(&values) {
                     last.integral.insert(name.clone(), json!(x));
                 }
                 row.extend(values);
+            }
+            MonitorJob::Divergence(square) => {
+                let norm = solver.integral_of_derivatives(&[square]).iter().sum::<f64>().sqrt();
+                last.divergence.insert("l2".to_owned(), json!(norm));
+                row.push(norm);
             }
             MonitorJob::Probe { points, formulas, .. } => {
                 for values in solver.evaluate_at(points) {
@@ -183,6 +190,7 @@ impl MonitorJob {
             Self::Residual => "residual",
             Self::Error { .. } => "error",
             Self::Integral { .. } => "integral",
+            Self::Divergence(_) => "divergence",
             Self::Probe { .. } => "probe",
             Self::Forces(_) => "forces",
             Self::Wall(_) => "wall",
@@ -205,12 +213,33 @@ impl MonitorJob {
                     columns.extend(names.iter().map(|n| quoted(&format!("{n} at {i}"))));
                 }
             }
+            Self::Divergence(_) => columns.push("l2".to_owned()),
             Self::Forces(_) => columns.extend(flow::FORCE_COLUMNS.map(str::to_owned)),
             Self::Wall(_) => columns.extend(flow::WALL_COLUMNS.map(str::to_owned)),
             Self::Recirculation { .. } => columns.push("length".to_owned()),
         }
         columns
     }
+}
+
+/// Returns integrals over the domain; those of derivatives share one sampling of the solution.
+fn integrals(solver: &Hyperbolic, all: &[Integrand]) -> Vec<f64> {
+    let (mut of_values, mut of_derivatives) = (Vec::new(), Vec::new());
+    for integrand in all {
+        match integrand {
+            Integrand::Values(formula) => of_values.push(formula.clone()),
+            Integrand::Derivatives(formula) => of_derivatives.push(formula),
+        }
+    }
+    let empty = of_derivatives.is_empty();
+    let derived = if empty { Vec::new() } else { solver.integral_of_derivatives(&of_derivatives) };
+    let plain = if of_values.is_empty() { Vec::new() } else { solver.integral(&of_values) };
+    let (mut derived, mut plain) = (derived.into_iter(), plain.into_iter());
+    let next = |integrand: &Integrand| match integrand {
+        Integrand::Values(_) => plain.next(),
+        Integrand::Derivatives(_) => derived.next(),
+    };
+    all.iter().map(next).map(|value| value.unwrap_or(f64::NAN)).collect()
 }
 
 /// Quotes the name of a column if it contains a comma or begins as a formula of a spreadsheet does.

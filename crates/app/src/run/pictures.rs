@@ -24,7 +24,7 @@ pub fn columns(table: &Columns, title: &str, x: &str, ys: &[&str]) -> Chart {
 pub fn of_monitor(kind: &str, table: &Columns) -> Chart {
     let all: Vec<&str> = (table.names.iter().map(String::as_str)).filter(|n| !is_place(n)).collect();
     match kind {
-        "residual" => Chart { log_y: true, ..columns(table, kind, "step", &all) },
+        "residual" | "divergence" => Chart { log_y: true, ..columns(table, kind, "step", &all) },
         "error" => Chart { log_y: true, ..columns(table, kind, "time", &all) },
         "forces" => columns(table, "force coefficients", "time", &["cd", "cl", "cs", "cm"]),
         _ => columns(table, kind, "time", &all),

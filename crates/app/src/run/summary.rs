@@ -8,8 +8,8 @@ use super::monitors::{LastValues, norm_of};
 use crate::pipeline::monitors::Norm;
 use crate::plan::Plan;
 use crate::plan::print::elements_by_shape;
-use crate::systems::SystemError;
 use crate::systems::hyperbolic::{Description, Hyperbolic, Norms, Precision};
+use crate::systems::{Iterations, PhaseSeconds, SolveStatistics, SystemError};
 
 /// Returns the summary of a run that is in progress or was killed; it replaces the summary of a former run.
 pub fn running(title: &str) -> Value {
@@ -107,19 +107,25 @@ pub fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
             "rejected": facts.tally.rejected,
         }),
     );
-    put(
-        "timing",
-        json!({
-            "setup_s": facts.setup_s,
-            "run_s": run_s,
-            "output_s": facts.output_s,
-            "rhs_evaluations": evaluations,
-            "gdofs_per_s": if run_s > 0.0 { work / run_s / 1e9 } else { 0.0 },
-        }),
-    );
-    let conservation: Map<String, Value> =
-        solver.conservation().into_iter().map(|(name, x)| (name, json!(x))).collect();
-    put("conservation", Value::Object(conservation));
+    let mut timing = json!({
+        "setup_s": facts.setup_s,
+        "run_s": run_s,
+        "output_s": facts.output_s,
+        "rhs_evaluations": evaluations,
+        "gdofs_per_s": if run_s > 0.0 { work / run_s / 1e9 } else { 0.0 },
+    });
+    if let (Some(solves), Value::Object(timing)) = (solver.solves(), &mut timing) {
+        timing.insert("phases".to_owned(), of_phases(&solves.seconds));
+    }
+    put("timing", timing);
+    match solver.solves() {
+        Some(solves) => put("linear", of_solves(&solves)),
+        // Velocity and pressure have no conserved totals.
+        None => {
+            let defects = solver.conservation().into_iter().map(|(name, x)| (name, json!(x)));
+            put("conservation", Value::Object(defects.collect()))
+        }
+    };
     if let Some(ratio) = facts.tally.ratio {
         put("steady", json!({ "residual": ratio }));
     }
@@ -130,6 +136,9 @@ pub fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
         put("integral", Value::Object(facts.last.integral.clone()));
     }
     let last = facts.last;
+    if !last.divergence.is_empty() {
+        put("divergence", Value::Object(last.divergence.clone()));
+    }
     let more = [("forces", &last.forces), ("wall", &last.wall), ("recirculation", &last.recirculation)];
     for (key, values) in more.into_iter().chain([("history", &last.history)]) {
         if !values.is_empty() {
@@ -139,11 +148,44 @@ pub fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
     if let Some(reference) = &plan.reference {
         let names = reference.names().into_iter().map(|(name, x)| (name.to_owned(), json!(x)));
         let mut values: Map<String, Value> = names.collect();
-        values.insert("mach".into(), json!(reference.mach));
+        if let Some(gas) = reference.gas {
+            values.insert("mach".into(), json!(gas.mach));
+        }
         values.insert("reynolds".into(), json!(reference.reynolds));
         put("reference", Value::Object(values));
     }
     summary
+}
+
+/// The iterations of each linear solver: their mean over the steps (and over the components of the velocity)
+/// and the largest number of one solve.
+fn of_solves(solves: &SolveStatistics) -> Value {
+    let per_step = |total: u64, solvers: usize| match (solves.steps, solvers) {
+        (0, _) | (_, 0) => 0.0,
+        (steps, solvers) => total as f64 / steps as f64 / solvers as f64,
+    };
+    let one = |solver: &Iterations| json!({ "iterations": per_step(solver.total, 1), "max": solver.most });
+    let velocity: u64 = solves.velocity.iter().map(|component| component.total).sum();
+    json!({
+        "pressure": one(&solves.pressure),
+        "velocity": {
+            "iterations": per_step(velocity, solves.velocity.len()),
+            "max": solves.velocity.iter().map(|component| component.most).max(),
+        },
+        "penalty": one(&solves.penalty),
+    })
+}
+
+/// The seconds of each phase of the steps.
+fn of_phases(seconds: &PhaseSeconds) -> Value {
+    let PhaseSeconds { advection, pressure, velocity, penalty, rest } = seconds;
+    json!({
+        "advection": advection,
+        "pressure": pressure,
+        "velocity": velocity,
+        "penalty": penalty,
+        "rest": rest,
+    })
 }
 
 /// Norms as `{norm: {field: value}}`.
@@ -193,6 +235,22 @@ fn child<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn iterations_are_means_over_steps_and_components() {
+        let iterations = |total, most| Iterations { total, most };
+        let solves = SolveStatistics {
+            steps: 4,
+            pressure: iterations(10, 5),
+            velocity: vec![iterations(8, 3), iterations(16, 6)],
+            ..SolveStatistics::default()
+        };
+        let linear = of_solves(&solves);
+        let found = ["pressure.iterations", "pressure.max", "velocity.iterations", "velocity.max"]
+            .map(|path| number_at(&linear, path));
+        assert_eq!(found, [Some(2.5), Some(5.0), Some(3.0), Some(6.0)]);
+        assert_eq!(number_at(&of_solves(&SolveStatistics::default()), "velocity.iterations"), Some(0.0));
+    }
 
     #[test]
     fn paths_find_numbers_also_below_keys_with_dots() {

@@ -38,7 +38,7 @@ pub use super::solves::{Histories, SolveStatistics};
 pub use super::state::State;
 use super::state::{basis_name, basis_of};
 pub use super::two_point::SplitFlux;
-use crate::post::Surface;
+use crate::post::{Surface, volume};
 use dgsuite_basis::Shape;
 pub use dgsuite_basis::correction::Parameter;
 pub use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
@@ -287,7 +287,7 @@ impl Hyperbolic {
         let bounds = by(StepMeasure::Radius).and_then(|radius| Ok((radius, by(StepMeasure::Cfl)?)));
         let restored = self.engine.measure_steps_by(own);
         let (radius, cfl) = bounds.and_then(|b| restored.map(|()| b)).map_err(|e| self.located(e))?;
-        Ok(self.setup.scheme.stable_radius(self.setup.order) * radius / cfl)
+        Ok(self.setup.stable_radius() * radius / cfl)
     }
 
     /// Takes one step of size `dt`.
@@ -362,6 +362,14 @@ impl Hyperbolic {
                 *out = f.eval(&values);
             }
         })
+    }
+
+    /// Returns integrals over the domain of formulas, whose arguments are the primitive variables, their
+    /// derivatives, `[axis][variable]`, and `x y z t`, in this order.
+    #[must_use]
+    pub fn integral_of_derivatives(&self, formulas: &[&Formula]) -> Vec<f64> {
+        let order = self.setup.order.max(self.setup.mesh.max_order()).max(1);
+        volume::integrals(&self.sample_with_gradients(order), order, self.time, formulas)
     }
 
     /// Returns the integrals of the conserved variables, as the scheme conserves them.

@@ -181,7 +181,7 @@ pub enum BoundaryKind {
     PressureOutlet {
         /// Pressure.
         p: Given,
-        /// The prescribed pressure as a function: field N − 1 of this state.
+        /// The prescribed pressure as a function: the last field of this state.
         data: Option<Arc<dyn Exact>>,
     },
     /// Prescribed total conditions at a subsonic inlet.
@@ -201,7 +201,8 @@ pub enum BoundaryKind {
         velocity: Option<[Given; 3]>,
         /// Temperature of the wall; default: adiabatic.
         temperature: Option<Given>,
-        /// The prescribed values as functions: an unused one, velocity, temperature.
+        /// The prescribed values as functions: an unused one, velocity, temperature; for incompressible flow
+        /// velocity and an unused one.
         data: Option<Arc<dyn Exact>>,
     },
 }
@@ -294,7 +295,7 @@ pub struct Setup {
     pub correction: Correction,
     /// Conditions by name of the boundary.
     pub boundaries: BTreeMap<String, BoundaryKind>,
-    /// Time integration scheme.
+    /// Time integration scheme of explicit steps.
     pub scheme: Scheme,
     /// The measure that defines the size of a step of one.
     pub step_measure: StepMeasure,
@@ -353,6 +354,15 @@ impl Setup {
         let form = Form::Strong;
         let (representation, correction) = (Representation::Nodal(nodes), Correction::Vcjh(c));
         Self { representation, form, correction, ..self.collocated() }
+    }
+
+    /// The default product of step and spectral radius.
+    #[must_use]
+    pub fn stable_radius(&self) -> f64 {
+        match &self.law {
+            Law::Incompressible(law) => law.stable_radius(self.order),
+            _ => self.scheme.stable_radius(self.order),
+        }
     }
 
     pub(super) fn space(&self) -> Space {

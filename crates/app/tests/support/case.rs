@@ -50,6 +50,21 @@ boundaries:
 time: { steps: 1 }
 ";
 
+/// Incompressible flow through a channel with a moving wall.
+pub(crate) const CHANNEL: &str = "\
+title: A channel
+mesh: { generate: { shape: quad, cells: [4, 2], max: [2, 1] } }
+physics: { model: incompressible, viscosity: 0.1 }
+space: { order: 2 }
+initial: { u: y, v: 0 }
+boundaries:
+  xmin: { type: dirichlet, u: y, v: 0 }
+  xmax: { type: outflow }
+  ymin: { type: no-slip-wall }
+  ymax: { type: no-slip-wall, velocity: [1, 0] }
+time: { dt: 0.01, steps: 1 }
+";
+
 /// The output and exit code of a command.
 pub(crate) struct Outcome {
     pub(crate) code: i32,

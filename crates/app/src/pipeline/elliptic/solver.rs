@@ -2,6 +2,7 @@
 
 use dgsuite_amg::{Coarsening, Cycle};
 
+use super::MODEL;
 use crate::pipeline::keys::Scope;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::section::Section;
@@ -19,13 +20,21 @@ const MULTIGRID: [&str; 7] =
 const MAX_DEGREE: usize = 20;
 
 impl SolverOptions {
-    /// Reads the section; all of it has defaults.
+    /// Reads the section of a model; all of it has defaults.
+    ///
+    /// # Errors
+    /// Keys of other models; as [`Self::read_from`].
+    pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
+        let section = top.section_or_empty("solver")?;
+        section.of_model(MODEL)?;
+        Self::read_from(&section, Self::default())
+    }
+
+    /// Reads a section with the keys of a solver; what is not given is that of `default`.
     ///
     /// # Errors
     /// Unknown words, numbers out of range, keys of multigrid with another preconditioner.
-    pub fn read(top: &Section<'_>) -> Result<Self, InputError> {
-        let section = top.section_or_empty("solver")?;
-        let default = Self::default();
+    pub fn read_from(section: &Section<'_>, default: Self) -> Result<Self, InputError> {
         let preconditioner = section.choice("preconditioner", &Preconditioning::WORDS)?;
         let preconditioner = preconditioner.map_or(default.preconditioner, |p| p.value);
         let word = preconditioner.word();
@@ -69,12 +78,12 @@ impl SolverOptions {
             preconditioner,
             tolerance: tolerance.map_or(default.tolerance, |t| t.value),
             max_iterations: max_iterations.map_or(default.max_iterations, |n| n.value),
-            cycle: parsed::<Cycle>(&section, "cycle")?.or(default.cycle),
+            cycle: parsed::<Cycle>(section, "cycle")?.or(default.cycle),
             smoother: smoother.map(|s| s.value).or(default.smoother),
             degree: degree.map(|d| d.value).or(default.degree),
             orders: orders.map(|o| o.value).or(default.orders),
             coarse_space: coarse_space.map(|c| c.value).or(default.coarse_space),
-            aggregation: parsed::<Coarsening>(&section, "aggregation")?.or(default.aggregation),
+            aggregation: parsed::<Coarsening>(section, "aggregation")?.or(default.aggregation),
             inner_precision: inner.map_or(default.inner_precision, |p| p.value),
         })
     }

@@ -3,7 +3,7 @@
 use super::Absent::{Nothing, Required, Says, Value};
 use super::Kind::{Flag, List, Number, Section, Text, Whole, Words};
 use super::Range::{Any, AtLeast};
-use super::{FLOW, Key, POISSON, key};
+use super::{EXPLICIT, FLOW, IMPLICIT, Key, key};
 
 /// The keys that a file begins with.
 pub(super) const FIRST: &[Key] = &[
@@ -16,14 +16,14 @@ pub(super) const FIRST: &[Key] = &[
          second GPU.",
     ),
     key("precision", &[Words(&["double", "single"])], Value("double"), "The arithmetic of the solution.")
-        .of(FLOW),
+        .of(EXPLICIT),
     key(
         "precision",
         &[Words(&["double"])],
         Value("double"),
         "The arithmetic of the solution. `solver.inner_precision` is that of the preconditioner.",
     )
-    .of(POISSON),
+    .of(IMPLICIT),
     key("threads", &[Whole(0, usize::MAX)], Value("0"), "The number of CPU threads; 0 stands for all cores."),
     key("constants", &[Section], Nothing, "Names for numbers, which every expression of the file may use."),
     key(

@@ -3,7 +3,7 @@
 use super::Absent::{Nothing, Required, Says, Value};
 use super::Kind::{Formula, List, Number, Section, Text, Vector, Whole, Words};
 use super::Range::{Above, Any};
-use super::{FLOW, GAS, Key, SPACE_TIME, key};
+use super::{FLOW, FLUID, INCOMPRESSIBLE, Key, SPACE_TIME, key};
 
 const TIME: super::Kind = Number(Above(0.0));
 const STEPS: super::Kind = Whole(1, usize::MAX);
@@ -24,13 +24,15 @@ pub(super) const KEYS: &[Key] = &[
         .of(FLOW),
     key("monitors[].error", &[Section], Nothing, "Norms of the error against an exact solution.").of(FLOW),
     key("monitors[].integral", &[Section], Nothing, "Integrals over the domain.").of(FLOW),
+    key("monitors[].divergence", &[Section], Nothing, "The L² norm of the divergence of the velocity.")
+        .of(INCOMPRESSIBLE),
     key(
         "monitors[].forces",
         &[Section],
         Nothing,
         "Forces on boundaries, with their coefficients, means and Strouhal number.",
     )
-    .of(GAS),
+    .of(FLUID),
     key(
         "monitors[].wall",
         &[Section],
@@ -38,7 +40,7 @@ pub(super) const KEYS: &[Key] = &[
         "Pressure, friction and heat along boundaries, in `monitors/wall-curve.csv`, with the points of \
          separation.",
     )
-    .of(GAS),
+    .of(FLUID),
     key("monitors[].recirculation", &[Section], Nothing, "The length of the recirculation along a line.")
         .of(FLOW),
     key("monitors[].probe", &[Section], Nothing, "Values at points.").of(FLOW),
@@ -49,6 +51,15 @@ pub(super) const KEYS: &[Key] = &[
         "The interval of time between rows, in place of `every_steps`.",
     )
     .of(FLOW),
+    key(
+        "monitors[].divergence.every",
+        &[TIME],
+        Nothing,
+        "The interval of time between rows, in place of `every_steps`.",
+    )
+    .of(INCOMPRESSIBLE),
+    key("monitors[].divergence.every_steps", &[STEPS], Value("100"), "The number of steps between rows.")
+        .of(INCOMPRESSIBLE),
     key("monitors[].residual.every_steps", &[STEPS], Value("100"), "The number of steps between rows.")
         .of(FLOW),
     key(
@@ -106,7 +117,8 @@ pub(super) const KEYS: &[Key] = &[
         "monitors[].integral.fields",
         &[FORMULAS],
         Required,
-        "The integrands: formulas in the conserved and primitive variables, x, y, z and t.",
+        "The integrands: formulas in the conserved and primitive variables, x, y, z and t. With derivatives, \
+         such as `u_y`, they may use the primitive variables only.",
     )
     .of(FLOW),
     key(
@@ -138,70 +150,70 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(FLOW),
     key("monitors[].{forces,wall}.boundary", BOUNDARY, Required, "The boundary, or a list of boundaries.")
-        .of(GAS),
+        .of(FLUID),
     key(
         "monitors[].forces.from",
         &[Number(Any)],
         Says("none: no means"),
         "The time from which means, amplitudes and the Strouhal number are computed.",
     )
-    .of(GAS),
+    .of(FLUID),
     key(
         "monitors[].{forces,wall}.reference",
         &[Section],
         Says("`physics.reference`"),
         "The scales of the coefficients, where they are not those of `physics.reference`.",
     )
-    .of(GAS),
+    .of(FLUID),
     key(
         "monitors[].{forces,wall}.reference.{density,velocity}",
         &[POSITIVE],
         Says("that of `physics.reference`; required without it"),
         "The scale of the dynamic pressure ½ρ|v|².",
     )
-    .of(GAS),
+    .of(FLUID),
     key(
         "monitors[].{forces,wall}.reference.pressure",
         &[Number(Any)],
         Says("that of `physics.reference`, else 0"),
         "The pressure that is subtracted from the pressure on the boundary.",
     )
-    .of(GAS),
+    .of(FLUID),
     key(
         "monitors[].{forces,wall}.reference.area",
         &[POSITIVE],
         Says("`length` in the plane; required in space"),
         "The area of force coefficients, in the plane a length.",
     )
-    .of(GAS),
+    .of(FLUID),
     key(
         "monitors[].{forces,wall}.reference.length",
         &[POSITIVE],
         Says("that of `physics.reference`; required without it"),
         "The length of moment coefficients and of the Strouhal number.",
     )
-    .of(GAS),
+    .of(FLUID),
     key(
         "monitors[].{forces,wall}.reference.direction",
         &[Vector],
         Says("that of `physics.reference`, else the x-axis"),
         "The direction of drag.",
     )
-    .of(GAS),
+    .of(FLUID),
     key(
         "monitors[].{forces,wall}.reference.lift",
         &[Vector],
         Says("to the left of drag, in the plane of x and y"),
         "The direction of lift.",
     )
-    .of(GAS),
+    .of(FLUID),
     key(
         "monitors[].{forces,wall}.reference.origin",
         &[Vector],
         Says("the origin"),
         "The point that moments are taken about.",
     )
-    .of(GAS),
+    .of(FLUID),
     key("monitors[].recirculation.from", &[Vector], Required, "The first point of the line, on the body.")
         .of(FLOW),
     key(

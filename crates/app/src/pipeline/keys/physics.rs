@@ -3,7 +3,9 @@
 use super::Absent::{Nothing, Required, Says, Value};
 use super::Kind::{Formula, Number, Section, Vector, Words};
 use super::Range::{Above, Any, AtLeast};
-use super::{ADVECTION, FLOW, GAS, Key, MODELS, NAVIER_STOKES, POISSON, SPACE_TIME, key};
+use super::{
+    ADVECTION, EXPLICIT, FLUID, GAS, INCOMPRESSIBLE, Key, MODELS, NAVIER_STOKES, POISSON, SPACE_TIME, key,
+};
 
 const POSITIVE: super::Kind = Number(Above(0.0));
 
@@ -13,8 +15,8 @@ pub(super) const KEYS: &[Key] = &[
         "physics.model",
         &[Words(&MODELS)],
         Required,
-        "The equations: the compressible Euler equations, the compressible Navier-Stokes equations \
-         (laminar), linear advection, or Poisson's equation.",
+        "The equations: the compressible Euler equations, the compressible or incompressible \
+         Navier-Stokes equations (laminar), linear advection, or Poisson's equation.",
     ),
     key("physics.gamma", &[Number(Above(1.0))], Value("1.4"), "The ratio of specific heats.").of(GAS),
     key("physics.prandtl", &[POSITIVE], Value("0.72"), "The Prandtl number.").of(NAVIER_STOKES),
@@ -36,6 +38,13 @@ pub(super) const KEYS: &[Key] = &[
         "The dynamic viscosity by one of three laws.",
     )
     .of(NAVIER_STOKES),
+    key(
+        "physics.viscosity",
+        &[POSITIVE],
+        Says("derived from the Reynolds number of `reference`; required without one"),
+        "The kinematic viscosity ν, which is dynamic viscosity over density.",
+    )
+    .of(INCOMPRESSIBLE),
     key("physics.viscosity.constant", &[Number(AtLeast(0.0))], Nothing, "A constant dynamic viscosity μ.")
         .of(NAVIER_STOKES),
     key("physics.viscosity.power", &[Section], Nothing, "A power law, μ = mu_ref (T/t_ref)^exponent.")
@@ -80,6 +89,14 @@ pub(super) const KEYS: &[Key] = &[
          `R_ref`, `mu_ref`, `L_ref`.",
     )
     .of(GAS),
+    key(
+        "physics.reference",
+        &[Section],
+        Nothing,
+        "Velocity and length of the flow, with its Reynolds number or viscosity. Expressions of the other \
+         sections may use the numbers `speed_ref`, `u_ref`, `v_ref`, `w_ref`, `nu_ref`, `L_ref`.",
+    )
+    .of(INCOMPRESSIBLE),
     key("physics.reference.mach", &[POSITIVE], Required, "The Mach number |v|/c.").of(GAS),
     key(
         "physics.reference.reynolds",
@@ -89,12 +106,19 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(NAVIER_STOKES),
     key(
+        "physics.reference.reynolds",
+        &[POSITIVE],
+        Says("derived from `physics.viscosity` and `length`; required without a viscosity"),
+        "The Reynolds number |v|L/ν, which fixes the viscosity.",
+    )
+    .of(INCOMPRESSIBLE),
+    key(
         "physics.reference.length",
         &[POSITIVE],
         Says("none; required with `reynolds`"),
         "The length L of the Reynolds number and of force coefficients.",
     )
-    .of(GAS),
+    .of(FLUID),
     key("physics.reference.density", &[POSITIVE], Says("1, or derived"), "The density.").of(GAS),
     key("physics.reference.pressure", &[POSITIVE], Says("derived"), "The pressure, in place of the density.")
         .of(GAS),
@@ -105,6 +129,8 @@ pub(super) const KEYS: &[Key] = &[
         "The magnitude of the velocity, in a state without units.",
     )
     .of(GAS),
+    key("physics.reference.velocity", &[POSITIVE], Value("1"), "The magnitude of the velocity.")
+        .of(INCOMPRESSIBLE),
     key(
         "physics.reference.temperature",
         &[POSITIVE],
@@ -118,7 +144,7 @@ pub(super) const KEYS: &[Key] = &[
         Says("the x-axis"),
         "The direction of the velocity; its length does not matter.",
     )
-    .of(GAS),
+    .of(FLUID),
     key(
         "physics.reference.angle",
         &[Number(Any)],
@@ -126,7 +152,7 @@ pub(super) const KEYS: &[Key] = &[
         "The angle of the velocity to the x-axis, in place of `direction`, from `-360*deg` to `360*deg`. \
          Write `2*deg` for degrees, or an expression in radians.",
     )
-    .of(GAS),
+    .of(FLUID),
     key(
         "physics.source",
         &[Words(&["manufactured"]), Section],
@@ -134,14 +160,17 @@ pub(super) const KEYS: &[Key] = &[
         "A source term. `manufactured` derives the source for which the exact solution solves the equations: \
          the one of the first monitor `error`, else of `initial`.",
     )
-    .of(FLOW),
+    .of(EXPLICIT),
     key(
         "physics.source.<variable>",
         &[Formula(SPACE_TIME)],
         Value("0"),
         "The source of a conserved variable: `rho`, `rho_u`, `rho_v`, `rho_w`, `rho_E`, or `u`.",
     )
-    .of(FLOW),
+    .of(EXPLICIT),
+    key("physics.forcing", &[Section], Nothing, "A force per mass, by its components.").of(INCOMPRESSIBLE),
+    key("physics.forcing.{u,v,w}", &[Formula(SPACE_TIME)], Value("0"), "A component of the force.")
+        .of(INCOMPRESSIBLE),
     key(
         "physics.velocity",
         &[Vector],

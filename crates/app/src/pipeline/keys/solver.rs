@@ -1,107 +1,121 @@
-//! Keys of the section `solver`: the linear solver of Poisson's equation.
+//! Keys of the section `solver`: the linear solvers of Poisson's equation and of incompressible flow.
 
 use super::Absent::{Nothing, Says, Value};
 use super::Kind::{Number, Section, Whole, Words};
 use super::Range::Below;
-use super::{Key, Low, POISSON, key};
+use super::{IMPLICIT, INCOMPRESSIBLE, Key, Low, POISSON, key};
 
-pub(super) const KEYS: &[Key] = &[
-    key("solver", &[Section], Nothing, "The linear solver: conjugate gradients with a preconditioner.")
-        .of(POISSON),
-    key(
-        "solver.preconditioner",
-        &[Words(&["pmg-amg", "amg", "mass", "jacobi", "none"])],
-        Value("pmg-amg"),
-        "The preconditioner: p-multigrid down to order 1 and algebraic multigrid below, algebraic \
-         multigrid on the matrix of the full order, the inverse mass matrix, the inverse diagonal, or \
-         none.",
-    )
-    .of(POISSON),
-    key(
-        "solver.tolerance",
-        &[Number(Below(Low::From(1e-15), 1.0))],
-        Value("1e-8"),
-        "The residual at which the solver stops, relative to the first residual.",
-    )
-    .of(POISSON),
-    key(
-        "solver.max_iterations",
-        &[Whole(1, usize::MAX)],
-        Value("500"),
-        "The number of iterations after which the run fails.",
-    )
-    .of(POISSON),
-    key(
-        "solver.cycle",
-        &[Words(&["v", "w", "k", "kN"])],
-        Says(
-            "`v` with smoothed aggregation on the CPU, `k1` with it on a GPU; else `k` on the CPU, `k3` on \
-             a GPU",
-        ),
-        "The cycle over the assembled levels: V, W, or K, which iterates on each coarser level, or as `k3` \
-         on the three finest of them. Levels of p-multigrid form a V-cycle.",
-    )
-    .of(POISSON),
-    key(
-        "solver.smoother",
-        &[Words(&["chebyshev", "chebyshev4", "jacobi", "block-jacobi"])],
-        Says("`chebyshev4`; `block-jacobi` from order 3 on meshes with pyramids"),
-        "The smoother: Chebyshev polynomials of the first or fourth kind, damped Jacobi sweeps, or (for \
-         `pmg-amg`) polynomials of the fourth kind with the inverse blocks of the elements.",
-    )
-    .of(POISSON),
-    key(
-        "solver.degree",
-        &[Whole(1, 20)],
-        Says(
-            "3; on the CPU 4 from order 7 (`pmg-amg` without `block-jacobi`); on a GPU 4 from order 5 and \
-             5 from order 7",
-        ),
-        "The degree of the smoother, or its number of sweeps, before and after each correction.",
-    )
-    .of(POISSON),
-    key(
-        "solver.coarsening",
-        &[Words(&["half", "minus-one"])],
-        Says("`half`; `minus-one` on the CPU on meshes with tetrahedra, without `block-jacobi`"),
-        "The orders of p-multigrid (`pmg-amg`): halved, or reduced by one, from level to level.",
-    )
-    .of(POISSON),
-    key(
-        "solver.coarse_space",
-        &[Words(&["continuous", "discontinuous"])],
-        Says(
-            "`discontinuous` on the CPU, and for order 1 on elements other than simplices that are \
-             stretched by 30 or more; else `continuous` on a GPU",
-        ),
-        "The space of algebraic multigrid below `pmg-amg`: continuous functions of the vertices below \
-         order 1, or the matrix of order 1.",
-    )
-    .of(POISSON),
-    key(
-        "solver.aggregation",
-        &[Words(&[
-            "pairwise",
-            "pairwise-strict",
-            "independent-sets",
-            "independent-sets-negative",
-            "smoothed",
-        ])],
-        Says(
-            "`smoothed` for continuous functions; else `independent-sets-negative` on simplices and \
-             `pairwise` elsewhere",
-        ),
-        "How algebraic multigrid groups the rows of a matrix: in pairs, in pairs of a stricter quality, by \
-         independent sets with a symmetric strength or with one by negative entries, or by smoothed \
-         aggregation.",
-    )
-    .of(POISSON),
-    key(
-        "solver.inner_precision",
-        &[Words(&["single", "double"])],
-        Value("single"),
-        "The arithmetic of multigrid. On a GPU `single` rounds some products to 11 bits on affine \
-         triangles and tetrahedra.",
-    )
-    .of(POISSON),
+/// The keys of a linear solver in the section `$section`.
+macro_rules! linear {
+    ($section:literal, $models:expr) => {
+        &[
+            key(
+                concat!($section, ".preconditioner"),
+                &[Words(&["pmg-amg", "amg", "mass", "jacobi", "none"])],
+                Value("pmg-amg"),
+                "The preconditioner: p-multigrid down to order 1 and algebraic multigrid below, algebraic \
+                 multigrid on the matrix of the full order, the inverse mass matrix, the inverse diagonal, or \
+                 none.",
+            )
+            .of($models),
+            key(
+                concat!($section, ".tolerance"),
+                &[Number(Below(Low::From(1e-15), 1.0))],
+                Value("1e-8"),
+                "The residual at which the solver stops, relative to the first residual.",
+            )
+            .of($models),
+            key(
+                concat!($section, ".max_iterations"),
+                &[Whole(1, usize::MAX)],
+                Value("500"),
+                "The number of iterations after which the run fails.",
+            )
+            .of($models),
+            key(
+                concat!($section, ".cycle"),
+                &[Words(&["v", "w", "k", "kN"])],
+                Says(
+                    "`v` with smoothed aggregation on the CPU, `k1` with it on a GPU; else `k` on the CPU, `k3` on \
+                     a GPU",
+                ),
+                "The cycle over the assembled levels: V, W, or K, which iterates on each coarser level, or as `k3` \
+                 on the three finest of them. Levels of p-multigrid form a V-cycle.",
+            )
+            .of($models),
+            key(
+                concat!($section, ".smoother"),
+                &[Words(&["chebyshev", "chebyshev4", "jacobi", "block-jacobi"])],
+                Says("`chebyshev4`; `block-jacobi` from order 3 on meshes with pyramids"),
+                "The smoother: Chebyshev polynomials of the first or fourth kind, damped Jacobi sweeps, or (for \
+                 `pmg-amg`) polynomials of the fourth kind with the inverse blocks of the elements.",
+            )
+            .of($models),
+            key(
+                concat!($section, ".degree"),
+                &[Whole(1, 20)],
+                Says(
+                    "3; on the CPU 4 from order 7 (`pmg-amg` without `block-jacobi`); on a GPU 4 from order 5 and \
+                     5 from order 7",
+                ),
+                "The degree of the smoother, or its number of sweeps, before and after each correction.",
+            )
+            .of($models),
+            key(
+                concat!($section, ".coarsening"),
+                &[Words(&["half", "minus-one"])],
+                Says("`half`; `minus-one` on the CPU on meshes with tetrahedra, without `block-jacobi`"),
+                "The orders of p-multigrid (`pmg-amg`): halved, or reduced by one, from level to level.",
+            )
+            .of($models),
+            key(
+                concat!($section, ".coarse_space"),
+                &[Words(&["continuous", "discontinuous"])],
+                Says(
+                    "`discontinuous` on the CPU, and for order 1 on elements other than simplices that are \
+                     stretched by 30 or more; else `continuous` on a GPU",
+                ),
+                "The space of algebraic multigrid below `pmg-amg`: continuous functions of the vertices below \
+                 order 1, or the matrix of order 1.",
+            )
+            .of($models),
+            key(
+                concat!($section, ".aggregation"),
+                &[Words(&[
+                    "pairwise",
+                    "pairwise-strict",
+                    "independent-sets",
+                    "independent-sets-negative",
+                    "smoothed",
+                ])],
+                Says(
+                    "`smoothed` for continuous functions; else `independent-sets-negative` on simplices and \
+                     `pairwise` elsewhere",
+                ),
+                "How algebraic multigrid groups the rows of a matrix: in pairs, in pairs of a stricter quality, by \
+                 independent sets with a symmetric strength or with one by negative entries, or by smoothed \
+                 aggregation.",
+            )
+            .of($models),
+            key(
+                concat!($section, ".inner_precision"),
+                &[Words(&["single", "double"])],
+                Value("single"),
+                "The arithmetic of multigrid. On a GPU `single` rounds some products to 11 bits on affine \
+                 triangles and tetrahedra.",
+            )
+            .of($models),
+        ]
+    };
+}
+
+pub(super) const KEYS: &[Key] = linear!("solver", POISSON);
+pub(super) const PRESSURE: &[Key] = linear!("solver.pressure", INCOMPRESSIBLE);
+pub(super) const VELOCITY: &[Key] = linear!("solver.velocity", INCOMPRESSIBLE);
+
+pub(super) const SECTIONS: &[Key] = &[
+    key("solver", &[Section], Nothing, "The linear solvers: conjugate gradients with a preconditioner.")
+        .of(IMPLICIT),
+    key("solver.pressure", &[Section], Nothing, "The solver of the pressure.").of(INCOMPRESSIBLE),
+    key("solver.velocity", &[Section], Nothing, "The solver of the velocity components.").of(INCOMPRESSIBLE),
 ];

@@ -3,12 +3,12 @@
 use super::Absent::{Nothing, Says, Value};
 use super::Kind::{Number, Section, Whole, Words};
 use super::Range::{Any, AtLeast, Between};
-use super::{FLOW, GAS, Key, NAVIER_STOKES, POISSON, key};
+use super::{EXPLICIT, GAS, IMPLICIT, INCOMPRESSIBLE, Key, NAVIER_STOKES, POISSON, key};
 
 pub(super) const KEYS: &[Key] = &[
     key("space", &[Section], Nothing, "The discretisation in space."),
-    key("space.order", &[Whole(0, 10)], Value("3"), "The polynomial degree p of the solution.").of(FLOW),
-    key("space.order", &[Whole(1, 10)], Value("3"), "The polynomial degree p of the solution.").of(POISSON),
+    key("space.order", &[Whole(0, 10)], Value("3"), "The polynomial degree p of the solution.").of(EXPLICIT),
+    key("space.order", &[Whole(1, 10)], Value("3"), "The polynomial degree p of the solution.").of(IMPLICIT),
     key(
         "space.scheme",
         &[Words(&["dg", "fr"])],
@@ -16,8 +16,8 @@ pub(super) const KEYS: &[Key] = &[
         "Discontinuous Galerkin, or flux reconstruction: `basis: nodal`, `form: strong`, fluxes at the \
          nodes, not on pyramids.",
     )
-    .of(FLOW),
-    key("space.scheme", &[Words(&["dg"])], Value("dg"), "Discontinuous Galerkin.").of(POISSON),
+    .of(EXPLICIT),
+    key("space.scheme", &[Words(&["dg"])], Value("dg"), "Discontinuous Galerkin.").of(IMPLICIT),
     key(
         "space.vcjh",
         &[Words(&["dg", "sd", "hu"]), Number(Any)],
@@ -25,7 +25,7 @@ pub(super) const KEYS: &[Key] = &[
         "The correction of `scheme: fr`: `dg` (c = 0), `sd` (spectral difference), `hu` (Huynh) or the \
          number c.",
     )
-    .of(FLOW),
+    .of(EXPLICIT),
     key(
         "space.basis",
         &[Words(&["modal", "nodal", "taylor"])],
@@ -33,22 +33,22 @@ pub(super) const KEYS: &[Key] = &[
         "The basis functions: orthonormal modes, Lagrange polynomials at nodes, or scaled monomials about \
          the centroid.",
     )
-    .of(FLOW),
-    key("space.basis", &[Words(&["nodal"])], Value("nodal"), "Lagrange polynomials at nodes.").of(POISSON),
+    .of(EXPLICIT),
+    key("space.basis", &[Words(&["nodal"])], Value("nodal"), "Lagrange polynomials at nodes.").of(IMPLICIT),
     key(
         "space.nodes",
         &[Words(&["lobatto", "gauss", "warp-blend"])],
         Says("`lobatto` (warp & blend on simplices); `gauss` with `scheme: fr`"),
         "The nodes of a nodal basis.",
     )
-    .of(FLOW),
+    .of(EXPLICIT),
     key(
         "space.polynomials",
         &[Words(&["total", "tensor"])],
         Says("`total` on simplices and for a Taylor basis, `tensor` elsewhere"),
         "The polynomial space: total degree p, or degree p in each direction.",
     )
-    .of(FLOW),
+    .of(EXPLICIT),
     key(
         "space.form",
         &[Words(&["weak", "strong", "split"])],
@@ -56,7 +56,7 @@ pub(super) const KEYS: &[Key] = &[
         "The form of the volume term. `split` uses two-point fluxes, for under-resolved flow, at Lobatto \
          nodes of quadrilaterals and hexahedra.",
     )
-    .of(FLOW),
+    .of(EXPLICIT),
     key(
         "space.split_flux",
         &[Words(&["kennedy-gruber", "ranocha"])],
@@ -72,7 +72,7 @@ pub(super) const KEYS: &[Key] = &[
         "The numerical flux. `llf` is another name for `rusanov`; `roe-low-mach` dissipates less at low \
          Mach numbers. Advection has `rusanov` only, which is its upwind flux.",
     )
-    .of(FLOW),
+    .of(EXPLICIT),
     key(
         "space.dissipation",
         &[Number(Between(0.0, 1.0))],
@@ -113,24 +113,48 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(POISSON),
     key(
+        "space.penalties",
+        &[Words(&["on", "none"]), Section],
+        Value("on"),
+        "The penalties on divergence and normal jumps of the velocity, which keep under-resolved flow \
+         stable: both, none, or a section with their factors.",
+    )
+    .of(INCOMPRESSIBLE),
+    key(
+        "space.penalties.{divergence,continuity}",
+        &[Number(AtLeast(0.0))],
+        Value("1"),
+        "The factor of the penalty on the divergence in elements, or on the normal jumps between them; 0 \
+         for none.",
+    )
+    .of(INCOMPRESSIBLE),
+    key(
+        "space.lax_friedrichs",
+        &[Number(AtLeast(0.0))],
+        Value("1"),
+        "The factor of |n·u| in the numerical flux of convection: 1 for the speed of the flow, 2 for the \
+         largest wave speed of the convective term.",
+    )
+    .of(INCOMPRESSIBLE),
+    key(
         "space.limiter",
         &[Words(&["none"])],
         Value("none"),
         "There is no limiter and no shock capturing in this version.",
     )
-    .of(FLOW),
+    .of(EXPLICIT),
     key(
         "space.cubature",
         &[Words(&["collocated"]), Section],
         Says("degrees 2p in the volume and 2p + 1 on faces, raised on curved elements"),
         "The numerical integration. `collocated` integrates at the nodes of a nodal basis.",
     )
-    .of(FLOW),
+    .of(EXPLICIT),
     key(
         "space.cubature.{volume,face}",
         &[Whole(0, 40), Words(&["collocated"])],
         Says("2p in the volume and 2p + 1 on faces, raised on curved elements"),
         "The degree of the polynomials that the rule integrates exactly, or `collocated`.",
     )
-    .of(FLOW),
+    .of(EXPLICIT),
 ];

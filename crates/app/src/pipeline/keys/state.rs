@@ -3,7 +3,10 @@
 use super::Absent::{Nothing, Required, Says, Value};
 use super::Kind::{Flag, Formula, List, Number, Section, Text, Vector, Words};
 use super::Range::{Above, AtLeast};
-use super::{ADVECTION, EULER, FLOW, GAS, Key, NAVIER_STOKES, POISSON, SPACE_TIME, key};
+use super::{
+    ADVECTION, EULER, EXPLICIT, FLOW, GAS, INCOMPRESSIBLE, Key, NAVIER_STOKES, POISSON, SPACE_TIME, VISCOUS,
+    key,
+};
 
 const COMPONENTS: super::Kind = List("one number or formula for each direction", &[Formula(SPACE_TIME)]);
 const POSITIVE: super::Kind = Number(Above(0.0));
@@ -11,13 +14,15 @@ const POSITIVE: super::Kind = Number(Above(0.0));
 /// The conditions that prescribe a state.
 const STATES: &[&str] = &["dirichlet", "far-field"];
 const WALL: &[&str] = &["no-slip-wall"];
+/// The conditions of incompressible flow that can have an exact solution.
+const OPEN_OR_GIVEN: &[&str] = &["dirichlet", "outflow"];
 const INFLOW: &[&str] = &["subsonic-inflow"];
 
 pub(super) const KEYS: &[Key] = &[
     key(
         "initial",
         &[Section],
-        Says("a gas at rest with ρ = p = 1, or u = 0"),
+        Says("a gas at rest with ρ = p = 1, or u = 0; a fluid at rest"),
         "The state at the start: a formula for each primitive variable, an exact solution, or a checkpoint.",
     )
     .of(FLOW),
@@ -56,7 +61,7 @@ pub(super) const KEYS: &[Key] = &[
         &[Formula(SPACE_TIME)],
         Required,
         "The formula of a primitive variable (`rho`, `u`, `v`, `w`, `p`), or beside `exact` a parameter of \
-         that solution.",
+         that solution. For incompressible flow the pressure can be left out.",
     )
     .of(FLOW),
     key(
@@ -99,6 +104,13 @@ pub(super) const KEYS: &[Key] = &[
     .of(NAVIER_STOKES),
     key(
         "boundaries.<name>.type",
+        &[Words(&["dirichlet", "no-slip-wall", "symmetry", "outflow", "pressure-outlet"])],
+        Required,
+        "The kind of condition. `dirichlet` prescribes the velocity.",
+    )
+    .of(INCOMPRESSIBLE),
+    key(
+        "boundaries.<name>.type",
         &[Words(&["dirichlet", "outflow", "far-field"])],
         Required,
         "The kind of condition. `dirichlet` prescribes u where the flow enters.",
@@ -118,7 +130,7 @@ pub(super) const KEYS: &[Key] = &[
         "The prescribed state is an exact solution: its name, or a section as in `initial.exact`. The name \
          alone stands for the solution of `initial` with its parameters.",
     )
-    .of(FLOW)
+    .of(EXPLICIT)
     .with(STATES),
     key(
         "boundaries.<name>.exact.name",
@@ -126,7 +138,7 @@ pub(super) const KEYS: &[Key] = &[
         Nothing,
         "The name of an exact solution, whose parameters stand beside it.",
     )
-    .of(FLOW)
+    .of(EXPLICIT)
     .with(STATES),
     key(
         "boundaries.<name>.exact.<variable>",
@@ -134,7 +146,7 @@ pub(super) const KEYS: &[Key] = &[
         Required,
         "The formula of a primitive variable, or with `name` a parameter of that solution.",
     )
-    .of(FLOW)
+    .of(EXPLICIT)
     .with(STATES),
     key(
         "boundaries.<name>.<variable>",
@@ -143,8 +155,52 @@ pub(super) const KEYS: &[Key] = &[
         "The prescribed primitive variable (`rho`, `u`, `v`, `w`, `p`), or beside `exact` a parameter of \
          that solution.",
     )
-    .of(FLOW)
+    .of(EXPLICIT)
     .with(STATES),
+    key(
+        "boundaries.<name>.exact",
+        &[Text, Section],
+        Nothing,
+        "The prescribed values are those of an exact solution: its name, or a section as in \
+         `initial.exact`. The name alone stands for the solution of `initial` with its parameters. On an \
+         outflow they are the pressure and the normal derivative of the velocity, which are 0 otherwise.",
+    )
+    .of(INCOMPRESSIBLE)
+    .with(OPEN_OR_GIVEN),
+    key(
+        "boundaries.<name>.exact.name",
+        &[Text],
+        Nothing,
+        "The name of an exact solution, whose parameters stand beside it.",
+    )
+    .of(INCOMPRESSIBLE)
+    .with(OPEN_OR_GIVEN),
+    key(
+        "boundaries.<name>.exact.<variable>",
+        &[Formula(SPACE_TIME)],
+        Required,
+        "The formula of a primitive variable, or with `name` a parameter of that solution.",
+    )
+    .of(INCOMPRESSIBLE)
+    .with(OPEN_OR_GIVEN),
+    key(
+        "boundaries.<name>.<variable>",
+        &[Formula(SPACE_TIME)],
+        Required,
+        "A component of the prescribed velocity (`u`, `v`, `w`), or beside `exact` a parameter of that \
+         solution.",
+    )
+    .of(INCOMPRESSIBLE)
+    .with(OPEN_OR_GIVEN),
+    key(
+        "boundaries.<name>.kind",
+        &[Words(&["dong", "do-nothing"])],
+        Value("dong"),
+        "The condition on an outflow: ν ∂u/∂n = p n, with `dong` reduced by ½|u|² where the flow enters, \
+         so that backflow cannot make the energy grow.",
+    )
+    .of(INCOMPRESSIBLE)
+    .with(&["outflow"]),
     key(
         "boundaries.<name>.adiabatic",
         &[Flag],
@@ -167,7 +223,7 @@ pub(super) const KEYS: &[Key] = &[
         Says("0: the wall is at rest"),
         "The velocity of the wall along itself: a list, or a section with some components.",
     )
-    .of(NAVIER_STOKES)
+    .of(VISCOUS)
     .with(WALL),
     key(
         "boundaries.<name>.velocity.{u,v,w}",
@@ -175,7 +231,7 @@ pub(super) const KEYS: &[Key] = &[
         Value("0"),
         "A component of the wall's velocity.",
     )
-    .of(NAVIER_STOKES)
+    .of(VISCOUS)
     .with(WALL),
     key(
         "boundaries.<name>.rotation",
@@ -183,7 +239,7 @@ pub(super) const KEYS: &[Key] = &[
         Nothing,
         "The wall moves as a rigid body that rotates, with the velocity ω × (x − centre).",
     )
-    .of(NAVIER_STOKES)
+    .of(VISCOUS)
     .with(WALL),
     key(
         "boundaries.<name>.rotation.omega",
@@ -191,7 +247,7 @@ pub(super) const KEYS: &[Key] = &[
         Required,
         "The angular velocity in radians per time, counter-clockwise in the plane.",
     )
-    .of(NAVIER_STOKES)
+    .of(VISCOUS)
     .with(WALL),
     key(
         "boundaries.<name>.rotation.centre",
@@ -199,7 +255,7 @@ pub(super) const KEYS: &[Key] = &[
         Says("the origin"),
         "A point of the axis of rotation.",
     )
-    .of(NAVIER_STOKES)
+    .of(VISCOUS)
     .with(WALL),
     key(
         "boundaries.<name>.rotation.axis",
@@ -207,7 +263,7 @@ pub(super) const KEYS: &[Key] = &[
         Says("the z-axis"),
         "The direction of the axis, in space only.",
     )
-    .of(NAVIER_STOKES)
+    .of(VISCOUS)
     .with(WALL),
     key(
         "boundaries.<name>.{total_pressure,total_temperature}",
@@ -235,6 +291,9 @@ pub(super) const KEYS: &[Key] = &[
     .with(INFLOW),
     key("boundaries.<name>.p", &[POSITIVE, Formula(SPACE_TIME)], Required, "The pressure outside.")
         .of(GAS)
+        .with(&["pressure-outlet"]),
+    key("boundaries.<name>.p", &[Formula(SPACE_TIME)], Required, "The pressure on the boundary.")
+        .of(INCOMPRESSIBLE)
         .with(&["pressure-outlet"]),
     key(
         "boundaries.<name>.u",

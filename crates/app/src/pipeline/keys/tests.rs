@@ -12,7 +12,7 @@ use crate::plan::elliptic::EllipticPlan;
 use crate::plan::{Choices, Plan};
 
 /// Files that have every key of the table.
-const FILES: [&str; 8] = [
+const FILES: [&str; 11] = [
     "
 title: A
 device: cpu
@@ -182,6 +182,59 @@ mesh: { file: a.msh }
 physics: { model: poisson, forcing: 1, kappa: 2 }
 space: { viscous: sipdg }
 ci: { set: { title: A }, checks: [] }
+",
+    "
+precision: double
+mesh: { file: a.msh }
+physics: { model: incompressible, viscosity: 0.1, forcing: { u: 1, v: x, w: t } }
+space: { order: 2, scheme: dg, basis: nodal, penalties: on, lax_friedrichs: 0.5 }
+boundaries:
+  a: { type: dirichlet, exact: sine, u: 1 }
+  b: { type: dirichlet, exact: { u: 1, v: 2 } }
+  c: { type: dirichlet, exact: { name: sine } }
+  d: { type: no-slip-wall, velocity: { u: 1, v: 2, w: 3 } }
+  e: { type: no-slip-wall, rotation: { omega: 1, centre: [0, 0], axis: [0, 0, 1] } }
+  f: { type: outflow, kind: dong, exact: sine, u: 1 }
+  g: { type: outflow, exact: { p: 1 } }
+  h: { type: outflow, exact: { name: sine } }
+  i: { type: pressure-outlet, p: x }
+time:
+  scheme: bdf3
+  cfl: 0.5
+  splitting: pressure-correction
+  rotational: true
+  subcycles: 4
+  graded_start: false
+  end: 1
+solver:
+  pressure: &solver
+    preconditioner: pmg-amg
+    tolerance: 1e-4
+    max_iterations: 10
+    cycle: v
+    smoother: jacobi
+    degree: 2
+    coarsening: half
+    coarse_space: continuous
+    aggregation: smoothed
+    inner_precision: double
+  velocity: *solver
+",
+    "
+mesh: { file: a.msh }
+physics:
+  model: incompressible
+  reference: { reynolds: 10, length: 1, velocity: 1, direction: [1, 0] }
+space: { penalties: { divergence: 2, continuity: 0 } }
+time: { dt: 1, splitting: dual, end: 1 }
+monitors:
+  - divergence: { every: 1 }
+  - divergence: { every_steps: 1 }
+",
+    "
+mesh: { file: a.msh }
+physics: { model: incompressible, viscosity: 1, reference: { angle: 2*deg } }
+time: { steady: { tolerance: 1e-3 } }
 ",
 ];
 
@@ -375,6 +428,7 @@ fn a_stated_default_reads_as_if_the_key_were_not_there() {
     let of_the_plan = [
         "space.vcjh",
         "physics.source.<variable>",
+        "physics.forcing.{u,v,w}",
         "physics.kappa",
         "physics.lambda",
         "boundaries.<name>.velocity.{u,v,w}",
@@ -412,6 +466,7 @@ fn stated_defaults_are_what_a_run_writes_to_its_pipeline_file() {
         flow("physics: { model: euler }\ntime: { end: 1 }\n"),
         flow("physics: { model: advection, velocity: [1, 0] }\nspace: { scheme: fr }\ntime: { end: 1 }\n"),
         flow("physics: { model: navier-stokes, viscosity: { constant: 1 } }\ntime: { steady: {} }\n"),
+        flow("physics: { model: incompressible, viscosity: 1 }\ntime: { end: 1 }\n"),
         flow("physics: { model: euler }\nspace: { form: split }\ntime: { end: 1 }\n"),
         flow("physics: { model: poisson, exact: sin(2*pi*x) }\n"),
     ];

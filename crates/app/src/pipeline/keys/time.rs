@@ -3,7 +3,7 @@
 use super::Absent::{Nothing, Required, Says, Value};
 use super::Kind::{Flag, Number, Section, Whole, Words};
 use super::Range::{Above, Any, Below};
-use super::{FLOW, Key, Low, key};
+use super::{EXPLICIT, FLOW, INCOMPRESSIBLE, Key, Low, key};
 
 const FRACTION: super::Kind = Number(Below(Low::Over(0.0), 1.0));
 
@@ -15,7 +15,44 @@ pub(super) const KEYS: &[Key] = &[
         Says("`lserk54`; `rdpk35` with `adaptive`"),
         "The explicit Runge-Kutta scheme. `rk2` is the midpoint rule; `rdpk35` estimates its error.",
     )
-    .of(FLOW),
+    .of(EXPLICIT),
+    key(
+        "time.scheme",
+        &[Words(&["bdf1", "bdf2", "bdf3"])],
+        Value("bdf2"),
+        "The backward difference formula of order 1, 2 or 3. Convection is extrapolated with the same order.",
+    )
+    .of(INCOMPRESSIBLE),
+    key(
+        "time.splitting",
+        &[Words(&["dual", "pressure-correction"])],
+        Value("dual"),
+        "How velocity and pressure are decoupled: dual splitting, or pressure correction.",
+    )
+    .of(INCOMPRESSIBLE),
+    key(
+        "time.rotational",
+        &[Flag],
+        Value("true"),
+        "Whether `pressure-correction` has the rotational form, which is more accurate at walls.",
+    )
+    .of(INCOMPRESSIBLE),
+    key(
+        "time.subcycles",
+        &[Whole(0, usize::MAX)],
+        Value("0"),
+        "The number of explicit sub-steps of convection in each step, so that steps can be larger; 0 for \
+         none.",
+    )
+    .of(INCOMPRESSIBLE),
+    key(
+        "time.graded_start",
+        &[Flag],
+        Value("true"),
+        "Whether the first step is a hundredth of the others and the next ones grow, so that the first \
+         steps, which are of order 1, do not limit the accuracy.",
+    )
+    .of(INCOMPRESSIBLE),
     key(
         "time.cfl",
         &[Words(&["auto"]), Number(Above(0.0))],
@@ -23,7 +60,14 @@ pub(super) const KEYS: &[Key] = &[
         "The step size: `auto` for the largest stable step, or a CFL number. With `adaptive` a number \
          bounds the steps from above.",
     )
-    .of(FLOW),
+    .of(EXPLICIT),
+    key(
+        "time.cfl",
+        &[Words(&["auto"]), Number(Above(0.0))],
+        Value("auto"),
+        "The step size: `auto` for the largest stable step of convection, or a CFL number.",
+    )
+    .of(INCOMPRESSIBLE),
     key("time.dt", &[Number(Above(0.0))], Nothing, "A fixed step size, in place of `cfl`.").of(FLOW),
     key(
         "time.adaptive",
@@ -31,14 +75,14 @@ pub(super) const KEYS: &[Key] = &[
         Nothing,
         "The step size is controlled by an estimate of the error in time. This needs `scheme: rdpk35`.",
     )
-    .of(FLOW),
+    .of(EXPLICIT),
     key(
         "time.adaptive.tolerance",
         &[FRACTION],
         Required,
         "The error of one step that is allowed, relative to the size of the solution.",
     )
-    .of(FLOW),
+    .of(EXPLICIT),
     key(
         "time.end",
         &[Number(Any)],
@@ -80,5 +124,5 @@ pub(super) const KEYS: &[Key] = &[
         Value("false"),
         "Every element uses its own stable step size, which is faster but has no meaning in time.",
     )
-    .of(FLOW),
+    .of(EXPLICIT),
 ];

@@ -1,6 +1,7 @@
 //! The parameters of incompressible flow.
 
 use crate::systems::elliptic::SolverOptions;
+use dgsuite_timeint::Scheme;
 
 /// How velocity and pressure are decoupled in a step of size Δt of a backward difference formula.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,4 +98,39 @@ impl Incompressible {
             velocity: SolverOptions::default(),
         }
     }
+
+    /// The name of the time scheme in pipeline files.
+    #[must_use]
+    pub const fn scheme_name(&self) -> &'static str {
+        match self.time_order {
+            1 => "bdf1",
+            3 => "bdf3",
+            _ => "bdf2",
+        }
+    }
+
+    /// The default product of step and spectral radius of convection for polynomials of degree `order`: that
+    /// of each sub-step times their number, or nine tenths of the limit of the extrapolated formula for
+    /// upwind discontinuous Galerkin operators. The formula of order 1 has no limit of its own in long runs;
+    /// it uses that of order 2.
+    #[must_use]
+    pub fn stable_radius(&self, order: usize) -> f64 {
+        let explicit = Scheme::Lserk54.stable_radius(order);
+        match self.subcycles {
+            Some(n) => explicit * n as f64,
+            None => explicit * share(self.time_order, order),
+        }
+    }
+}
+
+/// The step limit of BDF2 or BDF3 with extrapolation of the same order relative to that of LSERK(5,4), for
+/// upwind discontinuous Galerkin operators of degrees 1 to 8 in one dimension: the largest `c Δt/h` for which
+/// no mode grows by more than 1e-6 in a step.
+fn share(time_order: usize, order: usize) -> f64 {
+    const LSERK54: [f64; 8] = [0.679, 0.352, 0.220, 0.152, 0.113, 0.087, 0.070, 0.057];
+    const BDF2: [f64; 8] = [0.205, 0.056, 0.024, 0.0139, 0.0093, 0.0069, 0.0054, 0.0044];
+    const BDF3: [f64; 8] = [0.157, 0.080, 0.050, 0.0342, 0.0252, 0.0194, 0.0155, 0.0127];
+    let at = order.clamp(1, LSERK54.len()) - 1;
+    let limits = if time_order == 3 { BDF3 } else { BDF2 };
+    limits[at] / LSERK54[at]
 }

@@ -1,0 +1,90 @@
+//! The keys of incompressible flow in `space`, `time` and `solver`.
+
+use super::node::Value;
+use super::problem::InputError;
+use super::section::Section;
+use crate::systems::elliptic::SolverOptions;
+use crate::systems::incompressible::{Incompressible, Penalties, Splitting};
+use dgsuite_timeint::Scheme;
+
+/// The word of the model.
+pub const MODEL: &str = "incompressible";
+
+/// Reads the parameters of the law with this viscosity.
+///
+/// # Errors
+/// Unknown words, values out of range, keys that exclude each other.
+pub fn read(top: &Section<'_>, viscosity: f64) -> Result<Incompressible, InputError> {
+    let default = Incompressible::new(viscosity);
+    let space = top.section_or_empty("space")?;
+    let time = top.section_or_empty("time")?;
+    let solver = top.section_or_empty("solver")?;
+    solver.of_model(MODEL)?;
+    let read =
+        |key: &str, default: SolverOptions| SolverOptions::read_from(&solver.section_or_empty(key)?, default);
+    let graded = time.flag("graded_start")?;
+    let subcycles = time.count("subcycles", 0)?;
+    Ok(Incompressible {
+        viscosity,
+        time_order: order(&time)?,
+        graded_start: graded.map_or(default.graded_start, |flag| flag.value),
+        splitting: splitting(&time)?,
+        subcycles: subcycles.map_or(default.subcycles, |n| (n.value > 0).then_some(n.value)),
+        penalties: penalties(&space)?,
+        lax_friedrichs: not_negative(&space, "lax_friedrichs")?.unwrap_or(default.lax_friedrichs),
+        pressure: read("pressure", default.pressure)?,
+        velocity: read("velocity", default.velocity)?,
+    })
+}
+
+/// The default order of the backward difference formula.
+const DEFAULT_ORDER: usize = 2;
+
+/// Reads `scheme: bdf1 | bdf2 | bdf3`.
+fn order(time: &Section<'_>) -> Result<usize, InputError> {
+    if let Some(word) = time.text("scheme")?
+        && Scheme::ALL.iter().any(|scheme| scheme.name() == word.value)
+    {
+        let belongs = "the models with explicit steps; incompressible flow has bdf1, bdf2 and bdf3";
+        return Err(time.misplaced("scheme", "the model incompressible", belongs));
+    }
+    let scheme = time.choice("scheme", &[("bdf1", 1), ("bdf2", 2), ("bdf3", 3)])?;
+    Ok(scheme.map_or(DEFAULT_ORDER, |order| order.value))
+}
+
+/// Reads `splitting: dual | pressure-correction` and `rotational`.
+fn splitting(time: &Section<'_>) -> Result<Splitting, InputError> {
+    let rotational = time.flag("rotational")?;
+    match time.choice("splitting", &[("dual", false), ("pressure-correction", true)])? {
+        Some(correction) if correction.value => {
+            Ok(Splitting::PressureCorrection { rotational: rotational.is_none_or(|flag| flag.value) })
+        }
+        _ if rotational.is_some() => {
+            Err(time.misplaced("rotational", "dual splitting", "`splitting: pressure-correction`"))
+        }
+        _ => Ok(Splitting::Dual),
+    }
+}
+
+/// Reads `penalties: on | none | { divergence, continuity }`.
+fn penalties(space: &Section<'_>) -> Result<Penalties, InputError> {
+    let default = Penalties::default();
+    let Some(node) = space.node("penalties") else { return Ok(default) };
+    if !matches!(node.value, Value::Map(_)) {
+        let words = [("on", default), ("none", Penalties::NONE)];
+        return Ok(space.choice("penalties", &words)?.map_or(default, |word| word.value));
+    }
+    let Some(section) = space.section("penalties")? else { return Ok(default) };
+    Ok(Penalties {
+        divergence: not_negative(&section, "divergence")?.unwrap_or(default.divergence),
+        continuity: not_negative(&section, "continuity")?.unwrap_or(default.continuity),
+    })
+}
+
+/// A number that is 0 or more.
+fn not_negative(section: &Section<'_>, key: &str) -> Result<Option<f64>, InputError> {
+    match section.number(key)? {
+        Some(x) if x.value < 0.0 => Err(InputError::range(&x, "0 or more")),
+        other => Ok(other.map(|x| x.value)),
+    }
+}
