@@ -1,10 +1,12 @@
 //! Incompressible flow of constant density: its first-order operators as laws.
 
 mod convection;
+mod outflow;
 mod penalty;
 mod transport;
 
 pub use convection::Convection;
+pub use outflow::OpenPressure;
 pub use penalty::{Penalty, PenaltyFlux};
 pub use transport::{Transport, TransportFlux};
 

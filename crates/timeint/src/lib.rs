@@ -1,4 +1,5 @@
-//! Explicit Runge–Kutta schemes in low-storage form with step control, for any right-hand side.
+//! Explicit Runge–Kutta schemes in low-storage form with step control, for any right-hand side, and weights
+//! of multistep formulas.
 //!
 //! A problem implements `du/dt = R(t, u)` as an [`Rhs`]; a [`Stepper`] advances it without allocating, and a
 //! [`Controller`] computes the size of each step so that output times are reached to the last bit. The crate
@@ -14,6 +15,7 @@
 //! | step | [`Stepper`] | the vectors of a scheme, side integrals |
 //! | step size | [`Controller`], [`Schedule`], [`StepSize`] | CFL or fixed, exact landing |
 //! | error control | [`Adaptive`] | step sizes from an embedded solution |
+//! | implicit formula | [`weights()`], [`Multistep`] | backward differences and extrapolation, unequal steps |
 //! | steady state | [`Steady`] | converged, at the level of rounding, stagnated or diverged |
 //!
 //! ```
@@ -43,6 +45,7 @@
 mod controller;
 mod error;
 mod integrals;
+mod multistep;
 mod rhs;
 mod scheme;
 mod steady;
@@ -53,6 +56,7 @@ pub use controller::{
     check_multiples, multiples, next_multiple, same_time,
 };
 pub use error::TimeError;
+pub use multistep::{Multistep, Weights, weights};
 pub use rhs::{FnRhs, Rhs, RunningSum, Stage, from_fn};
 pub use scheme::{Base, Mean, Row, Scheme, Tableau};
 pub use steady::{Patience, Steady, Tolerance, Verdict};

@@ -5,7 +5,7 @@ use super::reader::Reader;
 use super::{
     BetaVortex, ClosedForm, Couette, EntropyWave, Exact, ExactError, GasState, GaussianPulse,
     IsentropicVortex, ManufacturedGas, RiemannProblem, SineWave, Solution, SupersonicVortex, TaylorGreen,
-    Uniform, VortexTube,
+    Uniform, VortexTube, incompressible,
 };
 use crate::advection::Advection;
 use crate::euler::Euler;
@@ -65,11 +65,11 @@ pub struct Context {
     pub period: [f64; 3],
 }
 
-const U: [&str; 3] = ["u", "v", "w"];
-const X0: [&str; 3] = ["x0", "y0", "z0"];
+pub(super) const U: [&str; 3] = ["u", "v", "w"];
+pub(super) const X0: [&str; 3] = ["x0", "y0", "z0"];
 const K: [&str; 3] = ["kx", "ky", "kz"];
 
-/// All solutions that [`by_name`] accepts.
+/// All solutions that [`by_name`] accepts. A name may belong to several models, with one entry for each.
 pub fn catalogue() -> &'static [Entry] {
     &CATALOGUE
 }
@@ -96,7 +96,9 @@ pub fn by_name(
     context: &Context,
 ) -> Result<Box<dyn Exact>, ExactError> {
     let model = context.model;
-    let Some(entry) = CATALOGUE.iter().find(|e| e.name == name) else {
+    let mut named = CATALOGUE.iter().filter(|e| e.name == name);
+    let first = named.clone().next();
+    let Some(entry) = named.find(|e| model.takes(e)).or(first) else {
         let known = || CATALOGUE.iter().filter(|e| model.takes(e)).map(|e| e.name);
         return Err(ExactError::UnknownName {
             name: name.to_owned(),
@@ -121,7 +123,7 @@ pub fn by_name(
             let mu = if let Viscosity::Constant { mu } = ns.viscosity { mu } else { 0.0 };
             euler(name, &reader, ns.gas, context.dim, mu)
         }
-        Model::Incompressible { .. } => unreachable!("`{name}` is in the catalogue of incompressible flow"),
+        Model::Incompressible { viscosity } => incompressible::by_name(name, &reader, viscosity, context.dim),
     }
 }
 

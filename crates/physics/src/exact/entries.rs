@@ -1,6 +1,6 @@
 //! The table of exact solutions: names, parameters, defaults.
 
-use std::f64::consts::FRAC_1_SQRT_2;
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, FRAC_PI_4};
 
 /// A parameter of a solution.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct Entry {
     /// Name in pipeline files.
     pub name: &'static str,
     /// Name of the model: that of the law, as [`Law::NAME`](crate::Law::NAME), or `navier-stokes`. Solutions
-    /// listed for `euler` can also be used in `navier-stokes`.
+    /// listed for `euler` can also be used in `navier-stokes`. Name and model identify an entry.
     pub model: &'static str,
     /// Dimensions in which it exists.
     pub dims: &'static [usize],
@@ -33,7 +33,7 @@ const fn p(name: &'static str, default: f64, about: &'static str) -> Parameter {
     Parameter { name, default, about }
 }
 
-pub(super) static CATALOGUE: [Entry; 13] = [
+pub(super) static CATALOGUE: [Entry; 21] = [
     Entry {
         name: "isentropic-vortex",
         model: "euler",
@@ -238,6 +238,86 @@ pub(super) static CATALOGUE: [Entry; 13] = [
             p("period_x", 0.0, "period of the domain, 0 for none"),
             p("period_y", 0.0, "period of the domain, 0 for none"),
             p("period_z", 0.0, "period of the domain, 0 for none"),
+        ],
+    },
+    Entry {
+        name: "taylor-vortex",
+        model: "incompressible",
+        dims: &[2, 3],
+        about: "periodic eddies that decay, carried along by a mean velocity (extruded along z in 3D)",
+        parameters: &[
+            p("speed", 1.0, "largest velocity of the eddies at t = 0"),
+            p("length", 1.0, "period along x and y"),
+            p("u", 0.0, "mean velocity"),
+            p("v", 0.0, "mean velocity"),
+            p("w", 0.0, "mean velocity"),
+        ],
+    },
+    Entry {
+        name: "walsh-eddies",
+        model: "incompressible",
+        dims: &[2, 3],
+        about: "eddies of two sizes that decay, carried along by a mean velocity; period 2 pi along x and y",
+        parameters: &[
+            p("strength", 1.0, "factor of the velocity of the eddies"),
+            p("u", 1.0, "mean velocity"),
+            p("v", 0.3, "mean velocity"),
+            p("w", 0.0, "mean velocity"),
+        ],
+    },
+    Entry {
+        name: "taylor-green",
+        model: "incompressible",
+        dims: &[2, 3],
+        about: "Taylor-Green vortices; initial state only in 3D",
+        parameters: &[p("speed", 1.0, "largest velocity"), p("length", 1.0, "period over 2 pi")],
+    },
+    Entry {
+        name: "kovasznay",
+        model: "incompressible",
+        dims: &[2, 3],
+        about: "steady flow behind a grid (extruded along z in 3D)",
+        parameters: &[p("speed", 1.0, "mean velocity"), p("length", 1.0, "period along y")],
+    },
+    Entry {
+        name: "poiseuille",
+        model: "incompressible",
+        dims: &[2, 3],
+        about: "steady flow between two plates, driven by a pressure gradient along x",
+        parameters: &[
+            p("u", 1.0, "largest velocity"),
+            p("height", 1.0, "distance of the plates"),
+            p("y0", 0.0, "position of the lower plate"),
+            p("x0", 0.0, "position where the pressure is zero"),
+        ],
+    },
+    Entry {
+        name: "beltrami",
+        model: "incompressible",
+        dims: &[3],
+        about: "decaying flow with parallel velocity and vorticity, smooth in all of space",
+        parameters: &[
+            p("a", FRAC_PI_4, "growth along the axes, one over a length"),
+            p("d", FRAC_PI_2, "wave number, one over a length"),
+        ],
+    },
+    Entry {
+        name: "guermond-shen",
+        model: "incompressible",
+        dims: &[2, 3],
+        about: "waves of velocity and pressure that change at walls; needs a source term",
+        parameters: &[p("frequency", 1.0, "angular frequency, 0 for a steady flow")],
+    },
+    Entry {
+        name: "uniform",
+        model: "incompressible",
+        dims: &[2, 3],
+        about: "the same state everywhere",
+        parameters: &[
+            p("u", 1.0, "velocity"),
+            p("v", 0.0, "velocity"),
+            p("w", 0.0, "velocity"),
+            p("p", 0.0, "pressure"),
         ],
     },
 ];

@@ -46,9 +46,21 @@ impl TaylorGreen {
     }
 }
 
+/// Velocity and pressure (less its mean) of Taylor–Green vortices at coordinates in units of `L`: `speed` is
+/// `V`, `dynamic` is `ρ₀ V²`, and `decay` multiplies the velocity. They do not depend on z if `flat`.
+pub(super) fn swirl<R: Real>(at: &[R; 3], speed: R, dynamic: R, decay: R, flat: bool) -> ([R; 3], R) {
+    let (one, two) = (R::lit(1.0), R::lit(2.0));
+    let lift = if flat { one } else { at[2].cos() };
+    let stack = if flat { R::lit(4.0) } else { (two * at[2]).cos() + two };
+    let swirl = speed * decay * lift;
+    let u = swirl * at[0].sin() * at[1].cos();
+    let v = -(swirl * at[0].cos() * at[1].sin());
+    let bumps = (two * at[0]).cos() + (two * at[1]).cos();
+    ([u, v, R::lit(0.0)], R::lit(0.0625) * dynamic * bumps * stack * decay * decay)
+}
+
 impl<const N: usize> Solution<N> for TaylorGreen {
     fn primitive<R: Real>(&self, t: R, x: &[R; 3]) -> [R; N] {
-        let (one, two) = (R::lit(1.0), R::lit(2.0));
         let speed = R::param("vortex_speed", self.speed);
         let density = R::param("vortex_density", self.density);
         let mach = R::param("vortex_mach", self.mach);
@@ -61,16 +73,11 @@ impl<const N: usize> Solution<N> for TaylorGreen {
         let decay = if flat && self.viscosity != 0.0 {
             (R::lit(-2.0) * R::param("vortex_viscosity", self.viscosity) * t / (length * length)).exp()
         } else {
-            one
+            R::lit(1.0)
         };
-        let lift = if flat { one } else { at[2].cos() };
-        let stack = if flat { R::lit(4.0) } else { (two * at[2]).cos() + two };
-        let swirl = speed * decay * lift;
-        let u = swirl * at[0].sin() * at[1].cos();
-        let v = -(swirl * at[0].cos() * at[1].sin());
-        let bumps = (two * at[0]).cos() + (two * at[1]).cos();
-        let p = p0 + R::lit(0.0625) * dynamic * bumps * stack * decay * decay;
-        primitive_state(density * p / p0, [u, v, R::lit(0.0)], p)
+        let (v, excess) = swirl(&at, speed, dynamic, decay, flat);
+        let p = p0 + excess;
+        primitive_state(density * p / p0, v, p)
     }
 
     fn is_steady(&self) -> bool {

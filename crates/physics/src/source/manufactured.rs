@@ -74,13 +74,7 @@ impl Manufactured {
         L: Law<D, N>,
         V: Diffusion<D, N>,
     {
-        if solution.n_fields() != N {
-            return Err(SourceError::WrongFields { expected: N, found: solution.n_fields() });
-        }
-        let Some(state) = solution.recorded() else { return Err(SourceError::NotAFormula) };
-        if state.n_outputs() != N {
-            return Err(SourceError::WrongFields { expected: N, found: state.n_outputs() });
-        }
+        let state = formula::<N>(solution)?;
         let recording = Recording::new(|t, x| source_of(law, diffusion, &state, t, &x));
         Ok(Self { recording })
     }
@@ -101,8 +95,28 @@ impl Manufactured {
             (Model::Euler { gamma }, _) => Self::new::<_, _, 3, 5>(&Euler { gamma }, &NoDiffusion, solution),
             (Model::NavierStokes(ns), 2) => Self::new::<_, _, 2, 4>(&ns.gas, &ns, solution),
             (Model::NavierStokes(ns), _) => Self::new::<_, _, 3, 5>(&ns.gas, &ns, solution),
-            (Model::Incompressible { .. }, _) => Err(SourceError::NotAFormula),
+            (Model::Incompressible { viscosity }, 2) => Self::incompressible::<2, 3>(viscosity, solution),
+            (Model::Incompressible { viscosity }, _) => Self::incompressible::<3, 4>(viscosity, solution),
         }
+    }
+
+    /// Derives the body force of an incompressible flow `(u_1, …, u_D, p)` with the kinematic viscosity `ν`,
+    /// and the divergence of its velocity in the last row:
+    ///
+    /// ```text
+    /// (f, s) = (∂u/∂t + ∇·(u ⊗ u) + ∇p − ν Δu, ∇·u)
+    /// ```
+    ///
+    /// The solver has no source of mass: `s` must be zero, which [`size_at`](Self::size_at) shows.
+    ///
+    /// # Errors
+    /// [`SourceError`]: the solution is not a formula, or does not have `D + 1` unknowns.
+    pub fn incompressible<const D: usize, const N: usize>(
+        viscosity: f64,
+        solution: &dyn Exact,
+    ) -> Result<Self, SourceError> {
+        let state = formula::<N>(solution)?;
+        Ok(Self { recording: Recording::new(|t, x| force_of::<_, D, N>(viscosity, &state, t, &x)) })
     }
 
     /// Returns the largest absolute value of the source term over some points, for each unknown.
@@ -114,6 +128,18 @@ impl Manufactured {
 }
 
 source_from_recording!(Manufactured);
+
+/// The formula of a solution with `N` unknowns.
+fn formula<const N: usize>(solution: &dyn Exact) -> Result<Recording, SourceError> {
+    if solution.n_fields() != N {
+        return Err(SourceError::WrongFields { expected: N, found: solution.n_fields() });
+    }
+    let Some(state) = solution.recorded() else { return Err(SourceError::NotAFormula) };
+    if state.n_outputs() != N {
+        return Err(SourceError::WrongFields { expected: N, found: state.n_outputs() });
+    }
+    Ok(state)
+}
 
 /// Computes `∂u/∂t + ∇·(F(u) − F_v(u, ∇u))` of the recorded conserved state `u(t, x)`, over any number type.
 ///
@@ -132,31 +158,8 @@ where
     V: Diffusion<D, N>,
 {
     assert_eq!(state.n_outputs(), N, "a state of the law");
-    let (zero, one) = (R::lit(0.0), R::lit(1.0));
-    let along = |d: usize, i: usize| if d == i { one } else { zero };
-
-    let moving = state.eval(Dual::variable(t), &x.map(Dual::constant));
-    let mut u = [zero; N];
-    let mut source = [zero; N];
-    for k in 0..N {
-        u[k] = moving[k].value;
-        source[k] = moving[k].derivative;
-    }
-    // grad[d] = ∂u/∂x_d and hessian[d][j] = ∂²u/∂x_d∂x_j
-    let mut grad = [[zero; N]; D];
-    let mut hessian = [[[zero; N]; D]; D];
-    for d in 0..D {
-        for j in 0..=d {
-            let at: [Dual<Dual<R>>; 3] =
-                std::array::from_fn(|i| Dual::new(Dual::new(x[i], along(d, i)), Dual::constant(along(j, i))));
-            let second = state.eval(Dual::constant(Dual::constant(t)), &at);
-            for k in 0..N {
-                grad[d][k] = second[k].value.derivative;
-                hessian[d][j][k] = second[k].derivative.derivative;
-                hessian[j][d][k] = hessian[d][j][k];
-            }
-        }
-    }
+    let (u, mut source) = moving::<R, N>(state, t, x);
+    let Slopes { grad, hessian } = Slopes::<R, D, N>::new(state, t, x);
     for d in 0..D {
         let at: [Dual<R>; N] = array!(N, |k| Dual::new(u[k], grad[d][k]));
         let slopes: [[Dual<R>; N]; D] =
@@ -168,4 +171,66 @@ where
         }
     }
     source
+}
+
+/// Computes the body force and the divergence of [`Manufactured::incompressible`].
+fn force_of<R: Real, const D: usize, const N: usize>(
+    viscosity: f64,
+    state: &Recording,
+    t: R,
+    x: &[R; 3],
+) -> [R; N] {
+    const { assert!(N == D + 1, "velocity and pressure") };
+    let (u, mut force) = moving::<R, N>(state, t, x);
+    let Slopes { grad, hessian } = Slopes::<R, D, N>::new(state, t, x);
+    let nu = R::param("viscosity", viscosity);
+    let mut divergence = grad[0][0];
+    for d in 1..D {
+        divergence = divergence + grad[d][d];
+    }
+    for k in 0..D {
+        force[k] = force[k] + u[k] * divergence + grad[k][D];
+        for d in 0..D {
+            force[k] = force[k] + u[d] * grad[d][k] - nu * hessian[d][d][k];
+        }
+    }
+    force[D] = divergence;
+    force
+}
+
+/// The state and its derivative in time.
+fn moving<R: Real, const N: usize>(state: &Recording, t: R, x: &[R; 3]) -> ([R; N], [R; N]) {
+    let moving = state.eval(Dual::variable(t), &x.map(Dual::constant));
+    (array!(N, |k| moving[k].value), array!(N, |k| moving[k].derivative))
+}
+
+/// First and second derivatives of a state in space.
+struct Slopes<R, const D: usize, const N: usize> {
+    /// `grad[d] = ∂u/∂x_d`.
+    grad: [[R; N]; D],
+    /// `hessian[d][j] = ∂²u/∂x_d∂x_j`.
+    hessian: [[[R; N]; D]; D],
+}
+
+impl<R: Real, const D: usize, const N: usize> Slopes<R, D, N> {
+    fn new(state: &Recording, t: R, x: &[R; 3]) -> Self {
+        let (zero, one) = (R::lit(0.0), R::lit(1.0));
+        let along = |d: usize, i: usize| if d == i { one } else { zero };
+        let mut grad = [[zero; N]; D];
+        let mut hessian = [[[zero; N]; D]; D];
+        for d in 0..D {
+            for j in 0..=d {
+                let at: [Dual<Dual<R>>; 3] = std::array::from_fn(|i| {
+                    Dual::new(Dual::new(x[i], along(d, i)), Dual::constant(along(j, i)))
+                });
+                let second = state.eval(Dual::constant(Dual::constant(t)), &at);
+                for k in 0..N {
+                    grad[d][k] = second[k].value.derivative;
+                    hessian[d][j][k] = second[k].derivative.derivative;
+                    hessian[j][d][k] = hessian[d][j][k];
+                }
+            }
+        }
+        Self { grad, hessian }
+    }
 }

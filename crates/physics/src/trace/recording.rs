@@ -36,10 +36,20 @@ impl Recording {
             let outputs: Vec<Id> = f(t, [x, y, z]).into_iter().map(Sym::id).collect();
             outputs
         });
+        Self::of(graph, outputs)
+    }
+
+    fn of(graph: Graph, outputs: Vec<Id>) -> Self {
         let tape = Tape::new(&graph, &outputs);
         let live = graph.live(&outputs);
         let moving = graph.iter().any(|(id, node)| live[id.index()] && node == Node::Input(3));
         Self { graph, outputs, tape, moving }
+    }
+
+    /// Returns the recording of the first `n` outputs, or of all if there are fewer.
+    #[must_use]
+    pub fn first(&self, n: usize) -> Self {
+        Self::of(self.graph.clone(), self.outputs.iter().copied().take(n).collect())
     }
 
     /// Returns the number of outputs.

@@ -13,6 +13,7 @@ fn model(entry: &Entry) -> Model {
     match entry.model {
         "euler" => Model::Euler { gamma: 1.4 },
         "navier-stokes" => Model::NavierStokes(CONSTANT),
+        "incompressible" => Model::Incompressible { viscosity: 0.1 },
         _ => Model::Advection { velocity: [1.0, -0.5, 0.25] },
     }
 }

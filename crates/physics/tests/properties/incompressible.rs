@@ -1,7 +1,7 @@
 //! Properties of the laws, fluxes and boundary conditions of incompressible flow.
 
 use crate::states::*;
-use dgsuite_physics::incompressible::VelocityFirst;
+use dgsuite_physics::incompressible::{OpenPressure, VelocityFirst};
 use dgsuite_physics::{
     Boundary, Central, Convection, Dual, Incompressible, InflowProtected, Law, NumericalFlux, Outflow,
     Penalty, PenaltyFlux, Prescribed, Rusanov, Transport, TransportFlux, ZeroNormalVelocity, ZeroPressure,
@@ -301,4 +301,27 @@ fn names_of_laws_unknowns_and_conditions() {
     assert_eq!(describe(ZeroPressure), ("zero-pressure", false));
     assert_eq!(describe(ZeroNormalVelocity), ("zero-normal-velocity", false));
     assert_eq!(describe(InflowProtected), ("inflow-protected", true));
+}
+
+proptest! {
+    #![proptest_config(config(256))]
+
+    #[test]
+    fn fluid_that_enters_through_an_open_boundary_gains_no_energy(
+        a in numbers(), n in direction(), width in 1e-3..1.0f64,
+    ) {
+        let (u, n): ([f64; 3], _) = (first(&a), unit::<3>(n));
+        let open = OpenPressure { viscosity: 0.3, width };
+        let (un, energy) = (dot(&u, &n), 0.5 * dot(&u, &u));
+        let p = open.pressure(&u, &[0.0; 3], &n);
+        prop_assert!(-energy <= p && p <= 0.0, "{p} beyond {energy}");
+        let gain = un * (-energy - p);
+        prop_assert!(gain <= 0.14 * width * energy + 1e-14, "{gain} at n·u = {un}");
+        // Both sides of the step add up, and the viscous term is linear.
+        let other = open.pressure(&u.map(|x| -x), &[0.0; 3], &n);
+        prop_assert!((p + other + energy).abs() < 1e-13 * (1.0 + energy));
+        let slope = [a[3], a[4], a[5]];
+        let viscous = open.pressure(&u, &slope, &n) - p;
+        prop_assert!((viscous - 0.3 * dot(&slope, &n)).abs() < 1e-13 * (1.0 + energy));
+    }
 }

@@ -10,6 +10,7 @@ mod fields;
 mod fluxes;
 mod formulas;
 mod incompressible;
+mod incompressible_solutions;
 mod laws;
 mod numbers;
 mod solutions;
