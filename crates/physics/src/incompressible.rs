@@ -1,11 +1,13 @@
 //! Incompressible flow of constant density: its first-order operators as laws.
 
 mod convection;
+mod force;
 mod outflow;
 mod penalty;
 mod transport;
 
 pub use convection::Convection;
+pub use force::wall_force;
 pub use outflow::OpenPressure;
 pub use penalty::{Penalty, PenaltyFlux};
 pub use transport::{Transport, TransportFlux};

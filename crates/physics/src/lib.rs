@@ -13,6 +13,7 @@
 //! | numerical flux `f*(u⁻, u⁺, n)` | [`NumericalFlux`]: [`Rusanov`], [`Central`], [`Hll`], [`Hllc`], [`Roe`] (about a [`FaceMean`]), [`PenaltyFlux`], [`TransportFlux`] |
 //! | two-point flux `f#(u_l, u_r, n)` | [`TwoPointFlux`]: [`two_point::KennedyGruber`], [`two_point::Ranocha`], [`two_point::Central`] |
 //! | outer state `u⁺` at a boundary | [`Boundary`]: [`Prescribed`], [`Outflow`], [`SlipWall`], [`Symmetry`], [`NoSlipWall`], [`FarField`], [`PressureOutlet`], [`SubsonicInflow`], [`ZeroVelocity`], [`ZeroPressure`], [`ZeroNormalVelocity`], [`InflowProtected`]; its diffusive part is [`DiffusiveBoundary`] |
+//! | open boundaries and wall forces of incompressible flow | [`incompressible::OpenPressure`], [`incompressible::wall_force`] |
 //! | output fields, wall forces, reference states | [`derived`], [`reference::ReferenceState`] |
 //! | exact solutions | [`Exact`], [`exact::by_name`], [`exact::RiemannProblem`], vortices, waves |
 //! | source terms | [`Source`]: [`source::Manufactured`], [`source::FormulaSource`] |

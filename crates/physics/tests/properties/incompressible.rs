@@ -1,7 +1,7 @@
 //! Properties of the laws, fluxes and boundary conditions of incompressible flow.
 
 use crate::states::*;
-use dgsuite_physics::incompressible::{OpenPressure, VelocityFirst};
+use dgsuite_physics::incompressible::{OpenPressure, VelocityFirst, wall_force};
 use dgsuite_physics::{
     Boundary, Central, Convection, Dual, Incompressible, InflowProtected, Law, NumericalFlux, Outflow,
     Penalty, PenaltyFlux, Prescribed, Rusanov, Transport, TransportFlux, ZeroNormalVelocity, ZeroPressure,
@@ -323,5 +323,30 @@ proptest! {
         let slope = [a[3], a[4], a[5]];
         let viscous = open.pressure(&u, &slope, &n) - p;
         prop_assert!((viscous - 0.3 * dot(&slope, &n)).abs() < 1e-13 * (1.0 + energy));
+    }
+
+    #[test]
+    fn friction_does_the_work_of_dissipation_and_rotation_has_none(
+        grad in prop::array::uniform3(prop::array::uniform3(-2.0..2.0f64)), n in direction(), p in -2.0..2.0f64,
+    ) {
+        let n = unit::<3>(n);
+        let (push, friction) = wall_force(0.3, p, &grad, &n);
+        prop_assert_eq!(push, n.map(|n| p * n));
+        // τ = 2 ν S is symmetric: a·τ b = b·τ a for the normals a = n and b = e_i.
+        for i in 0..3 {
+            let mut e = [0.0; 3];
+            e[i] = 1.0;
+            let (_, other) = wall_force(0.3, p, &grad, &e);
+            prop_assert!((friction[i] - dot(&other, &n)).abs() < 1e-14);
+        }
+        // Rigid rotation, ∇u antisymmetric, has no friction.
+        let spin = std::array::from_fn(|d| std::array::from_fn(|i| grad[d][i] - grad[i][d]));
+        prop_assert!(wall_force(0.3, p, &spin, &n).1.iter().all(|f| f.abs() < 1e-14));
+        // Σ_d τ e_d·∂u/∂x_d = 2 ν |S|², the dissipation.
+        let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        let work: f64 = (0..3).map(|d| -dot(&wall_force(0.3, p, &grad, &axes[d]).1, &grad[d])).sum();
+        let strain = |d: usize, i: usize| 0.5 * (grad[d][i] + grad[i][d]);
+        let square: f64 = (0..9).map(|k| strain(k / 3, k % 3).powi(2)).sum();
+        prop_assert!((work - 2.0 * 0.3 * square).abs() < 1e-13);
     }
 }

@@ -1,8 +1,8 @@
 //! The printed code, compiled by the machine's C++ compiler, computes the same bits as Rust.
 
 use crate::sources::{
-    AIR, CONVECTION, COUPLING, Face, Flux, FluxOf, Formula, INFLOW, Outer, OuterOf, Random, SPARING, SYRUP,
-    Split, TRANSPORT, Viscous, WALL, WARM, for_each_formula, print,
+    AIR, CONVECTION, COUPLING, Face, Flux, FluxOf, Formula, INFLOW, OPEN, Open, Outer, OuterOf, Random,
+    SPARING, SYRUP, Split, TRANSPORT, Viscous, WALL, WARM, for_each_formula, print,
 };
 use dgsuite_physics::trace::{PRELUDE, Parameters, ROOTS};
 use dgsuite_physics::two_point::KennedyGruber;
@@ -94,7 +94,7 @@ impl Exchange {
         let values: Vec<String> = parameters.values().iter().map(|v| format!("real({v:?})")).collect();
         format!(
             "#include <cmath>\n#include <cstdio>\n#define __device__\n#define __forceinline__ inline\n\
-             typedef {} real;\nusing std::sqrt; using std::fabs; using std::pow;\n{ROOTS}{PRELUDE}{}{}\
+             typedef {} real;\nusing std::sqrt; using std::fabs; using std::pow; using std::tanh;\n{ROOTS}{PRELUDE}{}{}\
              static FILE *in, *out;\n\
              template <int M> void get(real (&x)[M]) {{ if (fread(x, sizeof(real), M, in) != M) std::perror(\"read\"); }}\n\
              template <int M> void put(real (&x)[M]) {{ fwrite(x, sizeof(real), M, out); }}\n\

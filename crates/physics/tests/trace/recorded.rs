@@ -1,8 +1,8 @@
 //! The recorded graph, evaluated with numbers, gives the same bits as the formula itself.
 
 use crate::sources::{
-    AIR, CONVECTION, COUPLING, Face, Flux, FluxOf, Formula, GAS, INFLOW, Outer, OuterOf, Random, SPARING,
-    SYRUP, Split, TRANSPORT, Viscous, WALL, WARM, body, for_each_formula,
+    AIR, CONVECTION, COUPLING, Face, Flux, FluxOf, Formula, GAS, INFLOW, OPEN, Open, Outer, OuterOf, Random,
+    SPARING, SYRUP, Split, TRANSPORT, Viscous, WALL, WARM, body, for_each_formula,
 };
 use dgsuite_physics::formula::{Formula as Text, Names};
 use dgsuite_physics::trace::{Parameters, Sym, TraceError, device_fn, input, record};

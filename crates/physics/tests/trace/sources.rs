@@ -1,5 +1,6 @@
 //! The formulas recorded by these tests, each as a device function and as a Rust function of the same inputs.
 
+use dgsuite_physics::incompressible::{OpenPressure, wall_force};
 use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::trace::{Arguments, Parameters, Sym, device_fn};
 use dgsuite_physics::{
@@ -32,6 +33,7 @@ pub(crate) const SPARING: Roe = Roe { mean: FaceMean::KennedyGruber, dissipation
 
 pub(crate) const CONVECTION: Convection = Convection { factor: 1.25 };
 pub(crate) const COUPLING: Incompressible = Incompressible { viscosity: 0.01 };
+pub(crate) const OPEN: OpenPressure = OpenPressure { viscosity: 0.01, width: 0.5 };
 pub(crate) const TRANSPORT: Transport = Transport { factor: 1.25 };
 
 /// A formula of two states and a normal.
@@ -40,6 +42,22 @@ pub(crate) trait Formula<const D: usize, const N: usize>: Copy {
 
     /// A random state.
     fn state(&self, random: &mut Random) -> [f64; N];
+}
+
+/// The force on an open boundary with the pressure there; the second state is `∂u/∂n`.
+#[derive(Clone, Copy)]
+pub(crate) struct Open(pub(crate) OpenPressure);
+
+impl<const D: usize> Formula<D, D> for Open {
+    fn eval<R: Real>(&self, um: &[R; D], up: &[R; D], n: &[R; D]) -> [R; D] {
+        let p = self.0.pressure(um, up, n);
+        let (push, friction) = wall_force(self.0.viscosity, p, &gradient(up, n), n);
+        std::array::from_fn(|d| push[d] + friction[d])
+    }
+
+    fn state(&self, random: &mut Random) -> [f64; D] {
+        random.numbers()
+    }
 }
 
 /// A numerical flux of any law.
@@ -213,6 +231,7 @@ macro_rules! for_each_formula {
         for_each_formula!(@both $visit, coupling, FluxOf(COUPLING, Central), 3, 4);
         for_each_formula!(@both $visit, penalty, FluxOf(Penalty, PenaltyFlux), 4, 5);
         for_each_formula!(@both $visit, transport, FluxOf(TRANSPORT, TransportFlux), 4, 6);
+        for_each_formula!(@both $visit, open_pressure, Open(OPEN), 2, 3);
         for_each_formula!(@both $visit, still, OuterOf(COUPLING, ZeroVelocity), 3, 4);
         for_each_formula!(@both $visit, open, OuterOf(COUPLING, ZeroPressure), 3, 4);
         for_each_formula!(@both $visit, reflected, OuterOf(TRANSPORT, ZeroNormalVelocity), 4, 6);
