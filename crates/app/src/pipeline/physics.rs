@@ -99,7 +99,7 @@ impl PhysicsSpec {
         if model.value == "incompressible" {
             return Self::incompressible(&section, place);
         }
-        let source = source(&section)?;
+        let source = source(&section, "source")?;
         if model.value == "advection" {
             let velocity = section.vector("velocity")?.ok_or_else(|| {
                 section.missing("velocity", "one number for each direction, such as [1, 0]")
@@ -156,10 +156,7 @@ impl PhysicsSpec {
                 }
             },
         };
-        let source = match section.section("forcing")? {
-            Some(forcing) => Some(SourceSpec::Formulas(state::formulas(&forcing, &[])?)),
-            None => None,
-        };
+        let source = source(section, "forcing")?;
         Ok(Self { model: Model::Incompressible { viscosity }, reference, source, place })
     }
 }
@@ -203,12 +200,12 @@ fn not_negative(mu: Located<f64>) -> Result<Located<f64>, InputError> {
     if mu.value < 0.0 { Err(InputError::range(&mu, "0 or more")) } else { Ok(mu) }
 }
 
-/// Reads `source: manufactured`, or formulas for conserved variables.
-fn source(physics: &Section<'_>) -> Result<Option<SourceSpec>, InputError> {
-    let Some(node) = physics.node("source") else { return Ok(None) };
+/// Reads a source term below `key`: `manufactured`, or formulas for variables.
+fn source(physics: &Section<'_>, key: &str) -> Result<Option<SourceSpec>, InputError> {
+    let Some(node) = physics.node(key) else { return Ok(None) };
     if matches!(node.value, Value::Map(_)) {
-        let Some(section) = physics.section("source")? else { return Ok(None) };
+        let Some(section) = physics.section(key)? else { return Ok(None) };
         return Ok(Some(SourceSpec::Formulas(state::formulas(&section, &[])?)));
     }
-    Ok(physics.choice("source", &[("manufactured", ())])?.map(|word| SourceSpec::Manufactured(word.place)))
+    Ok(physics.choice(key, &[("manufactured", ())])?.map(|word| SourceSpec::Manufactured(word.place)))
 }

@@ -2,7 +2,7 @@
 
 use super::variables::Variables;
 use crate::pipeline::checks::CheckSpec;
-use crate::pipeline::monitors::{ForcesSpec, MonitorKind, MonitorSpec, Norm};
+use crate::pipeline::monitors::{ForcesSpec, MonitorKind, MonitorSpec, NamedFormula, Norm};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::source::Located;
 use crate::post::forces::Coefficients;
@@ -52,7 +52,11 @@ fn flow_values(monitors: &[MonitorSpec]) -> Vec<String> {
     let mut names = Vec::new();
     let joined =
         |spec: &ForcesSpec| spec.boundaries.iter().map(|b| b.value.as_str()).collect::<Vec<_>>().join("+");
-    let mut lengths = 0;
+    let (mut lengths, mut probes) = (0, 0);
+    let numbered = |name: &str, count: usize| match count {
+        1 => name.to_owned(),
+        n => format!("{name}-{n}"),
+    };
     for monitor in monitors {
         match &monitor.kind {
             MonitorKind::Forces(spec) => {
@@ -80,8 +84,15 @@ fn flow_values(monitors: &[MonitorSpec]) -> Vec<String> {
             }
             MonitorKind::Recirculation { .. } => {
                 lengths += 1;
-                let count = if lengths == 1 { String::new() } else { format!("-{lengths}") };
-                names.push(format!("recirculation.length{count}"));
+                names.push(format!("recirculation.{}", numbered("length", lengths)));
+            }
+            MonitorKind::Probe { points, fields } => {
+                probes += 1;
+                let start = numbered("probe", probes);
+                let of_field = |field: &NamedFormula| {
+                    (0..points.len()).map(|i| format!("{start}.{}.{i}", field.name)).collect::<Vec<_>>()
+                };
+                names.extend(fields.iter().flat_map(of_field));
             }
             _ => {}
         }

@@ -182,7 +182,8 @@ impl<'a> March<'a> {
             return self.attempt(spec);
         }
         let start = Instant::now();
-        let Some(step) = self.controller.plan(self.limit)? else { return Ok(false) };
+        let wanted = self.solver.next_size(self.present_step());
+        let Some(step) = self.controller.plan_size(wanted, self.limit)? else { return Ok(false) };
         let t = self.solver.time();
         self.solver.note(&mut self.trail, Taken::Step { t, dt: step.dt });
         self.solver.step(step.dt)?;

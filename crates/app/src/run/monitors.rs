@@ -36,6 +36,8 @@ pub struct LastValues {
     pub divergence: Map<String, Value>,
     /// Decay and deviation from reference data, by name of the integral.
     pub history: Map<String, Value>,
+    /// Values at points, by the name of the monitor's table: `{field: {point: value}}`.
+    pub probe: Map<String, Value>,
     /// Forces by boundary.
     pub forces: Map<String, Value>,
     /// Wall quantities by boundary.
@@ -119,13 +121,14 @@ impl Monitor<'_> {
                 last.divergence.insert("l2".to_owned(), json!(norm));
                 row.push(norm);
             }
-            MonitorJob::Probe { points, formulas, .. } => {
+            MonitorJob::Probe { points, formulas, names } => {
                 for values in solver.evaluate_at(points) {
                     match values {
                         Some(values) => row.extend(formulas.iter().map(|f| f.eval(&values))),
                         None => row.extend(formulas.iter().map(|_| f64::NAN)),
                     }
                 }
+                last.probe.insert(self.name.clone(), by_field(names, &row[2..]));
             }
             MonitorJob::Forces(job) => {
                 let (values, summary) = flow::forces(solver, job)?;
@@ -240,6 +243,15 @@ fn integrals(solver: &Hyperbolic, all: &[Integrand]) -> Vec<f64> {
         Integrand::Derivatives(_) => derived.next(),
     };
     all.iter().map(next).map(|value| value.unwrap_or(f64::NAN)).collect()
+}
+
+/// Returns the values of a probe, `[point][field]`, by field and then by the number of the point.
+fn by_field(names: &[String], values: &[f64]) -> Value {
+    let of_field = |(k, name): (usize, &String)| {
+        let column = values.iter().skip(k).step_by(names.len()).enumerate();
+        (name.clone(), Value::Object(column.map(|(i, x)| (i.to_string(), json!(x))).collect()))
+    };
+    Value::Object(names.iter().enumerate().map(of_field).collect())
 }
 
 /// Quotes the name of a column if it contains a comma or begins as a formula of a spreadsheet does.

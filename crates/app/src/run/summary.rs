@@ -139,6 +139,9 @@ pub fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
     if !last.divergence.is_empty() {
         put("divergence", Value::Object(last.divergence.clone()));
     }
+    for (name, values) in &last.probe {
+        put(name, values.clone());
+    }
     let more = [("forces", &last.forces), ("wall", &last.wall), ("recirculation", &last.recirculation)];
     for (key, values) in more.into_iter().chain([("history", &last.history)]) {
         if !values.is_empty() {

@@ -61,6 +61,11 @@ pub(crate) trait Engine: Send {
     /// Undoes the last attempted step.
     fn undo_step(&mut self);
 
+    /// The size of the next step of a scheme that limits the growth of its steps, where a step of the size
+    /// `wanted` would be stable.
+    fn next_size(&self, wanted: f64) -> f64 {
+        wanted
+    }
     /// Counts and times of the linear solvers, if the steps need them.
     fn solves(&self) -> Option<SolveStatistics> {
         None

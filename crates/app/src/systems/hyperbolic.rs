@@ -290,6 +290,13 @@ impl Hyperbolic {
         Ok(self.setup.stable_radius() * radius / cfl)
     }
 
+    /// Returns the size of the next step where a step of the size `wanted` would be stable: the steps of a
+    /// multistep scheme with a graded start begin small and grow.
+    #[must_use]
+    pub fn next_size(&self, wanted: f64) -> f64 {
+        self.engine.next_size(wanted)
+    }
+
     /// Takes one step of size `dt`.
     ///
     /// This function does not check the new state: [`stable_dt`](Self::stable_dt), called before the next

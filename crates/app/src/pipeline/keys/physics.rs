@@ -168,7 +168,14 @@ pub(super) const KEYS: &[Key] = &[
         "The source of a conserved variable: `rho`, `rho_u`, `rho_v`, `rho_w`, `rho_E`, or `u`.",
     )
     .of(EXPLICIT),
-    key("physics.forcing", &[Section], Nothing, "A force per mass, by its components.").of(INCOMPRESSIBLE),
+    key(
+        "physics.forcing",
+        &[Words(&["manufactured"]), Section],
+        Nothing,
+        "A force per mass, by its components. `manufactured` derives the force for which the exact solution \
+         solves the equations: the one of the first monitor `error`, else of `initial`.",
+    )
+    .of(INCOMPRESSIBLE),
     key("physics.forcing.{u,v,w}", &[Formula(SPACE_TIME)], Value("0"), "A component of the force.")
         .of(INCOMPRESSIBLE),
     key(

@@ -224,6 +224,7 @@ solver:
 mesh: { file: a.msh }
 physics:
   model: incompressible
+  forcing: manufactured
   reference: { reynolds: 10, length: 1, velocity: 1, direction: [1, 0] }
 space: { penalties: { divergence: 2, continuity: 0 } }
 time: { dt: 1, splitting: dual, end: 1 }
