@@ -76,6 +76,7 @@ mod foreign;
 pub(crate) mod lines;
 mod mass;
 mod part;
+mod places;
 pub(crate) mod point_kernels;
 pub(crate) mod reflections;
 mod schedule;
@@ -89,6 +90,7 @@ pub use block_jacobi::BlockInverse;
 pub use boundary_points::{BoundaryPoints, Triplet};
 pub use continuous::VertexInterpolation;
 pub use field::EllipticErrors;
+pub use places::elliptic_places;
 pub use transfer::PTransfer;
 
 use crate::error::OpsError;

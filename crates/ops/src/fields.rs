@@ -6,7 +6,7 @@
 
 use crate::discretization::Discretization;
 use crate::group::{Group, element_points};
-use crate::scheme::{MetricRule, representation_on};
+use crate::scheme::{MetricRule, Scheme};
 use crate::simd::PackScalar;
 use dgsuite_basis::{
     Correction, Cubature, ElementSpec, LagrangeBasis, Matrix, Quadrature, ReferenceElement, Representation,
@@ -431,8 +431,10 @@ impl<T: PackScalar> Discretization<T> {
         if from == self.scheme.representation && order == self.scheme.order {
             return (first.last().copied() == Some(canonical.len())).then(|| canonical.to_vec());
         }
+        let simplex_nodes = self.scheme.simplex_nodes.filter(|_| from == self.scheme.representation);
+        let other = Scheme { representation: from, order, simplex_nodes, ..self.scheme };
         let changes: Vec<Matrix> =
-            self.groups.iter().map(|group| change_of_basis(group, from, order)).collect::<Option<_>>()?;
+            self.groups.iter().map(|group| change_of_basis(group, &other)).collect::<Option<_>>()?;
         // Offset of the coefficients of each element in the other space.
         let mut others = vec![0; self.mesh.n_elements() + 1];
         for (group, change) in self.groups.iter().zip(&changes) {
@@ -523,9 +525,9 @@ impl<T: PackScalar> Discretization<T> {
 }
 
 /// The matrix from coefficients of another basis and order to those of a group.
-fn change_of_basis<T: PackScalar>(group: &Group<T>, from: Representation, order: usize) -> Option<Matrix> {
+fn change_of_basis<T: PackScalar>(group: &Group<T>, from: &Scheme) -> Option<Matrix> {
     let reference = &group.parts[0].reference;
-    let representation = representation_on(from, group.shape);
+    let (representation, order) = (from.representation_on(group.shape), from.order);
     // Cubatures and corrections do not change the functions; the other basis may not support this one's.
     let (volume, face) = (Cubature::Degree(0), Cubature::Degree(0));
     let spec =

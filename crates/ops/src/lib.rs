@@ -195,7 +195,7 @@ pub use boundary::{BoundaryBinding, BoundaryKernel, BoundaryOf};
 pub use diffusion::{DiffusionKernels, Diffusive, FaceMetric, VolumeMetric};
 pub use diffusive_boundary::{DiffusiveBoundaryKernel, DiffusiveBoundaryOf, WithDiffusion};
 pub use discretization::{Discretization, PartSummary};
-pub use elliptic::{EllipticBoundary, EllipticErrors, Sipdg, SipdgOptions};
+pub use elliptic::{EllipticBoundary, EllipticErrors, Sipdg, SipdgOptions, elliptic_places};
 pub use equation::Equation;
 pub use error::OpsError;
 pub use fields::{Norms, Sample};

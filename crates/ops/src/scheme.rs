@@ -65,6 +65,10 @@ pub struct Scheme {
     pub polynomials: Option<Polynomials>,
     /// Modal or nodal.
     pub representation: Representation,
+    /// Nodes of a nodal basis on triangles and tetrahedra, if `representation` does not select them. On these
+    /// shapes, and on prisms, [`Cubature::Collocated`] then means the cubature of degree 2p: the nodes do not
+    /// integrate products of two functions.
+    pub simplex_nodes: Option<NodeSet>,
     /// Volume cubature; default: degree 2p, raised on curved elements.
     pub volume: Option<Cubature>,
     /// Face cubature; default: degree 2p + 1, raised on curved elements.
@@ -86,6 +90,7 @@ impl Scheme {
             order,
             polynomials: None,
             representation: Representation::Modal,
+            simplex_nodes: None,
             volume: None,
             face: None,
             form: Form::Weak,
@@ -137,6 +142,33 @@ impl Scheme {
             form: Form::Strong,
             correction: Correction::Vcjh(c),
             ..Self::collocated(order)
+        }
+    }
+
+    /// The weak form at the nodes of the elliptic operator [`Sipdg`](crate::Sipdg): warp & blend on
+    /// simplices, Gauss along lines on quadrilaterals, hexahedra and prisms. Vectors of the operator and
+    /// fields of a state have the same entries in another order, see
+    /// [`elliptic_places`](crate::elliptic_places). Pyramids are refused.
+    ///
+    /// The volume cubature is that of the nodes on quadrilaterals and hexahedra, which has degree 2p + 1, and
+    /// otherwise of degree 2p. `volume` and `face` can be changed to cubatures of a higher degree.
+    #[must_use]
+    pub const fn on_elliptic_nodes(order: usize) -> Self {
+        Self {
+            representation: Representation::Nodal(NodeSet::GaussLegendre),
+            simplex_nodes: Some(NodeSet::WarpBlend),
+            volume: Some(Cubature::Collocated),
+            ..Self::modal(order)
+        }
+    }
+
+    /// The representation on one shape.
+    pub(crate) fn representation_on(&self, shape: Shape) -> Representation {
+        match (self.representation, self.simplex_nodes, shape) {
+            (Representation::Nodal(_), Some(set), Shape::Triangle | Shape::Tetrahedron) => {
+                Representation::Nodal(set)
+            }
+            (r, _, _) => representation_on(r, shape),
         }
     }
 
@@ -248,8 +280,7 @@ fn check_split(scheme: &Scheme, needs: &[Need]) -> Result<(), OpsError> {
         if !matches!(shape, Shape::Quadrilateral | Shape::Hexahedron) {
             return refuse("split forms are for quadrilaterals and hexahedra, whose nodes lie on lines");
         }
-        let lobatto =
-            representation_on(scheme.representation, shape) == Representation::Nodal(NodeSet::GaussLobatto);
+        let lobatto = scheme.representation_on(shape) == Representation::Nodal(NodeSet::GaussLobatto);
         let nodal = [scheme.volume, scheme.face].iter().all(|c| *c == Some(Cubature::Collocated));
         let metric = scheme.metric.is_none_or(|m| m == MetricRule::Collocated);
         if !lobatto || !nodal || !metric || scheme.polynomials == Some(Polynomials::Total) {
@@ -301,7 +332,7 @@ fn curved_volume_degree(shape: Shape, p: usize, n: usize) -> usize {
 
 /// The representation on one shape. One name selects the nodes of all shapes: Gauss–Lobatto means warp &
 /// blend on simplices, whose edges carry the Gauss–Lobatto points; pyramids are modal.
-pub(crate) fn representation_on(representation: Representation, shape: Shape) -> Representation {
+fn representation_on(representation: Representation, shape: Shape) -> Representation {
     match (representation, shape) {
         (Representation::Nodal(_) | Representation::Taylor, Shape::Pyramid) => Representation::Modal,
         (Representation::Nodal(NodeSet::GaussLobatto), Shape::Triangle | Shape::Tetrahedron) => {
@@ -317,11 +348,15 @@ pub(crate) fn representation_on(representation: Representation, shape: Shape) ->
 
 fn part(scheme: &Scheme, shape: Shape, curved: Option<usize>, face: Cubature) -> Result<PartSpec, OpsError> {
     let p = scheme.order;
+    if scheme.simplex_nodes.is_some() && shape == Shape::Pyramid {
+        return Err(OpsError::Scheme { shape, reason: "no scheme has the nodes of the elliptic operator" });
+    }
     let simplex = matches!(shape, Shape::Line | Shape::Triangle | Shape::Tetrahedron);
     let polynomials = scheme.polynomials.unwrap_or(default_polynomials(scheme.representation, shape));
-    let representation = representation_on(scheme.representation, shape);
+    let representation = scheme.representation_on(shape);
     let modal = !matches!(representation, Representation::Nodal(_));
-    let collocated = scheme.volume == Some(Cubature::Collocated) && !modal;
+    let not_cubature = scheme.simplex_nodes.is_some() && (simplex || shape == Shape::Prism);
+    let collocated = scheme.volume == Some(Cubature::Collocated) && !modal && !not_cubature;
     if scheme.volume == Some(Cubature::Collocated) && modal && shape != Shape::Pyramid {
         return Err(OpsError::Scheme { shape, reason: "a collocated cubature needs a nodal basis" });
     }

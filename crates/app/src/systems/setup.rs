@@ -370,6 +370,7 @@ impl Setup {
             order: self.order,
             polynomials: self.polynomials,
             representation: self.representation,
+            simplex_nodes: None,
             volume: self.volume,
             face: self.face,
             form: self.form,

@@ -292,6 +292,7 @@ fn kernels_are_sound() {
     let status = emulator
         .command(std::env::current_exe().expect("this program"))
         .args(["emulated::child", "residual::bad_states_are_found_where_they_are"])
+        .arg("places::unknowns_on_the_device_are_permuted_vectors")
         .args(["--exact", "--include-ignored", "--nocapture"])
         .env("DGSUITE_REQUIRE_GPU", "1")
         .status()

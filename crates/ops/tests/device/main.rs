@@ -13,6 +13,7 @@ mod compile;
 mod elliptic;
 mod emulated;
 mod march;
+mod places;
 mod residual;
 mod resources;
 mod sanitized;

@@ -7,6 +7,10 @@ mod convergence;
 mod operator;
 #[path = "../common/parallel.rs"]
 mod parallel;
+mod places;
+#[allow(unused_imports, unused_macros)] // shared with the tests of laws and of devices
+#[path = "../common/several.rs"]
+mod several;
 mod transfer;
 
 use dgsuite_gpu::Host;

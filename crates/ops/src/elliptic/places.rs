@@ -1,0 +1,92 @@
+//! Positions of the unknowns of a first-order law in vectors of the elliptic operator with the same nodes.
+//!
+//! With [`Scheme::on_elliptic_nodes`](crate::Scheme::on_elliptic_nodes) the coefficients of each unknown of a
+//! law are those of a vector of [`Sipdg`], in another order. Conversion is a permutation.
+
+use super::Sipdg;
+use crate::cuda::{CudaDiscretization, CudaSipdg};
+use crate::discretization::Discretization;
+use crate::error::OpsError;
+use crate::group::Group;
+use crate::simd::PackScalar;
+use dgsuite_gpu::Scalar;
+use std::sync::Arc;
+
+/// For each unknown of the law and each entry of a vector of `sipdg`, the index in states of
+/// `discretization`, or `u32::MAX` for entries that only fill up a block.
+///
+/// Both must be set up on the same mesh, with the same order and the nodes of
+/// [`Scheme::on_elliptic_nodes`](crate::Scheme::on_elliptic_nodes).
+///
+/// # Errors
+/// [`OpsError::Elliptic`] if meshes, orders or nodes differ, or a state has 2³² or more entries.
+pub fn elliptic_places<T: PackScalar, U: PackScalar>(
+    discretization: &Discretization<T>,
+    sipdg: &Sipdg<U>,
+) -> Result<Vec<Vec<u32>>, OpsError> {
+    let refuse = |reason: String| Err(OpsError::Elliptic { reason });
+    let space = &sipdg.space;
+    let (mesh, other) = (&space.problem.mesh, &discretization.mesh);
+    if !Arc::ptr_eq(mesh, other) && mesh.sets != other.sets {
+        return refuse("a state and a vector belong to different meshes".to_owned());
+    }
+    if u32::try_from(discretization.len()).is_err() {
+        return refuse(format!(
+            "a state has {} entries, and at most 2³² − 1 are possible",
+            discretization.len()
+        ));
+    }
+    if let Some((a, _)) = space.groups.iter().zip(&discretization.groups).find(|(a, b)| !same_nodes(a, b)) {
+        return refuse(format!(
+            "the nodes of a state on {} elements are not those of the operator of order {}: use \
+             Scheme::on_elliptic_nodes",
+            a.shape, space.order
+        ));
+    }
+    let n_fields = discretization.physics.n_fields();
+    let mut out = vec![vec![u32::MAX; sipdg.len()]; n_fields];
+    for (g, group) in discretization.groups.iter().enumerate() {
+        for slot in group.real_slots() {
+            let (first, stride) = space.rows(group.elements[slot] as usize);
+            for (k, out) in out.iter_mut().enumerate() {
+                for i in 0..group.state.rows {
+                    let at = discretization.groups[g].offset + group.state.index(slot, i, k);
+                    out[first + i * stride] = at as u32;
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Whether two groups have the same functions in the same order.
+fn same_nodes<T: PackScalar, U: PackScalar>(a: &Group<T>, b: &Group<U>) -> bool {
+    let spec = |e: &dgsuite_basis::ElementSpec| (e.shape, e.order, e.polynomials, e.representation);
+    spec(&a.parts[0].reference.spec) == spec(&b.parts[0].reference.spec)
+}
+
+impl<T: Scalar> CudaSipdg<T> {
+    /// As [`elliptic_places`], for vectors and states on a device: for each unknown of the law and each entry
+    /// of a vector of this operator, the index in states of `discretization`, or `u32::MAX` for the entries
+    /// at the end of a vector that fill it up. `host` is the operator from which this one was set up.
+    ///
+    /// # Errors
+    /// As for [`elliptic_places`].
+    pub fn places<U: PackScalar>(
+        &self,
+        host: &Sipdg<f64>,
+        discretization: &CudaDiscretization<U>,
+    ) -> Result<Vec<Vec<u32>>, OpsError> {
+        let places = elliptic_places(discretization.description(), host)?;
+        if host.len() != self.len() {
+            let reason = "an operator on a device was not set up from this one".to_owned();
+            return Err(OpsError::Elliptic { reason });
+        }
+        let on_device = |places: Vec<u32>| {
+            let mut out = vec![u32::MAX; places.len()];
+            self.rows().iter().zip(places).for_each(|(&row, place)| out[row as usize] = place);
+            out
+        };
+        Ok(places.into_iter().map(on_device).collect())
+    }
+}
