@@ -3,13 +3,14 @@
 use super::setup::{BoundaryKind, Law};
 use crate::post::{Surface, dot};
 use dgsuite_ops::BoundarySamples;
+use dgsuite_physics::incompressible::wall_force;
 
 /// Returns the flow at the points of a boundary; `primitive` turns a conserved state into a primitive one.
 ///
-/// Stress and heat come from the diffusive flux of the scheme, `(0, τ·n, v·τ·n − q·n)`; for incompressible
-/// flow it is `(τ·n, 0)` with `τ = ν (∇u + ∇uᵀ)`, and there is no heat. On the wall of a gas the
-/// pressure is that of the scheme too: the normal component of its momentum flux, so that the forces balance
-/// the momentum of the flow. On other boundaries it is the pressure of the inner state.
+/// Stress and heat come from the diffusive flux of the scheme, `(0, τ·n, v·τ·n − q·n)`. For incompressible
+/// flow the stress is `τ = ν (∇u + ∇uᵀ)` of the lifted gradient, and there is no heat. On the wall of a gas
+/// the pressure is that of the scheme too: the normal component of its momentum flux, so that the forces
+/// balance the momentum of the flow. On other boundaries it is the pressure of the inner state.
 pub(crate) fn surface(
     samples: BoundarySamples,
     law: &Law,
@@ -39,9 +40,10 @@ pub(crate) fn surface(
         }
     }
     let (mut traction, mut heat) = (Vec::new(), Vec::new());
-    if let Law::Incompressible(_) = law {
-        let stress = |flux: &Vec<f64>| std::array::from_fn(|d| if d < dim { flux[d] } else { 0.0 });
-        traction = samples.diffusive.iter().map(stress).collect();
+    if let Law::Incompressible(law) = law {
+        let stress = if dim == 2 { stress::<2> } else { stress::<3> };
+        let gradients = samples.gradients.iter().zip(&samples.normals);
+        traction = gradients.map(|(grad, n)| stress(law.viscosity, grad, n)).collect();
     }
     if let Law::NavierStokes(_) = law {
         for (flux, u) in samples.diffusive.iter().zip(&samples.states) {
@@ -60,6 +62,13 @@ pub(crate) fn surface(
         traction,
         heat,
     }
+}
+
+/// Returns `τ·n` with `τ = ν (∇u + ∇uᵀ)`, from the gradient of the state `(u_1, …, u_D, p)`, `[axis][field]`.
+fn stress<const D: usize>(viscosity: f64, grad: &[Vec<f64>], n: &[f64; 3]) -> [f64; 3] {
+    let grad: [[f64; D]; D] = std::array::from_fn(|d| std::array::from_fn(|i| grad[d][i]));
+    let (_, friction) = wall_force(viscosity, 0.0, &grad, &std::array::from_fn(|d| n[d]));
+    std::array::from_fn(|d| if d < D { -friction[d] } else { 0.0 })
 }
 
 /// Computes the gradient of the primitive variables, `[axis][variable]`, from the gradient of the conserved
@@ -88,6 +97,7 @@ pub(crate) fn primitive_gradient(law: &Law, dim: usize, u: &[f64], grad: &[f64],
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::systems::incompressible::Incompressible;
     use dgsuite_physics::navier_stokes::Viscosity;
     use dgsuite_physics::{Diffusion as _, Euler, Law as _, NavierStokes};
 
@@ -148,5 +158,29 @@ mod tests {
         assert!((at_wall.traction[0][0] + 0.3).abs() < 1e-15 && at_wall.traction[0][1].abs() < 1e-15);
         // q·n = −κ ∂T/∂n, κ = μ c_p/Pr = 0.1 · 3.5/0.7, ∂T/∂n = −2: heat flows into the wall.
         assert!((at_wall.heat[0] - 1.0).abs() < 1e-14, "{:?}", at_wall.heat);
+    }
+
+    #[test]
+    fn a_sheared_incompressible_fluid_pulls_its_wall() {
+        // At the wall y = 0 with the normal −y: ∂u/∂y = 3, ∂v/∂x = 1, p = 2; the unknowns are u, v, p.
+        let samples = BoundarySamples {
+            first: vec![0, 1],
+            points: vec![[0.5, 0.0, 0.0]],
+            normals: vec![[0.0, -1.0, 0.0]],
+            weights: vec![1.0],
+            inner: vec![vec![0.0, 0.0, 2.0]],
+            states: vec![vec![0.0, 0.0, 2.0]],
+            gradients: vec![vec![vec![0.0, 1.0, 9.0], vec![3.0, 0.0, 9.0]]],
+            inviscid: vec![vec![0.0; 3]],
+            diffusive: vec![vec![0.0; 3]],
+            ..BoundarySamples::default()
+        };
+        let law = Law::Incompressible(Incompressible::new(0.1));
+        let primitive = |u: &[f64], w: &mut [f64]| w.copy_from_slice(u);
+        let wall = BoundaryKind::NoSlipWall { velocity: None, temperature: None, data: None };
+        let at_wall = surface(samples, &law, Some(&wall), 2, primitive);
+        assert_eq!(at_wall.pressure(), [2.0]);
+        assert_eq!(at_wall.traction, [[-0.1 * 4.0, 0.0, 0.0]]);
+        assert!(at_wall.heat.is_empty());
     }
 }
