@@ -2,6 +2,7 @@
 //!
 //! Making a [`Plan`] finds all mistakes in the input, and changes no existing result.
 
+mod balance;
 pub mod boundaries;
 mod correction;
 mod directory;
@@ -247,6 +248,8 @@ impl Plan {
         };
         let (boundaries, odd) = boundaries::resolve(&pipeline.boundaries, &mesh, &states, &pipeline.place)?;
         warnings.extend(odd);
+        let first = pipeline.boundaries.first().map_or(&pipeline.place, |spec| &spec.name.place);
+        balance::check(&law, &boundaries, &mesh, first)?;
         let initial = match initial_spec {
             Some(spec) => {
                 let state = states.resolve(spec)?;

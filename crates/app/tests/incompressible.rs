@@ -49,6 +49,12 @@ fn incompressible_flow_without_sense() {
     refuses("initial={ u: y }", &["`initial.v` is missing"]);
     refuses("physics.forcing={ w: 1 }", &["unknown key `w` in `physics.forcing`"]);
     refuses("checks=[{ value: conservation.u, below: 1 }]", &["`conservation.u` is not a value"]);
+    // The outflow is less than the inflow, then equal.
+    let outlet =
+        |u: &str| with(CHANNEL, "{ type: outflow }", &format!("{{ type: dirichlet, u: {u}, v: 0 }}"));
+    refused(&outlet("0.8*y"), &[], &["let in 1.0000e-1 more than they let out", "case.yaml:7:"]);
+    let equal = outlet("0.75*y*(2 - y)").dgsuite(&["check", "case.yaml"]);
+    assert!(!equal.stderr.contains("let in"), "{}", equal.stderr);
     let solid =
         with(CHANNEL, "{ shape: quad, cells: [4, 2], max: [2, 1] }", "{ shape: pyramid, cells: [1, 1, 1] }");
     refused(&solid, &[], &["incompressible is not available on pyramids", "case.yaml:2:"]);

@@ -324,6 +324,13 @@ fn sides_of(mesh: &Mesh, name: &str) -> Vec<Side> {
 
 /// Returns the unit normal of the plane through a side's vertices, or of the line through two.
 fn normal(vertices: &[u32], mesh: &Mesh) -> [f64; 3] {
+    let n = area_vector(vertices, mesh);
+    let length = n.iter().map(|c| c * c).sum::<f64>().sqrt().max(f64::MIN_POSITIVE);
+    n.map(|c| c / length)
+}
+
+/// Returns a normal of a side with its area (of an edge its length) as length, into or out of the element.
+pub(super) fn area_vector(vertices: &[u32], mesh: &Mesh) -> [f64; 3] {
     let at = |i: usize| mesh.points[vertices[i % vertices.len()] as usize];
     let mut n = [0.0; 3];
     if vertices.len() == 2 {
@@ -334,10 +341,9 @@ fn normal(vertices: &[u32], mesh: &Mesh) -> [f64; 3] {
             let (a, b) = (at(i), at(i + 1));
             for d in 0..3 {
                 let (j, k) = ((d + 1) % 3, (d + 2) % 3);
-                n[d] += a[j] * b[k] - a[k] * b[j];
+                n[d] += 0.5 * (a[j] * b[k] - a[k] * b[j]);
             }
         }
     }
-    let length = n.iter().map(|c| c * c).sum::<f64>().sqrt().max(f64::MIN_POSITIVE);
-    n.map(|c| c / length)
+    n
 }

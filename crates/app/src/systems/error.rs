@@ -44,6 +44,17 @@ pub enum SystemError {
         /// Where it is not available, such as "in single precision".
         what: String,
     },
+    /// Prescribed velocities of incompressible flow that let in more fluid than they let out.
+    #[error(
+        "the prescribed velocities let in {inflow:.4e} more than they let out, of {size:.4e} in and out, and no \
+         boundary is open"
+    )]
+    NetInflow {
+        /// The net inflow: volume (in the plane area) per time.
+        inflow: f64,
+        /// The sum of inflow and outflow.
+        size: f64,
+    },
     /// A saved state of another law.
     #[error(
         "the saved state is of {found} with {sums} sums for conservation, this solver is of {law} with {wanted}"
