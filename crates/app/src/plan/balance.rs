@@ -15,7 +15,8 @@ use crate::systems::hyperbolic::{BoundaryKind, Law};
 /// left, which may come from the quadrature here and from faces that deviate from a curved boundary.
 const ACCEPTED: f64 = 0.05;
 
-/// Rejects prescribed velocities at t = 0 that let in more fluid than out, or less, where no boundary is open.
+/// Rejects prescribed velocities at t = 0 that let in more fluid than out, or less, where no boundary is
+/// open.
 ///
 /// # Errors
 /// [`SystemError::NetInflow`] at `place`.

@@ -307,6 +307,33 @@ proptest! {
     #![proptest_config(config(256))]
 
     #[test]
+    fn convection_and_transport_are_the_rate_of_change_along_the_flow(
+        u in numbers(), slopes in prop::array::uniform3(prop::array::uniform6(-2.0..2.0f64)),
+    ) {
+        // Σ_d ∂F_d/∂x_d by central differences, exact for products of two linear functions, against
+        // (ū·∇)ũ + ũ ∇·ū. The states (ũ, ū) and their slopes are numbers of their own; convection has ū = ũ.
+        fn divergence<L: Law<3, N>, const N: usize>(law: &L, u: &[f64; N], slopes: &[[f64; N]; 3]) -> [f64; N] {
+            let mut sum = [0.0; N];
+            for d in 0..3 {
+                let flux = |h: f64| law.flux(&std::array::from_fn(|k| u[k] + h * slopes[d][k]))[d];
+                let (after, before) = (flux(0.5), flux(-0.5));
+                (0..N).for_each(|k| sum[k] += after[k] - before[k]);
+            }
+            sum
+        }
+        let along = |i: usize, given: usize| -> f64 {
+            (0..3).map(|d| u[given + d] * slopes[d][i] + u[i] * slopes[d][given + d]).sum()
+        };
+        let transport = divergence(&TRANSPORT, &u, &slopes);
+        let convection = divergence(&CONVECTION, &first(&u), &slopes.map(|slope| first::<3>(&slope)));
+        for i in 0..3 {
+            prop_assert!((transport[i] - along(i, 3)).abs() < 1e-12, "{transport:?}");
+            prop_assert!((convection[i] - along(i, 0)).abs() < 1e-12, "{convection:?}");
+            prop_assert_eq!(transport[3 + i], 0.0);
+        }
+    }
+
+    #[test]
     fn fluid_that_enters_through_an_open_boundary_gains_no_energy(
         a in numbers(), n in direction(), width in 1e-3..1.0f64,
     ) {
