@@ -78,6 +78,7 @@ mod mass;
 mod part;
 mod places;
 pub(crate) mod point_kernels;
+mod reaction;
 pub(crate) mod reflections;
 mod schedule;
 pub(crate) mod simplex;
@@ -91,6 +92,7 @@ pub use boundary_points::{BoundaryPoints, Triplet};
 pub use continuous::VertexInterpolation;
 pub use field::EllipticErrors;
 pub use places::elliptic_places;
+pub(crate) use reaction::check_factor;
 pub use transfer::PTransfer;
 
 use crate::error::OpsError;
@@ -291,7 +293,7 @@ impl<T: PackScalar> Sipdg<T> {
     /// admissible at the points of that order, and errors of memory allocation.
     pub fn at_order(&self, order: usize) -> Result<Self, OpsError> {
         check_order(order)?;
-        Self::of_problem(Arc::clone(&self.space.problem), order)
+        Self::of_problem(Arc::clone(&self.space.problem), order)?.with_lambda(self.lambda_factor())
     }
 
     /// The same operator in single precision.
@@ -299,7 +301,8 @@ impl<T: PackScalar> Sipdg<T> {
     /// # Errors
     /// Errors of memory allocation.
     pub fn single(&self) -> Result<Sipdg<f32>, OpsError> {
-        Sipdg::of_problem(Arc::clone(&self.space.problem), self.space.order)
+        Sipdg::of_problem(Arc::clone(&self.space.problem), self.space.order)?
+            .with_lambda(self.lambda_factor())
     }
 
     /// Length of a vector, padding included.

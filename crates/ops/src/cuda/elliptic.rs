@@ -8,6 +8,7 @@
 mod block_jacobi;
 mod halves;
 mod lines;
+mod reaction;
 mod rounding;
 mod simplex;
 mod transfer;
@@ -23,6 +24,7 @@ use dgsuite_basis::Shape;
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer, Source};
 use dgsuite_gpu::{CudaVector, GpuError, Scalar};
 use lines::Lines;
+use reaction::Reaction;
 use rounding::Products;
 use simplex::{Finish, Simplex};
 use universal::Universal;
@@ -90,6 +92,9 @@ pub struct CudaSipdg<T: Scalar> {
     real: usize,
     spans: Vec<Span>,
     kernels: Kernels<T>,
+    /// The host's factor of λ at the set-up, and `w J λ` for that factor if it has been changed since.
+    lambda_factor: f64,
+    reaction: Option<Reaction<T>>,
 }
 
 impl<T: Scalar> CudaSipdg<T> {
@@ -141,8 +146,9 @@ impl<T: Scalar> CudaSipdg<T> {
             Some(kernels) => kernels,
             None => Kernels::Universal(Universal::new(cuda, &layout, &host.device_parts(&layout))?),
         };
-        let (order, real) = (host.order(), layout.real);
-        Ok(Self { cuda: cuda.clone(), order, rows: layout.rows, real, spans, kernels })
+        let (order, real, lambda_factor) = (host.order(), layout.real, host.lambda_factor());
+        let (cuda, rows, reaction) = (cuda.clone(), layout.rows, None);
+        Ok(Self { cuda, order, rows, real, spans, kernels, lambda_factor, reaction })
     }
 
     /// The texts of the operator's kernels, as they are compiled.

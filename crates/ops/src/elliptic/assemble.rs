@@ -151,16 +151,15 @@ impl<T: PackScalar> Space<T> {
     }
 
     /// The diagonal of an element's diagonal block.
-    fn own_diagonal(&self, element: usize) -> Vec<f64> {
-        let terms = self.terms(element);
+    fn own_diagonal(&self, element: usize, terms: &ElementTerms) -> Vec<f64> {
         let reference = &self.tables_of(element).reference;
         let mut out = vec![0.0; reference.n_basis];
-        self.volume_terms(element, &terms, |factor, f| {
+        self.volume_terms(element, terms, |factor, f| {
             for (out, f) in out.iter_mut().zip(f) {
                 *out += factor * f * f;
             }
         });
-        self.face_terms(element, &terms, |point, stiffness, penalty, slopes| {
+        self.face_terms(element, terms, |point, stiffness, penalty, slopes| {
             for (i, (out, phi)) in out.iter_mut().zip(reference.interp_face.row(point)).enumerate() {
                 let slope = slopes.get(i).map_or(0.0, |slope| 2.0 * stiffness * slope);
                 *out += phi * (penalty * phi - slope);
@@ -169,7 +168,7 @@ impl<T: PackScalar> Space<T> {
         for face in 0..self.problem.mesh.shape(element).n_faces() {
             if let Beyond::Element { side, .. } = self.across(element, face)
                 && side.element as usize == element
-                && let Some((_, block)) = self.coupling(element, face, &terms)
+                && let Some((_, block)) = self.coupling(element, face, terms)
             {
                 for (i, out) in out.iter_mut().enumerate() {
                     *out += block[(i, i)];
@@ -398,7 +397,38 @@ impl<T: PackScalar> Sipdg<T> {
     #[must_use]
     pub fn diagonal(&self) -> Vec<T> {
         let space = &self.space;
-        let mut out = vec![T::ONE; space.len()];
+        self.numbers_of_nodes(T::ONE, |element| space.own_diagonal(element, &space.terms(element)))
+    }
+
+    /// The diagonal as a function of λ: the diagonal of the operator with `λ factor` (see
+    /// [`set_lambda`](Self::set_lambda)) is the first vector plus `factor` times the second, which is the
+    /// diagonal of `∫ λ u v` with λ of the set-up. The padding has ones and zeros.
+    #[must_use]
+    pub fn diagonals(&self) -> (Vec<T>, Vec<T>) {
+        let space = &self.space;
+        let diffusion = |element: usize| {
+            let mut terms = space.terms(element);
+            terms.lambda.fill(0.0);
+            space.own_diagonal(element, &terms)
+        };
+        let reaction = |element: usize| {
+            let tables = space.tables_of(element);
+            let lambda = space.problem.lambda.at(element, &tables.lambda);
+            let mut out = vec![0.0; tables.reference.n_basis];
+            for (q, (jw, lambda)) in space.terms(element).jw.iter().zip(lambda).enumerate() {
+                for (out, phi) in out.iter_mut().zip(tables.reference.interp_volume.row(q)) {
+                    *out += jw * lambda * phi * phi;
+                }
+            }
+            out
+        };
+        (self.numbers_of_nodes(T::ONE, diffusion), self.numbers_of_nodes(T::ZERO, reaction))
+    }
+
+    /// A vector from numbers of each element's nodes, and the number in the padding.
+    fn numbers_of_nodes(&self, padding: T, of_element: impl Fn(usize) -> Vec<f64> + Sync) -> Vec<T> {
+        let space = &self.space;
+        let mut out = vec![padding; space.len()];
         let mut rest = &mut out[..];
         for group in &space.groups {
             let (own, others) = rest.split_at_mut(group.state.len());
@@ -409,8 +439,8 @@ impl<T: PackScalar> Sipdg<T> {
                     let part = group.part_of(block);
                     let end = part.first_block * lanes + part.n_elements;
                     for slot in block * lanes..((block + 1) * lanes).min(end) {
-                        let diagonal = space.own_diagonal(group.elements[slot] as usize);
-                        for (out, v) in out[slot % lanes..].iter_mut().step_by(lanes).zip(diagonal) {
+                        let numbers = of_element(group.elements[slot] as usize);
+                        for (out, v) in out[slot % lanes..].iter_mut().step_by(lanes).zip(numbers) {
                             *out = T::from_f64(v);
                         }
                     }

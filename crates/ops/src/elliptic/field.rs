@@ -225,7 +225,7 @@ impl<T: PackScalar> Sipdg<T> {
             let value = fine.value.mul_vec(&c);
             let slopes = [0, 1, 2].map(|d| fine.gradient[d].mul_vec(&c));
             let kappa = space.problem.kappa.at(element, &fine.kappa);
-            let lambda = space.problem.lambda.at(element, &fine.lambda);
+            let lambda = space.lambda_at(element, &fine.lambda);
             let mut out = [0.0; 4];
             for q in 0..x.len() {
                 let e = value[q] - exact(element, x[q]);

@@ -62,6 +62,9 @@ pub(super) struct PartOperator<T: Element> {
     pub(super) bernstein: Option<Bernstein<T>>,
     /// Per block, see [`super::point_kernels::Conduct`].
     pub(super) metric: Buffer<T>,
+    /// `w J λ` of the set-up in the order of the rows of `metric`, `[row][lane]`; empty as long as λ does not
+    /// change.
+    pub(super) reaction: Vec<T>,
     /// Per block, see [`super::point_kernels::FaceCoefficients`]; in Bernstein form [`Bernstein::adopt`].
     pub(super) face: Buffer<T>,
     /// `2 κ⁻ / κ_f − 1`, `[block][face][lane]`; empty if κ is the same on both sides of all faces, and on
@@ -145,6 +148,7 @@ impl<T: PackScalar> PartOperator<T> {
                 simplex,
                 bernstein: None,
                 metric,
+                reaction: Vec::new(),
                 face,
                 shares,
                 boxes: Buffer::zeros(0)?,
@@ -222,6 +226,7 @@ impl<T: PackScalar> PartOperator<T> {
             simplex: None,
             bernstein: None,
             metric,
+            reaction: Vec::new(),
             face,
             shares: Buffer::zeros(0)?,
             boxes,
@@ -312,7 +317,9 @@ impl<T: PackScalar> PartOperator<T> {
 
     /// Memory in bytes of geometry and matrices.
     pub(super) fn bytes(&self) -> usize {
-        (self.metric.len() + self.face.len() + self.shares.len() + self.boxes.len()) * size_of::<T>()
+        let reaction = self.reaction.len();
+        (self.metric.len() + reaction + self.face.len() + self.shares.len() + self.boxes.len())
+            * size_of::<T>()
             + self.ahead.bytes()
             + self.publish.bytes()
             + self.tangential.bytes()

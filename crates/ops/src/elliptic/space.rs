@@ -92,6 +92,8 @@ pub(super) struct Space<T: Element> {
     sides: Vec<Beyond>,
     /// By side: `penalty C |f|/|E|`.
     trace: Vec<f64>,
+    /// The factor by which λ of the problem is multiplied.
+    pub(super) lambda_factor: f64,
 }
 
 impl<T: PackScalar> Space<T> {
@@ -145,6 +147,7 @@ impl<T: PackScalar> Space<T> {
             trace: Vec::new(),
             first_side,
             sides,
+            lambda_factor: 1.0,
         };
         out.trace = out.traces()?;
         Ok(out)
@@ -187,6 +190,13 @@ impl<T: PackScalar> Space<T> {
         element_points(&self.problem.mesh, set, local)
     }
 
+    /// Values of λ in an element at the points of a table.
+    pub(super) fn lambda_at(&self, element: usize, table: &Matrix) -> Vec<f64> {
+        let mut values = self.problem.lambda.at(element, table);
+        values.iter_mut().for_each(|v| *v *= self.lambda_factor);
+        values
+    }
+
     /// Computes geometry and coefficients of an element.
     pub(super) fn terms(&self, element: usize) -> ElementTerms {
         let tables = self.tables_of(element);
@@ -202,7 +212,7 @@ impl<T: PackScalar> Space<T> {
             jw: g.jacobian.iter().zip(weights).map(|(j, w)| j * w).collect(),
             metric: g.metric.iter().zip(&g.jacobian).map(|(a, j)| inverse(a, *j)).collect(),
             kappa: self.problem.kappa.at(element, &tables.kappa[0]),
-            lambda: self.problem.lambda.at(element, &tables.lambda),
+            lambda: self.lambda_at(element, &tables.lambda),
             face: g
                 .face
                 .iter()

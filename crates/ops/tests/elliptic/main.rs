@@ -8,6 +8,7 @@ mod operator;
 #[path = "../common/parallel.rs"]
 mod parallel;
 mod places;
+mod reaction;
 #[allow(unused_imports, unused_macros)] // shared with the tests of laws and of devices
 #[path = "../common/several.rs"]
 mod several;

@@ -1,5 +1,6 @@
 //! Launches of `elliptic_lines.cu`: quadrilaterals and hexahedra at Gauss nodes, one thread per line.
 
+use super::reaction::ReactionTable;
 use super::{upload, with_headers};
 use crate::cuda::setting::{SHARED, list};
 use crate::elliptic::device::DeviceLayout;
@@ -28,6 +29,8 @@ struct Arguments {
 /// The kernel of a mesh of quadrilaterals or hexahedra.
 pub(super) struct Lines<T: Scalar> {
     numbers: [DeviceBuffer<T>; 2],
+    /// Numbers of a row of the metric that ends with the reaction, if there is one.
+    with_reaction: Option<usize>,
     sides: DeviceBuffer<u32>,
     walks: DeviceBuffer<i32>,
     arguments: Arguments,
@@ -96,7 +99,8 @@ impl<T: Scalar> Lines<T> {
             copied: layout.real as u64,
             n_copied: (layout.rows.len() - layout.real) as u64,
         };
-        Ok(Some(Self { numbers, sides, walks, arguments, function, config }))
+        let with_reaction = t.reaction.then_some(t.dim * (t.dim + 1) / 2 + 1);
+        Ok(Some(Self { numbers, with_reaction, sides, walks, arguments, function, config }))
     }
 
     /// The text of the kernel; `None` if the order is too high for it.
@@ -115,6 +119,11 @@ impl<T: Scalar> Lines<T> {
         // SAFETY: the arguments are those of the kernel, whose tables lead to rows of vectors of the
         // operator's length, which was checked.
         unsafe { cuda.launch(&self.function, self.config, &args) }
+    }
+
+    /// The tables that contain the reaction.
+    pub(super) fn reaction_tables(&self) -> Vec<ReactionTable> {
+        self.with_reaction.map(|width| ReactionTable::new(&self.numbers[0], width)).into_iter().collect()
     }
 
     pub(super) fn bytes(&self) -> usize {

@@ -4,6 +4,7 @@
 //! per element.
 
 use crate::cuda::elliptic::halves::Halves;
+use crate::cuda::elliptic::reaction::ReactionTable;
 use crate::cuda::elliptic::rounding::{Products, rounded};
 use crate::cuda::elliptic::{upload, with_headers};
 use crate::cuda::setting::{SHARED, list};
@@ -311,6 +312,12 @@ impl<T: Scalar> Simplex<T> {
         // SAFETY: the arguments are those of the kernel, whose tables lead to rows of vectors of the
         // operator's length, which was checked.
         unsafe { cuda.launch(&self.function, self.config, &args) }
+    }
+
+    /// The tables that contain the reaction.
+    pub(super) fn reaction_tables(&self) -> Vec<ReactionTable> {
+        let reaction = &self.numbers[3];
+        (!reaction.is_empty()).then(|| ReactionTable::new(reaction, 1)).into_iter().collect()
     }
 
     pub(super) fn bytes(&self) -> usize {

@@ -1,5 +1,6 @@
 //! Launches of `elliptic.cu`: any elements, two kernels for each part, from the host's tables.
 
+use super::reaction::ReactionTable;
 use crate::cuda::elliptic::{upload, with_headers};
 use crate::elliptic::device::{DeviceLayout, DevicePart};
 use crate::error::OpsError;
@@ -28,6 +29,13 @@ pub(super) struct MatrixArgument {
     width: u32,
 }
 
+impl MatrixArgument {
+    /// Addresses of values and columns.
+    pub(super) fn addresses(self) -> [u64; 2] {
+        [self.values, self.columns]
+    }
+}
+
 impl<T: Scalar> DeviceRows<T> {
     pub(super) fn new(cuda: &Cuda, m: &Rows) -> Result<Self, GpuError> {
         let (rows, width) = (m.rows.len(), m.rows.iter().map(Vec::len).max().unwrap_or(0));
@@ -47,6 +55,11 @@ impl<T: Scalar> DeviceRows<T> {
     pub(super) fn argument(&self) -> MatrixArgument {
         let (rows, width) = (self.rows as u32, self.width as u32);
         MatrixArgument { values: self.values.ptr(), columns: self.columns.ptr(), rows, width }
+    }
+
+    /// Entries of a row.
+    pub(super) fn width(&self) -> usize {
+        self.width
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -106,6 +119,8 @@ struct Part<T: Scalar> {
     tables: [DeviceBuffer<u32>; 3],
     matrices: [DeviceRows<T>; 5],
     argument: PartArgument,
+    /// Numbers of a row of the metric that ends with the reaction, if there is one.
+    with_reaction: Option<usize>,
     publish: (Function, LaunchConfig),
     test: (Function, LaunchConfig),
 }
@@ -188,7 +203,9 @@ impl<T: Scalar> Universal<T> {
             };
             let (publish, test) =
                 (kernel("elliptic_publish", shared[0])?, kernel("elliptic_test", shared[1])?);
-            parts.push(Part { numbers, tables: tables_of, matrices, argument, publish, test });
+            let with_reaction = (part.n_values > 0).then_some(part.entries);
+            let tables = tables_of;
+            parts.push(Part { numbers, tables, matrices, argument, with_reaction, publish, test });
         }
         let published = DeviceBuffer::zeros(cuda, "the traces of an operator", 2 * layout.points)?;
         Ok(Self { parts, published })
@@ -220,6 +237,12 @@ impl<T: Scalar> Universal<T> {
             unsafe { cuda.launch(&part.test.0, part.test.1, &args)? };
         }
         Ok(())
+    }
+
+    /// The tables that contain the reaction.
+    pub(super) fn reaction_tables(&self) -> Vec<ReactionTable> {
+        let of_part = |p: &Part<T>| Some(ReactionTable::new(&p.numbers[0], p.with_reaction?));
+        self.parts.iter().filter_map(of_part).collect()
     }
 
     pub(super) fn bytes(&self) -> usize {

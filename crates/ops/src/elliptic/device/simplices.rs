@@ -223,7 +223,7 @@ impl Simplices {
             if longest * steepest > STRETCHED * STRETCHED {
                 stretched.fetch_add(1, Ordering::Relaxed);
             }
-            *reaction = j * problem.lambda.at_point(element, &tables.lambda, 0);
+            *reaction = j * (space.lambda_factor * problem.lambda.at_point(element, &tables.lambda, 0));
             for c in 0..=dim {
                 let f = face_of[c];
                 let surface = gamma * j * dot(c, c).sqrt();
