@@ -56,6 +56,6 @@ pub use choice::ChosenKernels;
 pub use clock::{BoundsCopy, RING, StepBound, StepChoice};
 pub use control::{Attempt, AttemptsCopy, ControlStart, DeviceControl};
 pub use discretization::{CudaDiscretization, StageAddresses};
-pub use elliptic::{CudaBlockInverse, CudaPTransfer, CudaSipdg};
+pub use elliptic::{CudaBlockInverse, CudaMass, CudaPTransfer, CudaSipdg};
 pub use measure::{Integrand, Measures, PointRule};
 pub use sample::{Sampler, SamplesUnderWay};

@@ -8,6 +8,7 @@
 mod block_jacobi;
 mod halves;
 mod lines;
+mod mass;
 mod reaction;
 mod rounding;
 mod simplex;
@@ -15,6 +16,7 @@ mod transfer;
 mod universal;
 
 pub use block_jacobi::CudaBlockInverse;
+pub use mass::CudaMass;
 pub use transfer::CudaPTransfer;
 
 use crate::elliptic::device::DeviceSpan;
@@ -316,6 +318,15 @@ impl<T: Scalar> CudaSipdg<T> {
     /// [`OpsError::Elliptic`] if `host` does not belong to this operator, and errors of the device.
     pub fn block_inverses(&self, host: &BlockInverse<f64>) -> Result<CudaBlockInverse<T>, OpsError> {
         CudaBlockInverse::new(self, host)
+    }
+
+    /// Copies the mass matrix of the host's operator and its inverse to the device.
+    ///
+    /// # Errors
+    /// [`OpsError::Elliptic`] if `host` does not belong to this operator, [`OpsError::Basis`] if the mass
+    /// matrix of a curved element cannot be inverted, and errors of the device.
+    pub fn mass(&self, host: &Sipdg<f64>) -> Result<CudaMass<T>, OpsError> {
+        CudaMass::new(self, host)
     }
 
     fn check(&self, doing: &'static str, found: usize) -> Result<(), GpuError> {

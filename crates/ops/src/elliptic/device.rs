@@ -6,6 +6,7 @@
 //! submodules have the tables of the kernels for simplices and for quadrilaterals and hexahedra.
 
 pub(crate) mod grids;
+pub(crate) mod mass;
 pub(crate) mod simplices;
 
 use super::space::{Beyond, Space};

@@ -1,5 +1,6 @@
 //! The interior penalty operator, block Jacobi and p-transfers give the same results on device and host.
 
+use crate::elliptic_parts::{compare_lambda, compare_mass};
 use crate::emulated::{quadrilaterals, row};
 use crate::residual::device;
 use crate::testkit::{Cells, PLANE, SPACE, mesh};
@@ -75,8 +76,8 @@ pub(crate) fn compare_elliptic<T: Scalar>(
     coefficients: Coefficients,
     levels: bool,
 ) {
-    let host = operator(mesh, order, coefficients);
-    let on_device = CudaSipdg::<T>::new(cuda, &host).expect("an operator on the device");
+    let mut host = operator(mesh, order, coefficients);
+    let mut on_device = CudaSipdg::<T>::new(cuda, &host).expect("an operator on the device");
     assert_eq!(on_device.len(), host.len());
     let u = noise(host.len(), 3);
     let eps = if T::BYTES == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
@@ -95,6 +96,10 @@ pub(crate) fn compare_elliptic<T: Scalar>(
     if levels {
         compare_levels(&host, &on_device, order, &u, &what, eps * (n as f64).sqrt());
     }
+    compare_mass(&host, &on_device, &u, &what);
+    let largest = wanted.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    let allowed = 8.0 * scale / largest * (n as f64).sqrt();
+    compare_lambda(&mut host, &mut on_device, &u, &what, allowed);
 }
 
 /// Compares the residual and a smoother's step, if the operator computes them itself; `au` is `A u`.

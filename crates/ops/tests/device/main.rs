@@ -11,6 +11,7 @@ mod several;
 
 mod compile;
 mod elliptic;
+mod elliptic_parts;
 mod emulated;
 mod march;
 mod places;

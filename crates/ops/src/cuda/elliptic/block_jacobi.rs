@@ -3,11 +3,18 @@
 use super::{CudaSipdg, with_headers};
 use crate::elliptic::BlockInverse;
 use crate::error::OpsError;
-use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig};
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
 use dgsuite_gpu::{CudaVector, GpuError, Scalar};
 
 /// Threads of a block.
 const THREADS: u32 = 256;
+
+/// The text of the kernel `block_multiply` for elements with `np` rows.
+pub(super) fn text<T: Scalar>(np: usize, threads: u32) -> Source {
+    with_headers::<T>("elliptic_block_jacobi.cu", include_str!("../elliptic_block_jacobi.cu"))
+        .define("NP", np)
+        .define("THREADS", threads)
+}
 
 /// A dense matrix for each element on a device, as [`BlockInverse`]; the identity in the rows that fill up
 /// the host's blocks.
@@ -50,11 +57,7 @@ impl<T: Scalar> CudaBlockInverse<T> {
                     *v = T::from_f64(m.entry(k % np, k / np));
                 }
             }
-            let text = include_str!("../elliptic_block_jacobi.cu");
-            let source = with_headers::<T>("elliptic_block_jacobi.cu", text)
-                .define("NP", np)
-                .define("THREADS", THREADS);
-            let multiply = cuda.compile(&source)?.function("block_multiply")?;
+            let multiply = cuda.compile(&text::<T>(np, THREADS))?.function("block_multiply")?;
             let matrices = DeviceBuffer::from_slice(cuda, "the inverses of blocks", &entries)?;
             parts.push(Part { matrices, multiply, first_row: span.first_row, rows });
         }
