@@ -11,7 +11,7 @@ mod wall;
 
 pub use far_field::FarField;
 pub use given::Given;
-pub use incompressible::{InflowProtected, ZeroNormalVelocity, ZeroPressure, ZeroVelocity};
+pub use incompressible::{GivenVelocity, InflowProtected, ZeroNormalVelocity, ZeroPressure, ZeroVelocity};
 pub use inflow::SubsonicInflow;
 pub use no_slip::{NoSlipWall, WallHeat};
 pub use open::{Outflow, Prescribed};

@@ -19,8 +19,9 @@ use crate::real::{Real, array};
 /// A numerical flux `f*(u⁻, u⁺, n)` through a face with unit normal `n`, which points from minus to plus.
 ///
 /// All numerical fluxes are consistent, `f*(u, u, n) = Σ_d F_d(u) n_d`, and conservative,
-/// `f*(a, b, n) = −f*(b, a, −n)`, to rounding. The only exception is [`PenaltyFlux`](crate::PenaltyFlux),
-/// which is conservative but zero without a jump.
+/// `f*(a, b, n) = −f*(b, a, −n)`, to rounding. The exceptions are [`PenaltyFlux`](crate::PenaltyFlux), which
+/// is conservative but zero without a jump, and [`ElementwiseFlux`](crate::incompressible::ElementwiseFlux),
+/// which does not read the outer state.
 pub trait NumericalFlux<L: Law<D, N>, const D: usize, const N: usize>: Copy + Send + Sync + 'static {
     /// Name in pipeline files.
     const NAME: &'static str;

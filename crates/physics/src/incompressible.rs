@@ -1,12 +1,14 @@
 //! Incompressible flow of constant density: its first-order operators as laws.
 
 mod convection;
+mod elementwise;
 mod force;
 mod outflow;
 mod penalty;
 mod transport;
 
 pub use convection::Convection;
+pub use elementwise::ElementwiseFlux;
 pub use force::wall_force;
 pub use outflow::OpenPressure;
 pub use penalty::{Penalty, PenaltyFlux};

@@ -61,8 +61,9 @@ pub mod two_point;
 
 pub use advection::Advection;
 pub use boundary::{
-    Boundary, FarField, Given, InflowProtected, NoSlipWall, Outflow, Prescribed, PressureOutlet, SlipWall,
-    SubsonicInflow, Symmetry, WallHeat, ZeroNormalVelocity, ZeroPressure, ZeroVelocity,
+    Boundary, FarField, Given, GivenVelocity, InflowProtected, NoSlipWall, Outflow, Prescribed,
+    PressureOutlet, SlipWall, SubsonicInflow, Symmetry, WallHeat, ZeroNormalVelocity, ZeroPressure,
+    ZeroVelocity,
 };
 pub use diffusion::{Diffusion, DiffusiveBoundary, NoDiffusion, ScalarDiffusion};
 pub use euler::Euler;

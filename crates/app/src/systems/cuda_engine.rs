@@ -3,6 +3,7 @@
 mod batch;
 
 use super::engine::{Ahead, Described, Engine, norms, perturbed};
+use super::error::SystemError;
 use batch::Batches;
 use dgsuite_basis::Representation;
 use dgsuite_gpu::cuda::{DeviceBuffer, Graph};
@@ -369,8 +370,8 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
         &self.discretization
     }
 
-    fn step(&mut self, t: f64, dt: f64) -> Result<(), OpsError> {
-        self.make_step(t, dt, false)
+    fn step(&mut self, t: f64, dt: f64) -> Result<(), SystemError> {
+        Ok(self.make_step(t, dt, false)?)
     }
 
     fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError> {

@@ -96,10 +96,7 @@ pub(crate) fn engine(
                     }
                     by_flux!(setup, flux)
                 }
-                Law::Incompressible(_) => Err(SystemError::Unavailable {
-                    law: setup.law.name(),
-                    what: "in this version".to_owned(),
-                }),
+                Law::Incompressible(_) => super::incompressible::engine(setup, host, initial, t0),
                 Law::NavierStokes(viscous) => {
                     let diffusion: Box<dyn DiffusionKernels<$t>> =
                         Box::new(Diffusive::<_, $d, $n> { diffusion: *viscous });

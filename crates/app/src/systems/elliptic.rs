@@ -20,15 +20,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod bridge;
+pub(in crate::systems) mod bridge;
 mod continuous;
 mod entries;
-mod on_device;
+pub(in crate::systems) mod on_device;
 mod options;
 mod parts;
-mod preconditioner;
+pub(in crate::systems) mod preconditioner;
 mod solved;
-mod watched;
+pub(in crate::systems) mod watched;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,5 +1,6 @@
 //! A conservation law in one precision: the discretisation, a Runge–Kutta scheme and the state.
 
+use super::error::SystemError;
 use super::solves::{Histories, SolveStatistics};
 use dgsuite_basis::Representation;
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};
@@ -15,7 +16,7 @@ use std::sync::Arc;
 /// The interface of an engine, independent of its precision.
 pub(crate) trait Engine: Send {
     fn discretization(&self) -> &dyn Described;
-    fn step(&mut self, t: f64, dt: f64) -> Result<(), OpsError>;
+    fn step(&mut self, t: f64, dt: f64) -> Result<(), SystemError>;
     fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError>;
     fn stable_dt(&mut self) -> Result<f64, OpsError>;
     fn measure_steps_by(&mut self, measure: StepMeasure) -> Result<(), OpsError>;
@@ -216,6 +217,16 @@ impl<T: PackScalar> HostEngine<T> {
     }
 }
 
+impl<T: PackScalar> HostEngine<T> {
+    fn advance(&mut self, t: f64, dt: f64) -> Result<(), OpsError> {
+        // The pool of threads is entered once per step, because entering it from outside may allocate memory
+        // for its queue.
+        let host = Arc::clone(self.rhs.discretization.host());
+        let (stepper, rhs, u) = (&mut self.stepper, &mut self.rhs, &mut self.u);
+        host.install(|| stepper.step(rhs, t, dt, u))
+    }
+}
+
 /// L² norms over the domain, per unknown, of an array like the state.
 pub(crate) fn norms<T: PackScalar>(d: &Discretization<T>, rate: &[T]) -> Vec<f64> {
     let n = d.physics().n_fields();
@@ -246,12 +257,8 @@ impl<T: PackScalar> Engine for HostEngine<T> {
         &self.rhs.discretization
     }
 
-    fn step(&mut self, t: f64, dt: f64) -> Result<(), OpsError> {
-        // The pool of threads is entered once per step, because entering it from outside may allocate memory
-        // for its queue.
-        let host = Arc::clone(self.rhs.discretization.host());
-        let (stepper, rhs, u) = (&mut self.stepper, &mut self.rhs, &mut self.u);
-        host.install(|| stepper.step(rhs, t, dt, u))
+    fn step(&mut self, t: f64, dt: f64) -> Result<(), SystemError> {
+        Ok(self.advance(t, dt)?)
     }
 
     fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError> {
@@ -385,7 +392,7 @@ impl<T: PackScalar> Engine for HostEngine<T> {
     }
 
     fn try_step(&mut self, t: f64, dt: f64) -> Result<f64, OpsError> {
-        self.step(t, dt)?;
+        self.advance(t, dt)?;
         let (stepper, u) = (&mut self.stepper, &self.u);
         Ok(self.weights.as_ref().and_then(|w| stepper.weighted_error(u, w)).unwrap_or(f64::NAN))
     }

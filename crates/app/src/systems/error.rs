@@ -1,5 +1,7 @@
 //! Why a solver of a conservation law could not be set up, or stopped.
 
+use super::elliptic::EllipticError;
+use dgsuite_amg::SolveError;
 use dgsuite_gpu::GpuError;
 use dgsuite_ops::OpsError;
 use dgsuite_physics::source::SourceError;
@@ -101,6 +103,18 @@ pub enum SystemError {
     /// No source term can be derived from the solution.
     #[error("no source term can be derived: {0}")]
     Source(#[from] SourceError),
+    /// A linear system of a step that was not solved.
+    #[error("{what} could not be solved: {cause}")]
+    Solve {
+        /// What was to be solved for.
+        what: &'static str,
+        /// Why it was not.
+        #[source]
+        cause: SolveError,
+    },
+    /// The solver of an elliptic problem could not be set up.
+    #[error(transparent)]
+    Elliptic(Box<EllipticError>),
     /// The operators could not be set up.
     #[error(transparent)]
     Ops(OpsError),

@@ -305,8 +305,10 @@ impl Hyperbolic {
     /// # Errors
     /// [`SystemError`] of the operators.
     pub fn step(&mut self, dt: f64) -> Result<(), SystemError> {
-        let outcome = self.engine.step(self.time, dt);
-        outcome.map_err(|e| self.located(e))?;
+        self.engine.step(self.time, dt).map_err(|error| match error {
+            SystemError::Ops(error) => self.located(error),
+            other => other,
+        })?;
         self.time += dt;
         self.steps += 1;
         Ok(())

@@ -9,6 +9,17 @@
 //! the time integration; with [`Law::Incompressible`](super::setup::Law::Incompressible) a
 //! [`Hyperbolic`](super::hyperbolic::Hyperbolic) solver runs it.
 
+mod boundary;
+mod components;
+mod engine;
+mod flow;
+mod forcing;
+mod host;
+mod laws;
+mod machine;
+mod penalty;
 mod setup;
+mod velocity;
 
+pub(super) use engine::engine;
 pub use setup::{Incompressible, Penalties, Splitting};

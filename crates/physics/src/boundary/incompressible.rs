@@ -16,6 +16,11 @@ use crate::real::{Real, array, dot};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ZeroVelocity;
 
+/// The mean of both sides has the prescribed velocity, `u⁺ = 2g − u⁻`; all other entries of the state are
+/// those of the inside. The state on the boundary, the mean, is then `(g, p⁻)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GivenVelocity;
+
 /// Pressure zero, `u⁺ = u⁻` and `p⁺ = −p⁻`: with [`Central`](crate::Central) the values of the flux are
 /// `u* = u⁻` and `p* = 0`. This is an open boundary, or the homogeneous part of a prescribed pressure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +58,20 @@ impl<L: VelocityFirst<D, N>, const D: usize, const N: usize> Boundary<L, D, N> f
         let mut up = *um;
         for k in 0..D * L::VELOCITIES {
             up[k] = -um[k];
+        }
+        up
+    }
+}
+
+impl<L: VelocityFirst<D, N>, const D: usize, const N: usize> Boundary<L, D, N> for GivenVelocity {
+    const NAME: &'static str = "given-velocity";
+    const USES_DATA: bool = true;
+
+    #[inline(always)]
+    fn outer<R: Real>(&self, _law: &L, um: &[R; N], _n: &[R; D], data: &[R; N]) -> [R; N] {
+        let mut up = *um;
+        for k in 0..D * L::VELOCITIES {
+            up[k] = R::lit(2.0).mul_add(data[k], -um[k]);
         }
         up
     }

@@ -10,7 +10,7 @@ use dgsuite_ops::elliptic::{BlockInverse, BoundaryField, Field, PTransfer, Sipdg
 use super::{BadDatum, EllipticCondition};
 
 /// The discrete operator as a linear map of vectors.
-pub(super) struct Operator<T: PackScalar>(pub(super) Arc<Sipdg<T>>);
+pub(in crate::systems) struct Operator<T: PackScalar>(pub(in crate::systems) Arc<Sipdg<T>>);
 
 impl<T: PackScalar> LinearOperator<HostVector<T>> for Operator<T> {
     fn n_rows(&self) -> usize {
@@ -23,7 +23,7 @@ impl<T: PackScalar> LinearOperator<HostVector<T>> for Operator<T> {
 }
 
 /// The inverse mass matrix as a preconditioner.
-pub(super) struct InverseMass(pub(super) Arc<Sipdg<f64>>);
+pub(in crate::systems) struct InverseMass(pub(in crate::systems) Arc<Sipdg<f64>>);
 
 impl Preconditioner<HostVector<f64>> for InverseMass {
     fn apply(&mut self, r: &HostVector<f64>, z: &mut HostVector<f64>) {
@@ -32,7 +32,7 @@ impl Preconditioner<HostVector<f64>> for InverseMass {
 }
 
 /// The inverses of the element blocks as a preconditioner.
-pub(super) struct Blocks<T: PackScalar>(pub(super) BlockInverse<T>);
+pub(in crate::systems) struct Blocks<T: PackScalar>(pub(in crate::systems) BlockInverse<T>);
 
 impl<T: PackScalar> Preconditioner<HostVector<T>> for Blocks<T> {
     fn apply(&mut self, r: &HostVector<T>, z: &mut HostVector<T>) {
@@ -41,7 +41,7 @@ impl<T: PackScalar> Preconditioner<HostVector<T>> for Blocks<T> {
 }
 
 /// The transfer between two levels of different order.
-pub(super) struct BetweenOrders<T: PackScalar>(pub(super) PTransfer<T>);
+pub(in crate::systems) struct BetweenOrders<T: PackScalar>(pub(in crate::systems) PTransfer<T>);
 
 impl<T: PackScalar> Transfer<HostVector<T>> for BetweenOrders<T> {
     fn restrict(&self, fine: &HostVector<T>, coarse: &mut HostVector<T>) {
@@ -54,7 +54,7 @@ impl<T: PackScalar> Transfer<HostVector<T>> for BetweenOrders<T> {
 }
 
 /// Computes the load vector of forcing and boundary data.
-pub(super) fn right_hand_side(
+pub(in crate::systems) fn right_hand_side(
     operator: &Sipdg<f64>,
     forcing: &Field<'_>,
     conditions: &[EllipticCondition],
@@ -72,7 +72,7 @@ pub(super) fn right_hand_side(
 
 /// Returns the first element whose data is not finite: its right-hand side, or the datum of one of its
 /// boundaries.
-pub(super) fn bad_datum(
+pub(in crate::systems) fn bad_datum(
     operator: &Sipdg<f64>,
     forcing: &Field<'_>,
     conditions: &[EllipticCondition],

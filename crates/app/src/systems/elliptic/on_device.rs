@@ -1,7 +1,7 @@
 //! The solve on an NVIDIA device: set-up on the host, all iterations on the device.
 
-mod bridge;
-mod preconditioner;
+pub(in crate::systems) mod bridge;
+pub(in crate::systems) mod preconditioner;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

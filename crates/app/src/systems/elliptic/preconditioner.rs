@@ -21,21 +21,21 @@ use super::{EllipticError, LevelDescription};
 use crate::systems::setup::Precision;
 
 /// A preconditioner with its properties.
-pub(super) struct Built {
-    pub(super) apply: Box<Apply<Vector<f64>>>,
+pub(in crate::systems) struct Built {
+    pub(in crate::systems) apply: Box<Apply<Vector<f64>>>,
     /// Whether it is slightly nonlinear.
-    pub(super) flexible: bool,
-    pub(super) levels: Vec<LevelDescription>,
+    pub(in crate::systems) flexible: bool,
+    pub(in crate::systems) levels: Vec<LevelDescription>,
     /// Bytes in addition to the levels.
-    pub(super) bytes: usize,
+    pub(in crate::systems) bytes: usize,
     /// Products with the operator in each application, in products of the finest level.
-    pub(super) applications: f64,
+    pub(in crate::systems) applications: f64,
 }
 
 type Vector<T> = HostVector<T>;
 
 /// Builds the preconditioner.
-pub(super) fn build(
+pub(in crate::systems) fn build(
     operator: &Operator<f64>,
     options: &SolverOptions,
     host: &Host,
@@ -76,7 +76,7 @@ pub(super) fn build(
 }
 
 /// Whether all elements are simplices.
-pub(super) fn is_simplicial(mesh: &Mesh) -> bool {
+pub(in crate::systems) fn is_simplicial(mesh: &Mesh) -> bool {
     mesh.sets.iter().all(|set| matches!(set.shape, Shape::Triangle | Shape::Tetrahedron))
 }
 
@@ -85,7 +85,7 @@ pub(super) fn is_simplicial(mesh: &Mesh) -> bool {
 const STRETCHED: f64 = 30.0;
 
 /// Returns whether more than a hundredth of the elements are stretched; simplices do not count.
-pub(super) fn is_stretched(mesh: &Mesh) -> bool {
+pub(in crate::systems) fn is_stretched(mesh: &Mesh) -> bool {
     let mut stretched = 0;
     for set in &mesh.sets {
         if matches!(set.shape, Shape::Triangle | Shape::Tetrahedron) {
@@ -109,7 +109,9 @@ pub(super) fn is_stretched(mesh: &Mesh) -> bool {
 }
 
 /// `1 / a_ii`.
-pub(super) fn inverse_diagonal<T: PackScalar>(operator: &Sipdg<T>) -> Result<Vec<T>, EllipticError> {
+pub(in crate::systems) fn inverse_diagonal<T: PackScalar>(
+    operator: &Sipdg<T>,
+) -> Result<Vec<T>, EllipticError> {
     let mut diagonal = operator.diagonal();
     for (row, entry) in diagonal.iter_mut().enumerate() {
         let value = entry.to_f64();
@@ -154,14 +156,14 @@ fn assembled(
 }
 
 /// The cost of a cycle of algebraic multigrid.
-pub(super) struct Work {
+pub(in crate::systems) struct Work {
     /// Products with the finest matrix that read as many entries; a product with the matrix counts as one
     /// with the operator, whatever the cost of its entries.
-    pub(super) products: f64,
+    pub(in crate::systems) products: f64,
 }
 
 impl Work {
-    pub(super) fn of(summary: &HierarchySummary, options: &dgsuite_amg::AmgOptions) -> Self {
+    pub(in crate::systems) fn of(summary: &HierarchySummary, options: &dgsuite_amg::AmgOptions) -> Self {
         let first = summary.levels.first().map_or(1, |level| level.nonzeros).max(1) as f64;
         Self { products: amg_work(summary, degree(options.smoother)) / first }
     }
@@ -196,7 +198,7 @@ fn degree(smoother: Smoother) -> usize {
 }
 
 /// Describes a level for the table.
-pub(super) fn describe_amg(level: &dgsuite_amg::LevelSummary) -> LevelDescription {
+pub(in crate::systems) fn describe_amg(level: &dgsuite_amg::LevelSummary) -> LevelDescription {
     LevelDescription {
         kind: "amg".to_owned(),
         rows: level.rows,

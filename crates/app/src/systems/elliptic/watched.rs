@@ -7,25 +7,25 @@ use dgsuite_amg::Preconditioner;
 use dgsuite_gpu::Vector;
 
 /// A preconditioner that can be sent to another thread.
-pub(super) type Apply<V> = dyn Preconditioner<V> + Send;
+pub(in crate::systems) type Apply<V> = dyn Preconditioner<V> + Send;
 
 /// Time between two norms of the residual; on a device the solve waits for each of them.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Conjugate gradients call this preconditioner once in each iteration, with the residual. When the flag is
 /// set it returns zero, which ends the iteration with the current iterate.
-pub(super) struct Watched<'a, V> {
+pub(in crate::systems) struct Watched<'a, V> {
     inner: &'a mut Apply<V>,
     stop: &'a AtomicBool,
     progress: &'a mut (dyn FnMut(usize, f64) + Send),
     iteration: usize,
     said: Instant,
     /// Whether the flag was set.
-    pub(super) stopped: bool,
+    pub(in crate::systems) stopped: bool,
 }
 
 impl<'a, V: Vector> Watched<'a, V> {
-    pub(super) fn new(
+    pub(in crate::systems) fn new(
         inner: &'a mut Apply<V>,
         stop: &'a AtomicBool,
         progress: &'a mut (dyn FnMut(usize, f64) + Send),

@@ -9,7 +9,7 @@ use dgsuite_gpu::{CudaVector, Scalar, Vector};
 use dgsuite_ops::cuda::{CudaBlockInverse, CudaPTransfer, CudaSipdg};
 
 /// The discrete operator as a linear map of vectors.
-pub(super) struct OnDevice<T: Scalar>(pub(super) Arc<CudaSipdg<T>>);
+pub(in crate::systems) struct OnDevice<T: Scalar>(pub(in crate::systems) Arc<CudaSipdg<T>>);
 
 impl<T: Scalar> LinearOperator<CudaVector<T>> for OnDevice<T> {
     fn n_rows(&self) -> usize {
@@ -56,7 +56,7 @@ impl<T: Scalar> LinearOperator<CudaVector<T>> for OnDevice<T> {
 }
 
 /// The inverses of the element blocks as a preconditioner.
-pub(super) struct Blocks<T: Scalar>(pub(super) CudaBlockInverse<T>);
+pub(in crate::systems) struct Blocks<T: Scalar>(pub(in crate::systems) CudaBlockInverse<T>);
 
 impl<T: Scalar> Preconditioner<CudaVector<T>> for Blocks<T> {
     fn apply(&mut self, r: &CudaVector<T>, z: &mut CudaVector<T>) {
@@ -66,7 +66,7 @@ impl<T: Scalar> Preconditioner<CudaVector<T>> for Blocks<T> {
 }
 
 /// The transfer between two levels of different order.
-pub(super) struct BetweenOrders<T: Scalar>(pub(super) CudaPTransfer<T>);
+pub(in crate::systems) struct BetweenOrders<T: Scalar>(pub(in crate::systems) CudaPTransfer<T>);
 
 impl<T: Scalar> Transfer<CudaVector<T>> for BetweenOrders<T> {
     fn restrict(&self, fine: &CudaVector<T>, coarse: &mut CudaVector<T>) {

@@ -25,19 +25,19 @@ use crate::systems::setup::Precision;
 type Vector<T> = CudaVector<T>;
 
 /// A preconditioner with its properties.
-pub(super) struct Built {
-    pub(super) apply: Box<Apply<Vector<f64>>>,
+pub(in crate::systems) struct Built {
+    pub(in crate::systems) apply: Box<Apply<Vector<f64>>>,
     /// Whether it is slightly nonlinear.
-    pub(super) flexible: bool,
-    pub(super) levels: Vec<LevelDescription>,
+    pub(in crate::systems) flexible: bool,
+    pub(in crate::systems) levels: Vec<LevelDescription>,
     /// Bytes in addition to the levels.
-    pub(super) bytes: usize,
+    pub(in crate::systems) bytes: usize,
     /// Products with the operator in each application, in products of the finest level.
-    pub(super) applications: f64,
+    pub(in crate::systems) applications: f64,
 }
 
 /// Builds the preconditioner.
-pub(super) fn build(
+pub(in crate::systems) fn build(
     cuda: &Cuda,
     host_operator: &Arc<Sipdg<f64>>,
     operator: &OnDevice<f64>,

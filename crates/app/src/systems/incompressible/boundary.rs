@@ -1,0 +1,396 @@
+//! Boundary data of a step: prescribed velocities, `n·∇×∇×u` on walls, and the pressure of open boundaries.
+//!
+//! The operators have homogeneous boundary values. The data enters as loads, `⟨g, φ⟩` or in the Dirichlet
+//! form of the interior penalty method, by sparse matrices at the points of the boundaries.
+
+use super::components::Components;
+use super::machine::{Machine, Map};
+use crate::systems::setup::BoundaryKind;
+use dgsuite_gpu::{GpuError, Vector};
+use dgsuite_ops::elliptic::{BoundaryPoints, Sipdg};
+use dgsuite_physics::incompressible::OpenPressure;
+use dgsuite_physics::trace::Recording;
+use dgsuite_physics::{Dual, Exact, Given};
+use std::collections::BTreeMap;
+
+/// The width of the smooth step at open boundaries, relative to the largest prescribed velocity.
+const SMOOTHING: f64 = 0.05;
+
+/// Half the interval of the difference quotient of wall velocities, at the start of a run.
+const RATE: f64 = 1e-5;
+
+/// The condition that a kind of boundary sets for velocity and pressure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The velocity is prescribed.
+    Wall,
+    /// The normal velocity is zero, without friction.
+    Symmetry,
+    /// The pressure is prescribed.
+    Open,
+}
+
+impl Role {
+    /// The role of a condition, if incompressible flow has it.
+    pub(super) fn of(kind: &BoundaryKind) -> Option<Self> {
+        match kind {
+            BoundaryKind::Prescribed(_) | BoundaryKind::NoSlipWall { .. } => Some(Self::Wall),
+            BoundaryKind::Symmetry | BoundaryKind::SlipWall => Some(Self::Symmetry),
+            BoundaryKind::Open { .. } | BoundaryKind::Outflow | BoundaryKind::PressureOutlet { .. } => {
+                Some(Self::Open)
+            }
+            BoundaryKind::FarField(_) | BoundaryKind::SubsonicInflow { .. } => None,
+        }
+    }
+}
+
+/// The names of the boundaries with a role, in the order of the set-up.
+pub(super) fn named(kinds: &BTreeMap<String, BoundaryKind>, role: Role) -> Vec<&str> {
+    kinds.iter().filter(|(_, kind)| Role::of(kind) == Some(role)).map(|(name, _)| name.as_str()).collect()
+}
+
+/// Points of one role with the sources of their data.
+struct Places {
+    points: Vec<[f64; 3]>,
+    normals: Vec<[f64; 3]>,
+    /// For each boundary, its condition and the numbers of its points.
+    kinds: Vec<(BoundaryKind, Vec<usize>)>,
+}
+
+impl Places {
+    fn new(on: &BoundaryPoints, names: &[&str], kinds: &BTreeMap<String, BoundaryKind>) -> Self {
+        let of = |b: usize| (0..on.len()).filter(|&q| on.boundary[q] as usize == b).collect();
+        Self {
+            points: on.points.clone(),
+            normals: on.normals.clone(),
+            kinds: names.iter().enumerate().map(|(b, name)| (kinds[*name].clone(), of(b))).collect(),
+        }
+    }
+
+    /// Evaluates a solution at the points of one boundary, `[field][point]`.
+    fn values(&self, exact: &dyn Exact, t: f64, of: &[usize]) -> Vec<Vec<f64>> {
+        let x: Vec<[f64; 3]> = of.iter().map(|&q| self.points[q]).collect();
+        let mut out = vec![Vec::new(); exact.n_fields()];
+        exact.eval(t, &x, &mut out);
+        out
+    }
+}
+
+/// The walls of a flow: boundaries with a prescribed velocity.
+struct Walls<V> {
+    places: Places,
+    load: Box<dyn Map<V>>,
+    dirichlet_load: Box<dyn Map<V>>,
+    double_curl: Vec<Box<dyn Map<V>>>,
+    /// Velocities and normal velocities, at the time in `at`; kept if they do not change.
+    velocity: Components<V>,
+    normal: V,
+    work: V,
+    part: V,
+    at: Option<f64>,
+    steady: bool,
+}
+
+/// The open boundaries of a flow.
+struct Open<V> {
+    places: Places,
+    load: Box<dyn Map<V>>,
+    dirichlet_load: Box<dyn Map<V>>,
+    trace: Box<dyn Map<V>>,
+    /// The prescribed pressure, and `ν ∂u/∂n − p n`.
+    pressure: V,
+    traction: Components<V>,
+    /// The change of the pressure since the last update, alone and times n.
+    change: V,
+    thrust: Components<V>,
+    last: Option<Vec<f64>>,
+    work: V,
+}
+
+/// The boundaries of a flow with the data of a time.
+pub(super) struct Boundaries<V> {
+    dim: usize,
+    viscosity: f64,
+    walls: Option<Walls<V>>,
+    open: Option<Open<V>>,
+}
+
+impl<V: Vector<Scalar = f64>> Boundaries<V> {
+    /// Sets up the matrices at the boundaries, for vectors of a machine in the order of `sipdg`.
+    pub(super) fn new<M: Machine<V = V>>(
+        machine: &M,
+        sipdg: &Sipdg<f64>,
+        kinds: &BTreeMap<String, BoundaryKind>,
+        viscosity: f64,
+    ) -> Result<Self, GpuError> {
+        let dim = sipdg.mesh().dim;
+        let zeros = |n: usize| machine.numbers(&vec![0.0; n]);
+        let field = |n: usize| (0..dim).map(|_| zeros(n)).collect::<Result<_, _>>().map(Components);
+        let names = named(kinds, Role::Wall);
+        let on = sipdg.boundary_points(&names);
+        let walls = match on.len() {
+            0 => None,
+            n => Some(Walls {
+                places: Places::new(&on, &names, kinds),
+                load: machine.load(n, &on.load())?,
+                dirichlet_load: machine.load(n, &on.dirichlet_load())?,
+                double_curl: (0..dim)
+                    .map(|c| machine.evaluation(n, &on.double_curl(c)))
+                    .collect::<Result<_, _>>()?,
+                velocity: field(n)?,
+                normal: zeros(n)?,
+                work: zeros(n)?,
+                part: zeros(n)?,
+                at: None,
+                steady: names.iter().all(|name| kinds[*name].data().is_none_or(|data| data.is_steady())),
+            }),
+        };
+        let names = named(kinds, Role::Open);
+        let on = sipdg.boundary_points(&names);
+        let open = match on.len() {
+            0 => None,
+            n => Some(Open {
+                places: Places::new(&on, &names, kinds),
+                load: machine.load(n, &on.load())?,
+                dirichlet_load: machine.load(n, &on.dirichlet_load())?,
+                trace: machine.evaluation(n, &on.value())?,
+                pressure: zeros(n)?,
+                traction: field(n)?,
+                change: zeros(n)?,
+                thrust: field(n)?,
+                last: None,
+                work: zeros(n)?,
+            }),
+        };
+        Ok(Self { dim, viscosity, walls, open })
+    }
+
+    /// Evaluates the data at time `t`. Open boundaries that react to the flow use the velocity `star`, the
+    /// extrapolation to that time.
+    pub(super) fn update<M: Machine<V = V>>(
+        &mut self,
+        machine: &M,
+        t: f64,
+        star: &Components<V>,
+    ) -> Result<(), GpuError> {
+        let mut largest = 0.0_f64;
+        if let Some(walls) = &mut self.walls {
+            walls.update(machine, t)?;
+            largest = walls.velocity.norm_max();
+        }
+        let (dim, viscosity) = (self.dim, self.viscosity);
+        self.open.as_mut().map_or(Ok(()), |open| open.update(machine, (t, star), (dim, viscosity, largest)))
+    }
+
+    /// Adds the boundary terms of the pressure's problem of dual splitting, `−s ⟨q, n·g⟩ − ν ⟨q, n·∇×∇×u⟩` on
+    /// walls and the prescribed pressure on open boundaries.
+    pub(super) fn add_to_pressure(&mut self, b: &mut V, s: f64, star: Option<&Components<V>>) {
+        self.add_wall_flux(b, s);
+        if let (Some(walls), Some(star)) = (&mut self.walls, star) {
+            walls.work.fill(0.0);
+            for (map, u) in walls.double_curl.iter().zip(&star.0) {
+                map.apply(u, &mut walls.part);
+                walls.work.axpby(-self.viscosity, &walls.part, 1.0);
+            }
+            walls.load.add(&walls.work, b);
+        }
+        if let Some(open) = &self.open {
+            open.dirichlet_load.add(&open.pressure, b);
+        }
+    }
+
+    /// Adds the boundary terms of the velocity's problem: `ν` times the load of prescribed velocities, and
+    /// pressure and viscous stress on open boundaries.
+    pub(super) fn add_to_velocity(&mut self, b: &mut Components<V>) {
+        if let Some(walls) = &mut self.walls {
+            for (g, b) in walls.velocity.0.iter().zip(&mut b.0) {
+                walls.work.axpby(self.viscosity, g, 0.0);
+                walls.dirichlet_load.add(&walls.work, b);
+            }
+        }
+        if let Some(open) = &self.open {
+            for (traction, b) in open.traction.0.iter().zip(&mut b.0) {
+                open.load.add(traction, b);
+            }
+        }
+    }
+
+    /// As [`add_to_velocity`](Self::add_to_velocity), with the pressure of the last update but one on open
+    /// boundaries.
+    pub(super) fn add_to_velocity_with_old_pressure(&mut self, b: &mut Components<V>) {
+        self.add_to_velocity(b);
+        if let Some(open) = &self.open {
+            for (thrust, b) in open.thrust.0.iter().zip(&mut b.0) {
+                open.load.add(thrust, b);
+            }
+        }
+    }
+
+    /// Adds `−s ⟨q, n·g⟩` on walls.
+    pub(super) fn add_wall_flux(&mut self, b: &mut V, s: f64) {
+        if let Some(walls) = &mut self.walls {
+            walls.work.axpby(-s, &walls.normal, 0.0);
+            walls.load.add(&walls.work, b);
+        }
+    }
+
+    /// Adds the change of the pressure on open boundaries to the problem of its increment.
+    pub(super) fn add_change_to_pressure(&self, b: &mut V) {
+        if let Some(open) = &self.open {
+            open.dirichlet_load.add(&open.change, b);
+        }
+    }
+
+    /// Adds `⟨v, n δ⟩` with the change δ of the pressure on open boundaries. Returns whether there are any.
+    pub(super) fn add_change(&self, b: &mut Components<V>) -> bool {
+        let Some(open) = &self.open else { return false };
+        for (thrust, b) in open.thrust.0.iter().zip(&mut b.0) {
+            open.load.add(thrust, b);
+        }
+        true
+    }
+
+    /// As [`update`](Self::update), but the velocities of walls are replaced by their rates of change. The
+    /// next update computes them again.
+    pub(super) fn update_rates<M: Machine<V = V>>(
+        &mut self,
+        machine: &M,
+        t: f64,
+        star: &Components<V>,
+    ) -> Result<(), GpuError> {
+        self.update(machine, t, star)?;
+        if let Some(walls) = &mut self.walls {
+            let mut before = walls.normal.zeros_like()?;
+            walls.force(machine, t - RATE)?;
+            before.copy_from(&walls.normal);
+            walls.force(machine, t + RATE)?;
+            walls.normal.axpby(-0.5 / RATE, &before, 0.5 / RATE);
+            walls.at = None;
+        }
+        Ok(())
+    }
+}
+
+impl<V: Vector<Scalar = f64>> Walls<V> {
+    fn force<M: Machine<V = V>>(&mut self, machine: &M, t: f64) -> Result<(), GpuError> {
+        self.at = None;
+        self.update(machine, t)
+    }
+
+    fn update<M: Machine<V = V>>(&mut self, machine: &M, t: f64) -> Result<(), GpuError> {
+        if self.at.is_some_and(|at| self.steady || at == t) {
+            return Ok(());
+        }
+        let (n, dim) = (self.places.points.len(), self.velocity.0.len());
+        let mut g = vec![vec![0.0; n]; dim];
+        for (kind, of) in &self.places.kinds {
+            match kind {
+                BoundaryKind::Prescribed(exact) => {
+                    let values = self.places.values(exact.as_ref(), t, of);
+                    for d in 0..dim {
+                        of.iter().zip(&values[d]).for_each(|(&q, v)| g[d][q] = *v);
+                    }
+                }
+                BoundaryKind::NoSlipWall { velocity: Some(velocity), data, .. } => {
+                    let values = data.as_ref().map(|data| self.places.values(data.as_ref(), t, of));
+                    for d in 0..dim {
+                        for (i, &q) in of.iter().enumerate() {
+                            g[d][q] = match (velocity[d], &values) {
+                                (Given::Constant(v), _) => v,
+                                (Given::Prescribed, Some(values)) => values[d][i],
+                                (Given::Prescribed, None) => 0.0,
+                            };
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        let normal: Vec<f64> =
+            (0..n).map(|q| (0..dim).map(|d| g[d][q] * self.places.normals[q][d]).sum()).collect();
+        self.velocity = Components(g.iter().map(|g| machine.numbers(g)).collect::<Result<_, _>>()?);
+        self.normal = machine.numbers(&normal)?;
+        self.at = Some(t);
+        Ok(())
+    }
+}
+
+impl<V: Vector<Scalar = f64>> Open<V> {
+    fn update<M: Machine<V = V>>(
+        &mut self,
+        machine: &M,
+        (t, star): (f64, &Components<V>),
+        (dim, viscosity, largest): (usize, f64, f64),
+    ) -> Result<(), GpuError> {
+        let n = self.places.points.len();
+        let (mut pressure, mut traction) = (vec![0.0; n], vec![vec![0.0; n]; dim]);
+        let mut velocity = None;
+        for (kind, of) in &self.places.kinds {
+            match kind {
+                BoundaryKind::Open { data: Some(exact), .. } => {
+                    let values = self.places.values(exact.as_ref(), t, of);
+                    let recording = exact.recorded();
+                    for (i, &q) in of.iter().enumerate() {
+                        pressure[q] = values[dim][i];
+                        // A solution that is not a formula has no derivative here: the stress is zero.
+                        let Some(recording) = &recording else { continue };
+                        let slopes = slopes(recording, t, self.places.points[q], self.places.normals[q]);
+                        (0..dim).for_each(|d| traction[d][q] = viscosity * slopes[d]);
+                    }
+                }
+                BoundaryKind::PressureOutlet { p, data } => {
+                    let values = data.as_ref().map(|data| self.places.values(data.as_ref(), t, of));
+                    for (i, &q) in of.iter().enumerate() {
+                        pressure[q] = match (p, &values) {
+                            (Given::Constant(p), _) => *p,
+                            (Given::Prescribed, Some(values)) => values[values.len() - 1][i],
+                            (Given::Prescribed, None) => 0.0,
+                        };
+                    }
+                }
+                BoundaryKind::Open { backflow: true, data: None } | BoundaryKind::Outflow => {
+                    if velocity.is_none() {
+                        let mut traces = Vec::new();
+                        for u in &star.0 {
+                            self.trace.apply(u, &mut self.work);
+                            traces.push(machine.read(&self.work)?);
+                        }
+                        velocity = Some(traces);
+                    }
+                    let Some(velocity) = &velocity else { continue };
+                    let width = SMOOTHING * if largest > 0.0 { largest } else { 1.0 };
+                    let open = OpenPressure { viscosity, width };
+                    for &q in of {
+                        let u: [f64; 3] = std::array::from_fn(|d| velocity.get(d).map_or(0.0, |u| u[q]));
+                        // The stress is that of the velocity's problem, in which ∂u/∂n = 0.
+                        pressure[q] = open.pressure(&u, &[0.0; 3], &self.places.normals[q]);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let normals = &self.places.normals;
+        for q in 0..n {
+            (0..dim).for_each(|d| traction[d][q] -= normals[q][d] * pressure[q]);
+        }
+        let change: Vec<f64> = match &self.last {
+            Some(last) => pressure.iter().zip(last).map(|(new, old)| new - old).collect(),
+            None => vec![0.0; n],
+        };
+        let thrust = |d: usize| {
+            machine.numbers(&change.iter().zip(normals).map(|(p, n)| n[d] * p).collect::<Vec<_>>())
+        };
+        self.thrust = Components((0..dim).map(thrust).collect::<Result<_, _>>()?);
+        self.change = machine.numbers(&change)?;
+        self.last = Some(pressure.clone());
+        self.pressure = machine.numbers(&pressure)?;
+        self.traction = Components(traction.iter().map(|g| machine.numbers(g)).collect::<Result<_, _>>()?);
+        Ok(())
+    }
+}
+
+/// `∂u/∂n` of a recorded solution, by dual numbers.
+fn slopes(solution: &Recording, t: f64, x: [f64; 3], n: [f64; 3]) -> Vec<f64> {
+    let seeded: [Dual<f64>; 3] = std::array::from_fn(|d| Dual::new(x[d], n[d]));
+    solution.eval(Dual::constant(t), &seeded).iter().map(|v| v.derivative).collect()
+}

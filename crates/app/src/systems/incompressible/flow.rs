@@ -1,0 +1,433 @@
+//! The steps of incompressible flow: splitting schemes over the operations of a machine.
+//!
+//! With backward differences `(γ, α)` and extrapolation `β` of order J, and `s = γ/Δt`, a step begins with
+//!
+//! ```text
+//! R = Σ α_i uⁿ⁻ⁱ/Δt − Σ β_i ∇·(u ⊗ u)ⁿ⁻ⁱ + fⁿ⁺¹
+//! ```
+//!
+//! **Dual splitting**: `û = R/s`; `−∇²p = −s ∇·û` with `∂p/∂n = −ν n·∇×ω*` on walls; `ũ = û − ∇p/s`;
+//! `(s − ν∇²) u = s ũ`. **Pressure correction**: `(s − ν∇²) û = R − ∇p*`; `−∇²φ = −s ∇·û`;
+//! `u = û − ∇φ/s`; `p = p* + φ − χν ∇·û`. All first-order operators are weak forms with boundary data. The
+//! penalties on divergence and normal jumps follow at the end of the step.
+
+use super::boundary::Boundaries;
+use super::components::Components;
+use super::forcing::Forcing;
+use super::machine::{Machine, Pass};
+use super::penalty::PenaltyStep;
+use super::setup::{Incompressible, Splitting};
+use super::velocity::VelocitySolver;
+use crate::systems::SystemError;
+use crate::systems::elliptic::SolverOptions;
+use crate::systems::solves::{Histories, Iterations, SolveStatistics};
+use dgsuite_amg::{Reference, Stop};
+use dgsuite_gpu::{GpuError, Vector};
+use dgsuite_ops::{OpsError, StepMeasure};
+use dgsuite_timeint::{Multistep, Weights};
+use std::time::Instant;
+
+/// Largest order of a scheme.
+const ORDERS: usize = 3;
+
+/// Residuals below this fraction of the terms of which a right-hand side consists are rounding.
+const ROUNDING: f64 = 1e-13;
+
+/// Number of projections of the initial velocity. The product of divergence and gradient is not the operator
+/// of the pressure, so that one leaves a part of the divergence.
+const PROJECTIONS: usize = 2;
+
+/// The factor on the velocity's tolerance before a pressure correction, and the smallest tolerance.
+const FOR_PRESSURE: f64 = 1e-4;
+const TIGHTEST: f64 = 1e-13;
+
+/// A flow with its past, on a machine.
+pub(super) struct Flow<M: Machine> {
+    pub(super) machine: M,
+    law: Incompressible,
+    boundaries: Boundaries<M::V>,
+    forcing: Option<Forcing<M::V>>,
+    velocity: VelocitySolver<M>,
+    penalty: Option<PenaltyStep<M::V>>,
+    pub(super) steps: Multistep,
+    /// Velocities, convective terms and pressures of the last times, the latest first. The convective term of
+    /// the latest time is computed by the next step.
+    u: Vec<Components<M::V>>,
+    n: Vec<Components<M::V>>,
+    p: Vec<M::V>,
+    work: Work<M::V>,
+    /// The constants in the null space of the pressure, their load `M 1`, and the volume.
+    constants: Option<(M::V, M::V, f64)>,
+    pub(super) statistics: SolveStatistics,
+}
+
+struct Work<V> {
+    hat: Components<V>,
+    star: Components<V>,
+    gradient: Components<V>,
+    b: Components<V>,
+    divergence: V,
+    load: V,
+    phi: V,
+}
+
+/// The parts from which a flow is made.
+pub(super) struct Parts<M: Machine> {
+    pub(super) machine: M,
+    pub(super) law: Incompressible,
+    pub(super) boundaries: Boundaries<M::V>,
+    pub(super) forcing: Option<Forcing<M::V>>,
+    pub(super) penalty: Option<PenaltyStep<M::V>>,
+    /// The constant 1, if the pressure is determined only up to a constant.
+    pub(super) one: Option<M::V>,
+    pub(super) initial: Components<M::V>,
+}
+
+impl<M: Machine> Flow<M> {
+    pub(super) fn new(parts: Parts<M>) -> Result<Self, GpuError> {
+        let Parts { machine, law, boundaries, forcing, penalty, one, initial } = parts;
+        let like = &initial.0[0];
+        let fields = |n: usize| (0..n).map(|_| initial.zeros_like()).collect::<Result<Vec<_>, _>>();
+        let order = law.time_order.clamp(1, ORDERS);
+        let (mut u, n) = (fields(order)?, fields(order)?);
+        u[0].copy_from(&initial);
+        let p = (0..order).map(|_| like.zeros_like()).collect::<Result<Vec<_>, _>>()?;
+        let constants = one.map(|one| {
+            let mut load = one.zeros_like()?;
+            machine.mass(&one, &mut load);
+            let volume = load.dot(&one);
+            Ok::<_, GpuError>((one, load, volume))
+        });
+        let work = Work {
+            hat: initial.zeros_like()?,
+            star: initial.zeros_like()?,
+            gradient: initial.zeros_like()?,
+            b: initial.zeros_like()?,
+            divergence: like.zeros_like()?,
+            load: like.zeros_like()?,
+            phi: like.zeros_like()?,
+        };
+        let velocity = VelocitySolver::new(&machine, &initial, law.viscosity)?;
+        let dim = initial.0.len();
+        Ok(Self {
+            constants: constants.transpose()?,
+            velocity,
+            statistics: SolveStatistics {
+                velocity: vec![Iterations::default(); dim],
+                ..SolveStatistics::default()
+            },
+            steps: start_of(&law),
+            machine,
+            law,
+            boundaries,
+            forcing,
+            penalty,
+            u,
+            n,
+            p,
+            work,
+        })
+    }
+
+    /// The velocity and the pressure at the time of the last step.
+    pub(super) fn state(&self) -> (&Components<M::V>, &M::V) {
+        (&self.u[0], &self.p[0])
+    }
+
+    pub(super) fn step(&mut self, t: f64, dt: f64) -> Result<(), SystemError> {
+        let start = Instant::now();
+        let w = self.steps.weights(dt);
+        let (end, s) = (t + dt, w.gamma / dt);
+        self.convect(t)?;
+        self.explicit(end, dt, &w)?;
+        self.statistics.seconds.advection += start.elapsed().as_secs_f64();
+        match self.law.splitting {
+            Splitting::Dual => self.dual(end, dt, s, &w)?,
+            Splitting::PressureCorrection { rotational } => self.correction(end, s, &w, rotational)?,
+        }
+        let start = Instant::now();
+        if let Some(penalty) = &mut self.penalty {
+            let done = penalty.apply(&mut self.machine, dt, &mut self.work.star)?;
+            self.statistics.penalty.add(done.iterations as u64);
+        }
+        self.statistics.seconds.penalty += start.elapsed().as_secs_f64();
+        self.u.rotate_right(1);
+        self.p.rotate_right(1);
+        self.n.rotate_right(1);
+        std::mem::swap(&mut self.u[0], &mut self.work.star);
+        std::mem::swap(&mut self.p[0], &mut self.work.phi);
+        self.steps.accept(dt);
+        self.statistics.steps += 1;
+        Ok(())
+    }
+
+    /// Computes the convective term of the current velocity.
+    fn convect(&mut self, t: f64) -> Result<(), OpsError> {
+        let inputs: Vec<_> = self.u[0].0.iter().enumerate().collect();
+        let mut outputs: Vec<_> = self.n[0].0.iter_mut().enumerate().collect();
+        self.machine.pass(Pass::Convection, t, &inputs, &mut outputs)
+    }
+
+    /// `û ← R/s`, and the extrapolated velocity.
+    fn explicit(&mut self, end: f64, dt: f64, w: &Weights) -> Result<(), GpuError> {
+        let past = self.u.len();
+        let mut terms: Vec<(f64, &Components<M::V>)> = Vec::with_capacity(2 * past);
+        terms.extend((0..past).filter(|&i| w.alpha[i] != 0.0).map(|i| (w.alpha[i] / w.gamma, &self.u[i])));
+        terms.extend((0..past).filter(|&i| w.beta[i] != 0.0).map(|i| (dt * w.beta[i] / w.gamma, &self.n[i])));
+        self.work.hat.lincomb(0.0, &terms);
+        if let Some(forcing) = &mut self.forcing {
+            self.work.hat.axpby(dt / w.gamma, forcing.at(&self.machine, end)?, 1.0);
+        }
+        Ok(())
+    }
+
+    /// `u* ← Σ β_i uⁿ⁻ⁱ` with the weights of an order.
+    fn extrapolate(&mut self, weights: &[f64; ORDERS]) {
+        let terms: Vec<_> =
+            self.u.iter().zip(weights).filter(|(_, w)| **w != 0.0).map(|(u, w)| (*w, u)).collect();
+        self.work.star.lincomb(0.0, &terms);
+    }
+
+    fn extrapolate_pressure(&mut self, weights: &[f64; ORDERS]) {
+        let terms: Vec<_> =
+            self.p.iter().zip(weights).filter(|(_, w)| **w != 0.0).map(|(p, w)| (*w, p)).collect();
+        self.work.phi.lincomb(0.0, &terms);
+    }
+
+    /// `load ← −s d(û, ·)` with homogeneous boundary values; `û` is in `work.hat`.
+    fn load_of_divergence(&mut self, t: f64, s: f64) -> Result<(), OpsError> {
+        let Work { hat, divergence, load, .. } = &mut self.work;
+        let dim = hat.0.len();
+        let inputs: Vec<_> = hat.0.iter().enumerate().collect();
+        self.machine.pass(Pass::Coupling, t, &inputs, &mut [(dim, divergence)])?;
+        self.machine.mass(divergence, load);
+        divergence.copy_from(load);
+        load.axpby(s, divergence, 0.0);
+        Ok(())
+    }
+
+    /// `gradient ← −∇p` with homogeneous boundary values; `p` is in `work.phi`.
+    fn gradient(&mut self, t: f64) -> Result<(), OpsError> {
+        let Work { gradient, phi, .. } = &mut self.work;
+        let dim = gradient.0.len();
+        let mut outputs: Vec<_> = gradient.0.iter_mut().enumerate().collect();
+        self.machine.pass(Pass::Coupling, t, &[(dim, phi)], &mut outputs)
+    }
+
+    /// Solves the pressure's problem with the load in `work.load`, from the guess in `work.phi`.
+    fn solve_pressure(&mut self, s: f64) -> Result<(), SystemError> {
+        let Work { hat, load, phi, divergence, .. } = &mut self.work;
+        let options = &self.law.pressure;
+        let mut scale = 0.0;
+        for u in &hat.0 {
+            self.machine.mass(u, divergence);
+            scale += divergence.dot(divergence);
+        }
+        let stop = stop(options, ROUNDING * s * f64::sqrt(scale));
+        let solved = self.machine.solve_pressure(load, phi, &stop);
+        let solved = solved.map_err(|cause| SystemError::Solve { what: "the pressure", cause })?;
+        self.statistics.pressure.add(solved.iterations as u64);
+        if let Some((one, load, volume)) = &self.constants {
+            phi.axpby(-load.dot(phi) / volume, one, 1.0);
+        }
+        Ok(())
+    }
+
+    /// Solves the velocity's problem with the right-hand side in `work.b`, from the guess in `work.star`.
+    fn solve_velocity(&mut self, s: f64) -> Result<(), SystemError> {
+        let mut options = self.law.velocity;
+        if let Splitting::PressureCorrection { .. } = self.law.splitting {
+            // Errors of the solver enter the pressure with the factor s, and add up there.
+            options.tolerance = (FOR_PRESSURE * options.tolerance).max(TIGHTEST);
+        }
+        let stop = stop(&options, 0.0);
+        let solved = self.velocity.solve(&self.machine, s, &self.work.b, &mut self.work.star, &stop);
+        let solved = solved.map_err(|cause| SystemError::Solve { what: "the velocity", cause })?;
+        self.statistics.velocity.iter_mut().for_each(|v| v.add(solved.iterations as u64));
+        Ok(())
+    }
+
+    fn dual(&mut self, end: f64, dt: f64, s: f64, w: &Weights) -> Result<(), SystemError> {
+        let start = Instant::now();
+        let low = self.steps.weights_of_order(dt, 2);
+        self.extrapolate(&low.beta);
+        self.boundaries.update(&self.machine, end, &self.work.star)?;
+        self.load_of_divergence(end, s)?;
+        self.boundaries.add_to_pressure(&mut self.work.load, s, Some(&self.work.star));
+        self.extrapolate_pressure(&low.beta);
+        self.solve_pressure(s)?;
+        self.gradient(end)?;
+        self.work.hat.axpby(1.0 / s, &self.work.gradient, 1.0);
+        self.statistics.seconds.pressure += start.elapsed().as_secs_f64();
+
+        let start = Instant::now();
+        for (b, u) in self.work.b.0.iter_mut().zip(&self.work.hat.0) {
+            self.machine.mass(u, &mut self.work.load);
+            b.axpby(s, &self.work.load, 0.0);
+        }
+        self.boundaries.add_to_velocity(&mut self.work.b);
+        if w.beta != low.beta {
+            self.extrapolate(&w.beta);
+        }
+        self.solve_velocity(s)?;
+        self.statistics.seconds.velocity += start.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    fn correction(&mut self, end: f64, s: f64, w: &Weights, rotational: bool) -> Result<(), SystemError> {
+        let start = Instant::now();
+        let dim = self.work.hat.0.len();
+        self.extrapolate(&w.beta);
+        self.boundaries.update(&self.machine, end, &self.work.star)?;
+        self.work.phi.copy_from(&self.p[0]);
+        self.gradient(end)?;
+        self.work.hat.axpby(1.0 / s, &self.work.gradient, 1.0);
+        for (b, u) in self.work.b.0.iter_mut().zip(&self.work.hat.0) {
+            self.machine.mass(u, &mut self.work.load);
+            b.axpby(s, &self.work.load, 0.0);
+        }
+        self.boundaries.add_to_velocity_with_old_pressure(&mut self.work.b);
+        self.solve_velocity(s)?;
+        self.statistics.seconds.velocity += start.elapsed().as_secs_f64();
+
+        let start = Instant::now();
+        self.work.hat.copy_from(&self.work.star);
+        self.load_of_divergence(end, s)?;
+        // The divergence with boundary data is minus the load on walls over s, without M.
+        self.boundaries.add_wall_flux(&mut self.work.load, s);
+        let mut divergence = self.work.divergence.zeros_like()?;
+        if rotational {
+            self.machine.inverse_mass(&self.work.load, &mut divergence);
+        }
+        self.boundaries.add_change_to_pressure(&mut self.work.load);
+        self.work.phi.fill(0.0);
+        self.solve_pressure(s)?;
+        self.gradient(end)?;
+        self.work.b.fill(0.0);
+        if self.boundaries.add_change(&mut self.work.b) {
+            for d in 0..dim {
+                self.machine.inverse_mass(&self.work.b.0[d], &mut self.work.load);
+                self.work.gradient.0[d].axpby(-1.0, &self.work.load, 1.0);
+            }
+        }
+        self.work.star.axpby(1.0 / s, &self.work.gradient, 1.0);
+        self.work.phi.axpby(1.0, &self.p[0], 1.0);
+        if rotational {
+            self.work.phi.axpby(self.law.viscosity / s, &divergence, 1.0);
+        }
+        self.statistics.seconds.pressure += start.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    /// Reduces the divergence of the velocity at time `t` by projections, and computes its pressure:
+    /// `−∇²p = ∇·(∇·(u ⊗ u) − f)`, with `∂p/∂n` from the momentum equation on walls.
+    pub(super) fn start(&mut self, t: f64) -> Result<(), SystemError> {
+        self.extrapolate(&[1.0, 0.0, 0.0]);
+        self.boundaries.update(&self.machine, t, &self.work.star)?;
+        for _ in 0..PROJECTIONS {
+            self.work.hat.copy_from(&self.u[0]);
+            self.load_of_divergence(t, 1.0)?;
+            self.boundaries.add_wall_flux(&mut self.work.load, 1.0);
+            self.work.phi.fill(0.0);
+            self.solve_pressure(1.0)?;
+            self.gradient(t)?;
+            self.u[0].axpby(1.0, &self.work.gradient, 1.0);
+        }
+        self.convect(t)?;
+        self.work.hat.copy_from(&self.n[0]);
+        if let Some(forcing) = &mut self.forcing {
+            self.work.hat.axpby(1.0, forcing.at(&self.machine, t)?, 1.0);
+        }
+        self.extrapolate(&[1.0, 0.0, 0.0]);
+        self.load_of_divergence(t, 1.0)?;
+        self.boundaries.update_rates(&self.machine, t, &self.work.star)?;
+        self.boundaries.add_to_pressure(&mut self.work.load, 1.0, Some(&self.work.star));
+        self.boundaries.update(&self.machine, t, &self.work.star)?;
+        self.work.phi.fill(0.0);
+        self.solve_pressure(1.0)?;
+        std::mem::swap(&mut self.p[0], &mut self.work.phi);
+        self.statistics.pressure = Iterations::default();
+        Ok(())
+    }
+
+    /// The past fields, without the current velocity and pressure: for each past time velocity components,
+    /// convective terms and the pressure.
+    pub(super) fn histories(&self) -> Result<Histories, GpuError> {
+        let mut fields = Vec::new();
+        for i in 1..self.u.len() {
+            for field in self.u[i].0.iter().chain(&self.n[i].0).chain([&self.p[i]]) {
+                fields.push(self.machine.download(field)?);
+            }
+        }
+        Ok(Histories { steps: self.steps.sizes().to_vec(), fields })
+    }
+
+    /// Replaces the state, and forgets the past.
+    pub(super) fn set_state(&mut self, u: Components<M::V>, p: M::V) {
+        self.u[0] = u;
+        self.p[0] = p;
+        self.steps = start_of(&self.law);
+    }
+
+    /// Continues with past fields.
+    pub(super) fn set_histories(&mut self, of: &Histories) -> Result<Option<()>, GpuError> {
+        let dim = self.work.hat.0.len();
+        let of_time = 2 * dim + 1;
+        if of.fields.len() != of_time * (self.u.len() - 1) {
+            return Ok(None);
+        }
+        for (i, fields) in of.fields.chunks_exact(of_time).enumerate() {
+            for d in 0..dim {
+                self.u[i + 1].0[d] = self.machine.upload(&fields[d])?;
+                self.n[i + 1].0[d] = self.machine.upload(&fields[dim + d])?;
+            }
+            self.p[i + 1] = self.machine.upload(&fields[2 * dim])?;
+        }
+        Ok(self.steps.restore(&of.steps).ok())
+    }
+
+    /// The step of explicit convection of the current velocity for the value 1 of a measure.
+    pub(super) fn stable_dt(&mut self, measure: StepMeasure) -> Result<f64, OpsError> {
+        let u: Vec<_> = self.u[0].0.iter().collect();
+        self.machine.convective_step(&u, measure)
+    }
+
+    /// L² norms of the rates of change of velocity and pressure in the last step; infinite before the first.
+    pub(super) fn rates(&mut self) -> Result<Vec<f64>, GpuError> {
+        let Some(&dt) = self.steps.sizes().first().filter(|_| self.u.len() > 1) else {
+            return Ok(vec![f64::INFINITY; self.work.hat.0.len() + 1]);
+        };
+        let (new, old) = (self.u[0].0.iter().chain([&self.p[0]]), self.u[1].0.iter().chain([&self.p[1]]));
+        let mut rates = Vec::new();
+        for (new, old) in new.zip(old) {
+            self.work.phi.lincomb(0.0, &[(1.0 / dt, new), (-1.0 / dt, old)]);
+            self.machine.mass(&self.work.phi, &mut self.work.load);
+            rates.push(self.work.phi.dot(&self.work.load).sqrt());
+        }
+        Ok(rates)
+    }
+
+    /// Bytes of all vectors.
+    pub(super) fn vector_bytes(&self) -> usize {
+        let dim = self.work.hat.0.len();
+        let len = self.work.load.len();
+        8 * len * (self.u.len() * (2 * dim + 1) + 4 * dim + 3 + 4 * dim + 4)
+    }
+}
+
+/// The steps of a law from one state. A pressure correction keeps what is left of the divergence in the
+/// pressure, divided by the first step, so that its first step is not reduced.
+fn start_of(law: &Incompressible) -> Multistep {
+    let graded = law.graded_start && law.splitting == Splitting::Dual;
+    Multistep::new(law.time_order.clamp(1, ORDERS), graded)
+}
+
+/// The stopping criterion of a solver.
+fn stop(options: &SolverOptions, absolute: f64) -> Stop {
+    Stop {
+        relative: options.tolerance,
+        reference: Reference::RightHandSide,
+        absolute,
+        max_iterations: options.max_iterations,
+    }
+}

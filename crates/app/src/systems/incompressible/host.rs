@@ -1,0 +1,351 @@
+//! The operators of incompressible flow on the CPU.
+
+use super::boundary::{Role, named};
+use super::laws;
+use super::machine::{Machine, Map, Pass};
+use super::setup::Incompressible;
+use crate::systems::SystemError;
+use crate::systems::elliptic::EllipticKind;
+use crate::systems::elliptic::bridge::Operator;
+use crate::systems::elliptic::preconditioner::{self, Built};
+use crate::systems::elliptic::watched::Apply;
+use crate::systems::setup::{BoundaryKind, Setup};
+use dgsuite_amg::{Pcg, Preconditioner, Solution, SolveError, Stop};
+use dgsuite_gpu::{GpuError, Host, HostVector, Vector};
+use dgsuite_ops::elliptic::{Sipdg, SipdgOptions, Triplet};
+use dgsuite_ops::{Discretization, OpsError, StepMeasure, elliptic_places};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+type V = HostVector<f64>;
+
+/// Entries of one piece of a copy.
+const PIECE: usize = 16 * 1024;
+
+/// The elliptic operators of a flow on the host: those of the pressure and of each velocity component, which
+/// are the same where the conditions are.
+pub(super) struct Elliptics {
+    pub(super) pressure: Arc<Sipdg<f64>>,
+    pub(super) velocity: Vec<Arc<Sipdg<f64>>>,
+}
+
+impl Elliptics {
+    pub(super) fn new(setup: &Setup, host: &Arc<Host>) -> Result<Self, SystemError> {
+        let dim = setup.mesh.dim;
+        let options = SipdgOptions::new(setup.order);
+        let operator = |conditions: &[(String, EllipticKind)]| {
+            let (one, zero) = (|_: usize, _: [f64; 3]| 1.0, |_: usize, _: [f64; 3]| 0.0);
+            let mesh = Arc::clone(&setup.mesh);
+            Sipdg::new(mesh, &options, &one, &zero, conditions, Arc::clone(host)).map(Arc::new)
+        };
+        let conditions = |of: &dyn Fn(&str, &BoundaryKind) -> EllipticKind| -> Vec<(String, EllipticKind)> {
+            setup.boundaries.iter().map(|(name, kind)| (name.clone(), of(name, kind))).collect()
+        };
+        let pressure = operator(&conditions(&|_, kind| match Role::of(kind) {
+            Some(Role::Open) => EllipticKind::Dirichlet,
+            _ => EllipticKind::Neumann,
+        }))?;
+        let planes: Vec<(&str, usize)> = named(&setup.boundaries, Role::Symmetry)
+            .into_iter()
+            .map(|name| Ok((name, axis(&pressure, name)?)))
+            .collect::<Result<_, SystemError>>()?;
+        let mut known: Vec<(Vec<(String, EllipticKind)>, Arc<Sipdg<f64>>)> = Vec::new();
+        let mut velocity = Vec::new();
+        for d in 0..dim {
+            let own = conditions(&|name, kind| match Role::of(kind) {
+                Some(Role::Wall) => EllipticKind::Dirichlet,
+                Some(Role::Symmetry) if planes.contains(&(name, d)) => EllipticKind::Dirichlet,
+                _ => EllipticKind::Neumann,
+            });
+            let found = known.iter().find(|(of, _)| *of == own).map(|(_, a)| Arc::clone(a));
+            let a = match found {
+                Some(a) => a,
+                None => {
+                    let a = operator(&own)?;
+                    known.push((own, Arc::clone(&a)));
+                    a
+                }
+            };
+            velocity.push(a);
+        }
+        Ok(Self { pressure, velocity })
+    }
+
+    /// The diagonal of the mass matrix; zero in padding.
+    pub(super) fn mass_diagonal(&self) -> Vec<f64> {
+        let a = &self.pressure;
+        let blocks = a.blocks_of_unknowns();
+        let (mut unit, mut column) = (vec![0.0; a.len()], vec![0.0; a.len()]);
+        let mut diagonal = vec![0.0; a.len()];
+        for j in 0..blocks.iter().map(Vec::len).max().unwrap_or(0) {
+            unit.fill(0.0);
+            blocks.iter().filter_map(|block| block.get(j)).for_each(|&i| unit[i as usize] = 1.0);
+            a.mass(&unit, &mut column);
+            for &i in blocks.iter().filter_map(|block| block.get(j)) {
+                diagonal[i as usize] = column[i as usize];
+            }
+        }
+        diagonal
+    }
+}
+
+/// The direction of the normal of a plane of symmetry.
+fn axis(a: &Sipdg<f64>, name: &str) -> Result<usize, SystemError> {
+    const ALONG: f64 = 1.0 - 1e-6;
+    let on = a.boundary_points(&[name]);
+    let along = |d: usize| on.normals.iter().all(|n| n[d].abs() > ALONG);
+    (0..a.mesh().dim).find(|&d| along(d)).ok_or_else(|| SystemError::Unavailable {
+        law: "incompressible",
+        what: format!("with the plane of symmetry \"{name}\", which is not normal to x, y or z"),
+    })
+}
+
+/// A first-order operator with its states.
+struct FirstOrder {
+    discretization: Discretization<f64>,
+    /// For each scalar of the state, field and entry of the vector it comes from.
+    from: Vec<(u8, u32)>,
+    /// For each field, the scalar of the state for each entry of a vector.
+    places: Vec<Vec<u32>>,
+    u: Vec<f64>,
+    du: Vec<f64>,
+}
+
+/// A scalar of a state, or an entry of a vector, that has no counterpart.
+const NOWHERE: u32 = u32::MAX;
+
+impl FirstOrder {
+    fn new(discretization: Discretization<f64>, sipdg: &Sipdg<f64>) -> Result<Self, OpsError> {
+        let places = elliptic_places(&discretization, sipdg)?;
+        let n = discretization.len();
+        let mut from = vec![(0, NOWHERE); n];
+        for (k, places) in places.iter().enumerate() {
+            for (i, &at) in places.iter().enumerate().filter(|(_, at)| **at != NOWHERE) {
+                from[at as usize] = (k as u8, i as u32);
+            }
+        }
+        Ok(Self { discretization, from, places, u: vec![0.0; n], du: vec![0.0; n] })
+    }
+
+    fn gather(&mut self, inputs: &[(usize, &V)]) {
+        let mut of: Vec<Option<&[f64]>> = vec![None; self.places.len()];
+        inputs.iter().for_each(|(k, v)| of[*k] = Some(v.as_slice()));
+        let pieces = self.u.par_chunks_mut(PIECE).zip(self.from.par_chunks(PIECE));
+        pieces.for_each(|(u, from)| {
+            for (u, &(k, i)) in u.iter_mut().zip(from) {
+                *u = match of[k as usize] {
+                    Some(v) if i != NOWHERE => v[i as usize],
+                    _ => 0.0,
+                };
+            }
+        });
+    }
+
+    fn scatter(&self, outputs: &mut [(usize, &mut V)]) {
+        for (k, out) in outputs {
+            let pieces = out.par_chunks_mut(PIECE).zip(self.places[*k].par_chunks(PIECE));
+            pieces.for_each(|(out, places)| {
+                for (out, &at) in out.iter_mut().zip(places) {
+                    *out = if at == NOWHERE { 0.0 } else { self.du[at as usize] };
+                }
+            });
+        }
+    }
+}
+
+/// The CPU with the operators of a flow.
+pub(super) struct HostMachine {
+    host: Arc<Host>,
+    elliptics: Elliptics,
+    velocity: Vec<Arc<Operator<f64>>>,
+    pressure: Operator<f64>,
+    preconditioner: Built,
+    pcg: Pcg<V>,
+    first_order: Vec<FirstOrder>,
+}
+
+impl HostMachine {
+    /// Sets up all operators.
+    pub(super) fn new(setup: &Setup, law: &Incompressible, host: &Arc<Host>) -> Result<Self, SystemError> {
+        let elliptics = Elliptics::new(setup, host)?;
+        let first_order = Pass::ALL
+            .into_iter()
+            .map(|pass| {
+                let laws::Posed { equation, boundaries } = laws::posed(pass, setup, law)?;
+                let scheme = laws::scheme(pass, setup.order);
+                let mesh = Arc::clone(&setup.mesh);
+                let d = Discretization::new(mesh, &scheme, equation, boundaries, Arc::clone(host))?;
+                Ok(FirstOrder::new(d, &elliptics.pressure)?)
+            })
+            .collect::<Result<Vec<_>, SystemError>>()?;
+        let options = law.pressure.on(setup.device, setup.order, &setup.mesh);
+        let pressure = Operator(Arc::clone(&elliptics.pressure));
+        let preconditioner = preconditioner::build(&pressure, &options, host)
+            .map_err(|e| SystemError::Elliptic(Box::new(e)))?;
+        let one = HostVector::from_slice(host, &elliptics.pressure.project(&|_, _| 1.0))?;
+        let mut pcg = Pcg::new(&one)?;
+        if preconditioner.flexible {
+            pcg = pcg.flexible();
+        }
+        if elliptics.pressure.is_singular() {
+            pcg = pcg.without(&one)?;
+        }
+        let velocity = elliptics.velocity.iter().map(|a| Arc::new(Operator(Arc::clone(a)))).collect();
+        Ok(Self { host: Arc::clone(host), elliptics, velocity, pressure, preconditioner, pcg, first_order })
+    }
+
+    /// The elliptic operator of the pressure.
+    pub(super) fn sipdg(&self) -> &Arc<Sipdg<f64>> {
+        &self.elliptics.pressure
+    }
+}
+
+/// A preconditioner behind a pointer.
+struct Borrowed<'a>(&'a mut Apply<V>);
+
+impl Preconditioner<V> for Borrowed<'_> {
+    fn apply(&mut self, r: &V, z: &mut V) {
+        self.0.apply(r, z);
+    }
+}
+
+/// A sparse matrix that stores its nonempty rows only.
+struct Rows {
+    rows: Vec<u32>,
+    starts: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Rows {
+    fn new(entries: &[Triplet]) -> Self {
+        let mut sorted: Vec<Triplet> = entries.to_vec();
+        sorted.sort_by_key(|&(i, j, _)| (i, j));
+        let mut out = Self { rows: Vec::new(), starts: vec![0], columns: Vec::new(), values: Vec::new() };
+        for (i, j, v) in sorted {
+            if out.rows.last() != Some(&(i as u32)) {
+                out.rows.push(i as u32);
+                out.starts.push(out.columns.len());
+            }
+            out.columns.push(j as u32);
+            out.values.push(v);
+            if let Some(end) = out.starts.last_mut() {
+                *end = out.columns.len();
+            }
+        }
+        out
+    }
+
+    fn for_each(&self, x: &V, y: &mut V, put: impl Fn(&mut f64, f64)) {
+        for (k, &i) in self.rows.iter().enumerate() {
+            let row = self.starts[k]..self.starts[k + 1];
+            let terms = self.columns[row.clone()].iter().zip(&self.values[row]);
+            put(&mut y[i as usize], terms.map(|(&j, v)| v * x[j as usize]).sum());
+        }
+    }
+}
+
+impl Map<V> for Rows {
+    fn apply(&self, x: &V, y: &mut V) {
+        y.fill(0.0);
+        self.for_each(x, y, |y, sum| *y = sum);
+    }
+
+    fn add(&self, x: &V, y: &mut V) {
+        self.for_each(x, y, |y, sum| *y += sum);
+    }
+}
+
+impl Machine for HostMachine {
+    type V = V;
+    type A = Operator<f64>;
+
+    fn upload(&self, values: &[f64]) -> Result<V, GpuError> {
+        HostVector::from_slice(&self.host, values)
+    }
+
+    fn download(&self, vector: &V) -> Result<Vec<f64>, GpuError> {
+        Ok(vector.to_vec())
+    }
+
+    fn numbers(&self, values: &[f64]) -> Result<V, GpuError> {
+        HostVector::from_slice(&self.host, values)
+    }
+
+    fn read(&self, list: &V) -> Result<Vec<f64>, GpuError> {
+        Ok(list.to_vec())
+    }
+
+    fn evaluation(&self, _: usize, entries: &[Triplet]) -> Result<Box<dyn Map<V>>, GpuError> {
+        Ok(Box::new(Rows::new(entries)))
+    }
+
+    fn load(&self, _: usize, entries: &[Triplet]) -> Result<Box<dyn Map<V>>, GpuError> {
+        Ok(Box::new(Rows::new(entries)))
+    }
+
+    fn pass(
+        &mut self,
+        pass: Pass,
+        t: f64,
+        inputs: &[(usize, &V)],
+        outputs: &mut [(usize, &mut V)],
+    ) -> Result<(), OpsError> {
+        let of = &mut self.first_order[pass as usize];
+        self.host.install(|| {
+            of.gather(inputs);
+            of.discretization.eval(t, &of.u, &mut of.du);
+            of.scatter(outputs);
+        });
+        Ok(())
+    }
+
+    fn mass(&self, u: &V, mu: &mut V) {
+        self.elliptics.pressure.mass(u, mu);
+    }
+
+    fn inverse_mass(&self, b: &V, u: &mut V) {
+        self.elliptics.pressure.inverse_mass(b, u);
+    }
+
+    fn solve_pressure(&mut self, b: &V, x: &mut V, stop: &Stop) -> Result<Solution, SolveError> {
+        let (operator, apply, pcg) = (&self.pressure, &mut *self.preconditioner.apply, &mut self.pcg);
+        self.host.install(|| pcg.solve(operator, &mut Borrowed(apply), b, x, stop))
+    }
+
+    fn stiffness(&self) -> Vec<Arc<Operator<f64>>> {
+        self.velocity.clone()
+    }
+
+    fn stiffness_diagonals(&self) -> Vec<Vec<f64>> {
+        self.elliptics.velocity.iter().map(|a| a.diagonal()).collect()
+    }
+
+    fn mass_diagonal(&self) -> Vec<f64> {
+        self.elliptics.mass_diagonal()
+    }
+
+    fn convective_step(&mut self, u: &[&V], measure: StepMeasure) -> Result<f64, OpsError> {
+        let of = &mut self.first_order[Pass::Convection as usize];
+        let inputs: Vec<_> = u.iter().copied().enumerate().collect();
+        self.host.install(|| of.gather(&inputs));
+        of.discretization.measure_steps_by(measure);
+        of.discretization.time_step(&of.u, None)
+    }
+
+    fn bytes(&self) -> usize {
+        let first_order = |f: &FirstOrder| f.discretization.bytes() + 16 * f.u.len() + 8 * f.from.len();
+        self.first_order.iter().map(first_order).sum::<usize>()
+            + self.elliptics.pressure.bytes()
+            + self.preconditioner.bytes
+            + self.preconditioner.levels.iter().map(|level| level.bytes).sum::<usize>()
+    }
+
+    fn kernel(&self) -> String {
+        self.first_order[0].discretization.simd().to_string()
+    }
+
+    fn device_name(&self) -> String {
+        String::new()
+    }
+}

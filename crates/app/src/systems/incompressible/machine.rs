@@ -1,0 +1,85 @@
+//! What a step of incompressible flow needs of the machine on which it runs.
+
+use dgsuite_amg::{LinearOperator, Solution, SolveError, Stop};
+use dgsuite_gpu::{GpuError, Vector};
+use dgsuite_ops::elliptic::Triplet;
+use dgsuite_ops::{OpsError, StepMeasure};
+use std::sync::Arc;
+
+/// A first-order operator: the right-hand side of a law.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pass {
+    /// `−∇·(u ⊗ u)`: velocity to velocity.
+    Convection,
+    /// `−∇p` and `−∇·u` with homogeneous boundary values: pressure to velocity, or velocity to pressure. The
+    /// fields are those of the state, `u v [w] p`; fields without an input are zero.
+    Coupling,
+    /// `−∇·u` element by element, without neighbours, with the fields of `Coupling`.
+    Elementwise,
+    /// The penalties on divergence and normal jumps, with the fields `u v [w] q c`.
+    Penalty,
+}
+
+impl Pass {
+    pub(super) const ALL: [Self; 4] = [Self::Convection, Self::Coupling, Self::Elementwise, Self::Penalty];
+}
+
+/// A sparse matrix between points and vectors.
+pub(super) trait Map<V>: Send {
+    /// `y ← A x`.
+    fn apply(&self, x: &V, y: &mut V);
+    /// `y ← y + A x`.
+    fn add(&self, x: &V, y: &mut V);
+}
+
+/// A machine with the operators of one flow. Vectors of the nodes have the order of the machine's elliptic
+/// operator; other vectors are lists of numbers.
+pub(super) trait Machine: Send {
+    /// Vectors.
+    type V: Vector<Scalar = f64> + 'static;
+    /// The elliptic operator of one component of the velocity, `−∇²` with the conditions of that component.
+    type A: LinearOperator<Self::V> + Send + Sync;
+
+    /// A vector of nodes from its values in the order of the host.
+    fn upload(&self, values: &[f64]) -> Result<Self::V, GpuError>;
+    /// The values of a vector of nodes in the order of the host.
+    fn download(&self, vector: &Self::V) -> Result<Vec<f64>, GpuError>;
+    /// A list of numbers.
+    fn numbers(&self, values: &[f64]) -> Result<Self::V, GpuError>;
+    /// The values of a list.
+    fn read(&self, list: &Self::V) -> Result<Vec<f64>, GpuError>;
+    /// A matrix from vectors of nodes to a list of `n` numbers.
+    fn evaluation(&self, n: usize, entries: &[Triplet]) -> Result<Box<dyn Map<Self::V>>, GpuError>;
+    /// A matrix from a list of `n` numbers to vectors of nodes.
+    fn load(&self, n: usize, entries: &[Triplet]) -> Result<Box<dyn Map<Self::V>>, GpuError>;
+
+    /// Evaluates a first-order operator at time `t`: inputs and outputs are pairs of field and vector.
+    fn pass(
+        &mut self,
+        pass: Pass,
+        t: f64,
+        inputs: &[(usize, &Self::V)],
+        outputs: &mut [(usize, &mut Self::V)],
+    ) -> Result<(), OpsError>;
+    /// `mu ← M u`.
+    fn mass(&self, u: &Self::V, mu: &mut Self::V);
+    /// `u ← M⁻¹ b`.
+    fn inverse_mass(&self, b: &Self::V, u: &mut Self::V);
+
+    /// Solves the pressure's problem from the guess in `x`.
+    fn solve_pressure(&mut self, b: &Self::V, x: &mut Self::V, stop: &Stop) -> Result<Solution, SolveError>;
+    /// The operators of the velocity's components.
+    fn stiffness(&self) -> Vec<Arc<Self::A>>;
+    /// The diagonals of these operators, in the order of the host.
+    fn stiffness_diagonals(&self) -> Vec<Vec<f64>>;
+    /// The diagonal of the mass matrix in the order of the host; zero in padding.
+    fn mass_diagonal(&self) -> Vec<f64>;
+    /// The step of explicit convection with the velocity `u` for the value 1 of a measure.
+    fn convective_step(&mut self, u: &[&Self::V], measure: StepMeasure) -> Result<f64, OpsError>;
+    /// Bytes of operators and tables.
+    fn bytes(&self) -> usize;
+    /// The instruction level in use, or the device's architecture.
+    fn kernel(&self) -> String;
+    /// The name of a GPU; empty for the CPU.
+    fn device_name(&self) -> String;
+}

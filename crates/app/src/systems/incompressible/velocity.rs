@@ -1,0 +1,131 @@
+//! The implicit viscous step: all components of the velocity in one system, `(s M + ν A) u = b`.
+
+use super::components::Components;
+use super::machine::Machine;
+use dgsuite_amg::{LinearOperator, Pcg, Preconditioner, Solution, SolveError, Stop};
+use dgsuite_gpu::{GpuError, Vector};
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// The inverse mass matrix is the better preconditioner if the largest ratio of the diagonals of `ν A` and
+/// `s M` is below this; otherwise the inverse diagonal.
+const STIFF: f64 = 30.0;
+
+/// Diagonals are computed for values of s that are powers of this number, so that they do not change with
+/// every small change of the step.
+const RASTER: f64 = 1.25;
+
+/// The solver of the velocity's components.
+pub(super) struct VelocitySolver<M: Machine> {
+    viscosity: f64,
+    operators: Vec<Arc<M::A>>,
+    /// The diagonals of A and M, in the order of the host.
+    diagonals: Vec<Vec<f64>>,
+    masses: Vec<f64>,
+    /// The largest ratio of both.
+    ratio: f64,
+    inverse: Option<(i32, Components<M::V>)>,
+    work: RefCell<M::V>,
+    pcg: Pcg<Components<M::V>>,
+}
+
+impl<M: Machine> VelocitySolver<M> {
+    pub(super) fn new(machine: &M, like: &Components<M::V>, viscosity: f64) -> Result<Self, GpuError> {
+        let masses = machine.mass_diagonal();
+        let diagonals = machine.stiffness_diagonals();
+        let ratio = diagonals
+            .iter()
+            .flat_map(|d| d.iter().zip(&masses))
+            .filter(|(_, m)| **m > 0.0)
+            .fold(0.0_f64, |largest, (d, m)| largest.max(d / m));
+        Ok(Self {
+            viscosity,
+            operators: machine.stiffness(),
+            diagonals,
+            masses,
+            ratio,
+            inverse: None,
+            work: RefCell::new(like.0[0].zeros_like()?),
+            pcg: Pcg::new(like)?,
+        })
+    }
+
+    /// Solves from the guess in `x`.
+    pub(super) fn solve(
+        &mut self,
+        machine: &M,
+        s: f64,
+        b: &Components<M::V>,
+        x: &mut Components<M::V>,
+        stop: &Stop,
+    ) -> Result<Solution, SolveError> {
+        let operator =
+            Helmholtz { machine, operators: &self.operators, s, viscosity: self.viscosity, work: &self.work };
+        if self.viscosity * self.ratio < STIFF * s {
+            return self.pcg.solve(&operator, &mut ByMass(machine), b, x, stop);
+        }
+        let step = (s.ln() / RASTER.ln()).round() as i32;
+        if self.inverse.as_ref().is_none_or(|(known, _)| *known != step) {
+            let s = RASTER.powi(step);
+            let inverse = |d: &Vec<f64>| {
+                let of = |(a, m): (&f64, &f64)| 1.0 / (self.viscosity * a + s * m);
+                let entries: Vec<f64> =
+                    d.iter().zip(&self.masses).map(|e| if *e.1 > 0.0 { of(e) } else { 1.0 }).collect();
+                machine.upload(&entries)
+            };
+            self.inverse = self
+                .diagonals
+                .iter()
+                .map(inverse)
+                .collect::<Result<_, _>>()
+                .ok()
+                .map(|c| (step, Components(c)));
+        }
+        match &self.inverse {
+            Some((_, inverse)) => self.pcg.solve(&operator, &mut ByDiagonal(inverse), b, x, stop),
+            None => self.pcg.solve(&operator, &mut ByMass(machine), b, x, stop),
+        }
+    }
+}
+
+/// `s M + ν A` for all components.
+struct Helmholtz<'a, M: Machine> {
+    machine: &'a M,
+    operators: &'a [Arc<M::A>],
+    s: f64,
+    viscosity: f64,
+    work: &'a RefCell<M::V>,
+}
+
+impl<M: Machine> LinearOperator<Components<M::V>> for Helmholtz<'_, M> {
+    fn n_rows(&self) -> usize {
+        self.operators.iter().map(LinearOperator::n_rows).sum()
+    }
+
+    fn apply(&self, x: &Components<M::V>, y: &mut Components<M::V>) {
+        let mut work = self.work.borrow_mut();
+        for ((a, x), y) in self.operators.iter().zip(&x.0).zip(&mut y.0) {
+            a.apply(x, y);
+            self.machine.mass(x, &mut work);
+            y.axpby(self.s, &work, self.viscosity);
+        }
+    }
+}
+
+/// The inverse mass matrix; a factor would not change the iterates.
+struct ByMass<'a, M: Machine>(&'a M);
+
+impl<M: Machine> Preconditioner<Components<M::V>> for ByMass<'_, M> {
+    fn apply(&mut self, r: &Components<M::V>, z: &mut Components<M::V>) {
+        r.0.iter().zip(&mut z.0).for_each(|(r, z)| self.0.inverse_mass(r, z));
+    }
+}
+
+/// The inverse diagonal.
+struct ByDiagonal<'a, V>(&'a Components<V>);
+
+impl<V: Vector> Preconditioner<Components<V>> for ByDiagonal<'_, V> {
+    fn apply(&mut self, r: &Components<V>, z: &mut Components<V>) {
+        z.add_product(1.0, self.0, r, 0.0);
+    }
+}

@@ -1,0 +1,248 @@
+//! Incompressible flow against exact solutions: orders in space and time, splittings, shapes, threads.
+
+use dgsuite::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Setup};
+use dgsuite::systems::incompressible::{Incompressible, Penalties, Splitting};
+use dgsuite_mesh::{Mesh, Shape, generate};
+use dgsuite_physics::Exact;
+use dgsuite_physics::exact::{Context, Model, by_name};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+fn solution(name: &str, viscosity: f64, dim: usize) -> Arc<dyn Exact> {
+    let context = Context { dim, model: Model::Incompressible { viscosity }, period: [0.0; 3] };
+    by_name(name, &BTreeMap::new(), &context).expect("a known solution").into()
+}
+
+fn square(shape: Shape, n: usize) -> Mesh {
+    let (min, max) = ([-0.5; 3], [0.5; 3]);
+    generate::Box { shape, min, max, cells: [n, n, n], ..generate::Box::unit(shape, n) }
+        .build()
+        .expect("a box")
+}
+
+/// Prescribed velocities on all sides but the right one, where pressure and stress are prescribed.
+fn setup(mesh: Mesh, law: Incompressible, order: usize, exact: &Arc<dyn Exact>) -> Setup {
+    let names: Vec<String> = mesh.boundary_names().iter().map(|n| (*n).to_owned()).collect();
+    let mut setup = Setup::new(Arc::new(mesh), Law::Incompressible(law), order);
+    for name in names {
+        let kind = match name.as_str() {
+            "xmax" => BoundaryKind::Open { backflow: true, data: Some(Arc::clone(exact)) },
+            _ => BoundaryKind::Prescribed(Arc::clone(exact)),
+        };
+        setup.boundaries.insert(name, kind);
+    }
+    setup.threads = 1;
+    setup
+}
+
+/// Marches to `end` with steps of about `dt`.
+fn march(solver: &mut Hyperbolic, dt: f64, end: f64) {
+    while solver.time() < end * (1.0 - 1e-12) {
+        let left = end - solver.time();
+        let wanted = solver.next_size(left / (left / dt - 1e-9).ceil());
+        solver.step(wanted).expect("a step");
+    }
+}
+
+/// L² errors of velocity and pressure.
+fn errors(solver: &Hyperbolic, exact: &Arc<dyn Exact>) -> [f64; 2] {
+    let l2 = solver.errors(exact.as_ref(), solver.time()).l2;
+    let n = l2.len() - 1;
+    [l2[..n].iter().map(|e| e * e).sum::<f64>().sqrt(), l2[n]]
+}
+
+/// Errors at `end`, with a setup that may be changed.
+fn run(mut of: Setup, exact: &Arc<dyn Exact>, dt: f64, end: f64, change: impl Fn(&mut Setup)) -> [f64; 2] {
+    change(&mut of);
+    let mut solver = Hyperbolic::new(of, exact.as_ref(), 0.0).expect("a solver");
+    march(&mut solver, dt, end);
+    errors(&solver, exact)
+}
+
+const PLAIN: Penalties = Penalties::NONE;
+
+fn law(viscosity: f64) -> Incompressible {
+    Incompressible { penalties: PLAIN, ..Incompressible::new(viscosity) }
+}
+
+fn rate(coarse: [f64; 2], fine: [f64; 2]) -> [f64; 2] {
+    [0, 1].map(|k| (coarse[k] / fine[k]).log2())
+}
+
+const DUAL: Splitting = Splitting::Dual;
+const CORRECTION: Splitting = Splitting::PressureCorrection { rotational: true };
+
+#[test]
+fn the_taylor_vortex_has_the_orders_of_the_space() {
+    let exact = solution("taylor-vortex", 0.01, 2);
+    for (splitting, shape, order) in [
+        (DUAL, Shape::Triangle, 2),
+        (DUAL, Shape::Triangle, 4),
+        (DUAL, Shape::Quadrilateral, 3),
+        (CORRECTION, Shape::Triangle, 3),
+    ] {
+        let at = |n: usize| {
+            let law = Incompressible { splitting, ..law(0.01) };
+            run(setup(square(shape, n), law, order, &exact), &exact, 0.005, 0.1, |_| {})
+        };
+        let [u, p] = rate(at(4), at(8));
+        let order = order as f64;
+        assert!(u > order + 0.7 && p > order - 0.2, "{splitting:?} {shape} p = {order}: {u:.2} {p:.2}");
+    }
+}
+
+#[test]
+fn formulas_of_order_two_and_three_have_their_orders_in_time() {
+    for (splitting, time_order, viscosity, dt, least) in [
+        (DUAL, 2, 0.01, 0.02, [1.8, 1.8]),
+        (CORRECTION, 2, 0.01, 0.02, [1.8, 1.8]),
+        (DUAL, 3, 0.05, 0.01, [2.6, 2.6]),
+    ] {
+        let exact = solution("taylor-vortex", viscosity, 2);
+        let at = |dt: f64| {
+            let mut law = Incompressible { splitting, time_order, ..law(viscosity) };
+            law.velocity.tolerance = 1e-11;
+            law.pressure.tolerance = 1e-11;
+            run(setup(square(Shape::Quadrilateral, 4), law, 7, &exact), &exact, dt, 0.2, |_| {})
+        };
+        let found = rate(at(dt), at(dt / 2.0));
+        assert!(found[0] > least[0] && found[1] > least[1], "{splitting:?} {time_order}: {found:.2?}");
+    }
+}
+
+/// The error of a run over a fixed number of steps does not grow as the steps become small.
+#[test]
+fn small_steps_are_stable() {
+    let exact = solution("taylor-vortex", 0.01, 2);
+    for splitting in [DUAL, CORRECTION] {
+        let at = |dt: f64| {
+            let law = Incompressible { splitting, ..law(0.01) };
+            run(setup(square(Shape::Triangle, 4), law, 3, &exact), &exact, dt, 60.0 * dt, |_| {})
+        };
+        let (large, small) = (at(1e-3), at(1e-5));
+        // A pressure correction keeps in the pressure what the first step finds of the divergence.
+        let pressure = if splitting == DUAL { 3.0 } else { 40.0 };
+        let grows = small[0] > 1.2 * large[0] || small[1] > pressure * large[1];
+        assert!(!grows, "{splitting:?}: {large:?} {small:?}");
+    }
+}
+
+#[test]
+fn kovasznay_flow_is_reached_to_the_accuracy_of_the_space() {
+    let exact = solution("kovasznay", 1.0 / 40.0, 2);
+    let of = |law| run(setup(square(Shape::Quadrilateral, 4), law, 6, &exact), &exact, 0.01, 6.0, |_| {});
+    let [u, p] = of(Incompressible::new(1.0 / 40.0));
+    assert!(u < 1e-6 && p < 1e-5, "{u:e} {p:e}");
+}
+
+#[test]
+fn beltrami_flow_converges_on_tetrahedra_hexahedra_and_prisms() {
+    let viscosity = 0.1;
+    let exact = solution("beltrami", viscosity, 3);
+    for (shape, curved) in [(Shape::Tetrahedron, false), (Shape::Hexahedron, true), (Shape::Prism, false)] {
+        let at = |n: usize| {
+            let mut mesh = square(shape, n);
+            if curved {
+                mesh.elevate(2).expect("elevation");
+                let s = |x: f64| (std::f64::consts::PI * x).cos();
+                let bend = |[x, y, z]: [f64; 3]| {
+                    let b = 0.04 * s(x) * s(y) * s(z);
+                    [x + b, y - b, z + b]
+                };
+                mesh.map(bend).expect("a map");
+            }
+            let of = setup(mesh, Incompressible::new(viscosity), 2, &exact);
+            run(of, &exact, 0.004, 0.02, |_| {})
+        };
+        let [u, p] = rate(at(2), at(4));
+        assert!(u > 2.5 && p > 1.8, "{shape}: {u:.2} {p:.2}");
+    }
+}
+
+/// A periodic flow without boundaries, moved by a mean velocity.
+fn periodic(law: Incompressible, threads: usize) -> (Hyperbolic, Arc<dyn Exact>) {
+    let exact = solution("walsh-eddies", law.viscosity, 2);
+    let pi = std::f64::consts::PI;
+    let (min, max) = ([0.0; 3], [2.0 * pi; 3]);
+    let shape = Shape::Triangle;
+    let mut mesh =
+        generate::Box { min, max, cells: [8; 3], ..generate::Box::unit(shape, 8) }.build().expect("a box");
+    mesh.make_periodic("xmin", "xmax").expect("opposite sides");
+    mesh.make_periodic("ymin", "ymax").expect("opposite sides");
+    let mut of = setup(mesh, law, 4, &exact);
+    of.boundaries.clear();
+    of.threads = threads;
+    (Hyperbolic::new(of, exact.as_ref(), 0.0).expect("a solver"), exact)
+}
+
+#[test]
+fn a_restart_and_another_number_of_threads_change_no_bit() {
+    for (splitting, time_order) in [(DUAL, 3), (CORRECTION, 2)] {
+        let law = Incompressible { splitting, time_order, ..Incompressible::new(0.02) };
+        let (mut whole, exact) = periodic(law.clone(), 1);
+        let steps = |solver: &mut Hyperbolic, n: usize| {
+            for _ in 0..n {
+                let dt = solver.next_size(0.01);
+                solver.step(dt).expect("a step");
+            }
+        };
+        steps(&mut whole, 12);
+        let saved = whole.save();
+        steps(&mut whole, 5);
+        let (mut resumed, _) = periodic(law, 3);
+        resumed.restore(&saved).expect("a saved state");
+        steps(&mut resumed, 5);
+        let [a, b] = [&whole, &resumed].map(|solver| solver.save().fields);
+        assert!(a.iter().zip(&b).all(|(a, b)| a.to_bits() == b.to_bits()), "{splitting:?}");
+        assert!(errors(&whole, &exact)[0] < 0.5);
+    }
+}
+
+/// A thin shear layer without viscosity to speak of, on a coarse mesh: without penalties its energy grows.
+#[test]
+fn penalties_keep_the_energy_of_an_underresolved_flow_from_growing() {
+    struct Layer;
+    impl Exact for Layer {
+        fn n_fields(&self) -> usize {
+            3
+        }
+        fn eval(&self, _: f64, x: &[[f64; 3]], out: &mut [Vec<f64>]) {
+            let u = |y: f64| if y <= 0.5 { (30.0 * (y - 0.25)).tanh() } else { (30.0 * (0.75 - y)).tanh() };
+            let tau = std::f64::consts::TAU;
+            out[0] = x.iter().map(|x| u(x[1])).collect();
+            out[1] = x.iter().map(|x| 0.05 * (tau * x[0]).sin()).collect();
+            out[2] = vec![0.0; x.len()];
+        }
+    }
+    let mut mesh = generate::Box::unit(Shape::Quadrilateral, 6).build().expect("a box");
+    mesh.make_periodic("xmin", "xmax").expect("opposite sides");
+    mesh.make_periodic("ymin", "ymax").expect("opposite sides");
+    let mut of = Setup::new(Arc::new(mesh), Law::Incompressible(Incompressible::new(1e-6)), 5);
+    of.threads = 1;
+    let mut solver = Hyperbolic::new(of, &Layer, 0.0).expect("a solver");
+    let energy = |solver: &Hyperbolic| -> f64 {
+        solver.errors(&Rest, solver.time()).l2[..2].iter().map(|e| e * e).sum()
+    };
+    let first = energy(&solver);
+    let mut last = first;
+    while solver.time() < 1.5 {
+        let wanted = 0.4 * solver.stable_dt().expect("a step") * solver.setup().stable_radius();
+        let dt = solver.next_size(wanted.min(2e-3));
+        solver.step(dt).expect("a step");
+        last = energy(&solver);
+        assert!(last < 1.001 * first, "t = {}: {last} of {first}", solver.time());
+    }
+    assert!(last < first && last > 0.8 * first, "{last} of {first}");
+}
+
+/// The fluid at rest.
+struct Rest;
+
+impl Exact for Rest {
+    fn n_fields(&self) -> usize {
+        3
+    }
+    fn eval(&self, _: f64, x: &[[f64; 3]], out: &mut [Vec<f64>]) {
+        out.iter_mut().for_each(|out| *out = vec![0.0; x.len()]);
+    }
+}
