@@ -174,7 +174,8 @@ fn built<T: PackScalar>(
     let space = (b.buffers + beyond) * GROUP * sizes.np * sizes.fields + of_maps;
     let rows = (sizes.faces * ORIENTATIONS + sizes.faces) * nodes;
     let shared = |warps: usize| 8 * in_shared + T::BYTES * warps * space + 4 * rows;
-    if sizes.curved && small.is_none() {
+    // The variants of affine elements were tried with at most five unknowns; more need more memory.
+    if (sizes.curved || sizes.fields > 5) && small.is_none() {
         b.warps = (FEWEST_WARPS..=b.warps).rev().find(|&warps| shared(warps) <= SHARED)?;
     }
     let shared = shared(b.warps);

@@ -68,6 +68,7 @@ pub(crate) fn compare_few(cuda: &Cuda, only: &str) {
         (2, row(3, 17), tetrahedron, "nodal", 2, true),
         (3, half_curved_row(3, 17), tetrahedron, "nodal", 2, false),
         (6, row(3, 9), tetrahedron, "nodal", 2, false),
+        (6, row(3, 9), tetrahedron, "nodal", 4, false),
     ];
     for (n, mesh, cells, name, p, diffusive) in &cases {
         let list = schemes(*cells, *p);
