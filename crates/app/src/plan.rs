@@ -448,6 +448,7 @@ const MOST_SPLIT_ORDER: usize = 9;
 /// Returns a feature that this file needs and that devices do not have.
 fn lacks_on_devices(pipeline: &Pipeline) -> Option<&'static str> {
     match (&pipeline.physics.model, &pipeline.physics.source) {
+        (Model::Incompressible { .. }, _) => Some("incompressible flow"),
         _ if pipeline.space.form == Form::Split && pipeline.space.order > MOST_SPLIT_ORDER => {
             Some("split forms of so high an order")
         }

@@ -5,7 +5,7 @@
 #[path = "support/case.rs"]
 mod support;
 
-use support::{CHANNEL, Case, refused, with};
+use support::{CHANNEL, Case, number, refused, with};
 
 #[test]
 fn incompressible_flow_without_sense() {
@@ -58,4 +58,58 @@ fn incompressible_flow_without_sense() {
     let solid =
         with(CHANNEL, "{ shape: quad, cells: [4, 2], max: [2, 1] }", "{ shape: pyramid, cells: [1, 1, 1] }");
     refused(&solid, &[], &["incompressible is not available on pyramids", "case.yaml:2:"]);
+}
+
+/// Flow between two plates, a polynomial of degree 2, with a probe and all monitors of the velocity.
+const PLATES: &str = "\
+title: Plates
+mesh: { generate: { shape: tri, cells: [4, 2], max: [2, 1] } }
+physics: { model: incompressible, viscosity: 0.1 }
+space: { order: 2 }
+initial: { exact: poiseuille }
+boundaries:
+  xmin: { type: dirichlet, exact: poiseuille }
+  xmax: { type: outflow, exact: poiseuille }
+  ymin: { type: no-slip-wall }
+  ymax: { type: no-slip-wall }
+time: { dt: 0.01, steps: 12 }
+solver: { pressure: { tolerance: 1e-11 }, velocity: { tolerance: 1e-11 } }
+monitors:
+  - divergence: { every_steps: 1 }
+  - probe: { points: [[1, 0.5]], fields: [u, p] }
+  - integral: { fields: [{ enstrophy: (v_x - u_y)^2/2 }] }
+  - forces: { boundary: [ymin, ymax], reference: { density: 1, velocity: 1, length: 1 } }
+checks:
+  - { value: linear.pressure.iterations, between: [0, 50] }
+";
+
+#[test]
+fn a_developed_flow_stays_as_it_is_and_drags_its_walls() {
+    let summary = Case::new(PLATES).run(&[]);
+    for field in ["u", "v", "p"] {
+        let error = number(&summary, &format!("/error/l2/{field}"));
+        assert!(error < 1e-8, "{field}: {error}");
+    }
+    // u = 4 y (1 − y), p = −8 ν x + constant: ∫ (8y − 4)²/2 over 2 × 1, and friction 4 ν on two walls of length 2.
+    assert!((number(&summary, "/integral/enstrophy") - 16.0 / 3.0).abs() < 1e-7);
+    assert!((number(&summary, "/probe/u/0") - 1.0).abs() < 1e-8);
+    assert!((number(&summary, "/forces/ymin+ymax/viscous_force/0") - 1.6).abs() < 1e-7);
+    assert!(number(&summary, "/divergence/l2") < 1e-8);
+    assert!(number(&summary, "/timing/phases/pressure") > 0.0);
+    assert!(summary.get("conservation").is_none(), "{summary}");
+}
+
+/// The state and the past states at the end of a run, as bytes.
+fn end(case: &Case, results: &str, steps: usize) -> Vec<u8> {
+    std::fs::read(case.path(&format!("{results}/checkpoints/step-{steps:08}.dgs"))).unwrap()
+}
+
+#[test]
+fn a_run_that_continues_and_one_with_more_threads_have_the_same_bits() {
+    let case = with(CHANNEL, "time: { dt: 0.01, steps: 1 }", "time: { dt: 0.01, scheme: bdf3, steps: 10 }");
+    let whole = case.dgsuite(&["run", "case.yaml", "--output", "out/whole", "--set", "threads=1"]);
+    assert_eq!(whole.code, 0, "{}", whole.stderr);
+    case.run(&["--set", "time.steps=4", "--set", "threads=2"]);
+    case.run(&["--restart", "latest"]);
+    assert!(end(&case, "out/case", 10) == end(&case, "out/whole", 10));
 }

@@ -100,6 +100,10 @@ impl Monitor<'_> {
         match self.job {
             MonitorJob::Residual => {
                 let residual = solver.residual()?;
+                // A rate that follows from past steps is infinite before the first.
+                if solver.steps() == 0 && residual.contains(&f64::INFINITY) {
+                    return Ok(());
+                }
                 for (name, x) in solver.variables().iter().zip(&residual) {
                     last.residual.insert((*name).to_owned(), json!(x));
                 }

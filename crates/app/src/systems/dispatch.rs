@@ -298,7 +298,7 @@ where
 }
 
 /// The source term for which `exact` is a solution.
-fn manufactured(setup: &Setup, exact: &dyn Exact) -> Result<Arc<dyn Source>, SystemError> {
+pub(super) fn manufactured(setup: &Setup, exact: &dyn Exact) -> Result<Arc<dyn Source>, SystemError> {
     let context = Context { dim: setup.mesh.dim, model: setup.law.model(), period: [0.0; 3] };
     Ok(Arc::new(Manufactured::for_model(&context, exact)?))
 }

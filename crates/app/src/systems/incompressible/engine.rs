@@ -11,6 +11,7 @@ use super::penalty::PenaltyStep;
 use super::setup::{Incompressible, Penalties};
 use crate::systems::SystemError;
 use crate::systems::device::Device;
+use crate::systems::dispatch::manufactured;
 use crate::systems::engine::{Described, Engine};
 use crate::systems::setup::{Law, Precision, Setup, SourceTerm};
 use crate::systems::solves::{Histories, SolveStatistics};
@@ -85,8 +86,11 @@ fn build<M: Machine + 'static>(
     let velocity = Components((0..dim).map(component).collect::<Result<Vec<_>, _>>()?);
     let one = machine.upload(&sipdg.project(&|_, _| 1.0))?;
     let forcing = match &setup.source {
+        None => None,
         Some(SourceTerm::Given(source)) => Some(Forcing::new(Arc::clone(source), sipdg, &velocity)?),
-        _ => None,
+        Some(SourceTerm::Manufactured(exact)) => {
+            Some(Forcing::new(manufactured(setup, exact.as_ref())?, sipdg, &velocity)?)
+        }
     };
     let stop = Stop {
         relative: law.velocity.tolerance,
