@@ -47,6 +47,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+pub use crate::vector::Permutation;
 pub use cache::{CACHE_VARIABLE, Cache};
 pub use device::DeviceInfo;
 pub use graph::Graph;

@@ -2,10 +2,12 @@
 
 pub(crate) mod cuda;
 mod host;
+mod permutation;
 mod reduce;
 
 pub use cuda::CudaVector;
 pub use host::HostVector;
+pub use permutation::Permutation;
 
 use crate::{GpuError, Scalar};
 

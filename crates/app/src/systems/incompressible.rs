@@ -11,6 +11,7 @@
 
 mod boundary;
 mod components;
+mod device;
 mod engine;
 mod flow;
 mod forcing;

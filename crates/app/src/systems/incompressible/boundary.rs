@@ -5,6 +5,7 @@
 
 use super::components::Components;
 use super::machine::{Machine, Map};
+use crate::systems::SystemError;
 use crate::systems::setup::BoundaryKind;
 use dgsuite_gpu::{GpuError, Vector};
 use dgsuite_ops::elliptic::{BoundaryPoints, Sipdg};
@@ -122,7 +123,7 @@ impl<V: Vector<Scalar = f64>> Boundaries<V> {
         sipdg: &Sipdg<f64>,
         kinds: &BTreeMap<String, BoundaryKind>,
         viscosity: f64,
-    ) -> Result<Self, GpuError> {
+    ) -> Result<Self, SystemError> {
         let dim = sipdg.mesh().dim;
         let zeros = |n: usize| machine.numbers(&vec![0.0; n]);
         let field = |n: usize| (0..dim).map(|_| zeros(n)).collect::<Result<_, _>>().map(Components);

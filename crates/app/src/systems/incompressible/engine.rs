@@ -2,6 +2,7 @@
 
 use super::boundary::Boundaries;
 use super::components::Components;
+use super::device::DeviceMachine;
 use super::flow::{Flow, Parts};
 use super::forcing::Forcing;
 use super::host::HostMachine;
@@ -57,7 +58,11 @@ pub(crate) fn engine(
             let sipdg = Arc::clone(machine.sipdg());
             build(machine, &sipdg, (setup, law), host, initial, t0)
         }
-        Device::Cuda(_) => unavailable("on a GPU"),
+        Device::Cuda(ordinal) => {
+            let machine = DeviceMachine::new(setup, law, host, ordinal)?;
+            let sipdg = Arc::clone(machine.sipdg());
+            build(machine, &sipdg, (setup, law), host, initial, t0)
+        }
     }
 }
 

@@ -201,9 +201,9 @@ impl HostMachine {
 }
 
 /// A preconditioner behind a pointer.
-struct Borrowed<'a>(&'a mut Apply<V>);
+pub(super) struct Borrowed<'a, V>(pub(super) &'a mut Apply<V>);
 
-impl Preconditioner<V> for Borrowed<'_> {
+impl<V: Vector> Preconditioner<V> for Borrowed<'_, V> {
     fn apply(&mut self, r: &V, z: &mut V) {
         self.0.apply(r, z);
     }
@@ -276,11 +276,11 @@ impl Machine for HostMachine {
         Ok(list.to_vec())
     }
 
-    fn evaluation(&self, _: usize, entries: &[Triplet]) -> Result<Box<dyn Map<V>>, GpuError> {
+    fn evaluation(&self, _: usize, entries: &[Triplet]) -> Result<Box<dyn Map<V>>, SystemError> {
         Ok(Box::new(Rows::new(entries)))
     }
 
-    fn load(&self, _: usize, entries: &[Triplet]) -> Result<Box<dyn Map<V>>, GpuError> {
+    fn load(&self, _: usize, entries: &[Triplet]) -> Result<Box<dyn Map<V>>, SystemError> {
         Ok(Box::new(Rows::new(entries)))
     }
 

@@ -1,5 +1,6 @@
 //! What a step of incompressible flow needs of the machine on which it runs.
 
+use crate::systems::SystemError;
 use dgsuite_amg::{LinearOperator, Solution, SolveError, Stop};
 use dgsuite_gpu::{GpuError, Vector};
 use dgsuite_ops::elliptic::Triplet;
@@ -49,9 +50,9 @@ pub(super) trait Machine: Send {
     /// The values of a list.
     fn read(&self, list: &Self::V) -> Result<Vec<f64>, GpuError>;
     /// A matrix from vectors of nodes to a list of `n` numbers.
-    fn evaluation(&self, n: usize, entries: &[Triplet]) -> Result<Box<dyn Map<Self::V>>, GpuError>;
+    fn evaluation(&self, n: usize, entries: &[Triplet]) -> Result<Box<dyn Map<Self::V>>, SystemError>;
     /// A matrix from a list of `n` numbers to vectors of nodes.
-    fn load(&self, n: usize, entries: &[Triplet]) -> Result<Box<dyn Map<Self::V>>, GpuError>;
+    fn load(&self, n: usize, entries: &[Triplet]) -> Result<Box<dyn Map<Self::V>>, SystemError>;
 
     /// Evaluates a first-order operator at time `t`: inputs and outputs are pairs of field and vector.
     fn pass(

@@ -17,7 +17,7 @@ use super::machine::{Machine, Map, Pass};
 use super::setup::Penalties;
 use crate::systems::SystemError;
 use dgsuite_amg::{LinearOperator, Pcg, Preconditioner, Solution, Stop};
-use dgsuite_gpu::{GpuError, Vector};
+use dgsuite_gpu::Vector;
 use dgsuite_ops::OpsError;
 use dgsuite_ops::elliptic::{Sipdg, Triplet};
 use std::cell::RefCell;
@@ -50,7 +50,7 @@ impl<V: Vector<Scalar = f64>> PenaltyStep<V> {
         sipdg: &Sipdg<f64>,
         (penalties, stop): (Penalties, Stop),
         like: &Components<V>,
-    ) -> Result<Self, GpuError> {
+    ) -> Result<Self, SystemError> {
         let blocks = sipdg.blocks_of_unknowns();
         let n = blocks.len();
         let of = |e: usize, block: &[u32]| -> Vec<Triplet> {

@@ -1,0 +1,245 @@
+//! The operators of incompressible flow on an NVIDIA device.
+
+use super::host::{Borrowed, Elliptics};
+use super::laws;
+use super::machine::{Machine, Map, Pass};
+use super::setup::Incompressible;
+use crate::systems::SystemError;
+use crate::systems::elliptic::on_device::bridge::OnDevice;
+use crate::systems::elliptic::on_device::preconditioner::{self, Built};
+use crate::systems::setup::Setup;
+use dgsuite_amg::cuda::CudaCsr;
+use dgsuite_amg::{Csr, LinearOperator, Pcg, Solution, SolveError, Stop};
+use dgsuite_gpu::cuda::{Cuda, Permutation};
+use dgsuite_gpu::{Backend, CudaVector, GpuError, Host, Vector};
+use dgsuite_ops::cuda::{CudaDiscretization, CudaMass, CudaSipdg};
+use dgsuite_ops::elliptic::{Sipdg, Triplet};
+use dgsuite_ops::{OpsError, StepMeasure};
+use std::sync::Arc;
+
+type V = CudaVector<f64>;
+
+/// A first-order operator with its states.
+struct FirstOrder {
+    discretization: CudaDiscretization<f64>,
+    places: Vec<Permutation>,
+    u: V,
+    du: V,
+    /// Fields that are not zero in `u`.
+    set: Vec<bool>,
+    zero: V,
+}
+
+impl FirstOrder {
+    fn scatter(&mut self, inputs: &[(usize, &V)]) {
+        for (k, places) in self.places.iter().enumerate() {
+            match inputs.iter().find(|(of, _)| *of == k) {
+                Some((_, v)) => places.scatter(v, self.u.buffer_mut()),
+                None if self.set[k] => places.scatter(&self.zero, self.u.buffer_mut()),
+                None => {}
+            }
+            self.set[k] = inputs.iter().any(|(of, _)| *of == k);
+        }
+    }
+}
+
+/// A device with the operators of a flow.
+pub(super) struct DeviceMachine {
+    cuda: Cuda,
+    elliptics: Elliptics,
+    operator: Arc<CudaSipdg<f64>>,
+    mass: CudaMass<f64>,
+    pressure: OnDevice<f64>,
+    velocity: Vec<Arc<OnDevice<f64>>>,
+    preconditioner: Built,
+    pcg: Pcg<V>,
+    first_order: Vec<FirstOrder>,
+}
+
+impl DeviceMachine {
+    /// Sets up all operators on the device of this number.
+    pub(super) fn new(
+        setup: &Setup,
+        law: &Incompressible,
+        host: &Arc<Host>,
+        ordinal: usize,
+    ) -> Result<Self, SystemError> {
+        let cuda = Cuda::new(ordinal)?;
+        let elliptics = Elliptics::new(setup, host)?;
+        let operator = Arc::new(CudaSipdg::<f64>::new(&cuda, &elliptics.pressure)?);
+        let first_order = Pass::ALL
+            .into_iter()
+            .map(|pass| {
+                let laws::Posed { equation, boundaries } = laws::posed(pass, setup, law)?;
+                let scheme = laws::scheme(pass, setup.order);
+                let (mesh, host) = (Arc::clone(&setup.mesh), Arc::clone(host));
+                let d = CudaDiscretization::new(mesh, &scheme, equation, boundaries, host, &cuda)?;
+                let n = d.len();
+                let places = operator.places(&elliptics.pressure, &d)?;
+                let places = places
+                    .iter()
+                    .map(|places| Permutation::new::<f64>(&cuda, places, n))
+                    .collect::<Result<Vec<_>, _>>()?;
+                Ok(FirstOrder {
+                    set: vec![false; places.len()],
+                    places,
+                    u: V::zeros(&cuda, n)?,
+                    du: V::zeros(&cuda, n)?,
+                    zero: V::zeros(&cuda, operator.len())?,
+                    discretization: d,
+                })
+            })
+            .collect::<Result<Vec<_>, SystemError>>()?;
+        let options = law.pressure.on(setup.device, setup.order, &setup.mesh);
+        let pressure = OnDevice(Arc::clone(&operator));
+        let preconditioner = preconditioner::build(&cuda, &elliptics.pressure, &pressure, &options, host)
+            .map_err(|e| SystemError::Elliptic(Box::new(e)))?;
+        let one = operator.upload(&elliptics.pressure.project(&|_, _| 1.0))?;
+        let mut pcg = Pcg::new(&one)?;
+        if preconditioner.flexible {
+            pcg = pcg.flexible();
+        }
+        if elliptics.pressure.is_singular() {
+            pcg = pcg.without(&one)?;
+        }
+        let mut velocity: Vec<Arc<OnDevice<f64>>> = Vec::new();
+        for (d, a) in elliptics.velocity.iter().enumerate() {
+            let known = elliptics.velocity[..d].iter().position(|b| Arc::ptr_eq(a, b));
+            let own = match known {
+                Some(k) => Arc::clone(&velocity[k]),
+                None => Arc::new(OnDevice(Arc::new(CudaSipdg::<f64>::new(&cuda, a)?))),
+            };
+            velocity.push(own);
+        }
+        let mass = operator.mass(&elliptics.pressure)?;
+        Ok(Self { cuda, elliptics, operator, mass, pressure, velocity, preconditioner, pcg, first_order })
+    }
+
+    /// The elliptic operator of the pressure on the host.
+    pub(super) fn sipdg(&self) -> &Arc<Sipdg<f64>> {
+        &self.elliptics.pressure
+    }
+
+    fn matrix(
+        &self,
+        (rows, columns): (usize, usize),
+        entries: impl Iterator<Item = Triplet>,
+    ) -> Result<Box<dyn Map<V>>, SystemError> {
+        let matrix = Csr::from_triplets(rows, columns, entries);
+        let matrix = matrix.map_err(|error| SystemError::Elliptic(Box::new(error.into())))?;
+        Ok(Box::new(CudaCsr::new(&self.cuda, &matrix)?))
+    }
+}
+
+impl Map<V> for CudaCsr<f64> {
+    fn apply(&self, x: &V, y: &mut V) {
+        LinearOperator::apply(self, x, y);
+    }
+
+    fn add(&self, x: &V, y: &mut V) {
+        self.add_product(x, y);
+    }
+}
+
+impl Machine for DeviceMachine {
+    type V = V;
+    type A = OnDevice<f64>;
+
+    fn upload(&self, values: &[f64]) -> Result<V, GpuError> {
+        self.operator.upload(values)
+    }
+
+    fn download(&self, vector: &V) -> Result<Vec<f64>, GpuError> {
+        self.operator.download(vector)
+    }
+
+    fn numbers(&self, values: &[f64]) -> Result<V, GpuError> {
+        Backend::upload(&self.cuda, values)
+    }
+
+    fn read(&self, list: &V) -> Result<Vec<f64>, GpuError> {
+        let mut values = vec![0.0; list.len()];
+        Backend::download(&self.cuda, list, &mut values)?;
+        Ok(values)
+    }
+
+    fn evaluation(&self, n: usize, entries: &[Triplet]) -> Result<Box<dyn Map<V>>, SystemError> {
+        let rows = self.operator.rows();
+        let on_device = entries.iter().map(|&(i, j, v)| (i, rows[j] as usize, v));
+        self.matrix((n, self.operator.len()), on_device)
+    }
+
+    fn load(&self, n: usize, entries: &[Triplet]) -> Result<Box<dyn Map<V>>, SystemError> {
+        let rows = self.operator.rows();
+        let on_device = entries.iter().map(|&(i, j, v)| (rows[i] as usize, j, v));
+        self.matrix((self.operator.len(), n), on_device)
+    }
+
+    fn pass(
+        &mut self,
+        pass: Pass,
+        t: f64,
+        inputs: &[(usize, &V)],
+        outputs: &mut [(usize, &mut V)],
+    ) -> Result<(), OpsError> {
+        let of = &mut self.first_order[pass as usize];
+        of.scatter(inputs);
+        of.discretization.eval(t, of.u.buffer(), of.du.buffer_mut())?;
+        for (k, out) in outputs {
+            of.places[*k].gather(of.du.buffer(), out);
+        }
+        Ok(())
+    }
+
+    fn mass(&self, u: &V, mu: &mut V) {
+        self.cuda.note(self.mass.mass(u, mu));
+    }
+
+    fn inverse_mass(&self, b: &V, u: &mut V) {
+        self.cuda.note(self.mass.inverse_mass(b, u));
+    }
+
+    fn solve_pressure(&mut self, b: &V, x: &mut V, stop: &Stop) -> Result<Solution, SolveError> {
+        self.pcg.solve(&self.pressure, &mut Borrowed(&mut *self.preconditioner.apply), b, x, stop)
+    }
+
+    fn stiffness(&self) -> Vec<Arc<OnDevice<f64>>> {
+        self.velocity.clone()
+    }
+
+    fn stiffness_diagonals(&self) -> Vec<Vec<f64>> {
+        self.elliptics.velocity.iter().map(|a| a.diagonal()).collect()
+    }
+
+    fn mass_diagonal(&self) -> Vec<f64> {
+        self.elliptics.mass_diagonal()
+    }
+
+    fn convective_step(&mut self, u: &[&V], measure: StepMeasure) -> Result<f64, OpsError> {
+        let of = &mut self.first_order[Pass::Convection as usize];
+        let inputs: Vec<_> = u.iter().copied().enumerate().collect();
+        of.scatter(&inputs);
+        of.discretization.measure_steps_by(measure)?;
+        of.discretization.time_step(of.u.buffer(), false)
+    }
+
+    fn bytes(&self) -> usize {
+        let first_order = |f: &FirstOrder| {
+            let places: usize = f.places.iter().map(Permutation::bytes).sum();
+            f.discretization.bytes() + places + 8 * (2 * f.u.len() + f.zero.len())
+        };
+        self.first_order.iter().map(first_order).sum::<usize>()
+            + self.operator.bytes()
+            + self.mass.bytes()
+            + self.preconditioner.bytes
+            + self.preconditioner.levels.iter().map(|level| level.bytes).sum::<usize>()
+    }
+
+    fn kernel(&self) -> String {
+        self.cuda.info().architecture()
+    }
+
+    fn device_name(&self) -> String {
+        self.cuda.info().name.clone()
+    }
+}
