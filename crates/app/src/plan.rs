@@ -448,7 +448,6 @@ const MOST_SPLIT_ORDER: usize = 9;
 /// Returns a feature that this file needs and that devices do not have.
 fn lacks_on_devices(pipeline: &Pipeline) -> Option<&'static str> {
     match (&pipeline.physics.model, &pipeline.physics.source) {
-        (Model::Incompressible { .. }, _) => Some("incompressible flow"),
         _ if pipeline.space.form == Form::Split && pipeline.space.order > MOST_SPLIT_ORDER => {
             Some("split forms of so high an order")
         }
@@ -564,6 +563,11 @@ fn time_plan(pipeline: &Pipeline, start: f64) -> Result<TimePlan, InputError> {
     let spec = &pipeline.time;
     if let Some(end) = spec.end.as_ref().filter(|end| end.value < start) {
         return Err(InputError::range(end, format!("at least {start}, where the run starts")));
+    }
+    let speeds = pipeline.incompressible.is_none() || !matches!(pipeline.initial, InitialSpec::Rest);
+    if !speeds && start == 0.0 && matches!(spec.step, StepSpec::Cfl(_)) {
+        let expected = "a step size, as the fluid is at rest at the start".to_owned();
+        return Err(InputError::at(&spec.place, Problem::MissingKey { key: "time.dt".into(), expected }));
     }
     let order = pipeline.space.order;
     let (scheme, stable_radius) = match &pipeline.incompressible {

@@ -106,8 +106,8 @@ impl Prepared {
         for warning in &self.plan.warnings {
             let _ = writeln!(text, "warning     {warning}");
         }
-        // A smaller step costs time only; a larger one makes the run blow up. In incompressible flow, viscosity
-        // may damp what extrapolation excites.
+        // A smaller step costs time only; a larger one makes the run blow up. In incompressible flow,
+        // viscosity may damp what extrapolation excites.
         let explicit = !matches!(self.plan.setup.law, Law::Incompressible(_));
         if let (StepSize::Fixed(dt), Ok(limit), true) =
             (self.plan.time.step, self.solver.stable_dt(), explicit)

@@ -24,6 +24,8 @@ fn incompressible_flow_without_sense() {
     refuses("space.penalties=off", &["`off` is not a value of `space.penalties`", "on, none"]);
     refuses("space.penalties={ divergence: -1 }", &["`space.penalties.divergence` is -1"]);
     refuses("time.scheme=lserk54", &["does not belong to the model incompressible", "bdf1, bdf2 and bdf3"]);
+    let rest = with(CHANNEL, "initial: { u: y, v: 0 }\n", "");
+    refused(&rest, &["--set", "time.dt="], &["`time.dt` is missing", "the fluid is at rest at the start"]);
     refuses("time.scheme=bdf4", &["expected one of: bdf1, bdf2, bdf3"]);
     refuses("time.adaptive={ tolerance: 1e-4 }", &["does not belong to the model incompressible"]);
     refuses(
@@ -90,7 +92,8 @@ fn a_developed_flow_stays_as_it_is_and_drags_its_walls() {
         let error = number(&summary, &format!("/error/l2/{field}"));
         assert!(error < 1e-8, "{field}: {error}");
     }
-    // u = 4 y (1 − y), p = −8 ν x + constant: ∫ (8y − 4)²/2 over 2 × 1, and friction 4 ν on two walls of length 2.
+    // u = 4 y (1 − y), p = −8 ν x + constant: ∫ (8y − 4)²/2 over 2 × 1, and friction 4 ν on two walls of
+    // length 2.
     assert!((number(&summary, "/integral/enstrophy") - 16.0 / 3.0).abs() < 1e-7);
     assert!((number(&summary, "/probe/u/0") - 1.0).abs() < 1e-8);
     assert!((number(&summary, "/forces/ymin+ymax/viscous_force/0") - 1.6).abs() < 1e-7);

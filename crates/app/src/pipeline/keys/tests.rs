@@ -467,7 +467,7 @@ fn stated_defaults_are_what_a_run_writes_to_its_pipeline_file() {
         flow("physics: { model: euler }\ntime: { end: 1 }\n"),
         flow("physics: { model: advection, velocity: [1, 0] }\nspace: { scheme: fr }\ntime: { end: 1 }\n"),
         flow("physics: { model: navier-stokes, viscosity: { constant: 1 } }\ntime: { steady: {} }\n"),
-        flow("physics: { model: incompressible, viscosity: 1 }\ntime: { end: 1 }\n"),
+        flow("physics: { model: incompressible, viscosity: 1 }\ninitial: { u: 1, v: 0 }\ntime: { end: 1 }\n"),
         flow("physics: { model: euler }\nspace: { form: split }\ntime: { end: 1 }\n"),
         flow("physics: { model: poisson, exact: sin(2*pi*x) }\n"),
     ];
