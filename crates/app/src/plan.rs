@@ -451,7 +451,7 @@ fn lacks_on_devices(pipeline: &Pipeline) -> Option<&'static str> {
         _ if pipeline.space.form == Form::Split && pipeline.space.order > MOST_SPLIT_ORDER => {
             Some("split forms of so high an order")
         }
-        (Model::NavierStokes { .. }, _) | (_, None) => None,
+        (Model::NavierStokes { .. } | Model::Incompressible { .. }, _) | (_, None) => None,
         (_, Some(_)) => {
             (pipeline.space.form == Form::Split).then_some("sources without viscous terms in split form")
         }

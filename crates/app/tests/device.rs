@@ -234,6 +234,48 @@ fn poisson_on_an_emulated_device_is_that_of_the_cpu() {
     }
 }
 
+/// A flow with a wall, an inflow, an open boundary and sub-steps.
+const INCOMPRESSIBLE: &str = "\
+title: A channel
+mesh: { generate: { shape: tri, min: [0, 0], max: [1, 1], cells: [2, 2] } }
+physics: { model: incompressible, viscosity: 0.05 }
+space: { order: 2 }
+initial: { u: y*(1 - y), v: 0 }
+boundaries:
+  ymin: { type: no-slip-wall }
+  ymax: { type: no-slip-wall, velocity: [0.1, 0] }
+  xmin: { type: dirichlet, u: y*(1 - y), v: 0.1*sin(t) }
+  xmax: { type: outflow }
+output: { fields: none, checkpoint: none }
+monitors:
+  - integral: { fields: [u*u + v*v, p], every_steps: 2 }
+  - forces: { boundary: ymin, every_steps: 2, reference: { density: 1, length: 1, velocity: 1 } }
+";
+
+#[test]
+fn incompressible_flow_on_an_emulated_device_is_that_of_the_cpu() {
+    let Some(emulator) = emulator() else { return };
+    let program = env!("CARGO_BIN_EXE_dgsuite");
+    let times =
+        ["{ dt: 0.01, steps: 4 }", "{ dt: 0.01, steps: 4, subcycles: 2, splitting: pressure-correction }"];
+    for time in times {
+        let solver = "solver: { pressure: { tolerance: 1e-11 }, velocity: { tolerance: 1e-11 } }";
+        let case = Case::new(&format!("{INCOMPRESSIBLE}time: {time}\n{solver}\n"));
+        let cpu = run(&case, "cpu", Command::new(program));
+        let gpu = run(&case, "cuda", emulator.command(program));
+        assert!(
+            cpu.summary["status"] == "ok" && gpu.summary["status"] == "ok",
+            "{}{}",
+            cpu.failure,
+            gpu.failure
+        );
+        assert!(cpu.tables.len() > 4 && cpu.tables.len() == gpu.tables.len(), "{time}");
+        for (x, y) in cpu.tables.iter().flatten().zip(gpu.tables.iter().flatten()) {
+            assert!((x - y).abs() <= 1e-8 * x.abs() + 1e-8, "{time}: {x:e} and {y:e}");
+        }
+    }
+}
+
 #[test]
 fn runs_on_an_emulated_device_are_those_of_the_cpu() {
     let Some(emulator) = emulator() else { return };

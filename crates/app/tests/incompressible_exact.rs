@@ -110,6 +110,25 @@ fn formulas_of_order_two_and_three_have_their_orders_in_time() {
     }
 }
 
+/// A Taylor vortex that moves through a periodic square.
+#[test]
+fn sub_steps_of_convection_have_order_two_whatever_their_number() {
+    let viscosity = 0.02;
+    let context = Context { dim: 2, model: Model::Incompressible { viscosity }, period: [0.0; 3] };
+    let moved: BTreeMap<String, f64> = [("u".to_owned(), 1.0), ("v".to_owned(), 0.3)].into();
+    let exact: Arc<dyn Exact> = by_name("taylor-vortex", &moved, &context).expect("a known solution").into();
+    let error = |steps: usize, dt: f64| {
+        let mut mesh = square(Shape::Quadrilateral, 4);
+        mesh.make_periodic("xmin", "xmax").expect("opposite sides");
+        mesh.make_periodic("ymin", "ymax").expect("opposite sides");
+        let law = Incompressible { subcycles: Some(steps), ..law(viscosity) };
+        run(setup(mesh, law, 6, &exact), &exact, dt, 0.1, |of| of.boundaries.clear())
+    };
+    let (four, eight, half) = (error(4, 0.01), error(8, 0.01), error(4, 0.005));
+    assert!(rate(four, half)[0] > 1.7, "{four:?} {half:?}");
+    assert!((four[0] / eight[0] - 1.0).abs() < 0.05, "{four:?} {eight:?}");
+}
+
 /// The error of a run over a fixed number of steps does not grow as the steps become small.
 #[test]
 fn small_steps_are_stable() {
@@ -177,8 +196,8 @@ fn periodic(law: Incompressible, threads: usize) -> (Hyperbolic, Arc<dyn Exact>)
 
 #[test]
 fn a_restart_and_another_number_of_threads_change_no_bit() {
-    for (splitting, time_order) in [(DUAL, 3), (CORRECTION, 2)] {
-        let law = Incompressible { splitting, time_order, ..Incompressible::new(0.02) };
+    for (splitting, time_order, subcycles) in [(DUAL, 3, None), (CORRECTION, 2, None), (DUAL, 2, Some(2))] {
+        let law = Incompressible { splitting, time_order, subcycles, ..Incompressible::new(0.02) };
         let (mut whole, exact) = periodic(law.clone(), 1);
         let steps = |solver: &mut Hyperbolic, n: usize| {
             for _ in 0..n {

@@ -20,6 +20,7 @@ mod laws;
 mod machine;
 mod penalty;
 mod setup;
+mod subcycles;
 mod velocity;
 
 pub(super) use engine::engine;

@@ -67,7 +67,7 @@ impl DeviceMachine {
         let cuda = Cuda::new(ordinal)?;
         let elliptics = Elliptics::new(setup, host)?;
         let operator = Arc::new(CudaSipdg::<f64>::new(&cuda, &elliptics.pressure)?);
-        let first_order = Pass::ALL
+        let first_order = Pass::of(law)
             .into_iter()
             .map(|pass| {
                 let laws::Posed { equation, boundaries } = laws::posed(pass, setup, law)?;

@@ -49,9 +49,6 @@ pub(crate) fn engine(
     if setup.mesh.sets.iter().any(|set| set.shape == Shape::Pyramid && !set.is_empty()) {
         return unavailable("on pyramids");
     }
-    if law.subcycles.is_some() {
-        return unavailable("with sub-steps of convection");
-    }
     match setup.device {
         Device::Cpu => {
             let machine = HostMachine::new(setup, law, host)?;

@@ -17,6 +17,7 @@ use super::forcing::Forcing;
 use super::machine::{Machine, Pass};
 use super::penalty::PenaltyStep;
 use super::setup::{Incompressible, Splitting};
+use super::subcycles::Subcycles;
 use super::velocity::VelocitySolver;
 use crate::systems::SystemError;
 use crate::systems::elliptic::SolverOptions;
@@ -49,9 +50,11 @@ pub(super) struct Flow<M: Machine> {
     forcing: Option<Forcing<M::V>>,
     velocity: VelocitySolver<M>,
     penalty: Option<PenaltyStep<M::V>>,
+    subcycles: Option<Subcycles<M::V>>,
     pub(super) steps: Multistep,
     /// Velocities, convective terms and pressures of the last times, the latest first. The convective term of
-    /// the latest time is computed by the next step.
+    /// the latest time is computed by the next step. With sub-steps, the terms are the velocities themselves,
+    /// carried to the present time.
     u: Vec<Components<M::V>>,
     n: Vec<Components<M::V>>,
     p: Vec<M::V>,
@@ -107,6 +110,7 @@ impl<M: Machine> Flow<M> {
             load: like.zeros_like()?,
             phi: like.zeros_like()?,
         };
+        let subcycles = law.subcycles.map(|steps| Subcycles::new(steps, &initial)).transpose()?;
         let velocity = VelocitySolver::new(&machine, &initial, law.viscosity)?;
         let dim = initial.0.len();
         Ok(Self {
@@ -122,6 +126,7 @@ impl<M: Machine> Flow<M> {
             boundaries,
             forcing,
             penalty,
+            subcycles,
             u,
             n,
             p,
@@ -138,8 +143,13 @@ impl<M: Machine> Flow<M> {
         let start = Instant::now();
         let w = self.steps.weights(dt);
         let (end, s) = (t + dt, w.gamma / dt);
-        self.convect(t)?;
-        self.explicit(end, dt, &w)?;
+        match self.subcycles {
+            None => {
+                self.convect(t)?;
+                self.explicit(end, dt, &w)?;
+            }
+            Some(_) => self.carry(t, dt, &w)?,
+        }
         self.statistics.seconds.advection += start.elapsed().as_secs_f64();
         match self.law.splitting {
             Splitting::Dual => self.dual(end, dt, s, &w)?,
@@ -177,6 +187,23 @@ impl<M: Machine> Flow<M> {
         self.work.hat.lincomb(0.0, &terms);
         if let Some(forcing) = &mut self.forcing {
             self.work.hat.axpby(dt / w.gamma, forcing.at(&self.machine, end)?, 1.0);
+        }
+        Ok(())
+    }
+
+    /// `û ← R/s` by sub-steps. The fields in `n` are the past velocities that were carried to time `t`; after
+    /// the step they are at its end.
+    fn carry(&mut self, t: f64, dt: f64, w: &Weights) -> Result<(), OpsError> {
+        let Some(subcycles) = &mut self.subcycles else { return Ok(()) };
+        let past = self.steps.available_order();
+        self.n[0].copy_from(&self.u[0]);
+        for field in &mut self.n[..past] {
+            subcycles.carry(&mut self.machine, (t, dt), &self.u[..past], &self.steps, field)?;
+        }
+        let terms: Vec<_> = (0..past).map(|i| (w.alpha[i] / w.gamma, &self.n[i])).collect();
+        self.work.hat.lincomb(0.0, &terms);
+        if let Some(forcing) = &mut self.forcing {
+            self.work.hat.axpby(dt / w.gamma, forcing.at(&self.machine, t + dt)?, 1.0);
         }
         Ok(())
     }

@@ -168,7 +168,7 @@ impl HostMachine {
     /// Sets up all operators.
     pub(super) fn new(setup: &Setup, law: &Incompressible, host: &Arc<Host>) -> Result<Self, SystemError> {
         let elliptics = Elliptics::new(setup, host)?;
-        let first_order = Pass::ALL
+        let first_order = Pass::of(law)
             .into_iter()
             .map(|pass| {
                 let laws::Posed { equation, boundaries } = laws::posed(pass, setup, law)?;

@@ -12,7 +12,7 @@ use dgsuite_physics::incompressible::{ElementwiseFlux, Incompressible as Law};
 use dgsuite_physics::trace::{Recording, Sym};
 use dgsuite_physics::{
     Central, Convection, Exact, Given, GivenVelocity, InflowProtected, Outflow, Penalty, PenaltyFlux,
-    Prescribed, Real, Rusanov, ZeroNormalVelocity, ZeroPressure, ZeroVelocity,
+    Prescribed, Real, Rusanov, Transport, TransportFlux, ZeroNormalVelocity, ZeroPressure, ZeroVelocity,
 };
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(super) struct Posed {
 pub(super) fn scheme(pass: Pass, order: usize) -> Scheme {
     let own = Scheme::on_elliptic_nodes(order);
     match pass {
-        Pass::Convection => Scheme {
+        Pass::Convection | Pass::Transport => Scheme {
             volume: Some(Cubature::Degree((3 * order - 1).max(2 * order))),
             face: Some(Cubature::Degree(3 * order)),
             ..own
@@ -57,6 +57,34 @@ impl Exact for Constant {
 
     fn recorded(&self) -> Option<Recording> {
         Some(Recording::new(|_, _| self.0.iter().map(|v| Sym::lit(*v)).collect::<Vec<_>>()))
+    }
+}
+
+/// The fields of a solution, and all of them once more.
+struct Twice(Arc<dyn Exact>);
+
+impl Exact for Twice {
+    fn n_fields(&self) -> usize {
+        2 * self.0.n_fields()
+    }
+
+    fn eval(&self, t: f64, x: &[[f64; 3]], out: &mut [Vec<f64>]) {
+        let n = self.0.n_fields();
+        self.0.eval(t, x, &mut out[..n]);
+        let (first, second) = out.split_at_mut(n);
+        second.iter_mut().zip(first).for_each(|(copy, values)| copy.clone_from(values));
+    }
+
+    fn is_steady(&self) -> bool {
+        self.0.is_steady()
+    }
+
+    fn recorded(&self) -> Option<Recording> {
+        let once = self.0.recorded()?;
+        Some(Recording::new(|t, x| {
+            let values = once.eval(t, &x);
+            values.iter().chain(&values).copied().collect::<Vec<Sym>>()
+        }))
     }
 }
 
@@ -170,12 +198,12 @@ fn bound(
 /// The equation of a first-order operator.
 pub(super) fn posed(pass: Pass, setup: &Setup, law: &Incompressible) -> Result<Posed, SystemError> {
     match setup.mesh.dim {
-        2 => in_dim::<2, 3, 4>(pass, setup, law),
-        _ => in_dim::<3, 4, 5>(pass, setup, law),
+        2 => in_dim::<2, 3, 4, 4>(pass, setup, law),
+        _ => in_dim::<3, 4, 5, 6>(pass, setup, law),
     }
 }
 
-fn in_dim<const D: usize, const N: usize, const P: usize>(
+fn in_dim<const D: usize, const N: usize, const P: usize, const T: usize>(
     pass: Pass,
     setup: &Setup,
     law: &Incompressible,
@@ -189,6 +217,10 @@ where
     ZeroVelocity: dgsuite_physics::Boundary<Law, D, N>,
     ZeroPressure: dgsuite_physics::Boundary<Law, D, N>,
     PenaltyFlux: dgsuite_physics::NumericalFlux<Penalty, D, P>,
+    Transport: dgsuite_physics::Law<D, T>,
+    TransportFlux: dgsuite_physics::NumericalFlux<Transport, D, T>,
+    ZeroNormalVelocity: dgsuite_physics::Boundary<Transport, D, T>,
+    InflowProtected: dgsuite_physics::Boundary<Transport, D, T>,
 {
     macro_rules! of {
         ($law:expr, $flux:expr, $condition:expr, $n:ident) => {
@@ -210,6 +242,20 @@ where
                 (Role::Open, _) => (of!(law, flux, Outflow, D), None),
             })?;
             Posed { equation: Box::new(Pointwise::<_, _, D, D> { law, flux }).into(), boundaries }
+        }
+        Pass::Transport => {
+            let (law, flux) = (Transport { factor: law.lax_friedrichs }, TransportFlux);
+            let twice = |of: Option<Arc<dyn Exact>>| of.map(|of| Arc::new(Twice(of)) as Arc<dyn Exact>);
+            let boundaries = bound(setup, |kind, role| match (role, kind) {
+                (Role::Wall, kind) => (of!(law, flux, Prescribed, T), twice(velocity(kind, D, D))),
+                (Role::Symmetry, _) => (of!(law, flux, ZeroNormalVelocity, T), None),
+                (Role::Open, BoundaryKind::Open { data: Some(exact), .. }) => {
+                    let data = FirstFields { of: Arc::clone(exact), n: D };
+                    (of!(law, flux, InflowProtected, T), twice(Some(Arc::new(data))))
+                }
+                (Role::Open, _) => (of!(law, flux, Outflow, T), None),
+            })?;
+            Posed { equation: Box::new(Pointwise::<_, _, D, T> { law, flux }).into(), boundaries }
         }
         Pass::Coupling => {
             let (law, flux) = (coupling, Central);

@@ -1,5 +1,6 @@
 //! What a step of incompressible flow needs of the machine on which it runs.
 
+use super::setup::Incompressible;
 use crate::systems::SystemError;
 use dgsuite_amg::{LinearOperator, Solution, SolveError, Stop};
 use dgsuite_gpu::{GpuError, Vector};
@@ -19,10 +20,19 @@ pub(super) enum Pass {
     Elementwise,
     /// The penalties on divergence and normal jumps, with the fields `u v [w] q c`.
     Penalty,
+    /// `−∇·(ū ⊗ u)`, with the components of u, then those of ū.
+    Transport,
 }
 
 impl Pass {
-    pub(super) const ALL: [Self; 4] = [Self::Convection, Self::Coupling, Self::Elementwise, Self::Penalty];
+    /// The operators that a law needs; the numbers of the variants are their places in the list.
+    pub(super) fn of(law: &Incompressible) -> Vec<Self> {
+        let mut all = vec![Self::Convection, Self::Coupling, Self::Elementwise, Self::Penalty];
+        if law.subcycles.is_some() {
+            all.push(Self::Transport);
+        }
+        all
+    }
 }
 
 /// A sparse matrix between points and vectors.
