@@ -1,10 +1,11 @@
 //! The keys of incompressible flow in `space`, `time` and `solver`.
 
+use super::elliptic::solver::read_limits;
 use super::node::Value;
 use super::problem::InputError;
 use super::section::Section;
 use crate::systems::elliptic::SolverOptions;
-use crate::systems::incompressible::{Incompressible, Penalties, Splitting};
+use crate::systems::incompressible::{Incompressible, Penalties, Splitting, VelocityOptions};
 use dgsuite_timeint::Scheme;
 
 /// The word of the model.
@@ -20,8 +21,7 @@ pub fn read(top: &Section<'_>, viscosity: f64) -> Result<Incompressible, InputEr
     let time = top.section_or_empty("time")?;
     let solver = top.section_or_empty("solver")?;
     solver.of_model(MODEL)?;
-    let read =
-        |key: &str, default: SolverOptions| SolverOptions::read_from(&solver.section_or_empty(key)?, default);
+    let (tolerance, max_iterations) = read_limits(&solver.section_or_empty("velocity")?)?;
     let graded = time.flag("graded_start")?;
     let subcycles = time.count("subcycles", 0)?;
     Ok(Incompressible {
@@ -32,8 +32,11 @@ pub fn read(top: &Section<'_>, viscosity: f64) -> Result<Incompressible, InputEr
         subcycles: subcycles.map_or(default.subcycles, |n| (n.value > 0).then_some(n.value)),
         penalties: penalties(&space)?,
         lax_friedrichs: not_negative(&space, "lax_friedrichs")?.unwrap_or(default.lax_friedrichs),
-        pressure: read("pressure", default.pressure)?,
-        velocity: read("velocity", default.velocity)?,
+        pressure: SolverOptions::read_from(&solver.section_or_empty("pressure")?, default.pressure)?,
+        velocity: VelocityOptions {
+            tolerance: tolerance.unwrap_or(default.velocity.tolerance),
+            max_iterations: max_iterations.unwrap_or(default.velocity.max_iterations),
+        },
     })
 }
 

@@ -15,7 +15,7 @@ use crate::pipeline::output::Every;
 use crate::pipeline::time::AdaptiveSpec;
 use crate::systems::elliptic::SolverOptions;
 use crate::systems::hyperbolic::{Description, Form, Law, Setup, SplitFlux, StepMeasure};
-use crate::systems::incompressible::{Incompressible, Penalties, Splitting};
+use crate::systems::incompressible::{Incompressible, Penalties, Splitting, VelocityOptions};
 
 /// The word of the pipeline file for a shape.
 pub fn shape_word(shape: Shape) -> &'static str {
@@ -114,8 +114,10 @@ pub fn plan(
     }
     line("time", time_line(plan, first_dt, stable_cfl));
     if let Law::Incompressible(law) = &space.law {
-        line("pressure", solver_line(&law.pressure));
-        line("velocity", solver_line(&law.velocity));
+        let SolverOptions { preconditioner, tolerance, max_iterations, .. } = law.pressure;
+        line("pressure", limits(preconditioner.word(), tolerance, max_iterations));
+        let VelocityOptions { tolerance, max_iterations } = law.velocity;
+        line("velocity", limits("inverse mass matrix or diagonal", tolerance, max_iterations));
     }
     line("device", device_line(description));
     line("output", output_line(plan));
@@ -164,10 +166,9 @@ fn incompressible_line(law: &Incompressible, order: usize) -> String {
     format!("dg, nodal, order {order}, Lax-Friedrichs factor {}, {penalties}", law.lax_friedrichs)
 }
 
-/// The linear solvers of incompressible flow, in words.
-fn solver_line(options: &SolverOptions) -> String {
-    let word = options.preconditioner.word();
-    format!("{word}, tolerance {:e}, at most {} iterations", options.tolerance, options.max_iterations)
+/// A linear solver of incompressible flow, in words.
+fn limits(preconditioner: &str, tolerance: f64, max_iterations: usize) -> String {
+    format!("{preconditioner}, tolerance {tolerance:e}, at most {max_iterations} iterations")
 }
 
 fn mesh_line(plan: &Plan) -> String {

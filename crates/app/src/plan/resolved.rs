@@ -91,14 +91,14 @@ fn incompressible(tree: &mut Tree, law: &Incompressible, order: usize) {
     }
     tree.default("time.subcycles", number(law.subcycles.unwrap_or(0) as f64));
     tree.default("time.graded_start", Value::Bool(law.graded_start));
-    for (section, solver) in [("pressure", &law.pressure), ("velocity", &law.velocity)] {
-        for (key, word) in solver.words() {
-            tree.default(&format!("solver.{section}.{key}"), text(&word));
-        }
-        for (key, value) in solver.numbers() {
-            tree.default(&format!("solver.{section}.{key}"), number(value));
-        }
+    for (key, word) in law.pressure.words() {
+        tree.default(&format!("solver.pressure.{key}"), text(&word));
     }
+    for (key, value) in law.pressure.numbers() {
+        tree.default(&format!("solver.pressure.{key}"), number(value));
+    }
+    tree.default("solver.velocity.tolerance", number(law.velocity.tolerance));
+    tree.default("solver.velocity.max_iterations", number(law.velocity.max_iterations as f64));
 }
 
 fn space(tree: &mut Tree, setup: &Setup) {

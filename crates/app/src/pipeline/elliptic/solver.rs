@@ -50,11 +50,7 @@ impl SolverOptions {
                 return Err(section.misplaced(key, "the preconditioner amg", &format!("pmg-amg: {meaning}")));
             }
         }
-        let tolerance = section.number("tolerance")?;
-        if let Some(tolerance) = tolerance.as_ref().filter(|t| !(1e-15..1.0).contains(&t.value)) {
-            let expected = "from 1e-15 to below 1: it is relative to the first residual";
-            return Err(InputError::range(tolerance, expected));
-        }
+        let (tolerance, max_iterations) = read_limits(section)?;
         let degree = section.count("degree", 1)?;
         if let Some(degree) = degree.as_ref().filter(|d| d.value > MAX_DEGREE) {
             return Err(InputError::range(degree, format!("from 1 to {MAX_DEGREE}")));
@@ -73,11 +69,10 @@ impl SolverOptions {
             .choice("inner_precision", &[("single", Precision::Single), ("double", Precision::Double)])?;
         let orders = section.choice("coarsening", &Orders::WORDS)?;
         let coarse_space = section.choice("coarse_space", &CoarseSpace::WORDS)?;
-        let max_iterations = section.count("max_iterations", 1)?;
         Ok(Self {
             preconditioner,
-            tolerance: tolerance.map_or(default.tolerance, |t| t.value),
-            max_iterations: max_iterations.map_or(default.max_iterations, |n| n.value),
+            tolerance: tolerance.unwrap_or(default.tolerance),
+            max_iterations: max_iterations.unwrap_or(default.max_iterations),
             cycle: parsed::<Cycle>(section, "cycle")?.or(default.cycle),
             smoother: smoother.map(|s| s.value).or(default.smoother),
             degree: degree.map(|d| d.value).or(default.degree),
@@ -87,6 +82,19 @@ impl SolverOptions {
             inner_precision: inner.map_or(default.inner_precision, |p| p.value),
         })
     }
+}
+
+/// Reads the keys of every iteration: its tolerance and its largest number.
+///
+/// # Errors
+/// Numbers out of range.
+pub fn read_limits(section: &Section<'_>) -> Result<(Option<f64>, Option<usize>), InputError> {
+    let tolerance = section.number("tolerance")?;
+    if let Some(tolerance) = tolerance.as_ref().filter(|t| !(1e-15..1.0).contains(&t.value)) {
+        return Err(InputError::range(tolerance, "from 1e-15 to below 1: it is relative"));
+    }
+    let max_iterations = section.count("max_iterations", 1)?;
+    Ok((tolerance.map(|t| t.value), max_iterations.map(|n| n.value)))
 }
 
 /// A word that the type itself reads; the table of keys has the words that errors list.

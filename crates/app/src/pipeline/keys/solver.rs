@@ -5,9 +5,10 @@ use super::Kind::{Number, Section, Whole, Words};
 use super::Range::Below;
 use super::{IMPLICIT, INCOMPRESSIBLE, Key, Low, POISSON, key};
 
-/// The keys of a linear solver in the section `$section`.
+/// The keys of a linear solver with a choice of preconditioners in the section `$section`; its tolerance is
+/// relative to `$reference`.
 macro_rules! linear {
-    ($section:literal, $models:expr) => {
+    ($section:literal, $models:expr, $reference:literal) => {
         &[
             key(
                 concat!($section, ".preconditioner"),
@@ -22,7 +23,7 @@ macro_rules! linear {
                 concat!($section, ".tolerance"),
                 &[Number(Below(Low::From(1e-15), 1.0))],
                 Value("1e-8"),
-                "The residual at which the solver stops, relative to the first residual.",
+                concat!("The residual at which the solver stops, relative to ", $reference, "."),
             )
             .of($models),
             key(
@@ -109,13 +110,31 @@ macro_rules! linear {
     };
 }
 
-pub(super) const KEYS: &[Key] = linear!("solver", POISSON);
-pub(super) const PRESSURE: &[Key] = linear!("solver.pressure", INCOMPRESSIBLE);
-pub(super) const VELOCITY: &[Key] = linear!("solver.velocity", INCOMPRESSIBLE);
+pub(super) const KEYS: &[Key] = linear!("solver", POISSON, "the first residual");
+pub(super) const PRESSURE: &[Key] = linear!("solver.pressure", INCOMPRESSIBLE, "the right-hand side");
+
+/// The velocity's solver chooses its preconditioner by the step.
+pub(super) const VELOCITY: &[Key] = &[
+    key(
+        "solver.velocity.tolerance",
+        &[Number(Below(Low::From(1e-15), 1.0))],
+        Value("1e-8"),
+        "The residual at which the solver stops, relative to the right-hand side; of the penalties too.",
+    )
+    .of(INCOMPRESSIBLE),
+    key(
+        "solver.velocity.max_iterations",
+        &[Whole(1, usize::MAX)],
+        Value("500"),
+        "The number of iterations after which the run fails.",
+    )
+    .of(INCOMPRESSIBLE),
+];
 
 pub(super) const SECTIONS: &[Key] = &[
     key("solver", &[Section], Nothing, "The linear solvers: conjugate gradients with a preconditioner.")
         .of(IMPLICIT),
     key("solver.pressure", &[Section], Nothing, "The solver of the pressure.").of(INCOMPRESSIBLE),
-    key("solver.velocity", &[Section], Nothing, "The solver of the velocity components.").of(INCOMPRESSIBLE),
+    key("solver.velocity", &[Section], Nothing, "The solver of the velocity components, preconditioned by the inverse mass matrix or, in large viscous \
+         steps, the inverse diagonal.").of(INCOMPRESSIBLE),
 ];

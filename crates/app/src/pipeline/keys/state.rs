@@ -196,8 +196,8 @@ pub(super) const KEYS: &[Key] = &[
         "boundaries.<name>.kind",
         &[Words(&["dong", "do-nothing"])],
         Value("dong"),
-        "The condition on an outflow: ν ∂u/∂n = p n, with `dong` reduced by ½|u|² where the flow enters, \
-         so that backflow cannot make the energy grow.",
+        "The condition on an outflow without `exact`: ∂u/∂n = 0, and p = 0 or, with `dong`, p = −½|u|² where \
+         the flow enters, so that backflow cannot make the energy grow.",
     )
     .of(INCOMPRESSIBLE)
     .with(&["outflow"]),

@@ -207,7 +207,7 @@ time:
   graded_start: false
   end: 1
 solver:
-  pressure: &solver
+  pressure:
     preconditioner: pmg-amg
     tolerance: 1e-4
     max_iterations: 10
@@ -218,7 +218,7 @@ solver:
     coarse_space: continuous
     aggregation: smoothed
     inner_precision: double
-  velocity: *solver
+  velocity: { tolerance: 1e-4, max_iterations: 10 }
 ",
     "
 mesh: { file: a.msh }

@@ -13,7 +13,7 @@ use dgsuite_amg::{Csr, LinearOperator, Pcg, Solution, SolveError, Stop};
 use dgsuite_gpu::cuda::{Cuda, Permutation};
 use dgsuite_gpu::{Backend, CudaVector, GpuError, Host, Vector};
 use dgsuite_ops::cuda::{CudaDiscretization, CudaMass, CudaSipdg};
-use dgsuite_ops::elliptic::{Sipdg, Triplet};
+use dgsuite_ops::elliptic::Triplet;
 use dgsuite_ops::{OpsError, StepMeasure};
 use std::sync::Arc;
 
@@ -115,11 +115,6 @@ impl DeviceMachine {
         Ok(Self { cuda, elliptics, operator, mass, pressure, velocity, preconditioner, pcg, first_order })
     }
 
-    /// The elliptic operator of the pressure on the host.
-    pub(super) fn sipdg(&self) -> &Arc<Sipdg<f64>> {
-        &self.elliptics.pressure
-    }
-
     fn matrix(
         &self,
         (rows, columns): (usize, usize),
@@ -207,12 +202,8 @@ impl Machine for DeviceMachine {
         self.velocity.clone()
     }
 
-    fn stiffness_diagonals(&self) -> Vec<Vec<f64>> {
-        self.elliptics.velocity.iter().map(|a| a.diagonal()).collect()
-    }
-
-    fn mass_diagonal(&self) -> Vec<f64> {
-        self.elliptics.mass_diagonal()
+    fn elliptics(&self) -> &Elliptics {
+        &self.elliptics
     }
 
     fn convective_step(&mut self, u: &[&V], measure: StepMeasure) -> Result<f64, OpsError> {

@@ -3,7 +3,7 @@
 use super::boundary::Boundaries;
 use super::components::Components;
 use super::device::DeviceMachine;
-use super::flow::{Flow, Parts};
+use super::flow::{Flow, Parts, stop};
 use super::forcing::Forcing;
 use super::host::HostMachine;
 use super::laws;
@@ -16,10 +16,8 @@ use crate::systems::dispatch::manufactured;
 use crate::systems::engine::{Described, Engine};
 use crate::systems::setup::{Law, Precision, Setup, SourceTerm};
 use crate::systems::solves::{Histories, SolveStatistics};
-use dgsuite_amg::{Reference, Stop};
 use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::{GpuError, Host};
-use dgsuite_ops::elliptic::Sipdg;
 use dgsuite_ops::{
     BoundarySamples, Discretization, Norms, OpsError, PartSummary, Sample, StepMeasure, elliptic_places,
 };
@@ -52,26 +50,24 @@ pub(crate) fn engine(
     match setup.device {
         Device::Cpu => {
             let machine = HostMachine::new(setup, law, host)?;
-            let sipdg = Arc::clone(machine.sipdg());
-            build(machine, &sipdg, (setup, law), host, initial, t0)
+            build(machine, (setup, law), host, initial, t0)
         }
         Device::Cuda(ordinal) => {
             let machine = DeviceMachine::new(setup, law, host, ordinal)?;
-            let sipdg = Arc::clone(machine.sipdg());
-            build(machine, &sipdg, (setup, law), host, initial, t0)
+            build(machine, (setup, law), host, initial, t0)
         }
     }
 }
 
 fn build<M: Machine + 'static>(
     machine: M,
-    sipdg: &Arc<Sipdg<f64>>,
     (setup, law): (&Setup, &Incompressible),
     host: &Arc<Host>,
     initial: &dyn Exact,
     t0: f64,
 ) -> Result<Box<dyn Engine>, SystemError> {
     let dim = setup.mesh.dim;
+    let sipdg = &Arc::clone(&machine.elliptics().pressure);
     let laws::Posed { equation, boundaries } = laws::state(setup, law)?;
     let scheme = laws::scheme(Pass::Coupling, setup.order);
     let fields =
@@ -94,12 +90,7 @@ fn build<M: Machine + 'static>(
             Some(Forcing::new(manufactured(setup, exact.as_ref())?, sipdg, &velocity)?)
         }
     };
-    let stop = Stop {
-        relative: law.velocity.tolerance,
-        reference: Reference::RightHandSide,
-        absolute: 0.0,
-        max_iterations: law.velocity.max_iterations,
-    };
+    let stop = stop(law.velocity.tolerance, law.velocity.max_iterations, 0.0);
     let penalty = match law.penalties {
         Penalties::NONE => None,
         penalties => Some(PenaltyStep::new(&machine, sipdg, (penalties, stop), &velocity)?),

@@ -16,7 +16,7 @@ use super::components::Components;
 use super::forcing::Forcing;
 use super::machine::{Machine, Pass};
 use super::penalty::PenaltyStep;
-use super::setup::{Incompressible, Splitting};
+use super::setup::{Incompressible, Splitting, VelocityOptions};
 use super::subcycles::Subcycles;
 use super::velocity::VelocitySolver;
 use crate::systems::SystemError;
@@ -72,6 +72,8 @@ struct Work<V> {
     divergence: V,
     load: V,
     phi: V,
+    /// `−s ∇·û` with boundary data, for the rotational pressure correction.
+    kept: V,
 }
 
 /// The parts from which a flow is made.
@@ -109,6 +111,7 @@ impl<M: Machine> Flow<M> {
             divergence: like.zeros_like()?,
             load: like.zeros_like()?,
             phi: like.zeros_like()?,
+            kept: like.zeros_like()?,
         };
         let subcycles = law.subcycles.map(|steps| Subcycles::new(steps, &initial)).transpose()?;
         let velocity = VelocitySolver::new(&machine, &initial, law.viscosity)?;
@@ -244,13 +247,13 @@ impl<M: Machine> Flow<M> {
     /// Solves the pressure's problem with the load in `work.load`, from the guess in `work.phi`.
     fn solve_pressure(&mut self, s: f64) -> Result<(), SystemError> {
         let Work { hat, load, phi, divergence, .. } = &mut self.work;
-        let options = &self.law.pressure;
+        let SolverOptions { tolerance, max_iterations, .. } = self.law.pressure;
         let mut scale = 0.0;
         for u in &hat.0 {
             self.machine.mass(u, divergence);
             scale += divergence.dot(divergence);
         }
-        let stop = stop(options, ROUNDING * s * f64::sqrt(scale));
+        let stop = stop(tolerance, max_iterations, ROUNDING * s * f64::sqrt(scale));
         let solved = self.machine.solve_pressure(load, phi, &stop);
         let solved = solved.map_err(|cause| SystemError::Solve { what: "the pressure", cause })?;
         self.statistics.pressure.add(solved.iterations as u64);
@@ -262,12 +265,12 @@ impl<M: Machine> Flow<M> {
 
     /// Solves the velocity's problem with the right-hand side in `work.b`, from the guess in `work.star`.
     fn solve_velocity(&mut self, s: f64) -> Result<(), SystemError> {
-        let mut options = self.law.velocity;
+        let VelocityOptions { mut tolerance, max_iterations } = self.law.velocity;
         if let Splitting::PressureCorrection { .. } = self.law.splitting {
             // Errors of the solver enter the pressure with the factor s, and add up there.
-            options.tolerance = (FOR_PRESSURE * options.tolerance).max(TIGHTEST);
+            tolerance = (FOR_PRESSURE * tolerance).max(TIGHTEST);
         }
-        let stop = stop(&options, 0.0);
+        let stop = stop(tolerance, max_iterations, 0.0);
         let solved = self.velocity.solve(&self.machine, s, &self.work.b, &mut self.work.star, &stop);
         let solved = solved.map_err(|cause| SystemError::Solve { what: "the velocity", cause })?;
         self.statistics.velocity.iter_mut().for_each(|v| v.add(solved.iterations as u64));
@@ -322,9 +325,8 @@ impl<M: Machine> Flow<M> {
         self.load_of_divergence(end, s)?;
         // The divergence with boundary data is minus the load on walls over s, without M.
         self.boundaries.add_wall_flux(&mut self.work.load, s);
-        let mut divergence = self.work.divergence.zeros_like()?;
         if rotational {
-            self.machine.inverse_mass(&self.work.load, &mut divergence);
+            self.machine.inverse_mass(&self.work.load, &mut self.work.kept);
         }
         self.boundaries.add_change_to_pressure(&mut self.work.load);
         self.work.phi.fill(0.0);
@@ -340,7 +342,7 @@ impl<M: Machine> Flow<M> {
         self.work.star.axpby(1.0 / s, &self.work.gradient, 1.0);
         self.work.phi.axpby(1.0, &self.p[0], 1.0);
         if rotational {
-            self.work.phi.axpby(self.law.viscosity / s, &divergence, 1.0);
+            self.work.phi.axpby(self.law.viscosity / s, &self.work.kept, 1.0);
         }
         self.statistics.seconds.pressure += start.elapsed().as_secs_f64();
         Ok(())
@@ -449,12 +451,7 @@ fn start_of(law: &Incompressible) -> Multistep {
     Multistep::new(law.time_order.clamp(1, ORDERS), graded)
 }
 
-/// The stopping criterion of a solver.
-fn stop(options: &SolverOptions, absolute: f64) -> Stop {
-    Stop {
-        relative: options.tolerance,
-        reference: Reference::RightHandSide,
-        absolute,
-        max_iterations: options.max_iterations,
-    }
+/// The stopping criterion of a solver: relative to the right-hand side.
+pub(super) fn stop(relative: f64, max_iterations: usize, absolute: f64) -> Stop {
+    Stop { relative, reference: Reference::RightHandSide, absolute, max_iterations }
 }

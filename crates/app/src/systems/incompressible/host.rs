@@ -193,11 +193,6 @@ impl HostMachine {
         let velocity = elliptics.velocity.iter().map(|a| Arc::new(Operator(Arc::clone(a)))).collect();
         Ok(Self { host: Arc::clone(host), elliptics, velocity, pressure, preconditioner, pcg, first_order })
     }
-
-    /// The elliptic operator of the pressure.
-    pub(super) fn sipdg(&self) -> &Arc<Sipdg<f64>> {
-        &self.elliptics.pressure
-    }
 }
 
 /// A preconditioner behind a pointer.
@@ -317,12 +312,8 @@ impl Machine for HostMachine {
         self.velocity.clone()
     }
 
-    fn stiffness_diagonals(&self) -> Vec<Vec<f64>> {
-        self.elliptics.velocity.iter().map(|a| a.diagonal()).collect()
-    }
-
-    fn mass_diagonal(&self) -> Vec<f64> {
-        self.elliptics.mass_diagonal()
+    fn elliptics(&self) -> &Elliptics {
+        &self.elliptics
     }
 
     fn convective_step(&mut self, u: &[&V], measure: StepMeasure) -> Result<f64, OpsError> {

@@ -1,5 +1,6 @@
 //! What a step of incompressible flow needs of the machine on which it runs.
 
+use super::host::Elliptics;
 use super::setup::Incompressible;
 use crate::systems::SystemError;
 use dgsuite_amg::{LinearOperator, Solution, SolveError, Stop};
@@ -81,10 +82,8 @@ pub(super) trait Machine: Send {
     fn solve_pressure(&mut self, b: &Self::V, x: &mut Self::V, stop: &Stop) -> Result<Solution, SolveError>;
     /// The operators of the velocity's components.
     fn stiffness(&self) -> Vec<Arc<Self::A>>;
-    /// The diagonals of these operators, in the order of the host.
-    fn stiffness_diagonals(&self) -> Vec<Vec<f64>>;
-    /// The diagonal of the mass matrix in the order of the host; zero in padding.
-    fn mass_diagonal(&self) -> Vec<f64>;
+    /// The elliptic operators on the host.
+    fn elliptics(&self) -> &Elliptics;
     /// The step of explicit convection with the velocity `u` for the value 1 of a measure.
     fn convective_step(&mut self, u: &[&Self::V], measure: StepMeasure) -> Result<f64, OpsError>;
     /// Bytes of operators and tables.

@@ -57,6 +57,22 @@ impl Default for Penalties {
     }
 }
 
+/// The limits of the conjugate gradients for the velocity. Their preconditioner is the inverse mass matrix
+/// or, where a step is large for the viscosity, the inverse diagonal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VelocityOptions {
+    /// Ratio of the last residual's norm to that of the right-hand side.
+    pub tolerance: f64,
+    /// Largest number of iterations.
+    pub max_iterations: usize,
+}
+
+impl Default for VelocityOptions {
+    fn default() -> Self {
+        Self { tolerance: 1e-8, max_iterations: 500 }
+    }
+}
+
 /// The law of incompressible flow, with its time integration and linear solvers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incompressible {
@@ -77,8 +93,8 @@ pub struct Incompressible {
     pub lax_friedrichs: f64,
     /// The solver of the pressure.
     pub pressure: SolverOptions,
-    /// The solver of the velocity components.
-    pub velocity: SolverOptions,
+    /// The solver of the velocity components, and of the penalties.
+    pub velocity: VelocityOptions,
 }
 
 impl Incompressible {
@@ -95,7 +111,7 @@ impl Incompressible {
             penalties: Penalties::default(),
             lax_friedrichs: 1.0,
             pressure: SolverOptions::default(),
-            velocity: SolverOptions::default(),
+            velocity: VelocityOptions::default(),
         }
     }
 

@@ -31,8 +31,8 @@ pub(super) struct VelocitySolver<M: Machine> {
 
 impl<M: Machine> VelocitySolver<M> {
     pub(super) fn new(machine: &M, like: &Components<M::V>, viscosity: f64) -> Result<Self, GpuError> {
-        let masses = machine.mass_diagonal();
-        let diagonals = machine.stiffness_diagonals();
+        let masses = machine.elliptics().mass_diagonal();
+        let diagonals: Vec<Vec<f64>> = machine.elliptics().velocity.iter().map(|a| a.diagonal()).collect();
         let ratio = diagonals
             .iter()
             .flat_map(|d| d.iter().zip(&masses))
