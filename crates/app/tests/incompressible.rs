@@ -78,11 +78,12 @@ time: { dt: 0.01, steps: 12 }
 solver: { pressure: { tolerance: 1e-11 }, velocity: { tolerance: 1e-11 } }
 monitors:
   - divergence: { every_steps: 1 }
-  - probe: { points: [[1, 0.5]], fields: [u, p] }
+  - probe: { points: [[1, 0.5], [1.5, 0.5]], fields: [u, p] }
   - integral: { fields: [{ enstrophy: (v_x - u_y)^2/2 }] }
   - forces: { boundary: [ymin, ymax], reference: { density: 1, velocity: 1, length: 1 } }
 checks:
   - { value: linear.pressure.iterations, between: [0, 50] }
+  - { value: probe.p.difference, near: 0.4, within: 1e-7 }
 ";
 
 #[test]
@@ -96,6 +97,7 @@ fn a_developed_flow_stays_as_it_is_and_drags_its_walls() {
     // length 2.
     assert!((number(&summary, "/integral/enstrophy") - 16.0 / 3.0).abs() < 1e-7);
     assert!((number(&summary, "/probe/u/0") - 1.0).abs() < 1e-8);
+    assert!((number(&summary, "/probe/p/difference") - 0.4).abs() < 1e-7);
     assert!((number(&summary, "/forces/ymin+ymax/viscous_force/0") - 1.6).abs() < 1e-7);
     assert!(number(&summary, "/divergence/l2") < 1e-8);
     assert!(number(&summary, "/timing/phases/pressure") > 0.0);

@@ -70,7 +70,7 @@ fn flow_values(monitors: &[MonitorSpec]) -> Vec<String> {
                 }
                 names.extend(["heat", "area"].map(|x| format!("{start}.{x}")));
                 if spec.from.is_some() {
-                    let means = ["mean", "amplitude"]
+                    let means = ["mean", "amplitude", "min", "max"]
                         .iter()
                         .flat_map(|m| ["cd", "cl"].map(|c| format!("{start}.{m}.{c}")));
                     names.extend(means);
@@ -93,6 +93,9 @@ fn flow_values(monitors: &[MonitorSpec]) -> Vec<String> {
                     (0..points.len()).map(|i| format!("{start}.{}.{i}", field.name)).collect::<Vec<_>>()
                 };
                 names.extend(fields.iter().flat_map(of_field));
+                if points.len() == 2 {
+                    names.extend(fields.iter().map(|field| format!("{start}.{}.difference", field.name)));
+                }
             }
             _ => {}
         }

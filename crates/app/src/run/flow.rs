@@ -127,7 +127,8 @@ pub fn recirculation(
     line::end_of_reversed_flow(&s, &u)
 }
 
-/// Returns means, amplitudes and the frequency of lift from a table of forces, starting at a given time.
+/// Returns means, amplitudes, extremes and the frequency of lift from a table of forces, starting at a given
+/// time.
 ///
 /// # Errors
 /// [`RunError::Writer`].
@@ -148,6 +149,10 @@ pub fn history(path: &Path, from: f64, scales: &Scales) -> Result<Map<String, Va
     {
         summary.insert("mean".into(), json!({ "cd": drag.0, "cl": lift.0 }));
         summary.insert("amplitude".into(), json!({ "cd": drag.1, "cl": lift.1 }));
+        let least = |x: &[f64]| x.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = |x: &[f64]| x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        summary.insert("min".into(), json!({ "cd": least(&cd), "cl": least(&cl) }));
+        summary.insert("max".into(), json!({ "cd": most(&cd), "cl": most(&cl) }));
     }
     if let Some(peak) = spectrum::dominant(&t, &cl) {
         let strouhal = scales.length / scales.speed;

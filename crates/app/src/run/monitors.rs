@@ -249,11 +249,17 @@ fn integrals(solver: &Hyperbolic, all: &[Integrand]) -> Vec<f64> {
     all.iter().map(next).map(|value| value.unwrap_or(f64::NAN)).collect()
 }
 
-/// Returns the values of a probe, `[point][field]`, by field and then by the number of the point.
+/// Returns the values of a probe, `[point][field]`, by field and then by the number of the point; of two
+/// points also the first value less the second, as `difference`.
 fn by_field(names: &[String], values: &[f64]) -> Value {
     let of_field = |(k, name): (usize, &String)| {
-        let column = values.iter().skip(k).step_by(names.len()).enumerate();
-        (name.clone(), Value::Object(column.map(|(i, x)| (i.to_string(), json!(x))).collect()))
+        let column: Vec<f64> = values.iter().skip(k).step_by(names.len()).copied().collect();
+        let mut by_point: Map<String, Value> =
+            column.iter().enumerate().map(|(i, x)| (i.to_string(), json!(x))).collect();
+        if let [first, second] = column[..] {
+            by_point.insert("difference".to_owned(), json!(first - second));
+        }
+        (name.clone(), Value::Object(by_point))
     };
     Value::Object(names.iter().enumerate().map(of_field).collect())
 }

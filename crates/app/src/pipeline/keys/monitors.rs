@@ -155,7 +155,7 @@ pub(super) const KEYS: &[Key] = &[
         "monitors[].forces.from",
         &[Number(Any)],
         Says("none: no means"),
-        "The time from which means, amplitudes and the Strouhal number are computed.",
+        "The time from which means, amplitudes, extremes and the Strouhal number are computed.",
     )
     .of(FLUID),
     key(
