@@ -44,6 +44,8 @@ MESHES = [
     ("two-layers", "two-layers", 2, 1, 4.1, 0),
     ("cylinder", "cylinder", 2, 3, 4.1, 1),
     ("channel-cylinder", "channel-cylinder", 2, 3, 4.1, 1),
+    ("channel-cylinder-3d", "channel-cylinder-3d", 3, 2, 4.1, 1),
+    ("circular-cylinder", "circular-cylinder", 2, 3, 4.1, 1),
     ("square-cylinder", "square-cylinder", 2, 1, 4.1, 1),
     ("naca0012", "naca0012", 2, 3, 4.1, 1),
     ("sd7003", "sd7003", 2, 3, 4.1, 1),
