@@ -75,7 +75,7 @@ const CASES: [(&str, &str, &str); 7] = [
     (
         "fixed",
         WAVE,
-        "time: { scheme: ssprk33, dt: 0.01, end: 0.405 }\n\
+        "time: { scheme: ssprk104, dt: 0.01, end: 0.405 }\n\
          output: { fields: { every: 0.3 }, checkpoint: none }\n\
          monitors:\n  - error: { exact: { rho: 1 + 0.2*sin(2*pi*(x - t)), u: '1', v: '0.5', p: '1' }, norms: [l1, l2, linf], every_steps: 13 }\n  \
          - probe: { points: [[0.3, 0.4]], fields: [rho, u], every_steps: 13 }\n",
@@ -98,7 +98,7 @@ const CASES: [(&str, &str, &str); 7] = [
     (
         "single",
         WAVE,
-        "precision: single\ntime: { scheme: ssprk33, dt: 0.01, end: 0.1 }\noutput: { fields: none, checkpoint: none }\n\
+        "precision: single\ntime: { scheme: ssprk43, dt: 0.01, end: 0.1 }\noutput: { fields: none, checkpoint: none }\n\
          monitors:\n  - error: { exact: { rho: 1 + 0.2*sin(2*pi*(x - t)), u: '1', v: '0.5', p: '1' }, norms: [l2], every_steps: 5 }\n",
     ),
     (

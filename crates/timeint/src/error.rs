@@ -5,8 +5,8 @@
 pub enum TimeError {
     /// A word that is not a scheme.
     #[error(
-        "unknown time scheme '{word}': expected one of rk2, heun, rk4, ssprk22, ssprk33, ssprk54, lserk54, \
-         rdpk35"
+        "unknown time scheme '{word}': expected one of rk2, heun, rk4, ssprk22, ssprk33, ssprk43, ssprk54, \
+         ssprk104, lserk54, rdpk35"
     )]
     UnknownScheme {
         /// The word.

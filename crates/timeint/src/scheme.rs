@@ -23,7 +23,9 @@ use crate::TimeError;
 /// | [`Rk4`](Self::Rk4) | `rk4` | 4 | 4 | 5 | Kutta (1901) |
 /// | [`SspRk22`](Self::SspRk22) | `ssprk22` | 2 | 2 | 4 | Shu and Osher (1988) |
 /// | [`SspRk33`](Self::SspRk33) | `ssprk33` | 3 | 3 | 4 | Shu and Osher (1988) |
+/// | [`SspRk43`](Self::SspRk43) | `ssprk43` | 4 | 3 | 4 | Kraaijevanger (1991) |
 /// | [`SspRk54`](Self::SspRk54) | `ssprk54` | 5 | 4 | 5 | Spiteri and Ruuth (2002) |
+/// | [`SspRk104`](Self::SspRk104) | `ssprk104` | 10 | 4 | 5 | Ketcheson (2008) |
 /// | [`Lserk54`](Self::Lserk54) | `lserk54` | 5 | 4 | 3 | Carpenter and Kennedy (1994) |
 /// | [`Rdpk35`](Self::Rdpk35) | `rdpk35` | 5 | 3 (2) | 7 | Ranocha, Dalcin, Parsani and Ketcheson (2022) |
 ///
@@ -49,8 +51,12 @@ pub enum Scheme {
     SspRk22,
     /// Strong-stability preserving, three stages, order three.
     SspRk33,
+    /// Strong-stability preserving, four stages, order three.
+    SspRk43,
     /// Strong-stability preserving, five stages, order four.
     SspRk54,
+    /// Strong-stability preserving, ten stages, order four.
+    SspRk104,
     /// Low storage (2N), five stages, order four.
     Lserk54,
     /// Low storage (3S*), five stages, order three, with an embedded solution of order two.
@@ -59,13 +65,15 @@ pub enum Scheme {
 
 impl Scheme {
     /// Every scheme.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Midpoint,
         Self::Heun,
         Self::Rk4,
         Self::SspRk22,
         Self::SspRk33,
+        Self::SspRk43,
         Self::SspRk54,
+        Self::SspRk104,
         Self::Lserk54,
         Self::Rdpk35,
     ];
@@ -78,7 +86,9 @@ impl Scheme {
             Self::Rk4 => "rk4",
             Self::SspRk22 => "ssprk22",
             Self::SspRk33 => "ssprk33",
+            Self::SspRk43 => "ssprk43",
             Self::SspRk54 => "ssprk54",
+            Self::SspRk104 => "ssprk104",
             Self::Lserk54 => "lserk54",
             Self::Rdpk35 => "rdpk35",
         }
@@ -88,8 +98,8 @@ impl Scheme {
     pub fn order(self) -> usize {
         match self {
             Self::Midpoint | Self::Heun | Self::SspRk22 => 2,
-            Self::SspRk33 | Self::Rdpk35 => 3,
-            Self::Rk4 | Self::SspRk54 | Self::Lserk54 => 4,
+            Self::SspRk33 | Self::SspRk43 | Self::Rdpk35 => 3,
+            Self::Rk4 | Self::SspRk54 | Self::SspRk104 | Self::Lserk54 => 4,
         }
     }
 
@@ -108,11 +118,14 @@ impl Scheme {
     }
 
     /// The SSP coefficient: the largest multiple of the forward Euler step for which the scheme preserves
-    /// strong stability (total variation, positivity); `None` for schemes that are not designed for it.
+    /// strong stability (total variation, positivity); `None` for schemes without such a step, for which the
+    /// coefficient is zero, or not known.
     pub fn ssp_coefficient(self) -> Option<f64> {
         match self {
             Self::SspRk22 | Self::SspRk33 | Self::Heun => Some(1.0),
+            Self::SspRk43 => Some(2.0),
             Self::SspRk54 => Some(1.508_180_049_189_83),
+            Self::SspRk104 => Some(6.0),
             Self::Midpoint | Self::Rk4 | Self::Lserk54 | Self::Rdpk35 => None,
         }
     }
@@ -156,8 +169,18 @@ mod tests {
     #[test]
     fn stages_and_vectors_are_those_of_the_table() {
         let counts = Scheme::ALL.map(|s| (s.n_stages(), s.order(), s.n_vectors()));
-        let expected =
-            [(2, 2, 4), (2, 2, 3), (4, 4, 5), (2, 2, 4), (3, 3, 4), (5, 4, 5), (5, 4, 3), (5, 3, 7)];
+        let expected = [
+            (2, 2, 4),
+            (2, 2, 3),
+            (4, 4, 5),
+            (2, 2, 4),
+            (3, 3, 4),
+            (4, 3, 4),
+            (5, 4, 5),
+            (10, 4, 5),
+            (5, 4, 3),
+            (5, 3, 7),
+        ];
         assert_eq!(counts, expected);
     }
 
@@ -173,10 +196,14 @@ mod tests {
         };
         assert_eq!(ratio(Scheme::SspRk22), 1.0);
         assert!((ratio(Scheme::SspRk33) - 1.0).abs() < 1e-15);
+        assert!((ratio(Scheme::SspRk43) - 2.0).abs() < 1e-15);
+        assert!((ratio(Scheme::SspRk104) - 6.0).abs() < 1e-14);
         let spiteri_ruuth = Scheme::SspRk54.ssp_coefficient().unwrap();
         assert!((ratio(Scheme::SspRk54) - spiteri_ruuth).abs() < 1e-12);
-        // The running sum contains an Euler step of its own, with the same smallest ratio.
+        // The running sums contain an Euler step of their own, with the same smallest ratio.
         let fourth = Scheme::SspRk54.rows()[3].sum.unwrap();
         assert!((fourth.q / fourth.d - spiteri_ruuth).abs() < 1e-12);
+        let fifth = Scheme::SspRk104.rows()[4].sum.unwrap();
+        assert!((fifth.q / fifth.d - 6.0).abs() < 1e-14);
     }
 }

@@ -128,6 +128,12 @@ mod tests {
             &[1.0 / 6.0, 1.0 / 6.0, 2.0 / 3.0],
             &[0.0, 1.0, 0.5],
         );
+        assert_tableau(
+            Scheme::SspRk43,
+            &[&[0.0; 4], &[0.5, 0.0, 0.0, 0.0], &[0.5, 0.5, 0.0, 0.0], &[1.0 / 6.0; 3]],
+            &[1.0 / 6.0, 1.0 / 6.0, 1.0 / 6.0, 0.5],
+            &[0.0, 0.5, 1.0, 0.5],
+        );
     }
 
     /// Printed with the coefficients: Carpenter and Kennedy (1994), the column c.
@@ -167,6 +173,29 @@ mod tests {
         let c: Vec<f64> = a.iter().map(|row| row.iter().sum()).collect();
         let rows: Vec<&[f64]> = a.iter().map(Vec::as_slice).collect();
         assert_tableau(Scheme::SspRk54, &rows, &u5, &c);
+    }
+
+    /// The low-storage form as printed by Ketcheson (2008), run on separate symbols.
+    #[test]
+    fn ketcheson_equals_its_printed_form() {
+        let unit = |i: usize| (0..10).map(|j| if i == j { 1.0 } else { 0.0 }).collect::<Vec<f64>>();
+        let mean = |terms: &[(f64, &Vec<f64>)]| -> Vec<f64> {
+            (0..10).map(|j| terms.iter().map(|(f, x)| f * x[j]).sum()).collect()
+        };
+        let (mut q1, mut q2, mut a) = (vec![0.0; 10], vec![0.0; 10], Vec::new());
+        for i in 0..9 {
+            a.push(q1.clone());
+            q1 = mean(&[(1.0, &q1), (1.0 / 6.0, &unit(i))]);
+            if i == 4 {
+                q2 = mean(&[(1.0 / 25.0, &q2), (9.0 / 25.0, &q1)]);
+                q1 = mean(&[(15.0, &q2), (-5.0, &q1)]);
+            }
+        }
+        a.push(q1.clone());
+        let b = mean(&[(1.0, &q2), (0.6, &q1), (0.1, &unit(9))]);
+        let c: Vec<f64> = a.iter().map(|row| row.iter().sum()).collect();
+        let rows: Vec<&[f64]> = a.iter().map(Vec::as_slice).collect();
+        assert_tableau(Scheme::SspRk104, &rows, &b, &c);
     }
 
     /// Butcher's order conditions up to the scheme's order (Hairer, Nørsett, Wanner 1993, table II.2.1).

@@ -13,7 +13,9 @@ impl Scheme {
             Self::Midpoint | Self::Heun | Self::SspRk22 => 2.0,
             Self::SspRk33 => 2.512_745_327,
             Self::Rk4 => 2.785_293_563,
+            Self::SspRk43 => 5.149_486_148,
             Self::SspRk54 => 5.331_472_640,
+            Self::SspRk104 => 13.917_047_465,
             Self::Lserk54 => 4.656_757_066,
             Self::Rdpk35 => 4.928_285_519,
         }
@@ -26,7 +28,9 @@ impl Scheme {
             Self::Midpoint | Self::Heun | Self::SspRk22 => 0.0,
             Self::SspRk33 => 1.732_050_808,
             Self::Rk4 => 2.828_427_125,
+            Self::SspRk43 => 2.156_179_640,
             Self::SspRk54 => 3.278_355_597,
+            Self::SspRk104 => 4.921_453_071,
             Self::Lserk54 => 3.340_717_986,
             Self::Rdpk35 => 2.739_335_108,
         }
@@ -36,19 +40,21 @@ impl Scheme {
     /// degree `order` are stable.
     ///
     /// Their spectra extend farthest along the negative real axis, where the states of neighbours alternate
-    /// in sign, so that this is [the limit there](Self::real_limit). The stability regions of the two schemes
-    /// of five stages are narrow beside the axis, where low orders have eigenvalues. Their limits are those
-    /// of acoustics on a line (`tests/upwind.rs`), which also hold in more dimensions. With two stages and p
-    /// ≥ 2 no step is strictly stable; the limit is the step up to which no mode grows by more than 10⁻⁴ per
-    /// step.
+    /// in sign, so that this is [the limit there](Self::real_limit). The stability regions of `ssprk43`,
+    /// `ssprk54`, `ssprk104` and `lserk54` are narrow beside the axis, where low orders have eigenvalues.
+    /// Their limits are those of acoustics on a line (`tests/upwind.rs`), which also hold in more dimensions.
+    /// With two stages and p ≥ 2 no step is strictly stable; the limit is the step up to which no mode grows
+    /// by more than 10⁻⁴ per step.
     fn upwind_limit(self, order: usize) -> f64 {
-        let listed = |limits: &[f64]| limits.get(order).copied().unwrap_or(self.real_limit());
+        let listed = |limits: &[f64]| limits[order.min(limits.len() - 1)];
         match self {
-            Self::Midpoint | Self::Heun | Self::SspRk22 => [1.9, 1.9].get(order).copied().unwrap_or(1.2),
+            Self::Midpoint | Self::Heun | Self::SspRk22 => listed(&[1.9, 1.9, 1.2]),
             Self::SspRk33 => 2.45,
             Self::Rk4 => 2.77,
+            Self::SspRk43 => listed(&[4.0, 3.55, 3.65, 3.8, 4.0, 4.15, 4.25, 4.4, 4.5, 4.6, 4.7]),
             Self::SspRk54 => listed(&[4.5, 4.1, 4.25, 4.4, 4.6, 4.7, 4.8, 4.9, 5.0, 5.1, 5.2]),
-            Self::Lserk54 => listed(&[4.6, 4.2, 4.35, 4.5, 4.6, 4.65]),
+            Self::SspRk104 => listed(&[12.0, 8.2, 8.5, 9.0, 9.6, 10.1, 10.5, 11.0, 11.3, 11.7, 12.0]),
+            Self::Lserk54 => listed(&[4.6, 4.2, 4.35, 4.5, 4.6, 4.65, self.real_limit()]),
             Self::Rdpk35 => 4.9,
         }
     }

@@ -67,7 +67,9 @@ pub(super) fn rows(scheme: Scheme) -> &'static [Row] {
         Scheme::Rk4 => &RK4,
         Scheme::SspRk22 => &SSPRK22,
         Scheme::SspRk33 => &SSPRK33,
+        Scheme::SspRk43 => &SSPRK43,
         Scheme::SspRk54 => &SSPRK54,
+        Scheme::SspRk104 => &SSPRK104,
         Scheme::Lserk54 => &LSERK54,
         Scheme::Rdpk35 => &embedded::RDPK35,
     }
@@ -95,6 +97,35 @@ static SSPRK33: [Row; 3] = [
     row(0.0, 0.0, 1.0, Base::None),
     row(0.0, 0.75, 0.25, Base::Start),
     row(0.0, share(1.0 / 3.0), 2.0 / 3.0, Base::Start),
+];
+
+/// Kraaijevanger (1991), SSP(4,3) in the Shu–Osher form of Ruuth and Spiteri (2002): Euler steps of `dt/2`, a
+/// mean with the start after the third one.
+static SSPRK43: [Row; 4] = [
+    row(0.0, 0.0, 0.5, Base::None),
+    row(0.0, 0.0, 0.5, Base::None),
+    row(0.0, share(2.0 / 3.0), 1.0 / 6.0, Base::Start),
+    row(0.0, 0.0, 0.5, Base::None),
+];
+
+/// Weight of `u₅` in the running sum `q₂` of Ketcheson's scheme, divided by the sum of its weights, 2/5.
+const SSP104_Q: f64 = share(0.9);
+
+/// Ketcheson (2008), SIAM J. Sci. Comput. 30, 2113–2136, SSPRK(10,4): Euler steps of `dt/6`, with
+/// `v = 3/5 u₀ + 2/5 u₅` after the fifth one; the last stage is
+/// `u = 1/25 u₀ + 9/25 u₅ + 3/5 u₉ + dt/10 R(u₉)`. The running sum collects `u₀/10 + 9/10 u₅`, with
+/// `u₅ = u₄ + dt/6 R(u₄)`.
+static SSPRK104: [Row; 10] = [
+    row_with_sum(0.0, 1.0 / 6.0, Base::None, 0.0, 1.0, 0.0),
+    row(0.0, 0.0, 1.0 / 6.0, Base::None),
+    row(0.0, 0.0, 1.0 / 6.0, Base::None),
+    row(0.0, 0.0, 1.0 / 6.0, Base::None),
+    row_with_sum(share(0.6), 1.0 / 15.0, Base::Start, 1.0 - SSP104_Q, SSP104_Q, SSP104_Q / 6.0),
+    row(0.0, 0.0, 1.0 / 6.0, Base::None),
+    row(0.0, 0.0, 1.0 / 6.0, Base::None),
+    row(0.0, 0.0, 1.0 / 6.0, Base::None),
+    row(0.0, 0.0, 1.0 / 6.0, Base::None),
+    row(0.0, share(0.4), 0.1, Base::Sum),
 ];
 
 /// Weight of everything except `u₄` in the last stage of Spiteri and Ruuth's scheme.

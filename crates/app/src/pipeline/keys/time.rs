@@ -11,7 +11,9 @@ pub(super) const KEYS: &[Key] = &[
     key("time", &[Section], Required, "The scheme in time, the step size, and when the run ends.").of(FLOW),
     key(
         "time.scheme",
-        &[Words(&["rk2", "heun", "rk4", "ssprk22", "ssprk33", "ssprk54", "lserk54", "rdpk35"])],
+        &[Words(&[
+            "rk2", "heun", "rk4", "ssprk22", "ssprk33", "ssprk43", "ssprk54", "ssprk104", "lserk54", "rdpk35",
+        ])],
         Says("`lserk54`; `rdpk35` with `adaptive`"),
         "The explicit Runge-Kutta scheme. `rk2` is the midpoint rule; `rdpk35` estimates its error.",
     )
