@@ -54,7 +54,7 @@ use crate::pipeline::time::{AdaptiveSpec, SteadySpec, StepSpec};
 use crate::pipeline::{DeviceSpec, Document, Pipeline};
 use crate::run::directory::Former;
 use crate::systems::SystemError;
-use crate::systems::hyperbolic::{BoundaryKind, Device, Form, Law, Setup, SourceTerm};
+use crate::systems::hyperbolic::{BoundaryKind, Device, Form, Law, Setup, SourceTerm, StepMeasure};
 use crate::systems::incompressible::Incompressible;
 
 /// Options of the command line that are not keys of the file.
@@ -498,7 +498,7 @@ fn setup(
         correction,
         boundaries,
         scheme: pipeline.time.scheme,
-        step_measure: pipeline.time.step.measure(),
+        step_measure: step_measure(pipeline),
         precision: pipeline.precision,
         threads: pipeline.threads,
         device,
@@ -557,6 +557,12 @@ fn fields_plan(
     };
     let fields = fields::resolve(spec.names.as_deref(), variables, constants)?.into();
     Ok(FieldsPlan { every: written.then_some(spec.every), fields, double: spec.double })
+}
+
+/// The measure of steps. Sub-steps of a fixed step are measured alike, so that one bound serves both.
+fn step_measure(pipeline: &Pipeline) -> StepMeasure {
+    let bound = pipeline.incompressible.as_ref().and_then(|law| law.subcycles?.bound(pipeline.space.order));
+    bound.map_or(pipeline.time.step.measure(), |(measure, _)| measure)
 }
 
 fn time_plan(pipeline: &Pipeline, start: f64) -> Result<TimePlan, InputError> {

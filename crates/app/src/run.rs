@@ -102,7 +102,8 @@ impl Prepared {
             StepSize::Fixed(dt) => Some(dt),
             StepSize::Cfl(cfl) => self.solver.stable_dt().ok().map(|limit| cfl * limit),
         };
-        let mut text = print::plan(&self.plan, &self.description, first, self.stable_cfl);
+        let substeps = first.and_then(|dt| self.solver.substeps(dt).ok());
+        let mut text = print::plan(&self.plan, &self.description, (first, substeps), self.stable_cfl);
         for warning in &self.plan.warnings {
             let _ = writeln!(text, "warning     {warning}");
         }
@@ -390,7 +391,12 @@ fn closing(summary: &Map<String, Value>, directory: &std::path::Path) -> String 
             let [pressure, velocity] = ["pressure", "velocity"].map(|solver| {
                 linear.get(solver).and_then(|s| s.get("iterations")).and_then(Value::as_f64).unwrap_or(0.0)
             });
-            format!("iterations per step: pressure {pressure:.1}, velocity {velocity:.1}")
+            let substeps = summary.get("time").and_then(|time| time.get("substeps")).map(|substeps| {
+                let of = |key: &str| substeps.get(key).and_then(Value::as_f64).unwrap_or(0.0);
+                format!("sub-steps {:.1} (at most {}), ", of("mean"), of("max"))
+            });
+            let substeps = substeps.unwrap_or_default();
+            format!("{substeps}iterations per step: pressure {pressure:.1}, velocity {velocity:.1}")
         }
         None => format!("{:.1} MDOF/s", number("timing", "gdofs_per_s") * 1e3),
     };

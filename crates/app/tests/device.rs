@@ -256,8 +256,10 @@ monitors:
 fn incompressible_flow_on_an_emulated_device_is_that_of_the_cpu() {
     let Some(emulator) = emulator() else { return };
     let program = env!("CARGO_BIN_EXE_dgsuite");
-    let times =
-        ["{ dt: 0.01, steps: 4 }", "{ dt: 0.01, steps: 4, subcycles: 2, splitting: pressure-correction }"];
+    let times = [
+        "{ dt: 0.01, steps: 4 }",
+        "{ dt: 0.01, steps: 4, subcycles: auto, cfl: 0.02, splitting: pressure-correction }",
+    ];
     for time in times {
         let solver = "solver: { pressure: { tolerance: 1e-11 }, velocity: { tolerance: 1e-11 } }";
         let case = Case::new(&format!("{INCOMPRESSIBLE}time: {time}\n{solver}\n"));
@@ -269,6 +271,8 @@ fn incompressible_flow_on_an_emulated_device_is_that_of_the_cpu() {
             cpu.failure,
             gpu.failure
         );
+        same(time, &cpu.summary["time"], &gpu.summary["time"], false);
+        assert_eq!(cpu.summary["time"]["substeps"].is_null(), !time.contains("subcycles"), "{time}");
         assert!(cpu.tables.len() > 4 && cpu.tables.len() == gpu.tables.len(), "{time}");
         for (x, y) in cpu.tables.iter().flatten().zip(gpu.tables.iter().flatten()) {
             assert!((x - y).abs() <= 1e-8 * x.abs() + 1e-8, "{time}: {x:e} and {y:e}");

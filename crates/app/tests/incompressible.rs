@@ -26,6 +26,9 @@ fn incompressible_flow_without_sense() {
     refuses("time.scheme=lserk54", &["does not belong to the model incompressible", "bdf1, bdf2 and bdf3"]);
     let rest = with(CHANNEL, "initial: { u: y, v: 0 }\n", "");
     refused(&rest, &["--set", "time.dt="], &["`time.dt` is missing", "the fluid is at rest at the start"]);
+    refuses("time={ subcycles: auto, cfl: 1, end: 1 }", &["`time.dt` is missing", "bounds the sub-steps"]);
+    refuses("time={ dt: 1, subcycles: auto, cfl: -1, end: 1 }", &["`time.cfl` is -1"]);
+    refuses("time={ dt: 1, cfl: 1, end: 1 }", &["`time.cfl` and `time.dt` exclude each other"]);
     refuses("time.scheme=bdf4", &["expected one of: bdf1, bdf2, bdf3"]);
     refuses("time.adaptive={ tolerance: 1e-4 }", &["does not belong to the model incompressible"]);
     refuses(
@@ -107,6 +110,20 @@ fn a_developed_flow_stays_as_it_is_and_drags_its_walls() {
 /// The state and the past states at the end of a run, as bytes.
 fn end(case: &Case, results: &str, steps: usize) -> Vec<u8> {
     std::fs::read(case.path(&format!("{results}/checkpoints/step-{steps:08}.dgs"))).unwrap()
+}
+
+/// A channel whose flow slows down after a graded start.
+#[test]
+fn the_number_of_sub_steps_follows_the_velocity_and_the_cfl_number() {
+    let start = "initial: { u: y, v: 0 }";
+    let fast = CHANNEL.replace(start, "initial: { u: 20*y, v: 0 }");
+    let case = with(&fast, "time: { dt: 0.01, steps: 1 }", "time: { dt: 0.1, steps: 6, subcycles: auto }");
+    let substeps = |sets: &[&str], key: &str| number(&case.run(sets), &format!("/time/substeps/{key}"));
+    let (mean, most) = (substeps(&[], "mean"), substeps(&[], "max"));
+    assert!(most > mean && mean > 1.0, "{mean} {most}");
+    let small = substeps(&["--set", "time.cfl=0.1"], "max");
+    let half = substeps(&["--set", "time.cfl=0.05"], "max");
+    assert!((half - 2.0 * small).abs() <= 1.0 && small > most, "{small} {half}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Incompressible flow against exact solutions: orders in space and time, splittings, shapes, threads.
 
 use dgsuite::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Setup};
-use dgsuite::systems::incompressible::{Incompressible, Penalties, Splitting};
+use dgsuite::systems::incompressible::{Incompressible, Penalties, Splitting, Subcycling};
 use dgsuite_mesh::{Mesh, Shape, generate};
 use dgsuite_physics::Exact;
 use dgsuite_physics::exact::{Context, Model, by_name};
@@ -121,7 +121,7 @@ fn sub_steps_of_convection_have_order_two_whatever_their_number() {
         let mut mesh = square(Shape::Quadrilateral, 4);
         mesh.make_periodic("xmin", "xmax").expect("opposite sides");
         mesh.make_periodic("ymin", "ymax").expect("opposite sides");
-        let law = Incompressible { subcycles: Some(steps), ..law(viscosity) };
+        let law = Incompressible { subcycles: Some(Subcycling::Number(steps)), ..law(viscosity) };
         run(setup(mesh, law, 6, &exact), &exact, dt, 0.1, |of| of.boundaries.clear())
     };
     let (four, eight, half) = (error(4, 0.01), error(8, 0.01), error(4, 0.005));
@@ -196,7 +196,9 @@ fn periodic(law: Incompressible, threads: usize) -> (Hyperbolic, Arc<dyn Exact>)
 
 #[test]
 fn a_restart_and_another_number_of_threads_change_no_bit() {
-    for (splitting, time_order, subcycles) in [(DUAL, 3, None), (CORRECTION, 2, None), (DUAL, 2, Some(2))] {
+    for (splitting, time_order, subcycles) in
+        [(DUAL, 3, None), (CORRECTION, 2, None), (DUAL, 2, Some(Subcycling::Number(2)))]
+    {
         let law = Incompressible { splitting, time_order, subcycles, ..Incompressible::new(0.02) };
         let (mut whole, exact) = periodic(law.clone(), 1);
         let steps = |solver: &mut Hyperbolic, n: usize| {

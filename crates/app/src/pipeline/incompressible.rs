@@ -1,11 +1,12 @@
 //! The keys of incompressible flow in `space`, `time` and `solver`.
 
 use super::elliptic::solver::read_limits;
-use super::node::Value;
+use super::node::{Node, Value};
 use super::problem::InputError;
 use super::section::Section;
+use super::time::{AUTO, read_cfl};
 use crate::systems::elliptic::SolverOptions;
-use crate::systems::incompressible::{Incompressible, Penalties, Splitting, VelocityOptions};
+use crate::systems::incompressible::{Incompressible, Penalties, Splitting, Subcycling, VelocityOptions};
 use dgsuite_timeint::Scheme;
 
 /// The word of the model.
@@ -23,13 +24,12 @@ pub fn read(top: &Section<'_>, viscosity: f64) -> Result<Incompressible, InputEr
     solver.of_model(MODEL)?;
     let (tolerance, max_iterations) = read_limits(&solver.section_or_empty("velocity")?)?;
     let graded = time.flag("graded_start")?;
-    let subcycles = time.count("subcycles", 0)?;
     Ok(Incompressible {
         viscosity,
         time_order: order(&time)?,
         graded_start: graded.map_or(default.graded_start, |flag| flag.value),
         splitting: splitting(&time)?,
-        subcycles: subcycles.map_or(default.subcycles, |n| (n.value > 0).then_some(n.value)),
+        subcycles: subcycles(&time)?,
         penalties: penalties(&space)?,
         lax_friedrichs: not_negative(&space, "lax_friedrichs")?.unwrap_or(default.lax_friedrichs),
         pressure: SolverOptions::read_from(&solver.section_or_empty("pressure")?, default.pressure)?,
@@ -53,6 +53,20 @@ fn order(time: &Section<'_>) -> Result<usize, InputError> {
     }
     let scheme = time.choice("scheme", &[("bdf1", 1), ("bdf2", 2), ("bdf3", 3)])?;
     Ok(scheme.map_or(DEFAULT_ORDER, |order| order.value))
+}
+
+/// Whether the section has `subcycles: auto`, so that `cfl` bounds the sub-steps and `dt` is the step.
+pub fn subcycles_follow(time: &Section<'_>) -> bool {
+    matches!(time.node("subcycles"), Some(Node { value: Value::Text(word), .. }) if word == AUTO)
+}
+
+/// Reads `subcycles: N | auto`, the latter with `cfl`.
+fn subcycles(time: &Section<'_>) -> Result<Option<Subcycling>, InputError> {
+    if subcycles_follow(time) {
+        return Ok(Some(Subcycling::Cfl(read_cfl(time)?)));
+    }
+    let number = time.count("subcycles", 0)?.filter(|n| n.value > 0);
+    Ok(number.map(|n| Subcycling::Number(n.value)))
 }
 
 /// Reads `splitting: dual | pressure-correction` and `rotational`.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::node::{DEEPEST, Entry, Node, Value};
 use super::problem::{InputError, PathFault, Problem};
 use super::source::{Place, Source};
+use super::time::AUTO;
 
 /// A path of a key with its new value.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub struct Override {
 /// Keys of one section that exclude each other: setting one removes the other.
 const ALTERNATIVES: [(&str, &str); 5] =
     [("cfl", "dt"), ("end", "steady"), ("steps", "steady"), ("file", "generate"), ("every", "every_steps")];
+
+const SUBCYCLES: &str = "subcycles";
 
 impl Override {
     /// Reads `KEY=VALUE` as given to the option `--set`.
@@ -91,7 +94,7 @@ pub fn apply(root: &mut Node, batch: &[Override]) -> Result<(), InputError> {
         let Some((last, parents)) = item.path.split_last() else { continue };
         for (a, b) in ALTERNATIVES {
             let other = if last == a { b } else { a };
-            if last == a || last == b {
+            if (last == a || last == b) && !(a == "cfl" && bounds_sub_steps(root, parents, batch)) {
                 remove(root, parents, other);
             }
         }
@@ -100,6 +103,19 @@ pub fn apply(root: &mut Node, batch: &[Override]) -> Result<(), InputError> {
         set(root, &item.path, &item.path, item)?;
     }
     Ok(())
+}
+
+/// Whether the section has, or is given, `subcycles: auto`, with which a CFL number does not exclude a step.
+fn bounds_sub_steps(root: &mut Node, section: &[String], batch: &[Override]) -> bool {
+    let is_auto = |node: &Node| matches!(&node.value, Value::Text(word) if word == AUTO);
+    let given = batch.iter().rev().find(|item| {
+        item.path.split_last().is_some_and(|(last, parents)| last == SUBCYCLES && parents == section)
+    });
+    if let Some(item) = given {
+        return is_auto(&item.node);
+    }
+    let found = section.iter().try_fold(root, |node, key| child(node, key));
+    found.and_then(|node| child(node, SUBCYCLES)).is_some_and(|node| is_auto(node))
 }
 
 /// Splits `a.b[0].c` and `a.b.0.c` at its dots; a name that contains a dot is put in double quotes.

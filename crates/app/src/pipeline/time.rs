@@ -3,7 +3,7 @@
 use dgsuite_ops::StepMeasure;
 use dgsuite_timeint::Scheme;
 
-use super::incompressible::MODEL;
+use super::incompressible::{MODEL, subcycles_follow};
 use super::node::{Node, Value};
 use super::problem::{InputError, Problem};
 use super::section::Section;
@@ -80,6 +80,7 @@ impl TimeSpec {
         let wanted = "time: { end: T }, or `steps`, or `steady`";
         let section = top.section("time")?.ok_or_else(|| top.missing("time", wanted))?;
         section.of_model(model)?;
+        let follow = model == MODEL && subcycles_follow(&section);
         for (a, b) in [
             ("cfl", "dt"),
             ("adaptive", "dt"),
@@ -87,16 +88,20 @@ impl TimeSpec {
             ("end", "steady"),
             ("steps", "steady"),
         ] {
-            section.exclusive(a, b)?;
+            // Sub-steps may be bounded by a CFL number within steps of a fixed size.
+            if (a, b) != ("cfl", "dt") || !follow {
+                section.exclusive(a, b)?;
+            }
         }
         // The order of incompressible flow is one of its parameters.
         let scheme = if model == MODEL { DEFAULT_SCHEME } else { scheme(&section)? };
         let step = match section.positive("dt")? {
             Some(dt) => StepSpec::Fixed(dt.value),
-            None if matches!(section.node("cfl"), Some(Node { value: Value::Text(word), .. }) if word == AUTO) => {
-                StepSpec::Cfl(None)
+            None if follow => {
+                let expected = "a step size, as `subcycles: auto` bounds the sub-steps by `cfl`";
+                return Err(section.missing("dt", expected));
             }
-            None => StepSpec::Cfl(section.positive("cfl")?.map(|c| c.value)),
+            None => StepSpec::Cfl(read_cfl(&section)?),
         };
         let adaptive = AdaptiveSpec::read(&section, scheme, step)?;
         let end = section.number("end")?;
@@ -112,6 +117,14 @@ impl TimeSpec {
         }
         Ok(Self { scheme, step, adaptive, end, steps, steady, place: section.place().clone() })
     }
+}
+
+/// Reads `cfl: NUMBER | auto`; `None` for the largest stable step.
+pub(super) fn read_cfl(time: &Section<'_>) -> Result<Option<f64>, InputError> {
+    if matches!(time.node("cfl"), Some(Node { value: Value::Text(word), .. }) if word == AUTO) {
+        return Ok(None);
+    }
+    Ok(time.positive("cfl")?.map(|cfl| cfl.value))
 }
 
 /// The default scheme: the fewest vectors and nearly the largest step.

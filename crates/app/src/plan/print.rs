@@ -15,7 +15,7 @@ use crate::pipeline::output::Every;
 use crate::pipeline::time::AdaptiveSpec;
 use crate::systems::elliptic::SolverOptions;
 use crate::systems::hyperbolic::{Description, Form, Law, Setup, SplitFlux, StepMeasure};
-use crate::systems::incompressible::{Incompressible, Penalties, Splitting, VelocityOptions};
+use crate::systems::incompressible::{Incompressible, Penalties, Splitting, Subcycling, VelocityOptions};
 
 /// The word of the pipeline file for a shape.
 pub fn shape_word(shape: Shape) -> &'static str {
@@ -75,11 +75,12 @@ pub fn bytes(n: usize) -> String {
     }
 }
 
-/// Describes the plan, one line for each part. `first_dt` is the step size at the start.
+/// Describes the plan, one line for each part. `first_dt` is the step size at the start, `substeps` the
+/// number of sub-steps in it.
 pub fn plan(
     plan: &Plan,
     description: &Description,
-    first_dt: Option<f64>,
+    (first_dt, substeps): (Option<f64>, Option<usize>),
     stable_cfl: Option<f64>,
 ) -> String {
     let mut out = String::new();
@@ -112,7 +113,7 @@ pub fn plan(
     if !names.is_empty() {
         line("boundaries", names.join("; "));
     }
-    line("time", time_line(plan, first_dt, stable_cfl));
+    line("time", time_line(plan, (first_dt, substeps), stable_cfl));
     if let Law::Incompressible(law) = &space.law {
         let SolverOptions { preconditioner, tolerance, max_iterations, .. } = law.pressure;
         line("pressure", limits(preconditioner.word(), tolerance, max_iterations));
@@ -232,7 +233,11 @@ fn viscosity_text(viscous: &NavierStokes) -> String {
     }
 }
 
-fn time_line(plan: &Plan, first_dt: Option<f64>, stable_cfl: Option<f64>) -> String {
+fn time_line(
+    plan: &Plan,
+    (first_dt, substeps): (Option<f64>, Option<usize>),
+    stable_cfl: Option<f64>,
+) -> String {
     let time = &plan.time;
     let mut text = time.scheme.clone();
     if let Law::Incompressible(law) = &plan.setup.law {
@@ -241,9 +246,13 @@ fn time_line(plan: &Plan, first_dt: Option<f64>, stable_cfl: Option<f64>) -> Str
             Splitting::PressureCorrection { rotational: true } => ", rotational pressure correction",
             Splitting::PressureCorrection { rotational: false } => ", pressure correction",
         });
-        if let Some(n) = law.subcycles {
-            let _ = write!(text, ", {n} sub-steps");
-        }
+        let now = || substeps.map(|n| format!(" (now {n})")).unwrap_or_default();
+        let _ = match law.subcycles {
+            None => Ok(()),
+            Some(Subcycling::Number(n)) => write!(text, ", {n} sub-steps"),
+            Some(Subcycling::Cfl(None)) => write!(text, ", sub-steps by cfl auto{}", now()),
+            Some(Subcycling::Cfl(Some(cfl))) => write!(text, ", sub-steps by cfl {}{}", short(cfl), now()),
+        };
     }
     match (time.step, time.adaptive) {
         (_, Some(AdaptiveSpec { tolerance, cfl })) => {

@@ -18,7 +18,7 @@ use crate::pipeline::state::InitialSpec;
 use crate::pipeline::time::AUTO;
 use crate::pipeline::{Document, Pipeline};
 use crate::systems::hyperbolic::{Form, Law, Precision, Setup, SplitFlux, StepMeasure};
-use crate::systems::incompressible::{Incompressible, Penalties, Splitting};
+use crate::systems::incompressible::{Incompressible, Penalties, Splitting, Subcycling};
 
 /// Returns the tree of the file with every default filled in.
 pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &TimePlan) -> Node {
@@ -89,7 +89,12 @@ fn incompressible(tree: &mut Tree, law: &Incompressible, order: usize) {
             tree.default("time.rotational", Value::Bool(rotational));
         }
     }
-    tree.default("time.subcycles", number(law.subcycles.unwrap_or(0) as f64));
+    match law.subcycles {
+        None => tree.default("time.subcycles", number(0.0)),
+        Some(Subcycling::Number(n)) => tree.default("time.subcycles", number(n as f64)),
+        Some(Subcycling::Cfl(None)) => tree.default("time.cfl", text(AUTO)),
+        Some(Subcycling::Cfl(Some(_))) => {}
+    }
     tree.default("time.graded_start", Value::Bool(law.graded_start));
     for (key, word) in law.pressure.words() {
         tree.default(&format!("solver.pressure.{key}"), text(&word));

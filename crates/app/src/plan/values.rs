@@ -128,12 +128,16 @@ impl KnownValues {
         }
         let recorded = monitors.iter().any(|monitor| matches!(monitor.kind, MonitorKind::Residual));
         let incompressible = matches!(variables.law(), Law::Incompressible(_));
+        let substeps = matches!(variables.law(), Law::Incompressible(law) if law.subcycles.is_some());
         for (section, there) in [("conservation", !incompressible), ("residual", recorded)] {
             let fields = variables.conserved.iter().filter(|_| there);
             names.extend(fields.map(|field| format!("{section}.{field}")));
         }
         if incompressible {
             names.extend(OF_SOLVES.map(str::to_owned));
+        }
+        if substeps {
+            names.extend(["time.substeps.mean", "time.substeps.max"].map(str::to_owned));
         }
         if monitors.iter().any(|monitor| matches!(monitor.kind, MonitorKind::Divergence)) {
             names.push("divergence.l2".to_owned());

@@ -97,16 +97,19 @@ pub fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
         }),
     );
     put("space", json!({ "order": plan.setup.order, "dofs": facts.description.dofs }));
-    put(
-        "time",
-        json!({
-            "steps": facts.end.1,
-            "end": facts.end.0,
-            "dt_min": facts.tally.dt_min,
-            "dt_max": facts.tally.dt_max,
-            "rejected": facts.tally.rejected,
-        }),
-    );
+    let mut time = json!({
+        "steps": facts.end.1,
+        "end": facts.end.0,
+        "dt_min": facts.tally.dt_min,
+        "dt_max": facts.tally.dt_max,
+        "rejected": facts.tally.rejected,
+    });
+    let substeps = solver.solves().filter(|solves| solves.substeps.most > 0);
+    if let (Some(SolveStatistics { steps, substeps, .. }), Value::Object(time)) = (substeps, &mut time) {
+        let mean = substeps.total as f64 / steps.max(1) as f64;
+        time.insert("substeps".to_owned(), json!({ "mean": mean, "max": substeps.most }));
+    }
+    put("time", time);
     let mut timing = json!({
         "setup_s": facts.setup_s,
         "run_s": run_s,

@@ -67,6 +67,11 @@ pub(crate) trait Engine: Send {
     fn next_size(&self, wanted: f64) -> f64 {
         wanted
     }
+    /// The number of explicit sub-steps of convection in a step of size `dt` from the current state; 0 for
+    /// none.
+    fn substeps(&mut self, _dt: f64) -> Result<usize, SystemError> {
+        Ok(0)
+    }
     /// Counts and times of the linear solvers, if the steps need them.
     fn solves(&self) -> Option<SolveStatistics> {
         None

@@ -112,6 +112,16 @@ pub enum SystemError {
         #[source]
         cause: SolveError,
     },
+    /// A step of incompressible flow that needs too many sub-steps of convection.
+    #[error("a step of size {dt:.4e} needs {needed} sub-steps of convection, and at most {most} are taken")]
+    SubSteps {
+        /// The size of the step.
+        dt: f64,
+        /// The number of sub-steps.
+        needed: f64,
+        /// The largest number.
+        most: f64,
+    },
     /// The solver of an elliptic problem could not be set up.
     #[error(transparent)]
     Elliptic(Box<EllipticError>),

@@ -297,6 +297,14 @@ impl Hyperbolic {
         self.engine.next_size(wanted)
     }
 
+    /// Returns the number of explicit sub-steps of convection in a step of size `dt`; 0 if there are none.
+    ///
+    /// # Errors
+    /// As [`stable_dt`](Self::stable_dt); [`SystemError::SubSteps`].
+    pub fn substeps(&mut self, dt: f64) -> Result<usize, SystemError> {
+        self.engine.substeps(dt).map_err(|e| self.with_place(e))
+    }
+
     /// Takes one step of size `dt`.
     ///
     /// This function does not check the new state: [`stable_dt`](Self::stable_dt), called before the next
@@ -305,13 +313,18 @@ impl Hyperbolic {
     /// # Errors
     /// [`SystemError`] of the operators.
     pub fn step(&mut self, dt: f64) -> Result<(), SystemError> {
-        self.engine.step(self.time, dt).map_err(|error| match error {
-            SystemError::Ops(error) => self.located(error),
-            other => other,
-        })?;
+        self.engine.step(self.time, dt).map_err(|e| self.with_place(e))?;
         self.time += dt;
         self.steps += 1;
         Ok(())
+    }
+
+    /// Adds the place to an error of the operators.
+    fn with_place(&self, error: SystemError) -> SystemError {
+        match error {
+            SystemError::Ops(error) => self.located(error),
+            other => other,
+        }
     }
 
     /// Takes one step in which each element takes its own stable step times `cfl`; the time does not change.

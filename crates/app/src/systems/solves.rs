@@ -1,6 +1,6 @@
 //! Counts and times of the linear solvers of a run, and the past states of multistep schemes.
 
-/// Iterations of one linear solver.
+/// Iterations of one linear solver, or sub-steps: counts of which each step adds one or more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Iterations {
     /// Sum over all solves.
@@ -37,6 +37,8 @@ pub struct PhaseSeconds {
 pub struct SolveStatistics {
     /// Number of steps.
     pub steps: u64,
+    /// Explicit sub-steps of convection; zero without sub-steps.
+    pub substeps: Iterations,
     /// Iterations for the pressure.
     pub pressure: Iterations,
     /// Iterations for each component of the velocity.

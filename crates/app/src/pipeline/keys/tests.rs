@@ -227,7 +227,7 @@ physics:
   forcing: manufactured
   reference: { reynolds: 10, length: 1, velocity: 1, direction: [1, 0] }
 space: { penalties: { divergence: 2, continuity: 0 } }
-time: { dt: 1, splitting: dual, end: 1 }
+time: { dt: 1, splitting: dual, subcycles: auto, end: 1 }
 monitors:
   - divergence: { every: 1 }
   - divergence: { every_steps: 1 }

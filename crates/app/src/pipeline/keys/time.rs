@@ -41,10 +41,10 @@ pub(super) const KEYS: &[Key] = &[
     .of(INCOMPRESSIBLE),
     key(
         "time.subcycles",
-        &[Whole(0, usize::MAX)],
+        &[Words(&["auto"]), Whole(0, usize::MAX)],
         Value("0"),
         "The number of explicit sub-steps of convection in each step, so that steps can be larger; 0 for \
-         none.",
+         none. `auto` takes as many as `cfl` requires in steps of size `dt`.",
     )
     .of(INCOMPRESSIBLE),
     key(
@@ -67,7 +67,8 @@ pub(super) const KEYS: &[Key] = &[
         "time.cfl",
         &[Words(&["auto"]), Number(Above(0.0))],
         Value("auto"),
-        "The step size: `auto` for the largest stable step of convection, or a CFL number.",
+        "The step size: `auto` for the largest stable step of convection, or a CFL number. With \
+         `subcycles: auto` it bounds the sub-steps, and `dt` is the step.",
     )
     .of(INCOMPRESSIBLE),
     key("time.dt", &[Number(Above(0.0))], Nothing, "A fixed step size, in place of `cfl`.").of(FLOW),

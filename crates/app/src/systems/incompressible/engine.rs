@@ -233,6 +233,10 @@ impl<M: Machine> Engine for FlowEngine<M> {
         Err(OpsError::Elliptic { reason: "incompressible flow has one step for all elements".to_owned() })
     }
 
+    fn substeps(&mut self, dt: f64) -> Result<usize, SystemError> {
+        self.flow.substeps(dt)
+    }
+
     fn next_size(&self, wanted: f64) -> f64 {
         self.flow.steps.next_size(wanted)
     }

@@ -52,6 +52,8 @@ pub(super) struct Flow<M: Machine> {
     penalty: Option<PenaltyStep<M::V>>,
     subcycles: Option<Subcycles<M::V>>,
     pub(super) steps: Multistep,
+    /// The stable step of the current velocity for the value 1 of a measure, if it is known.
+    stable: Option<(StepMeasure, f64)>,
     /// Velocities, convective terms and pressures of the last times, the latest first. The convective term of
     /// the latest time is computed by the next step. With sub-steps, the terms are the velocities themselves,
     /// carried to the present time.
@@ -113,7 +115,8 @@ impl<M: Machine> Flow<M> {
             phi: like.zeros_like()?,
             kept: like.zeros_like()?,
         };
-        let subcycles = law.subcycles.map(|steps| Subcycles::new(steps, &initial)).transpose()?;
+        let space = machine.elliptics().pressure.order();
+        let subcycles = law.subcycles.map(|of| Subcycles::new(of, space, &initial)).transpose()?;
         let velocity = VelocitySolver::new(&machine, &initial, law.viscosity)?;
         let dim = initial.0.len();
         Ok(Self {
@@ -124,6 +127,7 @@ impl<M: Machine> Flow<M> {
                 ..SolveStatistics::default()
             },
             steps: start_of(&law),
+            stable: None,
             machine,
             law,
             boundaries,
@@ -153,6 +157,7 @@ impl<M: Machine> Flow<M> {
             }
             Some(_) => self.carry(t, dt, &w)?,
         }
+        self.stable = None;
         self.statistics.seconds.advection += start.elapsed().as_secs_f64();
         match self.law.splitting {
             Splitting::Dual => self.dual(end, dt, s, &w)?,
@@ -196,12 +201,14 @@ impl<M: Machine> Flow<M> {
 
     /// `û ← R/s` by sub-steps. The fields in `n` are the past velocities that were carried to time `t`; after
     /// the step they are at its end.
-    fn carry(&mut self, t: f64, dt: f64, w: &Weights) -> Result<(), OpsError> {
+    fn carry(&mut self, t: f64, dt: f64, w: &Weights) -> Result<(), SystemError> {
+        let number = self.substeps(dt)?;
         let Some(subcycles) = &mut self.subcycles else { return Ok(()) };
+        self.statistics.substeps.add(number as u64);
         let past = self.steps.available_order();
         self.n[0].copy_from(&self.u[0]);
         for field in &mut self.n[..past] {
-            subcycles.carry(&mut self.machine, (t, dt), &self.u[..past], &self.steps, field)?;
+            subcycles.carry(&mut self.machine, (t, dt, number), &self.u[..past], &self.steps, field)?;
         }
         let terms: Vec<_> = (0..past).map(|i| (w.alpha[i] / w.gamma, &self.n[i])).collect();
         self.work.hat.lincomb(0.0, &terms);
@@ -209,6 +216,15 @@ impl<M: Machine> Flow<M> {
             self.work.hat.axpby(dt / w.gamma, forcing.at(&self.machine, t + dt)?, 1.0);
         }
         Ok(())
+    }
+
+    /// The number of explicit sub-steps in a step of size `dt` from the current state; 0 if convection is
+    /// extrapolated.
+    pub(super) fn substeps(&mut self, dt: f64) -> Result<usize, SystemError> {
+        let Some(subcycles) = self.subcycles.take() else { return Ok(0) };
+        let number = subcycles.number(dt, |measure| self.stable_dt(measure));
+        self.subcycles = Some(subcycles);
+        number
     }
 
     /// `u* ← Σ β_i uⁿ⁻ⁱ` with the weights of an order.
@@ -396,6 +412,7 @@ impl<M: Machine> Flow<M> {
         self.u[0] = u;
         self.p[0] = p;
         self.steps = start_of(&self.law);
+        self.stable = None;
     }
 
     /// Continues with past fields.
@@ -417,8 +434,13 @@ impl<M: Machine> Flow<M> {
 
     /// The step of explicit convection of the current velocity for the value 1 of a measure.
     pub(super) fn stable_dt(&mut self, measure: StepMeasure) -> Result<f64, OpsError> {
+        if let Some((_, dt)) = self.stable.filter(|(of, _)| *of == measure) {
+            return Ok(dt);
+        }
         let u: Vec<_> = self.u[0].0.iter().collect();
-        self.machine.convective_step(&u, measure)
+        let dt = self.machine.convective_step(&u, measure)?;
+        self.stable = Some((measure, dt));
+        Ok(dt)
     }
 
     /// L² norms of the rates of change of velocity and pressure in the last step; infinite before the first.

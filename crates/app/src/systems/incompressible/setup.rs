@@ -1,6 +1,7 @@
 //! The parameters of incompressible flow.
 
 use crate::systems::elliptic::SolverOptions;
+use dgsuite_ops::StepMeasure;
 use dgsuite_timeint::Scheme;
 
 /// How velocity and pressure are decoupled in a step of size Δt of a backward difference formula.
@@ -57,6 +58,29 @@ impl Default for Penalties {
     }
 }
 
+/// The number of explicit sub-steps of convection in each step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Subcycling {
+    /// The same number in every step, at least 1.
+    Number(usize),
+    /// In each step the smallest number for which the sub-steps have at most this CFL number in the velocity
+    /// at the start of the step; `None` for the largest stable sub-step.
+    Cfl(Option<f64>),
+}
+
+impl Subcycling {
+    /// The measure of the size of a sub-step and its largest value, for polynomials of degree `order`; `None`
+    /// if the number of sub-steps is fixed.
+    #[must_use]
+    pub fn bound(self, order: usize) -> Option<(StepMeasure, f64)> {
+        match self {
+            Self::Number(_) => None,
+            Self::Cfl(Some(cfl)) => Some((StepMeasure::Cfl, cfl)),
+            Self::Cfl(None) => Some((StepMeasure::Radius, Scheme::Lserk54.stable_radius(order))),
+        }
+    }
+}
+
 /// The limits of the conjugate gradients for the velocity. Their preconditioner is the inverse mass matrix
 /// or, where a step is large for the viscosity, the inverse diagonal.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,8 +109,8 @@ pub struct Incompressible {
     pub graded_start: bool,
     /// How velocity and pressure are decoupled.
     pub splitting: Splitting,
-    /// Number of explicit sub-steps of convection in each step; `None`: convection is extrapolated.
-    pub subcycles: Option<usize>,
+    /// Explicit sub-steps of convection in each step; `None`: convection is extrapolated.
+    pub subcycles: Option<Subcycling>,
     /// Penalties on divergence and normal jumps.
     pub penalties: Penalties,
     /// Factor of `max |n·u|` in the local Lax–Friedrichs flux of convection.
@@ -128,12 +152,14 @@ impl Incompressible {
     /// The default product of step and spectral radius of convection for polynomials of degree `order`: that
     /// of each sub-step times their number, or nine tenths of the limit of the extrapolated formula for
     /// upwind discontinuous Galerkin operators. The formula of order 1 has no limit of its own in long runs;
-    /// it uses that of order 2.
+    /// it uses that of order 2. Without a limit, as for sub-steps that follow from a CFL number, the result
+    /// is infinite.
     #[must_use]
     pub fn stable_radius(&self, order: usize) -> f64 {
         let explicit = Scheme::Lserk54.stable_radius(order);
         match self.subcycles {
-            Some(n) => explicit * n as f64,
+            Some(Subcycling::Number(n)) => explicit * n as f64,
+            Some(Subcycling::Cfl(_)) => f64::INFINITY,
             None => explicit * share(self.time_order, order),
         }
     }

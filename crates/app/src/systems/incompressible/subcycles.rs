@@ -15,36 +15,66 @@
 
 use super::components::Components;
 use super::machine::{Machine, Pass};
+use super::setup::Subcycling;
+use crate::systems::SystemError;
 use dgsuite_gpu::{GpuError, Vector};
-use dgsuite_ops::OpsError;
+use dgsuite_ops::{OpsError, StepMeasure};
 use dgsuite_timeint::{Multistep, Rhs, Scheme, Stepper};
+
+/// The largest number of sub-steps in a step.
+const MOST: f64 = 1000.0;
+
+/// Quotients that exceed a whole number by this fraction of it are rounded down.
+const SLACK: f64 = 1e-12;
 
 /// The explicit steps of convection within each step of a flow.
 pub(super) struct Subcycles<V: Vector> {
-    steps: usize,
+    of: Subcycling,
+    order: usize,
     stepper: Stepper<Components<V>>,
     carrier: Components<V>,
 }
 
 impl<V: Vector<Scalar = f64>> Subcycles<V> {
-    pub(super) fn new(steps: usize, like: &Components<V>) -> Result<Self, GpuError> {
+    /// Sub-steps for polynomials of degree `order`.
+    pub(super) fn new(of: Subcycling, order: usize, like: &Components<V>) -> Result<Self, GpuError> {
         let stepper = Stepper::new(Scheme::Lserk54, like)?;
-        Ok(Self { steps: steps.max(1), stepper, carrier: like.zeros_like()? })
+        Ok(Self { of, order, stepper, carrier: like.zeros_like()? })
     }
 
-    /// Carries `field` from `t` to `t + dt` with the velocities `past` of the times before, the latest first.
+    /// The number of sub-steps in a step of size `dt`, where `stable` returns the step of the current
+    /// velocity for the value 1 of a measure.
+    pub(super) fn number(
+        &self,
+        dt: f64,
+        stable: impl FnOnce(StepMeasure) -> Result<f64, OpsError>,
+    ) -> Result<usize, SystemError> {
+        let (measure, value) = match (self.of, self.of.bound(self.order)) {
+            (Subcycling::Number(n), _) => return Ok(n.max(1)),
+            (_, None) => return Ok(1),
+            (_, Some(bound)) => bound,
+        };
+        let needed = (dt / (value * stable(measure)?) * (1.0 - SLACK)).ceil().max(1.0);
+        if needed > MOST {
+            return Err(SystemError::SubSteps { dt, needed, most: MOST });
+        }
+        Ok(needed as usize)
+    }
+
+    /// Carries `field` from `t` to `t + dt` by `steps` steps with the velocities `past` of the times before,
+    /// the latest first.
     pub(super) fn carry<M: Machine<V = V>>(
         &mut self,
         machine: &mut M,
-        (t, dt): (f64, f64),
+        (t, dt, steps): (f64, f64, usize),
         past: &[Components<V>],
         times: &Multistep,
         field: &mut Components<V>,
     ) -> Result<(), OpsError> {
-        let Self { steps, stepper, carrier } = self;
+        let Self { stepper, carrier, .. } = self;
         let mut rhs = Transported { machine, start: t, past, times, carrier, at: None };
-        let size = dt / *steps as f64;
-        for k in 0..*steps {
+        let size = dt / steps as f64;
+        for k in 0..steps {
             stepper.step(&mut rhs, t + k as f64 * size, size, field)?;
         }
         Ok(())
