@@ -26,6 +26,7 @@ pub mod space;
 pub mod state;
 pub mod study;
 pub mod time;
+pub mod unsolved;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

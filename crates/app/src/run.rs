@@ -35,6 +35,7 @@ use self::summary::Facts;
 pub use self::summary::Status;
 use crate::pipeline::Document;
 use crate::pipeline::problem::{InputError, Problem};
+use crate::pipeline::unsolved;
 use crate::plan::print::{self, grouped};
 use crate::plan::{Choices, Plan};
 use crate::systems::SystemError;
@@ -278,6 +279,11 @@ fn explain(
         return;
     }
     log.warn(&format!("error: {error}"));
+    let unsolved = match error {
+        RunError::System(SystemError::Solve { system, cause }) => Some((*system, cause)),
+        _ => None,
+    };
+    unsolved.iter().for_each(|(_, cause)| log.warn(&unsolved::residuals(cause)));
     if let RunError::NotSteady { stagnant, .. } = error {
         log.warn(match stagnant.is_some() {
             true => "hint: the flow may have no steady state here; try local steps, a lower space.order, or a larger tolerance",
@@ -316,6 +322,10 @@ fn explain(
     }
     if of_formula.is_some() {
         log.warn("hint: the formula must be finite during the whole run");
+        return;
+    }
+    if let Some((system, cause)) = unsolved {
+        log.warn(&format!("hint: {}", unsolved::hint(system, cause)));
         return;
     }
     let time = &plan.time;

@@ -65,6 +65,32 @@ fn incompressible_flow_without_sense() {
     refused(&solid, &[], &["incompressible is not available on pyramids", "case.yaml:2:"]);
 }
 
+/// The keys between backquotes of a hint, without values.
+fn keys_of(hint: &str) -> Vec<&str> {
+    let quoted = hint.split('`').skip(1).step_by(2);
+    quoted.map(|text| text.split(':').next().unwrap_or_default()).collect()
+}
+
+#[test]
+fn a_solver_that_does_not_converge_names_the_keys_that_help_and_shows_its_residuals() {
+    let case = with(CHANNEL, "initial: { u: y, v: 0 }", "initial: { u: y^2, v: 0 }");
+    // The set-up solves for the pressure of the initial state, a step for the velocity.
+    for (solver, code) in [("pressure", 2), ("velocity", 1)] {
+        let set = |key: &str| format!("solver.{solver}.{key}");
+        let (most, tolerance) = (set("max_iterations=2"), set("tolerance=1e-13"));
+        let outcome = case.dgsuite(&["run", "case.yaml", "--set", &most, "--set", &tolerance]);
+        let text = &outcome.stderr;
+        assert_eq!(outcome.code, code, "{text}");
+        assert!(text.contains(&format!("the {solver} could not be solved: no convergence in 2")), "{text}");
+        let shown = text.lines().filter(|line| line.starts_with("residuals") && line.ends_with(" (2)"));
+        assert_eq!(shown.count(), usize::from(code == 1), "{text}");
+        let hint = text.lines().find(|line| line.starts_with("hint: raise")).unwrap();
+        let keys = keys_of(hint);
+        assert!(keys.contains(&set("max_iterations").as_str()), "{hint}");
+        keys.iter().for_each(|key| assert_eq!(case.dgsuite(&["keys", key]).code, 0, "{key}"));
+    }
+}
+
 /// Flow between two plates, a polynomial of degree 2, with a probe and all monitors of the velocity.
 const PLATES: &str = "\
 title: Plates

@@ -9,6 +9,7 @@ use dgsuite_physics::formula::{FormulaError, FormulaErrorKind};
 use super::keys::{self, Scope};
 use super::nearest::nearest;
 use super::source::{Located, Place, TextError};
+use crate::systems::SystemError;
 
 /// One mistake in the input. [`InputError`] adds where it is.
 #[derive(Debug, thiserror::Error)]
@@ -313,7 +314,7 @@ pub enum Problem {
     #[error("this set-up cannot be run: {error}")]
     Setup {
         /// Why.
-        error: crate::systems::SystemError,
+        error: SystemError,
     },
     /// An override of the command line that is not of the form `key=value`.
     #[error("`{text}` is not of the form KEY=VALUE")]
@@ -494,6 +495,9 @@ impl Problem {
                 Some("inside { } or [ ] a formula with commas needs quotes: \"if(x < 0, 1, 2)\"".into())
             }
             Self::Elliptic { error } => error.hint().map(str::to_owned),
+            Self::Setup { error: SystemError::Solve { system, cause } } => {
+                Some(super::unsolved::hint(*system, cause))
+            }
             Self::NoUnit { value, .. } => Some(format!(
                 "write {value}*deg for degrees; radians are an expression, such as pi/90 or {value}*1"
             )),

@@ -217,6 +217,9 @@ pub fn failure(error: &RunError) -> Value {
             // JSON cannot represent numbers that are not finite.
             "state": state.iter().map(|(name, x)| (name.clone(), json!(x.to_string()))).collect::<Map<_, _>>(),
         }),
+        RunError::System(SystemError::Solve { cause, .. }) => {
+            json!({ "message": error.to_string(), "residuals": cause.history() })
+        }
         _ => json!({ "message": error.to_string() }),
     }
 }

@@ -1,6 +1,7 @@
 //! Why a solver of a conservation law could not be set up, or stopped.
 
 use super::elliptic::EllipticError;
+use super::solves::LinearSystem;
 use dgsuite_amg::SolveError;
 use dgsuite_gpu::GpuError;
 use dgsuite_ops::OpsError;
@@ -104,10 +105,10 @@ pub enum SystemError {
     #[error("no source term can be derived: {0}")]
     Source(#[from] SourceError),
     /// A linear system of a step that was not solved.
-    #[error("{what} could not be solved: {cause}")]
+    #[error("{system} could not be solved: {cause}")]
     Solve {
         /// What was to be solved for.
-        what: &'static str,
+        system: LinearSystem,
         /// Why it was not.
         #[source]
         cause: SolveError,

@@ -1,5 +1,28 @@
 //! Counts and times of the linear solvers of a run, and the past states of multistep schemes.
 
+use std::fmt;
+
+/// A linear system of the steps of incompressible flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinearSystem {
+    /// The Poisson problem of the pressure.
+    Pressure,
+    /// The implicit viscous step.
+    Velocity,
+    /// The step with penalties on divergence and normal jumps.
+    Penalties,
+}
+
+impl fmt::Display for LinearSystem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pressure => "the pressure",
+            Self::Velocity => "the velocity",
+            Self::Penalties => "the penalties on divergence and jumps",
+        })
+    }
+}
+
 /// Iterations of one linear solver, or sub-steps: counts of which each step adds one or more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Iterations {

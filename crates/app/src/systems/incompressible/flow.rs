@@ -21,7 +21,7 @@ use super::subcycles::Subcycles;
 use super::velocity::VelocitySolver;
 use crate::systems::SystemError;
 use crate::systems::elliptic::SolverOptions;
-use crate::systems::solves::{Histories, Iterations, SolveStatistics};
+use crate::systems::solves::{Histories, Iterations, LinearSystem, SolveStatistics};
 use dgsuite_amg::{Reference, Stop};
 use dgsuite_gpu::{GpuError, Vector};
 use dgsuite_ops::{OpsError, StepMeasure};
@@ -271,7 +271,7 @@ impl<M: Machine> Flow<M> {
         }
         let stop = stop(tolerance, max_iterations, ROUNDING * s * f64::sqrt(scale));
         let solved = self.machine.solve_pressure(load, phi, &stop);
-        let solved = solved.map_err(|cause| SystemError::Solve { what: "the pressure", cause })?;
+        let solved = solved.map_err(|cause| SystemError::Solve { system: LinearSystem::Pressure, cause })?;
         self.statistics.pressure.add(solved.iterations as u64);
         if let Some((one, load, volume)) = &self.constants {
             phi.axpby(-load.dot(phi) / volume, one, 1.0);
@@ -288,7 +288,7 @@ impl<M: Machine> Flow<M> {
         }
         let stop = stop(tolerance, max_iterations, 0.0);
         let solved = self.velocity.solve(&self.machine, s, &self.work.b, &mut self.work.star, &stop);
-        let solved = solved.map_err(|cause| SystemError::Solve { what: "the velocity", cause })?;
+        let solved = solved.map_err(|cause| SystemError::Solve { system: LinearSystem::Velocity, cause })?;
         self.statistics.velocity.iter_mut().for_each(|v| v.add(solved.iterations as u64));
         Ok(())
     }

@@ -15,7 +15,7 @@
 use super::components::Components;
 use super::machine::{Machine, Map, Pass};
 use super::setup::Penalties;
-use crate::systems::SystemError;
+use crate::systems::{LinearSystem, SystemError};
 use dgsuite_amg::{LinearOperator, Pcg, Preconditioner, Solution, Stop};
 use dgsuite_gpu::Vector;
 use dgsuite_ops::OpsError;
@@ -124,7 +124,7 @@ impl<V: Vector<Scalar = f64>> PenaltyStep<V> {
         if let Some(refused) = operator.refused.take() {
             return Err(refused.into());
         }
-        solved.map_err(|cause| SystemError::Solve { what: "the penalties on divergence and jumps", cause })
+        solved.map_err(|cause| SystemError::Solve { system: LinearSystem::Penalties, cause })
     }
 }
 
