@@ -152,6 +152,25 @@ fn the_number_of_sub_steps_follows_the_velocity_and_the_cfl_number() {
     assert!((half - 2.0 * small).abs() <= 1.0 && small > most, "{small} {half}");
 }
 
+/// The rates of the monitor `residual`, row by row.
+fn rates(case: &Case) -> Vec<f64> {
+    let table = std::fs::read_to_string(case.path("out/case/monitors/residual.csv")).unwrap();
+    table.lines().skip(1).flat_map(|row| row.split(',').skip(2).map(|x| x.parse().unwrap())).collect()
+}
+
+#[test]
+fn rates_of_change_are_written_as_soon_as_there_are_two_times() {
+    let time = "time: { dt: 0.01, scheme: bdf1, steps: 4 }\nmonitors: [residual: { every_steps: 1 }]";
+    let case = with(CHANNEL, "time: { dt: 0.01, steps: 1 }", time);
+    case.run(&[]);
+    let first = rates(&case);
+    assert!(first.len() == 4 * 3 && first.iter().all(|rate| rate.is_finite()), "{first:?}");
+    // The past of another order does not fit.
+    case.run(&["--restart", "latest", "--set", "space.order=3", "--set", "time.steps=6"]);
+    let all = rates(&case);
+    assert!(all.len() == 6 * 3 && all.iter().all(|rate| rate.is_finite()), "{all:?}");
+}
+
 #[test]
 fn a_run_that_continues_and_one_with_more_threads_have_the_same_bits() {
     let case = with(CHANNEL, "time: { dt: 0.01, steps: 1 }", "time: { dt: 0.01, scheme: bdf3, steps: 10 }");

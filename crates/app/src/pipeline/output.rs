@@ -77,6 +77,14 @@ impl<T> Wanted<T> {
             },
         }
     }
+
+    /// What was described, where nothing is the default.
+    fn given(self) -> Option<T> {
+        match self {
+            Self::Given(described) => Some(described),
+            Self::Default | Self::Off => None,
+        }
+    }
 }
 
 /// Which fields are written, and when.
@@ -178,18 +186,21 @@ impl OutputSpec {
                 }
                 None => None,
             },
-            averages: match section.section("averages")? {
-                Some(inner) => Some(AveragesSpec {
-                    from: inner.number("from")?.map_or(0.0, |t| t.value),
-                    every: Every::read(&inner, Every::Steps(AVERAGE_STEPS))?,
-                    names: FieldSpec::read_all(&inner)?,
-                }),
-                None => None,
-            },
+            averages: Wanted::read(&section, "averages", AveragesSpec::read)?.given(),
             checkpoint: Wanted::read(&section, "checkpoint", |c| {
                 let keep = c.count("keep", 1)?.map_or(DEFAULT_KEEP, |n| n.value);
                 Ok(CheckpointSpec { every: Every::read(c, Every::End)?, keep })
             })?,
+        })
+    }
+}
+
+impl AveragesSpec {
+    fn read(section: &Section<'_>) -> Result<Self, InputError> {
+        Ok(Self {
+            from: section.number("from")?.map_or(0.0, |t| t.value),
+            every: Every::read(section, Every::Steps(AVERAGE_STEPS))?,
+            names: FieldSpec::read_all(section)?,
         })
     }
 }

@@ -100,8 +100,9 @@ impl Monitor<'_> {
         match self.job {
             MonitorJob::Residual => {
                 let residual = solver.residual()?;
-                // A rate that follows from past steps is infinite before the first.
-                if solver.steps() == 0 && residual.contains(&f64::INFINITY) {
+                // Rates that follow from past steps are infinite at the start, and where the past of a
+                // checkpoint does not fit.
+                if solver.solves().is_some() && residual.iter().all(|&rate| rate == f64::INFINITY) {
                     return Ok(());
                 }
                 for (name, x) in solver.variables().iter().zip(&residual) {

@@ -76,9 +76,9 @@ pub(super) const KEYS: &[Key] = &[
     key("output.surfaces.names", &[NAMES], Says("as in `output.fields`"), "The fields.").of(FLOW),
     key(
         "output.averages",
-        &[Section],
-        Nothing,
-        "Means of fields over time, in `averages.vtu` at the end and in checkpoints.",
+        &[Words(&["none"]), Section],
+        Value("none"),
+        "Means of fields over time, in `averages.vtu` at the end and in checkpoints; `none` computes none.",
     )
     .of(FLOW),
     key("output.averages.from", &[Number(Any)], Value("0"), "The time from which samples are taken.")

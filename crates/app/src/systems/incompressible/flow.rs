@@ -95,10 +95,11 @@ impl<M: Machine> Flow<M> {
         let Parts { machine, law, boundaries, forcing, penalty, one, initial } = parts;
         let like = &initial.0[0];
         let fields = |n: usize| (0..n).map(|_| initial.zeros_like()).collect::<Result<Vec<_>, _>>();
-        let order = law.time_order.clamp(1, ORDERS);
-        let (mut u, n) = (fields(order)?, fields(order)?);
+        // Rates of change need two times.
+        let times = law.time_order.clamp(2, ORDERS);
+        let (mut u, n) = (fields(times)?, fields(times)?);
         u[0].copy_from(&initial);
-        let p = (0..order).map(|_| like.zeros_like()).collect::<Result<Vec<_>, _>>()?;
+        let p = (0..times).map(|_| like.zeros_like()).collect::<Result<Vec<_>, _>>()?;
         let constants = one.map(|one| {
             let mut load = one.zeros_like()?;
             machine.mass(&one, &mut load);
@@ -445,7 +446,7 @@ impl<M: Machine> Flow<M> {
 
     /// L² norms of the rates of change of velocity and pressure in the last step; infinite before the first.
     pub(super) fn rates(&mut self) -> Result<Vec<f64>, GpuError> {
-        let Some(&dt) = self.steps.sizes().first().filter(|_| self.u.len() > 1) else {
+        let Some(&dt) = self.steps.sizes().first() else {
             return Ok(vec![f64::INFINITY; self.work.hat.0.len() + 1]);
         };
         let (new, old) = (self.u[0].0.iter().chain([&self.p[0]]), self.u[1].0.iter().chain([&self.p[1]]));
