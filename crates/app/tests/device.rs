@@ -249,6 +249,7 @@ boundaries:
 output: { fields: none, checkpoint: none }
 monitors:
   - integral: { fields: [u*u + v*v, p], every_steps: 2 }
+  - divergence: { every_steps: 2 }
   - forces: { boundary: ymin, every_steps: 2, reference: { density: 1, length: 1, velocity: 1 } }
 ";
 

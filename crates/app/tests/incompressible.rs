@@ -128,7 +128,7 @@ fn a_developed_flow_stays_as_it_is_and_drags_its_walls() {
     assert!((number(&summary, "/probe/u/0") - 1.0).abs() < 1e-8);
     assert!((number(&summary, "/probe/p/difference") - 0.4).abs() < 1e-7);
     assert!((number(&summary, "/forces/ymin+ymax/viscous_force/0") - 1.6).abs() < 1e-7);
-    assert!(number(&summary, "/divergence/l2") < 1e-8);
+    assert!(number(&summary, "/divergence/l2") < 1e-8 && number(&summary, "/divergence/jumps") < 1e-8);
     assert!(number(&summary, "/timing/phases/pressure") > 0.0);
     assert!(summary.get("conservation").is_none(), "{summary}");
 }

@@ -219,6 +219,24 @@ fn a_restart_and_another_number_of_threads_change_no_bit() {
     }
 }
 
+#[test]
+fn normal_jumps_are_those_of_a_velocity_that_is_constant_in_each_element() {
+    let exact = solution("uniform", 0.1, 2);
+    let mesh = generate::Box { cells: [2, 1, 1], ..generate::Box::unit(Shape::Quadrilateral, 1) };
+    let of = setup(mesh.build().expect("a box"), law(0.1), 2, &exact);
+    let mut solver = Hyperbolic::new(of, exact.as_ref(), 0.0).expect("a solver");
+    let mut state = solver.save();
+    // u = (3, 5) in one half of the square and (1, −5) in the other.
+    let half = state.fields.len() / 2;
+    for (i, v) in state.fields.iter_mut().enumerate() {
+        let field = i % half / (half / 3);
+        *v = [if i < half { 3.0 } else { 1.0 }, if i < half { 5.0 } else { -5.0 }, 0.0][field];
+    }
+    solver.restore(&state).expect("a state of this space");
+    let jumps = solver.normal_jumps().expect("no error").expect("a velocity");
+    assert!((jumps - 2.0).abs() < 1e-12, "{jumps}");
+}
+
 /// A thin shear layer without viscosity to speak of, on a coarse mesh: without penalties its energy grows.
 #[test]
 fn penalties_keep_the_energy_of_an_underresolved_flow_from_growing() {

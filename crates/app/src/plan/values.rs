@@ -140,7 +140,7 @@ impl KnownValues {
             names.extend(["time.substeps.mean", "time.substeps.max"].map(str::to_owned));
         }
         if monitors.iter().any(|monitor| matches!(monitor.kind, MonitorKind::Divergence)) {
-            names.push("divergence.l2".to_owned());
+            names.extend(["divergence.l2", "divergence.jumps"].map(str::to_owned));
         }
         for monitor in monitors {
             if let MonitorKind::Integral { fields, reference } = &monitor.kind {

@@ -32,7 +32,7 @@ pub struct LastValues {
     pub residual: Map<String, Value>,
     /// Integrals by name.
     pub integral: Map<String, Value>,
-    /// Norms of the divergence of the velocity.
+    /// Norms of the divergence and of the normal jumps of the velocity.
     pub divergence: Map<String, Value>,
     /// Decay and deviation from reference data, by name of the integral.
     pub history: Map<String, Value>,
@@ -123,8 +123,10 @@ impl Monitor<'_> {
             }
             MonitorJob::Divergence(square) => {
                 let norm = solver.integral_of_derivatives(&[square]).iter().sum::<f64>().sqrt();
+                let jumps = solver.normal_jumps()?.unwrap_or(f64::NAN);
                 last.divergence.insert("l2".to_owned(), json!(norm));
-                row.push(norm);
+                last.divergence.insert("jumps".to_owned(), json!(jumps));
+                row.extend([norm, jumps]);
             }
             MonitorJob::Probe { points, formulas, names } => {
                 for values in solver.evaluate_at(points) {
@@ -221,7 +223,7 @@ impl MonitorJob {
                     columns.extend(names.iter().map(|n| quoted(&format!("{n} at {i}"))));
                 }
             }
-            Self::Divergence(_) => columns.push("l2".to_owned()),
+            Self::Divergence(_) => columns.extend(["l2", "jumps"].map(str::to_owned)),
             Self::Forces(_) => columns.extend(flow::FORCE_COLUMNS.map(str::to_owned)),
             Self::Wall(_) => columns.extend(flow::WALL_COLUMNS.map(str::to_owned)),
             Self::Recirculation { .. } => columns.push("length".to_owned()),

@@ -72,6 +72,10 @@ pub(crate) trait Engine: Send {
     fn substeps(&mut self, _dt: f64) -> Result<usize, SystemError> {
         Ok(0)
     }
+    /// The norm of the jumps of the normal velocity across inner faces, if the law has a velocity.
+    fn normal_jumps(&mut self) -> Result<Option<f64>, OpsError> {
+        Ok(None)
+    }
     /// Counts and times of the linear solvers, if the steps need them.
     fn solves(&self) -> Option<SolveStatistics> {
         None

@@ -23,6 +23,7 @@
 mod ahead;
 mod attempt;
 mod failure;
+mod of_incompressible;
 mod slowest;
 
 use std::fmt;
@@ -233,12 +234,6 @@ impl Hyperbolic {
         self.engine.rhs_evaluations()
     }
 
-    /// Counts and times of the linear solvers; `None` if the law has none.
-    #[must_use]
-    pub fn solves(&self) -> Option<SolveStatistics> {
-        self.engine.solves()
-    }
-
     /// Names of the conserved variables.
     #[must_use]
     pub fn variables(&self) -> Vec<&'static str> {
@@ -288,21 +283,6 @@ impl Hyperbolic {
         let restored = self.engine.measure_steps_by(own);
         let (radius, cfl) = bounds.and_then(|b| restored.map(|()| b)).map_err(|e| self.located(e))?;
         Ok(self.setup.stable_radius() * radius / cfl)
-    }
-
-    /// Returns the size of the next step where a step of the size `wanted` would be stable: the steps of a
-    /// multistep scheme with a graded start begin small and grow.
-    #[must_use]
-    pub fn next_size(&self, wanted: f64) -> f64 {
-        self.engine.next_size(wanted)
-    }
-
-    /// Returns the number of explicit sub-steps of convection in a step of size `dt`; 0 if there are none.
-    ///
-    /// # Errors
-    /// As [`stable_dt`](Self::stable_dt); [`SystemError::SubSteps`].
-    pub fn substeps(&mut self, dt: f64) -> Result<usize, SystemError> {
-        self.engine.substeps(dt).map_err(|e| self.with_place(e))
     }
 
     /// Takes one step of size `dt`.

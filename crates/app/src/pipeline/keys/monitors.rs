@@ -24,8 +24,13 @@ pub(super) const KEYS: &[Key] = &[
         .of(FLOW),
     key("monitors[].error", &[Section], Nothing, "Norms of the error against an exact solution.").of(FLOW),
     key("monitors[].integral", &[Section], Nothing, "Integrals over the domain.").of(FLOW),
-    key("monitors[].divergence", &[Section], Nothing, "The L² norm of the divergence of the velocity.")
-        .of(INCOMPRESSIBLE),
+    key(
+        "monitors[].divergence",
+        &[Section],
+        Nothing,
+        "Norms of the divergence of the velocity and of its normal jumps.",
+    )
+    .of(INCOMPRESSIBLE),
     key(
         "monitors[].forces",
         &[Section],

@@ -237,6 +237,10 @@ impl<M: Machine> Engine for FlowEngine<M> {
         self.flow.substeps(dt)
     }
 
+    fn normal_jumps(&mut self) -> Result<Option<f64>, OpsError> {
+        self.flow.normal_jumps().map(Some)
+    }
+
     fn next_size(&self, wanted: f64) -> f64 {
         self.flow.steps.next_size(wanted)
     }

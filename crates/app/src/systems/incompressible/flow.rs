@@ -459,6 +459,23 @@ impl<M: Machine> Flow<M> {
         Ok(rates)
     }
 
+    /// `(Σ_f ∫_f ([u]·n)²)^½` over inner faces: the penalty on jumps with the factor 1, as a quadratic form.
+    pub(super) fn normal_jumps(&mut self) -> Result<f64, OpsError> {
+        let Work { gradient, phi, load, .. } = &mut self.work;
+        let dim = gradient.0.len();
+        phi.fill(1.0);
+        let inputs: Vec<_> = self.u[0].0.iter().enumerate().chain([(dim + 1, &*phi)]).collect();
+        let mut outputs: Vec<_> = gradient.0.iter_mut().enumerate().collect();
+        self.machine.pass(Pass::Penalty, 0.0, &inputs, &mut outputs)?;
+        let mut square = 0.0;
+        for (u, rate) in self.u[0].0.iter().zip(&gradient.0) {
+            self.machine.mass(rate, load);
+            square -= u.dot(load);
+        }
+        // Without jumps the sum is rounding of either sign.
+        Ok(square.max(0.0).sqrt())
+    }
+
     /// Bytes of all vectors.
     pub(super) fn vector_bytes(&self) -> usize {
         let dim = self.work.hat.0.len();
