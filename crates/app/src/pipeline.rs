@@ -188,7 +188,7 @@ impl Document {
         top.of_model(model)?;
         let space = SpaceSpec::read(&top, model)?;
         let incompressible = match physics.model {
-            Model::Incompressible { viscosity } => Some(incompressible::read(&top, viscosity)?),
+            Model::Incompressible { viscosity, .. } => Some(incompressible::read(&top, viscosity)?),
             _ => None,
         };
         let time = TimeSpec::read(&top, model)?;

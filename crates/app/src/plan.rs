@@ -13,6 +13,7 @@ mod intervals;
 pub mod memory;
 pub mod mesh;
 pub mod monitors;
+mod places;
 pub mod prescribed;
 pub mod print;
 pub mod resolved;
@@ -27,7 +28,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use dgsuite_basis::{Correction, NodeSet, Representation, Shape};
-use dgsuite_gpu::GpuError;
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::{Euler, Exact, NavierStokes};
 use dgsuite_timeint::StepSize;
@@ -36,6 +36,7 @@ use self::fields::OutputField;
 use self::formulas::RunningFormula;
 use self::memory::Load;
 pub use self::monitors::{ForcesJob, Integrand, MonitorJob, MonitorPlan, integral_variables};
+pub use self::places::Places;
 use self::states::States;
 use self::values::KnownValues;
 use self::variables::Variables;
@@ -44,9 +45,9 @@ use crate::pipeline::checks::CheckSpec;
 use crate::pipeline::expression::Constants;
 use crate::pipeline::node::Node;
 use crate::pipeline::output::{CheckpointSpec, DEFAULT_KEEP, Every, FieldsSpec, OutputSpec, Wanted};
-use crate::pipeline::physics::{Model, SourceSpec};
+use crate::pipeline::physics::{FlowRateSpec, Model, SourceSpec};
 use crate::pipeline::problem::{InputError, Problem};
-use crate::pipeline::reference::Reference;
+use crate::pipeline::reference::{Reference, unit};
 use crate::pipeline::source::{Located, Place};
 use crate::pipeline::space::BasisSpec;
 use crate::pipeline::state::{InitialSpec, StateSpec};
@@ -55,7 +56,7 @@ use crate::pipeline::{DeviceSpec, Document, Pipeline};
 use crate::run::directory::Former;
 use crate::systems::SystemError;
 use crate::systems::hyperbolic::{BoundaryKind, Device, Form, Law, Setup, SourceTerm, StepMeasure};
-use crate::systems::incompressible::Incompressible;
+use crate::systems::incompressible::{FlowRate, Incompressible};
 
 /// Options of the command line that are not keys of the file.
 #[derive(Clone, Debug, Default)]
@@ -135,33 +136,6 @@ pub struct Plan {
     pub stop: Arc<AtomicBool>,
     /// Places of `mesh` and `space` in the file, for errors that the solver finds.
     pub places: Places,
-}
-
-/// Places in the file of the sections in which the solver's set-up may find mistakes.
-#[derive(Clone, Debug)]
-pub struct Places {
-    /// The mesh.
-    pub mesh: Place,
-    /// The discretisation.
-    pub space: Place,
-    /// The number of threads, or where the file starts.
-    pub threads: Place,
-}
-
-impl Places {
-    /// The places for a file whose sections `mesh` and `space` are here.
-    fn new(document: &Document, mesh: &Place, space: &Place) -> Self {
-        let threads = document.root.get("threads").map_or(&document.root.place, |node| &node.place);
-        Self { mesh: mesh.clone(), space: space.clone(), threads: threads.clone() }
-    }
-
-    /// Returns the place of the mistake for an error of the device or the threads.
-    pub fn of_machine(&self, error: &GpuError) -> &Place {
-        match error {
-            GpuError::TooManyThreads { .. } | GpuError::Threads { .. } => &self.threads,
-            _ => &self.space,
-        }
-    }
 }
 
 /// Time stepping, resolved.
@@ -394,21 +368,30 @@ fn law(pipeline: &Pipeline, dim: usize) -> Result<Law, InputError> {
                 gas_constant: *gas_constant,
             }))
         }
-        Model::Incompressible { viscosity } => {
-            let given = pipeline.incompressible.clone();
-            Ok(Law::Incompressible(given.unwrap_or_else(|| Incompressible::new(*viscosity))))
+        Model::Incompressible { viscosity, flow_rate } => {
+            let given = pipeline.incompressible.clone().unwrap_or_else(|| Incompressible::new(*viscosity));
+            let flow_rate = flow_rate.as_ref().map(|spec| resolved_rate(spec, dim)).transpose()?;
+            Ok(Law::Incompressible(Incompressible { flow_rate, ..given }))
         }
-        Model::Advection { velocity } if velocity.value.len() == dim => {
-            Ok(Law::Advection { velocity: velocity.value.clone() })
-        }
-        Model::Advection { velocity } => {
-            let shown = velocity.with(format!("{:?}", velocity.value));
-            Err(InputError::range(
-                &shown,
-                format!("a list of {dim} numbers, as the mesh has {dim} dimensions"),
-            ))
-        }
+        Model::Advection { velocity } => Ok(Law::Advection { velocity: fitting(velocity, dim)?.clone() }),
     }
+}
+
+/// Returns a vector that has the dimension of the mesh.
+fn fitting(vector: &Located<Vec<f64>>, dim: usize) -> Result<&Vec<f64>, InputError> {
+    if vector.value.len() == dim {
+        return Ok(&vector.value);
+    }
+    let shown = vector.with(format!("{:?}", vector.value));
+    Err(InputError::range(&shown, format!("a list of {dim} numbers, as the mesh has {dim} dimensions")))
+}
+
+fn resolved_rate(spec: &FlowRateSpec, dim: usize) -> Result<FlowRate, InputError> {
+    let direction = match &spec.direction {
+        None => [1.0, 0.0, 0.0],
+        Some(vector) => fitting(vector, dim).and_then(|_| unit(vector))?,
+    };
+    Ok(FlowRate { direction, mean: spec.mean })
 }
 
 /// Returns the device and, if a usable GPU was not chosen, the reason.

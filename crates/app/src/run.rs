@@ -39,9 +39,7 @@ use crate::pipeline::unsolved;
 use crate::plan::print::{self, grouped};
 use crate::plan::{Choices, Plan};
 use crate::systems::SystemError;
-use crate::systems::hyperbolic::{
-    Coldest, Description, Hyperbolic, Law, Norms, OpsError, Origin, StepMeasure, Trail,
-};
+use crate::systems::hyperbolic::{Coldest, Description, Hyperbolic, Law, Norms, Origin, StepMeasure, Trail};
 use crate::writer::WriterError;
 
 /// A run that is ready to start: the plan is made and the solver is set up, so that the input is known to be
@@ -80,14 +78,7 @@ impl Prepared {
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         let start = Instant::now();
         let plan = Plan::new(document, choices)?;
-        let refused = |error| {
-            let place = match &error {
-                SystemError::Ops(OpsError::Jacobian { .. } | OpsError::Empty) => &plan.places.mesh,
-                SystemError::Machine(error) => plan.places.of_machine(error),
-                _ => &plan.places.space,
-            };
-            InputError::at(place, Problem::Setup { error })
-        };
+        let refused = |error| InputError::at(plan.places.of(&error), Problem::Setup { error });
         let mut solver = Hyperbolic::new(plan.setup.clone(), plan.initial.as_ref(), 0.0).map_err(refused)?;
         if let Some((_, saved)) = &plan.restart {
             solver.restore(&saved.state).map_err(refused)?;

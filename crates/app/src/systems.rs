@@ -16,4 +16,4 @@ mod state;
 pub(crate) mod two_point;
 
 pub use hyperbolic::SystemError;
-pub use solves::{Histories, Iterations, LinearSystem, PhaseSeconds, SolveStatistics};
+pub use solves::{Driven, Histories, Iterations, LinearSystem, PhaseSeconds, SolveStatistics};

@@ -253,17 +253,39 @@ monitors:
   - forces: { boundary: ymin, every_steps: 2, reference: { density: 1, length: 1, velocity: 1 } }
 ";
 
+/// A flow rate through a periodic channel with walls that are not parallel to it.
+const DRIVEN: &str = "\
+title: A driven channel
+mesh:
+  generate: { shape: quad, cells: [3, 2] }
+  periodic: [[xmin, xmax]]
+  map: { order: 1, y: y + 0.1*(1 - y)*sin(2*pi*x) }
+physics: { model: incompressible, viscosity: 0.5, flow_rate: { mean: 0.1 } }
+space: { order: 2 }
+boundaries:
+  ymin: { type: no-slip-wall }
+  ymax: { type: no-slip-wall }
+output: { fields: none, checkpoint: none }
+monitors:
+  - flow_rate: { every_steps: 1 }
+  - integral: { fields: [u*u + v*v, p*p], every_steps: 2 }
+";
+
 #[test]
 fn incompressible_flow_on_an_emulated_device_is_that_of_the_cpu() {
     let Some(emulator) = emulator() else { return };
     let program = env!("CARGO_BIN_EXE_dgsuite");
-    let times = [
-        "{ dt: 0.01, steps: 4 }",
-        "{ dt: 0.01, steps: 4, subcycles: auto, cfl: 0.02, splitting: pressure-correction }",
+    let cases = [
+        (INCOMPRESSIBLE, "{ dt: 0.01, steps: 4 }"),
+        (
+            INCOMPRESSIBLE,
+            "{ dt: 0.01, steps: 4, subcycles: auto, cfl: 0.02, splitting: pressure-correction }",
+        ),
+        (DRIVEN, "{ dt: 0.05, steps: 4 }"),
     ];
-    for time in times {
+    for (flow, time) in cases {
         let solver = "solver: { pressure: { tolerance: 1e-11 }, velocity: { tolerance: 1e-11 } }";
-        let case = Case::new(&format!("{INCOMPRESSIBLE}time: {time}\n{solver}\n"));
+        let case = Case::new(&format!("{flow}time: {time}\n{solver}\n"));
         let cpu = run(&case, "cpu", Command::new(program));
         let gpu = run(&case, "cuda", emulator.command(program));
         assert!(

@@ -54,6 +54,12 @@ fn incompressible_flow_without_sense() {
     refuses("initial={ u: y }", &["`initial.v` is missing"]);
     refuses("physics.forcing={ w: 1 }", &["unknown key `w` in `physics.forcing`"]);
     refuses("checks=[{ value: conservation.u, below: 1 }]", &["`conservation.u` is not a value"]);
+    refuses("physics.flow_rate={ direction: [1, 0] }", &["`physics.flow_rate.mean` is missing"]);
+    refuses("physics.flow_rate={ mean: 1, direction: [0, 0] }", &["a vector that is not zero"]);
+    refuses("physics.flow_rate={ mean: 1, direction: [1, 0, 0] }", &["the mesh has 2 dimensions"]);
+    refuses("monitors=[{ flow_rate: {} }]", &["`physics.flow_rate` is missing"]);
+    let closed = ["no flow passes through the domain along [1.0, 0.0, 0.0]", "hint: join the boundaries"];
+    refuses("physics.flow_rate={ mean: 1 }", &closed);
     // The outflow is less than the inflow, then equal.
     let outlet =
         |u: &str| with(CHANNEL, "{ type: outflow }", &format!("{{ type: dirichlet, u: {u}, v: 0 }}"));
@@ -131,6 +137,64 @@ fn a_developed_flow_stays_as_it_is_and_drags_its_walls() {
     assert!(number(&summary, "/divergence/l2") < 1e-8 && number(&summary, "/divergence/jumps") < 1e-8);
     assert!(number(&summary, "/timing/phases/pressure") > 0.0);
     assert!(summary.get("conservation").is_none(), "{summary}");
+}
+
+/// A channel that is periodic along the flow, which starts from rest.
+const DRIVEN: &str = "\
+title: A driven channel
+mesh: { generate: { shape: quad, cells: [3, 2], max: [1, 1] }, periodic: [[xmin, xmax]] }
+physics: { model: incompressible, viscosity: 0.5, flow_rate: { mean: 0.1 } }
+space: { order: 3 }
+boundaries:
+  ymin: { type: no-slip-wall }
+  ymax: { type: no-slip-wall }
+time: { dt: 0.05, end: 1.5 }
+solver: { pressure: { tolerance: 1e-11 }, velocity: { tolerance: 1e-11 } }
+monitors:
+  - flow_rate: { every_steps: 1 }
+  - error: { exact: { u: 0.6*y*(1 - y), v: '0', p: '0' } }
+  - forces: { boundary: [ymin, ymax], reference: { density: 1, velocity: 1, length: 1 } }
+checks:
+  - { value: flow_rate.force, near: 0.6, within: 1e-7 }
+";
+
+/// The column `mean` of the monitor `flow_rate`.
+fn means(case: &Case) -> Vec<f64> {
+    let table = std::fs::read_to_string(case.path("out/case/monitors/flow_rate.csv")).unwrap();
+    table.lines().skip(1).map(|row| row.split(',').nth(2).unwrap().parse().unwrap()).collect()
+}
+
+#[test]
+fn a_flow_rate_in_a_periodic_channel_leads_to_the_flow_and_the_force_of_poiseuille() {
+    // u = 6 U y (1 − y) with the force 12 ν U.
+    for splitting in ["time.splitting=dual", "time.splitting=pressure-correction"] {
+        let case = Case::new(DRIVEN);
+        let summary = case.run(&["--set", splitting]);
+        let force = number(&summary, "/flow_rate/force");
+        assert!((force - 0.6).abs() < 6e-7, "{splitting}: {force}");
+        let error = number(&summary, "/error/l2/u");
+        assert!(error < 1e-9, "{splitting}: {error}");
+        let means = means(&case);
+        assert!(means.len() > 30 && means.iter().all(|mean| (mean - 0.1).abs() < 1e-10), "{means:?}");
+    }
+}
+
+/// Behind a bump the pressure takes part, and the force balances pressure and friction on the walls.
+#[test]
+fn the_force_of_a_flow_rate_balances_the_drag_of_the_walls() {
+    let bent = "periodic: [[xmin, xmax]], map: { order: 2, y: y + 0.15*(1 - y)*sin(2*pi*x) }";
+    let case = with(DRIVEN, "periodic: [[xmin, xmax]]", bent);
+    let sets = ["space.order=5", "mesh.generate.cells=[6, 3]", "time={ dt: 0.02, end: 0.6 }", "checks=[]"];
+    let args: Vec<&str> = sets.iter().flat_map(|set| ["--set", set]).collect();
+    let summary = case.run(&args);
+    // The volume is 1, since the mean of the lower wall is 0.
+    let drag = number(&summary, "/forces/ymin+ymax/force/0");
+    let (pressure, force) =
+        (number(&summary, "/forces/ymin+ymax/pressure_force/0"), number(&summary, "/flow_rate/force"));
+    assert!(pressure > 0.15 && force > 0.75, "{pressure} {force}");
+    assert!((drag - force).abs() < 1e-3 * force, "{drag} {force}");
+    let means = means(&case);
+    assert!(means.iter().skip(1).all(|mean| (mean - 0.1).abs() < 1e-9), "{means:?}");
 }
 
 /// The state and the past states at the end of a run, as bytes.

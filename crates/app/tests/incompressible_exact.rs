@@ -1,7 +1,7 @@
 //! Incompressible flow against exact solutions: orders in space and time, splittings, shapes, threads.
 
 use dgsuite::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Setup};
-use dgsuite::systems::incompressible::{Incompressible, Penalties, Splitting, Subcycling};
+use dgsuite::systems::incompressible::{FlowRate, Incompressible, Penalties, Splitting, Subcycling};
 use dgsuite_mesh::{Mesh, Shape, generate};
 use dgsuite_physics::Exact;
 use dgsuite_physics::exact::{Context, Model, by_name};
@@ -196,10 +196,12 @@ fn periodic(law: Incompressible, threads: usize) -> (Hyperbolic, Arc<dyn Exact>)
 
 #[test]
 fn a_restart_and_another_number_of_threads_change_no_bit() {
-    for (splitting, time_order, subcycles) in
-        [(DUAL, 3, None), (CORRECTION, 2, None), (DUAL, 2, Some(Subcycling::Number(2)))]
+    // The mean velocity of this flow in this direction.
+    let rate = Some(FlowRate { direction: [0.6, 0.8, 0.0], mean: 0.84 });
+    for (splitting, time_order, subcycles, flow_rate) in
+        [(DUAL, 3, None, rate), (CORRECTION, 2, None, None), (DUAL, 2, Some(Subcycling::Number(2)), None)]
     {
-        let law = Incompressible { splitting, time_order, subcycles, ..Incompressible::new(0.02) };
+        let law = Incompressible { splitting, time_order, subcycles, flow_rate, ..Incompressible::new(0.02) };
         let (mut whole, exact) = periodic(law.clone(), 1);
         let steps = |solver: &mut Hyperbolic, n: usize| {
             for _ in 0..n {

@@ -30,6 +30,8 @@ pub fn read(top: &Section<'_>, viscosity: f64) -> Result<Incompressible, InputEr
         graded_start: graded.map_or(default.graded_start, |flag| flag.value),
         splitting: splitting(&time)?,
         subcycles: subcycles(&time)?,
+        // The plan resolves it with the mesh.
+        flow_rate: default.flow_rate,
         penalties: penalties(&space)?,
         lax_friedrichs: not_negative(&space, "lax_friedrichs")?.unwrap_or(default.lax_friedrichs),
         pressure: SolverOptions::read_from(&solver.section_or_empty("pressure")?, default.pressure)?,

@@ -11,8 +11,8 @@ use super::source::{Located, Place};
 use super::state::StateSpec;
 
 /// The words for monitors, which are also the names of their files.
-pub const KINDS: [&str; 8] =
-    ["residual", "error", "integral", "divergence", "forces", "wall", "recirculation", "probe"];
+pub const KINDS: [&str; 9] =
+    ["residual", "error", "integral", "divergence", "flow_rate", "forces", "wall", "recirculation", "probe"];
 
 /// A monitor as written.
 #[derive(Clone, Debug)]
@@ -46,6 +46,8 @@ pub enum MonitorKind {
     },
     /// The L² norm of the divergence of the velocity.
     Divergence,
+    /// The mean velocity and the force that keeps it.
+    FlowRate,
     /// Values at points.
     Probe {
         /// The points.
@@ -136,7 +138,7 @@ impl Norm {
 /// The default number of steps between the rows of the monitors `residual` and `divergence`.
 const RESIDUAL_STEPS: usize = 100;
 
-/// The default number of steps between the rows of the monitors `forces` and `recirculation`.
+/// The default number of steps between the rows of the monitors `forces`, `flow_rate` and `recirculation`.
 const FORCE_STEPS: usize = 10;
 
 impl MonitorSpec {
@@ -173,6 +175,10 @@ impl MonitorSpec {
             "divergence" => {
                 section.known()?;
                 (MonitorKind::Divergence, every(Every::Steps(RESIDUAL_STEPS))?)
+            }
+            "flow_rate" => {
+                section.known()?;
+                (MonitorKind::FlowRate, every(Every::Steps(FORCE_STEPS))?)
             }
             "error" => (error(&section)?, every(Every::End)?),
             "integral" => {

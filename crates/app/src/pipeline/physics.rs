@@ -53,7 +53,18 @@ pub enum Model {
     Incompressible {
         /// Kinematic viscosity.
         viscosity: f64,
+        /// The mean velocity that a uniform force keeps, if any.
+        flow_rate: Option<FlowRateSpec>,
     },
+}
+
+/// A prescribed flow rate as written.
+#[derive(Clone, Debug)]
+pub struct FlowRateSpec {
+    /// The direction of flow and force, of any length; `None` for the x-axis.
+    pub direction: Option<Located<Vec<f64>>>,
+    /// The mean velocity in this direction.
+    pub mean: f64,
 }
 
 /// A source term as written.
@@ -157,7 +168,15 @@ impl PhysicsSpec {
             },
         };
         let source = source(section, "forcing")?;
-        Ok(Self { model: Model::Incompressible { viscosity }, reference, source, place })
+        let flow_rate = match section.section("flow_rate")? {
+            None => None,
+            Some(inner) => {
+                let mean = inner.number("mean")?;
+                let mean = mean.ok_or_else(|| inner.missing("mean", "the mean velocity, such as 1"))?;
+                Some(FlowRateSpec { direction: inner.vector("direction")?, mean: mean.value })
+            }
+        };
+        Ok(Self { model: Model::Incompressible { viscosity, flow_rate }, reference, source, place })
     }
 }
 

@@ -495,6 +495,11 @@ impl Problem {
                 Some("inside { } or [ ] a formula with commas needs quotes: \"if(x < 0, 1, 2)\"".into())
             }
             Self::Elliptic { error } => error.hint().map(str::to_owned),
+            Self::Setup { error: SystemError::Closed { .. } } => Some(
+                "join the boundaries that the flow crosses by `mesh.periodic`, or choose another \
+                 `physics.flow_rate.direction`"
+                    .into(),
+            ),
             Self::Setup { error: SystemError::Solve { system, cause } } => {
                 Some(super::unsolved::hint(*system, cause))
             }

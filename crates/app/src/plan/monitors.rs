@@ -19,6 +19,7 @@ use crate::pipeline::source::{Located, read_text};
 use crate::post::forces::Scales;
 use crate::post::history::Series;
 use crate::post::line;
+use crate::systems::hyperbolic::Law;
 
 /// A monitor, resolved.
 pub struct MonitorPlan {
@@ -51,6 +52,8 @@ pub enum MonitorJob {
     /// The divergence of the velocity, whose square this formula in the variables of
     /// [`Integrand::Derivatives`] is.
     Divergence(Box<Formula>),
+    /// The mean velocity and the force that keeps it.
+    FlowRate,
     /// Values at points.
     Probe {
         /// The points.
@@ -150,6 +153,12 @@ pub fn resolve(
                     MonitorJob::Integral { names, formulas, references }
                 }
                 MonitorKind::Divergence => MonitorJob::Divergence(Box::new(divergence(states)?)),
+                MonitorKind::FlowRate if !has_flow_rate(states.variables.law()) => {
+                    let (key, expected) = ("physics.flow_rate", "a mean velocity, such as { mean: 1 }");
+                    let problem = Problem::MissingKey { key: key.to_owned(), expected: expected.to_owned() };
+                    return Err(InputError::at(&spec.place, problem));
+                }
+                MonitorKind::FlowRate => MonitorJob::FlowRate,
                 MonitorKind::Probe { points, fields } => {
                     let (names, formulas) = named(fields, &states.variables.primitive)?;
                     let points =
@@ -279,6 +288,11 @@ fn forces(spec: &ForcesSpec, mesh: &Mesh, reference: Option<&Reference>) -> Resu
         origin: spec.origin.as_ref().map_or(Ok([0.0; 3]), |x| coordinates(x, mesh))?,
     };
     Ok(ForcesJob { name: boundaries.join("+"), boundaries, scales, from: spec.from })
+}
+
+/// Whether a uniform force keeps the mean velocity.
+fn has_flow_rate(law: &Law) -> bool {
+    matches!(law, Law::Incompressible(law) if law.flow_rate.is_some())
 }
 
 /// Returns the names of boundaries, checked against the mesh.

@@ -205,11 +205,13 @@ fn physics_line(plan: &Plan) -> String {
             viscous.prandtl,
             viscosity_text(viscous)
         ),
-        Law::Incompressible(law) => format!(
-            "incompressible in {}D, viscosity {}; unknowns {variables}",
-            plan.variables.dim(),
-            short(law.viscosity)
-        ),
+        Law::Incompressible(law) => {
+            let (dim, viscosity) = (plan.variables.dim(), short(law.viscosity));
+            let rate = law.flow_rate.map_or_else(String::new, |rate| {
+                format!(", mean velocity {} along {:?}", short(rate.mean), &rate.direction[..dim])
+            });
+            format!("incompressible in {dim}D, viscosity {viscosity}{rate}; unknowns {variables}")
+        }
         Law::Advection { velocity } => {
             format!("advection in {}D, velocity {velocity:?}", plan.variables.dim())
         }

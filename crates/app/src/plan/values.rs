@@ -136,6 +136,9 @@ impl KnownValues {
         if incompressible {
             names.extend(OF_SOLVES.map(str::to_owned));
         }
+        if matches!(variables.law(), Law::Incompressible(law) if law.flow_rate.is_some()) {
+            names.extend(["flow_rate.mean", "flow_rate.force"].map(str::to_owned));
+        }
         if substeps {
             names.extend(["time.substeps.mean", "time.substeps.max"].map(str::to_owned));
         }

@@ -128,6 +128,10 @@ impl Monitor<'_> {
                 last.divergence.insert("jumps".to_owned(), json!(jumps));
                 row.extend([norm, jumps]);
             }
+            MonitorJob::FlowRate => {
+                let driven = solver.driven();
+                row.extend(driven.map_or([f64::NAN; 2], |driven| [driven.mean, driven.force]));
+            }
             MonitorJob::Probe { points, formulas, names } => {
                 for values in solver.evaluate_at(points) {
                     match values {
@@ -201,6 +205,7 @@ impl MonitorJob {
             Self::Error { .. } => "error",
             Self::Integral { .. } => "integral",
             Self::Divergence(_) => "divergence",
+            Self::FlowRate => "flow_rate",
             Self::Probe { .. } => "probe",
             Self::Forces(_) => "forces",
             Self::Wall(_) => "wall",
@@ -224,6 +229,7 @@ impl MonitorJob {
                 }
             }
             Self::Divergence(_) => columns.extend(["l2", "jumps"].map(str::to_owned)),
+            Self::FlowRate => columns.extend(["mean", "force"].map(str::to_owned)),
             Self::Forces(_) => columns.extend(flow::FORCE_COLUMNS.map(str::to_owned)),
             Self::Wall(_) => columns.extend(flow::WALL_COLUMNS.map(str::to_owned)),
             Self::Recirculation { .. } => columns.push("length".to_owned()),

@@ -142,6 +142,9 @@ pub fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
     if !last.divergence.is_empty() {
         put("divergence", Value::Object(last.divergence.clone()));
     }
+    if let Some(driven) = solver.driven() {
+        put("flow_rate", json!({ "mean": driven.mean, "force": driven.force }));
+    }
     for (name, values) in &last.probe {
         put(name, values.clone());
     }

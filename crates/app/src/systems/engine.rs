@@ -1,7 +1,7 @@
 //! A conservation law in one precision: the discretisation, a Runge–Kutta scheme and the state.
 
 use super::error::SystemError;
-use super::solves::{Histories, SolveStatistics};
+use super::solves::{Driven, Histories, SolveStatistics};
 use dgsuite_basis::Representation;
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};
 use dgsuite_ops::cuda::{Attempt, ControlStart, SamplesUnderWay};
@@ -75,6 +75,10 @@ pub(crate) trait Engine: Send {
     /// The norm of the jumps of the normal velocity across inner faces, if the law has a velocity.
     fn normal_jumps(&mut self) -> Result<Option<f64>, OpsError> {
         Ok(None)
+    }
+    /// The flow that a uniform force drives, if its flow rate is prescribed.
+    fn driven(&self) -> Option<Driven> {
+        None
     }
     /// Counts and times of the linear solvers, if the steps need them.
     fn solves(&self) -> Option<SolveStatistics> {

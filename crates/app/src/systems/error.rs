@@ -113,6 +113,17 @@ pub enum SystemError {
         #[source]
         cause: SolveError,
     },
+    /// A prescribed flow rate in a direction in which nothing can flow.
+    #[error(
+        "no flow passes through the domain along {direction:?}: the mean of a potential flow in this direction \
+         is {mean:.1e} of that of a uniform flow"
+    )]
+    Closed {
+        /// The unit vector of the flow rate.
+        direction: [f64; 3],
+        /// The mean velocity.
+        mean: f64,
+    },
     /// A step of incompressible flow that needs too many sub-steps of convection.
     #[error("a step of size {dt:.4e} needs {needed} sub-steps of convection, and at most {most} are taken")]
     SubSteps {

@@ -24,4 +24,4 @@ mod subcycles;
 mod velocity;
 
 pub(super) use engine::engine;
-pub use setup::{Incompressible, Penalties, Splitting, Subcycling, VelocityOptions};
+pub use setup::{FlowRate, Incompressible, Penalties, Splitting, Subcycling, VelocityOptions};

@@ -72,11 +72,21 @@ pub struct SolveStatistics {
     pub seconds: PhaseSeconds,
 }
 
+/// A flow whose mean velocity a uniform force keeps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Driven {
+    /// The mean over the domain of the velocity along the force.
+    pub mean: f64,
+    /// The force per mass of the last step.
+    pub force: f64,
+}
+
 /// The past states with which a multistep scheme continues.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Histories {
     /// Sizes of past steps, the last step first.
     pub steps: Vec<f64>,
-    /// Past fields, chosen and ordered by the engine; the coefficients of each in canonical order.
+    /// Past fields, chosen and ordered by the engine; the coefficients of each in canonical order. A field of
+    /// one number is the force of [`Driven`].
     pub fields: Vec<Vec<f64>>,
 }

@@ -32,6 +32,13 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(INCOMPRESSIBLE),
     key(
+        "monitors[].flow_rate",
+        &[Section],
+        Nothing,
+        "The mean velocity and the force per mass that keeps it, with `physics.flow_rate`.",
+    )
+    .of(INCOMPRESSIBLE),
+    key(
         "monitors[].forces",
         &[Section],
         Nothing,
@@ -57,13 +64,15 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(FLOW),
     key(
-        "monitors[].divergence.every",
+        "monitors[].{divergence,flow_rate}.every",
         &[TIME],
         Nothing,
         "The interval of time between rows, in place of `every_steps`.",
     )
     .of(INCOMPRESSIBLE),
     key("monitors[].divergence.every_steps", &[STEPS], Value("100"), "The number of steps between rows.")
+        .of(INCOMPRESSIBLE),
+    key("monitors[].flow_rate.every_steps", &[STEPS], Value("10"), "The number of steps between rows.")
         .of(INCOMPRESSIBLE),
     key("monitors[].residual.every_steps", &[STEPS], Value("100"), "The number of steps between rows.")
         .of(FLOW),

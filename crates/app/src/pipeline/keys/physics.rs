@@ -179,6 +179,28 @@ pub(super) const KEYS: &[Key] = &[
     key("physics.forcing.{u,v,w}", &[Formula(SPACE_TIME)], Value("0"), "A component of the force.")
         .of(INCOMPRESSIBLE),
     key(
+        "physics.flow_rate",
+        &[Section],
+        Nothing,
+        "A mean velocity that a uniform force per mass keeps, as in a channel that is periodic along the flow. \
+         Each step computes the force.",
+    )
+    .of(INCOMPRESSIBLE),
+    key(
+        "physics.flow_rate.mean",
+        &[Number(Any)],
+        Required,
+        "The mean over the domain of the velocity along `direction`.",
+    )
+    .of(INCOMPRESSIBLE),
+    key(
+        "physics.flow_rate.direction",
+        &[Vector],
+        Says("the x-axis"),
+        "The direction of the force; its length does not matter.",
+    )
+    .of(INCOMPRESSIBLE),
+    key(
         "physics.velocity",
         &[Vector],
         Required,

@@ -226,11 +226,14 @@ physics:
   model: incompressible
   forcing: manufactured
   reference: { reynolds: 10, length: 1, velocity: 1, direction: [1, 0] }
+  flow_rate: { direction: [1, 0], mean: 1 }
 space: { penalties: { divergence: 2, continuity: 0 } }
 time: { dt: 1, splitting: dual, subcycles: auto, end: 1 }
 monitors:
   - divergence: { every: 1 }
   - divergence: { every_steps: 1 }
+  - flow_rate: { every: 1 }
+  - flow_rate: { every_steps: 1 }
 ",
     "
 mesh: { file: a.msh }

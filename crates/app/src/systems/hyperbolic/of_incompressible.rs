@@ -1,6 +1,7 @@
 //! Quantities of incompressible flow, which other laws do not have.
 
 use super::{Hyperbolic, SolveStatistics, SystemError};
+use crate::systems::solves::Driven;
 
 impl Hyperbolic {
     /// Counts and times of the linear solvers; `None` if the law has none.
@@ -22,6 +23,12 @@ impl Hyperbolic {
     /// As [`stable_dt`](Self::stable_dt); [`SystemError::SubSteps`].
     pub fn substeps(&mut self, dt: f64) -> Result<usize, SystemError> {
         self.engine.substeps(dt).map_err(|e| self.with_place(e))
+    }
+
+    /// Returns the mean velocity and the force that keeps it; `None` if no flow rate is prescribed.
+    #[must_use]
+    pub fn driven(&self) -> Option<Driven> {
+        self.engine.driven()
     }
 
     /// Returns the norm of the jumps of the normal velocity across inner faces,

@@ -15,7 +15,7 @@ use crate::systems::device::Device;
 use crate::systems::dispatch::manufactured;
 use crate::systems::engine::{Described, Engine};
 use crate::systems::setup::{Law, Precision, Setup, SourceTerm};
-use crate::systems::solves::{Histories, SolveStatistics};
+use crate::systems::solves::{Driven, Histories, SolveStatistics};
 use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::{GpuError, Host};
 use dgsuite_ops::{
@@ -102,7 +102,8 @@ fn build<M: Machine + 'static>(
         boundaries,
         forcing,
         penalty,
-        one: sipdg.is_singular().then_some(one),
+        one,
+        singular: sipdg.is_singular(),
         initial: velocity,
     })?;
     flow.start(t0)?;
@@ -241,6 +242,10 @@ impl<M: Machine> Engine for FlowEngine<M> {
         self.flow.normal_jumps().map(Some)
     }
 
+    fn driven(&self) -> Option<Driven> {
+        self.flow.driven()
+    }
+
     fn next_size(&self, wanted: f64) -> f64 {
         self.flow.steps.next_size(wanted)
     }
@@ -373,11 +378,19 @@ impl<M: Machine> Engine for FlowEngine<M> {
     fn histories(&self) -> Option<Histories> {
         let mut histories = self.flow.histories().ok()?;
         histories.fields.iter_mut().for_each(|field| *field = self.canonical(field));
+        histories.fields.extend(self.flow.driven().map(|driven| vec![driven.force]));
         Some(histories)
     }
 
     fn set_histories(&mut self, histories: &Histories) -> Option<()> {
-        let fields = histories.fields.iter().map(|f| self.vector(f)).collect::<Option<Vec<_>>>()?;
+        let fields = match histories.fields.split_last() {
+            Some((last, fields)) if last.len() == 1 => {
+                self.flow.set_force(last[0]);
+                fields
+            }
+            _ => &histories.fields[..],
+        };
+        let fields = fields.iter().map(|f| self.vector(f)).collect::<Option<Vec<_>>>()?;
         self.flow.set_histories(&Histories { steps: histories.steps.clone(), fields }).ok()?
     }
 }

@@ -11,6 +11,11 @@
 //! `u = û − ∇φ/s`; `p = p* + φ − χν ∇·û`. All first-order operators are weak forms with boundary data. The
 //! penalties on divergence and normal jumps follow at the end of the step.
 
+mod mean;
+mod rate;
+
+use self::mean::Mean;
+use self::rate::Rate;
 use super::boundary::Boundaries;
 use super::components::Components;
 use super::forcing::Forcing;
@@ -51,6 +56,7 @@ pub(super) struct Flow<M: Machine> {
     velocity: VelocitySolver<M>,
     penalty: Option<PenaltyStep<M::V>>,
     subcycles: Option<Subcycles<M::V>>,
+    rate: Option<Rate<M::V>>,
     pub(super) steps: Multistep,
     /// The stable step of the current velocity for the value 1 of a measure, if it is known.
     stable: Option<(StepMeasure, f64)>,
@@ -61,8 +67,8 @@ pub(super) struct Flow<M: Machine> {
     n: Vec<Components<M::V>>,
     p: Vec<M::V>,
     work: Work<M::V>,
-    /// The constants in the null space of the pressure, their load `M 1`, and the volume.
-    constants: Option<(M::V, M::V, f64)>,
+    /// The mean of the pressure, if the problem leaves it open.
+    constants: Option<Mean<M::V>>,
     pub(super) statistics: SolveStatistics,
 }
 
@@ -85,14 +91,15 @@ pub(super) struct Parts<M: Machine> {
     pub(super) boundaries: Boundaries<M::V>,
     pub(super) forcing: Option<Forcing<M::V>>,
     pub(super) penalty: Option<PenaltyStep<M::V>>,
-    /// The constant 1, if the pressure is determined only up to a constant.
-    pub(super) one: Option<M::V>,
+    /// The constant 1, and whether the pressure is determined only up to a constant.
+    pub(super) one: M::V,
+    pub(super) singular: bool,
     pub(super) initial: Components<M::V>,
 }
 
 impl<M: Machine> Flow<M> {
     pub(super) fn new(parts: Parts<M>) -> Result<Self, GpuError> {
-        let Parts { machine, law, boundaries, forcing, penalty, one, initial } = parts;
+        let Parts { machine, law, boundaries, forcing, penalty, one, singular, initial } = parts;
         let like = &initial.0[0];
         let fields = |n: usize| (0..n).map(|_| initial.zeros_like()).collect::<Result<Vec<_>, _>>();
         // Rates of change need two times.
@@ -100,12 +107,9 @@ impl<M: Machine> Flow<M> {
         let (mut u, n) = (fields(times)?, fields(times)?);
         u[0].copy_from(&initial);
         let p = (0..times).map(|_| like.zeros_like()).collect::<Result<Vec<_>, _>>()?;
-        let constants = one.map(|one| {
-            let mut load = one.zeros_like()?;
-            machine.mass(&one, &mut load);
-            let volume = load.dot(&one);
-            Ok::<_, GpuError>((one, load, volume))
-        });
+        let rate = |of| Mean::new(&machine, &one).map(|mean| Rate::new(of, mean));
+        let rate = law.flow_rate.map(rate).transpose()?;
+        let constants = singular.then(|| Mean::new(&machine, &one));
         let work = Work {
             hat: initial.zeros_like()?,
             star: initial.zeros_like()?,
@@ -135,6 +139,7 @@ impl<M: Machine> Flow<M> {
             forcing,
             penalty,
             subcycles,
+            rate,
             u,
             n,
             p,
@@ -148,9 +153,10 @@ impl<M: Machine> Flow<M> {
     }
 
     pub(super) fn step(&mut self, t: f64, dt: f64) -> Result<(), SystemError> {
-        let start = Instant::now();
         let w = self.steps.weights(dt);
         let (end, s) = (t + dt, w.gamma / dt);
+        self.respond(end, s)?;
+        let start = Instant::now();
         match self.subcycles {
             None => {
                 self.convect(t)?;
@@ -158,12 +164,14 @@ impl<M: Machine> Flow<M> {
             }
             Some(_) => self.carry(t, dt, &w)?,
         }
+        self.add_force(s);
         self.stable = None;
         self.statistics.seconds.advection += start.elapsed().as_secs_f64();
         match self.law.splitting {
             Splitting::Dual => self.dual(end, dt, s, &w)?,
             Splitting::PressureCorrection { rotational } => self.correction(end, s, &w, rotational)?,
         }
+        self.hold_rate();
         let start = Instant::now();
         if let Some(penalty) = &mut self.penalty {
             let done = penalty.apply(&mut self.machine, dt, &mut self.work.star)?;
@@ -274,10 +282,18 @@ impl<M: Machine> Flow<M> {
         let solved = self.machine.solve_pressure(load, phi, &stop);
         let solved = solved.map_err(|cause| SystemError::Solve { system: LinearSystem::Pressure, cause })?;
         self.statistics.pressure.add(solved.iterations as u64);
-        if let Some((one, load, volume)) = &self.constants {
-            phi.axpby(-load.dot(phi) / volume, one, 1.0);
+        if let Some(mean) = &self.constants {
+            phi.axpby(-mean.of(phi), &mean.one, 1.0);
         }
         Ok(())
+    }
+
+    /// `b ← s M û`.
+    fn load_of_velocity(&mut self, s: f64) {
+        for (b, u) in self.work.b.0.iter_mut().zip(&self.work.hat.0) {
+            self.machine.mass(u, &mut self.work.load);
+            b.axpby(s, &self.work.load, 0.0);
+        }
     }
 
     /// Solves the velocity's problem with the right-hand side in `work.b`, from the guess in `work.star`.
@@ -308,10 +324,7 @@ impl<M: Machine> Flow<M> {
         self.statistics.seconds.pressure += start.elapsed().as_secs_f64();
 
         let start = Instant::now();
-        for (b, u) in self.work.b.0.iter_mut().zip(&self.work.hat.0) {
-            self.machine.mass(u, &mut self.work.load);
-            b.axpby(s, &self.work.load, 0.0);
-        }
+        self.load_of_velocity(s);
         self.boundaries.add_to_velocity(&mut self.work.b);
         if w.beta != low.beta {
             self.extrapolate(&w.beta);
@@ -329,10 +342,7 @@ impl<M: Machine> Flow<M> {
         self.work.phi.copy_from(&self.p[0]);
         self.gradient(end)?;
         self.work.hat.axpby(1.0 / s, &self.work.gradient, 1.0);
-        for (b, u) in self.work.b.0.iter_mut().zip(&self.work.hat.0) {
-            self.machine.mass(u, &mut self.work.load);
-            b.axpby(s, &self.work.load, 0.0);
-        }
+        self.load_of_velocity(s);
         self.boundaries.add_to_velocity_with_old_pressure(&mut self.work.b);
         self.solve_velocity(s)?;
         self.statistics.seconds.velocity += start.elapsed().as_secs_f64();
@@ -368,6 +378,7 @@ impl<M: Machine> Flow<M> {
     /// Reduces the divergence of the velocity at time `t` by projections, and computes its pressure:
     /// `−∇²p = ∇·(∇·(u ⊗ u) − f)`, with `∂p/∂n` from the momentum equation on walls.
     pub(super) fn start(&mut self, t: f64) -> Result<(), SystemError> {
+        self.start_rate(t)?;
         self.extrapolate(&[1.0, 0.0, 0.0]);
         self.boundaries.update(&self.machine, t, &self.work.star)?;
         for _ in 0..PROJECTIONS {

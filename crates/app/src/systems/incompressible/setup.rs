@@ -81,6 +81,16 @@ impl Subcycling {
     }
 }
 
+/// A prescribed flow rate, as in a channel that is periodic along the flow: a uniform force per mass, which
+/// is computed in each step, keeps the mean velocity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowRate {
+    /// The unit vector along the force.
+    pub direction: [f64; 3],
+    /// The mean over the domain of the velocity in this direction.
+    pub mean: f64,
+}
+
 /// The limits of the conjugate gradients for the velocity. Their preconditioner is the inverse mass matrix
 /// or, where a step is large for the viscosity, the inverse diagonal.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -111,6 +121,8 @@ pub struct Incompressible {
     pub splitting: Splitting,
     /// Explicit sub-steps of convection in each step; `None`: convection is extrapolated.
     pub subcycles: Option<Subcycling>,
+    /// A mean velocity that a uniform force keeps; `None`: no such force.
+    pub flow_rate: Option<FlowRate>,
     /// Penalties on divergence and normal jumps.
     pub penalties: Penalties,
     /// Factor of `max |n·u|` in the local Lax–Friedrichs flux of convection.
@@ -132,6 +144,7 @@ impl Incompressible {
             graded_start: true,
             splitting: Splitting::default(),
             subcycles: None,
+            flow_rate: None,
             penalties: Penalties::default(),
             lax_friedrichs: 1.0,
             pressure: SolverOptions::default(),
