@@ -553,8 +553,13 @@ fn time_plan(pipeline: &Pipeline, start: f64) -> Result<TimePlan, InputError> {
     if let Some(end) = spec.end.as_ref().filter(|end| end.value < start) {
         return Err(InputError::range(end, format!("at least {start}, where the run starts")));
     }
-    let speeds = pipeline.incompressible.is_none() || !matches!(pipeline.initial, InitialSpec::Rest);
-    if !speeds && start == 0.0 && matches!(spec.step, StepSpec::Cfl(_)) {
+    // A flow rate sets the fluid in motion before the first step.
+    let rate = match &pipeline.physics.model {
+        Model::Incompressible { flow_rate, .. } => flow_rate.as_ref().is_some_and(|rate| rate.mean != 0.0),
+        _ => false,
+    };
+    let moves = rate || pipeline.incompressible.is_none() || !matches!(pipeline.initial, InitialSpec::Rest);
+    if !moves && start == 0.0 && matches!(spec.step, StepSpec::Cfl(_)) {
         let expected = "a step size, as the fluid is at rest at the start".to_owned();
         return Err(InputError::at(&spec.place, Problem::MissingKey { key: "time.dt".into(), expected }));
     }

@@ -179,6 +179,15 @@ fn a_flow_rate_in_a_periodic_channel_leads_to_the_flow_and_the_force_of_poiseuil
     }
 }
 
+#[test]
+fn a_flow_rate_moves_a_fluid_at_rest_so_that_a_cfl_number_gives_steps() {
+    let summary =
+        with(DRIVEN, "{ dt: 0.05, end: 1.5 }", "{ cfl: 0.5, steps: 3 }").run(&["--set", "checks=[]"]);
+    assert!((number(&summary, "/flow_rate/mean") - 0.1).abs() < 1e-10, "{summary}");
+    let resting = with(DRIVEN, "mean: 0.1", "mean: 0");
+    refused(&resting, &["--set", "time.dt="], &["`time.dt` is missing", "the fluid is at rest at the start"]);
+}
+
 /// Behind a bump the pressure takes part, and the force balances pressure and friction on the walls.
 #[test]
 fn the_force_of_a_flow_rate_balances_the_drag_of_the_walls() {

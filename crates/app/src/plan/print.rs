@@ -208,7 +208,8 @@ fn physics_line(plan: &Plan) -> String {
         Law::Incompressible(law) => {
             let (dim, viscosity) = (plan.variables.dim(), short(law.viscosity));
             let rate = law.flow_rate.map_or_else(String::new, |rate| {
-                format!(", mean velocity {} along {:?}", short(rate.mean), &rate.direction[..dim])
+                let direction: Vec<String> = rate.direction[..dim].iter().map(|&e| short(e)).collect();
+                format!(", mean velocity {} along [{}]", short(rate.mean), direction.join(", "))
             });
             format!("incompressible in {dim}D, viscosity {viscosity}{rate}; unknowns {variables}")
         }
