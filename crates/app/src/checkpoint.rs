@@ -11,6 +11,7 @@
 //! | `averages` (optional) | | means over time so far |
 //! | `history` (optional) | lengths of the past fields of a multistep scheme, number of its past steps | sizes of these steps, coefficients of the fields |
 //! | `control` (optional) | | the next step of the error control, the last two errors, attempts rejected since |
+//! | `retry` (optional) | | the share of the step size after failed steps |
 //!
 //! To store more, push a [`Section`] to [`Checkpoint::sections`], add a row for it to `KNOWN`, and read it
 //! after a restart with [`Checkpoint::section`].
@@ -37,8 +38,16 @@ use crate::writer::{WriterError, atomic};
 const LATEST: &str = "latest";
 
 /// The sections that this program reads, each with the newest version that it can read.
-const KNOWN: [(&str, u16); 7] =
-    [("run", 1), ("law", 1), ("state", 1), ("tally", 1), ("averages", 1), ("history", 1), ("control", 1)];
+const KNOWN: [(&str, u16); 8] = [
+    ("run", 1),
+    ("law", 1),
+    ("state", 1),
+    ("tally", 1),
+    ("averages", 1),
+    ("history", 1),
+    ("control", 1),
+    ("retry", 1),
+];
 
 /// Largest number of steps of a run: numbers of steps are columns of tables, as 64-bit floating-point
 /// numbers.

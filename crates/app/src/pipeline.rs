@@ -10,6 +10,7 @@ pub mod elliptic;
 pub mod expression;
 pub mod incompressible;
 pub mod keys;
+mod limiting;
 pub mod mesh;
 pub mod monitors;
 pub mod nearest;
@@ -35,7 +36,7 @@ use self::checks::CheckSpec;
 use self::expression::Constants;
 use self::keys::Scope;
 use self::mesh::MeshSpec;
-use self::monitors::MonitorSpec;
+use self::monitors::{MonitorKind, MonitorSpec};
 use self::node::{Node, Value};
 use self::output::OutputSpec;
 use self::overrides::Override;
@@ -191,7 +192,7 @@ impl Document {
             Model::Incompressible { viscosity, .. } => Some(incompressible::read(&top, viscosity)?),
             _ => None,
         };
-        let time = TimeSpec::read(&top, model)?;
+        let time = TimeSpec::read(&top, model, space.limiting.is_some())?;
         let precision =
             top.choice("precision", &[("double", Precision::Double), ("single", Precision::Single)])?;
         if incompressible.is_some() {
@@ -218,6 +219,17 @@ impl Document {
             time,
             incompressible,
         };
+        let limited = |monitor: &(usize, &MonitorSpec)| matches!(monitor.1.kind, MonitorKind::Limited);
+        if let (None, Some((i, monitor))) =
+            (pipeline.space.limiting, pipeline.monitors.iter().enumerate().find(limited))
+        {
+            let problem = Problem::Misplaced {
+                key: format!("monitors.{i}.limited"),
+                owner: "a scheme without limiter".to_owned(),
+                belongs: "`space.shock: entropy-filter` and `space.limiter`".to_owned(),
+            };
+            return Err(InputError::at(&monitor.place, problem));
+        }
         let with_order = constants.and("order", pipeline.space.order as f64);
         for check in &pipeline.checks {
             check.limit(&with_order)?;

@@ -19,6 +19,7 @@ pub mod print;
 pub mod resolved;
 mod restart;
 pub mod states;
+mod time;
 pub mod values;
 pub mod variables;
 
@@ -30,7 +31,6 @@ use std::sync::atomic::AtomicBool;
 use dgsuite_basis::{Correction, NodeSet, Representation, Shape};
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::{Euler, Exact, NavierStokes};
-use dgsuite_timeint::StepSize;
 
 use self::fields::OutputField;
 use self::formulas::RunningFormula;
@@ -38,6 +38,8 @@ use self::memory::Load;
 pub use self::monitors::{ForcesJob, Integrand, MonitorJob, MonitorPlan, integral_variables};
 pub use self::places::Places;
 use self::states::States;
+pub use self::time::TimePlan;
+use self::time::{step_measure, time_plan};
 use self::values::KnownValues;
 use self::variables::Variables;
 use crate::checkpoint::Checkpoint;
@@ -51,11 +53,10 @@ use crate::pipeline::reference::{Reference, unit};
 use crate::pipeline::source::{Located, Place};
 use crate::pipeline::space::BasisSpec;
 use crate::pipeline::state::{InitialSpec, StateSpec};
-use crate::pipeline::time::{AdaptiveSpec, SteadySpec, StepSpec};
 use crate::pipeline::{DeviceSpec, Document, Pipeline};
 use crate::run::directory::Former;
 use crate::systems::SystemError;
-use crate::systems::hyperbolic::{BoundaryKind, Device, Form, Law, Setup, SourceTerm, StepMeasure};
+use crate::systems::hyperbolic::{BoundaryKind, Device, Form, Law, Setup, SourceTerm};
 use crate::systems::incompressible::{FlowRate, Incompressible};
 
 /// Options of the command line that are not keys of the file.
@@ -136,25 +137,6 @@ pub struct Plan {
     pub stop: Arc<AtomicBool>,
     /// Places of `mesh` and `space` in the file, for errors that the solver finds.
     pub places: Places,
-}
-
-/// Time stepping, resolved.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TimePlan {
-    /// The name of the scheme.
-    pub scheme: String,
-    /// The step size; with steps by their error, the size of the first step.
-    pub step: StepSize,
-    /// Steps by an estimate of their error.
-    pub adaptive: Option<AdaptiveSpec>,
-    /// The largest stable product of step and spectral radius of the scheme.
-    pub stable_radius: f64,
-    /// The final time.
-    pub end: Option<f64>,
-    /// The largest number of steps.
-    pub steps: Option<usize>,
-    /// A steady run.
-    pub steady: Option<SteadySpec>,
 }
 
 /// Fields for ParaView, resolved.
@@ -469,6 +451,7 @@ fn setup(
         law,
         riemann: space.riemann.value,
         dissipation: space.dissipation,
+        limiting: space.limiting,
         eta: space.eta,
         source,
         order: space.order,
@@ -540,44 +523,4 @@ fn fields_plan(
     };
     let fields = fields::resolve(spec.names.as_deref(), variables, constants)?.into();
     Ok(FieldsPlan { every: written.then_some(spec.every), fields, double: spec.double })
-}
-
-/// The measure of steps. Sub-steps of a fixed step are measured alike, so that one bound serves both.
-fn step_measure(pipeline: &Pipeline) -> StepMeasure {
-    let bound = pipeline.incompressible.as_ref().and_then(|law| law.subcycles?.bound(pipeline.space.order));
-    bound.map_or(pipeline.time.step.measure(), |(measure, _)| measure)
-}
-
-fn time_plan(pipeline: &Pipeline, start: f64) -> Result<TimePlan, InputError> {
-    let spec = &pipeline.time;
-    if let Some(end) = spec.end.as_ref().filter(|end| end.value < start) {
-        return Err(InputError::range(end, format!("at least {start}, where the run starts")));
-    }
-    // A flow rate sets the fluid in motion before the first step.
-    let rate = match &pipeline.physics.model {
-        Model::Incompressible { flow_rate, .. } => flow_rate.as_ref().is_some_and(|rate| rate.mean != 0.0),
-        _ => false,
-    };
-    let moves = rate || pipeline.incompressible.is_none() || !matches!(pipeline.initial, InitialSpec::Rest);
-    if !moves && start == 0.0 && matches!(spec.step, StepSpec::Cfl(_)) {
-        let expected = "a step size, as the fluid is at rest at the start".to_owned();
-        return Err(InputError::at(&spec.place, Problem::MissingKey { key: "time.dt".into(), expected }));
-    }
-    let order = pipeline.space.order;
-    let (scheme, stable_radius) = match &pipeline.incompressible {
-        Some(law) => (law.scheme_name(), law.stable_radius(order)),
-        None => (spec.scheme.name(), spec.scheme.stable_radius(order)),
-    };
-    Ok(TimePlan {
-        scheme: scheme.to_owned(),
-        stable_radius,
-        step: match spec.step {
-            StepSpec::Cfl(cfl) => StepSize::Cfl(cfl.unwrap_or(stable_radius)),
-            StepSpec::Fixed(dt) => StepSize::Fixed(dt),
-        },
-        adaptive: spec.adaptive,
-        end: spec.end.as_ref().map(|end| end.value),
-        steps: spec.steps,
-        steady: spec.steady,
-    })
 }

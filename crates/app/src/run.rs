@@ -8,6 +8,7 @@ pub mod elliptic;
 pub mod error;
 pub mod fields;
 pub mod flow;
+mod limited;
 pub mod log;
 pub mod march;
 pub mod monitors;

@@ -67,9 +67,9 @@ fn words_that_are_offered_are_there() {
     );
     says(
         &stream,
-        &["space.limiter=minmod"],
-        &["hint: this version has no limiters"],
-        &["positivity", "barth"],
+        &["space.shock=artificial-viscosity"],
+        &["hint: this version captures shocks by `shock: entropy-filter`"],
+        &["barth"],
     );
     says(&stream, &["device=gpu"], &["did you mean `cuda`?"], &["`cpu`?"]);
     says(&stream, &["boundaries.ymin.type=wall"], &["did you mean `slip-wall`?"], &["no-slip"]);

@@ -15,6 +15,7 @@ use crate::equation::Equation;
 use crate::error::OpsError;
 use crate::group::{Group, Lanes, Layout, build};
 use crate::lifting::{Lifting, add_lifting, penalty};
+use crate::limiter::Limiter;
 use crate::pointwise::PointKernels;
 use crate::published::Published;
 use crate::residual::{Output, Scratch, StageWeights, run_blocks, trace_blocks};
@@ -54,6 +55,7 @@ pub struct Discretization<T: Element> {
     pub(crate) diffusion: Option<Box<dyn DiffusionKernels<T>>>,
     pub(crate) published: Option<Published<T>>,
     pub(crate) source: Option<SourceTerm<T>>,
+    pub(crate) limiter: Option<Limiter<T>>,
     /// Weight of the liftings on their own faces; `None` for the number of faces.
     pub(crate) eta: Option<f64>,
     /// The measure in which steps are given.
@@ -201,6 +203,7 @@ impl<T: PackScalar> Discretization<T> {
             diffusion,
             published,
             source,
+            limiter: None,
             eta,
             exterior: vec![zero; if evaluates { connectivity.exterior_len } else { 0 }],
             mesh,
@@ -330,7 +333,7 @@ impl<T: PackScalar> Discretization<T> {
     }
 
     /// Evaluates a fused stage: `register ← a register + dt R(t, u)`,
-    /// `next ← b start + (1 − b) u + c register`.
+    /// `next ← b start + (1 − b) u + c register`, then limits `next` if there is a limiter.
     ///
     /// `start` may be `None` if `b = 0`. A register of weight 0 is not read.
     ///
@@ -352,7 +355,7 @@ impl<T: PackScalar> Discretization<T> {
             "a stage with b ≠ 0 needs its start"
         );
         self.prepare(t, u);
-        let (register, next) = (register.as_mut_ptr(), next.as_mut_ptr());
+        let (register, after) = (register.as_mut_ptr(), next.as_mut_ptr());
         let start = start.filter(|_| weights.b != 0.0).map_or(std::ptr::null(), <[T]>::as_ptr);
         let local = |g: &Group<T>| {
             let i = self.groups.iter().position(|x| x.shape == g.shape).unwrap_or(0);
@@ -365,10 +368,11 @@ impl<T: PackScalar> Discretization<T> {
                 local: local(g),
                 start: if start.is_null() { start } else { start.add(g.offset) },
                 register: register.add(g.offset),
-                next: next.add(g.offset),
+                next: after.add(g.offset),
             }
         });
         self.residual(u, &outputs);
+        self.limit_stage(u, next);
     }
 
     /// Multiplies the step of every stage by a factor for each slot, as computed by

@@ -15,6 +15,7 @@
 //! | outer state `u⁺` at a boundary | [`Boundary`]: [`Prescribed`], [`Outflow`], [`SlipWall`], [`Symmetry`], [`NoSlipWall`], [`FarField`], [`PressureOutlet`], [`SubsonicInflow`], [`ZeroVelocity`], [`ZeroPressure`], [`ZeroNormalVelocity`], [`InflowProtected`]; its diffusive part is [`DiffusiveBoundary`] |
 //! | open boundaries and wall forces of incompressible flow | [`incompressible::OpenPressure`], [`incompressible::wall_force`] |
 //! | output fields, wall forces, reference states | [`derived`], [`reference::ReferenceState`] |
+//! | positive density and pressure, entropy | [`Bounded`] |
 //! | exact solutions | [`Exact`], [`exact::by_name`], [`exact::RiemannProblem`], vortices, waves |
 //! | source terms | [`Source`]: [`source::Manufactured`], [`source::FormulaSource`] |
 //! | formulas of users | [`formula::Formula`], [`formula::FormulaExact`] |
@@ -42,6 +43,7 @@
 
 pub mod advection;
 pub mod boundary;
+pub mod bounded;
 pub mod derived;
 pub mod diffusion;
 pub mod euler;
@@ -65,6 +67,7 @@ pub use boundary::{
     PressureOutlet, SlipWall, SubsonicInflow, Symmetry, WallHeat, ZeroNormalVelocity, ZeroPressure,
     ZeroVelocity,
 };
+pub use bounded::Bounded;
 pub use diffusion::{Diffusion, DiffusiveBoundary, NoDiffusion, ScalarDiffusion};
 pub use euler::Euler;
 pub use exact::Exact;

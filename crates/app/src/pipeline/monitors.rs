@@ -11,8 +11,18 @@ use super::source::{Located, Place};
 use super::state::StateSpec;
 
 /// The words for monitors, which are also the names of their files.
-pub const KINDS: [&str; 9] =
-    ["residual", "error", "integral", "divergence", "flow_rate", "forces", "wall", "recirculation", "probe"];
+pub const KINDS: [&str; 10] = [
+    "residual",
+    "error",
+    "integral",
+    "divergence",
+    "flow_rate",
+    "limited",
+    "forces",
+    "wall",
+    "recirculation",
+    "probe",
+];
 
 /// A monitor as written.
 #[derive(Clone, Debug)]
@@ -48,6 +58,8 @@ pub enum MonitorKind {
     Divergence,
     /// The mean velocity and the force that keeps it.
     FlowRate,
+    /// Elements that a limiter changed, and the smallest density and pressure.
+    Limited,
     /// Values at points.
     Probe {
         /// The points.
@@ -135,7 +147,8 @@ impl Norm {
     }
 }
 
-/// The default number of steps between the rows of the monitors `residual` and `divergence`.
+/// The default number of steps between the rows of the monitors `residual`, `divergence` and
+/// `limited`.
 const RESIDUAL_STEPS: usize = 100;
 
 /// The default number of steps between the rows of the monitors `forces`, `flow_rate` and `recirculation`.
@@ -179,6 +192,10 @@ impl MonitorSpec {
             "flow_rate" => {
                 section.known()?;
                 (MonitorKind::FlowRate, every(Every::Steps(FORCE_STEPS))?)
+            }
+            "limited" => {
+                section.known()?;
+                (MonitorKind::Limited, every(Every::Steps(RESIDUAL_STEPS))?)
             }
             "error" => (error(&section)?, every(Every::End)?),
             "integral" => {

@@ -2,8 +2,10 @@
 
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Cubature, NodeSet, Polynomials};
+use dgsuite_ops::Limiting;
 
 use super::incompressible::MODEL;
+use super::limiting::limiting;
 use super::problem::InputError;
 use super::section::Section;
 use super::source::{Located, Place};
@@ -42,6 +44,8 @@ pub struct SpaceSpec {
     pub volume: Option<Cubature>,
     /// Face quadrature.
     pub face: Option<Cubature>,
+    /// Limiter of each stage.
+    pub limiting: Option<Limiting>,
     /// Where the section starts, or the file.
     pub place: Place,
 }
@@ -72,7 +76,7 @@ impl SpaceSpec {
             return Self::incompressible(&section, order);
         }
         let correction = correction(&section)?;
-        limiter(&section)?;
+        let limiting = limiting(&section, model)?;
         let eta = viscous(&section, model)?;
         let basis = section.choice(
             "basis",
@@ -165,6 +169,7 @@ impl SpaceSpec {
             split_flux: split_flux(&section, model, split)?,
             volume,
             face,
+            limiting,
             place: section.place().clone(),
         })
     }
@@ -197,6 +202,7 @@ impl SpaceSpec {
             split_flux: SplitFlux::default(),
             volume: None,
             face: None,
+            limiting: None,
             place: section.place().clone(),
         })
     }
@@ -205,14 +211,6 @@ impl SpaceSpec {
 /// The default flux, as if it stood at the start of the section.
 fn default_flux(section: &Section<'_>) -> Located<Riemann> {
     Located { value: Riemann::Rusanov, key: section.key("riemann"), place: section.place().clone() }
-}
-
-/// `limiter: none`; there is no other.
-fn limiter(section: &Section<'_>) -> Result<(), InputError> {
-    let Some(word) = section.text("limiter")?.filter(|word| word.value != "none") else { return Ok(()) };
-    let instead = "this version has no limiters and no shock capturing: remove the key; if under-resolved flow ends \
-                   in negative pressures, try `form: split`";
-    section.lacks("limiter", &[&word.value], instead)
 }
 
 /// `scheme: fr` with its parameter: a name, or a number.

@@ -24,6 +24,8 @@ pub struct TimeSpec {
     pub steps: Option<usize>,
     /// A steady run.
     pub steady: Option<SteadySpec>,
+    /// The largest number of repetitions of a failed step, each with half the size.
+    pub retries: u64,
     /// Where the section starts.
     pub place: Place,
 }
@@ -72,11 +74,11 @@ pub struct SteadySpec {
 }
 
 impl TimeSpec {
-    /// Reads the section.
+    /// Reads the section; `limited` if there is a limiter in space.
     ///
     /// # Errors
     /// No end, both `cfl` and `dt`, a step that is not positive, an unknown scheme, keys of other models.
-    pub fn read(top: &Section<'_>, model: &str) -> Result<Self, InputError> {
+    pub fn read(top: &Section<'_>, model: &str, limited: bool) -> Result<Self, InputError> {
         let wanted = "time: { end: T }, or `steps`, or `steady`";
         let section = top.section("time")?.ok_or_else(|| top.missing("time", wanted))?;
         section.of_model(model)?;
@@ -94,7 +96,7 @@ impl TimeSpec {
             }
         }
         // The order of incompressible flow is one of its parameters.
-        let scheme = if model == MODEL { DEFAULT_SCHEME } else { scheme(&section)? };
+        let scheme = if model == MODEL { DEFAULT_SCHEME } else { scheme(&section, limited)? };
         let step = match section.positive("dt")? {
             Some(dt) => StepSpec::Fixed(dt.value),
             None if follow => {
@@ -115,7 +117,10 @@ impl TimeSpec {
         if end.is_none() && steps.is_none() && steady.is_none() {
             return Err(section.missing("end", "the last time, or `steps`, or `steady`"));
         }
-        Ok(Self { scheme, step, adaptive, end, steps, steady, place: section.place().clone() })
+        let retries = section
+            .count("retries", 0)?
+            .map_or(if limited { DEFAULT_RETRIES } else { 0 }, |n| n.value as u64);
+        Ok(Self { scheme, step, adaptive, end, steps, steady, retries, place: section.place().clone() })
     }
 }
 
@@ -133,6 +138,13 @@ const DEFAULT_SCHEME: Scheme = Scheme::Lserk54;
 /// The default scheme with `adaptive`.
 const DEFAULT_PAIR: Scheme = Scheme::Rdpk35;
 
+/// The default scheme with a limiter: its stages are convex combinations of Euler steps, which keep what the
+/// limiter bounds.
+const DEFAULT_LIMITED: Scheme = Scheme::SspRk43;
+
+/// The default number of repetitions of a failed step with a limiter.
+const DEFAULT_RETRIES: u64 = 10;
+
 /// Names of schemes that are implicit, or not stable with high order in space.
 const OTHERS: [&str; 12] = [
     "euler",
@@ -149,11 +161,15 @@ const OTHERS: [&str; 12] = [
     "esdirk",
 ];
 
-fn scheme(section: &Section<'_>) -> Result<Scheme, InputError> {
+fn scheme(section: &Section<'_>, limited: bool) -> Result<Scheme, InputError> {
     let words: Vec<(&str, Scheme)> = Scheme::ALL.iter().map(|s| (s.name(), *s)).collect();
     let names = words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
     section.lacks("scheme", &OTHERS, &format!("schemes are explicit and of order 2 to 4: {names}"))?;
-    let default = if section.has("adaptive") { DEFAULT_PAIR } else { DEFAULT_SCHEME };
+    let default = match section.has("adaptive") {
+        true => DEFAULT_PAIR,
+        false if limited => DEFAULT_LIMITED,
+        false => DEFAULT_SCHEME,
+    };
     Ok(section.choice("scheme", &words)?.map_or(default, |found| found.value))
 }
 

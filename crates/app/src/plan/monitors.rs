@@ -54,6 +54,8 @@ pub enum MonitorJob {
     Divergence(Box<Formula>),
     /// The mean velocity and the force that keeps it.
     FlowRate,
+    /// Elements that a limiter changed, and the smallest density and pressure.
+    Limited,
     /// Values at points.
     Probe {
         /// The points.
@@ -159,6 +161,7 @@ pub fn resolve(
                     return Err(InputError::at(&spec.place, problem));
                 }
                 MonitorKind::FlowRate => MonitorJob::FlowRate,
+                MonitorKind::Limited => MonitorJob::Limited,
                 MonitorKind::Probe { points, fields } => {
                     let (names, formulas) = named(fields, &states.variables.primitive)?;
                     let points =

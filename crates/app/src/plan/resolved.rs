@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
+use dgsuite_ops::{EntropyFilter, Limiting, Neighbourhood};
 use dgsuite_timeint::StepSize;
 
 use super::TimePlan;
@@ -59,6 +60,9 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
         StepSize::Cfl(_) if setup.step_measure == StepMeasure::Radius => tree.default("time.cfl", text(AUTO)),
         StepSize::Cfl(cfl) => tree.default("time.cfl", number(cfl)),
         StepSize::Fixed(dt) => tree.default("time.dt", number(dt)),
+    }
+    if time.retries > 0 {
+        tree.default("time.retries", number(time.retries as f64));
     }
     if let Some(steady) = time.steady {
         tree.default("time.steady.tolerance", number(steady.tolerance));
@@ -132,6 +136,9 @@ fn space(tree: &mut Tree, setup: &Setup) {
         }
     }
     tree.default("space.riemann", text(setup.riemann.name()));
+    if let Some(limiting) = setup.limiting {
+        limiter(tree, limiting);
+    }
     if let Some(polynomials) = setup.polynomials {
         tree.default(
             "space.polynomials",
@@ -158,6 +165,26 @@ fn space(tree: &mut Tree, setup: &Setup) {
                 Some(Cubature::Degree(degree)) => tree.default(key, number(degree as f64)),
                 Some(Cubature::Collocated) => tree.default(key, text("collocated")),
                 None => {}
+            }
+        }
+    }
+}
+
+fn limiter(tree: &mut Tree, limiting: Limiting) {
+    match limiting {
+        Limiting::Positivity => tree.default("space.limiter", text("positivity")),
+        Limiting::Slopes(near) => {
+            if !tree.get("space.limiter").is_some_and(|node| matches!(node.value, Value::Text(_))) {
+                let word = if near == Neighbourhood::Faces { "faces" } else { "vertices" };
+                tree.default("space.limiter.barth-jespersen.neighbours", text(word));
+            }
+        }
+        Limiting::EntropyFilter(EntropyFilter { tolerance, gate, density }) => {
+            if !tree.get("space.shock").is_some_and(|node| matches!(node.value, Value::Text(_))) {
+                let key = |name: &str| format!("space.shock.entropy-filter.{name}");
+                tree.default(&key("tolerance"), number(tolerance));
+                tree.default(&key("gate"), text(if gate { "modal" } else { "none" }));
+                tree.default(&key("bounds"), text(if density { "density" } else { "entropy" }));
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::post::forces::Coefficients;
 use crate::systems::hyperbolic::Law;
 
 /// Paths in the summary of every run.
-const ALWAYS: [&str; 13] = [
+const ALWAYS: [&str; 14] = [
     "mesh.faces",
     "mesh.order",
     "space.order",
@@ -19,6 +19,7 @@ const ALWAYS: [&str; 13] = [
     "time.dt_min",
     "time.dt_max",
     "time.rejected",
+    "time.retries",
     "timing.setup_s",
     "timing.run_s",
     "timing.rhs_evaluations",
@@ -39,6 +40,10 @@ const OF_SOLVES: [&str; 11] = [
     "timing.phases.penalty",
     "timing.phases.rest",
 ];
+
+/// Paths that the monitor of a limiter adds.
+const OF_LIMITERS: [&str; 5] =
+    ["limited.mean", "limited.max", "limited.factor", "limited.density", "limited.pressure"];
 
 /// The values that can be checked.
 #[derive(Clone, Debug)]
@@ -144,6 +149,9 @@ impl KnownValues {
         }
         if monitors.iter().any(|monitor| matches!(monitor.kind, MonitorKind::Divergence)) {
             names.extend(["divergence.l2", "divergence.jumps"].map(str::to_owned));
+        }
+        if monitors.iter().any(|monitor| matches!(monitor.kind, MonitorKind::Limited)) {
+            names.extend(OF_LIMITERS.map(str::to_owned));
         }
         for monitor in monitors {
             if let MonitorKind::Integral { fields, reference } = &monitor.kind {

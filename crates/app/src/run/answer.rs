@@ -16,6 +16,8 @@ pub fn lines(summary: &Map<String, Value>) -> Vec<String> {
     line("integral", entries("integral").map(|(name, x)| valued(name, x)).collect::<Vec<_>>().join(", "));
     line("divergence", entries("divergence").map(|(name, x)| valued(name, x)).collect::<Vec<_>>().join(", "));
     line("flow rate", entries("flow_rate").map(|(name, x)| valued(name, x)).collect::<Vec<_>>().join(", "));
+    let limited = entries("limited").map(|(name, x)| valued(name, x)).collect::<Vec<_>>().join(", ");
+    line("limited", limited);
     for (boundary, wall) in entries("wall") {
         line("wall", format!("{boundary}: {}", of_wall(wall)));
     }

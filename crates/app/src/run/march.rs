@@ -2,6 +2,7 @@
 
 pub mod adaptive;
 mod ahead;
+pub mod retry;
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -28,6 +29,8 @@ pub struct Tally {
     pub dt_max: Option<f64>,
     /// Attempts that were rejected because of their error.
     pub rejected: u64,
+    /// Repetitions of failed steps with half the size.
+    pub retries: u64,
     /// Time spent in steps.
     pub spent: Duration,
     /// Whether the run was stopped from outside, before the end.
@@ -65,6 +68,8 @@ pub struct March<'a> {
     measured: Option<Instant>,
     residual: Option<f64>,
     dt: f64,
+    /// The share of its size that a step has after failures; grows back to 1.
+    shrink: f64,
     /// Number of steps that must be checked one by one.
     careful: u64,
     /// The last steps before the current state.
@@ -112,6 +117,7 @@ impl<'a> March<'a> {
             measured: None,
             residual: None,
             dt: 0.0,
+            shrink: retry::shrink(plan),
             careful: 0,
             trail: Trail::default(),
             tally: Tally::default(),
@@ -154,6 +160,7 @@ impl<'a> March<'a> {
     fn run_unsteady(&mut self, outputs: &mut Outputs<'_>) -> Result<(), RunError> {
         while self.run_ahead(outputs.steps_left(self.now(), false))? || self.step()? {
             outputs.control = self.memory();
+            outputs.shrink = self.shrink;
             self.write(outputs, Moment::Step)?;
             self.draw(None)?;
             if self.stops() {
@@ -182,18 +189,28 @@ impl<'a> March<'a> {
             return self.attempt(spec);
         }
         let start = Instant::now();
-        let wanted = self.solver.next_size(self.present_step());
-        let Some(step) = self.controller.plan_size(wanted, self.limit)? else { return Ok(false) };
-        let t = self.solver.time();
-        self.solver.note(&mut self.trail, Taken::Step { t, dt: step.dt });
-        self.solver.step(step.dt)?;
-        // A step that lands on a time ends at exactly this time.
-        self.solver.set_time(step.t_next);
-        self.controller.accept(&step);
-        // This finds an invalid state, and comes before anything of the new state is written.
-        self.limit = self.solver.stable_dt()?;
+        let mut retries = 0;
+        let dt = loop {
+            let wanted = self.shrink * self.solver.next_size(self.present_step());
+            let Some(step) = self.controller.plan_size(wanted, self.limit)? else { return Ok(false) };
+            let (t, before) = (self.solver.time(), self.controller.now());
+            self.solver.note(&mut self.trail, Taken::Step { t, dt: step.dt });
+            self.solver.step(step.dt)?;
+            // A step that lands on a time ends at exactly this time.
+            self.solver.set_time(step.t_next);
+            self.controller.accept(&step);
+            // This finds an invalid state, and comes before anything of the new state is written.
+            match self.solver.stable_dt() {
+                Ok(limit) => {
+                    self.limit = limit;
+                    break step.dt;
+                }
+                Err(error) => self.retry(error, before, &mut retries)?,
+            }
+        };
+        self.recover();
         self.tally.spent += start.elapsed();
-        self.count(step.dt);
+        self.count(dt);
         self.careful = self.careful.saturating_sub(1);
         Ok(true)
     }

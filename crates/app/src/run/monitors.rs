@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::directory::Directory;
 use super::error::RunError;
 use super::flow;
+use super::limited;
 use super::not_finite::NotFinite;
 use super::pictures;
 use super::schedule::Schedule;
@@ -34,6 +35,8 @@ pub struct LastValues {
     pub integral: Map<String, Value>,
     /// Norms of the divergence and of the normal jumps of the velocity.
     pub divergence: Map<String, Value>,
+    /// Elements that a limiter changed, over the run.
+    pub limited: Map<String, Value>,
     /// Decay and deviation from reference data, by name of the integral.
     pub history: Map<String, Value>,
     /// Values at points, by the name of the monitor's table: `{field: {point: value}}`.
@@ -132,6 +135,7 @@ impl Monitor<'_> {
                 let driven = solver.driven();
                 row.extend(driven.map_or([f64::NAN; 2], |driven| [driven.mean, driven.force]));
             }
+            MonitorJob::Limited => row.extend(limited::row(solver)),
             MonitorJob::Probe { points, formulas, names } => {
                 for values in solver.evaluate_at(points) {
                     match values {
@@ -182,6 +186,7 @@ impl Monitor<'_> {
             pictures::along_a_wall(&Columns::read(&curve)?).write(&curve.with_extension("svg"))?;
         }
         match self.job {
+            MonitorJob::Limited => last.limited = limited::summary(&Columns::read(path)?),
             MonitorJob::Integral { names, references, .. } => {
                 last.history.extend(flow::decays(path, names, references)?);
             }
@@ -206,6 +211,7 @@ impl MonitorJob {
             Self::Integral { .. } => "integral",
             Self::Divergence(_) => "divergence",
             Self::FlowRate => "flow_rate",
+            Self::Limited => "limited",
             Self::Probe { .. } => "probe",
             Self::Forces(_) => "forces",
             Self::Wall(_) => "wall",
@@ -230,6 +236,7 @@ impl MonitorJob {
             }
             Self::Divergence(_) => columns.extend(["l2", "jumps"].map(str::to_owned)),
             Self::FlowRate => columns.extend(["mean", "force"].map(str::to_owned)),
+            Self::Limited => columns.extend(limited::COLUMNS.map(str::to_owned)),
             Self::Forces(_) => columns.extend(flow::FORCE_COLUMNS.map(str::to_owned)),
             Self::Wall(_) => columns.extend(flow::WALL_COLUMNS.map(str::to_owned)),
             Self::Recirculation { .. } => columns.push("length".to_owned()),

@@ -10,7 +10,7 @@ use super::averages::Averages;
 use super::directory::{Directory, Former};
 use super::error::RunError;
 use super::fields;
-use super::march::adaptive;
+use super::march::{adaptive, retry};
 use super::monitors::{self, LastValues, Monitor};
 use super::not_finite::NotFinite;
 use super::schedule::{self, Schedule};
@@ -34,6 +34,8 @@ pub struct Outputs<'a> {
     averages: Option<Averages<'a>>,
     /// The state of the error control, for checkpoints.
     pub control: Option<Memory>,
+    /// The share of the step size after failed steps, for checkpoints.
+    pub shrink: f64,
     checkpoints: Option<Schedule>,
     written: Vec<PathBuf>,
     /// The steps whose fields and whose checkpoint were written last.
@@ -82,6 +84,7 @@ impl<'a> Outputs<'a> {
             },
             newest_surfaces: None,
             control: None,
+            shrink: 1.0,
             averages: plan.averages.as_ref().map(|averages| {
                 let saved = plan.restart.as_ref().map_or(&[][..], |(_, saved)| &saved.averages);
                 Averages::new(averages, lattice_order, now, saved)
@@ -215,7 +218,8 @@ impl<'a> Outputs<'a> {
 
     fn write_checkpoint(&mut self, solver: &Hyperbolic, now: TimePoint) -> Result<(), RunError> {
         let averages = self.averages.as_ref().map_or_else(Vec::new, Averages::save);
-        let sections = self.control.iter().map(adaptive::section).collect();
+        let sections =
+            self.control.iter().map(adaptive::section).chain(retry::section(self.shrink)).collect();
         let saved = Checkpoint { now, state: solver.save(), averages, sections };
         let path = checkpoint::write(&self.directory.checkpoints(), &saved, self.plan.mesh_digest)?;
         self.written.push(path);

@@ -103,6 +103,7 @@ pub fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
         "dt_min": facts.tally.dt_min,
         "dt_max": facts.tally.dt_max,
         "rejected": facts.tally.rejected,
+        "retries": facts.tally.retries,
     });
     let substeps = solver.solves().filter(|solves| solves.substeps.most > 0);
     if let (Some(SolveStatistics { steps, substeps, .. }), Value::Object(time)) = (substeps, &mut time) {
@@ -144,6 +145,9 @@ pub fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
     }
     if let Some(driven) = solver.driven() {
         put("flow_rate", json!({ "mean": driven.mean, "force": driven.force }));
+    }
+    if !last.limited.is_empty() {
+        put("limited", Value::Object(last.limited.clone()));
     }
     for (name, values) in &last.probe {
         put(name, values.clone());

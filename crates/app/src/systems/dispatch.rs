@@ -9,13 +9,14 @@ use dgsuite_gpu::Host;
 use dgsuite_gpu::cuda::Cuda;
 use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{
-    BoundaryBinding, BoundaryKernel, BoundaryOf, DiffusionKernels, Diffusive, DiffusiveBoundaryOf,
-    Discretization, Equation, PackScalar, PointKernels, Pointwise, Scheme, WithDiffusion,
+    BoundKernels, BoundaryBinding, BoundaryKernel, BoundaryOf, BoundsOf, DiffusionKernels, Diffusive,
+    DiffusiveBoundaryOf, Discretization, Equation, PackScalar, PointKernels, Pointwise, Scheme,
+    WithDiffusion,
 };
 use dgsuite_physics::exact::Context;
 use dgsuite_physics::source::Manufactured;
 use dgsuite_physics::{
-    Advection, Boundary, Diffusion, DiffusiveBoundary, Euler, Exact, FaceMean, FarField, Hll, Hllc,
+    Advection, Boundary, Bounded, Diffusion, DiffusiveBoundary, Euler, Exact, FaceMean, FarField, Hll, Hllc,
     Law as Formulas, NavierStokes, NoSlipWall, NumericalFlux, Outflow, Prescribed, PressureOutlet, Real, Roe,
     Rusanov, SlipWall, Source, SubsonicInflow, Symmetry, WallHeat,
 };
@@ -76,7 +77,7 @@ pub(crate) fn engine(
                     let law = Advection {
                         velocity: std::array::from_fn(|i| velocity.get(i).copied().unwrap_or(0.0)),
                     };
-                    finish::<$t, _, _, $d, 1>(rest, law, Rusanov, None, &|kind| {
+                    finish::<$t, _, _, $d, 1>(rest, law, Rusanov, None, None, &|kind| {
                         open_boundary::<$t, _, _, $d, 1>(law, Rusanov, kind)
                     })
                 }
@@ -84,14 +85,21 @@ pub(crate) fn engine(
                     let law = Euler { gamma: *gamma };
                     macro_rules! flux {
                         ($f:expr) => {
-                            finish::<$t, _, _, $d, $n>(rest, law, $f, None, &|kind| {
-                                gas_boundary::<$t, _, $d, $n>(
-                                    law,
-                                    *gas_constant,
-                                    on_boundaries::<_, $d, $n>($f),
-                                    kind,
-                                )
-                            })
+                            finish::<$t, _, _, $d, $n>(
+                                rest,
+                                law,
+                                $f,
+                                None,
+                                bounds::<$t, $d, $n>(law),
+                                &|kind| {
+                                    gas_boundary::<$t, _, $d, $n>(
+                                        law,
+                                        *gas_constant,
+                                        on_boundaries::<_, $d, $n>($f),
+                                        kind,
+                                    )
+                                },
+                            )
                         };
                     }
                     by_flux!(setup, flux)
@@ -102,13 +110,20 @@ pub(crate) fn engine(
                         Box::new(Diffusive::<_, $d, $n> { diffusion: *viscous });
                     macro_rules! flux {
                         ($f:expr) => {
-                            finish::<$t, _, _, $d, $n>(rest, viscous.gas, $f, Some(diffusion), &|kind| {
-                                viscous_boundary::<$t, _, $d, $n>(
-                                    *viscous,
-                                    on_boundaries::<_, $d, $n>($f),
-                                    kind,
-                                )
-                            })
+                            finish::<$t, _, _, $d, $n>(
+                                rest,
+                                viscous.gas,
+                                $f,
+                                Some(diffusion),
+                                bounds::<$t, $d, $n>(viscous.gas),
+                                &|kind| {
+                                    viscous_boundary::<$t, _, $d, $n>(
+                                        *viscous,
+                                        on_boundaries::<_, $d, $n>($f),
+                                        kind,
+                                    )
+                                },
+                            )
                         };
                     }
                     by_flux!(setup, flux)
@@ -124,11 +139,22 @@ pub(crate) fn engine(
     }
 }
 
+/// The quantities of a gas that limiters bound.
+#[allow(clippy::unnecessary_wraps, reason = "other laws have no bounds")]
+fn bounds<T, const D: usize, const N: usize>(law: Euler) -> Option<Box<dyn BoundKernels<T>>>
+where
+    Euler: Bounded<D, N>,
+    BoundsOf<Euler, D, N>: BoundKernels<T>,
+{
+    Some(Box::new(BoundsOf::<_, D, N> { law }))
+}
+
 fn finish<T, L, F, const D: usize, const N: usize>(
     rest: Rest<'_>,
     law: L,
     flux: F,
     diffusion: Option<Box<dyn DiffusionKernels<T>>>,
+    bounds: Option<Box<dyn BoundKernels<T>>>,
     boundary: &dyn Fn(&BoundaryKind) -> Option<Box<dyn BoundaryKernel<T>>>,
 ) -> Built
 where
@@ -160,6 +186,10 @@ where
     let equation =
         Equation { diffusion, eta: rest.setup.eta, source, two_point, ..Equation::<T>::from(physics) };
     if let Device::Cuda(ordinal) = *device {
+        if rest.setup.limiting.is_some() {
+            let what = "with a limiter on a GPU; use device: cpu".to_owned();
+            return Err(SystemError::Unavailable { law: model.name(), what });
+        }
         let cuda = Cuda::new(ordinal)?;
         let host = Arc::clone(rest.host);
         let mut discretization = CudaDiscretization::new(mesh, rest.scheme, equation, bindings, host, &cuda)?;
@@ -170,6 +200,9 @@ where
     let mut discretization =
         Discretization::new(mesh, rest.scheme, equation, bindings, Arc::clone(rest.host))?;
     discretization.measure_steps_by(rest.setup.step_measure);
+    if let (Some(limiting), Some(bounds)) = (rest.setup.limiting, bounds) {
+        discretization.limit_by(limiting, bounds)?;
+    }
     let engine = HostEngine::new(discretization, rest.host, *scheme, rest.initial, rest.t0)?;
     Ok(Box::new(engine))
 }

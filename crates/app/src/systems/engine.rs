@@ -6,7 +6,7 @@ use dgsuite_basis::Representation;
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};
 use dgsuite_ops::cuda::{Attempt, ControlStart, SamplesUnderWay};
 use dgsuite_ops::{
-    BoundarySamples, Discretization, Norms, OpsError, PackScalar, Sample, StageWeights, StepMeasure,
+    BoundarySamples, Discretization, Limited, Norms, OpsError, PackScalar, Sample, StageWeights, StepMeasure,
 };
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
@@ -78,6 +78,14 @@ pub(crate) trait Engine: Send {
     }
     /// The flow that a uniform force drives, if its flow rate is prescribed.
     fn driven(&self) -> Option<Driven> {
+        None
+    }
+    /// What the limiter did in the last stage; `None` without a limiter.
+    fn limited(&self) -> Option<Limited> {
+        None
+    }
+    /// The smallest density and pressure at the points of the limiter; `None` without one.
+    fn least(&self) -> Option<[f64; 2]> {
         None
     }
     /// Counts and times of the linear solvers, if the steps need them.
@@ -216,7 +224,7 @@ pub(crate) struct HostEngine<T: PackScalar> {
 
 impl<T: PackScalar> HostEngine<T> {
     pub(crate) fn new(
-        discretization: Discretization<T>,
+        mut discretization: Discretization<T>,
         host: &Arc<Host>,
         scheme: Scheme,
         initial: &dyn Exact,
@@ -224,6 +232,7 @@ impl<T: PackScalar> HostEngine<T> {
     ) -> Result<Self, GpuError> {
         let mut u = HostVector::zeros(host, discretization.len())?;
         discretization.project(initial, t0, &mut u);
+        discretization.limit_initial(initial, t0, &mut u);
         let stepper = Stepper::new(scheme, &u)?;
         let rhs = Semidiscrete { discretization, evaluations: 0 };
         Ok(Self { rhs, stepper, u, kept: None, weights: None, local: Vec::new() })
@@ -280,6 +289,14 @@ impl<T: PackScalar> Engine for HostEngine<T> {
         let outcome = self.stepper.step(&mut self.rhs, t, cfl, &mut self.u);
         self.rhs.discretization.set_local_steps(None);
         outcome
+    }
+
+    fn limited(&self) -> Option<Limited> {
+        self.rhs.discretization.limited()
+    }
+
+    fn least(&self) -> Option<[f64; 2]> {
+        self.rhs.discretization.least(&self.u)
     }
 
     fn stable_dt(&mut self) -> Result<f64, OpsError> {

@@ -23,6 +23,7 @@
 mod ahead;
 mod attempt;
 mod failure;
+mod limited;
 mod of_incompressible;
 mod slowest;
 

@@ -10,7 +10,7 @@ use super::two_point::SplitFlux;
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_mesh::Mesh;
-use dgsuite_ops::{Form, Scheme as Space, StepMeasure};
+use dgsuite_ops::{Form, Limiting, Scheme as Space, StepMeasure};
 use dgsuite_physics::exact::Model;
 use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::{Euler, Exact, Given, NavierStokes, Source};
@@ -293,6 +293,8 @@ pub struct Setup {
     pub split_flux: SplitFlux,
     /// Discontinuous Galerkin, or flux reconstruction: nodal, collocated, in strong form.
     pub correction: Correction,
+    /// Limiter of each stage, of a gas.
+    pub limiting: Option<Limiting>,
     /// Conditions by name of the boundary.
     pub boundaries: BTreeMap<String, BoundaryKind>,
     /// Time integration scheme of explicit steps.
@@ -327,6 +329,7 @@ impl Setup {
             form: Form::Weak,
             split_flux: SplitFlux::default(),
             correction: Correction::Dg,
+            limiting: None,
             boundaries: BTreeMap::new(),
             scheme: Scheme::Lserk54,
             step_measure: StepMeasure::default(),

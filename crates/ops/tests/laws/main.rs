@@ -10,6 +10,7 @@ mod convergence;
 mod diffusion;
 mod diffusion_orders;
 mod free_stream;
+mod limiter;
 mod oracle;
 mod reconstruction;
 mod split_form;

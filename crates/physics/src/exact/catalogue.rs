@@ -254,9 +254,8 @@ fn euler(name: &str, r: &Reader<'_>, gas: Euler, dim: usize, mu: f64) -> Result<
             };
             gas_flow(gas, dim, solution, solution)
         }
-        "sod" => {
-            let left = GasState { density: 1.0, velocity: [0.0; 3], pressure: 1.0 };
-            let right = GasState { density: 0.125, velocity: [0.0; 3], pressure: 0.1 };
+        "sod" | "lax" | "le-blanc" | "two-rarefactions" => {
+            let [left, right] = tube(name, r.direction(["nx", "ny", "nz"])?);
             shock_tube(r, gas, dim, left, right)?
         }
         "riemann-problem" => {
@@ -312,6 +311,22 @@ fn euler(name: &str, r: &Reader<'_>, gas: Euler, dim: usize, mu: f64) -> Result<
 fn strength(r: &Reader<'_>, gas: &Euler) -> Result<f64, ExactError> {
     let limit = 4.0 * PI * (gas.gamma / (gas.gamma - 1.0)).sqrt() / 1f64.exp();
     r.between("beta", -limit, limit, "a strength that keeps the temperature positive")
+}
+
+/// The states of a shock tube by name, with velocities along `direction`.
+///
+/// # Source
+/// Sod, J. Comput. Phys. 27 (1978) 1–31; Lax, Comm. Pure Appl. Math. 7 (1954) 159–193; Benson, Comput.
+/// Methods Appl. Mech. Engrg. 99 (1992) 235–394 (Le Blanc's tube); Toro 2009, §4.3.3, test 2.
+fn tube(name: &str, direction: [f64; 3]) -> [GasState; 2] {
+    let state =
+        |density, u: f64, pressure| GasState { density, velocity: direction.map(|n| u * n), pressure };
+    match name {
+        "lax" => [state(0.445, 0.698, 3.528), state(0.5, 0.0, 0.571)],
+        "le-blanc" => [state(1.0, 0.0, 2.0 / 30.0), state(1e-3, 0.0, 2e-10 / 3.0)],
+        "two-rarefactions" => [state(1.0, -2.0, 0.4), state(1.0, 2.0, 0.4)],
+        _ => [state(1.0, 0.0, 1.0), state(0.125, 0.0, 0.1)],
+    }
 }
 
 fn shock_tube(

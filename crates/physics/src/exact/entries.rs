@@ -33,7 +33,7 @@ const fn p(name: &'static str, default: f64, about: &'static str) -> Parameter {
     Parameter { name, default, about }
 }
 
-pub(super) static CATALOGUE: [Entry; 21] = [
+pub(super) static CATALOGUE: [Entry; 24] = [
     Entry {
         name: "isentropic-vortex",
         model: "euler",
@@ -125,6 +125,42 @@ pub(super) static CATALOGUE: [Entry; 21] = [
         model: "euler",
         dims: &[2, 3],
         about: "Sod's shock tube, solved exactly",
+        parameters: &[
+            p("diaphragm", 0.5, "position along the direction"),
+            p("nx", 1.0, "direction"),
+            p("ny", 0.0, "direction"),
+            p("nz", 0.0, "direction"),
+        ],
+    },
+    Entry {
+        name: "lax",
+        model: "euler",
+        dims: &[2, 3],
+        about: "Lax's shock tube, solved exactly",
+        parameters: &[
+            p("diaphragm", 0.0, "position along the direction"),
+            p("nx", 1.0, "direction"),
+            p("ny", 0.0, "direction"),
+            p("nz", 0.0, "direction"),
+        ],
+    },
+    Entry {
+        name: "le-blanc",
+        model: "euler",
+        dims: &[2, 3],
+        about: "Le Blanc's shock tube (γ = 5/3): a pressure ratio of 3e8, solved exactly",
+        parameters: &[
+            p("diaphragm", 3.0, "position along the direction"),
+            p("nx", 1.0, "direction"),
+            p("ny", 0.0, "direction"),
+            p("nz", 0.0, "direction"),
+        ],
+    },
+    Entry {
+        name: "two-rarefactions",
+        model: "euler",
+        dims: &[2, 3],
+        about: "two rarefactions with a near vacuum between them, solved exactly",
         parameters: &[
             p("diaphragm", 0.5, "position along the direction"),
             p("nx", 1.0, "direction"),

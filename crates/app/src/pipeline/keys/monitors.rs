@@ -3,7 +3,7 @@
 use super::Absent::{Nothing, Required, Says, Value};
 use super::Kind::{Formula, List, Number, Section, Text, Vector, Whole, Words};
 use super::Range::{Above, Any};
-use super::{FLOW, FLUID, INCOMPRESSIBLE, Key, SPACE_TIME, key};
+use super::{FLOW, FLUID, GAS, INCOMPRESSIBLE, Key, SPACE_TIME, key};
 
 const TIME: super::Kind = Number(Above(0.0));
 const STEPS: super::Kind = Whole(1, usize::MAX);
@@ -38,6 +38,23 @@ pub(super) const KEYS: &[Key] = &[
         "The mean velocity and the force per mass that keeps it, with `physics.flow_rate`.",
     )
     .of(INCOMPRESSIBLE),
+    key(
+        "monitors[].limited",
+        &[Section],
+        Nothing,
+        "Share of the elements that a limiter changed in the last stage, the smallest factor of their modes, \
+         and the smallest density and pressure.",
+    )
+    .of(GAS),
+    key(
+        "monitors[].limited.every",
+        &[TIME],
+        Nothing,
+        "The interval of time between rows, in place of `every_steps`.",
+    )
+    .of(GAS),
+    key("monitors[].limited.every_steps", &[STEPS], Value("100"), "The number of steps between rows.")
+        .of(GAS),
     key(
         "monitors[].forces",
         &[Section],

@@ -12,7 +12,22 @@ use crate::plan::elliptic::EllipticPlan;
 use crate::plan::{Choices, Plan};
 
 /// Files that have every key of the table.
-const FILES: [&str; 11] = [
+const FILES: [&str; 13] = [
+    "
+mesh: { file: a.msh }
+physics: { model: euler }
+space: { shock: { entropy-filter: { tolerance: 1e-3, gate: none, bounds: entropy } } }
+initial: { rho: 1, u: 0, v: 0, p: 1 }
+time: { end: 1, retries: 3 }
+monitors: [{ limited: { every: 1 } }, { limited: { every_steps: 1 } }]
+",
+    "
+mesh: { file: a.msh }
+physics: { model: euler }
+space: { limiter: { barth-jespersen: { neighbours: vertices } } }
+initial: { rho: 1, u: 0, v: 0, p: 1 }
+time: { end: 1 }
+",
     "
 title: A
 device: cpu
@@ -43,6 +58,7 @@ space:
   riemann: roe
   dissipation: 0.5
   viscous: { br2: { eta: 4 } }
+  shock: none
   limiter: none
   cubature: { face: 3, volume: collocated }
 initial: { rho: 1, u: 0, v: 0, p: 1 }

@@ -3,7 +3,7 @@
 use super::Absent::{Nothing, Required, Says, Value};
 use super::Kind::{Flag, Number, Section, Whole, Words};
 use super::Range::{Above, Any, Below};
-use super::{EXPLICIT, FLOW, INCOMPRESSIBLE, Key, Low, key};
+use super::{EXPLICIT, FLOW, GAS, INCOMPRESSIBLE, Key, Low, key};
 
 const FRACTION: super::Kind = Number(Below(Low::Over(0.0), 1.0));
 
@@ -14,7 +14,7 @@ pub(super) const KEYS: &[Key] = &[
         &[Words(&[
             "rk2", "heun", "rk4", "ssprk22", "ssprk33", "ssprk43", "ssprk54", "ssprk104", "lserk54", "rdpk35",
         ])],
-        Says("`lserk54`; `rdpk35` with `adaptive`"),
+        Says("`lserk54`; `ssprk43` with a limiter; `rdpk35` with `adaptive`"),
         "The explicit Runge-Kutta scheme. `rk2` is the midpoint rule; `rdpk35` estimates its error.",
     )
     .of(EXPLICIT),
@@ -100,6 +100,14 @@ pub(super) const KEYS: &[Key] = &[
         "The number of steps after which the run ends, counted from the start of the first run.",
     )
     .of(FLOW),
+    key(
+        "time.retries",
+        &[Whole(0, usize::MAX)],
+        Says("10 with a limiter, 0 without"),
+        "How often a step that ends in a bad state is repeated with half its size before the run fails. Steps \
+         grow again afterwards.",
+    )
+    .of(GAS),
     key(
         "time.steady",
         &[Section],

@@ -40,7 +40,7 @@ struct Batch {
 impl March<'_> {
     /// Takes at most `most` steps in batches; `false` if it took none.
     pub(super) fn run_ahead(&mut self, most: u64) -> Result<bool, RunError> {
-        if self.careful > 0 || most < FEWEST || !self.solver.runs_ahead() {
+        if self.careful > 0 || self.shrink < 1.0 || most < FEWEST || !self.solver.runs_ahead() {
             return Ok(false);
         }
         self.trail.lose();

@@ -31,6 +31,8 @@ pub(crate) enum Taken {
 pub(crate) struct Trail {
     taken: Vec<Taken>,
     kept: bool,
+    /// The time integrals of the boundary fluxes at the copy.
+    integrals: Vec<f64>,
 }
 
 /// The state of a gas closest to an inadmissible one.
@@ -79,6 +81,7 @@ impl Hyperbolic {
         if !trail.kept || trail.taken.len() >= Trail::STEPS {
             trail.taken.clear();
             trail.kept = self.engine.keep();
+            trail.integrals = self.engine.boundary_integrals();
         }
         trail.taken.push(step);
     }
@@ -100,6 +103,26 @@ impl Hyperbolic {
         let _ = self.again(*last);
         (self.time, self.steps) = (time, steps);
         found
+    }
+
+    /// Returns to the state before the last step of `trail`, by repeating the steps from the copy of the
+    /// state; `false` if there is no copy.
+    ///
+    /// # Errors
+    /// Those of the steps.
+    pub(crate) fn go_back(&mut self, trail: &mut Trail) -> Result<bool, SystemError> {
+        let (true, Some(last)) = (trail.kept, trail.taken.pop()) else { return Ok(false) };
+        let steps = self.steps;
+        self.engine.go_back();
+        self.engine.set_boundary_integrals(&trail.integrals);
+        for &step in &trail.taken {
+            self.again(step)?;
+        }
+        self.steps = steps - 1;
+        if let Taken::Step { t, .. } = last {
+            self.time = t;
+        }
+        Ok(true)
     }
 
     fn again(&mut self, step: Taken) -> Result<(), SystemError> {

@@ -1,0 +1,73 @@
+//! Scheme, steps and end of a run, resolved.
+
+use dgsuite_timeint::StepSize;
+
+use crate::pipeline::Pipeline;
+use crate::pipeline::physics::Model;
+use crate::pipeline::problem::{InputError, Problem};
+use crate::pipeline::state::InitialSpec;
+use crate::pipeline::time::{AdaptiveSpec, SteadySpec, StepSpec};
+use crate::systems::hyperbolic::StepMeasure;
+
+/// Time stepping, resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimePlan {
+    /// The name of the scheme.
+    pub scheme: String,
+    /// The step size; with steps by their error, the size of the first step.
+    pub step: StepSize,
+    /// Steps by an estimate of their error.
+    pub adaptive: Option<AdaptiveSpec>,
+    /// The largest stable product of step and spectral radius of the scheme.
+    pub stable_radius: f64,
+    /// The final time.
+    pub end: Option<f64>,
+    /// The largest number of steps.
+    pub steps: Option<usize>,
+    /// A steady run.
+    pub steady: Option<SteadySpec>,
+    /// The largest number of repetitions of a failed step with half its size.
+    pub retries: u64,
+}
+
+/// The measure of steps. Sub-steps of a fixed step are measured alike, so that one bound serves both.
+pub(super) fn step_measure(pipeline: &Pipeline) -> StepMeasure {
+    let bound = pipeline.incompressible.as_ref().and_then(|law| law.subcycles?.bound(pipeline.space.order));
+    bound.map_or(pipeline.time.step.measure(), |(measure, _)| measure)
+}
+
+/// Makes the plan of a run that starts at time `start`.
+pub(super) fn time_plan(pipeline: &Pipeline, start: f64) -> Result<TimePlan, InputError> {
+    let spec = &pipeline.time;
+    if let Some(end) = spec.end.as_ref().filter(|end| end.value < start) {
+        return Err(InputError::range(end, format!("at least {start}, where the run starts")));
+    }
+    // A flow rate sets the fluid in motion before the first step.
+    let rate = match &pipeline.physics.model {
+        Model::Incompressible { flow_rate, .. } => flow_rate.as_ref().is_some_and(|rate| rate.mean != 0.0),
+        _ => false,
+    };
+    let moves = rate || pipeline.incompressible.is_none() || !matches!(pipeline.initial, InitialSpec::Rest);
+    if !moves && start == 0.0 && matches!(spec.step, StepSpec::Cfl(_)) {
+        let expected = "a step size, as the fluid is at rest at the start".to_owned();
+        return Err(InputError::at(&spec.place, Problem::MissingKey { key: "time.dt".into(), expected }));
+    }
+    let order = pipeline.space.order;
+    let (scheme, stable_radius) = match &pipeline.incompressible {
+        Some(law) => (law.scheme_name(), law.stable_radius(order)),
+        None => (spec.scheme.name(), spec.scheme.stable_radius(order)),
+    };
+    Ok(TimePlan {
+        scheme: scheme.to_owned(),
+        stable_radius,
+        step: match spec.step {
+            StepSpec::Cfl(cfl) => StepSize::Cfl(cfl.unwrap_or(stable_radius)),
+            StepSpec::Fixed(dt) => StepSize::Fixed(dt),
+        },
+        adaptive: spec.adaptive,
+        end: spec.end.as_ref().map(|end| end.value),
+        steps: spec.steps,
+        steady: spec.steady,
+        retries: spec.retries,
+    })
+}

@@ -1,0 +1,65 @@
+//! Repetitions of steps that end in a bad state, with half the size.
+
+use dgsuite_timeint::TimePoint;
+
+use super::March;
+use crate::checkpoint::Section;
+use crate::plan::Plan;
+use crate::run::error::RunError;
+use crate::systems::SystemError;
+
+/// Growth of the step after a step that did not fail.
+const GROWTH: f64 = 1.2;
+
+/// Largest number of messages about retries of a run.
+const MESSAGES: u64 = 5;
+
+/// The section of a checkpoint with the share of the step size.
+const SECTION: &str = "retry";
+
+/// The share of the step size as a section of a checkpoint; `None` for whole steps.
+pub fn section(shrink: f64) -> Option<Section<'static>> {
+    (shrink < 1.0).then(|| Section::optional(SECTION, 1).numbers(vec![shrink]))
+}
+
+/// The share of the step size at the start of a run.
+pub(super) fn shrink(plan: &Plan) -> f64 {
+    let saved =
+        plan.restart.as_ref().and_then(|(_, saved)| saved.section(SECTION)?.values().first().copied());
+    saved.filter(|share| (0.0..=1.0).contains(share)).unwrap_or(1.0)
+}
+
+impl March<'_> {
+    /// Returns to the state before a step that ended with `error`, and halves the next step.
+    ///
+    /// # Errors
+    /// `error`, if the step has been repeated often enough, or cannot be repeated.
+    pub(super) fn retry(
+        &mut self,
+        error: SystemError,
+        before: TimePoint,
+        retries: &mut u64,
+    ) -> Result<(), RunError> {
+        let bad_state = matches!(error, SystemError::NotFinite { .. });
+        if !bad_state || *retries >= self.plan.time.retries || !self.solver.go_back(&mut self.trail)? {
+            return Err(error.into());
+        }
+        *retries += 1;
+        self.tally.retries += 1;
+        self.shrink *= 0.5;
+        self.controller.resume(before);
+        if self.tally.retries <= MESSAGES {
+            let last = if self.tally.retries == MESSAGES { "; later retries are only counted" } else { "" };
+            self.log.note(&format!(
+                "step {} from t = {:.6e} ended in a bad state: repeated with {} of its size{last}",
+                before.step, before.t, self.shrink
+            ));
+        }
+        Ok(())
+    }
+
+    /// Lets the steps grow after a step that did not fail.
+    pub(super) fn recover(&mut self) {
+        self.shrink = (GROWTH * self.shrink).min(1.0);
+    }
+}

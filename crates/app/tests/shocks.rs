@@ -1,0 +1,100 @@
+//! Shocks: the filter makes high orders possible, restarts are exact, failed steps are repeated.
+
+#[path = "support/case.rs"]
+mod support;
+
+use support::{Case, number};
+
+const TUBE: &str = "\
+mesh:
+  generate: { shape: quad, min: [0, 0], max: [1, 0.02], cells: [50, 1] }
+physics: { model: euler }
+space: { order: 3, riemann: hllc, shock: entropy-filter }
+initial: { exact: sod, diaphragm: 0.5 }
+boundaries:
+  xmin: { type: dirichlet, exact: sod }
+  xmax: { type: dirichlet, exact: sod }
+  ymin: { type: symmetry }
+  ymax: { type: symmetry }
+time: { steps: 40 }
+monitors:
+  - limited: { every_steps: 5 }
+  - probe: { points: [[0.52, 0.01], [0.55, 0.01]], fields: [rho, u, p], every_steps: 10 }
+";
+
+/// Gas at rest, into which a flow of Mach 700 enters: the first step is far too large.
+const JET: &str = "\
+mesh:
+  generate: { shape: tri, min: [0, 0], max: [1, 0.25], cells: [16, 4] }
+physics: { model: euler, gamma: 5/3 }
+space: { order: 2, riemann: hllc, shock: entropy-filter }
+initial: { rho: 0.5, u: 0, v: 0, p: 0.4127 }
+boundaries:
+  xmin: { type: dirichlet, rho: 5, u: 800, v: 0, p: 0.4127 }
+  xmax: { type: outflow }
+  ymin: { type: symmetry }
+  ymax: { type: outflow }
+time: { steps: 6 }
+monitors: [{ probe: { points: [[0.01, 0.1], [0.03, 0.1]], fields: [rho, u, p], every_steps: 3 } }]
+";
+
+/// All values of the probe.
+fn probed(summary: &serde_json::Value) -> String {
+    summary["probe"].to_string()
+}
+
+#[test]
+fn a_shock_tube_of_order_3_needs_the_filter() {
+    let case = Case::new(TUBE);
+    let with = case.run(&[]);
+    let limited = &with["limited"];
+    assert!(number(&with, "/limited/max") > 0.0 && number(&with, "/limited/density") > 0.115, "{limited}");
+    assert_eq!(number(&with, "/time/retries"), 0.0);
+    let without = ["run", "case.yaml", "--set", "space.shock=none", "--set", "monitors=[]"];
+    let outcome = case.dgsuite(&without);
+    assert!(outcome.code != 0 && outcome.stderr.contains("no longer finite"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_limited_run_continues_from_a_checkpoint_as_if_it_had_not_stopped() {
+    for limiter in ["space.order=3", "space={ order: 1, limiter: barth-jespersen }"] {
+        let case = Case::new(TUBE);
+        let whole = probed(&case.run(&["--set", limiter]));
+        case.run(&["--set", limiter, "--set", "time.steps=20"]);
+        let continued = probed(&case.run(&["--set", limiter, "--restart", "latest"]));
+        assert_eq!(whole, continued, "{limiter}");
+    }
+}
+
+#[test]
+fn a_step_that_ends_in_a_bad_state_is_repeated_with_half_its_size() {
+    let case = Case::new(JET);
+    let summary = case.run(&[]);
+    assert!(number(&summary, "/time/retries") >= 4.0, "{}", summary["time"]);
+    assert_eq!(number(&summary, "/time/steps"), 6.0);
+    let mass = number(&summary, "/conservation/rho");
+    assert!(mass < 1e-12, "repeated steps count once in the balance of mass: {mass:e}");
+    case.run(&["--set", "time.steps=3"]);
+    let continued = case.run(&["--restart", "latest"]);
+    assert_eq!(probed(&summary), probed(&continued), "the size of the next step is in the checkpoint");
+    let outcome = case.dgsuite(&["run", "case.yaml", "--set", "time.retries=2"]);
+    assert!(outcome.code != 0 && outcome.stderr.contains("no longer finite"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("repeated with 0.25 of its size"), "{}", outcome.stderr);
+}
+
+#[test]
+fn limiters_without_sense_are_refused() {
+    let case = Case::new(TUBE);
+    let refuses = |set: &str, said: &[&str]| {
+        let outcome = case.dgsuite(&["check", "case.yaml", "--set", set]);
+        assert!(outcome.code != 0, "{set}");
+        for part in said {
+            assert!(outcome.stderr.contains(part), "{set}: {part} in {}", outcome.stderr);
+        }
+    };
+    refuses("space.limiter=barth-jespersen", &["`space.limiter` does not belong", "shock: none"]);
+    refuses("space.shock=none", &["`monitors.0.limited` does not belong", "`space.shock: entropy-filter`"]);
+    refuses("space.shock={ entropy-filter: { tolerance: 1 } }", &["at least 0 and below 1"]);
+    refuses("space.shock=filter", &["`filter` is not a value of `space.shock`", "none, entropy-filter"]);
+    refuses("space.limiter=minmod", &["none, positivity, barth-jespersen"]);
+}
