@@ -265,23 +265,27 @@ impl<T: PackScalar> Discretization<T> {
         let points = inside(group.shape, lattice(group.shape, order));
         let values = group.parts[0].reference.evaluate(&points);
         let slopes = group.parts[0].reference.gradient(&points);
+        let lifts_of = |reference: &ReferenceElement| -> Vec<Matrix> {
+            directed_lifts(reference).iter().map(|lift| values.mul(lift)).collect()
+        };
         let lifts: Vec<(usize, Vec<Matrix>)> =
-            group.parts.iter().map(|p| (p.first_block, directed_lifts(&p.reference))).collect();
+            group.parts.iter().map(|p| (p.first_block, lifts_of(&p.reference))).collect();
         let orders = self.mesh.sets.iter().filter(|s| s.shape == group.shape).map(|s| s.order);
         let geometry: Vec<(usize, GeometryBasis)> =
             orders.map(|n| (n, GeometryBasis::new(group.shape, n, &points))).collect();
         let per_slot = |slot: usize| -> Vec<f64> {
             let c = coefficients(group, state, slot);
+            let c = Matrix::from_fn(group.state.rows, fields, |i, k| c[k][i]);
+            let jump = Matrix::from_fn(nf, fields, |q, k| jumps[(slot * nf + q) * fields + k]);
             let part = lifts.iter().rposition(|l| l.0 <= slot / group.state.lanes).unwrap_or(0);
             let (set, local) = self.mesh.locate(group.elements[slot] as usize);
             let i = geometry.iter().position(|g| g.0 == self.mesh.sets[set].order).unwrap_or(0);
             let metric = metric_of(dim, &geometry[i].1, &element_points(&self.mesh, set, local));
             let mut out = vec![0.0; dim * fields * points.len()];
-            for (k, c) in c.iter().enumerate() {
-                let jump: Vec<f64> = (0..nf).map(|q| jumps[(slot * nf + q) * fields + k]).collect();
-                for d in 0..dim {
-                    let lifted = values.mul_vec(&lifts[part].1[d].mul_vec(&jump));
-                    for (q, (a, b)) in slopes[d].mul_vec(c).iter().zip(&lifted).enumerate() {
+            for d in 0..dim {
+                let (slope, lifted) = (slopes[d].mul(&c), lifts[part].1[d].mul(&jump));
+                for q in 0..points.len() {
+                    for (k, (a, b)) in slope.row(q).iter().zip(lifted.row(q)).enumerate() {
                         for x in 0..dim {
                             out[(x * fields + k) * points.len() + q] += metric[q][d][x] * (a + b);
                         }

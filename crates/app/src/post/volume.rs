@@ -2,8 +2,12 @@
 
 use dgsuite_basis::{LagrangeBasis, Matrix, Quadrature, Shape};
 use dgsuite_physics::formula::Formula;
+use rayon::prelude::*;
 
 use crate::systems::hyperbolic::SampledSet;
+
+/// Elements that are interpolated by one product of matrices.
+const RUN: usize = 4;
 
 /// Interpolation from the lattice of a shape to the points of a cubature rule.
 struct Rule {
@@ -20,12 +24,48 @@ impl Rule {
         Self { values, derivatives, weights: cubature.weights }
     }
 
-    /// Interpolates the values at lattice points to cubature points.
-    fn at_points(matrix: &Matrix, values: &[f64], out: &mut Vec<f64>) {
-        out.clear();
-        out.extend(
-            (0..matrix.rows()).map(|q| matrix.row(q).iter().zip(values).map(|(m, x)| m * x).sum::<f64>()),
-        );
+    /// Returns the integrals of the formulas over each element of a run, from those columns of the samples
+    /// that are `used`.
+    fn of_run(
+        &self,
+        set: &SampledSet,
+        columns: &[&[f64]],
+        used: &[usize],
+        run: &[usize],
+        t: f64,
+        formulas: &[&Formula],
+    ) -> Vec<Vec<f64>> {
+        let (nodes, dim, own) = (self.values.cols, set.shape.dim(), used.len());
+        let node = |i: usize, cell: usize| run[cell] * nodes + i;
+        let samples =
+            Matrix::from_fn(nodes, run.len() * own, |i, j| columns[used[j % own]][node(i, j / own)]);
+        let positions = Matrix::from_fn(nodes, run.len() * 3, |i, j| set.points[node(i, j / 3)][j % 3]);
+        let (values, x) = (self.values.mul(&samples).transpose(), self.values.mul(&positions).transpose());
+        let slopes: Vec<Matrix> = self.derivatives.iter().take(dim).map(|d| d.mul(&positions)).collect();
+        let of_cell = |cell: usize| -> Vec<f64> {
+            let mut inputs: Vec<&[f64]> = vec![&[0.0]; columns.len()];
+            for (j, &column) in used.iter().enumerate() {
+                inputs[column] = values.row(cell * own + j);
+            }
+            inputs.extend((0..3).map(|d| x.row(cell * 3 + d)));
+            let time = [t];
+            inputs.push(&time);
+            let volume = |q: usize| {
+                let mut jacobian = [[0.0; 3]; 3];
+                for (e, slope) in slopes.iter().enumerate() {
+                    (0..3).for_each(|d| jacobian[d][e] = slope[(q, cell * 3 + d)]);
+                }
+                self.weights[q] * determinant(&jacobian, dim).abs()
+            };
+            let volumes: Vec<f64> = (0..self.weights.len()).map(volume).collect();
+            let mut results = vec![0.0; self.weights.len()];
+            let integral = |formula: &&Formula| {
+                formula.eval_batch(&inputs, &mut results);
+                volumes.iter().zip(&results).map(|(w, f)| w * f).sum()
+            };
+            formulas.iter().map(integral).collect()
+        };
+        (0..run.len()).map(of_cell).collect()
     }
 }
 
@@ -35,39 +75,23 @@ impl Rule {
 /// The sets are samples with gradients on lattices of order `order`. Values, derivatives and coordinates are
 /// interpolated from the lattice to a rule that is exact to degree `2 order + 2`, so that integrals of
 /// quadratic formulas have no quadrature error on affine elements if `order` is that of the solution.
+/// Elements run in parallel on the current pool of threads, whose number does not change the result.
 #[must_use]
 pub fn integrals(sets: &[SampledSet], order: usize, t: f64, formulas: &[&Formula]) -> Vec<f64> {
     let mut sums = vec![0.0; formulas.len()];
     for set in sets {
         let rule = Rule::new(set.shape, order);
-        let (nodes, dim) = (rule.values.cols(), set.shape.dim());
-        let columns: Vec<&Vec<f64>> = set.values.iter().chain(&set.gradients).collect();
-        let mut arguments = vec![Vec::new(); columns.len() + 3];
-        let (mut slope, mut results) = (Vec::new(), vec![0.0; rule.weights.len()]);
-        for cell in 0..set.points.len() / nodes {
-            let range = cell * nodes..(cell + 1) * nodes;
-            for (column, out) in columns.iter().zip(&mut arguments) {
-                Rule::at_points(&rule.values, &column[range.clone()], out);
-            }
-            let points = &set.points[range];
-            let mut jacobian = vec![[[0.0; 3]; 3]; rule.weights.len()];
-            for d in 0..3 {
-                let coordinate: Vec<f64> = points.iter().map(|x| x[d]).collect();
-                Rule::at_points(&rule.values, &coordinate, &mut arguments[columns.len() + d]);
-                for (e, derivative) in rule.derivatives.iter().enumerate().take(dim) {
-                    Rule::at_points(derivative, &coordinate, &mut slope);
-                    for (j, &x) in jacobian.iter_mut().zip(&slope) {
-                        j[d][e] = x;
-                    }
-                }
-            }
-            let time = [t];
-            let inputs: Vec<&[f64]> = arguments.iter().map(Vec::as_slice).chain([&time[..]]).collect();
-            for (sum, formula) in sums.iter_mut().zip(formulas) {
-                formula.eval_batch(&inputs, &mut results);
-                let terms = rule.weights.iter().zip(&jacobian).zip(&results);
-                *sum += terms.map(|((w, j), x)| w * determinant(j, dim).abs() * x).sum::<f64>();
-            }
+        let columns: Vec<&[f64]> = set.values.iter().chain(&set.gradients).map(Vec::as_slice).collect();
+        let used: Vec<usize> = (0..columns.len())
+            .filter(|&i| formulas.iter().any(|f| f.names().get(i).is_some_and(|name| f.depends_on(name))))
+            .collect();
+        let cells: Vec<usize> = (0..set.points.len() / rule.values.cols).collect();
+        let runs: Vec<Vec<f64>> = cells
+            .par_chunks(RUN)
+            .flat_map_iter(|run| rule.of_run(set, &columns, &used, run, t, formulas))
+            .collect();
+        for terms in runs {
+            sums.iter_mut().zip(terms).for_each(|(sum, x)| *sum += x);
         }
     }
     sums

@@ -372,7 +372,8 @@ impl Hyperbolic {
     #[must_use]
     pub fn integral_of_derivatives(&self, formulas: &[&Formula]) -> Vec<f64> {
         let order = self.setup.order.max(self.setup.mesh.max_order()).max(1);
-        volume::integrals(&self.sample_with_gradients(order), order, self.time, formulas)
+        let (sets, t) = (self.sample_with_gradients(order), self.time);
+        self.host.install(|| volume::integrals(&sets, order, t, formulas))
     }
 
     /// Returns the integrals of the conserved variables, as the scheme conserves them.
@@ -381,8 +382,7 @@ impl Hyperbolic {
         self.engine.totals()
     }
 
-    /// Returns `|∫u(t) − ∫u(0) − ∫∫ boundary rates| / ∫|u(0)|` per conserved variable; the numerator alone if
-    /// the denominator is 0.
+    /// Returns `|∫u(t) − ∫u(0) − ∫∫ boundary rates| / ∫|u(0)|` per variable; the numerator if that is 0.
     #[must_use]
     pub fn conservation(&self) -> Vec<(String, f64)> {
         let now = self.engine.totals();
