@@ -28,6 +28,20 @@ boundaries:
   ymax: { type: pressure-outlet, p: 1 }
 ";
 
+/// Gas at rest, into which a supersonic flow enters: the first step is too large and is repeated.
+const JET: &str = "\
+title: A jet
+mesh: { generate: { shape: tri, min: [0, 0], max: [1, 1], cells: [3, 2] } }
+physics: { model: euler }
+space: { order: 2, riemann: hllc, shock: entropy-filter }
+initial: { rho: 0.1, u: 0, v: 0, p: 0.1 }
+boundaries:
+  xmin: { type: dirichlet, rho: 0.1, u: 20, v: 0, p: 0.1 }
+  xmax: { type: outflow }
+  ymin: { type: symmetry }
+  ymax: { type: outflow }
+";
+
 /// Viscous flow along a warm wall and a moving one, with a source term.
 const CHANNEL: &str = "\
 title: A channel with a moving wall
@@ -64,7 +78,13 @@ boundaries:
 ";
 
 /// Name, start and remaining lines of each case.
-const CASES: [(&str, &str, &str); 7] = [
+const CASES: [(&str, &str, &str); 8] = [
+    (
+        "shock",
+        JET,
+        "time: { steps: 22 }\noutput: { fields: none, checkpoint: none }\n\
+         monitors:\n  - limited: { every_steps: 11 }\n  - integral: { fields: [rho, p*x], every_steps: 11 }\n",
+    ),
     (
         "adaptive",
         WAVE,

@@ -1,5 +1,7 @@
 //! Shocks: the filter makes high orders possible, restarts are exact, failed steps are repeated.
 
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
+
 #[path = "support/case.rs"]
 mod support;
 

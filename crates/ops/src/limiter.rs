@@ -35,10 +35,11 @@ mod across;
 mod element;
 mod pass;
 mod screen;
+mod strengths;
 mod tables;
 
-pub(crate) use across::{EXTERIOR_GROUP, NOTHING, across, unpack, vertex_neighbours};
-pub(crate) use element::{Range, Work, limit, within_means};
+pub(crate) use across::{EXTERIOR_GROUP, NOTHING, across, pack, unpack, vertex_neighbours};
+pub(crate) use element::{BISECTIONS, ENERGY_FLOOR, FLOOR, Range, Work, limit, within_means};
 pub(crate) use screen::{BlockTables, Screen};
 pub(crate) use tables::Tables;
 

@@ -13,7 +13,7 @@ use dgsuite_ops::cuda::{
     StageAddresses, StageTime, StepChoice,
 };
 use dgsuite_ops::{
-    BoundarySamples, Discretization, Norms, OpsError, PackScalar, Sample, StageWeights, StepMeasure,
+    BoundarySamples, Discretization, Limited, Norms, OpsError, PackScalar, Sample, StageWeights, StepMeasure,
 };
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
@@ -206,13 +206,14 @@ const MOST_GRAPHS: usize = 24;
 
 impl<T: PackScalar> CudaEngine<T> {
     pub(crate) fn new(
-        discretization: CudaDiscretization<T>,
+        mut discretization: CudaDiscretization<T>,
         scheme: Scheme,
         initial: &dyn Exact,
         t0: f64,
     ) -> Result<Self, GpuError> {
         let mut values = vec![T::from_f64(0.0); discretization.len()];
         discretization.description().project(initial, t0, &mut values);
+        discretization.limit_initial(initial, t0, &mut values)?;
         let buffer = DeviceBuffer::from_slice(discretization.cuda(), "the state", &values)?;
         let u = CudaVector::from_buffer(discretization.cuda(), buffer)?;
         let stepper = Stepper::new(scheme, &u)?;
@@ -377,6 +378,14 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
     fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError> {
         self.discretization.time_step(self.u.buffer(), true)?;
         self.make_step(t, cfl, true)
+    }
+
+    fn limited(&self) -> Option<Limited> {
+        self.discretization.limited().ok().flatten()
+    }
+
+    fn least(&self) -> Option<[f64; 2]> {
+        self.description().least(&self.state())
     }
 
     fn stable_dt(&mut self) -> Result<f64, OpsError> {

@@ -186,15 +186,14 @@ where
     let equation =
         Equation { diffusion, eta: rest.setup.eta, source, two_point, ..Equation::<T>::from(physics) };
     if let Device::Cuda(ordinal) = *device {
-        if rest.setup.limiting.is_some() {
-            let what = "with a limiter on a GPU; use device: cpu".to_owned();
-            return Err(SystemError::Unavailable { law: model.name(), what });
-        }
         let cuda = Cuda::new(ordinal)?;
         let host = Arc::clone(rest.host);
         let mut discretization = CudaDiscretization::new(mesh, rest.scheme, equation, bindings, host, &cuda)?;
         discretization.gather_stages()?;
         discretization.measure_steps_by(rest.setup.step_measure)?;
+        if let (Some(limiting), Some(bounds)) = (rest.setup.limiting, bounds) {
+            discretization.limit_by(limiting, bounds)?;
+        }
         return Ok(Box::new(CudaEngine::new(discretization, *scheme, rest.initial, rest.t0)?));
     }
     let mut discretization =

@@ -1,6 +1,6 @@
 // Wrappers of hardware features that C++ lacks: lanes, barriers, shuffles, tensor cores, asynchronous copies,
-// approximate reciprocals. Each has a body for the device and, with DGSUITE_SHIM, one for the host, where
-// fibres play the threads of a block (shim.hpp). Kernels that use only these run on both from one text.
+// lists, approximate reciprocals. Each has a body for the device and, with DGSUITE_SHIM, one for the host,
+// where fibres play the threads of a block (shim.hpp). Kernels that use only these run on both from one text.
 //
 // Collectives (warp_sync, shuffles, votes, mma) must be called by all 32 lanes of a warp together, pair_sync
 // by both warps, block_sync by all threads of a block. A block that uses collectives of warps must have a
@@ -229,6 +229,18 @@ DG_DEVICE void dg_prefetch(const void* address) {
     (void)address;
 #else
     asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+#endif
+}
+
+// Appends a number to a list of the length `*count`. The order of the list is not defined; on the host it is
+// ascending, whatever the order of the threads.
+DG_DEVICE void dg_append(unsigned* list, unsigned* count, unsigned value) {
+#ifdef DGSUITE_SHIM
+    unsigned i = (*count)++;
+    for (; i > 0 && list[i - 1] > value; --i) list[i] = list[i - 1];
+    list[i] = value;
+#else
+    list[atomicAdd(count, 1u)] = value;
 #endif
 }
 

@@ -13,15 +13,16 @@ use crate::cuda::branches::Branches;
 use crate::cuda::clock::{DeviceClock, clock_text};
 use crate::cuda::device_group::{DeviceGroup, StageVectors};
 use crate::cuda::diffusive_boundary::{DiffusiveBoundary, diffusive_text};
+use crate::cuda::exchange::{Exchange, exchanges};
 use crate::cuda::faces::TraceSource;
 use crate::cuda::fast::wants_nodes;
 use crate::cuda::kernel_text::{LawText, POINT_THREADS, REDUCE_THREADS, pointwise};
+use crate::cuda::limiter::DeviceLimiter;
 use crate::cuda::measure::sample_text;
 use crate::cuda::part_texts::kernel_texts;
 use crate::cuda::published::Shared;
 use crate::cuda::small::gathered;
 use crate::cuda::source_term::{DeviceSource, source_term_texts};
-use crate::cuda::trace_points::{TraceList, TracePoints};
 use crate::discretization::Discretization;
 use crate::equation::Equation;
 use crate::error::OpsError;
@@ -46,16 +47,6 @@ pub struct StageAddresses {
     pub register: u64,
     /// State after the stage.
     pub next: u64,
-}
-
-/// Points whose traces are copied from one group to elements of others.
-pub(super) struct Exchange {
-    group: usize,
-    from: TracePoints,
-    /// The same points in the published fluxes of diffusion; empty without diffusion.
-    fluxes: DeviceBuffer<u64>,
-    to: DeviceBuffer<u32>,
-    count: usize,
 }
 
 /// A discontinuous Galerkin discretisation on a device, the counterpart of [`Discretization`] on the host.
@@ -91,6 +82,7 @@ pub struct CudaDiscretization<T: PackScalar> {
     /// Steps of the slots of all groups, one group after the other.
     pub(super) local: DeviceBuffer<T>,
     pub(super) use_local: bool,
+    pub(super) limiter: Option<DeviceLimiter>,
     pub(super) work: DeviceBuffer<T>,
     args: Args,
 }
@@ -177,6 +169,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             clock: DeviceClock::new(cuda, &clock_text::<T>(&law, dim, fields), n_bounds)?,
             local: DeviceBuffer::zeros(cuda, "local steps", 0)?,
             use_local: false,
+            limiter: None,
             work: DeviceBuffer::zeros(cuda, "work space", work)?,
             args: Args::new(),
             description,
@@ -222,6 +215,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             + self.local.bytes()
             + self.diffusion.as_ref().map_or(0, Shared::bytes)
             + self.source.as_ref().map_or(0, DeviceSource::bytes)
+            + self.limiter.as_ref().map_or(0, DeviceLimiter::bytes)
     }
 
     /// For each group, whether a separate kernel writes its traces for the next kernel.
@@ -249,9 +243,9 @@ impl<T: PackScalar> CudaDiscretization<T> {
         self.run(StageTime::At(t), u.ptr(), StageVectors { out: du.ptr(), ..StageVectors::default() })
     }
 
-    /// Evaluates a fused stage, as [`Discretization::stage`], with the step of [`set_step`](Self::set_step);
-    /// `weights.dt` is not used. `share` is the weight of its boundary fluxes in the
-    /// [`integrals`](Self::integrals) over the step.
+    /// Evaluates a fused stage, as [`Discretization::stage`], limiter included, with the step of
+    /// [`set_step`](Self::set_step); `weights.dt` is not used. `share` is the weight of its boundary fluxes
+    /// in the [`integrals`](Self::integrals) over the step.
     ///
     /// # Errors
     /// Errors of the device.
@@ -312,7 +306,10 @@ impl<T: PackScalar> CudaDiscretization<T> {
             c: weights.c,
             keep: weights.keep,
         };
-        self.run(when, addresses.u, vectors)
+        self.run(when, addresses.u, vectors)?;
+        let Some(limiter) = &mut self.limiter else { return Ok(()) };
+        // SAFETY: the addresses are the caller's contract.
+        unsafe { limiter.launch(&self.cuda, addresses.u, addresses.next, self.exterior.ptr()) }
     }
 
     /// Computes `sum ← p sum + q u + d register`, given addresses: a running sum that some schemes need.
@@ -563,38 +560,4 @@ pub(super) fn on_device(scheme: &Scheme, mesh: &Mesh) -> Scheme {
     } else {
         *scheme
     }
-}
-
-/// The faces between groups, ordered by the group whose traces are read.
-fn exchanges<T: PackScalar>(
-    cuda: &Cuda,
-    d: &Discretization<T>,
-    device: &[DeviceGroup<T>],
-) -> Result<Vec<Exchange>, GpuError> {
-    let mut out = Vec::new();
-    for (g, group) in d.groups.iter().enumerate() {
-        let (mut from, mut to, mut fluxes) = (TraceList::default(), Vec::new(), Vec::new());
-        let neighbours = &d.connectivity.neighbours[g];
-        let tables = &device[g].faces;
-        for foreign in d.connectivity.foreign.iter().filter(|f| f.group as usize == g) {
-            let points = foreign.points as usize;
-            from.push(group, tables, foreign.slot as usize, foreign.code as usize * tables.len, points);
-            if let Some(published) = &device[g].published {
-                let begin = group.trace.index(foreign.slot as usize, 0, 0) as u64;
-                let rows = neighbours.point_table(foreign.code, points);
-                fluxes.extend(rows.iter().map(|&row| begin + u64::from(published.place(row))));
-            }
-            to.extend((0..points).map(|i| foreign.exterior + (i * group.state.fields) as u32));
-        }
-        if from.len() > 0 {
-            out.push(Exchange {
-                group: g,
-                count: from.len(),
-                fluxes: DeviceBuffer::from_slice(cuda, "faces between shapes", &fluxes)?,
-                from: from.upload(cuda, "faces between shapes")?,
-                to: DeviceBuffer::from_slice(cuda, "faces between shapes", &to)?,
-            });
-        }
-    }
-    Ok(out)
 }

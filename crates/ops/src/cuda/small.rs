@@ -14,12 +14,13 @@ use crate::simd::PackScalar;
 impl<T: PackScalar> CudaDiscretization<T> {
     /// Makes each stage a single kernel, boundaries included. This is possible if the mesh is so small that
     /// the device processes all elements at once, and for elements with such a kernel: simplices in double
-    /// precision, without diffusion. Results are the same up to rounding. Returns `false` if nothing changes.
+    /// precision, without diffusion and without a limiter. Results are the same up to rounding. Returns
+    /// `false` if nothing changes.
     ///
     /// # Errors
     /// Errors of compilation and of the device.
     pub fn gather_stages(&mut self) -> Result<bool, OpsError> {
-        if self.gathered || !self.exchanges.is_empty() {
+        if self.gathered || !self.exchanges.is_empty() || self.limiter.is_some() {
             return Ok(self.gathered);
         }
         let law = law_text(&self.description)?;

@@ -56,7 +56,8 @@ impl<T: PackScalar> Discretization<T> {
                 work.compute_modes(tables, fields);
                 work.least(tables, law)
             };
-            let slots = 0..group.state.blocks * group.state.lanes;
+            // On devices, the copies that fill up blocks stay as they were at first.
+            let slots: Vec<usize> = group.real_slots().collect();
             let of_group = self
                 .host
                 .install(|| slots.into_par_iter().map(of_slot).reduce(|| [f64::INFINITY; 2], smaller));

@@ -12,8 +12,8 @@ use crate::simd::{Kernel, Pack, PackScalar, checked};
 use dgsuite_gpu::{Buffer, Element, SimdLevel};
 use dgsuite_physics::Bounded;
 
-/// Largest number of lanes.
-const LANES: usize = 16;
+/// Largest number of lanes, devices included.
+const LANES: usize = 32;
 
 /// Work space for one block.
 pub(crate) struct Screen<T: Element> {

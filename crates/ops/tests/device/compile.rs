@@ -1,13 +1,16 @@
 //! The device compiler accepts the texts of all kernels, and register use stays within limits.
 
 use crate::resources::{is_small, is_stage};
-use crate::testkit::{Cells, GAS, PLANE, SPACE, mesh, schemes, two_point};
+use crate::testkit::{Cells, GAS, PLANE, SPACE, bounds, mesh, schemes, two_point};
 use crate::viscous::viscous_texts;
 use dgsuite_basis::Shape;
 use dgsuite_gpu::cuda::{Source, nvrtc};
 use dgsuite_gpu::{GpuError, Host};
 use dgsuite_ops::cuda::CudaDiscretization;
-use dgsuite_ops::{BoundaryBinding, BoundaryOf, Equation, PackScalar, PointKernels, Pointwise, Scheme};
+use dgsuite_ops::{
+    BoundKernels, BoundaryBinding, BoundaryOf, BoundsOf, Equation, PackScalar, PointKernels, Pointwise,
+    Scheme,
+};
 use dgsuite_physics::{Hllc, Real, SlipWall};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -44,6 +47,66 @@ where
     let mut equation = Equation::from(physics);
     equation.two_point = two_point(mesh.dim, scheme);
     CudaDiscretization::texts(mesh, scheme, equation, bindings, host).expect("texts")
+}
+
+/// The texts of a limiter.
+fn limiter_texts<T>(cells: Cells, scheme: &Scheme, order: usize) -> Vec<Source>
+where
+    T: PackScalar + Real,
+    Pointwise<dgsuite_physics::Euler, Hllc, 2, 4>: PointKernels<T>,
+    Pointwise<dgsuite_physics::Euler, Hllc, 3, 5>: PointKernels<T>,
+    BoundsOf<dgsuite_physics::Euler, 2, 4>: BoundKernels<T>,
+    BoundsOf<dgsuite_physics::Euler, 3, 5>: BoundKernels<T>,
+{
+    let mesh = mesh(cells, 3, order, true);
+    let host = Arc::new(Host::new(1).expect("a machine"));
+    let physics: Box<dyn PointKernels<T>> = if cells.dim() == 2 {
+        Box::new(Pointwise::<_, _, 2, 4> { law: GAS, flux: Hllc })
+    } else {
+        Box::new(Pointwise::<_, _, 3, 5> { law: GAS, flux: Hllc })
+    };
+    let law = bounds(cells.dim());
+    CudaDiscretization::limiter_texts(mesh, scheme, physics, Vec::new(), host, law).expect("texts")
+}
+
+/// The states at the points that a lane computes at a time stay in registers.
+#[test]
+fn limiters_fit_registers() {
+    let mut seen = HashSet::new();
+    let of = Cells::Of;
+    for (cells, name, p, order) in [
+        (of(Shape::Triangle), "modal", 1, 1),
+        (of(Shape::Triangle), "modal", 3, 2),
+        (of(Shape::Quadrilateral), "collocated", 3, 1),
+        (of(Shape::Tetrahedron), "modal", 2, 1),
+        (of(Shape::Hexahedron), "modal", 3, 1),
+    ] {
+        let scheme = schemes(cells, p).into_iter().find(|s| s.0 == name).expect("a scheme of the shape").1;
+        let mut sources = limiter_texts::<f64>(cells, &scheme, order);
+        if p == 2 {
+            sources = limiter_texts::<f32>(cells, &scheme, order);
+        }
+        for source in sources {
+            if !seen.insert(source.digest(&[])) {
+                continue;
+            }
+            match nvrtc::compile_for("sm_90", &source) {
+                Ok(compiled) => {
+                    for r in compiled.resources() {
+                        let what = format!("{cells:?} {name} p = {p} {}", r.kernel);
+                        println!("{what}: {} registers, {} bytes of stack", r.registers, r.stack_bytes);
+                        assert!(r.stack_bytes <= 256, "{what}: {} bytes of stack", r.stack_bytes);
+                    }
+                }
+                Err(e @ GpuError::NoCompiler { .. }) => {
+                    assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{e}");
+                    println!("SKIPPED: {e}");
+                    return;
+                }
+                Err(e) => panic!("{cells:?} {name} p = {p}: {e}"),
+            }
+        }
+    }
 }
 
 #[test]

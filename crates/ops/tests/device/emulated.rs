@@ -6,6 +6,7 @@
 //! are full, one short and one over.
 
 use crate::elliptic::{ROUNDED, compare_elliptic, compare_rounded, few};
+use crate::limiter::compare_limited;
 use crate::march::same_after_a_hundred_steps;
 use crate::residual::{compare_on, device};
 use crate::testkit::{Cells, mesh, schemes};
@@ -199,6 +200,16 @@ const SOURCES: [&str; 9] = [
     "half curved of 17 Of(Tetrahedron), nodal p = 3",
 ];
 
+/// Cases that are tested with limiters: lanes of a warp and single elements, planar and other layouts, points
+/// that are nodes and others, affine and curved parts.
+const LIMITED: [&str; 5] = [
+    "curved of 6 Mixed2, nodal p = 1",
+    "curved of 9 Of(Quadrilateral), collocated p = 3",
+    "periodic of 16 Of(Prism), collocated strong p = 3",
+    "row of 33 Of(Triangle), nodal p = 1",
+    "half curved of 33 Of(Triangle), nodal p = 3",
+];
+
 /// Runs all cases, or those with `DGSUITE_CASE` in their description.
 #[test]
 #[ignore = "run by kernels_are_sound"]
@@ -228,6 +239,13 @@ fn child() {
             }
             if SOURCES.contains(&what.as_str()) {
                 compare_source::<f64>(&cuda, mesh, &what, &scheme);
+                tried.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            }
+            if LIMITED.contains(&what.as_str()) {
+                compare_limited::<f64>(&cuda, mesh, &what, &scheme, if *p == 1 { 2 } else { 0 });
+                if what.starts_with("curved of 6 Mixed2") {
+                    compare_limited::<f32>(&cuda, mesh, &what, &scheme, 2);
+                }
                 tried.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             }
             let simplices = what.starts_with("row") && matches!(*name, "modal" | "Taylor") || *p == 5;
@@ -273,8 +291,8 @@ fn child() {
             .for_each(|&p| compare_rounded(&cuda, Cells::Of(shape), n, p));
     }
     assert!(
-        !only.is_empty() || tried.into_inner() == VISCOUS.len() + SOURCES.len(),
-        "a case with diffusion or a source was not found"
+        !only.is_empty() || tried.into_inner() == VISCOUS.len() + SOURCES.len() + LIMITED.len(),
+        "a case with diffusion, a source or limiters was not found"
     );
 }
 

@@ -13,6 +13,7 @@ mod compile;
 mod elliptic;
 mod elliptic_parts;
 mod emulated;
+mod limiter;
 mod march;
 mod places;
 mod residual;

@@ -27,7 +27,7 @@ pub(crate) fn device() -> Option<Cuda> {
 }
 
 /// The device version of `testkit::euler`.
-fn euler_on<T>(
+pub(crate) fn euler_on<T>(
     cuda: &Cuda,
     mesh: &Arc<dgsuite_mesh::Mesh>,
     scheme: &Scheme,

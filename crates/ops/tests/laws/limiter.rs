@@ -1,10 +1,8 @@
 //! Limiters: they conserve, bound what they promise to bound, and leave smooth flow as it is.
 
-use crate::testkit::{Cells, GAS, PLANE, SPACE, State, euler, mesh, schemes, shake, wavy};
+use crate::testkit::{Cells, PLANE, SPACE, State, bounds, euler, mesh, schemes, shake, wavy};
 use dgsuite_basis::Shape;
-use dgsuite_ops::{
-    BoundKernels, BoundsOf, Discretization, EntropyFilter, Limiting, Neighbourhood, Scheme, StageWeights,
-};
+use dgsuite_ops::{Discretization, EntropyFilter, Limiting, Neighbourhood, Scheme, StageWeights};
 use dgsuite_physics::Exact;
 use std::sync::Arc;
 
@@ -14,14 +12,6 @@ const ALL: [Limiting; 4] = [
     Limiting::Slopes(Neighbourhood::Faces),
     Limiting::Slopes(Neighbourhood::Vertices),
 ];
-
-fn bounds(dim: usize) -> Box<dyn BoundKernels<f64>> {
-    if dim == 2 {
-        Box::new(BoundsOf::<_, 2, 4> { law: GAS })
-    } else {
-        Box::new(BoundsOf::<_, 3, 5> { law: GAS })
-    }
-}
 
 /// A gas with a contact and a pressure jump along an oblique plane.
 fn jump(dim: usize, low: f64) -> Arc<dyn Exact> {
@@ -50,7 +40,7 @@ fn limited(
     limiting: Limiting,
     data: &Arc<dyn Exact>,
 ) -> (Discretization<f64>, Vec<f64>) {
-    let mesh = mesh(cells, 3, order, false);
+    let mesh = mesh(cells, if cells.dim() == 2 { 3 } else { 2 }, order, false);
     let mut d = euler::<f64>(&mesh, scheme, Some(data), 1);
     d.limit_by(limiting, bounds(cells.dim())).expect("the law fits");
     let mut u = vec![0.0; d.len()];

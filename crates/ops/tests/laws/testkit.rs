@@ -4,7 +4,8 @@ use dgsuite_basis::Shape;
 use dgsuite_gpu::{Host, SimdLevel};
 use dgsuite_mesh::{Mesh, generate};
 use dgsuite_ops::{
-    BoundaryBinding, BoundaryOf, Discretization, Equation, Form, Pointwise, Scheme, TwoPoint, TwoPointKernels,
+    BoundKernels, BoundaryBinding, BoundaryOf, BoundsOf, Discretization, Equation, Form, Pointwise, Scheme,
+    TwoPoint, TwoPointKernels,
 };
 use dgsuite_physics::two_point::Ranocha;
 use dgsuite_physics::{Euler, Exact, Prescribed, Rusanov};
@@ -174,6 +175,19 @@ where
     equation.two_point = two_point(mesh.dim, scheme);
     Discretization::new(Arc::clone(mesh), scheme, equation, bindings, host)
         .expect("the discretisation is made")
+}
+
+/// The quantities of the gas that limiters bound.
+pub(crate) fn bounds<T>(dim: usize) -> Box<dyn BoundKernels<T>>
+where
+    BoundsOf<Euler, 2, 4>: BoundKernels<T>,
+    BoundsOf<Euler, 3, 5>: BoundKernels<T>,
+{
+    if dim == 2 {
+        Box::new(BoundsOf::<_, 2, 4> { law: GAS })
+    } else {
+        Box::new(BoundsOf::<_, 3, 5> { law: GAS })
+    }
 }
 
 /// The two-point flux of a split form; `None` for other forms.
