@@ -40,6 +40,9 @@ fn gas_fields(dim: usize) -> Vec<(&'static str, Vec<&'static str>)> {
         ("Entropy", vec!["log(p/rho^gamma)"]),
     ];
     fields.extend(derivatives(dim));
+    // The magnitude of the density gradient, as in schlieren pictures.
+    let schlieren = if dim == 3 { "sqrt(rho_x^2 + rho_y^2 + rho_z^2)" } else { "sqrt(rho_x^2 + rho_y^2)" };
+    fields.push(("Schlieren", vec![schlieren]));
     fields
 }
 
