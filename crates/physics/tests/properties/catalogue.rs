@@ -65,6 +65,8 @@ fn every_parameter_matters() {
             let other = by_name(entry.name, &given(&[(parameter.name, value)]), &context).unwrap();
             let x: Vec<[f64; 3]> = (0..50)
                 .map(|i| f64::from(i) / 24.5 - 0.4)
+                // The shock tube of Le Blanc has its diaphragm at 3.
+                .chain((0..10).map(|i| 2.8 + 0.05 * f64::from(i)))
                 .map(|s| [s, 1.1 - 0.3 * s, 0.2 + 0.4 * s])
                 .collect();
             let mut a = vec![Vec::new(); plain.n_fields()];
