@@ -5,6 +5,7 @@
 mod balance;
 pub mod boundaries;
 mod correction;
+mod curved_wall;
 mod directory;
 pub mod elliptic;
 pub mod fields;
@@ -202,7 +203,9 @@ impl Plan {
             initial: initial_spec,
             periods: mesh::periods(&mesh),
         };
-        let (boundaries, odd) = boundaries::resolve(&pipeline.boundaries, &mesh, &states, &pipeline.place)?;
+        let split = mesh::splits_faces(&pipeline.mesh);
+        let (boundaries, odd) =
+            boundaries::resolve(&pipeline.boundaries, &mesh, &states, &pipeline.place, split)?;
         warnings.extend(odd);
         let first = pipeline.boundaries.first().map_or(&pipeline.place, |spec| &spec.name.place);
         balance::check(&law, &boundaries, &mesh, first)?;

@@ -3,6 +3,7 @@
 mod boundary_points;
 #[allow(unsafe_code)] // stages are replayed by the addresses of their arrays
 mod cuda_engine;
+pub mod curved_wall;
 mod device;
 mod dispatch;
 pub mod elliptic;

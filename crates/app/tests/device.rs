@@ -77,8 +77,30 @@ boundaries:
   xmax: { type: pressure-outlet, p: 1 }
 ";
 
+/// Flow along arcs whose faces are straight.
+const ARCS: &str = "\
+title: A bend with straight faces
+mesh:
+  generate: { shape: tri, min: [0, 0], max: [1, 1], cells: [4, 2] }
+  map: { order: 1, x: (1 + 0.384*y)*sin(pi/2*x), y: (1 + 0.384*y)*cos(pi/2*x) }
+physics: { model: euler }
+space: { order: 2, riemann: hllc }
+initial: { exact: supersonic-vortex, mach: 2.25 }
+boundaries:
+  xmin: { type: dirichlet, exact: supersonic-vortex }
+  xmax: { type: outflow }
+  ymin: { type: curved-slip-wall }
+  ymax: { type: curved-slip-wall, normal: [x, y] }
+";
+
 /// Name, start and remaining lines of each case.
-const CASES: [(&str, &str, &str); 8] = [
+const CASES: [(&str, &str, &str); 9] = [
+    (
+        "arcs",
+        ARCS,
+        "time: { steps: 12 }\noutput: { fields: none, checkpoint: none }\n\
+         monitors:\n  - error: { exact: supersonic-vortex, norms: [l2], every_steps: 6 }\n",
+    ),
     (
         "shock",
         JET,

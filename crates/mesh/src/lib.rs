@@ -12,6 +12,7 @@
 //! | find the neighbour across a face | [`Face`], [`Across`], [`Shape::meet`] |
 //! | make boundaries periodic | [`Mesh::make_periodic`], [`PeriodicLink`] |
 //! | curve elements | [`Mesh::elevate`], [`Mesh::map`] |
+//! | estimate the normals of a curved boundary with straight faces | [`Mesh::boundary_curve`] |
 //! | refine | [`Mesh::refine_uniform`] |
 //! | renumber for locality | [`Mesh::renumber`] |
 //! | compute volumes, sizes and quality | [`Mesh::volumes`], [`quality::statistics`] |
@@ -43,6 +44,7 @@
 
 mod conform;
 mod connect;
+mod curve;
 mod digest;
 mod elevate;
 mod error;
@@ -64,6 +66,7 @@ mod skeleton;
 mod topology;
 
 // Re-exports of the types in the public interface, so that a program needs no other dependency.
+pub use curve::BoundaryCurve;
 pub use dgsuite_basis as basis;
 pub use dgsuite_basis::{BasisError, Shape};
 pub use error::{Location, MeshError};

@@ -1,5 +1,6 @@
 //! Boundary conditions: compute the state outside of a face from the state inside.
 
+mod curved_wall;
 mod far_field;
 mod given;
 mod incompressible;
@@ -9,6 +10,7 @@ mod open;
 mod outlet;
 mod wall;
 
+pub use curved_wall::CurvedSlipWall;
 pub use far_field::FarField;
 pub use given::Given;
 pub use incompressible::{GivenVelocity, InflowProtected, ZeroNormalVelocity, ZeroPressure, ZeroVelocity};

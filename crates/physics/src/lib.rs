@@ -12,7 +12,7 @@
 //! | diffusive flux `F_v(u, ∇u)` | [`Diffusion`]: [`ScalarDiffusion`], [`NavierStokes`] |
 //! | numerical flux `f*(u⁻, u⁺, n)` | [`NumericalFlux`]: [`Rusanov`], [`Central`], [`Hll`], [`Hllc`], [`Roe`] (about a [`FaceMean`]), [`PenaltyFlux`], [`TransportFlux`] |
 //! | two-point flux `f#(u_l, u_r, n)` | [`TwoPointFlux`]: [`two_point::KennedyGruber`], [`two_point::Ranocha`], [`two_point::Central`] |
-//! | outer state `u⁺` at a boundary | [`Boundary`]: [`Prescribed`], [`Outflow`], [`SlipWall`], [`Symmetry`], [`NoSlipWall`], [`FarField`], [`PressureOutlet`], [`SubsonicInflow`], [`ZeroVelocity`], [`ZeroPressure`], [`ZeroNormalVelocity`], [`InflowProtected`]; its diffusive part is [`DiffusiveBoundary`] |
+//! | outer state `u⁺` at a boundary | [`Boundary`]: [`Prescribed`], [`Outflow`], [`SlipWall`], [`CurvedSlipWall`], [`Symmetry`], [`NoSlipWall`], [`FarField`], [`PressureOutlet`], [`SubsonicInflow`], [`ZeroVelocity`], [`ZeroPressure`], [`ZeroNormalVelocity`], [`InflowProtected`]; its diffusive part is [`DiffusiveBoundary`] |
 //! | open boundaries and wall forces of incompressible flow | [`incompressible::OpenPressure`], [`incompressible::wall_force`] |
 //! | output fields, wall forces, reference states | [`derived`], [`reference::ReferenceState`] |
 //! | positive density and pressure, entropy | [`Bounded`] |
@@ -63,9 +63,9 @@ pub mod two_point;
 
 pub use advection::Advection;
 pub use boundary::{
-    Boundary, FarField, Given, GivenVelocity, InflowProtected, NoSlipWall, Outflow, Prescribed,
-    PressureOutlet, SlipWall, SubsonicInflow, Symmetry, WallHeat, ZeroNormalVelocity, ZeroPressure,
-    ZeroVelocity,
+    Boundary, CurvedSlipWall, FarField, Given, GivenVelocity, InflowProtected, NoSlipWall, Outflow,
+    Prescribed, PressureOutlet, SlipWall, SubsonicInflow, Symmetry, WallHeat, ZeroNormalVelocity,
+    ZeroPressure, ZeroVelocity,
 };
 pub use bounded::Bounded;
 pub use diffusion::{Diffusion, DiffusiveBoundary, NoDiffusion, ScalarDiffusion};

@@ -1,5 +1,6 @@
 //! States of the flow: initial values, boundary data and exact solutions, by formulas or by a known name.
 
+use std::f64::consts::PI;
 use std::path::PathBuf;
 
 use super::incompressible::MODEL;
@@ -147,6 +148,9 @@ pub(super) fn formulas(section: &Section<'_>, others: &[&str]) -> Result<Vec<For
         .collect()
 }
 
+/// The default of `corner`: 40 degrees.
+const CORNER: f64 = 40.0 * (PI / 180.0);
+
 /// A boundary's condition, as written.
 #[derive(Clone, Debug)]
 pub struct BoundarySpec {
@@ -172,6 +176,13 @@ pub enum Condition {
     },
     /// No flow through the wall, mirrored momentum.
     SlipWall,
+    /// No flow through the curve of which the faces are chords.
+    CurvedSlipWall {
+        /// The curve's normal, of any length; estimated from the boundary's points if none is given.
+        normal: Option<VectorQuantity>,
+        /// The angle above which a point of the boundary is a corner, in radians.
+        corner: f64,
+    },
     /// A plane of symmetry.
     Symmetry,
     /// Characteristic condition with a given outer state.
@@ -237,7 +248,6 @@ impl BoundarySpec {
 
 impl Condition {
     fn read(section: &Section<'_>, model: &str) -> Result<Self, InputError> {
-        section.lacks("type", &["curved-slip-wall"], "use slip-wall on a mesh with curved elements")?;
         section.lacks("type", &["periodic"], "join two boundaries by `mesh.periodic: [[NAME, NAME]]`")?;
         let offered = section.words("type", Scope { model: Some(model), kind: None });
         if let Some(word) = section.text("type")?
@@ -258,6 +268,7 @@ impl Condition {
             "outflow" if model == MODEL => open(section),
             "outflow" => Ok(Self::Outflow),
             "slip-wall" => Ok(Self::SlipWall),
+            "curved-slip-wall" => curved(section),
             "symmetry" => Ok(Self::Symmetry),
             "pressure-outlet" => {
                 // The pressure of incompressible flow is known up to a constant.
@@ -282,6 +293,7 @@ fn of_other_models(word: &Located<String>, model: &str) -> InputError {
         "advection" => {
             "the models of a gas; advection has far-field, outflow and dirichlet (without effect on an outflow)"
         }
+        _ if word.value == "curved-slip-wall" => "the model euler; use slip-wall on curved elements",
         _ => "the model navier-stokes: it needs viscosity; use slip-wall for an inviscid gas",
     };
     let key = format!("{}: {}", word.key, word.value);
@@ -298,6 +310,19 @@ fn open(section: &Section<'_>) -> Result<Condition, InputError> {
         false => section.only(&["type", "kind", "exact"]).map(|()| None)?,
     };
     Ok(Condition::Open { backflow: kind.is_none_or(|kind| kind.value), exact })
+}
+
+/// A curved wall on straight faces: with known or estimated normals.
+fn curved(section: &Section<'_>) -> Result<Condition, InputError> {
+    section.exclusive("normal", "corner")?;
+    let corner = section.number("corner")?;
+    if let Some(given) = &corner
+        && !(0.0..=PI).contains(&given.value)
+    {
+        return Err(InputError::range(given, "an angle from 0 to pi"));
+    }
+    let normal = section.quantities("normal", ["x", "y", "z"])?;
+    Ok(Condition::CurvedSlipWall { normal, corner: corner.map_or(CORNER, |given| given.value) })
 }
 
 fn inflow(section: &Section<'_>) -> Result<Condition, InputError> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use dgsuite_mesh::{Across, Mesh};
 
+use super::curved_wall;
 use super::prescribed::{Numbers, resolve as numbers};
 use super::states::States;
 use crate::pipeline::problem::{InputError, Problem};
@@ -12,7 +13,7 @@ use crate::pipeline::state::{BoundarySpec, Condition, StateSpec};
 use crate::systems::hyperbolic::BoundaryKind;
 
 /// Returns the condition on every boundary of the mesh, by name, and warnings about settings that are
-/// probably not intended.
+/// probably not intended. With `split` the straight faces of a mesh file have been split by refinement.
 ///
 /// # Errors
 /// Names that the mesh does not have, boundaries without a condition, conditions on periodic boundaries, data
@@ -22,6 +23,7 @@ pub fn resolve(
     mesh: &Mesh,
     states: &States<'_>,
     file: &Place,
+    split: bool,
 ) -> Result<(BTreeMap<String, BoundaryKind>, Vec<String>), InputError> {
     let open: Vec<String> = mesh.boundary_names().into_iter().map(str::to_owned).collect();
     let all: Vec<String> = mesh.boundaries.iter().map(|b| b.name.clone()).collect();
@@ -37,7 +39,7 @@ pub fn resolve(
             return Err(InputError::at(&spec.name.place, problem));
         }
         let points = if open.contains(name) { points_of(mesh, name) } else { Vec::new() };
-        let (kind, given) = condition(&spec.condition, states, &points)?;
+        let (kind, given) = condition(spec, mesh, states, &points)?;
         match (&spec.condition, given) {
             (Condition::NoSlipWall { .. }, Some(given)) => {
                 warnings.extend(given.leaves_its_place(mesh, name));
@@ -50,6 +52,9 @@ pub fn resolve(
                     &shown,
                     "one into the domain: the direction of the flow, not the direction from which it comes",
                 ));
+            }
+            (Condition::CurvedSlipWall { normal, .. }, given) => {
+                warnings.extend(curved_wall::check(spec, normal.as_ref(), given.as_ref(), mesh, split)?);
             }
             _ => {}
         }
@@ -72,7 +77,8 @@ pub(super) fn is_periodic(mesh: &Mesh, name: &str) -> bool {
 }
 
 fn condition(
-    condition: &Condition,
+    spec: &BoundarySpec,
+    mesh: &Mesh,
     states: &States<'_>,
     points: &[[f64; 3]],
 ) -> Result<(BoundaryKind, Option<Numbers>), InputError> {
@@ -81,6 +87,7 @@ fn condition(
         states.admissible(state.as_ref(), spec, 0.0, points)?;
         Ok::<_, InputError>(state)
     };
+    let condition = &spec.condition;
     let kind = match condition {
         Condition::Dirichlet(spec) => BoundaryKind::Prescribed(checked(spec)?),
         Condition::FarField(spec) => BoundaryKind::FarField(checked(spec)?),
@@ -90,7 +97,9 @@ fn condition(
         }
         Condition::SlipWall => BoundaryKind::SlipWall,
         Condition::Symmetry => BoundaryKind::Symmetry,
-        Condition::PressureOutlet { .. }
+        Condition::CurvedSlipWall { normal: None, corner } => curved_wall::estimated(spec, mesh, *corner)?,
+        Condition::CurvedSlipWall { .. }
+        | Condition::PressureOutlet { .. }
         | Condition::SubsonicInflow { .. }
         | Condition::NoSlipWall { .. } => {
             let given = numbers(condition, states, points)?;

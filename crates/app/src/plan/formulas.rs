@@ -61,6 +61,7 @@ pub(super) fn running(file: &Pipeline) -> Result<Vec<RunningFormula>, InputError
                 texts.extend(of_number(total_pressure).into_iter().chain(of_number(total_temperature)));
                 texts.extend(direction.iter().flat_map(of_vector));
             }
+            Condition::CurvedSlipWall { normal, .. } => texts.extend(normal.iter().flat_map(of_vector)),
             Condition::NoSlipWall { temperature, motion } => {
                 texts.extend(temperature.iter().filter_map(of_number));
                 match motion {

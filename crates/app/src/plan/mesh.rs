@@ -147,6 +147,11 @@ pub fn periods(mesh: &Mesh) -> [f64; 3] {
     periods
 }
 
+/// Returns whether straight faces of a file have been split, so that the new vertices lie on the old faces.
+pub fn splits_faces(spec: &MeshSpec) -> bool {
+    spec.refine > 0 && matches!(spec.source, MeshSource::File(_)) && spec.map.is_none()
+}
+
 /// Describes in short where the mesh comes from.
 pub fn origin(spec: &MeshSpec) -> String {
     let source = match &spec.source {

@@ -141,6 +141,10 @@ pub fn resolve(
                 });
             }
         }
+        Condition::CurvedSlipWall { normal: Some(given), .. } => {
+            written.extend((1..=dim).map(|k| (k, "normal", &*given.key.key, &given.key.place)));
+            numbers.vector = Some(Vector::Along(components(given, states)?));
+        }
         Condition::NoSlipWall { temperature, motion } => {
             if let Some(t) = temperature {
                 numbers.last = Some(term(t)?);
@@ -262,6 +266,9 @@ impl Numbers {
             (Condition::SubsonicInflow { .. }, Some(total_pressure), Some(total_temperature)) => {
                 BoundaryKind::SubsonicInflow { total_pressure, total_temperature, direction: vector, data }
             }
+            (Condition::CurvedSlipWall { .. }, ..) => {
+                BoundaryKind::CurvedSlipWall { normals: Arc::new(self.recorded()) }
+            }
             _ => BoundaryKind::NoSlipWall { velocity: vector, temperature: last, data },
         }
     }
@@ -281,6 +288,25 @@ impl Numbers {
             along(&|d| values[self.vector_at() + d][i]) * along(&|d| points[i][d] - inside[d]) > 0.0
         };
         self.vector.is_some() && !sides.is_empty() && sides.iter().enumerate().all(leads_out)
+    }
+
+    /// Returns the largest angle between the given normals of a curved wall and those of the faces of the
+    /// boundary `name`, in radians, with its place. Checks the midpoint of each face at time 0.
+    pub fn largest_angle(&self, mesh: &Mesh, name: &str) -> (f64, [f64; 3]) {
+        let sides = sides_of(mesh, name);
+        let points: Vec<[f64; 3]> = sides.iter().map(|&side| mesh.side_centroid(side)).collect();
+        let mut values = vec![Vec::new(); self.len()];
+        self.recorded().eval_batch(0.0, &points, &mut values);
+        let mut largest = (0.0, [0.0; 3]);
+        for (i, &side) in sides.iter().enumerate() {
+            let n = normal(&mesh.side_vertices(side), mesh);
+            let cosine: f64 = (0..self.dim).map(|d| n[d] * values[self.vector_at() + d][i]).sum();
+            let angle = cosine.abs().min(1.0).acos();
+            if angle > largest.0 {
+                largest = (angle, points[i]);
+            }
+        }
+        largest
     }
 
     /// Warns if a wall moves across itself, which a fixed mesh cannot follow. Checks the midpoint of each

@@ -32,7 +32,12 @@ pub(crate) fn surface(
         |flux: &[f64]| -> [f64; 3] { std::array::from_fn(|d| if d < dim { flux[1 + d] } else { 0.0 }) };
     let wall = matches!(
         kind,
-        Some(BoundaryKind::SlipWall | BoundaryKind::Symmetry | BoundaryKind::NoSlipWall { .. })
+        Some(
+            BoundaryKind::SlipWall
+                | BoundaryKind::CurvedSlipWall { .. }
+                | BoundaryKind::Symmetry
+                | BoundaryKind::NoSlipWall { .. }
+        )
     );
     if let (true, Some(pressure)) = (wall && law.gas().is_some(), values.last_mut()) {
         for (i, p) in pressure.iter_mut().enumerate() {

@@ -16,9 +16,9 @@ use dgsuite_ops::{
 use dgsuite_physics::exact::Context;
 use dgsuite_physics::source::Manufactured;
 use dgsuite_physics::{
-    Advection, Boundary, Bounded, Diffusion, DiffusiveBoundary, Euler, Exact, FaceMean, FarField, Hll, Hllc,
-    Law as Formulas, NavierStokes, NoSlipWall, NumericalFlux, Outflow, Prescribed, PressureOutlet, Real, Roe,
-    Rusanov, SlipWall, Source, SubsonicInflow, Symmetry, WallHeat,
+    Advection, Boundary, Bounded, CurvedSlipWall, Diffusion, DiffusiveBoundary, Euler, Exact, FaceMean,
+    FarField, Hll, Hllc, Law as Formulas, NavierStokes, NoSlipWall, NumericalFlux, Outflow, Prescribed,
+    PressureOutlet, Real, Roe, Rusanov, SlipWall, Source, SubsonicInflow, Symmetry, WallHeat,
 };
 use std::sync::Arc;
 
@@ -258,12 +258,14 @@ where
     F: NumericalFlux<Euler, D, N>,
     FarField: Boundary<Euler, D, N>,
     SlipWall: Boundary<Euler, D, N>,
+    CurvedSlipWall: Boundary<Euler, D, N>,
     Symmetry: Boundary<Euler, D, N>,
     PressureOutlet: Boundary<Euler, D, N>,
     SubsonicInflow: Boundary<Euler, D, N>,
 {
     match kind {
         BoundaryKind::SlipWall => Some(of::<T, _, _, _, D, N>(law, flux, SlipWall)),
+        BoundaryKind::CurvedSlipWall { .. } => Some(of::<T, _, _, _, D, N>(law, flux, CurvedSlipWall)),
         BoundaryKind::Symmetry => Some(of::<T, _, _, _, D, N>(law, flux, Symmetry)),
         BoundaryKind::PressureOutlet { p, .. } => {
             Some(of::<T, _, _, _, D, N>(law, flux, PressureOutlet { p: *p }))
@@ -314,7 +316,7 @@ where
         }};
     }
     match *kind {
-        BoundaryKind::Open { .. } => None,
+        BoundaryKind::Open { .. } | BoundaryKind::CurvedSlipWall { .. } => None,
         BoundaryKind::Prescribed(_) => both!(Prescribed),
         BoundaryKind::Outflow => both!(Outflow),
         BoundaryKind::FarField(_) => both!(FarField),

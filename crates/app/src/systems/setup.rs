@@ -173,6 +173,12 @@ pub enum BoundaryKind {
     },
     /// An inviscid wall.
     SlipWall,
+    /// An inviscid wall along a curve of which the faces are chords.
+    CurvedSlipWall {
+        /// The unit normals of the curve: entries 1 to d of this state
+        /// ([`EstimatedNormals`](super::curved_wall::EstimatedNormals), or known ones).
+        normals: Arc<dyn Exact>,
+    },
     /// A plane of symmetry.
     Symmetry,
     /// Riemann invariants of a prescribed far field.
@@ -215,6 +221,7 @@ impl BoundaryKind {
             Self::Prescribed(_) => "dirichlet",
             Self::Outflow | Self::Open { .. } => "outflow",
             Self::SlipWall => "slip-wall",
+            Self::CurvedSlipWall { .. } => "curved-slip-wall",
             Self::Symmetry => "symmetry",
             Self::FarField(_) => "far-field",
             Self::PressureOutlet { .. } => "pressure-outlet",
@@ -227,7 +234,9 @@ impl BoundaryKind {
     #[must_use]
     pub fn data(&self) -> Option<Arc<dyn Exact>> {
         match self {
-            Self::Prescribed(exact) | Self::FarField(exact) => Some(Arc::clone(exact)),
+            Self::Prescribed(data) | Self::FarField(data) | Self::CurvedSlipWall { normals: data } => {
+                Some(Arc::clone(data))
+            }
             Self::Open { data, .. }
             | Self::PressureOutlet { data, .. }
             | Self::SubsonicInflow { data, .. }

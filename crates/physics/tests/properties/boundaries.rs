@@ -2,8 +2,9 @@
 
 use crate::states::*;
 use dgsuite_physics::{
-    Advection, Boundary, Dual, Euler, FarField, Given, Hll, Hllc, Law, NoSlipWall, NumericalFlux, Outflow,
-    Prescribed, PressureOutlet, Roe, Rusanov, SlipWall, SubsonicInflow, Symmetry, WallHeat,
+    Advection, Boundary, CurvedSlipWall, Dual, Euler, FarField, Given, Hll, Hllc, Law, NoSlipWall,
+    NumericalFlux, Outflow, Prescribed, PressureOutlet, Roe, Rusanov, SlipWall, SubsonicInflow, Symmetry,
+    WallHeat,
 };
 use proptest::prelude::*;
 
@@ -46,6 +47,28 @@ where
     passes_only_pressure::<_, _, D, N>(Hllc, sticky, g, n);
     passes_only_pressure::<_, _, D, N>(Rusanov, Symmetry, g, n);
     passes_only_pressure::<_, _, D, N>(Hllc, Symmetry, g, n);
+}
+
+/// On a curved wall with the normal `along`, the flow along the curve is kept, any other is mirrored; with
+/// the normal of the face it is a slip wall.
+fn curved<const D: usize, const N: usize>(g: Gas, n: [f64; 3], along: [f64; 3])
+where
+    Euler: Law<D, N>,
+{
+    let (u, n, curve) = (g.state::<D, N>(), unit::<D>(n), unit::<D>(along));
+    let data = |n: &[f64; D]| std::array::from_fn(|k| if k == 0 || k == N - 1 { f64::NAN } else { n[k - 1] });
+    let mirrored: [f64; N] = CurvedSlipWall.outer(&GAS, &u, &n, &data(&n));
+    assert_eq!(mirrored, SlipWall.outer(&GAS, &u, &n, &[f64::NAN; N]));
+    let outer: [f64; N] = CurvedSlipWall.outer(&GAS, &u, &n, &data(&curve));
+    let back: [f64; N] = CurvedSlipWall.outer(&GAS, &outer, &n, &data(&curve.map(|c| -c)));
+    let size = flux_scale::<D, N>(&[&u]);
+    assert_close("mirrored twice", &back, &u, &size, 1e-13);
+    let across = |u: &[f64; N]| (0..D).map(|d| u[1 + d] * curve[d]).sum::<f64>();
+    assert!((across(&outer) + across(&u)).abs() < 1e-13 * size[1]);
+    let vn = dot(&std::array::from_fn::<f64, D, _>(|d| g.v[d]), &curve);
+    let still = std::array::from_fn(|d| if d < D { g.v[d] - vn * curve[d] } else { 0.0 });
+    let still = Gas { v: still, ..g }.state::<D, N>();
+    assert_close("along", &CurvedSlipWall.outer(&GAS, &still, &n, &data(&curve)), &still, &size, 1e-13);
 }
 
 fn far_field<const D: usize, const N: usize>(inner: Gas, free: Gas, n: [f64; 3])
@@ -136,6 +159,12 @@ proptest! {
     }
 
     #[test]
+    fn a_curved_wall_keeps_the_flow_along_its_curve(g in gas(), n in direction(), along in direction()) {
+        curved::<2, 4>(g, n, along);
+        curved::<3, 5>(g, n, along);
+    }
+
+    #[test]
     fn the_far_field_follows_the_characteristics(a in gas(), b in gas(), n in direction()) {
         far_field::<2, 4>(a, b, n);
         far_field::<3, 5>(a, b, n);
@@ -193,6 +222,7 @@ fn names_and_use_of_data() {
     assert_eq!(describe(FarField), ("far-field", true));
     assert_eq!(describe(Outflow), ("outflow", false));
     assert_eq!(describe(SlipWall), ("slip-wall", false));
+    assert_eq!(describe(CurvedSlipWall), ("curved-slip-wall", true));
     assert_eq!(describe(Symmetry), ("symmetry", false));
     assert_eq!(describe(PressureOutlet { p: 1.0.into() }), ("pressure-outlet", true));
     assert_eq!(describe(NoSlipWall { heat: WallHeat::Adiabatic, velocity: None }), ("no-slip-wall", false));

@@ -7,8 +7,8 @@ use crate::sources::{
 use dgsuite_physics::trace::{PRELUDE, Parameters, ROOTS};
 use dgsuite_physics::two_point::KennedyGruber;
 use dgsuite_physics::{
-    Central, FarField, Hll, Hllc, InflowProtected, Penalty, PenaltyFlux, PressureOutlet, Real, Roe, Rusanov,
-    SlipWall, TransportFlux, ZeroNormalVelocity, ZeroPressure, ZeroVelocity,
+    Central, CurvedSlipWall, FarField, Hll, Hllc, InflowProtected, Penalty, PenaltyFlux, PressureOutlet,
+    Real, Roe, Rusanov, SlipWall, TransportFlux, ZeroNormalVelocity, ZeroPressure, ZeroVelocity,
 };
 use std::fmt::Write as _;
 use std::io::Write as _;

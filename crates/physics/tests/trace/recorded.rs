@@ -8,8 +8,9 @@ use dgsuite_physics::formula::{Formula as Text, Names};
 use dgsuite_physics::trace::{Parameters, Sym, TraceError, device_fn, input, record};
 use dgsuite_physics::two_point::{KennedyGruber, Ranocha};
 use dgsuite_physics::{
-    Boundary, Central, FarField, Hll, Hllc, InflowProtected, Law, Penalty, PenaltyFlux, PressureOutlet, Real,
-    Roe, Rusanov, SlipWall, TransportFlux, ZeroNormalVelocity, ZeroPressure, ZeroVelocity,
+    Boundary, Central, CurvedSlipWall, FarField, Hll, Hllc, InflowProtected, Law, Penalty, PenaltyFlux,
+    PressureOutlet, Real, Roe, Rusanov, SlipWall, TransportFlux, ZeroNormalVelocity, ZeroPressure,
+    ZeroVelocity,
 };
 
 fn agrees<F: Formula<D, N>, const D: usize, const N: usize>(name: &str, formula: F) {

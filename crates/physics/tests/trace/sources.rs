@@ -217,6 +217,7 @@ macro_rules! for_each_formula {
         for_each_formula!(@dims $visit, roe_low_mach, Flux(Roe::LOW_MACH));
         for_each_formula!(@dims $visit, roe_sparing, Flux(SPARING));
         for_each_formula!(@dims $visit, slip_wall, Outer(SlipWall));
+        for_each_formula!(@dims $visit, curved_wall, Outer(CurvedSlipWall));
         for_each_formula!(@dims $visit, pressure_outlet, Outer(PressureOutlet { p: 0.7.into() }));
         for_each_formula!(@dims $visit, far_field, Outer(FarField));
         for_each_formula!(@dims $visit, inflow, Outer(INFLOW));

@@ -2,7 +2,7 @@
 
 use super::Absent::{Nothing, Required, Says, Value};
 use super::Kind::{Flag, Formula, List, Number, Section, Text, Vector, Words};
-use super::Range::{Above, AtLeast};
+use super::Range::{Above, AtLeast, Between};
 use super::{
     ADVECTION, EULER, EXPLICIT, FLOW, GAS, INCOMPRESSIBLE, Key, NAVIER_STOKES, POISSON, SPACE_TIME, VISCOUS,
     key,
@@ -17,6 +17,7 @@ const WALL: &[&str] = &["no-slip-wall"];
 /// The conditions of incompressible flow that can have an exact solution.
 const OPEN_OR_GIVEN: &[&str] = &["dirichlet", "outflow"];
 const INFLOW: &[&str] = &["subsonic-inflow"];
+const CURVED: &[&str] = &["curved-slip-wall"];
 
 pub(super) const KEYS: &[Key] = &[
     key(
@@ -77,6 +78,7 @@ pub(super) const KEYS: &[Key] = &[
             "dirichlet",
             "outflow",
             "slip-wall",
+            "curved-slip-wall",
             "symmetry",
             "far-field",
             "subsonic-inflow",
@@ -265,6 +267,32 @@ pub(super) const KEYS: &[Key] = &[
     )
     .of(VISCOUS)
     .with(WALL),
+    key(
+        "boundaries.<name>.normal",
+        &[COMPONENTS, Section],
+        Says("estimated from circles through neighbouring points of the boundary, in two dimensions only"),
+        "The normal of the curve or surface of which the straight faces are chords, of any length and sign: a \
+         list, or a section with some components.",
+    )
+    .of(EULER)
+    .with(CURVED),
+    key(
+        "boundaries.<name>.normal.{x,y,z}",
+        &[Formula(SPACE_TIME)],
+        Value("0"),
+        "A component of the normal.",
+    )
+    .of(EULER)
+    .with(CURVED),
+    key(
+        "boundaries.<name>.corner",
+        &[Number(Between(0.0, std::f64::consts::PI))],
+        Value("40*deg"),
+        "The angle in radians above which the boundary has a corner at a point: no circle goes through points \
+         on both sides of it. Not beside `normal`.",
+    )
+    .of(EULER)
+    .with(CURVED),
     key(
         "boundaries.<name>.{total_pressure,total_temperature}",
         &[POSITIVE, Formula(SPACE_TIME)],

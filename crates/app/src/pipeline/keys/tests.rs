@@ -161,6 +161,9 @@ physics: { model: euler, source: manufactured, reference: { mach: 0.1 } }
 initial: { restart: out }
 boundaries:
   a: { type: slip-wall }
+  b: { type: curved-slip-wall, normal: [x, y] }
+  c: { type: curved-slip-wall, normal: { x: x, y: y, z: z } }
+  d: { type: curved-slip-wall, corner: 0.5 }
 time: { end: 1 }
 ",
     "
@@ -453,6 +456,7 @@ fn a_stated_default_reads_as_if_the_key_were_not_there() {
         "physics.lambda",
         "boundaries.<name>.velocity.{u,v,w}",
         "boundaries.<name>.direction.{x,y,z}",
+        "boundaries.<name>.normal.{x,y,z}",
     ];
     let mut seen = BTreeSet::new();
     for file in FILES {

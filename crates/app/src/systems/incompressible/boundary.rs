@@ -40,7 +40,9 @@ impl Role {
             BoundaryKind::Open { .. } | BoundaryKind::Outflow | BoundaryKind::PressureOutlet { .. } => {
                 Some(Self::Open)
             }
-            BoundaryKind::FarField(_) | BoundaryKind::SubsonicInflow { .. } => None,
+            BoundaryKind::FarField(_)
+            | BoundaryKind::SubsonicInflow { .. }
+            | BoundaryKind::CurvedSlipWall { .. } => None,
         }
     }
 }
