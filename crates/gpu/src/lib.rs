@@ -12,6 +12,7 @@
 //! | array | [`Buffer`], [`cuda::DeviceBuffer`] | fixed length, aligned to 64 bytes; on a device |
 //! | vector | [`Vector`], [`HostVector`], [`CudaVector`] | updates, dot products, norms |
 //! | number | [`Scalar`] | `f64` or `f32` |
+//! | ranks | [`comm::Communicator`] | processes or threads that work together: exchanges, sums, failures |
 //! | speed limits | [`probe`] | copy, triad and read bandwidth, multiply-add rate, launch time |
 //! | kernels without a device | [`shim`] | runs the same text on the host, under sanitizers |
 //! | allocator | [`HugePages`] | for programs with large arrays |
@@ -32,12 +33,14 @@
 //! * The tree of a reduction depends only on the vector's length.
 //! * Operations on vectors do not allocate; inside [`Host::install`] they do not switch threads.
 //! * A vector on a device has the same bits as on the host: the same operations in the same order.
+//! * Sums over ranks are sums of integers. Every wait for another rank has a deadline.
 //! * A missing driver, compiler or device is an error that explains what is missing, never a panic.
 //! * A [`Host`]'s SIMD level never exceeds that of the CPU. Every `unsafe` block explains why it is sound.
 
 mod allocator;
 mod backend;
 mod buffer;
+pub mod comm;
 pub mod cuda;
 mod error;
 mod host;

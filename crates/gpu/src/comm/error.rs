@@ -1,0 +1,132 @@
+//! Errors of communication: silent, lost and disagreeing ranks, missing libraries.
+
+use std::fmt;
+use std::time::Duration;
+
+/// Failure of an operation between ranks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommError {
+    /// A rank ended the work of all; the first error of any rank.
+    #[error("rank {rank} ended the run: {message}")]
+    Aborted {
+        /// The rank with the error.
+        rank: usize,
+        /// Its sentence.
+        message: String,
+    },
+    /// Ranks did not answer within the deadline.
+    #[error("{} did not answer within {}", Ranks(ranks), Seconds(*deadline))]
+    Silent {
+        /// These ranks, in ascending order.
+        ranks: Vec<usize>,
+        /// The deadline.
+        deadline: Duration,
+    },
+    /// A rank has ended, and its message will not come.
+    #[error("rank {rank} has ended, but other ranks still wait for it")]
+    Left {
+        /// This rank.
+        rank: usize,
+    },
+    /// A message has another length than the receiver expects.
+    #[error("rank {from} sent {found} bytes where rank {to} expects {expected}")]
+    Length {
+        /// The sender.
+        from: usize,
+        /// The receiver.
+        to: usize,
+        /// The expected length, in bytes.
+        expected: usize,
+        /// The length of the message, in bytes.
+        found: usize,
+    },
+    /// Ranks take part in different operations.
+    #[error(
+        "ranks do not make the same calls: {first} on rank {first_rank}, but {second} on rank {second_rank}"
+    )]
+    Calls {
+        /// A rank.
+        first_rank: usize,
+        /// Its operation.
+        first: String,
+        /// Another rank.
+        second_rank: usize,
+        /// The operation of that rank.
+        second: String,
+    },
+    /// A rank cannot be a partner, or a root, in an operation.
+    #[error("rank {rank} of {size} cannot take part: {reason}")]
+    Partner {
+        /// The rank.
+        rank: usize,
+        /// The number of ranks.
+        size: usize,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// `start` and `finish` of an exchange do not alternate.
+    #[error("an exchange was {found}: calls of start and finish must alternate")]
+    Round {
+        /// What happened.
+        found: &'static str,
+    },
+    /// The buffers of an exchange do not fit into memory.
+    #[error("out of memory: {bytes} bytes are needed for one message")]
+    OutOfMemory {
+        /// Size of the buffer, in bytes.
+        bytes: usize,
+    },
+    /// An environment variable has a value that makes no sense.
+    #[error("the environment variable {variable} is '{value}': expected {expected}")]
+    Variable {
+        /// The variable.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+        /// Description of good values.
+        expected: &'static str,
+    },
+}
+
+/// Ranks in a sentence: `rank 3`, `ranks 1 and 3`, `ranks 0, 1, 2, 3 and 12 more`.
+struct Ranks<'a>(&'a [usize]);
+
+impl fmt::Display for Ranks<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 4;
+        let ranks = self.0;
+        let list = |ranks: &[usize]| ranks.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+        match ranks {
+            [] => write!(f, "some rank"),
+            [one] => write!(f, "rank {one}"),
+            [first @ .., last] if ranks.len() <= SHOWN => write!(f, "ranks {} and {last}", list(first)),
+            _ => write!(f, "ranks {} and {} more", list(&ranks[..SHOWN]), ranks.len() - SHOWN),
+        }
+    }
+}
+
+/// A duration in seconds, without superfluous digits.
+struct Seconds(Duration);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} s", self.0.as_secs_f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_name_the_silent_ranks_and_the_deadline() {
+        let sentence = |ranks: &[usize], seconds: f64| {
+            CommError::Silent { ranks: ranks.to_vec(), deadline: Duration::from_secs_f64(seconds) }
+                .to_string()
+        };
+        assert_eq!(sentence(&[3], 300.0), "rank 3 did not answer within 300 s");
+        assert_eq!(sentence(&[1, 2, 5], 0.5), "ranks 1, 2 and 5 did not answer within 0.5 s");
+        let many: Vec<usize> = (0..16).collect();
+        assert_eq!(sentence(&many, 2.0), "ranks 0, 1, 2, 3 and 12 more did not answer within 2 s");
+    }
+}
