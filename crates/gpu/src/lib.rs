@@ -13,6 +13,7 @@
 //! | vector | [`Vector`], [`HostVector`], [`CudaVector`] | updates, dot products, norms |
 //! | number | [`Scalar`] | `f64` or `f32` |
 //! | ranks | [`comm::Communicator`] | processes or threads that work together: exchanges, sums, failures |
+//! | exact sum | [`ExactSum`] | a sum whose bits do not depend on order, grouping or number of ranks |
 //! | speed limits | [`probe`] | copy, triad and read bandwidth, multiply-add rate, launch time |
 //! | kernels without a device | [`shim`] | runs the same text on the host, under sanitizers |
 //! | allocator | [`HugePages`] | for programs with large arrays |
@@ -43,6 +44,7 @@ mod buffer;
 pub mod comm;
 pub mod cuda;
 mod error;
+mod exact_sum;
 mod host;
 pub mod probe;
 mod scalar;
@@ -54,6 +56,7 @@ pub use allocator::HugePages;
 pub use backend::Backend;
 pub use buffer::{ALIGNMENT, Buffer, Element};
 pub use error::{CudaVersion, GpuError};
+pub use exact_sum::{ExactSum, sum_all};
 pub use host::{Host, MAX_THREADS, Vectorized};
 pub use scalar::Scalar;
 pub use simd::{SIMD_VARIABLE, SimdLevel};
