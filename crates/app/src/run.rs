@@ -278,8 +278,8 @@ fn explain(
     unsolved.iter().for_each(|(_, cause)| log.warn(&unsolved::residuals(cause)));
     if let RunError::NotSteady { stagnant, .. } = error {
         log.warn(match stagnant.is_some() {
-            true => "hint: the flow may have no steady state here; try local steps, a lower space.order, or a larger tolerance",
-            false => "hint: continue with --restart latest and a larger time.steady.max_steps, or allow a larger tolerance",
+            true => "hint: the flow may have no steady state here; try time.steady.damping, local steps, a lower space.order, or a larger tolerance",
+            false => "hint: continue with --restart latest and a larger time.steady.max_steps, or allow a larger tolerance; time.steady.damping damps waves",
         });
         return;
     }

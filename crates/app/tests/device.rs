@@ -133,7 +133,7 @@ const CASES: [(&str, &str, &str); 9] = [
     (
         "local",
         STEADY,
-        "time: { cfl: 0.3, steady: { tolerance: 0.4, max_steps: 200, local_steps: true } }\n\
+        "time: { cfl: 0.3, steady: { tolerance: 0.4, max_steps: 200, local_steps: true, damping: 60 } }\n\
          output: { fields: none, checkpoint: none }\n\
          monitors:\n  - residual: { every_steps: 7 }\n  - integral: { fields: [rho_u], every: 12 }\n",
     ),

@@ -71,6 +71,8 @@ pub struct SteadySpec {
     pub max_steps: usize,
     /// Every element uses its own step size.
     pub local_steps: bool,
+    /// The number of steps over which the mean is taken to which the solution is drawn.
+    pub damping: Option<f64>,
 }
 
 impl TimeSpec {
@@ -206,7 +208,12 @@ impl SteadySpec {
         if let Some(wide) = tolerance.as_ref().filter(|t| t.value >= 1.0) {
             return Err(InputError::range(wide, "below 1, as it is relative to the largest residual"));
         }
+        let damping = section.number("damping")?;
+        if let Some(short) = damping.as_ref().filter(|n| n.value < 10.0) {
+            return Err(InputError::range(short, "at least 10 steps"));
+        }
         Ok(Some(Self {
+            damping: damping.map(|n| n.value),
             tolerance: tolerance.map_or(1e-10, |t| t.value),
             max_steps: section.count("max_steps", 1)?.map_or(100_000, |n| n.value),
             local_steps: section.flag("local_steps")?.is_some_and(|f| f.value),

@@ -234,6 +234,7 @@ impl<'a> March<'a> {
         let patience = Patience { steps, ..Patience::default() };
         let mut steady = Steady::new(tolerance, patience).rounding(floor);
         let mut ratio = 1.0;
+        let mut mean = Vec::new();
         loop {
             let step = self.now().step;
             if step.is_multiple_of(RESIDUAL_INTERVAL) || step >= spec.max_steps as u64 {
@@ -271,6 +272,11 @@ impl<'a> March<'a> {
             }
             if step >= spec.max_steps as u64 {
                 return Err(self.not_steady(spec, ratio, None));
+            }
+            if let (Some(width), true) = (spec.damping, step.is_multiple_of(RESIDUAL_INTERVAL)) {
+                self.solver.damp(&mut mean, width, RESIDUAL_INTERVAL)?;
+                self.limit = self.solver.stable_dt()?;
+                self.trail.lose();
             }
             let residual = RESIDUAL_INTERVAL - step % RESIDUAL_INTERVAL;
             let due = outputs.steps_left(self.now(), spec.local_steps);

@@ -22,6 +22,7 @@
 
 mod ahead;
 mod attempt;
+mod damping;
 mod failure;
 mod limited;
 mod of_incompressible;

@@ -2,7 +2,7 @@
 
 use super::Absent::{Nothing, Required, Says, Value};
 use super::Kind::{Flag, Number, Section, Whole, Words};
-use super::Range::{Above, Any, Below};
+use super::Range::{Above, Any, AtLeast, Below};
 use super::{EXPLICIT, FLOW, GAS, INCOMPRESSIBLE, Key, Low, key};
 
 const FRACTION: super::Kind = Number(Below(Low::Over(0.0), 1.0));
@@ -134,6 +134,14 @@ pub(super) const KEYS: &[Key] = &[
         &[Flag],
         Value("false"),
         "Every element uses its own stable step size, which is faster but has no meaning in time.",
+    )
+    .of(EXPLICIT),
+    key(
+        "time.steady.damping",
+        &[Number(AtLeast(10.0))],
+        Nothing,
+        "Draws the solution towards its mean over about this number of steps, which damps waves that leave \
+         the domain too slowly; a third of their period in steps is best. The steady state does not change.",
     )
     .of(EXPLICIT),
 ];

@@ -1,0 +1,61 @@
+//! Runs to a steady state: waves that stay in the domain are damped.
+
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
+
+#[path = "support/case.rs"]
+mod support;
+
+use support::{Case, number};
+
+/// A uniform stream between two walls, with a sound wave that runs from wall to wall and hardly leaves.
+const DUCT: &str = "\
+title: A sound wave between walls
+mesh: { generate: { shape: quad, max: [4, 1], cells: [8, 2] } }
+physics: { model: euler }
+space: { order: 3, riemann: roe }
+initial: { rho: 1 + 0.01*cos(pi*y), u: 0.5, v: 0, p: (1 + 0.014*cos(pi*y))/1.4 }
+boundaries:
+  xmin: { type: far-field, rho: 1, u: 0.5, v: 0, p: 1/1.4 }
+  xmax: { type: pressure-outlet, p: 1/1.4 }
+  ymin: { type: slip-wall }
+  ymax: { type: slip-wall }
+time: { steady: { tolerance: 1e-5, max_steps: 1500, local_steps: true } }
+output: { fields: none, checkpoint: none }
+";
+
+#[test]
+fn a_wave_between_walls_is_damped() {
+    let free = Case::new(DUCT);
+    let outcome = free.dgsuite(&["run", "case.yaml"]);
+    assert_eq!(outcome.code, 1, "{}", outcome.stdout);
+    assert!(outcome.stderr.contains("time.steady.damping damps waves"), "{}", outcome.stderr);
+    let left = number(&free.summary("out/case"), "/steady/residual");
+    assert!(left > 1e-3, "{left:e}");
+    // Whether the width of the mean is a third of the wave's period, of some 150 steps, or not.
+    for damping in ["time.steady.damping=25", "time.steady.damping=50", "time.steady.damping=100"] {
+        let damped = Case::new(DUCT).run(&["--set", damping]);
+        assert!(number(&damped, "/steady/residual") < 1e-5, "{damping}: {damped}");
+    }
+    // With one step for all elements too.
+    let steps = ["--set", "time.steady.damping=50", "--set", "time.steady.local_steps=false"];
+    let damped = Case::new(DUCT).run(&steps);
+    assert!(number(&damped, "/steady/residual") < 1e-5, "{damped}");
+}
+
+#[test]
+fn damping_does_not_change_the_steady_state() {
+    let narrow = DUCT
+        .replace("[8, 2] } }", "[6, 2] }, map: { order: 2, y: y*(1 - 0.2*exp(-2*(x - 2)^2)) } }")
+        .replace("1e-5, max_steps: 1500", "1e-9, max_steps: 20000")
+        .replace("order: 3", "order: 1")
+        + "monitors:\n  - integral: { fields: [p*x, rho_v*y], every_steps: 20000 }\n";
+    let last = |damping: &str| {
+        let case = Case::new(&narrow);
+        case.run(&["--set", &format!("time.steady.damping={damping}")]);
+        case.table("out/case/monitors/integral.csv").pop().unwrap()
+    };
+    let (short, long) = (last("20"), last("80"));
+    for k in 2..4 {
+        assert!((short[k] - long[k]).abs() < 1e-8 * (1.0 + long[k].abs()), "{short:?} {long:?}");
+    }
+}
