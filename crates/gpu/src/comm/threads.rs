@@ -210,14 +210,6 @@ struct Mail {
     waiting: Vec<bool>,
 }
 
-impl Mail {
-    /// Receives what has arrived, until `until` or until nothing is missing; returns whether that is so.
-    fn receive(&mut self, until: Instant) -> Result<bool, CommError> {
-        let Self { member, number, buffers, waiting } = self;
-        member.hub.receive(member.rank, *number, &buffers.partners, &mut buffers.incoming, waiting, until)
-    }
-}
-
 impl Exchange for Mail {
     fn outgoing(&mut self, i: usize) -> &mut [u8] {
         self.buffers.outgoing(i)
@@ -234,18 +226,16 @@ impl Exchange for Mail {
 
     fn poll(&mut self) -> Result<bool, CommError> {
         self.buffers.check_begun()?;
-        self.receive(Instant::now())
+        let Self { member, number, buffers, waiting } = self;
+        let Buffers { partners, incoming, .. } = buffers;
+        member.hub.receive(member.rank, *number, partners, incoming, waiting, Instant::now())
     }
 
     fn finish(&mut self) -> Result<(), CommError> {
         self.buffers.check_begun()?;
-        let hub = &self.member.hub;
-        let until = Instant::now() + hub.deadline();
-        if !self.receive(until)? {
-            let missing = self.buffers.partners.iter().zip(&self.waiting).filter(|(_, waiting)| **waiting);
-            let ranks = missing.map(|(partner, _)| partner.rank).collect();
-            return Err(self.member.hub.silent(self.member.rank, ranks));
-        }
+        let Self { member, number, buffers, waiting } = self;
+        let Buffers { partners, incoming, .. } = buffers;
+        member.hub.receive_all(member.rank, *number, partners, incoming, waiting)?;
         self.buffers.end();
         Ok(())
     }

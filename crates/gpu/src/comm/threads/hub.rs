@@ -27,6 +27,8 @@ struct State {
     spare: Vec<Vec<u8>>,
     /// Collective operations that not all ranks have completed, by number.
     meetings: HashMap<u64, Meeting>,
+    /// Ranks that wait.
+    waiting: HashSet<usize>,
     /// Ranks that have ended.
     left: HashSet<usize>,
     /// The first error.
@@ -64,10 +66,6 @@ impl Hub {
         self.size
     }
 
-    pub(super) fn deadline(&self) -> Duration {
-        self.options.deadline
-    }
-
     /// The state; every change of it is complete, also if a thread panicked later.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -94,9 +92,14 @@ impl Hub {
         error
     }
 
-    /// The error of a rank whose deadline has passed.
-    pub(super) fn silent(&self, rank: usize, ranks: Vec<usize>) -> CommError {
-        self.fail(&mut self.lock(), rank, CommError::Silent { ranks, deadline: self.options.deadline })
+    /// The error of a rank whose deadline has passed while it waited for the ranks `missing`. Those of them
+    /// that wait as well are not the cause: then it is a rank that does not wait.
+    fn silent(&self, state: &mut State, rank: usize, missing: &[usize]) -> CommError {
+        let awake = |rank: &usize| !state.waiting.contains(rank) && !state.left.contains(rank);
+        let causes = [missing.to_vec(), (0..self.size).filter(|&other| other != rank).collect()]
+            .map(|ranks| ranks.into_iter().filter(awake).collect::<Vec<_>>());
+        let ranks = causes.into_iter().find(|ranks| !ranks.is_empty()).unwrap_or_else(|| missing.to_vec());
+        self.fail(state, rank, CommError::Silent { ranks, deadline: self.options.deadline })
     }
 
     /// When a message arrives that is sent now.
@@ -127,6 +130,28 @@ impl Hub {
         state.boxes.entry((from, to, exchange)).or_default().push_back(message);
         self.changed.notify_all();
         Ok(())
+    }
+
+    /// Receives the messages of an exchange that are still `waiting`, within the deadline.
+    pub(super) fn receive_all(
+        &self,
+        rank: usize,
+        exchange: u64,
+        partners: &[Partner],
+        incoming: &mut [Buffer<u8>],
+        waiting: &mut [bool],
+    ) -> Result<(), CommError> {
+        let until = Instant::now() + self.options.deadline;
+        self.lock().waiting.insert(rank);
+        let complete = self.receive(rank, exchange, partners, incoming, waiting, until);
+        let state = &mut *self.lock();
+        state.waiting.remove(&rank);
+        if complete? {
+            return Ok(());
+        }
+        let missing = partners.iter().zip(waiting).filter(|(_, waiting)| **waiting);
+        let missing: Vec<usize> = missing.map(|(partner, _)| partner.rank).collect();
+        Err(self.silent(state, rank, &missing))
     }
 
     /// Receives the messages of an exchange that are still `waiting`, until nothing is missing or until a
@@ -246,11 +271,12 @@ impl Hub {
                 return Err(self.fail(&mut state, rank, CommError::Left { rank: gone }));
             }
             if now >= until {
-                let error = CommError::Silent { ranks: missing, deadline: self.options.deadline };
-                return Err(self.fail(&mut state, rank, error));
+                return Err(self.silent(&mut state, rank, &missing));
             }
             let wake = if missing.is_empty() { ready.unwrap_or(until).min(until) } else { until };
+            state.waiting.insert(rank);
             state = self.wait(state, wake.saturating_duration_since(now));
+            state.waiting.remove(&rank);
         }
     }
 }
