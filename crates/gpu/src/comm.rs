@@ -6,7 +6,10 @@
 //! | plane | ranks are | for |
 //! |---|---|---|
 //! | [`Alone`] | one process | runs on one device |
+//! | [`Mpi`] | processes on any number of machines, started by `mpiexec` or `srun` | runs on several devices |
 //! | [`Threads`] | threads of one process | tests: messages can be delayed, reordered and lost |
+//!
+//! A program begins with [`launched`] and [`connect`], which choose the plane.
 //!
 //! Sums are sums of integers, so that no result depends on the order in which ranks answer. Floating-point
 //! numbers are summed exactly by [`ExactSum`](crate::ExactSum) and [`sum_all`](crate::sum_all). Every wait
@@ -46,11 +49,15 @@ use std::time::Duration;
 mod alone;
 mod buffers;
 mod error;
+mod launch;
+mod mpi;
 mod order;
 mod threads;
 
 pub use alone::Alone;
 pub use error::CommError;
+pub use launch::{Launch, connect, launched};
+pub use mpi::{MPI_VARIABLE, Mpi, mpi_library};
 pub use threads::{Delay, Loss, ThreadOptions, Threads, on_each, threads, threads_with};
 
 /// The environment variable with the deadline of every wait, in seconds.

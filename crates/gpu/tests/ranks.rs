@@ -1,5 +1,6 @@
-//! Ranks as threads: exchanges, sums and gathers do not depend on delays, and failures end all waits.
-#![allow(clippy::unwrap_used)]
+//! Ranks as threads and as processes of MPI: exchanges, sums and gathers do not depend on delays, and
+//! failures end all waits.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::time::{Duration, Instant};
 
@@ -9,43 +10,15 @@ use dgsuite_gpu::comm::{
 };
 use proptest::prelude::*;
 
+#[path = "ranks/conversation.rs"]
+mod conversation;
+#[path = "ranks/mpi.rs"]
+mod mpi;
+
+use conversation::{conversation, partners, work};
+
 fn options(seconds: f64) -> ThreadOptions {
     ThreadOptions { deadline: Duration::from_secs_f64(seconds), delay: None, loss: None }
-}
-
-/// Every rank is the partner of every rank, itself included; messages have different lengths in each
-/// direction.
-fn partners(comm: &dyn Communicator, unit: usize) -> Vec<Partner> {
-    let length = |from: usize, to: usize| unit * (2 * from + 3 * to);
-    let me = comm.rank();
-    (0..comm.size()).map(|rank| Partner { rank, send: length(me, rank), receive: length(rank, me) }).collect()
-}
-
-/// Rounds of two exchanges that are under way together, with sums between; returns everything received.
-fn conversation(comm: &dyn Communicator, rounds: usize) -> Result<Vec<Vec<u8>>, CommError> {
-    let partners = [partners(comm, 1), partners(comm, 5)];
-    let mut exchanges = [comm.exchange(&partners[0])?, comm.exchange(&partners[1])?];
-    let mut heard = Vec::new();
-    for round in 0..rounds {
-        for (kind, exchange) in exchanges.iter_mut().enumerate() {
-            for (i, partner) in partners[kind].iter().enumerate() {
-                let mark = (comm.rank() * 64 + partner.rank * 16 + round * 2 + kind) as u8;
-                exchange.outgoing(i).fill(mark);
-            }
-            exchange.start()?;
-        }
-        let mut sum = [1, comm.rank() as i64, i64::MAX];
-        comm.sum(&mut sum)?;
-        heard.push(sum.iter().flat_map(|x| x.to_ne_bytes()).collect());
-        for (kind, exchange) in exchanges.iter_mut().enumerate().rev() {
-            while round % 2 == 1 && !exchange.poll()? {
-                std::thread::yield_now();
-            }
-            exchange.finish()?;
-            heard.extend((0..partners[kind].len()).map(|i| exchange.incoming(i).to_vec()));
-        }
-    }
-    Ok(heard)
 }
 
 #[test]
@@ -125,16 +98,6 @@ fn buffers_are_aligned_and_empty_messages_are_allowed() {
     });
 }
 
-/// Two rounds of an exchange of all with all, and a sum.
-fn work(comm: &dyn Communicator) -> Result<(), CommError> {
-    let mut exchange = comm.exchange(&partners(comm, 8))?;
-    for _ in 0..2 {
-        exchange.start()?;
-        exchange.finish()?;
-    }
-    comm.sum(&mut [1])
-}
-
 /// Ranks 0 and 1 work, rank 2 does something else; returns the errors of ranks 0 and 1.
 fn errors(options: &ThreadOptions, third: impl Fn(Threads) + Sync) -> Vec<CommError> {
     let started = Instant::now();
@@ -166,6 +129,24 @@ fn a_silent_rank_is_named_on_every_rank_after_the_deadline() {
         drop(comm);
     });
     assert_all_know(&errors, &CommError::Silent { ranks: vec![2], deadline: Duration::from_millis(100) });
+}
+
+#[test]
+fn the_cause_is_named_and_not_those_who_wait_for_it() {
+    // Rank 0 waits for rank 1, which waits for rank 2, which does something else; rank 0 is first to notice.
+    let results = on_each(threads_with(3, &options(0.3)), |comm| {
+        if comm.rank() == 2 {
+            std::thread::sleep(Duration::from_millis(900));
+            return Ok(());
+        }
+        let other = [1, 2][comm.rank()];
+        let mut exchange = comm.exchange(&[Partner { rank: other, send: 8, receive: 8 }])?;
+        std::thread::sleep(Duration::from_millis(100 * comm.rank() as u64));
+        exchange.start()?;
+        exchange.finish()
+    });
+    let silent = CommError::Silent { ranks: vec![2], deadline: Duration::from_millis(300) };
+    assert_eq!(results[0], Err(silent));
 }
 
 #[test]

@@ -42,6 +42,11 @@ impl Buffers {
         &self.incoming[i]
     }
 
+    /// Whether a round has begun and not ended: the messages may still be in use.
+    pub(super) fn under_way(&self) -> bool {
+        self.under_way
+    }
+
     /// Begins a round.
     pub(super) fn begin(&mut self) -> Result<(), CommError> {
         if self.under_way {

@@ -76,6 +76,39 @@ pub enum CommError {
         /// Size of the buffer, in bytes.
         bytes: usize,
     },
+    /// There is no library of MPI's standard ABI.
+    #[error(
+        "no MPI library of the standard ABI was found (libmpi_abi.so.1 of MPICH 5 or Open MPI 6): install one \
+         (`pip install mpich` brings a library and its mpiexec), or let DGSUITE_MPI_LIBRARY name the file; \
+         tried: {tried}"
+    )]
+    NoMpi {
+        /// The names and paths that were tried, each with the reason why it does not serve.
+        tried: String,
+    },
+    /// The launcher and the MPI library do not belong together.
+    #[error(
+        "{launcher} started {started} processes, but {library} sees {found}: start the program with the mpiexec \
+         that belongs to this library, or let DGSUITE_MPI_LIBRARY name the library of the launcher"
+    )]
+    Strangers {
+        /// The launcher.
+        launcher: &'static str,
+        /// The number of processes according to the launcher.
+        started: usize,
+        /// The library and its version.
+        library: String,
+        /// The number of processes according to the library.
+        found: usize,
+    },
+    /// A function of the MPI library failed.
+    #[error("MPI failed while {doing}: {reason}")]
+    Mpi {
+        /// The operation.
+        doing: &'static str,
+        /// The library's reason.
+        reason: String,
+    },
     /// An environment variable has a value that makes no sense.
     #[error("the environment variable {variable} is '{value}': expected {expected}")]
     Variable {
