@@ -9,6 +9,9 @@
 //! | [`Mpi`] | processes on any number of machines, started by `mpiexec` or `srun` | runs on several devices |
 //! | [`Threads`] | threads of one process | tests: messages can be delayed, reordered and lost |
 //!
+//! Messages between the memories of NVIDIA devices are work of streams: see
+//! [`cuda::nccl`](crate::cuda::nccl), which uses the ranks of a communicator.
+//!
 //! A program begins with [`launched`] and [`connect`], which choose the plane.
 //!
 //! Sums are sums of integers, so that no result depends on the order in which ranks answer. Floating-point
@@ -55,6 +58,7 @@ mod order;
 mod threads;
 
 pub use alone::Alone;
+pub(crate) use buffers::check_rank;
 pub use error::CommError;
 pub use launch::{Launch, connect, launched};
 pub use mpi::{MPI_VARIABLE, Mpi, mpi_library};

@@ -37,6 +37,7 @@ mod graph;
 mod launch;
 mod memory;
 mod module;
+pub mod nccl;
 pub mod nvrtc;
 mod source;
 mod stream;

@@ -13,6 +13,7 @@
 //! | vector | [`Vector`], [`HostVector`], [`CudaVector`] | updates, dot products, norms |
 //! | number | [`Scalar`] | `f64` or `f32` |
 //! | ranks | [`comm::Communicator`] | processes or threads that work together: exchanges, sums, failures |
+//! | messages between devices | [`cuda::nccl::Nccl`] | sends, receives and sums of integers in streams |
 //! | exact sum | [`ExactSum`] | a sum whose bits do not depend on order, grouping or number of ranks |
 //! | speed limits | [`probe`] | copy, triad and read bandwidth, multiply-add rate, launch time |
 //! | kernels without a device | [`shim`] | runs the same text on the host, under sanitizers |
@@ -46,6 +47,7 @@ pub mod cuda;
 mod error;
 mod exact_sum;
 mod host;
+mod library;
 pub mod probe;
 mod scalar;
 pub mod shim;

@@ -68,7 +68,7 @@ impl Buffers {
 }
 
 /// Refuses ranks that do not exist.
-pub(super) fn check_rank(rank: usize, size: usize) -> Result<(), CommError> {
+pub(crate) fn check_rank(rank: usize, size: usize) -> Result<(), CommError> {
     let reason = "there is no such rank";
     if rank < size { Ok(()) } else { Err(CommError::Partner { rank, size, reason }) }
 }

@@ -109,6 +109,23 @@ pub enum CommError {
         /// The library's reason.
         reason: String,
     },
+    /// There is no library for messages between NVIDIA devices.
+    #[error(
+        "no NCCL library was found (libnccl.so.2; it comes with CUDA for clusters and as PyPI's nvidia-nccl-cu12): \
+         install one, or let DGSUITE_NCCL_LIBRARY name the file; tried: {tried}"
+    )]
+    NoNccl {
+        /// The names and paths that were tried, each with the reason why it does not serve.
+        tried: String,
+    },
+    /// A function of NCCL failed.
+    #[error("NCCL failed while {doing}: {reason}")]
+    Nccl {
+        /// The operation.
+        doing: &'static str,
+        /// The reason.
+        reason: String,
+    },
     /// An environment variable has a value that makes no sense.
     #[error("the environment variable {variable} is '{value}': expected {expected}")]
     Variable {

@@ -6,12 +6,14 @@
 //! MPICH 5.0).
 
 use std::ffi::{c_char, c_int, c_void};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use libloading::Library;
 
 use crate::comm::CommError;
+use crate::library::{function_table, open_first};
 
 /// The environment variable with the file of the MPI library.
 pub const MPI_VARIABLE: &str = "DGSUITE_MPI_LIBRARY";
@@ -57,67 +59,51 @@ pub(super) struct Status {
     internal: [c_int; 5],
 }
 
-macro_rules! functions {
-    ($($name:ident = $symbol:literal ($($Argument:ty),*);)*) => {
-        /// The functions used here; each returns an error code.
-        pub(super) struct Api {
-            /// The file or name under which the library was found.
-            pub(super) path: PathBuf,
-            /// The first line of its description of itself.
-            pub(super) version: String,
-            $(pub(super) $name: unsafe extern "C" fn($($Argument),*) -> c_int,)*
-        }
-
-        impl Api {
-            /// Finds all functions.
-            ///
-            /// # Safety
-            /// The library follows the standard ABI where it has a function of the same name.
-            unsafe fn new(library: Library, path: PathBuf) -> Result<Self, String> {
-                let api = Self {
-                    path,
-                    version: String::new(),
-                    $($name: {
-                        // SAFETY: the signature is that of the standard, and the caller vouches for the ABI.
-                        let symbol = unsafe { library.get(concat!($symbol, "\0").as_bytes()) };
-                        *symbol.map_err(|_| concat!("it has no function ", $symbol).to_owned())?
-                    },)*
-                };
-                // The functions stay valid, because the library is never closed.
-                std::mem::forget(library);
-                Ok(api)
-            }
-        }
-    };
+/// A library and its functions.
+pub(super) struct Api {
+    /// The file or name under which the library was found.
+    pub(super) path: PathBuf,
+    /// The first line of its description of itself.
+    pub(super) version: String,
+    functions: Functions,
 }
 
-functions! {
-    abi_version = "MPI_Abi_get_version" (*mut c_int, *mut c_int);
-    library_version = "MPI_Get_library_version" (*mut c_char, *mut c_int);
-    error_string = "MPI_Error_string" (c_int, *mut c_char, *mut c_int);
-    initialized = "MPI_Initialized" (*mut c_int);
-    init_thread = "MPI_Init_thread" (*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int);
-    finalize = "MPI_Finalize" ();
-    comm_rank = "MPI_Comm_rank" (Comm, *mut c_int);
-    comm_size = "MPI_Comm_size" (Comm, *mut c_int);
-    comm_dup = "MPI_Comm_dup" (Comm, *mut Comm);
-    comm_free = "MPI_Comm_free" (*mut Comm);
-    comm_set_errhandler = "MPI_Comm_set_errhandler" (Comm, Errhandler);
-    send_init = "MPI_Send_init_c" (*const c_void, i64, Datatype, c_int, c_int, Comm, *mut Request);
-    recv_init = "MPI_Recv_init_c" (*mut c_void, i64, Datatype, c_int, c_int, Comm, *mut Request);
-    startall = "MPI_Startall" (c_int, *mut Request);
-    isend = "MPI_Isend_c" (*const c_void, i64, Datatype, c_int, c_int, Comm, *mut Request);
-    irecv = "MPI_Irecv_c" (*mut c_void, i64, Datatype, c_int, c_int, Comm, *mut Request);
-    recv = "MPI_Recv_c" (*mut c_void, i64, Datatype, c_int, c_int, Comm, *mut Status);
-    iprobe = "MPI_Iprobe" (c_int, c_int, Comm, *mut c_int, *mut Status);
-    get_count = "MPI_Get_count_c" (*const Status, Datatype, *mut i64);
-    testall = "MPI_Testall" (c_int, *mut Request, *mut c_int, *mut Status);
-    request_get_status = "MPI_Request_get_status" (Request, *mut c_int, *mut Status);
-    request_free = "MPI_Request_free" (*mut Request);
-    iallreduce = "MPI_Iallreduce_c" (*const c_void, *mut c_void, i64, Datatype, Op, Comm, *mut Request);
-    ibcast = "MPI_Ibcast_c" (*mut c_void, i64, Datatype, c_int, Comm, *mut Request);
-    ibarrier = "MPI_Ibarrier" (Comm, *mut Request);
+impl Deref for Api {
+    type Target = Functions;
+
+    fn deref(&self) -> &Functions {
+        &self.functions
+    }
 }
+
+// Each returns an error code.
+function_table! { Functions {
+    abi_version = "MPI_Abi_get_version" (*mut c_int, *mut c_int) -> c_int;
+    library_version = "MPI_Get_library_version" (*mut c_char, *mut c_int) -> c_int;
+    error_string = "MPI_Error_string" (c_int, *mut c_char, *mut c_int) -> c_int;
+    initialized = "MPI_Initialized" (*mut c_int) -> c_int;
+    init_thread = "MPI_Init_thread" (*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int) -> c_int;
+    finalize = "MPI_Finalize" () -> c_int;
+    comm_rank = "MPI_Comm_rank" (Comm, *mut c_int) -> c_int;
+    comm_size = "MPI_Comm_size" (Comm, *mut c_int) -> c_int;
+    comm_dup = "MPI_Comm_dup" (Comm, *mut Comm) -> c_int;
+    comm_free = "MPI_Comm_free" (*mut Comm) -> c_int;
+    comm_set_errhandler = "MPI_Comm_set_errhandler" (Comm, Errhandler) -> c_int;
+    send_init = "MPI_Send_init_c" (*const c_void, i64, Datatype, c_int, c_int, Comm, *mut Request) -> c_int;
+    recv_init = "MPI_Recv_init_c" (*mut c_void, i64, Datatype, c_int, c_int, Comm, *mut Request) -> c_int;
+    startall = "MPI_Startall" (c_int, *mut Request) -> c_int;
+    isend = "MPI_Isend_c" (*const c_void, i64, Datatype, c_int, c_int, Comm, *mut Request) -> c_int;
+    irecv = "MPI_Irecv_c" (*mut c_void, i64, Datatype, c_int, c_int, Comm, *mut Request) -> c_int;
+    recv = "MPI_Recv_c" (*mut c_void, i64, Datatype, c_int, c_int, Comm, *mut Status) -> c_int;
+    iprobe = "MPI_Iprobe" (c_int, c_int, Comm, *mut c_int, *mut Status) -> c_int;
+    get_count = "MPI_Get_count_c" (*const Status, Datatype, *mut i64) -> c_int;
+    testall = "MPI_Testall" (c_int, *mut Request, *mut c_int, *mut Status) -> c_int;
+    request_get_status = "MPI_Request_get_status" (Request, *mut c_int, *mut Status) -> c_int;
+    request_free = "MPI_Request_free" (*mut Request) -> c_int;
+    iallreduce = "MPI_Iallreduce_c" (*const c_void, *mut c_void, i64, Datatype, Op, Comm, *mut Request) -> c_int;
+    ibcast = "MPI_Ibcast_c" (*mut c_void, i64, Datatype, c_int, Comm, *mut Request) -> c_int;
+    ibarrier = "MPI_Ibarrier" (Comm, *mut Request) -> c_int;
+} }
 
 impl Api {
     /// The sentence of the library for an error code.
@@ -154,14 +140,8 @@ pub(super) fn api() -> Result<&'static Api, CommError> {
 }
 
 fn open() -> Result<Api, String> {
-    let mut tried = Vec::new();
-    for path in candidates() {
-        match open_file(&path) {
-            Ok(api) => return Ok(api),
-            Err(reason) => tried.push(format!("{} ({reason})", path.display())),
-        }
-    }
-    Err(tried.join(", "))
+    // SAFETY: libraries with the name of MPI, or named by the user.
+    unsafe { open_first(&candidates(), accept) }
 }
 
 /// The file in the variable and no other; or the file beside the program that started this process, or beside
@@ -191,15 +171,10 @@ fn parent() -> Option<PathBuf> {
     None
 }
 
-fn open_file(path: &Path) -> Result<Api, String> {
-    let short = |error: libloading::Error| {
-        let text = error.to_string();
-        text.split_once(": ").map_or(text.clone(), |(_, reason)| reason.to_owned())
-    };
-    // SAFETY: initialisers of an MPI library run; a file of this name, or named by the user, is one.
-    let library = unsafe { Library::new(path) }.map_err(short)?;
+fn accept(library: Library, path: &Path) -> Result<Api, String> {
     // SAFETY: nothing but queries is called before the version of the ABI is known.
-    let mut api = unsafe { Api::new(library, path.to_owned()) }?;
+    let functions = unsafe { Functions::new(library) }?;
+    let mut api = Api { path: path.to_owned(), version: String::new(), functions };
     let (mut major, mut minor) = (-1, -1);
     // SAFETY: both arguments are valid for a write; this function may be called before initialisation.
     let code = unsafe { (api.abi_version)(&mut major, &mut minor) };
