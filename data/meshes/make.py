@@ -42,6 +42,7 @@ MESHES = [
     ("blocks-pyramid-o2", "blocks-pyramid", 3, 2, 4.1, 1),
     ("l-shape", "l-shape", 2, 1, 4.1, 0),
     ("two-layers", "two-layers", 2, 1, 4.1, 0),
+    ("annulus-fuhry", "annulus-fuhry", 2, 1, 4.1, 0),
     ("cylinder", "cylinder", 2, 3, 4.1, 1),
     ("channel-cylinder", "channel-cylinder", 2, 3, 4.1, 1),
     ("channel-cylinder-3d", "channel-cylinder-3d", 3, 2, 4.1, 1),
@@ -92,6 +93,16 @@ def generate(geo, dim, order, incomplete=0):
         gmsh.model.mesh.setOrder(order)
     if geo == "sphere":
         prisms(order, [0.5, 0.545, 0.605, 0.69, 0.8])
+    if geo == "annulus-fuhry":
+        unroll()
+
+
+def unroll():
+    """Moves all nodes to (angle from the y-axis, radius), from which `mesh.map` of a pipeline file moves them back."""
+    tags, points, _ = gmsh.model.mesh.getNodes()
+    for i, tag in enumerate(tags):
+        x, y = points[3 * i : 3 * i + 2]
+        gmsh.model.mesh.setNode(tag, [math.atan2(x, y), math.hypot(x, y), 0], [])
 
 
 def prisms(order, radii):
