@@ -157,6 +157,7 @@ Results go to output.directory of the file (default: out/<file name> beside the 
   monitors/      tables of the monitors, or residuals of a linear solve (CSV), and their curves (SVG)
   checkpoints/   states from which --restart latest continues
   pipeline.yaml  the file as it was run, with all defaults
+  report.md      results beside published values, if the file has `references`
   log.txt        the lines that the run printed
   previous/      the results of the previous run, if this one does not continue it
 
@@ -291,7 +292,7 @@ impl FileArgs {
 fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let document = args.file.document()?;
     let sections = document.sections()?;
-    let choices = Choices { overwrite: args.overwrite, ..args.file.choices() };
+    let choices = Choices { overwrite: args.overwrite, command: command_line(), ..args.file.choices() };
     signals::listen(&choices)?;
     let mut log = Log::new(args.quiet);
     let report = match sections.study() {
@@ -350,6 +351,17 @@ fn benchmark(args: &BenchArgs) -> anyhow::Result<u8> {
         crate::writer::atomic::write(path, format!("{text}\n").as_bytes())?;
     }
     Ok(0)
+}
+
+/// The words of this command, quoted where a shell needs it.
+fn command_line() -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=,:+@".contains(c);
+    let quoted = |word: String| match !word.is_empty() && word.chars().all(plain) {
+        true => word,
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    std::iter::once("dgsuite".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 fn exit_code(report: &Report) -> u8 {

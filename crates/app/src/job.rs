@@ -8,17 +8,26 @@ use dgsuite_mesh::Mesh;
 
 use crate::pipeline::Document;
 use crate::pipeline::expression::Constants;
+use crate::pipeline::node::Node;
 use crate::pipeline::problem::InputError;
+use crate::plan::comparison::Comparison;
 use crate::plan::elliptic::EllipticPlan;
 use crate::plan::values::KnownValues;
 use crate::plan::{Choices, Plan};
+use crate::report::{self, Frame};
 use crate::run::elliptic::PreparedElliptic;
 use crate::run::log::Log;
 use crate::run::{Prepared, Report};
-use crate::writer::WriterError;
+use crate::writer::{WriterError, atomic};
 
 /// A run that is ready to start.
-pub enum Job {
+pub struct Job {
+    run: Run,
+    /// The command and the tables of published values, if there are some.
+    frame: Option<Frame>,
+}
+
+enum Run {
     /// A run of a model in time.
     Flow(Box<Prepared>),
     /// An elliptic problem.
@@ -39,6 +48,8 @@ pub struct Outline {
     pub elements: usize,
     /// The device, as written in a pipeline file.
     pub device: String,
+    /// The file with every default written out.
+    pub resolved: Node,
 }
 
 impl Outline {
@@ -56,6 +67,7 @@ impl Outline {
                 order: plan.setup.order,
                 elements: plan.setup.mesh.n_elements(),
                 device: plan.setup.device.to_string(),
+                resolved: plan.resolved,
             });
         }
         let plan = Plan::new(document, choices)?;
@@ -66,6 +78,7 @@ impl Outline {
             order: plan.setup.order,
             elements: plan.setup.mesh.n_elements(),
             device: plan.setup.device.to_string(),
+            resolved: plan.resolved,
         })
     }
 }
@@ -77,46 +90,73 @@ impl Job {
     /// The first mistake found in the input; nothing has been written then.
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         choices.preparing.store(true, Ordering::SeqCst);
-        let job = match document.is_elliptic() {
-            true => Self::Elliptic(Box::new(PreparedElliptic::new(document, choices)?)),
-            false => Self::Flow(Box::new(Prepared::new(document, choices)?)),
+        let run = match document.is_elliptic() {
+            true => Run::Elliptic(Box::new(PreparedElliptic::new(document, choices)?)),
+            false => Run::Flow(Box::new(Prepared::new(document, choices)?)),
         };
+        let (title, known, resolved) = match &run {
+            Run::Flow(run) => (&run.plan.title, &run.plan.known_values, &run.plan.resolved),
+            Run::Elliptic(run) => (&run.plan.title, &run.plan.known_values, &run.plan.resolved),
+        };
+        // The report of a study has all of its cases.
+        let specs = match choices.case_of_study {
+            true => Vec::new(),
+            false => document.sections()?.references().to_vec(),
+        };
+        let comparisons = Comparison::all(&specs, &document.base, known, resolved)?;
+        let frame = (!comparisons.is_empty()).then(|| Frame {
+            title: title.clone(),
+            setup: String::new(),
+            command: choices.command.clone(),
+            comparisons,
+        });
         choices.preparing.store(false, Ordering::SeqCst);
-        Ok(job)
+        Ok(Self { run, frame })
     }
 
     /// Describes the plan in words.
     pub fn describe(&mut self) -> String {
-        match self {
-            Self::Flow(run) => run.describe(),
-            Self::Elliptic(run) => run.describe(),
+        match &mut self.run {
+            Run::Flow(run) => run.describe(),
+            Run::Elliptic(run) => run.describe(),
         }
     }
 
-    /// Runs, writes results and the summary.
+    /// Runs, writes results and the summary, and a report if there are published values to compare with.
     ///
     /// # Errors
-    /// Only if the summary cannot be written; every other failure is in the report.
+    /// Only if the summary or the report cannot be written; every other failure is in the report.
     pub fn execute(&mut self, log: &mut Log) -> Result<Report, WriterError> {
-        match self {
-            Self::Flow(run) => run.execute(log),
-            Self::Elliptic(run) => run.execute(log),
+        let setup = if self.frame.is_some() { self.describe() } else { String::new() };
+        let report = match &mut self.run {
+            Run::Flow(run) => run.execute(log),
+            Run::Elliptic(run) => run.execute(log),
+        }?;
+        if let Some(frame) = &mut self.frame {
+            frame.setup = setup;
+            let (directory, resolved) = match &self.run {
+                Run::Flow(run) => (&run.plan.directory, &run.plan.resolved),
+                Run::Elliptic(run) => (&run.plan.directory, &run.plan.resolved),
+            };
+            let case = report::Case { name: "", resolved, summary: &report.summary };
+            atomic::write(&report::path(directory), report::markdown(frame, &[case], &report).as_bytes())?;
         }
+        Ok(report)
     }
 
     /// The mesh.
     pub fn mesh(&self) -> &Arc<Mesh> {
-        match self {
-            Self::Flow(run) => &run.plan.setup.mesh,
-            Self::Elliptic(run) => &run.plan.setup.mesh,
+        match &self.run {
+            Run::Flow(run) => &run.plan.setup.mesh,
+            Run::Elliptic(run) => &run.plan.setup.mesh,
         }
     }
 
     /// Number of uniform refinements of the mesh.
     pub fn refine(&self) -> usize {
-        match self {
-            Self::Flow(run) => run.plan.refine,
-            Self::Elliptic(run) => run.plan.refine,
+        match &self.run {
+            Run::Flow(run) => run.plan.refine,
+            Run::Elliptic(run) => run.plan.refine,
         }
     }
 }

@@ -50,6 +50,7 @@ pub mod job;
 pub mod pipeline;
 pub mod plan;
 pub mod post;
+pub mod report;
 pub mod run;
 pub mod study;
 pub mod systems;

@@ -21,6 +21,7 @@ pub mod physics;
 pub mod problem;
 pub mod quantity;
 pub mod reference;
+pub mod references;
 pub mod section;
 pub mod source;
 pub mod space;
@@ -42,6 +43,7 @@ use self::output::OutputSpec;
 use self::overrides::Override;
 use self::physics::{Model, PhysicsSpec};
 use self::problem::{InputError, Problem};
+use self::references::ReferenceSpec;
 use self::section::Section;
 use self::source::{Located, Place, Source};
 use self::space::SpaceSpec;
@@ -95,6 +97,8 @@ pub struct Pipeline {
     pub monitors: Vec<MonitorSpec>,
     /// The checks: limits that results must keep.
     pub checks: Vec<CheckSpec>,
+    /// Published values for the report.
+    pub references: Vec<ReferenceSpec>,
     /// The study, if there is one.
     pub study: Option<StudySpec>,
     /// Where the file starts.
@@ -209,6 +213,7 @@ impl Document {
             output: OutputSpec::read(&top)?,
             monitors: MonitorSpec::read_all(&top, model)?,
             checks: CheckSpec::read_all(&top)?,
+            references: ReferenceSpec::read_all(&top)?,
             study: StudySpec::read(&top)?,
             place: self.root.place.clone(),
             base: self.base.clone(),
@@ -269,6 +274,14 @@ impl Sections {
         match self {
             Self::Flow(file) => &file.checks,
             Self::Elliptic(file) => &file.checks,
+        }
+    }
+
+    /// Published values for the report.
+    pub fn references(&self) -> &[ReferenceSpec] {
+        match self {
+            Self::Flow(file) => &file.references,
+            Self::Elliptic(file) => &file.references,
         }
     }
 

@@ -4,6 +4,7 @@
 
 mod balance;
 pub mod boundaries;
+pub mod comparison;
 mod correction;
 mod curved_wall;
 mod directory;
@@ -76,6 +77,8 @@ pub struct Choices {
     /// A later run starts from the last state of this one, so this run writes it unless the file says
     /// otherwise.
     pub continued: bool,
+    /// The command that starts the run, for its report.
+    pub command: String,
     /// When set, ends the run after the current step, as a signal does.
     pub stop: Arc<AtomicBool>,
     /// Set while plans and solvers are made: the program may then end at once without losing results.

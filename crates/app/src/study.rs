@@ -12,18 +12,20 @@ pub use self::table::{Label, Row, Table};
 use crate::job::{Job, Outline};
 use crate::pipeline::checks::CheckSpec;
 use crate::pipeline::expression::Constants;
-use crate::pipeline::node::Value as Yaml;
+use crate::pipeline::node::Node;
 use crate::pipeline::overrides::Override;
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::study::StudySpec;
 use crate::pipeline::{Document, Sections};
 use crate::plan::Choices;
+use crate::plan::comparison::{Comparison, words};
 use crate::plan::print::grouped;
+use crate::report::{self, Frame};
 use crate::run::checks::{self, CheckResult};
 use crate::run::directory::{Directory, Former};
 use crate::run::log::Log;
 use crate::run::{Report, Status, summary};
-use crate::writer::WriterError;
+use crate::writer::{WriterError, atomic};
 
 /// A study that is checked and ready to run.
 pub struct Study {
@@ -33,7 +35,9 @@ pub struct Study {
     constants: Constants,
     directory: PathBuf,
     former: Former,
-    resolved: crate::pipeline::node::Node,
+    resolved: Node,
+    command: String,
+    comparisons: Vec<Comparison>,
     cases: Vec<Case>,
     device: String,
 }
@@ -44,6 +48,8 @@ struct Case {
     label: Vec<Label>,
     order: usize,
     elements: usize,
+    /// The file with defaults; empty without published values.
+    resolved: Option<Node>,
 }
 
 impl Study {
@@ -69,6 +75,8 @@ impl Study {
         choices.preparing.store(true, Ordering::SeqCst);
         let mut cases = Vec::new();
         let mut first: Option<Outline> = None;
+        let mut comparisons = Vec::new();
+        let references = sections.references();
         for overrides in spec.cases()? {
             let case = document.case(&overrides)?;
             let label = label(spec, &overrides, sections.constants());
@@ -81,11 +89,16 @@ impl Study {
             for (value, _) in &spec.values {
                 plan.known_values.admit_path(value)?;
             }
+            if first.is_none() {
+                comparisons =
+                    Comparison::all(references, &document.base, &plan.known_values, &plan.resolved)?;
+            }
+            let resolved = (!references.is_empty()).then(|| plan.resolved.clone());
             let name: Vec<String> = label.iter().map(|l| file_name(&l.name, &l.text)).collect();
             let output = Some(plan.directory.join(name.join("_")));
             let (order, elements) = (plan.order, plan.elements);
             let choices = Choices { output, ..choices };
-            cases.push(Case { document: case, choices, label, order, elements });
+            cases.push(Case { document: case, choices, label, order, elements, resolved });
             first.get_or_insert(plan);
         }
         choices.preparing.store(false, Ordering::SeqCst);
@@ -99,6 +112,8 @@ impl Study {
             directory,
             former: choices.former(),
             resolved: document.root.clone(),
+            command: choices.command.clone(),
+            comparisons,
             cases,
             device,
         })
@@ -150,6 +165,7 @@ impl Study {
         let mut table = Table::new(&self.spec);
         let mut failure = None;
         let mut before: Option<&Case> = None;
+        let mut setup = None;
         for case in &self.cases {
             let words = case.label.iter().map(Label::to_string).collect::<Vec<_>>().join(", ");
             if case.choices.stop.load(Ordering::Relaxed) {
@@ -163,6 +179,9 @@ impl Study {
             }
             before = Some(case);
             let mut job = Job::new(&case.document, &choices)?;
+            if case.resolved.is_some() && setup.is_none() {
+                setup = Some(job.describe());
+            }
             // A case writes to its own log only; the study prints failures and the table.
             let mut own = log.for_a_part();
             let report = job.execute(&mut own)?;
@@ -185,7 +204,30 @@ impl Study {
         let report = self.conclude(&table, failure, log);
         table.chart().write(&directory.convergence())?;
         directory.write_summary(&report.summary)?;
+        if let Some(setup) = setup {
+            self.write_report(&table, setup, &report)?;
+        }
         Ok(report)
+    }
+
+    /// Writes the report beside published values.
+    fn write_report(&self, table: &Table, setup: String, report: &Report) -> Result<(), WriterError> {
+        let (command, comparisons) = (self.command.clone(), self.comparisons.clone());
+        let frame = Frame { title: self.title.clone(), setup, command, comparisons };
+        // The rates of a case are in the table alone.
+        let with_rates = |row: &Row| {
+            let mut summary = row.summary.clone();
+            if let Value::Object(summary) = &mut summary {
+                summary.insert("rate".into(), row.rate.clone());
+            }
+            (row.label.iter().map(Label::to_string).collect::<Vec<_>>().join(", "), summary)
+        };
+        let rows: Vec<(String, Value)> = table.rows().iter().map(with_rates).collect();
+        let cases = self.cases.iter().zip(&rows).filter_map(|(case, (name, summary))| {
+            Some(report::Case { name, resolved: case.resolved.as_ref()?, summary })
+        });
+        let text = report::markdown(&frame, &cases.collect::<Vec<_>>(), report);
+        atomic::write(&report::path(&self.directory), text.as_bytes())
     }
 
     fn facts(&self, table: &Table) -> Map<String, Value> {
@@ -260,24 +302,10 @@ pub enum StudyError {
 fn label(spec: &StudySpec, overrides: &[Override], constants: &Constants) -> Vec<Label> {
     let labels = spec.axes.iter().zip(overrides).map(|(axis, item)| Label {
         name: axis.name.clone(),
-        text: value_text(&item.node.value),
+        text: words(&item.node.value),
         number: constants.number(&item.node, &axis.path).ok().map(|x| x.value),
     });
     labels.collect()
-}
-
-fn value_text(value: &Yaml) -> String {
-    match value {
-        Yaml::List(items) => {
-            format!("[{}]", items.iter().map(|i| value_text(&i.value)).collect::<Vec<_>>().join(", "))
-        }
-        Yaml::Map(entries) => {
-            let parts: Vec<String> =
-                entries.iter().map(|e| format!("{}: {}", e.key, value_text(&e.node.value))).collect();
-            format!("{{{}}}", parts.join(", "))
-        }
-        scalar => scalar.scalar_text().unwrap_or_else(|| "null".to_owned()),
-    }
 }
 
 /// A part of a directory's name: letters, digits, `.`, `+` and `-` only.

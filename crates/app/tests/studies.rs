@@ -6,7 +6,7 @@
 mod support;
 
 use serde_json::json;
-use support::{Case, WAVE, number};
+use support::{Case, WAVE, number, refused};
 
 #[test]
 fn a_study_prints_a_table_with_rates_and_keeps_every_case() {
@@ -94,4 +94,69 @@ fn a_case_that_fails_ends_the_study() {
     let summary = case.summary("out/case");
     assert_eq!(summary["status"], json!("diverged"));
     assert_eq!(summary["table"], json!([]), "cases after the failed one are not run");
+}
+
+/// A table of published values with the columns `order`, `refine` and `e`.
+const PUBLISHED: &str = "# A. Author (1999)\norder,refine,e\n1,0,0.5\n1,1,1e-1\n2,0,\n";
+
+fn with_references(study: &str, entry: &str) -> Case {
+    let case =
+        Case::new(&format!("{WAVE}{study}references: [{{ source: 'Author (1999), Table 1', {entry} }}]\n"));
+    std::fs::write(case.path("published.csv"), PUBLISHED).unwrap();
+    case
+}
+
+#[test]
+fn a_report_shows_published_values_beside_those_of_every_case() {
+    let entry = "table: published.csv, value: error.l2.u, column: e, by: [order, refine], factor: 2";
+    let case = with_references("study: { order: [1, 2], refine: [0, 1] }\n", entry);
+    let summary = case.run(&[]);
+    let report = std::fs::read_to_string(case.path("out/case/report.md")).unwrap();
+    let rows: Vec<Vec<&str>> = report.lines().map(|line| line.split('|').map(str::trim).collect()).collect();
+    let row = |order: &str, refine: &str| {
+        let found = rows.iter().find(|row| row.len() == 7 && row[1] == order && row[2] == refine);
+        found.unwrap_or_else(|| panic!("{report}")).clone()
+    };
+    // The factor makes 1 of 0.5.
+    let own = number(&summary, "/table/0/error/l2/u");
+    assert_eq!(row("1", "0")[3], "1");
+    for cell in [4, 5] {
+        let shown: f64 = row("1", "0")[cell].parse().unwrap();
+        assert!((shown / own - 1.0).abs() < 1e-3, "{shown} is not {own}");
+    }
+    assert_eq!((row("2", "0")[3], row("2", "1")[5]), ("—", "—"), "there are no published values");
+    for part in ["Author (1999), Table 1", "## Machine", "## Times", "dgsuite run case.yaml"] {
+        assert!(report.contains(part), "no {part} in\n{report}");
+    }
+}
+
+#[test]
+fn a_single_run_is_compared_with_the_row_of_its_keys() {
+    let case = with_references("", "table: published.csv, value: error.l2.u, column: e, by: [space.order]");
+    let published = "space.order,e\n1,4\n2,8\n";
+    std::fs::write(case.path("published.csv"), published).unwrap();
+    case.run(&[]);
+    let report = std::fs::read_to_string(case.path("out/case/report.md")).unwrap();
+    assert!(report.contains("| 2 | 8 | "), "{report}");
+    // A run without published values leaves none of the report before it.
+    case.run(&["--set", "references=[]"]);
+    assert!(!case.path("out/case/report.md").exists());
+}
+
+#[test]
+fn wrong_columns_keys_and_values_of_a_reference_are_refused() {
+    let good = "table: published.csv, value: error.l2.u, column: e, by: [order]";
+    for (right, wrong, message) in [
+        ("column: e", "column: f", "order, refine, e"),
+        ("[order]", "[ordre]", "did you mean `order`?"),
+        ("[order]", "[e]", "space.order"),
+        ("error.l2.u", "error.l3.u", "error.l2.u"),
+        ("published.csv", "nowhere.csv", "a table that can be read"),
+    ] {
+        let case = with_references("", &good.replace(right, wrong));
+        refused(&case, &[], &[message, "case.yaml:"]);
+    }
+    let case = with_references("", good);
+    std::fs::write(case.path("published.csv"), "order,e\n2,many\n").unwrap();
+    refused(&case, &[], &["line 2 has \"many\""]);
 }

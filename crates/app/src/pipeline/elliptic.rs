@@ -16,6 +16,7 @@ use super::expression::Constants;
 use super::mesh::MeshSpec;
 use super::output::OutputSpec;
 use super::problem::InputError;
+use super::references::ReferenceSpec;
 use super::section::Section;
 use super::source::Place;
 use super::study::StudySpec;
@@ -53,6 +54,8 @@ pub struct EllipticPipeline {
     pub output: OutputSpec,
     /// The checks: limits that results must keep.
     pub checks: Vec<CheckSpec>,
+    /// Published values for the report.
+    pub references: Vec<ReferenceSpec>,
     /// The study, if there is one.
     pub study: Option<StudySpec>,
     /// Where the file starts.
@@ -91,6 +94,7 @@ impl Document {
             device: super::device(&top)?,
             output: output(&top)?,
             checks: CheckSpec::read_all(&top)?,
+            references: ReferenceSpec::read_all(&top)?,
             study: StudySpec::read(&top)?,
             place: self.root.place.clone(),
             base: self.base.clone(),

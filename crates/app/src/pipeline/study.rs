@@ -45,6 +45,11 @@ pub enum RateIn {
 /// The short names of axes.
 const SHORT: [(&str, &str); 2] = [("order", "space.order"), ("refine", "mesh.refine")];
 
+/// Returns the path of a key; `order` and `refine` are short for theirs.
+pub fn full_path(key: &str) -> &str {
+    SHORT.iter().find(|(short, _)| *short == key).map_or(key, |(_, path)| path)
+}
+
 /// The largest number of cases of a study.
 const MAX_CASES: usize = 1000;
 
@@ -65,8 +70,7 @@ impl StudySpec {
                     Problem::OutOfRange { key, value: "[]".into(), expected: "at least one value".into() };
                 return Err(InputError::at(&entry.node.place, problem));
             }
-            let path =
-                SHORT.iter().find(|(s, _)| *s == entry.key).map_or(entry.key.as_str(), |(_, path)| path);
+            let path = full_path(&entry.key);
             axes.push(Axis {
                 name: entry.key.clone(),
                 path: path.into(),

@@ -14,6 +14,7 @@ use crate::pipeline::mesh::MeshSource;
 use crate::pipeline::monitors::MonitorKind;
 use crate::pipeline::node::{Entry, Node, Value};
 use crate::pipeline::physics::Model;
+use crate::pipeline::references::ReferenceSpec;
 use crate::pipeline::source::Place;
 use crate::pipeline::state::InitialSpec;
 use crate::pipeline::time::AUTO;
@@ -54,6 +55,7 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
             tree.set(&format!("monitors.{i}.integral.reference.file"), file);
         }
     }
+    tree.tables(&pipeline.references, &pipeline.base);
     tree.default("time.scheme", text(&time.scheme));
     match time.step {
         // A multiple of the spectral radius is not a CFL number.
@@ -238,6 +240,13 @@ impl Tree {
     pub(super) fn default(&mut self, path: &str, value: Value) {
         if self.get(path).is_none_or(|node| matches!(node.value, Value::Null)) {
             self.set(path, value);
+        }
+    }
+
+    /// Makes the paths of the tables of published values absolute.
+    pub(super) fn tables(&mut self, references: &[ReferenceSpec], base: &Path) {
+        for (i, reference) in references.iter().enumerate() {
+            self.set(&format!("references.{i}.table"), path_text(&base.join(&reference.table.value)));
         }
     }
 

@@ -211,6 +211,11 @@ impl Table {
         }
     }
 
+    /// The cases that were run.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
     /// The table as in the summary.
     pub fn to_json(&self) -> Value {
         let rows = self.rows.iter().map(|row| {

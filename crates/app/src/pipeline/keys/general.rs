@@ -1,8 +1,8 @@
-//! Keys of the top level, `checks`, `study` and `ci`.
+//! Keys of the top level, `checks`, `references`, `study` and `ci`.
 
 use super::Absent::{Nothing, Required, Says, Value};
 use super::Kind::{Flag, List, Number, Section, Text, Whole, Words};
-use super::Range::{Any, AtLeast};
+use super::Range::{Above, Any, AtLeast};
 use super::{EXPLICIT, FLOW, IMPLICIT, Key, key};
 
 /// The keys that a file begins with.
@@ -71,6 +71,45 @@ pub(super) const LAST: &[Key] = &[
         &[Number(AtLeast(0.0)), Text],
         Says("none; required with `near`"),
         "The largest distance from `near`: a number, or a percentage of `near` such as `5%`.",
+    ),
+    key(
+        "references",
+        &[List("references", &[Section])],
+        Nothing,
+        "Tables of published values. `report.md` shows them beside the results, with the ratio.",
+    ),
+    key(
+        "references[].source",
+        &[Text],
+        Required,
+        "Where the values are from, such as `Ghia et al. (1982), Table I`.",
+    ),
+    key(
+        "references[].table",
+        &[Text],
+        Required,
+        "A file with columns that are separated by commas. The first line has their names; lines that begin \
+         with `#` are skipped. The path is relative to the pipeline file.",
+    ),
+    key(
+        "references[].value",
+        &[Text],
+        Required,
+        "The path of the value in `summary.json` to compare with, such as `error.l2.rho`.",
+    ),
+    key("references[].column", &[Text], Says("the path of `value`"), "The column with the published values."),
+    key(
+        "references[].by",
+        &[List("columns", &[Text])],
+        Says("none: the first row of the table"),
+        "Columns that are named after keys of the file, such as `order` or `mesh.generate.cells`. The row in \
+         which they have the values of the run, or of the case of a study, has its published value.",
+    ),
+    key(
+        "references[].factor",
+        &[Number(Above(0.0))],
+        Value("1"),
+        "A factor of the published values, such as 1e-3 for milliseconds where the summary has seconds.",
     ),
     key(
         "study",

@@ -101,6 +101,7 @@ checks:
   - { value: error.l2.rho, above: 1 }
   - { value: error.l2.rho, between: [0, 1] }
   - { value: error.l2.rho, near: 1, within: 5 }
+references: [{ source: A, table: a.csv, value: error.l2.rho, column: b, by: [order], factor: 2 }]
 study: { order: [1, 2], time.cfl: [1, 2], rate_in: time.cfl, values: { time.steps: 1 }, continued: true }
 ",
     "

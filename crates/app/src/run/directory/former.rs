@@ -30,7 +30,7 @@ pub const PREVIOUS: &str = "previous";
 const PARTIAL: &str = ".previous.partial";
 
 /// Results in the directory itself.
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     "summary.json",
     "pipeline.yaml",
     "fields.pvd",
@@ -38,6 +38,7 @@ const FILES: [&str; 7] = [
     "averages.vtu",
     "log.txt",
     "convergence.svg",
+    "report.md",
 ];
 
 /// Directories with results; the first is the root.
