@@ -27,6 +27,9 @@
 //! Hence the step is `Δt = S / (τ λ + σ ν)`, where `S` is the largest product of step and spectral radius for
 //! which the time integration scheme is stable.
 
+mod positivity;
+
+use self::positivity::share_of_face;
 use crate::group::{Group, Part};
 use crate::lifting::spectrum;
 use crate::scheme::MetricRule;
@@ -59,6 +62,11 @@ pub enum StepMeasure {
     /// Product of step and spectral radius: the step for the value 1 is `min 1 / (τ λ + σ ν)`, with the
     /// shape, space and geometry of each element.
     Radius,
+    /// Positivity: with the step for the value 1 a step of forward Euler keeps density and pressure of all
+    /// means positive, `min ω h / (d λ)`, where `ω` is the weight of a face in the mean of an element
+    /// (`step_bound/positivity.rs`). A scheme in time that preserves strong stability needs a value below its
+    /// SSP coefficient.
+    Positivity,
 }
 
 /// Data on which the step of one element depends.
@@ -70,6 +78,8 @@ pub(crate) struct ElementBound {
     pub(crate) radius: f64,
     /// `σ / τ`; 0 without diffusion.
     pub(crate) spread: f64,
+    /// `ω / d`.
+    pub(crate) share: f64,
 }
 
 impl ElementBound {
@@ -78,6 +88,7 @@ impl ElementBound {
         match measure {
             StepMeasure::Cfl => self.size / (2 * order + 1) as f64,
             StepMeasure::Radius => 1.0 / self.radius,
+            StepMeasure::Positivity => self.share * self.size,
         }
     }
 }
@@ -92,6 +103,7 @@ pub(crate) fn add_bounds<T: PackScalar>(group: &mut Group<T>, eta: Option<f64>) 
         let mut spectra = Spectra::new(&part.reference);
         let diffusion = eta.map(|eta| diffusion_constants(&part.reference, eta));
         let faces = group.shape.n_faces();
+        let share = share_of_face(group.shape, part.spec.element.order) / group.shape.dim() as f64;
         let curved = (part.spec.rule != MetricRule::Affine).then(|| curved_radii(part, lanes));
         for slot in 0..part.n_blocks * lanes {
             let w = face_weights(part, slot, lanes);
@@ -111,7 +123,8 @@ pub(crate) fn add_bounds<T: PackScalar>(group: &mut Group<T>, eta: Option<f64>) 
                     sigma = sigma.max((0..faces).map(|f| c[0] * square(f)).sum());
                 }
             }
-            bounds.push(ElementBound { size: group.size[first + slot], radius, spread: sigma / radius });
+            let (size, spread) = (group.size[first + slot], sigma / radius);
+            bounds.push(ElementBound { size, radius, spread, share });
         }
     }
     group.bounds = bounds;

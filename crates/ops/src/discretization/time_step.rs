@@ -80,6 +80,45 @@ impl<T: PackScalar> Discretization<T> {
         Ok(smallest)
     }
 
+    /// Computes the smallest step, as [`time_step`](Self::time_step), of the elements at a boundary if their
+    /// states were the prescribed ones at time `t`; infinite without prescribed states.
+    ///
+    /// Use it for conditions whose data are states, such as a far field: waves run into the elements at these
+    /// speeds before their own states show it.
+    #[must_use]
+    pub fn time_step_at(&self, boundary: &str, t: f64) -> f64 {
+        let (fields, lanes, order) = (self.physics.n_fields(), T::lanes(self.level), self.scheme.order);
+        let mut least = f64::INFINITY;
+        for set in self.boundaries.iter().filter(|set| set.binding.name == boundary) {
+            let Some(exact) = &set.binding.data else { continue };
+            let mut states = vec![Vec::new(); fields];
+            exact.eval(t, &set.positions, &mut states);
+            for (face, points) in self.connectivity.boundaries[set.boundary].iter().zip(set.first.windows(2))
+            {
+                let group = &self.groups[face.group as usize];
+                let unit = group.bounds[face.slot as usize].unit(self.measure, order);
+                let (mut speed, mut admissible) = ([T::from_f64(0.0); 16], [T::from_f64(0.0); 16]);
+                let u: Vec<T> = (points[0]..points[1])
+                    .flat_map(|i| states.iter().map(move |values| T::from_f64(values[i])))
+                    .flat_map(|v| std::iter::repeat_n(v, lanes))
+                    .collect();
+                self.physics.wave_speed(
+                    self.level,
+                    u.len() / (fields * lanes),
+                    &u,
+                    &mut speed,
+                    &mut admissible,
+                );
+                let speed = speed[0].to_f64();
+                // The run checks prescribed states on its own.
+                if speed.is_finite() && speed > 0.0 {
+                    least = least.min(unit / speed);
+                }
+            }
+        }
+        least
+    }
+
     /// Computes the largest speed and the smallest admissibility of each lane of a block. Diffusion adds
     /// `ν σ/τ` to the speed.
     fn block_speed(&self, group: &Group<T>, state: &[T], block: usize) -> ([T; 16], [T; 16]) {

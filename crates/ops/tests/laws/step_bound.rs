@@ -123,3 +123,21 @@ fn the_least_step_of_all_parts_wins() {
     let parts = [Cells::Of(Shape::Triangle), Cells::Of(Shape::Quadrilateral)].map(step);
     assert!((step(Cells::Mixed2) - parts[0].min(parts[1])).abs() < 1e-12);
 }
+
+#[test]
+fn prescribed_states_at_a_boundary_bound_the_step_like_states_in_its_elements() {
+    let uniform: Arc<dyn Exact> = Arc::new(State(4, |_, _| vec![1.0, 2.0, -0.5, 3.0]));
+    let mesh = mesh(Cells::Of(Shape::Quadrilateral), 4, 1, false);
+    for measure in [StepMeasure::Cfl, StepMeasure::Radius, StepMeasure::Positivity] {
+        let mut d = euler::<f64>(&mesh, &Scheme::modal(2), Some(&uniform), 1);
+        d.measure_steps_by(measure);
+        let mut u = vec![0.0; d.len()];
+        d.project(uniform.as_ref(), 0.0, &mut u);
+        let inside = d.time_step(&u, None).expect("a valid state");
+        for name in mesh.boundary_names() {
+            let ratio = d.time_step_at(name, 0.0) / inside;
+            assert!((ratio - 1.0).abs() < 1e-9, "{measure:?} {name}: {ratio}");
+        }
+        assert_eq!(d.time_step_at("nowhere", 0.0), f64::INFINITY);
+    }
+}
