@@ -34,7 +34,7 @@ use dgsuite_basis::{Correction, NodeSet, Representation, Shape};
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::{Euler, Exact, NavierStokes};
 
-use self::fields::OutputField;
+use self::fields::{Elements, OutputField};
 use self::formulas::RunningFormula;
 use self::memory::Load;
 pub use self::monitors::{ForcesJob, Integrand, MonitorJob, MonitorPlan, integral_variables};
@@ -48,7 +48,7 @@ use crate::checkpoint::Checkpoint;
 use crate::pipeline::checks::CheckSpec;
 use crate::pipeline::expression::Constants;
 use crate::pipeline::node::Node;
-use crate::pipeline::output::{CheckpointSpec, DEFAULT_KEEP, Every, FieldsSpec, OutputSpec, Wanted};
+use crate::pipeline::output::{CheckpointSpec, DEFAULT_KEEP, Every, FieldSpec, FieldsSpec, Wanted};
 use crate::pipeline::physics::{FlowRateSpec, Model, SourceSpec};
 use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::reference::{Reference, unit};
@@ -228,12 +228,15 @@ impl Plan {
             &pipeline.base,
         )?;
         let exact = exact(&monitors, initial_spec, &initial);
-        let fields = fields_plan(&pipeline.output, &variables, &pipeline.constants, choices)?;
+        let fields = fields_plan(&pipeline, &variables, choices)?;
+        let points_only = |names: Option<&[FieldSpec]>| {
+            fields::resolve(names, &variables, &pipeline.constants, Elements::PointsOnly)
+        };
         let surfaces = match &pipeline.output.surfaces {
             Some(spec) => Some(SurfacesPlan {
                 boundaries: monitors::named_boundaries(&spec.boundaries, &mesh)?,
                 every: spec.every,
-                fields: fields::resolve(spec.names.as_deref(), &variables, &pipeline.constants)?.into(),
+                fields: points_only(spec.names.as_deref())?.into(),
             }),
             None => None,
         };
@@ -241,7 +244,7 @@ impl Plan {
             Some(spec) => Some(AveragesPlan {
                 from: spec.from,
                 every: spec.every,
-                fields: fields::resolve(spec.names.as_deref(), &variables, &pipeline.constants)?,
+                fields: points_only(spec.names.as_deref())?,
             }),
             None => None,
         };
@@ -516,17 +519,17 @@ fn exact(
 }
 
 fn fields_plan(
-    output: &OutputSpec,
+    pipeline: &Pipeline,
     variables: &Variables,
-    constants: &Constants,
     choices: &Choices,
 ) -> Result<FieldsPlan, InputError> {
     let default = FieldsSpec { every: Every::End, names: None, double: false };
-    let (spec, written) = match &output.fields {
+    let (spec, written) = match &pipeline.output.fields {
         Wanted::Given(spec) => (spec, true),
         Wanted::Default => (&default, !choices.case_of_study),
         Wanted::Off => (&default, false),
     };
-    let fields = fields::resolve(spec.names.as_deref(), variables, constants)?.into();
+    let limited = Elements::Allowed { limited: pipeline.space.limiting.is_some() };
+    let fields = fields::resolve(spec.names.as_deref(), variables, &pipeline.constants, limited)?.into();
     Ok(FieldsPlan { every: written.then_some(spec.every), fields, double: spec.double })
 }

@@ -18,6 +18,34 @@ pub struct OutputField {
     pub components: Vec<Formula>,
     /// Whether one of them uses a derivative.
     pub gradients: bool,
+    /// What it is instead of formulas, if it has one value for each element.
+    pub of_element: Option<OfElement>,
+}
+
+/// A number of each element that a limiter knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OfElement {
+    /// The sensor of the gate.
+    Sensor,
+    /// The factor of the modes in the last stage.
+    Filter,
+}
+
+impl OfElement {
+    /// The numbers by name.
+    pub const ALL: [(&'static str, Self); 2] = [("Sensor", Self::Sensor), ("Filter", Self::Filter)];
+}
+
+/// Whether the fields may have one value for each element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elements {
+    /// They may; the numbers of a limiter exist if there is one.
+    Allowed {
+        /// Whether there is one.
+        limited: bool,
+    },
+    /// They may not: means over time and faces of boundaries need values at points.
+    PointsOnly,
 }
 
 /// The fields known by name for a gas, in two and three dimensions.
@@ -91,6 +119,7 @@ pub fn resolve(
     specs: Option<&[FieldSpec]>,
     variables: &Variables,
     constants: &Constants,
+    elements: Elements,
 ) -> Result<Vec<OutputField>, InputError> {
     let gas = variables.law().gas();
     let (known, usual) = known_fields(variables.law(), variables.dim());
@@ -104,7 +133,7 @@ pub fn resolve(
     let arguments = variables.with_gradients();
     let field = |name: &str, components: Vec<Formula>| {
         let gradients = components.iter().any(|f| variables.gradients.iter().any(|name| f.depends_on(name)));
-        OutputField { name: name.to_owned(), components, gradients }
+        OutputField { name: name.to_owned(), components, gradients, of_element: None }
     };
     let compile = |name: &str, texts: &[&str]| {
         let components = texts
@@ -135,6 +164,22 @@ pub fn resolve(
             }
             if arguments.contains(&name) {
                 return compile(name, &[name]);
+            }
+            if let Some(&(_, of_element)) = OfElement::ALL.iter().find(|(known, _)| *known == name) {
+                let misplaced = |owner: &str, belongs: &str| {
+                    let (key, owner, belongs) = (spec.name.key.clone(), owner.to_owned(), belongs.to_owned());
+                    Err(InputError::at(&spec.name.place, Problem::Misplaced { key, owner, belongs }))
+                };
+                return match elements {
+                    Elements::Allowed { limited: true } => {
+                        Ok(OutputField { of_element: Some(of_element), ..field(name, Vec::new()) })
+                    }
+                    Elements::Allowed { .. } => misplaced(
+                        "a scheme without limiter",
+                        "`space.shock: entropy-filter` and `space.limiter`",
+                    ),
+                    Elements::PointsOnly => misplaced("fields at points", "`output.fields`"),
+                };
             }
             let names = known.iter().map(|(n, _)| *n).chain(variables.primitive.iter().copied());
             Err(InputError::at(

@@ -1,10 +1,11 @@
 //! Field files: samples the solution on the lattices of the cells and computes the fields of the plan.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::plan::FieldsPlan;
-use crate::plan::fields::OutputField;
+use crate::plan::fields::{OfElement, OutputField};
 use crate::systems::hyperbolic::{Hyperbolic, SampledSet};
 use crate::writer::background::Making;
 use crate::writer::{CellBlock, Field, Precision, UnstructuredFields, VtuOptions, WriterError};
@@ -24,8 +25,34 @@ pub fn sample(
         false => solver.sample(lattice_order),
     };
     let dim = solver.dim();
-    let pieces = sets.into_iter().map(|set| block(set, dim, lattice_order, fields, mark_failures)).collect();
-    UnstructuredFields { time, pieces }
+    let of_elements = of_elements(solver, fields);
+    let piece = |set: SampledSet| {
+        let own: Vec<Field> = of_elements.iter().map(|(name, values)| cells(name, values, &set)).collect();
+        let mut piece = block(set, dim, lattice_order, fields, mark_failures);
+        piece.cell_data.extend(own);
+        piece
+    };
+    UnstructuredFields { time, pieces: sets.into_iter().map(piece).collect() }
+}
+
+/// The fields with one value for each element, by the number of the element in the mesh file.
+fn of_elements<'a>(solver: &Hyperbolic, fields: &'a [OutputField]) -> Vec<(&'a str, HashMap<u64, f32>)> {
+    let mesh = &solver.setup().mesh;
+    let values = |field: &'a OutputField| {
+        let values = match field.of_element? {
+            OfElement::Sensor => solver.sensors(),
+            OfElement::Filter => solver.limiter_factors(),
+        };
+        let tagged = values?.into_iter().enumerate().map(|(element, value)| (mesh.tag(element), value));
+        Some((field.name.as_str(), tagged.collect()))
+    };
+    fields.iter().filter_map(values).collect()
+}
+
+/// One of them on the cells of a set.
+fn cells(name: &str, values: &HashMap<u64, f32>, set: &SampledSet) -> Field {
+    let value = |tag: &u64| values.get(tag).copied().map_or(f64::NAN, f64::from);
+    Field::real(name, 1, set.elements.iter().map(value).collect())
 }
 
 /// As [`sample`] for fields without derivatives, but the writing thread computes them while the run
@@ -36,7 +63,7 @@ pub fn sample_later(
     order: usize,
     fields: &Arc<[OutputField]>,
 ) -> Option<Making> {
-    if fields.iter().any(|field| field.gradients) {
+    if fields.iter().any(|field| field.gradients || field.of_element.is_some()) {
         return None;
     }
     let later = solver.sample_later(order)?;
@@ -63,6 +90,7 @@ fn block(
     let n = set.points.len();
     let point_data = fields
         .iter()
+        .filter(|field| field.of_element.is_none())
         .map(|field| {
             let parts = field.components.len();
             let mut values = vec![0.0; n * parts];

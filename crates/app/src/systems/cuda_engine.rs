@@ -388,6 +388,18 @@ impl<T: PackScalar> Engine for CudaEngine<T> {
         self.description().least(&self.state())
     }
 
+    fn strengths(&self) -> Option<Vec<f32>> {
+        self.discretization.strengths().ok().flatten()
+    }
+
+    fn sensors(&self) -> Option<Vec<f32>> {
+        self.description().sensors(&self.state())
+    }
+
+    fn stable_dt_at(&self, boundary: &str, t: f64) -> f64 {
+        self.description().time_step_at(boundary, t)
+    }
+
     fn stable_dt(&mut self) -> Result<f64, OpsError> {
         self.discretization.time_step(self.u.buffer(), false)
     }

@@ -88,6 +88,18 @@ pub(crate) trait Engine: Send {
     fn least(&self) -> Option<[f64; 2]> {
         None
     }
+    /// The limiter's factor of each element in the last stage; `None` without one.
+    fn strengths(&self) -> Option<Vec<f32>> {
+        None
+    }
+    /// The sensor of each element; `None` without a limiter.
+    fn sensors(&self) -> Option<Vec<f32>> {
+        None
+    }
+    /// The smallest step of the elements at a boundary if their states were the prescribed ones at time `t`.
+    fn stable_dt_at(&self, _boundary: &str, _t: f64) -> f64 {
+        f64::INFINITY
+    }
     /// Counts and times of the linear solvers, if the steps need them.
     fn solves(&self) -> Option<SolveStatistics> {
         None
@@ -297,6 +309,18 @@ impl<T: PackScalar> Engine for HostEngine<T> {
 
     fn least(&self) -> Option<[f64; 2]> {
         self.rhs.discretization.least(&self.u)
+    }
+
+    fn strengths(&self) -> Option<Vec<f32>> {
+        self.rhs.discretization.strengths()
+    }
+
+    fn sensors(&self) -> Option<Vec<f32>> {
+        self.rhs.discretization.sensors(&self.u)
+    }
+
+    fn stable_dt_at(&self, boundary: &str, t: f64) -> f64 {
+        self.rhs.discretization.time_step_at(boundary, t)
     }
 
     fn stable_dt(&mut self) -> Result<f64, OpsError> {

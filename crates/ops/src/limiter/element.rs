@@ -114,6 +114,18 @@ impl Work {
         least
     }
 
+    /// The share of the modes of the highest degree in the squares of the modes of `ρ p`.
+    pub(crate) fn roughness(&mut self, t: &Tables, law: &dyn Bounds) -> f64 {
+        let n = law.n_fields();
+        multiply(&t.values, &self.modes, n, &mut self.values);
+        for (product, u) in self.product[..t.nq].iter_mut().zip(self.values.chunks_exact(n)) {
+            let [rho, p, _] = law.bounded(u);
+            *product = rho * p;
+        }
+        let [all, top] = squares(t, &self.product);
+        if t.np == 1 { 0.0 } else { top / all }
+    }
+
     /// Multiplies the modes above the constant by `factor(mode)`, in one unknown or in all, and changes the
     /// constant so that the mean stays.
     fn scale(&mut self, nu: &[f64], n: usize, fields: std::ops::Range<usize>, factor: impl Fn(usize) -> f64) {
@@ -191,8 +203,8 @@ pub(crate) fn limit(
     factor.min(positive(t, nu, law, [mean[0], mean[1]], floor, w))
 }
 
-/// Whether the modes of the highest degree of a function hold more than the threshold.
-fn is_rough(t: &Tables, product: &[f64]) -> bool {
+/// The sums of the squares of the modes of a function: all of them, and those of the highest degree.
+fn squares(t: &Tables, product: &[f64]) -> [f64; 2] {
     let (mut all, mut top) = (0.0, 0.0);
     for i in 0..t.np {
         let mode: f64 = t.sensor.row(i).iter().zip(product).map(|(a, b)| a * b).sum();
@@ -201,6 +213,12 @@ fn is_rough(t: &Tables, product: &[f64]) -> bool {
             top += mode * mode;
         }
     }
+    [all, top]
+}
+
+/// Whether the modes of the highest degree of a function hold more than the threshold.
+fn is_rough(t: &Tables, product: &[f64]) -> bool {
+    let [all, top] = squares(t, product);
     top > t.threshold() * all || (top + all).is_nan()
 }
 

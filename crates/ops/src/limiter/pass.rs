@@ -316,7 +316,7 @@ impl<T: PackScalar> Discretization<T> {
 
 impl<T: PackScalar> Limiter<T> {
     /// The work space of this thread, for an element.
-    fn work_space(&self) -> MutexGuard<'_, [Work; 2]> {
+    pub(super) fn work_space(&self) -> MutexGuard<'_, [Work; 2]> {
         lock(&self.work[rayon::current_thread_index().unwrap_or(0) % self.work.len()])
     }
 
@@ -333,7 +333,7 @@ fn part_of<T: PackScalar>(group: &Group<T>, block: usize) -> (usize, &Part<T>) {
 }
 
 /// The number of a slot in its part, and the tables of the part.
-fn tables_of<'a, T: PackScalar>(
+pub(super) fn tables_of<'a, T: PackScalar>(
     limiter: &'a Limiter<T>,
     group: &Group<T>,
     g: usize,
@@ -344,7 +344,7 @@ fn tables_of<'a, T: PackScalar>(
 }
 
 /// Copies the coefficients of a slot to the work space.
-fn load<T: PackScalar>(state: &[T], layout: Layout, slot: usize, work: &mut Work) {
+pub(super) fn load<T: PackScalar>(state: &[T], layout: Layout, slot: usize, work: &mut Work) {
     for i in 0..layout.rows {
         for k in 0..layout.fields {
             work.coefficients[i * layout.fields + k] = state[layout.index(slot, i, k)].to_f64();

@@ -169,3 +169,26 @@ fn limited_states_are_the_same_on_any_number_of_threads() {
         }
     }
 }
+
+#[test]
+fn the_sensor_tells_a_jump_from_smooth_flow() {
+    let threshold = 0.5_f64.log10() - 1.8 * 4.0_f64.powf(0.25);
+    for cells in PLANE {
+        let filter = Limiting::EntropyFilter(EntropyFilter::default());
+        let largest = |d: &Discretization<f64>, u: &[f64]| {
+            let sensors = d.sensors(u).expect("a limiter");
+            sensors.into_iter().map(f64::from).fold(f64::NEG_INFINITY, f64::max)
+        };
+        for (name, scheme) in schemes(cells, 3) {
+            let (d, u) = limited(cells, &scheme, 1, filter, &jump(2, 0.1));
+            let at_jump = largest(&d, &u);
+            assert!(at_jump > threshold && at_jump <= 0.0, "{cells:?} {name}: {at_jump}");
+            let mut d = euler::<f64>(&mesh(cells, 8, 1, true), &scheme, None, 1);
+            d.limit_by(filter, bounds(2)).expect("the law fits");
+            let mut u = vec![0.0; d.len()];
+            d.project(&wavy(2), 0.0, &mut u);
+            let smooth = largest(&d, &u);
+            assert!(smooth < threshold, "{cells:?} {name}: {smooth}");
+        }
+    }
+}

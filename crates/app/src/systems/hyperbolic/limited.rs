@@ -10,6 +10,21 @@ impl Hyperbolic {
         self.engine.limited()
     }
 
+    /// Returns the factor of the modes of each element of the mesh in the last stage: 1 if the limiter did
+    /// not change it, 0 if only its mean was kept. `None` without a limiter.
+    #[must_use]
+    pub fn limiter_factors(&self) -> Option<Vec<f32>> {
+        self.engine.strengths()
+    }
+
+    /// Returns the sensor of the gate for each element of the mesh: the decimal logarithm of the share of the
+    /// modes of the highest degree in the squares of the modes of `ρ p`, at least −32. `None` without a
+    /// limiter.
+    #[must_use]
+    pub fn sensors(&self) -> Option<Vec<f32>> {
+        self.engine.sensors()
+    }
+
     /// Returns the smallest density and the smallest pressure at the points at which the limiter bounds them;
     /// NaN if a value is not a number. `None` without a limiter.
     #[must_use]
