@@ -52,6 +52,12 @@ FAULTS = {
         "",
         "dgsuite", ["--test", "shocks", "a_step_that"],
     ),
+    "the step ignores the states that enter": (
+        "crates/app/src/run/march/entering.rs",
+        "if FASTER * limit < self.limit {",
+        "if FASTER * limit < 0.0 {",
+        "dgsuite", ["--test", "shocks", "a_flow_that"],
+    ),
     # physics
     "shear of Roe's flux halved": (
         "crates/physics/src/flux/roe.rs",

@@ -93,7 +93,7 @@ impl Prepared {
     pub fn describe(&mut self) -> String {
         let first = match self.plan.time.step {
             StepSize::Fixed(dt) => Some(dt),
-            StepSize::Cfl(cfl) => self.solver.stable_dt().ok().map(|limit| cfl * limit),
+            StepSize::Cfl(cfl) => self.solver.first_dt().ok().map(|limit| cfl * limit),
         };
         let substeps = first.and_then(|dt| self.solver.substeps(dt).ok());
         let mut text = print::plan(&self.plan, &self.description, (first, substeps), self.stable_cfl);
@@ -320,6 +320,10 @@ fn explain(
         log.warn(&format!("hint: {}", unsolved::hint(system, cause)));
         return;
     }
+    if let RunError::TooFast { .. } | RunError::TooFastAtBoundary { .. } = error {
+        log.warn("hint: look for a source term, a boundary value or a step that drives the gas there");
+        return;
+    }
     let time = &plan.time;
     let stable = before.map(|before| time.stable_radius * before.limit);
     let size = match (time.step, stable) {
@@ -336,7 +340,12 @@ fn explain(
             _ => "time.cfl".to_owned(),
         },
     };
-    log.warn(&format!("hint: try a smaller {size}, a lower space.order, or a finer mesh"));
+    let setup = solver.setup();
+    let shocks = match setup.law.gas().is_some() && setup.limiting.is_none() {
+        true => "`space.shock: entropy-filter` if the flow has shocks, or strong gradients; otherwise ",
+        false => "",
+    };
+    log.warn(&format!("hint: try {shocks}a smaller {size}, a lower space.order, or a finer mesh"));
 }
 
 /// Number of times within a step at which formulas are checked: the stages of any scheme are close to one of

@@ -24,7 +24,7 @@ monitors:
   - probe: { points: [[0.52, 0.01], [0.55, 0.01]], fields: [rho, u, p], every_steps: 10 }
 ";
 
-/// Gas at rest, into which a flow of Mach 700 enters: the first step is far too large.
+/// Gas at rest, into which a flow of Mach 700 enters.
 const JET: &str = "\
 mesh:
   generate: { shape: tri, min: [0, 0], max: [1, 0.25], cells: [16, 4] }
@@ -69,8 +69,23 @@ fn a_limited_run_continues_from_a_checkpoint_as_if_it_had_not_stopped() {
 }
 
 #[test]
-fn a_step_that_ends_in_a_bad_state_is_repeated_with_half_its_size() {
+fn a_flow_that_enters_limits_the_first_steps() {
     let case = Case::new(JET);
+    let plan = case.dgsuite(&["check", "case.yaml"]);
+    assert!(plan.stdout.contains("first step 1.0124e-5"), "{}", plan.stdout);
+    let summary = case.run(&[]);
+    assert_eq!(number(&summary, "/time/retries"), 0.0, "{}", summary["time"]);
+    // The gas at rest alone would allow steps that are 600 times as large.
+    let first = number(&summary, "/time/dt_max");
+    assert!(first < 1e-4, "{first:e}");
+    case.run(&["--set", "time.steps=3"]);
+    let continued = case.run(&["--restart", "latest"]);
+    assert_eq!(probed(&summary), probed(&continued));
+}
+
+#[test]
+fn a_step_that_ends_in_a_bad_state_is_repeated_with_half_its_size() {
+    let case = Case::new(&JET.replace("time: {", "time: { cfl: 50,"));
     let summary = case.run(&[]);
     assert!(number(&summary, "/time/retries") >= 4.0, "{}", summary["time"]);
     assert_eq!(number(&summary, "/time/steps"), 6.0);
@@ -81,7 +96,62 @@ fn a_step_that_ends_in_a_bad_state_is_repeated_with_half_its_size() {
     assert_eq!(probed(&summary), probed(&continued), "the size of the next step is in the checkpoint");
     let outcome = case.dgsuite(&["run", "case.yaml", "--set", "time.retries=2"]);
     assert!(outcome.code != 0 && outcome.stderr.contains("no longer finite"), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("repeated with 0.25 of its size"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("repeated with 0.250 of its default size"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_run_without_a_limiter_that_fails_names_the_filter() {
+    let case = Case::new(TUBE);
+    let failed = |more: &[&str]| {
+        let outcome = case.dgsuite(&[&["run", "case.yaml", "--set", "monitors=[]"], more].concat());
+        assert!(outcome.code != 0, "{more:?}");
+        outcome.stderr
+    };
+    let without = failed(&["--set", "space.shock=none"]);
+    assert!(without.contains("hint: try `space.shock: entropy-filter`"), "{without}");
+    let with = failed(&["--set", "time.cfl=50", "--set", "time.retries=0"]);
+    assert!(with.contains("hint: try a smaller time.cfl"), "{with}");
+}
+
+#[test]
+fn a_run_whose_steps_shrink_to_nothing_names_the_state() {
+    let heated = TUBE.replace("euler }", "euler, source: { rho_E: \"if(t > 0.01, 1e45, 0)\" } }");
+    let failed = |file: &str| {
+        let outcome = Case::new(file).dgsuite(&["run", "case.yaml", "--set", "time={ end: 1 }"]);
+        assert!(outcome.code != 0 && !outcome.stderr.contains("does not advance"), "{}", outcome.stderr);
+        outcome.stderr
+    };
+    let inside = failed(&heated);
+    assert!(inside.contains("the waves are too fast in element"), "{inside}");
+    assert!(inside.contains("p = ") && inside.contains("sound "), "{inside}");
+    let outside = TUBE.replace(
+        "xmin: { type: dirichlet, exact: sod }",
+        "xmin: { type: dirichlet, rho: 1, u: 0, v: 0, p: \"if(t > 0.01, 1e45, 1)\" }",
+    );
+    let outside = failed(&outside);
+    assert!(outside.contains("the states at the boundary \"xmin\" are too fast"), "{outside}");
+}
+
+#[test]
+fn sensor_and_filter_are_fields_of_elements() {
+    let case = Case::new(TUBE);
+    let names = |names: &str| format!("output.fields={{ names: [{names}] }}");
+    case.run(&["--set", &names("Density, Sensor, Filter")]);
+    let file = std::fs::read(case.path("out/case/fields/fields_000001.vtu")).unwrap();
+    let text = String::from_utf8_lossy(&file);
+    let (points, cells) = text.split_once("<CellData").unwrap();
+    for name in ["Sensor", "Filter"] {
+        let array = format!("Name=\"{name}\"");
+        assert!(cells.contains(&array) && !points.contains(&array), "{name}");
+    }
+    let refuses = |sets: &[&str], said: &str| {
+        let sets = sets.iter().flat_map(|set| ["--set", set]);
+        let outcome = case.dgsuite(&["check", "case.yaml"].into_iter().chain(sets).collect::<Vec<_>>());
+        assert!(outcome.code != 0 && outcome.stderr.contains(said), "{said}: {}", outcome.stderr);
+    };
+    let none = ["space.shock=none", "monitors=[]", "output.fields={ names: [Sensor] }"];
+    refuses(&none, "`space.shock: entropy-filter` and `space.limiter`");
+    refuses(&["output.averages={ from: 0, names: [Filter] }"], "belongs to `output.fields`");
 }
 
 #[test]

@@ -19,6 +19,43 @@ pub enum RunError {
     /// Step control cannot continue: the stable step is not a positive number, or time does not advance.
     #[error("{0}")]
     Time(#[from] TimeError),
+    /// The waves of a gas are so fast that no step advances time.
+    #[error(
+        "at time {time:.6e}, step {step}: the step has shrunk to {dt:.1e}, for which the waves are too fast in element \
+         {element} near ({:.6}, {:.6}, {:.6}): {state}; the flow has the speed {:.4e}, sound {:.4e}",
+        at[0], at[1], at[2], speeds[0], speeds[1]
+    )]
+    TooFast {
+        /// Time.
+        time: f64,
+        /// Number of steps done.
+        step: u64,
+        /// The size of the step.
+        dt: f64,
+        /// The element's number in the mesh file.
+        element: u64,
+        /// A point in the element.
+        at: [f64; 3],
+        /// The primitive state at this point, by name.
+        state: String,
+        /// The speed of the flow, and the speed of sound.
+        speeds: [f64; 2],
+    },
+    /// The states at a boundary are so fast that no step advances time.
+    #[error(
+        "at time {time:.6e}, step {step}: the step has shrunk to {dt:.1e}, for which the states at the boundary \
+         \"{boundary}\" are too fast"
+    )]
+    TooFastAtBoundary {
+        /// Time.
+        time: f64,
+        /// Number of steps done.
+        step: u64,
+        /// The size of the step.
+        dt: f64,
+        /// The name of the boundary.
+        boundary: String,
+    },
     /// A steady run did not reach its tolerance.
     #[error(
         "no steady state: the residual is {ratio:.3e} of its largest value after {steps} steps, above {tolerance:e}{}",

@@ -2,6 +2,7 @@
 
 pub mod adaptive;
 mod ahead;
+mod entering;
 pub mod retry;
 
 use std::sync::atomic::Ordering;
@@ -72,6 +73,8 @@ pub struct March<'a> {
     shrink: f64,
     /// Number of steps that must be checked one by one.
     careful: u64,
+    /// The step of the states at boundaries at CFL number one, if they do not depend on time.
+    entering: Option<f64>,
     /// The last steps before the current state.
     pub(crate) trail: Trail,
     /// The counters.
@@ -119,6 +122,7 @@ impl<'a> March<'a> {
             dt: 0.0,
             shrink: retry::shrink(plan),
             careful: 0,
+            entering: None,
             trail: Trail::default(),
             tally: Tally::default(),
         })
@@ -150,6 +154,7 @@ impl<'a> March<'a> {
             None => self.run_unsteady(outputs),
         };
         self.log.stop_bar();
+        let result = result.map_err(|error| self.with_fastest(error));
         // A run that did not reach a steady state still has a valid state.
         if matches!(result, Ok(()) | Err(RunError::NotSteady { .. })) {
             self.write(outputs, Moment::End)?;
@@ -191,7 +196,7 @@ impl<'a> March<'a> {
         let start = Instant::now();
         let mut retries = 0;
         let dt = loop {
-            let wanted = self.shrink * self.solver.next_size(self.present_step());
+            let wanted = self.shrink * self.solver.next_size(self.present_step()).min(self.entering_step());
             let Some(step) = self.controller.plan_size(wanted, self.limit)? else { return Ok(false) };
             let (t, before) = (self.solver.time(), self.controller.now());
             self.solver.note(&mut self.trail, Taken::Step { t, dt: step.dt });
@@ -205,7 +210,7 @@ impl<'a> March<'a> {
                     self.limit = limit;
                     break step.dt;
                 }
-                Err(error) => self.retry(error, before, &mut retries)?,
+                Err(error) => self.retry(error, before, step.dt / wanted, &mut retries)?,
             }
         };
         self.recover();

@@ -46,7 +46,10 @@ impl Status {
     /// Returns the status of a run with this error.
     pub fn of(error: &RunError) -> Self {
         match error {
-            RunError::System(SystemError::NotFinite { .. }) | RunError::Time(_) => Self::Diverged,
+            RunError::System(SystemError::NotFinite { .. })
+            | RunError::Time(_)
+            | RunError::TooFast { .. }
+            | RunError::TooFastAtBoundary { .. } => Self::Diverged,
             _ => Self::Failed,
         }
     }
@@ -223,6 +226,9 @@ pub fn failure(error: &RunError) -> Value {
             "no_longer": what,
             // JSON cannot represent numbers that are not finite.
             "state": state.iter().map(|(name, x)| (name.clone(), json!(x.to_string()))).collect::<Map<_, _>>(),
+        }),
+        RunError::TooFast { time, step, element, at, .. } => json!({
+            "message": error.to_string(), "time": time, "step": step, "element": element, "coordinates": at,
         }),
         RunError::System(SystemError::Solve { cause, .. }) => {
             json!({ "message": error.to_string(), "residuals": cause.history() })

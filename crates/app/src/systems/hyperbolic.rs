@@ -27,6 +27,7 @@ mod failure;
 mod limited;
 mod of_incompressible;
 mod slowest;
+mod step_limits;
 
 use std::fmt;
 use std::sync::Arc;
@@ -52,7 +53,8 @@ pub use dgsuite_ops::{Form, MetricRule, OpsError, StepMeasure};
 use dgsuite_ops::{PartSummary, Sample};
 use dgsuite_physics::Exact;
 use dgsuite_physics::formula::Formula;
-pub(crate) use failure::{Coldest, Origin, Taken, Trail};
+pub(crate) use failure::{Coldest, Fastest, Origin, Taken, Trail};
+pub(crate) use step_limits::FASTER;
 
 /// Norms of an error by variable: conserved variables, then the primitive variables that are not conserved.
 #[derive(Clone, Debug, PartialEq)]
@@ -276,14 +278,7 @@ impl Hyperbolic {
     /// # Errors
     /// As [`stable_dt`](Self::stable_dt).
     pub fn stable_cfl(&mut self) -> Result<f64, SystemError> {
-        let own = self.setup.step_measure;
-        let mut by = |measure| {
-            self.engine.measure_steps_by(measure)?;
-            self.engine.stable_dt()
-        };
-        let bounds = by(StepMeasure::Radius).and_then(|radius| Ok((radius, by(StepMeasure::Cfl)?)));
-        let restored = self.engine.measure_steps_by(own);
-        let (radius, cfl) = bounds.and_then(|b| restored.map(|()| b)).map_err(|e| self.located(e))?;
+        let (radius, cfl) = (self.measured(StepMeasure::Radius)?, self.measured(StepMeasure::Cfl)?);
         Ok(self.setup.stable_radius() * radius / cfl)
     }
 

@@ -43,6 +43,9 @@ impl March<'_> {
         if self.careful > 0 || self.shrink < 1.0 || most < FEWEST || !self.solver.runs_ahead() {
             return Ok(false);
         }
+        if self.entering_step().is_finite() {
+            return Ok(false);
+        }
         self.trail.lose();
         let (begin, before) = (Instant::now(), self.tally.steps);
         let outcome = match (self.plan.time.adaptive, self.plan.time.step) {

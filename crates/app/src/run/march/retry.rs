@@ -1,4 +1,4 @@
-//! Repetitions of steps that end in a bad state, with half the size.
+//! Repetitions of steps that end in a bad state, with at least half the size.
 
 use dgsuite_timeint::TimePoint;
 
@@ -10,6 +10,9 @@ use crate::systems::SystemError;
 
 /// Growth of the step after a step that did not fail.
 const GROWTH: f64 = 1.2;
+
+/// Size of a repeated step, relative to the one that failed.
+const SMALLER: f64 = 0.5;
 
 /// Largest number of messages about retries of a run.
 const MESSAGES: u64 = 5;
@@ -30,7 +33,9 @@ pub(super) fn shrink(plan: &Plan) -> f64 {
 }
 
 impl March<'_> {
-    /// Returns to the state before a step that ended with `error`, and halves the next step.
+    /// Returns to the state before a step that ended with `error`, whose size was the share `landing` of the
+    /// wanted one, and makes the next step smaller: half as large, or as large as the theory of positive
+    /// means allows if that is more.
     ///
     /// # Errors
     /// `error`, if the step has been repeated often enough, or cannot be repeated.
@@ -38,6 +43,7 @@ impl March<'_> {
         &mut self,
         error: SystemError,
         before: TimePoint,
+        landing: f64,
         retries: &mut u64,
     ) -> Result<(), RunError> {
         let bad_state = matches!(error, SystemError::NotFinite { .. });
@@ -46,12 +52,19 @@ impl March<'_> {
         }
         *retries += 1;
         self.tally.retries += 1;
-        self.shrink *= 0.5;
         self.controller.resume(before);
+        let tried = self.shrink * landing;
+        self.shrink = SMALLER * tried;
+        if self.plan.setup.limiting.is_some() {
+            let safe = self.solver.positive_dt()? / self.solver.next_size(self.present_step());
+            if safe < tried {
+                self.shrink = self.shrink.max(safe);
+            }
+        }
         if self.tally.retries <= MESSAGES {
             let last = if self.tally.retries == MESSAGES { "; later retries are only counted" } else { "" };
             self.log.note(&format!(
-                "step {} from t = {:.6e} ended in a bad state: repeated with {} of its size{last}",
+                "step {} from t = {:.6e} ended in a bad state: repeated with {:.3} of its default size{last}",
                 before.step, before.t, self.shrink
             ));
         }

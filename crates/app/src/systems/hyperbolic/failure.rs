@@ -52,6 +52,19 @@ pub(crate) struct Coldest {
     pub(crate) limit: f64,
 }
 
+/// The state of a gas with the fastest waves.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Fastest {
+    /// The element's number in the mesh file.
+    pub(crate) element: u64,
+    /// The point.
+    pub(crate) at: [f64; 3],
+    /// The speed of the flow, and the speed of sound.
+    pub(crate) speeds: [f64; 2],
+    /// The primitive state at the point, by name.
+    pub(crate) state: Vec<(&'static str, f64)>,
+}
+
 impl Trail {
     /// Steps between two copies of the state: a copy costs about as much as a fifth of a stage.
     const STEPS: usize = 16;
@@ -133,6 +146,32 @@ impl Hyperbolic {
             }
             Taken::Local { cfl } => self.step_local(cfl),
         }
+    }
+
+    /// Returns the state of the gas with the fastest waves; `None` for other laws.
+    pub(crate) fn fastest(&self) -> Option<Fastest> {
+        let gamma = self.setup.law.gas()?.gamma;
+        let mut fastest: Option<Fastest> = None;
+        for set in self.sample(self.setup.order.max(1)) {
+            let of_element = (set.points.len() / set.elements.len().max(1)).max(1);
+            for (i, &at) in set.points.iter().enumerate() {
+                let state: Vec<f64> = set.values.iter().map(|values| values[i]).collect();
+                let [rho, velocity @ .., p] = &state[..] else { return None };
+                let flow = velocity.iter().map(|v| v * v).sum::<f64>().sqrt();
+                let speeds = [flow, (gamma * p / rho).max(0.0).sqrt()];
+                if fastest.as_ref().is_some_and(|f| speeds[0] + speeds[1] <= f.speeds[0] + f.speeds[1]) {
+                    continue;
+                }
+                let element = set.elements.get(i / of_element).copied().unwrap_or_default();
+                fastest = Some(Fastest {
+                    element,
+                    at,
+                    speeds,
+                    state: self.primitives.iter().copied().zip(state).collect(),
+                });
+            }
+        }
+        fastest
     }
 
     fn coldest(&self, limit: f64) -> Option<Coldest> {

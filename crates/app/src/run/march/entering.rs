@@ -1,0 +1,48 @@
+//! Steps that are limited by faster states at boundaries, and steps that have shrunk to nothing.
+//!
+//! The step follows from the speeds in the elements. A flow that enters at many times these speeds, such as a
+//! jet into gas at rest, shows in them only after the first steps.
+
+use dgsuite_timeint::{StepSize, TimeError};
+
+use super::March;
+use crate::run::error::RunError;
+use crate::systems::hyperbolic::{FASTER, Fastest};
+
+impl March<'_> {
+    /// Returns the largest step that the prescribed states at boundaries allow; infinite if they are not much
+    /// faster than the elements, and for steps of a given size.
+    pub(super) fn entering_step(&mut self) -> f64 {
+        let StepSize::Cfl(cfl) = self.plan.time.step else { return f64::INFINITY };
+        let limit = match self.entering {
+            Some(limit) => limit,
+            None => {
+                let fastest = self.solver.fastest_boundary(self.controller.now().t);
+                let limit = fastest.map_or(f64::INFINITY, |(_, limit)| limit);
+                self.entering = self.solver.has_steady_boundaries().then_some(limit);
+                limit
+            }
+        };
+        if FASTER * limit < self.limit { cfl * limit } else { f64::INFINITY }
+    }
+
+    /// Adds the state with the fastest waves to the error of a step that does not advance time.
+    pub(super) fn with_fastest(&self, error: RunError) -> RunError {
+        if let StepSize::Fixed(_) = self.plan.time.step {
+            return error;
+        }
+        let (step, time, dt) = match error {
+            RunError::Time(TimeError::StepTooSmall { step, t, dt }) => (step, t, dt),
+            RunError::Time(TimeError::StepLimit { step, t, limit }) => (step, t, limit),
+            other => return other,
+        };
+        if let Some((boundary, limit)) = self.solver.fastest_boundary(time)
+            && FASTER * limit < self.limit
+        {
+            return RunError::TooFastAtBoundary { time, step, dt, boundary };
+        }
+        let Some(Fastest { element, at, speeds, state }) = self.solver.fastest() else { return error };
+        let state: Vec<String> = state.iter().map(|(name, value)| format!("{name} = {value:.4e}")).collect();
+        RunError::TooFast { time, step, dt, element, at, state: state.join(", "), speeds }
+    }
+}
