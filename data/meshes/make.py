@@ -43,6 +43,7 @@ MESHES = [
     ("l-shape", "l-shape", 2, 1, 4.1, 0),
     ("two-layers", "two-layers", 2, 1, 4.1, 0),
     ("annulus-fuhry", "annulus-fuhry", 2, 1, 4.1, 0),
+    ("forward-step", "forward-step", 2, 1, 4.1, 1),
     ("cylinder", "cylinder", 2, 3, 4.1, 1),
     ("channel-cylinder", "channel-cylinder", 2, 3, 4.1, 1),
     ("channel-cylinder-3d", "channel-cylinder-3d", 3, 2, 4.1, 1),
