@@ -79,7 +79,9 @@ fn a_gated_filter_and_positivity_leave_smooth_flow_as_it_is() {
             let mesh = mesh(cells, 8, order, true);
             let exact = wavy(cells.dim());
             for (name, scheme) in schemes(cells, 3) {
-                for limiting in [Limiting::Positivity, Limiting::EntropyFilter(EntropyFilter::default())] {
+                // Without tolerance the filter changes nearly every element that passes the gate.
+                let sharp = EntropyFilter { tolerance: 0.0, ..EntropyFilter::default() };
+                for limiting in [Limiting::Positivity, Limiting::EntropyFilter(sharp)] {
                     let mut plain = euler::<f64>(&mesh, &scheme, None, 1);
                     let mut limited = euler::<f64>(&mesh, &scheme, None, 1);
                     limited.limit_by(limiting, bounds(cells.dim())).expect("the law fits");
