@@ -437,6 +437,14 @@ pub enum MeshError {
         /// The factor.
         factor: f64,
     },
+    /// A mesh cannot be cut into so many parts.
+    #[error("a mesh of {elements} elements cannot be cut into {parts} parts: each part needs an element")]
+    TooManyParts {
+        /// Parts asked for.
+        parts: usize,
+        /// Elements of the mesh.
+        elements: usize,
+    },
     /// A number of items that exceeds 32-bit indices.
     #[error("{count} {what} are too many (at most {max})")]
     TooLarge {

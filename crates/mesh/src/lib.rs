@@ -17,6 +17,7 @@
 //! | renumber for locality | [`Mesh::renumber`] |
 //! | compute volumes, sizes and quality | [`Mesh::volumes`], [`quality::statistics`] |
 //! | write a `.msh` file | [`Mesh::write`] |
+//! | cut a mesh into parts | [`Partition`], [`Part`] |
 //! | identify a mesh | [`Mesh::digest`] |
 //!
 //! ```
@@ -56,6 +57,7 @@ mod mesh;
 mod names;
 mod nearby;
 mod orient;
+mod partition;
 mod periodic;
 pub mod quality;
 mod refine;
@@ -73,6 +75,7 @@ pub use error::{Location, MeshError};
 pub use mesh::{
     Across, BoundaryTag, ElementSet, Face, Mesh, PeriodicFace, PeriodicLink, RegionTag, Side, UNNAMED,
 };
+pub use partition::{Cut, Part, Partition, PartitionStatistics};
 pub use renumber::SpaceFillingCurve;
 
 /// The examples of the README as tests.

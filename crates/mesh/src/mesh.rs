@@ -80,6 +80,17 @@ pub enum Across {
     Boundary(u32),
 }
 
+impl Across {
+    /// The other side; `None` on a boundary.
+    #[must_use]
+    pub const fn plus(self) -> Option<Side> {
+        match self {
+            Self::Interior { plus, .. } | Self::Periodic { plus, .. } => Some(plus),
+            Self::Boundary(_) => None,
+        }
+    }
+}
+
 /// A face of the mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Face {

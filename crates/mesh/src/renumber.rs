@@ -1,6 +1,7 @@
 //! Renumbering along a space-filling curve, so that neighbours in space are neighbours in memory.
 
-use crate::{Across, Face, Mesh, PeriodicFace, Side, sides::NONE};
+use crate::{Across, ElementSet, Face, Mesh, PeriodicFace, Side, sides::NONE};
+use dgsuite_basis::lattice::lattice_vertices;
 
 /// A space-filling curve through the cells of a grid of `2ᵇ` cells in each direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,36 +67,69 @@ fn to_transpose(x: &mut [u32], bits: u32) {
     x.iter_mut().for_each(|x| *x ^= t);
 }
 
+/// The grid of cells on which elements are numbered along a curve.
+pub(crate) struct CurveGrid {
+    lower: [f64; 3],
+    bits: u32,
+    cells: f64,
+    scale: f64,
+}
+
+impl CurveGrid {
+    /// Positions along `curve` of elements of `set`, each by the mean of its vertices, with their numbers.
+    pub(crate) fn positions(
+        &self,
+        mesh: &Mesh,
+        set: &ElementSet,
+        elements: impl Iterator<Item = usize>,
+        curve: SpaceFillingCurve,
+    ) -> Vec<(u64, usize)> {
+        let vertices = lattice_vertices(set.shape, set.order);
+        elements.map(|i| (self.position(mesh, &vertices, set.element(i), curve), i)).collect()
+    }
+
+    fn position(&self, mesh: &Mesh, vertices: &[usize], nodes: &[u32], curve: SpaceFillingCurve) -> u64 {
+        let mut x = [0.0; 3];
+        for &v in vertices {
+            for d in 0..3 {
+                x[d] += mesh.points[nodes[v] as usize][d];
+            }
+        }
+        let at = |d: usize| {
+            let mean = x[d] / vertices.len() as f64;
+            ((mean - self.lower[d]) * self.scale).clamp(0.0, self.cells - 1.0) as u32
+        };
+        curve.position(mesh.dim, self.bits, [at(0), at(1), at(2)])
+    }
+}
+
 impl Mesh {
+    /// The grid of the mesh's bounding box.
+    pub(crate) fn curve_grid(&self) -> CurveGrid {
+        let [lower, upper] = self.bounding_box();
+        let bits = if self.dim == 2 { 31 } else { 21 };
+        let extent = (0..3).map(|d| upper[d] - lower[d]).fold(0.0, f64::max);
+        let cells = (1_u64 << bits) as f64;
+        CurveGrid { lower, bits, cells, scale: if extent > 0.0 { cells / extent } else { 0.0 } }
+    }
+
     /// Sort the elements of each set along `curve` (by centroid) and the nodes by first use.
     ///
     /// Element numbers of the file, regions, boundaries and periodic pairs are permuted accordingly. Returns
     /// `new[old]`, the new global index of each element. A second call changes nothing.
     pub fn renumber(&mut self, curve: SpaceFillingCurve) -> Vec<u32> {
-        let [lower, upper] = self.bounding_box();
-        let bits = if self.dim == 2 { 31 } else { 21 };
-        let extent = (0..3).map(|d| upper[d] - lower[d]).fold(0.0, f64::max);
-        let cells = (1_u64 << bits) as f64;
-        let scale = if extent > 0.0 { cells / extent } else { 0.0 };
+        let grid = self.curve_grid();
         let mut new_of_old = vec![0_u32; self.n_elements()];
-        for set in &mut self.sets {
-            let vertices = dgsuite_basis::lattice::lattice_vertices(set.shape, set.order);
+        // The keys are those of the present points and sets.
+        let orders: Vec<Vec<(u64, usize)>> = (self.sets.iter())
+            .map(|set| {
+                let mut order = grid.positions(self, set, 0..set.len(), curve);
+                order.sort_unstable();
+                order
+            })
+            .collect();
+        for (set, order) in self.sets.iter_mut().zip(orders) {
             let n = set.nodes_per_element();
-            let key = |i: usize| {
-                let nodes = set.element(i);
-                let mut x = [0.0; 3];
-                for &v in &vertices {
-                    for d in 0..3 {
-                        x[d] += self.points[nodes[v] as usize][d];
-                    }
-                }
-                let at = |d: usize| {
-                    ((x[d] / vertices.len() as f64 - lower[d]) * scale).clamp(0.0, cells - 1.0) as u32
-                };
-                (curve.position(self.dim, bits, [at(0), at(1), at(2)]), i)
-            };
-            let mut order: Vec<(u64, usize)> = (0..set.len()).map(key).collect();
-            order.sort_unstable();
             for (new, &(_, old)) in order.iter().enumerate() {
                 new_of_old[set.first + old] = (set.first + new) as u32;
             }

@@ -1,0 +1,268 @@
+//! Partitions: which part of a mesh each element belongs to, and the parts as meshes of their own.
+//!
+//! A partition cuts the space-filling curve through all elements into ranges of equal weight. Consecutive
+//! elements of one set (a *run*) stay together, so that the SIMD blocks of a part are full. Partitions and
+//! parts depend on the mesh and on the number of parts alone: each process can compute its own part.
+
+use crate::{Across, ElementSet, Face, Mesh, MeshError, PeriodicFace, Side, SpaceFillingCurve};
+
+/// Elements of a run, which belong to one part.
+const RUN: usize = 8;
+
+/// The part of each element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    of: Vec<u32>,
+    parts: usize,
+}
+
+/// One part of a mesh.
+///
+/// The mesh contains the part's elements in the order of the whole mesh, with their own points and all
+/// boundaries. Its faces are those between two of its elements and those on boundaries. The sides of
+/// [`cuts`](Self::cuts) belong to none of its faces.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// The elements, points and faces of the part.
+    pub mesh: Mesh,
+    /// For each element of the part its index in the whole mesh; ascending.
+    pub elements: Vec<u32>,
+    /// The faces between this part and others, sorted by part. Both parts list their common faces in the same
+    /// order.
+    pub cuts: Vec<Cut>,
+}
+
+/// A face between an element of this part and an element of another part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The side in this part; the element is an index of the part's mesh.
+    pub own: Side,
+    /// The side in the other part; the element is an index of the whole mesh.
+    pub other: Side,
+    /// The other part.
+    pub part: u32,
+    /// Rotation between the face frames, as in [`Across`].
+    pub orientation: u8,
+}
+
+/// Sizes of a partition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartitionStatistics {
+    /// Elements of each part.
+    pub elements: Vec<usize>,
+    /// Cut faces of each part.
+    pub cuts: Vec<usize>,
+    /// Parts that share a face with each part.
+    pub neighbours: Vec<usize>,
+    /// Weight of each part divided by the mean weight.
+    pub load: Vec<f64>,
+}
+
+impl Partition {
+    /// Cuts the Hilbert curve through the elements into `parts` ranges of about equal weight; `weight` is the
+    /// weight of an element, by its index.
+    ///
+    /// # Errors
+    /// [`MeshError::TooManyParts`] if there are fewer elements than parts, or no parts.
+    pub fn along_curve(mesh: &Mesh, parts: usize, weight: impl Fn(usize) -> f64) -> Result<Self, MeshError> {
+        let n = mesh.n_elements();
+        if parts == 0 || parts > n {
+            return Err(MeshError::TooManyParts { parts, elements: n });
+        }
+        // Small meshes have too few runs.
+        let run = if n < 4 * RUN * parts { 1 } else { RUN };
+        let grid = mesh.curve_grid();
+        let mut runs: Vec<(u64, usize, usize)> = Vec::new();
+        for set in &mesh.sets {
+            let first = (0..set.len()).step_by(run);
+            let keys = grid.positions(mesh, set, first, SpaceFillingCurve::Hilbert);
+            let of_key = |(key, i): (u64, usize)| (key, set.first + i, set.first + (i + run).min(set.len()));
+            runs.extend(keys.into_iter().map(of_key));
+        }
+        runs.sort_unstable();
+        let weights: Vec<f64> = runs.iter().map(|&(_, a, b)| (a..b).map(&weight).sum()).collect();
+        let total: f64 = weights.iter().sum();
+        let mut of = vec![0; n];
+        let (mut part, mut sum) = (0, 0.0);
+        for (i, (&(_, first, end), w)) in runs.iter().zip(&weights).enumerate() {
+            // The next part begins where the middle of a run has passed its share, and no later than that the
+            // remaining parts get one run each.
+            let share = total * (part + 1) as f64 / parts as f64;
+            let behind = sum + 0.5 * w > share && i > 0;
+            let needed = runs.len() - i < parts - part;
+            if part + 1 < parts && i > 0 && (behind || needed) {
+                part += 1;
+            }
+            of[first..end].fill(part as u32);
+            sum += w;
+        }
+        let out = Self { of, parts };
+        // Runs of extreme weights may leave a part empty; equal numbers of runs never do.
+        if out.counts().contains(&0) {
+            let mut of = vec![0; n];
+            for (i, &(_, first, end)) in runs.iter().enumerate() {
+                of[first..end].fill((i * parts / runs.len()) as u32);
+            }
+            return Ok(Self { of, parts });
+        }
+        Ok(out)
+    }
+
+    /// The partition with the given part of each element.
+    ///
+    /// # Errors
+    /// [`MeshError::TooManyParts`] if a part has no element.
+    pub fn of_elements(of: Vec<u32>) -> Result<Self, MeshError> {
+        let parts = of.iter().max().map_or(0, |&p| p as usize + 1);
+        let out = Self { of, parts };
+        if parts == 0 || out.counts().contains(&0) {
+            return Err(MeshError::TooManyParts { parts, elements: out.of.len() });
+        }
+        Ok(out)
+    }
+
+    /// Number of parts.
+    #[must_use]
+    pub const fn parts(&self) -> usize {
+        self.parts
+    }
+
+    /// The part of each element.
+    #[must_use]
+    pub fn of(&self) -> &[u32] {
+        &self.of
+    }
+
+    fn counts(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.parts];
+        self.of.iter().for_each(|&p| counts[p as usize] += 1);
+        counts
+    }
+
+    /// Balance, cut faces and neighbours of the parts.
+    #[must_use]
+    pub fn statistics(&self, mesh: &Mesh, weight: impl Fn(usize) -> f64) -> PartitionStatistics {
+        let mut cuts = vec![0; self.parts];
+        let mut pairs = Vec::new();
+        for face in &mesh.faces {
+            let Some((plus, _)) = beyond(face.across) else { continue };
+            let (a, b) = (self.of[face.minus.element as usize], self.of[plus.element as usize]);
+            if a != b {
+                cuts[a as usize] += 1;
+                cuts[b as usize] += 1;
+                pairs.extend([(a, b), (b, a)]);
+            }
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        let mut neighbours = vec![0; self.parts];
+        pairs.iter().for_each(|&(a, _)| neighbours[a as usize] += 1);
+        let mut load = vec![0.0; self.parts];
+        self.of.iter().enumerate().for_each(|(e, &p)| load[p as usize] += weight(e));
+        let mean = load.iter().sum::<f64>() / self.parts as f64;
+        load.iter_mut().for_each(|l| *l /= mean);
+        PartitionStatistics { elements: self.counts(), cuts, neighbours, load }
+    }
+
+    /// Part `part` of `mesh`.
+    ///
+    /// # Panics
+    /// If there is no such part, or if the partition belongs to another mesh.
+    #[must_use]
+    pub fn part(&self, mesh: &Mesh, part: usize) -> Part {
+        assert!(part < self.parts, "part {part} of {}", self.parts);
+        assert!(self.of.len() == mesh.n_elements(), "the partition has other elements than the mesh");
+        let inside = |e: usize| self.of[e] as usize == part;
+        let elements: Vec<u32> = (0..mesh.n_elements()).filter(|&e| inside(e)).map(|e| e as u32).collect();
+        let mut local = vec![u32::MAX; mesh.n_elements()];
+        elements.iter().enumerate().for_each(|(i, &e)| local[e as usize] = i as u32);
+
+        let (sets, points) = sets_of(mesh, &inside);
+        let own = |side: Side| Side { element: local[side.element as usize], face: side.face };
+        let (mut faces, mut periodic_faces) = (Vec::new(), Vec::new());
+        let mut cuts: Vec<(u32, Side, Cut)> = Vec::new();
+        let mut origin = mesh.periodic_faces.iter().peekable();
+        for face in &mesh.faces {
+            let periodic = origin.next_if(|p| p.minus == face.minus);
+            let minus_inside = inside(face.minus.element as usize);
+            let Some((plus, orientation)) = beyond(face.across) else {
+                if minus_inside {
+                    faces.push(Face { minus: own(face.minus), across: face.across });
+                }
+                continue;
+            };
+            match (minus_inside, inside(plus.element as usize)) {
+                (true, true) => {
+                    let minus = own(face.minus);
+                    let across = match face.across {
+                        Across::Periodic { .. } => Across::Periodic { plus: own(plus), orientation },
+                        _ => Across::Interior { plus: own(plus), orientation },
+                    };
+                    faces.push(Face { minus, across });
+                    periodic_faces.extend(periodic.map(|p| PeriodicFace { minus, ..*p }));
+                }
+                (false, false) => {}
+                (first, _) => {
+                    let (inner, other) = if first { (face.minus, plus) } else { (plus, face.minus) };
+                    let part = self.of[other.element as usize];
+                    let cut = Cut { own: own(inner), other, part, orientation };
+                    cuts.push((part, face.minus, cut));
+                }
+            }
+        }
+        // A face is identified by its minus side in the whole mesh, which is the same for both parts.
+        cuts.sort_unstable_by_key(|&(part, face, _)| (part, face));
+        let mesh = Mesh {
+            dim: mesh.dim,
+            points,
+            sets,
+            faces,
+            boundaries: mesh.boundaries.clone(),
+            region_names: mesh.region_names.clone(),
+            links: mesh.links.clone(),
+            periodic_faces,
+        };
+        Part { mesh, elements, cuts: cuts.into_iter().map(|(_, _, cut)| cut).collect() }
+    }
+}
+
+/// The other side of a face that has one.
+fn beyond(across: Across) -> Option<(Side, u8)> {
+    match across {
+        Across::Interior { plus, orientation } | Across::Periodic { plus, orientation } => {
+            Some((plus, orientation))
+        }
+        Across::Boundary(_) => None,
+    }
+}
+
+/// The elements inside, set by set, and the points that they use, numbered by first use.
+fn sets_of(mesh: &Mesh, inside: &impl Fn(usize) -> bool) -> (Vec<ElementSet>, Vec<[f64; 3]>) {
+    let mut number = vec![u32::MAX; mesh.points.len()];
+    let (mut sets, mut points, mut first) = (Vec::new(), Vec::new(), 0);
+    for set in &mesh.sets {
+        let kept: Vec<usize> = (0..set.len()).filter(|&i| inside(set.first + i)).collect();
+        if kept.is_empty() {
+            continue;
+        }
+        let mut nodes = Vec::with_capacity(kept.len() * set.nodes_per_element());
+        for &node in kept.iter().flat_map(|&i| set.element(i)) {
+            let new = &mut number[node as usize];
+            if *new == u32::MAX {
+                *new = points.len() as u32;
+                points.push(mesh.points[node as usize]);
+            }
+            nodes.push(*new);
+        }
+        sets.push(ElementSet {
+            shape: set.shape,
+            order: set.order,
+            nodes,
+            tags: kept.iter().map(|&i| set.tags[i]).collect(),
+            regions: kept.iter().map(|&i| set.regions[i]).collect(),
+            first,
+        });
+        first += kept.len();
+    }
+    (sets, points)
+}

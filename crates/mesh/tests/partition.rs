@@ -1,0 +1,114 @@
+//! Parts of meshes: every element once, common faces listed alike on both sides, balance.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use dgsuite_mesh::{
+    Across, Mesh, MeshError, Part, Partition, Shape, Side, SpaceFillingCurve,
+    generate::{Box, MixedBox},
+};
+
+fn meshes() -> Vec<Mesh> {
+    let mut all: Vec<Mesh> =
+        [Shape::Triangle, Shape::Quadrilateral, Shape::Tetrahedron, Shape::Hexahedron, Shape::Prism]
+            .map(|shape| Box::unit(shape, if shape.dim() == 2 { 12 } else { 5 }).build().unwrap())
+            .into();
+    for (dim, cells) in [(2, [8, 6, 0]), (3, [5, 3, 3])] {
+        all.push(MixedBox { dim, min: [0.0; 3], max: [1.0; 3], cells }.build().unwrap());
+    }
+    for mesh in &mut all {
+        mesh.make_periodic("xmin", "xmax").unwrap();
+        mesh.renumber(SpaceFillingCurve::Hilbert);
+    }
+    all
+}
+
+/// The faces of a part in numbers of the whole mesh: minus side, plus side or boundary.
+fn faces_of(part: &Part) -> Vec<(Side, Across)> {
+    let whole = |s: Side| Side { element: part.elements[s.element as usize], face: s.face };
+    part.mesh
+        .faces
+        .iter()
+        .map(|f| {
+            let across = match f.across {
+                Across::Interior { plus, orientation } => Across::Interior { plus: whole(plus), orientation },
+                Across::Periodic { plus, orientation } => Across::Periodic { plus: whole(plus), orientation },
+                boundary @ Across::Boundary(_) => boundary,
+            };
+            (whole(f.minus), across)
+        })
+        .collect()
+}
+
+#[test]
+fn every_element_and_every_face_is_in_the_parts_and_cuts_agree() {
+    for mesh in meshes() {
+        for n in [1, 2, 3, 4, 7, 16] {
+            let partition = Partition::along_curve(&mesh, n, |_| 1.0).unwrap();
+            let parts: Vec<Part> = (0..n).map(|i| partition.part(&mesh, i)).collect();
+            let mut all: Vec<u32> = parts.iter().flat_map(|p| p.elements.clone()).collect();
+            all.sort_unstable();
+            assert!(all.iter().enumerate().all(|(i, &e)| i == e as usize), "{n} parts");
+            let whole: Vec<(Side, Across)> = mesh.faces.iter().map(|f| (f.minus, f.across)).collect();
+            let cut: usize = parts.iter().map(|p| p.cuts.len()).sum();
+            let inner: Vec<(Side, Across)> = parts.iter().flat_map(faces_of).collect();
+            assert_eq!(inner.len() + cut / 2, whole.len());
+            assert!(inner.iter().all(|f| whole.contains(f)));
+            for (i, part) in parts.iter().enumerate() {
+                part.mesh.check_orientation().unwrap();
+                assert!(part.mesh.faces.windows(2).all(|w| w[0].minus < w[1].minus));
+                for (local, &e) in part.elements.iter().enumerate() {
+                    let own: Vec<[f64; 3]> = {
+                        let (s, k) = part.mesh.locate(local);
+                        part.mesh.element_points(s, k).collect()
+                    };
+                    let (s, k) = mesh.locate(e as usize);
+                    assert!(mesh.element_points(s, k).eq(own));
+                    assert_eq!(mesh.tag(e as usize), part.mesh.tag(local));
+                }
+                for j in (0..n).filter(|&j| j != i) {
+                    let to = |p: &Part, other: usize| -> Vec<(Side, Side, u8)> {
+                        let own = |s: Side| Side { element: p.elements[s.element as usize], face: s.face };
+                        let cuts = p.cuts.iter().filter(|c| c.part as usize == other);
+                        cuts.map(|c| (own(c.own), c.other, c.orientation)).collect()
+                    };
+                    let mirrored: Vec<_> = to(&parts[j], i).into_iter().map(|(a, b, o)| (b, a, o)).collect();
+                    assert_eq!(to(part, j), mirrored, "parts {i} and {j} of {n}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn parts_have_equal_weights_and_compact_shapes() {
+    let mut mesh = Box::unit(Shape::Hexahedron, 16).build().unwrap();
+    mesh.renumber(SpaceFillingCurve::Hilbert);
+    for n in [2, 3, 8] {
+        let statistics = Partition::along_curve(&mesh, n, |_| 1.0).unwrap().statistics(&mesh, |_| 1.0);
+        assert!(statistics.load.iter().all(|l| (l - 1.0).abs() < 0.01), "{:?}", statistics.load);
+        // A cube of N elements has 6 N^(2/3) faces.
+        let most = statistics
+            .elements
+            .iter()
+            .zip(&statistics.cuts)
+            .map(|(&e, &c)| c as f64 / (e as f64).powf(2.0 / 3.0));
+        assert!(most.fold(0.0, f64::max) < 6.0);
+    }
+    // Elements on one side cost three times as much.
+    let weight = |e: usize| if mesh.centroid(e)[0] < 0.5 { 3.0 } else { 1.0 };
+    let statistics = Partition::along_curve(&mesh, 4, weight).unwrap().statistics(&mesh, weight);
+    assert!(statistics.load.iter().all(|l| (l - 1.0).abs() < 0.03), "{:?}", statistics.load);
+    assert!(statistics.elements.iter().max() > statistics.elements.iter().min().map(|n| n * 3 / 2).as_ref());
+}
+
+#[test]
+fn parts_may_be_given_and_disconnected_but_not_empty() {
+    let mesh = Box::unit(Shape::Quadrilateral, 4).build().unwrap();
+    let partition = Partition::of_elements((0..16).map(|e| e % 3).collect()).unwrap();
+    assert_eq!(partition.part(&mesh, 1).elements, [1, 4, 7, 10, 13]);
+    let refused = |r: Result<Partition, MeshError>| {
+        assert!(r.unwrap_err().to_string().contains("each part needs an element"));
+    };
+    refused(Partition::of_elements(vec![0, 2]));
+    refused(Partition::along_curve(&mesh, 17, |_| 1.0));
+    assert_eq!(Partition::along_curve(&mesh, 16, |_| 1.0).unwrap().parts(), 16);
+}
