@@ -8,6 +8,7 @@
 //! | [`Alone`] | one process | runs on one device |
 //! | [`Mpi`] | processes on any number of machines, started by `mpiexec` or `srun` | runs on several devices |
 //! | [`Threads`] | threads of one process | tests: messages can be delayed, reordered and lost |
+//! | [`ChildRank`] | processes started on one host by [`run_children`] | the control of ranks with devices |
 //!
 //! Messages between the memories of NVIDIA devices are work of streams: see
 //! [`cuda::nccl`](crate::cuda::nccl), which uses the ranks of a communicator.
@@ -47,10 +48,13 @@
 //! assert_eq!(results, [Ok(vec![1, 11, 21]), Ok(vec![0, 10, 20])]);
 //! ```
 
+use std::fmt;
 use std::time::Duration;
 
 mod alone;
 mod buffers;
+#[cfg_attr(not(unix), path = "comm/no_children.rs")]
+mod children;
 mod error;
 mod launch;
 mod mpi;
@@ -59,6 +63,7 @@ mod threads;
 
 pub use alone::Alone;
 pub(crate) use buffers::check_rank;
+pub use children::{ChildRank, run_children};
 pub use error::CommError;
 pub use launch::{Launch, connect, launched};
 pub use mpi::{MPI_VARIABLE, Mpi, mpi_library};
@@ -136,6 +141,12 @@ pub trait Communicator: Send + Sync {
     fn abort(&self, message: &str);
 }
 
+impl fmt::Debug for dyn Communicator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rank {} of {} ({})", self.rank(), self.size(), self.plane())
+    }
+}
+
 /// A neighbour in an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Partner {
@@ -150,7 +161,7 @@ pub struct Partner {
 /// A repeated exchange of messages with fixed partners and lengths. A round is: fill the
 /// [`outgoing`](Self::outgoing) buffers, [`start`](Self::start), other work, [`finish`](Self::finish), read
 /// the [`incoming`](Self::incoming) buffers. Buffers are aligned to 64 bytes and contain zeros at first.
-pub trait Exchange: Send {
+pub trait Exchange: Send + Sync {
     /// The buffer sent to partner `i`, in the order of the partners at creation.
     ///
     /// # Panics

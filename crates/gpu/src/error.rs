@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::SimdLevel;
+use crate::comm::CommError;
 
 /// Failure of a machine operation.
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +92,9 @@ pub enum GpuError {
         /// The names and paths that were tried.
         tried: String,
     },
+    /// Other ranks could not be reached.
+    #[error(transparent)]
+    Ranks(#[from] CommError),
     /// The run-time compiler found errors in a kernel text.
     #[error("{name} does not compile for {architecture}:\n{log}")]
     Compile {

@@ -126,6 +126,12 @@ pub enum CommError {
         /// The reason.
         reason: String,
     },
+    /// The process that started this rank cannot be reached.
+    #[error("the process that started this rank does not answer: {reason}")]
+    Parent {
+        /// The error of the connection.
+        reason: String,
+    },
     /// An environment variable has a value that makes no sense.
     #[error("the environment variable {variable} is '{value}': expected {expected}")]
     Variable {

@@ -29,6 +29,7 @@ const IN_PROGRESS: c_int = 7;
 const UINT8: c_int = 1;
 const UINT64: c_int = 5;
 const SUM: c_int = 0;
+const MIN: c_int = 3;
 
 /// `ncclComm_t`.
 #[derive(Clone, Copy)]
@@ -256,6 +257,21 @@ impl Nccl {
         self.enqueue("summing over devices", |api, handle| {
             // SAFETY: handle, stream and array are valid; the driver frees the array after its work.
             unsafe { (api.all_reduce)(at, at, count, UINT64, SUM, handle, stream.raw as usize) }
+        })
+    }
+
+    /// Replaces integers by their minima over all ranks, in a stream.
+    ///
+    /// # Errors
+    /// [`CommError::Nccl`].
+    ///
+    /// # Safety
+    /// The address is that of `count` integers on the device, which live and are not used otherwise until the
+    /// stream has passed this work, also when a graph repeats it.
+    pub unsafe fn min(&self, stream: &Stream, at: u64, count: usize) -> Result<(), CommError> {
+        self.enqueue("comparing devices", |api, handle| {
+            // SAFETY: handle and stream are valid, the array by the caller's contract.
+            unsafe { (api.all_reduce)(at, at, count, UINT64, MIN, handle, stream.raw as usize) }
         })
     }
 

@@ -1,0 +1,159 @@
+//! Links between the devices of ranks: transfers from device memory to the device memory of other ranks.
+//!
+//! | plane | how |
+//! |---|---|
+//! | `nccl` | NVIDIA's NCCL, in stream order; can be recorded in graphs |
+//! | `staged` | through host memory and the communicator; waits for the stream |
+
+use std::sync::Arc;
+
+use cudarc::driver::result;
+
+use super::Cuda;
+use super::driver::wrapped;
+use super::nccl::{self, DeviceMessage, Nccl};
+use super::stream::{Event, Stream};
+use crate::GpuError;
+use crate::comm::{Communicator, Exchange, Partner};
+
+/// The environment variable that chooses the plane: `nccl` or `staged`. By default NCCL is used if all ranks
+/// have it.
+pub const PLANE_VARIABLE: &str = "DGSUITE_DEVICE_PLANE";
+
+/// Persistent sets of transfers.
+pub struct Link {
+    cuda: Cuda,
+    sets: Vec<Vec<DeviceMessage>>,
+    plane: Plane,
+    done: Event,
+}
+
+enum Plane {
+    Nccl(Nccl),
+    /// One exchange for each set.
+    Staged(Vec<Box<dyn Exchange>>),
+}
+
+impl Link {
+    /// Prepares sets of transfers, each of which is run as a whole. Collective: all ranks call this in the
+    /// same order, and each transfer has its counterpart in the same set.
+    ///
+    /// # Errors
+    /// [`GpuError`] of the device or of NCCL, [`GpuError::Ranks`] if other ranks cannot be reached.
+    ///
+    /// # Safety
+    /// The addresses are those of memory of `cuda` with the given sizes, as long as the link exists.
+    pub unsafe fn new(
+        cuda: &Cuda,
+        comm: &Arc<dyn Communicator>,
+        sets: Vec<Vec<DeviceMessage>>,
+    ) -> Result<Self, GpuError> {
+        let wanted = std::env::var(PLANE_VARIABLE).ok();
+        let lacks = wanted.as_deref() == Some("staged") || nccl::library().is_err();
+        let mut any = [f64::from(u8::from(lacks))];
+        comm.max(&mut any)?;
+        let plane = if any == [0.0] || wanted.as_deref() == Some("nccl") {
+            Plane::Nccl(Nccl::connect(cuda, comm.as_ref())?)
+        } else {
+            let partner =
+                |t: &DeviceMessage| Partner { rank: t.rank, send: t.send_bytes, receive: t.receive_bytes };
+            let exchange =
+                |set: &Vec<DeviceMessage>| comm.exchange(&set.iter().map(partner).collect::<Vec<_>>());
+            Plane::Staged(sets.iter().map(exchange).collect::<Result<_, _>>()?)
+        };
+        Ok(Self { cuda: cuda.clone(), sets, plane, done: Event::new(cuda)? })
+    }
+
+    /// The name of the plane.
+    #[must_use]
+    pub const fn plane(&self) -> &'static str {
+        match self.plane {
+            Plane::Nccl(_) => "nccl",
+            Plane::Staged(_) => "staged",
+        }
+    }
+
+    /// Whether [`run`](Self::run) can be recorded in a graph.
+    #[must_use]
+    pub const fn is_recordable(&self) -> bool {
+        matches!(self.plane, Plane::Nccl(_))
+    }
+
+    /// Runs a set, after the work that is in this thread's stream and before the work that follows.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    ///
+    /// # Panics
+    /// If there is no such set.
+    pub fn run(&mut self, set: usize) -> Result<(), GpuError> {
+        let stream = Stream::current(self.cuda.context());
+        let transfers = &self.sets[set];
+        match &mut self.plane {
+            // SAFETY: the addresses are the contract of `new`.
+            Plane::Nccl(nccl) => Ok(unsafe { nccl.exchange(&stream, transfers) }?),
+            Plane::Staged(exchanges) => {
+                let (context, exchange) = (self.cuda.context(), &mut exchanges[set]);
+                context.bind()?;
+                for (i, t) in transfers.iter().enumerate() {
+                    // SAFETY: the addresses are the contract of `new`; the message outlives the copy, for
+                    // which the next line waits.
+                    let copied =
+                        unsafe { result::memcpy_dtoh_async(exchange.outgoing(i), t.send, stream.raw) };
+                    wrapped("copying from the device", copied)?;
+                }
+                stream.synchronize()?;
+                exchange.start()?;
+                exchange.finish()?;
+                context.bind()?;
+                for (i, t) in transfers.iter().enumerate() {
+                    // SAFETY: as above; the message is not written before the next call has waited for the
+                    // stream.
+                    let copied =
+                        unsafe { result::memcpy_htod_async(t.receive, exchange.incoming(i), stream.raw) };
+                    wrapped("copying to the device", copied)?;
+                }
+                stream.synchronize()
+            }
+        }
+    }
+
+    /// Replaces integers by their minima over all ranks, in the order of this thread's stream. Returns
+    /// `false`, and does nothing, if this plane needs the host for it.
+    ///
+    /// # Errors
+    /// [`GpuError::Ranks`].
+    ///
+    /// # Safety
+    /// The address is that of `count` integers of 64 bits on this device, which live until the stream has
+    /// passed this work, also when a graph repeats it.
+    pub unsafe fn min(&self, at: u64, count: usize) -> Result<bool, GpuError> {
+        let stream = Stream::current(self.cuda.context());
+        match &self.plane {
+            // SAFETY: the caller's contract.
+            Plane::Nccl(nccl) => Ok(unsafe { nccl.min(&stream, at, count) }.map(|()| true)?),
+            Plane::Staged(_) => Ok(false),
+        }
+    }
+
+    /// Waits until this thread's stream is done.
+    ///
+    /// # Errors
+    /// Failures of the device; after the communicator's deadline, or a failure of another rank's device,
+    /// [`GpuError::Ranks`].
+    pub fn wait(&self) -> Result<(), GpuError> {
+        Stream::current(self.cuda.context()).record(&self.done)?;
+        self.wait_for(&self.done)
+    }
+
+    /// Waits for an event behind work of this link, as [`wait`](Self::wait).
+    ///
+    /// # Errors
+    /// As for [`wait`](Self::wait).
+    pub fn wait_for(&self, event: &Event) -> Result<(), GpuError> {
+        match &self.plane {
+            Plane::Nccl(nccl) => Ok(nccl.wait(event)?),
+            Plane::Staged(_) => event.synchronize(),
+        }
+    }
+}
