@@ -92,3 +92,41 @@ impl<T: PackScalar> BoundarySet<T> {
         true
     }
 }
+
+/// Calls `run(first face, last face, …)` on halves, recursively, until the pieces are small.
+pub(crate) fn split<T: Send>(
+    n_faces: usize,
+    first: &[usize],
+    fields: usize,
+    minus: &mut [T],
+    plus: &mut [T],
+    flux: &mut [T],
+    run: &(impl Fn(usize, usize, &mut [T], &mut [T], &mut [T]) + Sync),
+) {
+    fn halve<T: Send>(
+        f0: usize,
+        f1: usize,
+        first: &[usize],
+        fields: usize,
+        minus: &mut [T],
+        plus: &mut [T],
+        flux: &mut [T],
+        run: &(impl Fn(usize, usize, &mut [T], &mut [T], &mut [T]) + Sync),
+    ) {
+        if f1 - f0 <= 64 {
+            if f1 > f0 {
+                run(f0, f1, minus, plus, flux);
+            }
+            return;
+        }
+        let middle = f0.midpoint(f1);
+        let at = (first[middle] - first[f0]) * fields;
+        let ((m0, m1), (p0, p1), (x0, x1)) =
+            (minus.split_at_mut(at), plus.split_at_mut(at), flux.split_at_mut(at));
+        rayon::join(
+            || halve(f0, middle, first, fields, m0, p0, x0, run),
+            || halve(middle, f1, first, fields, m1, p1, x1, run),
+        );
+    }
+    halve(0, n_faces, first, fields, minus, plus, flux, run);
+}

@@ -5,14 +5,16 @@
 //! orientation. For SIMD packs, the lanes of a face are sorted by block and table into [`Donor`]s: a few
 //! packs are loaded and permuted, instead of many single loads. A *foreign* face (whose neighbour is in
 //! another group, or a boundary) reads its trace from the exterior buffer `[face][point][field]`, which is
-//! filled beforehand in the frame of this element's own face.
+//! filled beforehand in the frame of this element's own face. A *cut* face, whose neighbour belongs to
+//! another rank, is a foreign face whose trace arrives as a message.
 
 use crate::error::OpsError;
 use crate::group::Group;
+use crate::halo::Border;
 use crate::simd::{MAX_LANES, PackScalar};
 use dgsuite_basis::{ReferenceElement, Shape, face_permutation};
 use dgsuite_gpu::Element;
-use dgsuite_mesh::{Across, Mesh, Side};
+use dgsuite_mesh::{Across, Cut, Mesh, Side};
 
 /// The largest number of orientations of a face.
 pub(crate) const ORIENTATIONS: usize = 4;
@@ -116,10 +118,21 @@ pub(crate) struct Connectivity {
     /// Per boundary, the index of its first value in the exterior buffer.
     pub(crate) boundary_exterior: Vec<usize>,
     pub(crate) foreign: Vec<Foreign>,
+    /// The cut faces, by the rank beyond them.
+    pub(crate) borders: Vec<Border>,
     /// Scalars of the exterior buffer.
     pub(crate) exterior_len: usize,
     /// Scalars of the exterior buffer that belong to boundaries; they come first.
     pub(crate) boundary_len: usize,
+    /// Index of the first scalar of the exterior buffer that belongs to a cut face; they come last.
+    pub(crate) cut_exterior: usize,
+}
+
+impl Connectivity {
+    /// Whether a block of group `g` reads a cut face.
+    pub(crate) fn reads_cuts(&self, g: usize, block: usize) -> bool {
+        self.neighbours[g].fixes_of(block).iter().any(|f| f.exterior as usize >= self.cut_exterior)
+    }
 }
 
 /// The group and slot of each element of the mesh.
@@ -133,8 +146,12 @@ pub(crate) fn places<T: PackScalar>(mesh: &Mesh, groups: &[Group<T>]) -> Vec<(u8
     out
 }
 
-/// Builds the tables.
-pub(crate) fn connect<T: PackScalar>(mesh: &Mesh, groups: &[Group<T>]) -> Result<Connectivity, OpsError> {
+/// Builds the tables. `cuts` are the faces beyond which other ranks continue, sorted by rank.
+pub(crate) fn connect<T: PackScalar>(
+    mesh: &Mesh,
+    groups: &[Group<T>],
+    cuts: &[Cut],
+) -> Result<Connectivity, OpsError> {
     check_face_points(groups)?;
     let place = places(mesh, groups);
     let fields = groups[0].state.fields;
@@ -202,10 +219,40 @@ pub(crate) fn connect<T: PackScalar>(mesh: &Mesh, groups: &[Group<T>]) -> Result
             }
         }
     }
+    let cut_exterior = exterior_len;
+    let mut borders: Vec<Border> = Vec::new();
+    for cut in cuts {
+        let (group, slot) = place[cut.own.element as usize];
+        let points = points(cut.own);
+        if borders.last().is_none_or(|b| b.rank != cut.part as usize) {
+            let exterior = exterior_len..exterior_len;
+            borders.push(Border { rank: cut.part as usize, sends: Vec::new(), exterior });
+        }
+        let Some(border) = borders.last_mut() else { continue };
+        border.sends.push(Foreign {
+            group,
+            slot,
+            code: cut.own.face * ORIENTATIONS as u8 + cut.orientation,
+            points: points as u16,
+            exterior: border.exterior.len() as u32,
+        });
+        fixes[group as usize].push(fix(&groups[group as usize], slot, cut.own.face, exterior_len));
+        exterior_len += points * fields;
+        border.exterior.end = exterior_len;
+    }
     for ((n, fixes), group) in neighbours.iter_mut().zip(&mut fixes).zip(groups) {
         finish(n, fixes, group);
     }
-    Ok(Connectivity { neighbours, boundaries, boundary_exterior, foreign, exterior_len, boundary_len })
+    Ok(Connectivity {
+        neighbours,
+        boundaries,
+        boundary_exterior,
+        foreign,
+        borders,
+        exterior_len,
+        boundary_len,
+        cut_exterior,
+    })
 }
 
 fn fix<T: Element>(group: &Group<T>, slot: u32, face: u8, exterior: usize) -> (u32, Fix) {

@@ -32,6 +32,7 @@ pub(crate) mod fast_diffusion;
 mod fragments;
 mod gauss;
 mod gauss_diffusion;
+mod halo;
 mod kernel_text;
 mod limiter;
 mod limiter_text;

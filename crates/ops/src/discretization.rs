@@ -3,21 +3,24 @@
 //! [`Discretization`] holds the groups of elements, their connectivity and the boundary conditions. One
 //! evaluation (1) interpolates traces where they are not nodal values, (2) evaluates the boundary conditions,
 //! (3) copies the traces of elements of other groups into the exterior buffer, and (4) runs the fused
-//! residual over the blocks of each group.
+//! residual over the blocks of each group. On several ranks the traces of cut faces are sent between (1) and
+//! (2); the blocks that read the answers run last.
 
 mod time_step;
 
 use crate::boundary::BoundaryBinding;
-use crate::boundary_set::{BoundarySet, boundary_set};
-use crate::connect::{Connectivity, Neighbours, connect};
+use crate::boundary_set::{BoundarySet, boundary_set, split};
+use crate::connect::{Connectivity, Foreign, Neighbours, connect};
 use crate::diffusion::DiffusionKernels;
 use crate::equation::Equation;
 use crate::error::OpsError;
 use crate::group::{Group, Lanes, Layout, build};
+use crate::halo::Halo;
 use crate::lifting::{Lifting, add_lifting, penalty};
 use crate::limiter::Limiter;
 use crate::pointwise::PointKernels;
 use crate::published::Published;
+use crate::ranks::{Ranks, Whole, agree};
 use crate::residual::{Output, Scratch, StageWeights, run_blocks, trace_blocks};
 use crate::scheme::{Form, MetricRule, Scheme};
 use crate::simd::{PackScalar, checked};
@@ -62,6 +65,11 @@ pub struct Discretization<T: Element> {
     pub(crate) measure: StepMeasure,
     /// Factors of the step, per group and slot; empty vectors if all elements use the same step.
     local: Vec<Vec<T>>,
+    pub(crate) ranks: Option<Arc<Ranks>>,
+    whole: Option<Whole>,
+    pub(crate) halo: Option<Halo>,
+    /// Per group, the blocks that do not read cut faces, then those that do; empty on one rank.
+    pub(crate) order: Vec<[Vec<u32>; 2]>,
 }
 
 /// Summary of one part of the discretisation.
@@ -118,8 +126,25 @@ impl<T: PackScalar> Discretization<T> {
         boundaries: Vec<BoundaryBinding<T>>,
         host: Arc<Host>,
     ) -> Result<Self, OpsError> {
-        let level = checked(host.simd());
-        Self::laid_out(mesh, scheme, equation.into(), boundaries, host, Lanes::Simd(level))
+        let lanes = Lanes::Simd(checked(host.simd()));
+        Self::laid_out(mesh, scheme, equation.into(), boundaries, host, lanes, None)
+    }
+
+    /// As [`new`](Self::new), on this rank's part of a mesh. Collective, as are all functions of the result
+    /// that take a state: all ranks call them in the same order.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); [`OpsError::Ranks`] if other ranks cannot be reached.
+    pub fn on_ranks(
+        ranks: &Arc<Ranks>,
+        scheme: &Scheme,
+        equation: impl Into<Equation<T>>,
+        boundaries: Vec<BoundaryBinding<T>>,
+        host: Arc<Host>,
+    ) -> Result<Self, OpsError> {
+        let lanes = Lanes::Simd(checked(host.simd()));
+        let mesh = Arc::clone(ranks.mesh());
+        Self::laid_out(mesh, scheme, equation.into(), boundaries, host, lanes, Some(Arc::clone(ranks)))
     }
 
     /// As [`new`](Self::new), with a given layout. With the layout of a device the result is a description
@@ -131,6 +156,7 @@ impl<T: PackScalar> Discretization<T> {
         boundaries: Vec<BoundaryBinding<T>>,
         host: Arc<Host>,
         lanes: Lanes,
+        ranks: Option<Arc<Ranks>>,
     ) -> Result<Self, OpsError> {
         equation.check()?;
         let Equation { kernels: physics, two_point, diffusion, eta, source } = equation;
@@ -154,7 +180,14 @@ impl<T: PackScalar> Discretization<T> {
             Lanes::Device if source.is_some() => Lanes::Single,
             _ => lanes,
         };
-        let mut groups = host.install(|| build::<T>(&mesh, scheme, fields, lanes))?;
+        let mut groups = {
+            let whole = ranks.as_ref().map(|ranks| &ranks.needs[..]);
+            let built = host.install(|| build::<T>(&mesh, scheme, fields, lanes, whole));
+            match &ranks {
+                Some(ranks) => agree(ranks.comm().as_ref(), built)?,
+                None => built?,
+            }
+        };
         if two_point.is_some() != (scheme.form == Form::Split) {
             return Err(OpsError::TwoPointFlux);
         }
@@ -165,7 +198,19 @@ impl<T: PackScalar> Discretization<T> {
             let eta = diffusion.is_some().then(|| penalty(group.shape, eta));
             host.install(|| add_bounds(group, eta));
         }
-        let connectivity = connect(&mesh, &groups)?;
+        let cuts = ranks.as_ref().map_or(&[][..], |ranks| &ranks.cuts);
+        let connectivity = connect(&mesh, &groups, cuts)?;
+        let halo = ranks.as_ref().map(|ranks| Halo::new::<T>(ranks, &connectivity.borders)).transpose()?;
+        let order = match &ranks {
+            Some(_) => (groups.iter().enumerate())
+                .map(|(g, group)| {
+                    let blocks = 0..group.state.blocks as u32;
+                    let (late, early) = blocks.partition(|&b| connectivity.reads_cuts(g, b as usize));
+                    [early, late]
+                })
+                .collect(),
+            None => Vec::new(),
+        };
         let zero = T::from_f64(0.0);
         let mesh_groups = groups.len();
         let traces = groups
@@ -198,7 +243,7 @@ impl<T: PackScalar> Discretization<T> {
             _ => None,
         };
         let source = source.map(|s| SourceTerm::new(&mesh, &groups, &host, s)).transpose()?;
-        Ok(Self {
+        let mut new = Self {
             two_point,
             diffusion,
             published,
@@ -219,7 +264,16 @@ impl<T: PackScalar> Discretization<T> {
             tally: vec![0.0; fields],
             measure: StepMeasure::default(),
             local: vec![Vec::new(); mesh_groups],
-        })
+            ranks,
+            whole: None,
+            halo,
+            order,
+        };
+        new.whole = match &new.ranks {
+            Some(ranks) => Some(ranks.whole(&new.summary(), new.dofs(), new.bytes())?),
+            None => None,
+        };
+        Ok(new)
     }
 
     /// Number of scalars of a state, filler lanes included.
@@ -244,6 +298,12 @@ impl<T: PackScalar> Discretization<T> {
     #[must_use]
     pub fn mesh(&self) -> &Arc<Mesh> {
         &self.mesh
+    }
+
+    /// This rank's part of the mesh and the other ranks; `None` if the mesh is a whole one.
+    #[must_use]
+    pub fn ranks(&self) -> Option<&Arc<Ranks>> {
+        self.ranks.as_ref()
     }
 
     /// The machine.
@@ -306,6 +366,12 @@ impl<T: PackScalar> Discretization<T> {
             }
         }
         out
+    }
+
+    /// Sizes of the discretisation on all ranks together; `None` if the mesh is a whole one.
+    #[must_use]
+    pub fn whole(&self) -> Option<&Whole> {
+        self.whole.as_ref()
     }
 
     /// Memory in bytes, without states: geometry, connectivity, traces.
@@ -401,8 +467,27 @@ impl<T: PackScalar> Discretization<T> {
         assert!(u.len() == self.len(), "u has {} scalars, the state {}", u.len(), self.len());
         self.update_source(t);
         self.trace(u);
+        self.send_traces(u);
         self.boundary(t, u);
         self.exchange(u);
+        // Both passes of diffusion read the states across faces.
+        if self.published.is_some() {
+            self.receive();
+        }
+    }
+
+    /// Sends the traces at cut faces to the other ranks.
+    fn send_traces(&mut self, u: &[T]) {
+        let Some(mut halo) = self.halo.take() else { return };
+        halo.start(|foreign, out| self.copy_trace(foreign, u, out));
+        self.halo = Some(halo);
+    }
+
+    /// Waits for the values at cut faces.
+    fn receive(&mut self) {
+        if let Some(halo) = &mut self.halo {
+            halo.finish(&mut self.exterior);
+        }
     }
 
     /// Computes `I_f u` of the groups whose traces are not nodal values.
@@ -478,21 +563,26 @@ impl<T: PackScalar> Discretization<T> {
 
     /// Copies traces of other groups' elements into the exterior buffer.
     fn exchange(&mut self, u: &[T]) {
+        let mut exterior = std::mem::take(&mut self.exterior);
         for foreign in &self.connectivity.foreign {
-            let group = &self.groups[foreign.group as usize];
-            let neighbours = &self.connectivity.neighbours[foreign.group as usize];
-            let table = neighbours.table(foreign.code, foreign.points as usize);
-            let (source, layout) = match group.face_nodes {
-                Some(_) => (&u[group.offset..], group.state),
-                None => (&self.traces[foreign.group as usize][..], group.trace),
-            };
-            let base = layout.index(foreign.slot as usize, 0, 0);
-            let mut at = foreign.exterior as usize;
-            for &row in table {
-                for k in 0..layout.fields {
-                    self.exterior[at] = source[base + row as usize + k * layout.lanes];
-                    at += 1;
-                }
+            self.copy_trace(foreign, u, &mut exterior[foreign.exterior as usize..]);
+        }
+        self.exterior = exterior;
+    }
+
+    /// Copies the trace of an element's face, `[point][field]`, in the frame of the face that meets it.
+    fn copy_trace(&self, foreign: &Foreign, u: &[T], out: &mut [T]) {
+        let group = &self.groups[foreign.group as usize];
+        let neighbours = &self.connectivity.neighbours[foreign.group as usize];
+        let table = neighbours.table(foreign.code, foreign.points as usize);
+        let (source, layout) = match group.face_nodes {
+            Some(_) => (&u[group.offset..], group.state),
+            None => (&self.traces[foreign.group as usize][..], group.trace),
+        };
+        let base = layout.index(foreign.slot as usize, 0, 0);
+        for (point, &row) in out.chunks_exact_mut(layout.fields).zip(table) {
+            for (k, value) in point.iter_mut().enumerate() {
+                *value = source[base + row as usize + k * layout.lanes];
             }
         }
     }
@@ -512,6 +602,12 @@ impl<T: PackScalar> Discretization<T> {
             self.diffuse(u, outputs);
             return;
         }
+        if self.halo.is_some() {
+            self.residual_of(0, u, outputs);
+            self.receive();
+            self.residual_of(1, u, outputs);
+            return;
+        }
         for (g, output) in outputs.iter().enumerate().filter_map(|(g, o)| Some((g, o.as_ref()?))) {
             let source = self.source.as_ref().map_or(&[][..], |s| &s.rows[g]);
             let inputs = self.inputs(g, u, source);
@@ -525,6 +621,24 @@ impl<T: PackScalar> Discretization<T> {
                 unsafe { run_blocks(&inputs, &mut scratch, chunk, output) };
             };
             self.host.install(|| (0..blocks.div_ceil(CHUNK)).into_par_iter().for_each(work));
+        }
+    }
+
+    /// Runs the fused residual of the blocks that do not read cut faces (`turn` 0), or of those that do (1).
+    fn residual_of(&self, turn: usize, u: &[T], outputs: &Outputs<T>) {
+        for (g, output) in outputs.iter().enumerate().filter_map(|(g, o)| Some((g, o.as_ref()?))) {
+            let source = self.source.as_ref().map_or(&[][..], |s| &s.rows[g]);
+            let inputs = self.inputs(g, u, source);
+            let work = |blocks: &[u32]| {
+                let mut scratch = lock(self.scratch_of_thread());
+                for &block in blocks {
+                    let block = block as usize;
+                    // SAFETY: the pointers cover the group's state (see the callers); each block is in
+                    // exactly one chunk of one turn.
+                    unsafe { run_blocks(&inputs, &mut scratch, block..block + 1, output) };
+                }
+            };
+            self.host.install(|| self.order[g][turn].par_chunks(CHUNK).for_each(work));
         }
     }
 }
@@ -548,42 +662,4 @@ fn read_trace<T: PackScalar>(
             };
         }
     }
-}
-
-/// Calls `run(first face, last face, …)` on halves, recursively, until the pieces are small.
-fn split<T: Send>(
-    n_faces: usize,
-    first: &[usize],
-    fields: usize,
-    minus: &mut [T],
-    plus: &mut [T],
-    flux: &mut [T],
-    run: &(impl Fn(usize, usize, &mut [T], &mut [T], &mut [T]) + Sync),
-) {
-    fn halve<T: Send>(
-        f0: usize,
-        f1: usize,
-        first: &[usize],
-        fields: usize,
-        minus: &mut [T],
-        plus: &mut [T],
-        flux: &mut [T],
-        run: &(impl Fn(usize, usize, &mut [T], &mut [T], &mut [T]) + Sync),
-    ) {
-        if f1 - f0 <= 64 {
-            if f1 > f0 {
-                run(f0, f1, minus, plus, flux);
-            }
-            return;
-        }
-        let middle = f0.midpoint(f1);
-        let at = (first[middle] - first[f0]) * fields;
-        let ((m0, m1), (p0, p1), (x0, x1)) =
-            (minus.split_at_mut(at), plus.split_at_mut(at), flux.split_at_mut(at));
-        rayon::join(
-            || halve(f0, middle, first, fields, m0, p0, x0, run),
-            || halve(middle, f1, first, fields, m1, p1, x1, run),
-        );
-    }
-    halve(0, n_faces, first, fields, minus, plus, flux, run);
 }

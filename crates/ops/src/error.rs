@@ -22,6 +22,29 @@ pub enum OpsError {
         /// Dimension of the mesh.
         mesh: usize,
     },
+    /// Other ranks could not be reached.
+    #[error(transparent)]
+    Ranks(#[from] dgsuite_gpu::comm::CommError),
+    /// A partition has another number of parts than there are ranks.
+    #[error("the mesh is cut into {parts} parts for {ranks} ranks")]
+    Parts {
+        /// Parts of the partition.
+        parts: usize,
+        /// Ranks.
+        ranks: usize,
+    },
+    /// Another rank has an error, and reports it.
+    #[error("rank {rank} has stopped; its message says why")]
+    OtherRank {
+        /// The rank.
+        rank: usize,
+    },
+    /// A feature that is available on one rank only.
+    #[error("{what} run on one rank only")]
+    NotOnRanks {
+        /// The feature, in the plural.
+        what: &'static str,
+    },
     /// The mesh has no elements.
     #[error("the mesh has no elements")]
     Empty,

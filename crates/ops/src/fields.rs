@@ -1,8 +1,9 @@
 //! Access to the solution: projection, norms, integrals, samples, and the canonical order of checkpoints.
 //!
 //! Projection, integrals and norms use cubatures finer than the scheme's, unless they say otherwise; they run
-//! over elements in parallel and sum in fixed order. The canonical order `[element][field][basis function]`
-//! does not depend on the layout and is what checkpoints contain.
+//! over elements in parallel. Integrals of elements are summed exactly and rounded once, so that sums do not
+//! depend on the order of the elements, on threads, or on ranks. The canonical order
+//! `[element][field][basis function]` does not depend on the layout and is what checkpoints contain.
 
 use crate::discretization::Discretization;
 use crate::group::{Group, element_points};
@@ -12,6 +13,7 @@ use dgsuite_basis::{
     Correction, Cubature, ElementSpec, LagrangeBasis, Matrix, Quadrature, ReferenceElement, Representation,
     Shape, lattice::lattice,
 };
+use dgsuite_gpu::ExactSum;
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::Exact;
 use rayon::prelude::*;
@@ -79,6 +81,41 @@ struct SetTables {
     geometry: Matrix,
     grad: [Matrix; 3],
     weights: Vec<f64>,
+}
+
+/// Exact sums and largest values over elements.
+struct Sums {
+    sums: Vec<ExactSum>,
+    largest: Vec<f64>,
+}
+
+impl Sums {
+    fn new(n: usize) -> Self {
+        Self { sums: vec![ExactSum::default(); n], largest: vec![0.0; n] }
+    }
+
+    /// Sums and largest values of the elements `slots`, in parallel.
+    fn over(n: usize, slots: &[usize], of_element: impl Fn(&usize) -> (Vec<f64>, Vec<f64>) + Sync) -> Self {
+        let of_run = |run: &[usize]| {
+            let mut own = Self::new(n);
+            for (sums, largest) in run.iter().map(&of_element) {
+                own.sums.iter_mut().zip(sums).for_each(|(s, x)| s.add(x));
+                own.largest.iter_mut().zip(largest).for_each(|(m, x)| *m = m.max(x));
+            }
+            own
+        };
+        let join = |mut a: Self, b: Self| {
+            a.merge(&b);
+            a
+        };
+        // Exact sums do not depend on the order in which they are merged.
+        slots.par_chunks(256).map(of_run).reduce(|| Self::new(n), join)
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.sums.iter_mut().zip(&other.sums).for_each(|(a, b)| a.merge(b));
+        self.largest.iter_mut().zip(&other.largest).for_each(|(a, b)| *a = a.max(*b));
+    }
 }
 
 /// Norms of `u − u_exact`, for each field.
@@ -175,7 +212,7 @@ impl<T: PackScalar> Discretization<T> {
         n: usize,
         f: impl Fn([f64; 3], &[f64], &mut [f64]) + Sync,
     ) -> (Vec<f64>, Vec<f64>) {
-        let (mut sum, mut largest) = (vec![0.0; n], vec![0.0_f64; n]);
+        let mut all = Sums::new(n);
         for group in &self.groups {
             let state = &u[group.offset..group.offset + group.state.len()];
             let quadrature = Quadrature::new(group.shape, degree);
@@ -203,30 +240,20 @@ impl<T: PackScalar> Discretization<T> {
                 let c = coefficients(group, state, slot);
                 element_integrals(table, &nodes, &c, self.mesh.dim, n, &f)
             };
-            // Elements run in parallel; sums are in fixed order within runs and over runs.
-            let runs: Vec<(Vec<f64>, Vec<f64>)> = self.host.install(|| {
-                slots
-                    .par_chunks(256)
-                    .map(|run| {
-                        let (mut s, mut m) = (vec![0.0; n], vec![0.0_f64; n]);
-                        for (es, em) in run.iter().map(per_element) {
-                            for i in 0..n {
-                                s[i] += es[i];
-                                m[i] = m[i].max(em[i]);
-                            }
-                        }
-                        (s, m)
-                    })
-                    .collect()
-            });
-            for (s, m) in runs {
-                for i in 0..n {
-                    sum[i] += s[i];
-                    largest[i] = largest[i].max(m[i]);
-                }
-            }
+            all.merge(&self.host.install(|| Sums::over(n, &slots, per_element)));
         }
-        (sum, largest)
+        self.agreed(all)
+    }
+
+    /// The sums and the largest values over all ranks.
+    fn agreed(&self, mut own: Sums) -> (Vec<f64>, Vec<f64>) {
+        match &self.ranks {
+            Some(ranks) => {
+                ranks.max(&mut own.largest);
+                (ranks.sum(&mut own.sums), own.largest)
+            }
+            None => (own.sums.iter().map(ExactSum::value).collect(), own.largest),
+        }
     }
 
     /// Norms of the difference to `exact` at time `t`: of the conserved variables, then of the primitive ones
@@ -281,7 +308,7 @@ impl<T: PackScalar> Discretization<T> {
 
     fn own_integral(&self, u: &[T], f: impl Fn(f64) -> f64 + Sync) -> Vec<f64> {
         let fields = self.physics.n_fields();
-        let mut total = vec![0.0; fields];
+        let mut total = Sums::new(fields);
         for group in &self.groups {
             let state = &u[group.offset..group.offset + group.state.len()];
             for part in &group.parts {
@@ -289,7 +316,7 @@ impl<T: PackScalar> Discretization<T> {
                 let lanes = group.state.lanes;
                 let first = part.first_block * lanes;
                 let slots: Vec<usize> = (first..first + part.n_elements).collect();
-                let of_element = |slot: usize| -> Vec<f64> {
+                let of_element = |&slot: &usize| -> (Vec<f64>, Vec<f64>) {
                     let (b, lane) = (slot / lanes - part.first_block, slot % lanes);
                     let curved = part.spec.rule != MetricRule::Affine;
                     let jacobian = |q: usize| {
@@ -299,7 +326,7 @@ impl<T: PackScalar> Discretization<T> {
                             1.0 / metric_determinant(&part.metric, b, lanes, lane, self.mesh.dim)
                         }
                     };
-                    coefficients(group, state, slot)
+                    let sums = coefficients(group, state, slot)
                         .iter()
                         .map(|c| {
                             let at_points =
@@ -308,30 +335,13 @@ impl<T: PackScalar> Discretization<T> {
                                 .map(|q| reference.volume.weights[q] * jacobian(q) * f(at_points[q]))
                                 .sum()
                         })
-                        .collect()
+                        .collect();
+                    (sums, Vec::new())
                 };
-                let runs: Vec<Vec<f64>> = self.host.install(|| {
-                    slots
-                        .par_chunks(256)
-                        .map(|run| {
-                            let mut s = vec![0.0; fields];
-                            for &slot in run {
-                                for (s, v) in s.iter_mut().zip(of_element(slot)) {
-                                    *s += v;
-                                }
-                            }
-                            s
-                        })
-                        .collect()
-                });
-                for run in runs {
-                    for (t, s) in total.iter_mut().zip(run) {
-                        *t += s;
-                    }
-                }
+                total.merge(&self.host.install(|| Sums::over(fields, &slots, of_element)));
             }
         }
-        total
+        self.agreed(total).0
     }
 
     /// Samples the conserved state on the lattice of order `order`, shape by shape, for writers.
@@ -461,6 +471,12 @@ impl<T: PackScalar> Discretization<T> {
             }
         }
         Some(out)
+    }
+
+    /// Basis functions of a shape in a space like this one's with another basis and order.
+    #[must_use]
+    pub fn basis_size_in(&self, representation: Representation, order: usize, shape: Shape) -> usize {
+        crate::basis_size(&Scheme { representation, order, ..self.scheme }, shape)
     }
 
     /// The representation of the coefficients: modal, nodal or Taylor.

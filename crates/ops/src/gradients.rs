@@ -6,11 +6,12 @@
 //! inner and the outer state.
 
 use crate::boundary_set::BoundarySet;
-use crate::connect::index;
+use crate::connect::{Foreign, index};
 use crate::discretization::Discretization;
 use crate::fields::{Sample, coefficients, face_geometry};
 use crate::geometry::{GeometryBasis, reference_normal};
 use crate::group::{Group, element_points};
+use crate::halo::Halo;
 use crate::lifting::{face_derivatives, face_metrics, metric_of, penalty, point_normals};
 use crate::simd::PackScalar;
 use dgsuite_basis::lattice::lattice;
@@ -210,17 +211,24 @@ impl<T: PackScalar> Discretization<T> {
                 exterior[begin + i] = face.to_f64() - minus.to_f64();
             }
         }
-        for foreign in &self.connectivity.foreign {
+        let copy = |foreign: &Foreign, out: &mut [f64]| {
             let g = foreign.group as usize;
             let (group, source) = (&self.groups[g], &traces[g]);
             let rows = group.trace.rows;
             let table = self.connectivity.neighbours[g].point_table(foreign.code, foreign.points as usize);
-            for (i, &row) in table.iter().enumerate() {
+            for (point, &row) in out.chunks_exact_mut(fields).zip(table) {
                 let q = row as usize / (fields * group.state.lanes);
-                let from = (foreign.slot as usize * rows + q) * fields;
-                let to = foreign.exterior as usize + i * fields;
-                exterior[to..to + fields].copy_from_slice(&source[from..from + fields]);
+                point.copy_from_slice(&source[(foreign.slot as usize * rows + q) * fields..][..fields]);
             }
+        };
+        for foreign in &self.connectivity.foreign {
+            copy(foreign, &mut exterior[foreign.exterior as usize..]);
+        }
+        if let Some(ranks) = &self.ranks
+            && let Some(mut halo) = ranks.kept(Halo::new::<f64>(ranks, &self.connectivity.borders))
+        {
+            halo.start(copy);
+            halo.finish(&mut exterior);
         }
         (0..self.groups.len()).map(|g| self.group_jumps(g, &traces[g], &exterior)).collect()
     }

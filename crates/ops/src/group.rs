@@ -204,30 +204,50 @@ struct Entry {
     local: usize,
 }
 
-/// Builds the groups of `mesh` for `n_fields` unknowns.
+/// Builds the groups of `mesh` for `n_fields` unknowns. `whole` are the needs of the whole mesh if `mesh` is
+/// a part of it.
 pub(crate) fn build<T: PackScalar>(
     mesh: &Mesh,
     scheme: &Scheme,
     n_fields: usize,
     lanes: Lanes,
+    whole: Option<&[Need]>,
 ) -> Result<Vec<Group<T>>, OpsError> {
-    build_with(mesh, scheme.form, n_fields, lanes, &Packings::default(), |needs| resolve(scheme, needs))
+    let specify = |own: &[Need]| resolve(scheme, whole.unwrap_or(own));
+    build_with(mesh, scheme.form, n_fields, lanes, &Packings::default(), whole, specify)
+}
+
+/// What the elements of each shape of the mesh need.
+pub(crate) fn needs(mesh: &Mesh) -> Vec<Need> {
+    let need = |shape| need(shape, &split_kinds(mesh, shape));
+    shapes_of(mesh).into_iter().map(need).collect()
+}
+
+/// The shapes of the mesh's elements.
+pub(crate) fn shapes_of(mesh: &Mesh) -> Vec<Shape> {
+    let mut shapes: Vec<Shape> = mesh.sets.iter().map(|s| s.shape).collect();
+    shapes.sort_unstable();
+    shapes.dedup();
+    shapes
+}
+
+fn need(shape: Shape, (affine, curved, order): &(Vec<Entry>, Vec<Entry>, usize)) -> Need {
+    Need { shape, affine: !affine.is_empty(), curved: (!curved.is_empty()).then_some(*order) }
 }
 
 /// As [`build`], with given specifications for the affine and curved elements of each shape. Elements are
 /// assigned to blocks so that blocks have few neighbours; `packings` stores the assignment for spaces of
-/// other orders.
+/// other orders. `specify` returns one entry for each shape of `whole`, or of the mesh without it.
 pub(crate) fn build_with<T: PackScalar>(
     mesh: &Mesh,
     form: Form,
     n_fields: usize,
     lanes: Lanes,
     packings: &Packings,
+    whole: Option<&[Need]>,
     specify: impl FnOnce(&[Need]) -> Result<Vec<(Option<PartSpec>, Option<PartSpec>)>, OpsError>,
 ) -> Result<Vec<Group<T>>, OpsError> {
-    let mut shapes: Vec<Shape> = mesh.sets.iter().map(|s| s.shape).collect();
-    shapes.sort_unstable();
-    shapes.dedup();
+    let shapes = shapes_of(mesh);
     // Splits every shape into affine and curved elements.
     let mut split: Vec<(Vec<Entry>, Vec<Entry>, usize)> =
         shapes.iter().map(|&s| split_kinds(mesh, s)).collect();
@@ -242,24 +262,27 @@ pub(crate) fn build_with<T: PackScalar>(
     } else {
         split.iter_mut().for_each(|(affine, curved, order)| even_out(mesh, affine, curved, *order));
     }
-    let needs: Vec<Need> = shapes
-        .iter()
-        .zip(&split)
-        .map(|(&shape, (affine, curved, order))| Need {
-            shape,
-            affine: !affine.is_empty(),
-            curved: (!curved.is_empty()).then_some(*order),
-        })
-        .collect();
-    let specs = specify(&needs)?;
+    let own: Vec<Need> = shapes.iter().zip(&split).map(|(&shape, kinds)| need(shape, kinds)).collect();
+    let specs = specify(&own)?;
+    let all = whole.unwrap_or(&own);
     let mut offset = 0;
     let mut groups = Vec::new();
-    for ((&shape, (affine, curved, _)), (affine_spec, curved_spec)) in shapes.iter().zip(&split).zip(specs) {
+    for (&shape, (affine, curved, _)) in shapes.iter().zip(&split) {
+        let i = all.iter().position(|n| n.shape == shape).ok_or(OpsError::Empty)?;
+        let (affine_spec, curved_spec) = specs[i];
+        // Other parts of the mesh may have kinds of elements that this one lacks.
+        let absent: Vec<PartSpec> = [(affine, affine_spec), (curved, curved_spec)]
+            .into_iter()
+            .filter_map(|(entries, spec)| spec.filter(|_| entries.is_empty()))
+            .collect();
+        let (affine_spec, curved_spec) =
+            (affine_spec.filter(|_| !affine.is_empty()), curved_spec.filter(|_| !curved.is_empty()));
         let group = build_group(
             mesh,
             shape,
             form,
             &[(affine, affine_spec), (curved, curved_spec)],
+            &absent,
             n_fields,
             lanes,
             offset,
@@ -321,6 +344,7 @@ fn build_group<T: PackScalar>(
     shape: Shape,
     form: Form,
     kinds: &[(&Vec<Entry>, Option<PartSpec>); 2],
+    absent: &[PartSpec],
     n_fields: usize,
     lanes: Lanes,
     offset: usize,
@@ -509,10 +533,12 @@ fn build_group<T: PackScalar>(
     let reference = Arc::clone(&parts[0].reference);
     let state = Layout { lanes, blocks: first_block, rows: reference.n_basis, fields: n_fields, planar };
     let trace = Layout { rows: reference.face_points.len(), planar: false, ..state };
-    let face_nodes = parts
-        .iter()
-        .all(|p| p.reference.face_nodes.is_some())
-        .then(|| reference.face_nodes.iter().flatten().flatten().map(|&i| i as u32).collect());
+    let mut nodal = parts.iter().all(|p| p.reference.face_nodes.is_some());
+    for spec in absent {
+        nodal &= ReferenceElement::new(&spec.element)?.face_nodes.is_some();
+    }
+    let face_nodes =
+        nodal.then(|| reference.face_nodes.iter().flatten().flatten().map(|&i| i as u32).collect());
     Ok(Group {
         shape,
         state,

@@ -38,13 +38,14 @@ mod screen;
 mod strengths;
 mod tables;
 
-pub(crate) use across::{EXTERIOR_GROUP, NOTHING, across, pack, unpack, vertex_neighbours};
+pub(crate) use across::{ABROAD_GROUP, EXTERIOR_GROUP, NOTHING, across, pack, unpack, vertex_neighbours};
 pub(crate) use element::{BISECTIONS, ENERGY_FLOOR, FLOOR, Range, Work, limit, within_means};
 pub(crate) use screen::{BlockTables, Screen};
 pub(crate) use tables::Tables;
 
 use crate::error::OpsError;
 use crate::group::Group;
+use crate::halo::ElementHalo;
 use crate::simd::PackScalar;
 use dgsuite_gpu::{Element, SimdLevel};
 use dgsuite_physics::Bounded;
@@ -173,6 +174,8 @@ pub(crate) struct Limiter<T: Element> {
     pub(crate) factors: Vec<Vec<f32>>,
     /// Slopes: per group, `[slot][field]`.
     means: Vec<Vec<f64>>,
+    /// What the limiter needs of elements of other ranks: entropy and extrema of the density, or means.
+    abroad: Option<ElementHalo>,
     /// Work space of each thread, for an element and for its neighbours.
     work: Vec<Mutex<[Work; 2]>>,
     /// Work space of each thread, for a block.
@@ -207,6 +210,7 @@ impl<T: PackScalar> Limiter<T> {
             vertices: if by_vertices { vertex_neighbours(mesh, groups) } else { Vec::new() },
             factors: groups.iter().map(|g| vec![1.0; slots(g)]).collect(),
             means: means.collect(),
+            abroad: None,
             work: (0..threads.max(1))
                 .map(|_| Mutex::new([Work::new(&tables, fields), Work::new(&tables, fields)]))
                 .collect(),

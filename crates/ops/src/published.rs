@@ -5,7 +5,7 @@
 //! blocks that had to wait for them.
 
 use crate::boundary_set::BoundarySet;
-use crate::connect::{Connectivity, Neighbours};
+use crate::connect::{Connectivity, Foreign, Neighbours};
 use crate::diffusion_passes::{Diffusing, Kept, gradient_blocks, mean_flux_blocks};
 use crate::discretization::{CHUNK, Discretization, Outputs, lock};
 use crate::error::OpsError;
@@ -27,6 +27,9 @@ pub(crate) struct Published<T: Element> {
     tables: Vec<Vec<u32>>,
     /// Per group, the order of the passes.
     schedules: Vec<Schedule>,
+    /// Per group, the blocks that wait for the end of the first pass: those that do not read cut faces, then
+    /// those that do.
+    waiting: Vec<[Vec<u32>; 2]>,
     /// `u_b − u⁻` on the boundaries, in the order of the exterior buffer.
     pub(crate) jumps: Vec<T>,
     /// Physical gradients on the boundaries, `[point][x][field]`.
@@ -55,7 +58,12 @@ impl<T: PackScalar> Published<T> {
         let room = |(g, s): (&Group<T>, &Schedule)| {
             Buffer::zeros_on(host, s.n_places * g.state.lanes * published_len(g))
         };
+        let waiting = schedules.iter().enumerate().map(|(g, s)| {
+            let (late, early) = s.waiting.iter().partition(|&&b| connectivity.reads_cuts(g, b as usize));
+            [early, late]
+        });
         Ok(Self {
+            waiting: waiting.collect(),
             fluxes: groups.iter().zip(&schedules).map(room).collect::<Result<_, _>>()?,
             tables: pairs().map(tables).collect(),
             schedules,
@@ -133,8 +141,25 @@ impl<T: PackScalar> Discretization<T> {
             };
             self.host.install(|| schedule.regions.par_iter().for_each(region));
         }
+        let mut halo = self.halo.take();
+        if let Some(halo) = &mut halo {
+            halo.start(|foreign, out| self.copy_flux(foreign, &published, out));
+        }
         self.boundary_fluxes(&mut published);
         self.exchange_fluxes(&mut published);
+        self.second_pass(&mut published, 0, u, outputs);
+        if let Some(halo) = &mut halo {
+            halo.finish(&mut published.exterior);
+            self.second_pass(&mut published, 1, u, outputs);
+        }
+        self.halo = halo;
+        self.diffusion = Some(diffusion);
+        self.published = Some(published);
+    }
+
+    /// Runs the second pass over the blocks that had to wait for the end of the first pass: those that do not
+    /// read cut faces (`turn` 0) or those that do (1).
+    fn second_pass(&self, published: &mut Published<T>, turn: usize, u: &[T], outputs: &Outputs<T>) {
         for (g, output) in outputs.iter().enumerate().filter_map(|(g, o)| Some((g, o.as_ref()?))) {
             let inputs = self.inputs(g, u, &[]);
             let fluxes = &raw mut published.fluxes[g][..];
@@ -146,15 +171,13 @@ impl<T: PackScalar> Discretization<T> {
                 // pass is over.
                 unsafe { mean_flux_blocks(&inputs, one_sided, exterior, &mut scratch, blocks, output) };
             };
-            let waiting = &published.schedules[g].waiting;
+            let waiting = &published.waiting[g][turn];
             self.host.install(|| waiting.par_chunks(CHUNK).for_each(blocks));
         }
-        self.diffusion = Some(diffusion);
-        self.published = Some(published);
     }
 
     /// Work space of the calling thread.
-    fn scratch_of_thread(&self) -> &Mutex<Scratch<T>> {
+    pub(crate) fn scratch_of_thread(&self) -> &Mutex<Scratch<T>> {
         &self.scratch[rayon::current_thread_index().unwrap_or(0) % self.scratch.len()]
     }
 
@@ -215,17 +238,21 @@ impl<T: PackScalar> Discretization<T> {
     fn exchange_fluxes(&self, published: &mut Published<T>) {
         let mut all = std::mem::take(&mut published.exterior);
         for foreign in &self.connectivity.foreign {
-            let group = &self.groups[foreign.group as usize];
-            let neighbours = &self.connectivity.neighbours[foreign.group as usize];
-            let (fields, lanes) = (group.trace.fields, group.trace.lanes);
-            let source = published.of_element(foreign.group as usize, group, foreign.slot as usize);
-            let mut at = foreign.exterior as usize;
-            for &row in neighbours.point_table(foreign.code, foreign.points as usize) {
-                let first = row as usize / lanes;
-                all[at..at + fields].copy_from_slice(&source[first..first + fields]);
-                at += fields;
-            }
+            self.copy_flux(foreign, published, &mut all[foreign.exterior as usize..]);
         }
         published.exterior = all;
+    }
+
+    /// Copies the published flux of an element's face, `[point][field]`, in the frame of the face that meets
+    /// it.
+    fn copy_flux(&self, foreign: &Foreign, published: &Published<T>, out: &mut [T]) {
+        let group = &self.groups[foreign.group as usize];
+        let neighbours = &self.connectivity.neighbours[foreign.group as usize];
+        let (fields, lanes) = (group.trace.fields, group.trace.lanes);
+        let source = published.of_element(foreign.group as usize, group, foreign.slot as usize);
+        let table = neighbours.point_table(foreign.code, foreign.points as usize);
+        for (point, &row) in out.chunks_exact_mut(fields).zip(table) {
+            point.copy_from_slice(&source[row as usize / lanes..][..fields]);
+        }
     }
 }

@@ -62,8 +62,8 @@ pub enum StepMeasure {
     /// Product of step and spectral radius: the step for the value 1 is `min 1 / (τ λ + σ ν)`, with the
     /// shape, space and geometry of each element.
     Radius,
-    /// Positivity: with the step for the value 1 a step of forward Euler keeps density and pressure of all
-    /// means positive, `min ω h / (d λ)`, where `ω` is the weight of a face in the mean of an element
+    /// Positivity: with the step for the value 1 an explicit step of first order keeps density and pressure
+    /// of all means positive, `min ω h / (d λ)`, where `ω` is the weight of a face in the mean of an element
     /// (`step_bound/positivity.rs`). A scheme in time that preserves strong stability needs a value below its
     /// SSP coefficient.
     Positivity,

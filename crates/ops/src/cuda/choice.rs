@@ -6,7 +6,7 @@ use crate::cuda::part_texts::kernel_texts;
 use crate::discretization::Discretization;
 use crate::equation::Equation;
 use crate::error::OpsError;
-use crate::group::Lanes;
+use crate::group::{Lanes, shapes_of};
 use crate::scheme::Scheme;
 use crate::simd::PackScalar;
 use dgsuite_basis::Shape;
@@ -42,8 +42,9 @@ impl<T: PackScalar> CudaDiscretization<T> {
         boundaries: Vec<BoundaryBinding<T>>,
         host: Arc<Host>,
     ) -> Result<Vec<ChosenKernels>, OpsError> {
-        let scheme = &on_device(scheme, &mesh);
-        let d = Discretization::laid_out(mesh, scheme, equation.into(), boundaries, host, Lanes::Device)?;
+        let scheme = &on_device(scheme, &shapes_of(&mesh));
+        let d =
+            Discretization::laid_out(mesh, scheme, equation.into(), boundaries, host, Lanes::Device, None)?;
         let law = law_text(&d)?;
         let mut chosen = Vec::new();
         for group in &d.groups {

@@ -223,9 +223,18 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// As for [`end_step`](Self::end_step).
     unsafe fn end_with_bound(&mut self, u: u64, local: bool, cfl: f64) -> Result<(), GpuError> {
         self.launch_speeds(u, local)?;
+        let alone = self.halo.is_none();
+        if !alone {
+            self.least_of_all()?;
+        }
         let clock = &mut self.clock;
         clock.args.clear();
-        clock.args.buffer(&clock.bounds).value(clock.n_bounds as u32).buffer(&clock.found);
+        if alone {
+            clock.args.buffer(&clock.bounds).value(clock.n_bounds as u32).buffer(&clock.found);
+        } else {
+            // The bound of all ranks takes the place of the bounds of blocks.
+            clock.args.buffer(&clock.found).value(1_u32).buffer(&clock.found);
+        }
         clock
             .args
             .pointer(clock.found.ptr_at(BOUND_WORDS))
@@ -245,8 +254,20 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// As for [`end_step`](Self::end_step).
     pub unsafe fn look(&mut self, u: u64) -> Result<(), GpuError> {
         self.launch_speeds(u, false)?;
+        self.least_of_all().map(|_| ())
+    }
+
+    /// Computes the smallest bound into `found`: of all ranks if their devices can agree without the host, in
+    /// which case it returns `true`, otherwise of this rank.
+    fn least_of_all(&mut self) -> Result<bool, GpuError> {
         let n = self.clock.n_bounds;
-        self.clock.least(&self.cuda, 0, n)
+        self.clock.least(&self.cuda, 0, n)?;
+        match &self.halo {
+            // SAFETY: the bound lives as long as the discretisation. Steps are positive, so that their bits
+            // have the order of the numbers; the second word is smaller if a state is bad.
+            Some(halo) => unsafe { halo.link.min(self.clock.found.ptr(), BOUND_WORDS) },
+            None => Ok(false),
+        }
     }
 
     /// Starts to copy the step bounds and returns at once.
@@ -286,12 +307,24 @@ impl<T: PackScalar> CudaDiscretization<T> {
             self.make_local()?;
         }
         self.launch_speeds(u.ptr(), local)?;
-        let n = self.clock.n_bounds;
-        self.clock.least(&self.cuda, 0, n)?;
+        let agreed = self.least_of_all()?;
+        if self.halo.is_some() {
+            self.wait()?;
+        }
         let found = self.clock.read()?;
-        if found.good {
+        if found.good && (agreed || self.halo.is_none()) {
             return Ok(found.limit);
         }
+        let bad = if found.good { None } else { self.bad_slot(u)? };
+        match (self.description.ranks(), bad) {
+            (Some(ranks), bad) => ranks.agree_on_step(found.limit, bad.as_ref()),
+            (None, Some(bad)) => Err(bad),
+            (None, None) => Ok(found.limit),
+        }
+    }
+
+    /// The first bad state of this rank, if it has one.
+    fn bad_slot(&mut self, u: &DeviceBuffer<T>) -> Result<Option<OpsError>, OpsError> {
         // Slots are numbered within groups: find the first group that has a bad one.
         let mut begin = 0;
         for g in 0..self.groups.len() {
@@ -304,11 +337,11 @@ impl<T: PackScalar> CudaDiscretization<T> {
                 let state = u.to_vec()?;
                 let group = &self.description.groups[g];
                 let own = &state[group.offset..group.offset + group.state.len()];
-                return Err(self.description.bad_state(group, own, slot as usize));
+                return Ok(Some(self.description.bad_state(group, own, slot as usize)));
             }
             begin = end;
         }
-        Ok(found.limit)
+        Ok(None)
     }
 
     /// Computes each slot's own step for [`use_local_steps`](Self::use_local_steps) and returns at once.

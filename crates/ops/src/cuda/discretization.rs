@@ -16,6 +16,7 @@ use crate::cuda::diffusive_boundary::{DiffusiveBoundary, diffusive_text};
 use crate::cuda::exchange::{Exchange, exchanges};
 use crate::cuda::faces::TraceSource;
 use crate::cuda::fast::wants_nodes;
+use crate::cuda::halo::{DeviceHalo, FLUXES, TRACES};
 use crate::cuda::kernel_text::{LawText, POINT_THREADS, REDUCE_THREADS, pointwise};
 use crate::cuda::limiter::DeviceLimiter;
 use crate::cuda::measure::sample_text;
@@ -26,12 +27,13 @@ use crate::cuda::source_term::{DeviceSource, source_term_texts};
 use crate::discretization::Discretization;
 use crate::equation::Equation;
 use crate::error::OpsError;
-use crate::group::Lanes;
+use crate::group::{Lanes, shapes_of};
+use crate::ranks::Ranks;
 use crate::residual::StageWeights;
 use crate::scheme::Scheme;
 use crate::simd::PackScalar;
-use dgsuite_basis::{NodeSet, Representation};
-use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
+use dgsuite_basis::{NodeSet, Representation, Shape};
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Event, Function, LaunchConfig, Source};
 use dgsuite_gpu::{GpuError, Host};
 use dgsuite_mesh::Mesh;
 use std::sync::Arc;
@@ -63,6 +65,7 @@ pub struct CudaDiscretization<T: PackScalar> {
     pub(super) groups: Vec<DeviceGroup<T>>,
     pub(super) boundaries: DeviceBoundaries<T>,
     pub(super) exchanges: Vec<Exchange>,
+    pub(super) halo: Option<DeviceHalo<T>>,
     /// One branch for each part of each group.
     branches: Branches,
     /// Whether stages are one kernel each, boundaries included.
@@ -103,9 +106,42 @@ impl<T: PackScalar> CudaDiscretization<T> {
         host: Arc<Host>,
         cuda: &Cuda,
     ) -> Result<Self, OpsError> {
-        let scheme = &on_device(scheme, &mesh);
+        Self::described(mesh, scheme, equation.into(), boundaries, host, cuda, None)
+    }
+
+    /// As [`new`](Self::new), on this rank's part of a mesh. Collective, as are all functions of the result
+    /// that take a state.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); [`OpsError::Ranks`] if other ranks cannot be reached.
+    pub fn on_ranks(
+        ranks: &Arc<Ranks>,
+        scheme: &Scheme,
+        equation: impl Into<Equation<T>>,
+        boundaries: Vec<BoundaryBinding<T>>,
+        host: Arc<Host>,
+        cuda: &Cuda,
+    ) -> Result<Self, OpsError> {
+        let mesh = Arc::clone(ranks.mesh());
+        Self::described(mesh, scheme, equation.into(), boundaries, host, cuda, Some(Arc::clone(ranks)))
+    }
+
+    fn described(
+        mesh: Arc<Mesh>,
+        scheme: &Scheme,
+        equation: Equation<T>,
+        boundaries: Vec<BoundaryBinding<T>>,
+        host: Arc<Host>,
+        cuda: &Cuda,
+        ranks: Option<Arc<Ranks>>,
+    ) -> Result<Self, OpsError> {
+        let shapes = match &ranks {
+            Some(ranks) => ranks.needs.iter().map(|need| need.shape).collect(),
+            None => shapes_of(&mesh),
+        };
+        let scheme = &on_device(scheme, &shapes);
         let description =
-            Discretization::laid_out(mesh, scheme, equation.into(), boundaries, host, Lanes::Device)?;
+            Discretization::laid_out(mesh, scheme, equation, boundaries, host, Lanes::Device, ranks)?;
         let law = law_text(&description)?;
         let connectivity = &description.connectivity;
         let (dim, fields) = (description.physics.dim(), description.physics.n_fields());
@@ -138,6 +174,9 @@ impl<T: PackScalar> CudaDiscretization<T> {
         let source = description.source.as_ref();
         let source = source.map(|s| DeviceSource::new(cuda, &law, s, &description.groups)).transpose()?;
         let exchanges = exchanges(cuda, &description, &groups)?;
+        let beside: Vec<&DeviceBuffer<T>> =
+            std::iter::once(&exterior).chain(diffusion.as_ref().map(|shared| &shared.exterior)).collect();
+        let halo = DeviceHalo::new(cuda, &description, &groups, &beside)?;
         let kernel = |name, body, entry: &str, threads| -> Result<Function, GpuError> {
             let source = pointwise::<T>(name, body, &law, dim, fields).define("BLOCK", threads);
             cuda.compile(&source)?.function(entry)
@@ -156,6 +195,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             groups,
             boundaries,
             exchanges,
+            halo,
             branches,
             gathered: false,
             exchange,
@@ -367,22 +407,28 @@ impl<T: PackScalar> CudaDiscretization<T> {
             self.boundaries.launch(cuda, sets, u, clock, when)?;
             None
         };
-        for exchange in &self.exchanges {
+        let mut copy = |exchange: &Exchange, to: &DeviceBuffer<T>| {
             let inner = self.groups[exchange.group].inner_trace(u, &exchange.from, true);
             self.args.clear();
-            self.args.value(inner).buffer(&exchange.to).value(exchange.count as u32);
-            self.args.buffer(&self.exterior);
-            // SAFETY: the arguments are the kernel's; offsets lie in the group's arrays and the exterior
-            // buffer.
+            self.args.value(inner).buffer(&exchange.to).value(exchange.count as u32).buffer(to);
+            // SAFETY: the arguments are the kernel's; offsets lie in the group's arrays and in `to`.
             unsafe {
                 let config = LaunchConfig::cover(exchange.count, POINT_THREADS as u32);
-                cuda.launch(&self.exchange, config, &self.args)?;
+                cuda.launch(&self.exchange, config, &self.args)
             }
+        };
+        for exchange in &self.exchanges {
+            copy(exchange, &self.exterior)?;
+        }
+        if let Some(halo) = &mut self.halo {
+            halo.packs.iter().try_for_each(|pack| copy(pack, &halo.outgoing))?;
+            halo.link.run(TRACES)?;
         }
         self.publish(when, u, &vectors)?;
         let (cuda, work) = (&self.cuda, self.work.ptr());
         // With diffusion, the first pass runs between the boundaries' kernel and the residual.
-        let mut early = self.boundaries.any() && self.exchanges.is_empty() && self.diffusion.is_none();
+        let alone = self.exchanges.is_empty() && self.halo.is_none();
+        let mut early = self.boundaries.any() && alone && self.diffusion.is_none();
         let (mut slots, mut branch) = (0, 0);
         self.branches.fork(cuda)?;
         for (group, host) in self.groups.iter_mut().zip(&self.description.groups) {
@@ -441,20 +487,61 @@ impl<T: PackScalar> CudaDiscretization<T> {
                 diffusive.launch_fluxes(cuda, dim, u, &self.groups, boundaries, i, shared, accrual)?;
             }
         }
-        for exchange in &self.exchanges {
-            let Some(published) = &self.groups[exchange.group].published else { continue };
+        let mut copy = |exchange: &Exchange, to: &DeviceBuffer<T>| {
+            let Some(published) = &self.groups[exchange.group].published else { return Ok(()) };
             self.args.clear();
             self.args.buffer(&published.fluxes).buffer(&exchange.fluxes).buffer(&exchange.to);
             self.args.value(published.field_stride as u32);
-            self.args.value(exchange.count as u32).buffer(&shared.exterior);
-            // SAFETY: the arguments are the kernel's; offsets lie in the group's fluxes and the exterior
-            // buffer.
+            self.args.value(exchange.count as u32).buffer(to);
+            // SAFETY: the arguments are the kernel's; offsets lie in the group's fluxes and in `to`.
             unsafe {
                 let config = LaunchConfig::cover(exchange.count, POINT_THREADS as u32);
-                cuda.launch(&self.exchange_fluxes, config, &self.args)?;
+                cuda.launch(&self.exchange_fluxes, config, &self.args)
             }
+        };
+        for exchange in &self.exchanges {
+            copy(exchange, &shared.exterior)?;
+        }
+        if let Some(halo) = &mut self.halo {
+            halo.packs.iter().try_for_each(|pack| copy(pack, &halo.outgoing))?;
+            halo.link.run(FLUXES)?;
         }
         Ok(())
+    }
+
+    /// Whether a stage can be recorded in a graph: transfers to other ranks may need the host.
+    #[must_use]
+    pub fn is_recordable(&self) -> bool {
+        self.halo.as_ref().is_none_or(|halo| halo.link.is_recordable())
+    }
+
+    /// The name of the link to other ranks' devices; `None` on one rank.
+    #[must_use]
+    pub fn link(&self) -> Option<&'static str> {
+        self.halo.as_ref().map(|halo| halo.link.plane())
+    }
+
+    /// Waits for the device. On several ranks the wait ends with an error after the communicator's deadline,
+    /// because another rank may have ended.
+    ///
+    /// # Errors
+    /// Errors of the device, [`GpuError::Ranks`].
+    pub fn wait(&self) -> Result<(), GpuError> {
+        match &self.halo {
+            Some(halo) => halo.link.wait(),
+            None => self.cuda.synchronize(),
+        }
+    }
+
+    /// Waits for an event, as [`wait`](Self::wait).
+    ///
+    /// # Errors
+    /// As for [`wait`](Self::wait).
+    pub fn wait_for(&self, event: &Event) -> Result<(), GpuError> {
+        match &self.halo {
+            Some(halo) => halo.link.wait_for(event),
+            None => event.synchronize(),
+        }
     }
 
     /// Time integrals of the boundary's rates for each conserved variable. Waits for the device.
@@ -510,8 +597,9 @@ impl<T: PackScalar> CudaDiscretization<T> {
         boundaries: Vec<BoundaryBinding<T>>,
         host: Arc<Host>,
     ) -> Result<Vec<Source>, OpsError> {
-        let scheme = &on_device(scheme, &mesh);
-        let d = Discretization::laid_out(mesh, scheme, equation.into(), boundaries, host, Lanes::Device)?;
+        let scheme = &on_device(scheme, &shapes_of(&mesh));
+        let d =
+            Discretization::laid_out(mesh, scheme, equation.into(), boundaries, host, Lanes::Device, None)?;
         let law = law_text(&d)?;
         let (dim, fields) = (d.physics.dim(), d.physics.n_fields());
         let mut out = Vec::new();
@@ -550,11 +638,11 @@ pub(super) fn law_text<T: PackScalar>(d: &Discretization<T>) -> Result<LawText, 
 /// The scheme with the basis for devices: nodal values instead of modes if there are simplices with fast
 /// kernels, for which the nodes on a face then suffice for a neighbour's trace. The space, and thus the
 /// method, is the same on every shape; pyramids keep their modes.
-pub(super) fn on_device(scheme: &Scheme, mesh: &Mesh) -> Scheme {
-    let wants = |shape| wants_nodes(shape, scheme.order);
-    let some = mesh.sets.iter().any(|s| wants(s.shape));
+pub(super) fn on_device(scheme: &Scheme, shapes: &[Shape]) -> Scheme {
+    let wants = |shape: &Shape| wants_nodes(*shape, scheme.order);
+    let some = shapes.iter().any(wants);
     // Spaces of total degree have no nodes on tensor shapes.
-    let nodes = some && (scheme.polynomials.is_none() || mesh.sets.iter().all(|s| wants(s.shape)));
+    let nodes = some && (scheme.polynomials.is_none() || shapes.iter().all(wants));
     if nodes && scheme.representation == Representation::Modal {
         Scheme { representation: Representation::Nodal(NodeSet::GaussLobatto), ..*scheme }
     } else {

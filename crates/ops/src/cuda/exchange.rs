@@ -1,5 +1,6 @@
 //! Faces between groups: which traces, and which fluxes of diffusion, are copied from one group to another.
 
+use crate::connect::Foreign;
 use crate::cuda::device_group::DeviceGroup;
 use crate::cuda::trace_points::{TraceList, TracePoints};
 use crate::discretization::Discretization;
@@ -23,12 +24,22 @@ pub(super) fn exchanges<T: PackScalar>(
     d: &Discretization<T>,
     device: &[DeviceGroup<T>],
 ) -> Result<Vec<Exchange>, GpuError> {
+    exchanges_of(cuda, d, device, &d.connectivity.foreign)
+}
+
+/// Copies of the traces of the faces `list`, ordered by the group whose traces are read.
+pub(super) fn exchanges_of<T: PackScalar>(
+    cuda: &Cuda,
+    d: &Discretization<T>,
+    device: &[DeviceGroup<T>],
+    list: &[Foreign],
+) -> Result<Vec<Exchange>, GpuError> {
     let mut out = Vec::new();
     for (g, group) in d.groups.iter().enumerate() {
         let (mut from, mut to, mut fluxes) = (TraceList::default(), Vec::new(), Vec::new());
         let neighbours = &d.connectivity.neighbours[g];
         let tables = &device[g].faces;
-        for foreign in d.connectivity.foreign.iter().filter(|f| f.group as usize == g) {
+        for foreign in list.iter().filter(|f| f.group as usize == g) {
             let points = foreign.points as usize;
             from.push(group, tables, foreign.slot as usize, foreign.code as usize * tables.len, points);
             if let Some(published) = &device[g].published {

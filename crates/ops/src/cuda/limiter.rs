@@ -11,7 +11,7 @@ use crate::cuda::limiter_text::{LimiterText, PassText, Preamble};
 use crate::discretization::Discretization;
 use crate::equation::Equation;
 use crate::error::OpsError;
-use crate::group::{Group, Lanes};
+use crate::group::{Group, Lanes, shapes_of};
 use crate::limiter::{
     BoundKernels, Bounds, EXTERIOR_GROUP, Limited, Limiter, Limiting, NOTHING, Neighbourhood, Tables, pack,
     unpack,
@@ -404,6 +404,9 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// Those of [`Discretization::limit_by`], [`OpsError::NotOnDevices`] if an element is too large, errors
     /// of compilation and of the device.
     pub fn limit_by(&mut self, limiting: Limiting, law: Box<dyn BoundKernels<T>>) -> Result<(), OpsError> {
+        if self.halo.is_some() {
+            return Err(OpsError::NotOnRanks { what: "limiters on GPUs" });
+        }
         self.description.limit_by(limiting, law)?;
         self.gathered = false;
         if let Some(limiter) = &self.description.limiter {
@@ -464,8 +467,9 @@ impl<T: PackScalar> CudaDiscretization<T> {
         host: Arc<Host>,
         law: Box<dyn BoundKernels<T>>,
     ) -> Result<Vec<Source>, OpsError> {
-        let scheme = &on_device(scheme, &mesh);
-        let mut d = Discretization::laid_out(mesh, scheme, equation.into(), boundaries, host, Lanes::Device)?;
+        let scheme = &on_device(scheme, &shapes_of(&mesh));
+        let mut d =
+            Discretization::laid_out(mesh, scheme, equation.into(), boundaries, host, Lanes::Device, None)?;
         d.limit_by(Limiting::default(), law)?;
         let Some(limiter) = &d.limiter else { return Ok(Vec::new()) };
         let law: &dyn Bounds = limiter.law.as_ref();

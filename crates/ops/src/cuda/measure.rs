@@ -9,8 +9,8 @@ use crate::fields::Norms;
 use crate::group::{Group, element_points};
 use crate::simd::PackScalar;
 use dgsuite_basis::{LagrangeBasis, Matrix, Quadrature};
-use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, LaunchConfig, Source};
+use dgsuite_gpu::{ExactSum, GpuError};
 use dgsuite_physics::Exact;
 use dgsuite_physics::trace::{PRELUDE, Parameters, ROOTS, TraceError};
 use std::fmt::Write;
@@ -236,7 +236,15 @@ impl<T: PackScalar> CudaDiscretization<T> {
         // SAFETY: as above.
         unsafe { cuda.launch(&gather, LaunchConfig::new(1, REDUCE_THREADS as u32), &args)? };
         let values = result.to_vec()?;
-        Ok((values[..n].to_vec(), values[n..].to_vec()))
+        let (sums, mut largest) = (values[..n].to_vec(), values[n..].to_vec());
+        match self.description.ranks() {
+            Some(ranks) => {
+                ranks.max(&mut largest);
+                let mut exact: Vec<ExactSum> = sums.iter().map(|&x| ExactSum::from_iter([x])).collect();
+                Ok((ranks.sum(&mut exact), largest))
+            }
+            None => Ok((sums, largest)),
+        }
     }
 
     /// Elements with the tables of a rule; `None` if there are too many.

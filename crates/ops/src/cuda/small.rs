@@ -20,7 +20,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// # Errors
     /// Errors of compilation and of the device.
     pub fn gather_stages(&mut self) -> Result<bool, OpsError> {
-        if self.gathered || !self.exchanges.is_empty() || self.limiter.is_some() {
+        if self.gathered || !self.exchanges.is_empty() || self.halo.is_some() || self.limiter.is_some() {
             return Ok(self.gathered);
         }
         let law = law_text(&self.description)?;

@@ -24,7 +24,7 @@ impl<T: PackScalar> Discretization<T> {
     /// [`OpsError::State`] for the first element whose state is not finite or not admissible.
     pub fn time_step(&self, u: &[T], mut local: Option<&mut Vec<f64>>) -> Result<f64, OpsError> {
         let unit = |group: &Group<T>, slot: usize| group.bounds[slot].unit(self.measure, self.scheme.order);
-        let mut smallest = f64::INFINITY;
+        let (mut smallest, mut worst) = (f64::INFINITY, None);
         if let Some(steps) = local.as_deref_mut() {
             steps.clear();
         }
@@ -66,8 +66,8 @@ impl<T: PackScalar> Discretization<T> {
                     },
                 )
             });
-            if let Some(slot) = bad {
-                return Err(self.bad_state(group, state, slot));
+            if let (Some(slot), None) = (bad, &worst) {
+                worst = Some(self.bad_state(group, state, slot));
             }
             smallest = smallest.min(dt);
             if let Some(steps) = local.as_deref_mut() {
@@ -77,7 +77,10 @@ impl<T: PackScalar> Discretization<T> {
                 }
             }
         }
-        Ok(smallest)
+        match &self.ranks {
+            Some(ranks) => ranks.agree_on_step(smallest, worst.as_ref()),
+            None => worst.map_or(Ok(smallest), Err),
+        }
     }
 
     /// Computes the smallest step, as [`time_step`](Self::time_step), of the elements at a boundary if their

@@ -102,9 +102,11 @@ impl<T: PackScalar> Space<T> {
         let lanes = Lanes::Simd(level);
         let packings = &problem.packings;
         let mut groups = problem.host.install(|| {
-            build_with::<T>(&mesh, crate::Form::Weak, 1, lanes, packings, |needs| Ok(specify(order, needs)))
+            build_with::<T>(&mesh, crate::Form::Weak, 1, lanes, packings, None, |needs| {
+                Ok(specify(order, needs))
+            })
         })?;
-        let connectivity = connect(&mesh, &groups)?;
+        let connectivity = connect(&mesh, &groups, &[])?;
         let tables = groups
             .iter()
             .map(|g| {

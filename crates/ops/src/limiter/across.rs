@@ -2,7 +2,8 @@
 //!
 //! A neighbour is one number: the group in the three highest bits and the slot in the others. The highest
 //! group stands for an outer state at a boundary; the other bits are then the index of its first number in
-//! the exterior buffer.
+//! the exterior buffer. The group below it stands for elements of other ranks; the other bits are then the
+//! index of the cut face.
 
 use crate::connect::{Connectivity, places};
 use crate::group::Group;
@@ -12,6 +13,8 @@ use std::collections::HashMap;
 
 /// The group of outer states at boundaries.
 pub(crate) const EXTERIOR_GROUP: u32 = 7;
+/// The group of the elements of other ranks.
+pub(crate) const ABROAD_GROUP: u32 = 6;
 const SLOT_BITS: u32 = 29;
 /// No neighbour.
 pub(crate) const NOTHING: u32 = u32::MAX;
@@ -50,6 +53,12 @@ pub(crate) fn across<T: PackScalar>(
             of_element[element][f] = pack(EXTERIOR_GROUP, at);
             at += (group.face_offsets[f + 1] - group.face_offsets[f]) * group.state.fields;
         }
+    }
+    let sends = connectivity.borders.iter().flat_map(|border| &border.sends);
+    for (i, send) in sends.enumerate() {
+        let element = groups[send.group as usize].elements[send.slot as usize] as usize;
+        let face = usize::from(send.code) / crate::connect::ORIENTATIONS;
+        of_element[element][face] = pack(ABROAD_GROUP, i);
     }
     let of_group = |group: &Group<T>| {
         let n = group.shape.n_faces();

@@ -39,6 +39,15 @@ impl Range {
     }
 }
 
+impl Range {
+    /// Extends the range by another one.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.entropy = if other.entropy < self.entropy { other.entropy } else { self.entropy };
+        self.low = if other.low < self.low { other.low } else { self.low };
+        self.high = if other.high > self.high { other.high } else { self.high };
+    }
+}
+
 /// Work space for one element, and for its neighbours.
 pub(crate) struct Work {
     /// Coefficients, `[basis function][field]`.

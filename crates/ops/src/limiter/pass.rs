@@ -1,17 +1,22 @@
 //! The pass over all elements that limits a state on the host.
 
-use super::{BoundKernels, Bounds, Neighbourhood, Screen, Tables};
 use super::{
-    EXTERIOR_GROUP, FIELDS, Limited, Limiter, Limiting, NOTHING, Range, Work, limit, unpack, within_means,
+    ABROAD_GROUP, EXTERIOR_GROUP, FIELDS, Limited, Limiter, Limiting, NOTHING, Range, Work, limit, unpack,
+    within_means,
 };
+use super::{BoundKernels, Bounds, Neighbourhood, Screen, Tables};
 use crate::discretization::{CHUNK, Discretization, lock};
 use crate::error::OpsError;
 use crate::fields::positions;
 use crate::group::{Group, Layout, Part};
+use crate::halo::ElementHalo;
 use crate::simd::PackScalar;
 use dgsuite_physics::Exact;
 use rayon::prelude::*;
 use std::sync::MutexGuard;
+
+/// Numbers of a [`Range`].
+const RANGE: usize = 3;
 
 impl<T: PackScalar> Discretization<T> {
     /// Limits the state after each [`stage`](Self::stage).
@@ -27,7 +32,19 @@ impl<T: PackScalar> Discretization<T> {
         }
         let threads = self.host.n_threads();
         let space = (self.mesh.as_ref(), self.groups.as_slice(), &self.connectivity);
-        let limiter = Limiter::new(limiting, law, space, (threads, self.level))?;
+        let mut limiter = Limiter::new(limiting, law, space, (threads, self.level))?;
+        if let Some(ranks) = &self.ranks {
+            let width = match limiting {
+                Limiting::Slopes(Neighbourhood::Vertices) => {
+                    return Err(OpsError::NotOnRanks {
+                        what: "slope limiters with the neighbours at vertices",
+                    });
+                }
+                Limiting::Slopes(Neighbourhood::Faces) => fields,
+                _ => RANGE,
+            };
+            limiter.abroad = Some(ElementHalo::new(ranks, &self.connectivity.borders, width)?);
+        }
         self.limiter = Some(limiter);
         Ok(())
     }
@@ -63,6 +80,11 @@ impl<T: PackScalar> Discretization<T> {
                 .install(|| slots.into_par_iter().map(of_slot).reduce(|| [f64::INFINITY; 2], smaller));
             least = smaller(least, of_group);
         }
+        if let Some(ranks) = &self.ranks {
+            let mut largest = least.map(|x| -x);
+            ranks.max(&mut largest);
+            least = largest.map(|x| -x);
+        }
         Some(least)
     }
 
@@ -75,13 +97,20 @@ impl<T: PackScalar> Discretization<T> {
                 least = least.min(factors[slot]);
             }
         }
-        Limited { share: changed as f64 / self.mesh.n_elements().max(1) as f64, least: f64::from(least) }
+        let (mut counts, mut most) = ([changed as i64, self.mesh.n_elements() as i64], [-f64::from(least)]);
+        if let Some(ranks) = &self.ranks {
+            let _ = ranks.kept(ranks.comm().sum(&mut counts));
+            ranks.max(&mut most);
+        }
+        Limited { share: counts[0] as f64 / counts[1].max(1) as f64, least: 0.0 - most[0] }
     }
 
     /// Limits a state that was projected from `exact`, whose values in each element are the bounds.
     pub fn limit_initial(&mut self, exact: &dyn Exact, t: f64, u: &mut [T]) {
         let Some(mut limiter) = self.limiter.take() else { return };
         let mut factors = std::mem::take(&mut limiter.factors);
+        let mut means = std::mem::take(&mut limiter.means);
+        self.means_for_slopes(&mut limiter, u, &mut means);
         let mesh = &self.mesh;
         let bounds = |group: &Group<T>, tables: &Tables, slot: usize, _: &mut Work| {
             let x = positions(mesh, group.elements[slot] as usize, &tables.points);
@@ -94,8 +123,7 @@ impl<T: PackScalar> Discretization<T> {
             }
             range
         };
-        let mut means = std::mem::take(&mut limiter.means);
-        self.limit_in(&limiter, &mut factors, &mut means, u, &bounds);
+        self.limit_in(&limiter, &mut factors, &means, u, &bounds);
         (limiter.factors, limiter.means) = (factors, means);
         self.limiter = Some(limiter);
     }
@@ -105,10 +133,16 @@ impl<T: PackScalar> Discretization<T> {
         let Some(mut limiter) = self.limiter.take() else { return };
         let mut factors = std::mem::take(&mut limiter.factors);
         let mut means = std::mem::take(&mut limiter.means);
+        self.means_for_slopes(&mut limiter, next, &mut means);
+        let mut abroad = limiter.abroad.take();
+        if let (Some(abroad), false) = (&mut abroad, matches!(limiter.limiting, Limiting::Slopes(_))) {
+            self.host.install(|| abroad.run(|g, slot, out| self.range_of(&limiter, u, (g, slot), out)));
+        }
+        limiter.abroad = abroad;
         let bounds = |group: &Group<T>, _: &Tables, slot: usize, work: &mut Work| {
             self.bounds_near(&limiter, u, group, slot, work)
         };
-        self.limit_in(&limiter, &mut factors, &mut means, next, &bounds);
+        self.limit_in(&limiter, &mut factors, &means, next, &bounds);
         (limiter.factors, limiter.means) = (factors, means);
         self.limiter = Some(limiter);
     }
@@ -118,12 +152,11 @@ impl<T: PackScalar> Discretization<T> {
         &self,
         limiter: &Limiter<T>,
         factors: &mut [Vec<f32>],
-        means: &mut [Vec<f64>],
+        means: &[Vec<f64>],
         next: &mut [T],
         bounds: &(dyn Fn(&Group<T>, &Tables, usize, &mut Work) -> Range + Sync),
     ) {
         if let Limiting::Slopes(near) = limiter.limiting {
-            self.compute_means(limiter, next, means);
             self.limit_slopes(limiter, near, means, factors, next);
         } else {
             factors.iter_mut().for_each(|f| f.fill(1.0));
@@ -154,10 +187,15 @@ impl<T: PackScalar> Discretization<T> {
         let n = group.shape.n_faces();
         let across = &limiter.across[own][slot * n..(slot + 1) * n];
         for &neighbour in across.iter().filter(|&&x| x != NOTHING) {
-            if let (g, slot) = unpack(neighbour)
-                && g != EXTERIOR_GROUP
-            {
+            let (g, slot) = unpack(neighbour);
+            if g < ABROAD_GROUP {
                 add(&self.groups[g as usize], g as usize, slot);
+            }
+        }
+        if let Some(abroad) = &limiter.abroad {
+            for (_, face) in across.iter().map(|&x| unpack(x)).filter(|(g, _)| *g == ABROAD_GROUP) {
+                let &[entropy, low, high] = abroad.of(face) else { continue };
+                range.merge(&Range { entropy, low, high });
             }
         }
         let mut state = [0.0; FIELDS];
@@ -175,6 +213,18 @@ impl<T: PackScalar> Discretization<T> {
             }
         }
         range
+    }
+
+    /// The bounds of the states in one element, `[entropy, lowest density, highest density]`.
+    fn range_of(&self, limiter: &Limiter<T>, u: &[T], (g, slot): (usize, usize), out: &mut [f64]) {
+        let group = &self.groups[g];
+        let [_, work] = &mut *limiter.work_space();
+        let tables = tables_of(limiter, group, g, slot).1;
+        let mut range = Range::EMPTY;
+        load(&u[group.offset..group.offset + group.state.len()], group.state, slot, work);
+        work.compute_modes(tables, limiter.law.n_fields());
+        work.add_to(tables, limiter.law.as_ref(), &mut range);
+        out.copy_from_slice(&[range.entropy, range.low, range.high]);
     }
 
     /// Filter and positivity of all elements of `next`; `factors` become smaller.
@@ -208,6 +258,21 @@ impl<T: PackScalar> Discretization<T> {
                     }
                 }
             });
+        }
+    }
+
+    /// The means of all elements, those of other ranks included, for slopes.
+    fn means_for_slopes(&self, limiter: &mut Limiter<T>, state: &mut [T], means: &mut [Vec<f64>]) {
+        if !matches!(limiter.limiting, Limiting::Slopes(_)) {
+            return;
+        }
+        self.compute_means(limiter, state, means);
+        if let Some(abroad) = &mut limiter.abroad {
+            let fields = limiter.law.n_fields();
+            let mean = |g: usize, slot: usize, out: &mut [f64]| {
+                out.copy_from_slice(&means[g][slot * fields..(slot + 1) * fields]);
+            };
+            self.host.install(|| abroad.run(mean));
         }
     }
 
@@ -255,12 +320,12 @@ impl<T: PackScalar> Discretization<T> {
                 }
                 for &neighbour in near.iter().filter(|&&x| x != NOTHING) {
                     let (g, slot) = unpack(neighbour);
-                    if g == EXTERIOR_GROUP {
-                        continue;
-                    }
-                    for (x, &m) in
-                        extremes.iter_mut().zip(&means[g as usize][slot * fields..(slot + 1) * fields])
-                    {
+                    let means = match (g, &limiter.abroad) {
+                        (EXTERIOR_GROUP, _) | (ABROAD_GROUP, None) => continue,
+                        (ABROAD_GROUP, Some(abroad)) => abroad.of(slot),
+                        _ => &means[g as usize][slot * fields..(slot + 1) * fields],
+                    };
+                    for (x, &m) in extremes.iter_mut().zip(means) {
                         *x = (x.0.min(m), x.1.max(m));
                     }
                 }

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! where `u*` is a mean with positive weights of values at points of the element. If they are all positive,
-//! and the flux is that of Rusanov, HLL or HLLC, a step of forward Euler keeps the mean positive if
+//! and the flux is that of Rusanov, HLL or HLLC, an explicit step of first order keeps the mean positive if
 //! `Δt λ |f| ≤ ω |E|` for all faces `f` (Zhang and Shu, J. Comput. Phys. 229 (2010) 8918; Zhang, Xia and Shu,
 //! J. Sci. Comput. 50 (2012) 29, for triangles), that is `Δt ≤ ω h / (d λ)` with
 //! `h = d |E| / (largest face measure)`.

@@ -8,6 +8,7 @@
 use crate::elliptic::{ROUNDED, compare_elliptic, compare_rounded, few};
 use crate::limiter::compare_limited;
 use crate::march::same_after_a_hundred_steps;
+use crate::ranks::compare_parts;
 use crate::residual::{compare_on, device};
 use crate::testkit::{Cells, mesh, schemes};
 use crate::unknowns::compare_few;
@@ -281,6 +282,9 @@ fn child() {
             scope.spawn(work);
         }
         scope.spawn(|| compare_few(&cuda, &only));
+        if only.is_empty() || only == "parts" {
+            scope.spawn(|| compare_parts(&cuda));
+        }
     });
     for (shape, orders) in ROUNDED.into_iter().filter(|_| "rounded".contains(&only)) {
         let n = if shape == Shape::Triangle { 3 } else { 1 };

@@ -16,6 +16,7 @@ mod emulated;
 mod limiter;
 mod march;
 mod places;
+mod ranks;
 mod residual;
 mod resources;
 mod sanitized;

@@ -87,7 +87,7 @@ pub(crate) fn gain(dim: usize) -> Arc<dyn dgsuite_physics::Source> {
     Arc::new(FormulaSource::parse::<_, 3, 5>(&GAS, &texts, &Names::space_time()).expect("formulas"))
 }
 
-fn equation<T: Precision>(dim: usize, scheme: &Scheme) -> Equation<T> {
+pub(crate) fn equation<T: Precision>(dim: usize, scheme: &Scheme) -> Equation<T> {
     let mut equation =
         Equation::from(T::physics(dim == 2)).with_diffusion(T::diffusion(dim == 2)).with_source(gain(dim));
     equation.two_point = two_point(dim, scheme);
@@ -105,7 +105,7 @@ fn swaying(dim: usize) -> Arc<dyn Exact> {
 }
 
 /// Moving walls on the first two boundaries, prescribed states on the others.
-fn bindings<T: Precision>(mesh: &Mesh, data: &Arc<dyn Exact>) -> Vec<BoundaryBinding<T>> {
+pub(crate) fn bindings<T: Precision>(mesh: &Mesh, data: &Arc<dyn Exact>) -> Vec<BoundaryBinding<T>> {
     let (law, flux) = (GAS, Rusanov);
     let of = |i: usize| -> Box<dyn BoundaryKernel<T>> {
         let (inviscid, diffusive): (Box<dyn BoundaryKernel<T>>, Box<dyn DiffusiveBoundaryKernel<T>>) =

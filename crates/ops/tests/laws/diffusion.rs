@@ -45,7 +45,6 @@ impl<F: Fn([f64; 3]) -> f64 + Send + Sync> Exact for Scalar<F> {
 }
 
 /// A law with diffusion, and prescribed states on all boundaries.
-#[expect(clippy::needless_pass_by_value, reason = "formulas are small values")]
 pub(crate) fn diffusing<T, L, F, V, const D: usize, const N: usize>(
     mesh: &Arc<Mesh>,
     scheme: &Scheme,
@@ -67,6 +66,31 @@ where
     Diffusive<V, D, N>: dgsuite_ops::DiffusionKernels<T>,
 {
     let host = Arc::new(Host::with_simd(threads, level).expect("a machine"));
+    let (equation, bindings) = problem(mesh, scheme, law, flux, diffusion, data, source);
+    Discretization::new(Arc::clone(mesh), scheme, equation, bindings, host)
+        .expect("the discretisation is made")
+}
+
+/// The equation of a law with diffusion, and prescribed states on all boundaries.
+#[expect(clippy::needless_pass_by_value, reason = "formulas are small values")]
+pub(crate) fn problem<T, L, F, V, const D: usize, const N: usize>(
+    mesh: &Mesh,
+    scheme: &Scheme,
+    law: L,
+    flux: F,
+    diffusion: V,
+    data: Option<&Arc<dyn Exact>>,
+    source: Option<Arc<dyn Source>>,
+) -> (Equation<T>, Vec<BoundaryBinding<T>>)
+where
+    T: PackScalar + Real,
+    L: Law<D, N>,
+    V: Diffusion<D, N>,
+    F: NumericalFlux<L, D, N>,
+    Prescribed: dgsuite_physics::Boundary<L, D, N> + DiffusiveBoundary<V, D, N>,
+    Pointwise<L, F, D, N>: PointKernels<T>,
+    Diffusive<V, D, N>: dgsuite_ops::DiffusionKernels<T>,
+{
     let kernel = || -> Box<dyn BoundaryKernel<T>> {
         Box::new(WithDiffusion {
             inviscid: Box::new(BoundaryOf::<_, _, _, D, N> { law: law.clone(), flux, condition: Prescribed }),
@@ -87,8 +111,7 @@ where
     if scheme.form == Form::Split {
         equation.two_point = Some(Box::new(TwoPoint::<L, _, D, N> { law: law.clone(), flux: Central }));
     }
-    Discretization::new(Arc::clone(mesh), scheme, equation, bindings, host)
-        .expect("the discretisation is made")
+    (equation, bindings)
 }
 
 pub(crate) fn viscous<T>(

@@ -12,6 +12,7 @@ mod diffusion_orders;
 mod free_stream;
 mod limiter;
 mod oracle;
+mod ranks;
 mod reconstruction;
 mod split_form;
 mod step_bound;

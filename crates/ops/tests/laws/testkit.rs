@@ -152,6 +152,22 @@ where
     Pointwise<Euler, Rusanov, 3, 5>: dgsuite_ops::PointKernels<T>,
 {
     let host = Arc::new(Host::with_simd(threads, level).expect("a machine"));
+    let (equation, bindings) = problem(mesh, scheme, data);
+    Discretization::new(Arc::clone(mesh), scheme, equation, bindings, host)
+        .expect("the discretisation is made")
+}
+
+/// The Euler equations with the outer states `data` on all boundaries.
+pub(crate) fn problem<T>(
+    mesh: &Mesh,
+    scheme: &Scheme,
+    data: Option<&Arc<dyn Exact>>,
+) -> (Equation<T>, Vec<BoundaryBinding<T>>)
+where
+    T: dgsuite_ops::PackScalar + dgsuite_physics::Real,
+    Pointwise<Euler, Rusanov, 2, 4>: dgsuite_ops::PointKernels<T>,
+    Pointwise<Euler, Rusanov, 3, 5>: dgsuite_ops::PointKernels<T>,
+{
     let flux = Rusanov;
     let bindings = mesh
         .boundary_names()
@@ -173,8 +189,7 @@ where
     };
     let mut equation = Equation::<T>::from(physics);
     equation.two_point = two_point(mesh.dim, scheme);
-    Discretization::new(Arc::clone(mesh), scheme, equation, bindings, host)
-        .expect("the discretisation is made")
+    (equation, bindings)
 }
 
 /// The quantities of the gas that limiters bound.
