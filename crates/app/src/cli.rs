@@ -5,7 +5,9 @@
 
 mod devices;
 mod mesh_info;
+mod mesh_partition;
 mod plot;
+mod ranks;
 mod signals;
 
 use std::io::{self, Write};
@@ -13,14 +15,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use dgsuite_gpu::comm::CommError;
 
+use self::ranks::Team;
 use crate::bench;
 use crate::job::Job;
-use crate::pipeline::Document;
 use crate::pipeline::keys;
 use crate::pipeline::overrides::Override;
 use crate::pipeline::problem::InputError;
 use crate::pipeline::source::printable;
+use crate::pipeline::{Document, Sections};
 use crate::plan::Choices;
 use crate::run::log::Log;
 use crate::run::{Report, Status};
@@ -59,7 +63,7 @@ enum Command {
     /// Print the keys of the pipeline file with their types and defaults
     #[command(after_help = KEYS_HELP)]
     Keys(KeysArgs),
-    /// Describe meshes
+    /// Describe and cut meshes
     Mesh {
         #[command(subcommand)]
         command: MeshCommand,
@@ -164,7 +168,9 @@ Results go to output.directory of the file (default: out/<file name> beside the 
 Examples:
   dgsuite run vortex.yaml
   dgsuite run vortex.yaml --set space.order=4 --set time.end=1 --output /tmp/p4
-  dgsuite run vortex.yaml --restart latest --set time.end=20";
+  dgsuite run vortex.yaml --restart latest --set time.end=20
+  dgsuite run vortex.yaml --devices all
+  mpiexec -n 8 dgsuite run vortex.yaml";
 
 #[derive(Debug, Args)]
 struct FileArgs {
@@ -195,6 +201,9 @@ struct RunArgs {
     /// Delete the results of a former run in the output directory instead of moving them to `previous`
     #[arg(long)]
     overwrite: bool,
+    /// Run on several GPUs of this machine, one process for each: all, a number, or a list such as 0,2
+    #[arg(long, value_name = "N|all|LIST", conflicts_with = "device")]
+    devices: Option<String>,
     /// Print only warnings and errors
     #[arg(long, short)]
     quiet: bool,
@@ -207,6 +216,8 @@ enum MeshCommand {
         /// The mesh file (Gmsh 2.2 or 4.1, text or binary)
         file: PathBuf,
     },
+    /// Cut a mesh into parts as a run on several ranks does; print their balance and write a picture
+    Partition(mesh_partition::PartitionArgs),
 }
 
 /// Runs the command that the command line names. Prints errors to standard error.
@@ -214,7 +225,9 @@ pub fn main(cli: Cli) -> ExitCode {
     let code = match dispatch(cli.command) {
         Ok(code) => code,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "error: {}", printable(&error.to_string()));
+            if !ranks::is_elsewhere(&error) {
+                let _ = writeln!(io::stderr(), "error: {}", printable(&error.to_string()));
+            }
             exit_code_of(&error)
         }
     };
@@ -226,6 +239,8 @@ fn exit_code_of(error: &anyhow::Error) -> u8 {
     let input = error.is::<InputError>()
         || error.is::<dgsuite_mesh::MeshError>()
         || error.is::<DeviceError>()
+        || error.is::<CommError>()
+        || ranks::is_elsewhere(error)
         || error.is::<bench::BenchError>()
         || error.is::<plot::PlotError>()
         || error.is::<keys::KeysError>()
@@ -263,6 +278,10 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
             print(&mesh_info::describe(&file)?)?;
             Ok(0)
         }
+        Command::Mesh { command: MeshCommand::Partition(args) } => {
+            print(&mesh_partition::describe(&args)?)?;
+            Ok(0)
+        }
     }
 }
 
@@ -290,14 +309,28 @@ impl FileArgs {
 }
 
 fn run(args: &RunArgs) -> anyhow::Result<u8> {
-    let document = args.file.document()?;
-    let sections = document.sections()?;
-    let choices = Choices { overwrite: args.overwrite, command: command_line(), ..args.file.choices() };
+    if let Some(list) = &args.devices {
+        return ranks::on_devices(list);
+    }
+    let team = Team::join()?;
+    let read = || {
+        let document = args.file.document()?;
+        let sections = document.sections()?;
+        Ok((document, sections))
+    };
+    let (document, sections) = team.agree(read())?;
+    let result = run_read(args, &team, &document, &sections);
+    team.finish(result)
+}
+
+fn run_read(args: &RunArgs, team: &Team, document: &Document, sections: &Sections) -> anyhow::Result<u8> {
+    let choices =
+        team.choices(Choices { overwrite: args.overwrite, command: command_line(), ..args.file.choices() });
     signals::listen(&choices)?;
-    let mut log = Log::new(args.quiet);
+    let mut log = if team.prints() { Log::new(args.quiet) } else { Log::mute() };
     let report = match sections.study() {
-        Some(spec) => Study::new(&document, &sections, spec, &choices)?.execute(&mut log)?,
-        None => Job::new(&document, &choices)?.execute(&mut log)?,
+        Some(spec) => Study::new(document, sections, spec, &choices)?.execute(&mut log)?,
+        None => Job::new(document, &choices)?.execute(&mut log)?,
     };
     Ok(exit_code(&report))
 }

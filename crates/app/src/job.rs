@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use dgsuite_mesh::Mesh;
+use dgsuite_ops::OpsError;
 
 use crate::pipeline::Document;
 use crate::pipeline::expression::Constants;
 use crate::pipeline::node::Node;
-use crate::pipeline::problem::InputError;
+use crate::pipeline::problem::{InputError, Problem};
 use crate::plan::comparison::Comparison;
 use crate::plan::elliptic::EllipticPlan;
 use crate::plan::values::KnownValues;
@@ -18,6 +19,7 @@ use crate::report::{self, Frame};
 use crate::run::elliptic::PreparedElliptic;
 use crate::run::log::Log;
 use crate::run::{Prepared, Report};
+use crate::systems::ROOT;
 use crate::writer::{WriterError, atomic};
 
 /// A run that is ready to start.
@@ -90,6 +92,9 @@ impl Job {
     /// The first mistake found in the input; nothing has been written then.
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         choices.preparing.store(true, Ordering::SeqCst);
+        if let (true, Some(_)) = (document.is_elliptic(), &choices.comm) {
+            return Err(InputError::nowhere(one_rank("elliptic problems")));
+        }
         let run = match document.is_elliptic() {
             true => Run::Elliptic(Box::new(PreparedElliptic::new(document, choices)?)),
             false => Run::Flow(Box::new(Prepared::new(document, choices)?)),
@@ -132,7 +137,11 @@ impl Job {
             Run::Flow(run) => run.execute(log),
             Run::Elliptic(run) => run.execute(log),
         }?;
-        if let Some(frame) = &mut self.frame {
+        let writes = match &self.run {
+            Run::Flow(run) => run.plan.setup.comm.rank() == ROOT,
+            Run::Elliptic(_) => true,
+        };
+        if let Some(frame) = self.frame.as_mut().filter(|_| writes) {
             frame.setup = setup;
             let (directory, resolved) = match &self.run {
                 Run::Flow(run) => (&run.plan.directory, &run.plan.resolved),
@@ -159,4 +168,9 @@ impl Job {
             Run::Elliptic(run) => run.plan.refine,
         }
     }
+}
+
+/// The refusal of what several ranks cannot do yet.
+pub(crate) fn one_rank(what: &'static str) -> Problem {
+    Problem::Setup { error: OpsError::NotOnRanks { what }.into() }
 }

@@ -31,6 +31,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use dgsuite_basis::{Correction, NodeSet, Representation, Shape};
+use dgsuite_gpu::comm::{Alone, Communicator};
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::{Euler, Exact, NavierStokes};
 
@@ -81,6 +82,12 @@ pub struct Choices {
     pub command: String,
     /// When set, ends the run after the current step, as a signal does.
     pub stop: Arc<AtomicBool>,
+    /// The ranks that share a run; `None` for one.
+    pub comm: Option<Arc<dyn Communicator>>,
+    /// The number of this rank among those of its host, which chooses its GPU.
+    pub local_rank: usize,
+    /// The number of ranks that run on the same cores, which share them; 0 is 1.
+    pub cores_shared_by: usize,
     /// Set while plans and solvers are made: the program may then end at once without losing results.
     pub preparing: Arc<AtomicBool>,
 }
@@ -278,9 +285,14 @@ impl Plan {
         }
         let correction = correction::resolve(&pipeline, &mesh)?;
         let lacks = lacks_on_devices(&pipeline);
-        let (device, device_note) = device(&pipeline.device, lacks)?;
+        let (device, device_note) = device(&pipeline.device, lacks, choices.local_rank)?;
         let source = source(&pipeline, &states, exact.as_ref())?;
-        let setup = setup(&pipeline, mesh, law, correction, boundaries, source, device);
+        let mut setup = setup(&pipeline, mesh, law, correction, boundaries, source, device);
+        setup.comm = choices.comm.clone().unwrap_or_else(|| Arc::new(Alone));
+        if setup.threads == 0 && choices.cores_shared_by > 1 {
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            setup.threads = (cores / choices.cores_shared_by).max(1);
+        }
         let plan = Self {
             title: pipeline.title.clone(),
             mesh_origin: mesh::origin(&pipeline.mesh),
@@ -386,7 +398,13 @@ fn resolved_rate(spec: &FlowRateSpec, dim: usize) -> Result<FlowRate, InputError
 }
 
 /// Returns the device and, if a usable GPU was not chosen, the reason.
-pub(crate) fn device(spec: &DeviceSpec, lacks: Option<&str>) -> Result<(Device, Option<String>), InputError> {
+/// On a host with several ranks, each has a GPU of its own as far as there are enough.
+pub(crate) fn device(
+    spec: &DeviceSpec,
+    lacks: Option<&str>,
+    local_rank: usize,
+) -> Result<(Device, Option<String>), InputError> {
+    let of_rank = |first: usize| first + local_rank % Device::count().saturating_sub(first).max(1);
     match (spec, lacks) {
         (DeviceSpec::Auto, Some(what)) => {
             // Without a GPU there is nothing to explain.
@@ -404,10 +422,13 @@ pub(crate) fn device(spec: &DeviceSpec, lacks: Option<&str>) -> Result<(Device, 
         _ => {}
     }
     match spec {
-        DeviceSpec::Auto => Ok(Device::auto()),
+        DeviceSpec::Auto => Ok(match Device::auto() {
+            (Device::Cuda(first), note) => (Device::Cuda(of_rank(first)), note),
+            cpu => cpu,
+        }),
         DeviceSpec::Cpu => Ok((Device::Cpu, None)),
-        DeviceSpec::Cuda(ordinal, place) => match Device::usable(*ordinal) {
-            Ok(_) => Ok((Device::Cuda(*ordinal), None)),
+        DeviceSpec::Cuda(ordinal, place) => match Device::usable(of_rank(*ordinal)) {
+            Ok(_) => Ok((Device::Cuda(of_rank(*ordinal)), None)),
             Err(reason) => {
                 let device = Device::Cuda(*ordinal).to_string();
                 Err(InputError::at(place, Problem::Device { device, reason }))
@@ -477,6 +498,7 @@ fn setup(
         precision: pipeline.precision,
         threads: pipeline.threads,
         device,
+        comm: Arc::new(Alone),
     }
 }
 

@@ -22,6 +22,8 @@ pub mod surfaces;
 use std::fmt::Write as _;
 use std::time::Instant;
 
+use dgsuite_gpu::comm::Communicator;
+use dgsuite_ops::{OpsError, agree};
 use dgsuite_timeint::{StepSize, TimeError, TimePoint};
 use serde_json::{Map, Value, json};
 
@@ -39,8 +41,10 @@ use crate::pipeline::problem::{InputError, Problem};
 use crate::pipeline::unsolved;
 use crate::plan::print::{self, grouped};
 use crate::plan::{Choices, Plan};
-use crate::systems::SystemError;
-use crate::systems::hyperbolic::{Coldest, Description, Hyperbolic, Law, Norms, Origin, StepMeasure, Trail};
+use crate::systems::hyperbolic::{
+    Coldest, Description, Device, Hyperbolic, Law, Norms, Origin, StepMeasure, Trail,
+};
+use crate::systems::{ROOT, SystemError};
 use crate::writer::WriterError;
 
 /// A run that is ready to start: the plan is made and the solver is set up, so that the input is known to be
@@ -78,7 +82,14 @@ impl Prepared {
     /// The first mistake found in the input; nothing has been written then.
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         let start = Instant::now();
-        let plan = Plan::new(document, choices)?;
+        let plan = match &choices.comm {
+            // The set-up of the solver needs all ranks.
+            Some(comm) => agree(comm.as_ref(), Plan::new(document, choices))?,
+            None => Plan::new(document, choices)?,
+        };
+        if let Some(comm) = &choices.comm {
+            same_kind_of_device(comm.as_ref(), plan.setup.device)?;
+        }
         let refused = |error| InputError::at(plan.places.of(&error), Problem::Setup { error });
         let mut solver = Hyperbolic::new(plan.setup.clone(), plan.initial.as_ref(), 0.0).map_err(refused)?;
         if let Some((_, saved)) = &plan.restart {
@@ -133,7 +144,10 @@ impl Prepared {
     /// # Errors
     /// Only if the summary cannot be written; every other failure is in the report.
     pub fn execute(&mut self, log: &mut Log) -> Result<Report, WriterError> {
-        let directory = Directory::prepare(&self.plan.directory, self.plan.former)?;
+        let directory = match self.plan.setup.comm.rank() {
+            ROOT => Directory::prepare(&self.plan.directory, self.plan.former)?,
+            _ => Directory::temporary()?,
+        };
         log.open(&directory.log(), self.plan.former == Former::Continue)?;
         directory.warning().iter().for_each(|warning| log.warn(warning));
         directory.write_summary(&summary::running(&self.plan.title))?;
@@ -254,6 +268,20 @@ impl Prepared {
         }
         Report { status, summary: Value::Object(summary.clone()), failure, checks }
     }
+}
+
+/// Checks that all ranks run on the CPU, or all on GPUs. Collective.
+fn same_kind_of_device(comm: &dyn Communicator, device: Device) -> Result<(), InputError> {
+    let rank = comm.rank() as f64;
+    // The lowest ranks of both kinds, with the sign changed.
+    let mut lowest = [f64::NEG_INFINITY; 2];
+    lowest[usize::from(device == Device::Cpu)] = -rank;
+    comm.max(&mut lowest).map_err(|error| InputError::from(OpsError::from(error)))?;
+    let [gpu, cpu] = lowest;
+    if gpu == f64::NEG_INFINITY || cpu == f64::NEG_INFINITY {
+        return Ok(());
+    }
+    Err(InputError::nowhere(Problem::MixedRanks { with: -gpu as usize, without: -cpu as usize }))
 }
 
 const START: TimePoint = TimePoint { t: 0.0, low: 0.0, step: 0 };

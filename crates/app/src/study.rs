@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use serde_json::{Map, Value, json};
 
 pub use self::table::{Label, Row, Table};
-use crate::job::{Job, Outline};
+use crate::job::{Job, Outline, one_rank};
 use crate::pipeline::checks::CheckSpec;
 use crate::pipeline::expression::Constants;
 use crate::pipeline::node::Node;
@@ -71,6 +71,9 @@ impl Study {
                 belongs: "a single run".into(),
             };
             return Err(InputError::nowhere(problem));
+        }
+        if choices.comm.is_some() {
+            return Err(InputError::nowhere(one_rank("studies")));
         }
         choices.preparing.store(true, Ordering::SeqCst);
         let mut cases = Vec::new();

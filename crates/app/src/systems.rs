@@ -11,10 +11,12 @@ pub(crate) mod engine;
 mod error;
 pub mod hyperbolic;
 pub mod incompressible;
+mod ranked;
 pub mod setup;
 mod solves;
 mod state;
 pub(crate) mod two_point;
 
 pub use hyperbolic::SystemError;
+pub(crate) use ranked::ROOT;
 pub use solves::{Driven, Histories, Iterations, LinearSystem, PhaseSeconds, SolveStatistics};

@@ -51,6 +51,20 @@ pub(super) fn listen(choices: &Choices) -> io::Result<()> {
     Ok(())
 }
 
+/// Makes signals that end a run go to other processes: returns a function that returns each of them once.
+///
+/// # Errors
+/// The errors of the operating system.
+pub(super) fn forwarded() -> io::Result<impl Fn() -> Option<i32>> {
+    let mut flags = Vec::new();
+    for signal in TERM_SIGNALS.iter().copied().chain(NOTICES).filter(|&signal| !is_ignored(signal)) {
+        let flag = Arc::new(AtomicBool::new(false));
+        register(signal, Arc::clone(&flag))?;
+        flags.push((signal, flag));
+    }
+    Ok(move || flags.iter().find(|(_, flag)| flag.swap(false, Ordering::Relaxed)).map(|(signal, _)| *signal))
+}
+
 /// Returns whether the program was started with a signal ignored, as `nohup` does. Only Linux reports it.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use dgsuite_mesh::MeshError;
+use dgsuite_ops::OpsError;
 use dgsuite_physics::formula::{FormulaError, FormulaErrorKind};
 
 use super::keys::{self, Scope};
@@ -27,6 +28,14 @@ pub enum Problem {
     Syntax {
         /// The message of the parser.
         reason: String,
+    },
+    /// Ranks of which only some have a GPU.
+    #[error("rank {with} has a GPU, but rank {without} has none: give each rank one, or set `device: cpu`")]
+    MixedRanks {
+        /// The first rank with a GPU.
+        with: usize,
+        /// The first rank without one.
+        without: usize,
     },
     /// A key that the table does not have in this section.
     #[error("unknown key `{key}`{}", inside(section))]
@@ -522,6 +531,19 @@ pub struct InputError {
     pub problem: Box<Problem>,
     /// Its place, if it is in a text.
     pub place: Option<Place>,
+}
+
+impl From<OpsError> for InputError {
+    fn from(error: OpsError) -> Self {
+        Self::nowhere(Problem::Setup { error: error.into() })
+    }
+}
+
+impl Problem {
+    /// Whether another rank reports this problem.
+    pub fn is_elsewhere(&self) -> bool {
+        matches!(self, Self::Setup { error: SystemError::Ops(OpsError::OtherRank { .. }) })
+    }
 }
 
 impl InputError {

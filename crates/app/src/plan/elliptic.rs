@@ -158,7 +158,7 @@ impl EllipticPlan {
         )?;
         let parts = (&*file.base, &*file.stem);
         let directory = super::directory::resolve(&file.output, parts, &file.place, choices)?;
-        let (device, device_note) = super::device(&file.device, None)?;
+        let (device, device_note) = super::device(&file.device, None, 0)?;
         let fields = fields(&file, exact.is_some(), choices)?;
         let known_values = known_values(exact.is_some(), choices.case_of_study);
         let checks = if choices.case_of_study { Vec::new() } else { file.checks.clone() };

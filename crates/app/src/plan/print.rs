@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Correction, Representation, Shape};
+use dgsuite_gpu::comm::Communicator;
 use dgsuite_mesh::Mesh;
 use dgsuite_ops::{EntropyFilter, Limiting, Neighbourhood};
 use dgsuite_physics::NavierStokes;
@@ -121,7 +122,7 @@ pub fn plan(
         let VelocityOptions { tolerance, max_iterations } = law.velocity;
         line("velocity", limits("inverse mass matrix or diagonal", tolerance, max_iterations));
     }
-    line("device", device_line(description));
+    line("device", device_line(description, plan.setup.comm.as_ref()));
     line("output", output_line(plan));
     out
 }
@@ -318,11 +319,15 @@ fn time_line(
     text
 }
 
-fn device_line(description: &Description) -> String {
-    if description.device_name.is_empty() {
+fn device_line(description: &Description, comm: &dyn Communicator) -> String {
+    let device = if description.device_name.is_empty() {
         format!("cpu, {}, {}", threads(description.threads), description.kernel)
     } else {
         format!("{}, {}, {}", description.device, description.device_name, description.kernel)
+    };
+    match comm.size() {
+        1 => device,
+        n => format!("{n} ranks ({}), each on {device}", comm.plane()),
     }
 }
 

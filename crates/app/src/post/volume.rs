@@ -1,6 +1,7 @@
 //! Integrals of formulas of the solution and of its derivatives, from samples on the lattices of elements.
 
 use dgsuite_basis::{LagrangeBasis, Matrix, Quadrature, Shape};
+use dgsuite_gpu::ExactSum;
 use dgsuite_physics::formula::Formula;
 use rayon::prelude::*;
 
@@ -75,10 +76,11 @@ impl Rule {
 /// The sets are samples with gradients on lattices of order `order`. Values, derivatives and coordinates are
 /// interpolated from the lattice to a rule that is exact to degree `2 order + 2`, so that integrals of
 /// quadratic formulas have no quadrature error on affine elements if `order` is that of the solution.
-/// Elements run in parallel on the current pool of threads, whose number does not change the result.
+/// Elements run in parallel on the current pool of threads. Their integrals are summed exactly, so that
+/// neither threads nor the order of the elements change the result.
 #[must_use]
 pub fn integrals(sets: &[SampledSet], order: usize, t: f64, formulas: &[&Formula]) -> Vec<f64> {
-    let mut sums = vec![0.0; formulas.len()];
+    let mut sums = vec![ExactSum::new(); formulas.len()];
     for set in sets {
         let rule = Rule::new(set.shape, order);
         let columns: Vec<&[f64]> = set.values.iter().chain(&set.gradients).map(Vec::as_slice).collect();
@@ -91,10 +93,10 @@ pub fn integrals(sets: &[SampledSet], order: usize, t: f64, formulas: &[&Formula
             .flat_map_iter(|run| rule.of_run(set, &columns, &used, run, t, formulas))
             .collect();
         for terms in runs {
-            sums.iter_mut().zip(terms).for_each(|(sum, x)| *sum += x);
+            sums.iter_mut().zip(terms).for_each(|(sum, x)| sum.add(x));
         }
     }
-    sums
+    sums.iter().map(ExactSum::value).collect()
 }
 
 /// The determinant of the first `dim` rows and columns.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 pub use self::former::{Former, PREVIOUS};
 use crate::pipeline::node::Node;
@@ -19,6 +20,8 @@ use crate::writer::{WriterError, atomic};
 pub struct Directory {
     root: PathBuf,
     lock: Option<Arc<File>>,
+    /// Deletes a temporary directory with the last copy of this value.
+    temporary: Option<Arc<TempDir>>,
 }
 
 impl Directory {
@@ -32,13 +35,23 @@ impl Directory {
         make(root)?;
         let lock = lock::take(root)?.map(Arc::new);
         former::make_room(root, former)?;
-        Ok(Self { root: root.to_owned(), lock })
+        Ok(Self { root: root.to_owned(), lock, temporary: None })
+    }
+
+    /// A directory that is deleted after the run, for ranks whose results nobody reads.
+    ///
+    /// # Errors
+    /// [`WriterError::Io`].
+    pub fn temporary() -> Result<Self, WriterError> {
+        let made = tempfile::Builder::new().prefix("dgsuite-").tempdir();
+        let made = made.map_err(|source| WriterError::Io { path: std::env::temp_dir(), source })?;
+        Ok(Self { root: made.path().to_owned(), lock: None, temporary: Some(Arc::new(made)) })
     }
 
     /// Returns a warning about the directory, if there is one.
     pub fn warning(&self) -> Option<String> {
         let root = self.root.display();
-        self.lock.is_none().then(|| {
+        (self.lock.is_none() && self.temporary.is_none()).then(|| {
             format!(
                 "warning: the file system of {root} has no locks: make sure that no other run writes there"
             )

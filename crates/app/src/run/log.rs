@@ -13,6 +13,8 @@ use crate::writer::WriterError;
 /// Prints the messages of a run: results to standard output, progress and warnings to standard error.
 pub struct Log {
     quiet: bool,
+    /// Prints nothing at all.
+    mute: bool,
     bars: bool,
     file: Option<(PathBuf, File)>,
     bar: ProgressBar,
@@ -39,12 +41,18 @@ impl Log {
     pub fn new(quiet: bool) -> Self {
         Self {
             quiet,
+            mute: false,
             bars: !quiet,
             file: None,
             bar: ProgressBar::hidden(),
             started: Instant::now(),
             lines: LINE_INTERVAL,
         }
+    }
+
+    /// Makes a log that prints nothing, not even warnings: another rank prints the same lines.
+    pub fn mute() -> Self {
+        Self { mute: true, ..Self::new(true) }
     }
 
     /// Sets another least time between two lines of progress.
@@ -105,6 +113,9 @@ impl Log {
     }
 
     fn show(&self, text: &str) {
+        if self.mute {
+            return;
+        }
         self.bar.suspend(|| {
             let _ = writeln!(io::stderr(), "{text}");
         });

@@ -184,7 +184,8 @@ impl<'a> March<'a> {
 
     /// Returns whether a stop was requested.
     fn stops(&mut self) -> bool {
-        self.tally.stopped = self.plan.stop.load(Ordering::Relaxed);
+        // A signal may reach some ranks only, or at another step.
+        self.tally.stopped = self.solver.any(self.plan.stop.load(Ordering::Relaxed));
         self.tally.stopped
     }
 
@@ -339,7 +340,9 @@ impl<'a> March<'a> {
             return Ok(());
         }
         self.drawn = Instant::now();
-        if steady.is_none() && self.measured.is_none_or(|at| at.elapsed() >= BAR_RESIDUAL_INTERVAL) {
+        // Ranks do not draw at the same time, and a residual needs all of them.
+        let alone = self.plan.setup.comm.size() == 1;
+        if alone && steady.is_none() && self.measured.is_none_or(|at| at.elapsed() >= BAR_RESIDUAL_INTERVAL) {
             self.measured = Some(Instant::now());
             self.residual = Some(self.solver.residual()?.into_iter().fold(0.0, f64::max));
         }

@@ -5,7 +5,7 @@ mod batch;
 use super::engine::{Ahead, Described, Engine, norms, perturbed};
 use super::error::SystemError;
 use batch::Batches;
-use dgsuite_basis::Representation;
+use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::cuda::{DeviceBuffer, Graph};
 use dgsuite_gpu::{CudaVector, GpuError, Vector as _};
 use dgsuite_ops::cuda::{
@@ -24,13 +24,16 @@ use std::convert::Infallible;
 
 impl<T: PackScalar> Described for CudaDiscretization<T> {
     fn dofs(&self) -> usize {
-        self.description().dofs()
+        Described::dofs(self.description())
     }
     fn bytes(&self) -> usize {
         self.bytes()
     }
     fn summary(&self) -> Vec<dgsuite_ops::PartSummary> {
-        self.description().summary()
+        Described::summary(self.description())
+    }
+    fn basis_size_in(&self, basis: Representation, order: usize, shape: Shape) -> usize {
+        self.description().basis_size_in(basis, order, shape)
     }
     fn kernel(&self) -> String {
         self.cuda().info().architecture()
@@ -270,7 +273,8 @@ impl<T: PackScalar> CudaEngine<T> {
             return Ok(graph.launch()?);
         }
         self.launched += 1;
-        let graphable = self.launched > WARM_UP && self.discretization.is_autonomous();
+        let recordable = self.discretization.is_autonomous() && self.discretization.is_recordable();
+        let graphable = self.launched > WARM_UP && recordable;
         let (discretization, stepper, u) = (&mut self.discretization, &mut self.stepper, &self.u);
         let mut attempt = self.weights.as_mut().filter(|_| end == EndOfStep::Judge);
         let mut work = || {
@@ -308,6 +312,8 @@ impl<T: PackScalar> Drop for CudaEngine<T> {
     /// Waits for the device, which may still be copying to our memory. A failure can no longer be reported.
     fn drop(&mut self) {
         let _ = self.discretization.cuda().synchronize();
+        // NCCL waits, when its communicator is destroyed, for the end of all graphs that contain its work.
+        self.graphs.clear();
     }
 }
 

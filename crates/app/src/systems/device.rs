@@ -27,6 +27,12 @@ impl Device {
         }
     }
 
+    /// Number of GPUs that the driver shows.
+    #[must_use]
+    pub fn count() -> usize {
+        Cuda::devices().map_or(0, |devices| devices.len())
+    }
+
     /// Returns the GPU of this number if kernels can be compiled and run for it.
     ///
     /// # Errors

@@ -10,8 +10,8 @@ use dgsuite_gpu::cuda::Cuda;
 use dgsuite_ops::cuda::CudaDiscretization;
 use dgsuite_ops::{
     BoundKernels, BoundaryBinding, BoundaryKernel, BoundaryOf, BoundsOf, DiffusionKernels, Diffusive,
-    DiffusiveBoundaryOf, Discretization, Equation, PackScalar, PointKernels, Pointwise, Scheme,
-    WithDiffusion,
+    DiffusiveBoundaryOf, Discretization, Equation, OpsError, PackScalar, PointKernels, Pointwise, Ranks,
+    Scheme, WithDiffusion,
 };
 use dgsuite_physics::exact::Context;
 use dgsuite_physics::source::Manufactured;
@@ -26,6 +26,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy)]
 struct Rest<'a> {
     setup: &'a Setup,
+    ranks: Option<&'a Arc<Ranks>>,
     host: &'a Arc<Host>,
     scheme: &'a Scheme,
     initial: &'a dyn Exact,
@@ -64,12 +65,13 @@ type Built = Result<Box<dyn Engine>, SystemError>;
 /// Builds the engine that `setup` describes.
 pub(crate) fn engine(
     setup: &Setup,
+    ranks: Option<&Arc<Ranks>>,
     host: &Arc<Host>,
     scheme: &Scheme,
     initial: &dyn Exact,
     t0: f64,
 ) -> Built {
-    let rest = Rest { setup, host, scheme, initial, t0 };
+    let rest = Rest { setup, ranks, host, scheme, initial, t0 };
     macro_rules! law {
         ($t:ty, $d:literal, $n:literal) => {
             match &setup.law {
@@ -103,6 +105,9 @@ pub(crate) fn engine(
                         };
                     }
                     by_flux!(setup, flux)
+                }
+                Law::Incompressible(_) if ranks.is_some() => {
+                    Err(OpsError::NotOnRanks { what: "incompressible flows" }.into())
                 }
                 Law::Incompressible(_) => super::incompressible::engine(setup, host, initial, t0),
                 Law::NavierStokes(viscous) => {
@@ -188,7 +193,10 @@ where
     if let Device::Cuda(ordinal) = *device {
         let cuda = Cuda::new(ordinal)?;
         let host = Arc::clone(rest.host);
-        let mut discretization = CudaDiscretization::new(mesh, rest.scheme, equation, bindings, host, &cuda)?;
+        let mut discretization = match rest.ranks {
+            Some(ranks) => CudaDiscretization::on_ranks(ranks, rest.scheme, equation, bindings, host, &cuda)?,
+            None => CudaDiscretization::new(mesh, rest.scheme, equation, bindings, host, &cuda)?,
+        };
         discretization.gather_stages()?;
         discretization.measure_steps_by(rest.setup.step_measure)?;
         if let (Some(limiting), Some(bounds)) = (rest.setup.limiting, bounds) {
@@ -196,8 +204,11 @@ where
         }
         return Ok(Box::new(CudaEngine::new(discretization, *scheme, rest.initial, rest.t0)?));
     }
-    let mut discretization =
-        Discretization::new(mesh, rest.scheme, equation, bindings, Arc::clone(rest.host))?;
+    let host = Arc::clone(rest.host);
+    let mut discretization = match rest.ranks {
+        Some(ranks) => Discretization::on_ranks(ranks, rest.scheme, equation, bindings, host)?,
+        None => Discretization::new(mesh, rest.scheme, equation, bindings, host)?,
+    };
     discretization.measure_steps_by(rest.setup.step_measure);
     if let (Some(limiting), Some(bounds)) = (rest.setup.limiting, bounds) {
         discretization.limit_by(limiting, bounds)?;

@@ -2,7 +2,7 @@
 
 use super::error::SystemError;
 use super::solves::{Driven, Histories, SolveStatistics};
-use dgsuite_basis::Representation;
+use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};
 use dgsuite_ops::cuda::{Attempt, ControlStart, SamplesUnderWay};
 use dgsuite_ops::{
@@ -45,6 +45,13 @@ pub(crate) trait Engine: Send {
     fn states_at(&self, places: &[Option<(usize, [f64; 3])>]) -> Vec<Option<Vec<f64>>>;
     fn to_canonical(&self) -> Vec<f64>;
     fn set_canonical(&mut self, values: &[f64]) -> Option<()>;
+    /// The state of this rank's elements in canonical order; of all elements on one rank.
+    fn own_canonical(&self) -> Vec<f64> {
+        self.to_canonical()
+    }
+    fn set_own_canonical(&mut self, values: &[f64]) -> Option<()> {
+        self.set_canonical(values)
+    }
     fn set_canonical_of(&mut self, from: Representation, order: usize, values: &[f64]) -> Option<()>;
     fn variables(&self) -> Vec<&'static str>;
     fn primitives(&self) -> Vec<&'static str>;
@@ -71,6 +78,10 @@ pub(crate) trait Engine: Send {
     /// none.
     fn substeps(&mut self, _dt: f64) -> Result<usize, SystemError> {
         Ok(0)
+    }
+    /// Whether a condition holds on any rank.
+    fn any(&self, here: bool) -> bool {
+        here
     }
     /// The norm of the jumps of the normal velocity across inner faces, if the law has a velocity.
     fn normal_jumps(&mut self) -> Result<Option<f64>, OpsError> {
@@ -161,17 +172,24 @@ pub(crate) trait Described: Sync {
     fn device_name(&self) -> String;
     fn to_primitive(&self, u: &[f64], w: &mut [f64]);
     fn representation(&self) -> Representation;
+    /// Basis functions of a shape in the space of this kind with another basis and order.
+    fn basis_size_in(&self, _basis: Representation, _order: usize, _shape: Shape) -> usize {
+        0
+    }
 }
 
 impl<T: PackScalar> Described for Discretization<T> {
     fn dofs(&self) -> usize {
-        self.dofs()
+        self.whole().map_or_else(|| self.dofs(), |whole| whole.dofs)
     }
     fn bytes(&self) -> usize {
-        self.bytes()
+        self.whole().map_or_else(|| self.bytes(), |whole| whole.bytes)
     }
     fn summary(&self) -> Vec<dgsuite_ops::PartSummary> {
-        self.summary()
+        self.whole().map_or_else(|| self.summary(), |whole| whole.summary.clone())
+    }
+    fn basis_size_in(&self, basis: Representation, order: usize, shape: Shape) -> usize {
+        self.basis_size_in(basis, order, shape)
     }
     fn kernel(&self) -> String {
         self.simd().to_string()

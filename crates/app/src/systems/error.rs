@@ -4,6 +4,7 @@ use super::elliptic::EllipticError;
 use super::solves::LinearSystem;
 use dgsuite_amg::SolveError;
 use dgsuite_gpu::GpuError;
+use dgsuite_mesh::MeshError;
 use dgsuite_ops::OpsError;
 use dgsuite_physics::source::SourceError;
 
@@ -137,6 +138,9 @@ pub enum SystemError {
     /// The solver of an elliptic problem could not be set up.
     #[error(transparent)]
     Elliptic(Box<EllipticError>),
+    /// The mesh could not be cut into parts.
+    #[error(transparent)]
+    Mesh(#[from] MeshError),
     /// The operators could not be set up.
     #[error(transparent)]
     Ops(OpsError),

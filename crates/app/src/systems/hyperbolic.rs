@@ -37,6 +37,7 @@ pub use super::device::{Device, DeviceError};
 use super::dispatch;
 use super::engine::Engine;
 pub use super::error::SystemError;
+use super::ranked::Ranked;
 pub use super::setup::{BoundaryKind, Law, Precision, Riemann, Setup, SourceTerm};
 pub use super::solves::{Histories, SolveStatistics};
 pub use super::state::State;
@@ -175,12 +176,20 @@ pub struct Hyperbolic {
 impl Hyperbolic {
     /// Sets up a solver with the state `initial` at time `t0`.
     ///
+    /// With several ranks in `setup.comm`, each rank works on its part of the mesh, and all of them call the
+    /// functions of their solvers in the same order. Norms, integrals and step sizes are the same on all
+    /// ranks. States, samples and values at points are complete on rank 0 and empty on the others.
+    ///
     /// # Errors
     /// [`SystemError`] if the scheme does not exist on the mesh, a boundary has no condition, or memory or
     /// device do not suffice.
     pub fn new(setup: Setup, initial: &dyn Exact, t0: f64) -> Result<Self, SystemError> {
         let host = Arc::new(Host::new(setup.threads)?);
-        let engine = dispatch::engine(&setup, &host, &setup.space(), initial, t0)?;
+        let ranks = setup.share()?;
+        let mut engine = dispatch::engine(&setup, ranks.as_ref(), &host, &setup.space(), initial, t0)?;
+        if let Some(ranks) = ranks {
+            engine = Box::new(Ranked::new(engine, ranks, Arc::clone(&setup.mesh)));
+        }
         let (variables, primitives) = (engine.variables(), engine.primitives());
         let (start, start_size) = (engine.totals(), engine.absolute_totals());
         Ok(Self { setup, host, engine, variables, primitives, time: t0, steps: 0, start, start_size })
@@ -224,6 +233,12 @@ impl Hyperbolic {
     /// Sets the time, as when a step lands exactly on an output time.
     pub fn set_time(&mut self, time: f64) {
         self.time = time;
+    }
+
+    /// Returns whether a condition holds on any rank; all ranks call this together.
+    #[must_use]
+    pub fn any(&self, here: bool) -> bool {
+        self.engine.any(here)
     }
 
     /// Number of steps done.

@@ -5,12 +5,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::device::Device;
+use super::error::SystemError;
 use super::incompressible::Incompressible;
 use super::two_point::SplitFlux;
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
-use dgsuite_mesh::Mesh;
-use dgsuite_ops::{Form, Limiting, Scheme as Space, StepMeasure};
+use dgsuite_gpu::comm::{Alone, Communicator};
+use dgsuite_mesh::{Mesh, Partition, Shape};
+use dgsuite_ops::{Form, Limiting, Ranks, Scheme as Space, StepMeasure, basis_size};
 use dgsuite_physics::exact::Model;
 use dgsuite_physics::navier_stokes::Viscosity;
 use dgsuite_physics::{Euler, Exact, Given, NavierStokes, Source};
@@ -316,6 +318,8 @@ pub struct Setup {
     pub threads: usize,
     /// The device that stores the state and computes the steps.
     pub device: Device,
+    /// The ranks that share the mesh; each has its own solver with the same set-up.
+    pub comm: Arc<dyn Communicator>,
 }
 
 impl Setup {
@@ -345,6 +349,7 @@ impl Setup {
             precision: Precision::Double,
             threads: 0,
             device: Device::Cpu,
+            comm: Arc::new(Alone),
         }
     }
 
@@ -377,6 +382,19 @@ impl Setup {
         }
     }
 
+    /// Cuts the mesh into one part for each rank; `None` if there is one rank.
+    pub(super) fn share(&self) -> Result<Option<Arc<Ranks>>, SystemError> {
+        let ranks = self.comm.size();
+        if ranks == 1 {
+            return Ok(None);
+        }
+        let space = self.space();
+        let sizes: Vec<f64> = self.mesh.sets.iter().map(|set| cost(&space, set.shape, set.order)).collect();
+        let weight = |element: usize| sizes[self.mesh.locate(element).0];
+        let partition = Partition::along_curve(&self.mesh, ranks, weight)?;
+        Ok(Some(Arc::new(Ranks::new(&self.mesh, &partition, Arc::clone(&self.comm))?)))
+    }
+
     pub(super) fn space(&self) -> Space {
         Space {
             order: self.order,
@@ -390,4 +408,10 @@ impl Setup {
             correction: self.correction,
         }
     }
+}
+
+/// The relative cost of an element in a step: its unknowns, and half as much again for metric terms at
+/// points.
+pub(crate) fn cost(space: &Space, shape: Shape, geometry_order: usize) -> f64 {
+    basis_size(space, shape) as f64 * if geometry_order > 1 { 1.5 } else { 1.0 }
 }

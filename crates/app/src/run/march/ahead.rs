@@ -23,6 +23,8 @@ pub(super) const FEWEST: u64 = 4;
 pub(super) const DEPTH: usize = 2;
 /// Time after which the run returns to progress reports and signals.
 pub(super) const SLICE: Duration = Duration::from_millis(100);
+/// Number of steps after which a run on several ranks returns to progress reports and signals.
+const SHARED_SLICE: u64 = 8 * BATCH;
 /// Assumed growth of steps while batches are in progress, and number of steps to keep away from an event.
 const GROWTH: f64 = 1.05;
 pub(super) const DISTANCE: u64 = 3;
@@ -63,7 +65,7 @@ impl March<'_> {
         let mut under_way = VecDeque::new();
         let (mut put, mut open) = (0, true);
         loop {
-            while open && under_way.len() < DEPTH && put < most && begin.elapsed() < SLICE {
+            while open && under_way.len() < DEPTH && put < most && self.goes_on(put, begin) {
                 let start = self.controller.now();
                 let mut sizes = Vec::new();
                 while open && (sizes.len() as u64) < BATCH.min(most - put) {
@@ -98,7 +100,7 @@ impl March<'_> {
         let mut under_way: VecDeque<Batch> = VecDeque::new();
         let mut put = 0;
         loop {
-            while under_way.len() < DEPTH && put < most && begin.elapsed() < SLICE {
+            while under_way.len() < DEPTH && put < most && self.goes_on(put, begin) {
                 let flying: u64 = under_way.iter().map(|batch| batch.n).sum();
                 // Casts saturate: far from any event there is no limit.
                 let near = |left: f64| (left / (cfl * self.limit * GROWTH)).floor() as u64;
@@ -121,6 +123,15 @@ impl March<'_> {
             };
             sizes.iter().for_each(|&dt| self.count(dt));
             self.solver.accept_ahead(sizes.len(), self.controller.now().t);
+        }
+    }
+
+    /// Returns whether the run may start more batches before it returns to progress reports and signals.
+    pub(super) fn goes_on(&self, put: u64, begin: Instant) -> bool {
+        match self.plan.setup.comm.size() {
+            1 => begin.elapsed() < SLICE,
+            // Clocks of ranks differ, but all of them must start the same batches.
+            _ => put < SHARED_SLICE,
         }
     }
 

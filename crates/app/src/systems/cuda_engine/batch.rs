@@ -61,7 +61,10 @@ impl<T: PackScalar> Batches<T> {
 impl<T: PackScalar> CudaEngine<T> {
     /// Returns whether batches are possible, and allocates memory for them.
     pub(super) fn can_run_ahead(&mut self) -> bool {
-        let possible = Batches::<T>::vectors(self.u.len()) > 0 && self.discretization.is_autonomous();
+        // Where the link needs the host, so does the smallest step bound of all ranks.
+        let possible = self.discretization.is_recordable()
+            && Batches::<T>::vectors(self.u.len()) > 0
+            && self.discretization.is_autonomous();
         if !possible || self.batches.refused {
             return false;
         }
@@ -202,7 +205,7 @@ impl<T: PackScalar> CudaEngine<T> {
         let Some(i) = self.batches.under_way.pop_front() else { return Ok(Vec::new()) };
         self.batches.finished = Some(i);
         let batch = &self.batches.room[i];
-        batch.done.synchronize()?;
+        self.discretization.wait_for(&batch.done)?;
         let first = batch.first.unwrap_or(0);
         Ok((0..batch.n as u64).map(|k| batch.attempts.at(first + k)).collect())
     }
@@ -212,7 +215,7 @@ impl<T: PackScalar> CudaEngine<T> {
         let Some(i) = self.batches.under_way.pop_front() else { return Ok(None) };
         self.batches.finished = Some(i);
         let batch = &self.batches.room[i];
-        batch.done.synchronize()?;
+        self.discretization.wait_for(&batch.done)?;
         let bounds = match batch.first {
             Some(first) => (0..batch.n as u64).map(|k| batch.bounds.at(first + k)).collect(),
             None => vec![batch.bounds.last()],

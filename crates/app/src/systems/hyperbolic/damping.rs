@@ -21,7 +21,7 @@ impl Hyperbolic {
     /// # Errors
     /// The errors of the device.
     pub(crate) fn damp(&mut self, mean: &mut Vec<f64>, width: f64, steps: u64) -> Result<(), SystemError> {
-        let mut state = self.engine.to_canonical();
+        let mut state = self.engine.own_canonical();
         if mean.len() != state.len() {
             *mean = state;
             return Ok(());
@@ -32,7 +32,7 @@ impl Hyperbolic {
             *u -= change;
             *m += change;
         }
-        self.engine.set_canonical(&state).ok_or_else(|| SystemError::Coefficients {
+        self.engine.set_own_canonical(&state).ok_or_else(|| SystemError::Coefficients {
             found: state.len(),
             order: self.setup.order,
             basis: super::basis_name(self.engine.discretization().representation()),

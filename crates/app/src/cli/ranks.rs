@@ -1,0 +1,207 @@
+//! Runs on several ranks: the start and the end that they have in common.
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::process::Command;
+use std::sync::Arc;
+
+use dgsuite_gpu::comm::{self, ChildRank, CommError, Communicator};
+use dgsuite_ops::{OpsError, agree};
+
+use super::signals;
+use crate::pipeline::problem::InputError;
+use crate::plan::Choices;
+use crate::systems::ROOT;
+use crate::systems::hyperbolic::{Device, DeviceError};
+
+/// The ranks of this run.
+#[derive(Clone, Default)]
+pub(super) struct Team {
+    comm: Option<Arc<dyn Communicator>>,
+    place: Place,
+}
+
+/// A rank among those of its host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Place {
+    /// Its number among the ranks of the host.
+    local_rank: usize,
+    /// Number of ranks that may run on the same cores.
+    share: usize,
+}
+
+impl Team {
+    /// Joins the other ranks if a launcher such as `mpiexec` or `srun`, or `--devices`, has started several.
+    ///
+    /// # Errors
+    /// [`CommError`] if they cannot be reached.
+    pub(super) fn join() -> Result<Self, CommError> {
+        let comm: Arc<dyn Communicator> = match ChildRank::connect()? {
+            Some(child) => Arc::new(child),
+            None => match comm::launched() {
+                Some(launch) => comm::connect(Some(&launch))?,
+                None => return Ok(Self::default()),
+            },
+        };
+        if comm.size() == 1 {
+            return Ok(Self::default());
+        }
+        let place = place(comm.as_ref())?;
+        Ok(Self { comm: Some(comm), place })
+    }
+
+    /// Sets what the ranks have to do with a run.
+    pub(super) fn choices(&self, choices: Choices) -> Choices {
+        let Place { local_rank, share } = self.place;
+        Choices { comm: self.comm.clone(), local_rank, cores_shared_by: share, ..choices }
+    }
+
+    /// Whether this rank prints.
+    pub(super) fn prints(&self) -> bool {
+        self.comm.as_ref().is_none_or(|comm| comm.rank() == ROOT)
+    }
+
+    /// The result if all ranks have one; see [`agree`].
+    pub(super) fn agree<V>(&self, result: anyhow::Result<V>) -> anyhow::Result<V> {
+        match &self.comm {
+            Some(comm) => agree(comm.as_ref(), result),
+            None => result,
+        }
+    }
+
+    /// Returns the exit code of rank 0 on all ranks. A failure after the start, which other ranks may not
+    /// know of, ends all ranks.
+    pub(super) fn finish(&self, result: anyhow::Result<u8>) -> anyhow::Result<u8> {
+        let Some(comm) = &self.comm else { return result };
+        match result {
+            Ok(code) => {
+                let mut bytes = vec![code];
+                comm.broadcast(ROOT, &mut bytes)?;
+                Ok(bytes.first().copied().unwrap_or(code))
+            }
+            Err(error) if error.is::<InputError>() || is_elsewhere(&error) => Err(error),
+            Err(error) => {
+                let text = error.to_string();
+                let _ = writeln!(io::stderr(), "rank {}: error: {text}", comm.rank());
+                comm.abort(&text);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Whether another rank reports the cause.
+pub(super) fn is_elsewhere(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(OpsError::OtherRank { .. }))
+        || error.downcast_ref::<InputError>().is_some_and(|e| e.problem.is_elsewhere())
+}
+
+/// Finds the other ranks of this host and those that run on the same cores. Collective.
+fn place(comm: &dyn Communicator) -> Result<Place, CommError> {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let cores = status.lines().find(|line| line.starts_with("Cpus_allowed_list")).unwrap_or_default();
+    let own = format!("{}\t{cores}", host.trim());
+    let all = comm.gather(ROOT, own.as_bytes())?;
+    let mut text = all.map_or_else(Vec::new, |all| all.join(&b'\n'));
+    comm.broadcast(ROOT, &mut text)?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    Ok(place_among(comm.rank(), &text.split('\n').collect::<Vec<_>>()))
+}
+
+/// The place of a rank, from the host and the cores of all ranks, separated by a tab.
+fn place_among(rank: usize, all: &[&str]) -> Place {
+    let Some(own) = all.get(rank) else { return Place::default() };
+    let host = |line: &str| line.split('\t').next().map(str::to_owned);
+    let local_rank = all[..rank].iter().filter(|line| host(line) == host(own)).count();
+    Place { local_rank, share: all.iter().filter(|line| *line == own).count() }
+}
+
+/// Runs this command once for each device of a list, such as `all`, `2` or `0,2`, and returns the first exit
+/// code other than 0.
+pub(super) fn on_devices(list: &str) -> anyhow::Result<u8> {
+    let devices = parse(list, Device::count())?;
+    let program = std::env::current_exe()?;
+    let arguments = without_devices(std::env::args_os().skip(1));
+    // The numbers are those of the devices that this process sees.
+    let visible = std::env::var("CUDA_VISIBLE_DEVICES").unwrap_or_default();
+    let names: Vec<&str> = visible.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    let command = |&device: &usize| {
+        let mut command = Command::new(&program);
+        let name = names.get(device).map_or_else(|| device.to_string(), ToString::to_string);
+        command.args(&arguments).args(["--device", "cuda"]).env("CUDA_VISIBLE_DEVICES", name);
+        command
+    };
+    let signal = signals::forwarded()?;
+    let codes = comm::run_children(devices.iter().map(command).collect(), signal)?;
+    let code = codes.into_iter().find(|&code| code != 0).unwrap_or(0);
+    Ok(u8::try_from(code).unwrap_or(1))
+}
+
+/// The devices of a list; `count` are there.
+fn parse(list: &str, count: usize) -> Result<Vec<usize>, DeviceError> {
+    let refused = |reason: String| DeviceError::Unusable { device: format!("--devices {list}"), reason };
+    let numbers: Result<Vec<usize>, _> = list.split(',').map(|word| word.trim().parse()).collect();
+    let devices = match (list.trim(), numbers) {
+        ("all", _) => (0..count).collect(),
+        (_, Ok(numbers)) if list.contains(',') => numbers,
+        (_, Ok(numbers)) => (0..numbers.first().copied().unwrap_or(0)).collect(),
+        (_, Err(_)) => {
+            return Err(refused("give `all`, a number of GPUs, or a list such as 0,2".to_owned()));
+        }
+    };
+    match devices.iter().max() {
+        None => Err(refused(format!("there must be a GPU; the driver shows {count}"))),
+        Some(most) if *most >= count => {
+            Err(refused(format!("the driver shows {count} GPUs, counted from 0")))
+        }
+        Some(_) => Ok(devices),
+    }
+}
+
+/// The arguments without `--devices` and its value.
+fn without_devices(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut skip = false;
+    let keep = |argument: &OsString| {
+        let value = std::mem::take(&mut skip);
+        let text = argument.to_string_lossy();
+        skip = text == "--devices";
+        !(value || skip || text.starts_with("--devices="))
+    };
+    let mut keep = keep;
+    arguments.filter(|argument| keep(argument)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_numbers_lists_or_all() {
+        assert_eq!(parse("all", 3), Ok(vec![0, 1, 2]));
+        assert_eq!(parse("2", 3), Ok(vec![0, 1]));
+        assert_eq!(parse("0,2", 3), Ok(vec![0, 2]));
+        for (list, part) in
+            [("4", "shows 3 GPUs"), ("1,3", "shows 3 GPUs"), ("0", "must be"), ("x", "give `all`")]
+        {
+            let error = parse(list, 3).unwrap_err().to_string();
+            assert!(error.contains(part), "{list}: {error}");
+        }
+        assert!(parse("all", 0).is_err());
+    }
+
+    #[test]
+    fn the_children_get_all_other_arguments() {
+        let arguments = ["run", "a.yaml", "--devices", "2", "--quiet", "--devices=all", "--set", "x=1"];
+        let kept = without_devices(arguments.iter().map(OsString::from));
+        assert_eq!(kept, ["run", "a.yaml", "--quiet", "--set", "x=1"]);
+    }
+
+    #[test]
+    fn ranks_of_a_host_share_cores_unless_they_are_bound() {
+        let free = ["a\t0-7", "b\t0-7", "a\t0-7", "b\t0-7"];
+        assert_eq!(place_among(2, &free), Place { local_rank: 1, share: 2 });
+        let bound = ["a\t0-3", "a\t4-7"];
+        assert_eq!(place_among(1, &bound), Place { local_rank: 1, share: 1 });
+    }
+}

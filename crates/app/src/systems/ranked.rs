@@ -1,0 +1,346 @@
+//! An engine on one part of the mesh that appears as an engine on the whole mesh.
+//!
+//! Steps, norms and integrals are collective in the operators. This file translates between the numbers of
+//! elements in the part and in the whole mesh, and gathers states, samples and faces on rank 0. Other ranks
+//! receive empty ones: only rank 0 writes results.
+
+mod gathered;
+mod words;
+
+use self::gathered::{merge_faces, merge_samples, write_faces, write_samples};
+use self::words::{Reader, Words};
+use super::engine::{Ahead, Described, Engine};
+use super::error::SystemError;
+use dgsuite_basis::{Representation, Shape};
+use dgsuite_gpu::ExactSum;
+use dgsuite_mesh::Mesh;
+use dgsuite_ops::{BoundarySamples, Limited, Norms, OpsError, Ranks, Sample, StepMeasure};
+use dgsuite_physics::Exact;
+use std::sync::Arc;
+
+/// The rank that writes results.
+pub(crate) const ROOT: usize = 0;
+
+/// An [`Engine`] on this rank's part of a mesh.
+pub(crate) struct Ranked {
+    inner: Box<dyn Engine>,
+    ranks: Arc<Ranks>,
+    /// Boundaries that have faces in the whole mesh.
+    boundaries: Vec<String>,
+    whole: Arc<Mesh>,
+    /// Offset of each element's coefficients in the state of the whole mesh, then their number.
+    offsets: Vec<usize>,
+}
+
+impl Ranked {
+    pub(crate) fn new(inner: Box<dyn Engine>, ranks: Arc<Ranks>, whole: Arc<Mesh>) -> Self {
+        let summary = inner.discretization().summary();
+        let size = |shape| summary.iter().find(|part| part.shape == shape).map_or(0, |part| part.n_basis);
+        let offsets = offsets(&whole, inner.variables().len(), size);
+        let boundaries = whole.boundary_names().into_iter().map(str::to_owned).collect();
+        Self { inner, ranks, boundaries, whole, offsets }
+    }
+
+    fn is_root(&self) -> bool {
+        self.ranks.comm().rank() == ROOT
+    }
+
+    /// The messages of all ranks; empty on ranks other than the root and after a failure of the
+    /// communication, which ends the run at the next step.
+    fn gather(&self, words: &Words) -> Vec<Vec<u8>> {
+        let gathered = self.ranks.comm().gather(ROOT, words.bytes());
+        self.ranks.kept(gathered).flatten().unwrap_or_default()
+    }
+
+    /// The first failure of the communication, as an error.
+    fn checked(&self) -> Result<(), OpsError> {
+        self.ranks.take_failure().map_or(Ok(()), |failure| Err(failure.into()))
+    }
+
+    /// The coefficients of this part's elements among those of the whole mesh.
+    fn own_part(&self, whole: &[f64], offsets: &[usize]) -> Option<Vec<f64>> {
+        if offsets.last() != Some(&whole.len()) {
+            return None;
+        }
+        let of = |&e: &u32| whole[offsets[e as usize]..offsets[e as usize + 1]].iter().copied();
+        Some(self.ranks.elements().iter().flat_map(of).collect())
+    }
+
+    /// One number for each element of the whole mesh, from those of the part.
+    fn of_elements(&self, own: Vec<f32>) -> Option<Vec<f32>> {
+        let mut words = Words::default();
+        words.numbers(self.ranks.elements().iter().map(|&e| e as usize));
+        words.reals(own.into_iter().map(f64::from));
+        let messages = self.gather(&words);
+        let mut all = vec![0.0; if messages.is_empty() { 0 } else { self.whole.n_elements() }];
+        for message in &messages {
+            let mut reader = Reader::new(message);
+            let (elements, values) = (reader.numbers(), reader.reals());
+            elements.into_iter().zip(values).for_each(|(element, value)| all[element] = value as f32);
+        }
+        Some(all)
+    }
+
+    fn sampled(&self, samples: &[Sample]) -> Vec<Sample> {
+        let mut words = Words::default();
+        write_samples(samples, self.ranks.elements(), &mut words);
+        merge_samples(&self.gather(&words))
+    }
+}
+
+/// Offset of each element's coefficients in the state of a mesh, then their number; `size` is the number of
+/// basis functions of a shape.
+fn offsets(mesh: &Mesh, fields: usize, size: impl Fn(Shape) -> usize) -> Vec<usize> {
+    let mut offsets = vec![0];
+    let mut end = 0;
+    for set in &mesh.sets {
+        let own = size(set.shape) * fields;
+        for _ in 0..set.len() {
+            end += own;
+            offsets.push(end);
+        }
+    }
+    offsets
+}
+
+impl Engine for Ranked {
+    fn discretization(&self) -> &dyn Described {
+        self.inner.discretization()
+    }
+
+    fn step(&mut self, t: f64, dt: f64) -> Result<(), SystemError> {
+        self.inner.step(t, dt)?;
+        Ok(self.checked()?)
+    }
+
+    fn step_local(&mut self, t: f64, cfl: f64) -> Result<(), OpsError> {
+        self.inner.step_local(t, cfl)?;
+        self.checked()
+    }
+
+    fn stable_dt(&mut self) -> Result<f64, OpsError> {
+        let dt = self.inner.stable_dt()?;
+        self.checked()?;
+        Ok(dt)
+    }
+
+    fn measure_steps_by(&mut self, measure: StepMeasure) -> Result<(), OpsError> {
+        self.inner.measure_steps_by(measure)
+    }
+
+    fn residual(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {
+        let norms = self.inner.residual(t)?;
+        self.checked()?;
+        Ok(norms)
+    }
+
+    fn rounding(&mut self, t: f64) -> Result<Vec<f64>, OpsError> {
+        let norms = self.inner.rounding(t)?;
+        self.checked()?;
+        Ok(norms)
+    }
+
+    fn errors(&self, exact: &dyn Exact, t: f64) -> (Vec<String>, Norms) {
+        self.inner.errors(exact, t)
+    }
+
+    fn integrate(&self, n: usize, f: &(dyn Fn([f64; 3], &[f64], &mut [f64]) + Sync)) -> Vec<f64> {
+        self.inner.integrate(n, f)
+    }
+
+    fn totals(&self) -> Vec<f64> {
+        self.inner.totals()
+    }
+
+    fn absolute_totals(&self) -> Vec<f64> {
+        self.inner.absolute_totals()
+    }
+
+    fn boundary_integrals(&self) -> Vec<f64> {
+        let mut own = self.inner.boundary_integrals();
+        // A rank without boundary faces has no integrals before its first step.
+        own.resize(self.inner.variables().len(), 0.0);
+        let mut sums: Vec<ExactSum> = own.iter().map(|&x| ExactSum::from_iter([x])).collect();
+        self.ranks.sum(&mut sums)
+    }
+
+    fn set_boundary_integrals(&mut self, values: &[f64]) {
+        let own: Vec<f64> = values.iter().map(|&x| if self.is_root() { x } else { 0.0 }).collect();
+        self.inner.set_boundary_integrals(&own);
+    }
+
+    fn sample(&self, order: usize) -> Vec<Sample> {
+        self.sampled(&self.inner.sample(order))
+    }
+
+    fn sample_with_gradients(&self, t: f64, order: usize) -> Vec<Sample> {
+        self.sampled(&self.inner.sample_with_gradients(t, order))
+    }
+
+    fn boundary_samples(&self, t: f64, boundary: &str) -> Option<BoundarySamples> {
+        if !self.boundaries.iter().any(|name| name == boundary) {
+            return None;
+        }
+        let mut words = Words::default();
+        if let Some(faces) = self.inner.boundary_samples(t, boundary) {
+            write_faces(&faces, self.ranks.elements(), &mut words);
+        }
+        Some(merge_faces(&self.gather(&words)))
+    }
+
+    fn states_at(&self, places: &[Option<(usize, [f64; 3])>]) -> Vec<Option<Vec<f64>>> {
+        let own: Vec<Option<(usize, [f64; 3])>> = places
+            .iter()
+            .map(|place| {
+                let (element, r) = (*place)?;
+                let local = self.ranks.elements().binary_search(&(element as u32)).ok()?;
+                Some((local, r))
+            })
+            .collect();
+        let mut words = Words::default();
+        for (i, state) in self.inner.states_at(&own).into_iter().enumerate() {
+            if let Some(state) = state {
+                words.number(i);
+                words.reals(state.into_iter());
+            }
+        }
+        let mut states = vec![None; places.len()];
+        for message in self.gather(&words) {
+            let mut reader = Reader::new(&message);
+            while !reader.is_empty() {
+                let (i, state) = (reader.number(), reader.reals());
+                if let Some(place) = states.get_mut(i) {
+                    *place = Some(state);
+                }
+            }
+        }
+        states
+    }
+
+    fn to_canonical(&self) -> Vec<f64> {
+        let mut words = Words::default();
+        words.numbers(self.ranks.elements().iter().map(|&e| e as usize));
+        words.reals(self.inner.to_canonical().into_iter());
+        let messages = self.gather(&words);
+        if messages.is_empty() {
+            return Vec::new();
+        }
+        let mut whole = vec![0.0; self.offsets.last().copied().unwrap_or(0)];
+        for message in &messages {
+            let mut reader = Reader::new(message);
+            let (elements, values) = (reader.numbers(), reader.reals());
+            let mut from = 0;
+            for element in elements {
+                let to = self.offsets[element]..self.offsets[element + 1];
+                let values = &values[from..from + to.len()];
+                from += to.len();
+                whole[to].copy_from_slice(values);
+            }
+        }
+        whole
+    }
+
+    fn set_canonical(&mut self, values: &[f64]) -> Option<()> {
+        let own = self.own_part(values, &self.offsets)?;
+        self.inner.set_canonical(&own)
+    }
+
+    fn own_canonical(&self) -> Vec<f64> {
+        self.inner.to_canonical()
+    }
+
+    fn set_own_canonical(&mut self, values: &[f64]) -> Option<()> {
+        self.inner.set_canonical(values)
+    }
+
+    fn set_canonical_of(&mut self, from: Representation, order: usize, values: &[f64]) -> Option<()> {
+        let described = self.inner.discretization();
+        let size = |shape| described.basis_size_in(from, order, shape);
+        let own = self.own_part(values, &offsets(&self.whole, self.inner.variables().len(), size))?;
+        self.inner.set_canonical_of(from, order, &own)
+    }
+
+    fn variables(&self) -> Vec<&'static str> {
+        self.inner.variables()
+    }
+
+    fn primitives(&self) -> Vec<&'static str> {
+        self.inner.primitives()
+    }
+
+    fn rhs_evaluations(&self) -> u64 {
+        self.inner.rhs_evaluations()
+    }
+
+    fn state_bytes(&self) -> usize {
+        self.inner.state_bytes() * self.ranks.comm().size()
+    }
+
+    fn keep(&mut self) -> bool {
+        let mut missing = [f64::from(u8::from(!self.inner.keep()))];
+        self.ranks.max(&mut missing);
+        missing == [0.0]
+    }
+
+    fn go_back(&mut self) {
+        self.inner.go_back();
+    }
+
+    fn weigh_errors(&mut self, _: &[f64]) -> Result<(), OpsError> {
+        Err(OpsError::NotOnRanks { what: "steps by error (`time.adaptive`)" })
+    }
+
+    fn try_step(&mut self, _: f64, _: f64) -> Result<f64, OpsError> {
+        Err(OpsError::NotOnRanks { what: "steps by error (`time.adaptive`)" })
+    }
+
+    fn undo_step(&mut self) {
+        self.inner.undo_step();
+    }
+
+    fn limited(&self) -> Option<Limited> {
+        self.inner.limited()
+    }
+
+    fn least(&self) -> Option<[f64; 2]> {
+        self.inner.least()
+    }
+
+    fn strengths(&self) -> Option<Vec<f32>> {
+        self.of_elements(self.inner.strengths()?)
+    }
+
+    fn sensors(&self) -> Option<Vec<f32>> {
+        self.of_elements(self.inner.sensors()?)
+    }
+
+    fn stable_dt_at(&self, boundary: &str, t: f64) -> f64 {
+        let mut largest = [-self.inner.stable_dt_at(boundary, t)];
+        self.ranks.max(&mut largest);
+        -largest[0]
+    }
+
+    fn runs_ahead(&mut self) -> bool {
+        // All ranks must run ahead, or none.
+        let hindered = !self.inner.runs_ahead();
+        !self.any(hindered)
+    }
+
+    fn run_ahead(&mut self, steps: Ahead<'_>) -> Result<(), OpsError> {
+        self.inner.run_ahead(steps)
+    }
+
+    fn finish_ahead(&mut self) -> Result<Option<Vec<f64>>, OpsError> {
+        self.inner.finish_ahead()
+    }
+
+    fn undo_ahead(&mut self) -> Result<(), OpsError> {
+        self.inner.undo_ahead()
+    }
+
+    fn any(&self, here: bool) -> bool {
+        let mut flag = [f64::from(u8::from(here))];
+        self.ranks.max(&mut flag);
+        flag != [0.0]
+    }
+}

@@ -1,0 +1,271 @@
+//! Runs on several ranks leave the results of one rank.
+//!
+//! Ranks are threads, processes under `mpiexec` (`DGSUITE_MPIEXEC`, or the one in the path), and processes of
+//! `--devices` on the emulated device.
+
+#![expect(clippy::unwrap_used, reason = "a failed preparation fails the test")]
+
+#[path = "support/case.rs"]
+mod support;
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::Arc;
+
+use dgsuite::systems::hyperbolic::{BoundaryKind, Hyperbolic, Law, Setup, State};
+use dgsuite_gpu::comm::{Communicator, on_each, threads};
+use dgsuite_gpu::shim::{Emulator, ShimError};
+use dgsuite_mesh::{SpaceFillingCurve, generate::MixedBox};
+use dgsuite_physics::exact;
+use serde_json::Value;
+use support::Case;
+
+/// A wave of the Euler equations on triangles and quadrilaterals, with boundaries.
+fn setup(order: usize) -> (Setup, Arc<dyn dgsuite_physics::Exact>) {
+    let cells = MixedBox { dim: 2, min: [0.0; 3], max: [1.0, 1.0, 0.0], cells: [6, 5, 0] };
+    let mut mesh = cells.build().unwrap();
+    mesh.make_periodic("xmin", "xmax").unwrap();
+    mesh.renumber(SpaceFillingCurve::Hilbert);
+    let law = Law::Euler { gamma: 1.4, gas_constant: 1.0 };
+    let mut setup = Setup::new(Arc::new(mesh), law, order);
+    let model = setup.law.model();
+    let context = exact::Context { dim: 2, model, period: [1.0, 1.0, 0.0] };
+    let wave: Arc<dyn dgsuite_physics::Exact> =
+        Arc::from(exact::by_name("entropy-wave", &Default::default(), &context).unwrap());
+    setup.threads = 1;
+    for name in ["ymin", "ymax"] {
+        setup.boundaries.insert(name.to_owned(), BoundaryKind::Prescribed(Arc::clone(&wave)));
+    }
+    (setup, wave)
+}
+
+/// What a solver shows after some steps.
+#[derive(Debug, PartialEq)]
+struct Shown {
+    state: Vec<f64>,
+    numbers: Vec<f64>,
+    values: Vec<Option<Vec<f64>>>,
+    wall: Vec<f64>,
+}
+
+/// Takes four steps, from a saved state if there is one.
+fn march(mut setup: Setup, comm: Option<Arc<dyn Communicator>>, from: Option<&State>) -> (Shown, State) {
+    if let Some(comm) = comm {
+        setup.comm = comm;
+    }
+    let (_, wave) = self::setup(setup.order);
+    let mut solver = Hyperbolic::new(setup, wave.as_ref(), 0.0).unwrap();
+    if let Some(state) = from {
+        solver.restore(state).unwrap();
+    }
+    let mut numbers = Vec::new();
+    for _ in 0..4 {
+        let dt = 0.5 * solver.stable_dt().unwrap();
+        solver.step(dt).unwrap();
+        numbers.push(dt);
+    }
+    numbers.extend(solver.residual().unwrap());
+    let errors = solver.errors(wave.as_ref(), solver.time());
+    numbers.extend([errors.l1, errors.l2, errors.linf].concat());
+    numbers.extend(solver.conserved_totals());
+    assert!(solver.conservation().iter().all(|(_, defect)| *defect < 1e-13));
+    let values = solver.evaluate_at(&[[0.1, 0.2, 0.0], [0.93, 0.71, 0.0], [2.0, 0.0, 0.0]]);
+    let surface = solver.surface("ymin").unwrap();
+    let wall = surface.points.iter().map(|x| x[0]).chain(surface.values.concat()).collect();
+    let state = solver.save();
+    (Shown { state: state.fields.clone(), numbers, values, wall }, state)
+}
+
+#[test]
+fn a_solver_on_several_ranks_shows_the_bits_of_one() {
+    let (setup, _) = setup(2);
+    let (expected, saved) = march(setup.clone(), None, None);
+    let (continued, _) = march(setup.clone(), None, Some(&saved));
+    for ranks in [2, 3] {
+        let on_rank = |comm| -> (Shown, State, Shown) {
+            let comm: Arc<dyn Communicator> = Arc::new(comm);
+            let (shown, state) = march(setup.clone(), Some(Arc::clone(&comm)), None);
+            // The state of one rank continues on several.
+            let (more, _) = march(setup.clone(), Some(comm), Some(&saved));
+            (shown, state, more)
+        };
+        let mut all = on_each(threads(ranks), on_rank).into_iter();
+        let (shown, state, more) = all.next().unwrap();
+        assert_eq!(shown, expected, "{ranks} ranks");
+        assert_eq!(more, continued, "continued on {ranks} ranks");
+        for (other, ..) in all {
+            assert_eq!(other.numbers, expected.numbers, "numbers on another rank");
+        }
+        // The state of several ranks continues on one.
+        assert_eq!(march(setup.clone(), None, Some(&state)).0, continued, "back from {ranks} ranks");
+    }
+}
+
+const FLOW: &str = "\
+title: A gust
+mesh:
+  generate: { shape: tri, min: [0, 0], max: [2, 1], cells: [8, 4] }
+physics: { model: navier-stokes, viscosity: { constant: 0.01 } }
+space: { order: 2 }
+initial: { rho: 1 + 0.1*sin(pi*x), u: 0.3*y, v: 0.05*cos(3*x), p: 1 }
+boundaries:
+  xmin: { type: dirichlet, rho: 1, u: 0.3*y, v: 0.05, p: 1 }
+  xmax: { type: outflow }
+  ymin: { type: no-slip-wall }
+  ymax: { type: slip-wall }
+time: { steps: 12 }
+output:
+  fields: { every_steps: 6, names: [Density, Velocity, Vorticity] }
+  checkpoint: { every_steps: 6, keep: 2 }
+monitors:
+  - residual: { every_steps: 3 }
+  - integral: { fields: [rho, u*u + v*v], every_steps: 3 }
+  - probe: { points: [[0.4, 0.3], [1.9, 0.9]], fields: [rho, u], every_steps: 3 }
+  - forces: { boundary: ymin, every_steps: 3, reference: { density: 1, length: 1, velocity: 1 } }
+";
+
+fn mpiexec() -> Option<PathBuf> {
+    let named = std::env::var_os("DGSUITE_MPIEXEC").map(PathBuf::from);
+    let found = named.or_else(|| {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path).map(|folder| folder.join("mpiexec")).find(|file| file.is_file())
+    });
+    if found.is_none() {
+        let required = std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_some_and(|v| v == "1");
+        assert!(!required, "there is no mpiexec: `pip install mpich` and set DGSUITE_MPIEXEC");
+    }
+    found
+}
+
+fn on_ranks(case: &Case, ranks: usize, args: &[&str]) -> Option<Output> {
+    let output = Command::new(mpiexec()?)
+        .args(["-n", &ranks.to_string(), env!("CARGO_BIN_EXE_dgsuite"), "run", "case.yaml"])
+        .args(args)
+        .current_dir(case.directory.path())
+        .env("DGSUITE_COMM_TIMEOUT", "60")
+        .output()
+        .unwrap();
+    Some(output)
+}
+
+/// The tables of the monitors in a directory of results.
+fn tables(case: &Case, results: &str) -> Vec<(String, String)> {
+    let files = std::fs::read_dir(case.path(results).join("monitors")).unwrap();
+    let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|e| e == "csv"));
+    files.sort();
+    let read = |file: PathBuf| {
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        (name, std::fs::read_to_string(file).unwrap())
+    };
+    files.into_iter().map(read).collect()
+}
+
+/// Runs the case on one rank; the summary in the directory that follows the last `--output`.
+fn alone(case: &Case, args: &[&str]) -> Value {
+    let outcome = case.dgsuite(&[&["run", "case.yaml", "--quiet", "--set", "threads=1"], args].concat());
+    assert_eq!(outcome.code, 0, "{}{}", outcome.stdout, outcome.stderr);
+    case.summary(args[args.len() - 1])
+}
+
+#[test]
+fn mpiexec_leaves_the_tables_of_one_rank() {
+    let case = Case::new(FLOW);
+    let whole = alone(&case, &["--output", "one"]);
+    assert_eq!(whole["ranks"], 1);
+    for ranks in [2, 3] {
+        let results = format!("ranks-{ranks}");
+        let args = ["--output", &results, "--set", "threads=1"];
+        let Some(output) = on_ranks(&case, ranks, &args) else { return };
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{text}");
+        // One rank prints.
+        let closing = String::from_utf8_lossy(&output.stdout).matches("results in").count();
+        assert_eq!(closing, 1, "{}", String::from_utf8_lossy(&output.stdout));
+        assert_eq!(tables(&case, &results), tables(&case, "one"), "{ranks} ranks");
+        let summary = case.summary(&results);
+        assert_eq!(summary["ranks"], ranks);
+        for key in ["residual", "integral", "probe", "forces", "time", "space", "mesh"] {
+            assert_eq!(summary[key], whole[key], "{key}");
+        }
+        assert!(case.path(&results).join("fields/fields_000002.vtu").is_file());
+    }
+    // A checkpoint of three ranks continues on two, and on one.
+    std::fs::create_dir(case.path("two")).unwrap();
+    let file = "ranks-3/checkpoints/step-00000006.dgs";
+    let more = ["--restart", file, "--output", "two", "--set", "threads=1"];
+    let Some(output) = on_ranks(&case, 2, &more) else { return };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    alone(&case, &["--restart", file, "--output", "three"]);
+    for key in ["residual", "integral", "probe", "forces"] {
+        assert_eq!(case.summary("two")[key], whole[key], "{key} after a restart on two ranks");
+        assert_eq!(case.summary("three")[key], whole[key], "{key} after a restart on one rank");
+    }
+}
+
+#[test]
+fn mistakes_and_failures_are_told_once() {
+    let wrong = Case::new(&FLOW.replace("order: 2", "order: two"));
+    let Some(output) = on_ranks(&wrong, 2, &[]) else { return };
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        !output.status.success() && text.matches("error:").count() == 1 && text.contains("space.order"),
+        "{text}"
+    );
+    let unstable = Case::new(&FLOW.replace("time: { steps: 12 }", "time: { dt: 0.5, steps: 12 }"));
+    let Some(output) = on_ranks(&unstable, 2, &["--set", "threads=1"]) else { return };
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && text.matches("no longer").count() == 1, "{text}");
+    assert_eq!(unstable.summary("out/case")["status"], "diverged");
+    let elliptic = Case::new("physics: { model: poisson, forcing: 1 }\nmesh: { generate: { shape: tri } }\n");
+    let Some(output) = on_ranks(&elliptic, 2, &[]) else { return };
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && text.contains("one rank only"), "{text}");
+}
+
+#[test]
+fn two_processes_on_an_emulated_device_leave_the_results_of_one() {
+    let emulator = match Emulator::new() {
+        Ok(emulator) => emulator,
+        Err(e @ ShimError::NoCompiler { .. }) => {
+            assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{e}");
+            return;
+        }
+        Err(e) => panic!("{e}"),
+    };
+    let case = Case::new(FLOW);
+    let run = |args: &[&str]| {
+        let output = emulator
+            .command(env!("CARGO_BIN_EXE_dgsuite"))
+            .args(["run", "case.yaml", "--set", "time.steps=4", "--set", "output.fields=none"])
+            .args(args)
+            .current_dir(case.directory.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    run(&["--device", "cuda", "--output", "one"]);
+    run(&["--devices", "0,0", "--output", "two"]);
+    let (one, two) = (case.summary("one"), case.summary("two"));
+    assert_eq!((&two["ranks"], &two["device"]), (&Value::from(2), &Value::from("cuda:0")));
+    for key in ["residual", "integral", "probe"] {
+        let numbers = |summary: &Value| -> Vec<f64> {
+            let mut found = Vec::new();
+            collect(&summary[key], &mut found);
+            found
+        };
+        let (a, b) = (numbers(&one), numbers(&two));
+        assert!(!a.is_empty() && a.len() == b.len(), "{key}");
+        let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * a.abs() + 1e-13;
+        assert!(a.iter().zip(&b).all(near), "{key}: {a:?} and {b:?}");
+    }
+}
+
+/// All numbers of a value.
+fn collect(value: &Value, found: &mut Vec<f64>) {
+    match value {
+        Value::Object(entries) => entries.values().for_each(|entry| collect(entry, found)),
+        Value::Array(entries) => entries.iter().for_each(|entry| collect(entry, found)),
+        other => found.extend(other.as_f64()),
+    }
+}
