@@ -18,19 +18,28 @@
 //! With `poisson` a row is the interior penalty operator. The product `A u` replaces the residual, and a
 //! smoother's step `y ← (1 + α) x − α y + β D⁻¹ (b − A x)` replaces the stage; in one pass the step reads
 //! three more vectors.
+//!
+//! With `incompressible` the rows are the kernels of a step: convection `−∇·(u ⊗ u)`, over-integrated; a
+//! sub-step of it with the advecting velocity as a second vector, whose fused stage is the one of subcycling;
+//! gradient and divergence, which one kernel computes for all of `u v [w] p`; and `A u` of the Helmholtz
+//! operator, with the smoother's step.
 
 mod case;
 mod choice;
+mod incompressible;
 mod poisson;
 mod table;
 
+use crate::systems::SystemError;
 use crate::systems::hyperbolic::Device;
+use crate::systems::incompressible::FirstOrder;
 use case::{Bend, Case, Flow, Form, Machine};
 use dgsuite_basis::Shape;
 use dgsuite_gpu::cuda::Cuda;
 use dgsuite_gpu::probe::{self, DeviceEffort, Effort};
 use dgsuite_gpu::{GpuError, Host};
 use dgsuite_ops::OpsError;
+use incompressible::Kernel;
 use poisson::Poisson;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -55,7 +64,7 @@ pub struct Options {
     /// reconstruction at Lobatto and at Gauss points; and `kennedy-gruber ranocha`, the two-point fluxes of
     /// split forms.
     pub forms: Vec<String>,
-    /// Models: `euler euler-source navier-stokes poisson`.
+    /// Models: `euler euler-source navier-stokes poisson incompressible`.
     pub models: Vec<String>,
     /// Geometries: `affine curved half-curved`.
     pub geometries: Vec<String>,
@@ -91,6 +100,9 @@ pub enum BenchError {
         /// The reason.
         error: OpsError,
     },
+    /// An equation cannot be set up.
+    #[error(transparent)]
+    System(#[from] SystemError),
 }
 
 /// The speed limits of the machine, in bytes, operations and seconds.
@@ -111,13 +123,14 @@ pub struct Limits {
 /// One measurement.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// `euler`, `euler-source`, `navier-stokes` or `poisson`.
+    /// `euler`, `euler-source`, `navier-stokes`, `poisson` or `incompressible`.
     pub model: &'static str,
     /// Shape, or the two shapes of a mixed mesh.
     pub shape: &'static str,
     /// `affine`, `curved` or `half-curved`.
     pub geometry: &'static str,
-    /// One of [`Options::forms`]; `sip` for the interior penalty method.
+    /// One of [`Options::forms`]; `sip` for the interior penalty method; a kernel
+    /// of incompressible flow: `convection sub-step gradient+divergence helmholtz`.
     pub form: &'static str,
     /// `double` or `single`.
     pub precision: &'static str,
@@ -175,6 +188,8 @@ enum Model {
     Flow(Flow),
     /// The interior penalty operator.
     Poisson,
+    /// The kernels of incompressible flow.
+    Incompressible,
 }
 
 fn words<T: Copy>(what: &'static str, given: &[String], known: &[(&str, T)]) -> Result<Vec<T>, BenchError> {
@@ -215,7 +230,10 @@ pub fn run(
     )?;
     let forms = words("form", &options.forms, &Form::ALL)?;
     let known = [Flow::Euler, Flow::Source, Flow::NavierStokes].map(|flow| (flow.name(), Model::Flow(flow)));
-    let known: Vec<_> = known.into_iter().chain([("poisson", Model::Poisson)]).collect();
+    let known: Vec<_> = known
+        .into_iter()
+        .chain([("poisson", Model::Poisson), ("incompressible", Model::Incompressible)])
+        .collect();
     let models = words("model", &options.models, &known)?;
     let known = [Bend::None, Bend::All, Bend::Half].map(|bend| (bend.name(), bend));
     let bends = words("geometry", &options.geometries, &known)?;
@@ -252,14 +270,22 @@ pub fn run(
     let mut rows = Vec::new();
     let mut cases = Vec::new();
     let mut solves = Vec::new();
+    let mut kernels = Vec::new();
     for &model in &models {
         for &single in &single {
             for &(shape, above) in &shapes {
                 for &bend in &bends {
                     let Model::Flow(flow) = model else {
-                        let size = options.size;
-                        let of = |&order| Poisson { shape, bend, order, single, size };
-                        solves.extend(options.orders.iter().filter(|_| above.is_none()).map(of));
+                        let (size, orders) = (options.size, options.orders.iter());
+                        let in_step = matches!(model, Model::Incompressible);
+                        let orders = orders.filter(|_| above.is_none() && !(in_step && single));
+                        if in_step {
+                            let of = |&order| Kernel { what: FirstOrder::ALL[0], shape, bend, order, size };
+                            let kernel = |order| FirstOrder::ALL.map(|what| Kernel { what, ..of(order) });
+                            kernels.extend(orders.clone().flat_map(kernel));
+                        }
+                        let of = |&order| Poisson { shape, bend, order, single, size, in_step };
+                        solves.extend(orders.map(of));
                         continue;
                     };
                     for &form in &forms {
@@ -274,11 +300,17 @@ pub fn run(
     cases.retain(Case::exists);
     if options.all {
         (cases, solves) = (choice::covering(&choices_on(&host), options.size), Vec::new());
+        kernels.clear();
     }
     for case in cases {
         let row = case
             .measure(&machine, &host)
             .map_err(|error| BenchError::Operator { case: case.to_string(), error })?;
+        each(&row, &limits);
+        rows.push(row.to_json(&limits));
+    }
+    for case in kernels {
+        let row = case.measure(&machine, &host)?;
         each(&row, &limits);
         rows.push(row.to_json(&limits));
     }

@@ -101,13 +101,15 @@ const BENCH_HELP: &str = "\
 Each row is the residual of the Euler or Navier-Stokes equations on a periodic box, alone and fused with a Runge-Kutta stage.
 The columns are degrees of freedom per second, bytes per second (bytes that the layout must move), and the floor: the time that
 these bytes, or the matrix products, take at the measured limits, as a share of the measured time. With `--model poisson`
-each row is the interior penalty operator: the product A u, and a smoother's step with the diagonal. `--all` lists the
+each row is the interior penalty operator: the product A u, and a smoother's step with the diagonal. With `--model
+incompressible` the rows are the kernels of a step: convection, a sub-step, gradient and divergence, Helmholtz. `--all` lists the
 kernels that a GPU runs for every combination of shape, form, geometry and model at orders 1 to 4, and how many are fast.
 
 Examples:
   dgsuite bench --device cpu --threads 1 --shapes tri,quad
   dgsuite bench --device cuda --orders 3 --precision double,single --json bench.json
   dgsuite bench --model poisson --shapes tri,tet --orders 1,2,3,4,5,6,7,8 --size 4
+  dgsuite bench --model incompressible --shapes tri --orders 1,2,3,4,5,6,7,8,9,10
   dgsuite bench --all --dry";
 
 #[derive(Debug, Args)]
@@ -130,7 +132,7 @@ struct BenchArgs {
     /// reconstruction at Lobatto and Gauss points); kennedy-gruber and ranocha (split)
     #[arg(long, value_delimiter = ',', default_value = "collocated,nodal")]
     forms: Vec<String>,
-    /// Models: euler, euler-source, navier-stokes, poisson
+    /// Models: euler, euler-source, navier-stokes, poisson, incompressible
     #[arg(long, value_delimiter = ',', default_value = "euler")]
     model: Vec<String>,
     /// Geometries: affine, curved, half-curved

@@ -296,42 +296,9 @@ impl Case {
         Diffusive<NavierStokes, 2, 4>: DiffusionKernels<T>,
         Diffusive<NavierStokes, 3, 5>: DiffusionKernels<T>,
     {
-        let dim = self.shape.dim();
-        let scheme = self.scheme();
-        let mesh = self.mesh()?;
-        let equation = self.equation::<T>();
-        let weights = StageWeights { a: -0.5, b: 0.0, c: 0.1, dt: 1e-9, keep: true };
-        let zeros = |n: usize| vec![T::from_f64(0.0); n];
-        let (time, parts, dofs, resources) = match machine {
-            Machine::Host => {
-                let mut d = Discretization::new(mesh, &scheme, equation, Vec::new(), Arc::clone(host))?;
-                let (mut u, mut du, mut next) = (zeros(d.len()), zeros(d.len()), zeros(d.len()));
-                d.project(&Wave(dim), 0.0, &mut u);
-                let residual = median(|| d.eval(0.0, &u, &mut du));
-                let stage = median(|| d.stage(0.0, weights, &u, None, &mut du, &mut next));
-                ([residual, stage], d.summary(), d.dofs(), None)
-            }
-            Machine::Cuda(cuda) => {
-                let mut d =
-                    CudaDiscretization::new(mesh, &scheme, equation, Vec::new(), Arc::clone(host), cuda)?;
-                let mut values = zeros(d.len());
-                d.description().project(&Wave(dim), 0.0, &mut values);
-                let u = DeviceBuffer::from_slice(cuda, "the state", &values)?;
-                let mut du = DeviceBuffer::zeros(cuda, "the register", d.len())?;
-                let mut next = DeviceBuffer::zeros(cuda, "the next state", d.len())?;
-                d.set_step(weights.dt)?;
-                let residual = cuda.median_time(RUNS, || d.eval(0.0, &u, &mut du))?;
-                du.clear(cuda.stream())?;
-                let stage =
-                    cuda.median_time(RUNS, || d.stage(0.0, 1.0, weights, &u, None, &mut du, &mut next))?;
-                let resources = d.resources().next().map(|r| (r.1, r.2));
-                let mut parts = d.description().summary();
-                let direct = d.writes_traces().all(|written| !written);
-                parts.iter_mut().for_each(|part| part.direct_traces = direct);
-                ([residual, stage], parts, d.description().dofs(), resources)
-            }
-        };
-        Ok((self.row::<T>(time, &parts[0], dofs as f64, resources), parts))
+        let wave = Wave(self.shape.dim());
+        let timed = timed(machine, host, (self.mesh()?, self.scheme(), self.equation::<T>()), &wave)?;
+        Ok((self.row::<T>(timed.time, &timed.parts[0], timed.dofs as f64, timed.resources), timed.parts))
     }
 
     fn equation<T>(&self) -> Equation<T>
@@ -377,31 +344,9 @@ impl Case {
         dofs: f64,
         resources: Option<(u32, u32)>,
     ) -> Row {
-        let (dim, s) = (self.shape.dim(), T::BYTES as f64);
-        let fields = dim + 2;
-        let per_element = part.n_basis * fields;
-        let curved = part.rule != MetricRule::Affine;
-        let points = if curved { part.volume_points } else { 1 };
-        let face_points = if curved { part.face_points } else { self.shape.n_faces() };
-        let inverse = match part.rule {
-            MetricRule::Affine => 0,
-            MetricRule::Collocated => points,
-            MetricRule::WeightAdjusted => points + part.n_basis + 1,
-            MetricRule::Stored => part.n_basis * part.n_basis,
-        };
-        let geometry = match part.map_numbers {
-            0 => points * dim * dim + face_points * (dim + 1) + inverse,
-            n => n,
-        } as f64
-            * s;
-        let neighbours = self.shape.n_faces() as f64 * 5.0;
-        let traces = if part.direct_traces { 0.0 } else { 3.0 * (part.face_points * fields) as f64 * s };
-        // Published fluxes, rows stored between the passes, and the geometry read again.
-        let published = 3.0 * (part.face_points * fields) as f64 * s;
-        let kept = (2 * per_element) as f64 * s;
-        let viscous =
-            if self.flow == Flow::NavierStokes { geometry + neighbours + published + kept } else { 0.0 };
-        let shared = (geometry + neighbours + traces + viscous) / per_element as f64;
+        let s = T::BYTES as f64;
+        let fields = self.shape.dim() + 2;
+        let shared = shared_bytes(part, (self.shape, fields), s, self.flow == Flow::NavierStokes);
         Row {
             model: self.flow.name(),
             shape: self.name(),
@@ -417,6 +362,89 @@ impl Case {
             resources,
         }
     }
+}
+
+/// Measured times of an equation.
+pub(super) struct Timed {
+    /// Seconds of the residual and of the fused stage.
+    pub(super) time: [f64; 2],
+    pub(super) parts: Vec<PartSummary>,
+    pub(super) dofs: usize,
+    /// Registers per thread and bytes of local memory.
+    pub(super) resources: Option<(u32, u32)>,
+}
+
+/// Measures the residual of an equation without boundaries, alone and fused with a stage.
+pub(super) fn timed<T: PackScalar>(
+    machine: &Machine,
+    host: &Arc<Host>,
+    (mesh, scheme, equation): (Arc<Mesh>, Scheme, Equation<T>),
+    initial: &dyn Exact,
+) -> Result<Timed, OpsError> {
+    let weights = StageWeights { a: -0.5, b: 0.0, c: 0.1, dt: 1e-9, keep: true };
+    let zeros = |n: usize| vec![T::from_f64(0.0); n];
+    match machine {
+        Machine::Host => {
+            let mut d = Discretization::new(mesh, &scheme, equation, Vec::new(), Arc::clone(host))?;
+            let (mut u, mut du, mut next) = (zeros(d.len()), zeros(d.len()), zeros(d.len()));
+            d.project(initial, 0.0, &mut u);
+            let residual = median(|| d.eval(0.0, &u, &mut du));
+            let stage = median(|| d.stage(0.0, weights, &u, None, &mut du, &mut next));
+            Ok(Timed { time: [residual, stage], parts: d.summary(), dofs: d.dofs(), resources: None })
+        }
+        Machine::Cuda(cuda) => {
+            let host = Arc::clone(host);
+            let mut d = CudaDiscretization::new(mesh, &scheme, equation, Vec::new(), host, cuda)?;
+            let mut values = zeros(d.len());
+            d.description().project(initial, 0.0, &mut values);
+            let u = DeviceBuffer::from_slice(cuda, "the state", &values)?;
+            let mut du = DeviceBuffer::zeros(cuda, "the register", d.len())?;
+            let mut next = DeviceBuffer::zeros(cuda, "the next state", d.len())?;
+            d.set_step(weights.dt)?;
+            let residual = cuda.median_time(RUNS, || d.eval(0.0, &u, &mut du))?;
+            du.clear(cuda.stream())?;
+            let stage =
+                cuda.median_time(RUNS, || d.stage(0.0, 1.0, weights, &u, None, &mut du, &mut next))?;
+            let resources = d.resources().next().map(|r| (r.1, r.2));
+            let mut parts = d.description().summary();
+            let direct = d.writes_traces().all(|written| !written);
+            parts.iter_mut().for_each(|part| part.direct_traces = direct);
+            Ok(Timed { time: [residual, stage], parts, dofs: d.description().dofs(), resources })
+        }
+    }
+}
+
+/// Bytes per degree of freedom besides states and registers: geometry, neighbours, traces, and what diffusion
+/// adds. Numbers have `s` bytes.
+pub(super) fn shared_bytes(
+    part: &PartSummary,
+    (shape, fields): (Shape, usize),
+    s: f64,
+    viscous: bool,
+) -> f64 {
+    let dim = shape.dim();
+    let per_element = part.n_basis * fields;
+    let curved = part.rule != MetricRule::Affine;
+    let points = if curved { part.volume_points } else { 1 };
+    let face_points = if curved { part.face_points } else { shape.n_faces() };
+    let inverse = match part.rule {
+        MetricRule::Affine => 0,
+        MetricRule::Collocated => points,
+        MetricRule::WeightAdjusted => points + part.n_basis + 1,
+        MetricRule::Stored => part.n_basis * part.n_basis,
+    };
+    let geometry = match part.map_numbers {
+        0 => points * dim * dim + face_points * (dim + 1) + inverse,
+        n => n,
+    } as f64
+        * s;
+    let neighbours = shape.n_faces() as f64 * 5.0;
+    let traces = if part.direct_traces { 0.0 } else { 3.0 * (part.face_points * fields) as f64 * s };
+    // Published fluxes, rows stored between the passes, and the geometry read again.
+    let published = 3.0 * (part.face_points * fields) as f64 * s;
+    let kept = (2 * per_element) as f64 * s;
+    let viscous = if viscous { geometry + neighbours + published + kept } else { 0.0 };
+    (geometry + neighbours + traces + viscous) / per_element as f64
 }
 
 /// A source of energy that changes with time and place.

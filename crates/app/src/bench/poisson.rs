@@ -25,6 +25,8 @@ pub(super) struct Poisson {
     pub(super) single: bool,
     /// Millions of degrees of freedom.
     pub(super) size: f64,
+    /// The row is the Helmholtz operator of incompressible flow.
+    pub(super) in_step: bool,
 }
 
 impl fmt::Display for Poisson {
@@ -65,10 +67,10 @@ impl Poisson {
         // A step also reads the right-hand side, the inverse diagonal and the previous iterate.
         let bytes = [bytes as f64 / dofs, bytes as f64 / dofs + 3.0 * s];
         Ok(Row {
-            model: "poisson",
+            model: if self.in_step { "incompressible" } else { "poisson" },
             shape: shape.name(),
             geometry: self.bend.name(),
-            form: "sip",
+            form: if self.in_step { "helmholtz" } else { "sip" },
             precision: if self.single { "single" } else { "double" },
             order: self.order,
             dofs,

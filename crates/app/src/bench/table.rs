@@ -41,6 +41,7 @@ pub fn line(row: &Row, limits: &Limits) -> String {
         "euler" => "",
         "euler-source" => "with source ",
         "poisson" => "poisson ",
+        "incompressible" => "",
         _ => "viscous ",
     };
     let name = format!("{model}{} {} {} {}", row.geometry, row.shape, row.form, row.precision);

@@ -13,6 +13,7 @@ mod boundary;
 mod components;
 mod device;
 mod engine;
+mod first_order;
 mod flow;
 mod forcing;
 mod host;
@@ -24,4 +25,5 @@ mod subcycles;
 mod velocity;
 
 pub(super) use engine::engine;
+pub(crate) use first_order::FirstOrder;
 pub use setup::{FlowRate, Incompressible, Penalties, Splitting, Subcycling, VelocityOptions};

@@ -1,0 +1,60 @@
+//! The first-order operators of a step by themselves, for measurements.
+
+use super::laws;
+use super::machine::Pass;
+use super::setup::Incompressible;
+use crate::systems::SystemError;
+use crate::systems::setup::{Law, Setup};
+use dgsuite_mesh::Mesh;
+use dgsuite_ops::{Equation, Scheme};
+use std::sync::Arc;
+
+/// A kernel of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FirstOrder {
+    /// `−∇·(u ⊗ u)`, over-integrated.
+    Convection,
+    /// `−∇·(ū ⊗ u)` of a sub-step, over-integrated.
+    SubStep,
+    /// `−∇p` and `−∇·u`.
+    GradientDivergence,
+}
+
+impl FirstOrder {
+    /// All of them.
+    pub(crate) const ALL: [Self; 3] = [Self::Convection, Self::SubStep, Self::GradientDivergence];
+
+    /// The name in tables.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Convection => "convection",
+            Self::SubStep => "sub-step",
+            Self::GradientDivergence => "gradient+divergence",
+        }
+    }
+
+    /// Number of fields of the kernel's state in `dim` dimensions.
+    pub(crate) const fn fields(self, dim: usize) -> usize {
+        match self {
+            Self::Convection => dim,
+            Self::SubStep => 2 * dim,
+            Self::GradientDivergence => dim + 1,
+        }
+    }
+
+    /// The equation of the kernel on a periodic mesh, and its space.
+    pub(crate) fn posed(
+        self,
+        mesh: &Arc<Mesh>,
+        order: usize,
+    ) -> Result<(Scheme, Equation<f64>), SystemError> {
+        let pass = match self {
+            Self::Convection => Pass::Convection,
+            Self::SubStep => Pass::Transport,
+            Self::GradientDivergence => Pass::Coupling,
+        };
+        let law = Incompressible::new(1e-2);
+        let setup = Setup::new(Arc::clone(mesh), Law::Incompressible(law.clone()), order);
+        Ok((laws::scheme(pass, order), laws::posed(pass, &setup, &law)?.equation))
+    }
+}
