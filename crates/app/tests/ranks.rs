@@ -124,6 +124,14 @@ monitors:
   - forces: { boundary: ymin, every_steps: 3, reference: { density: 1, length: 1, velocity: 1 } }
 ";
 
+const ELLIPTIC: &str = "\
+mesh: { generate: { shape: tri, cells: [2, 2] }, periodic: [[xmin, xmax]] }
+physics: { model: poisson, forcing: 1 }
+boundaries:
+  ymin: { type: dirichlet, u: 0 }
+  ymax: { type: dirichlet, u: 0 }
+";
+
 fn mpiexec() -> Option<PathBuf> {
     let named = std::env::var_os("DGSUITE_MPIEXEC").map(PathBuf::from);
     let found = named.or_else(|| {
@@ -217,7 +225,7 @@ fn mistakes_and_failures_are_told_once() {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && text.matches("no longer").count() == 1, "{text}");
     assert_eq!(unstable.summary("out/case")["status"], "diverged");
-    let elliptic = Case::new("physics: { model: poisson, forcing: 1 }\nmesh: { generate: { shape: tri } }\n");
+    let elliptic = Case::new(ELLIPTIC);
     let Some(output) = on_ranks(&elliptic, 2, &[]) else { return };
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && text.contains("one rank only"), "{text}");
