@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use dgsuite_mesh::Mesh;
-use dgsuite_ops::OpsError;
+use dgsuite_ops::{OpsError, agree};
 
 use crate::pipeline::Document;
 use crate::pipeline::expression::Constants;
@@ -92,8 +92,8 @@ impl Job {
     /// The first mistake found in the input; nothing has been written then.
     pub fn new(document: &Document, choices: &Choices) -> Result<Self, InputError> {
         choices.preparing.store(true, Ordering::SeqCst);
-        if let (true, Some(_)) = (document.is_elliptic(), &choices.comm) {
-            return Err(InputError::nowhere(one_rank("elliptic problems")));
+        if document.is_elliptic() {
+            one_rank(choices, "elliptic problems")?;
         }
         let run = match document.is_elliptic() {
             true => Run::Elliptic(Box::new(PreparedElliptic::new(document, choices)?)),
@@ -170,7 +170,11 @@ impl Job {
     }
 }
 
-/// The refusal of what several ranks cannot do yet.
-pub(crate) fn one_rank(what: &'static str) -> Problem {
-    Problem::Setup { error: OpsError::NotOnRanks { what }.into() }
+/// Refuses what several ranks cannot do yet; one of them reports it.
+///
+/// # Errors
+/// The refusal, or that another rank reports it.
+pub(crate) fn one_rank(choices: &Choices, what: &'static str) -> Result<(), InputError> {
+    let refused = || InputError::nowhere(Problem::Setup { error: OpsError::NotOnRanks { what }.into() });
+    choices.comm.as_ref().map_or(Ok(()), |comm| agree(comm.as_ref(), Err(refused())))
 }

@@ -72,9 +72,7 @@ impl Study {
             };
             return Err(InputError::nowhere(problem));
         }
-        if choices.comm.is_some() {
-            return Err(InputError::nowhere(one_rank("studies")));
-        }
+        one_rank(choices, "studies")?;
         choices.preparing.store(true, Ordering::SeqCst);
         let mut cases = Vec::new();
         let mut first: Option<Outline> = None;
