@@ -354,6 +354,15 @@ fn explain(
     }
     let time = &plan.time;
     let stable = before.map(|before| time.stable_radius * before.limit);
+    // A step beyond the stable one is reason enough.
+    let too_large = match time.step {
+        _ if time.adaptive.is_some() => false,
+        StepSize::Fixed(dt) => stable.is_some_and(|stable| dt > stable && stable > 0.0),
+        StepSize::Cfl(cfl) => {
+            let by_radius = solver.setup().step_measure == StepMeasure::Radius;
+            !by_radius && stable_cfl.is_some_and(|stable| cfl > stable)
+        }
+    };
     let size = match (time.step, stable) {
         _ if time.adaptive.is_some() => "time.adaptive.tolerance".to_owned(),
         (StepSize::Fixed(dt), Some(stable)) if dt > stable && stable > 0.0 => {
@@ -369,7 +378,7 @@ fn explain(
         },
     };
     let setup = solver.setup();
-    let shocks = match setup.law.gas().is_some() && setup.limiting.is_none() {
+    let shocks = match setup.law.gas().is_some() && setup.limiting.is_none() && !too_large {
         true => "`space.shock: entropy-filter` if the flow has shocks, or strong gradients; otherwise ",
         false => "",
     };
