@@ -32,7 +32,7 @@ pub(super) fn describe() -> String {
             _ = writeln!(
                 text,
                 "no MPI library of the standard ABI: several ranks need one (`pip install mpich`)"
-            )
+            );
         }
     }
     if Cuda::devices().is_ok_and(|devices| devices.len() > 1) {
@@ -48,7 +48,7 @@ pub(super) fn describe() -> String {
                 _ = writeln!(
                     text,
                     "GPUs of several ranks exchange messages through host memory: there is no NCCL"
-                )
+                );
             }
         }
     }
