@@ -35,6 +35,7 @@ mod gauss_diffusion;
 mod halo;
 mod kernel_text;
 mod limiter;
+mod limiter_suspects;
 mod limiter_text;
 mod measure;
 mod operators;

@@ -113,7 +113,9 @@ pub trait Bounds: Send + Sync {
     /// Density, pressure and entropy of one state.
     fn bounded(&self, u: &[f64]) -> [f64; 3];
 
-    /// Returns the text of the CUDA function `bounded(u, out)` and adds its parameters to `parameters`.
+    /// Returns the text of the CUDA functions `bounded(u, out)`, `tangent(u, out)` (density, pressure and its
+    /// gradient) and `remainder(u, delta, out)` (that of the pressure, see [`Bounded::pressure_remainder`]),
+    /// and adds their parameters to `parameters`.
     ///
     /// # Errors
     /// [`TraceError`] if a parameter has two values.
@@ -146,7 +148,17 @@ impl<L: Bounded<D, N>, const D: usize, const N: usize> Bounds for BoundsOf<L, D,
     }
 
     fn device_source(&self, parameters: &mut Parameters) -> Result<String, TraceError> {
-        device_fn("bounded", &[("u", N)], parameters, |a| self.law.bounded(&a.array::<N>("u")))
+        let state = ("u", N);
+        let bounded = device_fn("bounded", &[state], parameters, |a| self.law.bounded(&a.array::<N>("u")))?;
+        let tangent = device_fn("tangent", &[state], parameters, |a| {
+            let u = a.array::<N>("u");
+            let [rho, p] = self.law.density_and_pressure(&u);
+            [rho, p].into_iter().chain(self.law.pressure_gradient(&u))
+        })?;
+        let remainder = device_fn("remainder", &[state, ("delta", N)], parameters, |a| {
+            [self.law.pressure_remainder(&a.array::<N>("u"), &a.array::<N>("delta"))]
+        })?;
+        Ok(format!("{bounded}{tangent}{remainder}"))
     }
 }
 

@@ -14,6 +14,13 @@ pub trait Bounded<const D: usize, const N: usize>: Law<D, N> {
     /// concave function of conserved states with positive density. For states that are not admissible, the
     /// entropy is a large negative number.
     fn bounded<R: Real>(&self, u: &[R; N]) -> [R; 3];
+
+    /// Returns the derivatives of the pressure with respect to the conserved unknowns.
+    fn pressure_gradient<R: Real>(&self, u: &[R; N]) -> [R; N];
+
+    /// Returns a bound of `|p(w) − p(u) − ∇p(u)·(w − u)|` over all states `w` with `|w_k − u_k| ≤ delta[k]`.
+    /// The density, `u[0]`, is larger than `delta[0]`.
+    fn pressure_remainder<R: Real>(&self, u: &[R; N], delta: &[R; N]) -> R;
 }
 
 /// The smallest pressure and density whose logarithm is taken. It is a normal number in single precision.
@@ -46,6 +53,35 @@ macro_rules! gas {
                 let s = (R::lit(0.0) - self.gamma()).mul_add(log_rho, log_p);
                 let inside = R::and(least.lt(rho), least.lt(p));
                 [rho, p, R::select(inside, s, R::lit(-1e30))]
+            }
+
+            /// `(γ − 1) (½|v|², −v, 1)`.
+            #[inline(always)]
+            fn pressure_gradient<R: Real>(&self, u: &[R; $n]) -> [R; $n] {
+                let (inv_rho, factor) = (u[0].recip(), self.gamma_minus_one::<R>());
+                let mut gradient = [factor; $n];
+                let mut square = R::lit(0.0);
+                for d in 0..$d {
+                    let v = u[1 + d] * inv_rho;
+                    square = v.mul_add(v, square);
+                    gradient[1 + d] = -(factor * v);
+                }
+                gradient[0] = R::lit(0.5) * factor * square;
+                gradient
+            }
+
+            /// The remainder is `−½(γ − 1) |δm − v δρ|² / (ρ + δρ)` for a change `δρ` of the density and `δm`
+            /// of the momentum.
+            #[inline(always)]
+            fn pressure_remainder<R: Real>(&self, u: &[R; $n], delta: &[R; $n]) -> R {
+                let (inv_rho, factor) = (u[0].recip(), self.gamma_minus_one::<R>());
+                let mut square = R::lit(0.0);
+                for d in 0..$d {
+                    let v = (u[1 + d] * inv_rho).abs();
+                    let largest = v.mul_add(delta[0], delta[1 + d]);
+                    square = largest.mul_add(largest, square);
+                }
+                R::lit(0.5) * factor * square / (u[0] - delta[0])
             }
         }
     };

@@ -17,96 +17,30 @@
 // - FLOOR, ENERGY_FLOOR: of limiter.cuh
 //
 // The traced function bounded(parameters, u, out) computes density, pressure and entropy.
-#include "limiter.cuh"
+#include "limiter_elements.cuh"
 
-constexpr u32 EACH = 32 / WIDTH, WARPS = BLOCK / 32, LEN = NP * FIELDS;
 // Points whose states are products, the length of a row of their table, and that of a row of the sensor.
 constexpr u32 DENSE = NODES ? NC - NP : NC;
 constexpr u32 DENSE_ROW = (DENSE + WIDTH * PER - 1) / (WIDTH * PER) * WIDTH * PER;
 constexpr u32 SENSOR_ROW = (NP + WIDTH * MODES - 1) / (WIDTH * MODES) * WIDTH * MODES;
 
-// Elements of a part. Mirrored by `Elements` in limiter.rs. Slots count from the part's first one, except
-// those of `near` and `all_means`, which count from the first slot of the first group.
-struct Elements {
-    STATE_REAL* state;        // from the part's first slot on
-    const double* at;         // [basis function][point whose state is a product]
-    const double* sensor;     // [volume point][mode]
-    const double* mean;       // [basis function], [slot][basis function] if CURVED
-    float* factors;           // [slot]
-    u32* list;                // troubled elements
-    u32* listed;              // their number
-    double* means;            // [slot][field]
-    const double* all_means;  // [slot of any group][field]
-    const u32* first_near;    // [slot]: index in `near`
-    const u32* near;          // neighbours
-    const double* nu;         // means of modes: [mode], [slot][mode] if CURVED
-    const double* linear;     // [linear mode][basis function]
-    const double* points;     // [linear mode][point]
-    const double* back;       // [basis function][constant and linear modes]
-    u32 count;                // number of elements
-    u32 name;                 // of the first slot, in `list`
-    u32 filter;               // whether there is a filter
-    u32 keep;                 // whether factors of other elements stay
-};
-
-// The elements of this warp: the number of the first one, and how many there are.
-static __device__ __forceinline__ u32 first_of_warp() { return (blockIdx.x * WARPS + threadIdx.x / 32) * EACH; }
-
-// Loads the states of `n` elements from `first` on, [element][row][field].
-static __device__ __forceinline__ void load_elements(const STATE_REAL* state, u32 first, u32 n, double* to) {
-    for (u32 i = dg_lane(); i < EACH * LEN; i += 32) {
-        if (LANES > 1) {
-            const u32 e = i % EACH, entry = i / EACH, slot = first + e;
-            const u64 begin = (u64)(slot / LANES) * (LEN * LANES) + slot % LANES;
-            if (e < n) to[e * ROOM + entry] = (double)state[begin + entry * LANES];
-        } else {
-            const u32 e = i / LEN, entry = i % LEN;
-            const u32 place = PLANAR ? entry % NP * FIELDS + entry / NP : entry;
-            if (e < n) to[e * ROOM + place] = (double)state[(u64)first * LEN + i];
-        }
-    }
+// Loads the state of a slot by the lanes of its element; `l` is the number of this lane.
+static __device__ __forceinline__ void load_slot(const STATE_REAL* state, u32 slot, u32 l, double* to) {
+    const STATE_REAL* begin = state + (u64)(slot / LANES) * (LEN * LANES) + slot % LANES;
+    for (u32 i = l; i < LEN; i += WIDTH) fetch(to + (PLANAR ? i % NP * FIELDS + i / NP : i), begin + (u64)i * LANES);
+    dg_cp_async_commit();
+    dg_cp_async_wait<0>();
     dg_warp_sync();
 }
 
-// Sum, and smallest number, over the lanes of an element.
-static __device__ __forceinline__ double sum_of_lanes(double x) {
-    for (u32 m = WIDTH / 2; m > 0; m /= 2) x += dg_shuffle_xor(x, m);
-    return x;
-}
-
-static __device__ __forceinline__ double least_of_lanes(double x) {
-    for (u32 m = WIDTH / 2; m > 0; m /= 2) x = lesser(x, dg_shuffle_xor(x, m));
-    return x;
-}
-
-// The mean of element `e`, with the state `c`, for its lane `l`.
-static __device__ __forceinline__ void mean_of(const Elements& a, u32 e, u32 l, const double* c, double (&mean)[FIELDS]) {
-    const double* weights = a.mean + (CURVED ? (u64)e * NP : 0);
-    for (int k = 0; k < FIELDS; ++k) mean[k] = 0;
-    for (u32 i = l; i < NP; i += WIDTH) {
-        const double w = dg_load(weights + i);
-        for (int k = 0; k < FIELDS; ++k) mean[k] += w * c[i * FIELDS + k];
-    }
-    for (int k = 0; k < FIELDS; ++k) mean[k] = sum_of_lanes(mean[k]);
-}
-
-// Finds the elements that need a limiter: with a filter, those where density or pressure are below half of
-// those of the mean at a point, or where the modes of the highest degree have too large a share of ρp;
-// without one, those where density or pressure are below their floors. Their numbers are appended to the
-// list; the factors of all others are 1.
-extern "C" __global__ void __launch_bounds__(BLOCK) screen(const Elements a, const Parameters parameters) {
-    DG_DYNAMIC_SHARED(double, shared);
-    const u32 lane = dg_lane(), l = lane % WIDTH, e = lane / WIDTH, first = first_of_warp();
-    if (first >= a.count) return;
-    const u32 left = a.count - first, n = left < EACH ? left : EACH;
-    double* base = shared + threadIdx.x / 32 * (EACH * ROOM);
-    load_elements(a.state, first, n, base);
-    // Lanes without an element repeat the work of the first one.
-    const u32 own = e < n ? e : 0;
-    const double* c = base + own * ROOM;
+// Screens the elements of a warp, whose states are at `base`; this lane is number `l` of those of element
+// `e < EACH` of the warp, which is `slot`. `exists` is false for lanes without an element, which repeat the
+// work of the first one, at `c`.
+static __device__ __forceinline__ void screen_elements(const Elements& a, const Parameters& parameters, double* base,
+                                                       const double* c, u32 e, u32 l, u32 slot, bool exists) {
     double* product = base + e * ROOM + LEN;
     double mean[FIELDS], middle[3];
-    mean_of(a, first + own, l, c, mean);
+    mean_of(a, slot, l, c, mean);
     bounded(parameters, mean, middle);
 
     double least_density = 1.0 / 0.0, least_pressure = 1.0 / 0.0;
@@ -147,10 +81,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) screen(const Elements a, con
     dg_warp_sync();
     least_density = least_of_lanes(least_density);
     least_pressure = least_of_lanes(least_pressure);
-    const Floors floors = floors_of(middle[0], middle[1], mean[FIELDS - 1]);
-    const double low_density = a.filter ? greater(0.5 * middle[0], floors.density) : floors.density;
-    const double low_pressure = a.filter ? greater(0.5 * middle[1], floors.pressure) : floors.pressure;
-    bool troubled = !(least_density >= low_density && least_pressure >= low_pressure);
+    const Floors low = lowest(a, middle[0], middle[1], mean[FIELDS - 1]);
+    bool troubled = !(least_density >= low.density && least_pressure >= low.pressure);
     if (a.filter) {
         double all = 0, top = 0;
         for (u32 begin = l; begin < NP; begin += WIDTH * MODES) {
@@ -174,8 +106,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) screen(const Elements a, con
         top = sum_of_lanes(top);
         troubled = troubled || !(top <= THRESHOLD * all);
     }
-    if (l == 0 && e < n) {
-        const u32 slot = first + e;
+    if (l == 0 && exists) {
         // The end of the step reports a bad mean.
         if (troubled && middle[0] > 0 && middle[1] > 0) {
             dg_append(a.list, a.listed, a.name + slot);
@@ -185,10 +116,30 @@ extern "C" __global__ void __launch_bounds__(BLOCK) screen(const Elements a, con
     }
 }
 
+// Finds the elements that need a limiter, among all elements or the suspects: with a filter, those where
+// density or pressure are below half of those of the mean at a point, or where the modes of the highest
+// degree have too large a share of ρp; without one, those where density or pressure are below their floors.
+// Their numbers are appended to the list; the factors of all others are 1.
+extern "C" __global__ void __launch_bounds__(BLOCK) screen(const Elements a, const Parameters parameters) {
+    DG_DYNAMIC_SHARED(double, shared);
+    const u32 lane = dg_lane(), l = lane % WIDTH, e = lane / WIDTH;
+    double* base = shared + threadIdx.x / 32 * (EACH * ROOM);
+    const u32 count = a.suspects ? *a.suspected : a.count;
+    for (u32 first = first_of_warp(true); first < count; first += gridDim.x * (WARPS * EACH)) {
+        const u32 left = count - first, n = left < EACH ? left : EACH;
+        // Lanes without an element repeat the work of the first one.
+        const u32 own = e < n ? e : 0, slot = a.suspects ? a.suspects[first + own] : first + own;
+        if (a.suspects) load_slot(a.state, slot, l, base + e * ROOM);
+        else load_elements(a.state, first, n, base);
+        screen_elements(a, parameters, base, base + (a.suspects ? e : own) * ROOM, e, l, slot, e < n);
+        dg_warp_sync();
+    }
+}
+
 // Computes the means of all elements.
 extern "C" __global__ void __launch_bounds__(BLOCK) means(const Elements a) {
     DG_DYNAMIC_SHARED(double, shared);
-    const u32 lane = dg_lane(), l = lane % WIDTH, e = lane / WIDTH, first = first_of_warp();
+    const u32 lane = dg_lane(), l = lane % WIDTH, e = lane / WIDTH, first = first_of_warp(true);
     if (first >= a.count) return;
     const u32 left = a.count - first, n = left < EACH ? left : EACH, own = e < n ? e : 0;
     double* base = shared + threadIdx.x / 32 * (EACH * ROOM);
@@ -204,7 +155,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) means(const Elements a) {
 extern "C" __global__ void __launch_bounds__(BLOCK) slopes(const Elements a) {
     constexpr u32 mode_of[LINEAR] = LINEAR_MODES;
     DG_DYNAMIC_SHARED(double, shared);
-    const u32 lane = dg_lane(), l = lane % WIDTH, e = lane / WIDTH, first = first_of_warp();
+    const u32 lane = dg_lane(), l = lane % WIDTH, e = lane / WIDTH, first = first_of_warp(false);
     if (first >= a.count) return;
     const u32 left = a.count - first, n = left < EACH ? left : EACH, own = e < n ? e : 0, slot = first + own;
     double* base = shared + threadIdx.x / 32 * (EACH * ROOM);

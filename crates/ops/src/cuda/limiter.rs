@@ -1,12 +1,14 @@
 //! Limiters on a device: after each stage, in the device's stream, without the host.
 //!
-//! The algorithm is that of the host. A kernel for each part finds the troubled elements and appends them to
-//! a list; another one limits the elements of the list, a block for each in turn. Bounds come from the
-//! stage's input and from the outer states that the boundaries' kernel has written. Slopes are limited before
-//! that, by two kernels for each part.
+//! The algorithm is that of the host. A kernel for each part finds suspects: elements whose coefficients do
+//! not show that they are not troubled. A second one evaluates these, or all elements of order 1, and appends
+//! the troubled ones to a list; a third one limits the elements of the list, a block for each in turn. Bounds
+//! come from the stage's input and from the outer states that the boundaries' kernel has written. Slopes are
+//! limited before that, by two kernels for each part.
 
 use crate::boundary::BoundaryBinding;
 use crate::cuda::discretization::{CudaDiscretization, on_device};
+use crate::cuda::limiter_suspects::SuspectsText;
 use crate::cuda::limiter_text::{LimiterText, PassText, Preamble};
 use crate::discretization::Discretization;
 use crate::equation::Equation;
@@ -24,7 +26,7 @@ use dgsuite_mesh::Mesh;
 use dgsuite_physics::Exact;
 use std::sync::Arc;
 
-/// Same as `Elements` in limiter.cu.
+/// Same as `Elements` in limiter_elements.cuh.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 struct Elements {
@@ -43,6 +45,11 @@ struct Elements {
     linear: u64,
     points: u64,
     back: u64,
+    suspects: u64,
+    suspected: u64,
+    one: u64,
+    reach: u64,
+    top: u64,
     count: u32,
     name: u32,
     filter: u32,
@@ -64,12 +71,16 @@ struct Settings {
     unused: u32,
 }
 
+/// A kernel and its launch configuration.
+type Kernel = (Function, LaunchConfig);
+
 /// The passes over the elements of a part.
 struct Passes {
-    screen: Function,
-    means: Function,
-    slopes: Function,
-    config: LaunchConfig,
+    /// Finds the elements that `screen` evaluates; `None` if it evaluates all of them.
+    suspects: Option<Kernel>,
+    screen: Kernel,
+    means: Kernel,
+    slopes: Kernel,
     /// The arguments; `state` is the offset in bytes from the begin of the state.
     elements: Elements,
 }
@@ -159,8 +170,8 @@ pub(super) struct DeviceLimiter {
     slopes: bool,
     /// Whether all elements stay in the list.
     all: bool,
-    /// Length of the list.
-    listed: DeviceBuffer<u32>,
+    /// Length of the list, then the number of suspects of each part.
+    counts: DeviceBuffer<u32>,
     /// Of the slots of all groups, one group after the other.
     factors: DeviceBuffer<f32>,
     parameters: Vec<f64>,
@@ -190,7 +201,10 @@ impl DeviceLimiter {
         let names = names.flat_map(|(g, group)| group.real_slots().map(move |slot| pack(g as u32, slot)));
         let names: Vec<u32> = names.collect();
         let list = uploaded(cuda, &names)?;
-        let listed = uploaded(cuda, &[if all { names.len() as u32 } else { 0 }])?;
+        let n_parts: usize = d.groups.iter().map(|g| g.parts.len()).sum();
+        let mut lengths = vec![0; 1 + n_parts];
+        lengths[0] = if all { names.len() as u32 } else { 0 };
+        let counts = uploaded(cuda, &lengths)?;
         let factors = uploaded(cuda, &vec![1.0_f32; n_slots])?;
         let means = uploaded(cuda, &vec![0.0_f64; if slopes { n_slots * fields } else { 0 }])?;
 
@@ -216,6 +230,20 @@ impl DeviceLimiter {
                 let pass = PassText::new(&preamble, d, (g, p), t)?;
                 let module = ["screen", "means", "slopes"];
                 let [screen, of_means, of_slopes] = compiled(cuda, &pass.text, module)?;
+                let covering = |text: &LimiterText| config(text, part.n_elements.div_ceil(text.elements));
+                let mut screening = covering(&pass.text);
+                let quick = SuspectsText::new(&preamble, d, (g, p), t)?;
+                let (mut suspects, mut list_of_suspects, mut tables) = (None, 0, [0; 3]);
+                if let Some(quick) = &quick {
+                    let [find] = compiled(cuda, &quick.text, ["find_suspects"])?;
+                    suspects = Some((find, covering(&quick.text)));
+                    list_of_suspects = held.indices(&vec![0; part.n_elements])?;
+                    tables =
+                        [held.numbers(&quick.one)?, held.numbers(&quick.reach)?, held.numbers(&quick.top)?];
+                    // The number of suspects is known to the device alone.
+                    let blocks = resident(cuda, &screen, &pass.text)?;
+                    screening = config(&pass.text, blocks.min(part.n_elements.div_ceil(pass.text.elements)));
+                }
                 let elements = Elements {
                     state: ((group.offset + part.first_block * group.state.block_len()) * T::BYTES) as u64,
                     at: held.numbers(&pass.at)?,
@@ -223,7 +251,7 @@ impl DeviceLimiter {
                     mean: held.numbers(&pass.mean)?,
                     factors: factors.ptr_at(firsts[g] + first),
                     list: list.ptr(),
-                    listed: listed.ptr(),
+                    listed: counts.ptr(),
                     means: if slopes { means.ptr_at((firsts[g] + first) * fields) } else { 0 },
                     all_means: means.ptr(),
                     first_near: held.indices(first_near.get(first..).unwrap_or_default())?,
@@ -232,13 +260,23 @@ impl DeviceLimiter {
                     linear: held.numbers(&pass.linear)?,
                     points: held.numbers(&pass.points)?,
                     back: held.numbers(&pass.back)?,
+                    suspects: list_of_suspects,
+                    suspected: counts.ptr_at(1 + parts.len()),
+                    one: tables[0],
+                    reach: tables[1],
+                    top: tables[2],
                     count: part.n_elements as u32,
                     name: pack(g as u32, first),
                     filter: u32::from(filter.is_some()),
                     keep: u32::from(slopes),
                 };
-                let config = config(&pass.text, part.n_elements.div_ceil(pass.text.elements));
-                parts.push(Passes { screen, means: of_means, slopes: of_slopes, config, elements });
+                parts.push(Passes {
+                    suspects,
+                    screen: (screen, screening),
+                    means: (of_means, covering(&pass.text)),
+                    slopes: (of_slopes, covering(&pass.text)),
+                    elements,
+                });
             }
             // There is room for two parts of each group.
             pieces.resize((g + 1) * 2 * PIECE_WORDS, 0);
@@ -246,14 +284,13 @@ impl DeviceLimiter {
 
         let text = apply_text::<T>(&preamble, d, limiter)?;
         let [apply] = compiled(cuda, &text, ["limit_troubled"])?;
-        let resident = apply.blocks_per_multiprocessor(text.threads as u32, text.shared)?.max(1);
-        let blocks = (cuda.info().n_multiprocessors as usize * resident as usize).min(names.len());
+        let blocks = resident(cuda, &apply, &text)?.min(names.len());
         let pieces = uploaded(cuda, &pieces)?;
         let settings = Settings {
             pieces: pieces.ptr(),
             second: held.indices(&second)?,
             list: list.ptr(),
-            listed: listed.ptr(),
+            listed: counts.ptr(),
             tolerance: filter.map_or(0.0, |f| (1.0 - f.tolerance).ln()),
             filter: u32::from(filter.is_some()),
             density: u32::from(filter.is_some_and(|f| f.density)),
@@ -268,7 +305,7 @@ impl DeviceLimiter {
             settings,
             slopes,
             all,
-            listed,
+            counts,
             factors,
             parameters: preamble.parameters,
             args: Args::new(),
@@ -283,7 +320,7 @@ impl DeviceLimiter {
     /// Memory on the device in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.numbers.iter().chain([&self.means]).map(DeviceBuffer::bytes).sum::<usize>()
-            + self.indices.iter().chain([&self.list, &self.listed]).map(DeviceBuffer::bytes).sum::<usize>()
+            + self.indices.iter().chain([&self.list, &self.counts]).map(DeviceBuffer::bytes).sum::<usize>()
             + self.factors.bytes()
             + self.pieces.bytes()
     }
@@ -304,7 +341,7 @@ impl DeviceLimiter {
             return Ok(());
         }
         let Self { parts, parameters, args, .. } = self;
-        let mut pass = |part: &Passes, function: &Function, parameters: &[f64]| {
+        let mut pass = |part: &Passes, (function, config): &Kernel, parameters: &[f64]| {
             args.clear();
             args.value(Elements { state: next + part.elements.state, ..part.elements });
             if !parameters.is_empty() {
@@ -312,14 +349,19 @@ impl DeviceLimiter {
             }
             // SAFETY: the arguments are the kernel's, and its tables cover the part; `next` is a state by the
             // contract.
-            unsafe { cuda.launch(function, part.config, args) }
+            unsafe { cuda.launch(function, *config, args) }
         };
         if self.slopes {
             parts.iter().try_for_each(|part| pass(part, &part.means, &[]))?;
             parts.iter().try_for_each(|part| pass(part, &part.slopes, &[]))?;
         }
         if !self.all {
-            self.listed.clear(cuda.stream())?;
+            self.counts.clear(cuda.stream())?;
+            for part in parts.iter() {
+                if let Some(suspects) = &part.suspects {
+                    pass(part, suspects, parameters)?;
+                }
+            }
             parts.iter().try_for_each(|part| pass(part, &part.screen, parameters))?;
         }
         args.clear();
@@ -378,6 +420,12 @@ fn apply_text<T: PackScalar>(
 
 fn config(text: &LimiterText, blocks: usize) -> LaunchConfig {
     LaunchConfig::new(blocks as u32, text.threads as u32).shared(text.shared as u32)
+}
+
+/// The number of blocks of a kernel that the device runs at once.
+fn resident(cuda: &Cuda, function: &Function, text: &LimiterText) -> Result<usize, GpuError> {
+    let each = function.blocks_per_multiprocessor(text.threads as u32, text.shared)?.max(1);
+    Ok(cuda.info().n_multiprocessors as usize * each as usize)
 }
 
 /// Compiles a text and returns its kernels.
@@ -447,6 +495,23 @@ impl<T: PackScalar> CudaDiscretization<T> {
         Ok(self.factors()?.map(|factors| self.description.by_element(&factors)))
     }
 
+    /// The number of elements whose states the limiter evaluated at all points after the last stage; `None`
+    /// without a limiter. Waits for the device.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub fn evaluated(&self) -> Result<Option<usize>, GpuError> {
+        let Some(limiter) = &self.limiter else { return Ok(None) };
+        let counts = limiter.counts.to_vec()?;
+        if limiter.all {
+            return Ok(Some(counts[0] as usize));
+        }
+        let of_part = |(part, &n): (&Passes, &u32)| {
+            if part.suspects.is_some() { n as usize } else { part.elements.count as usize }
+        };
+        Ok(Some(limiter.parts.iter().zip(&counts[1..]).map(of_part).sum()))
+    }
+
     /// The factor of each slot, per group.
     fn factors(&self) -> Result<Option<Vec<Vec<f32>>>, GpuError> {
         let Some(limiter) = &self.limiter else { return Ok(None) };
@@ -478,6 +543,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
         for (g, tables) in limiter.tables.iter().enumerate() {
             for (p, t) in tables.iter().enumerate().filter(|(_, t)| t.np > 1) {
                 out.push(PassText::new(&preamble, &d, (g, p), t)?.text.source);
+                out.extend(SuspectsText::new(&preamble, &d, (g, p), t)?.map(|quick| quick.text.source));
             }
         }
         Ok(out)

@@ -11,7 +11,7 @@ use dgsuite_gpu::cuda::Source;
 use dgsuite_physics::trace::{PRELUDE, Parameters, ROOTS};
 
 /// Threads of a block of the passes over all elements.
-const THREADS: usize = 128;
+pub(super) const THREADS: usize = 128;
 /// Shared memory of a block in bytes above which more lanes process an element.
 const ROOMY: usize = 32 * 1024;
 /// States at points that a lane computes at a time, times the unknowns.
@@ -31,12 +31,12 @@ pub(super) struct LimiterText {
     pub(super) shared: usize,
 }
 
-/// The text in front of the kernels, with the function `bounded`.
+/// The text in front of the kernels, with the functions of the law.
 pub(super) struct Preamble {
     text: String,
     /// Values of the parameters.
     pub(super) parameters: Vec<f64>,
-    fields: usize,
+    pub(super) fields: usize,
 }
 
 impl Preamble {
@@ -59,6 +59,25 @@ impl Preamble {
             .define("ENERGY_FLOOR", format!("{:?}", ENERGY_FLOOR * T::EPSILON.to_f64()))
     }
 
+    /// A text with the macros of `limiter_elements.cuh` that do not depend on the launch, for part `p` of
+    /// group `g`.
+    pub(super) fn elements<T: PackScalar>(
+        &self,
+        name: &str,
+        body: &str,
+        d: &Discretization<T>,
+        (g, p): (usize, usize),
+        t: &Tables,
+    ) -> Source {
+        let layout = d.groups[g].state;
+        self.source::<T>(name, body)
+            .header("limiter_elements.cuh", include_str!("limiter_elements.cuh"))
+            .define("LANES", layout.lanes)
+            .define("PLANAR", u8::from(layout.planar))
+            .define("NP", t.np)
+            .define("CURVED", u8::from(d.groups[g].parts[p].spec.rule != MetricRule::Affine))
+    }
+
     /// Builds the kernel for the elements of the list; `points` and `most` are the largest numbers of points
     /// and of coefficients of an element.
     ///
@@ -76,7 +95,7 @@ impl Preamble {
 }
 
 /// The text, if a block of its kernel fits shared memory.
-fn fitting(text: LimiterText) -> Result<LimiterText, OpsError> {
+pub(super) fn fitting(text: LimiterText) -> Result<LimiterText, OpsError> {
     if text.threads == 0 || text.shared + OF_A_BLOCK > SHARED {
         return Err(OpsError::NotOnDevices { what: "limiters of so high an order" });
     }
@@ -111,7 +130,7 @@ impl PassText {
         (g, p): (usize, usize),
         t: &Tables,
     ) -> Result<Self, OpsError> {
-        let (layout, fields, np) = (d.groups[g].state, preamble.fields, t.np);
+        let (fields, np) = (preamble.fields, t.np);
         let (to, from) = to_and_from(t);
         let at = t.values.mul(&to);
         let (nodes, dense) = dense_points(&at, t.nq);
@@ -128,14 +147,10 @@ impl PassText {
         let warps = (THREADS / 32).min((SHARED - OF_A_BLOCK) / (32 / width * bytes));
         let per = dense.len().div_ceil(width).clamp(1, per);
         let source = preamble
-            .source::<T>("limiter.cu", include_str!("limiter.cu"))
-            .define("LANES", layout.lanes)
-            .define("PLANAR", u8::from(layout.planar))
-            .define("NP", np)
+            .elements::<T>("limiter.cu", include_str!("limiter.cu"), d, (g, p), t)
             .define("NQ", t.nq)
             .define("NC", t.nc)
             .define("NODES", nodes)
-            .define("CURVED", u8::from(d.groups[g].parts[p].spec.rule != MetricRule::Affine))
             .define("BLOCK", warps * 32)
             .define("WIDTH", width)
             .define("ROOM", room)
@@ -173,7 +188,7 @@ impl PassText {
 }
 
 /// The matrices from coefficients to modes and back.
-fn to_and_from(t: &Tables) -> (Matrix, Matrix) {
+pub(super) fn to_and_from(t: &Tables) -> (Matrix, Matrix) {
     t.modes.clone().unwrap_or_else(|| (Matrix::identity(t.np), Matrix::identity(t.np)))
 }
 

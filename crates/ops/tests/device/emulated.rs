@@ -6,7 +6,7 @@
 //! are full, one short and one over.
 
 use crate::elliptic::{ROUNDED, compare_elliptic, compare_rounded, few};
-use crate::limiter::compare_limited;
+use crate::limiter::{compare_flags, compare_limited};
 use crate::march::same_after_a_hundred_steps;
 use crate::ranks::compare_parts;
 use crate::residual::{compare_on, device};
@@ -211,6 +211,16 @@ const LIMITED: [&str; 5] = [
     "half curved of 33 Of(Triangle), nodal p = 3",
 ];
 
+/// Further cases that are tested for the elements that limiters find.
+const FLAGGED: [&str; 6] = [
+    "curved of 16 Of(Prism), modal p = 2",
+    "row of 9 Of(Tetrahedron), modal p = 3",
+    "curved of 18 Of(Triangle), modal p = 4",
+    "row of 9 Of(Triangle), Taylor p = 2",
+    "row of 9 Of(Quadrilateral), FR Gauss p = 3",
+    "periodic of 8 Of(Hexahedron), collocated p = 3",
+];
+
 /// Runs all cases, or those with `DGSUITE_CASE` in their description.
 #[test]
 #[ignore = "run by kernels_are_sound"]
@@ -244,9 +254,14 @@ fn child() {
             }
             if LIMITED.contains(&what.as_str()) {
                 compare_limited::<f64>(&cuda, mesh, &what, &scheme, if *p == 1 { 2 } else { 0 });
+                compare_flags(&cuda, mesh, &what, &scheme);
                 if what.starts_with("curved of 6 Mixed2") {
                     compare_limited::<f32>(&cuda, mesh, &what, &scheme, 2);
                 }
+                tried.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            }
+            if FLAGGED.contains(&what.as_str()) {
+                compare_flags(&cuda, mesh, &what, &scheme);
                 tried.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             }
             let simplices = what.starts_with("row") && matches!(*name, "modal" | "Taylor") || *p == 5;
@@ -295,7 +310,8 @@ fn child() {
             .for_each(|&p| compare_rounded(&cuda, Cells::Of(shape), n, p));
     }
     assert!(
-        !only.is_empty() || tried.into_inner() == VISCOUS.len() + SOURCES.len() + LIMITED.len(),
+        !only.is_empty()
+            || tried.into_inner() == VISCOUS.len() + SOURCES.len() + LIMITED.len() + FLAGGED.len(),
         "a case with diffusion, a source or limiters was not found"
     );
 }

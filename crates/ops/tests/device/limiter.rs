@@ -172,6 +172,94 @@ fn march<T>(
     assert!(found < if T::BYTES == 8 { 1e-9 } else { 1e-3 }, "{what}: runs differ by {found:.1e}");
 }
 
+/// Ways in which the modes of an element differ from those of a constant, with the smallest and the largest
+/// coefficient.
+const CHANGES: [(fn(&[usize; 4], f64) -> f64, f64, f64); 4] = [
+    // All modes of all unknowns.
+    (|at, size| 1.2 * size * ((at[0] * 131 + at[1] * 37 + at[2] * 17 + at[3]) as f64).sin(), 0.0005, 0.6),
+    // A mode of the highest degree of the density.
+    (|at, size| if at[2] == 0 && at[3] == 0 { size } else { 0.0 }, 0.002, 0.6),
+    // A linear pressure.
+    (|at, size| if at[1] == 1 && at[3] == 3 { size } else { 0.0 }, 0.05, 2.5),
+    // A linear density and pressure: ρp has modes of second degree.
+    (|at, size| if at[1] == 1 { [size, 0.3 * size, -0.2 * size, 2.0 * size][at[3]] } else { 0.0 }, 0.1, 1.0),
+];
+
+/// Compares which elements are troubled, for elements whose states differ from a constant from little to
+/// much. The bounds are those of the constant, so that all troubled elements are changed.
+pub(crate) fn compare_flags(cuda: &Cuda, mesh: &Arc<Mesh>, what: &str, scheme: &Scheme) {
+    const ROUNDS: usize = 16;
+    let (dim, n) = (mesh.dim, mesh.n_elements());
+    let constant: Arc<dyn Exact> = Arc::new(State(dim + 2, move |_: [f64; 3], _| {
+        let mut w = vec![1.0, 0.3, -0.2];
+        w.resize(dim + 1, 0.1);
+        w.push(0.8);
+        w
+    }));
+    let outer = (!mesh.boundary_names().is_empty()).then_some(&constant);
+    let mut host = euler::<f64>(mesh, scheme, outer, 2);
+    let mut device = euler_on::<f64>(cuda, mesh, scheme, outer);
+    let filter = Limiting::EntropyFilter(EntropyFilter::default());
+    host.limit_by(filter, bounds(dim)).expect("the law fits");
+    device.limit_by(filter, bounds(dim)).expect("the law fits");
+    let mut u = vec![0.0; host.len()];
+    let (mut start, mut own, mut next) = (u.clone(), u.clone(), u.clone());
+    host.project(constant.as_ref(), 0.0, &mut u);
+    let (constants, elements) = (host.to_canonical(&u), nested(&host, &u, mesh));
+    let on_device = |u: &[f64]| {
+        let d = device.description();
+        let canonical = d.convert_canonical(&host.to_canonical(u), host.representation());
+        let mut v = vec![0.0; d.len()];
+        d.from_canonical(&canonical.expect("the same space"), &mut v).expect("the same size");
+        buffer(cuda, &v)
+    };
+    let (from, mut register, mut after) = (on_device(&u), on_device(&u), on_device(&u));
+    let (mut starts, mut states) = (Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        let of_element = |(e, fields): (usize, &Vec<Vec<f64>>)| {
+            let (change, least, largest) = CHANGES[(e + round) % CHANGES.len()];
+            let size = least * f64::powf(largest / least, (0.618_034 * (e * ROUNDS + round) as f64).fract());
+            let fields = fields.iter().enumerate().flat_map(move |(k, modes)| {
+                // The energy counts as number 3 in three dimensions, too.
+                let (k, np) = (if k == dim + 1 { 3 } else { k.min(2) }, modes.len());
+                (0..np).map(move |m| change(&[e * ROUNDS + round, m, np - 1 - m, k], size))
+            });
+            fields.collect::<Vec<_>>()
+        };
+        let changes: Vec<f64> = elements.iter().enumerate().flat_map(of_element).collect();
+        let changes = host.convert_canonical(&changes, Representation::Modal).expect("the same space");
+        let canonical: Vec<f64> = constants.iter().zip(&changes).map(|(c, x)| c + x).collect();
+        host.from_canonical(&canonical, &mut start).expect("the same size");
+        starts.push(on_device(&start));
+        states.push(start.clone());
+    }
+    let weights = StageWeights { a: 0.0, b: 1.0, c: 1.0, dt: 1e-9, keep: false };
+    device.set_step(weights.dt).expect("a step");
+    let (mut troubled, mut evaluated) = (0, 0);
+    for (start, start_on_device) in states.iter().zip(&starts) {
+        host.stage(0.0, weights, &u, Some(start), &mut own, &mut next);
+        device
+            .stage(0.0, 1.0, weights, &from, Some(start_on_device), &mut register, &mut after)
+            .expect("a stage");
+        let (a, b) = (host.strengths().expect("a limiter"), device.strengths().expect("factors"));
+        for (e, (x, y)) in a.iter().zip(&b.expect("a limiter")).enumerate() {
+            // A bisection more or less is rounding.
+            assert!((x - y).abs() < 1e-2 && (*x < 1.0) == (*y < 1.0), "{what}: element {e}: {x} and {y}");
+        }
+        let (own, seen) = (a.iter().filter(|&&f| f < 1.0).count(), device.evaluated().expect("counts"));
+        assert!(own <= seen.unwrap_or(0), "{what}: {own} are troubled, {seen:?} were evaluated");
+        troubled += own;
+        evaluated += seen.unwrap_or(0);
+    }
+    println!("{what}: {troubled} troubled, {evaluated} evaluated of {}", ROUNDS * n);
+    assert!(troubled > 0, "{what}: no element is troubled");
+    assert!(scheme.order < 2 || evaluated < ROUNDS * n, "{what}: all elements were evaluated");
+    if scheme.order >= 2 {
+        device.stage(0.0, 1.0, weights, &from, Some(&from), &mut register, &mut after).expect("a stage");
+        assert_eq!(device.evaluated().expect("counts"), Some(0), "{what}: a constant needs no evaluation");
+    }
+}
+
 /// Tests every scheme on every shape, affine and curved; orders are distributed over them.
 #[test]
 fn limited_stages_are_the_hosts() {
@@ -188,6 +276,7 @@ fn limited_stages_are_the_hosts() {
                     let mesh = mesh(cells, 3, geometry, k.is_multiple_of(3));
                     let what = format!("{cells:?} {name} p = {p}, geometry {geometry}");
                     compare_limited::<f64>(&cuda, &mesh, &what, &scheme, if p == 2 { 10 } else { 0 });
+                    compare_flags(&cuda, &mesh, &what, &scheme);
                     if (i + k).is_multiple_of(3) && scheme.representation != Representation::Taylor {
                         compare_limited::<f32>(&cuda, &mesh, &what, &scheme, 0);
                     }

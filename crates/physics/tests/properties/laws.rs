@@ -1,7 +1,7 @@
 //! Properties of the conservation laws themselves.
 
 use crate::states::*;
-use dgsuite_physics::{Advection, Dual, Euler, Law};
+use dgsuite_physics::{Advection, Bounded, Dual, Euler, Law};
 use proptest::prelude::*;
 
 fn flux_is_linear_in_the_normal<const D: usize, const N: usize>(g: Gas, n: [f64; 3], scale: f64)
@@ -70,6 +70,41 @@ where
     assert!((least - g.rho.min(g.p)).abs() <= 1e-14 * u[N - 1]);
 }
 
+/// `change` is relative to the size of each unknown, less than 1, and uses up a part of the bounds.
+fn pressures_nearby_follow_from_the_gradient<const D: usize, const N: usize>(
+    g: Gas,
+    change: [f64; 5],
+    part: f64,
+) where
+    Euler: Bounded<D, N>,
+{
+    let u = g.state::<D, N>();
+    let size: [f64; N] = std::array::from_fn(|k| if k == 0 || k == N - 1 { u[k] } else { g.rho * g.c() });
+    let delta: [f64; N] = std::array::from_fn(|k| size[k] * change[k].abs());
+    let w: [f64; N] = std::array::from_fn(|k| u[k] + part * size[k] * change[k]);
+    let gradient = GAS.pressure_gradient(&u);
+    for k in 0..N {
+        let seeded = std::array::from_fn(|i| Dual::new(u[i], if i == k { 1.0 } else { 0.0 }));
+        let [_, p] = GAS.density_and_pressure(&seeded);
+        assert!((p.derivative - gradient[k]).abs() <= 1e-13 * (1.0 + u[N - 1] / g.rho));
+    }
+    let linear: f64 = (0..N).map(|k| gradient[k] * (w[k] - u[k])).sum();
+    let remainder = GAS.density_and_pressure(&w)[1] - g.p - linear;
+    let bound = GAS.pressure_remainder(&u, &delta);
+    let rounding = 1e-13 * (u[N - 1] + w[N - 1].abs());
+    assert!(remainder.abs() <= bound + rounding, "{remainder} {bound}");
+    // A change against the flow with less density uses up the bound, if all velocities have this sign.
+    let against: [f64; N] = std::array::from_fn(|k| match k {
+        0 => u[0] - delta[0],
+        k if k == N - 1 => u[k],
+        k => u[k] + delta[k] * u[k].signum(),
+    });
+    let linear: f64 = (0..N).map(|k| gradient[k] * (against[k] - u[k])).sum();
+    let remainder = GAS.density_and_pressure(&against)[1] - g.p - linear;
+    let rounding = 1e-13 * (u[N - 1] + bound) / (1.0 - change[0].abs());
+    assert!((remainder + bound).abs() <= rounding, "{remainder} {bound}");
+}
+
 fn the_flux_turns_with_the_state<const D: usize, const N: usize>(g: Gas, n: [f64; 3], mirrors: [[f64; 3]; 2])
 where
     Euler: Law<D, N>,
@@ -96,6 +131,12 @@ proptest! {
         primitive_and_conserved_are_inverse::<3, 5>(g);
         the_flux_turns_with_the_state::<2, 4>(g, n, [a, b]);
         the_flux_turns_with_the_state::<3, 5>(g, n, [a, b]);
+    }
+
+    #[test]
+    fn pressures_nearby(g in gas(), change in [-0.9..0.9f64, -2.0..2.0f64, -2.0..2.0f64, -2.0..2.0f64, -2.0..2.0f64], part in 0.0..1.0f64) {
+        pressures_nearby_follow_from_the_gradient::<2, 4>(g, change, part);
+        pressures_nearby_follow_from_the_gradient::<3, 5>(g, change, part);
     }
 
     #[test]
