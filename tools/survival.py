@@ -1,14 +1,17 @@
 """Runs shock tubes over pairs of orders, fluxes, shapes and bases, and prints a table of what survives.
 
-    python3 tools/survival.py [PROGRAM]
+    python3 tools/survival.py [--jobs N] [PROGRAM]
 
 Every pair of two of the factors below occurs in at least one run. Nothing is tuned: the files differ by the
-factors alone. The program is `target/release/dgsuite` unless another one is given; all runs take some minutes
-on two cores. The exit status is 1 if a run with Rusanov's flux, HLL or HLLC failed.
+factors alone. The program is `target/release/dgsuite` unless another one is given; as
+many runs as there are cores go side by side. The exit status is 1 if a run with Rusanov's flux, HLL or HLLC failed.
 """
 
+import argparse
+import concurrent.futures
 import itertools
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -79,27 +82,35 @@ def pipeline(problem, order, flux, shape, basis):
     )
 
 
+def row(program, run):
+    """Runs one file on one thread; returns its row of the table, and whether density and pressure stayed positive."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "case.yaml"
+        file.write_text(pipeline(*run))
+        command = [program, "run", file, "--output", pathlib.Path(folder) / "out", "--quiet", "--set", "threads=1"]
+        outcome = subprocess.run(command, capture_output=True, text=True)
+        cells = [str(x) for x in run]
+        if outcome.returncode:
+            return cells + [(outcome.stderr.strip().splitlines() or ["failed"])[0], "", "", "", ""], False
+        summary = json.loads((pathlib.Path(folder) / "out/summary.json").read_text())
+        time, limited = summary["time"], summary["limited"]
+        cells += [f"{time['steps']:,}", str(time["retries"])]
+        cells += [f"{limited['density']:.3g}", f"{limited['pressure']:.3g}", f"{limited['mean']:.1%}"]
+        return cells, limited["density"] > 0 and limited["pressure"] > 0
+
+
 def main():
-    program = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "target/release/dgsuite").resolve()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", nargs="?", default="target/release/dgsuite")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time, each on one thread")
+    arguments = parser.parse_args()
+    program = pathlib.Path(arguments.program).resolve()
     print("| problem | p | flux | shape | basis | steps | retries | least ρ | least p | limited |")
     print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
     failures = 0
-    for run in covering():
-        with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder) / "case.yaml"
-            file.write_text(pipeline(*run))
-            command = [program, "run", file, "--output", pathlib.Path(folder) / "out", "--quiet"]
-            outcome = subprocess.run(command, capture_output=True, text=True)
-            cells = [str(x) for x in run]
-            if outcome.returncode == 0:
-                summary = json.loads((pathlib.Path(folder) / "out/summary.json").read_text())
-                time, limited = summary["time"], summary["limited"]
-                positive = limited["density"] > 0 and limited["pressure"] > 0
-                cells += [f"{time['steps']:,}", str(time["retries"])]
-                cells += [f"{limited['density']:.3g}", f"{limited['pressure']:.3g}", f"{limited['mean']:.1%}"]
-            else:
-                positive = False
-                cells += [(outcome.stderr.strip().splitlines() or ["failed"])[0], "", "", "", ""]
+    runs = covering()
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for run, (cells, positive) in zip(runs, pool.map(lambda run: row(program, run), runs)):
             failures += not positive and run[2] != "roe"
             print("| " + " | ".join(cells) + " |", flush=True)
     return 1 if failures else 0
