@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
+use crate::systems::hyperbolic::KernelChoice;
 use crate::systems::two_point::SplitFlux;
 
 const SHAPES: [Shape; 5] =
@@ -94,8 +95,7 @@ impl Choice {
             }
         };
         let texts = parts.iter().flat_map(|part| &part.texts).map(digest).collect();
-        let name = |file: &str| file.trim_end_matches(".cu").trim_end_matches("_gradient").to_owned();
-        let names = parts.iter().map(|p| if p.fast { name(&p.name) } else { "universal".to_owned() });
+        let names = parts.iter().map(|p| KernelChoice::new(p.shape, p.curved, p.fast, &p.name).name);
         Self { case, names: Ok(names.collect()), fast: parts.iter().all(|part| part.fast), texts }
     }
 }

@@ -123,6 +123,18 @@ pub fn plan(
         line("velocity", limits("inverse mass matrix or diagonal", tolerance, max_iterations));
     }
     line("device", device_line(description, plan.setup.comm.as_ref()));
+    let kernels = &description.kernels;
+    if !kernels.is_empty() {
+        line("kernels", kernels.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "));
+    }
+    if kernels.iter().any(|kernel| !kernel.fast) {
+        line(
+            "",
+            "the universal kernel is 3 to 20 times slower than others; `dgsuite bench --all --dry` lists the orders, \
+             forms and models that have kernels of their own"
+                .to_owned(),
+        );
+    }
     line("output", output_line(plan));
     out
 }

@@ -8,7 +8,7 @@ use super::monitors::{LastValues, norm_of};
 use crate::pipeline::monitors::Norm;
 use crate::plan::Plan;
 use crate::plan::print::elements_by_shape;
-use crate::systems::hyperbolic::{Description, Hyperbolic, Norms, Precision};
+use crate::systems::hyperbolic::{Description, Hyperbolic, KernelChoice, Norms, Precision};
 use crate::systems::{Iterations, PhaseSeconds, SolveStatistics, SystemError};
 
 /// Returns the summary of a run that is in progress or was killed; it replaces the summary of a former run.
@@ -89,6 +89,8 @@ pub fn facts(facts: &Facts<'_>, solver: &Hyperbolic) -> Map<String, Value> {
     put("ranks", json!(plan.setup.comm.size()));
     put("threads", json!(facts.description.threads));
     put("kernel", json!(facts.description.kernel));
+    let kernel = |k: &KernelChoice| json!({ "shape": k.shape.name(), "curved": k.curved, "name": k.name, "fast": k.fast });
+    put("kernels", json!(facts.description.kernels.iter().map(kernel).collect::<Vec<_>>()));
     put("precision", json!(if plan.setup.precision == Precision::Double { "double" } else { "single" }));
     put("model", json!(plan.variables.law().name()));
     put(

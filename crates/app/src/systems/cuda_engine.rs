@@ -4,6 +4,7 @@ mod batch;
 
 use super::engine::{Ahead, Described, Engine, norms, perturbed};
 use super::error::SystemError;
+use super::hyperbolic::KernelChoice;
 use batch::Batches;
 use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::cuda::{DeviceBuffer, Graph};
@@ -40,6 +41,13 @@ impl<T: PackScalar> Described for CudaDiscretization<T> {
     }
     fn device_name(&self) -> String {
         self.cuda().info().name.clone()
+    }
+    fn kernels(&self) -> Vec<KernelChoice> {
+        let kinds = self.kernels().unwrap_or_default();
+        kinds
+            .into_iter()
+            .map(|kind| KernelChoice::new(kind.shape, kind.curved, kind.fast, &kind.name))
+            .collect()
     }
     fn representation(&self) -> Representation {
         self.description().representation()

@@ -1,6 +1,7 @@
 //! A conservation law in one precision: the discretisation, a Runge–Kutta scheme and the state.
 
 use super::error::SystemError;
+use super::hyperbolic::KernelChoice;
 use super::solves::{Driven, Histories, SolveStatistics};
 use dgsuite_basis::{Representation, Shape};
 use dgsuite_gpu::{GpuError, Host, HostVector, Vector as _};
@@ -172,6 +173,10 @@ pub(crate) trait Described: Sync {
     fn device_name(&self) -> String;
     fn to_primitive(&self, u: &[f64], w: &mut [f64]);
     fn representation(&self) -> Representation;
+    /// The kernels that a GPU runs for each kind of elements; none on the CPU.
+    fn kernels(&self) -> Vec<KernelChoice> {
+        Vec::new()
+    }
     /// Basis functions of a shape in the space of this kind with another basis and order.
     fn basis_size_in(&self, _basis: Representation, _order: usize, _shape: Shape) -> usize {
         0

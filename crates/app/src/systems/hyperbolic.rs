@@ -101,6 +101,33 @@ impl fmt::Display for GroupDescription {
     }
 }
 
+/// The kernel that a GPU runs for the residual of elements of one shape, affine or curved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelChoice {
+    /// The shape.
+    pub shape: Shape,
+    /// Whether the elements are curved.
+    pub curved: bool,
+    /// Whether the kernel was made for such elements; the universal kernel runs all others.
+    pub fast: bool,
+    /// The name of the kernel.
+    pub name: String,
+}
+
+impl KernelChoice {
+    /// From the name of the kernel's file.
+    pub(crate) fn new(shape: Shape, curved: bool, fast: bool, file: &str) -> Self {
+        let name = file.trim_end_matches(".cu").trim_end_matches("_gradient");
+        Self { shape, curved, fast, name: if fast { name.to_owned() } else { "universal".to_owned() } }
+    }
+}
+
+impl fmt::Display for KernelChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", if self.curved { "curved" } else { "affine" }, self.shape.name(), self.name)
+    }
+}
+
 /// Sizes, memory and device of a solver, for plans and summaries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Description {
@@ -120,6 +147,8 @@ pub struct Description {
     pub device: String,
     /// The name of a GPU; empty for the CPU.
     pub device_name: String,
+    /// The kernels of a GPU.
+    pub kernels: Vec<KernelChoice>,
 }
 
 /// Values on the lattice of the elements of a shape.
@@ -215,6 +244,7 @@ impl Hyperbolic {
             kernel: d.kernel(),
             device: self.setup.device.to_string(),
             device_name: d.device_name(),
+            kernels: d.kernels(),
         }
     }
 

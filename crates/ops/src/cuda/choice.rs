@@ -45,11 +45,23 @@ impl<T: PackScalar> CudaDiscretization<T> {
         let scheme = &on_device(scheme, &shapes_of(&mesh));
         let d =
             Discretization::laid_out(mesh, scheme, equation.into(), boundaries, host, Lanes::Device, None)?;
-        let law = law_text(&d)?;
-        let mut chosen = Vec::new();
-        for group in &d.groups {
-            chosen.extend(kernel_texts(&law, group, scheme.form)?);
-        }
-        Ok(chosen)
+        of_groups(&d)
     }
+
+    /// The kernels of this discretisation.
+    ///
+    /// # Errors
+    /// None after [`new`](Self::new) has succeeded.
+    pub fn kernels(&self) -> Result<Vec<ChosenKernels>, OpsError> {
+        of_groups(self.description())
+    }
+}
+
+fn of_groups<T: PackScalar>(d: &Discretization<T>) -> Result<Vec<ChosenKernels>, OpsError> {
+    let law = law_text(d)?;
+    let mut chosen = Vec::new();
+    for group in &d.groups {
+        chosen.extend(kernel_texts(&law, group, d.scheme.form)?);
+    }
+    Ok(chosen)
 }
