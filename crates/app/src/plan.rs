@@ -499,6 +499,7 @@ fn setup(
         threads: pipeline.threads,
         device,
         comm: Arc::new(Alone),
+        cutting: pipeline.mesh.cutting,
     }
 }
 

@@ -445,6 +445,12 @@ pub enum MeshError {
         /// Elements of the mesh.
         elements: usize,
     },
+    /// METIS cannot cut a mesh.
+    #[error("METIS cannot cut this mesh: {reason}")]
+    Graph {
+        /// The reason.
+        reason: String,
+    },
     /// A number of items that exceeds 32-bit indices.
     #[error("{count} {what} are too many (at most {max})")]
     TooLarge {

@@ -75,7 +75,7 @@ pub use error::{Location, MeshError};
 pub use mesh::{
     Across, BoundaryTag, ElementSet, Face, Mesh, PeriodicFace, PeriodicLink, RegionTag, Side, UNNAMED,
 };
-pub use partition::{Cut, Part, Partition, PartitionStatistics};
+pub use partition::{Cut, Cutting, Part, Partition, PartitionStatistics};
 pub use renumber::SpaceFillingCurve;
 
 /// The examples of the README as tests.

@@ -4,10 +4,23 @@
 //! elements of one set (a *run*) stay together, so that the SIMD blocks of a part are full. Partitions and
 //! parts depend on the mesh and on the number of parts alone: each process can compute its own part.
 
+#[cfg(feature = "metis")]
+mod graph;
+
 use crate::{Across, ElementSet, Face, Mesh, MeshError, PeriodicFace, Side, SpaceFillingCurve};
 
 /// Elements of a run, which belong to one part.
 const RUN: usize = 8;
+
+/// How a mesh is cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Cutting {
+    /// Into ranges of the Hilbert curve: [`Partition::along_curve`].
+    #[default]
+    Curve,
+    /// By METIS, which cuts fewer faces: [`Partition::by_graph`].
+    Graph,
+}
 
 /// The part of each element.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +119,39 @@ impl Partition {
             return Ok(Self { of, parts });
         }
         Ok(out)
+    }
+
+    /// Cuts the graph of elements, in which elements with a common face are neighbours, into `parts` parts of
+    /// about equal weight with few cut faces, by METIS (Karypis and Kumar, SIAM J. Sci. Comput. 20, 1998).
+    ///
+    /// # Errors
+    /// [`MeshError::Graph`] without the feature `metis`, or if the library fails;
+    /// [`MeshError::TooManyParts`] as for [`along_curve`](Self::along_curve).
+    pub fn by_graph(mesh: &Mesh, parts: usize, weight: impl Fn(usize) -> f64) -> Result<Self, MeshError> {
+        #[cfg(feature = "metis")]
+        return graph::cut(mesh, parts, weight);
+        #[cfg(not(feature = "metis"))]
+        {
+            let _ = (mesh, parts, weight);
+            let reason = "this program was built without it (cargo's `--features metis`)".to_owned();
+            Err(MeshError::Graph { reason })
+        }
+    }
+
+    /// Cuts a mesh in one of the ways.
+    ///
+    /// # Errors
+    /// Those of [`along_curve`](Self::along_curve) and [`by_graph`](Self::by_graph).
+    pub fn new(
+        mesh: &Mesh,
+        parts: usize,
+        cutting: Cutting,
+        weight: impl Fn(usize) -> f64,
+    ) -> Result<Self, MeshError> {
+        match cutting {
+            Cutting::Curve => Self::along_curve(mesh, parts, weight),
+            Cutting::Graph => Self::by_graph(mesh, parts, weight),
+        }
     }
 
     /// The partition with the given part of each element.

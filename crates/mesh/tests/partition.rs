@@ -112,3 +112,31 @@ fn parts_may_be_given_and_disconnected_but_not_empty() {
     refused(Partition::along_curve(&mesh, 17, |_| 1.0));
     assert_eq!(Partition::along_curve(&mesh, 16, |_| 1.0).unwrap().parts(), 16);
 }
+
+#[cfg(not(feature = "metis"))]
+#[test]
+fn without_metis_a_sentence_says_how_to_get_it() {
+    let error = Partition::by_graph(&meshes()[0], 2, |_| 1.0).unwrap_err().to_string();
+    assert!(error.contains("--features metis"), "{error}");
+}
+
+#[cfg(feature = "metis")]
+#[test]
+fn metis_cuts_fewer_faces_of_a_mesh_and_balances_weights() {
+    let mesh = {
+        let mut mesh = Box::unit(Shape::Triangle, 40).build().unwrap();
+        mesh.renumber(SpaceFillingCurve::Hilbert);
+        mesh
+    };
+    let weight = |e: usize| if e < 800 { 3.0 } else { 1.0 };
+    for n in [1, 2, 3, 7, 16] {
+        let of = |partition: Partition| partition.statistics(&mesh, weight);
+        let graph = of(Partition::by_graph(&mesh, n, weight).unwrap());
+        let curve = of(Partition::along_curve(&mesh, n, weight).unwrap());
+        let cut = |s: &dgsuite_mesh::PartitionStatistics| s.cuts.iter().sum::<usize>();
+        assert!(cut(&graph) <= cut(&curve), "{n} parts: {} against {}", cut(&graph), cut(&curve));
+        assert!(graph.load.iter().all(|l| *l < 1.1), "{n} parts: {:?}", graph.load);
+    }
+    let again = || Partition::by_graph(&mesh, 3, weight).unwrap();
+    assert_eq!(again(), again());
+}

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use dgsuite_basis::{Quadrature, Shape};
-use dgsuite_mesh::{Mesh, Partition, SpaceFillingCurve};
+use dgsuite_mesh::{Cutting, Mesh, Partition, SpaceFillingCurve};
 use dgsuite_ops::Scheme;
 
 use crate::plan::print::grouped;
@@ -19,6 +19,9 @@ pub(super) struct PartitionArgs {
     /// Number of parts, one for each rank
     #[arg(long, value_name = "N")]
     parts: usize,
+    /// The way: curve, ranges of the Hilbert curve; graph, by METIS
+    #[arg(long, default_value = "curve", value_parser = ["curve", "graph"])]
+    method: String,
     /// Polynomial degree, for the sizes of the messages
     #[arg(long, default_value_t = 3)]
     order: usize,
@@ -41,11 +44,15 @@ pub(super) fn describe(args: &PartitionArgs) -> anyhow::Result<String> {
     let space = Scheme::modal(args.order);
     let weights: Vec<f64> = mesh.sets.iter().map(|set| cost(&space, set.shape, set.order)).collect();
     let weight = |element: usize| weights[mesh.locate(element).0];
-    let partition = Partition::along_curve(&mesh, args.parts, weight)?;
+    let (cutting, how) = match args.method.as_str() {
+        "graph" => (Cutting::Graph, "by METIS"),
+        _ => (Cutting::Curve, "along the Hilbert curve"),
+    };
+    let partition = Partition::new(&mesh, args.parts, cutting, weight)?;
     let statistics = partition.statistics(&mesh, weight);
     let bytes = message_bytes(&mesh, &partition, args.order);
     let mut out = format!(
-        "{}: {} elements in {} parts, cut along the Hilbert curve\n\n part    elements   load   cut faces  neighbours  bytes a stage\n",
+        "{}: {} elements in {} parts, cut {how}\n\n part    elements   load   cut faces  neighbours  bytes a stage\n",
         args.file.display(),
         grouped(mesh.n_elements()),
         args.parts

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use dgsuite_basis::Shape;
+use dgsuite_mesh::Cutting;
 use dgsuite_mesh::generate::Diagonal;
 
 use super::expression::wrong_type;
@@ -20,6 +21,8 @@ pub struct MeshSpec {
     pub periodic: Vec<PeriodicPair>,
     /// Uniform refinements.
     pub refine: usize,
+    /// How the mesh is cut into a part for each rank.
+    pub cutting: Cutting,
     /// Factor on all coordinates.
     pub scale: f64,
     /// A map of the nodes of the refined and scaled mesh.
@@ -101,6 +104,8 @@ const PAIRS: [(&str, [Shape; 2]); 3] = [
 const DIAGONALS: [(&str, Diagonal); 3] =
     [("anti", Diagonal::Anti), ("main", Diagonal::Main), ("alternate", Diagonal::Alternate)];
 
+const CUTTINGS: [(&str, Cutting); 2] = [("curve", Cutting::Curve), ("graph", Cutting::Graph)];
+
 /// The largest number of cells in a direction.
 const MAX_CELLS: f64 = 1e7;
 
@@ -129,6 +134,7 @@ impl MeshSpec {
             source,
             periodic: periodic_pairs(&section)?,
             refine: refine.map_or(0, |r| r.value),
+            cutting: section.choice("partition", &CUTTINGS)?.map_or(Cutting::Curve, |c| c.value),
             scale: section.positive("scale")?.map_or(1.0, |s| s.value),
             map: MapSpec::read(&section)?,
             place: section.place().clone(),

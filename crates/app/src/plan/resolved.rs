@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
+use dgsuite_mesh::Cutting;
 use dgsuite_ops::{EntropyFilter, Limiting, Neighbourhood};
 use dgsuite_timeint::StepSize;
 
@@ -29,6 +30,7 @@ pub fn resolve(document: &Document, pipeline: &Pipeline, setup: &Setup, time: &T
     if let MeshSource::File(file) = &pipeline.mesh.source {
         tree.set("mesh.file", path_text(&pipeline.resolve(&file.value)));
     }
+    tree.default("mesh.partition", text(cutting_word(pipeline.mesh.cutting)));
     tree.default("mesh.refine", number(pipeline.mesh.refine as f64));
     tree.default("mesh.scale", number(pipeline.mesh.scale));
     match pipeline.physics.model {
@@ -193,6 +195,13 @@ fn limiter(tree: &mut Tree, limiting: Limiting) {
 }
 
 /// The name of a node set in the file; equispaced nodes have none.
+fn cutting_word(cutting: Cutting) -> &'static str {
+    match cutting {
+        Cutting::Curve => "curve",
+        Cutting::Graph => "graph",
+    }
+}
+
 fn node_word(nodes: NodeSet) -> Option<&'static str> {
     match nodes {
         NodeSet::GaussLegendre => Some("gauss"),

@@ -11,7 +11,7 @@ use super::two_point::SplitFlux;
 use dgsuite_basis::correction::Parameter;
 use dgsuite_basis::{Correction, Cubature, NodeSet, Polynomials, Representation};
 use dgsuite_gpu::comm::{Alone, Communicator};
-use dgsuite_mesh::{Mesh, Partition, Shape};
+use dgsuite_mesh::{Cutting, Mesh, Partition, Shape};
 use dgsuite_ops::{Form, Limiting, Ranks, Scheme as Space, StepMeasure, basis_size};
 use dgsuite_physics::exact::Model;
 use dgsuite_physics::navier_stokes::Viscosity;
@@ -320,6 +320,8 @@ pub struct Setup {
     pub device: Device,
     /// The ranks that share the mesh; each has its own solver with the same set-up.
     pub comm: Arc<dyn Communicator>,
+    /// How the mesh is cut into a part for each rank.
+    pub cutting: Cutting,
 }
 
 impl Setup {
@@ -350,6 +352,7 @@ impl Setup {
             threads: 0,
             device: Device::Cpu,
             comm: Arc::new(Alone),
+            cutting: Cutting::Curve,
         }
     }
 
@@ -391,7 +394,7 @@ impl Setup {
         let space = self.space();
         let sizes: Vec<f64> = self.mesh.sets.iter().map(|set| cost(&space, set.shape, set.order)).collect();
         let weight = |element: usize| sizes[self.mesh.locate(element).0];
-        let partition = Partition::along_curve(&self.mesh, ranks, weight)?;
+        let partition = Partition::new(&self.mesh, ranks, self.cutting, weight)?;
         Ok(Some(Arc::new(Ranks::new(&self.mesh, &partition, Arc::clone(&self.comm))?)))
     }
 

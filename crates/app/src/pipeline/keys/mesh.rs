@@ -66,6 +66,13 @@ pub(super) const KEYS: &[Key] = &[
         Value("0"),
         "The number of uniform refinements. Curved boundaries stay curved.",
     ),
+    key(
+        "mesh.partition",
+        &[Words(&["curve", "graph"])],
+        Value("curve"),
+        "How the mesh is cut into a part for each rank: `curve`, ranges of the Hilbert curve through the elements; \
+         `graph`, by METIS, which cuts fewer faces and which the program has if it was built with `--features metis`.",
+    ),
     key("mesh.scale", &[Number(Above(0.0))], Value("1"), "A factor on all coordinates."),
     key(
         "mesh.map",
