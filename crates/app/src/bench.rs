@@ -26,8 +26,10 @@
 
 mod case;
 mod choice;
+pub mod comm;
 mod incompressible;
 mod poisson;
+pub mod scale;
 mod table;
 
 use crate::systems::SystemError;

@@ -3,6 +3,7 @@
 //! Exit codes: 0 if the command is done, or was stopped by Ctrl-C or a signal and wrote a checkpoint; 1 if
 //! the run failed or a check does not hold; 2 if the input or the environment is wrong.
 
+mod bench;
 mod devices;
 mod mesh_info;
 mod mesh_partition;
@@ -18,7 +19,7 @@ use clap::{Args, Parser, Subcommand};
 use dgsuite_gpu::comm::CommError;
 
 use self::ranks::Team;
-use crate::bench;
+use crate::bench::BenchError;
 use crate::job::Job;
 use crate::pipeline::keys;
 use crate::pipeline::overrides::Override;
@@ -29,7 +30,7 @@ use crate::plan::Choices;
 use crate::run::log::Log;
 use crate::run::{Report, Status};
 use crate::study::{Study, StudyError};
-use crate::systems::hyperbolic::{Device, DeviceError};
+use crate::systems::hyperbolic::DeviceError;
 use crate::writer::WriterError;
 
 /// High-order discontinuous Galerkin flow solver: one binary, one pipeline file.
@@ -53,8 +54,8 @@ enum Command {
     /// Check a pipeline file with its mesh and formulas, and print the plan without running
     Check(FileArgs),
     /// Measure the operators against the speed limits of this machine
-    #[command(after_help = BENCH_HELP)]
-    Bench(BenchArgs),
+    #[command(after_help = bench::HELP)]
+    Bench(Box<bench::BenchArgs>),
     /// List the devices that pipelines can run on
     Devices,
     /// Draw columns of a table as curves (SVG)
@@ -96,65 +97,6 @@ Examples:
   dgsuite plot out/vortex/monitors/residual.csv --log y
   dgsuite plot out/cylinder/monitors/forces.csv --y cd,cl -o drag.svg
   dgsuite plot out/naca/monitors/wall-curve.csv --x x --y cp";
-
-const BENCH_HELP: &str = "\
-Each row is the residual of the Euler or Navier-Stokes equations on a periodic box, alone and fused with a Runge-Kutta stage.
-The columns are degrees of freedom per second, bytes per second (bytes that the layout must move), and the floor: the time that
-these bytes, or the matrix products, take at the measured limits, as a share of the measured time. With `--model poisson`
-each row is the interior penalty operator: the product A u, and a smoother's step with the diagonal. With `--model
-incompressible` the rows are the kernels of a step: convection, a sub-step, gradient and divergence, Helmholtz. `--all` lists the
-kernels that a GPU runs for every combination of shape, form, geometry and model at orders 1 to 4, and how many are fast.
-
-Examples:
-  dgsuite bench --device cpu --threads 1 --shapes tri,quad
-  dgsuite bench --device cuda --orders 3 --precision double,single --json bench.json
-  dgsuite bench --model poisson --shapes tri,tet --orders 1,2,3,4,5,6,7,8 --size 4
-  dgsuite bench --model incompressible --shapes tri --orders 1,2,3,4,5,6,7,8,9,10
-  dgsuite bench --all --dry";
-
-#[derive(Debug, Args)]
-struct BenchArgs {
-    /// Device: auto, cpu, cuda or cuda:N
-    #[arg(long, default_value = "auto")]
-    device: String,
-    /// CPU threads (0: all)
-    #[arg(long, default_value_t = 0)]
-    threads: usize,
-    /// Shapes: tri, quad, tet, hex, prism; mixed meshes: tri+quad, prism+tet (compared with their parts
-    /// alone)
-    #[arg(long, value_delimiter = ',', default_value = "tri,quad,tet,hex,prism")]
-    shapes: Vec<String>,
-    /// Polynomial degrees
-    #[arg(long, value_delimiter = ',', default_value = "1,2,3,4")]
-    orders: Vec<usize>,
-    /// Forms: collocated; nodal, modal and taylor (over-integrated); collocated-strong and modal-strong;
-    /// modal-stored and taylor-stored (stored inverses of mass matrices); fr and fr-gauss (flux
-    /// reconstruction at Lobatto and Gauss points); kennedy-gruber and ranocha (split)
-    #[arg(long, value_delimiter = ',', default_value = "collocated,nodal")]
-    forms: Vec<String>,
-    /// Models: euler, euler-source, navier-stokes, poisson, incompressible
-    #[arg(long, value_delimiter = ',', default_value = "euler")]
-    model: Vec<String>,
-    /// Geometries: affine, curved, half-curved
-    #[arg(long, value_delimiter = ',', default_value = "affine")]
-    geometry: Vec<String>,
-    /// Precisions: double, single
-    #[arg(long, value_delimiter = ',', default_value = "double")]
-    precision: Vec<String>,
-    /// Millions of degrees of freedom of each case (default: 2 on the CPU, 30 on a GPU)
-    #[arg(long)]
-    size: Option<f64>,
-    /// Write the results to this file, as JSON
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// List the kernels of all combinations of shape, form, geometry, model and order 1 to 4; on a GPU then
-    /// measure each kernel once on each shape, geometry and model
-    #[arg(long)]
-    all: bool,
-    /// With --all: list only
-    #[arg(long, requires = "all")]
-    dry: bool,
-}
 
 const RUN_HELP: &str = "\
 Results go to output.directory of the file (default: out/<file name> beside the file):
@@ -243,7 +185,7 @@ fn exit_code_of(error: &anyhow::Error) -> u8 {
         || error.is::<DeviceError>()
         || error.is::<CommError>()
         || ranks::is_elsewhere(error)
-        || error.is::<bench::BenchError>()
+        || error.is::<BenchError>()
         || error.is::<plot::PlotError>()
         || error.is::<keys::KeysError>()
         || matches!(error.downcast_ref(), Some(StudyError::Input(_)))
@@ -262,7 +204,7 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
     match command {
         Command::Run(args) => run(&args),
         Command::Check(args) => check(&args),
-        Command::Bench(args) => benchmark(&args),
+        Command::Bench(args) => bench::bench(&args),
         Command::Devices => {
             print(&devices::describe())?;
             Ok(0)
@@ -335,57 +277,6 @@ fn run_read(args: &RunArgs, team: &Team, document: &Document, sections: &Section
         None => Job::new(document, &choices)?.execute(&mut log)?,
     };
     Ok(exit_code(&report))
-}
-
-fn benchmark(args: &BenchArgs) -> anyhow::Result<u8> {
-    let device: Device = args.device.parse()?;
-    if args.all {
-        let choices = bench::choices(args.threads)?;
-        print(&format!("{}\n{}", bench::list(&choices), bench::digests(&choices)))?;
-        if args.dry || device == Device::Cpu {
-            return Ok(0);
-        }
-    }
-    let default_size = match device {
-        Device::Cpu => 2.0,
-        Device::Cuda(_) => {
-            if args.all {
-                4.0
-            } else {
-                30.0
-            }
-        }
-    };
-    let options = bench::Options {
-        device,
-        threads: args.threads,
-        shapes: args.shapes.clone(),
-        orders: args.orders.clone(),
-        forms: args.forms.clone(),
-        models: args.model.clone(),
-        geometries: args.geometry.clone(),
-        precisions: args.precision.clone(),
-        size: args.size.unwrap_or(default_size),
-        all: args.all,
-    };
-    let mut printed = Ok(());
-    let mut say = |text: String| {
-        if printed.is_ok() {
-            printed = print(&text);
-        }
-    };
-    let say = std::cell::RefCell::new(&mut say);
-    let result = bench::run(
-        &options,
-        &mut |name, limits| say.borrow_mut()(bench::head(name, limits)),
-        &mut |row, limits| say.borrow_mut()(bench::line(row, limits)),
-    )?;
-    printed?;
-    if let Some(path) = &args.json {
-        let text = serde_json::to_string_pretty(&result)?;
-        crate::writer::atomic::write(path, format!("{text}\n").as_bytes())?;
-    }
-    Ok(0)
 }
 
 /// The words of this command, quoted where a shell needs it.

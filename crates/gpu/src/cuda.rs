@@ -40,6 +40,7 @@ mod memory;
 mod module;
 pub mod nccl;
 pub mod nvrtc;
+mod peer;
 mod source;
 mod stream;
 
@@ -51,10 +52,10 @@ use std::thread::JoinHandle;
 
 pub use crate::vector::Permutation;
 pub use cache::{CACHE_VARIABLE, Cache};
-pub use device::DeviceInfo;
+pub use device::{DeviceInfo, DeviceLink};
 pub use graph::Graph;
 pub use launch::{Args, LaunchConfig};
-pub use link::{Link, PLANE_VARIABLE};
+pub use link::{DevicePlane, Link, PLANE_VARIABLE};
 pub use memory::{DeviceBuffer, PinnedBuffer};
 pub use module::{Function, Module};
 pub use source::{DEVICE_HEADER, Options, Source};
@@ -142,6 +143,14 @@ impl Cuda {
     /// driver.
     pub fn devices() -> Result<Vec<DeviceInfo>, GpuError> {
         device::devices()
+    }
+
+    /// How device `from` reaches the memory of device `to`, by their numbers.
+    ///
+    /// # Errors
+    /// [`GpuError::NoDriver`] and other failures of the driver.
+    pub fn link(from: usize, to: usize) -> Result<DeviceLink, GpuError> {
+        device::link(from, to)
     }
 
     /// The driver's description of this device; `memory_free` is from the time when it was opened.

@@ -7,10 +7,12 @@
 mod bandwidth;
 mod device;
 mod fma;
+mod messages;
 
 use std::time::Instant;
 
 pub use device::{DeviceEffort, DeviceLimits, measure_device};
+pub use messages::{MessageTime, MessageTimes, measure_link, measure_messages};
 
 use crate::{GpuError, Host};
 

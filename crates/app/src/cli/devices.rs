@@ -35,23 +35,33 @@ pub(super) fn describe() -> String {
             );
         }
     }
-    if Cuda::devices().is_ok_and(|devices| devices.len() > 1) {
-        match nccl::library() {
-            Ok((path, version)) => {
-                let _ = writeln!(
-                    text,
-                    "GPUs of several ranks exchange messages by NCCL {version} ({})",
-                    path.display()
-                );
-            }
-            Err(_) => {
-                _ = writeln!(
-                    text,
-                    "GPUs of several ranks exchange messages through host memory: there is no NCCL"
-                );
-            }
-        }
+    let n_devices = Cuda::devices().map_or(0, |devices| devices.len());
+    if n_devices > 1 {
+        text.push_str(&links(n_devices));
+        let planes = match nccl::library() {
+            Ok((path, version)) => format!("NCCL {version} ({}), ", path.display()),
+            Err(_) => "no NCCL, ".to_owned(),
+        };
+        let _ = writeln!(
+            text,
+            "GPUs of several ranks exchange messages by: {planes}peer (direct access), staged (host memory); \
+             `dgsuite bench comm --devices all` measures them"
+        );
     }
     let _ = write!(text, "`device: auto` is {}", Device::auto().0);
     text
+}
+
+/// The links between all pairs of devices; pairs with the same link share a line.
+fn links(n_devices: usize) -> String {
+    let mut kinds: Vec<(String, Vec<String>)> = Vec::new();
+    for (a, b) in (0..n_devices).flat_map(|b| (0..b).map(move |a| (a, b))) {
+        let kind = Cuda::link(a, b).map_or_else(|error| error.to_string(), |link| link.to_string());
+        let pair = format!("{a}-{b}");
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, pairs)) => pairs.push(pair),
+            None => kinds.push((kind, vec![pair])),
+        }
+    }
+    kinds.into_iter().map(|(kind, pairs)| format!("GPUs {}: {kind}\n", pairs.join(", "))).collect()
 }

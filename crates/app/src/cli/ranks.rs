@@ -56,6 +56,16 @@ impl Team {
         Choices { comm: self.comm.clone(), local_rank, cores_shared_by: share, ..choices }
     }
 
+    /// The ranks, if there are several.
+    pub(super) fn comm(&self) -> Option<&Arc<dyn Communicator>> {
+        self.comm.as_ref()
+    }
+
+    /// The number of this rank among those of its host.
+    pub(super) fn local_rank(&self) -> usize {
+        self.place.local_rank
+    }
+
     /// Whether this rank prints.
     pub(super) fn prints(&self) -> bool {
         self.comm.as_ref().is_none_or(|comm| comm.rank() == ROOT)

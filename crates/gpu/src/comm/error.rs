@@ -126,6 +126,12 @@ pub enum CommError {
         /// The reason.
         reason: String,
     },
+    /// Devices cannot reach each other's memory.
+    #[error("devices cannot write into each other's memory: {reason}")]
+    Peer {
+        /// The reason.
+        reason: String,
+    },
     /// The process that started this rank cannot be reached.
     #[error("the process that started this rank does not answer: {reason}")]
     Parent {

@@ -105,6 +105,48 @@ pub(super) fn devices() -> Result<Vec<DeviceInfo>, GpuError> {
     (0..n_devices).map(one).collect()
 }
 
+/// How a device reaches the memory of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DeviceLink {
+    /// Directly, atomic operations included: NVLink.
+    DirectWithAtomics,
+    /// Directly, without atomic operations: PCI Express.
+    Direct,
+    /// Through host memory.
+    ThroughHost,
+}
+
+impl fmt::Display for DeviceLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::DirectWithAtomics => "direct access with atomics (NVLink)",
+            Self::Direct => "direct access (PCI Express)",
+            Self::ThroughHost => "no direct access",
+        })
+    }
+}
+
+/// The link between two devices, by their numbers.
+pub(super) fn link(from: usize, to: usize) -> Result<DeviceLink, GpuError> {
+    use sys::CUdevice_P2PAttribute as Link;
+    driver::load()?;
+    let device = |i: usize| wrapped("finding a device", result::device::get(i as i32));
+    let (from, to) = (device(from)?, device(to)?);
+    let has = |attribute| {
+        let mut value = 0;
+        // SAFETY: a place for the answer; both devices come from the driver.
+        let code = unsafe { sys::cuDeviceGetP2PAttribute(&raw mut value, attribute, from, to) };
+        check("asking for the link between devices", code).map(|()| value != 0)
+    };
+    Ok(if !has(Link::CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED)? {
+        DeviceLink::ThroughHost
+    } else if has(Link::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED)? {
+        DeviceLink::DirectWithAtomics
+    } else {
+        DeviceLink::Direct
+    })
+}
+
 /// The driver's state on one device, with the main stream, which receives all work without an explicit
 /// stream.
 ///

@@ -3,6 +3,7 @@
 //! | plane | how |
 //! |---|---|
 //! | `nccl` | NVIDIA's NCCL, in stream order; can be recorded in graphs |
+//! | `peer` | copies into the memory of the other devices of the host, in stream order; can be recorded |
 //! | `staged` | through host memory and the communicator; waits for the stream |
 
 use std::sync::Arc;
@@ -12,13 +13,51 @@ use cudarc::driver::result;
 use super::Cuda;
 use super::driver::wrapped;
 use super::nccl::{self, DeviceMessage, Nccl};
+use super::peer::Peer;
 use super::stream::{Event, Stream};
 use crate::GpuError;
-use crate::comm::{Communicator, Exchange, Partner};
+use crate::comm::{CommError, Communicator, Exchange, Partner};
 
-/// The environment variable that chooses the plane: `nccl` or `staged`. By default NCCL is used if all ranks
-/// have it.
+/// The environment variable that chooses the plane: `nccl`, `peer` or `staged`.
 pub const PLANE_VARIABLE: &str = "DGSUITE_DEVICE_PLANE";
+
+/// The way of messages between devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DevicePlane {
+    /// By NCCL.
+    Nccl,
+    /// By copies into the memory of the other devices, which are on the same host.
+    Peer,
+    /// Through host memory, by the communicator.
+    Staged,
+}
+
+impl DevicePlane {
+    /// All planes.
+    pub const ALL: [Self; 3] = [Self::Nccl, Self::Peer, Self::Staged];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nccl => "nccl",
+            Self::Peer => "peer",
+            Self::Staged => "staged",
+        }
+    }
+
+    /// The plane that [`PLANE_VARIABLE`] names.
+    fn wanted() -> Result<Option<Self>, CommError> {
+        let Ok(value) = std::env::var(PLANE_VARIABLE) else { return Ok(None) };
+        match Self::ALL.into_iter().find(|plane| plane.name() == value) {
+            Some(plane) => Ok(Some(plane)),
+            None => {
+                let expected = "nccl, peer or staged";
+                Err(CommError::Variable { variable: PLANE_VARIABLE, value, expected })
+            }
+        }
+    }
+}
 
 /// Persistent sets of transfers.
 pub struct Link {
@@ -30,13 +69,16 @@ pub struct Link {
 
 enum Plane {
     Nccl(Nccl),
+    Peer(Peer),
     /// One exchange for each set.
     Staged(Vec<Box<dyn Exchange>>),
 }
 
 impl Link {
     /// Prepares sets of transfers, each of which is run as a whole. Collective: all ranks call this in the
-    /// same order, and each transfer has its counterpart in the same set.
+    /// same order, and each transfer has its counterpart in the same set. The plane is that of
+    /// [`PLANE_VARIABLE`], else NCCL if all ranks have it, else `peer` if the devices reach each other, else
+    /// `staged`.
     ///
     /// # Errors
     /// [`GpuError`] of the device or of NCCL, [`GpuError::Ranks`] if other ranks cannot be reached.
@@ -48,18 +90,55 @@ impl Link {
         comm: &Arc<dyn Communicator>,
         sets: Vec<Vec<DeviceMessage>>,
     ) -> Result<Self, GpuError> {
-        let wanted = std::env::var(PLANE_VARIABLE).ok();
-        let lacks = wanted.as_deref() == Some("staged") || nccl::library().is_err();
-        let mut any = [f64::from(u8::from(lacks))];
-        comm.max(&mut any)?;
-        let plane = if any == [0.0] || wanted.as_deref() == Some("nccl") {
-            Plane::Nccl(Nccl::connect(cuda, comm.as_ref())?)
-        } else {
-            let partner =
-                |t: &DeviceMessage| Partner { rank: t.rank, send: t.send_bytes, receive: t.receive_bytes };
-            let exchange =
-                |set: &Vec<DeviceMessage>| comm.exchange(&set.iter().map(partner).collect::<Vec<_>>());
-            Plane::Staged(sets.iter().map(exchange).collect::<Result<_, _>>()?)
+        let wanted = DevicePlane::wanted()?;
+        let mut lacks = [f64::from(u8::from(nccl::library().is_err()))];
+        comm.max(&mut lacks)?;
+        if let Some(plane) = wanted.or((lacks == [0.0]).then_some(DevicePlane::Nccl)) {
+            // SAFETY: the caller's contract.
+            return unsafe { Self::on(cuda, comm, sets, plane) };
+        }
+        // It fails on all ranks alike.
+        // SAFETY: the caller's contract.
+        match unsafe { Self::on(cuda, comm, sets.clone(), DevicePlane::Peer) } {
+            // SAFETY: the caller's contract.
+            Err(GpuError::Ranks(CommError::Peer { .. })) => unsafe {
+                Self::on(cuda, comm, sets, DevicePlane::Staged)
+            },
+            other => other,
+        }
+    }
+
+    /// As [`new`](Self::new), by a plane that is the same on all ranks.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new); also if this plane is not possible here.
+    ///
+    /// # Safety
+    /// As for [`new`](Self::new).
+    pub unsafe fn on(
+        cuda: &Cuda,
+        comm: &Arc<dyn Communicator>,
+        sets: Vec<Vec<DeviceMessage>>,
+        plane: DevicePlane,
+    ) -> Result<Self, GpuError> {
+        let plane = match plane {
+            DevicePlane::Nccl => Plane::Nccl(Nccl::connect(cuda, comm.as_ref())?),
+            DevicePlane::Peer => {
+                let mut peer = Peer::connect(cuda, comm)?;
+                // SAFETY: the caller's contract.
+                sets.iter().try_for_each(|set| unsafe { peer.add(comm, set) })?;
+                Plane::Peer(peer)
+            }
+            DevicePlane::Staged => {
+                let partner = |t: &DeviceMessage| Partner {
+                    rank: t.rank,
+                    send: t.send_bytes,
+                    receive: t.receive_bytes,
+                };
+                let exchange =
+                    |set: &Vec<DeviceMessage>| comm.exchange(&set.iter().map(partner).collect::<Vec<_>>());
+                Plane::Staged(sets.iter().map(exchange).collect::<Result<_, _>>()?)
+            }
         };
         Ok(Self { cuda: cuda.clone(), sets, plane, done: Event::new(cuda)? })
     }
@@ -68,15 +147,16 @@ impl Link {
     #[must_use]
     pub const fn plane(&self) -> &'static str {
         match self.plane {
-            Plane::Nccl(_) => "nccl",
-            Plane::Staged(_) => "staged",
+            Plane::Nccl(_) => DevicePlane::Nccl.name(),
+            Plane::Peer(_) => DevicePlane::Peer.name(),
+            Plane::Staged(_) => DevicePlane::Staged.name(),
         }
     }
 
     /// Whether [`run`](Self::run) can be recorded in a graph.
     #[must_use]
     pub const fn is_recordable(&self) -> bool {
-        matches!(self.plane, Plane::Nccl(_))
+        !matches!(self.plane, Plane::Staged(_))
     }
 
     /// Runs a set, after the work that is in this thread's stream and before the work that follows.
@@ -92,6 +172,7 @@ impl Link {
         match &mut self.plane {
             // SAFETY: the addresses are the contract of `new`.
             Plane::Nccl(nccl) => Ok(unsafe { nccl.exchange(&stream, transfers) }?),
+            Plane::Peer(peer) => peer.run(&stream, set),
             Plane::Staged(exchanges) => {
                 let (context, exchange) = (self.cuda.context(), &mut exchanges[set]);
                 context.bind()?;
@@ -132,6 +213,8 @@ impl Link {
         match &self.plane {
             // SAFETY: the caller's contract.
             Plane::Nccl(nccl) => Ok(unsafe { nccl.min(&stream, at, count) }.map(|()| true)?),
+            // SAFETY: the caller's contract.
+            Plane::Peer(peer) => unsafe { peer.min(&stream, at, count) }.map(|()| true),
             Plane::Staged(_) => Ok(false),
         }
     }
@@ -153,6 +236,7 @@ impl Link {
     pub fn wait_for(&self, event: &Event) -> Result<(), GpuError> {
         match &self.plane {
             Plane::Nccl(nccl) => Ok(nccl.wait(event)?),
+            Plane::Peer(peer) => peer.wait(event),
             Plane::Staged(_) => event.synchronize(),
         }
     }

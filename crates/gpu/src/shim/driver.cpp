@@ -15,12 +15,20 @@
 #include <cstdlib>
 #include <cstring>
 #include <atomic>
+#include <algorithm>
+#include <chrono>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <fstream>
 #include <link.h>
+#include <map>
+#include <sched.h>
+#include <set>
 #include <sstream>
 #include <string>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
@@ -38,6 +46,8 @@ constexpr std::size_t MEMORY = std::size_t(1) << 30;
 
 std::map<Address, std::size_t> arrays;
 std::size_t in_use = 0;
+// Arrays whose memory other processes may write: they are not part of the comparison of launches.
+std::set<Address> shared_arrays;
 
 [[noreturn]] void fail(const std::string& why) {
     std::fprintf(stderr, "%s\n", why.c_str());
@@ -53,9 +63,16 @@ struct Module {
 };
 struct Function { Module* module; int number; std::string name; int shared = SHARED_UNASKED; };
 
+// The arrays of this process alone.
+std::map<Address, std::size_t> own_arrays() {
+    std::map<Address, std::size_t> own = arrays;
+    for (const Address start : shared_arrays) own.erase(start);
+    return own;
+}
+
 std::vector<Bytes> snapshot() {
     std::vector<Bytes> all;
-    for (const auto& [start, bytes] : arrays) {
+    for (const auto& [start, bytes] : own_arrays()) {
         const auto* first = reinterpret_cast<const unsigned char*>(start);
         all.emplace_back(first, first + bytes);
     }
@@ -68,10 +85,11 @@ void run(const Function& f, const unsigned* grid, const unsigned* block, unsigne
     f.module->launch(f.number, grid, block, shared, 0, arguments);
     const std::vector<Bytes> up = snapshot();
     std::size_t i = 0;
-    for (const auto& [start, bytes] : arrays) std::memcpy(reinterpret_cast<void*>(start), before[i++].data(), bytes);
+    const std::map<Address, std::size_t> own = own_arrays();
+    for (const auto& [start, bytes] : own) std::memcpy(reinterpret_cast<void*>(start), before[i++].data(), bytes);
     f.module->launch(f.number, grid, block, shared, 1, arguments);
     i = 0;
-    for (const auto& [start, bytes] : arrays) {
+    for (const auto& [start, bytes] : own) {
         const auto* down = reinterpret_cast<const unsigned char*>(start);
         for (std::size_t b = 0; b < bytes; b++)
             if (down[b] != up[i][b])
@@ -128,7 +146,8 @@ int cuMemAlloc_v2(Address* start, std::size_t bytes) {
     if (const int code = outside_captures()) return code;
     const std::lock_guard<std::mutex> guard(lock);
     void* memory = nullptr;
-    if (bytes > MEMORY - in_use || posix_memalign(&memory, 256, bytes) != 0) return OUT_OF_MEMORY;
+    // Aligned to pages, so that other processes can have a part of them.
+    if (bytes > MEMORY - in_use || posix_memalign(&memory, 4096, bytes) != 0) return OUT_OF_MEMORY;
     std::memset(memory, 0xff, bytes);
     *start = reinterpret_cast<Address>(memory);
     arrays[*start] = bytes;
@@ -142,6 +161,7 @@ int cuMemFree_v2(Address start) {
     if (found == arrays.end()) return INVALID_VALUE;
     in_use -= found->second;
     arrays.erase(found);
+    shared_arrays.erase(start);
     std::free(reinterpret_cast<void*>(start));
     return SUCCESS;
 }
@@ -170,6 +190,82 @@ int cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t n, Stream* stream) 
 }
 int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t n, Stream* stream) {
     return put(stream, [=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), n); });
+}
+
+int cuMemsetD32Async(Address to, unsigned value, std::size_t n, Stream* stream) {
+    return put(stream, [=] { std::fill_n(reinterpret_cast<unsigned*>(to), n, value); });
+}
+
+// ---- memory of other processes -------------------------------------------------------------------
+
+int cuDeviceGetP2PAttribute(int* value, int, int, int) { *value = 1; return SUCCESS; }
+
+int cuMemGetAddressRange_v2(Address* base, std::size_t* bytes, Address at) {
+    const std::lock_guard<std::mutex> guard(lock);
+    auto found = arrays.upper_bound(at);
+    if (found == arrays.begin()) return INVALID_VALUE;
+    --found;
+    if (at > found->first + found->second) return INVALID_VALUE;
+    *base = found->first;
+    *bytes = found->second;
+    return SUCCESS;
+}
+
+// The memory of an array becomes that of a file without a name, at the same address. Another process opens
+// the file through this one.
+struct Handle { int process, file; std::size_t bytes; char rest[48]; };
+static_assert(sizeof(Handle) == 64, "as CUipcMemHandle");
+
+int cuIpcGetMemHandle(Handle* handle, Address start) {
+    const std::lock_guard<std::mutex> guard(lock);
+    static std::map<Address, Handle> known;
+    const auto found = arrays.find(start);
+    if (found == arrays.end()) return INVALID_VALUE;
+    if (shared_arrays.count(start) == 0) {
+        const std::size_t page = 4096, bytes = (found->second + page - 1) / page * page;
+        const int file = memfd_create("array", 0);
+        // By the system call: the sanitizer would find the bytes between arrays.
+        if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0 ||
+            syscall(SYS_pwrite64, file, start, bytes, 0) != static_cast<long>(bytes) ||
+            mmap(reinterpret_cast<void*>(start), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED)
+            return OUT_OF_MEMORY;
+        known[start] = Handle{getpid(), file, bytes, {}};
+        shared_arrays.insert(start);
+    }
+    *handle = known[start];
+    return SUCCESS;
+}
+int cuIpcOpenMemHandle_v2(Address* start, Handle handle, unsigned) {
+    const std::string path = "/proc/" + std::to_string(handle.process) + "/fd/" + std::to_string(handle.file);
+    const int file = open(path.c_str(), O_RDWR);
+    if (file < 0) return INVALID_VALUE;
+    void* memory = mmap(nullptr, handle.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (memory == MAP_FAILED) return OUT_OF_MEMORY;
+    *start = reinterpret_cast<Address>(memory);
+    return SUCCESS;
+}
+int cuIpcCloseMemHandle(Address) { return SUCCESS; }
+
+union MemoryOperation {
+    struct { unsigned kind; Address at; union { unsigned value; std::uint64_t wide; }; unsigned flags; Address alias; } op;
+    std::uint64_t pad[6];
+};
+// Waits in vain for half a minute at most.
+int cuStreamBatchMemOp_v2(Stream* stream, unsigned n, const MemoryOperation* batch, unsigned) {
+    std::vector<MemoryOperation> all(batch, batch + n);
+    return put(stream, [all] {
+        for (const MemoryOperation& m : all) {
+            auto* word = reinterpret_cast<unsigned*>(m.op.at);
+            const auto begun = std::chrono::steady_clock::now();
+            if (m.op.kind == 2) __atomic_store_n(word, m.op.value, __ATOMIC_RELEASE);
+            else
+                while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != m.op.value) {
+                    sched_yield();
+                    if (std::chrono::steady_clock::now() - begun > std::chrono::seconds(30)) fail("a stream waits in vain");
+                }
+        }
+    });
 }
 
 int cuModuleLoadData(Module** module, const char* image) {

@@ -1,0 +1,94 @@
+//! Messages between devices by copies into each other's memory: processes with emulated devices send, repeat
+//! graphs, agree on minima, and end when a message does not come.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic")]
+
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use dgsuite_gpu::comm::{ChildRank, Communicator, run_children};
+use dgsuite_gpu::cuda::nccl::DeviceMessage;
+use dgsuite_gpu::cuda::{Cuda, DeviceBuffer, DevicePlane, Link};
+use dgsuite_gpu::shim::{Emulator, ShimError};
+
+/// Messages of different lengths between all pairs of three ranks, in two sets, of which the second one is
+/// repeated by a graph; then minima.
+#[test]
+#[ignore = "run by messages_arrive_in_order_and_in_graphs"]
+fn child() {
+    let Some(comm) = ChildRank::connect().unwrap() else { return };
+    let comm: Arc<dyn Communicator> = Arc::new(comm);
+    let (rank, size) = (comm.rank(), comm.size());
+    let cuda = Cuda::new(0).unwrap();
+    let words = 100;
+    let mut from = DeviceBuffer::<u64>::zeros(&cuda, "a test", words * size).unwrap();
+    let to = DeviceBuffer::<u64>::zeros(&cuda, "a test", words * size).unwrap();
+    let message = |n: &dyn Fn(usize, usize) -> usize, other: usize| DeviceMessage {
+        rank: other,
+        send: from.ptr_at(words * other),
+        send_bytes: 8 * n(rank, other),
+        receive: to.ptr_at(words * other + 1),
+        receive_bytes: 8 * n(other, rank),
+    };
+    let others = || (0..size).filter(|&other| other != rank);
+    let (long, one_way) = (|a: usize, b: usize| 10 * a + b, |a: usize, b: usize| usize::from(a < b));
+    let sets = vec![
+        others().map(|other| message(&long, other)).collect(),
+        others().map(|other| message(&one_way, other)).collect(),
+    ];
+    // SAFETY: the arrays live longer than the link.
+    let mut link = unsafe { Link::on(&cuda, &comm, sets, DevicePlane::Peer) }.unwrap();
+    assert!(link.is_recordable());
+    for round in 0..3_u64 {
+        let values: Vec<u64> =
+            (0..words * size).map(|i| i as u64 + 1000 * rank as u64 + 100_000 * round).collect();
+        from.upload(&values).unwrap();
+        link.run(0).unwrap();
+        link.wait().unwrap();
+        let found = to.to_vec().unwrap();
+        for other in others() {
+            for i in 0..long(other, rank) {
+                let expected = (words * rank + i + 1000 * other) as u64 + 100_000 * round;
+                assert_eq!(found[words * other + 1 + i], expected, "round {round}, from {other}");
+            }
+            assert_eq!(found[words * other], 0);
+        }
+    }
+    let graph = cuda.capture(|_| (0..3).try_for_each(|_| link.run(1))).unwrap();
+    for round in 0..3 {
+        from.upload(&vec![7 + round; words * size]).unwrap();
+        graph.launch().unwrap();
+        link.wait().unwrap();
+        let found = to.to_vec().unwrap();
+        assert!((0..rank).all(|other| found[words * other + 1] == 7 + round));
+    }
+    let mut numbers =
+        DeviceBuffer::from_slice(&cuda, "a test", &[rank as u64, u64::MAX - rank as u64, 5]).unwrap();
+    // SAFETY: the numbers live until the copy below has waited.
+    assert!(unsafe { link.min(numbers.ptr(), 2) }.unwrap());
+    link.wait().unwrap();
+    assert_eq!(numbers.to_vec().unwrap(), [0, u64::MAX - (size as u64 - 1), 5]);
+    numbers.upload(&[rank as u64; 3]).unwrap();
+    comm.barrier().unwrap();
+}
+
+#[test]
+fn messages_arrive_in_order_and_in_graphs() {
+    let emulator = match Emulator::new() {
+        Ok(emulator) => emulator,
+        Err(reason @ ShimError::NoCompiler { .. }) => {
+            assert!(std::env::var_os("DGSUITE_REQUIRE_TOOLS").is_none_or(|v| v != "1"), "{reason}");
+            println!("SKIPPED: {reason}");
+            return;
+        }
+        Err(reason) => panic!("{reason}"),
+    };
+    let command = |_| -> Command {
+        let mut command = emulator.command(std::env::current_exe().unwrap());
+        command.args(["child", "--exact", "--ignored", "--nocapture"]);
+        command.env("DGSUITE_COMM_TIMEOUT", "60").stdout(Stdio::null());
+        command
+    };
+    let codes = run_children((0..3).map(command).collect(), || None).unwrap();
+    assert_eq!(codes, [0, 0, 0]);
+}
