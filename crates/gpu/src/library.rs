@@ -33,6 +33,30 @@ macro_rules! function_table {
 }
 pub(crate) use function_table;
 
+/// The folders of libraries that Python's packages bring, if this program was installed as one: those of the
+/// packages of NVIDIA, in the environment of the program.
+pub(crate) fn folders_of_packages() -> Vec<PathBuf> {
+    let program = std::env::current_exe().and_then(|program| program.canonicalize());
+    let Some(root) = program.ok().and_then(|program| Some(program.parent()?.parent()?.to_owned())) else {
+        return Vec::new();
+    };
+    below(&root.join("lib"), "python")
+        .iter()
+        .flat_map(|python| below(&python.join("site-packages/nvidia"), ""))
+        .map(|package| package.join("lib"))
+        .collect()
+}
+
+/// The entries of a folder whose names begin with `start`, sorted; the newest version comes first.
+fn below(folder: &Path, start: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let named = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(start));
+    let mut found: Vec<PathBuf> = named.map(|entry| entry.path()).collect();
+    found.sort();
+    found.reverse();
+    found
+}
+
 /// The first file or name of which `accept` makes something, or the list of attempts with their reasons.
 ///
 /// # Safety

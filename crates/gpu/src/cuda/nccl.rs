@@ -15,7 +15,7 @@ use libloading::Library;
 use super::{Cuda, DeviceBuffer, Event, Stream};
 use crate::GpuError;
 use crate::comm::{CommError, Communicator, deadline};
-use crate::library::{function_table, open_first};
+use crate::library::{folders_of_packages, function_table, open_first};
 
 /// The environment variable with the file of the library.
 pub const NCCL_VARIABLE: &str = "DGSUITE_NCCL_LIBRARY";
@@ -110,7 +110,10 @@ fn api() -> Result<&'static Api, CommError> {
     let api = API.get_or_init(|| {
         let candidates = match std::env::var_os(NCCL_VARIABLE) {
             Some(file) => vec![file.into()],
-            None => NAMES.map(PathBuf::from).to_vec(),
+            None => {
+                let of_packages = folders_of_packages().into_iter().map(|folder| folder.join(NAMES[0]));
+                NAMES.map(PathBuf::from).into_iter().chain(of_packages).collect()
+            }
         };
         // SAFETY: libraries with the name of NCCL, or named by the user.
         unsafe { open_first(&candidates, accept) }

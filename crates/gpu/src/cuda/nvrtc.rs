@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use libloading::Library;
 
 use super::Source;
+use crate::library::folders_of_packages;
 use crate::{CudaVersion, GpuError};
 
 /// The environment variable with the compiler's library.
@@ -159,6 +160,7 @@ fn candidates() -> Vec<PathBuf> {
         return if named.is_dir() { NAMES.map(|name| named.join(name)).to_vec() } else { vec![named] };
     }
     let mut places = vec![PathBuf::new()];
+    places.extend(folders_of_packages());
     for variable in ["CUDA_HOME", "CUDA_PATH"] {
         places.extend(std::env::var_os(variable).map(|root| Path::new(&root).join("lib64")));
     }
