@@ -64,12 +64,22 @@ enum Command {
     /// Print the keys of the pipeline file with their types and defaults
     #[command(after_help = KEYS_HELP)]
     Keys(KeysArgs),
+    /// Print the JSON schema of pipeline files, for editors
+    #[command(after_help = SCHEMA_HELP)]
+    Schema,
     /// Describe and cut meshes
     Mesh {
         #[command(subcommand)]
         command: MeshCommand,
     },
 }
+
+const SCHEMA_HELP: &str = "\
+Editors with a YAML language server complete and check a file whose first line names the schema:
+  # yaml-language-server: $schema=dgsuite.json
+
+Example:
+  dgsuite schema > dgsuite.json";
 
 const KEYS_HELP: &str = "\
 In a path <name> stands for a name of your choice, [] for an entry of a list, and {a,b} for each of the names.
@@ -216,6 +226,10 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::Keys(args) => {
             let text = if args.markdown { keys::markdown() } else { keys::text(args.path.as_deref())? };
             print(&text)?;
+            Ok(0)
+        }
+        Command::Schema => {
+            print(&serde_json::to_string_pretty(&keys::schema())?)?;
             Ok(0)
         }
         Command::Mesh { command: MeshCommand::Info { file } } => {

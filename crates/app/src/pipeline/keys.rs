@@ -20,6 +20,7 @@ mod monitors;
 mod output;
 mod physics;
 mod print;
+mod schema;
 mod solver;
 mod space;
 mod state;
@@ -28,6 +29,7 @@ mod tests;
 mod time;
 
 pub use self::print::{KeysError, describe, markdown, text};
+pub use self::schema::schema;
 
 /// The models.
 pub const MODELS: [&str; 5] = ["euler", "navier-stokes", "incompressible", "advection", "poisson"];

@@ -1,0 +1,235 @@
+//! The table of keys as a JSON schema (draft 7), with which editors complete and check pipeline files.
+//!
+//! A key that several models have with other values gets all of these values: the schema does not know the
+//! model of a file. Numbers may be written as expressions, which are strings.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::{Absent, Key, Kind, Low, Part, Range, all};
+
+/// A place in a file: its keys in the table, and the places below.
+#[derive(Default)]
+struct Place {
+    keys: Vec<&'static Key>,
+    named: BTreeMap<&'static str, Place>,
+    free: Option<Box<Place>>,
+    item: Option<Box<Place>>,
+}
+
+/// The schema of a pipeline file.
+#[must_use]
+pub fn schema() -> Value {
+    let mut root = Place::default();
+    for key in all() {
+        root.add(&key.parts(), key);
+    }
+    let mut schema = root.object();
+    schema.insert("$schema".to_owned(), json!("http://json-schema.org/draft-07/schema#"));
+    schema.insert("title".to_owned(), json!("Pipeline file of dgsuite"));
+    Value::Object(schema)
+}
+
+impl Place {
+    fn add(&mut self, parts: &[Part], key: &'static Key) {
+        let Some((first, rest)) = parts.split_first() else {
+            self.keys.push(key);
+            return;
+        };
+        match first {
+            Part::Each(names) => {
+                for name in names {
+                    self.named.entry(name).or_default().add(rest, key);
+                }
+            }
+            Part::Free => self.free.get_or_insert_default().add(rest, key),
+            Part::Item => self.item.get_or_insert_default().add(rest, key),
+        }
+    }
+
+    /// An object with the places below as properties.
+    fn object(&self) -> Map<String, Value> {
+        let mut object = Map::new();
+        object.insert("type".to_owned(), json!("object"));
+        let properties: Map<String, Value> =
+            self.named.iter().map(|(name, place)| ((*name).to_owned(), place.schema())).collect();
+        object.insert("properties".to_owned(), Value::Object(properties));
+        let others = self.free.as_ref().map_or(json!(false), |place| place.schema());
+        object.insert("additionalProperties".to_owned(), others);
+        object
+    }
+
+    fn schema(&self) -> Value {
+        let mut kinds: Vec<Value> = Vec::new();
+        for kind in self.keys.iter().flat_map(|key| key.kinds) {
+            for one in self.kind(kind) {
+                if !kinds.contains(&one) {
+                    kinds.push(one);
+                }
+            }
+        }
+        let mut texts: Vec<&str> = Vec::new();
+        for key in &self.keys {
+            if !texts.contains(&key.text) {
+                texts.push(key.text);
+            }
+        }
+        let mut schema = Map::new();
+        schema.insert("description".to_owned(), json!(texts.join("\n")));
+        if let Some(Absent::Value(value)) = self.keys.first().map(|key| key.default)
+            && self.keys.iter().all(|key| key.default == Absent::Value(value))
+        {
+            schema.insert("default".to_owned(), serde_json::from_str(value).unwrap_or_else(|_| json!(value)));
+        }
+        // `null` removes a key that a file or a table has.
+        kinds.push(json!({ "type": "null" }));
+        schema.insert("anyOf".to_owned(), Value::Array(kinds));
+        Value::Object(schema)
+    }
+
+    /// The schemas of a kind of value.
+    fn kind(&self, kind: &Kind) -> Vec<Value> {
+        let expression = || json!({ "type": "string" });
+        match kind {
+            Kind::Section => vec![Value::Object(self.object())],
+            Kind::Number(range) => vec![number(range), expression()],
+            Kind::Whole(least, most) => {
+                let mut whole = json!({ "type": "integer", "minimum": least });
+                if *most < usize::MAX {
+                    whole["maximum"] = json!(most);
+                }
+                vec![whole, expression()]
+            }
+            Kind::Flag => vec![json!({ "type": "boolean" })],
+            Kind::Text => vec![json!({ "type": ["string", "number"] })],
+            Kind::Words(words) => words.iter().map(|word| one_word(word)).collect(),
+            Kind::Formula(_) => vec![json!({ "type": ["string", "number"] })],
+            Kind::Vector => vec![json!({ "type": "array", "items": { "type": ["string", "number"] } })],
+            Kind::List(_, of) => {
+                let below = self.item.as_deref();
+                let items: Vec<Value> = of.iter().flat_map(|kind| below.unwrap_or(self).kind(kind)).collect();
+                vec![json!({ "type": "array", "items": { "anyOf": items } })]
+            }
+        }
+    }
+}
+
+/// A word, in which an upper-case letter stands for a number.
+fn one_word(word: &str) -> Value {
+    if !word.contains(char::is_uppercase) {
+        return json!({ "const": word });
+    }
+    let pattern: String =
+        word.chars().map(|c| if c.is_uppercase() { "[0-9.]+".to_owned() } else { c.to_string() }).collect();
+    json!({ "type": "string", "pattern": format!("^{pattern}$") })
+}
+
+fn number(range: &Range) -> Value {
+    match *range {
+        Range::Any => json!({ "type": "number" }),
+        Range::Above(a) => json!({ "type": "number", "exclusiveMinimum": a }),
+        Range::AtLeast(a) => json!({ "type": "number", "minimum": a }),
+        Range::Between(a, b) => json!({ "type": "number", "minimum": a, "maximum": b }),
+        Range::Below(Low::From(a), b) => json!({ "type": "number", "minimum": a, "exclusiveMaximum": b }),
+        Range::Below(Low::Over(a), b) => {
+            json!({ "type": "number", "exclusiveMinimum": a, "exclusiveMaximum": b })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// Why a value does not fit a schema, as far as the schemas above go.
+    fn misfit(schema: &Value, value: &Value, at: &str) -> Option<String> {
+        if let Some(options) = schema.get("anyOf").and_then(Value::as_array) {
+            let misfits: Vec<String> = options.iter().map(|o| misfit(o, value, at)).collect::<Option<_>>()?;
+            // The deepest one is the one that a reader wants.
+            return misfits.into_iter().max_by_key(|text| text.split(' ').next().map_or(0, str::len));
+        }
+        if let Some(word) = schema.get("const") {
+            return (word != value).then(|| format!("{at} is not {word}"));
+        }
+        let is = |kind: &str| match kind {
+            "object" => value.is_object(),
+            "array" => value.is_array(),
+            "string" => value.is_string(),
+            "boolean" => value.is_boolean(),
+            "null" => value.is_null(),
+            "integer" => value.is_u64(),
+            _ => value.is_number(),
+        };
+        let kinds = match schema.get("type") {
+            Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+            Some(kind) => vec![kind.as_str().unwrap()],
+            None => return None,
+        };
+        if !kinds.iter().any(|kind| is(kind)) {
+            return Some(format!("{at} is no {}", kinds.join(" or ")));
+        }
+        if let (Some(x), Some(least)) = (value.as_f64(), schema.get("minimum").and_then(Value::as_f64))
+            && x < least
+        {
+            return Some(format!("{at} is below {least}"));
+        }
+        if let Some(object) = value.as_object() {
+            let properties = &schema["properties"];
+            return object.iter().find_map(|(name, value)| {
+                let at = format!("{at}.{name}");
+                match properties.get(name).or_else(|| {
+                    schema["additionalProperties"].as_object().map(|_| &schema["additionalProperties"])
+                }) {
+                    Some(schema) => misfit(schema, value, &at),
+                    None => Some(format!("{at} is not known")),
+                }
+            });
+        }
+        let items = value.as_array().into_iter().flatten().enumerate();
+        items.into_iter().find_map(|(i, item)| misfit(schema.get("items")?, item, &format!("{at}[{i}]")))
+    }
+
+    fn examples(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.ends_with("out") {
+                examples(&path, found);
+            } else if path.extension().is_some_and(|e| e == "yaml") {
+                found.push(path);
+            }
+        }
+    }
+
+    #[test]
+    fn every_example_fits_the_schema() {
+        let mut files = Vec::new();
+        examples(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples"), &mut files);
+        assert!(files.len() > 40);
+        let schema = schema();
+        for file in files {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let value: Value = serde_saphyr::from_str(&text).unwrap();
+            assert_eq!(misfit(&schema, &value, "file"), None, "{}", file.display());
+        }
+    }
+
+    #[test]
+    fn mistakes_do_not_fit() {
+        let schema = schema();
+        for (text, part) in [
+            ("spaec: { order: 1 }", "file.spaec is not known"),
+            ("space: { ordr: 1 }", "file.space.ordr is not known"),
+            ("space: { riemann: rowe }", "file.space.riemann is"),
+            ("space: { order: [1] }", "file.space.order is"),
+            ("threads: -1", "file.threads is"),
+            ("boundaries: { inlet: { typ: outflow } }", "file.boundaries.inlet.typ is not known"),
+            ("monitors: [{ probes: {} }]", "file.monitors[0].probes is not known"),
+        ] {
+            let value: Value = serde_saphyr::from_str(text).unwrap();
+            let found = misfit(&schema, &value, "file").unwrap_or_else(|| panic!("{text} fits"));
+            assert!(found.contains(part), "{text}: {found}");
+        }
+    }
+}
