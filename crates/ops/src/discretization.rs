@@ -182,7 +182,8 @@ impl<T: PackScalar> Discretization<T> {
         };
         let mut groups = {
             let whole = ranks.as_ref().map(|ranks| &ranks.needs[..]);
-            let built = host.install(|| build::<T>(&mesh, scheme, fields, lanes, whole));
+            let front = ranks.as_ref().filter(|_| !evaluates).map_or_else(Vec::new, |ranks| ranks.front());
+            let built = host.install(|| build::<T>(&mesh, scheme, fields, lanes, whole, &front));
             match &ranks {
                 Some(ranks) => agree(ranks.comm().as_ref(), built)?,
                 None => built?,

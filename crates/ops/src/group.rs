@@ -89,6 +89,9 @@ pub(crate) struct Part<T: Element> {
     pub(crate) n_blocks: usize,
     /// Number of elements, without the copies that fill up the last block.
     pub(crate) n_elements: usize,
+    /// Number of elements at the begin among which are all those at cut faces: whole runs of slots. On
+    /// devices that overlap messages with work; 0 otherwise.
+    pub(crate) n_cut: usize,
     /// Volume points.
     pub(crate) n_points: usize,
     pub(crate) collocated: bool,
@@ -196,6 +199,9 @@ pub(crate) enum Lanes {
     Plain,
 }
 
+/// Smallest number of consecutive elements that device kernels process together.
+const RUN: usize = 8;
+
 /// One element as input to the construction of groups.
 #[derive(Clone, Copy)]
 struct Entry {
@@ -205,16 +211,17 @@ struct Entry {
 }
 
 /// Builds the groups of `mesh` for `n_fields` unknowns. `whole` are the needs of the whole mesh if `mesh` is
-/// a part of it.
+/// a part of it. Each part of a group begins with its elements in `front`, which is sorted.
 pub(crate) fn build<T: PackScalar>(
     mesh: &Mesh,
     scheme: &Scheme,
     n_fields: usize,
     lanes: Lanes,
     whole: Option<&[Need]>,
+    front: &[u32],
 ) -> Result<Vec<Group<T>>, OpsError> {
     let specify = |own: &[Need]| resolve(scheme, whole.unwrap_or(own));
-    build_with(mesh, scheme.form, n_fields, lanes, &Packings::default(), whole, specify)
+    build_with(mesh, scheme.form, n_fields, lanes, &Packings::default(), whole, front, specify)
 }
 
 /// What the elements of each shape of the mesh need.
@@ -245,6 +252,7 @@ pub(crate) fn build_with<T: PackScalar>(
     lanes: Lanes,
     packings: &Packings,
     whole: Option<&[Need]>,
+    front: &[u32],
     specify: impl FnOnce(&[Need]) -> Result<Vec<(Option<PartSpec>, Option<PartSpec>)>, OpsError>,
 ) -> Result<Vec<Group<T>>, OpsError> {
     let shapes = shapes_of(mesh);
@@ -260,7 +268,13 @@ pub(crate) fn build_with<T: PackScalar>(
             }
         }
     } else {
-        split.iter_mut().for_each(|(affine, curved, order)| even_out(mesh, affine, curved, *order));
+        for (affine, curved, order) in &mut split {
+            even_out(mesh, affine, curved, *order);
+            // A stable sort: within the two halves the order remains.
+            for entries in [affine, curved] {
+                entries.sort_by_key(|e| front.binary_search(&e.global).is_err());
+            }
+        }
     }
     let own: Vec<Need> = shapes.iter().zip(&split).map(|(&shape, kinds)| need(shape, kinds)).collect();
     let specs = specify(&own)?;
@@ -283,6 +297,7 @@ pub(crate) fn build_with<T: PackScalar>(
             form,
             &[(affine, affine_spec), (curved, curved_spec)],
             &absent,
+            front,
             n_fields,
             lanes,
             offset,
@@ -345,6 +360,7 @@ fn build_group<T: PackScalar>(
     form: Form,
     kinds: &[(&Vec<Entry>, Option<PartSpec>); 2],
     absent: &[PartSpec],
+    front: &[u32],
     n_fields: usize,
     lanes: Lanes,
     offset: usize,
@@ -511,6 +527,10 @@ fn build_group<T: PackScalar>(
             first_block,
             n_blocks,
             n_elements: entries.len(),
+            n_cut: entries
+                .partition_point(|e| front.binary_search(&e.global).is_ok())
+                .next_multiple_of(lanes.max(RUN))
+                .min(entries.len()),
             n_points: nq,
             collocated,
             operators,

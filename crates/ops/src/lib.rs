@@ -206,7 +206,7 @@ pub use gradients::BoundarySamples;
 pub use group::Layout;
 pub use limiter::{BoundKernels, Bounds, BoundsOf, EntropyFilter, Limited, Limiting, Neighbourhood};
 pub use pointwise::{Across, NeighbourStates, PerPoint, PointKernels, Pointwise};
-pub use ranks::{Ranks, Whole, agree};
+pub use ranks::{OVERLAP_VARIABLE, Ranks, Whole, agree};
 pub use residual::StageWeights;
 pub use scheme::{Form, MetricRule, Scheme, basis_size};
 pub use simd::{Kernel, Pack, PackScalar};

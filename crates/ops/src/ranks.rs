@@ -10,6 +10,10 @@ use dgsuite_gpu::{ExactSum, sum_all};
 use dgsuite_mesh::{Cut, Mesh, Part, Partition};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// The environment variable that, with the value `0`, makes devices wait for the messages of a stage before
+/// they work on it.
+pub const OVERLAP_VARIABLE: &str = "DGSUITE_OVERLAP";
+
 /// The part of a mesh on which this rank works, beside the ranks that work on the other parts.
 ///
 /// Functions of a [`Discretization`](crate::Discretization) on several ranks are *collective*: all ranks call
@@ -23,6 +27,8 @@ pub struct Ranks {
     /// What the whole mesh needs of each shape. Cubatures depend on it, so that they are the same on all
     /// ranks.
     pub(crate) needs: Vec<Need>,
+    /// Whether devices work on inner elements while messages are on their way.
+    pub(crate) overlap: bool,
     failure: Mutex<Option<CommError>>,
 }
 
@@ -65,7 +71,24 @@ impl Ranks {
         }
         let needs = needs(mesh);
         let Part { mesh, elements, cuts } = partition.part(mesh, comm.rank());
-        Ok(Self { comm, mesh: Arc::new(mesh), elements, cuts, needs, failure: Mutex::new(None) })
+        let overlap = std::env::var(OVERLAP_VARIABLE).as_deref() != Ok("0");
+        Ok(Self { comm, mesh: Arc::new(mesh), elements, cuts, needs, overlap, failure: Mutex::new(None) })
+    }
+
+    /// Sets whether devices work on inner elements while messages are on their way, instead of
+    /// [`OVERLAP_VARIABLE`]. Residuals and stages have the same bits.
+    #[must_use]
+    pub fn overlapping(self, overlap: bool) -> Self {
+        Self { overlap, ..self }
+    }
+
+    /// The elements that come first on a device: those at cut faces, if work on others hides messages.
+    pub(crate) fn front(&self) -> Vec<u32> {
+        let cuts = self.cuts.iter().filter(|_| self.overlap);
+        let mut front: Vec<u32> = cuts.map(|cut| cut.own.element).collect();
+        front.sort_unstable();
+        front.dedup();
+        front
     }
 
     /// This rank's part of the mesh.

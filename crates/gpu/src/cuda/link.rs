@@ -74,6 +74,12 @@ enum Plane {
     Staged(Vec<Box<dyn Exchange>>),
 }
 
+/// The exchange of a set through the communicator.
+fn exchange_of(comm: &Arc<dyn Communicator>, set: &[DeviceMessage]) -> Result<Box<dyn Exchange>, CommError> {
+    let partner = |t: &DeviceMessage| Partner { rank: t.rank, send: t.send_bytes, receive: t.receive_bytes };
+    comm.exchange(&set.iter().map(partner).collect::<Vec<_>>())
+}
+
 impl Link {
     /// Prepares sets of transfers, each of which is run as a whole. Collective: all ranks call this in the
     /// same order, and each transfer has its counterpart in the same set. The plane is that of
@@ -130,14 +136,7 @@ impl Link {
                 Plane::Peer(peer)
             }
             DevicePlane::Staged => {
-                let partner = |t: &DeviceMessage| Partner {
-                    rank: t.rank,
-                    send: t.send_bytes,
-                    receive: t.receive_bytes,
-                };
-                let exchange =
-                    |set: &Vec<DeviceMessage>| comm.exchange(&set.iter().map(partner).collect::<Vec<_>>());
-                Plane::Staged(sets.iter().map(exchange).collect::<Result<_, _>>()?)
+                Plane::Staged(sets.iter().map(|set| exchange_of(comm, set)).collect::<Result<_, _>>()?)
             }
         };
         Ok(Self { cuda: cuda.clone(), sets, plane, done: Event::new(cuda)? })
@@ -168,11 +167,22 @@ impl Link {
     /// If there is no such set.
     pub fn run(&mut self, set: usize) -> Result<(), GpuError> {
         let stream = Stream::current(self.cuda.context());
+        self.run_in(&stream, set)
+    }
+
+    /// As [`run`](Self::run), in the order of a given stream. Sets of one link do not run at the same time.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    ///
+    /// # Panics
+    /// If there is no such set.
+    pub fn run_in(&mut self, stream: &Stream, set: usize) -> Result<(), GpuError> {
         let transfers = &self.sets[set];
         match &mut self.plane {
             // SAFETY: the addresses are the contract of `new`.
-            Plane::Nccl(nccl) => Ok(unsafe { nccl.exchange(&stream, transfers) }?),
-            Plane::Peer(peer) => peer.run(&stream, set),
+            Plane::Nccl(nccl) => Ok(unsafe { nccl.exchange(stream, transfers) }?),
+            Plane::Peer(peer) => peer.run(stream, set),
             Plane::Staged(exchanges) => {
                 let (context, exchange) = (self.cuda.context(), &mut exchanges[set]);
                 context.bind()?;

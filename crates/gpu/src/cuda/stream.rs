@@ -7,7 +7,7 @@ use sys::CUevent_flags as Flags;
 
 use super::Cuda;
 use super::device::Context;
-use super::driver::wrapped;
+use super::driver::{check, wrapped};
 use crate::GpuError;
 
 /// A queue of work on a device: its work runs in order, concurrently with other streams.
@@ -49,6 +49,22 @@ impl Stream {
         let raw =
             wrapped("creating a stream", result::stream::create(result::stream::StreamKind::NonBlocking))?;
         Ok(Self { context, raw, owned: true })
+    }
+
+    /// A new stream whose work the device prefers to that of other streams.
+    ///
+    /// # Errors
+    /// The errors of the driver.
+    pub fn urgent(cuda: &Cuda) -> Result<Self, GpuError> {
+        let context = cuda.context().clone();
+        context.bind()?;
+        let (mut least, mut greatest) = (0, 0);
+        // SAFETY: both numbers are valid for writes; the context is current.
+        let code = unsafe { sys::cuCtxGetStreamPriorityRange(&raw mut least, &raw mut greatest) };
+        check("querying the priorities of streams", code)?;
+        let kind = result::stream::StreamKind::NonBlocking;
+        let raw = result::stream::create_with_priority(kind, greatest);
+        Ok(Self { context, raw: wrapped("creating a stream", raw)?, owned: true })
     }
 
     /// Waits until all work of the stream is done.

@@ -115,6 +115,13 @@ inline __attribute__((used)) int cuStreamCreate(Stream** stream, unsigned) {
     *stream = new Stream;
     return SUCCESS;
 }
+inline __attribute__((used)) int cuStreamCreateWithPriority(Stream** stream, unsigned flags, int) {
+    return cuStreamCreate(stream, flags);
+}
+inline __attribute__((used)) int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+    *least = *greatest = 0;
+    return SUCCESS;
+}
 inline __attribute__((used)) int cuStreamDestroy_v2(Stream* stream) {
     const std::lock_guard<std::mutex> guard(lock);
     if (stream->capture) {

@@ -1,9 +1,41 @@
 //! Concurrent launches: streams beside the main stream for the kernels of several groups and parts.
 //!
-//! When one kernel no longer occupies the whole device, blocks of the next run beside it.
+//! When one kernel no longer occupies the whole device, blocks of the next run beside it. On several ranks
+//! the elements at cut faces have branches of their own, which wait for the messages of other ranks.
 
 use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Cuda, Event, Stream};
+
+/// The elements of a part that a launch processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Share {
+    All,
+    /// Those at cut faces, in whole runs.
+    Cut,
+    /// All but those of `Cut`.
+    Inner,
+}
+
+/// The branches of one share of the elements, for the parts of a group.
+pub(super) struct Lane<'a> {
+    pub(super) share: Share,
+    pub(super) branches: &'a Branches,
+    /// The branch of the group's first part.
+    pub(super) first: usize,
+    /// The event for which the launches wait.
+    pub(super) after: Option<&'a Event>,
+}
+
+impl<'a> Lane<'a> {
+    /// The stream for part `i` of the group.
+    pub(super) fn stream(&'a self, cuda: &'a Cuda, i: usize) -> Result<&'a Stream, GpuError> {
+        let stream = self.branches.stream(cuda, self.first + i);
+        if let Some(event) = self.after {
+            stream.wait(event)?;
+        }
+        Ok(stream)
+    }
+}
 
 /// Streams beside the main one. Launches between [`fork`](Self::fork) and [`join`](Self::join) run, relative
 /// to the main stream, between the two calls; when recorded, they become branches of a graph.
@@ -29,7 +61,7 @@ impl Branches {
     }
 
     /// The stream of launch `i`: the main stream for the first launch, and for all if there are no others.
-    pub(super) fn stream<'a>(&'a self, cuda: &'a Cuda, i: usize) -> &'a Stream {
+    fn stream<'a>(&'a self, cuda: &'a Cuda, i: usize) -> &'a Stream {
         i.checked_sub(1).and_then(|i| self.streams.get(i)).map_or(cuda.stream(), |(stream, _)| stream)
     }
 

@@ -7,7 +7,7 @@
 
 use crate::connect::Neighbours;
 use crate::cuda::arguments::{Arguments, OwnBoundaries};
-use crate::cuda::branches::Branches;
+use crate::cuda::branches::{Lane, Share};
 use crate::cuda::faces::{FaceTables, TraceSource};
 use crate::cuda::fast::Fast;
 use crate::cuda::fast_diffusion::FastDiffusion;
@@ -23,9 +23,14 @@ use crate::simd::PackScalar;
 use crate::step_bound::StepMeasure;
 use dgsuite_gpu::GpuError;
 use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig};
+use std::ops::Range;
 
 /// The code of a face whose trace lies in the exterior buffer; `EXTERIOR` in common.cuh.
 const EXTERIOR: u8 = 255;
+
+/// How often the blocks of a kernel that fills the device give way to others, while messages are on their
+/// way.
+const TURNS: usize = 4;
 
 /// A compiled kernel with its launch configuration.
 pub(super) struct Kernel {
@@ -33,8 +38,9 @@ pub(super) struct Kernel {
     shape: LaunchShape,
     /// As [`KernelText::wide`].
     wide: bool,
-    /// Number of blocks of a launch.
+    /// Number of blocks of a launch for all elements, and the largest number of a launch.
     blocks: u32,
+    most: usize,
     /// Whether the kernel itself waits for earlier kernels (programmatic dependent launch).
     waits: bool,
 }
@@ -49,14 +55,15 @@ impl Kernel {
         let function = cuda.compile(&text.source)?.function(entry)?;
         let shape = text.shape;
         function.set_max_dynamic_shared(shape.shared)?;
-        let mut blocks = elements.div_ceil(shape.elements);
+        let mut most = usize::MAX;
         if shape.persistent {
             // Enough blocks to fill the device; each processes several groups of elements in turn.
             let resident = function.blocks_per_multiprocessor(shape.threads as u32, shape.shared)?.max(1);
-            blocks = blocks.min(cuda.info().n_multiprocessors as usize * resident as usize);
+            most = cuda.info().n_multiprocessors as usize * resident as usize;
         }
+        let blocks = elements.div_ceil(shape.elements).min(most) as u32;
         let waits = text.source.text.contains("dg_wait_for_kernels_before");
-        Ok(Self { function, shape, wide: text.wide, blocks: blocks as u32, waits })
+        Ok(Self { function, shape, wide: text.wide, blocks, most, waits })
     }
 
     /// Scalars of work space in global memory.
@@ -65,7 +72,19 @@ impl Kernel {
     }
 
     fn config(&self) -> LaunchConfig {
-        LaunchConfig::new(self.blocks, self.shape.threads as u32).shared(self.shape.shared as u32)
+        self.config_of(self.blocks)
+    }
+
+    fn config_of(&self, blocks: u32) -> LaunchConfig {
+        LaunchConfig::new(blocks, self.shape.threads as u32).shared(self.shape.shared as u32)
+    }
+
+    /// The configuration for some of the elements.
+    fn config_for(&self, elements: usize, share: Share) -> LaunchConfig {
+        // Blocks that fill the device until the end would keep the messages of other ranks waiting.
+        let turns = if share == Share::Inner && self.shape.work == 0 { TURNS } else { 1 };
+        let most = self.most.saturating_mul(turns);
+        self.config_of(elements.div_ceil(self.shape.elements).min(most) as u32)
     }
 
     /// Launches the kernel in the main stream.
@@ -137,6 +156,21 @@ pub(super) struct DevicePart<T: PackScalar> {
     indices: DeviceBuffer<u32>,
     pub(super) first: usize,
     pub(super) count: usize,
+    /// As `n_cut` of the host's part.
+    cut: usize,
+    /// Slots, with those that fill up blocks.
+    slots: usize,
+}
+
+impl<T: PackScalar> DevicePart<T> {
+    /// The elements of a share.
+    fn range(&self, share: Share) -> Range<usize> {
+        match share {
+            Share::All => 0..self.count,
+            Share::Cut => 0..self.cut,
+            Share::Inner => self.cut..self.count,
+        }
+    }
 }
 
 /// A group on the device.
@@ -266,6 +300,8 @@ impl<T: PackScalar> DeviceGroup<T> {
                     indices: DeviceBuffer::from_slice(cuda, "operators", &packed.indices)?,
                     first: part.first_block * lanes,
                     count: part.n_elements,
+                    cut: part.n_cut,
+                    slots: part.n_blocks * lanes,
                 })
             })
             .collect::<Result<Vec<_>, OpsError>>()?;
@@ -351,7 +387,16 @@ impl<T: PackScalar> DeviceGroup<T> {
             + self.published.as_ref().map_or(0, GroupPublished::bytes)
     }
 
-    fn arguments(&self, part: &DevicePart<T>, u: u64, exterior: u64, work: u64) -> Arguments {
+    /// The arguments for some of the elements of a part; the first one is the first of a block.
+    fn arguments(
+        &self,
+        part: &DevicePart<T>,
+        elements: &Range<usize>,
+        u: u64,
+        exterior: u64,
+        work: u64,
+    ) -> Arguments {
+        let of = |buffer: &DeviceBuffer<T>| buffer.ptr_at(buffer.len() / part.slots * elements.start);
         Arguments {
             u: u + (self.offset * T::BYTES) as u64,
             traces: self.traces.ptr(),
@@ -360,45 +405,53 @@ impl<T: PackScalar> DeviceGroup<T> {
             code: self.code.ptr(),
             rows: self.rows.ptr(),
             own: self.own.ptr(),
-            metric: part.metric.ptr(),
-            face: part.face.ptr(),
-            inverse_jacobian: part.inverse_jacobian.ptr(),
-            weighted: part.weighted.ptr(),
-            inverse: part.inverse.ptr(),
-            map: part.map.ptr(),
+            metric: of(&part.metric),
+            face: of(&part.face),
+            inverse_jacobian: of(&part.inverse_jacobian),
+            weighted: of(&part.weighted),
+            inverse: of(&part.inverse),
+            map: of(&part.map),
             tables: part.entries.ptr(),
             indices: part.indices.ptr(),
             work,
-            first: part.first as u32,
-            count: part.count as u32,
+            first: (part.first + elements.start) as u32,
+            count: elements.len() as u32,
             table_len: self.faces.len as u32,
             source: self.source_rows(),
             ..Arguments::default()
         }
     }
 
-    /// Launches the traces of the group's elements, unless they are nodal values.
-    pub(super) fn launch_traces(&mut self, cuda: &Cuda, u: u64, work: u64) -> Result<(), GpuError> {
+    /// Launches the traces of a share of the group's elements, unless they are nodal values.
+    pub(super) fn launch_traces(
+        &mut self,
+        cuda: &Cuda,
+        share: Share,
+        u: u64,
+        work: u64,
+    ) -> Result<(), GpuError> {
         for i in 0..self.parts.len() {
             let part = &self.parts[i];
             let Some(kernel) = &part.traces else { continue };
-            let arguments = Arguments { out: self.traces.ptr(), ..self.arguments(part, u, 0, work) };
+            let elements = part.range(share);
+            let arguments =
+                Arguments { out: self.traces.ptr(), ..self.arguments(part, &elements, u, 0, work) };
             let fast = part.fast.as_ref().filter(|_| part.fast_traces);
             let tables = fast.map_or(arguments.tables, FastOperators::ptr);
             let arguments = Arguments { tables, ..arguments };
             self.args.clear();
             self.args.value(arguments);
             // SAFETY: `Arguments` is laid out as the kernel's; the buffers are the group's own and cover it.
-            unsafe { cuda.launch(&kernel.function, kernel.config(), &self.args)? };
+            unsafe { cuda.launch(&kernel.function, kernel.config_for(elements.len(), share), &self.args)? };
         }
         Ok(())
     }
 
-    /// Launches the first pass of diffusion of every part, in the given branches from a number on.
+    /// Launches the first pass of diffusion of every part, in the given branches.
     pub(super) fn launch_gradient(
         &mut self,
         cuda: &Cuda,
-        branches: (&Branches, usize),
+        lane: &Lane<'_>,
         u: u64,
         exterior: u64,
         work: u64,
@@ -408,6 +461,10 @@ impl<T: PackScalar> DeviceGroup<T> {
         let source = self.source_rows();
         for (i, part) in self.parts.iter().enumerate() {
             let Some(published) = &self.published else { continue };
+            let elements = part.range(lane.share);
+            if elements.is_empty() {
+                continue;
+            }
             let arguments = Arguments {
                 register: if vectors.register == 0 {
                     0
@@ -418,19 +475,21 @@ impl<T: PackScalar> DeviceGroup<T> {
                 step: vectors.step,
                 a: vectors.a,
                 tables: part.fast.as_ref().map_or(part.entries.ptr(), FastOperators::ptr),
-                ..self.arguments(part, u, exterior, work)
+                ..self.arguments(part, &elements, u, exterior, work)
             };
-            let stream = branches.0.stream(cuda, branches.1 + i);
+            let stream = lane.stream(cuda, i)?;
             for kernel in &part.gradient {
+                let share = (elements.start, part.slots);
                 self.args.clear();
-                self.args.value(arguments).value(published.arguments(shared, source, i));
+                self.args.value(arguments).value(published.arguments(shared, source, i, share));
                 if kernel.wide {
                     self.args.slice(&self.wide_parameters);
                 } else {
                     self.args.slice(&self.parameters);
                 }
+                let config = kernel.config_for(elements.len(), lane.share);
                 // SAFETY: as above; the main stream, in whose order memory is freed, waits for the branch.
-                unsafe { cuda.launch_on(stream, &kernel.function, kernel.config(), &self.args)? };
+                unsafe { cuda.launch_on(stream, &kernel.function, config, &self.args)? };
             }
         }
         Ok(())
@@ -442,7 +501,7 @@ impl<T: PackScalar> DeviceGroup<T> {
     pub(super) fn launch_residual(
         &mut self,
         cuda: &Cuda,
-        branches: (&Branches, usize),
+        lane: &Lane<'_>,
         u: u64,
         exterior: u64,
         work: u64,
@@ -455,6 +514,10 @@ impl<T: PackScalar> DeviceGroup<T> {
         let source = self.source_rows();
         for i in 0..self.parts.len() {
             let part = &self.parts[i];
+            let elements = part.range(lane.share);
+            if elements.is_empty() {
+                continue;
+            }
             let small = own.and_then(|own| Some((part.small.as_ref()?, own)));
             let kernel = match small {
                 Some((kernel, _)) => kernel,
@@ -472,12 +535,13 @@ impl<T: PackScalar> DeviceGroup<T> {
                 c: vectors.c,
                 keep: u32::from(vectors.keep),
                 tables: part.fast.as_ref().map_or(part.entries.ptr(), FastOperators::ptr),
-                ..self.arguments(part, u, exterior, work)
+                ..self.arguments(part, &elements, u, exterior, work)
             };
             self.args.clear();
             self.args.value(arguments);
             if let (Some(published), Some(shared)) = (&self.published, shared) {
-                self.args.value(published.arguments(shared, source, i));
+                let share = (elements.start, part.slots);
+                self.args.value(published.arguments(shared, source, i, share));
             }
             if let Some((_, own)) = small {
                 self.args.value(own);
@@ -487,8 +551,9 @@ impl<T: PackScalar> DeviceGroup<T> {
             } else {
                 self.args.slice(&self.parameters);
             }
-            let config = kernel.config().early(small.is_some() || (early && i == 0 && kernel.waits));
-            let stream = branches.0.stream(cuda, branches.1 + i);
+            let config = kernel.config_for(elements.len(), lane.share);
+            let config = config.early(small.is_some() || (early && i == 0 && kernel.waits));
+            let stream = lane.stream(cuda, i)?;
             // SAFETY: as above; the vectors cover the whole state, by the callers' assertions. Before it
             // waits for the previous kernel, a kernel reads only what that kernel does not write; the kernel
             // of a small mesh reads only what no kernel writes.
@@ -525,7 +590,7 @@ impl<T: PackScalar> DeviceGroup<T> {
     ) -> Result<(), GpuError> {
         for i in 0..self.parts.len() {
             let part = &self.parts[i];
-            let arguments = self.arguments(part, u, 0, work);
+            let arguments = self.arguments(part, &(0..part.count), u, 0, work);
             self.args.clear();
             self.args.value(arguments).slice(&self.parameters);
             self.args.buffer(&self.unit).buffer(&self.spread).pointer(steps).pointer(partial);

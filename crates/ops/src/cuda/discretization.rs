@@ -5,18 +5,19 @@
 //! separate kernel writes them; the boundary conditions; the copy of traces between groups. With diffusion
 //! follow the jumps on boundaries, the first pass of every part, the diffusive fluxes on boundaries and the
 //! copy of published fluxes between groups. The last launches are the fused residual, or the second pass, of
-//! every part, in concurrent branches.
+//! every part, in concurrent branches. On several ranks traces and published fluxes are sent in a stream of
+//! their own as soon as they exist; see `halo.rs`.
 
 use crate::boundary::BoundaryBinding;
 use crate::cuda::boundary::{DeviceBoundaries, StageTime, boundary_text};
-use crate::cuda::branches::Branches;
+use crate::cuda::branches::{Branches, Share};
 use crate::cuda::clock::{DeviceClock, clock_text};
 use crate::cuda::device_group::{DeviceGroup, StageVectors};
 use crate::cuda::diffusive_boundary::{DiffusiveBoundary, diffusive_text};
-use crate::cuda::exchange::{Exchange, exchanges};
+use crate::cuda::exchange::{Copies, Exchange, exchanges};
 use crate::cuda::faces::TraceSource;
 use crate::cuda::fast::wants_nodes;
-use crate::cuda::halo::{DeviceHalo, FLUXES, TRACES};
+use crate::cuda::halo::{DeviceHalo, FLUXES, TRACES, launch_parts};
 use crate::cuda::kernel_text::{LawText, POINT_THREADS, REDUCE_THREADS, pointwise};
 use crate::cuda::limiter::DeviceLimiter;
 use crate::cuda::measure::sample_text;
@@ -70,8 +71,7 @@ pub struct CudaDiscretization<T: PackScalar> {
     branches: Branches,
     /// Whether stages are one kernel each, boundaries included.
     pub(super) gathered: bool,
-    exchange: Function,
-    exchange_fluxes: Function,
+    copies: Copies,
     /// The arrays shared by the passes of diffusion, and its boundary kernels, if there is diffusion.
     diffusion: Option<Shared<T>>,
     diffusive: Vec<Option<DiffusiveBoundary<T>>>,
@@ -182,14 +182,18 @@ impl<T: PackScalar> CudaDiscretization<T> {
             cuda.compile(&source)?.function(entry)
         };
         let (points, reduce) = (POINT_THREADS, REDUCE_THREADS);
-        let exchange = kernel("exchange.cu", include_str!("exchange.cu"), "exchange", points)?;
-        let exchange_fluxes = kernel("exchange.cu", include_str!("exchange.cu"), "exchange_fluxes", points)?;
+        let copies = Copies {
+            traces: kernel("exchange.cu", include_str!("exchange.cu"), "exchange", points)?,
+            fluxes: kernel("exchange.cu", include_str!("exchange.cu"), "exchange_fluxes", points)?,
+            args: Args::new(),
+        };
         let running_sum = kernel("tally.cu", include_str!("tally.cu"), "running_sum", reduce)?;
         let n_bounds: usize = groups.iter().map(DeviceGroup::bounds).sum();
         let work = groups.iter().map(DeviceGroup::work).max().unwrap_or(0);
         // Kernels that share work space must not run concurrently.
         let parts: usize = groups.iter().map(|g| g.parts.len()).sum();
-        let branches = Branches::new(cuda, if work == 0 { parts } else { 1 })?;
+        let shares = 1 + usize::from(halo.as_ref().is_some_and(DeviceHalo::overlaps));
+        let branches = Branches::new(cuda, if work == 0 { shares * parts } else { 1 })?;
         let mut found = Self {
             cuda: cuda.clone(),
             groups,
@@ -198,8 +202,7 @@ impl<T: PackScalar> CudaDiscretization<T> {
             halo,
             branches,
             gathered: false,
-            exchange,
-            exchange_fluxes,
+            copies,
             diffusion,
             diffusive,
             source,
@@ -396,8 +399,16 @@ impl<T: PackScalar> CudaDiscretization<T> {
     fn run(&mut self, when: StageTime, u: u64, vectors: StageVectors) -> Result<(), GpuError> {
         self.update_source(when)?;
         let (cuda, work) = (&self.cuda, self.work.ptr());
-        for group in &mut self.groups {
-            group.launch_traces(cuda, u, work)?;
+        let overlaps = self.halo.as_ref().is_some_and(DeviceHalo::overlaps);
+        // Messages leave as early as possible.
+        let [first, others] = if overlaps { [Share::Cut, Share::Inner] } else { [Share::All; 2] };
+        self.groups.iter_mut().try_for_each(|group| group.launch_traces(cuda, first, u, work))?;
+        if let Some(halo) = &mut self.halo {
+            let (groups, copies) = (&self.groups, &mut self.copies);
+            halo.begin(cuda, TRACES, |stream, of, to| copies.traces(cuda, stream, groups, u, of, to))?;
+        }
+        if others != first {
+            self.groups.iter_mut().try_for_each(|group| group.launch_traces(cuda, others, u, work))?;
         }
         let clock = self.clock.ptr();
         let sets = &mut self.description.boundaries;
@@ -407,50 +418,29 @@ impl<T: PackScalar> CudaDiscretization<T> {
             self.boundaries.launch(cuda, sets, u, clock, when)?;
             None
         };
-        let mut copy = |exchange: &Exchange, to: &DeviceBuffer<T>| {
-            let inner = self.groups[exchange.group].inner_trace(u, &exchange.from, true);
-            self.args.clear();
-            self.args.value(inner).buffer(&exchange.to).value(exchange.count as u32).buffer(to);
-            // SAFETY: the arguments are the kernel's; offsets lie in the group's arrays and in `to`.
-            unsafe {
-                let config = LaunchConfig::cover(exchange.count, POINT_THREADS as u32);
-                cuda.launch(&self.exchange, config, &self.args)
-            }
-        };
         for exchange in &self.exchanges {
-            copy(exchange, &self.exterior)?;
-        }
-        if let Some(halo) = &mut self.halo {
-            halo.packs.iter().try_for_each(|pack| copy(pack, &halo.outgoing))?;
-            halo.link.run(TRACES)?;
+            self.copies.traces(cuda, cuda.stream(), &self.groups, u, exchange, &self.exterior)?;
         }
         self.publish(when, u, &vectors)?;
         let (cuda, work) = (&self.cuda, self.work.ptr());
         // With diffusion, the first pass runs between the boundaries' kernel and the residual.
         let alone = self.exchanges.is_empty() && self.halo.is_none();
         let mut early = self.boundaries.any() && alone && self.diffusion.is_none();
-        let (mut slots, mut branch) = (0, 0);
-        self.branches.fork(cuda)?;
-        for (group, host) in self.groups.iter_mut().zip(&self.description.groups) {
-            let vectors = vectors.at_slot::<T>(slots);
-            let shared = self.diffusion.as_ref();
-            let branches = (&self.branches, branch);
-            group.launch_residual(
-                cuda,
-                branches,
-                u,
-                self.exterior.ptr(),
-                work,
-                &vectors,
-                shared,
-                early,
-                own,
-            )?;
-            early = false;
-            slots += host.state.blocks * host.state.lanes;
-            branch += group.parts.len();
-        }
-        self.branches.join(cuda)
+        let (exterior, shared) = (self.exterior.ptr(), self.diffusion.as_ref());
+        let (groups, hosts) = (&mut self.groups[..], &self.description.groups[..]);
+        launch_parts(
+            cuda,
+            &self.branches,
+            groups,
+            hosts,
+            self.halo.as_mut(),
+            &vectors,
+            |group, lane, vectors| {
+                group.launch_residual(cuda, lane, u, exterior, work, vectors, shared, early, own)?;
+                early = false;
+                Ok(())
+            },
+        )
     }
 
     /// Updates the rows of the source, if it changes with time.
@@ -471,40 +461,29 @@ impl<T: PackScalar> CudaDiscretization<T> {
                 diffusive.launch_jumps(cuda, u, &self.groups, boundaries, i, shared)?;
             }
         }
-        let (mut slots, mut branch) = (0, 0);
-        self.branches.fork(cuda)?;
-        for (group, host) in self.groups.iter_mut().zip(&self.description.groups) {
-            let vectors = vectors.at_slot::<T>(slots);
-            let branches = (&self.branches, branch);
-            group.launch_gradient(cuda, branches, u, self.exterior.ptr(), work, &vectors, shared)?;
-            slots += host.state.blocks * host.state.lanes;
-            branch += group.parts.len();
+        let exterior = self.exterior.ptr();
+        let (groups, hosts) = (&mut self.groups[..], &self.description.groups[..]);
+        launch_parts(
+            cuda,
+            &self.branches,
+            groups,
+            hosts,
+            self.halo.as_mut(),
+            vectors,
+            |group, lane, vectors| group.launch_gradient(cuda, lane, u, exterior, work, vectors, shared),
+        )?;
+        let (groups, copies) = (&self.groups, &mut self.copies);
+        if let Some(halo) = &mut self.halo {
+            halo.begin(cuda, FLUXES, |stream, of, to| copies.fluxes(cuda, stream, groups, of, to))?;
         }
-        self.branches.join(cuda)?;
         let dim = self.description.physics.dim();
         for (i, diffusive) in self.diffusive.iter_mut().enumerate() {
             if let Some(diffusive) = diffusive {
                 diffusive.launch_fluxes(cuda, dim, u, &self.groups, boundaries, i, shared, accrual)?;
             }
         }
-        let mut copy = |exchange: &Exchange, to: &DeviceBuffer<T>| {
-            let Some(published) = &self.groups[exchange.group].published else { return Ok(()) };
-            self.args.clear();
-            self.args.buffer(&published.fluxes).buffer(&exchange.fluxes).buffer(&exchange.to);
-            self.args.value(published.field_stride as u32);
-            self.args.value(exchange.count as u32).buffer(to);
-            // SAFETY: the arguments are the kernel's; offsets lie in the group's fluxes and in `to`.
-            unsafe {
-                let config = LaunchConfig::cover(exchange.count, POINT_THREADS as u32);
-                cuda.launch(&self.exchange_fluxes, config, &self.args)
-            }
-        };
         for exchange in &self.exchanges {
-            copy(exchange, &shared.exterior)?;
-        }
-        if let Some(halo) = &mut self.halo {
-            halo.packs.iter().try_for_each(|pack| copy(pack, &halo.outgoing))?;
-            halo.link.run(FLUXES)?;
+            copies.fluxes(cuda, cuda.stream(), groups, exchange, &shared.exterior)?;
         }
         Ok(())
     }

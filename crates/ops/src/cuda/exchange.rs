@@ -2,11 +2,12 @@
 
 use crate::connect::Foreign;
 use crate::cuda::device_group::DeviceGroup;
+use crate::cuda::kernel_text::POINT_THREADS;
 use crate::cuda::trace_points::{TraceList, TracePoints};
 use crate::discretization::Discretization;
 use crate::simd::PackScalar;
 use dgsuite_gpu::GpuError;
-use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Stream};
 
 /// Points whose traces are copied from one group to elements of others.
 pub(super) struct Exchange {
@@ -16,6 +17,52 @@ pub(super) struct Exchange {
     pub(super) fluxes: DeviceBuffer<u64>,
     pub(super) to: DeviceBuffer<u32>,
     pub(super) count: usize,
+}
+
+/// The kernels of `exchange.cu`.
+pub(super) struct Copies {
+    pub(super) traces: Function,
+    pub(super) fluxes: Function,
+    pub(super) args: Args,
+}
+
+impl Copies {
+    /// Copies the traces of the state at address `u` to `to`, in a stream.
+    pub(super) fn traces<T: PackScalar>(
+        &mut self,
+        cuda: &Cuda,
+        stream: &Stream,
+        groups: &[DeviceGroup<T>],
+        u: u64,
+        of: &Exchange,
+        to: &DeviceBuffer<T>,
+    ) -> Result<(), GpuError> {
+        let inner = groups[of.group].inner_trace(u, &of.from, true);
+        self.args.clear();
+        self.args.value(inner).buffer(&of.to).value(of.count as u32).buffer(to);
+        let config = LaunchConfig::cover(of.count, POINT_THREADS as u32);
+        // SAFETY: the arguments are the kernel's; offsets lie in the group's arrays and in `to`, which live
+        // as long as the discretisation, whose main stream waits for the others.
+        unsafe { cuda.launch_on(stream, &self.traces, config, &self.args) }
+    }
+
+    /// Copies the published fluxes to `to`, in a stream.
+    pub(super) fn fluxes<T: PackScalar>(
+        &mut self,
+        cuda: &Cuda,
+        stream: &Stream,
+        groups: &[DeviceGroup<T>],
+        of: &Exchange,
+        to: &DeviceBuffer<T>,
+    ) -> Result<(), GpuError> {
+        let Some(published) = &groups[of.group].published else { return Ok(()) };
+        self.args.clear();
+        self.args.buffer(&published.fluxes).buffer(&of.fluxes).buffer(&of.to);
+        self.args.value(published.field_stride as u32).value(of.count as u32).buffer(to);
+        let config = LaunchConfig::cover(of.count, POINT_THREADS as u32);
+        // SAFETY: as in `traces`; offsets lie in the group's fluxes and in `to`.
+        unsafe { cuda.launch_on(stream, &self.fluxes, config, &self.args) }
+    }
 }
 
 /// The faces between groups, ordered by the group whose traces are read.

@@ -139,15 +139,23 @@ impl<T: PackScalar> GroupPublished<T> {
         row / self.together
     }
 
-    /// The arguments of part `part`; `source` is the address of the group's rows of the source, or 0.
-    pub(super) fn arguments(&self, shared: &Shared<T>, source: u64, part: usize) -> PublishedArguments {
+    /// The arguments of part `part` for its elements from `first` of `count` on; `source` is the address of
+    /// the group's rows of the source, or 0.
+    pub(super) fn arguments(
+        &self,
+        shared: &Shared<T>,
+        source: u64,
+        part: usize,
+        (first, count): (usize, usize),
+    ) -> PublishedArguments {
+        let metric = &self.metric[part];
         PublishedArguments {
             jumps: shared.jumps.ptr(),
             gradients: shared.gradients.ptr(),
             fluxes: self.fluxes.ptr(),
             exterior: shared.exterior.ptr(),
             rows: self.rows.ptr(),
-            metric: self.metric[part].ptr(),
+            metric: metric.ptr_at(metric.len() / count * first),
             kept: self.kept.ptr(),
             source,
             lifted: self.lifted.ptr(),

@@ -102,7 +102,7 @@ impl<T: PackScalar> Space<T> {
         let lanes = Lanes::Simd(level);
         let packings = &problem.packings;
         let mut groups = problem.host.install(|| {
-            build_with::<T>(&mesh, crate::Form::Weak, 1, lanes, packings, None, |needs| {
+            build_with::<T>(&mesh, crate::Form::Weak, 1, lanes, packings, None, &[], |needs| {
                 Ok(specify(order, needs))
             })
         })?;

@@ -1,6 +1,6 @@
 //! Parts of a mesh on devices give the residual of the whole mesh on one.
 
-use crate::emulated::row;
+use crate::emulated::{half_curved_row, row};
 use crate::residual::device;
 use crate::testkit::{Cells, mesh, problem, schemes, wavy};
 use crate::viscous::{bindings, equation};
@@ -16,39 +16,49 @@ use std::sync::Arc;
 
 type Problem = (Equation<f64>, Vec<BoundaryBinding<f64>>);
 
-/// The residual of a state with jumps, by element, in canonical order.
-fn rates(d: &mut CudaDiscretization<f64>, mesh: &Mesh, elements: &[u32]) -> Vec<Vec<f64>> {
-    let description = d.description();
-    let mut u = vec![0.0; d.len()];
-    description.project(&wavy(mesh.dim), 0.0, &mut u);
-    let sizes: Vec<usize> = (0..mesh.n_elements())
-        .map(|e| {
-            let layout = description.layouts().find(|(s, ..)| *s == mesh.shape(e));
-            layout.map_or(0, |(_, l, _)| l.rows * l.fields)
-        })
-        .collect();
-    let mut shaken = description.to_canonical(&u);
+/// The number of coefficients of each element.
+fn sizes(d: &CudaDiscretization<f64>, mesh: &Mesh) -> Vec<usize> {
+    let of = |e: usize| {
+        let layout = d.description().layouts().find(|(s, ..)| *s == mesh.shape(e));
+        layout.map_or(0, |(_, l, _)| l.rows * l.fields)
+    };
+    (0..mesh.n_elements()).map(of).collect()
+}
+
+/// The values of a state by element, in canonical order.
+fn by_element(d: &CudaDiscretization<f64>, mesh: &Mesh, state: &DeviceBuffer<f64>) -> Vec<Vec<f64>> {
+    let flat = d.description().to_canonical(&state.to_vec().expect("a copy"));
+    let mut rest = &flat[..];
+    let mut next = |n: usize| {
+        let (own, more) = rest.split_at(n);
+        rest = more;
+        own.to_vec()
+    };
+    sizes(d, mesh).into_iter().map(&mut next).collect()
+}
+
+/// Multiplies the coefficients of each element by numbers near 1, of size `share`.
+fn shake(d: &CudaDiscretization<f64>, mesh: &Mesh, elements: &[u32], u: &mut [f64], share: (f64, f64)) {
+    let mut shaken = d.description().to_canonical(u);
     let mut at = 0;
-    for (n, &e) in sizes.iter().zip(elements) {
+    for (n, &e) in sizes(d, mesh).into_iter().zip(elements) {
         let own = shaken[at..at + n].iter_mut().enumerate();
-        own.for_each(|(i, x)| *x *= 1.0 + 0.02 * (f64::from(e) + 0.1 * i as f64).sin());
+        own.for_each(|(i, x)| *x *= 1.0 + share.0 * (f64::from(e) + share.1 * i as f64).sin());
         at += n;
     }
-    description.from_canonical(&shaken, &mut u).expect("it fits");
+    d.description().from_canonical(&shaken, u).expect("it fits");
+}
+
+/// The residual of a state with jumps, by element, in canonical order.
+fn rates(d: &mut CudaDiscretization<f64>, mesh: &Mesh, elements: &[u32]) -> Vec<Vec<f64>> {
+    let mut u = vec![0.0; d.len()];
+    d.description().project(&wavy(mesh.dim), 0.0, &mut u);
+    shake(d, mesh, elements, &mut u, (0.02, 0.1));
     let state = DeviceBuffer::from_slice(d.cuda(), "a test", &u).expect("memory");
     let mut rate = DeviceBuffer::zeros(d.cuda(), "a test", d.len()).expect("memory");
     d.eval(0.0, &state, &mut rate).expect("a residual");
     let step = d.time_step(&state, false).expect("a gas");
-    let flat = d.description().to_canonical(&rate.to_vec().expect("a copy"));
-    let mut rest = &flat[..];
-    let mut out: Vec<Vec<f64>> = sizes
-        .iter()
-        .map(|&n| {
-            let (own, more) = rest.split_at(n);
-            rest = more;
-            own.to_vec()
-        })
-        .collect();
+    let mut out = by_element(d, mesh, &rate);
     out.push(vec![step]);
     out
 }
@@ -61,25 +71,32 @@ fn compare(cuda: &Cuda, what: &str, mesh: &Arc<Mesh>, scheme: &Scheme, of: &(dyn
     let whole = CudaDiscretization::new(Arc::clone(mesh), scheme, equation, bindings, host(), cuda);
     let expected = rates(&mut whole.expect("a scheme"), mesh, &all);
     let size = expected.iter().flatten().fold(0.0_f64, |m, x| m.max(x.abs()));
-    // Elements in turn, so that most faces are cut.
-    let of_element = (0..mesh.n_elements() as u32).map(|e| e / 2 % 2).collect();
-    let partition = &Partition::of_elements(of_element).expect("two parts");
-    let parts = on_each(threads(2), |comm| {
-        let comm: Arc<dyn Communicator> = Arc::new(comm);
-        let ranks = Arc::new(Ranks::new(mesh, partition, comm).expect("one part a rank"));
-        let (equation, bindings) = of();
-        let d = CudaDiscretization::on_ranks(&ranks, scheme, equation, bindings, host(), cuda);
-        let mut d = d.expect("a scheme");
-        assert_eq!(d.link(), Some("staged"));
-        let found = rates(&mut d, ranks.mesh(), ranks.elements());
-        assert!(ranks.take_failure().is_none());
-        (ranks.elements().to_vec(), found)
-    });
-    for (elements, mut found) in parts {
-        assert_eq!(found.pop(), expected.last().cloned(), "{what}: the step");
-        for (e, own) in elements.into_iter().zip(found) {
-            for (a, b) in own.iter().zip(&expected[e as usize]) {
-                assert!((a - b).abs() <= 1e-13 * size, "{what}, element {e}: {a} and {b}");
+    // Elements in turn, so that most faces are cut, and stretches of elements, so that few are.
+    for length in [2, mesh.n_elements().div_ceil(4) as u32] {
+        let of_element = (0..mesh.n_elements() as u32).map(|e| e / length % 2).collect();
+        let partition = &Partition::of_elements(of_element).expect("two parts");
+        let parts = |overlap: bool| {
+            on_each(threads(2), |comm| {
+                let comm: Arc<dyn Communicator> = Arc::new(comm);
+                let ranks = Ranks::new(mesh, partition, comm).expect("one part a rank");
+                let ranks = Arc::new(ranks.overlapping(overlap));
+                let (equation, bindings) = of();
+                let d = CudaDiscretization::on_ranks(&ranks, scheme, equation, bindings, host(), cuda);
+                let mut d = d.expect("a scheme");
+                assert_eq!(d.link(), Some("staged"));
+                let found = rates(&mut d, ranks.mesh(), ranks.elements());
+                assert!(ranks.take_failure().is_none());
+                (ranks.elements().to_vec(), found)
+            })
+        };
+        let found = parts(true);
+        assert_eq!(found, parts(false), "{what}: the order of elements in a part changes nothing");
+        for (elements, mut found) in found {
+            assert_eq!(found.pop(), expected.last().cloned(), "{what}: the step");
+            for (e, own) in elements.into_iter().zip(found) {
+                for (a, b) in own.iter().zip(&expected[e as usize]) {
+                    assert!((a - b).abs() <= 1e-13 * size, "{what}, element {e}: {a} and {b}");
+                }
             }
         }
     }
@@ -95,7 +112,12 @@ pub(crate) fn compare_parts(cuda: &Cuda) {
     let triangles = Cells::Of(Shape::Triangle);
     let cases = [
         (row(2, 33), named(triangles, "nodal", 3), false),
-        (row(2, 9), named(triangles, "nodal", 3), true),
+        (row(2, 40), named(triangles, "nodal", 3), true),
+        // One thread processes an element, in blocks of 32.
+        (row(2, 140), named(triangles, "nodal", 1), false),
+        // Affine and curved elements, with tables for each.
+        (half_curved_row(2, 40), named(triangles, "modal strong", 3), true),
+        (half_curved_row(2, 40), named(triangles, "modal stored", 2), false),
         (mesh(Cells::Mixed2, 2, 2, false), named(Cells::Mixed2, "nodal", 1), true),
     ];
     for (mesh, scheme, viscous) in cases {
