@@ -40,6 +40,7 @@ mod tables;
 
 pub(crate) use across::{ABROAD_GROUP, EXTERIOR_GROUP, NOTHING, across, pack, unpack, vertex_neighbours};
 pub(crate) use element::{BISECTIONS, ENERGY_FLOOR, FLOOR, Range, Work, limit, within_means};
+pub(crate) use pass::RANGE;
 pub(crate) use screen::{BlockTables, Screen};
 pub(crate) use tables::Tables;
 

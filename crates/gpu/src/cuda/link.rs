@@ -142,6 +142,28 @@ impl Link {
         Ok(Self { cuda: cuda.clone(), sets, plane, done: Event::new(cuda)? })
     }
 
+    /// Adds a set and returns its number. Collective.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    ///
+    /// # Safety
+    /// As for [`new`](Self::new), as long as the set is run.
+    pub unsafe fn add(
+        &mut self,
+        comm: &Arc<dyn Communicator>,
+        set: Vec<DeviceMessage>,
+    ) -> Result<usize, GpuError> {
+        match &mut self.plane {
+            Plane::Nccl(_) => {}
+            // SAFETY: the caller's contract.
+            Plane::Peer(peer) => unsafe { peer.add(comm, &set) }?,
+            Plane::Staged(exchanges) => exchanges.push(exchange_of(comm, &set)?),
+        }
+        self.sets.push(set);
+        Ok(self.sets.len() - 1)
+    }
+
     /// The name of the plane.
     #[must_use]
     pub const fn plane(&self) -> &'static str {

@@ -351,8 +351,9 @@ impl<T: PackScalar> CudaDiscretization<T> {
         };
         self.run(when, addresses.u, vectors)?;
         let Some(limiter) = &mut self.limiter else { return Ok(()) };
+        let link = self.halo.as_mut().map(|halo| &mut halo.link);
         // SAFETY: the addresses are the caller's contract.
-        unsafe { limiter.launch(&self.cuda, addresses.u, addresses.next, self.exterior.ptr()) }
+        unsafe { limiter.launch(&self.cuda, link, addresses.u, addresses.next, self.exterior.ptr()) }
     }
 
     /// Computes `sum ← p sum + q u + d register`, given addresses: a running sum that some schemes need.

@@ -14,13 +14,15 @@ use crate::discretization::Discretization;
 use crate::equation::Equation;
 use crate::error::OpsError;
 use crate::group::{Group, Lanes, shapes_of};
+use crate::halo::Border;
 use crate::limiter::{
-    BoundKernels, Bounds, EXTERIOR_GROUP, Limited, Limiter, Limiting, NOTHING, Neighbourhood, Tables, pack,
-    unpack,
+    ABROAD_GROUP, BoundKernels, Bounds, EXTERIOR_GROUP, Limited, Limiter, Limiting, NOTHING, Neighbourhood,
+    RANGE, Tables, pack, unpack,
 };
 use crate::scheme::{MetricRule, Scheme};
 use crate::simd::PackScalar;
-use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Source};
+use dgsuite_gpu::cuda::nccl::DeviceMessage;
+use dgsuite_gpu::cuda::{Args, Cuda, DeviceBuffer, Function, LaunchConfig, Link, Source};
 use dgsuite_gpu::{Element, GpuError, Host};
 use dgsuite_mesh::Mesh;
 use dgsuite_physics::Exact;
@@ -64,6 +66,7 @@ struct Settings {
     second: u64,
     list: u64,
     listed: u64,
+    abroad: u64,
     tolerance: f64,
     filter: u32,
     density: u32,
@@ -161,6 +164,21 @@ impl Piece {
     }
 }
 
+/// The exchange with other ranks of what the limiter needs of the elements at cut faces: ranges, or means.
+struct Abroad {
+    /// Computes the messages.
+    pack: Function,
+    config: LaunchConfig,
+    /// The elements at cut faces: names, or slots among those of all groups.
+    elements: DeviceBuffer<u32>,
+    outgoing: DeviceBuffer<f64>,
+    /// Ranges that arrive; means arrive behind the own ones.
+    ranges: DeviceBuffer<f64>,
+    /// The number of the set of the link.
+    set: usize,
+    args: Args,
+}
+
 /// A limiter on a device.
 pub(super) struct DeviceLimiter {
     parts: Vec<Passes>,
@@ -168,6 +186,8 @@ pub(super) struct DeviceLimiter {
     config: LaunchConfig,
     settings: Settings,
     slopes: bool,
+    /// `None` on one rank, and if the limiter needs no neighbours.
+    abroad: Option<Abroad>,
     /// Whether all elements stay in the list.
     all: bool,
     /// Length of the list, then the number of suspects of each part.
@@ -189,6 +209,7 @@ impl DeviceLimiter {
         cuda: &Cuda,
         d: &Discretization<T>,
         limiter: &Limiter<T>,
+        link: Option<&mut Link>,
     ) -> Result<Self, OpsError> {
         let law: &dyn Bounds = limiter.law.as_ref();
         let preamble = Preamble::new(law)?;
@@ -206,7 +227,9 @@ impl DeviceLimiter {
         lengths[0] = if all { names.len() as u32 } else { 0 };
         let counts = uploaded(cuda, &lengths)?;
         let factors = uploaded(cuda, &vec![1.0_f32; n_slots])?;
-        let means = uploaded(cuda, &vec![0.0_f64; if slopes { n_slots * fields } else { 0 }])?;
+        let cut_faces: usize = d.connectivity.borders.iter().map(|border| border.sends.len()).sum();
+        let n_means = if slopes { n_slots + cut_faces } else { 0 };
+        let means = uploaded(cuda, &vec![0.0_f64; n_means * fields])?;
 
         let mut held = Held { cuda, numbers: Vec::new(), indices: Vec::new() };
         let (mut parts, mut pieces, mut second) = (Vec::new(), Vec::new(), Vec::new());
@@ -286,11 +309,16 @@ impl DeviceLimiter {
         let [apply] = compiled(cuda, &text, ["limit_troubled"])?;
         let blocks = resident(cuda, &apply, &text)?.min(names.len());
         let pieces = uploaded(cuda, &pieces)?;
+        let abroad = match link.filter(|_| slopes || filter.is_some()) {
+            Some(link) => Some(Abroad::new(cuda, d, link, &text, slopes.then_some((&means, fields)))?),
+            None => None,
+        };
         let settings = Settings {
             pieces: pieces.ptr(),
             second: held.indices(&second)?,
             list: list.ptr(),
             listed: counts.ptr(),
+            abroad: abroad.as_ref().map_or(0, |abroad| abroad.ranges.ptr()),
             tolerance: filter.map_or(0.0, |f| (1.0 - f.tolerance).ln()),
             filter: u32::from(filter.is_some()),
             density: u32::from(filter.is_some_and(|f| f.density)),
@@ -304,6 +332,7 @@ impl DeviceLimiter {
             config: config(&text, blocks),
             settings,
             slopes,
+            abroad,
             all,
             counts,
             factors,
@@ -323,9 +352,11 @@ impl DeviceLimiter {
             + self.indices.iter().chain([&self.list, &self.counts]).map(DeviceBuffer::bytes).sum::<usize>()
             + self.factors.bytes()
             + self.pieces.bytes()
+            + self.abroad.as_ref().map_or(0, |a| a.outgoing.bytes() + a.ranges.bytes())
     }
 
-    /// Limits the result `next` of a stage with the input `u` and the outer states `exterior`.
+    /// Limits the result `next` of a stage with the input `u` and the outer states `exterior`. `link` is that
+    /// of [`new`](Self::new).
     ///
     /// # Safety
     /// `u` and `next` are addresses of different states, `exterior` that of the exterior buffer, valid until
@@ -333,6 +364,7 @@ impl DeviceLimiter {
     pub(super) unsafe fn launch(
         &mut self,
         cuda: &Cuda,
+        mut link: Option<&mut Link>,
         u: u64,
         next: u64,
         exterior: u64,
@@ -353,6 +385,9 @@ impl DeviceLimiter {
         };
         if self.slopes {
             parts.iter().try_for_each(|part| pass(part, &part.means, &[]))?;
+            if let (Some(abroad), Some(link)) = (&mut self.abroad, &mut link) {
+                abroad.exchange_means(cuda, link, &self.means)?;
+            }
             parts.iter().try_for_each(|part| pass(part, &part.slopes, &[]))?;
         }
         if !self.all {
@@ -364,10 +399,81 @@ impl DeviceLimiter {
             }
             parts.iter().try_for_each(|part| pass(part, &part.screen, parameters))?;
         }
+        if let (Some(abroad), Some(link), false) = (&self.abroad, &mut link, self.slopes) {
+            args.clear();
+            args.pointer(u).buffer(&abroad.elements).buffer(&abroad.outgoing).value(self.settings);
+            args.slice(parameters);
+            // SAFETY: the arguments are the kernel's, which computes one range for each block.
+            unsafe { cuda.launch(&abroad.pack, abroad.config, args)? };
+            link.run(abroad.set)?;
+        }
         args.clear();
         args.pointer(u).pointer(next).pointer(exterior).value(self.settings).slice(parameters);
         // SAFETY: the arguments are the kernel's; the addresses are the caller's contract.
         unsafe { cuda.launch(&self.apply, self.config, args) }
+    }
+}
+
+impl Abroad {
+    /// Prepares the exchange: of `means`, with that number for each element, or of ranges. `text` is that of
+    /// the elements of the list. Collective.
+    fn new<T: PackScalar>(
+        cuda: &Cuda,
+        d: &Discretization<T>,
+        link: &mut Link,
+        text: &LimiterText,
+        means: Option<(&DeviceBuffer<f64>, usize)>,
+    ) -> Result<Self, OpsError> {
+        let Some(ranks) = d.ranks() else { return Err(OpsError::NotOnRanks { what: "limiters" }) };
+        let borders = &d.connectivity.borders;
+        let firsts = first_slots(d);
+        let n_slots = firsts.last().copied().unwrap_or(0);
+        let width = means.map_or(RANGE, |(_, fields)| fields);
+        let sends = borders.iter().flat_map(|border| &border.sends);
+        let elements: Vec<u32> = sends
+            .map(|send| match means {
+                Some(_) => (firsts[send.group as usize] + send.slot as usize) as u32,
+                None => pack(u32::from(send.group), send.slot as usize),
+            })
+            .collect();
+        let n = elements.len();
+        let outgoing = uploaded(cuda, &vec![0.0_f64; n * width])?;
+        let ranges = uploaded(cuda, &vec![0.0_f64; if means.is_some() { 0 } else { n * width }])?;
+        let mut first = 0;
+        let message = |border: &Border| {
+            let (at, bytes) = (first * width, border.sends.len() * width * size_of::<f64>());
+            first += border.sends.len();
+            let receive = match means {
+                Some((means, _)) => means.ptr_at(n_slots * width + at),
+                None => ranges.ptr_at(at),
+            };
+            let send = outgoing.ptr_at(at);
+            DeviceMessage { rank: border.rank, send, send_bytes: bytes, receive, receive_bytes: bytes }
+        };
+        let set = borders.iter().map(message).collect();
+        // SAFETY: the buffers live as long as the limiter, which alone runs this set.
+        let set = unsafe { link.add(ranks.comm(), set)? };
+        let (name, blocks) = match means {
+            Some(_) => ("gather_means", (n * width).div_ceil(text.threads)),
+            None => ("ranges", n),
+        };
+        let [pack] = compiled(cuda, text, [name])?;
+        let elements = uploaded(cuda, &elements)?;
+        Ok(Self { pack, config: config(text, blocks), elements, outgoing, ranges, set, args: Args::new() })
+    }
+
+    fn exchange_means(
+        &mut self,
+        cuda: &Cuda,
+        link: &mut Link,
+        means: &DeviceBuffer<f64>,
+    ) -> Result<(), GpuError> {
+        self.args.clear();
+        self.args.buffer(means).buffer(&self.elements);
+        self.args.value(self.elements.len() as u32).buffer(&self.outgoing);
+        // SAFETY: the arguments are the kernel's; the slots are those of elements.
+        unsafe { cuda.launch(&self.pack, self.config, &self.args)? };
+        link.run(self.set)
     }
 }
 
@@ -401,7 +507,12 @@ fn near_slots<T: PackScalar>(
         };
         let inside = own.iter().filter(|&&x| x != NOTHING).map(|&x| unpack(x));
         let inside = inside.filter(|&(group, _)| group != EXTERIOR_GROUP);
-        all.extend(inside.map(|(group, slot)| (firsts[group as usize] + slot) as u32));
+        // Means of other ranks' elements stand behind the own ones.
+        let first_of = |group: u32| match group {
+            ABROAD_GROUP => firsts.last().copied().unwrap_or(0),
+            _ => firsts[group as usize],
+        };
+        all.extend(inside.map(|(group, slot)| (first_of(group) + slot) as u32));
         first.push(all.len() as u32);
     }
     (first, all)
@@ -452,13 +563,11 @@ impl<T: PackScalar> CudaDiscretization<T> {
     /// Those of [`Discretization::limit_by`], [`OpsError::NotOnDevices`] if an element is too large, errors
     /// of compilation and of the device.
     pub fn limit_by(&mut self, limiting: Limiting, law: Box<dyn BoundKernels<T>>) -> Result<(), OpsError> {
-        if self.halo.is_some() {
-            return Err(OpsError::NotOnRanks { what: "limiters on GPUs" });
-        }
         self.description.limit_by(limiting, law)?;
         self.gathered = false;
         if let Some(limiter) = &self.description.limiter {
-            self.limiter = Some(DeviceLimiter::new(&self.cuda, &self.description, limiter)?);
+            let link = self.halo.as_mut().map(|halo| &mut halo.link);
+            self.limiter = Some(DeviceLimiter::new(&self.cuda, &self.description, limiter, link)?);
         }
         Ok(())
     }

@@ -10,8 +10,9 @@
 #include "limiter.cuh"
 
 // A neighbour, or an element of the list: the group in the highest bits, the slot in the others. The highest
-// group stands for outer states at a boundary; the slot is then the index of the first one.
-constexpr u32 SLOT_BITS = 29, SLOT = (1u << SLOT_BITS) - 1, OUTSIDE = 7, NOTHING = 0xffffffffu;
+// group stands for outer states at a boundary; the slot is then the index of the first one. The group below
+// it stands for elements of other ranks; the slot is then the number of the cut face.
+constexpr u32 SLOT_BITS = 29, SLOT = (1u << SLOT_BITS) - 1, OUTSIDE = 7, ABROAD = 6, NOTHING = 0xffffffffu;
 
 // One part of a group. Mirrored by the words of `Piece` in limiter.rs.
 struct Piece {
@@ -36,6 +37,7 @@ struct Settings {
     const u32* second;    // [group]: first slot of the second part
     const u32* list;
     const u32* listed;
+    const double* abroad;  // [cut face][entropy, low, high]: ranges of the elements of other ranks
     double tolerance;     // ln(1 − ε)
     u32 filter, density;  // whether there is a filter, and whether it bounds the density
     u32 keep, unused;     // whether factors only become smaller
@@ -92,6 +94,21 @@ struct Range {
     double entropy, low, high;
 };
 
+static __device__ __forceinline__ Range empty_range() {
+    Range r;
+    r.entropy = r.low = 1.0 / 0.0;
+    r.high = -1.0 / 0.0;
+    return r;
+}
+
+// The range of all threads of the block.
+static __device__ __forceinline__ Range of_block(Range r) {
+    r.entropy = least_of_block(r.entropy);
+    r.low = least_of_block(r.low);
+    r.high = -least_of_block(-r.high);
+    return r;
+}
+
 static __device__ __forceinline__ void add_state(const Parameters& parameters, const double (&u)[FIELDS], Range& r) {
     double found[3];
     bounded(parameters, u, found);
@@ -116,14 +133,19 @@ static __device__ __forceinline__ void add_element(const Parameters& parameters,
 static __device__ __forceinline__ Range range_near(const Parameters& parameters, const Settings& s, const Piece& a,
                                                    u32 slot, const STATE_REAL* u, const STATE_REAL* exterior,
                                                    double* room) {
-    Range r;
-    r.entropy = r.low = 1.0 / 0.0;
-    r.high = -1.0 / 0.0;
+    Range r = empty_range();
     add_element(parameters, a, u, slot, room, r);
     for (u32 f = 0; f < a.faces; ++f) {
         const u32 neighbour = a.across[slot * a.faces + f];
         if (neighbour == NOTHING) continue;
         const u32 group = neighbour >> SLOT_BITS, at = neighbour & SLOT;
+        if (group == ABROAD) {
+            const double* other = s.abroad + 3 * (u64)at;
+            r.entropy = lesser(other[0], r.entropy);
+            r.low = lesser(other[1], r.low);
+            r.high = greater(other[2], r.high);
+            continue;
+        }
         if (group != OUTSIDE) {
             add_element(parameters, piece_of(s, group, at), u, at, room, r);
             continue;
@@ -134,10 +156,7 @@ static __device__ __forceinline__ Range range_near(const Parameters& parameters,
             add_state(parameters, state, r);
         }
     }
-    r.entropy = least_of_block(r.entropy);
-    r.low = least_of_block(r.low);
-    r.high = -least_of_block(-r.high);
-    return r;
+    return of_block(r);
 }
 
 // Multiplies the modes above the constant by `f`, or by the power of `f` that belongs to their degree, in the
@@ -272,4 +291,27 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     const u32 n = *s.listed;
     for (u32 i = blockIdx.x; i < n; i += gridDim.x)
         limit_element(parameters, s, s.list[i], u, next, exterior, shared, shared + MOST);
+}
+
+// The ranges of the states `u` in the elements at cut faces, for other ranks: `out`, [cut face][3]. One block
+// for each.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    ranges(const STATE_REAL* u, const u32* names, double* out, const Settings s, const Parameters parameters) {
+    DG_DYNAMIC_SHARED(double, shared);
+    const u32 name = names[blockIdx.x], slot = name & SLOT;
+    Range r = empty_range();
+    add_element(parameters, piece_of(s, name >> SLOT_BITS, slot), u, slot, shared, r);
+    r = of_block(r);
+    if (threadIdx.x != 0) return;
+    double* to = out + 3 * (u64)blockIdx.x;
+    to[0] = r.entropy;
+    to[1] = r.low;
+    to[2] = r.high;
+}
+
+// Copies the means of the elements at cut faces, `slots`, for other ranks: `out`, [cut face][field].
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    gather_means(const double* means, const u32* slots, u32 n, double* out) {
+    const u32 i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i < n * FIELDS) out[i] = means[(u64)slots[i / FIELDS] * FIELDS + i % FIELDS];
 }

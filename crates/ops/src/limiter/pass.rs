@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use std::sync::MutexGuard;
 
 /// Numbers of a [`Range`].
-const RANGE: usize = 3;
+pub(crate) const RANGE: usize = 3;
 
 impl<T: PackScalar> Discretization<T> {
     /// Limits the state after each [`stage`](Self::stage).

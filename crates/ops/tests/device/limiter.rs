@@ -22,7 +22,7 @@ const ALL: [Limiting; 5] = [
 ];
 
 /// A gas in stripes of high and low density and pressure.
-fn stripes(dim: usize) -> Arc<dyn Exact> {
+pub(crate) fn stripes(dim: usize) -> Arc<dyn Exact> {
     Arc::new(State(dim + 2, move |x: [f64; 3], _| {
         let high = (0.9 * x[0] + 0.3 * x[1] + 0.2 * x[2] - 0.05).rem_euclid(2.0) > 1.0;
         let mut w = vec![if high { 1.0 } else { 0.02 }, 0.3, -0.2];

@@ -1,8 +1,9 @@
 //! Parts of a mesh on devices give the residual of the whole mesh on one.
 
 use crate::emulated::{half_curved_row, row};
+use crate::limiter::stripes;
 use crate::residual::device;
-use crate::testkit::{Cells, mesh, problem, schemes, wavy};
+use crate::testkit::{Cells, bounds, mesh, problem, schemes, wavy};
 use crate::viscous::{bindings, equation};
 use dgsuite_basis::Shape;
 use dgsuite_gpu::Host;
@@ -10,7 +11,9 @@ use dgsuite_gpu::comm::{Communicator, on_each, threads};
 use dgsuite_gpu::cuda::{Cuda, DeviceBuffer};
 use dgsuite_mesh::{Mesh, Partition};
 use dgsuite_ops::cuda::CudaDiscretization;
-use dgsuite_ops::{BoundaryBinding, Equation, Ranks, Scheme};
+use dgsuite_ops::{
+    BoundaryBinding, EntropyFilter, Equation, Limiting, Neighbourhood, Ranks, Scheme, StageWeights,
+};
 use dgsuite_physics::Exact;
 use std::sync::Arc;
 
@@ -102,6 +105,64 @@ fn compare(cuda: &Cuda, what: &str, mesh: &Arc<Mesh>, scheme: &Scheme, of: &(dyn
     }
 }
 
+/// The state after three limited stages from one with jumps, and the factors of the last two, by element.
+fn limited(d: &mut CudaDiscretization<f64>, mesh: &Mesh, elements: &[u32], dt: f64) -> Vec<Vec<f64>> {
+    let data = stripes(mesh.dim);
+    let mut u = vec![0.0; d.len()];
+    d.description().project(data.as_ref(), 0.0, &mut u);
+    d.limit_initial(data.as_ref(), 0.0, &mut u).expect("factors");
+    shake(d, mesh, elements, &mut u, (0.02, 0.0));
+    let buffer = || DeviceBuffer::from_slice(d.cuda(), "a test", &u).expect("memory");
+    let (mut state, mut next, mut register) = (buffer(), buffer(), buffer());
+    d.set_step(dt).expect("a step");
+    let mut factors = vec![Vec::new(); mesh.n_elements()];
+    for _ in 0..3 {
+        let weights = StageWeights { a: 0.0, b: 0.0, c: 1.0, dt, keep: false };
+        d.stage(0.0, 1.0, weights, &state, None, &mut register, &mut next).expect("a stage");
+        std::mem::swap(&mut state, &mut next);
+        let now = d.strengths().expect("factors").expect("a limiter");
+        factors.iter_mut().zip(now).for_each(|(all, f)| all.push(f64::from(f)));
+    }
+    let states = by_element(d, mesh, &state);
+    factors.into_iter().zip(states).map(|(mut f, u)| [std::mem::take(&mut f), u].concat()).collect()
+}
+
+/// Limiters of parts do what they do on the whole mesh, to the last bit.
+fn compare_limited_parts(cuda: &Cuda, mesh: &Arc<Mesh>, scheme: &Scheme) {
+    let host = || Arc::new(Host::new(1).expect("a machine"));
+    let all: Vec<u32> = (0..mesh.n_elements() as u32).collect();
+    let data: Arc<dyn Exact> = stripes(mesh.dim);
+    for limiting in
+        [Limiting::EntropyFilter(EntropyFilter::default()), Limiting::Slopes(Neighbourhood::Faces)]
+    {
+        let (equation, bindings) = problem(mesh, scheme, Some(&data));
+        let whole = CudaDiscretization::new(Arc::clone(mesh), scheme, equation, bindings, host(), cuda);
+        let mut whole = whole.expect("a scheme");
+        whole.limit_by(limiting, bounds(mesh.dim)).expect("the law fits");
+        let expected = limited(&mut whole, mesh, &all, 2e-3);
+        let changed = expected.iter().filter(|e| e[..3].iter().any(|f| *f < 1.0)).count();
+        assert!(changed > 3, "{limiting:?}: {changed} elements are limited");
+        let of_element = all.iter().map(|e| e / 2 % 3).collect();
+        let partition = &Partition::of_elements(of_element).expect("three parts");
+        let parts = on_each(threads(3), |comm| {
+            let comm: Arc<dyn Communicator> = Arc::new(comm);
+            let ranks = Arc::new(Ranks::new(mesh, partition, comm).expect("one part a rank"));
+            let (equation, bindings) = problem(mesh, scheme, Some(&data));
+            let d = CudaDiscretization::on_ranks(&ranks, scheme, equation, bindings, host(), cuda);
+            let mut d = d.expect("a scheme");
+            d.limit_by(limiting, bounds(mesh.dim)).expect("the law fits");
+            let found = limited(&mut d, ranks.mesh(), ranks.elements(), 2e-3);
+            assert!(ranks.take_failure().is_none());
+            (ranks.elements().to_vec(), found)
+        });
+        for (elements, found) in parts {
+            for (e, own) in elements.into_iter().zip(found) {
+                assert_eq!(own, expected[e as usize], "{limiting:?}, element {e}");
+            }
+        }
+    }
+}
+
 /// The cases; their kernels are those of other tests.
 pub(crate) fn compare_parts(cuda: &Cuda) {
     let data: Arc<dyn Exact> = Arc::new(wavy(2));
@@ -120,6 +181,7 @@ pub(crate) fn compare_parts(cuda: &Cuda) {
         (half_curved_row(2, 40), named(triangles, "modal stored", 2), false),
         (mesh(Cells::Mixed2, 2, 2, false), named(Cells::Mixed2, "nodal", 1), true),
     ];
+    compare_limited_parts(cuda, &row(2, 40), &Scheme::collocated(2));
     for (mesh, scheme, viscous) in cases {
         let what = format!("{} elements of {:?}", mesh.n_elements(), mesh.sets[0].shape);
         compare(cuda, &what, &mesh, &scheme, &|| problem(&mesh, &scheme, Some(&data)));
@@ -129,6 +191,12 @@ pub(crate) fn compare_parts(cuda: &Cuda) {
             });
         }
     }
+}
+
+#[test]
+fn limited_parts_on_one_device_are_the_whole() {
+    let Some(cuda) = device() else { return };
+    compare_limited_parts(&cuda, &row(2, 40), &Scheme::collocated(2));
 }
 
 #[test]
