@@ -226,13 +226,17 @@ impl<T: PackScalar> Sipdg<T> {
         let (options, boundaries) = (*options, boundaries.to_vec());
         let packings = crate::packing::Packings::default();
         let problem = Problem { mesh, host, options, kappa, lambda, boundaries, condition, packings };
-        Self::of_problem(Arc::new(problem), order)
+        Self::of_problem(Arc::new(problem), order, None)
     }
 
-    fn of_problem(problem: Arc<Problem>, order: usize) -> Result<Self, OpsError> {
+    /// The operator of a problem, with the penalty of another order if its trace constants are given.
+    fn of_problem(problem: Arc<Problem>, order: usize, trace: Option<&[f64]>) -> Result<Self, OpsError> {
         let level = checked(problem.host.simd());
         let host = Arc::clone(&problem.host);
         let mut space = Space::<T>::new(problem, order, level)?;
+        if let Some(trace) = trace {
+            space.trace = trace.to_vec();
+        }
         let mut operators = (0..space.groups.len())
             .map(|g| {
                 let parts = 0..space.groups[g].parts.len();
@@ -293,7 +297,24 @@ impl<T: PackScalar> Sipdg<T> {
     /// admissible at the points of that order, and errors of memory allocation.
     pub fn at_order(&self, order: usize) -> Result<Self, OpsError> {
         check_order(order)?;
-        Self::of_problem(Arc::clone(&self.space.problem), order)?.with_lambda(self.lambda_factor())
+        Self::of_problem(Arc::clone(&self.space.problem), order, None)?.with_lambda(self.lambda_factor())
+    }
+
+    /// The operator of the same problem for a lower order, with the penalty of this order. With the
+    /// interpolation P of [`transfer`](Self::transfer) it is `Pᵀ A P`, if elements are affine, none is a
+    /// pyramid, and coefficients are constant in each of them.
+    ///
+    /// # Errors
+    /// [`OpsError::Elliptic`] for an order that is higher than that of this operator, otherwise as for
+    /// [`at_order`](Self::at_order).
+    pub fn at_lower_order(&self, order: usize) -> Result<Self, OpsError> {
+        check_order(order)?;
+        if order > self.space.order {
+            let reason = format!("order {order} is not lower than {}", self.space.order);
+            return Err(OpsError::Elliptic { reason });
+        }
+        let problem = Arc::clone(&self.space.problem);
+        Self::of_problem(problem, order, Some(&self.space.trace))?.with_lambda(self.lambda_factor())
     }
 
     /// The same operator in single precision.
@@ -301,7 +322,7 @@ impl<T: PackScalar> Sipdg<T> {
     /// # Errors
     /// Errors of memory allocation.
     pub fn single(&self) -> Result<Sipdg<f32>, OpsError> {
-        Sipdg::of_problem(Arc::clone(&self.space.problem), self.space.order)?
+        Sipdg::of_problem(Arc::clone(&self.space.problem), self.space.order, Some(&self.space.trace))?
             .with_lambda(self.lambda_factor())
     }
 

@@ -91,7 +91,7 @@ pub(super) struct Space<T: Element> {
     first_side: Vec<usize>,
     sides: Vec<Beyond>,
     /// By side: `penalty C |f|/|E|`.
-    trace: Vec<f64>,
+    pub(super) trace: Vec<f64>,
     /// The factor by which λ of the problem is multiplied.
     pub(super) lambda_factor: f64,
 }
